@@ -1,0 +1,25 @@
+# Every folder of src/ is a room: one static library patchbay::<room>, made of all its sources.
+
+add_library(patchbay_options INTERFACE)
+target_include_directories(patchbay_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
+target_compile_options(patchbay_options INTERFACE
+  -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual -Wimplicit-fallthrough
+  $<$<BOOL:${PATCHBAY_WERROR}>:-Werror>)
+if(PATCHBAY_SANITIZE)
+  target_compile_options(patchbay_options INTERFACE
+    -fsanitize=${PATCHBAY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(patchbay_options INTERFACE -fsanitize=${PATCHBAY_SANITIZE})
+endif()
+
+# patchbay_room(<room> ROOMS <rooms below> LIBRARIES <third-party targets>)
+function(patchbay_room room)
+  cmake_parse_arguments(arg "" "" "ROOMS;LIBRARIES" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${room}/*.cc)
+  if(NOT sources)
+    return()
+  endif()
+  add_library(patchbay_${room} STATIC ${sources})
+  add_library(patchbay::${room} ALIAS patchbay_${room})
+  list(TRANSFORM arg_ROOMS PREPEND patchbay::)
+  target_link_libraries(patchbay_${room} PUBLIC patchbay_options ${arg_ROOMS} ${arg_LIBRARIES})
+endfunction()

@@ -1,0 +1,114 @@
+#include "base/diagnostics.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+
+#include "base/escape.h"
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+/// Levenshtein distance, ignoring ASCII case.
+std::size_t EditDistance(std::string_view a, std::string_view b) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+/// The white space that puts a caret below `column`: tabs stay tabs, so that both lines align.
+std::string Indent(std::string_view line, int column) {
+  std::string indent;
+  for (const char c : line.substr(0, static_cast<std::size_t>(std::max(column - 1, 0)))) {
+    if ((static_cast<unsigned char>(c) & 0xC0) == 0x80) continue;  // inside a UTF-8 sequence
+    indent.push_back(c == '\t' ? '\t' : ' ');
+  }
+  return indent;
+}
+
+}  // namespace
+
+std::string_view Name(Severity severity) {
+  return severity == Severity::kError ? "error" : "warning";
+}
+
+void Diagnostics::AddSource(std::string file, std::string text) {
+  sources_.emplace_back(std::move(file), std::move(text));
+}
+
+bool Diagnostics::HasErrors() const {
+  return std::any_of(list_.begin(), list_.end(),
+                     [](const Diagnostic& d) { return d.severity == Severity::kError; });
+}
+
+std::vector<Diagnostic> Diagnostics::Sorted() const {
+  const auto file_rank = [&](const std::string& file) {
+    return std::find_if(sources_.begin(), sources_.end(),
+                        [&](const auto& source) { return source.first == file; }) -
+           sources_.begin();
+  };
+  std::vector<Diagnostic> sorted = list_;
+  std::stable_sort(sorted.begin(), sorted.end(), [&](const Diagnostic& a, const Diagnostic& b) {
+    return std::tuple(file_rank(a.place.file), a.place.line, a.place.column) <
+           std::tuple(file_rank(b.place.file), b.place.line, b.place.column);
+  });
+  return sorted;
+}
+
+std::string_view Diagnostics::SourceLine(const Place& place) const {
+  for (const auto& [file, text] : sources_) {
+    if (file != place.file) continue;
+    std::string_view rest = text;
+    for (int line = 1; line < place.line; ++line) {
+      const auto end = rest.find('\n');
+      if (end == std::string_view::npos) return {};
+      rest.remove_prefix(end + 1);
+    }
+    rest = rest.substr(0, rest.find('\n'));
+    if (rest.ends_with('\r')) rest.remove_suffix(1);
+    return rest;
+  }
+  return {};
+}
+
+std::string Diagnostics::RenderText() const {
+  std::string out;
+  for (const Diagnostic& d : Sorted()) {
+    out += d.place.line == 0 ? d.place.file
+                             : format("{}:{}:{}", d.place.file, d.place.line, d.place.column);
+    out += format(": {}[{}]: {}\n", Name(d.severity), d.code, Printable(d.message));
+    const std::string_view line = d.place.line == 0 ? std::string_view() : SourceLine(d.place);
+    if (!line.empty()) {
+      const std::string shown = IsUtf8(line) ? std::string(line) : Printable(line);
+      out += format("    {}\n    {}^\n", shown, Indent(line, d.place.column));
+    }
+    if (!d.hint.empty()) out += format("    hint: {}\n", Printable(d.hint));
+  }
+  return out;
+}
+
+std::string_view Nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  std::string_view nearest;
+  std::size_t best = std::max<std::size_t>(word.size() / 3, 1) + 1;
+  for (const std::string_view candidate : candidates) {
+    const std::size_t distance = EditDistance(word, candidate);
+    if (distance < best) {
+      best = distance;
+      nearest = candidate;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace patchbay

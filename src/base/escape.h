@@ -1,0 +1,20 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace patchbay {
+
+/// Whether `text` is well-formed UTF-8: no overlong forms, surrogates or values above U+10FFFF.
+/// The kubelet drops a stream that carries anything else in a string.
+bool IsUtf8(std::string_view text);
+
+/// `text` as a quoted JSON string. Control characters become \u00xx and a byte that is not part of
+/// well-formed UTF-8 becomes U+FFFD, so that the result is always one valid line.
+std::string QuoteJson(std::string_view text);
+
+/// `text` made safe for a terminal or a table cell: control characters and bytes that are not
+/// UTF-8 become \xNN. Printable text comes back unchanged.
+std::string Printable(std::string_view text);
+
+}  // namespace patchbay

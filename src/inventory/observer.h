@@ -1,0 +1,49 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string_view>
+
+#include "model/snapshot.h"
+
+namespace patchbay {
+
+/// The calls of the kubelet's device plugin API, by their names in metrics.
+enum class Rpc {
+  kGetDevicePluginOptions,
+  kListAndWatch,
+  kGetPreferredAllocation,
+  kAllocate,
+  kPreStartContainer,
+};
+inline constexpr Rpc kAllRpcs[] = {Rpc::kGetDevicePluginOptions, Rpc::kListAndWatch,
+                                   Rpc::kGetPreferredAllocation, Rpc::kAllocate,
+                                   Rpc::kPreStartContainer};
+/// "GetDevicePluginOptions", …
+std::string_view Name(Rpc rpc);
+
+/// Is told what happens to one resource, so that the parts that do things need not know who counts
+/// them. All functions may be called from any thread and return at once.
+class ResourceObserver {
+ public:
+  virtual ~ResourceObserver() = default;
+
+  /// The list changed; this is the newest.
+  virtual void OnSnapshot(std::shared_ptr<const Snapshot> snapshot) = 0;
+  /// A scan of the host ended; `complete` if everything could be read.
+  virtual void OnScan(std::chrono::nanoseconds duration, bool complete) = 0;
+  /// An attempt to register ended.
+  virtual void OnRegistration(bool accepted) = 0;
+  /// The kubelet knows the resource (a registration was accepted and a stream is open), or not.
+  virtual void OnRegistered(bool registered) = 0;
+  /// How many ListAndWatch streams are open now.
+  virtual void OnStreams(int open) = 0;
+  /// A list was sent on one stream.
+  virtual void OnListSent() = 0;
+  /// A call ended; `code` is the gRPC status in capitals: "OK", "NOT_FOUND".
+  virtual void OnRpc(Rpc rpc, std::string_view code, std::chrono::nanoseconds duration) = 0;
+  /// One container request of an Allocate was answered, with this many devices, or refused.
+  virtual void OnAllocation(bool granted, int devices) = 0;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,211 @@
+#include "model/glob.h"
+
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <span>
+
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::size_t kMaxAlternatives = 1000;
+
+/// Index of the brace that closes the one at `open`, npos if there is none.
+std::size_t ClosingBrace(std::string_view text, std::size_t open) {
+  int depth = 0;
+  for (std::size_t i = open; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;
+    } else if (text[i] == '{') {
+      ++depth;
+    } else if (text[i] == '}' && --depth == 0) {
+      return i;
+    }
+  }
+  return std::string_view::npos;
+}
+
+/// The parts of `body` between the commas that stand outside inner braces.
+std::vector<std::string_view> SplitAlternatives(std::string_view body) {
+  std::vector<std::string_view> parts;
+  std::size_t start = 0;
+  int depth = 0;
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    if (body[i] == '\\') {
+      ++i;
+    } else if (body[i] == '{') {
+      ++depth;
+    } else if (body[i] == '}') {
+      --depth;
+    } else if (body[i] == ',' && depth == 0) {
+      parts.push_back(body.substr(start, i - start));
+      start = i + 1;
+    }
+  }
+  parts.push_back(body.substr(start));
+  return parts;
+}
+
+std::size_t FirstOutsideEscapes(std::string_view text, char wanted) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\') {
+      ++i;
+    } else if (text[i] == wanted) {
+      return i;
+    }
+  }
+  return std::string_view::npos;
+}
+
+/// Multiplies out the braces of `text`; false when there would be too many alternatives.
+bool ExpandBraces(std::string_view text, std::vector<std::string>& out) {
+  const std::size_t open = FirstOutsideEscapes(text, '{');
+  if (open == std::string_view::npos) {
+    out.emplace_back(text);
+    return out.size() <= kMaxAlternatives;
+  }
+  const std::size_t close = ClosingBrace(text, open);
+  for (const std::string_view part : SplitAlternatives(text.substr(open + 1, close - open - 1))) {
+    const std::string expanded =
+        std::string(text.substr(0, open)).append(part).append(text.substr(close + 1));
+    if (!ExpandBraces(expanded, out)) return false;
+  }
+  return true;
+}
+
+/// Parses one alternative of `pattern`; mistakes point at the component as the pattern has it.
+Parsed<Glob::Components> ParseComponents(const std::string& path, std::string_view pattern) {
+  Glob::Components components;
+  for (const std::string_view part : SplitPath(path)) {
+    const auto found = pattern.find(part);
+    const std::size_t offset = found == std::string_view::npos ? 0 : found;
+    if (part == "." || part == "..") {
+      return Malformed(offset, format("a path may not contain \"{}\"", part));
+    }
+    auto name = NamePattern::Compile(part);
+    if (!name) return Malformed(offset + name.error().offset, name.error().message);
+    components.push_back({std::move(*name), part == "**"});
+  }
+  if (components.empty()) return Malformed(0, "the pattern names no file");
+  return components;
+}
+
+bool MatchComponents(std::span<const Glob::Component> pattern, std::span<const std::string> path) {
+  if (pattern.empty()) return path.empty();
+  if (pattern.front().any_depth) {
+    for (std::size_t skip = 0; skip <= path.size(); ++skip) {
+      if (MatchComponents(pattern.subspan(1), path.subspan(skip))) return true;
+      if (skip < path.size() && path[skip].starts_with('.')) return false;
+    }
+    return false;
+  }
+  return !path.empty() && pattern.front().name.Matches(path.front()) &&
+         MatchComponents(pattern.subspan(1), path.subspan(1));
+}
+
+std::string LiteralDirectory(const Glob::Components& components) {
+  std::string directory = "/";
+  for (std::size_t i = 0; i + 1 < components.size(); ++i) {
+    if (components[i].any_depth || !components[i].name.literal()) break;
+    directory.append(components[i].name.text()).push_back('/');
+  }
+  return directory;
+}
+
+std::string CommonDirectory(std::string_view a, std::string_view b) {
+  const auto end = std::mismatch(a.begin(), a.end(), b.begin(), b.end()).first;
+  const std::string_view common(a.data(), static_cast<std::size_t>(end - a.begin()));
+  return std::string(common.substr(0, common.rfind('/') + 1));
+}
+
+}  // namespace
+
+std::vector<std::string_view> SplitPath(std::string_view path) {
+  std::vector<std::string_view> parts;
+  while (!path.empty()) {
+    const auto slash = std::min(path.find('/'), path.size());
+    if (slash > 0) parts.push_back(path.substr(0, slash));
+    path.remove_prefix(std::min(slash + 1, path.size()));
+  }
+  return parts;
+}
+
+Parsed<NamePattern> NamePattern::Compile(std::string_view pattern) {
+  NamePattern compiled;
+  std::string unescaped;
+  for (std::size_t i = 0; i < pattern.size(); ++i) {
+    const char c = pattern[i];
+    if (c == '\\') {
+      if (++i == pattern.size()) return Malformed(i - 1, "a backslash stands at the end");
+      unescaped.push_back(pattern[i]);
+      continue;
+    }
+    if (c == '[') {
+      // The first character may be "]" itself, also behind a negation.
+      std::size_t first = i + 1;
+      if (first < pattern.size() && (pattern[first] == '!' || pattern[first] == '^')) ++first;
+      const auto close = pattern.find(']', first + 1);
+      if (close == std::string_view::npos) return Malformed(i, "\"[\" is never closed");
+      compiled.literal_ = false;
+      i = close;
+      continue;
+    }
+    if (c == '*' || c == '?') compiled.literal_ = false;
+    unescaped.push_back(c);
+  }
+  compiled.text_ = compiled.literal_ ? unescaped : std::string(pattern);
+  return compiled;
+}
+
+bool NamePattern::Matches(const std::string& name) const {
+  if (literal_) return name == text_;
+  return fnmatch(text_.c_str(), name.c_str(), FNM_PERIOD) == 0;
+}
+
+Parsed<Glob> Glob::Compile(std::string_view pattern) {
+  if (!pattern.starts_with('/')) return Malformed(0, "a path pattern must begin with \"/\"");
+  for (std::size_t i = 0, depth = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == '\\') {
+      ++i;
+    } else if (pattern[i] == '{') {
+      if (ClosingBrace(pattern, i) == std::string_view::npos) {
+        return Malformed(i, "\"{\" is never closed");
+      }
+      ++depth;
+    } else if (pattern[i] == '}' && depth-- == 0) {
+      return Malformed(i, "\"}\" closes nothing");
+    }
+  }
+  std::vector<std::string> expanded;
+  if (!ExpandBraces(pattern, expanded)) {
+    return Malformed(0, format("the braces make more than {} alternatives", kMaxAlternatives));
+  }
+
+  Glob glob;
+  glob.text_ = pattern;
+  for (const std::string& path : expanded) {
+    auto components = ParseComponents(path, pattern);
+    if (!components) return tl::unexpected(std::move(components).error());
+    const std::string directory = LiteralDirectory(*components);
+    glob.fixed_directory_ =
+        glob.alternatives_.empty() ? directory : CommonDirectory(glob.fixed_directory_, directory);
+    glob.alternatives_.push_back(std::move(*components));
+  }
+  const auto depth = SplitPath(glob.fixed_directory_).size();
+  glob.spans_directories_ = std::any_of(
+      glob.alternatives_.begin(), glob.alternatives_.end(), [&](const Components& components) {
+        return components.size() != depth + 1 || components.back().any_depth;
+      });
+  return glob;
+}
+
+bool Glob::Matches(std::string_view path) const {
+  const auto views = SplitPath(path);
+  const std::vector<std::string> parts(views.begin(), views.end());
+  return std::any_of(alternatives_.begin(), alternatives_.end(),
+                     [&](const Components& c) { return MatchComponents(c, parts); });
+}
+
+}  // namespace patchbay

@@ -1,0 +1,91 @@
+#include "model/snapshot.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace patchbay {
+namespace {
+
+constexpr std::size_t kLongestAdvertisedId = 63;  // what the API's own comment asks for
+constexpr std::string_view kReplicaSeparator = "::";
+
+bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
+/// The run of digits at `at`, without leading zeros; `at` moves behind it.
+std::string_view TakeNumber(std::string_view text, std::size_t& at) {
+  while (at < text.size() && text[at] == '0') ++at;
+  const std::size_t start = at;
+  while (at < text.size() && IsDigit(text[at])) ++at;
+  return text.substr(start, at - start);
+}
+
+}  // namespace
+
+std::string_view Name(RejectReason reason) {
+  switch (reason) {
+    case RejectReason::kUnreadable: return "unreadable";
+    case RejectReason::kBadName: return "bad_name";
+    case RejectReason::kDanglingLink: return "dangling_link";
+    case RejectReason::kMissingVariable: return "missing_variable";
+    case RejectReason::kBadTemplate: return "bad_template";
+    case RejectReason::kDuplicateId: return "duplicate_id";
+    case RejectReason::kDuplicateNode: return "duplicate_node";
+    case RejectReason::kLimit: return "limit";
+  }
+  return "";
+}
+
+bool IdLess(std::string_view a, std::string_view b) {
+  std::size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (IsDigit(a[i]) && IsDigit(b[j])) {
+      const std::string_view x = TakeNumber(a, i), y = TakeNumber(b, j);
+      if (x.size() != y.size()) return x.size() < y.size();
+      if (x != y) return x < y;
+    } else {
+      if (a[i] != b[j]) return static_cast<unsigned char>(a[i]) < static_cast<unsigned char>(b[j]);
+      ++i;
+      ++j;
+    }
+  }
+  const std::size_t rest_a = a.size() - i, rest_b = b.size() - j;
+  if (rest_a != rest_b) return rest_a < rest_b;
+  return a < b;  // equal but for leading zeros
+}
+
+std::string AdvertisedId(const ResourceSpec& spec, std::string_view device_id, int replica) {
+  std::string id(device_id);
+  if (spec.replicas > 1) id.append(kReplicaSeparator).append(std::to_string(replica));
+  return id;
+}
+
+std::size_t LongestDeviceId(const ResourceSpec& spec) {
+  return kLongestAdvertisedId - AdvertisedId(spec, "", spec.replicas - 1).size();
+}
+
+FoundDevice FindAdvertised(const Snapshot& snapshot, std::string_view advertised_id) {
+  FoundDevice found;
+  std::string_view device_id = advertised_id;
+  if (snapshot.spec->replicas > 1) {
+    const auto separator = advertised_id.rfind(kReplicaSeparator);
+    if (separator == std::string_view::npos) return {};
+    device_id = advertised_id.substr(0, separator);
+    const std::string_view digits = advertised_id.substr(separator + kReplicaSeparator.size());
+    const char* end = digits.data() + digits.size();
+    const auto parsed = std::from_chars(digits.data(), end, found.replica);
+    if (digits.empty() || !IsDigit(digits[0]) || parsed.ptr != end || parsed.ec != std::errc() ||
+        found.replica >= snapshot.spec->replicas || (digits.size() > 1 && digits[0] == '0')) {
+      return {};
+    }
+  }
+  const auto& devices = snapshot.devices;
+  const auto at = std::lower_bound(
+      devices.begin(), devices.end(), device_id,
+      [](const ListedDevice& d, std::string_view id) { return IdLess(d.device->id, id); });
+  if (at == devices.end() || at->device->id != device_id) return {};
+  found.listed = &*at;
+  found.index = at - devices.begin();
+  return found;
+}
+
+}  // namespace patchbay

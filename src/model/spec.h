@@ -1,0 +1,104 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "model/glob.h"
+#include "model/regex.h"
+#include "model/template.h"
+
+namespace patchbay {
+
+/// The validated configuration: what the file says, compiled. Nothing above config/ sees TOML or
+/// has a pattern, a duration or a template left to parse. Plain values, immutable once shared.
+
+/// Devices are the nodes whose path matches one of the globs.
+struct PathSource {
+  std::vector<Glob> globs;
+};
+
+/// Devices are the nodes whose whole path matches; named groups become variables.
+struct RegexSource {
+  Regex regex;
+};
+
+/// Devices that are only numbers: licences, ports.
+struct CountSource {
+  int count = 0;
+};
+
+using Source = std::variant<PathSource, RegexSource, CountSource>;
+
+/// Which kinds of file a path may lead to.
+enum class NodeType { kDevice, kFile, kDirectory, kAny };
+
+/// One [[resource.match]].
+struct MatchSpec {
+  Source source;
+  std::vector<Glob> exclude;
+  std::optional<Template> id;  ///< absent: the default identity, see discovery/identity.h
+  NodeType type = NodeType::kDevice;
+};
+
+/// One [[resource.device_node]]: what a container gets of each device.
+struct DeviceNodeSpec {
+  std::optional<Template> host_path;       ///< absent: once for every node of the device
+  std::optional<Template> container_path;  ///< absent: the path as matched, or host_path
+  std::string permissions = "rw";          ///< a subset of "rwm" in this order
+  bool optional = false;                   ///< left out where the host has no such node
+};
+
+/// One [[resource.mount]].
+struct MountSpec {
+  Template host_path;
+  Template container_path;
+  bool read_only = true;
+};
+
+/// An entry of [resource.env] or [resource.annotations]; the key may hold variables too.
+using TemplatePair = std::pair<Template, Template>;
+
+/// One [[resource]].
+struct ResourceSpec {
+  std::string name;
+  std::string description;
+  int replicas = 1;
+  int max_per_container = 0;  ///< 0: no limit
+  std::chrono::milliseconds forget_after = std::chrono::minutes(10);
+  std::string env_separator = ",";
+  std::vector<NamePattern> on_nodes;  ///< empty: on every node
+  std::vector<MatchSpec> matches;
+  std::vector<DeviceNodeSpec> device_nodes;  ///< never empty after validation
+  std::vector<MountSpec> mounts;
+  std::vector<TemplatePair> env;
+  std::vector<TemplatePair> annotations;
+  std::vector<Template> cdi_devices;
+};
+
+/// [daemon].
+struct DaemonSpec {
+  std::string listen = "[::]:9478";
+  std::string kubelet_dir = "/var/lib/kubelet/device-plugins";
+  std::string host_root = "/";
+  std::chrono::milliseconds rescan = std::chrono::seconds(60);
+  bool device_metrics = true;
+};
+
+/// The whole input.
+struct Model {
+  DaemonSpec daemon;
+  std::vector<ResourceSpec> resources;
+};
+
+/// Every template of a resource that is rendered for a container. Identity (`id` of a match) is not
+/// among them: it is rendered before there is a slot or an index.
+std::vector<const Template*> ContainerTemplates(const ResourceSpec& resource);
+
+/// Whether `resource` is for the Kubernetes node of this name.
+bool IsForNode(const ResourceSpec& resource, const std::string& node_name);
+
+}  // namespace patchbay

@@ -1,0 +1,81 @@
+#include "model/variables.h"
+
+#include "model/spec.h"
+
+namespace patchbay {
+namespace {
+
+using Finder = std::optional<FormatValue> (*)(const Variables&);
+
+template <auto Get>
+std::optional<FormatValue> OfNode(const Variables& v) {
+  if (v.node == nullptr) return std::nullopt;
+  return Get(*v.node);
+}
+
+/// A variable that needs no capture. The order is that of the reference.
+struct Builtin {
+  std::string_view name;
+  VariableType type;
+  bool needs_node;
+  Finder find;
+};
+
+constexpr Builtin kBuiltins[] = {
+    {"id", VariableType::kText, false,
+     [](const Variables& v) -> std::optional<FormatValue> { return v.id; }},
+    {"resource", VariableType::kText, false,
+     [](const Variables& v) -> std::optional<FormatValue> { return v.resource; }},
+    {"node_name", VariableType::kText, false,
+     [](const Variables& v) -> std::optional<FormatValue> { return v.node_name; }},
+    {"index", VariableType::kInteger, false,
+     [](const Variables& v) -> std::optional<FormatValue> { return v.index; }},
+    {"slot", VariableType::kInteger, false,
+     [](const Variables& v) -> std::optional<FormatValue> { return v.slot; }},
+    {"replica", VariableType::kInteger, false,
+     [](const Variables& v) -> std::optional<FormatValue> { return v.replica; }},
+    {"path", VariableType::kText, true,
+     OfNode<[](const DeviceNode& n) { return FormatValue(n.path); }>},
+    {"real_path", VariableType::kText, true,
+     OfNode<[](const DeviceNode& n) { return FormatValue(n.real_path); }>},
+    {"name", VariableType::kText, true,
+     OfNode<[](const DeviceNode& n) { return FormatValue(BaseName(n.path)); }>},
+    {"major", VariableType::kInteger, true,
+     OfNode<[](const DeviceNode& n) { return FormatValue(std::int64_t{n.major}); }>},
+    {"minor", VariableType::kInteger, true,
+     OfNode<[](const DeviceNode& n) { return FormatValue(std::int64_t{n.minor}); }>},
+};
+
+}  // namespace
+
+std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+std::vector<Variable> SuppliedBy(const MatchSpec& match) {
+  const bool has_node = !std::holds_alternative<CountSource>(match.source);
+  std::vector<Variable> supplied;
+  for (const Builtin& builtin : kBuiltins) {
+    if (has_node || !builtin.needs_node) {
+      supplied.push_back({std::string(builtin.name), builtin.type});
+    }
+  }
+  if (const auto* regex = std::get_if<RegexSource>(&match.source)) {
+    for (const std::string& name : regex->regex.capture_names()) {
+      supplied.push_back({name, VariableType::kText});
+    }
+  }
+  return supplied;
+}
+
+std::optional<FormatValue> Variables::Find(std::string_view name) const {
+  for (const Builtin& builtin : kBuiltins) {
+    if (builtin.name == name) return builtin.find(*this);
+  }
+  if (device != nullptr) {
+    for (const auto& [key, value] : device->captures) {
+      if (key == name) return value;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,98 @@
+#include "os/dir_watch.h"
+
+#include <sys/inotify.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+namespace patchbay {
+namespace {
+
+constexpr std::uint32_t kMask = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
+                                IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+
+}  // namespace
+
+Result<std::unique_ptr<DirWatch>> DirWatch::Create(Loop& loop, OnChange on_change) {
+  UniqueFd fd(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  if (!fd) {
+    return FailErrno("cannot create an inotify instance (see fs.inotify.max_user_instances)",
+                     errno);
+  }
+  return std::unique_ptr<DirWatch>(new DirWatch(loop, std::move(fd), std::move(on_change)));
+}
+
+DirWatch::DirWatch(Loop& loop, UniqueFd fd, OnChange on_change)
+    : fd_(std::move(fd)),
+      on_change_(std::move(on_change)),
+      readable_(loop.OnReadable(fd_.get(), [this] { Read(); })) {}
+
+DirWatch::Outcome DirWatch::Watch(const std::set<std::string>& directories) {
+  std::vector<std::string> gone;
+  for (const auto& [path, watch] : by_path_) {
+    if (!directories.contains(path)) gone.push_back(path);
+  }
+  for (const std::string& path : gone) {
+    const int watch = by_path_.at(path);
+    by_path_.erase(path);
+    auto& paths = by_watch_.at(watch);
+    paths.erase(path);
+    if (paths.empty()) {
+      by_watch_.erase(watch);
+      inotify_rm_watch(fd_.get(), watch);
+    }
+  }
+
+  Outcome outcome;
+  for (const std::string& path : directories) {
+    if (by_path_.contains(path)) continue;
+    const int watch = inotify_add_watch(fd_.get(), path.c_str(), kMask);
+    if (watch < 0) {
+      const std::string hint = errno == ENOSPC ? " (see fs.inotify.max_user_watches)" : "";
+      outcome.failed.push_back(FailErrno("cannot watch " + path + hint, errno).value());
+      continue;
+    }
+    by_path_.emplace(path, watch);
+    by_watch_[watch].insert(path);
+    outcome.added.push_back(path);
+  }
+  return outcome;
+}
+
+void DirWatch::Forget(int watch) {
+  const auto at = by_watch_.find(watch);
+  if (at == by_watch_.end()) return;
+  for (const std::string& path : at->second) by_path_.erase(path);
+  by_watch_.erase(at);
+}
+
+void DirWatch::Read() {
+  // Collected first: a callback may call Watch.
+  std::set<std::pair<std::string, std::string>> changes;
+  alignas(inotify_event) std::array<char, 64 * 1024> buffer;
+  const ssize_t length = read(fd_.get(), buffer.data(), buffer.size());
+  for (ssize_t at = 0; at < length;) {
+    inotify_event event;
+    std::memcpy(&event, buffer.data() + at, sizeof event);
+    const char* name = buffer.data() + at + sizeof event;
+    at += static_cast<ssize_t>(sizeof event + event.len);
+
+    if ((event.mask & IN_Q_OVERFLOW) != 0) {
+      for (const auto& [path, watch] : by_path_) changes.emplace(path, "");
+      continue;
+    }
+    const auto paths = by_watch_.find(event.wd);
+    if (paths == by_watch_.end()) continue;
+    const bool self = (event.mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED)) != 0;
+    for (const std::string& path : paths->second) changes.emplace(path, self ? "" : name);
+    if (self) {
+      if ((event.mask & IN_MOVE_SELF) != 0) inotify_rm_watch(fd_.get(), event.wd);
+      Forget(event.wd);
+    }
+  }
+  for (const auto& [directory, name] : changes) on_change_(directory, name);
+}
+
+}  // namespace patchbay

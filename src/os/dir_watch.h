@@ -1,0 +1,52 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "os/loop.h"
+#include "os/unique_fd.h"
+
+namespace patchbay {
+
+/// Tells when names come and go in a set of directories (inotify).
+///
+/// Belongs to the loop thread. What it cannot watch (a missing directory, no watches left) it says;
+/// the caller has a slower way of finding out.
+class DirWatch {
+ public:
+  /// A name in `directory` was made, removed or replaced. `name` is empty when the directory itself
+  /// went or events were lost: look at all of it.
+  using OnChange = std::function<void(const std::string& directory, std::string_view name)>;
+
+  static Result<std::unique_ptr<DirWatch>> Create(Loop& loop, OnChange on_change);
+
+  /// What a call to Watch came to.
+  struct Outcome {
+    std::vector<std::string> added;  ///< newly watched: look at them once more, they may have
+                                     ///< changed before the watch was there
+    std::vector<Error> failed;
+  };
+  /// Watches these directories (paths of this process), and no others.
+  Outcome Watch(const std::set<std::string>& directories);
+
+  std::size_t size() const { return by_path_.size(); }
+
+ private:
+  DirWatch(Loop& loop, UniqueFd fd, OnChange on_change);
+  void Read();
+  void Forget(int watch);
+
+  UniqueFd fd_;
+  OnChange on_change_;
+  std::map<std::string, int> by_path_;
+  std::map<int, std::set<std::string>> by_watch_;  ///< one inode may have several paths
+  Subscription readable_;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file_type.h"
+#include "base/result.h"
+
+namespace patchbay {
+
+/// A name in a directory of the host.
+struct HostEntry {
+  std::string name;
+  FileType type = FileType::kOther;
+  unsigned major = 0;  ///< of a character or block device
+  unsigned minor = 0;
+};
+
+/// What a host path leads to when every link on the way is followed.
+struct HostNode {
+  std::string path;  ///< without links, "." and ".."
+  FileType type = FileType::kOther;
+  unsigned major = 0;
+  unsigned minor = 0;
+};
+
+/// The host's file tree as this process sees it: below "/", or below the directory where the host's
+/// root is mounted. All paths that go in and come out are the host's own; links, also absolute
+/// ones, are followed below the root and cannot lead out of it.
+///
+/// A value; thread-safe. Nothing is opened but directories, so no device is ever touched. Calls may
+/// be slow (they go to the file system) and do not belong on the loop, but for Resolve of a node.
+class HostRoot {
+ public:
+  explicit HostRoot(std::string root = "/");
+
+  /// Where a host path is in the namespace of this process.
+  std::string Local(std::string_view host_path) const;
+
+  /// Follows every link. Fails with kNotFound for a path that is not there, kInvalid for more than
+  /// 40 links, kUnavailable where the system refuses.
+  Result<HostNode> Resolve(std::string_view host_path) const;
+
+  /// The entries of a directory whose name passes `wanted`, in no order. A name that vanishes
+  /// meanwhile is left out.
+  Result<std::vector<HostEntry>> List(
+      std::string_view host_directory,
+      const std::function<bool(const std::string& name)>& wanted) const;
+
+ private:
+  std::string root_;  ///< without a slash at its end; "" for "/"
+};
+
+}  // namespace patchbay
