@@ -1,0 +1,26 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "http/server.h"
+
+namespace patchbay {
+
+/// The answer to a yes-or-no question, with words for whoever asked.
+struct Verdict {
+  bool ok = false;
+  std::string body;  ///< one line for each thing that is missing; empty: "ok" or "not ok" is sent
+};
+
+/// What the pages show. All are called on the HTTP thread and must not wait; all must be set.
+struct Routes {
+  std::function<std::string()> metrics;  ///< Prometheus' text format
+  std::function<Verdict()> alive;        ///< the loop turns
+  std::function<Verdict()> ready;        ///< config loaded and every resource registered
+};
+
+/// "/metrics", "/healthz" and "/readyz" (200 or 503), "/" with the list of these; else 404.
+HttpHandler MakeRoutes(Routes routes);
+
+}  // namespace patchbay

@@ -1,0 +1,73 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "base/result.h"
+
+namespace patchbay {
+
+/// What a client asked for. Bytes as they were sent: nothing is percent-decoded.
+struct HttpRequest {
+  std::string method;  ///< "GET" or "HEAD"; others never reach a handler
+  std::string path;    ///< begins with "/"; without the query
+  std::string query;   ///< what stands behind "?"; may be empty
+};
+
+struct HttpResponse {
+  int status = 200;
+  std::string content_type = "text/plain; charset=utf-8";
+  std::string body;  ///< left out, but measured, for HEAD
+};
+
+/// Answers one request. Called on the HTTP thread, one call at a time; while it runs nobody else is
+/// served, so it must not wait for anything. An exception becomes a 500.
+using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
+
+/// What one client may cost.
+struct HttpLimits {
+  std::chrono::milliseconds request = std::chrono::seconds(5);    ///< to send a request's header
+  std::chrono::milliseconds response = std::chrono::seconds(10);  ///< to take the response
+  std::chrono::milliseconds idle = std::chrono::seconds(30);      ///< between two requests
+  std::chrono::milliseconds linger = std::chrono::seconds(1);     ///< to close after the last one
+  std::size_t header_bytes = 8 * 1024;
+  std::size_t target_bytes = 2 * 1024;
+  std::size_t connections = 64;  ///< one more closes the connection that is idle longest
+};
+
+/// A small HTTP/1.1 server for probes, scrapes and people: GET and HEAD, keep-alive, no bodies in
+/// requests.
+///
+/// Owns one thread, which does everything without blocking: connections that are idle or slow cost
+/// memory, never time. Nothing a client sends ends the thread; what is malformed is answered with
+/// 4xx and the connection closed.
+///
+/// The destructor closes all connections at once and waits only for a handler under way. What the
+/// handler uses must outlive the server, and so must the log.
+class HttpServer {
+ public:
+  /// Listens on "address:port": "127.0.0.1:9478", "[::1]:9478". "[::]:9478" and ":9478" take IPv4
+  /// as well, and IPv4 alone where the host has no IPv6. Port 0 means any free one. Fails with
+  /// kInvalid for anything that is not an address, kUnavailable where the system refuses.
+  static Result<std::unique_ptr<HttpServer>> Create(const std::string& listen, HttpHandler handler,
+                                                    Log& log, HttpLimits limits = {});
+  ~HttpServer();
+  HttpServer(const HttpServer&) = delete;
+  HttpServer& operator=(const HttpServer&) = delete;
+
+  /// What it is bound to, as "127.0.0.1:9478" or "[::]:9478"; from any thread.
+  std::string address() const;
+  int port() const;
+
+ private:
+  struct Impl;
+  explicit HttpServer(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace patchbay
