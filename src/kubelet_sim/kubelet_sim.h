@@ -1,0 +1,221 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "deviceplugin.pb.h"
+
+namespace patchbay {
+
+/// How registration behaves, by era of the kubelet.
+enum class KubeletProfile {
+  kAsync,  ///< up to 1.24: Register answers at once and dials later
+  kSync,   ///< 1.25-1.36: Register dials back before it answers; the newest registration wins
+  kMulti,  ///< 1.37 on: as kSync, with several sockets tracked per resource
+};
+
+/// What a starting kubelet removes from its device plugin directory. Sub-directories and the
+/// checkpoint always stay.
+enum class KubeletCleanup {
+  kAllFiles,     ///< up to 1.32
+  kSocketsOnly,  ///< later
+};
+
+/// What a kubelet says in `:authority` when it dials a plugin.
+enum class KubeletAuthority {
+  kLocalhost,   ///< 1.26 on
+  kSocketPath,  ///< up to 1.24
+};
+
+struct KubeletSimOptions {
+  std::string directory;  ///< stands for /var/lib/kubelet/device-plugins; made if it is absent
+  KubeletProfile profile = KubeletProfile::kSync;
+  /// kMulti: a second registration of a connected socket is answered OK and ignored, not refused.
+  bool silent_dedupe = false;
+  std::optional<KubeletCleanup> cleanup;      ///< unset: kSocketsOnly for kMulti, else kAllFiles
+  std::optional<KubeletAuthority> authority;  ///< unset: kSocketPath for kAsync, else kLocalhost
+  /// From kubelet.sock being there (connecting succeeds and queues) to the first accept.
+  std::chrono::milliseconds accept_delay{0};
+  /// How many times faster than the wall the 5 minutes of grace run out: 3000 makes them 100 ms.
+  double clock_scale = 1;
+  std::chrono::milliseconds dial_timeout{10'000};
+  std::uint64_t seed = 0;  ///< of the random orders; 0 takes one from the system
+};
+
+/// A device as a list told it.
+struct SimDevice {
+  std::string id;
+  std::string health;  ///< verbatim; only "Healthy" counts as healthy
+  std::vector<std::int64_t> numa_nodes;
+
+  bool operator==(const SimDevice&) const = default;
+};
+
+/// Options of a plugin as the kubelet has them in effect.
+struct SimPluginOptions {
+  bool pre_start_required = false;
+  bool get_preferred_allocation_available = false;
+
+  bool operator==(const SimPluginOptions&) const = default;
+};
+
+/// One of the streams opened by KubeletSim::OpenExtraStreams, in the order of opening.
+struct ExtraStreamView {
+  bool open = false;
+  std::size_t lists = 0;           ///< messages received on it
+  std::vector<SimDevice> devices;  ///< of its last message, in the order of the message
+};
+
+/// What the kubelet and the node know of one resource at a moment. Counts are since the last Start.
+struct ResourceView {
+  /// The tables of the resource exist: a list arrived, a plugin went, or a checkpoint named it.
+  /// Before that the node does not show the resource at all.
+  bool known = false;
+  std::vector<SimDevice> devices;  ///< of the last list, by ID; of equal IDs the last one
+  std::size_t capacity = 0;
+  std::size_t allocatable = 0;
+  bool connected = false;  ///< an endpoint that the kubelet does not consider stopped
+  std::string endpoint;    ///< full path of the socket used for Allocate; may be a stopped one
+  SimPluginOptions options;
+  std::size_t streams = 0;        ///< open ListAndWatch streams, forgotten ("zombie") ones included
+  std::size_t connections = 0;    ///< successful dials
+  std::size_t registrations = 0;  ///< Register calls answered OK
+  std::size_t lists = 0;          ///< lists taken into the tables
+  std::chrono::steady_clock::time_point last_list;  ///< meaningless while lists == 0
+  std::string stream_error;  ///< how the last ended stream ended: "CODE: text"; "" if none did
+  std::vector<ExtraStreamView> extra_streams;
+};
+
+/// A Register call as it came in. Kept over restarts.
+struct RegisterCall {
+  std::string version;
+  std::string endpoint;  ///< as sent
+  std::string resource;
+  SimPluginOptions options;
+  bool answered = false;
+  int code = 0;         ///< gRPC status code of the answer, as a number; 0 is OK
+  std::string message;  ///< of the answer
+  std::chrono::steady_clock::time_point received;
+  std::chrono::steady_clock::time_point finished;  ///< meaningless until answered
+};
+
+/// What a container got.
+struct Admitted {
+  /// In the random order of the Allocate request. Empty for a resource that is not `known`: the
+  /// kubelet lets such a pod run without devices.
+  std::vector<std::string> device_ids;
+  v1beta1::ContainerAllocateResponse response;
+  bool reused = false;  ///< from an earlier admission of the same container, without an Allocate
+};
+
+/// What Register does instead of its work.
+enum class RegisterFault {
+  kNone,
+  kNeverDial,      ///< answers OK, then silence
+  kUnimplemented,  ///< another service or a very old kubelet sits on the socket
+  kUnknownError,   ///< UNKNOWN with the given text
+  kHang,           ///< no answer until the fault is changed or the caller gives up
+};
+
+/// A kubelet's device manager, as far as a device plugin can tell: it serves Registration on
+/// kubelet.sock, dials plugins back, watches their lists, accounts for devices and admits pods.
+/// It behaves as kubelets 1.19 to 1.37 do, their bugs included (the duplicate registrations and the
+/// "zombie" streams of kSync), and not as a plugin might wish.
+///
+/// All functions may be called from any thread; Start, Stop, Crash and Restart one at a time. None
+/// holds a lock while a plugin is called. The destructor ends whatever is going on within a second,
+/// also when a plugin hangs, and leaves the directory as Stop does.
+class KubeletSim {
+ public:
+  /// Fails with kInvalid if the path of kubelet.sock would exceed the 107 bytes of a socket path.
+  /// Nothing is touched before Start.
+  static Result<std::unique_ptr<KubeletSim>> Create(KubeletSimOptions options);
+  ~KubeletSim();
+  KubeletSim(const KubeletSim&) = delete;
+  KubeletSim& operator=(const KubeletSim&) = delete;
+
+  /// Reads the checkpoint, makes the directory, cleans it up, binds kubelet.sock and serves. A
+  /// resource in the checkpoint comes back with 0 devices and a stopped endpoint. Fails with
+  /// kUnavailable where the file system refuses, kPrecondition when it is running.
+  Status Start();
+  /// Ends streams and connections and unlinks kubelet.sock. What was known is forgotten, but for
+  /// the checkpoint and the log of calls. Does nothing when not running.
+  void Stop();
+  /// As if killed: connections break unanswered and kubelet.sock stays behind, the same inode,
+  /// where connecting gets ECONNREFUSED.
+  void Crash();
+  /// Stop and Start.
+  Status Restart();
+  bool Running() const;
+
+  const std::string& directory() const;
+  const std::string& socket_path() const;
+
+  // --- what it knows ---
+
+  /// Nothing for a resource that never registered since Start and is not in the checkpoint, and for
+  /// all while not running.
+  std::optional<ResourceView> View(const std::string& resource) const;
+  /// The names for which View has something, sorted.
+  std::vector<std::string> Resources() const;
+  std::vector<RegisterCall> RegisterCalls() const;
+
+  /// Waits until `predicate` holds, for at most `timeout`; returns whether it does. The predicate
+  /// is evaluated on the calling thread, without a lock, at first and after every change of state
+  /// (calls, lists, ends of streams, the end of a grace period, admissions); it may call anything.
+  bool Await(const std::function<bool()>& predicate, std::chrono::milliseconds timeout) const;
+
+  // --- pods ---
+
+  /// Chooses `n` devices and allocates them for a container, as kubelets do at admission: with
+  /// GetPreferredAllocation if the plugin offers it, and one Allocate. A container that has its
+  /// devices gets them again. Admissions go one after the other, as on the kubelet's own loop, and
+  /// have no deadline. `numa` is the hint of a topology manager; empty without one.
+  ///
+  /// Fails with the message of the pod's status, "UnexpectedAdmissionError: Allocate failed due to
+  /// ..., which is unexpected": kPrecondition where the kubelet refuses, kUnavailable where the
+  /// plugin or the checkpoint fails or the kubelet is stopped meanwhile.
+  Result<Admitted> Admit(const std::string& pod, const std::string& container,
+                         const std::string& resource, int n,
+                         const std::set<std::int64_t>& numa = {});
+  /// The pod is over; its devices are free again.
+  void Release(const std::string& pod);
+
+  // --- faults ---
+
+  /// Sets what happens to Register calls from now on, of one resource or ("") of all others. Calls
+  /// that hang because of an earlier kHang go on under the new setting. Kept over restarts.
+  void SetRegisterFault(RegisterFault fault, const std::string& resource = "",
+                        const std::string& text = "fault injected");
+  /// Cancels the streams of the resource that feed its tables, as a broken connection would.
+  void DropStreams(const std::string& resource);
+  /// Does to the current plugin what the end of a forgotten older stream does in kSync: disconnects
+  /// it and marks its devices unhealthy.
+  void ZombieCancel(const std::string& resource);
+  /// Opens `n` more ListAndWatch streams to the current endpoint, each on a connection of its own,
+  /// which feed no table. With `reading` false they take nothing in until ResumeReading, and give
+  /// the plugin no flow-control credit beyond the least that HTTP/2 lets them.
+  /// Fails with kPrecondition when there is no connected endpoint.
+  Status OpenExtraStreams(const std::string& resource, int n, bool reading = true);
+  void CloseExtraStreams(const std::string& resource);
+  /// All streams of the resource, now open or opened later, stop reading (the message under way is
+  /// still taken), or read again.
+  void StopReading(const std::string& resource);
+  void ResumeReading(const std::string& resource);
+
+ private:
+  class Impl;
+  explicit KubeletSim(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace patchbay
