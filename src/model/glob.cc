@@ -89,6 +89,7 @@ Parsed<Glob::Components> ParseComponents(const std::string& path, std::string_vi
     components.push_back({std::move(*name), part == "**"});
   }
   if (components.empty()) return Malformed(0, "the pattern names no file");
+  if (components.back().any_depth) components.push_back({*NamePattern::Compile("*"), false});
   return components;
 }
 
@@ -194,10 +195,9 @@ Parsed<Glob> Glob::Compile(std::string_view pattern) {
     glob.alternatives_.push_back(std::move(*components));
   }
   const auto depth = SplitPath(glob.fixed_directory_).size();
-  glob.spans_directories_ = std::any_of(
-      glob.alternatives_.begin(), glob.alternatives_.end(), [&](const Components& components) {
-        return components.size() != depth + 1 || components.back().any_depth;
-      });
+  glob.spans_directories_ =
+      std::any_of(glob.alternatives_.begin(), glob.alternatives_.end(),
+                  [&](const Components& components) { return components.size() != depth + 1; });
   return glob;
 }
 

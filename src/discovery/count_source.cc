@@ -1,0 +1,11 @@
+#include "discovery/sources.h"
+
+namespace patchbay {
+
+void ScanSource(const CountSource& source, Scan& scan) {
+  for (int i = 0; i < source.count; ++i) {
+    scan.AddCandidate({std::nullopt, {}, std::to_string(i), 0});
+  }
+}
+
+}  // namespace patchbay

@@ -1,0 +1,102 @@
+#include "discovery/discover.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/format.h"
+#include "discovery/identity.h"
+#include "discovery/sources.h"
+
+namespace patchbay {
+namespace {
+
+std::string PathOf(const Device& device) {
+  return device.nodes.empty() ? device.id : device.nodes.front().path;
+}
+
+Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candidate,
+                               const std::string& node_name) {
+  const auto& id = spec.matches[candidate.match].id;
+  if (!id) return candidate.identity;
+  const Device device{"", {}, candidate.captures};
+  Variables variables;
+  variables.resource = spec.name;
+  variables.node_name = node_name;
+  variables.device = &device;
+  variables.node = candidate.node ? &*candidate.node : nullptr;
+  return id->Render(variables);
+}
+
+/// Moves out of `devices` those for which `reject` returns a reason.
+template <class Reject>
+void Sift(std::vector<Device>& devices, Scan& scan, RejectReason reason, Reject reject) {
+  std::erase_if(devices, [&](const Device& device) {
+    const std::string detail = reject(device);
+    if (detail.empty()) return false;
+    scan.Reject(PathOf(device), reason, detail);
+    return true;
+  });
+}
+
+/// One node must not be handed out under two IDs: the first in the order of IDs keeps it.
+void RejectSharedNodes(std::vector<Device>& devices, Scan& scan) {
+  std::map<std::string_view, std::string_view> owners;
+  std::map<std::string_view, std::string_view> taken;
+  for (const Device& device : devices) {
+    for (const DeviceNode& node : device.nodes) {
+      const auto [owner, first] = owners.emplace(node.real_path, device.id);
+      if (!first) taken.emplace(device.id, owner->second);
+    }
+  }
+  if (taken.empty()) return;
+  std::map<std::string, std::string> details;  // of its own: the views die with the devices
+  for (const auto& [id, owner] : taken) {
+    details.emplace(id, format("it is the same node as the device \"{}\"", owner));
+  }
+  Sift(devices, scan, RejectReason::kDuplicateNode, [&](const Device& device) {
+    const auto detail = details.find(device.id);
+    return detail == details.end() ? std::string() : detail->second;
+  });
+}
+
+void RejectSharedIds(std::vector<Device>& devices, Scan& scan) {
+  std::map<std::string, int> uses;
+  for (const Device& device : devices) ++uses[device.id];
+  if (uses.size() == devices.size()) return;
+  Sift(devices, scan, RejectReason::kDuplicateId, [&](const Device& device) {
+    if (uses[device.id] == 1) return std::string();
+    return format("{} devices have the ID \"{}\"; give the match an id that tells them apart",
+                  uses[device.id], device.id);
+  });
+}
+
+}  // namespace
+
+Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const std::string& node_name) {
+  Scan scan(host);
+  for (std::size_t i = 0; i < spec.matches.size(); ++i) {
+    scan.BeginMatch(spec.matches[i], i);
+    std::visit([&](const auto& source) { ScanSource(source, scan); }, spec.matches[i].source);
+  }
+
+  std::vector<Device> devices;
+  devices.reserve(scan.candidates().size());
+  for (Candidate& candidate : scan.candidates()) {
+    auto identity = IdentityOf(spec, candidate, node_name);
+    if (!identity) {
+      scan.Reject(candidate.node ? candidate.node->path : candidate.identity,
+                  RejectReason::kMissingVariable, "id: " + identity.error().message);
+      continue;
+    }
+    Device device{DeviceId(*identity, LongestDeviceId(spec)), {}, std::move(candidate.captures)};
+    if (candidate.node) device.nodes.push_back(std::move(*candidate.node));
+    devices.push_back(std::move(device));
+  }
+  std::sort(devices.begin(), devices.end(),
+            [](const Device& a, const Device& b) { return IdLess(a.id, b.id); });
+  RejectSharedIds(devices, scan);
+  RejectSharedNodes(devices, scan);
+  return {std::move(devices), std::move(scan.rejected()), scan.directories(), scan.complete()};
+}
+
+}  // namespace patchbay

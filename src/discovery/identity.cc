@@ -1,0 +1,41 @@
+#include "discovery/identity.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+bool IsSafe(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+         std::string_view("._:@+-").find(c) != std::string_view::npos;
+}
+
+}  // namespace
+
+std::uint64_t StableHash(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  }
+  return hash;
+}
+
+std::string DeviceId(std::string_view text, std::size_t longest) {
+  const bool has_slash = text.find('/') != std::string_view::npos;
+  bool lossy = text.empty() || text.size() > longest;
+  std::string id;
+  for (const char c : text) {
+    // A colon of the text's own could not be told from a slash.
+    lossy = lossy || (c != '/' && !IsSafe(c)) || (c == ':' && has_slash);
+    id.push_back(c == '/' ? ':' : IsSafe(c) ? c : '_');
+  }
+  if (!lossy) return id;
+  const std::string suffix =
+      format("-{:08x}", static_cast<std::uint32_t>(StableHash(text) ^ (StableHash(text) >> 32)));
+  id.resize(std::min(id.size(), longest - suffix.size()));
+  return id + suffix;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,32 @@
+#include "discovery/sources.h"
+
+namespace patchbay {
+namespace {
+
+/// `directory` ends with a slash.
+void Walk(const Regex& regex, const std::string& directory, int depth, Scan& scan) {
+  Captures captures;
+  const auto wanted = [&](const std::string& name) {
+    return depth > 0 || regex.Match(directory + name, captures);
+  };
+  for (const HostEntry& entry : scan.List(directory, wanted)) {
+    const std::string path = directory + entry.name;
+    if (regex.Match(path, captures)) {
+      scan.AddNode(path, &entry, captures,
+                   regex.depth() > 0 ? path.substr(regex.fixed_directory().size())
+                                     : std::string(BaseName(path)));
+    }
+    // Links to directories are not followed: they could lead in a circle.
+    if (depth > 0 && entry.type == FileType::kDirectory) {
+      Walk(regex, path + "/", depth - 1, scan);
+    }
+  }
+}
+
+}  // namespace
+
+void ScanSource(const RegexSource& source, Scan& scan) {
+  Walk(source.regex, source.regex.fixed_directory(), source.regex.depth(), scan);
+}
+
+}  // namespace patchbay

@@ -1,0 +1,126 @@
+#include "discovery/scan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/escape.h"
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+bool Accepts(NodeType wanted, FileType type) {
+  switch (wanted) {
+    case NodeType::kDevice: return type == FileType::kCharacter || type == FileType::kBlock;
+    case NodeType::kFile: return type == FileType::kRegular;
+    case NodeType::kDirectory: return type == FileType::kDirectory;
+    case NodeType::kAny: return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::string DirectoryOf(std::string_view path) {
+  const auto slash = path.rfind('/');
+  return slash == 0 || slash == std::string_view::npos ? "/" : std::string(path.substr(0, slash));
+}
+
+void Scan::BeginMatch(const MatchSpec& match, std::size_t index) {
+  match_ = &match;
+  match_index_ = index;
+}
+
+void Scan::WatchNearest(std::string directory) {
+  while (true) {
+    const auto node = host_.Resolve(directory);
+    if (node && node->type == FileType::kDirectory) {
+      directories_.insert(node->path);
+      return;
+    }
+    if (directory == "/") return;
+    directory = DirectoryOf(directory);
+  }
+}
+
+std::vector<HostEntry> Scan::List(const std::string& directory,
+                                  const std::function<bool(const std::string&)>& wanted) {
+  WatchNearest(directory);
+  auto entries = host_.List(directory, wanted);
+  if (entries) return std::move(*entries);
+  if (entries.error().kind != ErrorKind::kNotFound) {
+    complete_ = false;
+    Reject(directory, RejectReason::kUnreadable, std::move(entries).error().message);
+  }
+  return {};
+}
+
+bool Scan::IsDirectory(const std::string& path) {
+  WatchNearest(path);
+  const auto node = host_.Resolve(path);
+  return node && node->type == FileType::kDirectory;
+}
+
+void Scan::RejectUnresolved(const std::string& path, const HostEntry* entry, Error error) {
+  if (error.kind == ErrorKind::kUnavailable) {
+    complete_ = false;
+    Reject(path, RejectReason::kUnreadable, std::move(error.message));
+    return;
+  }
+  bool is_link = entry != nullptr && entry->type == FileType::kSymlink;
+  if (entry == nullptr) {
+    const auto name = BaseName(path);
+    const auto there = host_.List(DirectoryOf(path), [&](const auto& n) { return n == name; });
+    is_link = there && !there->empty();
+  }
+  // Without a link nothing is there, which is no fault.
+  if (is_link) Reject(path, RejectReason::kDanglingLink, std::move(error.message));
+}
+
+void Scan::AddNode(const std::string& path, const HostEntry* entry, Captures captures,
+                   std::string identity) {
+  if (entry == nullptr) WatchNearest(DirectoryOf(path));
+  if (std::any_of(match_->exclude.begin(), match_->exclude.end(),
+                  [&](const Glob& glob) { return glob.Matches(path); })) {
+    return;
+  }
+  DeviceNode node{path, path, FileType::kOther, 0, 0};
+  if (entry != nullptr && entry->type != FileType::kSymlink) {
+    if (!Accepts(match_->type, entry->type)) return;
+    node.type = entry->type;
+    node.major = entry->major;
+    node.minor = entry->minor;
+  }
+  // The directories above may be links even where the node is none.
+  auto resolved = host_.Resolve(path);
+  if (!resolved) return RejectUnresolved(path, entry, std::move(resolved).error());
+  if (!Accepts(match_->type, resolved->type)) return;
+  node.real_path = std::move(resolved->path);
+  node.type = resolved->type;
+  node.major = resolved->major;
+  node.minor = resolved->minor;
+  if (node.real_path != path) WatchNearest(DirectoryOf(node.real_path));
+  if (!IsUtf8(path) || !IsUtf8(node.real_path)) {
+    return Reject(path, RejectReason::kBadName,
+                  "its path is not valid UTF-8, which no message to the kubelet can carry");
+  }
+  if (!paths_.insert(path).second) return;
+  AddCandidate({std::move(node), std::move(captures), std::move(identity), match_index_});
+}
+
+void Scan::AddCandidate(Candidate candidate) {
+  candidate.match = match_index_;
+  if (candidates_.size() == kMaxCandidates) {
+    complete_ = false;
+    return Reject(candidate.node ? candidate.node->path : candidate.identity, RejectReason::kLimit,
+                  format("the resource has more than {} devices", kMaxCandidates));
+  }
+  candidates_.push_back(std::move(candidate));
+}
+
+void Scan::Reject(std::string path, RejectReason reason, std::string detail) {
+  if (rejected_.size() >= kMaxRejections) return;
+  rejected_.push_back({std::move(path), reason, std::move(detail)});
+}
+
+}  // namespace patchbay

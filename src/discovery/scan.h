@@ -1,0 +1,76 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/snapshot.h"
+#include "os/host_root.h"
+
+namespace patchbay {
+
+/// Something a source found that may become a device.
+struct Candidate {
+  std::optional<DeviceNode> node;  ///< absent where the source has no host nodes
+  Captures captures;
+  std::string identity;   ///< what the default ID is made of
+  std::size_t match = 0;  ///< which [[resource.match]] found it
+};
+
+/// What the sources of one resource see on the host in one pass. The sources add to it; see
+/// discovery/sources.h. Belongs to one thread, which may be slow.
+class Scan {
+ public:
+  /// More than this many candidates or rejections of one resource are not kept.
+  static constexpr std::size_t kMaxCandidates = 100'000;
+  static constexpr std::size_t kMaxRejections = 1'000;
+
+  explicit Scan(const HostRoot& host) : host_(host) {}
+
+  /// What follows is found by this match.
+  void BeginMatch(const MatchSpec& match, std::size_t index);
+
+  /// The entries of a directory, to be watched from now on. Nothing where it does not exist; then
+  /// its nearest ancestor is watched. Reports a directory that cannot be read.
+  std::vector<HostEntry> List(const std::string& directory,
+                              const std::function<bool(const std::string&)>& wanted);
+  /// Whether `path` is a directory, seen through links. Watches its parent.
+  bool IsDirectory(const std::string& path);
+
+  /// Adds the node at `path`, unless it is excluded, of another type, or already there. `entry` is
+  /// what a listing said of it; null to look.
+  void AddNode(const std::string& path, const HostEntry* entry, Captures captures,
+               std::string identity);
+  void AddCandidate(Candidate candidate);
+  void Reject(std::string path, RejectReason reason, std::string detail);
+
+  std::vector<Candidate>& candidates() { return candidates_; }
+  std::vector<Rejection>& rejected() { return rejected_; }
+  /// Directories whose changes may change the outcome; host paths without links.
+  const std::set<std::string>& directories() const { return directories_; }
+  /// Whether everything could be read.
+  bool complete() const { return complete_; }
+
+ private:
+  void WatchNearest(std::string directory);
+  void RejectUnresolved(const std::string& path, const HostEntry* entry, Error error);
+
+  const HostRoot& host_;
+  const MatchSpec* match_ = nullptr;
+  std::size_t match_index_ = 0;
+  std::vector<Candidate> candidates_;
+  std::vector<Rejection> rejected_;
+  std::set<std::string> paths_;  ///< of the candidates: the first match that finds a path keeps it
+  std::set<std::string> directories_;
+  bool complete_ = true;
+};
+
+/// The directory of a path: "/dev" of "/dev/null", "/" of "/dev".
+std::string DirectoryOf(std::string_view path);
+
+}  // namespace patchbay

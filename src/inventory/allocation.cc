@@ -1,0 +1,248 @@
+#include "inventory/allocation.h"
+
+#include <algorithm>
+
+#include "base/escape.h"
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+/// One device of a container: what the snapshot says of it, and its place among the others.
+struct Granted {
+  std::string_view id;
+  FoundDevice found;
+};
+
+Status CheckPath(const std::string& path, std::string_view what) {
+  const auto parts = SplitPath(path);
+  if (path.starts_with('/') && !parts.empty() && IsUtf8(path) &&
+      std::find(parts.begin(), parts.end(), "..") == parts.end() &&
+      path.find('\0') == std::string::npos) {
+    return {};
+  }
+  return Fail(ErrorKind::kInvalid,
+              format("the {} \"{}\" is not an absolute path without \"..\"", what, path));
+}
+
+Status CheckText(const std::string& text, std::string_view what) {
+  if (IsUtf8(text) && text.find('\0') == std::string::npos) return {};
+  return Fail(ErrorKind::kInvalid, format("{} \"{}\" is not text", what, text));
+}
+
+/// The union of two permission strings in the order "rwm".
+std::string JoinPermissions(std::string_view a, std::string_view b) {
+  std::string joined;
+  for (const char c : std::string_view("rwm")) {
+    if (a.find(c) != std::string_view::npos || b.find(c) != std::string_view::npos) {
+      joined.push_back(c);
+    }
+  }
+  return joined;
+}
+
+/// Builds the response of one container, device by device.
+class ResponseBuilder {
+ public:
+  ResponseBuilder(const ResourceSpec& spec, const AllocationContext& context)
+      : spec_(spec), context_(context) {}
+
+  Status Add(const Granted& granted, std::int64_t slot) {
+    const Device& device = *granted.found.listed->device;
+    Variables variables;
+    variables.resource = spec_.name;
+    variables.node_name = context_.node_name;
+    variables.device = &device;
+    variables.node = device.nodes.empty() ? nullptr : &device.nodes.front();
+    variables.id = granted.id;
+    variables.index = granted.found.index;
+    variables.slot = slot;
+    variables.replica = granted.found.replica;
+
+    for (const DeviceNodeSpec& node : spec_.device_nodes) TRY(AddDeviceNodes(node, variables));
+    for (const MountSpec& mount : spec_.mounts) TRY(AddMount(mount, variables));
+    for (const auto& pair : spec_.env) TRY(AddPair(pair, variables, "env", envs_));
+    for (const auto& pair : spec_.annotations) {
+      TRY(AddPair(pair, variables, "annotation", annotations_));
+    }
+    for (const Template& name : spec_.cdi_devices) {
+      std::string rendered = TRY(name.Render(variables));
+      TRY(CheckText(rendered, "the CDI device"));
+      auto& names = response_.cdi_devices;
+      if (std::find(names.begin(), names.end(), rendered) == names.end()) {
+        names.push_back(std::move(rendered));
+      }
+    }
+    return {};
+  }
+
+  ContainerResponse Build() && {
+    for (auto* pairs : {&envs_, &annotations_}) {
+      auto& out = pairs == &envs_ ? response_.envs : response_.annotations;
+      for (auto& [key, values] : *pairs) {
+        std::string joined = std::move(values.front());
+        for (std::size_t i = 1; i < values.size(); ++i) {
+          joined.append(spec_.env_separator).append(values[i]);
+        }
+        out.emplace(key, std::move(joined));
+      }
+    }
+    return std::move(response_);
+  }
+
+ private:
+  using Pairs = std::map<std::string, std::vector<std::string>>;
+
+  Status AddDeviceNodes(const DeviceNodeSpec& node, Variables variables) {
+    if (node.host_path) {
+      const std::string host_path = TRY(node.host_path->Render(variables));
+      TRY(CheckPath(host_path, "host_path"));
+      return AddDeviceNode(node, host_path, host_path, variables);
+    }
+    for (const DeviceNode& matched : variables.device->nodes) {
+      // A file or a directory reaches a container through a mount, not as a device node.
+      if (matched.type != FileType::kCharacter && matched.type != FileType::kBlock) continue;
+      variables.node = &matched;
+      TRY(AddDeviceNode(node, matched.path, matched.path, variables));
+    }
+    return {};
+  }
+
+  Status AddDeviceNode(const DeviceNodeSpec& node, const std::string& host_path,
+                       std::string container_path, const Variables& variables) {
+    if (node.container_path) container_path = TRY(node.container_path->Render(variables));
+    TRY(CheckPath(container_path, "container_path"));
+    auto resolved = context_.resolve(host_path);
+    if (!resolved) {
+      if (node.optional) return {};
+      return Fail(ErrorKind::kPrecondition,
+                  format("the device \"{}\" has lost {}: {}", variables.id, host_path,
+                         resolved.error().message));
+    }
+    if (resolved->type != FileType::kCharacter && resolved->type != FileType::kBlock) {
+      return Fail(ErrorKind::kPrecondition,
+                  format("{} of the device \"{}\" is not a device node", host_path, variables.id));
+    }
+    for (ContainerResponse::DeviceSpec& other : response_.devices) {
+      if (other.container_path != container_path) continue;
+      TRY(CheckSame(container_path, other.host_path, resolved->path));
+      other.permissions = JoinPermissions(other.permissions, node.permissions);
+      return {};
+    }
+    response_.devices.push_back(
+        {std::move(container_path), std::move(resolved->path), node.permissions});
+    return {};
+  }
+
+  Status AddMount(const MountSpec& mount, const Variables& variables) {
+    ContainerResponse::Mount rendered{TRY(mount.container_path.Render(variables)),
+                                      TRY(mount.host_path.Render(variables)), mount.read_only};
+    TRY(CheckPath(rendered.host_path, "host_path"));
+    TRY(CheckPath(rendered.container_path, "container_path"));
+    for (ContainerResponse::Mount& other : response_.mounts) {
+      if (other.container_path != rendered.container_path) continue;
+      TRY(CheckSame(rendered.container_path, other.host_path, rendered.host_path));
+      other.read_only = other.read_only && rendered.read_only;
+      return {};
+    }
+    response_.mounts.push_back(std::move(rendered));
+    return {};
+  }
+
+  static Status CheckSame(const std::string& container_path, const std::string& one,
+                          const std::string& other) {
+    if (one == other) return {};
+    return Fail(ErrorKind::kInvalid,
+                format("{} and {} would both be {} in the container; use {{slot}} or another "
+                       "variable in container_path, or set max_per_container = 1",
+                       one, other, container_path));
+  }
+
+  Status AddPair(const TemplatePair& pair, const Variables& variables, std::string_view what,
+                 Pairs& pairs) {
+    std::string key = TRY(pair.first.Render(variables));
+    std::string value = TRY(pair.second.Render(variables));
+    TRY(CheckText(key, what));
+    TRY(CheckText(value, what));
+    if (key.empty() || key.find('=') != std::string::npos) {
+      return Fail(ErrorKind::kInvalid,
+                  format("the {} name \"{}\" is empty or holds \"=\"", what, key));
+    }
+    auto& values = pairs[std::move(key)];
+    if (std::find(values.begin(), values.end(), value) == values.end()) {
+      values.push_back(std::move(value));
+    }
+    return {};
+  }
+
+  const ResourceSpec& spec_;
+  const AllocationContext& context_;
+  ContainerResponse response_;
+  Pairs envs_;
+  Pairs annotations_;
+};
+
+Result<Granted> Grant(const Snapshot& snapshot, std::string_view id) {
+  const FoundDevice found = FindAdvertised(snapshot, id);
+  if (found.listed == nullptr) {
+    return Fail(ErrorKind::kNotFound,
+                format("{} has no device \"{}\"", snapshot.spec->name, Printable(id)));
+  }
+  if (found.listed->health != Health::kHealthy) {
+    return Fail(ErrorKind::kPrecondition,
+                format("the device \"{}\" is unhealthy: {}", id, found.listed->reason));
+  }
+  return Granted{id, found};
+}
+
+}  // namespace
+
+Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std::string> ids,
+                                   const AllocationContext& context) {
+  std::vector<std::string_view> ordered(ids.begin(), ids.end());
+  std::sort(ordered.begin(), ordered.end(), IdLess);
+  ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
+
+  const int limit = snapshot.spec->max_per_container;
+  if (limit > 0 && ordered.size() > static_cast<std::size_t>(limit)) {
+    return Fail(ErrorKind::kInvalid, format("a container may have at most {} of {}, not {}", limit,
+                                            snapshot.spec->name, ordered.size()));
+  }
+  ResponseBuilder builder(*snapshot.spec, context);
+  for (std::size_t slot = 0; slot < ordered.size(); ++slot) {
+    const Granted granted = TRY(Grant(snapshot, ordered[slot]));
+    TRY(builder.Add(granted, static_cast<std::int64_t>(slot)));
+  }
+  return std::move(builder).Build();
+}
+
+std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceSpec>& spec,
+                                           const Device& device, std::string_view node_name) {
+  const std::string path = device.nodes.empty() ? device.id : device.nodes.front().path;
+  Variables variables;
+  variables.device = &device;
+  variables.node = device.nodes.empty() ? nullptr : &device.nodes.front();
+  for (const Template* t : ContainerTemplates(*spec)) {
+    for (const Template::Field& field : t->fields()) {
+      if (variables.Find(field.name)) continue;
+      return Rejection{
+          path, RejectReason::kMissingVariable,
+          format("\"{}\" needs \"{}\", which this device does not have", t->text(), field.name)};
+    }
+  }
+  // Whether the nodes are there is not asked: that is a matter of the moment.
+  AllocationContext context;
+  context.resolve = [](const std::string& host_path) -> Result<HostNode> {
+    return HostNode{host_path, FileType::kCharacter, 0, 0};
+  };
+  context.node_name = node_name;
+  ResponseBuilder builder(*spec, context);
+  const ListedDevice listed{std::make_shared<const Device>(device), Health::kHealthy, ""};
+  const std::string id = AdvertisedId(*spec, device.id, 0);
+  if (const Status status = builder.Add({id, {&listed, 0, 0}}, 0); !status) {
+    return Rejection{path, RejectReason::kBadTemplate, status.error().message};
+  }
+  return std::nullopt;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/snapshot.h"
+#include "os/host_root.h"
+
+namespace patchbay {
+
+/// What a container gets: the fields of the kubelet's ContainerAllocateResponse as plain values.
+struct ContainerResponse {
+  struct Mount {
+    std::string container_path;
+    std::string host_path;
+    bool read_only = true;
+    bool operator==(const Mount&) const = default;
+  };
+  struct DeviceSpec {
+    std::string container_path;
+    std::string host_path;
+    std::string permissions;
+    bool operator==(const DeviceSpec&) const = default;
+  };
+  std::map<std::string, std::string> envs;
+  std::vector<Mount> mounts;
+  std::vector<DeviceSpec> devices;
+  std::map<std::string, std::string> annotations;
+  std::vector<std::string> cdi_devices;
+
+  bool operator==(const ContainerResponse&) const = default;
+};
+
+/// What an allocation needs to know besides the snapshot.
+struct AllocationContext {
+  /// Where a host path leads right now; a node that went or a link that was retargeted since the
+  /// snapshot is found here, and not by the runtime when the container is created.
+  /// HostRoot::Resolve.
+  std::function<Result<HostNode>(const std::string& host_path)> resolve;
+  std::string_view node_name;  ///< of the Kubernetes node
+};
+
+/// The answer to one container request, for devices by the IDs the kubelet sees, in any order,
+/// repeated ones counted once. Pure but for `resolve`; the same arguments give the same answer, and
+/// nothing is remembered. No IDs give an empty response.
+///
+/// Fails with kNotFound for an unknown ID, kPrecondition for an unhealthy device or a node that is
+/// gone, kInvalid for more than max_per_container or a conflict of container paths; the message
+/// names the ID or the path.
+Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std::string> ids,
+                                   const AllocationContext& context);
+
+/// Why a device can never be allocated, though it is there: a template that lacks a variable or
+/// renders to something no container can get. Nothing for a device that can.
+std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceSpec>& spec,
+                                           const Device& device, std::string_view node_name);
+
+}  // namespace patchbay
