@@ -41,7 +41,7 @@ struct AllocationContext {
   /// snapshot is found here, and not by the runtime when the container is created.
   /// HostRoot::Resolve.
   std::function<Result<HostNode>(const std::string& host_path)> resolve;
-  std::string_view node_name;  ///< of the Kubernetes node
+  std::string node_name;  ///< of the Kubernetes node
 };
 
 /// The answer to one container request, for devices by the IDs the kubelet sees, in any order,

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "os/dir_watch.h"
+#include "os/loop.h"
+
+namespace patchbay {
+
+/// Watches the kubelet's device plugin directory: whether kubelet.sock is there and whether it is
+/// still the same one, and when other sockets in it vanish.
+///
+/// inotify says when to look, a slow timer looks anyway, and what is found counts: a socket is the
+/// same as long as its device, inode and time of birth are. The kubelet's own checkpoint files, of
+/// which it writes one for every list, wake nobody. Belongs to the loop thread.
+class KubeletDir {
+ public:
+  struct Events {
+    /// kubelet.sock is there; another epoch is another socket.
+    std::function<void(std::uint64_t epoch)> on_kubelet;
+    std::function<void()> on_kubelet_lost;
+    /// Something changed that concerns plugins' sockets: see whether yours is still there.
+    std::function<void()> on_sockets_changed;
+    /// The directory was removed under a mount: this process can never see the new one and must be
+    /// started again.
+    std::function<void(std::string reason)> on_dead;
+  };
+
+  /// `poll` is the time between two looks without an event; where nothing can be watched, looks are
+  /// taken every five seconds.
+  KubeletDir(Loop& loop, Log& log, std::string directory, std::chrono::milliseconds poll,
+             Events events);
+
+  /// Takes the first look, and goes on looking.
+  void Start();
+  /// Looks now.
+  void Check();
+
+  const std::string& path() const { return directory_; }
+  std::string kubelet_socket() const { return directory_ + "/kubelet.sock"; }
+
+ private:
+  void OnChange(const std::string& directory, std::string_view name);
+  void Watch();
+  void Schedule();
+  bool DirectoryIsDead() const;
+
+  Loop& loop_;
+  Log& log_;
+  const std::string directory_;
+  const std::chrono::milliseconds poll_;
+  Events events_;
+  std::unique_ptr<DirWatch> watch_;
+  bool watching_ = false;
+  bool dead_ = false;
+  std::optional<std::string> identity_;  ///< of the kubelet.sock seen last
+  std::uint64_t epoch_ = 0;
+  Subscription timer_;
+};
+
+/// A name for the socket of one registration: of the resource, of this run of the process, and of
+/// the how-manieth server it is. No two servers ever have the same.
+std::string SocketName(std::string_view resource, std::string_view run, std::uint64_t serial);
+/// Eight hexadecimal digits that differ from run to run.
+std::string NewRun();
+
+/// Removes the sockets that runs of Patchbay left in `directory` when they were killed: those with
+/// our kind of name on which nobody listens. Sockets of others, and of another Patchbay that runs,
+/// are not touched. Returns the names removed.
+std::vector<std::string> SweepLeftovers(const std::string& directory);
+
+}  // namespace patchbay

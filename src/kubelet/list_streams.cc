@@ -1,0 +1,111 @@
+#include "kubelet/list_streams.h"
+
+#include <chrono>
+
+#include "kubelet/messages.h"
+
+namespace patchbay {
+
+/// One stream. gRPC keeps it alive until OnDone, where it deletes itself. Writes and Finish happen
+/// under the mutex: gRPC allows neither two writes at once nor a write after Finish.
+class ListStreams::Stream final : public grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse> {
+ public:
+  explicit Stream(ListStreams& owner) : owner_(owner) {}
+
+  void Offer(const std::shared_ptr<const Snapshot>& snapshot) {
+    const std::lock_guard lock(mutex_);
+    if (snapshot == nullptr || (newest_ && snapshot->generation < newest_->generation)) return;
+    newest_ = snapshot;
+    unsent_ = true;
+    WriteIfIdle();
+  }
+
+  void Close() { FinishOnce(grpc::Status::OK); }
+
+  void OnWriteDone(bool ok) override {
+    {
+      const std::lock_guard lock(mutex_);
+      writing_ = false;
+      message_ = {};  // a list may be large, and the next may be days away
+      if (ok) WriteIfIdle();
+    }
+    if (ok) {
+      owner_.observer_.OnListSent();
+    } else {
+      FinishOnce(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the stream broke"));
+    }
+  }
+
+  void OnCancel() override { FinishOnce(grpc::Status::CANCELLED); }
+
+  void OnDone() override {
+    const auto lasted = std::chrono::steady_clock::now() - opened_;
+    owner_.observer_.OnRpc(Rpc::kListAndWatch, ended_by_us_ ? "OK" : "CANCELLED", lasted);
+    owner_.Remove(this);
+    delete this;
+  }
+
+ private:
+  void WriteIfIdle() {
+    if (writing_ || finished_ || !unsent_) return;
+    message_ = ListMessage(*newest_);
+    unsent_ = false;
+    writing_ = true;
+    StartWrite(&message_);
+  }
+
+  void FinishOnce(const grpc::Status& status) {
+    const std::lock_guard lock(mutex_);
+    if (finished_) return;
+    finished_ = true;
+    ended_by_us_ = status.ok();
+    Finish(status);
+  }
+
+  ListStreams& owner_;
+  const std::chrono::steady_clock::time_point opened_ = std::chrono::steady_clock::now();
+  std::mutex mutex_;
+  std::shared_ptr<const Snapshot> newest_;
+  v1beta1::ListAndWatchResponse message_;
+  bool unsent_ = false;
+  bool writing_ = false;
+  bool finished_ = false;
+  bool ended_by_us_ = false;
+};
+
+grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListStreams::Open(
+    std::shared_ptr<const Snapshot> first) {
+  auto* stream = new Stream(*this);  // deletes itself in OnDone
+  bool closed = false;
+  {
+    const std::lock_guard lock(mutex_);
+    streams_.insert(stream);
+    closed = closed_;
+    on_count_(static_cast<int>(streams_.size()));
+  }
+  if (closed) {
+    stream->Close();
+  } else {
+    stream->Offer(first);
+  }
+  return stream;
+}
+
+void ListStreams::Offer(const std::shared_ptr<const Snapshot>& snapshot) {
+  const std::lock_guard lock(mutex_);
+  for (Stream* stream : streams_) stream->Offer(snapshot);
+}
+
+void ListStreams::Close() {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  for (Stream* stream : streams_) stream->Close();
+}
+
+void ListStreams::Remove(Stream* stream) {
+  const std::lock_guard lock(mutex_);
+  streams_.erase(stream);
+  on_count_(static_cast<int>(streams_.size()));
+}
+
+}  // namespace patchbay

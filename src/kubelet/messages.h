@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+
+#include "deviceplugin.pb.h"
+#include "inventory/allocation.h"
+#include "model/snapshot.h"
+
+namespace patchbay {
+
+/// The kubelet drops a stream at a message of more than 4 MiB; a list stays well below.
+inline constexpr std::size_t kMaxListBytes = 3'670'016;  // 3.5 MiB
+
+/// How many of the units a resource advertises (devices times replicas, in order) fit in one list.
+std::size_t UnitsThatFit(const Snapshot& snapshot);
+
+/// The list of a resource: every unit that fits.
+v1beta1::ListAndWatchResponse ListMessage(const Snapshot& snapshot);
+
+/// Fills the message for one container.
+void FillResponse(ContainerResponse response, v1beta1::ContainerAllocateResponse& message);
+
+}  // namespace patchbay

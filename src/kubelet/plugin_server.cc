@@ -1,0 +1,44 @@
+#include "kubelet/plugin_server.h"
+
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server_builder.h>
+#include <unistd.h>
+
+#include <chrono>
+
+namespace patchbay {
+namespace {
+
+/// A request may name every device of a resource, so it may be larger than gRPC's 4 MiB.
+constexpr int kMaxRequestBytes = 16 * 1024 * 1024;
+/// What a call may still take once the server stops; then it is cancelled.
+constexpr std::chrono::milliseconds kShutdownGrace{200};
+
+}  // namespace
+
+Result<std::unique_ptr<PluginServer>> PluginServer::Start(
+    std::string socket, PluginBackend backend, std::function<void(int open)> on_streams) {
+  std::unique_ptr<PluginServer> plugin(
+      new PluginServer(std::move(socket), std::move(backend), std::move(on_streams)));
+  grpc::ServerBuilder builder;
+  builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
+  builder.AddListeningPort("unix:" + plugin->socket_, grpc::InsecureServerCredentials());
+  builder.RegisterService(&plugin->service_);
+  plugin->server_ = builder.BuildAndStart();
+  if (plugin->server_ == nullptr) {
+    return Fail(ErrorKind::kUnavailable,
+                "cannot serve on " + plugin->socket_ +
+                    "; see that the directory exists and that this process may write there");
+  }
+  return plugin;
+}
+
+PluginServer::~PluginServer() {
+  if (server_ == nullptr) return;
+  service_.streams().Close();
+  server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
+  server_.reset();
+  unlink(socket_.c_str());
+}
+
+}  // namespace patchbay

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <grpcpp/server.h>
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "kubelet/plugin_service.h"
+
+namespace patchbay {
+
+/// One gRPC server on one socket, for one registration of one resource. Starting and stopping block
+/// for some milliseconds and are not for the loop.
+class PluginServer {
+ public:
+  /// Serves on `socket`, a path that nobody uses yet: gRPC takes an occupied one over in silence.
+  static Result<std::unique_ptr<PluginServer>> Start(std::string socket, PluginBackend backend,
+                                                     std::function<void(int open)> on_streams);
+
+  /// Ends all streams and calls, stops, and removes the socket. After that no function of the
+  /// backend is called any more.
+  ~PluginServer();
+  PluginServer(const PluginServer&) = delete;
+  PluginServer& operator=(const PluginServer&) = delete;
+
+  const std::string& socket() const { return socket_; }
+  /// Sends a list on every stream; from any thread.
+  void Announce(const std::shared_ptr<const Snapshot>& snapshot) {
+    service_.streams().Offer(snapshot);
+  }
+
+ private:
+  PluginServer(std::string socket, PluginBackend backend, std::function<void(int open)> on_streams)
+      : socket_(std::move(socket)), service_(std::move(backend), std::move(on_streams)) {}
+
+  const std::string socket_;
+  PluginService service_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "deviceplugin.grpc.pb.h"
+#include "inventory/allocation.h"
+#include "inventory/observer.h"
+#include "inventory/snapshot_cell.h"
+#include "kubelet/list_streams.h"
+
+namespace patchbay {
+
+/// What the calls of one resource are answered from. Shared, since a server may be on its way to or
+/// from another thread when the resource ends.
+struct PluginBackend {
+  std::shared_ptr<const SnapshotCell> snapshot;
+  std::shared_ptr<ResourceObserver> observer;
+  AllocationContext allocation;
+  /// The kubelet asked for a device that it should not have: its list is out of date. Any thread.
+  std::function<void()> on_stale_list;
+};
+
+/// The device plugin API of one resource. Answers from the snapshot in hand, on gRPC's threads,
+/// without waiting for anybody, and remembers nothing.
+class PluginService final : public v1beta1::DevicePlugin::CallbackService {
+ public:
+  PluginService(PluginBackend backend, std::function<void(int open)> on_streams)
+      : backend_(std::move(backend)), streams_(*backend_.observer, std::move(on_streams)) {}
+
+  ListStreams& streams() { return streams_; }
+
+  grpc::ServerUnaryReactor* GetDevicePluginOptions(grpc::CallbackServerContext* context,
+                                                   const v1beta1::Empty* request,
+                                                   v1beta1::DevicePluginOptions* response) override;
+  grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListAndWatch(
+      grpc::CallbackServerContext* context, const v1beta1::Empty* request) override;
+  grpc::ServerUnaryReactor* GetPreferredAllocation(
+      grpc::CallbackServerContext* context, const v1beta1::PreferredAllocationRequest* request,
+      v1beta1::PreferredAllocationResponse* response) override;
+  grpc::ServerUnaryReactor* Allocate(grpc::CallbackServerContext* context,
+                                     const v1beta1::AllocateRequest* request,
+                                     v1beta1::AllocateResponse* response) override;
+  grpc::ServerUnaryReactor* PreStartContainer(
+      grpc::CallbackServerContext* context, const v1beta1::PreStartContainerRequest* request,
+      v1beta1::PreStartContainerResponse* response) override;
+
+ private:
+  grpc::Status AllocateAll(const v1beta1::AllocateRequest& request,
+                           v1beta1::AllocateResponse& response) const;
+
+  const PluginBackend backend_;
+  ListStreams streams_;
+};
+
+/// What the plugin says of itself, the same in the registration as when asked.
+v1beta1::DevicePluginOptions PluginOptions();
+
+}  // namespace patchbay

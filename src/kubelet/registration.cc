@@ -1,0 +1,179 @@
+#include "kubelet/registration.h"
+
+#include <algorithm>
+
+namespace patchbay {
+
+using Phase = RegistrationPhase;
+using Action = RegistrationAction;
+
+Registration::Actions Registration::Step(const RegistrationEvent& event, Time now) {
+  return std::visit([&](const auto& e) { return On(e, now); }, event);
+}
+
+Registration::Actions Registration::On(const KubeletSeen& event, Time now) {
+  if (kubelet_ == event.epoch) return {};
+  kubelet_ = event.epoch;
+  failures_ = 0;
+  if (ending_) return {};
+  switch (phase_) {
+    case Phase::kIdle:
+    case Phase::kWaiting: return Start();
+    // The server under way is as good for the new kubelet as for the old one.
+    case Phase::kStarting: return {};
+    case Phase::kStopping: pause_ = std::min<Duration>(pause_, kSettle); return {};
+    case Phase::kRegistering:
+    case Phase::kConfirming:
+    case Phase::kRegistered: return Stop(streams_ > 0 ? kSettle : Duration::zero());
+    case Phase::kEnded: return {};
+  }
+  static_cast<void>(now);
+  return {};
+}
+
+Registration::Actions Registration::On(const KubeletLost&, Time) {
+  kubelet_.reset();
+  if (phase_ == Phase::kWaiting) {
+    phase_ = Phase::kIdle;
+    timer_.reset();
+  }
+  // Whatever else is under way ends by itself, and streams of a kubelet whose socket file alone
+  // was deleted are still good.
+  return {};
+}
+
+Registration::Actions Registration::On(const ServerStarted& event, Time now) {
+  if (phase_ != Phase::kStarting) return {};
+  if (!event.ok) {
+    ++failures_;
+    pause_ = BackOff();
+    return Resume(now);
+  }
+  if (ending_) return Stop(Duration::zero());
+  phase_ = Phase::kRegistering;
+  return {Action::kRegister};
+}
+
+Registration::Actions Registration::On(const ServerStopped&, Time now) {
+  if (phase_ != Phase::kStopping) return {};
+  return Resume(now);
+}
+
+Registration::Actions Registration::On(const RegisterDone& event, Time now) {
+  if (phase_ != Phase::kRegistering) return {};
+  if (!event.ok) return FailAndStop();
+  if (streams_ > 0) {
+    phase_ = Phase::kRegistered;
+    confirmed_at_ = now;
+    return {};
+  }
+  // The stream may come and go before the answer to Register does.
+  if (stream_seen_) return FailAndStop();
+  phase_ = Phase::kConfirming;
+  timer_ = now + kConfirmDeadline;
+  return {};
+}
+
+Registration::Actions Registration::On(const StreamsChanged& event, Time now) {
+  if (!ServerRuns()) return {};
+  streams_ = event.open;
+  stream_seen_ = stream_seen_ || streams_ > 0;
+  if (phase_ == Phase::kConfirming && streams_ > 0) {
+    phase_ = Phase::kRegistered;
+    confirmed_at_ = now;
+    timer_.reset();
+  } else if (phase_ == Phase::kRegistered && streams_ == 0) {
+    if (now - confirmed_at_ >= kProvenStream) failures_ = 0;
+    return FailAndStop();
+  }
+  return {};
+}
+
+Registration::Actions Registration::On(const OwnSocketLost&, Time) {
+  switch (phase_) {
+    case Phase::kRegistering:
+    case Phase::kConfirming:
+    case Phase::kRegistered:
+      // Without a kubelet the streams are all there is; they outlive the file.
+      if (!kubelet_) return {};
+      return Stop(streams_ > 0 ? kSettle : Duration::zero());
+    default: return {};
+  }
+}
+
+Registration::Actions Registration::On(const TimerFired&, Time now) {
+  if (!timer_ || now < *timer_) return {};
+  timer_.reset();
+  if (phase_ == Phase::kConfirming) return FailAndStop();
+  if (phase_ == Phase::kWaiting) return Start();
+  return {};
+}
+
+Registration::Actions Registration::On(const EndRequested&, Time now) {
+  ending_ = true;
+  switch (phase_) {
+    case Phase::kIdle:
+    case Phase::kWaiting: return Resume(now);
+    case Phase::kRegistering:
+    case Phase::kConfirming:
+    case Phase::kRegistered: return Stop(Duration::zero());
+    case Phase::kStarting:
+    case Phase::kStopping:
+    case Phase::kEnded: return {};
+  }
+  return {};
+}
+
+Registration::Actions Registration::Start() {
+  phase_ = Phase::kStarting;
+  timer_.reset();
+  streams_ = 0;
+  stream_seen_ = false;
+  return {Action::kStartServer};
+}
+
+/// Stops the server that runs; the next may come `pause` later.
+Registration::Actions Registration::Stop(Duration pause) {
+  Actions actions;
+  if (phase_ == Phase::kRegistering) actions.push_back(Action::kCancelRegister);
+  actions.push_back(Action::kStopServer);
+  phase_ = Phase::kStopping;
+  timer_.reset();
+  pause_ = pause;
+  return actions;
+}
+
+Registration::Actions Registration::FailAndStop() {
+  ++failures_;
+  return Stop(BackOff());
+}
+
+/// What comes after a server: nothing, a kubelet to wait for, or a pause.
+Registration::Actions Registration::Resume(Time now) {
+  timer_.reset();
+  streams_ = 0;
+  if (ending_) {
+    phase_ = Phase::kEnded;
+    return {};
+  }
+  if (!kubelet_) {
+    phase_ = Phase::kIdle;
+    return {};
+  }
+  if (pause_ == Duration::zero()) return Start();
+  phase_ = Phase::kWaiting;
+  timer_ = now + pause_;
+  return {};
+}
+
+Registration::Duration Registration::BackOff() const {
+  const int doublings = std::min(failures_ - 1, 20);
+  return std::min<Duration>(kFirstBackOff * (1 << doublings), kLongestBackOff);
+}
+
+bool Registration::ServerRuns() const {
+  return phase_ == Phase::kStarting || phase_ == Phase::kRegistering ||
+         phase_ == Phase::kConfirming || phase_ == Phase::kRegistered;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,197 @@
+#include "kubelet/resource_plugin.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "kubelet/kubelet_dir.h"
+#include "kubelet/messages.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::chrono::seconds kListInterval{1};
+constexpr std::chrono::seconds kSelfCheckDeadline{5};
+
+/// Whether the kubelet would see no difference between the two.
+bool SameList(const Snapshot& a, const Snapshot& b) {
+  return std::equal(a.devices.begin(), a.devices.end(), b.devices.begin(), b.devices.end(),
+                    [](const ListedDevice& x, const ListedDevice& y) {
+                      return x.health == y.health && x.device->id == y.device->id;
+                    });
+}
+
+}  // namespace
+
+ResourcePlugin::ResourcePlugin(const World& world, std::string resource, ResourceObserver& observer)
+    : world_(world), resource_(std::move(resource)), observer_(observer), pacer_(kListInterval) {}
+
+ResourcePlugin::~ResourcePlugin() = default;
+
+void ResourcePlugin::Publish(std::shared_ptr<const Snapshot> snapshot) {
+  cell_->Set(snapshot);
+  observer_->OnSnapshot(std::move(snapshot));
+  ScheduleAnnouncement();
+}
+
+void ResourcePlugin::ScheduleAnnouncement() {
+  const auto newest = cell_->Get();
+  if (announcement_ || newest == nullptr) return;
+  if (announced_ && SameList(*announced_, *newest)) return;
+  const auto now = world_.loop.Now();
+  const auto when = pacer_.Next(now);
+  if (when <= now) return Announce();
+  announcement_ = world_.loop.After(when - now, [this] { Announce(); });
+}
+
+void ResourcePlugin::Announce() {
+  announcement_ = Subscription();
+  announced_ = cell_->Get();
+  pacer_.Sent(world_.loop.Now());
+  const std::size_t units =
+      announced_->devices.size() * static_cast<std::size_t>(announced_->spec->replicas);
+  if (const std::size_t fitting = UnitsThatFit(*announced_); fitting < units) {
+    world_.log.Error(
+        "the list is too long for the kubelet and was cut; split the resource or lower replicas",
+        {{"resource", resource_}, {"listed", fitting}, {"left_out", units - fitting}});
+  }
+  if (server_) server_->Announce(announced_);
+}
+
+void ResourcePlugin::CheckSocket() {
+  struct stat info;
+  if (server_ && stat(server_->socket().c_str(), &info) != 0) Step(OwnSocketLost{});
+}
+
+void ResourcePlugin::End(std::function<void()> done) {
+  on_ended_ = std::move(done);
+  Step(EndRequested{});
+}
+
+void ResourcePlugin::Step(const RegistrationEvent& event) {
+  const bool was_registered = registered();
+  const auto actions = registration_.Step(event, world_.loop.Now());
+  if (registered() != was_registered) {
+    observer_->OnRegistered(registered());
+    if (registered()) {
+      last_failure_.clear();
+      world_.log.Info("registered", {{"resource", resource_}});
+    } else if (!on_ended_) {
+      world_.log.Warning("no longer registered; registering again", {{"resource", resource_}});
+    }
+  }
+  timer_ = Subscription();
+  if (const auto when = registration_.timer()) {
+    const auto delay = std::max(*when - world_.loop.Now(), Loop::Duration::zero());
+    timer_ = world_.loop.After(delay, [this] { Step(TimerFired{}); });
+  }
+  for (const RegistrationAction action : actions) Act(action);
+  if (registration_.phase() == RegistrationPhase::kEnded && on_ended_) {
+    std::exchange(on_ended_, nullptr)();
+  }
+}
+
+void ResourcePlugin::Act(RegistrationAction action) {
+  switch (action) {
+    case RegistrationAction::kStartServer: return StartServer();
+    case RegistrationAction::kRegister: return Register();
+    case RegistrationAction::kCancelRegister: call_ = PendingCall(); return;
+    case RegistrationAction::kStopServer: return StopServer();
+  }
+}
+
+void ResourcePlugin::StartServer() {
+  const std::uint64_t serial = ++serial_;
+  Loop& loop = world_.loop;
+  PluginBackend backend{
+      cell_, observer_, world_.allocation,
+      [&loop, on_stale = lifetime_.Guard([this] { OnStaleList(); })] { loop.Post(on_stale); }};
+  auto on_count = lifetime_.Guard([this, serial](int open) {
+    if (serial != serial_) return;
+    observer_->OnStreams(open);
+    Step(StreamsChanged{open});
+  });
+  auto on_streams = [&loop, on_count](int open) {
+    loop.Post([on_count, open]() mutable { on_count(open); });
+  };
+  const std::string socket = world_.kubelet_dir + "/" + SocketName(resource_, world_.run, serial);
+  world_.worker.Run(
+      loop,
+      [socket, backend = std::move(backend), on_streams = std::move(on_streams)]() mutable {
+        return PluginServer::Start(socket, std::move(backend), std::move(on_streams));
+      },
+      lifetime_.Guard(
+          [this](Result<std::unique_ptr<PluginServer>> server) { OnServer(std::move(server)); }));
+}
+
+void ResourcePlugin::OnServer(Result<std::unique_ptr<PluginServer>> server) {
+  if (!server) {
+    ReportFailure("cannot serve", server.error().message);
+    return Step(ServerStarted{false});
+  }
+  server_ = std::move(*server);
+  auto on_checked = lifetime_.Guard([this, serial = serial_](const Status& status) {
+    if (serial == serial_) OnSelfCheck(status);
+  });
+  call_ = CallOwnServer(server_->socket(), kSelfCheckDeadline,
+                        [&loop = world_.loop, on_checked](Status status) {
+                          loop.Post([on_checked, status]() mutable { on_checked(status); });
+                        });
+}
+
+void ResourcePlugin::OnSelfCheck(const Status& status) {
+  if (status) return Step(ServerStarted{true});
+  ReportFailure("the own socket does not answer", status.error().message);
+  DropServer([this] { Step(ServerStarted{false}); });
+}
+
+void ResourcePlugin::StopServer() {
+  observer_->OnStreams(0);
+  DropServer([this] { Step(ServerStopped{}); });
+}
+
+void ResourcePlugin::DropServer(std::function<void()> then) {
+  call_ = PendingCall();
+  ++serial_;
+  world_.worker.Run(
+      world_.loop,
+      [server = std::shared_ptr<PluginServer>(std::move(server_))]() mutable {
+        server.reset();
+        return true;
+      },
+      lifetime_.Guard([then = std::move(then)](bool) { then(); }));
+}
+
+void ResourcePlugin::Register() {
+  const std::string& socket = server_->socket();
+  auto on_done = lifetime_.Guard([this, serial = serial_](const Status& status) {
+    if (serial == serial_) OnRegistered(status);
+  });
+  call_ = CallRegister(world_.kubelet_dir + "/kubelet.sock", socket.substr(socket.rfind('/') + 1),
+                       resource_, kRegisterDeadline, [&loop = world_.loop, on_done](Status status) {
+                         loop.Post([on_done, status]() mutable { on_done(status); });
+                       });
+}
+
+/// Tells the kubelet again how things are, and has the host looked at.
+void ResourcePlugin::OnStaleList() {
+  announced_.reset();
+  ScheduleAnnouncement();
+  on_stale_();
+}
+
+void ResourcePlugin::OnRegistered(const Status& status) {
+  observer_->OnRegistration(status.has_value());
+  if (!status) ReportFailure("the kubelet refused the registration", status.error().message);
+  Step(RegisterDone{status.has_value()});
+}
+
+/// A failure that repeats is one fact and one line.
+void ResourcePlugin::ReportFailure(std::string_view what, const std::string& reason) {
+  if (reason == last_failure_) return;
+  last_failure_ = reason;
+  world_.log.Warning(what, {{"resource", resource_}, {"reason", reason}});
+}
+
+}  // namespace patchbay

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "inventory/observer.h"
+#include "inventory/pacer.h"
+#include "inventory/snapshot_cell.h"
+#include "kubelet/calls.h"
+#include "kubelet/plugin_server.h"
+#include "kubelet/registration.h"
+#include "os/loop.h"
+#include "os/worker.h"
+
+namespace patchbay {
+
+/// Serves one resource to the kubelet: keeps it registered, whatever the kubelet does, and sends
+/// its list when it changes. The decisions are those of Registration and Pacer; this is their
+/// hands.
+///
+/// Belongs to the loop thread. Servers are started and stopped on the worker.
+class ResourcePlugin {
+ public:
+  /// What it works with; all of it outlives the plugin.
+  struct World {
+    Loop& loop;
+    Worker& worker;  ///< for starting and stopping servers
+    Log& log;
+    AllocationContext allocation;
+    std::string kubelet_dir;
+    std::string run;  ///< of this process, see NewRun
+  };
+
+  /// `on_stale` is called on the loop when the kubelet asked for a device that is not as listed:
+  /// look again.
+  ResourcePlugin(const World& world, std::string resource,
+                 std::shared_ptr<ResourceObserver> observer, std::function<void()> on_stale);
+  /// Blocks until the server is gone; End first, to have it stop without blocking the loop.
+  ~ResourcePlugin();
+  ResourcePlugin(const ResourcePlugin&) = delete;
+  ResourcePlugin& operator=(const ResourcePlugin&) = delete;
+
+  /// The newest snapshot: at once the one that calls are answered from, and sent to the kubelet as
+  /// soon as the pace allows.
+  void Publish(std::shared_ptr<const Snapshot> snapshot);
+
+  void OnKubelet(std::uint64_t epoch) { Step(KubeletSeen{epoch}); }
+  void OnKubeletLost() { Step(KubeletLost{}); }
+  /// Sees whether the socket file is still there.
+  void CheckSocket();
+
+  /// Ends streams and server, then calls `done`, once.
+  void End(std::function<void()> done);
+
+  bool registered() const { return registration_.phase() == RegistrationPhase::kRegistered; }
+  const std::string& resource() const { return resource_; }
+
+ private:
+  void Step(const RegistrationEvent& event);
+  void Act(RegistrationAction action);
+  void StartServer();
+  void StopServer();
+  void OnServer(Result<std::unique_ptr<PluginServer>> server);
+  void OnSelfCheck(const Status& status);
+  void DropServer(std::function<void()> then);
+  void OnStaleList();
+  void Register();
+  void OnRegistered(const Status& status);
+  void ReportFailure(std::string_view what, const std::string& reason);
+  void ScheduleAnnouncement();
+  void Announce();
+
+  const World world_;
+  const std::string resource_;
+  const std::shared_ptr<ResourceObserver> observer_;
+  const std::function<void()> on_stale_;
+  Registration registration_;
+  Pacer pacer_;
+  const std::shared_ptr<SnapshotCell> cell_ = std::make_shared<SnapshotCell>();
+  std::shared_ptr<const Snapshot> announced_;
+  std::unique_ptr<PluginServer> server_;
+  PendingCall call_;
+  std::uint64_t serial_ = 0;  ///< of the server; what earlier ones still say is not heard
+  std::string last_failure_;
+  std::function<void()> on_ended_;
+  Subscription timer_;
+  Subscription announcement_;
+  Lifetime lifetime_;
+};
+
+}  // namespace patchbay
