@@ -1,0 +1,198 @@
+#include "http/connection.h"
+
+#include <boost/beast/core/error.hpp>
+#include <boost/beast/http/error.hpp>
+#include <boost/beast/http/message.hpp>
+#include <boost/beast/http/message_generator.hpp>
+#include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <boost/beast/http/write.hpp>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/escape.h"
+
+namespace patchbay {
+namespace {
+
+namespace asio = boost::asio;
+namespace beast = boost::beast;
+namespace http = beast::http;
+using asio::ip::tcp;
+using beast::error_code;
+
+/// How much of what a refused client still sends is read before the connection is cut.
+constexpr std::size_t kDrainBytes = 64 * 1024;
+
+std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
+
+/// The status for a header that could not be read; 0 where there is nobody left to answer.
+int StatusFor(const error_code& error) {
+  if (error == http::error::header_limit || error == http::error::buffer_overflow) return 431;
+  if (error == http::error::body_limit) return 413;
+  if (error == http::error::end_of_stream || error == http::error::partial_message) return 0;
+  return error.category() == http::make_error_code(http::error::bad_method).category() ? 400 : 0;
+}
+
+/// Fills path and query from a target in origin form, or in the absolute form that proxies send.
+bool SplitTarget(std::string_view target, HttpRequest& request) {
+  constexpr std::string_view kScheme = "http://";
+  if (target.starts_with(kScheme)) {
+    const std::size_t slash = target.find('/', kScheme.size());
+    target = slash == std::string_view::npos ? "/" : target.substr(slash);
+  }
+  if (!target.starts_with('/')) return false;
+  const std::size_t question = target.find('?');
+  request.path = target.substr(0, question);
+  if (question != std::string_view::npos) request.query = target.substr(question + 1);
+  return true;
+}
+
+template <class Body>
+void SetHeader(http::response<Body>& message, const HttpResponse& response, bool keep_alive) {
+  message.set(http::field::content_type, response.content_type);
+  message.set(http::field::cache_control, "no-store");
+  message.set("X-Content-Type-Options", "nosniff");
+  if (response.status == 405) message.set(http::field::allow, "GET, HEAD");
+  message.content_length(response.body.size());
+  message.keep_alive(keep_alive);
+}
+
+}  // namespace
+
+Connection* ConnectionContext::LongestIdle() const {
+  for (Connection* connection : open) {
+    if (!connection->busy()) return connection;
+  }
+  return open.empty() ? nullptr : open.front();
+}
+
+Connection::Connection(tcp::socket socket, ConnectionContext& context)
+    : stream_(std::move(socket)), context_(context), buffer_(2 * context.limits.header_bytes) {
+  error_code ignored;
+  stream_.socket().set_option(tcp::no_delay(true), ignored);
+  place_ = context_.open.insert(context_.open.end(), this);
+}
+
+Connection::~Connection() { Close(); }
+
+void Connection::Close() {
+  if (place_ == context_.open.end()) return;
+  context_.open.erase(std::exchange(place_, context_.open.end()));
+  stream_.close();
+}
+
+void Connection::AwaitRequest() {
+  busy_ = false;
+  stream_.expires_after(context_.limits.idle);
+  stream_.async_read_some(buffer_.prepare(1024),
+                          [self = shared_from_this()](const error_code& error, std::size_t size) {
+                            if (error) return self->Close();
+                            self->buffer_.commit(size);
+                            self->ReadHeader();
+                          });
+}
+
+void Connection::ReadHeader() {
+  busy_ = false;
+  parser_.emplace();
+  parser_->header_limit(static_cast<std::uint32_t>(context_.limits.header_bytes));
+  parser_->body_limit(0);
+  stream_.expires_after(context_.limits.request);
+  http::async_read_header(
+      stream_, buffer_, *parser_,
+      [self = shared_from_this()](const error_code& error, std::size_t) { self->OnHeader(error); });
+}
+
+void Connection::OnHeader(const error_code& error) {
+  if (place_ == context_.open.end()) return;
+  const auto& header = parser_->get();
+  const bool known = header.method() == http::verb::get || header.method() == http::verb::head;
+  if (error && error != http::error::body_limit) {
+    const int status = StatusFor(error);
+    return status == 0 ? Close() : Refuse(status);
+  }
+  context_.open.splice(context_.open.end(), context_.open, place_);
+  // Where a request ends that has a body nobody reads, the next one cannot be found.
+  const bool whole = !error && parser_->is_done();
+  if (!known)
+    return whole
+               ? Send({405, "text/plain; charset=utf-8", "use GET or HEAD\n"}, header.keep_alive())
+               : Refuse(405);
+  if (!whole) return Refuse(413);
+  if (header.target().size() > context_.limits.target_bytes) return Refuse(414);
+  HttpRequest request;
+  request.method = View(header.method_string());
+  if (!SplitTarget(View(header.target()), request)) return Refuse(400);
+  Send(Ask(request), header.keep_alive());
+}
+
+HttpResponse Connection::Ask(const HttpRequest& request) const {
+  std::string problem;
+  try {
+    return context_.handler(request);
+  } catch (const std::exception& exception) {
+    problem = exception.what();
+  } catch (...) {
+    problem = "unknown exception";
+  }
+  context_.log.Error("http handler failed",
+                     {{"path", Printable(request.path)}, {"reason", Printable(problem)}});
+  return {500, "text/plain; charset=utf-8", "internal error\n"};
+}
+
+void Connection::Refuse(int status) {
+  const std::string_view reason = View(http::obsolete_reason(http::int_to_status(status)));
+  Send({status, "text/plain; charset=utf-8", std::string(reason) + "\n"}, false);
+}
+
+void Connection::Send(HttpResponse response, bool keep_alive) {
+  busy_ = true;
+  const auto& request = parser_->get();
+  const unsigned version = request.version() == 10 ? 10 : 11;
+  const auto status = http::int_to_status(static_cast<unsigned>(response.status));
+  const auto generate = [&]() -> http::message_generator {
+    if (request.method() == http::verb::head) {
+      http::response<http::empty_body> message(status, version);
+      SetHeader(message, response, keep_alive);
+      return message;
+    }
+    http::response<http::string_body> message(status, version);
+    SetHeader(message, response, keep_alive);
+    message.body() = std::move(response.body);
+    return message;
+  };
+  stream_.expires_after(context_.limits.response);
+  beast::async_write(stream_, generate(),
+                     [self = shared_from_this(), keep_alive](const error_code& error, std::size_t) {
+                       if (error) return self->Close();
+                       self->OnSent(keep_alive);
+                     });
+}
+
+void Connection::OnSent(bool keep_alive) {
+  busy_ = false;
+  if (place_ == context_.open.end()) return;
+  if (keep_alive) return buffer_.size() > 0 ? ReadHeader() : AwaitRequest();
+  // Closing with unread bytes in the socket resets the connection, and the client may never see the
+  // response: end our half, read on for a moment, then close.
+  error_code error;
+  stream_.socket().shutdown(tcp::socket::shutdown_send, error);
+  if (error) return Close();
+  stream_.expires_after(context_.limits.linger);
+  Drain(kDrainBytes);
+}
+
+void Connection::Drain(std::size_t budget) {
+  buffer_.clear();
+  stream_.async_read_some(buffer_.prepare(4096), [self = shared_from_this(), budget](
+                                                     const error_code& error, std::size_t size) {
+    if (error || size >= budget) return self->Close();
+    self->Drain(budget - size);
+  });
+}
+
+}  // namespace patchbay

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/core/tcp_stream.hpp>
+#include <boost/beast/http/empty_body.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <chrono>
+#include <list>
+#include <memory>
+#include <optional>
+
+#include "base/log.h"
+#include "http/server.h"
+
+namespace patchbay {
+
+class Connection;
+
+/// What the connections of one server share. All of it belongs to the HTTP thread.
+struct ConnectionContext {
+  HttpHandler handler;
+  HttpLimits limits;
+  Log& log;
+  std::list<Connection*> open{};  ///< the one whose last request is longest ago first
+
+  /// The connection that can be closed with the least harm; null when there is none.
+  Connection* LongestIdle() const;
+};
+
+/// One client: reads a request's header, answers, reads the next. Keeps itself alive through the
+/// operation under way; every one of these has a deadline, so that no connection stays for ever.
+class Connection : public std::enable_shared_from_this<Connection> {
+ public:
+  Connection(boost::asio::ip::tcp::socket socket, ConnectionContext& context);
+  ~Connection();
+  Connection(const Connection&) = delete;
+  Connection& operator=(const Connection&) = delete;
+
+  void Start() { ReadHeader(); }
+  /// Ends the connection now; no handler is called for it any more.
+  void Close();
+  /// Whether a response is being sent.
+  bool busy() const { return busy_; }
+
+ private:
+  using Parser = boost::beast::http::request_parser<boost::beast::http::empty_body>;
+
+  void AwaitRequest();
+  void ReadHeader();
+  void OnHeader(const boost::beast::error_code& error);
+  HttpResponse Ask(const HttpRequest& request) const;
+  void Refuse(int status);
+  void Send(HttpResponse response, bool keep_alive);
+  void OnSent(bool keep_alive);
+  void Drain(std::size_t budget);
+
+  boost::beast::tcp_stream stream_;
+  ConnectionContext& context_;
+  boost::beast::flat_buffer buffer_;
+  std::optional<Parser> parser_;
+  std::list<Connection*>::iterator place_;  ///< in context_.open; its end once closed
+  bool busy_ = false;
+};
+
+}  // namespace patchbay

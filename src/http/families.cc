@@ -1,0 +1,96 @@
+#include "http/families.h"
+
+namespace patchbay {
+namespace {
+
+Families::Counters& Counter(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
+}
+
+Families::Gauges& Gauge(prometheus::Registry& registry, const char* name, const char* help) {
+  return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
+}
+
+Families::Histograms& Histogram(prometheus::Registry& registry, const char* name,
+                                const char* help) {
+  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
+}
+
+}  // namespace
+
+Families::Families()
+    : build_info(Gauge(registry, "patchbay_build_info",
+                       "Always 1; the labels tell which build runs. Join on it to compare nodes "
+                       "during a rollout.")),
+      config_last_reload_successful(
+          Gauge(registry, "patchbay_config_last_reload_successful",
+                "1 if the configuration was accepted when it was last read. 0: the last good one "
+                "is still in force; run 'patchbay check' on the file and see the log.")),
+      config_last_reload_success_timestamp(
+          Gauge(registry, "patchbay_config_last_reload_success_timestamp_seconds",
+                "When the configuration in force was read, in Unix time. Compare it with the time "
+                "of your last change to see whether it has arrived.")),
+      config_reloads(Counter(registry, "patchbay_config_reloads_total",
+                             "How often the configuration was read, the first time included, by "
+                             "result. Alert on any increase of result=\"failure\".")),
+      kubelet_up(Gauge(registry, "patchbay_kubelet_up",
+                       "1 while the kubelet's device plugin socket is there. 0 for longer than a "
+                       "kubelet restart takes: the kubelet is down, or kubelet_dir is not its "
+                       "directory or not mounted.")),
+      kubelet_restarts(Counter(registry, "patchbay_kubelet_restarts_total",
+                               "How often the kubelet made its socket anew and every resource was "
+                               "registered again. A steady increase: look at the kubelet's log.")),
+      registered(Gauge(registry, "patchbay_registered",
+                       "1 while the kubelet knows the resource and listens to its devices. 0 for "
+                       "minutes while patchbay_kubelet_up is 1: pods that ask for the resource "
+                       "cannot be placed here; see the log for why.")),
+      registrations(Counter(registry, "patchbay_registrations_total",
+                            "Attempts to register the resource with the kubelet, by result. "
+                            "Failures that go on are told with their reason in the log.")),
+      list_watch_streams(
+          Gauge(registry, "patchbay_list_watch_streams",
+                "Open ListAndWatch streams. 1 is normal; 0 means that the kubelet "
+                "does not hear of changes, more than 1 that somebody else listens.")),
+      list_watch_updates(Counter(registry, "patchbay_list_watch_updates_total",
+                                 "Device lists sent to the kubelet. A high rate means devices that "
+                                 "flap; patchbay_device_health_transitions_total tells more.")),
+      device_health_transitions(Counter(
+          registry, "patchbay_device_health_transitions_total",
+          "Devices of the resource that turned healthy or unhealthy while listed; a device "
+          "that vanishes counts as turning unhealthy. A high rate: a loose cable, a failing "
+          "card, or a check that is too strict.")),
+      allocations(Counter(registry, "patchbay_allocations_total",
+                          "Answers to the kubelet's wish for devices, one for each container, by "
+                          "result. A failure keeps the pod from starting; its event and the log "
+                          "name the reason.")),
+      allocated_devices(Counter(registry, "patchbay_allocated_devices_total",
+                                "Devices handed to containers so far. It only grows: for what is "
+                                "in use now ask the kubelet.")),
+      rpcs(Counter(registry, "patchbay_rpcs_total",
+                   "Calls the kubelet made, by method and gRPC status code. Codes other than OK "
+                   "(and CANCELLED for ListAndWatch) deserve a look at the log.")),
+      rpc_duration(
+          Histogram(registry, "patchbay_rpc_duration_seconds",
+                    "How long calls of the kubelet took. For ListAndWatch this is the life "
+                    "of the stream. A slow Allocate delays the start of every pod on the "
+                    "node.")),
+      discovery_scans(Counter(registry, "patchbay_discovery_scans_total",
+                              "How often the host was searched for devices of the resource. A high "
+                              "rate means that watched directories change all the time.")),
+      discovery_duration(Histogram(registry, "patchbay_discovery_duration_seconds",
+                                   "How long a search of the host for devices took. If it is slow, "
+                                   "narrow the pattern or the directories it has to walk.")),
+      discovery_last_success_timestamp(
+          Gauge(registry, "patchbay_discovery_last_success_timestamp_seconds",
+                "When a search for devices last ended with everything readable, in Unix time. Much "
+                "older than the rescan period: a directory cannot be read; see "
+                "patchbay_rejected_devices and the log.")) {}
+
+const prometheus::Histogram::BucketBoundaries& DurationBuckets() {
+  static const prometheus::Histogram::BucketBoundaries buckets = {
+      0.00005, 0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025,
+      0.05,    0.1,    0.25,    0.5,    1,     2.5,    5,     10};
+  return buckets;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <prometheus/counter.h>
+#include <prometheus/family.h>
+#include <prometheus/gauge.h>
+#include <prometheus/histogram.h>
+#include <prometheus/registry.h>
+
+namespace patchbay {
+
+/// The families whose values are kept between scrapes: their names, types and help. What can be
+/// told from the newest snapshots is in device_collector.h, the process in process_collector.h.
+///
+/// Thread-safe once made.
+struct Families {
+  using Counters = prometheus::Family<prometheus::Counter>;
+  using Gauges = prometheus::Family<prometheus::Gauge>;
+  using Histograms = prometheus::Family<prometheus::Histogram>;
+
+  Families();
+
+  prometheus::Registry registry;
+
+  Gauges& build_info;
+  Gauges& config_last_reload_successful;
+  Gauges& config_last_reload_success_timestamp;
+  Counters& config_reloads;
+  Gauges& kubelet_up;
+  Counters& kubelet_restarts;
+
+  Gauges& registered;
+  Counters& registrations;
+  Gauges& list_watch_streams;
+  Counters& list_watch_updates;
+  Counters& device_health_transitions;
+  Counters& allocations;
+  Counters& allocated_devices;
+  Counters& rpcs;
+  Histograms& rpc_duration;
+  Counters& discovery_scans;
+  Histograms& discovery_duration;
+  Gauges& discovery_last_success_timestamp;
+};
+
+/// Upper bounds in seconds, from 50 µs to 10 s.
+const prometheus::Histogram::BucketBoundaries& DurationBuckets();
+
+}  // namespace patchbay

@@ -1,0 +1,102 @@
+#include "http/listen.h"
+
+#include <boost/asio/ip/v6_only.hpp>
+#include <charconv>
+#include <cstdint>
+#include <string_view>
+
+#include "base/escape.h"
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+struct Target {
+  tcp::endpoint endpoint;
+  bool any = false;  ///< every address of both families
+};
+
+Failure NotAnAddress(const std::string& listen, std::string_view why) {
+  return Fail(ErrorKind::kInvalid,
+              format("cannot listen on \"{}\": {}; write it as \"127.0.0.1:9478\" or \"[::]:9478\"",
+                     Printable(listen), why));
+}
+
+Result<Target> Parse(const std::string& listen) {
+  const std::size_t colon = listen.rfind(':');
+  if (colon == std::string::npos) return NotAnAddress(listen, "there is no port");
+  const std::string_view digits = std::string_view(listen).substr(colon + 1);
+  std::uint16_t port = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), port);
+  if (problem != std::errc() || end != digits.data() + digits.size()) {
+    return NotAnAddress(listen, "the port is not a number up to 65535");
+  }
+  const std::string host = listen.substr(0, colon);
+  if (host.empty()) return Target{{tcp::v6(), port}, true};
+
+  error_code error;
+  asio::ip::address address;
+  if (host.starts_with('[') && host.ends_with(']')) {
+    address = asio::ip::make_address_v6(host.substr(1, host.size() - 2), error);
+  } else {
+    address = asio::ip::make_address_v4(host, error);
+  }
+  if (error) return NotAnAddress(listen, "the host is not an IP address");
+  return Target{{address, port}, address.is_v6() && address.is_unspecified()};
+}
+
+error_code Open(tcp::acceptor& acceptor, const Target& target) {
+  error_code error;
+  const auto failed = [&] { return error.failed(); };
+  acceptor.open(target.endpoint.protocol(), error);
+  if (failed()) return error;
+  acceptor.set_option(tcp::acceptor::reuse_address(true), error);
+  if (failed()) return error;
+  if (target.any && target.endpoint.protocol() == tcp::v6()) {
+    // The host's default (net.ipv6.bindv6only) must not decide whether IPv4 gets through.
+    acceptor.set_option(asio::ip::v6_only(false), error);
+    if (failed()) return error;
+  }
+  acceptor.bind(target.endpoint, error);
+  if (failed()) return error;
+  acceptor.listen(asio::socket_base::max_listen_connections, error);
+  if (failed()) return error;
+  acceptor.non_blocking(true, error);
+  return error;
+}
+
+bool MeansNoIpv6(const error_code& error) {
+  return error == asio::error::address_family_not_supported ||
+         error == boost::system::errc::address_not_available ||
+         error == asio::error::no_protocol_option;
+}
+
+}  // namespace
+
+Result<tcp::acceptor> Listen(asio::io_context& context, const std::string& listen) {
+  Target target = TRY(Parse(listen));
+  tcp::acceptor acceptor(context);
+  error_code error = Open(acceptor, target);
+  if (error && target.any && MeansNoIpv6(error)) {
+    acceptor = tcp::acceptor(context);
+    target.endpoint = tcp::endpoint(tcp::v4(), target.endpoint.port());
+    error = Open(acceptor, target);
+  }
+  if (error) {
+    return Fail(ErrorKind::kUnavailable,
+                format("cannot listen on {}: {}", listen, error.message()));
+  }
+  return acceptor;
+}
+
+std::string Address(const tcp::endpoint& endpoint) {
+  const std::string host = endpoint.address().to_string();
+  if (endpoint.address().is_v6()) return format("[{}]:{}", host, endpoint.port());
+  return format("{}:{}", host, endpoint.port());
+}
+
+}  // namespace patchbay

@@ -1,0 +1,113 @@
+#include "http/metrics.h"
+
+#include <prometheus/text_serializer.h>
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "http/device_collector.h"
+#include "http/families.h"
+#include "http/labels.h"
+#include "http/process_collector.h"
+#include "http/resource_series.h"
+
+namespace patchbay {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+
+}  // namespace
+
+struct Metrics::Impl {
+  explicit Impl(Options given)
+      : options(std::move(given)),
+        devices(options.device_metrics),
+        config_ok(families.config_last_reload_successful.Add({})),
+        config_loaded(families.config_last_reload_success_timestamp.Add({})),
+        reloads_accepted(families.config_reloads.Add({{"result", "success"}})),
+        reloads_refused(families.config_reloads.Add({{"result", "failure"}})),
+        kubelet_up(families.kubelet_up.Add({})),
+        kubelet_restarts(families.kubelet_restarts.Add({})) {
+    families.build_info
+        .Add({{"revision", LabelValue(options.revision)}, {"version", LabelValue(options.version)}})
+        .Set(1);
+  }
+
+  struct Entry {
+    std::unique_ptr<ResourceSeries> series;
+    int observers = 0;
+  };
+
+  const Options options;
+  Families families;
+  DeviceCollector devices;
+  ProcessCollector process;
+  prometheus::Gauge& config_ok;
+  prometheus::Gauge& config_loaded;
+  prometheus::Counter& reloads_accepted;
+  prometheus::Counter& reloads_refused;
+  prometheus::Gauge& kubelet_up;
+  prometheus::Counter& kubelet_restarts;
+
+  std::mutex mutex;
+  std::map<std::string, Entry> resources;  ///< under `mutex`
+};
+
+Metrics::Metrics(Options options) : impl_(std::make_shared<Impl>(std::move(options))) {}
+Metrics::~Metrics() = default;
+
+std::shared_ptr<ResourceObserver> Metrics::AddResource(const std::string& name) {
+  const std::lock_guard lock(impl_->mutex);
+  Impl::Entry& entry = impl_->resources[name];
+  if (!entry.series) {
+    entry.series =
+        std::make_unique<ResourceSeries>(name, impl_->families, impl_->devices, impl_->options.now);
+  }
+  ++entry.observers;
+  // Counting and making are under one mutex, so that series that are going are never handed out.
+  const auto release = [impl = impl_, name](ResourceObserver*) {
+    const std::lock_guard release_lock(impl->mutex);
+    const auto found = impl->resources.find(name);
+    if (--found->second.observers == 0) impl->resources.erase(found);
+  };
+  return {entry.series.get(), release};
+}
+
+void Metrics::SetKubeletUp(bool up) { impl_->kubelet_up.Set(up ? 1 : 0); }
+
+void Metrics::KubeletRestarted() { impl_->kubelet_restarts.Increment(); }
+
+void Metrics::ConfigLoaded(bool ok, std::chrono::system_clock::time_point when) {
+  impl_->config_ok.Set(ok ? 1 : 0);
+  (ok ? impl_->reloads_accepted : impl_->reloads_refused).Increment();
+  if (!ok) return;
+  impl_->config_loaded.Set(std::chrono::duration<double>(when.time_since_epoch()).count());
+}
+
+void Metrics::SetDeviceMetrics(bool on) { impl_->devices.SetDeviceMetrics(on); }
+
+std::string Metrics::Text() const {
+  std::vector<MetricFamily> families = impl_->families.registry.Collect();
+  // The registry keeps its series in hash tables; the collectors below are in order as they are.
+  for (MetricFamily& family : families) {
+    std::sort(family.metric.begin(), family.metric.end(),
+              [](const ClientMetric& a, const ClientMetric& b) { return a.label < b.label; });
+  }
+  for (const prometheus::Collectable* collector :
+       {static_cast<const prometheus::Collectable*>(&impl_->devices),
+        static_cast<const prometheus::Collectable*>(&impl_->process)}) {
+    for (MetricFamily& family : collector->Collect()) families.push_back(std::move(family));
+  }
+  std::sort(families.begin(), families.end(),
+            [](const MetricFamily& a, const MetricFamily& b) { return a.name < b.name; });
+  std::ostringstream out;
+  prometheus::TextSerializer().Serialize(out, families);
+  return std::move(out).str();
+}
+
+}  // namespace patchbay

@@ -1,0 +1,128 @@
+#include "http/process_collector.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <system_error>
+
+namespace patchbay {
+namespace {
+
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+
+std::string ReadAll(const char* path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::optional<double> Number(std::string_view text) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end == text.data()) return std::nullopt;
+  return static_cast<double>(value);
+}
+
+/// Unix time of the boot; it moves when the clock of the host is set, so it is read each time.
+std::optional<double> BootTime() {
+  const std::string text = ReadAll("/proc/stat");
+  constexpr std::string_view kKey = "\nbtime ";
+  const std::size_t at = text.find(kKey);
+  if (at == std::string::npos) return std::nullopt;
+  return Number(std::string_view(text).substr(at + kKey.size()));
+}
+
+std::optional<double> OpenDescriptors() {
+  std::error_code error;
+  std::filesystem::directory_iterator entries("/proc/self/fd", error);
+  if (error) return std::nullopt;
+  double count = 0;
+  for (; entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    if (error) return std::nullopt;
+    ++count;
+  }
+  return count - 1;  // without the one that reads the directory
+}
+
+std::optional<double> MaxDescriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::nullopt;
+  if (limit.rlim_cur == RLIM_INFINITY) return std::numeric_limits<double>::infinity();
+  return static_cast<double>(limit.rlim_cur);
+}
+
+void Add(std::vector<MetricFamily>& families, MetricType type, const char* name, const char* help,
+         std::optional<double> value) {
+  if (!value) return;
+  MetricFamily family{name, help, type, {}};
+  prometheus::ClientMetric& metric = family.metric.emplace_back();
+  (type == MetricType::Counter ? metric.counter.value : metric.gauge.value) = *value;
+  families.push_back(std::move(family));
+}
+
+}  // namespace
+
+std::optional<ProcessStat> ParseProcessStat(std::string_view text, double ticks, double page) {
+  // The second field is the program's name in brackets, which may itself hold anything.
+  const std::size_t bracket = text.rfind(')');
+  if (bracket == std::string_view::npos) return std::nullopt;
+  text.remove_prefix(bracket + 1);
+  constexpr int kUser = 14, kSystem = 15, kThreads = 20, kStart = 22, kVirtual = 23, kResident = 24;
+  double fields[kResident + 1] = {};
+  for (int i = 3; i <= kResident; ++i) {
+    const std::size_t begin = text.find_first_not_of(' ');
+    if (begin == std::string_view::npos) return std::nullopt;
+    text.remove_prefix(begin);
+    const std::string_view field = text.substr(0, text.find(' '));
+    text.remove_prefix(field.size());
+    if (i != kUser && i != kSystem && i < kThreads) continue;
+    if (i == kThreads + 1) continue;
+    const std::optional<double> number = Number(field);
+    if (!number) return std::nullopt;
+    fields[i] = *number;
+  }
+  return ProcessStat{.cpu_seconds = (fields[kUser] + fields[kSystem]) / ticks,
+                     .threads = fields[kThreads],
+                     .start_seconds_after_boot = fields[kStart] / ticks,
+                     .virtual_bytes = fields[kVirtual],
+                     .resident_bytes = fields[kResident] * page};
+}
+
+std::vector<MetricFamily> ProcessCollector::Collect() const {
+  std::vector<MetricFamily> families;
+  const auto add = [&](MetricType type, const char* name, const char* help,
+                       std::optional<double> value) { Add(families, type, name, help, value); };
+  const auto stat =
+      ParseProcessStat(ReadAll("/proc/self/stat"), static_cast<double>(sysconf(_SC_CLK_TCK)),
+                       static_cast<double>(sysconf(_SC_PAGESIZE)));
+  if (stat) {
+    add(MetricType::Counter, "process_cpu_seconds_total",
+        "User and system CPU time spent. Its rate is the share of a core; idle it is near 0.",
+        stat->cpu_seconds);
+    add(MetricType::Gauge, "process_threads", "Threads of the process. It should not grow.",
+        stat->threads);
+    add(MetricType::Gauge, "process_virtual_memory_bytes",
+        "Address space of the process. It says little about memory in use.", stat->virtual_bytes);
+    add(MetricType::Gauge, "process_resident_memory_bytes",
+        "Memory in use. Compare it with the memory limit of the container.", stat->resident_bytes);
+    if (const auto boot = BootTime()) {
+      add(MetricType::Gauge, "process_start_time_seconds",
+          "When the process started, in Unix time. A change is a restart.",
+          *boot + stat->start_seconds_after_boot);
+    }
+  }
+  add(MetricType::Gauge, "process_open_fds",
+      "Open file descriptors. Near process_max_fds nothing new can be opened.", OpenDescriptors());
+  add(MetricType::Gauge, "process_max_fds", "The limit of open file descriptors.",
+      MaxDescriptors());
+  return families;
+}
+
+}  // namespace patchbay

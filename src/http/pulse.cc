@@ -1,0 +1,30 @@
+#include "http/pulse.h"
+
+#include <mutex>
+#include <optional>
+
+namespace patchbay {
+
+struct LoopPulse::State {
+  std::mutex mutex;
+  std::optional<Loop::Time> asked;  ///< when the ping under way was left
+};
+
+LoopPulse::LoopPulse(Loop& loop, Loop::Duration limit)
+    : loop_(loop), limit_(limit), state_(std::make_shared<State>()) {}
+
+bool LoopPulse::Alive(Loop::Time now) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->asked) return now - *state_->asked <= limit_;
+    state_->asked = now;
+  }
+  // Not under the mutex: a loop may run what is posted at once.
+  loop_.Post([state = state_] {
+    const std::lock_guard lock(state->mutex);
+    state->asked.reset();
+  });
+  return true;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,97 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "http/device_collector.h"
+#include "http/families.h"
+#include "inventory/observer.h"
+
+namespace patchbay {
+
+/// One series of a family, which goes with it.
+template <class T>
+class Series {
+ public:
+  template <class... Args>
+  Series(prometheus::Family<T>& family, const prometheus::Labels& labels, Args&&... args)
+      : family_(family), metric_(&family.Add(labels, std::forward<Args>(args)...)) {}
+  ~Series() { family_.Remove(metric_); }
+  Series(const Series&) = delete;
+  Series& operator=(const Series&) = delete;
+
+  T* operator->() const { return metric_; }
+
+ private:
+  prometheus::Family<T>& family_;
+  T* metric_;
+};
+
+/// Two series that differ in what came of it.
+struct Outcomes {
+  Outcomes(Families::Counters& family, const std::string& resource)
+      : success(family, {{"resource", resource}, {"result", "success"}}),
+        failure(family, {{"resource", resource}, {"result", "failure"}}) {}
+
+  Series<prometheus::Counter> success, failure;
+};
+
+/// All series of one resource, looked up once: what is told of a call that went well touches
+/// nothing but its own numbers. At most one may live for a name.
+///
+/// Thread-safe. `families`, `devices` and `now` must outlive it.
+class ResourceSeries : public ResourceObserver {
+ public:
+  using Now = std::function<std::chrono::system_clock::time_point()>;
+
+  ResourceSeries(const std::string& resource, Families& families, DeviceCollector& devices,
+                 const Now& now);
+  ~ResourceSeries() override;
+
+  void OnSnapshot(std::shared_ptr<const Snapshot> snapshot) override;
+  void OnScan(std::chrono::nanoseconds duration, bool complete) override;
+  void OnRegistration(bool accepted) override;
+  void OnRegistered(bool registered) override;
+  void OnStreams(int open) override;
+  void OnListSent() override;
+  void OnRpc(Rpc rpc, std::string_view code, std::chrono::nanoseconds duration) override;
+  void OnAllocation(bool granted, int devices) override;
+
+ private:
+  static constexpr std::size_t kCodes = 17;  ///< the status codes of gRPC
+
+  /// One method of the API. Codes but OK are rare and get their series when they first come.
+  struct Method {
+    Method(const std::string& resource, Rpc rpc, Families& families);
+    ~Method();
+    prometheus::Counter& Code(std::string_view code);
+
+    Families::Counters& family;
+    prometheus::Labels labels;  ///< resource and method
+    std::array<std::atomic<prometheus::Counter*>, kCodes> codes{};
+    Series<prometheus::Histogram> duration;
+  };
+
+  const std::string resource_;
+  DeviceCollector& devices_;
+  const Now& now_;
+  Series<prometheus::Gauge> registered_;
+  Outcomes registrations_;
+  Series<prometheus::Gauge> streams_;
+  Series<prometheus::Counter> lists_sent_;
+  Series<prometheus::Counter> to_healthy_, to_unhealthy_;
+  Outcomes allocations_;
+  Series<prometheus::Counter> allocated_devices_;
+  Series<prometheus::Counter> scans_;
+  Series<prometheus::Histogram> scan_duration_;
+  Series<prometheus::Gauge> last_complete_scan_;
+  std::array<std::unique_ptr<Method>, std::size(kAllRpcs)> methods_;
+};
+
+}  // namespace patchbay

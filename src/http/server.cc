@@ -1,0 +1,110 @@
+#include "http/server.h"
+
+#include <pthread.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "base/format.h"
+#include "http/connection.h"
+#include "http/listen.h"
+
+namespace patchbay {
+namespace {
+
+namespace asio = boost::asio;
+using asio::ip::tcp;
+using boost::system::error_code;
+
+/// How long to leave a listener alone that cannot accept: out of descriptors, out of memory.
+constexpr auto kAcceptPause = std::chrono::milliseconds(100);
+
+}  // namespace
+
+struct HttpServer::Impl {
+  Impl(HttpHandler handler, Log& log, HttpLimits limits)
+      : shared{std::move(handler), limits, log} {}
+  ~Impl() {
+    context.stop();
+    if (thread.joinable()) thread.join();
+  }
+
+  void Run() {
+    pthread_setname_np(pthread_self(), "patchbay-http");
+    for (;;) {
+      try {
+        context.run();
+        return;
+      } catch (const std::exception& exception) {
+        // Costs the one connection whose operation it was.
+        shared.log.Error("http connection failed", {{"reason", exception.what()}});
+      }
+    }
+  }
+
+  void Accept() {
+    acceptor->async_accept([this](const error_code& error, tcp::socket socket) {
+      if (error) return OnAcceptFailed(error);
+      accept_failing = false;
+      Accept();
+      if (shared.open.size() >= shared.limits.connections) MakeRoom();
+      std::make_shared<Connection>(std::move(socket), shared)->Start();
+    });
+  }
+
+  void OnAcceptFailed(const error_code& error) {
+    if (!std::exchange(accept_failing, true)) {
+      shared.log.Warning("cannot accept http connections", {{"reason", error.message()}});
+    }
+    MakeRoom();
+    pause.expires_after(kAcceptPause);
+    pause.async_wait([this](const error_code&) { Accept(); });
+  }
+
+  void MakeRoom() {
+    if (Connection* idle = shared.LongestIdle()) idle->Close();
+  }
+
+  // Connections are owned by the operations in `context` and leave `shared` when they end, so the
+  // order of these members is the order of their lives.
+  ConnectionContext shared;
+  asio::io_context context{1};
+  std::optional<tcp::acceptor> acceptor;
+  asio::steady_timer pause{context};
+  bool accept_failing = false;
+  tcp::endpoint bound;
+  std::thread thread;
+};
+
+HttpServer::HttpServer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+HttpServer::~HttpServer() = default;
+
+Result<std::unique_ptr<HttpServer>> HttpServer::Create(const std::string& listen,
+                                                       HttpHandler handler, Log& log,
+                                                       HttpLimits limits) {
+  auto impl = std::make_unique<Impl>(std::move(handler), log, limits);
+  impl->acceptor = TRY(Listen(impl->context, listen));
+  error_code error;
+  impl->bound = impl->acceptor->local_endpoint(error);
+  if (error) {
+    return Fail(ErrorKind::kUnavailable,
+                format("cannot listen on {}: {}", listen, error.message()));
+  }
+  impl->Accept();
+  try {
+    impl->thread = std::thread([raw = impl.get()] { raw->Run(); });
+  } catch (const std::system_error& problem) {
+    return Fail(ErrorKind::kUnavailable,
+                format("cannot start the http thread: {}", problem.what()));
+  }
+  return std::unique_ptr<HttpServer>(new HttpServer(std::move(impl)));
+}
+
+std::string HttpServer::address() const { return Address(impl_->bound); }
+int HttpServer::port() const { return impl_->bound.port(); }
+
+}  // namespace patchbay

@@ -1,0 +1,389 @@
+#include "http/metrics.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+#include <sstream>
+#include <thread>
+
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using std::chrono::system_clock;
+
+Metrics::Options Options(bool device_metrics = true) {
+  return {.version = "1.2.3", .revision = "abc", .device_metrics = device_metrics, .now = [] {
+            return system_clock::time_point(seconds(1700000000));
+          }};
+}
+
+ListedDevice Listed(const std::string& id, Health health = Health::kHealthy,
+                    const std::string& path = "") {
+  auto device = std::make_shared<Device>();
+  device->id = id;
+  if (!path.empty()) device->nodes.push_back({.path = path, .real_path = path});
+  return {.device = device, .health = health, .reason = ""};
+}
+
+std::shared_ptr<const Snapshot> SnapshotOf(std::vector<ListedDevice> devices, int replicas = 1,
+                                           std::vector<Rejection> rejected = {}) {
+  auto spec = std::make_shared<ResourceSpec>();
+  spec->name = "a/b";
+  spec->replicas = replicas;
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->spec = spec;
+  snapshot->devices = std::move(devices);
+  snapshot->rejected = std::move(rejected);
+  return snapshot;
+}
+
+/// The samples of a scrape: `name{labels}` and the value as it is written.
+std::map<std::string, std::string> Samples(const Metrics& metrics) {
+  std::map<std::string, std::string> samples;
+  std::istringstream text(metrics.Text());
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with('#')) continue;
+    const std::size_t space = line.rfind(' ');
+    const bool added = samples.emplace(line.substr(0, space), line.substr(space + 1)).second;
+    EXPECT_TRUE(added) << "twice: " << line;
+  }
+  return samples;
+}
+
+/// The families of a scrape: `name type label,label`; the labels are those of any of its samples.
+std::set<std::string> Families(const Metrics& metrics) {
+  std::map<std::string, std::string> types;
+  std::map<std::string, std::set<std::string>> labels;
+  std::istringstream text(metrics.Text());
+  std::string family;
+  for (std::string line; std::getline(text, line);) {
+    std::istringstream words(line);
+    std::string hash, kind, type;
+    if (line.starts_with("# TYPE ")) {
+      words >> hash >> kind >> family >> type;
+      EXPECT_TRUE(types.emplace(family, type).second) << family;
+    } else if (!line.starts_with('#')) {
+      EXPECT_TRUE(line.starts_with(family)) << line;
+      const std::size_t open = line.find('{');
+      if (open == std::string::npos) continue;
+      for (std::size_t at = open + 1; at < line.rfind('}');) {
+        const std::size_t equals = line.find('=', at);
+        const std::string name = line.substr(at, equals - at);
+        if (name != "le") labels[family].insert(name);
+        at = line.find('"', equals + 2) + 2;
+      }
+    }
+  }
+  std::set<std::string> families;
+  for (const auto& [name, type] : types) {
+    std::string row = name + " " + type;
+    for (const std::string& label : labels[name]) row += " " + label;
+    families.insert(row);
+  }
+  return families;
+}
+
+const std::set<std::string> kProcessFamilies = {
+    "patchbay_build_info gauge revision version",
+    "patchbay_config_last_reload_success_timestamp_seconds gauge",
+    "patchbay_config_last_reload_successful gauge",
+    "patchbay_config_reloads_total counter result",
+    "patchbay_kubelet_restarts_total counter",
+    "patchbay_kubelet_up gauge",
+    "process_cpu_seconds_total counter",
+    "process_max_fds gauge",
+    "process_open_fds gauge",
+    "process_resident_memory_bytes gauge",
+    "process_start_time_seconds gauge",
+    "process_threads gauge",
+    "process_virtual_memory_bytes gauge",
+};
+const std::set<std::string> kResourceFamilies = {
+    "patchbay_allocated_devices_total counter resource",
+    "patchbay_allocations_total counter resource result",
+    "patchbay_device_health_transitions_total counter resource to",
+    "patchbay_devices gauge health resource",
+    "patchbay_discovery_duration_seconds histogram resource",
+    "patchbay_discovery_last_success_timestamp_seconds gauge resource",
+    "patchbay_discovery_scans_total counter resource",
+    "patchbay_list_watch_streams gauge resource",
+    "patchbay_list_watch_updates_total counter resource",
+    "patchbay_registered gauge resource",
+    "patchbay_registrations_total counter resource result",
+    "patchbay_rejected_devices gauge reason resource",
+    "patchbay_rpc_duration_seconds histogram method resource",
+    "patchbay_rpcs_total counter code method resource",
+};
+const std::set<std::string> kDeviceFamilies = {
+    "patchbay_device_healthy gauge device resource",
+    "patchbay_device_info gauge device numa_node path resource",
+};
+
+std::set<std::string> Union(std::set<std::string> a, const std::set<std::string>& b) {
+  a.insert(b.begin(), b.end());
+  return a;
+}
+
+TEST(Metrics, HasTheFamiliesOfTheDesign) {
+  Metrics metrics(Options());
+  EXPECT_EQ(Families(metrics), kProcessFamilies);
+  auto observer = metrics.AddResource("a/b");
+  EXPECT_EQ(Families(metrics), Union(kProcessFamilies, kResourceFamilies));
+  observer->OnSnapshot(SnapshotOf({Listed("x")}));
+  EXPECT_EQ(Families(metrics), Union(Union(kProcessFamilies, kResourceFamilies), kDeviceFamilies));
+  observer.reset();
+  EXPECT_EQ(Families(metrics), kProcessFamilies);
+}
+
+TEST(Metrics, StartsAtZero) {
+  Metrics metrics(Options());
+  EXPECT_EQ(Samples(metrics).at("patchbay_build_info{revision=\"abc\",version=\"1.2.3\"}"), "1");
+  const auto observer = metrics.AddResource("a/b");
+  std::map<std::string, std::string> zero;
+  for (const auto& [name, value] : Samples(metrics)) {
+    if (name.find("resource=\"a/b\"") == std::string::npos) continue;
+    EXPECT_EQ(value, "0") << name;
+    if (name.find("_bucket") == std::string::npos) zero.emplace(name, value);
+  }
+  const auto count = [&](std::string_view prefix) {
+    return std::count_if(zero.begin(), zero.end(),
+                         [&](const auto& sample) { return sample.first.starts_with(prefix); });
+  };
+  EXPECT_EQ(count("patchbay_rpcs_total{code=\"OK\""), 5);
+  EXPECT_EQ(count("patchbay_rpcs_total"), 5);
+  EXPECT_EQ(count("patchbay_rejected_devices"), static_cast<long>(std::size(kAllRejectReasons)));
+  EXPECT_EQ(count("patchbay_devices{"), 2);
+  EXPECT_EQ(count("patchbay_device_health_transitions_total{"), 2);
+  EXPECT_EQ(count("patchbay_allocations_total{"), 2);
+  EXPECT_EQ(count("patchbay_registrations_total{"), 2);
+  EXPECT_EQ(count("patchbay_rpc_duration_seconds_count"), 5);
+}
+
+TEST(Metrics, CountsWhatItIsTold) {
+  Metrics metrics(Options());
+  const auto observer = metrics.AddResource("a/b");
+  observer->OnRegistration(true);
+  observer->OnRegistration(false);
+  observer->OnRegistration(false);
+  observer->OnRegistered(true);
+  observer->OnStreams(2);
+  observer->OnListSent();
+  observer->OnAllocation(true, 3);
+  observer->OnAllocation(false, 7);
+  observer->OnRpc(Rpc::kAllocate, "OK", milliseconds(2));
+  observer->OnRpc(Rpc::kAllocate, "NOT_FOUND", milliseconds(20));
+  observer->OnRpc(Rpc::kAllocate, "NOT_FOUND", milliseconds(20));
+  observer->OnRpc(Rpc::kAllocate, "a code\n", milliseconds(20));
+  observer->OnScan(milliseconds(20), false);
+  auto samples = Samples(metrics);
+  EXPECT_EQ(samples["patchbay_discovery_last_success_timestamp_seconds{resource=\"a/b\"}"], "0");
+  observer->OnScan(seconds(20), true);
+  samples = Samples(metrics);
+  const std::map<std::string, std::string> expected = {
+      {"patchbay_registrations_total{resource=\"a/b\",result=\"success\"}", "1"},
+      {"patchbay_registrations_total{resource=\"a/b\",result=\"failure\"}", "2"},
+      {"patchbay_registered{resource=\"a/b\"}", "1"},
+      {"patchbay_list_watch_streams{resource=\"a/b\"}", "2"},
+      {"patchbay_list_watch_updates_total{resource=\"a/b\"}", "1"},
+      {"patchbay_allocations_total{resource=\"a/b\",result=\"success\"}", "1"},
+      {"patchbay_allocations_total{resource=\"a/b\",result=\"failure\"}", "1"},
+      {"patchbay_allocated_devices_total{resource=\"a/b\"}", "3"},
+      {"patchbay_rpcs_total{code=\"OK\",method=\"Allocate\",resource=\"a/b\"}", "1"},
+      {"patchbay_rpcs_total{code=\"NOT_FOUND\",method=\"Allocate\",resource=\"a/b\"}", "2"},
+      {"patchbay_rpcs_total{code=\"UNKNOWN\",method=\"Allocate\",resource=\"a/b\"}", "1"},
+      {"patchbay_rpc_duration_seconds_count{method=\"Allocate\",resource=\"a/b\"}", "4"},
+      {"patchbay_rpc_duration_seconds_bucket{method=\"Allocate\",resource=\"a/b\",le=\"0.0025\"}",
+       "1"},
+      {"patchbay_discovery_scans_total{resource=\"a/b\"}", "2"},
+      {"patchbay_discovery_duration_seconds_count{resource=\"a/b\"}", "2"},
+      {"patchbay_discovery_duration_seconds_bucket{resource=\"a/b\",le=\"10\"}", "1"},
+      {"patchbay_discovery_last_success_timestamp_seconds{resource=\"a/b\"}", "1700000000"},
+  };
+  for (const auto& [name, value] : expected) EXPECT_EQ(samples[name], value) << name;
+}
+
+TEST(Metrics, TellsOfTheProcessAsAWhole) {
+  Metrics metrics(Options());
+  metrics.ConfigLoaded(true, system_clock::time_point(seconds(1600000000)));
+  metrics.ConfigLoaded(false, system_clock::time_point(seconds(1600000001)));
+  metrics.SetKubeletUp(true);
+  metrics.KubeletRestarted();
+  auto samples = Samples(metrics);
+  EXPECT_EQ(samples["patchbay_config_last_reload_successful"], "0");
+  EXPECT_EQ(samples["patchbay_config_last_reload_success_timestamp_seconds"], "1600000000");
+  EXPECT_EQ(samples["patchbay_config_reloads_total{result=\"success\"}"], "1");
+  EXPECT_EQ(samples["patchbay_config_reloads_total{result=\"failure\"}"], "1");
+  EXPECT_EQ(samples["patchbay_kubelet_up"], "1");
+  EXPECT_EQ(samples["patchbay_kubelet_restarts_total"], "1");
+  metrics.ConfigLoaded(true, system_clock::time_point(seconds(1600000002)));
+  EXPECT_EQ(Samples(metrics)["patchbay_config_last_reload_successful"], "1");
+}
+
+TEST(Metrics, CountsUnitsOfDevicesAndShowsEachDeviceOnce) {
+  Metrics metrics(Options());
+  const auto observer = metrics.AddResource("a/b");
+  observer->OnSnapshot(SnapshotOf(
+      {Listed("x", Health::kHealthy, "/dev/x"), Listed("y"), Listed("z", Health::kUnhealthy)}, 4,
+      {{"/dev/p", RejectReason::kLimit, ""}, {"/dev/q", RejectReason::kLimit, ""}}));
+  auto samples = Samples(metrics);
+  EXPECT_EQ(samples["patchbay_devices{health=\"healthy\",resource=\"a/b\"}"], "8");
+  EXPECT_EQ(samples["patchbay_devices{health=\"unhealthy\",resource=\"a/b\"}"], "4");
+  EXPECT_EQ(samples["patchbay_rejected_devices{reason=\"limit\",resource=\"a/b\"}"], "2");
+  EXPECT_EQ(samples["patchbay_rejected_devices{reason=\"bad_name\",resource=\"a/b\"}"], "0");
+  EXPECT_EQ(samples["patchbay_device_info{device=\"x\",numa_node=\"\",path=\"/dev/x\","
+                    "resource=\"a/b\"}"],
+            "1");
+  EXPECT_EQ(samples.count("patchbay_device_info{device=\"y\",numa_node=\"\",path=\"\","
+                          "resource=\"a/b\"}"),
+            1u);
+  EXPECT_EQ(samples["patchbay_device_healthy{device=\"x\",resource=\"a/b\"}"], "1");
+  EXPECT_EQ(samples["patchbay_device_healthy{device=\"z\",resource=\"a/b\"}"], "0");
+}
+
+TEST(Metrics, CountsTransitionsBetweenSnapshots) {
+  Metrics metrics(Options());
+  const auto observer = metrics.AddResource("a/b");
+  constexpr Health kGood = Health::kHealthy, kBad = Health::kUnhealthy;
+  const auto expect = [&](const char* to_healthy, const char* to_unhealthy) {
+    auto samples = Samples(metrics);
+    const std::string name = "patchbay_device_health_transitions_total{resource=\"a/b\",to=";
+    EXPECT_EQ(samples[name + "\"healthy\"}"], to_healthy);
+    EXPECT_EQ(samples[name + "\"unhealthy\"}"], to_unhealthy);
+  };
+  observer->OnSnapshot(
+      SnapshotOf({Listed("tty2", kBad), Listed("tty9", kGood), Listed("tty10", kGood)}));
+  expect("0", "0");
+  observer->OnSnapshot(
+      SnapshotOf({Listed("tty2", kGood), Listed("tty9", kBad), Listed("tty10", kBad)}));
+  expect("1", "2");
+  // Coming and going is not turning.
+  observer->OnSnapshot(SnapshotOf({Listed("tty1", kBad), Listed("tty10", kGood)}));
+  expect("2", "2");
+  observer->OnSnapshot(SnapshotOf({}));
+  observer->OnSnapshot(SnapshotOf({Listed("tty10", kBad)}));
+  expect("2", "2");
+}
+
+TEST(Metrics, LeavesDevicesOutWhereTheyAreNotWanted) {
+  Metrics metrics(Options(/*device_metrics=*/false));
+  const auto observer = metrics.AddResource("a/b");
+  observer->OnSnapshot(SnapshotOf({Listed("x")}));
+  EXPECT_EQ(Families(metrics), Union(kProcessFamilies, kResourceFamilies));
+  metrics.SetDeviceMetrics(true);
+  EXPECT_TRUE(Families(metrics).count("patchbay_device_healthy gauge device resource"));
+}
+
+TEST(Metrics, RemovesAResourceAlone) {
+  Metrics metrics(Options());
+  auto gone = metrics.AddResource("a/gone");
+  const auto kept = metrics.AddResource("a/kept");
+  gone->OnRpc(Rpc::kListAndWatch, "CANCELLED", seconds(1));
+  gone->OnSnapshot(SnapshotOf({Listed("x")}));
+  gone.reset();
+  const std::string text = metrics.Text();
+  EXPECT_EQ(text.find("a/gone"), std::string::npos);
+  EXPECT_NE(text.find("a/kept"), std::string::npos);
+  EXPECT_NE(metrics.AddResource("a/gone"), nullptr);
+}
+
+TEST(Metrics, GoesOnCountingWhereAResourceIsReplaced) {
+  Metrics metrics(Options());
+  auto before = metrics.AddResource("a/b");
+  before->OnListSent();
+  auto after = metrics.AddResource("a/b");
+  before.reset();
+  after->OnListSent();
+  EXPECT_EQ(Samples(metrics)["patchbay_list_watch_updates_total{resource=\"a/b\"}"], "2");
+  after.reset();
+  const auto anew = metrics.AddResource("a/b");
+  EXPECT_EQ(Samples(metrics)["patchbay_list_watch_updates_total{resource=\"a/b\"}"], "0");
+}
+
+TEST(Metrics, LetsAnObserverOutliveIt) {
+  auto metrics = std::make_unique<Metrics>(Options());
+  const auto observer = metrics->AddResource("a/b");
+  metrics.reset();
+  observer->OnListSent();
+  observer->OnSnapshot(SnapshotOf({Listed("x")}));
+}
+
+TEST(Metrics, EscapesHostileLabels) {
+  Metrics metrics(Options());
+  const auto observer = metrics.AddResource("a/b");
+  observer->OnSnapshot(SnapshotOf({Listed("1", Health::kHealthy, "/dev/a\"b\\c\nd"),
+                                   Listed("2", Health::kHealthy, "/dev/\xff\n\xc3\xa4"),
+                                   Listed("3", Health::kHealthy, "/dev/\xc3\xa4")}));
+  const std::string text = metrics.Text();
+  EXPECT_NE(text.find("path=\"/dev/a\\\"b\\\\c\\nd\""), std::string::npos);
+  EXPECT_NE(text.find("path=\"/dev/\\\\xff\\\\x0a\xc3\xa4\""), std::string::npos);
+  EXPECT_NE(text.find("path=\"/dev/\xc3\xa4\""), std::string::npos);
+}
+
+TEST(Metrics, IsOrdered) {
+  Metrics metrics(Options());
+  const auto b = metrics.AddResource("a/b"), a = metrics.AddResource("a/a");
+  std::vector<std::string> names;
+  std::istringstream text(metrics.Text());
+  for (std::string line; std::getline(text, line);) {
+    if (line.starts_with("# TYPE ")) names.push_back(line);
+  }
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  const std::string all = metrics.Text();
+  EXPECT_LT(all.find("patchbay_registered{resource=\"a/a\"}"),
+            all.find("patchbay_registered{resource=\"a/b\"}"));
+}
+
+TEST(Metrics, PassesPromtool) {
+  if (std::system("promtool --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no promtool";
+  Metrics metrics(Options());
+  metrics.ConfigLoaded(true, system_clock::now());
+  const auto observer = metrics.AddResource("a/b"), other = metrics.AddResource("a/c");
+  observer->OnSnapshot(SnapshotOf({Listed("1", Health::kHealthy, "/dev/a\"b\\c\nd\xff"),
+                                   Listed("2", Health::kUnhealthy, "/dev/x")}));
+  observer->OnRpc(Rpc::kAllocate, "NOT_FOUND", milliseconds(3));
+  observer->OnScan(milliseconds(3), true);
+  test::TempTree tree;
+  tree.File("metrics", metrics.Text());
+  const std::string command =
+      "promtool check metrics <" + tree.path("metrics") + " >" + tree.path("out") + " 2>&1";
+  const int status = std::system(command.c_str());
+  std::ifstream out(tree.path("out"));
+  const std::string said{std::istreambuf_iterator<char>(out), {}};
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  EXPECT_EQ(said, "");
+}
+
+TEST(Metrics, TakesCallsFromManyThreads) {
+  Metrics metrics(Options());
+  const auto shared = metrics.AddResource("a/b");
+  const auto snapshot = SnapshotOf({Listed("x")}), other = SnapshotOf({});
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 200; ++i) {
+        shared->OnRpc(Rpc::kAllocate, i % 2 == 0 ? "OK" : "INTERNAL", milliseconds(1));
+        shared->OnSnapshot(i % 2 == 0 ? snapshot : other);
+        if (i % 20 == t) metrics.Text();
+        metrics.AddResource("a/c")->OnListSent();
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  auto samples = Samples(metrics);
+  EXPECT_EQ(samples["patchbay_rpcs_total{code=\"OK\",method=\"Allocate\",resource=\"a/b\"}"],
+            "400");
+  EXPECT_EQ(samples["patchbay_rpcs_total{code=\"INTERNAL\",method=\"Allocate\",resource=\"a/b\"}"],
+            "400");
+  EXPECT_EQ(metrics.Text().find("a/c"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace patchbay

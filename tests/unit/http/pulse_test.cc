@@ -1,0 +1,82 @@
+#include "http/pulse.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+#include <vector>
+
+#include "os/asio_loop.h"
+
+namespace patchbay {
+namespace {
+
+using std::chrono::seconds;
+
+/// A loop that turns when it is told to.
+class StillLoop : public Loop {
+ public:
+  Time Now() const override { return {}; }
+  void Post(std::function<void()> f) override { posted_.push_back(std::move(f)); }
+  Subscription After(Duration, std::function<void()>) override { return {}; }
+  Subscription OnReadable(int, std::function<void()>) override { return {}; }
+
+  void Turn() {
+    for (const auto& f : std::exchange(posted_, {})) f();
+  }
+  std::size_t waiting() const { return posted_.size(); }
+
+ private:
+  std::vector<std::function<void()>> posted_;
+};
+
+TEST(LoopPulse, IsAliveWhileTheLoopTurns) {
+  StillLoop loop;
+  LoopPulse pulse(loop, seconds(10));
+  for (int second = 0; second < 1000; second += 100) {
+    EXPECT_TRUE(pulse.Alive(Loop::Time(seconds(second))));
+    loop.Turn();
+  }
+}
+
+TEST(LoopPulse, LeavesOnePingOnly) {
+  StillLoop loop;
+  LoopPulse pulse(loop, seconds(10));
+  EXPECT_EQ(loop.waiting(), 0u);
+  for (int second = 0; second < 5; ++second) pulse.Alive(Loop::Time(seconds(second)));
+  EXPECT_EQ(loop.waiting(), 1u);
+}
+
+TEST(LoopPulse, FindsOutALoopThatStandsStillAndThatItTurnsAgain) {
+  StillLoop loop;
+  LoopPulse pulse(loop, seconds(10));
+  EXPECT_TRUE(pulse.Alive(Loop::Time(seconds(100))));
+  EXPECT_TRUE(pulse.Alive(Loop::Time(seconds(110))));
+  EXPECT_FALSE(pulse.Alive(Loop::Time(seconds(111))));
+  EXPECT_FALSE(pulse.Alive(Loop::Time(seconds(500))));
+  loop.Turn();
+  EXPECT_TRUE(pulse.Alive(Loop::Time(seconds(501))));
+}
+
+TEST(LoopPulse, MayGoBeforeItsPing) {
+  StillLoop loop;
+  { LoopPulse(loop).Alive(Loop::Time()); }
+  loop.Turn();
+}
+
+TEST(LoopPulse, WorksFromManyThreads) {
+  AsioLoop loop;
+  std::thread turning([&] { loop.Run(); });
+  LoopPulse pulse(loop);
+  std::vector<std::thread> asking;
+  for (int i = 0; i < 4; ++i) {
+    asking.emplace_back([&] {
+      for (int n = 0; n < 1000; ++n) EXPECT_TRUE(pulse.Alive(Loop::Time()));
+    });
+  }
+  for (std::thread& thread : asking) thread.join();
+  loop.Stop();
+  turning.join();
+}
+
+}  // namespace
+}  // namespace patchbay
