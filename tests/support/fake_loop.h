@@ -1,0 +1,135 @@
+#pragma once
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "os/loop.h"
+
+namespace patchbay::test {
+
+/// A Loop whose clock stands still until a test moves it. Nothing runs but within Advance,
+/// RunPosted, RunReadable and RunUntil, on the thread that calls them.
+class FakeLoop : public Loop {
+ public:
+  Time Now() const override { return now_; }
+
+  void Post(std::function<void()> f) override {
+    {
+      const std::lock_guard lock(mutex_);
+      posted_.push_back(std::move(f));
+    }
+    wake_.notify_one();
+  }
+
+  Subscription After(Duration delay, std::function<void()> f) override {
+    const TimerKey key(now_ + std::max(delay, Duration::zero()), next_++);
+    timers_->emplace(key, std::move(f));
+    return Subscription([weak = std::weak_ptr(timers_), key] {
+      if (const auto timers = weak.lock()) timers->erase(key);
+    });
+  }
+
+  Subscription OnReadable(int fd, std::function<void()> f) override {
+    const int key = next_++;
+    readers_->emplace(key, Reader{fd, std::move(f)});
+    return Subscription([weak = std::weak_ptr(readers_), key] {
+      if (const auto readers = weak.lock()) readers->erase(key);
+    });
+  }
+
+  /// Moves the clock, firing what falls due: at its own time, in the order of time and, at one
+  /// time, of the calls to After. What is posted runs before the clock moves on.
+  void Advance(Duration duration) {
+    const Time end = now_ + duration;
+    RunPosted();
+    while (!timers_->empty() && timers_->begin()->first.first <= end) {
+      auto timer = timers_->extract(timers_->begin());
+      now_ = timer.key().first;
+      timer.mapped()();
+      RunPosted();
+    }
+    now_ = end;
+  }
+
+  /// Runs what was posted, and what that posts. Returns whether there was anything.
+  bool RunPosted() {
+    bool any = false;
+    while (auto f = TakePosted()) {
+      f();
+      any = true;
+    }
+    return any;
+  }
+
+  /// Calls the function of every descriptor that can be read now, once, waiting up to `patience`
+  /// of real time for the first. Returns whether there was any.
+  bool RunReadable(std::chrono::milliseconds patience = {}) {
+    std::vector<int> keys;
+    std::vector<pollfd> fds;
+    for (const auto& [key, reader] : *readers_) {
+      keys.push_back(key);
+      fds.push_back({reader.fd, POLLIN, 0});
+    }
+    if (poll(fds.data(), fds.size(), static_cast<int>(patience.count())) <= 0) return false;
+    for (std::size_t i = 0; i < fds.size(); ++i) {
+      const auto reader = readers_->find(keys[i]);
+      if (fds[i].revents == 0 || reader == readers_->end()) continue;
+      const auto f = reader->second.f;  // a copy: it may drop its own subscription
+      f();
+    }
+    return true;
+  }
+
+  /// Runs what other threads post until `done` holds. Returns false when nothing more came within
+  /// `patience` of real time.
+  template <class Predicate>
+  bool RunUntil(Predicate done, std::chrono::milliseconds patience = std::chrono::seconds(10)) {
+    while (!done()) {
+      if (RunPosted()) continue;
+      std::unique_lock lock(mutex_);
+      if (!wake_.wait_for(lock, patience, [this] { return !posted_.empty(); })) return false;
+    }
+    return true;
+  }
+
+  std::size_t timers() const { return timers_->size(); }
+  /// When the next timer falls due, from now; there must be one.
+  Duration UntilNextTimer() const { return timers_->begin()->first.first - now_; }
+
+ private:
+  using TimerKey = std::pair<Time, int>;
+  struct Reader {
+    int fd;
+    std::function<void()> f;
+  };
+
+  std::function<void()> TakePosted() {
+    const std::lock_guard lock(mutex_);
+    if (posted_.empty()) return nullptr;
+    auto f = std::move(posted_.front());
+    posted_.pop_front();
+    return f;
+  }
+
+  Time now_ = Time() + std::chrono::hours(1);
+  int next_ = 0;
+  // Shared, so that a subscription may outlive the loop.
+  std::shared_ptr<std::map<TimerKey, std::function<void()>>> timers_ =
+      std::make_shared<std::map<TimerKey, std::function<void()>>>();
+  std::shared_ptr<std::map<int, Reader>> readers_ = std::make_shared<std::map<int, Reader>>();
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> posted_;
+};
+
+}  // namespace patchbay::test

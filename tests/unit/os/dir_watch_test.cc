@@ -1,0 +1,172 @@
+#include "os/dir_watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "support/fake_loop.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+class DirWatchTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto watch = DirWatch::Create(loop_, [this](const std::string& directory, auto name) {
+      changes_.emplace(directory, name);
+      if (on_change_) on_change_();
+    });
+    ASSERT_TRUE(watch) << watch.error().message;
+    watch_ = std::move(*watch);
+    tree_.Dir("dev");
+  }
+  DirWatch::Outcome Watch(std::set<std::string> directories) { return watch_->Watch(directories); }
+  /// What was told since the last call. The kernel has the events ready when a call returns.
+  std::set<std::pair<std::string, std::string>> Changes() {
+    while (loop_.RunReadable()) {
+    }
+    return std::exchange(changes_, {});
+  }
+  void Rename(std::string_view from, std::string_view to) {
+    std::filesystem::rename(tree_.path(from), tree_.path(to));
+  }
+
+  test::FakeLoop loop_;
+  test::TempTree tree_;
+  const std::string dev_ = tree_.path("dev");
+  std::set<std::pair<std::string, std::string>> changes_;
+  std::function<void()> on_change_;
+  std::unique_ptr<DirWatch> watch_;
+};
+
+TEST_F(DirWatchTest, TellsNamesThatComeAndGo) {
+  EXPECT_THAT(Watch({dev_}).added, ElementsAre(dev_));
+  tree_.File("dev/a");
+  EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a")));
+  tree_.Link("dev/b", "a");
+  tree_.Dir("dev/c");
+  EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "b"), Pair(dev_, "c")));
+  tree_.Remove("dev/a");
+  EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a")));
+}
+
+TEST_F(DirWatchTest, TellsBothNamesOfARename) {
+  tree_.File("dev/a");
+  tree_.File("elsewhere/b");
+  Watch({dev_});
+  Rename("dev/a", "dev/a2");
+  Rename("elsewhere/b", "dev/b");
+  EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a"), Pair(dev_, "a2"), Pair(dev_, "b")));
+}
+
+TEST_F(DirWatchTest, TellsNamesOfAnyBytes) {
+  Watch({dev_});
+  const std::string name = "\xff\n x";
+  tree_.File("dev/" + name);
+  EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, name)));
+}
+
+TEST_F(DirWatchTest, IsSilentAboutContents) {
+  tree_.File("dev/a");
+  Watch({dev_});
+  tree_.File("dev/a", "text");
+  tree_.File("dev2/x");
+  EXPECT_THAT(Changes(), IsEmpty());
+}
+
+TEST_F(DirWatchTest, TellsThatTheDirectoryItselfWent) {
+  Watch({dev_});
+  tree_.Remove("dev");
+  EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "")));
+  EXPECT_EQ(watch_->size(), 0u);
+  // Made again it is a new directory, to be watched anew.
+  tree_.Dir("dev");
+  EXPECT_THAT(Watch({dev_}).added, ElementsAre(dev_));
+  tree_.File("dev/a");
+  EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a")));
+}
+
+TEST_F(DirWatchTest, TellsThatTheDirectoryWasReplaced) {
+  Watch({dev_});
+  tree_.Dir("new");
+  Rename("dev", "old");
+  Rename("new", "dev");
+  EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "")));
+  tree_.File("old/x");
+  EXPECT_THAT(Changes(), IsEmpty()) << "the old one is not watched any more";
+  EXPECT_THAT(Watch({dev_}).added, ElementsAre(dev_));
+  tree_.File("dev/a");
+  EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a")));
+}
+
+TEST_F(DirWatchTest, TellsAChangeUnderEachPathOfOneDirectory) {
+  tree_.Link("link", "dev");
+  const std::string link = tree_.path("link");
+  EXPECT_THAT(Watch({dev_, link}).added, UnorderedElementsAre(dev_, link));
+  tree_.File("dev/a");
+  EXPECT_THAT(Changes(), UnorderedElementsAre(Pair(dev_, "a"), Pair(link, "a")));
+  // One path less does not end the watch that both share.
+  EXPECT_THAT(Watch({link}).added, IsEmpty());
+  tree_.File("dev/b");
+  EXPECT_THAT(Changes(), ElementsAre(Pair(link, "b")));
+  tree_.Remove("dev");
+  EXPECT_THAT(Changes(), testing::Contains(Pair(link, "")));
+  EXPECT_EQ(watch_->size(), 0u);
+}
+
+TEST_F(DirWatchTest, WatchNamesWhatIsNewAndWhatFailed) {
+  tree_.File("file");
+  const std::string missing = tree_.path("missing");
+  const auto first = Watch({dev_, missing, tree_.path("file")});
+  EXPECT_THAT(first.added, ElementsAre(dev_));
+  ASSERT_EQ(first.failed.size(), 2u);
+  for (const Error& error : first.failed) EXPECT_EQ(error.kind, ErrorKind::kNotFound);
+
+  tree_.Dir("missing");
+  const auto second = Watch({dev_, missing});
+  EXPECT_THAT(second.added, ElementsAre(missing));
+  EXPECT_THAT(second.failed, IsEmpty());
+  EXPECT_EQ(watch_->size(), 2u);
+}
+
+TEST_F(DirWatchTest, AnUnwatchedDirectoryIsSilent) {
+  Watch({dev_});
+  tree_.File("dev/a");  // not read yet when the watch ends
+  Watch({});
+  tree_.File("dev/b");
+  EXPECT_THAT(Changes(), IsEmpty());
+  EXPECT_EQ(watch_->size(), 0u);
+  EXPECT_THAT(Watch({dev_}).added, ElementsAre(dev_));
+  tree_.File("dev/c");
+  EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "c")));
+}
+
+TEST_F(DirWatchTest, ACallbackMayWatchOthers) {
+  Watch({dev_});
+  tree_.Dir("other");
+  on_change_ = [this] { Watch({tree_.path("other")}); };
+  tree_.File("dev/a");
+  tree_.File("dev/b");
+  Changes();
+  tree_.File("dev/c");
+  tree_.File("other/d");
+  EXPECT_THAT(Changes(), ElementsAre(Pair(tree_.path("other"), "d")));
+}
+
+TEST_F(DirWatchTest, ABurstLosesNoDirectory) {
+  Watch({dev_});
+  for (int i = 0; i < 5000; ++i) tree_.File("dev/" + std::to_string(i));
+  EXPECT_EQ(Changes().size(), 5000u);
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,215 @@
+#include "os/host_root.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+/// Gives up root's right to look everywhere, for one scope.
+class AsNobody {
+ public:
+  AsNobody() : was_root_(geteuid() == 0) {
+    if (was_root_ && seteuid(65534) != 0) std::abort();
+  }
+  ~AsNobody() {
+    if (was_root_ && seteuid(0) != 0) std::abort();
+  }
+  AsNobody(const AsNobody&) = delete;
+  AsNobody& operator=(const AsNobody&) = delete;
+
+ private:
+  bool was_root_;
+};
+
+class HostRootTest : public testing::Test {
+ protected:
+  /// The path that `host_path` leads to, or what kind of error.
+  std::string Resolved(std::string_view host_path) const {
+    const auto node = root_.Resolve(host_path);
+    if (node) return node->path;
+    switch (node.error().kind) {
+      case ErrorKind::kNotFound: return "not found";
+      case ErrorKind::kInvalid: return "invalid";
+      case ErrorKind::kUnavailable: return "unavailable";
+      case ErrorKind::kPrecondition: return "precondition";
+    }
+    return "";
+  }
+  std::vector<std::string> Names(std::string_view directory) const {
+    std::vector<std::string> names;
+    const auto entries = root_.List(directory, [](const std::string&) { return true; });
+    EXPECT_TRUE(entries) << entries.error().message;
+    if (!entries) return names;
+    for (const HostEntry& entry : *entries) names.push_back(entry.name);
+    return names;
+  }
+
+  test::TempTree tree_;
+  HostRoot root_{tree_.path()};
+};
+
+TEST_F(HostRootTest, LocalPutsThePathBelowTheRoot) {
+  EXPECT_EQ(HostRoot("/host").Local("/dev/null"), "/host/dev/null");
+  EXPECT_EQ(HostRoot("/host//").Local("/dev/null"), "/host/dev/null");
+  EXPECT_EQ(HostRoot("/").Local("/dev/null"), "/dev/null");
+}
+
+TEST_F(HostRootTest, ResolvesPlainPaths) {
+  tree_.File("dev/a");
+  EXPECT_EQ(Resolved("/dev/a"), "/dev/a");
+  EXPECT_EQ(Resolved("//dev/./a"), "/dev/a");
+  EXPECT_EQ(Resolved("/dev"), "/dev");
+  EXPECT_EQ(Resolved("/dev/../dev/a"), "/dev/a");
+  EXPECT_EQ(Resolved("/"), "/");
+  EXPECT_EQ(root_.Resolve("/dev/a")->type, FileType::kRegular);
+  EXPECT_EQ(root_.Resolve("/dev")->type, FileType::kDirectory);
+}
+
+TEST_F(HostRootTest, FollowsLinksBelowTheRoot) {
+  tree_.File("dev/a");
+  tree_.Link("dev/relative", "a");
+  tree_.Link("dev/absolute", "/dev/a");
+  tree_.Link("dev/by/id/up", "../../a");
+  tree_.Link("dev/chain", "/dev/by/id/up");
+  tree_.Link("devices", "dev/by");
+  EXPECT_EQ(Resolved("/dev/relative"), "/dev/a");
+  EXPECT_EQ(Resolved("/dev/absolute"), "/dev/a");
+  EXPECT_EQ(Resolved("/dev/by/id/up"), "/dev/a");
+  EXPECT_EQ(Resolved("/dev/chain"), "/dev/a");
+  EXPECT_EQ(Resolved("/devices/id/up"), "/dev/a") << "a link on the way";
+  EXPECT_EQ(Resolved("/devices/id/../../a"), "/dev/a") << "'..' after a link is the real parent";
+}
+
+TEST_F(HostRootTest, NeverLeavesTheRoot) {
+  test::TempTree outside;
+  outside.File("secret");
+  tree_.File("etc/passwd", "ours");
+  tree_.Link("absolute", outside.path("secret"));
+  tree_.Link("dotdot", "../../../../../../../../../../../.." + outside.path("secret"));
+  tree_.Link("up", "../../../..");
+  EXPECT_EQ(Resolved("/absolute"), "not found");
+  EXPECT_EQ(Resolved("/dotdot"), "not found");
+  EXPECT_EQ(Resolved("/../.." + outside.path("secret")), "not found");
+  EXPECT_EQ(Resolved("/up"), "/");
+  EXPECT_EQ(Resolved("/up/etc/passwd"), "/etc/passwd");
+  EXPECT_EQ(Resolved("/../etc/passwd"), "/etc/passwd");
+}
+
+TEST_F(HostRootTest, SaysWhatIsMissingAndWhatIsWrong) {
+  tree_.File("file");
+  tree_.Link("dangling", "/nowhere");
+  tree_.Link("loop", "loop");
+  tree_.Link("ping", "pong");
+  tree_.Link("pong", "ping");
+  EXPECT_EQ(Resolved("/nowhere"), "not found");
+  EXPECT_EQ(Resolved("/dangling"), "not found");
+  EXPECT_EQ(Resolved("/file/below"), "not found");
+  EXPECT_EQ(Resolved("/loop"), "invalid");
+  EXPECT_EQ(Resolved("/ping"), "invalid");
+  EXPECT_THAT(root_.Resolve("/ping").error().message, HasSubstr("/ping"));
+}
+
+TEST_F(HostRootTest, FollowsAsManyLinksAsTheKernel) {
+  tree_.File("link0");
+  for (int i = 1; i <= 41; ++i) {
+    tree_.Link("link" + std::to_string(i), "link" + std::to_string(i - 1));
+  }
+  EXPECT_EQ(Resolved("/link40"), "/link0");
+  EXPECT_EQ(Resolved("/link41"), "invalid");
+}
+
+TEST_F(HostRootTest, KnowsDevices) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  tree_.CharDevice("dev/null", 1, 3);
+  tree_.BlockDevice("dev/disk", 7, 300);
+  tree_.Link("dev/by-id", "disk");
+  const auto null = root_.Resolve("/dev/null");
+  ASSERT_TRUE(null);
+  EXPECT_EQ(null->type, FileType::kCharacter);
+  EXPECT_EQ(null->major, 1u);
+  EXPECT_EQ(null->minor, 3u);
+  const auto disk = root_.Resolve("/dev/by-id");
+  ASSERT_TRUE(disk);
+  EXPECT_EQ(disk->type, FileType::kBlock);
+  EXPECT_EQ(disk->major, 7u);
+  EXPECT_EQ(disk->minor, 300u);
+
+  const auto entries = root_.List("/dev", [](const std::string& name) { return name == "disk"; });
+  ASSERT_TRUE(entries);
+  ASSERT_EQ(entries->size(), 1u);
+  EXPECT_EQ(entries->front().type, FileType::kBlock);
+  EXPECT_EQ(entries->front().minor, 300u);
+}
+
+TEST_F(HostRootTest, ListsTheNamesThatAreWanted) {
+  tree_.File("dev/a");
+  tree_.Dir("dev/b");
+  tree_.Link("dev/c", "nowhere");
+  tree_.File("dev/.hidden");
+  EXPECT_THAT(Names("/dev"), UnorderedElementsAre("a", "b", "c", ".hidden"));
+  std::vector<std::string> asked;
+  const auto entries = root_.List("/dev", [&](const std::string& name) {
+    asked.push_back(name);
+    return name == "c";
+  });
+  ASSERT_TRUE(entries);
+  ASSERT_EQ(entries->size(), 1u);
+  EXPECT_EQ(entries->front().name, "c");
+  EXPECT_EQ(entries->front().type, FileType::kSymlink);
+  EXPECT_THAT(asked, UnorderedElementsAre("a", "b", "c", ".hidden"));
+}
+
+TEST_F(HostRootTest, ListsThroughLinksBelowTheRoot) {
+  tree_.File("real/x");
+  tree_.Link("link", "/real");
+  EXPECT_THAT(Names("/link"), ElementsAre("x"));
+  tree_.Dir("empty");
+  EXPECT_THAT(Names("/empty"), IsEmpty());
+}
+
+TEST_F(HostRootTest, TakesAnyByteInAName) {
+  const std::string name = "\xff\xfe \n\x1b[31m\"";
+  tree_.File("dev/" + name);
+  EXPECT_THAT(Names("/dev"), ElementsAre(name));
+  EXPECT_EQ(Resolved("/dev/" + name), "/dev/" + name);
+}
+
+TEST_F(HostRootTest, ListSaysWhatCannotBeRead) {
+  const auto all = [](const std::string&) { return true; };
+  EXPECT_EQ(root_.List("/nowhere", all).error().kind, ErrorKind::kNotFound);
+  tree_.File("file");
+  EXPECT_EQ(root_.List("/file", all).error().kind, ErrorKind::kNotFound);
+}
+
+TEST_F(HostRootTest, TellsARefusalFromAbsence) {
+  tree_.File("closed/x");
+  chmod(tree_.path().c_str(), 0711);
+  chmod(tree_.path("closed").c_str(), 0);
+  Result<std::vector<HostEntry>> list = Fail(ErrorKind::kInvalid, "");
+  Result<HostNode> node = Fail(ErrorKind::kInvalid, "");
+  {
+    const AsNobody nobody;
+    list = root_.List("/closed", [](const std::string&) { return true; });
+    node = root_.Resolve("/closed/x");
+  }
+  chmod(tree_.path("closed").c_str(), 0700);
+  ASSERT_FALSE(list);
+  EXPECT_EQ(list.error().kind, ErrorKind::kUnavailable);
+  EXPECT_THAT(list.error().message, HasSubstr("/closed: Permission denied"));
+  ASSERT_FALSE(node);
+  EXPECT_EQ(node.error().kind, ErrorKind::kUnavailable);
+}
+
+}  // namespace
+}  // namespace patchbay
