@@ -1,0 +1,65 @@
+# shellcheck shell=bash
+# Sourced by the scripts: installing what is missing, configuring and building.
+set -euo pipefail
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# quietly LOG COMMAND...: shows the command's output only when it fails.
+quietly() {
+  local log=$1
+  shift
+  mkdir -p "$(dirname "$log")"
+  if ! "$@" >"$log" 2>&1 </dev/null; then
+    cat "$log" >&2
+    echo "failed: $*" >&2
+    return 1
+  fi
+}
+
+# install_packages GROUP...: installs what is missing of these groups of packages.txt.
+install_packages() {
+  local wanted missing as_root=()
+  mapfile -t wanted < <(awk -v groups=" $* " 'index(groups, " " $1 " ") { print $2 }' \
+    "$root/scripts/packages.txt" | sort -u)
+  if ! command -v dpkg-query >/dev/null; then
+    echo "This is not Debian. The build needs what Debian 12 calls: ${wanted[*]}" >&2
+    return 0
+  fi
+  mapfile -t missing < <(comm -23 <(printf '%s\n' "${wanted[@]}") <(installed "${wanted[@]}"))
+  [[ ${#missing[@]} -gt 0 ]] || return 0
+  if [[ $EUID -ne 0 ]]; then
+    # Without a terminal sudo cannot ask for a password.
+    if ! command -v sudo >/dev/null || ! { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
+      echo "Missing packages. As root: apt-get install --no-install-recommends ${missing[*]}" >&2
+      return 1
+    fi
+    as_root=(sudo)
+  fi
+  echo "Installing ${missing[*]}"
+  local apt=("${as_root[@]}" env DEBIAN_FRONTEND=noninteractive
+    apt-get -o DPkg::Lock::Timeout=120)
+  quietly "$root/build/install.log" "${apt[@]}" update
+  quietly "$root/build/install.log" "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
+}
+
+# installed PACKAGE...: those that are, sorted.
+installed() {
+  dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+    sed -n 's/^installed //p' | sort -u
+}
+
+# build PRESET [TARGET]...: configures when it must, then builds, quietly when nobody watches.
+build() {
+  local preset=$1 dir=$root/build/$1
+  shift
+  if [[ ! $dir/build.ninja -nt $root/CMakePresets.json ]]; then
+    # From inside, where the presets are looked for.
+    (cd "$root" && quietly "$dir/configure.log" cmake --preset "$preset")
+    touch "$dir/build.ninja"
+  fi
+  if [[ -t 1 ]]; then
+    ninja -C "$dir" -j "$(nproc)" "$@"
+  else
+    quietly "$dir/build.log" ninja --quiet -C "$dir" -j "$(nproc)" "$@"
+  fi
+}
