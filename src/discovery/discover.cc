@@ -96,6 +96,9 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const std::st
             [](const Device& a, const Device& b) { return IdLess(a.id, b.id); });
   RejectSharedIds(devices, scan);
   RejectSharedNodes(devices, scan);
+  // A directory lists its names in no order; the same faults must not look like a change.
+  std::stable_sort(scan.rejected().begin(), scan.rejected().end(),
+                   [](const Rejection& a, const Rejection& b) { return a.path < b.path; });
   return {std::move(devices), std::move(scan.rejected()), scan.directories(), scan.complete()};
 }
 

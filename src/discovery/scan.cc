@@ -36,7 +36,8 @@ void Scan::WatchNearest(std::string directory) {
     const auto node = host_.Resolve(directory);
     if (node && node->type == FileType::kDirectory) {
       directories_.insert(node->path);
-      return;
+      // Where a link led here, what holds the link counts as well: it may be retargeted.
+      if (node->path == directory) return;
     }
     if (directory == "/") return;
     directory = DirectoryOf(directory);
@@ -49,23 +50,29 @@ std::vector<HostEntry> Scan::List(const std::string& directory,
   auto entries = host_.List(directory, wanted);
   if (entries) return std::move(*entries);
   if (entries.error().kind != ErrorKind::kNotFound) {
-    complete_ = false;
-    Reject(directory, RejectReason::kUnreadable, std::move(entries).error().message);
+    RejectUnreadable(directory, std::move(entries).error());
   }
   return {};
 }
 
 bool Scan::IsDirectory(const std::string& path) {
   WatchNearest(path);
-  const auto node = host_.Resolve(path);
-  return node && node->type == FileType::kDirectory;
+  auto node = host_.Resolve(path);
+  if (node) return node->type == FileType::kDirectory;
+  if (node.error().kind == ErrorKind::kUnavailable) {
+    RejectUnreadable(path, std::move(node).error());
+  }
+  return false;
+}
+
+void Scan::RejectUnreadable(const std::string& path, Error error) {
+  complete_ = false;
+  RejectOnce(path, RejectReason::kUnreadable, std::move(error.message));
 }
 
 void Scan::RejectUnresolved(const std::string& path, const HostEntry* entry, Error error) {
   if (error.kind == ErrorKind::kUnavailable) {
-    complete_ = false;
-    Reject(path, RejectReason::kUnreadable, std::move(error.message));
-    return;
+    return RejectUnreadable(path, std::move(error));
   }
   bool is_link = entry != nullptr && entry->type == FileType::kSymlink;
   if (entry == nullptr) {
@@ -74,7 +81,7 @@ void Scan::RejectUnresolved(const std::string& path, const HostEntry* entry, Err
     is_link = there && !there->empty();
   }
   // Without a link nothing is there, which is no fault.
-  if (is_link) Reject(path, RejectReason::kDanglingLink, std::move(error.message));
+  if (is_link) RejectOnce(path, RejectReason::kDanglingLink, std::move(error.message));
 }
 
 void Scan::AddNode(const std::string& path, const HostEntry* entry, Captures captures,
@@ -84,25 +91,20 @@ void Scan::AddNode(const std::string& path, const HostEntry* entry, Captures cap
                   [&](const Glob& glob) { return glob.Matches(path); })) {
     return;
   }
-  DeviceNode node{path, path, FileType::kOther, 0, 0};
-  if (entry != nullptr && entry->type != FileType::kSymlink) {
-    if (!Accepts(match_->type, entry->type)) return;
-    node.type = entry->type;
-    node.major = entry->major;
-    node.minor = entry->minor;
+  if (entry != nullptr && entry->type != FileType::kSymlink &&
+      !Accepts(match_->type, entry->type)) {
+    return;
   }
   // The directories above may be links even where the node is none.
   auto resolved = host_.Resolve(path);
   if (!resolved) return RejectUnresolved(path, entry, std::move(resolved).error());
   if (!Accepts(match_->type, resolved->type)) return;
-  node.real_path = std::move(resolved->path);
-  node.type = resolved->type;
-  node.major = resolved->major;
-  node.minor = resolved->minor;
+  DeviceNode node{path, std::move(resolved->path), resolved->type, resolved->major,
+                  resolved->minor};
   if (node.real_path != path) WatchNearest(DirectoryOf(node.real_path));
   if (!IsUtf8(path) || !IsUtf8(node.real_path)) {
-    return Reject(path, RejectReason::kBadName,
-                  "its path is not valid UTF-8, which no message to the kubelet can carry");
+    return RejectOnce(path, RejectReason::kBadName,
+                      "its path is not valid UTF-8, which no message to the kubelet can carry");
   }
   if (!paths_.insert(path).second) return;
   AddCandidate({std::move(node), std::move(captures), std::move(identity), match_index_});
@@ -116,6 +118,10 @@ void Scan::AddCandidate(Candidate candidate) {
                   format("the resource has more than {} devices", kMaxCandidates));
   }
   candidates_.push_back(std::move(candidate));
+}
+
+void Scan::RejectOnce(const std::string& path, RejectReason reason, std::string detail) {
+  if (paths_.insert(path).second) Reject(path, reason, std::move(detail));
 }
 
 void Scan::Reject(std::string path, RejectReason reason, std::string detail) {

@@ -39,7 +39,8 @@ class Scan {
   /// its nearest ancestor is watched. Reports a directory that cannot be read.
   std::vector<HostEntry> List(const std::string& directory,
                               const std::function<bool(const std::string&)>& wanted);
-  /// Whether `path` is a directory, seen through links. Watches its parent.
+  /// Whether `path` is a directory, seen through links. Watches it, or its nearest ancestor where
+  /// it does not exist. Reports a path that cannot be looked at.
   bool IsDirectory(const std::string& path);
 
   /// Adds the node at `path`, unless it is excluded, of another type, or already there. `entry` is
@@ -58,6 +59,8 @@ class Scan {
 
  private:
   void WatchNearest(std::string directory);
+  void RejectOnce(const std::string& path, RejectReason reason, std::string detail);
+  void RejectUnreadable(const std::string& path, Error error);
   void RejectUnresolved(const std::string& path, const HostEntry* entry, Error error);
 
   const HostRoot& host_;
@@ -65,7 +68,7 @@ class Scan {
   std::size_t match_index_ = 0;
   std::vector<Candidate> candidates_;
   std::vector<Rejection> rejected_;
-  std::set<std::string> paths_;  ///< of the candidates: the first match that finds a path keeps it
+  std::set<std::string> paths_;  ///< decided on: the first match that finds a path keeps it
   std::set<std::string> directories_;
   bool complete_ = true;
 };

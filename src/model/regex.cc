@@ -16,7 +16,8 @@ std::string FixedDirectory(const re2::RE2& re) {
   if (!re.PossibleMatchRange(&low, &high, kMaxPrefix)) return "/";
   const auto end = std::mismatch(low.begin(), low.end(), high.begin(), high.end()).first;
   const std::string common(low.begin(), end);
-  return common.substr(0, common.rfind('/') + 1);
+  // Empty where only a part of the pattern begins with a slash: "/dev/a|b".
+  return common.empty() ? "/" : common.substr(0, common.rfind('/') + 1);
 }
 
 /// Whether the bracket expression `body` (without its brackets) can match a slash.

@@ -1,0 +1,293 @@
+#include "discovery/scan.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/temp_tree.h"
+#include "unit/discovery/specs.h"
+
+namespace patchbay {
+namespace {
+
+using test::PathMatch;
+using test::Rejected;
+using test::TempTree;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+bool All(const std::string&) { return true; }
+
+/// A scan of a tree of its own, for a match that takes any type.
+class ScanTest : public testing::Test {
+ protected:
+  ScanTest() { scan_.BeginMatch(match_, 0); }
+
+  void Add(const std::string& path) { scan_.AddNode(path, nullptr, {}, "identity"); }
+  std::vector<std::string> Found() {
+    std::vector<std::string> paths;
+    for (const Candidate& candidate : scan_.candidates()) paths.push_back(candidate.node->path);
+    return paths;
+  }
+  std::vector<std::string> Names(const std::string& directory) {
+    std::vector<std::string> names;
+    for (const HostEntry& entry : scan_.List(directory, All)) names.push_back(entry.name);
+    return names;
+  }
+
+  TempTree tree_;
+  HostRoot host_{tree_.path()};
+  MatchSpec match_ = PathMatch({"/x"}, NodeType::kAny);
+  Scan scan_{host_};
+};
+
+TEST(DirectoryOf, IsTheParent) {
+  EXPECT_EQ(DirectoryOf("/dev/null"), "/dev");
+  EXPECT_EQ(DirectoryOf("/dev/"), "/dev");
+  EXPECT_EQ(DirectoryOf("/dev"), "/");
+  EXPECT_EQ(DirectoryOf("/"), "/");
+  EXPECT_EQ(DirectoryOf(""), "/");
+}
+
+TEST_F(ScanTest, ListsADirectoryAndWatchesIt) {
+  tree_.File("dev/a");
+  tree_.Dir("dev/b");
+  EXPECT_THAT(Names("/dev/"), UnorderedElementsAre("a", "b"));
+  EXPECT_THAT(scan_.directories(), ElementsAre("/dev"));
+  EXPECT_TRUE(scan_.complete());
+}
+
+TEST_F(ScanTest, WatchesTheNearestAncestorOfWhatIsMissing) {
+  struct Case {
+    std::string_view make, list, watched;
+  };
+  const Case cases[] = {
+      {"", "/a/b/c/d/", "/"},
+      {"a", "/a/b/c/d/", "/a"},
+      {"a/b/c", "/a/b/c/d/", "/a/b/c"},
+      {"a/b/c/d", "/a/b/c/d/", "/a/b/c/d"},
+  };
+  for (const Case& c : cases) {
+    tree_.Dir(c.make);
+    Scan scan(host_);
+    EXPECT_THAT(scan.List(std::string(c.list), All), IsEmpty());
+    EXPECT_THAT(scan.directories(), ElementsAre(c.watched));
+    EXPECT_TRUE(scan.complete());
+    EXPECT_THAT(scan.rejected(), IsEmpty());
+  }
+}
+
+TEST_F(ScanTest, AFileWhereADirectoryShouldBeIsNoFault) {
+  tree_.File("dev/file");
+  EXPECT_THAT(Names("/dev/file/"), IsEmpty());
+  EXPECT_THAT(scan_.directories(), ElementsAre("/dev"));
+  EXPECT_TRUE(scan_.complete());
+  EXPECT_FALSE(scan_.IsDirectory("/dev/file"));
+  EXPECT_FALSE(scan_.IsDirectory("/dev/file/below"));
+  EXPECT_THAT(scan_.rejected(), IsEmpty());
+}
+
+TEST_F(ScanTest, WatchesWhereALinkToADirectoryStandsAndLeads) {
+  tree_.Dir("srv/real");
+  tree_.Link("dev/link", "/srv/real");
+  EXPECT_TRUE(scan_.IsDirectory("/dev/link"));
+  EXPECT_THAT(scan_.directories(), ElementsAre("/dev", "/srv/real"));
+}
+
+TEST_F(ScanTest, SaysWhatItCannotRead) {
+  tree_.Link("dev/loop", "loop");
+  EXPECT_THAT(Names("/dev/loop/"), IsEmpty());
+  EXPECT_FALSE(scan_.complete());
+  EXPECT_THAT(Rejected(scan_.rejected()), ElementsAre("unreadable /dev/loop/"));
+  EXPECT_THAT(scan_.rejected().front().detail, HasSubstr("too many links"));
+}
+
+TEST_F(ScanTest, SaysAThingOnce) {
+  tree_.Link("dev/dangling", "nowhere");
+  Add("/dev/dangling");
+  Add("/dev/dangling");
+  EXPECT_THAT(Rejected(scan_.rejected()), ElementsAre("dangling_link /dev/dangling"));
+}
+
+TEST_F(ScanTest, FollowsLinksToNodes) {
+  tree_.File("dev/node");
+  tree_.Link("dev/by-id/relative", "../node");
+  tree_.Link("dev/by-id/absolute", "/dev/node");
+  tree_.Link("dev/by-id/chain", "relative");
+  tree_.Link("dev/dir", "by-id");
+  tree_.Link("dev/by-id/out", "../../../../../../../../dev/node");
+  for (const std::string path : {"/dev/node", "/dev/by-id/relative", "/dev/by-id/absolute",
+                                 "/dev/by-id/chain", "/dev/dir/chain", "/dev/by-id/out"}) {
+    Scan scan(host_);
+    scan.BeginMatch(match_, 3);
+    scan.AddNode(path, nullptr, {{"k", "v"}}, "me");
+    ASSERT_THAT(scan.candidates(), SizeIs(1)) << path;
+    const Candidate& candidate = scan.candidates().front();
+    EXPECT_EQ(candidate.node->path, path);
+    EXPECT_EQ(candidate.node->real_path, "/dev/node") << path;
+    EXPECT_EQ(candidate.node->type, FileType::kRegular);
+    EXPECT_EQ(candidate.identity, "me");
+    EXPECT_EQ(candidate.captures, (Captures{{"k", "v"}}));
+    EXPECT_EQ(candidate.match, 3u);
+    EXPECT_TRUE(scan.directories().contains("/dev")) << path;
+  }
+}
+
+TEST_F(ScanTest, RejectsLinksThatLeadNowhere) {
+  tree_.File("dev/file");
+  tree_.Link("dev/dangling", "nowhere");
+  tree_.Link("dev/self", "self");
+  tree_.Link("dev/a", "b");
+  tree_.Link("dev/b", "a");
+  tree_.Link("dev/through", "file/x");
+  tree_.Link("dev/outside", "/proc/self/exe");  // there is no /proc below this root
+  for (const std::string path :
+       {"/dev/dangling", "/dev/self", "/dev/a", "/dev/through", "/dev/outside"}) {
+    Scan scan(host_);
+    scan.BeginMatch(match_, 0);
+    scan.AddNode(path, nullptr, {}, "identity");
+    EXPECT_THAT(scan.candidates(), IsEmpty()) << path;
+    EXPECT_THAT(Rejected(scan.rejected()), ElementsAre("dangling_link " + path));
+    EXPECT_FALSE(scan.rejected().empty() || scan.rejected().front().detail.empty());
+    EXPECT_TRUE(scan.complete()) << path;
+  }
+}
+
+TEST_F(ScanTest, WhatIsNotThereIsNoFault) {
+  tree_.Dir("dev");
+  Add("/dev/none");
+  Add("/dev/none/below");
+  EXPECT_THAT(Found(), IsEmpty());
+  EXPECT_THAT(scan_.rejected(), IsEmpty());
+  EXPECT_THAT(scan_.directories(), ElementsAre("/dev"));
+}
+
+TEST_F(ScanTest, LeavesOutWhatIsExcluded) {
+  tree_.File("dev/a");
+  tree_.Link("dev/b", "a");
+  tree_.Link("dev/c", "nowhere");
+  match_.exclude = {Glob::Compile("/dev/{a,c}").value()};
+  for (const char* path : {"/dev/a", "/dev/b", "/dev/c"}) Add(path);
+  EXPECT_THAT(Found(), ElementsAre("/dev/b"));
+  EXPECT_THAT(scan_.rejected(), IsEmpty());
+}
+
+TEST_F(ScanTest, KeepsAPathOnce) {
+  tree_.File("dev/a");
+  Add("/dev/a");
+  scan_.BeginMatch(match_, 1);
+  Add("/dev/a");
+  EXPECT_THAT(Found(), ElementsAre("/dev/a"));
+  EXPECT_EQ(scan_.candidates().front().match, 0u);
+}
+
+TEST_F(ScanTest, AMatchOfAnotherTypeDoesNotTakeThePath) {
+  tree_.File("dev/a");
+  const MatchSpec directories = PathMatch({"/x"}, NodeType::kDirectory);
+  scan_.BeginMatch(directories, 0);
+  Add("/dev/a");
+  EXPECT_THAT(Found(), IsEmpty());
+  scan_.BeginMatch(match_, 1);
+  Add("/dev/a");
+  EXPECT_THAT(Found(), ElementsAre("/dev/a"));
+}
+
+TEST_F(ScanTest, FiltersByType) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  tree_.File("dev/file");
+  tree_.Dir("dev/dir");
+  tree_.CharDevice("dev/char", 10, 5);
+  tree_.BlockDevice("dev/block", 7, 200);
+  ASSERT_EQ(mkfifo(tree_.path("dev/fifo").c_str(), 0600), 0);
+  for (const std::string name : {"file", "dir", "char", "block"}) {
+    tree_.Link("dev/to-" + name, name);
+  }
+  struct Case {
+    NodeType type;
+    std::vector<std::string> found;
+  };
+  const Case cases[] = {
+      {NodeType::kDevice, {"/dev/block", "/dev/char", "/dev/to-block", "/dev/to-char"}},
+      {NodeType::kFile, {"/dev/file", "/dev/to-file"}},
+      {NodeType::kDirectory, {"/dev/dir", "/dev/to-dir"}},
+      {NodeType::kAny,
+       {"/dev/block", "/dev/char", "/dev/dir", "/dev/fifo", "/dev/file", "/dev/to-block",
+        "/dev/to-char", "/dev/to-dir", "/dev/to-file"}},
+  };
+  for (const Case& c : cases) {
+    const MatchSpec match = PathMatch({"/x"}, c.type);
+    for (const bool listed : {true, false}) {
+      Scan scan(host_);
+      scan.BeginMatch(match, 0);
+      for (const HostEntry& entry : scan.List("/dev/", All)) {
+        scan.AddNode("/dev/" + entry.name, listed ? &entry : nullptr, {}, entry.name);
+      }
+      std::vector<std::string> found;
+      for (const Candidate& candidate : scan.candidates()) {
+        found.push_back(candidate.node->path);
+        const bool is_char = candidate.node->real_path == "/dev/char";
+        const bool is_block = candidate.node->real_path == "/dev/block";
+        EXPECT_EQ(candidate.node->type == FileType::kCharacter, is_char);
+        EXPECT_EQ(candidate.node->type == FileType::kBlock, is_block);
+        EXPECT_EQ(candidate.node->minor, is_char ? 5u : is_block ? 200u : 0u);
+      }
+      std::sort(found.begin(), found.end());
+      EXPECT_EQ(found, c.found);
+      EXPECT_THAT(scan.rejected(), IsEmpty());
+    }
+  }
+}
+
+TEST_F(ScanTest, RejectsWhatNoMessageCanCarry) {
+  tree_.File("dev/plain");
+  tree_.File("dev/bad\xff");
+  tree_.Link("dev/good", "bad\xff");
+  Add("/dev/plain");
+  Add("/dev/bad\xff");
+  Add("/dev/good");
+  EXPECT_THAT(Found(), ElementsAre("/dev/plain"));
+  EXPECT_THAT(Rejected(scan_.rejected()),
+              ElementsAre("bad_name /dev/bad\xff", "bad_name /dev/good"));
+}
+
+TEST_F(ScanTest, HoldsNoMoreThanTheLimits) {
+  for (std::size_t i = 0; i < Scan::kMaxCandidates; ++i) {
+    scan_.AddCandidate({std::nullopt, {}, std::to_string(i), 0});
+  }
+  EXPECT_TRUE(scan_.complete());
+  EXPECT_THAT(scan_.rejected(), IsEmpty());
+  for (std::size_t i = 0; i < Scan::kMaxRejections + 5; ++i) {
+    scan_.AddCandidate({std::nullopt, {}, "more" + std::to_string(i), 0});
+  }
+  EXPECT_FALSE(scan_.complete());
+  EXPECT_THAT(scan_.candidates(), SizeIs(Scan::kMaxCandidates));
+  ASSERT_THAT(scan_.rejected(), SizeIs(Scan::kMaxRejections));
+  EXPECT_EQ(scan_.rejected().front().reason, RejectReason::kLimit);
+  EXPECT_EQ(scan_.rejected().front().path, "more0");
+}
+
+TEST_F(ScanTest, SaysWhatItIsNotAllowedToRead) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+  tree_.File("dev/secret/sub/node");
+  ASSERT_EQ(chmod(tree_.path().c_str(), 0755), 0);
+  ASSERT_EQ(chmod(tree_.path("dev/secret").c_str(), 0700), 0);
+  const auto as_nobody = [&](const auto& look) {
+    if (setresuid(65534, 65534, 65534) != 0) _exit(2);
+    look();
+    const bool told = !scan_.complete() && scan_.rejected().size() == 1 &&
+                      scan_.rejected().front().reason == RejectReason::kUnreadable &&
+                      scan_.rejected().front().detail.ends_with("Permission denied");
+    _exit(told ? 0 : 1);
+  };
+  const auto ok = testing::ExitedWithCode(0);
+  EXPECT_EXIT(as_nobody([&] { Names("/dev/secret/"); }), ok, "");
+  EXPECT_EXIT(as_nobody([&] { Names("/dev/secret/sub/"); }), ok, "");
+  EXPECT_EXIT(as_nobody([&] { scan_.IsDirectory("/dev/secret/sub"); }), ok, "");
+  EXPECT_EXIT(as_nobody([&] { Add("/dev/secret/node"); }), ok, "");
+}
+
+}  // namespace
+}  // namespace patchbay
