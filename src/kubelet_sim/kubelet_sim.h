@@ -1,7 +1,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,100 +11,10 @@
 
 #include "base/result.h"
 #include "deviceplugin.pb.h"
+#include "kubelet_sim/options.h"
+#include "kubelet_sim/views.h"
 
 namespace patchbay {
-
-/// How registration behaves, by era of the kubelet.
-enum class KubeletProfile {
-  kAsync,  ///< up to 1.24: Register answers at once and dials later
-  kSync,   ///< 1.25-1.36: Register dials back before it answers; the newest registration wins
-  kMulti,  ///< 1.37 on: as kSync, with several sockets tracked per resource
-};
-
-/// What a starting kubelet removes from its device plugin directory. Sub-directories and the
-/// checkpoint always stay.
-enum class KubeletCleanup {
-  kAllFiles,     ///< up to 1.32
-  kSocketsOnly,  ///< later
-};
-
-/// What a kubelet says in `:authority` when it dials a plugin.
-enum class KubeletAuthority {
-  kLocalhost,   ///< 1.26 on
-  kSocketPath,  ///< up to 1.24
-};
-
-struct KubeletSimOptions {
-  std::string directory;  ///< stands for /var/lib/kubelet/device-plugins; made if it is absent
-  KubeletProfile profile = KubeletProfile::kSync;
-  /// kMulti: a second registration of a connected socket is answered OK and ignored, not refused.
-  bool silent_dedupe = false;
-  std::optional<KubeletCleanup> cleanup;      ///< unset: kSocketsOnly for kMulti, else kAllFiles
-  std::optional<KubeletAuthority> authority;  ///< unset: kSocketPath for kAsync, else kLocalhost
-  /// From kubelet.sock being there (connecting succeeds and queues) to the first accept.
-  std::chrono::milliseconds accept_delay{0};
-  /// How many times faster than the wall the 5 minutes of grace run out: 3000 makes them 100 ms.
-  double clock_scale = 1;
-  std::chrono::milliseconds dial_timeout{10'000};
-  std::uint64_t seed = 0;  ///< of the random orders; 0 takes one from the system
-};
-
-/// A device as a list told it.
-struct SimDevice {
-  std::string id;
-  std::string health;  ///< verbatim; only "Healthy" counts as healthy
-  std::vector<std::int64_t> numa_nodes;
-
-  bool operator==(const SimDevice&) const = default;
-};
-
-/// Options of a plugin as the kubelet has them in effect.
-struct SimPluginOptions {
-  bool pre_start_required = false;
-  bool get_preferred_allocation_available = false;
-
-  bool operator==(const SimPluginOptions&) const = default;
-};
-
-/// One of the streams opened by KubeletSim::OpenExtraStreams, in the order of opening.
-struct ExtraStreamView {
-  bool open = false;
-  std::size_t lists = 0;           ///< messages received on it
-  std::vector<SimDevice> devices;  ///< of its last message, in the order of the message
-};
-
-/// What the kubelet and the node know of one resource at a moment. Counts are since the last Start.
-struct ResourceView {
-  /// The tables of the resource exist: a list arrived, a plugin went, or a checkpoint named it.
-  /// Before that the node does not show the resource at all.
-  bool known = false;
-  std::vector<SimDevice> devices;  ///< of the last list, by ID; of equal IDs the last one
-  std::size_t capacity = 0;
-  std::size_t allocatable = 0;
-  bool connected = false;  ///< an endpoint that the kubelet does not consider stopped
-  std::string endpoint;    ///< full path of the socket used for Allocate; may be a stopped one
-  SimPluginOptions options;
-  std::size_t streams = 0;        ///< open ListAndWatch streams, forgotten ("zombie") ones included
-  std::size_t connections = 0;    ///< successful dials
-  std::size_t registrations = 0;  ///< Register calls answered OK
-  std::size_t lists = 0;          ///< lists taken into the tables
-  std::chrono::steady_clock::time_point last_list;  ///< meaningless while lists == 0
-  std::string stream_error;  ///< how the last ended stream ended: "CODE: text"; "" if none did
-  std::vector<ExtraStreamView> extra_streams;
-};
-
-/// A Register call as it came in. Kept over restarts.
-struct RegisterCall {
-  std::string version;
-  std::string endpoint;  ///< as sent
-  std::string resource;
-  SimPluginOptions options;
-  bool answered = false;
-  int code = 0;         ///< gRPC status code of the answer, as a number; 0 is OK
-  std::string message;  ///< of the answer
-  std::chrono::steady_clock::time_point received;
-  std::chrono::steady_clock::time_point finished;  ///< meaningless until answered
-};
 
 /// What a container got.
 struct Admitted {
@@ -161,8 +70,8 @@ class KubeletSim {
 
   // --- what it knows ---
 
-  /// Nothing for a resource that never registered since Start and is not in the checkpoint, and for
-  /// all while not running.
+  /// Nothing for a resource of which no plugin was connected since Start and which is not in the
+  /// checkpoint, and for all while not running.
   std::optional<ResourceView> View(const std::string& resource) const;
   /// The names for which View has something, sorted.
   std::vector<std::string> Resources() const;

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace patchbay {
+
+/// How registration behaves, by era of the kubelet.
+enum class KubeletProfile {
+  kAsync,  ///< up to 1.24: Register answers at once and dials later
+  kSync,   ///< 1.25-1.36: Register dials back before it answers; the newest registration wins
+  kMulti,  ///< 1.37 on: as kSync, with several sockets tracked per resource
+};
+
+/// What a starting kubelet removes from its device plugin directory. Sub-directories and the
+/// checkpoint always stay.
+enum class KubeletCleanup {
+  kAllFiles,     ///< up to 1.32
+  kSocketsOnly,  ///< later
+};
+
+/// What a kubelet says in `:authority` when it dials a plugin.
+enum class KubeletAuthority {
+  kLocalhost,   ///< 1.26 on
+  kSocketPath,  ///< up to 1.24
+};
+
+struct KubeletSimOptions {
+  std::string directory;  ///< stands for /var/lib/kubelet/device-plugins; made if it is absent
+  KubeletProfile profile = KubeletProfile::kSync;
+  /// kMulti: a second registration of a connected socket is answered OK and ignored, not refused.
+  bool silent_dedupe = false;
+  std::optional<KubeletCleanup> cleanup;      ///< unset: kSocketsOnly for kMulti, else kAllFiles
+  std::optional<KubeletAuthority> authority;  ///< unset: kSocketPath for kAsync, else kLocalhost
+  /// From kubelet.sock being there (connecting succeeds and queues) to the first accept.
+  std::chrono::milliseconds accept_delay{0};
+  /// How many times faster than the wall the 5 minutes of grace run out: 3000 makes them 100 ms.
+  double clock_scale = 1;
+  std::chrono::milliseconds dial_timeout{10'000};
+  std::uint64_t seed = 0;  ///< of the random orders; 0 takes one from the system
+};
+
+}  // namespace patchbay

@@ -1,0 +1,165 @@
+#include "kubelet_sim/registry.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+
+namespace patchbay {
+
+Registry::Registry(KubeletProfile profile, bool silent_dedupe, std::chrono::nanoseconds grace)
+    : profile_(profile), silent_dedupe_(silent_dedupe), grace_(grace) {}
+
+Registry::ClientKey Registry::Key(const std::string& resource, const std::string& path) const {
+  return {resource, profile_ == KubeletProfile::kMulti ? path : ""};
+}
+
+void Registry::Restore(const std::string& resource, Time now) {
+  Entry& entry = entries_[resource];
+  entry.endpoints = {{.client = 0, .path = "", .options = {}, .stopped = now}};
+  entry.table.emplace();
+}
+
+bool Registry::Begin(const std::string& resource, const std::string& path, ClientId client) {
+  if (profile_ == KubeletProfile::kAsync) return true;
+  if (profile_ == KubeletProfile::kMulti && silent_dedupe_ && !Check(resource, path)) return false;
+  clients_[Key(resource, path)] = client;
+  return true;
+}
+
+Status Registry::Check(const std::string& resource, const std::string& path) const {
+  const auto entry = entries_.find(resource);
+  if (profile_ != KubeletProfile::kMulti || entry == entries_.end()) return {};
+  for (const Endpoint& endpoint : entry->second.endpoints) {
+    if (endpoint.path == path && !endpoint.stopped) {
+      return Fail(ErrorKind::kPrecondition, format("device plugin already connected: {}", path));
+    }
+  }
+  return {};
+}
+
+void Registry::Failed(const std::string& resource, const std::string& path) {
+  // Whoever is recorded, also if it is a live client (contract 1.6).
+  clients_.erase(Key(resource, path));
+}
+
+void Registry::Connected(const std::string& resource, const std::string& path, ClientId client,
+                         const SimPluginOptions& options) {
+  Entry& entry = entries_[resource];
+  if (profile_ == KubeletProfile::kMulti) {
+    std::erase_if(entry.endpoints, [&](const Endpoint& e) { return e.stopped || e.path == path; });
+  } else {
+    entry.endpoints.clear();
+  }
+  entry.endpoints.push_back({client, path, options, {}});
+}
+
+void Registry::Listed(const std::string& resource, const std::vector<SimDevice>& list) {
+  Entry& entry = entries_[resource];
+  if (!entry.table) entry.table.emplace();
+  entry.table->Update(list);
+  entry.zeroed = false;
+}
+
+std::optional<ClientId> Registry::StreamEnded(const std::string& resource, const std::string& path,
+                                              ClientId client, Time now) {
+  Entry& entry = entries_[resource];
+  if (profile_ == KubeletProfile::kAsync) {
+    const bool in_use = !entry.endpoints.empty() && entry.endpoints.back().client == client;
+    if (in_use) StopEndpoint(entry, path, now);
+    return client;
+  }
+  // The lookup by resource, not by client, is the zombie bug of kSync.
+  const auto record = clients_.find(Key(resource, path));
+  if (record == clients_.end()) return std::nullopt;
+  const ClientId disconnected = record->second;
+  clients_.erase(record);
+  StopEndpoint(entry, path, now);
+  return disconnected;
+}
+
+std::optional<ClientId> Registry::Disconnect(const std::string& resource, Time now) {
+  const Endpoint* const primary = Primary(resource);
+  if (primary == nullptr || primary->stopped) return std::nullopt;
+  const Endpoint endpoint = *primary;
+  clients_.erase(Key(resource, endpoint.path));
+  StopEndpoint(entries_[resource], endpoint.path, now);
+  return endpoint.client;
+}
+
+void Registry::StopEndpoint(Entry& entry, const std::string& path, Time now) {
+  if (entry.endpoints.empty()) return;
+  if (profile_ == KubeletProfile::kMulti) {
+    const auto found = std::find_if(entry.endpoints.begin(), entry.endpoints.end(),
+                                    [&](const Endpoint& e) { return e.path == path; });
+    if (found == entry.endpoints.end()) return;
+    if (entry.endpoints.size() > 1) {
+      entry.endpoints.erase(found);
+      return;
+    }
+  }
+  entry.endpoints.back().stopped = now;
+  MarkUnhealthy(entry);
+}
+
+void Registry::MarkUnhealthy(Entry& entry) {
+  if (!entry.table) entry.table.emplace();
+  entry.table->MarkUnhealthy();
+  entry.zeroed = false;
+}
+
+const Registry::Endpoint* Registry::LastToStop(const Entry& entry) {
+  const Endpoint* last = nullptr;
+  for (const Endpoint& endpoint : entry.endpoints) {
+    if (!endpoint.stopped) return &endpoint;
+    if (last == nullptr || *endpoint.stopped > *last->stopped) last = &endpoint;
+  }
+  return last;
+}
+
+void Registry::Expire(Time now) {
+  for (auto& [resource, entry] : entries_) {
+    if (!entry.table) continue;
+    const Endpoint* const last = LastToStop(entry);
+    const bool alive = last != nullptr && (!last->stopped || *last->stopped + grace_ > now);
+    if (alive) continue;
+    entry.endpoints.clear();
+    entry.table.reset();
+    entry.zeroed = true;
+  }
+}
+
+std::optional<Registry::Time> Registry::NextExpiry() const {
+  std::optional<Time> next;
+  for (const auto& [resource, entry] : entries_) {
+    const Endpoint* const last = LastToStop(entry);
+    if (!entry.table || last == nullptr || !last->stopped) continue;
+    const Time expiry = *last->stopped + std::chrono::duration_cast<Time::duration>(grace_);
+    if (!next || expiry < *next) next = expiry;
+  }
+  return next;
+}
+
+bool Registry::Known(const std::string& resource) const {
+  const auto entry = entries_.find(resource);
+  return entry != entries_.end() && (entry->second.table || entry->second.zeroed);
+}
+
+const DeviceTable* Registry::Table(const std::string& resource) const {
+  const auto entry = entries_.find(resource);
+  return entry == entries_.end() || !entry->second.table ? nullptr : &*entry->second.table;
+}
+
+const Registry::Endpoint* Registry::Primary(const std::string& resource) const {
+  const auto entry = entries_.find(resource);
+  return entry == entries_.end() || entry->second.endpoints.empty()
+             ? nullptr
+             : &entry->second.endpoints.back();
+}
+
+std::vector<std::string> Registry::Resources() const {
+  std::vector<std::string> names;
+  for (const auto& [resource, entry] : entries_) names.push_back(resource);
+  return names;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,145 @@
+#include "kubelet_sim/registry.h"
+
+#include <gtest/gtest.h>
+
+namespace patchbay {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+const std::string kR = "a/b";
+const Registry::Time kNow{};
+
+Registry Make(KubeletProfile profile, bool dedupe = false) {
+  return Registry(profile, dedupe, minutes(5));
+}
+
+void Connect(Registry& registry, const std::string& path, ClientId client) {
+  ASSERT_TRUE(registry.Begin(kR, path, client));
+  ASSERT_TRUE(registry.Check(kR, path));
+  registry.Connected(kR, path, client, {});
+}
+
+std::size_t Allocatable(const Registry& registry) {
+  const DeviceTable* const table = registry.Table(kR);
+  return table == nullptr ? 0 : table->allocatable();
+}
+
+class EveryProfile : public testing::TestWithParam<KubeletProfile> {};
+INSTANTIATE_TEST_SUITE_P(All, EveryProfile,
+                         testing::Values(KubeletProfile::kAsync, KubeletProfile::kSync,
+                                         KubeletProfile::kMulti));
+
+TEST_P(EveryProfile, KnowsAResourceFromItsFirstList) {
+  Registry registry = Make(GetParam());
+  Connect(registry, "/1", 1);
+  EXPECT_FALSE(registry.Known(kR));
+  registry.Listed(kR, {});
+  EXPECT_TRUE(registry.Known(kR));
+}
+
+TEST_P(EveryProfile, ForgetsDevicesWhenTheGraceIsOver) {
+  Registry registry = Make(GetParam());
+  Connect(registry, "/1", 1);
+  registry.Listed(kR, {{"x", "Healthy", {}}});
+  EXPECT_EQ(registry.NextExpiry(), std::nullopt);
+  EXPECT_EQ(registry.StreamEnded(kR, "/1", 1, kNow), 1u);
+  registry.Expire(kNow + minutes(5) - seconds(1));
+  ASSERT_NE(registry.Table(kR), nullptr);
+  EXPECT_EQ(registry.Table(kR)->capacity(), 1u);
+  EXPECT_EQ(Allocatable(registry), 0u);
+  EXPECT_EQ(registry.NextExpiry(), kNow + minutes(5));
+  registry.Expire(kNow + minutes(5));
+  EXPECT_EQ(registry.Table(kR), nullptr);
+  EXPECT_EQ(registry.Primary(kR), nullptr);
+  EXPECT_TRUE(registry.Known(kR));
+  EXPECT_EQ(registry.NextExpiry(), std::nullopt);
+}
+
+TEST_P(EveryProfile, BringsACheckpointedResourceBackStopped) {
+  Registry registry = Make(GetParam());
+  registry.Restore(kR, kNow);
+  EXPECT_TRUE(registry.Known(kR));
+  EXPECT_EQ(registry.Table(kR)->capacity(), 0u);
+  EXPECT_TRUE(registry.Primary(kR)->stopped);
+  Connect(registry, "/1", 1);
+  registry.Listed(kR, {{"x", "Healthy", {}}});
+  registry.Expire(kNow + minutes(6));
+  EXPECT_EQ(Allocatable(registry), 1u);
+}
+
+TEST_P(EveryProfile, ShowsNothingOfAStreamThatEndedAtOnceButZero) {
+  Registry registry = Make(GetParam());
+  Connect(registry, "/1", 1);
+  registry.StreamEnded(kR, "/1", 1, kNow);
+  EXPECT_TRUE(registry.Known(kR));
+  EXPECT_EQ(registry.Table(kR)->capacity(), 0u);
+}
+
+TEST(RegistryAsync, ProtectsTheNewEndpointFromTheEndOfTheOld) {
+  Registry registry = Make(KubeletProfile::kAsync);
+  Connect(registry, "/1", 1);
+  Connect(registry, "/2", 2);
+  registry.Listed(kR, {{"x", "Healthy", {}}});
+  EXPECT_EQ(registry.StreamEnded(kR, "/1", 1, kNow), 1u);
+  EXPECT_EQ(Allocatable(registry), 1u);
+  EXPECT_FALSE(registry.Primary(kR)->stopped);
+}
+
+TEST(RegistrySync, LetsTheEndOfTheOldStreamTakeTheNewPluginDown) {
+  Registry registry = Make(KubeletProfile::kSync);
+  Connect(registry, "/1", 1);
+  Connect(registry, "/2", 2);
+  registry.Listed(kR, {{"x", "Healthy", {}}});
+  EXPECT_EQ(registry.StreamEnded(kR, "/1", 1, kNow), 2u);
+  EXPECT_EQ(Allocatable(registry), 0u);
+  EXPECT_EQ(registry.StreamEnded(kR, "/2", 2, kNow), std::nullopt);
+}
+
+TEST(RegistrySync, NeverMissesAPluginAfterAFailedDuplicate) {
+  Registry registry = Make(KubeletProfile::kSync);
+  Connect(registry, "/1", 1);
+  registry.Listed(kR, {{"x", "Healthy", {}}});
+  ASSERT_TRUE(registry.Begin(kR, "/2", 2));
+  registry.Failed(kR, "/2");
+  EXPECT_EQ(registry.StreamEnded(kR, "/1", 1, kNow), std::nullopt);
+  EXPECT_EQ(Allocatable(registry), 1u);
+  EXPECT_FALSE(registry.Primary(kR)->stopped);
+}
+
+TEST(RegistryMulti, KeepsTheResourceUntilItsLastSocketGoes) {
+  Registry registry = Make(KubeletProfile::kMulti);
+  Connect(registry, "/1", 1);
+  Connect(registry, "/2", 2);
+  registry.Listed(kR, {{"x", "Healthy", {}}});
+  EXPECT_EQ(registry.Primary(kR)->path, "/2");
+  EXPECT_EQ(registry.StreamEnded(kR, "/2", 2, kNow), 2u);
+  EXPECT_EQ(registry.Primary(kR)->path, "/1");
+  EXPECT_EQ(Allocatable(registry), 1u);
+  EXPECT_EQ(registry.StreamEnded(kR, "/1", 1, kNow), 1u);
+  EXPECT_EQ(Allocatable(registry), 0u);
+}
+
+TEST(RegistryMulti, RefusesAConnectedSocketAndThenLosesIt) {
+  Registry registry = Make(KubeletProfile::kMulti);
+  Connect(registry, "/1", 1);
+  ASSERT_TRUE(registry.Begin(kR, "/1", 2));
+  const Status refused = registry.Check(kR, "/1");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "device plugin already connected: /1");
+  registry.Failed(kR, "/1");
+  EXPECT_EQ(registry.StreamEnded(kR, "/1", 1, kNow), std::nullopt);
+  EXPECT_FALSE(registry.Check(kR, "/1"));
+}
+
+TEST(RegistryMulti, CanIgnoreAConnectedSocketInSilence) {
+  Registry registry = Make(KubeletProfile::kMulti, true);
+  Connect(registry, "/1", 1);
+  EXPECT_FALSE(registry.Begin(kR, "/1", 2));
+  EXPECT_EQ(registry.StreamEnded(kR, "/1", 1, kNow), 1u);
+  EXPECT_TRUE(registry.Begin(kR, "/1", 3));
+}
+
+}  // namespace
+}  // namespace patchbay
