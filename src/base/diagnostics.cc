@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "base/escape.h"
 #include "base/format.h"
@@ -10,21 +11,44 @@
 namespace patchbay {
 namespace {
 
-/// Levenshtein distance, ignoring ASCII case.
+/// Edit distance, in which two neighbours that changed places count one. Ignores ASCII case.
 std::size_t EditDistance(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  std::vector<std::size_t> row(b.size() + 1);
+  const auto same = [](char x, char y) {
+    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+    return lower(x) == lower(y);
+  };
+  std::vector<std::size_t> above(b.size() + 1), row(b.size() + 1), before;
   std::iota(row.begin(), row.end(), 0);
   for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
+    before = std::exchange(above, row);
     row[0] = i;
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+      const std::size_t replaced = above[j - 1] + (same(a[i - 1], b[j - 1]) ? 0 : 1);
+      row[j] = std::min({replaced, above[j] + 1, row[j - 1] + 1});
+      if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) && same(a[i - 2], b[j - 1])) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
     }
   }
   return row.back();
+}
+
+/// At most this many bytes of a line are quoted.
+constexpr std::size_t kLongestQuote = 240;
+
+/// The part of a long line around `column`, which becomes the column in that part.
+std::string_view Clip(std::string_view line, int& column) {
+  if (line.size() <= kLongestQuote) return line;
+  const auto at = std::min(static_cast<std::size_t>(std::max(column - 1, 0)), line.size());
+  std::size_t start = at > kLongestQuote / 2 ? at - kLongestQuote / 2 : 0;
+  const auto inside_character = [&](std::size_t i) {
+    return i < line.size() && (static_cast<unsigned char>(line[i]) & 0xC0) == 0x80;
+  };
+  while (inside_character(start)) ++start;
+  std::size_t end = std::min(start + kLongestQuote, line.size());
+  while (end > start && inside_character(end)) --end;
+  column -= static_cast<int>(start);
+  return line.substr(start, end - start);
 }
 
 /// The white space that puts a caret below `column`: tabs stay tabs, so that both lines align.
@@ -88,10 +112,12 @@ std::string Diagnostics::RenderText() const {
     out += d.place.line == 0 ? d.place.file
                              : format("{}:{}:{}", d.place.file, d.place.line, d.place.column);
     out += format(": {}[{}]: {}\n", Name(d.severity), d.code, Printable(d.message));
-    const std::string_view line = d.place.line == 0 ? std::string_view() : SourceLine(d.place);
+    int column = d.place.column;
+    const std::string_view line =
+        d.place.line == 0 ? std::string_view() : Clip(SourceLine(d.place), column);
     if (!line.empty()) {
       const std::string shown = IsUtf8(line) ? std::string(line) : Printable(line);
-      out += format("    {}\n    {}^\n", shown, Indent(line, d.place.column));
+      out += format("    {}\n    {}^\n", shown, Indent(line, column));
     }
     if (!d.hint.empty()) out += format("    hint: {}\n", Printable(d.hint));
   }

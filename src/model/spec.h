@@ -72,7 +72,7 @@ struct ResourceSpec {
   std::string env_separator = ",";
   std::vector<NamePattern> on_nodes;  ///< empty: on every node
   std::vector<MatchSpec> matches;
-  std::vector<DeviceNodeSpec> device_nodes;  ///< never empty after validation
+  std::vector<DeviceNodeSpec> device_nodes;  ///< empty only where devices have no nodes
   std::vector<MountSpec> mounts;
   std::vector<TemplatePair> env;
   std::vector<TemplatePair> annotations;
