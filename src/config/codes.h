@@ -1,0 +1,72 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "base/diagnostics.h"
+
+namespace patchbay {
+
+/// Every kind of finding about a configuration. The names are stable: people search for them and
+/// scripts compare them. docs/diagnostics.md explains each.
+enum class Code {
+  // The input as files.
+  kUnreadableFile,
+  kNoFiles,
+  kFileTooLarge,
+  kNotUtf8,
+  kSyntax,
+  // The shape of the document.
+  kUnknownKey,
+  kWrongType,
+  kMissingKey,
+  kDuplicateSection,
+  kTooManyResources,
+  kOutOfRange,
+  kUnknownValue,
+  kBadDuration,
+  // [daemon].
+  kBadListenAddress,
+  kSocketPathTooLong,
+  // What a resource is and which devices belong to it.
+  kBadResourceName,
+  kDuplicateResource,
+  kMatchSource,
+  kNotWithCount,
+  kBadGlob,
+  kBadRegex,
+  kReservedVariable,
+  kMatchesNothing,
+  // What a container gets.
+  kBadTemplate,
+  kUnknownVariable,
+  kBadFormat,
+  kBadPath,
+  kBadPermissions,
+  kNoHostNode,
+  kBadEnvName,
+  kReservedEnv,
+  kBadAnnotationKey,
+  kBadCdiName,
+  // Not mistakes, but hardly meant.
+  kNoResources,
+  kConstantId,
+  kContainerPathClash,
+  kSharedNode,
+  // The rest of the findings, when there are very many.
+  kTooManyFindings,
+};
+
+struct CodeInfo {
+  Code code;
+  std::string_view name;  ///< "unknown-key"
+  Severity severity;
+  std::string_view meaning;  ///< one line, without a full stop
+};
+
+/// All codes, in the order of the enumeration.
+std::span<const CodeInfo> AllCodes();
+
+const CodeInfo& InfoOf(Code code);
+
+}  // namespace patchbay

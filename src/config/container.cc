@@ -1,0 +1,190 @@
+#include "config/container.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "config/grammar.h"
+#include "config/match.h"
+
+namespace patchbay {
+namespace {
+
+using Check = Problem (*)(const Skeleton&);
+
+/// The parts of one resource, one after the other.
+class ContainerCompiler {
+ public:
+  ContainerCompiler(const ResourceDraft& draft, const Scope& scope, Reporter& reporter,
+                    ResourceSpec& spec)
+      : draft_(draft), scope_(scope), reporter_(reporter), spec_(spec) {}
+
+  void DeviceNodes();
+  void Mounts();
+  void Env();
+  void Annotations();
+  void CdiDevices();
+
+ private:
+  /// A path in the container and what comes there.
+  struct Target {
+    Template container;
+    std::optional<Template> host;  ///< absent: the node of the device
+    Place place;
+  };
+
+  std::optional<Template> Compile(const Text& text) {
+    return CompileTemplate(text, scope_, reporter_);
+  }
+  std::optional<Template> Checked(const Text& text, Check check, Code code, std::string_view hint);
+  std::optional<Template> Path(const std::optional<TemplateText>& text, Check check);
+  void AddTarget(Target target);
+  bool OnlyCounts() const;
+  bool CanHoldSeveral() const;
+
+  const ResourceDraft& draft_;
+  const Scope& scope_;
+  Reporter& reporter_;
+  ResourceSpec& spec_;
+  std::vector<Target> targets_;
+};
+
+std::optional<Template> ContainerCompiler::Checked(const Text& text, Check check, Code code,
+                                                   std::string_view hint) {
+  auto compiled = Compile(text);
+  if (!compiled) return std::nullopt;
+  if (const auto problem = check(SkeletonOf(*compiled))) {
+    reporter_.Report(code, text.At(problem->offset), problem->message, std::string(hint));
+    return std::nullopt;
+  }
+  return compiled;
+}
+
+std::optional<Template> ContainerCompiler::Path(const std::optional<TemplateText>& text,
+                                                Check check) {
+  if (!text) return std::nullopt;
+  return Checked(*text, check, Code::kBadPath, "write the whole path, as in /dev/{name}");
+}
+
+bool ContainerCompiler::OnlyCounts() const {
+  return std::all_of(spec_.matches.begin(), spec_.matches.end(), [](const MatchSpec& m) {
+    return std::holds_alternative<CountSource>(m.source);
+  });
+}
+
+/// Whether a container can get two devices that are not the same.
+bool ContainerCompiler::CanHoldSeveral() const {
+  if (spec_.max_per_container == 1 || !scope_.complete) return false;
+  return spec_.matches.size() > 1 ||
+         std::any_of(spec_.matches.begin(), spec_.matches.end(),
+                     [](const MatchSpec& m) { return CanFindSeveral(m); });
+}
+
+void ContainerCompiler::AddTarget(Target target) {
+  const bool host_differs = !target.host || TellsDevicesApart(*target.host);
+  if (host_differs && !TellsDevicesApart(target.container) && CanHoldSeveral()) {
+    reporter_.Report(
+        Code::kContainerPathClash, target.place,
+        "a container that gets two devices would get both on this path, and is refused",
+        "add a variable such as {slot} or {name}, or set max_per_container = 1");
+  }
+  for (const Target& other : targets_) {
+    if (other.container != target.container || other.host == target.host) continue;
+    reporter_.Report(Code::kContainerPathClash, target.place,
+                     "this path in the container is already taken at " + Where(other.place),
+                     "give one of the two another container_path");
+    break;
+  }
+  targets_.push_back(std::move(target));
+}
+
+void ContainerCompiler::DeviceNodes() {
+  const bool no_nodes = scope_.complete && OnlyCounts();
+  for (const DeviceNodeDraft& draft : draft_.device_nodes) {
+    DeviceNodeSpec node;
+    node.host_path = Path(draft.host_path, ProblemWithPath);
+    node.container_path = Path(draft.container_path, ProblemWithContainerPath);
+    if (draft.optional) node.optional = draft.optional->value;
+    if (draft.permissions) {
+      if (auto permissions = NormalisedPermissions(draft.permissions->value)) {
+        node.permissions = std::move(*permissions);
+      } else {
+        reporter_.Report(Code::kBadPermissions, draft.permissions->place,
+                         format("\"{}\" is not a selection of r, w and m",
+                                draft.permissions->value.substr(0, 100)),
+                         "write one to three of them, each once: \"rw\"");
+      }
+    }
+    if (no_nodes && !draft.host_path && !draft.broken) {
+      reporter_.Report(Code::kNoHostNode, draft.place,
+                       "devices of a count have no node that the container could get",
+                       "name one with host_path, or take the device_node away");
+    }
+    if (node.container_path) {
+      AddTarget({*node.container_path, node.host_path, draft.container_path->place});
+    }
+    spec_.device_nodes.push_back(std::move(node));
+  }
+  if (spec_.device_nodes.empty() && !no_nodes) spec_.device_nodes.emplace_back();
+}
+
+void ContainerCompiler::Mounts() {
+  for (const MountDraft& draft : draft_.mounts) {
+    const auto host =
+        Path(draft.host_path, draft.container_path ? ProblemWithPath : ProblemWithContainerPath);
+    const auto container =
+        draft.container_path ? Path(draft.container_path, ProblemWithContainerPath) : host;
+    if (!host || !container) continue;
+    const bool read_only = !draft.read_only || draft.read_only->value;
+    AddTarget(
+        {*container, host, (draft.container_path ? draft.container_path : draft.host_path)->place});
+    spec_.mounts.push_back({*host, *container, read_only});
+  }
+}
+
+void ContainerCompiler::Env() {
+  if (!draft_.env) return;
+  for (const auto& [key, value] : draft_.env->items) {
+    auto name = Checked(key, ProblemWithEnvName, Code::kBadEnvName,
+                        "a name is [A-Za-z_][A-Za-z0-9_]*; variables may be part of it");
+    auto text = Compile(value);
+    if (IsReservedEnv(key.value)) {
+      reporter_.Report(Code::kReservedEnv, key.place,
+                       format("{} would replace the container's own", key.value),
+                       "set it in the pod or in the image");
+    }
+    if (name && text) spec_.env.emplace_back(std::move(*name), std::move(*text));
+  }
+}
+
+void ContainerCompiler::Annotations() {
+  if (!draft_.annotations) return;
+  for (const auto& [key, value] : draft_.annotations->items) {
+    auto name = Checked(key, ProblemWithAnnotationKey, Code::kBadAnnotationKey,
+                        "write \"example.com/name\" = \"…\"");
+    auto text = Compile(value);
+    if (name && text) spec_.annotations.emplace_back(std::move(*name), std::move(*text));
+  }
+}
+
+void ContainerCompiler::CdiDevices() {
+  if (!draft_.cdi_devices) return;
+  for (const Text& text : draft_.cdi_devices->items) {
+    auto name =
+        Checked(text, ProblemWithCdiName, Code::kBadCdiName, "as in \"example.com/card={id}\"");
+    if (name) spec_.cdi_devices.push_back(std::move(*name));
+  }
+}
+
+}  // namespace
+
+void CompileContainer(const ResourceDraft& draft, const Scope& scope, Reporter& reporter,
+                      ResourceSpec& spec) {
+  ContainerCompiler compiler(draft, scope, reporter, spec);
+  compiler.DeviceNodes();
+  compiler.Mounts();
+  compiler.Env();
+  compiler.Annotations();
+  compiler.CdiDevices();
+}
+
+}  // namespace patchbay

@@ -1,0 +1,111 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "config/toml_value.h"
+
+namespace patchbay {
+
+/// Drafts: the sections of the file with every key in its own type and place, before anything is
+/// checked against anything else. keys.cc has one line for each member that is a key. Plain values.
+
+template <class T>
+struct Spanned {
+  T value{};
+  Place place;
+};
+
+/// A word out of the choices of its key; the value is its index among them.
+struct Choice {
+  std::size_t value = 0;
+  Place place;
+};
+
+/// A string that is a template, so that the reference can say so.
+struct TemplateText : Text {};
+
+/// An array of strings.
+struct TextList {
+  std::vector<Text> items;
+  Place place;
+};
+struct TemplateList : TextList {};
+/// A string or an array of strings.
+struct OneOrMore : TextList {};
+
+/// A table of templates whose keys are templates too.
+struct TemplatePairs {
+  std::vector<std::pair<Text, Text>> items;
+  Place place;
+};
+
+/// What all sections have. A broken one holds a key that could not be used: what is missing from it
+/// may be just that.
+struct Draft {
+  Place place;
+  bool broken = false;
+};
+
+struct DaemonDraft : Draft {
+  static constexpr std::string_view kSection = "daemon";
+  std::optional<Text> listen;
+  std::optional<Text> kubelet_dir;
+  std::optional<Text> host_root;
+  std::optional<Spanned<std::chrono::milliseconds>> rescan;
+  std::optional<Spanned<bool>> device_metrics;
+};
+
+struct MatchDraft : Draft {
+  static constexpr std::string_view kSection = "resource.match";
+  std::optional<OneOrMore> path;
+  std::optional<Text> regex;
+  std::optional<Spanned<std::int64_t>> count;
+  std::optional<OneOrMore> exclude;
+  std::optional<TemplateText> id;
+  std::optional<Choice> type;
+};
+
+struct DeviceNodeDraft : Draft {
+  static constexpr std::string_view kSection = "resource.device_node";
+  std::optional<TemplateText> host_path;
+  std::optional<TemplateText> container_path;
+  std::optional<Text> permissions;
+  std::optional<Spanned<bool>> optional;
+};
+
+struct MountDraft : Draft {
+  static constexpr std::string_view kSection = "resource.mount";
+  std::optional<TemplateText> host_path;
+  std::optional<TemplateText> container_path;
+  std::optional<Spanned<bool>> read_only;
+};
+
+struct ResourceDraft : Draft {
+  static constexpr std::string_view kSection = "resource";
+  std::optional<Text> name;
+  std::optional<Text> description;
+  std::optional<Spanned<std::int64_t>> replicas;
+  std::optional<Spanned<std::int64_t>> max_per_container;
+  std::optional<Spanned<std::chrono::milliseconds>> forget_after;
+  std::optional<Text> env_separator;
+  std::optional<TextList> on_nodes;
+  std::optional<TemplateList> cdi_devices;
+  std::vector<MatchDraft> matches;
+  std::vector<DeviceNodeDraft> device_nodes;
+  std::vector<MountDraft> mounts;
+  std::optional<TemplatePairs> env;
+  std::optional<TemplatePairs> annotations;
+};
+
+/// The whole input: all files together.
+struct DocumentDraft : Draft {
+  static constexpr std::string_view kSection = "";
+  std::optional<DaemonDraft> daemon;
+  std::vector<ResourceDraft> resources;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,203 @@
+#include "config/keys.h"
+
+#include "base/format.h"
+#include "config/bind.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::int64_t kSecond = 1'000;
+constexpr std::int64_t kDay = 24 * 3'600 * kSecond;
+
+constexpr Key<DocumentDraft> kDocumentKeys[] = {
+    KeyFor<&DocumentDraft::daemon>({.name = "daemon", .meaning = "the daemon itself"}),
+    KeyFor<&DocumentDraft::resources>(
+        {.name = "resource", .meaning = "an extended resource and its devices; any number"}),
+};
+
+constexpr Key<DaemonDraft> kDaemonKeys[] = {
+    KeyFor<&DaemonDraft::listen>(
+        {.name = "listen",
+         .fallback = R"("[::]:9478")",
+         .meaning = "address and port of the HTTP server: metrics, health, status"}),
+    KeyFor<&DaemonDraft::kubelet_dir>(
+        {.name = "kubelet_dir",
+         .fallback = R"("/var/lib/kubelet/device-plugins")",
+         .meaning = "the kubelet's device-plugin directory, at most 50 bytes"}),
+    KeyFor<&DaemonDraft::host_root>(
+        {.name = "host_root",
+         .fallback = R"("/")",
+         .meaning = "the directory where the host's /dev and /sys are seen from here"}),
+    KeyFor<&DaemonDraft::rescan>(
+        {.name = "rescan",
+         .fallback = R"("60s")",
+         .meaning = "how often all devices are looked for again; a safety net behind file watching",
+         .range = {kSecond, kDay}}),
+    KeyFor<&DaemonDraft::device_metrics>(
+        {.name = "device_metrics",
+         .fallback = "true",
+         .meaning = "whether metrics have series for single devices"}),
+};
+
+constexpr Key<ResourceDraft> kResourceKeys[] = {
+    KeyFor<&ResourceDraft::name>(
+        {.name = "name",
+         .meaning = "what pods ask for: a domain, a slash and a name, as in example.com/serial",
+         .required = true}),
+    KeyFor<&ResourceDraft::description>(
+        {.name = "description", .fallback = R"("")", .meaning = "a note for people"}),
+    KeyFor<&ResourceDraft::replicas>({.name = "replicas",
+                                      .fallback = "1",
+                                      .meaning = "how many times every device is advertised",
+                                      .range = {1, 10'000}}),
+    KeyFor<&ResourceDraft::max_per_container>(
+        {.name = "max_per_container",
+         .fallback = "0",
+         .meaning = "a container that asks for more is refused; 0 is no limit",
+         .range = {0, 1'000'000}}),
+    KeyFor<&ResourceDraft::forget_after>(
+        {.name = "forget_after",
+         .fallback = R"("10m")",
+         .meaning = "how long a vanished device stays listed as Unhealthy",
+         .range = {1, 366 * kDay}}),
+    KeyFor<&ResourceDraft::env_separator>(
+        {.name = "env_separator",
+         .fallback = R"(",")",
+         .meaning = "what stands between the values of several devices in one variable"}),
+    KeyFor<&ResourceDraft::on_nodes>(
+        {.name = "on_nodes",
+         .meaning = "only on Kubernetes nodes whose name matches one of these; absent: on all"}),
+    KeyFor<&ResourceDraft::cdi_devices>(
+        {.name = "cdi_devices",
+         .meaning = "names of CDI devices for the container, vendor/class=name"}),
+    KeyFor<&ResourceDraft::matches>(
+        {.name = "match", .meaning = "a rule that finds devices; one or more", .required = true}),
+    KeyFor<&ResourceDraft::device_nodes>(
+        {.name = "device_node",
+         .meaning = "a device node for the container; absent: every node, same path, \"rw\""}),
+    KeyFor<&ResourceDraft::mounts>(
+        {.name = "mount", .meaning = "a file or directory of the host for the container"}),
+    KeyFor<&ResourceDraft::env>({.name = "env", .meaning = "environment variables"}),
+    KeyFor<&ResourceDraft::annotations>(
+        {.name = "annotations", .meaning = "annotations for the container runtime"}),
+};
+
+constexpr Key<MatchDraft> kMatchKeys[] = {
+    KeyFor<&MatchDraft::path>(
+        {.name = "path", .meaning = "source: one or more globs; devices are the paths that match"}),
+    KeyFor<&MatchDraft::regex>(
+        {.name = "regex",
+         .meaning = "source: an RE2 expression for the whole path; named groups are variables"}),
+    KeyFor<&MatchDraft::count>({.name = "count",
+                                .meaning = "source: so many devices without a host node",
+                                .range = {1, 10'000}}),
+    KeyFor<&MatchDraft::exclude>(
+        {.name = "exclude", .meaning = "globs of paths that are left out"}),
+    KeyFor<&MatchDraft::id>(
+        {.name = "id", .meaning = "the ID of a device; absent: from its path, see IDs"}),
+    KeyFor<&MatchDraft::type>({.name = "type",
+                               .fallback = R"("device")",
+                               .meaning = "what a path must lead to: a character or block device, "
+                                          "a regular file, a directory, or anything",
+                               .choices = kNodeTypes}),
+};
+
+constexpr Key<DeviceNodeDraft> kDeviceNodeKeys[] = {
+    KeyFor<&DeviceNodeDraft::host_path>(
+        {.name = "host_path", .meaning = "the node on the host; absent: every node of the device"}),
+    KeyFor<&DeviceNodeDraft::container_path>(
+        {.name = "container_path",
+         .meaning = "its path in the container; absent: host_path, or the path as matched"}),
+    KeyFor<&DeviceNodeDraft::permissions>(
+        {.name = "permissions",
+         .fallback = R"("rw")",
+         .meaning = "what the container may do: r (read), w (write), m (mknod)"}),
+    KeyFor<&DeviceNodeDraft::optional>(
+        {.name = "optional",
+         .fallback = "false",
+         .meaning = "leave the node out where the host has none, instead of failing"}),
+};
+
+constexpr Key<MountDraft> kMountKeys[] = {
+    KeyFor<&MountDraft::host_path>(
+        {.name = "host_path", .meaning = "the path on the host", .required = true}),
+    KeyFor<&MountDraft::container_path>(
+        {.name = "container_path", .meaning = "the path in the container; absent: host_path"}),
+    KeyFor<&MountDraft::read_only>({.name = "read_only",
+                                    .fallback = "true",
+                                    .meaning = "whether the container may only read"}),
+};
+
+}  // namespace
+
+std::string_view Name(ValueType type) {
+  switch (type) {
+    case ValueType::kString: return "string";
+    case ValueType::kTemplate: return "template";
+    case ValueType::kStringOrStrings: return "string or list of strings";
+    case ValueType::kStrings: return "list of strings";
+    case ValueType::kTemplates: return "list of templates";
+    case ValueType::kChoice: return "word";
+    case ValueType::kInteger: return "whole number";
+    case ValueType::kBoolean: return "boolean";
+    case ValueType::kDuration: return "duration";
+    case ValueType::kTemplateTable: return "table of templates";
+    case ValueType::kTable: return "table";
+    case ValueType::kTables: return "list of tables";
+  }
+  return "";
+}
+
+template <>
+std::span<const Key<DocumentDraft>> KeysOf() {
+  return kDocumentKeys;
+}
+template <>
+std::span<const Key<DaemonDraft>> KeysOf() {
+  return kDaemonKeys;
+}
+template <>
+std::span<const Key<ResourceDraft>> KeysOf() {
+  return kResourceKeys;
+}
+template <>
+std::span<const Key<MatchDraft>> KeysOf() {
+  return kMatchKeys;
+}
+template <>
+std::span<const Key<DeviceNodeDraft>> KeysOf() {
+  return kDeviceNodeKeys;
+}
+template <>
+std::span<const Key<MountDraft>> KeysOf() {
+  return kMountKeys;
+}
+
+std::vector<KeyInfo> AllKeys() {
+  std::vector<KeyInfo> all;
+  const auto add = [&](const auto& keys) {
+    for (const auto& key : keys) all.push_back(key.info);
+  };
+  add(kDocumentKeys);
+  add(kDaemonKeys);
+  add(kResourceKeys);
+  add(kMatchKeys);
+  add(kDeviceNodeKeys);
+  add(kMountKeys);
+  return all;
+}
+
+std::string SectionTitle(std::string_view section) {
+  if (section.empty()) return "the top level";
+  const auto dot = section.rfind('.');
+  const std::string_view parent = dot == std::string_view::npos ? "" : section.substr(0, dot);
+  const std::string_view name = dot == std::string_view::npos ? section : section.substr(dot + 1);
+  for (const KeyInfo& key : AllKeys()) {
+    if (key.section == parent && key.name == name && key.type == ValueType::kTables) {
+      return format("[[{}]]", section);
+    }
+  }
+  return format("[{}]", section);
+}
+
+}  // namespace patchbay

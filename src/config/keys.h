@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "config/document.h"
+#include "config/reporter.h"
+
+namespace patchbay {
+
+enum class ValueType {
+  kString,
+  kTemplate,
+  kStringOrStrings,
+  kStrings,
+  kTemplates,
+  kChoice,
+  kInteger,
+  kBoolean,
+  kDuration,
+  kTemplateTable,  ///< any keys, templates for values
+  kTable,
+  kTables,
+};
+
+/// As the reference has it: "list of strings".
+std::string_view Name(ValueType type);
+
+/// The bounds of an integer; of a duration in milliseconds.
+struct Range {
+  std::int64_t least = std::numeric_limits<std::int64_t>::min();
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+};
+
+/// What is known of a key. One table of these feeds the parser, the hints, the reference and the
+/// schema.
+struct KeyInfo {
+  std::string_view section = "";  ///< "resource.match"; empty for the top level
+  std::string_view name = "";
+  ValueType type = ValueType::kString;
+  std::string_view fallback = "";  ///< what holds without the key, as TOML has it; may be empty
+  std::string_view meaning = "";   ///< one line, without a full stop
+  bool required = false;
+  Range range = {};                                ///< of integers and durations
+  std::span<const std::string_view> choices = {};  ///< of kChoice
+};
+
+/// A key of a section, and how its value gets into the draft of that section. `bind` reports a
+/// value that does not fit and returns whether it did.
+template <class D>
+struct Key {
+  KeyInfo info;
+  bool (*bind)(const KeyInfo& info, const TomlEntry& entry, D& draft, Reporter& reporter);
+};
+
+/// The keys of the section that D is the draft of.
+template <class D>
+std::span<const Key<D>> KeysOf();
+template <>
+std::span<const Key<DocumentDraft>> KeysOf();
+template <>
+std::span<const Key<DaemonDraft>> KeysOf();
+template <>
+std::span<const Key<ResourceDraft>> KeysOf();
+template <>
+std::span<const Key<MatchDraft>> KeysOf();
+template <>
+std::span<const Key<DeviceNodeDraft>> KeysOf();
+template <>
+std::span<const Key<MountDraft>> KeysOf();
+
+/// All keys, section by section, in the order of the reference.
+std::vector<KeyInfo> AllKeys();
+
+/// How a section is written: "[daemon]", "[[resource.match]]", "the top level".
+std::string SectionTitle(std::string_view section);
+
+/// The words of the key `type`, in the order of NodeType.
+inline constexpr std::string_view kNodeTypes[] = {"device", "file", "directory", "any"};
+
+}  // namespace patchbay

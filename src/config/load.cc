@@ -1,0 +1,62 @@
+#include "config/load.h"
+
+#include "base/format.h"
+#include "config/bind.h"
+#include "config/overlap.h"
+#include "config/reporter.h"
+#include "config/source_files.h"
+#include "config/toml_reader.h"
+#include "config/validate.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+
+/// Parses one text and adds it to the document; false when it is not TOML.
+bool AddSource(SourceFile source, Reporter& reporter, Diagnostics& diagnostics,
+               DocumentDraft& document) {
+  const Place whole{source.name, 0, 0};
+  if (source.text.size() > kLargestSource) {
+    reporter.Report(Code::kFileTooLarge, whole,
+                    format("the file is larger than {} bytes", kLargestSource),
+                    "several files of a directory are one document");
+    return false;
+  }
+  if (source.text.starts_with(kByteOrderMark)) source.text.erase(0, kByteOrderMark.size());
+  const auto table = ReadToml(source, reporter);
+  diagnostics.AddSource(std::move(source.name), std::move(source.text));
+  return table && BindSection(*table, whole, document, reporter);
+}
+
+void Load(std::vector<SourceFile> sources, Reporter& reporter, Loaded& loaded) {
+  DocumentDraft document;
+  for (SourceFile& source : sources) {
+    if (!AddSource(std::move(source), reporter, loaded.diagnostics, document)) {
+      document.broken = true;
+    }
+  }
+  if (sources.empty()) document.broken = true;  // there is a diagnostic why already
+  Model model = Validate(document, reporter);
+  if (loaded.diagnostics.HasErrors()) return;
+  WarnOfSharedNodes(document, model, reporter);
+  loaded.model = std::move(model);
+}
+
+}  // namespace
+
+Loaded LoadPaths(const std::vector<std::string>& paths) {
+  Loaded loaded;
+  Reporter reporter(loaded.diagnostics);
+  Load(ReadSources(paths, reporter), reporter, loaded);
+  return loaded;
+}
+
+Loaded LoadTexts(std::vector<SourceFile> sources) {
+  Loaded loaded;
+  Reporter reporter(loaded.diagnostics);
+  Load(std::move(sources), reporter, loaded);
+  return loaded;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,37 @@
+#include "config/reporter.h"
+
+#include "base/format.h"
+
+namespace patchbay {
+
+void Reporter::Report(Code code, const Place& place, std::string message, std::string hint) {
+  const Severity severity = InfoOf(code).severity;
+  int& count = severity == Severity::kError ? errors_ : warnings_;
+  if (count > kMostFindings) return;
+  if (count++ == kMostFindings) {
+    code = Code::kTooManyFindings;
+    message =
+        format("there are more than {} {}s; the rest is not shown", kMostFindings, Name(severity));
+    hint = "mend these first";
+  }
+  diagnostics_.Add({severity, InfoOf(code).name, place, std::move(message), std::move(hint)});
+}
+
+std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates,
+                       std::string otherwise) {
+  const std::string_view nearest = Nearest(word, candidates);
+  return nearest.empty() ? otherwise : format("did you mean `{}`?", nearest);
+}
+
+std::string OneOf(std::span<const std::string_view> words) {
+  std::string out;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) out += i + 1 == words.size() ? " or " : ", ";
+    out += format("`{}`", words[i]);
+  }
+  return out;
+}
+
+std::string Where(const Place& place) { return format("{}:{}", place.file, place.line); }
+
+}  // namespace patchbay

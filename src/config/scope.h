@@ -1,0 +1,38 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "config/reporter.h"
+#include "config/toml_value.h"
+#include "model/template.h"
+#include "model/variables.h"
+
+namespace patchbay {
+
+/// The variables that a template may use.
+struct Scope {
+  std::vector<Variable> variables;
+  /// Whether these are all: a match that is broken may have meant to supply more, and then an
+  /// unknown variable is no mistake of the template.
+  bool complete = true;
+
+  const Variable* Find(std::string_view name) const;
+};
+
+/// The variables of the containers of a resource: what any of its matches supplies.
+Scope ContainerScope(std::span<const MatchSpec> matches, bool complete);
+
+/// The variables of a device that has no ID and no place in the list yet.
+Scope IdentityScope(const MatchSpec& match);
+
+/// Compiles a template; reports what is wrong with its syntax, its variables and their formats.
+/// Nothing when there is no template to go on with.
+std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Reporter& reporter);
+
+/// Whether two devices can differ in what the template becomes.
+bool TellsDevicesApart(const Template& compiled);
+
+}  // namespace patchbay

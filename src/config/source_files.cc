@@ -1,0 +1,78 @@
+#include "config/source_files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+namespace fs = std::filesystem;
+
+void Refuse(const std::string& path, std::string_view why, Reporter& reporter,
+            std::string hint = "") {
+  reporter.Report(Code::kUnreadableFile, {path, 0, 0}, format("it cannot be read: {}", why),
+                  std::move(hint));
+}
+
+void ReadFile(const std::string& path, Reporter& reporter, std::vector<SourceFile>& out) {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text(kLargestSource + 1, '\0');
+  file.read(text.data(), static_cast<std::streamsize>(text.size()));
+  if (file.bad() || (file.fail() && !file.eof())) {
+    Refuse(path, errno != 0 ? std::strerror(errno) : "the system refuses", reporter);
+    return;
+  }
+  text.resize(static_cast<std::size_t>(file.gcount()));
+  out.push_back({path, std::move(text)});
+}
+
+void ReadDirectory(const std::string& path, Reporter& reporter, std::vector<SourceFile>& out) {
+  std::error_code error;
+  std::vector<std::string> files;
+  fs::directory_iterator entries(path, error);
+  for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
+    const std::string name = entries->path().filename();
+    if (name.starts_with('.') || !name.ends_with(".toml")) continue;
+    std::error_code unknown;
+    const fs::file_type type = entries->status(unknown).type();
+    // A link that leads nowhere is kept: it was meant to be read, and says so when it is.
+    if (type == fs::file_type::regular || type == fs::file_type::not_found) {
+      files.push_back(entries->path());
+    }
+  }
+  if (error) return Refuse(path, error.message(), reporter);
+  if (files.empty()) {
+    reporter.Report(Code::kNoFiles, {path, 0, 0}, "the directory holds no *.toml file",
+                    "names that begin with a dot do not count");
+  }
+  std::sort(files.begin(), files.end());
+  for (const std::string& file : files) ReadFile(file, reporter, out);
+}
+
+}  // namespace
+
+std::vector<SourceFile> ReadSources(const std::vector<std::string>& paths, Reporter& reporter) {
+  std::vector<SourceFile> sources;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const fs::file_status status = fs::status(path, error);
+    if (fs::is_directory(status)) {
+      ReadDirectory(path, reporter, sources);
+    } else if (fs::is_regular_file(status)) {
+      ReadFile(path, reporter, sources);
+    } else if (error) {
+      Refuse(path, error.message(), reporter, "name a file, or a directory with *.toml files");
+    } else {
+      Refuse(path, "neither a file nor a directory", reporter);
+    }
+  }
+  return sources;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,194 @@
+#include "config/toml_reader.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/escape.h"
+#include "base/format.h"
+#include "config/text_check.h"
+
+namespace patchbay {
+namespace {
+
+constexpr int kDeepest = 8;  // levels of tables and arrays; the deepest key of ours lies at 5
+
+/// The lines of a text. The parser counts columns in code points, diagnostics in bytes.
+class Lines {
+ public:
+  explicit Lines(std::string_view text) {
+    for (std::size_t start = 0; start <= text.size();) {
+      const std::size_t end = std::min(text.find('\n', start), text.size());
+      AddLine(text.substr(start, end - start));
+      start = end + 1;
+    }
+  }
+
+  /// What stands from `place` to the end of its line.
+  std::string_view From(const Place& place) const {
+    if (place.line < 1 || place.line > static_cast<int>(lines_.size())) return {};
+    const std::string_view line = lines_[static_cast<std::size_t>(place.line - 1)];
+    return line.substr(std::min(static_cast<std::size_t>(place.column - 1), line.size()));
+  }
+
+  int ByteColumn(int line, int column) const {
+    const auto found = starts_.find(line);
+    if (found == starts_.end()) return column;
+    const auto& starts = found->second;
+    const auto index =
+        std::min(static_cast<std::size_t>(std::max(column - 1, 0)), starts.size() - 1);
+    return static_cast<int>(starts[index]) + 1;
+  }
+
+ private:
+  void AddLine(std::string_view line) {
+    lines_.push_back(line);
+    const auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+    if (std::all_of(line.begin(), line.end(), is_ascii)) return;
+    auto& starts = starts_[static_cast<int>(lines_.size())];
+    for (std::size_t i = 0; i < line.size(); ++i) {
+      if ((static_cast<unsigned char>(line[i]) & 0xC0) != 0x80) starts.push_back(i);
+    }
+    starts.push_back(line.size());
+  }
+
+  std::vector<std::string_view> lines_;
+  std::map<int, std::vector<std::size_t>> starts_;  ///< of the characters, in lines beyond ASCII
+};
+
+/// Turns the parser's tree into ours.
+class Converter {
+ public:
+  Converter(const std::string& file, std::string_view text) : file_(file), lines_(text) {}
+
+  Place At(const toml::source_position& position) const {
+    const int line = static_cast<int>(position.line);
+    return {file_, line, lines_.ByteColumn(line, static_cast<int>(position.column))};
+  }
+
+  Place At(std::string_view text, std::size_t offset) const {
+    const std::string_view before = text.substr(0, offset);
+    const auto line = std::count(before.begin(), before.end(), '\n');
+    const auto start = before.rfind('\n') + 1;  // npos + 1 is 0
+    return {file_, static_cast<int>(line) + 1, static_cast<int>(offset - start) + 1};
+  }
+
+  TomlTable Table(const toml::table& from, int depth) const {
+    TomlTable table;
+    if (depth > kDeepest) return table;
+    for (const auto& [key, node] : from) {
+      table.entries.push_back(
+          {MakeText(std::string(key.str()), At(key.source().begin)), Value(node, depth + 1)});
+    }
+    std::sort(table.entries.begin(), table.entries.end(),
+              [](const TomlEntry& a, const TomlEntry& b) {
+                return std::tie(a.key.place.line, a.key.place.column) <
+                       std::tie(b.key.place.line, b.key.place.column);
+              });
+    return table;
+  }
+
+ private:
+  Text MakeText(std::string value, Place place) const {
+    const std::string_view source = lines_.From(place);
+    int inset = -1;
+    if (source.starts_with(value) && !source.starts_with('"') && !source.starts_with('\'')) {
+      inset = 0;  // a bare key
+    } else if (source.size() >= value.size() + 2 && source.substr(1, value.size()) == value &&
+               source[value.size() + 1] == source[0]) {
+      inset = 1;
+    }
+    return {std::move(value), std::move(place), inset};
+  }
+
+  TomlValue Value(const toml::node& node, int depth) const {
+    TomlValue value{At(node.source().begin), TomlOther{"another kind of value"}};
+    if (const auto* table = node.as_table()) {
+      value.value = Table(*table, depth);
+    } else if (const auto* array = node.as_array()) {
+      value.value = Array(*array, depth);
+    } else if (const auto* string = node.as_string()) {
+      value.value = MakeText(string->get(), value.place);
+    } else if (const auto* integer = node.as_integer()) {
+      value.value = integer->get();
+    } else if (const auto* boolean = node.as_boolean()) {
+      value.value = boolean->get();
+    } else {
+      value.value =
+          TomlOther{node.is_floating_point() ? "a number with a fraction" : "a date or time"};
+    }
+    return value;
+  }
+
+  TomlArray Array(const toml::array& from, int depth) const {
+    TomlArray array;
+    if (depth > kDeepest) return array;
+    for (const toml::node& node : from) array.items.push_back(Value(node, depth + 1));
+    return array;
+  }
+
+  std::string file_;
+  Lines lines_;
+};
+
+/// The parser's words without what all of them begin with, and what may help.
+std::pair<std::string, std::string> Explain(std::string_view description) {
+  struct Hint {
+    std::string_view words, hint;
+  };
+  constexpr Hint kHints[] = {
+      {"exceeded maximum nested", ""},
+      {"parsing string: unescaped control", "is the closing quote missing?"},
+      {"parsing floating-point", "text stands in quotes: key = \"value\""},
+      {"parsing boolean", "text stands in quotes: key = \"value\""},
+      {"parsing integer", "text stands in quotes: key = \"value\""},
+      {"parsing value", "text stands in quotes: key = \"value\""},
+      {"cannot redefine existing table", "write each table once; a list of tables has [[ ]]"},
+  };
+  const auto found = std::find_if(std::begin(kHints), std::end(kHints), [&](const Hint& h) {
+    return description.find(h.words) != std::string_view::npos;
+  });
+  const auto colon = description.find(": ");
+  const std::string_view text =
+      colon == std::string_view::npos ? description : description.substr(colon + 2);
+  return {std::string(text.substr(0, text.find(" (TOML_"))),
+          std::string(found == std::end(kHints) ? "" : found->hint)};
+}
+
+/// The byte where `text`, which is not UTF-8, stops being so.
+std::size_t FirstBadByte(std::string_view text) {
+  for (std::size_t start = 0; start < text.size();) {
+    std::size_t end = start + 1;
+    while (end < text.size() && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) ++end;
+    if (!IsUtf8(text.substr(start, end - start))) return start;
+    start = end;
+  }
+  return text.size();
+}
+
+}  // namespace
+
+std::optional<TomlTable> ReadToml(const SourceFile& source, Reporter& reporter) {
+  const Converter converter(source.name, source.text);
+  if (!IsUtf8(source.text)) {
+    reporter.Report(Code::kNotUtf8, converter.At(source.text, FirstBadByte(source.text)),
+                    "this byte is not part of UTF-8 text", "save the file as UTF-8");
+    return std::nullopt;
+  }
+  if (const auto problem = ProblemWithText(source.text)) {
+    reporter.Report(Code::kSyntax, converter.At(source.text, problem->offset), problem->message);
+    return std::nullopt;
+  }
+  try {
+    return converter.Table(toml::parse(source.text, std::string_view(source.name)), 0);
+  } catch (const toml::parse_error& error) {
+    auto [message, hint] = Explain(error.description());
+    reporter.Report(Code::kSyntax, converter.At(error.source().begin), std::move(message),
+                    std::move(hint));
+    return std::nullopt;
+  }
+}
+
+}  // namespace patchbay

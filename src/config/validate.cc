@@ -1,0 +1,149 @@
+#include "config/validate.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/format.h"
+#include "config/container.h"
+#include "config/grammar.h"
+#include "config/match.h"
+#include "config/scope.h"
+#include "model/resource_name.h"
+#include "model/socket_name.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::size_t kMostResources = 1000;
+
+/// Copies a value out of its draft, where there is one.
+template <class To, class From>
+void Take(const std::optional<From>& draft, To& out) {
+  if (draft) out = static_cast<To>(draft->value);
+}
+
+/// An absolute directory without a slash at its end.
+void TakeDirectory(const std::optional<Text>& draft, Reporter& reporter, std::string& out) {
+  if (!draft) return;
+  if (const auto problem = ProblemWithPath(LiteralSkeleton(draft->value))) {
+    reporter.Report(Code::kBadPath, draft->At(problem->offset), problem->message,
+                    "write the whole path of a directory");
+  }
+  out = draft->value;
+  while (out.size() > 1 && out.ends_with('/')) out.pop_back();
+}
+
+DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
+  DaemonSpec spec;
+  if (draft.listen) {
+    if (auto address = NormalisedListenAddress(draft.listen->value)) {
+      spec.listen = std::move(*address);
+    } else {
+      reporter.Report(
+          Code::kBadListenAddress, draft.listen->place,
+          format("\"{}\" is not an address and a port", draft.listen->value.substr(0, 100)),
+          "write \"[::]:9478\" for all interfaces, or \"127.0.0.1:9478\"");
+    }
+  }
+  TakeDirectory(draft.kubelet_dir, reporter, spec.kubelet_dir);
+  TakeDirectory(draft.host_root, reporter, spec.host_root);
+  constexpr std::size_t kLongestDir = kLongestSocketPath - kLongestSocketName - 1;
+  if (spec.kubelet_dir.size() > kLongestDir) {
+    reporter.Report(
+        Code::kSocketPathTooLong, draft.kubelet_dir->place,
+        format("sockets in a directory of {} bytes have paths longer than {}",
+               spec.kubelet_dir.size(), kLongestSocketPath),
+        format("the path of the directory has at most {} bytes; mount it elsewhere", kLongestDir));
+  }
+  if (draft.rescan) spec.rescan = draft.rescan->value;
+  Take(draft.device_metrics, spec.device_metrics);
+  return spec;
+}
+
+void CompileOnNodes(const TextList& list, Reporter& reporter, ResourceSpec& spec) {
+  if (list.items.empty()) {
+    reporter.Report(Code::kMatchesNothing, list.place, "the list of nodes is empty",
+                    "leave the key out to serve all nodes");
+  }
+  for (const Text& text : list.items) {
+    auto pattern = NamePattern::Compile(text.value);
+    if (pattern) {
+      spec.on_nodes.push_back(std::move(*pattern));
+    } else {
+      reporter.Report(Code::kBadGlob, text.At(pattern.error().offset), pattern.error().message,
+                      "a pattern for a name knows *, ? and [a-z]");
+    }
+  }
+}
+
+void CheckSeparator(const Text& separator, Reporter& reporter) {
+  if (const auto nul = separator.value.find('\0'); nul != std::string::npos) {
+    reporter.Report(Code::kBadTemplate, separator.At(nul), "no container can get a NUL byte");
+  }
+}
+
+ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
+                             Reporter& reporter) {
+  ResourceSpec spec;
+  if (draft.name) {
+    spec.name = draft.name->value;
+    if (auto problem = ProblemWithResourceName(spec.name)) {
+      reporter.Report(Code::kBadResourceName, draft.name->place, std::move(*problem),
+                      "as in \"example.com/serial\"");
+    }
+  }
+  Take(draft.description, spec.description);
+  Take(draft.replicas, spec.replicas);
+  Take(draft.max_per_container, spec.max_per_container);
+  if (draft.forget_after) spec.forget_after = draft.forget_after->value;
+  Take(draft.env_separator, spec.env_separator);
+  if (draft.env_separator) CheckSeparator(*draft.env_separator, reporter);
+  if (draft.on_nodes) CompileOnNodes(*draft.on_nodes, reporter, spec);
+  bool complete = !draft.matches.empty();
+  for (const MatchDraft& match : draft.matches) {
+    auto compiled = CompileMatch(match, budget, reporter);
+    complete = complete && compiled;
+    if (compiled) spec.matches.push_back(std::move(*compiled));
+  }
+  CompileContainer(draft, ContainerScope(spec.matches, complete), reporter, spec);
+  return spec;
+}
+
+void CheckDuplicates(const DocumentDraft& document, Reporter& reporter) {
+  std::map<std::string_view, const Text*> first;
+  for (const ResourceDraft& resource : document.resources) {
+    if (!resource.name) continue;
+    const auto [at, is_new] = first.emplace(resource.name->value, &*resource.name);
+    if (is_new) continue;
+    reporter.Report(Code::kDuplicateResource, resource.name->place,
+                    format("{} is already defined at {}", resource.name->value.substr(0, 400),
+                           Where(at->second->place)),
+                    "one resource can have several [[resource.match]]");
+  }
+}
+
+}  // namespace
+
+Model Validate(const DocumentDraft& document, Reporter& reporter) {
+  Model model;
+  if (document.daemon) model.daemon = CompileDaemon(*document.daemon, reporter);
+  if (document.resources.size() > kMostResources) {
+    reporter.Report(
+        Code::kTooManyResources, document.resources[kMostResources].place,
+        format("there are {} resources, more than {}", document.resources.size(), kMostResources),
+        "one resource can have several [[resource.match]]");
+    return model;
+  }
+  if (document.resources.empty() && !document.broken) {
+    reporter.Report(Code::kNoResources, {document.place.file, 0, 0}, "there is no resource",
+                    "write [[resource]] with a name and a [[resource.match]]");
+  }
+  PatternBudget budget;
+  for (const ResourceDraft& resource : document.resources) {
+    model.resources.push_back(CompileResource(resource, budget, reporter));
+  }
+  CheckDuplicates(document, reporter);
+  return model;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,284 @@
+#include "config/load.h"
+
+#include <gmock/gmock.h>
+
+#include "config_support.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using test::Findings;
+using test::LoadGood;
+using test::LoadText;
+using test::Resource;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+std::string Named(std::string_view name) {
+  return format("[[resource]]\nname = '{0}'\n[[resource.match]]\npath = '/dev/{0}'\n", name);
+}
+
+std::vector<std::string> Names(const Loaded& loaded) {
+  std::vector<std::string> names;
+  if (!loaded.model) return {loaded.diagnostics.RenderText()};
+  for (const ResourceSpec& r : loaded.model->resources) names.push_back(r.name);
+  return names;
+}
+
+/// The example of the design, as far as its keys exist.
+constexpr std::string_view kCards = R"(
+[daemon]                        # all optional; command-line flags win
+listen         = "127.0.0.1:9478"
+kubelet_dir    = "/var/lib/kubelet/device-plugins/"
+host_root      = "/host"
+rescan         = "5m"
+device_metrics = false
+
+[[resource]]
+name         = "fpga.example.com/u250"
+description  = "Alveo U250 cards"
+replicas     = 2
+max_per_container = 4
+forget_after = "1h"
+env_separator = ";"
+on_nodes     = ["rack-*"]
+cdi_devices  = ["example.com/u250={card}"]
+
+  [[resource.match]]
+  regex    = '/dev/xfpga/(?P<kind>user|mgmt)\.m(?P<card>\d+)'
+  exclude  = ["/dev/xfpga/user.m9*"]
+  id       = "{card}"
+  type     = "any"
+  [[resource.match]]
+  path     = ["/dev/a*", "/dev/b*"]
+
+  [[resource.device_node]]
+  container_path = "/dev/xfpga/{kind}{slot}"
+  permissions    = "mr"
+  [[resource.device_node]]
+  host_path      = "/dev/dri/renderD{card}"
+  container_path = "/dev/dri/renderD{slot:03}"
+  optional       = true
+
+  [[resource.mount]]
+  host_path      = "/opt/xilinx"
+  read_only      = false
+  [[resource.mount]]
+  host_path      = "{path}.conf"
+  container_path = "/etc/{name}.conf"
+
+  [resource.env]
+  FPGA_CARDS      = "{card}"
+  "FPGA_{slot}"   = "{path}"
+  A               = "first by its name, last in the file"
+
+  [resource.annotations]
+  "example.com/card" = "{card}"
+)";
+
+TEST(Load, CompilesEveryKey) {
+  const Model model = LoadGood(kCards);
+  EXPECT_EQ(model.daemon.listen, "127.0.0.1:9478");
+  EXPECT_EQ(model.daemon.kubelet_dir, "/var/lib/kubelet/device-plugins");
+  EXPECT_EQ(model.daemon.host_root, "/host");
+  EXPECT_EQ(model.daemon.rescan, std::chrono::minutes(5));
+  EXPECT_FALSE(model.daemon.device_metrics);
+
+  ASSERT_THAT(model.resources, SizeIs(1));
+  const ResourceSpec& r = model.resources.front();
+  EXPECT_EQ(r.name, "fpga.example.com/u250");
+  EXPECT_EQ(r.description, "Alveo U250 cards");
+  EXPECT_EQ(r.replicas, 2);
+  EXPECT_EQ(r.max_per_container, 4);
+  EXPECT_EQ(r.forget_after, std::chrono::hours(1));
+  EXPECT_EQ(r.env_separator, ";");
+  ASSERT_THAT(r.on_nodes, SizeIs(1));
+  EXPECT_TRUE(r.on_nodes[0].Matches("rack-7"));
+  ASSERT_THAT(r.cdi_devices, SizeIs(1));
+  EXPECT_EQ(r.cdi_devices[0].text(), "example.com/u250={card}");
+
+  ASSERT_THAT(r.matches, SizeIs(2));
+  EXPECT_THAT(std::get<RegexSource>(r.matches[0].source).regex.capture_names(),
+              ElementsAre("kind", "card"));
+  EXPECT_THAT(r.matches[0].exclude, SizeIs(1));
+  EXPECT_EQ(r.matches[0].id->text(), "{card}");
+  EXPECT_EQ(r.matches[0].type, NodeType::kAny);
+  EXPECT_THAT(std::get<PathSource>(r.matches[1].source).globs, SizeIs(2));
+  EXPECT_EQ(r.matches[1].type, NodeType::kDevice);
+
+  ASSERT_THAT(r.device_nodes, SizeIs(2));
+  EXPECT_FALSE(r.device_nodes[0].host_path);
+  EXPECT_EQ(r.device_nodes[0].container_path->text(), "/dev/xfpga/{kind}{slot}");
+  EXPECT_EQ(r.device_nodes[0].permissions, "rm");
+  EXPECT_FALSE(r.device_nodes[0].optional);
+  EXPECT_EQ(r.device_nodes[1].host_path->text(), "/dev/dri/renderD{card}");
+  EXPECT_EQ(r.device_nodes[1].permissions, "rw");
+  EXPECT_TRUE(r.device_nodes[1].optional);
+
+  ASSERT_THAT(r.mounts, SizeIs(2));
+  EXPECT_EQ(r.mounts[0].container_path.text(), "/opt/xilinx");
+  EXPECT_FALSE(r.mounts[0].read_only);
+  EXPECT_TRUE(r.mounts[1].read_only);
+
+  ASSERT_THAT(r.env, SizeIs(3));
+  EXPECT_EQ(r.env[1].first.text(), "FPGA_{slot}");
+  EXPECT_EQ(r.env[1].second.text(), "{path}");
+  EXPECT_EQ(r.env[2].first.text(), "A");
+  ASSERT_THAT(r.annotations, SizeIs(1));
+}
+
+TEST(Load, LeavesTheDefaultsOfTheModel) {
+  const Model model = LoadGood(Resource(""));
+  const ResourceSpec& r = model.resources.front();
+  const ResourceSpec defaults;
+  EXPECT_EQ(model.daemon.listen, DaemonSpec().listen);
+  EXPECT_EQ(r.replicas, defaults.replicas);
+  EXPECT_EQ(r.forget_after, defaults.forget_after);
+  ASSERT_THAT(r.device_nodes, SizeIs(1));
+  EXPECT_FALSE(r.device_nodes[0].container_path);
+  EXPECT_EQ(r.device_nodes[0].permissions, "rw");
+}
+
+TEST(Load, GivesDeviceNodesOnlyToWhatHasNodes) {
+  EXPECT_THAT(LoadGood(Resource("", "count = 3")).resources[0].device_nodes, IsEmpty());
+  EXPECT_THAT(LoadGood(Resource("[[resource.match]]\npath = '/dev/x'", "count = 3"))
+                  .resources[0]
+                  .device_nodes,
+              SizeIs(1));
+  EXPECT_THAT(LoadGood(Resource("[[resource.device_node]]\nhost_path = '/dev/ctl'", "count = 3"))
+                  .resources[0]
+                  .device_nodes,
+              SizeIs(1));
+}
+
+TEST(Load, AcceptsWhatIsUnusualButRight) {
+  const std::string_view texts[] = {
+      "[[resource.device_node]]\nhost_path = '{real_path}'",
+      "[[resource.device_node]]\ncontainer_path = '{path}'",
+      "[[resource.device_node]]\nhost_path = '/dev/ctl'\ncontainer_path = '/dev/c'",
+      "[[resource.mount]]\nhost_path = '/sys/class/..x/{name}'",
+      "[resource.env]\n_A1 = '{{{slot:02}}}'\n\"{id}\" = ''\n'X_{name}' = \"\"\"a\nb\"\"\"",
+      "[resource.annotations]\n'{id}' = 'x'\n'a.b-c/X.y_z' = 'x'\n'{resource}' = ''",
+      "[resource.annotations]\n'cdi.k8s.io/x_{name}' = 'v.com/c={name}'",
+  };
+  for (const std::string_view text : texts) LoadGood(Resource(text));
+  LoadGood(Resource("", "path = '/dev/x'\nid = 'only'"));
+  LoadGood(Resource("", "regex = '/dev/x'\nid = '{major}-{minor:03x}'"));
+  LoadGood("\xEF\xBB\xBF[daemon]\r\nlisten = ':0'\r\n" + Resource(""));
+}
+
+TEST(Load, WarnsOfSharedPathsOnlyWhereTheyCanMeet) {
+  const auto two = [](std::string_view a, std::string_view b) {
+    return format("[[resource]]\nname = 'a.com/a'\n{}\n[[resource]]\nname = 'a.com/b'\n{}", a, b);
+  };
+  const std::string_view x = "[[resource.match]]\npath = '/dev/x1'";
+  const std::string_view quiet[][2] = {
+      {x, "[[resource.match]]\npath = '/dev/x*'\nexclude = '/dev/x1'"},
+      {x, "[[resource.match]]\npath = '/dev/x1'\ntype = 'file'"},
+      {x, "[[resource.match]]\npath = '/dev/y*'"},
+      {"on_nodes = ['a*']\nmatch = [{path = '/dev/x1'}]",
+       "on_nodes = ['b*']\nmatch = [{path = '/dev/x1'}]"},
+  };
+  for (const auto& [a, b] : quiet) LoadGood(two(a, b));
+  const std::string_view loud[] = {
+      "[[resource.match]]\npath = '/dev/x1'",
+      "[[resource.match]]\npath = '/dev/?1'\ntype = 'any'",
+      "[[resource.match]]\nregex = '/dev/x\\d'",
+  };
+  for (const std::string_view b : loud) {
+    EXPECT_THAT(Findings(LoadText(two(x, b))), ElementsAre(testing::EndsWith("shared-node"))) << b;
+  }
+}
+
+TEST(Load, TakesADirectoryAsOneDocument) {
+  test::TempTree tree;
+  tree.File("conf/20-b.toml", Named("a.com/b"));
+  tree.File("conf/10-a.toml", "[daemon]\nrescan = '2s'\n" + Named("a.com/a"));
+  tree.File("conf/.hidden.toml", "=");
+  tree.File("conf/readme.md", "=");
+  tree.Dir("conf/dir.toml");
+  tree.File("conf/..2024/30-c.toml", Named("a.com/c"));
+  tree.Link("conf/..data", "..2024");
+  tree.Link("conf/30-c.toml", "..data/30-c.toml");
+  tree.File("single.toml", Named("a.com/d"));
+  const Loaded loaded = LoadPaths({tree.path("conf"), tree.path("single.toml")});
+  EXPECT_THAT(Names(loaded), ElementsAre("a.com/a", "a.com/b", "a.com/c", "a.com/d"));
+  EXPECT_TRUE(loaded.diagnostics.empty());
+}
+
+TEST(Load, ReportsWhatItCannotRead) {
+  test::TempTree tree;
+  tree.Dir("empty");
+  tree.Link("conf/a.toml", "nowhere");
+  const auto findings = [&](std::string_view path) {
+    return Findings(LoadPaths({tree.path(path)}));
+  };
+  EXPECT_THAT(findings("missing.toml"), ElementsAre("0:0 unreadable-file"));
+  EXPECT_THAT(findings("conf"), ElementsAre("0:0 unreadable-file"));
+  EXPECT_THAT(findings("empty"), ElementsAre("0:0 no-files"));
+  EXPECT_THAT(Findings(LoadPaths({"/dev/zero"})), ElementsAre("0:0 unreadable-file"));
+  EXPECT_EQ(LoadPaths({tree.path("missing.toml")}).diagnostics.RenderText(),
+            tree.path("missing.toml") +
+                ": error[unreadable-file]: it cannot be read: No such file or directory\n"
+                "    hint: name a file, or a directory with *.toml files\n");
+}
+
+TEST(Load, ReportsAFileThatIsTooLarge) {
+  test::TempTree tree;
+  tree.File("large.toml", std::string(kLargestSource + 1, ' '));
+  tree.File("largest.toml", Named("a.com/x") + std::string(kLargestSource - 100, ' '));
+  EXPECT_THAT(Findings(LoadPaths({tree.path("large.toml")})), ElementsAre("0:0 file-too-large"));
+  EXPECT_THAT(Names(LoadPaths({tree.path("largest.toml")})), ElementsAre("a.com/x"));
+}
+
+TEST(Load, ReportsASectionThatIsInTwoFiles) {
+  const Loaded loaded = LoadTexts({{"a.toml", "[daemon]\nrescan = '2s'\n" + Named("a.com/a")},
+                                   {"b.toml", Named("a.com/b") + "[daemon]\nrescan = 2\n"}});
+  EXPECT_THAT(Findings(loaded), ElementsAre("5:1 duplicate-section", "6:10 wrong-type"));
+  EXPECT_EQ(loaded.diagnostics.Sorted()[0].message, "[daemon] is already at a.toml:1");
+  EXPECT_EQ(loaded.diagnostics.Sorted()[0].place.file, "b.toml");
+}
+
+TEST(Load, ReportsTheMistakesOfAllFilesInTheirOrder) {
+  const Loaded loaded =
+      LoadTexts({{"b.toml", "x = 1"}, {"a.toml", "y = = 2"}, {"c.toml", "z = 1"}});
+  std::vector<std::string> files;
+  for (const Diagnostic& d : loaded.diagnostics.Sorted()) files.push_back(d.place.file);
+  EXPECT_THAT(files, ElementsAre("b.toml", "a.toml", "c.toml"));
+}
+
+TEST(Load, TakesAThousandResourcesButNotMore) {
+  std::string text;
+  for (int i = 0; i < 1000; ++i) text += Named(format("a.com/r{}", i));
+  EXPECT_EQ(LoadGood(text).resources.size(), 1000u);
+  const Loaded loaded = LoadText(text + Named("a.com/last"));
+  EXPECT_THAT(Findings(loaded), ElementsAre("4001:1 too-many-resources"));
+  EXPECT_FALSE(loaded.model);
+}
+
+TEST(Load, BoundsThePatternsOfTheWholeInput) {
+  std::string text;
+  for (int i = 0; i < 41; ++i) {
+    text += Resource("", format("path = '/dev/{}{{a,b}}{{a,b}}{{a,b}}{{a,b}}{{a,b}}{{a,b}}{{a,b}}"
+                                "{{a,b}}{{a,b}}'",
+                                i));
+    const auto at = text.rfind("a.com/x");
+    text.replace(at, 7, format("a.com/x{}", i));
+  }
+  const auto findings = Findings(LoadText(text));
+  ASSERT_FALSE(findings.empty());
+  EXPECT_THAT(findings.front(), testing::EndsWith(":8 bad-glob"));
+}
+
+TEST(Load, EverydayExampleHasNoFindings) {
+  const Loaded loaded =
+      LoadPaths({std::string(PATCHBAY_SOURCE_DIR) + "/examples/configs/everyday.toml"});
+  EXPECT_TRUE(loaded.diagnostics.empty()) << loaded.diagnostics.RenderText();
+  ASSERT_TRUE(loaded.model);
+  EXPECT_EQ(loaded.model->resources.size(), 9u);
+}
+
+}  // namespace
+}  // namespace patchbay

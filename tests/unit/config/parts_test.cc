@@ -1,0 +1,93 @@
+#include <gtest/gtest.h>
+
+#include "config/duration.h"
+#include "config/grammar.h"
+#include "config/skeleton.h"
+#include "config/text_check.h"
+
+namespace patchbay {
+namespace {
+
+using std::chrono::milliseconds;
+
+TEST(Duration, ParsesANumberAndAUnit) {
+  EXPECT_EQ(ParseDuration("250ms"), milliseconds(250));
+  EXPECT_EQ(ParseDuration("30s"), milliseconds(30'000));
+  EXPECT_EQ(ParseDuration("5m"), milliseconds(300'000));
+  EXPECT_EQ(ParseDuration("1h"), milliseconds(3'600'000));
+  EXPECT_EQ(ParseDuration("0s"), milliseconds(0));
+  for (const std::string_view bad : {"", "5", "s", "5 s", " 5s", "5s ", "-5s", "+5s", "1.5s", "5d",
+                                     "1m30s", "5S", "99999999999999999999s", "9999999999h"}) {
+    EXPECT_FALSE(ParseDuration(bad)) << bad;
+  }
+}
+
+TEST(Duration, FormatsInTheLargestUnit) {
+  for (const std::string_view text : {"250ms", "90s", "5m", "36h", "0s"}) {
+    EXPECT_EQ(FormatDuration(*ParseDuration(text)), text);
+  }
+  EXPECT_EQ(FormatDuration(milliseconds(60'000)), "1m");
+}
+
+TEST(Permissions, AreNormalised) {
+  EXPECT_EQ(NormalisedPermissions("mrw"), "rwm");
+  EXPECT_EQ(NormalisedPermissions("w"), "w");
+  for (const std::string_view bad : {"", "rx", "rr", "rwmr", "RW", "r w"}) {
+    EXPECT_FALSE(NormalisedPermissions(bad)) << bad;
+  }
+}
+
+TEST(ListenAddress, IsAHostAndAPort) {
+  EXPECT_EQ(NormalisedListenAddress(":9478"), "[::]:9478");
+  for (const std::string_view good : {"[::]:9478", "0.0.0.0:0", "127.0.0.1:65535", "[::1]:80",
+                                      "localhost:80", "Node-1.example.com:80"}) {
+    EXPECT_EQ(NormalisedListenAddress(good), good);
+  }
+  for (const std::string_view bad : {"",
+                                     ":",
+                                     "9478",
+                                     "localhost",
+                                     "localhost:",
+                                     "localhost:x",
+                                     "localhost:65536",
+                                     "localhost:-1",
+                                     "localhost:+1",
+                                     "::1:80",
+                                     "[::1]",
+                                     "[::1:80",
+                                     "[]:80",
+                                     "[1.2.3.4]:80",
+                                     "1.2.3:80",
+                                     "1.2.3.400:80",
+                                     "a b:80",
+                                     "-a:80",
+                                     "a..b:80",
+                                     "http://a:80"}) {
+    EXPECT_FALSE(NormalisedListenAddress(bad)) << bad;
+  }
+}
+
+TEST(Skeleton, KeepsTheLiteralTextAndItsOffsets) {
+  const auto compiled = Template::Compile("/a{{b}}{name:>4}/{slot}");
+  ASSERT_TRUE(compiled);
+  const Skeleton skeleton = SkeletonOf(*compiled);
+  EXPECT_EQ(skeleton.text, "/a{b}\x01/\x01");
+  EXPECT_EQ(skeleton.offsets, (std::vector<std::size_t>{0, 1, 2, 4, 5, 7, 16, 17}));
+  EXPECT_EQ(skeleton.names, (std::vector<std::string_view>{"name", "slot"}));
+  EXPECT_EQ(LiteralSkeleton("a\x01").text, "a\x02");
+}
+
+TEST(TextCheck, FindsWhatTheParserMustNotSee) {
+  EXPECT_FALSE(
+      ProblemWithText("a = \"é\" # é\nb = 'é'\nc = \"\"\"é\n\"é\"\"\"\"\nd = '''é\n'é'''"));
+  EXPECT_FALSE(ProblemWithText("a = \"\\\"é\"\n\"é\" = 1"));
+  EXPECT_EQ(ProblemWithText("a = 'x' é")->offset, 8u);
+  EXPECT_EQ(ProblemWithText("a = '\\'é'")->offset, 7u);  // the backslash does not escape there
+  EXPECT_EQ(ProblemWithText("a = \"x\né")->offset, 7u);
+  EXPECT_EQ(ProblemWithText("a = '''x'''é")->offset, 11u);
+  EXPECT_FALSE(ProblemWithText("a.b.c = 1\nd.e.f = 1\ng.h.i.j.k.l.m.n.o.p.q = 1"));
+  EXPECT_EQ(ProblemWithText("a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r = 1")->offset, 33u);
+}
+
+}  // namespace
+}  // namespace patchbay
