@@ -59,7 +59,7 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
         {.name = "forget_after",
          .fallback = R"("10m")",
          .meaning = "how long a vanished device stays listed as Unhealthy",
-         .range = {1, 366 * kDay}}),
+         .range = {1, 365 * kDay}}),
     KeyFor<&ResourceDraft::env_separator>(
         {.name = "env_separator",
          .fallback = R"(",")",

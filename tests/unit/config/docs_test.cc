@@ -1,0 +1,180 @@
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "config/codes.h"
+#include "config/duration.h"
+#include "config/keys.h"
+#include "config_support.h"
+
+namespace patchbay {
+namespace {
+
+using test::LoadGood;
+using test::LoadText;
+using test::Resource;
+
+std::string Read(std::string_view path) {
+  std::ifstream file(format("{}/{}", PATCHBAY_SOURCE_DIR, path));
+  EXPECT_TRUE(file) << path;
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+/// A part of a page, from one heading of the second level to the next.
+struct Chapter {
+  std::string title;
+  std::string text;
+};
+
+std::vector<Chapter> Chapters(const std::string& page) {
+  std::vector<Chapter> chapters;
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("## ")) {
+      chapters.push_back({line.substr(3), ""});
+    } else if (!chapters.empty()) {
+      chapters.back().text += line + "\n";
+    }
+  }
+  return chapters;
+}
+
+/// The code blocks of a text that are TOML.
+std::vector<std::string> TomlBlocks(std::string_view text) {
+  constexpr std::string_view kOpen = "```toml\n", kClose = "```\n";
+  std::vector<std::string> blocks;
+  for (auto at = text.find(kOpen); at != std::string_view::npos; at = text.find(kOpen, at)) {
+    at += kOpen.size();
+    const auto end = text.find(kClose, at);
+    blocks.emplace_back(text.substr(at, end - at));
+    at = end + kClose.size();
+  }
+  return blocks;
+}
+
+std::string TypeText(const KeyInfo& key) {
+  std::string text(Name(key.type));
+  const auto shown = [&](std::int64_t n) {
+    return key.type == ValueType::kDuration ? FormatDuration(std::chrono::milliseconds(n))
+                                            : std::to_string(n);
+  };
+  if (key.range.most != Range().most) {
+    text += format(", {} to {}", shown(key.range.least), shown(key.range.most));
+  }
+  if (!key.choices.empty()) text = OneOf(key.choices);
+  return text;
+}
+
+/// The line of a key in the table of its section.
+std::string Row(const KeyInfo& key) {
+  const std::string fallback = key.required           ? "**required**"
+                               : key.fallback.empty() ? "–"
+                                                      : format("`{}`", key.fallback);
+  return format("| `{}` | {} | {} | {} |\n", key.name, TypeText(key), fallback, key.meaning);
+}
+
+TEST(Docs, ReferenceHasEveryKey) {
+  const auto chapters = Chapters(Read("docs/configuration.md"));
+  for (const KeyInfo& key : AllKeys()) {
+    const std::string title =
+        key.section.empty() ? "The top level" : format("`{}`", SectionTitle(key.section));
+    const auto chapter = std::find_if(chapters.begin(), chapters.end(),
+                                      [&](const Chapter& c) { return c.title == title; });
+    ASSERT_NE(chapter, chapters.end()) << title;
+    EXPECT_NE(chapter->text.find(Row(key)), std::string::npos) << title << "\n" << Row(key);
+  }
+}
+
+TEST(Docs, ReferenceHasNoOtherKeys) {
+  std::set<std::string> rows;
+  for (const KeyInfo& key : AllKeys()) rows.insert(Row(key));
+  for (const Chapter& chapter : Chapters(Read("docs/configuration.md"))) {
+    if (chapter.text.find("| key | type |") == std::string::npos) continue;
+    std::istringstream lines(chapter.text);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("| `")) continue;
+      EXPECT_TRUE(rows.contains(line + "\n")) << line;
+    }
+  }
+}
+
+TEST(Docs, ExamplesOfTheReferenceLoad) {
+  const auto blocks = TomlBlocks(Read("docs/configuration.md"));
+  EXPECT_GE(blocks.size(), 3u);
+  for (const std::string& block : blocks) LoadGood(block);
+}
+
+TEST(Docs, ReferenceHasEveryVariable) {
+  const std::string page = Read("docs/configuration.md");
+  for (const Variable& variable : SuppliedBy(MatchSpec())) {
+    EXPECT_NE(page.find("`" + variable.name + "`"), std::string::npos) << variable.name;
+  }
+}
+
+TEST(Docs, EveryCodeHasAChapterInOrder) {
+  const auto chapters = Chapters(Read("docs/diagnostics.md"));
+  const auto codes = AllCodes();
+  ASSERT_EQ(chapters.size(), codes.size());
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    EXPECT_EQ(chapters[i].title, codes[i].name);
+    const std::string summary = format("*{}*: {}.", Name(codes[i].severity), codes[i].meaning);
+    EXPECT_NE(chapters[i].text.find(summary), std::string::npos) << summary;
+  }
+}
+
+TEST(Docs, SamplesOfCodesHaveTheirCode) {
+  for (const Chapter& chapter : Chapters(Read("docs/diagnostics.md"))) {
+    for (const std::string& block : TomlBlocks(chapter.text)) {
+      const Loaded loaded = LoadText(block);
+      const auto findings = loaded.diagnostics.Sorted();
+      EXPECT_TRUE(std::any_of(findings.begin(), findings.end(),
+                              [&](const Diagnostic& d) { return d.code == chapter.title; }))
+          << chapter.title << "\n"
+          << loaded.diagnostics.RenderText();
+    }
+  }
+}
+
+/// What a resource or the daemon is like with a text in its section; templates as their text.
+std::string Shape(const Model& model) {
+  const ResourceSpec& r = model.resources.at(0);
+  const DaemonSpec& d = model.daemon;
+  return format("{} {} {} {} {} | {} {} {} {} {} | {} | {} {} | {}", d.listen, d.kubelet_dir,
+                d.host_root, d.rescan.count(), d.device_metrics, r.description, r.replicas,
+                r.max_per_container, r.forget_after.count(), r.env_separator,
+                static_cast<int>(r.matches.at(0).type), r.device_nodes.at(0).permissions,
+                r.device_nodes.at(0).optional, r.mounts.at(0).read_only);
+}
+
+/// A document with one line in one of its sections.
+std::string With(std::string_view section, std::string_view line) {
+  const auto in = [&](std::string_view name) { return name == section ? line : ""; };
+  return format(
+      "[daemon]\n{}\n[[resource]]\nname = 'a.com/x'\n{}\n[[resource.match]]\npath = '/dev/x*'\n{}\n"
+      "[[resource.device_node]]\n{}\n[[resource.mount]]\nhost_path = '/a'\n{}\n",
+      in("daemon"), in("resource"), in("resource.match"), in("resource.device_node"),
+      in("resource.mount"));
+}
+
+TEST(Keys, TheirDefaultsAreThoseOfTheModel) {
+  const std::string plain = Shape(LoadGood(With("", "")));
+  for (const KeyInfo& key : AllKeys()) {
+    if (key.fallback.empty()) continue;
+    const std::string text = With(key.section, format("{} = {}", key.name, key.fallback));
+    EXPECT_EQ(Shape(LoadGood(text)), plain) << text;
+  }
+}
+
+TEST(Keys, AreDescribed) {
+  std::set<std::pair<std::string_view, std::string_view>> seen;
+  for (const KeyInfo& key : AllKeys()) {
+    EXPECT_TRUE(seen.emplace(key.section, key.name).second) << key.name;
+    EXPECT_FALSE(key.meaning.empty() || key.meaning.ends_with('.')) << key.name;
+    EXPECT_TRUE(key.fallback.empty() || !key.required) << key.name;
+  }
+}
+
+}  // namespace
+}  // namespace patchbay
