@@ -1,0 +1,44 @@
+#include "base/escape.h"
+
+#include <gtest/gtest.h>
+
+namespace patchbay {
+namespace {
+
+using std::string_literals::operator""s;
+
+TEST(Escape, KnowsUtf8) {
+  for (const std::string_view good :
+       {"", "abc", "é", "€", "😀", "\xEF\xBF\xBF", "\xF4\x8F\xBF\xBF"}) {
+    EXPECT_TRUE(IsUtf8(good)) << good;
+  }
+  const std::string_view bad[] = {
+      "\xff",              // never a byte of UTF-8
+      "\x80",              // a continuation without a beginning
+      "\xC3",              // a beginning without its continuation
+      "\xC3(",             //
+      "\xC0\x80",          // overlong
+      "\xE0\x9F\xBF",      // overlong
+      "\xF0\x8F\xBF\xBF",  // overlong
+      "\xED\xA0\x80",      // a surrogate
+      "\xF4\x90\x80\x80",  // above U+10FFFF
+      "\xF5\x80\x80\x80",
+      "a\xE2\x82",
+  };
+  for (const std::string_view text : bad) EXPECT_FALSE(IsUtf8(text));
+}
+
+TEST(Escape, QuotesForJson) {
+  EXPECT_EQ(QuoteJson("a \"b\" \\ /"), R"("a \"b\" \\ /")");
+  EXPECT_EQ(QuoteJson("a\nb\t\x7f\0"s), R"("a\nb\u0009\u007f\u0000")");
+  EXPECT_EQ(QuoteJson("é😀"), "\"é😀\"");
+  EXPECT_EQ(QuoteJson("\xC3x\xff"), "\"\xEF\xBF\xBDx\xEF\xBF\xBD\"");
+}
+
+TEST(Escape, MakesTextPrintable) {
+  EXPECT_EQ(Printable("plain é"), "plain é");
+  EXPECT_EQ(Printable("\x1b[0m\n\0\xff"s), "\\x1b[0m\\x0a\\x00\\xff");
+}
+
+}  // namespace
+}  // namespace patchbay
