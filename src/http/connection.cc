@@ -1,5 +1,6 @@
 #include "http/connection.h"
 
+#include <algorithm>
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/message.hpp>
@@ -13,7 +14,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/escape.h"
+#include "http/listen.h"
 
 namespace patchbay {
 namespace {
@@ -70,8 +71,23 @@ Connection* ConnectionContext::LongestIdle() const {
   return open.empty() ? nullptr : open.front();
 }
 
+void ConnectionContext::LimitSending(const Connection& newest) {
+  for (auto next = open.begin(); next != open.end();) {
+    std::size_t total = 0, largest = 0;
+    for (const Connection* connection : open) {
+      total += connection->sending();
+      largest = std::max(largest, connection->sending());
+    }
+    // A single response beyond the limit must not fall to the next probe.
+    if (total - largest <= limits.response_bytes) return;
+    Connection& connection = **next++;
+    if (&connection != &newest && connection.sending() > 0) connection.Close();
+  }
+}
+
 Connection::Connection(tcp::socket socket, ConnectionContext& context)
     : stream_(std::move(socket)), context_(context), buffer_(2 * context.limits.header_bytes) {
+  CloseOnExec(stream_.socket().native_handle());
   error_code ignored;
   stream_.socket().set_option(tcp::no_delay(true), ignored);
   place_ = context_.open.insert(context_.open.end(), this);
@@ -118,10 +134,10 @@ void Connection::OnHeader(const error_code& error) {
   context_.open.splice(context_.open.end(), context_.open, place_);
   // Where a request ends that has a body nobody reads, the next one cannot be found.
   const bool whole = !error && parser_->is_done();
-  if (!known)
-    return whole
-               ? Send({405, "text/plain; charset=utf-8", "use GET or HEAD\n"}, header.keep_alive())
-               : Refuse(405);
+  if (!known) {
+    constexpr const char* kPlain = "text/plain; charset=utf-8";
+    return whole ? Send({405, kPlain, "use GET or HEAD\n"}, header.keep_alive()) : Refuse(405);
+  }
   if (!whole) return Refuse(413);
   if (header.target().size() > context_.limits.target_bytes) return Refuse(414);
   HttpRequest request;
@@ -139,8 +155,7 @@ HttpResponse Connection::Ask(const HttpRequest& request) const {
   } catch (...) {
     problem = "unknown exception";
   }
-  context_.log.Error("http handler failed",
-                     {{"path", Printable(request.path)}, {"reason", Printable(problem)}});
+  context_.log.Error("http handler failed", {{"path", request.path}, {"reason", problem}});
   return {500, "text/plain; charset=utf-8", "internal error\n"};
 }
 
@@ -150,8 +165,10 @@ void Connection::Refuse(int status) {
 }
 
 void Connection::Send(HttpResponse response, bool keep_alive) {
-  busy_ = true;
   const auto& request = parser_->get();
+  busy_ = true;
+  sending_ = request.method() == http::verb::head ? 0 : response.body.size();
+  context_.LimitSending(*this);
   const unsigned version = request.version() == 10 ? 10 : 11;
   const auto status = http::int_to_status(static_cast<unsigned>(response.status));
   const auto generate = [&]() -> http::message_generator {
@@ -175,6 +192,7 @@ void Connection::Send(HttpResponse response, bool keep_alive) {
 
 void Connection::OnSent(bool keep_alive) {
   busy_ = false;
+  sending_ = 0;
   if (place_ == context_.open.end()) return;
   if (keep_alive) return buffer_.size() > 0 ? ReadHeader() : AwaitRequest();
   // Closing with unread bytes in the socket resets the connection, and the client may never see the

@@ -26,6 +26,9 @@ struct ConnectionContext {
 
   /// The connection that can be closed with the least harm; null when there is none.
   Connection* LongestIdle() const;
+  /// Closes those that take longest over their response, but not `newest`, until what remains to be
+  /// taken is within the limit.
+  void LimitSending(const Connection& newest);
 };
 
 /// One client: reads a request's header, answers, reads the next. Keeps itself alive through the
@@ -40,8 +43,9 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Start() { ReadHeader(); }
   /// Ends the connection now; no handler is called for it any more.
   void Close();
-  /// Whether a response is being sent.
+  /// Whether a response is being sent, and the bytes it keeps in memory.
   bool busy() const { return busy_; }
+  std::size_t sending() const { return sending_; }
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::empty_body>;
@@ -61,6 +65,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::optional<Parser> parser_;
   std::list<Connection*>::iterator place_;  ///< in context_.open; its end once closed
   bool busy_ = false;
+  std::size_t sending_ = 0;
 };
 
 }  // namespace patchbay

@@ -8,6 +8,10 @@
 
 namespace patchbay {
 
+/// Keeps a descriptor from the programs that this process starts: a listener that lived on in one
+/// would hold the port. Asio does not ask for it.
+void CloseOnExec(int fd);
+
 /// A socket that listens on `listen`, as HttpServer::Create has it. The acceptor is non-blocking
 /// and belongs to the thread that runs `context`.
 Result<boost::asio::ip::tcp::acceptor> Listen(boost::asio::io_context& context,

@@ -23,6 +23,10 @@ using boost::system::error_code;
 /// How long to leave a listener alone that cannot accept: out of descriptors, out of memory.
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
+error_code TooManyFiles() {
+  return boost::system::errc::make_error_code(boost::system::errc::too_many_files_open_in_system);
+}
+
 }  // namespace
 
 struct HttpServer::Impl {
@@ -60,7 +64,7 @@ struct HttpServer::Impl {
     if (!std::exchange(accept_failing, true)) {
       shared.log.Warning("cannot accept http connections", {{"reason", error.message()}});
     }
-    MakeRoom();
+    if (error == asio::error::no_descriptors || error == TooManyFiles()) MakeRoom();
     pause.expires_after(kAcceptPause);
     pause.async_wait([this](const error_code&) { Accept(); });
   }

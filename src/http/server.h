@@ -36,7 +36,9 @@ struct HttpLimits {
   std::chrono::milliseconds linger = std::chrono::seconds(1);     ///< to close after the last one
   std::size_t header_bytes = 8 * 1024;
   std::size_t target_bytes = 2 * 1024;
-  std::size_t connections = 64;  ///< one more closes the connection that is idle longest
+  std::size_t response_bytes = 8 << 20;  ///< of all responses not yet taken, but for the
+                                         ///< largest; beyond it whoever takes longest is closed
+  std::size_t connections = 64;          ///< one more closes the connection that is idle longest
 };
 
 /// A small HTTP/1.1 server for probes, scrapes and people: GET and HEAD, keep-alive, no bodies in

@@ -1,5 +1,6 @@
 #include "http/server.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -211,6 +212,34 @@ TEST_F(HttpServerTest, ClosesOnWhoeverDoesNotTakeTheResponse) {
     closed = was_open && descriptors() == before + 1;
   }
   EXPECT_TRUE(closed);
+}
+
+TEST_F(HttpServerTest, KeepsOnlySoMuchForWhoeverIsSlow) {
+  Serve({.response_bytes = 1 << 20});
+  Client first(port(), 4096), second(port(), 4096);
+  for (Client* client : {&first, &second}) {
+    client->Send("GET /big HTTP/1.1\r\n\r\n");
+    EXPECT_EQ(client->Read(/*without_body=*/true).status, 200);
+  }
+  EXPECT_TRUE(first.AwaitClose());
+  EXPECT_LT(first.unread().size(), std::size_t{64} << 20);
+  EXPECT_EQ(Client(port()).Get("/").status, 200);
+}
+
+TEST_F(HttpServerTest, KeepsItsSocketsFromOtherPrograms) {
+  Serve();
+  Client client(port());
+  EXPECT_EQ(client.Get("/").status, 200);
+  int sockets = 0;
+  for (int fd = 0; fd < 1024; ++fd) {
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
+    if (address.sin_family != AF_INET || ntohs(address.sin_port) != port()) continue;
+    ++sockets;
+    EXPECT_TRUE(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+  }
+  EXPECT_EQ(sockets, 2);  // the listener and the connection
 }
 
 TEST_F(HttpServerTest, AnswersWhileManyConnectionsAreIdle) {
