@@ -14,15 +14,26 @@ struct Granted {
   FoundDevice found;
 };
 
-Status CheckPath(const std::string& path, std::string_view what) {
-  const auto parts = SplitPath(path);
-  if (path.starts_with('/') && !parts.empty() && IsUtf8(path) &&
-      std::find(parts.begin(), parts.end(), "..") == parts.end() &&
+/// An absolute path in its shortest form, so that one place has one name.
+Result<std::string> CleanPath(const std::string& path, std::string_view what) {
+  std::string clean;
+  bool climbs = false;
+  for (const std::string_view part : SplitPath(path)) {
+    climbs = climbs || part == "..";
+    if (part != ".") clean.append("/").append(part);
+  }
+  if (path.starts_with('/') && !clean.empty() && !climbs && IsUtf8(path) &&
       path.find('\0') == std::string::npos) {
-    return {};
+    return clean;
   }
   return Fail(ErrorKind::kInvalid,
               format("the {} \"{}\" is not an absolute path without \"..\"", what, path));
+}
+
+Result<std::string> RenderPath(const Template& path, const Variables& variables,
+                               std::string_view what) {
+  const std::string rendered = TRY(path.Render(variables));
+  return CleanPath(rendered, what);
 }
 
 Status CheckText(const std::string& text, std::string_view what) {
@@ -95,8 +106,7 @@ class ResponseBuilder {
 
   Status AddDeviceNodes(const DeviceNodeSpec& node, Variables variables) {
     if (node.host_path) {
-      const std::string host_path = TRY(node.host_path->Render(variables));
-      TRY(CheckPath(host_path, "host_path"));
+      const std::string host_path = TRY(RenderPath(*node.host_path, variables, "host_path"));
       return AddDeviceNode(node, host_path, host_path, variables);
     }
     for (const DeviceNode& matched : variables.device->nodes) {
@@ -111,7 +121,7 @@ class ResponseBuilder {
   Status AddDeviceNode(const DeviceNodeSpec& node, const std::string& host_path,
                        std::string container_path, const Variables& variables) {
     if (node.container_path) container_path = TRY(node.container_path->Render(variables));
-    TRY(CheckPath(container_path, "container_path"));
+    container_path = TRY(CleanPath(container_path, "container_path"));
     auto resolved = context_.resolve(host_path);
     if (!resolved) {
       if (node.optional) return {};
@@ -123,6 +133,7 @@ class ResponseBuilder {
       return Fail(ErrorKind::kPrecondition,
                   format("{} of the device \"{}\" is not a device node", host_path, variables.id));
     }
+    TRY(CleanPath(resolved->path, "host_path"));  // a link may lead to any bytes
     for (ContainerResponse::DeviceSpec& other : response_.devices) {
       if (other.container_path != container_path) continue;
       TRY(CheckSame(container_path, other.host_path, resolved->path));
@@ -135,10 +146,9 @@ class ResponseBuilder {
   }
 
   Status AddMount(const MountSpec& mount, const Variables& variables) {
-    ContainerResponse::Mount rendered{TRY(mount.container_path.Render(variables)),
-                                      TRY(mount.host_path.Render(variables)), mount.read_only};
-    TRY(CheckPath(rendered.host_path, "host_path"));
-    TRY(CheckPath(rendered.container_path, "container_path"));
+    ContainerResponse::Mount rendered{
+        TRY(RenderPath(mount.container_path, variables, "container_path")),
+        TRY(RenderPath(mount.host_path, variables, "host_path")), mount.read_only};
     for (ContainerResponse::Mount& other : response_.mounts) {
       if (other.container_path != rendered.container_path) continue;
       TRY(CheckSame(rendered.container_path, other.host_path, rendered.host_path));
@@ -185,8 +195,7 @@ class ResponseBuilder {
 Result<Granted> Grant(const Snapshot& snapshot, std::string_view id) {
   const FoundDevice found = FindAdvertised(snapshot, id);
   if (found.listed == nullptr) {
-    return Fail(ErrorKind::kNotFound,
-                format("{} has no device \"{}\"", snapshot.spec->name, Printable(id)));
+    return Fail(ErrorKind::kNotFound, format("{} has no device \"{}\"", snapshot.spec->name, id));
   }
   if (found.listed->health != Health::kHealthy) {
     return Fail(ErrorKind::kPrecondition,
@@ -195,10 +204,8 @@ Result<Granted> Grant(const Snapshot& snapshot, std::string_view id) {
   return Granted{id, found};
 }
 
-}  // namespace
-
-Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std::string> ids,
-                                   const AllocationContext& context) {
+Result<ContainerResponse> Answer(const Snapshot& snapshot, std::span<const std::string> ids,
+                                 const AllocationContext& context) {
   std::vector<std::string_view> ordered(ids.begin(), ids.end());
   std::sort(ordered.begin(), ordered.end(), IdLess);
   ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
@@ -214,6 +221,16 @@ Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std
     TRY(builder.Add(granted, static_cast<std::int64_t>(slot)));
   }
   return std::move(builder).Build();
+}
+
+}  // namespace
+
+Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std::string> ids,
+                                   const AllocationContext& context) {
+  auto response = Answer(snapshot, ids, context);
+  // The message quotes what came from outside, and ends in the status of a pod.
+  if (!response) response.error().message = Printable(response.error().message);
+  return response;
 }
 
 std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceSpec>& spec,
@@ -240,7 +257,7 @@ std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceS
   const ListedDevice listed{std::make_shared<const Device>(device), Health::kHealthy, ""};
   const std::string id = AdvertisedId(*spec, device.id, 0);
   if (const Status status = builder.Add({id, {&listed, 0, 0}}, 0); !status) {
-    return Rejection{path, RejectReason::kBadTemplate, status.error().message};
+    return Rejection{path, RejectReason::kBadTemplate, Printable(status.error().message)};
   }
   return std::nullopt;
 }

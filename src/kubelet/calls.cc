@@ -27,11 +27,16 @@ struct Call {
   Response response;
 };
 
+/// kUnavailable when nobody answered; anything else is an answer.
 Status ToStatus(const grpc::Status& status) {
   if (status.ok()) return {};
-  return Fail(ErrorKind::kUnavailable, status.error_message().empty()
-                                           ? "the call failed without a reason"
-                                           : status.error_message());
+  const auto code = status.error_code();
+  const bool no_answer = code == grpc::StatusCode::UNAVAILABLE ||
+                         code == grpc::StatusCode::DEADLINE_EXCEEDED ||
+                         code == grpc::StatusCode::CANCELLED;
+  return Fail(
+      no_answer ? ErrorKind::kUnavailable : ErrorKind::kInvalid,
+      status.error_message().empty() ? "the call failed without a reason" : status.error_message());
 }
 
 /// Starts `method` of the call's stub; the call lives until its callback ran.

@@ -27,7 +27,8 @@ class [[nodiscard]] PendingCall {
   std::function<void()> cancel_;
 };
 
-/// Called once with the outcome, on a thread of gRPC.
+/// Called once with the outcome, on a thread of gRPC: kUnavailable when nobody answered, kInvalid
+/// for a refusal.
 using CallDone = std::function<void(Status)>;
 
 /// Asks the kubelet behind `kubelet_socket` to serve `resource` from the socket called `endpoint`

@@ -24,8 +24,13 @@ bool SameList(const Snapshot& a, const Snapshot& b) {
 
 }  // namespace
 
-ResourcePlugin::ResourcePlugin(const World& world, std::string resource, ResourceObserver& observer)
-    : world_(world), resource_(std::move(resource)), observer_(observer), pacer_(kListInterval) {}
+ResourcePlugin::ResourcePlugin(const World& world, std::string resource,
+                               std::shared_ptr<ResourceObserver> observer, Events events)
+    : world_(world),
+      resource_(std::move(resource)),
+      observer_(std::move(observer)),
+      events_(std::move(events)),
+      pacer_(kListInterval) {}
 
 ResourcePlugin::~ResourcePlugin() = default;
 
@@ -74,6 +79,7 @@ void ResourcePlugin::Step(const RegistrationEvent& event) {
   const auto actions = registration_.Step(event, world_.loop.Now());
   if (registered() != was_registered) {
     observer_->OnRegistered(registered());
+    events_.on_registered(registered());
     if (registered()) {
       last_failure_.clear();
       world_.log.Info("registered", {{"resource", resource_}});
@@ -178,11 +184,12 @@ void ResourcePlugin::Register() {
 void ResourcePlugin::OnStaleList() {
   announced_.reset();
   ScheduleAnnouncement();
-  on_stale_();
+  events_.on_stale();
 }
 
 void ResourcePlugin::OnRegistered(const Status& status) {
   observer_->OnRegistration(status.has_value());
+  events_.on_kubelet_answers(status || status.error().kind != ErrorKind::kUnavailable);
   if (!status) ReportFailure("the kubelet refused the registration", status.error().message);
   Step(RegisterDone{status.has_value()});
 }

@@ -32,10 +32,15 @@ class ResourcePlugin {
     std::string run;  ///< of this process, see NewRun
   };
 
-  /// `on_stale` is called on the loop when the kubelet asked for a device that is not as listed:
-  /// look again.
+  /// What its owner is told, on the loop.
+  struct Events {
+    std::function<void()> on_stale;  ///< the kubelet asked for a device not as listed: look again
+    std::function<void(bool)> on_registered;
+    std::function<void(bool)> on_kubelet_answers;  ///< at the end of every registration
+  };
+
   ResourcePlugin(const World& world, std::string resource,
-                 std::shared_ptr<ResourceObserver> observer, std::function<void()> on_stale);
+                 std::shared_ptr<ResourceObserver> observer, Events events);
   /// Blocks until the server is gone; End first, to have it stop without blocking the loop.
   ~ResourcePlugin();
   ResourcePlugin(const ResourcePlugin&) = delete;
@@ -74,7 +79,7 @@ class ResourcePlugin {
   const World world_;
   const std::string resource_;
   const std::shared_ptr<ResourceObserver> observer_;
-  const std::function<void()> on_stale_;
+  const Events events_;
   Registration registration_;
   Pacer pacer_;
   const std::shared_ptr<SnapshotCell> cell_ = std::make_shared<SnapshotCell>();

@@ -1,0 +1,105 @@
+#include "cli/arguments.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <ostream>
+
+#include "base/format.h"
+#include "cli/commands.h"
+#include "cli/version.h"
+
+namespace patchbay {
+namespace {
+
+const std::map<std::string, Output> kOutputs = {{"table", Output::kTable}, {"json", Output::kJson}};
+const std::map<std::string, LogFormat> kLogFormats = {{"text", LogFormat::kText},
+                                                      {"json", LogFormat::kJson}};
+const std::map<std::string, LogLevel> kLogLevels = {{"debug", LogLevel::kDebug},
+                                                    {"info", LogLevel::kInfo},
+                                                    {"warning", LogLevel::kWarning},
+                                                    {"error", LogLevel::kError}};
+
+template <class Target, class T>
+void AddChoice(CLI::App& app, const std::string& name, Target& target,
+               const std::map<std::string, T>& choices, const std::string& help) {
+  std::string names;
+  for (const auto& [choice, value] : choices) names += (names.empty() ? "" : "|") + choice;
+  app.add_option(name, target, help)
+      ->transform(CLI::CheckedTransformer(choices, CLI::ignore_case).description(""))
+      ->type_name(names);
+}
+
+void AddDaemonFlags(CLI::App& app, Arguments& arguments) {
+  app.add_option("--listen", arguments.listen, "where to serve metrics and health over HTTP")
+      ->type_name("ADDRESS:PORT");
+  AddChoice(app, "--log-level", arguments.log_level, kLogLevels, "least severe line to log");
+  AddChoice(app, "--log-format", arguments.log_format, kLogFormats, "how log lines are written");
+}
+
+/// The options of one command beside those that all have.
+void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& arguments) {
+  if (name == "check") {
+    app.add_option("files", arguments.files, "files and directories; default: --config")
+        ->type_name("FILE or DIR");
+    app.add_flag("--strict", arguments.strict, "treat warnings as errors");
+  }
+  if (name == "allocate") {
+    app.add_option("resource", arguments.resource, "name of the resource")
+        ->required()
+        ->type_name("RESOURCE");
+    auto* ids = app.add_option("ids", arguments.ids, "IDs as listed by `devices`")->type_name("ID");
+    app.add_option("--count", arguments.count, "as many healthy ones as this")
+        ->type_name("N")
+        ->check(CLI::PositiveNumber)
+        ->excludes(ids);
+  }
+  if (name == "run" || name == "try") AddDaemonFlags(app, arguments);
+  if (name == "run") {
+    app.add_option("--kubelet-dir", arguments.kubelet_dir, "the kubelet's device plugin directory")
+        ->type_name("DIR");
+  }
+  if (name == "try") {
+    app.add_flag("--once", arguments.once, "end after the report instead of waiting for Ctrl-C");
+  }
+  if (name == "check" || name == "devices" || name == "allocate") {
+    AddChoice(app, "--output,-o", arguments.output, kOutputs, "how to print");
+  }
+  app.add_option("--config,-c", arguments.config, "configuration, a file or a directory")
+      ->envname("PATCHBAY_CONFIG")
+      ->type_name("PATH")
+      ->capture_default_str();
+  if (name != "check") {
+    app.add_option("--host-root", arguments.host_root, "where the host's root is seen from here")
+        ->type_name("DIR");
+  }
+}
+
+}  // namespace
+
+std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* argv,
+                                                 Streams streams) {
+  Arguments arguments;
+  CLI::App app("Gives containers on Kubernetes any device a node has.", "patchbay");
+  app.set_version_flag("--version", format("patchbay {} ({})", kVersion, kRevision));
+  app.require_subcommand(1);
+  for (const Command& command : Commands()) {
+    const std::string name(command.name);
+    CLI::App* sub = app.add_subcommand(name, std::string(command.summary));
+    AddCommandOptions(*sub, name, arguments);
+    sub->callback([&arguments, name] { arguments.command = name; });
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error, streams.out, streams.err) == 0 ? kOk : kUsage;
+  }
+  return arguments;
+}
+
+void ApplyFlags(const Arguments& arguments, DaemonSpec& daemon) {
+  if (arguments.host_root) daemon.host_root = *arguments.host_root;
+  if (arguments.listen) daemon.listen = *arguments.listen;
+  if (arguments.kubelet_dir) daemon.kubelet_dir = *arguments.kubelet_dir;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/log.h"
+#include "model/spec.h"
+
+namespace patchbay {
+
+enum class Output { kTable, kJson };
+
+/// Exit codes of every command.
+enum ExitCode : int {
+  kOk = 0,
+  kFailed = 1,  ///< errors in the file, or what was asked for could not be done
+  kUsage = 2,   ///< the command line itself is wrong
+};
+
+/// The command line, parsed. What a command does not know stays at its default.
+struct Arguments {
+  std::string command;
+  std::string config = "/etc/patchbay";
+  std::vector<std::string> files;  ///< check
+  Output output = Output::kTable;
+  std::optional<LogLevel> log_level;  ///< run: info, try: warning
+  LogFormat log_format = LogFormat::kText;
+  bool strict = false;           ///< check
+  bool once = false;             ///< try
+  std::string resource;          ///< allocate
+  std::vector<std::string> ids;  ///< allocate
+  std::optional<int> count;      ///< allocate
+
+  /// Flags that win over [daemon].
+  std::optional<std::string> host_root;
+  std::optional<std::string> listen;
+  std::optional<std::string> kubelet_dir;
+};
+
+/// Where a command writes: what it is asked for to `out`, everything else to `err`.
+struct Streams {
+  std::ostream& out;
+  std::ostream& err;
+};
+
+/// The arguments, or the exit code of a command line that ends here: --help, --version, a mistake.
+/// PATCHBAY_CONFIG stands in for --config.
+std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* argv,
+                                                 Streams streams);
+
+/// Puts the flags that win over the file into the model.
+void ApplyFlags(const Arguments& arguments, DaemonSpec& daemon);
+
+}  // namespace patchbay

@@ -1,0 +1,29 @@
+#include "cli/commands.h"
+
+#include <algorithm>
+
+namespace patchbay {
+namespace {
+
+constexpr Command kCommands[] = {
+    {"run", "serve the configured resources to the kubelet", RunDaemon},
+    {"check", "report every mistake in the configuration", RunCheck},
+    {"devices", "list what would be advertised on this host", RunDevices},
+    {"allocate", "show what a container would get", RunAllocate},
+    {"try", "run everything against the built-in kubelet", RunTry},
+};
+
+}  // namespace
+
+std::span<const Command> Commands() { return kCommands; }
+
+int RunCommandLine(int argc, const char* const* argv, Streams streams) {
+  const auto parsed = ParseArguments(argc, argv, streams);
+  if (const auto* code = std::get_if<ExitCode>(&parsed)) return *code;
+  const Arguments& arguments = std::get<Arguments>(parsed);
+  const auto command = std::find_if(std::begin(kCommands), std::end(kCommands),
+                                    [&](const Command& c) { return c.name == arguments.command; });
+  return command->run(arguments, streams);
+}
+
+}  // namespace patchbay

@@ -1,0 +1,29 @@
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "cli/arguments.h"
+
+namespace patchbay {
+
+/// The commands, one file each. Each returns the exit code of the process.
+int RunDaemon(const Arguments& arguments, Streams streams);
+int RunCheck(const Arguments& arguments, Streams streams);
+int RunDevices(const Arguments& arguments, Streams streams);
+int RunAllocate(const Arguments& arguments, Streams streams);
+int RunTry(const Arguments& arguments, Streams streams);
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  int (*run)(const Arguments&, Streams);
+};
+
+/// All commands, in the order of the help.
+std::span<const Command> Commands();
+
+/// The whole program: parses, runs the command, returns the exit code.
+int RunCommandLine(int argc, const char* const* argv, Streams streams);
+
+}  // namespace patchbay

@@ -1,0 +1,108 @@
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "base/escape.h"
+#include "base/format.h"
+#include "cli/commands.h"
+#include "cli/inspect.h"
+#include "cli/load.h"
+#include "cli/table.h"
+
+namespace patchbay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Snapshots = std::vector<std::shared_ptr<const Snapshot>>;
+
+Json VariablesOf(const Snapshot& snapshot, std::size_t index) {
+  const Device& device = *snapshot.devices[index].device;
+  Variables variables;
+  variables.resource = snapshot.spec->name;
+  variables.device = &device;
+  variables.node = device.nodes.empty() ? nullptr : &device.nodes.front();
+  variables.id = device.id;
+  variables.index = static_cast<std::int64_t>(index);
+  Json json = Json::object();
+  for (const MatchSpec& match : snapshot.spec->matches) {
+    for (const Variable& variable : SuppliedBy(match)) {
+      // Of the container and of the node, not of the device.
+      if (variable.name == "slot" || variable.name == "replica" || variable.name == "node_name") {
+        continue;
+      }
+      const auto value = variables.Find(variable.name);
+      if (!value) continue;
+      std::visit([&](const auto& v) { json[variable.name] = v; }, *value);
+    }
+  }
+  return json;
+}
+
+Json DeviceJson(const Snapshot& snapshot, std::size_t index) {
+  const ListedDevice& listed = snapshot.devices[index];
+  Json paths = Json::array();
+  for (const DeviceNode& node : listed.device->nodes) paths.push_back(node.path);
+  return {{"id", listed.device->id}, {"health", Name(listed.health)},
+          {"reason", listed.reason}, {"paths", std::move(paths)},
+          {"numa_node", nullptr},    {"variables", VariablesOf(snapshot, index)}};
+}
+
+std::string RenderJson(const Snapshots& snapshots) {
+  Json resources = Json::array();
+  for (const auto& snapshot : snapshots) {
+    Json devices = Json::array(), rejected = Json::array();
+    for (std::size_t i = 0; i < snapshot->devices.size(); ++i) {
+      devices.push_back(DeviceJson(*snapshot, i));
+    }
+    for (const Rejection& rejection : snapshot->rejected) {
+      rejected.push_back({{"path", Printable(rejection.path)},
+                          {"reason", format("{}: {}", Name(rejection.reason), rejection.detail)}});
+    }
+    resources.push_back({{"name", snapshot->spec->name},
+                         {"devices", std::move(devices)},
+                         {"rejected", std::move(rejected)}});
+  }
+  return Json{{"resources", std::move(resources)}}.dump(2, ' ', false,
+                                                        Json::error_handler_t::replace) +
+         "\n";
+}
+
+std::string NodesOf(const Device& device) {
+  std::string paths;
+  for (const DeviceNode& node : device.nodes) {
+    paths += paths.empty() ? node.path : "," + node.path;
+    if (node.real_path != node.path) paths += " -> " + node.real_path;
+  }
+  return paths.empty() ? "-" : paths;
+}
+
+std::string RenderText(const Snapshots& snapshots) {
+  std::vector<std::vector<std::string>> devices = {
+      {"RESOURCE", "DEVICE", "UNITS", "HEALTH", "PATH"}};
+  std::vector<std::vector<std::string>> rejected = {{"RESOURCE", "REJECTED", "REASON"}};
+  for (const auto& snapshot : snapshots) {
+    const std::string& name = snapshot->spec->name;
+    if (snapshot->devices.empty()) devices.push_back({name, "(none)"});
+    for (const ListedDevice& listed : snapshot->devices) {
+      devices.push_back({name, listed.device->id, std::to_string(snapshot->spec->replicas),
+                         std::string(Name(listed.health)), NodesOf(*listed.device)});
+    }
+    for (const Rejection& rejection : snapshot->rejected) {
+      rejected.push_back(
+          {name, rejection.path, format("{}: {}", Name(rejection.reason), rejection.detail)});
+    }
+  }
+  return RenderTable(devices) + (rejected.size() > 1 ? "\n" + RenderTable(rejected) : "");
+}
+
+}  // namespace
+
+int RunDevices(const Arguments& arguments, Streams streams) {
+  const auto model = LoadOrReport(arguments, streams);
+  if (!model) return kFailed;
+  const auto snapshots = InspectHost(*model, NodeName());
+  streams.out << (arguments.output == Output::kJson ? RenderJson(snapshots)
+                                                    : RenderText(snapshots));
+  return kOk;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/arguments.h"
+#include "model/spec.h"
+
+namespace patchbay {
+
+/// The model of --config with the flags applied; nothing when there are errors. What there is to
+/// say about the file goes to `err`.
+std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams);
+
+/// The name of the Kubernetes node: NODE_NAME, else the name of the host.
+std::string NodeName();
+
+}  // namespace patchbay

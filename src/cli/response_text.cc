@@ -1,0 +1,30 @@
+#include "cli/response_text.h"
+
+#include "base/escape.h"
+#include "base/format.h"
+
+namespace patchbay {
+
+std::string RenderResponse(const ContainerResponse& response) {
+  std::string out;
+  const auto line = [&](std::string_view kind, const std::string& text) {
+    out += format("  {:<11} {}\n", kind, Printable(text));
+  };
+  const auto from = [](const std::string& container_path, const std::string& host_path) {
+    return container_path == host_path ? "" : format("  from {}", host_path);
+  };
+  for (const auto& d : response.devices) {
+    line("device",
+         format("{} {}{}", d.container_path, d.permissions, from(d.container_path, d.host_path)));
+  }
+  for (const auto& m : response.mounts) {
+    line("mount", format("{} {}{}", m.container_path, m.read_only ? "ro" : "rw",
+                         from(m.container_path, m.host_path)));
+  }
+  for (const auto& [key, value] : response.envs) line("env", key + "=" + value);
+  for (const auto& [key, value] : response.annotations) line("annotation", key + "=" + value);
+  for (const auto& name : response.cdi_devices) line("cdi", name);
+  return out.empty() ? "  nothing but the permission to run\n" : out;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,58 @@
+#include <csignal>
+#include <cstdlib>
+#include <ostream>
+
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "cli/version.h"
+#include "daemon/daemon.h"
+#include "os/asio_loop.h"
+
+namespace patchbay {
+namespace {
+
+/// What the servers get to end in good order; after that the process ends without them. Kubernetes
+/// waits much longer, a node that shuts down does not.
+constexpr std::chrono::milliseconds kStopDeadline{1800};
+
+}  // namespace
+
+int RunDaemon(const Arguments& arguments, Streams streams) {
+  const auto model = LoadOrReport(arguments, streams);
+  if (!model) return kFailed;
+  Log log(arguments.log_level.value_or(LogLevel::kInfo), arguments.log_format);
+  std::signal(SIGPIPE, SIG_IGN);  // a log reader or client that went is not our end
+
+  AsioLoop loop;
+  int code = kOk;
+  std::unique_ptr<Daemon> daemon;
+  Subscription overdue;
+  bool stopping = false;
+  const auto stop = [&] {
+    if (std::exchange(stopping, true)) return;
+    overdue = loop.After(kStopDeadline, [&] {
+      log.Warning("not everything ended in time; ending all the same");
+      std::_Exit(code);
+    });
+    daemon->Stop([&] { loop.Stop(); });
+  };
+  Daemon::Options options{*model, NodeName(), kVersion, kRevision, [&](const std::string& reason) {
+                            log.Error("cannot go on", {{"reason", reason}});
+                            code = kFailed;
+                            loop.Post(stop);
+                          }};
+  auto created = Daemon::Create(loop, log, std::move(options));
+  if (!created) {
+    log.Error("cannot start", {{"reason", created.error().message}});
+    return kFailed;
+  }
+  daemon = std::move(*created);
+  const auto signals = loop.OnSignals({SIGTERM, SIGINT}, [&](int number) {
+    log.Info("ending", {{"signal", number}});
+    stop();
+  });
+  loop.Run();
+  return code;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,169 @@
+#include <csignal>
+#include <filesystem>
+#include <ostream>
+#include <thread>
+
+#include "base/format.h"
+#include "cli/commands.h"
+#include "cli/load.h"
+#include "cli/response_text.h"
+#include "cli/table.h"
+#include "cli/version.h"
+#include "daemon/daemon.h"
+#include "kubelet_sim/kubelet_sim.h"
+#include "os/asio_loop.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::chrono::seconds kRegistrationDeadline{10};
+/// More devices of one resource than this are counted, not listed.
+constexpr std::size_t kMostDevicesShown = 8;
+
+/// A directory for the built-in kubelet, gone with the command.
+class PrivateDirectory {
+ public:
+  static Result<std::unique_ptr<PrivateDirectory>> Create() {
+    std::string pattern = std::filesystem::temp_directory_path() / "patchbay-try-XXXXXX";
+    if (mkdtemp(pattern.data()) == nullptr) return FailErrno("cannot create " + pattern, errno);
+    return std::unique_ptr<PrivateDirectory>(new PrivateDirectory(std::move(pattern)));
+  }
+  ~PrivateDirectory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  PrivateDirectory(const PrivateDirectory&) = delete;
+  PrivateDirectory& operator=(const PrivateDirectory&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  explicit PrivateDirectory(std::string path) : path_(std::move(path)) {}
+  std::string path_;
+};
+
+ContainerResponse FromMessage(const v1beta1::ContainerAllocateResponse& message) {
+  ContainerResponse response;
+  response.envs.insert(message.envs().begin(), message.envs().end());
+  response.annotations.insert(message.annotations().begin(), message.annotations().end());
+  for (const auto& m : message.mounts()) {
+    response.mounts.push_back({m.container_path(), m.host_path(), m.read_only()});
+  }
+  for (const auto& d : message.devices()) {
+    response.devices.push_back({d.container_path(), d.host_path(), d.permissions()});
+  }
+  for (const auto& c : message.cdi_devices()) response.cdi_devices.push_back(c.name());
+  return response;
+}
+
+bool IsListed(const KubeletSim& kubelet, const std::string& resource) {
+  const auto view = kubelet.View(resource);
+  return view && view->connected && view->lists > 0;
+}
+
+std::vector<std::string> StatusRow(const std::string& resource,
+                                   const std::optional<ResourceView>& view) {
+  if (!view) return {resource, "no"};
+  std::string devices;
+  for (std::size_t i = 0; i < std::min(view->devices.size(), kMostDevicesShown); ++i) {
+    devices += (i == 0 ? "" : " ") + view->devices[i].id;
+  }
+  if (view->devices.size() > kMostDevicesShown) {
+    devices += format(" and {} more", view->devices.size() - kMostDevicesShown);
+  }
+  return {resource, view->connected && view->lists > 0 ? "yes" : "no",
+          std::to_string(view->capacity), std::to_string(view->allocatable),
+          devices.empty() ? "(none)" : devices};
+}
+
+/// What the kubelet knows, and one allocation of each resource. Returns whether all registered.
+bool Report(KubeletSim& kubelet, const std::vector<std::string>& resources,
+            const std::string& address, std::ostream& out) {
+  std::vector<std::vector<std::string>> rows = {
+      {"RESOURCE", "REGISTERED", "CAPACITY", "ALLOCATABLE", "DEVICES"}};
+  for (const std::string& resource : resources) {
+    rows.push_back(StatusRow(resource, kubelet.View(resource)));
+  }
+  out << RenderTable(rows);
+
+  bool all = true;
+  for (const std::string& resource : resources) {
+    out << "\n";
+    if (!IsListed(kubelet, resource)) {
+      all = false;
+      out << resource << " did not register\n";
+      continue;
+    }
+    if (kubelet.View(resource)->allocatable == 0) {
+      out << resource << " has nothing to allocate on this host\n";
+      continue;
+    }
+    const auto admitted = kubelet.Admit("try", "container", resource, 1);
+    if (!admitted) {
+      out << resource << ": " << admitted.error().message << "\n";
+      continue;
+    }
+    out << "A container that asks for 1 " << resource << " gets " << admitted->device_ids.front()
+        << ":\n"
+        << RenderResponse(FromMessage(admitted->response));
+  }
+  out << "\nMetrics: http://" << address << "/metrics\n" << std::flush;
+  return all;
+}
+
+}  // namespace
+
+int RunTry(const Arguments& arguments, Streams streams) {
+  auto model = LoadOrReport(arguments, streams);
+  if (!model) return kFailed;
+  Log log(arguments.log_level.value_or(LogLevel::kWarning), arguments.log_format);
+  std::signal(SIGPIPE, SIG_IGN);
+  const auto fail = [&](const Error& error) {
+    log.Error("cannot start", {{"reason", error.message}});
+    return kFailed;
+  };
+
+  const auto directory = PrivateDirectory::Create();
+  if (!directory) return fail(directory.error());
+  KubeletSimOptions kubelet_options;
+  kubelet_options.directory = (*directory)->path();
+  const auto kubelet = KubeletSim::Create(kubelet_options);
+  if (!kubelet) return fail(kubelet.error());
+  if (const Status started = (*kubelet)->Start(); !started) return fail(started.error());
+
+  model->daemon.kubelet_dir = (*directory)->path();
+  if (!arguments.listen) model->daemon.listen = "127.0.0.1:0";
+  AsioLoop loop;
+  int code = kOk;
+  auto daemon = Daemon::Create(loop, log,
+                               {std::move(*model), NodeName(), kVersion, kRevision,
+                                [&](const std::string&) { loop.Stop(); }});
+  if (!daemon) return fail(daemon.error());
+
+  const auto stop = [&] { (*daemon)->Stop([&] { loop.Stop(); }); };
+  std::vector<std::string> resources;
+  for (const auto& resource : (*daemon)->resources()) resources.push_back(resource->name());
+  std::thread report([&, address = (*daemon)->http_address()] {
+    (*kubelet)->Await(
+        [&] {
+          return std::all_of(resources.begin(), resources.end(), [&](const std::string& resource) {
+            return IsListed(**kubelet, resource);
+          });
+        },
+        kRegistrationDeadline);
+    const bool all = Report(**kubelet, resources, address, streams.out);
+    loop.Post([&, all] {
+      code = all ? kOk : kFailed;
+      if (arguments.once) {
+        stop();
+      } else {
+        streams.out << "Press Ctrl-C to end.\n" << std::flush;
+      }
+    });
+  });
+  const auto signals = loop.OnSignals({SIGTERM, SIGINT}, [&](int) { stop(); });
+  loop.Run();
+  report.join();
+  return code;
+}
+
+}  // namespace patchbay

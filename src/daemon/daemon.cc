@@ -1,0 +1,177 @@
+#include "daemon/daemon.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+
+namespace patchbay {
+
+Result<std::unique_ptr<Daemon>> Daemon::Create(Loop& loop, Log& log, Options options) {
+  std::unique_ptr<Daemon> daemon(new Daemon(loop, log, std::move(options)));
+  TRY(daemon->ServeHttp());
+  daemon->StartResources();
+  daemon->StartKubeletDir();
+  daemon->ScheduleRescan();
+  return daemon;
+}
+
+Daemon::Daemon(Loop& loop, Log& log, Options options)
+    : loop_(loop),
+      log_(log),
+      options_(std::move(options)),
+      host_(options_.model.daemon.host_root),
+      metrics_({.version = options_.version,
+                .revision = options_.revision,
+                .device_metrics = options_.model.daemon.device_metrics}),
+      pulse_(loop) {
+  metrics_.ConfigLoaded(true, std::chrono::system_clock::now());
+}
+
+Daemon::~Daemon() = default;
+
+Status Daemon::ServeHttp() {
+  Routes routes;
+  routes.metrics = [this] { return metrics_.Text(); };
+  routes.alive = [this] {
+    const bool alive = pulse_.Alive(Loop::Clock::now());
+    return Verdict{alive, alive ? "" : "the loop does not turn\n"};
+  };
+  routes.ready = [this] { return Readiness(); };
+  http_ =
+      TRY(HttpServer::Create(options_.model.daemon.listen, MakeRoutes(std::move(routes)), log_));
+  log_.Info("serving metrics", {{"address", http_->address()}});
+  return {};
+}
+
+void Daemon::StartResources() {
+  auto watch = DirWatch::Create(loop_, [this](const std::string& directory, std::string_view) {
+    OnDirectoryChanged(directory);
+  });
+  if (watch) {
+    device_dirs_ = std::move(*watch);
+  } else {
+    log_.Warning("devices are looked for only at every rescan",
+                 {{"reason", watch.error().message}});
+  }
+
+  const ResourceController::World world{
+      scanner_, host_,
+      ResourcePlugin::World{
+          loop_, servers_, log_,
+          AllocationContext{[host = host_](const std::string& path) { return host.Resolve(path); },
+                            options_.node_name},
+          options_.model.daemon.kubelet_dir, NewRun()}};
+  for (const ResourceSpec& spec : options_.model.resources) {
+    if (!IsForNode(spec, options_.node_name)) {
+      log_.Info("resource is not for this node",
+                {{"resource", spec.name}, {"node", options_.node_name}});
+      continue;
+    }
+    resources_.push_back(std::make_unique<ResourceController>(
+        world, std::make_shared<const ResourceSpec>(spec), metrics_.AddResource(spec.name),
+        ResourceController::Events{
+            .on_directories = [this] { WatchDirectories(); },
+            .on_registered = [this] { UpdateReadiness(); },
+            .on_kubelet_answers = [this](bool answers) { metrics_.SetKubeletUp(answers); }}));
+    resources_.back()->Scan();
+  }
+  UpdateReadiness();
+}
+
+void Daemon::StartKubeletDir() {
+  const DaemonSpec& spec = options_.model.daemon;
+  for (const std::string& name : SweepLeftovers(spec.kubelet_dir)) {
+    log_.Info("removed the socket of a run that was killed", {{"socket", name}});
+  }
+  kubelet_dir_ = std::make_unique<KubeletDir>(
+      loop_, log_, spec.kubelet_dir, spec.rescan,
+      KubeletDir::Events{.on_kubelet =
+                             [this](std::uint64_t epoch) {
+                               metrics_.SetKubeletUp(true);
+                               if (epoch > 1) {
+                                 metrics_.KubeletRestarted();
+                                 log_.Info("the kubelet was restarted");
+                               }
+                               for (const auto& resource : resources_) resource->OnKubelet(epoch);
+                             },
+                         .on_kubelet_lost =
+                             [this] {
+                               metrics_.SetKubeletUp(false);
+                               log_.Warning("the kubelet's socket is gone; waiting for it",
+                                            {{"socket", kubelet_dir_->kubelet_socket()}});
+                               for (const auto& resource : resources_) resource->OnKubeletLost();
+                             },
+                         .on_sockets_changed =
+                             [this] {
+                               for (const auto& resource : resources_) resource->CheckSocket();
+                             },
+                         .on_dead = options_.on_fatal});
+  kubelet_dir_->Start();
+}
+
+void Daemon::ScheduleRescan() {
+  rescan_ = loop_.After(options_.model.daemon.rescan, [this] {
+    for (const auto& resource : resources_) resource->Scan();
+    ScheduleRescan();
+  });
+}
+
+void Daemon::WatchDirectories() {
+  if (!device_dirs_) return;
+  std::set<std::string> wanted;
+  for (const auto& resource : resources_) {
+    for (const std::string& directory : resource->directories()) {
+      wanted.insert(host_.Local(directory));
+    }
+  }
+  const auto outcome = device_dirs_->Watch(wanted);
+  // What changed before the watch was there is found by looking once more.
+  for (const std::string& directory : outcome.added) OnDirectoryChanged(directory);
+  if (!outcome.failed.empty() && outcome.failed.size() != unwatched_) {
+    log_.Warning(
+        "some directories cannot be watched; they are looked at only at every rescan",
+        {{"directories", outcome.failed.size()}, {"reason", outcome.failed.front().message}});
+  }
+  unwatched_ = outcome.failed.size();
+}
+
+void Daemon::OnDirectoryChanged(const std::string& local_path) {
+  for (const auto& resource : resources_) {
+    const auto& directories = resource->directories();
+    if (std::any_of(directories.begin(), directories.end(), [&](const std::string& directory) {
+          return host_.Local(directory) == local_path;
+        })) {
+      resource->Scan();
+    }
+  }
+}
+
+void Daemon::UpdateReadiness() {
+  Verdict verdict{true, ""};
+  for (const auto& resource : resources_) {
+    if (resource->registered()) continue;
+    verdict.ok = false;
+    verdict.body += resource->name() + " is not registered with the kubelet\n";
+  }
+  const std::lock_guard lock(readiness_mutex_);
+  readiness_ = std::move(verdict);
+}
+
+Verdict Daemon::Readiness() const {
+  const std::lock_guard lock(readiness_mutex_);
+  return readiness_;
+}
+
+void Daemon::Stop(std::function<void()> done) {
+  rescan_ = Subscription();
+  kubelet_dir_.reset();
+  ending_ = resources_.size();
+  if (ending_ == 0) return loop_.Post(std::move(done));
+  for (const auto& resource : resources_) {
+    resource->End([this, done] {
+      if (--ending_ == 0) done();
+    });
+  }
+}
+
+}  // namespace patchbay

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "daemon/resource_controller.h"
+#include "http/metrics.h"
+#include "http/pulse.h"
+#include "http/routes.h"
+#include "http/server.h"
+#include "kubelet/kubelet_dir.h"
+#include "os/dir_watch.h"
+
+namespace patchbay {
+
+/// The whole program but for its command line: every resource of the model that is for this node,
+/// served to the kubelet, and the HTTP port. The members, in their order, are the wiring.
+///
+/// Belongs to the loop thread, on which it must be made and destroyed.
+class Daemon {
+ public:
+  struct Options {
+    Model model;
+    std::string node_name;  ///< of the Kubernetes node
+    std::string version;
+    std::string revision;
+    /// Nothing can be mended from inside; end the process with a failure. On the loop.
+    std::function<void(std::string reason)> on_fatal;
+  };
+
+  /// Binds the HTTP port and starts everything. Fails when the port cannot be had.
+  static Result<std::unique_ptr<Daemon>> Create(Loop& loop, Log& log, Options options);
+  ~Daemon();
+  Daemon(const Daemon&) = delete;
+  Daemon& operator=(const Daemon&) = delete;
+
+  /// Ends streams, removes sockets, then calls `done`. Destroy it after that.
+  void Stop(std::function<void()> done);
+
+  /// Where HTTP is served: "127.0.0.1:9478".
+  std::string http_address() const { return http_->address(); }
+  const std::vector<std::unique_ptr<ResourceController>>& resources() const { return resources_; }
+
+ private:
+  Daemon(Loop& loop, Log& log, Options options);
+  Status ServeHttp();
+  void StartResources();
+  void StartKubeletDir();
+  void ScheduleRescan();
+  void WatchDirectories();
+  void OnDirectoryChanged(const std::string& local_path);
+  void UpdateReadiness();
+  Verdict Readiness() const;
+
+  Loop& loop_;
+  Log& log_;
+  const Options options_;
+  const HostRoot host_;
+  Metrics metrics_;
+  LoopPulse pulse_;
+  mutable std::mutex readiness_mutex_;
+  Verdict readiness_;  ///< read on the HTTP thread
+  std::unique_ptr<HttpServer> http_;
+  std::unique_ptr<DirWatch> device_dirs_;
+  std::vector<std::unique_ptr<ResourceController>> resources_;
+  std::unique_ptr<KubeletDir> kubelet_dir_;
+  Worker scanner_;
+  Worker servers_;
+  Subscription rescan_;
+  std::size_t unwatched_ = 0;
+  std::size_t ending_ = 0;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,129 @@
+#include "daemon/resource_controller.h"
+
+#include <algorithm>
+
+#include "inventory/diff.h"
+
+namespace patchbay {
+namespace {
+
+/// More changes at once than this are told in one line.
+constexpr std::size_t kMostChangesLogged = 20;
+
+}  // namespace
+
+ResourceController::ResourceController(const World& world, std::shared_ptr<const ResourceSpec> spec,
+                                       std::shared_ptr<ResourceObserver> observer, Events events)
+    : world_(world),
+      spec_(std::move(spec)),
+      observer_(std::move(observer)),
+      events_(std::move(events)),
+      inventory_(spec_, world_.plugin.allocation.node_name),
+      plugin_(world_.plugin, spec_->name, observer_,
+              {.on_stale = [this] { Scan(); },
+               .on_registered = [this](bool) { events_.on_registered(); },
+               .on_kubelet_answers = events_.on_kubelet_answers}) {}
+
+void ResourceController::OnKubelet(std::uint64_t epoch) {
+  kubelet_ = epoch;
+  if (published_) plugin_.OnKubelet(epoch);
+}
+
+void ResourceController::OnKubeletLost() {
+  kubelet_.reset();
+  plugin_.OnKubeletLost();
+}
+
+void ResourceController::Scan() {
+  if (scanning_ || pause_) {
+    scan_again_ = true;
+    return;
+  }
+  StartScan();
+}
+
+void ResourceController::StartScan() {
+  scanning_ = true;
+  scan_again_ = false;
+  world_.scanner.Run(
+      world_.plugin.loop,
+      [spec = spec_, host = world_.host, node_name = world_.plugin.allocation.node_name] {
+        const auto start = std::chrono::steady_clock::now();
+        Outcome outcome{Discover(*spec, host, node_name), {}};
+        outcome.took = std::chrono::steady_clock::now() - start;
+        return outcome;
+      },
+      lifetime_.Guard([this](Outcome outcome) { OnScanned(std::move(outcome)); }));
+}
+
+void ResourceController::OnScanned(Outcome outcome) {
+  scanning_ = false;
+  observer_->OnScan(outcome.took, outcome.discovery.complete);
+  const bool moved = outcome.discovery.directories != directories_;
+  directories_ = std::move(outcome.discovery.directories);
+  inventory_.Advance(std::move(outcome.discovery), world_.plugin.loop.Now());
+  // A storm of changes is looked at half of the time, not all of it.
+  pause_ = world_.plugin.loop.After(outcome.took, [this] {
+    pause_ = Subscription();
+    if (scan_again_) StartScan();
+  });
+  Publish();
+  if (moved) events_.on_directories();
+}
+
+void ResourceController::Publish() {
+  expiry_ = Subscription();
+  if (const auto when = inventory_.NextExpiry()) {
+    const auto delay = std::max(*when - world_.plugin.loop.Now(), Loop::Duration::zero());
+    expiry_ = world_.plugin.loop.After(delay, [this] {
+      inventory_.Expire(world_.plugin.loop.Now());
+      Publish();
+    });
+  }
+  if (inventory_.snapshot() == published_) return;
+  const bool first = published_ == nullptr;
+  LogChanges(published_.get(), *inventory_.snapshot());
+  published_ = inventory_.snapshot();
+  plugin_.Publish(published_);
+  if (first && kubelet_) plugin_.OnKubelet(*kubelet_);
+}
+
+void ResourceController::LogChanges(const Snapshot* before, const Snapshot& after) {
+  Log& log = world_.plugin.log;
+  auto changes = Diff(before, after);
+  // At the start every device is new; only what is wrong is worth a line of its own.
+  if (before == nullptr) {
+    std::erase_if(changes, [](const Change& c) { return c.kind != Change::Kind::kRejected; });
+  }
+  if (before == nullptr || changes.size() > kMostChangesLogged) {
+    log.Info("devices", {{"resource", spec_->name},
+                         {"listed", after.devices.size()},
+                         {"rejected", after.rejected.size()}});
+  }
+  if (changes.size() > kMostChangesLogged) return;
+  for (const Change& change : changes) {
+    switch (change.kind) {
+      case Change::Kind::kAppeared:
+        log.Info("device appeared", {{"resource", spec_->name}, {"device", change.device}});
+        break;
+      case Change::Kind::kHealthy:
+        log.Info("device is healthy again", {{"resource", spec_->name}, {"device", change.device}});
+        break;
+      case Change::Kind::kForgotten:
+        log.Info("device forgotten", {{"resource", spec_->name}, {"device", change.device}});
+        break;
+      case Change::Kind::kUnhealthy:
+        log.Warning(
+            "device is unhealthy",
+            {{"resource", spec_->name}, {"device", change.device}, {"reason", change.reason}});
+        break;
+      case Change::Kind::kRejected:
+        log.Warning(
+            "device rejected",
+            {{"resource", spec_->name}, {"path", change.device}, {"reason", change.reason}});
+        break;
+    }
+  }
+}
+
+}  // namespace patchbay

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "inventory/inventory.h"
+#include "kubelet/resource_plugin.h"
+#include "os/host_root.h"
+
+namespace patchbay {
+
+/// One resource, from the host to the kubelet: has the host looked at, keeps the inventory, logs
+/// what changed, and publishes it.
+///
+/// Belongs to the loop thread; the looking is done on the scanner.
+class ResourceController {
+ public:
+  /// What it works with; all of it outlives the controller.
+  struct World {
+    Worker& scanner;
+    HostRoot host;
+    ResourcePlugin::World plugin;
+  };
+  struct Events {
+    /// The directories to watch have changed; see directories().
+    std::function<void()> on_directories;
+    std::function<void()> on_registered;
+    std::function<void(bool)> on_kubelet_answers;
+  };
+
+  ResourceController(const World& world, std::shared_ptr<const ResourceSpec> spec,
+                     std::shared_ptr<ResourceObserver> observer, Events events);
+  ResourceController(const ResourceController&) = delete;
+  ResourceController& operator=(const ResourceController&) = delete;
+
+  /// Looks at the host soon. Calls made while it looks come to one more look after that.
+  void Scan();
+  /// Whose changes are a reason to Scan; host paths.
+  const std::set<std::string>& directories() const { return directories_; }
+
+  /// The kubelet's socket, as KubeletDir tells it. The resource is registered once the host was
+  /// looked at, so that the first list is a true one.
+  void OnKubelet(std::uint64_t epoch);
+  void OnKubeletLost();
+  void CheckSocket() { plugin_.CheckSocket(); }
+
+  /// Ends serving, then calls `done`, once.
+  void End(std::function<void()> done) { plugin_.End(std::move(done)); }
+
+  const std::string& name() const { return spec_->name; }
+  bool registered() const { return plugin_.registered(); }
+  /// Null before the first look.
+  const std::shared_ptr<const Snapshot>& snapshot() const { return inventory_.snapshot(); }
+
+ private:
+  struct Outcome {
+    Discovery discovery;
+    std::chrono::nanoseconds took{};
+  };
+  void StartScan();
+  void OnScanned(Outcome outcome);
+  void Publish();
+  void LogChanges(const Snapshot* before, const Snapshot& after);
+
+  const World world_;
+  const std::shared_ptr<const ResourceSpec> spec_;
+  const std::shared_ptr<ResourceObserver> observer_;
+  const Events events_;
+  Inventory inventory_;
+  ResourcePlugin plugin_;
+  std::set<std::string> directories_;
+  std::shared_ptr<const Snapshot> published_;
+  std::optional<std::uint64_t> kubelet_;
+  bool scanning_ = false;
+  bool scan_again_ = false;
+  Subscription pause_;   ///< between two scans
+  Subscription expiry_;  ///< of the next vanished device
+  Lifetime lifetime_;
+};
+
+}  // namespace patchbay

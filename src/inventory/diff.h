@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/snapshot.h"
+
+namespace patchbay {
+
+/// One difference between two snapshots of a resource.
+struct Change {
+  enum class Kind { kAppeared, kForgotten, kUnhealthy, kHealthy, kRejected };
+  Kind kind = Kind::kAppeared;
+  std::string device;  ///< its ID; of kRejected the path
+  std::string reason;  ///< of kUnhealthy and kRejected
+
+  bool operator==(const Change&) const = default;
+};
+
+/// What changed from `before` (null: there was nothing) to `after`, in the order of IDs, rejections
+/// last. Linear in the number of devices.
+std::vector<Change> Diff(const Snapshot* before, const Snapshot& after);
+
+}  // namespace patchbay
