@@ -86,7 +86,8 @@ def check_quoted(src, room, header):
         return check_library(room, header)
     if ".." in header.split("/"):
         return f'"{header}" is relative; name it from src/'
-    if not (src / header).is_file():
+    # What configure makes from x.h.in is x.h.
+    if not (src / header).is_file() and not (src / (header + ".in")).is_file():
         return f'"{header}" does not exist below src/'
     other = room_of(header)
     if other == room:
@@ -157,7 +158,8 @@ SELF_TEST = [
     ("daemon/a.h", '#pragma once\n#include "kubelet/a.h"\n#include <grpcpp/server.h>\n',
      "belongs in kubelet"),
     ("cli/a.h", '#pragma once\n#include "daemon/a.h"\n#include <CLI/CLI.hpp>\n', None),
-    ("main.cc", '#include "cli/a.h"\n', None),
+    ("cli/made.h.in", "#pragma once\n", None),
+    ("main.cc", '#include "cli/a.h"\n#include "cli/made.h"\n', None),
     ("attic/a.cc", "int a;\n", "not a room"),
 ]
 
