@@ -11,6 +11,7 @@ namespace patchbay {
 namespace {
 
 constexpr std::size_t kMaxAlternatives = 1000;
+constexpr std::size_t kMaxPattern = 4096;  // as long as a path can be; bounds the nesting of braces
 
 /// Index of the brace that closes the one at `open`, npos if there is none.
 std::size_t ClosingBrace(std::string_view text, std::size_t open) {
@@ -81,12 +82,15 @@ Parsed<Glob::Components> ParseComponents(const std::string& path, std::string_vi
   for (const std::string_view part : SplitPath(path)) {
     const auto found = pattern.find(part);
     const std::size_t offset = found == std::string_view::npos ? 0 : found;
-    if (part == "." || part == "..") {
-      return Malformed(offset, format("a path may not contain \"{}\"", part));
-    }
     auto name = NamePattern::Compile(part);
     if (!name) return Malformed(offset + name.error().offset, name.error().message);
-    components.push_back({std::move(*name), part == "**"});
+    if (name->literal() && (name->text() == "." || name->text() == "..")) {
+      return Malformed(offset, format("a path may not contain \"{}\"", name->text()));
+    }
+    const bool any_depth = part == "**";
+    // A second one adds nothing but ways to match the same.
+    if (any_depth && !components.empty() && components.back().any_depth) continue;
+    components.push_back({std::move(*name), any_depth});
   }
   if (components.empty()) return Malformed(0, "the pattern names no file");
   if (components.back().any_depth) components.push_back({*NamePattern::Compile("*"), false});
@@ -167,6 +171,12 @@ bool NamePattern::Matches(const std::string& name) const {
 
 Parsed<Glob> Glob::Compile(std::string_view pattern) {
   if (!pattern.starts_with('/')) return Malformed(0, "a path pattern must begin with \"/\"");
+  if (pattern.size() > kMaxPattern) {
+    return Malformed(kMaxPattern, format("the pattern is longer than {} bytes", kMaxPattern));
+  }
+  if (const auto nul = pattern.find('\0'); nul != std::string_view::npos) {
+    return Malformed(nul, "a path may not contain a NUL");
+  }
   for (std::size_t i = 0, depth = 0; i < pattern.size(); ++i) {
     if (pattern[i] == '\\') {
       ++i;

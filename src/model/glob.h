@@ -36,7 +36,7 @@ class Glob {
   using Components = std::vector<Component>;
 
   /// Fails with the offset of the mistake: not absolute, "..", an unclosed bracket or brace, more
-  /// than 1,000 alternatives.
+  /// than 1,000 alternatives or 4,096 bytes.
   static Parsed<Glob> Compile(std::string_view pattern);
 
   bool Matches(std::string_view path) const;

@@ -42,6 +42,39 @@ TEST(Glob, MatchesWholePaths) {
       {"/dev/\\{a", "/dev/{a", true},
       {"/dev/x*", "/dev/x y\nz", true},
       {"/dev/x*", "/dev/x\xff\xfe", true},
+      {"/dev/[]a]", "/dev/]", true},
+      {"/dev/[!]a]", "/dev/]", false},
+      {"/dev/[!]a]", "/dev/b", true},
+      {"/dev/[^a]", "/dev/b", true},
+      {"/dev/[[:digit:]]", "/dev/7", true},
+      {"/dev/[[:digit:]]", "/dev/x", false},
+      {"/dev/[a\\]b]", "/dev/]", true},
+      {"/dev/[.]x", "/dev/.x", false},
+      {"/dev/?x", "/dev/.x", false},
+      {"/dev/.*", "/dev/.x", true},
+      {"/dev/a,b", "/dev/a,b", true},
+      {"/dev/{a\\,b,c}", "/dev/a,b", true},
+      {"/dev/{a\\,b,c}", "/dev/a", false},
+      {"/dev/{a}", "/dev/a", true},
+      {"/dev/x{,y}", "/dev/x", true},
+      {"/dev/x{,y}", "/dev/xy", true},
+      {"/dev/x{}y", "/dev/xy", true},
+      {"/dev/{a,b}{1,2}", "/dev/b2", true},
+      {"/dev/{a,b}{1,2}", "/dev/ab", false},
+      {"/{dev,srv/{x,y}}/a", "/srv/y/a", true},
+      {"/**", "/a/b/c", true},
+      {"/**", "/", false},
+      {"/**/a", "/a", true},
+      {"/a/**/b/**/c", "/a/b/c", true},
+      {"/a/**/b/**/c", "/a/x/b/y/z/c", true},
+      {"/a/**/b/**/c", "/a/x/y/z/c", false},
+      {"/a/**/**/c", "/a/c", true},
+      {"/a/**/**/c", "/a/x/c", true},
+      {"/a/x**/c", "/a/xyz/c", true},
+      {"/a/x**/c", "/a/x/y/c", false},
+      {"/dev//a/", "/dev/a", true},
+      {"/dev/a", "//dev///a/", true},
+      {"/dev/ü?", "/dev/üx", true},
   };
   for (const Case& c : cases) {
     EXPECT_EQ(Compiled(c.pattern).Matches(c.path), c.matches) << c.pattern << " " << c.path;
@@ -79,6 +112,16 @@ TEST(Glob, PointsAtTheMistake) {
       {"/dev/{a,b", 5, "never closed"},
       {"/dev/a}", 6, "closes nothing"},
       {"/dev/../x", 5, "may not contain"},
+      {"/dev/./x", 5, "may not contain"},
+      {"/dev/\\.\\./x", 5, "may not contain"},
+      {"/dev/\\./x", 5, "may not contain"},
+      {"/dev/{.,x}./y", 0, "may not contain"},
+      {"/dev/[a/b]", 5, "never closed"},
+      {"/dev/a\\/b", 6, "backslash"},
+      {"/dev/{a,{b}", 5, "never closed"},
+      {"/dev/{a}}", 8, "closes nothing"},
+      {"/{}", 0, "names no file"},
+      {std::string_view("/dev/a\0b", 8), 6, "NUL"},
       {"/", 0, "names no file"},
       {"/dev/x\\", 6, "backslash"},
       {"/a{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}{1,2}", 0, "alternatives"},
@@ -90,6 +133,69 @@ TEST(Glob, PointsAtTheMistake) {
     EXPECT_NE(glob.error().message.find(c.part_of_message), std::string::npos)
         << glob.error().message;
   }
+}
+
+TEST(Glob, MultipliesOutItsBraces) {
+  const Glob glob = Compiled("/{a,b{c,d}}/{1,2}");
+  std::vector<std::string> alternatives;
+  for (const Glob::Components& components : glob.alternatives()) {
+    std::string path;
+    for (const Glob::Component& component : components) path += "/" + component.name.text();
+    alternatives.push_back(path);
+  }
+  EXPECT_EQ(alternatives,
+            (std::vector<std::string>{"/a/1", "/a/2", "/bc/1", "/bc/2", "/bd/1", "/bd/2"}));
+  EXPECT_EQ(Compiled("/{0,1,2,3,4,5,6,7,8,9}{0,1,2,3,4,5,6,7,8,9}{0,1,2,3,4,5,6,7,8,9}")
+                .alternatives()
+                .size(),
+            1000u);
+}
+
+TEST(Glob, OutlivesHostilePatterns) {
+  const auto many = [](std::string_view text, int times) {
+    std::string out;
+    for (int i = 0; i < times; ++i) out += text;
+    return out;
+  };
+  // Not a crash, and not for ever; what comes of it does not matter.
+  for (const std::string& pattern :
+       {"/" + many("{", 100'000) + many("}", 100'000), "/" + many("{}", 100'000) + "a",
+        "/" + many("{a,b}", 50'000), "/" + many("[", 100'000), "/" + many("\\", 100'001)}) {
+    EXPECT_FALSE(Glob::Compile(pattern)) << pattern.substr(0, 10);
+  }
+  EXPECT_TRUE(Glob::Compile("/" + many("{", 2000) + "a" + many("}", 2000)));
+  const Glob stars = Compiled("/" + many("**/", 200) + "x");
+  EXPECT_FALSE(stars.Matches("/" + many("a/", 200) + "y"));
+  EXPECT_TRUE(stars.Matches("/" + many("a/", 200) + "x"));
+  EXPECT_FALSE(Compiled("/" + many("a*", 40) + "b").Matches("/" + many("a", 255)));
+}
+
+TEST(NamePattern, KnowsWhenItIsLiteral) {
+  struct Case {
+    std::string_view pattern;
+    bool literal;
+    std::string_view text;
+  };
+  const Case cases[] = {
+      {"abc", true, "abc"},    {"a\\*c", true, "a*c"}, {"a\\\\c", true, "a\\c"},
+      {"a*", false, "a*"},     {"a?", false, "a?"},    {"[a]", false, "[a]"},
+      {"\\*?", false, "\\*?"}, {"]", true, "]"},       {"", true, ""},
+  };
+  for (const Case& c : cases) {
+    const auto pattern = NamePattern::Compile(c.pattern);
+    ASSERT_TRUE(pattern) << c.pattern;
+    EXPECT_EQ(pattern->literal(), c.literal) << c.pattern;
+    EXPECT_EQ(pattern->text(), c.text) << c.pattern;
+  }
+}
+
+TEST(SplitPath, LeavesOutEmptyComponents) {
+  using Parts = std::vector<std::string_view>;
+  EXPECT_EQ(SplitPath("/dev/null"), (Parts{"dev", "null"}));
+  EXPECT_EQ(SplitPath("//dev///null/"), (Parts{"dev", "null"}));
+  EXPECT_EQ(SplitPath("/"), Parts());
+  EXPECT_EQ(SplitPath(""), Parts());
+  EXPECT_EQ(SplitPath("a"), (Parts{"a"}));
 }
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 namespace patchbay {
 namespace {
 
@@ -34,6 +36,25 @@ TEST(Regex, KnowsWhereMatchesCanLie) {
       {R"(/dev(/a)+)", "/dev/", Regex::kAnyDepth},
       {R"(/.*)", "/", Regex::kAnyDepth},
       {R"(/dev/null)", "/dev/", 0},
+      {R"(/dev/a|/dev/b)", "/dev/", 2},
+      {R"(/dev/a|/etc/b)", "/", 3},
+      {R"(/dev/a|b)", "/", 1},
+      {R"(/?dev/a)", "/", 1},
+      {R"(/*dev/a)", "/", Regex::kAnyDepth},
+      {R"(/(?i)dev/a)", "/", 1},
+      {R"(/dev/[]/]x)", "/dev/", Regex::kAnyDepth},
+      {R"(/dev/[^]/]x)", "/dev/", 0},
+      {R"(/dev/[[:punct:]]x)", "/dev/", Regex::kAnyDepth},
+      {R"(/dev/[\x2fa]x)", "/dev/", Regex::kAnyDepth},
+      {R"(/dev/a\x2fx)", "/dev/a/", Regex::kAnyDepth},
+      {R"(/dev/a\Q/b\E)", "/dev/a/", Regex::kAnyDepth},
+      {R"(/dev/a\/b)", "/dev/a/", 0},
+      {R"(/dev/\d+\/b)", "/dev/", 1},
+      {R"(/dev/x/{1,3}y)", "/dev/x/", Regex::kAnyDepth},
+      {R"(/dev/x/+y)", "/dev/x/", Regex::kAnyDepth},
+      {R"(/dev/(a/)?b)", "/dev/", 1},
+      {R"(/dev/(a/){2}b)", "/dev/a/a/", Regex::kAnyDepth},
+      {R"(/dev/\pLx)", "/dev/", Regex::kAnyDepth},
   };
   for (const Case& c : cases) {
     const auto regex = Regex::Compile(c.pattern);
@@ -49,6 +70,68 @@ TEST(Regex, PointsAtTheMistake) {
   const auto bad = Regex::Compile(R"(/dev/[z-a])");
   ASSERT_FALSE(bad);
   EXPECT_EQ(bad.error().offset, 6u);
+}
+
+TEST(Regex, EveryMatchLiesWhereItSays) {
+  const std::string_view patterns[] = {
+      R"(/dev/.*)",           R"(/dev/[^/]+)",    R"(/dev/a|b)",     R"(/dev/(a/)?b)",
+      R"(/dev/[!-~]+)",       R"(/dev(/[a-c])+)", R"(/dev/a\/b)",    R"(/dev/\W?a)",
+      R"(/d?ev?/?a/?b)",      R"(/dev/a/b|/a)",   R"(/(?i)DEV/A)",   R"(/dev/[^a]b)",
+      R"(/dev/[[:graph:]]*)", R"(/dev/(?s:.)b)",  R"(/dev/a\x2fb)",  R"(/\Qdev/a\E)",
+      R"((?:/dev)?/a)",       R"(/dev/[+-0]b)",   R"(/dev/(a|b/c))", R"(/+a/b)",
+  };
+  const std::string_view paths[] = {
+      "/a",         "/a/b",   "/dev",    "/dev/a",  "/dev/b", "/dev/a/b", "/dev/a/b/c", "/dev/b/c",
+      "/dev/a/c/b", "/e/a/b", "/dev/+b", "/dev/!a", "/DEV/A", "/b",       "/dev/x/b",
+  };
+  int matches = 0;
+  for (const std::string_view pattern : patterns) {
+    const auto regex = Regex::Compile(pattern);
+    if (!regex) continue;
+    for (const std::string_view path : paths) {
+      Captures captures;
+      if (!regex->Match(path, captures)) continue;
+      ++matches;
+      ASSERT_TRUE(path.starts_with(regex->fixed_directory())) << pattern << " " << path;
+      const auto below = path.substr(regex->fixed_directory().size());
+      EXPECT_LE(std::count(below.begin(), below.end(), '/'), regex->depth())
+          << pattern << " " << path;
+    }
+  }
+  EXPECT_GT(matches, 40);
+}
+
+TEST(Regex, TheLastMatchLeavesNoCaptures) {
+  const auto regex = Regex::Compile(R"(/dev/a(?P<n>\d)?(x)?(?P<m>\d)?)");
+  ASSERT_TRUE(regex);
+  Captures captures;
+  ASSERT_TRUE(regex->Match("/dev/a1x2", captures));
+  EXPECT_EQ(captures, (Captures{{"n", "1"}, {"m", "2"}}));
+  ASSERT_TRUE(regex->Match("/dev/ax3", captures));
+  EXPECT_EQ(captures, (Captures{{"m", "3"}}));
+  EXPECT_FALSE(regex->Match("/dev/b", captures));
+  EXPECT_EQ(captures, Captures());
+}
+
+TEST(Regex, OneNameMayStandInTwoAlternatives) {
+  const auto regex = Regex::Compile(R"(/dev/(?:x(?P<n>\d)|y(?P<n>\d)))");
+  ASSERT_TRUE(regex);
+  Captures captures;
+  ASSERT_TRUE(regex->Match("/dev/x1", captures));
+  EXPECT_EQ(captures, (Captures{{"n", "1"}}));
+  ASSERT_TRUE(regex->Match("/dev/y2", captures));
+  EXPECT_EQ(captures, (Captures{{"n", "2"}}));
+}
+
+TEST(Regex, RefusesWhatCannotBeCompiled) {
+  for (const std::string_view pattern :
+       {"", "(/dev/x)", "^/dev/x", "/dev/(?P<a>x", "/dev/(?=x)", R"(/dev/(x)\1)", "/dev/*+",
+        "/dev/x{2000}", "/((((((((((a{100}){100}){100}){100}))))))){9}", "/dev/\xff"}) {
+    const auto regex = Regex::Compile(pattern);
+    ASSERT_FALSE(regex) << pattern;
+    EXPECT_LE(regex.error().offset, pattern.size()) << pattern;
+    EXPECT_FALSE(regex.error().message.empty()) << pattern;
+  }
 }
 
 }  // namespace

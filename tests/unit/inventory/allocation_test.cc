@@ -1,0 +1,570 @@
+#include "inventory/allocation.h"
+
+#include <gmock/gmock.h>
+#include <unistd.h>
+
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+
+#include "base/escape.h"
+#include "inventory/inventory.h"
+#include "support/temp_tree.h"
+#include "unit/discovery/specs.h"
+
+namespace patchbay {
+namespace {
+
+using test::CountMatch;
+using test::MakeTemplate;
+using test::PathMatch;
+using test::RegexMatch;
+using test::Resource;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+using DeviceSpec = ContainerResponse::DeviceSpec;
+using Mount = ContainerResponse::Mount;
+
+TemplatePair Entry(std::string_view key, std::string_view value) {
+  return {MakeTemplate(key), MakeTemplate(value)};
+}
+
+DeviceNodeSpec Node(std::optional<std::string_view> host_path,
+                    std::optional<std::string_view> container_path, std::string permissions = "rw",
+                    bool optional = false) {
+  DeviceNodeSpec node;
+  if (host_path) node.host_path = MakeTemplate(*host_path);
+  if (container_path) node.container_path = MakeTemplate(*container_path);
+  node.permissions = std::move(permissions);
+  node.optional = optional;
+  return node;
+}
+
+MountSpec Mounted(std::string_view host_path, std::string_view container_path,
+                  bool read_only = true) {
+  return {MakeTemplate(host_path), MakeTemplate(container_path), read_only};
+}
+
+/// A device `id` with the node /dev/<id>.
+Device Made(const std::string& id, Captures captures = {}) {
+  const std::string path = "/dev/" + id;
+  return {id, {{path, path, FileType::kCharacter, 1, 3}}, std::move(captures)};
+}
+
+class AllocateTest : public testing::Test {
+ protected:
+  AllocateTest() {
+    for (const int card : {0, 1, 2, 10}) {
+      devices_.push_back(Made("c" + std::to_string(card), {{"card", std::to_string(card)}}));
+    }
+    spec_ = Resource({CountMatch(1)});
+  }
+
+  Result<ContainerResponse> Get(const std::vector<std::string>& ids) const {
+    Snapshot snapshot{std::make_shared<const ResourceSpec>(spec_), 1, {}, {}};
+    for (const Device& device : devices_) {
+      const auto reason = unhealthy_.find(device.id);
+      const bool healthy = reason == unhealthy_.end();
+      snapshot.devices.push_back({std::make_shared<const Device>(device),
+                                  healthy ? Health::kHealthy : Health::kUnhealthy,
+                                  healthy ? "" : reason->second});
+    }
+    AllocationContext context;
+    context.node_name = "node-1";
+    context.resolve = [this](const std::string& host_path) -> Result<HostNode> {
+      if (const auto there = host_.find(host_path); there != host_.end()) return there->second;
+      return HostNode{host_path, FileType::kCharacter, 1, 3};
+    };
+    return Allocate(snapshot, ids, context);
+  }
+
+  ContainerResponse Granted(const std::vector<std::string>& ids) const {
+    auto response = Get(ids);
+    EXPECT_TRUE(response) << (response ? "" : response.error().message);
+    return response ? *response : ContainerResponse();
+  }
+
+  Error Refused(const std::vector<std::string>& ids) const {
+    const auto response = Get(ids);
+    EXPECT_FALSE(response);
+    const Error error = response ? Error{ErrorKind::kUnavailable, "granted"} : response.error();
+    EXPECT_TRUE(IsUtf8(error.message)) << error.message;
+    EXPECT_EQ(error.message, Printable(error.message));
+    return error;
+  }
+
+  /// As when the node went.
+  static Result<HostNode> Gone(const std::string& what) {
+    return Fail(ErrorKind::kNotFound, "cannot look at " + what + ": No such file or directory");
+  }
+
+  ResourceSpec spec_;
+  std::vector<Device> devices_;
+  std::map<std::string, std::string> unhealthy_;
+  std::map<std::string, Result<HostNode>> host_;  ///< what does not resolve to itself
+};
+
+TEST_F(AllocateTest, OneDevice) {
+  EXPECT_THAT(Granted({"c1"}).devices, ElementsAre(DeviceSpec{"/dev/c1", "/dev/c1", "rw"}));
+}
+
+TEST_F(AllocateTest, NoDeviceIsAnEmptyAnswer) {
+  spec_.env.push_back(Entry("A", "b"));
+  spec_.mounts.push_back(Mounted("/opt", "/opt"));
+  EXPECT_EQ(Granted({}), ContainerResponse());
+}
+
+TEST_F(AllocateTest, OrderAndRepetitionDoNotMatter) {
+  spec_.device_nodes = {Node({}, "/dev/fpga{slot}")};
+  spec_.env = {Entry("CARDS", "{card}"), Entry("FPGA_{slot}", "{path}")};
+  spec_.annotations = {Entry("example.com/slots", "{slot:02}/{index}")};
+  spec_.cdi_devices = {MakeTemplate("example.com/x={card}")};
+  const ContainerResponse response = Granted({"c10", "c0", "c2"});
+  EXPECT_THAT(response.devices, ElementsAre(DeviceSpec{"/dev/fpga0", "/dev/c0", "rw"},
+                                            DeviceSpec{"/dev/fpga1", "/dev/c2", "rw"},
+                                            DeviceSpec{"/dev/fpga2", "/dev/c10", "rw"}));
+  EXPECT_THAT(response.envs, ElementsAre(Pair("CARDS", "0,2,10"), Pair("FPGA_0", "/dev/c0"),
+                                         Pair("FPGA_1", "/dev/c2"), Pair("FPGA_2", "/dev/c10")));
+  EXPECT_THAT(response.annotations, ElementsAre(Pair("example.com/slots", "00/0,01/2,02/3")));
+  EXPECT_THAT(response.cdi_devices,
+              ElementsAre("example.com/x=0", "example.com/x=2", "example.com/x=10"));
+  std::vector<std::string> ids = {"c0", "c10", "c2"};
+  do {
+    EXPECT_EQ(Granted(ids), response);
+    std::vector<std::string> twice = ids;
+    twice.insert(twice.end(), ids.begin(), ids.end());
+    EXPECT_EQ(Granted(twice), response);
+  } while (std::next_permutation(ids.begin(), ids.end()));
+}
+
+TEST_F(AllocateTest, RefusesAnUnknownId) {
+  for (const std::string id : {"c3", "", "C1", "c1::0", "c01", "c1 ", "/dev/c1"}) {
+    const Error error = Refused({"c0", id});
+    EXPECT_EQ(error.kind, ErrorKind::kNotFound) << id;
+    EXPECT_THAT(error.message, HasSubstr("example.com/thing has no device \"" + id + "\""));
+  }
+  const Error hostile = Refused({std::string("\xff\n\0\x1b[2J", 7)});
+  EXPECT_EQ(hostile.kind, ErrorKind::kNotFound);
+  devices_.clear();
+  EXPECT_EQ(Refused({"c0"}).kind, ErrorKind::kNotFound);
+}
+
+TEST_F(AllocateTest, RefusesAnUnhealthyDevice) {
+  unhealthy_["c2"] = "/dev/c2 is gone";
+  const Error error = Refused({"c0", "c2"});
+  EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
+  EXPECT_THAT(error.message, HasSubstr("\"c2\""));
+  EXPECT_THAT(error.message, HasSubstr("/dev/c2 is gone"));
+  EXPECT_THAT(Granted({"c0", "c1"}).devices, SizeIs(2)) << "its neighbours are not touched";
+}
+
+TEST_F(AllocateTest, RefusesMoreThanAContainerMayHave) {
+  spec_.max_per_container = 2;
+  EXPECT_THAT(Granted({"c0", "c1", "c0", "c1"}).devices, SizeIs(2));
+  const Error error = Refused({"c0", "c1", "c2"});
+  EXPECT_EQ(error.kind, ErrorKind::kInvalid);
+  EXPECT_THAT(error.message, HasSubstr("at most 2"));
+}
+
+TEST_F(AllocateTest, ReplicasOfOneDeviceInOneContainer) {
+  spec_.replicas = 12;
+  spec_.env = {Entry("IDS", "{id}"), Entry("CARDS", "{card}"), Entry("R", "{replica}")};
+  const ContainerResponse response = Granted({"c1::10", "c1::9", "c0::0"});
+  EXPECT_THAT(response.devices, ElementsAre(DeviceSpec{"/dev/c0", "/dev/c0", "rw"},
+                                            DeviceSpec{"/dev/c1", "/dev/c1", "rw"}));
+  EXPECT_THAT(response.envs, ElementsAre(Pair("CARDS", "0,1"), Pair("IDS", "c0::0,c1::9,c1::10"),
+                                         Pair("R", "0,9,10")));
+  for (const char* id : {"c1", "c1::12", "c1::", "c1::-1", "c1::+1", "c1::01", "c1::1x", "::1",
+                         "c1::99999999999999999999999"}) {
+    EXPECT_EQ(Refused({id}).kind, ErrorKind::kNotFound) << id;
+  }
+}
+
+TEST_F(AllocateTest, EqualValuesCollapseAndOthersAreJoinedInIdOrder) {
+  devices_ = {Made("a", {{"v", "x"}, {"w", ""}}), Made("b", {{"v", "y"}, {"w", ""}}),
+              Made("c", {{"v", "x"}, {"w", "1"}})};
+  spec_.env_separator = "; ";
+  spec_.env = {Entry("V", "{v}"), Entry("W", "{w}"), Entry("CONSTANT", "1"),
+               Entry("V_{v}", "{id}")};
+  EXPECT_THAT(Granted({"c", "b", "a"}).envs,
+              ElementsAre(Pair("CONSTANT", "1"), Pair("V", "x; y"), Pair("V_x", "a; c"),
+                          Pair("V_y", "b"), Pair("W", "; 1")));
+  spec_.env_separator = "";
+  EXPECT_THAT(Granted({"c", "b", "a"}).envs, testing::Contains(Pair("V", "xy")));
+}
+
+TEST_F(AllocateTest, TwoTemplatesMayMakeOneKey) {
+  spec_.env = {Entry("A", "1"), Entry("{node_name}", "x"), Entry("A", "2"), Entry("A", "1")};
+  EXPECT_THAT(Granted({"c0"}).envs, ElementsAre(Pair("A", "1,2"), Pair("node-1", "x")));
+}
+
+TEST_F(AllocateTest, TwoHostPathsOnOneContainerPathAreRefused) {
+  struct Case {
+    std::vector<DeviceNodeSpec> nodes;
+    std::vector<MountSpec> mounts;
+    bool refused;
+  };
+  const Case cases[] = {
+      {{Node({}, "/dev/fpga")}, {}, true},
+      {{Node({}, "/dev/fpga{slot}")}, {}, false},
+      {{Node("/dev/all", {})}, {}, false},
+      {{Node("/dev/all", "/dev/x"), Node("/dev/all", "/dev/x")}, {}, false},
+      {{Node("/dev/all", "/dev/x"), Node("/dev/other", "/dev/x")}, {}, true},
+      // Spelled differently, but the same place.
+      {{Node("/dev/all", "/dev/x"), Node("/dev/other", "/dev//x")}, {}, true},
+      {{Node("/dev/all", "/dev/x"), Node("/dev/other", "/dev/./x")}, {}, true},
+      {{Node("/dev/all", "/dev/x"), Node("/dev/other", "/dev/x/")}, {}, true},
+      {{}, {Mounted("/srv/{id}", "/data")}, true},
+      {{}, {Mounted("/srv/{id}", "/data/{slot}")}, false},
+      {{}, {Mounted("/srv/a", "/data"), Mounted("/srv/a/", "/data")}, false},
+      {{}, {Mounted("/srv/a", "/data"), Mounted("/srv/b", "/data/")}, true},
+      {{}, {Mounted("/srv/a", "/data"), Mounted("/srv/b", "//data")}, true},
+  };
+  for (const Case& c : cases) {
+    spec_.device_nodes = c.nodes;
+    spec_.mounts = c.mounts;
+    const auto response = Get({"c0", "c1"});
+    ASSERT_EQ(!response, c.refused) << &c - cases;
+    if (response) continue;
+    EXPECT_EQ(response.error().kind, ErrorKind::kInvalid);
+    EXPECT_THAT(response.error().message, HasSubstr("would both be"));
+  }
+}
+
+TEST_F(AllocateTest, TwoLinksToOneNodeMayShareAContainerPath) {
+  host_["/dev/other"] = HostNode{"/dev/c0", FileType::kCharacter, 1, 3};
+  spec_.device_nodes = {Node({}, "/dev/x", "r"), Node("/dev/other", "/dev/x", "wm")};
+  EXPECT_THAT(Granted({"c0"}).devices, ElementsAre(DeviceSpec{"/dev/x", "/dev/c0", "rwm"}));
+}
+
+TEST_F(AllocateTest, PermissionsAreTheUnion) {
+  struct Case {
+    std::string one, other, both;
+  };
+  const Case cases[] = {{"r", "r", "r"},  {"r", "w", "rw"},   {"w", "r", "rw"},
+                        {"m", "r", "rm"}, {"rw", "m", "rwm"}, {"rwm", "rwm", "rwm"}};
+  for (const Case& c : cases) {
+    spec_.device_nodes = {Node({}, {}, c.one), Node({}, {}, c.other)};
+    EXPECT_THAT(Granted({"c0"}).devices, ElementsAre(DeviceSpec{"/dev/c0", "/dev/c0", c.both}));
+  }
+}
+
+TEST_F(AllocateTest, ExtraNodes) {
+  spec_.device_nodes = {Node({}, {}, "rw"),
+                        Node("/dev/dri/renderD{card}", "/dev/dri/renderD{slot}", "r", true)};
+  host_["/dev/dri/renderD1"] = Gone("/dev/dri/renderD1");
+  EXPECT_THAT(
+      Granted({"c0", "c1", "c2"}).devices,
+      ElementsAre(DeviceSpec{"/dev/c0", "/dev/c0", "rw"},
+                  DeviceSpec{"/dev/dri/renderD0", "/dev/dri/renderD0", "r"},
+                  DeviceSpec{"/dev/c1", "/dev/c1", "rw"}, DeviceSpec{"/dev/c2", "/dev/c2", "rw"},
+                  DeviceSpec{"/dev/dri/renderD2", "/dev/dri/renderD2", "r"}));
+  spec_.device_nodes[1].optional = false;
+  const Error error = Refused({"c0", "c1"});
+  EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
+  EXPECT_THAT(error.message, HasSubstr("\"c1\""));
+  EXPECT_THAT(error.message, HasSubstr("/dev/dri/renderD1"));
+}
+
+TEST_F(AllocateTest, ADeviceThatWentSinceTheSnapshot) {
+  host_["/dev/c1"] = Gone("/dev/c1");
+  const Error error = Refused({"c1"});
+  EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
+  EXPECT_THAT(error.message, HasSubstr("\"c1\" has lost /dev/c1"));
+  EXPECT_THAT(Granted({"c0"}).devices, SizeIs(1));
+}
+
+TEST_F(AllocateTest, ANodeThatBecameSomethingElse) {
+  for (const FileType type : {FileType::kRegular, FileType::kDirectory, FileType::kOther}) {
+    host_["/dev/c1"] = HostNode{"/dev/c1", type, 0, 0};
+    const Error error = Refused({"c1"});
+    EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
+    EXPECT_THAT(error.message, HasSubstr("not a device node"));
+  }
+}
+
+TEST_F(AllocateTest, ALinkIsFollowedAtThatMoment) {
+  devices_[0].nodes[0].path = "/dev/by-id/c0";
+  host_["/dev/by-id/c0"] = HostNode{"/dev/ttyUSB7", FileType::kCharacter, 188, 7};
+  EXPECT_THAT(Granted({"c0"}).devices,
+              ElementsAre(DeviceSpec{"/dev/by-id/c0", "/dev/ttyUSB7", "rw"}));
+  host_["/dev/by-id/c0"] = HostNode{"/dev/ttyUSB8", FileType::kCharacter, 188, 8};
+  EXPECT_THAT(Granted({"c0"}).devices,
+              ElementsAre(DeviceSpec{"/dev/by-id/c0", "/dev/ttyUSB8", "rw"}));
+  host_["/dev/by-id/c0"] = HostNode{"/dev/tty\xff", FileType::kCharacter, 188, 8};
+  EXPECT_THAT(Refused({"c0"}).message, HasSubstr("/dev/tty\\xff"));
+  host_["/dev/by-id/c0"] = Gone("/dev/tty\xff\n");
+  EXPECT_EQ(Refused({"c0"}).kind, ErrorKind::kPrecondition);
+}
+
+TEST_F(AllocateTest, OnlyDeviceNodesAreDevices) {
+  Device mixed{"mixed", {}, {}};
+  for (const auto& [name, type] :
+       {std::pair("char", FileType::kCharacter), std::pair("block", FileType::kBlock),
+        std::pair("file", FileType::kRegular), std::pair("dir", FileType::kDirectory),
+        std::pair("other", FileType::kOther)}) {
+    const std::string path = std::string("/x/") + name;
+    mixed.nodes.push_back({path, path, type, 0, 0});
+  }
+  devices_ = {{"count", {}, {}}, mixed};
+  EXPECT_THAT(Granted({"count", "mixed"}).devices,
+              ElementsAre(DeviceSpec{"/x/char", "/x/char", "rw"},
+                          DeviceSpec{"/x/block", "/x/block", "rw"}));
+}
+
+TEST_F(AllocateTest, TemplatesOfANodeSpeakOfThatNode) {
+  devices_ = {{"two",
+               {{"/dev/a0", "/dev/a0", FileType::kCharacter, 9, 1},
+                {"/dev/b0", "/dev/b0", FileType::kBlock, 9, 2}},
+               {}}};
+  spec_.device_nodes = {Node({}, "/dev/x/{name}-{minor}")};
+  spec_.env = {Entry("FIRST", "{name}")};
+  const ContainerResponse response = Granted({"two"});
+  EXPECT_THAT(response.devices, ElementsAre(DeviceSpec{"/dev/x/a0-1", "/dev/a0", "rw"},
+                                            DeviceSpec{"/dev/x/b0-2", "/dev/b0", "rw"}));
+  EXPECT_THAT(response.envs, ElementsAre(Pair("FIRST", "a0")));
+}
+
+TEST_F(AllocateTest, MountsMerge) {
+  spec_.device_nodes.clear();
+  spec_.mounts = {Mounted("/opt/x", "/opt/x"), Mounted("/srv/{card}", "/data/{slot}", false),
+                  Mounted("/opt/x", "/opt/x", false)};
+  EXPECT_THAT(Granted({"c10", "c2"}).mounts,
+              ElementsAre(Mount{"/opt/x", "/opt/x", false}, Mount{"/data/0", "/srv/2", false},
+                          Mount{"/data/1", "/srv/10", false}));
+  spec_.mounts = {Mounted("/opt/x", "/opt/x"), Mounted("//opt/./x/", "/opt/x/")};
+  EXPECT_THAT(Granted({"c0"}).mounts, ElementsAre(Mount{"/opt/x", "/opt/x", true}));
+}
+
+TEST_F(AllocateTest, CdiNamesAreNotRepeated) {
+  spec_.cdi_devices = {MakeTemplate("example.com/x=all"), MakeTemplate("example.com/x={card}"),
+                       MakeTemplate("example.com/x=all")};
+  EXPECT_THAT(Granted({"c1", "c0"}).cdi_devices,
+              ElementsAre("example.com/x=all", "example.com/x=0", "example.com/x=1"));
+}
+
+TEST_F(AllocateTest, HostileValuesAreRefused) {
+  const std::string nul("a\0b", 3);
+  struct Case {
+    std::string_view what;
+    std::string value;
+    std::function<void(ResourceSpec&)> use;
+  };
+  const auto in_container_path = [](ResourceSpec& s) { s.device_nodes = {Node({}, "/dev/{v}")}; };
+  const auto as_container_path = [](ResourceSpec& s) { s.device_nodes = {Node({}, "{v}")}; };
+  const auto in_host_path = [](ResourceSpec& s) { s.device_nodes = {Node("/dev/{v}", "/dev/x")}; };
+  const auto in_mount = [](ResourceSpec& s) { s.mounts = {Mounted("/srv/{v}", "/data")}; };
+  const auto in_mount_target = [](ResourceSpec& s) { s.mounts = {Mounted("/srv", "/data/{v}")}; };
+  const auto in_env_key = [](ResourceSpec& s) { s.env = {Entry("{v}", "x")}; };
+  const auto in_env = [](ResourceSpec& s) { s.env = {Entry("A", "{v}")}; };
+  const auto in_note = [](ResourceSpec& s) { s.annotations = {Entry("a", "{v}")}; };
+  const auto in_note_key = [](ResourceSpec& s) { s.annotations = {Entry("{v}", "a")}; };
+  const auto in_cdi = [](ResourceSpec& s) { s.cdi_devices = {MakeTemplate("a/b={v}")}; };
+  const Case cases[] = {
+      {"container path", "..", in_container_path},
+      {"container path", "../../etc/passwd", in_container_path},
+      {"container path", "a/../b", in_container_path},
+      {"container path", nul, in_container_path},
+      {"container path", "\xff", in_container_path},
+      {"whole container path", "", as_container_path},
+      {"whole container path", "relative", as_container_path},
+      {"whole container path", "/", as_container_path},
+      {"whole container path", "/.", as_container_path},
+      {"whole container path", "//./", as_container_path},
+      {"host path", "../sda", in_host_path},
+      {"host path", nul, in_host_path},
+      {"host path", "\xff", in_host_path},
+      {"mount", "../../etc", in_mount},
+      {"mount", "..", in_mount_target},
+      {"mount", nul, in_mount},
+      {"env name", "", in_env_key},
+      {"env name", "A=B", in_env_key},
+      {"env name", "=", in_env_key},
+      {"env name", nul, in_env_key},
+      {"env name", "\xc3", in_env_key},
+      {"env", nul, in_env},
+      {"env", "\xed\xa0\x80", in_env},
+      {"annotation", "\xff\x1b[2J", in_note},
+      {"annotation name", "", in_note_key},
+      {"cdi", nul, in_cdi},
+      {"cdi", "\xff", in_cdi},
+  };
+  const ResourceSpec plain = spec_;
+  for (const Case& c : cases) {
+    spec_ = plain;
+    c.use(spec_);
+    devices_ = {Made("hostile", {{"v", c.value}})};
+    EXPECT_EQ(Refused({"hostile"}).kind, ErrorKind::kInvalid) << c.what << " " << c.value;
+    const auto problem =
+        ProblemWithDevice(std::make_shared<const ResourceSpec>(spec_), devices_[0], "node-1");
+    ASSERT_TRUE(problem) << c.what << " " << c.value;
+    EXPECT_EQ(problem->reason, RejectReason::kBadTemplate);
+    EXPECT_EQ(problem->path, "/dev/hostile");
+    EXPECT_TRUE(IsUtf8(problem->detail));
+
+    devices_ = {Made("harmless", {{"v", "..a b:é\n"}})};
+    if (c.what == "whole container path") continue;
+    EXPECT_TRUE(Get({"harmless"})) << c.what;
+  }
+}
+
+TEST_F(AllocateTest, AFormatCanMakeANulToo) {
+  for (const char* text : {"{slot:c}", "{major:c}{slot:c}"}) {
+    spec_.env = {Entry("A", text)};
+    EXPECT_EQ(Refused({"c0"}).kind, ErrorKind::kInvalid) << text;
+  }
+}
+
+TEST_F(AllocateTest, AVariableWithoutValueIsRefused) {
+  devices_ = {Made("with", {{"v", ""}}), Made("without")};
+  spec_.env = {Entry("A", "{v}")};
+  EXPECT_THAT(Granted({"with"}).envs, ElementsAre(Pair("A", "")));
+  EXPECT_THAT(Refused({"without"}).message, HasSubstr("\"v\""));
+}
+
+TEST(ProblemWithDevice, Table) {
+  struct Case {
+    std::string_view what;
+    std::function<void(ResourceSpec&)> change;
+    std::optional<RejectReason> reason;
+  };
+  const Case cases[] = {
+      {"plain", [](ResourceSpec&) {}, std::nullopt},
+      {"capture", [](ResourceSpec& s) { s.env = {Entry("A", "{card}")}; }, std::nullopt},
+      {"missing env", [](ResourceSpec& s) { s.env = {Entry("A", "{no}")}; },
+       RejectReason::kMissingVariable},
+      {"missing key", [](ResourceSpec& s) { s.annotations = {Entry("{no}", "a")}; },
+       RejectReason::kMissingVariable},
+      {"missing cdi", [](ResourceSpec& s) { s.cdi_devices = {MakeTemplate("{no}")}; },
+       RejectReason::kMissingVariable},
+      {"missing in an optional node",
+       [](ResourceSpec& s) { s.device_nodes.push_back(Node("/dev/{no}", {}, "r", true)); },
+       RejectReason::kMissingVariable},
+      {"missing mount", [](ResourceSpec& s) { s.mounts = {Mounted("/{no}", "/x")}; },
+       RejectReason::kMissingVariable},
+      {"conflict with itself",
+       [](ResourceSpec& s) { s.device_nodes.push_back(Node("/dev/y", "/dev/c1")); },
+       RejectReason::kBadTemplate},
+      {"a node that is not there",
+       [](ResourceSpec& s) { s.device_nodes.push_back(Node("/none/such", {})); }, std::nullopt},
+      {"the replica",
+       [](ResourceSpec& s) {
+         s.replicas = 3;
+         s.env = {Entry("A", "{id}{replica}{slot}{index}{node_name}{resource}")};
+       },
+       std::nullopt},
+  };
+  for (const Case& c : cases) {
+    ResourceSpec spec = Resource({CountMatch(1)});
+    c.change(spec);
+    const auto problem = ProblemWithDevice(std::make_shared<const ResourceSpec>(spec),
+                                           Made("c1", {{"card", "1"}}), "node-1");
+    ASSERT_EQ(problem.has_value(), c.reason.has_value()) << c.what;
+    if (!problem) continue;
+    EXPECT_EQ(problem->reason, *c.reason) << c.what;
+    EXPECT_EQ(problem->path, "/dev/c1") << c.what;
+    EXPECT_FALSE(problem->detail.empty()) << c.what;
+  }
+}
+
+TEST(ProblemWithDevice, OfADeviceWithoutNodes) {
+  ResourceSpec spec = Resource({CountMatch(1)});
+  const Device device{"7", {}, {}};
+  EXPECT_EQ(ProblemWithDevice(std::make_shared<const ResourceSpec>(spec), device, ""),
+            std::nullopt);
+  spec.env = {Entry("A", "{path}")};
+  const auto problem = ProblemWithDevice(std::make_shared<const ResourceSpec>(spec), device, "");
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(problem->reason, RejectReason::kMissingVariable);
+  EXPECT_EQ(problem->path, "7");
+}
+
+/// From the file system to the answer.
+TEST(AllocateFromHost, FollowsARetargetedLinkAndNoticesWhatWent) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  test::TempTree tree;
+  const HostRoot host(tree.path());
+  tree.CharDevice("dev/ttyUSB0", 188, 0);
+  tree.CharDevice("dev/ttyUSB1", 188, 1);
+  tree.Link("dev/by-id/A", "../ttyUSB0");
+  const auto spec = std::make_shared<const ResourceSpec>(Resource({PathMatch({"/dev/by-id/*"})}));
+  Inventory inventory(spec, "");
+  inventory.Advance(Discover(*spec, host, ""), {});
+  const auto snapshot = inventory.snapshot();
+  AllocationContext context;
+  context.resolve = [&](const std::string& path) { return host.Resolve(path); };
+  const std::vector<std::string> ids = {"A"};
+
+  auto response = Allocate(*snapshot, ids, context);
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_THAT(response->devices, ElementsAre(DeviceSpec{"/dev/by-id/A", "/dev/ttyUSB0", "rw"}));
+
+  tree.Remove("dev/by-id/A");
+  tree.Link("dev/by-id/A", "/dev/ttyUSB1");
+  response = Allocate(*snapshot, ids, context);
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_THAT(response->devices, ElementsAre(DeviceSpec{"/dev/by-id/A", "/dev/ttyUSB1", "rw"}));
+
+  tree.Remove("dev/ttyUSB1");
+  response = Allocate(*snapshot, ids, context);
+  ASSERT_FALSE(response);
+  EXPECT_EQ(response.error().kind, ErrorKind::kPrecondition);
+  EXPECT_THAT(response.error().message, HasSubstr("/dev/by-id/A"));
+}
+
+TEST(AllocateFromHost, WhateverIsListedCanBeAllocated) {
+  std::mt19937 random(99);
+  const std::vector<std::string> names = {"a",    "b b", "c\nc", "..d",
+                                          "=",    "é",   "{x}",  "x:y",
+                                          "0",    "00",  "\xff", std::string(255, 'q'),
+                                          "PATH", "-"};
+  std::size_t granted = 0;
+  for (int round = 0; round < 80; ++round) {
+    test::TempTree tree;
+    const HostRoot host(tree.path());
+    tree.Dir("dev");
+    for (const std::string& name : names) {
+      switch (random() % 4) {
+        case 0: tree.File("dev/" + name); break;
+        case 1: tree.Link("dev/" + name, names[random() % names.size()]); break;
+        case 2: tree.File("dev/sub/" + name); break;
+        default: break;
+      }
+    }
+    ResourceSpec spec = Resource({RegexMatch("/dev/(?P<first>.)?(?P<rest>(?s:.)*)", NodeType::kAny),
+                                  PathMatch({"/dev/**"}, NodeType::kAny), CountMatch(2)});
+    spec.replicas = 1 + static_cast<int>(random() % 3);
+    spec.env = {Entry("ID_{slot}", "{id}"), Entry("ALL", "{index}")};
+    if (random() % 2 == 0) {
+      spec.mounts = {Mounted("{path}", "/data/{name}")};
+      spec.env.push_back(Entry("{rest}", "{first}"));
+    }
+    const auto shared = std::make_shared<const ResourceSpec>(spec);
+    Inventory inventory(shared, "node");
+    inventory.Advance(Discover(*shared, host, "node"), {});
+    const auto snapshot = inventory.snapshot();
+    AllocationContext context;
+    context.resolve = [&](const std::string& path) { return host.Resolve(path); };
+    context.node_name = "node";
+    std::set<std::string> advertised;
+    for (const ListedDevice& listed : snapshot->devices) {
+      for (int replica = 0; replica < spec.replicas; ++replica) {
+        const std::vector<std::string> ids = {AdvertisedId(spec, listed.device->id, replica)};
+        ASSERT_TRUE(test::IsLegalId(ids[0])) << ids[0];
+        ASSERT_TRUE(advertised.insert(ids[0]).second) << ids[0];
+        const auto response = Allocate(*snapshot, ids, context);
+        ASSERT_TRUE(response) << ids[0] << ": " << response.error().message;
+        ASSERT_EQ(response->envs.at("ID_0"), ids[0]);
+        ++granted;
+      }
+    }
+  }
+  EXPECT_GT(granted, 400u) << "the trees are too poor to prove anything";
+}
+
+}  // namespace
+}  // namespace patchbay

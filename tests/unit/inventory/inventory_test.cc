@@ -1,0 +1,256 @@
+#include "inventory/inventory.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+
+#include "unit/discovery/specs.h"
+
+namespace patchbay {
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+using test::CountMatch;
+using test::MakeTemplate;
+using test::Rejected;
+using test::Resource;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Device Made(const std::string& id, unsigned minor = 0, Captures captures = {}) {
+  const std::string path = "/dev/" + id;
+  return {id, {{path, path, FileType::kCharacter, 188, minor}}, std::move(captures)};
+}
+
+/// What a pass found: these devices, in any order.
+Discovery Found(std::vector<Device> devices, std::vector<Rejection> rejected = {}) {
+  std::sort(devices.begin(), devices.end(),
+            [](const Device& a, const Device& b) { return IdLess(a.id, b.id); });
+  return {std::move(devices), std::move(rejected), {}, true};
+}
+
+/// "id" of a healthy device, "id!" of an unhealthy one.
+std::vector<std::string> States(const Snapshot& snapshot) {
+  std::vector<std::string> states;
+  for (const ListedDevice& listed : snapshot.devices) {
+    states.push_back(listed.device->id + (listed.health == Health::kHealthy ? "" : "!"));
+  }
+  return states;
+}
+
+class InventoryTest : public testing::Test {
+ protected:
+  static std::shared_ptr<const ResourceSpec> Spec(const std::function<void(ResourceSpec&)>& change =
+                                                      [](ResourceSpec&) {}) {
+    ResourceSpec spec = Resource({CountMatch(1)});
+    spec.forget_after = minutes(10);
+    change(spec);
+    return std::make_shared<const ResourceSpec>(std::move(spec));
+  }
+  std::vector<std::string> Listed() const { return States(*inventory_.snapshot()); }
+
+  const Inventory::Time start_{std::chrono::hours(5)};
+  Inventory inventory_{Spec(), "node-1"};
+};
+
+TEST_F(InventoryTest, KnowsNothingBeforeTheFirstPass) {
+  EXPECT_EQ(inventory_.snapshot(), nullptr);
+  EXPECT_EQ(inventory_.NextExpiry(), std::nullopt);
+}
+
+TEST_F(InventoryTest, AnEmptyHostIsAnEmptyList) {
+  inventory_.Advance(Found({}), start_);
+  ASSERT_NE(inventory_.snapshot(), nullptr);
+  EXPECT_THAT(Listed(), IsEmpty());
+  EXPECT_EQ(inventory_.snapshot()->generation, 1u);
+  EXPECT_EQ(inventory_.snapshot()->spec->name, "example.com/thing");
+}
+
+TEST_F(InventoryTest, ListsInTheOrderOfIdsAsDevicesComeAndGo) {
+  inventory_.Advance(Found({Made("t10"), Made("t9")}), start_);
+  EXPECT_THAT(Listed(), ElementsAre("t9", "t10"));
+  inventory_.Advance(Found({Made("t1"), Made("t100"), Made("t10")}), start_ + seconds(1));
+  EXPECT_THAT(Listed(), ElementsAre("t1", "t9!", "t10", "t100"));
+  inventory_.Advance(Found({Made("t9"), Made("t09")}), start_ + seconds(2));
+  EXPECT_THAT(Listed(), ElementsAre("t1!", "t09", "t9", "t10!", "t100!"));
+  inventory_.Advance(Found({}), start_ + seconds(3));
+  EXPECT_THAT(Listed(), ElementsAre("t1!", "t09!", "t9!", "t10!", "t100!"));
+}
+
+TEST_F(InventoryTest, AVanishedDeviceSaysWhy) {
+  Device count{"7", {}, {}};
+  inventory_.Advance(Found({Made("a"), count}), start_);
+  inventory_.Advance(Found({}), start_);
+  ASSERT_THAT(Listed(), ElementsAre("7!", "a!"));
+  EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "it is not found any more");
+  EXPECT_EQ(inventory_.snapshot()->devices[1].reason, "/dev/a is gone");
+}
+
+TEST_F(InventoryTest, AVanishedDeviceIsForgottenInTime) {
+  inventory_.Advance(Found({Made("a"), Made("b")}), start_);
+  EXPECT_EQ(inventory_.NextExpiry(), std::nullopt);
+  inventory_.Advance(Found({Made("b")}), start_ + seconds(1));
+  inventory_.Advance(Found({}), start_ + seconds(2));
+  inventory_.Advance(Found({}), start_ + minutes(9));  // the clock runs from the first absence
+  EXPECT_EQ(inventory_.NextExpiry(), start_ + seconds(1) + minutes(10));
+
+  inventory_.Expire(start_ + minutes(10));
+  EXPECT_THAT(Listed(), ElementsAre("a!", "b!"));
+  inventory_.Expire(start_ + minutes(10) + seconds(1));
+  EXPECT_THAT(Listed(), ElementsAre("b!"));
+  EXPECT_EQ(inventory_.NextExpiry(), start_ + seconds(2) + minutes(10));
+  inventory_.Advance(Found({}), start_ + minutes(11));
+  EXPECT_THAT(Listed(), IsEmpty());
+  EXPECT_EQ(inventory_.NextExpiry(), std::nullopt);
+}
+
+TEST_F(InventoryTest, ForgetAfterNothingForgetsAtOnce) {
+  Inventory inventory(Spec([](ResourceSpec& spec) { spec.forget_after = minutes(0); }), "");
+  inventory.Advance(Found({Made("a")}), start_);
+  inventory.Advance(Found({}), start_);
+  EXPECT_THAT(States(*inventory.snapshot()), IsEmpty());
+  EXPECT_EQ(inventory.NextExpiry(), std::nullopt);
+}
+
+TEST_F(InventoryTest, AReturnHeals) {
+  inventory_.Advance(Found({Made("a")}), start_);
+  const auto device = inventory_.snapshot()->devices[0].device;
+  inventory_.Advance(Found({}), start_);
+  inventory_.Advance(Found({Made("a")}), start_ + minutes(9));
+  EXPECT_THAT(Listed(), ElementsAre("a"));
+  EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "");
+  EXPECT_EQ(inventory_.snapshot()->devices[0].device, device) << "the very same device";
+  EXPECT_EQ(inventory_.NextExpiry(), std::nullopt);
+  inventory_.Expire(start_ + minutes(100));
+  EXPECT_THAT(Listed(), ElementsAre("a"));
+  // Its next absence starts the clock anew.
+  inventory_.Advance(Found({}), start_ + minutes(200));
+  EXPECT_EQ(inventory_.NextExpiry(), start_ + minutes(210));
+}
+
+TEST_F(InventoryTest, AChangedNodeIsANewDevice) {
+  const auto change = [](const char* what, const Device& before, const Device& after) {
+    Inventory inventory(Spec(), "");
+    inventory.Advance(Found({before}), Inventory::Time());
+    const auto old = inventory.snapshot();
+    inventory.Advance(Found({after}), Inventory::Time());
+    const auto fresh = inventory.snapshot();
+    ASSERT_NE(fresh, old) << what;
+    EXPECT_NE(fresh->devices[0].device, old->devices[0].device) << what;
+    EXPECT_EQ(*fresh->devices[0].device, after) << what;
+    EXPECT_EQ(*old->devices[0].device, before) << what << ": a shared snapshot never changes";
+  };
+  Device retargeted = Made("a");
+  retargeted.nodes[0].real_path = "/dev/other";
+  Device block = Made("a");
+  block.nodes[0].type = FileType::kBlock;
+  change("minor", Made("a", 1), Made("a", 2));
+  change("link", Made("a"), retargeted);
+  change("type", Made("a"), block);
+  change("captures", Made("a", 0, {{"k", "1"}}), Made("a", 0, {{"k", "2"}}));
+  change("moved", Made("a"), {"a", {{"/dev/x/a", "/dev/a", FileType::kCharacter, 188, 0}}, {}});
+}
+
+TEST_F(InventoryTest, AChangeOnReturnIsANewDevice) {
+  inventory_.Advance(Found({Made("a", 1)}), start_);
+  inventory_.Advance(Found({}), start_);
+  inventory_.Advance(Found({Made("a", 2)}), start_);
+  EXPECT_THAT(Listed(), ElementsAre("a"));
+  EXPECT_EQ(inventory_.snapshot()->devices[0].device->nodes[0].minor, 2u);
+}
+
+TEST_F(InventoryTest, TheSameObjectAsLongAsNothingChanges) {
+  const std::vector<Rejection> rejected = {{"/dev/x", RejectReason::kDanglingLink, "why"}};
+  inventory_.Advance(Found({Made("a"), Made("b")}, rejected), start_);
+  inventory_.Advance(Found({Made("a")}, rejected), start_);
+  const auto snapshot = inventory_.snapshot();
+  inventory_.Advance(Found({Made("a")}, rejected), start_ + seconds(60));
+  inventory_.Expire(start_ + seconds(61));
+  EXPECT_EQ(inventory_.snapshot(), snapshot);
+  inventory_.Advance(Found({Made("a")}), start_ + seconds(62));
+  EXPECT_NE(inventory_.snapshot(), snapshot) << "a rejection went";
+}
+
+TEST_F(InventoryTest, TheGenerationGrowsWithEveryChange) {
+  std::uint64_t last = 0;
+  for (int i = 0; i < 6; ++i) {
+    std::vector<Device> devices;
+    if (i % 2 == 0) devices.push_back(Made("a"));
+    inventory_.Advance(Found(std::move(devices)), start_);
+    EXPECT_GT(inventory_.snapshot()->generation, last);
+    last = inventory_.snapshot()->generation;
+  }
+}
+
+TEST_F(InventoryTest, WhatCanNeverBeAllocatedIsRejected) {
+  Inventory inventory(Spec([](ResourceSpec& spec) {
+                        spec.env.emplace_back(MakeTemplate("CARD"), MakeTemplate("{card}"));
+                      }),
+                      "node-1");
+  const Rejection earlier{"/dev/z", RejectReason::kUnreadable, "why"};
+  inventory.Advance(
+      Found({Made("a", 0, {{"card", "1"}}), Made("b"), Made("c", 0, {{"card", "\xff"}})},
+            {earlier}),
+      start_);
+  EXPECT_THAT(States(*inventory.snapshot()), ElementsAre("a"));
+  EXPECT_THAT(Rejected(inventory.snapshot()->rejected),
+              ElementsAre("bad_template /dev/c", "missing_variable /dev/b", "unreadable /dev/z"));
+  const auto snapshot = inventory.snapshot();
+  inventory.Advance(
+      Found({Made("a", 0, {{"card", "1"}}), Made("b"), Made("c", 0, {{"card", "\xff"}})},
+            {earlier}),
+      start_ + seconds(1));
+  EXPECT_EQ(inventory.snapshot(), snapshot);
+  // One that lost what it needs is not there under both names.
+  inventory.Advance(Found({Made("a")}), start_ + seconds(2));
+  EXPECT_THAT(States(*inventory.snapshot()), IsEmpty());
+  EXPECT_THAT(Rejected(inventory.snapshot()->rejected), ElementsAre("missing_variable /dev/a"));
+}
+
+TEST_F(InventoryTest, WhateverComesTheRulesHold) {
+  std::mt19937 random(815);
+  Inventory inventory(Spec([](ResourceSpec& spec) { spec.forget_after = seconds(7); }), "");
+  Inventory::Time now = start_;
+  std::map<std::string, Inventory::Time> last_seen;
+  std::shared_ptr<const Snapshot> last;
+  for (int step = 0; step < 2000; ++step) {
+    now += seconds(random() % 3);
+    std::set<std::string> there;
+    std::vector<Device> devices;
+    for (int i = 0; i < 12; ++i) {
+      if (random() % 3 == 0) continue;
+      const std::string id = "d" + std::to_string(i);
+      there.insert(id);
+      last_seen[id] = now;
+      devices.push_back(Made(id, random() % 20 == 0));
+    }
+    inventory.Advance(Found(std::move(devices)), now);
+    const auto snapshot = inventory.snapshot();
+    if (last) {
+      ASSERT_EQ(snapshot == last, snapshot->generation == last->generation);
+      ASSERT_GE(snapshot->generation, last->generation);
+      ASSERT_EQ(snapshot == last, snapshot->devices == last->devices);
+    }
+    last = snapshot;
+    std::set<std::string> listed;
+    for (std::size_t i = 0; i < snapshot->devices.size(); ++i) {
+      const ListedDevice& device = snapshot->devices[i];
+      const std::string& id = device.device->id;
+      listed.insert(id);
+      ASSERT_TRUE(i == 0 || IdLess(snapshot->devices[i - 1].device->id, id));
+      ASSERT_EQ(device.health == Health::kHealthy, there.contains(id)) << id;
+      ASSERT_EQ(device.reason.empty(), there.contains(id)) << id;
+      ASSERT_LT(now - last_seen[id], seconds(7) + seconds(3)) << id;
+    }
+    for (const std::string& id : there) ASSERT_TRUE(listed.contains(id)) << id;
+    ASSERT_GT(inventory.NextExpiry().value_or(now + seconds(1)), now);
+  }
+}
+
+}  // namespace
+}  // namespace patchbay

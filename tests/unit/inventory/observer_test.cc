@@ -1,0 +1,20 @@
+#include "inventory/observer.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+#include <vector>
+
+namespace patchbay {
+namespace {
+
+TEST(Rpc, HasTheNamesOfTheApi) {
+  std::vector<std::string> names;
+  for (const Rpc rpc : kAllRpcs) names.emplace_back(Name(rpc));
+  EXPECT_THAT(names,
+              testing::ElementsAre("GetDevicePluginOptions", "ListAndWatch",
+                                   "GetPreferredAllocation", "Allocate", "PreStartContainer"));
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,60 @@
+#include "model/spec.h"
+
+#include <gmock/gmock.h>
+
+namespace patchbay {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Template Compiled(std::string_view text) { return Template::Compile(text).value(); }
+
+TEST(ContainerTemplates, HoldsAllButTheIdentity) {
+  ResourceSpec spec;
+  EXPECT_THAT(ContainerTemplates(spec), IsEmpty());
+
+  spec.matches.push_back({CountSource{1}, {}, Compiled("identity")});
+  spec.device_nodes.push_back({});
+  spec.device_nodes.push_back({Compiled("node-host"), {}});
+  spec.device_nodes.push_back({{}, Compiled("node-container")});
+  spec.mounts.push_back({Compiled("mount-host"), Compiled("mount-container")});
+  spec.env.emplace_back(Compiled("env-key"), Compiled("env-value"));
+  spec.annotations.emplace_back(Compiled("note-key"), Compiled("note-value"));
+  spec.cdi_devices.push_back(Compiled("cdi"));
+  std::vector<std::string> texts;
+  for (const Template* t : ContainerTemplates(spec)) texts.push_back(t->text());
+  EXPECT_THAT(texts, ElementsAre("node-host", "node-container", "mount-host", "mount-container",
+                                 "env-key", "env-value", "note-key", "note-value", "cdi"));
+}
+
+TEST(IsForNode, IsAnyOfItsPatterns) {
+  struct Case {
+    std::vector<std::string_view> patterns;
+    std::string_view node;
+    bool expected;
+  };
+  const Case cases[] = {
+      {{}, "anything", true},
+      {{}, "", true},
+      {{"rack-*"}, "rack-7", true},
+      {{"rack-*"}, "xrack-7", false},
+      {{"rack-*"}, "", false},
+      {{"a", "b"}, "b", true},
+      {{"a", "b"}, "ab", false},
+      {{"node[1-3].example.com"}, "node2.example.com", true},
+      {{"node[1-3].example.com"}, "node4.example.com", false},
+      {{"*"}, "", true},
+      {{"Rack"}, "rack", false},
+  };
+  for (const Case& c : cases) {
+    ResourceSpec spec;
+    for (const std::string_view pattern : c.patterns) {
+      spec.on_nodes.push_back(NamePattern::Compile(pattern).value());
+    }
+    EXPECT_EQ(IsForNode(spec, std::string(c.node)), c.expected) << c.node;
+  }
+}
+
+}  // namespace
+}  // namespace patchbay

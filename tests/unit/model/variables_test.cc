@@ -1,0 +1,102 @@
+#include "model/variables.h"
+
+#include <gmock/gmock.h>
+
+#include "model/spec.h"
+
+namespace patchbay {
+namespace {
+
+using testing::Contains;
+using testing::ElementsAre;
+using testing::Not;
+
+std::vector<std::string> Names(const std::vector<Variable>& variables) {
+  std::vector<std::string> names;
+  for (const Variable& variable : variables) names.push_back(variable.name);
+  return names;
+}
+
+std::string Text(const std::optional<FormatValue>& value) {
+  if (!value) return "nothing";
+  if (const auto* number = std::get_if<std::int64_t>(&*value)) return std::to_string(*number);
+  return std::string(std::get<std::string_view>(*value));
+}
+
+/// A device seen by a container, with a different value for everything.
+struct Seen {
+  Device device{"dev-id",
+                {{"/dev/by-id/usb-A", "/dev/ttyUSB0", FileType::kCharacter, 188, 7}},
+                {{"card", "3"}, {"empty", ""}, {"path", "shadowed"}}};
+  Variables variables{"example.com/r", "node-1", &device, &device.nodes.front(),
+                      "dev-id::4",     5,        6,       4};
+};
+
+TEST(Variables, FindsEveryName) {
+  const Seen seen;
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"id", "dev-id::4"},
+      {"resource", "example.com/r"},
+      {"node_name", "node-1"},
+      {"index", "5"},
+      {"slot", "6"},
+      {"replica", "4"},
+      {"path", "/dev/by-id/usb-A"},
+      {"real_path", "/dev/ttyUSB0"},
+      {"name", "usb-A"},
+      {"major", "188"},
+      {"minor", "7"},
+      {"card", "3"},
+      {"empty", ""},
+      {"none", "nothing"},
+      {"", "nothing"},
+      {"ID", "nothing"},
+  };
+  for (const auto& [name, value] : cases) EXPECT_EQ(Text(seen.variables.Find(name)), value) << name;
+}
+
+TEST(Variables, OfADeviceWithoutNodes) {
+  Seen seen;
+  seen.variables.node = nullptr;
+  for (const std::string_view name : {"real_path", "name", "major", "minor"}) {
+    EXPECT_EQ(Text(seen.variables.Find(name)), "nothing") << name;
+  }
+  EXPECT_EQ(Text(seen.variables.Find("card")), "3");
+  seen.variables.device = nullptr;
+  EXPECT_EQ(Text(seen.variables.Find("card")), "nothing");
+  EXPECT_EQ(Text(seen.variables.Find("slot")), "6");
+}
+
+TEST(SuppliedBy, IsWhatFindFinds) {
+  const Seen seen;
+  const MatchSpec path{PathSource{{*Glob::Compile("/dev/x")}}, {}, std::nullopt};
+  const std::vector<Variable> supplied = SuppliedBy(path);
+  EXPECT_EQ(supplied.size(), 11u);
+  for (const Variable& variable : supplied) {
+    const auto value = seen.variables.Find(variable.name);
+    ASSERT_TRUE(value) << variable.name;
+    EXPECT_EQ(std::holds_alternative<std::int64_t>(*value), variable.type == VariableType::kInteger)
+        << variable.name;
+  }
+}
+
+TEST(SuppliedBy, DependsOnTheSource) {
+  const MatchSpec regex{RegexSource{*Regex::Compile("/dev/(?P<a>x)(?P<b>y)?(z)")}, {}, {}};
+  EXPECT_THAT(Names(SuppliedBy(regex)), Contains("path"));
+  EXPECT_THAT(Names(SuppliedBy(regex)), Contains("a"));
+  EXPECT_THAT(Names(SuppliedBy(regex)), Contains("b"));
+  EXPECT_EQ(SuppliedBy(regex).size(), 13u);
+  const MatchSpec count{CountSource{1}, {}, {}};
+  EXPECT_THAT(Names(SuppliedBy(count)),
+              ElementsAre("id", "resource", "node_name", "index", "slot", "replica"));
+}
+
+TEST(BaseName, IsTheLastPart) {
+  const std::pair<std::string_view, std::string_view> cases[] = {
+      {"/dev/null", "null"}, {"/null", "null"}, {"null", "null"}, {"/dev/", ""}, {"", ""},
+  };
+  for (const auto& [path, name] : cases) EXPECT_EQ(BaseName(path), name) << path;
+}
+
+}  // namespace
+}  // namespace patchbay
