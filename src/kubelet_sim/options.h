@@ -32,8 +32,8 @@ struct KubeletSimOptions {
   KubeletProfile profile = KubeletProfile::kSync;
   /// kMulti: a second registration of a connected socket is answered OK and ignored, not refused.
   bool silent_dedupe = false;
-  std::optional<KubeletCleanup> cleanup;      ///< unset: kSocketsOnly for kMulti, else kAllFiles
-  std::optional<KubeletAuthority> authority;  ///< unset: kSocketPath for kAsync, else kLocalhost
+  std::optional<KubeletCleanup> cleanup = {};      ///< unset: as in the era of the profile
+  std::optional<KubeletAuthority> authority = {};  ///< unset: as in the era of the profile
   /// From kubelet.sock being there (connecting succeeds and queues) to the first accept.
   std::chrono::milliseconds accept_delay{0};
   /// How many times faster than the wall the 5 minutes of grace run out: 3000 makes them 100 ms.

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "kubelet_sim/kubelet_sim.h"
+
+namespace patchbay {
+
+/// What outlives a kubelet's life: the lock over all state of a simulation, the news that it
+/// changed, the log of calls and the faults in force.
+struct Board {
+  struct Fault {
+    RegisterFault kind = RegisterFault::kNone;
+    std::string text;
+  };
+
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::uint64_t version = 0;  ///< grows with every change
+  std::vector<RegisterCall> calls;
+  std::map<std::string, Fault> faults;  ///< by resource; "" is for those not named
+
+  /// With `mutex` held.
+  void Changed() {
+    ++version;
+    changed.notify_all();
+  }
+  /// With `mutex` held.
+  Fault FaultFor(const std::string& resource) const {
+    for (const std::string& name : {resource, std::string()}) {
+      if (const auto fault = faults.find(name); fault != faults.end()) return fault->second;
+    }
+    return {};
+  }
+};
+
+}  // namespace patchbay

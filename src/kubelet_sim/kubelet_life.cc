@@ -1,0 +1,295 @@
+#include "kubelet_sim/kubelet_life.h"
+
+#include <utility>
+
+#include "base/format.h"
+#include "kubelet_sim/checkpoint.h"
+#include "kubelet_sim/plugin_directory.h"
+#include "kubelet_sim/registration_rules.h"
+
+namespace patchbay {
+namespace {
+
+using std::chrono::steady_clock;
+
+std::chrono::nanoseconds Grace(double clock_scale) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::minutes(5) /
+                                                              clock_scale);
+}
+
+SimPluginOptions FromProto(const v1beta1::DevicePluginOptions& options) {
+  return {options.pre_start_required(), options.get_preferred_allocation_available()};
+}
+
+/// Plain Go errors, which reach the plugin as UNKNOWN.
+grpc::Status GoError(const std::string& text) { return {grpc::StatusCode::UNKNOWN, text}; }
+
+}  // namespace
+
+Result<std::shared_ptr<KubeletLife>> KubeletLife::Begin(const KubeletSimOptions& options,
+                                                        std::string socket_path,
+                                                        std::shared_ptr<Board> board) {
+  const Checkpoint checkpoint = ReadCheckpoint(options.directory);
+  TRY(PreparePluginDirectory(options.directory, *options.cleanup));
+  std::shared_ptr<KubeletLife> life(new KubeletLife(options, socket_path, board));
+  for (const auto& [resource, ids] : checkpoint.registered) {
+    life->registry_.Restore(resource, steady_clock::now());
+  }
+  life->pods_ = checkpoint.pods;
+  life->server_ = TRY(RegistrationServer::Create(
+      std::move(socket_path), options.accept_delay,
+      [raw = life.get()](std::shared_ptr<PendingRegister> call) {
+        raw->OnRegister(std::move(call));
+      },
+      [board] {
+        const std::lock_guard lock(board->mutex);
+        board->Changed();
+      }));
+  return life;
+}
+
+KubeletLife::KubeletLife(const KubeletSimOptions& options, std::string socket_path,
+                         std::shared_ptr<Board> board)
+    : options_(options),
+      socket_path_(std::move(socket_path)),
+      board_(std::move(board)),
+      registry_(options.profile, options.silent_dedupe, Grace(options.clock_scale)),
+      random_(options.seed != 0 ? options.seed : std::random_device()()) {}
+
+KubeletLife::~KubeletLife() { End(); }
+
+void KubeletLife::End() {
+  // Before anything else, so that a call that is given up below goes unanswered.
+  if (server_) server_->Disconnect();
+  std::vector<Client> clients;
+  {
+    const std::lock_guard lock(board_->mutex);
+    ending_ = true;
+    for (const auto& [id, client] : clients_) clients.push_back(client);
+    board_->Changed();
+  }
+  for (const Client& client : clients) client->Close();
+  tasks_.Join();
+  { const std::lock_guard admissions_are_over(one_admission_); }
+  server_.reset();
+  const std::lock_guard lock(board_->mutex);
+  clients_.clear();
+  activity_.clear();
+}
+
+// --- registration ---
+
+void KubeletLife::OnRegister(std::shared_ptr<PendingRegister> call) {
+  const v1beta1::RegisterRequest& request = call->request();
+  std::size_t index = 0;
+  {
+    const std::lock_guard lock(board_->mutex);
+    index = board_->calls.size();
+    board_->calls.push_back({.version = request.version(),
+                             .endpoint = request.endpoint(),
+                             .resource = request.resource_name(),
+                             .options = FromProto(request.options()),
+                             .answered = false,
+                             .code = 0,
+                             .message = "",
+                             .received = steady_clock::now(),
+                             .finished = {}});
+    board_->Changed();
+  }
+  const bool spawned = tasks_.Spawn([this, call, index] { Answer(*call, index, Register(*call)); });
+  if (!spawned) Answer(*call, index, {grpc::StatusCode::UNAVAILABLE, "the kubelet is stopping"});
+}
+
+void KubeletLife::Answer(PendingRegister& call, std::size_t index, const grpc::Status& status) {
+  {
+    const std::lock_guard lock(board_->mutex);
+    RegisterCall& entry = board_->calls[index];
+    entry.answered = true;
+    entry.code = status.error_code();
+    entry.message = status.error_message();
+    entry.finished = steady_clock::now();
+    if (status.ok()) ++activity_[entry.resource].registrations;
+    board_->Changed();
+  }
+  call.Answer(status);
+}
+
+grpc::Status KubeletLife::Register(PendingRegister& call) {
+  if (const auto fault = ApplyFault(call)) return *fault;
+  const v1beta1::RegisterRequest& request = call.request();
+  const std::string& resource = request.resource_name();
+  if (const Status checked = CheckRegister(request.version(), resource); !checked) {
+    return GoError(checked.error().message);
+  }
+  const std::string path = JoinEndpoint(options_.directory, request.endpoint());
+  ClientId id = 0;
+  {
+    const std::lock_guard lock(board_->mutex);
+    if (board_->FaultFor(resource).kind == RegisterFault::kNeverDial) return grpc::Status::OK;
+    id = ++last_client_;
+    if (!registry_.Begin(resource, path, id)) return grpc::Status::OK;
+  }
+  if (options_.profile == KubeletProfile::kAsync) {
+    tasks_.Spawn([this, resource, path, id, options = FromProto(request.options())] {
+      (void)Connect(resource, path, id, options);
+    });
+    return grpc::Status::OK;
+  }
+  const Status connected = Connect(resource, path, id, {});
+  return connected ? grpc::Status::OK : GoError(connected.error().message);
+}
+
+/// What the fault in force answers, after waiting out a hang; nothing if the call is to go on.
+std::optional<grpc::Status> KubeletLife::ApplyFault(PendingRegister& call) {
+  std::unique_lock lock(board_->mutex);
+  Board::Fault fault;
+  board_->changed.wait(lock, [&] {
+    fault = board_->FaultFor(call.request().resource_name());
+    return fault.kind != RegisterFault::kHang || ending_ || call.Cancelled();
+  });
+  switch (fault.kind) {
+    case RegisterFault::kHang: return grpc::Status(grpc::StatusCode::CANCELLED, "context canceled");
+    case RegisterFault::kUnknownError: return GoError(fault.text);
+    case RegisterFault::kUnimplemented:
+      return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "unknown service v1beta1.Registration");
+    case RegisterFault::kNone:
+    case RegisterFault::kNeverDial: break;
+  }
+  return std::nullopt;
+}
+
+/// Dials and takes the plugin into use; a stream to it is begun before this returns, and so before
+/// Register answers or concurrently. `options` are those of the request where these count.
+Status KubeletLife::Connect(const std::string& resource, const std::string& path, ClientId id,
+                            std::optional<SimPluginOptions> options) {
+  const Client client = NewClient(resource, path, id);
+  const auto failed = [&](const std::string& text) {
+    const std::lock_guard lock(board_->mutex);
+    registry_.Failed(resource, path);
+    return Fail(ErrorKind::kUnavailable, text);
+  };
+  if (const Status dialled = client->Dial(options_.dial_timeout); !dialled) {
+    client->Close();
+    return failed("failed to dial device plugin: " + dialled.error().message);
+  }
+  Status accepted;
+  {
+    const std::lock_guard lock(board_->mutex);
+    ++activity_[resource].connections;
+    accepted = registry_.Check(resource, path);
+    board_->Changed();
+  }
+  if (!accepted) return failed(accepted.error().message);
+  if (!options) {
+    const auto answered = client->GetOptions();
+    if (!answered) {
+      return failed("failed to get device plugin options: " + answered.error().message);
+    }
+    options = *answered;
+  }
+  {
+    const std::lock_guard lock(board_->mutex);
+    registry_.Connected(resource, path, id, *options);
+    activity_[resource].streams.insert(client);
+    board_->Changed();
+  }
+  tasks_.Spawn([this, resource, path, id, client] { Watch(resource, path, id, client); });
+  return {};
+}
+
+KubeletLife::Client KubeletLife::NewClient(const std::string& resource, const std::string& path,
+                                           ClientId id) {
+  auto client = std::make_shared<PluginClient>(path, *options_.authority);
+  const std::lock_guard lock(board_->mutex);
+  clients_[id] = client;
+  client->SetReading(activity_[resource].reading);
+  if (ending_) client->Close();
+  return client;
+}
+
+KubeletLife::Client KubeletLife::FindClient(std::optional<ClientId> id) const {
+  const auto client = id ? clients_.find(*id) : clients_.end();
+  return client == clients_.end() ? nullptr : client->second;
+}
+
+// --- streams ---
+
+void KubeletLife::Watch(const std::string& resource, const std::string& path, ClientId id,
+                        Client client) {
+  const std::string end =
+      client->Watch([&](const std::vector<SimDevice>& list) { OnList(resource, list); });
+  Client disconnected;
+  {
+    const std::lock_guard lock(board_->mutex);
+    Activity& activity = activity_[resource];
+    activity.streams.erase(client);
+    activity.stream_error = end;
+    if (!ending_) {
+      disconnected = FindClient(registry_.StreamEnded(resource, path, id, steady_clock::now()));
+    }
+    board_->Changed();
+  }
+  if (disconnected) disconnected->Close();
+}
+
+void KubeletLife::OnList(const std::string& resource, const std::vector<SimDevice>& list) {
+  {
+    const std::lock_guard lock(board_->mutex);
+    if (ending_) return;
+    registry_.Listed(resource, list);
+    Activity& activity = activity_[resource];
+    ++activity.lists;
+    activity.last_list = steady_clock::now();
+    board_->Changed();
+  }
+  // A kubelet only logs that it cannot write, until a pod is admitted.
+  (void)SaveCheckpoint();
+}
+
+Status KubeletLife::SaveCheckpoint() {
+  const std::lock_guard saving(one_save_);
+  Checkpoint checkpoint;
+  {
+    const std::lock_guard lock(board_->mutex);
+    for (const std::string& resource : registry_.Resources()) {
+      const DeviceTable* const table = registry_.Table(resource);
+      if (table == nullptr) continue;
+      checkpoint.registered[resource] = {table->healthy().begin(), table->healthy().end()};
+    }
+    checkpoint.pods = pods_;
+  }
+  return WriteCheckpoint(options_.directory, checkpoint);
+}
+
+// --- views ---
+
+void KubeletLife::Expire() { registry_.Expire(steady_clock::now()); }
+
+std::optional<ResourceView> KubeletLife::View(const std::string& resource) const {
+  if (!registry_.Has(resource)) return std::nullopt;
+  ResourceView view;
+  view.known = registry_.Known(resource);
+  if (const DeviceTable* const table = registry_.Table(resource)) {
+    for (const auto& [id, device] : table->devices()) view.devices.push_back(device);
+    view.capacity = table->capacity();
+    view.allocatable = table->allocatable();
+  }
+  if (const Registry::Endpoint* const primary = registry_.Primary(resource)) {
+    view.connected = !primary->stopped;
+    view.endpoint = primary->path;
+    view.options = primary->options;
+  }
+  if (const auto found = activity_.find(resource); found != activity_.end()) {
+    const Activity& activity = found->second;
+    view.streams = activity.streams.size();
+    view.connections = activity.connections;
+    view.registrations = activity.registrations;
+    view.lists = activity.lists;
+    view.last_list = activity.last_list;
+    view.stream_error = activity.stream_error;
+    for (const auto& extra : activity.extras) view.extra_streams.push_back(extra->view);
+  }
+  return view;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,121 @@
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "kubelet_sim/admission.h"
+#include "kubelet_sim/board.h"
+#include "kubelet_sim/kubelet_sim.h"
+#include "kubelet_sim/plugin_client.h"
+#include "kubelet_sim/registration_server.h"
+#include "kubelet_sim/registry.h"
+#include "kubelet_sim/tasks.h"
+
+namespace patchbay {
+
+/// One life of a kubelet, from its start to its stop or death. It moves the bytes; what to do is
+/// decided in Registry, admission and registration_rules. All state is under the board's mutex,
+/// which is never held while a plugin, gRPC or the disk is waited for.
+///
+/// The functions are those of KubeletSim of the same names.
+class KubeletLife {
+ public:
+  /// `options` are complete: nothing in them is unset. Fails as KubeletSim::Start.
+  static Result<std::shared_ptr<KubeletLife>> Begin(const KubeletSimOptions& options,
+                                                    std::string socket_path,
+                                                    std::shared_ptr<Board> board);
+  ~KubeletLife();
+
+  /// Ends everything and waits for it. Leaves the socket file behind.
+  void End();
+
+  // With the board's mutex held.
+  void Expire();
+  std::optional<Registry::Time> NextExpiry() const { return registry_.NextExpiry(); }
+  std::optional<ResourceView> View(const std::string& resource) const;
+  std::vector<std::string> Resources() const { return registry_.Resources(); }
+
+  // Without it.
+  Result<Admitted> Admit(const ContainerKey& key, std::size_t wanted,
+                         const std::set<std::int64_t>& numa);
+  void Release(const std::string& pod);
+  void DropStreams(const std::string& resource);
+  void ZombieCancel(const std::string& resource);
+  Status OpenExtraStreams(const std::string& resource, int n, bool reading);
+  void CloseExtraStreams(const std::string& resource);
+  void SetReading(const std::string& resource, bool reading);
+
+ private:
+  using Client = std::shared_ptr<PluginClient>;
+
+  /// What is counted of a resource, and its streams.
+  struct Activity {
+    std::set<Client> streams;
+    std::size_t connections = 0;
+    std::size_t registrations = 0;
+    std::size_t lists = 0;
+    Registry::Time last_list;
+    std::string stream_error;
+    struct Extra {
+      Client client;
+      ExtraStreamView view;
+    };
+    std::vector<std::shared_ptr<Extra>> extras;
+    bool reading = true;
+  };
+
+  KubeletLife(const KubeletSimOptions& options, std::string socket_path,
+              std::shared_ptr<Board> board);
+
+  // Registration; each on a thread of its own.
+  void OnRegister(std::shared_ptr<PendingRegister> call);
+  grpc::Status Register(PendingRegister& call);
+  std::optional<grpc::Status> ApplyFault(PendingRegister& call);
+  Status Connect(const std::string& resource, const std::string& path, ClientId id,
+                 std::optional<SimPluginOptions> options);
+  void Answer(PendingRegister& call, std::size_t index, const grpc::Status& status);
+
+  void Watch(const std::string& resource, const std::string& path, ClientId id, Client client);
+  void OnList(const std::string& resource, const std::vector<SimDevice>& list);
+  Client NewClient(const std::string& resource, const std::string& path, ClientId id);
+  Client FindClient(std::optional<ClientId> id) const;
+  void RunExtra(std::shared_ptr<Activity::Extra> extra);
+
+  // Admission, with one_admission_ held.
+  Result<Admitted> Admitting(const ContainerKey& key, std::size_t wanted,
+                             const std::set<std::int64_t>& numa);
+  Result<std::vector<std::string>> Prefer(const std::string& resource, const DeviceChoice& choice);
+  Result<v1beta1::ContainerAllocateResponse> Allocate(const std::string& resource,
+                                                      const std::vector<std::string>& ids);
+  std::set<std::string> InUse(const std::string& resource) const;
+  const ContainerDevices* Held(const ContainerKey& key) const;
+
+  Status SaveCheckpoint();
+
+  const KubeletSimOptions options_;
+  const std::string socket_path_;
+  const std::shared_ptr<Board> board_;
+
+  Registry registry_;
+  PodDevices pods_;
+  std::map<std::string, Activity> activity_;
+  std::map<ClientId, Client> clients_;  ///< all ever dialled: a kubelet forgets, and leaks, some
+  ClientId last_client_ = 0;
+  bool ending_ = false;
+
+  std::mutex one_admission_;  ///< taken before the board's
+  std::mt19937_64 random_;    ///< under one_admission_
+  std::mutex one_save_;       ///< taken before the board's
+  Tasks tasks_;
+  std::unique_ptr<RegistrationServer> server_;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,183 @@
+#include "kubelet_sim/kubelet_sim.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/format.h"
+#include "kubelet_sim/board.h"
+#include "kubelet_sim/kubelet_life.h"
+#include "kubelet_sim/registration_rules.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::size_t kMaxSocketPath = 107;
+
+KubeletSimOptions Complete(KubeletSimOptions options) {
+  if (!options.cleanup) {
+    options.cleanup = options.profile == KubeletProfile::kMulti ? KubeletCleanup::kSocketsOnly
+                                                                : KubeletCleanup::kAllFiles;
+  }
+  if (!options.authority) {
+    options.authority = options.profile == KubeletProfile::kAsync ? KubeletAuthority::kSocketPath
+                                                                  : KubeletAuthority::kLocalhost;
+  }
+  options.directory = JoinEndpoint(options.directory, "");
+  return options;
+}
+
+}  // namespace
+
+class KubeletSim::Impl {
+ public:
+  explicit Impl(KubeletSimOptions given)
+      : options(Complete(std::move(given))), socket_path(options.directory + "/kubelet.sock") {}
+
+  std::shared_ptr<KubeletLife> Life() const {
+    const std::lock_guard lock(board->mutex);
+    return life;
+  }
+
+  /// Yields the life that was, if there was one, ended.
+  bool EndLife() {
+    std::shared_ptr<KubeletLife> ended;
+    {
+      const std::lock_guard lock(board->mutex);
+      ended = std::exchange(life, nullptr);
+      board->Changed();
+    }
+    if (ended) ended->End();
+    return ended != nullptr;
+  }
+
+  const KubeletSimOptions options;
+  const std::string socket_path;
+  const std::shared_ptr<Board> board = std::make_shared<Board>();
+  std::shared_ptr<KubeletLife> life;  ///< under the board's mutex; null while not running
+};
+
+Result<std::unique_ptr<KubeletSim>> KubeletSim::Create(KubeletSimOptions options) {
+  auto impl = std::make_unique<Impl>(std::move(options));
+  if (impl->socket_path.size() > kMaxSocketPath) {
+    return Fail(ErrorKind::kInvalid, format("{}: longer than the {} bytes of a socket path",
+                                            impl->socket_path, kMaxSocketPath));
+  }
+  return std::unique_ptr<KubeletSim>(new KubeletSim(std::move(impl)));
+}
+
+KubeletSim::KubeletSim(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+KubeletSim::~KubeletSim() { Stop(); }
+
+Status KubeletSim::Start() {
+  if (Running()) return Fail(ErrorKind::kPrecondition, "the kubelet is running");
+  auto life = TRY(KubeletLife::Begin(impl_->options, impl_->socket_path, impl_->board));
+  const std::lock_guard lock(impl_->board->mutex);
+  impl_->life = std::move(life);
+  impl_->board->Changed();
+  return {};
+}
+
+void KubeletSim::Stop() {
+  if (!Running()) return;
+  // First the path, so that nobody finds a socket that refuses.
+  unlink(impl_->socket_path.c_str());
+  impl_->EndLife();
+}
+
+void KubeletSim::Crash() { impl_->EndLife(); }
+
+Status KubeletSim::Restart() {
+  Stop();
+  return Start();
+}
+
+bool KubeletSim::Running() const { return impl_->Life() != nullptr; }
+const std::string& KubeletSim::directory() const { return impl_->options.directory; }
+const std::string& KubeletSim::socket_path() const { return impl_->socket_path; }
+
+std::optional<ResourceView> KubeletSim::View(const std::string& resource) const {
+  const std::lock_guard lock(impl_->board->mutex);
+  if (!impl_->life) return std::nullopt;
+  impl_->life->Expire();
+  return impl_->life->View(resource);
+}
+
+std::vector<std::string> KubeletSim::Resources() const {
+  const std::lock_guard lock(impl_->board->mutex);
+  return impl_->life ? impl_->life->Resources() : std::vector<std::string>{};
+}
+
+std::vector<RegisterCall> KubeletSim::RegisterCalls() const {
+  const std::lock_guard lock(impl_->board->mutex);
+  return impl_->board->calls;
+}
+
+bool KubeletSim::Await(const std::function<bool()>& predicate,
+                       std::chrono::milliseconds timeout) const {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  while (true) {
+    std::unique_lock lock(impl_->board->mutex);
+    const std::uint64_t seen = impl_->board->version;
+    lock.unlock();
+    if (predicate()) return true;
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    lock.lock();
+    auto until = deadline;
+    if (impl_->life) {
+      // A grace period that has ended since is seen by the predicate on the next round.
+      until = std::min(until, impl_->life->NextExpiry().value_or(until));
+      impl_->life->Expire();
+    }
+    impl_->board->changed.wait_until(lock, until, [&] { return impl_->board->version != seen; });
+  }
+}
+
+Result<Admitted> KubeletSim::Admit(const std::string& pod, const std::string& container,
+                                   const std::string& resource, int n,
+                                   const std::set<std::int64_t>& numa) {
+  const auto life = impl_->Life();
+  if (!life) return Fail(ErrorKind::kUnavailable, "the kubelet is not running");
+  return life->Admit({pod, container, resource}, static_cast<std::size_t>(std::max(n, 0)), numa);
+}
+
+void KubeletSim::Release(const std::string& pod) {
+  if (const auto life = impl_->Life()) life->Release(pod);
+}
+
+void KubeletSim::SetRegisterFault(RegisterFault fault, const std::string& resource,
+                                  const std::string& text) {
+  const std::lock_guard lock(impl_->board->mutex);
+  impl_->board->faults[resource] = {fault, text};
+  impl_->board->Changed();
+}
+
+void KubeletSim::DropStreams(const std::string& resource) {
+  if (const auto life = impl_->Life()) life->DropStreams(resource);
+}
+
+void KubeletSim::ZombieCancel(const std::string& resource) {
+  if (const auto life = impl_->Life()) life->ZombieCancel(resource);
+}
+
+Status KubeletSim::OpenExtraStreams(const std::string& resource, int n, bool reading) {
+  const auto life = impl_->Life();
+  if (!life) return Fail(ErrorKind::kPrecondition, "the kubelet is not running");
+  return life->OpenExtraStreams(resource, n, reading);
+}
+
+void KubeletSim::CloseExtraStreams(const std::string& resource) {
+  if (const auto life = impl_->Life()) life->CloseExtraStreams(resource);
+}
+
+void KubeletSim::StopReading(const std::string& resource) {
+  if (const auto life = impl_->Life()) life->SetReading(resource, false);
+}
+
+void KubeletSim::ResumeReading(const std::string& resource) {
+  if (const auto life = impl_->Life()) life->SetReading(resource, true);
+}
+
+}  // namespace patchbay

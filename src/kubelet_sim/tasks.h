@@ -1,0 +1,36 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <list>
+#include <mutex>
+#include <thread>
+
+namespace patchbay {
+
+/// Threads that are joined together: one for each call or stream that may block. Thread-safe.
+class Tasks {
+ public:
+  Tasks() = default;
+  ~Tasks() { Join(); }
+  Tasks(const Tasks&) = delete;
+  Tasks& operator=(const Tasks&) = delete;
+
+  /// Runs `task` on a thread of its own. False after Join: nothing is run.
+  bool Spawn(std::function<void()> task);
+
+  /// Takes no more tasks and waits for those under way. Not to be called from a task.
+  void Join();
+
+ private:
+  struct Task {
+    std::atomic<bool> done = false;
+    std::thread thread;
+  };
+
+  std::mutex mutex_;
+  bool closed_ = false;
+  std::list<Task> tasks_;
+};
+
+}  // namespace patchbay
