@@ -4,6 +4,7 @@ add_library(patchbay_options INTERFACE)
 target_include_directories(patchbay_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
 target_compile_options(patchbay_options INTERFACE
   -Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wold-style-cast -Woverloaded-virtual -Wimplicit-fallthrough
+  $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>  # wrong about string concatenation in GCC 12 (bug 105651)
   $<$<BOOL:${PATCHBAY_WERROR}>:-Werror>)
 if(PATCHBAY_SANITIZE)
   target_compile_options(patchbay_options INTERFACE

@@ -31,7 +31,7 @@ bool NeedsQuotes(std::string_view value) {
 }
 
 std::string TextLine(std::string_view message, Log::Fields fields) {
-  std::string line(message);
+  std::string line = Printable(message);
   for (const LogField& field : fields) {
     line.append(" ").append(field.key).append("=");
     line += NeedsQuotes(field.value) ? QuoteJson(field.value) : field.value;

@@ -8,6 +8,18 @@
 namespace patchbay {
 namespace {
 
+/// Whether the device lies where this time nothing could be read: it is not known to be gone.
+bool IsOutOfSight(const Device& device, const std::vector<Rejection>& rejected) {
+  if (device.nodes.empty()) return false;
+  const std::string& path = device.nodes.front().path;
+  return std::any_of(rejected.begin(), rejected.end(), [&](const Rejection& rejection) {
+    std::string_view unread = rejection.path;
+    while (unread.ends_with('/')) unread.remove_suffix(1);
+    return rejection.reason == RejectReason::kUnreadable && path.starts_with(unread) &&
+           (path.size() == unread.size() || path[unread.size()] == '/');
+  });
+}
+
 std::string VanishedReason(const Device& device) {
   if (device.nodes.empty()) return "it is not found any more";
   return format("{} is gone", device.nodes.front().path);
@@ -20,7 +32,7 @@ void Inventory::Advance(Discovery discovery, Time now) {
   std::vector<Tracked> next;
   next.reserve(discovery.devices.size());
   const auto keep_vanished = [&](Tracked& old) {
-    if (!old.vanished_at) old.vanished_at = now;
+    if (!old.vanished_at && !IsOutOfSight(*old.device, rejected_)) old.vanished_at = now;
     next.push_back(std::move(old));
   };
 

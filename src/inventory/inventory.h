@@ -22,7 +22,8 @@ class Inventory {
       : spec_(std::move(spec)), node_name_(std::move(node_name)) {}
 
   /// Takes in what a pass over the host found at `now`. A device that is missing is unhealthy until
-  /// forget_after has passed, then it is dropped; one that is back is healthy again.
+  /// forget_after has passed, then it is dropped; one that is back is healthy again. One that lies
+  /// where nothing could be read stays as it was.
   void Advance(Discovery discovery, Time now);
 
   /// Drops the devices whose time is over; called at NextExpiry.

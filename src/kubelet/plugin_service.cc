@@ -83,7 +83,7 @@ grpc::ServerUnaryReactor* PluginService::Allocate(grpc::CallbackServerContext* c
                                                   const v1beta1::AllocateRequest* request,
                                                   v1beta1::AllocateResponse* response) {
   return Reply(context, *backend_.observer, Rpc::kAllocate, [&] {
-    const grpc::Status status = AllocateAll(*request, *response);
+    grpc::Status status = AllocateAll(*request, *response);
     for (const auto& container : request->container_requests()) {
       backend_.observer->OnAllocation(status.ok(), container.devices_ids_size());
     }

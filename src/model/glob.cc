@@ -97,17 +97,29 @@ Parsed<Glob::Components> ParseComponents(const std::string& path, std::string_vi
   return components;
 }
 
+/// Whether the components of a pattern match those of a path. Takes the path one by one and keeps
+/// which prefixes of the pattern match so far, so that many "**" cost no more than one.
 bool MatchComponents(std::span<const Glob::Component> pattern, std::span<const std::string> path) {
-  if (pattern.empty()) return path.empty();
-  if (pattern.front().any_depth) {
-    for (std::size_t skip = 0; skip <= path.size(); ++skip) {
-      if (MatchComponents(pattern.subspan(1), path.subspan(skip))) return true;
-      if (skip < path.size() && path[skip].starts_with('.')) return false;
+  std::vector<bool> matched(pattern.size() + 1);
+  matched[0] = true;
+  const auto skip_any_depth = [&] {
+    for (std::size_t i = 0; i < pattern.size(); ++i) {
+      if (matched[i] && pattern[i].any_depth) matched[i + 1] = true;
     }
-    return false;
+  };
+  skip_any_depth();
+  for (const std::string& part : path) {
+    for (std::size_t i = pattern.size(); i > 0; --i) {
+      // "**" takes the part and goes on; it stays out of what is hidden.
+      const bool stays = i < pattern.size() && pattern[i].any_depth && !part.starts_with('.');
+      const Glob::Component& component = pattern[i - 1];
+      const bool steps = matched[i - 1] && !component.any_depth && component.name.Matches(part);
+      matched[i] = steps || (matched[i] && stays);
+    }
+    matched[0] = matched[0] && pattern[0].any_depth && !part.starts_with('.');
+    skip_any_depth();
   }
-  return !path.empty() && pattern.front().name.Matches(path.front()) &&
-         MatchComponents(pattern.subspan(1), path.subspan(1));
+  return matched.back();
 }
 
 std::string LiteralDirectory(const Glob::Components& components) {

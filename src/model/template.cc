@@ -11,6 +11,16 @@ bool IsNameByte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
+/// Whether `spec` holds a number of more than four digits. As a width it would cost that much
+/// memory before anybody could see how long the result is.
+bool HoldsLongNumber(std::string_view spec) {
+  int digits = 0;
+  return std::any_of(spec.begin(), spec.end(), [&](char c) {
+    digits = c >= '0' && c <= '9' ? digits + 1 : 0;
+    return digits > 4;
+  });
+}
+
 /// Parses `{name:spec}` or `{name}`, whose body (without the braces) stands at `offset`.
 Parsed<Template::Field> ParseField(std::string_view body, std::size_t offset) {
   const auto colon = body.find(':');
@@ -25,6 +35,9 @@ Parsed<Template::Field> ParseField(std::string_view body, std::size_t offset) {
   const auto spec = colon == std::string_view::npos ? "" : body.substr(colon + 1);
   if (spec.find('{') != std::string_view::npos) {
     return Malformed(offset, "a format specification may not hold another variable");
+  }
+  if (HoldsLongNumber(spec)) {
+    return Malformed(offset, format("a width may not be more than {}", Template::kMaxResult));
   }
   return Template::Field{std::string(name), std::string(spec), offset};
 }

@@ -53,6 +53,9 @@ std::string HostRoot::Local(std::string_view host_path) const {
 }
 
 Result<HostNode> HostRoot::Resolve(std::string_view host_path) const {
+  if (host_path.find('\0') != std::string_view::npos) {
+    return Fail(ErrorKind::kInvalid, "a path may not hold a NUL byte");
+  }
   std::vector<std::string> pending;  // the next component is at the back
   PushComponents(host_path, pending);
   HostNode node{"", FileType::kDirectory, 0, 0};

@@ -66,6 +66,11 @@ TEST_F(LogTest, NoValueBreaksALine) {
   EXPECT_EQ(Text("m", {{"k", std::string_view("a\0b", 3)}}), "info m k=\"a\\u0000b\"\n");
 }
 
+TEST_F(LogTest, NoMessageBreaksALine) {
+  const std::string line = Text("cannot read /dev/a\ninfo forged");
+  EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
+}
+
 TEST_F(LogTest, BracesAreNoFormat) {
   EXPECT_EQ(Text("{} {0} %v %n", {{"k", "{}%v"}}), "info {} {0} %v %n k={}%v\n");
   EXPECT_EQ(Json("{}%v"), "\"level\":\"info\",\"message\":\"{}%v\"}\n");

@@ -133,6 +133,17 @@ TEST_F(InventoryTest, AReturnHeals) {
   EXPECT_EQ(inventory_.NextExpiry(), start_ + minutes(210));
 }
 
+TEST_F(InventoryTest, WhatCannotBeReadIsNotGone) {
+  inventory_.Advance(Found({Made("a/x"), Made("ab/x"), Made("b")}), start_);
+  const std::vector<Rejection> unread = {{"/dev/a/", RejectReason::kUnreadable, "no permission"}};
+  inventory_.Advance(Found({}, unread), start_ + seconds(1));
+  EXPECT_THAT(Listed(), ElementsAre("a/x", "ab/x!", "b!"));
+  inventory_.Advance(Found({}), start_ + seconds(2));
+  EXPECT_THAT(Listed(), ElementsAre("a/x!", "ab/x!", "b!"));
+  inventory_.Advance(Found({}, unread), start_ + seconds(3));
+  EXPECT_THAT(Listed(), ElementsAre("a/x!", "ab/x!", "b!"));
+}
+
 TEST_F(InventoryTest, AChangedNodeIsANewDevice) {
   const auto change = [](const char* what, const Device& before, const Device& after) {
     Inventory inventory(Spec(), "");

@@ -1,0 +1,132 @@
+#include "bench/daemon_process.h"
+
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "os/unique_fd.h"
+
+extern char** environ;
+
+namespace patchbay::bench {
+namespace {
+
+[[noreturn]] void Die(const std::string& what) {
+  std::fprintf(stderr, "bench: %s\n", what.c_str());
+  std::exit(1);
+}
+
+}  // namespace
+
+DaemonProcess::DaemonProcess() {
+  KubeletSimOptions options;
+  options.directory = run_.path("plugins");
+  auto kubelet = KubeletSim::Create(options);
+  if (!kubelet || !(*kubelet)->Start()) Die("cannot start the built-in kubelet");
+  kubelet_ = std::move(*kubelet);
+}
+
+DaemonProcess::~DaemonProcess() { Stop(); }
+
+Clock::time_point DaemonProcess::Start(const std::string& toml) {
+  run_.File("patchbay.toml", toml);
+  const std::string binary = PATCHBAY_BINARY, config = run_.path("patchbay.toml"),
+                    plugins = run_.path("plugins"), root = host_.path(), log = run_.path("log");
+  std::vector<const char*> argv = {binary.c_str(),  "run",           "--config", config.c_str(),
+                                   "--kubelet-dir", plugins.c_str(), "--listen", "127.0.0.1:0",
+                                   "--host-root",   root.c_str(),    nullptr};
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, 2, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  const auto start = Clock::now();
+  if (posix_spawn(&pid_, binary.c_str(), &files, nullptr, const_cast<char* const*>(argv.data()),
+                  environ) != 0) {
+    Die("cannot start " + binary);
+  }
+  posix_spawn_file_actions_destroy(&files);
+  return start;
+}
+
+void DaemonProcess::Stop() {
+  if (pid_ < 0) return;
+  kill(pid_, SIGTERM);
+  waitpid(pid_, nullptr, 0);
+  pid_ = -1;
+}
+
+void DaemonProcess::AwaitListed(int resources, std::size_t devices) {
+  const bool listed = kubelet_->Await(
+      [&] {
+        for (int i = 0; i < resources; ++i) {
+          const auto view = kubelet_->View("bench.dev/r" + std::to_string(i));
+          if (!view || !view->connected || view->allocatable != devices) return false;
+        }
+        return true;
+      },
+      std::chrono::minutes(1));
+  if (!listed) Die("the resources were not listed within a minute; see " + run_.path("log"));
+}
+
+long DaemonProcess::ResidentKib() const {
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  std::string line;
+  while (std::getline(status, line)) {
+    if (line.rfind("VmRSS:", 0) == 0) return std::strtol(line.c_str() + 6, nullptr, 10);
+  }
+  Die("no VmRSS");
+}
+
+double DaemonProcess::CpuSeconds() const {
+  std::ifstream stat("/proc/" + std::to_string(pid_) + "/stat");
+  std::string text((std::istreambuf_iterator<char>(stat)), {});
+  std::istringstream fields(text.substr(text.rfind(')') + 2));
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  double user = 0, system = 0;
+  fields >> user >> system;
+  return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
+}
+
+int DaemonProcess::Port() const {
+  std::ifstream log(run_.path("log"));
+  std::string line;
+  while (std::getline(log, line)) {
+    const auto at = line.find("address=127.0.0.1:");
+    if (at != std::string::npos) return std::atoi(line.c_str() + at + 18);
+  }
+  Die("the daemon did not say where it serves metrics");
+}
+
+DaemonProcess::Scrape DaemonProcess::GetMetrics() const {
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<std::uint16_t>(Port()));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  const std::string request = "GET /metrics HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n";
+  const auto start = Clock::now();
+  const UniqueFd fd(socket(AF_INET, SOCK_STREAM, 0));
+  if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+      write(fd.get(), request.data(), request.size()) < 0) {
+    Die("cannot scrape");
+  }
+  Scrape scrape{};
+  std::vector<char> buffer(256 * 1024);
+  while (true) {
+    const ssize_t length = read(fd.get(), buffer.data(), buffer.size());
+    if (length <= 0) break;
+    scrape.bytes += static_cast<std::size_t>(length);
+  }
+  scrape.took = Clock::now() - start;
+  return scrape;
+}
+
+}  // namespace patchbay::bench

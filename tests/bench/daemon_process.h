@@ -1,0 +1,54 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "kubelet_sim/kubelet_sim.h"
+#include "support/temp_tree.h"
+
+namespace patchbay::bench {
+
+using Clock = std::chrono::steady_clock;
+
+/// A host tree, a built-in kubelet and the real daemon in a process of its own.
+class DaemonProcess {
+ public:
+  /// Makes the tree and starts the kubelet; the nodes and the file are up to the caller.
+  DaemonProcess();
+  ~DaemonProcess();
+
+  test::TempTree& host() { return host_; }
+  KubeletSim& kubelet() { return *kubelet_; }
+
+  /// Runs the daemon on this text. Returns the moment before the process was made.
+  Clock::time_point Start(const std::string& toml);
+  void Stop();
+
+  /// Waits until `resources` resources, named bench.dev/r0 and up, have listed `devices` devices
+  /// each; ends the program when they do not within a minute.
+  void AwaitListed(int resources, std::size_t devices);
+
+  /// Of the process, in KiB and in seconds of processor time.
+  long ResidentKib() const;
+  double CpuSeconds() const;
+  /// The time of one GET /metrics, connection included, and how long the body was.
+  struct Scrape {
+    Clock::duration took;
+    std::size_t bytes = 0;
+  };
+  Scrape GetMetrics() const;
+
+ private:
+  int Port() const;
+
+  test::TempTree host_;
+  test::TempTree run_;
+  std::unique_ptr<KubeletSim> kubelet_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace patchbay::bench

@@ -1,0 +1,55 @@
+#include "inventory/diff.h"
+
+#include <gmock/gmock.h>
+
+namespace patchbay {
+namespace {
+
+using Kind = Change::Kind;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+ListedDevice Listed(const std::string& id, Health health = Health::kHealthy,
+                    const std::string& reason = "") {
+  return {std::make_shared<const Device>(Device{id, {}, {}}), health, reason};
+}
+
+Snapshot Of(std::vector<ListedDevice> devices, std::vector<Rejection> rejected = {}) {
+  return {nullptr, 1, std::move(devices), std::move(rejected)};
+}
+
+TEST(Diff, OfNothingIsEverything) {
+  const Rejection rejection{"/dev/x", RejectReason::kBadName, "not text"};
+  EXPECT_THAT(Diff(nullptr, Of({Listed("a"), Listed("b")}, {rejection})),
+              ElementsAre(Change{Kind::kAppeared, "a", ""}, Change{Kind::kAppeared, "b", ""},
+                          Change{Kind::kRejected, "/dev/x", "bad_name: not text"}));
+}
+
+TEST(Diff, OfEqualsIsNothing) {
+  const Snapshot snapshot = Of({Listed("a"), Listed("b", Health::kUnhealthy, "gone")},
+                               {{"/dev/x", RejectReason::kLimit, ""}});
+  EXPECT_THAT(Diff(&snapshot, snapshot), IsEmpty());
+}
+
+TEST(Diff, TellsWhatCameWentAndTurned) {
+  const Snapshot before = Of({Listed("a1"), Listed("a2"), Listed("a9"), Listed("b")});
+  const Snapshot after =
+      Of({Listed("a2", Health::kUnhealthy, "gone"), Listed("a9"), Listed("a10"), Listed("b")});
+  EXPECT_THAT(Diff(&before, after), ElementsAre(Change{Kind::kForgotten, "a1", ""},
+                                                Change{Kind::kUnhealthy, "a2", "gone"},
+                                                Change{Kind::kAppeared, "a10", ""}));
+  EXPECT_THAT(Diff(&after, before),
+              ElementsAre(Change{Kind::kAppeared, "a1", ""}, Change{Kind::kHealthy, "a2", ""},
+                          Change{Kind::kForgotten, "a10", ""}));
+}
+
+TEST(Diff, TellsARejectionOnce) {
+  const Snapshot before = Of({}, {{"/dev/x", RejectReason::kLimit, "1"}});
+  const Snapshot after =
+      Of({}, {{"/dev/x", RejectReason::kLimit, "1"}, {"/dev/x", RejectReason::kLimit, "2"}});
+  EXPECT_THAT(Diff(&before, after), ElementsAre(Change{Kind::kRejected, "/dev/x", "limit: 2"}));
+  EXPECT_THAT(Diff(&after, before), IsEmpty());
+}
+
+}  // namespace
+}  // namespace patchbay
