@@ -31,7 +31,7 @@ Result<std::shared_ptr<KubeletLife>> KubeletLife::Begin(const KubeletSimOptions&
                                                         std::shared_ptr<Board> board) {
   const Checkpoint checkpoint = ReadCheckpoint(options.directory);
   TRY(PreparePluginDirectory(options.directory, *options.cleanup));
-  std::shared_ptr<KubeletLife> life(new KubeletLife(options, socket_path, board));
+  std::shared_ptr<KubeletLife> life(new KubeletLife(options, board));
   for (const auto& [resource, ids] : checkpoint.registered) {
     life->registry_.Restore(resource, steady_clock::now());
   }
@@ -48,10 +48,8 @@ Result<std::shared_ptr<KubeletLife>> KubeletLife::Begin(const KubeletSimOptions&
   return life;
 }
 
-KubeletLife::KubeletLife(const KubeletSimOptions& options, std::string socket_path,
-                         std::shared_ptr<Board> board)
+KubeletLife::KubeletLife(const KubeletSimOptions& options, std::shared_ptr<Board> board)
     : options_(options),
-      socket_path_(std::move(socket_path)),
       board_(std::move(board)),
       registry_(options.profile, options.silent_dedupe, Grace(options.clock_scale)),
       random_(options.seed != 0 ? options.seed : std::random_device()()) {}

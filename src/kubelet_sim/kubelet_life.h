@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -72,8 +71,7 @@ class KubeletLife {
     bool reading = true;
   };
 
-  KubeletLife(const KubeletSimOptions& options, std::string socket_path,
-              std::shared_ptr<Board> board);
+  KubeletLife(const KubeletSimOptions& options, std::shared_ptr<Board> board);
 
   // Registration; each on a thread of its own.
   void OnRegister(std::shared_ptr<PendingRegister> call);
@@ -101,7 +99,6 @@ class KubeletLife {
   Status SaveCheckpoint();
 
   const KubeletSimOptions options_;
-  const std::string socket_path_;
   const std::shared_ptr<Board> board_;
 
   Registry registry_;
