@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "base/diagnostics.h"
+#include "base/escape.h"
 #include "base/format.h"
 #include "cli/commands.h"
 #include "cli/inspect.h"
@@ -78,7 +79,7 @@ int RunAllocate(const Arguments& arguments, Streams streams) {
   if (!model) return kFailed;
   const auto response = AllocateOnHost(arguments, *model);
   if (!response) {
-    streams.err << "patchbay: " << response.error().message << "\n";
+    streams.err << "patchbay: " << Printable(response.error().message) << "\n";
     return kFailed;
   }
   streams.out << (arguments.output == Output::kJson ? RenderJson(*response)

@@ -1,12 +1,19 @@
 #include "cli/arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
 #include <map>
 #include <ostream>
 
+#include "base/diagnostics.h"
+#include "base/escape.h"
 #include "base/format.h"
 #include "cli/commands.h"
 #include "cli/version.h"
+#include "config/grammar.h"
+#include "model/socket_name.h"
 
 namespace patchbay {
 namespace {
@@ -25,13 +32,42 @@ void AddChoice(CLI::App& app, const std::string& name, Target& target,
   std::string names;
   for (const auto& [choice, value] : choices) names += (names.empty() ? "" : "|") + choice;
   app.add_option(name, target, help)
-      ->transform(CLI::CheckedTransformer(choices, CLI::ignore_case).description(""))
+      ->transform(CLI::CheckedTransformer(choices).description(""))
+      // Runs first, since the other takes the numbers of the choices as well.
+      ->transform(CLI::IsMember(choices, CLI::ignore_case).description(""))
       ->type_name(names);
+}
+
+// What wins over the file is held to the rules of the file. Each returns what is wrong, or "".
+
+std::string TakeListen(std::string& text) {
+  auto address = NormalisedListenAddress(text);
+  if (!address) return format("\"{}\" is not an address and a port", text);
+  text = std::move(*address);
+  return "";
+}
+
+std::string TakeDirectory(std::string& text) {
+  if (text.empty()) return "no directory is given";
+  text = std::filesystem::absolute(text).lexically_normal();
+  while (text.size() > 1 && text.ends_with('/')) text.pop_back();
+  return "";
+}
+
+std::string TakeKubeletDir(std::string& text) {
+  if (auto problem = TakeDirectory(text); !problem.empty()) return problem;
+  constexpr std::size_t kLongestDir = kLongestSocketPath - kLongestSocketName - 1;
+  return text.size() <= kLongestDir ? ""
+                                    : format(
+                                          "\"{}\" is longer than the {} bytes that leave room "
+                                          "for the names of sockets",
+                                          text, kLongestDir);
 }
 
 void AddDaemonFlags(CLI::App& app, Arguments& arguments) {
   app.add_option("--listen", arguments.listen, "where to serve metrics and health over HTTP")
-      ->type_name("ADDRESS:PORT");
+      ->type_name("ADDRESS:PORT")
+      ->transform(CLI::Validator(TakeListen, ""));
   AddChoice(app, "--log-level", arguments.log_level, kLogLevels, "least severe line to log");
   AddChoice(app, "--log-format", arguments.log_format, kLogFormats, "how log lines are written");
 }
@@ -56,7 +92,8 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
   if (name == "run" || name == "try") AddDaemonFlags(app, arguments);
   if (name == "run") {
     app.add_option("--kubelet-dir", arguments.kubelet_dir, "the kubelet's device plugin directory")
-        ->type_name("DIR");
+        ->type_name("DIR")
+        ->transform(CLI::Validator(TakeKubeletDir, ""));
   }
   if (name == "try") {
     app.add_flag("--once", arguments.once, "end after the report instead of waiting for Ctrl-C");
@@ -64,14 +101,29 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
   if (name == "check" || name == "devices" || name == "allocate") {
     AddChoice(app, "--output,-o", arguments.output, kOutputs, "how to print");
   }
-  app.add_option("--config,-c", arguments.config, "configuration, a file or a directory")
-      ->envname("PATCHBAY_CONFIG")
+  app.add_option("--config,-c", arguments.config,
+                 "configuration, a file or a directory; also PATCHBAY_CONFIG")
       ->type_name("PATH")
       ->capture_default_str();
   if (name != "check") {
     app.add_option("--host-root", arguments.host_root, "where the host's root is seen from here")
-        ->type_name("DIR");
+        ->type_name("DIR")
+        ->transform(CLI::Validator(TakeDirectory, ""))
+        ->check(CLI::ExistingDirectory.description(""));
   }
+}
+
+/// The library would say that a command is missing.
+bool NamesNoCommand(int argc, const char* const* argv, std::ostream& err) {
+  if (argc < 2 || *argv[1] == '-') return false;
+  std::vector<std::string_view> names;
+  for (const Command& command : Commands()) names.push_back(command.name);
+  const std::string_view word = argv[1];
+  if (std::find(names.begin(), names.end(), word) != names.end()) return false;
+  const std::string_view nearest = Nearest(word, names);
+  err << format("there is no command \"{}\"{}\nRun with --help for more information.\n",
+                Printable(word), nearest.empty() ? "" : format("; did you mean `{}`?", nearest));
+  return true;
 }
 
 }  // namespace
@@ -79,6 +131,11 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
 std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* argv,
                                                  Streams streams) {
   Arguments arguments;
+  // Not left to the library: there the variable would win over the flag, through the options of the
+  // other commands.
+  if (const char* config = std::getenv("PATCHBAY_CONFIG"); config != nullptr && *config != '\0') {
+    arguments.config = config;
+  }
   CLI::App app("Gives containers on Kubernetes any device a node has.", "patchbay");
   app.set_version_flag("--version", format("patchbay {} ({})", kVersion, kRevision));
   app.require_subcommand(1);
@@ -88,18 +145,13 @@ std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* ar
     AddCommandOptions(*sub, name, arguments);
     sub->callback([&arguments, name] { arguments.command = name; });
   }
+  if (NamesNoCommand(argc, argv, streams.err)) return kUsage;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     return app.exit(error, streams.out, streams.err) == 0 ? kOk : kUsage;
   }
   return arguments;
-}
-
-void ApplyFlags(const Arguments& arguments, DaemonSpec& daemon) {
-  if (arguments.host_root) daemon.host_root = *arguments.host_root;
-  if (arguments.listen) daemon.listen = *arguments.listen;
-  if (arguments.kubelet_dir) daemon.kubelet_dir = *arguments.kubelet_dir;
 }
 
 }  // namespace patchbay

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/log.h"
-#include "model/spec.h"
 
 namespace patchbay {
 
@@ -50,8 +49,5 @@ struct Streams {
 /// PATCHBAY_CONFIG stands in for --config.
 std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* argv,
                                                  Streams streams);
-
-/// Puts the flags that win over the file into the model.
-void ApplyFlags(const Arguments& arguments, DaemonSpec& daemon);
 
 }  // namespace patchbay

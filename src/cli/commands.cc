@@ -1,6 +1,7 @@
 #include "cli/commands.h"
 
 #include <algorithm>
+#include <ostream>
 
 namespace patchbay {
 namespace {
@@ -23,7 +24,12 @@ int RunCommandLine(int argc, const char* const* argv, Streams streams) {
   const Arguments& arguments = std::get<Arguments>(parsed);
   const auto command = std::find_if(std::begin(kCommands), std::end(kCommands),
                                     [&](const Command& c) { return c.name == arguments.command; });
-  return command->run(arguments, streams);
+  const int code = command->run(arguments, streams);
+  if (!streams.out.flush()) {
+    streams.err << "patchbay: cannot write the output\n";
+    return kFailed;
+  }
+  return code;
 }
 
 }  // namespace patchbay

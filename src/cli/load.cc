@@ -9,6 +9,15 @@
 #include "config/load.h"
 
 namespace patchbay {
+namespace {
+
+void ApplyFlags(const Arguments& arguments, DaemonSpec& daemon) {
+  if (arguments.host_root) daemon.host_root = *arguments.host_root;
+  if (arguments.listen) daemon.listen = *arguments.listen;
+  if (arguments.kubelet_dir) daemon.kubelet_dir = *arguments.kubelet_dir;
+}
+
+}  // namespace
 
 std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams) {
   Loaded loaded = LoadPaths({arguments.config});

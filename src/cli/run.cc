@@ -3,10 +3,11 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/end_signals.h"
 #include "cli/load.h"
 #include "cli/version.h"
 #include "daemon/daemon.h"
-#include "os/asio_loop.h"
+#include "os/memory.h"
 
 namespace patchbay {
 namespace {
@@ -18,17 +19,23 @@ constexpr std::chrono::milliseconds kStopDeadline{1800};
 }  // namespace
 
 int RunDaemon(const Arguments& arguments, Streams streams) {
-  const auto model = LoadOrReport(arguments, streams);
+  FavorSmallMemory();
+  auto model = LoadOrReport(arguments, streams);
   if (!model) return kFailed;
   Log log(arguments.log_level.value_or(LogLevel::kInfo), arguments.log_format);
   std::signal(SIGPIPE, SIG_IGN);  // a log reader or client that went is not our end
 
   AsioLoop loop;
   int code = kOk;
+  std::function<void()> stop;
+  const EndSignals signals(loop, [&](int number) {
+    log.Info("ending", {{"signal", number}});
+    stop();
+  });
   std::unique_ptr<Daemon> daemon;
   Subscription overdue;
   bool stopping = false;
-  const auto stop = [&] {
+  stop = [&] {
     if (std::exchange(stopping, true)) return;
     overdue = loop.After(kStopDeadline, [&] {
       log.Warning("not everything ended in time; ending all the same");
@@ -36,7 +43,8 @@ int RunDaemon(const Arguments& arguments, Streams streams) {
     });
     daemon->Stop([&] { loop.Stop(); });
   };
-  Daemon::Options options{*model, NodeName(), kVersion, kRevision, [&](const std::string& reason) {
+  Daemon::Options options{std::move(*model), NodeName(), kVersion, kRevision,
+                          [&](const std::string& reason) {
                             log.Error("cannot go on", {{"reason", reason}});
                             code = kFailed;
                             loop.Post(stop);
@@ -47,10 +55,6 @@ int RunDaemon(const Arguments& arguments, Streams streams) {
     return kFailed;
   }
   daemon = std::move(*created);
-  const auto signals = loop.OnSignals({SIGTERM, SIGINT}, [&](int number) {
-    log.Info("ending", {{"signal", number}});
-    stop();
-  });
   loop.Run();
   return code;
 }

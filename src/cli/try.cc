@@ -1,3 +1,4 @@
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <ostream>
@@ -5,13 +6,14 @@
 
 #include "base/format.h"
 #include "cli/commands.h"
+#include "cli/end_signals.h"
 #include "cli/load.h"
 #include "cli/response_text.h"
 #include "cli/table.h"
 #include "cli/version.h"
 #include "daemon/daemon.h"
 #include "kubelet_sim/kubelet_sim.h"
-#include "os/asio_loop.h"
+#include "model/socket_name.h"
 
 namespace patchbay {
 namespace {
@@ -24,7 +26,12 @@ constexpr std::size_t kMostDevicesShown = 8;
 class PrivateDirectory {
  public:
   static Result<std::unique_ptr<PrivateDirectory>> Create() {
-    std::string pattern = std::filesystem::temp_directory_path() / "patchbay-try-XXXXXX";
+    constexpr std::string_view kName = "/patchbay-try-XXXXXX";
+    std::string pattern = std::filesystem::temp_directory_path().string().append(kName);
+    // Sockets need short paths, which a TMPDIR of one's own need not be.
+    if (pattern.size() > kLongestSocketPath - kLongestSocketName - 1) {
+      pattern = "/tmp" + std::string(kName);
+    }
     if (mkdtemp(pattern.data()) == nullptr) return FailErrno("cannot create " + pattern, errno);
     return std::unique_ptr<PrivateDirectory>(new PrivateDirectory(std::move(pattern)));
   }
@@ -122,6 +129,9 @@ int RunTry(const Arguments& arguments, Streams streams) {
     return kFailed;
   };
 
+  AsioLoop loop;
+  std::function<void()> stop;
+  const EndSignals signals(loop, [&](int) { stop(); });
   const auto directory = PrivateDirectory::Create();
   if (!directory) return fail(directory.error());
   KubeletSimOptions kubelet_options;
@@ -132,24 +142,32 @@ int RunTry(const Arguments& arguments, Streams streams) {
 
   model->daemon.kubelet_dir = (*directory)->path();
   if (!arguments.listen) model->daemon.listen = "127.0.0.1:0";
-  AsioLoop loop;
   int code = kOk;
-  auto daemon = Daemon::Create(loop, log,
-                               {std::move(*model), NodeName(), kVersion, kRevision,
-                                [&](const std::string&) { loop.Stop(); }});
+  auto daemon = Daemon::Create(
+      loop, log,
+      {std::move(*model), NodeName(), kVersion, kRevision, [&](const std::string& reason) {
+         log.Error("cannot go on", {{"reason", reason}});
+         code = kFailed;
+         loop.Stop();
+       }});
   if (!daemon) return fail(daemon.error());
 
-  const auto stop = [&] { (*daemon)->Stop([&] { loop.Stop(); }); };
+  std::atomic<bool> stopping = false;
+  stop = [&] {
+    if (!stopping.exchange(true)) (*daemon)->Stop([&] { loop.Stop(); });
+  };
   std::vector<std::string> resources;
   for (const auto& resource : (*daemon)->resources()) resources.push_back(resource->name());
   std::thread report([&, address = (*daemon)->http_address()] {
     (*kubelet)->Await(
         [&] {
-          return std::all_of(resources.begin(), resources.end(), [&](const std::string& resource) {
-            return IsListed(**kubelet, resource);
-          });
+          return stopping ||
+                 std::all_of(resources.begin(), resources.end(), [&](const std::string& resource) {
+                   return IsListed(**kubelet, resource);
+                 });
         },
         kRegistrationDeadline);
+    if (stopping) return;
     const bool all = Report(**kubelet, resources, address, streams.out);
     loop.Post([&, all] {
       code = all ? kOk : kFailed;
@@ -160,8 +178,9 @@ int RunTry(const Arguments& arguments, Streams streams) {
       }
     });
   });
-  const auto signals = loop.OnSignals({SIGTERM, SIGINT}, [&](int) { stop(); });
   loop.Run();
+  stopping = true;
+  (*kubelet)->Stop();  // wakes the report where it still waits
   report.join();
   return code;
 }

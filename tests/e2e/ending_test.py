@@ -1,0 +1,133 @@
+"""However the daemon is ended: quickly, with exit code 0, and with nothing left behind."""
+
+import os
+import signal
+import subprocess
+
+import support
+from support import PATCHBAY, Daemon, Kubelet, resource
+
+CONFIG = (resource("example.com/null", 'path = "/dev/null"') +
+          resource("example.com/seat", "count = 3"))
+LONGEST = 2.0  # seconds
+
+
+class Ending(support.TestCase):
+    def assert_ended(self, daemon, number=signal.SIGTERM):
+        code, seconds = daemon.end(number)
+        self.assertEqual(code, 0, daemon.err.text())
+        self.assertLess(seconds, LONGEST)
+        self.assertEqual(self.plugin_sockets(), [])
+
+    def test_with_each_signal(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            with self.subTest(signal=number), Kubelet(self.kubelet_dir) as kubelet, \
+                    Daemon(self.config(CONFIG), self.kubelet_dir) as daemon:
+                kubelet.wait_listed("example.com/null")
+                kubelet.wait_listed("example.com/seat")
+                self.assertEqual(len(self.plugin_sockets()), 2)
+                self.assert_ended(daemon, number)
+                kubelet.wait_view("example.com/null", lambda v: v["streams"] == 0)
+
+    def test_with_more_signals_than_one(self):
+        for _ in range(10):
+            with Kubelet(self.kubelet_dir) as kubelet, \
+                    Daemon(self.config(CONFIG), self.kubelet_dir) as daemon:
+                kubelet.wait_listed("example.com/null")
+                for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGINT, signal.SIGTERM):
+                    daemon.send(number)
+                self.assertEqual(daemon.wait(), 0, daemon.err.text())
+                self.assertEqual(self.plugin_sockets(), [])
+
+    def test_at_its_first_word(self):
+        # A start long enough to fall into: many resources.
+        config = self.config("".join(resource(f"example.com/r{i}", "count = 1")
+                                     for i in range(300)))
+        self.kubelet_dir.mkdir()
+        with Daemon(config, self.kubelet_dir) as daemon:
+            daemon.err.wait("serving metrics")
+            self.assert_ended(daemon)
+
+    def test_while_it_registers(self):
+        config = self.config("".join(resource(f"example.com/r{i}", "count = 1")
+                                     for i in range(50)))
+        with Kubelet(self.kubelet_dir) as kubelet, Daemon(config, self.kubelet_dir) as daemon:
+            kubelet.wait_listed("example.com/r7")
+            self.assert_ended(daemon)
+
+    def test_while_the_kubelet_hangs(self):
+        with Kubelet(self.kubelet_dir) as kubelet:
+            kubelet.ask("fault hang")
+            with Daemon(self.config(CONFIG), self.kubelet_dir) as daemon:
+                self.await_true(lambda: len(kubelet.ask("calls")["calls"]) == 2, "two calls")
+                self.assert_ended(daemon)
+
+    def test_while_the_kubelet_is_frozen(self):
+        with Kubelet(self.kubelet_dir) as kubelet, \
+                Daemon(self.config(CONFIG), self.kubelet_dir) as daemon:
+            kubelet.wait_listed("example.com/null")
+            kubelet.wait_listed("example.com/seat")
+            kubelet.send(signal.SIGSTOP)
+            try:
+                self.assert_ended(daemon)
+            finally:
+                kubelet.send(signal.SIGCONT)
+
+    def test_after_the_kubelet(self):
+        with Kubelet(self.kubelet_dir) as kubelet, \
+                Daemon(self.config(CONFIG), self.kubelet_dir) as daemon:
+            kubelet.wait_listed("example.com/null")
+            kubelet.ask("crash")
+            self.assert_ended(daemon)
+
+    def test_leaves_what_belongs_to_others(self):
+        with Kubelet(self.kubelet_dir) as kubelet, \
+                Daemon(self.config(CONFIG), self.kubelet_dir) as daemon:
+            kubelet.wait_listed("example.com/null")
+            others = self.kubelet_dir / "other.sock"
+            others.write_text("")
+            self.assert_ended(daemon)
+            self.assertTrue(others.exists())
+            self.assertTrue((self.kubelet_dir / "kubelet.sock").exists())
+
+    def test_what_a_killed_run_left_is_swept_by_the_next(self):
+        with Kubelet(self.kubelet_dir) as kubelet:
+            with Daemon(self.config(CONFIG), self.kubelet_dir) as killed:
+                kubelet.wait_listed("example.com/null")
+                kubelet.wait_listed("example.com/seat")
+                killed.send(signal.SIGKILL)
+                killed.wait()
+            left = self.plugin_sockets()
+            self.assertEqual(len(left), 2)
+            mark = kubelet.mark()
+            with Daemon(self.config(CONFIG), self.kubelet_dir) as daemon:
+                for name in ("example.com/null", "example.com/seat"):
+                    kubelet.wait_view(name, lambda v: v["connected"] and
+                                      os.path.basename(v["endpoint"]) not in left, since=mark)
+                self.assertFalse(set(left) & set(self.plugin_sockets()))
+                self.assert_ended(daemon)
+
+    def test_is_not_that_of_who_reads_its_log(self):
+        read, write = os.pipe()
+        config = self.config(CONFIG)
+        with Kubelet(self.kubelet_dir) as kubelet:
+            daemon = subprocess.Popen(
+                [PATCHBAY, "run", "-c", config, "--kubelet-dir", self.kubelet_dir, "--listen",
+                 "127.0.0.1:0"], stderr=write, env=support.environment())
+            os.close(write)
+            os.close(read)
+            try:
+                kubelet.wait_listed("example.com/null")
+                kubelet.ask("stop")
+                mark = kubelet.mark()
+                kubelet.ask("start")
+                kubelet.wait_listed("example.com/null", since=mark)
+                daemon.send_signal(signal.SIGTERM)
+                self.assertEqual(daemon.wait(support.PATIENCE), 0)
+            finally:
+                daemon.kill()
+                daemon.wait()
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,104 @@
+"""Every example is right, finds devices in the documented form, and runs."""
+
+import json
+import subprocess
+
+import support
+from support import EXAMPLES, PATCHBAY, run
+
+DEVICE = {"id": str, "health": str, "reason": str, "paths": list,
+          "numa_node": (int, type(None)), "variables": dict}
+
+
+def each_example(test):
+    """Calls the test with the path of every example."""
+    def tests(self):
+        self.assertTrue(EXAMPLES, "there are no examples")
+        for example in EXAMPLES:
+            with self.subTest(example=example.name):
+                test(self, str(example))
+    return tests
+
+
+class Examples(support.TestCase):
+    @each_example
+    def test_check_is_silent_even_when_strict(self, example):
+        ran = run("check", "--strict", example)
+        self.assertEqual(ran.returncode, 0, ran.stdout)
+        self.assertTrue(ran.stdout.startswith("ok: "), ran.stdout)
+        self.assertEqual(ran.stderr, "")
+
+    @each_example
+    def test_check_takes_all_of_them_as_json(self, example):
+        ran = run("check", "--output", "json", example)
+        self.assertEqual(json.loads(ran.stdout), [])
+
+    @each_example
+    def test_devices_are_listed_in_the_documented_form(self, example):
+        ran = run("devices", "--output", "json", "--config", example)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual(ran.stderr, "")
+        document = json.loads(ran.stdout)
+        self.assertEqual(set(document), {"resources"})
+        self.assertTrue(document["resources"])
+        for resource in document["resources"]:
+            self.assert_resource(resource)
+
+    def assert_resource(self, resource):
+        self.assertEqual(set(resource), {"name", "devices", "rejected"})
+        ids = [d["id"] for d in resource["devices"]]
+        self.assertEqual(len(ids), len(set(ids)), resource["name"])
+        for device in resource["devices"]:
+            self.assertEqual(set(device), set(DEVICE))
+            for key, kind in DEVICE.items():
+                self.assertIsInstance(device[key], kind, key)
+            self.assertIn(device["health"], ("Healthy", "Unhealthy"))
+            self.assertRegex(device["id"], r"\A[A-Za-z0-9._:@+-]{1,63}\Z")
+            self.assertEqual(device["variables"]["id"], device["id"])
+            self.assertEqual(device["variables"]["resource"], resource["name"])
+        for rejection in resource["rejected"]:
+            self.assertEqual(set(rejection), {"path", "reason"})
+
+    @each_example
+    def test_devices_are_listed_as_a_table(self, example):
+        ran = run("devices", "--config", example)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertRegex(ran.stdout, r"\ARESOURCE +DEVICE +UNITS +HEALTH +PATH\n")
+
+    @each_example
+    def test_what_is_listed_can_be_allocated(self, example):
+        listed = json.loads(run("devices", "-o", "json", "-c", example).stdout)
+        for resource in listed["resources"]:
+            if not resource["devices"]:
+                continue
+            ran = run("allocate", resource["name"], "-o", "json", "-c", example)
+            self.assertEqual(ran.returncode, 0, ran.stderr)
+            self.assertEqual(set(json.loads(ran.stdout)),
+                             {"envs", "mounts", "devices", "annotations", "cdi_devices"})
+
+    @each_example
+    def test_try_runs_each_once(self, example):
+        ran = run("try", "--once", "--config", example, timeout=60)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.assertNotIn("did not register", ran.stdout)
+        self.assertIn("\nMetrics: http://127.0.0.1:", ran.stdout)
+        listed = json.loads(run("devices", "-o", "json", "-c", example).stdout)
+        for resource in listed["resources"]:
+            expected = ("A container that asks for 1 {} gets " if resource["devices"]
+                        else "{} has nothing to allocate on this host")
+            self.assertIn(expected.format(resource["name"]), ran.stdout)
+
+
+class Output(support.TestCase):
+    def test_that_cannot_be_written_is_a_failure(self):
+        for command in (["devices"], ["check"], ["allocate", "example.com/null"]):
+            with self.subTest(command=command), open("/dev/full", "w") as full:
+                config = self.config(support.resource("example.com/null", 'path = "/dev/null"'))
+                ran = subprocess.run([PATCHBAY, *command, "--config", config], stdout=full,
+                                     stderr=subprocess.PIPE, env=support.environment())
+                self.assertEqual(ran.returncode, 1)
+                self.assertIn(b"cannot write", ran.stderr)
+
+
+if __name__ == "__main__":
+    support.main()

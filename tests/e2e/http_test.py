@@ -1,0 +1,128 @@
+"""The HTTP port of the real daemon, with clients that mean no good."""
+
+import os
+import random
+import socket
+import time
+
+import support
+from support import Daemon, Kubelet, get, resource
+
+CONFIG = (resource("example.com/null", 'path = "/dev/null"') +
+          resource("example.com/seat", "count = 3"))
+
+
+def connect(address):
+    host, port = address.rsplit(":", 1)
+    return socket.create_connection((host.strip("[]"), int(port)), timeout=support.PATIENCE)
+
+
+def talk(address, data):
+    """Sends bytes, returns all that comes back until the server closes or has answered."""
+    with connect(address) as client:
+        try:
+            client.sendall(data)
+            client.shutdown(socket.SHUT_WR)
+            answer = b""
+            while chunk := client.recv(65536):
+                answer += chunk
+            return answer
+        except OSError:  # closed in our face
+            return b""
+
+
+class Http(support.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.daemon = self.enterContext(Daemon(self.config(CONFIG), self.kubelet_dir))
+        self.address = self.daemon.address()
+
+    def assert_alive(self):
+        self.assertEqual(get(self.address, "/healthz", timeout=1), (200, "ok\n"))
+        self.assertIsNone(self.daemon.process.poll(), "the daemon is gone")
+
+    def test_readiness_names_what_is_missing(self):
+        self.assertEqual(get(self.address, "/readyz")[0], 503)
+        missing = ("example.com/null is not registered with the kubelet\n"
+                   "example.com/seat is not registered with the kubelet\n")
+        self.await_true(lambda: get(self.address, "/readyz") == (503, missing), "both are missing")
+        with Kubelet(self.kubelet_dir) as kubelet:
+            kubelet.wait_listed("example.com/null")
+            kubelet.wait_listed("example.com/seat")
+            self.await_true(lambda: get(self.address, "/readyz") == (200, "ok\n"), "ready")
+            kubelet.ask("stop")
+            self.await_true(lambda: get(self.address, "/readyz")[0] == 503, "not ready any more")
+            self.assertEqual(get(self.address, "/healthz")[0], 200)
+
+    def test_forty_idle_connections_delay_nobody(self):
+        idle = [self.enterContext(connect(self.address)) for _ in range(40)]
+        for client in idle[20:]:
+            client.sendall(b"GET /metrics HT")  # half of a request
+        for path in ("/healthz", "/metrics", "/"):
+            start = time.monotonic()
+            status, _ = get(self.address, path, timeout=1)  # the kubelet's own patience
+            self.assertEqual(status, 200)
+            self.assertLess(time.monotonic() - start, 1)
+
+    def test_more_connections_than_it_keeps(self):
+        for _ in range(300):
+            self.enterContext(connect(self.address))
+        self.assert_alive()
+
+    def test_garbage(self):
+        noise = random.Random(4711)
+        pieces = [b"", b"\n", b"\r\n\r\n", b"\0" * 100, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n",
+                  b"GET /\xff\xfe HTTP/1.1\r\n\r\n", b"GET " + b"/a" * 100000 + b" HTTP/1.1\r\n\r\n",
+                  b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 100000 + b"\r\n",
+                  b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+                  b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nffffffffffffffff\r\n",
+                  b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",  # TLS
+                  b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"]
+        pieces += [noise.randbytes(noise.randrange(1, 4000)) for _ in range(50)]
+        for piece in pieces:
+            answer = talk(self.address, piece)
+            self.assertFalse(answer.startswith(b"HTTP/1.1 2"), piece[:60])
+        self.assert_alive()
+
+    def test_only_reading_is_allowed(self):
+        for method in (b"POST", b"PUT", b"DELETE", b"OPTIONS", b"CONNECT", b"BREW"):
+            answer = talk(self.address, method + b" /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.assertRegex(answer, rb"\AHTTP/1.1 4\d\d ", method)
+        head = talk(self.address, b"HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        self.assertTrue(head.startswith(b"HTTP/1.1 200 "), head)
+        self.assertTrue(head.endswith(b"\r\n\r\n"), head)
+
+    def test_what_is_not_there(self):
+        for path in ("/nothing", "/metrics/", "/../etc/passwd", "/%2e%2e/etc/passwd", "//"):
+            self.assertEqual(get(self.address, path)[0], 404, path)
+
+    def test_clients_that_never_read(self):
+        request = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 200
+        for _ in range(20):
+            client = self.enterContext(connect(self.address))
+            client.setblocking(False)
+            try:
+                client.send(request)
+            except BlockingIOError:
+                pass
+        self.assert_alive()
+
+    def test_descriptors_of_clients_that_went_are_closed(self):
+        def descriptors():
+            return len(os.listdir(f"/proc/{self.daemon.process.pid}/fd"))
+        before = descriptors()
+        for _ in range(100):
+            talk(self.address, b"GET /healthz HTTP/1.1\r\n\r\n")
+            connect(self.address).close()
+        self.await_true(lambda: descriptors() <= before + 2, "descriptors are kept")
+
+    def test_ends_with_clients_connected(self):
+        for _ in range(10):
+            self.enterContext(connect(self.address)).sendall(b"GET /")
+        code, seconds = self.daemon.end()
+        self.assertEqual(code, 0)
+        self.assertLess(seconds, 2)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,83 @@
+"""A real scrape of a daemon at work, as Prometheus would judge it."""
+
+import re
+import subprocess
+
+import support
+from support import SOURCE, Daemon, Kubelet, resource
+
+CONFIG = (resource("example.com/null", 'path = "/dev/null"', "replicas = 3") +
+          resource("example.com/seat", "count = 3") +
+          resource("example.com/none", 'path = "/dev/no-such-device*"') +
+          resource("example.com/clash", 'path = "/dev/{zero,full}"\nid = "same"'))
+GOLDEN = SOURCE / "tests/unit/http/metrics_test.cc"
+
+
+def families(text):
+    """`name type label label` of every family of a scrape, with its labels sorted."""
+    types, labels, family = {}, {}, None
+    for line in text.splitlines():
+        if line.startswith("# TYPE "):
+            _, _, family, kind = line.split()
+            types[family] = kind
+            labels[family] = set()
+        elif not line.startswith("#"):
+            assert line.startswith(family), line
+            labels[family] |= set(re.findall(r'[{,](\w+)="', line)) - {"le"}
+    return {" ".join([name, kind, *sorted(labels[name])]) for name, kind in types.items()}
+
+
+class Metrics(support.TestCase):
+    def setUp(self):
+        super().setUp()
+        kubelet = self.enterContext(Kubelet(self.kubelet_dir))
+        daemon = self.enterContext(Daemon(self.config(CONFIG), self.kubelet_dir))
+        for name in ("null", "seat", "none", "clash"):
+            kubelet.wait_listed(f"example.com/{name}")
+        self.assertTrue(kubelet.ask("admit a c example.com/null 2")["ok"])
+        self.assertTrue(kubelet.ask("admit b c example.com/seat 1")["ok"])
+        self.await_true(lambda: daemon.get("/readyz")[0] == 200, "ready")
+        status, self.text = daemon.get("/metrics")
+        self.assertEqual(status, 200)
+
+    def test_satisfy_promtool(self):
+        support.skip_unless_programs("promtool")
+        ran = subprocess.run(["promtool", "check", "metrics"], input=self.text, text=True,
+                             capture_output=True, timeout=support.PATIENCE)
+        self.assertEqual((ran.returncode, ran.stdout + ran.stderr), (0, ""))
+
+    def test_have_the_names_and_labels_of_the_golden(self):
+        golden = set(re.findall(r'^ *"((?:patchbay|process)_\w+ (?:gauge|counter|histogram)[ a-z_]*)",$',
+                                GOLDEN.read_text(), re.M))
+        self.assertGreater(len(golden), 20)
+        self.assertEqual(families(self.text), golden)
+
+    def test_tell_what_happened(self):
+        for sample in (
+                'patchbay_kubelet_up 1',
+                'patchbay_kubelet_restarts_total 0',
+                'patchbay_config_last_reload_successful 1',
+                'patchbay_registered{resource="example.com/null"} 1',
+                'patchbay_list_watch_streams{resource="example.com/seat"} 1',
+                'patchbay_devices{resource="example.com/seat",health="healthy"} 3',
+                'patchbay_devices{resource="example.com/none",health="healthy"} 0',
+                'patchbay_rejected_devices{resource="example.com/clash",reason="duplicate_id"} 2',
+                'patchbay_allocations_total{resource="example.com/null",result="success"} 1',
+                'patchbay_allocated_devices_total{resource="example.com/null"} 2',
+                'patchbay_allocated_devices_total{resource="example.com/seat"} 1'):
+            name, value = sample.rsplit(" ", 1)
+            self.assertEqual(self.sample(name), value, sample)
+
+    def sample(self, series):
+        """The value of a series, whatever the order of its labels."""
+        def parsed(text):
+            name, _, labels = text.partition("{")
+            return name, frozenset(re.findall(r'\w+="[^"]*"', labels))
+        for line in self.text.splitlines():
+            if not line.startswith("#") and parsed(line.rsplit(" ", 1)[0]) == parsed(series):
+                return line.rsplit(" ", 1)[1]
+        raise AssertionError(f"there is no {series}")
+
+
+if __name__ == "__main__":
+    support.main()

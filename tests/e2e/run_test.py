@@ -1,0 +1,250 @@
+"""`patchbay run` against a kubelet in another process: registered, and registered again."""
+
+import json
+import os
+import shutil
+
+import support
+from support import Daemon, Kubelet, health, resource
+
+NULL = resource("example.com/null", 'path = "/dev/null"')
+ZERO = resource("example.com/zero", 'path = "/dev/{zero,full}"')
+THREE = NULL + ZERO + resource("example.com/seat", "count = 3")
+NAMES = ["example.com/null", "example.com/seat", "example.com/zero"]
+
+
+class Registering(support.TestCase):
+    def test_registers_every_resource_and_lists_its_devices(self):
+        for profile in ("sync", "async", "multi"):
+            with self.subTest(profile=profile), Kubelet(self.kubelet_dir, profile) as kubelet, \
+                    Daemon(self.config(THREE), self.kubelet_dir) as daemon:
+                for name in NAMES:
+                    kubelet.wait_listed(name)
+                self.assertEqual(kubelet.ask("resources")["resources"], NAMES)
+                self.assertEqual(health(kubelet.view("example.com/zero")),
+                                 {"full": "Healthy", "zero": "Healthy"})
+                self.assertEqual(sorted(health(kubelet.view("example.com/seat"))), ["0", "1", "2"])
+                calls = kubelet.ask("calls")["calls"]
+                self.assertEqual(sorted(c["resource"] for c in calls), NAMES)
+                for call in calls:
+                    self.assertEqual(call["version"], "v1beta1")
+                    self.assertNotIn("/", call["endpoint"])
+                admitted = kubelet.ask("admit pod container example.com/zero 2")
+                self.assertTrue(admitted["ok"], admitted)
+                self.assertEqual(sorted(d["host_path"] for d in admitted["response"]["devices"]),
+                                 ["/dev/full", "/dev/zero"])
+                self.assertEqual(daemon.end()[0], 0)
+
+    def test_ten_restarts_of_the_kubelet_in_a_row(self):
+        with Kubelet(self.kubelet_dir) as kubelet, \
+                Daemon(self.config(THREE), self.kubelet_dir) as daemon:
+            for name in NAMES:
+                kubelet.wait_listed(name)
+            for _ in range(10):
+                # Counts begin anew with every start, so a list tells of this life.
+                kubelet.ask("stop")
+                mark = kubelet.mark()
+                kubelet.ask("start")
+                for name in NAMES:
+                    kubelet.wait_listed(name, since=mark)
+            for name in NAMES:
+                view = kubelet.wait_view(name, lambda v: v["streams"] == 1, since=mark)
+                self.assertTrue(view["connected"])
+                self.assertEqual(kubelet.view(name)["streams"], 1, name)
+            self.await_true(lambda: len(self.plugin_sockets()) == 3,
+                            "a socket for each resource and no other")
+            self.await_true(
+                lambda: "patchbay_kubelet_restarts_total 10" in daemon.get("/metrics")[1],
+                "ten restarts are counted")
+            self.assertEqual(daemon.end()[0], 0)
+
+    def test_the_last_of_restarts_without_a_pause_counts(self):
+        with Kubelet(self.kubelet_dir) as kubelet, \
+                Daemon(self.config(THREE), self.kubelet_dir) as daemon:
+            for name in NAMES:
+                kubelet.wait_listed(name)
+            for _ in range(10):
+                mark = kubelet.mark()
+                kubelet.ask("restart")
+            for name in NAMES:
+                kubelet.wait_listed(name, since=mark, timeout=60)
+                kubelet.wait_view(name, lambda v: v["connected"] and v["streams"] == 1, since=mark)
+            self.await_true(lambda: daemon.get("/readyz")[0] == 200, "ready again")
+            for name in NAMES:
+                self.assertEqual(kubelet.view(name)["streams"], 1, name)
+
+    def test_a_kubelet_that_crashed(self):
+        with Kubelet(self.kubelet_dir) as kubelet, \
+                Daemon(self.config(THREE), self.kubelet_dir):
+            for name in NAMES:
+                kubelet.wait_listed(name)
+            kubelet.ask("crash")
+            mark = kubelet.mark()
+            kubelet.ask("start")
+            for name in NAMES:
+                kubelet.wait_listed(name, since=mark)
+
+    def test_a_stream_that_broke(self):
+        with Kubelet(self.kubelet_dir) as kubelet, \
+                Daemon(self.config(THREE), self.kubelet_dir):
+            for name in NAMES:
+                kubelet.wait_listed(name)
+            mark = kubelet.mark()
+            kubelet.ask("drop example.com/zero")
+            kubelet.wait_view("example.com/zero", lambda v: not v["connected"], since=mark)
+            kubelet.wait_view("example.com/zero", lambda v: v["connected"] and v["streams"] == 1,
+                              since=mark)
+            self.assertEqual(kubelet.view("example.com/null")["registrations"], 1)
+
+    def test_its_own_socket_deleted(self):
+        with Kubelet(self.kubelet_dir) as kubelet, \
+                Daemon(self.config(NULL), self.kubelet_dir):
+            first = kubelet.wait_listed("example.com/null")["endpoint"]
+            os.unlink(first)
+            view = kubelet.wait_view("example.com/null",
+                                     lambda v: v["connected"] and v["endpoint"] != first)
+            self.assertTrue(os.path.exists(view["endpoint"]))
+
+    def test_the_directory_replaced(self):
+        with Kubelet(self.kubelet_dir) as kubelet, \
+                Daemon(self.config(NULL), self.kubelet_dir):
+            kubelet.wait_listed("example.com/null")
+            kubelet.ask("stop")
+            shutil.rmtree(self.kubelet_dir)
+            mark = kubelet.mark()
+            kubelet.ask("start")
+            kubelet.wait_listed("example.com/null", since=mark)
+
+    def test_a_resource_that_is_refused_troubles_no_other(self):
+        with Kubelet(self.kubelet_dir) as kubelet, \
+                Daemon(self.config(THREE), self.kubelet_dir) as daemon:
+            for name in NAMES:
+                kubelet.wait_listed(name)
+            kubelet.ask("fault unknown_error example.com/null")
+            kubelet.ask("stop")
+            mark = kubelet.mark()
+            kubelet.ask("start")
+            kubelet.wait_listed("example.com/zero", since=mark)
+            kubelet.wait_listed("example.com/seat", since=mark)
+            status, body = daemon.get("/readyz")
+            self.assertEqual(status, 503)
+            self.assertEqual(body, "example.com/null is not registered with the kubelet\n")
+            kubelet.ask("fault none example.com/null")
+            kubelet.wait_listed("example.com/null", since=mark)
+
+
+class Waiting(support.TestCase):
+    def test_for_a_directory_that_is_not_there_yet(self):
+        with Daemon(self.config(NULL), self.kubelet_dir) as daemon:
+            self.assertEqual(daemon.get("/readyz")[0], 503)
+            self.assertFalse(self.kubelet_dir.exists())
+            with Kubelet(self.kubelet_dir) as kubelet:
+                kubelet.wait_listed("example.com/null")
+                self.await_true(lambda: daemon.get("/readyz")[0] == 200, "ready")
+                self.assertEqual(daemon.end()[0], 0)
+
+    def test_for_a_directory_whose_parents_are_not_there_either(self):
+        deep = self.dir / "a/b/c"
+        with Daemon(self.config(NULL), deep) as daemon:
+            daemon.address()
+            with Kubelet(deep) as kubelet:
+                kubelet.wait_listed("example.com/null")
+
+    def test_ends_while_it_waits(self):
+        with Daemon(self.config(NULL), self.kubelet_dir) as daemon:
+            daemon.address()
+            code, seconds = daemon.end()
+            self.assertEqual(code, 0)
+            self.assertLess(seconds, 2)
+            self.assertFalse(self.kubelet_dir.exists())
+
+    def test_a_directory_with_a_slash_at_its_end(self):
+        with Kubelet(self.kubelet_dir) as kubelet, \
+                Daemon(self.config(NULL), f"{self.kubelet_dir}/"):
+            kubelet.wait_listed("example.com/null")
+            kubelet.ask("stop")
+            mark = kubelet.mark()
+            kubelet.ask("start")
+            kubelet.wait_listed("example.com/null", since=mark)
+
+
+class Refusing(support.TestCase):
+    def test_an_invalid_file(self):
+        self.kubelet_dir.mkdir()
+        config = self.config('[[resource]]\nname = "null"\nreplcas = 2\n')
+        with Daemon(config, self.kubelet_dir) as daemon:
+            self.assertEqual(daemon.wait(), 1)
+            daemon.err.wait_end()
+            err = daemon.err.text()
+            self.assertIn(f"{config}:2:8: error[bad-resource-name]: ", err)
+            self.assertIn(f"{config}:3:1: error[unknown-key]: ", err)
+            self.assertNotIn("serving metrics", err)
+            self.assertEqual(daemon.out.text(), "")
+        self.assertEqual(list(self.kubelet_dir.iterdir()), [])
+
+    def test_no_file(self):
+        with Daemon(self.dir / "none.toml", self.kubelet_dir) as daemon:
+            self.assertEqual(daemon.wait(), 1)
+            self.assertIn("none.toml: error[unreadable-file]: ", daemon.err.text())
+
+    def test_a_port_that_is_taken(self):
+        self.kubelet_dir.mkdir()
+        config = self.config(NULL)
+        with Daemon(config, self.kubelet_dir) as first:
+            address = first.address()
+            with Daemon(config, self.kubelet_dir, listen=address) as second:
+                self.assertEqual(second.wait(), 1)
+                second.err.wait_end()
+                self.assertIn("cannot start", second.err.text())
+                self.assertIn(address, second.err.text())
+                self.assertIn("in use", second.err.text())
+            self.assertEqual(first.get("/healthz")[0], 200)
+
+    def test_an_address_that_is_none(self):
+        with Daemon(self.config(NULL), self.kubelet_dir, listen="nowhere") as daemon:
+            self.assertEqual(daemon.wait(), 2)
+
+    def test_a_directory_too_long_for_sockets(self):
+        with Daemon(self.config(NULL), "/tmp/" + "x" * 50) as daemon:
+            self.assertEqual(daemon.wait(), 2)
+            self.assertIn("--kubelet-dir", daemon.err.text())
+
+
+class Nodes(support.TestCase):
+    CONFIG = (resource("example.com/rack", 'path = "/dev/null"', 'on_nodes = ["rack-*"]') +
+              resource("example.com/desk", 'path = "/dev/zero"', 'on_nodes = ["desk"]') +
+              resource("example.com/all", 'path = "/dev/full"'))
+
+    def registered(self, node_name, *expected):
+        self.kubelet_dir = self.dir / f"k-{node_name}"  # a node of its own
+        with Kubelet(self.kubelet_dir) as kubelet, \
+                Daemon(self.config(self.CONFIG), self.kubelet_dir, NODE_NAME=node_name) as daemon:
+            for name in expected:
+                kubelet.wait_listed(name)
+            self.await_true(lambda: daemon.get("/readyz")[0] == 200, "ready")
+            self.assertEqual(sorted(kubelet.ask("resources")["resources"]), sorted(expected))
+            for name in ("rack", "desk", "all"):
+                served = f'patchbay_registered{{resource="example.com/{name}"}}' in \
+                    daemon.get("/metrics")[1]
+                self.assertEqual(served, f"example.com/{name}" in expected)
+
+    def test_take_only_what_is_for_them(self):
+        self.registered("rack-17", "example.com/rack", "example.com/all")
+        self.registered("desk", "example.com/desk", "example.com/all")
+        self.registered("elsewhere", "example.com/all")
+
+    def test_without_a_name_have_that_of_the_host(self):
+        self.registered("", "example.com/all")
+
+    def test_devices_and_allocate_know_them_too(self):
+        config = self.config(self.CONFIG)
+        listed = support.run("devices", "-o", "json", "-c", str(config), NODE_NAME="rack-1")
+        self.assertEqual([r["name"] for r in json.loads(listed.stdout)["resources"]],
+                         ["example.com/rack", "example.com/all"])
+        refused = support.run("allocate", "example.com/desk", "-c", str(config), NODE_NAME="rack-1")
+        self.assertEqual(refused.returncode, 1)
+        self.assertIn("rack-1", refused.stderr)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,144 @@
+"""`patchbay try`: a report, then Ctrl-C, and nothing left behind."""
+
+import os
+import re
+import signal
+
+import support
+from support import PATCHBAY, Lines, Process, environment, get, resource
+
+CONFIG = (resource("example.com/null", 'path = "/dev/null"', "replicas = 2") +
+          '[resource.env]\nNULL = "{path}"\n' +
+          resource("example.com/none", 'path = "/dev/no-such-device*"'))
+
+
+class Try(support.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.temp = self.dir / "tmp"
+        self.temp.mkdir()
+        self.command = [PATCHBAY, "try", "--config", str(self.config(CONFIG))]
+        self.env = environment(TMPDIR=str(self.temp))
+
+    def assert_clean(self):
+        self.assertEqual(list(self.temp.iterdir()), [])
+
+    def test_once(self):
+        with Process([*self.command, "--once"], env=self.env) as process:
+            self.assertEqual(process.wait(), 0, process.err.text())
+            process.out.wait_end()
+            self.assertEqual(process.err.text(), "")
+            lines = process.out.all()
+        self.assertRegex(lines[0], r"\ARESOURCE +REGISTERED +CAPACITY +ALLOCATABLE +DEVICES\Z")
+        self.assertRegex(lines[1], r"\Aexample.com/null +yes +2 +2 +null::0 null::1\Z")
+        self.assertRegex(lines[2], r"\Aexample.com/none +yes +0 +0 +\(none\)\Z")
+        report = "\n".join(lines[3:])
+        self.assertRegex(report, r"A container that asks for 1 example.com/null gets null::[01]:\n"
+                                 r"  device      /dev/null rw\n"
+                                 r"  env         NULL=/dev/null\n")
+        self.assertIn("example.com/none has nothing to allocate on this host", report)
+        self.assert_clean()
+
+    def test_stays_until_it_is_interrupted(self):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            with self.subTest(signal=number), Process(self.command, env=self.env) as process:
+                process.out.wait("Press Ctrl-C to end.")
+                _, line = process.out.wait("Metrics: http://")
+                address = re.search("http://(.*)/metrics", line)[1]
+                self.assertIn('patchbay_registered{resource="example.com/null"} 1',
+                              get(address, "/metrics")[1])
+                self.assertEqual(get(address, "/readyz"), (200, "ok\n"))
+                self.assertEqual(len(list(self.temp.iterdir())), 1)
+                process.send(number)
+                self.assertEqual(process.wait(), 0, process.err.text())
+                self.assert_clean()
+
+    def test_on_a_terminal(self):
+        controller, terminal = os.openpty()
+        pid = os.fork()
+        if pid == 0:
+            os.close(controller)
+            os.login_tty(terminal) if hasattr(os, "login_tty") else self.login_tty(terminal)
+            os.execvpe(self.command[0], self.command, {**self.env, "TERM": "xterm"})
+        os.close(terminal)
+        try:
+            with os.fdopen(controller, "rb", buffering=0) as screen:
+                lines = Lines(self.text_of(screen))
+                lines.wait("Press Ctrl-C to end.")
+                os.write(controller, b"\x03")
+                self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+                pid = None
+                lines.wait_end()
+                self.assertNotIn("\x1b", lines.text())
+        finally:
+            if pid is not None:
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, 0)
+        self.assert_clean()
+
+    @staticmethod
+    def login_tty(terminal):
+        """Makes the terminal this process's own, so that its keys become signals."""
+        import fcntl
+        import termios
+        os.setsid()
+        fcntl.ioctl(terminal, termios.TIOCSCTTY, 0)
+        for fd in range(3):
+            os.dup2(terminal, fd)
+
+    @staticmethod
+    def text_of(screen):
+        """The lines on a terminal, whose end is an error."""
+        text = b""
+        while True:
+            try:
+                chunk = screen.read(4096)
+            except OSError:
+                chunk = b""
+            if not chunk:
+                break
+            *lines, text = (text + chunk).split(b"\n")
+            yield from (line.decode().rstrip("\r") for line in lines)
+        if text:
+            yield text.decode()
+
+    def test_impatient_people(self):
+        for _ in range(10):
+            with Process(self.command, env=self.env) as process:
+                process.out.wait("Press Ctrl-C to end.")
+                for _ in range(5):
+                    process.send(signal.SIGINT)
+                self.assertEqual(process.wait(), 0, process.err.text())
+                self.assert_clean()
+
+    def test_interrupted_before_the_report(self):
+        with Process(self.command, env=self.env) as process:
+            self.await_true(lambda: list(self.temp.iterdir()), "its directory")
+            process.send(signal.SIGINT)
+            self.assertEqual(process.wait(timeout=5), 0, process.err.text())
+            self.assert_clean()
+
+    def test_a_long_name_for_the_temporary_directory(self):
+        long = self.temp / ("x" * 80)
+        long.mkdir()
+        self.env["TMPDIR"] = str(long)
+        with Process([*self.command, "--once"], env=self.env) as process:
+            self.assertEqual(process.wait(), 0, process.err.text() + process.out.text())
+        self.assertEqual(list(long.iterdir()), [])
+
+    def test_a_file_that_is_wrong(self):
+        config = self.config("[[resource]]\n")
+        with Process([PATCHBAY, "try", "-c", str(config)], env=self.env) as process:
+            self.assertEqual(process.wait(), 1)
+            self.assertIn("error[", process.err.text())
+        self.assert_clean()
+
+    def test_an_empty_file(self):
+        config = self.config("")
+        with Process([PATCHBAY, "try", "--once", "-c", str(config)], env=self.env) as process:
+            self.assertIn(process.wait(), (0, 1))
+        self.assert_clean()
+
+
+if __name__ == "__main__":
+    support.main()

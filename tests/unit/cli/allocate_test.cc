@@ -1,0 +1,186 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli_support.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using Json = nlohmann::json;
+using test::Ran;
+using test::RunCli;
+using test::ScopedEnv;
+using testing::HasSubstr;
+
+constexpr const char* kConfig = R"([[resource]]
+name = "example.com/seat"
+max_per_container = 3
+cdi_devices = ["example.com/seat={id}"]
+[[resource.match]]
+count = 4
+[[resource.mount]]
+host_path = "/opt/seats"
+[[resource.mount]]
+host_path = "/srv/seat{id}"
+container_path = "/seat{slot}"
+read_only = false
+[resource.env]
+SEATS = "{id}"
+NODE = "{node_name}"
+[resource.annotations]
+"example.com/seat" = "{id}"
+
+[[resource]]
+name = "example.com/shared"
+replicas = 2
+[[resource.match]]
+count = 2
+[resource.env]
+WHO = "{id}"
+
+[[resource]]
+name = "example.com/elsewhere"
+on_nodes = ["desk"]
+[[resource.match]]
+count = 1
+)";
+
+class AllocateTest : public testing::Test {
+ protected:
+  AllocateTest() {
+    tree_.File("patchbay.toml", kConfig);
+    tree_.Dir("host");
+  }
+  Ran Allocate(const std::vector<std::string>& more) {
+    std::vector<std::string> line = {"allocate", "--config", tree_.path("patchbay.toml"),
+                                     "--host-root", tree_.path("host")};
+    line.insert(line.end(), more.begin(), more.end());
+    return RunCli(line);
+  }
+  /// Runs what must fail, and returns what it says about that.
+  std::string Refused(const std::vector<std::string>& more) {
+    const Ran ran = Allocate(more);
+    EXPECT_EQ(ran.code, kFailed);
+    EXPECT_EQ(ran.out, "");
+    return ran.err;
+  }
+
+  ScopedEnv config_{"PATCHBAY_CONFIG", std::nullopt};
+  ScopedEnv node_name_{"NODE_NAME", "rack-1"};
+  test::TempTree tree_;
+};
+
+TEST_F(AllocateTest, PrintsTheFieldsOfTheResponseUnderTheirOwnNames) {
+  const Ran ran = Allocate({"example.com/seat", "2", "0", "--output", "json"});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_EQ(ran.err, "");
+  EXPECT_EQ(ran.out, R"({
+  "envs": {
+    "NODE": "rack-1",
+    "SEATS": "0,2"
+  },
+  "mounts": [
+    {
+      "container_path": "/opt/seats",
+      "host_path": "/opt/seats",
+      "read_only": true
+    },
+    {
+      "container_path": "/seat0",
+      "host_path": "/srv/seat0",
+      "read_only": false
+    },
+    {
+      "container_path": "/seat1",
+      "host_path": "/srv/seat2",
+      "read_only": false
+    }
+  ],
+  "devices": [],
+  "annotations": {
+    "example.com/seat": "0,2"
+  },
+  "cdi_devices": [
+    {
+      "name": "example.com/seat=0"
+    },
+    {
+      "name": "example.com/seat=2"
+    }
+  ]
+}
+)");
+}
+
+TEST_F(AllocateTest, PrintsForPeople) {
+  const Ran ran = Allocate({"example.com/seat", "1"});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_EQ(ran.out,
+            "  mount       /opt/seats ro\n"
+            "  mount       /seat0 rw  from /srv/seat1\n"
+            "  env         NODE=rack-1\n"
+            "  env         SEATS=1\n"
+            "  annotation  example.com/seat=1\n"
+            "  cdi         example.com/seat=1\n");
+}
+
+TEST_F(AllocateTest, TakesTheFirstHealthyOnesOnItsOwn) {
+  EXPECT_THAT(Allocate({"example.com/seat"}).out, HasSubstr("SEATS=0\n"));
+  EXPECT_THAT(Allocate({"example.com/seat", "--count", "3"}).out, HasSubstr("SEATS=0,1,2\n"));
+  EXPECT_THAT(Allocate({"example.com/shared", "--count", "3"}).out,
+              HasSubstr("WHO=0::0,0::1,1::0\n"));
+}
+
+TEST_F(AllocateTest, ResolvesDeviceNodesOfTheHost) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  tree_.File("patchbay.toml",
+             "[[resource]]\nname = 'a.com/x'\n[[resource.match]]\npath = '/dev/by-id/*'\n");
+  tree_.CharDevice("host/dev/ttyUSB3");
+  tree_.Link("host/dev/by-id/modem", "../ttyUSB3");
+  const Json json = Json::parse(Allocate({"a.com/x", "-o", "json"}).out);
+  EXPECT_EQ(json["devices"], Json::parse(R"([{"container_path": "/dev/by-id/modem",
+                                              "host_path": "/dev/ttyUSB3",
+                                              "permissions": "rw"}])"));
+  EXPECT_EQ(Allocate({"a.com/x"}).out, "  device      /dev/by-id/modem rw  from /dev/ttyUSB3\n");
+}
+
+TEST_F(AllocateTest, NamesTheResourceThatIsNotThere) {
+  EXPECT_EQ(Refused({"example.com/saet"}),
+            "patchbay: the configuration has no resource \"example.com/saet\"; did you mean "
+            "\"example.com/seat\"?\n");
+}
+
+TEST_F(AllocateTest, NamesTheNodeThatTheResourceIsNotFor) {
+  EXPECT_THAT(Refused({"example.com/elsewhere"}), HasSubstr("rack-1"));
+}
+
+TEST_F(AllocateTest, NamesTheDeviceThatIsNotThere) {
+  EXPECT_THAT(Refused({"example.com/seat", "0", "9"}), HasSubstr("\"9\""));
+  EXPECT_THAT(Refused({"example.com/shared", "0"}), HasSubstr("\"0\""));
+}
+
+TEST_F(AllocateTest, HasNoMoreThanThereIs) {
+  EXPECT_EQ(Refused({"example.com/shared", "--count", "5"}),
+            "patchbay: example.com/shared has only 4 of 5 healthy units\n");
+  EXPECT_THAT(Refused({"example.com/shared", "--count", "2147483647"}), HasSubstr("only 4 of"));
+}
+
+TEST_F(AllocateTest, KeepsToMaxPerContainer) {
+  EXPECT_THAT(Refused({"example.com/seat", "--count", "4"}), HasSubstr("at most 3"));
+}
+
+TEST_F(AllocateTest, KeepsStrangeIdsOnOneLine) {
+  const std::string err = Refused({"example.com/seat", "a\nb\x1b[2J\xff"});
+  EXPECT_EQ(err.find('\n'), err.size() - 1);
+  EXPECT_EQ(err.find('\x1b'), std::string::npos);
+  const std::string resource = Refused({"a\nb\x1b[2J"});
+  EXPECT_EQ(resource.find('\n'), resource.size() - 1);
+  EXPECT_EQ(resource.find('\x1b'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,225 @@
+#include "cli/arguments.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "cli_support.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using test::Argv;
+using test::RunCli;
+using test::ScopedEnv;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+class ArgumentsTest : public testing::Test {
+ protected:
+  /// The arguments of a command line that is right.
+  Arguments Parse(const std::vector<std::string>& arguments) {
+    const auto argv = Argv(arguments);
+    std::ostringstream out, err;
+    const auto parsed =
+        ParseArguments(static_cast<int>(argv.size()), argv.data(), Streams{out, err});
+    EXPECT_TRUE(std::holds_alternative<Arguments>(parsed)) << err.str();
+    EXPECT_EQ(out.str() + err.str(), "");
+    const auto* result = std::get_if<Arguments>(&parsed);
+    return result != nullptr ? *result : Arguments();
+  }
+
+  ScopedEnv config_{"PATCHBAY_CONFIG", std::nullopt};
+  ScopedEnv node_name_{"NODE_NAME", std::nullopt};
+  test::TempTree tree_;
+};
+
+TEST_F(ArgumentsTest, HasTheDefaultsOfTheManual) {
+  for (const char* command : {"run", "check", "devices", "try"}) {
+    const Arguments arguments = Parse({command});
+    EXPECT_EQ(arguments.command, command);
+    EXPECT_EQ(arguments.config, "/etc/patchbay");
+    EXPECT_EQ(arguments.output, Output::kTable);
+    EXPECT_EQ(arguments.log_format, LogFormat::kText);
+    EXPECT_EQ(arguments.log_level, std::nullopt);
+    EXPECT_EQ(arguments.host_root, std::nullopt);
+    EXPECT_EQ(arguments.listen, std::nullopt);
+    EXPECT_EQ(arguments.kubelet_dir, std::nullopt);
+    EXPECT_EQ(arguments.count, std::nullopt);
+    EXPECT_FALSE(arguments.strict || arguments.once);
+    EXPECT_THAT(arguments.files, IsEmpty());
+  }
+}
+
+TEST_F(ArgumentsTest, ReadsEveryFlagOfRun) {
+  const Arguments arguments =
+      Parse({"run", "--config", "/a", "--host-root", tree_.path(), "--listen", "127.0.0.1:1",
+             "--kubelet-dir", "/b", "--log-level", "debug", "--log-format", "json"});
+  EXPECT_EQ(arguments.command, "run");
+  EXPECT_EQ(arguments.config, "/a");
+  EXPECT_EQ(arguments.host_root, tree_.path());
+  EXPECT_EQ(arguments.listen, "127.0.0.1:1");
+  EXPECT_EQ(arguments.kubelet_dir, "/b");
+  EXPECT_EQ(arguments.log_level, LogLevel::kDebug);
+  EXPECT_EQ(arguments.log_format, LogFormat::kJson);
+}
+
+TEST_F(ArgumentsTest, ReadsEveryFlagOfTry) {
+  const Arguments arguments =
+      Parse({"try", "-c", "/a", "--host-root", tree_.path(), "--listen", "[::1]:0", "--once",
+             "--log-level", "error", "--log-format", "text"});
+  EXPECT_EQ(arguments.config, "/a");
+  EXPECT_EQ(arguments.host_root, tree_.path());
+  EXPECT_EQ(arguments.listen, "[::1]:0");
+  EXPECT_TRUE(arguments.once);
+  EXPECT_EQ(arguments.log_level, LogLevel::kError);
+}
+
+TEST_F(ArgumentsTest, ReadsEveryFlagOfCheck) {
+  const Arguments arguments = Parse({"check", "a.toml", "b", "--strict", "-o", "json"});
+  EXPECT_THAT(arguments.files, ElementsAre("a.toml", "b"));
+  EXPECT_TRUE(arguments.strict);
+  EXPECT_EQ(arguments.output, Output::kJson);
+}
+
+TEST_F(ArgumentsTest, ReadsEveryFlagOfAllocate) {
+  EXPECT_THAT(Parse({"allocate", "a.com/x", "id1", "id2::3"}).ids, ElementsAre("id1", "id2::3"));
+  const Arguments arguments = Parse({"allocate", "--count=3", "a.com/x", "--output", "table"});
+  EXPECT_EQ(arguments.resource, "a.com/x");
+  EXPECT_EQ(arguments.count, 3);
+  EXPECT_THAT(arguments.ids, IsEmpty());
+}
+
+TEST_F(ArgumentsTest, TakesAnIdThatLooksLikeAFlag) {
+  EXPECT_THAT(Parse({"allocate", "a.com/x", "--", "-x", "--count"}).ids,
+              ElementsAre("-x", "--count"));
+}
+
+TEST_F(ArgumentsTest, TakesACommandsNameForAnArgument) {
+  EXPECT_THAT(Parse({"check", "devices", "check"}).files, ElementsAre("devices", "check"));
+  EXPECT_EQ(Parse({"allocate", "run"}).resource, "run");
+}
+
+TEST_F(ArgumentsTest, ReadsTheNamesOfLevels) {
+  EXPECT_EQ(Parse({"run", "--log-level", "info"}).log_level, LogLevel::kInfo);
+  EXPECT_EQ(Parse({"run", "--log-level", "warning"}).log_level, LogLevel::kWarning);
+  EXPECT_EQ(Parse({"run", "--log-level", "DEBUG"}).log_level, LogLevel::kDebug);
+}
+
+TEST_F(ArgumentsTest, TakesTheConfigFromTheEnvironmentUnlessThereIsAFlag) {
+  const ScopedEnv config("PATCHBAY_CONFIG", "/from/env");
+  EXPECT_EQ(Parse({"devices"}).config, "/from/env");
+  EXPECT_EQ(Parse({"devices", "--config", "/from/flag"}).config, "/from/flag");
+}
+
+TEST_F(ArgumentsTest, TakesAnEmptyVariableForNone) {
+  const ScopedEnv config("PATCHBAY_CONFIG", "");
+  EXPECT_EQ(Parse({"devices"}).config, "/etc/patchbay");
+}
+
+TEST_F(ArgumentsTest, WritesDirectoriesAsTheFileWould) {
+  EXPECT_EQ(Parse({"run", "--kubelet-dir", "/a/b///"}).kubelet_dir, "/a/b");
+  EXPECT_EQ(Parse({"run", "--kubelet-dir", "/"}).kubelet_dir, "/");
+  EXPECT_EQ(Parse({"run", "--listen", ":80"}).listen, "[::]:80");
+}
+
+TEST_F(ArgumentsTest, TakesADirectoryFromWhereItIsCalled) {
+  const auto here = std::filesystem::current_path();
+  std::filesystem::current_path(tree_.path());
+  tree_.Dir("host");
+  const Arguments arguments = Parse({"run", "--host-root", "host", "--kubelet-dir", "k"});
+  std::filesystem::current_path(here);
+  EXPECT_EQ(arguments.host_root, tree_.path("host"));
+  EXPECT_EQ(arguments.kubelet_dir, tree_.path("k"));
+}
+
+TEST_F(ArgumentsTest, HelpIsNoMistake) {
+  for (const std::vector<std::string>& line : {std::vector<std::string>{"--help"},
+                                               {"-h"},
+                                               {"run", "--help"},
+                                               {"check", "-h"},
+                                               {"devices", "--help"},
+                                               {"allocate", "--help"},
+                                               {"try", "--help"}}) {
+    const auto ran = RunCli(line);
+    EXPECT_EQ(ran.code, kOk) << line.front();
+    EXPECT_THAT(ran.out, HasSubstr("Usage: patchbay"));
+    EXPECT_EQ(ran.err, "");
+  }
+}
+
+TEST_F(ArgumentsTest, HelpNamesEveryCommand) {
+  const auto ran = RunCli({"--help"});
+  for (const Command& command : Commands()) {
+    EXPECT_THAT(ran.out, HasSubstr(std::string(command.name)));
+    EXPECT_THAT(ran.out, HasSubstr(std::string(command.summary)));
+  }
+}
+
+TEST_F(ArgumentsTest, VersionIsOneLine) {
+  const auto ran = RunCli({"--version"});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_THAT(ran.out, StartsWith("patchbay "));
+  EXPECT_EQ(ran.out.find('\n'), ran.out.size() - 1);
+  EXPECT_EQ(ran.err, "");
+}
+
+class Misuse : public testing::TestWithParam<std::vector<std::string>> {};
+
+TEST_P(Misuse, EndsWithTwoAndAWord) {
+  const auto ran = RunCli(GetParam());
+  EXPECT_EQ(ran.code, kUsage);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_NE(ran.err, "");
+}
+
+std::string LongPath() { return "/" + std::string(50, 'x'); }
+
+INSTANTIATE_TEST_SUITE_P(CommandLines, Misuse,
+                         testing::ValuesIn(std::vector<std::vector<std::string>>{
+                             {},
+                             {"serve"},
+                             {""},
+                             {"--config", "/x"},
+                             {"devices", "--no-such-flag"},
+                             {"devices", "extra"},
+                             {"run", "extra"},
+                             {"run", "--once"},
+                             {"run", "--output", "json"},
+                             {"run", "--log-level", "trace"},
+                             {"run", "--log-level", "0"},
+                             {"run", "--log-format", "xml"},
+                             {"run", "--log-format"},
+                             {"run", "--listen", "nowhere"},
+                             {"run", "--listen", "127.0.0.1"},
+                             {"run", "--listen", "127.0.0.1:65536"},
+                             {"run", "--listen", ""},
+                             {"run", "--kubelet-dir", LongPath()},
+                             {"run", "--kubelet-dir", ""},
+                             {"run", "--host-root", "/no/such/root"},
+                             {"run", "--host-root", "/dev/null"},
+                             {"try", "--kubelet-dir", "/x"},
+                             {"try", "--strict"},
+                             {"check", "--host-root", "/"},
+                             {"check", "--output", "yaml"},
+                             {"check", "--output", "1"},
+                             {"check", "--config"},
+                             {"check", "--config", "a", "--config", "b"},
+                             {"devices", "--strict"},
+                             {"devices", "--host-root", "/no/such/root"},
+                             {"allocate"},
+                             {"allocate", "--count", "1"},
+                             {"allocate", "a.com/x", "--count", "0"},
+                             {"allocate", "a.com/x", "--count", "-1"},
+                             {"allocate", "a.com/x", "--count", "1.5"},
+                             {"allocate", "a.com/x", "--count", "many"},
+                             {"allocate", "a.com/x", "--count", "99999999999999999999"},
+                             {"allocate", "a.com/x", "id", "--count", "1"},
+                         }));
+
+}  // namespace
+}  // namespace patchbay

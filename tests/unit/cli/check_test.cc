@@ -1,0 +1,194 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/format.h"
+#include "cli_support.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using Json = nlohmann::json;
+using test::RunCli;
+using test::ScopedEnv;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::HasSubstr;
+
+constexpr const char* kGood = R"([[resource]]
+name = "example.com/serial"
+[[resource.match]]
+path = "/dev/ttyUSB*"
+)";
+
+// Two resources that may claim one node: nothing wrong, but worth a word.
+constexpr const char* kDoubtful = R"([[resource]]
+name = "example.com/a"
+[[resource.match]]
+path = "/dev/ttyUSB*"
+[[resource]]
+name = "example.com/b"
+[[resource.match]]
+path = "/dev/ttyUSB0"
+)";
+
+constexpr const char* kFiveMistakes = R"([daemon]
+rescan = "soon"
+
+[[resource]]
+name = "example.com/serial"
+replcas = 2
+
+  [[resource.match]]
+  path = "/dev/ttyUSB[0-"
+
+  [[resource.device_node]]
+  permissions = "rx"
+
+[[resource]]
+name = "example.com/modem"
+
+  [[resource.match]]
+  path = "/dev/modem*"
+
+  [resource.env]
+  MODEM = "{paht}"
+)";
+
+class CheckTest : public testing::Test {
+ protected:
+  ScopedEnv config_{"PATCHBAY_CONFIG", std::nullopt};
+  test::TempTree tree_;
+};
+
+std::vector<std::string> Places(const Json& diagnostics) {
+  std::vector<std::string> places;
+  for (const Json& d : diagnostics) {
+    places.push_back(format("{}:{} {} {}", d["line"].get<int>(), d["column"].get<int>(),
+                            d["severity"].get<std::string>(), d["code"].get<std::string>()));
+  }
+  return places;
+}
+
+TEST_F(CheckTest, IsShortAboutAFileThatIsRight) {
+  tree_.File("a.toml", kGood);
+  const auto ran = RunCli({"check", tree_.path("a.toml")});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_EQ(ran.out, "ok: 1 resource\n");
+  EXPECT_EQ(ran.err, "");
+}
+
+TEST_F(CheckTest, PrintsAnEmptyArrayForAFileThatIsRight) {
+  tree_.File("a.toml", kGood);
+  const auto ran = RunCli({"check", "--output", "json", tree_.path("a.toml")});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_EQ(ran.out, "[]\n");
+}
+
+TEST_F(CheckTest, TakesTheConfigWhereNoFileIsNamed) {
+  tree_.File("a.toml", kGood);
+  EXPECT_EQ(RunCli({"check", "--config", tree_.path("a.toml")}).code, kOk);
+  const ScopedEnv config("PATCHBAY_CONFIG", tree_.path("none.toml"));
+  EXPECT_EQ(RunCli({"check"}).code, kFailed);
+  EXPECT_EQ(RunCli({"check", tree_.path("a.toml")}).code, kOk);
+}
+
+TEST_F(CheckTest, ReportsFiveMistakesAtOnceEachInItsPlace) {
+  tree_.File("bad.toml", kFiveMistakes);
+  const auto ran = RunCli({"check", "-o", "json", tree_.path("bad.toml")});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_EQ(ran.err, "");
+  EXPECT_THAT(Places(Json::parse(ran.out)),
+              ElementsAre("2:10 error bad-duration", "6:1 error unknown-key", "9:22 error bad-glob",
+                          "12:17 error bad-permissions", "21:13 error unknown-variable"));
+}
+
+TEST_F(CheckTest, PrintsMistakesAsCompilersDo) {
+  tree_.File("bad.toml", kFiveMistakes);
+  const std::string file = tree_.path("bad.toml");
+  const auto ran = RunCli({"check", file});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_EQ(ran.err, "");
+  EXPECT_THAT(ran.out, HasSubstr(file + ":6:1: error[unknown-key]: "));
+  EXPECT_THAT(ran.out, HasSubstr("\n    replcas = 2\n    ^\n"));
+  EXPECT_THAT(ran.out, HasSubstr("`replicas`"));
+  EXPECT_THAT(ran.out, HasSubstr(file + ":21:13: error[unknown-variable]: "));
+  EXPECT_THAT(ran.out, HasSubstr("`path`"));
+  EXPECT_THAT(ran.out, EndsWith("\n5 errors, 0 warnings\n"));
+}
+
+TEST_F(CheckTest, HasTheDocumentedFieldsInJson) {
+  tree_.File("bad.toml", kFiveMistakes);
+  const Json list = Json::parse(RunCli({"check", "-o", "json", tree_.path("bad.toml")}).out);
+  for (const Json& d : list) {
+    EXPECT_EQ(d.size(), 7U);
+    EXPECT_EQ(d["file"], tree_.path("bad.toml"));
+    EXPECT_TRUE(d["message"].is_string() && !d["message"].get<std::string>().empty());
+    EXPECT_TRUE(d["hint"].is_string());
+  }
+}
+
+TEST_F(CheckTest, LetsWarningsPassUnlessStrict) {
+  tree_.File("a.toml", kDoubtful);
+  const std::string file = tree_.path("a.toml");
+  const auto ran = RunCli({"check", file});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_THAT(ran.out, HasSubstr("warning["));
+  EXPECT_THAT(ran.out, EndsWith("\n0 errors, 1 warning\n"));
+  EXPECT_EQ(RunCli({"check", "--strict", file}).code, kFailed);
+  const auto json = RunCli({"check", "--strict", "-o", "json", file});
+  EXPECT_EQ(json.code, kFailed);
+  EXPECT_EQ(Json::parse(json.out).at(0)["severity"], "warning");
+}
+
+TEST_F(CheckTest, ReadsADirectoryAsOneDocument) {
+  tree_.File("d/20.toml", kGood);
+  tree_.File("d/10.toml", kDoubtful);
+  tree_.File("d/ignored.txt", "not toml");
+  tree_.File("d/.hidden.toml", "not toml");
+  const auto ran = RunCli({"check", "-o", "json", tree_.path("d")});
+  EXPECT_EQ(ran.code, kOk) << ran.out;
+
+  // One name twice: the second file is at fault, in the order of the names.
+  tree_.File("d/30.toml", kGood);
+  const auto twice = RunCli({"check", "-o", "json", tree_.path("d")});
+  EXPECT_EQ(twice.code, kFailed);
+  bool found = false;
+  for (const Json& d : Json::parse(twice.out)) {
+    if (d["severity"] != "error") continue;
+    found = true;
+    EXPECT_EQ(d["file"], tree_.path("d/30.toml"));
+    EXPECT_EQ(d["line"], 2);
+    EXPECT_EQ(d["column"], 8);
+  }
+  EXPECT_TRUE(found);
+}
+
+TEST_F(CheckTest, ReadsSeveralFilesAsOneDocument) {
+  tree_.File("a.toml", kGood);
+  tree_.File("b.toml", kGood);
+  EXPECT_EQ(RunCli({"check", tree_.path("a.toml"), tree_.path("b.toml")}).code, kFailed);
+}
+
+TEST_F(CheckTest, FailsForWhatIsNotThere) {
+  const auto missing = RunCli({"check", tree_.path("none.toml")});
+  EXPECT_EQ(missing.code, kFailed);
+  EXPECT_THAT(missing.out, HasSubstr("error[unreadable-file]"));
+  tree_.Dir("empty");
+  const auto empty = RunCli({"check", tree_.path("empty")});
+  EXPECT_EQ(empty.code, kFailed);
+  EXPECT_THAT(empty.out, HasSubstr("error[no-files]"));
+}
+
+TEST_F(CheckTest, PrintsValidJsonOfAnyBytes) {
+  tree_.File("bad.toml", "[[resource]]\nname = \"\xff\xfe\x00\"\n");
+  tree_.File("\xff.toml", "x = 1\n");
+  const auto ran = RunCli({"check", "-o", "json", tree_.path()});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_FALSE(Json::parse(ran.out, nullptr, false).is_discarded()) << ran.out;
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdlib>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+
+namespace patchbay::test {
+
+/// A command line that was run in this process.
+struct Ran {
+  int code = -1;
+  std::string out;
+  std::string err;
+};
+
+inline std::vector<const char*> Argv(const std::vector<std::string>& arguments) {
+  std::vector<const char*> argv = {"patchbay"};
+  for (const std::string& argument : arguments) argv.push_back(argument.c_str());
+  return argv;
+}
+
+/// Runs what stands behind "patchbay".
+inline Ran RunCli(const std::vector<std::string>& arguments) {
+  const auto argv = Argv(arguments);
+  std::ostringstream out, err;
+  const int code = RunCommandLine(static_cast<int>(argv.size()), argv.data(), {out, err});
+  return {code, out.str(), err.str()};
+}
+
+/// An environment variable for the length of a scope; without a value it is unset.
+class ScopedEnv {
+ public:
+  ScopedEnv(std::string name, const std::optional<std::string>& value) : name_(std::move(name)) {
+    if (const char* old = std::getenv(name_.c_str())) old_ = old;
+    Set(value);
+  }
+  ~ScopedEnv() { Set(old_); }
+  ScopedEnv(const ScopedEnv&) = delete;
+  ScopedEnv& operator=(const ScopedEnv&) = delete;
+
+ private:
+  void Set(const std::optional<std::string>& value) {
+    if (value) {
+      setenv(name_.c_str(), value->c_str(), 1);
+    } else {
+      unsetenv(name_.c_str());
+    }
+  }
+
+  std::string name_;
+  std::optional<std::string> old_;
+};
+
+}  // namespace patchbay::test

@@ -1,0 +1,191 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli_support.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using Json = nlohmann::json;
+using test::Ran;
+using test::RunCli;
+using test::ScopedEnv;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+class DevicesTest : public testing::Test {
+ protected:
+  void Config(std::string_view text) { tree_.File("patchbay.toml", text); }
+  Ran Devices(const std::vector<std::string>& more = {}) {
+    std::vector<std::string> line = {"devices", "--config", tree_.path("patchbay.toml"),
+                                     "--host-root", tree_.path("host")};
+    line.insert(line.end(), more.begin(), more.end());
+    return RunCli(line);
+  }
+
+  ScopedEnv config_{"PATCHBAY_CONFIG", std::nullopt};
+  ScopedEnv node_name_{"NODE_NAME", "rack-1"};
+  test::TempTree tree_;
+};
+
+constexpr const char* kTwoResources = R"([[resource]]
+name = "example.com/card"
+replicas = 2
+[[resource.match]]
+regex = '/srv/cards/card(?P<number>\d+)'
+type = "file"
+
+[[resource]]
+name = "example.com/none"
+[[resource.match]]
+path = "/srv/none*"
+type = "any"
+)";
+
+TEST_F(DevicesTest, PrintsATable) {
+  Config(kTwoResources);
+  tree_.File("host/srv/cards/card10");
+  tree_.File("host/srv/cards/card9");
+  tree_.File("host/srv/real");
+  tree_.Link("host/srv/cards/card1", "/srv/real");
+  const Ran ran = Devices();
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_EQ(ran.err, "");
+  EXPECT_EQ(ran.out,
+            "RESOURCE          DEVICE  UNITS  HEALTH   PATH\n"
+            "example.com/card  card1   2      Healthy  /srv/cards/card1 -> /srv/real\n"
+            "example.com/card  card9   2      Healthy  /srv/cards/card9\n"
+            "example.com/card  card10  2      Healthy  /srv/cards/card10\n"
+            "example.com/none  (none)\n");
+}
+
+TEST_F(DevicesTest, PrintsWhatWasRejectedAndWhy) {
+  Config(kTwoResources);
+  tree_.Link("host/srv/cards/card1", "/srv/nowhere");
+  tree_.Dir("host/srv/cards/card2");
+  const Ran ran = Devices();
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_THAT(ran.out, HasSubstr("\n\nRESOURCE          REJECTED          REASON\n"
+                                 "example.com/card  /srv/cards/card1  dangling"));
+}
+
+TEST_F(DevicesTest, PrintsTheDocumentedJson) {
+  Config(kTwoResources);
+  tree_.File("host/srv/cards/card9");
+  const Ran ran = Devices({"--output", "json"});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_EQ(ran.err, "");
+  EXPECT_EQ(ran.out, R"({
+  "resources": [
+    {
+      "name": "example.com/card",
+      "devices": [
+        {
+          "id": "card9",
+          "health": "Healthy",
+          "reason": "",
+          "paths": [
+            "/srv/cards/card9"
+          ],
+          "numa_node": null,
+          "variables": {
+            "id": "card9",
+            "resource": "example.com/card",
+            "index": 0,
+            "path": "/srv/cards/card9",
+            "real_path": "/srv/cards/card9",
+            "name": "card9",
+            "major": 0,
+            "minor": 0,
+            "number": "9"
+          }
+        }
+      ],
+      "rejected": []
+    },
+    {
+      "name": "example.com/none",
+      "devices": [],
+      "rejected": []
+    }
+  ]
+}
+)");
+}
+
+TEST_F(DevicesTest, KnowsTheNumbersOfDeviceNodes) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  Config("[[resource]]\nname = 'a.com/x'\n[[resource.match]]\npath = '/dev/x*'\n");
+  tree_.CharDevice("host/dev/x1", 1, 7);
+  tree_.BlockDevice("host/dev/x2", 7, 250);
+  const Json devices = Json::parse(Devices({"-o", "json"}).out)["resources"][0]["devices"];
+  ASSERT_EQ(devices.size(), 2U);
+  EXPECT_EQ(devices[0]["variables"]["major"], 1);
+  EXPECT_EQ(devices[0]["variables"]["minor"], 7);
+  EXPECT_EQ(devices[1]["variables"]["major"], 7);
+  EXPECT_EQ(devices[1]["variables"]["minor"], 250);
+  EXPECT_EQ(devices[1]["variables"]["index"], 1);
+}
+
+TEST_F(DevicesTest, LeavesOutWhatIsForOtherNodes) {
+  Config(
+      "[[resource]]\nname = 'a.com/x'\non_nodes = ['rack-*']\n[[resource.match]]\ncount = 1\n"
+      "[[resource]]\nname = 'a.com/y'\non_nodes = ['desk']\n[[resource.match]]\ncount = 1\n");
+  tree_.Dir("host");
+  std::vector<std::string> names;
+  const Json document = Json::parse(Devices({"-o", "json"}).out);
+  for (const Json& r : document["resources"]) {
+    names.push_back(r["name"]);
+  }
+  EXPECT_THAT(names, ElementsAre("a.com/x"));
+}
+
+TEST_F(DevicesTest, KeepsStrangeNamesOnTheirLine) {
+  Config(
+      "[[resource]]\nname = 'a.com/x'\n[[resource.match]]\npath = '/dev/*'\ntype = 'file'\n"
+      "[resource.env]\nX = '{path}'\n");
+  tree_.File("host/dev/a\nb\x1b[2J");
+  tree_.File("host/dev/\xff\xfe");
+  tree_.File("host/dev/Gerät");
+  const Ran text = Devices();
+  EXPECT_EQ(text.code, kOk);
+  EXPECT_EQ(text.out.find('\x1b'), std::string::npos);
+  EXPECT_THAT(text.out, HasSubstr("Gerät"));
+  const Ran json = Devices({"-o", "json"});
+  EXPECT_FALSE(Json::parse(json.out, nullptr, false).is_discarded()) << json.out;
+}
+
+TEST_F(DevicesTest, PrintsNothingOfAFileThatIsWrong) {
+  Config("[[resource]]\nname = 'x'\n");
+  tree_.Dir("host");
+  const Ran ran = Devices();
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, StartsWith(tree_.path("patchbay.toml") + ":1:"));
+}
+
+TEST_F(DevicesTest, TellsWarningsAside) {
+  Config(
+      "[[resource]]\nname = 'a.com/x'\n[[resource.match]]\npath = '/dev/ttyUSB*'\n"
+      "[[resource]]\nname = 'a.com/y'\n[[resource.match]]\npath = '/dev/ttyUSB0'\n");
+  tree_.Dir("host");
+  const Ran ran = Devices({"-o", "json"});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_THAT(ran.err, HasSubstr("warning["));
+  EXPECT_FALSE(Json::parse(ran.out, nullptr, false).is_discarded());
+}
+
+TEST_F(DevicesTest, TakesAConfigWithoutResources) {
+  Config("");
+  tree_.Dir("host");
+  EXPECT_EQ(Devices({"-o", "json"}).out, "{\n  \"resources\": []\n}\n");
+  EXPECT_EQ(Devices().out, "RESOURCE  DEVICE  UNITS  HEALTH  PATH\n");
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,24 @@
+// The commands that need no kubelet, made of their own sources and the floors below. That this
+// links shows that they need nothing of gRPC; tests/unit/cli/CMakeLists.txt looks at what it loads.
+#include <iostream>
+
+#include "cli/commands.h"
+
+int main(int argc, char** argv) {
+  const std::string_view usage =
+      "usage: offline_commands check|devices|allocate CONFIG [RESOURCE]\n";
+  if (argc < 3) {
+    std::cerr << usage;
+    return patchbay::kUsage;
+  }
+  patchbay::Arguments arguments;
+  arguments.command = argv[1];
+  arguments.config = argv[2];
+  if (argc > 3) arguments.resource = argv[3];
+  const patchbay::Streams streams{std::cout, std::cerr};
+  if (arguments.command == "check") return patchbay::RunCheck(arguments, streams);
+  if (arguments.command == "devices") return patchbay::RunDevices(arguments, streams);
+  if (arguments.command == "allocate") return patchbay::RunAllocate(arguments, streams);
+  std::cerr << usage;
+  return patchbay::kUsage;
+}

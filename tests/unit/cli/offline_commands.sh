@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# offline_commands.sh PROGRAM CONFIG: the program runs, and loads nothing of gRPC.
+set -euo pipefail
+
+loaded=$(ldd "$1")
+if grep -E 'lib(grpc|gpr|protobuf|upb|prometheus)' <<<"$loaded"; then
+  echo "the commands that need no kubelet load what only the kubelet needs" >&2
+  exit 1
+fi
+"$1" check "$2"
+"$1" devices "$2"
+"$1" allocate "$2" patchbay.dev/null

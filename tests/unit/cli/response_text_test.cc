@@ -1,0 +1,42 @@
+#include "cli/response_text.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace patchbay {
+namespace {
+
+TEST(ResponseText, SaysWhenThereIsNothing) {
+  EXPECT_EQ(RenderResponse({}), "  nothing but the permission to run\n");
+}
+
+TEST(ResponseText, HasALineForEachThingAContainerGets) {
+  ContainerResponse response;
+  response.devices = {{"/dev/a", "/dev/a", "rw"}, {"/dev/b", "/dev/host-b", "r"}};
+  response.mounts = {{"/opt/x", "/opt/x", true}, {"/data", "/srv/data", false}};
+  response.envs = {{"A", "1,2"}, {"B", ""}};
+  response.annotations = {{"example.com/card", "7"}};
+  response.cdi_devices = {"example.com/card=7"};
+  EXPECT_EQ(RenderResponse(response),
+            "  device      /dev/a rw\n"
+            "  device      /dev/b r  from /dev/host-b\n"
+            "  mount       /opt/x ro\n"
+            "  mount       /data rw  from /srv/data\n"
+            "  env         A=1,2\n"
+            "  env         B=\n"
+            "  annotation  example.com/card=7\n"
+            "  cdi         example.com/card=7\n");
+}
+
+TEST(ResponseText, KeepsEveryValueOnItsLine) {
+  ContainerResponse response;
+  response.envs = {{"A", "1\n  env  FAKE=1"}};
+  response.devices = {{"/dev/\x1b[2J", "/dev/x\ny", "rw"}};
+  const std::string text = RenderResponse(response);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace patchbay

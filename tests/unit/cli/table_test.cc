@@ -1,0 +1,57 @@
+#include "cli/table.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace patchbay {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+TEST(Table, HasNothingToSayOfNoRows) { EXPECT_EQ(RenderTable({}), ""); }
+
+TEST(Table, MakesColumnsAsWideAsTheirWidestCell) {
+  EXPECT_EQ(RenderTable({{"A", "BB", "C"}, {"1234", "5", "6"}, {"7", "890", "1"}}),
+            "A     BB   C\n"
+            "1234  5    6\n"
+            "7     890  1\n");
+}
+
+TEST(Table, LeavesNoBlanksAtTheEndOfALine) {
+  EXPECT_EQ(RenderTable({{"A", "B"}, {"long", "wide cell"}, {"x", ""}, {"y"}}),
+            "A     B\n"
+            "long  wide cell\n"
+            "x\n"
+            "y\n");
+}
+
+TEST(Table, TakesRowsOfDifferentLengths) {
+  EXPECT_EQ(RenderTable({{"A"}, {"b", "c", "d"}, {}}),
+            "A\n"
+            "b  c  d\n"
+            "\n");
+}
+
+TEST(Table, KeepsAnEmptyCellInItsPlace) {
+  EXPECT_EQ(RenderTable({{"A", "B", "C"}, {"", "", "x"}}),
+            "A  B  C\n"
+            "      x\n");
+}
+
+TEST(Table, CountsLettersAndNotBytes) {
+  EXPECT_EQ(RenderTable({{"Gerät", "x"}, {"abcde", "y"}}),
+            "Gerät  x\n"
+            "abcde  y\n");
+}
+
+TEST(Table, NeverLetsACellBreakALineOrMoveTheCursor) {
+  const std::string table = RenderTable({{"NAME"}, {"a\nb\x1b[2J\r\t\x7f"}, {"\xff\xfe"}});
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
+  for (const char c : table) {
+    EXPECT_TRUE(c == '\n' || (c >= ' ' && c < 0x7f)) << static_cast<int>(c);
+  }
+}
+
+}  // namespace
+}  // namespace patchbay
