@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "inventory/diff.h"
+#include "os/memory.h"
 
 namespace patchbay {
 namespace {
@@ -85,6 +86,7 @@ void ResourceController::Publish() {
   LogChanges(published_.get(), *inventory_.snapshot());
   published_ = inventory_.snapshot();
   plugin_.Publish(published_);
+  world_.scanner.Run(ReleaseFreeMemory);
   if (first && kubelet_) plugin_.OnKubelet(*kubelet_);
 }
 
