@@ -84,6 +84,56 @@ class Registering(support.TestCase):
             for name in NAMES:
                 kubelet.wait_listed(name, since=mark)
 
+    def test_a_socket_on_which_nobody_listens(self):
+        with Kubelet(self.kubelet_dir) as kubelet:
+            kubelet.ask("crash")
+            with Daemon(self.config(THREE), self.kubelet_dir) as daemon:
+                daemon.address()
+                self.await_true(lambda: 'result="failure"} 1' in daemon.get("/metrics")[1],
+                                "an attempt that failed")
+                mark = kubelet.mark()
+                kubelet.ask("start")
+                for name in NAMES:  # at once, whatever the back-off was
+                    kubelet.wait_listed(name, since=mark)
+
+    def test_a_kubelet_that_hung_and_was_restarted(self):
+        with Kubelet(self.kubelet_dir) as kubelet:
+            kubelet.ask("fault hang")
+            with Daemon(self.config(THREE), self.kubelet_dir):
+                self.await_true(lambda: len(kubelet.ask("calls")["calls"]) == 3, "three calls")
+                mark = kubelet.mark()
+                kubelet.ask("stop")
+                kubelet.ask("fault none")
+                kubelet.ask("start")
+                for name in NAMES:
+                    kubelet.wait_listed(name, since=mark, timeout=10)
+
+    def test_a_kubelet_that_never_calls_back(self):
+        with Kubelet(self.kubelet_dir) as kubelet:
+            kubelet.ask("fault never_dial example.com/null")
+            with Daemon(self.config(THREE), self.kubelet_dir) as daemon:
+                kubelet.wait_listed("example.com/zero")
+                kubelet.wait_listed("example.com/seat")
+                self.assertEqual(daemon.get("/readyz"),
+                                 (503, "example.com/null is not registered with the kubelet\n"))
+                kubelet.ask("fault none example.com/null")
+                # Its patience ends after 20 s; then it tries again.
+                kubelet.wait_listed("example.com/null", timeout=40)
+
+    def test_a_hundred_resources(self):
+        names = [f"example.com/r{i}" for i in range(100)]
+        config = self.config("".join(resource(name, "count = 2") for name in names))
+        with Kubelet(self.kubelet_dir) as kubelet, Daemon(config, self.kubelet_dir) as daemon:
+            for name in names:
+                kubelet.wait_listed(name)
+            kubelet.ask("stop")
+            mark = kubelet.mark()
+            kubelet.ask("start")
+            for name in names:
+                kubelet.wait_listed(name, since=mark)
+            self.assertEqual(daemon.end()[0], 0)
+            self.assertEqual(self.plugin_sockets(), [])
+
     def test_a_stream_that_broke(self):
         with Kubelet(self.kubelet_dir) as kubelet, \
                 Daemon(self.config(THREE), self.kubelet_dir):

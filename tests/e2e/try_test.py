@@ -133,6 +133,15 @@ class Try(support.TestCase):
             self.assertIn("error[", process.err.text())
         self.assert_clean()
 
+    def test_a_port_that_is_taken(self):
+        with Process(self.command, env=self.env) as first:
+            _, line = first.out.wait("Metrics: http://")
+            address = re.search("http://(.*)/metrics", line)[1]
+            with Process([*self.command, "--listen", address], env=self.env) as second:
+                self.assertEqual(second.wait(), 1)
+                self.assertIn("in use", second.err.text())
+            self.assertEqual(len(list(self.temp.iterdir())), 1)
+
     def test_an_empty_file(self):
         config = self.config("")
         with Process([PATCHBAY, "try", "--once", "-c", str(config)], env=self.env) as process:
