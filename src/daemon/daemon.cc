@@ -111,28 +111,35 @@ void Daemon::StartKubeletDir() {
 
 void Daemon::ScheduleRescan() {
   rescan_ = loop_.After(options_.model.daemon.rescan, [this] {
+    // A watch may have stayed with a directory that was replaced where nobody looked, above it.
+    if (device_dirs_) device_dirs_->Watch({});
+    UpdateWatches();
     for (const auto& resource : resources_) resource->Scan();
     ScheduleRescan();
   });
 }
 
 void Daemon::WatchDirectories() {
-  if (!device_dirs_) return;
+  // What changed before the watch was there is found by looking once more.
+  for (const std::string& directory : UpdateWatches()) OnDirectoryChanged(directory);
+}
+
+std::vector<std::string> Daemon::UpdateWatches() {
+  if (!device_dirs_) return {};
   std::set<std::string> wanted;
   for (const auto& resource : resources_) {
     for (const std::string& directory : resource->directories()) {
       wanted.insert(host_.Local(directory));
     }
   }
-  const auto outcome = device_dirs_->Watch(wanted);
-  // What changed before the watch was there is found by looking once more.
-  for (const std::string& directory : outcome.added) OnDirectoryChanged(directory);
+  auto outcome = device_dirs_->Watch(wanted);
   if (!outcome.failed.empty() && outcome.failed.size() != unwatched_) {
     log_.Warning(
         "some directories cannot be watched; they are looked at only at every rescan",
         {{"directories", outcome.failed.size()}, {"reason", outcome.failed.front().message}});
   }
   unwatched_ = outcome.failed.size();
+  return std::move(outcome.added);
 }
 
 void Daemon::OnDirectoryChanged(const std::string& local_path) {

@@ -51,6 +51,7 @@ class Daemon {
   void StartKubeletDir();
   void ScheduleRescan();
   void WatchDirectories();
+  std::vector<std::string> UpdateWatches();  ///< returns the directories newly watched
   void OnDirectoryChanged(const std::string& local_path);
   void UpdateReadiness();
   Verdict Readiness() const;

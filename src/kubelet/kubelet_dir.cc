@@ -94,9 +94,20 @@ void KubeletDir::OnChange(const std::string& directory, std::string_view name) {
 
 void KubeletDir::Watch() {
   if (!watch_) return;
-  // The parent tells when the directory itself is replaced.
-  const std::string parent = NearestDirectory(DirectoryOf(directory_));
-  auto outcome = watch_->Watch({NearestDirectory(directory_), parent});
+  DirWatch::Outcome outcome;
+  do {
+    const std::string nearest = NearestDirectory(directory_);
+    // A directory that somebody else still holds, as a mount does, goes without a word; its watch
+    // would stay with it, and its inode number is not used again.
+    struct stat info {};
+    stat(nearest.c_str(), &info);
+    const auto inode = std::pair(info.st_dev, info.st_ino);
+    if (inode != watched_) watch_->Watch({});
+    watched_ = inode;
+    // The parent tells when the directory itself is replaced.
+    outcome = watch_->Watch({nearest, NearestDirectory(DirectoryOf(directory_))});
+    // What was made before the watch was there may be the next directory on the way.
+  } while (!outcome.added.empty() && outcome.failed.empty());
   for (const Error& error : outcome.failed) {
     if (watching_) {
       log_.Warning("cannot watch the kubelet's directory; looking at it from time to time",
@@ -153,7 +164,8 @@ std::vector<std::string> SweepLeftovers(const std::string& directory) {
   for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
     const std::string name = entry.path().filename();
     std::error_code ignored;
-    if (!IsOurName(name) || !entry.is_socket(ignored) || Answers(entry.path())) continue;
+    const bool is_socket = std::filesystem::is_socket(entry.symlink_status(ignored));
+    if (!IsOurName(name) || !is_socket || Answers(entry.path())) continue;
     if (unlink(entry.path().c_str()) == 0) removed.push_back(name);
   }
   return removed;

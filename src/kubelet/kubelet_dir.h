@@ -1,11 +1,14 @@
 #pragma once
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -59,7 +62,8 @@ class KubeletDir {
   const std::chrono::milliseconds poll_;
   Events events_;
   std::unique_ptr<DirWatch> watch_;
-  bool watching_ = false;
+  bool watching_ = true;             ///< as far as was told
+  std::pair<dev_t, ino_t> watched_;  ///< the directory, or the nearest above it
   bool dead_ = false;
   std::optional<std::string> identity_;  ///< of the kubelet.sock seen last
   std::uint64_t epoch_ = 0;

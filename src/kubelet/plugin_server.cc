@@ -4,8 +4,6 @@
 #include <grpcpp/server_builder.h>
 #include <unistd.h>
 
-#include <chrono>
-
 namespace patchbay {
 namespace {
 
@@ -27,16 +25,23 @@ Result<std::unique_ptr<PluginServer>> PluginServer::Start(
   plugin->server_ = builder.BuildAndStart();
   if (plugin->server_ == nullptr) {
     return Fail(ErrorKind::kUnavailable,
-                "cannot serve on " + plugin->socket_ +
-                    "; see that the directory exists and that this process may write there");
+                "cannot serve on a socket in " +
+                    plugin->socket_.substr(0, plugin->socket_.rfind('/')) +
+                    "; see that the directory exists, that this process may write there and that "
+                    "its path is not too long");
   }
   return plugin;
 }
 
+void PluginServer::BeginStop() {
+  service_.streams().Close();
+  stop_by_ = std::chrono::system_clock::now() + kShutdownGrace;
+}
+
 PluginServer::~PluginServer() {
   if (server_ == nullptr) return;
-  service_.streams().Close();
-  server_->Shutdown(std::chrono::system_clock::now() + kShutdownGrace);
+  if (!stop_by_) BeginStop();
+  server_->Shutdown(*stop_by_);
   server_.reset();
   unlink(socket_.c_str());
 }

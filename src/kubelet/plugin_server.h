@@ -2,7 +2,9 @@
 
 #include <grpcpp/server.h>
 
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -18,11 +20,15 @@ class PluginServer {
   static Result<std::unique_ptr<PluginServer>> Start(std::string socket, PluginBackend backend,
                                                      std::function<void(int open)> on_streams);
 
-  /// Ends all streams and calls, stops, and removes the socket. After that no function of the
-  /// backend is called any more.
+  /// Stops completely and removes the socket. After that no function of the backend is called any
+  /// more.
   ~PluginServer();
   PluginServer(const PluginServer&) = delete;
   PluginServer& operator=(const PluginServer&) = delete;
+
+  /// Ends all streams at once; from any thread, at most once. Other calls have a moment from now to
+  /// end, also if the destructor is long in coming: servers that wait for one another share it.
+  void BeginStop();
 
   const std::string& socket() const { return socket_; }
   /// Sends a list on every stream; from any thread.
@@ -37,6 +43,7 @@ class PluginServer {
   const std::string socket_;
   PluginService service_;
   std::unique_ptr<grpc::Server> server_;
+  std::optional<std::chrono::system_clock::time_point> stop_by_;
 };
 
 }  // namespace patchbay

@@ -49,7 +49,7 @@ Registration::Actions Registration::On(const ServerStarted& event, Time now) {
     pause_ = BackOff();
     return Resume(now);
   }
-  if (ending_) return Stop(Duration::zero());
+  if (ending_ || socket_lost_) return Stop(Duration::zero());
   phase_ = Phase::kRegistering;
   return {Action::kRegister};
 }
@@ -61,6 +61,7 @@ Registration::Actions Registration::On(const ServerStopped&, Time now) {
 
 Registration::Actions Registration::On(const RegisterDone& event, Time now) {
   if (phase_ != Phase::kRegistering) return {};
+  phase_ = Phase::kConfirming;
   if (!event.ok) return FailAndStop();
   if (streams_ > 0) {
     phase_ = Phase::kRegistered;
@@ -69,7 +70,6 @@ Registration::Actions Registration::On(const RegisterDone& event, Time now) {
   }
   // The stream may come and go before the answer to Register does.
   if (stream_seen_) return FailAndStop();
-  phase_ = Phase::kConfirming;
   timer_ = now + kConfirmDeadline;
   return {};
 }
@@ -91,6 +91,10 @@ Registration::Actions Registration::On(const StreamsChanged& event, Time now) {
 
 Registration::Actions Registration::On(const OwnSocketLost&, Time) {
   switch (phase_) {
+    case Phase::kStarting:
+      // A kubelet cleans up as it starts; it would dial the lost socket for ten seconds.
+      socket_lost_ = true;
+      return {};
     case Phase::kRegistering:
     case Phase::kConfirming:
     case Phase::kRegistered:
@@ -129,6 +133,7 @@ Registration::Actions Registration::Start() {
   timer_.reset();
   streams_ = 0;
   stream_seen_ = false;
+  socket_lost_ = false;
   return {Action::kStartServer};
 }
 

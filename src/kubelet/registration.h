@@ -116,6 +116,7 @@ class Registration {
   int failures_ = 0;
   int streams_ = 0;
   bool stream_seen_ = false;  ///< by this server
+  bool socket_lost_ = false;  ///< of this server, before it could register
   bool ending_ = false;
   Time confirmed_at_;
   Duration pause_{};  ///< between the end of this server and the next

@@ -160,6 +160,7 @@ void ResourcePlugin::StopServer() {
 void ResourcePlugin::DropServer(std::function<void()> then) {
   call_ = PendingCall();
   ++serial_;
+  server_->BeginStop();
   world_.worker.Run(
       world_.loop,
       [server = std::shared_ptr<PluginServer>(std::move(server_))]() mutable {

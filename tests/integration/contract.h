@@ -1,0 +1,101 @@
+#pragma once
+
+#include <gmock/gmock.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "deviceplugin.grpc.pb.h"
+#include "kubelet_sim/kubelet_sim.h"
+#include "support/daemon_fixture.h"
+#include "support/temp_tree.h"
+
+namespace patchbay::test {
+
+/// Every /dev/ttyUSB* is a device of example.com/serial.
+inline constexpr std::string_view kSerial = R"(
+[[resource]]
+name = "example.com/serial"
+  [[resource.match]]
+  path = "/dev/ttyUSB*"
+)";
+inline const std::string kSerialName = "example.com/serial";
+
+/// The health of each device by its ID, as the kubelet has it.
+using HealthById = std::map<std::string, std::string>;
+HealthById HealthOf(const ResourceView& view);
+
+/// A client of a plugin, as anybody on the node may be one.
+class PluginStub {
+ public:
+  explicit PluginStub(const std::string& socket, const std::string& authority = "localhost");
+
+  using Containers = std::vector<std::vector<std::string>>;
+  grpc::Status Allocate(const Containers& containers, v1beta1::AllocateResponse* response);
+  grpc::Status Allocate(const Containers& containers) {
+    v1beta1::AllocateResponse response;
+    return Allocate(containers, &response);
+  }
+  grpc::Status Options(v1beta1::DevicePluginOptions* response);
+  grpc::Status PreStart(const std::vector<std::string>& ids);
+  grpc::Status Preferred(const v1beta1::PreferredAllocationRequest& request,
+                         v1beta1::PreferredAllocationResponse* response);
+  /// The first list of a stream of its own, which is then cancelled.
+  bool FirstList(v1beta1::ListAndWatchResponse* list);
+
+ private:
+  std::unique_ptr<v1beta1::DevicePlugin::Stub> stub_;
+};
+
+/// The daemon and the built-in kubelet in one tree, for tests that are named after the cases of the
+/// kubelet's contract.
+class Contract : public testing::TestWithParam<KubeletProfile> {
+ protected:
+  void SetUp() override;
+
+  /// Makes a kubelet with the profile of the test, on "kubelet" in the tree, and starts it.
+  KubeletSim& StartKubelet(KubeletSimOptions options = {});
+  RunningDaemon& StartDaemon(std::string_view resources = kSerial,
+                             RunningDaemon::Settings settings = {});
+
+  /// What the kubelet knows; nothing at all where it knows nothing.
+  ResourceView View(const std::string& resource = kSerialName) const;
+  bool AwaitView(const std::function<bool(const ResourceView&)>& condition,
+                 const std::string& resource = kSerialName,
+                 std::chrono::milliseconds timeout = kPatience) const;
+  /// Until the newest call to Register is answered, and the resource connected and listed on
+  /// exactly one stream since, from another endpoint than `not_from`.
+  bool AwaitServed(const std::string& resource = kSerialName,
+                   const std::string& not_from = "") const;
+  /// Until the kubelet has exactly these devices.
+  bool AwaitHealth(const HealthById& health, const std::string& resource = kSerialName) const;
+  bool AwaitCalls(std::size_t calls, std::chrono::milliseconds timeout = kPatience) const;
+  /// The calls to Register for this resource.
+  std::vector<RegisterCall> Calls(const std::string& resource = kSerialName) const;
+
+  /// The names of Patchbay's sockets in the kubelet's directory.
+  std::vector<std::string> OwnSockets() const;
+  /// Where the resource is served, as the kubelet dials it.
+  PluginStub Stub(const std::string& resource = kSerialName) const {
+    return PluginStub(View(resource).endpoint);
+  }
+
+  TempTree tree_;
+  std::unique_ptr<KubeletSim> kubelet_;
+  std::unique_ptr<RunningDaemon> daemon_;
+};
+
+/// The same, for what does not hold of every kubelet.
+class SyncContract : public Contract {};   ///< kSync and kMulti
+class AsyncContract : public Contract {};  ///< kAsync
+class MultiContract : public Contract {};  ///< kMulti
+
+std::string ProfileName(const testing::TestParamInfo<KubeletProfile>& info);
+
+}  // namespace patchbay::test

@@ -1,0 +1,385 @@
+// Cases 13, 14 and 49 to 53 of the kubelet's contract, with the program itself where a process must
+// die: how it ends, and how it lives with kubelets and others that come and go.
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <poll.h>
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+#include <type_traits>
+
+#include "base/format.h"
+#include "integration/contract.h"
+#include "kubelet/registration.h"
+#include "os/unique_fd.h"
+
+namespace patchbay::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+/// `patchbay run` as a process of its own. What it logs goes to "log" in the tree.
+class Process {
+ public:
+  /// `enter` runs in the child first; the exit code is 99 if it fails.
+  Process(
+      TempTree& tree, const std::string& kubelet_dir, std::string_view resources,
+      const std::function<bool()>& enter = [] { return true; }) {
+    tree.File(
+        "config/test.toml",
+        format("[daemon]\nlisten = \"127.0.0.1:0\"\nkubelet_dir = \"{}\"\nhost_root = \"{}\"\n"
+               "rescan = \"1s\"\n{}\n",
+               kubelet_dir, tree.path(), resources));
+    log_ = tree.path("log");
+    const std::string config = tree.path("config");
+    const char* const argv[] = {PATCHBAY_BINARY, "run", "--config", config.c_str(), nullptr};
+    pid_ = fork();
+    if (pid_ != 0) return;
+    const int log = open(log_.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
+    dup2(log, STDERR_FILENO);
+    if (!enter()) _exit(kCannotEnter);
+    execv(argv[0], const_cast<char**>(argv));
+    _exit(98);
+  }
+  ~Process() {
+    if (pid_ <= 0) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
+
+  static constexpr int kCannotEnter = 99;
+
+  void Signal(int number) const { kill(pid_, number); }
+  /// Waits until it ended; its exit code, minus the signal that killed it, or -1000 for neither.
+  int Wait(std::chrono::milliseconds timeout = kPatience) {
+    const UniqueFd ended(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+    pollfd wait{.fd = ended.get(), .events = POLLIN, .revents = 0};
+    if (poll(&wait, 1, static_cast<int>(timeout.count())) != 1) return -1000;
+    int status = 0;
+    waitpid(std::exchange(pid_, -1), &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  }
+  std::string log() const {
+    std::ifstream in(log_);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+
+ private:
+  pid_t pid_ = -1;
+  std::string log_;
+};
+
+UniqueFd BoundSocket(const std::string& path, bool listening) {
+  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+  EXPECT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  if (listening) {
+    EXPECT_EQ(listen(fd.get(), 8), 0);
+  }
+  return fd;
+}
+
+std::vector<std::string> Names(const std::string& directory) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
+    names.push_back(entry.path().filename());
+  }
+  return names;
+}
+
+/// So many resources of one device each: example.com/r0, …
+std::string Resources(int n) {
+  std::string text;
+  for (int i = 0; i < n; ++i) {
+    text += format(
+        "[[resource]]\nname = \"example.com/r{0}\"\n[[resource.match]]\npath = "
+        "\"/dev/r{0}.*\"\n",
+        i);
+  }
+  return text;
+}
+std::string ResourceName(int i) { return format("example.com/r{}", i); }
+
+// --- the ways of ending ---
+
+TEST_P(Contract, Case13DirectoryRemovedUnderAMount) {
+  tree_.Dir("mnt");
+  StartKubelet();
+  const std::string from = tree_.path("kubelet"), to = tree_.path("mnt");
+  Process process(tree_, to, kSerial, [&] {
+    return unshare(CLONE_NEWNS) == 0 &&
+           mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0 &&
+           mount(from.c_str(), to.c_str(), nullptr, MS_BIND, nullptr) == 0;
+  });
+  if (!AwaitServed()) {
+    if (process.Wait(0ms) == Process::kCannotEnter) GTEST_SKIP() << "mounts are not permitted";
+    FAIL() << process.log();
+  }
+  tree_.Remove("kubelet");
+  EXPECT_EQ(process.Wait(), 1) << process.log();
+  EXPECT_THAT(process.log(), HasSubstr("was removed on the host while it was mounted here"));
+}
+
+TEST_P(Contract, Case14NothingCanBeWatched) {
+  StartKubelet();
+  // A user namespace has a limit of its own.
+  Process process(tree_, tree_.path("kubelet"), kSerial, [] {
+    if (unshare(CLONE_NEWUSER) != 0) return false;
+    for (const auto& [file, text] : std::initializer_list<std::pair<const char*, const char*>>{
+             {"/proc/self/uid_map", "0 0 1"}, {"/proc/sys/user/max_inotify_instances", "0"}}) {
+      const int fd = open(file, O_WRONLY | O_CLOEXEC);
+      if (fd < 0 || write(fd, text, strlen(text)) < 0) return false;
+      close(fd);
+    }
+    return true;
+  });
+  if (!AwaitServed()) {
+    if (process.Wait(0ms) == Process::kCannotEnter) GTEST_SKIP() << "no user namespaces";
+    FAIL() << process.log();
+  }
+  EXPECT_THAT(process.log(), HasSubstr("cannot watch the kubelet's directory"));
+  const std::string before = View().endpoint;
+  ASSERT_TRUE(kubelet_->Restart());
+  EXPECT_TRUE(AwaitServed(kSerialName, before)) << process.log();
+  tree_.CharDevice("dev/ttyUSB0");
+  EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}}));
+}
+
+TEST_P(Contract, Case49Stop) {
+  tree_.CharDevice("dev/ttyUSB0");
+  StartKubelet();
+  StartDaemon();
+  ASSERT_TRUE(AwaitServed());
+  ASSERT_EQ(View().allocatable, 1U);
+  EXPECT_TRUE(daemon_->Stop(2s));
+  EXPECT_THAT(OwnSockets(), SizeIs(0));
+  EXPECT_TRUE(AwaitView([](const ResourceView& view) {
+    return !view.connected && view.streams == 0 && view.allocatable == 0 && view.capacity == 1;
+  }));
+  EXPECT_THAT(Calls(), SizeIs(1));
+}
+
+TEST_P(Contract, Case49Sigterm) {
+  tree_.CharDevice("dev/ttyUSB0");
+  StartKubelet();
+  Process process(tree_, tree_.path("kubelet"), kSerial);
+  ASSERT_TRUE(AwaitServed()) << process.log();
+  process.Signal(SIGTERM);
+  EXPECT_EQ(process.Wait(2s), 0) << process.log();
+  EXPECT_THAT(OwnSockets(), SizeIs(0));
+  EXPECT_TRUE(AwaitView([](const ResourceView& view) { return view.allocatable == 0; }));
+  EXPECT_THAT(process.log(), Not(HasSubstr("not everything ended in time")));
+}
+
+TEST_P(Contract, Case49StopWithoutAKubelet) {
+  StartDaemon();
+  EXPECT_TRUE(daemon_->Stop(2s));
+  EXPECT_FALSE(std::filesystem::exists(tree_.path("kubelet")));
+}
+
+/// A peer that speaks HTTP/2 just far enough to be a connection, then says nothing more.
+UniqueFd SilentPeer(const std::string& path) {
+  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+  EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  const char hello[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0";
+  EXPECT_GT(send(fd.get(), hello, sizeof hello, MSG_NOSIGNAL), 0);
+  char byte = 0;
+  EXPECT_EQ(recv(fd.get(), &byte, 1, MSG_PEEK), 1);  // its settings: the connection is up
+  return fd;
+}
+
+TEST_P(Contract, Case49StopWithPeersThatHang) {
+  constexpr int kResources = 15;
+  StartKubelet();
+  StartDaemon(Resources(kResources));
+  std::vector<UniqueFd> peers;
+  for (int i = 0; i < kResources; ++i) {
+    ASSERT_TRUE(AwaitServed(ResourceName(i)));
+    peers.push_back(SilentPeer(View(ResourceName(i)).endpoint));
+  }
+  EXPECT_TRUE(daemon_->Stop(2s));
+  EXPECT_THAT(OwnSockets(), SizeIs(0));
+}
+
+TEST_P(Contract, Case49StopWithReadersThatStall) {
+  StartKubelet();
+  StartDaemon(R"(
+[[resource]]
+name = "example.com/serial"
+  [[resource.match]]
+  count = 10000
+)");
+  ASSERT_TRUE(AwaitServed());
+  ASSERT_TRUE(kubelet_->OpenExtraStreams(kSerialName, 8, /*reading=*/false));
+  ASSERT_TRUE(
+      daemon_->AwaitMetric("patchbay_list_watch_streams{resource=\"example.com/serial\"}", 9));
+  EXPECT_TRUE(daemon_->Stop(2s));
+  EXPECT_THAT(OwnSockets(), SizeIs(0));
+}
+
+TEST_P(Contract, Case50KilledAndStartedAnew) {
+  tree_.CharDevice("dev/ttyUSB0");
+  tree_.CharDevice("dev/ttyUSB1");
+  StartKubelet();
+  Process killed(tree_, tree_.path("kubelet"), kSerial);
+  ASSERT_TRUE(AwaitServed()) << killed.log();
+  const auto devices = View().devices;
+  const std::string before = View().endpoint;
+  killed.Signal(SIGKILL);
+  EXPECT_EQ(killed.Wait(), -SIGKILL);
+  ASSERT_THAT(OwnSockets(), SizeIs(1));
+
+  const UniqueFd foreign = BoundSocket(tree_.path("kubelet/foreign.sock"), false);
+  const UniqueFd live = BoundSocket(tree_.path("kubelet/patchbay-0-0-1.sock"), true);
+  tree_.File("kubelet/patchbay-not-a-socket.sock");
+  tree_.File("kubelet/patchbay.txt");
+  StartDaemon();
+  ASSERT_TRUE(AwaitServed(kSerialName, before));
+  EXPECT_EQ(View().devices, devices);
+  EXPECT_FALSE(std::filesystem::exists(before));
+  for (const char* kept :
+       {"foreign.sock", "patchbay-0-0-1.sock", "patchbay-not-a-socket.sock", "patchbay.txt"}) {
+    EXPECT_THAT(Names(tree_.path("kubelet")), Contains(kept));
+  }
+  daemon_->Stop();
+  EXPECT_THAT(OwnSockets(),
+              testing::ElementsAre("patchbay-0-0-1.sock", "patchbay-not-a-socket.sock"));
+}
+
+// --- several resources ---
+
+TEST_P(Contract, Case51TenResources) {
+  constexpr int kResources = 10;
+  for (int i = 0; i < kResources; ++i) tree_.CharDevice(format("dev/r{}.0", i));
+  StartKubelet().SetRegisterFault(RegisterFault::kUnknownError, ResourceName(3), "not this one");
+  kubelet_->SetRegisterFault(RegisterFault::kHang, ResourceName(7));
+  StartDaemon(Resources(kResources));
+  const auto served_but_two = [&] {
+    for (int i = 0; i < kResources; ++i) {
+      if (i == 3 || i == 7) continue;
+      EXPECT_TRUE(AwaitServed(ResourceName(i))) << i;
+      EXPECT_EQ(HealthOf(View(ResourceName(i))), (HealthById{{format("r{}.0", i), "Healthy"}}));
+      EXPECT_TRUE(daemon_->AwaitMetric(
+          format("patchbay_registered{{resource=\"{}\"}}", ResourceName(i)), 1));
+    }
+  };
+  served_but_two();
+  const HttpAnswer ready = daemon_->Get("/readyz");
+  EXPECT_EQ(ready.status, 503);
+  EXPECT_THAT(ready.body, HasSubstr(ResourceName(3)));
+  EXPECT_THAT(ready.body, HasSubstr(ResourceName(7)));
+  EXPECT_THAT(ready.body, Not(HasSubstr(ResourceName(1))));
+
+  // The trouble of the two touches no other: nobody registered more than once.
+  for (int i = 0; i < kResources; ++i) {
+    if (i == 3) continue;
+    EXPECT_THAT(Calls(ResourceName(i)), SizeIs(1)) << i;
+  }
+  ASSERT_TRUE(kubelet_->Restart());
+  served_but_two();
+
+  kubelet_->SetRegisterFault(RegisterFault::kNone, ResourceName(3));
+  kubelet_->SetRegisterFault(RegisterFault::kNone, ResourceName(7));
+  ASSERT_TRUE(kubelet_->Restart());
+  for (int i = 0; i < kResources; ++i) EXPECT_TRUE(AwaitServed(ResourceName(i)));
+  EXPECT_TRUE(daemon_->AwaitReady());
+  EXPECT_THAT(OwnSockets(), SizeIs(kResources));
+  std::set<std::string> endpoints;
+  for (int i = 0; i < kResources; ++i) endpoints.insert(View(ResourceName(i)).endpoint);
+  EXPECT_THAT(endpoints, SizeIs(kResources));
+  EXPECT_TRUE(daemon_->Stop(2s));
+  EXPECT_THAT(OwnSockets(), SizeIs(0));
+}
+
+TEST_P(Contract, Case51TenRestartsInARow) {
+  constexpr int kResources = 4;
+  StartKubelet();
+  StartDaemon(Resources(kResources));
+  for (int restart = 0; restart <= 10; ++restart) {
+    for (int i = 0; i < kResources; ++i) {
+      ASSERT_TRUE(AwaitServed(ResourceName(i))) << restart << "\n" << daemon_->log().text();
+      EXPECT_EQ(View(ResourceName(i)).registrations, 1U) << restart;
+    }
+    EXPECT_TRUE(daemon_->AwaitReady());
+    EXPECT_THAT(OwnSockets(), SizeIs(kResources));
+    if (restart == 10) break;
+    ASSERT_TRUE(kubelet_->Restart());
+  }
+  EXPECT_EQ(daemon_->Metric("patchbay_kubelet_restarts_total"), 10);
+}
+
+// The kubelet comes and goes while servers are being started and stopped, at every moment.
+TEST_P(Contract, Case51RestartsWithoutPause) {
+  constexpr int kResources = 4;
+  StartKubelet();
+  StartDaemon(Resources(kResources));
+  ASSERT_TRUE(AwaitCalls(1));
+  for (int restart = 0; restart < 40; ++restart) ASSERT_TRUE(kubelet_->Restart());
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < kResources; ++i) {
+    ASSERT_TRUE(AwaitServed(ResourceName(i))) << daemon_->log().text();
+  }
+  // No attempt was lost on a socket that the kubelet had removed, which it dials for ten seconds.
+  EXPECT_LT(std::chrono::steady_clock::now() - start, 5s) << daemon_->log().text();
+  EXPECT_TRUE(daemon_->AwaitReady());
+  EXPECT_THAT(OwnSockets(), SizeIs(kResources));
+}
+
+TEST_P(Contract, Case52Authorities) {
+  tree_.CharDevice("dev/ttyUSB0");
+  for (const auto authority : {KubeletAuthority::kSocketPath, KubeletAuthority::kLocalhost}) {
+    StartKubelet({.directory = {}, .authority = authority});
+    if (!daemon_) StartDaemon();
+    ASSERT_TRUE(AwaitServed());
+    EXPECT_TRUE(kubelet_->Admit("pod", "c", kSerialName, 1));
+    v1beta1::AllocateResponse response;
+    const std::string endpoint = View().endpoint;
+    PluginStub stub(endpoint, authority == KubeletAuthority::kLocalhost ? "localhost" : endpoint);
+    EXPECT_TRUE(stub.Allocate({{"ttyUSB0"}}, &response).ok());
+    kubelet_->Release("pod");
+    kubelet_.reset();
+  }
+}
+
+// Case 53: no time that can jump.
+static_assert(std::is_same_v<Registration::Time, std::chrono::steady_clock::time_point>);
+static_assert(std::chrono::steady_clock::is_steady);
+
+TEST_P(Contract, Case54AwayForLongerThanTheGrace) {
+  tree_.CharDevice("dev/ttyUSB0");
+  StartKubelet({.directory = {}, .clock_scale = 1500});  // the five minutes are 200 ms
+  StartDaemon();
+  ASSERT_TRUE(AwaitServed());
+  daemon_.reset();
+  ASSERT_TRUE(AwaitView([](const ResourceView& view) { return view.known && view.capacity == 0; }));
+  StartDaemon();
+  ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}}));
+  EXPECT_EQ(View().allocatable, 1U);
+  EXPECT_EQ(View().streams, 1U);
+}
+
+}  // namespace
+}  // namespace patchbay::test

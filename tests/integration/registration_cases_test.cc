@@ -1,0 +1,481 @@
+// Cases 1 to 21 of the kubelet's contract: how a plugin becomes known, and stays it.
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <fcntl.h>
+#include <cstring>
+#include <filesystem>
+#include <set>
+
+#include "integration/contract.h"
+#include "kubelet/registration.h"
+#include "os/unique_fd.h"
+
+namespace patchbay::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+using testing::StartsWith;
+
+/// A socket file behind which nobody is any more.
+void LeaveStaleSocket(const std::string& path) {
+  const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+  ASSERT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+}
+
+TEST_P(Contract, Case01ServesBeforeItRegisters) {
+  tree_.CharDevice("dev/ttyUSB0");
+  StartKubelet().SetRegisterFault(RegisterFault::kHang);
+  StartDaemon();
+  ASSERT_TRUE(AwaitCalls(1));
+
+  // The kubelet has not dialled yet: who was answered is the daemon itself.
+  EXPECT_EQ(daemon_->Metric("patchbay_rpcs_total{code=\"OK\",method=\"GetDevicePluginOptions\","
+                            "resource=\"example.com/serial\"}"),
+            1);
+  const RegisterCall call = Calls().front();
+  EXPECT_EQ(call.version, "v1beta1");
+  EXPECT_EQ(call.endpoint.find('/'), std::string::npos);
+  EXPECT_TRUE(std::filesystem::is_socket(tree_.path("kubelet/" + call.endpoint)));
+  v1beta1::DevicePluginOptions options;
+  ASSERT_TRUE(PluginStub(tree_.path("kubelet/" + call.endpoint)).Options(&options).ok());
+  EXPECT_EQ(options.pre_start_required(), call.options.pre_start_required);
+  EXPECT_EQ(options.get_preferred_allocation_available(),
+            call.options.get_preferred_allocation_available);
+
+  kubelet_->SetRegisterFault(RegisterFault::kNone);
+  ASSERT_TRUE(AwaitServed());
+  EXPECT_THAT(Calls(), SizeIs(1));
+}
+
+TEST_P(SyncContract, Case02OptionsAreAnsweredInsideRegister) {
+  StartKubelet();
+  StartDaemon();
+  ASSERT_TRUE(AwaitServed());
+  EXPECT_EQ(View().options, Calls().front().options);
+  // One is the daemon's own, one the kubelet's.
+  EXPECT_EQ(daemon_->Metric("patchbay_rpc_duration_seconds_bucket{method=\"GetDevicePluginOptions\""
+                            ",resource=\"example.com/serial\",le=\"0.1\"}"),
+            2);
+}
+
+/// A kubelet that takes the first list before it answers Register.
+class EagerKubelet : public v1beta1::Registration::Service {
+ public:
+  explicit EagerKubelet(const std::string& directory) : directory_(directory) {
+    std::filesystem::create_directories(directory);
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("unix:" + directory + "/kubelet.sock",
+                             grpc::InsecureServerCredentials());
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+  }
+  ~EagerKubelet() override {
+    context_.TryCancel();
+    server_->Shutdown(std::chrono::system_clock::now());
+  }
+
+  grpc::Status Register(grpc::ServerContext*, const v1beta1::RegisterRequest* request,
+                        v1beta1::Empty*) override {
+    stub_ = v1beta1::DevicePlugin::NewStub(grpc::CreateChannel(
+        "unix:" + directory_ + "/" + request->endpoint(), grpc::InsecureChannelCredentials()));
+    stream_ = stub_->ListAndWatch(&context_, {});
+    if (!stream_->Read(&list)) return {grpc::StatusCode::UNKNOWN, "no list"};
+    return grpc::Status::OK;
+  }
+
+  v1beta1::ListAndWatchResponse list;  ///< read it once the daemon is registered
+
+ private:
+  const std::string directory_;
+  grpc::ClientContext context_;
+  std::unique_ptr<v1beta1::DevicePlugin::Stub> stub_;
+  std::unique_ptr<grpc::ClientReader<v1beta1::ListAndWatchResponse>> stream_;
+  std::unique_ptr<grpc::Server> server_;
+};
+
+TEST_P(SyncContract, Case03ListAndWatchBeforeTheAnswerToRegister) {
+  tree_.CharDevice("dev/ttyUSB0");
+  EagerKubelet kubelet(tree_.path("kubelet"));
+  StartDaemon();
+  ASSERT_TRUE(daemon_->log().Await("registered resource=example.com/serial"));
+  ASSERT_EQ(kubelet.list.devices_size(), 1);
+  EXPECT_EQ(kubelet.list.devices(0).id(), "ttyUSB0");
+  daemon_->Stop();
+}
+
+TEST_P(AsyncContract, Case04KubeletThatNeverDials) {
+  // The twenty seconds of the deadline are those of the state machine's own test.
+  StartKubelet().SetRegisterFault(RegisterFault::kNeverDial);
+  StartDaemon();
+  ASSERT_TRUE(AwaitCalls(1));
+  EXPECT_FALSE(AwaitCalls(2, 1s));  // no busy loop
+  EXPECT_EQ(daemon_->Get("/readyz").status, 503);
+
+  kubelet_->SetRegisterFault(RegisterFault::kNone);
+  ASSERT_TRUE(kubelet_->Restart());
+  EXPECT_TRUE(AwaitServed());
+}
+
+TEST_P(Contract, Case05NoKubeletYet) {
+  StartDaemon(kSerial, {.daemon_keys = "rescan = \"24h\""});  // nothing but events can tell
+  EXPECT_EQ(daemon_->Get("/readyz").status, 503);
+  EXPECT_EQ(daemon_->Metric("patchbay_kubelet_up"), 0);
+  const auto start = std::chrono::steady_clock::now();
+  StartKubelet();  // makes the directory, too
+  ASSERT_TRUE(AwaitServed());
+  EXPECT_LT(Calls().front().received - start, 5s);  // 1 s, and patience with a busy machine
+  EXPECT_THAT(Calls(), SizeIs(1));
+  EXPECT_TRUE(daemon_->AwaitReady());
+  EXPECT_EQ(daemon_->Metric("patchbay_kubelet_up"), 1);
+}
+
+TEST_P(Contract, Case05DirectoryThatComesStepByStep) {
+  StartDaemon(kSerial, {.daemon_keys = "rescan = \"24h\"", .change_model = [&](Model& model) {
+                          model.daemon.kubelet_dir = tree_.path("a/b/kubelet");
+                        }});
+  for (const char* step : {"a", "a/b", "a/b/kubelet"})
+    std::filesystem::create_directory(tree_.path(step));
+  auto kubelet =
+      KubeletSim::Create({.directory = tree_.path("a/b/kubelet"), .profile = GetParam()});
+  ASSERT_TRUE(kubelet);
+  kubelet_ = *std::move(kubelet);
+  ASSERT_TRUE(kubelet_->Start());
+  EXPECT_TRUE(AwaitServed());
+}
+
+TEST_P(Contract, Case06StaleKubeletSocket) {
+  tree_.Dir("kubelet");
+  LeaveStaleSocket(tree_.path("kubelet/kubelet.sock"));
+  StartDaemon();
+  const std::string_view failures =
+      "patchbay_registrations_total{resource=\"example.com/serial\",result=\"failure\"}";
+  ASSERT_TRUE(daemon_->AwaitMetricAtLeast(failures, 3));
+  EXPECT_EQ(daemon_->Metric("patchbay_kubelet_up"), 0);
+  EXPECT_LT(daemon_->Metric(failures), 10);  // it backs off
+  EXPECT_EQ(daemon_->log().Count("the kubelet refused the registration"), 1)
+      << daemon_->log().text();
+
+  StartKubelet();
+  ASSERT_TRUE(AwaitServed());
+  EXPECT_THAT(Calls(), SizeIs(1));
+}
+
+TEST_P(Contract, Case07SocketThatDoesNotAcceptYet) {
+  StartKubelet({.directory = {}, .accept_delay = 700ms});
+  StartDaemon();
+  ASSERT_TRUE(AwaitServed());
+  EXPECT_EQ(View().registrations, 1U);
+  EXPECT_EQ(View().connections, 1U);
+  EXPECT_TRUE(daemon_->AwaitReady());
+}
+
+TEST_P(Contract, Case08KubeletRestart) {
+  tree_.CharDevice("dev/ttyUSB0");
+  StartKubelet();
+  StartDaemon();
+  ASSERT_TRUE(AwaitServed());
+  const std::string before = View().endpoint;
+  ASSERT_TRUE(kubelet_->Restart());
+  ASSERT_TRUE(AwaitServed(kSerialName, before));
+  EXPECT_EQ(View().registrations, 1U);
+  EXPECT_EQ(HealthOf(View()), (HealthById{{"ttyUSB0", "Healthy"}}));
+  EXPECT_THAT(OwnSockets(), SizeIs(1));
+  EXPECT_TRUE(daemon_->AwaitReady());
+  EXPECT_EQ(daemon_->Metric("patchbay_kubelet_restarts_total"), 1);
+}
+
+TEST_P(Contract, Case08KubeletCrash) {
+  StartKubelet();
+  StartDaemon();
+  ASSERT_TRUE(AwaitServed());
+  const std::string before = View().endpoint;
+  kubelet_->Crash();
+  ASSERT_TRUE(daemon_->log().Await("no longer registered"));
+  ASSERT_TRUE(kubelet_->Start());
+  ASSERT_TRUE(AwaitServed(kSerialName, before));
+  EXPECT_THAT(OwnSockets(), SizeIs(1));
+}
+
+TEST_P(Contract, Case09KubeletReplacedWhileOldStreamsLive) {
+  StartKubelet();
+  StartDaemon();
+  ASSERT_TRUE(AwaitServed());
+  const std::unique_ptr<KubeletSim> old = std::move(kubelet_);
+  const std::string before = old->View(kSerialName)->endpoint;
+  std::filesystem::remove(tree_.path("kubelet/kubelet.sock"));
+  StartKubelet();
+  ASSERT_TRUE(AwaitCalls(1));
+  EXPECT_EQ(old->View(kSerialName)->streams, 0U);  // the old server is gone first
+  ASSERT_TRUE(AwaitServed(kSerialName, before));
+  EXPECT_EQ(View().registrations, 1U);
+  EXPECT_THAT(old->RegisterCalls(), SizeIs(1));
+  EXPECT_THAT(OwnSockets(), SizeIs(1));
+  old->Crash();  // a Stop would unlink the other's socket
+}
+
+TEST_P(Contract, Case10KubeletSocketDeletedForGood) {
+  tree_.CharDevice("dev/ttyUSB0");
+  StartKubelet();
+  StartDaemon();
+  ASSERT_TRUE(AwaitServed());
+  std::filesystem::remove(tree_.path("kubelet/kubelet.sock"));
+  ASSERT_TRUE(daemon_->log().Await("the kubelet's socket is gone"));
+  EXPECT_EQ(daemon_->Metric("patchbay_kubelet_up"), 0);
+
+  tree_.CharDevice("dev/ttyUSB1");
+  EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
+  EXPECT_TRUE(kubelet_->Admit("pod", "c", kSerialName, 2));
+  EXPECT_EQ(View().streams, 1U);
+  EXPECT_THAT(Calls(), SizeIs(1));
+  EXPECT_EQ(daemon_->log().Count("the kubelet's socket is gone"), 1U);
+  EXPECT_EQ(daemon_->fatal(), "");
+}
+
+TEST_P(Contract, Case11OwnSocketDeleted) {
+  StartKubelet();
+  StartDaemon(kSerial, {.daemon_keys = "rescan = \"24h\""});
+  ASSERT_TRUE(AwaitServed());
+  const std::string before = View().endpoint;
+  std::filesystem::remove(before);
+  ASSERT_TRUE(AwaitServed(kSerialName, before));
+  EXPECT_THAT(OwnSockets(), SizeIs(1));
+  EXPECT_THAT(Calls(), SizeIs(2));
+}
+
+TEST_P(Contract, Case12DirectoryRemovedAndMadeAgain) {
+  StartKubelet();
+  StartDaemon(kSerial, {.daemon_keys = "rescan = \"24h\""});
+  ASSERT_TRUE(AwaitServed());
+  const std::string before = View().endpoint;
+  tree_.Remove("kubelet");
+  ASSERT_TRUE(daemon_->log().Await("the kubelet's socket is gone"));
+  EXPECT_EQ(daemon_->fatal(), "");
+  ASSERT_TRUE(kubelet_->Restart());
+  ASSERT_TRUE(AwaitServed(kSerialName, before));
+  // The new directory is watched like the old one.
+  const std::string again = View().endpoint;
+  ASSERT_TRUE(kubelet_->Restart());
+  EXPECT_TRUE(AwaitServed(kSerialName, again));
+}
+
+TEST_P(Contract, Case12DirectoryReplacedWhileSomebodyHoldsIt) {
+  StartKubelet();
+  StartDaemon(kSerial, {.daemon_keys = "rescan = \"24h\""});
+  ASSERT_TRUE(AwaitServed());
+  const std::string before = View().endpoint;
+  // As a container does that has it mounted: the inode lives on, and nothing says that it is gone.
+  const UniqueFd held(open(tree_.path("kubelet").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  daemon_->OnLoop([&] {  // so that it sees no moment without it
+    tree_.Remove("kubelet");
+    tree_.Dir("kubelet");
+  });
+  for (int i = 0; i < 5; ++i) daemon_->OnLoop([] {});  // it has seen the empty one
+  ASSERT_TRUE(kubelet_->Restart());
+  ASSERT_TRUE(AwaitServed(kSerialName, before));
+  const std::string again = View().endpoint;
+  ASSERT_TRUE(kubelet_->Restart());
+  EXPECT_TRUE(AwaitServed(kSerialName, again));
+}
+
+TEST_P(Contract, Case12DirectoryRenamedAway) {
+  StartKubelet();
+  StartDaemon(kSerial, {.daemon_keys = "rescan = \"24h\""});
+  ASSERT_TRUE(AwaitServed());
+  const std::string before = View().endpoint;
+  std::filesystem::rename(tree_.path("kubelet"), tree_.path("kubelet.old"));
+  ASSERT_TRUE(daemon_->log().Await("the kubelet's socket is gone"));
+  ASSERT_TRUE(kubelet_->Restart());
+  ASSERT_TRUE(AwaitServed(kSerialName, before));
+  const std::string again = View().endpoint;
+  ASSERT_TRUE(kubelet_->Restart());
+  EXPECT_TRUE(AwaitServed(kSerialName, again));
+}
+
+TEST_P(Contract, Case14EventsAreLost) {
+  StartKubelet();
+  StartDaemon(kSerial, {.daemon_keys = "rescan = \"24h\""});
+  ASSERT_TRUE(AwaitServed());
+  const std::string before = View().endpoint;
+  // More events than the kernel keeps, all while the loop is held.
+  daemon_->OnLoop([&] {
+    const std::string name = tree_.path("kubelet/churn");
+    for (int i = 0; i < 10'000; ++i) {
+      close(open(name.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+      unlink(name.c_str());
+    }
+    ASSERT_TRUE(kubelet_->Restart());
+  });
+  EXPECT_TRUE(AwaitServed(kSerialName, before));
+}
+
+TEST_P(Contract, Case15CheckpointChurn) {
+  StartKubelet();
+  StartDaemon();
+  ASSERT_TRUE(AwaitServed());
+  const auto loop_time = [&] {
+    return daemon_->OnLoop([] {
+      timespec used{};
+      clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+      return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+    });
+  };
+  const auto used = loop_time();
+  const auto start = std::chrono::steady_clock::now();
+  for (auto next = start; next < start + 1s; next += 10ms) {
+    std::this_thread::sleep_until(next);  // the load: a hundred a second
+    tree_.File("kubelet/.1234");
+    std::filesystem::rename(tree_.path("kubelet/.1234"),
+                            tree_.path("kubelet/kubelet_internal_checkpoint"));
+  }
+  EXPECT_LT(loop_time() - used, (std::chrono::steady_clock::now() - start) / 5);
+  EXPECT_THAT(Calls(), SizeIs(1));
+  EXPECT_EQ(View().streams, 1U);
+  EXPECT_EQ(View().lists, 1U);
+}
+
+TEST_P(Contract, Case16VersionNotSupported) {
+  StartKubelet().SetRegisterFault(RegisterFault::kUnknownError, "",
+                                  "requested API version v1beta1 is not supported by kubelet");
+  StartDaemon();
+  ASSERT_TRUE(AwaitCalls(4));
+  EXPECT_EQ(daemon_->log().Count("is not supported by kubelet"), 1U) << daemon_->log().text();
+  EXPECT_GE(daemon_->Metric(
+                "patchbay_registrations_total{resource=\"example.com/serial\",result=\"failure\"}"),
+            3);
+  EXPECT_EQ(daemon_->Metric("patchbay_registered{resource=\"example.com/serial\"}"), 0);
+  EXPECT_THAT(daemon_->Get("/readyz").body, HasSubstr(kSerialName));
+  // Each attempt waits longer than the one before.
+  const auto calls = Calls();
+  EXPECT_GE(calls[2].received - calls[1].received, 200ms);
+  EXPECT_GE(calls[3].received - calls[2].received, 400ms);
+
+  kubelet_->SetRegisterFault(RegisterFault::kNone);
+  ASSERT_TRUE(kubelet_->Restart());  // ends every wait
+  EXPECT_TRUE(AwaitServed());
+}
+
+TEST_P(Contract, Case17Unimplemented) {
+  StartKubelet().SetRegisterFault(RegisterFault::kUnimplemented);
+  StartDaemon();
+  ASSERT_TRUE(AwaitCalls(3));
+  EXPECT_EQ(daemon_->log().Count("the kubelet refused the registration"), 1U);
+  EXPECT_EQ(daemon_->Get("/healthz").status, 200);
+  EXPECT_THAT(OwnSockets(), SizeIs(testing::Le(1U)));  // no old server is left behind
+  kubelet_->SetRegisterFault(RegisterFault::kNone);
+  EXPECT_TRUE(AwaitServed());
+}
+
+TEST_P(Contract, Case18RegisterHangs) {
+  // That the deadline of 20 s fires is for the state machine's own test.
+  static_assert(kRegisterDeadline >= 15s);
+  StartKubelet().SetRegisterFault(RegisterFault::kHang);
+  StartDaemon();
+  ASSERT_TRUE(AwaitCalls(1));
+  EXPECT_FALSE(AwaitCalls(2, 500ms));
+  EXPECT_TRUE(daemon_->Stop(2s));
+  EXPECT_THAT(OwnSockets(), SizeIs(0));
+}
+
+TEST_P(Contract, Case18KubeletRestartEndsAHang) {
+  StartKubelet().SetRegisterFault(RegisterFault::kHang);
+  StartDaemon();
+  ASSERT_TRUE(AwaitCalls(1));
+  const std::string hung = Calls().front().endpoint;
+  kubelet_->Stop();
+  kubelet_->SetRegisterFault(RegisterFault::kNone);
+  ASSERT_TRUE(kubelet_->Start());
+  ASSERT_TRUE(AwaitServed(kSerialName, tree_.path("kubelet/" + hung)));
+  EXPECT_THAT(OwnSockets(), SizeIs(1));
+}
+
+TEST_P(MultiContract, Case19SameSocketIsNeverUsedTwice) {
+  StartKubelet();
+  StartDaemon();
+  ASSERT_TRUE(AwaitServed());
+  std::string before = View().endpoint;
+  kubelet_->DropStreams(kSerialName);
+  ASSERT_TRUE(AwaitServed(kSerialName, before));
+  before = View().endpoint;
+  ASSERT_TRUE(kubelet_->Restart());
+  ASSERT_TRUE(AwaitServed(kSerialName, before));
+
+  before = View().endpoint;
+  kubelet_->SetRegisterFault(RegisterFault::kUnknownError, "",
+                             "device plugin already connected: " + before);
+  const std::size_t calls = kubelet_->RegisterCalls().size();
+  kubelet_->DropStreams(kSerialName);
+  ASSERT_TRUE(AwaitCalls(calls + 2));
+  kubelet_->SetRegisterFault(RegisterFault::kNone);
+  ASSERT_TRUE(AwaitServed(kSerialName, before));
+  std::set<std::string> names;
+  for (const RegisterCall& call : Calls()) {
+    EXPECT_TRUE(names.insert(call.endpoint).second) << call.endpoint;
+  }
+}
+
+TEST_P(MultiContract, Case20SilentDeduplication) {
+  StartKubelet({.directory = {}, .silent_dedupe = true});
+  StartDaemon();
+  ASSERT_TRUE(AwaitServed());
+  kubelet_->DropStreams(kSerialName);
+  ASSERT_TRUE(AwaitCalls(2));
+  ASSERT_TRUE(AwaitServed());
+  EXPECT_FALSE(AwaitCalls(3, 1s));
+  EXPECT_EQ(View().streams, 1U);
+}
+
+TEST_P(Contract, Case21ZombieCancelsTheNewStream) {
+  StartKubelet();
+  StartDaemon();
+  ASSERT_TRUE(AwaitServed());
+  ASSERT_TRUE(daemon_->log().Await("registered resource="));
+  for (int i = 0; i < 3; ++i) {
+    const std::string before = View().endpoint;
+    kubelet_->ZombieCancel(kSerialName);
+    ASSERT_TRUE(AwaitServed(kSerialName, before)) << i << daemon_->log().text();
+    ASSERT_TRUE(daemon_->log().Await("registered resource=", static_cast<std::size_t>(i) + 2));
+  }
+  EXPECT_FALSE(AwaitCalls(5, 500ms));
+  EXPECT_EQ(View().streams, 1U);
+  EXPECT_THAT(OwnSockets(), SizeIs(1));
+  const auto calls = Calls();
+  EXPECT_GE(calls[3].received - calls[2].received, 200ms);  // the back-off grows
+}
+
+TEST_P(Contract, Case23StreamIsCancelled) {
+  StartKubelet();
+  StartDaemon();
+  ASSERT_TRUE(AwaitServed());
+  const std::string before = View().endpoint;
+  kubelet_->DropStreams(kSerialName);
+  ASSERT_TRUE(daemon_->log().Await("no longer registered"));
+  EXPECT_TRUE(
+      daemon_->AwaitMetric("patchbay_rpcs_total{code=\"CANCELLED\",method=\"ListAndWatch\","
+                           "resource=\"example.com/serial\"}",
+                           1));
+  ASSERT_TRUE(AwaitServed(kSerialName, before));
+  EXPECT_TRUE(
+      daemon_->AwaitMetric("patchbay_list_watch_streams{resource=\"example.com/serial\"}", 1));
+  EXPECT_THAT(OwnSockets(), SizeIs(1));
+}
+
+TEST_P(Contract, Case55DeprecationFile) {
+  tree_.File("kubelet/DEPRECATION", "nothing to see");
+  StartKubelet();
+  tree_.File("kubelet/DEPRECATION", "nothing to see");  // some kubelets clean up, then write it
+  StartDaemon();
+  EXPECT_TRUE(AwaitServed());
+  EXPECT_TRUE(std::filesystem::exists(tree_.path("kubelet/DEPRECATION")));
+}
+
+}  // namespace
+}  // namespace patchbay::test

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <ostream>
+#include <streambuf>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <type_traits>
+
+#include "base/log.h"
+#include "daemon/daemon.h"
+#include "os/asio_loop.h"
+#include "support/temp_tree.h"
+
+namespace patchbay::test {
+
+/// How long a test waits for what must happen. Long, since it is only waited out by a failure.
+inline constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
+
+/// What a log wrote, and a way to wait for more of it. Thread-safe.
+class LogText : public std::streambuf {
+ public:
+  std::string text() const;
+  std::size_t Count(std::string_view part) const;
+  /// Waits until `part` was written `times` times; returns whether it was.
+  bool Await(std::string_view part, std::size_t times = 1,
+             std::chrono::milliseconds timeout = kPatience) const;
+
+ protected:
+  int_type overflow(int_type c) override;
+  std::streamsize xsputn(const char* text, std::streamsize size) override;
+
+ private:
+  mutable std::mutex mutex_;
+  mutable std::condition_variable grown_;
+  std::string text_;
+};
+
+/// An HTTP answer; status 0 when there was none.
+struct HttpAnswer {
+  int status = 0;
+  std::string body;
+};
+
+/// Asks "address:port" for a path, with a connection of its own.
+HttpAnswer HttpGet(const std::string& address, std::string_view path);
+
+/// The value of a series as /metrics shows it, by its name and labels as printed:
+/// `patchbay_registered{resource="a.b/c"}`. -1 when there is no such series.
+double MetricValue(std::string_view metrics, std::string_view series);
+
+/// The whole daemon, on a loop on a thread of its own: kubelet_dir is "kubelet" in the tree, which
+/// is also the host's root; HTTP is on a free port of 127.0.0.1.
+class RunningDaemon {
+ public:
+  struct Settings {
+    std::string daemon_keys = {};  ///< more lines for [daemon]
+    std::string node_name = "node-1";
+    /// Changes what the text cannot say.
+    std::function<void(Model&)> change_model = {};
+  };
+
+  /// Fails the test, and runs nothing, when the text is not a configuration.
+  RunningDaemon(const TempTree& tree, std::string_view resources, Settings settings);
+  RunningDaemon(const TempTree& tree, std::string_view resources)
+      : RunningDaemon(tree, resources, Settings{}) {}
+  ~RunningDaemon();
+  RunningDaemon(const RunningDaemon&) = delete;
+  RunningDaemon& operator=(const RunningDaemon&) = delete;
+
+  /// As SIGTERM does. Returns whether everything ended within `timeout`; waits for it in any case.
+  bool Stop(std::chrono::milliseconds timeout = kPatience);
+
+  /// Runs `f` on the loop thread and returns what it returns.
+  template <class F>
+  auto OnLoop(F f) -> std::invoke_result_t<F> {
+    std::packaged_task<std::invoke_result_t<F>()> task(std::move(f));
+    auto result = task.get_future();
+    loop_.Post([&task] { task(); });
+    return result.get();
+  }
+
+  HttpAnswer Get(std::string_view path) const { return HttpGet(address_, path); }
+  double Metric(std::string_view series) const { return MetricValue(Get("/metrics").body, series); }
+  /// Scrapes until the series has the value. What is counted on threads of gRPC tells nobody.
+  bool AwaitMetric(std::string_view series, double value,
+                   std::chrono::milliseconds timeout = kPatience) const;
+  bool AwaitMetricAtLeast(std::string_view series, double value,
+                          std::chrono::milliseconds timeout = kPatience) const;
+  /// Waits until /readyz says yes.
+  bool AwaitReady() const;
+
+  const LogText& log() const { return text_; }
+  /// Why the daemon asked for the end of the process; "" if it did not.
+  std::string fatal() const;
+
+ private:
+  bool AwaitHttp(const std::function<bool()>& condition, std::chrono::milliseconds timeout) const;
+
+  LogText text_;
+  std::ostream stream_{&text_};
+  Log log_{LogLevel::kDebug, LogFormat::kText, stream_};
+  mutable std::mutex mutex_;
+  std::string fatal_;
+  std::string address_;
+  std::unique_ptr<Daemon> daemon_;  ///< belongs to the loop thread
+  AsioLoop loop_;
+  std::thread thread_;
+};
+
+}  // namespace patchbay::test

@@ -1,0 +1,220 @@
+#include "kubelet/kubelet_dir.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <sstream>
+
+#include "os/unique_fd.h"
+#include "support/fake_loop.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+
+/// A directory, and what KubeletDir says about it.
+class KubeletDirTest : public testing::Test {
+ protected:
+  void Start(std::string_view directory = "dir") {
+    dir_ = std::make_unique<KubeletDir>(
+        loop_, log_, tree_.path(directory), 60s,
+        KubeletDir::Events{.on_kubelet =
+                               [this](std::uint64_t epoch) {
+                                 said_.push_back("kubelet " + std::to_string(epoch));
+                               },
+                           .on_kubelet_lost = [this] { said_.emplace_back("lost"); },
+                           .on_sockets_changed = [this] { ++looks_; },
+                           .on_dead = [this](const std::string&) { said_.emplace_back("dead"); }});
+    dir_->Start();
+  }
+
+  void Bind(std::string_view relative) {
+    const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, tree_.path(relative).c_str(), sizeof address.sun_path - 1);
+    ASSERT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  }
+
+  /// What was said since the last call, once all events are read.
+  std::vector<std::string> Said() {
+    while (loop_.RunReadable()) continue;
+    return std::exchange(said_, {});
+  }
+  int Looks() {
+    while (loop_.RunReadable()) continue;
+    return std::exchange(looks_, 0);
+  }
+
+  test::TempTree tree_;
+  test::FakeLoop loop_;
+  std::ostringstream log_text_;
+  Log log_{LogLevel::kDebug, LogFormat::kText, log_text_};
+  std::vector<std::string> said_;
+  int looks_ = 0;
+  std::unique_ptr<KubeletDir> dir_;
+};
+
+TEST_F(KubeletDirTest, SocketThatIsThere) {
+  tree_.Dir("dir");
+  Bind("dir/kubelet.sock");
+  Start();
+  EXPECT_THAT(Said(), ElementsAre("kubelet 1"));
+  EXPECT_EQ(dir_->kubelet_socket(), tree_.path("dir/kubelet.sock"));
+}
+
+TEST_F(KubeletDirTest, SocketThatComesGoesAndComes) {
+  tree_.Dir("dir");
+  Start();
+  EXPECT_THAT(Said(), ElementsAre());
+  Bind("dir/kubelet.sock");
+  EXPECT_THAT(Said(), ElementsAre("kubelet 1"));
+  tree_.Remove("dir/kubelet.sock");
+  EXPECT_THAT(Said(), ElementsAre("lost"));
+  Bind("dir/kubelet.sock");
+  EXPECT_THAT(Said(), ElementsAre("kubelet 2"));
+}
+
+// The inode number may be the same; the time of birth is not.
+TEST_F(KubeletDirTest, SocketThatIsReplacedBetweenTwoLooks) {
+  tree_.Dir("dir");
+  Bind("dir/kubelet.sock");
+  Start();
+  Said();
+  for (int i = 2; i < 20; ++i) {
+    tree_.Remove("dir/kubelet.sock");
+    Bind("dir/kubelet.sock");
+    EXPECT_THAT(Said(), ElementsAre("kubelet " + std::to_string(i)));
+  }
+}
+
+TEST_F(KubeletDirTest, OnlyASocketIsAKubelet) {
+  tree_.File("dir/kubelet.sock");
+  Start();
+  EXPECT_THAT(Said(), ElementsAre());
+  tree_.Remove("dir/kubelet.sock");
+  tree_.Dir("dir/kubelet.sock");
+  EXPECT_THAT(Said(), ElementsAre());
+}
+
+TEST_F(KubeletDirTest, TouchedSocketIsTheSame) {
+  tree_.Dir("dir");
+  Bind("dir/kubelet.sock");
+  Start();
+  Said();
+  ASSERT_EQ(chmod(tree_.path("dir/kubelet.sock").c_str(), 0700), 0);
+  std::filesystem::create_hard_link(tree_.path("dir/kubelet.sock"),
+                                    tree_.path("dir/patchbay-.sock"));
+  EXPECT_THAT(Said(), ElementsAre());
+}
+
+TEST_F(KubeletDirTest, CheckpointsWakeNobody) {
+  tree_.Dir("dir");
+  Start();
+  Looks();
+  for (int i = 0; i < 100; ++i) {
+    tree_.File("dir/.1234");
+    std::filesystem::rename(tree_.path("dir/.1234"), tree_.path("dir/kubelet_internal_checkpoint"));
+  }
+  Bind("dir/other-plugin.sock");
+  EXPECT_EQ(Looks(), 0);
+  Bind("dir/patchbay-1.sock");
+  EXPECT_GE(Looks(), 1);
+  tree_.Remove("dir/patchbay-1.sock");
+  EXPECT_GE(Looks(), 1);
+}
+
+TEST_F(KubeletDirTest, DirectoryThatComesStepByStep) {
+  Start("a/b/dir");
+  for (const char* step : {"a", "a/b", "a/b/dir"}) {
+    tree_.Dir(step);
+    EXPECT_THAT(Said(), ElementsAre());
+  }
+  Bind("a/b/dir/kubelet.sock");
+  EXPECT_THAT(Said(), ElementsAre("kubelet 1"));
+}
+
+TEST_F(KubeletDirTest, DirectoryThatComesAtOnce) {
+  Start("a/b/dir");
+  tree_.Dir("a/b/dir");
+  Bind("a/b/dir/kubelet.sock");
+  EXPECT_THAT(Said(), ElementsAre("kubelet 1"));
+}
+
+TEST_F(KubeletDirTest, DirectoryThatIsRemovedAndMadeAgain) {
+  tree_.Dir("dir");
+  Bind("dir/kubelet.sock");
+  Start();
+  Said();
+  for (int i = 2; i < 5; ++i) {
+    tree_.Remove("dir");
+    EXPECT_THAT(Said(), ElementsAre("lost"));
+    tree_.Dir("dir");
+    EXPECT_THAT(Said(), ElementsAre());
+    Bind("dir/kubelet.sock");
+    EXPECT_THAT(Said(), ElementsAre("kubelet " + std::to_string(i)));
+  }
+}
+
+// As when a container has the directory mounted: nothing tells that its inode is out of use.
+TEST_F(KubeletDirTest, DirectoryThatIsReplacedWhileSomebodyHoldsIt) {
+  tree_.Dir("dir");
+  Bind("dir/kubelet.sock");
+  Start();
+  Said();
+  const UniqueFd held(open(tree_.path("dir").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  tree_.Remove("dir");
+  tree_.Dir("dir");
+  EXPECT_THAT(Said(), ElementsAre("lost"));
+  Bind("dir/kubelet.sock");
+  EXPECT_THAT(Said(), ElementsAre("kubelet 2"));
+}
+
+TEST_F(KubeletDirTest, DirectoryThatIsRenamedAway) {
+  tree_.Dir("dir");
+  Bind("dir/kubelet.sock");
+  Start();
+  Said();
+  std::filesystem::rename(tree_.path("dir"), tree_.path("old"));
+  tree_.Dir("dir");
+  EXPECT_THAT(Said(), ElementsAre("lost"));
+  Bind("old/patchbay-1.sock");
+  EXPECT_THAT(Said(), ElementsAre());
+  Bind("dir/kubelet.sock");
+  EXPECT_THAT(Said(), ElementsAre("kubelet 2"));
+}
+
+TEST_F(KubeletDirTest, TheTimerLooksAnyway) {
+  tree_.Dir("dir");
+  Start();
+  Looks();
+  loop_.Advance(59s);
+  EXPECT_EQ(looks_, 0);
+  Bind("dir/kubelet.sock");  // nobody reads the events
+  loop_.Advance(1s);
+  EXPECT_THAT(std::exchange(said_, {}), ElementsAre("kubelet 1"));
+  loop_.Advance(60s);
+  EXPECT_EQ(looks_, 2);
+  EXPECT_EQ(loop_.timers(), 1U);
+}
+
+TEST_F(KubeletDirTest, ANewLookPutsTheTimerOff) {
+  tree_.Dir("dir");
+  Start();
+  loop_.Advance(30s);
+  dir_->Check();
+  EXPECT_EQ(loop_.timers(), 1U);
+  EXPECT_EQ(loop_.UntilNextTimer(), 60s);
+}
+
+}  // namespace
+}  // namespace patchbay

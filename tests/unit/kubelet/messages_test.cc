@@ -1,0 +1,115 @@
+#include "kubelet/messages.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+using testing::ElementsAre;
+
+Snapshot Devices(int count, int replicas = 1, std::size_t id_bytes = 8) {
+  auto spec = std::make_shared<ResourceSpec>();
+  spec->replicas = replicas;
+  Snapshot snapshot{std::move(spec), 1, {}, {}};
+  for (int i = 0; i < count; ++i) {
+    auto device = std::make_shared<Device>();
+    device->id = format("{:0>{}}", i, id_bytes);
+    snapshot.devices.push_back({std::move(device), Health::kHealthy, ""});
+  }
+  return snapshot;
+}
+
+TEST(ListMessage, NamesEveryDeviceInOrder) {
+  Snapshot snapshot = Devices(3, 1, 1);
+  snapshot.devices[1].health = Health::kUnhealthy;
+  const auto message = ListMessage(snapshot);
+  ASSERT_EQ(message.devices_size(), 3);
+  EXPECT_EQ(message.devices(0).id(), "0");
+  EXPECT_EQ(message.devices(0).health(), "Healthy");
+  EXPECT_EQ(message.devices(1).id(), "1");
+  EXPECT_EQ(message.devices(1).health(), "Unhealthy");
+  EXPECT_FALSE(message.devices(0).has_topology());
+}
+
+TEST(ListMessage, EmptyListIsAList) {
+  EXPECT_EQ(ListMessage(Devices(0)).ByteSizeLong(), 0U);
+  EXPECT_EQ(UnitsThatFit(Devices(0)), 0U);
+}
+
+TEST(ListMessage, EveryReplicaIsAUnit) {
+  const auto message = ListMessage(Devices(2, 3, 1));
+  std::vector<std::string> ids;
+  for (const auto& device : message.devices()) ids.push_back(device.id());
+  EXPECT_THAT(ids, ElementsAre("0::0", "0::1", "0::2", "1::0", "1::1", "1::2"));
+}
+
+// The bound is reached exactly: what is left out would not have fitted.
+TEST(ListMessage, IsCutAtTheBound) {
+  for (const std::size_t id_bytes : {1, 8, 36, 63}) {
+    for (const int replicas : {1, 7, 40}) {
+      const std::size_t bytes = replicas == 1 ? id_bytes : std::min<std::size_t>(id_bytes, 57);
+      const int count = 250'000 / replicas;
+      const Snapshot snapshot = Devices(count, replicas, std::max<std::size_t>(bytes, 6));
+      const std::size_t fit = UnitsThatFit(snapshot);
+      const auto message = ListMessage(snapshot);
+      ASSERT_EQ(static_cast<std::size_t>(message.devices_size()), fit);
+      ASSERT_LT(fit, static_cast<std::size_t>(count) * static_cast<std::size_t>(replicas));
+      EXPECT_LE(message.ByteSizeLong(), kMaxListBytes);
+      EXPECT_GT(message.ByteSizeLong() + 100, kMaxListBytes);
+    }
+  }
+}
+
+TEST(ListMessage, UnhealthyDevicesTakeMoreRoom) {
+  Snapshot snapshot = Devices(200'000);
+  const std::size_t healthy = UnitsThatFit(snapshot);
+  for (ListedDevice& listed : snapshot.devices) listed.health = Health::kUnhealthy;
+  EXPECT_LT(UnitsThatFit(snapshot), healthy);
+  EXPECT_LE(ListMessage(snapshot).ByteSizeLong(), kMaxListBytes);
+}
+
+TEST(ListMessage, FitsTheKubeletsLimit) {
+  static_assert(kMaxListBytes < 4'194'304);
+  // The most that discovery finds, with the longest IDs.
+  EXPECT_EQ(UnitsThatFit(Devices(10'000, 1, 63)), 10'000U);
+}
+
+TEST(FillResponse, CopiesEveryField) {
+  ContainerResponse response;
+  response.envs = {{"A", "1"}, {"B", ""}};
+  response.annotations = {{"example.com/x", "y"}};
+  response.mounts = {{"/in", "/out", true}, {"/in2", "/out2", false}};
+  response.devices = {{"/dev/in", "/dev/out", "rwm"}};
+  response.cdi_devices = {"example.com/c=1", "example.com/c=2"};
+  v1beta1::ContainerAllocateResponse message;
+  FillResponse(response, message);
+  EXPECT_EQ(message.envs_size(), 2);
+  EXPECT_EQ(message.envs().at("A"), "1");
+  EXPECT_EQ(message.envs().at("B"), "");
+  EXPECT_EQ(message.annotations().at("example.com/x"), "y");
+  ASSERT_EQ(message.mounts_size(), 2);
+  EXPECT_EQ(message.mounts(0).container_path(), "/in");
+  EXPECT_EQ(message.mounts(0).host_path(), "/out");
+  EXPECT_TRUE(message.mounts(0).read_only());
+  EXPECT_FALSE(message.mounts(1).read_only());
+  ASSERT_EQ(message.devices_size(), 1);
+  EXPECT_EQ(message.devices(0).container_path(), "/dev/in");
+  EXPECT_EQ(message.devices(0).host_path(), "/dev/out");
+  EXPECT_EQ(message.devices(0).permissions(), "rwm");
+  ASSERT_EQ(message.cdi_devices_size(), 2);
+  EXPECT_EQ(message.cdi_devices(1).name(), "example.com/c=2");
+}
+
+TEST(FillResponse, NothingGivesNothing) {
+  v1beta1::ContainerAllocateResponse message;
+  FillResponse({}, message);
+  EXPECT_EQ(message.ByteSizeLong(), 0U);
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,569 @@
+#include "kubelet/registration.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+#include <ostream>
+#include <random>
+#include <set>
+#include <string>
+
+namespace patchbay {
+
+std::ostream& operator<<(std::ostream& out, RegistrationPhase phase) {
+  static constexpr const char* kNames[] = {"kIdle",       "kStarting",   "kRegistering",
+                                           "kConfirming", "kRegistered", "kStopping",
+                                           "kWaiting",    "kEnded"};
+  return out << kNames[static_cast<int>(phase)];
+}
+
+std::ostream& operator<<(std::ostream& out, RegistrationAction action) {
+  static constexpr const char* kNames[] = {"kStartServer", "kRegister", "kCancelRegister",
+                                           "kStopServer"};
+  return out << kNames[static_cast<int>(action)];
+}
+
+namespace {
+
+using namespace std::chrono_literals;
+using Phase = RegistrationPhase;
+using Action = RegistrationAction;
+using Actions = Registration::Actions;
+using testing::ElementsAre;
+
+constexpr Phase kAllPhases[] = {Phase::kIdle,       Phase::kStarting,   Phase::kRegistering,
+                                Phase::kConfirming, Phase::kRegistered, Phase::kStopping,
+                                Phase::kWaiting,    Phase::kEnded};
+
+/// A registration and a clock.
+struct Bench {
+  Registration registration;
+  Registration::Time now = Registration::Time() + 1h;
+
+  Actions Step(const RegistrationEvent& event) { return registration.Step(event, now); }
+  Phase phase() const { return registration.phase(); }
+  /// From now; nothing while there is no timer.
+  std::optional<Registration::Duration> timer() const {
+    if (!registration.timer()) return std::nullopt;
+    return *registration.timer() - now;
+  }
+  Actions Fire() {
+    now = std::max(now, *registration.timer());
+    return Step(TimerFired{});
+  }
+
+  void ToRegistering() {
+    Step(KubeletSeen{1});
+    Step(ServerStarted{true});
+  }
+  void ToConfirming() {
+    ToRegistering();
+    Step(RegisterDone{true});
+  }
+  void ToRegistered() {
+    ToConfirming();
+    Step(StreamsChanged{1});
+  }
+  void ToStopping() {
+    ToRegistered();
+    Step(KubeletSeen{2});
+  }
+  void ToWaiting() {
+    ToRegistering();
+    Step(RegisterDone{false});
+    Step(ServerStopped{});
+  }
+};
+
+Bench In(Phase phase) {
+  Bench bench;
+  switch (phase) {
+    case Phase::kIdle: break;
+    case Phase::kStarting: bench.Step(KubeletSeen{1}); break;
+    case Phase::kRegistering: bench.ToRegistering(); break;
+    case Phase::kConfirming: bench.ToConfirming(); break;
+    case Phase::kRegistered: bench.ToRegistered(); break;
+    case Phase::kStopping: bench.ToStopping(); break;
+    case Phase::kWaiting: bench.ToWaiting(); break;
+    case Phase::kEnded: bench.Step(EndRequested{}); break;
+  }
+  EXPECT_EQ(bench.phase(), phase);
+  return bench;
+}
+
+struct Row {
+  Phase phase;
+  RegistrationEvent event;
+  Phase next;
+  Actions actions;
+};
+
+void Check(const std::vector<Row>& rows) {
+  std::set<Phase> seen;
+  for (const Row& row : rows) {
+    Bench bench = In(row.phase);
+    EXPECT_EQ(bench.Step(row.event), row.actions) << "in " << row.phase;
+    EXPECT_EQ(bench.phase(), row.next) << "in " << row.phase;
+    seen.insert(row.phase);
+  }
+  EXPECT_EQ(seen.size(), std::size(kAllPhases)) << "a phase is missing in the table";
+}
+
+TEST(Registration, NewKubelet) {
+  Check({{Phase::kIdle, KubeletSeen{9}, Phase::kStarting, {Action::kStartServer}},
+         {Phase::kStarting, KubeletSeen{9}, Phase::kStarting, {}},
+         {Phase::kRegistering,
+          KubeletSeen{9},
+          Phase::kStopping,
+          {Action::kCancelRegister, Action::kStopServer}},
+         {Phase::kConfirming, KubeletSeen{9}, Phase::kStopping, {Action::kStopServer}},
+         {Phase::kRegistered, KubeletSeen{9}, Phase::kStopping, {Action::kStopServer}},
+         {Phase::kStopping, KubeletSeen{9}, Phase::kStopping, {}},
+         {Phase::kWaiting, KubeletSeen{9}, Phase::kStarting, {Action::kStartServer}},
+         {Phase::kEnded, KubeletSeen{9}, Phase::kEnded, {}}});
+}
+
+TEST(Registration, SameKubeletAgain) {
+  for (const Phase phase : kAllPhases) {
+    if (phase == Phase::kIdle || phase == Phase::kEnded) continue;
+    Bench bench = In(phase);
+    const auto timer = bench.timer();
+    EXPECT_THAT(bench.Step(KubeletSeen{phase == Phase::kStopping ? 2U : 1U}), ElementsAre());
+    EXPECT_EQ(bench.phase(), phase);
+    EXPECT_EQ(bench.timer(), timer);
+  }
+}
+
+TEST(Registration, KubeletLost) {
+  Check({{Phase::kIdle, KubeletLost{}, Phase::kIdle, {}},
+         {Phase::kStarting, KubeletLost{}, Phase::kStarting, {}},
+         {Phase::kRegistering, KubeletLost{}, Phase::kRegistering, {}},
+         {Phase::kConfirming, KubeletLost{}, Phase::kConfirming, {}},
+         {Phase::kRegistered, KubeletLost{}, Phase::kRegistered, {}},
+         {Phase::kStopping, KubeletLost{}, Phase::kStopping, {}},
+         {Phase::kWaiting, KubeletLost{}, Phase::kIdle, {}},
+         {Phase::kEnded, KubeletLost{}, Phase::kEnded, {}}});
+}
+
+TEST(Registration, ServerStarted) {
+  Check({{Phase::kIdle, ServerStarted{true}, Phase::kIdle, {}},
+         {Phase::kStarting, ServerStarted{true}, Phase::kRegistering, {Action::kRegister}},
+         {Phase::kStarting, ServerStarted{false}, Phase::kWaiting, {}},
+         {Phase::kRegistering, ServerStarted{true}, Phase::kRegistering, {}},
+         {Phase::kConfirming, ServerStarted{true}, Phase::kConfirming, {}},
+         {Phase::kRegistered, ServerStarted{true}, Phase::kRegistered, {}},
+         {Phase::kStopping, ServerStarted{true}, Phase::kStopping, {}},
+         {Phase::kWaiting, ServerStarted{true}, Phase::kWaiting, {}},
+         {Phase::kEnded, ServerStarted{true}, Phase::kEnded, {}}});
+}
+
+TEST(Registration, ServerStopped) {
+  Check({{Phase::kIdle, ServerStopped{}, Phase::kIdle, {}},
+         {Phase::kStarting, ServerStopped{}, Phase::kStarting, {}},
+         {Phase::kRegistering, ServerStopped{}, Phase::kRegistering, {}},
+         {Phase::kConfirming, ServerStopped{}, Phase::kConfirming, {}},
+         {Phase::kRegistered, ServerStopped{}, Phase::kRegistered, {}},
+         {Phase::kStopping, ServerStopped{}, Phase::kWaiting, {}},
+         {Phase::kWaiting, ServerStopped{}, Phase::kWaiting, {}},
+         {Phase::kEnded, ServerStopped{}, Phase::kEnded, {}}});
+}
+
+TEST(Registration, RegisterAccepted) {
+  Check({{Phase::kIdle, RegisterDone{true}, Phase::kIdle, {}},
+         {Phase::kStarting, RegisterDone{true}, Phase::kStarting, {}},
+         {Phase::kRegistering, RegisterDone{true}, Phase::kConfirming, {}},
+         {Phase::kConfirming, RegisterDone{true}, Phase::kConfirming, {}},
+         {Phase::kRegistered, RegisterDone{true}, Phase::kRegistered, {}},
+         {Phase::kStopping, RegisterDone{true}, Phase::kStopping, {}},
+         {Phase::kWaiting, RegisterDone{true}, Phase::kWaiting, {}},
+         {Phase::kEnded, RegisterDone{true}, Phase::kEnded, {}}});
+}
+
+TEST(Registration, RegisterFailed) {
+  Check({{Phase::kIdle, RegisterDone{false}, Phase::kIdle, {}},
+         {Phase::kStarting, RegisterDone{false}, Phase::kStarting, {}},
+         {Phase::kRegistering, RegisterDone{false}, Phase::kStopping, {Action::kStopServer}},
+         {Phase::kConfirming, RegisterDone{false}, Phase::kConfirming, {}},
+         {Phase::kRegistered, RegisterDone{false}, Phase::kRegistered, {}},
+         {Phase::kStopping, RegisterDone{false}, Phase::kStopping, {}},
+         {Phase::kWaiting, RegisterDone{false}, Phase::kWaiting, {}},
+         {Phase::kEnded, RegisterDone{false}, Phase::kEnded, {}}});
+}
+
+TEST(Registration, StreamOpens) {
+  Check({{Phase::kIdle, StreamsChanged{1}, Phase::kIdle, {}},
+         {Phase::kStarting, StreamsChanged{1}, Phase::kStarting, {}},
+         {Phase::kRegistering, StreamsChanged{1}, Phase::kRegistering, {}},
+         {Phase::kConfirming, StreamsChanged{1}, Phase::kRegistered, {}},
+         {Phase::kRegistered, StreamsChanged{2}, Phase::kRegistered, {}},
+         {Phase::kStopping, StreamsChanged{1}, Phase::kStopping, {}},
+         {Phase::kWaiting, StreamsChanged{1}, Phase::kWaiting, {}},
+         {Phase::kEnded, StreamsChanged{1}, Phase::kEnded, {}}});
+}
+
+TEST(Registration, LastStreamEnds) {
+  Check({{Phase::kIdle, StreamsChanged{0}, Phase::kIdle, {}},
+         {Phase::kStarting, StreamsChanged{0}, Phase::kStarting, {}},
+         {Phase::kRegistering, StreamsChanged{0}, Phase::kRegistering, {}},
+         {Phase::kConfirming, StreamsChanged{0}, Phase::kConfirming, {}},
+         {Phase::kRegistered, StreamsChanged{0}, Phase::kStopping, {Action::kStopServer}},
+         {Phase::kStopping, StreamsChanged{0}, Phase::kStopping, {}},
+         {Phase::kWaiting, StreamsChanged{0}, Phase::kWaiting, {}},
+         {Phase::kEnded, StreamsChanged{0}, Phase::kEnded, {}}});
+}
+
+TEST(Registration, OwnSocketLost) {
+  Check({{Phase::kIdle, OwnSocketLost{}, Phase::kIdle, {}},
+         {Phase::kStarting, OwnSocketLost{}, Phase::kStarting, {}},
+         {Phase::kRegistering,
+          OwnSocketLost{},
+          Phase::kStopping,
+          {Action::kCancelRegister, Action::kStopServer}},
+         {Phase::kConfirming, OwnSocketLost{}, Phase::kStopping, {Action::kStopServer}},
+         {Phase::kRegistered, OwnSocketLost{}, Phase::kStopping, {Action::kStopServer}},
+         {Phase::kStopping, OwnSocketLost{}, Phase::kStopping, {}},
+         {Phase::kWaiting, OwnSocketLost{}, Phase::kWaiting, {}},
+         {Phase::kEnded, OwnSocketLost{}, Phase::kEnded, {}}});
+}
+
+TEST(Registration, TimerFired) {
+  for (const Phase phase : kAllPhases) {
+    Bench bench = In(phase);
+    if (bench.timer()) {
+      EXPECT_THAT(bench.Step(TimerFired{}), ElementsAre()) << "early in " << phase;
+      EXPECT_EQ(bench.phase(), phase);
+      bench.Fire();
+      EXPECT_NE(bench.phase(), phase);
+    } else {
+      EXPECT_THAT(bench.Step(TimerFired{}), ElementsAre()) << phase;
+      EXPECT_EQ(bench.phase(), phase);
+    }
+  }
+}
+
+TEST(Registration, EndRequested) {
+  Check({{Phase::kIdle, EndRequested{}, Phase::kEnded, {}},
+         {Phase::kStarting, EndRequested{}, Phase::kStarting, {}},
+         {Phase::kRegistering,
+          EndRequested{},
+          Phase::kStopping,
+          {Action::kCancelRegister, Action::kStopServer}},
+         {Phase::kConfirming, EndRequested{}, Phase::kStopping, {Action::kStopServer}},
+         {Phase::kRegistered, EndRequested{}, Phase::kStopping, {Action::kStopServer}},
+         {Phase::kStopping, EndRequested{}, Phase::kStopping, {}},
+         {Phase::kWaiting, EndRequested{}, Phase::kEnded, {}},
+         {Phase::kEnded, EndRequested{}, Phase::kEnded, {}}});
+}
+
+TEST(Registration, EndsWhateverComesBack) {
+  for (const bool ok : {true, false}) {
+    Bench bench = In(Phase::kStarting);
+    bench.Step(EndRequested{});
+    EXPECT_EQ(bench.Step(ServerStarted{ok}), ok ? Actions{Action::kStopServer} : Actions{});
+    if (ok) bench.Step(ServerStopped{});
+    EXPECT_EQ(bench.phase(), Phase::kEnded);
+  }
+  for (const Phase phase :
+       {Phase::kRegistering, Phase::kConfirming, Phase::kRegistered, Phase::kStopping}) {
+    Bench bench = In(phase);
+    bench.Step(EndRequested{});
+    EXPECT_THAT(bench.Step(KubeletSeen{7}), ElementsAre());
+    EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre());
+    EXPECT_EQ(bench.phase(), Phase::kEnded);
+    EXPECT_FALSE(bench.timer());
+  }
+}
+
+// Contract case 4: accepted, then silence.
+TEST(Registration, AcceptedButNeverDialled) {
+  Bench bench = In(Phase::kConfirming);
+  EXPECT_EQ(bench.timer(), kConfirmDeadline);
+  EXPECT_EQ(kConfirmDeadline, 20s);
+  EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStopServer));
+  EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre());
+  EXPECT_EQ(bench.timer(), kFirstBackOff);
+  // And again: longer every time, up to the longest.
+  Registration::Duration last{};
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_GE(*bench.timer(), last);
+    EXPECT_LE(*bench.timer(), kLongestBackOff);
+    last = *bench.timer();
+    EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStartServer));
+    bench.Step(ServerStarted{true});
+    bench.Step(RegisterDone{true});
+    bench.Fire();
+    bench.Step(ServerStopped{});
+  }
+  EXPECT_EQ(last, kLongestBackOff);
+}
+
+// Contract case 18: the call came to its deadline; the server goes before the next attempt.
+TEST(Registration, RegisterCameToItsDeadline) {
+  EXPECT_GE(kRegisterDeadline, 15s);
+  Bench bench = In(Phase::kRegistering);
+  bench.now += kRegisterDeadline;
+  EXPECT_THAT(bench.Step(RegisterDone{false}), ElementsAre(Action::kStopServer));
+  EXPECT_THAT(bench.Step(StreamsChanged{1}), ElementsAre());  // the late connect
+  EXPECT_EQ(bench.phase(), Phase::kStopping);
+  EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre());
+  EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStartServer));
+}
+
+TEST(Registration, BackOffDoublesUpToTheLongest) {
+  Bench bench = In(Phase::kStarting);
+  Registration::Duration expected = kFirstBackOff;
+  for (int failure = 1; failure <= 100; ++failure) {
+    bench.Step(ServerStarted{false});
+    EXPECT_EQ(bench.registration.failures(), failure);
+    EXPECT_EQ(bench.timer(), expected) << failure;
+    expected = std::min<Registration::Duration>(expected * 2, kLongestBackOff);
+    bench.Fire();
+  }
+}
+
+TEST(Registration, NewKubeletStartsTheBackOffAnew) {
+  Bench bench = In(Phase::kStarting);
+  for (int i = 0; i < 8; ++i) {
+    bench.Step(ServerStarted{false});
+    bench.Fire();
+  }
+  bench.Step(ServerStarted{false});
+  EXPECT_THAT(bench.Step(KubeletSeen{2}), ElementsAre(Action::kStartServer));
+  EXPECT_EQ(bench.registration.failures(), 0);
+  bench.Step(ServerStarted{false});
+  EXPECT_EQ(bench.timer(), kFirstBackOff);
+}
+
+TEST(Registration, StreamThatLastedStartsTheBackOffAnew) {
+  for (const auto& [lasted, pause] :
+       {std::pair{kProvenStream - 1ms, kFirstBackOff * 8},
+        std::pair{std::chrono::milliseconds(kProvenStream), kFirstBackOff}}) {
+    Bench bench = In(Phase::kStarting);
+    for (int i = 0; i < 3; ++i) {
+      bench.Step(ServerStarted{false});
+      bench.Fire();
+    }
+    bench.Step(ServerStarted{true});
+    bench.Step(RegisterDone{true});
+    bench.Step(StreamsChanged{1});
+    bench.now += lasted;
+    bench.Step(StreamsChanged{0});
+    bench.Step(ServerStopped{});
+    EXPECT_EQ(bench.timer(), pause);
+  }
+}
+
+// R4: a kubelet that still had our stream needs time to notice that it ended.
+TEST(Registration, SettlesAfterAStreamOfOurs) {
+  Bench bench = In(Phase::kRegistered);
+  bench.Step(KubeletSeen{2});
+  bench.Step(ServerStopped{});
+  EXPECT_EQ(bench.phase(), Phase::kWaiting);
+  EXPECT_EQ(bench.timer(), kSettle);
+  EXPECT_GE(kSettle, 200ms);
+
+  Bench without = In(Phase::kConfirming);
+  without.Step(KubeletSeen{2});
+  EXPECT_THAT(without.Step(ServerStopped{}), ElementsAre(Action::kStartServer));
+
+  Bench lost = In(Phase::kRegistered);
+  lost.Step(OwnSocketLost{});
+  lost.Step(ServerStopped{});
+  EXPECT_EQ(lost.timer(), kSettle);
+}
+
+TEST(Registration, NewKubeletShortensABackOffToComeButNotBelowTheSettling) {
+  Bench bench = In(Phase::kStarting);
+  for (int i = 0; i < 8; ++i) {
+    bench.Step(ServerStarted{false});
+    bench.Fire();
+  }
+  bench.Step(ServerStarted{true});
+  bench.Step(RegisterDone{false});  // the pause would be long
+  bench.Step(KubeletSeen{2});
+  bench.Step(ServerStopped{});
+  EXPECT_EQ(bench.timer(), kSettle);
+}
+
+TEST(Registration, StreamBeforeTheAnswer) {
+  Bench bench = In(Phase::kRegistering);
+  bench.Step(StreamsChanged{1});
+  EXPECT_EQ(bench.phase(), Phase::kRegistering);
+  bench.Step(RegisterDone{true});
+  EXPECT_EQ(bench.phase(), Phase::kRegistered);
+}
+
+TEST(Registration, StreamThatCameAndWentBeforeTheAnswer) {
+  Bench bench = In(Phase::kRegistering);
+  bench.Step(StreamsChanged{1});
+  bench.Step(StreamsChanged{0});
+  EXPECT_THAT(bench.Step(RegisterDone{true}), ElementsAre(Action::kStopServer));
+}
+
+TEST(Registration, SeveralStreams) {
+  Bench bench = In(Phase::kRegistered);
+  for (const int open : {2, 3, 2, 1}) {
+    EXPECT_THAT(bench.Step(StreamsChanged{open}), ElementsAre());
+    EXPECT_EQ(bench.phase(), Phase::kRegistered);
+  }
+  EXPECT_THAT(bench.Step(StreamsChanged{0}), ElementsAre(Action::kStopServer));
+}
+
+// Contract case 10: without a kubelet the streams are all there is.
+TEST(Registration, KeepsItsStreamsWithoutAKubelet) {
+  Bench bench = In(Phase::kRegistered);
+  bench.Step(KubeletLost{});
+  EXPECT_THAT(bench.Step(OwnSocketLost{}), ElementsAre());
+  EXPECT_EQ(bench.phase(), Phase::kRegistered);
+  bench.Step(StreamsChanged{0});
+  bench.Step(ServerStopped{});
+  EXPECT_EQ(bench.phase(), Phase::kIdle);
+  EXPECT_FALSE(bench.timer());
+  EXPECT_THAT(bench.Step(KubeletSeen{2}), ElementsAre(Action::kStartServer));
+}
+
+// The kubelet cleans its directory up at its start: a server that was just being started has lost
+// its socket, and the kubelet would dial it for ten seconds.
+TEST(Registration, SocketLostWhileTheServerIsChecked) {
+  Bench bench = In(Phase::kStarting);
+  bench.Step(OwnSocketLost{});
+  EXPECT_THAT(bench.Step(ServerStarted{true}), ElementsAre(Action::kStopServer));
+  EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre(Action::kStartServer));
+  EXPECT_EQ(bench.registration.failures(), 0);
+  EXPECT_THAT(bench.Step(ServerStarted{true}), ElementsAre(Action::kRegister));
+}
+
+/// The world around a registration: does what it says, and holds it to its promises.
+class World {
+ public:
+  explicit World(unsigned seed) : random_(seed) {}
+
+  /// Something happens, likely or not.
+  void Anything() {
+    bench_.now += std::chrono::milliseconds(Pick(2000));
+    switch (Pick(12)) {
+      case 0: return Step(KubeletSeen{static_cast<std::uint64_t>(Pick(3))});
+      case 1: return Step(KubeletSeen{++epoch_});
+      case 2: return Step(KubeletLost{});
+      case 3: return Step(StreamsChanged{Pick(3)});
+      case 4: return Step(OwnSocketLost{});
+      case 5: return Step(TimerFired{});
+      case 6:
+        if (bench_.timer()) Fire();
+        return;
+      case 7:
+        if (!registering_) Step(RegisterDone{Pick(2) == 0});  // of nobody
+        return;
+      default: return Complete(Pick(3) != 0);
+    }
+  }
+
+  /// What is under way comes to its end. Returns whether there was anything.
+  void Complete(bool ok) {
+    if (starting_) {
+      starting_ = false;
+      running_ = ok;
+      Step(ServerStarted{ok});
+    } else if (stopping_) {
+      stopping_ = running_ = false;
+      Step(ServerStopped{});
+    } else if (registering_) {
+      registering_ = false;
+      Step(RegisterDone{ok});
+    }
+  }
+  bool Pending() const { return starting_ || stopping_ || registering_; }
+
+  /// A kubelet that does everything right.
+  void Heal() {
+    Step(KubeletSeen{++epoch_});
+    for (int i = 0; i < 20 && bench_.phase() != Phase::kRegistered; ++i) {
+      if (Pending()) {
+        Complete(true);
+        if (bench_.phase() == Phase::kConfirming) Step(StreamsChanged{1});
+      } else if (bench_.timer()) {
+        Fire();
+      }
+    }
+    EXPECT_EQ(bench_.phase(), Phase::kRegistered);
+  }
+
+  void End() {
+    Step(EndRequested{});
+    for (int i = 0; i < 5 && bench_.phase() != Phase::kEnded; ++i) Complete(Pick(2) == 0);
+    EXPECT_EQ(bench_.phase(), Phase::kEnded);
+    EXPECT_FALSE(running_ || Pending());
+    for (int i = 0; i < 20; ++i) Anything();
+    EXPECT_EQ(bench_.phase(), Phase::kEnded);
+  }
+
+ private:
+  int Pick(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+
+  void Fire() {
+    bench_.now = std::max(bench_.now, *bench_.registration.timer());
+    Step(TimerFired{});
+  }
+
+  void Step(const RegistrationEvent& event) {
+    for (const Action action : bench_.Step(event)) Act(action);
+    const Phase phase = bench_.phase();
+    EXPECT_EQ(bench_.timer().has_value(), phase == Phase::kConfirming || phase == Phase::kWaiting)
+        << phase;
+    EXPECT_EQ(starting_, phase == Phase::kStarting);
+    EXPECT_EQ(stopping_, phase == Phase::kStopping);
+    EXPECT_EQ(registering_, phase == Phase::kRegistering);
+    EXPECT_EQ(running_ && !stopping_, phase == Phase::kRegistering || phase == Phase::kConfirming ||
+                                          phase == Phase::kRegistered)
+        << phase;
+  }
+
+  void Act(Action action) {
+    switch (action) {
+      case Action::kStartServer:
+        EXPECT_FALSE(running_ || starting_ || stopping_) << "two servers";
+        starting_ = true;
+        return;
+      case Action::kRegister:
+        EXPECT_TRUE(running_ && !stopping_ && !registering_) << "registers without a server";
+        registering_ = true;
+        return;
+      case Action::kCancelRegister:
+        EXPECT_TRUE(registering_) << "cancels nothing";
+        registering_ = false;
+        return;
+      case Action::kStopServer:
+        EXPECT_TRUE(running_ && !stopping_) << "stops what does not run";
+        EXPECT_FALSE(registering_) << "stops under a registration";
+        stopping_ = true;
+        return;
+    }
+  }
+
+  Bench bench_;
+  std::mt19937 random_;
+  std::uint64_t epoch_ = 100;
+  bool starting_ = false;
+  bool running_ = false;
+  bool stopping_ = false;
+  bool registering_ = false;
+};
+
+TEST(Registration, KeepsItsPromisesWhateverHappens) {
+  for (unsigned seed = 1; seed <= 300; ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    World world(seed);
+    for (int round = 0; round < 5; ++round) {
+      for (int i = 0; i < 60; ++i) world.Anything();
+      world.Heal();
+    }
+    for (unsigned i = 0; i < seed % 30; ++i) world.Anything();
+    world.End();
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+}  // namespace
+}  // namespace patchbay

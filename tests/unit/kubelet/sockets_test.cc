@@ -1,0 +1,123 @@
+// Names of sockets, and what killed runs left behind.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <filesystem>
+#include <limits>
+#include <set>
+
+#include "kubelet/kubelet_dir.h"
+#include "model/socket_name.h"
+#include "os/unique_fd.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using test::TempTree;
+using testing::ElementsAre;
+using testing::UnorderedElementsAre;
+
+TEST(SocketName, IsBareAndShort) {
+  const std::string longest =
+      SocketName(std::string(308, 'r'), "ffffffff", std::numeric_limits<std::uint32_t>::max());
+  EXPECT_LE(longest.size(), kLongestSocketName);
+  EXPECT_EQ(longest.find('/'), std::string::npos);
+  EXPECT_TRUE(SocketName("a/b", "0", 1).ends_with(".sock"));
+}
+
+TEST(SocketName, IsAnotherForEveryResourceRunAndServer) {
+  std::set<std::string> names;
+  for (const char* resource : {"a/b", "a/c", "a.b/c", "ab/c"}) {
+    for (const char* run : {"00000001", "00000002"}) {
+      for (const std::uint64_t serial : {1, 2, 11}) {
+        EXPECT_TRUE(names.insert(SocketName(resource, run, serial)).second);
+      }
+    }
+  }
+}
+
+TEST(NewRun, DiffersAndHasEightDigits) {
+  std::set<std::string> runs;
+  for (int i = 0; i < 20; ++i) runs.insert(NewRun());
+  EXPECT_GE(runs.size(), 19U);
+  for (const std::string& run : runs) {
+    EXPECT_EQ(run.size(), 8U);
+    EXPECT_EQ(run.find_first_not_of("0123456789abcdef"), std::string::npos);
+  }
+}
+
+UniqueFd Bind(const std::string& path, bool listening) {
+  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+  EXPECT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  if (listening) {
+    EXPECT_EQ(listen(fd.get(), 1), 0);
+  }
+  return fd;
+}
+
+TEST(SweepLeftovers, RemovesOnlyDeadSocketsOfOurs) {
+  TempTree tree;
+  const std::string dead = SocketName("a/b", "00000001", 1);
+  const std::string live = SocketName("a/b", "00000002", 1);
+  const std::string file = SocketName("a/b", "00000003", 1);
+  const std::string link = SocketName("a/b", "00000004", 1);
+  const std::string directory = SocketName("a/b", "00000005", 1);
+  Bind(tree.path(dead), false);
+  const UniqueFd listener = Bind(tree.path(live), true);
+  Bind(tree.path("foreign.sock"), false);
+  Bind(tree.path("kubelet.sock"), false);
+  Bind(tree.path("xpatchbay-1.sock"), false);
+  tree.File(file);
+  tree.Link(link, "/nowhere");
+  tree.Dir(directory);
+
+  EXPECT_THAT(SweepLeftovers(tree.path()), ElementsAre(dead));
+  std::vector<std::string> left;
+  for (const auto& entry : std::filesystem::directory_iterator(tree.path())) {
+    left.push_back(entry.path().filename());
+  }
+  EXPECT_THAT(left, UnorderedElementsAre(live, file, link, directory, "foreign.sock",
+                                         "kubelet.sock", "xpatchbay-1.sock"));
+  EXPECT_THAT(SweepLeftovers(tree.path()), ElementsAre());
+}
+
+TEST(SweepLeftovers, BusyListenerIsAlive) {
+  TempTree tree;
+  const std::string name = SocketName("a/b", "00000001", 1);
+  const UniqueFd listener = Bind(tree.path(name), true);
+  std::vector<UniqueFd> callers;  // until its queue is full
+  for (int i = 0; i < 8; ++i) {
+    callers.emplace_back(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strncpy(address.sun_path, tree.path(name).c_str(), sizeof address.sun_path - 1);
+    static_cast<void>(
+        connect(callers.back().get(), reinterpret_cast<const sockaddr*>(&address), sizeof address));
+  }
+  EXPECT_THAT(SweepLeftovers(tree.path()), ElementsAre());
+}
+
+TEST(SweepLeftovers, LinkToASocketOfSomebodyStays) {
+  TempTree tree;
+  Bind(tree.path("foreign.sock"), false);
+  tree.Link(SocketName("a/b", "00000001", 1), "foreign.sock");
+  EXPECT_THAT(SweepLeftovers(tree.path()), ElementsAre());
+}
+
+TEST(SweepLeftovers, NoDirectoryIsNoTrouble) {
+  TempTree tree;
+  EXPECT_THAT(SweepLeftovers(tree.path("absent")), ElementsAre());
+  tree.File("file");
+  EXPECT_THAT(SweepLeftovers(tree.path("file")), ElementsAre());
+}
+
+}  // namespace
+}  // namespace patchbay
