@@ -51,10 +51,23 @@ std::string_view Clip(std::string_view line, int& column) {
   return line.substr(start, end - start);
 }
 
-/// The white space that puts a caret below `column`: tabs stay tabs, so that both lines align.
-std::string Indent(std::string_view line, int column) {
+/// A source line as it can be shown: printable, but for tabs, which stay.
+std::string Shown(std::string_view line) {
+  std::string shown;
+  while (true) {
+    const auto tab = line.find('\t');
+    shown += Printable(line.substr(0, tab));
+    if (tab == std::string_view::npos) return shown;
+    shown.push_back('\t');
+    line.remove_prefix(tab + 1);
+  }
+}
+
+/// The white space that puts a caret below what follows `before`: tabs stay tabs, so that both
+/// lines align.
+std::string Indent(std::string_view before) {
   std::string indent;
-  for (const char c : line.substr(0, static_cast<std::size_t>(std::max(column - 1, 0)))) {
+  for (const char c : Shown(before)) {
     if ((static_cast<unsigned char>(c) & 0xC0) == 0x80) continue;  // inside a UTF-8 sequence
     indent.push_back(c == '\t' ? '\t' : ' ');
   }
@@ -109,15 +122,15 @@ std::string_view Diagnostics::SourceLine(const Place& place) const {
 std::string Diagnostics::RenderText() const {
   std::string out;
   for (const Diagnostic& d : Sorted()) {
-    out += d.place.line == 0 ? d.place.file
-                             : format("{}:{}:{}", d.place.file, d.place.line, d.place.column);
+    out += Printable(d.place.file);
+    if (d.place.line > 0) out += format(":{}:{}", d.place.line, d.place.column);
     out += format(": {}[{}]: {}\n", Name(d.severity), d.code, Printable(d.message));
     int column = d.place.column;
     const std::string_view line =
         d.place.line == 0 ? std::string_view() : Clip(SourceLine(d.place), column);
     if (!line.empty()) {
-      const std::string shown = IsUtf8(line) ? std::string(line) : Printable(line);
-      out += format("    {}\n    {}^\n", shown, Indent(line, column));
+      const auto before = line.substr(0, static_cast<std::size_t>(std::max(column - 1, 0)));
+      out += format("    {}\n    {}^\n", Shown(line), Indent(before));
     }
     if (!d.hint.empty()) out += format("    hint: {}\n", Printable(d.hint));
   }

@@ -2,9 +2,27 @@
 
 #include <fmt/args.h>
 
+#include <algorithm>
+
 namespace patchbay {
+namespace {
+
+/// Whether `spec` holds a number of more than four digits, which can only be a width or a precision
+/// that costs memory before anybody sees how long the result is.
+bool HoldsHugeNumber(std::string_view spec) {
+  int digits = 0;
+  return std::any_of(spec.begin(), spec.end(), [&](char c) {
+    digits = c >= '0' && c <= '9' ? digits + 1 : 0;
+    return digits > 4;
+  });
+}
+
+}  // namespace
 
 Result<std::string> FormatBySpec(std::string_view spec, const FormatValue& value) {
+  if (HoldsHugeNumber(spec)) {
+    return Fail(ErrorKind::kInvalid, "its width or precision is beyond any sense");
+  }
   const std::string pattern = "{:" + std::string(spec) + "}";
   try {
     return std::visit(

@@ -19,7 +19,8 @@ using fmt::format_string;
 using FormatValue = std::variant<std::string_view, std::int64_t>;
 
 /// Formats one value by a libfmt specification known only at run time ("02", ">8"); `spec` is what
-/// stands behind the colon. Fails with kInvalid when the specification does not fit the value.
+/// stands behind the colon. Fails with kInvalid when the specification does not fit the value
+/// or asks for more than 9,999 characters.
 Result<std::string> FormatBySpec(std::string_view spec, const FormatValue& value);
 
 }  // namespace patchbay

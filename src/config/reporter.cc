@@ -20,7 +20,7 @@ void Reporter::Report(Code code, const Place& place, std::string message, std::s
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates,
                        std::string otherwise) {
   const std::string_view nearest = Nearest(word, candidates);
-  return nearest.empty() ? otherwise : format("did you mean `{}`?", nearest);
+  return nearest.empty() ? std::move(otherwise) : format("did you mean `{}`?", nearest);
 }
 
 std::string OneOf(std::span<const std::string_view> words) {

@@ -16,15 +16,6 @@ bool IsAmong(std::string_view name, std::span<const std::string_view> names) {
 /// Known only when the whole list is, or a container.
 constexpr std::string_view kLateVariables[] = {"id", "index", "slot", "replica"};
 
-/// Whether a format asks for a width or precision beyond any sense, which costs memory to try.
-bool IsHuge(std::string_view spec) {
-  std::size_t digits = 0;
-  return std::any_of(spec.begin(), spec.end(), [&](char c) {
-    digits = c >= '0' && c <= '9' ? digits + 1 : 0;
-    return digits > 4;
-  });
-}
-
 void ReportUnknownVariable(const Template::Field& field, const Place& place, const Scope& scope,
                            Reporter& reporter) {
   const std::string name = field.name.substr(0, 100);
@@ -92,17 +83,13 @@ std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Re
     const auto sample = integer ? FormatValue(std::int64_t{1}) : FormatValue("x");
     const std::string hint = integer ? "numbers take formats such as 02, >4 or x"
                                      : "text takes formats such as >8, <8 or .4";
-    if (IsHuge(field.spec)) {
-      reporter.Report(Code::kBadFormat, place,
-                      format("the format of \"{}\" has a width of more than 4 digits", field.name),
-                      hint);
-    } else if (auto formatted = FormatBySpec(field.spec, sample);
-               !formatted || formatted->size() > Template::kMaxResult) {
-      reporter.Report(Code::kBadFormat, place,
-                      format("the format \"{}\" does not fit \"{}\", which is {}", field.spec,
-                             field.name, integer ? "a number" : "text"),
-                      hint);
-    }
+    const auto formatted = FormatBySpec(field.spec, sample);
+    if (formatted && formatted->size() <= Template::kMaxResult) continue;
+    reporter.Report(Code::kBadFormat, place,
+                    format("the format \"{}\" does not fit \"{}\", which is {}: {}", field.spec,
+                           field.name, integer ? "a number" : "text",
+                           formatted ? "its width makes it too long" : formatted.error().message),
+                    hint);
   }
   return std::move(*compiled);
 }

@@ -107,6 +107,10 @@ void Daemon::StartKubeletDir() {
                              },
                          .on_dead = options_.on_fatal});
   kubelet_dir_->Start();
+  if (!kubelet_dir_->kubelet_present()) {
+    log_.Warning("no kubelet yet; waiting for its socket",
+                 {{"socket", kubelet_dir_->kubelet_socket()}});
+  }
 }
 
 void Daemon::ScheduleRescan() {

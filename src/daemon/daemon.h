@@ -63,7 +63,7 @@ class Daemon {
   Metrics metrics_;
   LoopPulse pulse_;
   mutable std::mutex readiness_mutex_;
-  Verdict readiness_;  ///< read on the HTTP thread
+  Verdict readiness_{false, "starting\n"};  ///< read on the HTTP thread
   std::unique_ptr<HttpServer> http_;
   std::unique_ptr<DirWatch> device_dirs_;
   std::vector<std::unique_ptr<ResourceController>> resources_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/hash.h"
 
 namespace patchbay {
 namespace {
@@ -13,14 +14,6 @@ bool IsSafe(char c) {
 }
 
 }  // namespace
-
-std::uint64_t StableHash(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  return hash;
-}
 
 std::string DeviceId(std::string_view text, std::size_t longest) {
   const bool has_slash = text.find('/') != std::string_view::npos;

@@ -1,15 +1,10 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
 
 namespace patchbay {
-
-/// FNV-1a, 64 bit: the same on every machine and in every release, since IDs and socket names are
-/// made of it.
-std::uint64_t StableHash(std::string_view text);
 
 /// The device ID that stands for `text`: made of [A-Za-z0-9._:@+-], 1 to `longest` bytes, which
 /// must be at least 16. A "/" becomes ":" and any other byte "_"; where that loses something, or

@@ -1,5 +1,6 @@
 #include <span>
 
+#include "base/path.h"
 #include "discovery/sources.h"
 
 namespace patchbay {

@@ -1,3 +1,4 @@
+#include "base/path.h"
 #include "discovery/sources.h"
 
 namespace patchbay {

@@ -5,6 +5,7 @@
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/path.h"
 
 namespace patchbay {
 namespace {
@@ -20,11 +21,6 @@ bool Accepts(NodeType wanted, FileType type) {
 }
 
 }  // namespace
-
-std::string DirectoryOf(std::string_view path) {
-  const auto slash = path.rfind('/');
-  return slash == 0 || slash == std::string_view::npos ? "/" : std::string(path.substr(0, slash));
-}
 
 void Scan::BeginMatch(const MatchSpec& match, std::size_t index) {
   match_ = &match;

@@ -73,7 +73,4 @@ class Scan {
   bool complete_ = true;
 };
 
-/// The directory of a path: "/dev" of "/dev/null", "/" of "/dev".
-std::string DirectoryOf(std::string_view path);
-
 }  // namespace patchbay

@@ -4,6 +4,7 @@
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/path.h"
 
 namespace patchbay {
 namespace {

@@ -12,8 +12,8 @@
 #include <random>
 
 #include "base/format.h"
-#include "discovery/identity.h"
-#include "discovery/scan.h"
+#include "base/hash.h"
+#include "base/path.h"
 #include "os/unique_fd.h"
 
 namespace patchbay {

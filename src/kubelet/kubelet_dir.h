@@ -48,6 +48,7 @@ class KubeletDir {
   void Check();
 
   const std::string& path() const { return directory_; }
+  bool kubelet_present() const { return identity_.has_value(); }
   std::string kubelet_socket() const { return directory_ + "/kubelet.sock"; }
 
  private:

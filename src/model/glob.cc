@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/format.h"
+#include "base/path.h"
 
 namespace patchbay {
 namespace {
@@ -138,16 +139,6 @@ std::string CommonDirectory(std::string_view a, std::string_view b) {
 }
 
 }  // namespace
-
-std::vector<std::string_view> SplitPath(std::string_view path) {
-  std::vector<std::string_view> parts;
-  while (!path.empty()) {
-    const auto slash = std::min(path.find('/'), path.size());
-    if (slash > 0) parts.push_back(path.substr(0, slash));
-    path.remove_prefix(std::min(slash + 1, path.size()));
-  }
-  return parts;
-}
 
 Parsed<NamePattern> NamePattern::Compile(std::string_view pattern) {
   NamePattern compiled;

@@ -56,7 +56,4 @@ class Glob {
   bool spans_directories_ = false;
 };
 
-/// The components of a path, without empty ones.
-std::vector<std::string_view> SplitPath(std::string_view path);
-
 }  // namespace patchbay

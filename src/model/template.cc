@@ -2,23 +2,11 @@
 
 #include <algorithm>
 
-#include "base/diagnostics.h"
-
 namespace patchbay {
 namespace {
 
 bool IsNameByte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-/// Whether `spec` holds a number of more than four digits. As a width it would cost that much
-/// memory before anybody could see how long the result is.
-bool HoldsLongNumber(std::string_view spec) {
-  int digits = 0;
-  return std::any_of(spec.begin(), spec.end(), [&](char c) {
-    digits = c >= '0' && c <= '9' ? digits + 1 : 0;
-    return digits > 4;
-  });
 }
 
 /// Parses `{name:spec}` or `{name}`, whose body (without the braces) stands at `offset`.
@@ -35,9 +23,6 @@ Parsed<Template::Field> ParseField(std::string_view body, std::size_t offset) {
   const auto spec = colon == std::string_view::npos ? "" : body.substr(colon + 1);
   if (spec.find('{') != std::string_view::npos) {
     return Malformed(offset, "a format specification may not hold another variable");
-  }
-  if (HoldsLongNumber(spec)) {
-    return Malformed(offset, format("a width may not be more than {}", Template::kMaxResult));
   }
   return Template::Field{std::string(name), std::string(spec), offset};
 }
@@ -72,36 +57,6 @@ Parsed<Template> Template::Compile(std::string_view text) {
   }
   compiled.literals_.push_back(std::move(literal));
   return compiled;
-}
-
-std::vector<SyntaxError> Template::Check(std::span<const Variable> known) const {
-  std::vector<SyntaxError> errors;
-  for (const Field& field : fields_) {
-    const auto variable = std::find_if(known.begin(), known.end(),
-                                       [&](const Variable& v) { return v.name == field.name; });
-    if (variable == known.end()) {
-      std::vector<std::string_view> names;
-      for (const Variable& v : known) names.push_back(v.name);
-      const auto nearest = Nearest(field.name, names);
-      errors.push_back({field.offset,
-                        format("no match supplies the variable \"{}\"{}", field.name,
-                               nearest.empty() ? "" : format(" (did you mean \"{}\"?)", nearest))});
-      continue;
-    }
-    if (field.spec.empty()) continue;
-    const bool integer = variable->type == VariableType::kInteger;
-    const auto sample = integer ? FormatValue(std::int64_t{1}) : FormatValue("x");
-    if (auto formatted = FormatBySpec(field.spec, sample); !formatted) {
-      errors.push_back(
-          {field.offset,
-           format("the format \"{}\" does not fit \"{}\", which is {}: {}", field.spec, field.name,
-                  integer ? "a number" : "text", formatted.error().message)});
-    } else if (formatted->size() > kMaxResult) {
-      errors.push_back({field.offset, format("the format \"{}\" makes more than {} bytes",
-                                             field.spec, kMaxResult)});
-    }
-  }
-  return errors;
 }
 
 Result<std::string> Template::Render(const Variables& variables) const {

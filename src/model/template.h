@@ -1,6 +1,5 @@
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,10 +27,6 @@ class Template {
 
   Template() = default;
   static Parsed<Template> Compile(std::string_view text);
-
-  /// Why the template cannot be rendered where `known` are the variables: an unknown name, or a
-  /// format specification that does not fit the variable's type. Nothing when it can.
-  std::vector<SyntaxError> Check(std::span<const Variable> known) const;
 
   /// Fails with kInvalid when a variable has no value or the result is too long.
   Result<std::string> Render(const Variables& variables) const;

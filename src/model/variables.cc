@@ -1,5 +1,6 @@
 #include "model/variables.h"
 
+#include "base/path.h"
 #include "model/spec.h"
 
 namespace patchbay {
@@ -47,8 +48,6 @@ constexpr Builtin kBuiltins[] = {
 };
 
 }  // namespace
-
-std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 std::vector<Variable> SuppliedBy(const MatchSpec& match) {
   const bool has_node = !std::holds_alternative<CountSource>(match.source);

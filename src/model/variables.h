@@ -42,7 +42,4 @@ struct Variables {
   std::optional<FormatValue> Find(std::string_view name) const;
 };
 
-/// The last part of a path.
-std::string_view BaseName(std::string_view path);
-
 }  // namespace patchbay

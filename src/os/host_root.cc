@@ -10,6 +10,7 @@
 #include <climits>
 #include <memory>
 
+#include "base/path.h"
 #include "os/unique_fd.h"
 
 namespace patchbay {
@@ -30,14 +31,8 @@ FileType TypeOf(mode_t mode) {
 
 /// Pushes the components of `path` in front of those still to be walked.
 void PushComponents(std::string_view path, std::vector<std::string>& pending) {
-  std::vector<std::string> parts;
-  while (!path.empty()) {
-    const auto slash = std::min(path.find('/'), path.size());
-    if (slash > 0) parts.emplace_back(path.substr(0, slash));
-    path.remove_prefix(std::min(slash + 1, path.size()));
-  }
-  pending.insert(pending.end(), std::make_move_iterator(parts.rbegin()),
-                 std::make_move_iterator(parts.rend()));
+  const auto parts = SplitPath(path);
+  pending.insert(pending.end(), parts.rbegin(), parts.rend());
 }
 
 }  // namespace

@@ -1,18 +1,8 @@
 // Input: a template, a line end, the value of every text variable.
 #include "fuzz.h"
-#include "model/spec.h"
 #include "model/template.h"
 
 using namespace patchbay;
-
-namespace {
-
-const MatchSpec& Match() {
-  static const MatchSpec match{RegexSource{*Regex::Compile(R"(/dev/x(?P<card>\d+))")}, {}, {}};
-  return match;
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 8192) return 0;
@@ -26,9 +16,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const Template::Field& field : compiled->fields()) {
     fuzz::Require(text.substr(field.offset).starts_with(field.name));
   }
-  static const std::vector<Variable> known = SuppliedBy(Match());
-  const bool sound = compiled->Check(known).empty();
-
   Device device;
   device.id = value;
   device.nodes.push_back({std::string(value), std::string(value), FileType::kCharacter, 1, 3});
@@ -40,9 +27,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   variables.slot = 7;
   const auto rendered = compiled->Render(variables);
   if (rendered) fuzz::Require(rendered->size() <= Template::kMaxResult);
-  // What was found sound when the file was loaded fails for its length alone.
-  if (sound && !rendered) {
-    fuzz::Require(rendered.error().message.find("longer than") != std::string::npos);
-  }
   return 0;
 }

@@ -58,6 +58,16 @@ TEST(Diagnostics, QuoteLinesThatAreNotUtf8) {
   EXPECT_NE(diagnostics.RenderText().find("    x\\xff\n"), std::string::npos);
 }
 
+TEST(Diagnostics, NeverSendATerminalWhatTheInputSays) {
+  Diagnostics diagnostics;
+  diagnostics.AddSource("a\x1b[2J.toml", "# \x1b[2J\tx\n");
+  diagnostics.Add({Severity::kError, "code", {"a\x1b[2J.toml", 1, 8}, "wrong", ""});
+  EXPECT_EQ(diagnostics.RenderText(),
+            "a\\x1b[2J.toml:1:8: error[code]: wrong\n"
+            "    # \\x1b[2J\tx\n"
+            "             \t^\n");
+}
+
 TEST(Diagnostics, AreSortedByFileAsAddedThenLineThenColumn) {
   Diagnostics diagnostics;
   diagnostics.AddSource("b", "");

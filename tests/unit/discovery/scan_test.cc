@@ -44,14 +44,6 @@ class ScanTest : public testing::Test {
   Scan scan_{host_};
 };
 
-TEST(DirectoryOf, IsTheParent) {
-  EXPECT_EQ(DirectoryOf("/dev/null"), "/dev");
-  EXPECT_EQ(DirectoryOf("/dev/"), "/dev");
-  EXPECT_EQ(DirectoryOf("/dev"), "/");
-  EXPECT_EQ(DirectoryOf("/"), "/");
-  EXPECT_EQ(DirectoryOf(""), "/");
-}
-
 TEST_F(ScanTest, ListsADirectoryAndWatchesIt) {
   tree_.File("dev/a");
   tree_.Dir("dev/b");

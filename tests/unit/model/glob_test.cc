@@ -195,14 +195,5 @@ TEST(NamePattern, KnowsWhenItIsLiteral) {
   }
 }
 
-TEST(SplitPath, LeavesOutEmptyComponents) {
-  using Parts = std::vector<std::string_view>;
-  EXPECT_EQ(SplitPath("/dev/null"), (Parts{"dev", "null"}));
-  EXPECT_EQ(SplitPath("//dev///null/"), (Parts{"dev", "null"}));
-  EXPECT_EQ(SplitPath("/"), Parts());
-  EXPECT_EQ(SplitPath(""), Parts());
-  EXPECT_EQ(SplitPath("a"), (Parts{"a"}));
-}
-
 }  // namespace
 }  // namespace patchbay

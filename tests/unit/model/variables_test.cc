@@ -91,12 +91,5 @@ TEST(SuppliedBy, DependsOnTheSource) {
               ElementsAre("id", "resource", "node_name", "index", "slot", "replica"));
 }
 
-TEST(BaseName, IsTheLastPart) {
-  const std::pair<std::string_view, std::string_view> cases[] = {
-      {"/dev/null", "null"}, {"/null", "null"}, {"null", "null"}, {"/dev/", ""}, {"", ""},
-  };
-  for (const auto& [path, name] : cases) EXPECT_EQ(BaseName(path), name) << path;
-}
-
 }  // namespace
 }  // namespace patchbay

@@ -1,0 +1,17 @@
+#include "base/hash.h"
+
+#include <gtest/gtest.h>
+
+namespace patchbay {
+namespace {
+
+TEST(StableHash, IsFnv1a) {
+  // The vectors of the algorithm's authors: IDs must not change with a release.
+  EXPECT_EQ(StableHash(""), 0xcbf29ce484222325u);
+  EXPECT_EQ(StableHash("a"), 0xaf63dc4c8601ec8cu);
+  EXPECT_EQ(StableHash("foobar"), 0x85944171f73967e8u);
+  EXPECT_NE(StableHash("\xff"), StableHash("\x7f"));
+}
+
+}  // namespace
+}  // namespace patchbay
