@@ -39,16 +39,15 @@ Status ToStatus(const grpc::Status& status) {
       status.error_message().empty() ? "the call failed without a reason" : status.error_message());
 }
 
-/// Starts `method` of the call's stub; the call lives until its callback ran.
+/// Runs `method` of the call's stub on a thread of its own. Not with callbacks: the last channel
+/// that goes takes gRPC's threads for them along and waits for these, which on one of them, where a
+/// callback would let go of the channel, ends the process.
 template <class C, class Method>
 PendingCall Begin(std::shared_ptr<C> call, std::chrono::milliseconds deadline, Method method,
                   CallDone done) {
   call->context.set_deadline(std::chrono::system_clock::now() + deadline);
-  method(*call,
-         [call, done = std::move(done)](const grpc::Status& status) { done(ToStatus(status)); });
-  return PendingCall([weak = std::weak_ptr<C>(call)] {
-    if (const auto alive = weak.lock()) alive->context.TryCancel();
-  });
+  std::thread thread([call, method, done = std::move(done)] { done(ToStatus(method(*call))); });
+  return PendingCall([call] { call->context.TryCancel(); }, std::move(thread));
 }
 
 }  // namespace
@@ -64,9 +63,7 @@ PendingCall CallRegister(const std::string& kubelet_socket, const std::string& e
   *call->request.mutable_options() = PluginOptions();
   return Begin(
       std::move(call), deadline,
-      [](RegisterCall& c, auto callback) {
-        c.stub->async()->Register(&c.context, &c.request, &c.response, std::move(callback));
-      },
+      [](RegisterCall& c) { return c.stub->Register(&c.context, c.request, &c.response); },
       std::move(done));
 }
 
@@ -75,9 +72,8 @@ PendingCall CallOwnServer(const std::string& socket, std::chrono::milliseconds d
   using OptionsCall = Call<v1beta1::DevicePlugin, v1beta1::Empty, v1beta1::DevicePluginOptions>;
   return Begin(
       std::make_shared<OptionsCall>(socket), deadline,
-      [](OptionsCall& c, auto callback) {
-        c.stub->async()->GetDevicePluginOptions(&c.context, &c.request, &c.response,
-                                                std::move(callback));
+      [](OptionsCall& c) {
+        return c.stub->GetDevicePluginOptions(&c.context, c.request, &c.response);
       },
       std::move(done));
 }

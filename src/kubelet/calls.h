@@ -4,31 +4,44 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <thread>
+#include <utility>
 
 #include "base/result.h"
 
 namespace patchbay {
 
-/// A call under way; dropping it cancels the call. `done` is called all the same.
+/// A call under way, on a thread of its own. The destructor cancels it and waits for the moment
+/// that takes; after that `done` is not called any more.
 class [[nodiscard]] PendingCall {
  public:
   PendingCall() = default;
-  explicit PendingCall(std::function<void()> cancel) : cancel_(std::move(cancel)) {}
-  PendingCall(PendingCall&& other) noexcept : cancel_(std::exchange(other.cancel_, nullptr)) {}
+  PendingCall(std::function<void()> cancel, std::thread thread)
+      : cancel_(std::move(cancel)), thread_(std::move(thread)) {}
+  PendingCall(PendingCall&&) = default;
   PendingCall& operator=(PendingCall&& other) noexcept {
     std::swap(cancel_, other.cancel_);
+    std::swap(thread_, other.thread_);
     return *this;
   }
   ~PendingCall() {
-    if (cancel_) cancel_();
+    if (!thread_.joinable()) return;
+    cancel_();
+    thread_.join();
+  }
+
+  /// Has the call end soon, without waiting for it. From any thread.
+  void Cancel() const {
+    if (thread_.joinable()) cancel_();
   }
 
  private:
   std::function<void()> cancel_;
+  std::thread thread_;
 };
 
-/// Called once with the outcome, on a thread of gRPC: kUnavailable when nobody answered, kInvalid
-/// for a refusal.
+/// Called once with the outcome, on the thread of the call: kUnavailable when nobody answered,
+/// kInvalid for a refusal.
 using CallDone = std::function<void(Status)>;
 
 /// Asks the kubelet behind `kubelet_socket` to serve `resource` from the socket called `endpoint`

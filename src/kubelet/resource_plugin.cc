@@ -102,7 +102,7 @@ void ResourcePlugin::Act(RegistrationAction action) {
   switch (action) {
     case RegistrationAction::kStartServer: return StartServer();
     case RegistrationAction::kRegister: return Register();
-    case RegistrationAction::kCancelRegister: call_ = PendingCall(); return;
+    case RegistrationAction::kCancelRegister: return call_.Cancel();
     case RegistrationAction::kStopServer: return StopServer();
   }
 }
@@ -158,13 +158,17 @@ void ResourcePlugin::StopServer() {
 }
 
 void ResourcePlugin::DropServer(std::function<void()> then) {
-  call_ = PendingCall();
+  struct Doomed {  // the call first, then the server
+    std::unique_ptr<PluginServer> server;
+    PendingCall call;
+  };
   ++serial_;
   server_->BeginStop();
+  auto doomed = std::make_shared<Doomed>(Doomed{std::move(server_), std::move(call_)});
   world_.worker.Run(
       world_.loop,
-      [server = std::shared_ptr<PluginServer>(std::move(server_))]() mutable {
-        server.reset();
+      [doomed = std::move(doomed)]() mutable {
+        doomed.reset();
         return true;
       },
       lifetime_.Guard([then = std::move(then)](bool) { then(); }));
