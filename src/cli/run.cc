@@ -3,6 +3,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
+#include "cli/end_deadline.h"
 #include "cli/end_signals.h"
 #include "cli/load.h"
 #include "cli/version.h"
@@ -25,6 +26,8 @@ int RunDaemon(const Arguments& arguments, Streams streams) {
   Log log(arguments.log_level.value_or(LogLevel::kInfo), arguments.log_format);
   std::signal(SIGPIPE, SIG_IGN);  // a log reader or client that went is not our end
 
+  const std::string run = NewRun(), kubelet_dir = model->daemon.kubelet_dir;
+  EndDeadline deadline;
   AsioLoop loop;
   int code = kOk;
   std::function<void()> stop;
@@ -33,22 +36,21 @@ int RunDaemon(const Arguments& arguments, Streams streams) {
     stop();
   });
   std::unique_ptr<Daemon> daemon;
-  Subscription overdue;
   bool stopping = false;
   stop = [&] {
     if (std::exchange(stopping, true)) return;
-    overdue = loop.After(kStopDeadline, [&] {
+    deadline.Begin(kStopDeadline, code, [&] {
       log.Warning("not everything ended in time; ending all the same");
-      std::_Exit(code);
+      RemoveSocketsOf(run, kubelet_dir);
     });
     daemon->Stop([&] { loop.Stop(); });
   };
-  Daemon::Options options{std::move(*model), NodeName(), kVersion, kRevision,
-                          [&](const std::string& reason) {
-                            log.Error("cannot go on", {{"reason", reason}});
-                            code = kFailed;
-                            loop.Post(stop);
-                          }};
+  Daemon::Options options{
+      std::move(*model), NodeName(), run, kVersion, kRevision, [&](const std::string& reason) {
+        log.Error("cannot go on", {{"reason", reason}});
+        code = kFailed;
+        loop.Post(stop);
+      }};
   auto created = Daemon::Create(loop, log, std::move(options));
   if (!created) {
     log.Error("cannot start", {{"reason", created.error().message}});

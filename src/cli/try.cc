@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "cli/commands.h"
+#include "cli/end_deadline.h"
 #include "cli/end_signals.h"
 #include "cli/load.h"
 #include "cli/response_text.h"
@@ -19,6 +20,7 @@ namespace patchbay {
 namespace {
 
 constexpr std::chrono::seconds kRegistrationDeadline{10};
+constexpr std::chrono::milliseconds kStopDeadline{1800};
 /// More devices of one resource than this are counted, not listed.
 constexpr std::size_t kMostDevicesShown = 8;
 
@@ -129,6 +131,7 @@ int RunTry(const Arguments& arguments, Streams streams) {
     return kFailed;
   };
 
+  EndDeadline deadline;
   AsioLoop loop;
   std::function<void()> stop;
   const EndSignals signals(loop, [&](int) { stop(); });
@@ -143,18 +146,23 @@ int RunTry(const Arguments& arguments, Streams streams) {
   model->daemon.kubelet_dir = (*directory)->path();
   if (!arguments.listen) model->daemon.listen = "127.0.0.1:0";
   int code = kOk;
-  auto daemon = Daemon::Create(
-      loop, log,
-      {std::move(*model), NodeName(), kVersion, kRevision, [&](const std::string& reason) {
-         log.Error("cannot go on", {{"reason", reason}});
-         code = kFailed;
-         loop.Stop();
-       }});
+  auto daemon = Daemon::Create(loop, log,
+                               {std::move(*model), NodeName(), NewRun(), kVersion, kRevision,
+                                [&](const std::string& reason) {
+                                  log.Error("cannot go on", {{"reason", reason}});
+                                  code = kFailed;
+                                  loop.Post(stop);
+                                }});
   if (!daemon) return fail(daemon.error());
 
   std::atomic<bool> stopping = false;
   stop = [&] {
-    if (!stopping.exchange(true)) (*daemon)->Stop([&] { loop.Stop(); });
+    if (stopping.exchange(true)) return;
+    deadline.Begin(kStopDeadline, code, [path = (*directory)->path()] {
+      std::error_code ignored;
+      std::filesystem::remove_all(path, ignored);
+    });
+    (*daemon)->Stop([&] { loop.Stop(); });
   };
   std::vector<std::string> resources;
   for (const auto& resource : (*daemon)->resources()) resources.push_back(resource->name());

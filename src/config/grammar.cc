@@ -98,16 +98,6 @@ bool IsAddress(int family, std::string_view text) {
   return inet_pton(family, std::string(text).c_str(), &address) == 1;
 }
 
-bool IsHostName(std::string_view text) {
-  if (std::all_of(text.begin(), text.end(), [](char c) { return IsDigit(c) || c == '.'; })) {
-    return IsAddress(AF_INET, text);
-  }
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return IsLetter(c) ? static_cast<char>(c | 0x20) : c; });
-  return !CheckDnsSubdomain(LiteralSkeleton(lower), {lower}, "");
-}
-
 }  // namespace
 
 Problem ProblemWithPath(const Skeleton& path) {
@@ -208,7 +198,7 @@ std::optional<std::string> NormalisedListenAddress(std::string_view text) {
   if (host.empty()) return "[::]" + std::string(text);
   const bool bracketed = host.size() > 2 && host.starts_with('[') && host.ends_with(']');
   const bool valid =
-      bracketed ? IsAddress(AF_INET6, host.substr(1, host.size() - 2)) : IsHostName(host);
+      bracketed ? IsAddress(AF_INET6, host.substr(1, host.size() - 2)) : IsAddress(AF_INET, host);
   if (!valid) return std::nullopt;
   return std::string(text);
 }

@@ -19,7 +19,7 @@ constexpr Key<DaemonDraft> kDaemonKeys[] = {
     KeyFor<&DaemonDraft::listen>(
         {.name = "listen",
          .fallback = R"("[::]:9478")",
-         .meaning = "address and port of the HTTP server: metrics, health, status"}),
+         .meaning = "address and port of the HTTP server: metrics and health"}),
     KeyFor<&DaemonDraft::kubelet_dir>(
         {.name = "kubelet_dir",
          .fallback = R"("/var/lib/kubelet/device-plugins")",

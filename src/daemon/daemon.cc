@@ -44,8 +44,8 @@ Status Daemon::ServeHttp() {
 }
 
 void Daemon::StartResources() {
-  auto watch = DirWatch::Create(loop_, [this](const std::string& directory, std::string_view) {
-    OnDirectoryChanged(directory);
+  auto watch = DirWatch::Create(loop_, [this](const std::string& directory, std::string_view name) {
+    OnDirectoryChanged(directory, name.empty());
   });
   if (watch) {
     device_dirs_ = std::move(*watch);
@@ -60,7 +60,7 @@ void Daemon::StartResources() {
           loop_, servers_, log_,
           AllocationContext{[host = host_](const std::string& path) { return host.Resolve(path); },
                             options_.node_name},
-          options_.model.daemon.kubelet_dir, NewRun()}};
+          options_.model.daemon.kubelet_dir, options_.run}};
   for (const ResourceSpec& spec : options_.model.resources) {
     if (!IsForNode(spec, options_.node_name)) {
       log_.Info("resource is not for this node",
@@ -70,7 +70,12 @@ void Daemon::StartResources() {
     resources_.push_back(std::make_unique<ResourceController>(
         world, std::make_shared<const ResourceSpec>(spec), metrics_.AddResource(spec.name),
         ResourceController::Events{
-            .on_directories = [this] { WatchDirectories(); },
+            .on_scanned =
+                [this](bool directories_changed) {
+                  if (directories_changed || std::exchange(watches_lost_, false)) {
+                    WatchDirectories();
+                  }
+                },
             .on_registered = [this] { UpdateReadiness(); },
             .on_kubelet_answers = [this](bool answers) { metrics_.SetKubeletUp(answers); }}));
     resources_.back()->Scan();
@@ -80,14 +85,12 @@ void Daemon::StartResources() {
 
 void Daemon::StartKubeletDir() {
   const DaemonSpec& spec = options_.model.daemon;
-  for (const std::string& name : SweepLeftovers(spec.kubelet_dir)) {
-    log_.Info("removed the socket of a run that was killed", {{"socket", name}});
-  }
   kubelet_dir_ = std::make_unique<KubeletDir>(
       loop_, log_, spec.kubelet_dir, spec.rescan,
       KubeletDir::Events{.on_kubelet =
                              [this](std::uint64_t epoch) {
                                metrics_.SetKubeletUp(true);
+                               SweepSockets();
                                if (epoch > 1) {
                                  metrics_.KubeletRestarted();
                                  log_.Info("the kubelet was restarted");
@@ -106,6 +109,7 @@ void Daemon::StartKubeletDir() {
                                for (const auto& resource : resources_) resource->CheckSocket();
                              },
                          .on_dead = options_.on_fatal});
+  SweepSockets();
   kubelet_dir_->Start();
   if (!kubelet_dir_->kubelet_present()) {
     log_.Warning("no kubelet yet; waiting for its socket",
@@ -113,48 +117,49 @@ void Daemon::StartKubeletDir() {
   }
 }
 
+void Daemon::SweepSockets() {
+  for (const std::string& name : SweepLeftovers(options_.model.daemon.kubelet_dir)) {
+    log_.Info("removed the socket of a run that was killed", {{"socket", name}});
+  }
+}
+
 void Daemon::ScheduleRescan() {
   rescan_ = loop_.After(options_.model.daemon.rescan, [this] {
-    // A watch may have stayed with a directory that was replaced where nobody looked, above it.
-    if (device_dirs_) device_dirs_->Watch({});
-    UpdateWatches();
+    WatchDirectories();
     for (const auto& resource : resources_) resource->Scan();
     ScheduleRescan();
   });
 }
 
 void Daemon::WatchDirectories() {
-  // What changed before the watch was there is found by looking once more.
-  for (const std::string& directory : UpdateWatches()) OnDirectoryChanged(directory);
-}
-
-std::vector<std::string> Daemon::UpdateWatches() {
-  if (!device_dirs_) return {};
+  if (!device_dirs_) return;
   std::set<std::string> wanted;
   for (const auto& resource : resources_) {
-    for (const std::string& directory : resource->directories()) {
-      wanted.insert(host_.Local(directory));
-    }
+    wanted.insert(resource->directories().begin(), resource->directories().end());
   }
-  auto outcome = device_dirs_->Watch(wanted);
+  const auto outcome = device_dirs_->Watch(wanted);
   if (!outcome.failed.empty() && outcome.failed.size() != unwatched_) {
     log_.Warning(
         "some directories cannot be watched; they are looked at only at every rescan",
         {{"directories", outcome.failed.size()}, {"reason", outcome.failed.front().message}});
   }
   unwatched_ = outcome.failed.size();
-  return std::move(outcome.added);
-}
-
-void Daemon::OnDirectoryChanged(const std::string& local_path) {
+  // What changed before the watch was there is found by looking once more.
   for (const auto& resource : resources_) {
     const auto& directories = resource->directories();
-    if (std::any_of(directories.begin(), directories.end(), [&](const std::string& directory) {
-          return host_.Local(directory) == local_path;
-        })) {
+    if (std::any_of(outcome.added.begin(), outcome.added.end(),
+                    [&](const std::string& added) { return directories.contains(added); })) {
       resource->Scan();
     }
   }
+}
+
+void Daemon::OnDirectoryChanged(const std::string& directory, bool itself) {
+  for (const auto& resource : resources_) {
+    if (resource->MayDependOn(directory)) resource->Scan();
+  }
+  // Its watch went with it. What is at that path after the next look has to be watched anew.
+  watches_lost_ = watches_lost_ || itself;
 }
 
 void Daemon::UpdateReadiness() {

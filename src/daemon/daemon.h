@@ -12,6 +12,7 @@
 #include "http/routes.h"
 #include "http/server.h"
 #include "kubelet/kubelet_dir.h"
+#include "kubelet/sockets.h"
 #include "os/dir_watch.h"
 
 namespace patchbay {
@@ -25,6 +26,7 @@ class Daemon {
   struct Options {
     Model model;
     std::string node_name;  ///< of the Kubernetes node
+    std::string run;        ///< of this process, see NewRun
     std::string version;
     std::string revision;
     /// Nothing can be mended from inside; end the process with a failure. On the loop.
@@ -49,10 +51,10 @@ class Daemon {
   Status ServeHttp();
   void StartResources();
   void StartKubeletDir();
+  void SweepSockets();
   void ScheduleRescan();
   void WatchDirectories();
-  std::vector<std::string> UpdateWatches();  ///< returns the directories newly watched
-  void OnDirectoryChanged(const std::string& local_path);
+  void OnDirectoryChanged(const std::string& directory, bool itself);
   void UpdateReadiness();
   Verdict Readiness() const;
 
@@ -72,6 +74,7 @@ class Daemon {
   Worker servers_;
   Subscription rescan_;
   std::size_t unwatched_ = 0;
+  bool watches_lost_ = false;
   std::size_t ending_ = 0;
 };
 

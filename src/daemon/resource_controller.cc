@@ -60,8 +60,12 @@ void ResourceController::StartScan() {
 void ResourceController::OnScanned(Outcome outcome) {
   scanning_ = false;
   observer_->OnScan(outcome.took, outcome.discovery.complete);
-  const bool moved = outcome.discovery.directories != directories_;
-  directories_ = std::move(outcome.discovery.directories);
+  std::set<std::string> directories;
+  for (const std::string& directory : outcome.discovery.directories) {
+    directories.insert(world_.host.Local(directory));
+  }
+  const bool moved = directories != directories_;
+  directories_ = std::move(directories);
   inventory_.Advance(std::move(outcome.discovery), world_.plugin.loop.Now());
   // A storm of changes is looked at half of the time, not all of it.
   pause_ = world_.plugin.loop.After(outcome.took, [this] {
@@ -69,7 +73,7 @@ void ResourceController::OnScanned(Outcome outcome) {
     if (scan_again_) StartScan();
   });
   Publish();
-  if (moved) events_.on_directories();
+  events_.on_scanned(moved);
 }
 
 void ResourceController::Publish() {

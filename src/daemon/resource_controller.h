@@ -24,8 +24,8 @@ class ResourceController {
     ResourcePlugin::World plugin;
   };
   struct Events {
-    /// The directories to watch have changed; see directories().
-    std::function<void()> on_directories;
+    /// A look at the host is over, and what directories() says may have changed.
+    std::function<void(bool directories_changed)> on_scanned;
     std::function<void()> on_registered;
     std::function<void(bool)> on_kubelet_answers;
   };
@@ -37,8 +37,12 @@ class ResourceController {
 
   /// Looks at the host soon. Calls made while it looks come to one more look after that.
   void Scan();
-  /// Whose changes are a reason to Scan; host paths.
+  /// Whose changes are a reason to Scan; paths of this process.
   const std::set<std::string>& directories() const { return directories_; }
+  /// Whether a change there may matter. While the host is being looked at nobody knows: all may.
+  bool MayDependOn(const std::string& directory) const {
+    return scanning_ || directories_.contains(directory);
+  }
 
   /// The kubelet's socket, as KubeletDir tells it. The resource is registered once the host was
   /// looked at, so that the first list is a true one.

@@ -95,11 +95,11 @@ std::vector<MetricFamily> DeviceCollector::Collect() const {
       "patchbay_devices",
       "Units advertised to the kubelet by health: devices times 'replicas' of the resource. "
       "health=\"unhealthy\" above 0 is capacity that pods cannot get; 0 of both on a node that has "
-      "the hardware: run 'patchbay explain'.");
+      "the hardware: run 'patchbay devices'.");
   MetricFamily rejected =
       Gauges("patchbay_rejected_devices",
              "What matched the resource but is not advertised, by reason. Should be 0; "
-             "'patchbay explain' names each path and what is wrong with it.");
+             "'patchbay devices' names each path and what is wrong with it.");
   MetricFamily info = Gauges("patchbay_device_info",
                              "Always 1, one series for each physical device whatever 'replicas' "
                              "says; path is its first node. Join on it to find the hardware behind "

@@ -22,10 +22,10 @@ Families::Families()
     : build_info(Gauge(registry, "patchbay_build_info",
                        "Always 1; the labels tell which build runs. Join on it to compare nodes "
                        "during a rollout.")),
-      config_last_reload_successful(
-          Gauge(registry, "patchbay_config_last_reload_successful",
-                "1 if the configuration was accepted when it was last read. 0: the last good one "
-                "is still in force; run 'patchbay check' on the file and see the log.")),
+      config_last_reload_successful(Gauge(
+          registry, "patchbay_config_last_reload_successful",
+          "1 if the configuration was accepted when it was last read. 0: it has mistakes; run "
+          "'patchbay check' on the file and see the log.")),
       config_last_reload_success_timestamp(
           Gauge(registry, "patchbay_config_last_reload_success_timestamp_seconds",
                 "When the configuration in force was read, in Unix time. Compare it with the time "

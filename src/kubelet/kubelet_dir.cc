@@ -1,20 +1,13 @@
 #include "kubelet/kubelet_dir.h"
 
 #include <fcntl.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
+#include <sys/types.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <random>
 
 #include "base/format.h"
-#include "base/hash.h"
 #include "base/path.h"
-#include "os/unique_fd.h"
 
 namespace patchbay {
 namespace {
@@ -51,18 +44,6 @@ std::string NearestDirectory(std::string path) {
   return path;
 }
 
-/// Whether somebody accepts connections on the socket. Only a clear refusal counts as nobody.
-bool Answers(const std::string& path) {
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return true;
-  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) return true;
-  return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
-         errno != ECONNREFUSED;
-}
-
 }  // namespace
 
 KubeletDir::KubeletDir(Loop& loop, Log& log, std::string directory, std::chrono::milliseconds poll,
@@ -89,23 +70,19 @@ void KubeletDir::Start() {
 void KubeletDir::OnChange(const std::string& directory, std::string_view name) {
   const bool concerns_us =
       directory != directory_ || name.empty() || name == kKubeletSocket || IsOurName(name);
-  if (concerns_us) Check();
+  // One look for all that came at once: a kubelet that starts removes every socket.
+  if (!concerns_us || check_pending_) return;
+  check_pending_ = true;
+  loop_.Post(lifetime_.Guard([this] { Check(); }));
 }
 
 void KubeletDir::Watch() {
   if (!watch_) return;
   DirWatch::Outcome outcome;
   do {
-    const std::string nearest = NearestDirectory(directory_);
-    // A directory that somebody else still holds, as a mount does, goes without a word; its watch
-    // would stay with it, and its inode number is not used again.
-    struct stat info {};
-    stat(nearest.c_str(), &info);
-    const auto inode = std::pair(info.st_dev, info.st_ino);
-    if (inode != watched_) watch_->Watch({});
-    watched_ = inode;
     // The parent tells when the directory itself is replaced.
-    outcome = watch_->Watch({nearest, NearestDirectory(DirectoryOf(directory_))});
+    outcome =
+        watch_->Watch({NearestDirectory(directory_), NearestDirectory(DirectoryOf(directory_))});
     // What was made before the watch was there may be the next directory on the way.
   } while (!outcome.added.empty() && outcome.failed.empty());
   for (const Error& error : outcome.failed) {
@@ -123,6 +100,7 @@ bool KubeletDir::DirectoryIsDead() const {
 }
 
 void KubeletDir::Check() {
+  check_pending_ = false;
   if (dead_) return;
   if (DirectoryIsDead()) {
     dead_ = true;
@@ -149,26 +127,6 @@ void KubeletDir::Schedule() {
   const bool blind = !watch_ || !watching_;
   const auto pause = blind ? std::min<std::chrono::milliseconds>(poll_, kBlindPoll) : poll_;
   timer_ = loop_.After(pause, [this] { Check(); });
-}
-
-std::string SocketName(std::string_view resource, std::string_view run, std::uint64_t serial) {
-  return format("{}{:016x}-{}-{}{}", kSocketPrefix, StableHash(resource), run, serial,
-                kSocketSuffix);
-}
-
-std::string NewRun() { return format("{:08x}", std::random_device()()); }
-
-std::vector<std::string> SweepLeftovers(const std::string& directory) {
-  std::vector<std::string> removed;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, error)) {
-    const std::string name = entry.path().filename();
-    std::error_code ignored;
-    const bool is_socket = std::filesystem::is_socket(entry.symlink_status(ignored));
-    if (!IsOurName(name) || !is_socket || Answers(entry.path())) continue;
-    if (unlink(entry.path().c_str()) == 0) removed.push_back(name);
-  }
-  return removed;
 }
 
 }  // namespace patchbay

@@ -1,14 +1,11 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -63,23 +60,13 @@ class KubeletDir {
   const std::chrono::milliseconds poll_;
   Events events_;
   std::unique_ptr<DirWatch> watch_;
-  bool watching_ = true;             ///< as far as was told
-  std::pair<dev_t, ino_t> watched_;  ///< the directory, or the nearest above it
+  bool watching_ = true;  ///< as far as was told
+  bool check_pending_ = false;
   bool dead_ = false;
   std::optional<std::string> identity_;  ///< of the kubelet.sock seen last
   std::uint64_t epoch_ = 0;
   Subscription timer_;
+  Lifetime lifetime_;
 };
-
-/// A name for the socket of one registration: of the resource, of this run of the process, and of
-/// the how-manieth server it is. No two servers ever have the same.
-std::string SocketName(std::string_view resource, std::string_view run, std::uint64_t serial);
-/// Eight hexadecimal digits that differ from run to run.
-std::string NewRun();
-
-/// Removes the sockets that runs of Patchbay left in `directory` when they were killed: those with
-/// our kind of name on which nobody listens. Sockets of others, and of another Patchbay that runs,
-/// are not touched. Returns the names removed.
-std::vector<std::string> SweepLeftovers(const std::string& directory);
 
 }  // namespace patchbay

@@ -80,8 +80,9 @@ grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListStreams::Open(
   {
     const std::lock_guard lock(mutex_);
     streams_.insert(stream);
+    if (first_ == nullptr) first_ = stream;
     closed = closed_;
-    on_count_(static_cast<int>(streams_.size()));
+    on_change_(static_cast<int>(streams_.size()), first_ended_);
   }
   if (closed) {
     stream->Close();
@@ -105,7 +106,8 @@ void ListStreams::Close() {
 void ListStreams::Remove(Stream* stream) {
   const std::lock_guard lock(mutex_);
   streams_.erase(stream);
-  on_count_(static_cast<int>(streams_.size()));
+  first_ended_ = first_ended_ || stream == first_;
+  on_change_(static_cast<int>(streams_.size()), first_ended_);
 }
 
 }  // namespace patchbay

@@ -20,10 +20,12 @@ namespace patchbay {
 /// Thread-safe. Close before destroying; it must outlive the server whose calls it answers.
 class ListStreams {
  public:
-  /// `on_count` is told how many streams are open whenever that changes, in order; it may be called
-  /// from any thread and must return at once.
-  ListStreams(ResourceObserver& observer, std::function<void(int open)> on_count)
-      : observer_(observer), on_count_(std::move(on_count)) {}
+  /// Told whenever the number of open streams changes, in order, from any thread; must return at
+  /// once. `first_ended`: the first stream that was ever opened here is over.
+  using OnChange = std::function<void(int open, bool first_ended)>;
+
+  ListStreams(ResourceObserver& observer, OnChange on_change)
+      : observer_(observer), on_change_(std::move(on_change)) {}
 
   /// A new stream, which begins with `first` at once; null: it waits for the first Offer.
   grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* Open(
@@ -40,9 +42,11 @@ class ListStreams {
   void Remove(Stream* stream);
 
   ResourceObserver& observer_;
-  const std::function<void(int)> on_count_;
+  const OnChange on_change_;
   std::mutex mutex_;
   std::set<Stream*> streams_;
+  const Stream* first_ = nullptr;
+  bool first_ended_ = false;
   bool closed_ = false;
 };
 

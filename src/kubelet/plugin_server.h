@@ -18,7 +18,7 @@ class PluginServer {
  public:
   /// Serves on `socket`, a path that nobody uses yet: gRPC takes an occupied one over in silence.
   static Result<std::unique_ptr<PluginServer>> Start(std::string socket, PluginBackend backend,
-                                                     std::function<void(int open)> on_streams);
+                                                     ListStreams::OnChange on_streams);
 
   /// Stops completely and removes the socket. After that no function of the backend is called any
   /// more.
@@ -37,7 +37,7 @@ class PluginServer {
   }
 
  private:
-  PluginServer(std::string socket, PluginBackend backend, std::function<void(int open)> on_streams)
+  PluginServer(std::string socket, PluginBackend backend, ListStreams::OnChange on_streams)
       : socket_(std::move(socket)), service_(std::move(backend), std::move(on_streams)) {}
 
   const std::string socket_;

@@ -25,7 +25,7 @@ struct PluginBackend {
 /// without waiting for anybody, and remembers nothing.
 class PluginService final : public v1beta1::DevicePlugin::CallbackService {
  public:
-  PluginService(PluginBackend backend, std::function<void(int open)> on_streams)
+  PluginService(PluginBackend backend, ListStreams::OnChange on_streams)
       : backend_(std::move(backend)), streams_(*backend_.observer, std::move(on_streams)) {}
 
   ListStreams& streams() { return streams_; }

@@ -11,7 +11,7 @@ Registration::Actions Registration::Step(const RegistrationEvent& event, Time no
   return std::visit([&](const auto& e) { return On(e, now); }, event);
 }
 
-Registration::Actions Registration::On(const KubeletSeen& event, Time now) {
+Registration::Actions Registration::On(const KubeletSeen& event, Time) {
   if (kubelet_ == event.epoch) return {};
   kubelet_ = event.epoch;
   failures_ = 0;
@@ -27,7 +27,6 @@ Registration::Actions Registration::On(const KubeletSeen& event, Time now) {
     case Phase::kRegistered: return Stop(streams_ > 0 ? kSettle : Duration::zero());
     case Phase::kEnded: return {};
   }
-  static_cast<void>(now);
   return {};
 }
 
@@ -63,7 +62,7 @@ Registration::Actions Registration::On(const RegisterDone& event, Time now) {
   if (phase_ != Phase::kRegistering) return {};
   phase_ = Phase::kConfirming;
   if (!event.ok) return FailAndStop();
-  if (streams_ > 0) {
+  if (streams_ > 0 && !first_ended_) {
     phase_ = Phase::kRegistered;
     confirmed_at_ = now;
     return {};
@@ -78,18 +77,19 @@ Registration::Actions Registration::On(const StreamsChanged& event, Time now) {
   if (!ServerRuns()) return {};
   streams_ = event.open;
   stream_seen_ = stream_seen_ || streams_ > 0;
-  if (phase_ == Phase::kConfirming && streams_ > 0) {
+  first_ended_ = first_ended_ || event.first_ended;
+  if (phase_ == Phase::kConfirming && streams_ > 0 && !first_ended_) {
     phase_ = Phase::kRegistered;
     confirmed_at_ = now;
     timer_.reset();
-  } else if (phase_ == Phase::kRegistered && streams_ == 0) {
+  } else if (phase_ == Phase::kRegistered && (streams_ == 0 || event.first_ended)) {
     if (now - confirmed_at_ >= kProvenStream) failures_ = 0;
     return FailAndStop();
   }
   return {};
 }
 
-Registration::Actions Registration::On(const OwnSocketLost&, Time) {
+Registration::Actions Registration::On(const OwnSocketLost&, Time now) {
   switch (phase_) {
     case Phase::kStarting:
       // A kubelet cleans up as it starts; it would dial the lost socket for ten seconds.
@@ -100,7 +100,10 @@ Registration::Actions Registration::On(const OwnSocketLost&, Time) {
     case Phase::kRegistered:
       // Without a kubelet the streams are all there is; they outlive the file.
       if (!kubelet_) return {};
-      return Stop(streams_ > 0 ? kSettle : Duration::zero());
+      // Once is an accident; somebody who keeps deleting it must not keep us busy.
+      if (phase_ == Phase::kRegistered && now - confirmed_at_ >= kProvenStream) failures_ = 0;
+      ++failures_;
+      return Stop(std::max<Duration>(BackOff(), streams_ > 0 ? kSettle : Duration::zero()));
     default: return {};
   }
 }
@@ -133,6 +136,7 @@ Registration::Actions Registration::Start() {
   timer_.reset();
   streams_ = 0;
   stream_seen_ = false;
+  first_ended_ = false;
   socket_lost_ = false;
   return {Action::kStartServer};
 }

@@ -45,9 +45,11 @@ struct ServerStopped {};
 struct RegisterDone {
   bool ok = false;
 };
-/// How many ListAndWatch streams the server has now.
+/// How many ListAndWatch streams the server has now, and whether the first it had is over. That one
+/// is the kubelet's, who alone knows the socket when it is new; others may be anybody's.
 struct StreamsChanged {
   int open = 0;
+  bool first_ended = false;
 };
 /// The server's socket file was deleted, so that nobody can connect any more.
 struct OwnSocketLost {};
@@ -116,6 +118,7 @@ class Registration {
   int failures_ = 0;
   int streams_ = 0;
   bool stream_seen_ = false;  ///< by this server
+  bool first_ended_ = false;  ///< of this server's streams
   bool socket_lost_ = false;  ///< of this server, before it could register
   bool ending_ = false;
   Time confirmed_at_;

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "kubelet/kubelet_dir.h"
 #include "kubelet/messages.h"
+#include "kubelet/sockets.h"
 
 namespace patchbay {
 namespace {
@@ -56,11 +56,13 @@ void ResourcePlugin::Announce() {
   pacer_.Sent(world_.loop.Now());
   const std::size_t units =
       announced_->devices.size() * static_cast<std::size_t>(announced_->spec->replicas);
-  if (const std::size_t fitting = UnitsThatFit(*announced_); fitting < units) {
+  const std::size_t left_out = units - UnitsThatFit(*announced_);
+  if (left_out > 0 && left_out != left_out_) {
     world_.log.Error(
         "the list is too long for the kubelet and was cut; split the resource or lower replicas",
-        {{"resource", resource_}, {"listed", fitting}, {"left_out", units - fitting}});
+        {{"resource", resource_}, {"listed", units - left_out}, {"left_out", left_out}});
   }
+  left_out_ = left_out;
   if (server_) server_->Announce(announced_);
 }
 
@@ -75,18 +77,9 @@ void ResourcePlugin::End(std::function<void()> done) {
 }
 
 void ResourcePlugin::Step(const RegistrationEvent& event) {
-  const bool was_registered = registered();
+  const RegistrationPhase before = registration_.phase();
   const auto actions = registration_.Step(event, world_.loop.Now());
-  if (registered() != was_registered) {
-    observer_->OnRegistered(registered());
-    events_.on_registered(registered());
-    if (registered()) {
-      last_failure_.clear();
-      world_.log.Info("registered", {{"resource", resource_}});
-    } else if (!on_ended_) {
-      world_.log.Warning("no longer registered; registering again", {{"resource", resource_}});
-    }
-  }
+  if (registration_.phase() != before) OnPhase(before, event);
   timer_ = Subscription();
   if (const auto when = registration_.timer()) {
     const auto delay = std::max(*when - world_.loop.Now(), Loop::Duration::zero());
@@ -95,6 +88,30 @@ void ResourcePlugin::Step(const RegistrationEvent& event) {
   for (const RegistrationAction action : actions) Act(action);
   if (registration_.phase() == RegistrationPhase::kEnded && on_ended_) {
     std::exchange(on_ended_, nullptr)();
+  }
+}
+
+/// What an administrator is told of a step.
+void ResourcePlugin::OnPhase(RegistrationPhase before, const RegistrationEvent& event) {
+  const bool was_registered = before == RegistrationPhase::kRegistered;
+  if (registered() != was_registered) {
+    observer_->OnRegistered(registered());
+    events_.on_registered(registered());
+  }
+  if (registered()) {
+    last_failure_.clear();
+    world_.log.Info("registered", {{"resource", resource_}});
+  } else if (was_registered && !on_ended_) {
+    const char* reason = std::holds_alternative<KubeletSeen>(event)     ? "the kubelet restarted"
+                         : std::holds_alternative<OwnSocketLost>(event) ? "our socket was deleted"
+                                                                        : "the stream ended";
+    world_.log.Warning("no longer registered; registering again",
+                       {{"resource", resource_}, {"reason", reason}});
+  } else if (before == RegistrationPhase::kConfirming &&
+             std::holds_alternative<TimerFired>(event)) {
+    ReportFailure("not registered",
+                  "the kubelet accepted the registration but never asked for "
+                  "the devices; its log may say why");
   }
 }
 
@@ -113,13 +130,11 @@ void ResourcePlugin::StartServer() {
   PluginBackend backend{
       cell_, observer_, world_.allocation,
       [&loop, on_stale = lifetime_.Guard([this] { OnStaleList(); })] { loop.Post(on_stale); }};
-  auto on_count = lifetime_.Guard([this, serial](int open) {
-    if (serial != serial_) return;
-    observer_->OnStreams(open);
-    Step(StreamsChanged{open});
+  auto on_change = lifetime_.Guard([this, serial](int open, bool first_ended) {
+    if (serial == serial_) OnStreams(open, first_ended);
   });
-  auto on_streams = [&loop, on_count](int open) {
-    loop.Post([on_count, open]() mutable { on_count(open); });
+  auto on_streams = [&loop, on_change](int open, bool first_ended) {
+    loop.Post([on_change, open, first_ended]() mutable { on_change(open, first_ended); });
   };
   const std::string socket = world_.kubelet_dir + "/" + SocketName(resource_, world_.run, serial);
   world_.worker.Run(
@@ -129,6 +144,13 @@ void ResourcePlugin::StartServer() {
       },
       lifetime_.Guard(
           [this](Result<std::unique_ptr<PluginServer>> server) { OnServer(std::move(server)); }));
+}
+
+void ResourcePlugin::OnStreams(int open, bool first_ended) {
+  observer_->OnStreams(open);
+  // A new stream begins with a list, which the kubelet takes in like any other.
+  if (open > 0 && !first_ended) pacer_.Sent(world_.loop.Now());
+  Step(StreamsChanged{open, first_ended});
 }
 
 void ResourcePlugin::OnServer(Result<std::unique_ptr<PluginServer>> server) {
@@ -195,7 +217,12 @@ void ResourcePlugin::OnStaleList() {
 void ResourcePlugin::OnRegistered(const Status& status) {
   observer_->OnRegistration(status.has_value());
   events_.on_kubelet_answers(status || status.error().kind != ErrorKind::kUnavailable);
-  if (!status) ReportFailure("the kubelet refused the registration", status.error().message);
+  if (!status) {
+    ReportFailure(status.error().kind == ErrorKind::kUnavailable
+                      ? "the kubelet does not answer"
+                      : "the kubelet refused the registration",
+                  status.error().message);
+  }
   Step(RegisterDone{status.has_value()});
 }
 

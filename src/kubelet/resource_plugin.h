@@ -63,6 +63,8 @@ class ResourcePlugin {
 
  private:
   void Step(const RegistrationEvent& event);
+  void OnPhase(RegistrationPhase before, const RegistrationEvent& event);
+  void OnStreams(int open, bool first_ended);
   void Act(RegistrationAction action);
   void StartServer();
   void StopServer();
@@ -84,6 +86,7 @@ class ResourcePlugin {
   Pacer pacer_;
   const std::shared_ptr<SnapshotCell> cell_ = std::make_shared<SnapshotCell>();
   std::shared_ptr<const Snapshot> announced_;
+  std::size_t left_out_ = 0;  ///< units of that list which did not fit
   std::unique_ptr<PluginServer> server_;
   PendingCall call_;
   std::uint64_t serial_ = 0;  ///< of the server; what earlier ones still say is not heard

@@ -4,9 +4,9 @@
 
 namespace patchbay {
 
-/// An endpoint's socket is `patchbay-<16 hex>-<up to 10 digits>-<up to 6 digits>.sock` in the
-/// device-plugin directory: a hash of the resource, the process, the number of the registration.
-/// No name is longer than this, in bytes; a few are kept in reserve.
+/// An endpoint's socket is `patchbay-<16 hex>-<8 hex>-<digits>.sock` in the device-plugin
+/// directory: a hash of the resource, the run of the process, the number of the registration. With
+/// twelve digits, which no process lives to see, a name has no more bytes than this.
 inline constexpr std::size_t kLongestSocketName = 56;
 
 /// The longest path a unix socket can have, in bytes (sun_path without its terminator). The kubelet

@@ -30,28 +30,26 @@ DirWatch::DirWatch(Loop& loop, UniqueFd fd, OnChange on_change)
       readable_(loop.OnReadable(fd_.get(), [this] { Read(); })) {}
 
 DirWatch::Outcome DirWatch::Watch(const std::set<std::string>& directories) {
-  std::vector<std::string> gone;
+  std::vector<std::string> unwanted;
   for (const auto& [path, watch] : by_path_) {
-    if (!directories.contains(path)) gone.push_back(path);
+    if (!directories.contains(path)) unwanted.push_back(path);
   }
-  for (const std::string& path : gone) {
-    const int watch = by_path_.at(path);
-    by_path_.erase(path);
-    auto& paths = by_watch_.at(watch);
-    paths.erase(path);
-    if (paths.empty()) {
-      by_watch_.erase(watch);
-      inotify_rm_watch(fd_.get(), watch);
-    }
-  }
+  for (const std::string& path : unwanted) Drop(path);
 
   Outcome outcome;
   for (const std::string& path : directories) {
-    if (by_path_.contains(path)) continue;
+    // Also where it is watched already: the directory at this path may be another one by now, of
+    // which a watch that stayed with the old one would tell nothing. The same gives the same watch.
     const int watch = inotify_add_watch(fd_.get(), path.c_str(), kMask);
+    const int error = errno;
+    const auto known = by_path_.find(path);
+    if (known != by_path_.end()) {
+      if (known->second == watch) continue;
+      Drop(path);
+    }
     if (watch < 0) {
-      const std::string hint = errno == ENOSPC ? " (see fs.inotify.max_user_watches)" : "";
-      outcome.failed.push_back(FailErrno("cannot watch " + path + hint, errno).value());
+      const std::string hint = error == ENOSPC ? " (see fs.inotify.max_user_watches)" : "";
+      outcome.failed.push_back(FailErrno("cannot watch " + path + hint, error).value());
       continue;
     }
     by_path_.emplace(path, watch);
@@ -59,6 +57,16 @@ DirWatch::Outcome DirWatch::Watch(const std::set<std::string>& directories) {
     outcome.added.push_back(path);
   }
   return outcome;
+}
+
+void DirWatch::Drop(const std::string& path) {
+  const int watch = by_path_.at(path);
+  by_path_.erase(path);
+  auto& paths = by_watch_.at(watch);
+  paths.erase(path);
+  if (!paths.empty()) return;
+  by_watch_.erase(watch);
+  inotify_rm_watch(fd_.get(), watch);
 }
 
 void DirWatch::Forget(int watch) {

@@ -32,7 +32,8 @@ class DirWatch {
                                      ///< changed before the watch was there
     std::vector<Error> failed;
   };
-  /// Watches these directories (paths of this process), and no others.
+  /// Watches the directories that are at these paths (of this process) now, and no others. One that
+  /// was replaced by another is newly watched.
   Outcome Watch(const std::set<std::string>& directories);
 
   std::size_t size() const { return by_path_.size(); }
@@ -40,6 +41,7 @@ class DirWatch {
  private:
   DirWatch(Loop& loop, UniqueFd fd, OnChange on_change);
   void Read();
+  void Drop(const std::string& path);
   void Forget(int watch);
 
   UniqueFd fd_;

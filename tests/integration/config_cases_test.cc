@@ -111,8 +111,8 @@ TEST_P(Contract, Case34SocketPathOf107Bytes) {
   const std::string socket = DirectoryOfBytes(tree_, 107);
   ASSERT_EQ(socket.size(), 107U);
   PluginBackend backend{std::make_shared<SnapshotCell>(), nullptr, {}, [] {}};
-  EXPECT_TRUE(PluginServer::Start(socket, backend, [](int) {}));
-  const auto too_long = PluginServer::Start(socket + "k", backend, [](int) {});
+  EXPECT_TRUE(PluginServer::Start(socket, backend, [](int, bool) {}));
+  const auto too_long = PluginServer::Start(socket + "k", backend, [](int, bool) {});
   ASSERT_FALSE(too_long);
   EXPECT_THAT(too_long.error().message, testing::HasSubstr(tree_.path() + ";"));
 }

@@ -88,8 +88,9 @@ TEST_P(Contract, Case25SlowReader) {
   auto cell = std::make_shared<SnapshotCell>();
   cell->Set(lists.Next());
   StartKubelet();
-  auto server = PluginServer::Start(tree_.path("kubelet/plugin.sock"),
-                                    {cell, std::make_shared<NoObserver>(), {}, [] {}}, [](int) {});
+  auto server =
+      PluginServer::Start(tree_.path("kubelet/plugin.sock"),
+                          {cell, std::make_shared<NoObserver>(), {}, [] {}}, [](int, bool) {});
   ASSERT_TRUE(server);
   std::promise<bool> registered;
   const auto call =

@@ -161,8 +161,7 @@ TEST_P(Contract, Case06StaleKubeletSocket) {
   ASSERT_TRUE(daemon_->AwaitMetricAtLeast(failures, 3));
   EXPECT_EQ(daemon_->Metric("patchbay_kubelet_up"), 0);
   EXPECT_LT(daemon_->Metric(failures), 10);  // it backs off
-  EXPECT_EQ(daemon_->log().Count("the kubelet refused the registration"), 1)
-      << daemon_->log().text();
+  EXPECT_EQ(daemon_->log().Count("the kubelet does not answer"), 1) << daemon_->log().text();
 
   StartKubelet();
   ASSERT_TRUE(AwaitServed());
@@ -462,6 +461,22 @@ TEST_P(Contract, Case23StreamIsCancelled) {
       daemon_->AwaitMetric("patchbay_rpcs_total{code=\"CANCELLED\",method=\"ListAndWatch\","
                            "resource=\"example.com/serial\"}",
                            1));
+  ASSERT_TRUE(AwaitServed(kSerialName, before));
+  EXPECT_TRUE(
+      daemon_->AwaitMetric("patchbay_list_watch_streams{resource=\"example.com/serial\"}", 1));
+  EXPECT_THAT(OwnSockets(), SizeIs(1));
+}
+
+// Somebody else who watches the list must not hide that the kubelet stopped.
+TEST_P(Contract, Case23StreamIsCancelledWhileAnotherGoesOn) {
+  StartKubelet();
+  StartDaemon();
+  ASSERT_TRUE(AwaitServed());
+  const std::string before = View().endpoint;
+  ASSERT_TRUE(kubelet_->OpenExtraStreams(kSerialName, 2));
+  ASSERT_TRUE(
+      daemon_->AwaitMetric("patchbay_list_watch_streams{resource=\"example.com/serial\"}", 3));
+  kubelet_->DropStreams(kSerialName);
   ASSERT_TRUE(AwaitServed(kSerialName, before));
   EXPECT_TRUE(
       daemon_->AwaitMetric("patchbay_list_watch_streams{resource=\"example.com/serial\"}", 1));

@@ -102,7 +102,11 @@ RunningDaemon::RunningDaemon(const TempTree& tree, std::string_view resources, S
     return;
   }
   if (settings.change_model) settings.change_model(*loaded.model);
-  Daemon::Options options{*std::move(loaded.model), settings.node_name, "0.0.0", "test",
+  Daemon::Options options{*std::move(loaded.model),
+                          settings.node_name,
+                          NewRun(),
+                          "0.0.0",
+                          "test",
                           [this](const std::string& reason) {
                             const std::lock_guard lock(mutex_);
                             fatal_ = reason;

@@ -47,11 +47,11 @@ class KubeletDirTest : public testing::Test {
 
   /// What was said since the last call, once all events are read.
   std::vector<std::string> Said() {
-    while (loop_.RunReadable()) continue;
+    while (loop_.RunReadable() || loop_.RunPosted()) continue;
     return std::exchange(said_, {});
   }
   int Looks() {
-    while (loop_.RunReadable()) continue;
+    while (loop_.RunReadable() || loop_.RunPosted()) continue;
     return std::exchange(looks_, 0);
   }
 

@@ -198,6 +198,7 @@ TEST(Registration, StreamOpens) {
          {Phase::kRegistering, StreamsChanged{1}, Phase::kRegistering, {}},
          {Phase::kConfirming, StreamsChanged{1}, Phase::kRegistered, {}},
          {Phase::kRegistered, StreamsChanged{2}, Phase::kRegistered, {}},
+         {Phase::kRegistered, StreamsChanged{1, true}, Phase::kStopping, {Action::kStopServer}},
          {Phase::kStopping, StreamsChanged{1}, Phase::kStopping, {}},
          {Phase::kWaiting, StreamsChanged{1}, Phase::kWaiting, {}},
          {Phase::kEnded, StreamsChanged{1}, Phase::kEnded, {}}});

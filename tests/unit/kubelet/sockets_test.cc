@@ -10,7 +10,7 @@
 #include <limits>
 #include <set>
 
-#include "kubelet/kubelet_dir.h"
+#include "kubelet/sockets.h"
 #include "model/socket_name.h"
 #include "os/unique_fd.h"
 #include "support/temp_tree.h"

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace patchbay {
+
+/// Makes sure that a process that began to end does end: on a thread of its own, since what holds
+/// up the end may be anything. Make it first, so that it goes last.
+class EndDeadline {
+ public:
+  EndDeadline() = default;
+  /// Everything ended in time.
+  ~EndDeadline();
+  EndDeadline(const EndDeadline&) = delete;
+  EndDeadline& operator=(const EndDeadline&) = delete;
+
+  /// From now on the process has `limit` left; then `last_act` is called and it exits with `code`.
+  /// Once.
+  void Begin(std::chrono::milliseconds limit, int code, std::function<void()> last_act);
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool in_time_ = false;
+  std::thread thread_;
+};
+
+}  // namespace patchbay

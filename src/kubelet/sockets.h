@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace patchbay {
+
+/// Eight hexadecimal digits that differ from run to run of the process. Not the process ID, which
+/// in containers is the same in every pod.
+std::string NewRun();
+
+/// A name for the socket of one registration: of the resource, of this run of the process, and of
+/// the how-manieth server it is: "patchbay-<16 hex>-<run>-<serial>.sock". No two servers ever have
+/// the same. See model/socket_name.h for how long it can be.
+std::string SocketName(std::string_view resource, std::string_view run, std::uint64_t serial);
+
+/// Removes the sockets that runs of Patchbay left in `directory` when they were killed: those with
+/// a name of our kind on which nobody listens. Sockets of others, and of another Patchbay that
+/// runs, are not touched. Returns the names removed.
+std::vector<std::string> SweepLeftovers(const std::string& directory);
+
+/// Removes the sockets of one run, whether or not somebody listens: the last act of that run.
+void RemoveSocketsOf(std::string_view run, const std::string& directory);
+
+}  // namespace patchbay
