@@ -14,10 +14,10 @@ EndDeadline::~EndDeadline() {
   if (thread_.joinable()) thread_.join();
 }
 
-void EndDeadline::Begin(std::chrono::milliseconds limit, int code, std::function<void()> last_act) {
-  thread_ = std::thread([this, limit, code, last_act = std::move(last_act)] {
+void EndDeadline::Begin(int code, std::function<void()> last_act) {
+  thread_ = std::thread([this, code, last_act = std::move(last_act)] {
     std::unique_lock lock(mutex_);
-    if (ended_.wait_for(lock, limit, [this] { return in_time_; })) return;
+    if (ended_.wait_for(lock, kLimit, [this] { return in_time_; })) return;
     last_act();
     std::_Exit(code);
   });

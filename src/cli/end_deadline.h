@@ -18,9 +18,13 @@ class EndDeadline {
   EndDeadline(const EndDeadline&) = delete;
   EndDeadline& operator=(const EndDeadline&) = delete;
 
-  /// From now on the process has `limit` left; then `last_act` is called and it exits with `code`.
+  /// A little less than the two seconds that an end may take. Kubernetes waits much longer, a node
+  /// that shuts down does not.
+  static constexpr std::chrono::milliseconds kLimit{1800};
+
+  /// From now on the process has kLimit left; then `last_act` is called and it exits with `code`.
   /// Once.
-  void Begin(std::chrono::milliseconds limit, int code, std::function<void()> last_act);
+  void Begin(int code, std::function<void()> last_act);
 
  private:
   std::mutex mutex_;

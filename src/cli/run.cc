@@ -1,5 +1,4 @@
 #include <csignal>
-#include <cstdlib>
 #include <ostream>
 
 #include "cli/commands.h"
@@ -11,13 +10,6 @@
 #include "os/memory.h"
 
 namespace patchbay {
-namespace {
-
-/// What the servers get to end in good order; after that the process ends without them. Kubernetes
-/// waits much longer, a node that shuts down does not.
-constexpr std::chrono::milliseconds kStopDeadline{1800};
-
-}  // namespace
 
 int RunDaemon(const Arguments& arguments, Streams streams) {
   FavorSmallMemory();
@@ -39,7 +31,7 @@ int RunDaemon(const Arguments& arguments, Streams streams) {
   bool stopping = false;
   stop = [&] {
     if (std::exchange(stopping, true)) return;
-    deadline.Begin(kStopDeadline, code, [&] {
+    deadline.Begin(code, [&] {
       log.Warning("not everything ended in time; ending all the same");
       RemoveSocketsOf(run, kubelet_dir);
     });

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -20,7 +21,6 @@ namespace patchbay {
 namespace {
 
 constexpr std::chrono::seconds kRegistrationDeadline{10};
-constexpr std::chrono::milliseconds kStopDeadline{1800};
 /// More devices of one resource than this are counted, not listed.
 constexpr std::size_t kMostDevicesShown = 8;
 
@@ -72,12 +72,15 @@ bool IsListed(const KubeletSim& kubelet, const std::string& resource) {
 std::vector<std::string> StatusRow(const std::string& resource,
                                    const std::optional<ResourceView>& view) {
   if (!view) return {resource, "no"};
+  std::vector<std::string> ids;
+  for (const SimDevice& device : view->devices) ids.push_back(device.id);
+  std::sort(ids.begin(), ids.end(), IdLess);
   std::string devices;
-  for (std::size_t i = 0; i < std::min(view->devices.size(), kMostDevicesShown); ++i) {
-    devices += (i == 0 ? "" : " ") + view->devices[i].id;
+  for (std::size_t i = 0; i < std::min(ids.size(), kMostDevicesShown); ++i) {
+    devices += (i == 0 ? "" : " ") + ids[i];
   }
-  if (view->devices.size() > kMostDevicesShown) {
-    devices += format(" and {} more", view->devices.size() - kMostDevicesShown);
+  if (ids.size() > kMostDevicesShown) {
+    devices += format(" and {} more", ids.size() - kMostDevicesShown);
   }
   return {resource, view->connected && view->lists > 0 ? "yes" : "no",
           std::to_string(view->capacity), std::to_string(view->allocatable),
@@ -158,7 +161,7 @@ int RunTry(const Arguments& arguments, Streams streams) {
   std::atomic<bool> stopping = false;
   stop = [&] {
     if (stopping.exchange(true)) return;
-    deadline.Begin(kStopDeadline, code, [path = (*directory)->path()] {
+    deadline.Begin(code, [path = (*directory)->path()] {
       std::error_code ignored;
       std::filesystem::remove_all(path, ignored);
     });

@@ -44,7 +44,6 @@ class KubeletDir {
   /// Looks now.
   void Check();
 
-  const std::string& path() const { return directory_; }
   bool kubelet_present() const { return identity_.has_value(); }
   std::string kubelet_socket() const { return directory_ + "/kubelet.sock"; }
 

@@ -9,6 +9,7 @@
 #include "kubelet/calls.h"
 #include "kubelet/messages.h"
 #include "kubelet/plugin_server.h"
+#include "support/counting_observer.h"
 
 namespace patchbay::test {
 namespace {
@@ -69,18 +70,6 @@ class ManyLists {
   std::uint64_t generation_ = 0;
 };
 
-class NoObserver : public ResourceObserver {
- public:
-  void OnSnapshot(std::shared_ptr<const Snapshot>) override {}
-  void OnScan(std::chrono::nanoseconds, bool) override {}
-  void OnRegistration(bool) override {}
-  void OnRegistered(bool) override {}
-  void OnStreams(int) override {}
-  void OnListSent() override {}
-  void OnRpc(Rpc, std::string_view, std::chrono::nanoseconds) override {}
-  void OnAllocation(bool, int) override {}
-};
-
 // Without the daemon, which would send one list a second.
 TEST_P(Contract, Case25SlowReader) {
   constexpr int kLists = 101;
@@ -88,9 +77,9 @@ TEST_P(Contract, Case25SlowReader) {
   auto cell = std::make_shared<SnapshotCell>();
   cell->Set(lists.Next());
   StartKubelet();
-  auto server =
-      PluginServer::Start(tree_.path("kubelet/plugin.sock"),
-                          {cell, std::make_shared<NoObserver>(), {}, [] {}}, [](int, bool) {});
+  auto server = PluginServer::Start(tree_.path("kubelet/plugin.sock"),
+                                    {cell, std::make_shared<test::CountingObserver>(), {}, [] {}},
+                                    [](int, bool) {});
   ASSERT_TRUE(server);
   std::promise<bool> registered;
   const auto call =

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <atomic>
+
+#include "inventory/observer.h"
+
+namespace patchbay::test {
+
+/// Counts what a test may ask about; hears the rest.
+class CountingObserver : public ResourceObserver {
+ public:
+  void OnSnapshot(std::shared_ptr<const Snapshot>) override { ++snapshots; }
+  void OnScan(std::chrono::nanoseconds, bool) override { ++scans; }
+  void OnRegistration(bool) override {}
+  void OnRegistered(bool) override {}
+  void OnStreams(int) override {}
+  void OnListSent() override {}
+  void OnRpc(Rpc, std::string_view, std::chrono::nanoseconds) override {}
+  void OnAllocation(bool, int) override {}
+
+  std::atomic<int> snapshots = 0;
+  std::atomic<int> scans = 0;
+};
+
+}  // namespace patchbay::test
