@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "kubelet/plugin_server.h"
 
 namespace patchbay {
 
@@ -44,6 +45,7 @@ Status Daemon::ServeHttp() {
 }
 
 void Daemon::StartResources() {
+  KeepGrpc();
   auto watch = DirWatch::Create(loop_, [this](const std::string& directory, std::string_view name) {
     OnDirectoryChanged(directory, name.empty());
   });

@@ -1,5 +1,6 @@
 #include "kubelet/plugin_server.h"
 
+#include <grpc/grpc.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 #include <unistd.h>
@@ -14,16 +15,14 @@ constexpr std::chrono::milliseconds kShutdownGrace{200};
 
 }  // namespace
 
+void KeepGrpc() { grpc_init(); }
+
 Result<std::unique_ptr<PluginServer>> PluginServer::Start(std::string socket, PluginBackend backend,
                                                           ListStreams::OnChange on_streams) {
   std::unique_ptr<PluginServer> plugin(
       new PluginServer(std::move(socket), std::move(backend), std::move(on_streams)));
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
-  // Room for a whole request from the beginning. Where gRPC makes room by its own estimate, now and
-  // then it forgets to say so for ten seconds, and a large request stands still.
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_BDP_PROBE, 0);
-  builder.AddChannelArgument(GRPC_ARG_HTTP2_STREAM_LOOKAHEAD_BYTES, kMaxRequestBytes);
   builder.AddListeningPort("unix:" + plugin->socket_, grpc::InsecureServerCredentials());
   builder.RegisterService(&plugin->service_);
   plugin->server_ = builder.BuildAndStart();

@@ -12,6 +12,11 @@
 
 namespace patchbay {
 
+/// Has gRPC stay until the process ends. Otherwise it goes with the last server or call and comes
+/// with the next, and going takes ten seconds now and then: it waits for a thread of its own that
+/// sleeps so long, and whatever is to come waits as well.
+void KeepGrpc();
+
 /// One gRPC server on one socket, for one registration of one resource. Starting and stopping block
 /// for some milliseconds and are not for the loop.
 class PluginServer {

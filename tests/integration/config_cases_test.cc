@@ -7,6 +7,7 @@
 #include "config/load.h"
 #include "integration/contract.h"
 #include "kubelet/plugin_server.h"
+#include "support/counting_observer.h"
 
 namespace patchbay::test {
 namespace {
@@ -110,7 +111,8 @@ TEST_P(Contract, Case34LongestDirectoryAndName) {
 TEST_P(Contract, Case34SocketPathOf107Bytes) {
   const std::string socket = DirectoryOfBytes(tree_, 107);
   ASSERT_EQ(socket.size(), 107U);
-  PluginBackend backend{std::make_shared<SnapshotCell>(), nullptr, {}, [] {}};
+  PluginBackend backend{
+      std::make_shared<SnapshotCell>(), std::make_shared<CountingObserver>(), {}, [] {}};
   EXPECT_TRUE(PluginServer::Start(socket, backend, [](int, bool) {}));
   const auto too_long = PluginServer::Start(socket + "k", backend, [](int, bool) {});
   ASSERT_FALSE(too_long);

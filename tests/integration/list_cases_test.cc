@@ -73,13 +73,19 @@ class ManyLists {
 // Without the daemon, which would send one list a second.
 TEST_P(Contract, Case25SlowReader) {
   constexpr int kLists = 101;
+  KeepGrpc();
   ManyLists lists;
   auto cell = std::make_shared<SnapshotCell>();
   cell->Set(lists.Next());
   StartKubelet();
+  std::promise<void> two_streams;
   auto server = PluginServer::Start(tree_.path("kubelet/plugin.sock"),
                                     {cell, std::make_shared<test::CountingObserver>(), {}, [] {}},
-                                    [](int, bool) {});
+                                    [&, seen = false](int open, bool) mutable {
+                                      if (open == 2 && !std::exchange(seen, true)) {
+                                        two_streams.set_value();
+                                      }
+                                    });
   ASSERT_TRUE(server);
   std::promise<bool> registered;
   const auto call =
@@ -88,9 +94,7 @@ TEST_P(Contract, Case25SlowReader) {
   ASSERT_TRUE(registered.get_future().get());
   ASSERT_TRUE(AwaitServed());
   ASSERT_TRUE(kubelet_->OpenExtraStreams(kSerialName, 1, /*reading=*/false));
-  ASSERT_TRUE(AwaitView([](const ResourceView& view) {
-    return view.extra_streams.size() == 1 && view.extra_streams[0].open;
-  }));
+  ASSERT_EQ(two_streams.get_future().wait_for(kPatience), std::future_status::ready);
 
   for (int i = 1; i < kLists; ++i) {
     cell->Set(lists.Next());
