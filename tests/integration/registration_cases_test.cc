@@ -196,6 +196,7 @@ TEST_P(Contract, Case08KubeletCrash) {
   StartKubelet();
   StartDaemon();
   ASSERT_TRUE(AwaitServed());
+  ASSERT_TRUE(daemon_->AwaitReady());  // the list may be there before the answer to Register
   const std::string before = View().endpoint;
   kubelet_->Crash();
   ASSERT_TRUE(daemon_->log().Await("no longer registered"));
@@ -454,6 +455,7 @@ TEST_P(Contract, Case23StreamIsCancelled) {
   StartKubelet();
   StartDaemon();
   ASSERT_TRUE(AwaitServed());
+  ASSERT_TRUE(daemon_->AwaitReady());
   const std::string before = View().endpoint;
   kubelet_->DropStreams(kSerialName);
   ASSERT_TRUE(daemon_->log().Await("no longer registered"));

@@ -69,16 +69,11 @@ TEST(Template, PointsAtTheMistake) {
     std::string_view part_of_message;
   };
   const Case cases[] = {
-      {"a{", 1, "never closed"},
-      {"a{b", 1, "never closed"},
-      {"a}", 1, "closes nothing"},
-      {"{a}}", 3, "closes nothing"},
-      {"{}", 1, "missing"},
-      {"{:02}", 1, "missing"},
-      {"x{0}", 2, "positions"},
-      {"{a b}", 1, "not the name"},
-      {"{a.b}", 1, "not the name"},
-      {"{a:{b}}", 1, "another variable"},
+      {"a{", 1, "never closed"},    {"a{b", 1, "never closed"},
+      {"a}", 1, "closes nothing"},  {"{a}}", 3, "closes nothing"},
+      {"{}", 1, "missing"},         {"{:02}", 1, "missing"},
+      {"x{0}", 2, "positions"},     {"{a b}", 1, "not the name"},
+      {"{a.b}", 1, "not the name"}, {"{a:{b}}", 1, "another variable"},
   };
   for (const Case& c : cases) {
     const auto compiled = Template::Compile(c.text);
