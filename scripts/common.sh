@@ -53,6 +53,7 @@ build() {
   local preset=$1 dir=$root/build/$1
   shift
   if [[ ! $dir/build.ninja -nt $root/CMakePresets.json ]]; then
+    echo "Building build/$preset, which takes some minutes the first time" >&2
     # From inside, where the presets are looked for.
     (cd "$root" && quietly "$dir/configure.log" cmake --preset "$preset")
     touch "$dir/build.ninja"

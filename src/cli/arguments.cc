@@ -1,6 +1,7 @@
 #include "cli/arguments.h"
 
 #include <CLI/CLI.hpp>
+#include <limits>
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -86,7 +87,7 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
     auto* ids = app.add_option("ids", arguments.ids, "IDs as listed by `devices`")->type_name("ID");
     app.add_option("--count", arguments.count, "as many healthy ones as this")
         ->type_name("N")
-        ->check(CLI::PositiveNumber)
+        ->check(CLI::Range(1, std::numeric_limits<int>::max()))
         ->excludes(ids);
   }
   if (name == "run" || name == "try") AddDaemonFlags(app, arguments);

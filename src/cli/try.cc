@@ -29,9 +29,10 @@ class PrivateDirectory {
  public:
   static Result<std::unique_ptr<PrivateDirectory>> Create() {
     constexpr std::string_view kName = "/patchbay-try-XXXXXX";
-    std::string pattern = std::filesystem::temp_directory_path().string().append(kName);
+    std::error_code none;
+    std::string pattern = std::filesystem::temp_directory_path(none).string().append(kName);
     // Sockets need short paths, which a TMPDIR of one's own need not be.
-    if (pattern.size() > kLongestSocketPath - kLongestSocketName - 1) {
+    if (none || pattern.size() > kLongestSocketPath - kLongestSocketName - 1) {
       pattern = "/tmp" + std::string(kName);
     }
     if (mkdtemp(pattern.data()) == nullptr) return FailErrno("cannot create " + pattern, errno);

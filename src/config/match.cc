@@ -79,25 +79,8 @@ std::optional<Regex> CompileRegex(const Text& text, Reporter& reporter) {
   return std::move(*regex);
 }
 
-std::optional<Source> CompileSource(const MatchDraft& draft, PatternBudget& budget,
-                                    Reporter& reporter) {
-  const int sources =
-      int{draft.path.has_value()} + int{draft.regex.has_value()} + int{draft.count.has_value()};
-  if (sources != 1) {
-    // A key that could not be used may have been the source that is missing.
-    if (sources > 1 || !draft.broken) {
-      reporter.Report(Code::kMatchSource, draft.place,
-                      sources == 0 ? "the match has no source" : "the match has several sources",
-                      "give it exactly one of `path`, `regex` and `count`");
-    }
-    return std::nullopt;
-  }
-  if (draft.count) return CountSource{static_cast<int>(draft.count->value)};
-  if (draft.regex) {
-    auto regex = CompileRegex(*draft.regex, reporter);
-    if (!regex) return std::nullopt;
-    return RegexSource{std::move(*regex)};
-  }
+std::optional<Source> CompilePathSource(const MatchDraft& draft, PatternBudget& budget,
+                                        Reporter& reporter) {
   if (draft.path->items.empty()) {
     reporter.Report(Code::kMatchesNothing, draft.path->place, "the list of patterns is empty",
                     "write path = [\"/dev/…\"]");
@@ -106,6 +89,51 @@ std::optional<Source> CompileSource(const MatchDraft& draft, PatternBudget& budg
   auto globs = CompileGlobs(*draft.path, budget, reporter);
   if (!globs) return std::nullopt;
   return PathSource{std::move(*globs)};
+}
+
+std::optional<Source> CompileRegexSource(const MatchDraft& draft, PatternBudget&,
+                                         Reporter& reporter) {
+  auto regex = CompileRegex(*draft.regex, reporter);
+  if (!regex) return std::nullopt;
+  return RegexSource{std::move(*regex)};
+}
+
+std::optional<Source> CompileCountSource(const MatchDraft& draft, PatternBudget&, Reporter&) {
+  return CountSource{static_cast<int>(draft.count->value)};
+}
+
+/// A source by its key in a match: whether the match has it, and what makes a Source of it.
+struct SourceKey {
+  std::string_view name;
+  bool (*present)(const MatchDraft&);
+  std::optional<Source> (*compile)(const MatchDraft&, PatternBudget&, Reporter&);
+};
+
+constexpr SourceKey kSources[] = {
+    {"path", [](const MatchDraft& d) { return d.path.has_value(); }, CompilePathSource},
+    {"regex", [](const MatchDraft& d) { return d.regex.has_value(); }, CompileRegexSource},
+    {"count", [](const MatchDraft& d) { return d.count.has_value(); }, CompileCountSource},
+};
+
+std::optional<Source> CompileSource(const MatchDraft& draft, PatternBudget& budget,
+                                    Reporter& reporter) {
+  std::vector<std::string_view> names;
+  const SourceKey* found = nullptr;
+  int sources = 0;
+  for (const SourceKey& source : kSources) {
+    names.push_back(source.name);
+    if (!source.present(draft)) continue;
+    found = &source;
+    ++sources;
+  }
+  if (sources == 1) return found->compile(draft, budget, reporter);
+  // A key that could not be used may have been the source that is missing.
+  if (sources > 1 || !draft.broken) {
+    reporter.Report(Code::kMatchSource, draft.place,
+                    sources == 0 ? "the match has no source" : "the match has several sources",
+                    "give it exactly one of " + OneOf(names));
+  }
+  return std::nullopt;
 }
 
 /// Keys that mean nothing where devices are only numbers.
@@ -152,6 +180,16 @@ void CheckId(const TemplateText& text, MatchSpec& match, Reporter& reporter) {
   match.id = std::move(*id);
 }
 
+bool FindsSeveral(const PathSource& source) {
+  return source.globs.size() != 1 || !OnlyPath(source.globs.front());
+}
+
+bool FindsSeveral(const RegexSource& source) {
+  return source.regex.text().find_first_of("\\.+*?()|[]{}^$") != std::string::npos;
+}
+
+bool FindsSeveral(const CountSource& source) { return source.count > 1; }
+
 }  // namespace
 
 std::optional<std::string> OnlyPath(const Glob& glob) {
@@ -165,13 +203,7 @@ std::optional<std::string> OnlyPath(const Glob& glob) {
 }
 
 bool CanFindSeveral(const MatchSpec& match) {
-  if (const auto* path = std::get_if<PathSource>(&match.source)) {
-    return path->globs.size() != 1 || !OnlyPath(path->globs.front());
-  }
-  if (const auto* regex = std::get_if<RegexSource>(&match.source)) {
-    return regex->regex.text().find_first_of("\\.+*?()|[]{}^$") != std::string::npos;
-  }
-  return std::get<CountSource>(match.source).count > 1;
+  return std::visit([](const auto& source) { return FindsSeveral(source); }, match.source);
 }
 
 std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& budget,

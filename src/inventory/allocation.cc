@@ -196,6 +196,14 @@ class ResponseBuilder {
 Result<Granted> Grant(const Snapshot& snapshot, std::string_view id) {
   const FoundDevice found = FindAdvertised(snapshot, id);
   if (found.listed == nullptr) {
+    const int replicas = snapshot.spec->replicas;
+    const std::string first = AdvertisedId(*snapshot.spec, id, 0);
+    if (replicas > 1 && FindAdvertised(snapshot, first).listed != nullptr) {
+      return Fail(
+          ErrorKind::kNotFound,
+          format("\"{0}\" is advertised {1} times, as \"{2}\" to \"{3}\"; ask for one of these", id,
+                 replicas, first, AdvertisedId(*snapshot.spec, id, replicas - 1)));
+    }
     return Fail(ErrorKind::kNotFound, format("{} has no device \"{}\"", snapshot.spec->name, id));
   }
   if (found.listed->health != Health::kHealthy) {

@@ -95,8 +95,12 @@ void KubeletDir::Watch() {
 }
 
 bool KubeletDir::DirectoryIsDead() const {
-  struct stat info;
-  return stat(directory_.c_str(), &info) == 0 && info.st_nlink == 0;
+  const auto looks_dead = [this] {
+    struct stat info;
+    return stat(directory_.c_str(), &info) == 0 && info.st_nlink == 0;
+  };
+  // A look that runs into the removal of a directory sees the same; the next one finds none.
+  return looks_dead() && looks_dead();
 }
 
 void KubeletDir::Check() {

@@ -1,9 +1,12 @@
 #include "kubelet/plugin_server.h"
 
 #include <grpc/grpc.h>
+#include <grpc/support/log.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 #include <unistd.h>
+
+#include <cstdlib>
 
 namespace patchbay {
 namespace {
@@ -15,7 +18,12 @@ constexpr std::chrono::milliseconds kShutdownGrace{200};
 
 }  // namespace
 
-void KeepGrpc() { grpc_init(); }
+void KeepGrpc() {
+  // What gRPC writes to stderr by itself is neither one line nor for administrators; what matters
+  // of it comes back as errors, which are logged. GRPC_VERBOSITY brings it back.
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
+  grpc_init();
+}
 
 Result<std::unique_ptr<PluginServer>> PluginServer::Start(std::string socket, PluginBackend backend,
                                                           ListStreams::OnChange on_streams) {

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cassert>
 
 #include "base/format.h"
 #include "kubelet/messages.h"
@@ -197,6 +198,7 @@ void ResourcePlugin::DropServer(std::function<void()> then) {
 }
 
 void ResourcePlugin::Register() {
+  assert(server_ != nullptr);  // Registration registers only what was started
   const std::string& socket = server_->socket();
   auto on_done = lifetime_.Guard([this, serial = serial_](const Status& status) {
     if (serial == serial_) OnRegistered(status);

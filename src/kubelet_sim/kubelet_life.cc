@@ -213,7 +213,7 @@ KubeletLife::Client KubeletLife::FindClient(std::optional<ClientId> id) const {
 // --- streams ---
 
 void KubeletLife::Watch(const std::string& resource, const std::string& path, ClientId id,
-                        Client client) {
+                        const Client& client) {
   const std::string end =
       client->Watch([&](const std::vector<SimDevice>& list) { OnList(resource, list); });
   Client disconnected;

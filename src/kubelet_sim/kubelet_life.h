@@ -81,7 +81,8 @@ class KubeletLife {
                  std::optional<SimPluginOptions> options);
   void Answer(PendingRegister& call, std::size_t index, const grpc::Status& status);
 
-  void Watch(const std::string& resource, const std::string& path, ClientId id, Client client);
+  void Watch(const std::string& resource, const std::string& path, ClientId id,
+             const Client& client);
   void OnList(const std::string& resource, const std::vector<SimDevice>& list);
   Client NewClient(const std::string& resource, const std::string& path, ClientId id);
   Client FindClient(std::optional<ClientId> id) const;

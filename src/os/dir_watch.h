@@ -36,6 +36,9 @@ class DirWatch {
   /// was replaced by another is newly watched.
   Outcome Watch(const std::set<std::string>& directories);
 
+  /// How many directories are watched.
+  std::size_t size() const { return by_path_.size(); }
+
  private:
   DirWatch(Loop& loop, UniqueFd fd, OnChange on_change);
   void Read();

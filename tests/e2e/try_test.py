@@ -45,9 +45,9 @@ class Try(support.TestCase):
                 process.out.wait("Press Ctrl-C to end.")
                 _, line = process.out.wait("Metrics: http://")
                 address = re.search("http://(.*)/metrics", line)[1]
+                self.await_true(lambda: get(address, "/readyz") == (200, "ok\n"), "ready")
                 self.assertIn('patchbay_registered{resource="example.com/null"} 1',
                               get(address, "/metrics")[1])
-                self.assertEqual(get(address, "/readyz"), (200, "ok\n"))
                 self.assertEqual(len(list(self.temp.iterdir())), 1)
                 process.send(number)
                 self.assertEqual(process.wait(), 0, process.err.text())

@@ -16,6 +16,17 @@
 #include "support/daemon_fixture.h"
 #include "support/temp_tree.h"
 
+namespace patchbay {
+
+/// How a test's name says the profile.
+inline void PrintTo(KubeletProfile profile, std::ostream* out) {
+  *out << (profile == KubeletProfile::kAsync  ? "async"
+           : profile == KubeletProfile::kSync ? "sync"
+                                              : "multi");
+}
+
+}  // namespace patchbay
+
 namespace patchbay::test {
 
 /// Every /dev/ttyUSB* is a device of example.com/serial.

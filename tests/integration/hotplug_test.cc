@@ -72,7 +72,7 @@ TEST_P(Hotplug, DirectoryIsReplacedAtOnce) {
   if (GetParam() != KubeletProfile::kSync) GTEST_SKIP() << "of no concern to the kubelet";
   tree_.CharDevice("dev/serial/by-id/a");
   StartKubelet();
-  StartDaemon(kDeep, {.daemon_keys = "rescan = \"4s\""});
+  StartDaemon(kDeep, {.daemon_keys = "rescan = \"8s\""});
   ASSERT_TRUE(AwaitServed());
   tree_.CharDevice("dev/new/by-id/b");
   std::filesystem::rename(tree_.path("dev/serial"), tree_.path("dev/old"));
@@ -80,7 +80,7 @@ TEST_P(Hotplug, DirectoryIsReplacedAtOnce) {
   ASSERT_TRUE(AwaitHealth({{"a", "Unhealthy"}, {"b", "Healthy"}}));
   tree_.CharDevice("dev/serial/by-id/c");
   EXPECT_TRUE(AwaitView([](const ResourceView& view) { return HealthOf(view).contains("c"); },
-                        kSerialName, 3s));
+                        kSerialName, 7s));
 }
 
 TEST_P(Hotplug, LinkIsRetargeted) {

@@ -135,7 +135,7 @@ TEST_P(Contract, Case13DirectoryRemovedUnderAMount) {
     if (process.Wait(0ms) == Process::kCannotEnter) GTEST_SKIP() << "mounts are not permitted";
     FAIL() << process.log();
   }
-  tree_.Remove("kubelet");
+  RemoveBusyDirectory(tree_.path("kubelet"));
   EXPECT_EQ(process.Wait(), 1) << process.log();
   EXPECT_THAT(process.log(), HasSubstr("was removed on the host while it was mounted here"));
 }

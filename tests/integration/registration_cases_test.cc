@@ -256,8 +256,8 @@ TEST_P(Contract, Case12DirectoryRemovedAndMadeAgain) {
   StartDaemon(kSerial, {.daemon_keys = "rescan = \"24h\""});
   ASSERT_TRUE(AwaitServed());
   const std::string before = View().endpoint;
-  tree_.Remove("kubelet");
-  ASSERT_TRUE(daemon_->log().Await("the kubelet's socket is gone"));
+  RemoveBusyDirectory(tree_.path("kubelet"));
+  ASSERT_TRUE(daemon_->log().Await("the kubelet's socket is gone")) << daemon_->log().text();
   EXPECT_EQ(daemon_->fatal(), "");
   ASSERT_TRUE(kubelet_->Restart());
   ASSERT_TRUE(AwaitServed(kSerialName, before));
@@ -275,7 +275,7 @@ TEST_P(Contract, Case12DirectoryReplacedWhileSomebodyHoldsIt) {
   // As a container does that has it mounted: the inode lives on, and nothing says that it is gone.
   const UniqueFd held(open(tree_.path("kubelet").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   daemon_->OnLoop([&] {  // so that it sees no moment without it
-    tree_.Remove("kubelet");
+    RemoveBusyDirectory(tree_.path("kubelet"));
     tree_.Dir("kubelet");
   });
   for (int i = 0; i < 5; ++i) daemon_->OnLoop([] {});  // it has seen the empty one

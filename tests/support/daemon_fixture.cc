@@ -7,6 +7,8 @@
 #include <sys/time.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 #include "base/format.h"
 #include "config/load.h"
@@ -88,6 +90,13 @@ double MetricValue(std::string_view metrics, std::string_view series) {
   const auto at = metrics.find(line);
   if (at == std::string_view::npos) return -1;
   return std::strtod(std::string(metrics.substr(at + line.size(), 32)).c_str(), nullptr);
+}
+
+void RemoveBusyDirectory(const std::string& path) {
+  std::error_code error;
+  do {
+    std::filesystem::remove_all(path, error);
+  } while (error);
 }
 
 // --- RunningDaemon ---

@@ -56,6 +56,9 @@ HttpAnswer HttpGet(const std::string& address, std::string_view path);
 /// `patchbay_registered{resource="a.b/c"}`. -1 when there is no such series.
 double MetricValue(std::string_view metrics, std::string_view series);
 
+/// Removes a directory in which others may be making files meanwhile.
+void RemoveBusyDirectory(const std::string& path);
+
 /// The whole daemon, on a loop on a thread of its own: kubelet_dir is "kubelet" in the tree, which
 /// is also the host's root; HTTP is on a free port of 127.0.0.1.
 class RunningDaemon {

@@ -111,7 +111,7 @@ std::vector<Case> Cases() {
       {Named(""), "2:8 bad-resource-name", "", ""},
       {Named("a.com/x") + Resource("", "path = '/dev/y'"), "6:8 duplicate-resource",
        "already defined at test.toml:2", ""},
-      {Match(""), "3:1 match-source", "no source", "`path`, `regex` and `count`"},
+      {Match(""), "3:1 match-source", "no source", "`path`, `regex` or `count`"},
       {Match("path = '/dev/x'\nregex = '/dev/y'"), "3:1 match-source", "several", ""},
       {Match("count = 3\ntype = 'any'"), "5:8 not-with-count", "\"type\"", ""},
       {Match("count = 3\nid = 'a'"), "5:6 not-with-count", "\"id\"", ""},
