@@ -110,6 +110,8 @@ class Http(support.TestCase):
     def test_descriptors_of_clients_that_went_are_closed(self):
         def descriptors():
             return len(os.listdir(f"/proc/{self.daemon.process.pid}/fd"))
+        # It serves HTTP before it opens the last of its own.
+        self.await_true(lambda: get(self.address, "/readyz")[1] != "starting\n", "started")
         before = descriptors()
         for _ in range(100):
             talk(self.address, b"GET /healthz HTTP/1.1\r\n\r\n")
