@@ -100,7 +100,8 @@ bool KubeletDir::DirectoryIsDead() const {
     return stat(directory_.c_str(), &info) == 0 && info.st_nlink == 0;
   };
   // A look that runs into the removal of a directory sees the same; the next one finds none.
-  return looks_dead() && looks_dead();
+  if (!looks_dead()) return false;
+  return looks_dead();
 }
 
 void KubeletDir::Check() {

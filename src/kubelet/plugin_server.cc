@@ -6,7 +6,9 @@
 #include <grpcpp/server_builder.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 namespace patchbay {
 namespace {
@@ -19,9 +21,16 @@ constexpr std::chrono::milliseconds kShutdownGrace{200};
 }  // namespace
 
 void KeepGrpc() {
-  // What gRPC writes to stderr by itself is neither one line nor for administrators; what matters
-  // of it comes back as errors, which are logged. GRPC_VERBOSITY brings it back.
-  if (std::getenv("GRPC_VERBOSITY") == nullptr) gpr_set_log_function([](gpr_log_func_args*) {});
+  // What gRPC writes to stderr by itself is neither one line nor for administrators, and what
+  // matters of it comes back as errors, which are logged; but for its last words. GRPC_VERBOSITY
+  // brings all of it back.
+  if (std::getenv("GRPC_VERBOSITY") == nullptr) {
+    gpr_set_log_function([](gpr_log_func_args* line) {
+      if (std::strstr(line->message, "assertion failed") != nullptr) {
+        std::fprintf(stderr, "gRPC: %s:%d: %s\n", line->file, line->line, line->message);
+      }
+    });
+  }
   grpc_init();
 }
 

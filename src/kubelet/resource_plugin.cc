@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cassert>
 
 #include "base/format.h"
 #include "kubelet/messages.h"
@@ -187,7 +186,7 @@ void ResourcePlugin::DropServer(std::function<void()> then) {
   };
   ++serial_;
   server_->BeginStop();
-  auto doomed = std::make_shared<Doomed>(Doomed{std::move(server_), std::move(call_)});
+  auto doomed = std::make_shared<Doomed>(Doomed{std::exchange(server_, nullptr), std::move(call_)});
   world_.worker.Run(
       world_.loop,
       [doomed = std::move(doomed)]() mutable {
@@ -198,7 +197,6 @@ void ResourcePlugin::DropServer(std::function<void()> then) {
 }
 
 void ResourcePlugin::Register() {
-  assert(server_ != nullptr);  // Registration registers only what was started
   const std::string& socket = server_->socket();
   auto on_done = lifetime_.Guard([this, serial = serial_](const Status& status) {
     if (serial == serial_) OnRegistered(status);
