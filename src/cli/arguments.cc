@@ -1,10 +1,10 @@
 #include "cli/arguments.h"
 
 #include <CLI/CLI.hpp>
-#include <limits>
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <map>
 #include <ostream>
 
