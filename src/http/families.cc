@@ -33,10 +33,11 @@ Families::Families()
       config_reloads(Counter(registry, "patchbay_config_reloads_total",
                              "How often the configuration was read, the first time included, by "
                              "result. Alert on any increase of result=\"failure\".")),
-      kubelet_up(Gauge(registry, "patchbay_kubelet_up",
-                       "1 while the kubelet's device plugin socket is there. 0 for longer than a "
-                       "kubelet restart takes: the kubelet is down, or kubelet_dir is not its "
-                       "directory or not mounted.")),
+      kubelet_up(
+          Gauge(registry, "patchbay_kubelet_up",
+                "1 while the kubelet's device plugin socket is there and answers. 0 for longer "
+                "than a kubelet restart takes: the kubelet is down, or kubelet_dir is not its "
+                "directory or not mounted.")),
       kubelet_restarts(Counter(registry, "patchbay_kubelet_restarts_total",
                                "How often the kubelet made its socket anew and every resource was "
                                "registered again. A steady increase: look at the kubelet's log.")),
