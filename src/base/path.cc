@@ -14,6 +14,17 @@ std::vector<std::string_view> SplitPath(std::string_view path) {
   return parts;
 }
 
+bool IsShortestPath(std::string_view path) {
+  if (!path.starts_with('/') || path.find('\0') != std::string_view::npos) return false;
+  while (!path.empty()) {
+    path.remove_prefix(1);
+    const std::string_view part = path.substr(0, path.find('/'));
+    if (part.empty() || part == "." || part == "..") return false;
+    path.remove_prefix(part.size());
+  }
+  return true;
+}
+
 std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 std::string DirectoryOf(std::string_view path) {

@@ -11,6 +11,10 @@ namespace patchbay {
 /// The components, without empty ones.
 std::vector<std::string_view> SplitPath(std::string_view path);
 
+/// Whether an absolute path is as short as it can be: no empty component, no "." or "..", no slash
+/// at its end, no NUL.
+bool IsShortestPath(std::string_view path);
+
 /// The last part: "null" of "/dev/null".
 std::string_view BaseName(std::string_view path);
 

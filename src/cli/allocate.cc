@@ -69,7 +69,7 @@ Result<ContainerResponse> AllocateOnHost(const Arguments& arguments, const Model
                                                    arguments.resource, ids.size(), wanted));
     }
   }
-  return Allocate(*snapshot, ids, HostAllocation(model, NodeName()));
+  return Allocate(*snapshot, ids, AllocationOn(HostRoot(model.daemon.host_root), NodeName()));
 }
 
 }  // namespace

@@ -17,13 +17,6 @@ std::vector<std::shared_ptr<const Snapshot>> InspectHost(const Model& model,
   return snapshots;
 }
 
-AllocationContext HostAllocation(const Model& model, const std::string& node_name) {
-  return {[host = HostRoot(model.daemon.host_root)](const std::string& path) {
-            return host.Resolve(path);
-          },
-          node_name};
-}
-
 std::vector<std::string> HealthyUnits(const Snapshot& snapshot, std::size_t count) {
   std::vector<std::string> ids;
   for (const ListedDevice& listed : snapshot.devices) {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "inventory/allocation.h"
 #include "model/snapshot.h"
+#include "model/spec.h"
 
 namespace patchbay {
 
@@ -13,9 +13,6 @@ namespace patchbay {
 /// in the order of the file. Needs no kubelet.
 std::vector<std::shared_ptr<const Snapshot>> InspectHost(const Model& model,
                                                          const std::string& node_name);
-
-/// What allocations on this host need to know.
-AllocationContext HostAllocation(const Model& model, const std::string& node_name);
 
 /// The first `count` healthy units of a resource, by the IDs the kubelet would see. Fewer where
 /// there are not as many.

@@ -58,11 +58,8 @@ void Daemon::StartResources() {
 
   const ResourceController::World world{
       scanner_, host_,
-      ResourcePlugin::World{
-          loop_, servers_, log_,
-          AllocationContext{[host = host_](const std::string& path) { return host.Resolve(path); },
-                            options_.node_name},
-          options_.model.daemon.kubelet_dir, options_.run}};
+      ResourcePlugin::World{loop_, servers_, log_, AllocationOn(host_, options_.node_name),
+                            options_.model.daemon.kubelet_dir, options_.run}};
   for (const ResourceSpec& spec : options_.model.resources) {
     if (!IsForNode(spec, options_.node_name)) {
       log_.Info("resource is not for this node",

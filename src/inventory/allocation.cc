@@ -16,7 +16,8 @@ struct Granted {
 };
 
 /// An absolute path in its shortest form, so that one place has one name.
-Result<std::string> CleanPath(const std::string& path, std::string_view what) {
+Result<std::string> CleanPath(std::string path, std::string_view what) {
+  if (IsShortestPath(path) && IsUtf8(path)) return path;
   std::string clean;
   bool climbs = false;
   for (const std::string_view part : SplitPath(path)) {
@@ -33,8 +34,7 @@ Result<std::string> CleanPath(const std::string& path, std::string_view what) {
 
 Result<std::string> RenderPath(const Template& path, const Variables& variables,
                                std::string_view what) {
-  const std::string rendered = TRY(path.Render(variables));
-  return CleanPath(rendered, what);
+  return CleanPath(TRY(path.Render(variables)), what);
 }
 
 Status CheckText(const std::string& text, std::string_view what) {
@@ -108,22 +108,29 @@ class ResponseBuilder {
   Status AddDeviceNodes(const DeviceNodeSpec& node, Variables variables) {
     if (node.host_path) {
       const std::string host_path = TRY(RenderPath(*node.host_path, variables, "host_path"));
-      return AddDeviceNode(node, host_path, host_path, variables);
+      return AddDeviceNode(node, host_path, context_.resolve(host_path), variables);
     }
     for (const DeviceNode& matched : variables.device->nodes) {
       // A file or a directory reaches a container through a mount, not as a device node.
       if (matched.type != FileType::kCharacter && matched.type != FileType::kBlock) continue;
       variables.node = &matched;
-      TRY(AddDeviceNode(node, matched.path, matched.path, variables));
+      TRY(AddDeviceNode(node, matched.path, ResolveMatched(matched), variables));
     }
     return {};
   }
 
+  Result<HostNode> ResolveMatched(const DeviceNode& matched) const {
+    const bool is_link = matched.path != matched.real_path;
+    HostNode known{matched.real_path, matched.type, matched.major, matched.minor};
+    if (!is_link && context_.holds(known)) return known;
+    return context_.resolve(matched.path);
+  }
+
   Status AddDeviceNode(const DeviceNodeSpec& node, const std::string& host_path,
-                       std::string container_path, const Variables& variables) {
-    if (node.container_path) container_path = TRY(node.container_path->Render(variables));
-    container_path = TRY(CleanPath(container_path, "container_path"));
-    auto resolved = context_.resolve(host_path);
+                       Result<HostNode> resolved, const Variables& variables) {
+    std::string container_path =
+        node.container_path ? TRY(node.container_path->Render(variables)) : host_path;
+    container_path = TRY(CleanPath(std::move(container_path), "container_path"));
     if (!resolved) {
       if (node.optional) return {};
       return Fail(ErrorKind::kPrecondition,
@@ -134,7 +141,7 @@ class ResponseBuilder {
       return Fail(ErrorKind::kPrecondition,
                   format("{} of the device \"{}\" is not a device node", host_path, variables.id));
     }
-    TRY(CleanPath(resolved->path, "host_path"));  // a link may lead to any bytes
+    resolved->path = TRY(CleanPath(std::move(resolved->path), "host_path"));  // may be any bytes
     for (ContainerResponse::DeviceSpec& other : response_.devices) {
       if (other.container_path != container_path) continue;
       TRY(CheckSame(container_path, other.host_path, resolved->path));
@@ -234,6 +241,11 @@ Result<ContainerResponse> Answer(const Snapshot& snapshot, std::span<const std::
 
 }  // namespace
 
+AllocationContext AllocationOn(const HostRoot& host, std::string node_name) {
+  return {[host](const std::string& path) { return host.Resolve(path); },
+          [host](const HostNode& node) { return host.Holds(node); }, std::move(node_name)};
+}
+
 Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std::string> ids,
                                    const AllocationContext& context) {
   auto response = Answer(snapshot, ids, context);
@@ -261,6 +273,7 @@ std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceS
   context.resolve = [](const std::string& host_path) -> Result<HostNode> {
     return HostNode{host_path, FileType::kCharacter, 0, 0};
   };
+  context.holds = [](const HostNode&) { return true; };
   context.node_name = node_name;
   ResponseBuilder builder(*spec, context);
   const ListedDevice listed{std::make_shared<const Device>(device), Health::kHealthy, ""};

@@ -39,14 +39,18 @@ struct ContainerResponse {
 struct AllocationContext {
   /// Where a host path leads right now; a node that went or a link that was retargeted since the
   /// snapshot is found here, and not by the runtime when the container is created.
-  /// HostRoot::Resolve.
   std::function<Result<HostNode>(const std::string& host_path)> resolve;
+  /// Whether a node is there still as it was found: spares most allocations the longer way.
+  std::function<bool(const HostNode& node)> holds;
   std::string node_name;  ///< of the Kubernetes node
 };
 
+/// Both as `host` sees them.
+AllocationContext AllocationOn(const HostRoot& host, std::string node_name);
+
 /// The answer to one container request, for devices by the IDs the kubelet sees, in any order,
-/// repeated ones counted once. Pure but for `resolve`; the same arguments give the same answer, and
-/// nothing is remembered. No IDs give an empty response.
+/// repeated ones counted once. Pure but for what `context` sees; the same arguments give the same
+/// answer, and nothing is remembered. No IDs give an empty response.
 ///
 /// Fails with kNotFound for an unknown ID, kPrecondition for an unhealthy device or a node that is
 /// gone, kInvalid for more than max_per_container or a conflict of container paths; the message

@@ -92,6 +92,13 @@ Result<HostNode> HostRoot::Resolve(std::string_view host_path) const {
   return node;
 }
 
+bool HostRoot::Holds(const HostNode& node) const {
+  struct stat info;
+  return node.path.find('\0') == std::string::npos && lstat(Local(node.path).c_str(), &info) == 0 &&
+         TypeOf(info.st_mode) == node.type && major(info.st_rdev) == node.major &&
+         minor(info.st_rdev) == node.minor;
+}
+
 Result<std::vector<HostEntry>> HostRoot::List(
     std::string_view host_directory,
     const std::function<bool(const std::string& name)>& wanted) const {

@@ -24,6 +24,8 @@ struct HostNode {
   FileType type = FileType::kOther;
   unsigned major = 0;
   unsigned minor = 0;
+
+  bool operator==(const HostNode&) const = default;
 };
 
 /// The host's file tree as this process sees it: below "/", or below the directory where the host's
@@ -31,7 +33,7 @@ struct HostNode {
 /// ones, are followed below the root and cannot lead out of it.
 ///
 /// A value; thread-safe. Nothing is opened but directories, so no device is ever touched. Calls may
-/// be slow (they go to the file system) and do not belong on the loop, but for Resolve of a node.
+/// be slow (they go to the file system) and do not belong on the loop.
 class HostRoot {
  public:
   explicit HostRoot(std::string root = "/");
@@ -42,6 +44,10 @@ class HostRoot {
   /// Follows every link. Fails with kNotFound for a path that is not there, kInvalid for more than
   /// 40 links, kUnavailable where the system refuses.
   Result<HostNode> Resolve(std::string_view host_path) const;
+
+  /// Whether what was resolved before is still there and the same. One look at the file system,
+  /// where Resolve takes one for every directory on the way.
+  bool Holds(const HostNode& node) const;
 
   /// The entries of a directory whose name passes `wanted`, in no order. A name that vanishes
   /// meanwhile is left out.

@@ -15,7 +15,8 @@ TEST(FormatBySpec, FormatsNumbersAndText) {
 
 TEST(FormatBySpec, RefusesWhatDoesNotFit) {
   const std::pair<std::string_view, FormatValue> cases[] = {
-      {"d", "text"}, {"s", std::int64_t{1}}, {"%", "x"}, {"}{", "x"}, {"{}", std::int64_t{1}},
+      {"d", "text"},           {"s", std::int64_t{1}}, {"%", "x"},    {"}{", "x"},
+      {"{}", std::int64_t{1}}, {"8?", "\x13g"},        {"?", "text"},
   };
   for (const auto& [spec, value] : cases) {
     const auto formatted = FormatBySpec(spec, value);

@@ -14,6 +14,17 @@ TEST(SplitPath, LeavesOutEmptyComponents) {
   EXPECT_EQ(SplitPath("a"), (Parts{"a"}));
 }
 
+TEST(IsShortestPath, KnowsTheOneNameOfAPlace) {
+  for (const char* path : {"/a", "/dev/null", "/dev/..a", "/.../x"}) {
+    EXPECT_TRUE(IsShortestPath(path)) << path;
+  }
+  for (const char* path :
+       {"", "/", "a", "a/b", "//", "/a/", "/a//b", "/a/.", "/./a", "/..", "/a/../b"}) {
+    EXPECT_FALSE(IsShortestPath(path)) << path;
+  }
+  EXPECT_FALSE(IsShortestPath(std::string_view("/a\0b", 4)));
+}
+
 TEST(BaseName, IsTheLastPart) {
   const std::pair<std::string_view, std::string_view> cases[] = {
       {"/dev/null", "null"}, {"/null", "null"}, {"null", "null"}, {"/dev/", ""}, {"", ""},

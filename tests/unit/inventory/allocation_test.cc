@@ -79,6 +79,7 @@ class AllocateTest : public testing::Test {
       if (const auto there = host_.find(host_path); there != host_.end()) return there->second;
       return HostNode{host_path, FileType::kCharacter, 1, 3};
     };
+    context.holds = [this](const HostNode& node) { return !host_.contains(node.path); };
     return Allocate(snapshot, ids, context);
   }
 
@@ -495,8 +496,7 @@ TEST(AllocateFromHost, FollowsARetargetedLinkAndNoticesWhatWent) {
   Inventory inventory(spec, "");
   inventory.Advance(Discover(*spec, host, ""), {});
   const auto snapshot = inventory.snapshot();
-  AllocationContext context;
-  context.resolve = [&](const std::string& path) { return host.Resolve(path); };
+  const AllocationContext context = AllocationOn(host, "");
   const std::vector<std::string> ids = {"A"};
 
   auto response = Allocate(*snapshot, ids, context);
@@ -547,9 +547,7 @@ TEST(AllocateFromHost, WhateverIsListedCanBeAllocated) {
     Inventory inventory(shared, "node");
     inventory.Advance(Discover(*shared, host, "node"), {});
     const auto snapshot = inventory.snapshot();
-    AllocationContext context;
-    context.resolve = [&](const std::string& path) { return host.Resolve(path); };
-    context.node_name = "node";
+    const AllocationContext context = AllocationOn(host, "node");
     std::set<std::string> advertised;
     for (const ListedDevice& listed : snapshot->devices) {
       for (int replica = 0; replica < spec.replicas; ++replica) {

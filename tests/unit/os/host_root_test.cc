@@ -152,6 +152,25 @@ TEST_F(HostRootTest, KnowsDevices) {
   EXPECT_EQ(entries->front().minor, 300u);
 }
 
+TEST_F(HostRootTest, HoldsWhatHasNotChanged) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  tree_.CharDevice("dev/tty", 4, 64);
+  const HostNode found = *root_.Resolve("/dev/tty");
+  EXPECT_TRUE(root_.Holds(found));
+  tree_.Remove("dev/tty");
+  EXPECT_FALSE(root_.Holds(found)) << "gone";
+  tree_.CharDevice("dev/tty", 4, 65);
+  EXPECT_FALSE(root_.Holds(found)) << "another device";
+  tree_.Remove("dev/tty");
+  tree_.BlockDevice("dev/tty", 4, 64);
+  EXPECT_FALSE(root_.Holds(found)) << "another type";
+  tree_.CharDevice("dev/real", 4, 64);
+  tree_.Remove("dev/tty");
+  tree_.Link("dev/tty", "real");
+  EXPECT_FALSE(root_.Holds(found)) << "a link now";
+  EXPECT_FALSE(root_.Holds({std::string("/dev/real\0", 10), FileType::kCharacter, 4, 64}));
+}
+
 TEST_F(HostRootTest, ListsTheNamesThatAreWanted) {
   tree_.File("dev/a");
   tree_.Dir("dev/b");
