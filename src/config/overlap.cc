@@ -1,14 +1,18 @@
 #include "config/overlap.h"
 
 #include <algorithm>
+#include <cctype>
 #include <set>
 #include <unordered_map>
 
 #include "base/format.h"
-#include "config/match.h"
+#include "model/glob_overlap.h"
 
 namespace patchbay {
 namespace {
+
+/// For the whole input; some tenths of a second.
+constexpr std::size_t kSteps = 20'000'000;
 
 /// One pattern of one match.
 struct Claim {
@@ -16,11 +20,43 @@ struct Claim {
   const MatchSpec* match = nullptr;
   const Glob* glob = nullptr;  ///< or
   const Regex* regex = nullptr;
-  std::optional<std::string> only_path;  ///< of a glob without wildcards
+  std::optional<Glob> around;  ///< of a regex, see GlobAround
   Place place;
-
-  const std::string& text() const { return glob != nullptr ? glob->text() : regex->text(); }
 };
+
+/// The text that every match of the regex begins with.
+std::string FixedBegin(const Regex& regex) {
+  const std::string& text = regex.text();
+  const std::string& directory = regex.fixed_directory();
+  if (text.find('|') != std::string::npos) return directory;
+  const auto is = [&](std::size_t i, int (*kind)(int)) {
+    return i < text.size() && kind(static_cast<unsigned char>(text[i])) != 0;
+  };
+  std::string begin;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && is(i + 1, std::ispunct)) {
+      ++i;
+    } else if (!is(i, std::isalnum) &&
+               std::string_view("/_-:,@=").find(text[i]) == std::string::npos) {
+      const bool may_lack_the_last = text[i] == '*' || text[i] == '?' || text[i] == '{';
+      if (may_lack_the_last) begin.pop_back();
+      break;
+    }
+    begin.push_back(text[i]);
+  }
+  return begin.size() > directory.size() ? begin : directory;
+}
+
+/// A glob that meets others where the regex may match, to make examples of.
+std::optional<Glob> GlobAround(const Regex& regex) {
+  std::string pattern;
+  for (const char c : FixedBegin(regex)) {
+    if (std::string_view("\\*?[]{},").find(c) != std::string_view::npos) pattern.push_back('\\');
+    pattern.push_back(c);
+  }
+  auto glob = Glob::Compile(pattern + (regex.depth() == 0 ? "*" : "{*,*/**}"));
+  return glob ? std::optional(std::move(*glob)) : std::nullopt;
+}
 
 std::vector<Claim> ClaimsOf(const DocumentDraft& document, const Model& model) {
   std::vector<Claim> claims;
@@ -28,12 +64,13 @@ std::vector<Claim> ClaimsOf(const DocumentDraft& document, const Model& model) {
     for (std::size_t m = 0; m < model.resources[r].matches.size(); ++m) {
       const MatchSpec& match = model.resources[r].matches[m];
       const MatchDraft& draft = document.resources[r].matches[m];
-      if (const auto* regex = std::get_if<RegexSource>(&match.source)) {
-        claims.push_back({r, &match, nullptr, &regex->regex, std::nullopt, draft.regex->place});
+      if (const auto* source = std::get_if<RegexSource>(&match.source)) {
+        const Regex& regex = source->regex;
+        claims.push_back({r, &match, nullptr, &regex, GlobAround(regex), draft.regex->place});
       } else if (const auto* path = std::get_if<PathSource>(&match.source)) {
         for (std::size_t i = 0; i < path->globs.size(); ++i) {
-          const Glob& glob = path->globs[i];
-          claims.push_back({r, &match, &glob, nullptr, OnlyPath(glob), draft.path->items[i].place});
+          const Place& place = draft.path->items[i].place;
+          claims.push_back({r, &match, &path->globs[i], nullptr, std::nullopt, place});
         }
       }
     }
@@ -41,45 +78,147 @@ std::vector<Claim> ClaimsOf(const DocumentDraft& document, const Model& model) {
   return claims;
 }
 
-bool Takes(const Claim& claim, const std::string& path) {
-  const std::string& below =
-      claim.glob ? claim.glob->fixed_directory() : claim.regex->fixed_directory();
-  if (!path.starts_with(below)) return false;
-  Captures ignored;
-  const bool matches = claim.glob ? claim.glob->Matches(path) : claim.regex->Match(path, ignored);
-  return matches && std::none_of(claim.match->exclude.begin(), claim.match->exclude.end(),
-                                 [&](const Glob& glob) { return glob.Matches(path); });
+/// One alternative of the glob of a claim, or of the glob around its regex.
+struct Alternative {
+  const Claim* claim = nullptr;
+  const Glob::Components* components = nullptr;
+  FixedEnds ends;
+};
+
+std::vector<Alternative> AlternativesOf(const std::vector<Claim>& claims) {
+  std::vector<Alternative> alternatives;
+  for (const Claim& claim : claims) {
+    const Glob* glob = claim.around ? &*claim.around : claim.glob;
+    if (glob == nullptr) continue;
+    for (const Glob::Components& components : glob->alternatives()) {
+      alternatives.push_back({&claim, &components, FixedEndsOf(components)});
+    }
+  }
+  return alternatives;
 }
 
-/// Writes one warning for two resources, whatever they have in common.
-class PairReporter {
+/// The alternatives by one of their ends, so that of two that can meet, one follows the other.
+class Order {
  public:
-  PairReporter(const Model& model, Reporter& reporter) : model_(model), reporter_(reporter) {}
+  Order(const std::vector<Alternative>& alternatives, std::string FixedEnds::*end) : end_(end) {
+    for (const Alternative& a : alternatives) sorted_.push_back(&a);
+    std::stable_sort(sorted_.begin(), sorted_.end(),
+                     [&](const auto* a, const auto* b) { return Key(*a) < Key(*b); });
+  }
 
-  void Report(const Claim& first, const Claim& second) {
-    if (!Conflict(first, second)) return;
-    if (!reported_.insert(std::minmax(first.resource, second.resource)).second) return;
-    const std::string& path = first.only_path ? *first.only_path : second.text();
-    reporter_.Report(
-        Code::kSharedNode, second.place,
-        format("{} also belongs to the resource {}, by {}", path,
-               model_.resources[first.resource].name, Where(first.place)),
-        "the kubelet may give it out twice: exclude it from one of the two, or share it "
-        "with replicas");
+  /// Calls `visit` with each alternative and all before it whose key its own begins with, as long
+  /// as `visit` is true.
+  template <class Visit>
+  void Walk(Visit visit) const {
+    std::vector<const Alternative*> open;
+    for (const Alternative* next : sorted_) {
+      while (!open.empty() && !Key(*next).starts_with(Key(*open.back()))) open.pop_back();
+      if (!visit(*next, open)) return;
+      open.push_back(next);
+    }
+  }
+
+  std::size_t CountPairs() const {
+    std::size_t count = 0;
+    Walk([&](const Alternative&, const auto& open) {
+      count += open.size();
+      return true;
+    });
+    return count;
   }
 
  private:
-  bool Conflict(const Claim& a, const Claim& b) const {
+  const std::string& Key(const Alternative& alternative) const { return alternative.ends.*end_; }
+
+  std::string FixedEnds::*end_;
+  std::vector<const Alternative*> sorted_;
+};
+
+/// Compares claims and writes one warning for two resources, whatever they have in common.
+class Comparison {
+ public:
+  Comparison(const Model& model, Reporter& reporter) : model_(model), reporter_(reporter) {}
+
+  void CompareTexts(const std::vector<Claim>& claims) {
+    std::unordered_map<std::string_view, const Claim*> by_text;
+    for (const Claim& claim : claims) {
+      if (claim.regex == nullptr) continue;
+      const auto [first, is_new] = by_text.emplace(claim.regex->text(), &claim);
+      if (!is_new && Concerns(*first->second, claim)) {
+        Report(*first->second, claim, claim.regex->text());
+      }
+    }
+  }
+
+  void Compare(const std::vector<Alternative>& alternatives) {
+    const Order by_begin(alternatives, &FixedEnds::begin);
+    const Order by_end(alternatives, &FixedEnds::backward_end);
+    const bool begins_differ = by_begin.CountPairs() <= by_end.CountPairs();
+    (begins_differ ? by_begin : by_end).Walk([&](const Alternative& a, const auto& candidates) {
+      for (const Alternative* b : candidates) {
+        if (!search_.Spend(1) || reported_.size() > Reporter::kMostFindings) return false;
+        if (CanMeet(a.ends, b->ends) && Concerns(*a.claim, *b->claim)) Compare(*b, a);
+      }
+      return true;
+    });
+  }
+
+ private:
+  bool Concerns(const Claim& a, const Claim& b) const {
     const auto bound = [&](const Claim& c) {
       return !model_.resources[c.resource].on_nodes.empty();
     };
     const NodeType s = a.match->type, t = b.match->type;
     return a.resource != b.resource && !(bound(a) && bound(b)) &&
-           (s == t || s == NodeType::kAny || t == NodeType::kAny);
+           (s == t || s == NodeType::kAny || t == NodeType::kAny) &&
+           !reported_.contains(std::minmax(a.resource, b.resource));
+  }
+
+  void Compare(const Alternative& a, const Alternative& b) {
+    const Claim *first = a.claim, *second = b.claim;
+    if (first->regex != nullptr && second->regex != nullptr) return;
+    const auto both_take = [&](const std::string& path) {
+      return Takes(*first, path) && Takes(*second, path);
+    };
+    std::optional<std::string> path;
+    if (a.ends.whole || b.ends.whole) {
+      path = a.ends.whole ? a.ends.begin : b.ends.begin;
+      if (!both_take(*path)) return;
+    } else {
+      path = search_.Find(*a.components, *b.components, both_take);
+    }
+    if (!path) return;
+    // Where only one of them has wildcards, these are to be looked at.
+    const bool in_order = a.ends.whole == b.ends.whole ? first < second : a.ends.whole;
+    if (!in_order) std::swap(first, second);
+    Report(*first, *second, *path);
+  }
+
+  bool Takes(const Claim& claim, const std::string& path) {
+    const std::vector<Glob>& exclude = claim.match->exclude;
+    std::size_t patterns = claim.glob != nullptr ? claim.glob->alternatives().size() : 5;
+    for (const Glob& glob : exclude) patterns += glob.alternatives().size();
+    if (!search_.Spend(20 * patterns)) return false;
+    Captures ignored;
+    const bool found =
+        claim.glob != nullptr ? claim.glob->Matches(path) : claim.regex->Match(path, ignored);
+    return found && std::none_of(exclude.begin(), exclude.end(),
+                                 [&](const Glob& glob) { return glob.Matches(path); });
+  }
+
+  void Report(const Claim& first, const Claim& second, std::string_view path) {
+    reported_.insert(std::minmax(first.resource, second.resource));
+    reporter_.Report(
+        Code::kSharedNode, second.place,
+        format("{} also belongs to the resource {}, by {}", path,
+               model_.resources[first.resource].name, Where(first.place)),
+        "the kubelet may give it out twice: exclude what both match from one of the two, or "
+        "share it with replicas");
   }
 
   const Model& model_;
   Reporter& reporter_;
+  OverlapSearch search_{kSteps};
   std::set<std::pair<std::size_t, std::size_t>> reported_;
 };
 
@@ -87,18 +226,9 @@ class PairReporter {
 
 void WarnOfSharedNodes(const DocumentDraft& document, const Model& model, Reporter& reporter) {
   const std::vector<Claim> claims = ClaimsOf(document, model);
-  PairReporter pairs(model, reporter);
-  std::unordered_map<std::string_view, const Claim*> by_text;
-  for (const Claim& claim : claims) {
-    const auto [first, is_new] = by_text.emplace(claim.text(), &claim);
-    if (!is_new) pairs.Report(*first->second, claim);
-  }
-  for (const Claim& plain : claims) {
-    if (!plain.only_path || !Takes(plain, *plain.only_path)) continue;
-    for (const Claim& pattern : claims) {
-      if (!pattern.only_path && Takes(pattern, *plain.only_path)) pairs.Report(plain, pattern);
-    }
-  }
+  Comparison comparison(model, reporter);
+  comparison.CompareTexts(claims);
+  comparison.Compare(AlternativesOf(claims));
 }
 
 }  // namespace patchbay

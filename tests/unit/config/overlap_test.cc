@@ -1,0 +1,172 @@
+#include "config/overlap.h"
+
+#include <gmock/gmock.h>
+
+#include "config_support.h"
+
+namespace patchbay {
+namespace {
+
+using test::Findings;
+using test::LoadText;
+using testing::ElementsAre;
+using testing::EndsWith;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+std::string Two(std::string_view a, std::string_view b) {
+  return format("[[resource]]\nname = 'a.com/a'\n{}\n[[resource]]\nname = 'a.com/b'\n{}\n", a, b);
+}
+
+std::string Match(std::string_view keys) { return format("match = [{{{}}}]", keys); }
+
+/// What the warnings say, each up to the first space: the example.
+std::vector<std::string> Examples(std::string_view text) {
+  const Loaded loaded = LoadText(text);
+  EXPECT_TRUE(loaded.model) << loaded.diagnostics.RenderText();
+  std::vector<std::string> examples;
+  for (const Diagnostic& d : loaded.diagnostics.Sorted()) {
+    EXPECT_EQ(d.code, "shared-node") << d.message;
+    examples.push_back(d.message.substr(0, d.message.find(' ')));
+  }
+  return examples;
+}
+
+TEST(Overlap, ShowsAPathThatBothClaim) {
+  struct Case {
+    std::string_view a, b;
+    std::string_view example;
+  };
+  const Case cases[] = {
+      {"path = '/dev/ttyUSB*'", "path = '/dev/tty*'", "/dev/ttyUSB0"},
+      {"path = '/dev/ttyUSB*'", "path = '/dev/ttyUSB*'", "/dev/ttyUSB0"},
+      {"path = '/dev/ttyUSB*'", "path = '/dev/{ttyACM,ttyUSB}[0-3]'", "/dev/ttyUSB0"},
+      {"path = ['/dev/x', '/dev/snd/**']", "path = '/dev/**/pcm*'", "/dev/snd/pcm0"},
+      {"path = '/dev/*/event*'", "path = '/dev/input/*'", "/dev/input/event0"},
+      {"path = '/dev/video*'", "path = '/dev/video[0-9]', type = 'any'", "/dev/video0"},
+      // What is excluded is no example.
+      {"path = '/dev/sd*', exclude = '/dev/sd?0'", "path = '/dev/sd[a-c]*'", "/dev/sdb1"},
+      {"path = '/dev/sd*', exclude = '/dev/sda*'", "path = '/dev/sd[a-c]'", "/dev/sdb"},
+      {"path = '/dev/sd*', exclude = '/dev/sda*'",
+       "path = '/dev/sd[a-z]', exclude = '/dev/sd[a-c]'", "/dev/sdz"},
+      // Regular expressions.
+      {"path = '/dev/tty*'", "regex = '/dev/ttyUSB(?P<n>[0-9]+)'", "/dev/ttyUSB0"},
+      {"regex = '/dev/(ttyUSB|ttyACM)\\d+'", "path = '/dev/ttyUSB*'", "/dev/ttyUSB0"},
+      {"regex = '/dev/sd[a-z]+'", "path = '/dev/sd*'", "/dev/sda"},
+      {"regex = '/dev/sd[a-z]+'", "path = '/dev/sd*', exclude = '/dev/sda'", "/dev/sdaa"},
+      {"regex = '/dev/input/event\\d+'", "path = '/dev/*/event*'", "/dev/input/event0"},
+      {"regex = '/dev/.*/event\\d+'", "path = '/dev/input/event*'", "/dev/input/event0"},
+      {"regex = '/dev/x\\.y\\d?'", "path = '/dev/x*'", "/dev/x.y0"},
+      {"regex = '/dev/xy?\\d'", "path = '/dev/x?'", "/dev/x0"},
+      {"regex = '/dev/xy*'", "path = '/dev/?'", "/dev/x"},
+      {"regex = '/dev/\\.x'", "path = '/dev/.x'", "/dev/.x"},
+      {"regex = '/dev/a|/srv/b'", "path = '/srv/{b,c}'", "/srv/b"},
+      {"regex = '/dev/x\\d+'", "regex = '/dev/x\\d+'", "/dev/x\\d+"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_THAT(Examples(Two(Match(c.a), Match(c.b))), ElementsAre(c.example)) << c.a << "\n"
+                                                                               << c.b;
+    EXPECT_THAT(Examples(Two(Match(c.b), Match(c.a))), ElementsAre(c.example)) << c.b << "\n"
+                                                                               << c.a;
+  }
+}
+
+TEST(Overlap, IsQuietWhereNoPathIsShared) {
+  const std::string_view pairs[][2] = {
+      {"path = '/dev/ttyUSB*'", "path = '/dev/ttyACM*'"},
+      {"path = '/dev/sd[a-c]'", "path = '/dev/sd[d-f]'"},
+      {"path = '/dev/**/event*'", "path = '/dev/**/mouse*'"},
+      {"path = '/dev/*'", "path = '/dev/*/*'"},
+      {"path = '/dev/tty*', exclude = '/dev/ttyUSB*'", "path = '/dev/ttyUSB*'"},
+      {"path = '/dev/tty*'", "path = '/dev/ttyUSB*', exclude = '/dev/*U*'"},
+      {"path = '/dev/tty*', exclude = '/dev/ttyUSB*'", "regex = '/dev/ttyUSB\\d+'"},
+      {"path = '/dev/video*'", "path = '/dev/video*', type = 'directory'"},
+      {"path = '/dev/ttyACM*'", "regex = '/dev/ttyUSB\\d+'"},
+      {"path = '/dev/tty?'", "regex = '/dev/tty\\d\\d'"},
+      {"regex = '/dev/x\\d+'", "regex = '/dev/x[0-9]+'"},
+      {"path = '/dev/x*'", "count = 3"},
+  };
+  for (const auto& [a, b] : pairs) {
+    EXPECT_THAT(Examples(Two(Match(a), Match(b))), IsEmpty()) << a << "\n" << b;
+  }
+  // In one resource patterns may meet; on different Kubernetes nodes there are different devices.
+  EXPECT_THAT(Examples(Two(Match("path = ['/dev/x*', '/dev/*1']"), Match("path = '/dev/y'"))),
+              IsEmpty());
+  EXPECT_THAT(Examples(Two("on_nodes = ['a*']\n" + Match("path = '/dev/x*'"),
+                           "on_nodes = ['b*']\n" + Match("path = '/dev/*1'"))),
+              IsEmpty());
+  EXPECT_THAT(
+      Examples(Two("on_nodes = ['a*']\n" + Match("path = '/dev/x*'"), Match("path = '/dev/*1'"))),
+      ElementsAre("/dev/x1"));
+}
+
+TEST(Overlap, PointsAtTheLaterOneOrAtTheOneWithWildcards) {
+  const std::string_view wild = "path = '/dev/x*'", plain = "path = '/dev/x1'";
+  const std::string_view other = "path = '/dev/?1'";
+  EXPECT_THAT(Findings(LoadText(Two(Match(wild), Match(other)))), ElementsAre("6:18 shared-node"));
+  EXPECT_THAT(Findings(LoadText(Two(Match(plain), Match(wild)))), ElementsAre("6:18 shared-node"));
+  EXPECT_THAT(Findings(LoadText(Two(Match(wild), Match(plain)))), ElementsAre("3:18 shared-node"));
+  const Loaded loaded = LoadText(Two(Match(wild), Match(other)));
+  EXPECT_EQ(loaded.diagnostics.Sorted().front().message,
+            "/dev/x1 also belongs to the resource a.com/a, by test.toml:3");
+}
+
+TEST(Overlap, WarnsOnceForTwoResources) {
+  const std::string several = Match("path = ['/dev/x*', '/dev/y*'], type = 'any'");
+  EXPECT_THAT(Examples(Two(several, several)), SizeIs(1));
+  EXPECT_THAT(Examples(Two(several, several) + "[[resource]]\nname = 'a.com/c'\n" + several),
+              SizeIs(3));
+}
+
+/// Resources a.com/r0 and so on, each with one match.
+template <class Keys>
+std::string Many(int resources, Keys keys) {
+  std::string text;
+  for (int r = 0; r < resources; ++r) {
+    text += format("[[resource]]\nname = 'a.com/r{}'\n{}\n", r, Match(keys(r)));
+  }
+  return text;
+}
+
+TEST(Overlap, ComparesThousandsOfPatterns) {
+  using Pattern = std::string (*)(int resource, int i);
+  const Pattern patterns[] = {
+      [](int r, int i) { return format("/dev/x{}-{}", r, i); },
+      [](int r, int i) { return format("/dev/x{}-{}-*", r, i); },
+      [](int r, int i) { return format("/dev/r{:03}/x{:02}*", r, i); },
+      [](int r, int i) { return format("/dev/r{:03}/**/x{:02}*", r, i); },
+      [](int r, int i) { return format("/dev/**/x{:03}-{:02}", r, i); },
+      [](int r, int i) { return format("/dev/*[0-9]-{:03}-{:02}", r, i); },
+  };
+  for (const Pattern pattern : patterns) {
+    const std::string text = Many(999, [&](int r) {
+      std::string list;
+      for (int i = 0; i < 20; ++i) list += format("'{}', ", pattern(r, i));
+      return format("path = [{}]", list);
+    });
+    EXPECT_THAT(Examples(text), IsEmpty()) << pattern(0, 0);
+    const std::string last = format("path = '{}'", pattern(998, 19));
+    EXPECT_THAT(Examples(text + "[[resource]]\nname = 'a.com/last'\n" + Match(last)), SizeIs(1))
+        << pattern(0, 0);
+  }
+}
+
+TEST(Overlap, OutlivesHostileInput) {
+  const auto all = [](int r) { return r % 2 == 0 ? "path = '/dev/**'" : "regex = '/dev/.*'"; };
+  EXPECT_THAT(LoadText(Many(1000, all)).diagnostics.Sorted(), SizeIs(201));
+  // Not a crash, and not for ever; what comes of it does not matter.
+  using Keys = std::string (*)(int resource);
+  const Keys shapes[] = {
+      [](int r) { return format("path = ['/dev/*{0}/x*', '/dev/*{0}/[{0}a]*?']", r); },
+      [](int r) { return format("path = '/*{{a,b,c}}{{d,e,f}}*{}*', exclude = '/**'", r); },
+      [](int r) { return format("path = '/**/*{0}/**/*{0}*/**/?*{0}*'", r); },
+      [](int r) { return format("regex = '/(.*{0}.*)+.*{0}', exclude = '/**/{0}/**'", r); },
+      [](int r) {
+        return r % 2 == 0 ? format("path = '/dev/*{}*'", r) : format("regex = '/dev/.*{}'", r);
+      },
+  };
+  for (const Keys keys : shapes) EXPECT_TRUE(LoadText(Many(1000, keys)).model) << keys(0);
+}
+
+}  // namespace
+}  // namespace patchbay
