@@ -6,10 +6,12 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <climits>
 #include <memory>
 
+#include "base/format.h"
 #include "base/path.h"
 #include "os/unique_fd.h"
 
@@ -33,6 +35,17 @@ FileType TypeOf(mode_t mode) {
 void PushComponents(std::string_view path, std::vector<std::string>& pending) {
   const auto parts = SplitPath(path);
   pending.insert(pending.end(), parts.rbegin(), parts.rend());
+}
+
+Result<std::string> PathIn(const HostNode& directory, std::string_view name) {
+  std::string path = directory.path == "/" ? "" : directory.path;
+  path.append("/").append(name);
+  if (IsShortestPath(path) && name.find('/') == std::string_view::npos) return path;
+  return Fail(ErrorKind::kInvalid, path + " is not a name in " + directory.path);
+}
+
+Failure NoRegularFile(const std::string& path) {
+  return Fail(ErrorKind::kInvalid, path + " is no regular file");
 }
 
 }  // namespace
@@ -129,6 +142,64 @@ Result<std::vector<HostEntry>> HostRoot::List(
                        static_cast<unsigned>(major(info.st_rdev)),
                        static_cast<unsigned>(minor(info.st_rdev))});
   }
+}
+
+Result<std::string> HostRoot::ReadFile(std::string_view host_path, std::size_t most_bytes) const {
+  const HostNode file = TRY(Resolve(host_path));
+  if (file.type != FileType::kRegular) return NoRegularFile(file.path);
+  return Contents(file.path, most_bytes);
+}
+
+Result<std::string> HostRoot::ReadFile(const HostNode& directory, std::string_view name,
+                                       std::size_t most_bytes) const {
+  const std::string path = TRY(PathIn(directory, name));
+  struct stat info;
+  if (lstat(Local(path).c_str(), &info) != 0) return FailErrno("cannot look at " + path, errno);
+  if (S_ISLNK(info.st_mode)) return ReadFile(path, most_bytes);
+  if (!S_ISREG(info.st_mode)) return NoRegularFile(path);
+  return Contents(path, most_bytes);
+}
+
+Result<std::string> HostRoot::Contents(const std::string& resolved, std::size_t most_bytes) const {
+  const std::string what = "cannot read " + resolved;
+  const UniqueFd fd(
+      open(Local(resolved).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (!fd) return FailErrno(what, errno);
+  struct stat info;  // once more: it may be another file by now
+  if (fstat(fd.get(), &info) != 0) return FailErrno(what, errno);
+  if (!S_ISREG(info.st_mode)) return NoRegularFile(resolved);
+
+  std::string text;
+  std::array<char, 4096> buffer;
+  while (true) {
+    const ssize_t length = read(fd.get(), buffer.data(), buffer.size());
+    if (length == 0) return text;
+    if (length < 0) {
+      if (errno == EINTR) continue;
+      return FailErrno(what, errno == ENODEV ? ENOENT : errno);
+    }
+    text.append(buffer.data(), static_cast<std::size_t>(length));
+    if (text.size() > most_bytes) {
+      return Fail(ErrorKind::kInvalid, format("{} holds more than {} bytes", resolved, most_bytes));
+    }
+  }
+}
+
+Result<std::string> HostRoot::ReadLink(std::string_view host_path) const {
+  const auto parts = SplitPath(host_path);
+  if (parts.empty()) return Fail(ErrorKind::kInvalid, "/ is no link");
+  const std::string_view above(host_path.data(),
+                               static_cast<std::size_t>(parts.back().data() - host_path.data()));
+  return ReadLink(TRY(Resolve(above)), parts.back());
+}
+
+Result<std::string> HostRoot::ReadLink(const HostNode& directory, std::string_view name) const {
+  const std::string path = TRY(PathIn(directory, name));
+  char target[PATH_MAX];
+  const ssize_t length = readlink(Local(path).c_str(), target, sizeof target);
+  if (length >= 0) return std::string(target, static_cast<std::size_t>(length));
+  if (errno == EINVAL) return Fail(ErrorKind::kInvalid, path + " is no link");
+  return FailErrno("cannot read the link " + path, errno);
 }
 
 }  // namespace patchbay

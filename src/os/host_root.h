@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -32,8 +33,8 @@ struct HostNode {
 /// root is mounted. All paths that go in and come out are the host's own; links, also absolute
 /// ones, are followed below the root and cannot lead out of it.
 ///
-/// A value; thread-safe. Nothing is opened but directories, so no device is ever touched. Calls may
-/// be slow (they go to the file system) and do not belong on the loop.
+/// A value; thread-safe. Nothing is opened but directories and regular files, so no device is ever
+/// touched. Calls may be slow (they go to the file system) and do not belong on the loop.
 class HostRoot {
  public:
   explicit HostRoot(std::string root = "/");
@@ -55,7 +56,23 @@ class HostRoot {
       std::string_view host_directory,
       const std::function<bool(const std::string& name)>& wanted) const;
 
+  /// What a regular file holds. Fails with kInvalid for anything else and for a file of more than
+  /// `most_bytes`, with kNotFound also for a file of sysfs whose device went.
+  Result<std::string> ReadFile(std::string_view host_path, std::size_t most_bytes) const;
+
+  /// The text of a link, which is not followed; those on the way to it are. Fails with kInvalid for
+  /// what is no link.
+  Result<std::string> ReadLink(std::string_view host_path) const;
+
+  /// The same for a name in a directory that was resolved before, without another look at the
+  /// directories on the way.
+  Result<std::string> ReadFile(const HostNode& directory, std::string_view name,
+                               std::size_t most_bytes) const;
+  Result<std::string> ReadLink(const HostNode& directory, std::string_view name) const;
+
  private:
+  Result<std::string> Contents(const std::string& resolved, std::size_t most_bytes) const;
+
   std::string root_;  ///< without a slash at its end; "" for "/"
 };
 

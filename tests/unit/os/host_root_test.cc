@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <string>
@@ -228,6 +229,117 @@ TEST_F(HostRootTest, TellsARefusalFromAbsence) {
   EXPECT_THAT(list.error().message, HasSubstr("/closed: Permission denied"));
   ASSERT_FALSE(node);
   EXPECT_EQ(node.error().kind, ErrorKind::kUnavailable);
+}
+
+TEST_F(HostRootTest, ReadsFilesThroughLinksBelowTheRoot) {
+  tree_.File("sys/real/serial", "A9\n");
+  tree_.File("sys/empty");
+  tree_.Link("sys/class", "/sys/real");
+  tree_.Link("sys/alias", "class/serial");
+  EXPECT_EQ(root_.ReadFile("/sys/real/serial", 100), "A9\n");
+  EXPECT_EQ(root_.ReadFile("/sys/class/serial", 100), "A9\n");
+  EXPECT_EQ(root_.ReadFile("/sys/alias", 100), "A9\n");
+  EXPECT_EQ(root_.ReadFile("/sys/empty", 0), "");
+  const std::string bytes("\0\xff\n", 3);
+  tree_.File("bytes", bytes);
+  EXPECT_EQ(root_.ReadFile("/bytes", 3), bytes);
+  const HostNode sys = *root_.Resolve("/sys");
+  EXPECT_EQ(root_.ReadFile(sys, "empty", 100), "");
+  EXPECT_EQ(root_.ReadFile(sys, "alias", 100), "A9\n") << "a link is followed";
+  EXPECT_EQ(root_.ReadFile(*root_.Resolve("/"), "bytes", 100), bytes);
+}
+
+TEST_F(HostRootTest, ReadsNoMoreThanIsAskedFor) {
+  tree_.File("large", std::string(10'000, 'x'));
+  EXPECT_EQ(root_.ReadFile("/large", 10'000)->size(), 10'000u);
+  const auto cut = root_.ReadFile("/large", 9'999);
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().kind, ErrorKind::kInvalid);
+  EXPECT_THAT(cut.error().message, HasSubstr("/large holds more than 9999 bytes"));
+}
+
+TEST_F(HostRootTest, OpensNothingButRegularFiles) {
+  tree_.Dir("directory");
+  ASSERT_EQ(mkfifo(tree_.path("fifo").c_str(), 0666), 0);  // opening it would wait for a writer
+  tree_.Link("alias", "fifo");
+  std::vector<std::string> names = {"directory", "fifo", "alias"};
+  if (geteuid() == 0) {
+    tree_.CharDevice("device", 1, 5);
+    names.push_back("device");
+  }
+  const HostNode top = *root_.Resolve("/");
+  for (const std::string& name : names) {
+    for (const auto& text : {root_.ReadFile("/" + name, 100), root_.ReadFile(top, name, 100)}) {
+      ASSERT_FALSE(text) << name;
+      EXPECT_EQ(text.error().kind, ErrorKind::kInvalid) << name;
+      EXPECT_THAT(text.error().message, HasSubstr("is no regular file"));
+    }
+  }
+}
+
+TEST_F(HostRootTest, ReadFileSaysWhyNot) {
+  test::TempTree outside;
+  outside.File("secret");
+  tree_.Link("dotdot", "../../../../../../../.." + outside.path("secret"));
+  tree_.Link("loop", "loop");
+  EXPECT_EQ(root_.ReadFile("/nowhere", 9).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(root_.ReadFile("/dotdot", 9).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(root_.ReadFile("/loop", 9).error().kind, ErrorKind::kInvalid);
+  const HostNode top = *root_.Resolve("/");
+  EXPECT_EQ(root_.ReadFile(top, "nowhere", 9).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(root_.ReadFile(top, "dotdot", 9).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(root_.ReadFile(top, "loop", 9).error().kind, ErrorKind::kInvalid);
+  for (const char* name : {"", ".", "..", "a/b", "/etc/passwd"}) {
+    EXPECT_EQ(root_.ReadFile(top, name, 9).error().kind, ErrorKind::kInvalid) << name;
+  }
+  tree_.File("closed", "secret");
+  chmod(tree_.path().c_str(), 0711);
+  chmod(tree_.path("closed").c_str(), 0200);
+  Result<std::string> closed = "";
+  {
+    const AsNobody nobody;
+    closed = root_.ReadFile("/closed", 100);
+  }
+  ASSERT_FALSE(closed);
+  EXPECT_EQ(closed.error().kind, ErrorKind::kUnavailable);
+  EXPECT_EQ(closed.error().message, "cannot read /closed: Permission denied");
+  // A read that fails: nothing is mapped at the address 0.
+  const auto memory = HostRoot("/").ReadFile("/proc/self/mem", 100);
+  ASSERT_FALSE(memory);
+  EXPECT_EQ(memory.error().kind, ErrorKind::kUnavailable);
+  EXPECT_THAT(memory.error().message, HasSubstr("/mem: Input/output error"));
+}
+
+TEST_F(HostRootTest, ReadsTheTextOfALink) {
+  tree_.Link("sys/device/driver", "../../bus/drivers/ftdi");
+  tree_.Link("sys/class", "device");
+  tree_.Link("top", "/anywhere");
+  tree_.Link("sys/self", "self");
+  EXPECT_EQ(root_.ReadLink("/sys/device/driver"), "../../bus/drivers/ftdi");
+  EXPECT_EQ(root_.ReadLink("/sys/class/driver"), "../../bus/drivers/ftdi") << "a link on the way";
+  EXPECT_EQ(root_.ReadLink("/sys/class"), "device");
+  EXPECT_EQ(root_.ReadLink("/sys/class/"), "device");
+  EXPECT_EQ(root_.ReadLink("/top"), "/anywhere");
+  EXPECT_EQ(root_.ReadLink("/sys/self"), "self");
+  const HostNode device = *root_.Resolve("/sys/class");
+  EXPECT_EQ(root_.ReadLink(device, "driver"), "../../bus/drivers/ftdi");
+  EXPECT_EQ(root_.ReadLink(*root_.Resolve("/"), "top"), "/anywhere");
+}
+
+TEST_F(HostRootTest, ReadLinkSaysWhyNot) {
+  tree_.File("file");
+  tree_.Link("link", "file");
+  const auto kind = [&](std::string_view path) { return root_.ReadLink(path).error().kind; };
+  EXPECT_EQ(kind("/file"), ErrorKind::kInvalid);
+  EXPECT_EQ(kind("/"), ErrorKind::kInvalid);
+  EXPECT_EQ(kind(""), ErrorKind::kInvalid);
+  EXPECT_EQ(kind("/.."), ErrorKind::kInvalid);
+  EXPECT_EQ(kind(std::string("/link\0x", 7)), ErrorKind::kInvalid);
+  EXPECT_EQ(kind("/nowhere"), ErrorKind::kNotFound);
+  EXPECT_EQ(kind("/nowhere/link"), ErrorKind::kNotFound);
+  EXPECT_EQ(kind("/file/link"), ErrorKind::kNotFound);
+  const HostNode top = *root_.Resolve("/");
+  EXPECT_EQ(root_.ReadLink(top, "../link").error().kind, ErrorKind::kInvalid) << "no name";
 }
 
 }  // namespace
