@@ -1,0 +1,47 @@
+#include "discovery/numa.h"
+
+#include <charconv>
+#include <string_view>
+
+#include "base/path.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view kDevices = "/sys/devices/";
+constexpr std::string_view kVirtual = "/sys/devices/virtual/";
+constexpr int kLastNode = 63;
+
+std::optional<int> Parse(std::string_view text) {
+  int node = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), node);
+  const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  if (error != std::errc() || (!rest.empty() && rest != "\n")) return std::nullopt;
+  if (node < 0 || node > kLastNode) return std::nullopt;
+  return node;
+}
+
+}  // namespace
+
+std::optional<int> NumaNode(const HostRoot& host, const std::string& syspath) {
+  if (syspath.starts_with(kVirtual)) return std::nullopt;
+  auto directory = host.Resolve(syspath);
+  if (!directory) return std::nullopt;
+  while (directory->path.starts_with(kDevices)) {
+    const auto text = host.ReadFile(*directory, "numa_node", 64);
+    // The kernel gives a child the node of its parent, so the nearest word is the last.
+    if (text) return Parse(*text);
+    directory->path = DirectoryOf(directory->path);
+  }
+  return std::nullopt;
+}
+
+std::optional<int> NumaNodes::Of(FileType type, unsigned major, unsigned minor) {
+  const auto syspath = sysfs_.OfNode(type, major, minor);
+  if (!syspath || syspath->starts_with(kVirtual)) return std::nullopt;
+  const auto [known, is_new] = by_directory_.try_emplace(DirectoryOf(*syspath));
+  if (is_new) known->second = NumaNode(sysfs_.host(), known->first);
+  return known->second;
+}
+
+}  // namespace patchbay

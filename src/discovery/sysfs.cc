@@ -1,0 +1,205 @@
+#include "discovery/sysfs.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/escape.h"
+#include "base/format.h"
+#include "base/path.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view kDevices = "/sys/devices/";
+constexpr std::size_t kLongestAttribute = 4096;
+constexpr std::size_t kMostDirectories = 16 * 1024;
+
+/// Where a link of sysfs leads, judged by its text: such links lead straight to a device. Empty
+/// when that is outside of the tree of devices.
+std::string DeviceBehind(std::string_view directory, std::string_view link) {
+  std::vector<std::string_view> parts;
+  if (!link.starts_with('/')) parts = SplitPath(directory);
+  for (const std::string_view part : SplitPath(link)) {
+    if (part == ".") continue;
+    if (part != "..") {
+      parts.push_back(part);
+    } else if (!parts.empty()) {
+      parts.pop_back();
+    }
+  }
+  std::string path;
+  for (const std::string_view part : parts) path.append("/").append(part);
+  return path.starts_with(kDevices) ? path : "";
+}
+
+void Note(Error error, SysfsPaths& found) {
+  if (error.kind != ErrorKind::kNotFound) found.errors.push_back(std::move(error));
+}
+
+void AddDevicesIn(const HostRoot& host, const std::string& directory, SysfsPaths& found) {
+  const auto resolved = host.Resolve(directory);
+  if (!resolved) return Note(resolved.error(), found);
+  const auto entries = host.List(directory, [](const std::string&) { return true; });
+  if (!entries) return Note(entries.error(), found);
+  for (const HostEntry& entry : *entries) {
+    if (entry.type != FileType::kSymlink) continue;
+    const auto link = host.ReadLink(*resolved, entry.name);
+    if (!link) {
+      Note(link.error(), found);
+      continue;
+    }
+    std::string device = DeviceBehind(resolved->path, *link);
+    if (!device.empty()) found.paths.push_back(std::move(device));
+  }
+}
+
+bool IsText(std::string_view text) {
+  const bool controlled = std::any_of(text.begin(), text.end(), [](char c) {
+    return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
+  });
+  return !controlled && IsUtf8(text);
+}
+
+}  // namespace
+
+Sysfs::Sysfs(HostRoot host)
+    : host_(std::move(host)),
+      properties_(host_),
+      character_(host_.Resolve("/sys/dev/char")),
+      block_(host_.Resolve("/sys/dev/block")) {}
+
+SysfsPaths Sysfs::Devices(const std::function<bool(std::string_view subsystem)>& wanted) const {
+  SysfsPaths found;
+  bool is_there = false;
+  const auto look = [&](const std::string& kind, std::string_view below) {
+    const auto subsystems = host_.List(kind, wanted);
+    if (!subsystems) return Note(subsystems.error(), found);
+    is_there = true;
+    for (const HostEntry& subsystem : *subsystems) {
+      AddDevicesIn(host_, format("{}/{}{}", kind, subsystem.name, below), found);
+    }
+  };
+  look("/sys/class", "");
+  look("/sys/bus", "/devices");
+  if (!is_there && found.errors.empty()) {
+    found.errors.push_back(
+        {ErrorKind::kNotFound,
+         format("no devices are known: mount the host's /sys at {}", host_.Local("/sys"))});
+  }
+  std::sort(found.paths.begin(), found.paths.end());
+  found.paths.erase(std::unique(found.paths.begin(), found.paths.end()), found.paths.end());
+  return found;
+}
+
+Result<SysfsDevice> Sysfs::Read(const std::string& syspath) const {
+  const HostNode directory = TRY(host_.Resolve(syspath));
+  SysfsDevice device;
+  device.path = directory.path;
+  device.name = BaseName(directory.path);
+  device.properties = TRY(properties_.Of(directory));
+  const auto linked = [&](std::string_view name) {
+    const auto link = host_.ReadLink(directory, name);
+    return link ? std::string(BaseName(*link)) : "";
+  };
+  device.subsystem = linked("subsystem");
+  device.driver = linked("driver");
+  const auto property = [&](std::string_view name) {
+    const auto at = device.properties.find(name);
+    return at == device.properties.end() ? "" : at->second;
+  };
+  device.devtype = property("DEVTYPE");
+  device.node = property("DEVNAME");
+  if (!IsShortestPath(device.node)) device.node.clear();
+  return device;
+}
+
+Result<std::string> Sysfs::OfNode(FileType type, unsigned major, unsigned minor) const {
+  if (type != FileType::kCharacter && type != FileType::kBlock) {
+    return Fail(ErrorKind::kInvalid, "only character and block devices have a number");
+  }
+  const auto& directory = type == FileType::kBlock ? block_ : character_;
+  if (!directory) return Failure(directory.error());
+  const std::string number = format("{}:{}", major, minor);
+  std::string path = DeviceBehind(directory->path, TRY(host_.ReadLink(*directory, number)));
+  if (path.empty()) {
+    return Fail(ErrorKind::kNotFound, format("{}/{} is no device", directory->path, number));
+  }
+  return path;
+}
+
+std::optional<std::string> Sysfs::Parent(const std::string& syspath) const {
+  std::string above = DirectoryOf(syspath);
+  while (above.starts_with(kDevices)) {
+    // There are no links in a syspath that would have to be followed once more.
+    if (host_.Holds({above + "/uevent", FileType::kRegular, 0, 0})) return above;
+    above = DirectoryOf(above);
+  }
+  return std::nullopt;
+}
+
+Result<std::string> Sysfs::Attribute(const std::string& syspath, std::string_view name) const {
+  const std::string path = format("{}/{}", syspath, name);
+  if (!IsShortestPath(path)) {
+    return Fail(ErrorKind::kInvalid, Printable(name) + " is no name of an attribute");
+  }
+  const HostNode directory = TRY(host_.Resolve(DirectoryOf(path)));
+  auto text = host_.ReadLink(directory, BaseName(path));
+  if (text) {
+    text = std::string(BaseName(*text));
+  } else if (text.error().kind == ErrorKind::kInvalid) {
+    text = TRY(host_.ReadFile(directory, BaseName(path), kLongestAttribute));
+  } else {
+    return text;
+  }
+  // Device trees end their texts with NUL.
+  text->resize(text->find_last_not_of(std::string_view("\n\r\0", 3)) + 1);
+  if (!IsText(*text)) return Fail(ErrorKind::kInvalid, path + " holds no text");
+  return text;
+}
+
+SysfsPaths Sysfs::Below(const std::string& syspath,
+                        const std::function<bool(const std::string& syspath)>& stop) const {
+  SysfsPaths found;
+  struct Directory {
+    std::string path;
+    int level;
+  };
+  std::vector<Directory> pending = {{syspath, 0}};
+  std::size_t seen = 0;
+  bool cut = false;
+  while (!pending.empty()) {
+    const Directory directory = std::move(pending.back());
+    pending.pop_back();
+    if (directory.level > kMostLevels || ++seen > kMostDirectories ||
+        found.paths.size() == kMostDevices) {
+      cut = true;
+      continue;
+    }
+    const auto entries = host_.List(directory.path, [](const std::string&) { return true; });
+    if (!entries) {
+      Note(entries.error(), found);
+      continue;
+    }
+    const bool is_device = std::any_of(entries->begin(), entries->end(), [](const auto& entry) {
+      return entry.name == "uevent" && entry.type == FileType::kRegular;
+    });
+    if (is_device) {
+      if (directory.level > 0 && stop(directory.path)) continue;
+      found.paths.push_back(directory.path);
+    }
+    for (const HostEntry& entry : *entries) {
+      if (entry.type != FileType::kDirectory) continue;
+      pending.push_back({format("{}/{}", directory.path, entry.name), directory.level + 1});
+    }
+  }
+  if (cut) {
+    found.errors.push_back(
+        {ErrorKind::kInvalid,
+         format("{} holds more than {} levels or {} devices; the rest is not looked at", syspath,
+                kMostLevels, kMostDevices)});
+  }
+  std::sort(found.paths.begin(), found.paths.end());
+  return found;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/file_type.h"
+#include "base/result.h"
+#include "discovery/udev_properties.h"
+#include "os/host_root.h"
+
+namespace patchbay {
+
+/// What is known of one device of the kernel at one moment.
+struct SysfsDevice {
+  std::string path;       ///< its syspath: the host path below /sys/devices, without links
+  std::string name;       ///< the last part of the path; "!" stands for "/"
+  std::string subsystem;  ///< "tty", "usb", "pci"; "" where the device has none
+  std::string driver;     ///< "" where none is bound
+  std::string devtype;    ///< "usb_device", "partition"; "" for most
+  std::string node;       ///< the host path of its device node, "" where it has none
+  Properties properties;
+
+  bool operator==(const SysfsDevice&) const = default;
+};
+
+/// Syspaths, sorted and each once, and what kept others from being found.
+struct SysfsPaths {
+  std::vector<std::string> paths;
+  std::vector<Error> errors;
+};
+
+/// The kernel's tree of devices in the host's /sys. A device is a directory with a `uevent` file
+/// and is named by its syspath, which all calls take and give.
+///
+/// Reads files and links alone, so a tree of plain files is as good. Remembers where /sys/dev and
+/// udev's database are and nothing else, so every call looks anew: make one for each pass. Any one
+/// thread at a time; slow, not for the loop.
+class Sysfs {
+ public:
+  /// What Below stops at.
+  static constexpr int kMostLevels = 16;
+  static constexpr std::size_t kMostDevices = 4096;
+
+  explicit Sysfs(HostRoot host);
+
+  /// The devices of the subsystems whose name passes `wanted`.
+  SysfsPaths Devices(const std::function<bool(std::string_view subsystem)>& wanted) const;
+
+  /// Fails with kNotFound when the device has gone.
+  Result<SysfsDevice> Read(const std::string& syspath) const;
+
+  /// The device behind a character or block device node; one look at the file system.
+  Result<std::string> OfNode(FileType type, unsigned major, unsigned minor) const;
+
+  /// The nearest device above, if any.
+  std::optional<std::string> Parent(const std::string& syspath) const;
+
+  /// An attribute such as "idVendor" or "device/model", without newlines at its end; of a link,
+  /// such as "driver", the last part of what it leads to. Fails with kInvalid for what is no text
+  /// of at most 4,096 bytes: a directory, or control characters other than newline and tab.
+  Result<std::string> Attribute(const std::string& syspath, std::string_view name) const;
+
+  /// The device and all devices below it, but for those that pass `stop` and what is below them.
+  SysfsPaths Below(const std::string& syspath,
+                   const std::function<bool(const std::string& syspath)>& stop) const;
+
+  const UdevProperties& properties() const { return properties_; }
+  const HostRoot& host() const { return host_; }
+
+ private:
+  HostRoot host_;
+  UdevProperties properties_;
+  Result<HostNode> character_;  ///< /sys/dev/char
+  Result<HostNode> block_;      ///< /sys/dev/block
+};
+
+}  // namespace patchbay
