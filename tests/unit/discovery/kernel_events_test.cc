@@ -1,0 +1,192 @@
+#include "discovery/kernel_events.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <linux/loop.h>
+#include <sched.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "os/asio_loop.h"
+#include "os/unique_fd.h"
+#include "support/fake_loop.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::chrono::seconds kPatience{10};
+
+/// A real block device that comes and goes: a loop device of a number that nobody uses.
+class LoopDevice {
+ public:
+  LoopDevice() : control_(open("/dev/loop-control", O_RDWR | O_CLOEXEC)) {
+    if (!control_) {
+      why_not_ = std::string("/dev/loop-control: ") + std::strerror(errno);
+    } else if (access("/sys/class/block", F_OK) != 0) {
+      why_not_ = "there is no sysfs";
+    }
+    for (long number = 1000 + getpid() % 1000; why_not_.empty() && number_ < 0; ++number) {
+      number_ = ioctl(control_.get(), LOOP_CTL_ADD, number);
+      if (number_ < 0 && errno != EEXIST) why_not_ = std::strerror(errno);
+    }
+  }
+  ~LoopDevice() { Remove(); }
+  LoopDevice(const LoopDevice&) = delete;
+  LoopDevice& operator=(const LoopDevice&) = delete;
+
+  void Remove() {
+    if (number_ >= 0) ioctl(control_.get(), LOOP_CTL_REMOVE, long{number_});
+    number_ = -1;
+  }
+  /// Has the kernel say "change" of the device `times` times. Returns how often it did.
+  int Change(int times) const {
+    const UniqueFd uevent(open((syspath() + "/uevent").c_str(), O_WRONLY | O_CLOEXEC));
+    int done = 0;
+    while (done < times && write(uevent.get(), "change", 6) == 6) ++done;
+    return done;
+  }
+
+  std::string syspath() const {
+    return "/sys/devices/virtual/block/loop" + std::to_string(number_);
+  }
+  /// Empty when there is a device.
+  const std::string& why_not() const { return why_not_; }
+
+ private:
+  UniqueFd control_;
+  int number_ = -1;
+  std::string why_not_;
+};
+
+class KernelEventsTest : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    const LoopDevice device;
+    why_not_ = device.why_not();
+  }
+  void SetUp() override {
+    if (!why_not_.empty()) GTEST_SKIP() << "no loop device can be made here: " << why_not_;
+  }
+
+  void Listen() {
+    auto events =
+        KernelEvents::Create(loop_, [this](const KernelEvent& event) { heard_.push_back(event); });
+    ASSERT_TRUE(events) << events.error().message;
+    events_ = std::move(*events);
+  }
+  /// Waits for an event of a block device.
+  bool Hears(std::string_view action, const std::string& syspath) {
+    const auto is_meant = [&](const KernelEvent& event) {
+      return !event.lost && event.action == action && event.subsystem == "block" &&
+             event.syspath == syspath;
+    };
+    while (std::none_of(heard_.begin(), heard_.end(), is_meant)) {
+      heard_.clear();
+      if (!loop_.RunReadable(kPatience)) return false;
+    }
+    return true;
+  }
+
+  static inline std::string why_not_;
+  test::FakeLoop loop_;
+  std::vector<KernelEvent> heard_;
+  std::unique_ptr<KernelEvents> events_;
+};
+
+TEST_F(KernelEventsTest, HearsOfDevicesThatComeAndGo) {
+  Listen();
+  LoopDevice device;
+  ASSERT_EQ(device.why_not(), "");
+  const std::string syspath = device.syspath();
+  EXPECT_TRUE(Hears("add", syspath));
+  ASSERT_EQ(device.Change(1), 1);
+  EXPECT_TRUE(Hears("change", syspath));
+  device.Remove();
+  EXPECT_TRUE(Hears("remove", syspath));
+}
+
+TEST_F(KernelEventsTest, NeedsNoPrivilege) {
+  const bool was_root = geteuid() == 0;
+  ASSERT_TRUE(!was_root || seteuid(65534) == 0);
+  Listen();
+  ASSERT_TRUE(!was_root || seteuid(0) == 0);
+  const LoopDevice device;
+  EXPECT_TRUE(Hears("add", device.syspath()));
+}
+
+TEST_F(KernelEventsTest, HearsFromANetworkNamespaceOfItsOwn) {
+  bool moved = false;
+  std::thread([&] {
+    moved = unshare(CLONE_NEWNET) == 0;
+    if (moved) Listen();
+  }).join();
+  if (!moved) GTEST_SKIP() << "no network namespace can be made here";
+  ASSERT_TRUE(events_);
+  const LoopDevice device;
+  EXPECT_TRUE(Hears("add", device.syspath()));
+}
+
+TEST_F(KernelEventsTest, TakesAStormInPortions) {
+  Listen();
+  const LoopDevice device;
+  ASSERT_EQ(device.Change(KernelEvents::kMostAtOnce * 2), KernelEvents::kMostAtOnce * 2);
+  ASSERT_TRUE(loop_.RunReadable(kPatience));
+  EXPECT_EQ(heard_.size(), static_cast<std::size_t>(KernelEvents::kMostAtOnce));
+  ASSERT_TRUE(loop_.RunReadable(kPatience)) << "the rest is left for the next time";
+}
+
+TEST_F(KernelEventsTest, SaysThatEventsWereLost) {
+  Listen();
+  const LoopDevice device;
+  constexpr int kStorm = 20'000;  // more than any socket holds
+  ASSERT_EQ(device.Change(kStorm), kStorm);
+  const auto lost = [&] {
+    return std::find_if(heard_.begin(), heard_.end(), [](const auto& event) { return event.lost; });
+  };
+  while (lost() == heard_.end() && loop_.RunReadable()) {
+  }
+  ASSERT_NE(lost(), heard_.end());
+  EXPECT_EQ(lost()->action + lost()->subsystem + lost()->syspath, "");
+  // It goes on listening.
+  while (loop_.RunReadable()) {
+  }
+  heard_.clear();
+  ASSERT_EQ(device.Change(1), 1);
+  EXPECT_TRUE(Hears("change", device.syspath()));
+}
+
+TEST_F(KernelEventsTest, RunsOnTheRealLoop) {
+  AsioLoop loop;
+  const LoopDevice device;
+  int heard = 0;
+  constexpr int kChanges = KernelEvents::kMostAtOnce + 10;  // more than one portion
+  const auto events = KernelEvents::Create(loop, [&](const KernelEvent& event) {
+    heard += event.syspath == device.syspath() && event.action == "change" ? 1 : 0;
+    if (heard == kChanges) loop.Stop();
+  });
+  ASSERT_TRUE(events) << events.error().message;
+  const Subscription late = loop.After(kPatience, [&] { loop.Stop(); });
+  ASSERT_EQ(device.Change(kChanges), kChanges);
+  loop.Run();
+  EXPECT_EQ(heard, kChanges);
+}
+
+TEST_F(KernelEventsTest, IsSilentOnceItIsGone) {
+  Listen();
+  const LoopDevice device;
+  events_.reset();
+  EXPECT_FALSE(loop_.RunReadable());
+  EXPECT_TRUE(heard_.empty());
+}
+
+}  // namespace
+}  // namespace patchbay
