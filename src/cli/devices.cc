@@ -16,10 +16,8 @@ using Snapshots = std::vector<std::shared_ptr<const Snapshot>>;
 
 Json VariablesOf(const Snapshot& snapshot, std::size_t index) {
   const Device& device = *snapshot.devices[index].device;
-  Variables variables;
+  Variables variables = patchbay::VariablesOf(device);
   variables.resource = snapshot.spec->name;
-  variables.device = &device;
-  variables.node = device.nodes.empty() ? nullptr : &device.nodes.front();
   variables.id = device.id;
   variables.index = static_cast<std::int64_t>(index);
   Json json = Json::object();
@@ -41,9 +39,13 @@ Json DeviceJson(const Snapshot& snapshot, std::size_t index) {
   const ListedDevice& listed = snapshot.devices[index];
   Json paths = Json::array();
   for (const DeviceNode& node : listed.device->nodes) paths.push_back(node.path);
-  return {{"id", listed.device->id}, {"health", Name(listed.health)},
-          {"reason", listed.reason}, {"paths", std::move(paths)},
-          {"numa_node", nullptr},    {"variables", VariablesOf(snapshot, index)}};
+  const auto& numa_node = listed.device->numa_node;
+  return {{"id", listed.device->id},
+          {"health", Name(listed.health)},
+          {"reason", listed.reason},
+          {"paths", std::move(paths)},
+          {"numa_node", numa_node ? Json(*numa_node) : Json()},
+          {"variables", VariablesOf(snapshot, index)}};
 }
 
 std::string RenderJson(const Snapshots& snapshots) {

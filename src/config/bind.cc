@@ -35,7 +35,10 @@ std::string ExampleOf(const KeyInfo& key) {
     case ValueType::kDuration: return format("write {} = \"30s\"", key.name);
     case ValueType::kTemplateTable:
       return format("write [{}.{}] and below it KEY = \"…\"", key.section, key.name);
-    case ValueType::kTable: return format("write [{}]", key.name);
+    case ValueType::kPatternTable: return format("write {} = {{ NAME = \"…\" }}", key.name);
+    case ValueType::kTable:
+      return key.section.empty() ? format("write [{}]", key.name)
+                                 : format("write {} = {{ … }}", key.name);
     case ValueType::kTables:
       return format("write [[{}{}{}]]", key.section, key.section.empty() ? "" : ".", key.name);
   }

@@ -28,6 +28,7 @@ inline constexpr ValueType ValueTypeOf(const OneOrMore*) { return ValueType::kSt
 inline constexpr ValueType ValueTypeOf(const TextList*) { return ValueType::kStrings; }
 inline constexpr ValueType ValueTypeOf(const TemplateList*) { return ValueType::kTemplates; }
 inline constexpr ValueType ValueTypeOf(const TemplatePairs*) { return ValueType::kTemplateTable; }
+inline constexpr ValueType ValueTypeOf(const PatternPairs*) { return ValueType::kPatternTable; }
 inline constexpr ValueType ValueTypeOf(const Spanned<bool>*) { return ValueType::kBoolean; }
 inline constexpr ValueType ValueTypeOf(const Spanned<std::int64_t>*) { return ValueType::kInteger; }
 inline constexpr ValueType ValueTypeOf(const Spanned<std::chrono::milliseconds>*) {

@@ -40,6 +40,7 @@ class ContainerCompiler {
   void AddTarget(Target target);
   bool OnlyCounts() const;
   bool CanHoldSeveral() const;
+  bool NodesCanClash(const Template& container) const;
 
   const ResourceDraft& draft_;
   const Scope& scope_;
@@ -79,6 +80,14 @@ bool ContainerCompiler::CanHoldSeveral() const {
                      [](const MatchSpec& m) { return CanFindSeveral(m); });
 }
 
+/// Whether a device can have two nodes that would get one path.
+bool ContainerCompiler::NodesCanClash(const Template& container) const {
+  return scope_.complete &&
+         std::any_of(spec_.matches.begin(), spec_.matches.end(), [&](const MatchSpec& match) {
+           return CanHaveSeveralNodes(match) && !TellsNodesApart(container, match);
+         });
+}
+
 void ContainerCompiler::AddTarget(Target target) {
   const bool host_differs = !target.host || TellsDevicesApart(*target.host);
   if (host_differs && !TellsDevicesApart(target.container) && CanHoldSeveral()) {
@@ -86,6 +95,11 @@ void ContainerCompiler::AddTarget(Target target) {
         Code::kContainerPathClash, target.place,
         "a container that gets two devices would get both on this path, and is refused",
         "add a variable such as {slot} or {name}, or set max_per_container = 1");
+  }
+  if (!target.host && NodesCanClash(target.container)) {
+    reporter_.Report(Code::kContainerPathClash, target.place,
+                     "all nodes of a device would get this path, and the container is refused",
+                     "add what tells its nodes apart, such as {name} or a named group");
   }
   for (const Target& other : targets_) {
     if (other.container != target.container || other.host == target.host) continue;

@@ -42,6 +42,8 @@ struct TemplatePairs {
   std::vector<std::pair<Text, Text>> items;
   Place place;
 };
+/// A table of patterns under names.
+struct PatternPairs : TemplatePairs {};
 
 /// What all sections have. A broken one holds a key that could not be used: what is missing from it
 /// may be just that.
@@ -59,14 +61,28 @@ struct DaemonDraft : Draft {
   std::optional<Spanned<bool>> device_metrics;
 };
 
+struct UdevDraft : Draft {
+  static constexpr std::string_view kSection = "resource.match.udev";
+  std::optional<OneOrMore> subsystem;
+  std::optional<OneOrMore> driver;
+  std::optional<PatternPairs> properties;
+  std::optional<PatternPairs> attributes;
+};
+
 struct MatchDraft : Draft {
   static constexpr std::string_view kSection = "resource.match";
   std::optional<OneOrMore> path;
   std::optional<Text> regex;
+  std::optional<Text> usb;
+  std::optional<Text> serial;
+  std::optional<Text> pci;
+  std::optional<UdevDraft> udev;
   std::optional<Spanned<std::int64_t>> count;
   std::optional<OneOrMore> exclude;
   std::optional<TemplateText> id;
   std::optional<Choice> type;
+  std::optional<Text> group_by;
+  std::optional<OneOrMore> require;
 };
 
 struct DeviceNodeDraft : Draft {
@@ -90,6 +106,8 @@ struct ResourceDraft : Draft {
   std::optional<Text> description;
   std::optional<Spanned<std::int64_t>> replicas;
   std::optional<Spanned<std::int64_t>> max_per_container;
+  std::optional<Choice> preferred_allocation;
+  std::optional<Spanned<bool>> topology;
   std::optional<Spanned<std::chrono::milliseconds>> forget_after;
   std::optional<Text> env_separator;
   std::optional<TextList> on_nodes;

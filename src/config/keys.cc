@@ -55,6 +55,16 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
          .fallback = "0",
          .meaning = "a container that asks for more is refused; 0 is no limit",
          .range = {0, 1'000'000}}),
+    KeyFor<&ResourceDraft::preferred_allocation>(
+        {.name = "preferred_allocation",
+         .fallback = R"("none")",
+         .meaning = "which devices a container had best get: packed on few NUMA nodes, or spread "
+                    "over distinct devices",
+         .choices = kPreferences}),
+    KeyFor<&ResourceDraft::topology>(
+        {.name = "topology",
+         .meaning =
+             "whether the kubelet is told of NUMA nodes; absent: unless replicas is above 1"}),
     KeyFor<&ResourceDraft::forget_after>(
         {.name = "forget_after",
          .fallback = R"("10m")",
@@ -88,6 +98,18 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
     KeyFor<&MatchDraft::regex>(
         {.name = "regex",
          .meaning = "source: an RE2 expression for the whole path; named groups are variables"}),
+    KeyFor<&MatchDraft::usb>(
+        {.name = "usb",
+         .meaning =
+             "source or condition: a USB device, \"vendor:product\" in hexadecimal, * for any"}),
+    KeyFor<&MatchDraft::serial>(
+        {.name = "serial", .meaning = "with usb: a pattern for the serial number"}),
+    KeyFor<&MatchDraft::pci>(
+        {.name = "pci",
+         .meaning =
+             "source or condition: a PCI device, \"vendor:device\" in hexadecimal, * for any"}),
+    KeyFor<&MatchDraft::udev>(
+        {.name = "udev", .meaning = "source or condition: a device as udev rules know it"}),
     KeyFor<&MatchDraft::count>({.name = "count",
                                 .meaning = "source: so many devices without a host node",
                                 .range = {1, 10'000}}),
@@ -100,6 +122,24 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
                                .meaning = "what a path must lead to: a character or block device, "
                                           "a regular file, a directory, or anything",
                                .choices = kNodeTypes}),
+    KeyFor<&MatchDraft::group_by>(
+        {.name = "group_by",
+         .meaning = "a variable; nodes with the same value of it are one device"}),
+    KeyFor<&MatchDraft::require>(
+        {.name = "require",
+         .meaning = "globs; a device that has no node for one of them is left out"}),
+};
+
+constexpr Key<UdevDraft> kUdevKeys[] = {
+    KeyFor<&UdevDraft::subsystem>(
+        {.name = "subsystem", .meaning = "patterns for the subsystem of the device"}),
+    KeyFor<&UdevDraft::driver>(
+        {.name = "driver", .meaning = "patterns for a driver of the device or of one it sits on"}),
+    KeyFor<&UdevDraft::properties>(
+        {.name = "properties", .meaning = "patterns for udev properties of the device"}),
+    KeyFor<&UdevDraft::attributes>(
+        {.name = "attributes",
+         .meaning = "patterns for sysfs attributes, all of the device or of one it sits on"}),
 };
 
 constexpr Key<DeviceNodeDraft> kDeviceNodeKeys[] = {
@@ -142,6 +182,7 @@ std::string_view Name(ValueType type) {
     case ValueType::kBoolean: return "boolean";
     case ValueType::kDuration: return "duration";
     case ValueType::kTemplateTable: return "table of templates";
+    case ValueType::kPatternTable: return "table of patterns";
     case ValueType::kTable: return "table";
     case ValueType::kTables: return "list of tables";
   }
@@ -165,6 +206,10 @@ std::span<const Key<MatchDraft>> KeysOf() {
   return kMatchKeys;
 }
 template <>
+std::span<const Key<UdevDraft>> KeysOf() {
+  return kUdevKeys;
+}
+template <>
 std::span<const Key<DeviceNodeDraft>> KeysOf() {
   return kDeviceNodeKeys;
 }
@@ -182,6 +227,7 @@ std::vector<KeyInfo> AllKeys() {
   add(kDaemonKeys);
   add(kResourceKeys);
   add(kMatchKeys);
+  add(kUdevKeys);
   add(kDeviceNodeKeys);
   add(kMountKeys);
   return all;

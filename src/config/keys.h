@@ -22,6 +22,7 @@ enum class ValueType {
   kBoolean,
   kDuration,
   kTemplateTable,  ///< any keys, templates for values
+  kPatternTable,   ///< any keys, patterns for values
   kTable,
   kTables,
 };
@@ -68,6 +69,8 @@ std::span<const Key<ResourceDraft>> KeysOf();
 template <>
 std::span<const Key<MatchDraft>> KeysOf();
 template <>
+std::span<const Key<UdevDraft>> KeysOf();
+template <>
 std::span<const Key<DeviceNodeDraft>> KeysOf();
 template <>
 std::span<const Key<MountDraft>> KeysOf();
@@ -77,6 +80,9 @@ std::vector<KeyInfo> AllKeys();
 
 /// How a section is written: "[daemon]", "[[resource.match]]", "the top level".
 std::string SectionTitle(std::string_view section);
+
+/// The words of the key `preferred_allocation`, in the order of Preference.
+inline constexpr std::string_view kPreferences[] = {"none", "packed", "spread"};
 
 /// The words of the key `type`, in the order of NodeType.
 inline constexpr std::string_view kNodeTypes[] = {"device", "file", "directory", "any"};

@@ -1,8 +1,11 @@
 #include "config/match.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <utility>
 
 #include "base/format.h"
+#include "config/conditions.h"
 #include "config/keys.h"
 #include "config/scope.h"
 
@@ -79,7 +82,7 @@ std::optional<Regex> CompileRegex(const Text& text, Reporter& reporter) {
   return std::move(*regex);
 }
 
-std::optional<Source> CompilePathSource(const MatchDraft& draft, PatternBudget& budget,
+std::optional<Source> CompilePathSource(const MatchDraft& draft, MatchSpec&, PatternBudget& budget,
                                         Reporter& reporter) {
   if (draft.path->items.empty()) {
     reporter.Report(Code::kMatchesNothing, draft.path->place, "the list of patterns is empty",
@@ -91,61 +94,103 @@ std::optional<Source> CompilePathSource(const MatchDraft& draft, PatternBudget& 
   return PathSource{std::move(*globs)};
 }
 
-std::optional<Source> CompileRegexSource(const MatchDraft& draft, PatternBudget&,
+std::optional<Source> CompileRegexSource(const MatchDraft& draft, MatchSpec&, PatternBudget&,
                                          Reporter& reporter) {
   auto regex = CompileRegex(*draft.regex, reporter);
   if (!regex) return std::nullopt;
   return RegexSource{std::move(*regex)};
 }
 
-std::optional<Source> CompileCountSource(const MatchDraft& draft, PatternBudget&, Reporter&) {
+std::optional<Source> CompileCountSource(const MatchDraft& draft, MatchSpec&, PatternBudget&,
+                                         Reporter&) {
   return CountSource{static_cast<int>(draft.count->value)};
 }
 
-/// A source by its key in a match: whether the match has it, and what makes a Source of it.
+/// A condition that is the source itself.
+template <auto Condition>
+std::optional<Source> TakeCondition(const MatchDraft&, MatchSpec& match, PatternBudget&,
+                                    Reporter&) {
+  auto condition = std::exchange(match.conditions.*Condition, std::nullopt);
+  if (!condition) return std::nullopt;
+  return std::move(*condition);
+}
+
+/// A source by its key in a match: whether the match has it, and what makes a Source of it. Of
+/// several the one of the lowest rank is the source, and those of higher ranks are conditions.
 struct SourceKey {
   std::string_view name;
+  int rank;
   bool (*present)(const MatchDraft&);
-  std::optional<Source> (*compile)(const MatchDraft&, PatternBudget&, Reporter&);
+  std::optional<Source> (*compile)(const MatchDraft&, MatchSpec&, PatternBudget&, Reporter&);
 };
+
+template <auto Member>
+bool Has(const MatchDraft& draft) {
+  return (draft.*Member).has_value();
+}
 
 constexpr SourceKey kSources[] = {
-    {"path", [](const MatchDraft& d) { return d.path.has_value(); }, CompilePathSource},
-    {"regex", [](const MatchDraft& d) { return d.regex.has_value(); }, CompileRegexSource},
-    {"count", [](const MatchDraft& d) { return d.count.has_value(); }, CompileCountSource},
+    {"path", 0, Has<&MatchDraft::path>, CompilePathSource},
+    {"regex", 0, Has<&MatchDraft::regex>, CompileRegexSource},
+    {"count", 0, Has<&MatchDraft::count>, CompileCountSource},
+    {"usb", 1, Has<&MatchDraft::usb>, TakeCondition<&Conditions::usb>},
+    {"pci", 1, Has<&MatchDraft::pci>, TakeCondition<&Conditions::pci>},
+    {"udev", 2, Has<&MatchDraft::udev>, TakeCondition<&Conditions::udev>},
 };
 
-std::optional<Source> CompileSource(const MatchDraft& draft, PatternBudget& budget,
-                                    Reporter& reporter) {
+std::optional<Source> CompileSource(const MatchDraft& draft, MatchSpec& match,
+                                    PatternBudget& budget, Reporter& reporter) {
   std::vector<std::string_view> names;
   const SourceKey* found = nullptr;
-  int sources = 0;
+  bool several = false;
   for (const SourceKey& source : kSources) {
     names.push_back(source.name);
     if (!source.present(draft)) continue;
-    found = &source;
-    ++sources;
+    several = several || (found != nullptr && found->rank == source.rank);
+    if (found == nullptr) found = &source;
   }
-  if (sources == 1) return found->compile(draft, budget, reporter);
+  if (found != nullptr && !several) return found->compile(draft, match, budget, reporter);
   // A key that could not be used may have been the source that is missing.
-  if (sources > 1 || !draft.broken) {
+  if (several || !draft.broken) {
     reporter.Report(Code::kMatchSource, draft.place,
-                    sources == 0 ? "the match has no source" : "the match has several sources",
+                    several ? "the match has several sources" : "the match has no source",
                     "give it exactly one of " + OneOf(names));
   }
   return std::nullopt;
 }
 
-/// Keys that mean nothing where devices are only numbers.
-void CheckCount(const MatchDraft& draft, Reporter& reporter) {
-  const auto refuse = [&](std::string_view key, const Place& place) {
-    reporter.Report(Code::kNotWithCount, place,
-                    format("\"{}\" has no meaning together with \"count\"", key),
-                    "devices of a count have no path and are numbered; take the key away");
+/// A key of a match, where it stands if it is there.
+struct PlacedKey {
+  std::string_view name;
+  const Place* place;
+};
+
+template <class Draft>
+PlacedKey Placed(std::string_view name, const std::optional<Draft>& draft) {
+  return {name, draft ? &draft->place : nullptr};
+}
+
+/// Keys that mean nothing with the source of the match.
+void CheckKeysOfSource(const MatchDraft& draft, Reporter& reporter) {
+  const auto refuse = [&](std::string_view source, std::initializer_list<PlacedKey> keys,
+                          std::string_view why) {
+    for (const PlacedKey& key : keys) {
+      if (key.place == nullptr) continue;
+      reporter.Report(Code::kNotWithSource, *key.place,
+                      format("\"{}\" has no meaning together with \"{}\"", key.name, source),
+                      format("{}; take the key away", why));
+    }
   };
-  if (draft.exclude) refuse("exclude", draft.exclude->place);
-  if (draft.id) refuse("id", draft.id->place);
-  if (draft.type) refuse("type", draft.type->place);
+  if (draft.count) {
+    refuse("count",
+           {Placed("usb", draft.usb), Placed("pci", draft.pci), Placed("udev", draft.udev),
+            Placed("exclude", draft.exclude), Placed("id", draft.id), Placed("type", draft.type),
+            Placed("group_by", draft.group_by), Placed("require", draft.require)},
+           "devices of a count have no path and are numbered");
+  } else if (!draft.path && !draft.regex) {
+    const std::string_view source = draft.usb ? "usb" : draft.pci ? "pci" : "udev";
+    refuse(source, {Placed("type", draft.type)}, "its nodes are always devices");
+  }
 }
 
 bool IsExcluded(const Glob& glob, const std::vector<Glob>& exclude) {
@@ -190,6 +235,12 @@ bool FindsSeveral(const RegexSource& source) {
 
 bool FindsSeveral(const CountSource& source) { return source.count > 1; }
 
+bool FindsSeveral(const UsbPattern& usb) { return !usb.serial || !usb.serial->literal(); }
+
+bool FindsSeveral(const PciPattern&) { return true; }
+
+bool FindsSeveral(const UdevPattern&) { return true; }
+
 }  // namespace
 
 std::optional<std::string> OnlyPath(const Glob& glob) {
@@ -200,6 +251,11 @@ std::optional<std::string> OnlyPath(const Glob& glob) {
     path.append("/").append(component.name.text());
   }
   return path;
+}
+
+bool CanHaveSeveralNodes(const MatchSpec& match) {
+  return !match.group_by.empty() || std::holds_alternative<UsbPattern>(match.source) ||
+         std::holds_alternative<PciPattern>(match.source);
 }
 
 bool CanFindSeveral(const MatchSpec& match) {
@@ -216,12 +272,21 @@ std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& bu
     if (globs) match.exclude = std::move(*globs);
   }
   if (draft.type) match.type = static_cast<NodeType>(draft.type->value);
-  auto source = CompileSource(draft, budget, reporter);
-  if (draft.count) CheckCount(draft, reporter);
+  match.conditions = CompileConditions(draft, reporter);
+  auto source = CompileSource(draft, match, budget, reporter);
+  CheckKeysOfSource(draft, reporter);
   if (!source) return std::nullopt;
   match.source = std::move(*source);
   if (good_exclude) CheckExclude(draft, match, reporter);
-  if (draft.id && !draft.count) CheckId(*draft.id, match, reporter);
+  if (draft.count) return match;
+  if (draft.group_by) {
+    CheckVariable(draft.group_by->value, draft.group_by->place, IdentityScope(match), reporter);
+    match.group_by = draft.group_by->value;
+  }
+  if (draft.require) {
+    match.require = CompileGlobs(*draft.require, budget, reporter).value_or(std::vector<Glob>());
+  }
+  if (draft.id) CheckId(*draft.id, match, reporter);
   return match;
 }
 

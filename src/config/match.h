@@ -21,6 +21,9 @@ std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& bu
 /// The one path that the pattern can match, if it has no wildcards at all.
 std::optional<std::string> OnlyPath(const Glob& glob);
 
+/// Whether one device of the match can have several nodes.
+bool CanHaveSeveralNodes(const MatchSpec& match);
+
 /// Whether the match can find more than one device.
 bool CanFindSeveral(const MatchSpec& match);
 

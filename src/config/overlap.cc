@@ -64,6 +64,8 @@ std::vector<Claim> ClaimsOf(const DocumentDraft& document, const Model& model) {
     for (std::size_t m = 0; m < model.resources[r].matches.size(); ++m) {
       const MatchSpec& match = model.resources[r].matches[m];
       const MatchDraft& draft = document.resources[r].matches[m];
+      // What sysfs will say of a path nobody knows here.
+      if (!match.conditions.empty()) continue;
       if (const auto* source = std::get_if<RegexSource>(&match.source)) {
         const Regex& regex = source->regex;
         claims.push_back({r, &match, nullptr, &regex, GlobAround(regex), draft.regex->place});

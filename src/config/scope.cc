@@ -14,11 +14,23 @@ bool IsAmong(std::string_view name, std::span<const std::string_view> names) {
 }
 
 /// Known only when the whole list is, or a container.
-constexpr std::string_view kLateVariables[] = {"id", "index", "slot", "replica"};
+constexpr std::string_view kLateVariables[] = {"id", "index", "slot", "replica", "numa_node"};
 
-void ReportUnknownVariable(const Template::Field& field, const Place& place, const Scope& scope,
-                           Reporter& reporter) {
-  const std::string name = field.name.substr(0, 100);
+}  // namespace
+
+std::optional<VariableType> Scope::TypeOf(std::string_view name) const {
+  for (const Variable& variable : variables) {
+    if (variable.name == name) return variable.type;
+  }
+  const bool may = std::any_of(matches.begin(), matches.end(),
+                               [&](const MatchSpec* match) { return MaySupply(*match, name); });
+  return may ? std::optional(VariableType::kText) : std::nullopt;
+}
+
+void CheckVariable(std::string_view name, const Place& place, const Scope& scope,
+                   Reporter& reporter) {
+  if (!scope.complete || scope.TypeOf(name)) return;
+  name = name.substr(0, 100);
   std::vector<std::string_view> names;
   for (const Variable& v : scope.variables) names.push_back(v.name);
   if (IsAmong(name, kLateVariables)) {
@@ -32,26 +44,19 @@ void ReportUnknownVariable(const Template::Field& field, const Place& place, con
                   DidYouMean(name, names, "there are " + OneOf(names)));
 }
 
-}  // namespace
-
-const Variable* Scope::Find(std::string_view name) const {
-  const auto found = std::find_if(variables.begin(), variables.end(),
-                                  [&](const Variable& v) { return v.name == name; });
-  return found == variables.end() ? nullptr : &*found;
-}
-
 Scope ContainerScope(std::span<const MatchSpec> matches, bool complete) {
-  Scope scope{{}, complete};
+  Scope scope{{}, complete, {}};
   for (const MatchSpec& match : matches) {
     for (Variable& variable : SuppliedBy(match)) {
-      if (scope.Find(variable.name) == nullptr) scope.variables.push_back(std::move(variable));
+      if (!scope.TypeOf(variable.name)) scope.variables.push_back(std::move(variable));
     }
   }
+  for (const MatchSpec& match : matches) scope.matches.push_back(&match);
   return scope;
 }
 
 Scope IdentityScope(const MatchSpec& match) {
-  Scope scope{SuppliedBy(match), true};
+  Scope scope{SuppliedBy(match), true, {&match}};
   std::erase_if(scope.variables, [](const Variable& v) { return IsAmong(v.name, kLateVariables); });
   return scope;
 }
@@ -74,12 +79,12 @@ std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Re
   }
   for (const Template::Field& field : compiled->fields()) {
     const Place place = text.At(field.offset);
-    const Variable* variable = scope.Find(field.name);
-    if (variable == nullptr) {
-      if (scope.complete) ReportUnknownVariable(field, place, scope, reporter);
+    const auto type = scope.TypeOf(field.name);
+    if (!type) {
+      CheckVariable(field.name, place, scope, reporter);
       continue;
     }
-    const bool integer = variable->type == VariableType::kInteger;
+    const bool integer = type == VariableType::kInteger;
     const auto sample = integer ? FormatValue(std::int64_t{1}) : FormatValue("x");
     const std::string hint = integer ? "numbers take formats such as 02, >4 or x"
                                      : "text takes formats such as >8, <8 or .4";
@@ -95,9 +100,20 @@ std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Re
 }
 
 bool TellsDevicesApart(const Template& compiled) {
-  constexpr std::string_view kShared[] = {"resource", "node_name", "replica", "major"};
+  constexpr std::string_view kShared[] = {"resource",   "node_name",  "replica",     "major",
+                                          "numa_node",  "usb_vendor", "usb_product", "pci_vendor",
+                                          "pci_device", "driver"};
   return std::any_of(compiled.fields().begin(), compiled.fields().end(),
                      [&](const Template::Field& f) { return !IsAmong(f.name, kShared); });
+}
+
+bool TellsNodesApart(const Template& compiled, const MatchSpec& match) {
+  constexpr std::string_view kShared[] = {"id",   "resource", "node_name", "index",
+                                          "slot", "replica",  "numa_node"};
+  return std::any_of(compiled.fields().begin(), compiled.fields().end(),
+                     [&](const Template::Field& f) {
+                       return f.name != match.group_by && !IsAmong(f.name, kShared);
+                     });
 }
 
 }  // namespace patchbay

@@ -18,8 +18,10 @@ struct Scope {
   /// Whether these are all: a match that is broken may have meant to supply more, and then an
   /// unknown variable is no mistake of the template.
   bool complete = true;
+  std::vector<const MatchSpec*> matches;  ///< that may supply more; outlive the scope
 
-  const Variable* Find(std::string_view name) const;
+  /// The type of a variable that a template may use.
+  std::optional<VariableType> TypeOf(std::string_view name) const;
 };
 
 /// The variables of the containers of a resource: what any of its matches supplies.
@@ -28,11 +30,17 @@ Scope ContainerScope(std::span<const MatchSpec> matches, bool complete);
 /// The variables of a device that has no ID and no place in the list yet.
 Scope IdentityScope(const MatchSpec& match);
 
+/// Reports a name that no template in this scope could use; `place` is the name's.
+void CheckVariable(std::string_view name, const Place& place, const Scope& scope,
+                   Reporter& reporter);
+
 /// Compiles a template; reports what is wrong with its syntax, its variables and their formats.
 /// Nothing when there is no template to go on with.
 std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Reporter& reporter);
 
 /// Whether two devices can differ in what the template becomes.
 bool TellsDevicesApart(const Template& compiled);
+/// Whether two nodes of one device can.
+bool TellsNodesApart(const Template& compiled, const MatchSpec& match);
 
 }  // namespace patchbay

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "base/format.h"
+#include "config/conditions.h"
 #include "config/container.h"
 #include "config/grammar.h"
 #include "config/match.h"
@@ -66,12 +67,8 @@ void CompileOnNodes(const TextList& list, Reporter& reporter, ResourceSpec& spec
                     "leave the key out to serve all nodes");
   }
   for (const Text& text : list.items) {
-    auto pattern = NamePattern::Compile(text.value);
-    if (pattern) {
+    if (auto pattern = CompileNamePattern(text, reporter)) {
       spec.on_nodes.push_back(std::move(*pattern));
-    } else {
-      reporter.Report(Code::kBadGlob, text.At(pattern.error().offset), pattern.error().message,
-                      "a pattern for a name knows *, ? and [a-z]");
     }
   }
 }
@@ -95,6 +92,9 @@ ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
   Take(draft.description, spec.description);
   Take(draft.replicas, spec.replicas);
   Take(draft.max_per_container, spec.max_per_container);
+  Take(draft.preferred_allocation, spec.preferred_allocation);
+  spec.topology = spec.replicas == 1;
+  Take(draft.topology, spec.topology);
   if (draft.forget_after) spec.forget_after = draft.forget_after->value;
   Take(draft.env_separator, spec.env_separator);
   if (draft.env_separator) CheckSeparator(*draft.env_separator, reporter);

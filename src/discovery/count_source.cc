@@ -4,7 +4,7 @@ namespace patchbay {
 
 void ScanSource(const CountSource& source, Scan& scan) {
   for (int i = 0; i < source.count; ++i) {
-    scan.AddCandidate({std::nullopt, {}, std::to_string(i), 0});
+    scan.AddCandidate({{}, std::to_string(i)});
   }
 }
 

@@ -4,7 +4,9 @@
 #include <map>
 
 #include "base/format.h"
+#include "discovery/grouping.h"
 #include "discovery/identity.h"
+#include "discovery/numa.h"
 #include "discovery/sources.h"
 
 namespace patchbay {
@@ -18,12 +20,9 @@ Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candid
                                const std::string& node_name) {
   const auto& id = spec.matches[candidate.match].id;
   if (!id) return candidate.identity;
-  const Device device{"", {}, candidate.captures};
-  Variables variables;
+  Variables variables = VariablesOf(candidate.device);
   variables.resource = spec.name;
   variables.node_name = node_name;
-  variables.device = &device;
-  variables.node = candidate.node ? &*candidate.node : nullptr;
   return id->Render(variables);
 }
 
@@ -38,6 +37,33 @@ void Sift(std::vector<Device>& devices, Scan& scan, RejectReason reason, Reject 
   });
 }
 
+/// Whether anybody wants to know where devices are: the kubelet or a template.
+bool NeedsNumaNodes(const ResourceSpec& spec) {
+  const auto asks = [](const Template& t) {
+    return std::any_of(t.fields().begin(), t.fields().end(),
+                       [](const Template::Field& field) { return field.name == "numa_node"; });
+  };
+  const auto templates = ContainerTemplates(spec);
+  return spec.topology || std::any_of(templates.begin(), templates.end(),
+                                      [&](const Template* t) { return asks(*t); });
+}
+
+/// The NUMA node of a device is that of its nodes. One that spans several is near to none.
+void AddNumaNodes(std::vector<Device>& devices, const Sysfs& sysfs) {
+  NumaNodes numa(sysfs);
+  for (Device& device : devices) {
+    for (const DeviceNode& node : device.nodes) {
+      const auto where = numa.Of(node.type, node.major, node.minor);
+      if (!where) continue;
+      if (device.numa_node && device.numa_node != where) {
+        device.numa_node.reset();
+        break;
+      }
+      device.numa_node = where;
+    }
+  }
+}
+
 /// One node must not be handed out under two IDs: the first in the order of IDs keeps it.
 void RejectSharedNodes(std::vector<Device>& devices, Scan& scan) {
   std::map<std::string_view, std::string_view> owners;
@@ -45,7 +71,7 @@ void RejectSharedNodes(std::vector<Device>& devices, Scan& scan) {
   for (const Device& device : devices) {
     for (const DeviceNode& node : device.nodes) {
       const auto [owner, first] = owners.emplace(node.real_path, device.id);
-      if (!first) taken.emplace(device.id, owner->second);
+      if (!first && owner->second != device.id) taken.emplace(device.id, owner->second);
     }
   }
   if (taken.empty()) return;
@@ -78,24 +104,25 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const std::st
     scan.BeginMatch(spec.matches[i], i);
     std::visit([&](const auto& source) { ScanSource(source, scan); }, spec.matches[i].source);
   }
+  std::vector<Candidate> candidates = Group(spec, scan);
 
   std::vector<Device> devices;
-  devices.reserve(scan.candidates().size());
-  for (Candidate& candidate : scan.candidates()) {
+  devices.reserve(candidates.size());
+  for (Candidate& candidate : candidates) {
     auto identity = IdentityOf(spec, candidate, node_name);
     if (!identity) {
-      scan.Reject(candidate.node ? candidate.node->path : candidate.identity,
-                  RejectReason::kMissingVariable, "id: " + identity.error().message);
+      scan.Reject(candidate.label(), RejectReason::kMissingVariable,
+                  "id: " + identity.error().message);
       continue;
     }
-    Device device{DeviceId(*identity, LongestDeviceId(spec)), {}, std::move(candidate.captures)};
-    if (candidate.node) device.nodes.push_back(std::move(*candidate.node));
-    devices.push_back(std::move(device));
+    candidate.device.id = DeviceId(*identity, LongestDeviceId(spec));
+    devices.push_back(std::move(candidate.device));
   }
   std::sort(devices.begin(), devices.end(),
             [](const Device& a, const Device& b) { return IdLess(a.id, b.id); });
   RejectSharedIds(devices, scan);
   RejectSharedNodes(devices, scan);
+  if (NeedsNumaNodes(spec)) AddNumaNodes(devices, scan.sysfs());
   // A directory lists its names in no order; the same faults must not look like a change.
   std::stable_sort(scan.rejected().begin(), scan.rejected().end(),
                    [](const Rejection& a, const Rejection& b) { return a.path < b.path; });

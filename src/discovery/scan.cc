@@ -6,6 +6,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
+#include "discovery/conditions.h"
 
 namespace patchbay {
 namespace {
@@ -80,37 +81,83 @@ void Scan::RejectUnresolved(const std::string& path, const HostEntry* entry, Err
   if (is_link) RejectOnce(path, RejectReason::kDanglingLink, std::move(error.message));
 }
 
-void Scan::AddNode(const std::string& path, const HostEntry* entry, Captures captures,
-                   std::string identity) {
+std::vector<Lineage> Scan::SysfsDevices(const std::function<bool(std::string_view)>& wanted) {
+  WatchNearest("/run/udev/data");
+  const SysfsPaths found = sysfs_.Devices(wanted);
+  for (const Error& error : found.errors) RejectUnreadable("/sys", error);
+  std::vector<Lineage> devices;
+  for (const std::string& path : found.paths) {
+    // One that has gone meanwhile is no fault.
+    if (auto lineage = LineageOf(sysfs_, path)) devices.push_back(std::move(*lineage));
+  }
+  return devices;
+}
+
+std::optional<std::string> Scan::UnmetCondition(const Lineage& device) const {
+  return Unmet(match_->conditions, device, sysfs_);
+}
+
+std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry* entry,
+                                       NamedValues values) {
   if (entry == nullptr) WatchNearest(DirectoryOf(path));
   if (std::any_of(match_->exclude.begin(), match_->exclude.end(),
                   [&](const Glob& glob) { return glob.Matches(path); })) {
-    return;
+    return std::nullopt;
   }
   if (entry != nullptr && entry->type != FileType::kSymlink &&
       !Accepts(match_->type, entry->type)) {
-    return;
+    return std::nullopt;
   }
   // The directories above may be links even where the node is none.
   auto resolved = host_.Resolve(path);
-  if (!resolved) return RejectUnresolved(path, entry, std::move(resolved).error());
-  if (!Accepts(match_->type, resolved->type)) return;
-  DeviceNode node{path, std::move(resolved->path), resolved->type, resolved->major,
-                  resolved->minor};
+  if (!resolved) {
+    RejectUnresolved(path, entry, std::move(resolved).error());
+    return std::nullopt;
+  }
+  if (!Accepts(match_->type, resolved->type)) return std::nullopt;
+  DeviceNode node{path,
+                  std::move(resolved->path),
+                  resolved->type,
+                  resolved->major,
+                  resolved->minor,
+                  std::move(values)};
   if (node.real_path != path) WatchNearest(DirectoryOf(node.real_path));
   if (!IsUtf8(path) || !IsUtf8(node.real_path)) {
-    return RejectOnce(path, RejectReason::kBadName,
-                      "its path is not valid UTF-8, which no message to the kubelet can carry");
+    RejectOnce(path, RejectReason::kBadName,
+               "its path is not valid UTF-8, which no message to the kubelet can carry");
+    return std::nullopt;
   }
-  if (!paths_.insert(path).second) return;
-  AddCandidate({std::move(node), std::move(captures), std::move(identity), match_index_});
+  return node;
+}
+
+/// Asks sysfs about a node where the match has conditions; false if it does not meet them.
+bool Scan::AddSysfsValues(DeviceNode& node) const {
+  if (match_->conditions.empty()) return true;
+  const auto path = sysfs_.OfNode(node.type, node.major, node.minor);
+  if (!path) return false;
+  const auto lineage = LineageOf(sysfs_, *path);
+  if (!lineage || UnmetCondition(*lineage)) return false;
+  // The groups of a regex come first: what the file says wins.
+  NamedValues values = ValuesOf(*lineage, sysfs_);
+  std::move(values.begin(), values.end(), std::back_inserter(node.values));
+  return true;
+}
+
+void Scan::AddNode(const std::string& path, const HostEntry* entry, NamedValues values,
+                   std::string identity) {
+  auto node = NodeAt(path, entry, std::move(values));
+  if (!node || !AddSysfsValues(*node) || !paths_.insert(path).second) return;
+  Candidate candidate;
+  candidate.device.nodes.push_back(std::move(*node));
+  candidate.identity = std::move(identity);
+  AddCandidate(std::move(candidate));
 }
 
 void Scan::AddCandidate(Candidate candidate) {
   candidate.match = match_index_;
   if (candidates_.size() == kMaxCandidates) {
     complete_ = false;
-    return Reject(candidate.node ? candidate.node->path : candidate.identity, RejectReason::kLimit,
+    return Reject(candidate.label(), RejectReason::kLimit,
                   format("the resource has more than {} devices", kMaxCandidates));
   }
   candidates_.push_back(std::move(candidate));

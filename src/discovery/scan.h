@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "discovery/lineage.h"
 #include "model/snapshot.h"
 #include "os/host_root.h"
 
@@ -16,10 +17,14 @@ namespace patchbay {
 
 /// Something a source found that may become a device.
 struct Candidate {
-  std::optional<DeviceNode> node;  ///< absent where the source has no host nodes
-  Captures captures;
+  Device device;          ///< without an ID as yet
   std::string identity;   ///< what the default ID is made of
   std::size_t match = 0;  ///< which [[resource.match]] found it
+
+  /// What people know it by: its first node, else its identity.
+  const std::string& label() const {
+    return device.nodes.empty() ? identity : device.nodes.front().path;
+  }
 };
 
 /// What the sources of one resource see on the host in one pass. The sources add to it; see
@@ -30,7 +35,7 @@ class Scan {
   static constexpr std::size_t kMaxCandidates = 100'000;
   static constexpr std::size_t kMaxRejections = 1'000;
 
-  explicit Scan(const HostRoot& host) : host_(host) {}
+  explicit Scan(const HostRoot& host) : host_(host), sysfs_(host) {}
 
   /// What follows is found by this match.
   void BeginMatch(const MatchSpec& match, std::size_t index);
@@ -43,13 +48,25 @@ class Scan {
   /// it does not exist. Reports a path that cannot be looked at.
   bool IsDirectory(const std::string& path);
 
-  /// Adds the node at `path`, unless it is excluded, of another type, or already there. `entry` is
-  /// what a listing said of it; null to look.
-  void AddNode(const std::string& path, const HostEntry* entry, Captures captures,
+  /// The devices of sysfs in subsystems whose name passes `wanted`. Watches udev's database, and
+  /// reports what of /sys cannot be read.
+  std::vector<Lineage> SysfsDevices(const std::function<bool(std::string_view)>& wanted);
+  /// Why the device does not meet the conditions of the match; nothing if it does.
+  std::optional<std::string> UnmetCondition(const Lineage& device) const;
+
+  /// The node at `path`, unless it is excluded or of another type; nothing and a report where it
+  /// cannot be had. Watches its directory.
+  std::optional<DeviceNode> NodeAt(const std::string& path, const HostEntry* entry,
+                                   NamedValues values);
+  /// Adds the node at `path`, unless it is excluded, of another type, or already there, or does not
+  /// meet the conditions of the match. `entry` is what a listing said of it; null to look.
+  void AddNode(const std::string& path, const HostEntry* entry, NamedValues values,
                std::string identity);
   void AddCandidate(Candidate candidate);
   void Reject(std::string path, RejectReason reason, std::string detail);
 
+  const Sysfs& sysfs() const { return sysfs_; }
+  const HostRoot& host() const { return host_; }
   std::vector<Candidate>& candidates() { return candidates_; }
   std::vector<Rejection>& rejected() { return rejected_; }
   /// Directories whose changes may change the outcome; host paths without links.
@@ -61,9 +78,11 @@ class Scan {
   void WatchNearest(std::string directory);
   void RejectOnce(const std::string& path, RejectReason reason, std::string detail);
   void RejectUnreadable(const std::string& path, Error error);
+  bool AddSysfsValues(DeviceNode& node) const;
   void RejectUnresolved(const std::string& path, const HostEntry* entry, Error error);
 
   const HostRoot& host_;
+  const Sysfs sysfs_;
   const MatchSpec* match_ = nullptr;
   std::size_t match_index_ = 0;
   std::vector<Candidate> candidates_;

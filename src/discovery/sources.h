@@ -10,5 +10,8 @@ namespace patchbay {
 void ScanSource(const PathSource& source, Scan& scan);
 void ScanSource(const RegexSource& source, Scan& scan);
 void ScanSource(const CountSource& source, Scan& scan);
+void ScanSource(const UsbPattern& usb, Scan& scan);
+void ScanSource(const PciPattern& pci, Scan& scan);
+void ScanSource(const UdevPattern& udev, Scan& scan);
 
 }  // namespace patchbay

@@ -59,8 +59,9 @@ void AddDevices(const std::string& resource, const Snapshot& snapshot, MetricFam
     const Device& device = *listed.device;
     const std::string_view path =
         device.nodes.empty() ? "" : std::string_view(device.nodes[0].path);
+    const std::string numa = device.numa_node ? std::to_string(*device.numa_node) : "";
     Add(info, 1,
-        {{"device", device.id}, {"numa_node", ""}, {"path", path}, {"resource", resource}});
+        {{"device", device.id}, {"numa_node", numa}, {"path", path}, {"resource", resource}});
     Add(healthy, listed.health == Health::kHealthy ? 1 : 0,
         {{"device", device.id}, {"resource", resource}});
   }

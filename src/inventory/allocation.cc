@@ -61,11 +61,9 @@ class ResponseBuilder {
 
   Status Add(const Granted& granted, std::int64_t slot) {
     const Device& device = *granted.found.listed->device;
-    Variables variables;
+    Variables variables = VariablesOf(device);
     variables.resource = spec_.name;
     variables.node_name = context_.node_name;
-    variables.device = &device;
-    variables.node = device.nodes.empty() ? nullptr : &device.nodes.front();
     variables.id = granted.id;
     variables.index = granted.found.index;
     variables.slot = slot;
@@ -257,9 +255,7 @@ Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std
 std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceSpec>& spec,
                                            const Device& device, std::string_view node_name) {
   const std::string path = device.nodes.empty() ? device.id : device.nodes.front().path;
-  Variables variables;
-  variables.device = &device;
-  variables.node = device.nodes.empty() ? nullptr : &device.nodes.front();
+  const Variables variables = VariablesOf(device);
   for (const Template* t : ContainerTemplates(*spec)) {
     for (const Template::Field& field : t->fields()) {
       if (variables.Find(field.name)) continue;

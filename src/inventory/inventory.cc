@@ -1,6 +1,7 @@
 #include "inventory/inventory.h"
 
 #include <algorithm>
+#include <map>
 
 #include "base/format.h"
 #include "inventory/allocation.h"
@@ -10,18 +11,26 @@ namespace {
 
 /// Whether the device lies where this time nothing could be read: it is not known to be gone.
 bool IsOutOfSight(const Device& device, const std::vector<Rejection>& rejected) {
-  if (device.nodes.empty()) return false;
-  const std::string& path = device.nodes.front().path;
   return std::any_of(rejected.begin(), rejected.end(), [&](const Rejection& rejection) {
+    if (rejection.reason != RejectReason::kUnreadable) return false;
     std::string_view unread = rejection.path;
     while (unread.ends_with('/')) unread.remove_suffix(1);
-    return rejection.reason == RejectReason::kUnreadable && path.starts_with(unread) &&
-           (path.size() == unread.size() || path[unread.size()] == '/');
+    return std::any_of(device.nodes.begin(), device.nodes.end(), [&](const DeviceNode& node) {
+      return node.path.starts_with(unread) &&
+             (node.path.size() == unread.size() || node.path[unread.size()] == '/');
+    });
   });
 }
 
-std::string VanishedReason(const Device& device) {
+/// What became of a device that was not found: its nodes may be there and yet not make one.
+std::string VanishedReason(const Device& device,
+                           const std::map<std::string_view, std::string_view>& rejected) {
   if (device.nodes.empty()) return "it is not found any more";
+  for (const DeviceNode& node : device.nodes) {
+    if (const auto why = rejected.find(node.path); why != rejected.end()) {
+      return std::string(why->second);
+    }
+  }
   return format("{} is gone", device.nodes.front().path);
 }
 
@@ -31,8 +40,12 @@ void Inventory::Advance(Discovery discovery, Time now) {
   rejected_ = std::move(discovery.rejected);
   std::vector<Tracked> next;
   next.reserve(discovery.devices.size());
+  std::vector<Rejection> problems;
+  std::map<std::string_view, std::string_view> reasons;  // by the path that was rejected
+  for (const Rejection& rejection : rejected_) reasons.emplace(rejection.path, rejection.detail);
   const auto keep_vanished = [&](Tracked& old) {
     if (!old.vanished_at && !IsOutOfSight(*old.device, rejected_)) old.vanished_at = now;
+    if (old.vanished_at) old.reason = VanishedReason(*old.device, reasons);
     next.push_back(std::move(old));
   };
 
@@ -41,16 +54,17 @@ void Inventory::Advance(Discovery discovery, Time now) {
     for (; old != tracked_.end() && IdLess(old->device->id, device.id); ++old) keep_vanished(*old);
     const bool known = old != tracked_.end() && old->device->id == device.id;
     if (known && *old->device == device) {
-      next.push_back({std::move(old->device), std::nullopt});
+      next.push_back({std::move(old->device), std::nullopt, {}});
     } else if (auto problem = ProblemWithDevice(spec_, device, node_name_)) {
-      rejected_.push_back(std::move(*problem));
+      problems.push_back(std::move(*problem));
     } else {
-      next.push_back({std::make_shared<const Device>(std::move(device)), std::nullopt});
+      next.push_back({std::make_shared<const Device>(std::move(device)), std::nullopt, {}});
     }
     if (known) ++old;
   }
   for (; old != tracked_.end(); ++old) keep_vanished(*old);
   tracked_ = std::move(next);
+  std::move(problems.begin(), problems.end(), std::back_inserter(rejected_));
   Expire(now);
 }
 
@@ -72,16 +86,20 @@ std::optional<Inventory::Time> Inventory::NextExpiry() const {
 }
 
 void Inventory::Publish() {
-  Snapshot snapshot{spec_, snapshot_ ? snapshot_->generation + 1 : 1, {}, rejected_};
+  Snapshot snapshot{spec_, snapshot_ ? snapshot_->generation + 1 : 1, {}, rejected_, false};
   snapshot.devices.reserve(tracked_.size());
   for (const Tracked& tracked : tracked_) {
     if (tracked.vanished_at) {
-      snapshot.devices.push_back(
-          {tracked.device, Health::kUnhealthy, VanishedReason(*tracked.device)});
+      snapshot.devices.push_back({tracked.device, Health::kUnhealthy, tracked.reason});
     } else {
       snapshot.devices.push_back({tracked.device, Health::kHealthy, ""});
     }
   }
+  snapshot.topology =
+      spec_->topology && std::all_of(snapshot.devices.begin(), snapshot.devices.end(),
+                                     [](const ListedDevice& listed) {
+                                       return listed.device->numa_node.has_value();
+                                     });
   if (snapshot_ && snapshot_->devices == snapshot.devices &&
       snapshot_->rejected == snapshot.rejected) {
     return;

@@ -38,6 +38,7 @@ class Inventory {
   struct Tracked {
     std::shared_ptr<const Device> device;
     std::optional<Time> vanished_at;
+    std::string reason;  ///< why it vanished
   };
   void Publish();
 

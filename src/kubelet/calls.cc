@@ -53,14 +53,14 @@ PendingCall Begin(std::shared_ptr<C> call, std::chrono::milliseconds deadline, M
 }  // namespace
 
 PendingCall CallRegister(const std::string& kubelet_socket, const std::string& endpoint,
-                         const std::string& resource, std::chrono::milliseconds deadline,
+                         const ResourceSpec& resource, std::chrono::milliseconds deadline,
                          CallDone done) {
   using RegisterCall = Call<v1beta1::Registration, v1beta1::RegisterRequest, v1beta1::Empty>;
   auto call = std::make_shared<RegisterCall>(kubelet_socket);
   call->request.set_version("v1beta1");
   call->request.set_endpoint(endpoint);
-  call->request.set_resource_name(resource);
-  *call->request.mutable_options() = PluginOptions();
+  call->request.set_resource_name(resource.name);
+  *call->request.mutable_options() = PluginOptions(resource);
   return Begin(
       std::move(call), deadline,
       [](RegisterCall& c) { return c.stub->Register(&c.context, c.request, &c.response); },

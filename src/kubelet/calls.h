@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "model/spec.h"
 
 namespace patchbay {
 
@@ -49,7 +50,7 @@ using CallDone = std::function<void(Status)>;
 /// carry the back-off of a kubelet that is gone to the one that came. No keepalive: the kubelet
 /// answers pings more often than every five minutes with a disconnect.
 PendingCall CallRegister(const std::string& kubelet_socket, const std::string& endpoint,
-                         const std::string& resource, std::chrono::milliseconds deadline,
+                         const ResourceSpec& resource, std::chrono::milliseconds deadline,
                          CallDone done);
 
 /// Asks a plugin's own socket for its options, to see that it answers before the kubelet dials it.

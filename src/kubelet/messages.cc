@@ -1,5 +1,6 @@
 #include "kubelet/messages.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace patchbay {
@@ -12,8 +13,12 @@ std::size_t FieldBytes(std::size_t length) {
   return 1 + varint + length;
 }
 
-std::size_t UnitBytes(const ListedDevice& listed, std::size_t id_length) {
-  return FieldBytes(FieldBytes(id_length) + FieldBytes(Name(listed.health).size()));
+/// The largest a TopologyInfo can be with its tag: one node with an ID of up to 127.
+constexpr std::size_t kTopologyBytes = 6;
+
+std::size_t UnitBytes(const Snapshot& snapshot, const ListedDevice& listed, std::size_t id_length) {
+  return FieldBytes(FieldBytes(id_length) + FieldBytes(Name(listed.health).size()) +
+                    (snapshot.topology ? kTopologyBytes : 0));
 }
 
 /// Calls `f(device, id)` for every unit in order, until it returns false.
@@ -37,7 +42,7 @@ std::size_t UnitsThatFit(const Snapshot& snapshot) {
 
   std::size_t fitting = 0, bytes = 0;
   ForEachUnit(snapshot, [&](const ListedDevice& listed, const std::string& id) {
-    bytes += UnitBytes(listed, id.size());
+    bytes += UnitBytes(snapshot, listed, id.size());
     if (bytes > kMaxListBytes) return false;
     ++fitting;
     return true;
@@ -55,9 +60,18 @@ v1beta1::ListAndWatchResponse ListMessage(const Snapshot& snapshot) {
     device.set_id(std::move(id));
     const std::string_view health = Name(listed.health);
     device.set_health(health.data(), health.size());
+    if (snapshot.topology) {
+      device.mutable_topology()->add_nodes()->set_id(*listed.device->numa_node);
+    }
     return true;
   });
   return message;
+}
+
+PreferenceRequest FromMessage(const v1beta1::ContainerPreferredAllocationRequest& message) {
+  return {{message.available_device_ids().begin(), message.available_device_ids().end()},
+          {message.must_include_device_ids().begin(), message.must_include_device_ids().end()},
+          static_cast<std::size_t>(std::max(message.allocation_size(), 0))};
 }
 
 void FillResponse(ContainerResponse response, v1beta1::ContainerAllocateResponse& message) {

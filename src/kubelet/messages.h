@@ -4,6 +4,7 @@
 
 #include "deviceplugin.pb.h"
 #include "inventory/allocation.h"
+#include "inventory/preference.h"
 #include "model/snapshot.h"
 
 namespace patchbay {
@@ -16,6 +17,8 @@ std::size_t UnitsThatFit(const Snapshot& snapshot);
 
 /// The list of a resource: every unit that fits.
 v1beta1::ListAndWatchResponse ListMessage(const Snapshot& snapshot);
+
+PreferenceRequest FromMessage(const v1beta1::ContainerPreferredAllocationRequest& message);
 
 /// Fills the message for one container.
 void FillResponse(ContainerResponse response, v1beta1::ContainerAllocateResponse& message);

@@ -51,13 +51,18 @@ grpc::ServerUnaryReactor* Reply(grpc::CallbackServerContext* context, ResourceOb
 
 }  // namespace
 
-v1beta1::DevicePluginOptions PluginOptions() { return {}; }
+v1beta1::DevicePluginOptions PluginOptions(const ResourceSpec& spec) {
+  v1beta1::DevicePluginOptions options;
+  options.set_get_preferred_allocation_available(spec.preferred_allocation != Preference::kNone);
+  return options;
+}
 
 grpc::ServerUnaryReactor* PluginService::GetDevicePluginOptions(
     grpc::CallbackServerContext* context, const v1beta1::Empty*,
     v1beta1::DevicePluginOptions* response) {
   return Reply(context, *backend_.observer, Rpc::kGetDevicePluginOptions, [&] {
-    *response = PluginOptions();
+    // Whoever asks before the first look at the host is this process, to see whether it is heard.
+    if (const auto snapshot = backend_.snapshot->Get()) *response = PluginOptions(*snapshot->spec);
     return grpc::Status::OK;
   });
 }
@@ -70,10 +75,14 @@ grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* PluginService::ListAndW
 grpc::ServerUnaryReactor* PluginService::GetPreferredAllocation(
     grpc::CallbackServerContext* context, const v1beta1::PreferredAllocationRequest* request,
     v1beta1::PreferredAllocationResponse* response) {
-  // Not offered in the options. To one who asks all the same: no preference, for every container.
   return Reply(context, *backend_.observer, Rpc::kGetPreferredAllocation, [&] {
-    for (int i = 0; i < request->container_requests_size(); ++i) {
-      response->add_container_responses();
+    const auto snapshot = backend_.snapshot->Get();
+    for (const auto& container : request->container_requests()) {
+      auto& preferred = *response->add_container_responses();
+      if (snapshot == nullptr) continue;
+      for (std::string& id : Prefer(*snapshot, FromMessage(container))) {
+        preferred.add_device_ids(std::move(id));
+      }
     }
     return grpc::Status::OK;
   });

@@ -53,7 +53,7 @@ class PluginService final : public v1beta1::DevicePlugin::CallbackService {
   ListStreams streams_;
 };
 
-/// What the plugin says of itself, the same in the registration as when asked.
-v1beta1::DevicePluginOptions PluginOptions();
+/// What the plugin of a resource says of itself, the same in the registration as when asked.
+v1beta1::DevicePluginOptions PluginOptions(const ResourceSpec& spec);
 
 }  // namespace patchbay

@@ -16,9 +16,11 @@ constexpr std::chrono::seconds kSelfCheckDeadline{5};
 
 /// Whether the kubelet would see no difference between the two.
 bool SameList(const Snapshot& a, const Snapshot& b) {
-  return std::equal(a.devices.begin(), a.devices.end(), b.devices.begin(), b.devices.end(),
-                    [](const ListedDevice& x, const ListedDevice& y) {
-                      return x.health == y.health && x.device->id == y.device->id;
+  return a.topology == b.topology &&
+         std::equal(a.devices.begin(), a.devices.end(), b.devices.begin(), b.devices.end(),
+                    [topology = a.topology](const ListedDevice& x, const ListedDevice& y) {
+                      return x.health == y.health && x.device->id == y.device->id &&
+                             (x.device->numa_node == y.device->numa_node || !topology);
                     });
 }
 
@@ -202,7 +204,8 @@ void ResourcePlugin::Register() {
     if (serial == serial_) OnRegistered(status);
   });
   call_ = CallRegister(world_.kubelet_dir + "/kubelet.sock", socket.substr(socket.rfind('/') + 1),
-                       resource_, kRegisterDeadline, [&loop = world_.loop, on_done](Status status) {
+                       *cell_->Get()->spec, kRegisterDeadline,
+                       [&loop = world_.loop, on_done](Status status) {
                          loop.Post([on_done, status]() mutable { on_done(status); });
                        });
 }

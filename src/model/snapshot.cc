@@ -30,6 +30,7 @@ std::string_view Name(RejectReason reason) {
     case RejectReason::kBadTemplate: return "bad_template";
     case RejectReason::kDuplicateId: return "duplicate_id";
     case RejectReason::kDuplicateNode: return "duplicate_node";
+    case RejectReason::kIncomplete: return "incomplete";
     case RejectReason::kLimit: return "limit";
   }
   return "";

@@ -21,12 +21,13 @@ enum class RejectReason {
   kBadTemplate,      ///< a template renders to something no container can get
   kDuplicateId,      ///< two devices end with one ID; both are rejected
   kDuplicateNode,    ///< another device of the resource is the same node
+  kIncomplete,       ///< a node that the match requires is not there
   kLimit,            ///< more than a resource may have
 };
 inline constexpr RejectReason kAllRejectReasons[] = {
     RejectReason::kUnreadable,      RejectReason::kBadName,     RejectReason::kDanglingLink,
     RejectReason::kMissingVariable, RejectReason::kBadTemplate, RejectReason::kDuplicateId,
-    RejectReason::kDuplicateNode,   RejectReason::kLimit,
+    RejectReason::kDuplicateNode,   RejectReason::kIncomplete,  RejectReason::kLimit,
 };
 /// "unreadable", "bad_name", …
 std::string_view Name(RejectReason reason);
@@ -58,6 +59,9 @@ struct Snapshot {
   std::uint64_t generation = 0;       ///< grows with every change
   std::vector<ListedDevice> devices;  ///< in the order of IdLess
   std::vector<Rejection> rejected;
+  /// Whether every device is listed with its NUMA node. With some of them only, the kubelet would
+  /// never align the others.
+  bool topology = false;
 };
 
 /// The order of IDs: runs of digits compare as numbers, so that "tty9" is before "tty10".

@@ -4,6 +4,12 @@
 
 namespace patchbay {
 
+bool UsesSysfs(const MatchSpec& match) {
+  return !match.conditions.empty() || std::holds_alternative<UsbPattern>(match.source) ||
+         std::holds_alternative<PciPattern>(match.source) ||
+         std::holds_alternative<UdevPattern>(match.source);
+}
+
 std::vector<const Template*> ContainerTemplates(const ResourceSpec& resource) {
   std::vector<const Template*> templates;
   for (const DeviceNodeSpec& node : resource.device_nodes) {

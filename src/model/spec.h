@@ -7,6 +7,7 @@
 #include <variant>
 #include <vector>
 
+#include "model/conditions.h"
 #include "model/glob.h"
 #include "model/regex.h"
 #include "model/template.h"
@@ -31,7 +32,10 @@ struct CountSource {
   int count = 0;
 };
 
-using Source = std::variant<PathSource, RegexSource, CountSource>;
+/// A USB device or a PCI function is one device with all the nodes that belong to it; a match of
+/// udev is the device itself, which may have no node at all.
+using Source =
+    std::variant<PathSource, RegexSource, CountSource, UsbPattern, PciPattern, UdevPattern>;
 
 /// Which kinds of file a path may lead to.
 enum class NodeType { kDevice, kFile, kDirectory, kAny };
@@ -42,6 +46,9 @@ struct MatchSpec {
   std::vector<Glob> exclude;
   std::optional<Template> id;  ///< absent: the default identity, see discovery/identity.h
   NodeType type = NodeType::kDevice;
+  Conditions conditions = {};      ///< on every node of a path or regex, USB device or PCI function
+  std::string group_by = {};       ///< nodes with one value of this variable are one device
+  std::vector<Glob> require = {};  ///< a device must have a node for each of these
 };
 
 /// One [[resource.device_node]]: what a container gets of each device.
@@ -62,12 +69,17 @@ struct MountSpec {
 /// An entry of [resource.env] or [resource.annotations]; the key may hold variables too.
 using TemplatePair = std::pair<Template, Template>;
 
+/// Which free devices a container had best get, where the kubelet leaves it open.
+enum class Preference { kNone, kPacked, kSpread };
+
 /// One [[resource]].
 struct ResourceSpec {
   std::string name;
   std::string description;
   int replicas = 1;
   int max_per_container = 0;  ///< 0: no limit
+  Preference preferred_allocation = Preference::kNone;
+  bool topology = true;  ///< whether the kubelet is told of NUMA nodes
   std::chrono::milliseconds forget_after = std::chrono::minutes(10);
   std::string env_separator = ",";
   std::vector<NamePattern> on_nodes;  ///< empty: on every node
@@ -93,6 +105,9 @@ struct Model {
   DaemonSpec daemon;
   std::vector<ResourceSpec> resources;
 };
+
+/// Whether sysfs is asked about the devices of a match.
+bool UsesSysfs(const MatchSpec& match);
 
 /// Every template of a resource that is rendered for a container. Identity (`id` of a match) is not
 /// among them: it is rendered before there is a slot or an index.

@@ -22,6 +22,12 @@ struct Builtin {
   Finder find;
 };
 
+/// What sysfs says of the device itself or of what it sits on; see discovery/sysfs_values.h.
+constexpr std::string_view kSysfsVariables[] = {
+    "driver",        "usb_vendor",  "usb_product", "usb_serial", "usb_port",
+    "usb_interface", "pci_address", "pci_vendor",  "pci_device",
+};
+
 constexpr Builtin kBuiltins[] = {
     {"id", VariableType::kText, false,
      [](const Variables& v) -> std::optional<FormatValue> { return v.id; }},
@@ -45,6 +51,11 @@ constexpr Builtin kBuiltins[] = {
      OfNode<[](const DeviceNode& n) { return FormatValue(std::int64_t{n.major}); }>},
     {"minor", VariableType::kInteger, true,
      OfNode<[](const DeviceNode& n) { return FormatValue(std::int64_t{n.minor}); }>},
+    {"numa_node", VariableType::kInteger, true,
+     [](const Variables& v) -> std::optional<FormatValue> {
+       if (v.device == nullptr || !v.device->numa_node) return std::nullopt;
+       return std::int64_t{*v.device->numa_node};
+     }},
 };
 
 }  // namespace
@@ -62,19 +73,37 @@ std::vector<Variable> SuppliedBy(const MatchSpec& match) {
       supplied.push_back({name, VariableType::kText});
     }
   }
+  if (UsesSysfs(match)) {
+    for (const std::string_view name : kSysfsVariables) {
+      supplied.push_back({std::string(name), VariableType::kText});
+    }
+  }
   return supplied;
+}
+
+bool MaySupply(const MatchSpec& match, std::string_view name) {
+  return UsesSysfs(match) && !name.empty() && name.front() >= 'A' && name.front() <= 'Z';
 }
 
 std::optional<FormatValue> Variables::Find(std::string_view name) const {
   for (const Builtin& builtin : kBuiltins) {
     if (builtin.name == name) return builtin.find(*this);
   }
-  if (device != nullptr) {
-    for (const auto& [key, value] : device->captures) {
+  for (const NamedValues* values :
+       {node != nullptr ? &node->values : nullptr, device != nullptr ? &device->values : nullptr}) {
+    if (values == nullptr) continue;
+    for (const auto& [key, value] : *values) {
       if (key == name) return value;
     }
   }
   return std::nullopt;
+}
+
+Variables VariablesOf(const Device& device) {
+  Variables variables;
+  variables.device = &device;
+  variables.node = device.nodes.empty() ? nullptr : &device.nodes.front();
+  return variables;
 }
 
 }  // namespace patchbay

@@ -25,6 +25,10 @@ struct Variable {
 /// matches counts: it is missing on single devices only.
 std::vector<Variable> SuppliedBy(const MatchSpec& match);
 
+/// Whether a device found by `match` may have a variable of a name that nobody can list: those of
+/// udev's properties, which begin with a capital letter. Such variables are text.
+bool MaySupply(const MatchSpec& match, std::string_view name);
+
 /// The variables of one device as one container sees it.
 ///
 /// A view: valid as long as the device, the node and the strings it was made from.
@@ -41,5 +45,8 @@ struct Variables {
   /// The value of `name`; nothing when this device has none.
   std::optional<FormatValue> Find(std::string_view name) const;
 };
+
+/// Those of a device and its first node; the rest is to be filled in.
+Variables VariablesOf(const Device& device);
 
 }  // namespace patchbay

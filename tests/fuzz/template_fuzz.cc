@@ -18,8 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   Device device;
   device.id = value;
-  device.nodes.push_back({std::string(value), std::string(value), FileType::kCharacter, 1, 3});
-  device.captures.emplace_back("card", value);
+  device.nodes.push_back({std::string(value), std::string(value), FileType::kCharacter, 1, 3, {}});
+  device.values.emplace_back("card", value);
   Variables variables;
   variables.resource = variables.node_name = variables.id = value;
   variables.device = &device;

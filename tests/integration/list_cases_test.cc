@@ -88,8 +88,10 @@ TEST_P(Contract, Case25SlowReader) {
                                     });
   ASSERT_TRUE(server);
   std::promise<bool> registered;
+  ResourceSpec spec;
+  spec.name = kSerialName;
   const auto call =
-      CallRegister(kubelet_->socket_path(), "plugin.sock", kSerialName, kPatience,
+      CallRegister(kubelet_->socket_path(), "plugin.sock", spec, kPatience,
                    [&](const Status& status) { registered.set_value(status.has_value()); });
   ASSERT_TRUE(registered.get_future().get());
   ASSERT_TRUE(AwaitServed());

@@ -58,8 +58,13 @@ std::vector<Case> Cases() {
       {Key("\"né\" = 1"), "2:1 unknown-key", "", ""},
       {"[demon]\n", "1:2 unknown-key", "the top level", "`daemon`"},
       {Daemon("pod_resources = ''"), "2:1 unknown-key", "[daemon]", "`listen`"},
-      {Match("path = '/dev/x'\ngroup_by = 'a'"), "5:1 unknown-key", "[[resource.match]]", ""},
-      {Key("topology = true"), "2:1 unknown-key", "", ""},
+      {Match("path = '/dev/x'\nnumber = 1"), "5:1 unknown-key", "[[resource.match]]", ""},
+      {Match("udev = 'tty'"), "4:8 wrong-type", "a table, not a string", "udev = {"},
+      {Match("udev = { subsystm = 'tty' }"), "4:10 unknown-key", "[resource.match.udev]",
+       "`subsystem`"},
+      {Match("udev = { properties = { ID_MODEL = 3 } }"), "4:36 wrong-type", "", ""},
+      {Key("topology = 'yes'"), "2:12 wrong-type", "boolean", ""},
+      {Key("preferred_allocation = 'near'"), "2:24 unknown-value", "", "`packed`"},
       {Resource("[resource.health]\nopen = true"), "5:11 unknown-key", "health", ""},
       {Key("replicas = '2'"), "2:12 wrong-type", "a whole number, not a string", "without quotes"},
       {Key("replicas = 1.5"), "2:12 wrong-type", "not a number with a fraction", ""},
@@ -111,11 +116,32 @@ std::vector<Case> Cases() {
       {Named(""), "2:8 bad-resource-name", "", ""},
       {Named("a.com/x") + Resource("", "path = '/dev/y'"), "6:8 duplicate-resource",
        "already defined at test.toml:2", ""},
-      {Match(""), "3:1 match-source", "no source", "`path`, `regex` or `count`"},
+      {Match(""), "3:1 match-source", "no source",
+       "`path`, `regex`, `count`, `usb`, `pci` or `udev`"},
       {Match("path = '/dev/x'\nregex = '/dev/y'"), "3:1 match-source", "several", ""},
-      {Match("count = 3\ntype = 'any'"), "5:8 not-with-count", "\"type\"", ""},
-      {Match("count = 3\nid = 'a'"), "5:6 not-with-count", "\"id\"", ""},
-      {Match("count = 3\nexclude = '/dev/x'"), "5:11 not-with-count", "\"exclude\"", ""},
+      {Match("count = 3\ntype = 'any'"), "5:8 not-with-source", "\"type\"", ""},
+      {Match("count = 3\nid = 'a'"), "5:6 not-with-source", "\"id\"", ""},
+      {Match("count = 3\nexclude = '/dev/x'"), "5:11 not-with-source", "\"exclude\"", ""},
+      {Match("count = 3\ngroup_by = 'name'"), "5:12 not-with-source", "\"group_by\"", ""},
+      {Match("count = 3\nusb = '0403:6001'"), "5:7 not-with-source", "\"usb\"", ""},
+      {Match("count = 3\nudev = { driver = 'x' }"), "5:8 not-with-source", "\"udev\"", ""},
+      {Match("usb = '0403:6001'\ntype = 'any'"), "5:8 not-with-source", "\"type\"", ""},
+      {Match("usb = '0403:6001'\npci = '10ee:5000'"), "3:1 match-source", "several", "`usb`"},
+      {Match("path = '/dev/x*'\nserial = 'A*'"), "5:10 needs-key", "\"usb\"", "*:*"},
+      {Match("usb = '403:6001'"), "4:7 bad-device-numbers", "lsusb", "0403:6001"},
+      {Match("usb = '0x0403:6001'"), "4:7 bad-device-numbers", "", ""},
+      {Match("usb = '0403'"), "4:7 bad-device-numbers", "", ""},
+      {Match("pci = '10ee:50g0'"), "4:7 bad-device-numbers", "lspci", "10ee:*"},
+      {Match("path = '/dev/x*'\npci = '+123:5000'"), "5:7 bad-device-numbers", "", ""},
+      {Match("usb = '*:*'\nserial = 'A['"), "5:12 bad-glob", "", ""},
+      {Match("udev = {}"), "4:8 no-condition", "every device", "subsystem"},
+      {Match("path = '/dev/x*'\nudev = { subsystem = [] }"), "5:8 no-condition", "", ""},
+      {Match("udev = { attributes = { '../x' = '1' } }"), "4:25 bad-path", "attribute", "idVendor"},
+      {Match("udev = { driver = 'x['  }"), "4:21 bad-glob", "", ""},
+      {Match("count = 3\nrequire = '/dev/x'"), "5:11 not-with-source", "\"require\"", ""},
+      {Match("path = '/dev/x*'\nrequire = '/dev/['"), "5:17 bad-glob", "", ""},
+      {Match("path = '/dev/x*'\ngroup_by = 'nam'"), "5:12 unknown-variable", "", "`name`"},
+      {Match("path = '/dev/x*'\ngroup_by = 'slot'"), "5:12 unknown-variable", "not known", ""},
       {Match("path = ['/dev/x', 'dev/y']"), "4:20 bad-glob", "begin with", ""},
       {Match("path = '/dev/[a'"), "4:14 bad-glob", "never closed", ""},
       {Match("path = \"/dev/\\u0041[a\""), "4:8 bad-glob", "", ""},
@@ -144,7 +170,7 @@ std::vector<Case> Cases() {
       {Env("A = '" + std::string(4097, 'x') + "'"), "6:5 bad-template", "longer", ""},
       {Match("path = '/dev/x*'\nid = ''"), "5:6 bad-template", "empty", ""},
       {Env("A = 'x{pth}'"), "6:8 unknown-variable", "\"pth\"", "`path`"},
-      {Env("A = '{numa_node}'"), "6:7 unknown-variable", "", "`real_path`"},
+      {Env("A = '{pci_address}'"), "6:7 unknown-variable", "", "`real_path`"},
       {Env("A = \"\\t{pth}\""), "6:5 unknown-variable", "", ""},
       {Env("'A_{crd}' = 'x'"), "6:5 unknown-variable", "", ""},
       {Match("path = '/dev/x*'\nid = '{slot}'"), "5:8 unknown-variable", "not known yet", "{path}"},
@@ -184,6 +210,9 @@ std::vector<Case> Cases() {
       // warnings
       {"# nothing\n", "0:0 no-resources", "", "[[resource]]"},
       {Match("path = '/dev/x*'\nid = 'x'"), "5:6 constant-id", "same ID", "{name}"},
+      {Node("container_path = '/dev/c{c}-{slot}'", R"(regex = '/dev/(?P<k>\w)(?P<c>\d)'
+group_by = 'c')"),
+       "7:18 container-path-clash", "all nodes of a device", "{name}"},
       {Node("container_path = '/dev/x'"), "6:18 container-path-clash", "two devices",
        "max_per_container = 1"},
       {Mount("host_path = '/a/{name}'\ncontainer_path = '/a'"), "7:18 container-path-clash", "",
@@ -249,7 +278,7 @@ TEST(Diagnostics, DoNotFollowFromOneAnother) {
                 .size(),
             1u);
   EXPECT_EQ(Findings(LoadText(Resource("[resource.env]\nA = '{ID_SERIAL}'", "udev = {}"))),
-            (std::vector<std::string>{"4:1 unknown-key"}));
+            (std::vector<std::string>{"4:8 no-condition"}));
   EXPECT_EQ(Findings(LoadText(Node("host_pth = '/dev/x'", "count = 2"))),
             (std::vector<std::string>{"6:1 unknown-key"}));
 }
@@ -269,7 +298,7 @@ TEST(Diagnostics, RenderAsText) {
       "    \tCARD = 'é{crd:02}'  # card\n"
       "    \t          ^\n"
       "    hint: there are `id`, `resource`, `node_name`, `index`, `slot`, `replica`, `path`, "
-      "`real_path`, `name`, `major` or `minor`\n");
+      "`real_path`, `name`, `major`, `minor` or `numa_node`\n");
 }
 
 TEST(Diagnostics, OfVeryManyStopAtALimit) {

@@ -108,7 +108,9 @@ TEST(Docs, ExamplesOfTheReferenceLoad) {
 
 TEST(Docs, ReferenceHasEveryVariable) {
   const std::string page = Read("docs/configuration.md");
-  for (const Variable& variable : SuppliedBy(MatchSpec())) {
+  MatchSpec match;
+  match.conditions.usb.emplace();
+  for (const Variable& variable : SuppliedBy(match)) {
     EXPECT_NE(page.find("`" + variable.name + "`"), std::string::npos) << variable.name;
   }
 }
@@ -141,11 +143,12 @@ TEST(Docs, SamplesOfCodesHaveTheirCode) {
 std::string Shape(const Model& model) {
   const ResourceSpec& r = model.resources.at(0);
   const DaemonSpec& d = model.daemon;
-  return format("{} {} {} {} {} | {} {} {} {} {} | {} | {} {} | {}", d.listen, d.kubelet_dir,
+  return format("{} {} {} {} {} | {} {} {} {} {} {} | {} | {} {} | {}", d.listen, d.kubelet_dir,
                 d.host_root, d.rescan.count(), d.device_metrics, r.description, r.replicas,
-                r.max_per_container, r.forget_after.count(), r.env_separator,
-                static_cast<int>(r.matches.at(0).type), r.device_nodes.at(0).permissions,
-                r.device_nodes.at(0).optional, r.mounts.at(0).read_only);
+                r.max_per_container, static_cast<int>(r.preferred_allocation),
+                r.forget_after.count(), r.env_separator, static_cast<int>(r.matches.at(0).type),
+                r.device_nodes.at(0).permissions, r.device_nodes.at(0).optional,
+                r.mounts.at(0).read_only);
 }
 
 /// A document with one line in one of its sections.

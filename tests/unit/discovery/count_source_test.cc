@@ -28,7 +28,7 @@ TEST_F(CountSourceTest, NumbersItsDevices) {
   EXPECT_THAT(Ids(found), ElementsAre("0", "1", "2"));
   for (const Device& device : found.devices) {
     EXPECT_THAT(device.nodes, IsEmpty());
-    EXPECT_THAT(device.captures, IsEmpty());
+    EXPECT_THAT(device.values, IsEmpty());
   }
   EXPECT_THAT(found.directories, IsEmpty());
   EXPECT_TRUE(found.complete);

@@ -73,7 +73,7 @@ TEST_F(DiscoverTest, TheFirstMatchKeepsANode) {
       Find({WithId(RegexMatch(R"(/dev/a(?P<n>1))", NodeType::kFile), "first-{n}"),
             WithId(Files({"/dev/a*", "/dev/*1"}), "second-{name}")});
   EXPECT_THAT(Ids(found), ElementsAre("first-1", "second-a2"));
-  EXPECT_EQ(found.devices.front().captures, (Captures{{"n", "1"}}));
+  EXPECT_EQ(found.devices.front().nodes.front().values, (NamedValues{{"n", "1"}}));
   EXPECT_THAT(found.rejected, IsEmpty());
 }
 

@@ -72,7 +72,8 @@ TEST_F(RegexSourceTest, CapturesBecomeTheDevice) {
   const Discovery found = Find(WithId(
       RegexMatch(R"(/dev/xfpga/(?P<kind>\w+)\.m(?P<card>\d+))", NodeType::kFile), "{card}-{kind}"));
   EXPECT_THAT(Ids(found), ElementsAre("3-mgmt", "3-user"));
-  EXPECT_EQ(found.devices.front().captures, (Captures{{"kind", "mgmt"}, {"card", "3"}}));
+  EXPECT_EQ(found.devices.front().nodes.front().values,
+            (NamedValues{{"kind", "mgmt"}, {"card", "3"}}));
 }
 
 TEST_F(RegexSourceTest, AGroupThatTookNoPartIsMissingOnThatDeviceAlone) {
@@ -82,9 +83,10 @@ TEST_F(RegexSourceTest, AGroupThatTookNoPartIsMissingOnThatDeviceAlone) {
   const MatchSpec match = RegexMatch(R"(/dev/card(?P<card>\d)(p(?P<part>\d?))?)", NodeType::kFile);
   const Discovery all = Find(match);
   ASSERT_THAT(Ids(all), ElementsAre("card0", "card1p2", "card2p"));
-  EXPECT_EQ(all.devices[0].captures, (Captures{{"card", "0"}}));
-  EXPECT_EQ(all.devices[1].captures, (Captures{{"card", "1"}, {"part", "2"}}));
-  EXPECT_EQ(all.devices[2].captures, (Captures{{"card", "2"}, {"part", ""}})) << "empty, but there";
+  EXPECT_EQ(all.devices[0].nodes.front().values, (NamedValues{{"card", "0"}}));
+  EXPECT_EQ(all.devices[1].nodes.front().values, (NamedValues{{"card", "1"}, {"part", "2"}}));
+  EXPECT_EQ(all.devices[2].nodes.front().values, (NamedValues{{"card", "2"}, {"part", ""}}))
+      << "empty, but there";
 
   const Discovery found = Find(WithId(match, "c{card}.{part}"));
   EXPECT_THAT(Ids(found), ElementsAre("c1.2", "c2."));

@@ -29,7 +29,8 @@ class ScanTest : public testing::Test {
   void Add(const std::string& path) { scan_.AddNode(path, nullptr, {}, "identity"); }
   std::vector<std::string> Found() {
     std::vector<std::string> paths;
-    for (const Candidate& candidate : scan_.candidates()) paths.push_back(candidate.node->path);
+    for (const Candidate& candidate : scan_.candidates())
+      paths.push_back(candidate.device.nodes.front().path);
     return paths;
   }
   std::vector<std::string> Names(const std::string& directory) {
@@ -118,11 +119,11 @@ TEST_F(ScanTest, FollowsLinksToNodes) {
     scan.AddNode(path, nullptr, {{"k", "v"}}, "me");
     ASSERT_THAT(scan.candidates(), SizeIs(1)) << path;
     const Candidate& candidate = scan.candidates().front();
-    EXPECT_EQ(candidate.node->path, path);
-    EXPECT_EQ(candidate.node->real_path, "/dev/node") << path;
-    EXPECT_EQ(candidate.node->type, FileType::kRegular);
+    EXPECT_EQ(candidate.device.nodes.front().path, path);
+    EXPECT_EQ(candidate.device.nodes.front().real_path, "/dev/node") << path;
+    EXPECT_EQ(candidate.device.nodes.front().type, FileType::kRegular);
     EXPECT_EQ(candidate.identity, "me");
-    EXPECT_EQ(candidate.captures, (Captures{{"k", "v"}}));
+    EXPECT_EQ(candidate.device.nodes.front().values, (NamedValues{{"k", "v"}}));
     EXPECT_EQ(candidate.match, 3u);
     EXPECT_TRUE(scan.directories().contains("/dev")) << path;
   }
@@ -219,12 +220,12 @@ TEST_F(ScanTest, FiltersByType) {
       }
       std::vector<std::string> found;
       for (const Candidate& candidate : scan.candidates()) {
-        found.push_back(candidate.node->path);
-        const bool is_char = candidate.node->real_path == "/dev/char";
-        const bool is_block = candidate.node->real_path == "/dev/block";
-        EXPECT_EQ(candidate.node->type == FileType::kCharacter, is_char);
-        EXPECT_EQ(candidate.node->type == FileType::kBlock, is_block);
-        EXPECT_EQ(candidate.node->minor, is_char ? 5u : is_block ? 200u : 0u);
+        found.push_back(candidate.device.nodes.front().path);
+        const bool is_char = candidate.device.nodes.front().real_path == "/dev/char";
+        const bool is_block = candidate.device.nodes.front().real_path == "/dev/block";
+        EXPECT_EQ(candidate.device.nodes.front().type == FileType::kCharacter, is_char);
+        EXPECT_EQ(candidate.device.nodes.front().type == FileType::kBlock, is_block);
+        EXPECT_EQ(candidate.device.nodes.front().minor, is_char ? 5u : is_block ? 200u : 0u);
       }
       std::sort(found.begin(), found.end());
       EXPECT_EQ(found, c.found);
@@ -247,12 +248,12 @@ TEST_F(ScanTest, RejectsWhatNoMessageCanCarry) {
 
 TEST_F(ScanTest, HoldsNoMoreThanTheLimits) {
   for (std::size_t i = 0; i < Scan::kMaxCandidates; ++i) {
-    scan_.AddCandidate({std::nullopt, {}, std::to_string(i), 0});
+    scan_.AddCandidate({{}, std::to_string(i)});
   }
   EXPECT_TRUE(scan_.complete());
   EXPECT_THAT(scan_.rejected(), IsEmpty());
   for (std::size_t i = 0; i < Scan::kMaxRejections + 5; ++i) {
-    scan_.AddCandidate({std::nullopt, {}, "more" + std::to_string(i), 0});
+    scan_.AddCandidate({{}, "more" + std::to_string(i)});
   }
   EXPECT_FALSE(scan_.complete());
   EXPECT_THAT(scan_.candidates(), SizeIs(Scan::kMaxCandidates));

@@ -17,15 +17,23 @@ inline MatchSpec PathMatch(const std::vector<std::string_view>& globs,
                            NodeType type = NodeType::kDevice) {
   PathSource source;
   for (const std::string_view glob : globs) source.globs.push_back(Glob::Compile(glob).value());
-  return {std::move(source), {}, std::nullopt, type};
+  MatchSpec match;
+  match.source = std::move(source);
+  match.type = type;
+  return match;
 }
 
 inline MatchSpec RegexMatch(std::string_view pattern, NodeType type = NodeType::kDevice) {
-  return {RegexSource{Regex::Compile(pattern).value()}, {}, std::nullopt, type};
+  MatchSpec match;
+  match.source = RegexSource{Regex::Compile(pattern).value()};
+  match.type = type;
+  return match;
 }
 
 inline MatchSpec CountMatch(int count) {
-  return {CountSource{count}, {}, std::nullopt, NodeType::kDevice};
+  MatchSpec match;
+  match.source = CountSource{count};
+  return match;
 }
 
 inline MatchSpec WithId(MatchSpec match, std::string_view id) {
@@ -35,6 +43,13 @@ inline MatchSpec WithId(MatchSpec match, std::string_view id) {
 
 inline MatchSpec Without(MatchSpec match, std::string_view exclude) {
   match.exclude.push_back(Glob::Compile(exclude).value());
+  return match;
+}
+
+inline MatchSpec Grouped(MatchSpec match, std::string_view by,
+                         const std::vector<std::string_view>& require = {}) {
+  match.group_by = by;
+  for (const std::string_view glob : require) match.require.push_back(Glob::Compile(glob).value());
   return match;
 }
 

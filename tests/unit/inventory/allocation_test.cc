@@ -50,9 +50,9 @@ MountSpec Mounted(std::string_view host_path, std::string_view container_path,
 }
 
 /// A device `id` with the node /dev/<id>.
-Device Made(const std::string& id, Captures captures = {}) {
+Device Made(const std::string& id, NamedValues captures = {}) {
   const std::string path = "/dev/" + id;
-  return {id, {{path, path, FileType::kCharacter, 1, 3}}, std::move(captures)};
+  return {id, {{path, path, FileType::kCharacter, 1, 3, {}}}, std::move(captures), {}};
 }
 
 class AllocateTest : public testing::Test {
@@ -482,6 +482,24 @@ TEST(ProblemWithDevice, OfADeviceWithoutNodes) {
   ASSERT_TRUE(problem);
   EXPECT_EQ(problem->reason, RejectReason::kMissingVariable);
   EXPECT_EQ(problem->path, "7");
+}
+
+TEST_F(AllocateTest, EveryNodeOfAGroupIsNamedByItsOwnValues) {
+  Device card;
+  card.id = "card3";
+  card.values = {{"vendor", "acme"}, {"kind", "hidden"}};
+  for (const auto& [path, kind] :
+       {std::pair("/dev/snd/controlC3", "control"), std::pair("/dev/snd/pcmC3D0p", "pcm")}) {
+    card.nodes.push_back({path, path, FileType::kCharacter, 1, 3, {{"kind", kind}, {"card", "3"}}});
+  }
+  devices_ = {card};
+  spec_.device_nodes[0].container_path = MakeTemplate("/dev/snd/{kind}C{slot}-{vendor}");
+  spec_.env = {Entry("CARD", "{card} {kind} {vendor}")};
+  const ContainerResponse response = Granted({"card3"});
+  EXPECT_THAT(response.devices,
+              ElementsAre(DeviceSpec{"/dev/snd/controlC0-acme", "/dev/snd/controlC3", "rw"},
+                          DeviceSpec{"/dev/snd/pcmC0-acme", "/dev/snd/pcmC3D0p", "rw"}));
+  EXPECT_THAT(response.envs, ElementsAre(Pair("CARD", "3 control acme")));
 }
 
 /// From the file system to the answer.

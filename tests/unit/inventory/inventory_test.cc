@@ -22,9 +22,9 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-Device Made(const std::string& id, unsigned minor = 0, Captures captures = {}) {
+Device Made(const std::string& id, unsigned minor = 0, NamedValues captures = {}) {
   const std::string path = "/dev/" + id;
-  return {id, {{path, path, FileType::kCharacter, 188, minor}}, std::move(captures)};
+  return {id, {{path, path, FileType::kCharacter, 188, minor, {}}}, std::move(captures), {}};
 }
 
 /// What a pass found: these devices, in any order.
@@ -89,6 +89,18 @@ TEST_F(InventoryTest, AVanishedDeviceSaysWhy) {
   ASSERT_THAT(Listed(), ElementsAre("7!", "a!"));
   EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "it is not found any more");
   EXPECT_EQ(inventory_.snapshot()->devices[1].reason, "/dev/a is gone");
+}
+
+TEST_F(InventoryTest, ADeviceWhoseNodesDoNotMakeOneAnyMoreSaysWhy) {
+  Device card = Made("card");
+  card.nodes.push_back({"/dev/pcm", "/dev/pcm", FileType::kCharacter, 1, 1, {}});
+  inventory_.Advance(Found({card}), start_);
+  inventory_.Advance(
+      Found({}, {{"/dev/pcm", RejectReason::kIncomplete, "it needs a control node"}}), start_);
+  ASSERT_THAT(Listed(), ElementsAre("card!"));
+  EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "it needs a control node");
+  inventory_.Advance(Found({}), start_);
+  EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "/dev/card is gone");
 }
 
 TEST_F(InventoryTest, AVanishedDeviceIsForgottenInTime) {

@@ -27,7 +27,8 @@ std::string Text(const std::optional<FormatValue>& value) {
 struct Seen {
   Device device{"dev-id",
                 {{"/dev/by-id/usb-A", "/dev/ttyUSB0", FileType::kCharacter, 188, 7}},
-                {{"card", "3"}, {"empty", ""}, {"path", "shadowed"}}};
+                {{"card", "3"}, {"empty", ""}, {"path", "shadowed"}},
+                1};
   Variables variables{"example.com/r", "node-1", &device, &device.nodes.front(),
                       "dev-id::4",     5,        6,       4};
 };
@@ -71,7 +72,7 @@ TEST(SuppliedBy, IsWhatFindFinds) {
   const Seen seen;
   const MatchSpec path{PathSource{{*Glob::Compile("/dev/x")}}, {}, std::nullopt};
   const std::vector<Variable> supplied = SuppliedBy(path);
-  EXPECT_EQ(supplied.size(), 11u);
+  EXPECT_EQ(supplied.size(), 12u);
   for (const Variable& variable : supplied) {
     const auto value = seen.variables.Find(variable.name);
     ASSERT_TRUE(value) << variable.name;
@@ -80,12 +81,24 @@ TEST(SuppliedBy, IsWhatFindFinds) {
   }
 }
 
+TEST(SuppliedBy, SysfsKnowsMore) {
+  MatchSpec match{PathSource{{*Glob::Compile("/dev/x")}}, {}, std::nullopt};
+  EXPECT_FALSE(MaySupply(match, "ID_SERIAL"));
+  match.conditions.udev.emplace();
+  EXPECT_THAT(Names(SuppliedBy(match)), Contains("usb_serial"));
+  EXPECT_TRUE(MaySupply(match, "ID_SERIAL"));
+  EXPECT_FALSE(MaySupply(match, "id_serial"));
+  EXPECT_FALSE(MaySupply(match, ""));
+  EXPECT_THAT(Names(SuppliedBy(MatchSpec{PciPattern{}, {}, std::nullopt})),
+              Contains("pci_address"));
+}
+
 TEST(SuppliedBy, DependsOnTheSource) {
   const MatchSpec regex{RegexSource{*Regex::Compile("/dev/(?P<a>x)(?P<b>y)?(z)")}, {}, {}};
   EXPECT_THAT(Names(SuppliedBy(regex)), Contains("path"));
   EXPECT_THAT(Names(SuppliedBy(regex)), Contains("a"));
   EXPECT_THAT(Names(SuppliedBy(regex)), Contains("b"));
-  EXPECT_EQ(SuppliedBy(regex).size(), 13u);
+  EXPECT_EQ(SuppliedBy(regex).size(), 14u);
   const MatchSpec count{CountSource{1}, {}, {}};
   EXPECT_THAT(Names(SuppliedBy(count)),
               ElementsAre("id", "resource", "node_name", "index", "slot", "replica"));

@@ -1,0 +1,134 @@
+#include "discovery/conditions.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+using Mismatch = std::optional<std::string>;
+
+/// Holds a number of a device, in hexadecimal with or without "0x", to the one that is wanted.
+Mismatch WrongNumber(std::string_view what, std::optional<std::uint16_t> wanted,
+                     const SysfsDevice& device, std::string_view attribute, const Sysfs& sysfs) {
+  if (!wanted) return std::nullopt;
+  const auto text = sysfs.Attribute(device.path, attribute);
+  if (!text) return text.error().message;
+  std::string_view digits = *text;
+  if (digits.starts_with("0x")) digits.remove_prefix(2);
+  std::uint32_t number = 0;
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
+  if (parsed.ec == std::errc() && number == *wanted) return std::nullopt;
+  return format("its {} is {}, not {:04x}", what, digits, *wanted);
+}
+
+bool MatchesOne(const std::vector<NamePattern>& patterns, const std::string& text) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const NamePattern& pattern) { return pattern.Matches(text); });
+}
+
+std::string Texts(const std::vector<NamePattern>& patterns) {
+  std::string texts;
+  for (const NamePattern& pattern : patterns) {
+    texts += (texts.empty() ? "" : " or ") + pattern.text();
+  }
+  return texts;
+}
+
+Mismatch WrongProperty(const UdevPattern& udev, const SysfsDevice& device, const Sysfs& sysfs) {
+  for (const auto& [name, pattern] : udev.properties) {
+    const auto found = device.properties.find(name);
+    if (found == device.properties.end()) {
+      return format("it has no property {}{}", name,
+                    sysfs.properties().HasDatabase()
+                        ? ""
+                        : "; there is no udev database: mount the host's /run/udev");
+    }
+    if (!pattern.Matches(found->second)) {
+      return format("its property {} is \"{}\", not {}", name, found->second, pattern.text());
+    }
+  }
+  return std::nullopt;
+}
+
+bool HasAttributes(const UdevPattern& udev, const SysfsDevice& device, const Sysfs& sysfs) {
+  return std::all_of(udev.attributes.begin(), udev.attributes.end(), [&](const auto& attribute) {
+    const auto value = sysfs.Attribute(device.path, attribute.first);
+    return value && attribute.second.Matches(*value);
+  });
+}
+
+/// What to say of attributes that no device in the lineage has all of: the first that none has.
+std::string MissingAttribute(const UdevPattern& udev, const Lineage& device, const Sysfs& sysfs) {
+  for (const auto& [name, pattern] : udev.attributes) {
+    std::string seen;
+    bool met = false;
+    for (const SysfsDevice& one : device.devices) {
+      const auto value = sysfs.Attribute(one.path, name);
+      if (!value) continue;
+      met = met || pattern.Matches(*value);
+      if (seen.empty()) seen = *value;
+    }
+    if (met) continue;
+    if (seen.empty()) return format("neither it nor what it sits on has the attribute {}", name);
+    return format("its attribute {} is \"{}\", not {}", name, seen, pattern.text());
+  }
+  return "its attributes match, but not all of one device";
+}
+
+}  // namespace
+
+std::optional<std::string> Unmet(const UsbPattern& usb, const Lineage& device, const Sysfs& sysfs) {
+  const SysfsDevice* found = device.UsbDevice();
+  if (found == nullptr) return "it is not a USB device and sits on none";
+  if (auto wrong = WrongNumber("USB vendor", usb.vendor, *found, "idVendor", sysfs)) return wrong;
+  if (auto wrong = WrongNumber("USB product", usb.product, *found, "idProduct", sysfs)) {
+    return wrong;
+  }
+  if (!usb.serial) return std::nullopt;
+  const auto serial = sysfs.Attribute(found->path, "serial");
+  if (!serial) return "it has no serial number";
+  if (usb.serial->Matches(*serial)) return std::nullopt;
+  return format("its serial number is \"{}\", not {}", *serial, usb.serial->text());
+}
+
+std::optional<std::string> Unmet(const PciPattern& pci, const Lineage& device, const Sysfs& sysfs) {
+  const SysfsDevice* found = device.PciDevice();
+  if (found == nullptr) return "it is not a PCI device and sits on none";
+  if (auto wrong = WrongNumber("PCI vendor", pci.vendor, *found, "vendor", sysfs)) return wrong;
+  return WrongNumber("PCI device", pci.device, *found, "device", sysfs);
+}
+
+std::optional<std::string> Unmet(const UdevPattern& udev, const Lineage& device,
+                                 const Sysfs& sysfs) {
+  const SysfsDevice& self = device.self();
+  if (!udev.subsystems.empty() && !MatchesOne(udev.subsystems, self.subsystem)) {
+    return format("its subsystem is \"{}\", not {}", self.subsystem, Texts(udev.subsystems));
+  }
+  if (!udev.drivers.empty() &&
+      std::none_of(device.devices.begin(), device.devices.end(), [&](const SysfsDevice& one) {
+        return !one.driver.empty() && MatchesOne(udev.drivers, one.driver);
+      })) {
+    return format("neither it nor what it sits on has the driver {}", Texts(udev.drivers));
+  }
+  if (auto wrong = WrongProperty(udev, self, sysfs)) return wrong;
+  if (udev.attributes.empty() ||
+      std::any_of(device.devices.begin(), device.devices.end(),
+                  [&](const SysfsDevice& one) { return HasAttributes(udev, one, sysfs); })) {
+    return std::nullopt;
+  }
+  return MissingAttribute(udev, device, sysfs);
+}
+
+std::optional<std::string> Unmet(const Conditions& conditions, const Lineage& device,
+                                 const Sysfs& sysfs) {
+  Mismatch unmet;
+  if (conditions.usb) unmet = Unmet(*conditions.usb, device, sysfs);
+  if (!unmet && conditions.pci) unmet = Unmet(*conditions.pci, device, sysfs);
+  if (!unmet && conditions.udev) unmet = Unmet(*conditions.udev, device, sysfs);
+  return unmet;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "discovery/lineage.h"
+#include "model/conditions.h"
+
+namespace patchbay {
+
+/// Why a device of sysfs does not meet the condition, in words for an administrator; nothing if it
+/// does. A USB or PCI pattern is held to the nearest such device in the lineage.
+std::optional<std::string> Unmet(const UsbPattern& usb, const Lineage& device, const Sysfs& sysfs);
+std::optional<std::string> Unmet(const PciPattern& pci, const Lineage& device, const Sysfs& sysfs);
+std::optional<std::string> Unmet(const UdevPattern& udev, const Lineage& device,
+                                 const Sysfs& sysfs);
+/// The first that is not met.
+std::optional<std::string> Unmet(const Conditions& conditions, const Lineage& device,
+                                 const Sysfs& sysfs);
+
+}  // namespace patchbay

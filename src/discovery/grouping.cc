@@ -1,0 +1,77 @@
+#include "discovery/grouping.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/format.h"
+#include "model/variables.h"
+
+namespace patchbay {
+namespace {
+
+/// The value that decides which group a candidate belongs to, as text.
+std::optional<std::string> GroupValue(const Candidate& candidate, const std::string& variable) {
+  const auto value = VariablesOf(candidate.device).Find(variable);
+  if (!value) return std::nullopt;
+  return std::visit([](const auto& v) { return format("{}", v); }, *value);
+}
+
+void Merge(Device from, Device& into) {
+  std::move(from.nodes.begin(), from.nodes.end(), std::back_inserter(into.nodes));
+  MergeValues(std::move(from.values), into.values);
+}
+
+/// The first of the patterns that no node of the device matches.
+const Glob* MissingNode(const std::vector<Glob>& require, const Device& device) {
+  const auto missing = std::find_if(require.begin(), require.end(), [&](const Glob& glob) {
+    return std::none_of(device.nodes.begin(), device.nodes.end(),
+                        [&](const DeviceNode& node) { return glob.Matches(node.path); });
+  });
+  return missing == require.end() ? nullptr : &*missing;
+}
+
+std::string Paths(const Device& device) {
+  std::string paths;
+  for (const DeviceNode& node : device.nodes) paths += (paths.empty() ? "" : ", ") + node.path;
+  return paths;
+}
+
+}  // namespace
+
+std::vector<Candidate> Group(const ResourceSpec& spec, Scan& scan) {
+  std::vector<Candidate> grouped;
+  std::map<std::pair<std::size_t, std::string>, std::size_t> places;  // of the groups in `grouped`
+  for (Candidate& candidate : std::exchange(scan.candidates(), {})) {
+    const std::string& variable = spec.matches[candidate.match].group_by;
+    if (variable.empty()) {
+      grouped.push_back(std::move(candidate));
+      continue;
+    }
+    const auto value = GroupValue(candidate, variable);
+    if (!value) {
+      scan.Reject(candidate.label(), RejectReason::kMissingVariable,
+                  format("group_by: it has no value for \"{}\"", variable));
+      continue;
+    }
+    const auto [place, is_new] = places.emplace(std::pair(candidate.match, *value), grouped.size());
+    if (is_new) {
+      candidate.identity = *value;
+      grouped.push_back(std::move(candidate));
+    } else {
+      Merge(std::move(candidate.device), grouped[place->second].device);
+    }
+  }
+  std::erase_if(grouped, [&](Candidate& candidate) {
+    std::sort(candidate.device.nodes.begin(), candidate.device.nodes.end(),
+              [](const DeviceNode& a, const DeviceNode& b) { return IdLess(a.path, b.path); });
+    const Glob* missing = MissingNode(spec.matches[candidate.match].require, candidate.device);
+    if (missing == nullptr) return false;
+    scan.Reject(candidate.label(), RejectReason::kIncomplete,
+                format("the device \"{}\" needs a node {}; it has {}", candidate.identity,
+                       missing->text(), Paths(candidate.device)));
+    return true;
+  });
+  return grouped;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,38 @@
+#include "discovery/sysfs_device.h"
+
+#include "discovery/numa.h"
+
+namespace patchbay {
+
+void AddSysfsDevice(const Lineage& device, std::string identity,
+                    const std::function<bool(const SysfsDevice&)>& is_other,
+                    const std::vector<std::string>& also, Scan& scan) {
+  const Sysfs& sysfs = scan.sysfs();
+  const SysfsPaths below = sysfs.Below(device.self().path, [&](const std::string& path) {
+    const auto other = sysfs.Read(path);
+    return path != device.self().path && other && is_other(*other);
+  });
+  std::vector<std::string> members = below.paths;
+  members.insert(members.end(), also.begin(), also.end());
+
+  Candidate candidate;
+  candidate.identity = std::move(identity);
+  candidate.device.values = ValuesOf(device, sysfs);
+  candidate.device.numa_node = NumaNode(scan.host(), device.self().path);
+  bool any = false;
+  for (const std::string& path : members) {
+    const auto member = LineageOf(sysfs, path);
+    if (!member || scan.UnmetCondition(*member)) continue;
+    any = true;
+    NamedValues values = ValuesOf(*member, sysfs);
+    if (member->self().node.empty()) {
+      // A network interface has no node to keep its values.
+      MergeValues(std::move(values), candidate.device.values);
+    } else if (auto node = scan.NodeAt(member->self().node, nullptr, std::move(values))) {
+      candidate.device.nodes.push_back(std::move(*node));
+    }
+  }
+  if (any) scan.AddCandidate(std::move(candidate));
+}
+
+}  // namespace patchbay

@@ -1,0 +1,46 @@
+#include <algorithm>
+
+#include "discovery/conditions.h"
+#include "discovery/numa.h"
+#include "discovery/sources.h"
+
+namespace patchbay {
+namespace {
+
+/// By the serial number or the port where it sits on USB, whose names change with the order of
+/// plugging in; by its name elsewhere.
+std::string IdentityOf(const Lineage& device, const Sysfs& sysfs) {
+  const SysfsDevice* usb = device.UsbDevice();
+  if (usb == nullptr) return device.self().name;
+  std::string identity = UsbIdentity(*usb, sysfs);
+  const SysfsDevice* interface = device.UsbInterface();
+  if (interface == nullptr) return identity;
+  const auto number = sysfs.Attribute(interface->path, "bInterfaceNumber");
+  return number ? identity + "-if" + *number : identity;
+}
+
+}  // namespace
+
+void ScanSource(const UdevPattern& udev, Scan& scan) {
+  const auto wanted = [&](std::string_view subsystem) {
+    const std::string name(subsystem);
+    return udev.subsystems.empty() ||
+           std::any_of(udev.subsystems.begin(), udev.subsystems.end(),
+                       [&](const NamePattern& pattern) { return pattern.Matches(name); });
+  };
+  for (const Lineage& device : scan.SysfsDevices(wanted)) {
+    if (Unmet(udev, device, scan.sysfs())) continue;
+    Candidate candidate;
+    candidate.identity = IdentityOf(device, scan.sysfs());
+    candidate.device.values = ValuesOf(device, scan.sysfs());
+    candidate.device.numa_node = NumaNode(scan.host(), device.self().path);
+    if (!device.self().node.empty()) {
+      auto node = scan.NodeAt(device.self().node, nullptr, {});
+      if (!node) continue;
+      candidate.device.nodes.push_back(std::move(*node));
+    }
+    scan.AddCandidate(std::move(candidate));
+  }
+}
+
+}  // namespace patchbay

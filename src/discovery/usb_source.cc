@@ -1,0 +1,16 @@
+#include "discovery/conditions.h"
+#include "discovery/sources.h"
+#include "discovery/sysfs_device.h"
+
+namespace patchbay {
+
+void ScanSource(const UsbPattern& usb, Scan& scan) {
+  const auto is_usb_device = [](const SysfsDevice& d) { return d.devtype == "usb_device"; };
+  for (const Lineage& device : scan.SysfsDevices([](auto name) { return name == "usb"; })) {
+    if (!is_usb_device(device.self()) || Unmet(usb, device, scan.sysfs())) continue;
+    // What is plugged into a hub is not the hub.
+    AddSysfsDevice(device, UsbIdentity(device.self(), scan.sysfs()), is_usb_device, {}, scan);
+  }
+}
+
+}  // namespace patchbay

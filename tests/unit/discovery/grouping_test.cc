@@ -1,0 +1,111 @@
+#include "discovery/grouping.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "specs.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using test::Grouped;
+using test::Ids;
+using test::RegexMatch;
+using test::Rejected;
+using test::Resource;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr std::string_view kSound = R"(/dev/snd/(?P<kind>control|pcm)C(?P<card>\d+)(?P<rest>.*))";
+
+class GroupingTest : public testing::Test {
+ protected:
+  void Add(const std::vector<std::string>& nodes) {
+    for (const std::string& node : nodes) tree_.File("dev/snd/" + node);
+  }
+
+  Discovery Find(const std::vector<std::string_view>& require = {},
+                 std::string_view by = "card") const {
+    return Discover(Resource({Grouped(RegexMatch(kSound, NodeType::kFile), by, require)}),
+                    HostRoot(tree_.path()), "");
+  }
+
+  static std::vector<std::string> PathsOf(const Device& device) {
+    std::vector<std::string> paths;
+    for (const DeviceNode& node : device.nodes) paths.push_back(node.path);
+    return paths;
+  }
+
+  test::TempTree tree_;
+};
+
+TEST_F(GroupingTest, NodesWithOneValueAreOneDeviceInTheOrderOfTheirPaths) {
+  Add({"pcmC1D10p", "pcmC1D2p", "controlC1", "controlC0", "pcmC0D0c", "timer"});
+  const Discovery found = Find();
+  ASSERT_THAT(Ids(found), ElementsAre("0", "1"));
+  EXPECT_THAT(PathsOf(found.devices[0]), ElementsAre("/dev/snd/controlC0", "/dev/snd/pcmC0D0c"));
+  EXPECT_THAT(PathsOf(found.devices[1]),
+              ElementsAre("/dev/snd/controlC1", "/dev/snd/pcmC1D2p", "/dev/snd/pcmC1D10p"));
+  EXPECT_THAT(found.rejected, IsEmpty());
+}
+
+TEST_F(GroupingTest, EveryNodeKeepsItsOwnValues) {
+  Add({"controlC7", "pcmC7D0p"});
+  const Discovery found = Find();
+  ASSERT_THAT(Ids(found), ElementsAre("7"));
+  EXPECT_EQ(found.devices[0].nodes[0].values,
+            (NamedValues{{"kind", "control"}, {"card", "7"}, {"rest", ""}}));
+  EXPECT_EQ(found.devices[0].nodes[1].values,
+            (NamedValues{{"kind", "pcm"}, {"card", "7"}, {"rest", "D0p"}}));
+}
+
+TEST_F(GroupingTest, ADeviceThatLacksARequiredNodeIsLeftOutAndTheOthersAreNot) {
+  Add({"controlC0", "pcmC0D0p", "controlC1", "pcmC2D0p"});
+  const Discovery found = Find({"/dev/snd/controlC*", "/dev/snd/pcmC*"});
+  EXPECT_THAT(Ids(found), ElementsAre("0"));
+  ASSERT_THAT(Rejected(found.rejected),
+              ElementsAre("incomplete /dev/snd/controlC1", "incomplete /dev/snd/pcmC2D0p"));
+  EXPECT_THAT(found.rejected[0].detail, HasSubstr("/dev/snd/pcmC*"));
+  EXPECT_THAT(found.rejected[0].detail, HasSubstr("\"1\""));
+  EXPECT_THAT(found.rejected[1].detail, HasSubstr("/dev/snd/controlC*"));
+}
+
+TEST_F(GroupingTest, ANodeWithoutAValueBelongsToNoGroup) {
+  tree_.File("dev/a1");
+  tree_.File("dev/b");
+  const MatchSpec match = RegexMatch(R"(/dev/(a(?P<n>\d)|b))", NodeType::kFile);
+  const Discovery found = Discover(Resource({Grouped(match, "n")}), HostRoot(tree_.path()), "");
+  EXPECT_THAT(Ids(found), ElementsAre("1"));
+  EXPECT_THAT(Rejected(found.rejected), ElementsAre("missing_variable /dev/b"));
+}
+
+TEST_F(GroupingTest, MatchesDoNotMix) {
+  tree_.File("dev/a1");
+  tree_.File("dev/b1");
+  const auto match = [](std::string_view pattern) {
+    return test::WithId(Grouped(RegexMatch(pattern, NodeType::kFile), "n"), "{name}");
+  };
+  const Discovery found =
+      Discover(Resource({match(R"(/dev/a(?P<n>\d))"), match(R"(/dev/b(?P<n>\d))")}),
+               HostRoot(tree_.path()), "");
+  EXPECT_THAT(Ids(found), ElementsAre("a1", "b1"));
+}
+
+TEST_F(GroupingTest, WorksByAnyVariable) {
+  Add({"controlC0", "controlC1", "pcmC0D0p"});
+  EXPECT_THAT(Ids(Find({}, "kind")), ElementsAre("control", "pcm"));
+  EXPECT_THAT(Ids(Find({}, "name")), ElementsAre("controlC0", "controlC1", "pcmC0D0p"));
+}
+
+TEST_F(GroupingTest, RequireNeedsNoGroup) {
+  Add({"controlC0", "pcmC0D0p"});
+  MatchSpec match = RegexMatch(kSound, NodeType::kFile);
+  match.require.push_back(Glob::Compile("/dev/snd/pcm*").value());
+  const Discovery found = Discover(Resource({match}), HostRoot(tree_.path()), "");
+  EXPECT_THAT(Ids(found), ElementsAre("pcmC0D0p"));
+}
+
+}  // namespace
+}  // namespace patchbay

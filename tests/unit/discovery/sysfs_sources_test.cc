@@ -1,0 +1,293 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "specs.h"
+#include "support/fake_sysfs.h"
+
+namespace patchbay {
+namespace {
+
+using test::FakeDevice;
+using test::Ids;
+using test::Paths;
+using test::Rejected;
+using test::Resource;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+
+NamePattern Name(std::string_view text) { return NamePattern::Compile(text).value(); }
+
+MatchSpec Usb(std::optional<std::uint16_t> vendor, std::optional<std::uint16_t> product) {
+  MatchSpec match;
+  match.source = UsbPattern{vendor, product, std::nullopt};
+  return match;
+}
+
+MatchSpec Pci(std::optional<std::uint16_t> vendor, std::optional<std::uint16_t> device) {
+  MatchSpec match;
+  match.source = PciPattern{vendor, device};
+  return match;
+}
+
+MatchSpec Udev(UdevPattern udev) {
+  MatchSpec match;
+  match.source = std::move(udev);
+  return match;
+}
+
+UdevPattern Subsystem(std::string_view name) { return {{Name(name)}, {}, {}, {}}; }
+
+/// A host with two serial adapters behind a hub, a graphics card, a network card with a virtual
+/// function for vfio behind a bridge, and two CAN interfaces.
+class SysfsSourcesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+    sysfs_.Device(kRoot, {});
+    sysfs_.Device(kHostController, {.subsystem = "pci",
+                                    .driver = "xhci_hcd",
+                                    .attributes = {{"vendor", "0x8086"}, {"device", "0xa36d"}}});
+    UsbDevice(kHub, "1-1", "2109", "3431", "", "189:1", "bus/usb/001/002");
+    Adapter("1-1.1", "A9007YHT", 0);
+    Adapter("1-1.2", "", 1);
+  }
+
+  void UsbDevice(const std::string& path, const std::string&, const std::string& vendor,
+                 const std::string& product, const std::string& serial, const std::string& number,
+                 const std::string& node) {
+    FakeDevice device{.subsystem = "usb",
+                      .driver = "usb",
+                      .devtype = "usb_device",
+                      .number = number,
+                      .node = node,
+                      .attributes = {{"idVendor", vendor}, {"idProduct", product}}};
+    if (!serial.empty()) device.attributes.emplace_back("serial", serial);
+    sysfs_.Device(path, device);
+  }
+
+  /// An FTDI adapter: a USB device with one interface that carries a tty.
+  void Adapter(const std::string& port, const std::string& serial, int index) {
+    const std::string usb = kHub + "/" + port, interface = usb + "/" + port + ":1.0";
+    const std::string name = "ttyUSB" + std::to_string(index);
+    UsbDevice(usb, port, "0403", "6001", serial, "189:" + std::to_string(10 + index),
+              "bus/usb/001/00" + std::to_string(4 + index));
+    sysfs_.Device(interface, {.subsystem = "usb",
+                              .driver = "ftdi_sio",
+                              .devtype = "usb_interface",
+                              .attributes = {{"bInterfaceNumber", "00"}}});
+    sysfs_.Device(interface + "/" + name, {.subsystem = "usb-serial", .driver = "ftdi_sio"});
+    sysfs_.Device(interface + "/" + name + "/tty/" + name,
+                  {.subsystem = "tty",
+                   .number = "188:" + std::to_string(index),
+                   .udev = {{"ID_MODEL", "FT232R"}, {"ID_SERIAL_SHORT", serial}}});
+  }
+
+  void Graphics() {
+    sysfs_.Device(kCard, {.subsystem = "pci",
+                          .driver = "amdgpu",
+                          .attributes = {{"vendor", "0x1002"}, {"device", "0x73bf"}}});
+    sysfs_.Device(kCard + "/drm/card0",
+                  {.subsystem = "drm", .number = "226:0", .node = "dri/card0"});
+    sysfs_.Device(kCard + "/drm/renderD128",
+                  {.subsystem = "drm", .number = "226:128", .node = "dri/renderD128"});
+    sysfs_.Device(kCard + "/i2c-4/i2c-dev/i2c-4", {.subsystem = "i2c-dev", .number = "89:4"});
+  }
+
+  Discovery Find(MatchSpec match) const {
+    return Discover(Resource({std::move(match)}), HostRoot(tree_.path()), "");
+  }
+
+  static NamedValues ValuesOf(const Device& device) {
+    return device.nodes.empty() ? device.values : device.nodes.front().values;
+  }
+
+  static inline const std::string kRoot = "/sys/devices/pci0000:00";
+  static inline const std::string kHostController = kRoot + "/0000:00:14.0";
+  static inline const std::string kHub = kHostController + "/usb1/1-1";
+  static inline const std::string kCard = kRoot + "/0000:00:01.0/0000:03:00.0";
+  test::TempTree tree_;
+  test::FakeSysfs sysfs_{tree_};
+};
+
+TEST_F(SysfsSourcesTest, AUsbDeviceHasAllNodesThatBelongToIt) {
+  const Discovery found = Find(Usb(0x0403, 0x6001));
+  EXPECT_THAT(Ids(found), ElementsAre("0403:6001-A9007YHT", "0403:6001@1-1.2"));
+  EXPECT_THAT(Paths(found), UnorderedElementsAre("/dev/bus/usb/001/004", "/dev/bus/usb/001/005",
+                                                 "/dev/ttyUSB0", "/dev/ttyUSB1"));
+  EXPECT_THAT(found.devices[0].values, Contains(Pair("usb_serial", "A9007YHT")));
+  EXPECT_THAT(found.devices[0].values, Contains(Pair("usb_port", "1-1.1")));
+  EXPECT_TRUE(found.complete);
+}
+
+TEST_F(SysfsSourcesTest, AHubIsNotWhatIsPluggedIntoIt) {
+  EXPECT_THAT(Paths(Find(Usb(0x2109, std::nullopt))), ElementsAre("/dev/bus/usb/001/002"));
+}
+
+TEST_F(SysfsSourcesTest, ConditionsChooseAmongTheNodes) {
+  MatchSpec match = Usb(0x0403, std::nullopt);
+  match.conditions.udev = Subsystem("tty");
+  const Discovery found = Find(match);
+  EXPECT_THAT(Paths(found), ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
+  EXPECT_THAT(found.devices[0].nodes[0].values, Contains(Pair("ID_MODEL", "FT232R")));
+  match.conditions.udev = Subsystem("sound");
+  EXPECT_THAT(Find(match).devices, IsEmpty());
+}
+
+TEST_F(SysfsSourcesTest, SerialNumbersArePatterns) {
+  MatchSpec match = Usb(0x0403, 0x6001);
+  std::get<UsbPattern>(match.source).serial = Name("A9*");
+  EXPECT_THAT(Ids(Find(match)), ElementsAre("0403:6001-A9007YHT"));
+  std::get<UsbPattern>(match.source).serial = Name("B*");
+  EXPECT_THAT(Find(match).devices, IsEmpty());
+}
+
+TEST_F(SysfsSourcesTest, ReplugInTheSamePlaceGivesTheSameId) {
+  const auto before = Ids(Find(Usb(0x0403, 0x6001)));
+  sysfs_.Remove(kHub + "/1-1.2");
+  EXPECT_THAT(Ids(Find(Usb(0x0403, 0x6001))), ElementsAre("0403:6001-A9007YHT"));
+  Adapter("1-1.2", "", 7);
+  const Discovery found = Find(Usb(0x0403, 0x6001));
+  EXPECT_EQ(Ids(found), before);
+  EXPECT_THAT(Paths(found), Contains("/dev/ttyUSB7"));
+}
+
+TEST_F(SysfsSourcesTest, OneSerialNumberTwiceRejectsBothUntilThePortTellsThem) {
+  Adapter("1-1.3", "A9007YHT", 3);
+  const Discovery found = Find(Usb(0x0403, 0x6001));
+  EXPECT_THAT(Ids(found), ElementsAre("0403:6001@1-1.2"));
+  EXPECT_THAT(Rejected(found.rejected), testing::SizeIs(2));
+  EXPECT_THAT(Ids(Find(test::WithId(Usb(0x0403, 0x6001), "{usb_port}"))),
+              ElementsAre("1-1.1", "1-1.2", "1-1.3"));
+}
+
+TEST_F(SysfsSourcesTest, HostileSerialNumbersGiveLegalIds) {
+  Adapter("1-1.3", std::string(300, 'q'), 3);
+  Adapter("1-1.4", "a\x01z", 4);
+  Adapter("1-1.5", "../../etc", 5);
+  Adapter("1-1.6", "\xff\xfe", 6);
+  const Discovery found = Find(Usb(0x0403, 0x6001));
+  EXPECT_THAT(found.devices, testing::SizeIs(6));
+  for (const std::string& id : Ids(found)) EXPECT_TRUE(test::IsLegalId(id)) << id;
+  EXPECT_THAT(Ids(found), Contains("0403:6001@1-1.4")) << "by its port";
+}
+
+TEST_F(SysfsSourcesTest, APciFunctionHasItsCardAndRenderNode) {
+  Graphics();
+  const Discovery all = Find(Pci(0x1002, std::nullopt));
+  EXPECT_THAT(Ids(all), ElementsAre("0000:03:00.0"));
+  EXPECT_THAT(Paths(all), ElementsAre("/dev/dri/card0", "/dev/dri/renderD128", "/dev/i2c-4"));
+  MatchSpec drm = Pci(0x1002, 0x73bf);
+  drm.conditions.udev = Subsystem("drm");
+  EXPECT_THAT(Paths(Find(drm)), ElementsAre("/dev/dri/card0", "/dev/dri/renderD128"));
+  EXPECT_THAT(all.devices[0].values, Contains(Pair("driver", "amdgpu")));
+  EXPECT_THAT(all.devices[0].values, Contains(Pair("pci_device", "73bf")));
+}
+
+TEST_F(SysfsSourcesTest, ABridgeIsNotWhatLiesBehindIt) {
+  sysfs_.Device(kRoot + "/0000:00:01.0",
+                {.subsystem = "pci", .attributes = {{"vendor", "0x8086"}, {"device", "0x1"}}});
+  Graphics();
+  const Discovery found = Find(Pci(0x8086, 0x0001));
+  EXPECT_THAT(Ids(found), ElementsAre("0000:00:01.0"));
+  EXPECT_THAT(found.devices[0].nodes, IsEmpty());
+}
+
+TEST_F(SysfsSourcesTest, AFunctionOfVfioHasTheNodeOfItsGroup) {
+  const std::string function = kRoot + "/0000:00:02.1";
+  tree_.Dir("/sys/kernel/iommu_groups/17");
+  sysfs_.Device(function, {.subsystem = "pci",
+                           .driver = "vfio-pci",
+                           .attributes = {{"vendor", "0x8086"}, {"device", "0x10ed"}}});
+  tree_.Link(function + "/iommu_group", "../../../kernel/iommu_groups/17");
+  sysfs_.Device("/sys/devices/virtual/vfio/17",
+                {.subsystem = "vfio", .number = "243:0", .node = "vfio/17"});
+  EXPECT_THAT(Paths(Find(Pci(0x8086, 0x10ed))), ElementsAre("/dev/vfio/17"));
+}
+
+TEST_F(SysfsSourcesTest, AnInterfaceHasNoNodeButValues) {
+  for (const std::string name : {"can0", "can1"}) {
+    sysfs_.Device("/sys/devices/platform/soc/" + name + "/net/" + name,
+                  {.subsystem = "net",
+                   .ifindex = "4",
+                   .attributes = {{"type", "280"}},
+                   .uevent = {{"INTERFACE", name}}});
+  }
+  UdevPattern can = Subsystem("net");
+  can.attributes = {{"type", Name("280")}};
+  const Discovery found = Find(Udev(can));
+  EXPECT_THAT(Ids(found), ElementsAre("can0", "can1"));
+  EXPECT_THAT(found.devices[1].nodes, IsEmpty());
+  EXPECT_THAT(found.devices[1].values, Contains(Pair("INTERFACE", "can1")));
+}
+
+TEST_F(SysfsSourcesTest, UdevFindsTheDeviceItselfAndLooksUpItsParents) {
+  UdevPattern udev = Subsystem("tty");
+  udev.drivers = {Name("ftdi*")};
+  udev.properties = {{"ID_MODEL", Name("FT2*")}};
+  udev.attributes = {{"idVendor", Name("0403")}, {"idProduct", Name("60*")}};
+  const Discovery found = Find(Udev(udev));
+  EXPECT_THAT(Ids(found), ElementsAre("0403:6001-A9007YHT-if00", "0403:6001@1-1.2-if00"));
+  EXPECT_THAT(Paths(found), ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
+
+  udev.attributes = {{"idVendor", Name("0403")}, {"bInterfaceNumber", Name("00")}};
+  EXPECT_THAT(Find(Udev(udev)).devices, IsEmpty()) << "as with ATTRS, all of one parent";
+}
+
+TEST_F(SysfsSourcesTest, ConditionsNarrowAPath) {
+  tree_.CharDevice("dev/ttyS0", 4, 64);
+  MatchSpec match = test::PathMatch({"/dev/tty*"});
+  EXPECT_THAT(Paths(Find(match)), ElementsAre("/dev/ttyS0", "/dev/ttyUSB0", "/dev/ttyUSB1"));
+  match.conditions.usb = UsbPattern{0x0403, std::nullopt, Name("A*")};
+  const Discovery found = Find(match);
+  EXPECT_THAT(Ids(found), ElementsAre("ttyUSB0"));
+  EXPECT_THAT(ValuesOf(found.devices[0]), Contains(Pair("usb_serial", "A9007YHT")));
+  match.conditions = {};
+  match.conditions.pci = PciPattern{0x8086, 0xa36d};
+  EXPECT_THAT(Paths(Find(match)), ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
+}
+
+TEST_F(SysfsSourcesTest, ConditionsNarrowARegexAndItsGroupsWin) {
+  MatchSpec match = test::RegexMatch(R"(/dev/ttyUSB(?P<driver>\d))");
+  match.conditions.udev = Subsystem("tty");
+  match.conditions.udev->drivers = {Name("ftdi_sio")};
+  const Discovery found = Find(test::WithId(match, "{driver}"));
+  EXPECT_THAT(Ids(found), ElementsAre("0", "1"));
+}
+
+TEST_F(SysfsSourcesTest, NodesAreGroupedByTheUsbPortTheySitOn) {
+  tree_.CharDevice("dev/other", 1, 3);
+  MatchSpec match = test::PathMatch({"/dev/ttyUSB*", "/dev/bus/usb/*/*"});
+  match.conditions.usb = UsbPattern{0x0403, 0x6001, std::nullopt};
+  const Discovery found = Find(test::Grouped(match, "usb_port", {"/dev/tty*"}));
+  EXPECT_THAT(Ids(found), ElementsAre("1-1.1", "1-1.2"));
+  EXPECT_THAT(found.devices[0].nodes, testing::SizeIs(2));
+}
+
+TEST_F(SysfsSourcesTest, ExcludeTakesNodesOfADeviceAway) {
+  EXPECT_THAT(Paths(Find(test::Without(Usb(0x0403, 0x6001), "/dev/bus/**"))),
+              ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
+}
+
+TEST_F(SysfsSourcesTest, UdevDoesNotTakeWhatIsExcluded) {
+  EXPECT_THAT(Paths(Find(test::Without(Udev(Subsystem("tty")), "/dev/ttyUSB1"))),
+              ElementsAre("/dev/ttyUSB0"));
+}
+
+TEST(SysfsSourcesOnAnEmptyHost, SayThatSysIsMissing) {
+  const test::TempTree tree;
+  for (const MatchSpec& match : {Usb(0x0403, 0x6001), Pci({}, {}), Udev(Subsystem("tty"))}) {
+    const Discovery found = Discover(Resource({match}), HostRoot(tree.path()), "");
+    EXPECT_THAT(found.devices, IsEmpty());
+    EXPECT_FALSE(found.complete);
+    ASSERT_THAT(Rejected(found.rejected), ElementsAre("unreadable /sys"));
+    EXPECT_THAT(found.rejected[0].detail, HasSubstr("/sys"));
+  }
+}
+
+}  // namespace
+}  // namespace patchbay
