@@ -1,0 +1,386 @@
+#include "os/child.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+// glibc 2.36 forgot that a header may be read by a C++ compiler.
+extern "C" {
+#include <sys/pidfd.h>
+}
+
+#include "base/escape.h"
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// How long a group may take to end after SIGTERM, a process after SIGKILL, and what a child left
+/// behind to let go of its output.
+constexpr std::chrono::milliseconds kTermGrace{1000};
+constexpr std::chrono::milliseconds kKillGrace{500};
+constexpr std::chrono::milliseconds kPipeGrace{100};
+
+constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+struct Pipe {
+  UniqueFd read;
+  UniqueFd write;
+};
+
+Result<Pipe> MakePipe() {
+  std::array<int, 2> ends;
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return FailErrno("cannot make a pipe", errno);
+  return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
+}
+
+/// What posix_spawn is to do between the two programs.
+class SpawnPlan {
+ public:
+  SpawnPlan() {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawnattr_init(&attributes_);
+  }
+  ~SpawnPlan() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+
+  /// Returns an errno.
+  int Prepare(int output, int errors) {
+    sigset_t all, none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    const int results[] = {
+        posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO),
+        posix_spawn_file_actions_adddup2(&actions_, errors, STDERR_FILENO),
+        posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
+        posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1),
+        posix_spawn_file_actions_addchdir_np(&actions_, "/"),
+        posix_spawnattr_setpgroup(&attributes_, 0),
+        posix_spawnattr_setsigdefault(&attributes_, &all),
+        posix_spawnattr_setsigmask(&attributes_, &none),
+        posix_spawnattr_setflags(
+            &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK),
+    };
+    return *std::max_element(std::begin(results), std::end(results));
+  }
+
+  const posix_spawn_file_actions_t* actions() const { return &actions_; }
+  const posix_spawnattr_t* attributes() const { return &attributes_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  posix_spawnattr_t attributes_;
+};
+
+std::vector<std::string> EnvironmentOf(const ChildSpec& spec) {
+  const char* path = std::getenv("PATH");
+  std::map<std::string, std::string> variables = spec.environment;
+  variables.emplace("PATH", path != nullptr ? path : kDefaultPath);
+  variables.emplace("HOME", "/");
+  variables.emplace("LANG", "C.UTF-8");
+  std::vector<std::string> environment;
+  environment.reserve(variables.size());
+  for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
+  return environment;
+}
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::string_view HintFor(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return "; it, and what a script names in its first line, must exist where patchbay runs";
+    case EACCES: return "; it must be an executable file";
+    case ENOEXEC:
+      return "; it must be a program for this machine, or begin with a line like #!/bin/sh";
+    case E2BIG: return "; an argument has at most 128 KiB";
+    default: return "";
+  }
+}
+
+/// Safe to print, and not long.
+std::string Shown(std::string_view text, std::size_t most) {
+  return Printable(text.substr(0, most)) + (text.size() > most ? "..." : "");
+}
+
+bool HoldsNul(const std::string& text) { return text.find('\0') != std::string::npos; }
+
+/// posix_spawn, since this program has many threads and gRPC's handlers of fork: glibc's runs no
+/// such handlers and nothing but system calls between the two programs, takes the same time however
+/// large the process is, and tells why a program could not be executed.
+Result<pid_t> Spawn(const ChildSpec& spec, int output, int errors) {
+  if (spec.argv.empty()) return Fail(ErrorKind::kInvalid, "there is no program to run");
+  std::vector<std::string> arguments = spec.argv;
+  std::vector<std::string> environment = EnvironmentOf(spec);
+  const std::string what = "cannot run " + Shown(arguments.front(), 100);
+  if (std::any_of(arguments.begin(), arguments.end(), HoldsNul) ||
+      std::any_of(environment.begin(), environment.end(), HoldsNul)) {
+    return Fail(ErrorKind::kInvalid, what + ": an argument or variable holds a NUL byte");
+  }
+  SpawnPlan plan;
+  pid_t pid = 0;
+  int error = plan.Prepare(output, errors);
+  if (error == 0) {
+    error = posix_spawnp(&pid, arguments.front().c_str(), plan.actions(), plan.attributes(),
+                         Pointers(arguments).data(), Pointers(environment).data());
+  }
+  if (error == 0) return pid;
+  Error failure = FailErrno(what, error).value();
+  failure.message += HintFor(error);
+  return Failure(std::move(failure));
+}
+
+/// One of the two streams of a child, and what is kept of it.
+struct Stream {
+  UniqueFd fd;  ///< empty after its end
+  std::size_t most = 0;
+  std::string text = {};
+  bool cut = false;
+
+  void Close() { fd = UniqueFd(); }
+  void Read() {
+    std::array<char, 64 * 1024> buffer;
+    const ssize_t count = read(fd.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) return;
+    if (count <= 0) return Close();
+    const std::size_t kept = std::min(static_cast<std::size_t>(count), most - text.size());
+    text.append(buffer.data(), kept);
+    if (kept < static_cast<std::size_t>(count)) cut = true;
+  }
+};
+
+/// Looks after a child from its start to its end.
+class Watch {
+ public:
+  Watch(const ChildSpec& spec, const Cancellation& cancellation, pid_t pid, UniqueFd process,
+        UniqueFd output, UniqueFd errors)
+      : spec_(spec),
+        cancellation_(cancellation),
+        pid_(pid),
+        process_(std::move(process)),
+        output_{std::move(output), spec.most_output},
+        errors_{std::move(errors), ChildSpec::kMostErrors},
+        deadline_(Clock::now() + spec.timeout) {}
+
+  ChildResult Run() {
+    do {
+      Await();
+    } while ((!ended_ || output_.fd || errors_.fd) && (Clock::now() < deadline_ || GoOn()));
+    return Finish();
+  }
+
+ private:
+  /// What the child was told to do.
+  enum class Phase { kRun, kTerminate, kKill };
+
+  void Await();
+  bool GoOn();
+  void Stop(ChildEnd why, Phase phase);
+  void OnCancelled();
+  void OnExcess();
+  ChildResult Finish();
+  void ReadStatus(ChildResult& result);
+
+  const ChildSpec& spec_;
+  const Cancellation& cancellation_;
+  pid_t pid_;  ///< of the process and its group; not reaped before Finish, so it is nobody else's
+  UniqueFd process_;
+  Stream output_;
+  Stream errors_;
+  Phase phase_ = Phase::kRun;
+  Clock::time_point deadline_;  ///< of the phase; after the end of the child, of its streams
+  bool ended_ = false;
+  std::optional<ChildEnd> why_;  ///< it was stopped
+};
+
+/// Waits for the next event, or the deadline, and follows the child.
+void Watch::Await() {
+  const bool may_cancel = phase_ == Phase::kRun;
+  std::array<pollfd, 4> fds = {{{ended_ ? -1 : process_.get(), POLLIN, 0},
+                                {output_.fd.get(), POLLIN, 0},
+                                {errors_.fd.get(), POLLIN, 0},
+                                {may_cancel ? cancellation_.fd() : -1, POLLIN, 0}}};
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now());
+  poll(fds.data(), fds.size(), static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000)));
+  if (fds[1].revents != 0) output_.Read();
+  if (fds[2].revents != 0) errors_.Read();
+  if (fds[0].revents != 0) {
+    ended_ = true;
+    if (phase_ == Phase::kRun) deadline_ = Clock::now() + kPipeGrace;
+  }
+  if (fds[3].revents != 0) OnCancelled();
+  if (output_.cut && output_.fd && spec_.excess == ChildSpec::Excess::kEnd) OnExcess();
+}
+
+/// At the deadline: whether there is something left to try, and to wait for.
+bool Watch::GoOn() {
+  if (ended_ || phase_ == Phase::kKill) return false;
+  if (phase_ == Phase::kRun) {
+    Stop(ChildEnd::kTimedOut, Phase::kTerminate);
+  } else {
+    Stop(*why_, Phase::kKill);
+  }
+  return true;
+}
+
+void Watch::OnCancelled() {
+  Stop(ChildEnd::kCancelled, Phase::kTerminate);
+  if (ended_) deadline_ = Clock::now();
+}
+
+void Watch::OnExcess() {
+  output_.Close();
+  Stop(why_.value_or(ChildEnd::kTooMuchOutput), Phase::kKill);
+}
+
+void Watch::Stop(ChildEnd why, Phase phase) {
+  why_ = why;
+  phase_ = phase;
+  if (phase == Phase::kTerminate) {
+    kill(-pid_, SIGTERM);
+    deadline_ = Clock::now() + kTermGrace;
+  } else {
+    kill(-pid_, SIGKILL);
+    pidfd_send_signal(process_.get(), SIGKILL, nullptr, 0);  // it may have left its group
+    deadline_ = Clock::now() + kKillGrace;
+  }
+}
+
+ChildResult Watch::Finish() {
+  ChildResult result;
+  if (ended_) {
+    kill(-pid_, SIGKILL);
+    ReadStatus(result);
+  } else {
+    result.left_behind = std::move(process_);
+  }
+  if (why_) result.end = *why_;
+  result.output = std::move(output_.text);
+  result.output_cut = output_.cut;
+  result.error_output = std::move(errors_.text);
+  return result;
+}
+
+/// Reaps the child.
+void Watch::ReadStatus(ChildResult& result) {
+  siginfo_t info = {};
+  if (waitid(P_PIDFD, static_cast<id_t>(process_.get()), &info, WEXITED | WNOHANG) != 0) {
+    // So it is where this program was started with SIGCHLD ignored.
+    result.error = FailErrno("cannot learn how the program ended", errno).value().message;
+    return;
+  }
+  result.end = info.si_code == CLD_EXITED ? ChildEnd::kExited : ChildEnd::kSignalled;
+  result.code = info.si_status;
+}
+
+Result<ChildResult> Run(const ChildSpec& spec, const Cancellation& cancellation) {
+  Pipe output = TRY(MakePipe());
+  Pipe errors = TRY(MakePipe());
+  const pid_t pid = TRY(Spawn(spec, output.write.get(), errors.write.get()));
+  output.write = UniqueFd();
+  errors.write = UniqueFd();
+  UniqueFd process(pidfd_open(pid, 0));
+  if (!process) {
+    const int error = errno;
+    kill(-pid, SIGKILL);
+    waitpid(pid, nullptr, 0);  // it has only begun, and is killed: this takes no time
+    return FailErrno("cannot watch the program that was started", error);
+  }
+  return Watch(spec, cancellation, pid, std::move(process), std::move(output.read),
+               std::move(errors.read))
+      .Run();
+}
+
+std::string_view LastLine(std::string_view text) {
+  const auto end = text.find_last_not_of(" \t\r\n");
+  if (end == std::string_view::npos) return {};
+  text = text.substr(0, end + 1);
+  return text.substr(text.rfind('\n') + 1);
+}
+
+std::string Ending(const ChildSpec& spec, const ChildResult& result) {
+  switch (result.end) {
+    case ChildEnd::kExited: return format("ended with exit code {}", result.code);
+    case ChildEnd::kSignalled: {
+      const char* name = sigdescr_np(result.code);
+      return format("was ended by signal {} ({})", result.code, name != nullptr ? name : "unknown");
+    }
+    case ChildEnd::kTimedOut:
+      return format("did not end within {} ms and was stopped", spec.timeout.count());
+    case ChildEnd::kCancelled: return "was stopped since patchbay ends";
+    case ChildEnd::kTooMuchOutput:
+      return format("printed more than {} bytes and was killed", spec.most_output);
+    case ChildEnd::kFailed: break;
+  }
+  return result.error;
+}
+
+}  // namespace
+
+Result<Cancellation> Cancellation::Create() {
+  UniqueFd fd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!fd) return FailErrno("cannot create an eventfd", errno);
+  return Cancellation(std::move(fd));
+}
+
+void Cancellation::Trigger() const { eventfd_write(fd_.get(), 1); }
+
+bool Cancellation::triggered() const {
+  pollfd fd = {fd_.get(), POLLIN, 0};
+  return poll(&fd, 1, 0) > 0;
+}
+
+ChildResult RunChild(const ChildSpec& spec, const Cancellation& cancellation) {
+  ChildResult nothing;
+  if (cancellation.triggered()) {
+    nothing.end = ChildEnd::kCancelled;
+    return nothing;
+  }
+  auto result = Run(spec, cancellation);
+  if (result) return std::move(*result);
+  nothing.error = std::move(result).error().message;
+  return nothing;
+}
+
+bool HasEnded(const UniqueFd& left_behind) {
+  siginfo_t info = {};
+  const int result =
+      waitid(P_PIDFD, static_cast<id_t>(left_behind.get()), &info, WEXITED | WNOHANG);
+  return result != 0 || info.si_pid != 0;
+}
+
+std::string Describe(const ChildSpec& spec, const ChildResult& result) {
+  if (result.end == ChildEnd::kFailed) return result.error;
+  std::string text = spec.argv.empty() ? "" : Shown(spec.argv.front(), 100) + " ";
+  text += Ending(spec, result);
+  if (result.left_behind) text += ", but hangs in the kernel";
+  const std::string_view last = LastLine(result.error_output);
+  if (!last.empty()) text += ": " + Shown(last, 200);
+  return text;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,607 @@
+#include "os/child.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <thread>
+#include <utility>
+
+// glibc 2.36 forgot that a header may be read by a C++ compiler.
+extern "C" {
+#include <sys/pidfd.h>
+}
+
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+constexpr std::chrono::milliseconds kPatience = 20s;
+
+std::size_t OpenDescriptors() {
+  const std::filesystem::directory_iterator entries("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
+}
+
+Cancellation NewCancellation() {
+  auto cancellation = Cancellation::Create();
+  if (!cancellation) throw std::runtime_error(cancellation.error().message);
+  return std::move(*cancellation);
+}
+
+ChildSpec Program(std::vector<std::string> argv, std::chrono::milliseconds timeout = kPatience) {
+  ChildSpec spec;
+  spec.argv = std::move(argv);
+  spec.timeout = timeout;
+  spec.most_output = 64 * 1024;
+  return spec;
+}
+
+ChildSpec Shell(std::string script, std::chrono::milliseconds timeout = kPatience) {
+  return Program({"sh", "-c", std::move(script)}, timeout);
+}
+
+/// Orphans become children of this process, so that what a child left behind can be waited for. No
+/// test may leave a process or a descriptor.
+class ChildTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+    descriptors_ = OpenDescriptors();
+  }
+  void TearDown() override {
+    EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
+    EXPECT_EQ(errno, ECHILD);
+    EXPECT_EQ(OpenDescriptors(), descriptors_);
+  }
+
+  ChildResult Run(const ChildSpec& spec) { return RunChild(spec, NewCancellation()); }
+
+  /// Waits for the processes that the child of this ID left, all of which must have been killed.
+  /// Those that a test starts end by themselves after a while, so that this cannot hang.
+  static int ReapOrphans(pid_t child) {
+    int orphans = 0;
+    int status = 0;
+    while (const pid_t pid = waitpid(-1, &status, 0)) {
+      if (pid < 0) break;
+      EXPECT_NE(pid, child) << "the child itself was not reaped";
+      EXPECT_TRUE(WIFSIGNALED(status)) << pid << " lived on";
+      ++orphans;
+    }
+    return orphans;
+  }
+  static void ExpectGroupGone(pid_t group) {
+    ASSERT_GT(group, 1);
+    EXPECT_EQ(kill(-group, 0), -1);
+    EXPECT_EQ(errno, ESRCH);
+  }
+
+ private:
+  std::size_t descriptors_ = 0;
+};
+
+/// A FIFO by which a child says that it has come so far.
+class Milestone {
+ public:
+  Milestone() {
+    if (mkfifo(path().c_str(), 0666) != 0) throw std::runtime_error("mkfifo failed");
+    // Both ends, so that no child waits for a reader, or is ended since there is none any more.
+    fd_ = UniqueFd(open(path().c_str(), O_RDWR | O_CLOEXEC));
+  }
+  std::string path() const { return tree_.path("reached"); }
+  /// Waits until a child writes to it.
+  void Await() const {
+    pollfd written = {fd_.get(), POLLIN, 0};
+    EXPECT_EQ(poll(&written, 1, static_cast<int>(kPatience.count())), 1);
+  }
+
+ private:
+  test::TempTree tree_;
+  UniqueFd fd_;
+};
+
+TEST_F(ChildTest, TellsTheExitCode) {
+  EXPECT_EQ(Run(Program({"true"})).end, ChildEnd::kExited);
+  for (const int code : {0, 1, 3, 127, 255}) {
+    const ChildResult result = Run(Shell("exit " + std::to_string(code)));
+    EXPECT_EQ(result.end, ChildEnd::kExited);
+    EXPECT_EQ(result.code, code);
+    EXPECT_EQ(result.error, "");
+    EXPECT_FALSE(result.left_behind);
+  }
+}
+
+TEST_F(ChildTest, TellsTheSignal) {
+  for (const int signal : {SIGKILL, SIGTERM, SIGSEGV, SIGALRM}) {
+    const ChildResult result = Run(Shell("kill -" + std::to_string(signal) + " $$"));
+    EXPECT_EQ(result.end, ChildEnd::kSignalled);
+    EXPECT_EQ(result.code, signal);
+  }
+}
+
+TEST_F(ChildTest, KeepsBothStreamsApart) {
+  const ChildResult result = Run(Shell("echo one; echo wrong >&2; echo two"));
+  EXPECT_EQ(result.output, "one\ntwo\n");
+  EXPECT_EQ(result.error_output, "wrong\n");
+  EXPECT_FALSE(result.output_cut);
+}
+
+TEST_F(ChildTest, OutputMayHoldAnyByte) {
+  const ChildResult result = Run(Program({"printf", R"(a\000\377\n)"}));
+  EXPECT_EQ(result.output, std::string("a\0\xff\n", 4));
+}
+
+TEST_F(ChildTest, KeepsAsMuchAsItMayAndNoMore) {
+  ChildSpec spec = Program({"printf", "12345678"});
+  spec.most_output = 8;
+  ChildResult result = Run(spec);
+  EXPECT_EQ(result.end, ChildEnd::kExited);
+  EXPECT_EQ(result.output, "12345678");
+  EXPECT_FALSE(result.output_cut);
+
+  spec.most_output = 7;
+  result = Run(spec);
+  EXPECT_EQ(result.end, ChildEnd::kTooMuchOutput);
+  EXPECT_EQ(result.output, "1234567");
+  EXPECT_TRUE(result.output_cut);
+
+  spec.excess = ChildSpec::Excess::kDiscard;
+  result = Run(spec);
+  EXPECT_EQ(result.end, ChildEnd::kExited);
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.output, "1234567");
+  EXPECT_TRUE(result.output_cut);
+}
+
+TEST_F(ChildTest, KillsWhoeverFloodsItsOutput) {
+  // Two processes, one of which does not care for SIGTERM.
+  const ChildResult result = Run(Shell("trap '' TERM; yes & yes; wait"));
+  EXPECT_EQ(result.end, ChildEnd::kTooMuchOutput);
+  EXPECT_EQ(result.output.size(), 64u * 1024);
+  EXPECT_TRUE(result.output_cut);
+  ReapOrphans(0);
+}
+
+TEST_F(ChildTest, DiscardsAHundredMegabytes) {
+  ChildSpec spec = Shell("head -c 100000000 /dev/zero; exit 5");
+  spec.excess = ChildSpec::Excess::kDiscard;
+  const ChildResult result = Run(spec);
+  EXPECT_EQ(result.end, ChildEnd::kExited);
+  EXPECT_EQ(result.code, 5);
+  EXPECT_EQ(result.output.size(), spec.most_output);
+  EXPECT_TRUE(result.output_cut);
+}
+
+TEST_F(ChildTest, DiscardsWhatIsTooMuchOnStderr) {
+  const ChildResult result = Run(Shell("head -c 10000000 /dev/zero >&2; echo done"));
+  EXPECT_EQ(result.end, ChildEnd::kExited);
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.error_output.size(), ChildSpec::kMostErrors);
+  EXPECT_EQ(result.output, "done\n");
+}
+
+TEST_F(ChildTest, StopsAtTheTimeout) {
+  const ChildResult result = Run(Program({"sleep", "20"}, 100ms));
+  EXPECT_EQ(result.end, ChildEnd::kTimedOut);
+  EXPECT_FALSE(result.left_behind);
+}
+
+TEST_F(ChildTest, StopsAtTheTimeoutWhatIgnoresSigterm) {
+  const ChildResult result =
+      Run(Shell("trap '' TERM; sleep 20 & sleep 20 & (sleep 20 & wait) & wait", 100ms));
+  EXPECT_EQ(result.end, ChildEnd::kTimedOut);
+  EXPECT_FALSE(result.left_behind);
+  ReapOrphans(0);
+}
+
+TEST_F(ChildTest, StopsAtTheTimeoutWhatClosedItsOutput) {
+  const ChildResult result = Run(Shell("exec >&- 2>&-; exec sleep 20", 100ms));
+  EXPECT_EQ(result.end, ChildEnd::kTimedOut);
+}
+
+TEST_F(ChildTest, WaitsForTheExitCodeOfWhatClosedItsOutput) {
+  const ChildResult result = Run(Shell("echo early; exec >&- 2>&-; exit 4"));
+  EXPECT_EQ(result.end, ChildEnd::kExited);
+  EXPECT_EQ(result.code, 4);
+  EXPECT_EQ(result.output, "early\n");
+}
+
+TEST_F(ChildTest, AStoppedProcessIsEndedAsWell) {
+  const ChildResult result = Run(Shell("kill -STOP $$; echo never", 100ms));
+  EXPECT_EQ(result.end, ChildEnd::kTimedOut);
+  EXPECT_EQ(result.output, "");
+}
+
+TEST_F(ChildTest, CancelEndsAGroupThatIgnoresSigterm) {
+  const Milestone ready;
+  const Cancellation cancellation = NewCancellation();
+  std::thread other([&] {
+    ready.Await();
+    cancellation.Trigger();
+  });
+  const ChildResult result = RunChild(Shell("trap '' TERM; sleep 20 & sleep 20 & echo $$; echo > " +
+                                            ready.path() + "; wait; sleep 20"),
+                                      cancellation);
+  other.join();
+  EXPECT_EQ(result.end, ChildEnd::kCancelled);
+  const pid_t group = std::stoi(result.output);
+  EXPECT_EQ(ReapOrphans(group), 2);
+  ExpectGroupGone(group);
+}
+
+TEST_F(ChildTest, CancelLetsAProgramTidyUp) {
+  const Milestone ready;
+  const Cancellation cancellation = NewCancellation();
+  std::thread other([&] {
+    ready.Await();
+    cancellation.Trigger();
+  });
+  const ChildResult result =
+      RunChild(Shell("trap 'echo tidy; exit 0' TERM; echo > " + ready.path() + "; sleep 20 & wait"),
+               cancellation);
+  other.join();
+  EXPECT_EQ(result.end, ChildEnd::kCancelled);
+  EXPECT_EQ(result.output, "tidy\n");
+  ReapOrphans(0);
+}
+
+/// The shell goes at once on SIGTERM; what it started has the rest of the second.
+TEST_F(ChildTest, CancelLetsWhatAProgramStartedTidyUp) {
+  const Milestone ready;
+  const Cancellation cancellation = NewCancellation();
+  std::thread other([&] {
+    ready.Await();
+    cancellation.Trigger();
+  });
+  const std::string await_end_of_shell =
+      "until read pid name state rest < /proc/$$/stat && [ $state = Z ]; do :; done";
+  const ChildResult result =
+      RunChild(Shell("(trap '" + await_end_of_shell + "; echo tidy; kill -KILL 0' TERM; echo > " +
+                     ready.path() + "; while :; do :; done) & wait; sleep 20"),
+               cancellation);
+  other.join();
+  EXPECT_EQ(result.end, ChildEnd::kCancelled);
+  EXPECT_EQ(result.output, "tidy\n");
+  ReapOrphans(0);
+}
+
+TEST_F(ChildTest, ACancellationIsForAllAndForEver) {
+  const Cancellation cancellation = NewCancellation();
+  EXPECT_FALSE(cancellation.triggered());
+  std::vector<ChildResult> results(4);
+  std::vector<std::thread> threads;
+  const Milestone ready;
+  for (ChildResult& result : results) {
+    threads.emplace_back([&] {
+      result = RunChild(Shell("echo > " + ready.path() + "; exec sleep 20"), cancellation);
+    });
+  }
+  ready.Await();  // one of them runs; the others may not have begun
+  cancellation.Trigger();
+  cancellation.Trigger();
+  for (std::thread& thread : threads) thread.join();
+  for (const ChildResult& result : results) EXPECT_EQ(result.end, ChildEnd::kCancelled);
+
+  EXPECT_TRUE(cancellation.triggered());
+  const ChildResult late = RunChild(Program({"true"}), cancellation);
+  EXPECT_EQ(late.end, ChildEnd::kCancelled);
+}
+
+TEST_F(ChildTest, KillsWhatHoldsTheOutputAfterTheEnd) {
+  const ChildResult result = Run(Shell("sleep 20 & sleep 20 & echo $$; exit 6"));
+  EXPECT_EQ(result.end, ChildEnd::kExited);
+  EXPECT_EQ(result.code, 6);
+  const pid_t group = std::stoi(result.output);
+  EXPECT_EQ(ReapOrphans(group), 2);
+  ExpectGroupGone(group);
+}
+
+TEST_F(ChildTest, KillsWhatStaysWithoutHoldingTheOutput) {
+  const ChildResult result = Run(Shell("sleep 20 >&- 2>&- & echo $$"));
+  EXPECT_EQ(result.end, ChildEnd::kExited);
+  const pid_t group = std::stoi(result.output);
+  EXPECT_EQ(ReapOrphans(group), 1);
+  ExpectGroupGone(group);
+}
+
+TEST_F(ChildTest, ReadsAllThatWasPrintedBeforeTheEnd) {
+  // As much as a pipe holds, so that the child has ended before it is read.
+  ChildSpec spec = Shell("head -c 65536 /dev/zero");
+  spec.most_output = 1 << 20;
+  EXPECT_EQ(Run(spec).output.size(), 65536u);
+}
+
+/// A daemon leaves the group; it can only be let go.
+TEST_F(ChildTest, ADaemonDoesNotHoldUpTheCall) {
+  const Milestone ready;
+  const ChildResult result = Run(Shell("setsid sh -c 'echo $$; echo > " + ready.path() +
+                                       "; exec sleep 20' & read x < " + ready.path()));
+  EXPECT_EQ(result.end, ChildEnd::kExited);
+  EXPECT_EQ(result.code, 0);
+  const pid_t daemon = std::stoi(result.output);
+  ASSERT_GT(daemon, 1);
+  EXPECT_EQ(kill(daemon, SIGKILL), 0) << "it was killed already";
+  EXPECT_EQ(waitpid(daemon, nullptr, 0), daemon);
+}
+
+TEST_F(ChildTest, ADaemonDoesNotHoldUpATimeout) {
+  const Milestone ready;
+  const Cancellation cancellation = NewCancellation();
+  std::thread other([&] {
+    ready.Await();
+    cancellation.Trigger();
+  });
+  const ChildResult result = RunChild(
+      Shell("setsid sh -c 'echo $$; echo > " + ready.path() + "; exec sleep 20' & wait; sleep 20"),
+      cancellation);
+  other.join();
+  EXPECT_EQ(result.end, ChildEnd::kCancelled);
+  const pid_t daemon = std::stoi(result.output);
+  ASSERT_GT(daemon, 1);
+  EXPECT_EQ(kill(daemon, SIGKILL), 0) << "it was killed already";
+  EXPECT_EQ(waitpid(daemon, nullptr, 0), daemon);
+}
+
+TEST_F(ChildTest, ChildrenAreStoppedThatLeftTheirGroup) {
+  // As Perl's, setpgid may join any group of the session: here that of this process.
+  const ChildResult result =
+      Run(Program({"perl", "-e", "setpgrp(0, getpgrp(getppid())); sleep 20"}, 200ms));
+  EXPECT_EQ(result.end, ChildEnd::kTimedOut);
+  EXPECT_FALSE(result.left_behind);
+}
+
+TEST_F(ChildTest, SaysWhyAProgramCannotBeRun) {
+  test::TempTree tree;
+  tree.File("text", "no program\n");
+  tree.File("damaged", "no program either\n");
+  tree.File("script", "#!/no/such/interpreter\n");
+  for (const char* name : {"damaged", "script"}) chmod(tree.path(name).c_str(), 0755);
+  struct Case {
+    std::string program;
+    std::string_view reason;
+  };
+  const Case cases[] = {
+      {"/no/such/program", "No such file or directory; it, and what a script names"},
+      {"no-such-program", "No such file or directory; it, and what a script names"},
+      {"/dev/null/program", "Not a directory; it, and what a script names"},
+      {"", "No such file or directory"},
+      {tree.path(), "Permission denied; it must be an executable file"},
+      {tree.path("text"), "Permission denied; it must be an executable file"},
+      {tree.path("damaged"), "Exec format error; it must be a program for this machine"},
+      {tree.path("script"), "No such file or directory; it, and what a script names"},
+  };
+  for (const Case& c : cases) {
+    const ChildResult result = Run(Program({c.program, "argument"}));
+    EXPECT_EQ(result.end, ChildEnd::kFailed) << c.program;
+    EXPECT_THAT(result.error, StartsWith("cannot run " + c.program + ": " + std::string(c.reason)));
+  }
+}
+
+TEST_F(ChildTest, TakesLongAndEmptyArguments) {
+  ChildResult result = Run(Program({"sh", "-c", "echo ${#1}", "sh", std::string(100'000, 'x')}));
+  EXPECT_EQ(result.output, "100000\n");
+  result = Run(Program({"sh", "-c", "echo \"$# [$1] [$2] [$3]\"", "sh", "a", "", "$(exit) *"}));
+  EXPECT_EQ(result.output, "3 [a] [] [$(exit) *]\n");
+}
+
+TEST_F(ChildTest, RefusesWhatCannotBeAnArgument) {
+  EXPECT_EQ(Run(Program({})).error, "there is no program to run");
+  const ChildResult nul = Run(Program({"echo", std::string("a\0b", 3)}));
+  EXPECT_EQ(nul.end, ChildEnd::kFailed);
+  EXPECT_THAT(nul.error, HasSubstr("NUL"));
+  ChildSpec spec = Program({"env"});
+  spec.environment["NAME"] = std::string("a\0b", 3);
+  EXPECT_THAT(Run(spec).error, HasSubstr("NUL"));
+  EXPECT_THAT(Run(Program({"echo", std::string(200'000, 'x')})).error,
+              HasSubstr("Argument list too long; an argument has at most 128 KiB"));
+}
+
+TEST_F(ChildTest, HasNoDescriptorButTheStandardOnes) {
+  // Not closed on exec, unlike all that this program opens itself.
+  const UniqueFd open_file(open("/dev/null", O_RDWR));
+  const UniqueFd far(fcntl(open_file.get(), F_DUPFD, 200));
+  ASSERT_TRUE(far);
+  // The fourth is the directory that ls reads.
+  EXPECT_EQ(Run(Program({"ls", "/proc/self/fd"})).output, "0\n1\n2\n3\n");
+  EXPECT_EQ(Run(Program({"readlink", "/proc/self/fd/0"})).output, "/dev/null\n");
+  EXPECT_EQ(Run(Program({"cat"})).output, "");
+}
+
+/// With a standard descriptor closed here, those of the child's pipes take its number.
+TEST_F(ChildTest, StandardDescriptorsMayBeClosed) {
+  std::vector<std::pair<UniqueFd, int>> saved;
+  for (const int fd : {0, 1, 2}) {
+    saved.emplace_back(UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 10)), fd);
+    ASSERT_TRUE(saved.back().first);
+  }
+  for (const int fd : {0, 1, 2}) close(fd);
+  const ChildResult result = Run(Shell("echo out; echo err >&2; readlink /proc/self/fd/0"));
+  for (const auto& [copy, fd] : saved) dup2(copy.get(), fd);
+  EXPECT_EQ(result.output, "out\n/dev/null\n");
+  EXPECT_EQ(result.error_output, "err\n");
+}
+
+TEST_F(ChildTest, HasASmallEnvironment) {
+  ASSERT_EQ(setenv("PATCHBAY_SECRET", "1", 1), 0);
+  const std::string path = std::getenv("PATH");
+  ChildSpec spec = Shell("exec env | grep -v ^PWD= | sort");
+  EXPECT_EQ(Run(spec).output, "HOME=/\nLANG=C.UTF-8\nPATH=" + path + "\n");
+  spec.environment = {{"DEVICE", "a b"}, {"HOME", "/root"}};
+  EXPECT_EQ(Run(spec).output, "DEVICE=a b\nHOME=/root\nLANG=C.UTF-8\nPATH=" + path + "\n");
+  EXPECT_EQ(Run(Program({"pwd"})).output, "/\n");
+}
+
+TEST_F(ChildTest, HasSignalsAsAfterLogin) {
+  std::thread([&] {
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    for (const int signal : {SIGTERM, SIGUSR1}) sigaddset(&blocked, signal);
+    pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
+    const auto before = std::signal(SIGPIPE, SIG_IGN);
+    const ChildResult result = Run(Program({"grep", "-E", "Sig(Blk|Ign):", "/proc/self/status"}));
+    std::signal(SIGPIPE, before);
+    EXPECT_EQ(result.output.substr(0, 24), "SigBlk:\t0000000000000000") << result.output;
+    // Of the two that glibc keeps for itself a program learns nothing.
+    const auto ignored = result.output.find("SigIgn:");
+    ASSERT_NE(ignored, std::string::npos);
+    EXPECT_EQ(std::stoull(result.output.substr(ignored + 8), nullptr, 16) & 0x7fffffff, 0u);
+  }).join();
+}
+
+TEST_F(ChildTest, LeadsAGroupOfItsOwn) {
+  const ChildResult result = Run(Shell("echo $$; cut -d' ' -f5 /proc/$$/stat"));
+  const auto line_end = result.output.find('\n');
+  EXPECT_EQ(result.output.substr(0, line_end + 1), result.output.substr(line_end + 1));
+}
+
+TEST_F(ChildTest, SaysWhenThereAreNoDescriptorsLeft) {
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const Cancellation cancellation = NewCancellation();
+  const UniqueFd next(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  int failures = 0;
+  std::optional<ChildResult> result;
+  // Every step on the way fails for want of its descriptors.
+  for (auto limit = static_cast<rlim_t>(next.get() + 1); failures < 20; ++limit) {
+    const rlimit tight = {limit, before.rlim_max};
+    ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
+    result = RunChild(Program({"true"}), cancellation);
+    if (result->end != ChildEnd::kFailed) break;
+    EXPECT_THAT(result->error, HasSubstr("Too many open files"));
+    ++failures;
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(result->end, ChildEnd::kExited);
+  EXPECT_GE(failures, 4);
+}
+
+TEST_F(ChildTest, ManyThreadsRunChildrenAtOnce) {
+  const Cancellation cancellation = NewCancellation();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 8; ++i) {
+    threads.emplace_back([&cancellation, i] {
+      for (int j = 0; j < 10; ++j) {
+        const std::string text = std::to_string(i) + "." + std::to_string(j);
+        const ChildResult result = RunChild(
+            Program({"sh", "-c", "echo $1; exit $2", "sh", text, std::to_string(i)}), cancellation);
+        EXPECT_EQ(result.output, text + "\n");
+        EXPECT_EQ(result.code, i);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_F(ChildTest, SurvivesAProgramThatIgnoresSigchld) {
+  const auto before = std::signal(SIGCHLD, SIG_IGN);
+  const ChildResult result = Run(Program({"true"}));
+  std::signal(SIGCHLD, before);
+  EXPECT_EQ(result.end, ChildEnd::kFailed);
+  EXPECT_THAT(result.error, StartsWith("cannot "));
+}
+
+/// Nobody can make a test process that hangs in the kernel; one that this thread has no right to
+/// kill comes near.
+TEST_F(ChildTest, LeavesBehindWhatCannotBeKilled) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root";
+  const Milestone ready;
+  const Cancellation cancellation = NewCancellation();
+  const ChildSpec spec =
+      Program({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c",
+               "trap '' TERM; echo ready > " + ready.path() + "; exec sleep 20"});
+  std::filesystem::permissions(std::filesystem::path(ready.path()).parent_path(),
+                               std::filesystem::perms::all);
+  std::filesystem::permissions(ready.path(), std::filesystem::perms::all);
+  ChildResult result;
+  std::thread child([&] {
+    __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};  // of this thread
+    __user_cap_data_struct sets[2];
+    ASSERT_EQ(syscall(SYS_capget, &header, sets), 0);
+    sets[0].effective &= ~(1u << CAP_KILL);
+    ASSERT_EQ(syscall(SYS_capset, &header, sets), 0);
+    result = RunChild(spec, cancellation);
+  });
+  ready.Await();
+  cancellation.Trigger();
+  child.join();
+  EXPECT_EQ(result.end, ChildEnd::kCancelled);
+  ASSERT_TRUE(result.left_behind);
+  EXPECT_THAT(Describe(spec, result), HasSubstr("hangs in the kernel"));
+  EXPECT_FALSE(HasEnded(result.left_behind));
+
+  ASSERT_EQ(pidfd_send_signal(result.left_behind.get(), SIGKILL, nullptr, 0), 0);
+  pollfd ended = {result.left_behind.get(), POLLIN, 0};
+  ASSERT_EQ(poll(&ended, 1, static_cast<int>(kPatience.count())), 1);
+  EXPECT_TRUE(HasEnded(result.left_behind));
+  EXPECT_TRUE(HasEnded(result.left_behind));
+  result.left_behind = UniqueFd();
+}
+
+TEST(DescribeChild, TellsEveryEnd) {
+  ChildSpec spec;
+  spec.argv = {"/bin/card-ok", "/dev/x"};
+  spec.timeout = 5000ms;
+  spec.most_output = 4096;
+  struct Case {
+    ChildEnd end;
+    int code;
+    std::string_view error_output;
+    std::string_view text;
+  };
+  const Case cases[] = {
+      {ChildEnd::kExited, 1, "", "/bin/card-ok ended with exit code 1"},
+      {ChildEnd::kExited, 2, " \n\n", "/bin/card-ok ended with exit code 2"},
+      {ChildEnd::kExited, 1, "first\nno card\n", "/bin/card-ok ended with exit code 1: no card"},
+      {ChildEnd::kExited, 1, "\x1b[31mred", R"(/bin/card-ok ended with exit code 1: \x1b[31mred)"},
+      {ChildEnd::kSignalled, SIGSEGV, "",
+       "/bin/card-ok was ended by signal 11 (Segmentation fault)"},
+      {ChildEnd::kSignalled, 63, "", "/bin/card-ok was ended by signal 63 (unknown)"},
+      {ChildEnd::kTimedOut, 0, "", "/bin/card-ok did not end within 5000 ms and was stopped"},
+      {ChildEnd::kCancelled, 0, "", "/bin/card-ok was stopped since patchbay ends"},
+      {ChildEnd::kTooMuchOutput, 0, "", "/bin/card-ok printed more than 4096 bytes and was killed"},
+  };
+  for (const Case& c : cases) {
+    ChildResult result;
+    result.end = c.end;
+    result.code = c.code;
+    result.error_output = c.error_output;
+    EXPECT_EQ(Describe(spec, result), c.text);
+  }
+  ChildResult failed;
+  failed.error = "cannot run /bin/card-ok: Permission denied";
+  EXPECT_EQ(Describe(spec, failed), failed.error);
+}
+
+TEST(DescribeChild, IsBoundedAndOneLine) {
+  ChildSpec spec;
+  spec.argv = {std::string(100'000, '\n')};
+  ChildResult result;
+  result.end = ChildEnd::kExited;
+  result.error_output = std::string(100'000, '\xff');
+  const std::string text = Describe(spec, result);
+  EXPECT_LT(text.size(), 2048u);
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace patchbay
