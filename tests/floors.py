@@ -31,7 +31,7 @@ FLOORS = {
 
 # By the longest prefix of the header's name. "base" gives the messages of all floors their format,
 # and a compiled pattern is a plain value that "config" validates and "discovery" uses. Beast is
-# spelled in the types of Asio.
+# spelled in the types of Asio. JSON is what "cli" prints and what a command of "discovery" prints.
 LIBRARIES = {
     "tl/": {"base"},
     "spdlog/": {"base"},
@@ -47,7 +47,7 @@ LIBRARIES = {
     "google/protobuf/": {"kubelet", "kubelet_sim"},
     "prometheus/": {"http"},
     "CLI/": {"cli"},
-    "nlohmann/": {"cli"},
+    "nlohmann/": {"cli", "discovery"},
 }
 MESSAGES = {"kubelet", "kubelet_sim"}  # the rooms of generated *.pb.h
 SYSTEM = {"arpa", "asm", "linux", "net", "netinet", "sys"}

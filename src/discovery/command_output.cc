@@ -1,0 +1,390 @@
+#include "discovery/command_output.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "base/diagnostics.h"
+#include "base/escape.h"
+#include "base/format.h"
+#include "base/path.h"
+#include "model/spec.h"
+#include "model/variables.h"
+
+namespace patchbay {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::size_t kMostEntries = 10'000;
+constexpr std::size_t kMostPaths = 64;
+constexpr std::size_t kMostVariables = 64;
+constexpr std::size_t kMostNameBytes = 64;
+constexpr std::size_t kMostTextBytes = 4096;
+constexpr int kMostNumaNode = 63;  // the kubelet's limit
+constexpr int kMostDepth = 16;
+
+constexpr std::string_view kExample = R"({"id": "…", "paths": ["/dev/…"]})";
+
+/// The keys of an entry.
+enum Field : std::size_t { kId, kPaths, kNumaNode, kVars };
+constexpr std::array<std::string_view, 4> kFieldNames = {"id", "paths", "numa_node", "vars"};
+
+enum class Kind { kNull, kBoolean, kInteger, kFraction, kText, kArray, kObject };
+
+std::string_view Name(Kind kind) {
+  switch (kind) {
+    case Kind::kNull: return "null";
+    case Kind::kBoolean: return "true or false";
+    case Kind::kInteger:
+    case Kind::kFraction: return "a number";
+    case Kind::kText: return "a string";
+    case Kind::kArray: return "an array";
+    case Kind::kObject: return "an object";
+  }
+  return "";
+}
+
+/// Safe to print, and not long.
+std::string Shown(std::string_view text) {
+  constexpr std::size_t kMost = 60;
+  return Printable(text.substr(0, kMost)) + (text.size() > kMost ? "…" : "");
+}
+
+std::string Quoted(std::string_view text) { return "\"" + Shown(text) + "\""; }
+
+bool IsVariableName(std::string_view name) {
+  const auto is_letter = [](char c) {
+    return (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z') || c == '_';
+  };
+  return !name.empty() && is_letter(name.front()) &&
+         std::all_of(name.begin(), name.end(),
+                     [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
+}
+
+bool HoldsControlCharacter(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+}
+
+/// What is wrong with a text of any kind, as the end of a sentence; empty when nothing is.
+std::string ProblemWithText(std::string_view text) {
+  if (text.size() > kMostTextBytes) {
+    return format("is longer than {} bytes; print less", kMostTextBytes);
+  }
+  if (HoldsControlCharacter(text)) return "holds a control character; print it without";
+  return "";
+}
+
+std::string ProblemWithPath(std::string_view path) {
+  if (std::string problem = ProblemWithText(path); !problem.empty()) return problem;
+  if (!path.starts_with('/')) return "is not absolute; print the whole path, as in /dev/ttyS0";
+  if (!IsShortestPath(path))
+    return R"(has "//", "." or ".." in it, or a "/" at its end; leave it out)";
+  return "";
+}
+
+/// Listens to the parser. Nothing is kept but what an entry may hold.
+class Reader : public nlohmann::json_sax<Json> {
+ public:
+  explicit Reader(std::string_view text) : text_(text) {}
+
+  bool null() override { return Scalar(Kind::kNull, ""); }
+  bool boolean(bool value) override { return Scalar(Kind::kBoolean, value ? "true" : "false"); }
+  bool number_integer(number_integer_t value) override {
+    return Scalar(Kind::kInteger, std::to_string(value));
+  }
+  bool number_unsigned(number_unsigned_t value) override {
+    return Scalar(Kind::kInteger, std::to_string(value));
+  }
+  bool number_float(number_float_t, const string_t& text) override {
+    return Scalar(Kind::kFraction, text);
+  }
+  bool string(string_t& text) override { return Scalar(Kind::kText, text); }
+  bool binary(binary_t&) override { return false; }  // of other formats than JSON
+  bool start_object(std::size_t) override { return Open(Kind::kObject); }
+  bool start_array(std::size_t) override { return Open(Kind::kArray); }
+  bool end_object() override { return Close(); }
+  bool end_array() override { return Close(); }
+  bool key(string_t& name) override;
+  bool parse_error(std::size_t position, const std::string& token,
+                   const nlohmann::detail::exception& error) override;
+
+  CommandList& list() { return list_; }
+  const std::string& error() const { return error_; }
+
+ private:
+  bool Scalar(Kind kind, const std::string& text);
+  bool Open(Kind kind);
+  bool Close();
+  bool Value(Kind kind, const std::string& text);
+  bool BeginEntry(Kind kind);
+  void EndEntry();
+  void FieldName(const std::string& name);
+  void FieldValue(Kind kind, const std::string& text);
+  void Id(Kind kind, const std::string& text);
+  void NumaNode(Kind kind, const std::string& text);
+  void Path(Kind kind, const std::string& text);
+  void VariableName(const std::string& name);
+  void VariableValue(Kind kind, const std::string& text);
+
+  /// Costs the entry; the first problem of an entry is told.
+  void Problem(const std::string& text) { problem_ = format("entry {} {}", number_, text); }
+  bool Fatal(std::string text) {
+    error_ = std::move(text);
+    return false;
+  }
+
+  std::string_view text_;
+  const std::vector<Variable> taken_ = SuppliedBy(MatchSpec());
+  CommandList list_;
+  std::string error_;
+  int depth_ = 0;           ///< arrays and objects that are open
+  std::size_t number_ = 0;  ///< of the entry
+  CommandEntry entry_;
+  std::string problem_;  ///< with one, the rest of the entry is passed over
+  std::array<bool, kFieldNames.size()> seen_ = {};
+  Field field_ = kId;
+};
+
+bool Reader::Scalar(Kind kind, const std::string& text) {
+  if (!Value(kind, text)) return false;
+  if (depth_ == 1) EndEntry();
+  return true;
+}
+
+bool Reader::Open(Kind kind) {
+  if (!Value(kind, "")) return false;
+  if (++depth_ <= kMostDepth) return true;
+  return Fatal(format("entry {} of the output is nested deeper than {} levels; print {}", number_,
+                      kMostDepth, kExample));
+}
+
+bool Reader::Close() {
+  if (--depth_ == 1) EndEntry();
+  return true;
+}
+
+bool Reader::Value(Kind kind, const std::string& text) {
+  if (depth_ == 0) {
+    return kind == Kind::kArray ||
+           Fatal(format("the output is {}, not an array; print [{}]", Name(kind), kExample));
+  }
+  if (depth_ == 1) return BeginEntry(kind);
+  if (!problem_.empty()) return true;
+  if (depth_ == 2) {
+    FieldValue(kind, text);
+  } else if (field_ == kPaths) {
+    Path(kind, text);
+  } else {
+    VariableValue(kind, text);
+  }
+  return true;
+}
+
+bool Reader::BeginEntry(Kind kind) {
+  if (++number_ > kMostEntries) {
+    return Fatal(format("the output has more than {} entries; print fewer", kMostEntries));
+  }
+  entry_ = {};
+  seen_ = {};
+  problem_.clear();
+  if (kind != Kind::kObject)
+    Problem(format("is {}, not an object; print {}", Name(kind), kExample));
+  return true;
+}
+
+void Reader::EndEntry() {
+  if (problem_.empty() && !seen_[kId]) Problem(format(R"(has no "id"; print {})", kExample));
+  if (problem_.empty()) {
+    list_.entries.push_back(std::move(entry_));
+  } else {
+    list_.problems.push_back({number_, std::move(entry_.id), std::move(problem_)});
+  }
+}
+
+bool Reader::key(string_t& name) {
+  if (!problem_.empty()) return true;
+  if (depth_ == 2) {
+    FieldName(name);
+  } else {
+    VariableName(name);
+  }
+  return true;
+}
+
+void Reader::FieldName(const std::string& name) {
+  const auto at = std::find(kFieldNames.begin(), kFieldNames.end(), name);
+  if (at == kFieldNames.end()) {
+    const std::string_view near = Nearest(name, kFieldNames);
+    return Problem(format("has the unknown key {}; {}", Quoted(name),
+                          near.empty() ? R"(further values belong into "vars")"
+                                       : format("did you mean \"{}\"?", near)));
+  }
+  field_ = static_cast<Field>(at - kFieldNames.begin());
+  if (seen_[field_]) return Problem(format("has \"{}\" twice; print it once", name));
+  seen_[field_] = true;
+}
+
+void Reader::FieldValue(Kind kind, const std::string& text) {
+  switch (field_) {
+    case kId: return Id(kind, text);
+    case kNumaNode: return NumaNode(kind, text);
+    case kPaths:
+      if (kind != Kind::kArray) {
+        Problem(format(R"(has "paths" that are {}; print an array, as in ["/dev/…"])", Name(kind)));
+      }
+      return;
+    case kVars:
+      if (kind != Kind::kObject) {
+        Problem(format(R"(has "vars" that are {}; print an object, as in {{"name": "…"}})",
+                       Name(kind)));
+      }
+      return;
+  }
+}
+
+void Reader::Id(Kind kind, const std::string& text) {
+  if (kind != Kind::kText) {
+    return Problem(format(R"(has an "id" that is {}; print a string)", Name(kind)));
+  }
+  if (text.empty()) {
+    return Problem(R"(has an "id" that is empty; print a name that is this device's own)");
+  }
+  if (const std::string problem = ProblemWithText(text); !problem.empty()) {
+    return Problem(format(R"(has an "id" that {})", problem));
+  }
+  entry_.id = text;
+}
+
+void Reader::NumaNode(Kind kind, const std::string& text) {
+  constexpr int kNone = -1;  // as the kernel writes it
+  if (kind == Kind::kNull) return;
+  int node = kNone - 1;
+  if (kind == Kind::kInteger) std::from_chars(text.data(), text.data() + text.size(), node);
+  if (node == kNone) return;
+  if (node < 0 || node > kMostNumaNode) {
+    const bool is_number = kind == Kind::kInteger || kind == Kind::kFraction;
+    return Problem(format(R"(has a "numa_node" that is {}; print a number from 0 to {}, or null)",
+                          is_number ? Shown(text) : Name(kind), kMostNumaNode));
+  }
+  entry_.numa_node = node;
+}
+
+void Reader::Path(Kind kind, const std::string& text) {
+  if (kind != Kind::kText) {
+    return Problem(format(R"(has {} among its "paths"; print strings)", Name(kind)));
+  }
+  if (const std::string problem = ProblemWithPath(text); !problem.empty()) {
+    return Problem(format("has the path {}, which {}", Quoted(text), problem));
+  }
+  if (std::find(entry_.paths.begin(), entry_.paths.end(), text) != entry_.paths.end()) {
+    return Problem(format("has the path {} twice; print it once", Quoted(text)));
+  }
+  if (entry_.paths.size() == kMostPaths) {
+    return Problem(format("has more than {} paths; print several entries", kMostPaths));
+  }
+  entry_.paths.push_back(text);
+}
+
+void Reader::VariableName(const std::string& name) {
+  const auto is_same = [&](const auto& variable) { return variable.first == name; };
+  if (!IsVariableName(name) || name.size() > kMostNameBytes) {
+    return Problem(
+        format("has a variable {}; a name is at most {} letters, digits and \"_\", and "
+               "does not begin with a digit",
+               Quoted(name), kMostNameBytes));
+  }
+  if (std::any_of(taken_.begin(), taken_.end(), [&](const auto& v) { return v.name == name; })) {
+    return Problem(format(
+        "has a variable {}, which every device has of its own; print another name", Quoted(name)));
+  }
+  if (std::any_of(entry_.vars.begin(), entry_.vars.end(), is_same)) {
+    return Problem(format("has the variable {} twice; print it once", Quoted(name)));
+  }
+  if (entry_.vars.size() == kMostVariables) {
+    return Problem(format("has more than {} variables; print fewer", kMostVariables));
+  }
+  entry_.vars.emplace_back(name, "");
+}
+
+void Reader::VariableValue(Kind kind, const std::string& text) {
+  auto& [name, value] = entry_.vars.back();
+  if (kind == Kind::kNull || kind == Kind::kArray || kind == Kind::kObject) {
+    return Problem(format("has a variable {} that is {}; print a string, a number, true or false",
+                          Quoted(name), Name(kind)));
+  }
+  if (const std::string problem = ProblemWithText(text); !problem.empty()) {
+    return Problem(format("has a variable {} that {}", Quoted(name), problem));
+  }
+  value = text;
+}
+
+bool Reader::parse_error(std::size_t position, const std::string&,
+                         const nlohmann::detail::exception& error) {
+  constexpr int kNumberOverflow = 406;
+  constexpr std::size_t kShownBefore = 30;
+  const std::string_view before = text_.substr(0, position - 1);
+  const std::size_t line_start = before.rfind('\n') + 1;
+  const std::size_t column = before.size() - line_start;
+  const std::string where =
+      format("line {}, column {}", std::count(before.begin(), before.end(), '\n') + 1, column + 1);
+  if (position > text_.size()) {
+    return Fatal(
+        format("the output ends at {}, before its JSON does; print one whole array and see "
+               "that the command does not fail halfway",
+               where));
+  }
+  std::string_view line = text_.substr(line_start);
+  line = line.substr(0, line.find('\n'));
+  const std::string quoted = Quoted(line.substr(column - std::min(column, kShownBefore)));
+  if (error.id == kNumberOverflow) {
+    return Fatal(format("the number at {} of the output, {}, is too large; print it as a string",
+                        where, quoted));
+  }
+  return Fatal(
+      format("{} of the output, {}, is not JSON; print one array, as in [{}], and "
+             "everything else to stderr",
+             where, quoted, kExample));
+}
+
+/// What the parser would take for the end of its input, or does not tell apart.
+Status CheckBytes(std::string_view text) {
+  for (std::size_t line = 1; !text.empty(); ++line) {
+    const std::size_t length = std::min(text.find('\n'), text.size() - 1) + 1;
+    const std::string_view current = text.substr(0, length);
+    if (current.find('\0') != std::string_view::npos) {
+      return Fail(ErrorKind::kInvalid,
+                  format("line {} of the output holds a NUL byte; print text only", line));
+    }
+    if (!IsUtf8(current)) {
+      return Fail(ErrorKind::kInvalid,
+                  format("line {} of the output is not UTF-8; print other bytes in hexadecimal, or "
+                         "not at all",
+                         line));
+    }
+    text.remove_prefix(length);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<CommandList> ParseCommandOutput(std::string_view text) {
+  if (text.size() > kMostCommandOutput) {
+    return Fail(ErrorKind::kInvalid,
+                format("the output has more than {} bytes; print less", kMostCommandOutput));
+  }
+  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
+    return Fail(ErrorKind::kInvalid,
+                "the command printed nothing; print [] when there is no device");
+  }
+  TRY(CheckBytes(text));
+  Reader reader(text);
+  if (!Json::sax_parse(text, &reader)) return Fail(ErrorKind::kInvalid, reader.error());
+  return std::move(reader.list());
+}
+
+}  // namespace patchbay

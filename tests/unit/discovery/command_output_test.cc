@@ -1,0 +1,426 @@
+#include "discovery/command_output.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "base/escape.h"
+
+namespace patchbay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+
+CommandList Parse(std::string_view text) {
+  auto list = ParseCommandOutput(text);
+  EXPECT_TRUE(list) << list.error().message;
+  return list ? std::move(*list) : CommandList();
+}
+
+/// The entry of a text that holds one.
+CommandEntry One(std::string_view entry) {
+  CommandList list = Parse("[" + std::string(entry) + "]");
+  for (const CommandProblem& problem : list.problems) ADD_FAILURE() << problem.message;
+  EXPECT_THAT(list.entries, SizeIs(1));
+  return list.entries.empty() ? CommandEntry() : std::move(list.entries.front());
+}
+
+/// What is wrong with the second of three entries, of which the others must be kept.
+CommandProblem ProblemOf(std::string_view entry) {
+  const CommandList list = Parse(R"([{"id": "first"}, )" + std::string(entry) +
+                                 R"(, {"id": "last", "paths": ["/dev/last"]}])");
+  EXPECT_THAT(list.entries, SizeIs(2)) << entry;
+  EXPECT_THAT(list.problems, SizeIs(1)) << entry;
+  if (list.entries.size() != 2 || list.problems.size() != 1) return {};
+  EXPECT_EQ(list.entries[0].id, "first");
+  EXPECT_EQ(list.entries[1].id, "last");
+  EXPECT_THAT(list.entries[1].paths, ElementsAre("/dev/last"));
+  EXPECT_EQ(list.problems[0].entry, 2u);
+  return list.problems[0];
+}
+
+std::string ErrorOf(std::string_view text) {
+  const auto list = ParseCommandOutput(text);
+  EXPECT_FALSE(list) << Printable(text);
+  if (list) return "";
+  EXPECT_EQ(list.error().kind, ErrorKind::kInvalid);
+  return list.error().message;
+}
+
+/// `count` times `item`, with commas; `#` in it is the number.
+std::string Repeat(std::string_view item, int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) {
+    if (i > 0) text += ",";
+    for (const char c : item) text += c == '#' ? std::to_string(i) : std::string(1, c);
+  }
+  return text;
+}
+
+TEST(CommandOutput, ReadsAWholeEntry) {
+  const CommandEntry entry = One(R"({
+    "id": "port 1/ä", "paths": ["/dev/ttyS1", "/dev/by-id/x"], "numa_node": 1,
+    "vars": {"speed": 9600, "label": "a \"b\"", "up": true, "_x9": false, "empty": ""}
+  })");
+  EXPECT_EQ(entry.id, "port 1/ä");
+  EXPECT_THAT(entry.paths, ElementsAre("/dev/ttyS1", "/dev/by-id/x"));
+  EXPECT_EQ(entry.numa_node, 1);
+  EXPECT_THAT(entry.vars, ElementsAre(Pair("speed", "9600"), Pair("label", "a \"b\""),
+                                      Pair("up", "true"), Pair("_x9", "false"), Pair("empty", "")));
+}
+
+TEST(CommandOutput, OnlyTheIdMustBeThere) {
+  for (const std::string_view text :
+       {R"({"id": "a"})", R"({"id": "a", "paths": []})", R"({"id": "a", "vars": {}})",
+        R"({"id": "a", "numa_node": null})", R"({"id": "a", "numa_node": -1})",
+        R"({"numa_node": null, "vars": {}, "paths": [], "id": "\u0061"})"}) {
+    const CommandEntry entry = One(text);
+    EXPECT_EQ(entry.id, "a");
+    EXPECT_THAT(entry.paths, IsEmpty());
+    EXPECT_EQ(entry.numa_node, std::nullopt);
+    EXPECT_THAT(entry.vars, IsEmpty());
+  }
+}
+
+TEST(CommandOutput, NoDevicesAreNoMistake) {
+  for (const std::string_view text : {"[]", " [ ]\n", "\r\n[\n\t]\r\n", "\xEF\xBB\xBF[]"}) {
+    const CommandList list = Parse(text);
+    EXPECT_THAT(list.entries, IsEmpty());
+    EXPECT_THAT(list.problems, IsEmpty());
+  }
+}
+
+TEST(CommandOutput, KeepsTheOrderAndEqualIds) {
+  const CommandList list = Parse(R"([{"id": "b"}, {"id": "a"}, {"id": "b"}])");
+  ASSERT_THAT(list.entries, SizeIs(3));
+  EXPECT_EQ(list.entries[0].id, "b");
+  EXPECT_EQ(list.entries[1].id, "a");
+  EXPECT_EQ(list.entries[2].id, "b");
+}
+
+TEST(CommandOutput, NothingPassesFromOneEntryToTheNext) {
+  const CommandList list = Parse(
+      R"([{"id": "a", "paths": ["/dev/a"], "numa_node": 3, "vars": {"x": 1}}, {"id": "b"}, {}])");
+  ASSERT_THAT(list.entries, SizeIs(2));
+  EXPECT_THAT(list.entries[1].paths, IsEmpty());
+  EXPECT_EQ(list.entries[1].numa_node, std::nullopt);
+  EXPECT_THAT(list.entries[1].vars, IsEmpty());
+  ASSERT_THAT(list.problems, SizeIs(1));
+  EXPECT_EQ(list.problems[0].id, "");
+}
+
+TEST(CommandOutput, NumbersBecomeTheirText) {
+  struct Case {
+    std::string_view number;
+    std::string_view text;
+  };
+  const Case cases[] = {
+      {"0", "0"},
+      {"-17", "-17"},
+      {"0.10", "0.10"},
+      {"1e3", "1e3"},
+      {"18446744073709551615", "18446744073709551615"},
+      {"-9223372036854775808", "-9223372036854775808"},
+      {"123456789012345678901234567890", "123456789012345678901234567890"},
+      {"1e-400", "1e-400"},
+  };
+  for (const Case& c : cases) {
+    const CommandEntry entry = One(R"({"id": "a", "vars": {"x": )" + std::string(c.number) + "}}");
+    EXPECT_THAT(entry.vars, ElementsAre(Pair("x", c.text)));
+  }
+}
+
+TEST(CommandOutput, ABadEntryCostsNoOther) {
+  struct Case {
+    std::string_view entry;
+    std::string_view message;  ///< behind "entry 2 "
+  };
+  const Case cases[] = {
+      {R"("a")", R"(is a string, not an object; print {"id": "…", "paths": ["/dev/…"]})"},
+      {"7", R"(is a number, not an object; print {"id": "…", "paths": ["/dev/…"]})"},
+      {"7.5", R"(is a number, not an object; print {"id": "…", "paths": ["/dev/…"]})"},
+      {"null", R"(is null, not an object; print {"id": "…", "paths": ["/dev/…"]})"},
+      {"true", R"(is true or false, not an object; print {"id": "…", "paths": ["/dev/…"]})"},
+      {R"([{"id": "a", "id": {}}])",
+       R"(is an array, not an object; print {"id": "…", "paths": ["/dev/…"]})"},
+      {"{}", R"(has no "id"; print {"id": "…", "paths": ["/dev/…"]})"},
+      {R"({"paths": ["/dev/a"]})", R"(has no "id"; print {"id": "…", "paths": ["/dev/…"]})"},
+      {R"({"id": 7})", R"(has an "id" that is a number; print a string)"},
+      {R"({"id": null})", R"(has an "id" that is null; print a string)"},
+      {R"({"id": ["a"]})", R"(has an "id" that is an array; print a string)"},
+      {R"({"id": ""})", R"(has an "id" that is empty; print a name that is this device's own)"},
+      {R"({"id": "a\nb"})", R"(has an "id" that holds a control character; print it without)"},
+      {R"({"id": "a\u0000b"})", R"(has an "id" that holds a control character; print it without)"},
+      {R"({"id": "a", "id": "a"})", R"(has "id" twice; print it once)"},
+      {R"({"id": "a", "vars": {"x": 1}, "vars": {}})", R"(has "vars" twice; print it once)"},
+      {R"({"id": "a", "path": ["/dev/a"]})",
+       R"(has the unknown key "path"; did you mean "paths"?)"},
+      {R"({"id": "a", "colour": {"x": [[1]]}})",
+       R"(has the unknown key "colour"; further values belong into "vars")"},
+      {R"({"id": "a", "\u001b[2J": 1})",
+       R"(has the unknown key "\x1b[2J"; further values belong into "vars")"},
+      {R"({"id": "a", "paths": "/dev/a"})",
+       R"(has "paths" that are a string; print an array, as in ["/dev/…"])"},
+      {R"({"id": "a", "paths": null})",
+       R"(has "paths" that are null; print an array, as in ["/dev/…"])"},
+      {R"({"id": "a", "paths": {"x": 1}})",
+       R"(has "paths" that are an object; print an array, as in ["/dev/…"])"},
+      {R"({"id": "a", "paths": ["/dev/a", 7]})",
+       R"(has a number among its "paths"; print strings)"},
+      {R"({"id": "a", "paths": [["/dev/a"]]})", R"(has an array among its "paths"; print strings)"},
+      {R"({"id": "a", "paths": ["dev/a"]})",
+       R"(has the path "dev/a", which is not absolute; print the whole path, as in /dev/ttyS0)"},
+      {R"({"id": "a", "paths": [""]})",
+       R"(has the path "", which is not absolute; print the whole path, as in /dev/ttyS0)"},
+      {R"({"id": "a", "paths": ["/dev/../etc/shadow"]})",
+       R"(has the path "/dev/../etc/shadow", which has "//", "." or ".." in it, or a "/" at its end; leave it out)"},
+      {R"({"id": "a", "paths": ["/dev/a/"]})",
+       R"(has the path "/dev/a/", which has "//", "." or ".." in it, or a "/" at its end; leave it out)"},
+      {R"({"id": "a", "paths": ["/dev/\u0000"]})",
+       R"(has the path "/dev/\x00", which holds a control character; print it without)"},
+      {R"({"id": "a", "paths": ["/dev/a", "/dev/b", "/dev/a"]})",
+       R"(has the path "/dev/a" twice; print it once)"},
+      {R"({"id": "a", "numa_node": "0"})",
+       R"(has a "numa_node" that is a string; print a number from 0 to 63, or null)"},
+      {R"({"id": "a", "numa_node": 0.5})",
+       R"(has a "numa_node" that is 0.5; print a number from 0 to 63, or null)"},
+      {R"({"id": "a", "numa_node": 64})",
+       R"(has a "numa_node" that is 64; print a number from 0 to 63, or null)"},
+      {R"({"id": "a", "numa_node": -2})",
+       R"(has a "numa_node" that is -2; print a number from 0 to 63, or null)"},
+      {R"({"id": "a", "numa_node": 4294967296})",
+       R"(has a "numa_node" that is 4294967296; print a number from 0 to 63, or null)"},
+      {R"({"id": "a", "numa_node": [0]})",
+       R"(has a "numa_node" that is an array; print a number from 0 to 63, or null)"},
+      {R"({"id": "a", "vars": ["x"]})",
+       R"(has "vars" that are an array; print an object, as in {"name": "…"})"},
+      {R"({"id": "a", "vars": {"": 1}})",
+       R"(has a variable ""; a name is at most 64 letters, digits and "_", and does not begin with a digit)"},
+      {R"({"id": "a", "vars": {"9x": 1}})",
+       R"(has a variable "9x"; a name is at most 64 letters, digits and "_", and does not begin with a digit)"},
+      {R"({"id": "a", "vars": {"a-b": 1}})",
+       R"(has a variable "a-b"; a name is at most 64 letters, digits and "_", and does not begin with a digit)"},
+      {R"({"id": "a", "vars": {"ä": 1}})",
+       R"(has a variable "ä"; a name is at most 64 letters, digits and "_", and does not begin with a digit)"},
+      {R"({"id": "a", "vars": {"path": "/dev/a"}})",
+       R"(has a variable "path", which every device has of its own; print another name)"},
+      {R"({"id": "a", "vars": {"x": 1, "y": 2, "x": 1}})",
+       R"(has the variable "x" twice; print it once)"},
+      {R"({"id": "a", "vars": {"x": null}})",
+       R"(has a variable "x" that is null; print a string, a number, true or false)"},
+      {R"({"id": "a", "vars": {"x": {"y": {"id": 1}}}})",
+       R"(has a variable "x" that is an object; print a string, a number, true or false)"},
+      {R"({"id": "a", "vars": {"x": [1, {}]}})",
+       R"(has a variable "x" that is an array; print a string, a number, true or false)"},
+      {R"({"id": "a", "vars": {"x": "a\u007f"}})",
+       R"(has a variable "x" that holds a control character; print it without)"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(ProblemOf(c.entry).message, "entry 2 " + std::string(c.message)) << c.entry;
+  }
+}
+
+TEST(CommandOutput, AProblemNamesTheEntryThatHasAnId) {
+  EXPECT_EQ(ProblemOf(R"({"id": "card0", "paths": 1})").id, "card0");
+  EXPECT_EQ(ProblemOf(R"({"paths": 1, "id": "card0"})").id, "");
+}
+
+TEST(CommandOutput, OnlyTheFirstProblemOfAnEntryIsTold) {
+  EXPECT_EQ(ProblemOf(R"({"id": 1, "paths": 2, "nonsense": 3})").message,
+            R"(entry 2 has an "id" that is a number; print a string)");
+}
+
+TEST(CommandOutput, HoldsEveryBound) {
+  const std::string longest(4096, 'x');
+  const std::string path = "/" + std::string(4095, 'x');
+  const std::string name(64, 'x');
+  EXPECT_EQ(One(R"({"id": ")" + longest + R"("})").id, longest);
+  EXPECT_THAT(One(R"({"id": "a", "paths": [")" + path + R"("]})").paths, ElementsAre(path));
+  EXPECT_THAT(One(R"({"id": "a", "vars": {")" + name + R"(": ")" + longest + R"("}})").vars,
+              ElementsAre(Pair(name, longest)));
+  EXPECT_THAT(One(R"({"id": "a", "paths": [)" + Repeat(R"("/dev/#")", 64) + "]}").paths,
+              SizeIs(64));
+  EXPECT_THAT(One(R"({"id": "a", "vars": {)" + Repeat(R"("x#": #)", 64) + "}}").vars, SizeIs(64));
+
+  const std::string shown(60, 'x');
+  EXPECT_EQ(ProblemOf(R"({"id": ")" + longest + R"(x"})").message,
+            R"(entry 2 has an "id" that is longer than 4096 bytes; print less)");
+  EXPECT_EQ(ProblemOf(R"({"id": "a", "paths": [")" + path + R"(x"]})").message,
+            "entry 2 has the path \"/" + shown.substr(1) +
+                "…\", which is longer than 4096 bytes; print less");
+  EXPECT_EQ(ProblemOf(R"({"id": "a", "vars": {"y": ")" + longest + R"(x"}})").message,
+            R"(entry 2 has a variable "y" that is longer than 4096 bytes; print less)");
+  EXPECT_EQ(ProblemOf(R"({"id": "a", "vars": {"y": 0.)" + std::string(4095, '1') + "}}").message,
+            R"(entry 2 has a variable "y" that is longer than 4096 bytes; print less)");
+  EXPECT_THAT(ProblemOf(R"({"id": "a", "vars": {")" + name + R"(x": 1}})").message,
+              HasSubstr("has a variable \"" + shown + "…\"; a name is at most 64"));
+  EXPECT_EQ(ProblemOf(R"({"id": "a", "paths": [)" + Repeat(R"("/dev/#")", 65) + "]}").message,
+            "entry 2 has more than 64 paths; print several entries");
+  EXPECT_EQ(ProblemOf(R"({"id": "a", "vars": {)" + Repeat(R"("x#": #)", 65) + "}}").message,
+            "entry 2 has more than 64 variables; print fewer");
+}
+
+TEST(CommandOutput, HoldsTenThousandEntries) {
+  EXPECT_THAT(Parse("[" + Repeat(R"({"id": "#"})", 10'000) + "]").entries, SizeIs(10'000));
+  EXPECT_THAT(Parse("[" + Repeat("#", 10'000) + "]").problems, SizeIs(10'000));
+  EXPECT_EQ(ErrorOf("[" + Repeat(R"({"id": "#"})", 10'001) + "]"),
+            "the output has more than 10000 entries; print fewer");
+  EXPECT_EQ(ErrorOf("[" + Repeat("#", 10'001) + "]"),
+            "the output has more than 10000 entries; print fewer");
+}
+
+TEST(CommandOutput, SaysWhereItIsNotJson) {
+  constexpr std::string_view kAdvice =
+      R"(, is not JSON; print one array, as in [{"id": "…", "paths": ["/dev/…"]}], and everything else to stderr)";
+  const std::string spaces(50, ' ');
+  const std::string junk(50, 'j');
+  struct Case {
+    std::string text;
+    std::string message;
+  };
+  const Case cases[] = {
+      {"loading ports\n[]", R"(line 1, column 1 of the output, "loading ports")"},
+      {"[]\nthat was all\n", R"(line 2, column 2 of the output, "that was all")"},
+      {"[{\"id\": \"a\"},\n]", R"(line 2, column 1 of the output, "]")"},
+      {"[\n{'id': 1}]", R"(line 2, column 2 of the output, "{'id': 1}]")"},
+      {"[{\"id\" \"a\"}]", R"(line 1, column 10 of the output, "[{"id" "a"}]")"},
+      {"[NaN]", R"(line 1, column 2 of the output, "[NaN]")"},
+      {"[-Infinity]", R"(line 1, column 3 of the output, "[-Infinity]")"},
+      {"[01]", R"(line 1, column 3 of the output, "[01]")"},
+      {"[] []", R"(line 1, column 4 of the output, "[] []")"},
+      {"[\"\\ud800\"]", R"(line 1, column 9 of the output, "["\ud800"]")"},
+      {"[// none\n]", R"(line 1, column 2 of the output, "[// none")"},
+      {"[\x01]", R"(line 1, column 2 of the output, "[\x01]")"},
+      {"[" + spaces + junk + "]",
+       "line 1, column 52 of the output, \"" + spaces.substr(20) + junk.substr(20) + "…\""},
+  };
+  for (const Case& c : cases) EXPECT_EQ(ErrorOf(c.text), c.message + std::string(kAdvice));
+}
+
+TEST(CommandOutput, SaysWhereItEndsEarly) {
+  struct Case {
+    std::string_view text;
+    std::string_view where;
+  };
+  const Case cases[] = {
+      {"[", "line 1, column 2"},
+      {"[\n{\"id\": \"a\"},\n", "line 3, column 1"},
+      {"[{\"id\": \"a", "line 1, column 11"},
+      {"[{\"id\": \"a\"}", "line 1, column 13"},
+      {"tru", "line 1, column 4"},
+      {"\xEF\xBB\xBF", "line 1, column 4"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(ErrorOf(c.text),
+              "the output ends at " + std::string(c.where) +
+                  ", before its JSON does; print one whole array and see that the command does not "
+                  "fail halfway");
+  }
+}
+
+TEST(CommandOutput, SaysWhyItIsNotAList) {
+  constexpr std::string_view kPrint = R"(, not an array; print [{"id": "…", "paths": ["/dev/…"]}])";
+  struct Case {
+    std::string_view text;
+    std::string_view message;
+  };
+  const Case cases[] = {
+      {R"({"id": "a"})", "an object"},
+      {"{\"id\": \"a\"}\n{\"id\": \"b\"}\n", "an object"},
+      {R"("/dev/a")", "a string"},
+      {"null", "null"},
+      {"17", "a number"},
+      {"false", "true or false"},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(ErrorOf(c.text), "the output is " + std::string(c.message) + std::string(kPrint));
+  }
+}
+
+TEST(CommandOutput, SaysWhatIsWrongWithTheBytes) {
+  for (const std::string_view nothing : {"", " ", "\n\n", "\t\r\n"}) {
+    EXPECT_EQ(ErrorOf(nothing), "the command printed nothing; print [] when there is no device");
+  }
+  EXPECT_EQ(ErrorOf(std::string_view("[]\0", 3)),
+            "line 1 of the output holds a NUL byte; print text only");
+  EXPECT_EQ(ErrorOf(std::string_view("[\n{}\n]\n\0[]", 10)),
+            "line 4 of the output holds a NUL byte; print text only");
+  for (const std::string_view text :
+       {"[\n\"\xff\"]", "\n\xC3", "[\n\xED\xA0\x80\n]\n", "[\n\"\xC0\xAF\"]\n"}) {
+    EXPECT_EQ(ErrorOf(text),
+              "line 2 of the output is not UTF-8; print other bytes in hexadecimal, or not at all");
+  }
+  EXPECT_EQ(ErrorOf("[" + std::string(kMostCommandOutput, ' ') + "]"),
+            "the output has more than 4194304 bytes; print less");
+}
+
+TEST(CommandOutput, RefusesNumbersBeyondMeasure) {
+  EXPECT_EQ(
+      ErrorOf(R"([{"id": "a", "vars": {"x": 1e999}}])"),
+      R"(the number at line 1, column 32 of the output, "{"id": "a", "vars": {"x": 1e999}}]", is too large; print it as a string)");
+  EXPECT_LT(ErrorOf("[" + std::string(1'000'000, '9') + "]").size(), 200u);
+}
+
+TEST(CommandOutput, StandsDeepNesting) {
+  const std::string deep(2'000'000, '[');
+  constexpr std::string_view kMessage =
+      R"(of the output is nested deeper than 16 levels; print {"id": "…", "paths": ["/dev/…"]})";
+  EXPECT_EQ(ErrorOf(deep), "entry 1 " + std::string(kMessage));
+  EXPECT_EQ(ErrorOf(R"([{"id": "a"}, {"vars": {"x": )" + deep), "entry 2 " + std::string(kMessage));
+  std::string objects;
+  for (int i = 0; i < 200'000; ++i) objects += R"([{"a":)";
+  EXPECT_EQ(ErrorOf(objects), "entry 1 " + std::string(kMessage));
+  EXPECT_EQ(ProblemOf(std::string(15, '[') + std::string(15, ']')).message.substr(0, 22),
+            "entry 2 is an array, n");
+}
+
+TEST(CommandOutput, NoMessageIsLongOrUnprintable) {
+  for (const std::string_view part : {"x", "\x1b", "ä", "\""}) {
+    std::string junk;
+    while (junk.size() < 1'000'000) junk += part;
+    for (const std::string& text :
+         {junk, "[\"" + junk, "[{\"" + QuoteJson(junk).substr(1) + ": 1}]",
+          "[{\"id\": \"a\", \"paths\": [" + QuoteJson(junk) + "]}]",
+          "[{\"id\": \"a\", \"vars\": {" + QuoteJson(junk) + ": 1}}]"}) {
+      const auto list = ParseCommandOutput(text);
+      std::string message;
+      if (!list) {
+        message = list.error().message;
+      } else if (!list->problems.empty()) {
+        message = list->problems[0].message;
+      }
+      EXPECT_LT(message.size(), 1024u);
+      EXPECT_EQ(Printable(message), message);
+    }
+  }
+}
+
+/// Any piece of a good output, and any with one byte changed, is read or refused with a message.
+TEST(CommandOutput, StandsDamage) {
+  const std::string good =
+      R"([{"id": "p1", "paths": ["/dev/ttyS1"], "numa_node": 0, "vars": {"s": 9.5, "u": true}},)"
+      R"( {"id": "p\u00e4", "vars": {"label": "a\\b"}}])";
+  ASSERT_THAT(Parse(good).entries, SizeIs(2));
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    EXPECT_NE(ErrorOf(std::string_view(good).substr(0, size)), "");
+  }
+  std::mt19937 random(7);
+  for (int i = 0; i < 20'000; ++i) {
+    std::string text = good;
+    text[random() % text.size()] = static_cast<char>(random() % 256);
+    const auto list = ParseCommandOutput(text);
+    if (list) {
+      EXPECT_EQ(list->entries.size() + list->problems.size(), 2u) << text;
+    } else {
+      EXPECT_NE(list.error().message, "");
+    }
+  }
+}
+
+}  // namespace
+}  // namespace patchbay
