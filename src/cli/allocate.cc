@@ -39,27 +39,10 @@ std::string RenderJson(const ContainerResponse& response) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-/// The resource of this name, looked at on this host; or why there is none.
-Result<std::shared_ptr<const Snapshot>> InspectResource(Model model, const std::string& name) {
-  std::vector<std::string_view> names;
-  for (const ResourceSpec& spec : model.resources) names.push_back(spec.name);
-  if (std::find(names.begin(), names.end(), name) == names.end()) {
-    const std::string nearest(Nearest(name, names));
-    return Fail(ErrorKind::kNotFound,
-                format("the configuration has no resource \"{}\"{}", name,
-                       nearest.empty() ? "" : format("; did you mean \"{}\"?", nearest)));
-  }
-  std::erase_if(model.resources, [&](const ResourceSpec& spec) { return spec.name != name; });
-  const auto snapshots = InspectHost(model, NodeName());
-  if (snapshots.empty()) {
-    return Fail(ErrorKind::kPrecondition,
-                format("{} is not for the node \"{}\" (see on_nodes)", name, NodeName()));
-  }
-  return snapshots.front();
-}
-
 Result<ContainerResponse> AllocateOnHost(const Arguments& arguments, const Model& model) {
-  const auto snapshot = TRY(InspectResource(model, arguments.resource));
+  const auto inspections =
+      TRY(InspectHost(model, {.node_name = NodeName(), .resource = arguments.resource}));
+  const auto& snapshot = inspections.front().snapshot;
   std::vector<std::string> ids = arguments.ids;
   if (ids.empty()) {
     const auto wanted = static_cast<std::size_t>(arguments.count.value_or(1));

@@ -12,7 +12,7 @@ namespace patchbay {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Snapshots = std::vector<std::shared_ptr<const Snapshot>>;
+using Inspections = std::vector<Inspection>;
 
 Json VariablesOf(const Snapshot& snapshot, std::size_t index) {
   const Device& device = *snapshot.devices[index].device;
@@ -48,9 +48,9 @@ Json DeviceJson(const Snapshot& snapshot, std::size_t index) {
           {"variables", VariablesOf(snapshot, index)}};
 }
 
-std::string RenderJson(const Snapshots& snapshots) {
+std::string RenderJson(const Inspections& inspections) {
   Json resources = Json::array();
-  for (const auto& snapshot : snapshots) {
+  for (const auto& [snapshot, reports] : inspections) {
     Json devices = Json::array(), rejected = Json::array();
     for (std::size_t i = 0; i < snapshot->devices.size(); ++i) {
       devices.push_back(DeviceJson(*snapshot, i));
@@ -77,11 +77,11 @@ std::string NodesOf(const Device& device) {
   return paths.empty() ? "-" : paths;
 }
 
-std::string RenderText(const Snapshots& snapshots) {
+std::string RenderText(const Inspections& inspections) {
   std::vector<std::vector<std::string>> devices = {
       {"RESOURCE", "DEVICE", "UNITS", "HEALTH", "PATH"}};
   std::vector<std::vector<std::string>> rejected = {{"RESOURCE", "REJECTED", "REASON"}};
-  for (const auto& snapshot : snapshots) {
+  for (const auto& [snapshot, reports] : inspections) {
     const std::string& name = snapshot->spec->name;
     if (snapshot->devices.empty()) devices.push_back({name, "(none)"});
     for (const ListedDevice& listed : snapshot->devices) {
@@ -101,9 +101,13 @@ std::string RenderText(const Snapshots& snapshots) {
 int RunDevices(const Arguments& arguments, Streams streams) {
   const auto model = LoadOrReport(arguments, streams);
   if (!model) return kFailed;
-  const auto snapshots = InspectHost(*model, NodeName());
-  streams.out << (arguments.output == Output::kJson ? RenderJson(snapshots)
-                                                    : RenderText(snapshots));
+  const auto inspections = InspectHost(*model, {.node_name = NodeName()});
+  if (!inspections) {
+    streams.err << "patchbay: " << Printable(inspections.error().message) << "\n";
+    return kFailed;
+  }
+  streams.out << (arguments.output == Output::kJson ? RenderJson(*inspections)
+                                                    : RenderText(*inspections));
   return kOk;
 }
 

@@ -4,15 +4,28 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
+#include "discovery/pass.h"
 #include "model/snapshot.h"
-#include "model/spec.h"
 
 namespace patchbay {
 
-/// What the daemon's first look at this host would find, for every resource that is for this node,
-/// in the order of the file. Needs no kubelet.
-std::vector<std::shared_ptr<const Snapshot>> InspectHost(const Model& model,
-                                                         const std::string& node_name);
+/// What the daemon's first look at this host would find of one resource, and how it came about.
+struct Inspection {
+  std::shared_ptr<const Snapshot> snapshot;
+  std::vector<MatchReport> reports;  ///< one for each match, where asked for
+};
+
+/// What to look at.
+struct InspectOptions {
+  std::string node_name;      ///< of the Kubernetes node
+  std::string resource = {};  ///< only this one; empty for all
+  bool report = false;
+};
+
+/// Looks at this host for the resources that are for this node, in the order of the file. Needs no
+/// kubelet. Fails for a resource that the model does not have or that is not for this node.
+Result<std::vector<Inspection>> InspectHost(const Model& model, const InspectOptions& options);
 
 /// The first `count` healthy units of a resource, by the IDs the kubelet would see. Fewer where
 /// there are not as many.

@@ -49,6 +49,10 @@ int RunDaemon(const Arguments& arguments, Streams streams) {
     return kFailed;
   }
   daemon = std::move(*created);
+  const Subscription refresh = loop.OnSignals({SIGUSR1}, [&](int) {
+    log.Info("looking for devices again, as asked by SIGUSR1");
+    daemon->Refresh();
+  });
   loop.Run();
   return code;
 }

@@ -37,6 +37,7 @@ constexpr CodeInfo kCodes[] = {
     {Code::kBadDeviceNumbers, "bad-device-numbers", kError,
      "the text is not a pair of USB or PCI numbers"},
     {Code::kNoCondition, "no-condition", kError, "a condition that everything would meet"},
+    {Code::kBadCommand, "bad-command", kError, "the list is not a program and its arguments"},
     {Code::kBadGlob, "bad-glob", kError, "a glob pattern is malformed"},
     {Code::kBadRegex, "bad-regex", kError, "a regular expression is malformed"},
     {Code::kReservedVariable, "reserved-variable", kError,

@@ -36,6 +36,7 @@ enum class Code {
   kNeedsKey,
   kBadDeviceNumbers,
   kNoCondition,
+  kBadCommand,
   kBadGlob,
   kBadRegex,
   kReservedVariable,

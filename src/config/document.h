@@ -77,6 +77,8 @@ struct MatchDraft : Draft {
   std::optional<Text> serial;
   std::optional<Text> pci;
   std::optional<UdevDraft> udev;
+  std::optional<TextList> command;
+  std::optional<Spanned<std::chrono::milliseconds>> timeout;
   std::optional<Spanned<std::int64_t>> count;
   std::optional<OneOrMore> exclude;
   std::optional<TemplateText> id;
@@ -108,6 +110,7 @@ struct ResourceDraft : Draft {
   std::optional<Spanned<std::int64_t>> max_per_container;
   std::optional<Choice> preferred_allocation;
   std::optional<Spanned<bool>> topology;
+  std::optional<Spanned<bool>> exclusive;
   std::optional<Spanned<std::chrono::milliseconds>> forget_after;
   std::optional<Text> env_separator;
   std::optional<TextList> on_nodes;

@@ -2,6 +2,7 @@
 
 #include "base/format.h"
 #include "config/bind.h"
+#include "model/spec.h"
 
 namespace patchbay {
 namespace {
@@ -65,6 +66,10 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
         {.name = "topology",
          .meaning =
              "whether the kubelet is told of NUMA nodes; absent: unless replicas is above 1"}),
+    KeyFor<&ResourceDraft::exclusive>(
+        {.name = "exclusive",
+         .fallback = "false",
+         .meaning = "whether other resources are refused the nodes that this one has"}),
     KeyFor<&ResourceDraft::forget_after>(
         {.name = "forget_after",
          .fallback = R"("10m")",
@@ -110,6 +115,13 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
              "source or condition: a PCI device, \"vendor:device\" in hexadecimal, * for any"}),
     KeyFor<&MatchDraft::udev>(
         {.name = "udev", .meaning = "source or condition: a device as udev rules know it"}),
+    KeyFor<&MatchDraft::command>(
+        {.name = "command",
+         .meaning = "source: a program and its arguments, no shell; devices are what it prints"}),
+    KeyFor<&MatchDraft::timeout>({.name = "timeout",
+                                  .fallback = R"("10s")",
+                                  .meaning = "with command: when it is killed",
+                                  .range = {100, 300 * kSecond}}),
     KeyFor<&MatchDraft::count>({.name = "count",
                                 .meaning = "source: so many devices without a host node",
                                 .range = {1, 10'000}}),
@@ -121,7 +133,7 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
                                .fallback = R"("device")",
                                .meaning = "what a path must lead to: a character or block device, "
                                           "a regular file, a directory, or anything",
-                               .choices = kNodeTypes}),
+                               .choices = kNodeTypeNames}),
     KeyFor<&MatchDraft::group_by>(
         {.name = "group_by",
          .meaning = "a variable; nodes with the same value of it are one device"}),

@@ -84,7 +84,4 @@ std::string SectionTitle(std::string_view section);
 /// The words of the key `preferred_allocation`, in the order of Preference.
 inline constexpr std::string_view kPreferences[] = {"none", "packed", "spread"};
 
-/// The words of the key `type`, in the order of NodeType.
-inline constexpr std::string_view kNodeTypes[] = {"device", "file", "directory", "any"};
-
 }  // namespace patchbay

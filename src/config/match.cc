@@ -106,6 +106,26 @@ std::optional<Source> CompileCountSource(const MatchDraft& draft, MatchSpec&, Pa
   return CountSource{static_cast<int>(draft.count->value)};
 }
 
+std::optional<Source> CompileCommandSource(const MatchDraft& draft, MatchSpec&, PatternBudget&,
+                                           Reporter& reporter) {
+  CommandSource source;
+  for (const Text& argument : draft.command->items) {
+    if (const auto nul = argument.value.find('\0'); nul != std::string::npos) {
+      reporter.Report(Code::kBadCommand, argument.At(nul), "no program can get a NUL byte");
+      return std::nullopt;
+    }
+    source.argv.push_back(argument.value);
+  }
+  if (source.argv.empty() || source.argv.front().empty()) {
+    reporter.Report(Code::kBadCommand, draft.command->place, "no program is named",
+                    "write the program and each argument for itself: "
+                    "command = [\"/usr/local/bin/list-ports\", \"--json\"]");
+    return std::nullopt;
+  }
+  if (draft.timeout) source.timeout = draft.timeout->value;
+  return source;
+}
+
 /// A condition that is the source itself.
 template <auto Condition>
 std::optional<Source> TakeCondition(const MatchDraft&, MatchSpec& match, PatternBudget&,
@@ -132,6 +152,7 @@ bool Has(const MatchDraft& draft) {
 constexpr SourceKey kSources[] = {
     {"path", 0, Has<&MatchDraft::path>, CompilePathSource},
     {"regex", 0, Has<&MatchDraft::regex>, CompileRegexSource},
+    {"command", 0, Has<&MatchDraft::command>, CompileCommandSource},
     {"count", 0, Has<&MatchDraft::count>, CompileCountSource},
     {"usb", 1, Has<&MatchDraft::usb>, TakeCondition<&Conditions::usb>},
     {"pci", 1, Has<&MatchDraft::pci>, TakeCondition<&Conditions::pci>},
@@ -181,12 +202,20 @@ void CheckKeysOfSource(const MatchDraft& draft, Reporter& reporter) {
                       format("{}; take the key away", why));
     }
   };
+  if (draft.timeout && !draft.command) {
+    reporter.Report(Code::kNeedsKey, draft.timeout->place,
+                    "\"timeout\" has no meaning without \"command\"", "take the key away");
+  }
   if (draft.count) {
     refuse("count",
            {Placed("usb", draft.usb), Placed("pci", draft.pci), Placed("udev", draft.udev),
             Placed("exclude", draft.exclude), Placed("id", draft.id), Placed("type", draft.type),
             Placed("group_by", draft.group_by), Placed("require", draft.require)},
            "devices of a count have no path and are numbered");
+  } else if (draft.command) {
+    refuse("command",
+           {Placed("usb", draft.usb), Placed("pci", draft.pci), Placed("udev", draft.udev)},
+           "the command decides which devices there are");
   } else if (!draft.path && !draft.regex) {
     const std::string_view source = draft.usb ? "usb" : draft.pci ? "pci" : "udev";
     refuse(source, {Placed("type", draft.type)}, "its nodes are always devices");
@@ -241,6 +270,8 @@ bool FindsSeveral(const PciPattern&) { return true; }
 
 bool FindsSeveral(const UdevPattern&) { return true; }
 
+bool FindsSeveral(const CommandSource&) { return true; }
+
 }  // namespace
 
 std::optional<std::string> OnlyPath(const Glob& glob) {
@@ -255,7 +286,8 @@ std::optional<std::string> OnlyPath(const Glob& glob) {
 
 bool CanHaveSeveralNodes(const MatchSpec& match) {
   return !match.group_by.empty() || std::holds_alternative<UsbPattern>(match.source) ||
-         std::holds_alternative<PciPattern>(match.source);
+         std::holds_alternative<PciPattern>(match.source) ||
+         std::holds_alternative<CommandSource>(match.source);
 }
 
 bool CanFindSeveral(const MatchSpec& match) {

@@ -95,6 +95,7 @@ ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
   Take(draft.preferred_allocation, spec.preferred_allocation);
   spec.topology = spec.replicas == 1;
   Take(draft.topology, spec.topology);
+  Take(draft.exclusive, spec.exclusive);
   if (draft.forget_after) spec.forget_after = draft.forget_after->value;
   Take(draft.env_separator, spec.env_separator);
   if (draft.env_separator) CheckSeparator(*draft.env_separator, reporter);

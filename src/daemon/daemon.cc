@@ -6,9 +6,16 @@
 #include "kubelet/plugin_server.h"
 
 namespace patchbay {
+namespace {
+
+constexpr std::chrono::milliseconds kSettleTime{250};
+
+}  // namespace
 
 Result<std::unique_ptr<Daemon>> Daemon::Create(Loop& loop, Log& log, Options options) {
-  std::unique_ptr<Daemon> daemon(new Daemon(loop, log, std::move(options)));
+  Cancellation cancellation = TRY(Cancellation::Create());
+  std::unique_ptr<Daemon> daemon(
+      new Daemon(loop, log, std::move(options), std::move(cancellation)));
   TRY(daemon->ServeHttp());
   daemon->StartResources();
   daemon->StartKubeletDir();
@@ -16,11 +23,12 @@ Result<std::unique_ptr<Daemon>> Daemon::Create(Loop& loop, Log& log, Options opt
   return daemon;
 }
 
-Daemon::Daemon(Loop& loop, Log& log, Options options)
+Daemon::Daemon(Loop& loop, Log& log, Options options, Cancellation cancellation)
     : loop_(loop),
       log_(log),
       options_(std::move(options)),
       host_(options_.model.daemon.host_root),
+      cancellation_(std::make_shared<const Cancellation>(std::move(cancellation))),
       metrics_({.version = options_.version,
                 .revision = options_.revision,
                 .device_metrics = options_.model.daemon.device_metrics}),
@@ -56,18 +64,25 @@ void Daemon::StartResources() {
                  {{"reason", watch.error().message}});
   }
 
-  const ResourceController::World world{
-      scanner_, host_,
+  ResourceController::World world{
+      scanner_,
+      host_,
+      {},
+      cancellation_,
       ResourcePlugin::World{loop_, servers_, log_, AllocationOn(host_, options_.node_name),
                             options_.model.daemon.kubelet_dir, options_.run}};
+  const ResourceSpecs specs = ResourcesFor(options_.model, options_.node_name);
   for (const ResourceSpec& spec : options_.model.resources) {
-    if (!IsForNode(spec, options_.node_name)) {
-      log_.Info("resource is not for this node",
-                {{"resource", spec.name}, {"node", options_.node_name}});
-      continue;
-    }
+    const bool here = std::any_of(specs.begin(), specs.end(),
+                                  [&](const auto& other) { return other->name == spec.name; });
+    if (here) continue;
+    log_.Info("resource is not for this node",
+              {{"resource", spec.name}, {"node", options_.node_name}});
+  }
+  for (const auto& spec : specs) {
+    world.owners = OwnersBefore(*spec, specs);
     resources_.push_back(std::make_unique<ResourceController>(
-        world, std::make_shared<const ResourceSpec>(spec), metrics_.AddResource(spec.name),
+        world, spec, metrics_.AddResource(spec->name),
         ResourceController::Events{
             .on_scanned =
                 [this](bool directories_changed) {
@@ -75,10 +90,12 @@ void Daemon::StartResources() {
                     WatchDirectories();
                   }
                 },
+            .on_published = [this] { CompareResources(); },
             .on_registered = [this] { UpdateReadiness(); },
             .on_kubelet_answers = [this](bool answers) { metrics_.SetKubeletUp(answers); }}));
     resources_.back()->Scan();
   }
+  WatchKernel();
   UpdateReadiness();
 }
 
@@ -125,9 +142,75 @@ void Daemon::SweepSockets() {
 void Daemon::ScheduleRescan() {
   rescan_ = loop_.After(options_.model.daemon.rescan, [this] {
     WatchDirectories();
-    for (const auto& resource : resources_) resource->Scan();
+    Refresh();
     ScheduleRescan();
   });
+}
+
+void Daemon::Refresh() {
+  for (const auto& resource : resources_) resource->Refresh();
+}
+
+/// Devices of sysfs come and go without a trace that inotify could see.
+void Daemon::WatchKernel() {
+  if (std::none_of(resources_.begin(), resources_.end(),
+                   [](const auto& resource) { return UsesSysfs(resource->spec()); })) {
+    return;
+  }
+  auto events = KernelEvents::Create(loop_, [this](const KernelEvent&) { OnKernelEvent(); });
+  if (events) {
+    kernel_events_ = std::move(*events);
+  } else {
+    log_.Warning("devices of sysfs are looked for only at every rescan",
+                 {{"reason", events.error().message}});
+  }
+}
+
+void Daemon::OnKernelEvent() {
+  ScanSysfs();
+  // The kernel tells of a device before it takes it away, and before udev knows it.
+  settle_ = loop_.After(kSettleTime, [this] {
+    settle_ = Subscription();
+    ScanSysfs();
+  });
+}
+
+void Daemon::ScanSysfs() {
+  for (const auto& resource : resources_) {
+    if (UsesSysfs(resource->spec())) resource->Scan();
+  }
+}
+
+void Daemon::CompareResources() {
+  if (std::exchange(comparing_, true)) {
+    compare_again_ = true;
+    return;
+  }
+  std::vector<std::shared_ptr<const Snapshot>> snapshots;
+  for (const auto& resource : resources_) snapshots.push_back(resource->snapshot());
+  scanner_.Run(
+      loop_, [snapshots = std::move(snapshots)] { return FindSharedNodes(snapshots); },
+      lifetime_.Guard([this](const SharedNodes& shared) { OnCompared(shared); }));
+}
+
+void Daemon::OnCompared(const SharedNodes& shared) {
+  for (std::size_t i = 0; i < shared.devices.size(); ++i) {
+    resources_[i]->observer().OnShared(shared.devices[i]);
+  }
+  std::set<std::pair<std::size_t, std::size_t>> pairs;
+  for (const SharedNodes::Pair& pair : shared.pairs) {
+    pairs.emplace(pair.first, pair.second);
+    if (shared_.contains({pair.first, pair.second})) continue;
+    log_.Warning(
+        "two resources have the same node, which the kubelet may give out twice; exclude it from "
+        "one, or make one exclusive",
+        {{"resource", resources_[pair.first]->name()},
+         {"other", resources_[pair.second]->name()},
+         {"path", pair.path}});
+  }
+  shared_ = std::move(pairs);
+  comparing_ = false;
+  if (std::exchange(compare_again_, false)) CompareResources();
 }
 
 void Daemon::WatchDirectories() {
@@ -178,7 +261,10 @@ Verdict Daemon::Readiness() const {
 }
 
 void Daemon::Stop(std::function<void()> done) {
+  cancellation_->Trigger();
   rescan_ = Subscription();
+  settle_ = Subscription();
+  kernel_events_.reset();
   kubelet_dir_.reset();
   ending_ = resources_.size();
   if (ending_ == 0) return loop_.Post(std::move(done));

@@ -3,14 +3,17 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "daemon/resource_controller.h"
+#include "discovery/kernel_events.h"
 #include "http/metrics.h"
 #include "http/pulse.h"
 #include "http/routes.h"
 #include "http/server.h"
+#include "inventory/shared_nodes.h"
 #include "kubelet/kubelet_dir.h"
 #include "kubelet/sockets.h"
 #include "os/dir_watch.h"
@@ -39,6 +42,9 @@ class Daemon {
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
+  /// Looks at the host again, all of it, and runs the commands of resources.
+  void Refresh();
+
   /// Ends streams, removes sockets, then calls `done`. Destroy it after that.
   void Stop(std::function<void()> done);
 
@@ -47,13 +53,21 @@ class Daemon {
   const std::vector<std::unique_ptr<ResourceController>>& resources() const { return resources_; }
 
  private:
-  Daemon(Loop& loop, Log& log, Options options);
+  /// A directory or a command that hangs must not keep all other resources from being looked for.
+  static constexpr int kScanners = 4;
+
+  Daemon(Loop& loop, Log& log, Options options, Cancellation cancellation);
   Status ServeHttp();
   void StartResources();
   void StartKubeletDir();
   void SweepSockets();
   void ScheduleRescan();
   void WatchDirectories();
+  void WatchKernel();
+  void OnKernelEvent();
+  void ScanSysfs();
+  void CompareResources();
+  void OnCompared(const SharedNodes& shared);
   void OnDirectoryChanged(const std::string& directory, bool itself);
   void UpdateReadiness();
   Verdict Readiness() const;
@@ -62,20 +76,27 @@ class Daemon {
   Log& log_;
   const Options options_;
   const HostRoot host_;
+  const std::shared_ptr<const Cancellation> cancellation_;
   Metrics metrics_;
   LoopPulse pulse_;
   mutable std::mutex readiness_mutex_;
   Verdict readiness_{false, "starting\n"};  ///< read on the HTTP thread
   std::unique_ptr<HttpServer> http_;
   std::unique_ptr<DirWatch> device_dirs_;
+  std::unique_ptr<KernelEvents> kernel_events_;
+  Subscription settle_;  ///< after the last event of the kernel
   std::vector<std::unique_ptr<ResourceController>> resources_;
   std::unique_ptr<KubeletDir> kubelet_dir_;
-  Worker scanner_;
+  Worker scanner_{kScanners};
   Worker servers_;
   Subscription rescan_;
   std::size_t unwatched_ = 0;
   bool watches_lost_ = false;
+  bool comparing_ = false;
+  bool compare_again_ = false;
+  std::set<std::pair<std::size_t, std::size_t>> shared_;  ///< resources that are known to share
   std::size_t ending_ = 0;
+  Lifetime lifetime_;
 };
 
 }  // namespace patchbay

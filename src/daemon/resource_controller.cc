@@ -35,6 +35,11 @@ void ResourceController::OnKubeletLost() {
   plugin_.OnKubeletLost();
 }
 
+void ResourceController::Refresh() {
+  refresh_ = true;
+  Scan();
+}
+
 void ResourceController::Scan() {
   if (scanning_ || pause_) {
     scan_again_ = true;
@@ -46,11 +51,16 @@ void ResourceController::Scan() {
 void ResourceController::StartScan() {
   scanning_ = true;
   scan_again_ = false;
+  const Pass pass{.node_name = world_.plugin.allocation.node_name,
+                  .owners = world_.owners,
+                  .refresh = std::exchange(refresh_, false),
+                  .memory = memory_,
+                  .cancellation = world_.cancellation};
   world_.scanner.Run(
       world_.plugin.loop,
-      [spec = spec_, host = world_.host, node_name = world_.plugin.allocation.node_name] {
+      [spec = spec_, host = world_.host, pass] {
         const auto start = std::chrono::steady_clock::now();
-        Outcome outcome{Discover(*spec, host, node_name), {}};
+        Outcome outcome{Discover(*spec, host, pass), {}};
         outcome.took = std::chrono::steady_clock::now() - start;
         return outcome;
       },
@@ -90,6 +100,7 @@ void ResourceController::Publish() {
   LogChanges(published_.get(), *inventory_.snapshot());
   published_ = inventory_.snapshot();
   plugin_.Publish(published_);
+  events_.on_published();
   world_.scanner.Run(ReleaseFreeMemory);
   if (first && kubelet_) plugin_.OnKubelet(*kubelet_);
 }

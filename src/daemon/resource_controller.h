@@ -21,11 +21,14 @@ class ResourceController {
   struct World {
     Worker& scanner;
     HostRoot host;
+    ResourceSpecs owners;                              ///< see OwnersBefore
+    std::shared_ptr<const Cancellation> cancellation;  ///< of commands
     ResourcePlugin::World plugin;
   };
   struct Events {
     /// A look at the host is over, and what directories() says may have changed.
     std::function<void(bool directories_changed)> on_scanned;
+    std::function<void()> on_published;  ///< snapshot() has changed
     std::function<void()> on_registered;
     std::function<void(bool)> on_kubelet_answers;
   };
@@ -37,6 +40,8 @@ class ResourceController {
 
   /// Looks at the host soon. Calls made while it looks come to one more look after that.
   void Scan();
+  /// The same, and runs commands again.
+  void Refresh();
   /// Whose changes are a reason to Scan; paths of this process.
   const std::set<std::string>& directories() const { return directories_; }
   /// Whether a change there may matter. While the host is being looked at nobody knows: all may.
@@ -54,6 +59,8 @@ class ResourceController {
   void End(std::function<void()> done) { plugin_.End(std::move(done)); }
 
   const std::string& name() const { return spec_->name; }
+  const ResourceSpec& spec() const { return *spec_; }
+  ResourceObserver& observer() const { return *observer_; }
   bool registered() const { return plugin_.registered(); }
   /// Null before the first look.
   const std::shared_ptr<const Snapshot>& snapshot() const { return inventory_.snapshot(); }
@@ -79,6 +86,8 @@ class ResourceController {
   std::optional<std::uint64_t> kubelet_;
   bool scanning_ = false;
   bool scan_again_ = false;
+  bool refresh_ = true;  ///< with the next scan
+  const std::shared_ptr<PassMemory> memory_ = std::make_shared<PassMemory>();
   Subscription pause_;   ///< between two scans
   Subscription expiry_;  ///< of the next vanished device
   Lifetime lifetime_;

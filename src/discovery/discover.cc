@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/format.h"
 #include "discovery/grouping.h"
@@ -11,10 +12,6 @@
 
 namespace patchbay {
 namespace {
-
-std::string PathOf(const Device& device) {
-  return device.nodes.empty() ? device.id : device.nodes.front().path;
-}
 
 Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candidate,
                                const std::string& node_name) {
@@ -26,107 +23,150 @@ Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candid
   return id->Render(variables);
 }
 
-/// Moves out of `devices` those for which `reject` returns a reason.
+/// Moves out of `found` those for which `reject` returns a reason.
 template <class Reject>
-void Sift(std::vector<Device>& devices, Scan& scan, RejectReason reason, Reject reject) {
-  std::erase_if(devices, [&](const Device& device) {
-    const std::string detail = reject(device);
+void Sift(std::vector<Candidate>& found, Scan& scan, RejectReason reason, Reject reject) {
+  std::erase_if(found, [&](const Candidate& candidate) {
+    const std::string detail = reject(candidate.device);
     if (detail.empty()) return false;
-    scan.Reject(PathOf(device), reason, detail);
+    scan.RejectCandidate(candidate, reason, detail);
     return true;
   });
 }
 
-/// Whether anybody wants to know where devices are: the kubelet or a template.
-bool NeedsNumaNodes(const ResourceSpec& spec) {
-  const auto asks = [](const Template& t) {
-    return std::any_of(t.fields().begin(), t.fields().end(),
-                       [](const Template::Field& field) { return field.name == "numa_node"; });
-  };
-  const auto templates = ContainerTemplates(spec);
-  return spec.topology || std::any_of(templates.begin(), templates.end(),
-                                      [&](const Template* t) { return asks(*t); });
-}
-
-/// The NUMA node of a device is that of its nodes. One that spans several is near to none.
-void AddNumaNodes(std::vector<Device>& devices, const Sysfs& sysfs) {
-  NumaNodes numa(sysfs);
-  for (Device& device : devices) {
-    for (const DeviceNode& node : device.nodes) {
-      const auto where = numa.Of(node.type, node.major, node.minor);
-      if (!where) continue;
-      if (device.numa_node && device.numa_node != where) {
-        device.numa_node.reset();
-        break;
-      }
-      device.numa_node = where;
-    }
-  }
-}
-
-/// One node must not be handed out under two IDs: the first in the order of IDs keeps it.
-void RejectSharedNodes(std::vector<Device>& devices, Scan& scan) {
-  std::map<std::string_view, std::string_view> owners;
-  std::map<std::string_view, std::string_view> taken;
-  for (const Device& device : devices) {
-    for (const DeviceNode& node : device.nodes) {
-      const auto [owner, first] = owners.emplace(node.real_path, device.id);
-      if (!first && owner->second != device.id) taken.emplace(device.id, owner->second);
-    }
-  }
-  if (taken.empty()) return;
-  std::map<std::string, std::string> details;  // of its own: the views die with the devices
-  for (const auto& [id, owner] : taken) {
-    details.emplace(id, format("it is the same node as the device \"{}\"", owner));
-  }
-  Sift(devices, scan, RejectReason::kDuplicateNode, [&](const Device& device) {
-    const auto detail = details.find(device.id);
-    return detail == details.end() ? std::string() : detail->second;
-  });
-}
-
-void RejectSharedIds(std::vector<Device>& devices, Scan& scan) {
+void RejectSharedIds(std::vector<Candidate>& found, Scan& scan) {
   std::map<std::string, int> uses;
-  for (const Device& device : devices) ++uses[device.id];
-  if (uses.size() == devices.size()) return;
-  Sift(devices, scan, RejectReason::kDuplicateId, [&](const Device& device) {
+  for (const Candidate& candidate : found) ++uses[candidate.device.id];
+  if (uses.size() == found.size()) return;
+  Sift(found, scan, RejectReason::kDuplicateId, [&](const Device& device) {
     if (uses[device.id] == 1) return std::string();
     return format("{} devices have the ID \"{}\"; give the match an id that tells them apart",
                   uses[device.id], device.id);
   });
 }
 
+/// What a node is to the owner of its path: the name of a resource, or the ID of a device.
+using Owners = std::map<std::string, std::string>;
+
+/// The nodes that resources have for themselves, by the name of the resource.
+Owners TakenNodes(const HostRoot& host, const Pass& pass, std::set<std::string>& directories) {
+  Owners taken;
+  for (const auto& owner : pass.owners) {
+    auto& memory = pass.memory->owners[owner->name];
+    if (memory == nullptr) memory = std::make_shared<PassMemory>();
+    Pass its = pass;
+    its.owners.clear();
+    its.report = false;
+    its.memory = memory;
+    const Discovery found = Discover(*owner, host, its);
+    directories.insert(found.directories.begin(), found.directories.end());
+    for (const Device& device : found.devices) {
+      for (const DeviceNode& node : device.nodes) taken.emplace(node.real_path, owner->name);
+    }
+  }
+  return taken;
+}
+
+void RejectTakenNodes(const Owners& taken, std::vector<Candidate>& found, Scan& scan) {
+  if (taken.empty()) return;
+  Sift(found, scan, RejectReason::kTaken, [&](const Device& device) {
+    for (const DeviceNode& node : device.nodes) {
+      const auto owner = taken.find(node.real_path);
+      if (owner == taken.end()) continue;
+      return format("{} belongs to {} alone, which is exclusive", node.path, owner->second);
+    }
+    return std::string();
+  });
+}
+
+/// One node must not be handed out under two IDs: the first in the order of IDs keeps it.
+void RejectSharedNodes(std::vector<Candidate>& found, Scan& scan) {
+  Owners owners, taken;  // texts of their own: candidates that are sifted out move
+  for (const Candidate& candidate : found) {
+    for (const DeviceNode& node : candidate.device.nodes) {
+      const auto& owner = owners.emplace(node.real_path, candidate.device.id).first->second;
+      if (owner != candidate.device.id) taken.emplace(candidate.device.id, owner);
+    }
+  }
+  if (taken.empty()) return;
+  Sift(found, scan, RejectReason::kDuplicateNode, [&](const Device& device) {
+    const auto owner = taken.find(device.id);
+    if (owner == taken.end()) return std::string();
+    return format("it is the same node as the device \"{}\"", owner->second);
+  });
+}
+
+/// Whether anybody wants to know where devices are: the kubelet or a template.
+bool NeedsNumaNodes(const ResourceSpec& spec) {
+  const auto asks = [](const Template* t) {
+    return std::any_of(t->fields().begin(), t->fields().end(),
+                       [](const Template::Field& field) { return field.name == "numa_node"; });
+  };
+  const auto templates = ContainerTemplates(spec);
+  return spec.topology || std::any_of(templates.begin(), templates.end(), asks);
+}
+
+/// The NUMA node of a device is that of its nodes. One that spans several is near to none.
+void AddNumaNode(Device& device, NumaNodes& numa) {
+  for (const DeviceNode& node : device.nodes) {
+    const auto where = numa.Of(node.type, node.major, node.minor);
+    if (!where) continue;
+    if (device.numa_node && device.numa_node != where) return device.numa_node.reset();
+    device.numa_node = where;
+  }
+}
+
+void Report(const std::vector<Candidate>& found, std::vector<MatchReport>& reports) {
+  for (const Candidate& candidate : found) {
+    auto& line = reports[candidate.match].found.emplace_back();
+    line.id = candidate.device.id;
+    for (const DeviceNode& node : candidate.device.nodes) line.paths.push_back(node.path);
+  }
+}
+
 }  // namespace
 
-Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const std::string& node_name) {
-  Scan scan(host);
+Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const Pass& pass) {
+  Scan scan(host, pass);
   for (std::size_t i = 0; i < spec.matches.size(); ++i) {
     scan.BeginMatch(spec.matches[i], i);
     std::visit([&](const auto& source) { ScanSource(source, scan); }, spec.matches[i].source);
   }
-  std::vector<Candidate> candidates = Group(spec, scan);
-
-  std::vector<Device> devices;
-  devices.reserve(candidates.size());
-  for (Candidate& candidate : candidates) {
-    auto identity = IdentityOf(spec, candidate, node_name);
+  std::vector<Candidate> found = Group(spec, scan);
+  std::erase_if(found, [&](Candidate& candidate) {
+    auto identity = IdentityOf(spec, candidate, pass.node_name);
     if (!identity) {
-      scan.Reject(candidate.label(), RejectReason::kMissingVariable,
-                  "id: " + identity.error().message);
-      continue;
+      scan.RejectCandidate(candidate, RejectReason::kMissingVariable,
+                           "id: " + identity.error().message);
+      return true;
     }
     candidate.device.id = DeviceId(*identity, LongestDeviceId(spec));
-    devices.push_back(std::move(candidate.device));
+    return false;
+  });
+  std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+    return IdLess(a.device.id, b.device.id);
+  });
+  RejectSharedIds(found, scan);
+  Discovery discovery;
+  discovery.directories = scan.directories();
+  RejectTakenNodes(TakenNodes(host, pass, discovery.directories), found, scan);
+  RejectSharedNodes(found, scan);
+  if (pass.report) Report(found, scan.reports());
+
+  NumaNodes numa(scan.sysfs());
+  const bool needs_numa = NeedsNumaNodes(spec);
+  discovery.devices.reserve(found.size());
+  for (Candidate& candidate : found) {
+    if (needs_numa) AddNumaNode(candidate.device, numa);
+    discovery.devices.push_back(std::move(candidate.device));
   }
-  std::sort(devices.begin(), devices.end(),
-            [](const Device& a, const Device& b) { return IdLess(a.id, b.id); });
-  RejectSharedIds(devices, scan);
-  RejectSharedNodes(devices, scan);
-  if (NeedsNumaNodes(spec)) AddNumaNodes(devices, scan.sysfs());
   // A directory lists its names in no order; the same faults must not look like a change.
   std::stable_sort(scan.rejected().begin(), scan.rejected().end(),
                    [](const Rejection& a, const Rejection& b) { return a.path < b.path; });
-  return {std::move(devices), std::move(scan.rejected()), scan.directories(), scan.complete()};
+  discovery.rejected = std::move(scan.rejected());
+  discovery.complete = scan.complete();
+  discovery.reports = std::move(scan.reports());
+  return discovery;
 }
 
 }  // namespace patchbay

@@ -14,10 +14,17 @@ struct Discovery {
   std::vector<Rejection> rejected;
   std::set<std::string> directories;  ///< whose changes may change this; host paths without links
   bool complete = true;               ///< whether everything could be read
+  std::vector<MatchReport> reports = {};  ///< one for each match, where the pass asks for them
 };
 
 /// Looks for the devices of a resource. Reads directories and the status of files, opens no device,
-/// and may be slow: not for the loop. `node_name` is the Kubernetes node's, for `id` templates.
-Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const std::string& node_name);
+/// runs the commands of the resource, and may be slow: not for the loop.
+Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const Pass& pass);
+
+/// A pass that knows of no other.
+inline Discovery Discover(const ResourceSpec& spec, const HostRoot& host,
+                          const std::string& node_name) {
+  return Discover(spec, host, Pass{.node_name = node_name});
+}
 
 }  // namespace patchbay

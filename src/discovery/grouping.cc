@@ -49,8 +49,8 @@ std::vector<Candidate> Group(const ResourceSpec& spec, Scan& scan) {
     }
     const auto value = GroupValue(candidate, variable);
     if (!value) {
-      scan.Reject(candidate.label(), RejectReason::kMissingVariable,
-                  format("group_by: it has no value for \"{}\"", variable));
+      scan.RejectCandidate(candidate, RejectReason::kMissingVariable,
+                           format("group_by: it has no value for \"{}\"", variable));
       continue;
     }
     const auto [place, is_new] = places.emplace(std::pair(candidate.match, *value), grouped.size());
@@ -66,9 +66,9 @@ std::vector<Candidate> Group(const ResourceSpec& spec, Scan& scan) {
               [](const DeviceNode& a, const DeviceNode& b) { return IdLess(a.path, b.path); });
     const Glob* missing = MissingNode(spec.matches[candidate.match].require, candidate.device);
     if (missing == nullptr) return false;
-    scan.Reject(candidate.label(), RejectReason::kIncomplete,
-                format("the device \"{}\" needs a node {}; it has {}", candidate.identity,
-                       missing->text(), Paths(candidate.device)));
+    scan.RejectCandidate(candidate, RejectReason::kIncomplete,
+                         format("the device \"{}\" needs a node {}; it has {}", candidate.identity,
+                                missing->text(), Paths(candidate.device)));
     return true;
   });
   return grouped;

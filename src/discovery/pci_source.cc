@@ -21,7 +21,10 @@ std::vector<std::string> VfioGroup(const SysfsDevice& device, const Scan& scan) 
 void ScanSource(const PciPattern& pci, Scan& scan) {
   const auto is_pci = [](const SysfsDevice& d) { return d.subsystem == "pci"; };
   for (const Lineage& device : scan.SysfsDevices([](auto name) { return name == "pci"; })) {
-    if (Unmet(pci, device, scan.sysfs())) continue;
+    if (auto unmet = Unmet(pci, device, scan.sysfs())) {
+      scan.Drop(device.self().path, std::move(*unmet));
+      continue;
+    }
     // What lies behind a bridge is not the bridge.
     AddSysfsDevice(device, device.self().name, is_pci, VfioGroup(device.self(), scan), scan);
   }

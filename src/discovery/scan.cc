@@ -21,11 +21,37 @@ bool Accepts(NodeType wanted, FileType type) {
   return false;
 }
 
+std::string WrongType(FileType type, NodeType wanted) {
+  return format("it is {}, and the type of the match is \"{}\"", Describe(type),
+                kNodeTypeNames[static_cast<std::size_t>(wanted)]);
+}
+
 }  // namespace
 
 void Scan::BeginMatch(const MatchSpec& match, std::size_t index) {
   match_ = &match;
   match_index_ = index;
+  if (pass_.report && reports_.size() <= index) reports_.resize(index + 1);
+}
+
+void Scan::AddLook(MatchReport::Look look) {
+  if (!pass_.report) return;
+  MatchReport& report = reports_[match_index_];
+  if (report.looks.size() < MatchReport::kMost) {
+    report.looks.push_back(std::move(look));
+  } else {
+    ++report.left_out;
+  }
+}
+
+void Scan::Drop(const std::string& what, std::string why) {
+  if (!pass_.report) return;
+  MatchReport& report = reports_[match_index_];
+  if (report.drops.size() < MatchReport::kMost) {
+    report.drops.push_back({what, std::move(why)});
+  } else {
+    ++report.left_out;
+  }
 }
 
 void Scan::WatchNearest(std::string directory) {
@@ -44,8 +70,16 @@ void Scan::WatchNearest(std::string directory) {
 std::vector<HostEntry> Scan::List(const std::string& directory,
                                   const std::function<bool(const std::string&)>& wanted) {
   WatchNearest(directory);
-  auto entries = host_.List(directory, wanted);
-  if (entries) return std::move(*entries);
+  std::size_t seen = 0;
+  auto entries = host_.List(directory, [&](const std::string& name) {
+    ++seen;
+    return wanted(name);
+  });
+  if (entries) {
+    AddLook({directory, seen, entries->size(), ""});
+    return std::move(*entries);
+  }
+  AddLook({directory, 0, 0, entries.error().message});
   if (entries.error().kind != ErrorKind::kNotFound) {
     RejectUnreadable(directory, std::move(entries).error());
   }
@@ -56,6 +90,7 @@ bool Scan::IsDirectory(const std::string& path) {
   WatchNearest(path);
   auto node = host_.Resolve(path);
   if (node) return node->type == FileType::kDirectory;
+  AddLook({path, 0, 0, node.error().message});
   if (node.error().kind == ErrorKind::kUnavailable) {
     RejectUnreadable(path, std::move(node).error());
   }
@@ -78,7 +113,8 @@ void Scan::RejectUnresolved(const std::string& path, const HostEntry* entry, Err
     is_link = there && !there->empty();
   }
   // Without a link nothing is there, which is no fault.
-  if (is_link) RejectOnce(path, RejectReason::kDanglingLink, std::move(error.message));
+  if (!is_link) return Drop(path, "there is nothing at this path");
+  RejectOnce(path, RejectReason::kDanglingLink, std::move(error.message));
 }
 
 std::vector<Lineage> Scan::SysfsDevices(const std::function<bool(std::string_view)>& wanted) {
@@ -100,12 +136,14 @@ std::optional<std::string> Scan::UnmetCondition(const Lineage& device) const {
 std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry* entry,
                                        NamedValues values) {
   if (entry == nullptr) WatchNearest(DirectoryOf(path));
-  if (std::any_of(match_->exclude.begin(), match_->exclude.end(),
-                  [&](const Glob& glob) { return glob.Matches(path); })) {
+  for (const Glob& glob : match_->exclude) {
+    if (!glob.Matches(path)) continue;
+    Drop(path, "it is excluded by " + glob.text());
     return std::nullopt;
   }
   if (entry != nullptr && entry->type != FileType::kSymlink &&
       !Accepts(match_->type, entry->type)) {
+    Drop(path, WrongType(entry->type, match_->type));
     return std::nullopt;
   }
   // The directories above may be links even where the node is none.
@@ -114,7 +152,10 @@ std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry*
     RejectUnresolved(path, entry, std::move(resolved).error());
     return std::nullopt;
   }
-  if (!Accepts(match_->type, resolved->type)) return std::nullopt;
+  if (!Accepts(match_->type, resolved->type)) {
+    Drop(path, WrongType(resolved->type, match_->type));
+    return std::nullopt;
+  }
   DeviceNode node{path,
                   std::move(resolved->path),
                   resolved->type,
@@ -131,12 +172,18 @@ std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry*
 }
 
 /// Asks sysfs about a node where the match has conditions; false if it does not meet them.
-bool Scan::AddSysfsValues(DeviceNode& node) const {
+bool Scan::AddSysfsValues(DeviceNode& node) {
   if (match_->conditions.empty()) return true;
   const auto path = sysfs_.OfNode(node.type, node.major, node.minor);
-  if (!path) return false;
-  const auto lineage = LineageOf(sysfs_, *path);
-  if (!lineage || UnmetCondition(*lineage)) return false;
+  const auto lineage = path ? LineageOf(sysfs_, *path) : tl::unexpected(path.error());
+  if (!lineage) {
+    Drop(node.path, "sysfs does not know it: " + lineage.error().message);
+    return false;
+  }
+  if (auto unmet = UnmetCondition(*lineage)) {
+    Drop(node.path, std::move(*unmet));
+    return false;
+  }
   // The groups of a regex come first: what the file says wins.
   NamedValues values = ValuesOf(*lineage, sysfs_);
   std::move(values.begin(), values.end(), std::back_inserter(node.values));
@@ -146,7 +193,8 @@ bool Scan::AddSysfsValues(DeviceNode& node) const {
 void Scan::AddNode(const std::string& path, const HostEntry* entry, NamedValues values,
                    std::string identity) {
   auto node = NodeAt(path, entry, std::move(values));
-  if (!node || !AddSysfsValues(*node) || !paths_.insert(path).second) return;
+  if (!node || !AddSysfsValues(*node)) return;
+  if (!paths_.insert(path).second) return Drop(path, "it was found before");
   Candidate candidate;
   candidate.device.nodes.push_back(std::move(*node));
   candidate.identity = std::move(identity);
@@ -167,8 +215,14 @@ void Scan::RejectOnce(const std::string& path, RejectReason reason, std::string 
   if (paths_.insert(path).second) Reject(path, reason, std::move(detail));
 }
 
+void Scan::RejectCandidate(const Candidate& candidate, RejectReason reason, std::string detail) {
+  match_index_ = candidate.match;
+  Reject(candidate.label(), reason, std::move(detail));
+}
+
 void Scan::Reject(std::string path, RejectReason reason, std::string detail) {
   if (rejected_.size() >= kMaxRejections) return;
+  if (pass_.report) reports_[match_index_].rejected.push_back({path, reason, detail});
   rejected_.push_back({std::move(path), reason, std::move(detail)});
 }
 

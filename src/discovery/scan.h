@@ -10,6 +10,7 @@
 
 #include "base/result.h"
 #include "discovery/lineage.h"
+#include "discovery/pass.h"
 #include "model/snapshot.h"
 #include "os/host_root.h"
 
@@ -35,9 +36,10 @@ class Scan {
   static constexpr std::size_t kMaxCandidates = 100'000;
   static constexpr std::size_t kMaxRejections = 1'000;
 
-  explicit Scan(const HostRoot& host) : host_(host), sysfs_(host) {}
+  /// Both outlive the scan.
+  Scan(const HostRoot& host, const Pass& pass) : host_(host), pass_(pass), sysfs_(host) {}
 
-  /// What follows is found by this match.
+  /// What follows is about this match.
   void BeginMatch(const MatchSpec& match, std::size_t index);
 
   /// The entries of a directory, to be watched from now on. Nothing where it does not exist; then
@@ -64,7 +66,14 @@ class Scan {
                std::string identity);
   void AddCandidate(Candidate candidate);
   void Reject(std::string path, RejectReason reason, std::string detail);
+  /// The same of a candidate, which may be of another match than the last.
+  void RejectCandidate(const Candidate& candidate, RejectReason reason, std::string detail);
+  /// Keeps account of something that was seen and is not taken.
+  void Drop(const std::string& what, std::string why);
 
+  const Pass& pass() const { return pass_; }
+  /// What the command of the match left in the last pass, and what it leaves for the next.
+  PassMemory::Command& command_memory() { return pass_.memory->commands[match_index_]; }
   const Sysfs& sysfs() const { return sysfs_; }
   const HostRoot& host() const { return host_; }
   std::vector<Candidate>& candidates() { return candidates_; }
@@ -73,15 +82,21 @@ class Scan {
   const std::set<std::string>& directories() const { return directories_; }
   /// Whether everything could be read.
   bool complete() const { return complete_; }
+  void SetIncomplete() { complete_ = false; }
+  /// One for each match so far, where the pass asks for them.
+  std::vector<MatchReport>& reports() { return reports_; }
 
  private:
   void WatchNearest(std::string directory);
   void RejectOnce(const std::string& path, RejectReason reason, std::string detail);
   void RejectUnreadable(const std::string& path, Error error);
-  bool AddSysfsValues(DeviceNode& node) const;
+  bool AddSysfsValues(DeviceNode& node);
   void RejectUnresolved(const std::string& path, const HostEntry* entry, Error error);
 
+  void AddLook(MatchReport::Look look);
+
   const HostRoot& host_;
+  const Pass& pass_;
   const Sysfs sysfs_;
   const MatchSpec* match_ = nullptr;
   std::size_t match_index_ = 0;
@@ -89,6 +104,7 @@ class Scan {
   std::vector<Rejection> rejected_;
   std::set<std::string> paths_;  ///< decided on: the first match that finds a path keeps it
   std::set<std::string> directories_;
+  std::vector<MatchReport> reports_;
   bool complete_ = true;
 };
 

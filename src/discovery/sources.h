@@ -10,6 +10,7 @@ namespace patchbay {
 void ScanSource(const PathSource& source, Scan& scan);
 void ScanSource(const RegexSource& source, Scan& scan);
 void ScanSource(const CountSource& source, Scan& scan);
+void ScanSource(const CommandSource& source, Scan& scan);
 void ScanSource(const UsbPattern& usb, Scan& scan);
 void ScanSource(const PciPattern& pci, Scan& scan);
 void ScanSource(const UdevPattern& udev, Scan& scan);

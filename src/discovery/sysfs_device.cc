@@ -22,7 +22,11 @@ void AddSysfsDevice(const Lineage& device, std::string identity,
   bool any = false;
   for (const std::string& path : members) {
     const auto member = LineageOf(sysfs, path);
-    if (!member || scan.UnmetCondition(*member)) continue;
+    if (!member) continue;
+    if (auto unmet = scan.UnmetCondition(*member)) {
+      scan.Drop(member->self().node.empty() ? path : member->self().node, std::move(*unmet));
+      continue;
+    }
     any = true;
     NamedValues values = ValuesOf(*member, sysfs);
     if (member->self().node.empty()) {

@@ -29,7 +29,10 @@ void ScanSource(const UdevPattern& udev, Scan& scan) {
                        [&](const NamePattern& pattern) { return pattern.Matches(name); });
   };
   for (const Lineage& device : scan.SysfsDevices(wanted)) {
-    if (Unmet(udev, device, scan.sysfs())) continue;
+    if (auto unmet = Unmet(udev, device, scan.sysfs())) {
+      scan.Drop(device.self().path, std::move(*unmet));
+      continue;
+    }
     Candidate candidate;
     candidate.identity = IdentityOf(device, scan.sysfs());
     candidate.device.values = ValuesOf(device, scan.sysfs());

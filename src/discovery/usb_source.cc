@@ -7,7 +7,11 @@ namespace patchbay {
 void ScanSource(const UsbPattern& usb, Scan& scan) {
   const auto is_usb_device = [](const SysfsDevice& d) { return d.devtype == "usb_device"; };
   for (const Lineage& device : scan.SysfsDevices([](auto name) { return name == "usb"; })) {
-    if (!is_usb_device(device.self()) || Unmet(usb, device, scan.sysfs())) continue;
+    if (!is_usb_device(device.self())) continue;
+    if (auto unmet = Unmet(usb, device, scan.sysfs())) {
+      scan.Drop(device.self().path, std::move(*unmet));
+      continue;
+    }
     // What is plugged into a hub is not the hub.
     AddSysfsDevice(device, UsbIdentity(device.self(), scan.sysfs()), is_usb_device, {}, scan);
   }

@@ -85,7 +85,12 @@ Families::Families()
           Gauge(registry, "patchbay_discovery_last_success_timestamp_seconds",
                 "When a search for devices last ended with everything readable, in Unix time. Much "
                 "older than the rescan period: a directory cannot be read; see "
-                "patchbay_rejected_devices and the log.")) {}
+                "patchbay_rejected_devices and the log.")),
+      shared_devices(
+          Gauge(registry, "patchbay_shared_devices",
+                "Devices of the resource with a node that another resource has too: the kubelet "
+                "may give it out twice. Exclude it from one of them, or make one exclusive; the "
+                "log names both.")) {}
 
 const prometheus::Histogram::BucketBoundaries& DurationBuckets() {
   static const prometheus::Histogram::BucketBoundaries buckets = {

@@ -40,6 +40,7 @@ struct Families {
   Counters& discovery_scans;
   Histograms& discovery_duration;
   Gauges& discovery_last_success_timestamp;
+  Gauges& shared_devices;
 };
 
 /// Upper bounds in seconds, from 50 µs to 10 s.

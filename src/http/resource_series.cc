@@ -63,7 +63,8 @@ ResourceSeries::ResourceSeries(const std::string& resource, Families& families,
       allocated_devices_(families.allocated_devices, {{"resource", resource_}}),
       scans_(families.discovery_scans, {{"resource", resource_}}),
       scan_duration_(families.discovery_duration, {{"resource", resource_}}, DurationBuckets()),
-      last_complete_scan_(families.discovery_last_success_timestamp, {{"resource", resource_}}) {
+      last_complete_scan_(families.discovery_last_success_timestamp, {{"resource", resource_}}),
+      shared_devices_(families.shared_devices, {{"resource", resource_}}) {
   for (const Rpc rpc : kAllRpcs) {
     methods_.at(static_cast<std::size_t>(rpc)) = std::make_unique<Method>(resource_, rpc, families);
   }
@@ -78,6 +79,10 @@ void ResourceSeries::OnSnapshot(std::shared_ptr<const Snapshot> snapshot) {
   const HealthTransitions transitions = CountTransitions(*before, *snapshot);
   to_healthy_->Increment(transitions.to_healthy);
   to_unhealthy_->Increment(transitions.to_unhealthy);
+}
+
+void ResourceSeries::OnShared(std::size_t devices) {
+  shared_devices_->Set(static_cast<double>(devices));
 }
 
 void ResourceSeries::OnScan(std::chrono::nanoseconds duration, bool complete) {

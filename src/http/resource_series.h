@@ -55,6 +55,7 @@ class ResourceSeries : public ResourceObserver {
   ~ResourceSeries() override;
 
   void OnSnapshot(std::shared_ptr<const Snapshot> snapshot) override;
+  void OnShared(std::size_t devices) override;
   void OnScan(std::chrono::nanoseconds duration, bool complete) override;
   void OnRegistration(bool accepted) override;
   void OnRegistered(bool registered) override;
@@ -91,6 +92,7 @@ class ResourceSeries : public ResourceObserver {
   Series<prometheus::Counter> scans_;
   Series<prometheus::Histogram> scan_duration_;
   Series<prometheus::Gauge> last_complete_scan_;
+  Series<prometheus::Gauge> shared_devices_;
   std::array<std::unique_ptr<Method>, std::size(kAllRpcs)> methods_;
 };
 

@@ -30,6 +30,8 @@ class ResourceObserver {
 
   /// The list changed; this is the newest.
   virtual void OnSnapshot(std::shared_ptr<const Snapshot> snapshot) = 0;
+  /// How many devices of the resource others have too, see inventory/shared_nodes.h.
+  virtual void OnShared(std::size_t devices) = 0;
   /// A scan of the host ended; `complete` if everything could be read.
   virtual void OnScan(std::chrono::nanoseconds duration, bool complete) = 0;
   /// An attempt to register ended.

@@ -31,6 +31,8 @@ std::string_view Name(RejectReason reason) {
     case RejectReason::kDuplicateId: return "duplicate_id";
     case RejectReason::kDuplicateNode: return "duplicate_node";
     case RejectReason::kIncomplete: return "incomplete";
+    case RejectReason::kTaken: return "taken";
+    case RejectReason::kCommandFailed: return "command_failed";
     case RejectReason::kLimit: return "limit";
   }
   return "";

@@ -22,12 +22,15 @@ enum class RejectReason {
   kDuplicateId,      ///< two devices end with one ID; both are rejected
   kDuplicateNode,    ///< another device of the resource is the same node
   kIncomplete,       ///< a node that the match requires is not there
+  kTaken,            ///< another resource is the only owner of a node of it
+  kCommandFailed,    ///< a command, or one entry of what it printed, is of no use
   kLimit,            ///< more than a resource may have
 };
 inline constexpr RejectReason kAllRejectReasons[] = {
     RejectReason::kUnreadable,      RejectReason::kBadName,     RejectReason::kDanglingLink,
     RejectReason::kMissingVariable, RejectReason::kBadTemplate, RejectReason::kDuplicateId,
-    RejectReason::kDuplicateNode,   RejectReason::kIncomplete,  RejectReason::kLimit,
+    RejectReason::kDuplicateNode,   RejectReason::kIncomplete,  RejectReason::kTaken,
+    RejectReason::kCommandFailed,   RejectReason::kLimit,
 };
 /// "unreadable", "bad_name", …
 std::string_view Name(RejectReason reason);

@@ -10,6 +10,11 @@ bool UsesSysfs(const MatchSpec& match) {
          std::holds_alternative<UdevPattern>(match.source);
 }
 
+bool UsesSysfs(const ResourceSpec& resource) {
+  return std::any_of(resource.matches.begin(), resource.matches.end(),
+                     [](const MatchSpec& match) { return UsesSysfs(match); });
+}
+
 std::vector<const Template*> ContainerTemplates(const ResourceSpec& resource) {
   std::vector<const Template*> templates;
   for (const DeviceNodeSpec& node : resource.device_nodes) {
@@ -30,10 +35,29 @@ std::vector<const Template*> ContainerTemplates(const ResourceSpec& resource) {
   return templates;
 }
 
-bool IsForNode(const ResourceSpec& resource, const std::string& node_name) {
-  return resource.on_nodes.empty() ||
-         std::any_of(resource.on_nodes.begin(), resource.on_nodes.end(),
-                     [&](const NamePattern& pattern) { return pattern.Matches(node_name); });
+ResourceSpecs ResourcesFor(const Model& model, const std::string& node_name) {
+  ResourceSpecs resources;
+  for (const ResourceSpec& resource : model.resources) {
+    const auto& nodes = resource.on_nodes;
+    if (nodes.empty() || std::any_of(nodes.begin(), nodes.end(), [&](const NamePattern& pattern) {
+          return pattern.Matches(node_name);
+        })) {
+      resources.push_back(std::make_shared<const ResourceSpec>(resource));
+    }
+  }
+  return resources;
+}
+
+ResourceSpecs OwnersBefore(const ResourceSpec& resource, const ResourceSpecs& all) {
+  ResourceSpecs owners;
+  for (const auto& other : all) {
+    if (other->name == resource.name) {
+      if (resource.exclusive) break;
+    } else if (other->exclusive) {
+      owners.push_back(other);
+    }
+  }
+  return owners;
 }
 
 }  // namespace patchbay

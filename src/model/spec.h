@@ -1,8 +1,10 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -32,13 +34,21 @@ struct CountSource {
   int count = 0;
 };
 
+/// Devices are what a program prints; see discovery/command_output.h.
+struct CommandSource {
+  std::vector<std::string> argv;
+  std::chrono::milliseconds timeout = std::chrono::seconds(10);
+};
+
 /// A USB device or a PCI function is one device with all the nodes that belong to it; a match of
 /// udev is the device itself, which may have no node at all.
-using Source =
-    std::variant<PathSource, RegexSource, CountSource, UsbPattern, PciPattern, UdevPattern>;
+using Source = std::variant<PathSource, RegexSource, CountSource, UsbPattern, PciPattern,
+                            UdevPattern, CommandSource>;
 
 /// Which kinds of file a path may lead to.
 enum class NodeType { kDevice, kFile, kDirectory, kAny };
+/// In the order of NodeType, as the file has them.
+inline constexpr std::string_view kNodeTypeNames[] = {"device", "file", "directory", "any"};
 
 /// One [[resource.match]].
 struct MatchSpec {
@@ -79,7 +89,8 @@ struct ResourceSpec {
   int replicas = 1;
   int max_per_container = 0;  ///< 0: no limit
   Preference preferred_allocation = Preference::kNone;
-  bool topology = true;  ///< whether the kubelet is told of NUMA nodes
+  bool topology = true;    ///< whether the kubelet is told of NUMA nodes
+  bool exclusive = false;  ///< whether no other resource gets a node of it
   std::chrono::milliseconds forget_after = std::chrono::minutes(10);
   std::string env_separator = ",";
   std::vector<NamePattern> on_nodes;  ///< empty: on every node
@@ -106,14 +117,21 @@ struct Model {
   std::vector<ResourceSpec> resources;
 };
 
-/// Whether sysfs is asked about the devices of a match.
+/// Whether sysfs is asked about the devices of a match, or of any match of a resource.
 bool UsesSysfs(const MatchSpec& match);
+bool UsesSysfs(const ResourceSpec& resource);
 
 /// Every template of a resource that is rendered for a container. Identity (`id` of a match) is not
 /// among them: it is rendered before there is a slot or an index.
 std::vector<const Template*> ContainerTemplates(const ResourceSpec& resource);
 
-/// Whether `resource` is for the Kubernetes node of this name.
-bool IsForNode(const ResourceSpec& resource, const std::string& node_name);
+using ResourceSpecs = std::vector<std::shared_ptr<const ResourceSpec>>;
+
+/// The resources of a model that are for the Kubernetes node of this name.
+ResourceSpecs ResourcesFor(const Model& model, const std::string& node_name);
+
+/// Those of `all` whose nodes `resource` cannot have: exclusive ones, of which the first has what
+/// two of them claim.
+ResourceSpecs OwnersBefore(const ResourceSpec& resource, const ResourceSpecs& all);
 
 }  // namespace patchbay

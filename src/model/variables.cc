@@ -82,6 +82,7 @@ std::vector<Variable> SuppliedBy(const MatchSpec& match) {
 }
 
 bool MaySupply(const MatchSpec& match, std::string_view name) {
+  if (std::holds_alternative<CommandSource>(match.source)) return true;
   return UsesSysfs(match) && !name.empty() && name.front() >= 'A' && name.front() <= 'Z';
 }
 

@@ -25,8 +25,9 @@ struct Variable {
 /// matches counts: it is missing on single devices only.
 std::vector<Variable> SuppliedBy(const MatchSpec& match);
 
-/// Whether a device found by `match` may have a variable of a name that nobody can list: those of
-/// udev's properties, which begin with a capital letter. Such variables are text.
+/// Whether a device found by `match` may have a variable of a name that nobody can list: udev's
+/// properties, which begin with a capital letter, and those that a command prints, which may have
+/// any name. Such variables are text.
 bool MaySupply(const MatchSpec& match, std::string_view name);
 
 /// The variables of one device as one container sees it.

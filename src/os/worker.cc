@@ -2,7 +2,9 @@
 
 namespace patchbay {
 
-Worker::Worker() : thread_([this] { Work(); }) {}
+Worker::Worker(int threads) {
+  for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { Work(); });
+}
 
 Worker::~Worker() {
   {
@@ -10,8 +12,8 @@ Worker::~Worker() {
     stopping_ = true;
     jobs_.clear();
   }
-  wake_.notify_one();
-  thread_.join();
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
 }
 
 void Worker::Run(std::function<void()> job) {

@@ -5,20 +5,21 @@
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "os/loop.h"
 
 namespace patchbay {
 
-/// A thread for what is too slow for the loop: walking directories, starting and stopping servers.
-/// Jobs run one after the other, in the order of the calls. A job brings its result back itself,
-/// with Loop::Post and a guarded function.
+/// Threads for what is too slow for the loop: walking directories, starting and stopping servers.
+/// Jobs begin in the order of the calls, and with one thread run one after the other. A job brings
+/// its result back itself, with Loop::Post and a guarded function.
 ///
-/// Run may be called from any thread. The destructor waits for the job under way and drops those
+/// Run may be called from any thread. The destructor waits for the jobs under way and drops those
 /// that have not begun.
 class Worker {
  public:
-  Worker();
+  explicit Worker(int threads = 1);
   ~Worker();
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -41,7 +42,7 @@ class Worker {
   std::condition_variable wake_;
   std::deque<std::function<void()>> jobs_;
   bool stopping_ = false;
-  std::thread thread_;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace patchbay

@@ -10,6 +10,7 @@ namespace patchbay::test {
 class CountingObserver : public ResourceObserver {
  public:
   void OnSnapshot(std::shared_ptr<const Snapshot>) override { ++snapshots; }
+  void OnShared(std::size_t) override {}
   void OnScan(std::chrono::nanoseconds, bool) override { ++scans; }
   void OnRegistration(bool) override {}
   void OnRegistered(bool) override {}

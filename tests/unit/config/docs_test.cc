@@ -151,14 +151,15 @@ std::string Shape(const Model& model) {
                 r.mounts.at(0).read_only);
 }
 
-/// A document with one line in one of its sections.
+/// A document with one line in one of its sections; the match has a source that it fits.
 std::string With(std::string_view section, std::string_view line) {
   const auto in = [&](std::string_view name) { return name == section ? line : ""; };
   return format(
-      "[daemon]\n{}\n[[resource]]\nname = 'a.com/x'\n{}\n[[resource.match]]\npath = '/dev/x*'\n{}\n"
+      "[daemon]\n{}\n[[resource]]\nname = 'a.com/x'\n{}\n[[resource.match]]\n{}\n{}\n"
       "[[resource.device_node]]\n{}\n[[resource.mount]]\nhost_path = '/a'\n{}\n",
-      in("daemon"), in("resource"), in("resource.match"), in("resource.device_node"),
-      in("resource.mount"));
+      in("daemon"), in("resource"),
+      line.starts_with("timeout") ? "command = ['x']" : "path = '/dev/x*'", in("resource.match"),
+      in("resource.device_node"), in("resource.mount"));
 }
 
 TEST(Keys, TheirDefaultsAreThoseOfTheModel) {

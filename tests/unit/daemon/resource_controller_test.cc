@@ -22,12 +22,16 @@ class ResourceControllerTest : public testing::Test {
     ResourceSpec spec = test::Resource({test::PathMatch({"/dev/*"}, NodeType::kFile)});
     spec.forget_after = minutes(10);
     const ResourceController::World world{
-        scanner_, HostRoot(tree_.path()),
+        scanner_,
+        HostRoot(tree_.path()),
+        {},
+        nullptr,
         ResourcePlugin::World{loop_, servers_, log_, AllocationContext{}, tree_.path("kubelet"),
                               "00000000"}};
     controller_.emplace(
         world, std::make_shared<const ResourceSpec>(std::move(spec)), observer_,
         ResourceController::Events{.on_scanned = [this](bool changed) { moves_ += changed; },
+                                   .on_published = [] {},
                                    .on_registered = [] {},
                                    .on_kubelet_answers = [](bool) {}});
   }

@@ -42,7 +42,8 @@ class ScanTest : public testing::Test {
   TempTree tree_;
   HostRoot host_{tree_.path()};
   MatchSpec match_ = PathMatch({"/x"}, NodeType::kAny);
-  Scan scan_{host_};
+  Pass pass_;
+  Scan scan_{host_, pass_};
 };
 
 TEST_F(ScanTest, ListsADirectoryAndWatchesIt) {
@@ -65,7 +66,7 @@ TEST_F(ScanTest, WatchesTheNearestAncestorOfWhatIsMissing) {
   };
   for (const Case& c : cases) {
     tree_.Dir(c.make);
-    Scan scan(host_);
+    Scan scan(host_, pass_);
     EXPECT_THAT(scan.List(std::string(c.list), All), IsEmpty());
     EXPECT_THAT(scan.directories(), ElementsAre(c.watched));
     EXPECT_TRUE(scan.complete());
@@ -114,7 +115,7 @@ TEST_F(ScanTest, FollowsLinksToNodes) {
   tree_.Link("dev/by-id/out", "../../../../../../../../dev/node");
   for (const std::string path : {"/dev/node", "/dev/by-id/relative", "/dev/by-id/absolute",
                                  "/dev/by-id/chain", "/dev/dir/chain", "/dev/by-id/out"}) {
-    Scan scan(host_);
+    Scan scan(host_, pass_);
     scan.BeginMatch(match_, 3);
     scan.AddNode(path, nullptr, {{"k", "v"}}, "me");
     ASSERT_THAT(scan.candidates(), SizeIs(1)) << path;
@@ -139,7 +140,7 @@ TEST_F(ScanTest, RejectsLinksThatLeadNowhere) {
   tree_.Link("dev/outside", "/proc/self/exe");  // there is no /proc below this root
   for (const std::string path :
        {"/dev/dangling", "/dev/self", "/dev/a", "/dev/through", "/dev/outside"}) {
-    Scan scan(host_);
+    Scan scan(host_, pass_);
     scan.BeginMatch(match_, 0);
     scan.AddNode(path, nullptr, {}, "identity");
     EXPECT_THAT(scan.candidates(), IsEmpty()) << path;
@@ -213,7 +214,7 @@ TEST_F(ScanTest, FiltersByType) {
   for (const Case& c : cases) {
     const MatchSpec match = PathMatch({"/x"}, c.type);
     for (const bool listed : {true, false}) {
-      Scan scan(host_);
+      Scan scan(host_, pass_);
       scan.BeginMatch(match, 0);
       for (const HostEntry& entry : scan.List("/dev/", All)) {
         scan.AddNode("/dev/" + entry.name, listed ? &entry : nullptr, {}, entry.name);

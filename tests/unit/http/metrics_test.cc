@@ -113,6 +113,7 @@ const std::set<std::string> kResourceFamilies = {
     "patchbay_devices gauge health resource",
     "patchbay_discovery_duration_seconds histogram resource",
     "patchbay_discovery_last_success_timestamp_seconds gauge resource",
+    "patchbay_shared_devices gauge resource",
     "patchbay_discovery_scans_total counter resource",
     "patchbay_list_watch_streams gauge resource",
     "patchbay_list_watch_updates_total counter resource",

@@ -28,7 +28,7 @@ TEST(ContainerTemplates, HoldsAllButTheIdentity) {
                                  "env-key", "env-value", "note-key", "note-value", "cdi"));
 }
 
-TEST(IsForNode, IsAnyOfItsPatterns) {
+TEST(ResourcesFor, AreThoseOneOfWhosePatternsMatches) {
   struct Case {
     std::vector<std::string_view> patterns;
     std::string_view node;
@@ -52,7 +52,7 @@ TEST(IsForNode, IsAnyOfItsPatterns) {
     for (const std::string_view pattern : c.patterns) {
       spec.on_nodes.push_back(NamePattern::Compile(pattern).value());
     }
-    EXPECT_EQ(IsForNode(spec, std::string(c.node)), c.expected) << c.node;
+    EXPECT_EQ(ResourcesFor({{}, {spec}}, std::string(c.node)).size() == 1, c.expected) << c.node;
   }
 }
 

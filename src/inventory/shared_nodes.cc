@@ -1,0 +1,51 @@
+#include "inventory/shared_nodes.h"
+
+#include <map>
+#include <set>
+#include <string_view>
+#include <unordered_map>
+
+namespace patchbay {
+namespace {
+
+/// A device of one of the snapshots, by its place in it.
+struct Owner {
+  std::size_t snapshot = 0;
+  std::size_t device = 0;
+};
+
+}  // namespace
+
+SharedNodes FindSharedNodes(std::span<const std::shared_ptr<const Snapshot>> snapshots) {
+  std::unordered_map<std::string_view, std::vector<Owner>> owners;
+  for (std::size_t s = 0; s < snapshots.size(); ++s) {
+    if (snapshots[s] == nullptr) continue;
+    const auto& devices = snapshots[s]->devices;
+    for (std::size_t d = 0; d < devices.size(); ++d) {
+      if (devices[d].health != Health::kHealthy) continue;
+      for (const DeviceNode& node : devices[d].device->nodes) {
+        owners[node.real_path].push_back({s, d});
+      }
+    }
+  }
+  std::vector<std::set<std::size_t>> shared(snapshots.size());
+  std::map<std::pair<std::size_t, std::size_t>, std::string_view> examples;
+  for (const auto& [path, all] : owners) {
+    // In the order of the snapshots, so that the first and the last tell whether there are two.
+    if (all.front().snapshot == all.back().snapshot) continue;
+    for (const Owner& owner : all) {
+      shared[owner.snapshot].insert(owner.device);
+      if (owner.snapshot == all.front().snapshot) continue;
+      auto& example = examples[{all.front().snapshot, owner.snapshot}];
+      if (example.empty() || path < example) example = path;
+    }
+  }
+  SharedNodes result;
+  for (const auto& devices : shared) result.devices.push_back(devices.size());
+  for (const auto& [pair, path] : examples) {
+    result.pairs.push_back({pair.first, pair.second, std::string(path)});
+  }
+  return result;
+}
+
+}  // namespace patchbay

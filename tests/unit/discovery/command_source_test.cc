@@ -1,0 +1,135 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+
+#include "specs.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using test::Ids;
+using test::Rejected;
+using test::Resource;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// A resource whose devices are what a script of the test prints.
+class CommandSourceTest : public testing::Test {
+ protected:
+  void Prints(const std::string& script) { tree_.File("list", "#!/bin/sh\n" + script + "\n"); }
+
+  MatchSpec Match() const {
+    MatchSpec match;
+    match.source = CommandSource{{"/bin/sh", tree_.path("list")}, std::chrono::milliseconds(300)};
+    match.type = NodeType::kAny;
+    return match;
+  }
+
+  Discovery Find(bool refresh = true) {
+    Pass pass{.refresh = refresh, .memory = memory_};
+    return Discover(Resource({Match()}), HostRoot(tree_.path()), pass);
+  }
+
+  test::TempTree tree_;
+  std::shared_ptr<PassMemory> memory_ = std::make_shared<PassMemory>();
+};
+
+TEST_F(CommandSourceTest, DevicesAreWhatItPrints) {
+  tree_.File("dev/a");
+  Prints(R"(echo '[{"id": "one", "paths": ["/dev/a"], "numa_node": 1, "vars": {"speed": 9600}},
+                   {"id": "two"}]')");
+  const Discovery found = Find();
+  ASSERT_THAT(Ids(found), ElementsAre("one", "two"));
+  EXPECT_EQ(found.devices[0].nodes.at(0).path, "/dev/a");
+  EXPECT_EQ(found.devices[0].numa_node, 1);
+  EXPECT_EQ(found.devices[0].values, (NamedValues{{"speed", "9600"}}));
+  EXPECT_THAT(found.devices[1].nodes, IsEmpty());
+  EXPECT_TRUE(found.complete);
+}
+
+TEST_F(CommandSourceTest, AFailureKeepsTheLastGoodListAndSaysSo) {
+  Prints(R"(echo '[{"id": "one"}]')");
+  EXPECT_THAT(Ids(Find()), ElementsAre("one"));
+  const std::pair<std::string, std::string> failures[] = {
+      {"exit 3", "exit code 3"},
+      {"echo not json", "JSON"},
+      {"true", "nothing"},
+      {"kill -9 $$", "signal"},
+      {"sleep 60", "did not end"},
+      {"yes", "more than"},
+      {"echo '[]' ; echo broken >&2 ; exit 1", "broken"},
+  };
+  for (const auto& [script, reason] : failures) {
+    Prints(script);
+    const Discovery found = Find();
+    EXPECT_THAT(Ids(found), ElementsAre("one")) << script;
+    EXPECT_FALSE(found.complete) << script;
+    ASSERT_THAT(Rejected(found.rejected), ElementsAre("command_failed /bin/sh")) << script;
+    EXPECT_THAT(found.rejected[0].detail, HasSubstr("last good list")) << script;
+    EXPECT_THAT(found.rejected[0].detail, HasSubstr(reason)) << script;
+  }
+  Prints("echo '[]'");
+  const Discovery found = Find();
+  EXPECT_THAT(found.devices, IsEmpty());
+  EXPECT_THAT(found.rejected, IsEmpty());
+}
+
+TEST_F(CommandSourceTest, AFailureFromTheStartIsNoList) {
+  const Discovery found = Find();
+  EXPECT_THAT(found.devices, IsEmpty());
+  EXPECT_THAT(Rejected(found.rejected), ElementsAre("command_failed /bin/sh"));
+}
+
+TEST_F(CommandSourceTest, RunsAgainOnlyWhenAsked) {
+  Prints("echo run >> " + tree_.path("runs") + "; echo '[{\"id\": \"one\"}]'");
+  for (const bool refresh : {false, false, true, false}) {
+    EXPECT_THAT(Ids(Find(refresh)), ElementsAre("one"));
+  }
+  std::ifstream runs(tree_.path("runs"));
+  EXPECT_EQ(std::count(std::istreambuf_iterator<char>(runs), {}, '\n'), 2);
+}
+
+TEST_F(CommandSourceTest, AFailureIsStillToldWhenItDoesNotRun) {
+  Prints("exit 1");
+  Find();
+  EXPECT_THAT(Find(false).rejected, SizeIs(1));
+}
+
+TEST_F(CommandSourceTest, ABadEntryCostsNoOther) {
+  tree_.File("dev/a");
+  tree_.File("dev/x");
+  Prints(R"(echo '[{"id": "good", "paths": ["/dev/a"]}, {"paths": []}, {"id": "gone",
+    "paths": ["/dev/b"]}, {"id": "odd", "speed": 1}, {"id": "same"}, {"id": "same"}]')");
+  const Discovery found = Find();
+  EXPECT_THAT(Ids(found), ElementsAre("good"));
+  EXPECT_THAT(Rejected(found.rejected),
+              ElementsAre("command_failed /bin/sh", "command_failed odd", "duplicate_id same",
+                          "duplicate_id same", "incomplete gone"));
+}
+
+TEST_F(CommandSourceTest, GroupsByWhatItPrints) {
+  Prints(R"(echo '[{"id": "a", "vars": {"card": 1}}, {"id": "b", "vars": {"card": 1}}]')");
+  const Discovery found =
+      Discover(Resource({test::Grouped(Match(), "card")}), HostRoot(tree_.path()), "");
+  EXPECT_THAT(Ids(found), ElementsAre("1"));
+}
+
+TEST_F(CommandSourceTest, IsEndedByACancellation) {
+  Prints("exec sleep 60");
+  auto cancellation = Cancellation::Create();
+  ASSERT_TRUE(cancellation);
+  cancellation->Trigger();
+  Pass pass;
+  pass.cancellation = std::make_shared<const Cancellation>(std::move(*cancellation));
+  const Discovery found = Discover(Resource({Match()}), HostRoot(tree_.path()), pass);
+  EXPECT_THAT(Rejected(found.rejected), ElementsAre("command_failed /bin/sh"));
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,76 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "specs.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using test::Ids;
+using test::PathMatch;
+using test::Rejected;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+ResourceSpec Named(const std::string& name, bool exclusive,
+                   const std::vector<std::string_view>& globs) {
+  ResourceSpec spec = test::Resource({PathMatch(globs, NodeType::kFile)});
+  spec.name = name;
+  spec.exclusive = exclusive;
+  return spec;
+}
+
+class OwnersTest : public testing::Test {
+ protected:
+  OwnersTest() {
+    for (const std::string name : {"a1", "a2", "b1"}) tree_.File("dev/" + name);
+    tree_.Link("dev/by-id/one", "../a1");
+  }
+
+  /// What a resource of the model finds, by its place.
+  Discovery Find(const Model& model, std::size_t place) const {
+    const ResourceSpecs all = ResourcesFor(model, "");
+    return Discover(*all.at(place), HostRoot(tree_.path()),
+                    Pass{.owners = OwnersBefore(*all.at(place), all)});
+  }
+
+  test::TempTree tree_;
+};
+
+TEST_F(OwnersTest, AnExclusiveResourceHasItsNodesAlone) {
+  const Model model{
+      {}, {Named("x/all", false, {"/dev/a*", "/dev/b*"}), Named("x/one", true, {"/dev/by-id/*"})}};
+  const Discovery all = Find(model, 0);
+  EXPECT_THAT(Ids(all), ElementsAre("a2", "b1"));
+  ASSERT_THAT(Rejected(all.rejected), ElementsAre("taken /dev/a1"));
+  EXPECT_THAT(all.rejected[0].detail, HasSubstr("x/one"));
+  EXPECT_THAT(all.directories, Contains("/dev/by-id"))
+      << "what the owner finds there matters here as well";
+  EXPECT_THAT(Ids(Find(model, 1)), ElementsAre("one"));
+}
+
+TEST_F(OwnersTest, OfTwoExclusiveResourcesTheFirstHasIt) {
+  const Model model{{},
+                    {Named("x/a", true, {"/dev/a*"}), Named("x/b", true, {"/dev/a1", "/dev/b1"}),
+                     Named("x/c", false, {"/dev/*"})}};
+  EXPECT_THAT(Ids(Find(model, 0)), ElementsAre("a1", "a2"));
+  EXPECT_THAT(Ids(Find(model, 1)), ElementsAre("b1"));
+  EXPECT_THAT(Find(model, 2).devices, IsEmpty());
+}
+
+TEST_F(OwnersTest, WithoutExclusiveResourcesNobodyIsRefused) {
+  const Model model{{}, {Named("x/a", false, {"/dev/a*"}), Named("x/b", false, {"/dev/*"})}};
+  EXPECT_THAT(Ids(Find(model, 1)), ElementsAre("a1", "a2", "b1"));
+}
+
+TEST_F(OwnersTest, WhatTheOwnerDoesNotTakeIsFree) {
+  Model model{{}, {Named("x/a", true, {"/dev/a*"}), Named("x/b", false, {"/dev/a*"})}};
+  model.resources[0].matches[0] = test::Without(model.resources[0].matches[0], "/dev/a2");
+  EXPECT_THAT(Ids(Find(model, 1)), ElementsAre("a2"));
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,62 @@
+#include "inventory/shared_nodes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace patchbay {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+/// A snapshot of devices with these nodes; "!" in front for an unhealthy one.
+std::shared_ptr<const Snapshot> Listed(const std::vector<std::vector<std::string>>& devices) {
+  auto snapshot = std::make_shared<Snapshot>();
+  for (const auto& paths : devices) {
+    Device device;
+    Health health = Health::kHealthy;
+    for (std::string path : paths) {
+      if (path.starts_with("!")) {
+        health = Health::kUnhealthy;
+        path.erase(0, 1);
+      }
+      device.nodes.push_back({"/as-matched" + path, path, FileType::kCharacter, 1, 3});
+    }
+    snapshot->devices.push_back({std::make_shared<const Device>(device), health, ""});
+  }
+  return snapshot;
+}
+
+std::vector<std::string> Pairs(const SharedNodes& shared) {
+  std::vector<std::string> pairs;
+  for (const auto& pair : shared.pairs) {
+    pairs.push_back(std::to_string(pair.first) + "-" + std::to_string(pair.second) + " " +
+                    pair.path);
+  }
+  return pairs;
+}
+
+TEST(SharedNodes, AreFoundByWhatPathsLeadTo) {
+  const std::shared_ptr<const Snapshot> all[] = {
+      Listed({{"/dev/a"}, {"/dev/b"}, {"/dev/c", "/dev/d"}}), Listed({{"/dev/x"}, {"/dev/b"}}),
+      Listed({{"/dev/d", "/dev/c"}, {"/dev/b"}})};
+  const SharedNodes shared = FindSharedNodes(all);
+  EXPECT_THAT(shared.devices, ElementsAre(2u, 1u, 2u));
+  EXPECT_THAT(Pairs(shared), ElementsAre("0-1 /dev/b", "0-2 /dev/b"));
+}
+
+TEST(SharedNodes, OfOneResourceAreItsOwnMatter) {
+  const std::shared_ptr<const Snapshot> all[] = {Listed({{"/dev/a"}, {"/dev/a"}}), nullptr,
+                                                 Listed({{"/dev/b"}, {}})};
+  const SharedNodes shared = FindSharedNodes(all);
+  EXPECT_THAT(shared.devices, ElementsAre(0u, 0u, 0u));
+  EXPECT_THAT(shared.pairs, IsEmpty());
+}
+
+TEST(SharedNodes, OfAnUnhealthyDeviceAreNotGivenOutTwice) {
+  const std::shared_ptr<const Snapshot> all[] = {Listed({{"!/dev/a"}}), Listed({{"/dev/a"}})};
+  EXPECT_THAT(FindSharedNodes(all).pairs, IsEmpty());
+}
+
+}  // namespace
+}  // namespace patchbay
