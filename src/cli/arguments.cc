@@ -90,6 +90,10 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
         ->check(CLI::Range(1, std::numeric_limits<int>::max()))
         ->excludes(ids);
   }
+  if (name == "explain") {
+    app.add_option("resource", arguments.resource, "only this resource")->type_name("RESOURCE");
+    app.add_option("--path", arguments.path, "only what became of this path")->type_name("PATH");
+  }
   if (name == "run" || name == "try") AddDaemonFlags(app, arguments);
   if (name == "run") {
     app.add_option("--kubelet-dir", arguments.kubelet_dir, "the kubelet's device plugin directory")
@@ -99,7 +103,7 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
   if (name == "try") {
     app.add_flag("--once", arguments.once, "end after the report instead of waiting for Ctrl-C");
   }
-  if (name == "check" || name == "devices" || name == "allocate") {
+  if (name == "check" || name == "devices" || name == "explain" || name == "allocate") {
     AddChoice(app, "--output,-o", arguments.output, kOutputs, "how to print");
   }
   app.add_option("--config,-c", arguments.config,

@@ -29,7 +29,8 @@ struct Arguments {
   LogFormat log_format = LogFormat::kText;
   bool strict = false;           ///< check
   bool once = false;             ///< try
-  std::string resource;          ///< allocate
+  std::string resource;          ///< allocate, explain
+  std::string path;              ///< explain
   std::vector<std::string> ids;  ///< allocate
   std::optional<int> count;      ///< allocate
 

@@ -10,6 +10,7 @@ constexpr Command kCommands[] = {
     {"run", "serve the configured resources to the kubelet", RunDaemon},
     {"check", "report every mistake in the configuration", RunCheck},
     {"devices", "list what would be advertised on this host", RunDevices},
+    {"explain", "say why a device is there, or is not", RunExplain},
     {"allocate", "show what a container would get", RunAllocate},
     {"try", "run everything against the built-in kubelet", RunTry},
 };

@@ -11,6 +11,7 @@ namespace patchbay {
 int RunDaemon(const Arguments& arguments, Streams streams);
 int RunCheck(const Arguments& arguments, Streams streams);
 int RunDevices(const Arguments& arguments, Streams streams);
+int RunExplain(const Arguments& arguments, Streams streams);
 int RunAllocate(const Arguments& arguments, Streams streams);
 int RunTry(const Arguments& arguments, Streams streams);
 

@@ -7,22 +7,26 @@
 #include "inventory/inventory.h"
 
 namespace patchbay {
-namespace {
 
-Status CheckResource(const Model& model, const std::string& name) {
+Status CheckResource(const Model& model, const std::string& resource,
+                     const std::string& node_name) {
+  const auto is_it = [&](const auto& spec) { return spec->name == resource; };
+  const ResourceSpecs here = ResourcesFor(model, node_name);
+  if (std::any_of(here.begin(), here.end(), is_it)) return {};
   std::vector<std::string_view> names;
   for (const ResourceSpec& spec : model.resources) names.push_back(spec.name);
-  if (std::find(names.begin(), names.end(), name) != names.end()) return {};
-  const std::string nearest(Nearest(name, names));
+  if (std::find(names.begin(), names.end(), resource) != names.end()) {
+    return Fail(ErrorKind::kPrecondition,
+                format("{} is not for the node \"{}\" (see on_nodes)", resource, node_name));
+  }
+  const std::string nearest(Nearest(resource, names));
   return Fail(ErrorKind::kNotFound,
-              format("the configuration has no resource \"{}\"{}", name,
+              format("the configuration has no resource \"{}\"{}", resource,
                      nearest.empty() ? "" : format("; did you mean \"{}\"?", nearest)));
 }
 
-}  // namespace
-
 Result<std::vector<Inspection>> InspectHost(const Model& model, const InspectOptions& options) {
-  if (!options.resource.empty()) TRY(CheckResource(model, options.resource));
+  if (!options.resource.empty()) TRY(CheckResource(model, options.resource, options.node_name));
   const HostRoot host(model.daemon.host_root);
   const ResourceSpecs specs = ResourcesFor(model, options.node_name);
   std::vector<Inspection> inspections;
@@ -36,10 +40,6 @@ Result<std::vector<Inspection>> InspectHost(const Model& model, const InspectOpt
     Inventory inventory(spec, options.node_name);
     inventory.Advance(std::move(discovery), std::chrono::steady_clock::now());
     inspections.push_back({inventory.snapshot(), std::move(reports)});
-  }
-  if (inspections.empty() && !options.resource.empty()) {
-    return Fail(ErrorKind::kPrecondition, format("{} is not for the node \"{}\" (see on_nodes)",
-                                                 options.resource, options.node_name));
   }
   return inspections;
 }

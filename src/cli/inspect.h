@@ -23,8 +23,11 @@ struct InspectOptions {
   bool report = false;
 };
 
+/// Fails for a resource that the model does not have or that is not for the node, and says so.
+Status CheckResource(const Model& model, const std::string& resource, const std::string& node_name);
+
 /// Looks at this host for the resources that are for this node, in the order of the file. Needs no
-/// kubelet. Fails for a resource that the model does not have or that is not for this node.
+/// kubelet. Fails as CheckResource does.
 Result<std::vector<Inspection>> InspectHost(const Model& model, const InspectOptions& options);
 
 /// The first `count` healthy units of a resource, by the IDs the kubelet would see. Fewer where

@@ -6,7 +6,7 @@
 
 int main(int argc, char** argv) {
   const std::string_view usage =
-      "usage: offline_commands check|devices|allocate CONFIG [RESOURCE]\n";
+      "usage: offline_commands check|devices|explain|allocate CONFIG [RESOURCE]\n";
   if (argc < 3) {
     std::cerr << usage;
     return patchbay::kUsage;
@@ -18,6 +18,7 @@ int main(int argc, char** argv) {
   const patchbay::Streams streams{std::cout, std::cerr};
   if (arguments.command == "check") return patchbay::RunCheck(arguments, streams);
   if (arguments.command == "devices") return patchbay::RunDevices(arguments, streams);
+  if (arguments.command == "explain") return patchbay::RunExplain(arguments, streams);
   if (arguments.command == "allocate") return patchbay::RunAllocate(arguments, streams);
   std::cerr << usage;
   return patchbay::kUsage;

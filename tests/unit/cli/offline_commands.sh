@@ -9,4 +9,5 @@ if grep -E 'lib(grpc|gpr|protobuf|upb|prometheus)' <<<"$loaded"; then
 fi
 "$1" check "$2"
 "$1" devices "$2"
+"$1" explain "$2"
 "$1" allocate "$2" patchbay.dev/null
