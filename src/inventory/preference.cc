@@ -1,115 +1,129 @@
 #include "inventory/preference.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
+#include <span>
+#include <string_view>
 #include <tuple>
 
 namespace patchbay {
 namespace {
 
-/// No NUMA node is known: chosen after those that are.
+/// No NUMA node is known.
 constexpr int kNowhere = std::numeric_limits<int>::max();
 
-struct IdOrder {
-  bool operator()(const std::string& a, const std::string& b) const { return IdLess(a, b); }
-};
-using Ids = std::set<std::string, IdOrder>;
+/// A unit that can be allocated.
+struct Unit {
+  std::int64_t device = 0;  ///< its place in the list
+  std::int64_t replica = 0;
+  std::int64_t numa_node = kNowhere;
 
-/// The units that are left to choose from, by what decides: a NUMA node, or a device.
-template <class Key>
-using Groups = std::map<Key, Ids>;
-
-int NumaNodeOf(const Snapshot& snapshot, const std::string& id) {
-  const FoundDevice found = FindAdvertised(snapshot, id);
-  return found.listed == nullptr ? kNowhere : found.listed->device->numa_node.value_or(kNowhere);
-}
-
-/// The place of the physical device in the list. What is not in the list is a device each.
-std::string DeviceOf(const Snapshot& snapshot, const std::string& id) {
-  const FoundDevice found = FindAdvertised(snapshot, id);
-  return found.listed == nullptr ? id : found.listed->device->id;
-}
-
-/// Takes whole NUMA nodes: those in use already, then the smallest that has all that is missing, or
-/// else the largest. As a unit is on one node only, no other choice needs fewer.
-std::vector<std::string> Packed(const Snapshot& snapshot, const Ids& chosen, const Ids& rest,
-                                std::size_t missing) {
-  Groups<int> nodes;
-  std::set<int> in_use;
-  for (const std::string& id : rest) nodes[NumaNodeOf(snapshot, id)].insert(id);
-  for (const std::string& id : chosen) in_use.insert(NumaNodeOf(snapshot, id));
-  const auto rank = [&](const auto& group) {
-    const auto& [node, ids] = group;
-    const bool enough = ids.size() >= missing;
-    const auto size = static_cast<std::int64_t>(ids.size());
-    return std::tuple(!in_use.contains(node), node == kNowhere, !enough, enough ? size : -size,
-                      node);
-  };
-  std::vector<std::string> more;
-  while (missing > 0 && !nodes.empty()) {
-    const auto best =
-        std::min_element(nodes.begin(), nodes.end(),
-                         [&](const auto& a, const auto& b) { return rank(a) < rank(b); });
-    for (const std::string& id : best->second) {
-      if (missing == 0) break;
-      more.push_back(id);
-      --missing;
-    }
-    nodes.erase(best);
+  bool operator<(const Unit& other) const {
+    return std::tie(device, replica) < std::tie(other.device, other.replica);
   }
-  return more;
+};
+using Units = std::vector<Unit>;
+using Ids = std::set<std::string_view>;
+
+/// What groups units that are near to each other, the largest groups first.
+using Level = std::int64_t Unit::*;
+constexpr Level kLevels[] = {&Unit::numa_node, &Unit::device};
+
+/// Those of the IDs that can be allocated, in the order of the list. The kubelet's list may be
+/// older than the snapshot.
+Units UnitsOf(const Snapshot& snapshot, const Ids& ids) {
+  Units units;
+  for (const std::string_view id : ids) {
+    const FoundDevice found = FindAdvertised(snapshot, id);
+    if (found.listed == nullptr || found.listed->health != Health::kHealthy) continue;
+    units.push_back(
+        {found.index, found.replica, found.listed->device->numa_node.value_or(kNowhere)});
+  }
+  std::sort(units.begin(), units.end());
+  return units;
+}
+
+/// Takes whole groups: those in use already, then the smallest that has all that is missing, or
+/// else the largest. As a unit is in one group only, no other choice needs fewer. Of the last group
+/// the same by the next level.
+Units Packed(Units from, const Units& chosen, std::size_t size, std::span<const Level> levels) {
+  if (levels.empty() || from.size() <= size) {
+    from.resize(std::min(from.size(), size));
+    return from;
+  }
+  const Level level = levels.front();
+  std::map<std::int64_t, Units> groups;
+  std::set<std::int64_t> in_use;
+  for (const Unit& unit : from) groups[unit.*level].push_back(unit);
+  for (const Unit& unit : chosen) in_use.insert(unit.*level);
+  // (standing, units, group)
+  std::set<std::tuple<int, std::size_t, std::int64_t>> ranks;
+  for (const auto& [group, units] : groups) {
+    const int standing = group == kNowhere ? 2 : in_use.contains(group) ? 0 : 1;
+    ranks.emplace(standing, units.size(), group);
+  }
+  Units taken;
+  while (taken.size() < size) {  // there are more units than that
+    const std::size_t missing = size - taken.size();
+    const int standing = std::get<0>(*ranks.begin());
+    auto best = ranks.lower_bound({standing, missing, 0});
+    if (best == ranks.end() || std::get<0>(*best) != standing) {
+      best = ranks.lower_bound({standing, std::get<1>(*std::prev(best)), 0});
+    }
+    const Units more =
+        Packed(std::move(groups[std::get<2>(*best)]), chosen, missing, levels.subspan(1));
+    taken.insert(taken.end(), more.begin(), more.end());
+    ranks.erase(best);
+  }
+  return taken;
 }
 
 /// Takes one unit after the other, each of the device that the container has least of; among
 /// these, of the one with the most units free, so that the load is shared.
-std::vector<std::string> Spread(const Snapshot& snapshot, const Ids& chosen, const Ids& rest,
-                                std::size_t missing) {
-  Groups<std::string> free;
-  std::map<std::string, std::int64_t> taken;
-  for (const std::string& id : rest) free[DeviceOf(snapshot, id)].insert(id);
-  for (const std::string& id : chosen) ++taken[DeviceOf(snapshot, id)];
-  // (taken, -free, device): the best is the first.
-  using Rank = std::tuple<std::int64_t, std::int64_t, std::string>;
-  const auto less = [](const Rank& a, const Rank& b) {
-    const auto& [taken_a, free_a, id_a] = a;
-    const auto& [taken_b, free_b, id_b] = b;
-    if (taken_a != taken_b) return taken_a < taken_b;
-    if (free_a != free_b) return free_a < free_b;
-    return IdLess(id_a, id_b);
+Units Spread(const Units& from, const Units& chosen, std::size_t size) {
+  struct Use {
+    std::int64_t taken = 0;
+    std::int64_t free = 0;
   };
-  std::set<Rank, decltype(less)> ranks(less);
-  for (const auto& [device, ids] : free) {
-    ranks.emplace(taken[device], -static_cast<std::int64_t>(ids.size()), device);
+  std::map<std::int64_t, Use> devices;
+  for (const Unit& unit : chosen) ++devices[unit.device].taken;
+  for (const Unit& unit : from) ++devices[unit.device].free;
+  // As a device is used up its units rank lower, so that all can be ranked beforehand.
+  std::vector<std::tuple<std::int64_t, std::int64_t, Unit>> ranks;
+  for (const Unit& unit : from) {
+    Use& use = devices[unit.device];
+    ranks.emplace_back(use.taken++, -use.free--, unit);
   }
-  std::vector<std::string> more;
-  for (; missing > 0 && !ranks.empty(); --missing) {
-    const auto [count, units, device] = *ranks.begin();
-    ranks.erase(ranks.begin());
-    Ids& ids = free[device];
-    more.push_back(*ids.begin());
-    ids.erase(ids.begin());
-    if (!ids.empty()) ranks.emplace(count + 1, units + 1, device);
-  }
-  return more;
+  std::sort(ranks.begin(), ranks.end());
+  ranks.resize(std::min(ranks.size(), size));
+  Units taken;
+  for (const auto& rank : ranks) taken.push_back(std::get<Unit>(rank));
+  return taken;
 }
 
 }  // namespace
 
 std::vector<std::string> Prefer(const Snapshot& snapshot, const PreferenceRequest& request) {
-  const Preference preference = snapshot.spec->preferred_allocation;
-  if (preference == Preference::kNone) return {};
+  const ResourceSpec& spec = *snapshot.spec;
+  if (spec.preferred_allocation == Preference::kNone) return {};
   Ids rest(request.available.begin(), request.available.end());
   Ids chosen;
-  for (const std::string& id : request.must_include) {
+  for (const std::string_view id : Ids(request.must_include.begin(), request.must_include.end())) {
     if (chosen.size() < request.size && rest.erase(id) > 0) chosen.insert(id);
   }
-  std::vector<std::string> preferred(chosen.begin(), chosen.end());
   const std::size_t missing = request.size - chosen.size();
-  const auto more = preference == Preference::kPacked ? Packed(snapshot, chosen, rest, missing)
-                                                      : Spread(snapshot, chosen, rest, missing);
-  preferred.insert(preferred.end(), more.begin(), more.end());
+  const Units in_use = UnitsOf(snapshot, chosen), free = UnitsOf(snapshot, rest);
+  const Units more = spec.preferred_allocation == Preference::kPacked
+                         ? Packed(free, in_use, missing, kLevels)
+                         : Spread(free, in_use, missing);
+  std::vector<std::string> preferred(chosen.begin(), chosen.end());
+  for (const Unit& unit : more) {
+    const std::string& device = snapshot.devices[static_cast<std::size_t>(unit.device)].device->id;
+    preferred.push_back(AdvertisedId(spec, device, static_cast<int>(unit.replica)));
+  }
   return preferred;
 }
 

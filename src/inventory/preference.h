@@ -16,10 +16,12 @@ struct PreferenceRequest {
   std::size_t size = 0;
 };
 
-/// The `size` units the container had best get, by the resource's preferred_allocation: packed
-/// takes them from as few NUMA nodes as can be, spread from as many distinct devices. Those it must
-/// include come first. Never an ID that is not available; fewer than `size` where there are not as
-/// many, and none where the resource has no preference. Pure, the same for any order of the IDs.
+/// The `size` units the container had best get: first those it must include, then by the resource's
+/// preferred_allocation. Packed takes them from as few NUMA nodes as can be, and there from as few
+/// devices; what lies on no known node comes last. Spread takes them from as many devices as can
+/// be, the least used first. Never an ID that is not available or, unless it must be included, that
+/// cannot be allocated any more: then there may be fewer than `size`. None where the resource has
+/// no preference. Pure, the same for any order of the IDs; n log n.
 std::vector<std::string> Prefer(const Snapshot& snapshot, const PreferenceRequest& request);
 
 }  // namespace patchbay

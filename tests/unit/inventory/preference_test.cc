@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <random>
 #include <set>
 
@@ -13,6 +14,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 /// A resource with devices by ID on NUMA nodes; -1 is none.
 Snapshot Listed(Preference preference, int replicas,
@@ -58,6 +60,33 @@ TEST(PreferPacked, StaysWhereTheContainerAlreadyIs) {
 TEST(PreferPacked, LeavesDevicesWithoutANumaNodeForTheEnd) {
   EXPECT_THAT(Prefer(kEight, {{"d0", "d1", "c0"}, {}, 1}), ElementsAre("c0"));
   EXPECT_THAT(Prefer(kEight, {{"d0", "d1", "c0"}, {}, 2}), ElementsAre("c0", "d0"));
+  EXPECT_THAT(Prefer(kEight, {kAll, {"d1"}, 2}), ElementsAre("d1", "c0")) << "d0 may be anywhere";
+}
+
+TEST(PreferPacked, FillsDevicesUpBeforeItBeginsAnother) {
+  const Snapshot shared = Listed(Preference::kPacked, 3, {{"w", 0}, {"x", 0}, {"y", 0}, {"z", 1}});
+  const std::vector<std::string> free = {"w::0", "w::1", "w::2", "x::2", "y::0",
+                                         "y::1", "z::0", "z::1", "z::2"};
+  EXPECT_THAT(Prefer(shared, {{free.begin(), free.end() - 3}, {}, 1}), ElementsAre("x::2"));
+  EXPECT_THAT(Prefer(shared, {{free.begin(), free.end() - 3}, {}, 2}), ElementsAre("y::0", "y::1"));
+  EXPECT_THAT(Prefer(shared, {free, {}, 3}), ElementsAre("z::0", "z::1", "z::2"));
+  EXPECT_THAT(Prefer(shared, {free, {}, 4}), ElementsAre("w::0", "w::1", "w::2", "x::2"))
+      << "one NUMA node comes before fewer devices";
+  EXPECT_THAT(Prefer(shared, {free, {"y::1"}, 2}), ElementsAre("y::1", "y::0"))
+      << "the container has that device already";
+}
+
+TEST(PreferPacked, WithoutReplicasTheFirstIdsAreTakenFirst) {
+  std::vector<std::pair<std::string, int>> devices;
+  std::vector<std::string> ids;
+  for (int i = 0; i < 12; ++i) {
+    ids.push_back("tty" + std::to_string(i));
+    devices.emplace_back(ids.back(), -1);
+  }
+  EXPECT_THAT(Prefer(Packed(devices), {ids, {"tty3"}, 4}),
+              ElementsAre("tty3", "tty0", "tty1", "tty2"));
+  EXPECT_EQ(Prefer(Packed(devices), {ids, {}, 11}),
+            std::vector<std::string>(ids.begin(), ids.end() - 1));
 }
 
 TEST(PreferSpread, TakesDistinctDevicesFirst) {
@@ -74,64 +103,148 @@ TEST(Prefer, SaysNothingWithoutAPreference) {
   EXPECT_THAT(Prefer(Listed(Preference::kNone, 1, {{"a", 0}}), {{"a"}, {}, 1}), IsEmpty());
 }
 
+TEST(PreferSpread, TurnsToDevicesThatTheContainerHasLeastOf) {
+  const Snapshot shared = Listed(Preference::kSpread, 4, {{"x", 0}, {"y", 0}, {"z", 0}});
+  const std::vector<std::string> all = {"x::0", "x::1", "x::2", "x::3", "y::0",
+                                        "y::1", "y::2", "y::3", "z::3"};
+  EXPECT_THAT(Prefer(shared, {all, {"x::0", "x::3"}, 7}),
+              ElementsAre("x::0", "x::3", "y::0", "z::3", "y::1", "x::1", "y::2"));
+}
+
 TEST(Prefer, BearsWithWhatCannotBe) {
   for (const Preference preference : {Preference::kPacked, Preference::kSpread}) {
     const Snapshot snapshot = Listed(preference, 1, {{"a", 0}, {"b", 1}});
-    EXPECT_THAT(Prefer(snapshot, {{"a", "b"}, {}, 0}), IsEmpty());
-    EXPECT_THAT(Prefer(snapshot, {{}, {}, 3}), IsEmpty());
-    EXPECT_THAT(Prefer(snapshot, {{"a", "b"}, {}, 5}), SizeIs(2));
-    EXPECT_THAT(Prefer(snapshot, {{"a", "b"}, {"b", "a"}, 1}), SizeIs(1));
-    EXPECT_THAT(Prefer(snapshot, {{"a"}, {"b"}, 1}), ElementsAre("a")) << "b is not available";
-    EXPECT_THAT(Prefer(snapshot, {{"a", "a", "stranger", ""}, {}, 4}), SizeIs(3));
+    const auto preferred = [&](const PreferenceRequest& request) {
+      auto ids = Prefer(snapshot, request);
+      std::sort(ids.begin(), ids.end());
+      return ids;
+    };
+    EXPECT_THAT(preferred({{"a", "b"}, {}, 0}), IsEmpty());
+    EXPECT_THAT(preferred({{}, {}, 3}), IsEmpty());
+    EXPECT_THAT(preferred({{}, {"a"}, 3}), IsEmpty()) << "a is not available";
+    EXPECT_THAT(preferred({{"a"}, {"b"}, 1}), ElementsAre("a"));
+    EXPECT_THAT(preferred({{"a", "b"}, {}, 2}), ElementsAre("a", "b"));
+    EXPECT_THAT(preferred({{"a", "b"}, {}, std::size_t(-1)}), ElementsAre("a", "b"));
+    EXPECT_THAT(preferred({{"a", "b"}, {"b", "a"}, 1}), ElementsAre("a"));
+    EXPECT_THAT(preferred({{"a", "b"}, {"a", "b"}, 1}), ElementsAre("a")) << "whatever the order";
+    EXPECT_THAT(preferred({{"a", "b"}, {"b", "b"}, 2}), ElementsAre("a", "b"));
+    EXPECT_THAT(preferred({{"a", "b", "a"}, {}, 3}), ElementsAre("a", "b"));
   }
 }
 
-/// The fewest NUMA nodes that `size` of the devices can be on, by trying all of them.
-std::size_t FewestNodes(const std::vector<int>& numa, const std::set<std::size_t>& must,
-                        std::size_t size) {
-  std::size_t fewest = numa.size();
-  for (unsigned subset = 0; subset < 1u << numa.size(); ++subset) {
-    std::set<int> nodes;
+// The kubelet's list is older than the host: what it names in vain would fail the admission.
+TEST(Prefer, NamesNothingThatCannotBeAllocated) {
+  for (const Preference preference : {Preference::kPacked, Preference::kSpread}) {
+    Snapshot snapshot = Listed(preference, 2, {{"a", 0}, {"b", 0}, {"c", 1}});
+    snapshot.devices[0].health = Health::kUnhealthy;
+    const std::vector<std::string> available = {"a::0", "a::1", "b::0", "c",    "c::2",
+                                                "c::1", "",     "::",   "d::0", "b::01"};
+    EXPECT_THAT(Prefer(snapshot, {available, {}, 9}), UnorderedElementsAre("b::0", "c::1"));
+    EXPECT_THAT(Prefer(snapshot, {available, {"a::1", "d::0"}, 3}),
+                UnorderedElementsAre("a::1", "d::0", "b::0"))
+        << "what the kubelet has decided counts";
+  }
+}
+
+/// The fewest groups that `size` of the units can be of, by trying all choices.
+std::size_t FewestGroups(const std::vector<int>& groups, const std::set<std::size_t>& must,
+                         std::size_t size) {
+  std::size_t fewest = groups.size();
+  for (unsigned choice = 0; choice < 1u << groups.size(); ++choice) {
+    std::set<int> used;
     std::size_t count = 0;
     bool all = true;
-    for (std::size_t i = 0; i < numa.size(); ++i) {
-      const bool in = (subset >> i & 1) != 0;
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+      const bool in = (choice >> i & 1) != 0;
       all = all && (in || !must.contains(i));
-      if (in) ++count, nodes.insert(numa[i]);
+      if (in) ++count, used.insert(groups[i]);
     }
-    if (all && count == size) fewest = std::min(fewest, nodes.size());
+    if (all && count == size) fewest = std::min(fewest, used.size());
   }
   return fewest;
 }
 
-TEST(PreferPacked, NoOtherChoiceNeedsFewerNumaNodes) {
-  std::mt19937 random(7);
-  for (int round = 0; round < 300; ++round) {
-    std::vector<std::pair<std::string, int>> devices;
-    std::vector<int> numa;
-    std::vector<std::string> ids;
-    for (int i = 0; i < 8; ++i) {
-      numa.push_back(static_cast<int>(random() % 4));
-      ids.push_back("n" + std::to_string(i));
-      devices.emplace_back(ids.back(), numa.back());
-    }
-    const std::size_t size = 1 + random() % 8;
-    std::set<std::size_t> must;
-    std::vector<std::string> must_ids;
-    for (std::size_t i = 0; i < random() % size; ++i) must.insert(random() % 8);
-    for (const std::size_t i : must) must_ids.push_back(ids[i]);
-    const Snapshot snapshot = Packed(devices);
+/// Eight units of up to four groups, each of which `id_of(unit, group)` makes an ID of.
+class PreferAmongEight : public testing::Test {
+ protected:
+  using IdOf = std::function<std::string(int unit, int group)>;
+  using MakeSnapshot = std::function<Snapshot(const std::vector<int>& groups)>;
 
-    const auto preferred = Prefer(snapshot, {ids, must_ids, size});
-    ASSERT_EQ(preferred.size(), size);
-    std::set<int> nodes;
-    for (const std::string& id : preferred) nodes.insert(numa[std::stoul(id.substr(1))]);
-    for (const std::string& id : must_ids) {
-      EXPECT_NE(std::find(preferred.begin(), preferred.end(), id), preferred.end());
+  void Check(const IdOf& id_of, const MakeSnapshot& snapshot_of, bool fewest) {
+    std::mt19937 random(7);
+    for (int round = 0; round < 300; ++round) {
+      std::vector<int> groups;
+      std::vector<std::string> ids, must_ids;
+      for (int i = 0; i < 8; ++i) {
+        groups.push_back(static_cast<int>(random() % 4));
+        ids.push_back(id_of(i, groups.back()));
+      }
+      const std::size_t size = 1 + random() % 8;
+      std::set<std::size_t> must;
+      while (must.size() < random() % size) must.insert(random() % 8);
+      for (const std::size_t i : must) must_ids.push_back(ids[i]);
+      const Snapshot snapshot = snapshot_of(groups);
+
+      const auto preferred = Prefer(snapshot, {ids, must_ids, size});
+      ASSERT_THAT(preferred, SizeIs(size));
+      std::set<int> used;
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        const auto times = std::count(preferred.begin(), preferred.end(), ids[i]);
+        ASSERT_GE(times, must.contains(i) ? 1 : 0);
+        ASSERT_LE(times, 1);
+        if (times > 0) used.insert(groups[i]);
+      }
+      const std::set<int> all(groups.begin(), groups.end());
+      std::set<int> of_must;
+      for (const std::size_t i : must) of_must.insert(groups[i]);
+      EXPECT_EQ(used.size(), fewest ? FewestGroups(groups, must, size)
+                                    : std::min(all.size(), of_must.size() + size - must.size()));
+      std::shuffle(ids.begin(), ids.end(), random);
+      std::shuffle(must_ids.begin(), must_ids.end(), random);
+      EXPECT_EQ(Prefer(snapshot, {ids, must_ids, size}), preferred) << "whatever the order";
     }
-    EXPECT_EQ(nodes.size(), FewestNodes(numa, must, size));
-    std::shuffle(ids.begin(), ids.end(), random);
-    EXPECT_EQ(Prefer(snapshot, {ids, must_ids, size}), preferred) << "whatever the order";
+  }
+
+  static std::string UnitOnItsOwn(int unit, int) { return "n" + std::to_string(unit); }
+  static std::string Replica(int unit, int group) {
+    return "d" + std::to_string(group) + "::" + std::to_string(unit);
+  }
+  static Snapshot OnNumaNodes(const std::vector<int>& groups) {
+    std::vector<std::pair<std::string, int>> devices;
+    for (const int group : groups)
+      devices.emplace_back("n" + std::to_string(devices.size()), group);
+    return Packed(devices);
+  }
+};
+
+TEST_F(PreferAmongEight, PackedNeedsTheFewestNumaNodes) { Check(UnitOnItsOwn, OnNumaNodes, true); }
+
+TEST_F(PreferAmongEight, PackedNeedsTheFewestDevicesOfANumaNode) {
+  const auto shared = [](const std::vector<int>&) {
+    return Listed(Preference::kPacked, 8, {{"d0", 1}, {"d1", 1}, {"d2", 1}, {"d3", 1}});
+  };
+  Check(Replica, shared, true);
+}
+
+TEST_F(PreferAmongEight, SpreadHasTheMostDevices) {
+  const auto shared = [](const std::vector<int>&) {
+    return Listed(Preference::kSpread, 8, {{"d0", 0}, {"d1", -1}, {"d2", 1}, {"d3", 1}});
+  };
+  Check(Replica, shared, false);
+}
+
+// What compares each with each would take minutes.
+TEST(Prefer, IsQuickWithManyUnits) {
+  std::vector<std::pair<std::string, int>> devices;
+  std::vector<std::string> ids;
+  for (int i = 0; i < 100'000; ++i) {
+    devices.emplace_back("device-" + std::to_string(i), 0);
+    for (const char* replica : {"::0", "::1"}) ids.push_back(devices.back().first + replica);
+  }
+  const std::vector<std::string> must(ids.begin(), ids.begin() + 1000);
+  for (const Preference preference : {Preference::kPacked, Preference::kSpread}) {
+    const auto preferred = Prefer(Listed(preference, 2, devices), {ids, must, 100'000});
+    EXPECT_EQ(std::set(preferred.begin(), preferred.end()).size(), 100'000U);
   }
 }
 
