@@ -79,19 +79,27 @@ std::string NodesOf(const Device& device) {
 
 std::string RenderText(const Inspections& inspections) {
   std::vector<std::vector<std::string>> devices = {
-      {"RESOURCE", "DEVICE", "UNITS", "HEALTH", "PATH"}};
+      {"RESOURCE", "DEVICE", "UNITS", "HEALTH", "NUMA", "PATH"}};
+  bool any_numa_node = false;
   std::vector<std::vector<std::string>> rejected = {{"RESOURCE", "REJECTED", "REASON"}};
   for (const auto& [snapshot, reports] : inspections) {
     const std::string& name = snapshot->spec->name;
     if (snapshot->devices.empty()) devices.push_back({name, "(none)"});
     for (const ListedDevice& listed : snapshot->devices) {
+      const auto& numa_node = listed.device->numa_node;
+      any_numa_node = any_numa_node || numa_node;
       devices.push_back({name, listed.device->id, std::to_string(snapshot->spec->replicas),
-                         std::string(Name(listed.health)), NodesOf(*listed.device)});
+                         std::string(Name(listed.health)),
+                         numa_node ? std::to_string(*numa_node) : "-", NodesOf(*listed.device)});
     }
     for (const Rejection& rejection : snapshot->rejected) {
       rejected.push_back(
           {name, rejection.path, format("{}: {}", Name(rejection.reason), rejection.detail)});
     }
+  }
+  constexpr std::size_t kNuma = 4;
+  for (auto& row : devices) {
+    if (!any_numa_node && row.size() > kNuma) row.erase(row.begin() + kNuma);
   }
   return RenderTable(devices) + (rejected.size() > 1 ? "\n" + RenderTable(rejected) : "");
 }

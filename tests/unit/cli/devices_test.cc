@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli_support.h"
+#include "support/fake_sysfs.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -130,6 +131,34 @@ TEST_F(DevicesTest, KnowsTheNumbersOfDeviceNodes) {
   EXPECT_EQ(devices[1]["variables"]["major"], 7);
   EXPECT_EQ(devices[1]["variables"]["minor"], 250);
   EXPECT_EQ(devices[1]["variables"]["index"], 1);
+}
+
+TEST_F(DevicesTest, SaysWhichNumaNodesThereAre) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  Config(
+      "[[resource]]\nname = 'a.com/x'\n[[resource.match]]\npath = '/dev/x*'\n"
+      "[[resource]]\nname = 'a.com/y'\n[[resource.match]]\npath = '/dev/y*'\n");
+  test::TempTree host;
+  test::FakeSysfs sysfs(host);
+  const std::string function = "/sys/devices/pci0000:00/0000:00:02.0";
+  sysfs.Device(function, {.subsystem = "pci", .attributes = {{"numa_node", "1"}}});
+  sysfs.Device(function + "/misc/x1", {.subsystem = "misc", .number = "240:1"});
+  host.CharDevice("dev/x2");
+  const auto devices = [&](const char* output) {
+    return RunCli({"devices", "--config", tree_.path("patchbay.toml"), "--host-root", host.path(),
+                   "--output", output})
+        .out;
+  };
+  EXPECT_EQ(devices("table"),
+            "RESOURCE  DEVICE  UNITS  HEALTH   NUMA  PATH\n"
+            "a.com/x   x1      1      Healthy  1     /dev/x1\n"
+            "a.com/x   x2      1      Healthy  -     /dev/x2\n"
+            "a.com/y   (none)\n");
+  const Json json = Json::parse(devices("json"))["resources"][0]["devices"];
+  EXPECT_EQ(json[0]["numa_node"], 1);
+  EXPECT_EQ(json[0]["variables"]["numa_node"], 1);
+  EXPECT_EQ(json[1]["numa_node"], nullptr);
+  EXPECT_FALSE(json[1]["variables"].contains("numa_node"));
 }
 
 TEST_F(DevicesTest, LeavesOutWhatIsForOtherNodes) {
