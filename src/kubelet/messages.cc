@@ -13,12 +13,12 @@ std::size_t FieldBytes(std::size_t length) {
   return 1 + varint + length;
 }
 
-/// The largest a TopologyInfo can be with its tag: one node with an ID of up to 127.
-constexpr std::size_t kTopologyBytes = 6;
+/// A TopologyInfo of one node. A 0 is left out.
+std::size_t TopologyBytes(int numa_node) { return FieldBytes(FieldBytes(numa_node == 0 ? 0 : 2)); }
 
 std::size_t UnitBytes(const Snapshot& snapshot, const ListedDevice& listed, std::size_t id_length) {
   return FieldBytes(FieldBytes(id_length) + FieldBytes(Name(listed.health).size()) +
-                    (snapshot.topology ? kTopologyBytes : 0));
+                    (snapshot.topology ? TopologyBytes(*listed.device->numa_node) : 0));
 }
 
 /// Calls `f(device, id)` for every unit in order, until it returns false.

@@ -1,4 +1,4 @@
-// Cases 24 to 32 of the kubelet's contract: the lists that a kubelet gets to see.
+// Cases 24 to 31 of the kubelet's contract: the lists that a kubelet gets to see.
 
 #include <algorithm>
 #include <filesystem>
@@ -15,8 +15,6 @@ namespace patchbay::test {
 namespace {
 
 using namespace std::chrono_literals;
-using testing::Each;
-using testing::HasSubstr;
 using testing::SizeIs;
 
 const HealthById kOne{{"ttyUSB0", "Healthy"}};
@@ -249,19 +247,6 @@ replicas = 20
   }
   EXPECT_LE(list.ByteSizeLong(), kMaxListBytes);
   static_assert(kMaxListBytes <= 4'194'304);
-}
-
-TEST_P(Contract, Case32UnknownNumaNode) {
-  tree_.CharDevice("dev/ttyUSB0");
-  tree_.CharDevice("dev/ttyUSB1");
-  StartKubelet();
-  StartDaemon();
-  ASSERT_TRUE(AwaitServed());
-  ASSERT_THAT(View().devices, SizeIs(2));
-  EXPECT_THAT(View().devices, Each(testing::Field(&SimDevice::numa_nodes, SizeIs(0))));
-  v1beta1::ListAndWatchResponse list;
-  ASSERT_TRUE(Stub().FirstList(&list));
-  for (const auto& device : list.devices()) EXPECT_FALSE(device.has_topology());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "support/fake_sysfs.h"
 #include "support/temp_tree.h"
 #include "unit/discovery/specs.h"
 
@@ -14,8 +15,10 @@ namespace patchbay {
 namespace {
 
 using test::CountMatch;
+using test::Grouped;
 using test::Ids;
 using test::IsLegalId;
+using test::MakeTemplate;
 using test::PathMatch;
 using test::Paths;
 using test::RegexMatch;
@@ -205,6 +208,62 @@ TEST_F(DiscoverTest, AnUnreadableDirectoryDoesNotHideTheOthers) {
   EXPECT_THAT(Ids(found), ElementsAre("x"));
   EXPECT_THAT(Rejected(found.rejected), ElementsAre("unreadable /dev/loop/"));
   EXPECT_FALSE(found.complete);
+}
+
+class NumaNodeOfDevice : public DiscoverTest {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+    Function("0000:00:01.0", "0", {"a0", "b0", "c0"});
+    Function("0000:00:02.0", "1", {"a1", "c1"});
+    Function("0000:00:03.0", "-1", {"b2", "c2"});
+    tree_.CharDevice("dev/d9", 1, 3);  // sysfs does not know it
+  }
+
+  /// A function of a PCI device with its nodes.
+  void Function(const std::string& address, const std::string& numa_node,
+                const std::vector<std::string>& nodes) {
+    const std::string path = "/sys/devices/pci0000:00/" + address;
+    sysfs_.Device(path, {.subsystem = "pci", .attributes = {{"numa_node", numa_node}}});
+    for (const std::string& node : nodes) {
+      sysfs_.Device(path + "/misc/" + node,
+                    {.subsystem = "misc", .number = "240:" + std::to_string(++minor_)});
+    }
+  }
+
+  /// The NUMA nodes by the IDs of the devices.
+  std::map<std::string, std::optional<int>> NumaNodes(const ResourceSpec& spec) const {
+    std::map<std::string, std::optional<int>> nodes;
+    for (const Device& device : Discover(spec, host_, "").devices) {
+      nodes[device.id] = device.numa_node;
+    }
+    return nodes;
+  }
+  using Nodes = std::map<std::string, std::optional<int>>;
+
+  int minor_ = 0;
+  test::FakeSysfs sysfs_{tree_};
+};
+
+TEST_F(NumaNodeOfDevice, IsThatOfItsNode) {
+  EXPECT_EQ(NumaNodes(Resource({PathMatch({"/dev/c?", "/dev/d?"})})),
+            (Nodes{{"c0", 0}, {"c1", 1}, {"c2", std::nullopt}, {"d9", std::nullopt}}));
+}
+
+TEST_F(NumaNodeOfDevice, IsNoneWhereItsNodesAreOnSeveral) {
+  EXPECT_EQ(NumaNodes(Resource({Grouped(RegexMatch("/dev/(?P<group>[abc]).*"), "group")})),
+            (Nodes{{"a", std::nullopt}, {"b", 0}, {"c", std::nullopt}}));
+  // One more on the first node does not make it forget the second.
+  Function("0000:00:04.0", "0", {"a2"});
+  EXPECT_EQ(NumaNodes(Resource({Grouped(RegexMatch("/dev/(?P<group>a).*"), "group")})),
+            (Nodes{{"a", std::nullopt}}));
+}
+
+TEST_F(NumaNodeOfDevice, IsKnownToTemplatesWhereTheKubeletIsNotTold) {
+  ResourceSpec spec = Resource({PathMatch({"/dev/a?"})});
+  spec.topology = false;
+  spec.env.emplace_back(MakeTemplate("NUMA"), MakeTemplate("node {numa_node:>2}"));
+  EXPECT_EQ(NumaNodes(spec), (Nodes{{"a0", 0}, {"a1", 1}}));
 }
 
 /// A tree of files, directories and links with names that were meant to hurt.

@@ -199,6 +199,45 @@ TEST_F(InventoryTest, TheSameObjectAsLongAsNothingChanges) {
   EXPECT_NE(inventory_.snapshot(), snapshot) << "a rejection went";
 }
 
+Device On(const std::string& id, std::optional<int> numa_node) {
+  Device device = Made(id);
+  device.numa_node = numa_node;
+  return device;
+}
+
+TEST_F(InventoryTest, TopologyIsForAllDevicesOrNone) {
+  const auto topology_of = [&](std::vector<Device> devices) {
+    inventory_.Advance(Found(std::move(devices)), start_);
+    return inventory_.snapshot()->topology;
+  };
+  EXPECT_TRUE(topology_of({On("a", 0), On("b", 1)}));
+  EXPECT_FALSE(topology_of({On("a", 0), On("b", std::nullopt)}));
+  EXPECT_TRUE(topology_of({On("a", 0), On("b", 1)})) << "b is on a node again";
+  EXPECT_TRUE(topology_of({On("a", 0)})) << "b is gone and keeps its node";
+  EXPECT_FALSE(topology_of({On("a", 0), On("c", std::nullopt)}));
+  // c is gone, and still listed until it is forgotten.
+  EXPECT_FALSE(topology_of({On("a", 0)}));
+  inventory_.Expire(start_ + minutes(10));
+  EXPECT_THAT(Listed(), ElementsAre("a"));
+  EXPECT_TRUE(inventory_.snapshot()->topology);
+}
+
+TEST_F(InventoryTest, TopologyIsAWish) {
+  Inventory inventory(Spec([](ResourceSpec& spec) { spec.topology = false; }), "");
+  inventory.Advance(Found({On("a", 0)}), start_);
+  EXPECT_FALSE(inventory.snapshot()->topology);
+  EXPECT_EQ(inventory.snapshot()->devices[0].device->numa_node, 0);
+}
+
+TEST_F(InventoryTest, AnotherNumaNodeIsAChange) {
+  inventory_.Advance(Found({On("a", 0)}), start_);
+  const auto before = inventory_.snapshot();
+  inventory_.Advance(Found({On("a", 1)}), start_);
+  EXPECT_GT(inventory_.snapshot()->generation, before->generation);
+  EXPECT_EQ(inventory_.snapshot()->devices[0].device->numa_node, 1);
+  EXPECT_TRUE(inventory_.snapshot()->topology);
+}
+
 TEST_F(InventoryTest, TheGenerationGrowsWithEveryChange) {
   std::uint64_t last = 0;
   for (int i = 0; i < 6; ++i) {

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <string>
+#include <vector>
 
 #include "base/format.h"
 
@@ -21,6 +23,17 @@ Snapshot Devices(int count, int replicas = 1, std::size_t id_bytes = 8) {
     device->id = format("{:0>{}}", i, id_bytes);
     snapshot.devices.push_back({std::move(device), Health::kHealthy, ""});
   }
+  return snapshot;
+}
+
+/// Puts the devices on these NUMA nodes in turn.
+Snapshot OnNumaNodes(Snapshot snapshot, const std::vector<int>& nodes) {
+  for (std::size_t i = 0; i < snapshot.devices.size(); ++i) {
+    Device device = *snapshot.devices[i].device;
+    device.numa_node = nodes[i % nodes.size()];
+    snapshot.devices[i].device = std::make_shared<const Device>(std::move(device));
+  }
+  snapshot.topology = true;
   return snapshot;
 }
 
@@ -73,10 +86,65 @@ TEST(ListMessage, UnhealthyDevicesTakeMoreRoom) {
   EXPECT_LE(ListMessage(snapshot).ByteSizeLong(), kMaxListBytes);
 }
 
+TEST(ListMessage, EveryReplicaSaysItsNumaNode) {
+  Snapshot snapshot = OnNumaNodes(Devices(3, 2, 1), {0, 1, 63});
+  auto message = ListMessage(snapshot);
+  ASSERT_EQ(message.devices_size(), 6);
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_EQ(message.devices(i).topology().nodes_size(), 1);
+    EXPECT_EQ(message.devices(i).topology().nodes(0).id(), (std::vector{0, 0, 1, 1, 63, 63}[i]));
+  }
+  snapshot.topology = false;
+  message = ListMessage(snapshot);
+  for (const auto& device : message.devices()) EXPECT_FALSE(device.has_topology());
+}
+
+/// The bytes on the wire of a list of the first `count` devices, whatever the bound.
+std::size_t WireBytes(const Snapshot& snapshot, std::size_t count) {
+  v1beta1::ListAndWatchResponse message;
+  for (std::size_t i = 0; i < count; ++i) {
+    v1beta1::Device& device = *message.add_devices();
+    device.set_id(snapshot.devices[i].device->id);
+    device.set_health(std::string(Name(snapshot.devices[i].health)));
+    device.mutable_topology()->add_nodes()->set_id(*snapshot.devices[i].device->numa_node);
+  }
+  return message.SerializeAsString().size();
+}
+
+TEST(ListMessage, TopologyIsCountedToTheByte) {
+  for (const std::vector<int>& nodes : {std::vector{0}, {63}, {0, 1}, {5, 0, 0, 63, 1}}) {
+    for (const std::size_t id_bytes : {6, 63}) {
+      Snapshot snapshot = OnNumaNodes(Devices(200'000, 1, id_bytes), nodes);
+      for (std::size_t i = 0; i < snapshot.devices.size(); i += 3) {
+        snapshot.devices[i].health = Health::kUnhealthy;
+      }
+      const std::size_t fit = UnitsThatFit(snapshot);
+      ASSERT_LT(fit, snapshot.devices.size());
+      EXPECT_LE(WireBytes(snapshot, fit), kMaxListBytes);
+      EXPECT_GT(WireBytes(snapshot, fit + 1), kMaxListBytes) << "one more would have fitted";
+      EXPECT_EQ(ListMessage(snapshot).ByteSizeLong(), WireBytes(snapshot, fit));
+    }
+  }
+}
+
 TEST(ListMessage, FitsTheKubeletsLimit) {
   static_assert(kMaxListBytes < 4'194'304);
   // The most that discovery finds, with the longest IDs.
   EXPECT_EQ(UnitsThatFit(Devices(10'000, 1, 63)), 10'000U);
+}
+
+TEST(FromMessage, TakesAnyNumber) {
+  v1beta1::ContainerPreferredAllocationRequest message;
+  EXPECT_EQ(FromMessage(message).size, 0U);
+  for (const char* id : {"b", "a", "b"}) message.add_available_device_ids(id);
+  message.add_must_include_device_ids("c");
+  message.set_allocation_size(std::numeric_limits<std::int32_t>::max());
+  const PreferenceRequest request = FromMessage(message);
+  EXPECT_THAT(request.available, ElementsAre("b", "a", "b"));
+  EXPECT_THAT(request.must_include, ElementsAre("c"));
+  EXPECT_EQ(request.size, 2'147'483'647U);
+  message.set_allocation_size(std::numeric_limits<std::int32_t>::min());
+  EXPECT_EQ(FromMessage(message).size, 0U);
 }
 
 TEST(FillResponse, CopiesEveryField) {
