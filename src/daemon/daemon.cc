@@ -182,6 +182,7 @@ void Daemon::ScanSysfs() {
 }
 
 void Daemon::CompareResources() {
+  if (resources_.size() < 2) return;
   if (std::exchange(comparing_, true)) {
     compare_again_ = true;
     return;

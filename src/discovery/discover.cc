@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <unordered_map>
 
 #include "base/format.h"
 #include "discovery/grouping.h"
@@ -35,13 +36,17 @@ void Sift(std::vector<Candidate>& found, Scan& scan, RejectReason reason, Reject
 }
 
 void RejectSharedIds(std::vector<Candidate>& found, Scan& scan) {
-  std::map<std::string, int> uses;
-  for (const Candidate& candidate : found) ++uses[candidate.device.id];
-  if (uses.size() == found.size()) return;
+  std::map<std::string, int> shared;  // they are sorted by ID
+  for (std::size_t i = 1; i < found.size(); ++i) {
+    const std::string& id = found[i].device.id;
+    if (id == found[i - 1].device.id) ++shared.try_emplace(id, 1).first->second;
+  }
+  if (shared.empty()) return;
   Sift(found, scan, RejectReason::kDuplicateId, [&](const Device& device) {
-    if (uses[device.id] == 1) return std::string();
+    const auto uses = shared.find(device.id);
+    if (uses == shared.end()) return std::string();
     return format("{} devices have the ID \"{}\"; give the match an id that tells them apart",
-                  uses[device.id], device.id);
+                  uses->second, device.id);
   });
 }
 
@@ -81,10 +86,11 @@ void RejectTakenNodes(const Owners& taken, std::vector<Candidate>& found, Scan& 
 
 /// One node must not be handed out under two IDs: the first in the order of IDs keeps it.
 void RejectSharedNodes(std::vector<Candidate>& found, Scan& scan) {
-  Owners owners, taken;  // texts of their own: candidates that are sifted out move
+  std::unordered_map<std::string_view, std::string_view> owners;
+  Owners taken;  // with texts of its own: candidates move when some are sifted out
   for (const Candidate& candidate : found) {
     for (const DeviceNode& node : candidate.device.nodes) {
-      const auto& owner = owners.emplace(node.real_path, candidate.device.id).first->second;
+      const auto owner = owners.emplace(node.real_path, candidate.device.id).first->second;
       if (owner != candidate.device.id) taken.emplace(candidate.device.id, owner);
     }
   }

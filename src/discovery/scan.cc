@@ -124,13 +124,27 @@ std::vector<Lineage> Scan::SysfsDevices(const std::function<bool(std::string_vie
   std::vector<Lineage> devices;
   for (const std::string& path : found.paths) {
     // One that has gone meanwhile is no fault.
-    if (auto lineage = LineageOf(sysfs_, path)) devices.push_back(std::move(*lineage));
+    if (auto lineage = LineageOf(path)) devices.push_back(std::move(*lineage));
   }
   return devices;
 }
 
 std::optional<std::string> Scan::UnmetCondition(const Lineage& device) const {
   return Unmet(match_->conditions, device, sysfs_);
+}
+
+/// The directories above may be links even where the node is none. What lies in one of them shares
+/// the look at them.
+Result<HostNode> Scan::Resolve(const std::string& path, const HostEntry* entry) {
+  if (entry == nullptr || entry->type == FileType::kSymlink) return host_.Resolve(path);
+  std::string directory = DirectoryOf(path);
+  if (directory != last_directory_.first) {
+    HostNode real = TRY(host_.Resolve(directory));
+    if (real.path == "/") real.path.clear();
+    last_directory_ = {std::move(directory), std::move(real.path)};
+  }
+  return HostNode{last_directory_.second + "/" + entry->name, entry->type, entry->major,
+                  entry->minor};
 }
 
 std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry* entry,
@@ -146,8 +160,7 @@ std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry*
     Drop(path, WrongType(entry->type, match_->type));
     return std::nullopt;
   }
-  // The directories above may be links even where the node is none.
-  auto resolved = host_.Resolve(path);
+  auto resolved = Resolve(path, entry);
   if (!resolved) {
     RejectUnresolved(path, entry, std::move(resolved).error());
     return std::nullopt;
@@ -175,7 +188,7 @@ std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry*
 bool Scan::AddSysfsValues(DeviceNode& node) {
   if (match_->conditions.empty()) return true;
   const auto path = sysfs_.OfNode(node.type, node.major, node.minor);
-  const auto lineage = path ? LineageOf(sysfs_, *path) : tl::unexpected(path.error());
+  const auto lineage = path ? LineageOf(*path) : tl::unexpected(path.error());
   if (!lineage) {
     Drop(node.path, "sysfs does not know it: " + lineage.error().message);
     return false;

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/result.h"
@@ -37,7 +38,7 @@ class Scan {
   static constexpr std::size_t kMaxRejections = 1'000;
 
   /// Both outlive the scan.
-  Scan(const HostRoot& host, const Pass& pass) : host_(host), pass_(pass), sysfs_(host) {}
+  Scan(const HostRoot& host, const Pass& pass) : host_(host), pass_(pass), sysfs_(host), lineages_(sysfs_) {}
 
   /// What follows is about this match.
   void BeginMatch(const MatchSpec& match, std::size_t index);
@@ -53,6 +54,8 @@ class Scan {
   /// The devices of sysfs in subsystems whose name passes `wanted`. Watches udev's database, and
   /// reports what of /sys cannot be read.
   std::vector<Lineage> SysfsDevices(const std::function<bool(std::string_view)>& wanted);
+  /// Fails with kNotFound when the device has gone.
+  Result<Lineage> LineageOf(const std::string& syspath) { return lineages_.Of(syspath); }
   /// Why the device does not meet the conditions of the match; nothing if it does.
   std::optional<std::string> UnmetCondition(const Lineage& device) const;
 
@@ -90,6 +93,7 @@ class Scan {
   void WatchNearest(std::string directory);
   void RejectOnce(const std::string& path, RejectReason reason, std::string detail);
   void RejectUnreadable(const std::string& path, Error error);
+  Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
   bool AddSysfsValues(DeviceNode& node);
   void RejectUnresolved(const std::string& path, const HostEntry* entry, Error error);
 
@@ -98,12 +102,14 @@ class Scan {
   const HostRoot& host_;
   const Pass& pass_;
   const Sysfs sysfs_;
+  Lineages lineages_;
   const MatchSpec* match_ = nullptr;
   std::size_t match_index_ = 0;
   std::vector<Candidate> candidates_;
   std::vector<Rejection> rejected_;
-  std::set<std::string> paths_;  ///< decided on: the first match that finds a path keeps it
+  std::unordered_set<std::string> paths_;  ///< decided on: the first match that finds a path keeps it
   std::set<std::string> directories_;
+  std::pair<std::string, std::string> last_directory_;  ///< as asked for, and where it leads
   std::vector<MatchReport> reports_;
   bool complete_ = true;
 };
