@@ -109,11 +109,14 @@ bool NeedsNumaNodes(const ResourceSpec& spec) {
                        [](const Template::Field& field) { return field.name == "numa_node"; });
   };
   const auto templates = ContainerTemplates(spec);
-  return spec.topology || std::any_of(templates.begin(), templates.end(), asks);
+  return spec.topology || spec.preferred_allocation == Preference::kPacked ||
+         std::any_of(templates.begin(), templates.end(), asks);
 }
 
-/// The NUMA node of a device is that of its nodes. One that spans several is near to none.
+/// The NUMA node of a device is that of its nodes, unless its source said more. One that spans
+/// several is near to none.
 void AddNumaNode(Device& device, NumaNodes& numa) {
+  if (device.numa_node) return;
   for (const DeviceNode& node : device.nodes) {
     const auto where = numa.Of(node.type, node.major, node.minor);
     if (!where) continue;

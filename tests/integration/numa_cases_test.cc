@@ -308,6 +308,14 @@ TEST_P(Numa, PackedFillsSharedDevicesUp) {
   EXPECT_THAT(DevicesOf(Admit(1)), ElementsAre("card1"));
 }
 
+TEST_P(Numa, PackedKnowsNumaNodesOfReplicas) {
+  Cards({0, 1, 0, 1});
+  Start("replicas = 2\npreferred_allocation = \"packed\"");
+  for (int i = 0; i < kTimes; ++i) {
+    EXPECT_THAT(DevicesOf(AdmitOnce(4)), ElementsAre("card0", "card2"));
+  }
+}
+
 TEST_P(Numa, SpreadGetsDistinctDevices) {
   Cards({0, 0, 1});
   Start("replicas = 4\npreferred_allocation = \"spread\"");

@@ -1,12 +1,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
 #include <iterator>
 
 #include "specs.h"
-#include "support/temp_tree.h"
+#include "support/fake_sysfs.h"
 
 namespace patchbay {
 namespace {
@@ -51,6 +52,19 @@ TEST_F(CommandSourceTest, DevicesAreWhatItPrints) {
   EXPECT_EQ(found.devices[0].values, (NamedValues{{"speed", "9600"}}));
   EXPECT_THAT(found.devices[1].nodes, IsEmpty());
   EXPECT_TRUE(found.complete);
+}
+
+TEST_F(CommandSourceTest, WhatItSaysOfNumaNodesCounts) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  test::FakeSysfs sysfs(tree_);
+  sysfs.Device(
+      "/sys/devices/a",
+      {.subsystem = "tty", .number = "4:64", .node = "ttyS0", .attributes = {{"numa_node", "0"}}});
+  Prints(R"(echo '[{"id": "one", "paths": ["/dev/ttyS0"], "numa_node": 1},
+                   {"id": "two", "paths": []}]')");
+  EXPECT_EQ(Find().devices.at(0).numa_node, 1);
+  Prints(R"(echo '[{"id": "one", "paths": ["/dev/ttyS0"]}]')");
+  EXPECT_EQ(Find().devices.at(0).numa_node, 0);
 }
 
 TEST_F(CommandSourceTest, AFailureKeepsTheLastGoodListAndSaysSo) {
