@@ -57,9 +57,8 @@ TEST_F(CommandSourceTest, DevicesAreWhatItPrints) {
 TEST_F(CommandSourceTest, WhatItSaysOfNumaNodesCounts) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   test::FakeSysfs sysfs(tree_);
-  sysfs.Device(
-      "/sys/devices/a",
-      {.subsystem = "tty", .number = "4:64", .node = "ttyS0", .attributes = {{"numa_node", "0"}}});
+  sysfs.Device("/sys/devices/a", {.attributes = {{"numa_node", "0"}}});
+  sysfs.Device("/sys/devices/a/tty/ttyS0", {.subsystem = "tty", .number = "4:64"});
   Prints(R"(echo '[{"id": "one", "paths": ["/dev/ttyS0"], "numa_node": 1},
                    {"id": "two", "paths": []}]')");
   EXPECT_EQ(Find().devices.at(0).numa_node, 1);
