@@ -6,6 +6,7 @@
 #include "config/duration.h"
 #include "config/keys.h"
 #include "config_support.h"
+#include "model/snapshot.h"
 
 namespace patchbay {
 namespace {
@@ -104,6 +105,14 @@ TEST(Docs, ExamplesOfTheReferenceLoad) {
   const auto blocks = TomlBlocks(Read("docs/configuration.md"));
   EXPECT_GE(blocks.size(), 3u);
   for (const std::string& block : blocks) LoadGood(block);
+  for (const std::string& block : TomlBlocks(Read("docs/discovery.md"))) LoadGood(block);
+}
+
+TEST(Docs, EveryReasonOfARejectionIsExplained) {
+  const std::string page = Read("docs/discovery.md");
+  for (const RejectReason reason : kAllRejectReasons) {
+    EXPECT_NE(page.find(format("| `{}` |", Name(reason))), std::string::npos) << Name(reason);
+  }
 }
 
 TEST(Docs, ReferenceHasEveryVariable) {
