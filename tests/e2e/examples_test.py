@@ -1,6 +1,8 @@
 """Every example is right, finds devices in the documented form, and runs."""
 
+import itertools
 import json
+import pathlib
 import subprocess
 
 import support
@@ -27,6 +29,13 @@ class Examples(support.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stdout)
         self.assertTrue(ran.stdout.startswith("ok: "), ran.stdout)
         self.assertEqual(ran.stderr, "")
+
+    @each_example
+    def test_a_short_comment_at_the_top_says_what_it_is_for(self, example):
+        lines = pathlib.Path(example).read_text().splitlines()
+        comment = list(itertools.takewhile(lambda line: line.startswith("#"), lines))
+        self.assertIn(len(comment), range(1, 11))
+        self.assertEqual(lines[len(comment)], "")
 
     @each_example
     def test_check_takes_all_of_them_as_json(self, example):

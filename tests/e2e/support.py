@@ -11,6 +11,7 @@ import os
 import pathlib
 import shutil
 import signal
+import stat
 import subprocess
 import sys
 import tempfile
@@ -245,6 +246,16 @@ def resource(name, match, more=""):
 def skip_unless_root():
     if os.geteuid() != 0:
         raise unittest.SkipTest("needs root")
+
+
+def skip_unless_device_nodes():
+    """Where root may make none, as in a container without CAP_MKNOD, there is no other host."""
+    skip_unless_root()
+    with tempfile.TemporaryDirectory(prefix="pb-", dir="/tmp") as directory:
+        try:
+            os.mknod(f"{directory}/null", stat.S_IFCHR | 0o600, os.makedev(1, 3))
+        except PermissionError as error:
+            raise unittest.SkipTest(f"device nodes cannot be made here: {error}") from None
 
 
 def skip_unless_programs(*programs):

@@ -1,0 +1,129 @@
+"""Every example on a host that has what it is for: the devices it finds there, those it rejects,
+and what containers get, held to a golden answer.
+
+examples/NAME.toml tells of the host (see host_tree.py) and names the allocations, and
+examples/NAME.golden is the answer. examples/NAME.later.toml is the same host after a reboot or a
+replugging, where all devices must have the IDs they had.
+
+    examples_golden_test.py --write    writes the answers anew; read the difference it makes
+"""
+
+import difflib
+import json
+import sys
+
+import host_tree
+import support
+from support import EXAMPLES, SOURCE, run
+
+HOSTS = SOURCE / "tests/e2e/examples"
+WRITE = "--write" in sys.argv
+MOST_LINES = 12  # of the devices of one resource; of more the first and the last are shown
+
+
+def device_line(device):
+    words = [device["id"]]
+    if device["numa_node"] is not None:
+        words.append(f"numa={device['numa_node']}")
+    if device["health"] != "Healthy":
+        words.append(f"{device['health']}: {device['reason']}")
+    return "  " + "  ".join(words + device["paths"])
+
+
+def listing(document):
+    """What `devices` printed, as lines."""
+    for resource in document["resources"]:
+        yield resource["name"]
+        lines = [device_line(device) for device in resource["devices"]]
+        if len(lines) > MOST_LINES:
+            lines[3:-3] = [f"  and {len(lines) - 6} more"]
+        yield from lines
+        for rejection in resource["rejected"]:
+            yield f"  rejected  {rejection['path']}  {rejection['reason']}"
+
+
+def container(answer):
+    """What `allocate` printed, as lines."""
+    for node in answer["devices"]:
+        yield f"  node   {node['container_path']}  from {node['host_path']}  {node['permissions']}"
+    for mount in answer["mounts"]:
+        access = "ro" if mount["read_only"] else "rw"
+        yield f"  mount  {mount['container_path']}  from {mount['host_path']}  {access}"
+    for kind in ("envs", "annotations"):
+        for key, value in answer[kind].items():
+            yield f"  {kind[:-1]:5}  {key}={value}"
+    for device in answer["cdi_devices"]:
+        yield f"  cdi    {device['name']}"
+
+
+class Golden(support.TestCase):
+    def setUp(self):
+        support.skip_unless_device_nodes()
+        super().setUp()
+
+    def host(self, tree_file):
+        """Makes a host; returns its root and the allocations that its file names."""
+        root = self.dir / tree_file.stem
+        more = host_tree.make(tree_file, root)
+        self.assertLessEqual(more.keys(), {"allocate"}, tree_file)
+        return str(root), more.get("allocate", [])
+
+    def devices(self, example, root):
+        ran = run("devices", "-o", "json", "-c", str(example), "--host-root", root)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        return json.loads(ran.stdout)
+
+    def answer(self, example, root, allocations):
+        document = self.devices(example, root)
+        lines, granted = ["patchbay devices", *listing(document)], set()
+        for words in allocations:
+            lines += ["", f"patchbay allocate {words}"]
+            ran = run("allocate", *words.split(), "-o", "json", "-c", str(example),
+                      "--host-root", root)
+            if ran.returncode == 0:
+                lines += container(json.loads(ran.stdout))
+                granted.add(words.split()[0])
+            else:
+                lines += ["  refused  " + line for line in ran.stderr.splitlines()]
+        for resource in document["resources"]:
+            self.assertTrue(resource["devices"], f"the host has no {resource['name']}")
+            self.assertIn(resource["name"], granted, "nobody gets one")
+        return "\n".join(lines).replace(root, "HOST") + "\n"
+
+    def test_each_gives_its_golden_answer(self):
+        for example in EXAMPLES:
+            with self.subTest(example=example.name):
+                answer = self.answer(example, *self.host(HOSTS / example.name))
+                golden = HOSTS / f"{example.stem}.golden"
+                if WRITE:
+                    golden.write_text(answer)
+                difference = "".join(difflib.unified_diff(
+                    golden.read_text().splitlines(True), answer.splitlines(True),
+                    str(golden.relative_to(SOURCE)), "now"))
+                if difference:
+                    self.fail(f"\n{difference}\nIf that is better, run {__file__} --write")
+
+    def test_ids_stay_as_they_are(self):
+        later = sorted(HOSTS.glob("*.later.toml"))
+        self.assertTrue(later, "there is no host to come back to")
+        for after in later:
+            with self.subTest(host=after.name):
+                name = after.name.replace(".later", "")
+                example = next(e for e in EXAMPLES if e.name == name)
+                seen = [self.devices(example, self.host(host)[0])
+                        for host in (HOSTS / name, after)]
+                ids = [{r["name"]: [d["id"] for d in r["devices"]] for r in document["resources"]}
+                       for document in seen]
+                self.assertEqual(ids[0], ids[1])
+                self.assertNotEqual(seen[0], seen[1], "nothing happened to that host")
+
+    def test_no_host_or_answer_is_left_over(self):
+        known = {name for e in EXAMPLES
+                 for name in (e.name, f"{e.stem}.golden", f"{e.stem}.later.toml")}
+        self.assertLessEqual({p.name for p in HOSTS.iterdir()}, known)
+
+
+if __name__ == "__main__":
+    if WRITE:
+        sys.argv.remove("--write")
+    support.main()

@@ -1,0 +1,172 @@
+"""Makes the /dev, /sys and /run/udev of another host below a directory, as a file in TOML tells it.
+
+[dev]                                     # nodes that sysfs does not know, and whatever else
+"/dev/kvm"                = "char 10:232"
+"/dev/nvidia{0..3}"       = "char 195:0+" # {0..3} or {a,b}; with + the minor numbers go on
+"/dev/serial/by-id/modem" = "link ../../ttyUSB0"
+"/opt/tools/version"      = "file 1.0"
+"/var/lib/empty"          = "dir"
+
+[below]                                   # names for the beginnings of paths in /sys/devices
+usb1 = "pci0000:00/0000:00:14.0/usb1"
+
+[sys]                                     # devices, parents before their children
+"usb1/1-2"            = { usb = "0403:6001 A9007YHT", at = "001/004" }
+"usb1/1-2/1-2:1.0"    = { interface = "00", driver = "cdc_acm" }
+"usb1/1-2/1-2:1.0/tty/ttyACM0" = { subsystem = "tty", number = "166:0" }
+
+A device has a `subsystem` and perhaps a `driver`, a `devtype`, a `number` with a `node` (as in
+DEVNAME; else the name of the device), an `ifindex`, `attributes` (a value that begins with "-> " is
+a link), `uevent` (more of what the kernel says), `udev` (properties in its database) and `links`
+(that udev makes below /dev). In short: `usb`, vendor, product and perhaps a serial number, with the
+place below /dev/bus/usb that it is `at`; `interface`, of a USB device; `pci`, vendor and device.
+"""
+
+import itertools
+import os
+import pathlib
+import re
+import stat
+import tomllib
+
+# The others are classes; sysfs keeps the devices of these elsewhere.
+BUSES = {"media", "pci", "platform", "scsi", "spi", "usb", "usb-serial"}
+KEYS = {"subsystem", "driver", "devtype", "number", "node", "ifindex", "attributes", "uevent",
+        "udev", "links", "usb", "at", "interface", "pci"}
+
+
+def make(tree_file, root):
+    """Makes the host that the file tells of below `root`. Returns the file's other keys."""
+    document = tomllib.loads(pathlib.Path(tree_file).read_text())
+    tree = _Tree(pathlib.Path(root))
+    for pattern, what in document.pop("dev", {}).items():
+        tree.add_all(pattern, what)
+    below = document.pop("below", {})
+    for path, device in document.pop("sys", {}).items():
+        first, _, rest = path.partition("/")
+        tree.add_device(f"/sys/devices/{below.get(first, first)}/{rest}".rstrip("/"), device)
+    return document
+
+
+def _expand(pattern):
+    """The paths of a pattern with {a,b} and {0..9}."""
+    parts = []
+    for text, choice in re.findall(r"([^{]+)|\{([^}]*)\}", pattern):
+        numbers = re.fullmatch(r"(\d+)\.\.(\d+)", choice)
+        if numbers:
+            parts.append([str(n) for n in range(int(numbers[1]), int(numbers[2]) + 1)])
+        else:
+            parts.append([text] if text else choice.split(","))
+    return ["".join(choice) for choice in itertools.product(*parts)]
+
+
+class _Tree:
+    def __init__(self, root):
+        self.root = root
+        for directory in ("dev", "run/udev/data", "sys/bus", "sys/class", "sys/devices"):
+            (root / directory).mkdir(parents=True)
+
+    def place(self, path):
+        """Where an absolute path of that host is on this one; its directory is made."""
+        local = self.root / path.lstrip("/")
+        local.parent.mkdir(parents=True, exist_ok=True)
+        return local
+
+    def file(self, path, text):
+        self.place(path).write_text(text)
+
+    def link(self, path, target):
+        self.place(path).symlink_to(target)
+
+    def link_to(self, path, target):
+        """A link as sysfs has them: relative, to another absolute path."""
+        self.link(path, os.path.relpath(target, os.path.dirname(path)))
+
+    def node(self, path, kind, number):
+        major, minor = map(int, number.split(":"))
+        mode = stat.S_IFBLK if kind == "block" else stat.S_IFCHR
+        os.mknod(self.place(path), mode | 0o660, os.makedev(major, minor))
+
+    def add_all(self, pattern, what):
+        kind, _, rest = what.partition(" ")
+        for count, path in enumerate(_expand(pattern)):
+            if kind in ("char", "block"):
+                major, minor = rest.rstrip("+").split(":")
+                self.node(path, kind, f"{major}:{int(minor) + count * rest.endswith('+')}")
+            elif kind == "link":
+                self.link(path, rest)
+            elif kind == "file":
+                self.file(path, rest)
+            elif kind == "dir":
+                self.place(path).mkdir()
+            else:
+                raise ValueError(f"{path}: there is no kind {kind}")
+
+    def add_device(self, path, device):
+        if not device.keys() <= KEYS:
+            raise ValueError(f"{path}: unknown keys {device.keys() - KEYS}")
+        device = _in_full(device)
+        name = os.path.basename(path)
+        number = device.get("number")
+        node = device.get("node", name.replace("!", "/") if number else None)
+        uevent = {"MAJOR": number and number.split(":")[0],
+                  "MINOR": number and number.split(":")[1],
+                  "DEVNAME": node, "DEVTYPE": device.get("devtype"),
+                  "IFINDEX": device.get("ifindex"), "DRIVER": device.get("driver"),
+                  **device.get("uevent", {})}
+        self.file(f"{path}/uevent", "".join(f"{k}={v}\n" for k, v in uevent.items() if v))
+        for key, value in device.get("attributes", {}).items():
+            if value.startswith("-> "):
+                self.link(f"{path}/{key}", value[3:])
+            else:
+                self.file(f"{path}/{key}", value + "\n")
+        self._add_to_subsystem(path, name, device)
+        kind = "block" if device["subsystem"] == "block" else "char"
+        if number:
+            self.file(f"{path}/dev", number + "\n")
+            self.link_to(f"/sys/dev/{kind}/{number}", path)
+            self.node(f"/dev/{node}", kind, number)
+        links = device.get("links", [])
+        for link in links:
+            self.link_to(f"/dev/{link}", f"/dev/{node}")
+        entries = [f"S:{link}" for link in links]
+        entries += [f"E:{k}={v}" for k, v in device.get("udev", {}).items()]
+        if entries:
+            key = (f"{kind[0]}{number}" if number else
+                   f"n{device['ifindex']}" if "ifindex" in device else
+                   f"+{device['subsystem']}:{name}")
+            text = "".join(f"{entry}\n" for entry in ["I:4711", *entries, "V:1"])
+            self.file(f"/run/udev/data/{key}", text)
+
+    def _add_to_subsystem(self, path, name, device):
+        subsystem = device["subsystem"]
+        is_bus = subsystem in BUSES
+        home = f"/sys/bus/{subsystem}" if is_bus else f"/sys/class/{subsystem}"
+        self.link_to(f"{path}/subsystem", home)
+        self.link_to(f"{home}/devices/{name}" if is_bus else f"{home}/{name}", path)
+        if "driver" in device:
+            self.link_to(f"{path}/driver", f"/sys/bus/{subsystem}/drivers/{device['driver']}")
+
+
+def _in_full(device):
+    """Without the short forms; what is written beside them wins."""
+    short = {}
+    if "usb" in device:
+        numbers, _, serial = device["usb"].partition(" ")
+        vendor, product = numbers.split(":")
+        bus, address = map(int, device["at"].split("/"))
+        short = {"subsystem": "usb", "devtype": "usb_device", "driver": "usb",
+                 "number": f"189:{(bus - 1) * 128 + address - 1}",
+                 "node": f"bus/usb/{device['at']}",
+                 "attributes": {"idVendor": vendor, "idProduct": product}}
+        if serial:
+            short["attributes"]["serial"] = serial
+    elif "pci" in device:
+        vendor, number = device["pci"].split(":")
+        short = {"subsystem": "pci",
+                 "attributes": {"vendor": f"0x{vendor}", "device": f"0x{number}"}}
+    elif "interface" in device:
+        short = {"subsystem": "usb", "devtype": "usb_interface",
+                 "attributes": {"bInterfaceNumber": device["interface"]}}
+    attributes = short.get("attributes", {}) | device.get("attributes", {})
+    return short | device | {"attributes": attributes}
