@@ -6,73 +6,92 @@ namespace patchbay {
 namespace {
 
 template <class Wanted>
-const SysfsDevice* Nearest(const std::vector<SysfsDevice>& devices, Wanted wanted) {
+const SysfsDevice* Nearest(const Lineage& lineage, Wanted wanted) {
+  const auto& devices = lineage.devices;
   const auto found = std::find_if(devices.begin(), devices.end(), wanted);
-  return found == devices.end() ? nullptr : &*found;
+  return found == devices.end() ? nullptr : &found->get();
 }
 
-/// An attribute that is text; nothing where there is none or it says nothing.
-std::optional<std::string> Text(const Sysfs& sysfs, const SysfsDevice& device,
-                                std::string_view attribute) {
-  auto text = sysfs.Attribute(device.path, attribute);
-  if (!text || text->empty()) return std::nullopt;
-  // PCI has its numbers as "0x10ee", where USB has "0403".
-  return text->starts_with("0x") ? text->substr(2) : std::move(*text);
-}
+bool IsUsbDevice(const SysfsDevice& device) { return device.devtype == "usb_device"; }
+bool IsUsbInterface(const SysfsDevice& device) { return device.devtype == "usb_interface"; }
+bool IsPciDevice(const SysfsDevice& device) { return device.subsystem == "pci"; }
 
 }  // namespace
 
-const SysfsDevice* Lineage::UsbDevice() const {
-  return Nearest(devices, [](const SysfsDevice& d) { return d.devtype == "usb_device"; });
+const SysfsDevice* Lineage::UsbDevice() const { return Nearest(*this, IsUsbDevice); }
+const SysfsDevice* Lineage::UsbInterface() const { return Nearest(*this, IsUsbInterface); }
+const SysfsDevice* Lineage::PciDevice() const { return Nearest(*this, IsPciDevice); }
+
+const Lineages::Known& Lineages::Know(const std::string& syspath) {
+  const auto at = known_.find(syspath);
+  if (at != known_.end()) return at->second;
+  Known& known = known_.emplace(syspath, Known{sysfs_.Read(syspath)}).first->second;
+  if (const auto above = sysfs_.Parent(syspath)) known.above = &Know(*above);
+  return known;
 }
 
-const SysfsDevice* Lineage::UsbInterface() const {
-  return Nearest(devices, [](const SysfsDevice& d) { return d.devtype == "usb_interface"; });
-}
-
-const SysfsDevice* Lineage::PciDevice() const {
-  return Nearest(devices, [](const SysfsDevice& d) { return d.subsystem == "pci"; });
-}
-
-Result<Lineage> LineageOf(const Sysfs& sysfs, const std::string& syspath) {
+Result<Lineage> Lineages::Of(const std::string& syspath) {
+  const Known* known = &Know(syspath);
+  if (!known->device) return Failure(known->device.error());
   Lineage lineage;
-  lineage.devices.push_back(TRY(sysfs.Read(syspath)));
-  for (auto above = sysfs.Parent(syspath); above; above = sysfs.Parent(*above)) {
-    if (auto device = sysfs.Read(*above)) lineage.devices.push_back(std::move(*device));
+  for (; known != nullptr; known = known->above) {
+    if (known->device) lineage.devices.emplace_back(*known->device);
   }
   return lineage;
 }
 
-NamedValues ValuesOf(const Lineage& lineage, const Sysfs& sysfs) {
-  NamedValues values;
-  const auto add = [&](std::string_view name, const SysfsDevice* device,
-                       std::string_view attribute) {
-    if (device == nullptr) return;
-    if (auto text = Text(sysfs, *device, attribute)) values.emplace_back(name, std::move(*text));
+/// What a device adds to the values of those that sit on it.
+const NamedValues& Lineages::OwnValues(const SysfsDevice& device) {
+  const auto [at, is_new] = values_.try_emplace(&device);
+  NamedValues& values = at->second;
+  if (!is_new) return values;
+  const auto add = [&](std::string_view name, std::string_view attribute) {
+    auto text = sysfs_.Attribute(device.path, attribute);
+    if (text && !text->empty()) values.emplace_back(name, std::move(*text));
   };
-  const auto* driven =
-      Nearest(lineage.devices, [](const SysfsDevice& d) { return !d.driver.empty(); });
+  const auto add_number = [&](std::string_view name, std::string_view attribute) {
+    add(name, attribute);
+    if (values.empty() || values.back().first != name) return;
+    // PCI has its numbers as "0x10ee", where USB has "0403".
+    if (values.back().second.starts_with("0x")) values.back().second.erase(0, 2);
+  };
+  if (IsUsbDevice(device)) {
+    add_number("usb_vendor", "idVendor");
+    add_number("usb_product", "idProduct");
+    add("usb_serial", "serial");
+    values.emplace_back("usb_port", device.name);
+  } else if (IsUsbInterface(device)) {
+    add("usb_interface", "bInterfaceNumber");
+  } else if (IsPciDevice(device)) {
+    values.emplace_back("pci_address", device.name);
+    add_number("pci_vendor", "vendor");
+    add_number("pci_device", "device");
+  }
+  return values;
+}
+
+NamedValues Lineages::ValuesOf(const Lineage& lineage) {
+  NamedValues values;
+  const auto* driven = Nearest(lineage, [](const SysfsDevice& d) { return !d.driver.empty(); });
   if (driven != nullptr) values.emplace_back("driver", driven->driver);
-  const SysfsDevice* usb = lineage.UsbDevice();
-  add("usb_vendor", usb, "idVendor");
-  add("usb_product", usb, "idProduct");
-  add("usb_serial", usb, "serial");
-  if (usb != nullptr) values.emplace_back("usb_port", usb->name);
-  add("usb_interface", lineage.UsbInterface(), "bInterfaceNumber");
-  const SysfsDevice* pci = lineage.PciDevice();
-  if (pci != nullptr) values.emplace_back("pci_address", pci->name);
-  add("pci_vendor", pci, "vendor");
-  add("pci_device", pci, "device");
+  for (const auto* device : {lineage.UsbDevice(), lineage.UsbInterface(), lineage.PciDevice()}) {
+    if (device == nullptr) continue;
+    const NamedValues& own = OwnValues(*device);
+    values.insert(values.end(), own.begin(), own.end());
+  }
   const auto& properties = lineage.self().properties;
   values.insert(values.end(), properties.begin(), properties.end());
   return values;
 }
 
-std::string UsbIdentity(const SysfsDevice& device, const Sysfs& sysfs) {
-  const std::string numbers = Text(sysfs, device, "idVendor").value_or("") + ":" +
-                              Text(sysfs, device, "idProduct").value_or("");
-  const auto serial = Text(sysfs, device, "serial");
-  return serial ? numbers + "-" + *serial : numbers + "@" + device.name;
+std::string Lineages::UsbIdentity(const SysfsDevice& device) {
+  std::string vendor, product, serial;
+  for (const auto& [name, value] : OwnValues(device)) {
+    if (name == "usb_vendor") vendor = value;
+    if (name == "usb_product") product = value;
+    if (name == "usb_serial") serial = value;
+  }
+  return vendor + ":" + product + (serial.empty() ? "@" + device.name : "-" + serial);
 }
 
 }  // namespace patchbay

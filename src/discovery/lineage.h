@@ -1,5 +1,8 @@
 #pragma once
 
+#include <functional>
+#include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "discovery/sysfs.h"
@@ -8,9 +11,9 @@
 namespace patchbay {
 
 /// A device of sysfs and those it sits on, itself first: a tty, its port, its interface, its USB
-/// device, the hub. A view of one moment.
+/// device, the hub. A view into the Lineages it came from, and lives no longer.
 struct Lineage {
-  std::vector<SysfsDevice> devices;  ///< never empty
+  std::vector<std::reference_wrapper<const SysfsDevice>> devices;  ///< never empty
 
   const SysfsDevice& self() const { return devices.front(); }
   /// The nearest of its kind; null where there is none.
@@ -19,16 +22,38 @@ struct Lineage {
   const SysfsDevice* PciDevice() const;
 };
 
-/// Fails when the device has gone. Ancestors that cannot be read are left out.
-Result<Lineage> LineageOf(const Sysfs& sysfs, const std::string& syspath);
+/// What the devices of one pass are and sit on, as of the moment when each was first asked for: a
+/// hub is read once, however much is plugged into it. Lives no longer than `sysfs`. Any one thread
+/// at a time; not for the loop.
+class Lineages {
+ public:
+  explicit Lineages(const Sysfs& sysfs) : sysfs_(sysfs) {}
+  Lineages(const Lineages&) = delete;
+  Lineages& operator=(const Lineages&) = delete;
 
-/// What templates can say of the device: `driver`, `usb_vendor`, `usb_product`, `usb_serial`,
-/// `usb_port` (its place, "1-1.2"), `usb_interface`, `pci_address`, `pci_vendor`, `pci_device`, as
-/// far as it has them, numbers in four hexadecimal digits; then its udev properties.
-NamedValues ValuesOf(const Lineage& lineage, const Sysfs& sysfs);
+  /// Fails with kNotFound when the device has gone. Ancestors that cannot be read are left out.
+  Result<Lineage> Of(const std::string& syspath);
 
-/// The stable name of a USB device: "0403:6001-A9007YHT" by its serial number, or
-/// "0403:6001@1-1.2" by the port it is plugged into.
-std::string UsbIdentity(const SysfsDevice& device, const Sysfs& sysfs);
+  /// What templates can say of the device: `driver`, `usb_vendor`, `usb_product`, `usb_serial`,
+  /// `usb_port` (its place, "1-1.2"), `usb_interface`, `pci_address`, `pci_vendor`, `pci_device`,
+  /// as far as it has them, numbers in four hexadecimal digits; then its udev properties.
+  NamedValues ValuesOf(const Lineage& lineage);
+
+  /// The stable name of a USB device: "0403:6001-A9007YHT" by its serial number, or
+  /// "0403:6001@1-1.2" by the port it is plugged into.
+  std::string UsbIdentity(const SysfsDevice& device);
+
+ private:
+  struct Known {
+    Result<SysfsDevice> device;
+    const Known* above = nullptr;
+  };
+  const Known& Know(const std::string& syspath);
+  const NamedValues& OwnValues(const SysfsDevice& device);
+
+  const Sysfs& sysfs_;
+  std::unordered_map<std::string, Known> known_;  ///< by syspath
+  std::unordered_map<const SysfsDevice*, NamedValues> values_;
+};
 
 }  // namespace patchbay

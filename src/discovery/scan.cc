@@ -26,12 +26,30 @@ std::string WrongType(FileType type, NodeType wanted) {
                 kNodeTypeNames[static_cast<std::size_t>(wanted)]);
 }
 
+/// Where a link in a directory leads, judged by its text.
+std::string Follow(std::string_view directory, std::string_view link) {
+  std::vector<std::string_view> parts;
+  if (!link.starts_with('/')) parts = SplitPath(directory);
+  for (const std::string_view part : SplitPath(link)) {
+    if (part == ".") continue;
+    if (part != "..") {
+      parts.push_back(part);
+    } else if (!parts.empty()) {
+      parts.pop_back();
+    }
+  }
+  std::string path;
+  for (const std::string_view part : parts) path.append("/").append(part);
+  return path;
+}
+
 }  // namespace
 
 void Scan::BeginMatch(const MatchSpec& match, std::size_t index) {
   match_ = &match;
   match_index_ = index;
   if (pass_.report && reports_.size() <= index) reports_.resize(index + 1);
+  if (UsesSysfs(match)) WatchNearest("/run/udev/data");
 }
 
 void Scan::AddLook(MatchReport::Look look) {
@@ -55,15 +73,31 @@ void Scan::Drop(const std::string& what, std::string why) {
 }
 
 void Scan::WatchNearest(std::string directory) {
-  while (true) {
+  while (seen_to_.insert(directory).second) {
     const auto node = host_.Resolve(directory);
     if (node && node->type == FileType::kDirectory) {
       directories_.insert(node->path);
       // Where a link led here, what holds the link counts as well: it may be retargeted.
       if (node->path == directory) return;
+      WatchLinks(directory);
     }
     if (directory == "/") return;
     directory = DirectoryOf(directory);
+  }
+}
+
+/// Each link of a chain may be retargeted, and what is missing at its end may come.
+void Scan::WatchLinks(std::string path) {
+  constexpr int kMostLinks = 40;  // as the kernel
+  for (int links = 0; links < kMostLinks; ++links) {
+    const std::string above = DirectoryOf(path);
+    const auto directory = host_.Resolve(above);
+    if (!directory) return WatchNearest(above);
+    const auto target = host_.ReadLink(*directory, BaseName(path));
+    const bool is_missing = !target && target.error().kind == ErrorKind::kNotFound;
+    if (target || is_missing || directory->path != above) WatchNearest(above);
+    if (!target) return;
+    path = Follow(directory->path, *target);
   }
 }
 
@@ -118,15 +152,24 @@ void Scan::RejectUnresolved(const std::string& path, const HostEntry* entry, Err
 }
 
 std::vector<Lineage> Scan::SysfsDevices(const std::function<bool(std::string_view)>& wanted) {
-  WatchNearest("/run/udev/data");
   const SysfsPaths found = sysfs_.Devices(wanted);
   for (const Error& error : found.errors) RejectUnreadable("/sys", error);
   std::vector<Lineage> devices;
   for (const std::string& path : found.paths) {
-    // One that has gone meanwhile is no fault.
-    if (auto lineage = LineageOf(path)) devices.push_back(std::move(*lineage));
+    auto lineage = lineages_.Of(path);
+    if (lineage) {
+      devices.push_back(std::move(*lineage));
+    } else if (lineage.error().kind != ErrorKind::kNotFound) {
+      RejectUnreadable(path, std::move(lineage).error());
+    }
   }
   return devices;
+}
+
+bool Scan::Take(const SysfsDevice& device) {
+  if (taken_.insert(device.path).second) return true;
+  Drop(device.path, "it was found before");
+  return false;
 }
 
 std::optional<std::string> Scan::UnmetCondition(const Lineage& device) const {
@@ -160,6 +203,7 @@ std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry*
     Drop(path, WrongType(entry->type, match_->type));
     return std::nullopt;
   }
+  if (entry == nullptr || entry->type == FileType::kSymlink) WatchLinks(path);
   auto resolved = Resolve(path, entry);
   if (!resolved) {
     RejectUnresolved(path, entry, std::move(resolved).error());
@@ -188,9 +232,13 @@ std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry*
 bool Scan::AddSysfsValues(DeviceNode& node) {
   if (match_->conditions.empty()) return true;
   const auto path = sysfs_.OfNode(node.type, node.major, node.minor);
-  const auto lineage = path ? LineageOf(*path) : tl::unexpected(path.error());
+  const auto lineage = path ? lineages_.Of(*path) : tl::unexpected(path.error());
   if (!lineage) {
-    Drop(node.path, "sysfs does not know it: " + lineage.error().message);
+    if (lineage.error().kind == ErrorKind::kUnavailable) {
+      RejectUnreadable(node.path, lineage.error());
+    } else {
+      Drop(node.path, "sysfs does not know it: " + lineage.error().message);
+    }
     return false;
   }
   if (auto unmet = UnmetCondition(*lineage)) {
@@ -198,7 +246,7 @@ bool Scan::AddSysfsValues(DeviceNode& node) {
     return false;
   }
   // The groups of a regex come first: what the file says wins.
-  NamedValues values = ValuesOf(*lineage, sysfs_);
+  NamedValues values = lineages_.ValuesOf(*lineage);
   std::move(values.begin(), values.end(), std::back_inserter(node.values));
   return true;
 }

@@ -38,9 +38,10 @@ class Scan {
   static constexpr std::size_t kMaxRejections = 1'000;
 
   /// Both outlive the scan.
-  Scan(const HostRoot& host, const Pass& pass) : host_(host), pass_(pass), sysfs_(host), lineages_(sysfs_) {}
+  Scan(const HostRoot& host, const Pass& pass)
+      : host_(host), pass_(pass), sysfs_(host), lineages_(sysfs_) {}
 
-  /// What follows is about this match.
+  /// What follows is about this match. Watches udev's database where the match asks sysfs.
   void BeginMatch(const MatchSpec& match, std::size_t index);
 
   /// The entries of a directory, to be watched from now on. Nothing where it does not exist; then
@@ -51,16 +52,16 @@ class Scan {
   /// it does not exist. Reports a path that cannot be looked at.
   bool IsDirectory(const std::string& path);
 
-  /// The devices of sysfs in subsystems whose name passes `wanted`. Watches udev's database, and
-  /// reports what of /sys cannot be read.
+  /// The devices of sysfs in subsystems whose name passes `wanted`. Reports what of /sys cannot be
+  /// read.
   std::vector<Lineage> SysfsDevices(const std::function<bool(std::string_view)>& wanted);
-  /// Fails with kNotFound when the device has gone.
-  Result<Lineage> LineageOf(const std::string& syspath) { return lineages_.Of(syspath); }
+  /// Whether no match before has taken this device of sysfs; from now on this one has.
+  bool Take(const SysfsDevice& device);
   /// Why the device does not meet the conditions of the match; nothing if it does.
   std::optional<std::string> UnmetCondition(const Lineage& device) const;
 
   /// The node at `path`, unless it is excluded or of another type; nothing and a report where it
-  /// cannot be had. Watches its directory.
+  /// cannot be had. Watches its directory and, where links lead to it, what they lead through.
   std::optional<DeviceNode> NodeAt(const std::string& path, const HostEntry* entry,
                                    NamedValues values);
   /// Adds the node at `path`, unless it is excluded, of another type, or already there, or does not
@@ -71,6 +72,8 @@ class Scan {
   void Reject(std::string path, RejectReason reason, std::string detail);
   /// The same of a candidate, which may be of another match than the last.
   void RejectCandidate(const Candidate& candidate, RejectReason reason, std::string detail);
+  /// The same of what is there but cannot be read, so that nobody knows what it holds.
+  void RejectUnreadable(const std::string& path, Error error);
   /// Keeps account of something that was seen and is not taken.
   void Drop(const std::string& what, std::string why);
 
@@ -78,6 +81,7 @@ class Scan {
   /// What the command of the match left in the last pass, and what it leaves for the next.
   PassMemory::Command& command_memory() { return pass_.memory->commands[match_index_]; }
   const Sysfs& sysfs() const { return sysfs_; }
+  Lineages& lineages() { return lineages_; }
   const HostRoot& host() const { return host_; }
   std::vector<Candidate>& candidates() { return candidates_; }
   std::vector<Rejection>& rejected() { return rejected_; }
@@ -91,8 +95,8 @@ class Scan {
 
  private:
   void WatchNearest(std::string directory);
+  void WatchLinks(std::string path);
   void RejectOnce(const std::string& path, RejectReason reason, std::string detail);
-  void RejectUnreadable(const std::string& path, Error error);
   Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
   bool AddSysfsValues(DeviceNode& node);
   void RejectUnresolved(const std::string& path, const HostEntry* entry, Error error);
@@ -107,8 +111,10 @@ class Scan {
   std::size_t match_index_ = 0;
   std::vector<Candidate> candidates_;
   std::vector<Rejection> rejected_;
-  std::unordered_set<std::string> paths_;  ///< decided on: the first match that finds a path keeps it
+  std::unordered_set<std::string> paths_;  ///< decided on: the first match that finds one keeps it
+  std::unordered_set<std::string> taken_;  ///< syspaths
   std::set<std::string> directories_;
+  std::unordered_set<std::string> seen_to_;  ///< by WatchNearest; paths that may lead through links
   std::pair<std::string, std::string> last_directory_;  ///< as asked for, and where it leads
   std::vector<MatchReport> reports_;
   bool complete_ = true;

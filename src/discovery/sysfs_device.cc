@@ -9,26 +9,27 @@ void AddSysfsDevice(const Lineage& device, std::string identity,
                     const std::vector<std::string>& also, Scan& scan) {
   const Sysfs& sysfs = scan.sysfs();
   const SysfsPaths below = sysfs.Below(device.self().path, [&](const std::string& path) {
-    const auto other = sysfs.Read(path);
-    return path != device.self().path && other && is_other(*other);
+    const auto other = scan.lineages().Of(path);
+    return path != device.self().path && other && is_other(other->self());
   });
+  for (const Error& error : below.errors) scan.RejectUnreadable(device.self().path, error);
   std::vector<std::string> members = below.paths;
   members.insert(members.end(), also.begin(), also.end());
 
   Candidate candidate;
   candidate.identity = std::move(identity);
-  candidate.device.values = ValuesOf(device, sysfs);
+  candidate.device.values = scan.lineages().ValuesOf(device);
   candidate.device.numa_node = NumaNode(scan.host(), device.self().path);
   bool any = false;
   for (const std::string& path : members) {
-    const auto member = LineageOf(sysfs, path);
+    const auto member = scan.lineages().Of(path);
     if (!member) continue;
     if (auto unmet = scan.UnmetCondition(*member)) {
       scan.Drop(member->self().node.empty() ? path : member->self().node, std::move(*unmet));
       continue;
     }
     any = true;
-    NamedValues values = ValuesOf(*member, sysfs);
+    NamedValues values = scan.lineages().ValuesOf(*member);
     if (member->self().node.empty()) {
       // A network interface has no node to keep its values.
       MergeValues(std::move(values), candidate.device.values);
@@ -36,7 +37,7 @@ void AddSysfsDevice(const Lineage& device, std::string identity,
       candidate.device.nodes.push_back(std::move(*node));
     }
   }
-  if (any) scan.AddCandidate(std::move(candidate));
+  if (any && scan.Take(device.self())) scan.AddCandidate(std::move(candidate));
 }
 
 }  // namespace patchbay

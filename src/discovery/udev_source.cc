@@ -9,13 +9,13 @@ namespace {
 
 /// By the serial number or the port where it sits on USB, whose names change with the order of
 /// plugging in; by its name elsewhere.
-std::string IdentityOf(const Lineage& device, const Sysfs& sysfs) {
+std::string IdentityOf(const Lineage& device, Scan& scan) {
   const SysfsDevice* usb = device.UsbDevice();
   if (usb == nullptr) return device.self().name;
-  std::string identity = UsbIdentity(*usb, sysfs);
+  std::string identity = scan.lineages().UsbIdentity(*usb);
   const SysfsDevice* interface = device.UsbInterface();
   if (interface == nullptr) return identity;
-  const auto number = sysfs.Attribute(interface->path, "bInterfaceNumber");
+  const auto number = scan.sysfs().Attribute(interface->path, "bInterfaceNumber");
   return number ? identity + "-if" + *number : identity;
 }
 
@@ -34,15 +34,15 @@ void ScanSource(const UdevPattern& udev, Scan& scan) {
       continue;
     }
     Candidate candidate;
-    candidate.identity = IdentityOf(device, scan.sysfs());
-    candidate.device.values = ValuesOf(device, scan.sysfs());
+    candidate.identity = IdentityOf(device, scan);
+    candidate.device.values = scan.lineages().ValuesOf(device);
     candidate.device.numa_node = NumaNode(scan.host(), device.self().path);
     if (!device.self().node.empty()) {
       auto node = scan.NodeAt(device.self().node, nullptr, {});
       if (!node) continue;
       candidate.device.nodes.push_back(std::move(*node));
     }
-    scan.AddCandidate(std::move(candidate));
+    if (scan.Take(device.self())) scan.AddCandidate(std::move(candidate));
   }
 }
 

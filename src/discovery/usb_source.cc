@@ -13,7 +13,7 @@ void ScanSource(const UsbPattern& usb, Scan& scan) {
       continue;
     }
     // What is plugged into a hub is not the hub.
-    AddSysfsDevice(device, UsbIdentity(device.self(), scan.sysfs()), is_usb_device, {}, scan);
+    AddSysfsDevice(device, scan.lineages().UsbIdentity(device.self()), is_usb_device, {}, scan);
   }
 }
 
