@@ -88,7 +88,8 @@ std::string RenderJson(const std::vector<Explanation>& explanations) {
 
 Result<std::vector<Explanation>> ExplainHost(const Model& model, const Arguments& arguments) {
   // All are looked at, also where one is asked for: they may have its nodes.
-  const auto inspections = TRY(InspectHost(model, {.node_name = NodeName(), .report = true}));
+  const auto inspections =
+      TRY(InspectHost(model, {.node_name = NodeName(), .report = true, .path = arguments.path}));
   auto explanations = Explain(inspections);
   if (!arguments.path.empty()) NarrowToPath(inspections, arguments.path, explanations);
   if (arguments.resource.empty()) return explanations;

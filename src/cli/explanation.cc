@@ -18,9 +18,13 @@ std::string WithPaths(const MatchReport::Found& found) {
   return text;
 }
 
+/// Snapshots are in the order of IDs.
 bool IsListed(const Snapshot& snapshot, const std::string& id) {
-  return std::any_of(snapshot.devices.begin(), snapshot.devices.end(),
-                     [&](const ListedDevice& listed) { return listed.device->id == id; });
+  const auto at = std::lower_bound(snapshot.devices.begin(), snapshot.devices.end(), id,
+                                   [](const ListedDevice& listed, const std::string& i) {
+                                     return IdLess(listed.device->id, i);
+                                   });
+  return at != snapshot.devices.end() && at->device->id == id;
 }
 
 std::string WhyOf(const Rejection& rejection) {
@@ -37,7 +41,7 @@ std::string WhyNotListed(const Snapshot& snapshot, const MatchReport::Found& fou
 }
 
 /// What to do about a match that found nothing at all.
-std::string HintFor(const MatchReport& report) {
+std::string HintFor(const MatchSpec& match, const MatchReport& report) {
   if (!report.found.empty() || !report.rejected.empty()) return "";
   std::size_t seen = 0, matched = 0;
   for (const MatchReport::Look& look : report.looks) {
@@ -45,6 +49,9 @@ std::string HintFor(const MatchReport& report) {
     matched += look.matched;
   }
   if (matched > 0 || !report.drops.empty()) return "";
+  if (seen == 0 && UsesSysfs(match)) {
+    return "sysfs has no such device; compare with `udevadm info --export-db`";
+  }
   if (seen > 0) return "no name there fits the pattern; compare it with what the host has";
   if (report.looks.empty()) return "";
   return "there is nothing to look at yet; in a container, mount the host's /dev at the same path "
@@ -57,7 +64,7 @@ Explanation::Match ExplainMatch(const MatchSpec& match, const MatchReport& repor
   explained.text = MatchText(match);
   explained.looks = report.looks;
   explained.left_out = report.left_out;
-  explained.hint = HintFor(report);
+  explained.hint = HintFor(match, report);
   std::vector<Explanation::Verdict> unlisted;
   for (const MatchReport::Found& found : report.found) {
     if (IsListed(snapshot, found.id)) {

@@ -34,6 +34,7 @@ Result<std::vector<Inspection>> InspectHost(const Model& model, const InspectOpt
     if (!options.resource.empty() && spec->name != options.resource) continue;
     const Pass pass{.node_name = options.node_name,
                     .owners = OwnersBefore(*spec, specs),
+                    .wanted_path = options.path,
                     .report = options.report};
     Discovery discovery = Discover(*spec, host, pass);
     std::vector<MatchReport> reports = std::move(discovery.reports);

@@ -21,6 +21,7 @@ struct InspectOptions {
   std::string node_name;      ///< of the Kubernetes node
   std::string resource = {};  ///< only this one; empty for all
   bool report = false;
+  std::string path = {};  ///< what a report must tell of
 };
 
 /// Fails for a resource that the model does not have or that is not for the node, and says so.

@@ -21,6 +21,14 @@ std::string Number(std::optional<std::uint16_t> number) {
   return number ? format("{:04x}", *number) : "*";
 }
 
+std::string Table(const UdevPattern::Values& values) {
+  std::string table;
+  for (const auto& [name, pattern] : values) {
+    table += format("{}{} = \"{}\"", table.empty() ? " " : ", ", name, pattern.text());
+  }
+  return "{" + table + " }";
+}
+
 struct SourceText {
   std::string operator()(const PathSource& source) const {
     return "path = " + List(source.globs, [](const Glob& glob) { return glob.text(); });
@@ -50,8 +58,8 @@ struct SourceText {
     const auto text = [](const NamePattern& pattern) { return pattern.text(); };
     if (!udev.subsystems.empty()) add("subsystem", List(udev.subsystems, text));
     if (!udev.drivers.empty()) add("driver", List(udev.drivers, text));
-    for (const auto& [name, value] : udev.properties) add(name, Quoted(value.text()));
-    for (const auto& [name, value] : udev.attributes) add(name, Quoted(value.text()));
+    if (!udev.properties.empty()) add("properties", Table(udev.properties));
+    if (!udev.attributes.empty()) add("attributes", Table(udev.attributes));
     return "udev = {" + keys + " }";
   }
 };

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "base/format.h"
+#include "base/path.h"
 
 namespace patchbay {
 namespace {
@@ -74,11 +75,7 @@ UdevPattern::Values CompileValues(const std::optional<PatternPairs>& pairs, Repo
 /// A sysfs attribute lies below the directory of its device.
 void CheckAttributeNames(const PatternPairs& attributes, Reporter& reporter) {
   for (const auto& [name, pattern] : attributes.items) {
-    const std::string path = "/" + name.value + "/";
-    if (!name.value.empty() && !name.value.starts_with('/') &&
-        path.find("/../") == std::string::npos && name.value.find('\0') == std::string::npos) {
-      continue;
-    }
+    if (IsShortestPath("/" + name.value)) continue;
     reporter.Report(Code::kBadPath, name.place, "this is not the name of a sysfs attribute",
                     "write it as it is called below the device: idVendor, device/model");
   }

@@ -192,13 +192,13 @@ PlacedKey Placed(std::string_view name, const std::optional<Draft>& draft) {
 }
 
 /// Keys that mean nothing with the source of the match.
-void CheckKeysOfSource(const MatchDraft& draft, Reporter& reporter) {
-  const auto refuse = [&](std::string_view source, std::initializer_list<PlacedKey> keys,
+void CheckKeysOfSource(const MatchDraft& draft, const Source& source, Reporter& reporter) {
+  const auto refuse = [&](std::string_view name, std::initializer_list<PlacedKey> keys,
                           std::string_view why) {
     for (const PlacedKey& key : keys) {
       if (key.place == nullptr) continue;
       reporter.Report(Code::kNotWithSource, *key.place,
-                      format("\"{}\" has no meaning together with \"{}\"", key.name, source),
+                      format("\"{}\" has no meaning together with \"{}\"", key.name, name),
                       format("{}; take the key away", why));
     }
   };
@@ -216,9 +216,17 @@ void CheckKeysOfSource(const MatchDraft& draft, Reporter& reporter) {
     refuse("command",
            {Placed("usb", draft.usb), Placed("pci", draft.pci), Placed("udev", draft.udev)},
            "the command decides which devices there are");
-  } else if (!draft.path && !draft.regex) {
-    const std::string_view source = draft.usb ? "usb" : draft.pci ? "pci" : "udev";
-    refuse(source, {Placed("type", draft.type)}, "its nodes are always devices");
+  } else if (std::holds_alternative<UsbPattern>(source)) {
+    refuse("usb", {Placed("type", draft.type)}, "its nodes are always devices");
+  } else if (std::holds_alternative<PciPattern>(source)) {
+    refuse("pci", {Placed("type", draft.type)}, "its nodes are always devices");
+  } else if (const auto* udev = std::get_if<UdevPattern>(&source)) {
+    refuse("udev", {Placed("type", draft.type)}, "its nodes are always devices");
+    if (udev->subsystems.empty() && !draft.udev->subsystem && !draft.udev->broken) {
+      reporter.Report(Code::kNeedsKey, draft.udev->place,
+                      "\"udev\" without \"subsystem\" finds a device and all that it sits on",
+                      "add the subsystem of the device itself: udev = { subsystem = \"tty\", … }");
+    }
   }
 }
 
@@ -306,8 +314,8 @@ std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& bu
   if (draft.type) match.type = static_cast<NodeType>(draft.type->value);
   match.conditions = CompileConditions(draft, reporter);
   auto source = CompileSource(draft, match, budget, reporter);
-  CheckKeysOfSource(draft, reporter);
   if (!source) return std::nullopt;
+  CheckKeysOfSource(draft, *source, reporter);
   match.source = std::move(*source);
   if (good_exclude) CheckExclude(draft, match, reporter);
   if (draft.count) return match;

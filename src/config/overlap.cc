@@ -171,7 +171,9 @@ class Comparison {
       return !model_.resources[c.resource].on_nodes.empty();
     };
     const NodeType s = a.match->type, t = b.match->type;
-    return a.resource != b.resource && !(bound(a) && bound(b)) &&
+    const auto exclusive = [&](const Claim& c) { return model_.resources[c.resource].exclusive; };
+    // Where one is exclusive it is settled whose the node is.
+    return a.resource != b.resource && !(bound(a) && bound(b)) && exclusive(a) == exclusive(b) &&
            (s == t || s == NodeType::kAny || t == NodeType::kAny) &&
            !reported_.contains(std::minmax(a.resource, b.resource));
   }

@@ -36,7 +36,7 @@ void CheckVariable(std::string_view name, const Place& place, const Scope& scope
   if (IsAmong(name, kLateVariables)) {
     reporter.Report(Code::kUnknownVariable, place,
                     format("\"{}\" is not known yet where a device gets its ID", name),
-                    "use what was matched: {path}, {name} or a named group of the regex");
+                    "use what was matched: path, name or a named group of the regex");
     return;
   }
   reporter.Report(Code::kUnknownVariable, place,

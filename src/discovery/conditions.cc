@@ -67,6 +67,7 @@ std::string MissingAttribute(const UdevPattern& udev, const Lineage& device, con
     bool met = false;
     for (const SysfsDevice& one : device.devices) {
       const auto value = sysfs.Attribute(one.path, name);
+      if (!value && value.error().kind != ErrorKind::kNotFound) return value.error().message;
       if (!value) continue;
       met = met || pattern.Matches(*value);
       if (seen.empty()) seen = *value;
@@ -89,7 +90,10 @@ std::optional<std::string> Unmet(const UsbPattern& usb, const Lineage& device, c
   }
   if (!usb.serial) return std::nullopt;
   const auto serial = sysfs.Attribute(found->path, "serial");
-  if (!serial) return "it has no serial number";
+  if (!serial) {
+    return serial.error().kind == ErrorKind::kNotFound ? "it has no serial number"
+                                                       : serial.error().message;
+  }
   if (usb.serial->Matches(*serial)) return std::nullopt;
   return format("its serial number is \"{}\", not {}", *serial, usb.serial->text());
 }

@@ -53,20 +53,26 @@ void RejectSharedIds(std::vector<Candidate>& found, Scan& scan) {
 /// What a node is to the owner of its path: the name of a resource, or the ID of a device.
 using Owners = std::map<std::string, std::string>;
 
-/// The nodes that resources have for themselves, by the name of the resource.
+void ScanMatches(const ResourceSpec& spec, Scan& scan) {
+  for (std::size_t i = 0; i < spec.matches.size(); ++i) {
+    scan.BeginMatch(spec.matches[i], i);
+    std::visit([&](const auto& source) { ScanSource(source, scan); }, spec.matches[i].source);
+  }
+}
+
+/// The nodes that resources have for themselves, by the name of the resource. What its matches find
+/// is taken even where the owner rejects it.
 Owners TakenNodes(const HostRoot& host, const Pass& pass, std::set<std::string>& directories) {
   Owners taken;
+  const Pass plain{.node_name = pass.node_name};
   for (const auto& owner : pass.owners) {
-    auto& memory = pass.memory->owners[owner->name];
-    if (memory == nullptr) memory = std::make_shared<PassMemory>();
-    Pass its = pass;
-    its.owners.clear();
-    its.report = false;
-    its.memory = memory;
-    const Discovery found = Discover(*owner, host, its);
-    directories.insert(found.directories.begin(), found.directories.end());
-    for (const Device& device : found.devices) {
-      for (const DeviceNode& node : device.nodes) taken.emplace(node.real_path, owner->name);
+    Scan scan(host, plain);
+    ScanMatches(*owner, scan);
+    directories.insert(scan.directories().begin(), scan.directories().end());
+    for (const Candidate& candidate : scan.candidates()) {
+      for (const DeviceNode& node : candidate.device.nodes) {
+        taken.emplace(node.real_path, owner->name);
+      }
     }
   }
   return taken;
@@ -84,15 +90,22 @@ void RejectTakenNodes(const Owners& taken, std::vector<Candidate>& found, Scan& 
   });
 }
 
-/// One node must not be handed out under two IDs: the first in the order of IDs keeps it.
+/// One node must not be handed out under two IDs: the first in the order of IDs keeps it. A device
+/// that is rejected keeps none of its nodes.
 void RejectSharedNodes(std::vector<Candidate>& found, Scan& scan) {
   std::unordered_map<std::string_view, std::string_view> owners;
   Owners taken;  // with texts of its own: candidates move when some are sifted out
   for (const Candidate& candidate : found) {
-    for (const DeviceNode& node : candidate.device.nodes) {
-      const auto owner = owners.emplace(node.real_path, candidate.device.id).first->second;
-      if (owner != candidate.device.id) taken.emplace(candidate.device.id, owner);
+    const auto owner_of = [&](const DeviceNode& node) { return owners.find(node.real_path); };
+    const auto& nodes = candidate.device.nodes;
+    const auto other = std::find_if(nodes.begin(), nodes.end(), [&](const DeviceNode& node) {
+      return owner_of(node) != owners.end();
+    });
+    if (other != nodes.end()) {
+      taken.emplace(candidate.device.id, owner_of(*other)->second);
+      continue;
     }
+    for (const DeviceNode& node : nodes) owners.emplace(node.real_path, candidate.device.id);
   }
   if (taken.empty()) return;
   Sift(found, scan, RejectReason::kDuplicateNode, [&](const Device& device) {
@@ -137,10 +150,7 @@ void Report(const std::vector<Candidate>& found, std::vector<MatchReport>& repor
 
 Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const Pass& pass) {
   Scan scan(host, pass);
-  for (std::size_t i = 0; i < spec.matches.size(); ++i) {
-    scan.BeginMatch(spec.matches[i], i);
-    std::visit([&](const auto& source) { ScanSource(source, scan); }, spec.matches[i].source);
-  }
+  ScanMatches(spec, scan);
   std::vector<Candidate> found = Group(spec, scan);
   std::erase_if(found, [&](Candidate& candidate) {
     auto identity = IdentityOf(spec, candidate, pass.node_name);

@@ -30,9 +30,15 @@ const Glob* MissingNode(const std::vector<Glob>& require, const Device& device) 
   return missing == require.end() ? nullptr : &*missing;
 }
 
+/// The nodes of a device, as many as one reads.
 std::string Paths(const Device& device) {
+  constexpr std::size_t kShown = 4;
+  if (device.nodes.empty()) return "none";
   std::string paths;
-  for (const DeviceNode& node : device.nodes) paths += (paths.empty() ? "" : ", ") + node.path;
+  for (std::size_t i = 0; i < std::min(device.nodes.size(), kShown); ++i) {
+    paths += (i == 0 ? "" : ", ") + device.nodes[i].path;
+  }
+  if (device.nodes.size() > kShown) paths += format(" and {} more", device.nodes.size() - kShown);
   return paths;
 }
 

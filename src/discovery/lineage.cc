@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/escape.h"
+
 namespace patchbay {
 namespace {
 
@@ -47,7 +49,9 @@ const NamedValues& Lineages::OwnValues(const SysfsDevice& device) {
   if (!is_new) return values;
   const auto add = [&](std::string_view name, std::string_view attribute) {
     auto text = sysfs_.Attribute(device.path, attribute);
-    if (text && !text->empty()) values.emplace_back(name, std::move(*text));
+    // A stick may call itself anything; what is no plain text stays out of templates.
+    if (text && !text->empty() && *text == Printable(*text))
+      values.emplace_back(name, std::move(*text));
   };
   const auto add_number = [&](std::string_view name, std::string_view attribute) {
     add(name, attribute);

@@ -21,8 +21,7 @@ struct PassMemory {
     bool ran = false;
     UniqueFd left_behind;  ///< see ChildResult
   };
-  std::map<std::size_t, Command> commands;                    ///< by match
-  std::map<std::string, std::shared_ptr<PassMemory>> owners;  ///< by the name of the resource
+  std::map<std::size_t, Command> commands;  ///< by match
 };
 
 /// What a pass goes by, besides the resource and the host.
@@ -31,7 +30,8 @@ struct Pass {
   ResourceSpecs owners = {};   ///< what these find is taken, see OwnersBefore
   /// Whether commands are run again; else what they printed last is good enough.
   bool refresh = true;
-  bool report = false;  ///< whether to keep account of everything that was seen
+  std::string wanted_path = {};  ///< what a report must tell of, however much it leaves out
+  bool report = false;           ///< whether to keep account of everything that was seen
   std::shared_ptr<PassMemory> memory = std::make_shared<PassMemory>();
   std::shared_ptr<const Cancellation> cancellation = {};  ///< of commands; may be null
 };

@@ -5,15 +5,15 @@
 namespace patchbay {
 namespace {
 
-/// A function that vfio drives is reached through the node of its IOMMU group, which sysfs keeps
-/// elsewhere.
+/// A function that a driver of vfio has is reached through the node of its IOMMU group, which sysfs
+/// keeps elsewhere.
 std::vector<std::string> VfioGroup(const SysfsDevice& device, const Scan& scan) {
-  if (device.driver != "vfio-pci") return {};
   const auto group = scan.sysfs().Attribute(device.path, "iommu_group");
   if (!group) return {};
-  const auto node = scan.host().Resolve("/sys/class/vfio/" + *group);
-  if (!node) return {};
-  return {node->path};
+  for (const std::string_view prefix : {"/sys/class/vfio/", "/sys/class/vfio/noiommu-"}) {
+    if (const auto node = scan.host().Resolve(std::string(prefix) + *group)) return {node->path};
+  }
+  return {};
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ void Scan::AddLook(MatchReport::Look look) {
 void Scan::Drop(const std::string& what, std::string why) {
   if (!pass_.report) return;
   MatchReport& report = reports_[match_index_];
-  if (report.drops.size() < MatchReport::kMost) {
+  if (report.drops.size() < MatchReport::kMost || what == pass_.wanted_path) {
     report.drops.push_back({what, std::move(why)});
   } else {
     ++report.left_out;
@@ -141,11 +141,7 @@ void Scan::RejectUnresolved(const std::string& path, const HostEntry* entry, Err
     return RejectUnreadable(path, std::move(error));
   }
   bool is_link = entry != nullptr && entry->type == FileType::kSymlink;
-  if (entry == nullptr) {
-    const auto name = BaseName(path);
-    const auto there = host_.List(DirectoryOf(path), [&](const auto& n) { return n == name; });
-    is_link = there && !there->empty();
-  }
+  if (entry == nullptr) is_link = host_.ReadLink(path).has_value();
   // Without a link nothing is there, which is no fault.
   if (!is_link) return Drop(path, "there is nothing at this path");
   RejectOnce(path, RejectReason::kDanglingLink, std::move(error.message));
@@ -153,6 +149,7 @@ void Scan::RejectUnresolved(const std::string& path, const HostEntry* entry, Err
 
 std::vector<Lineage> Scan::SysfsDevices(const std::function<bool(std::string_view)>& wanted) {
   const SysfsPaths found = sysfs_.Devices(wanted);
+  AddLook({"the devices in /sys", found.paths.size(), found.paths.size(), ""});
   for (const Error& error : found.errors) RejectUnreadable("/sys", error);
   std::vector<Lineage> devices;
   for (const std::string& path : found.paths) {
@@ -176,6 +173,15 @@ std::optional<std::string> Scan::UnmetCondition(const Lineage& device) const {
   return Unmet(match_->conditions, device, sysfs_);
 }
 
+bool Scan::IsExcluded(const std::string& path) {
+  for (const Glob& glob : match_->exclude) {
+    if (!glob.Matches(path)) continue;
+    Drop(path, "it is excluded by " + glob.text());
+    return true;
+  }
+  return false;
+}
+
 /// The directories above may be links even where the node is none. What lies in one of them shares
 /// the look at them.
 Result<HostNode> Scan::Resolve(const std::string& path, const HostEntry* entry) {
@@ -193,11 +199,7 @@ Result<HostNode> Scan::Resolve(const std::string& path, const HostEntry* entry) 
 std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry* entry,
                                        NamedValues values) {
   if (entry == nullptr) WatchNearest(DirectoryOf(path));
-  for (const Glob& glob : match_->exclude) {
-    if (!glob.Matches(path)) continue;
-    Drop(path, "it is excluded by " + glob.text());
-    return std::nullopt;
-  }
+  if (IsExcluded(path)) return std::nullopt;
   if (entry != nullptr && entry->type != FileType::kSymlink &&
       !Accepts(match_->type, entry->type)) {
     Drop(path, WrongType(entry->type, match_->type));
@@ -234,7 +236,9 @@ bool Scan::AddSysfsValues(DeviceNode& node) {
   const auto path = sysfs_.OfNode(node.type, node.major, node.minor);
   const auto lineage = path ? lineages_.Of(*path) : tl::unexpected(path.error());
   if (!lineage) {
-    if (lineage.error().kind == ErrorKind::kUnavailable) {
+    if (!host_.Resolve("/sys/dev")) {
+      RejectUnreadable("/sys", lineage.error());
+    } else if (lineage.error().kind == ErrorKind::kUnavailable) {
       RejectUnreadable(node.path, lineage.error());
     } else {
       Drop(node.path, "sysfs does not know it: " + lineage.error().message);

@@ -60,6 +60,8 @@ class Scan {
   /// Why the device does not meet the conditions of the match; nothing if it does.
   std::optional<std::string> UnmetCondition(const Lineage& device) const;
 
+  /// Whether an `exclude` of the match takes the path away; keeps account of it.
+  bool IsExcluded(const std::string& path);
   /// The node at `path`, unless it is excluded or of another type; nothing and a report where it
   /// cannot be had. Watches its directory and, where links lead to it, what they lead through.
   std::optional<DeviceNode> NodeAt(const std::string& path, const HostEntry* entry,
@@ -74,6 +76,8 @@ class Scan {
   void RejectCandidate(const Candidate& candidate, RejectReason reason, std::string detail);
   /// The same of what is there but cannot be read, so that nobody knows what it holds.
   void RejectUnreadable(const std::string& path, Error error);
+  /// Keeps account of a place that was looked at.
+  void AddLook(MatchReport::Look look);
   /// Keeps account of something that was seen and is not taken.
   void Drop(const std::string& what, std::string why);
 
@@ -100,8 +104,6 @@ class Scan {
   Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
   bool AddSysfsValues(DeviceNode& node);
   void RejectUnresolved(const std::string& path, const HostEntry* entry, Error error);
-
-  void AddLook(MatchReport::Look look);
 
   const HostRoot& host_;
   const Pass& pass_;

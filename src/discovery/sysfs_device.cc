@@ -1,5 +1,8 @@
 #include "discovery/sysfs_device.h"
 
+#include <algorithm>
+
+#include "base/format.h"
 #include "discovery/numa.h"
 
 namespace patchbay {
@@ -20,24 +23,38 @@ void AddSysfsDevice(const Lineage& device, std::string identity,
   candidate.identity = std::move(identity);
   candidate.device.values = scan.lineages().ValuesOf(device);
   candidate.device.numa_node = NumaNode(scan.host(), device.self().path);
-  bool any = false;
+  bool any = false, any_excluded = false;
   for (const std::string& path : members) {
-    const auto member = scan.lineages().Of(path);
+    auto member = scan.lineages().Of(path);
     if (!member) continue;
+    // What belongs to it without lying below it has its drivers and attributes all the same.
+    const bool is_apart = std::find(also.begin(), also.end(), path) != also.end();
+    if (is_apart) {
+      member->devices.insert(member->devices.end(), device.devices.begin(), device.devices.end());
+    }
+    const std::string& node_path = member->self().node;
     if (auto unmet = scan.UnmetCondition(*member)) {
-      scan.Drop(member->self().node.empty() ? path : member->self().node, std::move(*unmet));
+      scan.Drop(node_path.empty() ? path : node_path, std::move(*unmet));
       continue;
     }
     any = true;
     NamedValues values = scan.lineages().ValuesOf(*member);
-    if (member->self().node.empty()) {
+    if (node_path.empty()) {
       // A network interface has no node to keep its values.
       MergeValues(std::move(values), candidate.device.values);
-    } else if (auto node = scan.NodeAt(member->self().node, nullptr, std::move(values))) {
+    } else if (scan.IsExcluded(node_path)) {
+      any_excluded = true;
+    } else if (auto node = scan.NodeAt(node_path, nullptr, std::move(values))) {
       candidate.device.nodes.push_back(std::move(*node));
+    } else {
+      return scan.Reject(node_path, RejectReason::kIncomplete,
+                         format("sysfs has this node of the device \"{}\", but it is not there; "
+                                "is the host's /dev mounted?",
+                                candidate.identity));
     }
   }
-  if (any && scan.Take(device.self())) scan.AddCandidate(std::move(candidate));
+  if (!any || (any_excluded && candidate.device.nodes.empty())) return;
+  if (scan.Take(device.self())) scan.AddCandidate(std::move(candidate));
 }
 
 }  // namespace patchbay

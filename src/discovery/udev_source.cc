@@ -7,16 +7,31 @@
 namespace patchbay {
 namespace {
 
+/// What tells apart devices of one subsystem on one USB interface, and does not change with the
+/// order of plugging in.
+constexpr std::string_view kFixedNumbers[] = {"index", "port_number", "partition"};
+
 /// By the serial number or the port where it sits on USB, whose names change with the order of
 /// plugging in; by its name elsewhere.
-std::string IdentityOf(const Lineage& device, Scan& scan) {
+std::string IdentityOf(const Lineage& device, const UdevPattern& udev, Scan& scan) {
   const SysfsDevice* usb = device.UsbDevice();
   if (usb == nullptr) return device.self().name;
   std::string identity = scan.lineages().UsbIdentity(*usb);
-  const SysfsDevice* interface = device.UsbInterface();
-  if (interface == nullptr) return identity;
-  const auto number = scan.sysfs().Attribute(interface->path, "bInterfaceNumber");
-  return number ? identity + "-if" + *number : identity;
+  const auto add = [&](const SysfsDevice& of, std::string_view label, std::string_view attribute) {
+    const auto number = scan.sysfs().Attribute(of.path, attribute);
+    if (number && !number->empty()) identity.append("-").append(label).append(*number);
+    return number.has_value();
+  };
+  if (const SysfsDevice* interface = device.UsbInterface()) {
+    add(*interface, "if", "bInterfaceNumber");
+  }
+  for (const std::string_view attribute : kFixedNumbers) {
+    for (const SysfsDevice& one : device.devices) {
+      if (&one == usb || add(one, "", attribute)) break;
+    }
+  }
+  const bool one_subsystem = udev.subsystems.size() == 1 && udev.subsystems.front().literal();
+  return one_subsystem ? identity : identity + "-" + device.self().subsystem;
 }
 
 }  // namespace
@@ -34,13 +49,16 @@ void ScanSource(const UdevPattern& udev, Scan& scan) {
       continue;
     }
     Candidate candidate;
-    candidate.identity = IdentityOf(device, scan);
-    candidate.device.values = scan.lineages().ValuesOf(device);
+    candidate.identity = IdentityOf(device, udev, scan);
     candidate.device.numa_node = NumaNode(scan.host(), device.self().path);
-    if (!device.self().node.empty()) {
-      auto node = scan.NodeAt(device.self().node, nullptr, {});
-      if (!node) continue;
+    NamedValues values = scan.lineages().ValuesOf(device);
+    const std::string& path = device.self().node;
+    if (path.empty()) {
+      candidate.device.values = std::move(values);
+    } else if (auto node = scan.NodeAt(path, nullptr, std::move(values))) {
       candidate.device.nodes.push_back(std::move(*node));
+    } else {
+      continue;
     }
     if (scan.Take(device.self())) scan.AddCandidate(std::move(candidate));
   }

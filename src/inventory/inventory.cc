@@ -43,9 +43,9 @@ void Inventory::Advance(Discovery discovery, Time now) {
   std::vector<Rejection> problems;
   std::map<std::string_view, std::string_view> reasons;  // by the path that was rejected
   for (const Rejection& rejection : rejected_) reasons.emplace(rejection.path, rejection.detail);
-  const auto keep_vanished = [&](Tracked& old) {
+  const auto keep_vanished = [&](Tracked& old, const std::string& why = "") {
     if (!old.vanished_at && !IsOutOfSight(*old.device, rejected_)) old.vanished_at = now;
-    if (old.vanished_at) old.reason = VanishedReason(*old.device, reasons);
+    if (old.vanished_at) old.reason = why.empty() ? VanishedReason(*old.device, reasons) : why;
     next.push_back(std::move(old));
   };
 
@@ -56,6 +56,7 @@ void Inventory::Advance(Discovery discovery, Time now) {
     if (known && *old->device == device) {
       next.push_back({std::move(old->device), std::nullopt, {}});
     } else if (auto problem = ProblemWithDevice(spec_, device, node_name_)) {
+      if (known) keep_vanished(*old, problem->detail);
       problems.push_back(std::move(*problem));
     } else {
       next.push_back({std::make_shared<const Device>(std::move(device)), std::nullopt, {}});
@@ -96,10 +97,9 @@ void Inventory::Publish() {
     }
   }
   snapshot.topology =
-      spec_->topology && std::all_of(snapshot.devices.begin(), snapshot.devices.end(),
-                                     [](const ListedDevice& listed) {
-                                       return listed.device->numa_node.has_value();
-                                     });
+      spec_->topology &&
+      std::all_of(snapshot.devices.begin(), snapshot.devices.end(),
+                  [](const ListedDevice& listed) { return listed.device->numa_node.has_value(); });
   if (snapshot_ && snapshot_->devices == snapshot.devices &&
       snapshot_->rejected == snapshot.rejected) {
     return;

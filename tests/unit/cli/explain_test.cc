@@ -127,6 +127,21 @@ udev = { subsystem = "tty" }
   EXPECT_THAT(ran.out, HasSubstr("/dev/bus/usb/001/002: its subsystem is \"usb\", not tty\n"));
 }
 
+TEST_F(ExplainTest, HasAWordForWhatSysfsDoesNotHave) {
+  test::FakeSysfs sysfs(tree_);
+  Config(R"([[resource]]
+name = "a.com/x"
+[[resource.match]]
+udev = { subsystem = "nett" }
+[[resource.match]]
+command = ["/bin/echo", "[]"]
+)");
+  const std::string out = Explain().out;
+  EXPECT_THAT(out, HasSubstr("the devices in /sys: 0 names"));
+  EXPECT_THAT(out, HasSubstr("sysfs has no such device"));
+  EXPECT_THAT(out, HasSubstr("/bin/echo: 0 names"));
+}
+
 TEST_F(ExplainTest, SaysThatSysIsMissing) {
   Config("[[resource]]\nname = \"a.com/x\"\n[[resource.match]]\npci = \"10ee:5000\"\n");
   EXPECT_THAT(Explain().out, HasSubstr("rejected   /sys: unreadable: "));

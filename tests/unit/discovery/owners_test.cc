@@ -61,6 +61,13 @@ TEST_F(OwnersTest, OfTwoExclusiveResourcesTheFirstHasIt) {
   EXPECT_THAT(Find(model, 2).devices, IsEmpty());
 }
 
+TEST_F(OwnersTest, WhatTheOwnerRejectsIsTakenAllTheSame) {
+  Model model{{}, {Named("x/a", true, {"/dev/a*"}), Named("x/b", false, {"/dev/*"})}};
+  model.resources[0].matches[0] = test::WithId(model.resources[0].matches[0], "same");
+  EXPECT_THAT(Find(model, 0).devices, IsEmpty());
+  EXPECT_THAT(Ids(Find(model, 1)), ElementsAre("b1"));
+}
+
 TEST_F(OwnersTest, WithoutExclusiveResourcesNobodyIsRefused) {
   const Model model{{}, {Named("x/a", false, {"/dev/a*"}), Named("x/b", false, {"/dev/*"})}};
   EXPECT_THAT(Ids(Find(model, 1)), ElementsAre("a1", "a2", "b1"));

@@ -207,6 +207,9 @@ TEST_F(SysfsSourcesTest, AFunctionOfVfioHasTheNodeOfItsGroup) {
   sysfs_.Device("/sys/devices/virtual/vfio/17",
                 {.subsystem = "vfio", .number = "243:0", .node = "vfio/17"});
   EXPECT_THAT(Paths(Find(Pci(0x8086, 0x10ed))), ElementsAre("/dev/vfio/17"));
+  MatchSpec bound = Pci(0x8086, 0x10ed);
+  bound.conditions.udev = UdevPattern{{}, {Name("vfio-*")}, {}, {}};
+  EXPECT_THAT(Paths(Find(bound)), ElementsAre("/dev/vfio/17")) << "its driver is that of the group";
 }
 
 TEST_F(SysfsSourcesTest, AnInterfaceHasNoNodeButValues) {
@@ -271,6 +274,63 @@ TEST_F(SysfsSourcesTest, NodesAreGroupedByTheUsbPortTheySitOn) {
 TEST_F(SysfsSourcesTest, ExcludeTakesNodesOfADeviceAway) {
   EXPECT_THAT(Paths(Find(test::Without(Usb(0x0403, 0x6001), "/dev/bus/**"))),
               ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
+}
+
+TEST_F(SysfsSourcesTest, ADeviceWithoutOneOfItsNodesIsNotServed) {
+  tree_.Remove("dev/ttyUSB0");
+  const Discovery found = Find(Usb(0x0403, 0x6001));
+  EXPECT_THAT(Ids(found), ElementsAre("0403:6001@1-1.2"));
+  EXPECT_THAT(Rejected(found.rejected), ElementsAre("incomplete /dev/ttyUSB0"));
+  EXPECT_THAT(Ids(Find(test::Without(Usb(0x0403, 0x6001), "/dev/ttyUSB*"))), testing::SizeIs(2))
+      << "what is excluded need not be there";
+}
+
+TEST_F(SysfsSourcesTest, ADeviceOfWhichEverythingIsExcludedIsNone) {
+  EXPECT_THAT(Find(test::Without(Usb(0x0403, 0x6001), "/dev/**")).devices, IsEmpty());
+}
+
+TEST_F(SysfsSourcesTest, TheFirstMatchKeepsADevice) {
+  MatchSpec tty = Usb(0x0403, 0x6001);
+  tty.conditions.udev = Subsystem("tty");
+  const Discovery found =
+      Discover(Resource({tty, Usb(0x0403, std::nullopt)}), HostRoot(tree_.path()), "");
+  EXPECT_THAT(Paths(found), ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
+  EXPECT_THAT(found.rejected, IsEmpty());
+}
+
+TEST_F(SysfsSourcesTest, DevicesOfOneInterfaceAreToldApartByWhatIsFixed) {
+  const std::string camera = kHub + "/1-1.4", interface = camera + "/1-1.4:1.0";
+  UsbDevice(camera, "1-1.4", "046d", "0825", "CAFE", "189:20", "bus/usb/001/020");
+  sysfs_.Device(
+      interface,
+      {.subsystem = "usb", .devtype = "usb_interface", .attributes = {{"bInterfaceNumber", "00"}}});
+  for (const int i : {0, 1}) {
+    const std::string n = std::to_string(i);
+    sysfs_.Device(interface + "/video4linux/video" + n,
+                  {.subsystem = "video4linux", .number = "81:" + n, .attributes = {{"index", n}}});
+  }
+  EXPECT_THAT(Ids(Find(Udev(Subsystem("video4linux")))),
+              ElementsAre("046d:0825-CAFE-if00-0", "046d:0825-CAFE-if00-1"));
+  EXPECT_THAT(
+      Ids(Find(Udev(Subsystem("video4*")))),
+      ElementsAre("046d:0825-CAFE-if00-0-video4linux", "046d:0825-CAFE-if00-1-video4linux"));
+}
+
+TEST_F(SysfsSourcesTest, EveryNodeOfAUdevGroupKeepsItsValues) {
+  const Discovery found = Find(test::Grouped(Udev(Subsystem("tty")), "usb_vendor"));
+  ASSERT_THAT(found.devices, testing::SizeIs(1));
+  ASSERT_THAT(found.devices[0].nodes, testing::SizeIs(2));
+  EXPECT_THAT(found.devices[0].nodes[0].values, Contains(Pair("MINOR", "0")));
+  EXPECT_THAT(found.devices[0].nodes[1].values, Contains(Pair("MINOR", "1")));
+}
+
+TEST_F(SysfsSourcesTest, WhatIsNoPlainTextStaysOutOfVariables) {
+  Adapter("1-1.3", "A9\nB\tC", 3);
+  const Discovery found = Find(Usb(0x0403, 0x6001));
+  EXPECT_THAT(Ids(found), Contains("0403:6001@1-1.3"));
+  for (const Device& device : found.devices) {
+    EXPECT_THAT(device.values, testing::Not(Contains(Pair("usb_serial", HasSubstr("\n")))));
+  }
 }
 
 TEST_F(SysfsSourcesTest, UdevDoesNotTakeWhatIsExcluded) {

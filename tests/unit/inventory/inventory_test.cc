@@ -268,9 +268,10 @@ TEST_F(InventoryTest, WhatCanNeverBeAllocatedIsRejected) {
             {earlier}),
       start_ + seconds(1));
   EXPECT_EQ(inventory.snapshot(), snapshot);
-  // One that lost what it needs is not there under both names.
+  // One that lost what it needs stays listed for a time, like one that went.
   inventory.Advance(Found({Made("a")}), start_ + seconds(2));
-  EXPECT_THAT(States(*inventory.snapshot()), IsEmpty());
+  EXPECT_THAT(States(*inventory.snapshot()), ElementsAre("a!"));
+  EXPECT_THAT(inventory.snapshot()->devices[0].reason, testing::HasSubstr("\"card\""));
   EXPECT_THAT(Rejected(inventory.snapshot()->rejected), ElementsAre("missing_variable /dev/a"));
 }
 
