@@ -99,8 +99,9 @@ std::string ExplainNuma(const Snapshot& snapshot) {
 }
 
 void AddShared(const std::vector<Inspection>& inspections, std::vector<Explanation>& explanations) {
-  std::vector<std::shared_ptr<const Snapshot>> snapshots;
-  for (const Inspection& inspection : inspections) snapshots.push_back(inspection.snapshot);
+  std::vector<std::shared_ptr<const Snapshot>> snapshots(inspections.size());
+  std::transform(inspections.begin(), inspections.end(), snapshots.begin(),
+                 [](const Inspection& inspection) { return inspection.snapshot; });
   for (const SharedNodes::Pair& pair : FindSharedNodes(snapshots).pairs) {
     const auto add = [&](std::size_t one, std::size_t other) {
       explanations[one].shared.push_back(

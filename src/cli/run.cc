@@ -37,6 +37,11 @@ int RunDaemon(const Arguments& arguments, Streams streams) {
     });
     daemon->Stop([&] { loop.Stop(); });
   };
+  // From the start: until it is listened for, this signal ends a process.
+  const Subscription refresh = loop.OnSignals({SIGUSR1}, [&](int) {
+    log.Info("looking for devices again, as asked by SIGUSR1");
+    daemon->Refresh();
+  });
   Daemon::Options options{
       std::move(*model), NodeName(), run, kVersion, kRevision, [&](const std::string& reason) {
         log.Error("cannot go on", {{"reason", reason}});
@@ -49,10 +54,6 @@ int RunDaemon(const Arguments& arguments, Streams streams) {
     return kFailed;
   }
   daemon = std::move(*created);
-  const Subscription refresh = loop.OnSignals({SIGUSR1}, [&](int) {
-    log.Info("looking for devices again, as asked by SIGUSR1");
-    daemon->Refresh();
-  });
   loop.Run();
   return code;
 }
