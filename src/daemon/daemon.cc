@@ -93,9 +93,9 @@ void Daemon::StartResources() {
             .on_published = [this] { CompareResources(); },
             .on_registered = [this] { UpdateReadiness(); },
             .on_kubelet_answers = [this](bool answers) { metrics_.SetKubeletUp(answers); }}));
-    resources_.back()->Scan();
   }
-  WatchKernel();
+  WatchKernel();  // before the first look, so that nothing comes between the two
+  for (const auto& resource : resources_) resource->Scan();
   UpdateReadiness();
 }
 
@@ -154,7 +154,7 @@ void Daemon::Refresh() {
 /// Devices of sysfs come and go without a trace that inotify could see.
 void Daemon::WatchKernel() {
   if (std::none_of(resources_.begin(), resources_.end(),
-                   [](const auto& resource) { return UsesSysfs(resource->spec()); })) {
+                   [](const auto& resource) { return resource->DependsOnSysfs(); })) {
     return;
   }
   auto events = KernelEvents::Create(loop_, [this](const KernelEvent&) { OnKernelEvent(); });
@@ -177,7 +177,7 @@ void Daemon::OnKernelEvent() {
 
 void Daemon::ScanSysfs() {
   for (const auto& resource : resources_) {
-    if (UsesSysfs(resource->spec())) resource->Scan();
+    if (resource->DependsOnSysfs()) resource->Scan();
   }
 }
 
@@ -227,11 +227,11 @@ void Daemon::WatchDirectories() {
         {{"directories", outcome.failed.size()}, {"reason", outcome.failed.front().message}});
   }
   unwatched_ = outcome.failed.size();
-  // What changed before the watch was there is found by looking once more.
+  // What changed before the watch was there is found by looking once more; also by those that are
+  // looking now, and may have looked there before.
   for (const auto& resource : resources_) {
-    const auto& directories = resource->directories();
     if (std::any_of(outcome.added.begin(), outcome.added.end(),
-                    [&](const std::string& added) { return directories.contains(added); })) {
+                    [&](const std::string& added) { return resource->MayDependOn(added); })) {
       resource->Scan();
     }
   }

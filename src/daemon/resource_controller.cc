@@ -23,7 +23,9 @@ ResourceController::ResourceController(const World& world, std::shared_ptr<const
       plugin_(world_.plugin, spec_->name, observer_,
               {.on_stale = [this] { Scan(); },
                .on_registered = [this](bool) { events_.on_registered(); },
-               .on_kubelet_answers = events_.on_kubelet_answers}) {}
+               .on_kubelet_answers = events_.on_kubelet_answers}) {
+  if (HasCommand(*spec_)) own_scanner_.emplace();
+}
 
 void ResourceController::OnKubelet(std::uint64_t epoch) {
   kubelet_ = epoch;
@@ -40,6 +42,16 @@ void ResourceController::Refresh() {
   Scan();
 }
 
+bool ResourceController::DependsOnSysfs() const {
+  return UsesSysfs(*spec_) || std::any_of(world_.owners.begin(), world_.owners.end(),
+                                          [](const auto& owner) { return UsesSysfs(*owner); });
+}
+
+void ResourceController::End(std::function<void()> done) {
+  ended_ = true;
+  plugin_.End(std::move(done));
+}
+
 void ResourceController::Scan() {
   if (scanning_ || pause_) {
     scan_again_ = true;
@@ -49,14 +61,16 @@ void ResourceController::Scan() {
 }
 
 void ResourceController::StartScan() {
+  if (ended_) return;
   scanning_ = true;
   scan_again_ = false;
+  if (world_.plugin.loop.Now() - pause_end_ >= kCalm) pause_length_ = {};
   const Pass pass{.node_name = world_.plugin.allocation.node_name,
                   .owners = world_.owners,
                   .refresh = std::exchange(refresh_, false),
                   .memory = memory_,
                   .cancellation = world_.cancellation};
-  world_.scanner.Run(
+  scanner().Run(
       world_.plugin.loop,
       [spec = spec_, host = world_.host, pass] {
         const auto start = std::chrono::steady_clock::now();
@@ -69,6 +83,7 @@ void ResourceController::StartScan() {
 
 void ResourceController::OnScanned(Outcome outcome) {
   scanning_ = false;
+  if (ended_) return;
   observer_->OnScan(outcome.took, outcome.discovery.complete);
   std::set<std::string> directories;
   for (const std::string& directory : outcome.discovery.directories) {
@@ -77,11 +92,14 @@ void ResourceController::OnScanned(Outcome outcome) {
   const bool moved = directories != directories_;
   directories_ = std::move(directories);
   inventory_.Advance(std::move(outcome.discovery), world_.plugin.loop.Now());
-  // A storm of changes is looked at half of the time, not all of it.
-  pause_ = world_.plugin.loop.After(outcome.took, [this] {
+  // The longer a storm of changes lasts, the more rarely it is looked at.
+  pause_length_ = std::min<Loop::Duration>(2 * pause_length_, kLongestPause);
+  pause_length_ = std::max<Loop::Duration>(pause_length_, outcome.took);
+  pause_ = world_.plugin.loop.After(pause_length_, [this] {
     pause_ = Subscription();
     if (scan_again_) StartScan();
   });
+  pause_end_ = world_.plugin.loop.Now() + pause_length_;
   Publish();
   events_.on_scanned(moved);
 }

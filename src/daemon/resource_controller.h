@@ -38,12 +38,15 @@ class ResourceController {
   ResourceController(const ResourceController&) = delete;
   ResourceController& operator=(const ResourceController&) = delete;
 
-  /// Looks at the host soon. Calls made while it looks come to one more look after that.
+  /// Looks at the host soon. Calls made while it looks come to one more look after that; while they
+  /// keep coming, the looks become rarer, down to one in kLongestPause.
   void Scan();
   /// The same, and runs commands again.
   void Refresh();
   /// Whose changes are a reason to Scan; paths of this process.
   const std::set<std::string>& directories() const { return directories_; }
+  /// Whether that holds of the kernel's events, too.
+  bool DependsOnSysfs() const;
   /// Whether a change there may matter. While the host is being looked at nobody knows: all may.
   bool MayDependOn(const std::string& directory) const {
     return scanning_ || directories_.contains(directory);
@@ -55,21 +58,26 @@ class ResourceController {
   void OnKubeletLost();
   void CheckSocket() { plugin_.CheckSocket(); }
 
-  /// Ends serving, then calls `done`, once.
-  void End(std::function<void()> done) { plugin_.End(std::move(done)); }
+  /// Ends serving, then calls `done`, once. What is still being looked at does not count any more.
+  void End(std::function<void()> done);
 
   const std::string& name() const { return spec_->name; }
-  const ResourceSpec& spec() const { return *spec_; }
   ResourceObserver& observer() const { return *observer_; }
   bool registered() const { return plugin_.registered(); }
   /// Null before the first look.
   const std::shared_ptr<const Snapshot>& snapshot() const { return inventory_.snapshot(); }
 
  private:
+  /// No list is sent more often either.
+  static constexpr std::chrono::seconds kLongestPause{1};
+  /// Changes that are further apart are no storm.
+  static constexpr std::chrono::milliseconds kCalm{250};
+
   struct Outcome {
     Discovery discovery;
     std::chrono::nanoseconds took{};
   };
+  Worker& scanner() { return own_scanner_ ? *own_scanner_ : world_.scanner; }
   void StartScan();
   void OnScanned(Outcome outcome);
   void Publish();
@@ -81,13 +89,18 @@ class ResourceController {
   const Events events_;
   Inventory inventory_;
   ResourcePlugin plugin_;
+  /// Where commands are run: one that hangs keeps nobody else waiting.
+  std::optional<Worker> own_scanner_;
   std::set<std::string> directories_;
   std::shared_ptr<const Snapshot> published_;
   std::optional<std::uint64_t> kubelet_;
   bool scanning_ = false;
   bool scan_again_ = false;
-  bool refresh_ = true;  ///< with the next scan
+  bool ended_ = false;
+  bool refresh_ = false;  ///< with the next scan; the first runs commands in any case
   const std::shared_ptr<PassMemory> memory_ = std::make_shared<PassMemory>();
+  Loop::Duration pause_length_{};
+  Loop::Time pause_end_{};
   Subscription pause_;   ///< between two scans
   Subscription expiry_;  ///< of the next vanished device
   Lifetime lifetime_;

@@ -1,17 +1,70 @@
 """Devices that come and go: of the real kernel, and in a tree of the test's own."""
 
+import json
 import os
 import pathlib
+import signal
 import stat
+import subprocess
 import time
 import unittest
 
 import support
 from devices import Loop
-from support import Daemon, Kubelet, health, resource
+from support import PATCHBAY, Daemon, Kubelet, health, resource
 
 # Without the safety net: what is seen, is seen by watching.
 BLIND = '[daemon]\nrescan = "24h"\n'
+NETLINK_KOBJECT_UEVENT = 15
+
+
+def block_device(node, attribute=""):
+    """A match that finds a block device by what the kernel says of it, without udev."""
+    attributes = f", attributes = {{ {attribute} }}" if attribute else ""
+    return (f'udev = {{ subsystem = "block", properties = {{ DEVNAME = "{node}" }}{attributes} }}')
+
+
+def kernel_event_sockets(pid):
+    """The sockets of a process that hear the kernel's events."""
+    own = set()
+    for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            own.add(os.readlink(fd))
+        except FileNotFoundError:
+            pass
+    rows = [row.split() for row in pathlib.Path(f"/proc/{pid}/net/netlink").read_text().splitlines()]
+    kind, inode = rows[0].index("Eth"), rows[0].index("Inode")
+    return [row for row in rows[1:]
+            if row[kind] == str(NETLINK_KOBJECT_UEVENT) and f"socket:[{row[inode]}]" in own]
+
+
+class Zram:
+    """A block device in memory that comes and goes, under the number that is free now."""
+    CONTROL = pathlib.Path("/sys/class/zram-control")
+
+    def __init__(self, test):
+        support.skip_unless_root()
+        if not self.CONTROL.exists():
+            raise unittest.SkipTest("the kernel has no zram")
+        before = set(pathlib.Path("/dev").glob("zram*"))
+        self.numbers = []
+        self.add()
+        test.addCleanup(lambda: [self.remove() for _ in list(self.numbers)])
+        self.name = f"zram{self.numbers[-1]}"
+        self.node = f"/dev/{self.name}"
+        self.remove()
+        test.assertEqual(set(pathlib.Path("/dev").glob("zram*")), before)
+
+    def add(self):
+        self.numbers.append((self.CONTROL / "hot_add").read_text().strip())
+
+    def remove(self):
+        (self.CONTROL / "hot_remove").write_text(self.numbers.pop())
+
+    def set(self, attribute, value):
+        """Has the kernel say that the device has changed, too."""
+        (pathlib.Path("/sys/block") / self.name / attribute).write_text(value)
+        (pathlib.Path("/sys/block") / self.name / "uevent").write_text("change")
 
 
 class Hotplug(support.TestCase):
@@ -50,28 +103,119 @@ class Hotplug(support.TestCase):
                                    add=lambda: loops.append(Loop(probe.number)),
                                    remove=lambda: loops.pop().remove())
 
+    def test_loop_device_by_what_it_is(self):
+        probe = Loop()
+        probe.remove()
+        if os.path.exists(probe.path):
+            self.skipTest("loop devices cannot be removed")
+        loops = []
+        self.addCleanup(lambda: [loop.remove() for loop in loops])
+        kubelet, _, _ = self.watch("example.com/loop", resource(
+            "example.com/loop", block_device(probe.path)))
+        self.assert_comes_and_goes("example.com/loop", f"loop{probe.number}", kubelet,
+                                   add=lambda: loops.append(Loop(probe.number)),
+                                   remove=lambda: loops.pop().remove())
+
     def test_compressed_memory_of_the_kernel(self):
-        control = pathlib.Path("/sys/class/zram-control")
-        support.skip_unless_root()
-        if not control.exists():
-            self.skipTest("the kernel has no zram")
-        before = set(pathlib.Path("/dev").glob("zram*"))
-        numbers = []
+        zram = Zram(self)
+        for match in (f'path = "{zram.node}"', block_device(zram.node)):
+            with self.subTest(match=match):
+                kubelet, _, _ = self.watch("example.com/zram", resource("example.com/zram", match))
+                self.assert_comes_and_goes("example.com/zram", zram.name, kubelet,
+                                           zram.add, zram.remove)
+
+    def test_exclusive_resource_takes_what_begins_to_match(self):
+        """Nothing but an event of the kernel tells: the node stays what and where it is."""
+        zram = Zram(self)
+        zram.add()
+        free, taken = {zram.name: "Healthy"}, {zram.name: "Unhealthy"}
+        kubelet, _, _ = self.watch("example.com/any", (
+            resource("example.com/any", f'path = "{zram.node}"') +
+            resource("example.com/large", block_device(zram.node, 'disksize = "1048576"'),
+                     "exclusive = true")))
+        kubelet.wait_view("example.com/any", lambda v: health(v) == free)
+        self.assertEqual(kubelet.wait_listed("example.com/large")["devices"], [])
+        zram.set("disksize", "1M")
+        kubelet.wait_view("example.com/large", lambda v: health(v) == free)
+        mark = kubelet.mark()
+        if health(kubelet.view("example.com/any")) != taken:
+            kubelet.wait_view("example.com/any", lambda v: health(v) == taken, since=mark)
+        mark = kubelet.mark()
+        zram.set("reset", "1")
+        kubelet.wait_view("example.com/any", lambda v: health(v) == free, since=mark)
+
+    def test_terminal_behind_a_link(self):
+        """As socat and others make them."""
+        link = self.dir / "modem"
+        terminals = []
 
         def add():
-            numbers.append((control / "hot_add").read_text().strip())
+            terminals.append(os.openpty())
+            link.symlink_to(os.ttyname(terminals[-1][1]))
 
         def remove():
-            (control / "hot_remove").write_text(numbers.pop())
+            for fd in terminals.pop():
+                os.close(fd)
+            link.unlink()
 
         add()
-        self.addCleanup(lambda: [remove() for _ in list(numbers)])
-        number = numbers[-1]
+        self.addCleanup(lambda: [remove() for _ in list(terminals)])
         remove()
-        self.assertEqual(set(pathlib.Path("/dev").glob("zram*")), before)
-        kubelet, _, _ = self.watch("example.com/zram",
-                                   resource("example.com/zram", f'path = "/dev/zram{number}"'))
-        self.assert_comes_and_goes("example.com/zram", f"zram{number}", kubelet, add, remove)
+        kubelet, _, _ = self.watch("example.com/modem",
+                                   resource("example.com/modem", f'path = "{link}"'))
+        self.assert_comes_and_goes("example.com/modem", "modem", kubelet, add, remove)
+        # The link stays, and leads nowhere until there is a terminal of that number again.
+        mark = kubelet.mark()
+        add()
+        kubelet.wait_view("example.com/modem", lambda v: health(v) == {"modem": "Healthy"},
+                          since=mark)
+        mark = kubelet.mark()
+        for fd in terminals.pop():
+            os.close(fd)
+        kubelet.wait_view("example.com/modem", lambda v: health(v) == {"modem": "Unhealthy"},
+                          since=mark)
+
+    def test_network_interface(self):
+        support.skip_unless_root()
+        support.skip_unless_programs("unshare", "nsenter", "ip")
+        # The interfaces that /sys shows are those of the namespace it was mounted in.
+        within = ["unshare", "--net", "--mount", "sh", "-c",
+                  'mount -t sysfs none /sys && exec "$0" "$@"']
+        if subprocess.run([*within, "ip", "link", "add", "pb0", "type", "veth"],
+                          capture_output=True).returncode != 0:
+            self.skipTest("no network namespace, or no veth in it")
+        kubelet = self.enterContext(Kubelet(self.kubelet_dir))
+        config = self.config(BLIND + resource(
+            "example.com/net",
+            'udev = { subsystem = "net", properties = { INTERFACE = "pb*" } }'))
+        daemon = self.enterContext(support.Process(
+            [*within, PATCHBAY, "run", "--config", str(config), "--kubelet-dir",
+             str(self.kubelet_dir), "--listen", "127.0.0.1:0"]))
+        kubelet.wait_listed("example.com/net")
+        enter = ["nsenter", f"--net=/proc/{daemon.process.pid}/ns/net", "ip", "link"]
+
+        def ip(*arguments):
+            subprocess.run([*enter, *arguments], check=True)
+
+        for _ in range(2):
+            mark = kubelet.mark()
+            ip("add", "pb0", "type", "veth", "peer", "name", "pb1")
+            kubelet.wait_view("example.com/net", lambda v: health(v) == {
+                "pb0": "Healthy", "pb1": "Healthy"}, since=mark)
+            mark = kubelet.mark()
+            ip("delete", "pb0")
+            kubelet.wait_view("example.com/net", lambda v: health(v) == {
+                "pb0": "Unhealthy", "pb1": "Unhealthy"}, since=mark)
+
+    def test_nobody_listens_to_the_kernel_in_vain(self):
+        for match, sockets in (('path = "/dev/null"', 0), ("count = 1", 0),
+                               ('usb = "0403:6001"', 1),
+                               ('path = "/dev/null"\nudev = { subsystem = "mem" }', 1)):
+            with self.subTest(match=match), Kubelet(self.kubelet_dir) as kubelet, Daemon(
+                    self.config(BLIND + resource("example.com/x", match)),
+                    self.kubelet_dir) as daemon:
+                kubelet.wait_listed("example.com/x")
+                self.assertEqual(len(kernel_event_sockets(daemon.process.pid)), sockets)
 
     def test_node_in_a_tree_of_its_own(self):
         support.skip_unless_root()
@@ -154,6 +298,117 @@ class Hotplug(support.TestCase):
             path.unlink()
         except PermissionError as error:
             raise unittest.SkipTest(f"no device nodes can be made: {error}") from None
+
+
+class Commands(support.TestCase):
+    """A command that lists devices, and counts how often it was run."""
+
+    def setUp(self):
+        super().setUp()
+        self.runs = self.dir / "runs"
+        self.list = self.dir / "list.json"
+        self.script = self.dir / "list"
+        self.runs.write_text("")
+        self.lists("one")
+        self.prints(f"cat {self.list}")
+
+    def prints(self, shell):
+        self.script.write_text(f"#!/bin/sh\necho run >> {self.runs}\n{shell}\n")
+        self.script.chmod(0o755)
+
+    def lists(self, *ids):
+        self.list.write_text(json.dumps([{"id": id} for id in ids]))
+
+    def run_count(self):
+        return len(self.runs.read_text().splitlines())
+
+    def resource(self, more=""):
+        match = f'command = ["{self.script}"]\ntimeout = "5m"'
+        return resource("example.com/listed", match) + more
+
+    def watch(self, text, *more):
+        kubelet = self.enterContext(Kubelet(self.kubelet_dir))
+        daemon = self.enterContext(Daemon(self.config(text), self.kubelet_dir, *more))
+        return kubelet, daemon
+
+    def test_runs_at_the_start_and_when_asked(self):
+        root = self.dir / "host"
+        (root / "dev").mkdir(parents=True)
+        files = '\n[[resource.match]]\npath = "/dev/card*"\ntype = "file"\n'
+        kubelet, daemon = self.watch(BLIND + self.resource(files), "--host-root", str(root))
+        kubelet.wait_view("example.com/listed", lambda v: health(v) == {"one": "Healthy"})
+        self.lists("one", "two")
+        for number in range(5):
+            mark = kubelet.mark()
+            (root / f"dev/card{number}").write_text("")
+            view = kubelet.wait_view("example.com/listed",
+                                     lambda v: f"card{number}" in health(v), since=mark)
+            self.assertNotIn("two", health(view))
+        self.assertEqual(self.run_count(), 1)
+        mark = kubelet.mark()
+        daemon.send(signal.SIGUSR1)
+        kubelet.wait_view("example.com/listed", lambda v: "two" in health(v), since=mark)
+        self.assertEqual(self.run_count(), 2)
+
+    def test_runs_at_each_rescan(self):
+        kubelet, _ = self.watch('[daemon]\nrescan = "1s"\n' + self.resource())
+        kubelet.wait_listed("example.com/listed")
+        self.await_true(lambda: self.run_count() >= 3, "two rescans")
+        mark = kubelet.mark()
+        self.lists("two")
+        kubelet.wait_view("example.com/listed",
+                          lambda v: health(v) == {"one": "Unhealthy", "two": "Healthy"}, since=mark)
+
+    def assert_ends_with_its_command(self, daemon, pids):
+        code, seconds = daemon.end()
+        self.assertEqual(code, 0, daemon.err.text())
+        self.assertLess(seconds, 2)
+        self.assertEqual(self.plugin_sockets(), [])
+        for pid in pids:
+            self.assertFalse(is_running(pid), f"{pid} still runs")
+        self.assertNotIn("command_failed", daemon.err.text())
+
+    def hang(self, shell):
+        """Has the command hang, and a child of it; returns what waits for their process IDs."""
+        pids = self.dir / "pids"
+        pids.unlink(missing_ok=True)
+        self.prints(f"{shell}\nsleep 600 &\necho $$ $! > {pids}.new\nmv {pids}.new {pids}\n"
+                    "wait\nsleep 600")
+
+        def await_pids():
+            self.await_true(pids.exists, "the command runs")
+            return [int(pid) for pid in pids.read_text().split()]
+
+        return await_pids
+
+    def test_that_hangs_at_the_start_is_ended_with_the_daemon(self):
+        for shell in ("", "trap '' TERM"):
+            with self.subTest(shell=shell):
+                await_pids = self.hang(shell)
+                with Kubelet(self.kubelet_dir) as kubelet, Daemon(
+                        self.config(self.resource(resource("example.com/null",
+                                                           'path = "/dev/null"'))),
+                        self.kubelet_dir) as daemon:
+                    kubelet.wait_listed("example.com/null")
+                    self.assert_ends_with_its_command(daemon, await_pids())
+
+    def test_that_hangs_later_is_ended_with_the_daemon(self):
+        kubelet, daemon = self.watch(BLIND + self.resource())
+        kubelet.wait_view("example.com/listed", lambda v: health(v) == {"one": "Healthy"})
+        await_pids = self.hang("trap '' TERM")
+        daemon.send(signal.SIGUSR1)
+        pids = await_pids()
+        self.assertEqual(health(kubelet.view("example.com/listed")), {"one": "Healthy"})
+        self.assertEqual(daemon.get("/readyz")[0], 200)
+        self.assert_ends_with_its_command(daemon, pids)
+
+
+def is_running(pid):
+    try:
+        state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except FileNotFoundError:
+        return False
+    return state not in "XZ"  # it may be reaped late, by whoever is its parent now
 
 
 if __name__ == "__main__":

@@ -69,6 +69,44 @@ TEST_F(ResourceControllerTest, ManyWishesToScanAreOneMoreScan) {
   EXPECT_THAT(Listed(), ElementsAre("a"));
 }
 
+TEST_F(ResourceControllerTest, AStormIsLookedAtMoreAndMoreRarely) {
+  const auto storm = [&](std::chrono::milliseconds length) {
+    const int before = observer_->scans;
+    for (const auto end = loop_.Now() + length; loop_.Now() < end;) {
+      controller_->Scan();
+      // Nobody knows what matters while the host is looked at.
+      ASSERT_TRUE(loop_.RunUntil([&] { return !controller_->MayDependOn("/"); }));
+      loop_.Advance(std::chrono::milliseconds(5));
+    }
+    // One a second, and those of the first second, between which the pause doubles.
+    EXPECT_LE(observer_->scans - before, length / std::chrono::seconds(1) + 30);
+    EXPECT_GE(observer_->scans - before, length / std::chrono::seconds(2));
+  };
+  storm(minutes(2));
+  loop_.Advance(minutes(1));
+  // When it is over all is as before.
+  storm(std::chrono::milliseconds(100));
+  const int before = observer_->scans;
+  loop_.Advance(minutes(1));
+  EXPECT_LE(observer_->scans, before + 1);
+}
+
+TEST_F(ResourceControllerTest, WhatIsFoundAfterTheEndDoesNotCount) {
+  tree_.File("dev/a");
+  controller_->Scan();
+  AwaitScans(1);
+  loop_.Advance(minutes(1));
+  tree_.Remove("dev/a");
+  controller_->Scan();
+  bool ended = false;
+  controller_->End([&] { ended = true; });
+  ASSERT_TRUE(loop_.RunUntil([&] { return ended && !controller_->MayDependOn("/"); }));
+  EXPECT_EQ(observer_->scans, 1);
+  EXPECT_THAT(Listed(), ElementsAre("a"));
+  controller_->Scan();
+  EXPECT_FALSE(controller_->MayDependOn("/"));
+}
+
 TEST_F(ResourceControllerTest, WhatDidNotChangeIsNotPublished) {
   tree_.File("dev/a");
   for (int scan = 1; scan <= 3; ++scan) {
