@@ -106,9 +106,7 @@ ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
     complete = complete && compiled;
     if (compiled) spec.matches.push_back(std::move(*compiled));
   }
-  if (spec.exclusive && std::any_of(spec.matches.begin(), spec.matches.end(), [](const auto& m) {
-        return std::holds_alternative<CommandSource>(m.source);
-      })) {
+  if (spec.exclusive && HasCommand(spec)) {
     reporter.Report(Code::kNotWithSource, draft.exclusive->place,
                     "\"exclusive\" has no meaning together with \"command\"",
                     "which nodes it has is only known when the command has run; exclude them from "

@@ -15,6 +15,12 @@ bool UsesSysfs(const ResourceSpec& resource) {
                      [](const MatchSpec& match) { return UsesSysfs(match); });
 }
 
+bool HasCommand(const ResourceSpec& resource) {
+  return std::any_of(resource.matches.begin(), resource.matches.end(), [](const MatchSpec& match) {
+    return std::holds_alternative<CommandSource>(match.source);
+  });
+}
+
 std::vector<const Template*> ContainerTemplates(const ResourceSpec& resource) {
   std::vector<const Template*> templates;
   for (const DeviceNodeSpec& node : resource.device_nodes) {

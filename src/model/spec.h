@@ -121,6 +121,9 @@ struct Model {
 bool UsesSysfs(const MatchSpec& match);
 bool UsesSysfs(const ResourceSpec& resource);
 
+/// Whether a program tells of devices of the resource.
+bool HasCommand(const ResourceSpec& resource);
+
 /// Every template of a resource that is rendered for a container. Identity (`id` of a match) is not
 /// among them: it is rendered before there is a slot or an index.
 std::vector<const Template*> ContainerTemplates(const ResourceSpec& resource);
