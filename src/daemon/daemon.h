@@ -53,7 +53,7 @@ class Daemon {
   const std::vector<std::unique_ptr<ResourceController>>& resources() const { return resources_; }
 
  private:
-  /// A directory or a command that hangs must not keep all other resources from being looked for.
+  /// A file system that hangs must not keep all other resources from being looked for.
   static constexpr int kScanners = 4;
 
   Daemon(Loop& loop, Log& log, Options options, Cancellation cancellation);

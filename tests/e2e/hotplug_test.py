@@ -32,7 +32,8 @@ def kernel_event_sockets(pid):
             own.add(os.readlink(fd))
         except FileNotFoundError:
             pass
-    rows = [row.split() for row in pathlib.Path(f"/proc/{pid}/net/netlink").read_text().splitlines()]
+    table = pathlib.Path(f"/proc/{pid}/net/netlink").read_text()
+    rows = [row.split() for row in table.splitlines()]
     kind, inode = rows[0].index("Eth"), rows[0].index("Inode")
     return [row for row in rows[1:]
             if row[kind] == str(NETLINK_KOBJECT_UEVENT) and f"socket:[{row[inode]}]" in own]
