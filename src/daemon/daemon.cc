@@ -227,6 +227,10 @@ void Daemon::WatchDirectories() {
         {{"directories", outcome.failed.size()}, {"reason", outcome.failed.front().message}});
   }
   unwatched_ = outcome.failed.size();
+  // One that is gone may come back before anybody has looked and seen that it was gone.
+  watches_lost_ = std::any_of(outcome.failed.begin(), outcome.failed.end(), [](const Error& error) {
+    return error.kind == ErrorKind::kNotFound;
+  });
   // What changed before the watch was there is found by looking once more; also by those that are
   // looking now, and may have looked there before.
   for (const auto& resource : resources_) {
