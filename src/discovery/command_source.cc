@@ -45,7 +45,8 @@ void AddEntry(const CommandEntry& entry, Scan& scan) {
 
 void ScanSource(const CommandSource& source, Scan& scan) {
   PassMemory::Command& memory = scan.command_memory();
-  if (scan.pass().refresh || !std::exchange(memory.ran, true)) {
+  const bool first = !std::exchange(memory.ran, true);
+  if (scan.pass().refresh || first) {
     auto list = Run(source, scan.pass(), memory.left_behind);
     memory.failure = list ? "" : list.error().message;
     if (list) memory.good = std::move(*list);

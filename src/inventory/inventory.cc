@@ -10,9 +10,12 @@ namespace patchbay {
 namespace {
 
 /// Whether the device lies where this time nothing could be read: it is not known to be gone.
-bool IsOutOfSight(const Device& device, const std::vector<Rejection>& rejected) {
+bool IsOutOfSight(const ResourceSpec& spec, const Device& device,
+                  const std::vector<Rejection>& rejected) {
   return std::any_of(rejected.begin(), rejected.end(), [&](const Rejection& rejection) {
     if (rejection.reason != RejectReason::kUnreadable) return false;
+    // Any device may be known by what could not be read there.
+    if (UsesSysfs(spec) && rejection.path.starts_with("/sys")) return true;
     std::string_view unread = rejection.path;
     while (unread.ends_with('/')) unread.remove_suffix(1);
     return std::any_of(device.nodes.begin(), device.nodes.end(), [&](const DeviceNode& node) {
@@ -44,7 +47,7 @@ void Inventory::Advance(Discovery discovery, Time now) {
   std::map<std::string_view, std::string_view> reasons;  // by the path that was rejected
   for (const Rejection& rejection : rejected_) reasons.emplace(rejection.path, rejection.detail);
   const auto keep_vanished = [&](Tracked& old, const std::string& why = "") {
-    if (!old.vanished_at && !IsOutOfSight(*old.device, rejected_)) old.vanished_at = now;
+    if (!old.vanished_at && !IsOutOfSight(*spec_, *old.device, rejected_)) old.vanished_at = now;
     if (old.vanished_at) old.reason = why.empty() ? VanishedReason(*old.device, reasons) : why;
     next.push_back(std::move(old));
   };

@@ -156,6 +156,19 @@ TEST_F(InventoryTest, WhatCannotBeReadIsNotGone) {
   EXPECT_THAT(Listed(), ElementsAre("a/x!", "ab/x!", "b!"));
 }
 
+TEST_F(InventoryTest, WhileSysfsCannotBeReadItsDevicesStayAsTheyWere) {
+  const Rejection no_sys{"/sys", RejectReason::kUnreadable, "why"};
+  inventory_.Advance(Found({Made("a")}), start_);
+  inventory_.Advance(Found({}, {no_sys}), start_);
+  EXPECT_THAT(Listed(), ElementsAre("a!")) << "a count does not depend on it";
+  Inventory usb(Spec([](ResourceSpec& spec) { spec.matches[0].source = UsbPattern(); }), "");
+  usb.Advance(Found({Made("a")}), start_);
+  usb.Advance(Found({}, {no_sys}), start_);
+  EXPECT_THAT(States(*usb.snapshot()), ElementsAre("a"));
+  usb.Advance(Found({}), start_);
+  EXPECT_THAT(States(*usb.snapshot()), ElementsAre("a!"));
+}
+
 TEST_F(InventoryTest, AChangedNodeIsANewDevice) {
   const auto change = [](const char* what, const Device& before, const Device& after) {
     Inventory inventory(Spec(), "");
