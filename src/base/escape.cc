@@ -1,5 +1,6 @@
 #include "base/escape.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "base/format.h"
@@ -45,6 +46,10 @@ bool IsUtf8(std::string_view text) {
     text.remove_prefix(length);
   }
   return true;
+}
+
+bool IsPrintable(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), IsControl) && IsUtf8(text);
 }
 
 std::string QuoteJson(std::string_view text) {

@@ -13,6 +13,9 @@ bool IsUtf8(std::string_view text);
 /// well-formed UTF-8 becomes U+FFFD, so that the result is always one valid line.
 std::string QuoteJson(std::string_view text);
 
+/// Whether `text` is UTF-8 without control characters.
+bool IsPrintable(std::string_view text);
+
 /// `text` made safe for a terminal or a table cell: control characters and bytes that are not
 /// UTF-8 become \xNN. Printable text comes back unchanged.
 std::string Printable(std::string_view text);

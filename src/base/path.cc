@@ -25,6 +25,22 @@ bool IsShortestPath(std::string_view path) {
   return true;
 }
 
+std::string FollowLink(std::string_view directory, std::string_view link) {
+  std::vector<std::string_view> parts;
+  if (!link.starts_with('/')) parts = SplitPath(directory);
+  for (const std::string_view part : SplitPath(link)) {
+    if (part == ".") continue;
+    if (part != "..") {
+      parts.push_back(part);
+    } else if (!parts.empty()) {
+      parts.pop_back();
+    }
+  }
+  std::string path;
+  for (const std::string_view part : parts) path.append("/").append(part);
+  return path;
+}
+
 std::string_view BaseName(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 std::string DirectoryOf(std::string_view path) {

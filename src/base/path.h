@@ -15,6 +15,10 @@ std::vector<std::string_view> SplitPath(std::string_view path);
 /// at its end, no NUL.
 bool IsShortestPath(std::string_view path);
 
+/// Where a link in an absolute directory leads, judged by its text: "/dev/null" of "../null" in
+/// "/dev/x". Empty for the root.
+std::string FollowLink(std::string_view directory, std::string_view link);
+
 /// The last part: "null" of "/dev/null".
 std::string_view BaseName(std::string_view path);
 

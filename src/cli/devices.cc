@@ -14,9 +14,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Inspections = std::vector<Inspection>;
 
-Json VariablesOf(const Snapshot& snapshot, std::size_t index) {
+Json VariablesJson(const Snapshot& snapshot, std::size_t index) {
   const Device& device = *snapshot.devices[index].device;
-  Variables variables = patchbay::VariablesOf(device);
+  Variables variables = VariablesOf(device);
   variables.resource = snapshot.spec->name;
   variables.id = device.id;
   variables.index = static_cast<std::int64_t>(index);
@@ -45,7 +45,7 @@ Json DeviceJson(const Snapshot& snapshot, std::size_t index) {
           {"reason", listed.reason},
           {"paths", std::move(paths)},
           {"numa_node", numa_node ? Json(*numa_node) : Json()},
-          {"variables", VariablesOf(snapshot, index)}};
+          {"variables", VariablesJson(snapshot, index)}};
 }
 
 std::string RenderJson(const Inspections& inspections) {

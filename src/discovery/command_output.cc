@@ -10,6 +10,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
+#include "model/device.h"
 #include "model/spec.h"
 #include "model/variables.h"
 
@@ -23,7 +24,6 @@ constexpr std::size_t kMostPaths = 64;
 constexpr std::size_t kMostVariables = 64;
 constexpr std::size_t kMostNameBytes = 64;
 constexpr std::size_t kMostTextBytes = 4096;
-constexpr int kMostNumaNode = 63;  // the kubelet's limit
 constexpr int kMostDepth = 16;
 
 constexpr std::string_view kExample = R"({"id": "…", "paths": ["/dev/…"]})";
@@ -64,17 +64,12 @@ bool IsVariableName(std::string_view name) {
                      [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
-bool HoldsControlCharacter(std::string_view text) {
-  return std::any_of(text.begin(), text.end(),
-                     [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
-}
-
 /// What is wrong with a text of any kind, as the end of a sentence; empty when nothing is.
 std::string ProblemWithText(std::string_view text) {
   if (text.size() > kMostTextBytes) {
     return format("is longer than {} bytes; print less", kMostTextBytes);
   }
-  if (HoldsControlCharacter(text)) return "holds a control character; print it without";
+  if (!IsPrintable(text)) return "holds a control character; print it without";
   return "";
 }
 
@@ -265,10 +260,10 @@ void Reader::NumaNode(Kind kind, const std::string& text) {
   int node = kNone - 1;
   if (kind == Kind::kInteger) std::from_chars(text.data(), text.data() + text.size(), node);
   if (node == kNone) return;
-  if (node < 0 || node > kMostNumaNode) {
+  if (node < 0 || node > kLastNumaNode) {
     const bool is_number = kind == Kind::kInteger || kind == Kind::kFraction;
     return Problem(format(R"(has a "numa_node" that is {}; print a number from 0 to {}, or null)",
-                          is_number ? Shown(text) : Name(kind), kMostNumaNode));
+                          is_number ? Shown(text) : Name(kind), kLastNumaNode));
   }
   entry_.numa_node = node;
 }

@@ -24,11 +24,6 @@ Mismatch WrongNumber(std::string_view what, std::optional<std::uint16_t> wanted,
   return format("its {} is {}, not {:04x}", what, digits, *wanted);
 }
 
-bool MatchesOne(const std::vector<NamePattern>& patterns, const std::string& text) {
-  return std::any_of(patterns.begin(), patterns.end(),
-                     [&](const NamePattern& pattern) { return pattern.Matches(text); });
-}
-
 std::string Texts(const std::vector<NamePattern>& patterns) {
   std::string texts;
   for (const NamePattern& pattern : patterns) {
@@ -108,12 +103,12 @@ std::optional<std::string> Unmet(const PciPattern& pci, const Lineage& device, c
 std::optional<std::string> Unmet(const UdevPattern& udev, const Lineage& device,
                                  const Sysfs& sysfs) {
   const SysfsDevice& self = device.self();
-  if (!udev.subsystems.empty() && !MatchesOne(udev.subsystems, self.subsystem)) {
+  if (!udev.subsystems.empty() && !MatchesAny(udev.subsystems, self.subsystem)) {
     return format("its subsystem is \"{}\", not {}", self.subsystem, Texts(udev.subsystems));
   }
   if (!udev.drivers.empty() &&
       std::none_of(device.devices.begin(), device.devices.end(), [&](const SysfsDevice& one) {
-        return !one.driver.empty() && MatchesOne(udev.drivers, one.driver);
+        return !one.driver.empty() && MatchesAny(udev.drivers, one.driver);
       })) {
     return format("neither it nor what it sits on has the driver {}", Texts(udev.drivers));
   }

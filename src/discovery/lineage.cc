@@ -50,8 +50,7 @@ const NamedValues& Lineages::OwnValues(const SysfsDevice& device) {
   const auto add = [&](std::string_view name, std::string_view attribute) {
     auto text = sysfs_.Attribute(device.path, attribute);
     // A stick may call itself anything; what is no plain text stays out of templates.
-    if (text && !text->empty() && *text == Printable(*text))
-      values.emplace_back(name, std::move(*text));
+    if (text && !text->empty() && IsPrintable(*text)) values.emplace_back(name, std::move(*text));
   };
   const auto add_number = [&](std::string_view name, std::string_view attribute) {
     add(name, attribute);

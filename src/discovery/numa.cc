@@ -4,20 +4,20 @@
 #include <string_view>
 
 #include "base/path.h"
+#include "model/device.h"
 
 namespace patchbay {
 namespace {
 
 constexpr std::string_view kDevices = "/sys/devices/";
 constexpr std::string_view kVirtual = "/sys/devices/virtual/";
-constexpr int kLastNode = 63;
 
 std::optional<int> Parse(std::string_view text) {
   int node = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), node);
   const std::string_view rest(end, static_cast<std::size_t>(text.data() + text.size() - end));
   if (error != std::errc() || (!rest.empty() && rest != "\n")) return std::nullopt;
-  if (node < 0 || node > kLastNode) return std::nullopt;
+  if (node < 0 || node > kLastNumaNode) return std::nullopt;
   return node;
 }
 

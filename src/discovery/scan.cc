@@ -26,23 +26,6 @@ std::string WrongType(FileType type, NodeType wanted) {
                 kNodeTypeNames[static_cast<std::size_t>(wanted)]);
 }
 
-/// Where a link in a directory leads, judged by its text.
-std::string Follow(std::string_view directory, std::string_view link) {
-  std::vector<std::string_view> parts;
-  if (!link.starts_with('/')) parts = SplitPath(directory);
-  for (const std::string_view part : SplitPath(link)) {
-    if (part == ".") continue;
-    if (part != "..") {
-      parts.push_back(part);
-    } else if (!parts.empty()) {
-      parts.pop_back();
-    }
-  }
-  std::string path;
-  for (const std::string_view part : parts) path.append("/").append(part);
-  return path;
-}
-
 }  // namespace
 
 void Scan::BeginMatch(const MatchSpec& match, std::size_t index) {
@@ -97,7 +80,7 @@ void Scan::WatchLinks(std::string path) {
     const bool is_missing = !target && target.error().kind == ErrorKind::kNotFound;
     if (target || is_missing || directory->path != above) WatchNearest(above);
     if (!target) return;
-    path = Follow(directory->path, *target);
+    path = FollowLink(directory->path, *target);
   }
 }
 
@@ -281,14 +264,17 @@ void Scan::RejectOnce(const std::string& path, RejectReason reason, std::string 
 }
 
 void Scan::RejectCandidate(const Candidate& candidate, RejectReason reason, std::string detail) {
-  match_index_ = candidate.match;
-  Reject(candidate.label(), reason, std::move(detail));
+  Add({candidate.label(), reason, std::move(detail)}, candidate.match);
 }
 
 void Scan::Reject(std::string path, RejectReason reason, std::string detail) {
+  Add({std::move(path), reason, std::move(detail)}, match_index_);
+}
+
+void Scan::Add(Rejection rejection, std::size_t match) {
   if (rejected_.size() >= kMaxRejections) return;
-  if (pass_.report) reports_[match_index_].rejected.push_back({path, reason, detail});
-  rejected_.push_back({std::move(path), reason, std::move(detail)});
+  if (pass_.report) reports_[match].rejected.push_back(rejection);
+  rejected_.push_back(std::move(rejection));
 }
 
 }  // namespace patchbay

@@ -103,6 +103,7 @@ class Scan {
   void RejectOnce(const std::string& path, RejectReason reason, std::string detail);
   Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
   bool AddSysfsValues(DeviceNode& node);
+  void Add(Rejection rejection, std::size_t match);
   void RejectUnresolved(const std::string& path, const HostEntry* entry, Error error);
 
   const HostRoot& host_;

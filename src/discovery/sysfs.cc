@@ -17,18 +17,7 @@ constexpr std::size_t kMostDirectories = 16 * 1024;
 /// Where a link of sysfs leads, judged by its text: such links lead straight to a device. Empty
 /// when that is outside of the tree of devices.
 std::string DeviceBehind(std::string_view directory, std::string_view link) {
-  std::vector<std::string_view> parts;
-  if (!link.starts_with('/')) parts = SplitPath(directory);
-  for (const std::string_view part : SplitPath(link)) {
-    if (part == ".") continue;
-    if (part != "..") {
-      parts.push_back(part);
-    } else if (!parts.empty()) {
-      parts.pop_back();
-    }
-  }
-  std::string path;
-  for (const std::string_view part : parts) path.append("/").append(part);
+  std::string path = FollowLink(directory, link);
   return path.starts_with(kDevices) ? path : "";
 }
 

@@ -25,9 +25,7 @@ bool IsForUdevAlone(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-bool IsPlain(std::string_view text) {
-  return text.size() <= kLongestValue && Printable(text) == text;
-}
+bool IsPlain(std::string_view text) { return text.size() <= kLongestValue && IsPrintable(text); }
 
 /// libudev gives them in an order that changes from one process to the next.
 std::string SortedLinks(std::string_view links) {

@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "discovery/conditions.h"
 #include "discovery/numa.h"
 #include "discovery/sources.h"
@@ -38,10 +36,7 @@ std::string IdentityOf(const Lineage& device, const UdevPattern& udev, Scan& sca
 
 void ScanSource(const UdevPattern& udev, Scan& scan) {
   const auto wanted = [&](std::string_view subsystem) {
-    const std::string name(subsystem);
-    return udev.subsystems.empty() ||
-           std::any_of(udev.subsystems.begin(), udev.subsystems.end(),
-                       [&](const NamePattern& pattern) { return pattern.Matches(name); });
+    return udev.subsystems.empty() || MatchesAny(udev.subsystems, std::string(subsystem));
   };
   for (const Lineage& device : scan.SysfsDevices(wanted)) {
     if (auto unmet = Unmet(udev, device, scan.sysfs())) {

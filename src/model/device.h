@@ -35,6 +35,9 @@ struct DeviceNode {
   bool operator==(const DeviceNode&) const = default;
 };
 
+/// The kubelet aligns no device of a NUMA node beyond this.
+inline constexpr int kLastNumaNode = 63;
+
 /// The schedulable unit: what discovery knows of one physical device. Immutable once shared.
 struct Device {
   std::string id;                 ///< stable; without the suffix of a replica

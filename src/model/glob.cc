@@ -172,6 +172,11 @@ bool NamePattern::Matches(const std::string& name) const {
   return fnmatch(text_.c_str(), name.c_str(), FNM_PERIOD) == 0;
 }
 
+bool MatchesAny(const std::vector<NamePattern>& patterns, const std::string& name) {
+  return std::any_of(patterns.begin(), patterns.end(),
+                     [&](const NamePattern& pattern) { return pattern.Matches(name); });
+}
+
 Parsed<Glob> Glob::Compile(std::string_view pattern) {
   if (!pattern.starts_with('/')) return Malformed(0, "a path pattern must begin with \"/\"");
   if (pattern.size() > kMaxPattern) {

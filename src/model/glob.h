@@ -24,6 +24,9 @@ class NamePattern {
   bool literal_ = true;
 };
 
+/// Whether one of them matches.
+bool MatchesAny(const std::vector<NamePattern>& patterns, const std::string& name);
+
 /// A pattern for a whole absolute path: a NamePattern for each component, `**` for any number of
 /// directories, and `{a,b}` for alternatives, which may hold slashes and nest.
 class Glob {

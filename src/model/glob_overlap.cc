@@ -8,7 +8,6 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kStepsOfOnePair = 10'000'000;
 constexpr std::size_t kLongestName = 255;  // NAME_MAX
 constexpr std::size_t kMostComponents = 100;
 constexpr std::size_t kUnreached = std::numeric_limits<std::size_t>::max();
@@ -110,22 +109,6 @@ struct OverlapSearch::Style {
   std::string_view favourites;  ///< the bytes to take where wildcards meet
   int least;                    ///< how many bytes a star stands for at the least
 };
-
-std::optional<std::string> PathMatchedByBoth(const Glob& a, const Glob& b) {
-  const auto wanted = [&](const std::string& path) { return a.Matches(path) && b.Matches(path); };
-  std::vector<FixedEnds> ends;
-  for (const Glob::Components& components : b.alternatives())
-    ends.push_back(FixedEndsOf(components));
-  OverlapSearch search(kStepsOfOnePair);
-  for (const Glob::Components& x : a.alternatives()) {
-    const FixedEnds ends_of_x = FixedEndsOf(x);
-    for (std::size_t i = 0; i < ends.size() && search.Spend(1); ++i) {
-      if (!CanMeet(ends_of_x, ends[i])) continue;
-      if (auto path = search.Find(x, b.alternatives()[i], wanted)) return path;
-    }
-  }
-  return std::nullopt;
-}
 
 FixedEnds FixedEndsOf(const Glob::Components& components) {
   FixedEnds ends;

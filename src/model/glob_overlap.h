@@ -13,14 +13,6 @@
 
 namespace patchbay {
 
-/// A path that both globs match, or nothing; as an example it is made of "0" and "a" where the
-/// globs leave the choice: "/dev/ttyUSB0" of "/dev/tty*" and "/dev/*USB?".
-///
-/// Exact for all that globs know and for paths that can exist: names of up to 255 bytes, none of
-/// them "." or "..", in up to 100 directories. The work is bounded: globs that take more than some
-/// tenths of a second to compare count as having nothing in common.
-std::optional<std::string> PathMatchedByBoth(const Glob& a, const Glob& b);
-
 /// The text that every path matched by an alternative begins and ends with.
 struct FixedEnds {
   std::string begin;
@@ -35,16 +27,18 @@ bool CanMeet(const FixedEnds& a, const FixedEnds& b);
 
 /// Looks for paths that two alternatives of globs match both. One search serves many pairs and
 /// spends one supply of steps, of a few nanoseconds each; when that is used up, nothing is found
-/// any more. Belongs to one thread.
+/// any more. Exact for all that globs know and for paths that can exist: names of up to 255 bytes,
+/// none of them "." or "..", in up to 100 directories. Belongs to one thread.
 class OverlapSearch {
  public:
   using Wanted = std::function<bool(const std::string& path)>;
 
   explicit OverlapSearch(std::size_t steps) : steps_(steps) {}
 
-  /// The first path in common that is wanted. Of very many, about ten are tried, which differ in
-  /// what stands for the wildcards. `wanted` must ask both globs: for a bracket that fnmatch(3)
-  /// reads in an odd way the path can be wrong.
+  /// The first path in common that is wanted, made of "0" and "a" where the globs leave the choice:
+  /// "/dev/ttyUSB0" of "/dev/tty*" and "/dev/*USB?". Of very many, about ten are tried, which
+  /// differ in what stands for the wildcards. `wanted` must ask both globs: for a bracket that
+  /// fnmatch(3) reads in an odd way the path can be wrong.
   std::optional<std::string> Find(const Glob::Components& a, const Glob::Components& b,
                                   const Wanted& wanted);
 

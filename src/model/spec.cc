@@ -44,10 +44,7 @@ std::vector<const Template*> ContainerTemplates(const ResourceSpec& resource) {
 ResourceSpecs ResourcesFor(const Model& model, const std::string& node_name) {
   ResourceSpecs resources;
   for (const ResourceSpec& resource : model.resources) {
-    const auto& nodes = resource.on_nodes;
-    if (nodes.empty() || std::any_of(nodes.begin(), nodes.end(), [&](const NamePattern& pattern) {
-          return pattern.Matches(node_name);
-        })) {
+    if (resource.on_nodes.empty() || MatchesAny(resource.on_nodes, node_name)) {
       resources.push_back(std::make_shared<const ResourceSpec>(resource));
     }
   }

@@ -28,6 +28,14 @@ TEST(Escape, KnowsUtf8) {
   for (const std::string_view text : bad) EXPECT_FALSE(IsUtf8(text));
 }
 
+TEST(Escape, KnowsWhatIsPrintable) {
+  for (const char* text : {"", "plain", "Grüße", "a b"}) EXPECT_TRUE(IsPrintable(text)) << text;
+  for (const char* text : {"a\nb", "\x1b[2J", "\x7f", "\xff", "caf\xc3"}) {
+    EXPECT_FALSE(IsPrintable(text)) << Printable(text);
+  }
+  EXPECT_FALSE(IsPrintable(std::string_view("a\0b", 3)));
+}
+
 TEST(Escape, QuotesForJson) {
   EXPECT_EQ(QuoteJson("a \"b\" \\ /"), R"("a \"b\" \\ /")");
   EXPECT_EQ(QuoteJson("a\nb\t\x7f\0"s), R"("a\nb\u0009\u007f\u0000")");

@@ -25,6 +25,15 @@ TEST(IsShortestPath, KnowsTheOneNameOfAPlace) {
   EXPECT_FALSE(IsShortestPath(std::string_view("/a\0b", 4)));
 }
 
+TEST(FollowLink, LeadsWhereItsTextSays) {
+  EXPECT_EQ(FollowLink("/dev/x", "../null"), "/dev/null");
+  EXPECT_EQ(FollowLink("/dev/x", "y/./z"), "/dev/x/y/z");
+  EXPECT_EQ(FollowLink("/dev/x", "/run//a"), "/run/a");
+  EXPECT_EQ(FollowLink("/dev", "../../../a"), "/a");
+  EXPECT_EQ(FollowLink("/dev", "/"), "");
+  EXPECT_EQ(FollowLink("/dev", ".."), "");
+}
+
 TEST(BaseName, IsTheLastPart) {
   const std::pair<std::string_view, std::string_view> cases[] = {
       {"/dev/null", "null"}, {"/null", "null"}, {"null", "null"}, {"/dev/", ""}, {"", ""},

@@ -20,6 +20,23 @@ std::string Repeated(std::string_view text, int times) {
   return out;
 }
 
+/// A path that two globs match both, by comparing each alternative with each.
+std::optional<std::string> PathMatchedByBoth(const Glob& a, const Glob& b) {
+  const auto wanted = [&](const std::string& path) { return a.Matches(path) && b.Matches(path); };
+  std::vector<FixedEnds> ends;
+  for (const Glob::Components& components : b.alternatives())
+    ends.push_back(FixedEndsOf(components));
+  OverlapSearch search(10'000'000);
+  for (const Glob::Components& x : a.alternatives()) {
+    const FixedEnds ends_of_x = FixedEndsOf(x);
+    for (std::size_t i = 0; i < ends.size() && search.Spend(1); ++i) {
+      if (!CanMeet(ends_of_x, ends[i])) continue;
+      if (auto path = search.Find(x, b.alternatives()[i], wanted)) return path;
+    }
+  }
+  return std::nullopt;
+}
+
 /// The path that both match, "" if there is none; the same whichever comes first.
 std::string Common(std::string_view pattern_a, std::string_view pattern_b) {
   const Glob a = Compiled(pattern_a), b = Compiled(pattern_b);
