@@ -62,7 +62,7 @@ struct MatchReport {
   std::vector<Drop> drops;
   std::vector<Found> found;
   std::vector<Rejection> rejected;
-  std::size_t left_out = 0;  ///< looks and drops beyond the bound
+  std::size_t left_out = 0;  ///< looks, drops and rejections beyond the bound
 };
 
 }  // namespace patchbay

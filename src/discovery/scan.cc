@@ -31,18 +31,24 @@ std::string WrongType(FileType type, NodeType wanted) {
 void Scan::BeginMatch(const MatchSpec& match, std::size_t index) {
   match_ = &match;
   match_index_ = index;
+  problems_.clear();
   if (pass_.report && reports_.size() <= index) reports_.resize(index + 1);
   if (UsesSysfs(match)) WatchNearest("/run/udev/data");
 }
 
 void Scan::AddLook(MatchReport::Look look) {
   if (!pass_.report) return;
+  if (!look.problem.empty() && !problems_.insert(look.place).second) return;
   MatchReport& report = reports_[match_index_];
   if (report.looks.size() < MatchReport::kMost) {
     report.looks.push_back(std::move(look));
   } else {
     ++report.left_out;
   }
+}
+
+void Scan::AddProblem(const std::string& place, const Error& error) {
+  AddLook({place, 0, 0, error.message});
 }
 
 void Scan::Drop(const std::string& what, std::string why) {
@@ -272,9 +278,13 @@ void Scan::Reject(std::string path, RejectReason reason, std::string detail) {
 }
 
 void Scan::Add(Rejection rejection, std::size_t match) {
-  if (rejected_.size() >= kMaxRejections) return;
-  if (pass_.report) reports_[match].rejected.push_back(rejection);
-  rejected_.push_back(std::move(rejection));
+  const bool is_kept = rejected_.size() < kMaxRejections;
+  if (pass_.report && (is_kept || rejection.path == pass_.wanted_path)) {
+    reports_[match].rejected.push_back(rejection);
+  } else if (pass_.report) {
+    ++reports_[match].left_out;
+  }
+  if (is_kept) rejected_.push_back(std::move(rejection));
 }
 
 }  // namespace patchbay

@@ -39,7 +39,10 @@ class Scan {
 
   /// Both outlive the scan.
   Scan(const HostRoot& host, const Pass& pass)
-      : host_(host), pass_(pass), sysfs_(host), lineages_(sysfs_) {}
+      : host_(host),
+        pass_(pass),
+        sysfs_(host, [this](const auto& place, const auto& e) { AddProblem(place, e); }),
+        lineages_(sysfs_) {}
 
   /// What follows is about this match. Watches udev's database where the match asks sysfs.
   void BeginMatch(const MatchSpec& match, std::size_t index);
@@ -52,8 +55,8 @@ class Scan {
   /// it does not exist. Reports a path that cannot be looked at.
   bool IsDirectory(const std::string& path);
 
-  /// The devices of sysfs in subsystems whose name passes `wanted`. Reports what of /sys cannot be
-  /// read.
+  /// The devices of sysfs in subsystems whose name passes `wanted`. What of /sys cannot be read is
+  /// rejected as one, and reported place by place.
   std::vector<Lineage> SysfsDevices(const std::function<bool(std::string_view)>& wanted);
   /// Whether no match before has taken this device of sysfs; from now on this one has.
   bool Take(const SysfsDevice& device);
@@ -76,7 +79,7 @@ class Scan {
   void RejectCandidate(const Candidate& candidate, RejectReason reason, std::string detail);
   /// The same of what is there but cannot be read, so that nobody knows what it holds.
   void RejectUnreadable(const std::string& path, Error error);
-  /// Keeps account of a place that was looked at.
+  /// Keeps account of a place that was looked at; of one that could not be, once for each match.
   void AddLook(MatchReport::Look look);
   /// Keeps account of something that was seen and is not taken.
   void Drop(const std::string& what, std::string why);
@@ -100,6 +103,7 @@ class Scan {
  private:
   void WatchNearest(std::string directory);
   void WatchLinks(std::string path);
+  void AddProblem(const std::string& place, const Error& error);
   void RejectOnce(const std::string& path, RejectReason reason, std::string detail);
   Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
   bool AddSysfsValues(DeviceNode& node);
@@ -120,6 +124,7 @@ class Scan {
   std::unordered_set<std::string> seen_to_;  ///< by WatchNearest; paths that may lead through links
   std::pair<std::string, std::string> last_directory_;  ///< as asked for, and where it leads
   std::vector<MatchReport> reports_;
+  std::unordered_set<std::string> problems_;  ///< places that the match could not look at
   bool complete_ = true;
 };
 

@@ -21,27 +21,6 @@ std::string DeviceBehind(std::string_view directory, std::string_view link) {
   return path.starts_with(kDevices) ? path : "";
 }
 
-void Note(Error error, SysfsPaths& found) {
-  if (error.kind != ErrorKind::kNotFound) found.errors.push_back(std::move(error));
-}
-
-void AddDevicesIn(const HostRoot& host, const std::string& directory, SysfsPaths& found) {
-  const auto resolved = host.Resolve(directory);
-  if (!resolved) return Note(resolved.error(), found);
-  const auto entries = host.List(directory, [](const std::string&) { return true; });
-  if (!entries) return Note(entries.error(), found);
-  for (const HostEntry& entry : *entries) {
-    if (entry.type != FileType::kSymlink) continue;
-    const auto link = host.ReadLink(*resolved, entry.name);
-    if (!link) {
-      Note(link.error(), found);
-      continue;
-    }
-    std::string device = DeviceBehind(resolved->path, *link);
-    if (!device.empty()) found.paths.push_back(std::move(device));
-  }
-}
-
 bool IsText(std::string_view text) {
   const bool controlled = std::any_of(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\t') || c == 0x7f;
@@ -51,21 +30,49 @@ bool IsText(std::string_view text) {
 
 }  // namespace
 
-Sysfs::Sysfs(HostRoot host)
+Sysfs::Sysfs(HostRoot host, OnUnreadable on_unreadable)
     : host_(std::move(host)),
+      on_unreadable_(std::move(on_unreadable)),
       properties_(host_),
       character_(host_.Resolve("/sys/dev/char")),
       block_(host_.Resolve("/sys/dev/block")) {}
+
+void Sysfs::Tell(const std::string& place, const Error& error) const {
+  if (on_unreadable_ && error.kind != ErrorKind::kNotFound) on_unreadable_(place, error);
+}
+
+void Sysfs::Note(const std::string& place, const Error& error, SysfsPaths& found) const {
+  if (error.kind == ErrorKind::kNotFound) return;
+  Tell(place, error);
+  found.errors.push_back(error);
+}
+
+void Sysfs::AddDevicesIn(const std::string& directory, SysfsPaths& found) const {
+  const auto resolved = host_.Resolve(directory);
+  if (!resolved) return Note(directory, resolved.error(), found);
+  const auto entries = host_.List(directory, [](const std::string&) { return true; });
+  if (!entries) return Note(directory, entries.error(), found);
+  for (const HostEntry& entry : *entries) {
+    if (entry.type != FileType::kSymlink) continue;
+    const auto link = host_.ReadLink(*resolved, entry.name);
+    if (!link) {
+      Note(format("{}/{}", directory, entry.name), link.error(), found);
+      continue;
+    }
+    std::string device = DeviceBehind(resolved->path, *link);
+    if (!device.empty()) found.paths.push_back(std::move(device));
+  }
+}
 
 SysfsPaths Sysfs::Devices(const std::function<bool(std::string_view subsystem)>& wanted) const {
   SysfsPaths found;
   bool is_there = false;
   const auto look = [&](const std::string& kind, std::string_view below) {
     const auto subsystems = host_.List(kind, wanted);
-    if (!subsystems) return Note(subsystems.error(), found);
+    if (!subsystems) return Note(kind, subsystems.error(), found);
     is_there = true;
     for (const HostEntry& subsystem : *subsystems) {
-      AddDevicesIn(host_, format("{}/{}{}", kind, subsystem.name, below), found);
+      AddDevicesIn(format("{}/{}{}", kind, subsystem.name, below), found);
     }
   };
   look("/sys/class", "");
@@ -88,7 +95,9 @@ Result<SysfsDevice> Sysfs::Read(const std::string& syspath) const {
   device.properties = TRY(properties_.Of(directory));
   const auto linked = [&](std::string_view name) {
     const auto link = host_.ReadLink(directory, name);
-    return link ? std::string(BaseName(*link)) : "";
+    if (link) return std::string(BaseName(*link));
+    Tell(format("{}/{}", directory.path, name), link.error());
+    return std::string();
   };
   device.subsystem = linked("subsystem");
   device.driver = linked("driver");
@@ -131,6 +140,12 @@ Result<std::string> Sysfs::Attribute(const std::string& syspath, std::string_vie
   if (!IsShortestPath(path)) {
     return Fail(ErrorKind::kInvalid, Printable(name) + " is no name of an attribute");
   }
+  auto text = TextAt(path);
+  if (!text && text.error().kind == ErrorKind::kUnavailable) Tell(path, text.error());
+  return text;
+}
+
+Result<std::string> Sysfs::TextAt(const std::string& path) const {
   const HostNode directory = TRY(host_.Resolve(DirectoryOf(path)));
   auto text = host_.ReadLink(directory, BaseName(path));
   if (text) {
@@ -166,7 +181,7 @@ SysfsPaths Sysfs::Below(const std::string& syspath,
     }
     const auto entries = host_.List(directory.path, [](const std::string&) { return true; });
     if (!entries) {
-      Note(entries.error(), found);
+      Note(directory.path, entries.error(), found);
       continue;
     }
     const bool is_device = std::any_of(entries->begin(), entries->end(), [](const auto& entry) {

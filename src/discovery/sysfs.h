@@ -44,7 +44,10 @@ class Sysfs {
   static constexpr int kMostLevels = 16;
   static constexpr std::size_t kMostDevices = 4096;
 
-  explicit Sysfs(HostRoot host);
+  /// Is told of each place that is there and cannot be read, and why; maybe more than once.
+  using OnUnreadable = std::function<void(const std::string& place, const Error& why)>;
+
+  explicit Sysfs(HostRoot host, OnUnreadable on_unreadable = {});
 
   /// The devices of the subsystems whose name passes `wanted`.
   SysfsPaths Devices(const std::function<bool(std::string_view subsystem)>& wanted) const;
@@ -71,7 +74,13 @@ class Sysfs {
   const HostRoot& host() const { return host_; }
 
  private:
+  void AddDevicesIn(const std::string& directory, SysfsPaths& found) const;
+  Result<std::string> TextAt(const std::string& path) const;
+  void Note(const std::string& place, const Error& error, SysfsPaths& found) const;
+  void Tell(const std::string& place, const Error& error) const;
+
   HostRoot host_;
+  OnUnreadable on_unreadable_;
   UdevProperties properties_;
   Result<HostNode> character_;  ///< /sys/dev/char
   Result<HostNode> block_;      ///< /sys/dev/block
