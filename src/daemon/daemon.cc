@@ -69,6 +69,7 @@ void Daemon::StartResources() {
       host_,
       {},
       cancellation_,
+      device_dirs_.get(),
       ResourcePlugin::World{loop_, servers_, log_, AllocationOn(host_, options_.node_name),
                             options_.model.daemon.kubelet_dir, options_.run}};
   const ResourceSpecs specs = ResourcesFor(options_.model, options_.node_name);
@@ -231,20 +232,14 @@ void Daemon::WatchDirectories() {
   watches_lost_ = std::any_of(outcome.failed.begin(), outcome.failed.end(), [](const Error& error) {
     return error.kind == ErrorKind::kNotFound;
   });
-  // What changed before the watch was there is found by looking once more; also by those that are
-  // looking now, and may have looked there before.
-  for (const auto& resource : resources_) {
-    if (std::any_of(outcome.added.begin(), outcome.added.end(),
-                    [&](const std::string& added) { return resource->MayDependOn(added); })) {
-      resource->Scan();
-    }
+  // Also by those that are looking now, and may have looked there before.
+  for (const std::string& changed : outcome.changed) {
+    for (const auto& resource : resources_) resource->OnChanged(changed);
   }
 }
 
 void Daemon::OnDirectoryChanged(const std::string& directory, bool itself) {
-  for (const auto& resource : resources_) {
-    if (resource->MayDependOn(directory)) resource->Scan();
-  }
+  for (const auto& resource : resources_) resource->OnChanged(directory);
   // Its watch went with it. What is at that path after the next look has to be watched anew.
   watches_lost_ = watches_lost_ || itself;
 }

@@ -53,6 +53,17 @@ void ResourceController::End(std::function<void()> done) {
 }
 
 void ResourceController::Scan() {
+  quiet_.clear();
+  ScanSoon();
+}
+
+void ResourceController::OnChanged(const std::string& directory) {
+  if (!MayDependOn(directory)) return;
+  quiet_.erase(directory);
+  ScanSoon();
+}
+
+void ResourceController::ScanSoon() {
   if (scanning_ || pause_) {
     scan_again_ = true;
     return;
@@ -68,6 +79,7 @@ void ResourceController::StartScan() {
   const Pass pass{.node_name = world_.plugin.allocation.node_name,
                   .owners = world_.owners,
                   .refresh = std::exchange(refresh_, false),
+                  .quiet = std::exchange(quiet_, WatchedDirectories()),
                   .memory = memory_,
                   .cancellation = world_.cancellation};
   scanner().Run(
@@ -79,6 +91,14 @@ void ResourceController::StartScan() {
         return outcome;
       },
       lifetime_.Guard([this](Outcome outcome) { OnScanned(std::move(outcome)); }));
+}
+
+std::set<std::string> ResourceController::WatchedDirectories() const {
+  std::set<std::string> watched = directories_;
+  std::erase_if(watched, [this](const std::string& directory) {
+    return world_.watch == nullptr || !world_.watch->Watches(directory);
+  });
+  return watched;
 }
 
 void ResourceController::OnScanned(Outcome outcome) {

@@ -7,6 +7,7 @@
 
 #include "inventory/inventory.h"
 #include "kubelet/resource_plugin.h"
+#include "os/dir_watch.h"
 #include "os/host_root.h"
 
 namespace patchbay {
@@ -23,6 +24,7 @@ class ResourceController {
     HostRoot host;
     ResourceSpecs owners;                              ///< see OwnersBefore
     std::shared_ptr<const Cancellation> cancellation;  ///< of commands
+    const DirWatch* watch;                             ///< of all resources; may be null
     ResourcePlugin::World plugin;
   };
   struct Events {
@@ -43,7 +45,10 @@ class ResourceController {
   void Scan();
   /// The same, and runs commands again.
   void Refresh();
-  /// Whose changes are a reason to Scan; paths of this process.
+  /// Names came or went there: looks soon, if that may matter, and where nothing else was heard of
+  /// goes by what the last look saw.
+  void OnChanged(const std::string& directory);
+  /// Whose changes are a reason to look; paths of this process.
   const std::set<std::string>& directories() const { return directories_; }
   /// Whether that holds of the kernel's events, too.
   bool DependsOnSysfs() const;
@@ -78,7 +83,9 @@ class ResourceController {
     std::chrono::nanoseconds took{};
   };
   Worker& scanner() { return own_scanner_ ? *own_scanner_ : world_.scanner; }
+  void ScanSoon();
   void StartScan();
+  std::set<std::string> WatchedDirectories() const;
   void OnScanned(Outcome outcome);
   void Publish();
   void LogChanges(const Snapshot* before, const Snapshot& after);
@@ -92,6 +99,8 @@ class ResourceController {
   /// Where commands are run: one that hangs keeps nobody else waiting.
   std::optional<Worker> own_scanner_;
   std::set<std::string> directories_;
+  /// Those that were watched when the last scan began and of which nothing was heard since.
+  std::set<std::string> quiet_;
   std::shared_ptr<const Snapshot> published_;
   std::optional<std::uint64_t> kubelet_;
   bool scanning_ = false;

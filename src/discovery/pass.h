@@ -3,12 +3,15 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "discovery/command_output.h"
 #include "model/snapshot.h"
 #include "os/child.h"
+#include "os/host_root.h"
 
 namespace patchbay {
 
@@ -21,7 +24,16 @@ struct PassMemory {
     bool ran = false;
     UniqueFd left_behind;  ///< see ChildResult
   };
+  /// What a look into a directory brought, to spare the next pass the same look.
+  struct Listing {
+    DirectoryStamp stamp;
+    std::vector<HostEntry> entries;
+  };
+  /// Match, directory as it was asked for, and what was wanted of it.
+  using ListingKey = std::tuple<std::size_t, std::string, std::string>;
+
   std::map<std::size_t, Command> commands;  ///< by match
+  std::map<ListingKey, Listing> listings;   ///< of the last pass alone
 };
 
 /// What a pass goes by, besides the resource and the host.
@@ -30,6 +42,9 @@ struct Pass {
   ResourceSpecs owners = {};   ///< what these find is taken, see OwnersBefore
   /// Whether commands are run again; else what they printed last is good enough.
   bool refresh = true;
+  /// Directories, paths of this process, of which no change was heard since before the last pass
+  /// began, so that what it saw there still holds.
+  std::set<std::string> quiet = {};
   std::string wanted_path = {};  ///< what a report must tell of, however much it leaves out
   bool report = false;           ///< whether to keep account of everything that was seen
   std::shared_ptr<PassMemory> memory = std::make_shared<PassMemory>();

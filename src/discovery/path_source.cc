@@ -31,7 +31,7 @@ struct Walk {
       return;
     }
     const auto wanted = [&](const std::string& name) { return component.name.Matches(name); };
-    for (const HostEntry& entry : scan.List(directory + "/", wanted)) {
+    for (const HostEntry& entry : scan.List(directory + "/", component.name.text(), wanted)) {
       const std::string path = directory + "/" + entry.name;
       if (rest.empty()) {
         scan.AddNode(path, &entry, {}, Identity(path));
@@ -47,7 +47,7 @@ struct Walk {
     if (depth == kMaxDepth) return;
     // Links to directories are not followed: they could lead in a circle.
     const auto visible = [](const std::string& name) { return !name.starts_with('.'); };
-    for (const HostEntry& entry : scan.List(directory + "/", visible)) {
+    for (const HostEntry& entry : scan.List(directory + "/", "**", visible)) {
       if (entry.type == FileType::kDirectory) {
         AnyDepth(directory + "/" + entry.name, rest, depth + 1);
       }

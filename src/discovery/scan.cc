@@ -90,9 +90,28 @@ void Scan::WatchLinks(std::string path) {
   }
 }
 
-std::vector<HostEntry> Scan::List(const std::string& directory,
-                                  const std::function<bool(const std::string&)>& wanted) {
+/// Whether what the last pass saw in the directory still holds.
+bool Scan::IsUnchanged(const HostNode& directory, const PassMemory::Listing& last,
+                       const DirectoryStamp& stamp) const {
+  return last.stamp == stamp && pass_.quiet.contains(host_.Local(directory.path));
+}
+
+const std::vector<HostEntry>& Scan::List(const std::string& directory, const std::string& pattern,
+                                         const std::function<bool(const std::string&)>& wanted) {
   WatchNearest(directory);
+  auto& listings = pass_.memory->listings;
+  PassMemory::ListingKey key{match_index_, directory, pattern};
+  PassMemory::Listing listing;
+  // The stamp first: what changes after it was taken is seen by the next pass at the latest.
+  if (const auto real = host_.Resolve(directory)) {
+    if (const auto stamp = host_.StampOf(*real)) {
+      listing.stamp = *stamp;
+      const auto last = last_listings_.find(key);
+      if (last != last_listings_.end() && IsUnchanged(*real, last->second, *stamp)) {
+        return listings.insert(last_listings_.extract(last)).position->second.entries;
+      }
+    }
+  }
   std::size_t seen = 0;
   auto entries = host_.List(directory, [&](const std::string& name) {
     ++seen;
@@ -100,13 +119,15 @@ std::vector<HostEntry> Scan::List(const std::string& directory,
   });
   if (entries) {
     AddLook({directory, seen, entries->size(), ""});
-    return std::move(*entries);
+    listing.entries = std::move(*entries);
+    return listings.insert_or_assign(std::move(key), std::move(listing)).first->second.entries;
   }
   AddLook({directory, 0, 0, entries.error().message});
   if (entries.error().kind != ErrorKind::kNotFound) {
     RejectUnreadable(directory, std::move(entries).error());
   }
-  return {};
+  static const std::vector<HostEntry> kNothing;
+  return kNothing;
 }
 
 bool Scan::IsDirectory(const std::string& path) {

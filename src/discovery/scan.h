@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -42,15 +44,18 @@ class Scan {
       : host_(host),
         pass_(pass),
         sysfs_(host, [this](const auto& place, const auto& e) { AddProblem(place, e); }),
-        lineages_(sysfs_) {}
+        lineages_(sysfs_),
+        last_listings_(std::exchange(pass.memory->listings, {})) {}
 
   /// What follows is about this match. Watches udev's database where the match asks sysfs.
   void BeginMatch(const MatchSpec& match, std::size_t index);
 
   /// The entries of a directory, to be watched from now on. Nothing where it does not exist; then
-  /// its nearest ancestor is watched. Reports a directory that cannot be read.
-  std::vector<HostEntry> List(const std::string& directory,
-                              const std::function<bool(const std::string&)>& wanted);
+  /// its nearest ancestor is watched. Reports a directory that cannot be read. `pattern` tells
+  /// calls of one match for one directory apart that want other names; in a directory that has
+  /// been quiet the entries are those of the last pass. They stay as long as the pass's memory.
+  const std::vector<HostEntry>& List(const std::string& directory, const std::string& pattern,
+                                     const std::function<bool(const std::string&)>& wanted);
   /// Whether `path` is a directory, seen through links. Watches it, or its nearest ancestor where
   /// it does not exist. Reports a path that cannot be looked at.
   bool IsDirectory(const std::string& path);
@@ -101,6 +106,8 @@ class Scan {
   std::vector<MatchReport>& reports() { return reports_; }
 
  private:
+  bool IsUnchanged(const HostNode& directory, const PassMemory::Listing& last,
+                   const DirectoryStamp& stamp) const;
   void WatchNearest(std::string directory);
   void WatchLinks(std::string path);
   void AddProblem(const std::string& place, const Error& error);
@@ -114,6 +121,7 @@ class Scan {
   const Pass& pass_;
   const Sysfs sysfs_;
   Lineages lineages_;
+  std::map<PassMemory::ListingKey, PassMemory::Listing> last_listings_;
   const MatchSpec* match_ = nullptr;
   std::size_t match_index_ = 0;
   std::vector<Candidate> candidates_;

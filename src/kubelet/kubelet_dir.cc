@@ -84,7 +84,7 @@ void KubeletDir::Watch() {
     outcome =
         watch_->Watch({NearestDirectory(directory_), NearestDirectory(DirectoryOf(directory_))});
     // What was made before the watch was there may be the next directory on the way.
-  } while (!outcome.added.empty() && outcome.failed.empty());
+  } while (!outcome.changed.empty() && outcome.failed.empty());
   for (const Error& error : outcome.failed) {
     if (watching_) {
       log_.Warning("cannot watch the kubelet's directory; looking at it from time to time",

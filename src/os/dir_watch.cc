@@ -50,11 +50,12 @@ DirWatch::Outcome DirWatch::Watch(const std::set<std::string>& directories) {
     if (watch < 0) {
       const std::string hint = error == ENOSPC ? " (see fs.inotify.max_user_watches)" : "";
       outcome.failed.push_back(FailErrno("cannot watch " + path + hint, error).value());
+      if (outcome.failed.back().kind == ErrorKind::kNotFound) outcome.changed.push_back(path);
       continue;
     }
     by_path_.emplace(path, watch);
     by_watch_[watch].insert(path);
-    outcome.added.push_back(path);
+    outcome.changed.push_back(path);
   }
   return outcome;
 }

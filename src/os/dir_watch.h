@@ -28,14 +28,16 @@ class DirWatch {
 
   /// What a call to Watch came to.
   struct Outcome {
-    std::vector<std::string> added;  ///< newly watched: look at them once more, they may have
-                                     ///< changed before the watch was there
+    /// To be looked at once more: newly watched, so that they may have changed before the watch was
+    /// there; or gone, whatever was seen there before.
+    std::vector<std::string> changed;
     std::vector<Error> failed;
   };
   /// Watches the directories that are at these paths (of this process) now, and no others. One that
   /// was replaced by another is newly watched.
   Outcome Watch(const std::set<std::string>& directories);
 
+  bool Watches(const std::string& directory) const { return by_path_.contains(directory); }
   /// How many directories are watched.
   std::size_t size() const { return by_path_.size(); }
 

@@ -44,6 +44,10 @@ Result<std::string> PathIn(const HostNode& directory, std::string_view name) {
   return Fail(ErrorKind::kInvalid, path + " is not a name in " + directory.path);
 }
 
+std::int64_t Nanoseconds(const timespec& time) {
+  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
 Failure NoRegularFile(const std::string& path) {
   return Fail(ErrorKind::kInvalid, path + " is no regular file");
 }
@@ -142,6 +146,15 @@ Result<std::vector<HostEntry>> HostRoot::List(
                        static_cast<unsigned>(major(info.st_rdev)),
                        static_cast<unsigned>(minor(info.st_rdev))});
   }
+}
+
+Result<DirectoryStamp> HostRoot::StampOf(const HostNode& directory) const {
+  struct stat info;
+  if (lstat(Local(directory.path).c_str(), &info) != 0) {
+    return FailErrno("cannot look at " + directory.path, errno);
+  }
+  return DirectoryStamp{info.st_dev, info.st_ino, Nanoseconds(info.st_mtim),
+                        Nanoseconds(info.st_ctim)};
 }
 
 Result<std::string> HostRoot::ReadFile(std::string_view host_path, std::size_t most_bytes) const {

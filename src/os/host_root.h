@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,18 @@ struct HostEntry {
   FileType type = FileType::kOther;
   unsigned major = 0;  ///< of a character or block device
   unsigned minor = 0;
+};
+
+/// Tells two states of a directory apart: it is another directory, or its names changed. Not every
+/// file system keeps the times of its directories, and those that do keep them coarsely, so that
+/// equal stamps prove nothing where no event vouches for them.
+struct DirectoryStamp {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;
+  std::int64_t modified_ns = 0;
+  std::int64_t changed_ns = 0;
+
+  bool operator==(const DirectoryStamp&) const = default;
 };
 
 /// What a host path leads to when every link on the way is followed.
@@ -55,6 +68,9 @@ class HostRoot {
   Result<std::vector<HostEntry>> List(
       std::string_view host_directory,
       const std::function<bool(const std::string& name)>& wanted) const;
+
+  /// Fails as Resolve does.
+  Result<DirectoryStamp> StampOf(const HostNode& directory) const;
 
   /// What a regular file holds. Fails with kInvalid for anything else and for a file of more than
   /// `most_bytes`, with kNotFound also for a file of sysfs whose device went.

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+#include <random>
 #include <sstream>
 
 #include "support/counting_observer.h"
@@ -18,18 +20,21 @@ using testing::ElementsAre;
 /// A resource of all regular files in /dev of a host tree, on a loop whose clock stands still.
 class ResourceControllerTest : public testing::Test {
  protected:
-  ResourceControllerTest() {
-    ResourceSpec spec = test::Resource({test::PathMatch({"/dev/*"}, NodeType::kFile)});
-    spec.forget_after = minutes(10);
+  ResourceControllerTest()
+      : ResourceControllerTest(test::Resource({test::PathMatch({"/dev/*"}, NodeType::kFile)})) {}
+
+  explicit ResourceControllerTest(ResourceSpec resource) : spec_(std::move(resource)) {
+    spec_.forget_after = minutes(10);
     const ResourceController::World world{
         scanner_,
         HostRoot(tree_.path()),
         {},
         nullptr,
+        watch_.get(),
         ResourcePlugin::World{loop_, servers_, log_, AllocationContext{}, tree_.path("kubelet"),
                               "00000000"}};
     controller_.emplace(
-        world, std::make_shared<const ResourceSpec>(std::move(spec)), observer_,
+        world, std::make_shared<const ResourceSpec>(spec_), observer_,
         ResourceController::Events{.on_scanned = [this](bool changed) { moves_ += changed; },
                                    .on_published = [] {},
                                    .on_registered = [] {},
@@ -49,6 +54,11 @@ class ResourceControllerTest : public testing::Test {
 
   test::TempTree tree_;
   test::FakeLoop loop_;
+  ResourceSpec spec_;
+  std::unique_ptr<DirWatch> watch_ =
+      DirWatch::Create(loop_, [this](const std::string& directory, std::string_view) {
+        controller_->OnChanged(directory);
+      }).value();
   std::ostringstream log_text_;
   Log log_{LogLevel::kDebug, LogFormat::kText, log_text_};
   std::shared_ptr<test::CountingObserver> observer_ = std::make_shared<test::CountingObserver>();
@@ -188,6 +198,81 @@ TEST_F(ResourceControllerTest, LogsChangesOnceAndStartsWithASummary) {
   EXPECT_THAT(log_text_.str(),
               testing::HasSubstr("device is unhealthy resource=example.com/thing device=a"));
   EXPECT_THAT(log_text_.str(), testing::Not(testing::HasSubstr("rejected")));
+}
+
+/// A resource of files and links to files, two directories deep, whose directories are watched.
+class WatchedResourceTest : public ResourceControllerTest {
+ protected:
+  WatchedResourceTest()
+      : ResourceControllerTest(test::Resource({
+            test::PathMatch({"/dev/*/n*", "/dev/{a,b}/x/*"}, NodeType::kFile),
+            test::RegexMatch("/more/(?P<name>.*)", NodeType::kFile),
+        })) {
+    controller_->Scan();
+    Settle();
+  }
+
+  /// Until nothing moves any more: what inotify tells, looks at the host, and pauses between them.
+  void Settle() {
+    do {
+      ASSERT_TRUE(loop_.RunUntil([&] { return !controller_->MayDependOn("/"); }));
+      for (const std::string& changed : watch_->Watch(controller_->directories()).changed) {
+        controller_->OnChanged(changed);
+      }
+      loop_.Advance(std::chrono::seconds(2));
+    } while (loop_.RunReadable() || controller_->MayDependOn("/"));
+  }
+
+  std::vector<Device> Healthy() const {
+    std::vector<Device> devices;
+    for (const ListedDevice& listed : controller_->snapshot()->devices) {
+      if (listed.health == Health::kHealthy) devices.push_back(*listed.device);
+    }
+    return devices;
+  }
+  std::vector<Device> FoundAfresh() const {
+    return Discover(spec_, HostRoot(tree_.path()), Pass{}).devices;
+  }
+
+  /// Something that happens to one of a few names; what is not possible does not.
+  void Disturb() {
+    const auto one_of = [&](std::initializer_list<const char*> names) {
+      return std::string(names.begin()[random_() % names.size()]);
+    };
+    const auto directory = [&] { return one_of({"dev/a", "dev/b", "dev/a/x", "more", "more/d"}); };
+    const std::string name = directory() + "/" + one_of({"n1", "n2", "n3"});
+    std::error_code ignored;
+    switch (random_() % 7) {
+      case 0:
+      case 1: return tree_.Remove(name), tree_.File(name);
+      case 2: return tree_.Remove(name), tree_.Link(name, "../b/" + one_of({"n1", "n2", "x/n1"}));
+      case 3: return tree_.Remove(name);
+      case 4: return tree_.Remove(directory());
+      case 5:
+        return std::filesystem::rename(tree_.path(directory()), tree_.path(directory()), ignored);
+      case 6:
+        tree_.Remove("dev/b");
+        return tree_.Link("dev/b", one_of({"a", "../more", "../more/d", "nowhere"}));
+    }
+  }
+
+  std::minstd_rand random_{20};
+};
+
+TEST_F(WatchedResourceTest, FindsWhatALookAtEverythingFinds) {
+  std::size_t most = 0;
+  for (int round = 0; round < 400; ++round) {
+    for (auto changes = random_() % 3 + 1; changes > 0; --changes) {
+      try {
+        Disturb();
+      } catch (const std::filesystem::filesystem_error&) {  // a link where a directory should be
+      }
+    }
+    ASSERT_NO_FATAL_FAILURE(Settle());
+    ASSERT_EQ(Healthy(), FoundAfresh()) << "round " << round;
+    most = std::max(most, Healthy().size());
+  }
+  EXPECT_GE(most, 6U);
 }
 
 }  // namespace

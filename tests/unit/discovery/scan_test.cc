@@ -35,7 +35,7 @@ class ScanTest : public testing::Test {
   }
   std::vector<std::string> Names(const std::string& directory) {
     std::vector<std::string> names;
-    for (const HostEntry& entry : scan_.List(directory, All)) names.push_back(entry.name);
+    for (const HostEntry& entry : scan_.List(directory, "*", All)) names.push_back(entry.name);
     return names;
   }
 
@@ -54,6 +54,49 @@ TEST_F(ScanTest, ListsADirectoryAndWatchesIt) {
   EXPECT_TRUE(scan_.complete());
 }
 
+/// What passes that share a memory do about one directory.
+class ListingsTest : public ScanTest {
+ protected:
+  /// How many names a pass looks at in /dev, whose entries are `names` after it.
+  int LooksAt(const std::vector<std::string>& names, std::size_t match = 0,
+              const std::string& pattern = "*") {
+    int looks = 0;
+    Scan scan(host_, pass_);
+    scan.BeginMatch(match_, match);
+    std::vector<std::string> seen;
+    for (const HostEntry& entry : scan.List("/dev/", pattern, [&](auto&) { return ++looks > 0; }))
+      seen.push_back(entry.name);
+    EXPECT_THAT(seen, testing::UnorderedElementsAreArray(names));
+    return looks;
+  }
+};
+
+TEST_F(ListingsTest, AQuietDirectoryIsNotLookedAtAgain) {
+  tree_.File("dev/a");
+  EXPECT_EQ(LooksAt({"a"}), 1);
+  EXPECT_EQ(LooksAt({"a"}), 1);  // nobody says that it was quiet
+  pass_.quiet.insert(tree_.path("dev"));
+  EXPECT_EQ(LooksAt({"a"}), 0);
+  EXPECT_EQ(LooksAt({"a"}), 0);
+  EXPECT_EQ(LooksAt({"a"}, 1), 1);  // a pass remembers the last alone
+  EXPECT_EQ(LooksAt({"a"}, 0), 1);
+  EXPECT_EQ(LooksAt({"a"}, 0, "a*"), 1);
+}
+
+TEST_F(ListingsTest, AnotherDirectoryIsLookedAtHoweverQuiet) {
+  tree_.File("dev/a");
+  tree_.File("other/b");
+  pass_.quiet = {tree_.path("dev"), tree_.path("other")};
+  EXPECT_EQ(LooksAt({"a"}), 1);
+  std::filesystem::rename(tree_.path("dev"), tree_.path("old"));
+  std::filesystem::rename(tree_.path("other"), tree_.path("dev"));
+  EXPECT_EQ(LooksAt({"b"}), 1);
+  std::filesystem::rename(tree_.path("dev"), tree_.path("other"));
+  tree_.Link("dev", "other");
+  EXPECT_EQ(LooksAt({"b"}), 1);
+  EXPECT_EQ(LooksAt({"b"}), 0);
+}
+
 TEST_F(ScanTest, WatchesTheNearestAncestorOfWhatIsMissing) {
   struct Case {
     std::string_view make, list, watched;
@@ -67,7 +110,7 @@ TEST_F(ScanTest, WatchesTheNearestAncestorOfWhatIsMissing) {
   for (const Case& c : cases) {
     tree_.Dir(c.make);
     Scan scan(host_, pass_);
-    EXPECT_THAT(scan.List(std::string(c.list), All), IsEmpty());
+    EXPECT_THAT(scan.List(std::string(c.list), "*", All), IsEmpty());
     EXPECT_THAT(scan.directories(), ElementsAre(c.watched));
     EXPECT_TRUE(scan.complete());
     EXPECT_THAT(scan.rejected(), IsEmpty());
@@ -216,7 +259,7 @@ TEST_F(ScanTest, FiltersByType) {
     for (const bool listed : {true, false}) {
       Scan scan(host_, pass_);
       scan.BeginMatch(match, 0);
-      for (const HostEntry& entry : scan.List("/dev/", All)) {
+      for (const HostEntry& entry : scan.List("/dev/", "*", All)) {
         scan.AddNode("/dev/" + entry.name, listed ? &entry : nullptr, {}, entry.name);
       }
       std::vector<std::string> found;

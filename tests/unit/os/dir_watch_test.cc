@@ -29,7 +29,9 @@ class DirWatchTest : public testing::Test {
     watch_ = std::move(*watch);
     tree_.Dir("dev");
   }
-  DirWatch::Outcome Watch(std::set<std::string> directories) { return watch_->Watch(directories); }
+  DirWatch::Outcome Watch(const std::set<std::string>& directories) {
+    return watch_->Watch(directories);
+  }
   /// What was told since the last call. The kernel has the events ready when a call returns.
   std::set<std::pair<std::string, std::string>> Changes() {
     while (loop_.RunReadable()) {
@@ -49,7 +51,7 @@ class DirWatchTest : public testing::Test {
 };
 
 TEST_F(DirWatchTest, TellsNamesThatComeAndGo) {
-  EXPECT_THAT(Watch({dev_}).added, ElementsAre(dev_));
+  EXPECT_THAT(Watch({dev_}).changed, ElementsAre(dev_));
   tree_.File("dev/a");
   EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a")));
   tree_.Link("dev/b", "a");
@@ -90,7 +92,7 @@ TEST_F(DirWatchTest, TellsThatTheDirectoryItselfWent) {
   EXPECT_EQ(watch_->size(), 0u);
   // Made again it is a new directory, to be watched anew.
   tree_.Dir("dev");
-  EXPECT_THAT(Watch({dev_}).added, ElementsAre(dev_));
+  EXPECT_THAT(Watch({dev_}).changed, ElementsAre(dev_));
   tree_.File("dev/a");
   EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a")));
 }
@@ -103,7 +105,7 @@ TEST_F(DirWatchTest, TellsThatTheDirectoryWasReplaced) {
   EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "")));
   tree_.File("old/x");
   EXPECT_THAT(Changes(), IsEmpty()) << "the old one is not watched any more";
-  EXPECT_THAT(Watch({dev_}).added, ElementsAre(dev_));
+  EXPECT_THAT(Watch({dev_}).changed, ElementsAre(dev_));
   tree_.File("dev/a");
   EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a")));
 }
@@ -111,11 +113,11 @@ TEST_F(DirWatchTest, TellsThatTheDirectoryWasReplaced) {
 TEST_F(DirWatchTest, TellsAChangeUnderEachPathOfOneDirectory) {
   tree_.Link("link", "dev");
   const std::string link = tree_.path("link");
-  EXPECT_THAT(Watch({dev_, link}).added, UnorderedElementsAre(dev_, link));
+  EXPECT_THAT(Watch({dev_, link}).changed, UnorderedElementsAre(dev_, link));
   tree_.File("dev/a");
   EXPECT_THAT(Changes(), UnorderedElementsAre(Pair(dev_, "a"), Pair(link, "a")));
   // One path less does not end the watch that both share.
-  EXPECT_THAT(Watch({link}).added, IsEmpty());
+  EXPECT_THAT(Watch({link}).changed, IsEmpty());
   tree_.File("dev/b");
   EXPECT_THAT(Changes(), ElementsAre(Pair(link, "b")));
   tree_.Remove("dev");
@@ -127,15 +129,22 @@ TEST_F(DirWatchTest, WatchNamesWhatIsNewAndWhatFailed) {
   tree_.File("file");
   const std::string missing = tree_.path("missing");
   const auto first = Watch({dev_, missing, tree_.path("file")});
-  EXPECT_THAT(first.added, ElementsAre(dev_));
+  EXPECT_THAT(first.changed, UnorderedElementsAre(dev_, missing, tree_.path("file")));
   ASSERT_EQ(first.failed.size(), 2u);
   for (const Error& error : first.failed) EXPECT_EQ(error.kind, ErrorKind::kNotFound);
 
   tree_.Dir("missing");
   const auto second = Watch({dev_, missing});
-  EXPECT_THAT(second.added, ElementsAre(missing));
+  EXPECT_THAT(second.changed, ElementsAre(missing));
   EXPECT_THAT(second.failed, IsEmpty());
   EXPECT_EQ(watch_->size(), 2u);
+}
+
+TEST_F(DirWatchTest, WatchNamesADirectoryThatIsGoneThoughNothingWasReadOfIt) {
+  Watch({dev_});
+  tree_.Remove("dev");
+  EXPECT_THAT(Watch({dev_}).changed, ElementsAre(dev_));
+  EXPECT_THAT(Changes(), IsEmpty());
 }
 
 TEST_F(DirWatchTest, AnUnwatchedDirectoryIsSilent) {
@@ -145,7 +154,7 @@ TEST_F(DirWatchTest, AnUnwatchedDirectoryIsSilent) {
   tree_.File("dev/b");
   EXPECT_THAT(Changes(), IsEmpty());
   EXPECT_EQ(watch_->size(), 0u);
-  EXPECT_THAT(Watch({dev_}).added, ElementsAre(dev_));
+  EXPECT_THAT(Watch({dev_}).changed, ElementsAre(dev_));
   tree_.File("dev/c");
   EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "c")));
 }

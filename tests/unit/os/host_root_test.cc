@@ -1,5 +1,6 @@
 #include "os/host_root.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -188,6 +189,20 @@ TEST_F(HostRootTest, ListsTheNamesThatAreWanted) {
   EXPECT_EQ(entries->front().name, "c");
   EXPECT_EQ(entries->front().type, FileType::kSymlink);
   EXPECT_THAT(asked, UnorderedElementsAre("a", "b", "c", ".hidden"));
+}
+
+TEST_F(HostRootTest, StampsTellDirectoriesApart) {
+  tree_.Dir("a");
+  tree_.Dir("b");
+  const auto stamp = [&](const char* path) { return *root_.StampOf(*root_.Resolve(path)); };
+  const DirectoryStamp before = stamp("/a");
+  EXPECT_EQ(stamp("/a"), before);
+  EXPECT_NE(stamp("/a").inode, stamp("/b").inode);
+  const timespec times[] = {{0, UTIME_OMIT}, {1, 500}};
+  ASSERT_EQ(utimensat(AT_FDCWD, tree_.path("a").c_str(), times, 0), 0);
+  EXPECT_EQ(stamp("/a").modified_ns, 1'000'000'500);
+  EXPECT_NE(stamp("/a"), before);
+  EXPECT_FALSE(root_.StampOf(HostNode{"/c", FileType::kDirectory, 0, 0}));
 }
 
 TEST_F(HostRootTest, ListsThroughLinksBelowTheRoot) {
