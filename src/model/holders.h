@@ -1,0 +1,26 @@
+#pragma once
+
+#include <compare>
+#include <map>
+#include <set>
+#include <string>
+
+namespace patchbay {
+
+/// A container that a device was given to, by the names that Kubernetes has for it.
+struct Holder {
+  std::string pod_namespace;
+  std::string pod;
+  std::string container;
+
+  auto operator<=>(const Holder&) const = default;
+};
+
+/// Who holds the devices of one resource, by the ID that the kubelet sees. No entry without a
+/// holder.
+using DeviceHolders = std::map<std::string, std::set<Holder>>;
+
+/// The same of all resources of the node, by name; what the kubelet last said.
+using Holders = std::map<std::string, DeviceHolders>;
+
+}  // namespace patchbay
