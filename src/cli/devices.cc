@@ -50,7 +50,7 @@ Json DeviceJson(const Snapshot& snapshot, std::size_t index) {
 
 std::string RenderJson(const Inspections& inspections) {
   Json resources = Json::array();
-  for (const auto& [snapshot, reports] : inspections) {
+  for (const auto& [snapshot, reports, mends] : inspections) {
     Json devices = Json::array(), rejected = Json::array();
     for (std::size_t i = 0; i < snapshot->devices.size(); ++i) {
       devices.push_back(DeviceJson(*snapshot, i));
@@ -82,7 +82,7 @@ std::string RenderText(const Inspections& inspections) {
       {"RESOURCE", "DEVICE", "UNITS", "HEALTH", "NUMA", "PATH"}};
   bool any_numa_node = false;
   std::vector<std::vector<std::string>> rejected = {{"RESOURCE", "REJECTED", "REASON"}};
-  for (const auto& [snapshot, reports] : inspections) {
+  for (const auto& [snapshot, reports, mends] : inspections) {
     const std::string& name = snapshot->spec->name;
     if (snapshot->devices.empty()) devices.push_back({name, "(none)"});
     for (const ListedDevice& listed : snapshot->devices) {

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
+#include <set>
 
 #include "base/escape.h"
 #include "base/format.h"
@@ -22,12 +23,20 @@ std::string RenderMatch(const Explanation::Match& match, std::size_t number) {
   const auto line = [&](std::string_view label, const std::string& text) {
     out += format("    {:<10} {}\n", label, Printable(text));
   };
-  for (const MatchReport::Look& look : match.looks) line("looked at", LookText(look));
+  std::set<std::string_view> said;  // one mount or right mends many things
+  const auto hint = [&](const std::string& text) {
+    if (!text.empty() && said.insert(text).second) line("hint", text);
+  };
+  for (const Explanation::Look& look : match.looks) {
+    line("looked at", LookText(look));
+    hint(look.hint);
+  }
   for (const Explanation::Verdict& verdict : match.verdicts) {
     line(verdict.outcome, verdict.why.empty() ? verdict.what : verdict.what + ": " + verdict.why);
+    hint(verdict.hint);
   }
   if (match.left_out > 0) line("", format("and {} more", match.left_out));
-  if (!match.hint.empty()) line("hint", match.hint);
+  hint(match.hint);
   return out;
 }
 
@@ -50,16 +59,18 @@ std::string RenderText(const std::vector<Explanation>& explanations) {
 
 Json MatchJson(const Explanation::Match& match) {
   Json looks = Json::array(), verdicts = Json::array();
-  for (const MatchReport::Look& look : match.looks) {
+  for (const Explanation::Look& look : match.looks) {
     looks.push_back({{"place", Printable(look.place)},
                      {"names", look.seen},
                      {"fitting", look.matched},
-                     {"problem", look.problem}});
+                     {"problem", Printable(look.problem)},
+                     {"hint", Printable(look.hint)}});
   }
   for (const Explanation::Verdict& verdict : match.verdicts) {
     verdicts.push_back({{"outcome", verdict.outcome},
                         {"what", Printable(verdict.what)},
-                        {"why", Printable(verdict.why)}});
+                        {"why", Printable(verdict.why)},
+                        {"hint", Printable(verdict.hint)}});
   }
   return {{"match", Printable(match.text)},
           {"looked_at", std::move(looks)},

@@ -40,16 +40,37 @@ std::string WhyNotListed(const Snapshot& snapshot, const MatchReport::Found& fou
   return "it cannot be allocated";
 }
 
-/// What to do about a match that found nothing at all.
+using Mends = std::map<std::string, std::string>;
+
+std::string MendOf(const MatchReport::Look& look, const Mends& mends) {
+  const auto mend = mends.find(look.place);
+  return look.problem.empty() || mend == mends.end() ? "" : mend->second;
+}
+
+/// All that cannot be read in /sys is rejected as one; the look tells which place it was.
+std::string MendOf(const Rejection& rejection, const MatchReport& report, const Mends& mends) {
+  if (rejection.reason != RejectReason::kUnreadable) return "";
+  const auto look =
+      std::find_if(report.looks.begin(), report.looks.end(),
+                   [&](const MatchReport::Look& l) { return l.problem == rejection.detail; });
+  return look == report.looks.end() ? "" : MendOf(*look, mends);
+}
+
+bool LooksInSysfs(const MatchSpec& match) {
+  return UsesSysfs(match) && !PatternMatches(match, "/");
+}
+
+/// What to do about a match that found nothing at all, although it could look.
 std::string HintFor(const MatchSpec& match, const MatchReport& report) {
   if (!report.found.empty() || !report.rejected.empty()) return "";
   std::size_t seen = 0, matched = 0;
   for (const MatchReport::Look& look : report.looks) {
+    if (!look.problem.empty()) return "";
     seen += look.seen;
     matched += look.matched;
   }
   if (matched > 0 || !report.drops.empty()) return "";
-  if (seen == 0 && UsesSysfs(match)) {
+  if (seen == 0 && LooksInSysfs(match)) {
     return "sysfs has no such device; compare with `udevadm info --export-db`";
   }
   if (seen > 0) return "no name there fits the pattern; compare it with what the host has";
@@ -59,10 +80,12 @@ std::string HintFor(const MatchSpec& match, const MatchReport& report) {
 }
 
 Explanation::Match ExplainMatch(const MatchSpec& match, const MatchReport& report,
-                                const Snapshot& snapshot) {
+                                const Snapshot& snapshot, const Mends& mends) {
   Explanation::Match explained;
   explained.text = MatchText(match);
-  explained.looks = report.looks;
+  for (const MatchReport::Look& look : report.looks) {
+    explained.looks.push_back({look, MendOf(look, mends)});
+  }
   explained.left_out = report.left_out;
   explained.hint = HintFor(match, report);
   std::vector<Explanation::Verdict> unlisted;
@@ -76,7 +99,8 @@ Explanation::Match ExplainMatch(const MatchSpec& match, const MatchReport& repor
   auto& verdicts = explained.verdicts;
   std::move(unlisted.begin(), unlisted.end(), std::back_inserter(verdicts));
   for (const Rejection& rejection : report.rejected) {
-    verdicts.push_back({std::string(kRejected), rejection.path, WhyOf(rejection)});
+    verdicts.push_back({std::string(kRejected), rejection.path, WhyOf(rejection),
+                        MendOf(rejection, report, mends)});
   }
   for (const MatchReport::Drop& drop : report.drops) {
     verdicts.push_back({std::string(kNotTaken), drop.what, drop.why});
@@ -114,7 +138,8 @@ void AddShared(const std::vector<Inspection>& inspections, std::vector<Explanati
 
 /// What became of one path in one match.
 Explanation::Verdict VerdictOn(const std::string& path, const MatchSpec& match,
-                               const MatchReport& report, const Snapshot& snapshot) {
+                               const MatchReport& report, const Snapshot& snapshot,
+                               const Mends& mends) {
   for (const MatchReport::Found& found : report.found) {
     if (std::find(found.paths.begin(), found.paths.end(), path) == found.paths.end()) continue;
     const bool listed = IsListed(snapshot, found.id);
@@ -122,7 +147,8 @@ Explanation::Verdict VerdictOn(const std::string& path, const MatchSpec& match,
             listed ? "" : WhyNotListed(snapshot, found)};
   }
   for (const Rejection& rejection : report.rejected) {
-    if (rejection.path == path) return {std::string(kRejected), path, WhyOf(rejection)};
+    if (rejection.path != path) continue;
+    return {std::string(kRejected), path, WhyOf(rejection), MendOf(rejection, report, mends)};
   }
   for (const MatchReport::Drop& drop : report.drops) {
     if (drop.what == path) return {std::string(kNotTaken), path, drop.why};
@@ -137,14 +163,14 @@ Explanation::Verdict VerdictOn(const std::string& path, const MatchSpec& match,
 
 std::vector<Explanation> Explain(const std::vector<Inspection>& inspections) {
   std::vector<Explanation> explanations;
-  for (const auto& [snapshot, reports] : inspections) {
+  for (const auto& [snapshot, reports, mends] : inspections) {
     Explanation& explanation = explanations.emplace_back();
     explanation.resource = snapshot->spec->name;
     explanation.listed = snapshot->devices.size();
     explanation.numa = ExplainNuma(*snapshot);
     for (std::size_t i = 0; i < reports.size(); ++i) {
       explanation.matches.push_back(
-          ExplainMatch(snapshot->spec->matches[i], reports[i], *snapshot));
+          ExplainMatch(snapshot->spec->matches[i], reports[i], *snapshot, mends));
     }
   }
   AddShared(inspections, explanations);
@@ -159,8 +185,8 @@ void NarrowToPath(const std::vector<Inspection>& inspections, const std::string&
                   [&](const std::string& text) { return !text.starts_with(path + " "); });
     for (std::size_t m = 0; m < explanations[r].matches.size(); ++m) {
       Explanation::Match& match = explanations[r].matches[m];
-      match.verdicts = {
-          VerdictOn(path, snapshot.spec->matches[m], inspections[r].reports[m], snapshot)};
+      match.verdicts = {VerdictOn(path, snapshot.spec->matches[m], inspections[r].reports[m],
+                                  snapshot, inspections[r].mends)};
       match.hint.clear();
       match.left_out = 0;
     }

@@ -11,15 +11,19 @@ namespace patchbay {
 /// Why the devices of one resource are there, and others are not. Plain values, as `explain` prints
 /// them; texts are of the host and not yet made printable.
 struct Explanation {
+  struct Look : MatchReport::Look {
+    std::string hint;  ///< what lets it be read; empty where it could be
+  };
   /// Something that was seen, and what became of it.
   struct Verdict {
-    std::string outcome;  ///< "listed", "rejected", "not taken"
-    std::string what;     ///< an ID with its paths, or a path
-    std::string why;      ///< empty for what is listed
+    std::string outcome;    ///< "listed", "rejected", "not taken"
+    std::string what;       ///< an ID with its paths, or a path
+    std::string why;        ///< empty for what is listed
+    std::string hint = {};  ///< what lets it be read, where that is why
   };
   struct Match {
     std::string text;  ///< see MatchText
-    std::vector<MatchReport::Look> looks;
+    std::vector<Look> looks;
     std::vector<Verdict> verdicts;  ///< listed first, then rejected, then not taken
     std::size_t left_out = 0;       ///< lines that would be too many
     std::string hint;               ///< what to do where nothing was found; may be empty

@@ -4,9 +4,51 @@
 
 #include "base/diagnostics.h"
 #include "base/format.h"
+#include "cli/mend.h"
 #include "inventory/inventory.h"
 
 namespace patchbay {
+namespace {
+
+bool AsksForProperties(const MatchSpec& match) {
+  const auto* udev = std::get_if<UdevPattern>(&match.source);
+  return (udev != nullptr && !udev->properties.empty()) ||
+         (match.conditions.udev && !match.conditions.udev->properties.empty());
+}
+
+/// A pass does without udev's database; who lacks what it would hold is told of it.
+void ReportDatabase(const HostRoot& host, const Snapshot& snapshot,
+                    std::vector<MatchReport>& reports) {
+  const std::string place = "/run/udev/data";
+  const auto database = host.List(place, [](const std::string&) { return false; });
+  if (database) return;
+  const bool lacks_variables =
+      std::any_of(snapshot.rejected.begin(), snapshot.rejected.end(),
+                  [](const Rejection& r) { return r.reason == RejectReason::kMissingVariable; });
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const MatchSpec& match = snapshot.spec->matches[i];
+    if ((AsksForProperties(match) && reports[i].found.empty()) ||
+        (UsesSysfs(match) && lacks_variables)) {
+      reports[i].looks.push_back({place, 0, 0, database.error().message});
+    }
+  }
+}
+
+std::map<std::string, std::string> FindMends(const HostRoot& host,
+                                             const std::vector<MatchReport>& reports) {
+  std::map<std::string, std::string> mends;
+  for (const MatchReport& report : reports) {
+    for (const MatchReport::Look& look : report.looks) {
+      if (look.problem.empty() || mends.contains(look.place)) continue;
+      // An empty /sys is as good as none.
+      const std::string place = look.place == "/sys" ? "/sys/dev" : look.place;
+      mends[look.place] = MendFor(FindObstacle(host, place), host);
+    }
+  }
+  return mends;
+}
+
+}  // namespace
 
 Status CheckResource(const Model& model, const std::string& resource,
                      const std::string& node_name) {
@@ -40,7 +82,9 @@ Result<std::vector<Inspection>> InspectHost(const Model& model, const InspectOpt
     std::vector<MatchReport> reports = std::move(discovery.reports);
     Inventory inventory(spec, options.node_name);
     inventory.Advance(std::move(discovery), std::chrono::steady_clock::now());
-    inspections.push_back({inventory.snapshot(), std::move(reports)});
+    if (options.report) ReportDatabase(host, *inventory.snapshot(), reports);
+    auto mends = FindMends(host, reports);
+    inspections.push_back({inventory.snapshot(), std::move(reports), std::move(mends)});
   }
   return inspections;
 }

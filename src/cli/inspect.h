@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,7 +14,8 @@ namespace patchbay {
 /// What the daemon's first look at this host would find of one resource, and how it came about.
 struct Inspection {
   std::shared_ptr<const Snapshot> snapshot;
-  std::vector<MatchReport> reports;  ///< one for each match, where asked for
+  std::vector<MatchReport> reports;               ///< one for each match, where asked for
+  std::map<std::string, std::string> mends = {};  ///< by places that could not be looked at
 };
 
 /// What to look at.

@@ -38,7 +38,7 @@ void Scan::BeginMatch(const MatchSpec& match, std::size_t index) {
 
 void Scan::AddLook(MatchReport::Look look) {
   if (!pass_.report) return;
-  if (!look.problem.empty() && !problems_.insert(look.place).second) return;
+  if (!look.problem.empty() && !problems_.insert(look.problem).second) return;
   MatchReport& report = reports_[match_index_];
   if (report.looks.size() < MatchReport::kMost) {
     report.looks.push_back(std::move(look));
@@ -143,6 +143,7 @@ bool Scan::IsDirectory(const std::string& path) {
 
 void Scan::RejectUnreadable(const std::string& path, Error error) {
   complete_ = false;
+  AddProblem(path, error);
   RejectOnce(path, RejectReason::kUnreadable, std::move(error.message));
 }
 

@@ -84,7 +84,7 @@ class Scan {
   void RejectCandidate(const Candidate& candidate, RejectReason reason, std::string detail);
   /// The same of what is there but cannot be read, so that nobody knows what it holds.
   void RejectUnreadable(const std::string& path, Error error);
-  /// Keeps account of a place that was looked at; of one that could not be, once for each match.
+  /// Keeps account of a place that was looked at; of a problem there once for each match.
   void AddLook(MatchReport::Look look);
   /// Keeps account of something that was seen and is not taken.
   void Drop(const std::string& what, std::string why);
@@ -132,7 +132,7 @@ class Scan {
   std::unordered_set<std::string> seen_to_;  ///< by WatchNearest; paths that may lead through links
   std::pair<std::string, std::string> last_directory_;  ///< as asked for, and where it leads
   std::vector<MatchReport> reports_;
-  std::unordered_set<std::string> problems_;  ///< places that the match could not look at
+  std::unordered_set<std::string> problems_;  ///< of the match, as they were told
   bool complete_ = true;
 };
 

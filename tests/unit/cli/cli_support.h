@@ -1,8 +1,11 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <optional>
 #include <sstream>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -53,6 +56,22 @@ class ScopedEnv {
 
   std::string name_;
   std::optional<std::string> old_;
+};
+
+/// Where the tests are run by root, makes them nobody for the length of a scope: root reads all.
+class Unprivileged {
+ public:
+  Unprivileged() : was_root_(geteuid() == 0) {
+    if (was_root_ && seteuid(65534) != 0) throw std::runtime_error("root cannot become nobody");
+  }
+  ~Unprivileged() {
+    if (was_root_ && seteuid(0) != 0) std::abort();
+  }
+  Unprivileged(const Unprivileged&) = delete;
+  Unprivileged& operator=(const Unprivileged&) = delete;
+
+ private:
+  bool was_root_;
 };
 
 }  // namespace patchbay::test

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -14,6 +15,8 @@ namespace {
 using test::Ran;
 using test::RunCli;
 using test::ScopedEnv;
+using test::Unprivileged;
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -64,6 +67,10 @@ TEST_F(ExplainTest, TellsWhatBecameOfEverythingThatFits) {
 
 TEST_F(ExplainTest, SaysWhatToDoWhereThereIsNothing) {
   Config(kCards);
+  EXPECT_THAT(Explain().out, HasSubstr("hint       wait for it, or mend the pattern; if the host "
+                                       "has it, mount it at " +
+                                       tree_.path("srv") + "\n"));
+  tree_.Dir("srv");
   EXPECT_THAT(Explain().out, HasSubstr("--host-root"));
   tree_.File("srv/other");
   EXPECT_THAT(Explain().out, HasSubstr("no name there fits the pattern"));
@@ -142,11 +149,6 @@ command = ["/bin/echo", "[]"]
   EXPECT_THAT(out, HasSubstr("/bin/echo: 0 names"));
 }
 
-TEST_F(ExplainTest, SaysThatSysIsMissing) {
-  Config("[[resource]]\nname = \"a.com/x\"\n[[resource.match]]\npci = \"10ee:5000\"\n");
-  EXPECT_THAT(Explain().out, HasSubstr("rejected   /sys: unreadable: "));
-}
-
 TEST_F(ExplainTest, TellsOfNodesThatTwoResourcesHave) {
   const std::string two = R"([[resource]]
 name = "example.com/a"
@@ -193,6 +195,148 @@ TEST_F(ExplainTest, PrintsJson) {
   std::vector<std::string> outcomes;
   for (const auto& verdict : match.at("verdicts")) outcomes.push_back(verdict.at("outcome"));
   EXPECT_THAT(outcomes, testing::ElementsAre("listed", "rejected", "not taken"));
+}
+
+/// What a host lacks or keeps to itself, and what to do about it.
+class MendingTest : public ExplainTest {
+ protected:
+  void SetUp() override {
+    for (const test::TempTree* tree : {&tree_, &config_tree_}) chmod(tree->path().c_str(), 0711);
+  }
+
+  Ran ExplainUnprivileged(const std::vector<std::string>& more = {}) {
+    const Unprivileged nobody;
+    return Explain(more);
+  }
+  /// A resource with one match, in which each line is a key.
+  void Match(std::string_view keys) {
+    Config(format("[[resource]]\nname = \"a.com/x\"\n[[resource.match]]\n{}\n", keys));
+  }
+  std::string Mount(const std::string& path) const {
+    return format("hint       in a container, mount the host's {} at {} (", path, tree_.path(path));
+  }
+};
+
+TEST_F(MendingTest, DevIsNotMounted) {
+  Match(R"(path = ["/dev/ttyUSB*", "/dev/serial/by-id/*"])");
+  const Ran ran = Explain();
+  EXPECT_THAT(ran.out, HasSubstr("looked at  /dev: cannot look at /dev: No such file"));
+  EXPECT_THAT(ran.out, HasSubstr(Mount("/dev")));
+  EXPECT_EQ(ran.out.find("hint"), ran.out.rfind("hint")) << "one mount mends both";
+}
+
+TEST_F(MendingTest, APartOfDevIsMissing) {
+  Match(R"(path = "/dev/serial/by-id/*")");
+  tree_.Dir("dev");
+  EXPECT_THAT(Explain().out, HasSubstr("hint       it comes with the first device of its kind"));
+}
+
+TEST_F(MendingTest, SysIsNotMounted) {
+  Match("pci = \"10ee:5000\"\n[[resource.match]]\nusb = \"0403:*\"");
+  const std::string out = Explain().out;
+  EXPECT_THAT(out, AllOf(HasSubstr("rejected   /sys: unreadable: no devices are known"),
+                         HasSubstr(Mount("/sys")), Not(HasSubstr("sysfs has no such device"))));
+  EXPECT_NE(out.find(Mount("/sys")), out.rfind(Mount("/sys"))) << "each match is told";
+  tree_.Dir("sys");  // what a container has where nothing is mounted
+  EXPECT_THAT(Explain().out, HasSubstr(Mount("/sys")));
+}
+
+TEST_F(MendingTest, SysIsNotMountedForANodeWithConditions) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  Match("path = \"/dev/tty*\"\nusb = \"0403:6001\"");
+  tree_.CharDevice("dev/ttyUSB0", 188, 0);
+  EXPECT_THAT(Explain().out,
+              AllOf(HasSubstr("rejected   /sys: unreadable: "), HasSubstr(Mount("/sys"))));
+}
+
+TEST_F(MendingTest, UdevsDatabaseIsNotMounted) {
+  test::FakeSysfs sysfs(tree_);
+  sysfs.Device("/sys/devices/virtual/net/can0", {.subsystem = "net", .ifindex = "4"});
+  const auto asks_for = [&](std::string_view keys) {
+    Match(keys);
+    return Explain().out;
+  };
+  const std::string_view serial =
+      R"(udev = { subsystem = "net", properties = { ID_SERIAL = "*" } })";
+  EXPECT_THAT(asks_for(serial),
+              AllOf(HasSubstr("looked at  /run/udev/data: cannot look at /run: No such file"),
+                    HasSubstr(Mount("/run/udev"))));
+  EXPECT_THAT(
+      asks_for(R"(udev = { subsystem = "net", properties = { INTERFACE = "*", IFINDEX = "4" } })"),
+      HasSubstr("/run/udev"));
+  EXPECT_THAT(asks_for(R"(udev = { subsystem = "net", properties = { IFINDEX = "4" } })"),
+              AllOf(HasSubstr("1 device listed"), Not(HasSubstr("/run/udev"))))
+      << "the kernel itself knows it";
+  EXPECT_THAT(asks_for(R"(udev = { subsystem = "net" })"), Not(HasSubstr("/run/udev")));
+  EXPECT_THAT(asks_for("udev = { subsystem = \"net\" }\n[resource.env]\nS = \"{ID_SERIAL}\""),
+              AllOf(HasSubstr("missing_variable"), HasSubstr(Mount("/run/udev"))));
+  tree_.Dir("run/udev/data");
+  EXPECT_THAT(asks_for(serial), Not(HasSubstr("looked at  /run/udev")));
+}
+
+TEST_F(MendingTest, ADirectoryThatOneMayNotRead) {
+  Match("path = \"/srv/secret/sub/*\"\ntype = \"file\"");
+  tree_.File("srv/secret/sub/card");
+  chmod(tree_.path("srv/secret").c_str(), 0);
+  const std::string text = ExplainUnprivileged().out;
+  const auto json = nlohmann::json::parse(ExplainUnprivileged({"--output", "json"}).out);
+  const std::string path = ExplainUnprivileged({"--path", "/srv/secret/sub"}).out;
+  chmod(tree_.path("srv/secret").c_str(), 0755);
+  EXPECT_THAT(text, HasSubstr("looked at  /srv/secret/sub: cannot look at /srv/secret/sub: "
+                              "Permission denied\n"
+                              "    hint       run as root, with CAP_DAC_READ_SEARCH where"));
+  EXPECT_THAT(text, HasSubstr("the right to read /srv/secret;"));
+  EXPECT_THAT(path, HasSubstr("the right to read /srv/secret;"));
+  const auto& match = json.at("resources").at(0).at("matches").at(0);
+  for (const auto& told : {match.at("looked_at").at(0), match.at("verdicts").at(0)}) {
+    EXPECT_THAT(told.at("hint"), HasSubstr("CAP_DAC_READ_SEARCH"));
+  }
+  EXPECT_EQ(match.at("hint"), "");
+  EXPECT_THAT(ExplainUnprivileged().out, Not(HasSubstr("hint")));
+}
+
+TEST_F(MendingTest, AnAttributeThatOneMayNotRead) {
+  test::FakeSysfs sysfs(tree_);
+  const std::string device = "/sys/devices/virtual/x/a";
+  sysfs.Device(device, {.subsystem = "x", .attributes = {{"serial", "1"}, {"reset", "1"}}});
+  const auto asks_for = [&](std::string_view attribute, mode_t mode) {
+    chmod(tree_.path(format("{}/{}", device, attribute)).c_str(), mode);
+    Match(format("udev = {{ subsystem = \"x\", attributes = {{ {} = \"*\" }} }}", attribute));
+    return ExplainUnprivileged().out;
+  };
+  EXPECT_THAT(asks_for("serial", geteuid() == 0 ? 0400 : 0004),
+              AllOf(HasSubstr("looked at  " + device + "/serial: cannot read " + device),
+                    HasSubstr("the right to read " + device + "/serial;")));
+  EXPECT_THAT(asks_for("reset", 0200), HasSubstr("nobody may read " + device + "/reset"));
+  EXPECT_THAT(asks_for("serial", 0644),
+              AllOf(HasSubstr("1 device listed"), Not(HasSubstr("hint"))));
+}
+
+TEST_F(MendingTest, APlaceInSysfsThatOneMayNotRead) {
+  test::FakeSysfs sysfs(tree_);
+  sysfs.Device("/sys/devices/virtual/net/a", {.subsystem = "net"});
+  chmod(tree_.path("sys/class/net").c_str(), 0);
+  Match(R"(udev = { subsystem = "net" })");
+  const auto json = nlohmann::json::parse(ExplainUnprivileged({"--output", "json"}).out);
+  chmod(tree_.path("sys/class/net").c_str(), 0755);
+  const auto& match = json.at("resources").at(0).at("matches").at(0);
+  EXPECT_EQ(match.at("looked_at").at(0).at("place"), "/sys/class/net");
+  const auto& verdict = match.at("verdicts").at(0);
+  EXPECT_EQ(verdict.at("what"), "/sys");
+  EXPECT_THAT(verdict.at("hint"), HasSubstr("the right to read /sys/class/net;"));
+}
+
+TEST_F(MendingTest, LinksInACircle) {
+  Match(R"(path = "/srv/loop/*")");
+  tree_.Link("srv/loop", "loop");
+  EXPECT_THAT(Explain().out, HasSubstr("hint       mend the link /srv/loop"));
+}
+
+TEST_F(MendingTest, SaysHowManyRejectionsThereAreBesides) {
+  Config(kCards);
+  for (int i = 0; i < 1'013; ++i) tree_.Link(format("srv/card{}", i), "nowhere");
+  const std::string out = Explain().out;
+  EXPECT_THAT(out.substr(out.size() - 200), HasSubstr("and 12 more\n"));
 }
 
 }  // namespace

@@ -92,6 +92,14 @@ TEST_F(ReportTest, WhatIsBelowADeviceIsTold) {
   for (const char* name : {"/closed", "/shut"}) chmod(tree_.path(stick + name).c_str(), 0755);
 }
 
+TEST_F(ReportTest, EveryMatchIsToldWhatIsRejectedOnce) {
+  for (const char* directory : {"/sys/class", "/sys/bus"}) tree_.Remove(directory);
+  const Discovery found = Find({Udev("a"), Udev("b")});
+  EXPECT_THAT(Rejected(found.rejected), ElementsAre("unreadable /sys"));
+  for (const MatchReport& report : found.reports)
+    EXPECT_THAT(Problems(report), ElementsAre("/sys"));
+}
+
 TEST_F(ReportTest, RejectionsBeyondTheBoundAreCounted) {
   constexpr std::size_t kMore = 7;
   for (std::size_t i = 0; i < Scan::kMaxRejections + kMore; ++i) {

@@ -1,0 +1,84 @@
+#include "cli/obstacle.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/path.h"
+#include "os/unique_fd.h"
+
+namespace patchbay {
+namespace {
+
+constexpr int kMostLinks = 40;  // as the kernel
+
+Barrier BarrierOf(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENODEV: return Barrier::kMissing;
+    case ENOTDIR: return Barrier::kNoDirectory;
+    case EACCES: return Barrier::kNoRight;
+    case EPERM: return Barrier::kForbidden;
+    case ELOOP: return Barrier::kTooManyLinks;
+    default: return Barrier::kFailure;
+  }
+}
+
+/// What is in the way of reading something that was reached.
+Obstacle InReading(const HostRoot& host, const HostNode& node) {
+  const bool is_directory = node.type == FileType::kDirectory;
+  if (!is_directory && node.type != FileType::kRegular) return {};
+  const std::string local = host.Local(node.path);
+  const UniqueFd fd(open(local.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  struct stat info;
+  if (!fd) {
+    const Barrier barrier = BarrierOf(errno);
+    const bool is_for_nobody = barrier == Barrier::kNoRight && !is_directory &&
+                               lstat(local.c_str(), &info) == 0 && (info.st_mode & 0444) == 0;
+    return {is_for_nobody ? Barrier::kWriteOnly : barrier, node.path};
+  }
+  char byte;
+  // The names of a directory are of no use to those who may not look at what they name.
+  const bool is_readable = is_directory ? fstatat(fd.get(), "./.", &info, AT_SYMLINK_NOFOLLOW) == 0
+                                        : read(fd.get(), &byte, 1) >= 0;
+  if (is_readable) return {};
+  return {BarrierOf(errno), node.path};
+}
+
+Obstacle Find(const HostRoot& host, const std::string& path, int links);
+
+/// What is in the way of a step from a directory to a name in it that cannot be resolved.
+Obstacle InStep(const HostRoot& host, const HostNode& above, std::string_view name, int links) {
+  if (above.type != FileType::kDirectory) return {Barrier::kNoDirectory, above.path};
+  const std::string base = above.path == "/" ? "" : above.path;
+  const std::string path = base + "/" + std::string(name);
+  struct stat info;
+  if (lstat(host.Local(path).c_str(), &info) != 0) {
+    const Barrier barrier = BarrierOf(errno);
+    return {barrier, barrier == Barrier::kNoRight ? above.path : path};
+  }
+  const auto link = host.ReadLink(above, name);
+  if (!link) return {};
+  if (links == kMostLinks) return {Barrier::kTooManyLinks, path};
+  return Find(host, link->starts_with('/') ? *link : base + "/" + *link, links + 1);
+}
+
+Obstacle Find(const HostRoot& host, const std::string& path, int links) {
+  HostNode reached{"/", FileType::kDirectory, 0, 0};
+  std::string prefix;
+  for (const std::string_view name : SplitPath(path)) {
+    prefix.append("/").append(name);
+    auto next = host.Resolve(prefix);
+    if (!next) return InStep(host, reached, name, links);
+    reached = std::move(*next);
+  }
+  return InReading(host, reached);
+}
+
+}  // namespace
+
+Obstacle FindObstacle(const HostRoot& host, const std::string& path) { return Find(host, path, 0); }
+
+}  // namespace patchbay
