@@ -111,7 +111,7 @@ void RejectSharedNodes(std::vector<Candidate>& found, Scan& scan) {
   Sift(found, scan, RejectReason::kDuplicateNode, [&](const Device& device) {
     const auto owner = taken.find(device.id);
     if (owner == taken.end()) return std::string();
-    return format("it is the same node as the device \"{}\"", owner->second);
+    return format("the device \"{}\" has a node of the device \"{}\"", device.id, owner->second);
   });
 }
 

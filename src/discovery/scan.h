@@ -23,11 +23,13 @@ namespace patchbay {
 struct Candidate {
   Device device;          ///< without an ID as yet
   std::string identity;   ///< what the default ID is made of
+  std::string name = {};  ///< in sysfs; "" where that does not tell of it
   std::size_t match = 0;  ///< which [[resource.match]] found it
 
-  /// What people know it by: its first node, else its identity.
+  /// What people find it by on the host: its first node, else its name, else its identity.
   const std::string& label() const {
-    return device.nodes.empty() ? identity : device.nodes.front().path;
+    if (!device.nodes.empty()) return device.nodes.front().path;
+    return name.empty() ? identity : name;
   }
 };
 

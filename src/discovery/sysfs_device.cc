@@ -21,9 +21,11 @@ void AddSysfsDevice(const Lineage& device, std::string identity,
 
   Candidate candidate;
   candidate.identity = std::move(identity);
+  candidate.name = device.self().name;
   candidate.device.values = scan.lineages().ValuesOf(device);
   candidate.device.numa_node = NumaNode(scan.host(), device.self().path);
   bool any = false, any_excluded = false;
+  std::string interface;
   for (const std::string& path : members) {
     auto member = scan.lineages().Of(path);
     if (!member) continue;
@@ -38,6 +40,15 @@ void AddSysfsDevice(const Lineage& device, std::string identity,
       continue;
     }
     any = true;
+    if (member->self().subsystem == "net") {
+      if (!interface.empty()) {
+        scan.Drop(path, format("the device has the variables of its interface {}; with udev, and "
+                               "without usb and pci, each interface is a device",
+                               interface));
+        continue;
+      }
+      interface = member->self().name;
+    }
     NamedValues values = scan.lineages().ValuesOf(*member);
     if (node_path.empty()) {
       // A network interface has no node to keep its values.

@@ -12,7 +12,8 @@ namespace patchbay {
 /// it, up to what `is_other` says is a device by itself. `also` are syspaths of more that belongs
 /// to it. The conditions of the match choose among all these; without any, whatever has a node
 /// counts. Adds nothing when there are conditions and nothing meets them, or when everything that
-/// has a node is excluded; rejects a device one of whose nodes is not there.
+/// has a node is excluded; rejects a device one of whose nodes is not there. Of several network
+/// interfaces the first gives it variables.
 void AddSysfsDevice(const Lineage& device, std::string identity,
                     const std::function<bool(const SysfsDevice&)>& is_other,
                     const std::vector<std::string>& also, Scan& scan);

@@ -1,3 +1,6 @@
+#include <charconv>
+
+#include "base/format.h"
 #include "discovery/conditions.h"
 #include "discovery/numa.h"
 #include "discovery/sources.h"
@@ -8,6 +11,22 @@ namespace {
 /// What tells apart devices of one subsystem on one USB interface, and does not change with the
 /// order of plugging in.
 constexpr std::string_view kFixedNumbers[] = {"index", "port_number", "partition"};
+
+/// The same of network interfaces, such as the channels of a CAN adapter, with the base that the
+/// kernel writes it in. Drivers give one of them or both the same.
+constexpr std::pair<std::string_view, int> kPortNumbers[] = {{"dev_port", 10}, {"dev_id", 16}};
+
+/// 0 for the first port, for the only one, and for all where the driver does not tell.
+unsigned PortNumber(const SysfsDevice& net, const Sysfs& sysfs) {
+  unsigned port = 0;
+  for (const auto& [attribute, base] : kPortNumbers) {
+    std::string text = sysfs.Attribute(net.path, attribute).value_or("");
+    if (text.starts_with("0x")) text.erase(0, 2);
+    std::from_chars(text.data(), text.data() + text.size(), port, base);
+    if (port != 0) break;
+  }
+  return port;
+}
 
 /// By the serial number or the port where it sits on USB, whose names change with the order of
 /// plugging in; by its name elsewhere.
@@ -28,6 +47,11 @@ std::string IdentityOf(const Lineage& device, const UdevPattern& udev, Scan& sca
       if (&one == usb || add(one, "", attribute)) break;
     }
   }
+  if (device.self().subsystem == "net") {
+    // The first port goes without, as the only one of an adapter does.
+    const unsigned port = PortNumber(device.self(), scan.sysfs());
+    if (port != 0) identity += format("-{}", port);
+  }
   const bool one_subsystem = udev.subsystems.size() == 1 && udev.subsystems.front().literal();
   return one_subsystem ? identity : identity + "-" + device.self().subsystem;
 }
@@ -45,6 +69,7 @@ void ScanSource(const UdevPattern& udev, Scan& scan) {
     }
     Candidate candidate;
     candidate.identity = IdentityOf(device, udev, scan);
+    candidate.name = device.self().name;
     candidate.device.numa_node = NumaNode(scan.host(), device.self().path);
     NamedValues values = scan.lineages().ValuesOf(device);
     const std::string& path = device.self().node;

@@ -87,6 +87,19 @@ class SysfsSourcesTest : public testing::Test {
                    .udev = {{"ID_MODEL", "FT232R"}, {"ID_SERIAL_SHORT", serial}}});
   }
 
+  /// A CAN adapter with one interface, which carries its channels.
+  void CanAdapter() {
+    UsbDevice(kCan, "1-1.4", "1d50", "606f", "CAND", "189:20", "bus/usb/001/020");
+    sysfs_.Device(kCan + "/1-1.4:1.0", {.subsystem = "usb",
+                                        .driver = "gs_usb",
+                                        .devtype = "usb_interface",
+                                        .attributes = {{"bInterfaceNumber", "00"}}});
+  }
+  void CanChannel(const std::string& name, const FakeDevice::Pairs& attributes) {
+    sysfs_.Device(kCan + "/1-1.4:1.0/net/" + name,
+                  {.subsystem = "net", .attributes = attributes, .uevent = {{"INTERFACE", name}}});
+  }
+
   void Graphics() {
     sysfs_.Device(kCard, {.subsystem = "pci",
                           .driver = "amdgpu",
@@ -109,6 +122,7 @@ class SysfsSourcesTest : public testing::Test {
   static inline const std::string kRoot = "/sys/devices/pci0000:00";
   static inline const std::string kHostController = kRoot + "/0000:00:14.0";
   static inline const std::string kHub = kHostController + "/usb1/1-1";
+  static inline const std::string kCan = kHub + "/1-1.4";
   static inline const std::string kCard = kRoot + "/0000:00:01.0/0000:03:00.0";
   test::TempTree tree_;
   test::FakeSysfs sysfs_{tree_};
@@ -314,6 +328,63 @@ TEST_F(SysfsSourcesTest, DevicesOfOneInterfaceAreToldApartByWhatIsFixed) {
   EXPECT_THAT(
       Ids(Find(Udev(Subsystem("video4*")))),
       ElementsAre("046d:0825-CAFE-if00-0-video4linux", "046d:0825-CAFE-if00-1-video4linux"));
+}
+
+/// Channels of one USB interface, named in the order of plugging in.
+TEST_F(SysfsSourcesTest, NetworkInterfacesOfOneAdapterAreToldApartByTheirPort) {
+  struct Channel {
+    FakeDevice::Pairs attributes;
+    std::string id;
+  };
+  const Channel channels[] = {
+      {{{"dev_port", "0"}, {"dev_id", "0x0"}}, "1d50:606f-CAND-if00"},
+      {{{"dev_port", "1"}, {"dev_id", "0x1"}}, "1d50:606f-CAND-if00-1"},
+      {{{"dev_port", "0"}, {"dev_id", "0x2"}}, "1d50:606f-CAND-if00-2"},
+      {{{"dev_port", "3"}}, "1d50:606f-CAND-if00-3"},
+      {{{"dev_port", "0"}, {"dev_id", "0xa"}}, "1d50:606f-CAND-if00-10"},
+  };
+  CanAdapter();
+  std::vector<std::string> ids;
+  for (const Channel& channel : channels) {
+    CanChannel("can" + std::to_string(9 - ids.size()), channel.attributes);
+    ids.push_back(channel.id);
+  }
+  EXPECT_THAT(Ids(Find(Udev(Subsystem("net")))), testing::ElementsAreArray(ids));
+  for (std::string& id : ids) id += "-net";
+  EXPECT_THAT(Ids(Find(Udev(Subsystem("ne?")))), testing::UnorderedElementsAreArray(ids));
+}
+
+TEST_F(SysfsSourcesTest, WhatIsNoPortNumberTellsNothingApart) {
+  CanAdapter();
+  CanChannel("can4", {{"dev_port", "-1"}, {"dev_id", "one"}});
+  EXPECT_THAT(Ids(Find(Udev(Subsystem("net")))), ElementsAre("1d50:606f-CAND-if00"));
+}
+
+TEST_F(SysfsSourcesTest, WhatHasNoNodeIsRejectedByItsNameInSysfs) {
+  CanAdapter();
+  CanChannel("can2", {{"dev_port", "0"}});
+  CanChannel("can3", {{"dev_port", "0"}});
+  const Discovery found = Find(Udev(Subsystem("net")));
+  EXPECT_THAT(Rejected(found.rejected), ElementsAre("duplicate_id can2", "duplicate_id can3"));
+  EXPECT_THAT(found.rejected[0].detail, HasSubstr("\"1d50:606f-CAND-if00\""));
+
+  MatchSpec adapter = Usb(0x1d50, 0x606f);
+  adapter.conditions.udev = Subsystem("net");
+  EXPECT_THAT(Rejected(Find(test::WithId(adapter, "{ID_MODEL}")).rejected),
+              ElementsAre("missing_variable 1-1.4"));
+}
+
+TEST_F(SysfsSourcesTest, AnAdapterSpeaksOfOneOfItsInterfacesAndSaysSo) {
+  CanAdapter();
+  for (const std::string name : {"can2", "can3"}) CanChannel(name, {});
+  MatchSpec adapter = Usb(0x1d50, 0x606f);
+  adapter.conditions.udev = Subsystem("net");
+  const Discovery found =
+      Discover(Resource({adapter}), HostRoot(tree_.path()), Pass{.report = true});
+  EXPECT_THAT(Ids(found), ElementsAre("1d50:606f-CAND"));
+  EXPECT_THAT(found.devices[0].values, Contains(Pair("INTERFACE", "can2")));
+  const auto is_lost = testing::Field(&MatchReport::Drop::why, HasSubstr("its interface can2;"));
+  EXPECT_THAT(found.reports[0].drops, testing::Contains(is_lost).Times(1));
 }
 
 TEST_F(SysfsSourcesTest, EveryNodeOfAUdevGroupKeepsItsValues) {
