@@ -1,20 +1,23 @@
 """Every example on a host that has what it is for: the devices it finds there, those it rejects,
-and what containers get, held to a golden answer.
+and what containers get, held to a golden answer. And what becomes of devices whose network interface is
+moved into a pod.
 
 examples/NAME.toml tells of the host (see host_tree.py) and names the allocations, and
-examples/NAME.golden is the answer. examples/NAME.later.toml is the same host after a reboot or a
-replugging, where all devices must have the IDs they had.
+examples/NAME.golden is the answer; every example has both. examples/NAME.later.toml is the same
+host after a reboot or a replugging, where all devices must have the IDs they had.
 
     examples_golden_test.py --write    writes the answers anew; read the difference it makes
 """
 
 import difflib
 import json
+import pathlib
+import signal
 import sys
 
 import host_tree
 import support
-from support import EXAMPLES, SOURCE, run
+from support import EXAMPLES, SOURCE, Daemon, Kubelet, health, run
 
 HOSTS = SOURCE / "tests/e2e/examples"
 WRITE = "--write" in sys.argv
@@ -56,7 +59,7 @@ def container(answer):
         yield f"  cdi    {device['name']}"
 
 
-class Golden(support.TestCase):
+class OnAnotherHost(support.TestCase):
     def setUp(self):
         support.skip_unless_device_nodes()
         super().setUp()
@@ -73,6 +76,8 @@ class Golden(support.TestCase):
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
         return json.loads(ran.stdout)
 
+
+class Golden(OnAnotherHost):
     def answer(self, example, root, allocations):
         document = self.devices(example, root)
         lines, granted = ["patchbay devices", *listing(document)], set()
@@ -93,10 +98,15 @@ class Golden(support.TestCase):
     def test_each_gives_its_golden_answer(self):
         for example in EXAMPLES:
             with self.subTest(example=example.name):
-                answer = self.answer(example, *self.host(HOSTS / example.name))
-                golden = HOSTS / f"{example.stem}.golden"
+                tree_file, golden = HOSTS / example.name, HOSTS / f"{example.stem}.golden"
+                if not tree_file.exists():
+                    self.fail(f"describe a host that has what the example is for in {tree_file}, as "
+                              "host_tree.py says and the others there do")
+                answer = self.answer(example, *self.host(tree_file))
                 if WRITE:
                     golden.write_text(answer)
+                if not golden.exists():
+                    self.fail(f"\n{answer}\nIf that is right, run {__file__} --write")
                 difference = "".join(difflib.unified_diff(
                     golden.read_text().splitlines(True), answer.splitlines(True),
                     str(golden.relative_to(SOURCE)), "now"))
@@ -121,6 +131,43 @@ class Golden(support.TestCase):
         known = {name for e in EXAMPLES
                  for name in (e.name, f"{e.stem}.golden", f"{e.stem}.later.toml")}
         self.assertLessEqual({p.name for p in HOSTS.iterdir()}, known)
+
+
+class Moved(OnAnotherHost):
+    """By a CNI plugin, into the network namespace of a pod."""
+
+    def watch(self, name):
+        """Runs an example on its host."""
+        example = next(e for e in EXAMPLES if e.stem == name)
+        root, _ = self.host(HOSTS / example.name)
+        kubelet = self.enterContext(Kubelet(self.kubelet_dir))
+        daemon = self.enterContext(Daemon(example, self.kubelet_dir, "--host-root", root))
+        return example, pathlib.Path(root), kubelet, daemon
+
+    def test_bus_is_unhealthy_until_it_is_back(self):
+        _, host, kubelet, daemon = self.watch("can-bus")
+        resource, pod = "can.example.com/bus", self.dir / "pod"
+        before = health(kubelet.wait_listed(resource))
+        self.assertEqual(set(before.values()), {"Healthy"})
+        self.assertTrue(kubelet.ask(f"admit pod c {resource} {len(before)}")["ok"])
+        moved = before | {"1d50:606f-CAND-if00-1": "Unhealthy"}
+        for one, other, expected in ((host, pod, moved), (pod, host, before)):
+            mark = kubelet.mark()
+            host_tree.move_interface("can5", one, other)
+            daemon.send(signal.SIGUSR1)
+            kubelet.wait_view(resource, lambda v: health(v) == expected, since=mark)
+
+    def test_rdma_adapter_stays_what_it_is(self):
+        example, host, kubelet, _ = self.watch("nic-rdma")
+        resource, stays, goes = "rdma.example.com/connectx", "0000:5e:00.0", "0000:d8:00.0"
+        kubelet.wait_view(resource, lambda v: health(v) == {stays: "Healthy", goes: "Healthy"})
+        mark, listed = kubelet.mark(), self.devices(example, str(host))
+        host_tree.move_interface("ens1f0np0", host, self.dir / "pod")
+        self.assertEqual(self.devices(example, str(host)), listed)
+        # The daemon is known to have looked when it tells of this.
+        (host / "dev/infiniband/uverbs2").unlink()
+        kubelet.wait_view(resource, lambda v: health(v) == {stays: "Healthy", goes: "Unhealthy"},
+                          since=mark)
 
 
 if __name__ == "__main__":

@@ -48,6 +48,16 @@ def make(tree_file, root):
     return document
 
 
+def move_interface(name, root, to):
+    """Moves a network interface from the /sys of one host to that of another, as it is moved from
+    one network namespace to another."""
+    link = root / "sys/class/net" / name
+    for path in (link.resolve(), link):
+        there = to / path.relative_to(root)
+        there.parent.mkdir(parents=True, exist_ok=True)
+        path.rename(there)
+
+
 def _expand(pattern):
     """The paths of a pattern with {a,b} and {0..9}."""
     parts = []
