@@ -6,7 +6,7 @@ examples/NAME.toml tells of the host (see host_tree.py) and names the allocation
 examples/NAME.golden is the answer; every example has both. examples/NAME.later.toml is the same
 host after a reboot or a replugging, where all devices must have the IDs they had.
 
-    examples_golden_test.py --write    writes the answers anew; read the difference it makes
+    python3 examples_golden_test.py --write    writes the answers anew; read the difference it makes
 """
 
 import difflib
@@ -106,12 +106,12 @@ class Golden(OnAnotherHost):
                 if WRITE:
                     golden.write_text(answer)
                 if not golden.exists():
-                    self.fail(f"\n{answer}\nIf that is right, run {__file__} --write")
+                    self.fail(f"\n{answer}\nIf that is right, run python3 {__file__} --write")
                 difference = "".join(difflib.unified_diff(
                     golden.read_text().splitlines(True), answer.splitlines(True),
                     str(golden.relative_to(SOURCE)), "now"))
                 if difference:
-                    self.fail(f"\n{difference}\nIf that is better, run {__file__} --write")
+                    self.fail(f"\n{difference}\nIf that is better, run python3 {__file__} --write")
 
     def test_ids_stay_as_they_are(self):
         later = sorted(HOSTS.glob("*.later.toml"))
