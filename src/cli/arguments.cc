@@ -14,6 +14,7 @@
 #include "cli/commands.h"
 #include "cli/version.h"
 #include "config/grammar.h"
+#include "config/reporter.h"
 #include "model/socket_name.h"
 
 namespace patchbay {
@@ -118,16 +119,23 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
   }
 }
 
-/// The library would say that a command is missing.
+/// The library would say that a subcommand is missing, and not name any.
 bool NamesNoCommand(int argc, const char* const* argv, std::ostream& err) {
-  if (argc < 2 || *argv[1] == '-') return false;
+  const std::string_view word = argc < 2 ? "" : argv[1];
+  if (word == "--help" || word == "-h" || word == "--version") return false;
   std::vector<std::string_view> names;
   for (const Command& command : Commands()) names.push_back(command.name);
-  const std::string_view word = argv[1];
   if (std::find(names.begin(), names.end(), word) != names.end()) return false;
-  const std::string_view nearest = Nearest(word, names);
-  err << format("there is no command \"{}\"{}\nRun with --help for more information.\n",
-                Printable(word), nearest.empty() ? "" : format("; did you mean `{}`?", nearest));
+  const std::string all = "it is one of " + OneOf(names);
+  if (word.empty()) {
+    err << format("no command is given; {}\n", all);
+  } else if (word.starts_with('-')) {
+    err << format("the command stands before \"{}\"; {}\n", Printable(word), all);
+  } else {
+    err << format("there is no command \"{}\"; {}\n", Printable(word),
+                  DidYouMean(word, names, all));
+  }
+  err << "Run with --help for more information.\n";
   return true;
 }
 

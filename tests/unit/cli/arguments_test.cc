@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "base/format.h"
 #include "cli_support.h"
 #include "support/temp_tree.h"
 
@@ -166,6 +167,19 @@ TEST_F(ArgumentsTest, VersionIsOneLine) {
   EXPECT_THAT(ran.out, StartsWith("patchbay "));
   EXPECT_EQ(ran.out.find('\n'), ran.out.size() - 1);
   EXPECT_EQ(ran.err, "");
+}
+
+TEST_F(ArgumentsTest, WhoNamesNoCommandIsToldWhichThereAre) {
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{}, {""}, {"serve"}, {"--config", "/x"}, {"-o", "json", "check"}}) {
+    const auto ran = RunCli(line);
+    EXPECT_EQ(ran.code, kUsage);
+    for (const Command& command : Commands()) {
+      EXPECT_THAT(ran.err, HasSubstr(format("`{}`", command.name)));
+    }
+  }
+  EXPECT_THAT(RunCli({"--config", "/x"}).err, HasSubstr("before \"--config\""));
+  EXPECT_THAT(RunCli({"chek"}).err, HasSubstr("did you mean `check`?"));
 }
 
 class Misuse : public testing::TestWithParam<std::vector<std::string>> {};
