@@ -21,6 +21,9 @@ class Hotplug : public Contract {
   }
 };
 
+/// What takes long and is of no concern to the kubelet, whichever it is.
+class HotplugWithOneKubelet : public Hotplug {};
+
 TEST_P(Hotplug, NodeIsMadeRemovedAndReplaced) {
   ASSERT_NO_FATAL_FAILURE(Start());
   EXPECT_EQ(View().capacity, 0U);
@@ -68,8 +71,7 @@ TEST_P(Hotplug, DirectoryThatDidNotExistYet) {
 
 // Nothing tells of what happens above a directory that is watched. The safety net finds it, and
 // from then on the new directory is watched.
-TEST_P(Hotplug, DirectoryIsReplacedAtOnce) {
-  if (GetParam() != KubeletProfile::kSync) GTEST_SKIP() << "of no concern to the kubelet";
+TEST_P(HotplugWithOneKubelet, DirectoryIsReplacedAtOnce) {
   tree_.CharDevice("dev/serial/by-id/a");
   StartKubelet();
   StartDaemon(kDeep, {.daemon_keys = "rescan = \"8s\""});
@@ -135,6 +137,8 @@ TEST_P(Hotplug, ThousandNodesAtOnce) {
   EXPECT_EQ(View().allocatable, 1000U);
 }
 
+INSTANTIATE_TEST_SUITE_P(Sync, HotplugWithOneKubelet, testing::Values(KubeletProfile::kSync),
+                         ProfileName);
 INSTANTIATE_TEST_SUITE_P(All, Hotplug,
                          testing::Values(KubeletProfile::kAsync, KubeletProfile::kSync,
                                          KubeletProfile::kMulti),
