@@ -65,7 +65,7 @@ constexpr CodeInfo kCodes[] = {
      "all devices of a match would get the same ID, so that all are rejected"},
     {Code::kContainerPathClash, "container-path-clash", kWarning,
      "two host paths can end on one path in the container"},
-    {Code::kSharedNode, "shared-node", kWarning, "two resources claim the same path"},
+    {Code::kSharedNode, "shared-node", kWarning, "two resources claim the same path or device"},
     {Code::kTooManyFindings, "too-many-findings", kError,
      "there are more errors, or more warnings, than are shown"},
 };

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "base/format.h"
+#include "config/hardware_overlap.h"
 #include "model/glob_overlap.h"
 
 namespace patchbay {
@@ -75,6 +76,22 @@ std::vector<Claim> ClaimsOf(const DocumentDraft& document, const Model& model) {
           claims.push_back({r, &match, &path->globs[i], nullptr, std::nullopt, place});
         }
       }
+    }
+  }
+  return claims;
+}
+
+/// The matches whose source is a kind of hardware.
+std::vector<Claim> HardwareClaimsOf(const DocumentDraft& document, const Model& model) {
+  std::vector<Claim> claims;
+  for (std::size_t r = 0; r < model.resources.size(); ++r) {
+    for (std::size_t m = 0; m < model.resources[r].matches.size(); ++m) {
+      const MatchSpec& match = model.resources[r].matches[m];
+      const MatchDraft& draft = document.resources[r].matches[m];
+      const bool is_usb = std::holds_alternative<UsbPattern>(match.source);
+      if (!is_usb && !std::holds_alternative<PciPattern>(match.source)) continue;
+      const Place& place = (is_usb ? draft.usb : draft.pci)->place;
+      claims.push_back({r, &match, nullptr, nullptr, std::nullopt, place});
     }
   }
   return claims;
@@ -152,6 +169,17 @@ class Comparison {
     }
   }
 
+  void CompareHardware(const std::vector<Claim>& claims) {
+    for (auto second = claims.begin(); second != claims.end(); ++second) {
+      for (auto first = claims.begin(); first != second; ++first) {
+        if (!search_.Spend(1) || reported_.size() > Reporter::kMostFindings) return;
+        if (!Concerns(*first, *second) || !search_.Spend(100)) continue;
+        const auto common = CommonHardware(*first->match, *second->match);
+        if (common) Report(*first, *second, *common, "narrow one of the two or make one exclusive");
+      }
+    }
+  }
+
   void Compare(const std::vector<Alternative>& alternatives) {
     const Order by_begin(alternatives, &FixedEnds::begin);
     const Order by_end(alternatives, &FixedEnds::backward_end);
@@ -210,14 +238,14 @@ class Comparison {
                                  [&](const Glob& glob) { return glob.Matches(path); });
   }
 
-  void Report(const Claim& first, const Claim& second, std::string_view path) {
+  void Report(const Claim& first, const Claim& second, std::string_view common,
+              std::string_view cure = "exclude what both match from one of the two") {
     reported_.insert(std::minmax(first.resource, second.resource));
     reporter_.Report(
         Code::kSharedNode, second.place,
-        format("{} also belongs to the resource {}, by {}", path,
+        format("{} also belongs to the resource {}, by {}", common,
                model_.resources[first.resource].name, Where(first.place)),
-        "the kubelet may give it out twice: exclude what both match from one of the two, or "
-        "share it with replicas");
+        format("the kubelet may give it out twice: {}, or share it with replicas", cure));
   }
 
   const Model& model_;
@@ -233,6 +261,7 @@ void WarnOfSharedNodes(const DocumentDraft& document, const Model& model, Report
   Comparison comparison(model, reporter);
   comparison.CompareTexts(claims);
   comparison.Compare(AlternativesOf(claims));
+  comparison.CompareHardware(HardwareClaimsOf(document, model));
 }
 
 }  // namespace patchbay

@@ -8,8 +8,9 @@ namespace patchbay {
 
 /// Warns of resources that can claim the same path, once for two resources, with such a path as an
 /// example: where globs meet (model/glob_overlap.h), where a path made of a glob matches a regex,
-/// and of equal regexes. Not of resources that are both bound to Kubernetes nodes, which can be
-/// different ones, nor of matches for different types of file.
+/// and of equal regexes; and of those that can find the same USB device or PCI function
+/// (config/hardware_overlap.h). Not of resources that are both bound to Kubernetes nodes, which can
+/// be different ones, nor of matches for different types of file.
 ///
 /// A wrong warning is worse than none, since discovery sees what is really claimed twice. So a path
 /// that an `exclude` takes away is no example, and only about ten are tried for two patterns;

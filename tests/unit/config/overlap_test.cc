@@ -11,6 +11,7 @@ using test::Findings;
 using test::LoadText;
 using testing::ElementsAre;
 using testing::EndsWith;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -20,14 +21,14 @@ std::string Two(std::string_view a, std::string_view b) {
 
 std::string Match(std::string_view keys) { return format("match = [{{{}}}]", keys); }
 
-/// What the warnings say, each up to the first space: the example.
+/// What the warnings say that both have.
 std::vector<std::string> Examples(std::string_view text) {
   const Loaded loaded = LoadText(text);
   EXPECT_TRUE(loaded.model) << loaded.diagnostics.RenderText();
   std::vector<std::string> examples;
   for (const Diagnostic& d : loaded.diagnostics.Sorted()) {
     EXPECT_EQ(d.code, "shared-node") << d.message;
-    examples.push_back(d.message.substr(0, d.message.find(' ')));
+    examples.push_back(d.message.substr(0, d.message.find(" also belongs")));
   }
   return examples;
 }
@@ -69,6 +70,55 @@ TEST(Overlap, ShowsAPathThatBothClaim) {
     EXPECT_THAT(Examples(Two(Match(c.b), Match(c.a))), ElementsAre(c.example)) << c.b << "\n"
                                                                                << c.a;
   }
+}
+
+TEST(Overlap, ShowsTheHardwareThatBothFind) {
+  const std::string_view cases[][3] = {
+      {"usb = '0403:6001'", "usb = '0403:*'", "the USB device 0403:6001"},
+      {"usb = '*:6001'", "usb = '0403:*'", "the USB device 0403:6001"},
+      {"usb = '*:*'", "usb = '*:*'", "the USB device *:*"},
+      {"usb = '0403:*', serial = 'A9*'", "usb = '0403:*', serial = 'A9*'", "the USB device 0403:*"},
+      {"usb = '0403:*', serial = 'A9*'", "usb = '0403:*', serial = 'A97'", "the USB device 0403:*"},
+      {"usb = '0403:*', serial = 'A9*'", "usb = '0403:*'", "the USB device 0403:*"},
+      {"usb = '0403:*', udev = { subsystem = 'tty' }", "usb = '0403:6001'",
+       "the USB device 0403:6001"},
+      {"usb = '0403:*', udev = { subsystem = 'tty' }",
+       "usb = '0403:6001', udev = { subsystem = 'tty' }", "the USB device 0403:6001"},
+      {"pci = '10DE:*'", "pci = '10de:2204', exclude = '/dev/dri/*'", "the PCI device 10de:2204"},
+      {"pci = '10de:*'", "pci = '10de:*'", "the PCI device 10de:*"},
+  };
+  for (const auto& [a, b, common] : cases) {
+    EXPECT_THAT(Examples(Two(Match(a), Match(b))), ElementsAre(common)) << a << "\n" << b;
+    EXPECT_THAT(Examples(Two(Match(b), Match(a))), ElementsAre(common)) << b << "\n" << a;
+  }
+  const Loaded loaded = LoadText(Two(Match("usb = '*:*'"), Match("usb = '*:*'")));
+  EXPECT_THAT(Findings(loaded), ElementsAre("6:17 shared-node"));
+  EXPECT_THAT(loaded.diagnostics.Sorted().front().hint, HasSubstr("exclusive"));
+}
+
+TEST(Overlap, IsQuietWhereNoHardwareIsSurelyShared) {
+  const std::string_view pairs[][2] = {
+      {"usb = '0403:6001'", "usb = '0403:6011'"},
+      {"usb = '0403:*'", "usb = '0404:*'"},
+      {"pci = '10de:2204'", "pci = '10de:2206'"},
+      {"usb = '10de:*'", "pci = '10de:*'"},
+      {"usb = '*:*', serial = 'A9*'", "usb = '*:*', serial = 'B1'"},
+      {"usb = '*:*', serial = 'A9*'", "usb = '*:*', serial = 'B*'"},
+      {"usb = '*:*', serial = 'A9*'", "usb = '*:*', serial = '?*'"},  // not known
+      {"usb = '*:*', udev = { subsystem = 'tty' }", "usb = '*:*', udev = { subsystem = 'sound' }"},
+      {"usb = '*:*', udev = { subsystem = 'tty' }", "usb = '*:*', exclude = '/dev/tty*'"},
+      {"pci = '*:*', require = '/dev/vfio/*'", "pci = '*:*', require = '/dev/dri/*'"},
+      {"usb = '*:*', udev = { subsystem = 'a', properties = { X = '1' } }",
+       "usb = '*:*', udev = { subsystem = 'a', attributes = { X = '1' } }"},
+      {"path = '/dev/x*', usb = '*:*'", "usb = '*:*'"},
+  };
+  for (const auto& [a, b] : pairs) {
+    EXPECT_THAT(Examples(Two(Match(a), Match(b))), IsEmpty()) << a << "\n" << b;
+    EXPECT_THAT(Examples(Two(Match(b), Match(a))), IsEmpty()) << b << "\n" << a;
+  }
+  EXPECT_THAT(
+      Examples(Two("exclusive = true\n" + Match("usb = '0403:6001'"), Match("usb = '0403:*'"))),
+      IsEmpty());
 }
 
 TEST(Overlap, IsQuietWhereNoPathIsShared) {
@@ -164,6 +214,8 @@ TEST(Overlap, OutlivesHostileInput) {
       [](int r) {
         return r % 2 == 0 ? format("path = '/dev/*{}*'", r) : format("regex = '/dev/.*{}'", r);
       },
+      [](int) { return std::string("usb = '*:*'"); },
+      [](int r) { return format("usb = '*:*', serial = '*{}', exclude = '/{}'", r, r); },
   };
   for (const Keys keys : shapes) EXPECT_TRUE(LoadText(Many(1000, keys)).model) << keys(0);
 }
