@@ -1,6 +1,7 @@
 #include "config/bind.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/format.h"
 #include "config/duration.h"
@@ -45,6 +46,41 @@ std::string ExampleOf(const KeyInfo& key) {
   return "";
 }
 
+/// A key that stands somewhere else, as it is written there.
+std::string WhereItBelongs(std::string_view key) {
+  std::string hint;
+  for (const KeyInfo& other : AllKeys()) {
+    if (other.name != key) continue;
+    hint = "it belongs to " + SectionTitle(other.section);
+    const bool is_section = other.type == ValueType::kTables || other.type == ValueType::kTable ||
+                            other.type == ValueType::kTemplateTable;
+    if (is_section) hint += ": " + ExampleOf(other);
+  }
+  return hint;
+}
+
+/// What stands in `udev` itself may have been meant for one of its tables.
+std::string HintOnUdevKey(std::string_view key, std::span<const std::string_view> known) {
+  std::string lower(key);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (std::string near = DidYouMean(lower, known); !near.empty()) return near;
+  if (lower != key && key.find_first_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos) {
+    return format("a udev property is written properties = {{ {} = \"…\" }}", key);
+  }
+  const std::string elsewhere = WhereItBelongs(key);
+  return format("{}{}a sysfs attribute is written attributes = {{ {} = \"…\" }}", elsewhere,
+                elsewhere.empty() ? "" : "; ", key);
+}
+
+std::string HintOnUnknown(std::string_view key, std::string_view section,
+                          std::span<const std::string_view> known) {
+  if (section == UdevDraft::kSection) return HintOnUdevKey(key, known);
+  std::string hint = WhereItBelongs(key);
+  if (!hint.empty()) return hint;
+  return DidYouMean(key, known,
+                    known.size() > 8 ? "" : format("the keys here are {}", OneOf(known)));
+}
+
 /// Binds a value of the TOML type T, or reports its type.
 template <class T>
 const T* Get(const KeyInfo& key, const TomlValue& value, Reporter& reporter) {
@@ -78,15 +114,9 @@ void ReportWrongType(const KeyInfo& key, const TomlValue& value, Reporter& repor
 
 void ReportUnknownKey(const Text& key, std::string_view section,
                       std::span<const std::string_view> known, Reporter& reporter) {
-  std::string elsewhere = known.size() > 8 ? "" : format("the keys here are {}", OneOf(known));
-  for (const KeyInfo& other : AllKeys()) {
-    if (other.name == key.value) elsewhere = "it belongs to " + SectionTitle(other.section);
-  }
   reporter.Report(Code::kUnknownKey, key.place,
                   format("{} has no key \"{}\"", SectionTitle(section), key.value.substr(0, 100)),
-                  elsewhere.starts_with("it belongs") || key.value.size() > 100
-                      ? elsewhere
-                      : DidYouMean(key.value, known, elsewhere));
+                  key.value.size() > 100 ? "" : HintOnUnknown(key.value, section, known));
 }
 
 void ReportMissingKey(const KeyInfo& key, const Place& place, Reporter& reporter) {

@@ -63,6 +63,8 @@ constexpr CodeInfo kCodes[] = {
     {Code::kNoResources, "no-resources", kWarning, "there is no [[resource]] in the whole input"},
     {Code::kConstantId, "constant-id", kWarning,
      "all devices of a match would get the same ID, so that all are rejected"},
+    {Code::kMissingVariable, "missing-variable", kWarning,
+     "all devices of a match lack a variable that a template needs"},
     {Code::kContainerPathClash, "container-path-clash", kWarning,
      "two host paths can end on one path in the container"},
     {Code::kSharedNode, "shared-node", kWarning, "two resources claim the same path or device"},

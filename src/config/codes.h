@@ -55,6 +55,7 @@ enum class Code {
   // Not mistakes, but hardly meant.
   kNoResources,
   kConstantId,
+  kMissingVariable,
   kContainerPathClash,
   kSharedNode,
   // The rest of the findings, when there are very many.

@@ -38,7 +38,7 @@ class ContainerCompiler {
   std::optional<Template> Checked(const Text& text, Check check, Code code, std::string_view hint);
   std::optional<Template> Path(const std::optional<TemplateText>& text, Check check);
   void AddTarget(Target target);
-  bool OnlyCounts() const;
+  bool HasNodes() const;
   bool CanHoldSeveral() const;
   bool NodesCanClash(const Template& container) const;
 
@@ -66,10 +66,8 @@ std::optional<Template> ContainerCompiler::Path(const std::optional<TemplateText
   return Checked(*text, check, Code::kBadPath, "write the whole path, as in /dev/{name}");
 }
 
-bool ContainerCompiler::OnlyCounts() const {
-  return std::all_of(spec_.matches.begin(), spec_.matches.end(), [](const MatchSpec& m) {
-    return std::holds_alternative<CountSource>(m.source);
-  });
+bool ContainerCompiler::HasNodes() const {
+  return std::any_of(spec_.matches.begin(), spec_.matches.end(), CanHaveNodes);
 }
 
 /// Whether a container can get two devices that are not the same.
@@ -98,8 +96,10 @@ void ContainerCompiler::AddTarget(Target target) {
   }
   if (!target.host && NodesCanClash(target.container)) {
     reporter_.Report(Code::kContainerPathClash, target.place,
-                     "all nodes of a device would get this path, and the container is refused",
-                     "add what tells its nodes apart, such as {name} or a named group");
+                     "a device with several nodes would have all of them on this path, and is "
+                     "rejected",
+                     "add what tells its nodes apart, such as {name} or a named group; where every "
+                     "device has one node this does no harm");
   }
   for (const Target& other : targets_) {
     if (other.container != target.container || other.host == target.host) continue;
@@ -112,7 +112,7 @@ void ContainerCompiler::AddTarget(Target target) {
 }
 
 void ContainerCompiler::DeviceNodes() {
-  const bool no_nodes = scope_.complete && OnlyCounts();
+  const bool no_nodes = scope_.complete && !HasNodes();
   for (const DeviceNodeDraft& draft : draft_.device_nodes) {
     DeviceNodeSpec node;
     node.host_path = Path(draft.host_path, ProblemWithPath);
@@ -130,7 +130,7 @@ void ContainerCompiler::DeviceNodes() {
     }
     if (no_nodes && !draft.host_path && !draft.broken) {
       reporter_.Report(Code::kNoHostNode, draft.place,
-                       "devices of a count have no node that the container could get",
+                       "devices of this resource have no node that the container could get",
                        "name one with host_path, or take the device_node away");
     }
     if (node.container_path) {

@@ -12,12 +12,17 @@
 namespace patchbay {
 namespace {
 
+std::string HintOnGlob(std::string_view text, std::size_t offset) {
+  if (!text.starts_with('/')) return "write the whole path, as in /dev/ttyUSB*";
+  if (offset < text.size() && text[offset] == '.') return "write the path that it leads to";
+  return "globs know *, ?, [a-z], {a,b} and **; a backslash takes the next one as it is";
+}
+
 std::optional<Glob> CompileGlob(const Text& text, PatternBudget& budget, Reporter& reporter) {
   auto glob = Glob::Compile(text.value);
   if (!glob) {
-    reporter.Report(
-        Code::kBadGlob, text.At(glob.error().offset), glob.error().message,
-        "globs know *, ?, [a-z], {a,b} and **; a backslash takes the next one as it is");
+    reporter.Report(Code::kBadGlob, text.At(glob.error().offset), glob.error().message,
+                    HintOnGlob(text.value, glob.error().offset));
     return std::nullopt;
   }
   if (text.value.ends_with('/') && !text.value.ends_with("\\/")) {
@@ -58,11 +63,17 @@ void CheckCaptureNames(const Text& text, const Regex& regex, Reporter& reporter)
   }
 }
 
+std::string HintOnRegex(std::string_view text) {
+  if (text.starts_with('^')) return "it is anchored already: leave out ^ and $";
+  if (!text.starts_with('/')) return "begin with the directory, as in '/dev/tty(USB|ACM)\\d+'";
+  return "the syntax is that of RE2; single quotes save doubling the backslashes";
+}
+
 std::optional<Regex> CompileRegex(const Text& text, Reporter& reporter) {
   auto regex = Regex::Compile(text.value);
   if (!regex) {
     reporter.Report(Code::kBadRegex, text.At(regex.error().offset), regex.error().message,
-                    "the syntax is that of RE2; single quotes save doubling the backslashes");
+                    HintOnRegex(text.value));
     return std::nullopt;
   }
   const std::string& directory = regex->fixed_directory();
@@ -161,21 +172,23 @@ constexpr SourceKey kSources[] = {
 
 std::optional<Source> CompileSource(const MatchDraft& draft, MatchSpec& match,
                                     PatternBudget& budget, Reporter& reporter) {
-  std::vector<std::string_view> names;
+  std::vector<std::string_view> names, rivals;
   const SourceKey* found = nullptr;
-  bool several = false;
   for (const SourceKey& source : kSources) {
     names.push_back(source.name);
     if (!source.present(draft)) continue;
-    several = several || (found != nullptr && found->rank == source.rank);
     if (found == nullptr) found = &source;
+    if (source.rank == found->rank) rivals.push_back(source.name);
   }
-  if (found != nullptr && !several) return found->compile(draft, match, budget, reporter);
-  // A key that could not be used may have been the source that is missing.
-  if (several || !draft.broken) {
-    reporter.Report(Code::kMatchSource, draft.place,
-                    several ? "the match has several sources" : "the match has no source",
-                    "give it exactly one of " + OneOf(names));
+  if (rivals.size() == 1) return found->compile(draft, match, budget, reporter);
+  if (rivals.size() > 1) {
+    reporter.Report(Code::kMatchSource, draft.place, "the match has several sources",
+                    format("keep {}; a second source is a second {}", OneOf(rivals),
+                           SectionTitle(MatchDraft::kSection)));
+  } else if (!draft.broken) {  // a key that could not be used may have been the source
+    reporter.Report(
+        Code::kMatchSource, draft.place, "the match has no source",
+        format("give it {}; the last three may also stand beside a path or regex", OneOf(names)));
   }
   return std::nullopt;
 }
@@ -192,7 +205,8 @@ PlacedKey Placed(std::string_view name, const std::optional<Draft>& draft) {
 }
 
 /// Keys that mean nothing with the source of the match.
-void CheckKeysOfSource(const MatchDraft& draft, const Source& source, Reporter& reporter) {
+void CheckKeysOfSource(const MatchDraft& draft, const MatchSpec& match, Reporter& reporter) {
+  const Source& source = match.source;
   const auto refuse = [&](std::string_view name, std::initializer_list<PlacedKey> keys,
                           std::string_view why) {
     for (const PlacedKey& key : keys) {
@@ -227,6 +241,9 @@ void CheckKeysOfSource(const MatchDraft& draft, const Source& source, Reporter& 
                       "\"udev\" without \"subsystem\" finds a device and all that it sits on",
                       "add the subsystem of the device itself: udev = { subsystem = \"tty\", … }");
     }
+  } else if (draft.udev && !CanHaveNodes(match)) {
+    reporter.Report(Code::kMatchesNothing, draft.udev->place, "no path is a network interface",
+                    "leave path or regex out: udev finds it alone");
   }
 }
 
@@ -262,6 +279,16 @@ void CheckId(const TemplateText& text, MatchSpec& match, Reporter& reporter) {
   match.id = std::move(*id);
 }
 
+void CheckGroupBy(const Text& variable, const Scope& scope, Reporter& reporter) {
+  const std::string& name = variable.value;
+  if (name.find_first_of("{}") == std::string::npos) {
+    return CheckVariable(name, variable.place, scope, reporter);
+  }
+  reporter.Report(Code::kUnknownVariable, variable.place,
+                  "\"group_by\" takes the name of a variable, not a template",
+                  "write one name, without braces");
+}
+
 bool FindsSeveral(const PathSource& source) {
   return source.globs.size() != 1 || !OnlyPath(source.globs.front());
 }
@@ -293,6 +320,11 @@ std::optional<std::string> OnlyPath(const Glob& glob) {
 }
 
 bool CanHaveSeveralNodes(const MatchSpec& match) {
+  if (!CanHaveNodes(match)) return false;
+  if (std::holds_alternative<UsbPattern>(match.source) && match.conditions.udev &&
+      IsOfSubsystem(*match.conditions.udev, "usb")) {
+    return false;  // its own below /dev/bus/usb
+  }
   return !match.group_by.empty() || std::holds_alternative<UsbPattern>(match.source) ||
          std::holds_alternative<PciPattern>(match.source) ||
          std::holds_alternative<CommandSource>(match.source);
@@ -315,12 +347,12 @@ std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& bu
   match.conditions = CompileConditions(draft, reporter);
   auto source = CompileSource(draft, match, budget, reporter);
   if (!source) return std::nullopt;
-  CheckKeysOfSource(draft, *source, reporter);
   match.source = std::move(*source);
+  CheckKeysOfSource(draft, match, reporter);
   if (good_exclude) CheckExclude(draft, match, reporter);
   if (draft.count) return match;
   if (draft.group_by) {
-    CheckVariable(draft.group_by->value, draft.group_by->place, IdentityScope(match), reporter);
+    CheckGroupBy(*draft.group_by, IdentityScope(match), reporter);
     match.group_by = draft.group_by->value;
   }
   if (draft.require) {

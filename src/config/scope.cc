@@ -13,6 +13,32 @@ bool IsAmong(std::string_view name, std::span<const std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// What to do about a variable that nothing in the scope supplies.
+std::string HintOn(std::string_view name, const Scope& scope) {
+  std::vector<std::string_view> names;
+  for (const Variable& v : scope.variables) names.push_back(v.name);
+  const std::string near = DidYouMean(name, names);
+  const bool only_counts = std::all_of(
+      scope.matches.begin(), scope.matches.end(),
+      [](const MatchSpec* m) { return std::holds_alternative<CountSource>(m->source); });
+  if (SpeaksOfNode(name)) {
+    if (only_counts) return "devices of a count have no node: use {id} or {index}";
+    return format("a network interface has no node: use {{INTERFACE}}{}",
+                  scope.TypeOf("id") ? " or {id}" : "");
+  }
+  MatchSpec asking_sysfs;
+  asking_sysfs.conditions.udev.emplace();
+  const bool is_property = MaySupply(asking_sysfs, name);
+  if (!only_counts && !is_property && IdentityScope(asking_sysfs).TypeOf(name)) {
+    return "add usb = \"*:*\", pci = \"*:*\" or udev = { … } to the match, to ask sysfs for it";
+  }
+  if (!only_counts && is_property && near.empty()) {
+    return "a udev property comes with usb, pci or udev in the match, as with "
+           "udev = { properties = { ID_SERIAL = \"*\" } }";
+  }
+  return near.empty() ? "there are " + OneOf(names) : near;
+}
+
 /// Known only when the whole list is, or a container.
 constexpr std::string_view kLateVariables[] = {"id", "index", "slot", "replica", "numa_node"};
 
@@ -31,17 +57,14 @@ void CheckVariable(std::string_view name, const Place& place, const Scope& scope
                    Reporter& reporter) {
   if (!scope.complete || scope.TypeOf(name)) return;
   name = name.substr(0, 100);
-  std::vector<std::string_view> names;
-  for (const Variable& v : scope.variables) names.push_back(v.name);
-  if (IsAmong(name, kLateVariables)) {
+  if (!scope.TypeOf("id") && IsAmong(name, kLateVariables)) {
     reporter.Report(Code::kUnknownVariable, place,
                     format("\"{}\" is not known yet where a device gets its ID", name),
                     "use what was matched: path, name or a named group of the regex");
     return;
   }
   reporter.Report(Code::kUnknownVariable, place,
-                  format("no match supplies the variable \"{}\"", name),
-                  DidYouMean(name, names, "there are " + OneOf(names)));
+                  format("no match supplies the variable \"{}\"", name), HintOn(name, scope));
 }
 
 Scope ContainerScope(std::span<const MatchSpec> matches, bool complete) {

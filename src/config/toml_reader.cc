@@ -141,11 +141,13 @@ std::pair<std::string, std::string> Explain(std::string_view description) {
   constexpr Hint kHints[] = {
       {"exceeded maximum nested", ""},
       {"parsing string: unescaped control", "is the closing quote missing?"},
+      {"unknown escape sequence", "write it in single quotes, which leave backslashes alone"},
       {"parsing floating-point", "text stands in quotes: key = \"value\""},
       {"parsing boolean", "text stands in quotes: key = \"value\""},
       {"parsing integer", "text stands in quotes: key = \"value\""},
       {"parsing value", "text stands in quotes: key = \"value\""},
-      {"cannot redefine existing table", "write each table once; a list of tables has [[ ]]"},
+      {"cannot redefine existing",
+       "a table [x] is written once; every one of a list is [[x]], as [[resource.match]]"},
   };
   const auto found = std::find_if(std::begin(kHints), std::end(kHints), [&](const Hint& h) {
     return description.find(h.words) != std::string_view::npos;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/format.h"
 #include "config/conditions.h"
@@ -79,6 +80,30 @@ void CheckSeparator(const Text& separator, Reporter& reporter) {
   }
 }
 
+/// Warns of matches whose devices all lack what other matches of the resource supply.
+void CheckEveryMatch(const ResourceDraft& draft, const Scope& scope, const ResourceSpec& spec,
+                     Reporter& reporter) {
+  std::set<std::string_view> names;
+  for (const Template* compiled : ContainerTemplates(spec)) {
+    for (const Template::Field& field : compiled->fields()) {
+      if (scope.TypeOf(field.name)) names.insert(field.name);
+    }
+  }
+  for (std::size_t i = 0; i < spec.matches.size(); ++i) {
+    if (draft.matches[i].broken) continue;
+    const Scope own = ContainerScope({&spec.matches[i], 1}, true);
+    const auto missing = std::find_if(names.begin(), names.end(),
+                                      [&](std::string_view name) { return !own.TypeOf(name); });
+    if (missing == names.end()) continue;
+    reporter.Report(Code::kMissingVariable, draft.matches[i].place,
+                    format("devices of this match have no \"{}\" for the templates of the "
+                           "resource, and are all rejected",
+                           *missing),
+                    "make the match a resource of its own, or use what devices of all matches "
+                    "have, such as {id}");
+  }
+}
+
 ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
                              Reporter& reporter) {
   ResourceSpec spec;
@@ -112,7 +137,9 @@ ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
                     "which nodes it has is only known when the command has run; exclude them from "
                     "the other resources");
   }
-  CompileContainer(draft, ContainerScope(spec.matches, complete), reporter, spec);
+  const Scope scope = ContainerScope(spec.matches, complete);
+  CompileContainer(draft, scope, reporter, spec);
+  if (complete) CheckEveryMatch(draft, scope, spec, reporter);
   return spec;
 }
 

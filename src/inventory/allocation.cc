@@ -169,8 +169,8 @@ class ResponseBuilder {
                           const std::string& other) {
     if (one == other) return {};
     return Fail(ErrorKind::kInvalid,
-                format("{} and {} would both be {} in the container; use {{slot}} or another "
-                       "variable in container_path, or set max_per_container = 1",
+                format("{} and {} would both be {} in the container; use {{slot}}, {{name}} or "
+                       "another variable in container_path, or set max_per_container = 1",
                        one, other, container_path));
   }
 
@@ -237,6 +237,13 @@ Result<ContainerResponse> Answer(const Snapshot& snapshot, std::span<const std::
   return std::move(builder).Build();
 }
 
+/// What to write for a variable that the device lacks.
+std::string Instead(const Variables& variables, std::string_view name) {
+  if (!SpeaksOfNode(name)) return "; leave it out, or match only devices that have it";
+  return format(": it has no node; use {}{{id}}",
+                variables.Find("INTERFACE") ? "{INTERFACE} or " : "");
+}
+
 }  // namespace
 
 AllocationContext AllocationOn(const HostRoot& host, std::string node_name) {
@@ -259,9 +266,9 @@ std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceS
   for (const Template* t : ContainerTemplates(*spec)) {
     for (const Template::Field& field : t->fields()) {
       if (variables.Find(field.name)) continue;
-      return Rejection{
-          path, RejectReason::kMissingVariable,
-          format("\"{}\" needs \"{}\", which this device does not have", t->text(), field.name)};
+      return Rejection{path, RejectReason::kMissingVariable,
+                       format("\"{}\" needs \"{}\", which this device does not have{}", t->text(),
+                              field.name, Instead(variables, field.name))};
     }
   }
   // Whether the nodes are there is not asked: that is a matter of the moment.

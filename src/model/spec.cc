@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace patchbay {
+bool IsOfSubsystem(const UdevPattern& udev, std::string_view name) {
+  return !udev.subsystems.empty() &&
+         std::all_of(udev.subsystems.begin(), udev.subsystems.end(),
+                     [&](const NamePattern& p) { return p.literal() && p.text() == name; });
+}
 
 bool UsesSysfs(const MatchSpec& match) {
   return !match.conditions.empty() || std::holds_alternative<UsbPattern>(match.source) ||
@@ -13,6 +18,13 @@ bool UsesSysfs(const MatchSpec& match) {
 bool UsesSysfs(const ResourceSpec& resource) {
   return std::any_of(resource.matches.begin(), resource.matches.end(),
                      [](const MatchSpec& match) { return UsesSysfs(match); });
+}
+
+bool CanHaveNodes(const MatchSpec& match) {
+  if (std::holds_alternative<CountSource>(match.source)) return false;
+  const auto* udev = std::get_if<UdevPattern>(&match.source);
+  if (udev == nullptr && match.conditions.udev) udev = &*match.conditions.udev;
+  return udev == nullptr || !IsOfSubsystem(*udev, "net");
 }
 
 bool HasCommand(const ResourceSpec& resource) {

@@ -121,6 +121,12 @@ struct Model {
 bool UsesSysfs(const MatchSpec& match);
 bool UsesSysfs(const ResourceSpec& resource);
 
+/// Whether whatever meets the pattern is of this subsystem.
+bool IsOfSubsystem(const UdevPattern& udev, std::string_view name);
+
+/// Whether devices of a match can have nodes: not what is only counted, nor network interfaces.
+bool CanHaveNodes(const MatchSpec& match);
+
 /// Whether a program tells of devices of the resource.
 bool HasCommand(const ResourceSpec& resource);
 

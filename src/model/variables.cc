@@ -1,11 +1,14 @@
 #include "model/variables.h"
 
+#include <algorithm>
+
 #include "base/path.h"
 #include "model/spec.h"
 
 namespace patchbay {
 namespace {
 
+using Supplied = bool (*)(const MatchSpec&);
 using Finder = std::optional<FormatValue> (*)(const Variables&);
 
 template <auto Get>
@@ -14,11 +17,14 @@ std::optional<FormatValue> OfNode(const Variables& v) {
   return Get(*v.node);
 }
 
+bool ByAll(const MatchSpec&) { return true; }
+bool ByHost(const MatchSpec& m) { return !std::holds_alternative<CountSource>(m.source); }
+
 /// A variable that needs no capture. The order is that of the reference.
 struct Builtin {
   std::string_view name;
   VariableType type;
-  bool needs_node;
+  Supplied supplied;  ///< whether devices of a match can have it
   Finder find;
 };
 
@@ -29,29 +35,29 @@ constexpr std::string_view kSysfsVariables[] = {
 };
 
 constexpr Builtin kBuiltins[] = {
-    {"id", VariableType::kText, false,
+    {"id", VariableType::kText, ByAll,
      [](const Variables& v) -> std::optional<FormatValue> { return v.id; }},
-    {"resource", VariableType::kText, false,
+    {"resource", VariableType::kText, ByAll,
      [](const Variables& v) -> std::optional<FormatValue> { return v.resource; }},
-    {"node_name", VariableType::kText, false,
+    {"node_name", VariableType::kText, ByAll,
      [](const Variables& v) -> std::optional<FormatValue> { return v.node_name; }},
-    {"index", VariableType::kInteger, false,
+    {"index", VariableType::kInteger, ByAll,
      [](const Variables& v) -> std::optional<FormatValue> { return v.index; }},
-    {"slot", VariableType::kInteger, false,
+    {"slot", VariableType::kInteger, ByAll,
      [](const Variables& v) -> std::optional<FormatValue> { return v.slot; }},
-    {"replica", VariableType::kInteger, false,
+    {"replica", VariableType::kInteger, ByAll,
      [](const Variables& v) -> std::optional<FormatValue> { return v.replica; }},
-    {"path", VariableType::kText, true,
+    {"path", VariableType::kText, CanHaveNodes,
      OfNode<[](const DeviceNode& n) { return FormatValue(n.path); }>},
-    {"real_path", VariableType::kText, true,
+    {"real_path", VariableType::kText, CanHaveNodes,
      OfNode<[](const DeviceNode& n) { return FormatValue(n.real_path); }>},
-    {"name", VariableType::kText, true,
+    {"name", VariableType::kText, CanHaveNodes,
      OfNode<[](const DeviceNode& n) { return FormatValue(BaseName(n.path)); }>},
-    {"major", VariableType::kInteger, true,
+    {"major", VariableType::kInteger, CanHaveNodes,
      OfNode<[](const DeviceNode& n) { return FormatValue(std::int64_t{n.major}); }>},
-    {"minor", VariableType::kInteger, true,
+    {"minor", VariableType::kInteger, CanHaveNodes,
      OfNode<[](const DeviceNode& n) { return FormatValue(std::int64_t{n.minor}); }>},
-    {"numa_node", VariableType::kInteger, true,
+    {"numa_node", VariableType::kInteger, ByHost,
      [](const Variables& v) -> std::optional<FormatValue> {
        if (v.device == nullptr || !v.device->numa_node) return std::nullopt;
        return std::int64_t{*v.device->numa_node};
@@ -61,12 +67,10 @@ constexpr Builtin kBuiltins[] = {
 }  // namespace
 
 std::vector<Variable> SuppliedBy(const MatchSpec& match) {
-  const bool has_node = !std::holds_alternative<CountSource>(match.source);
   std::vector<Variable> supplied;
   for (const Builtin& builtin : kBuiltins) {
-    if (has_node || !builtin.needs_node) {
-      supplied.push_back({std::string(builtin.name), builtin.type});
-    }
+    if (!builtin.supplied(match)) continue;
+    supplied.push_back({std::string(builtin.name), builtin.type});
   }
   if (const auto* regex = std::get_if<RegexSource>(&match.source)) {
     for (const std::string& name : regex->regex.capture_names()) {
@@ -79,6 +83,12 @@ std::vector<Variable> SuppliedBy(const MatchSpec& match) {
     }
   }
   return supplied;
+}
+
+bool SpeaksOfNode(std::string_view name) {
+  return std::any_of(std::begin(kBuiltins), std::end(kBuiltins), [&](const Builtin& builtin) {
+    return builtin.name == name && builtin.supplied == CanHaveNodes;
+  });
 }
 
 bool MaySupply(const MatchSpec& match, std::string_view name) {

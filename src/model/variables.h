@@ -25,6 +25,9 @@ struct Variable {
 /// matches counts: it is missing on single devices only.
 std::vector<Variable> SuppliedBy(const MatchSpec& match);
 
+/// Whether only a device that has a node has the variable of this name.
+bool SpeaksOfNode(std::string_view name);
+
 /// Whether a device found by `match` may have a variable of a name that nobody can list: udev's
 /// properties, which begin with a capital letter, and those that a command prints, which may have
 /// any name. Such variables are text.

@@ -108,6 +108,18 @@ TEST(Docs, ExamplesOfTheReferenceLoad) {
   for (const std::string& block : TomlBlocks(Read("docs/discovery.md"))) LoadGood(block);
 }
 
+TEST(Docs, MatchesThatExplainShowsCanBeWritten) {
+  std::istringstream lines(Read("docs/discovery.md"));
+  int matches = 0;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("  match ")) continue;
+    const std::string keys = line.substr(line.find(": ") + 2);
+    LoadGood(format("[[resource]]\nname = 'a.com/x'\nmatch = [{{ {} }}]\n", keys));
+    ++matches;
+  }
+  EXPECT_GE(matches, 2);
+}
+
 TEST(Docs, EveryReasonOfARejectionIsExplained) {
   const std::string page = Read("docs/discovery.md");
   for (const RejectReason reason : kAllRejectReasons) {
@@ -121,6 +133,10 @@ TEST(Docs, ReferenceHasEveryVariable) {
   match.conditions.usb.emplace();
   for (const Variable& variable : SuppliedBy(match)) {
     EXPECT_NE(page.find("`" + variable.name + "`"), std::string::npos) << variable.name;
+  }
+  // Properties that hints name, and what else the examples use.
+  for (const std::string_view name : {"INTERFACE", "NAME"}) {
+    EXPECT_NE(page.find(format("| `{}` |", name)), std::string::npos) << name;
   }
 }
 

@@ -51,8 +51,6 @@ cdi_devices  = ["example.com/u250={card}"]
   exclude  = ["/dev/xfpga/user.m9*"]
   id       = "{card}"
   type     = "any"
-  [[resource.match]]
-  path     = ["/dev/a*", "/dev/b*"]
 
   [[resource.device_node]]
   container_path = "/dev/xfpga/{kind}{slot}"
@@ -76,6 +74,12 @@ cdi_devices  = ["example.com/u250={card}"]
 
   [resource.annotations]
   "example.com/card" = "{card}"
+
+[[resource]]
+name = "fpga.example.com/other"
+
+  [[resource.match]]
+  path = ["/dev/a*", "/dev/b*"]
 )";
 
 TEST(Load, CompilesEveryKey) {
@@ -86,7 +90,7 @@ TEST(Load, CompilesEveryKey) {
   EXPECT_EQ(model.daemon.rescan, std::chrono::minutes(5));
   EXPECT_FALSE(model.daemon.device_metrics);
 
-  ASSERT_THAT(model.resources, SizeIs(1));
+  ASSERT_THAT(model.resources, SizeIs(2));
   const ResourceSpec& r = model.resources.front();
   EXPECT_EQ(r.name, "fpga.example.com/u250");
   EXPECT_EQ(r.description, "Alveo U250 cards");
@@ -99,14 +103,16 @@ TEST(Load, CompilesEveryKey) {
   ASSERT_THAT(r.cdi_devices, SizeIs(1));
   EXPECT_EQ(r.cdi_devices[0].text(), "example.com/u250={card}");
 
-  ASSERT_THAT(r.matches, SizeIs(2));
+  ASSERT_THAT(r.matches, SizeIs(1));
   EXPECT_THAT(std::get<RegexSource>(r.matches[0].source).regex.capture_names(),
               ElementsAre("kind", "card"));
   EXPECT_THAT(r.matches[0].exclude, SizeIs(1));
   EXPECT_EQ(r.matches[0].id->text(), "{card}");
   EXPECT_EQ(r.matches[0].type, NodeType::kAny);
-  EXPECT_THAT(std::get<PathSource>(r.matches[1].source).globs, SizeIs(2));
-  EXPECT_EQ(r.matches[1].type, NodeType::kDevice);
+  ASSERT_THAT(model.resources[1].matches, SizeIs(1));
+  const MatchSpec& other = model.resources[1].matches[0];
+  EXPECT_THAT(std::get<PathSource>(other.source).globs, SizeIs(2));
+  EXPECT_EQ(other.type, NodeType::kDevice);
 
   ASSERT_THAT(r.device_nodes, SizeIs(2));
   EXPECT_FALSE(r.device_nodes[0].host_path);
@@ -143,6 +149,8 @@ TEST(Load, LeavesTheDefaultsOfTheModel) {
 
 TEST(Load, GivesDeviceNodesOnlyToWhatHasNodes) {
   EXPECT_THAT(LoadGood(Resource("", "count = 3")).resources[0].device_nodes, IsEmpty());
+  EXPECT_THAT(LoadGood(Resource("", "udev = { subsystem = 'net' }")).resources[0].device_nodes,
+              IsEmpty());
   EXPECT_THAT(LoadGood(Resource("[[resource.match]]\npath = '/dev/x'", "count = 3"))
                   .resources[0]
                   .device_nodes,
@@ -165,6 +173,16 @@ TEST(Load, AcceptsWhatIsUnusualButRight) {
   };
   for (const std::string_view text : texts) LoadGood(Resource(text));
   LoadGood(Resource("", "path = '/dev/x'\nid = 'only'"));
+  LoadGood(Resource("[resource.env]\nA = '{INTERFACE} {numa_node} {id}'",
+                    "udev = { subsystem = 'net' }"));
+  for (const std::string_view subsystem : {"['net', 'tty']", "'n?t'", "'tty'"}) {
+    LoadGood(
+        Resource("[resource.env]\nA = '{name}'", format("udev = {{ subsystem = {} }}", subsystem)));
+  }
+  LoadGood(Resource("[[resource.device_node]]\ncontainer_path = '/dev/c{slot}'",
+                    "usb = '*:*'\nudev = { subsystem = 'usb' }"));
+  LoadGood(Resource("[resource.env]\nA = '{n}'\n[[resource.match]]\nregex = '/dev/y(?P<n>.)'",
+                    "command = ['x']"));
   LoadGood(Resource("", "regex = '/dev/x'\nid = '{major}-{minor:03x}'"));
   LoadGood("\xEF\xBB\xBF[daemon]\r\nlisten = ':0'\r\n" + Resource(""));
 }

@@ -22,6 +22,7 @@ using test::PathMatch;
 using test::RegexMatch;
 using test::Resource;
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Pair;
@@ -482,6 +483,11 @@ TEST(ProblemWithDevice, OfADeviceWithoutNodes) {
   ASSERT_TRUE(problem);
   EXPECT_EQ(problem->reason, RejectReason::kMissingVariable);
   EXPECT_EQ(problem->path, "7");
+  EXPECT_THAT(problem->detail, EndsWith("it has no node; use {id}"));
+  const auto of_interface = ProblemWithDevice(std::make_shared<const ResourceSpec>(spec),
+                                              {"eth0", {}, {{"INTERFACE", "eth0"}}}, "");
+  ASSERT_TRUE(of_interface);
+  EXPECT_THAT(of_interface->detail, HasSubstr("use {INTERFACE}"));
 }
 
 TEST_F(AllocateTest, EveryNodeOfAGroupIsNamedByItsOwnValues) {

@@ -93,6 +93,29 @@ TEST(SuppliedBy, SysfsKnowsMore) {
               Contains("pci_address"));
 }
 
+TEST(SuppliedBy, NetworkInterfacesHaveNoNode) {
+  const UdevPattern net{{*NamePattern::Compile("net")}, {}, {}, {}};
+  const MatchSpec match{net, {}, std::nullopt};
+  EXPECT_THAT(Names(SuppliedBy(match)), Not(Contains("name")));
+  EXPECT_THAT(Names(SuppliedBy(match)), Contains("numa_node"));
+  EXPECT_TRUE(MaySupply(match, "INTERFACE"));
+  MatchSpec card{PciPattern{}, {}, std::nullopt};
+  EXPECT_THAT(Names(SuppliedBy(card)), Contains("name"));
+  card.conditions.udev = net;
+  EXPECT_THAT(Names(SuppliedBy(card)), Not(Contains("name")));
+  card.conditions.udev->subsystems.push_back(*NamePattern::Compile("infiniband"));
+  EXPECT_THAT(Names(SuppliedBy(card)), Contains("name"));
+}
+
+TEST(SpeaksOfNode, IsSoForWhatTheNodeIsCalledAndNumbered) {
+  for (const std::string_view name : {"path", "real_path", "name", "major", "minor"}) {
+    EXPECT_TRUE(SpeaksOfNode(name)) << name;
+  }
+  for (const std::string_view name : {"id", "numa_node", "INTERFACE", "none", ""}) {
+    EXPECT_FALSE(SpeaksOfNode(name)) << name;
+  }
+}
+
 TEST(SuppliedBy, DependsOnTheSource) {
   const MatchSpec regex{RegexSource{*Regex::Compile("/dev/(?P<a>x)(?P<b>y)?(z)")}, {}, {}};
   EXPECT_THAT(Names(SuppliedBy(regex)), Contains("path"));
