@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -19,5 +20,8 @@ bool IsPrintable(std::string_view text);
 /// `text` made safe for a terminal or a table cell: control characters and bytes that are not
 /// UTF-8 become \xNN. Printable text comes back unchanged.
 std::string Printable(std::string_view text);
+
+/// The same of no more than the first `most` bytes; "…" at the end where that is not all.
+std::string Excerpt(std::string_view text, std::size_t most);
 
 }  // namespace patchbay

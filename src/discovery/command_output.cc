@@ -47,11 +47,7 @@ std::string_view Name(Kind kind) {
   return "";
 }
 
-/// Safe to print, and not long.
-std::string Shown(std::string_view text) {
-  constexpr std::size_t kMost = 60;
-  return Printable(text.substr(0, kMost)) + (text.size() > kMost ? "…" : "");
-}
+std::string Shown(std::string_view text) { return Excerpt(text, 60); }
 
 std::string Quoted(std::string_view text) { return "\"" + Shown(text) + "\""; }
 

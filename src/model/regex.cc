@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "model/text_pattern.h"
 
 namespace patchbay {
 namespace {
@@ -81,14 +82,9 @@ int MostSlashes(std::string_view pattern) {
 }  // namespace
 
 Parsed<Regex> Regex::Compile(std::string_view pattern) {
-  re2::RE2::Options options;
-  options.set_log_errors(false);
-  auto re =
-      std::make_shared<const re2::RE2>(re2::StringPiece(pattern.data(), pattern.size()), options);
-  if (!re->ok()) {
-    const auto at = pattern.find(re->error_arg());
-    return Malformed(at == std::string_view::npos ? 0 : at, re->error());
-  }
+  auto compiled = CompileRe2(pattern);
+  if (!compiled) return tl::unexpected(std::move(compiled).error());
+  const auto& re = *compiled;
   if (!pattern.starts_with('/')) {
     return Malformed(0, "the pattern is matched against a whole path and must begin with \"/\"");
   }
@@ -104,7 +100,7 @@ Parsed<Regex> Regex::Compile(std::string_view pattern) {
       std::count(regex.fixed_directory_.begin(), regex.fixed_directory_.end(), '/'));
   const int slashes = MostSlashes(pattern);
   regex.depth_ = slashes == kAnyDepth ? kAnyDepth : std::max(slashes - fixed_slashes, 0);
-  regex.re_ = std::move(re);
+  regex.re_ = re;
   return regex;
 }
 

@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "model/conditions.h"
+#include "model/device.h"
 #include "model/glob.h"
 #include "model/regex.h"
 #include "model/template.h"
+#include "model/text_pattern.h"
 
 namespace patchbay {
 
@@ -79,6 +81,38 @@ struct MountSpec {
 /// An entry of [resource.env] or [resource.annotations]; the key may hold variables too.
 using TemplatePair = std::pair<Template, Template>;
 
+/// [resource.health]: how a device shows that it works. The program ends with exit code 0.
+struct CommandProbe {
+  std::vector<Template> argv;
+};
+
+/// Every device node can be opened.
+struct OpenProbe {};
+
+/// A file of the host holds a text, with or without a newline at its end.
+struct FileProbe {
+  Template path;
+  std::variant<std::string, TextPattern> wanted;
+};
+
+using ProbeKind = std::variant<CommandProbe, OpenProbe, FileProbe>;
+
+struct ProbeSpec {
+  ProbeKind kind;
+  std::chrono::milliseconds period = std::chrono::seconds(30);
+  std::chrono::milliseconds timeout = std::chrono::seconds(5);
+  std::chrono::milliseconds initial_delay{};
+  int failure_threshold = 3;  ///< so many failures in a row make a device unhealthy
+  int success_threshold = 1;  ///< so many successes in a row make it healthy again
+  Health before_first = Health::kHealthy;
+};
+
+/// One of [resource.hooks]: a program that is run for each device that a container gets.
+struct HookSpec {
+  std::vector<Template> argv;
+  std::chrono::milliseconds timeout = std::chrono::seconds(20);  ///< of all that one call runs
+};
+
 /// Which free devices a container had best get, where the kubelet leaves it open.
 enum class Preference { kNone, kPacked, kSpread };
 
@@ -100,6 +134,10 @@ struct ResourceSpec {
   std::vector<TemplatePair> env;
   std::vector<TemplatePair> annotations;
   std::vector<Template> cdi_devices;
+  std::optional<ProbeSpec> health;
+  std::optional<HookSpec> pre_start;  ///< before a container starts
+  std::optional<HookSpec> allocate;   ///< while the kubelet admits the pod, and nothing else
+  std::optional<HookSpec> release;    ///< when no pod holds the device any more
 };
 
 /// [daemon].
@@ -107,7 +145,9 @@ struct DaemonSpec {
   std::string listen = "[::]:9478";
   std::string kubelet_dir = "/var/lib/kubelet/device-plugins";
   std::string host_root = "/";
+  std::string pod_resources = "/var/lib/kubelet/pod-resources/kubelet.sock";  ///< empty: not asked
   std::chrono::milliseconds rescan = std::chrono::seconds(60);
+  int max_probes = 8;  ///< that run at once
   bool device_metrics = true;
 };
 

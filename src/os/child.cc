@@ -122,11 +122,6 @@ std::string_view HintFor(int error) {
   }
 }
 
-/// Safe to print, and not long.
-std::string Shown(std::string_view text, std::size_t most) {
-  return Printable(text.substr(0, most)) + (text.size() > most ? "..." : "");
-}
-
 bool HoldsNul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
 /// posix_spawn, since this program has many threads and gRPC's handlers of fork: glibc's runs no
@@ -136,7 +131,7 @@ Result<pid_t> Spawn(const ChildSpec& spec, int output, int errors) {
   if (spec.argv.empty()) return Fail(ErrorKind::kInvalid, "there is no program to run");
   std::vector<std::string> arguments = spec.argv;
   std::vector<std::string> environment = EnvironmentOf(spec);
-  const std::string what = "cannot run " + Shown(arguments.front(), 100);
+  const std::string what = "cannot run " + Excerpt(arguments.front(), 100);
   if (std::any_of(arguments.begin(), arguments.end(), HoldsNul) ||
       std::any_of(environment.begin(), environment.end(), HoldsNul)) {
     return Fail(ErrorKind::kInvalid, what + ": an argument or variable holds a NUL byte");
@@ -373,13 +368,19 @@ bool HasEnded(const UniqueFd& left_behind) {
   return result != 0 || info.si_pid != 0;
 }
 
-std::string Describe(const ChildSpec& spec, const ChildResult& result) {
+std::string DescribeEnd(const ChildSpec& spec, const ChildResult& result) {
   if (result.end == ChildEnd::kFailed) return result.error;
-  std::string text = spec.argv.empty() ? "" : Shown(spec.argv.front(), 100) + " ";
+  std::string text = spec.argv.empty() ? "" : Excerpt(spec.argv.front(), 100) + " ";
   text += Ending(spec, result);
   if (result.left_behind) text += ", but hangs in the kernel";
+  return text;
+}
+
+std::string Describe(const ChildSpec& spec, const ChildResult& result) {
+  std::string text = DescribeEnd(spec, result);
+  if (result.end == ChildEnd::kFailed) return text;
   const std::string_view last = LastLine(result.error_output);
-  if (!last.empty()) text += ": " + Shown(last, 200);
+  if (!last.empty()) text += ": " + Excerpt(last, 200);
   return text;
 }
 

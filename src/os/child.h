@@ -78,8 +78,11 @@ ChildResult RunChild(const ChildSpec& spec, const Cancellation& cancellation);
 /// The pidfd becomes readable when that happens.
 bool HasEnded(const UniqueFd& left_behind);
 
-/// How it ended, as a sentence with the program's name, and the last line that it printed to
-/// stderr: `/bin/card-ok ended with exit code 1: no card`. One line, safe to print, and bounded.
+/// How it ended, as a sentence with the program's name: `/bin/card-ok ended with exit code 1`. One
+/// line, safe to print, and bounded.
+std::string DescribeEnd(const ChildSpec& spec, const ChildResult& result);
+
+/// The same, and the last line that it printed to stderr: `…: no card`.
 std::string Describe(const ChildSpec& spec, const ChildResult& result);
 
 }  // namespace patchbay

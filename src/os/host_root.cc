@@ -157,6 +157,16 @@ Result<DirectoryStamp> HostRoot::StampOf(const HostNode& directory) const {
                         Nanoseconds(info.st_ctim)};
 }
 
+Status HostRoot::TryOpen(std::string_view real_path) const {
+  const UniqueFd fd(
+      open(Local(real_path).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  if (fd || errno == EBUSY) return {};
+  const bool is_right_missing = errno == EACCES || errno == EPERM;
+  Failure failure = FailErrno(format("cannot open {}", real_path), errno);
+  if (is_right_missing) failure.value().kind = ErrorKind::kPrecondition;
+  return failure;
+}
+
 Result<std::string> HostRoot::ReadFile(std::string_view host_path, std::size_t most_bytes) const {
   const HostNode file = TRY(Resolve(host_path));
   if (file.type != FileType::kRegular) return NoRegularFile(file.path);

@@ -47,7 +47,8 @@ struct HostNode {
 /// ones, are followed below the root and cannot lead out of it.
 ///
 /// A value; thread-safe. Nothing is opened but directories and regular files, so no device is ever
-/// touched. Calls may be slow (they go to the file system) and do not belong on the loop.
+/// touched but by TryOpen. Calls may be slow (they go to the file system) and do not belong on the
+/// loop.
 class HostRoot {
  public:
   explicit HostRoot(std::string root = "/");
@@ -71,6 +72,11 @@ class HostRoot {
 
   /// Fails as Resolve does.
   Result<DirectoryStamp> StampOf(const HostNode& directory) const;
+
+  /// Whether the node at a path without links can be opened for reading: opens it without waiting,
+  /// and closes it. One that somebody has for himself alone can. Drivers may act on that, so nobody
+  /// calls this but who was told to. Fails with kPrecondition where this process lacks the right.
+  Status TryOpen(std::string_view real_path) const;
 
   /// What a regular file holds. Fails with kInvalid for anything else and for a file of more than
   /// `most_bytes`, with kNotFound also for a file of sysfs whose device went.

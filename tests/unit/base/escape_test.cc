@@ -48,5 +48,13 @@ TEST(Escape, MakesTextPrintable) {
   EXPECT_EQ(Printable("\x1b[0m\n\0\xff"s), "\\x1b[0m\\x0a\\x00\\xff");
 }
 
+TEST(Escape, AnExcerptEndsBetweenCharacters) {
+  EXPECT_EQ(Excerpt("short", 5), "short");
+  EXPECT_EQ(Excerpt("longer", 5), "longe…");
+  EXPECT_EQ(Excerpt("aé", 2), "a…");
+  EXPECT_EQ(Excerpt("\n\n", 1), "\\x0a…");
+  EXPECT_EQ(Excerpt("\x80\x80\x80", 2), "…");
+}
+
 }  // namespace
 }  // namespace patchbay

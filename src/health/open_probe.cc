@@ -1,0 +1,19 @@
+#include "health/kinds.h"
+
+namespace patchbay {
+
+ProbeOutcome Probe(const OpenProbe&, const ProbeRun& run) {
+  for (const DeviceNode& node : run.device.nodes) {
+    const Status opened = run.context.host.TryOpen(node.real_path);
+    if (opened) continue;
+    if (opened.error().kind == ErrorKind::kPrecondition) {
+      return {ProbeResult::kError,
+              opened.error().message +
+                  "; let patchbay open devices (privileged: true), or probe in another way"};
+    }
+    return {ProbeResult::kFailure, opened.error().message};
+  }
+  return {ProbeResult::kSuccess};
+}
+
+}  // namespace patchbay

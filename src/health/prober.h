@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "health/probe_pool.h"
+#include "health/timetable.h"
+#include "model/spec.h"
+#include "os/loop.h"
+
+namespace patchbay {
+
+/// Has the devices of one resource probed when their time comes, and knows which of them work.
+/// Belongs to the loop thread; the probes run in the pool, which outlives it.
+class Prober {
+ public:
+  struct Events {
+    /// Each probe that ended, on the loop.
+    std::function<void(ProbeResult result, std::chrono::nanoseconds took)> on_probe;
+    /// Verdicts have changed.
+    std::function<void(Timetable::Change change)> on_change;
+  };
+
+  /// `spec` has a probe.
+  Prober(Loop& loop, ProbePool& pool, std::shared_ptr<const ResourceSpec> spec,
+         ProbeContext context, Events events);
+  ~Prober();
+  Prober(const Prober&) = delete;
+  Prober& operator=(const Prober&) = delete;
+
+  /// All devices that are known now, see Timetable.
+  void SetDevices(const std::vector<Timetable::Presence>& devices);
+  Timetable::Verdict VerdictOn(const std::string& id) const { return timetable_.VerdictOn(id); }
+
+ private:
+  void ProbeDue();
+  void Begin(const std::shared_ptr<const Device>& device);
+  void OnOutcome(const std::string& id, ProbeOutcome outcome);
+  void AwaitNext();
+
+  Loop& loop_;
+  ProbePool& pool_;
+  const std::shared_ptr<const ResourceSpec> spec_;
+  const ProbeContext context_;
+  const Events events_;
+  Timetable timetable_;
+  std::map<std::string, UniqueFd> left_behind_;  ///< programs that nothing can kill, by device
+  Subscription timer_;
+};
+
+}  // namespace patchbay

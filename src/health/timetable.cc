@@ -1,0 +1,127 @@
+#include "health/timetable.h"
+
+#include <iterator>
+
+namespace patchbay {
+namespace {
+
+constexpr double kJitter = 0.1;
+
+}  // namespace
+
+void Timetable::SetDevices(const std::vector<Presence>& devices, Time now) {
+  ++calls_;
+  for (const auto& [device, present] : devices) {
+    const auto at = Admit(device->id);
+    Entry& entry = at->second;
+    const bool is_new = entry.device == nullptr;
+    const bool is_back = present && !entry.present;
+    const bool is_other = !is_new && entry.device != device && entry.device->nodes != device->nodes;
+    entry.device = device;
+    entry.present = present;
+    entry.seen = calls_;
+    if (!present) {
+      Schedule(*at, std::nullopt);
+    } else if (is_new) {
+      Schedule(*at, now + spec_.initial_delay + PartOfPeriod(0, kJitter));
+    } else if (is_back || is_other) {
+      Schedule(*at, now);
+    }
+  }
+  Forget(calls_);
+}
+
+/// The entry of a device, without a device where it is a new one.
+Timetable::Entries::iterator Timetable::Admit(const std::string& id) {
+  const Entry fresh{
+      .device = nullptr,
+      .thresholds = {spec_.failure_threshold, spec_.success_threshold, spec_.before_first},
+      .reason = "it was not probed yet"};
+  const auto [at, is_new] = entries_.try_emplace(id, fresh);
+  Entry& entry = at->second;
+  if (!is_new && !entry.known) {
+    const bool running = entry.running;
+    entry = fresh;
+    entry.running = running;
+  }
+  return at;
+}
+
+/// What is being probed stays until that ends, so that it is not probed twice at a time.
+void Timetable::Forget(std::uint64_t not_seen_in) {
+  for (auto at = entries_.begin(); at != entries_.end();) {
+    const auto next = std::next(at);
+    Entry& entry = at->second;
+    if (entry.seen != not_seen_in) {
+      Schedule(*at, std::nullopt);
+      entry.known = entry.present = false;
+      if (!entry.running) entries_.erase(at);
+    }
+    at = next;
+  }
+}
+
+void Timetable::Schedule(Entries::value_type& at, std::optional<Time> due) {
+  auto& [id, entry] = at;
+  if (entry.due) queue_.erase({*entry.due, id});
+  entry.due = due;
+  if (entry.due && !entry.running) queue_.emplace(*entry.due, id);
+}
+
+std::optional<Timetable::Time> Timetable::NextDue() const {
+  if (queue_.empty()) return std::nullopt;
+  return queue_.begin()->first;
+}
+
+std::vector<std::shared_ptr<const Device>> Timetable::TakeDue(Time now) {
+  std::vector<std::shared_ptr<const Device>> due;
+  while (!queue_.empty() && queue_.begin()->first <= now) {
+    const auto at = entries_.find(queue_.begin()->second);
+    Schedule(*at, std::nullopt);
+    at->second.running = true;
+    at->second.begun = now;
+    due.push_back(at->second.device);
+  }
+  return due;
+}
+
+Timetable::Change Timetable::Finish(const std::string& id, const ProbeOutcome& outcome, Time now) {
+  const auto at = entries_.find(id);
+  if (at == entries_.end() || !at->second.running) return Change::kNothing;
+  Entry& entry = at->second;
+  const bool was_hanging = std::exchange(entry.hanging, outcome.hangs);
+  entry.running = outcome.hangs;
+  if (!entry.known) {
+    if (!entry.running) entries_.erase(at);
+    return Change::kNothing;
+  }
+  if (!entry.present) return Change::kNothing;
+  if (!entry.running) {
+    const Time next = entry.begun + PartOfPeriod(1 - kJitter, 1 + kJitter);
+    Schedule(*at, entry.due.value_or(was_hanging ? now : std::max(now, next)));
+  }
+  return was_hanging ? Change::kNothing : Judge(entry, outcome);
+}
+
+Timetable::Change Timetable::Judge(Entry& entry, const ProbeOutcome& outcome) {
+  const bool success = outcome.result == ProbeResult::kSuccess;
+  const bool same_reason = success || entry.reason == outcome.reason;
+  if (!success) entry.reason = outcome.reason;
+  if (entry.thresholds.Step(success)) return Change::kHealth;
+  const bool is_shown = entry.thresholds.health() == Health::kUnhealthy;
+  return is_shown && !same_reason ? Change::kReason : Change::kNothing;
+}
+
+Timetable::Verdict Timetable::VerdictOn(const std::string& id) const {
+  const auto at = entries_.find(id);
+  if (at == entries_.end()) return {};
+  const Health health = at->second.thresholds.health();
+  return {health, health == Health::kHealthy ? "" : at->second.reason};
+}
+
+std::chrono::nanoseconds Timetable::PartOfPeriod(double least, double most) {
+  const double part = std::uniform_real_distribution(least, most)(random_);
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(spec_.period * part);
+}
+
+}  // namespace patchbay

@@ -1,0 +1,179 @@
+#include "health/probe.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::AllOf;
+using testing::HasSubstr;
+
+Template MakeTemplate(std::string_view text) { return Template::Compile(text).value(); }
+
+/// Probes of a device "d7" with one node, /dev/d7 of a host tree.
+class ProbeTest : public testing::Test {
+ protected:
+  ProbeTest() { device_.nodes.push_back({.path = "/dev/d7", .real_path = "/dev/d7"}); }
+
+  ProbeOutcome Run(ProbeKind kind) {
+    ProbeSpec spec;
+    spec.kind = std::move(kind);
+    spec.timeout = timeout_;
+    return RunProbe(spec, device_, {"example.com/d", "node-1", HostRoot(tree_.path()), cancel_});
+  }
+  ProbeOutcome Command(const std::vector<std::string_view>& argv) {
+    CommandProbe probe;
+    for (const auto argument : argv) probe.argv.push_back(MakeTemplate(argument));
+    return Run(std::move(probe));
+  }
+  ProbeOutcome Shell(std::string_view script) { return Command({"/bin/sh", "-c", script}); }
+  ProbeOutcome FileIs(std::string_view path, std::string wanted) {
+    return Run(FileProbe{MakeTemplate(path), std::move(wanted)});
+  }
+  ProbeOutcome FileMatches(std::string_view path, std::string_view pattern) {
+    return Run(FileProbe{MakeTemplate(path), TextPattern::Compile(pattern).value()});
+  }
+
+  test::TempTree tree_;
+  Device device_{.id = "d7", .nodes = {}, .values = {{"serial", "A9"}}};
+  milliseconds timeout_ = seconds(20);
+  std::shared_ptr<const Cancellation> cancel_ =
+      std::make_shared<const Cancellation>(Cancellation::Create().value());
+};
+
+TEST_F(ProbeTest, AProgramThatEndsWithZeroIsASuccess) {
+  const ProbeOutcome outcome = Shell("echo fine; echo hm >&2");
+  EXPECT_EQ(outcome.result, ProbeResult::kSuccess);
+  EXPECT_EQ(outcome.reason, "");
+  EXPECT_EQ(outcome.output, "hm\nfine\n");
+  EXPECT_GT(outcome.took.count(), 0);
+}
+
+TEST_F(ProbeTest, AProgramIsToldOfTheDevice) {
+  const ProbeOutcome outcome = Command({"/bin/echo", "{id}", "{path}", "{name}", "{serial}",
+                                        "{resource}", "{node_name}", "{{}} $HOME *"});
+  EXPECT_EQ(outcome.output, "d7 /dev/d7 d7 A9 example.com/d node-1 {} $HOME *\n");
+}
+
+TEST_F(ProbeTest, AFailureIsToldWithTheFirstLinesOfTheOutput) {
+  const ProbeOutcome outcome = Shell("echo ' no card '; echo; printf 'see\\tdmesg'; exit 3");
+  EXPECT_EQ(outcome.result, ProbeResult::kFailure);
+  EXPECT_EQ(outcome.reason, "/bin/sh ended with exit code 3:  no card; see\\x09dmesg");
+  EXPECT_EQ(Shell("exit 1").reason, "/bin/sh ended with exit code 1");
+}
+
+TEST_F(ProbeTest, ASignalIsAFailure) {
+  const ProbeOutcome outcome = Shell("kill -SEGV $$");
+  EXPECT_EQ(outcome.result, ProbeResult::kFailure);
+  EXPECT_THAT(outcome.reason, HasSubstr("signal 11"));
+}
+
+TEST_F(ProbeTest, AProgramThatTakesTooLongIsATimeout) {
+  timeout_ = milliseconds(100);
+  const ProbeOutcome outcome = Shell("echo begun; sleep 1000");
+  EXPECT_EQ(outcome.result, ProbeResult::kTimeout);
+  EXPECT_THAT(outcome.reason, AllOf(HasSubstr("did not end within 100 ms"), HasSubstr("begun")));
+}
+
+TEST_F(ProbeTest, WhatCannotBeRunIsAnError) {
+  tree_.File("not-executable");
+  const std::string file = tree_.path("not-executable");
+  for (const std::string& program : {std::string("/no/such/program"), file, std::string()}) {
+    const ProbeOutcome outcome = Command({program});
+    EXPECT_EQ(outcome.result, ProbeResult::kError) << program;
+    EXPECT_NE(outcome.reason, "");
+  }
+  EXPECT_THAT(Command({"/no/such/program"}).reason, HasSubstr("/no/such/program"));
+  // Rendered: an argument longer than the kernel takes, and a variable that the device lacks.
+  device_.values = {{"serial", std::string(5000, 'x')}};
+  EXPECT_EQ(Command({"/bin/true", "{serial}"}).result, ProbeResult::kError);
+  EXPECT_EQ(Command({"/bin/true", "{nothing}"}).result, ProbeResult::kError);
+}
+
+TEST_F(ProbeTest, OutputBeyondItsBoundIsDropped) {
+  const ProbeOutcome outcome = Shell("head -c 100000000 /dev/zero; exit 1");
+  EXPECT_EQ(outcome.result, ProbeResult::kFailure);
+  EXPECT_EQ(outcome.output.size(), 4096U);
+  EXPECT_LE(outcome.reason.size(), 2500U);
+}
+
+TEST_F(ProbeTest, NodesThatCanBeOpenedAreASuccess) {
+  tree_.CharDevice("dev/d7");
+  EXPECT_EQ(Run(OpenProbe{}).result, ProbeResult::kSuccess);
+  device_.nodes.push_back({.path = "/dev/e", .real_path = "/dev/e"});
+  const ProbeOutcome outcome = Run(OpenProbe{});
+  EXPECT_EQ(outcome.result, ProbeResult::kFailure);
+  EXPECT_EQ(outcome.reason, "cannot open /dev/e: No such file or directory");
+}
+
+TEST_F(ProbeTest, ANodeWithoutADriverCannotBeOpened) {
+  tree_.CharDevice("dev/d7", 240, 7);  // of the range for local use
+  const ProbeOutcome outcome = Run(OpenProbe{});
+  EXPECT_EQ(outcome.result, ProbeResult::kFailure);
+  EXPECT_THAT(outcome.reason, HasSubstr("No such device"));
+}
+
+TEST_F(ProbeTest, AMissingRightIsAnErrorThatSaysWhatToDo) {
+  tree_.CharDevice("dev/d7");
+  ASSERT_EQ(chmod(tree_.path("dev/d7").c_str(), 0), 0);
+  ASSERT_EQ(chmod(tree_.path().c_str(), 0755), 0);
+  ASSERT_EQ(seteuid(65534), 0);
+  const ProbeOutcome outcome = Run(OpenProbe{});
+  ASSERT_EQ(seteuid(0), 0);
+  EXPECT_EQ(outcome.result, ProbeResult::kError);
+  EXPECT_THAT(outcome.reason, AllOf(HasSubstr("Permission denied"), HasSubstr("privileged")));
+}
+
+TEST_F(ProbeTest, OpeningAPipeDoesNotWait) {
+  tree_.Dir("dev");
+  ASSERT_EQ(mkfifo(tree_.path("dev/d7").c_str(), 0600), 0);
+  EXPECT_EQ(Run(OpenProbe{}).result, ProbeResult::kSuccess);
+}
+
+TEST_F(ProbeTest, AFileHoldsWhatIsWanted) {
+  tree_.File("sys/d7/state", "up\n");
+  tree_.File("sys/d7/empty", "");
+  EXPECT_EQ(FileIs("/sys/{name}/state", "up").result, ProbeResult::kSuccess);
+  EXPECT_EQ(FileIs("/sys/d7/empty", "").result, ProbeResult::kSuccess);
+  EXPECT_EQ(FileMatches("/sys/d7/state", "up|unknown").result, ProbeResult::kSuccess);
+  EXPECT_EQ(FileMatches("/sys/d7/state", "u").result, ProbeResult::kFailure);
+  const ProbeOutcome outcome = FileIs("/sys/{name}/state", "down");
+  EXPECT_EQ(outcome.result, ProbeResult::kFailure);
+  EXPECT_EQ(outcome.reason, R"(/sys/d7/state holds "up", not "down")");
+  EXPECT_EQ(FileMatches("/sys/d7/state", "down|.").reason,
+            R"(/sys/d7/state holds "up", which does not match down|.)");
+}
+
+TEST_F(ProbeTest, AFileThatIsNotThereIsAFailure) {
+  EXPECT_EQ(FileIs("/sys/gone", "up").reason, "cannot look at /sys: No such file or directory");
+  EXPECT_EQ(FileIs("/sys/gone", "up").result, ProbeResult::kFailure);
+  EXPECT_EQ(FileIs("/sys/{nothing}", "up").result, ProbeResult::kError);
+}
+
+TEST_F(ProbeTest, AFileThatWouldKeepItsReaderWaitingIsNotRead) {
+  tree_.Dir("sys");
+  ASSERT_EQ(mkfifo(tree_.path("sys/pipe").c_str(), 0600), 0);
+  tree_.CharDevice("sys/zero", 1, 5);
+  tree_.File("sys/large", std::string(200'000, 'x'));
+  tree_.Link("sys/loop", "loop");
+  for (const char* file : {"/sys/pipe", "/sys/zero", "/sys/large", "/sys/loop", "/sys"}) {
+    EXPECT_EQ(FileIs(file, "up").result, ProbeResult::kFailure) << file;
+  }
+  EXPECT_THAT(FileIs("/sys/pipe", "up").reason, HasSubstr("no regular file"));
+}
+
+TEST_F(ProbeTest, HostileTextIsSafeToPrint) {
+  tree_.File("sys/state", std::string("\x1b[2J\0\xff", 6) + std::string(5000, 'y'));
+  const std::string reason = FileIs("/sys/state", "up").reason;
+  EXPECT_THAT(reason, HasSubstr("\\x1b[2J\\x00\\xff"));
+  EXPECT_LE(reason.size(), 500U);
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,52 @@
+#include "health/thresholds.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace patchbay {
+namespace {
+
+/// What is reported after each verdict: "+" for a success, "-" for a failure; "H" and "u" for the
+/// healths.
+std::string Reported(int failures, int successes, Health before_first,
+                     const std::string& verdicts) {
+  Thresholds thresholds(failures, successes, before_first);
+  std::string reported;
+  for (const char verdict : verdicts) {
+    const Health before = thresholds.health();
+    const bool changed = thresholds.Step(verdict == '+');
+    EXPECT_EQ(changed, thresholds.health() != before);
+    reported += thresholds.health() == Health::kHealthy ? 'H' : 'u';
+  }
+  return reported;
+}
+
+TEST(Thresholds, ARunOfVerdictsMakesTheState) {
+  constexpr Health kGood = Health::kHealthy, kBad = Health::kUnhealthy;
+  struct Case {
+    int failures, successes;
+    Health before_first;
+    const char* verdicts;
+    const char* reported;
+  };
+  const Case cases[] = {
+      {1, 1, kGood, "+-+-", "HuHu"},
+      {3, 1, kGood, "--+--", "HHHHH"},
+      {3, 1, kGood, "---+-", "HHuHH"},
+      {3, 1, kGood, "----", "HHuu"},
+      {3, 2, kGood, "---+-++-", "HHuuuuHH"},
+      {3, 1, kBad, "---", "uuu"},
+      {3, 1, kBad, "+--", "HHH"},
+      {1, 3, kBad, "++-+++-", "uuuuuHu"},
+      {2, 2, kGood, "-+-+--++", "HHHHHuuH"},
+      {1, 1, kBad, "", ""},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(Reported(c.failures, c.successes, c.before_first, c.verdicts), c.reported)
+        << c.failures << "/" << c.successes << " " << c.verdicts;
+  }
+}
+
+}  // namespace
+}  // namespace patchbay

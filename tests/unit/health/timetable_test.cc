@@ -1,0 +1,211 @@
+#include "health/timetable.h"
+
+#include <gmock/gmock.h>
+
+namespace patchbay {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using Change = Timetable::Change;
+
+std::shared_ptr<const Device> MakeDevice(const std::string& id, const std::string& path = "") {
+  Device device{.id = id, .nodes = {}};
+  device.nodes.push_back({.path = path.empty() ? "/dev/" + id : path, .real_path = ""});
+  return std::make_shared<const Device>(std::move(device));
+}
+
+/// A probe every ten seconds, after five at first; two failures, one success.
+class TimetableTest : public testing::Test {
+ protected:
+  TimetableTest() {
+    spec_.kind = OpenProbe{};
+    spec_.period = seconds(10);
+    spec_.initial_delay = seconds(5);
+    spec_.failure_threshold = 2;
+    Reset();
+  }
+  void Reset() { table_.emplace(spec_, 7); }
+
+  void Set(const std::vector<std::string>& present, const std::vector<std::string>& gone = {}) {
+    std::vector<Timetable::Presence> devices;
+    devices.reserve(present.size() + gone.size());
+    for (const auto& id : present) devices.push_back({MakeDevice(id), true});
+    for (const auto& id : gone) devices.push_back({MakeDevice(id), false});
+    table_->SetDevices(devices, now_);
+  }
+  std::vector<std::string> Due() {
+    std::vector<std::string> ids;
+    for (const auto& device : table_->TakeDue(now_)) ids.push_back(device->id);
+    return ids;
+  }
+  std::vector<std::string> DueAfter(milliseconds time) {
+    now_ += time;
+    return Due();
+  }
+  Change Fail(const std::string& id, const std::string& reason = "broken") {
+    return table_->Finish(id, {.result = ProbeResult::kFailure, .reason = reason}, now_);
+  }
+  Change Succeed(const std::string& id) {
+    return table_->Finish(id, {.result = ProbeResult::kSuccess}, now_);
+  }
+  bool Healthy(const std::string& id) { return table_->VerdictOn(id).health == Health::kHealthy; }
+
+  ProbeSpec spec_;
+  std::optional<Timetable> table_;
+  Timetable::Time now_ = Timetable::Time() + std::chrono::hours(1);
+};
+
+TEST_F(TimetableTest, ANewDeviceIsProbedAfterTheInitialDelayAndABit) {
+  EXPECT_EQ(table_->NextDue(), std::nullopt);
+  Set({"a"});
+  const auto due = table_->NextDue();
+  ASSERT_TRUE(due);
+  EXPECT_GE(*due - now_, seconds(5));
+  EXPECT_LE(*due - now_, seconds(6));
+  EXPECT_THAT(DueAfter(milliseconds(4999)), IsEmpty());
+  EXPECT_THAT(DueAfter(milliseconds(1001)), ElementsAre("a"));
+  EXPECT_THAT(Due(), IsEmpty());
+  EXPECT_EQ(table_->NextDue(), std::nullopt);  // not before it has ended
+}
+
+TEST_F(TimetableTest, TheNextProbeIsAPeriodAfterTheBeginOfTheLast) {
+  Set({"a"});
+  DueAfter(seconds(6));
+  const auto begun = now_;
+  now_ += seconds(3);
+  Succeed("a");
+  ASSERT_TRUE(table_->NextDue());
+  EXPECT_GE(*table_->NextDue() - begun, seconds(9));
+  EXPECT_LE(*table_->NextDue() - begun, seconds(11));
+  EXPECT_THAT(DueAfter(seconds(8)), ElementsAre("a"));
+  now_ += seconds(60);  // it took longer than the period
+  Succeed("a");
+  EXPECT_THAT(Due(), ElementsAre("a"));
+}
+
+TEST_F(TimetableTest, ManyDevicesDoNotStartTogether) {
+  std::vector<std::string> ids;
+  ids.reserve(100);
+  for (int i = 0; i < 100; ++i) ids.push_back("d" + std::to_string(i));
+  Set(ids);
+  now_ += seconds(5);
+  std::size_t seen = 0, most = 0;
+  for (int tick = 0; tick < 100; ++tick) {
+    const std::size_t due = DueAfter(milliseconds(10)).size();
+    seen += due;
+    most = std::max(most, due);
+  }
+  EXPECT_EQ(seen, 100U);
+  EXPECT_LE(most, 10U);
+}
+
+TEST_F(TimetableTest, ThresholdsMakeTheVerdictAndTheLastFailureItsReason) {
+  Set({"a", "b"});
+  DueAfter(seconds(6));
+  EXPECT_EQ(Fail("a", "one"), Change::kNothing);
+  EXPECT_TRUE(Healthy("a"));
+  DueAfter(seconds(11));
+  EXPECT_EQ(Fail("a", "two"), Change::kHealth);
+  EXPECT_EQ(table_->VerdictOn("a"), (Timetable::Verdict{Health::kUnhealthy, "two"}));
+  DueAfter(seconds(11));
+  EXPECT_EQ(Fail("a", "two"), Change::kNothing);
+  DueAfter(seconds(11));
+  EXPECT_EQ(Fail("a", "three"), Change::kReason);
+  EXPECT_EQ(table_->VerdictOn("a").reason, "three");
+  DueAfter(seconds(11));
+  EXPECT_EQ(Succeed("a"), Change::kHealth);
+  EXPECT_EQ(table_->VerdictOn("a"), Timetable::Verdict());
+  EXPECT_TRUE(Healthy("b"));
+  EXPECT_TRUE(Healthy("unknown"));
+}
+
+TEST_F(TimetableTest, BeforeTheFirstVerdictItIsAsTheFileSays) {
+  spec_.before_first = Health::kUnhealthy;
+  Reset();
+  Set({"a"});
+  EXPECT_FALSE(Healthy("a"));
+  EXPECT_EQ(table_->VerdictOn("a").reason, "it was not probed yet");
+  DueAfter(seconds(6));
+  EXPECT_EQ(Succeed("a"), Change::kHealth);
+}
+
+TEST_F(TimetableTest, AVanishedDeviceIsNotProbedAndAtOnceWhenItIsBack) {
+  Set({"a", "b"});
+  DueAfter(seconds(6));
+  Fail("a"), Succeed("b");
+  DueAfter(seconds(11));
+  Fail("a"), Succeed("b");
+  Set({"b"}, {"a"});
+  EXPECT_THAT(DueAfter(seconds(11)), ElementsAre("b"));
+  Succeed("b");
+  EXPECT_FALSE(Healthy("a"));
+  Set({"a", "b"});
+  EXPECT_THAT(Due(), ElementsAre("a"));
+  EXPECT_FALSE(Healthy("a"));  // until the probe says so
+  EXPECT_EQ(Succeed("a"), Change::kHealth);
+}
+
+TEST_F(TimetableTest, ADeviceWithOtherNodesIsProbedAtOnce) {
+  Set({"a"});
+  DueAfter(seconds(6));
+  Succeed("a");
+  table_->SetDevices({{MakeDevice("a"), true}}, now_);
+  EXPECT_THAT(Due(), IsEmpty());
+  table_->SetDevices({{MakeDevice("a", "/dev/other"), true}}, now_);
+  EXPECT_THAT(Due(), ElementsAre("a"));
+}
+
+TEST_F(TimetableTest, NoDeviceIsProbedTwiceAtATime) {
+  Set({"a"});
+  DueAfter(seconds(6));
+  // It goes and comes back, and is forgotten and found anew, while its probe runs.
+  Set({}, {"a"});
+  Set({"a"});
+  EXPECT_THAT(DueAfter(seconds(30)), IsEmpty());
+  EXPECT_EQ(Fail("a"), Change::kNothing);
+  EXPECT_THAT(Due(), ElementsAre("a"));  // at once, as it is back
+  Set({});
+  EXPECT_THAT(DueAfter(seconds(30)), IsEmpty());
+  Set({"a"});
+  EXPECT_THAT(DueAfter(seconds(30)), IsEmpty());
+  Fail("a");
+  EXPECT_THAT(Due(), ElementsAre("a"));
+}
+
+TEST_F(TimetableTest, TheProbeOfADeviceThatWentDoesNotCount) {
+  spec_.failure_threshold = 1;
+  Reset();
+  Set({"a"});
+  DueAfter(seconds(6));
+  Set({}, {"a"});
+  EXPECT_EQ(Fail("a"), Change::kNothing);
+  EXPECT_TRUE(Healthy("a"));
+  EXPECT_EQ(table_->NextDue(), std::nullopt);
+  Set({"a"});
+  Due();
+  Set({});
+  EXPECT_EQ(Fail("a"), Change::kNothing);
+  EXPECT_TRUE(Healthy("a"));
+  EXPECT_EQ(Fail("a"), Change::kNothing);  // not known at all
+}
+
+TEST_F(TimetableTest, AProbeThatHangsCountsOnceAndKeepsTheNextWaiting) {
+  spec_.failure_threshold = 1;
+  Reset();
+  Set({"a"});
+  DueAfter(seconds(6));
+  ProbeOutcome hangs{.result = ProbeResult::kTimeout, .reason = "hangs"};
+  hangs.hangs = true;
+  EXPECT_EQ(table_->Finish("a", hangs, now_), Change::kHealth);
+  EXPECT_THAT(DueAfter(seconds(60)), IsEmpty());
+  EXPECT_EQ(Succeed("a"), Change::kNothing);  // it came back, much too late
+  EXPECT_FALSE(Healthy("a"));
+  EXPECT_THAT(Due(), ElementsAre("a"));
+  EXPECT_EQ(Succeed("a"), Change::kHealth);
+}
+
+}  // namespace
+}  // namespace patchbay
