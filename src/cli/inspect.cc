@@ -82,6 +82,7 @@ Result<std::vector<Inspection>> InspectHost(const Model& model, const InspectOpt
     std::vector<MatchReport> reports = std::move(discovery.reports);
     Inventory inventory(spec, options.node_name);
     inventory.Advance(std::move(discovery), std::chrono::steady_clock::now());
+    inventory.Publish();
     if (options.report) ReportDatabase(host, *inventory.snapshot(), reports);
     auto mends = FindMends(host, reports);
     inspections.push_back({inventory.snapshot(), std::move(reports), std::move(mends)});

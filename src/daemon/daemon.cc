@@ -32,7 +32,8 @@ Daemon::Daemon(Loop& loop, Log& log, Options options, Cancellation cancellation)
       metrics_({.version = options_.version,
                 .revision = options_.revision,
                 .device_metrics = options_.model.daemon.device_metrics}),
-      pulse_(loop) {
+      pulse_(loop),
+      probes_(loop, options_.model.daemon.max_probes) {
   metrics_.ConfigLoaded(true, std::chrono::system_clock::now());
 }
 
@@ -70,6 +71,7 @@ void Daemon::StartResources() {
       {},
       cancellation_,
       device_dirs_.get(),
+      probes_,
       ResourcePlugin::World{loop_, servers_, log_, AllocationOn(host_, options_.node_name),
                             options_.model.daemon.kubelet_dir, options_.run}};
   const ResourceSpecs specs = ResourcesFor(options_.model, options_.node_name);

@@ -85,6 +85,7 @@ class Daemon {
   std::unique_ptr<DirWatch> device_dirs_;
   std::unique_ptr<KernelEvents> kernel_events_;
   Subscription settle_;  ///< after the last event of the kernel
+  ProbePool probes_;
   std::vector<std::unique_ptr<ResourceController>> resources_;
   std::unique_ptr<KubeletDir> kubelet_dir_;
   Worker scanner_{kScanners};

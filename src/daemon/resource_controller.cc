@@ -11,6 +11,15 @@ namespace {
 /// More changes at once than this are told in one line.
 constexpr std::size_t kMostChangesLogged = 20;
 
+/// How long a new reason for what is unhealthy already may take to be seen.
+constexpr std::chrono::seconds kReasonPause{1};
+
+std::size_t Unhealthy(const Snapshot& snapshot) {
+  return static_cast<std::size_t>(
+      std::count_if(snapshot.devices.begin(), snapshot.devices.end(),
+                    [](const ListedDevice& d) { return d.health == Health::kUnhealthy; }));
+}
+
 }  // namespace
 
 ResourceController::ResourceController(const World& world, std::shared_ptr<const ResourceSpec> spec,
@@ -25,6 +34,15 @@ ResourceController::ResourceController(const World& world, std::shared_ptr<const
                .on_registered = [this](bool) { events_.on_registered(); },
                .on_kubelet_answers = events_.on_kubelet_answers}) {
   if (HasCommand(*spec_)) own_scanner_.emplace();
+  if (spec_->health) {
+    prober_.emplace(
+        world_.plugin.loop, world_.probes, spec_,
+        ProbeContext{spec_->name, world_.plugin.allocation.node_name, world_.host,
+                     world_.cancellation},
+        Prober::Events{
+            .on_probe = [this](ProbeResult result, auto took) { observer_->OnProbe(result, took); },
+            .on_change = [this](Timetable::Change change) { OnVerdicts(change); }});
+  }
 }
 
 void ResourceController::OnKubelet(std::uint64_t epoch) {
@@ -49,6 +67,8 @@ bool ResourceController::DependsOnSysfs() const {
 
 void ResourceController::End(std::function<void()> done) {
   ended_ = true;
+  prober_.reset();
+  verdicts_ = Subscription();
   plugin_.End(std::move(done));
 }
 
@@ -120,19 +140,39 @@ void ResourceController::OnScanned(Outcome outcome) {
     if (scan_again_) StartScan();
   });
   pause_end_ = world_.plugin.loop.Now() + pause_length_;
-  Publish();
+  Publish(true);
   events_.on_scanned(moved);
 }
 
-void ResourceController::Publish() {
+/// Many verdicts at once are few lists: making one may take no more than a fifth of the loop's
+/// time.
+void ResourceController::OnVerdicts(Timetable::Change change) {
+  Loop& loop = world_.plugin.loop;
+  const Loop::Time due = change == Timetable::Change::kHealth ? std::max(loop.Now(), next_wave_)
+                                                              : loop.Now() + kReasonPause;
+  if (verdicts_ && verdicts_due_ <= due) return;
+  verdicts_due_ = due;
+  verdicts_ = loop.After(due - loop.Now(), [this] { Publish(false); });
+}
+
+void ResourceController::AwaitExpiry() {
   expiry_ = Subscription();
   if (const auto when = inventory_.NextExpiry()) {
     const auto delay = std::max(*when - world_.plugin.loop.Now(), Loop::Duration::zero());
     expiry_ = world_.plugin.loop.After(delay, [this] {
       inventory_.Expire(world_.plugin.loop.Now());
-      Publish();
+      Publish(true);
     });
   }
+}
+
+void ResourceController::Publish(bool devices_changed) {
+  const auto start = std::chrono::steady_clock::now();
+  verdicts_ = Subscription();
+  AwaitExpiry();
+  if (prober_ && devices_changed) prober_->SetDevices(inventory_.Known());
+  inventory_.Publish(prober_ ? [this](const std::string& id) { return prober_->VerdictOn(id); }
+                             : Inventory::VerdictOn());
   if (inventory_.snapshot() == published_) return;
   const bool first = published_ == nullptr;
   LogChanges(published_.get(), *inventory_.snapshot());
@@ -141,6 +181,7 @@ void ResourceController::Publish() {
   events_.on_published();
   world_.scanner.Run(ReleaseFreeMemory);
   if (first && kubelet_) plugin_.OnKubelet(*kubelet_);
+  next_wave_ = world_.plugin.loop.Now() + 4 * (std::chrono::steady_clock::now() - start);
 }
 
 void ResourceController::LogChanges(const Snapshot* before, const Snapshot& after) {
@@ -153,6 +194,7 @@ void ResourceController::LogChanges(const Snapshot* before, const Snapshot& afte
   if (before == nullptr || changes.size() > kMostChangesLogged) {
     log.Info("devices", {{"resource", spec_->name},
                          {"listed", after.devices.size()},
+                         {"unhealthy", Unhealthy(after)},
                          {"rejected", after.rejected.size()}});
   }
   if (changes.size() > kMostChangesLogged) return;

@@ -5,6 +5,7 @@
 #include <set>
 #include <string>
 
+#include "health/prober.h"
 #include "inventory/inventory.h"
 #include "kubelet/resource_plugin.h"
 #include "os/dir_watch.h"
@@ -25,6 +26,7 @@ class ResourceController {
     ResourceSpecs owners;                              ///< see OwnersBefore
     std::shared_ptr<const Cancellation> cancellation;  ///< of commands
     const DirWatch* watch;                             ///< of all resources; may be null
+    ProbePool& probes;
     ResourcePlugin::World plugin;
   };
   struct Events {
@@ -87,7 +89,10 @@ class ResourceController {
   void StartScan();
   std::set<std::string> WatchedDirectories() const;
   void OnScanned(Outcome outcome);
-  void Publish();
+  void OnVerdicts(Timetable::Change change);
+  void AwaitExpiry();
+  /// To the prober, which devices there are; to all others, how they are.
+  void Publish(bool devices_changed);
   void LogChanges(const Snapshot* before, const Snapshot& after);
 
   const World world_;
@@ -95,6 +100,7 @@ class ResourceController {
   const std::shared_ptr<ResourceObserver> observer_;
   const Events events_;
   Inventory inventory_;
+  std::optional<Prober> prober_;  ///< where the resource has a probe
   ResourcePlugin plugin_;
   /// Where commands are run: one that hangs keeps nobody else waiting.
   std::optional<Worker> own_scanner_;
@@ -110,8 +116,11 @@ class ResourceController {
   const std::shared_ptr<PassMemory> memory_ = std::make_shared<PassMemory>();
   Loop::Duration pause_length_{};
   Loop::Time pause_end_{};
-  Subscription pause_;   ///< between two scans
-  Subscription expiry_;  ///< of the next vanished device
+  Subscription pause_;     ///< between two scans
+  Subscription expiry_;    ///< of the next vanished device
+  Subscription verdicts_;  ///< that are to be published
+  Loop::Time verdicts_due_{};
+  Loop::Time next_wave_{};  ///< not before this are verdicts published again
   Lifetime lifetime_;
 };
 

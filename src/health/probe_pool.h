@@ -35,6 +35,9 @@ class ProbePool {
   /// more.
   void Drop(const std::string& resource);
 
+  /// How many run now, but for those that were given up.
+  int running() const { return running_; }
+
  private:
   struct Task;
   class Threads;

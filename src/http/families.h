@@ -41,6 +41,11 @@ struct Families {
   Histograms& discovery_duration;
   Gauges& discovery_last_success_timestamp;
   Gauges& shared_devices;
+  Counters& probes;
+  Histograms& probe_duration;
+  Counters& hooks;
+  Histograms& hook_duration;
+  Gauges& pod_resources_up;
 };
 
 /// Upper bounds in seconds, from 50 µs to 10 s.

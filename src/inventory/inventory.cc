@@ -74,31 +74,39 @@ void Inventory::Advance(Discovery discovery, Time now) {
 
 void Inventory::Expire(Time now) {
   std::erase_if(tracked_, [&](const Tracked& tracked) {
-    return tracked.vanished_at && now - *tracked.vanished_at >= spec_->forget_after;
+    return tracked.vanished_at && now - *tracked.vanished_at >= spec_->forget_after &&
+           !held_.contains(tracked.device->id);
   });
-  Publish();
 }
 
 std::optional<Inventory::Time> Inventory::NextExpiry() const {
   std::optional<Time> next;
   for (const Tracked& tracked : tracked_) {
-    if (!tracked.vanished_at) continue;
+    if (!tracked.vanished_at || held_.contains(tracked.device->id)) continue;
     const Time expiry = *tracked.vanished_at + spec_->forget_after;
     if (!next || expiry < *next) next = expiry;
   }
   return next;
 }
 
-void Inventory::Publish() {
+std::vector<Timetable::Presence> Inventory::Known() const {
+  std::vector<Timetable::Presence> known;
+  known.reserve(tracked_.size());
+  for (const Tracked& tracked : tracked_) known.push_back({tracked.device, !tracked.vanished_at});
+  return known;
+}
+
+ListedDevice Inventory::Listed(const Tracked& tracked, const VerdictOn& verdict_on) const {
+  if (tracked.vanished_at) return {tracked.device, Health::kUnhealthy, tracked.reason};
+  if (!verdict_on) return {tracked.device, Health::kHealthy, ""};
+  Timetable::Verdict verdict = verdict_on(tracked.device->id);
+  return {tracked.device, verdict.health, std::move(verdict.reason)};
+}
+
+void Inventory::Publish(const VerdictOn& verdict_on) {
   Snapshot snapshot{spec_, snapshot_ ? snapshot_->generation + 1 : 1, {}, rejected_, false};
   snapshot.devices.reserve(tracked_.size());
-  for (const Tracked& tracked : tracked_) {
-    if (tracked.vanished_at) {
-      snapshot.devices.push_back({tracked.device, Health::kUnhealthy, tracked.reason});
-    } else {
-      snapshot.devices.push_back({tracked.device, Health::kHealthy, ""});
-    }
-  }
+  for (const Tracked& tracked : tracked_) snapshot.devices.push_back(Listed(tracked, verdict_on));
   snapshot.topology =
       spec_->topology &&
       std::all_of(snapshot.devices.begin(), snapshot.devices.end(),

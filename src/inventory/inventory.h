@@ -1,22 +1,28 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "discovery/discover.h"
+#include "health/timetable.h"
 #include "model/snapshot.h"
 
 namespace patchbay {
 
 /// What is known of a resource's devices over time: those that are there, and those that went and
-/// are not forgotten yet. A value; its steps are pure functions with time as an argument.
+/// are not forgotten yet. A value; its steps are pure functions with time as an argument. What they
+/// come to is seen after Publish.
 class Inventory {
  public:
   using Time = std::chrono::steady_clock::time_point;
+  /// What the probes say of a device by its ID; null where there are none.
+  using VerdictOn = std::function<Timetable::Verdict(const std::string& id)>;
 
   Inventory(std::shared_ptr<const ResourceSpec> spec, std::string node_name)
       : spec_(std::move(spec)), node_name_(std::move(node_name)) {}
@@ -26,12 +32,21 @@ class Inventory {
   /// where nothing could be read stays as it was.
   void Advance(Discovery discovery, Time now);
 
+  /// The IDs of the devices that pods hold; one that vanished is not dropped before it is let go.
+  void SetHeld(std::set<std::string> ids) { held_ = std::move(ids); }
+
   /// Drops the devices whose time is over; called at NextExpiry.
   void Expire(Time now);
   /// When the next vanished device is to be dropped.
   std::optional<Time> NextExpiry() const;
 
-  /// The devices as of the last step. Shared, and the same object as long as nothing changed.
+  /// All devices, and which of them are there.
+  std::vector<Timetable::Presence> Known() const;
+
+  /// Makes the snapshot of all steps before. A device that went is unhealthy whatever the probes
+  /// said of it.
+  void Publish(const VerdictOn& verdict_on = nullptr);
+  /// The last one that was published. Shared, and the same object as long as nothing changed.
   const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }
 
  private:
@@ -40,13 +55,14 @@ class Inventory {
     std::optional<Time> vanished_at;
     std::string reason;  ///< why it vanished
   };
-  void Publish();
+  ListedDevice Listed(const Tracked& tracked, const VerdictOn& verdict_on) const;
 
   std::shared_ptr<const ResourceSpec> spec_;
   std::string node_name_;
   std::vector<Tracked> tracked_;  ///< in the order of IdLess
   std::vector<Rejection> rejected_;
-  std::shared_ptr<const Snapshot> snapshot_;  ///< null before the first step
+  std::set<std::string> held_;
+  std::shared_ptr<const Snapshot> snapshot_;  ///< null before the first Publish
 };
 
 }  // namespace patchbay

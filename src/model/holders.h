@@ -1,6 +1,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
@@ -22,5 +23,12 @@ using DeviceHolders = std::map<std::string, std::set<Holder>>;
 
 /// The same of all resources of the node, by name; what the kubelet last said.
 using Holders = std::map<std::string, DeviceHolders>;
+
+/// What of one resource is in use.
+struct Usage {
+  DeviceHolders holders = {};  ///< by the ID of the device, whatever its replica
+  std::size_t units = 0;       ///< how many of what the kubelet sees
+  bool operator==(const Usage&) const = default;
+};
 
 }  // namespace patchbay

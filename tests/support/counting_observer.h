@@ -12,6 +12,9 @@ class CountingObserver : public ResourceObserver {
   void OnSnapshot(std::shared_ptr<const Snapshot>) override { ++snapshots; }
   void OnShared(std::size_t) override {}
   void OnScan(std::chrono::nanoseconds, bool) override { ++scans; }
+  void OnProbe(ProbeResult, std::chrono::nanoseconds) override { ++probes; }
+  void OnHook(Hook, bool, std::chrono::nanoseconds) override { ++hooks; }
+  void OnUsage(std::shared_ptr<const Usage>) override {}
   void OnRegistration(bool) override {}
   void OnRegistered(bool) override {}
   void OnStreams(int) override {}
@@ -21,6 +24,8 @@ class CountingObserver : public ResourceObserver {
 
   std::atomic<int> snapshots = 0;
   std::atomic<int> scans = 0;
+  std::atomic<int> probes = 0;
+  std::atomic<int> hooks = 0;
 };
 
 }  // namespace patchbay::test

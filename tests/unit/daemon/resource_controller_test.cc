@@ -31,6 +31,7 @@ class ResourceControllerTest : public testing::Test {
         {},
         nullptr,
         watch_.get(),
+        probes_,
         ResourcePlugin::World{loop_, servers_, log_, AllocationContext{}, tree_.path("kubelet"),
                               "00000000"}};
     controller_.emplace(
@@ -63,6 +64,7 @@ class ResourceControllerTest : public testing::Test {
   Log log_{LogLevel::kDebug, LogFormat::kText, log_text_};
   std::shared_ptr<test::CountingObserver> observer_ = std::make_shared<test::CountingObserver>();
   int moves_ = 0;
+  ProbePool probes_{loop_, 8};
   std::optional<ResourceController> controller_;
   Worker scanner_;
   Worker servers_;
@@ -184,7 +186,7 @@ TEST_F(ResourceControllerTest, LogsChangesOnceAndStartsWithASummary) {
   tree_.Link("dev/dangling", "nowhere");
   controller_->Scan();
   AwaitScans(1);
-  EXPECT_THAT(log_text_.str(), testing::HasSubstr("listed=1 rejected=1"));
+  EXPECT_THAT(log_text_.str(), testing::HasSubstr("listed=1 unhealthy=0 rejected=1"));
   EXPECT_THAT(log_text_.str(), testing::Not(testing::HasSubstr("device appeared")));
   EXPECT_THAT(log_text_.str(), testing::HasSubstr("device rejected"));
   loop_.Advance(minutes(1));
@@ -198,6 +200,148 @@ TEST_F(ResourceControllerTest, LogsChangesOnceAndStartsWithASummary) {
   EXPECT_THAT(log_text_.str(),
               testing::HasSubstr("device is unhealthy resource=example.com/thing device=a"));
   EXPECT_THAT(log_text_.str(), testing::Not(testing::HasSubstr("rejected")));
+}
+
+/// The same with a probe: /dev/NAME works while /state/NAME holds "ok".
+class ProbedResourceTest : public ResourceControllerTest {
+ protected:
+  explicit ProbedResourceTest(ResourceSpec spec = Probed(Health::kHealthy))
+      : ResourceControllerTest(std::move(spec)) {}
+
+  static ResourceSpec Probed(Health before_first) {
+    ResourceSpec spec = test::Resource({test::PathMatch({"/dev/*"}, NodeType::kFile)});
+    ProbeSpec probe;
+    probe.kind = FileProbe{test::MakeTemplate("/state/{name}"), "ok"};
+    probe.period = std::chrono::seconds(10);
+    probe.timeout = minutes(10);  // on a clock that jumps
+    probe.failure_threshold = 1;
+    probe.before_first = before_first;
+    spec.health = probe;
+    return spec;
+  }
+
+  void Make(const std::string& name, const std::string& state = "ok\n") {
+    tree_.File("dev/" + name);
+    tree_.File("state/" + name, state);
+  }
+  /// Until every device that is there was probed once or twice more.
+  void Probe() {
+    for (int second = 0; second < 12; ++second) {
+      loop_.Advance(std::chrono::seconds(1));
+      ASSERT_TRUE(loop_.RunUntil([&] { return probes_.running() == 0; }));
+    }
+    loop_.Advance(std::chrono::milliseconds(1));
+  }
+  std::string ReasonOf(std::size_t index) const {
+    return controller_->snapshot()->devices[index].reason;
+  }
+};
+
+TEST_F(ProbedResourceTest, ADeviceIsAsItsProbeSays) {
+  Make("a"), Make("b");
+  controller_->Scan();
+  AwaitScans(1);
+  EXPECT_THAT(Listed(), ElementsAre("a", "b"));
+  Probe();
+  EXPECT_THAT(Listed(), ElementsAre("a", "b"));
+  EXPECT_EQ(observer_->snapshots, 1);
+  tree_.File("state/b", "no link\n");
+  Probe();
+  EXPECT_THAT(Listed(), ElementsAre("a", "b!"));
+  EXPECT_EQ(ReasonOf(1), "/state/b holds \"no link\", not \"ok\"");
+  EXPECT_THAT(log_text_.str(), testing::HasSubstr("device is unhealthy"));
+  EXPECT_THAT(log_text_.str(), testing::HasSubstr("no link"));
+  log_text_.str("");
+  Probe();
+  EXPECT_EQ(log_text_.str(), "");  // once per change
+  tree_.File("state/b", "dead\n");
+  Probe();
+  loop_.Advance(std::chrono::seconds(1));
+  EXPECT_EQ(ReasonOf(1), "/state/b holds \"dead\", not \"ok\"");
+  EXPECT_EQ(log_text_.str(), "");
+  tree_.File("state/b", "ok\n");
+  Probe();
+  EXPECT_THAT(Listed(), ElementsAre("a", "b"));
+  EXPECT_THAT(log_text_.str(), testing::HasSubstr("device is healthy again"));
+}
+
+TEST_F(ProbedResourceTest, AVanishedDeviceIsNotProbedAndAtOnceWhenItIsBack) {
+  Make("a"), Make("b", "broken");
+  controller_->Scan();
+  AwaitScans(1);
+  Probe();
+  EXPECT_THAT(Listed(), ElementsAre("a", "b!"));
+  tree_.Remove("dev/b");
+  controller_->Scan();
+  AwaitScans(2);
+  EXPECT_EQ(ReasonOf(1), "/dev/b is gone");
+  loop_.Advance(std::chrono::seconds(1));
+  Probe();
+  EXPECT_EQ(ReasonOf(1), "/dev/b is gone");
+  const int before = observer_->probes;
+  tree_.File("state/b", "ok");
+  tree_.File("dev/b");
+  controller_->Scan();
+  AwaitScans(3);
+  // Nobody knows better than its last probe, before the next, for which no time has to pass.
+  EXPECT_THAT(Listed(), ElementsAre("a", "b!"));
+  loop_.Advance({});
+  ASSERT_TRUE(loop_.RunUntil([&] { return observer_->probes > before; }));
+  loop_.Advance(std::chrono::seconds(1));
+  EXPECT_THAT(Listed(), ElementsAre("a", "b"));
+}
+
+TEST_F(ProbedResourceTest, AWaveOfVerdictsIsFewLists) {
+  const auto make_all = [&](const std::string& state) {
+    for (int i = 0; i < 200; ++i) Make("d" + std::to_string(i), state);
+  };
+  make_all("ok");
+  controller_->Scan();
+  AwaitScans(1);
+  Probe();
+  tree_.Remove("dev");
+  controller_->Scan();
+  AwaitScans(2);
+  loop_.Advance(std::chrono::seconds(1));
+  make_all("broken");
+  controller_->Scan();
+  AwaitScans(3);
+  // All are back, and so are probed now.
+  const int probes = observer_->probes, snapshots = observer_->snapshots;
+  loop_.Advance({});
+  ASSERT_TRUE(loop_.RunUntil([&] { return observer_->probes == probes + 200; }));
+  loop_.Advance(std::chrono::seconds(1));
+  EXPECT_EQ(Listed().size(), 200U);
+  for (const std::string& device : Listed()) EXPECT_TRUE(device.ends_with("!")) << device;
+  EXPECT_LE(observer_->snapshots, snapshots + 2);
+}
+
+TEST_F(ProbedResourceTest, AfterTheEndNothingIsProbed) {
+  Make("a");
+  controller_->Scan();
+  AwaitScans(1);
+  bool ended = false;
+  controller_->End([&] { ended = true; });
+  ASSERT_TRUE(loop_.RunUntil([&] { return ended; }));
+  loop_.Advance(minutes(1));
+  loop_.RunPosted();
+  EXPECT_EQ(observer_->probes, 0);
+}
+
+/// Nothing is known to work before it was probed.
+class DoubtedResourceTest : public ProbedResourceTest {
+ protected:
+  DoubtedResourceTest() : ProbedResourceTest(Probed(Health::kUnhealthy)) {}
+};
+
+TEST_F(DoubtedResourceTest, IsUnhealthyBeforeTheFirstVerdict) {
+  Make("a");
+  controller_->Scan();
+  AwaitScans(1);
+  EXPECT_THAT(Listed(), ElementsAre("a!"));
+  EXPECT_EQ(ReasonOf(0), "it was not probed yet");
+  Probe();
+  EXPECT_THAT(Listed(), ElementsAre("a"));
 }
 
 /// A resource of files and links to files, two directories deep, whose directories are watched.

@@ -519,6 +519,7 @@ TEST(AllocateFromHost, FollowsARetargetedLinkAndNoticesWhatWent) {
   const auto spec = std::make_shared<const ResourceSpec>(Resource({PathMatch({"/dev/by-id/*"})}));
   Inventory inventory(spec, "");
   inventory.Advance(Discover(*spec, host, ""), {});
+  inventory.Publish();
   const auto snapshot = inventory.snapshot();
   const AllocationContext context = AllocationOn(host, "");
   const std::vector<std::string> ids = {"A"};
@@ -570,6 +571,7 @@ TEST(AllocateFromHost, WhateverIsListedCanBeAllocated) {
     const auto shared = std::make_shared<const ResourceSpec>(spec);
     Inventory inventory(shared, "node");
     inventory.Advance(Discover(*shared, host, "node"), {});
+    inventory.Publish();
     const auto snapshot = inventory.snapshot();
     const AllocationContext context = AllocationOn(host, "node");
     std::set<std::string> advertised;

@@ -34,6 +34,16 @@ Discovery Found(std::vector<Device> devices, std::vector<Rejection> rejected = {
   return {std::move(devices), std::move(rejected), {}, true};
 }
 
+/// Steps whose outcome is published.
+void Advance(Inventory& inventory, Discovery discovery, Inventory::Time now) {
+  inventory.Advance(std::move(discovery), now);
+  inventory.Publish();
+}
+void Expire(Inventory& inventory, Inventory::Time now) {
+  inventory.Expire(now);
+  inventory.Publish();
+}
+
 /// "id" of a healthy device, "id!" of an unhealthy one.
 std::vector<std::string> States(const Snapshot& snapshot) {
   std::vector<std::string> states;
@@ -64,7 +74,7 @@ TEST_F(InventoryTest, KnowsNothingBeforeTheFirstPass) {
 }
 
 TEST_F(InventoryTest, AnEmptyHostIsAnEmptyList) {
-  inventory_.Advance(Found({}), start_);
+  Advance(inventory_, Found({}), start_);
   ASSERT_NE(inventory_.snapshot(), nullptr);
   EXPECT_THAT(Listed(), IsEmpty());
   EXPECT_EQ(inventory_.snapshot()->generation, 1u);
@@ -72,20 +82,20 @@ TEST_F(InventoryTest, AnEmptyHostIsAnEmptyList) {
 }
 
 TEST_F(InventoryTest, ListsInTheOrderOfIdsAsDevicesComeAndGo) {
-  inventory_.Advance(Found({Made("t10"), Made("t9")}), start_);
+  Advance(inventory_, Found({Made("t10"), Made("t9")}), start_);
   EXPECT_THAT(Listed(), ElementsAre("t9", "t10"));
-  inventory_.Advance(Found({Made("t1"), Made("t100"), Made("t10")}), start_ + seconds(1));
+  Advance(inventory_, Found({Made("t1"), Made("t100"), Made("t10")}), start_ + seconds(1));
   EXPECT_THAT(Listed(), ElementsAre("t1", "t9!", "t10", "t100"));
-  inventory_.Advance(Found({Made("t9"), Made("t09")}), start_ + seconds(2));
+  Advance(inventory_, Found({Made("t9"), Made("t09")}), start_ + seconds(2));
   EXPECT_THAT(Listed(), ElementsAre("t1!", "t09", "t9", "t10!", "t100!"));
-  inventory_.Advance(Found({}), start_ + seconds(3));
+  Advance(inventory_, Found({}), start_ + seconds(3));
   EXPECT_THAT(Listed(), ElementsAre("t1!", "t09!", "t9!", "t10!", "t100!"));
 }
 
 TEST_F(InventoryTest, AVanishedDeviceSaysWhy) {
   Device count{"7", {}, {}};
-  inventory_.Advance(Found({Made("a"), count}), start_);
-  inventory_.Advance(Found({}), start_);
+  Advance(inventory_, Found({Made("a"), count}), start_);
+  Advance(inventory_, Found({}), start_);
   ASSERT_THAT(Listed(), ElementsAre("7!", "a!"));
   EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "it is not found any more");
   EXPECT_EQ(inventory_.snapshot()->devices[1].reason, "/dev/a is gone");
@@ -94,87 +104,87 @@ TEST_F(InventoryTest, AVanishedDeviceSaysWhy) {
 TEST_F(InventoryTest, ADeviceWhoseNodesDoNotMakeOneAnyMoreSaysWhy) {
   Device card = Made("card");
   card.nodes.push_back({"/dev/pcm", "/dev/pcm", FileType::kCharacter, 1, 1, {}});
-  inventory_.Advance(Found({card}), start_);
-  inventory_.Advance(
-      Found({}, {{"/dev/pcm", RejectReason::kIncomplete, "it needs a control node"}}), start_);
+  Advance(inventory_, Found({card}), start_);
+  Advance(inventory_,
+          Found({}, {{"/dev/pcm", RejectReason::kIncomplete, "it needs a control node"}}), start_);
   ASSERT_THAT(Listed(), ElementsAre("card!"));
   EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "it needs a control node");
-  inventory_.Advance(Found({}), start_);
+  Advance(inventory_, Found({}), start_);
   EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "/dev/card is gone");
 }
 
 TEST_F(InventoryTest, AVanishedDeviceIsForgottenInTime) {
-  inventory_.Advance(Found({Made("a"), Made("b")}), start_);
+  Advance(inventory_, Found({Made("a"), Made("b")}), start_);
   EXPECT_EQ(inventory_.NextExpiry(), std::nullopt);
-  inventory_.Advance(Found({Made("b")}), start_ + seconds(1));
-  inventory_.Advance(Found({}), start_ + seconds(2));
-  inventory_.Advance(Found({}), start_ + minutes(9));  // the clock runs from the first absence
+  Advance(inventory_, Found({Made("b")}), start_ + seconds(1));
+  Advance(inventory_, Found({}), start_ + seconds(2));
+  Advance(inventory_, Found({}), start_ + minutes(9));  // the clock runs from the first absence
   EXPECT_EQ(inventory_.NextExpiry(), start_ + seconds(1) + minutes(10));
 
-  inventory_.Expire(start_ + minutes(10));
+  Expire(inventory_, start_ + minutes(10));
   EXPECT_THAT(Listed(), ElementsAre("a!", "b!"));
-  inventory_.Expire(start_ + minutes(10) + seconds(1));
+  Expire(inventory_, start_ + minutes(10) + seconds(1));
   EXPECT_THAT(Listed(), ElementsAre("b!"));
   EXPECT_EQ(inventory_.NextExpiry(), start_ + seconds(2) + minutes(10));
-  inventory_.Advance(Found({}), start_ + minutes(11));
+  Advance(inventory_, Found({}), start_ + minutes(11));
   EXPECT_THAT(Listed(), IsEmpty());
   EXPECT_EQ(inventory_.NextExpiry(), std::nullopt);
 }
 
 TEST_F(InventoryTest, ForgetAfterNothingForgetsAtOnce) {
   Inventory inventory(Spec([](ResourceSpec& spec) { spec.forget_after = minutes(0); }), "");
-  inventory.Advance(Found({Made("a")}), start_);
-  inventory.Advance(Found({}), start_);
+  Advance(inventory, Found({Made("a")}), start_);
+  Advance(inventory, Found({}), start_);
   EXPECT_THAT(States(*inventory.snapshot()), IsEmpty());
   EXPECT_EQ(inventory.NextExpiry(), std::nullopt);
 }
 
 TEST_F(InventoryTest, AReturnHeals) {
-  inventory_.Advance(Found({Made("a")}), start_);
+  Advance(inventory_, Found({Made("a")}), start_);
   const auto device = inventory_.snapshot()->devices[0].device;
-  inventory_.Advance(Found({}), start_);
-  inventory_.Advance(Found({Made("a")}), start_ + minutes(9));
+  Advance(inventory_, Found({}), start_);
+  Advance(inventory_, Found({Made("a")}), start_ + minutes(9));
   EXPECT_THAT(Listed(), ElementsAre("a"));
   EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "");
   EXPECT_EQ(inventory_.snapshot()->devices[0].device, device) << "the very same device";
   EXPECT_EQ(inventory_.NextExpiry(), std::nullopt);
-  inventory_.Expire(start_ + minutes(100));
+  Expire(inventory_, start_ + minutes(100));
   EXPECT_THAT(Listed(), ElementsAre("a"));
   // Its next absence starts the clock anew.
-  inventory_.Advance(Found({}), start_ + minutes(200));
+  Advance(inventory_, Found({}), start_ + minutes(200));
   EXPECT_EQ(inventory_.NextExpiry(), start_ + minutes(210));
 }
 
 TEST_F(InventoryTest, WhatCannotBeReadIsNotGone) {
-  inventory_.Advance(Found({Made("a/x"), Made("ab/x"), Made("b")}), start_);
+  Advance(inventory_, Found({Made("a/x"), Made("ab/x"), Made("b")}), start_);
   const std::vector<Rejection> unread = {{"/dev/a/", RejectReason::kUnreadable, "no permission"}};
-  inventory_.Advance(Found({}, unread), start_ + seconds(1));
+  Advance(inventory_, Found({}, unread), start_ + seconds(1));
   EXPECT_THAT(Listed(), ElementsAre("a/x", "ab/x!", "b!"));
-  inventory_.Advance(Found({}), start_ + seconds(2));
+  Advance(inventory_, Found({}), start_ + seconds(2));
   EXPECT_THAT(Listed(), ElementsAre("a/x!", "ab/x!", "b!"));
-  inventory_.Advance(Found({}, unread), start_ + seconds(3));
+  Advance(inventory_, Found({}, unread), start_ + seconds(3));
   EXPECT_THAT(Listed(), ElementsAre("a/x!", "ab/x!", "b!"));
 }
 
 TEST_F(InventoryTest, WhileSysfsCannotBeReadItsDevicesStayAsTheyWere) {
   const Rejection no_sys{"/sys", RejectReason::kUnreadable, "why"};
-  inventory_.Advance(Found({Made("a")}), start_);
-  inventory_.Advance(Found({}, {no_sys}), start_);
+  Advance(inventory_, Found({Made("a")}), start_);
+  Advance(inventory_, Found({}, {no_sys}), start_);
   EXPECT_THAT(Listed(), ElementsAre("a!")) << "a count does not depend on it";
   Inventory usb(Spec([](ResourceSpec& spec) { spec.matches[0].source = UsbPattern(); }), "");
-  usb.Advance(Found({Made("a")}), start_);
-  usb.Advance(Found({}, {no_sys}), start_);
+  Advance(usb, Found({Made("a")}), start_);
+  Advance(usb, Found({}, {no_sys}), start_);
   EXPECT_THAT(States(*usb.snapshot()), ElementsAre("a"));
-  usb.Advance(Found({}), start_);
+  Advance(usb, Found({}), start_);
   EXPECT_THAT(States(*usb.snapshot()), ElementsAre("a!"));
 }
 
 TEST_F(InventoryTest, AChangedNodeIsANewDevice) {
   const auto change = [](const char* what, const Device& before, const Device& after) {
     Inventory inventory(Spec(), "");
-    inventory.Advance(Found({before}), Inventory::Time());
+    Advance(inventory, Found({before}), Inventory::Time());
     const auto old = inventory.snapshot();
-    inventory.Advance(Found({after}), Inventory::Time());
+    Advance(inventory, Found({after}), Inventory::Time());
     const auto fresh = inventory.snapshot();
     ASSERT_NE(fresh, old) << what;
     EXPECT_NE(fresh->devices[0].device, old->devices[0].device) << what;
@@ -193,22 +203,22 @@ TEST_F(InventoryTest, AChangedNodeIsANewDevice) {
 }
 
 TEST_F(InventoryTest, AChangeOnReturnIsANewDevice) {
-  inventory_.Advance(Found({Made("a", 1)}), start_);
-  inventory_.Advance(Found({}), start_);
-  inventory_.Advance(Found({Made("a", 2)}), start_);
+  Advance(inventory_, Found({Made("a", 1)}), start_);
+  Advance(inventory_, Found({}), start_);
+  Advance(inventory_, Found({Made("a", 2)}), start_);
   EXPECT_THAT(Listed(), ElementsAre("a"));
   EXPECT_EQ(inventory_.snapshot()->devices[0].device->nodes[0].minor, 2u);
 }
 
 TEST_F(InventoryTest, TheSameObjectAsLongAsNothingChanges) {
   const std::vector<Rejection> rejected = {{"/dev/x", RejectReason::kDanglingLink, "why"}};
-  inventory_.Advance(Found({Made("a"), Made("b")}, rejected), start_);
-  inventory_.Advance(Found({Made("a")}, rejected), start_);
+  Advance(inventory_, Found({Made("a"), Made("b")}, rejected), start_);
+  Advance(inventory_, Found({Made("a")}, rejected), start_);
   const auto snapshot = inventory_.snapshot();
-  inventory_.Advance(Found({Made("a")}, rejected), start_ + seconds(60));
-  inventory_.Expire(start_ + seconds(61));
+  Advance(inventory_, Found({Made("a")}, rejected), start_ + seconds(60));
+  Expire(inventory_, start_ + seconds(61));
   EXPECT_EQ(inventory_.snapshot(), snapshot);
-  inventory_.Advance(Found({Made("a")}), start_ + seconds(62));
+  Advance(inventory_, Found({Made("a")}), start_ + seconds(62));
   EXPECT_NE(inventory_.snapshot(), snapshot) << "a rejection went";
 }
 
@@ -220,7 +230,7 @@ Device On(const std::string& id, std::optional<int> numa_node) {
 
 TEST_F(InventoryTest, TopologyIsForAllDevicesOrNone) {
   const auto topology_of = [&](std::vector<Device> devices) {
-    inventory_.Advance(Found(std::move(devices)), start_);
+    Advance(inventory_, Found(std::move(devices)), start_);
     return inventory_.snapshot()->topology;
   };
   EXPECT_TRUE(topology_of({On("a", 0), On("b", 1)}));
@@ -230,22 +240,22 @@ TEST_F(InventoryTest, TopologyIsForAllDevicesOrNone) {
   EXPECT_FALSE(topology_of({On("a", 0), On("c", std::nullopt)}));
   // c is gone, and still listed until it is forgotten.
   EXPECT_FALSE(topology_of({On("a", 0)}));
-  inventory_.Expire(start_ + minutes(10));
+  Expire(inventory_, start_ + minutes(10));
   EXPECT_THAT(Listed(), ElementsAre("a"));
   EXPECT_TRUE(inventory_.snapshot()->topology);
 }
 
 TEST_F(InventoryTest, TopologyIsAWish) {
   Inventory inventory(Spec([](ResourceSpec& spec) { spec.topology = false; }), "");
-  inventory.Advance(Found({On("a", 0)}), start_);
+  Advance(inventory, Found({On("a", 0)}), start_);
   EXPECT_FALSE(inventory.snapshot()->topology);
   EXPECT_EQ(inventory.snapshot()->devices[0].device->numa_node, 0);
 }
 
 TEST_F(InventoryTest, AnotherNumaNodeIsAChange) {
-  inventory_.Advance(Found({On("a", 0)}), start_);
+  Advance(inventory_, Found({On("a", 0)}), start_);
   const auto before = inventory_.snapshot();
-  inventory_.Advance(Found({On("a", 1)}), start_);
+  Advance(inventory_, Found({On("a", 1)}), start_);
   EXPECT_GT(inventory_.snapshot()->generation, before->generation);
   EXPECT_EQ(inventory_.snapshot()->devices[0].device->numa_node, 1);
   EXPECT_TRUE(inventory_.snapshot()->topology);
@@ -256,7 +266,7 @@ TEST_F(InventoryTest, TheGenerationGrowsWithEveryChange) {
   for (int i = 0; i < 6; ++i) {
     std::vector<Device> devices;
     if (i % 2 == 0) devices.push_back(Made("a"));
-    inventory_.Advance(Found(std::move(devices)), start_);
+    Advance(inventory_, Found(std::move(devices)), start_);
     EXPECT_GT(inventory_.snapshot()->generation, last);
     last = inventory_.snapshot()->generation;
   }
@@ -268,21 +278,21 @@ TEST_F(InventoryTest, WhatCanNeverBeAllocatedIsRejected) {
                       }),
                       "node-1");
   const Rejection earlier{"/dev/z", RejectReason::kUnreadable, "why"};
-  inventory.Advance(
-      Found({Made("a", 0, {{"card", "1"}}), Made("b"), Made("c", 0, {{"card", "\xff"}})},
-            {earlier}),
-      start_);
+  Advance(inventory,
+          Found({Made("a", 0, {{"card", "1"}}), Made("b"), Made("c", 0, {{"card", "\xff"}})},
+                {earlier}),
+          start_);
   EXPECT_THAT(States(*inventory.snapshot()), ElementsAre("a"));
   EXPECT_THAT(Rejected(inventory.snapshot()->rejected),
               ElementsAre("bad_template /dev/c", "missing_variable /dev/b", "unreadable /dev/z"));
   const auto snapshot = inventory.snapshot();
-  inventory.Advance(
-      Found({Made("a", 0, {{"card", "1"}}), Made("b"), Made("c", 0, {{"card", "\xff"}})},
-            {earlier}),
-      start_ + seconds(1));
+  Advance(inventory,
+          Found({Made("a", 0, {{"card", "1"}}), Made("b"), Made("c", 0, {{"card", "\xff"}})},
+                {earlier}),
+          start_ + seconds(1));
   EXPECT_EQ(inventory.snapshot(), snapshot);
   // One that lost what it needs stays listed for a time, like one that went.
-  inventory.Advance(Found({Made("a")}), start_ + seconds(2));
+  Advance(inventory, Found({Made("a")}), start_ + seconds(2));
   EXPECT_THAT(States(*inventory.snapshot()), ElementsAre("a!"));
   EXPECT_THAT(inventory.snapshot()->devices[0].reason, testing::HasSubstr("\"card\""));
   EXPECT_THAT(Rejected(inventory.snapshot()->rejected), ElementsAre("missing_variable /dev/a"));
@@ -305,7 +315,7 @@ TEST_F(InventoryTest, WhateverComesTheRulesHold) {
       last_seen[id] = now;
       devices.push_back(Made(id, random() % 20 == 0));
     }
-    inventory.Advance(Found(std::move(devices)), now);
+    Advance(inventory, Found(std::move(devices)), now);
     const auto snapshot = inventory.snapshot();
     if (last) {
       ASSERT_EQ(snapshot == last, snapshot->generation == last->generation);
@@ -326,6 +336,54 @@ TEST_F(InventoryTest, WhateverComesTheRulesHold) {
     for (const std::string& id : there) ASSERT_TRUE(listed.contains(id)) << id;
     ASSERT_GT(inventory.NextExpiry().value_or(now + seconds(1)), now);
   }
+}
+
+TEST_F(InventoryTest, ProbesSayWhichDevicesWork) {
+  inventory_.Advance(Found({Made("a"), Made("b"), Made("c")}), start_);
+  const auto verdict_on = [](const std::string& id) {
+    return id == "b" ? Timetable::Verdict{Health::kUnhealthy, "exit code 1"} : Timetable::Verdict();
+  };
+  inventory_.Publish(verdict_on);
+  EXPECT_THAT(Listed(), ElementsAre("a", "b!", "c"));
+  EXPECT_EQ(inventory_.snapshot()->devices[1].reason, "exit code 1");
+  const auto before = inventory_.snapshot();
+  inventory_.Publish(verdict_on);
+  EXPECT_EQ(inventory_.snapshot(), before);
+  inventory_.Publish();
+  EXPECT_THAT(Listed(), ElementsAre("a", "b", "c"));
+}
+
+TEST_F(InventoryTest, ADeviceThatWentIsUnhealthyWhateverItsProbeSaid) {
+  Advance(inventory_, Found({Made("a")}), start_);
+  inventory_.Advance(Found({}), start_);
+  inventory_.Publish([](const std::string&) { return Timetable::Verdict(); });
+  EXPECT_THAT(Listed(), ElementsAre("a!"));
+  EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "/dev/a is gone");
+}
+
+TEST_F(InventoryTest, KnowsWhichDevicesAreThere) {
+  Advance(inventory_, Found({Made("a"), Made("b")}), start_);
+  Advance(inventory_, Found({Made("b")}), start_);
+  const auto known = inventory_.Known();
+  ASSERT_THAT(known, SizeIs(2));
+  EXPECT_EQ(known[0].device->id, "a");
+  EXPECT_FALSE(known[0].present);
+  EXPECT_TRUE(known[1].present);
+}
+
+TEST_F(InventoryTest, AHeldDeviceIsNotForgottenBeforeItIsLetGo) {
+  Advance(inventory_, Found({Made("a"), Made("b")}), start_);
+  inventory_.SetHeld({"a"});
+  Advance(inventory_, Found({}), start_);
+  Expire(inventory_, start_ + minutes(10));
+  EXPECT_THAT(Listed(), ElementsAre("a!"));
+  EXPECT_EQ(inventory_.NextExpiry(), std::nullopt);
+  Expire(inventory_, start_ + minutes(1000));
+  EXPECT_THAT(Listed(), ElementsAre("a!"));
+  inventory_.SetHeld({});
+  EXPECT_EQ(inventory_.NextExpiry(), start_ + minutes(10));
+  Expire(inventory_, start_ + minutes(1000));
+  EXPECT_THAT(Listed(), IsEmpty());
 }
 
 }  // namespace
