@@ -60,6 +60,8 @@ constexpr CodeInfo kCodes[] = {
      "the key is not a qualified name as Kubernetes has them"},
     {Code::kBadCdiName, "bad-cdi-name", kError,
      "the name is not that of a CDI device: vendor/class=name"},
+    {Code::kProbeKind, "probe-kind", kError,
+     "a [resource.health] has not exactly one kind of probe"},
     {Code::kNoResources, "no-resources", kWarning, "there is no [[resource]] in the whole input"},
     {Code::kConstantId, "constant-id", kWarning,
      "all devices of a match would get the same ID, so that all are rejected"},

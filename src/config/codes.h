@@ -52,6 +52,8 @@ enum class Code {
   kReservedEnv,
   kBadAnnotationKey,
   kBadCdiName,
+  // Health and hooks.
+  kProbeKind,
   // Not mistakes, but hardly meant.
   kNoResources,
   kConstantId,

@@ -58,6 +58,7 @@ struct DaemonDraft : Draft {
   std::optional<Text> kubelet_dir;
   std::optional<Text> host_root;
   std::optional<Spanned<std::chrono::milliseconds>> rescan;
+  std::optional<Spanned<std::int64_t>> max_probes;
   std::optional<Spanned<bool>> device_metrics;
 };
 
@@ -102,6 +103,21 @@ struct MountDraft : Draft {
   std::optional<Spanned<bool>> read_only;
 };
 
+struct HealthDraft : Draft {
+  static constexpr std::string_view kSection = "resource.health";
+  std::optional<TemplateList> command;
+  std::optional<Spanned<bool>> open;
+  std::optional<TemplateText> file;
+  std::optional<Text> equals;
+  std::optional<Text> matches;
+  std::optional<Spanned<std::chrono::milliseconds>> period;
+  std::optional<Spanned<std::chrono::milliseconds>> timeout;
+  std::optional<Spanned<std::chrono::milliseconds>> initial_delay;
+  std::optional<Spanned<std::int64_t>> failure_threshold;
+  std::optional<Spanned<std::int64_t>> success_threshold;
+  std::optional<Choice> before_first;
+};
+
 struct ResourceDraft : Draft {
   static constexpr std::string_view kSection = "resource";
   std::optional<Text> name;
@@ -120,6 +136,7 @@ struct ResourceDraft : Draft {
   std::vector<MountDraft> mounts;
   std::optional<TemplatePairs> env;
   std::optional<TemplatePairs> annotations;
+  std::optional<HealthDraft> health;
 };
 
 /// The whole input: all files together.

@@ -34,6 +34,10 @@ constexpr Key<DaemonDraft> kDaemonKeys[] = {
          .fallback = R"("60s")",
          .meaning = "how often all devices are looked for again; a safety net behind file watching",
          .range = {kSecond, kDay}}),
+    KeyFor<&DaemonDraft::max_probes>({.name = "max_probes",
+                                      .fallback = "8",
+                                      .meaning = "how many health probes run at once",
+                                      .range = {1, 256}}),
     KeyFor<&DaemonDraft::device_metrics>(
         {.name = "device_metrics",
          .fallback = "true",
@@ -95,6 +99,8 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
     KeyFor<&ResourceDraft::env>({.name = "env", .meaning = "environment variables"}),
     KeyFor<&ResourceDraft::annotations>(
         {.name = "annotations", .meaning = "annotations for the container runtime"}),
+    KeyFor<&ResourceDraft::health>(
+        {.name = "health", .meaning = "how a device shows that it works; absent: by being there"}),
 };
 
 constexpr Key<MatchDraft> kMatchKeys[] = {
@@ -180,6 +186,48 @@ constexpr Key<MountDraft> kMountKeys[] = {
                                     .meaning = "whether the container may only read"}),
 };
 
+constexpr Key<HealthDraft> kHealthKeys[] = {
+    KeyFor<&HealthDraft::command>(
+        {.name = "command",
+         .meaning = "a program and its arguments, no shell; it works if that ends with 0"}),
+    KeyFor<&HealthDraft::open>(
+        {.name = "open", .meaning = "true: it works if each of its nodes can be opened"}),
+    KeyFor<&HealthDraft::file>(
+        {.name = "file",
+         .meaning = "a file of the host, as in /sys; it works if that holds what is wanted"}),
+    KeyFor<&HealthDraft::equals>(
+        {.name = "equals", .meaning = "with file: the text that it must hold"}),
+    KeyFor<&HealthDraft::matches>(
+        {.name = "matches", .meaning = "with file: an RE2 expression for the whole text"}),
+    KeyFor<&HealthDraft::period>({.name = "period",
+                                  .fallback = R"("30s")",
+                                  .meaning = "how often, a tenth more or less",
+                                  .range = {100, kDay}}),
+    KeyFor<&HealthDraft::timeout>({.name = "timeout",
+                                   .fallback = R"("5s")",
+                                   .meaning = "a probe that takes longer has failed",
+                                   .range = {10, 300 * kSecond}}),
+    KeyFor<&HealthDraft::initial_delay>(
+        {.name = "initial_delay",
+         .fallback = R"("0s")",
+         .meaning = "how long a device that appears is left alone at first",
+         .range = {0, kDay}}),
+    KeyFor<&HealthDraft::failure_threshold>(
+        {.name = "failure_threshold",
+         .fallback = "3",
+         .meaning = "so many failures in a row make a device Unhealthy",
+         .range = {1, 1000}}),
+    KeyFor<&HealthDraft::success_threshold>(
+        {.name = "success_threshold",
+         .fallback = "1",
+         .meaning = "so many successes in a row make it Healthy again",
+         .range = {1, 1000}}),
+    KeyFor<&HealthDraft::before_first>({.name = "before_first",
+                                        .fallback = R"("healthy")",
+                                        .meaning = "what is reported before the thresholds decide",
+                                        .choices = kHealths}),
+};
+
 }  // namespace
 
 std::string_view Name(ValueType type) {
@@ -230,6 +278,10 @@ std::span<const Key<MountDraft>> KeysOf() {
   return kMountKeys;
 }
 
+template <>
+std::span<const Key<HealthDraft>> KeysOf() {
+  return kHealthKeys;
+}
 std::vector<KeyInfo> AllKeys() {
   std::vector<KeyInfo> all;
   const auto add = [&](const auto& keys) {
@@ -242,6 +294,7 @@ std::vector<KeyInfo> AllKeys() {
   add(kUdevKeys);
   add(kDeviceNodeKeys);
   add(kMountKeys);
+  add(kHealthKeys);
   return all;
 }
 

@@ -74,6 +74,8 @@ template <>
 std::span<const Key<DeviceNodeDraft>> KeysOf();
 template <>
 std::span<const Key<MountDraft>> KeysOf();
+template <>
+std::span<const Key<HealthDraft>> KeysOf();
 
 /// All keys, section by section, in the order of the reference.
 std::vector<KeyInfo> AllKeys();
@@ -83,5 +85,7 @@ std::string SectionTitle(std::string_view section);
 
 /// The words of the key `preferred_allocation`, in the order of Preference.
 inline constexpr std::string_view kPreferences[] = {"none", "packed", "spread"};
+/// The words of the key `before_first`, in the order of Health.
+inline constexpr std::string_view kHealths[] = {"healthy", "unhealthy"};
 
 }  // namespace patchbay

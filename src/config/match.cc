@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "config/argv.h"
 #include "config/conditions.h"
 #include "config/keys.h"
 #include "config/scope.h"
@@ -119,20 +120,12 @@ std::optional<Source> CompileCountSource(const MatchDraft& draft, MatchSpec&, Pa
 
 std::optional<Source> CompileCommandSource(const MatchDraft& draft, MatchSpec&, PatternBudget&,
                                            Reporter& reporter) {
-  CommandSource source;
-  for (const Text& argument : draft.command->items) {
-    if (const auto nul = argument.value.find('\0'); nul != std::string::npos) {
-      reporter.Report(Code::kBadCommand, argument.At(nul), "no program can get a NUL byte");
-      return std::nullopt;
-    }
-    source.argv.push_back(argument.value);
-  }
-  if (source.argv.empty() || source.argv.front().empty()) {
-    reporter.Report(Code::kBadCommand, draft.command->place, "no program is named",
-                    "write the program and each argument for itself: "
-                    "command = [\"/usr/local/bin/list-ports\", \"--json\"]");
+  if (!CheckArgv(*draft.command, R"(command = ["/usr/local/bin/list-ports", "--json"])",
+                 reporter)) {
     return std::nullopt;
   }
+  CommandSource source;
+  for (const Text& argument : draft.command->items) source.argv.push_back(argument.value);
   if (draft.timeout) source.timeout = draft.timeout->value;
   return source;
 }

@@ -41,6 +41,14 @@ std::string HintOn(std::string_view name, const Scope& scope) {
 
 /// Known only when the whole list is, or a container.
 constexpr std::string_view kLateVariables[] = {"id", "index", "slot", "replica", "numa_node"};
+constexpr std::string_view kContainerVariables[] = {"index", "slot", "replica"};
+
+/// Takes out of the scope what is known elsewhere.
+void Withhold(Scope& scope, std::span<const std::string_view> names, std::string_view why) {
+  std::erase_if(scope.variables, [&](const Variable& v) { return IsAmong(v.name, names); });
+  scope.missing = names;
+  scope.why_missing = why;
+}
 
 }  // namespace
 
@@ -57,9 +65,8 @@ void CheckVariable(std::string_view name, const Place& place, const Scope& scope
                    Reporter& reporter) {
   if (!scope.complete || scope.TypeOf(name)) return;
   name = name.substr(0, 100);
-  if (!scope.TypeOf("id") && IsAmong(name, kLateVariables)) {
-    reporter.Report(Code::kUnknownVariable, place,
-                    format("\"{}\" is not known yet where a device gets its ID", name),
+  if (IsAmong(name, scope.missing)) {
+    reporter.Report(Code::kUnknownVariable, place, format("\"{}\" {}", name, scope.why_missing),
                     "use what was matched: path, name or a named group of the regex");
     return;
   }
@@ -68,7 +75,7 @@ void CheckVariable(std::string_view name, const Place& place, const Scope& scope
 }
 
 Scope ContainerScope(std::span<const MatchSpec> matches, bool complete) {
-  Scope scope{{}, complete, {}};
+  Scope scope{{}, complete, {}, {}, {}};
   for (const MatchSpec& match : matches) {
     for (Variable& variable : SuppliedBy(match)) {
       if (!scope.TypeOf(variable.name)) scope.variables.push_back(std::move(variable));
@@ -78,9 +85,15 @@ Scope ContainerScope(std::span<const MatchSpec> matches, bool complete) {
   return scope;
 }
 
+Scope DeviceScope(std::span<const MatchSpec> matches, bool complete) {
+  Scope scope = ContainerScope(matches, complete);
+  Withhold(scope, kContainerVariables, "is only known of a device in a container");
+  return scope;
+}
+
 Scope IdentityScope(const MatchSpec& match) {
-  Scope scope{SuppliedBy(match), true, {&match}};
-  std::erase_if(scope.variables, [](const Variable& v) { return IsAmong(v.name, kLateVariables); });
+  Scope scope{SuppliedBy(match), true, {&match}, {}, {}};
+  Withhold(scope, kLateVariables, "is not known yet where a device gets its ID");
   return scope;
 }
 

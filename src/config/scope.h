@@ -19,6 +19,9 @@ struct Scope {
   /// unknown variable is no mistake of the template.
   bool complete = true;
   std::vector<const MatchSpec*> matches;  ///< that may supply more; outlive the scope
+  /// Variables that there are elsewhere, and why there are none here.
+  std::span<const std::string_view> missing = {};
+  std::string_view why_missing = {};
 
   /// The type of a variable that a template may use.
   std::optional<VariableType> TypeOf(std::string_view name) const;
@@ -26,6 +29,10 @@ struct Scope {
 
 /// The variables of the containers of a resource: what any of its matches supplies.
 Scope ContainerScope(std::span<const MatchSpec> matches, bool complete);
+
+/// The variables of a device as it is on the host, whoever has it: no slot, no replica, and no
+/// index, which may be another one a moment later.
+Scope DeviceScope(std::span<const MatchSpec> matches, bool complete);
 
 /// The variables of a device that has no ID and no place in the list yet.
 Scope IdentityScope(const MatchSpec& match);

@@ -8,6 +8,7 @@
 #include "config/conditions.h"
 #include "config/container.h"
 #include "config/grammar.h"
+#include "config/health.h"
 #include "config/match.h"
 #include "config/scope.h"
 #include "model/resource_name.h"
@@ -58,6 +59,7 @@ DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
         format("the path of the directory has at most {} bytes; mount it elsewhere", kLongestDir));
   }
   if (draft.rescan) spec.rescan = draft.rescan->value;
+  Take(draft.max_probes, spec.max_probes);
   Take(draft.device_metrics, spec.device_metrics);
   return spec;
 }
@@ -137,9 +139,15 @@ ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
                     "which nodes it has is only known when the command has run; exclude them from "
                     "the other resources");
   }
-  const Scope scope = ContainerScope(spec.matches, complete);
-  CompileContainer(draft, scope, reporter, spec);
-  if (complete) CheckEveryMatch(draft, scope, spec, reporter);
+  const Scope containers = ContainerScope(spec.matches, complete);
+  CompileContainer(draft, containers, reporter, spec);
+  if (complete) CheckEveryMatch(draft, containers, spec, reporter);
+  if (draft.health) {
+    const bool have_nodes =
+        !complete || std::any_of(spec.matches.begin(), spec.matches.end(), CanHaveNodes);
+    spec.health =
+        CompileHealth(*draft.health, DeviceScope(spec.matches, complete), have_nodes, reporter);
+  }
   return spec;
 }
 

@@ -121,7 +121,7 @@ bool NeedsNumaNodes(const ResourceSpec& spec) {
     return std::any_of(t->fields().begin(), t->fields().end(),
                        [](const Template::Field& field) { return field.name == "numa_node"; });
   };
-  const auto templates = ContainerTemplates(spec);
+  const auto templates = DeviceTemplates(spec);
   return spec.topology || spec.preferred_allocation == Preference::kPacked ||
          std::any_of(templates.begin(), templates.end(), asks);
 }

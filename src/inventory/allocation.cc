@@ -263,7 +263,7 @@ std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceS
                                            const Device& device, std::string_view node_name) {
   const std::string path = device.nodes.empty() ? device.id : device.nodes.front().path;
   const Variables variables = VariablesOf(device);
-  for (const Template* t : ContainerTemplates(*spec)) {
+  for (const Template* t : DeviceTemplates(*spec)) {
     for (const Template::Field& field : t->fields()) {
       if (variables.Find(field.name)) continue;
       return Rejection{path, RejectReason::kMissingVariable,

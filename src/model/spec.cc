@@ -33,7 +33,7 @@ bool HasCommand(const ResourceSpec& resource) {
   });
 }
 
-std::vector<const Template*> ContainerTemplates(const ResourceSpec& resource) {
+std::vector<const Template*> DeviceTemplates(const ResourceSpec& resource) {
   std::vector<const Template*> templates;
   for (const DeviceNodeSpec& node : resource.device_nodes) {
     if (node.host_path) templates.push_back(&*node.host_path);
@@ -49,7 +49,15 @@ std::vector<const Template*> ContainerTemplates(const ResourceSpec& resource) {
       templates.push_back(&value);
     }
   }
-  for (const Template& name : resource.cdi_devices) templates.push_back(&name);
+  const auto add_all = [&](const std::vector<Template>& list) {
+    for (const Template& t : list) templates.push_back(&t);
+  };
+  add_all(resource.cdi_devices);
+  if (resource.health) {
+    const ProbeKind& kind = resource.health->kind;
+    if (const auto* command = std::get_if<CommandProbe>(&kind)) add_all(command->argv);
+    if (const auto* file = std::get_if<FileProbe>(&kind)) templates.push_back(&file->path);
+  }
   return templates;
 }
 

@@ -107,12 +107,6 @@ struct ProbeSpec {
   Health before_first = Health::kHealthy;
 };
 
-/// One of [resource.hooks]: a program that is run for each device that a container gets.
-struct HookSpec {
-  std::vector<Template> argv;
-  std::chrono::milliseconds timeout = std::chrono::seconds(20);  ///< of all that one call runs
-};
-
 /// Which free devices a container had best get, where the kubelet leaves it open.
 enum class Preference { kNone, kPacked, kSpread };
 
@@ -135,9 +129,6 @@ struct ResourceSpec {
   std::vector<TemplatePair> annotations;
   std::vector<Template> cdi_devices;
   std::optional<ProbeSpec> health;
-  std::optional<HookSpec> pre_start;  ///< before a container starts
-  std::optional<HookSpec> allocate;   ///< while the kubelet admits the pod, and nothing else
-  std::optional<HookSpec> release;    ///< when no pod holds the device any more
 };
 
 /// [daemon].
@@ -145,7 +136,6 @@ struct DaemonSpec {
   std::string listen = "[::]:9478";
   std::string kubelet_dir = "/var/lib/kubelet/device-plugins";
   std::string host_root = "/";
-  std::string pod_resources = "/var/lib/kubelet/pod-resources/kubelet.sock";  ///< empty: not asked
   std::chrono::milliseconds rescan = std::chrono::seconds(60);
   int max_probes = 8;  ///< that run at once
   bool device_metrics = true;
@@ -170,9 +160,9 @@ bool CanHaveNodes(const MatchSpec& match);
 /// Whether a program tells of devices of the resource.
 bool HasCommand(const ResourceSpec& resource);
 
-/// Every template of a resource that is rendered for a container. Identity (`id` of a match) is not
+/// Every template of a resource that is rendered for a device. Identity (`id` of a match) is not
 /// among them: it is rendered before there is a slot or an index.
-std::vector<const Template*> ContainerTemplates(const ResourceSpec& resource);
+std::vector<const Template*> DeviceTemplates(const ResourceSpec& resource);
 
 using ResourceSpecs = std::vector<std::shared_ptr<const ResourceSpec>>;
 

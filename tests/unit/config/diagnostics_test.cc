@@ -29,6 +29,9 @@ std::string Mount(std::string_view lines) {
   return Resource(format("[[resource.mount]]\n{}", lines));
 }
 std::string Env(std::string_view line) { return Resource(format("[resource.env]\n{}", line)); }
+std::string Health(std::string_view lines, std::string_view match = "path = '/dev/x*'") {
+  return Resource(format("[resource.health]\n{}", lines), match);
+}
 std::string Annotation(std::string_view line) {
   return Resource(format("[resource.annotations]\n{}", line));
 }
@@ -62,7 +65,7 @@ std::vector<Case> Cases() {
       {Resource("") + "[[match]]\npath = 'y'", "6:3 unknown-key", "", "write [[resource.match]]"},
       {Resource("") + "[env]\nA = 'y'", "6:2 unknown-key", "", "write [resource.env]"},
       {"[demon]\n", "1:2 unknown-key", "the top level", "`daemon`"},
-      {Daemon("pod_resources = ''"), "2:1 unknown-key", "[daemon]", "`listen`"},
+      {Daemon("sockets = ''"), "2:1 unknown-key", "[daemon]", "`listen`"},
       {Match("path = '/dev/x'\nnumber = 1"), "5:1 unknown-key", "[[resource.match]]", ""},
       {Match("udev = 'tty'"), "4:8 wrong-type", "a table, not a string", "udev = {"},
       {Match("udev = { subsystm = 'tty' }"), "4:10 unknown-key", "[resource.match.udev]",
@@ -77,7 +80,7 @@ std::vector<Case> Cases() {
       {Match("udev = { properties = { ID_MODEL = 3 } }"), "4:36 wrong-type", "", ""},
       {Key("topology = 'yes'"), "2:12 wrong-type", "boolean", ""},
       {Key("preferred_allocation = 'near'"), "2:24 unknown-value", "", "`packed`"},
-      {Resource("[resource.health]\nopen = true"), "5:11 unknown-key", "health", ""},
+      {Resource("[resource.limits]\nopen = true"), "5:11 unknown-key", "limits", ""},
       {Key("replicas = '2'"), "2:12 wrong-type", "a whole number, not a string", "without quotes"},
       {Key("replicas = 1.5"), "2:12 wrong-type", "not a number with a fraction", ""},
       {Key("description = 2020-01-01"), "2:15 wrong-type", "a date", ""},
@@ -278,6 +281,23 @@ group_by = 'c')"),
        ""},
       {Mount("host_path = '/a'\n[[resource.mount]]\nhost_path = '/b'\ncontainer_path = '/a'"),
        "9:18 container-path-clash", "already taken at test.toml:6", ""},
+      {Health("period = '10s'"), "5:1 probe-kind", "no way", "exactly one"},
+      {Health("open = false"), "5:1 probe-kind", "no way", ""},
+      {Health("open = true\nfile = '/x'\nequals = ''"), "5:1 probe-kind", "more than one", ""},
+      {Health("command = []"), "6:11 bad-command", "no program", "card-ok"},
+      {Health("command = ['/bin/x', '{slot}']"), "6:24 unknown-variable", "in a container", "path"},
+      {Health("command = ['/bin/x', '{nam}']"), "6:24 unknown-variable", "\"nam\"", "name"},
+      {Health("command = ['/bin/x', '{']"), "6:23 bad-template", "", ""},
+      {Health("open = true", "count = 3"), "6:8 no-host-node", "no node", "command or a file"},
+      {Health("open = true\nequals = 'x'"), "7:10 needs-key", "\"file\"", ""},
+      {Health("file = '/sys/x'"), "6:8 needs-key", "\"equals\" or \"matches\"", "up"},
+      {Health("file = '/sys/x'\nequals = 'a'\nmatches = 'b'"), "6:8 needs-key", "either", ""},
+      {Health("file = 'sys/{name}'\nequals = 'a'"), "6:9 bad-path", "", "whole path"},
+      {Health("file = '/sys/x'\nmatches = 'a('"), "7:12 bad-regex", "", "RE2"},
+      {Health("open = true\nperiod = '1ms'"), "7:10 out-of-range", "too little", "100ms"},
+      {Health("open = true\nbefore_first = 'unknown'"), "7:16 unknown-value", "", "unhealthy"},
+      {Health("open = true\nfailure_threshold = 0"), "7:21 out-of-range", "", ""},
+      {Health("http = 'x'\nopen = true"), "6:1 unknown-key", "http", ""},
       {Named("a.com/y") + Resource(""), "8:8 shared-node", "a.com/y, by test.toml:4", "exclude"},
       {Named("a.com/y") + Resource("", "path = '/dev/x1'"), "4:8 shared-node", "/dev/x1", ""},
   };

@@ -298,5 +298,54 @@ TEST(Load, EverydayExampleHasNoFindings) {
   EXPECT_EQ(loaded.model->resources.size(), 9u);
 }
 
+TEST(Load, CompilesHealthAndHooks) {
+  const Model model = LoadGood(R"(
+[daemon]
+max_probes = 3
+[[resource]]
+name = "a.com/x"
+  [[resource.match]]
+  path = "/dev/x*"
+  [resource.health]
+  command = ["/bin/ok", "{path}", "{id}"]
+  period = "10s"
+  timeout = "2s"
+  initial_delay = "1s"
+  failure_threshold = 5
+  success_threshold = 2
+  before_first = "unhealthy"
+[[resource]]
+name = "a.com/y"
+  [[resource.match]]
+  path = "/dev/y*"
+  [resource.health]
+  file = "/sys/{name}/state"
+  matches = "up|unknown"
+[[resource]]
+name = "a.com/z"
+  [[resource.match]]
+  path = "/dev/z*"
+  [resource.health]
+  open = true
+)");
+  EXPECT_EQ(model.daemon.max_probes, 3);
+  ASSERT_THAT(model.resources, SizeIs(3));
+  const ProbeSpec& probe = *model.resources[0].health;
+  EXPECT_THAT(std::get<CommandProbe>(probe.kind).argv, SizeIs(3));
+  EXPECT_EQ(probe.period, std::chrono::seconds(10));
+  EXPECT_EQ(probe.timeout, std::chrono::seconds(2));
+  EXPECT_EQ(probe.initial_delay, std::chrono::seconds(1));
+  EXPECT_EQ(probe.failure_threshold, 5);
+  EXPECT_EQ(probe.success_threshold, 2);
+  EXPECT_EQ(probe.before_first, Health::kUnhealthy);
+  const auto& file = std::get<FileProbe>(model.resources[1].health->kind);
+  EXPECT_EQ(file.path.text(), "/sys/{name}/state");
+  EXPECT_TRUE(std::get<TextPattern>(file.wanted).Matches("up"));
+  const ProbeSpec& open = *model.resources[2].health;
+  EXPECT_TRUE(std::holds_alternative<OpenProbe>(open.kind));
+  EXPECT_EQ(open.before_first, Health::kHealthy);
+  EXPECT_EQ(open.failure_threshold, 3);
+}
+
 }  // namespace
 }  // namespace patchbay

@@ -10,9 +10,9 @@ using testing::IsEmpty;
 
 Template Compiled(std::string_view text) { return Template::Compile(text).value(); }
 
-TEST(ContainerTemplates, HoldsAllButTheIdentity) {
+TEST(DeviceTemplates, HoldsAllButTheIdentity) {
   ResourceSpec spec;
-  EXPECT_THAT(ContainerTemplates(spec), IsEmpty());
+  EXPECT_THAT(DeviceTemplates(spec), IsEmpty());
 
   spec.matches.push_back({CountSource{1}, {}, Compiled("identity")});
   spec.device_nodes.push_back({});
@@ -23,7 +23,7 @@ TEST(ContainerTemplates, HoldsAllButTheIdentity) {
   spec.annotations.emplace_back(Compiled("note-key"), Compiled("note-value"));
   spec.cdi_devices.push_back(Compiled("cdi"));
   std::vector<std::string> texts;
-  for (const Template* t : ContainerTemplates(spec)) texts.push_back(t->text());
+  for (const Template* t : DeviceTemplates(spec)) texts.push_back(t->text());
   EXPECT_THAT(texts, ElementsAre("node-host", "node-container", "mount-host", "mount-container",
                                  "env-key", "env-value", "note-key", "note-value", "cdi"));
 }

@@ -1,0 +1,119 @@
+#include "config/health.h"
+
+#include "base/format.h"
+#include "config/argv.h"
+#include "config/grammar.h"
+#include "config/skeleton.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view kCommandExample = R"(command = ["/usr/local/bin/card-ok", "{path}"])";
+
+std::vector<Template> CompileArgv(const TemplateList& list, std::string_view example,
+                                  const Scope& scope, Reporter& reporter) {
+  std::vector<Template> argv;
+  if (!CheckArgv(list, example, reporter)) return argv;
+  for (const Text& argument : list.items) {
+    if (auto compiled = CompileTemplate(argument, scope, reporter)) {
+      argv.push_back(std::move(*compiled));
+    }
+  }
+  return argv;
+}
+
+/// [resource.health] is put together kind by kind.
+class HealthCompiler {
+ public:
+  HealthCompiler(const HealthDraft& draft, const Scope& scope, Reporter& reporter)
+      : draft_(draft), scope_(scope), reporter_(reporter) {}
+
+  std::optional<ProbeKind> Kind(bool devices_have_nodes) {
+    const bool opens = draft_.open && draft_.open->value;
+    const int kinds = (draft_.command ? 1 : 0) + (opens ? 1 : 0) + (draft_.file ? 1 : 0);
+    if (kinds != 1) {
+      reporter_.Report(
+          Code::kProbeKind, draft_.place,
+          kinds == 0 ? "the section says no way to tell whether a device works"
+                     : "the section says more than one way to tell whether a device "
+                       "works",
+          "write exactly one of command, open = true, and file with equals or matches");
+      return std::nullopt;
+    }
+    if (!draft_.file) CheckNoFileKeys();
+    if (draft_.command) return Command();
+    if (draft_.file) return File();
+    if (!devices_have_nodes) {
+      reporter_.Report(Code::kNoHostNode, draft_.open->place,
+                       "there is no node that could be opened",
+                       "such devices have none; probe them with a command or a file");
+    }
+    return OpenProbe{};
+  }
+
+ private:
+  void CheckNoFileKeys() {
+    for (const auto& [name, text] :
+         {std::pair("equals", &draft_.equals), std::pair("matches", &draft_.matches)}) {
+      if (*text) {
+        reporter_.Report(Code::kNeedsKey, (*text)->place,
+                         format("\"{}\" has no meaning without \"file\"", name),
+                         "write the file that must hold this");
+      }
+    }
+  }
+
+  ProbeKind Command() {
+    return CommandProbe{CompileArgv(*draft_.command, kCommandExample, scope_, reporter_)};
+  }
+
+  std::optional<ProbeKind> File() {
+    auto path = CompileTemplate(*draft_.file, scope_, reporter_);
+    if (path) {
+      if (const auto problem = ProblemWithPath(SkeletonOf(*path))) {
+        reporter_.Report(Code::kBadPath, draft_.file->At(problem->offset), problem->message,
+                         "write the whole path, as in /sys/class/net/{INTERFACE}/operstate");
+      }
+    }
+    if (draft_.equals.has_value() == draft_.matches.has_value()) {
+      reporter_.Report(Code::kNeedsKey, draft_.file->place,
+                       "\"file\" needs either \"equals\" or \"matches\"",
+                       "equals = \"up\", or matches = 'up|unknown'");
+      return std::nullopt;
+    }
+    if (!path) return std::nullopt;
+    if (draft_.equals) return FileProbe{std::move(*path), draft_.equals->value};
+    auto pattern = TextPattern::Compile(draft_.matches->value);
+    if (!pattern) {
+      reporter_.Report(Code::kBadRegex, draft_.matches->At(pattern.error().offset),
+                       pattern.error().message, "the syntax is that of RE2");
+      return std::nullopt;
+    }
+    return FileProbe{std::move(*path), std::move(*pattern)};
+  }
+
+  const HealthDraft& draft_;
+  const Scope& scope_;
+  Reporter& reporter_;
+};
+
+}  // namespace
+
+std::optional<ProbeSpec> CompileHealth(const HealthDraft& draft, const Scope& devices,
+                                       bool devices_have_nodes, Reporter& reporter) {
+  auto kind = HealthCompiler(draft, devices, reporter).Kind(devices_have_nodes);
+  if (!kind) return std::nullopt;
+  ProbeSpec probe;
+  probe.kind = std::move(*kind);
+  if (draft.period) probe.period = draft.period->value;
+  if (draft.timeout) probe.timeout = draft.timeout->value;
+  if (draft.initial_delay) probe.initial_delay = draft.initial_delay->value;
+  if (draft.failure_threshold)
+    probe.failure_threshold = static_cast<int>(draft.failure_threshold->value);
+  if (draft.success_threshold)
+    probe.success_threshold = static_cast<int>(draft.success_threshold->value);
+  if (draft.before_first) probe.before_first = static_cast<Health>(draft.before_first->value);
+  return probe;
+}
+
+}  // namespace patchbay
