@@ -81,6 +81,9 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
         ->type_name("FILE or DIR");
     app.add_flag("--strict", arguments.strict, "treat warnings as errors");
   }
+  if (name == "devices") {
+    app.add_flag("--probe", arguments.probe, "run the health probe of each device once");
+  }
   if (name == "allocate") {
     app.add_option("resource", arguments.resource, "name of the resource")
         ->required()

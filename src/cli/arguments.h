@@ -29,6 +29,7 @@ struct Arguments {
   LogFormat log_format = LogFormat::kText;
   bool strict = false;           ///< check
   bool once = false;             ///< try
+  bool probe = false;            ///< devices
   std::string resource;          ///< allocate, explain
   std::string path;              ///< explain
   std::vector<std::string> ids;  ///< allocate

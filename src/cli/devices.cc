@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -6,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/inspect.h"
 #include "cli/load.h"
+#include "cli/probing.h"
 #include "cli/table.h"
 
 namespace patchbay {
@@ -35,25 +37,35 @@ Json VariablesJson(const Snapshot& snapshot, std::size_t index) {
   return json;
 }
 
-Json DeviceJson(const Snapshot& snapshot, std::size_t index) {
+Json ProbeJson(const ProbeOutcome& outcome) {
+  return {{"result", Name(outcome.result)},
+          {"seconds", std::chrono::duration<double>(outcome.took).count()},
+          {"reason", outcome.reason},
+          {"output", Printable(outcome.output)}};
+}
+
+Json DeviceJson(const Snapshot& snapshot, std::size_t index, const ProbeOutcomes& probes) {
   const ListedDevice& listed = snapshot.devices[index];
   Json paths = Json::array();
   for (const DeviceNode& node : listed.device->nodes) paths.push_back(node.path);
   const auto& numa_node = listed.device->numa_node;
-  return {{"id", listed.device->id},
-          {"health", Name(listed.health)},
-          {"reason", listed.reason},
-          {"paths", std::move(paths)},
-          {"numa_node", numa_node ? Json(*numa_node) : Json()},
-          {"variables", VariablesJson(snapshot, index)}};
+  Json json = {{"id", listed.device->id},
+               {"health", Name(listed.health)},
+               {"reason", listed.reason},
+               {"paths", std::move(paths)},
+               {"numa_node", numa_node ? Json(*numa_node) : Json()},
+               {"variables", VariablesJson(snapshot, index)}};
+  const auto probe = probes.find({snapshot.spec->name, listed.device->id});
+  if (probe != probes.end()) json["probe"] = ProbeJson(probe->second);
+  return json;
 }
 
-std::string RenderJson(const Inspections& inspections) {
+std::string RenderJson(const Inspections& inspections, const ProbeOutcomes& probes) {
   Json resources = Json::array();
   for (const auto& [snapshot, reports, mends] : inspections) {
     Json devices = Json::array(), rejected = Json::array();
     for (std::size_t i = 0; i < snapshot->devices.size(); ++i) {
-      devices.push_back(DeviceJson(*snapshot, i));
+      devices.push_back(DeviceJson(*snapshot, i, probes));
     }
     for (const Rejection& rejection : snapshot->rejected) {
       rejected.push_back({{"path", Printable(rejection.path)},
@@ -114,9 +126,22 @@ int RunDevices(const Arguments& arguments, Streams streams) {
     streams.err << "patchbay: " << Printable(inspections.error().message) << "\n";
     return kFailed;
   }
-  streams.out << (arguments.output == Output::kJson ? RenderJson(*inspections)
+  ProbeOutcomes probes;
+  if (arguments.probe) {
+    auto all = ProbeAll(*inspections, model->daemon, NodeName());
+    if (!all) {
+      streams.err << "patchbay: " << Printable(all.error().message) << "\n";
+      return kFailed;
+    }
+    probes = std::move(*all);
+  }
+  streams.out << (arguments.output == Output::kJson ? RenderJson(*inspections, probes)
+                  : arguments.probe                 ? ProbeText(*inspections, probes)
                                                     : RenderText(*inspections));
-  return kOk;
+  const bool all_work = std::all_of(probes.begin(), probes.end(), [](const auto& probe) {
+    return probe.second.result == ProbeResult::kSuccess;
+  });
+  return all_work ? kOk : kFailed;
 }
 
 }  // namespace patchbay

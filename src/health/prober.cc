@@ -3,17 +3,12 @@
 #include "base/hash.h"
 
 namespace patchbay {
-namespace {
-
-/// A program ends by its timeout and the two seconds that killing it may take, see RunChild.
-constexpr std::chrono::milliseconds kKillTime{3000};
 
 std::chrono::milliseconds PatienceFor(const ProbeSpec& probe) {
+  constexpr std::chrono::milliseconds kKillTime{3000};
   const bool runs_program = std::holds_alternative<CommandProbe>(probe.kind);
   return probe.timeout + (runs_program ? kKillTime : std::chrono::milliseconds(0));
 }
-
-}  // namespace
 
 Prober::Prober(Loop& loop, ProbePool& pool, std::shared_ptr<const ResourceSpec> spec,
                ProbeContext context, Events events)

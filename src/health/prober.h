@@ -13,6 +13,10 @@
 
 namespace patchbay {
 
+/// How long a probe of this kind may take before it is given up: a program ends by its timeout and
+/// the two seconds that killing it may take, see RunChild.
+std::chrono::milliseconds PatienceFor(const ProbeSpec& probe);
+
 /// Has the devices of one resource probed when their time comes, and knows which of them work.
 /// Belongs to the loop thread; the probes run in the pool, which outlives it.
 class Prober {
