@@ -86,7 +86,7 @@ void CheckSeparator(const Text& separator, Reporter& reporter) {
 void CheckEveryMatch(const ResourceDraft& draft, const Scope& scope, const ResourceSpec& spec,
                      Reporter& reporter) {
   std::set<std::string_view> names;
-  for (const Template* compiled : ContainerTemplates(spec)) {
+  for (const Template* compiled : DeviceTemplates(spec)) {
     for (const Template::Field& field : compiled->fields()) {
       if (scope.TypeOf(field.name)) names.insert(field.name);
     }
@@ -141,13 +141,13 @@ ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
   }
   const Scope containers = ContainerScope(spec.matches, complete);
   CompileContainer(draft, containers, reporter, spec);
-  if (complete) CheckEveryMatch(draft, containers, spec, reporter);
   if (draft.health) {
     const bool have_nodes =
         !complete || std::any_of(spec.matches.begin(), spec.matches.end(), CanHaveNodes);
     spec.health =
         CompileHealth(*draft.health, DeviceScope(spec.matches, complete), have_nodes, reporter);
   }
+  if (complete) CheckEveryMatch(draft, containers, spec, reporter);
   return spec;
 }
 
