@@ -216,5 +216,68 @@ TEST_F(DevicesTest, TakesAConfigWithoutResources) {
   EXPECT_EQ(Devices().out, "RESOURCE  DEVICE  UNITS  HEALTH  PATH\n");
 }
 
+constexpr const char* kProbes = R"([[resource]]
+name = "example.com/card"
+[[resource.match]]
+path = "/dev/card*"
+[resource.health]
+command = ["/bin/sh", "-c", "echo this is $0; echo bad $1 >&2; test $0 = card0", "{name}", "\u001b"]
+[[resource]]
+name = "example.com/link"
+[[resource.match]]
+path = "/dev/link*"
+[resource.health]
+file = "/state/{name}"
+equals = "up"
+[[resource]]
+name = "example.com/plain"
+[[resource.match]]
+path = "/dev/plain"
+)";
+
+TEST_F(DevicesTest, ProbeShowsVerdictTimeAndOutput) {
+  Config(kProbes);
+  for (const char* name : {"card0", "card1", "link0", "plain"}) {
+    tree_.CharDevice(std::string("host/dev/") + name);
+  }
+  tree_.File("host/state/link0", "down\n");
+  const Ran ran = Devices({"--probe"});
+  EXPECT_EQ(ran.code, 1);
+  EXPECT_THAT(ran.out, StartsWith("RESOURCE"));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("example.com/card +card0 +success +[0-9.]+ ms"));
+  EXPECT_THAT(ran.out,
+              testing::ContainsRegex("example.com/card +card1 +failure +[0-9.]+ ms +/bin/sh "
+                                     "ended with exit code 1: bad .x1b; this is card1"));
+  EXPECT_THAT(ran.out, HasSubstr(R"(/state/link0 holds "down", not "up")"));
+  EXPECT_THAT(ran.out, testing::ContainsRegex("plain +- +- +the resource has no"));
+  EXPECT_THAT(ran.out,
+              HasSubstr("example.com/card card1 printed:\n  bad \\x1b\n  this is card1\n"));
+
+  const Ran json = Devices({"--probe", "--output", "json"});
+  EXPECT_EQ(json.code, 1);
+  const Json resources = Json::parse(json.out).at("resources");
+  const Json& good = resources.at(0).at("devices").at(0).at("probe");
+  EXPECT_EQ(good.at("result"), "success");
+  EXPECT_EQ(good.at("reason"), "");
+  EXPECT_GT(good.at("seconds"), 0);
+  EXPECT_THAT(good.at("output").get<std::string>(), HasSubstr("this is card0"));
+  EXPECT_EQ(resources.at(1).at("devices").at(0).at("probe").at("result"), "failure");
+  EXPECT_FALSE(resources.at(2).at("devices").at(0).contains("probe"));
+  EXPECT_FALSE(Json::parse(Devices({"--output", "json"}).out)
+                   .at("resources")
+                   .at(0)
+                   .at("devices")
+                   .at(0)
+                   .contains("probe"));
+}
+
+TEST_F(DevicesTest, ProbeIsWellWhenAllDevicesAre) {
+  Config(kProbes);
+  tree_.CharDevice("host/dev/card0");
+  tree_.CharDevice("host/dev/link0");
+  tree_.File("host/state/link0", "up\n");
+  EXPECT_EQ(Devices({"--probe"}).code, 0);
+}
+
 }  // namespace
 }  // namespace patchbay
