@@ -14,7 +14,7 @@ struct Holder {
   std::string pod;
   std::string container;
 
-  auto operator<=>(const Holder&) const = default;
+  auto operator<=>(const Holder&) const = default;  // NOLINT(modernize-use-nullptr): for its own 0
 };
 
 /// Who holds the devices of one resource, by the ID that the kubelet sees. No entry without a
