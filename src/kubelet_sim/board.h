@@ -1,6 +1,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -24,6 +25,8 @@ struct Board {
   std::uint64_t version = 0;  ///< grows with every change
   std::vector<RegisterCall> calls;
   std::map<std::string, Fault> faults;  ///< by resource; "" is for those not named
+  PodResourcesFault pod_resources_fault = PodResourcesFault::kNone;
+  std::size_t pod_resources_calls = 0;
 
   /// With `mutex` held.
   void Changed() {

@@ -45,6 +45,7 @@ Result<std::shared_ptr<KubeletLife>> KubeletLife::Begin(const KubeletSimOptions&
         const std::lock_guard lock(board->mutex);
         board->Changed();
       }));
+  TRY(life->ServePodResources());
   return life;
 }
 
@@ -60,12 +61,15 @@ void KubeletLife::End() {
   // Before anything else, so that a call that is given up below goes unanswered.
   if (server_) server_->Disconnect();
   std::vector<Client> clients;
+  std::shared_ptr<PodResourcesServer> pod_resources;
   {
     const std::lock_guard lock(board_->mutex);
     ending_ = true;
+    pod_resources.swap(pod_resources_);
     for (const auto& [id, client] : clients_) clients.push_back(client);
     board_->Changed();
   }
+  pod_resources.reset();
   for (const Client& client : clients) client->Close();
   tasks_.Join();
   { const std::lock_guard admissions_are_over(one_admission_); }

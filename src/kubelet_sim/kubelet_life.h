@@ -14,6 +14,7 @@
 #include "kubelet_sim/board.h"
 #include "kubelet_sim/kubelet_sim.h"
 #include "kubelet_sim/plugin_client.h"
+#include "kubelet_sim/pod_resources_server.h"
 #include "kubelet_sim/registration_server.h"
 #include "kubelet_sim/registry.h"
 #include "kubelet_sim/tasks.h"
@@ -45,7 +46,9 @@ class KubeletLife {
   // Without it.
   Result<Admitted> Admit(const ContainerKey& key, std::size_t wanted,
                          const std::set<std::int64_t>& numa);
+  Status StartContainer(const std::string& pod, const std::string& container);
   void Release(const std::string& pod);
+  Status SetPodResourcesFault(PodResourcesFault fault);
   void DropStreams(const std::string& resource);
   void ZombieCancel(const std::string& resource);
   Status OpenExtraStreams(const std::string& resource, int n, bool reading);
@@ -94,10 +97,12 @@ class KubeletLife {
   Result<std::vector<std::string>> Prefer(const std::string& resource, const DeviceChoice& choice);
   Result<v1beta1::ContainerAllocateResponse> Allocate(const std::string& resource,
                                                       const std::vector<std::string>& ids);
+  Status PreStart(const std::string& resource, const std::vector<std::string>& ids);
   std::set<std::string> InUse(const std::string& resource) const;
   const ContainerDevices* Held(const ContainerKey& key) const;
 
   Status SaveCheckpoint();
+  Status ServePodResources();
 
   const KubeletSimOptions options_;
   const std::shared_ptr<Board> board_;
@@ -114,6 +119,7 @@ class KubeletLife {
   std::mutex one_save_;       ///< taken before the board's
   Tasks tasks_;
   std::unique_ptr<RegistrationServer> server_;
+  std::shared_ptr<PodResourcesServer> pod_resources_;  ///< null where it is not served
 };
 
 }  // namespace patchbay

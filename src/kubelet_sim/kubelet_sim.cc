@@ -60,9 +60,10 @@ class KubeletSim::Impl {
 
 Result<std::unique_ptr<KubeletSim>> KubeletSim::Create(KubeletSimOptions options) {
   auto impl = std::make_unique<Impl>(std::move(options));
-  if (impl->socket_path.size() > kMaxSocketPath) {
-    return Fail(ErrorKind::kInvalid, format("{}: longer than the {} bytes of a socket path",
-                                            impl->socket_path, kMaxSocketPath));
+  for (const std::string& path : {impl->socket_path, impl->options.pod_resources}) {
+    if (path.size() <= kMaxSocketPath) continue;
+    return Fail(ErrorKind::kInvalid,
+                format("{}: longer than the {} bytes of a socket path", path, kMaxSocketPath));
   }
   return std::unique_ptr<KubeletSim>(new KubeletSim(std::move(impl)));
 }
@@ -82,8 +83,9 @@ Status KubeletSim::Start() {
 
 void KubeletSim::Stop() {
   if (!Running()) return;
-  // First the path, so that nobody finds a socket that refuses.
+  // First the paths, so that nobody finds a socket that refuses.
   unlink(impl_->socket_path.c_str());
+  unlink(impl_->options.pod_resources.c_str());
   impl_->EndLife();
 }
 
@@ -115,6 +117,11 @@ std::vector<RegisterCall> KubeletSim::RegisterCalls() const {
   return impl_->board->calls;
 }
 
+std::size_t KubeletSim::PodResourcesCalls() const {
+  const std::lock_guard lock(impl_->board->mutex);
+  return impl_->board->pod_resources_calls;
+}
+
 bool KubeletSim::Await(const std::function<bool()>& predicate,
                        std::chrono::milliseconds timeout) const {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
@@ -143,6 +150,12 @@ Result<Admitted> KubeletSim::Admit(const std::string& pod, const std::string& co
   return life->Admit({pod, container, resource}, static_cast<std::size_t>(std::max(n, 0)), numa);
 }
 
+Status KubeletSim::StartContainer(const std::string& pod, const std::string& container) {
+  const auto life = impl_->Life();
+  if (!life) return Fail(ErrorKind::kUnavailable, "the kubelet is not running");
+  return life->StartContainer(pod, container);
+}
+
 void KubeletSim::Release(const std::string& pod) {
   if (const auto life = impl_->Life()) life->Release(pod);
 }
@@ -152,6 +165,15 @@ void KubeletSim::SetRegisterFault(RegisterFault fault, const std::string& resour
   const std::lock_guard lock(impl_->board->mutex);
   impl_->board->faults[resource] = {fault, text};
   impl_->board->Changed();
+}
+
+Status KubeletSim::SetPodResourcesFault(PodResourcesFault fault) {
+  {
+    const std::lock_guard lock(impl_->board->mutex);
+    impl_->board->pod_resources_fault = fault;
+  }
+  const auto life = impl_->Life();
+  return life ? life->SetPodResourcesFault(fault) : Status();
 }
 
 void KubeletSim::DropStreams(const std::string& resource) {

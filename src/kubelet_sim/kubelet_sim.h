@@ -76,6 +76,8 @@ class KubeletSim {
   /// The names for which View has something, sorted.
   std::vector<std::string> Resources() const;
   std::vector<RegisterCall> RegisterCalls() const;
+  /// Calls of the PodResources API that came in, whatever became of them. Kept over restarts.
+  std::size_t PodResourcesCalls() const;
 
   /// Waits until `predicate` holds, for at most `timeout`; returns whether it does. The predicate
   /// is evaluated on the calling thread, without a lock, at first and after every change of state
@@ -95,6 +97,16 @@ class KubeletSim {
   Result<Admitted> Admit(const std::string& pod, const std::string& container,
                          const std::string& resource, int n,
                          const std::set<std::int64_t>& numa = {});
+  /// Starts a container that was admitted, or starts it again: with PreStartContainer for each of
+  /// its resources whose plugin has that option in effect, before a deadline, whether or not other
+  /// pods are being admitted. After a restart of the kubelet nothing is in effect until the plugin
+  /// registers.
+  ///
+  /// Fails with the message of the waiting container, "CreateContainerConfigError: ...":
+  /// kPrecondition where the kubelet has no plugin to ask (one that is gone for longer than the
+  /// grace period keeps containers from starting even if it never wanted to be asked), kUnavailable
+  /// where the plugin fails.
+  Status StartContainer(const std::string& pod, const std::string& container);
   /// The pod is over; its devices are free again.
   void Release(const std::string& pod);
 
@@ -104,6 +116,9 @@ class KubeletSim {
   /// that hang because of an earlier kHang go on under the new setting. Kept over restarts.
   void SetRegisterFault(RegisterFault fault, const std::string& resource = "",
                         const std::string& text = "fault injected");
+  /// Sets what the PodResources server does from now on. Kept over restarts. Fails with
+  /// kUnavailable when its socket cannot be made.
+  Status SetPodResourcesFault(PodResourcesFault fault);
   /// Cancels the streams of the resource that feed its tables, as a broken connection would.
   void DropStreams(const std::string& resource);
   /// Does to the current plugin what the end of a forgotten older stream does in kSync: disconnects

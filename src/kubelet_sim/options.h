@@ -27,6 +27,19 @@ enum class KubeletAuthority {
   kSocketPath,  ///< up to 1.24
 };
 
+/// What the PodResources server does instead of saying who holds what.
+enum class PodResourcesFault {
+  kNone,
+  kAbsent,         ///< there is no socket
+  kOnlyV1alpha1,   ///< a kubelet before 1.20
+  kUnimplemented,  ///< another service sits on the socket
+  kRateLimited,    ///< RESOURCE_EXHAUSTED
+  kUnknownError,   ///< UNKNOWN
+  kHang,           ///< no answer until the caller gives up
+  kGarbage,        ///< an answer that does not parse
+  kTooLong,        ///< an answer of more than 16 MiB
+};
+
 struct KubeletSimOptions {
   std::string directory;  ///< stands for /var/lib/kubelet/device-plugins; made if it is absent
   KubeletProfile profile = KubeletProfile::kSync;
@@ -39,6 +52,10 @@ struct KubeletSimOptions {
   /// How many times faster than the wall the 5 minutes of grace run out: 3000 makes them 100 ms.
   double clock_scale = 1;
   std::chrono::milliseconds dial_timeout{10'000};
+  std::chrono::milliseconds pre_start_timeout{30'000};
+  /// Where the PodResources API is served; stands for /var/lib/kubelet/pod-resources/kubelet.sock,
+  /// its directory is made if it is absent. Empty: not served.
+  std::string pod_resources = {};
   std::uint64_t seed = 0;  ///< of the random orders; 0 takes one from the system
 };
 

@@ -189,6 +189,14 @@ Result<v1beta1::AllocateResponse> PluginClient::Allocate(const v1beta1::Allocate
       [&](auto* context, auto* response) { return stub_->Allocate(context, request, response); });
 }
 
+Result<v1beta1::PreStartContainerResponse> PluginClient::PreStart(
+    const v1beta1::PreStartContainerRequest& request, std::chrono::milliseconds deadline) {
+  return Unary<v1beta1::PreStartContainerResponse>([&](auto* context, auto* response) {
+    context->set_deadline(std::chrono::system_clock::now() + deadline);
+    return stub_->PreStartContainer(context, request, response);
+  });
+}
+
 std::string PluginClient::Watch(const OnList& on_list) {
   Call call(*this);
   {

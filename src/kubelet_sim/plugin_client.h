@@ -25,8 +25,8 @@ enum class FlowCredit {
 /// A connection to one plugin, dialled as kubelets do: insecure, receiving at most 4 MiB a message,
 /// without keepalive and sharing nothing with other connections (contract 1.5).
 ///
-/// Thread-safe; calls block and have no deadline but for Dial's. Close ends them all within a tenth
-/// of a second.
+/// Thread-safe; calls block and have no deadline but for those given. Close ends them all within a
+/// tenth of a second.
 class PluginClient {
  public:
   using OnList = std::function<void(const std::vector<SimDevice>& list)>;
@@ -44,6 +44,8 @@ class PluginClient {
   Result<v1beta1::PreferredAllocationResponse> GetPreferred(
       const v1beta1::PreferredAllocationRequest& request);
   Result<v1beta1::AllocateResponse> Allocate(const v1beta1::AllocateRequest& request);
+  Result<v1beta1::PreStartContainerResponse> PreStart(
+      const v1beta1::PreStartContainerRequest& request, std::chrono::milliseconds deadline);
 
   /// Opens ListAndWatch and reads it to its end, calling `on_list` on this thread. Returns how it
   /// ended: "CODE: text". Once in a client's life.

@@ -36,7 +36,8 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
   static grpc::Status Register(const std::string& kubelet, const std::string& resource,
                                const std::string& endpoint,
                                std::chrono::milliseconds timeout = std::chrono::seconds(15),
-                               const std::string& version = "v1beta1", bool preferred = false) {
+                               const std::string& version = "v1beta1", bool preferred = false,
+                               bool pre_start = false) {
     grpc::ChannelArguments arguments;
     arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     const auto stub = v1beta1::Registration::NewStub(grpc::CreateCustomChannel(
@@ -48,17 +49,20 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
     request.set_resource_name(resource);
     request.set_endpoint(endpoint);
     request.mutable_options()->set_get_preferred_allocation_available(preferred);
+    request.mutable_options()->set_pre_start_required(pre_start);
     v1beta1::Empty response;
     return stub->Register(&context, request, &response);
   }
 
-  /// Sends this list on all streams, now and when they open.
-  void SetDevices(const std::vector<std::pair<std::string, std::string>>& devices) {
+  /// Sends this list on all streams, now and when they open. `numa` are the nodes of each device.
+  void SetDevices(const std::vector<std::pair<std::string, std::string>>& devices,
+                  const std::vector<std::int64_t>& numa = {}) {
     v1beta1::ListAndWatchResponse list;
     for (const auto& [id, health] : devices) {
       auto& device = *list.add_devices();
       device.set_id(id);
       device.set_health(health);
+      for (const std::int64_t node : numa) device.mutable_topology()->add_nodes()->set_id(node);
     }
     Change([&] { list_ = list, ++generation_; });
   }
@@ -72,18 +76,30 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
   void HangAllocate() {
     Change([&] { hang_allocate_ = true; });
   }
+  void HangPreStart() {
+    Change([&] { hang_pre_start_ = true; });
+  }
   void Release() {
-    Change([&] { hang_options_ = hang_allocate_ = false; });
+    Change([&] { hang_options_ = hang_allocate_ = hang_pre_start_ = false; });
   }
 
-  bool prefers = false;                             ///< the option; set before registering
-  grpc::Status options_status = grpc::Status::OK;   ///< set before registering
-  grpc::Status allocate_status = grpc::Status::OK;  ///< set while nothing is admitted
-  std::vector<std::string> preferred;               ///< likewise
-  int responses = 1;                                ///< likewise
+  bool prefers = false;                              ///< the option; set before registering
+  bool pre_start = false;                            ///< likewise
+  grpc::Status options_status = grpc::Status::OK;    ///< set before registering
+  grpc::Status allocate_status = grpc::Status::OK;   ///< set while nothing is admitted
+  grpc::Status pre_start_status = grpc::Status::OK;  ///< set while nothing is started
+  std::vector<std::string> preferred;                ///< likewise
+  int responses = 1;                                 ///< likewise
 
   std::vector<v1beta1::PreferredAllocationRequest> preferred_calls() { return Copy(preferences_); }
   std::vector<v1beta1::AllocateRequest> allocate_calls() { return Copy(allocations_); }
+  std::vector<v1beta1::PreStartContainerRequest> pre_start_calls() { return Copy(pre_starts_); }
+  /// Waits until so many calls of Allocate and PreStartContainer came in.
+  bool AwaitCalls(std::size_t n) {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, std::chrono::seconds(10),
+                             [&] { return allocations_.size() + pre_starts_.size() >= n; });
+  }
   int options_calls() { return Copy(options_calls_); }
   /// Lists whose sending has begun.
   int sent() { return Copy(sent_); }
@@ -94,6 +110,7 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
     ++options_calls_;
     WaitWhile(lock, context, [&] { return hang_options_; });
     options->set_get_preferred_allocation_available(prefers);
+    options->set_pre_start_required(pre_start);
     return options_status;
   }
 
@@ -129,12 +146,23 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
                         v1beta1::AllocateResponse* response) override {
     std::unique_lock lock(mutex_);
     allocations_.push_back(*request);
+    changed_.notify_all();
     WaitWhile(lock, context, [&] { return hang_allocate_; });
     for (int i = 0; i < responses; ++i) {
       auto& envs = *response->add_container_responses()->mutable_envs();
       envs["FIRST"] = i == 0 ? request->container_requests(0).devices_ids(0) : "not this one";
     }
     return allocate_status;
+  }
+
+  grpc::Status PreStartContainer(grpc::ServerContext* context,
+                                 const v1beta1::PreStartContainerRequest* request,
+                                 v1beta1::PreStartContainerResponse*) override {
+    std::unique_lock lock(mutex_);
+    pre_starts_.push_back(*request);
+    changed_.notify_all();
+    WaitWhile(lock, context, [&] { return hang_pre_start_; });
+    return pre_start_status;
   }
 
  private:
@@ -165,10 +193,12 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
   grpc::Status end_;
   bool hang_options_ = false;
   bool hang_allocate_ = false;
+  bool hang_pre_start_ = false;
   int options_calls_ = 0;
   int sent_ = 0;
   std::vector<v1beta1::PreferredAllocationRequest> preferences_;
   std::vector<v1beta1::AllocateRequest> allocations_;
+  std::vector<v1beta1::PreStartContainerRequest> pre_starts_;
   std::unique_ptr<grpc::Server> server_;
 };
 

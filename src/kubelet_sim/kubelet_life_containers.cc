@@ -1,0 +1,87 @@
+// Containers in a kubelet's life: their start, and who is told of what they hold.
+
+#include <utility>
+
+#include "base/format.h"
+#include "kubelet_sim/kubelet_life.h"
+#include "kubelet_sim/pod_list.h"
+
+namespace patchbay {
+
+Status KubeletLife::StartContainer(const std::string& pod, const std::string& container) {
+  PodDevices held;
+  {
+    const std::lock_guard lock(board_->mutex);
+    if (ending_) return Fail(ErrorKind::kUnavailable, "the kubelet is stopping");
+    for (const auto& [key, devices] : pods_) {
+      if (key.pod == pod && key.container == container) held[key] = devices;
+    }
+  }
+  for (const auto& [key, devices] : held) {
+    const Status ready = PreStart(key.resource, devices.ids);
+    if (ready) continue;
+    return Fail(ready.error().kind, "CreateContainerConfigError: " + ready.error().message);
+  }
+  return {};
+}
+
+Status KubeletLife::PreStart(const std::string& resource, const std::vector<std::string>& ids) {
+  const std::string failed = "device plugin PreStartContainer rpc failed with err: ";
+  Client client;
+  {
+    const std::lock_guard lock(board_->mutex);
+    Expire();
+    const Registry::Endpoint* const primary = registry_.Primary(resource);
+    if (primary == nullptr) {
+      return Fail(ErrorKind::kPrecondition,
+                  format("endpoint not found in cache for a registered resource: {}", resource));
+    }
+    if (!primary->options.pre_start_required) return {};
+    client = FindClient(primary->client);
+    if (primary->stopped || !client) {
+      return Fail(ErrorKind::kPrecondition,
+                  format("{}endpoint {} has been stopped", failed, resource));
+    }
+  }
+  v1beta1::PreStartContainerRequest request;
+  for (const std::string& id : ids) request.add_devices_ids(id);
+  const auto answer = client->PreStart(request, options_.pre_start_timeout);
+  if (answer) return {};
+  return Fail(answer.error().kind, failed + answer.error().message);
+}
+
+// --- PodResources ---
+
+Status KubeletLife::ServePodResources() {
+  if (options_.pod_resources.empty()) return {};
+  PodResourcesServer::Backend backend{.list =
+                                          [this] {
+                                            const std::lock_guard lock(board_->mutex);
+                                            return PodList(pods_, registry_);
+                                          },
+                                      .on_call =
+                                          [board = board_] {
+                                            const std::lock_guard lock(board->mutex);
+                                            ++board->pod_resources_calls;
+                                            board->Changed();
+                                          }};
+  PodResourcesFault fault;
+  {
+    const std::lock_guard lock(board_->mutex);
+    fault = board_->pod_resources_fault;
+  }
+  pod_resources_ =
+      TRY(PodResourcesServer::Create(options_.pod_resources, std::move(backend), fault));
+  return {};
+}
+
+Status KubeletLife::SetPodResourcesFault(PodResourcesFault fault) {
+  std::shared_ptr<PodResourcesServer> server;
+  {
+    const std::lock_guard lock(board_->mutex);
+    server = pod_resources_;
+  }
+  return server ? server->SetFault(fault) : Status();
+}
+
+}  // namespace patchbay

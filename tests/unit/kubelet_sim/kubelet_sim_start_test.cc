@@ -1,0 +1,198 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+
+#include "fake_plugin.h"
+#include "kubelet_sim/kubelet_sim.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using test::FakePlugin;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAreArray;
+
+constexpr seconds kLong{10};
+const std::string kR = "example.com/r";
+const std::string kWaits = "CreateContainerConfigError: ";
+const std::string kCallFailed = kWaits + "device plugin PreStartContainer rpc failed with err: ";
+
+class SimStart : public testing::Test {
+ protected:
+  void Start(
+      KubeletProfile profile = KubeletProfile::kSync,
+      const std::function<void(KubeletSimOptions&)>& change = [](KubeletSimOptions&) {}) {
+    KubeletSimOptions options{.directory = tree_.path(), .profile = profile};
+    change(options);
+    sim_ = std::move(*KubeletSim::Create(options));
+    ASSERT_TRUE(sim_->Start());
+    NewPlugin("1.sock");
+  }
+  void NewPlugin(const std::string& socket) {
+    socket_ = socket;
+    plugin_ = std::make_unique<FakePlugin>(tree_.path(socket));
+    plugin_->pre_start = true;
+    plugin_->SetDevices({{"a", "Healthy"}, {"b", "Healthy"}});
+  }
+  /// With what the plugin says when it is dialled, and with what it says when it registers.
+  void Register(bool dialled = true, bool registering = true) {
+    plugin_->pre_start = dialled;
+    ASSERT_TRUE(
+        FakePlugin::Register(sim_->socket_path(), kR, socket_, kLong, "v1beta1", false, registering)
+            .ok());
+    ASSERT_TRUE(Await([&] { return View().allocatable == 2; }));
+  }
+  void Admit() {
+    const auto admitted = sim_->Admit("p", "c", kR, 2);
+    ASSERT_TRUE(admitted) << admitted.error().message;
+    ids_ = admitted->device_ids;
+  }
+  /// Why the container does not start; "" if it does.
+  std::string Waits() {
+    const Status started = sim_->StartContainer("p", "c");
+    return started ? "" : started.error().message;
+  }
+  ResourceView View() const { return sim_->View(kR).value_or(ResourceView()); }
+  bool Await(const std::function<bool()>& predicate) const { return sim_->Await(predicate, kLong); }
+
+  test::TempTree tree_;
+  std::unique_ptr<KubeletSim> sim_;
+  std::string socket_;
+  std::unique_ptr<FakePlugin> plugin_;
+  std::vector<std::string> ids_;
+};
+
+TEST_F(SimStart, TellsThePluginAtEveryStart) {
+  Start();
+  Register();
+  Admit();
+  EXPECT_THAT(plugin_->pre_start_calls(), IsEmpty());
+  EXPECT_EQ(Waits(), "");
+  EXPECT_EQ(Waits(), "");
+  const auto calls = plugin_->pre_start_calls();
+  ASSERT_THAT(calls, SizeIs(2));
+  EXPECT_THAT(calls[0].devices_ids(), UnorderedElementsAreArray(ids_));
+  EXPECT_THAT(calls[1].devices_ids(), UnorderedElementsAreArray(ids_));
+}
+
+/// The options of the registration count up to 1.24, those of the dialled plugin later.
+TEST_F(SimStart, AsksWhoeverSaidSoWhereItCounts) {
+  struct Case {
+    KubeletProfile profile;
+    bool dialled;
+    bool registering;
+    std::size_t calls;
+  };
+  for (const Case& c :
+       {Case{KubeletProfile::kAsync, false, true, 1}, Case{KubeletProfile::kAsync, true, false, 0},
+        Case{KubeletProfile::kSync, true, false, 1}, Case{KubeletProfile::kSync, false, true, 0},
+        Case{KubeletProfile::kMulti, true, false, 1},
+        Case{KubeletProfile::kMulti, false, true, 0}}) {
+    Start(c.profile);
+    Register(c.dialled, c.registering);
+    Admit();
+    EXPECT_EQ(Waits(), "");
+    EXPECT_THAT(plugin_->pre_start_calls(), SizeIs(c.calls)) << static_cast<int>(c.profile);
+    sim_->Release("p");
+    plugin_.reset();
+  }
+}
+
+TEST_F(SimStart, AContainerWithoutDevicesNeedsNobody) {
+  Start();
+  Register();
+  EXPECT_EQ(Waits(), "");
+  EXPECT_THAT(plugin_->pre_start_calls(), IsEmpty());
+}
+
+TEST_F(SimStart, AnErrorOfThePluginKeepsTheContainerWaiting) {
+  Start();
+  Register();
+  Admit();
+  plugin_->pre_start_status = {grpc::StatusCode::NOT_FOUND, "no such device"};
+  EXPECT_EQ(Waits(), kCallFailed + "rpc error: code = NotFound desc = no such device");
+  plugin_->pre_start_status = grpc::Status::OK;
+  EXPECT_EQ(Waits(), "");
+}
+
+TEST_F(SimStart, APluginThatHangsRunsIntoTheDeadline) {
+  Start(KubeletProfile::kSync,
+        [](KubeletSimOptions& options) { options.pre_start_timeout = milliseconds(100); });
+  Register();
+  Admit();
+  plugin_->HangPreStart();
+  EXPECT_THAT(Waits(), HasSubstr(kCallFailed + "rpc error: code = DeadlineExceeded"));
+}
+
+TEST_F(SimStart, IsNotHeldUpByAnAdmission) {
+  Start();
+  Register();
+  ASSERT_TRUE(sim_->Admit("p", "c", kR, 1));
+  plugin_->HangAllocate();
+  auto admitted = std::async(std::launch::async, [&] { return sim_->Admit("q", "c", kR, 1); });
+  ASSERT_TRUE(plugin_->AwaitCalls(2));
+  EXPECT_EQ(Waits(), "");
+  plugin_->Release();
+  EXPECT_TRUE(admitted.get());
+}
+
+TEST_F(SimStart, IsEndedByTheEndOfTheKubelet) {
+  Start();
+  Register();
+  Admit();
+  plugin_->HangPreStart();
+  auto waits = std::async(std::launch::async, [&] { return Waits(); });
+  ASSERT_TRUE(plugin_->AwaitCalls(2));
+  sim_->Crash();
+  EXPECT_THAT(waits.get(), HasSubstr("rpc error"));
+  EXPECT_EQ(Waits(), "the kubelet is not running");
+}
+
+TEST_F(SimStart, NobodyIsAskedAfterARestartUntilThePluginRegisters) {
+  Start();
+  Register();
+  Admit();
+  ASSERT_TRUE(sim_->Restart());
+  EXPECT_EQ(Waits(), "");
+  EXPECT_THAT(plugin_->pre_start_calls(), IsEmpty());
+  NewPlugin("2.sock");
+  Register();
+  EXPECT_EQ(Waits(), "");
+  EXPECT_THAT(plugin_->pre_start_calls(), SizeIs(1));
+}
+
+TEST_F(SimStart, WaitsForAPluginThatWent) {
+  Start();
+  Register();
+  Admit();
+  plugin_->Stop();
+  ASSERT_TRUE(Await([&] { return !View().connected; }));
+  EXPECT_EQ(Waits(), kCallFailed + "endpoint example.com/r has been stopped");
+}
+
+TEST_F(SimStart, DoesNotWaitForAPluginThatWentAndNeverAsked) {
+  Start();
+  Register(false);
+  Admit();
+  plugin_->Stop();
+  ASSERT_TRUE(Await([&] { return !View().connected; }));
+  EXPECT_EQ(Waits(), "");
+}
+
+TEST_F(SimStart, WaitsForWhoeverIsGoneForLong) {
+  Start(KubeletProfile::kSync, [](KubeletSimOptions& options) { options.clock_scale = 6000; });
+  Register(false);
+  Admit();
+  plugin_->Stop();
+  ASSERT_TRUE(Await([&] { return View().known && View().capacity == 0; }));
+  EXPECT_EQ(Waits(), kWaits + "endpoint not found in cache for a registered resource: " + kR);
+}
+
+}  // namespace
+}  // namespace patchbay

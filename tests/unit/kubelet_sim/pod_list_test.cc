@@ -1,0 +1,59 @@
+#include "kubelet_sim/pod_list.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <google/protobuf/util/message_differencer.h>
+#include <gtest/gtest.h>
+
+namespace patchbay {
+namespace {
+
+using google::protobuf::util::MessageDifferencer;
+
+v1::ListPodResourcesResponse Parse(const std::string& text) {
+  v1::ListPodResourcesResponse message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message));
+  return message;
+}
+
+TEST(PodList, IsEmptyWithoutPods) {
+  const Registry registry(KubeletProfile::kSync, false, std::chrono::minutes(5));
+  EXPECT_EQ(PodList({}, registry).pod_resources_size(), 0);
+}
+
+TEST(PodList, SortsDevicesIntoPodsAndContainers) {
+  Registry registry(KubeletProfile::kSync, false, std::chrono::minutes(5));
+  registry.Listed("r", {{"1", "Healthy", {0, 1}}, {"2", "Unhealthy", {}}});
+  const PodDevices pods = {
+      {{"a/p", "c", "r"}, {{"1", "2"}, {}}}, {{"a/p", "c", "s"}, {{"1"}, {}}},
+      {{"a/p", "d", "r"}, {{"gone"}, {}}},   {{"b/p", "d", "r"}, {{"1"}, {}}},
+      {{"q", "d", "r"}, {{}, {}}},
+  };
+  const auto expected = Parse(R"(
+    pod_resources {
+      name: "p" namespace: "a"
+      containers {
+        name: "c"
+        devices { resource_name: "r" device_ids: "1" topology { nodes { id: 0 } } }
+        devices { resource_name: "r" device_ids: "1" topology { nodes { id: 1 } } }
+        devices { resource_name: "r" device_ids: "2" }
+        devices { resource_name: "s" device_ids: "1" }
+      }
+      containers { name: "d" devices { resource_name: "r" device_ids: "gone" } }
+    }
+    pod_resources {
+      name: "p" namespace: "b"
+      containers {
+        name: "d"
+        devices { resource_name: "r" device_ids: "1" topology { nodes { id: 0 } } }
+        devices { resource_name: "r" device_ids: "1" topology { nodes { id: 1 } } }
+      }
+    }
+    pod_resources { name: "q" namespace: "default" containers { name: "d" } }
+  )");
+  const auto list = PodList(pods, registry);
+  EXPECT_TRUE(MessageDifferencer::Equals(list, expected)) << list.DebugString();
+}
+
+}  // namespace
+}  // namespace patchbay
