@@ -1,7 +1,10 @@
 #include "kubelet/calls.h"
 
 #include <grpcpp/create_channel.h>
+#include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/security/credentials.h>
+#include <grpcpp/support/proto_buffer_reader.h>
+#include <sys/stat.h>
 
 #include "deviceplugin.grpc.pb.h"
 #include "kubelet/plugin_service.h"
@@ -9,8 +12,14 @@
 namespace patchbay {
 namespace {
 
-std::shared_ptr<grpc::Channel> Dial(const std::string& socket) {
+/// The default of gRPC.
+constexpr int kMostBytes = 4 << 20;
+/// An answer of List, which names every pod of the node.
+constexpr int kMostListBytes = 16 << 20;
+
+std::shared_ptr<grpc::Channel> Dial(const std::string& socket, int most_bytes = kMostBytes) {
   grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(most_bytes);
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
@@ -39,15 +48,80 @@ Status ToStatus(const grpc::Status& status) {
       status.error_message().empty() ? "the call failed without a reason" : status.error_message());
 }
 
-/// Runs `method` of the call's stub on a thread of its own. Not with callbacks: the last channel
-/// that goes takes gRPC's threads for them along and waits for these, which on one of them, where a
-/// callback would let go of the channel, ends the process.
-template <class C, class Method>
-PendingCall Begin(std::shared_ptr<C> call, std::chrono::milliseconds deadline, Method method,
-                  CallDone done) {
+/// Runs `work` with the call on a thread of its own. Not with callbacks: the last channel that goes
+/// takes gRPC's threads for them along and waits for these, which on one of them, where a callback
+/// would let go of the channel, ends the process.
+template <class C, class Work>
+PendingCall Begin(std::shared_ptr<C> call, std::chrono::milliseconds deadline, Work work) {
   call->context.set_deadline(std::chrono::system_clock::now() + deadline);
-  std::thread thread([call, method, done = std::move(done)] { done(ToStatus(method(*call))); });
+  std::thread thread([call, work = std::move(work)] { work(*call); });
   return PendingCall([call] { call->context.TryCancel(); }, std::move(thread));
+}
+
+/// A List call, of bytes: a stub calls an answer that does not parse UNIMPLEMENTED.
+struct ListCall {
+  explicit ListCall(const std::string& socket) : stub(Dial(socket, kMostListBytes)) {}
+
+  grpc::Status Run(PodResourcesVersion version, grpc::ByteBuffer& answer) {
+    const std::string method = version == PodResourcesVersion::kV1
+                                   ? "/v1.PodResourcesLister/List"
+                                   : "/v1alpha1.PodResourcesLister/List";
+    const grpc::Slice nothing;
+    grpc::CompletionQueue queue;
+    grpc::Status status;
+    void* tag = nullptr;
+    bool ok = false;
+    const auto reader =
+        stub.PrepareUnaryCall(&context, method, grpc::ByteBuffer(&nothing, 1), &queue);
+    reader->StartCall();
+    reader->Finish(&answer, &status, nullptr);
+    queue.Next(&tag, &ok);
+    queue.Shutdown();
+    while (queue.Next(&tag, &ok)) continue;
+    return status;
+  }
+
+  grpc::GenericStub stub;
+  grpc::ClientContext context;
+};
+
+PollOutcome ToOutcome(const grpc::Status& status, const std::string& socket) {
+  struct stat info;
+  switch (status.error_code()) {
+    case grpc::StatusCode::OK: return PollOutcome::kAnswered;
+    case grpc::StatusCode::UNIMPLEMENTED: return PollOutcome::kUnimplemented;
+    case grpc::StatusCode::DEADLINE_EXCEEDED: return PollOutcome::kTooLate;
+    case grpc::StatusCode::UNAVAILABLE:
+      return stat(socket.c_str(), &info) == 0 ? PollOutcome::kNoAnswer : PollOutcome::kNoSocket;
+    case grpc::StatusCode::RESOURCE_EXHAUSTED:
+      // Also what gRPC itself, here or there, calls a message that is too long.
+      return status.error_message().find("larger than max") == std::string::npos
+                 ? PollOutcome::kRateLimited
+                 : PollOutcome::kTooLong;
+    default: return PollOutcome::kRefused;
+  }
+}
+
+PodResourcesAnswer ToAnswer(const grpc::Status& status, grpc::ByteBuffer& bytes,
+                            const std::string& socket,
+                            std::shared_ptr<const ReportedHolders> last) {
+  PodResourcesAnswer answer{ToOutcome(status, socket), status.error_message(), nullptr};
+  if (answer.outcome != PollOutcome::kAnswered) return answer;
+  v1::ListPodResourcesResponse message;
+  if (!bytes.Valid() ||
+      !grpc::GenericDeserialize<grpc::ProtoBufferReader, v1::ListPodResourcesResponse>(&bytes,
+                                                                                       &message)
+           .ok()) {
+    answer.outcome = PollOutcome::kUnreadable;
+    answer.reason = "it is no ListPodResourcesResponse";
+    return answer;
+  }
+  ReportedHolders reported = ReadHolders(message);
+  if (last == nullptr || *last != reported) {
+    last = std::make_shared<const ReportedHolders>(std::move(reported));
+  }
+  answer.reported = std::move(last);
+  return answer;
 }
 
 }  // namespace
@@ -61,21 +135,30 @@ PendingCall CallRegister(const std::string& kubelet_socket, const std::string& e
   call->request.set_endpoint(endpoint);
   call->request.set_resource_name(resource.name);
   *call->request.mutable_options() = PluginOptions(resource);
-  return Begin(
-      std::move(call), deadline,
-      [](RegisterCall& c) { return c.stub->Register(&c.context, c.request, &c.response); },
-      std::move(done));
+  return Begin(std::move(call), deadline, [done = std::move(done)](RegisterCall& c) {
+    done(ToStatus(c.stub->Register(&c.context, c.request, &c.response)));
+  });
 }
 
 PendingCall CallOwnServer(const std::string& socket, std::chrono::milliseconds deadline,
                           CallDone done) {
   using OptionsCall = Call<v1beta1::DevicePlugin, v1beta1::Empty, v1beta1::DevicePluginOptions>;
-  return Begin(
-      std::make_shared<OptionsCall>(socket), deadline,
-      [](OptionsCall& c) {
-        return c.stub->GetDevicePluginOptions(&c.context, c.request, &c.response);
-      },
-      std::move(done));
+  return Begin(std::make_shared<OptionsCall>(socket), deadline,
+               [done = std::move(done)](OptionsCall& c) {
+                 done(ToStatus(c.stub->GetDevicePluginOptions(&c.context, c.request, &c.response)));
+               });
+}
+
+PendingCall CallPodResources(const std::string& socket, PodResourcesVersion version,
+                             std::chrono::milliseconds deadline,
+                             std::shared_ptr<const ReportedHolders> last,
+                             std::function<void(PodResourcesAnswer)> done) {
+  return Begin(std::make_shared<ListCall>(socket), deadline,
+               [socket, version, last = std::move(last), done = std::move(done)](ListCall& c) {
+                 grpc::ByteBuffer bytes;
+                 const grpc::Status status = c.Run(version, bytes);
+                 done(ToAnswer(status, bytes, socket, last));
+               });
 }
 
 }  // namespace patchbay

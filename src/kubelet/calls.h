@@ -8,6 +8,8 @@
 #include <utility>
 
 #include "base/result.h"
+#include "kubelet/pod_resources_message.h"
+#include "kubelet/pod_resources_poll.h"
 #include "model/spec.h"
 
 namespace patchbay {
@@ -56,5 +58,19 @@ PendingCall CallRegister(const std::string& kubelet_socket, const std::string& e
 /// Asks a plugin's own socket for its options, to see that it answers before the kubelet dials it.
 PendingCall CallOwnServer(const std::string& socket, std::chrono::milliseconds deadline,
                           CallDone done);
+
+/// What came of asking who holds which device.
+struct PodResourcesAnswer {
+  PollOutcome outcome = PollOutcome::kNoAnswer;
+  std::string reason;                               ///< as gRPC or the kubelet put it; may be ""
+  std::shared_ptr<const ReportedHolders> reported;  ///< null but for kAnswered
+};
+
+/// Asks the kubelet's PodResources API behind `socket` for a List of at most 16 MiB. Returns at
+/// once; `done` is called on the thread of the call. Where the answer equals `last`, it is `last`.
+PendingCall CallPodResources(const std::string& socket, PodResourcesVersion version,
+                             std::chrono::milliseconds deadline,
+                             std::shared_ptr<const ReportedHolders> last,
+                             std::function<void(PodResourcesAnswer)> done);
 
 }  // namespace patchbay

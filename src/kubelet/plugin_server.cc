@@ -1,5 +1,6 @@
 #include "kubelet/plugin_server.h"
 
+#include <google/protobuf/stubs/logging.h>
 #include <grpc/grpc.h>
 #include <grpc/support/log.h>
 #include <grpcpp/security/server_credentials.h>
@@ -21,15 +22,16 @@ constexpr std::chrono::milliseconds kShutdownGrace{200};
 }  // namespace
 
 void KeepGrpc() {
-  // What gRPC writes to stderr by itself is neither one line nor for administrators, and what
-  // matters of it comes back as errors, which are logged; but for its last words. GRPC_VERBOSITY
-  // brings all of it back.
+  // What gRPC and protobuf write to stderr by themselves is neither one line nor for
+  // administrators, and what matters of it comes back as errors, which are logged; but for last
+  // words. GRPC_VERBOSITY brings all of it back.
   if (std::getenv("GRPC_VERBOSITY") == nullptr) {
     gpr_set_log_function([](gpr_log_func_args* line) {
       if (std::strstr(line->message, "assertion failed") != nullptr) {
         std::fprintf(stderr, "gRPC: %s:%d: %s\n", line->file, line->line, line->message);
       }
     });
+    google::protobuf::SetLogHandler(nullptr);
   }
   grpc_init();
 }

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "kubelet/calls.h"
+#include "kubelet/pod_resources_poll.h"
+#include "model/holders.h"
+#include "os/loop.h"
+
+namespace patchbay {
+
+struct PodResourcesPace {
+  std::chrono::milliseconds period{10'000};
+  std::chrono::milliseconds deadline{5'000};  ///< of a call
+};
+
+/// Asks the kubelet who holds which device, through its PodResources API: at once, every period
+/// and when told to. The decisions are those of PodResourcesPoll; this is their hands.
+///
+/// While nobody answers the last holders stay in force, since unknown is not free. A socket that is
+/// missing is looked for once a period. Each change of what is wrong is one line of the log.
+///
+/// Belongs to the loop thread; calls and the reading of answers have a thread of their own. The
+/// destructor ends a call under way.
+class PodResources {
+ public:
+  /// What its owner is told, on the loop, never from within a function called here.
+  struct Events {
+    /// At the first answer, and at each that differs from the one before. Comes before on_up.
+    std::function<void(std::shared_ptr<const Holders>)> on_holders;
+    /// Whether the kubelet says who holds what; once that is known, and when it changes.
+    std::function<void(bool)> on_up;
+  };
+
+  PodResources(Loop& loop, Log& log, std::string socket, Events events,
+               PodResourcesPace pace = PodResourcesPace());
+  PodResources(const PodResources&) = delete;
+  PodResources& operator=(const PodResources&) = delete;
+
+  /// Something was given or taken: asks about a second from now, however often it is called.
+  void PollSoon();
+
+ private:
+  void Schedule();
+  void Ask();
+  void OnAnswer(const PodResourcesAnswer& answer);
+  void TakeIn(const std::shared_ptr<const ReportedHolders>& reported);
+  void Report(const PodResourcesAnswer& answer);
+
+  Loop& loop_;
+  Log& log_;
+  const std::string socket_;
+  const Events events_;
+  const PodResourcesPace pace_;
+  PodResourcesPoll poll_;
+  std::shared_ptr<const ReportedHolders> reported_;
+  Subscription timer_;
+  PendingCall call_;
+  Lifetime lifetime_;
+};
+
+}  // namespace patchbay

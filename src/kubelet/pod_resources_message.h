@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+
+#include "model/holders.h"
+#include "podresources.pb.h"
+
+namespace patchbay {
+
+/// No node has so many; what a message says beyond it is left out.
+inline constexpr std::size_t kMostHoldings = 100'000;
+
+/// What the kubelet's answer says, with everything it repeats said once.
+struct ReportedHolders {
+  Holders holders;
+  bool complete = true;  ///< there were no more than kMostHoldings
+
+  bool operator==(const ReportedHolders&) const = default;
+};
+
+/// Reads the answer of List. Entries without a resource or an ID are no devices, nor are IDs or
+/// resources longer than any plugin may have. Names of pods, namespaces and containers that are
+/// longer than Kubernetes allows are cut: what somebody holds must not look free.
+ReportedHolders ReadHolders(const v1::ListPodResourcesResponse& message);
+
+}  // namespace patchbay

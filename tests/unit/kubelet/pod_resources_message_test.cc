@@ -1,0 +1,155 @@
+#include "kubelet/pod_resources_message.h"
+
+#include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
+#include <gtest/gtest.h>
+
+#include "base/escape.h"
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+
+v1::ListPodResourcesResponse Parse(const std::string& text) {
+  v1::ListPodResourcesResponse message;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message));
+  return message;
+}
+
+/// One device of a container.
+v1::ListPodResourcesResponse Held(const std::string& pod_namespace, const std::string& pod,
+                                  const std::string& container, const std::string& resource,
+                                  const std::string& id) {
+  v1::ListPodResourcesResponse message;
+  v1::PodResources& p = *message.add_pod_resources();
+  p.set_namespace_(pod_namespace);
+  p.set_name(pod);
+  v1::ContainerResources& c = *p.add_containers();
+  c.set_name(container);
+  v1::ContainerDevices& devices = *c.add_devices();
+  devices.set_resource_name(resource);
+  devices.add_device_ids(id);
+  return message;
+}
+
+TEST(ReadHolders, NobodyHoldsAnything) {
+  EXPECT_EQ(ReadHolders({}), ReportedHolders());
+  EXPECT_EQ(ReadHolders(Parse(R"(pod_resources { name: "p" containers { name: "c" } })")),
+            ReportedHolders());
+}
+
+TEST(ReadHolders, OnceForEachNumaNodeIsOnce) {
+  const auto reported = ReadHolders(Parse(R"(
+    pod_resources {
+      name: "p" namespace: "ns"
+      containers {
+        name: "c"
+        devices { resource_name: "a.b/x" device_ids: "1" topology { nodes { id: 0 } } }
+        devices { resource_name: "a.b/x" device_ids: "1" topology { nodes { id: 1 } } }
+        devices { resource_name: "a.b/x" device_ids: "2" device_ids: "2" }
+        devices { resource_name: "a.b/y" device_ids: "1" }
+      }
+    })"));
+  const Holder holder{"ns", "p", "c"};
+  EXPECT_THAT(reported.holders,
+              ElementsAre(Pair("a.b/x", ElementsAre(Pair("1", ElementsAre(holder)),
+                                                    Pair("2", ElementsAre(holder)))),
+                          Pair("a.b/y", ElementsAre(Pair("1", ElementsAre(holder))))));
+  EXPECT_TRUE(reported.complete);
+}
+
+TEST(ReadHolders, SeveralContainersMayHoldADevice) {
+  const auto reported = ReadHolders(Parse(R"(
+    pod_resources {
+      name: "p" namespace: "ns"
+      containers { name: "init" devices { resource_name: "r" device_ids: "1" } }
+      containers { name: "main" devices { resource_name: "r" device_ids: "1" } }
+    }
+    pod_resources {
+      name: "q" namespace: "ns"
+      containers { name: "main" devices { resource_name: "r" device_ids: "1" } }
+    })"));
+  EXPECT_THAT(
+      reported.holders.at("r").at("1"),
+      ElementsAre(Holder{"ns", "p", "init"}, Holder{"ns", "p", "main"}, Holder{"ns", "q", "main"}));
+}
+
+TEST(ReadHolders, WhatIsNoDeviceIsLeftOut) {
+  const std::string longest_id(253, 'i');
+  const std::string longest_resource(317, 'r');
+  EXPECT_THAT(ReadHolders(Held("ns", "p", "c", longest_resource, longest_id)).holders, SizeIs(1));
+  EXPECT_THAT(ReadHolders(Held("ns", "p", "c", "r", "")).holders, IsEmpty());
+  EXPECT_THAT(ReadHolders(Held("ns", "p", "c", "", "1")).holders, IsEmpty());
+  EXPECT_THAT(ReadHolders(Held("ns", "p", "c", "r", longest_id + "i")).holders, IsEmpty());
+  EXPECT_THAT(ReadHolders(Held("ns", "p", "c", longest_resource + "r", "1")).holders, IsEmpty());
+}
+
+TEST(ReadHolders, LongNamesAreCutBetweenCharacters) {
+  const std::string umlauts = [] {
+    std::string text = "x";
+    for (int i = 0; i < 200; ++i) text += "ü";
+    return text;
+  }();
+  const auto reported =
+      ReadHolders(Held(std::string(64, 'n'), std::string(300, 'p'), umlauts, "r", "1"));
+  const Holder holder = *reported.holders.at("r").at("1").begin();
+  EXPECT_EQ(holder.pod_namespace, std::string(63, 'n'));
+  EXPECT_EQ(holder.pod, std::string(253, 'p'));
+  EXPECT_EQ(holder.container, umlauts.substr(0, 63));
+  const auto even = ReadHolders(Held("", "", umlauts.substr(1), "r", "1"));
+  const std::string cut = even.holders.at("r").at("1").begin()->container;
+  EXPECT_EQ(cut, umlauts.substr(1, 62));
+  EXPECT_TRUE(IsUtf8(cut));
+}
+
+TEST(ReadHolders, KeepsNoMoreThanAnyNodeHas) {
+  v1::ListPodResourcesResponse message = Held("ns", "p", "c", "r", "0");
+  v1::ContainerDevices& devices =
+      *message.mutable_pod_resources(0)->mutable_containers(0)->mutable_devices(0);
+  for (std::size_t i = 1; i < kMostHoldings; ++i) devices.add_device_ids(std::to_string(i));
+  EXPECT_THAT(ReadHolders(message).holders.at("r"), SizeIs(kMostHoldings));
+  EXPECT_TRUE(ReadHolders(message).complete);
+  devices.add_device_ids("one more");
+  EXPECT_THAT(ReadHolders(message).holders.at("r"), SizeIs(kMostHoldings));
+  EXPECT_FALSE(ReadHolders(message).complete);
+}
+
+TEST(ReadHolders, KeepsNoMoreHoldersOfOneDeviceEither) {
+  v1::ListPodResourcesResponse message = Held("ns", "p", "c", "r", "0");
+  v1::PodResources& pod = *message.mutable_pod_resources(0);
+  for (std::size_t i = 0; i < kMostHoldings; ++i) {
+    v1::ContainerResources& added = *pod.add_containers();
+    added = pod.containers(0);
+    added.set_name(std::to_string(i));
+  }
+  const auto reported = ReadHolders(message);
+  EXPECT_THAT(reported.holders.at("r").at("0"), SizeIs(kMostHoldings));
+  EXPECT_FALSE(reported.complete);
+}
+
+TEST(ReadHolders, FieldsOfLaterKubeletsAreNoMatter) {
+  std::string bytes = Held("ns", "p", "c", "r", "1").SerializeAsString();
+  bytes += "\x9a\x06\x03xyz";  // field 99, three bytes
+  v1::ListPodResourcesResponse message;
+  ASSERT_TRUE(message.ParseFromString(bytes));
+  EXPECT_THAT(ReadHolders(message).holders, SizeIs(1));
+}
+
+/// What is read as text is UTF-8, or the message does not parse.
+TEST(ReadHolders, NamesAreUtf8) {
+  for (const int field : {0, 1, 2, 3, 4}) {
+    const std::string bad = "\xff\xfe";
+    const auto name = [&](int i) { return i == field ? bad : std::string("x"); };
+    const std::string bytes = Held(name(0), name(1), name(2), name(3), name(4)).SerializeAsString();
+    v1::ListPodResourcesResponse message;
+    EXPECT_FALSE(message.ParseFromString(bytes)) << field;
+  }
+}
+
+}  // namespace
+}  // namespace patchbay

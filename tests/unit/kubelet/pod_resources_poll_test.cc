@@ -1,0 +1,207 @@
+#include "kubelet/pod_resources_poll.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <ostream>
+#include <string>
+#include <vector>
+
+namespace patchbay {
+
+std::ostream& operator<<(std::ostream& out, PollOutcome outcome) {
+  static constexpr const char* kNames[] = {"kAnswered",   "kRateLimited", "kUnimplemented",
+                                           "kNoSocket",   "kNoAnswer",    "kTooLate",
+                                           "kUnreadable", "kTooLong",     "kRefused"};
+  return out << kNames[static_cast<int>(outcome)];
+}
+
+namespace {
+
+using namespace std::chrono_literals;
+using Outcome = PollOutcome;
+using Version = PodResourcesVersion;
+using Duration = PodResourcesPoll::Duration;
+
+constexpr Outcome kFailures[] = {Outcome::kNoSocket,   Outcome::kNoAnswer, Outcome::kTooLate,
+                                 Outcome::kUnreadable, Outcome::kTooLong,  Outcome::kRefused};
+
+/// A poll every ten seconds, and a clock.
+struct Bench {
+  PodResourcesPoll::Time now = PodResourcesPoll::Time() + 1h;
+  PodResourcesPoll poll{10s, now};
+
+  /// From now; nothing while a call is under way.
+  std::optional<Duration> due() const {
+    if (!poll.due()) return std::nullopt;
+    return *poll.due() - now;
+  }
+  /// Waits for the call that is due and begins it.
+  void Begin() {
+    now = *poll.due();
+    poll.Begin();
+  }
+  /// Has a call begin and end.
+  void Call(Outcome outcome) {
+    Begin();
+    poll.End(outcome, now);
+  }
+  void Soon() { poll.Soon(now); }
+};
+
+TEST(PodResourcesPoll, AsksAtOnceAndThenEveryPeriod) {
+  Bench bench;
+  EXPECT_EQ(bench.due(), 0s);
+  EXPECT_EQ(bench.poll.version(), Version::kV1);
+  EXPECT_EQ(bench.poll.up(), std::nullopt);
+  EXPECT_EQ(bench.poll.last(), std::nullopt);
+  bench.Begin();
+  EXPECT_EQ(bench.due(), std::nullopt);
+  bench.now += 2s;
+  bench.poll.End(Outcome::kAnswered, bench.now);
+  EXPECT_EQ(bench.due(), 10s);
+  EXPECT_EQ(bench.poll.up(), true);
+  EXPECT_EQ(bench.poll.last(), Outcome::kAnswered);
+}
+
+/// What each way to end means, after an answer.
+TEST(PodResourcesPoll, Outcomes) {
+  for (const Outcome failure : kFailures) {
+    Bench bench;
+    bench.Call(Outcome::kAnswered);
+    bench.Call(failure);
+    EXPECT_EQ(bench.poll.up(), false) << failure;
+    EXPECT_EQ(bench.poll.last(), failure);
+    EXPECT_EQ(bench.due(), 10s) << failure;
+    bench.Call(Outcome::kAnswered);
+    EXPECT_EQ(bench.poll.up(), true) << failure;
+  }
+}
+
+TEST(PodResourcesPoll, ARateLimitBacksOffAndIsNoOutage) {
+  Bench bench;
+  bench.Call(Outcome::kRateLimited);
+  EXPECT_EQ(bench.poll.up(), std::nullopt);
+  for (const bool up : {true, false}) {
+    bench.Call(up ? Outcome::kAnswered : Outcome::kNoAnswer);
+    for (const Duration pause : {20s, 40s, 80s, 120s, 120s}) {
+      bench.Call(Outcome::kRateLimited);
+      EXPECT_EQ(bench.due(), pause);
+      EXPECT_EQ(bench.poll.up(), up);
+      EXPECT_EQ(bench.poll.last(), Outcome::kRateLimited);
+    }
+  }
+  bench.Call(Outcome::kAnswered);
+  EXPECT_EQ(bench.due(), 10s);
+  for (int i = 0; i < 100; ++i) bench.Call(Outcome::kRateLimited);
+  EXPECT_EQ(bench.due(), 120s);
+}
+
+TEST(PodResourcesPoll, AMissingVersionHasTheOtherAskedAtOnce) {
+  Bench bench;
+  bench.Call(Outcome::kUnimplemented);
+  EXPECT_EQ(bench.due(), 0s);
+  EXPECT_EQ(bench.poll.version(), Version::kV1alpha1);
+  EXPECT_EQ(bench.poll.up(), std::nullopt);
+  EXPECT_EQ(bench.poll.last(), std::nullopt);
+  bench.Call(Outcome::kAnswered);
+  EXPECT_EQ(bench.due(), 10s);
+  EXPECT_EQ(bench.poll.up(), true);
+  EXPECT_EQ(bench.poll.version(), Version::kV1alpha1);
+}
+
+TEST(PodResourcesPoll, NeitherVersionIsAFailure) {
+  Bench bench;
+  for (int i = 0; i < 3; ++i) {
+    bench.Call(Outcome::kUnimplemented);
+    bench.Call(Outcome::kUnimplemented);
+    EXPECT_EQ(bench.due(), 10s);
+    EXPECT_EQ(bench.poll.up(), false);
+    EXPECT_EQ(bench.poll.last(), Outcome::kUnimplemented);
+    EXPECT_EQ(bench.poll.version(), Version::kV1);
+  }
+}
+
+TEST(PodResourcesPoll, RemembersTheVersionThatAnsweredUntilAnError) {
+  Bench old;
+  old.Call(Outcome::kUnimplemented);
+  old.Call(Outcome::kAnswered);
+
+  Bench limited = old;
+  limited.Call(Outcome::kRateLimited);
+  EXPECT_EQ(limited.poll.version(), Version::kV1alpha1);
+
+  for (const Outcome failure : kFailures) {
+    Bench bench = old;
+    bench.Call(failure);
+    EXPECT_EQ(bench.poll.version(), Version::kV1) << failure;
+  }
+
+  Bench updated = old;
+  updated.Call(Outcome::kUnimplemented);
+  EXPECT_EQ(updated.due(), 0s);
+  EXPECT_EQ(updated.poll.version(), Version::kV1);
+  EXPECT_EQ(updated.poll.up(), true);
+}
+
+TEST(PodResourcesPoll, SoonIsASecondFromNowHoweverOftenItIsSaid) {
+  Bench bench;
+  bench.Call(Outcome::kAnswered);
+  bench.now += 3s;
+  bench.Soon();
+  EXPECT_EQ(bench.due(), 1s);
+  bench.now += 400ms;
+  bench.Soon();
+  EXPECT_EQ(bench.due(), 600ms);
+  bench.Call(Outcome::kAnswered);
+  EXPECT_EQ(bench.due(), 10s);
+  bench.now += 9500ms;
+  bench.Soon();
+  EXPECT_EQ(bench.due(), 500ms);
+}
+
+TEST(PodResourcesPoll, SoonDuringACall) {
+  struct Case {
+    Duration said;   ///< after the beginning of the call
+    Duration ended;  ///< likewise
+    Outcome outcome;
+    Duration due;  ///< after the end
+  };
+  const Case cases[] = {
+      {0s, 100ms, Outcome::kAnswered, 900ms},  {500ms, 500ms, Outcome::kAnswered, 1s},
+      {0s, 3s, Outcome::kAnswered, 0s},        {0s, 1s, Outcome::kNoAnswer, 0s},
+      {0s, 100ms, Outcome::kRateLimited, 20s},
+  };
+  for (const Case& c : cases) {
+    Bench bench;
+    bench.Begin();
+    const auto begin = bench.now;
+    bench.poll.Soon(begin + c.said);
+    bench.poll.Soon(begin + c.ended);
+    bench.now = begin + c.ended;
+    bench.poll.End(c.outcome, bench.now);
+    EXPECT_EQ(bench.due(), c.due) << c.outcome;
+    bench.Call(Outcome::kAnswered);
+    EXPECT_EQ(bench.due(), 10s) << "the wish was granted";
+  }
+}
+
+TEST(PodResourcesPoll, SoonOutlivesTheChangeOfTheVersion) {
+  Bench bench;
+  bench.Begin();
+  bench.Soon();
+  bench.poll.End(Outcome::kUnimplemented, bench.now);
+  EXPECT_EQ(bench.due(), 0s);
+  bench.Call(Outcome::kAnswered);
+  EXPECT_EQ(bench.due(), 1s);
+}
+
+TEST(PodResourcesPoll, SoonWaitsForTheEndOfABackOff) {
+  Bench bench;
+  bench.Call(Outcome::kRateLimited);
+  bench.Soon();
+  EXPECT_EQ(bench.due(), 20s);
+}
+
+}  // namespace
+}  // namespace patchbay

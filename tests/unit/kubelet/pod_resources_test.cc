@@ -1,0 +1,334 @@
+#include "kubelet/pod_resources.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <condition_variable>
+#include <mutex>
+#include <sstream>
+
+#include "kubelet_sim/pod_resources_server.h"
+#include "kubelet_sim/socket_listener.h"
+#include "os/unique_fd.h"
+#include "support/fake_loop.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::Pair;
+using Fault = PodResourcesFault;
+
+/// An agent on a loop whose clock stands still, and the built-in kubelet's server.
+class PodResourcesTest : public testing::Test {
+ protected:
+  void Serve(Fault fault = Fault::kNone) {
+    auto made = PodResourcesServer::Create(path_,
+                                           {.list =
+                                                [this] {
+                                                  const std::lock_guard lock(mutex_);
+                                                  return list_;
+                                                },
+                                            .on_call =
+                                                [this] {
+                                                  const std::lock_guard lock(mutex_);
+                                                  ++calls_;
+                                                  called_.notify_all();
+                                                }},
+                                           fault);
+    ASSERT_TRUE(made) << made.error().message;
+    server_ = std::move(*made);
+  }
+
+  /// Has a pod hold a device of a.b/r, beside what is held already.
+  void Hold(const std::string& pod, const std::string& id) {
+    const std::lock_guard lock(mutex_);
+    v1::PodResources& added = *list_.add_pod_resources();
+    added.set_name(pod);
+    v1::ContainerDevices& devices = *added.add_containers()->add_devices();
+    devices.set_resource_name("a.b/r");
+    devices.add_device_ids(id);
+  }
+
+  void Start(std::chrono::milliseconds deadline = 10s) {
+    agent_ = std::make_unique<PodResources>(
+        loop_, log_, path_,
+        PodResources::Events{.on_holders =
+                                 [this](std::shared_ptr<const Holders> holders) {
+                                   holders_ = std::move(holders);
+                                   said_.emplace_back("holders");
+                                 },
+                             .on_up = [this](bool up) { said_.emplace_back(up ? "up" : "down"); }},
+        PodResourcesPace{.period = 10s, .deadline = deadline});
+  }
+
+  /// Lets `wait` pass and then goes on until no call is due or under way. Returns what was said.
+  std::vector<std::string> After(Loop::Duration wait) {
+    loop_.Advance(wait);
+    while (loop_.timers() == 0 || loop_.UntilNextTimer() == 0s) {
+      loop_.Advance(0s);
+      if (!loop_.RunUntil([&] { return loop_.timers() == 1; })) {
+        ADD_FAILURE() << "a call does not end";
+        break;
+      }
+    }
+    return std::exchange(said_, {});
+  }
+  std::vector<std::string> AfterStart() {
+    Start();
+    return After(0s);
+  }
+
+  void AwaitCall() {
+    std::unique_lock lock(mutex_);
+    EXPECT_TRUE(called_.wait_for(lock, 10s, [this] { return calls_ > 0; }));
+  }
+  int Calls() {
+    const std::lock_guard lock(mutex_);
+    return calls_;
+  }
+  /// What was logged since the last call.
+  std::string Logged() {
+    std::string text = log_text_.str();
+    log_text_.str("");
+    return text;
+  }
+
+  test::TempTree tree_;
+  const std::string path_ = tree_.path("pod-resources/kubelet.sock");
+  test::FakeLoop loop_;
+  std::ostringstream log_text_;
+  Log log_{LogLevel::kInfo, LogFormat::kText, log_text_};
+  std::mutex mutex_;
+  std::condition_variable called_;
+  v1::ListPodResourcesResponse list_;
+  int calls_ = 0;
+  std::unique_ptr<PodResourcesServer> server_;
+  std::shared_ptr<const Holders> holders_;
+  std::vector<std::string> said_;
+  std::unique_ptr<PodResources> agent_;
+};
+
+TEST_F(PodResourcesTest, SaysAtOnceThatNobodyHoldsAnything) {
+  Serve();
+  EXPECT_THAT(AfterStart(), ElementsAre("holders", "up"));
+  EXPECT_THAT(*holders_, IsEmpty());
+  EXPECT_THAT(Logged(), HasSubstr("the kubelet says who holds which device"));
+}
+
+TEST_F(PodResourcesTest, SaysOnlyWhatIsNew) {
+  Serve();
+  Hold("p", "1");
+  EXPECT_THAT(AfterStart(), ElementsAre("holders", "up"));
+  const Holder p{"", "p", ""};
+  EXPECT_THAT(*holders_, ElementsAre(Pair("a.b/r", ElementsAre(Pair("1", ElementsAre(p))))));
+  EXPECT_THAT(After(9s), IsEmpty());
+  EXPECT_EQ(Calls(), 1);
+  EXPECT_THAT(After(1s), IsEmpty());
+  EXPECT_EQ(Calls(), 2);
+  Hold("p", "1");
+  EXPECT_THAT(After(10s), IsEmpty());
+  Hold("q", "2");
+  Logged();
+  EXPECT_THAT(After(10s), ElementsAre("holders"));
+  EXPECT_EQ(holders_->at("a.b/r").size(), 2u);
+  EXPECT_THAT(Logged(), IsEmpty());
+}
+
+TEST_F(PodResourcesTest, AsksSoonAndOnceWhenToldSo) {
+  Serve();
+  Start();
+  After(0s);
+  for (int i = 0; i < 100; ++i) agent_->PollSoon();
+  After(1s);
+  EXPECT_EQ(Calls(), 2);
+  After(9s);
+  EXPECT_EQ(Calls(), 2);
+  After(1s);
+  EXPECT_EQ(Calls(), 3);
+}
+
+TEST_F(PodResourcesTest, OneCallAtATime) {
+  Serve(Fault::kHang);
+  Start();
+  loop_.Advance(0s);
+  AwaitCall();
+  agent_->PollSoon();
+  loop_.Advance(1h);
+  EXPECT_EQ(Calls(), 1);
+}
+
+/// How a fault shows; the last holders stay in every case.
+struct FaultCase {
+  const char* name;
+  Fault fault;
+  const char* logged;
+};
+
+class PodResourcesFaults : public PodResourcesTest,
+                           public testing::WithParamInterface<FaultCase> {};
+
+TEST_P(PodResourcesFaults, AreToldOnceAndLeaveTheHolders) {
+  Serve();
+  Hold("p", "1");
+  Start(GetParam().fault == Fault::kHang ? 100ms : 10s);
+  ASSERT_THAT(After(0s), ElementsAre("holders", "up"));
+  const auto holders = holders_;
+  Logged();
+  ASSERT_TRUE(server_->SetFault(GetParam().fault));
+  EXPECT_THAT(After(10s), ElementsAre("down"));
+  const std::string logged = Logged();
+  EXPECT_THAT(logged, HasSubstr("who holds which device is not known: "));
+  EXPECT_THAT(logged, HasSubstr(GetParam().logged));
+  EXPECT_THAT(logged, HasSubstr("path=" + path_));
+  EXPECT_THAT(After(10s), IsEmpty());
+  EXPECT_THAT(Logged(), IsEmpty());
+  EXPECT_EQ(holders_, holders);
+  ASSERT_TRUE(server_->SetFault(Fault::kNone));
+  EXPECT_THAT(After(10s), ElementsAre("up"));
+  EXPECT_THAT(Logged(), HasSubstr("the kubelet says who holds which device"));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    , PodResourcesFaults,
+    testing::Values(FaultCase{"Absent", Fault::kAbsent, "mount its directory"},
+                    FaultCase{"Unimplemented", Fault::kUnimplemented,
+                              "the socket has no PodResources API"},
+                    FaultCase{"Hang", Fault::kHang, "did not answer in time"},
+                    FaultCase{"Garbage", Fault::kGarbage, "the answer is not that of a kubelet"},
+                    FaultCase{"TooLong", Fault::kTooLong, "longer than 16 MiB"},
+                    FaultCase{"UnknownError", Fault::kUnknownError, "fault injected"}),
+    [](const auto& i) { return std::string(i.param.name); });
+
+TEST_F(PodResourcesTest, WithoutASocketFromTheStart) {
+  EXPECT_THAT(AfterStart(), ElementsAre("down"));
+  EXPECT_EQ(holders_, nullptr);
+  EXPECT_THAT(Logged(), HasSubstr("/var/lib/kubelet/pod-resources"));
+  Serve();
+  EXPECT_THAT(After(10s), ElementsAre("holders", "up"));
+}
+
+TEST_F(PodResourcesTest, ASocketThatRefuses) {
+  Serve();
+  AfterStart();
+  Logged();
+  server_.reset();
+  EXPECT_THAT(After(10s), ElementsAre("down"));
+  EXPECT_THAT(Logged(), HasSubstr("nobody answers on the kubelet's socket"));
+  Serve();
+  EXPECT_THAT(After(10s), ElementsAre("up"));
+}
+
+TEST_F(PodResourcesTest, EveryChangeOfWhatIsWrongIsOneLine) {
+  Serve(Fault::kUnknownError);
+  EXPECT_THAT(AfterStart(), ElementsAre("down"));
+  EXPECT_THAT(Logged(), HasSubstr("refused to say"));
+  ASSERT_TRUE(server_->SetFault(Fault::kGarbage));
+  EXPECT_THAT(After(10s), IsEmpty());
+  const std::string logged = Logged();
+  EXPECT_THAT(logged, HasSubstr("not that of a kubelet"));
+  EXPECT_THAT(logged, Not(HasSubstr("refused to say")));
+}
+
+TEST_F(PodResourcesTest, ARateLimitIsNoOutage) {
+  Serve();
+  Hold("p", "1");
+  AfterStart();
+  Logged();
+  ASSERT_TRUE(server_->SetFault(Fault::kRateLimited));
+  EXPECT_THAT(After(10s), IsEmpty());
+  EXPECT_THAT(Logged(), HasSubstr("rejected by rate limit"));
+  EXPECT_EQ(Calls(), 2);
+  agent_->PollSoon();
+  EXPECT_THAT(After(19s), IsEmpty());
+  EXPECT_EQ(Calls(), 2);
+  EXPECT_THAT(After(1s), IsEmpty());
+  EXPECT_EQ(Calls(), 3);
+  EXPECT_THAT(Logged(), IsEmpty());
+  ASSERT_TRUE(server_->SetFault(Fault::kNone));
+  Hold("q", "2");
+  EXPECT_THAT(After(40s), ElementsAre("holders"));
+}
+
+TEST_F(PodResourcesTest, AnOldKubeletIsAskedInItsOwnWords) {
+  Serve(Fault::kOnlyV1alpha1);
+  Hold("p", "1");
+  EXPECT_THAT(AfterStart(), ElementsAre("holders", "up"));
+  EXPECT_EQ(holders_->at("a.b/r").size(), 1u);
+  EXPECT_EQ(Calls(), 2);
+  After(10s);
+  EXPECT_EQ(Calls(), 3);
+}
+
+TEST_F(PodResourcesTest, AnAnswerOfManyMegabytesIsTaken) {
+  Serve();
+  Hold(std::string(15 << 20, 'x'), "1");
+  EXPECT_THAT(AfterStart(), ElementsAre("holders", "up"));
+  EXPECT_EQ(holders_->at("a.b/r").at("1").begin()->pod.size(), 253u);
+}
+
+TEST_F(PodResourcesTest, AnAnswerOfTooManyHoldersSaysSo) {
+  Serve();
+  for (std::size_t i = 0; i <= kMostHoldings; ++i) Hold("p", std::to_string(i));
+  EXPECT_THAT(AfterStart(), ElementsAre("holders", "up"));
+  EXPECT_THAT(Logged(), HasSubstr("more holders of devices than are kept"));
+  Hold("p", "one more");
+  EXPECT_THAT(After(10s), IsEmpty());
+  EXPECT_THAT(Logged(), IsEmpty());
+}
+
+/// Somebody else on the socket, who takes connections and says `words` to them.
+class Stranger {
+ public:
+  Stranger(const std::string& path, const std::string& words)
+      : listener_(SocketListener::Create(path, 0ms, [this, words](UniqueFd connection) {
+                    (void)send(connection.get(), words.data(), words.size(), MSG_NOSIGNAL);
+                    connections_.push_back(std::move(connection));
+                  }).value()) {}
+
+ private:
+  std::vector<UniqueFd> connections_;
+  std::unique_ptr<SocketListener> listener_;
+};
+
+TEST_F(PodResourcesTest, SomebodyWhoSaysNothing) {
+  tree_.Dir("pod-resources");
+  const Stranger stranger(path_, "");
+  Start(200ms);
+  EXPECT_THAT(After(0s), ElementsAre("down"));
+}
+
+TEST_F(PodResourcesTest, SomebodyWhoSpeaksAnotherProtocol) {
+  tree_.Dir("pod-resources");
+  const Stranger stranger(path_, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+  Start(2s);
+  EXPECT_THAT(After(0s), ElementsAre("down"));
+}
+
+TEST_F(PodResourcesTest, EndsACallUnderWay) {
+  Serve(Fault::kHang);
+  Start(1h);
+  loop_.Advance(0s);
+  AwaitCall();
+  agent_.reset();
+  loop_.RunPosted();
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+TEST_F(PodResourcesTest, EndsACallThatHasJustBegun) {
+  Serve(Fault::kHang);
+  Start(1h);
+  loop_.Advance(0s);
+  agent_.reset();
+  loop_.RunPosted();
+  EXPECT_THAT(said_, IsEmpty());
+}
+
+}  // namespace
+}  // namespace patchbay
