@@ -3,7 +3,6 @@
 #include <ostream>
 
 #include "base/diagnostics.h"
-#include "base/escape.h"
 #include "base/format.h"
 #include "cli/commands.h"
 #include "cli/inspect.h"
@@ -61,10 +60,7 @@ int RunAllocate(const Arguments& arguments, Streams streams) {
   const auto model = LoadOrReport(arguments, streams);
   if (!model) return kFailed;
   const auto response = AllocateOnHost(arguments, *model);
-  if (!response) {
-    streams.err << "patchbay: " << Printable(response.error().message) << "\n";
-    return kFailed;
-  }
+  if (!response) return ReportFailure(response.error(), streams);
   streams.out << (arguments.output == Output::kJson ? RenderJson(*response)
                                                     : RenderResponse(*response));
   return kOk;

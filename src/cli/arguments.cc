@@ -96,7 +96,8 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
   }
   if (name == "explain") {
     app.add_option("resource", arguments.resource, "only this resource")->type_name("RESOURCE");
-    app.add_option("--path", arguments.path, "only what became of this path")->type_name("PATH");
+    app.add_option("--path", arguments.path, "only what became of this path, ID or name in sysfs")
+        ->type_name("PATH");
   }
   if (name == "run" || name == "try") AddDaemonFlags(app, arguments);
   if (name == "run") {

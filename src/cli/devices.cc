@@ -122,17 +122,11 @@ int RunDevices(const Arguments& arguments, Streams streams) {
   const auto model = LoadOrReport(arguments, streams);
   if (!model) return kFailed;
   const auto inspections = InspectHost(*model, {.node_name = NodeName()});
-  if (!inspections) {
-    streams.err << "patchbay: " << Printable(inspections.error().message) << "\n";
-    return kFailed;
-  }
+  if (!inspections) return ReportFailure(inspections.error(), streams);
   ProbeOutcomes probes;
   if (arguments.probe) {
     auto all = ProbeAll(*inspections, model->daemon, NodeName());
-    if (!all) {
-      streams.err << "patchbay: " << Printable(all.error().message) << "\n";
-      return kFailed;
-    }
+    if (!all) return ReportFailure(all.error(), streams);
     probes = std::move(*all);
   }
   streams.out << (arguments.output == Output::kJson ? RenderJson(*inspections, probes)

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/fate.h"
 #include "cli/inspect.h"
 
 namespace patchbay {
@@ -14,33 +14,31 @@ struct Explanation {
   struct Look : MatchReport::Look {
     std::string hint;  ///< what lets it be read; empty where it could be
   };
-  /// Something that was seen, and what became of it.
-  struct Verdict {
-    std::string outcome;    ///< "listed", "rejected", "not taken"
-    std::string what;       ///< an ID with its paths, or a path
-    std::string why;        ///< empty for what is listed
-    std::string hint = {};  ///< what lets it be read, where that is why
-  };
   struct Match {
     std::string text;  ///< see MatchText
     std::vector<Look> looks;
-    std::vector<Verdict> verdicts;  ///< listed first, then rejected, then not taken
-    std::size_t left_out = 0;       ///< lines that would be too many
-    std::string hint;               ///< what to do where nothing was found; may be empty
+    std::vector<Fate> fates;   ///< by outcome, then in the order of IdLess, each once
+    std::size_t left_out = 0;  ///< that would be too many
+    std::string hint;          ///< what to do where nothing was found; may be empty
+    bool is_beside = false;    ///< the one thing that is asked about is no business of it
+  };
+  /// A node that another resource has as well.
+  struct Shared {
+    std::string path;
+    std::string other;
   };
 
   std::string resource;
   std::size_t listed = 0;
   std::vector<Match> matches;
-  std::string numa;                 ///< whether the kubelet is told of NUMA nodes, and why not
-  std::vector<std::string> shared;  ///< "/dev/x also belongs to example.com/other"
+  std::string numa;  ///< whether the kubelet is told of NUMA nodes, and why not
+  std::vector<Shared> shared;
 };
 
 /// Explains every inspected resource. Pure.
 std::vector<Explanation> Explain(const std::vector<Inspection>& inspections);
 
-/// The same for one path alone: one verdict for each match.
-void NarrowToPath(const std::vector<Inspection>& inspections, const std::string& path,
-                  std::vector<Explanation>& explanations);
+/// What a fate or a place is called in a line of text: "ttyS0: /dev/ttyS0".
+std::string LabelOf(const Fate& fate);
 
 }  // namespace patchbay

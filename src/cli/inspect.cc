@@ -29,9 +29,20 @@ void ReportDatabase(const HostRoot& host, const Snapshot& snapshot,
     const MatchSpec& match = snapshot.spec->matches[i];
     if ((AsksForProperties(match) && reports[i].found.empty()) ||
         (UsesSysfs(match) && lacks_variables)) {
-      reports[i].looks.push_back({place, 0, 0, database.error().message});
+      reports[i].looks.push_back({.place = place, .problem = database.error().message});
     }
   }
+}
+
+std::string FindMend(const HostRoot& host, const MatchReport::Look& look) {
+  const bool is_empty = look.at == MatchReport::Look::At::kNames && look.seen == 0;
+  // An empty /sys is as good as none.
+  if (!look.problem.empty()) {
+    return MendFor(FindObstacle(host, look.place == "/sys" ? "/sys/dev" : look.place), host);
+  }
+  if (!is_empty) return "";
+  const auto directory = host.Resolve(look.place);
+  return directory ? MendFor({Barrier::kMissing, directory->path}, host) : "";
 }
 
 std::map<std::string, std::string> FindMends(const HostRoot& host,
@@ -39,13 +50,25 @@ std::map<std::string, std::string> FindMends(const HostRoot& host,
   std::map<std::string, std::string> mends;
   for (const MatchReport& report : reports) {
     for (const MatchReport::Look& look : report.looks) {
-      if (look.problem.empty() || mends.contains(look.place)) continue;
-      // An empty /sys is as good as none.
-      const std::string place = look.place == "/sys" ? "/sys/dev" : look.place;
-      mends[look.place] = MendFor(FindObstacle(host, place), host);
+      if (mends.contains(look.place)) continue;
+      if (std::string mend = FindMend(host, look); !mend.empty()) mends[look.place] = mend;
+    }
+    for (const MatchReport::Drop& drop : report.drops) {
+      if (drop.reason != DropReason::kMissing) continue;
+      const std::string& path = drop.paths.front();
+      mends[path] = MendFor(FindObstacle(host, path), host);
     }
   }
   return mends;
+}
+
+/// As many names as one reads.
+std::string Listing(const std::vector<std::string_view>& names) {
+  constexpr std::size_t kMost = 10;
+  if (names.empty()) return "it has none";
+  const std::size_t shown = std::min(names.size(), kMost);
+  const auto text = format("it has {}", fmt::join(names.begin(), names.begin() + shown, ", "));
+  return names.size() > shown ? format("{} and {} more", text, names.size() - shown) : text;
 }
 
 }  // namespace
@@ -55,16 +78,22 @@ Status CheckResource(const Model& model, const std::string& resource,
   const auto is_it = [&](const auto& spec) { return spec->name == resource; };
   const ResourceSpecs here = ResourcesFor(model, node_name);
   if (std::any_of(here.begin(), here.end(), is_it)) return {};
+  if (resource.starts_with('/')) {
+    return Fail(ErrorKind::kInvalid,
+                format("\"{0}\" is a path, no resource: `patchbay explain --path {0}` tells what "
+                       "becomes of it",
+                       resource));
+  }
   std::vector<std::string_view> names;
   for (const ResourceSpec& spec : model.resources) names.push_back(spec.name);
   if (std::find(names.begin(), names.end(), resource) != names.end()) {
     return Fail(ErrorKind::kPrecondition,
                 format("{} is not for the node \"{}\" (see on_nodes)", resource, node_name));
   }
-  const std::string nearest(Nearest(resource, names));
+  const std::string_view nearest = Nearest(resource, names);
   return Fail(ErrorKind::kNotFound,
-              format("the configuration has no resource \"{}\"{}", resource,
-                     nearest.empty() ? "" : format("; did you mean \"{}\"?", nearest)));
+              format("the configuration has no resource \"{}\"; {}", resource,
+                     nearest.empty() ? Listing(names) : format("did you mean \"{}\"?", nearest)));
 }
 
 Result<std::vector<Inspection>> InspectHost(const Model& model, const InspectOptions& options) {

@@ -14,8 +14,9 @@ namespace patchbay {
 /// What the daemon's first look at this host would find of one resource, and how it came about.
 struct Inspection {
   std::shared_ptr<const Snapshot> snapshot;
-  std::vector<MatchReport> reports;               ///< one for each match, where asked for
-  std::map<std::string, std::string> mends = {};  ///< by places that could not be looked at
+  std::vector<MatchReport> reports;  ///< one for each match, where asked for
+  /// What to do about places that cannot be looked at, are empty, or are not there, by their names.
+  std::map<std::string, std::string> mends = {};
 };
 
 /// What to look at.
@@ -26,7 +27,8 @@ struct InspectOptions {
   std::string path = {};  ///< what a report must tell of
 };
 
-/// Fails for a resource that the model does not have or that is not for the node, and says so.
+/// Fails for a resource that the model does not have or that is not for the node, and says which
+/// there are.
 Status CheckResource(const Model& model, const std::string& resource, const std::string& node_name);
 
 /// Looks at this host for the resources that are for this node, in the order of the file. Needs no

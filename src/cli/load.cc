@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <ostream>
 
+#include "base/escape.h"
 #include "config/load.h"
 
 namespace patchbay {
@@ -24,6 +25,11 @@ std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams) {
   streams.err << loaded.diagnostics.RenderText();
   if (loaded.model) ApplyFlags(arguments, loaded.model->daemon);
   return std::move(loaded.model);
+}
+
+ExitCode ReportFailure(const Error& error, Streams streams) {
+  streams.err << "patchbay: " << Printable(error.message) << "\n";
+  return kFailed;
 }
 
 std::string NodeName() {

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 
+#include "base/result.h"
 #include "cli/arguments.h"
 #include "model/spec.h"
 
@@ -11,6 +12,9 @@ namespace patchbay {
 /// The model of --config with the flags applied; nothing when there are errors. What there is to
 /// say about the file goes to `err`.
 std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams);
+
+/// Says on `err` why a command could not do what it was asked for. Returns kFailed.
+ExitCode ReportFailure(const Error& error, Streams streams);
 
 /// The name of the Kubernetes node: NODE_NAME, else the name of the host.
 std::string NodeName();

@@ -2,19 +2,31 @@
 
 #include <algorithm>
 
+#include "base/escape.h"
 #include "base/format.h"
+#include "config/duration.h"
 
 namespace patchbay {
 namespace {
 
-std::string Quoted(std::string_view text) { return format("\"{}\"", text); }
+/// As TOML quotes it, whose escapes are those of JSON.
+std::string Quoted(std::string_view text) { return QuoteJson(text); }
+
+std::string TextOf(const std::string& text) { return text; }
+std::string TextOf(const Glob& glob) { return glob.text(); }
+std::string TextOf(const NamePattern& pattern) { return pattern.text(); }
+
+template <class Range>
+std::string List(const Range& range) {
+  std::string list;
+  for (const auto& item : range) list += (list.empty() ? "" : ", ") + Quoted(TextOf(item));
+  return "[" + list + "]";
+}
 
 /// One text by itself, several as a list.
-template <class Range, class Text>
-std::string List(const Range& range, Text text) {
-  std::string list;
-  for (const auto& item : range) list += (list.empty() ? "" : ", ") + Quoted(text(item));
-  return range.size() == 1 ? list : "[" + list + "]";
+template <class Range>
+std::string OneOrList(const Range& range) {
+  return range.size() == 1 ? Quoted(TextOf(range.front())) : List(range);
 }
 
 std::string Number(std::optional<std::uint16_t> number) {
@@ -24,23 +36,26 @@ std::string Number(std::optional<std::uint16_t> number) {
 std::string Table(const UdevPattern::Values& values) {
   std::string table;
   for (const auto& [name, pattern] : values) {
-    table += format("{}{} = \"{}\"", table.empty() ? " " : ", ", name, pattern.text());
+    table += format("{}{} = {}", table.empty() ? " " : ", ", name, Quoted(pattern.text()));
   }
   return "{" + table + " }";
 }
 
 struct SourceText {
   std::string operator()(const PathSource& source) const {
-    return "path = " + List(source.globs, [](const Glob& glob) { return glob.text(); });
+    return "path = " + OneOrList(source.globs);
   }
   std::string operator()(const RegexSource& source) const {
-    return "regex = '" + source.regex.text() + "'";
+    const std::string& text = source.regex.text();
+    return "regex = " + (text.find('\'') == std::string::npos ? "'" + text + "'" : Quoted(text));
   }
   std::string operator()(const CountSource& source) const {
     return format("count = {}", source.count);
   }
   std::string operator()(const CommandSource& source) const {
-    return "command = " + List(source.argv, [](const std::string& text) { return text; });
+    const bool usual = source.timeout == CommandSource().timeout;
+    return "command = " + List(source.argv) +
+           (usual ? "" : ", timeout = " + Quoted(FormatDuration(source.timeout)));
   }
   std::string operator()(const UsbPattern& usb) const {
     const std::string numbers = Number(usb.vendor) + ":" + Number(usb.product);
@@ -55,9 +70,8 @@ struct SourceText {
     const auto add = [&](std::string_view key, const std::string& value) {
       keys += format("{}{} = {}", keys.empty() ? " " : ", ", key, value);
     };
-    const auto text = [](const NamePattern& pattern) { return pattern.text(); };
-    if (!udev.subsystems.empty()) add("subsystem", List(udev.subsystems, text));
-    if (!udev.drivers.empty()) add("driver", List(udev.drivers, text));
+    if (!udev.subsystems.empty()) add("subsystem", OneOrList(udev.subsystems));
+    if (!udev.drivers.empty()) add("driver", OneOrList(udev.drivers));
     if (!udev.properties.empty()) add("properties", Table(udev.properties));
     if (!udev.attributes.empty()) add("attributes", Table(udev.attributes));
     return "udev = {" + keys + " }";
@@ -68,10 +82,18 @@ struct SourceText {
 
 std::string MatchText(const MatchSpec& match) {
   std::string text = std::visit(SourceText(), match.source);
+  const auto add = [&](const std::string& key) { text += ", " + key; };
   const Conditions& conditions = match.conditions;
-  if (conditions.usb) text += ", " + SourceText()(*conditions.usb);
-  if (conditions.pci) text += ", " + SourceText()(*conditions.pci);
-  if (conditions.udev) text += ", " + SourceText()(*conditions.udev);
+  if (conditions.usb) add(SourceText()(*conditions.usb));
+  if (conditions.pci) add(SourceText()(*conditions.pci));
+  if (conditions.udev) add(SourceText()(*conditions.udev));
+  if (!match.exclude.empty()) add("exclude = " + OneOrList(match.exclude));
+  if (!match.group_by.empty()) add("group_by = " + Quoted(match.group_by));
+  if (!match.require.empty()) add("require = " + OneOrList(match.require));
+  if (match.id) add("id = " + Quoted(match.id->text()));
+  if (match.type != NodeType::kDevice) {
+    add("type = " + Quoted(kNodeTypeNames[static_cast<std::size_t>(match.type)]));
+  }
   return text;
 }
 

@@ -6,9 +6,8 @@
 
 namespace patchbay {
 
-/// A match as the file has it, source and conditions in one line: `path = "/dev/ttyUSB*"`,
-/// `regex = "/dev/card(?P<n>\d)", usb = "0403:*", udev = {…}`. For people; not TOML that can be
-/// read again.
+/// A match as the file has it, all that is set in one line: `path = "/dev/ttyUSB*", usb = "0403:*",
+/// id = "{usb_port}"`. In a file each key has a line of its own.
 std::string MatchText(const MatchSpec& match);
 
 /// Whether a path or regex could match `path`; nothing where the source has no pattern for paths.

@@ -20,7 +20,8 @@ Part PartOf(const std::string& path) {
   return Part::kAny;
 }
 
-/// {path} is that of the obstacle, {place} where in this process's tree the host's belongs.
+/// {path} is that of the obstacle, {above} its directory, {place} where in this process's tree the
+/// host's belongs.
 struct Mend {
   Barrier barrier;
   Part part;  ///< kAny: of all that is not named before
@@ -31,8 +32,8 @@ constexpr Mend kMends[] = {
     {Barrier::kMissing, Part::kDev,
      "in a container, mount the host's /dev {place} (a hostPath volume; read-only will do)"},
     {Barrier::kMissing, Part::kBelowDev,
-     "it comes with the first device of its kind; if the host has it, a part of /dev is mounted "
-     "here, which does not follow changes: mount the host's whole /dev {place}"},
+     "it comes with the first device of its kind, unless the path is misspelt; compare with the "
+     "host's own /dev"},
     {Barrier::kMissing, Part::kSys,
      "in a container, mount the host's /sys {place} (a hostPath volume; read-only will do)"},
     {Barrier::kMissing, Part::kUdev,
@@ -54,6 +55,9 @@ constexpr Mend kMends[] = {
      "no mount or right mends this; if it lasts, the log of the kernel (dmesg) may say why"},
 };
 
+constexpr std::string_view kMisspelt =
+    "{above} has {neighbours}, but no {name}: mend the path, or wait for the device";
+
 std::string MountOf(Part part, const std::string& path) {
   switch (part) {
     case Part::kDev:
@@ -74,11 +78,16 @@ std::string PlaceOf(const std::string& path, const HostRoot& host) {
 
 std::string MendFor(const Obstacle& obstacle, const HostRoot& host) {
   const Part part = PartOf(obstacle.path);
+  const bool is_misspelt =
+      !obstacle.neighbours.empty() && (part == Part::kBelowDev || part == Part::kAny);
   const auto* mend = std::find_if(std::begin(kMends), std::end(kMends), [&](const Mend& m) {
     return m.barrier == obstacle.barrier && (m.part == part || m.part == Part::kAny);
   });
   if (mend == std::end(kMends)) return "";
-  return format(fmt::runtime(mend->text), fmt::arg("path", obstacle.path),
+  return format(fmt::runtime(is_misspelt ? kMisspelt : mend->text), fmt::arg("path", obstacle.path),
+                fmt::arg("above", DirectoryOf(obstacle.path)),
+                fmt::arg("name", BaseName(obstacle.path)),
+                fmt::arg("neighbours", fmt::join(obstacle.neighbours, ", ")),
                 fmt::arg("place", PlaceOf(MountOf(part, obstacle.path), host)));
 }
 

@@ -4,9 +4,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
+#include "base/diagnostics.h"
 #include "base/path.h"
+#include "model/snapshot.h"
 #include "os/unique_fd.h"
 
 namespace patchbay {
@@ -74,11 +77,41 @@ Obstacle Find(const HostRoot& host, const std::string& path, int links) {
     if (!next) return InStep(host, reached, name, links);
     reached = std::move(*next);
   }
+  if (path.ends_with('/') && reached.type != FileType::kDirectory) {
+    return {Barrier::kNoDirectory, reached.path};
+  }
   return InReading(host, reached);
+}
+
+/// The names that are nearest to `name`, the nearest first.
+std::vector<std::string> Neighbours(const std::string& name,
+                                    const std::vector<HostEntry>& entries) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string_view> names;
+  names.reserve(entries.size());
+  for (const HostEntry& entry : entries) names.push_back(entry.name);
+  std::sort(names.begin(), names.end(), IdLess);
+  std::vector<std::string> neighbours;
+  while (neighbours.size() < kMost) {
+    const std::string_view nearest = Nearest(name, names);
+    if (nearest.empty()) break;
+    neighbours.emplace_back(nearest);
+    std::erase(names, nearest);
+  }
+  return neighbours;
 }
 
 }  // namespace
 
-Obstacle FindObstacle(const HostRoot& host, const std::string& path) { return Find(host, path, 0); }
+Obstacle FindObstacle(const HostRoot& host, const std::string& path) {
+  Obstacle obstacle = Find(host, path, 0);
+  if (obstacle.barrier != Barrier::kMissing || obstacle.path == "/") return obstacle;
+  const std::string directory = DirectoryOf(obstacle.path);
+  const auto entries = host.List(directory, [](const std::string&) { return true; });
+  if (!entries) return obstacle;
+  if (entries->empty() && directory == "/dev") return {Barrier::kMissing, directory};
+  obstacle.neighbours = Neighbours(std::string(BaseName(obstacle.path)), *entries);
+  return obstacle;
+}
 
 }  // namespace patchbay

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "os/host_root.h"
 
@@ -22,12 +23,14 @@ enum class Barrier {
 struct Obstacle {
   Barrier barrier = Barrier::kNone;
   std::string path = {};  ///< the host path where it stands, at or above the place
+  std::vector<std::string> neighbours = {};  ///< of what is missing: names that it may be meant for
 
   bool operator==(const Obstacle&) const = default;
 };
 
 /// Walks to a place of which a pass said that it cannot be read, and tries to read it as a pass
-/// does, to learn what an Error does not tell: why, and which directory on the way it is. Finds
+/// does, to learn what an Error does not tell: why, and which directory on the way it is. With a
+/// slash at its end the place should be a directory. An empty /dev is as good as none. Finds
 /// nothing where the way is free by now. Opens no device. May be slow.
 Obstacle FindObstacle(const HostRoot& host, const std::string& path);
 

@@ -57,8 +57,10 @@ void ScanSource(const CommandSource& source, Scan& scan) {
                 memory.failure + (memory.good ? "; its last good list stays in force" : ""));
   }
   if (!memory.good) return;
-  scan.AddLook({source.argv.front(), memory.good->entries.size() + memory.good->problems.size(),
-                memory.good->entries.size(), ""});
+  scan.account().Look({.place = source.argv.front(),
+                       .at = MatchReport::Look::At::kEntries,
+                       .seen = memory.good->entries.size() + memory.good->problems.size(),
+                       .matched = memory.good->entries.size()});
   for (const CommandProblem& problem : memory.good->problems) {
     scan.Reject(problem.id.empty() ? source.argv.front() : problem.id, RejectReason::kCommandFailed,
                 problem.message);

@@ -121,6 +121,24 @@ std::optional<std::string> Unmet(const UdevPattern& udev, const Lineage& device,
   return MissingAttribute(udev, device, sysfs);
 }
 
+bool IsOfOtherKind(const UsbPattern& usb, const Lineage& device, const Sysfs& sysfs) {
+  return Unmet(UsbPattern{usb.vendor, {}, {}}, device, sysfs).has_value();
+}
+
+bool IsOfOtherKind(const PciPattern& pci, const Lineage& device, const Sysfs& sysfs) {
+  return Unmet(PciPattern{pci.vendor, {}}, device, sysfs).has_value();
+}
+
+bool IsOfOtherKind(const UdevPattern& udev, const Lineage& device, const Sysfs& sysfs) {
+  return Unmet(UdevPattern{udev.subsystems, {}, {}, {}}, device, sysfs).has_value();
+}
+
+bool IsOfOtherKind(const Conditions& conditions, const Lineage& device, const Sysfs& sysfs) {
+  return (conditions.usb && IsOfOtherKind(*conditions.usb, device, sysfs)) ||
+         (conditions.pci && IsOfOtherKind(*conditions.pci, device, sysfs)) ||
+         (conditions.udev && IsOfOtherKind(*conditions.udev, device, sysfs));
+}
+
 std::optional<std::string> Unmet(const Conditions& conditions, const Lineage& device,
                                  const Sysfs& sysfs) {
   Mismatch unmet;

@@ -14,6 +14,12 @@ std::optional<std::string> Unmet(const UsbPattern& usb, const Lineage& device, c
 std::optional<std::string> Unmet(const PciPattern& pci, const Lineage& device, const Sysfs& sysfs);
 std::optional<std::string> Unmet(const UdevPattern& udev, const Lineage& device,
                                  const Sysfs& sysfs);
+/// Whether the device is of another vendor or subsystem than the pattern asks for, or no such
+/// device at all, so that the pattern was hardly meant for it.
+bool IsOfOtherKind(const UsbPattern& usb, const Lineage& device, const Sysfs& sysfs);
+bool IsOfOtherKind(const PciPattern& pci, const Lineage& device, const Sysfs& sysfs);
+bool IsOfOtherKind(const UdevPattern& udev, const Lineage& device, const Sysfs& sysfs);
+bool IsOfOtherKind(const Conditions& conditions, const Lineage& device, const Sysfs& sysfs);
 /// The first that is not met.
 std::optional<std::string> Unmet(const Conditions& conditions, const Lineage& device,
                                  const Sysfs& sysfs);

@@ -138,14 +138,6 @@ void AddNumaNode(Device& device, NumaNodes& numa) {
   }
 }
 
-void Report(const std::vector<Candidate>& found, std::vector<MatchReport>& reports) {
-  for (const Candidate& candidate : found) {
-    auto& line = reports[candidate.match].found.emplace_back();
-    line.id = candidate.device.id;
-    for (const DeviceNode& node : candidate.device.nodes) line.paths.push_back(node.path);
-  }
-}
-
 }  // namespace
 
 Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const Pass& pass) {
@@ -170,7 +162,11 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const Pass& p
   discovery.directories = scan.directories();
   RejectTakenNodes(TakenNodes(host, pass, discovery.directories), found, scan);
   RejectSharedNodes(found, scan);
-  if (pass.report) Report(found, scan.reports());
+  if (pass.report) {
+    for (const Candidate& candidate : found) {
+      scan.account().reports()[candidate.match].found.push_back(candidate.thing());
+    }
+  }
 
   NumaNodes numa(scan.sysfs());
   const bool needs_numa = NeedsNumaNodes(spec);
@@ -184,7 +180,7 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const Pass& p
                    [](const Rejection& a, const Rejection& b) { return a.path < b.path; });
   discovery.rejected = std::move(scan.rejected());
   discovery.complete = scan.complete();
-  discovery.reports = std::move(scan.reports());
+  discovery.reports = std::move(scan.account().reports());
   return discovery;
 }
 

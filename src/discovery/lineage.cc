@@ -87,14 +87,21 @@ NamedValues Lineages::ValuesOf(const Lineage& lineage) {
   return values;
 }
 
-std::string Lineages::UsbIdentity(const SysfsDevice& device) {
-  std::string vendor, product, serial;
+std::string Lineages::NumbersOf(const SysfsDevice& device) {
+  std::string vendor, product;
   for (const auto& [name, value] : OwnValues(device)) {
-    if (name == "usb_vendor") vendor = value;
-    if (name == "usb_product") product = value;
+    if (name == "usb_vendor" || name == "pci_vendor") vendor = value;
+    if (name == "usb_product" || name == "pci_device") product = value;
+  }
+  return vendor + ":" + product;
+}
+
+std::string Lineages::UsbIdentity(const SysfsDevice& device) {
+  std::string serial;
+  for (const auto& [name, value] : OwnValues(device)) {
     if (name == "usb_serial") serial = value;
   }
-  return vendor + ":" + product + (serial.empty() ? "@" + device.name : "-" + serial);
+  return NumbersOf(device) + (serial.empty() ? "@" + device.name : "-" + serial);
 }
 
 }  // namespace patchbay

@@ -39,6 +39,9 @@ class Lineages {
   /// as far as it has them, numbers in four hexadecimal digits; then its udev properties.
   NamedValues ValuesOf(const Lineage& lineage);
 
+  /// What a USB device or PCI function is, as `usb` and `pci` have it: "0403:6001".
+  std::string NumbersOf(const SysfsDevice& device);
+
   /// The stable name of a USB device: "0403:6001-A9007YHT" by its serial number, or
   /// "0403:6001@1-1.2" by the port it is plugged into.
   std::string UsbIdentity(const SysfsDevice& device);

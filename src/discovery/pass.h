@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -51,32 +52,55 @@ struct Pass {
   std::shared_ptr<const Cancellation> cancellation = {};  ///< of commands; may be null
 };
 
+/// Why something that was seen is not taken, which is no fault.
+enum class DropReason {
+  kExcluded,     ///< by `exclude`
+  kWrongType,    ///< not the kind of file that the match wants
+  kOtherKind,    ///< of another vendor, or no such device at all: hardly what was meant
+  kCondition,    ///< sysfs or udev says something else of it than the match
+  kMissing,      ///< nothing is there
+  kFoundBefore,  ///< by another pattern or match of the resource
+  kUnknown,      ///< to sysfs, which the match asks about it
+};
+/// "excluded", "wrong_type", …
+std::string_view Name(DropReason reason);
+
 /// What a pass did for one match, for people. At most kMost entries of each kind.
 struct MatchReport {
   static constexpr std::size_t kMost = 1000;
 
   /// A directory or another place where candidates were looked for.
   struct Look {
+    enum class At { kNames, kDevices, kEntries };  ///< of a directory, of sysfs, of a command
     std::string place;
-    std::size_t seen = 0;     ///< how many names
-    std::size_t matched = 0;  ///< how many of them fit the pattern
-    std::string problem;      ///< why it could not be looked at; empty if it could
+    At at = At::kNames;
+    /// What the names were held to: a component of a glob; "**" where all are only walked through;
+    /// empty for a regex.
+    std::string pattern = {};
+    std::size_t seen = 0;      ///< how many there are
+    std::size_t matched = 0;   ///< how many of them fit
+    std::string problem = {};  ///< why it could not be looked at; empty if it could
   };
-  /// Something that was seen and not taken, which is no fault.
-  struct Drop {
-    std::string what;
-    std::string why;
+  /// What can become a device, or could have.
+  struct Thing {
+    std::string id;                  ///< its ID, or what that would be made of; may be empty
+    std::vector<std::string> paths;  ///< of its nodes, else the place it was seen at
+    std::string syspath = {};        ///< of a device that was found through sysfs
   };
-  /// A device that came of it, with the paths of its nodes.
-  struct Found {
-    std::string id;
-    std::vector<std::string> paths;
+  struct Rejected : Thing {
+    RejectReason reason = RejectReason::kUnreadable;
+    std::string detail;
+  };
+  struct Drop : Thing {
+    DropReason reason = DropReason::kExcluded;
+    std::string detail;
+    std::string numbers = {};  ///< vendor and product of what is of another vendor: "0403:6001"
   };
 
   std::vector<Look> looks;
+  std::vector<Thing> found;  ///< the devices that came of it
+  std::vector<Rejected> rejected;
   std::vector<Drop> drops;
-  std::vector<Found> found;
-  std::vector<Rejection> rejected;
   std::size_t left_out = 0;  ///< looks, drops and rejections beyond the bound
 };
 

@@ -19,10 +19,13 @@ std::vector<std::string> VfioGroup(const SysfsDevice& device, const Scan& scan) 
 }  // namespace
 
 void ScanSource(const PciPattern& pci, Scan& scan) {
+  const auto is_named_pci = [](std::string_view subsystem) { return subsystem == "pci"; };
   const auto is_pci = [](const SysfsDevice& d) { return d.subsystem == "pci"; };
-  for (const Lineage& device : scan.SysfsDevices([](auto name) { return name == "pci"; })) {
+  for (const Lineage& device : scan.SysfsDevices(is_named_pci, is_pci)) {
     if (auto unmet = Unmet(pci, device, scan.sysfs())) {
-      scan.Drop(device.self().path, std::move(*unmet));
+      if (scan.account().is_kept()) {
+        DropSysfsDevice(pci, device, device.self().name, std::move(*unmet), scan);
+      }
       continue;
     }
     // What lies behind a bridge is not the bridge.

@@ -10,7 +10,8 @@ void Walk(const Regex& regex, const std::string& directory, int depth, Scan& sca
   const auto wanted = [&](const std::string& name) {
     return depth > 0 || regex.Match(directory + name, captures);
   };
-  for (const HostEntry& entry : scan.List(directory, regex.text(), wanted)) {
+  const std::string pattern = depth > 0 ? "**" : "";
+  for (const HostEntry& entry : scan.List(directory, pattern, wanted)) {
     const std::string path = directory + entry.name;
     if (regex.Match(path, captures)) {
       scan.AddNode(path, &entry, captures,

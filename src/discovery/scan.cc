@@ -28,37 +28,24 @@ std::string WrongType(FileType type, NodeType wanted) {
 
 }  // namespace
 
+std::string Candidate::label() const {
+  if (!device.nodes.empty()) return device.nodes.front().path;
+  return syspath.empty() ? identity : std::string(BaseName(syspath));
+}
+
+MatchReport::Thing Candidate::thing() const {
+  MatchReport::Thing thing{device.id, {}, syspath};
+  for (const DeviceNode& node : device.nodes) thing.paths.push_back(node.path);
+  if (device.nodes.empty() && !syspath.empty()) thing.paths.push_back(syspath);
+  if (device.id.empty() && thing.paths.empty()) thing.id = identity;
+  return thing;
+}
+
 void Scan::BeginMatch(const MatchSpec& match, std::size_t index) {
   match_ = &match;
   match_index_ = index;
-  problems_.clear();
-  if (pass_.report && reports_.size() <= index) reports_.resize(index + 1);
+  account_.BeginMatch(match, index);
   if (UsesSysfs(match)) WatchNearest("/run/udev/data");
-}
-
-void Scan::AddLook(MatchReport::Look look) {
-  if (!pass_.report) return;
-  if (!look.problem.empty() && !problems_.insert(look.problem).second) return;
-  MatchReport& report = reports_[match_index_];
-  if (report.looks.size() < MatchReport::kMost) {
-    report.looks.push_back(std::move(look));
-  } else {
-    ++report.left_out;
-  }
-}
-
-void Scan::AddProblem(const std::string& place, const Error& error) {
-  AddLook({place, 0, 0, error.message});
-}
-
-void Scan::Drop(const std::string& what, std::string why) {
-  if (!pass_.report) return;
-  MatchReport& report = reports_[match_index_];
-  if (report.drops.size() < MatchReport::kMost || what == pass_.wanted_path) {
-    report.drops.push_back({what, std::move(why)});
-  } else {
-    ++report.left_out;
-  }
 }
 
 void Scan::WatchNearest(std::string directory) {
@@ -118,11 +105,12 @@ const std::vector<HostEntry>& Scan::List(const std::string& directory, const std
     return wanted(name);
   });
   if (entries) {
-    AddLook({directory, seen, entries->size(), ""});
+    account_.Look(
+        {.place = directory, .pattern = pattern, .seen = seen, .matched = entries->size()});
     listing.entries = std::move(*entries);
     return listings.insert_or_assign(std::move(key), std::move(listing)).first->second.entries;
   }
-  AddLook({directory, 0, 0, entries.error().message});
+  account_.Look({.place = directory, .problem = entries.error().message});
   if (entries.error().kind != ErrorKind::kNotFound) {
     RejectUnreadable(directory, std::move(entries).error());
   }
@@ -133,9 +121,15 @@ const std::vector<HostEntry>& Scan::List(const std::string& directory, const std
 bool Scan::IsDirectory(const std::string& path) {
   WatchNearest(path);
   auto node = host_.Resolve(path);
-  if (node) return node->type == FileType::kDirectory;
-  AddLook({path, 0, 0, node.error().message});
-  if (node.error().kind == ErrorKind::kUnavailable) {
+  if (node && node->type == FileType::kDirectory) return true;
+  if (account_.is_kept() && account_.Names(path)) {
+    const bool is_there = node.has_value();
+    account_.Look({.place = is_there ? path + "/" : path,
+                   .problem = is_there
+                                  ? format("{} is {}, no directory", path, Describe(node->type))
+                                  : node.error().message});
+  }
+  if (!node && node.error().kind == ErrorKind::kUnavailable) {
     RejectUnreadable(path, std::move(node).error());
   }
   return false;
@@ -143,7 +137,7 @@ bool Scan::IsDirectory(const std::string& path) {
 
 void Scan::RejectUnreadable(const std::string& path, Error error) {
   complete_ = false;
-  AddProblem(path, error);
+  account_.Look({.place = path, .problem = error.message});
   RejectOnce(path, RejectReason::kUnreadable, std::move(error.message));
 }
 
@@ -154,29 +148,35 @@ void Scan::RejectUnresolved(const std::string& path, const HostEntry* entry, Err
   bool is_link = entry != nullptr && entry->type == FileType::kSymlink;
   if (entry == nullptr) is_link = host_.ReadLink(path).has_value();
   // Without a link nothing is there, which is no fault.
-  if (!is_link) return Drop(path, "there is nothing at this path");
+  if (!is_link) {
+    return account_.Drop(path, DropReason::kMissing, "there is nothing at this path");
+  }
   RejectOnce(path, RejectReason::kDanglingLink, std::move(error.message));
 }
 
-std::vector<Lineage> Scan::SysfsDevices(const std::function<bool(std::string_view)>& wanted) {
+std::vector<Lineage> Scan::SysfsDevices(
+    const std::function<bool(std::string_view)>& wanted,
+    const std::function<bool(const SysfsDevice&)>& is_asked_for) {
   const SysfsPaths found = sysfs_.Devices(wanted);
-  AddLook({"the devices in /sys", found.paths.size(), found.paths.size(), ""});
   for (const Error& error : found.errors) RejectUnreadable("/sys", error);
   std::vector<Lineage> devices;
   for (const std::string& path : found.paths) {
     auto lineage = lineages_.Of(path);
     if (lineage) {
-      devices.push_back(std::move(*lineage));
+      if (is_asked_for(lineage->self())) devices.push_back(std::move(*lineage));
     } else if (lineage.error().kind != ErrorKind::kNotFound) {
       RejectUnreadable(path, std::move(lineage).error());
     }
+  }
+  if (found.errors.empty() || !devices.empty()) {
+    account_.Look({.place = "/sys", .at = MatchReport::Look::At::kDevices, .seen = devices.size()});
   }
   return devices;
 }
 
 bool Scan::Take(const SysfsDevice& device) {
   if (taken_.insert(device.path).second) return true;
-  Drop(device.path, "it was found before");
+  account_.Drop(device.path, DropReason::kFoundBefore, "it was found before");
   return false;
 }
 
@@ -187,7 +187,7 @@ std::optional<std::string> Scan::UnmetCondition(const Lineage& device) const {
 bool Scan::IsExcluded(const std::string& path) {
   for (const Glob& glob : match_->exclude) {
     if (!glob.Matches(path)) continue;
-    Drop(path, "it is excluded by " + glob.text());
+    account_.Drop(path, DropReason::kExcluded, "it is excluded by " + glob.text());
     return true;
   }
   return false;
@@ -213,7 +213,7 @@ std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry*
   if (IsExcluded(path)) return std::nullopt;
   if (entry != nullptr && entry->type != FileType::kSymlink &&
       !Accepts(match_->type, entry->type)) {
-    Drop(path, WrongType(entry->type, match_->type));
+    account_.Drop(path, DropReason::kWrongType, WrongType(entry->type, match_->type));
     return std::nullopt;
   }
   if (entry == nullptr || entry->type == FileType::kSymlink) WatchLinks(path);
@@ -223,7 +223,7 @@ std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry*
     return std::nullopt;
   }
   if (!Accepts(match_->type, resolved->type)) {
-    Drop(path, WrongType(resolved->type, match_->type));
+    account_.Drop(path, DropReason::kWrongType, WrongType(resolved->type, match_->type));
     return std::nullopt;
   }
   DeviceNode node{path,
@@ -252,12 +252,14 @@ bool Scan::AddSysfsValues(DeviceNode& node) {
     } else if (lineage.error().kind == ErrorKind::kUnavailable) {
       RejectUnreadable(node.path, lineage.error());
     } else {
-      Drop(node.path, "sysfs does not know it: " + lineage.error().message);
+      account_.Drop(node.path, DropReason::kUnknown, "sysfs does not know it");
     }
     return false;
   }
   if (auto unmet = UnmetCondition(*lineage)) {
-    Drop(node.path, std::move(*unmet));
+    const bool is_other = account_.is_kept() && IsOfOtherKind(match_->conditions, *lineage, sysfs_);
+    account_.Drop(node.path, is_other ? DropReason::kOtherKind : DropReason::kCondition,
+                  std::move(*unmet));
     return false;
   }
   // The groups of a regex come first: what the file says wins.
@@ -270,7 +272,9 @@ void Scan::AddNode(const std::string& path, const HostEntry* entry, NamedValues 
                    std::string identity) {
   auto node = NodeAt(path, entry, std::move(values));
   if (!node || !AddSysfsValues(*node)) return;
-  if (!paths_.insert(path).second) return Drop(path, "it was found before");
+  if (!paths_.insert(path).second) {
+    return account_.Drop(path, DropReason::kFoundBefore, "it was found before");
+  }
   Candidate candidate;
   candidate.device.nodes.push_back(std::move(*node));
   candidate.identity = std::move(identity);
@@ -292,20 +296,19 @@ void Scan::RejectOnce(const std::string& path, RejectReason reason, std::string 
 }
 
 void Scan::RejectCandidate(const Candidate& candidate, RejectReason reason, std::string detail) {
-  Add({candidate.label(), reason, std::move(detail)}, candidate.match);
+  Add({candidate.label(), reason, std::move(detail)}, candidate.thing(), candidate.match);
 }
 
 void Scan::Reject(std::string path, RejectReason reason, std::string detail) {
-  Add({std::move(path), reason, std::move(detail)}, match_index_);
+  // A command names what it prints by IDs alone.
+  MatchReport::Thing thing;
+  (path.starts_with('/') ? thing.paths.emplace_back() : thing.id) = path;
+  Add({std::move(path), reason, std::move(detail)}, std::move(thing), match_index_);
 }
 
-void Scan::Add(Rejection rejection, std::size_t match) {
+void Scan::Add(Rejection rejection, MatchReport::Thing thing, std::size_t match) {
   const bool is_kept = rejected_.size() < kMaxRejections;
-  if (pass_.report && (is_kept || rejection.path == pass_.wanted_path)) {
-    reports_[match].rejected.push_back(rejection);
-  } else if (pass_.report) {
-    ++reports_[match].left_out;
-  }
+  account_.Reject({std::move(thing), rejection.reason, rejection.detail}, match, !is_kept);
   if (is_kept) rejected_.push_back(std::move(rejection));
 }
 

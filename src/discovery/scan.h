@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "discovery/account.h"
 #include "discovery/lineage.h"
 #include "discovery/pass.h"
 #include "model/snapshot.h"
@@ -21,16 +22,15 @@ namespace patchbay {
 
 /// Something a source found that may become a device.
 struct Candidate {
-  Device device;          ///< without an ID as yet
-  std::string identity;   ///< what the default ID is made of
-  std::string name = {};  ///< in sysfs; "" where that does not tell of it
-  std::size_t match = 0;  ///< which [[resource.match]] found it
+  Device device;             ///< without an ID as yet
+  std::string identity;      ///< what the default ID is made of
+  std::string syspath = {};  ///< of the device of sysfs that was found, rather than a node
+  std::size_t match = 0;     ///< which [[resource.match]] found it
 
-  /// What people find it by on the host: its first node, else its name, else its identity.
-  const std::string& label() const {
-    if (!device.nodes.empty()) return device.nodes.front().path;
-    return name.empty() ? identity : name;
-  }
+  /// What people find it by on the host: its first node, else its name in sysfs, else its identity.
+  std::string label() const;
+  /// The same for a report.
+  MatchReport::Thing thing() const;
 };
 
 /// What the sources of one resource see on the host in one pass. The sources add to it; see
@@ -45,7 +45,11 @@ class Scan {
   Scan(const HostRoot& host, const Pass& pass)
       : host_(host),
         pass_(pass),
-        sysfs_(host, [this](const auto& place, const auto& e) { AddProblem(place, e); }),
+        account_(pass),
+        sysfs_(host,
+               [this](const std::string& place, const Error& error) {
+                 account_.Look({.place = place, .problem = error.message});
+               }),
         lineages_(sysfs_),
         last_listings_(std::exchange(pass.memory->listings, {})) {}
 
@@ -59,12 +63,14 @@ class Scan {
   const std::vector<HostEntry>& List(const std::string& directory, const std::string& pattern,
                                      const std::function<bool(const std::string&)>& wanted);
   /// Whether `path` is a directory, seen through links. Watches it, or its nearest ancestor where
-  /// it does not exist. Reports a path that cannot be looked at.
+  /// it does not exist. Reports a path that cannot be looked at, and one that the match names and
+  /// that is no directory.
   bool IsDirectory(const std::string& path);
 
-  /// The devices of sysfs in subsystems whose name passes `wanted`. What of /sys cannot be read is
-  /// rejected as one, and reported place by place.
-  std::vector<Lineage> SysfsDevices(const std::function<bool(std::string_view)>& wanted);
+  /// The devices of sysfs in subsystems whose name passes `wanted`, as far as they are what is
+  /// asked for. What of /sys cannot be read is rejected as one, and reported place by place.
+  std::vector<Lineage> SysfsDevices(const std::function<bool(std::string_view)>& wanted,
+                                    const std::function<bool(const SysfsDevice&)>& is_asked_for);
   /// Whether no match before has taken this device of sysfs; from now on this one has.
   bool Take(const SysfsDevice& device);
   /// Why the device does not meet the conditions of the match; nothing if it does.
@@ -86,10 +92,6 @@ class Scan {
   void RejectCandidate(const Candidate& candidate, RejectReason reason, std::string detail);
   /// The same of what is there but cannot be read, so that nobody knows what it holds.
   void RejectUnreadable(const std::string& path, Error error);
-  /// Keeps account of a place that was looked at; of a problem there once for each match.
-  void AddLook(MatchReport::Look look);
-  /// Keeps account of something that was seen and is not taken.
-  void Drop(const std::string& what, std::string why);
 
   const Pass& pass() const { return pass_; }
   /// What the command of the match left in the last pass, and what it leaves for the next.
@@ -104,23 +106,22 @@ class Scan {
   /// Whether everything could be read.
   bool complete() const { return complete_; }
   void SetIncomplete() { complete_ = false; }
-  /// One for each match so far, where the pass asks for them.
-  std::vector<MatchReport>& reports() { return reports_; }
+  Account& account() { return account_; }
 
  private:
   bool IsUnchanged(const HostNode& directory, const PassMemory::Listing& last,
                    const DirectoryStamp& stamp) const;
   void WatchNearest(std::string directory);
   void WatchLinks(std::string path);
-  void AddProblem(const std::string& place, const Error& error);
   void RejectOnce(const std::string& path, RejectReason reason, std::string detail);
   Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
   bool AddSysfsValues(DeviceNode& node);
-  void Add(Rejection rejection, std::size_t match);
+  void Add(Rejection rejection, MatchReport::Thing thing, std::size_t match);
   void RejectUnresolved(const std::string& path, const HostEntry* entry, Error error);
 
   const HostRoot& host_;
   const Pass& pass_;
+  Account account_;
   const Sysfs sysfs_;
   Lineages lineages_;
   std::map<PassMemory::ListingKey, PassMemory::Listing> last_listings_;
@@ -133,8 +134,6 @@ class Scan {
   std::set<std::string> directories_;
   std::unordered_set<std::string> seen_to_;  ///< by WatchNearest; paths that may lead through links
   std::pair<std::string, std::string> last_directory_;  ///< as asked for, and where it leads
-  std::vector<MatchReport> reports_;
-  std::unordered_set<std::string> problems_;  ///< of the match, as they were told
   bool complete_ = true;
 };
 

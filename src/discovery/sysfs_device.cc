@@ -6,6 +6,34 @@
 #include "discovery/numa.h"
 
 namespace patchbay {
+namespace {
+
+/// A part of a device that does not meet the conditions of the match.
+struct UnfitPart {
+  const SysfsDevice* part;
+  std::string why;
+};
+
+/// Keeps account of them: where no part fits it is the device that is not taken, and the deepest
+/// says most of why; else only what a container could have had is worth a word.
+void DropParts(const std::string& identity, const SysfsDevice& device, bool any_fits,
+               const std::vector<UnfitPart>& parts, Account& account) {
+  if (!any_fits && !parts.empty()) {
+    const auto& [part, why] = parts.back();
+    const std::string& name = part->node.empty() ? part->name : part->node;
+    return account.Drop({{identity, {device.path}, device.path},
+                         DropReason::kCondition,
+                         part->path == device.path
+                             ? why
+                             : format("no part of it meets the conditions; {}: {}", name, why)});
+  }
+  for (const auto& [part, why] : parts) {
+    if (part->node.empty()) continue;
+    account.Drop({{"", {part->node}, part->path}, DropReason::kCondition, why});
+  }
+}
+
+}  // namespace
 
 void AddSysfsDevice(const Lineage& device, std::string identity,
                     const std::function<bool(const SysfsDevice&)>& is_other,
@@ -21,9 +49,10 @@ void AddSysfsDevice(const Lineage& device, std::string identity,
 
   Candidate candidate;
   candidate.identity = std::move(identity);
-  candidate.name = device.self().name;
+  candidate.syspath = device.self().path;
   candidate.device.values = scan.lineages().ValuesOf(device);
   candidate.device.numa_node = NumaNode(scan.host(), device.self().path);
+  std::vector<UnfitPart> unfit;
   bool any = false, any_excluded = false;
   std::string interface;
   for (const std::string& path : members) {
@@ -36,15 +65,18 @@ void AddSysfsDevice(const Lineage& device, std::string identity,
     }
     const std::string& node_path = member->self().node;
     if (auto unmet = scan.UnmetCondition(*member)) {
-      scan.Drop(node_path.empty() ? path : node_path, std::move(*unmet));
+      unfit.push_back({&member->self(), std::move(*unmet)});
       continue;
     }
     any = true;
     if (member->self().subsystem == "net") {
       if (!interface.empty()) {
-        scan.Drop(path, format("the device has the variables of its interface {}; with udev, and "
-                               "without usb and pci, each interface is a device",
-                               interface));
+        scan.account().Drop(
+            {{"", {path}, path},
+             DropReason::kFoundBefore,
+             format("the device has the variables of its interface {}; with udev, and without usb "
+                    "and pci, each interface is a device",
+                    interface)});
         continue;
       }
       interface = member->self().name;
@@ -59,11 +91,12 @@ void AddSysfsDevice(const Lineage& device, std::string identity,
       candidate.device.nodes.push_back(std::move(*node));
     } else {
       return scan.Reject(node_path, RejectReason::kIncomplete,
-                         format("sysfs has this node of the device \"{}\", but it is not there; "
-                                "is the host's /dev mounted?",
+                         format("sysfs has this node of the device \"{}\", but it cannot be had; "
+                                "is the host's /dev mounted, and may it be read?",
                                 candidate.identity));
     }
   }
+  DropParts(candidate.identity, device.self(), any, unfit, scan.account());
   if (!any || (any_excluded && candidate.device.nodes.empty())) return;
   if (scan.Take(device.self())) scan.AddCandidate(std::move(candidate));
 }

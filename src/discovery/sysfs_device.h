@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "discovery/conditions.h"
 #include "discovery/scan.h"
 
 namespace patchbay {
@@ -17,5 +18,17 @@ namespace patchbay {
 void AddSysfsDevice(const Lineage& device, std::string identity,
                     const std::function<bool(const SysfsDevice&)>& is_other,
                     const std::vector<std::string>& also, Scan& scan);
+
+/// Keeps account of a device that does not meet the pattern, which is a UsbPattern or PciPattern,
+/// and whether that is hardly a wonder.
+template <class Pattern>
+void DropSysfsDevice(const Pattern& pattern, const Lineage& device, std::string identity,
+                     std::string unmet, Scan& scan) {
+  const bool is_other = IsOfOtherKind(pattern, device, scan.sysfs());
+  scan.account().Drop({{std::move(identity), {device.self().path}, device.self().path},
+                       is_other ? DropReason::kOtherKind : DropReason::kCondition,
+                       std::move(unmet),
+                       is_other ? scan.lineages().NumbersOf(device.self()) : ""});
+}
 
 }  // namespace patchbay

@@ -62,14 +62,18 @@ void ScanSource(const UdevPattern& udev, Scan& scan) {
   const auto wanted = [&](std::string_view subsystem) {
     return udev.subsystems.empty() || MatchesAny(udev.subsystems, std::string(subsystem));
   };
-  for (const Lineage& device : scan.SysfsDevices(wanted)) {
+  const auto any = [](const SysfsDevice&) { return true; };
+  for (const Lineage& device : scan.SysfsDevices(wanted, any)) {
     if (auto unmet = Unmet(udev, device, scan.sysfs())) {
-      scan.Drop(device.self().path, std::move(*unmet));
+      const SysfsDevice& self = device.self();
+      scan.account().Drop({{"", {self.node.empty() ? self.path : self.node}, self.path},
+                           DropReason::kCondition,
+                           std::move(*unmet)});
       continue;
     }
     Candidate candidate;
     candidate.identity = IdentityOf(device, udev, scan);
-    candidate.name = device.self().name;
+    candidate.syspath = device.self().path;
     candidate.device.numa_node = NumaNode(scan.host(), device.self().path);
     NamedValues values = scan.lineages().ValuesOf(device);
     const std::string& path = device.self().node;

@@ -5,15 +5,18 @@
 namespace patchbay {
 
 void ScanSource(const UsbPattern& usb, Scan& scan) {
+  const auto is_usb = [](std::string_view subsystem) { return subsystem == "usb"; };
   const auto is_usb_device = [](const SysfsDevice& d) { return d.devtype == "usb_device"; };
-  for (const Lineage& device : scan.SysfsDevices([](auto name) { return name == "usb"; })) {
-    if (!is_usb_device(device.self())) continue;
+  for (const Lineage& device : scan.SysfsDevices(is_usb, is_usb_device)) {
+    const auto identity = [&] { return scan.lineages().UsbIdentity(device.self()); };
     if (auto unmet = Unmet(usb, device, scan.sysfs())) {
-      scan.Drop(device.self().path, std::move(*unmet));
+      if (scan.account().is_kept()) {
+        DropSysfsDevice(usb, device, identity(), std::move(*unmet), scan);
+      }
       continue;
     }
     // What is plugged into a hub is not the hub.
-    AddSysfsDevice(device, scan.lineages().UsbIdentity(device.self()), is_usb_device, {}, scan);
+    AddSysfsDevice(device, identity(), is_usb_device, {}, scan);
   }
 }
 

@@ -154,6 +154,11 @@ TEST_F(AllocateTest, NamesTheResourceThatIsNotThere) {
             "\"example.com/seat\"?\n");
 }
 
+TEST_F(AllocateTest, SaysWhichResourcesThereAre) {
+  EXPECT_THAT(Refused({"NOPE"}), HasSubstr("has no resource \"NOPE\"; it has example.com/"));
+  EXPECT_THAT(Refused({"/dev/ttyUSB0"}), HasSubstr("`patchbay explain --path /dev/ttyUSB0`"));
+}
+
 TEST_F(AllocateTest, NamesTheNodeThatTheResourceIsNotFor) {
   EXPECT_THAT(Refused({"example.com/elsewhere"}), HasSubstr("rack-1"));
 }

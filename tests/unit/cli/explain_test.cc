@@ -5,37 +5,17 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/format.h"
-#include "cli_support.h"
+#include "explain_support.h"
 #include "support/fake_sysfs.h"
 
 namespace patchbay {
 namespace {
 
+using test::ExplainTest;
 using test::Ran;
-using test::RunCli;
-using test::ScopedEnv;
-using test::Unprivileged;
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-
-class ExplainTest : public testing::Test {
- protected:
-  void Config(std::string_view text) { config_tree_.File("patchbay.toml", text); }
-
-  Ran Explain(const std::vector<std::string>& more = {}) {
-    std::vector<std::string> line = {"explain", "--config", config_tree_.path("patchbay.toml"),
-                                     "--host-root", tree_.path()};
-    line.insert(line.end(), more.begin(), more.end());
-    return RunCli(line);
-  }
-
-  ScopedEnv config_{"PATCHBAY_CONFIG", std::nullopt};
-  ScopedEnv node_name_{"NODE_NAME", "rack-1"};
-  test::TempTree config_tree_;
-  test::TempTree tree_;
-};
 
 constexpr std::string_view kCards = R"([[resource]]
 name = "example.com/card"
@@ -56,8 +36,9 @@ TEST_F(ExplainTest, TellsWhatBecameOfEverythingThatFits) {
   EXPECT_EQ(ran.code, kOk);
   EXPECT_EQ(ran.err, "");
   EXPECT_THAT(ran.out, HasSubstr("example.com/card: 1 device listed\n"));
-  EXPECT_THAT(ran.out, HasSubstr("match 1: path = \"/srv/card*\"\n"));
-  EXPECT_THAT(ran.out, HasSubstr("looked at  /srv/: 5 names, 4 of them fit\n"));
+  EXPECT_THAT(ran.out, HasSubstr("match 1: path = \"/srv/card*\", exclude = "
+                                 "\"/srv/card9\", type = \"file\"\n"));
+  EXPECT_THAT(ran.out, HasSubstr("looked at  /srv/: 5 names, 4 of them fit card*\n"));
   EXPECT_THAT(ran.out, HasSubstr("listed     card1: /srv/card1\n"));
   EXPECT_THAT(ran.out, HasSubstr("not taken  /srv/card9: it is excluded by /srv/card9\n"));
   EXPECT_THAT(ran.out, HasSubstr("not taken  /srv/card.d: it is a directory"));
@@ -67,25 +48,15 @@ TEST_F(ExplainTest, TellsWhatBecameOfEverythingThatFits) {
 
 TEST_F(ExplainTest, SaysWhatToDoWhereThereIsNothing) {
   Config(kCards);
-  EXPECT_THAT(Explain().out, HasSubstr("hint       wait for it, or mend the pattern; if the host "
-                                       "has it, mount it at " +
-                                       tree_.path("srv") + "\n"));
+  const auto wait =
+      HasSubstr("hint       wait for it, or mend the pattern; if the host has it, mount it at " +
+                tree_.path("srv") + "\n");
+  EXPECT_THAT(Explain().out, AllOf(HasSubstr("looked at  /srv: No such file"), wait));
   tree_.Dir("srv");
-  EXPECT_THAT(Explain().out, HasSubstr("--host-root"));
+  EXPECT_THAT(Explain().out, AllOf(HasSubstr("looked at  /srv/: 0 names\n"), wait));
   tree_.File("srv/other");
-  EXPECT_THAT(Explain().out, HasSubstr("no name there fits the pattern"));
-}
-
-TEST_F(ExplainTest, AnswersForOnePath) {
-  Config(kCards);
-  tree_.File("srv/card1");
-  tree_.File("srv/card9");
-  const auto verdict = [&](const std::string& path) { return Explain({"--path", path}).out; };
-  EXPECT_THAT(verdict("/srv/card1"), HasSubstr("listed     card1: /srv/card1\n"));
-  EXPECT_THAT(verdict("/srv/card9"), HasSubstr("excluded by"));
-  EXPECT_THAT(verdict("/srv/other"), HasSubstr("the pattern does not match it"));
-  EXPECT_THAT(verdict("/srv/card3"), HasSubstr("there is nothing at this path"));
-  EXPECT_THAT(verdict("/srv/card3"), Not(HasSubstr("listed     ")));
+  EXPECT_THAT(Explain().out, AllOf(HasSubstr("/srv/: 1 name, which does not fit card*\n"),
+                                   HasSubstr("no name there fits the pattern")));
 }
 
 TEST_F(ExplainTest, TellsOfGroupsAndTemplates) {
@@ -128,10 +99,25 @@ udev = { subsystem = "tty" }
 )");
   const Ran ran = Explain();
   EXPECT_THAT(ran.out, HasSubstr("match 1: usb = \"1a86:7523\"\n"));
-  EXPECT_THAT(ran.out,
-              HasSubstr("not taken  /sys/devices/usb1/1-1: its USB vendor is 0403, not 1a86\n"));
+  EXPECT_THAT(ran.out, HasSubstr("not taken  1 device of another vendor: 0403:6001\n"));
   EXPECT_THAT(ran.out, HasSubstr("path = \"/dev/bus/usb/*/*\", udev = { subsystem = \"tty\" }\n"));
   EXPECT_THAT(ran.out, HasSubstr("/dev/bus/usb/001/002: its subsystem is \"usb\", not tty\n"));
+}
+
+TEST_F(ExplainTest, NamesDevicesWithoutANodeAsSysfsDoes) {
+  test::FakeSysfs sysfs(tree_);
+  sysfs.Device("/sys/devices/usb1/1-1", {.subsystem = "usb",
+                                         .devtype = "usb_device",
+                                         .attributes = {{"idVendor", "0c72"}, {"idProduct", "1"}}});
+  for (const std::string path : {"usb1/1-1/net/can1", "virtual/net/can0", "virtual/net/lo"}) {
+    sysfs.Device(
+        "/sys/devices/" + path,
+        {.subsystem = "net", .attributes = {{"type", path.ends_with("lo") ? "772" : "280"}}});
+  }
+  Match("udev = { subsystem = 'net', attributes = { type = '280' } }");
+  EXPECT_THAT(Explain().out,
+              AllOf(HasSubstr("listed     0c72:1@1-1: can1\n"), HasSubstr("listed     can0\n"),
+                    HasSubstr("not taken  lo: its attribute type is \"772\"")));
 }
 
 TEST_F(ExplainTest, HasAWordForWhatSysfsDoesNotHave) {
@@ -144,9 +130,11 @@ udev = { subsystem = "nett" }
 command = ["/bin/echo", "[]"]
 )");
   const std::string out = Explain().out;
-  EXPECT_THAT(out, HasSubstr("the devices in /sys: 0 names"));
+  EXPECT_THAT(out, HasSubstr("looked at  /sys: 0 devices\n"));
   EXPECT_THAT(out, HasSubstr("sysfs has no such device"));
-  EXPECT_THAT(out, HasSubstr("/bin/echo: 0 names"));
+  EXPECT_THAT(out, HasSubstr("/bin/echo: printed 0 entries\n"));
+  EXPECT_THAT(out, HasSubstr("hint       the command prints no device; run it by hand\n"));
+  EXPECT_THAT(out, HasSubstr("match 2: command = [\"/bin/echo\", \"[]\"]\n"));
 }
 
 TEST_F(ExplainTest, TellsOfNodesThatTwoResourcesHave) {
@@ -177,7 +165,54 @@ TEST_F(ExplainTest, KnowsWhichResourcesThereAre) {
   Config(kCards);
   const Ran ran = Explain({"example.com/cards"});
   EXPECT_EQ(ran.code, kFailed);
+  EXPECT_EQ(ran.out, "");
   EXPECT_THAT(ran.err, HasSubstr("did you mean \"example.com/card\"?"));
+  EXPECT_THAT(Explain({"NOPE"}).err,
+              HasSubstr("has no resource \"NOPE\"; it has example.com/card\n"));
+  std::string many;
+  for (int i = 0; i < 12; ++i) {
+    many += format("[[resource]]\nname = \"a.com/x{}\"\n[[resource.match]]\ncount = 1\n", i);
+  }
+  Config(many);
+  EXPECT_THAT(Explain({"NOPE"}).err, HasSubstr("it has a.com/x0, a.com/x1, a.com/x2, a.com/x3, "
+                                               "a.com/x4, a.com/x5, a.com/x6, a.com/x7, a.com/x8, "
+                                               "a.com/x9 and 2 more\n"));
+  EXPECT_THAT(Explain({"/dev/ttyUSB0"}).err,
+              HasSubstr("\"/dev/ttyUSB0\" is a path, no resource: `patchbay explain --path "
+                        "/dev/ttyUSB0` tells"));
+}
+
+TEST_F(ExplainTest, TellsEachThingOnceInTheOrderOfNumbers) {
+  Config(R"([[resource]]
+name = "example.com/card"
+[[resource.match]]
+path = ["/srv/card*", "/srv/c*", "/srv/**/nothing"]
+type = "file"
+exclude = "/srv/card?*"
+)");
+  for (const char* name : {"card10", "card2", "card1", "card33"}) {
+    tree_.File(std::string("srv/") + name);
+    tree_.Dir(std::string("srv/d/") + name);
+  }
+  const std::string out = Explain().out;
+  const std::string why = "it is excluded by /srv/card?*\n";
+  EXPECT_THAT(out, HasSubstr("not taken  /srv/card1, /srv/card2, /srv/card10 and 1 more: " + why));
+  EXPECT_THAT(out, Not(HasSubstr("nothing at this path")));
+  const auto json = nlohmann::json::parse(Explain({"-o", "json"}).out);
+  std::vector<std::string> paths;
+  for (const auto& fate : json.at("resources").at(0).at("matches").at(0).at("verdicts")) {
+    paths.push_back(fate.at("paths").at(0));
+  }
+  EXPECT_THAT(paths,
+              testing::ElementsAre("/srv/card1", "/srv/card2", "/srv/card10", "/srv/card33"));
+}
+
+TEST_F(ExplainTest, ACountIsNowhere) {
+  Match("count = 2");
+  EXPECT_THAT(Explain().out, HasSubstr("NUMA nodes: not told: devices of a count are nowhere\n"));
+  Match("path = '/srv/x'\ntype = 'file'\n[[resource.match]]\ncount = 2");
+  tree_.File("srv/x");
+  EXPECT_THAT(Explain().out, HasSubstr("NUMA nodes: not told: devices of a count are nowhere\n"));
 }
 
 TEST_F(ExplainTest, PrintsJson) {
@@ -190,28 +225,28 @@ TEST_F(ExplainTest, PrintsJson) {
   EXPECT_EQ(resource.at("name"), "example.com/card");
   EXPECT_EQ(resource.at("listed"), 1);
   const auto& match = resource.at("matches").at(0);
-  EXPECT_EQ(match.at("match"), "path = \"/srv/card*\"");
-  EXPECT_EQ(match.at("looked_at").at(0).at("fitting"), 3);
-  std::vector<std::string> outcomes;
-  for (const auto& verdict : match.at("verdicts")) outcomes.push_back(verdict.at("outcome"));
-  EXPECT_THAT(outcomes, testing::ElementsAre("listed", "rejected", "not taken"));
+  EXPECT_EQ(match.at("match"), R"(path = "/srv/card*", exclude = "/srv/card9", type = "file")");
+  const auto& look = match.at("looked_at").at(0);
+  EXPECT_EQ(look.at("place"), "/srv/");
+  EXPECT_EQ(look.at("pattern"), "card*");
+  EXPECT_EQ(look.at("names"), 3);
+  EXPECT_EQ(look.at("fitting"), 3);
+  const auto& fates = match.at("verdicts");
+  ASSERT_EQ(fates.size(), 3);
+  EXPECT_EQ(fates.at(0), nlohmann::json::parse(R"({"outcome": "listed", "id": "card1",
+      "paths": ["/srv/card1"], "reason": "", "detail": "", "hint": ""})"));
+  EXPECT_EQ(fates.at(1).at("outcome"), "rejected");
+  EXPECT_EQ(fates.at(1).at("paths").at(0), "/srv/card\\xff");
+  EXPECT_EQ(fates.at(1).at("reason"), "bad_name");
+  EXPECT_THAT(fates.at(1).at("detail"), testing::StartsWith("its path is not valid UTF-8"));
+  EXPECT_EQ(fates.at(2), nlohmann::json::parse(R"({"outcome": "not taken", "id": "",
+      "paths": ["/srv/card9"], "reason": "excluded", "detail": "it is excluded by /srv/card9",
+      "hint": ""})"));
 }
 
 /// What a host lacks or keeps to itself, and what to do about it.
 class MendingTest : public ExplainTest {
  protected:
-  void SetUp() override {
-    for (const test::TempTree* tree : {&tree_, &config_tree_}) chmod(tree->path().c_str(), 0711);
-  }
-
-  Ran ExplainUnprivileged(const std::vector<std::string>& more = {}) {
-    const Unprivileged nobody;
-    return Explain(more);
-  }
-  /// A resource with one match, in which each line is a key.
-  void Match(std::string_view keys) {
-    Config(format("[[resource]]\nname = \"a.com/x\"\n[[resource.match]]\n{}\n", keys));
-  }
   std::string Mount(const std::string& path) const {
     return format("hint       in a container, mount the host's {} at {} (", path, tree_.path(path));
   }
@@ -220,7 +255,7 @@ class MendingTest : public ExplainTest {
 TEST_F(MendingTest, DevIsNotMounted) {
   Match(R"(path = ["/dev/ttyUSB*", "/dev/serial/by-id/*"])");
   const Ran ran = Explain();
-  EXPECT_THAT(ran.out, HasSubstr("looked at  /dev: cannot look at /dev: No such file"));
+  EXPECT_THAT(ran.out, HasSubstr("looked at  /dev: No such file"));
   EXPECT_THAT(ran.out, HasSubstr(Mount("/dev")));
   EXPECT_EQ(ran.out.find("hint"), ran.out.rfind("hint")) << "one mount mends both";
 }
@@ -228,7 +263,38 @@ TEST_F(MendingTest, DevIsNotMounted) {
 TEST_F(MendingTest, APartOfDevIsMissing) {
   Match(R"(path = "/dev/serial/by-id/*")");
   tree_.Dir("dev");
-  EXPECT_THAT(Explain().out, HasSubstr("hint       it comes with the first device of its kind"));
+  EXPECT_THAT(Explain().out, HasSubstr(Mount("/dev"))) << "an empty one is as good as none";
+  tree_.File("dev/other");
+  EXPECT_THAT(Explain().out,
+              AllOf(HasSubstr("hint       it comes with the first device of its kind"),
+                    Not(HasSubstr("mount"))));
+}
+
+TEST_F(MendingTest, APathIsMisspelt) {
+  tree_.File("dev/serial/by-id/x");
+  for (const char* name : {"dev/kvm", "dev/null", "dev/ttyS0", "dev/ttyS1"}) tree_.File(name);
+  Match(R"(path = "/dev/serail/by-id/*")");
+  EXPECT_THAT(Explain().out,
+              AllOf(HasSubstr("looked at  /dev/serail: No such file or directory\n"
+                              "    hint       /dev has serial, but no serail: mend the path"),
+                    Not(HasSubstr("mount"))));
+  Match(R"(path = ["/dev/kmv", "/dev/ttyS2"])");
+  EXPECT_THAT(Explain().out,
+              AllOf(HasSubstr("not taken  /dev/kmv: there is nothing at this path\n"
+                              "    hint       /dev has kvm, but no kmv: mend the path"),
+                    HasSubstr("hint       /dev has ttyS0, ttyS1, but no ttyS2")));
+}
+
+TEST_F(MendingTest, WhatIsAboveIsNoDirectory) {
+  tree_.File("dev/ttyUSB0");
+  for (const char* keys : {"path = '/dev/ttyUSB0/*'", "regex = '/dev/ttyUSB0/.*'"}) {
+    Match(keys);
+    EXPECT_THAT(Explain().out,
+                AllOf(HasSubstr("looked at  /dev/ttyUSB0: "), HasSubstr("directory\n"),
+                      HasSubstr("hint       /dev/ttyUSB0 is no directory: mend the pattern"),
+                      Not(HasSubstr("mount"))))
+        << keys;
+  }
 }
 
 TEST_F(MendingTest, SysIsNotMounted) {
@@ -282,9 +348,10 @@ TEST_F(MendingTest, ADirectoryThatOneMayNotRead) {
   const auto json = nlohmann::json::parse(ExplainUnprivileged({"--output", "json"}).out);
   const std::string path = ExplainUnprivileged({"--path", "/srv/secret/sub"}).out;
   chmod(tree_.path("srv/secret").c_str(), 0755);
-  EXPECT_THAT(text, HasSubstr("looked at  /srv/secret/sub: cannot look at /srv/secret/sub: "
-                              "Permission denied\n"
+  EXPECT_THAT(text, HasSubstr("rejected   /srv/secret/sub: unreadable: cannot look at "
+                              "/srv/secret/sub: Permission denied\n"
                               "    hint       run as root, with CAP_DAC_READ_SEARCH where"));
+  EXPECT_THAT(text, Not(HasSubstr("looked at"))) << "it is said once";
   EXPECT_THAT(text, HasSubstr("the right to read /srv/secret;"));
   EXPECT_THAT(path, HasSubstr("the right to read /srv/secret;"));
   const auto& match = json.at("resources").at(0).at("matches").at(0);
@@ -305,7 +372,7 @@ TEST_F(MendingTest, AnAttributeThatOneMayNotRead) {
     return ExplainUnprivileged().out;
   };
   EXPECT_THAT(asks_for("serial", geteuid() == 0 ? 0400 : 0004),
-              AllOf(HasSubstr("looked at  " + device + "/serial: cannot read " + device),
+              AllOf(HasSubstr("looked at  " + device + "/serial: Permission denied\n"),
                     HasSubstr("the right to read " + device + "/serial;")));
   EXPECT_THAT(asks_for("reset", 0200), HasSubstr("nobody may read " + device + "/reset"));
   EXPECT_THAT(asks_for("serial", 0644),
@@ -321,15 +388,18 @@ TEST_F(MendingTest, APlaceInSysfsThatOneMayNotRead) {
   chmod(tree_.path("sys/class/net").c_str(), 0755);
   const auto& match = json.at("resources").at(0).at("matches").at(0);
   EXPECT_EQ(match.at("looked_at").at(0).at("place"), "/sys/class/net");
-  const auto& verdict = match.at("verdicts").at(0);
-  EXPECT_EQ(verdict.at("what"), "/sys");
-  EXPECT_THAT(verdict.at("hint"), HasSubstr("the right to read /sys/class/net;"));
+  const auto& fate = match.at("verdicts").at(0);
+  EXPECT_EQ(fate.at("paths").at(0), "/sys");
+  EXPECT_THAT(fate.at("hint"), HasSubstr("the right to read /sys/class/net;"));
 }
 
 TEST_F(MendingTest, LinksInACircle) {
-  Match(R"(path = "/srv/loop/*")");
-  tree_.Link("srv/loop", "loop");
-  EXPECT_THAT(Explain().out, HasSubstr("hint       mend the link /srv/loop"));
+  for (const std::string path : {"/srv/loop", "/dev/loopd"}) {
+    Match(format("path = '{}/*'", path));
+    tree_.Link(path, path);
+    EXPECT_THAT(Explain().out, AllOf(HasSubstr("hint       mend the link " + path + ":"),
+                                     Not(HasSubstr("mount"))));
+  }
 }
 
 TEST_F(MendingTest, SaysHowManyRejectionsThereAreBesides) {

@@ -26,7 +26,7 @@ TEST(Mend, NamesTheMountOrTheRight) {
   };
   const Case cases[] = {
       {Barrier::kMissing, "/dev", {"the host's /dev at /host/dev", "hostPath", "read-only"}},
-      {Barrier::kMissing, "/dev/serial", {"first device", "the host's whole /dev at /host/dev"}},
+      {Barrier::kMissing, "/dev/serial", {"first device", "the host's own /dev"}},
       {Barrier::kMissing, "/sys", {"the host's /sys at /host/sys", "hostPath", "read-only"}},
       {Barrier::kMissing, "/sys/class", {"the host's /sys at /host/sys"}},
       {Barrier::kMissing, "/run", {"the host's /run/udev at /host/run/udev"}},
@@ -65,6 +65,16 @@ TEST(Mend, HasAWordForEveryBarrierAndNoneForNone) {
   EXPECT_EQ(texts.size(), std::size(kBarriers));
   EXPECT_FALSE(texts.contains(""));
   EXPECT_THAT(MendFor({}, HostRoot()), IsEmpty());
+}
+
+TEST(Mend, NamesWhatIsThereInstead) {
+  const std::vector<std::string> neighbours = {"serial", "serio"};
+  EXPECT_THAT(MendFor({Barrier::kMissing, "/dev/serail", neighbours}, HostRoot()),
+              AllOf(HasSubstr("/dev has serial, serio, but no serail"), Not(HasSubstr("mount"))));
+  EXPECT_THAT(MendFor({Barrier::kMissing, "/de", {"dev"}}, HostRoot()),
+              HasSubstr("/ has dev, but no de"));
+  EXPECT_THAT(MendFor({Barrier::kMissing, "/sys", {"srv"}}, HostRoot()), HasSubstr("mount"))
+      << "nobody misspells what we look for ourselves";
 }
 
 TEST(Mend, TakesAnyName) {

@@ -13,6 +13,7 @@ namespace patchbay {
 // For messages of a test that fails.
 void PrintTo(const Obstacle& obstacle, std::ostream* out) {
   *out << static_cast<int>(obstacle.barrier) << " at " << obstacle.path;
+  for (const std::string& name : obstacle.neighbours) *out << " near " << name;
 }
 
 namespace {
@@ -37,6 +38,8 @@ TEST_F(ObstacleTest, NothingIsInTheWay) {
 TEST_F(ObstacleTest, IsTheFirstThingThatIsMissing) {
   EXPECT_EQ(At("/dev/serial/by-id/"), (Obstacle{Barrier::kMissing, "/dev"}));
   tree_.Dir("dev");
+  EXPECT_EQ(At("/dev/serial/by-id/"), (Obstacle{Barrier::kMissing, "/dev"})) << "it is empty";
+  tree_.File("dev/null");
   EXPECT_EQ(At("/dev/serial/by-id/"), (Obstacle{Barrier::kMissing, "/dev/serial"}));
   tree_.Link("dev/serial", "../srv/serial");
   EXPECT_EQ(At("/dev/serial/by-id"), (Obstacle{Barrier::kMissing, "/srv"})) << "through a link";
@@ -45,9 +48,21 @@ TEST_F(ObstacleTest, IsTheFirstThingThatIsMissing) {
   EXPECT_EQ(At("/dev/../srv/./x"), (Obstacle{Barrier::kMissing, "/srv/x"}));
 }
 
+TEST_F(ObstacleTest, HasNeighboursThatWereMeant) {
+  for (const char* name : {"ttyUSB10", "ttyUSB0", "ttyUSB1", "ttyUSB2", "serial", "null"}) {
+    tree_.File(std::string("dev/") + name);
+  }
+  const auto neighbours = [&](const std::string& path) { return At(path).neighbours; };
+  EXPECT_THAT(neighbours("/dev/serail/by-id/"), testing::ElementsAre("serial"));
+  EXPECT_THAT(neighbours("/dev/ttyUSB3"), testing::ElementsAre("ttyUSB0", "ttyUSB1", "ttyUSB2"));
+  EXPECT_THAT(neighbours("/dev/ttyusb10"), testing::Contains("ttyUSB10"));
+  EXPECT_THAT(neighbours("/dev/kvm"), testing::IsEmpty());
+}
+
 TEST_F(ObstacleTest, IsWhatIsNoDirectory) {
   tree_.File("dev/file");
   EXPECT_EQ(At("/dev/file/below"), (Obstacle{Barrier::kNoDirectory, "/dev/file"}));
+  EXPECT_EQ(At("/dev/file/"), (Obstacle{Barrier::kNoDirectory, "/dev/file"}));
   tree_.Link("dev/link", "file/below");
   EXPECT_EQ(At("/dev/link"), (Obstacle{Barrier::kNoDirectory, "/dev/file"}));
 }

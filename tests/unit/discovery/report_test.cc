@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/format.h"
 #include "specs.h"
 #include "support/fake_sysfs.h"
 
@@ -116,9 +117,96 @@ TEST_F(ReportTest, RejectionsBeyondTheBoundAreCounted) {
     const std::string path = "/dev/x" + std::to_string(i);
     found = Find({match}, path);
     EXPECT_THAT(found.reports[0].rejected,
-                testing::Contains(testing::Field(&Rejection::path, path)));
+                testing::Contains(testing::Field(&MatchReport::Thing::paths, ElementsAre(path))));
     EXPECT_THAT(found.rejected, SizeIs(Scan::kMaxRejections));
   }
+}
+
+/// "reason what" for each drop, in the order of the pass.
+std::vector<std::string> Drops(const MatchReport& report) {
+  std::vector<std::string> drops;
+  for (const MatchReport::Drop& drop : report.drops) {
+    drops.push_back(format("{} {}", Name(drop.reason),
+                           drop.id.empty() ? drop.paths.front() : drop.id + " " + drop.numbers));
+  }
+  return drops;
+}
+
+TEST_F(ReportTest, OnlyWhatIsNamedIsMissed) {
+  tree_.File("dev/a/file");
+  tree_.Dir("dev/b/c");
+  tree_.Link("dev/link", "a/file");
+  const Discovery found = Find({test::PathMatch({"/dev/**/x"}, NodeType::kAny),
+                                test::PathMatch({"/dev/*/by-id/*"}, NodeType::kAny),
+                                test::PathMatch({"/dev/{a,b}/x", "/dev/y/z/*"}, NodeType::kAny),
+                                test::PathMatch({"/dev/*/file/*", "/dev/link/*"}, NodeType::kAny)});
+  const auto& reports = found.reports;
+  EXPECT_THAT(Drops(reports[0]), IsEmpty()) << "one for each directory would hide the rest";
+  EXPECT_THAT(Problems(reports[1]), IsEmpty());
+  EXPECT_THAT(Drops(reports[2]), ElementsAre("missing /dev/a/x", "missing /dev/b/x"));
+  EXPECT_THAT(Problems(reports[2]), ElementsAre("/dev/y"));
+  EXPECT_THAT(Problems(reports[3]), ElementsAre("/dev/link/")) << "what others fit is no fault";
+  EXPECT_EQ(reports[3].looks.back().problem, "/dev/link is a regular file, no directory");
+}
+
+TEST_F(ReportTest, LooksSayWhatTheyLookedAt) {
+  tree_.File("dev/a1");
+  tree_.File("dev/a2");
+  tree_.File("dev/sub/a3");
+  const auto kind = NodeType::kAny;
+  const Discovery found =
+      Find({test::PathMatch({"/dev/a*", "/dev/b*"}, kind), test::PathMatch({"/dev/**/a3"}, kind),
+            test::RegexMatch("/dev/a[0-9]", kind), test::RegexMatch("/dev/(sub/)?a[0-9]", kind)});
+  const auto looks = [&](std::size_t match) {
+    std::vector<std::string> texts;
+    for (const auto& look : found.reports[match].looks) {
+      texts.push_back(format("{} {} {}/{}", look.place, look.pattern, look.matched, look.seen));
+    }
+    return texts;
+  };
+  EXPECT_THAT(looks(0), ElementsAre("/dev/ a* 2/3", "/dev/ b* 0/3"));
+  EXPECT_THAT(looks(1), ElementsAre("/dev/ ** 3/3", "/dev/sub/ ** 1/1"));
+  EXPECT_THAT(looks(2), ElementsAre("/dev/  2/3"));
+  EXPECT_THAT(looks(3), ElementsAre("/dev/ ** 3/3", "/dev/sub/  1/1"));
+}
+
+TEST_F(ReportTest, TheOtherVendorsAreToldFromTheNearMisses) {
+  const auto usb = [&](const std::string& name, const std::string& vendor, const char* product) {
+    sysfs_.Device("/sys/devices/usb1/" + name,
+                  {.subsystem = "usb",
+                   .devtype = "usb_device",
+                   .attributes = {{"idVendor", vendor}, {"idProduct", product}, {"serial", "A1"}}});
+  };
+  usb("1-1", "1a86", "7523");
+  usb("1-2", "0403", "6015");
+  usb("1-3", "0403", "6001");
+  sysfs_.Device("/sys/devices/usb1/1-3/1-3:1.0", {.subsystem = "usb", .devtype = "usb_interface"});
+  sysfs_.Device("/sys/devices/pci0000:00/0000:00:01.0",
+                {.subsystem = "pci", .attributes = {{"vendor", "0x8086"}, {"device", "0x1572"}}});
+  MatchSpec ours, narrowed, pci;
+  ours.source = narrowed.source = UsbPattern{0x0403, 0x6001, std::nullopt};
+  narrowed.conditions.udev = UdevPattern{{NamePattern::Compile("tty").value()}, {}, {}, {}};
+  pci.source = PciPattern{0x10ee, std::nullopt};
+  const Discovery found = Find({narrowed, ours, pci});
+  const auto& reports = found.reports;
+  EXPECT_THAT(Drops(reports[1]),
+              ElementsAre("other_kind 1a86:7523-A1 1a86:7523", "condition 0403:6015-A1 "));
+  EXPECT_THAT(Drops(reports[2]), ElementsAre("other_kind 0000:00:01.0 8086:1572"));
+  EXPECT_THAT(Drops(reports[0]), testing::Contains("condition 0403:6001-A1 "))
+      << "once, not for each part";
+  EXPECT_EQ(reports[0].drops.back().detail,
+            "no part of it meets the conditions; 1-3:1.0: its subsystem is \"usb\", not tty");
+  EXPECT_EQ(reports[1].looks.front().seen, 3) << "interfaces are no devices of their own";
+  EXPECT_EQ(reports[1].found.front().syspath, "/sys/devices/usb1/1-3");
+}
+
+TEST_F(ReportTest, ARejectedDeviceHasAllItsPaths) {
+  for (const char* name : {"dev/x1a", "dev/x1b"}) tree_.File(name);
+  const MatchSpec match =
+      test::Grouped(test::RegexMatch("/dev/x(?P<n>1).", NodeType::kAny), "n", {"/dev/y*"});
+  const auto report = Find({match}).reports.front();
+  ASSERT_THAT(report.rejected, SizeIs(1));
+  EXPECT_THAT(report.rejected.front().paths, ElementsAre("/dev/x1a", "/dev/x1b"));
 }
 
 TEST_F(ReportTest, NobodyIsToldWhoDidNotAsk) {

@@ -383,7 +383,7 @@ TEST_F(SysfsSourcesTest, AnAdapterSpeaksOfOneOfItsInterfacesAndSaysSo) {
       Discover(Resource({adapter}), HostRoot(tree_.path()), Pass{.report = true});
   EXPECT_THAT(Ids(found), ElementsAre("1d50:606f-CAND"));
   EXPECT_THAT(found.devices[0].values, Contains(Pair("INTERFACE", "can2")));
-  const auto is_lost = testing::Field(&MatchReport::Drop::why, HasSubstr("its interface can2;"));
+  const auto is_lost = testing::Field(&MatchReport::Drop::detail, HasSubstr("its interface can2;"));
   EXPECT_THAT(found.reports[0].drops, testing::Contains(is_lost).Times(1));
 }
 

@@ -84,7 +84,7 @@ class UmockdevRack : public testing::Test {
   }
   static std::string WhyNot(const Discovery& found, const std::string& what) {
     for (const MatchReport::Drop& drop : found.reports.at(0).drops) {
-      if (drop.what == what) return drop.why;
+      if (drop.syspath == what || drop.paths.front() == what) return drop.detail;
     }
     return "";
   }

@@ -1,0 +1,72 @@
+#include "cli/fate.h"
+
+#include <algorithm>
+
+namespace patchbay {
+namespace {
+
+/// Snapshots are in the order of IDs.
+bool IsListed(const Snapshot& snapshot, const std::string& id) {
+  const auto at = std::lower_bound(snapshot.devices.begin(), snapshot.devices.end(), id,
+                                   [](const ListedDevice& listed, const std::string& i) {
+                                     return IdLess(listed.device->id, i);
+                                   });
+  return at != snapshot.devices.end() && at->device->id == id;
+}
+
+std::string Find(const Mends& mends, const std::string& place) {
+  const auto mend = mends.find(place);
+  return mend == mends.end() ? "" : mend->second;
+}
+
+}  // namespace
+
+std::string_view Name(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kListed: return "listed";
+    case Outcome::kRejected: return "rejected";
+    case Outcome::kNotTaken: return "not taken";
+  }
+  return "";
+}
+
+std::string MendOf(const MatchReport::Look& look, const Mends& mends) {
+  return look.problem.empty() ? "" : Find(mends, look.place);
+}
+
+Fate FateOf(const MatchReport::Thing& found, const Snapshot& snapshot) {
+  if (IsListed(snapshot, found.id)) return {found, Outcome::kListed};
+  // Inventories know what they reject by its first node, or its ID.
+  const auto& rejected = snapshot.rejected;
+  const auto rejection = std::find_if(rejected.begin(), rejected.end(), [&](const Rejection& one) {
+    return one.path == found.id || (!found.paths.empty() && one.path == found.paths.front());
+  });
+  if (rejection == rejected.end()) {
+    return {found, Outcome::kRejected, std::string(kNoReason), "it cannot be allocated"};
+  }
+  return {found, Outcome::kRejected, std::string(Name(rejection->reason)), rejection->detail};
+}
+
+Fate FateOf(const MatchReport::Rejected& rejected, const MatchReport& report, const Mends& mends) {
+  const MatchReport::Thing& thing = rejected;
+  Fate fate{thing, Outcome::kRejected, std::string(Name(rejected.reason)), rejected.detail};
+  if (rejected.reason != RejectReason::kUnreadable) return fate;
+  // All that cannot be read in /sys is rejected as one; the look tells which place it was.
+  const auto look =
+      std::find_if(report.looks.begin(), report.looks.end(),
+                   [&](const MatchReport::Look& l) { return l.problem == rejected.detail; });
+  if (look != report.looks.end()) fate.hint = MendOf(*look, mends);
+  return fate;
+}
+
+Fate FateOf(const MatchReport::Drop& drop, const Mends& mends) {
+  const MatchReport::Thing& thing = drop;
+  return {thing,
+          Outcome::kNotTaken,
+          std::string(Name(drop.reason)),
+          drop.detail,
+          drop.reason == DropReason::kMissing ? Find(mends, drop.paths.front()) : "",
+          drop.numbers};
+}
+
+}  // namespace patchbay

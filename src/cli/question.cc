@@ -1,0 +1,208 @@
+#include "cli/question.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/format.h"
+#include "cli/match_text.h"
+#include "cli/mend.h"
+#include "discovery/conditions.h"
+
+namespace patchbay {
+namespace {
+
+bool IsKnownAs(const Inquiry& inquiry, const std::string& path) {
+  return std::find(inquiry.paths.begin(), inquiry.paths.end(), path) != inquiry.paths.end();
+}
+
+/// Where a path leads, if it leads to what is asked about.
+std::optional<std::string> LeadsToIt(const Question& question, const std::string& path) {
+  if (IsKnownAs(question.inquiry, path)) return path;
+  auto node = question.sysfs.host().Resolve(path);
+  if (!node || !IsKnownAs(question.inquiry, node->path)) return std::nullopt;
+  return std::move(node->path);
+}
+
+/// By its ID, its path, a link to it, or what it is to sysfs.
+bool IsIt(const Question& question, const MatchReport::Thing& thing) {
+  if (!thing.id.empty() && thing.id == question.id) return true;
+  const auto& syspaths = question.inquiry.syspaths;
+  if (std::find(syspaths.begin(), syspaths.end(), thing.syspath) != syspaths.end()) return true;
+  return std::any_of(thing.paths.begin(), thing.paths.end(), [&](const std::string& path) {
+    return LeadsToIt(question, path).has_value();
+  });
+}
+
+/// The device of a USB or PCI match that it is a part of.
+const MatchReport::Thing* BearerOf(const Question& question) {
+  const auto& found = question.report.found;
+  for (const std::string& path : question.inquiry.syspaths) {
+    const auto lineage = question.lineages.Of(path);
+    if (!lineage) continue;
+    for (const SysfsDevice* bearer : {lineage->UsbDevice(), lineage->PciDevice()}) {
+      const auto it = std::find_if(found.begin(), found.end(), [&](const auto& device) {
+        return bearer != nullptr && device.syspath == bearer->path;
+      });
+      if (it != found.end()) return &*it;
+    }
+  }
+  return nullptr;
+}
+
+Fate NotTaken(const Question& question, std::string_view reason, std::string detail) {
+  return {{"", {question.inquiry.asked}, ""},
+          Outcome::kNotTaken,
+          std::string(reason),
+          std::move(detail)};
+}
+
+Fate NotTaken(const Question& question, DropReason reason, std::string detail) {
+  return NotTaken(question, Name(reason), std::move(detail));
+}
+
+Fate Unreadable(const Question& question, std::string why, std::string hint) {
+  return {{"", {question.inquiry.asked}, ""},
+          Outcome::kRejected,
+          std::string(Name(RejectReason::kUnreadable)),
+          std::move(why),
+          std::move(hint)};
+}
+
+/// There is no device that the match could be held to.
+Fate NoDevice(const Question& question, std::string_view if_missing) {
+  const HostRoot& host = question.sysfs.host();
+  const Inquiry& inquiry = question.inquiry;
+  if (inquiry.error && inquiry.error->kind != ErrorKind::kNotFound) {
+    return Unreadable(question, inquiry.error->message, inquiry.hint);
+  }
+  if (inquiry.error) {
+    return NotTaken(
+        question, if_missing,
+        host.ReadLink(inquiry.asked) ? "the link leads nowhere" : "there is nothing at this path");
+  }
+  if (inquiry.paths.empty()) {
+    return NotTaken(question, kNoMatch, "no device of this match has this ID");
+  }
+  if (const auto numbers = host.Resolve("/sys/dev"); !numbers) {
+    return Unreadable(question, "only /sys can tell what it is: " + numbers.error().message,
+                      MendFor(FindObstacle(host, "/sys/dev"), host));
+  }
+  const std::string_view what = inquiry.type ? Describe(*inquiry.type) : "something";
+  return NotTaken(question, DropReason::kUnknown,
+                  format("it is {} that sysfs knows nothing of", what));
+}
+
+Fate LastWord(const Question& question) {
+  return NotTaken(question, kNoReason,
+                  "nothing speaks against it; it may have come a moment ago: ask again");
+}
+
+Fate WhyNotByPath(const Question& question) {
+  const MatchSpec& match = question.match;
+  const auto& paths = question.inquiry.paths;
+  if (paths.empty()) {
+    return NotTaken(question, kNoMatch, "it has no path that the pattern could match");
+  }
+  const bool fits = std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
+    return PatternMatches(match, path).value_or(false);
+  });
+  if (!fits) return NotTaken(question, kNoMatch, "the pattern does not match it");
+  const bool is_asked = !match.conditions.empty();
+  if (question.inquiry.error || (is_asked && question.inquiry.syspaths.empty())) {
+    return NoDevice(question, Name(DropReason::kMissing));
+  }
+  if (!is_asked) return LastWord(question);
+  const auto lineage = question.lineages.Of(question.inquiry.syspaths.front());
+  if (!lineage) return Unreadable(question, lineage.error().message, "");
+  auto unmet = Unmet(match.conditions, *lineage, question.sysfs);
+  return unmet ? NotTaken(question, DropReason::kCondition, std::move(*unmet)) : LastWord(question);
+}
+
+template <class Pattern>
+Fate WhyNotBySysfs(const Question& question, const Pattern& pattern) {
+  const Sysfs& sysfs = question.sysfs;
+  if (question.inquiry.syspaths.empty()) return NoDevice(question, kNoMatch);
+  Fate answer;
+  for (const std::string& path : question.inquiry.syspaths) {
+    const auto lineage = question.lineages.Of(path);
+    if (!lineage) {
+      answer = Unreadable(question, lineage.error().message, "");
+    } else if (IsOfOtherKind(pattern, *lineage, sysfs)) {
+      // Another that shares the name may be nearer.
+      answer = NotTaken(question, DropReason::kOtherKind, *Unmet(pattern, *lineage, sysfs));
+    } else {
+      auto unmet = Unmet(pattern, *lineage, sysfs);
+      if (!unmet) unmet = Unmet(question.match.conditions, *lineage, sysfs);
+      return unmet ? NotTaken(question, DropReason::kCondition, std::move(*unmet))
+                   : LastWord(question);
+    }
+  }
+  return answer;
+}
+
+Fate WhyNotByCommand(const Question& question) {
+  const auto& rejected = question.report.rejected;
+  const bool failed = std::any_of(rejected.begin(), rejected.end(), [](const auto& one) {
+    return one.reason == RejectReason::kCommandFailed;
+  });
+  return failed ? NotTaken(question, kNoReason, "the command printed no such entry that is of use")
+                : NotTaken(question, kNoMatch, "the command did not print it");
+}
+
+/// By the source of the match.
+struct WhyNot {
+  const Question& question;
+
+  Fate operator()(const CountSource&) const {
+    return NotTaken(question, kNoMatch, "a count has no devices of the host");
+  }
+  Fate operator()(const CommandSource&) const { return WhyNotByCommand(question); }
+  Fate operator()(const PathSource&) const { return WhyNotByPath(question); }
+  Fate operator()(const RegexSource&) const { return WhyNotByPath(question); }
+  template <class Pattern>
+  Fate operator()(const Pattern& pattern) const {
+    return WhyNotBySysfs(question, pattern);
+  }
+};
+
+Fate Listed(const Question& question, const MatchReport::Thing& found, std::string detail) {
+  Fate fate = FateOf(found, *question.inspection.snapshot);
+  if (fate.outcome == Outcome::kListed) fate.detail = std::move(detail);
+  return fate;
+}
+
+/// What is to be said of a device that is found by nothing but a link.
+std::string ByLink(const Question& question, const MatchReport::Thing& found) {
+  for (const std::string& path : found.paths) {
+    const auto target = LeadsToIt(question, path);
+    if (target) return *target == path ? "" : "a link to " + *target;
+  }
+  return "";
+}
+
+}  // namespace
+
+Fate Answer(const Question& question) {
+  const auto& [found, rejected, drops] =
+      std::tie(question.report.found, question.report.rejected, question.report.drops);
+  const auto& mends = question.inspection.mends;
+  const auto is_it = [&](const MatchReport::Thing& thing) { return IsIt(question, thing); };
+  if (const auto it = std::find_if(found.begin(), found.end(), is_it); it != found.end()) {
+    return Listed(question, *it, ByLink(question, *it));
+  }
+  // What cannot be read is told once more as what that makes of the device.
+  auto why = std::find_if(rejected.begin(), rejected.end(), [&](const auto& one) {
+    return one.reason == RejectReason::kUnreadable && is_it(one);
+  });
+  if (why == rejected.end()) why = std::find_if(rejected.begin(), rejected.end(), is_it);
+  if (why != rejected.end()) return FateOf(*why, question.report, mends);
+  if (const auto it = std::find_if(drops.begin(), drops.end(), is_it); it != drops.end()) {
+    return FateOf(*it, mends);
+  }
+  if (const auto* bearer = BearerOf(question)) {
+    return Listed(question, *bearer, "which it is a part of");
+  }
+  return std::visit(WhyNot{question}, question.match.source);
+}
+
+}  // namespace patchbay

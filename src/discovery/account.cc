@@ -1,0 +1,94 @@
+#include "discovery/account.h"
+
+#include <algorithm>
+
+#include "base/path.h"
+
+namespace patchbay {
+namespace {
+
+bool IsNamedBy(const Glob::Components& pattern, const std::vector<std::string_view>& path) {
+  return path.size() <= pattern.size() &&
+         std::equal(path.begin(), path.end(), pattern.begin(),
+                    [](std::string_view name, const Glob::Component& component) {
+                      return component.name.literal() && !component.any_depth &&
+                             component.name.text() == name;
+                    });
+}
+
+}  // namespace
+
+std::string_view Name(DropReason reason) {
+  switch (reason) {
+    case DropReason::kExcluded: return "excluded";
+    case DropReason::kWrongType: return "wrong_type";
+    case DropReason::kOtherKind: return "other_kind";
+    case DropReason::kCondition: return "condition";
+    case DropReason::kMissing: return "missing";
+    case DropReason::kFoundBefore: return "found_before";
+    case DropReason::kUnknown: return "unknown_to_sysfs";
+  }
+  return "";
+}
+
+void Account::BeginMatch(const MatchSpec& match, std::size_t index) {
+  match_ = &match;
+  index_ = index;
+  problems_.clear();
+  if (pass_.report && reports_.size() <= index) reports_.resize(index + 1);
+}
+
+void Account::Look(MatchReport::Look look) {
+  if (!pass_.report) return;
+  if (!look.problem.empty() && !problems_.insert(look.problem).second) return;
+  MatchReport& report = reports_[index_];
+  if (report.looks.size() < MatchReport::kMost) {
+    report.looks.push_back(std::move(look));
+  } else {
+    ++report.left_out;
+  }
+}
+
+void Account::Drop(MatchReport::Drop drop) {
+  if (!pass_.report) return;
+  if (drop.reason == DropReason::kMissing && !Names(drop.paths.front())) return;
+  MatchReport& report = reports_[index_];
+  if (report.drops.size() < MatchReport::kMost || IsWanted(drop)) {
+    report.drops.push_back(std::move(drop));
+  } else {
+    ++report.left_out;
+  }
+}
+
+void Account::Drop(const std::string& path, DropReason reason, std::string detail) {
+  if (pass_.report) Drop({{"", {path}, ""}, reason, std::move(detail)});
+}
+
+void Account::Reject(MatchReport::Rejected rejected, std::size_t match, bool beyond_bound) {
+  if (!pass_.report) return;
+  if (!beyond_bound || IsWanted(rejected)) {
+    reports_[match].rejected.push_back(std::move(rejected));
+  } else {
+    ++reports_[match].left_out;
+  }
+}
+
+bool Account::Names(const std::string& path) const {
+  const auto* source = std::get_if<PathSource>(&match_->source);
+  if (source == nullptr) return true;
+  const auto parts = SplitPath(path);
+  return std::any_of(source->globs.begin(), source->globs.end(), [&](const Glob& glob) {
+    const auto& alternatives = glob.alternatives();
+    return std::any_of(alternatives.begin(), alternatives.end(),
+                       [&](const auto& pattern) { return IsNamedBy(pattern, parts); });
+  });
+}
+
+bool Account::IsWanted(const MatchReport::Thing& thing) const {
+  const auto& paths = thing.paths;
+  return !pass_.wanted_path.empty() &&
+         (thing.id == pass_.wanted_path ||
+          std::find(paths.begin(), paths.end(), pass_.wanted_path) != paths.end());
+}
+
+}  // namespace patchbay

@@ -1,0 +1,281 @@
+// What `explain --path` says of one thing.
+
+#include <gmock/gmock.h>
+
+#include <nlohmann/json.hpp>
+
+#include "explain_support.h"
+#include "support/fake_sysfs.h"
+
+namespace patchbay {
+namespace {
+
+using test::Ran;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+constexpr std::string_view kNothing = "there is nothing at this path";
+
+class ExplainPathTest : public test::ExplainTest {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  }
+
+  /// A serial adapter with its USB device, interface and tty.
+  void Adapter(const std::string& port, const std::string& vendor, const std::string& minor) {
+    const std::string usb = "/sys/devices/pci0000:00/0000:00:14.0/usb1/1-" + port;
+    const std::string interface = usb + "/1-" + port + ":1.0";
+    sysfs_.Device(
+        usb, {.subsystem = "usb",
+              .devtype = "usb_device",
+              .number = "189:" + port,
+              .node = "bus/usb/001/00" + port,
+              .attributes = {{"idVendor", vendor}, {"idProduct", "6001"}, {"serial", "A" + port}}});
+    sysfs_.Device(interface, {.subsystem = "usb", .devtype = "usb_interface"});
+    sysfs_.Device(interface + "/tty/ttyUSB" + minor,
+                  {.subsystem = "tty", .number = "188:" + minor});
+  }
+  void Card() {
+    sysfs_.Device("/sys/devices/pci0000:00/0000:00:05.0",
+                  {.subsystem = "pci", .attributes = {{"vendor", "0x1002"}, {"device", "0x73bf"}}});
+    sysfs_.Device("/sys/devices/pci0000:00/0000:00:05.0/drm/card0",
+                  {.subsystem = "drm", .number = "226:0", .node = "dri/card0"});
+  }
+  std::string Asked(const std::string& path) {
+    const Ran ran = Explain({"--path", path});
+    EXPECT_EQ(ran.code, kOk) << ran.err;
+    return ran.out;
+  }
+  /// The fates of the first match.
+  nlohmann::json Fates(const std::string& path) {
+    const auto json = nlohmann::json::parse(Explain({"--path", path, "--output", "json"}).out);
+    return json.at("resources").at(0).at("matches").at(0).at("verdicts");
+  }
+
+  test::FakeSysfs sysfs_{tree_};
+};
+
+TEST_F(ExplainPathTest, SaysWhatBecameOfAFile) {
+  Match("path = '/srv/card*'\nexclude = '/srv/card9'\ntype = 'file'");
+  tree_.File("srv/card1");
+  tree_.File("srv/card9");
+  EXPECT_THAT(Asked("/srv/card1"), HasSubstr("listed     card1: /srv/card1\n"));
+  EXPECT_THAT(Asked("/srv/card9"), HasSubstr("not taken  /srv/card9: it is excluded by"));
+  EXPECT_THAT(Asked("/srv/other"),
+              AllOf(StartsWith("/srv/other: nothing is there\n"),
+                    HasSubstr("not taken  /srv/other: the pattern does not match it\n")));
+  EXPECT_THAT(Asked("/srv/card3"),
+              AllOf(HasSubstr("not taken  /srv/card3: there is nothing at"),
+                    HasSubstr("hint       /srv has card1, card9, but no card3"),
+                    Not(HasSubstr("listed     ")), Not(HasSubstr("NUMA"))));
+}
+
+TEST_F(ExplainPathTest, AnotherVendorsNodeIsNotAbsent) {
+  Adapter("1", "1a86", "0");
+  Match("usb = '0403:6001'");
+  for (const char* path :
+       {"/dev/ttyUSB0", "/dev/ttyUSB0/", "/dev//./ttyUSB0", "/sys/bus/usb/devices/1-1",
+        "/sys/class/tty/ttyUSB0", "1-1", "ttyUSB0", "1-1:1.0", "/dev/bus/usb/001/001"}) {
+    EXPECT_THAT(Asked(path),
+                AllOf(HasSubstr("USB device 1a86:6001 at port 1-1 with serial "
+                                "number A1"),
+                      HasSubstr("its USB vendor is 1a86, not 0403\n"), Not(HasSubstr(kNothing))))
+        << path;
+  }
+  EXPECT_EQ(Fates("/dev/ttyUSB0").at(0).at("reason"), "other_kind");
+  EXPECT_THAT(Asked("/dev/ttyUSB0"), StartsWith("/dev/ttyUSB0: a character device, of the USB"));
+  EXPECT_THAT(Asked("1-1"), HasSubstr("usb1/1-1, the USB device"));
+  Match("usb = '1a86:6001'\nserial = 'B*'");
+  EXPECT_THAT(Asked("/dev/ttyUSB0"), HasSubstr("its serial number is \"A1\", not B*\n"));
+  EXPECT_EQ(Fates("/dev/ttyUSB0").at(0).at("reason"), "condition");
+  Match("udev = { subsystem = 'net' }");
+  EXPECT_THAT(Asked("/dev/ttyUSB0"), HasSubstr("its subsystem is \"tty\", not net\n"));
+  Match("pci = '10ee:*'");
+  EXPECT_THAT(Asked("/dev/ttyUSB0"), HasSubstr("it is not a PCI device and sits on none\n"));
+}
+
+TEST_F(ExplainPathTest, ConditionsAreNamed) {
+  Adapter("1", "0403", "0");
+  Match("usb = '0403:6001'\nudev = { driver = 'cdc_acm' }");
+  EXPECT_THAT(Asked("/dev/ttyUSB0"), HasSubstr("has the driver cdc_acm\n"));
+  Match("path = '/dev/ttyUSB*'\nusb = '1a86:*'");
+  EXPECT_THAT(Asked("ttyUSB0"), HasSubstr("its USB vendor is 0403, not 1a86\n"));
+  Match("path = '/dev/ttyACM*'\nusb = '1a86:*'");
+  EXPECT_THAT(Asked("/dev/ttyUSB0"), HasSubstr("the pattern does not match it\n"));
+  EXPECT_EQ(Fates("/dev/ttyUSB0").at(0).at("reason"), "no_match");
+}
+
+TEST_F(ExplainPathTest, WhatIsListedIsFoundByAllItsNames) {
+  Adapter("1", "0403", "0");
+  Card();
+  sysfs_.Device("/sys/devices/virtual/net/can0", {.subsystem = "net", .ifindex = "4"});
+  Match("usb = '0403:6001'");
+  for (const char* path : {"/dev/ttyUSB0", "/dev/bus/usb/001/001", "0403:6001-A1", "1-1",
+                           "/sys/bus/usb/devices/1-1", "/sys/class/tty/ttyUSB0/"}) {
+    EXPECT_THAT(Asked(path), HasSubstr("listed     0403:6001-A1: /dev/bus/usb/001/001, "
+                                       "/dev/ttyUSB0\n"))
+        << path;
+  }
+  EXPECT_THAT(Asked("1-1:1.0"), HasSubstr("/dev/ttyUSB0, which it is a part of\n"));
+  Match("udev = { subsystem = 'net' }");
+  for (const char* path : {"can0", "/sys/class/net/can0"})
+    EXPECT_THAT(Asked(path), HasSubstr("listed     can0\n"));
+  Match("pci = '1002:*'");
+  for (const char* path : {"0000:00:05.0", "/dev/dri/card0", "card0"})
+    EXPECT_THAT(Asked(path), HasSubstr("listed     0000:00:05.0: /dev/dri/card0\n"));
+  Config("[[resource]]\nname = 'a.com/x'\nreplicas = 2\n[[resource.match]]\ncount = 2\n");
+  for (const char* id : {"1", "1::0"}) EXPECT_THAT(Asked(id), HasSubstr("listed     1\n")) << id;
+  Match("count = 2\n[[resource.match]]\nregex = '/dev/x'");
+  EXPECT_THAT(Asked("0"), HasSubstr("it has no path that the pattern could match\n"));
+  Match("count = 2\n[[resource.match]]\nusb = '*:*'");
+  EXPECT_THAT(Asked("0"), HasSubstr("no device of this match has this ID\n"));
+}
+
+TEST_F(ExplainPathTest, LinksLeadToWhatIsListed) {
+  Adapter("1", "0403", "0");
+  tree_.Link("dev/serial/by-id/ftdi", "../../ttyUSB0");
+  Match("path = '/dev/serial/by-id/*'");
+  EXPECT_THAT(Asked("/dev/ttyUSB0"),
+              HasSubstr("listed     ftdi: /dev/serial/by-id/ftdi, a link to /dev/ttyUSB0\n"));
+  EXPECT_THAT(Asked("/dev/serial/by-id/ftdi"),
+              AllOf(StartsWith("/dev/serial/by-id/ftdi: it leads to /dev/ttyUSB0, a character "
+                               "device, of the USB device"),
+                    HasSubstr("listed     ftdi: /dev/serial/by-id/ftdi\n")));
+  Match("path = '/dev/ttyUSB*'");
+  EXPECT_THAT(Asked("/dev/serial/by-id/ftdi"), HasSubstr("listed     ttyUSB0: /dev/ttyUSB0\n"));
+  Match("path = '/dev/serial/by-id/*'\nexclude = '/dev/serial/by-id/ftdi'");
+  EXPECT_THAT(Asked("/dev/ttyUSB0"), HasSubstr("/dev/serial/by-id/ftdi: it is excluded by"));
+  tree_.Link("dev/serial/by-id/gone", "../../ttyUSB9");
+  EXPECT_THAT(Asked("/dev/serial/by-id/gone"),
+              AllOf(StartsWith("/dev/serial/by-id/gone: a link to ../../ttyUSB9, where nothing"),
+                    HasSubstr("rejected   /dev/serial/by-id/gone: dangling_link: ")));
+}
+
+TEST_F(ExplainPathTest, SysIsNotMounted) {
+  tree_.CharDevice("dev/ttyUSB0", 188, 0);
+  tree_.CharDevice("dev/ttyUSB1", 188, 1);
+  for (const char* keys : {"path = '/dev/ttyUSB*'\nusb = '0403:6001'", "usb = '0403:6001'"}) {
+    Match(keys);
+    tree_.Remove("sys");
+    const auto tells = AllOf(HasSubstr("rejected   /sys: unreadable: "),
+                             HasSubstr("mount the host's /sys at " + tree_.path("sys") + " ("),
+                             Not(HasSubstr(kNothing)));
+    EXPECT_THAT(Asked("/dev/ttyUSB1"), tells);
+    tree_.Dir("sys");
+    EXPECT_THAT(Asked("/dev/ttyUSB1"), tells) << "an empty one is as good as none";
+    EXPECT_EQ(Fates("/dev/ttyUSB1").at(0).at("reason"), "unreadable");
+  }
+}
+
+TEST_F(ExplainPathTest, ADirectoryThatOneMayNotRead) {
+  tree_.CharDevice("dev/snd/controlC0", 116, 0);
+  chmod(tree_.path("dev/snd").c_str(), 0700);
+  const auto may_not = AllOf(HasSubstr("rejected   /dev/snd/controlC0: unreadable: cannot look at "
+                                       "/dev/snd/controlC0: Permission denied\n"),
+                             HasSubstr("the right to read /dev/snd;"), Not(HasSubstr(kNothing)));
+  for (const char* keys : {"path = '/dev/snd/*'", "usb = '0d8c:*'"}) {
+    Match(keys);
+    EXPECT_THAT(ExplainUnprivileged({"--path", "/dev/snd/controlC0"}).out, may_not) << keys;
+  }
+  // It is known what it is by sysfs alone.
+  sysfs_.Device(
+      "/sys/devices/usb1/1-1",
+      {.subsystem = "usb", .devtype = "usb_device", .attributes = {{"idVendor", "0d8c"}}});
+  sysfs_.Device("/sys/devices/usb1/1-1/sound/controlC0",
+                {.subsystem = "sound", .number = "116:1", .node = "snd/controlC1"});
+  EXPECT_THAT(ExplainUnprivileged({"--path", "controlC0"}).out,
+              AllOf(HasSubstr("/dev/snd/controlC1: unreadable: "), HasSubstr("read /dev/snd;")));
+}
+
+TEST_F(ExplainPathTest, ADeviceOfSeveralNodesHasOneFate) {
+  for (const char* name : {"srv/a1", "srv/b1", "srv/a2", "srv/b2"}) tree_.File(name);
+  Match("regex = '/srv/(?P<kind>.)(?P<n>\\d)'\ntype = 'file'\ngroup_by = 'n'\nid = 'same'");
+  for (const char* path : {"/srv/a2", "/srv/b2"}) {
+    EXPECT_THAT(Asked(path), HasSubstr("rejected   same: /srv/a2, /srv/b2: duplicate_id: "));
+  }
+}
+
+TEST_F(ExplainPathTest, WhatACommandDoesNotPrint) {
+  tree_.CharDevice("dev/x", 1, 3);
+  Match(R"(command = ["/bin/echo", '[{"id": "a", "paths": ["/dev/x"]}]'])");
+  EXPECT_THAT(Asked("/dev/x"), HasSubstr("listed     a: /dev/x\n"));
+  EXPECT_THAT(Asked("/dev/y"), HasSubstr("not taken  /dev/y: the command did not print it\n"));
+  Match(R"(command = ["/bin/false"])");
+  EXPECT_THAT(Asked("/dev/x"), HasSubstr("rejected   /bin/false: command_failed: "))
+      << "that may be why";
+}
+
+TEST_F(ExplainPathTest, OtherArgumentsAreToldWhatToWrite) {
+  Match("path = '/dev/*'");
+  tree_.File("dev/kvm");
+  const auto refused = [&](const std::string& path) {
+    const Ran ran = Explain({"--path", path});
+    EXPECT_EQ(ran.code, kFailed);
+    EXPECT_EQ(ran.out, "");
+    return ran.err;
+  };
+  EXPECT_THAT(refused("kvm"), HasSubstr("\"kvm\" is no path, and there is no device with this ID "
+                                        "or this name in sysfs: did you mean /dev/kvm?"));
+  EXPECT_THAT(refused("dev/kvm"), HasSubstr("did you mean /dev/kvm?"));
+  for (const std::string path : {"foo", "../x", "a\nb", "."}) {
+    EXPECT_THAT(refused(path), HasSubstr("write a path such as /dev/ttyUSB0")) << path;
+  }
+  EXPECT_THAT(refused("a\nb"), HasSubstr("\"a\\x0ab\""));
+}
+
+TEST_F(ExplainPathTest, ResourcesForOtherThingsShareALine) {
+  std::string config =
+      "[[resource]]\nname = \"a.com/file\"\n[[resource.match]]\npath = "
+      "\"/srv/x*\"\ntype = \"file\"\n";
+  const auto add = [&](int n) {
+    config += format(
+        "[[resource]]\nname = \"a.com/n{0}\"\n[[resource.match]]\npath = "
+        "\"/dev/n{0}\"\n",
+        n);
+  };
+  for (int n = 0; n < 3; ++n) add(n);
+  tree_.File("srv/x1");
+  Config(config);
+  EXPECT_THAT(Asked("/srv/x1"), HasSubstr("a.com/n2\n  match 1: path = \"/dev/n2\"\n")) << "few";
+  add(3);
+  Config(config);
+  EXPECT_THAT(
+      Asked("/srv/x1"),
+      AllOf(HasSubstr("listed     x1: /srv/x1\n"),
+            HasSubstr("for other devices (ask for one to see why): a.com/n0, a.com/n1, a.com/n2, "
+                      "a.com/n3\n"),
+            Not(HasSubstr("/dev/n2"))));
+  EXPECT_THAT(Explain({"a.com/n2", "--path", "/srv/x1"}).out,
+              HasSubstr("not taken  /srv/x1: the pattern does not match it\n"));
+}
+
+TEST_F(ExplainPathTest, ANodeThatTwoResourcesListIsShared) {
+  tree_.File("srv/x1");
+  tree_.File("srv/x2");
+  const std::string match = "[[resource.match]]\npath = \"/srv/x*\"\ntype = \"file\"\n";
+  Config("[[resource]]\nname = \"a.com/a\"\n" + match + "[[resource]]\nname = \"a.com/b\"\n" +
+         match);
+  EXPECT_THAT(Asked("/srv/x2"), HasSubstr("\nshared: it belongs to a.com/a, a.com/b; the kubelet"));
+  EXPECT_THAT(Asked("/srv/x3"), Not(HasSubstr("shared")));
+}
+
+TEST_F(ExplainPathTest, JsonSaysWhatWasAsked) {
+  Adapter("1", "0403", "0");
+  tree_.Link("dev/modem", "ttyUSB0");
+  Match("usb = '0403:6001'");
+  const auto json = nlohmann::json::parse(Explain({"--path", "/dev/modem", "-o", "json"}).out);
+  const auto& asked = json.at("asked");
+  EXPECT_EQ(asked.at("path"), "/dev/modem");
+  EXPECT_THAT(asked.at("known_as"), ElementsAre("/dev/modem", "/dev/ttyUSB0"));
+  EXPECT_THAT(asked.at("in_sysfs"), ElementsAre("/sys/devices/pci0000:00/0000:00:14.0/usb1/1-1/"
+                                                "1-1:1.0/tty/ttyUSB0"));
+  EXPECT_EQ(Fates("/dev/modem").at(0).at("id"), "0403:6001-A1");
+  EXPECT_THAT(nlohmann::json::parse(Explain({"-o", "json"}).out).count("asked"), 0);
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,152 @@
+#include "cli/explanation_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using At = MatchReport::Look::At;
+
+std::string TextOf(Explanation::Match match) {
+  Explanation explanation;
+  explanation.resource = "a.com/x";
+  explanation.matches.push_back(std::move(match));
+  return ExplanationText({explanation});
+}
+
+Fate Dropped(std::string path, std::string detail, DropReason reason = DropReason::kCondition) {
+  return {{"", {std::move(path)}, ""},
+          Outcome::kNotTaken,
+          std::string(Name(reason)),
+          std::move(detail)};
+}
+
+TEST(ExplanationTextTest, CountsAsPeopleDo) {
+  const auto text = [](At at, std::size_t seen, std::size_t matched, const std::string& pattern) {
+    Explanation::Match match;
+    match.looks.push_back({{"/x/", at, pattern, seen, matched, ""}, ""});
+    const std::string out = TextOf(match);
+    const auto from = out.find("/x/: ");
+    return out.substr(from + 5, out.find('\n', from) - from - 5);
+  };
+  EXPECT_EQ(text(At::kNames, 108, 0, "tty*"), "108 names, none of them fits tty*");
+  EXPECT_EQ(text(At::kNames, 108, 1, "tty*"), "108 names, 1 of them fits tty*");
+  EXPECT_EQ(text(At::kNames, 108, 2, "tty*"), "108 names, 2 of them fit tty*");
+  EXPECT_EQ(text(At::kNames, 1, 1, "*"), "1 name, which fits *");
+  EXPECT_EQ(text(At::kNames, 1, 0, "*"), "1 name, which does not fit *");
+  EXPECT_EQ(text(At::kNames, 0, 0, "*"), "0 names");
+  EXPECT_EQ(text(At::kNames, 5, 2, ""), "5 names, 2 of them fit") << "a regex";
+  EXPECT_EQ(text(At::kNames, 5, 5, "**"), "5 names") << "all are walked through";
+  EXPECT_EQ(text(At::kDevices, 17, 0, ""), "17 devices");
+  EXPECT_EQ(text(At::kDevices, 1, 0, ""), "1 device");
+  EXPECT_EQ(text(At::kEntries, 3, 2, ""), "printed 3 entries, 2 of them good");
+  EXPECT_EQ(text(At::kEntries, 1, 1, ""), "printed 1 entry");
+}
+
+TEST(ExplanationTextTest, ManyDirectoriesShareALine) {
+  Explanation::Match match;
+  for (int i = 0; i < 12; ++i) {
+    match.looks.push_back({{format("/dev/{}/", i), At::kNames, "card*", 10, 1, ""}, ""});
+    match.looks.push_back({{format("/dev/{}/", i), At::kNames, "**", 10, 10, ""}, ""});
+  }
+  match.looks.push_back({{"/srv/", At::kNames, "other*", 1, 1, ""}, ""});
+  EXPECT_THAT(
+      TextOf(match),
+      AllOf(HasSubstr("looked at  /dev/0/ and 11 more directories: 120 names, 12 of them fit "
+                      "card*\n    looked at  /srv/: 1 name, which fits other*\n"),
+            Not(HasSubstr("**"))));
+}
+
+TEST(ExplanationTextTest, ProblemsNameTheirPlaceOnce) {
+  const auto text = [](const std::string& place, const std::string& problem) {
+    Explanation::Match match;
+    match.looks.push_back({{.place = place, .problem = problem}, "mend it"});
+    return TextOf(match);
+  };
+  EXPECT_THAT(text("/dev/x", "cannot look at /dev/x: No such file"),
+              HasSubstr("looked at  /dev/x: No such file\n    hint       mend it\n"));
+  EXPECT_THAT(text("/dev/x/", "cannot read the directory /dev/x: Denied"),
+              HasSubstr("looked at  /dev/x: Denied\n"));
+  EXPECT_THAT(text("/dev/x/", "/dev/x is a file, no directory"),
+              HasSubstr("looked at  /dev/x: is a file, no directory\n"));
+  EXPECT_THAT(text("/dev/x/y", "cannot look at /dev/x: No such file"),
+              HasSubstr("looked at  /dev/x/y: cannot look at /dev/x: No such file\n"));
+  EXPECT_THAT(text("/", "cannot read the directory /: Denied"), HasSubstr("/: Denied\n"));
+  EXPECT_THAT(text("", ""), HasSubstr("looked at  : 0 names")) << "whatever comes";
+}
+
+TEST(ExplanationTextTest, WhatManyShareComesLastAndOnce) {
+  Explanation::Match match;
+  for (int i = 0; i < 64; ++i) {
+    match.fates.push_back(
+        Dropped(format("/dev/tty{}", i), "it is not a USB device", DropReason::kOtherKind));
+  }
+  match.fates.push_back(Dropped("/dev/ttyUSB0", "its USB vendor is 1a86", DropReason::kOtherKind));
+  match.fates.push_back(Dropped("/dev/ttyUSB1", "its serial number is \"B\", not A*"));
+  EXPECT_THAT(TextOf(match),
+              HasSubstr("    not taken  /dev/ttyUSB1: its serial number is \"B\", not A*\n"
+                        "    not taken  /dev/ttyUSB0: its USB vendor is 1a86\n"
+                        "    not taken  /dev/tty0, /dev/tty1, /dev/tty2 and 61 more: it is not "
+                        "a USB device\n"));
+}
+
+TEST(ExplanationTextTest, OtherVendorsShareALineWithTheirNumbers) {
+  Explanation::Match match;
+  for (int i = 0; i < 12; ++i) {
+    Fate other = Dropped(format("/sys/{}", i), "its USB vendor is…", DropReason::kOtherKind);
+    other.numbers = format("1d6b:000{}", i % 8);
+    match.fates.push_back(other);
+  }
+  match.fates.push_back(Dropped("/dev/x", "its serial number is…"));
+  EXPECT_THAT(TextOf(match),
+              HasSubstr("    not taken  /dev/x: its serial number is…\n"
+                        "    not taken  12 devices of other vendors: 1d6b:0000, 1d6b:0001, "
+                        "1d6b:0002, 1d6b:0003, 1d6b:0004, 1d6b:0005 and 2 more\n"));
+}
+
+TEST(ExplanationTextTest, FitsOnAScreen) {
+  Explanation::Match match;
+  for (int i = 0; i < 64; ++i) {
+    match.fates.push_back({{format("tty{}", i), {format("/dev/tty{}", i)}, ""}});
+  }
+  for (int i = 0; i < 30; ++i) {
+    Fate rejected{{"", {format("/dev/x{}", i)}, ""}, Outcome::kRejected, "bad_name"};
+    rejected.detail = format("fault {}", i);
+    rejected.hint = "mend it";
+    match.fates.push_back(rejected);
+    match.looks.push_back({{.place = "/p", .problem = format("trouble {}", i)}, "mend it"});
+  }
+  match.looks.push_back({{.place = "/dev/x3", .problem = "fault 3"}, "mend it"});
+  match.left_out = 7;
+  const std::string out = TextOf(match);
+  EXPECT_LT(std::count(out.begin(), out.end(), '\n'), 55);
+  EXPECT_THAT(
+      out, AllOf(HasSubstr("listed     tty19: /dev/tty19\n"
+                           "               and 44 more; `patchbay devices` lists them"),
+                 HasSubstr("rejected   /dev/x9: bad_name: fault 9\n"
+                           "               and 20 more; --output json tells of them all\n"),
+                 HasSubstr("and 20 more that cannot be read\n"),
+                 HasSubstr("               and 7 more\n"), Not(HasSubstr("looked at  /dev/x3"))));
+  EXPECT_EQ(out.find("hint"), out.rfind("hint")) << "one hint mends all of the match";
+}
+
+TEST(ExplanationTextTest, NothingFromOutsideBreaksALine) {
+  Explanation::Match match;
+  match.text = "regex = '\n'";
+  match.fates.push_back(Dropped("/dev/a\nb\xff", "x\x1b[31m"));
+  match.looks.push_back({{.place = "/\n", .problem = "y\n"}, "z\n"});
+  const std::string out = TextOf(match);
+  EXPECT_THAT(out, HasSubstr("/dev/a\\x0ab\\xff: x\\x1b[31m\n"));
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 6);
+}
+
+}  // namespace
+}  // namespace patchbay
