@@ -224,7 +224,6 @@ class Refusing(support.TestCase):
         config = self.config('[[resource]]\nname = "null"\nreplcas = 2\n')
         with Daemon(config, self.kubelet_dir) as daemon:
             self.assertEqual(daemon.wait(), 1)
-            daemon.err.wait_end()
             err = daemon.err.text()
             self.assertIn(f"{config}:2:8: error[bad-resource-name]: ", err)
             self.assertIn(f"{config}:3:1: error[unknown-key]: ", err)
@@ -244,7 +243,6 @@ class Refusing(support.TestCase):
             address = first.address()
             with Daemon(config, self.kubelet_dir, listen=address) as second:
                 self.assertEqual(second.wait(), 1)
-                second.err.wait_end()
                 self.assertIn("cannot start", second.err.text())
                 self.assertIn(address, second.err.text())
                 self.assertIn("in use", second.err.text())

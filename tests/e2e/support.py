@@ -124,8 +124,12 @@ class Process:
         self.process.send_signal(number)
 
     def wait(self, timeout=PATIENCE):
+        """The exit code, once all that was printed was read, too."""
         try:
-            return self.process.wait(timeout)
+            code = self.process.wait(timeout)
+            for lines in (self.out, self.err):
+                lines.wait_end()
+            return code
         except subprocess.TimeoutExpired:
             raise AssertionError("the process did not end; stderr:\n" + self.err.text()) from None
 

@@ -26,7 +26,6 @@ class Try(support.TestCase):
     def test_once(self):
         with Process([*self.command, "--once"], env=self.env) as process:
             self.assertEqual(process.wait(), 0, process.err.text())
-            process.out.wait_end()
             self.assertEqual(process.err.text(), "")
             lines = process.out.all()
         self.assertRegex(lines[0], r"\ARESOURCE +REGISTERED +CAPACITY +ALLOCATABLE +DEVICES\Z")
