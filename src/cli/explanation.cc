@@ -29,8 +29,7 @@ std::string HintFor(const MatchReport& report, const Mends& mends) {
     case MatchReport::Look::At::kNames: break;
   }
   if (seen > 0) return "no name there fits the pattern; compare it with what the host has";
-  const auto mend = mends.find(first.place);
-  return mend == mends.end() ? "" : mend->second;
+  return MendOf(first.place, mends);
 }
 
 void SortOnce(std::vector<Fate>& fates) {

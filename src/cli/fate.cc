@@ -5,18 +5,8 @@
 namespace patchbay {
 namespace {
 
-/// Snapshots are in the order of IDs.
 bool IsListed(const Snapshot& snapshot, const std::string& id) {
-  const auto at = std::lower_bound(snapshot.devices.begin(), snapshot.devices.end(), id,
-                                   [](const ListedDevice& listed, const std::string& i) {
-                                     return IdLess(listed.device->id, i);
-                                   });
-  return at != snapshot.devices.end() && at->device->id == id;
-}
-
-std::string Find(const Mends& mends, const std::string& place) {
-  const auto mend = mends.find(place);
-  return mend == mends.end() ? "" : mend->second;
+  return FindAdvertised(snapshot, AdvertisedId(*snapshot.spec, id, 0)).listed != nullptr;
 }
 
 }  // namespace
@@ -30,8 +20,13 @@ std::string_view Name(Outcome outcome) {
   return "";
 }
 
+std::string MendOf(const std::string& place, const Mends& mends) {
+  const auto mend = mends.find(place);
+  return mend == mends.end() ? "" : mend->second;
+}
+
 std::string MendOf(const MatchReport::Look& look, const Mends& mends) {
-  return look.problem.empty() ? "" : Find(mends, look.place);
+  return look.problem.empty() ? "" : MendOf(look.place, mends);
 }
 
 Fate FateOf(const MatchReport::Thing& found, const Snapshot& snapshot) {
@@ -65,7 +60,7 @@ Fate FateOf(const MatchReport::Drop& drop, const Mends& mends) {
           Outcome::kNotTaken,
           std::string(Name(drop.reason)),
           drop.detail,
-          drop.reason == DropReason::kMissing ? Find(mends, drop.paths.front()) : "",
+          drop.reason == DropReason::kMissing ? MendOf(drop.paths.front(), mends) : "",
           drop.numbers};
 }
 

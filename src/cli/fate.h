@@ -34,6 +34,8 @@ Fate FateOf(const MatchReport::Thing& found, const Snapshot& snapshot);
 Fate FateOf(const MatchReport::Rejected& rejected, const MatchReport& report, const Mends& mends);
 Fate FateOf(const MatchReport::Drop& drop, const Mends& mends);
 
+/// Empty for a place of which nothing is known.
+std::string MendOf(const std::string& place, const Mends& mends);
 /// Empty for a place that could be looked at.
 std::string MendOf(const MatchReport::Look& look, const Mends& mends);
 

@@ -1,5 +1,7 @@
 #include "config/argv.h"
 
+#include <string>
+
 namespace patchbay {
 
 bool CheckArgv(const TextList& list, std::string_view example, Reporter& reporter) {

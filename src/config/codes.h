@@ -52,7 +52,7 @@ enum class Code {
   kReservedEnv,
   kBadAnnotationKey,
   kBadCdiName,
-  // Health and hooks.
+  // Health.
   kProbeKind,
   // Not mistakes, but hardly meant.
   kNoResources,

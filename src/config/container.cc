@@ -38,7 +38,6 @@ class ContainerCompiler {
   std::optional<Template> Checked(const Text& text, Check check, Code code, std::string_view hint);
   std::optional<Template> Path(const std::optional<TemplateText>& text, Check check);
   void AddTarget(Target target);
-  bool HasNodes() const;
   bool CanHoldSeveral() const;
   bool NodesCanClash(const Template& container) const;
 
@@ -64,10 +63,6 @@ std::optional<Template> ContainerCompiler::Path(const std::optional<TemplateText
                                                 Check check) {
   if (!text) return std::nullopt;
   return Checked(*text, check, Code::kBadPath, "write the whole path, as in /dev/{name}");
-}
-
-bool ContainerCompiler::HasNodes() const {
-  return std::any_of(spec_.matches.begin(), spec_.matches.end(), CanHaveNodes);
 }
 
 /// Whether a container can get two devices that are not the same.
@@ -112,7 +107,7 @@ void ContainerCompiler::AddTarget(Target target) {
 }
 
 void ContainerCompiler::DeviceNodes() {
-  const bool no_nodes = scope_.complete && !HasNodes();
+  const bool no_nodes = scope_.complete && !HasNodes(spec_);
   for (const DeviceNodeDraft& draft : draft_.device_nodes) {
     DeviceNodeSpec node;
     node.host_path = Path(draft.host_path, ProblemWithPath);

@@ -75,7 +75,7 @@ void CheckVariable(std::string_view name, const Place& place, const Scope& scope
 }
 
 Scope ContainerScope(std::span<const MatchSpec> matches, bool complete) {
-  Scope scope{{}, complete, {}, {}, {}};
+  Scope scope{{}, complete, {}};
   for (const MatchSpec& match : matches) {
     for (Variable& variable : SuppliedBy(match)) {
       if (!scope.TypeOf(variable.name)) scope.variables.push_back(std::move(variable));
@@ -92,7 +92,7 @@ Scope DeviceScope(std::span<const MatchSpec> matches, bool complete) {
 }
 
 Scope IdentityScope(const MatchSpec& match) {
-  Scope scope{SuppliedBy(match), true, {&match}, {}, {}};
+  Scope scope{SuppliedBy(match), true, {&match}};
   Withhold(scope, kLateVariables, "is not known yet where a device gets its ID");
   return scope;
 }

@@ -142,10 +142,8 @@ ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
   const Scope containers = ContainerScope(spec.matches, complete);
   CompileContainer(draft, containers, reporter, spec);
   if (draft.health) {
-    const bool have_nodes =
-        !complete || std::any_of(spec.matches.begin(), spec.matches.end(), CanHaveNodes);
-    spec.health =
-        CompileHealth(*draft.health, DeviceScope(spec.matches, complete), have_nodes, reporter);
+    spec.health = CompileHealth(*draft.health, DeviceScope(spec.matches, complete),
+                                !complete || HasNodes(spec), reporter);
   }
   if (complete) CheckEveryMatch(draft, containers, spec, reporter);
   return spec;

@@ -169,8 +169,10 @@ void ResourceController::AwaitExpiry() {
 void ResourceController::Publish(bool devices_changed) {
   const auto start = std::chrono::steady_clock::now();
   verdicts_ = Subscription();
-  AwaitExpiry();
-  if (prober_ && devices_changed) prober_->SetDevices(inventory_.Known());
+  if (devices_changed) {
+    AwaitExpiry();
+    if (prober_) prober_->SetDevices(inventory_.Known());
+  }
   inventory_.Publish(prober_ ? [this](const std::string& id) { return prober_->VerdictOn(id); }
                              : Inventory::VerdictOn());
   if (inventory_.snapshot() == published_) return;

@@ -52,6 +52,8 @@ class Scan {
                }),
         lineages_(sysfs_),
         last_listings_(std::exchange(pass.memory->listings, {})) {}
+  Scan(const Scan&) = delete;
+  Scan& operator=(const Scan&) = delete;
 
   /// What follows is about this match. Watches udev's database where the match asks sysfs.
   void BeginMatch(const MatchSpec& match, std::size_t index);

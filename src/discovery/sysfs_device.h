@@ -24,6 +24,7 @@ void AddSysfsDevice(const Lineage& device, std::string identity,
 template <class Pattern>
 void DropSysfsDevice(const Pattern& pattern, const Lineage& device, std::string identity,
                      std::string unmet, Scan& scan) {
+  if (!scan.account().is_kept()) return;  // nobody asks, and sysfs is slow
   const bool is_other = IsOfOtherKind(pattern, device, scan.sysfs());
   scan.account().Drop({{std::move(identity), {device.self().path}, device.self().path},
                        is_other ? DropReason::kOtherKind : DropReason::kCondition,

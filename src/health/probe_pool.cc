@@ -106,7 +106,7 @@ ProbePool::ProbePool(Loop& loop, int most_at_once)
             });
           })) {}
 
-ProbePool::~ProbePool() { threads_->Stop(begun_.size() - static_cast<std::size_t>(running_)); }
+ProbePool::~ProbePool() { threads_->Stop(given_up()); }
 
 void ProbePool::Run(const std::string& resource, std::chrono::milliseconds patience, Job job,
                     Done done) {
@@ -122,8 +122,7 @@ void ProbePool::Drop(const std::string& resource) {
 }
 
 void ProbePool::StartNext() {
-  while (running_ < most_at_once_ && !waiting_.empty() &&
-         begun_.size() - static_cast<std::size_t>(running_) < kMostGivenUp) {
+  while (running_ < most_at_once_ && !waiting_.empty() && given_up() < kMostGivenUp) {
     auto turn = waiting_.upper_bound(last_turn_);
     if (turn == waiting_.end()) turn = waiting_.begin();
     last_turn_ = turn->first;

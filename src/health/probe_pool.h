@@ -42,6 +42,7 @@ class ProbePool {
   struct Task;
   class Threads;
 
+  std::size_t given_up() const { return begun_.size() - static_cast<std::size_t>(running_); }
   void StartNext();
   void Begin(Task task);
   void OnDone(std::uint64_t serial, ProbeOutcome outcome);

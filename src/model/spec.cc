@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace patchbay {
+
 bool IsOfSubsystem(const UdevPattern& udev, std::string_view name) {
   return !udev.subsystems.empty() &&
          std::all_of(udev.subsystems.begin(), udev.subsystems.end(),
@@ -25,6 +26,10 @@ bool CanHaveNodes(const MatchSpec& match) {
   const auto* udev = std::get_if<UdevPattern>(&match.source);
   if (udev == nullptr && match.conditions.udev) udev = &*match.conditions.udev;
   return udev == nullptr || !IsOfSubsystem(*udev, "net");
+}
+
+bool HasNodes(const ResourceSpec& resource) {
+  return std::any_of(resource.matches.begin(), resource.matches.end(), CanHaveNodes);
 }
 
 bool HasCommand(const ResourceSpec& resource) {

@@ -156,6 +156,8 @@ bool IsOfSubsystem(const UdevPattern& udev, std::string_view name);
 
 /// Whether devices of a match can have nodes: not what is only counted, nor network interfaces.
 bool CanHaveNodes(const MatchSpec& match);
+/// Whether those of any match of a resource can.
+bool HasNodes(const ResourceSpec& resource);
 
 /// Whether a program tells of devices of the resource.
 bool HasCommand(const ResourceSpec& resource);

@@ -12,13 +12,8 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// /dev/ttyUSBn works while /state/ttyUSBn holds "ok".
+/// [resource.health]: /dev/ttyUSBn works while /state/ttyUSBn holds "ok".
 constexpr std::string_view kFileProbe = R"(
-[[resource]]
-name = "example.com/serial"
-  [[resource.match]]
-  path = "/dev/ttyUSB*"
-  [resource.health]
   file = "/state/{name}"
   equals = "ok"
   period = "100ms"
@@ -27,9 +22,11 @@ name = "example.com/serial"
 
 class HealthOfDevices : public Contract {
  protected:
-  void Start(std::string_view resources) {
+  /// Serves every serial line, with these lines in [resource.health].
+  void Start(std::string_view health) {
     StartKubelet();
-    StartDaemon(resources, {.daemon_keys = "rescan = \"24h\""});
+    StartDaemon(format("{}[resource.health]\n{}", kSerial, health),
+                {.daemon_keys = "rescan = \"24h\""});
     ASSERT_TRUE(AwaitServed());
   }
   void Make(int number, std::string_view state = "ok\n") {
@@ -89,11 +86,6 @@ TEST_P(HealthOfDevices, AreDoubtedWhereTheFileSaysSo) {
 TEST_P(HealthOfDevices, AreAskedOfPrograms) {
   Make(0), Make(1);
   Start(R"(
-[[resource]]
-name = "example.com/serial"
-  [[resource.match]]
-  path = "/dev/ttyUSB*"
-  [resource.health]
   command = ["/bin/sh", "-c", "echo no answer from $0; test $0 = ttyUSB0", "{name}"]
   period = "100ms"
   failure_threshold = 1
@@ -105,11 +97,6 @@ name = "example.com/serial"
 TEST_P(HealthOfDevices, AProgramThatHangsKeepsNeitherTheOthersNorTheEndWaiting) {
   Make(0), Make(1);
   Start(R"(
-[[resource]]
-name = "example.com/serial"
-  [[resource.match]]
-  path = "/dev/ttyUSB*"
-  [resource.health]
   command = ["/bin/sh", "-c", "trap '' TERM; test $0 = ttyUSB0 || exec sleep 1000", "{name}"]
   period = "100ms"
   timeout = "5m"
