@@ -3,6 +3,8 @@
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+# Tests wait for processes and sockets more than they compute.
+tests_at_once=$((3 * $(nproc)))
 
 # quietly LOG COMMAND...: shows the command's output only when it fails.
 quietly() {
