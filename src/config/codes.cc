@@ -70,6 +70,8 @@ constexpr CodeInfo kCodes[] = {
     {Code::kContainerPathClash, "container-path-clash", kWarning,
      "two host paths can end on one path in the container"},
     {Code::kSharedNode, "shared-node", kWarning, "two resources claim the same path or device"},
+    {Code::kSlowAdmission, "slow-admission", kWarning,
+     "the kubelet waits for a program before it admits any other pod"},
     {Code::kTooManyFindings, "too-many-findings", kError,
      "there are more errors, or more warnings, than are shown"},
 };

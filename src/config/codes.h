@@ -52,7 +52,7 @@ enum class Code {
   kReservedEnv,
   kBadAnnotationKey,
   kBadCdiName,
-  // Health.
+  // Health and hooks.
   kProbeKind,
   // Not mistakes, but hardly meant.
   kNoResources,
@@ -60,6 +60,7 @@ enum class Code {
   kMissingVariable,
   kContainerPathClash,
   kSharedNode,
+  kSlowAdmission,
   // The rest of the findings, when there are very many.
   kTooManyFindings,
 };

@@ -57,6 +57,7 @@ struct DaemonDraft : Draft {
   std::optional<Text> listen;
   std::optional<Text> kubelet_dir;
   std::optional<Text> host_root;
+  std::optional<Text> pod_resources;
   std::optional<Spanned<std::chrono::milliseconds>> rescan;
   std::optional<Spanned<std::int64_t>> max_probes;
   std::optional<Spanned<bool>> device_metrics;
@@ -118,6 +119,24 @@ struct HealthDraft : Draft {
   std::optional<Choice> before_first;
 };
 
+inline constexpr std::string_view kHookSections[] = {
+    "resource.hooks.pre_start", "resource.hooks.allocate", "resource.hooks.release"};
+template <std::size_t Section>
+struct HookDraft : Draft {
+  static constexpr std::string_view kSection = kHookSections[Section];
+  std::optional<TemplateList> command;
+  std::optional<Spanned<std::chrono::milliseconds>> timeout;
+};
+using PreStartDraft = HookDraft<0>;
+using AllocateDraft = HookDraft<1>;
+using ReleaseDraft = HookDraft<2>;
+struct HooksDraft : Draft {
+  static constexpr std::string_view kSection = "resource.hooks";
+  std::optional<PreStartDraft> pre_start;
+  std::optional<AllocateDraft> allocate;
+  std::optional<ReleaseDraft> release;
+};
+
 struct ResourceDraft : Draft {
   static constexpr std::string_view kSection = "resource";
   std::optional<Text> name;
@@ -137,6 +156,7 @@ struct ResourceDraft : Draft {
   std::optional<TemplatePairs> env;
   std::optional<TemplatePairs> annotations;
   std::optional<HealthDraft> health;
+  std::optional<HooksDraft> hooks;
 };
 
 /// The whole input: all files together.

@@ -97,6 +97,17 @@ class HealthCompiler {
   Reporter& reporter_;
 };
 
+template <class D>
+std::optional<HookSpec> CompileHook(const std::optional<D>& draft, std::string_view example,
+                                    std::chrono::milliseconds timeout, const Scope& scope,
+                                    Reporter& reporter) {
+  if (!draft || !draft->command) return std::nullopt;
+  HookSpec hook;
+  hook.argv = CompileArgv(*draft->command, example, scope, reporter);
+  hook.timeout = draft->timeout ? draft->timeout->value : timeout;
+  return hook;
+}
+
 }  // namespace
 
 std::optional<ProbeSpec> CompileHealth(const HealthDraft& draft, const Scope& devices,
@@ -114,6 +125,24 @@ std::optional<ProbeSpec> CompileHealth(const HealthDraft& draft, const Scope& de
     probe.success_threshold = static_cast<int>(draft.success_threshold->value);
   if (draft.before_first) probe.before_first = static_cast<Health>(draft.before_first->value);
   return probe;
+}
+
+void CompileHooks(const HooksDraft& draft, const Scope& devices, const Scope& containers,
+                  Reporter& reporter, ResourceSpec& spec) {
+  using std::chrono::seconds;
+  spec.pre_start =
+      CompileHook(draft.pre_start, R"(command = ["/usr/local/bin/card-reset", "{path}"])",
+                  seconds(20), containers, reporter);
+  spec.allocate = CompileHook(draft.allocate, R"(command = ["/usr/local/bin/card-claim", "{id}"])",
+                              seconds(5), containers, reporter);
+  spec.release = CompileHook(draft.release, R"(command = ["/usr/local/bin/card-wipe", "{path}"])",
+                             seconds(60), devices, reporter);
+  if (spec.allocate) {
+    reporter.Report(Code::kSlowAdmission, draft.allocate->place,
+                    format("while this runs, for up to {} ms, the kubelet admits no other pod",
+                           spec.allocate->timeout.count()),
+                    "do what can wait in pre_start, which delays its own container alone");
+  }
 }
 
 }  // namespace patchbay

@@ -15,4 +15,9 @@ namespace patchbay {
 std::optional<ProbeSpec> CompileHealth(const HealthDraft& draft, const Scope& devices,
                                        bool devices_have_nodes, Reporter& reporter);
 
+/// Compiles [resource.hooks] into the resource. `devices` are the variables of a device, and
+/// `containers` those of a device in a container.
+void CompileHooks(const HooksDraft& draft, const Scope& devices, const Scope& containers,
+                  Reporter& reporter, ResourceSpec& spec);
+
 }  // namespace patchbay

@@ -1,5 +1,7 @@
 #include "config/keys.h"
 
+#include <array>
+
 #include "base/format.h"
 #include "config/bind.h"
 #include "model/spec.h"
@@ -29,6 +31,10 @@ constexpr Key<DaemonDraft> kDaemonKeys[] = {
         {.name = "host_root",
          .fallback = R"("/")",
          .meaning = "the directory where the host's /dev and /sys are seen from here"}),
+    KeyFor<&DaemonDraft::pod_resources>(
+        {.name = "pod_resources",
+         .fallback = R"("/var/lib/kubelet/pod-resources/kubelet.sock")",
+         .meaning = "the kubelet's socket that tells which pods hold what; \"\" to not ask"}),
     KeyFor<&DaemonDraft::rescan>(
         {.name = "rescan",
          .fallback = R"("60s")",
@@ -101,6 +107,8 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
         {.name = "annotations", .meaning = "annotations for the container runtime"}),
     KeyFor<&ResourceDraft::health>(
         {.name = "health", .meaning = "how a device shows that it works; absent: by being there"}),
+    KeyFor<&ResourceDraft::hooks>(
+        {.name = "hooks", .meaning = "programs that run around the life of a container"}),
 };
 
 constexpr Key<MatchDraft> kMatchKeys[] = {
@@ -228,6 +236,32 @@ constexpr Key<HealthDraft> kHealthKeys[] = {
                                         .choices = kHealths}),
 };
 
+constexpr Key<HooksDraft> kHooksKeys[] = {
+    KeyFor<&HooksDraft::pre_start>(
+        {.name = "pre_start", .meaning = "before every start of a container; may be slow"}),
+    KeyFor<&HooksDraft::allocate>(
+        {.name = "allocate", .meaning = "while the kubelet admits the pod; must be quick"}),
+    KeyFor<&HooksDraft::release>(
+        {.name = "release", .meaning = "when no pod holds the device any more"}),
+};
+
+template <class D>
+constexpr std::array<Key<D>, 2> HookKeys(std::string_view fallback, std::int64_t longest) {
+  return {KeyFor<&D::command>({.name = "command",
+                               .meaning = "a program and its arguments, no shell; once for each "
+                                          "device",
+                               .required = true}),
+          KeyFor<&D::timeout>({.name = "timeout",
+                               .fallback = fallback,
+                               .meaning = "when it is stopped; for all devices together",
+                               .range = {10, longest}})};
+}
+
+// The kubelet waits 30 seconds for a pre_start, and killing takes two.
+constexpr auto kPreStartKeys = HookKeys<PreStartDraft>(R"("20s")", 27 * kSecond);
+constexpr auto kAllocateKeys = HookKeys<AllocateDraft>(R"("5s")", 60 * kSecond);
+constexpr auto kReleaseKeys = HookKeys<ReleaseDraft>(R"("60s")", 3'600 * kSecond);
+
 }  // namespace
 
 std::string_view Name(ValueType type) {
@@ -282,6 +316,23 @@ template <>
 std::span<const Key<HealthDraft>> KeysOf() {
   return kHealthKeys;
 }
+template <>
+std::span<const Key<HooksDraft>> KeysOf() {
+  return kHooksKeys;
+}
+template <>
+std::span<const Key<PreStartDraft>> KeysOf() {
+  return kPreStartKeys;
+}
+template <>
+std::span<const Key<AllocateDraft>> KeysOf() {
+  return kAllocateKeys;
+}
+template <>
+std::span<const Key<ReleaseDraft>> KeysOf() {
+  return kReleaseKeys;
+}
+
 std::vector<KeyInfo> AllKeys() {
   std::vector<KeyInfo> all;
   const auto add = [&](const auto& keys) {
@@ -295,6 +346,10 @@ std::vector<KeyInfo> AllKeys() {
   add(kDeviceNodeKeys);
   add(kMountKeys);
   add(kHealthKeys);
+  add(kHooksKeys);
+  add(kPreStartKeys);
+  add(kAllocateKeys);
+  add(kReleaseKeys);
   return all;
 }
 

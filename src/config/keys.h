@@ -76,6 +76,14 @@ template <>
 std::span<const Key<MountDraft>> KeysOf();
 template <>
 std::span<const Key<HealthDraft>> KeysOf();
+template <>
+std::span<const Key<HooksDraft>> KeysOf();
+template <>
+std::span<const Key<PreStartDraft>> KeysOf();
+template <>
+std::span<const Key<AllocateDraft>> KeysOf();
+template <>
+std::span<const Key<ReleaseDraft>> KeysOf();
 
 /// All keys, section by section, in the order of the reference.
 std::vector<KeyInfo> AllKeys();

@@ -36,6 +36,33 @@ void TakeDirectory(const std::optional<Text>& draft, Reporter& reporter, std::st
   while (out.size() > 1 && out.ends_with('/')) out.pop_back();
 }
 
+/// The path of a socket, or "" to turn it off.
+void CompilePodResources(const Text& draft, Reporter& reporter, DaemonSpec& spec) {
+  spec.pod_resources = draft.value;
+  if (draft.value.empty()) return;
+  if (const auto problem = ProblemWithPath(LiteralSkeleton(draft.value))) {
+    reporter.Report(Code::kBadPath, draft.At(problem->offset), problem->message,
+                    "write the whole path of the socket, or \"\" to not ask the kubelet");
+  } else if (draft.value.size() > kLongestSocketPath) {
+    reporter.Report(Code::kSocketPathTooLong, draft.place,
+                    format("the path of a socket has at most {} bytes", kLongestSocketPath),
+                    "mount it elsewhere");
+  }
+}
+
+/// Nobody could tell when a device is let go.
+void CheckReleaseHooks(const DocumentDraft& document, const DaemonSpec& daemon,
+                       Reporter& reporter) {
+  if (!daemon.pod_resources.empty()) return;
+  for (const ResourceDraft& resource : document.resources) {
+    if (!resource.hooks || !resource.hooks->release) continue;
+    reporter.Report(Code::kNeedsKey, resource.hooks->release->place,
+                    "a release hook needs pod_resources, which is turned off",
+                    "only the kubelet knows when a device is free again; take pod_resources = \"\" "
+                    "out of [daemon]");
+  }
+}
+
 DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
   DaemonSpec spec;
   if (draft.listen) {
@@ -59,6 +86,7 @@ DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
         format("the path of the directory has at most {} bytes; mount it elsewhere", kLongestDir));
   }
   if (draft.rescan) spec.rescan = draft.rescan->value;
+  if (draft.pod_resources) CompilePodResources(*draft.pod_resources, reporter, spec);
   Take(draft.max_probes, spec.max_probes);
   Take(draft.device_metrics, spec.device_metrics);
   return spec;
@@ -141,10 +169,11 @@ ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
   }
   const Scope containers = ContainerScope(spec.matches, complete);
   CompileContainer(draft, containers, reporter, spec);
+  const Scope devices = DeviceScope(spec.matches, complete);
   if (draft.health) {
-    spec.health = CompileHealth(*draft.health, DeviceScope(spec.matches, complete),
-                                !complete || HasNodes(spec), reporter);
+    spec.health = CompileHealth(*draft.health, devices, !complete || HasNodes(spec), reporter);
   }
+  if (draft.hooks) CompileHooks(*draft.hooks, devices, containers, reporter, spec);
   if (complete) CheckEveryMatch(draft, containers, spec, reporter);
   return spec;
 }
@@ -183,6 +212,7 @@ Model Validate(const DocumentDraft& document, Reporter& reporter) {
     model.resources.push_back(CompileResource(resource, budget, reporter));
   }
   CheckDuplicates(document, reporter);
+  CheckReleaseHooks(document, model.daemon, reporter);
   return model;
 }
 

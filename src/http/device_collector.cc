@@ -67,6 +67,23 @@ void AddDevices(const std::string& resource, const Snapshot& snapshot, MetricFam
   }
 }
 
+void AddUnitsInUse(const std::string& resource, const Usage* usage, MetricFamily& in_use) {
+  Add(in_use, usage != nullptr ? static_cast<double>(usage->units) : 0, {{"resource", resource}});
+}
+
+void AddHolders(const std::string& resource, const DeviceHolders& devices, MetricFamily& held) {
+  for (const auto& [device, holders] : devices) {
+    for (const Holder& holder : holders) {
+      Add(held, 1,
+          {{"container", holder.container},
+           {"device", device},
+           {"namespace", holder.pod_namespace},
+           {"pod", holder.pod},
+           {"resource", resource}});
+    }
+  }
+}
+
 }  // namespace
 
 void DeviceCollector::Add(const std::string& resource) {
@@ -83,11 +100,18 @@ std::shared_ptr<const Snapshot> DeviceCollector::Exchange(
     const std::string& resource, std::shared_ptr<const Snapshot> snapshot) {
   const std::lock_guard lock(mutex_);
   const auto found = newest_.find(resource);
-  return found == newest_.end() ? nullptr : std::exchange(found->second, std::move(snapshot));
+  if (found == newest_.end()) return nullptr;
+  return std::exchange(found->second.snapshot, std::move(snapshot));
+}
+
+void DeviceCollector::SetUsage(const std::string& resource, std::shared_ptr<const Usage> usage) {
+  const std::lock_guard lock(mutex_);
+  const auto found = newest_.find(resource);
+  if (found != newest_.end()) found->second.usage = std::move(usage);
 }
 
 std::vector<MetricFamily> DeviceCollector::Collect() const {
-  std::map<std::string, std::shared_ptr<const Snapshot>> newest;
+  std::map<std::string, Newest> newest;
   {
     const std::lock_guard lock(mutex_);
     newest = newest_;
@@ -108,20 +132,32 @@ std::vector<MetricFamily> DeviceCollector::Collect() const {
   MetricFamily healthy = Gauges("patchbay_device_healthy",
                                 "1 while the physical device works, 0 while it is broken or gone. "
                                 "At 0 for long: repair the device; pods no longer get it.");
+  MetricFamily in_use =
+      Gauges("patchbay_devices_in_use",
+             "Units of the resource that pods hold, as the kubelet last said. Compare it with "
+             "patchbay_devices: near it, the next pod has to wait.");
+  MetricFamily held = Gauges("patchbay_device_in_use",
+                             "Always 1, one series for each container that holds the device. Join "
+                             "on it to find which pod a broken device hits.");
   const bool device_metrics = device_metrics_;
   std::size_t count = 0;
-  for (const auto& [resource, snapshot] : newest) count += snapshot ? snapshot->devices.size() : 0;
+  for (const auto& [resource, known] : newest) {
+    count += known.snapshot ? known.snapshot->devices.size() : 0;
+  }
   if (device_metrics) {
     info.metric.reserve(count);
     healthy.metric.reserve(count);
   }
-  for (const auto& [resource, snapshot] : newest) {
+  for (const auto& [resource, known] : newest) {
+    const auto& [snapshot, usage] = known;
     AddCounts(resource, snapshot.get(), devices, rejected);
+    AddUnitsInUse(resource, usage.get(), in_use);
     if (device_metrics && snapshot) AddDevices(resource, *snapshot, info, healthy);
+    if (device_metrics && usage) AddHolders(resource, usage->holders, held);
   }
 
   std::vector<MetricFamily> families;
-  for (MetricFamily* family : {&devices, &rejected, &info, &healthy}) {
+  for (MetricFamily* family : {&devices, &rejected, &info, &healthy, &in_use, &held}) {
     if (!family->metric.empty()) families.push_back(std::move(*family));
   }
   return families;

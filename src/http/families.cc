@@ -97,7 +97,18 @@ Families::Families()
                      "cannot be run; 'patchbay devices --probe' shows both.")),
       probe_duration(Histogram(registry, "patchbay_probe_duration_seconds",
                                "How long health probes took. Near the timeout: give them more "
-                               "time, or a cheaper question.")) {}
+                               "time, or a cheaper question.")),
+      hooks(Counter(registry, "patchbay_hooks_total",
+                    "Runs of the resource's hooks, by hook and result. A failure of pre_start or "
+                    "allocate keeps a container from starting; its pod's events name the reason.")),
+      hook_duration(Histogram(registry, "patchbay_hook_duration_seconds",
+                              "How long hooks took, for all devices of a container. While an "
+                              "allocate hook runs the kubelet admits no other pod.")),
+      pod_resources_up(
+          Gauge(registry, "patchbay_pod_resources_up",
+                "1 while the kubelet tells which pods hold which devices. 0: the directory "
+                "/var/lib/kubelet/pod-resources is not mounted, or the kubelet is down; who holds "
+                "what is not known, and release hooks wait.")) {}
 
 const prometheus::Histogram::BucketBoundaries& DurationBuckets() {
   static const prometheus::Histogram::BucketBoundaries buckets = {

@@ -43,6 +43,9 @@ struct Families {
   Gauges& shared_devices;
   Counters& probes;
   Histograms& probe_duration;
+  Counters& hooks;
+  Histograms& hook_duration;
+  Gauges& pod_resources_up;
 };
 
 /// Upper bounds in seconds, from 50 µs to 10 s.

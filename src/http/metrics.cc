@@ -82,6 +82,10 @@ void Metrics::SetKubeletUp(bool up) { impl_->kubelet_up.Set(up ? 1 : 0); }
 
 void Metrics::KubeletRestarted() { impl_->kubelet_restarts.Increment(); }
 
+void Metrics::SetPodResourcesUp(bool up) {
+  impl_->families.pod_resources_up.Add({}).Set(up ? 1 : 0);
+}
+
 void Metrics::ConfigLoaded(bool ok, std::chrono::system_clock::time_point when) {
   impl_->config_ok.Set(ok ? 1 : 0);
   (ok ? impl_->reloads_accepted : impl_->reloads_refused).Increment();

@@ -35,6 +35,8 @@ class Metrics {
   void SetKubeletUp(bool up);
   /// The kubelet came back: its socket was made anew.
   void KubeletRestarted();
+  /// Whether the kubelet says which pods hold which devices; no series before the first call.
+  void SetPodResourcesUp(bool up);
   /// The configuration was loaded at `when`, at start or later, or it was refused.
   void ConfigLoaded(bool ok, std::chrono::system_clock::time_point when);
   /// Turns the series of single devices on or off, from the next scrape on.

@@ -47,6 +47,14 @@ prometheus::Counter& ResourceSeries::Method::Code(std::string_view code) {
   return counter;
 }
 
+ResourceSeries::HookSeries::HookSeries(const std::string& resource, Hook hook, Families& families)
+    : success(families.hooks,
+              {{"hook", std::string(Name(hook))}, {"resource", resource}, {"result", "success"}}),
+      failure(families.hooks,
+              {{"hook", std::string(Name(hook))}, {"resource", resource}, {"result", "failure"}}),
+      duration(families.hook_duration, {{"hook", std::string(Name(hook))}, {"resource", resource}},
+               DurationBuckets()) {}
+
 ResourceSeries::ResourceSeries(const std::string& resource, Families& families,
                                DeviceCollector& devices, const Now& now)
     : resource_(LabelValue(resource)),
@@ -70,6 +78,10 @@ ResourceSeries::ResourceSeries(const std::string& resource, Families& families,
     const prometheus::Labels labels{{"resource", resource_}, {"result", std::string(Name(result))}};
     probes_.at(static_cast<std::size_t>(result)) =
         std::make_unique<Series<prometheus::Counter>>(families.probes, labels);
+  }
+  for (const Hook hook : kAllHooks) {
+    hooks_.at(static_cast<std::size_t>(hook)) =
+        std::make_unique<HookSeries>(resource_, hook, families);
   }
   for (const Rpc rpc : kAllRpcs) {
     methods_.at(static_cast<std::size_t>(rpc)) = std::make_unique<Method>(resource_, rpc, families);
@@ -100,6 +112,16 @@ void ResourceSeries::OnScan(std::chrono::nanoseconds duration, bool complete) {
 void ResourceSeries::OnProbe(ProbeResult result, std::chrono::nanoseconds duration) {
   (*probes_.at(static_cast<std::size_t>(result)))->Increment();
   probe_duration_->Observe(Seconds(duration).count());
+}
+
+void ResourceSeries::OnHook(Hook hook, bool success, std::chrono::nanoseconds duration) {
+  HookSeries& series = *hooks_.at(static_cast<std::size_t>(hook));
+  (success ? series.success : series.failure)->Increment();
+  series.duration->Observe(Seconds(duration).count());
+}
+
+void ResourceSeries::OnUsage(std::shared_ptr<const Usage> usage) {
+  devices_.SetUsage(resource_, std::move(usage));
 }
 
 void ResourceSeries::OnRegistration(bool accepted) {

@@ -58,6 +58,8 @@ class ResourceSeries : public ResourceObserver {
   void OnShared(std::size_t devices) override;
   void OnScan(std::chrono::nanoseconds duration, bool complete) override;
   void OnProbe(ProbeResult result, std::chrono::nanoseconds duration) override;
+  void OnHook(Hook hook, bool success, std::chrono::nanoseconds duration) override;
+  void OnUsage(std::shared_ptr<const Usage> usage) override;
   void OnRegistration(bool accepted) override;
   void OnRegistered(bool registered) override;
   void OnStreams(int open) override;
@@ -80,6 +82,14 @@ class ResourceSeries : public ResourceObserver {
     Series<prometheus::Histogram> duration;
   };
 
+  /// One hook.
+  struct HookSeries {
+    HookSeries(const std::string& resource, Hook hook, Families& families);
+
+    Series<prometheus::Counter> success, failure;
+    Series<prometheus::Histogram> duration;
+  };
+
   const std::string resource_;
   DeviceCollector& devices_;
   const Now& now_;
@@ -96,6 +106,7 @@ class ResourceSeries : public ResourceObserver {
   Series<prometheus::Gauge> shared_devices_;
   std::array<std::unique_ptr<Series<prometheus::Counter>>, std::size(kAllProbeResults)> probes_;
   Series<prometheus::Histogram> probe_duration_;
+  std::array<std::unique_ptr<HookSeries>, std::size(kAllHooks)> hooks_;
   std::array<std::unique_ptr<Method>, std::size(kAllRpcs)> methods_;
 };
 

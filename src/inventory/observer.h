@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "health/probe.h"
+#include "model/holders.h"
 #include "model/snapshot.h"
 
 namespace patchbay {
@@ -23,6 +24,12 @@ inline constexpr Rpc kAllRpcs[] = {Rpc::kGetDevicePluginOptions, Rpc::kListAndWa
 /// "GetDevicePluginOptions", …
 std::string_view Name(Rpc rpc);
 
+/// The programs that a resource has run around the life of a container, by their names in metrics.
+enum class Hook { kPreStart, kAllocate, kRelease };
+inline constexpr Hook kAllHooks[] = {Hook::kPreStart, Hook::kAllocate, Hook::kRelease};
+/// "pre_start", …
+std::string_view Name(Hook hook);
+
 /// Is told what happens to one resource, so that the parts that do things need not know who counts
 /// them. All functions may be called from any thread and return at once.
 class ResourceObserver {
@@ -37,6 +44,10 @@ class ResourceObserver {
   virtual void OnScan(std::chrono::nanoseconds duration, bool complete) = 0;
   /// A probe of a device ended.
   virtual void OnProbe(ProbeResult result, std::chrono::nanoseconds duration) = 0;
+  /// The programs of a hook ended, for all devices that were concerned.
+  virtual void OnHook(Hook hook, bool success, std::chrono::nanoseconds duration) = 0;
+  /// Who holds the devices changed.
+  virtual void OnUsage(std::shared_ptr<const Usage> usage) = 0;
   /// An attempt to register ended.
   virtual void OnRegistration(bool accepted) = 0;
   /// The kubelet knows the resource (a registration was accepted and a stream is open), or not.

@@ -63,6 +63,9 @@ std::vector<const Template*> DeviceTemplates(const ResourceSpec& resource) {
     if (const auto* command = std::get_if<CommandProbe>(&kind)) add_all(command->argv);
     if (const auto* file = std::get_if<FileProbe>(&kind)) templates.push_back(&file->path);
   }
+  for (const auto* hook : {&resource.pre_start, &resource.allocate, &resource.release}) {
+    if (*hook) add_all((*hook)->argv);
+  }
   return templates;
 }
 

@@ -107,6 +107,12 @@ struct ProbeSpec {
   Health before_first = Health::kHealthy;
 };
 
+/// One of [resource.hooks]: a program that is run for each device that a container gets.
+struct HookSpec {
+  std::vector<Template> argv;
+  std::chrono::milliseconds timeout = std::chrono::seconds(20);  ///< of all that one call runs
+};
+
 /// Which free devices a container had best get, where the kubelet leaves it open.
 enum class Preference { kNone, kPacked, kSpread };
 
@@ -129,6 +135,9 @@ struct ResourceSpec {
   std::vector<TemplatePair> annotations;
   std::vector<Template> cdi_devices;
   std::optional<ProbeSpec> health;
+  std::optional<HookSpec> pre_start;  ///< before a container starts
+  std::optional<HookSpec> allocate;   ///< while the kubelet admits the pod, and nothing else
+  std::optional<HookSpec> release;    ///< when no pod holds the device any more
 };
 
 /// [daemon].
@@ -136,6 +145,7 @@ struct DaemonSpec {
   std::string listen = "[::]:9478";
   std::string kubelet_dir = "/var/lib/kubelet/device-plugins";
   std::string host_root = "/";
+  std::string pod_resources = "/var/lib/kubelet/pod-resources/kubelet.sock";  ///< empty: not asked
   std::chrono::milliseconds rescan = std::chrono::seconds(60);
   int max_probes = 8;  ///< that run at once
   bool device_metrics = true;

@@ -13,6 +13,8 @@ class CountingObserver : public ResourceObserver {
   void OnShared(std::size_t) override {}
   void OnScan(std::chrono::nanoseconds, bool) override { ++scans; }
   void OnProbe(ProbeResult, std::chrono::nanoseconds) override { ++probes; }
+  void OnHook(Hook, bool, std::chrono::nanoseconds) override { ++hooks; }
+  void OnUsage(std::shared_ptr<const Usage>) override {}
   void OnRegistration(bool) override {}
   void OnRegistered(bool) override {}
   void OnStreams(int) override {}
@@ -23,6 +25,7 @@ class CountingObserver : public ResourceObserver {
   std::atomic<int> snapshots = 0;
   std::atomic<int> scans = 0;
   std::atomic<int> probes = 0;
+  std::atomic<int> hooks = 0;
 };
 
 }  // namespace patchbay::test

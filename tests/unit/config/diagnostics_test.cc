@@ -32,6 +32,9 @@ std::string Env(std::string_view line) { return Resource(format("[resource.env]\
 std::string Health(std::string_view lines, std::string_view match = "path = '/dev/x*'") {
   return Resource(format("[resource.health]\n{}", lines), match);
 }
+std::string Hook(std::string_view hook, std::string_view lines) {
+  return Resource(format("[resource.hooks.{}]\n{}", hook, lines));
+}
 std::string Annotation(std::string_view line) {
   return Resource(format("[resource.annotations]\n{}", line));
 }
@@ -298,6 +301,15 @@ group_by = 'c')"),
       {Health("open = true\nbefore_first = 'unknown'"), "7:16 unknown-value", "", "unhealthy"},
       {Health("open = true\nfailure_threshold = 0"), "7:21 out-of-range", "", ""},
       {Health("http = 'x'\nopen = true"), "6:1 unknown-key", "http", ""},
+      {Hook("pre_start", "timeout = '1s'"), "5:1 missing-key", "command", ""},
+      {Hook("pre_start", "command = ['x']\ntimeout = '30s'"), "7:11 out-of-range", "too much",
+       "27s"},
+      {Hook("release", "command = ['x', '{replica}']"), "6:19 unknown-variable", "container", ""},
+      {Hook("release", "command = ['']"), "6:11 bad-command", "", "card-wipe"},
+      {Hook("allocate", "command = ['x', '{slot}']"), "5:1 slow-admission", "5000 ms", "pre_start"},
+      {"[daemon]\npod_resources = ''\n" + Hook("release", "command = ['x']"), "7:1 needs-key",
+       "turned off", ""},
+      {"[daemon]\npod_resources = 'x'\n" + Resource(""), "2:18 bad-path", "", "whole path"},
       {Named("a.com/y") + Resource(""), "8:8 shared-node", "a.com/y, by test.toml:4", "exclude"},
       {Named("a.com/y") + Resource("", "path = '/dev/x1'"), "4:8 shared-node", "/dev/x1", ""},
   };

@@ -301,6 +301,7 @@ TEST(Load, EverydayExampleHasNoFindings) {
 TEST(Load, CompilesHealthAndHooks) {
   const Model model = LoadGood(R"(
 [daemon]
+pod_resources = ""
 max_probes = 3
 [[resource]]
 name = "a.com/x"
@@ -314,6 +315,9 @@ name = "a.com/x"
   failure_threshold = 5
   success_threshold = 2
   before_first = "unhealthy"
+  [resource.hooks.pre_start]
+  command = ["/bin/reset", "{slot}"]
+  timeout = "7s"
 [[resource]]
 name = "a.com/y"
   [[resource.match]]
@@ -328,6 +332,7 @@ name = "a.com/z"
   [resource.health]
   open = true
 )");
+  EXPECT_EQ(model.daemon.pod_resources, "");
   EXPECT_EQ(model.daemon.max_probes, 3);
   ASSERT_THAT(model.resources, SizeIs(3));
   const ProbeSpec& probe = *model.resources[0].health;
@@ -338,6 +343,8 @@ name = "a.com/z"
   EXPECT_EQ(probe.failure_threshold, 5);
   EXPECT_EQ(probe.success_threshold, 2);
   EXPECT_EQ(probe.before_first, Health::kUnhealthy);
+  EXPECT_EQ(model.resources[0].pre_start->timeout, std::chrono::seconds(7));
+  EXPECT_FALSE(model.resources[0].allocate || model.resources[0].release);
   const auto& file = std::get<FileProbe>(model.resources[1].health->kind);
   EXPECT_EQ(file.path.text(), "/sys/{name}/state");
   EXPECT_TRUE(std::get<TextPattern>(file.wanted).Matches("up"));
@@ -345,6 +352,24 @@ name = "a.com/z"
   EXPECT_TRUE(std::holds_alternative<OpenProbe>(open.kind));
   EXPECT_EQ(open.before_first, Health::kHealthy);
   EXPECT_EQ(open.failure_threshold, 3);
+}
+
+TEST(Load, EachHookHasATimeoutOfItsOwn) {
+  const Loaded loaded = LoadText(R"(
+[[resource]]
+name = "a.com/x"
+  [[resource.match]]
+  path = "/dev/x*"
+  [resource.hooks]
+  pre_start = { command = ["/bin/a"] }
+  allocate = { command = ["/bin/b"] }
+  release = { command = ["/bin/c"] }
+)");
+  ASSERT_TRUE(loaded.model) << loaded.diagnostics.RenderText();
+  const ResourceSpec& spec = loaded.model->resources[0];
+  EXPECT_EQ(spec.pre_start->timeout, std::chrono::seconds(20));
+  EXPECT_EQ(spec.allocate->timeout, std::chrono::seconds(5));
+  EXPECT_EQ(spec.release->timeout, std::chrono::seconds(60));
 }
 
 }  // namespace

@@ -111,6 +111,9 @@ const std::set<std::string> kResourceFamilies = {
     "patchbay_allocations_total counter resource result",
     "patchbay_device_health_transitions_total counter resource to",
     "patchbay_devices gauge health resource",
+    "patchbay_devices_in_use gauge resource",
+    "patchbay_hook_duration_seconds histogram hook resource",
+    "patchbay_hooks_total counter hook resource result",
     "patchbay_probe_duration_seconds histogram resource",
     "patchbay_probes_total counter resource result",
     "patchbay_discovery_duration_seconds histogram resource",
@@ -169,6 +172,7 @@ TEST(Metrics, StartsAtZero) {
   EXPECT_EQ(count("patchbay_registrations_total{"), 2);
   EXPECT_EQ(count("patchbay_rpc_duration_seconds_count"), 5);
   EXPECT_EQ(count("patchbay_probes_total{"), 4);
+  EXPECT_EQ(count("patchbay_hooks_total{"), 6);
 }
 
 TEST(Metrics, CountsWhatItIsTold) {
@@ -189,6 +193,8 @@ TEST(Metrics, CountsWhatItIsTold) {
   observer->OnProbe(ProbeResult::kSuccess, milliseconds(3));
   observer->OnProbe(ProbeResult::kTimeout, seconds(5));
   observer->OnProbe(ProbeResult::kTimeout, seconds(5));
+  observer->OnHook(Hook::kPreStart, true, milliseconds(3));
+  observer->OnHook(Hook::kRelease, false, seconds(3));
   observer->OnScan(milliseconds(20), false);
   auto samples = Samples(metrics);
   EXPECT_EQ(samples["patchbay_discovery_last_success_timestamp_seconds{resource=\"a/b\"}"], "0");
@@ -213,6 +219,10 @@ TEST(Metrics, CountsWhatItIsTold) {
       {"patchbay_probes_total{resource=\"a/b\",result=\"timeout\"}", "2"},
       {"patchbay_probes_total{resource=\"a/b\",result=\"error\"}", "0"},
       {"patchbay_probe_duration_seconds_count{resource=\"a/b\"}", "3"},
+      {"patchbay_hooks_total{hook=\"pre_start\",resource=\"a/b\",result=\"success\"}", "1"},
+      {"patchbay_hooks_total{hook=\"release\",resource=\"a/b\",result=\"failure\"}", "1"},
+      {"patchbay_hooks_total{hook=\"allocate\",resource=\"a/b\",result=\"failure\"}", "0"},
+      {"patchbay_hook_duration_seconds_count{hook=\"pre_start\",resource=\"a/b\"}", "1"},
       {"patchbay_discovery_scans_total{resource=\"a/b\"}", "2"},
       {"patchbay_discovery_duration_seconds_count{resource=\"a/b\"}", "2"},
       {"patchbay_discovery_duration_seconds_bucket{resource=\"a/b\",le=\"10\"}", "1"},
@@ -257,6 +267,32 @@ TEST(Metrics, CountsUnitsOfDevicesAndShowsEachDeviceOnce) {
             1u);
   EXPECT_EQ(samples["patchbay_device_healthy{device=\"x\",resource=\"a/b\"}"], "1");
   EXPECT_EQ(samples["patchbay_device_healthy{device=\"z\",resource=\"a/b\"}"], "0");
+}
+
+TEST(Metrics, TellsWhichPodHoldsWhat) {
+  Metrics metrics(Options());
+  EXPECT_EQ(Samples(metrics).count("patchbay_pod_resources_up"), 0u);
+  metrics.SetPodResourcesUp(true);
+  EXPECT_EQ(Samples(metrics)["patchbay_pod_resources_up"], "1");
+  metrics.SetPodResourcesUp(false);
+  EXPECT_EQ(Samples(metrics)["patchbay_pod_resources_up"], "0");
+
+  const auto observer = metrics.AddResource("a/b");
+  EXPECT_EQ(Samples(metrics)["patchbay_devices_in_use{resource=\"a/b\"}"], "0");
+  observer->OnUsage(std::make_shared<const Usage>(
+      Usage{{{"x", {{"ns", "p1", "c"}, {"ns", "p2", "c"}}}, {"y", {{"ns", "p\"1", "c"}}}}, 4}));
+  auto samples = Samples(metrics);
+  EXPECT_EQ(samples["patchbay_devices_in_use{resource=\"a/b\"}"], "4");
+  const std::string held = "patchbay_device_in_use{container=\"c\",device=\"";
+  for (const char* holder : {"x\",namespace=\"ns\",pod=\"p1", "x\",namespace=\"ns\",pod=\"p2",
+                             "y\",namespace=\"ns\",pod=\"p\\\"1"}) {
+    EXPECT_EQ(samples[held + holder + "\",resource=\"a/b\"}"], "1") << holder;
+  }
+  metrics.SetDeviceMetrics(false);
+  EXPECT_EQ(metrics.Text().find("patchbay_device_in_use{"), std::string::npos);
+  metrics.SetDeviceMetrics(true);
+  observer->OnUsage(std::make_shared<const Usage>());
+  EXPECT_EQ(metrics.Text().find("patchbay_device_in_use{"), std::string::npos);
 }
 
 TEST(Metrics, CountsTransitionsBetweenSnapshots) {
