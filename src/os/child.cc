@@ -310,30 +310,6 @@ Result<ChildResult> Run(const ChildSpec& spec, const Cancellation& cancellation)
       .Run();
 }
 
-std::string_view LastLine(std::string_view text) {
-  const auto end = text.find_last_not_of(" \t\r\n");
-  if (end == std::string_view::npos) return {};
-  text = text.substr(0, end + 1);
-  return text.substr(text.rfind('\n') + 1);
-}
-
-std::string Ending(const ChildSpec& spec, const ChildResult& result) {
-  switch (result.end) {
-    case ChildEnd::kExited: return format("ended with exit code {}", result.code);
-    case ChildEnd::kSignalled: {
-      const char* name = sigdescr_np(result.code);
-      return format("was ended by signal {} ({})", result.code, name != nullptr ? name : "unknown");
-    }
-    case ChildEnd::kTimedOut:
-      return format("did not end within {} ms and was stopped", spec.timeout.count());
-    case ChildEnd::kCancelled: return "was stopped since patchbay ends";
-    case ChildEnd::kTooMuchOutput:
-      return format("printed more than {} bytes and was killed", spec.most_output);
-    case ChildEnd::kFailed: break;
-  }
-  return result.error;
-}
-
 }  // namespace
 
 Result<Cancellation> Cancellation::Create() {
@@ -366,22 +342,6 @@ bool HasEnded(const UniqueFd& left_behind) {
   const int result =
       waitid(P_PIDFD, static_cast<id_t>(left_behind.get()), &info, WEXITED | WNOHANG);
   return result != 0 || info.si_pid != 0;
-}
-
-std::string DescribeEnd(const ChildSpec& spec, const ChildResult& result) {
-  if (result.end == ChildEnd::kFailed) return result.error;
-  std::string text = spec.argv.empty() ? "" : Excerpt(spec.argv.front(), 100) + " ";
-  text += Ending(spec, result);
-  if (result.left_behind) text += ", but hangs in the kernel";
-  return text;
-}
-
-std::string Describe(const ChildSpec& spec, const ChildResult& result) {
-  std::string text = DescribeEnd(spec, result);
-  if (result.end == ChildEnd::kFailed) return text;
-  const std::string_view last = LastLine(result.error_output);
-  if (!last.empty()) text += ": " + Excerpt(last, 200);
-  return text;
 }
 
 }  // namespace patchbay

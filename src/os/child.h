@@ -85,4 +85,7 @@ std::string DescribeEnd(const ChildSpec& spec, const ChildResult& result);
 /// The same, and the last line that it printed to stderr: `…: no card`.
 std::string Describe(const ChildSpec& spec, const ChildResult& result);
 
+/// The same, and the first lines of all that it printed, errors first: `…: no card; see dmesg`.
+std::string DescribeWithOutput(const ChildSpec& spec, const ChildResult& result);
+
 }  // namespace patchbay

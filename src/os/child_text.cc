@@ -1,0 +1,76 @@
+#include <algorithm>
+#include <csignal>
+#include <cstring>
+
+#include "base/escape.h"
+#include "base/format.h"
+#include "os/child.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::size_t kMostShown = 400;
+
+std::string_view LastLine(std::string_view text) {
+  const auto end = text.find_last_not_of(" \t\r\n");
+  if (end == std::string_view::npos) return {};
+  text = text.substr(0, end + 1);
+  return text.substr(text.rfind('\n') + 1);
+}
+
+std::string Ending(const ChildSpec& spec, const ChildResult& result) {
+  switch (result.end) {
+    case ChildEnd::kExited: return format("ended with exit code {}", result.code);
+    case ChildEnd::kSignalled: {
+      const char* name = sigdescr_np(result.code);
+      return format("was ended by signal {} ({})", result.code, name != nullptr ? name : "unknown");
+    }
+    case ChildEnd::kTimedOut:
+      return format("did not end within {} ms and was stopped", spec.timeout.count());
+    case ChildEnd::kCancelled: return "was stopped since patchbay ends";
+    case ChildEnd::kTooMuchOutput:
+      return format("printed more than {} bytes and was killed", spec.most_output);
+    case ChildEnd::kFailed: break;
+  }
+  return result.error;
+}
+
+/// The first lines as one: "no card; see dmesg".
+std::string FirstLines(std::string_view output) {
+  std::string line;
+  while (!output.empty() && line.size() < kMostShown) {
+    const auto end = output.find('\n');
+    std::string_view part = output.substr(0, end);
+    while (part.ends_with(' ') || part.ends_with('\r')) part.remove_suffix(1);
+    if (!part.empty()) line.append(line.empty() ? "" : "; ").append(part);
+    output.remove_prefix(end == std::string_view::npos ? output.size() : end + 1);
+  }
+  return Excerpt(line, kMostShown);
+}
+
+}  // namespace
+
+std::string DescribeEnd(const ChildSpec& spec, const ChildResult& result) {
+  if (result.end == ChildEnd::kFailed) return result.error;
+  std::string text = spec.argv.empty() ? "" : Excerpt(spec.argv.front(), 100) + " ";
+  text += Ending(spec, result);
+  if (result.left_behind) text += ", but hangs in the kernel";
+  return text;
+}
+
+std::string Describe(const ChildSpec& spec, const ChildResult& result) {
+  std::string text = DescribeEnd(spec, result);
+  if (result.end == ChildEnd::kFailed) return text;
+  const std::string_view last = LastLine(result.error_output);
+  if (!last.empty()) text += ": " + Excerpt(last, 200);
+  return text;
+}
+
+std::string DescribeWithOutput(const ChildSpec& spec, const ChildResult& result) {
+  std::string text = DescribeEnd(spec, result);
+  const std::string said = FirstLines(result.error_output + result.output);
+  if (!said.empty()) text += ": " + said;
+  return text;
+}
+
+}  // namespace patchbay
