@@ -95,7 +95,8 @@ void Daemon::StartResources() {
                 },
             .on_published = [this] { CompareResources(); },
             .on_registered = [this] { UpdateReadiness(); },
-            .on_kubelet_answers = [this](bool answers) { metrics_.SetKubeletUp(answers); }}));
+            .on_kubelet_answers = [this](bool answers) { metrics_.SetKubeletUp(answers); },
+            .on_granted = [] {}}));
   }
   WatchKernel();  // before the first look, so that nothing comes between the two
   for (const auto& resource : resources_) resource->Scan();

@@ -29,8 +29,11 @@ ResourceController::ResourceController(const World& world, std::shared_ptr<const
       observer_(std::move(observer)),
       events_(std::move(events)),
       inventory_(spec_, world_.plugin.allocation.node_name),
-      plugin_(world_.plugin, spec_->name, observer_,
+      hooks_(std::make_shared<HookRunner>(spec_->name, observer_, world_.plugin.log,
+                                          world_.cancellation)),
+      plugin_(world_.plugin, spec_->name, observer_, hooks_,
               {.on_stale = [this] { Scan(); },
+               .on_granted = events_.on_granted,
                .on_registered = [this](bool) { events_.on_registered(); },
                .on_kubelet_answers = events_.on_kubelet_answers}) {
   if (HasCommand(*spec_)) own_scanner_.emplace();

@@ -35,6 +35,7 @@ class ResourceController {
     std::function<void()> on_published;  ///< snapshot() has changed
     std::function<void()> on_registered;
     std::function<void(bool)> on_kubelet_answers;
+    std::function<void()> on_granted;  ///< a container was given devices
   };
 
   ResourceController(const World& world, std::shared_ptr<const ResourceSpec> spec,
@@ -101,6 +102,7 @@ class ResourceController {
   const Events events_;
   Inventory inventory_;
   std::optional<Prober> prober_;  ///< where the resource has a probe
+  const std::shared_ptr<HookRunner> hooks_;
   ResourcePlugin plugin_;
   /// Where commands are run: one that hangs keeps nobody else waiting.
   std::optional<Worker> own_scanner_;

@@ -5,15 +5,10 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
+#include "inventory/units.h"
 
 namespace patchbay {
 namespace {
-
-/// One device of a container: what the snapshot says of it, and its place among the others.
-struct Granted {
-  std::string_view id;
-  FoundDevice found;
-};
 
 /// An absolute path in its shortest form, so that one place has one name.
 Result<std::string> CleanPath(std::string path, std::string_view what) {
@@ -59,16 +54,7 @@ class ResponseBuilder {
   ResponseBuilder(const ResourceSpec& spec, const AllocationContext& context)
       : spec_(spec), context_(context) {}
 
-  Status Add(const Granted& granted, std::int64_t slot) {
-    const Device& device = *granted.found.listed->device;
-    Variables variables = VariablesOf(device);
-    variables.resource = spec_.name;
-    variables.node_name = context_.node_name;
-    variables.id = granted.id;
-    variables.index = granted.found.index;
-    variables.slot = slot;
-    variables.replica = granted.found.replica;
-
+  Status Add(const Variables& variables) {
     for (const DeviceNodeSpec& node : spec_.device_nodes) TRY(AddDeviceNodes(node, variables));
     for (const MountSpec& mount : spec_.mounts) TRY(AddMount(mount, variables));
     for (const auto& pair : spec_.env) TRY(AddPair(pair, variables, "env", envs_));
@@ -198,41 +184,21 @@ class ResponseBuilder {
   Pairs annotations_;
 };
 
-Result<Granted> Grant(const Snapshot& snapshot, std::string_view id) {
-  const FoundDevice found = FindAdvertised(snapshot, id);
-  if (found.listed == nullptr) {
-    const int replicas = snapshot.spec->replicas;
-    const std::string first = AdvertisedId(*snapshot.spec, id, 0);
-    if (replicas > 1 && FindAdvertised(snapshot, first).listed != nullptr) {
-      return Fail(
-          ErrorKind::kNotFound,
-          format("\"{0}\" is advertised {1} times, as \"{2}\" to \"{3}\"; ask for one of these", id,
-                 replicas, first, AdvertisedId(*snapshot.spec, id, replicas - 1)));
-    }
-    return Fail(ErrorKind::kNotFound, format("{} has no device \"{}\"", snapshot.spec->name, id));
-  }
-  if (found.listed->health != Health::kHealthy) {
-    return Fail(ErrorKind::kPrecondition,
-                format("the device \"{}\" is unhealthy: {}", id, found.listed->reason));
-  }
-  return Granted{id, found};
-}
-
 Result<ContainerResponse> Answer(const Snapshot& snapshot, std::span<const std::string> ids,
                                  const AllocationContext& context) {
-  std::vector<std::string_view> ordered(ids.begin(), ids.end());
-  std::sort(ordered.begin(), ordered.end(), IdLess);
-  ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
-
+  const std::vector<Unit> units = TRY(UnitsOf(snapshot, ids, context.node_name));
   const int limit = snapshot.spec->max_per_container;
-  if (limit > 0 && ordered.size() > static_cast<std::size_t>(limit)) {
+  if (limit > 0 && units.size() > static_cast<std::size_t>(limit)) {
     return Fail(ErrorKind::kInvalid, format("a container may have at most {} of {}, not {}", limit,
-                                            snapshot.spec->name, ordered.size()));
+                                            snapshot.spec->name, units.size()));
   }
   ResponseBuilder builder(*snapshot.spec, context);
-  for (std::size_t slot = 0; slot < ordered.size(); ++slot) {
-    const Granted granted = TRY(Grant(snapshot, ordered[slot]));
-    TRY(builder.Add(granted, static_cast<std::int64_t>(slot)));
+  for (const Unit& unit : units) {
+    if (unit.listed->health != Health::kHealthy) {
+      return Fail(ErrorKind::kPrecondition, format("the device \"{}\" is unhealthy: {}",
+                                                   unit.variables.id, unit.listed->reason));
+    }
+    TRY(builder.Add(unit.variables));
   }
   return std::move(builder).Build();
 }
@@ -262,7 +228,7 @@ Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std
 std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceSpec>& spec,
                                            const Device& device, std::string_view node_name) {
   const std::string path = device.nodes.empty() ? device.id : device.nodes.front().path;
-  const Variables variables = VariablesOf(device);
+  Variables variables = VariablesOf(device);
   for (const Template* t : DeviceTemplates(*spec)) {
     for (const Template::Field& field : t->fields()) {
       if (variables.Find(field.name)) continue;
@@ -279,9 +245,11 @@ std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceS
   context.holds = [](const HostNode&) { return true; };
   context.node_name = node_name;
   ResponseBuilder builder(*spec, context);
-  const ListedDevice listed{std::make_shared<const Device>(device), Health::kHealthy, ""};
   const std::string id = AdvertisedId(*spec, device.id, 0);
-  if (const Status status = builder.Add({id, {&listed, 0, 0}}, 0); !status) {
+  variables.resource = spec->name;
+  variables.node_name = node_name;
+  variables.id = id;
+  if (const Status status = builder.Add(variables); !status) {
     return Rejection{path, RejectReason::kBadTemplate, Printable(status.error().message)};
   }
   return std::nullopt;

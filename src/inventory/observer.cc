@@ -13,13 +13,4 @@ std::string_view Name(Rpc rpc) {
   return "";
 }
 
-std::string_view Name(Hook hook) {
-  switch (hook) {
-    case Hook::kPreStart: return "pre_start";
-    case Hook::kAllocate: return "allocate";
-    case Hook::kRelease: return "release";
-  }
-  return "";
-}
-
 }  // namespace patchbay

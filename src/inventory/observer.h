@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "health/probe.h"
+#include "inventory/hook.h"
 #include "model/holders.h"
 #include "model/snapshot.h"
 
@@ -23,12 +24,6 @@ inline constexpr Rpc kAllRpcs[] = {Rpc::kGetDevicePluginOptions, Rpc::kListAndWa
                                    Rpc::kPreStartContainer};
 /// "GetDevicePluginOptions", …
 std::string_view Name(Rpc rpc);
-
-/// The programs that a resource has run around the life of a container, by their names in metrics.
-enum class Hook { kPreStart, kAllocate, kRelease };
-inline constexpr Hook kAllHooks[] = {Hook::kPreStart, Hook::kAllocate, Hook::kRelease};
-/// "pre_start", …
-std::string_view Name(Hook hook);
 
 /// Is told what happens to one resource, so that the parts that do things need not know who counts
 /// them. All functions may be called from any thread and return at once.

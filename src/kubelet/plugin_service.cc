@@ -1,8 +1,11 @@
 #include "kubelet/plugin_service.h"
 
+#include <atomic>
 #include <chrono>
 #include <vector>
 
+#include "base/escape.h"
+#include "inventory/units.h"
 #include "kubelet/messages.h"
 
 namespace patchbay {
@@ -21,7 +24,7 @@ grpc::StatusCode CodeOf(ErrorKind kind) {
   return grpc::StatusCode::UNKNOWN;
 }
 
-/// The code as metrics name it; only those that CodeOf makes.
+/// The code as metrics name it; only those that are made here.
 std::string_view NameOf(grpc::StatusCode code) {
   switch (code) {
     case grpc::StatusCode::OK: return "OK";
@@ -29,13 +32,56 @@ std::string_view NameOf(grpc::StatusCode code) {
     case grpc::StatusCode::NOT_FOUND: return "NOT_FOUND";
     case grpc::StatusCode::FAILED_PRECONDITION: return "FAILED_PRECONDITION";
     case grpc::StatusCode::UNAVAILABLE: return "UNAVAILABLE";
+    case grpc::StatusCode::CANCELLED: return "CANCELLED";
     default: return "UNKNOWN";
   }
 }
 
-grpc::Status ToGrpc(const Error& error) {
-  return {CodeOf(error.kind), error.message.substr(0, kLongestMessage)};
+grpc::Status ToGrpc(const Status& status) {
+  if (status) return grpc::Status::OK;
+  // The text quotes what came from outside, and ends in the status of a pod.
+  return {CodeOf(status.error().kind), Excerpt(status.error().message, kLongestMessage)};
 }
+
+Failure NothingYet() { return Fail(ErrorKind::kUnavailable, "no device was looked for yet"); }
+
+/// The answer to a call that waits for a hook. It is finished once: by the hook, or by gRPC when
+/// nobody waits for it any more, since the server has to go or the kubelet went.
+class LateReply {
+ public:
+  static std::shared_ptr<LateReply> Create(std::shared_ptr<ResourceObserver> observer, Rpc rpc) {
+    auto reply = std::make_shared<LateReply>(std::move(observer), rpc);
+    reply->reactor_ = new Reactor(reply);  // deletes itself
+    return reply;
+  }
+  LateReply(std::shared_ptr<ResourceObserver> observer, Rpc rpc)
+      : observer_(std::move(observer)), rpc_(rpc) {}
+
+  grpc::ServerUnaryReactor* reactor() const { return reactor_; }
+
+  void Finish(const grpc::Status& status) {
+    if (finished_.exchange(true)) return;
+    observer_->OnRpc(rpc_, NameOf(status.error_code()), std::chrono::steady_clock::now() - start_);
+    reactor_->Finish(status);
+  }
+
+ private:
+  class Reactor : public grpc::ServerUnaryReactor {
+   public:
+    explicit Reactor(std::shared_ptr<LateReply> reply) : reply_(std::move(reply)) {}
+    void OnCancel() override { reply_->Finish(grpc::Status::CANCELLED); }
+    void OnDone() override { delete this; }
+
+   private:
+    const std::shared_ptr<LateReply> reply_;
+  };
+
+  const std::shared_ptr<ResourceObserver> observer_;
+  const Rpc rpc_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Reactor* reactor_ = nullptr;  ///< valid until finished
+  std::atomic<bool> finished_ = false;
+};
 
 /// Answers a unary call with what `answer` returns, and has it counted and timed.
 template <class Answer>
@@ -54,6 +100,7 @@ grpc::ServerUnaryReactor* Reply(grpc::CallbackServerContext* context, ResourceOb
 v1beta1::DevicePluginOptions PluginOptions(const ResourceSpec& spec) {
   v1beta1::DevicePluginOptions options;
   options.set_get_preferred_allocation_available(spec.preferred_allocation != Preference::kNone);
+  options.set_pre_start_required(HoldsUpStart(spec));
   return options;
 }
 
@@ -91,37 +138,79 @@ grpc::ServerUnaryReactor* PluginService::GetPreferredAllocation(
 grpc::ServerUnaryReactor* PluginService::Allocate(grpc::CallbackServerContext* context,
                                                   const v1beta1::AllocateRequest* request,
                                                   v1beta1::AllocateResponse* response) {
-  return Reply(context, *backend_.observer, Rpc::kAllocate, [&] {
-    grpc::Status status = AllocateAll(*request, *response);
-    for (const auto& container : request->container_requests()) {
-      backend_.observer->OnAllocation(status.ok(), container.devices_ids_size());
+  const auto snapshot = backend_.snapshot->Get();
+  Containers containers;
+  for (const auto& container : request->container_requests()) {
+    containers.emplace_back(container.devices_ids().begin(), container.devices_ids().end());
+  }
+  const auto tell = [observer = backend_.observer, on_granted = backend_.on_granted,
+                     containers](const Status& status) {
+    for (const auto& ids : containers) {
+      observer->OnAllocation(status.has_value(), static_cast<int>(ids.size()));
     }
-    return status;
-  });
+    if (status) on_granted();
+    return ToGrpc(status);
+  };
+  if (snapshot == nullptr || !snapshot->spec->allocate) {
+    return Reply(context, *backend_.observer, Rpc::kAllocate,
+                 [&] { return tell(AllocateAll(snapshot.get(), containers, *response)); });
+  }
+  const auto reply = LateReply::Create(backend_.observer, Rpc::kAllocate);
+  const auto finish = [reply, tell](const Status& status) { reply->Finish(tell(status)); };
+  Status status = AllocateAll(snapshot.get(), containers, *response);
+  RunOrRefuse(status ? Plan(Hook::kAllocate, *snapshot, containers) : Failure(status.error()),
+              finish);
+  return reply->reactor();
 }
 
-grpc::Status PluginService::AllocateAll(const v1beta1::AllocateRequest& request,
-                                        v1beta1::AllocateResponse& response) const {
-  const auto snapshot = backend_.snapshot->Get();
-  if (snapshot == nullptr) return {grpc::StatusCode::UNAVAILABLE, "no device was looked for yet"};
-  for (const auto& container : request.container_requests()) {
-    const std::vector<std::string> ids(container.devices_ids().begin(),
-                                       container.devices_ids().end());
+Status PluginService::AllocateAll(const Snapshot* snapshot, const Containers& containers,
+                                  v1beta1::AllocateResponse& response) const {
+  if (snapshot == nullptr) return NothingYet();
+  for (const auto& ids : containers) {
     auto answer = patchbay::Allocate(*snapshot, ids, backend_.allocation);
     if (!answer) {
       if (answer.error().kind != ErrorKind::kInvalid) backend_.on_stale_list();
-      return ToGrpc(answer.error());
+      return Failure(std::move(answer).error());
     }
     FillResponse(std::move(*answer), *response.add_container_responses());
   }
-  return grpc::Status::OK;
+  return {};
 }
 
-grpc::ServerUnaryReactor* PluginService::PreStartContainer(grpc::CallbackServerContext* context,
-                                                           const v1beta1::PreStartContainerRequest*,
-                                                           v1beta1::PreStartContainerResponse*) {
-  return Reply(context, *backend_.observer, Rpc::kPreStartContainer,
-               [] { return grpc::Status::OK; });
+grpc::ServerUnaryReactor* PluginService::PreStartContainer(
+    grpc::CallbackServerContext*, const v1beta1::PreStartContainerRequest* request,
+    v1beta1::PreStartContainerResponse*) {
+  const auto snapshot = backend_.snapshot->Get();
+  const auto reply = LateReply::Create(backend_.observer, Rpc::kPreStartContainer);
+  const auto finish = [reply](const Status& status) { reply->Finish(ToGrpc(status)); };
+  if (snapshot == nullptr) {
+    finish(NothingYet());
+  } else if (!HoldsUpStart(*snapshot->spec)) {  // then nobody was asked to call
+    finish({});
+  } else {
+    const Containers container = {{request->devices_ids().begin(), request->devices_ids().end()}};
+    RunOrRefuse(Plan(Hook::kPreStart, *snapshot, container), finish);
+  }
+  return reply->reactor();
+}
+
+Result<HookCall> PluginService::Plan(Hook hook, const Snapshot& snapshot,
+                                     const Containers& containers) const {
+  std::vector<Variables> all;
+  for (const auto& ids : containers) {
+    auto units = UnitsOf(snapshot, ids, backend_.allocation.node_name);
+    if (!units) {
+      backend_.on_stale_list();
+      return Failure(std::move(units).error());
+    }
+    for (const Unit& unit : *units) all.push_back(unit.variables);
+  }
+  return PlanHook(hook, *snapshot.spec, all);
+}
+
+void PluginService::RunOrRefuse(Result<HookCall> call, const HookRunner::Done& done) const {
+  if (!call) return done(Failure(std::move(call).error()));
+  backend_.hooks->Run(std::move(*call), done);
 }
 
 }  // namespace patchbay

@@ -5,6 +5,7 @@
 
 #include "deviceplugin.grpc.pb.h"
 #include "inventory/allocation.h"
+#include "inventory/hook_runner.h"
 #include "inventory/observer.h"
 #include "inventory/snapshot_cell.h"
 #include "kubelet/list_streams.h"
@@ -19,10 +20,13 @@ struct PluginBackend {
   AllocationContext allocation;
   /// The kubelet asked for a device that it should not have: its list is out of date. Any thread.
   std::function<void()> on_stale_list;
+  /// A container was given devices. Any thread.
+  std::function<void()> on_granted = [] {};
+  std::shared_ptr<HookRunner> hooks = nullptr;
 };
 
 /// The device plugin API of one resource. Answers from the snapshot in hand, on gRPC's threads,
-/// without waiting for anybody, and remembers nothing.
+/// without waiting for anything but hooks, and remembers nothing.
 class PluginService final : public v1beta1::DevicePlugin::CallbackService {
  public:
   PluginService(PluginBackend backend, ListStreams::OnChange on_streams)
@@ -46,8 +50,13 @@ class PluginService final : public v1beta1::DevicePlugin::CallbackService {
       v1beta1::PreStartContainerResponse* response) override;
 
  private:
-  grpc::Status AllocateAll(const v1beta1::AllocateRequest& request,
-                           v1beta1::AllocateResponse& response) const;
+  /// The IDs of each container of a request.
+  using Containers = std::vector<std::vector<std::string>>;
+
+  Status AllocateAll(const Snapshot* snapshot, const Containers& containers,
+                     v1beta1::AllocateResponse& response) const;
+  Result<HookCall> Plan(Hook hook, const Snapshot& snapshot, const Containers& containers) const;
+  void RunOrRefuse(Result<HookCall> call, const HookRunner::Done& done) const;
 
   const PluginBackend backend_;
   ListStreams streams_;

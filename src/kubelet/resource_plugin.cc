@@ -27,10 +27,12 @@ bool SameList(const Snapshot& a, const Snapshot& b) {
 }  // namespace
 
 ResourcePlugin::ResourcePlugin(const World& world, std::string resource,
-                               std::shared_ptr<ResourceObserver> observer, Events events)
+                               std::shared_ptr<ResourceObserver> observer,
+                               std::shared_ptr<HookRunner> hooks, Events events)
     : world_(world),
       resource_(std::move(resource)),
       observer_(std::move(observer)),
+      hooks_(std::move(hooks)),
       events_(std::move(events)),
       pacer_(kListInterval) {}
 
@@ -130,8 +132,12 @@ void ResourcePlugin::StartServer() {
   const std::uint64_t serial = ++serial_;
   Loop& loop = world_.loop;
   PluginBackend backend{
-      cell_, observer_, world_.allocation,
-      [&loop, on_stale = lifetime_.Guard([this] { OnStaleList(); })] { loop.Post(on_stale); }};
+      cell_,
+      observer_,
+      world_.allocation,
+      [&loop, on_stale = lifetime_.Guard([this] { OnStaleList(); })] { loop.Post(on_stale); },
+      [&loop, on_granted = lifetime_.Guard(events_.on_granted)] { loop.Post(on_granted); },
+      hooks_};
   auto on_change = lifetime_.Guard([this, serial](int open, bool first_ended) {
     if (serial == serial_) OnStreams(open, first_ended);
   });

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "base/log.h"
+#include "inventory/hook_runner.h"
 #include "inventory/observer.h"
 #include "inventory/pacer.h"
 #include "inventory/snapshot_cell.h"
@@ -34,13 +35,15 @@ class ResourcePlugin {
 
   /// What its owner is told, on the loop.
   struct Events {
-    std::function<void()> on_stale;  ///< the kubelet asked for a device not as listed: look again
+    std::function<void()> on_stale;    ///< the kubelet asked for a device not as listed: look again
+    std::function<void()> on_granted;  ///< a container was given devices
     std::function<void(bool)> on_registered;
     std::function<void(bool)> on_kubelet_answers;  ///< at the end of every registration
   };
 
   ResourcePlugin(const World& world, std::string resource,
-                 std::shared_ptr<ResourceObserver> observer, Events events);
+                 std::shared_ptr<ResourceObserver> observer, std::shared_ptr<HookRunner> hooks,
+                 Events events);
   /// Blocks until the server is gone; End first, to have it stop without blocking the loop.
   ~ResourcePlugin();
   ResourcePlugin(const ResourcePlugin&) = delete;
@@ -81,6 +84,7 @@ class ResourcePlugin {
   const World world_;
   const std::string resource_;
   const std::shared_ptr<ResourceObserver> observer_;
+  const std::shared_ptr<HookRunner> hooks_;
   const Events events_;
   Registration registration_;
   Pacer pacer_;

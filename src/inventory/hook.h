@@ -1,0 +1,60 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/spec.h"
+#include "model/variables.h"
+#include "os/child.h"
+
+namespace patchbay {
+
+/// The programs that a resource has run around the life of a container, by their names in the file
+/// and in metrics.
+enum class Hook { kPreStart, kAllocate, kRelease };
+inline constexpr Hook kAllHooks[] = {Hook::kPreStart, Hook::kAllocate, Hook::kRelease};
+/// "pre_start", …
+std::string_view Name(Hook hook);
+
+/// The hook of a resource, if it has one.
+const std::optional<HookSpec>& HookOf(const ResourceSpec& spec, Hook hook);
+
+/// Whether a container has to wait before it starts: for pre_start, or until its devices have been
+/// released by whoever had them.
+bool HoldsUpStart(const ResourceSpec& spec);
+
+/// A program that is run, and for which unit or device.
+struct HookCommand {
+  std::string id;
+  std::vector<std::string> argv;
+};
+
+/// What one call of a hook comes to.
+struct HookCall {
+  Hook hook = Hook::kPreStart;
+  std::chrono::milliseconds timeout{};  ///< of all of it
+  std::set<std::string> devices;        ///< whose state it changes, by their IDs
+  std::vector<HookCommand> commands;    ///< none where the resource has no such hook
+};
+
+/// The call for what a container gets, or of kRelease for devices: the program once for each, in
+/// their order, and equal commands once. Fails with kInvalid when a template cannot be rendered.
+Result<HookCall> PlanHook(Hook hook, const ResourceSpec& spec, std::span<const Variables> units);
+
+struct HookOutcome {
+  Status status;                      ///< kPrecondition and why, of the first command that failed
+  std::vector<UniqueFd> left_behind;  ///< see ChildResult
+};
+
+/// Runs the commands side by side, and blocks until all have ended or were stopped at `deadline`,
+/// two seconds more at most. After a failure no further one is begun.
+HookOutcome RunHook(const HookCall& call, std::chrono::steady_clock::time_point deadline,
+                    const Cancellation& cancellation);
+
+}  // namespace patchbay

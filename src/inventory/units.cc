@@ -1,0 +1,46 @@
+#include "inventory/units.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+Failure UnknownId(const Snapshot& snapshot, std::string_view id) {
+  const ResourceSpec& spec = *snapshot.spec;
+  const std::string first = AdvertisedId(spec, id, 0);
+  if (spec.replicas > 1 && FindAdvertised(snapshot, first).listed != nullptr) {
+    return Fail(
+        ErrorKind::kNotFound,
+        format("\"{0}\" is advertised {1} times, as \"{2}\" to \"{3}\"; ask for one of these", id,
+               spec.replicas, first, AdvertisedId(spec, id, spec.replicas - 1)));
+  }
+  return Fail(ErrorKind::kNotFound, format("{} has no device \"{}\"", spec.name, id));
+}
+
+}  // namespace
+
+Result<std::vector<Unit>> UnitsOf(const Snapshot& snapshot, std::span<const std::string> ids,
+                                  std::string_view node_name) {
+  std::vector<std::string_view> ordered(ids.begin(), ids.end());
+  std::sort(ordered.begin(), ordered.end(), IdLess);
+  ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
+
+  std::vector<Unit> units;
+  units.reserve(ordered.size());
+  for (const std::string_view id : ordered) {
+    const FoundDevice found = FindAdvertised(snapshot, id);
+    if (found.listed == nullptr) return UnknownId(snapshot, id);
+    Unit& unit = units.emplace_back(Unit{found.listed, VariablesOf(*found.listed->device)});
+    unit.variables.resource = snapshot.spec->name;
+    unit.variables.node_name = node_name;
+    unit.variables.id = id;
+    unit.variables.index = found.index;
+    unit.variables.slot = static_cast<std::int64_t>(units.size() - 1);
+    unit.variables.replica = found.replica;
+  }
+  return units;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,170 @@
+// Hooks, as pods and the kubelet see them.
+
+#include <sys/stat.h>
+
+#include <csignal>
+#include <fstream>
+#include <future>
+
+#include "base/format.h"
+#include "integration/contract.h"
+
+namespace patchbay::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class HooksOfDevices : public Contract {
+ protected:
+  /// Serves every serial line, with a shell script as its hook; "$1" is the ID of the device.
+  void Start(std::string_view hook, std::string_view script, std::string_view keys = "") {
+    StartKubelet();
+    StartDaemon(format("{}[resource.hooks.{}]\ncommand = [\"/bin/sh\", \"-c\", '''{}''', \"sh\", "
+                       "\"{{id}}\"]\n{}\n",
+                       kSerial, hook, script, keys),
+                {.daemon_keys = "rescan = \"24h\""});
+    ASSERT_TRUE(AwaitServed());
+  }
+  std::string Written(std::string_view file) const {
+    std::ifstream in(tree_.path(file));
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
+  double Runs(std::string_view hook, std::string_view result) const {
+    return daemon_->Metric(
+        format(R"(patchbay_hooks_total{{hook="{}",resource="example.com/serial",result="{}"}})",
+               hook, result));
+  }
+  /// A script that tells that it began, and waits until the gate is opened.
+  std::string WaitAtGate() {
+    for (const char* pipe : {"gate", "begun"}) mkfifo(tree_.path(pipe).c_str(), 0600);
+    return format("echo > {}; read x < {}", tree_.path("begun"), tree_.path("gate"));
+  }
+  void AwaitBegun() { std::ifstream(tree_.path("begun")).get(); }
+  void OpenGate() { std::ofstream(tree_.path("gate")) << "\n"; }
+};
+
+TEST_P(HooksOfDevices, PreStartRunsAtEveryStart) {
+  tree_.CharDevice("dev/ttyUSB0"), tree_.CharDevice("dev/ttyUSB1");
+  Start("pre_start", format("echo $1 >> {}", tree_.path("ran")));
+  EXPECT_TRUE(View().options.pre_start_required);
+  ASSERT_TRUE(kubelet_->Admit("pod", "c", kSerialName, 1));
+  EXPECT_EQ(Written("ran"), "");
+  EXPECT_TRUE(kubelet_->StartContainer("pod", "c"));
+  EXPECT_TRUE(kubelet_->StartContainer("pod", "c"));
+  const std::string ran = Written("ran");
+  EXPECT_TRUE(ran == "ttyUSB0\nttyUSB0\n" || ran == "ttyUSB1\nttyUSB1\n") << ran;
+  EXPECT_EQ(Runs("pre_start", "success"), 2);
+}
+
+TEST_P(HooksOfDevices, ThePodSeesWhyPreStartFailed) {
+  tree_.CharDevice("dev/ttyUSB0");
+  Start("pre_start",
+        format("test -e {} && exit; echo no medium in $1 >&2; exit 7", tree_.path("medium")));
+  ASSERT_TRUE(kubelet_->Admit("pod", "c", kSerialName, 1));
+  const Status refused = kubelet_->StartContainer("pod", "c");
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message,
+              AllOf(HasSubstr("CreateContainerConfigError"), HasSubstr("pre_start"),
+                    HasSubstr("\"ttyUSB0\""), HasSubstr("exit code 7: no medium in ttyUSB0")));
+  EXPECT_TRUE(daemon_->log().Await("no medium in ttyUSB0"));
+  EXPECT_EQ(Runs("pre_start", "failure"), 1);
+  // The kubelet tries again, and by then it may work.
+  tree_.File("medium");
+  EXPECT_TRUE(kubelet_->StartContainer("pod", "c"));
+}
+
+// The daemon was restarted, and the kubelet starts what was allocated before.
+TEST_P(HooksOfDevices, Case45PreStartWithoutAllocate) {
+  tree_.CharDevice("dev/ttyUSB0");
+  Start("pre_start", format("echo $1 >> {}", tree_.path("ran")));
+  EXPECT_TRUE(Stub().PreStart({"ttyUSB0"}).ok());
+  EXPECT_TRUE(Stub().PreStart({"ttyUSB0"}).ok());
+  EXPECT_EQ(Written("ran"), "ttyUSB0\nttyUSB0\n");
+  const grpc::Status unknown = Stub().PreStart({"ttyUSB0", "ttyUSB7"});
+  EXPECT_EQ(unknown.error_code(), grpc::StatusCode::NOT_FOUND);
+  EXPECT_THAT(unknown.error_message(), HasSubstr("no device \"ttyUSB7\""));
+  EXPECT_EQ(Written("ran"), "ttyUSB0\nttyUSB0\n");  // and nothing was run for the others
+}
+
+TEST_P(HooksOfDevices, Case45PreStartThatIsTooSlowIsStopped) {
+  tree_.CharDevice("dev/ttyUSB0");
+  Start("pre_start", "trap '' TERM; sleep 3600", "timeout = \"100ms\"");
+  const grpc::Status late = Stub().PreStart({"ttyUSB0"});
+  EXPECT_EQ(late.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  EXPECT_THAT(late.error_message(), HasSubstr("did not end within 100 ms"));
+}
+
+TEST_P(HooksOfDevices, AllocateRunsBeforeTheAnswer) {
+  tree_.CharDevice("dev/ttyUSB0");
+  Start("allocate", format("echo $1 >> {}", tree_.path("ran")));
+  EXPECT_FALSE(View().options.pre_start_required);
+  ASSERT_TRUE(kubelet_->Admit("pod", "c", kSerialName, 1));
+  EXPECT_EQ(Written("ran"), "ttyUSB0\n");
+  EXPECT_EQ(Runs("allocate", "success"), 1);
+  EXPECT_EQ(daemon_->Metric(
+                R"(patchbay_allocations_total{resource="example.com/serial",result="success"})"),
+            1);
+}
+
+TEST_P(HooksOfDevices, AllocateThatFailsRefuses) {
+  tree_.CharDevice("dev/ttyUSB0");
+  Start("allocate", "echo licence server is down >&2; exit 1");
+  const auto refused = kubelet_->Admit("pod", "c", kSerialName, 1);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("the allocate hook failed for \"ttyUSB0\""),
+                                             HasSubstr("licence server is down")));
+  EXPECT_EQ(daemon_->Metric(
+                R"(patchbay_allocations_total{resource="example.com/serial",result="failure"})"),
+            1);
+}
+
+TEST_P(HooksOfDevices, AnAllocationThatIsRefusedRunsNoHook) {
+  tree_.CharDevice("dev/ttyUSB0");
+  Start("allocate", format("echo $1 >> {}", tree_.path("ran")));
+  EXPECT_FALSE(Stub().Allocate({{"ttyUSB0"}, {"ttyUSB7"}}).ok());
+  EXPECT_EQ(Written("ran"), "");
+}
+
+TEST_P(HooksOfDevices, OthersAreServedWhileAHookRuns) {
+  tree_.CharDevice("dev/ttyUSB0"), tree_.CharDevice("dev/ttyUSB1");
+  Start("pre_start", WaitAtGate());
+  auto starting = std::async(std::launch::async, [this] { return Stub().PreStart({"ttyUSB0"}); });
+  AwaitBegun();
+  EXPECT_TRUE(Stub().Allocate({{"ttyUSB1"}}).ok());
+  tree_.CharDevice("dev/ttyUSB2");
+  EXPECT_TRUE(
+      AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}, {"ttyUSB2", "Healthy"}}));
+  OpenGate();
+  EXPECT_TRUE(starting.get().ok());
+}
+
+TEST_P(HooksOfDevices, AKubeletThatRestartsDoesNotWaitForAHook) {
+  tree_.CharDevice("dev/ttyUSB0");
+  Start("pre_start", WaitAtGate());
+  const std::string before = View().endpoint;
+  auto starting = std::async(std::launch::async, [this] { return Stub().PreStart({"ttyUSB0"}); });
+  AwaitBegun();
+  ASSERT_TRUE(kubelet_->Restart());
+  // The old server is gone, with the call, before the new one is there.
+  ASSERT_TRUE(AwaitServed(kSerialName, before));
+  EXPECT_FALSE(starting.get().ok());
+  OpenGate();
+}
+
+TEST_P(HooksOfDevices, TheEndWaitsForNoHook) {
+  tree_.CharDevice("dev/ttyUSB0");
+  Start("pre_start", WaitAtGate());
+  auto starting = std::async(std::launch::async, [this] { return Stub().PreStart({"ttyUSB0"}); });
+  AwaitBegun();
+  EXPECT_TRUE(daemon_->Stop());
+  EXPECT_FALSE(starting.get().ok());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, HooksOfDevices,
+                         testing::Values(KubeletProfile::kAsync, KubeletProfile::kSync,
+                                         KubeletProfile::kMulti),
+                         ProfileName);
+
+}  // namespace
+}  // namespace patchbay::test

@@ -1,0 +1,142 @@
+#include "inventory/hook_runner.h"
+
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <future>
+
+#include "base/format.h"
+#include "support/counting_observer.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using testing::HasSubstr;
+
+/// Calls of programs that wait at a gate of theirs, a named pipe, until the test opens it.
+class HookRunnerTest : public testing::Test {
+ protected:
+  HookRunnerTest() { Make(); }
+  ~HookRunnerTest() override { End(); }
+
+  void Make() { runner_.emplace("example.com/d", observer_, log_, cancellation_); }
+  void End() {
+    cancellation_->Trigger();
+    runner_.reset();
+  }
+
+  /// What a call came to; not ready before it is done.
+  std::future<Status> Run(HookCall call) {
+    auto promise = std::make_shared<std::promise<Status>>();
+    runner_->Run(std::move(call), [promise](const Status& status) { promise->set_value(status); });
+    return promise->get_future();
+  }
+  static HookCall Call(Hook hook, std::set<std::string> devices, const std::string& script,
+                       milliseconds timeout = seconds(60)) {
+    HookCall call{hook, timeout, std::move(devices), {}};
+    if (!script.empty()) call.commands = {{*call.devices.begin(), {"/bin/sh", "-c", script}}};
+    return call;
+  }
+
+  /// A script that says that it began and then waits at the gate.
+  std::string WaitAt(const std::string& gate) {
+    EXPECT_EQ(mkfifo(tree_.path(gate).c_str(), 0600), 0);
+    EXPECT_EQ(mkfifo(tree_.path(gate + ".begun").c_str(), 0600), 0);
+    return format("echo > {0}.begun; read x < {0}; echo {1} >> {2}", tree_.path(gate), gate,
+                  tree_.path("order"));
+  }
+  void AwaitBegun(const std::string& gate) { std::ifstream(tree_.path(gate + ".begun")).get(); }
+  void Open(const std::string& gate) { std::ofstream(tree_.path(gate)) << "\n"; }
+  std::string Order() const {
+    std::ifstream file(tree_.path("order"));
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+
+  test::TempTree tree_;
+  std::ostringstream text_;
+  Log log_{LogLevel::kDebug, LogFormat::kText, text_};
+  const std::shared_ptr<test::CountingObserver> observer_ =
+      std::make_shared<test::CountingObserver>();
+  const std::shared_ptr<const Cancellation> cancellation_ =
+      std::make_shared<const Cancellation>(Cancellation::Create().value());
+  std::optional<HookRunner> runner_;
+};
+
+TEST_F(HookRunnerTest, TellsHowACallEnded) {
+  EXPECT_TRUE(Run(Call(Hook::kPreStart, {"a"}, "true")).get());
+  const Status failed = Run(Call(Hook::kRelease, {"a"}, "echo no >&2; exit 1")).get();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().message,
+            "the release hook failed for \"a\": /bin/sh ended with exit code 1: no");
+  EXPECT_EQ(observer_->hooks, 2);
+  End();
+  EXPECT_THAT(text_.str(), HasSubstr("hook failed resource=example.com/d hook=release"));
+}
+
+TEST_F(HookRunnerTest, ACallWithoutCommandsIsDoneAtOnce) {
+  auto done = Run(Call(Hook::kPreStart, {"a"}, ""));
+  ASSERT_EQ(done.wait_for(seconds(0)), std::future_status::ready);
+  EXPECT_TRUE(done.get());
+  EXPECT_EQ(observer_->hooks, 0);
+}
+
+TEST_F(HookRunnerTest, CallsForOtherDevicesDoNotWait) {
+  auto held = Run(Call(Hook::kRelease, {"a", "b"}, WaitAt("gate")));
+  AwaitBegun("gate");
+  EXPECT_TRUE(Run(Call(Hook::kPreStart, {"c"}, "true")).get());
+  EXPECT_TRUE(Run(Call(Hook::kPreStart, {"c"}, "")).get());
+  Open("gate");
+  EXPECT_TRUE(held.get());
+}
+
+TEST_F(HookRunnerTest, ACallForADeviceWaitsForTheOneBefore) {
+  auto release = Run(Call(Hook::kRelease, {"a"}, WaitAt("release")));
+  AwaitBegun("release");
+  auto start = Run(Call(Hook::kPreStart, {"a", "b"}, "echo start >> " + tree_.path("order")));
+  auto nothing = Run(Call(Hook::kPreStart, {"a"}, ""));
+  EXPECT_EQ(start.wait_for(seconds(0)), std::future_status::timeout);
+  EXPECT_EQ(nothing.wait_for(seconds(0)), std::future_status::timeout);
+  Open("release");
+  EXPECT_TRUE(start.get());
+  EXPECT_TRUE(nothing.get());
+  EXPECT_EQ(Order(), "release\nstart\n");
+}
+
+TEST_F(HookRunnerTest, WaitingCostsTimeOfTheCall) {
+  auto release = Run(Call(Hook::kRelease, {"a"}, WaitAt("release")));
+  AwaitBegun("release");
+  const Status late = Run(Call(Hook::kPreStart, {"a"}, "true", milliseconds(10))).get();
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().kind, ErrorKind::kPrecondition);
+  EXPECT_THAT(late.error().message, HasSubstr("another hook"));
+  Open("release");
+  EXPECT_TRUE(release.get());
+  EXPECT_TRUE(Run(Call(Hook::kPreStart, {"a"}, "true")).get());
+}
+
+TEST_F(HookRunnerTest, TheEndStopsWhatRunsAndWhatWaits) {
+  auto release = Run(Call(Hook::kRelease, {"a"}, WaitAt("release")));
+  AwaitBegun("release");
+  auto start = Run(Call(Hook::kPreStart, {"a"}, ""));
+  End();
+  ASSERT_EQ(release.wait_for(seconds(0)), std::future_status::ready);
+  EXPECT_THAT(release.get().error().message, HasSubstr("stopped since patchbay ends"));
+  ASSERT_EQ(start.wait_for(seconds(0)), std::future_status::ready);
+  EXPECT_THAT(start.get().error().message, HasSubstr("patchbay ends"));
+}
+
+TEST_F(HookRunnerTest, ManyCallsLeaveNothingBehind) {
+  std::vector<std::future<Status>> calls;
+  for (int i = 0; i < 60; ++i) {
+    calls.push_back(Run(Call(Hook::kPreStart, {format("d{}", i % 7)}, "true")));
+  }
+  for (auto& call : calls) EXPECT_TRUE(call.get());
+  EXPECT_EQ(observer_->hooks, 60);
+}
+
+}  // namespace
+}  // namespace patchbay
