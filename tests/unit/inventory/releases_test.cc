@@ -1,0 +1,76 @@
+#include "inventory/releases.h"
+
+#include <gmock/gmock.h>
+
+namespace patchbay {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Holder Pod(const std::string& name) { return {"ns", name, "c"}; }
+
+/// Reports of one run of the kubelet, one after the other.
+class ReleasesTest : public testing::Test {
+ protected:
+  /// What is released when the kubelet says this.
+  std::vector<std::string> Take(DeviceHolders holders) {
+    return releases_.Take({std::move(holders), complete_, kubelet_}).released;
+  }
+
+  Releases releases_;
+  std::string kubelet_ = "run 1";
+  bool complete_ = true;
+};
+
+TEST_F(ReleasesTest, WhatNobodyHoldsAnyMoreIsReleasedOnce) {
+  EXPECT_THAT(Take({{"a", {Pod("p")}}, {"b", {Pod("p")}}, {"c", {Pod("q")}}}), IsEmpty());
+  EXPECT_THAT(Take({{"c", {Pod("q")}}}), ElementsAre("a", "b"));
+  EXPECT_THAT(Take({{"c", {Pod("q")}}}), IsEmpty());
+  EXPECT_THAT(Take({}), ElementsAre("c"));
+  EXPECT_THAT(Take({}), IsEmpty());
+}
+
+TEST_F(ReleasesTest, OneOfSeveralHoldersIsEnoughToKeepIt) {
+  EXPECT_THAT(Take({{"a", {Pod("p"), Pod("q")}}}), IsEmpty());
+  EXPECT_THAT(Take({{"a", {Pod("q"), Pod("r")}}}), IsEmpty());
+  EXPECT_THAT(Take({{"a", {Pod("r")}}}), IsEmpty());
+  EXPECT_THAT(Take({}), ElementsAre("a"));
+}
+
+TEST_F(ReleasesTest, WhatWentToTheNextIsReleasedBeforeItStarts) {
+  Take({{"a", {Pod("p")}}});
+  EXPECT_THAT(Take({{"a", {Pod("q")}}}), ElementsAre("a"));
+  EXPECT_THAT(Take({{"a", {Pod("q")}}}), IsEmpty());
+}
+
+TEST_F(ReleasesTest, WhatTheNextMayUseAlreadyIsNotReleased) {
+  Take({{"a", {Pod("p")}}, {"b", {Pod("p")}}});
+  releases_.OnBlindStart("a");
+  releases_.OnBlindStart("b");
+  const auto verdict = releases_.Take({{{"a", {Pod("q")}}}, true, kubelet_});
+  EXPECT_THAT(verdict.missed, ElementsAre("a"));
+  EXPECT_THAT(verdict.released, ElementsAre("b"));  // free, whoever had started with it
+  // That is over with the next report.
+  EXPECT_THAT(Take({{"a", {Pod("r")}}}), ElementsAre("a"));
+}
+
+TEST_F(ReleasesTest, AKubeletThatHasJustStartedKnowsNobody) {
+  Take({{"a", {Pod("p")}}, {"b", {Pod("q")}}});
+  kubelet_ = "run 2";
+  EXPECT_THAT(Take({}), IsEmpty());
+  EXPECT_THAT(Take({{"a", {Pod("p")}}}), IsEmpty());
+  EXPECT_THAT(Take({{"b", {Pod("r")}}}), ElementsAre("a"));
+  EXPECT_THAT(Take({}), ElementsAre("b"));
+}
+
+TEST_F(ReleasesTest, WhoIsLeftOutOfAnAnswerThatIsCutHoldsOn) {
+  Take({{"a", {Pod("p")}}, {"b", {Pod("p")}}, {"c", {Pod("p")}}});
+  complete_ = false;
+  EXPECT_THAT(Take({{"b", {Pod("p")}}, {"c", {Pod("q")}}}), ElementsAre("c"));
+  complete_ = true;
+  EXPECT_THAT(Take({{"b", {Pod("p")}}}), ElementsAre("a", "c"));
+}
+
+}  // namespace
+}  // namespace patchbay
