@@ -143,11 +143,13 @@ int RunTry(const Arguments& arguments, Streams streams) {
   if (!directory) return fail(directory.error());
   KubeletSimOptions kubelet_options;
   kubelet_options.directory = (*directory)->path();
+  kubelet_options.pod_resources = (*directory)->path() + "/pod-resources/kubelet.sock";
   const auto kubelet = KubeletSim::Create(kubelet_options);
   if (!kubelet) return fail(kubelet.error());
   if (const Status started = (*kubelet)->Start(); !started) return fail(started.error());
 
-  model->daemon.kubelet_dir = (*directory)->path();
+  model->daemon.kubelet_dir = kubelet_options.directory;
+  model->daemon.pod_resources = kubelet_options.pod_resources;
   if (!arguments.listen) model->daemon.listen = "127.0.0.1:0";
   int code = kOk;
   auto daemon = Daemon::Create(loop, log,

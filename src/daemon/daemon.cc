@@ -19,6 +19,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Create(Loop& loop, Log& log, Options opt
   TRY(daemon->ServeHttp());
   daemon->StartResources();
   daemon->StartKubeletDir();
+  daemon->StartPodResources();
   daemon->ScheduleRescan();
   return daemon;
 }
@@ -134,6 +135,26 @@ void Daemon::StartKubeletDir() {
   if (!kubelet_dir_->kubelet_present()) {
     log_.Warning("no kubelet yet; waiting for its socket",
                  {{"socket", kubelet_dir_->kubelet_socket()}});
+  }
+}
+
+void Daemon::StartPodResources() {
+  const std::string& socket = options_.model.daemon.pod_resources;
+  if (socket.empty()) return;
+  pod_resources_ = std::make_unique<PodResources>(
+      loop_, log_, socket,
+      PodResources::Events{
+          .on_holders =
+              [this](const std::shared_ptr<const Holders>& holders) { OnHolders(*holders); },
+          .on_up = [this](bool up) { metrics_.SetPodResourcesUp(up); }},
+      options_.pod_resources_pace);
+}
+
+void Daemon::OnHolders(const Holders& holders) {
+  const DeviceHolders nobody;
+  for (const auto& resource : resources_) {
+    const auto found = holders.find(resource->name());
+    resource->OnHolders(found == holders.end() ? nobody : found->second);
   }
 }
 
@@ -268,6 +289,7 @@ void Daemon::Stop(std::function<void()> done) {
   rescan_ = Subscription();
   settle_ = Subscription();
   kernel_events_.reset();
+  pod_resources_.reset();
   kubelet_dir_.reset();
   ending_ = resources_.size();
   if (ending_ == 0) return loop_.Post(std::move(done));

@@ -15,6 +15,7 @@
 #include "http/server.h"
 #include "inventory/shared_nodes.h"
 #include "kubelet/kubelet_dir.h"
+#include "kubelet/pod_resources.h"
 #include "kubelet/sockets.h"
 #include "os/dir_watch.h"
 
@@ -34,6 +35,7 @@ class Daemon {
     std::string revision;
     /// Nothing can be mended from inside; end the process with a failure. On the loop.
     std::function<void(std::string reason)> on_fatal;
+    PodResourcesPace pod_resources_pace = {};
   };
 
   /// Binds the HTTP port and starts everything. Fails when the port cannot be had.
@@ -60,6 +62,8 @@ class Daemon {
   Status ServeHttp();
   void StartResources();
   void StartKubeletDir();
+  void StartPodResources();
+  void OnHolders(const Holders& holders);
   void SweepSockets();
   void ScheduleRescan();
   void WatchDirectories();
@@ -88,6 +92,7 @@ class Daemon {
   ProbePool probes_;
   std::vector<std::unique_ptr<ResourceController>> resources_;
   std::unique_ptr<KubeletDir> kubelet_dir_;
+  std::unique_ptr<PodResources> pod_resources_;  ///< null where the kubelet is not to be asked
   Worker scanner_{kScanners};
   Worker servers_;
   Subscription rescan_;

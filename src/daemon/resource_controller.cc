@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "inventory/diff.h"
+#include "inventory/usage.h"
 #include "os/memory.h"
 
 namespace patchbay {
@@ -58,6 +59,18 @@ void ResourceController::OnKubeletLost() {
   plugin_.OnKubeletLost();
 }
 
+void ResourceController::OnHolders(const DeviceHolders& units) {
+  if (ended_) return;
+  Usage usage = UsageOf(*spec_, units);
+  if (usage_ && *usage_ == usage) return;
+  usage_ = std::make_shared<const Usage>(std::move(usage));
+  observer_->OnUsage(usage_);
+  std::set<std::string> held;
+  for (const auto& [device, holders] : usage_->holders) held.insert(held.end(), device);
+  inventory_.SetHeld(std::move(held));
+  AwaitExpiry();  // of what was let go it may be over already
+}
+
 void ResourceController::Refresh() {
   refresh_ = true;
   Scan();
@@ -72,6 +85,7 @@ void ResourceController::End(std::function<void()> done) {
   ended_ = true;
   prober_.reset();
   verdicts_ = Subscription();
+  expiry_ = Subscription();
   plugin_.End(std::move(done));
 }
 

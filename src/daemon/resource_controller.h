@@ -66,6 +66,9 @@ class ResourceController {
   void OnKubeletLost();
   void CheckSocket() { plugin_.CheckSocket(); }
 
+  /// Who holds the units of the resource, by the ID that the kubelet sees, as it said just now.
+  void OnHolders(const DeviceHolders& units);
+
   /// Ends serving, then calls `done`, once. What is still being looked at does not count any more.
   void End(std::function<void()> done);
 
@@ -110,6 +113,7 @@ class ResourceController {
   /// Those that were watched when the last scan began and of which nothing was heard since.
   std::set<std::string> quiet_;
   std::shared_ptr<const Snapshot> published_;
+  std::shared_ptr<const Usage> usage_;  ///< null before the kubelet said for the first time
   std::optional<std::uint64_t> kubelet_;
   bool scanning_ = false;
   bool scan_again_ = false;

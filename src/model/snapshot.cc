@@ -66,29 +66,31 @@ std::size_t LongestDeviceId(const ResourceSpec& spec) {
   return kLongestAdvertisedId - AdvertisedId(spec, "", spec.replicas - 1).size();
 }
 
-FoundDevice FindAdvertised(const Snapshot& snapshot, std::string_view advertised_id) {
-  FoundDevice found;
-  std::string_view device_id = advertised_id;
-  if (snapshot.spec->replicas > 1) {
-    const auto separator = advertised_id.rfind(kReplicaSeparator);
-    if (separator == std::string_view::npos) return {};
-    device_id = advertised_id.substr(0, separator);
-    const std::string_view digits = advertised_id.substr(separator + kReplicaSeparator.size());
-    const char* end = digits.data() + digits.size();
-    const auto parsed = std::from_chars(digits.data(), end, found.replica);
-    if (digits.empty() || !IsDigit(digits[0]) || parsed.ptr != end || parsed.ec != std::errc() ||
-        found.replica >= snapshot.spec->replicas || (digits.size() > 1 && digits[0] == '0')) {
-      return {};
-    }
+std::optional<AdvertisedUnit> ParseAdvertised(const ResourceSpec& spec,
+                                              std::string_view advertised_id) {
+  if (spec.replicas <= 1) return AdvertisedUnit{advertised_id, 0};
+  const auto separator = advertised_id.rfind(kReplicaSeparator);
+  if (separator == 0 || separator == std::string_view::npos) return std::nullopt;
+  AdvertisedUnit unit{advertised_id.substr(0, separator)};
+  const std::string_view digits = advertised_id.substr(separator + kReplicaSeparator.size());
+  const char* end = digits.data() + digits.size();
+  const auto parsed = std::from_chars(digits.data(), end, unit.replica);
+  if (digits.empty() || !IsDigit(digits[0]) || parsed.ptr != end || parsed.ec != std::errc() ||
+      unit.replica >= spec.replicas || (digits.size() > 1 && digits[0] == '0')) {
+    return std::nullopt;
   }
+  return unit;
+}
+
+FoundDevice FindAdvertised(const Snapshot& snapshot, std::string_view advertised_id) {
+  const auto unit = ParseAdvertised(*snapshot.spec, advertised_id);
+  if (!unit) return {};
   const auto& devices = snapshot.devices;
   const auto at = std::lower_bound(
-      devices.begin(), devices.end(), device_id,
+      devices.begin(), devices.end(), unit->device_id,
       [](const ListedDevice& d, std::string_view id) { return IdLess(d.device->id, id); });
-  if (at == devices.end() || at->device->id != device_id) return {};
-  found.listed = &*at;
-  found.index = at - devices.begin();
-  return found;
+  if (at == devices.end() || at->device->id != unit->device_id) return {};
+  return {&*at, at - devices.begin(), unit->replica};
 }
 
 }  // namespace patchbay

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -73,6 +74,15 @@ bool IdLess(std::string_view a, std::string_view b);
 /// The ID that the kubelet sees: `device_id` itself, or "device_id::replica" where a resource
 /// advertises its devices more than once.
 std::string AdvertisedId(const ResourceSpec& spec, std::string_view device_id, int replica);
+
+/// What AdvertisedId makes an ID of; `device_id` lies in the ID that was taken apart.
+struct AdvertisedUnit {
+  std::string_view device_id;
+  std::int64_t replica = 0;
+};
+/// Takes apart what AdvertisedId made; nothing for what it cannot have made.
+std::optional<AdvertisedUnit> ParseAdvertised(const ResourceSpec& spec,
+                                              std::string_view advertised_id);
 
 /// The bytes of the longest device ID of this resource, so that AdvertisedId stays within 63.
 std::size_t LongestDeviceId(const ResourceSpec& spec);

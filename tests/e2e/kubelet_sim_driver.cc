@@ -165,12 +165,13 @@ KubeletProfile ProfileOf(std::string_view name) {
 
 int Main(int argc, char** argv) {
   if (argc < 2) {
-    std::cerr << "usage: kubelet_sim_driver DIRECTORY [sync|async|multi]\n";
+    std::cerr << "usage: kubelet_sim_driver DIRECTORY [sync|async|multi [POD_RESOURCES_SOCKET]]\n";
     return 2;
   }
   KubeletSimOptions options;
   options.directory = argv[1];
   if (argc > 2) options.profile = ProfileOf(argv[2]);
+  if (argc > 3) options.pod_resources = argv[3];
   const auto created = KubeletSim::Create(options);
   if (!created) {
     std::cerr << created.error().message << "\n";

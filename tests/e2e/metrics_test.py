@@ -30,13 +30,16 @@ def families(text):
 class Metrics(support.TestCase):
     def setUp(self):
         super().setUp()
-        kubelet = self.enterContext(Kubelet(self.kubelet_dir))
-        daemon = self.enterContext(Daemon(self.config(CONFIG), self.kubelet_dir))
+        socket = self.dir / "pods.sock"
+        kubelet = self.enterContext(Kubelet(self.kubelet_dir, pod_resources=socket))
+        daemon = self.enterContext(Daemon(
+            self.config(f'[daemon]\npod_resources = "{socket}"\n{CONFIG}'), self.kubelet_dir))
         for name in ("null", "seat", "none", "clash"):
             kubelet.wait_listed(f"example.com/{name}")
         self.assertTrue(kubelet.ask("admit a c example.com/null 2")["ok"])
         self.assertTrue(kubelet.ask("admit b c example.com/seat 1")["ok"])
         self.await_true(lambda: daemon.get("/readyz")[0] == 200, "ready")
+        self.await_true(lambda: 'pod="b"' in daemon.get("/metrics")[1], "the pods are known")
         status, self.text = daemon.get("/metrics")
         self.assertEqual(status, 200)
 
@@ -64,7 +67,11 @@ class Metrics(support.TestCase):
                 'patchbay_rejected_devices{resource="example.com/clash",reason="duplicate_id"} 2',
                 'patchbay_allocations_total{resource="example.com/null",result="success"} 1',
                 'patchbay_allocated_devices_total{resource="example.com/null"} 2',
-                'patchbay_allocated_devices_total{resource="example.com/seat"} 1'):
+                'patchbay_allocated_devices_total{resource="example.com/seat"} 1',
+                'patchbay_pod_resources_up 1',
+                'patchbay_devices_in_use{resource="example.com/null"} 2',
+                'patchbay_device_in_use{resource="example.com/null",device="null",'
+                'namespace="default",pod="a",container="c"} 1'):
             name, value = sample.rsplit(" ", 1)
             self.assertEqual(self.sample(name), value, sample)
 

@@ -170,8 +170,9 @@ def get(address, path, timeout=PATIENCE):
 class Kubelet(Process):
     """The built-in kubelet in a process of its own, started."""
 
-    def __init__(self, directory, profile="sync", start=True):
-        super().__init__([KUBELET_SIM_DRIVER, str(directory), profile], stdin=subprocess.PIPE)
+    def __init__(self, directory, profile="sync", start=True, pod_resources=""):
+        super().__init__([KUBELET_SIM_DRIVER, str(directory), profile, str(pod_resources)],
+                         stdin=subprocess.PIPE)
         self._at = 0
         if start:
             self.ask("start")

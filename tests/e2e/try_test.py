@@ -52,6 +52,19 @@ class Try(support.TestCase):
                 self.assertEqual(process.wait(), 0, process.err.text())
                 self.assert_clean()
 
+    def test_shows_who_holds_what(self):
+        with Process(self.command, env=self.env) as process:
+            _, line = process.out.wait("Metrics: http://")
+            address = re.search("http://(.*)/metrics", line)[1]
+            held = ('patchbay_device_in_use{container="container",device="null",'
+                    'namespace="default",pod="try",resource="example.com/null"} 1')
+            self.await_true(lambda: held in get(address, "/metrics")[1], "the holder is known")
+            self.assertIn("patchbay_pod_resources_up 1", get(address, "/metrics")[1])
+            process.send(signal.SIGINT)
+            self.assertEqual(process.wait(), 0, process.err.text())
+            self.assertEqual(process.err.text(), "")
+            self.assert_clean()
+
     def test_on_a_terminal(self):
         controller, terminal = os.openpty()
         pid = os.fork()

@@ -14,7 +14,10 @@ class CountingObserver : public ResourceObserver {
   void OnScan(std::chrono::nanoseconds, bool) override { ++scans; }
   void OnProbe(ProbeResult, std::chrono::nanoseconds) override { ++probes; }
   void OnHook(Hook, bool, std::chrono::nanoseconds) override { ++hooks; }
-  void OnUsage(std::shared_ptr<const Usage>) override {}
+  void OnUsage(std::shared_ptr<const Usage> now) override {
+    ++usages;
+    usage = std::move(now);
+  }
   void OnRegistration(bool) override {}
   void OnRegistered(bool) override {}
   void OnStreams(int) override {}
@@ -26,6 +29,8 @@ class CountingObserver : public ResourceObserver {
   std::atomic<int> scans = 0;
   std::atomic<int> probes = 0;
   std::atomic<int> hooks = 0;
+  std::atomic<int> usages = 0;
+  std::shared_ptr<const Usage> usage;  ///< the newest
 };
 
 }  // namespace patchbay::test

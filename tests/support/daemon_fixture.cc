@@ -103,8 +103,9 @@ void RemoveBusyDirectory(const std::string& path) {
 
 RunningDaemon::RunningDaemon(const TempTree& tree, std::string_view resources, Settings settings) {
   const std::string text = format(
-      "[daemon]\nlisten = \"127.0.0.1:0\"\nkubelet_dir = \"{}\"\nhost_root = \"{}\"\n{}\n{}\n",
-      tree.path("kubelet"), tree.path(), settings.daemon_keys, resources);
+      "[daemon]\nlisten = \"127.0.0.1:0\"\nkubelet_dir = \"{}\"\nhost_root = \"{}\"\n"
+      "pod_resources = \"{}\"\n{}\n{}\n",
+      tree.path("kubelet"), tree.path(), settings.pod_resources, settings.daemon_keys, resources);
   Loaded loaded = LoadTexts({{"test.toml", text}});
   if (!loaded.model) {
     ADD_FAILURE() << loaded.diagnostics.RenderText();
@@ -120,7 +121,8 @@ RunningDaemon::RunningDaemon(const TempTree& tree, std::string_view resources, S
                             const std::lock_guard lock(mutex_);
                             fatal_ = reason;
                             log_.Error("cannot go on", {{"reason", reason}});
-                          }};
+                          },
+                          settings.pod_resources_pace};
   thread_ = std::thread([this] { loop_.Run(); });
   OnLoop([&] {
     auto daemon = Daemon::Create(loop_, log_, std::move(options));

@@ -66,6 +66,8 @@ class RunningDaemon {
   struct Settings {
     std::string daemon_keys = {};  ///< more lines for [daemon]
     std::string node_name = "node-1";
+    std::string pod_resources = {};  ///< the kubelet's socket; not asked without it
+    PodResourcesPace pod_resources_pace = {};
     /// Changes what the text cannot say.
     std::function<void(Model&)> change_model = {};
   };

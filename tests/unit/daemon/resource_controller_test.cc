@@ -150,6 +150,60 @@ TEST_F(ResourceControllerTest, VanishedDevicesAreForgottenInTime) {
   EXPECT_THAT(Listed(), ElementsAre("b"));
 }
 
+const std::set<Holder> kPod = {{"default", "pod", "c"}};
+
+TEST_F(ResourceControllerTest, WhatAPodHoldsIsNotForgottenBeforeItIsLetGo) {
+  tree_.File("dev/a");
+  tree_.File("dev/b");
+  controller_->Scan();
+  AwaitScans(1);
+  loop_.Advance(minutes(1));
+  controller_->OnHolders({{"a", kPod}});
+  tree_.Remove("dev/a");
+  tree_.Remove("dev/b");
+  controller_->Scan();
+  AwaitScans(2);
+  loop_.Advance(minutes(60));
+  EXPECT_THAT(Listed(), ElementsAre("a!"));
+  controller_->OnHolders({});
+  loop_.Advance({});
+  EXPECT_THAT(Listed(), ElementsAre());
+}
+
+TEST_F(ResourceControllerTest, WhatIsLetGoInTimeIsForgottenInTime) {
+  tree_.File("dev/a");
+  controller_->Scan();
+  AwaitScans(1);
+  loop_.Advance(minutes(1));
+  tree_.Remove("dev/a");
+  controller_->Scan();
+  AwaitScans(2);
+  loop_.Advance(minutes(4));
+  controller_->OnHolders({{"a", kPod}});
+  loop_.Advance(minutes(1));
+  controller_->OnHolders({});
+  loop_.Advance(minutes(4));
+  EXPECT_THAT(Listed(), ElementsAre("a!"));
+  loop_.Advance(minutes(2));
+  EXPECT_THAT(Listed(), ElementsAre());
+}
+
+TEST_F(ResourceControllerTest, TellsOnceWhoHoldsWhat) {
+  controller_->OnHolders({});
+  EXPECT_EQ(observer_->usages, 1);  // nobody is an answer, too
+  for (int i = 0; i < 3; ++i) controller_->OnHolders({{"a", kPod}});
+  EXPECT_EQ(observer_->usages, 2);
+  EXPECT_EQ(*observer_->usage, (Usage{{{"a", kPod}}, 1}));
+  // Nobody has looked at the host yet, and nothing is listed because of what is held.
+  loop_.Advance(minutes(60));
+  EXPECT_EQ(observer_->snapshots, 0);
+  bool ended = false;
+  controller_->End([&] { ended = true; });
+  controller_->OnHolders({});
+  EXPECT_EQ(observer_->usages, 2);
+  ASSERT_TRUE(loop_.RunUntil([&] { return ended; }));
+}
+
 TEST_F(ResourceControllerTest, TellsWhichDirectoriesMatter) {
   tree_.Dir("dev");
   EXPECT_FALSE(controller_->MayDependOn(tree_.path("dev")));

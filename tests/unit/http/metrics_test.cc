@@ -132,6 +132,10 @@ const std::set<std::string> kDeviceFamilies = {
     "patchbay_device_healthy gauge device resource",
     "patchbay_device_info gauge device numa_node path resource",
 };
+const std::set<std::string> kHolderFamilies = {
+    "patchbay_device_in_use gauge container device namespace pod resource",
+    "patchbay_pod_resources_up gauge",
+};
 
 std::set<std::string> Union(std::set<std::string> a, const std::set<std::string>& b) {
   a.insert(b.begin(), b.end());
@@ -147,6 +151,14 @@ TEST(Metrics, HasTheFamiliesOfTheDesign) {
   EXPECT_EQ(Families(metrics), Union(Union(kProcessFamilies, kResourceFamilies), kDeviceFamilies));
   observer.reset();
   EXPECT_EQ(Families(metrics), kProcessFamilies);
+}
+
+TEST(Metrics, HasFamiliesOfHoldersOnceTheyAreKnown) {
+  Metrics metrics(Options());
+  const auto observer = metrics.AddResource("a/b");
+  metrics.SetPodResourcesUp(true);
+  observer->OnUsage(std::make_shared<const Usage>(Usage{{{"x", {{"ns", "p", "c"}}}}, 1}));
+  EXPECT_EQ(Families(metrics), Union(Union(kProcessFamilies, kResourceFamilies), kHolderFamilies));
 }
 
 TEST(Metrics, StartsAtZero) {

@@ -84,6 +84,24 @@ TEST(FindAdvertised, FindsNothingElse) {
   }
 }
 
+TEST(ParseAdvertised, TakesApartWhatWasMade) {
+  ResourceSpec spec;
+  EXPECT_EQ(ParseAdvertised(spec, "x::7")->device_id, "x::7");
+  spec.replicas = 12;
+  for (const std::string_view device : {"x", "x::1", ":", "::"}) {
+    for (const int replica : {0, 9, 11}) {
+      const std::string id = AdvertisedId(spec, device, replica);
+      const auto unit = ParseAdvertised(spec, id);
+      ASSERT_TRUE(unit) << id;
+      EXPECT_EQ(unit->device_id, device);
+      EXPECT_EQ(unit->replica, replica);
+    }
+  }
+  EXPECT_FALSE(ParseAdvertised(spec, "x"));
+  EXPECT_FALSE(ParseAdvertised(spec, "::0"));
+  EXPECT_FALSE(ParseAdvertised(spec, "x::12"));
+}
+
 TEST(RejectReason, HasANameEach) {
   std::vector<std::string_view> names;
   for (const RejectReason reason : kAllRejectReasons) names.push_back(Name(reason));
