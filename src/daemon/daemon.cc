@@ -97,7 +97,15 @@ void Daemon::StartResources() {
             .on_published = [this] { CompareResources(); },
             .on_registered = [this] { UpdateReadiness(); },
             .on_kubelet_answers = [this](bool answers) { metrics_.SetKubeletUp(answers); },
-            .on_granted = [] {}}));
+            .on_granted =
+                [this] {
+                  if (pod_resources_) pod_resources_->PollSoon();
+                },
+            .ask_holders =
+                [this](PodResources::Asked asked) {
+                  if (!pod_resources_) return asked(false);
+                  pod_resources_->AskNow(std::move(asked));
+                }}));
   }
   WatchKernel();  // before the first look, so that nothing comes between the two
   for (const auto& resource : resources_) resource->Scan();
@@ -144,17 +152,16 @@ void Daemon::StartPodResources() {
   pod_resources_ = std::make_unique<PodResources>(
       loop_, log_, socket,
       PodResources::Events{
-          .on_holders =
-              [this](const std::shared_ptr<const Holders>& holders) { OnHolders(*holders); },
+          .on_holders = [this](const ReportedHolders& reported) { OnHolders(reported); },
           .on_up = [this](bool up) { metrics_.SetPodResourcesUp(up); }},
       options_.pod_resources_pace);
 }
 
-void Daemon::OnHolders(const Holders& holders) {
-  const DeviceHolders nobody;
+void Daemon::OnHolders(const ReportedHolders& reported) {
   for (const auto& resource : resources_) {
-    const auto found = holders.find(resource->name());
-    resource->OnHolders(found == holders.end() ? nobody : found->second);
+    const auto found = reported.holders.find(resource->name());
+    resource->OnHolders({found == reported.holders.end() ? DeviceHolders() : found->second,
+                         reported.complete, reported.kubelet});
   }
 }
 

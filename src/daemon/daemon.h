@@ -63,7 +63,7 @@ class Daemon {
   void StartResources();
   void StartKubeletDir();
   void StartPodResources();
-  void OnHolders(const Holders& holders);
+  void OnHolders(const ReportedHolders& reported);
   void SweepSockets();
   void ScheduleRescan();
   void WatchDirectories();

@@ -7,6 +7,7 @@
 
 #include "health/prober.h"
 #include "inventory/inventory.h"
+#include "inventory/releases.h"
 #include "kubelet/resource_plugin.h"
 #include "os/dir_watch.h"
 #include "os/host_root.h"
@@ -35,7 +36,11 @@ class ResourceController {
     std::function<void()> on_published;  ///< snapshot() has changed
     std::function<void()> on_registered;
     std::function<void(bool)> on_kubelet_answers;
-    std::function<void()> on_granted;  ///< a container was given devices
+    std::function<void()> on_granted = [] {};  ///< a container was given devices
+    /// Has the kubelet asked who holds what, see PodResources::AskNow.
+    std::function<void(std::function<void(bool answered)>)> ask_holders = [](const auto& asked) {
+      asked(false);
+    };
   };
 
   ResourceController(const World& world, std::shared_ptr<const ResourceSpec> spec,
@@ -67,7 +72,7 @@ class ResourceController {
   void CheckSocket() { plugin_.CheckSocket(); }
 
   /// Who holds the units of the resource, by the ID that the kubelet sees, as it said just now.
-  void OnHolders(const DeviceHolders& units);
+  void OnHolders(const HoldersReport& report);
 
   /// Ends serving, then calls `done`, once. What is still being looked at does not count any more.
   void End(std::function<void()> done);
@@ -95,6 +100,10 @@ class ResourceController {
   void OnScanned(Outcome outcome);
   void OnVerdicts(Timetable::Change change);
   void AwaitExpiry();
+  void BeforeStart(const std::set<std::string>& devices, std::function<void()> then);
+  void ReleaseAll(const HoldersReport& report);
+  Status Release(const std::string& device);
+  void ReportNotReleased(const std::string& device, const std::string& reason);
   /// To the prober, which devices there are; to all others, how they are.
   void Publish(bool devices_changed);
   void LogChanges(const Snapshot* before, const Snapshot& after);
@@ -106,6 +115,7 @@ class ResourceController {
   Inventory inventory_;
   std::optional<Prober> prober_;  ///< where the resource has a probe
   const std::shared_ptr<HookRunner> hooks_;
+  Releases releases_;
   ResourcePlugin plugin_;
   /// Where commands are run: one that hangs keeps nobody else waiting.
   std::optional<Worker> own_scanner_;

@@ -7,6 +7,12 @@
 #include "base/format.h"
 
 namespace patchbay {
+namespace {
+
+/// So many devices are released at once.
+constexpr int kMostReleases = 16;
+
+}  // namespace
 
 HookRunner::HookRunner(std::string resource, std::shared_ptr<ResourceObserver> observer, Log& log,
                        std::shared_ptr<const Cancellation> cancellation)
@@ -18,7 +24,7 @@ HookRunner::HookRunner(std::string resource, std::shared_ptr<ResourceObserver> o
 HookRunner::~HookRunner() {
   std::unique_lock lock(mutex_);
   ending_ = true;
-  freed_.notify_all();
+  changed_.notify_all();
   auto threads = std::exchange(threads_, {});
   lock.unlock();
   for (auto& [serial, thread] : threads) thread.join();
@@ -27,57 +33,69 @@ HookRunner::~HookRunner() {
 void HookRunner::Run(HookCall call, Done done) {
   std::unique_lock lock(mutex_);
   JoinEnded();
-  if (call.commands.empty() && IsFree(call)) {
+  const auto place = queue_.emplace(next_serial_++, Place{call.hook, call.devices}).first;
+  if (call.commands.empty() && IsTurnOf(place)) {
+    queue_.erase(place);
     lock.unlock();
     return done({});
   }
-  const std::uint64_t serial = next_serial_++;
-  threads_.emplace(serial, [this, serial, call = std::move(call), done = std::move(done)] {
-    Work(call, done);
-    const std::lock_guard ended(mutex_);
-    ended_.push_back(serial);
+  threads_.emplace(place->first, [this, place, call = std::move(call), done = std::move(done)] {
+    Work(place, call, done);
   });
 }
 
-void HookRunner::Work(const HookCall& call, const Done& done) {
-  const Time deadline = std::chrono::steady_clock::now() + call.timeout;
-  if (const Status turn = TakeTurn(call, deadline); !turn) return done(turn);
-  HookOutcome outcome = RunAndReport(call, deadline);
-  done(outcome.status);
-  AwaitEnd(std::move(outcome.left_behind));
-  EndTurn(call);
-}
-
-bool HookRunner::IsFree(const HookCall& call) const {
-  return std::none_of(call.devices.begin(), call.devices.end(),
-                      [this](const std::string& device) { return busy_.contains(device); });
-}
-
-Status HookRunner::TakeTurn(const HookCall& call, Time deadline) {
-  std::unique_lock lock(mutex_);
-  const bool free = freed_.wait_until(lock, deadline, [&] { return ending_ || IsFree(call); });
-  const bool ends = ending_ || cancellation_->triggered();
-  if (free && !ends) {
-    busy_.insert(call.devices.begin(), call.devices.end());
-    return {};
+void HookRunner::Work(Queue::iterator place, const HookCall& call, const Done& done) {
+  Time deadline = std::chrono::steady_clock::now() + call.timeout;
+  const Status turn = AwaitTurn(place, call, deadline);
+  if (!turn) {
+    done(turn);
+  } else {
+    if (call.hook == Hook::kRelease) deadline = std::chrono::steady_clock::now() + call.timeout;
+    HookOutcome outcome = RunAndReport(call, deadline);
+    done(outcome.status);
+    AwaitEnd(std::move(outcome.left_behind));
   }
-  const std::string reason =
-      ends ? "patchbay ends"
-           : format("another hook of {} still works on the device; it was waited for {} ms",
-                    resource_, call.timeout.count());
-  lock.unlock();
-  log_.Warning("hook was not run", {{"resource", resource_},
-                                    {"hook", Name(call.hook)},
-                                    {"device", *call.devices.begin()},
-                                    {"reason", reason}});
-  return Fail(ErrorKind::kPrecondition, format("the {} hook was not run for \"{}\": {}",
-                                               Name(call.hook), *call.devices.begin(), reason));
+  const std::lock_guard lock(mutex_);
+  ended_.push_back(place->first);
+  queue_.erase(place);
+  changed_.notify_all();
 }
 
-void HookRunner::EndTurn(const HookCall& call) {
-  const std::lock_guard lock(mutex_);
-  for (const std::string& device : call.devices) busy_.erase(device);
-  freed_.notify_all();
+bool HookRunner::IsTurnOf(Queue::const_iterator place) const {
+  int releases = 0;
+  return std::none_of(queue_.begin(), place, [&](const Queue::value_type& earlier) {
+    const auto& [hook, devices] = earlier.second;
+    if (hook == Hook::kRelease && place->second.hook == hook && ++releases == kMostReleases) {
+      return true;
+    }
+    return std::any_of(devices.begin(), devices.end(), [&](const std::string& device) {
+      return place->second.devices.contains(device);
+    });
+  });
+}
+
+Status HookRunner::AwaitTurn(Queue::const_iterator place, const HookCall& call, Time deadline) {
+  std::unique_lock lock(mutex_);
+  const auto over = [&] { return ending_ || cancellation_->triggered(); };
+  const auto free = [&] { return over() || IsTurnOf(place); };
+  bool in_time = true;
+  if (call.hook == Hook::kRelease) {
+    changed_.wait(lock, free);
+  } else {
+    in_time = changed_.wait_until(lock, deadline, free);
+  }
+  if (in_time && !over()) return {};
+  const std::string device = call.devices.empty() ? "" : *call.devices.begin();
+  const std::string reason =
+      in_time ? "patchbay ends"
+              : format("another hook of {} still works on the device; it was waited for {} ms",
+                       resource_, call.timeout.count());
+  lock.unlock();
+  log_.Warning(
+      "hook was not run",
+      {{"resource", resource_}, {"hook", Name(call.hook)}, {"device", device}, {"reason", reason}});
+  return Fail(ErrorKind::kPrecondition,
+              format("the {} hook was not run for \"{}\": {}", Name(call.hook), device, reason));
 }
 
 HookOutcome HookRunner::RunAndReport(const HookCall& call, Time deadline) {

@@ -17,10 +17,11 @@
 
 namespace patchbay {
 
-/// Runs the hooks of one resource, each call on a thread of its own. No two calls work on one
-/// device at a time, so that what makes a device clean has ended before a container gets it; a call
-/// that has to wait does so at the cost of its own timeout. A device whose program hangs in the
-/// kernel keeps the next call waiting.
+/// Runs the hooks of one resource, each call on a thread of its own. Calls that work on one device
+/// run one after the other, in the order in which they came, so that what makes a device clean has
+/// ended before the next container gets it. Somebody waits for the answer to kPreStart and
+/// kAllocate: for them waiting counts as time. Of kRelease sixteen run at once. A device whose
+/// program hangs in the kernel keeps the next call waiting.
 ///
 /// Thread-safe. The destructor waits for what runs: trigger the cancellation first.
 class HookRunner {
@@ -40,11 +41,15 @@ class HookRunner {
 
  private:
   using Time = std::chrono::steady_clock::time_point;
+  struct Place {
+    Hook hook;
+    std::set<std::string> devices;
+  };
+  using Queue = std::map<std::uint64_t, Place>;
 
-  void Work(const HookCall& call, const Done& done);
-  bool IsFree(const HookCall& call) const;
-  Status TakeTurn(const HookCall& call, Time deadline);
-  void EndTurn(const HookCall& call);
+  void Work(Queue::iterator place, const HookCall& call, const Done& done);
+  bool IsTurnOf(Queue::const_iterator place) const;
+  Status AwaitTurn(Queue::const_iterator place, const HookCall& call, Time deadline);
   HookOutcome RunAndReport(const HookCall& call, Time deadline);
   void AwaitEnd(std::vector<UniqueFd> left_behind) const;
   void JoinEnded();
@@ -54,10 +59,10 @@ class HookRunner {
   Log& log_;
   const std::shared_ptr<const Cancellation> cancellation_;
   std::mutex mutex_;
-  std::condition_variable freed_;
-  std::set<std::string> busy_;  ///< devices that a call works on
-  bool ending_ = false;
+  std::condition_variable changed_;
+  Queue queue_;  ///< the calls that run or wait, as they came
   std::uint64_t next_serial_ = 0;
+  bool ending_ = false;
   std::map<std::uint64_t, std::thread> threads_;
   std::vector<std::uint64_t> ended_;  ///< threads with nothing left to do
 };

@@ -10,9 +10,9 @@ namespace patchbay {
 
 /// What the kubelet says of one resource, and how far that can be trusted.
 struct HoldersReport {
-  DeviceHolders holders = {};  ///< by the ID of the device
-  bool complete = true;        ///< whoever is not named holds nothing
-  std::string kubelet = {};    ///< another one for each run of the kubelet
+  DeviceHolders holders = {};
+  bool complete = true;      ///< whoever is not named holds nothing
+  std::string kubelet = {};  ///< another one for each run of the kubelet
 };
 
 /// Decides when a device is to be released: when none of the containers that held it do, by the
@@ -31,7 +31,7 @@ class Releases {
     std::vector<std::string> released = {};  ///< to be released now
     std::vector<std::string> missed = {};    ///< too late: the next container has started
   };
-  /// Takes in what the kubelet says now.
+  /// Takes in what the kubelet says now, by the IDs of devices, whatever their replica.
   Verdict Take(const HoldersReport& report);
 
  private:

@@ -8,6 +8,7 @@
 
 #include "deviceplugin.grpc.pb.h"
 #include "kubelet/plugin_service.h"
+#include "kubelet/sockets.h"
 
 namespace patchbay {
 namespace {
@@ -103,7 +104,7 @@ PollOutcome ToOutcome(const grpc::Status& status, const std::string& socket) {
 }
 
 PodResourcesAnswer ToAnswer(const grpc::Status& status, grpc::ByteBuffer& bytes,
-                            const std::string& socket,
+                            const std::string& socket, const std::string& kubelet,
                             std::shared_ptr<const ReportedHolders> last) {
   PodResourcesAnswer answer{ToOutcome(status, socket), status.error_message(), nullptr};
   if (answer.outcome != PollOutcome::kAnswered) return answer;
@@ -116,7 +117,13 @@ PodResourcesAnswer ToAnswer(const grpc::Status& status, grpc::ByteBuffer& bytes,
     answer.reason = "it is no ListPodResourcesResponse";
     return answer;
   }
+  if (SocketIdentity(socket) != kubelet) {
+    answer.outcome = PollOutcome::kNoAnswer;
+    answer.reason = "the kubelet restarted meanwhile";
+    return answer;
+  }
   ReportedHolders reported = ReadHolders(message);
+  reported.kubelet = kubelet;
   if (last == nullptr || *last != reported) {
     last = std::make_shared<const ReportedHolders>(std::move(reported));
   }
@@ -155,9 +162,10 @@ PendingCall CallPodResources(const std::string& socket, PodResourcesVersion vers
                              std::function<void(PodResourcesAnswer)> done) {
   return Begin(std::make_shared<ListCall>(socket), deadline,
                [socket, version, last = std::move(last), done = std::move(done)](ListCall& c) {
+                 const std::string kubelet = SocketIdentity(socket).value_or("");
                  grpc::ByteBuffer bytes;
                  const grpc::Status status = c.Run(version, bytes);
-                 done(ToAnswer(status, bytes, socket, last));
+                 done(ToAnswer(status, bytes, socket, kubelet, last));
                });
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "base/path.h"
+#include "kubelet/sockets.h"
 
 namespace patchbay {
 namespace {
@@ -19,20 +20,6 @@ constexpr std::chrono::seconds kBlindPoll{5};
 
 bool IsOurName(std::string_view name) {
   return name.starts_with(kSocketPrefix) && name.ends_with(kSocketSuffix);
-}
-
-/// What makes a socket file this one and no other; nothing when there is none. Inode numbers are
-/// used again at once by some file systems, so the time of birth (or of the last change of the
-/// inode, where births are not kept) belongs to it.
-std::optional<std::string> SocketIdentity(const std::string& path) {
-  struct statx info;
-  if (statx(AT_FDCWD, path.c_str(), 0, STATX_BASIC_STATS | STATX_BTIME, &info) != 0 ||
-      !S_ISSOCK(info.stx_mode)) {
-    return std::nullopt;
-  }
-  const auto& time = (info.stx_mask & STATX_BTIME) != 0 ? info.stx_btime : info.stx_ctime;
-  return format("{}:{}:{}:{}.{}", info.stx_dev_major, info.stx_dev_minor, info.stx_ino, time.tv_sec,
-                time.tv_nsec);
 }
 
 /// The nearest directory at or above `path` that exists.

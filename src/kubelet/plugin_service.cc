@@ -1,5 +1,6 @@
 #include "kubelet/plugin_service.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <vector>
@@ -10,6 +11,10 @@
 
 namespace patchbay {
 namespace {
+
+using std::chrono::duration_cast;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
 
 /// gRPC carries the text in a header, whose size the other side limits.
 constexpr std::size_t kLongestMessage = 1024;
@@ -61,7 +66,7 @@ class LateReply {
 
   void Finish(const grpc::Status& status) {
     if (finished_.exchange(true)) return;
-    observer_->OnRpc(rpc_, NameOf(status.error_code()), std::chrono::steady_clock::now() - start_);
+    observer_->OnRpc(rpc_, NameOf(status.error_code()), steady_clock::now() - start_);
     reactor_->Finish(status);
   }
 
@@ -78,7 +83,7 @@ class LateReply {
 
   const std::shared_ptr<ResourceObserver> observer_;
   const Rpc rpc_;
-  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const steady_clock::time_point start_ = steady_clock::now();
   Reactor* reactor_ = nullptr;  ///< valid until finished
   std::atomic<bool> finished_ = false;
 };
@@ -87,9 +92,9 @@ class LateReply {
 template <class Answer>
 grpc::ServerUnaryReactor* Reply(grpc::CallbackServerContext* context, ResourceObserver& observer,
                                 Rpc rpc, Answer answer) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = steady_clock::now();
   const grpc::Status status = answer();
-  observer.OnRpc(rpc, NameOf(status.error_code()), std::chrono::steady_clock::now() - start);
+  observer.OnRpc(rpc, NameOf(status.error_code()), steady_clock::now() - start);
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   reactor->Finish(status);
   return reactor;
@@ -180,18 +185,35 @@ Status PluginService::AllocateAll(const Snapshot* snapshot, const Containers& co
 grpc::ServerUnaryReactor* PluginService::PreStartContainer(
     grpc::CallbackServerContext*, const v1beta1::PreStartContainerRequest* request,
     v1beta1::PreStartContainerResponse*) {
-  const auto snapshot = backend_.snapshot->Get();
   const auto reply = LateReply::Create(backend_.observer, Rpc::kPreStartContainer);
   const auto finish = [reply](const Status& status) { reply->Finish(ToGrpc(status)); };
+  const auto snapshot = backend_.snapshot->Get();
   if (snapshot == nullptr) {
     finish(NothingYet());
   } else if (!HoldsUpStart(*snapshot->spec)) {  // then nobody was asked to call
     finish({});
   } else {
-    const Containers container = {{request->devices_ids().begin(), request->devices_ids().end()}};
-    RunOrRefuse(Plan(Hook::kPreStart, *snapshot, container), finish);
+    auto call = Plan(Hook::kPreStart, *snapshot,
+                     {{request->devices_ids().begin(), request->devices_ids().end()}});
+    if (!call || !snapshot->spec->release) {
+      RunOrRefuse(std::move(call), finish);
+    } else {
+      RunAfterRelease(*std::move(call), finish);
+    }
   }
   return reply->reactor();
+}
+
+/// The time until the devices of others are being released is time of the call, too.
+void PluginService::RunAfterRelease(HookCall call, HookRunner::Done done) const {
+  const auto start = steady_clock::now();
+  const std::set<std::string> devices = call.devices;
+  backend_.before_start(devices, [=, hooks = backend_.hooks, call = std::move(call),
+                                  done = std::move(done)]() mutable {
+    const auto waited = duration_cast<milliseconds>(steady_clock::now() - start);
+    call.timeout = std::max(call.timeout - waited, milliseconds::zero());
+    hooks->Run(std::move(call), std::move(done));
+  });
 }
 
 Result<HookCall> PluginService::Plan(Hook hook, const Snapshot& snapshot,

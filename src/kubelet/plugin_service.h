@@ -23,6 +23,10 @@ struct PluginBackend {
   /// A container was given devices. Any thread.
   std::function<void()> on_granted = [] {};
   std::shared_ptr<HookRunner> hooks = nullptr;
+  /// A container wants to start with these devices: calls `then`, once, when what others left of
+  /// them is being released. Any thread.
+  std::function<void(std::set<std::string> devices, std::function<void()> then)> before_start =
+      [](const auto&, const auto& then) { then(); };
 };
 
 /// The device plugin API of one resource. Answers from the snapshot in hand, on gRPC's threads,
@@ -57,6 +61,7 @@ class PluginService final : public v1beta1::DevicePlugin::CallbackService {
                      v1beta1::AllocateResponse& response) const;
   Result<HookCall> Plan(Hook hook, const Snapshot& snapshot, const Containers& containers) const;
   void RunOrRefuse(Result<HookCall> call, const HookRunner::Done& done) const;
+  void RunAfterRelease(HookCall call, HookRunner::Done done) const;
 
   const PluginBackend backend_;
   ListStreams streams_;

@@ -57,6 +57,12 @@ void PodResources::PollSoon() {
   Schedule();
 }
 
+void PodResources::AskNow(Asked done) {
+  if (!poll_.Now(loop_.Now())) return done(false);
+  to_ask_.push_back(std::move(done));
+  Schedule();
+}
+
 void PodResources::Schedule() {
   timer_ = Subscription();
   if (const auto due = poll_.due()) {
@@ -67,6 +73,8 @@ void PodResources::Schedule() {
 void PodResources::Ask() {
   const PodResourcesVersion version = poll_.version();
   poll_.Begin();
+  std::move(to_ask_.begin(), to_ask_.end(), std::back_inserter(asking_));
+  to_ask_.clear();
   auto on_done = lifetime_.Guard([this](const PodResourcesAnswer& answer) { OnAnswer(answer); });
   call_ = CallPodResources(
       socket_, version, pace_.deadline, reported_,
@@ -79,11 +87,18 @@ void PodResources::OnAnswer(const PodResourcesAnswer& answer) {
   call_ = PendingCall();
   const auto was_up = poll_.up();
   const auto last = poll_.last();
-  poll_.End(answer.outcome, loop_.Now());
+  const bool settled = poll_.End(answer.outcome, loop_.Now());
   Schedule();
   if (poll_.last() != last) Report(answer);
   if (answer.reported) TakeIn(answer.reported);
   if (poll_.up() && poll_.up() != was_up) events_.on_up(*poll_.up());
+  if (!settled) return;
+  Tell(asking_, answer.outcome == PollOutcome::kAnswered);
+  if (answer.outcome == PollOutcome::kRateLimited) Tell(to_ask_, false);
+}
+
+void PodResources::Tell(std::vector<Asked>& askers, bool answered) {
+  for (const Asked& asked : std::exchange(askers, {})) asked(answered);
 }
 
 void PodResources::TakeIn(const std::shared_ptr<const ReportedHolders>& reported) {
@@ -96,7 +111,7 @@ void PodResources::TakeIn(const std::shared_ptr<const ReportedHolders>& reported
         "free; see which pods of this node hold so many",
         {{"path", socket_}, {"kept", kMostHoldings}});
   }
-  events_.on_holders({reported, &reported->holders});
+  events_.on_holders(*reported);
 }
 
 void PodResources::Report(const PodResourcesAnswer& answer) {

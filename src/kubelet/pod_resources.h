@@ -4,11 +4,11 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/log.h"
 #include "kubelet/calls.h"
 #include "kubelet/pod_resources_poll.h"
-#include "model/holders.h"
 #include "os/loop.h"
 
 namespace patchbay {
@@ -31,10 +31,12 @@ class PodResources {
   /// What its owner is told, on the loop, never from within a function called here.
   struct Events {
     /// At the first answer, and at each that differs from the one before. Comes before on_up.
-    std::function<void(std::shared_ptr<const Holders>)> on_holders;
+    std::function<void(const ReportedHolders&)> on_holders;
     /// Whether the kubelet says who holds what; once that is known, and when it changes.
     std::function<void(bool)> on_up;
   };
+
+  using Asked = std::function<void(bool answered)>;
 
   PodResources(Loop& loop, Log& log, std::string socket, Events events,
                PodResourcesPace pace = PodResourcesPace());
@@ -44,10 +46,15 @@ class PodResources {
   /// Something was given or taken: asks about a second from now, however often it is called.
   void PollSoon();
 
+  /// Asks now, and then calls `done` with whether the kubelet has said who holds what at a moment
+  /// after this call; on_holders comes before it. At once where the kubelet wants not to be asked.
+  void AskNow(Asked done);
+
  private:
   void Schedule();
   void Ask();
   void OnAnswer(const PodResourcesAnswer& answer);
+  void Tell(std::vector<Asked>& askers, bool answered);
   void TakeIn(const std::shared_ptr<const ReportedHolders>& reported);
   void Report(const PodResourcesAnswer& answer);
 
@@ -58,6 +65,8 @@ class PodResources {
   const PodResourcesPace pace_;
   PodResourcesPoll poll_;
   std::shared_ptr<const ReportedHolders> reported_;
+  std::vector<Asked> asking_;  ///< of the call under way
+  std::vector<Asked> to_ask_;  ///< of the next one
   Subscription timer_;
   PendingCall call_;
   Lifetime lifetime_;

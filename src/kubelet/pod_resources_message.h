@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "model/holders.h"
 #include "podresources.pb.h"
@@ -13,7 +14,8 @@ inline constexpr std::size_t kMostHoldings = 100'000;
 /// What the kubelet's answer says, with everything it repeats said once.
 struct ReportedHolders {
   Holders holders;
-  bool complete = true;  ///< there were no more than kMostHoldings
+  bool complete = true;      ///< there were no more than kMostHoldings
+  std::string kubelet = {};  ///< who said it: another one for each run of the kubelet
 
   bool operator==(const ReportedHolders&) const = default;
 };

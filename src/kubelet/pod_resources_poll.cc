@@ -16,12 +16,18 @@ void PodResourcesPoll::Soon(Time now) {
   }
 }
 
-void PodResourcesPoll::End(PollOutcome outcome, Time now) {
+bool PodResourcesPoll::Now(Time now) {
+  if (due_ && limited_ > 0) return false;
+  (due_ ? due_ : soon_) = now;
+  return true;
+}
+
+bool PodResourcesPoll::End(PollOutcome outcome, Time now) {
   if (outcome == PollOutcome::kUnimplemented && !other_tried_) {
     other_tried_ = true;
     version_ = version_ == Version::kV1 ? Version::kV1alpha1 : Version::kV1;
     due_ = now;
-    return;
+    return false;
   }
   other_tried_ = false;
   last_ = outcome;
@@ -29,13 +35,14 @@ void PodResourcesPoll::End(PollOutcome outcome, Time now) {
   if (outcome == PollOutcome::kRateLimited) {
     ++limited_;
     due_ = now + BackOff();
-    return;
+    return true;
   }
   limited_ = 0;
   up_ = outcome == PollOutcome::kAnswered;
   if (!*up_) version_ = Version::kV1;
   due_ = now + period_;
   if (soon) due_ = std::clamp(*soon, now, *due_);
+  return true;
 }
 
 PodResourcesPoll::Duration PodResourcesPoll::BackOff() const {

@@ -38,10 +38,13 @@ class PodResourcesPoll {
 
   /// Has a call begin kPollSoon from now, unless one is due before or the kubelet asked for peace.
   void Soon(Time now);
+  /// Has a call begin now, or as soon as the one under way is over. Returns false, and does
+  /// nothing, while the kubelet asked for peace.
+  bool Now(Time now);
   /// The call that is due begins.
   void Begin() { due_.reset(); }
-  /// The call ended.
-  void End(PollOutcome outcome, Time now);
+  /// The call ended. Returns whether that is the answer, and not a reason to ask otherwise at once.
+  bool End(PollOutcome outcome, Time now);
 
   /// When the next call is to begin; nothing while one is under way.
   std::optional<Time> due() const { return due_; }

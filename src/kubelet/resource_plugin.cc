@@ -137,7 +137,13 @@ void ResourcePlugin::StartServer() {
       world_.allocation,
       [&loop, on_stale = lifetime_.Guard([this] { OnStaleList(); })] { loop.Post(on_stale); },
       [&loop, on_granted = lifetime_.Guard(events_.on_granted)] { loop.Post(on_granted); },
-      hooks_};
+      hooks_,
+      [&loop, before_start = lifetime_.Guard(events_.before_start)](
+          std::set<std::string> devices, std::function<void()> then) mutable {
+        loop.Post([before_start, devices = std::move(devices), then = std::move(then)]() mutable {
+          before_start(std::move(devices), std::move(then));
+        });
+      }};
   auto on_change = lifetime_.Guard([this, serial](int open, bool first_ended) {
     if (serial == serial_) OnStreams(open, first_ended);
   });

@@ -37,6 +37,8 @@ class ResourcePlugin {
   struct Events {
     std::function<void()> on_stale;    ///< the kubelet asked for a device not as listed: look again
     std::function<void()> on_granted;  ///< a container was given devices
+    /// See PluginBackend::before_start.
+    std::function<void(std::set<std::string> devices, std::function<void()> then)> before_start;
     std::function<void(bool)> on_registered;
     std::function<void(bool)> on_kubelet_answers;  ///< at the end of every registration
   };

@@ -1,6 +1,8 @@
 #include "kubelet/sockets.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -85,6 +87,17 @@ std::vector<std::string> SweepLeftovers(const std::string& directory) {
 
 void RemoveSocketsOf(std::string_view run, const std::string& directory) {
   Remove(directory, [&](std::string_view its_run, const std::string&) { return its_run == run; });
+}
+
+std::optional<std::string> SocketIdentity(const std::string& path) {
+  struct statx info;
+  if (statx(AT_FDCWD, path.c_str(), 0, STATX_BASIC_STATS | STATX_BTIME, &info) != 0 ||
+      !S_ISSOCK(info.stx_mode)) {
+    return std::nullopt;
+  }
+  const auto& time = (info.stx_mask & STATX_BTIME) != 0 ? info.stx_btime : info.stx_ctime;
+  return format("{}:{}:{}:{}.{}", info.stx_dev_major, info.stx_dev_minor, info.stx_ino, time.tv_sec,
+                time.tv_nsec);
 }
 
 }  // namespace patchbay

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,11 @@ std::string SocketName(std::string_view resource, std::string_view run, std::uin
 /// a name of our kind on which nobody listens. Sockets of others, and of another Patchbay that
 /// runs, are not touched. Returns the names removed.
 std::vector<std::string> SweepLeftovers(const std::string& directory);
+
+/// What makes a socket file this one and no other; nothing when there is none. Inode numbers are
+/// used again at once by some file systems, so the time of birth (or of the last change of the
+/// inode, where births are not kept) belongs to it.
+std::optional<std::string> SocketIdentity(const std::string& path);
 
 /// Removes the sockets of one run, whether or not somebody listens: the last act of that run.
 void RemoveSocketsOf(std::string_view run, const std::string& directory);

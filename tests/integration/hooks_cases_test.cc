@@ -19,13 +19,16 @@ class HooksOfDevices : public Contract {
  protected:
   /// Serves every serial line, with a shell script as its hook; "$1" is the ID of the device.
   void Start(std::string_view hook, std::string_view script, std::string_view keys = "") {
-    StartKubelet();
+    StartKubelet({.directory = {}, .pod_resources = Socket()});
     StartDaemon(format("{}[resource.hooks.{}]\ncommand = [\"/bin/sh\", \"-c\", '''{}''', \"sh\", "
                        "\"{{id}}\"]\n{}\n",
                        kSerial, hook, script, keys),
-                {.daemon_keys = "rescan = \"24h\""});
+                {.daemon_keys = "rescan = \"24h\"",
+                 .pod_resources = Socket(),
+                 .pod_resources_pace = {.period = period_, .deadline = kPatience}});
     ASSERT_TRUE(AwaitServed());
   }
+  std::string Socket() const { return tree_.path("pod-resources/kubelet.sock"); }
   std::string Written(std::string_view file) const {
     std::ifstream in(tree_.path(file));
     return {std::istreambuf_iterator<char>(in), {}};
@@ -42,6 +45,27 @@ class HooksOfDevices : public Contract {
   }
   void AwaitBegun() { std::ifstream(tree_.path("begun")).get(); }
   void OpenGate() { std::ofstream(tree_.path("gate")) << "\n"; }
+  /// The device that a container of this pod was given, and started with.
+  std::string Run(const std::string& pod) {
+    const auto admitted = kubelet_->Admit(pod, "c", kSerialName, 1);
+    EXPECT_TRUE(admitted) << admitted.error().message;
+    const Status started = kubelet_->StartContainer(pod, "c");
+    EXPECT_TRUE(started) << started.error().message;
+    return admitted ? admitted->device_ids.front() : "";
+  }
+  bool AwaitReleased(int times) const {
+    return daemon_->AwaitMetric(
+        R"(patchbay_hooks_total{hook="release",resource="example.com/serial",result="success"})",
+        times);
+  }
+  /// Until the kubelet was asked this often from now on.
+  bool AwaitAsked(std::size_t times) const {
+    const std::size_t before = kubelet_->PodResourcesCalls();
+    return kubelet_->Await([&] { return kubelet_->PodResourcesCalls() >= before + times; },
+                           kPatience);
+  }
+
+  std::chrono::milliseconds period_{50};  ///< of asking who holds what
 };
 
 TEST_P(HooksOfDevices, PreStartRunsAtEveryStart) {
@@ -159,6 +183,91 @@ TEST_P(HooksOfDevices, TheEndWaitsForNoHook) {
   AwaitBegun();
   EXPECT_TRUE(daemon_->Stop());
   EXPECT_FALSE(starting.get().ok());
+}
+
+TEST_P(HooksOfDevices, ReleaseRunsOnceWhenThePodIsGone) {
+  tree_.CharDevice("dev/ttyUSB0"), tree_.CharDevice("dev/ttyUSB1");
+  Start("release", format("echo $1 >> {}", tree_.path("ran")));
+  EXPECT_TRUE(View().options.pre_start_required);  // the next container may have to wait
+  const std::string a = Run("a"), b = Run("b");
+  ASSERT_TRUE(kubelet_->StartContainer("a", "c"));  // once more, after a crash
+  ASSERT_TRUE(AwaitAsked(3));
+  EXPECT_EQ(Written("ran"), "");
+  kubelet_->Release("a");
+  ASSERT_TRUE(AwaitReleased(1));
+  ASSERT_TRUE(AwaitAsked(3));
+  EXPECT_EQ(Written("ran"), a + "\n");
+  kubelet_->Release("b");
+  ASSERT_TRUE(AwaitReleased(2));
+  EXPECT_EQ(Written("ran"), a + "\n" + b + "\n");
+}
+
+TEST_P(HooksOfDevices, AnOutageReleasesNothing) {
+  tree_.CharDevice("dev/ttyUSB0");
+  Start("release", format("echo $1 >> {}", tree_.path("ran")));
+  Run("a");
+  for (const auto fault : {PodResourcesFault::kUnknownError, PodResourcesFault::kGarbage,
+                           PodResourcesFault::kRateLimited, PodResourcesFault::kAbsent}) {
+    SCOPED_TRACE(static_cast<int>(fault));
+    ASSERT_TRUE(kubelet_->SetPodResourcesFault(fault));
+    if (fault == PodResourcesFault::kRateLimited) {
+      ASSERT_TRUE(AwaitAsked(2));
+    } else {
+      ASSERT_TRUE(daemon_->AwaitMetric("patchbay_pod_resources_up", 0));
+    }
+    ASSERT_TRUE(kubelet_->SetPodResourcesFault(PodResourcesFault::kNone));
+    ASSERT_TRUE(daemon_->AwaitMetric("patchbay_pod_resources_up", 1));
+    ASSERT_TRUE(AwaitAsked(2));
+  }
+  ASSERT_TRUE(kubelet_->Restart());
+  ASSERT_TRUE(AwaitServed());
+  ASSERT_TRUE(AwaitAsked(3));
+  EXPECT_EQ(Written("ran"), "");
+  kubelet_->Release("a");
+  ASSERT_TRUE(AwaitReleased(1));
+  EXPECT_EQ(Written("ran"), "ttyUSB0\n");
+}
+
+TEST_P(HooksOfDevices, TheNextContainerStartsWhenItsDeviceIsReleased) {
+  tree_.CharDevice("dev/ttyUSB0");
+  period_ = std::chrono::hours(1);  // only its start makes anybody look
+  Start("release", WaitAtGate());
+  Run("a");
+  kubelet_->Release("a");
+  ASSERT_TRUE(kubelet_->Admit("b", "c", kSerialName, 1));
+  auto starting =
+      std::async(std::launch::async, [&] { return kubelet_->StartContainer("b", "c"); });
+  AwaitBegun();
+  EXPECT_EQ(starting.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  OpenGate();
+  EXPECT_TRUE(starting.get());
+  EXPECT_EQ(Runs("release", "success"), 1);
+}
+
+TEST_P(HooksOfDevices, WhatTheNextContainerHasIsNotReleased) {
+  tree_.CharDevice("dev/ttyUSB0");
+  Start("release", format("echo $1 >> {}", tree_.path("ran")));
+  Run("a");
+  ASSERT_TRUE(kubelet_->SetPodResourcesFault(PodResourcesFault::kUnknownError));
+  ASSERT_TRUE(daemon_->AwaitMetric("patchbay_pod_resources_up", 0));
+  kubelet_->Release("a");
+  Run("b");
+  ASSERT_TRUE(kubelet_->SetPodResourcesFault(PodResourcesFault::kNone));
+  ASSERT_TRUE(daemon_->log().Await("the release hook was not run")) << daemon_->log().text();
+  EXPECT_EQ(Written("ran"), "");
+  kubelet_->Release("b");
+  ASSERT_TRUE(AwaitReleased(1));
+}
+
+TEST_P(HooksOfDevices, ADeviceThatWentMeanwhileIsReleasedAsWell) {
+  tree_.CharDevice("dev/ttyUSB0");
+  Start("release", format("echo $1 >> {}", tree_.path("ran")));
+  Run("a");
+  tree_.Remove("dev/ttyUSB0");
+  ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Unhealthy"}}));
+  kubelet_->Release("a");
+  ASSERT_TRUE(AwaitReleased(1));
+  EXPECT_EQ(Written("ran"), "ttyUSB0\n");
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HooksOfDevices,

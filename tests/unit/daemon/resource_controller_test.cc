@@ -158,7 +158,7 @@ TEST_F(ResourceControllerTest, WhatAPodHoldsIsNotForgottenBeforeItIsLetGo) {
   controller_->Scan();
   AwaitScans(1);
   loop_.Advance(minutes(1));
-  controller_->OnHolders({{"a", kPod}});
+  controller_->OnHolders({{{"a", kPod}}});
   tree_.Remove("dev/a");
   tree_.Remove("dev/b");
   controller_->Scan();
@@ -179,7 +179,7 @@ TEST_F(ResourceControllerTest, WhatIsLetGoInTimeIsForgottenInTime) {
   controller_->Scan();
   AwaitScans(2);
   loop_.Advance(minutes(4));
-  controller_->OnHolders({{"a", kPod}});
+  controller_->OnHolders({{{"a", kPod}}});
   loop_.Advance(minutes(1));
   controller_->OnHolders({});
   loop_.Advance(minutes(4));
@@ -191,7 +191,7 @@ TEST_F(ResourceControllerTest, WhatIsLetGoInTimeIsForgottenInTime) {
 TEST_F(ResourceControllerTest, TellsOnceWhoHoldsWhat) {
   controller_->OnHolders({});
   EXPECT_EQ(observer_->usages, 1);  // nobody is an answer, too
-  for (int i = 0; i < 3; ++i) controller_->OnHolders({{"a", kPod}});
+  for (int i = 0; i < 3; ++i) controller_->OnHolders({{{"a", kPod}}});
   EXPECT_EQ(observer_->usages, 2);
   EXPECT_EQ(*observer_->usage, (Usage{{{"a", kPod}}, 1}));
   // Nobody has looked at the host yet, and nothing is listed because of what is held.

@@ -60,8 +60,9 @@ class PodResourcesTest : public testing::Test {
     agent_ = std::make_unique<PodResources>(
         loop_, log_, path_,
         PodResources::Events{.on_holders =
-                                 [this](std::shared_ptr<const Holders> holders) {
-                                   holders_ = std::move(holders);
+                                 [this](const ReportedHolders& reported) {
+                                   holders_ = std::make_shared<const Holders>(reported.holders);
+                                   kubelet_ = reported.kubelet;
                                    said_.emplace_back("holders");
                                  },
                              .on_up = [this](bool up) { said_.emplace_back(up ? "up" : "down"); }},
@@ -111,6 +112,7 @@ class PodResourcesTest : public testing::Test {
   int calls_ = 0;
   std::unique_ptr<PodResourcesServer> server_;
   std::shared_ptr<const Holders> holders_;
+  std::string kubelet_;
   std::vector<std::string> said_;
   std::unique_ptr<PodResources> agent_;
 };
@@ -191,7 +193,8 @@ TEST_P(PodResourcesFaults, AreToldOnceAndLeaveTheHolders) {
   EXPECT_THAT(Logged(), IsEmpty());
   EXPECT_EQ(holders_, holders);
   ASSERT_TRUE(server_->SetFault(Fault::kNone));
-  EXPECT_THAT(After(10s), ElementsAre("up"));
+  EXPECT_THAT(After(10s), testing::Contains("up"));
+  EXPECT_EQ(*holders_, *holders);
   EXPECT_THAT(Logged(), HasSubstr("the kubelet says who holds which device"));
 }
 
@@ -221,8 +224,46 @@ TEST_F(PodResourcesTest, ASocketThatRefuses) {
   server_.reset();
   EXPECT_THAT(After(10s), ElementsAre("down"));
   EXPECT_THAT(Logged(), HasSubstr("nobody answers on the kubelet's socket"));
+  const std::string before = kubelet_;
   Serve();
-  EXPECT_THAT(After(10s), ElementsAre("up"));
+  EXPECT_THAT(After(10s), ElementsAre("holders", "up"));
+  EXPECT_NE(kubelet_, before);  // the same words of another one
+}
+
+TEST_F(PodResourcesTest, WhoeverAsksNowIsTold) {
+  Serve();
+  AfterStart();
+  const auto ask = [this] {
+    agent_->AskNow(
+        [this](bool answered) { said_.emplace_back(answered ? "answered" : "unknown"); });
+  };
+  Hold("p", "1");
+  ask(), ask();
+  EXPECT_THAT(After(0s), ElementsAre("holders", "answered", "answered"));
+  EXPECT_EQ(Calls(), 2);
+  ASSERT_TRUE(server_->SetFault(Fault::kUnknownError));
+  ask();
+  EXPECT_THAT(After(0s), ElementsAre("down", "unknown"));
+  ASSERT_TRUE(server_->SetFault(Fault::kOnlyV1alpha1));
+  ask();
+  EXPECT_THAT(After(0s), ElementsAre("up", "answered"));
+  ASSERT_TRUE(server_->SetFault(Fault::kRateLimited));
+  ask();
+  EXPECT_THAT(After(0s), ElementsAre("unknown"));
+  const int calls = Calls();
+  ask();  // not asked at all
+  EXPECT_THAT(std::exchange(said_, {}), ElementsAre("unknown"));
+  EXPECT_EQ(Calls(), calls);
+}
+
+TEST_F(PodResourcesTest, WhoAsksDuringACallIsToldOfTheNext) {
+  Serve();
+  Start();
+  loop_.Advance(0s);
+  AwaitCall();
+  agent_->AskNow([this](bool answered) { said_.emplace_back(answered ? "answered" : "unknown"); });
+  EXPECT_THAT(After(0s), ElementsAre("holders", "up", "answered"));
+  EXPECT_EQ(Calls(), 2);
 }
 
 TEST_F(PodResourcesTest, EveryChangeOfWhatIsWrongIsOneLine) {
