@@ -23,7 +23,7 @@ std::string_view Advice(PollOutcome outcome) {
              "with a kubelet before 1.28 see that its feature KubeletPodResources is on";
     case PollOutcome::kNoAnswer:
       return "who holds which device is not known: nobody answers on the kubelet's socket; see "
-             "that the kubelet runs, and that the socket is mounted read-write";
+             "that the kubelet runs, and that not the socket alone is mounted but its directory";
     case PollOutcome::kTooLate:
       return "who holds which device is not known: the kubelet did not answer in time; see its "
              "log";
