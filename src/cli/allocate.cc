@@ -8,14 +8,47 @@
 #include "cli/inspect.h"
 #include "cli/load.h"
 #include "cli/response_text.h"
+#include "inventory/units.h"
 
 namespace patchbay {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// The fields of ContainerAllocateResponse under their own names.
-std::string RenderJson(const ContainerResponse& response) {
+/// What a container would get, and what would be run for it.
+struct Allocated {
+  ContainerResponse response;
+  std::vector<HookCall> hooks;
+};
+
+/// The hooks in the order in which they run.
+Result<std::vector<HookCall>> HooksFor(const Snapshot& snapshot,
+                                       const std::vector<std::string>& ids) {
+  const std::string node_name = NodeName();
+  const std::vector<Unit> units = TRY(UnitsOf(snapshot, ids, node_name));
+  std::vector<Variables> in_container, alone;
+  for (const Unit& unit : units) {
+    in_container.push_back(unit.variables);
+    alone.push_back(VariablesOf(*unit.listed->device, snapshot.spec->name, node_name));
+  }
+  std::vector<HookCall> calls;
+  for (const Hook hook : {Hook::kAllocate, Hook::kPreStart, Hook::kRelease}) {
+    calls.push_back(
+        TRY(PlanHook(hook, *snapshot.spec, hook == Hook::kRelease ? alone : in_container)));
+  }
+  return calls;
+}
+
+/// The fields of ContainerAllocateResponse under their own names, and "hooks".
+std::string RenderJson(const Allocated& allocated) {
+  const ContainerResponse& response = allocated.response;
+  Json hooks = Json::array();
+  for (const HookCall& call : allocated.hooks) {
+    for (const HookCommand& command : call.commands) {
+      hooks.push_back(
+          {{"hook", Name(call.hook)}, {"device", command.id}, {"command", command.argv}});
+    }
+  }
   Json mounts = Json::array(), devices = Json::array(), cdi = Json::array();
   for (const auto& m : response.mounts) {
     mounts.push_back({{"container_path", m.container_path},
@@ -28,17 +61,15 @@ std::string RenderJson(const ContainerResponse& response) {
                        {"permissions", d.permissions}});
   }
   for (const auto& name : response.cdi_devices) cdi.push_back({{"name", name}});
-  Json json = {{"envs", Json::object()},
-               {"mounts", std::move(mounts)},
-               {"devices", std::move(devices)},
-               {"annotations", Json::object()},
-               {"cdi_devices", std::move(cdi)}};
+  Json json = {{"envs", Json::object()},        {"mounts", std::move(mounts)},
+               {"devices", std::move(devices)}, {"annotations", Json::object()},
+               {"cdi_devices", std::move(cdi)}, {"hooks", std::move(hooks)}};
   for (const auto& [key, value] : response.envs) json["envs"][key] = value;
   for (const auto& [key, value] : response.annotations) json["annotations"][key] = value;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Result<ContainerResponse> AllocateOnHost(const Arguments& arguments, const Model& model) {
+Result<Allocated> AllocateOnHost(const Arguments& arguments, const Model& model) {
   const auto inspections =
       TRY(InspectHost(model, {.node_name = NodeName(), .resource = arguments.resource}));
   const auto& snapshot = inspections.front().snapshot;
@@ -51,7 +82,9 @@ Result<ContainerResponse> AllocateOnHost(const Arguments& arguments, const Model
                                                    arguments.resource, ids.size(), wanted));
     }
   }
-  return Allocate(*snapshot, ids, AllocationOn(HostRoot(model.daemon.host_root), NodeName()));
+  auto response =
+      TRY(Allocate(*snapshot, ids, AllocationOn(HostRoot(model.daemon.host_root), NodeName())));
+  return Allocated{std::move(response), TRY(HooksFor(*snapshot, ids))};
 }
 
 }  // namespace
@@ -59,10 +92,14 @@ Result<ContainerResponse> AllocateOnHost(const Arguments& arguments, const Model
 int RunAllocate(const Arguments& arguments, Streams streams) {
   const auto model = LoadOrReport(arguments, streams);
   if (!model) return kFailed;
-  const auto response = AllocateOnHost(arguments, *model);
-  if (!response) return ReportFailure(response.error(), streams);
-  streams.out << (arguments.output == Output::kJson ? RenderJson(*response)
-                                                    : RenderResponse(*response));
+  const auto allocated = AllocateOnHost(arguments, *model);
+  if (!allocated) return ReportFailure(allocated.error(), streams);
+  if (arguments.output == Output::kJson) {
+    streams.out << RenderJson(*allocated);
+    return kOk;
+  }
+  streams.out << RenderResponse(allocated->response);
+  for (const HookCall& call : allocated->hooks) streams.out << RenderHook(call);
   return kOk;
 }
 

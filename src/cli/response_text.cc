@@ -4,6 +4,21 @@
 #include "base/format.h"
 
 namespace patchbay {
+namespace {
+
+/// A word for a shell: bare, or in single quotes where it needs them.
+std::string Quoted(std::string_view word) {
+  constexpr std::string_view kBare =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:,@%";
+  if (!word.empty() && word.find_first_not_of(kBare) == std::string_view::npos) {
+    return std::string(word);
+  }
+  std::string quoted = "'";
+  for (const char c : word) quoted.append(c == '\'' ? "'\\''" : std::string(1, c));
+  return quoted + "'";
+}
+
+}  // namespace
 
 std::string RenderResponse(const ContainerResponse& response) {
   std::string out;
@@ -25,6 +40,16 @@ std::string RenderResponse(const ContainerResponse& response) {
   for (const auto& [key, value] : response.annotations) line("annotation", key + "=" + value);
   for (const auto& name : response.cdi_devices) line("cdi", name);
   return out.empty() ? "  nothing but the permission to run\n" : out;
+}
+
+std::string RenderHook(const HookCall& call) {
+  std::string out;
+  for (const HookCommand& command : call.commands) {
+    std::string line;
+    for (const std::string& word : command.argv) line += " " + Quoted(word);
+    out += format("  {:<11}{}\n", Name(call.hook), Printable(line));
+  }
+  return out;
 }
 
 }  // namespace patchbay

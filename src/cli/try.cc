@@ -88,7 +88,20 @@ std::vector<std::string> StatusRow(const std::string& resource,
           devices.empty() ? "(none)" : devices};
 }
 
-/// What the kubelet knows, and one allocation of each resource. Returns whether all registered.
+/// Starts the container that was given devices, where hooks have a say in it.
+void ReportStart(KubeletSim& kubelet, const std::vector<std::string>& resources,
+                 std::ostream& out) {
+  const bool hooks = std::any_of(resources.begin(), resources.end(), [&](const auto& resource) {
+    const auto view = kubelet.View(resource);
+    return view && view->options.pre_start_required;
+  });
+  if (!hooks) return;
+  const Status started = kubelet.StartContainer("try", "container");
+  out << "\n" << (started ? "The container starts" : started.error().message) << "\n";
+}
+
+/// What the kubelet knows, one allocation of each resource, and the start of the container that has
+/// them. Returns whether all registered.
 bool Report(KubeletSim& kubelet, const std::vector<std::string>& resources,
             const std::string& address, std::ostream& out) {
   std::vector<std::vector<std::string>> rows = {
@@ -98,7 +111,7 @@ bool Report(KubeletSim& kubelet, const std::vector<std::string>& resources,
   }
   out << RenderTable(rows);
 
-  bool all = true;
+  bool all = true, has_devices = false;
   for (const std::string& resource : resources) {
     out << "\n";
     if (!IsListed(kubelet, resource)) {
@@ -118,7 +131,9 @@ bool Report(KubeletSim& kubelet, const std::vector<std::string>& resources,
     out << "A container that asks for 1 " << resource << " gets " << admitted->device_ids.front()
         << ":\n"
         << RenderResponse(FromMessage(admitted->response));
+    has_devices = true;
   }
+  if (has_devices) ReportStart(kubelet, resources, out);
   out << "\nMetrics: http://" << address << "/metrics\n" << std::flush;
   return all;
 }

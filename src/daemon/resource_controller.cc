@@ -89,10 +89,8 @@ Status ResourceController::Release(const std::string& device) {
   const ListedDevice* listed =
       published_ ? FindAdvertised(*published_, AdvertisedId(*spec_, device, 0)).listed : nullptr;
   if (listed == nullptr) return Fail(ErrorKind::kNotFound, "it is not known any more");
-  Variables variables = VariablesOf(*listed->device);
-  variables.resource = spec_->name;
-  variables.node_name = world_.plugin.allocation.node_name;
-  variables.id = listed->device->id;
+  const Variables variables =
+      VariablesOf(*listed->device, spec_->name, world_.plugin.allocation.node_name);
   HookCall call = TRY(PlanHook(Hook::kRelease, *spec_, {&variables, 1}));
   world_.plugin.log.Info("releasing device", {{"resource", spec_->name}, {"device", device}});
   hooks_->Run(std::move(call), [](const Status&) {});

@@ -16,10 +16,7 @@ std::string_view Name(ProbeResult result) {
 
 ProbeOutcome RunProbe(const ProbeSpec& spec, const Device& device, const ProbeContext& context) {
   const auto start = std::chrono::steady_clock::now();
-  Variables variables = VariablesOf(device);
-  variables.resource = context.resource;
-  variables.node_name = context.node_name;
-  variables.id = device.id;
+  const Variables variables = VariablesOf(device, context.resource, context.node_name);
   const ProbeRun run{spec, device, variables, context};
   ProbeOutcome outcome = std::visit([&](const auto& kind) { return Probe(kind, run); }, spec.kind);
   outcome.took = std::chrono::steady_clock::now() - start;

@@ -228,7 +228,7 @@ Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std
 std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceSpec>& spec,
                                            const Device& device, std::string_view node_name) {
   const std::string path = device.nodes.empty() ? device.id : device.nodes.front().path;
-  Variables variables = VariablesOf(device);
+  Variables variables = VariablesOf(device, spec->name, node_name);
   for (const Template* t : DeviceTemplates(*spec)) {
     for (const Template::Field& field : t->fields()) {
       if (variables.Find(field.name)) continue;
@@ -246,8 +246,6 @@ std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceS
   context.node_name = node_name;
   ResponseBuilder builder(*spec, context);
   const std::string id = AdvertisedId(*spec, device.id, 0);
-  variables.resource = spec->name;
-  variables.node_name = node_name;
   variables.id = id;
   if (const Status status = builder.Add(variables); !status) {
     return Rejection{path, RejectReason::kBadTemplate, Printable(status.error().message)};

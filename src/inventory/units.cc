@@ -32,9 +32,8 @@ Result<std::vector<Unit>> UnitsOf(const Snapshot& snapshot, std::span<const std:
   for (const std::string_view id : ordered) {
     const FoundDevice found = FindAdvertised(snapshot, id);
     if (found.listed == nullptr) return UnknownId(snapshot, id);
-    Unit& unit = units.emplace_back(Unit{found.listed, VariablesOf(*found.listed->device)});
-    unit.variables.resource = snapshot.spec->name;
-    unit.variables.node_name = node_name;
+    Unit& unit = units.emplace_back(
+        Unit{found.listed, VariablesOf(*found.listed->device, snapshot.spec->name, node_name)});
     unit.variables.id = id;
     unit.variables.index = found.index;
     unit.variables.slot = static_cast<std::int64_t>(units.size() - 1);

@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 /// gRPC carries the text in a header, whose size the other side limits.
-constexpr std::size_t kLongestMessage = 1024;
+constexpr std::size_t kLongestMessage = 1000;
 
 grpc::StatusCode CodeOf(ErrorKind kind) {
   switch (kind) {
@@ -45,7 +45,7 @@ std::string_view NameOf(grpc::StatusCode code) {
 grpc::Status ToGrpc(const Status& status) {
   if (status) return grpc::Status::OK;
   // The text quotes what came from outside, and ends in the status of a pod.
-  return {CodeOf(status.error().kind), Excerpt(status.error().message, kLongestMessage)};
+  return {CodeOf(status.error().kind), Excerpt(Printable(status.error().message), kLongestMessage)};
 }
 
 Failure NothingYet() { return Fail(ErrorKind::kUnavailable, "no device was looked for yet"); }

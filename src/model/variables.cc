@@ -117,4 +117,12 @@ Variables VariablesOf(const Device& device) {
   return variables;
 }
 
+Variables VariablesOf(const Device& device, std::string_view resource, std::string_view node_name) {
+  Variables variables = VariablesOf(device);
+  variables.resource = resource;
+  variables.node_name = node_name;
+  variables.id = device.id;
+  return variables;
+}
+
 }  // namespace patchbay

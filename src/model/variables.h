@@ -52,5 +52,7 @@ struct Variables {
 
 /// Those of a device and its first node; the rest is to be filled in.
 Variables VariablesOf(const Device& device);
+/// All that a device has without a container.
+Variables VariablesOf(const Device& device, std::string_view resource, std::string_view node_name);
 
 }  // namespace patchbay

@@ -57,6 +57,8 @@ def container(answer):
             yield f"  {kind[:-1]:5}  {key}={value}"
     for device in answer["cdi_devices"]:
         yield f"  cdi    {device['name']}"
+    for hook in answer["hooks"]:
+        yield f"  {hook['hook']} of {hook['device']}  {' '.join(hook['command'])}"
 
 
 class OnAnotherHost(support.TestCase):

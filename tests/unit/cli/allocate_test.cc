@@ -111,7 +111,8 @@ TEST_F(AllocateTest, PrintsTheFieldsOfTheResponseUnderTheirOwnNames) {
     {
       "name": "example.com/seat=2"
     }
-  ]
+  ],
+  "hooks": []
 }
 )");
 }
@@ -185,6 +186,25 @@ TEST_F(AllocateTest, KeepsStrangeIdsOnOneLine) {
   const std::string resource = Refused({"a\nb\x1b[2J"});
   EXPECT_EQ(resource.find('\n'), resource.size() - 1);
   EXPECT_EQ(resource.find('\x1b'), std::string::npos);
+}
+
+TEST_F(AllocateTest, ShowsWhatHooksWouldRunAndRunsNothing) {
+  const std::string ran = tree_.path("ran");
+  tree_.File("patchbay.toml",
+             "[[resource]]\nname = \"a.com/x\"\nreplicas = 2\n"
+             "[[resource.match]]\ncount = 1\n"
+             "[resource.hooks.pre_start]\ncommand = [\"touch\", \"" +
+                 ran +
+                 "\", \"{id}\"]\n"
+                 "[resource.hooks.release]\ncommand = [\"rm\", \"{id}\"]\n");
+  EXPECT_THAT(Allocate({"a.com/x"}).out,
+              testing::EndsWith("  pre_start   touch " + ran + " 0::0\n  release     rm 0\n"));
+  const Json json = Json::parse(Allocate({"a.com/x", "-o", "json"}).out);
+  EXPECT_EQ(json["hooks"],
+            Json::parse(R"([{"hook": "pre_start", "device": "0::0", "command": ["touch", ")" + ran +
+                        R"(", "0::0"]},
+                            {"hook": "release", "device": "0", "command": ["rm", "0"]}])"));
+  EXPECT_NE(access(ran.c_str(), F_OK), 0);
 }
 
 }  // namespace
