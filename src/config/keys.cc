@@ -246,21 +246,24 @@ constexpr Key<HooksDraft> kHooksKeys[] = {
 };
 
 template <class D>
-constexpr std::array<Key<D>, 2> HookKeys(std::string_view fallback, std::int64_t longest) {
+constexpr std::array<Key<D>, 2> HookKeys(std::string_view fallback,
+                                         std::chrono::milliseconds longest,
+                                         std::string_view timeout) {
   return {KeyFor<&D::command>({.name = "command",
                                .meaning = "a program and its arguments, no shell; once for each "
                                           "device",
                                .required = true}),
           KeyFor<&D::timeout>({.name = "timeout",
                                .fallback = fallback,
-                               .meaning = "when it is stopped; for all devices together",
-                               .range = {10, longest}})};
+                               .meaning = timeout,
+                               .range = {10, longest.count()}})};
 }
 
-// The kubelet waits 30 seconds for a pre_start, and killing takes two.
-constexpr auto kPreStartKeys = HookKeys<PreStartDraft>(R"("20s")", 27 * kSecond);
-constexpr auto kAllocateKeys = HookKeys<AllocateDraft>(R"("5s")", 60 * kSecond);
-constexpr auto kReleaseKeys = HookKeys<ReleaseDraft>(R"("60s")", 3'600 * kSecond);
+constexpr std::string_view kOfAll = "when it is stopped; for all devices of the container together";
+constexpr auto kPreStartKeys = HookKeys<PreStartDraft>(R"("20s")", kLongestPreStart, kOfAll);
+constexpr auto kAllocateKeys = HookKeys<AllocateDraft>(R"("5s")", std::chrono::minutes(1), kOfAll);
+constexpr auto kReleaseKeys =
+    HookKeys<ReleaseDraft>(R"("60s")", std::chrono::hours(1), "when it is stopped");
 
 }  // namespace
 

@@ -13,9 +13,6 @@ namespace {
 constexpr std::size_t kMostAtOnce = 16;
 constexpr std::size_t kMostOutput = 4096;
 
-/// The kubelet waits 30 seconds for PreStartContainer, and stopping a program takes two.
-constexpr std::chrono::seconds kLongestPreStart{27};
-
 /// The commands of a call, shared by the threads that run them.
 class Batch {
  public:

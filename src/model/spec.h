@@ -113,6 +113,9 @@ struct HookSpec {
   std::chrono::milliseconds timeout = std::chrono::seconds(20);  ///< of all that one call runs
 };
 
+/// The kubelet waits 30 seconds for PreStartContainer, and stopping a program takes two.
+inline constexpr std::chrono::seconds kLongestPreStart{27};
+
 /// Which free devices a container had best get, where the kubelet leaves it open.
 enum class Preference { kNone, kPacked, kSpread };
 
