@@ -83,7 +83,7 @@ class Examples(support.TestCase):
             ran = run("allocate", resource["name"], "-o", "json", "-c", example)
             self.assertEqual(ran.returncode, 0, ran.stderr)
             self.assertEqual(set(json.loads(ran.stdout)),
-                             {"envs", "mounts", "devices", "annotations", "cdi_devices"})
+                             {"envs", "mounts", "devices", "annotations", "cdi_devices", "hooks"})
 
     @each_example
     def test_try_runs_each_once(self, example):
