@@ -11,11 +11,14 @@
 #include <vector>
 
 #include "base/format.h"
-#include "bench/daemon_process.h"
 #include "deviceplugin.grpc.pb.h"
+#include "support/daemon_process.h"
 
 namespace patchbay::bench {
 namespace {
+
+using test::Clock;
+using test::DaemonProcess;
 
 double Ms(Clock::duration d) { return std::chrono::duration<double, std::milli>(d).count(); }
 

@@ -1,4 +1,4 @@
-#include "bench/daemon_process.h"
+#include "support/daemon_process.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -17,18 +17,17 @@
 
 extern char** environ;
 
-namespace patchbay::bench {
+namespace patchbay::test {
 namespace {
 
 [[noreturn]] void Die(const std::string& what) {
-  std::fprintf(stderr, "bench: %s\n", what.c_str());
+  std::fprintf(stderr, "daemon process: %s\n", what.c_str());
   std::exit(1);
 }
 
 }  // namespace
 
-DaemonProcess::DaemonProcess() {
-  KubeletSimOptions options;
+DaemonProcess::DaemonProcess(KubeletSimOptions options) {
   options.directory = run_.path("plugins");
   auto kubelet = KubeletSim::Create(options);
   if (!kubelet || !(*kubelet)->Start()) Die("cannot start the built-in kubelet");
@@ -61,6 +60,11 @@ void DaemonProcess::Stop() {
   kill(pid_, SIGTERM);
   waitpid(pid_, nullptr, 0);
   pid_ = -1;
+}
+
+std::string DaemonProcess::Log() const {
+  std::ifstream log(run_.path("log"));
+  return {std::istreambuf_iterator<char>(log), {}};
 }
 
 void DaemonProcess::AwaitListed(int resources, std::size_t devices) {
@@ -97,7 +101,7 @@ double DaemonProcess::CpuSeconds() const {
 }
 
 int DaemonProcess::Port() const {
-  std::ifstream log(run_.path("log"));
+  std::istringstream log(Log());
   std::string line;
   while (std::getline(log, line)) {
     const auto at = line.find("address=127.0.0.1:");
@@ -129,4 +133,4 @@ DaemonProcess::Scrape DaemonProcess::GetMetrics() const {
   return scrape;
 }
 
-}  // namespace patchbay::bench
+}  // namespace patchbay::test

@@ -10,7 +10,7 @@
 #include "kubelet_sim/kubelet_sim.h"
 #include "support/temp_tree.h"
 
-namespace patchbay::bench {
+namespace patchbay::test {
 
 using Clock = std::chrono::steady_clock;
 
@@ -18,15 +18,18 @@ using Clock = std::chrono::steady_clock;
 class DaemonProcess {
  public:
   /// Makes the tree and starts the kubelet; the nodes and the file are up to the caller.
-  DaemonProcess();
+  explicit DaemonProcess(KubeletSimOptions kubelet = {});
   ~DaemonProcess();
 
-  test::TempTree& host() { return host_; }
+  TempTree& host() { return host_; }
   KubeletSim& kubelet() { return *kubelet_; }
 
   /// Runs the daemon on this text. Returns the moment before the process was made.
   Clock::time_point Start(const std::string& toml);
   void Stop();
+  pid_t pid() const { return pid_; }
+  /// All that it has logged since Start.
+  std::string Log() const;
 
   /// Waits until `resources` resources, named bench.dev/r0 and up, have listed `devices` devices
   /// each; ends the program when they do not within a minute.
@@ -45,10 +48,10 @@ class DaemonProcess {
  private:
   int Port() const;
 
-  test::TempTree host_;
-  test::TempTree run_;
+  TempTree host_;
+  TempTree run_;
   std::unique_ptr<KubeletSim> kubelet_;
   pid_t pid_ = -1;
 };
 
-}  // namespace patchbay::bench
+}  // namespace patchbay::test
