@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <linux/capability.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,8 +14,6 @@
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -26,6 +23,7 @@ extern "C" {
 #include <sys/pidfd.h>
 }
 
+#include "support/leftovers.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -37,11 +35,6 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 constexpr std::chrono::milliseconds kPatience = 20s;
-
-std::size_t OpenDescriptors() {
-  const std::filesystem::directory_iterator entries("/proc/self/fd");
-  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
-}
 
 Cancellation NewCancellation() {
   auto cancellation = Cancellation::Create();
@@ -61,35 +54,14 @@ ChildSpec Shell(std::string script, std::chrono::milliseconds timeout = kPatienc
   return Program({"sh", "-c", std::move(script)}, timeout);
 }
 
-/// Orphans become children of this process, so that what a child left behind can be waited for. No
-/// test may leave a process or a descriptor.
+/// No test may leave a process or a descriptor.
 class ChildTest : public testing::Test {
  protected:
-  void SetUp() override {
-    ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
-    descriptors_ = OpenDescriptors();
-  }
-  void TearDown() override {
-    EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
-    EXPECT_EQ(errno, ECHILD);
-    EXPECT_EQ(OpenDescriptors(), descriptors_);
-  }
+  void TearDown() override { leftovers_.ExpectNone(); }
 
   ChildResult Run(const ChildSpec& spec) { return RunChild(spec, NewCancellation()); }
 
-  /// Waits for the processes that the child of this ID left, all of which must have been killed.
-  /// Those that a test starts end by themselves after a while, so that this cannot hang.
-  static int ReapOrphans(pid_t child) {
-    int orphans = 0;
-    int status = 0;
-    while (const pid_t pid = waitpid(-1, &status, 0)) {
-      if (pid < 0) break;
-      EXPECT_NE(pid, child) << "the child itself was not reaped";
-      EXPECT_TRUE(WIFSIGNALED(status)) << pid << " lived on";
-      ++orphans;
-    }
-    return orphans;
-  }
+  static int ReapOrphans() { return test::Leftovers::ReapOrphans(); }
   static void ExpectGroupGone(pid_t group) {
     ASSERT_GT(group, 1);
     EXPECT_EQ(kill(-group, 0), -1);
@@ -97,7 +69,7 @@ class ChildTest : public testing::Test {
   }
 
  private:
-  std::size_t descriptors_ = 0;
+  const test::Leftovers leftovers_;
 };
 
 /// A FIFO by which a child says that it has come so far.
@@ -179,7 +151,7 @@ TEST_F(ChildTest, KillsWhoeverFloodsItsOutput) {
   EXPECT_EQ(result.end, ChildEnd::kTooMuchOutput);
   EXPECT_EQ(result.output.size(), 64u * 1024);
   EXPECT_TRUE(result.output_cut);
-  ReapOrphans(0);
+  ReapOrphans();
 }
 
 TEST_F(ChildTest, DiscardsAHundredMegabytes) {
@@ -211,7 +183,7 @@ TEST_F(ChildTest, StopsAtTheTimeoutWhatIgnoresSigterm) {
       Run(Shell("trap '' TERM; sleep 20 & sleep 20 & (sleep 20 & wait) & wait", 100ms));
   EXPECT_EQ(result.end, ChildEnd::kTimedOut);
   EXPECT_FALSE(result.left_behind);
-  ReapOrphans(0);
+  ReapOrphans();
 }
 
 TEST_F(ChildTest, StopsAtTheTimeoutWhatClosedItsOutput) {
@@ -245,7 +217,7 @@ TEST_F(ChildTest, CancelEndsAGroupThatIgnoresSigterm) {
   other.join();
   EXPECT_EQ(result.end, ChildEnd::kCancelled);
   const pid_t group = std::stoi(result.output);
-  EXPECT_EQ(ReapOrphans(group), 2);
+  EXPECT_EQ(ReapOrphans(), 2);
   ExpectGroupGone(group);
 }
 
@@ -262,7 +234,7 @@ TEST_F(ChildTest, CancelLetsAProgramTidyUp) {
   other.join();
   EXPECT_EQ(result.end, ChildEnd::kCancelled);
   EXPECT_EQ(result.output, "tidy\n");
-  ReapOrphans(0);
+  ReapOrphans();
 }
 
 /// The shell goes at once on SIGTERM; what it started has the rest of the second.
@@ -282,7 +254,7 @@ TEST_F(ChildTest, CancelLetsWhatAProgramStartedTidyUp) {
   other.join();
   EXPECT_EQ(result.end, ChildEnd::kCancelled);
   EXPECT_EQ(result.output, "tidy\n");
-  ReapOrphans(0);
+  ReapOrphans();
 }
 
 TEST_F(ChildTest, ACancellationIsForAllAndForEver) {
@@ -312,7 +284,7 @@ TEST_F(ChildTest, KillsWhatHoldsTheOutputAfterTheEnd) {
   EXPECT_EQ(result.end, ChildEnd::kExited);
   EXPECT_EQ(result.code, 6);
   const pid_t group = std::stoi(result.output);
-  EXPECT_EQ(ReapOrphans(group), 2);
+  EXPECT_EQ(ReapOrphans(), 2);
   ExpectGroupGone(group);
 }
 
@@ -320,7 +292,7 @@ TEST_F(ChildTest, KillsWhatStaysWithoutHoldingTheOutput) {
   const ChildResult result = Run(Shell("sleep 20 >&- 2>&- & echo $$"));
   EXPECT_EQ(result.end, ChildEnd::kExited);
   const pid_t group = std::stoi(result.output);
-  EXPECT_EQ(ReapOrphans(group), 1);
+  EXPECT_EQ(ReapOrphans(), 1);
   ExpectGroupGone(group);
 }
 

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <gmock/gmock.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <stdexcept>
+
+#include "support/process.h"
+
+namespace patchbay::test {
+
+/// Made before a test, it says after it whether anything is left: a process, a zombie, a
+/// descriptor. Orphans become children of this process, so that also what a child's child left is
+/// seen.
+class Leftovers {
+ public:
+  Leftovers() {
+    if (prctl(PR_SET_CHILD_SUBREAPER, 1) != 0) throw std::runtime_error("cannot get orphans");
+  }
+
+  void ExpectNone() const {
+    EXPECT_THAT(ChildrenOf(getpid()), testing::IsEmpty()) << "processes, or zombies, are left";
+    EXPECT_EQ(DescriptorsOf(getpid()), descriptors_);
+  }
+
+  /// Waits for the processes that children left, all of which must have been killed, and counts
+  /// them. What leads a group is no orphan: somebody should have reaped it. Those that a test
+  /// starts end by themselves after a while, so that this cannot hang.
+  static int ReapOrphans() {
+    int orphans = 0;
+    siginfo_t ended{};
+    while (waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT) == 0) {
+      EXPECT_NE(getpgid(ended.si_pid), ended.si_pid) << "a child was not reaped";
+      EXPECT_NE(ended.si_code, CLD_EXITED) << ended.si_pid << " lived on";
+      waitpid(ended.si_pid, nullptr, 0);
+      ++orphans;
+    }
+    return orphans;
+  }
+
+ private:
+  const std::size_t descriptors_ = DescriptorsOf(getpid());
+};
+
+}  // namespace patchbay::test
