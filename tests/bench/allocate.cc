@@ -1,0 +1,50 @@
+#include <grpcpp/grpcpp.h>
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "bench/measure.h"
+#include "deviceplugin.grpc.pb.h"
+
+namespace patchbay::bench {
+namespace {
+
+std::string Endpoint(KubeletSim& kubelet, const std::string& resource) {
+  return kubelet.View(resource)->endpoint;
+}
+
+}  // namespace
+
+/// Allocate of one device against a call that does nothing, turn by turn on one connection.
+void BenchAllocate() {
+  constexpr int kCalls = 6000, kWarmUp = 500;
+  DaemonProcess daemon;
+  MakeNodes(daemon.host(), 0, 100);
+  daemon.Start(Config(1));
+  daemon.AwaitListed(1, 100);
+  const auto stub = v1beta1::DevicePlugin::NewStub(grpc::CreateChannel(
+      "unix:" + Endpoint(daemon.kubelet(), "bench.dev/r0"), grpc::InsecureChannelCredentials()));
+  v1beta1::AllocateRequest request;
+  request.add_container_requests()->add_devices_ids("n42");
+  std::vector<double> allocate, empty;
+  for (int i = 0; i < kCalls + kWarmUp; ++i) {
+    grpc::ClientContext c1, c2;
+    v1beta1::DevicePluginOptions options;
+    v1beta1::AllocateResponse response;
+    const auto t0 = Clock::now();
+    const bool ok1 = stub->GetDevicePluginOptions(&c1, {}, &options).ok();
+    const auto t1 = Clock::now();
+    const bool ok2 = stub->Allocate(&c2, request, &response).ok();
+    const auto t2 = Clock::now();
+    if (!ok1 || !ok2 || response.container_responses(0).devices_size() != 1) std::exit(1);
+    if (i < kWarmUp) continue;
+    empty.push_back(Ms(t1 - t0));
+    allocate.push_back(Ms(t2 - t1));
+  }
+  std::printf("(empty unary call: p50 %.3f ms, p99 %.3f ms)\n", Quantile(empty, 0.5),
+              Quantile(empty, 0.99));
+  Print("Allocate / empty call, p50", Quantile(allocate, 0.5) / Quantile(empty, 0.5), 1.15, "x");
+  Print("Allocate / empty call, p99", Quantile(allocate, 0.99) / Quantile(empty, 0.99), 1.5, "x");
+}
+
+}  // namespace patchbay::bench

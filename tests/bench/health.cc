@@ -1,0 +1,84 @@
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "base/format.h"
+#include "bench/measure.h"
+#include "os/unique_fd.h"
+
+namespace patchbay::bench {
+namespace {
+
+std::string WithHealth(std::string_view health) {
+  return format("{}[resource.health]\n{}", Config(1), health);
+}
+
+/// Breaks or mends a device. The moment of the verdict is taken to be when the probe has read the
+/// file, which is told by inotify: all that comes after it is in the sample, from the thread of the
+/// probe to the kubelet's table.
+double FlipMs(DaemonProcess& daemon, int device, const char* state, std::size_t working) {
+  const std::string fresh = daemon.host().path("state/new");
+  daemon.host().File("state/new", state);
+  const UniqueFd reads(inotify_init1(IN_CLOEXEC));
+  if (!reads || inotify_add_watch(reads.get(), fresh.c_str(), IN_ACCESS) < 0) std::exit(1);
+  std::filesystem::rename(fresh, daemon.host().path(format("state/n{}", device)));
+  char event[4096];
+  if (read(reads.get(), event, sizeof event) <= 0) std::exit(1);
+  const auto read_at = Clock::now();
+  daemon.AwaitListed(1, working);
+  return Ms(daemon.kubelet().View("bench.dev/r0")->last_list - read_at);
+}
+
+void BenchFileProbes() {
+  constexpr int kDevices = 10'000, kFlips = 12, kWindow = 30;
+  DaemonProcess daemon;
+  MakeNodes(daemon.host(), 0, kDevices);
+  for (int i = 0; i < kDevices; ++i) daemon.host().File(format("state/n{}", i), "ok\n");
+  daemon.Start(
+      WithHealth("file = \"/state/{name}\"\nequals = \"ok\"\nperiod = \"10s\"\n"
+                 "failure_threshold = 1\n"));
+  daemon.AwaitListed(1, kDevices);
+  std::this_thread::sleep_for(std::chrono::seconds(11));  // until all were probed once
+  const double cpu = daemon.CpuSeconds();
+  std::this_thread::sleep_for(std::chrono::seconds(kWindow));
+  Print("10,000 file probes every 10 s, percent of a core",
+        (daemon.CpuSeconds() - cpu) / kWindow * 100, 10, "%");
+
+  std::vector<double> samples;
+  for (int flip = 0; flip < kFlips; ++flip) {
+    // A resource sends at most one list a second.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+    const bool breaks = flip % 2 == 0;
+    samples.push_back(FlipMs(daemon, 4200 + flip / 2, breaks ? "broken\n" : "ok\n",
+                             std::size_t{kDevices} - (breaks ? 1 : 0)));
+  }
+  Print("verdict on one of 10,000 -> list at the kubelet, p50", Quantile(samples, 0.5), 50, "ms");
+  Print("verdict on one of 10,000 -> list at the kubelet, max", Quantile(samples, 1), 50, "ms");
+}
+
+void BenchCommandProbes() {
+  constexpr int kDevices = 100;  // each every six seconds: 1,000 a minute
+  DaemonProcess daemon;
+  MakeNodes(daemon.host(), 0, kDevices);
+  daemon.Start(
+      WithHealth("command = [\"/bin/sh\", \"-c\", \"echo $0 works\", \"{path}\"]\n"
+                 "period = \"6s\"\n"));
+  daemon.AwaitListed(1, kDevices);
+  std::this_thread::sleep_for(std::chrono::minutes(1));
+  const long before = daemon.ResidentKib();
+  std::this_thread::sleep_for(std::chrono::minutes(3));
+  Print("growth of resident memory by 3,000 command probes",
+        static_cast<double>(daemon.ResidentKib() - before) / 1024, 1, "MiB");
+}
+
+}  // namespace
+
+void BenchHealth() {
+  BenchFileProbes();
+  BenchCommandProbes();
+}
+
+}  // namespace patchbay::bench

@@ -1,0 +1,71 @@
+#include <thread>
+
+#include "base/format.h"
+#include "bench/measure.h"
+
+namespace patchbay::bench {
+namespace {
+
+/// A node appears in a directory; the kubelet has it in its list.
+void BenchHotplug(int nodes_there, int rounds, const char* label) {
+  constexpr int kResources = 25;
+  DaemonProcess daemon;
+  for (int i = 0; i < kResources; ++i) MakeNodes(daemon.host(), i, nodes_there);
+  daemon.Start(Config(kResources));
+  daemon.AwaitListed(kResources, static_cast<std::size_t>(nodes_there));
+  std::vector<double> samples;
+  for (int round = 0; round < rounds; ++round) {
+    // A resource sends at most one list a second; each is asked once in a round.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+    for (int i = 0; i < kResources; ++i) {
+      const std::string resource = "bench.dev/r" + std::to_string(i);
+      const auto before = daemon.kubelet().View(resource)->lists;
+      const auto t0 = Clock::now();
+      daemon.host().CharDevice(format("dev/r{}/n-{}", i, round));
+      daemon.kubelet().Await([&] { return daemon.kubelet().View(resource)->lists > before; },
+                             std::chrono::seconds(10));
+      samples.push_back(Ms(daemon.kubelet().View(resource)->last_list - t0));
+    }
+  }
+  Print(format("node created -> list at the kubelet, {}, p50", label), Quantile(samples, 0.5), 50,
+        "ms");
+  Print(format("node created -> list at the kubelet, {}, p99", label), Quantile(samples, 0.99), 50,
+        "ms");
+}
+
+}  // namespace
+
+void BenchHotplugs() {
+  BenchHotplug(10, 8, "10 nodes there");
+  BenchHotplug(400, 4, "10,000 nodes there");
+}
+
+/// One resource of 10,000 nodes in ten directories.
+void BenchDirectories() {
+  constexpr int kDirectories = 10, kNodes = 1000, kRounds = 25;
+  DaemonProcess daemon;
+  for (int i = 0; i < kDirectories; ++i) MakeNodes(daemon.host(), i, kNodes);
+  const auto t0 = daemon.Start(
+      "[[resource]]\nname = \"bench.dev/r0\"\n[[resource.match]]\npath = \"/dev/r*/n*\"\n");
+  std::size_t listed = kDirectories * kNodes;
+  daemon.AwaitListed(1, listed);
+  Print("process start -> first list, 10,000 nodes in 10 directories",
+        Ms(daemon.kubelet().View("bench.dev/r0")->last_list - t0), 300, "ms");
+  std::vector<double> samples;
+  for (int round = 0; round < kRounds; ++round) {
+    // A resource sends at most one list a second.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+    const auto made = Clock::now();
+    daemon.host().CharDevice(format("dev/r{}/n-{}", round % kDirectories, round));
+    daemon.AwaitListed(1, ++listed);
+    samples.push_back(Ms(daemon.kubelet().View("bench.dev/r0")->last_list - made));
+  }
+  Print("one more node -> list, 10,000 nodes in 10 directories, p50", Quantile(samples, 0.5), 50,
+        "ms");
+  Print("one more node -> list, 10,000 nodes in 10 directories, p99", Quantile(samples, 0.99), 50,
+        "ms");
+  Print("resident memory, 10,000 devices in 10 directories",
+        static_cast<double>(daemon.ResidentKib()) / 1024, 32, "MiB");
+}
+
+}  // namespace patchbay::bench
