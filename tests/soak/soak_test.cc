@@ -65,12 +65,12 @@ class Soak : public testing::Test {
     daemon_->host().File("probe", kProbeProgram);
     chmod(daemon_->host().path("probe").c_str(), 0755);
     // Without the rescan, which would mend what was missed.
-    std::string toml = "[daemon]\nmax_probes = 8\nrescan = \"24h\"\n";
+    std::string toml;
     for (std::size_t i = 0; i < kKinds; ++i) {
       devices_.push_back(std::make_unique<Devices>(*daemon_, i, random_()));
       toml += devices_.back()->Toml();
     }
-    daemon_->Start(toml);
+    daemon_->Start(toml, "max_probes = 8\nrescan = \"24h\"\n");
     for (auto& devices : devices_) ASSERT_TRUE(devices->Follow());
   }
   void TearDown() override {

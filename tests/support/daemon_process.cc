@@ -29,6 +29,7 @@ namespace {
 
 DaemonProcess::DaemonProcess(KubeletSimOptions options) {
   options.directory = run_.path("plugins");
+  options.pod_resources = run_.path("pod-resources/kubelet.sock");
   auto kubelet = KubeletSim::Create(options);
   if (!kubelet || !(*kubelet)->Start()) Die("cannot start the built-in kubelet");
   kubelet_ = std::move(*kubelet);
@@ -36,8 +37,11 @@ DaemonProcess::DaemonProcess(KubeletSimOptions options) {
 
 DaemonProcess::~DaemonProcess() { Stop(); }
 
-Clock::time_point DaemonProcess::Start(const std::string& toml) {
-  run_.File("patchbay.toml", toml);
+Clock::time_point DaemonProcess::Start(const std::string& resources,
+                                       const std::string& daemon_keys) {
+  run_.File("patchbay.toml", "[daemon]\npod_resources = \"" +
+                                 run_.path("pod-resources/kubelet.sock") + "\"\n" + daemon_keys +
+                                 "\n" + resources);
   const std::string binary = PATCHBAY_BINARY, config = run_.path("patchbay.toml"),
                     plugins = run_.path("plugins"), root = host_.path(), log = run_.path("log");
   std::vector<const char*> argv = {binary.c_str(),  "run",           "--config", config.c_str(),

@@ -24,8 +24,9 @@ class DaemonProcess {
   TempTree& host() { return host_; }
   KubeletSim& kubelet() { return *kubelet_; }
 
-  /// Runs the daemon on this text. Returns the moment before the process was made.
-  Clock::time_point Start(const std::string& toml);
+  /// Runs the daemon on these resources, with more lines for [daemon]. Returns the moment before
+  /// the process was made.
+  Clock::time_point Start(const std::string& resources, const std::string& daemon_keys = "");
   void Stop();
   pid_t pid() const { return pid_; }
   /// All that it has logged since Start.
