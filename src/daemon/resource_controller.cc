@@ -40,6 +40,9 @@ ResourceController::ResourceController(const World& world, std::shared_ptr<const
                .on_registered = [this](bool) { events_.on_registered(); },
                .on_kubelet_answers = events_.on_kubelet_answers}) {
   if (HasCommand(*spec_)) own_scanner_.emplace();
+  if (spec_->release) {
+    releaser_.emplace(spec_, world_.plugin.allocation.node_name, world_.plugin.log, hooks_);
+  }
   if (spec_->health) {
     prober_.emplace(
         world_.plugin.loop, world_.probes, spec_,
@@ -64,7 +67,9 @@ void ResourceController::OnKubeletLost() {
 void ResourceController::OnHolders(const HoldersReport& report) {
   if (ended_) return;
   Usage usage = UsageOf(*spec_, report.holders);
-  if (spec_->release) ReleaseAll({usage.holders, report.complete, report.kubelet});
+  if (releaser_) {
+    releaser_->OnHolders({usage.holders, report.complete, report.kubelet}, published_.get());
+  }
   if (usage_ && *usage_ == usage) return;
   usage_ = std::make_shared<const Usage>(std::move(usage));
   observer_->OnUsage(usage_);
@@ -74,41 +79,11 @@ void ResourceController::OnHolders(const HoldersReport& report) {
   AwaitExpiry();  // of what was let go it may be over already
 }
 
-void ResourceController::ReleaseAll(const HoldersReport& report) {
-  const Releases::Verdict verdict = releases_.Take(report);
-  for (const std::string& device : verdict.released) {
-    const Status status = Release(device);
-    if (!status) ReportNotReleased(device, status.error().message);
-  }
-  for (const std::string& device : verdict.missed) {
-    ReportNotReleased(device, "the kubelet did not answer before the next container started");
-  }
-}
-
-Status ResourceController::Release(const std::string& device) {
-  const ListedDevice* listed =
-      published_ ? FindAdvertised(*published_, AdvertisedId(*spec_, device, 0)).listed : nullptr;
-  if (listed == nullptr) return Fail(ErrorKind::kNotFound, "it is not known any more");
-  const Variables variables =
-      VariablesOf(*listed->device, spec_->name, world_.plugin.allocation.node_name);
-  HookCall call = TRY(PlanHook(Hook::kRelease, *spec_, {&variables, 1}));
-  world_.plugin.log.Info("releasing device", {{"resource", spec_->name}, {"device", device}});
-  hooks_->Run(std::move(call), [](const Status&) {});
-  return {};
-}
-
-void ResourceController::ReportNotReleased(const std::string& device, const std::string& reason) {
-  world_.plugin.log.Warning("the release hook was not run",
-                            {{"resource", spec_->name}, {"device", device}, {"reason", reason}});
-}
-
 /// What others left of the devices is being released once the kubelet has said who has them now.
 void ResourceController::BeforeStart(const std::set<std::string>& devices,
                                      std::function<void()> then) {
   events_.ask_holders(lifetime_.Guard([this, devices, then = std::move(then)](bool answered) {
-    if (!answered) {
-      for (const std::string& device : devices) releases_.OnBlindStart(device);
-    }
+    if (!answered) releaser_->OnBlindStart(devices);
     then();
   }));
 }

@@ -5,9 +5,9 @@
 #include <set>
 #include <string>
 
+#include "daemon/releaser.h"
 #include "health/prober.h"
 #include "inventory/inventory.h"
-#include "inventory/releases.h"
 #include "kubelet/resource_plugin.h"
 #include "os/dir_watch.h"
 #include "os/host_root.h"
@@ -101,9 +101,6 @@ class ResourceController {
   void OnVerdicts(Timetable::Change change);
   void AwaitExpiry();
   void BeforeStart(const std::set<std::string>& devices, std::function<void()> then);
-  void ReleaseAll(const HoldersReport& report);
-  Status Release(const std::string& device);
-  void ReportNotReleased(const std::string& device, const std::string& reason);
   /// To the prober, which devices there are; to all others, how they are.
   void Publish(bool devices_changed);
   void LogChanges(const Snapshot* before, const Snapshot& after);
@@ -115,7 +112,7 @@ class ResourceController {
   Inventory inventory_;
   std::optional<Prober> prober_;  ///< where the resource has a probe
   const std::shared_ptr<HookRunner> hooks_;
-  Releases releases_;
+  std::optional<Releaser> releaser_;  ///< where it has a release hook
   ResourcePlugin plugin_;
   /// Where commands are run: one that hangs keeps nobody else waiting.
   std::optional<Worker> own_scanner_;

@@ -105,11 +105,12 @@ bool HoldsUpStart(const ResourceSpec& spec) { return spec.pre_start || spec.rele
 Result<HookCall> PlanHook(Hook hook, const ResourceSpec& spec, std::span<const Variables> units) {
   HookCall call;
   call.hook = hook;
-  call.timeout = kLongestPreStart;
+  if (hook == Hook::kPreStart) call.patience = kLongestPreStart;
   for (const Variables& unit : units) call.devices.insert(unit.device->id);
   const std::optional<HookSpec>& wanted = HookOf(spec, hook);
   if (!wanted) return call;
   call.timeout = wanted->timeout;
+  if (hook == Hook::kAllocate) call.patience = wanted->timeout;
   for (const Variables& unit : units) {
     HookCommand command{std::string(unit.id), {}};
     for (const Template& argument : wanted->argv) {

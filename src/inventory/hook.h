@@ -38,9 +38,11 @@ struct HookCommand {
 /// What one call of a hook comes to.
 struct HookCall {
   Hook hook = Hook::kPreStart;
-  std::chrono::milliseconds timeout{};  ///< of all of it
-  std::set<std::string> devices;        ///< whose state it changes, by their IDs
-  std::vector<HookCommand> commands;    ///< none where the resource has no such hook
+  std::chrono::milliseconds timeout{};  ///< of all commands together
+  /// With the time that it waits for its turn; nothing: it waits as long as it takes.
+  std::optional<std::chrono::milliseconds> patience = {};
+  std::set<std::string> devices = {};      ///< whose state it changes, by their IDs
+  std::vector<HookCommand> commands = {};  ///< none where the resource has no such hook
 };
 
 /// The call for what a container gets, or of kRelease for devices: the program once for each, in

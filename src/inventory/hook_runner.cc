@@ -45,13 +45,12 @@ void HookRunner::Run(HookCall call, Done done) {
 }
 
 void HookRunner::Work(Queue::iterator place, const HookCall& call, const Done& done) {
-  Time deadline = std::chrono::steady_clock::now() + call.timeout;
-  const Status turn = AwaitTurn(place, call, deadline);
-  if (!turn) {
+  using std::chrono::steady_clock;
+  const Time latest = call.patience ? steady_clock::now() + *call.patience : Time::max();
+  if (const Status turn = AwaitTurn(place, call, latest); !turn) {
     done(turn);
   } else {
-    if (call.hook == Hook::kRelease) deadline = std::chrono::steady_clock::now() + call.timeout;
-    HookOutcome outcome = RunAndReport(call, deadline);
+    HookOutcome outcome = RunAndReport(call, std::min(latest, steady_clock::now() + call.timeout));
     done(outcome.status);
     AwaitEnd(std::move(outcome.left_behind));
   }
@@ -74,22 +73,16 @@ bool HookRunner::IsTurnOf(Queue::const_iterator place) const {
   });
 }
 
-Status HookRunner::AwaitTurn(Queue::const_iterator place, const HookCall& call, Time deadline) {
+Status HookRunner::AwaitTurn(Queue::const_iterator place, const HookCall& call, Time latest) {
   std::unique_lock lock(mutex_);
   const auto over = [&] { return ending_ || cancellation_->triggered(); };
-  const auto free = [&] { return over() || IsTurnOf(place); };
-  bool in_time = true;
-  if (call.hook == Hook::kRelease) {
-    changed_.wait(lock, free);
-  } else {
-    in_time = changed_.wait_until(lock, deadline, free);
-  }
+  const bool in_time = changed_.wait_until(lock, latest, [&] { return over() || IsTurnOf(place); });
   if (in_time && !over()) return {};
   const std::string device = call.devices.empty() ? "" : *call.devices.begin();
   const std::string reason =
       in_time ? "patchbay ends"
               : format("another hook of {} still works on the device; it was waited for {} ms",
-                       resource_, call.timeout.count());
+                       resource_, call.patience->count());
   lock.unlock();
   log_.Warning(
       "hook was not run",

@@ -19,9 +19,8 @@ namespace patchbay {
 
 /// Runs the hooks of one resource, each call on a thread of its own. Calls that work on one device
 /// run one after the other, in the order in which they came, so that what makes a device clean has
-/// ended before the next container gets it. Somebody waits for the answer to kPreStart and
-/// kAllocate: for them waiting counts as time. Of kRelease sixteen run at once. A device whose
-/// program hangs in the kernel keeps the next call waiting.
+/// ended before the next container gets it; of kRelease sixteen run at once. A device whose program
+/// hangs in the kernel keeps the next call waiting.
 ///
 /// Thread-safe. The destructor waits for what runs: trigger the cancellation first.
 class HookRunner {
@@ -49,7 +48,7 @@ class HookRunner {
 
   void Work(Queue::iterator place, const HookCall& call, const Done& done);
   bool IsTurnOf(Queue::const_iterator place) const;
-  Status AwaitTurn(Queue::const_iterator place, const HookCall& call, Time deadline);
+  Status AwaitTurn(Queue::const_iterator place, const HookCall& call, Time latest);
   HookOutcome RunAndReport(const HookCall& call, Time deadline);
   void AwaitEnd(std::vector<UniqueFd> left_behind) const;
   void JoinEnded();

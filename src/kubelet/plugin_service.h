@@ -57,10 +57,9 @@ class PluginService final : public v1beta1::DevicePlugin::CallbackService {
   /// The IDs of each container of a request.
   using Containers = std::vector<std::vector<std::string>>;
 
-  Status AllocateAll(const Snapshot* snapshot, const Containers& containers,
+  Status AllocateAll(const Snapshot& snapshot, const Containers& containers,
                      v1beta1::AllocateResponse& response) const;
   Result<HookCall> Plan(Hook hook, const Snapshot& snapshot, const Containers& containers) const;
-  void RunOrRefuse(Result<HookCall> call, const HookRunner::Done& done) const;
   void RunAfterRelease(HookCall call, HookRunner::Done done) const;
 
   const PluginBackend backend_;

@@ -39,11 +39,9 @@ TEST(ResponseText, KeepsEveryValueOnItsLine) {
 }
 
 TEST(RenderHook, IsWhatOneWouldWriteForAShell) {
-  const HookCall call{Hook::kPreStart,
-                      {},
-                      {"sda"},
-                      {{"sda", {"/sbin/mkfs.ext4", "-q", "/dev/sda"}},
-                       {"sdb", {"/bin/sh", "-c", "echo it's $1", "", "a\nb"}}}};
+  HookCall call;
+  call.commands = {{"sda", {"/sbin/mkfs.ext4", "-q", "/dev/sda"}},
+                   {"sdb", {"/bin/sh", "-c", "echo it's $1", "", "a\nb"}}};
   EXPECT_EQ(RenderHook(call),
             "  pre_start   /sbin/mkfs.ext4 -q /dev/sda\n"
             "  pre_start   /bin/sh -c 'echo it'\\''s $1' '' 'a\\x0ab'\n");

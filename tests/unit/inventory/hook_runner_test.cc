@@ -36,8 +36,12 @@ class HookRunnerTest : public testing::Test {
     return promise->get_future();
   }
   static HookCall Call(Hook hook, std::set<std::string> devices, const std::string& script,
-                       milliseconds timeout = seconds(60)) {
-    HookCall call{hook, timeout, std::move(devices), {}};
+                       milliseconds patience = seconds(60)) {
+    HookCall call;
+    call.hook = hook;
+    call.timeout = seconds(60);
+    if (hook != Hook::kRelease) call.patience = patience;
+    call.devices = std::move(devices);
     if (!script.empty()) call.commands = {{*call.devices.begin(), {"/bin/sh", "-c", script}}};
     return call;
   }
@@ -106,7 +110,7 @@ TEST_F(HookRunnerTest, ACallForADeviceWaitsForTheOneBefore) {
   EXPECT_EQ(Order(), "release\nstart\n");
 }
 
-TEST_F(HookRunnerTest, WaitingCostsTimeOfTheCall) {
+TEST_F(HookRunnerTest, WaitingEndsWithThePatienceOfTheCall) {
   auto release = Run(Call(Hook::kRelease, {"a"}, WaitAt("release")));
   AwaitBegun("release");
   const Status late = Run(Call(Hook::kPreStart, {"a"}, "true", milliseconds(10))).get();
@@ -116,6 +120,28 @@ TEST_F(HookRunnerTest, WaitingCostsTimeOfTheCall) {
   Open("release");
   EXPECT_TRUE(release.get());
   EXPECT_TRUE(Run(Call(Hook::kPreStart, {"a"}, "true")).get());
+}
+
+TEST_F(HookRunnerTest, ARunEndsWithThePatienceOfTheCall) {
+  const Status late = Run(Call(Hook::kPreStart, {"a"}, "sleep 3600", milliseconds(10))).get();
+  ASSERT_FALSE(late);
+  EXPECT_THAT(late.error().message, HasSubstr("did not end"));
+}
+
+TEST_F(HookRunnerTest, SixteenDevicesAreReleasedAtOnce) {
+  std::vector<std::future<Status>> calls;
+  for (int i = 0; i < 17; ++i) {
+    calls.push_back(Run(Call(Hook::kRelease, {format("d{}", i)}, WaitAt(format("gate{}", i)))));
+  }
+  for (int i = 0; i < 16; ++i) AwaitBegun(format("gate{}", i));
+  EXPECT_TRUE(Run(Call(Hook::kPreStart, {"other"}, "true")).get());
+  Open("gate7");
+  AwaitBegun("gate16");
+  for (int i = 0; i < 17; ++i) {
+    if (i != 7) Open(format("gate{}", i));
+  }
+  for (auto& call : calls) EXPECT_TRUE(call.get());
+  EXPECT_THAT(Order(), testing::StartsWith("gate7\n"));
 }
 
 TEST_F(HookRunnerTest, TheEndStopsWhatRunsAndWhatWaits) {

@@ -82,6 +82,14 @@ TEST_F(PlanHookTest, WithoutAHookThereIsNothingToRun) {
   ASSERT_TRUE(call);
   EXPECT_THAT(call->commands, IsEmpty());
   EXPECT_THAT(call->devices, ElementsAre("sda"));
+  EXPECT_EQ(call->patience, seconds(27));  // for the release
+}
+
+TEST_F(PlanHookTest, SomebodyWaitsForPreStartAndAllocate) {
+  spec_.pre_start = spec_.allocate = spec_.release = MakeHook({"/bin/true"});
+  EXPECT_EQ(Plan(Hook::kPreStart, {"sda"})->patience, seconds(27));
+  EXPECT_EQ(Plan(Hook::kAllocate, {"sda"})->patience, seconds(7));
+  EXPECT_EQ(Plan(Hook::kRelease, {"sda"})->patience, std::nullopt);
 }
 
 TEST_F(PlanHookTest, AnUnknownIdIsAnError) {

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "base/log.h"
+#include "inventory/hook_runner.h"
+#include "inventory/releases.h"
+#include "model/snapshot.h"
+
+namespace patchbay {
+
+/// Has the release hook of a resource run for what pods leave behind. The decisions are those of
+/// Releases; this is their hands. Each device that is not released though its pod is gone is one
+/// line of the log.
+///
+/// Belongs to the loop thread.
+class Releaser {
+ public:
+  Releaser(std::shared_ptr<const ResourceSpec> spec, std::string node_name, Log& log,
+           std::shared_ptr<HookRunner> hooks);
+
+  /// The kubelet has said who holds the devices, by their IDs. `snapshot` may be null.
+  void OnHolders(const HoldersReport& report, const Snapshot* snapshot);
+
+  /// Containers start with these devices though the kubelet did not say who had them before.
+  void OnBlindStart(const std::set<std::string>& devices);
+
+ private:
+  Status Release(const std::string& device, const Snapshot* snapshot);
+  void Report(const std::string& device, const std::string& reason);
+
+  const std::shared_ptr<const ResourceSpec> spec_;
+  const std::string node_name_;
+  Log& log_;
+  const std::shared_ptr<HookRunner> hooks_;
+  Releases releases_;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,69 @@
+#include "kubelet/replies.h"
+
+#include "base/escape.h"
+
+namespace patchbay {
+namespace {
+
+/// gRPC carries the text in a header, whose size the other side limits.
+constexpr std::size_t kLongestMessage = 1000;
+
+grpc::StatusCode CodeOf(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kInvalid: return grpc::StatusCode::INVALID_ARGUMENT;
+    case ErrorKind::kNotFound: return grpc::StatusCode::NOT_FOUND;
+    case ErrorKind::kPrecondition: return grpc::StatusCode::FAILED_PRECONDITION;
+    case ErrorKind::kUnavailable: return grpc::StatusCode::UNAVAILABLE;
+  }
+  return grpc::StatusCode::UNKNOWN;
+}
+
+/// The code as metrics name it; only those that are made here.
+std::string_view NameOf(grpc::StatusCode code) {
+  switch (code) {
+    case grpc::StatusCode::OK: return "OK";
+    case grpc::StatusCode::INVALID_ARGUMENT: return "INVALID_ARGUMENT";
+    case grpc::StatusCode::NOT_FOUND: return "NOT_FOUND";
+    case grpc::StatusCode::FAILED_PRECONDITION: return "FAILED_PRECONDITION";
+    case grpc::StatusCode::UNAVAILABLE: return "UNAVAILABLE";
+    case grpc::StatusCode::CANCELLED: return "CANCELLED";
+    default: return "UNKNOWN";
+  }
+}
+
+grpc::Status ToGrpc(const Status& status) {
+  if (status) return grpc::Status::OK;
+  // The text quotes what came from outside, and ends in the status of a pod.
+  return {CodeOf(status.error().kind), Excerpt(Printable(status.error().message), kLongestMessage)};
+}
+
+}  // namespace
+
+class Reply::Reactor : public grpc::ServerUnaryReactor {
+ public:
+  explicit Reactor(std::shared_ptr<Reply> reply) : reply_(std::move(reply)) {}
+  void OnCancel() override { reply_->FinishOnce(grpc::Status::CANCELLED); }
+  void OnDone() override { delete this; }
+
+ private:
+  const std::shared_ptr<Reply> reply_;
+};
+
+std::shared_ptr<Reply> Reply::Begin(std::shared_ptr<ResourceObserver> observer, Rpc rpc) {
+  auto reply = std::make_shared<Reply>(std::move(observer), rpc);
+  reply->reactor_ = new Reactor(reply);  // deletes itself
+  return reply;
+}
+
+Reply::Reply(std::shared_ptr<ResourceObserver> observer, Rpc rpc)
+    : observer_(std::move(observer)), rpc_(rpc) {}
+
+void Reply::Finish(const Status& status) { FinishOnce(ToGrpc(status)); }
+
+void Reply::FinishOnce(const grpc::Status& status) {
+  if (finished_.exchange(true)) return;
+  observer_->OnRpc(rpc_, NameOf(status.error_code()), std::chrono::steady_clock::now() - start_);
+  reactor_->Finish(status);
+}
+
+}  // namespace patchbay

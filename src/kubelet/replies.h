@@ -1,0 +1,38 @@
+#pragma once
+
+#include <grpcpp/support/server_callback.h>
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+
+#include "base/result.h"
+#include "inventory/observer.h"
+
+namespace patchbay {
+
+/// The answer to a unary call, counted and timed from its making. It is finished once, on any
+/// thread: by whoever has the answer, at once or later, or by gRPC when nobody waits for it any
+/// more, since the server has to go or the kubelet went; what comes after that is dropped.
+class Reply {
+ public:
+  static std::shared_ptr<Reply> Begin(std::shared_ptr<ResourceObserver> observer, Rpc rpc);
+  Reply(std::shared_ptr<ResourceObserver> observer, Rpc rpc);
+
+  /// What the service returns to gRPC, which deletes it some time after that.
+  grpc::ServerUnaryReactor* reactor() const { return reactor_; }
+
+  void Finish(const Status& status);
+
+ private:
+  class Reactor;
+  void FinishOnce(const grpc::Status& status);
+
+  const std::shared_ptr<ResourceObserver> observer_;
+  const Rpc rpc_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  grpc::ServerUnaryReactor* reactor_ = nullptr;
+  std::atomic<bool> finished_ = false;
+};
+
+}  // namespace patchbay
