@@ -4,6 +4,26 @@
 
 namespace patchbay {
 
+namespace {
+
+/// What is surely none: a whole line, or a path that depends on where patchbay was started.
+bool CheckProgram(const Text& program, std::string_view example, Reporter& reporter) {
+  const std::string& text = program.value;
+  if (const auto blank = text.find(' '); blank != std::string::npos) {
+    reporter.Report(Code::kBadCommand, program.At(blank), "the name of the program has a blank",
+                    "there is no shell; write each argument for itself: " + std::string(example));
+    return false;
+  }
+  if (text.find('/') != std::string::npos && text.front() != '/' && text.front() != '{') {
+    reporter.Report(Code::kBadCommand, program.place, "the path of the program is not absolute",
+                    "write the whole path, or a name that is looked for in PATH");
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 bool CheckArgv(const TextList& list, std::string_view example, Reporter& reporter) {
   for (const Text& argument : list.items) {
     if (const auto nul = argument.value.find('\0'); nul != std::string::npos) {
@@ -11,7 +31,9 @@ bool CheckArgv(const TextList& list, std::string_view example, Reporter& reporte
       return false;
     }
   }
-  if (!list.items.empty() && !list.items.front().value.empty()) return true;
+  if (!list.items.empty() && !list.items.front().value.empty()) {
+    return CheckProgram(list.items.front(), example, reporter);
+  }
   reporter.Report(Code::kBadCommand, list.place, "no program is named",
                   "write the program and each argument for itself: " + std::string(example));
   return false;

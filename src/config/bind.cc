@@ -33,7 +33,7 @@ std::string ExampleOf(const KeyInfo& key) {
     case ValueType::kChoice: return format("it is one of {}", OneOf(key.choices));
     case ValueType::kInteger: return format("write {} = 1, without quotes", key.name);
     case ValueType::kBoolean: return format("write {} = true or false, without quotes", key.name);
-    case ValueType::kDuration: return format("write {} = \"30s\"", key.name);
+    case ValueType::kDuration: return format("write {} = \"20s\"", key.name);
     case ValueType::kTemplateTable:
       return format("write [{}.{}] and below it KEY = \"…\"", key.section, key.name);
     case ValueType::kPatternTable: return format("write {} = {{ NAME = \"…\" }}", key.name);

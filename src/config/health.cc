@@ -2,11 +2,15 @@
 
 #include "base/format.h"
 #include "config/argv.h"
+#include "config/duration.h"
 #include "config/grammar.h"
 #include "config/skeleton.h"
 
 namespace patchbay {
 namespace {
+
+/// An allocate hook that delays other pods by no more needs no warning.
+constexpr std::chrono::seconds kQuick{1};
 
 constexpr std::string_view kCommandExample = R"(command = ["/usr/local/bin/card-ok", "{path}"])";
 
@@ -31,6 +35,8 @@ class HealthCompiler {
   std::optional<ProbeKind> Kind(bool devices_have_nodes) {
     const bool opens = draft_.open && draft_.open->value;
     const int kinds = (draft_.command ? 1 : 0) + (opens ? 1 : 0) + (draft_.file ? 1 : 0);
+    if (kinds == 0 && draft_.broken) return std::nullopt;  // by the key that says it
+    if (kinds == 0) CheckNoFileKeys();
     if (kinds != 1) {
       reporter_.Report(
           Code::kProbeKind, draft_.place,
@@ -77,7 +83,8 @@ class HealthCompiler {
     }
     if (draft_.equals.has_value() == draft_.matches.has_value()) {
       reporter_.Report(Code::kNeedsKey, draft_.file->place,
-                       "\"file\" needs either \"equals\" or \"matches\"",
+                       draft_.equals ? "\"equals\" and \"matches\" exclude each other"
+                                     : "\"file\" needs \"equals\" or \"matches\"",
                        "equals = \"up\", or matches = 'up|unknown'");
       return std::nullopt;
     }
@@ -137,11 +144,16 @@ void CompileHooks(const HooksDraft& draft, const Scope& devices, const Scope& co
                               seconds(5), containers, reporter);
   spec.release = CompileHook(draft.release, R"(command = ["/usr/local/bin/card-wipe", "{path}"])",
                              seconds(60), devices, reporter);
-  if (spec.allocate) {
+  if (spec.allocate && !draft.allocate->broken && spec.allocate->timeout > kQuick) {
     reporter.Report(Code::kSlowAdmission, draft.allocate->place,
-                    format("while this runs, for up to {} ms, the kubelet admits no other pod",
-                           spec.allocate->timeout.count()),
-                    "do what can wait in pre_start, which delays its own container alone");
+                    format("while this runs, for up to {}, the kubelet admits no other pod",
+                           FormatDuration(spec.allocate->timeout)),
+                    "do what can wait in pre_start, which delays its own container alone; a "
+                    "timeout of at most 1s says that it is quick");
+  }
+  if (!draft.broken && !draft.pre_start && !draft.allocate && !draft.release) {
+    reporter.Report(Code::kNeedsKey, draft.place, "the section has no hook",
+                    "add pre_start, allocate or release, or leave the section out");
   }
 }
 

@@ -240,7 +240,7 @@ void ResourceController::LogChanges(const Snapshot* before, const Snapshot& afte
         log.Info("device appeared", {{"resource", spec_->name}, {"device", change.device}});
         break;
       case Change::Kind::kHealthy:
-        log.Info("device is healthy again", {{"resource", spec_->name}, {"device", change.device}});
+        log.Info("device is healthy", {{"resource", spec_->name}, {"device", change.device}});
         break;
       case Change::Kind::kForgotten:
         log.Info("device forgotten", {{"resource", spec_->name}, {"device", change.device}});

@@ -30,7 +30,9 @@ ProbeOutcome Probe(const CommandProbe& probe, const ProbeRun& run) {
 
   ProbeOutcome outcome;
   outcome.result = ResultOf(ended);
-  outcome.output = ended.error_output + ended.output;
+  outcome.output = ended.error_output;
+  if (!outcome.output.empty() && !outcome.output.ends_with('\n')) outcome.output += '\n';
+  outcome.output += ended.output;
   outcome.output.resize(std::min(outcome.output.size(), kMostOutput));
   if (outcome.result != ProbeResult::kSuccess) {
     outcome.reason = DescribeWithOutput(child, ended);

@@ -36,7 +36,7 @@ Timetable::Entries::iterator Timetable::Admit(const std::string& id) {
   const Entry fresh{
       .device = nullptr,
       .thresholds = {spec_.failure_threshold, spec_.success_threshold, spec_.before_first},
-      .reason = "it was not probed yet"};
+      .reason = std::string(kNotProbedYet)};
   const auto [at, is_new] = entries_.try_emplace(id, fresh);
   Entry& entry = at->second;
   if (!is_new && !entry.known) {

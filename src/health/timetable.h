@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,9 @@
 #include "model/device.h"
 
 namespace patchbay {
+
+/// Why a device is unhealthy that was not probed yet and is doubted until then.
+inline constexpr std::string_view kNotProbedYet = "it was not probed yet";
 
 /// When the devices of one resource are probed, and what came of it. A value; time is an argument.
 ///

@@ -64,9 +64,10 @@ Families::Families()
                           "Answers to the kubelet's wish for devices, one for each container, by "
                           "result. A failure keeps the pod from starting; its event and the log "
                           "name the reason.")),
-      allocated_devices(Counter(registry, "patchbay_allocated_devices_total",
-                                "Devices handed to containers so far. It only grows: for what is "
-                                "in use now ask the kubelet.")),
+      allocated_devices(
+          Counter(registry, "patchbay_allocated_devices_total",
+                  "Devices handed to containers so far. It only grows: what is in use "
+                  "now is patchbay_devices_in_use.")),
       rpcs(Counter(registry, "patchbay_rpcs_total",
                    "Calls the kubelet made, by method and gRPC status code. Codes other than OK "
                    "(and CANCELLED for ListAndWatch) deserve a look at the log.")),
@@ -108,7 +109,7 @@ Families::Families()
           Gauge(registry, "patchbay_pod_resources_up",
                 "1 while the kubelet tells which pods hold which devices. 0: the directory "
                 "/var/lib/kubelet/pod-resources is not mounted, or the kubelet is down; who holds "
-                "what is not known, and release hooks wait.")) {}
+                "what is not known, and nothing is released.")) {}
 
 const prometheus::Histogram::BucketBoundaries& DurationBuckets() {
   static const prometheus::Histogram::BucketBoundaries buckets = {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "health/timetable.h"
 
 namespace patchbay {
 namespace {
@@ -10,7 +11,8 @@ namespace {
 using Kind = Change::Kind;
 
 void Compare(const ListedDevice& before, const ListedDevice& after, std::vector<Change>& changes) {
-  if (before.health == after.health) return;
+  const bool first_verdict = before.reason == kNotProbedYet && after.reason != before.reason;
+  if (before.health == after.health && !first_verdict) return;
   changes.push_back({after.health == Health::kHealthy ? Kind::kHealthy : Kind::kUnhealthy,
                      after.device->id, after.reason});
 }

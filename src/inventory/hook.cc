@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <system_error>
 #include <thread>
 
 #include "base/format.h"
@@ -24,17 +25,21 @@ class Batch {
         results_(call.commands.size()) {}
 
   HookOutcome Run() {
-    std::vector<std::thread> others(std::min(call_.commands.size(), kMostAtOnce) - 1);
-    for (std::thread& other : others) other = std::thread([this] { Work(); });
+    std::vector<std::thread> others;
+    try {
+      while (others.size() + 1 < std::min(call_.commands.size(), kMostAtOnce)) {
+        others.emplace_back([this] { Work(); });
+      }
+    } catch (const std::system_error&) {  // no more threads: those that are there do all of it
+    }
     Work();
     for (std::thread& other : others) other.join();
 
     HookOutcome outcome;
-    for (std::size_t i = 0; i < results_.size(); ++i) {
-      if (!results_[i]) continue;
-      if (outcome.status) outcome.status = StatusOf(call_.commands[i], *results_[i]);
-      UniqueFd& left_behind = results_[i]->left_behind;
-      if (left_behind) outcome.left_behind.push_back(std::move(left_behind));
+    for (std::optional<Ended>& ended : results_) {
+      if (!ended) continue;
+      if (outcome.status) outcome.status = std::move(ended->status);
+      if (ended->left_behind) outcome.left_behind.push_back(std::move(ended->left_behind));
     }
     return outcome;
   }
@@ -42,8 +47,10 @@ class Batch {
  private:
   void Work() {
     for (std::size_t i = next_++; i < results_.size() && !failed_; i = next_++) {
-      results_[i] = RunChild(Child(call_.commands[i]), cancellation_);
-      if (!Succeeded(*results_[i])) failed_ = true;
+      const ChildSpec child = Child(call_.commands[i]);
+      ChildResult result = RunChild(child, cancellation_);
+      failed_ = failed_ || !Succeeded(result);
+      results_[i] = {StatusOf(call_.commands[i].id, child, result), std::move(result.left_behind)};
     }
   }
 
@@ -51,7 +58,7 @@ class Batch {
     const auto left = deadline_ - std::chrono::steady_clock::now();
     ChildSpec child;
     child.argv = command.argv;
-    child.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(
+    child.timeout = std::chrono::ceil<std::chrono::milliseconds>(
         std::max(left, std::chrono::steady_clock::duration::zero()));
     child.most_output = kMostOutput;
     child.excess = ChildSpec::Excess::kDiscard;
@@ -62,20 +69,21 @@ class Batch {
     return result.end == ChildEnd::kExited && result.code == 0;
   }
 
-  Status StatusOf(const HookCommand& command, const ChildResult& result) const {
+  Status StatusOf(const std::string& id, const ChildSpec& child, const ChildResult& result) const {
     if (Succeeded(result)) return {};
-    ChildSpec child;
-    child.argv = command.argv;
-    child.timeout = call_.timeout;
     return Fail(ErrorKind::kPrecondition,
-                format("the {} hook failed for \"{}\": {}", Name(call_.hook), command.id,
-                       DescribeWithOutput(child, result)));
+                format("the {} hook of {} failed for \"{}\": {}", Name(call_.hook), call_.resource,
+                       id, DescribeWithOutput(child, result)));
   }
 
+  struct Ended {
+    Status status;
+    UniqueFd left_behind;
+  };
   const HookCall& call_;
   const std::chrono::steady_clock::time_point deadline_;
   const Cancellation& cancellation_;
-  std::vector<std::optional<ChildResult>> results_;  ///< nothing for what was not begun
+  std::vector<std::optional<Ended>> results_;  ///< nothing for what was not begun
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> failed_ = false;
 };
@@ -104,6 +112,7 @@ bool HoldsUpStart(const ResourceSpec& spec) { return spec.pre_start || spec.rele
 
 Result<HookCall> PlanHook(Hook hook, const ResourceSpec& spec, std::span<const Variables> units) {
   HookCall call;
+  call.resource = spec.name;
   call.hook = hook;
   if (hook == Hook::kPreStart) call.patience = kLongestPreStart;
   for (const Variables& unit : units) call.devices.insert(unit.device->id);
@@ -111,14 +120,11 @@ Result<HookCall> PlanHook(Hook hook, const ResourceSpec& spec, std::span<const V
   if (!wanted) return call;
   call.timeout = wanted->timeout;
   if (hook == Hook::kAllocate) call.patience = wanted->timeout;
+  std::set<std::vector<std::string>> known;
   for (const Variables& unit : units) {
-    HookCommand command{std::string(unit.id), {}};
-    for (const Template& argument : wanted->argv) {
-      command.argv.push_back(TRY(argument.Render(unit)));
-    }
-    const bool known = std::any_of(call.commands.begin(), call.commands.end(),
-                                   [&](const auto& other) { return other.argv == command.argv; });
-    if (!known) call.commands.push_back(std::move(command));
+    std::vector<std::string> argv;
+    for (const Template& argument : wanted->argv) argv.push_back(TRY(argument.Render(unit)));
+    if (known.insert(argv).second) call.commands.push_back({std::string(unit.id), std::move(argv)});
   }
   return call;
 }

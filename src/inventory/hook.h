@@ -37,6 +37,7 @@ struct HookCommand {
 
 /// What one call of a hook comes to.
 struct HookCall {
+  std::string resource = {};
   Hook hook = Hook::kPreStart;
   std::chrono::milliseconds timeout{};  ///< of all commands together
   /// With the time that it waits for its turn; nothing: it waits as long as it takes.

@@ -3,14 +3,29 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <iterator>
+#include <set>
+#include <system_error>
 
 #include "base/format.h"
 
 namespace patchbay {
 namespace {
 
+using std::chrono::seconds;
+using std::chrono::steady_clock;
+
 /// So many devices are released at once.
 constexpr int kMostReleases = 16;
+/// A program for which less time is left is not begun: half a format is worse than none.
+constexpr std::chrono::milliseconds kWorthBeginning{500};
+/// Until a thread that could not be had is asked for again.
+constexpr seconds kThreadPause{1};
+
+bool Touches(const HookCall& call, const std::set<std::string>& devices) {
+  return std::any_of(call.devices.begin(), call.devices.end(),
+                     [&](const std::string& device) { return devices.contains(device); });
+}
 
 }  // namespace
 
@@ -22,81 +37,147 @@ HookRunner::HookRunner(std::string resource, std::shared_ptr<ResourceObserver> o
       cancellation_(std::move(cancellation)) {}
 
 HookRunner::~HookRunner() {
-  std::unique_lock lock(mutex_);
-  ending_ = true;
+  {
+    const std::lock_guard lock(mutex_);
+    ending_ = true;
+  }
   changed_.notify_all();
-  auto threads = std::exchange(threads_, {});
-  lock.unlock();
-  for (auto& [serial, thread] : threads) thread.join();
+  if (keeper_.joinable()) keeper_.join();
+  for (auto& [serial, thread] : threads_) thread.join();
+}
+
+HookRunner::Place HookRunner::PlaceFor(HookCall call, Done done) {
+  Place place{std::move(call), std::move(done), steady_clock::now(), Time::max(), Time::max()};
+  if (place.call.patience) {
+    place.end_by = place.since + *place.call.patience;
+    place.begin_by = place.end_by - std::min(kWorthBeginning, place.call.timeout / 2);
+  }
+  return place;
 }
 
 void HookRunner::Run(HookCall call, Done done) {
   std::unique_lock lock(mutex_);
-  JoinEnded();
-  const auto place = queue_.emplace(next_serial_++, Place{call.hook, call.devices}).first;
-  if (call.commands.empty() && IsTurnOf(place)) {
-    queue_.erase(place);
-    lock.unlock();
-    return done({});
+  const auto at = queue_.emplace(next_serial_++, PlaceFor(std::move(call), std::move(done))).first;
+  Answers answers;
+  if (at->second.call.commands.empty() && std::ranges::count(Due(), at) > 0) {
+    answers.emplace_back(std::move(at->second), Status());
+    queue_.erase(at);
+  } else if (!keeper_.joinable()) {
+    try {
+      keeper_ = std::thread([this] { Keep(); });
+    } catch (const std::system_error& problem) {
+      answers.emplace_back(std::move(at->second),
+                           Fail(ErrorKind::kPrecondition,
+                                format("no thread can be had for it: {}", problem.what())));
+      queue_.erase(at);
+    }
   }
-  threads_.emplace(place->first, [this, place, call = std::move(call), done = std::move(done)] {
-    Work(place, call, done);
-  });
+  lock.unlock();
+  changed_.notify_all();
+  Answer(answers);
 }
 
-void HookRunner::Work(Queue::iterator place, const HookCall& call, const Done& done) {
-  using std::chrono::steady_clock;
-  const Time latest = call.patience ? steady_clock::now() + *call.patience : Time::max();
-  if (const Status turn = AwaitTurn(place, call, latest); !turn) {
-    done(turn);
-  } else {
-    HookOutcome outcome = RunAndReport(call, std::min(latest, steady_clock::now() + call.timeout));
-    done(outcome.status);
+void HookRunner::Keep() {
+  std::unique_lock lock(mutex_);
+  while (!ending_ || !queue_.empty()) {
+    const Answers answers = Advance();
+    if (answers.empty()) {
+      changed_.wait_until(lock, NextLook());
+    } else {
+      lock.unlock();
+      Answer(answers);
+      lock.lock();
+    }
+  }
+}
+
+/// Starts what is due, and takes out of the queue what has nothing to run or came to its end
+/// waiting.
+HookRunner::Answers HookRunner::Advance() {
+  for (const std::uint64_t serial : std::exchange(ended_, {})) {
+    threads_.at(serial).join();
+    threads_.erase(serial);
+  }
+  Answers answers;
+  const auto answer = [&](Queue::iterator at, Status status) {
+    answers.emplace_back(std::move(at->second), std::move(status));
+    queue_.erase(at);
+  };
+  const auto due = IsOver() ? std::vector<Queue::iterator>() : Due();
+  for (const Queue::iterator at : due) {
+    if (at->second.call.commands.empty()) {
+      answer(at, {});
+    } else if (steady_clock::now() <= at->second.begin_by && !Start(at)) {
+      break;
+    }
+  }
+  for (auto at = queue_.begin(); at != queue_.end();) {
+    const auto next = std::next(at);
+    if (at->second.state == State::kWaiting) {
+      if (IsOver()) {
+        answer(at, Fail(ErrorKind::kPrecondition, "patchbay ends"));
+      } else if (at->second.begin_by < steady_clock::now()) {
+        answer(at, Fail(ErrorKind::kPrecondition,
+                        "its turn did not come in time; another hook still works on the device, "
+                        "or the kubelet was slow to say who has it"));
+      }
+    }
+    at = next;
+  }
+  return answers;
+}
+
+/// Those that wait and whose turn it is.
+std::vector<HookRunner::Queue::iterator> HookRunner::Due() {
+  std::vector<Queue::iterator> due;
+  auto releases = std::ranges::count_if(queue_, [](const Queue::value_type& entry) {
+    return entry.second.call.hook == Hook::kRelease && entry.second.state == State::kRunning;
+  });
+  std::set<std::string> busy;
+  for (auto at = queue_.begin(); at != queue_.end(); ++at) {
+    const Place& place = at->second;
+    const bool is_free = place.state == State::kWaiting && !Touches(place.call, busy);
+    busy.insert(place.call.devices.begin(), place.call.devices.end());
+    if (!is_free || (place.call.hook == Hook::kRelease && ++releases > kMostReleases)) continue;
+    due.push_back(at);
+  }
+  return due;
+}
+
+/// Whether there was a thread for it.
+bool HookRunner::Start(Queue::iterator at) {
+  try {
+    threads_.emplace(at->first, [this, at] { Work(at); });
+  } catch (const std::system_error&) {
+    return false;
+  }
+  at->second.state = State::kRunning;
+  return true;
+}
+
+void HookRunner::Work(Queue::iterator at) {
+  Place& place = at->second;  // stays where it is
+  HookOutcome outcome = RunAndReport(place);
+  place.done(outcome.status);
+  if (!outcome.left_behind.empty()) {
+    {
+      const std::lock_guard lock(mutex_);
+      place.state = State::kHanging;
+    }
+    changed_.notify_all();
     AwaitEnd(std::move(outcome.left_behind));
   }
   const std::lock_guard lock(mutex_);
-  ended_.push_back(place->first);
-  queue_.erase(place);
+  ended_.push_back(at->first);
+  queue_.erase(at);
   changed_.notify_all();
 }
 
-bool HookRunner::IsTurnOf(Queue::const_iterator place) const {
-  int releases = 0;
-  return std::none_of(queue_.begin(), place, [&](const Queue::value_type& earlier) {
-    const auto& [hook, devices] = earlier.second;
-    if (hook == Hook::kRelease && place->second.hook == hook && ++releases == kMostReleases) {
-      return true;
-    }
-    return std::any_of(devices.begin(), devices.end(), [&](const std::string& device) {
-      return place->second.devices.contains(device);
-    });
-  });
-}
-
-Status HookRunner::AwaitTurn(Queue::const_iterator place, const HookCall& call, Time latest) {
-  std::unique_lock lock(mutex_);
-  const auto over = [&] { return ending_ || cancellation_->triggered(); };
-  const bool in_time = changed_.wait_until(lock, latest, [&] { return over() || IsTurnOf(place); });
-  if (in_time && !over()) return {};
-  const std::string device = call.devices.empty() ? "" : *call.devices.begin();
-  const std::string reason =
-      in_time ? "patchbay ends"
-              : format("another hook of {} still works on the device; it was waited for {} ms",
-                       resource_, call.patience->count());
-  lock.unlock();
-  log_.Warning(
-      "hook was not run",
-      {{"resource", resource_}, {"hook", Name(call.hook)}, {"device", device}, {"reason", reason}});
-  return Fail(ErrorKind::kPrecondition,
-              format("the {} hook was not run for \"{}\": {}", Name(call.hook), device, reason));
-}
-
-HookOutcome HookRunner::RunAndReport(const HookCall& call, Time deadline) {
-  if (call.commands.empty()) return {};
-  const auto start = std::chrono::steady_clock::now();
-  HookOutcome outcome = RunHook(call, deadline, *cancellation_);
-  const auto took = std::chrono::steady_clock::now() - start;
-  observer_->OnHook(call.hook, outcome.status.has_value(), took);
+HookOutcome HookRunner::RunAndReport(const Place& place) {
+  const auto start = steady_clock::now();
+  const HookCall& call = place.call;
+  HookOutcome outcome = RunHook(call, std::min(place.end_by, start + call.timeout), *cancellation_);
+  observer_->OnHook(call.hook, outcome.status.has_value(), steady_clock::now() - start);
   if (!outcome.status) {
     log_.Warning("hook failed", {{"resource", resource_},
                                  {"hook", Name(call.hook)},
@@ -118,11 +199,33 @@ void HookRunner::AwaitEnd(std::vector<UniqueFd> left_behind) const {
   }
 }
 
-void HookRunner::JoinEnded() {
-  for (const std::uint64_t serial : std::exchange(ended_, {})) {
-    threads_.at(serial).join();
-    threads_.erase(serial);
+/// Of calls that were not run.
+void HookRunner::Answer(const Answers& answers) {
+  for (const auto& [place, status] : answers) {
+    if (status) {
+      place.done(status);
+      continue;
+    }
+    const std::string& reason = status.error().message;
+    const std::string& device = *place.call.devices.begin();
+    observer_->OnHook(place.call.hook, false, steady_clock::now() - place.since);
+    log_.Warning("hook was not run", {{"resource", resource_},
+                                      {"hook", Name(place.call.hook)},
+                                      {"device", device},
+                                      {"reason", reason}});
+    place.done(
+        Fail(ErrorKind::kPrecondition, format("the {} hook of {} was not run for \"{}\": {}",
+                                              Name(place.call.hook), resource_, device, reason)));
   }
+}
+
+HookRunner::Time HookRunner::NextLook() const {
+  Time next = steady_clock::now() + std::chrono::hours(1);
+  for (const auto& [serial, place] : queue_) {
+    if (place.state == State::kWaiting) next = std::min(next, place.begin_by);
+  }
+  const bool lacks_threads = threads_.empty() && !queue_.empty();
+  return lacks_threads ? std::min(next, steady_clock::now() + kThreadPause) : next;
 }
 
 }  // namespace patchbay

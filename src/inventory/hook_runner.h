@@ -6,9 +6,9 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/log.h"
@@ -20,7 +20,7 @@ namespace patchbay {
 /// Runs the hooks of one resource, each call on a thread of its own. Calls that work on one device
 /// run one after the other, in the order in which they came, so that what makes a device clean has
 /// ended before the next container gets it; of kRelease sixteen run at once. A device whose program
-/// hangs in the kernel keeps the next call waiting.
+/// hangs in the kernel keeps the next call waiting. Calls that wait have no thread.
 ///
 /// Thread-safe. The destructor waits for what runs: trigger the cancellation first.
 class HookRunner {
@@ -34,24 +34,35 @@ class HookRunner {
   HookRunner(const HookRunner&) = delete;
   HookRunner& operator=(const HookRunner&) = delete;
 
-  /// Returns at once. `done` is called once, on the thread of the call, or on this one where there
+  /// Returns at once. `done` is called once, on a thread of the runner, or on this one where there
   /// is nothing to run and nothing to wait for. A call without commands waits for its devices.
   void Run(HookCall call, Done done);
 
  private:
   using Time = std::chrono::steady_clock::time_point;
+  enum class State { kWaiting, kRunning, kHanging };
   struct Place {
-    Hook hook;
-    std::set<std::string> devices;
+    HookCall call;
+    Done done;
+    Time since;     ///< it waits
+    Time begin_by;  ///< there would be no time for it after that
+    Time end_by;
+    State state = State::kWaiting;
   };
   using Queue = std::map<std::uint64_t, Place>;
+  using Answers = std::vector<std::pair<Place, Status>>;
 
-  void Work(Queue::iterator place, const HookCall& call, const Done& done);
-  bool IsTurnOf(Queue::const_iterator place) const;
-  Status AwaitTurn(Queue::const_iterator place, const HookCall& call, Time latest);
-  HookOutcome RunAndReport(const HookCall& call, Time deadline);
+  static Place PlaceFor(HookCall call, Done done);
+  void Keep();
+  Answers Advance();
+  std::vector<Queue::iterator> Due();
+  bool Start(Queue::iterator at);
+  void Work(Queue::iterator at);
+  HookOutcome RunAndReport(const Place& place);
   void AwaitEnd(std::vector<UniqueFd> left_behind) const;
-  void JoinEnded();
+  void Answer(const Answers& answers);
+  bool IsOver() const { return ending_ || cancellation_->triggered(); }
+  Time NextLook() const;
 
   const std::string resource_;
   const std::shared_ptr<ResourceObserver> observer_;
@@ -59,11 +70,12 @@ class HookRunner {
   const std::shared_ptr<const Cancellation> cancellation_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  Queue queue_;  ///< the calls that run or wait, as they came
+  Queue queue_;  ///< the calls that wait or run, as they came
   std::uint64_t next_serial_ = 0;
   bool ending_ = false;
-  std::map<std::uint64_t, std::thread> threads_;
-  std::vector<std::uint64_t> ended_;  ///< threads with nothing left to do
+  std::map<std::uint64_t, std::thread> threads_;  ///< of the calls that run
+  std::vector<std::uint64_t> ended_;              ///< threads with nothing left to do
+  std::thread keeper_;  ///< since the first call: sees whose turn it is, and whose time is over
 };
 
 }  // namespace patchbay

@@ -15,16 +15,18 @@ Releases::Verdict Releases::Take(const HoldersReport& report) {
   Verdict verdict;
   if (report.kubelet != kubelet_) held_.clear();
   kubelet_ = report.kubelet;
-  for (auto& [device, before] : held_) {
-    const auto found = report.holders.find(device);
-    if (found == report.holders.end() ? !report.complete : HaveOneInCommon(before, found->second)) {
-      continue;
+  if (!report.complete) {
+    for (const auto& [device, holders] : report.holders) {
+      held_[device].insert(holders.begin(), holders.end());
     }
-    const bool started = found != report.holders.end() && blind_.contains(device);
-    (started ? verdict.missed : verdict.released).push_back(device);
+    return verdict;
   }
-  if (report.complete) held_.clear();
-  for (const auto& [device, holders] : report.holders) held_[device] = holders;
+  for (const auto& [device, before] : held_) {
+    const auto now = report.holders.find(device);
+    if (now != report.holders.end() && HaveOneInCommon(before, now->second)) continue;
+    (blind_.contains(device) ? verdict.missed : verdict.released).push_back(device);
+  }
+  held_ = report.holders;
   blind_.clear();
   return verdict;
 }

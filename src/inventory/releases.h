@@ -19,7 +19,8 @@ struct HoldersReport {
 /// word of one and the same run of the kubelet. One that has just started does not know its pods
 /// yet, and names none while it cannot reach the API server; so what was held before it started
 /// counts as held until it is named again. A device that went from one container to the next is
-/// released if the next has not started yet.
+/// released if the next has not started yet. Init containers are never named: a device with which
+/// one may have started counts as used.
 ///
 /// Pure; a value that remembers the last report.
 class Releases {

@@ -6,6 +6,8 @@
 #include <grpcpp/support/proto_buffer_reader.h>
 #include <sys/stat.h>
 
+#include <system_error>
+
 #include "deviceplugin.grpc.pb.h"
 #include "kubelet/plugin_service.h"
 #include "kubelet/sockets.h"
@@ -55,8 +57,14 @@ Status ToStatus(const grpc::Status& status) {
 template <class C, class Work>
 PendingCall Begin(std::shared_ptr<C> call, std::chrono::milliseconds deadline, Work work) {
   call->context.set_deadline(std::chrono::system_clock::now() + deadline);
-  std::thread thread([call, work = std::move(work)] { work(*call); });
-  return PendingCall([call] { call->context.TryCancel(); }, std::move(thread));
+  try {
+    std::thread thread([call, work] { work(*call); });
+    return PendingCall([call] { call->context.TryCancel(); }, std::move(thread));
+  } catch (const std::system_error&) {  // no more threads: it ends before it begins
+    call->context.TryCancel();
+    work(*call);
+    return {};
+  }
 }
 
 /// A List call, of bytes: a stub calls an answer that does not parse UNIMPLEMENTED.
@@ -92,6 +100,7 @@ PollOutcome ToOutcome(const grpc::Status& status, const std::string& socket) {
     case grpc::StatusCode::OK: return PollOutcome::kAnswered;
     case grpc::StatusCode::UNIMPLEMENTED: return PollOutcome::kUnimplemented;
     case grpc::StatusCode::DEADLINE_EXCEEDED: return PollOutcome::kTooLate;
+    case grpc::StatusCode::CANCELLED: return PollOutcome::kNoAnswer;
     case grpc::StatusCode::UNAVAILABLE:
       return stat(socket.c_str(), &info) == 0 ? PollOutcome::kNoAnswer : PollOutcome::kNoSocket;
     case grpc::StatusCode::RESOURCE_EXHAUSTED:

@@ -62,11 +62,12 @@ grpc::ServerUnaryReactor* PluginService::Allocate(grpc::CallbackServerContext*,
   }
   const auto finish = [reply, containers, observer = backend_.observer,
                        on_granted = backend_.on_granted](const Status& status) {
-    for (const auto& ids : containers) {
-      observer->OnAllocation(status.has_value(), static_cast<int>(ids.size()));
-    }
-    if (status) on_granted();
-    reply->Finish(status);
+    reply->Finish(status, [&] {
+      for (const auto& ids : containers) {
+        observer->OnAllocation(status.has_value(), static_cast<int>(ids.size()));
+      }
+      if (status) on_granted();
+    });
   };
   const auto snapshot = backend_.snapshot->Get();
   if (snapshot == nullptr) {
@@ -77,7 +78,7 @@ grpc::ServerUnaryReactor* PluginService::Allocate(grpc::CallbackServerContext*,
   } else if (auto call = Plan(Hook::kAllocate, *snapshot, containers); !call) {
     finish(Failure(std::move(call).error()));
   } else {
-    backend_.hooks->Run(*std::move(call), finish);
+    RunAfterRelease(*std::move(call), *snapshot->spec, finish);
   }
   return reply->reactor();
 }
@@ -109,16 +110,17 @@ grpc::ServerUnaryReactor* PluginService::PreStartContainer(
                               {{request->devices_ids().begin(), request->devices_ids().end()}});
              !call) {
     finish(Failure(std::move(call).error()));
-  } else if (!snapshot->spec->release) {
-    backend_.hooks->Run(*std::move(call), finish);
   } else {
-    RunAfterRelease(*std::move(call), finish);
+    RunAfterRelease(*std::move(call), *snapshot->spec, finish);
   }
   return reply->reactor();
 }
 
-void PluginService::RunAfterRelease(HookCall call, HookRunner::Done done) const {
+/// What others left of the devices is released first.
+void PluginService::RunAfterRelease(HookCall call, const ResourceSpec& spec,
+                                    HookRunner::Done done) const {
   using namespace std::chrono;
+  if (!spec.release) return backend_.hooks->Run(std::move(call), std::move(done));
   const std::set<std::string> devices = call.devices;
   backend_.before_start(devices, [start = steady_clock::now(), hooks = backend_.hooks,
                                   call = std::move(call), done = std::move(done)]() mutable {

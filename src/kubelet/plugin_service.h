@@ -23,8 +23,8 @@ struct PluginBackend {
   /// A container was given devices. Any thread.
   std::function<void()> on_granted = [] {};
   std::shared_ptr<HookRunner> hooks = nullptr;
-  /// A container wants to start with these devices: calls `then`, once, when what others left of
-  /// them is being released. Any thread.
+  /// A container is about to get these devices, or to start with them: calls `then`, once, when
+  /// what others left of them is being released. Any thread.
   std::function<void(std::set<std::string> devices, std::function<void()> then)> before_start =
       [](const auto&, const auto& then) { then(); };
 };
@@ -60,7 +60,7 @@ class PluginService final : public v1beta1::DevicePlugin::CallbackService {
   Status AllocateAll(const Snapshot& snapshot, const Containers& containers,
                      v1beta1::AllocateResponse& response) const;
   Result<HookCall> Plan(Hook hook, const Snapshot& snapshot, const Containers& containers) const;
-  void RunAfterRelease(HookCall call, HookRunner::Done done) const;
+  void RunAfterRelease(HookCall call, const ResourceSpec& spec, HookRunner::Done done) const;
 
   const PluginBackend backend_;
   ListStreams streams_;

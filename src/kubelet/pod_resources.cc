@@ -58,7 +58,7 @@ void PodResources::PollSoon() {
 }
 
 void PodResources::AskNow(Asked done) {
-  if (!poll_.Now(loop_.Now())) return done(false);
+  poll_.Now(loop_.Now());
   to_ask_.push_back(std::move(done));
   Schedule();
 }
@@ -102,7 +102,6 @@ void PodResources::Tell(std::vector<Asked>& askers, bool answered) {
 }
 
 void PodResources::TakeIn(const std::shared_ptr<const ReportedHolders>& reported) {
-  if (reported == reported_) return;
   const bool was_complete = reported_ == nullptr || reported_->complete;
   reported_ = reported;
   if (was_complete && !reported->complete) {

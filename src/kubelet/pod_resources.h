@@ -15,7 +15,7 @@ namespace patchbay {
 
 struct PodResourcesPace {
   std::chrono::milliseconds period{10'000};
-  std::chrono::milliseconds deadline{5'000};  ///< of a call
+  std::chrono::milliseconds deadline{3'000};  ///< of a call
 };
 
 /// Asks the kubelet who holds which device, through its PodResources API: at once, every period
@@ -30,7 +30,7 @@ class PodResources {
  public:
   /// What its owner is told, on the loop, never from within a function called here.
   struct Events {
-    /// At the first answer, and at each that differs from the one before. Comes before on_up.
+    /// At each answer, also one like the last. Comes before on_up.
     std::function<void(const ReportedHolders&)> on_holders;
     /// Whether the kubelet says who holds what; once that is known, and when it changes.
     std::function<void(bool)> on_up;
@@ -47,7 +47,7 @@ class PodResources {
   void PollSoon();
 
   /// Asks now, and then calls `done` with whether the kubelet has said who holds what at a moment
-  /// after this call; on_holders comes before it. At once where the kubelet wants not to be asked.
+  /// after this call; on_holders comes before it.
   void AskNow(Asked done);
 
  private:

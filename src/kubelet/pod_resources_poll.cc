@@ -16,12 +16,6 @@ void PodResourcesPoll::Soon(Time now) {
   }
 }
 
-bool PodResourcesPoll::Now(Time now) {
-  if (due_ && limited_ > 0) return false;
-  (due_ ? due_ : soon_) = now;
-  return true;
-}
-
 bool PodResourcesPoll::End(PollOutcome outcome, Time now) {
   if (outcome == PollOutcome::kUnimplemented && !other_tried_) {
     other_tried_ = true;

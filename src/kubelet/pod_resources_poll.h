@@ -38,9 +38,9 @@ class PodResourcesPoll {
 
   /// Has a call begin kPollSoon from now, unless one is due before or the kubelet asked for peace.
   void Soon(Time now);
-  /// Has a call begin now, or as soon as the one under way is over. Returns false, and does
-  /// nothing, while the kubelet asked for peace.
-  bool Now(Time now);
+  /// Has a call begin now, even where the kubelet asked for peace, or as soon as the one under way
+  /// is over.
+  void Now(Time now) { (due_ ? due_ : soon_) = now; }
   /// The call that is due begins.
   void Begin() { due_.reset(); }
   /// The call ended. Returns whether that is the answer, and not a reason to ask otherwise at once.

@@ -34,7 +34,7 @@ std::string_view NameOf(grpc::StatusCode code) {
 grpc::Status ToGrpc(const Status& status) {
   if (status) return grpc::Status::OK;
   // The text quotes what came from outside, and ends in the status of a pod.
-  return {CodeOf(status.error().kind), Excerpt(Printable(status.error().message), kLongestMessage)};
+  return {CodeOf(status.error().kind), Excerpt(status.error().message, kLongestMessage)};
 }
 
 }  // namespace
@@ -58,10 +58,13 @@ std::shared_ptr<Reply> Reply::Begin(std::shared_ptr<ResourceObserver> observer, 
 Reply::Reply(std::shared_ptr<ResourceObserver> observer, Rpc rpc)
     : observer_(std::move(observer)), rpc_(rpc) {}
 
-void Reply::Finish(const Status& status) { FinishOnce(ToGrpc(status)); }
+void Reply::Finish(const Status& status, const std::function<void()>& before) {
+  FinishOnce(ToGrpc(status), before);
+}
 
-void Reply::FinishOnce(const grpc::Status& status) {
+void Reply::FinishOnce(const grpc::Status& status, const std::function<void()>& before) {
   if (finished_.exchange(true)) return;
+  if (before) before();
   observer_->OnRpc(rpc_, NameOf(status.error_code()), std::chrono::steady_clock::now() - start_);
   reactor_->Finish(status);
 }

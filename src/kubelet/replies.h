@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <memory>
 
 #include "base/result.h"
@@ -22,11 +23,12 @@ class Reply {
   /// What the service returns to gRPC, which deletes it some time after that.
   grpc::ServerUnaryReactor* reactor() const { return reactor_; }
 
-  void Finish(const Status& status);
+  /// `before` is called if somebody still waits, before the answer goes out.
+  void Finish(const Status& status, const std::function<void()>& before = nullptr);
 
  private:
   class Reactor;
-  void FinishOnce(const grpc::Status& status);
+  void FinishOnce(const grpc::Status& status, const std::function<void()>& before = nullptr);
 
   const std::shared_ptr<ResourceObserver> observer_;
   const Rpc rpc_;

@@ -68,7 +68,7 @@ std::string Describe(const ChildSpec& spec, const ChildResult& result) {
 
 std::string DescribeWithOutput(const ChildSpec& spec, const ChildResult& result) {
   std::string text = DescribeEnd(spec, result);
-  const std::string said = FirstLines(result.error_output + result.output);
+  const std::string said = FirstLines(result.error_output + "\n" + result.output);
   if (!said.empty()) text += ": " + said;
   return text;
 }

@@ -71,7 +71,7 @@ class Try(support.TestCase):
         for command, said in ((["/bin/sh", "-c", f"echo $1 >> {self.dir}/ran", "sh", "{id}"],
                                "The container starts"),
                               (["/bin/sh", "-c", "echo no medium >&2; exit 1"],
-                               "pre_start hook failed for \"0\": /bin/sh ended with exit code 1: "
+                               "pre_start hook of a.com/x failed for \"0\": /bin/sh ended with exit code 1: "
                                "no medium")):
             config.write_text('[[resource]]\nname = "a.com/x"\n[[resource.match]]\ncount = 1\n'
                               f'[resource.hooks.pre_start]\ncommand = {json.dumps(command)}\n')

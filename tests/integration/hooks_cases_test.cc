@@ -136,8 +136,9 @@ TEST_P(HooksOfDevices, AllocateThatFailsRefuses) {
   Start("allocate", "echo licence server is down >&2; exit 1");
   const auto refused = kubelet_->Admit("pod", "c", kSerialName, 1);
   ASSERT_FALSE(refused);
-  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("the allocate hook failed for \"ttyUSB0\""),
-                                             HasSubstr("licence server is down")));
+  EXPECT_THAT(refused.error().message,
+              AllOf(HasSubstr("the allocate hook of example.com/serial failed for \"ttyUSB0\""),
+                    HasSubstr("licence server is down")));
   EXPECT_EQ(daemon_->Metric(
                 R"(patchbay_allocations_total{resource="example.com/serial",result="failure"})"),
             1);

@@ -316,7 +316,7 @@ TEST_F(ProbedResourceTest, ADeviceIsAsItsProbeSays) {
   tree_.File("state/b", "ok\n");
   Probe();
   EXPECT_THAT(Listed(), ElementsAre("a", "b"));
-  EXPECT_THAT(log_text_.str(), testing::HasSubstr("device is healthy again"));
+  EXPECT_THAT(log_text_.str(), testing::HasSubstr("device is healthy"));
 }
 
 TEST_F(ProbedResourceTest, AVanishedDeviceIsNotProbedAndAtOnceWhenItIsBack) {

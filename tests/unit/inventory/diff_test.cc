@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "health/timetable.h"
+
 namespace patchbay {
 namespace {
 
@@ -41,6 +43,14 @@ TEST(Diff, TellsWhatCameWentAndTurned) {
   EXPECT_THAT(Diff(&after, before),
               ElementsAre(Change{Kind::kAppeared, "a1", ""}, Change{Kind::kHealthy, "a2", ""},
                           Change{Kind::kForgotten, "a10", ""}));
+}
+
+TEST(Diff, TheFirstVerdictOnADeviceThatWasDoubtedIsNews) {
+  const Snapshot before = Of({Listed("a", Health::kUnhealthy, std::string(kNotProbedYet)),
+                              Listed("b", Health::kUnhealthy, "no link")});
+  const Snapshot after = Of(
+      {Listed("a", Health::kUnhealthy, "no card"), Listed("b", Health::kUnhealthy, "no carrier")});
+  EXPECT_THAT(Diff(&before, after), ElementsAre(Change{Kind::kUnhealthy, "a", "no card"}));
 }
 
 TEST(Diff, TellsARejectionOnce) {

@@ -38,6 +38,7 @@ class HookRunnerTest : public testing::Test {
   static HookCall Call(Hook hook, std::set<std::string> devices, const std::string& script,
                        milliseconds patience = seconds(60)) {
     HookCall call;
+    call.resource = "example.com/d";
     call.hook = hook;
     call.timeout = seconds(60);
     if (hook != Hook::kRelease) call.patience = patience;
@@ -74,8 +75,9 @@ TEST_F(HookRunnerTest, TellsHowACallEnded) {
   EXPECT_TRUE(Run(Call(Hook::kPreStart, {"a"}, "true")).get());
   const Status failed = Run(Call(Hook::kRelease, {"a"}, "echo no >&2; exit 1")).get();
   ASSERT_FALSE(failed);
-  EXPECT_EQ(failed.error().message,
-            "the release hook failed for \"a\": /bin/sh ended with exit code 1: no");
+  EXPECT_EQ(
+      failed.error().message,
+      "the release hook of example.com/d failed for \"a\": /bin/sh ended with exit code 1: no");
   EXPECT_EQ(observer_->hooks, 2);
   End();
   EXPECT_THAT(text_.str(), HasSubstr("hook failed resource=example.com/d hook=release"));
@@ -116,14 +118,14 @@ TEST_F(HookRunnerTest, WaitingEndsWithThePatienceOfTheCall) {
   const Status late = Run(Call(Hook::kPreStart, {"a"}, "true", milliseconds(10))).get();
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().kind, ErrorKind::kPrecondition);
-  EXPECT_THAT(late.error().message, HasSubstr("another hook"));
+  EXPECT_THAT(late.error().message, HasSubstr("another hook still works"));
   Open("release");
   EXPECT_TRUE(release.get());
   EXPECT_TRUE(Run(Call(Hook::kPreStart, {"a"}, "true")).get());
 }
 
 TEST_F(HookRunnerTest, ARunEndsWithThePatienceOfTheCall) {
-  const Status late = Run(Call(Hook::kPreStart, {"a"}, "sleep 3600", milliseconds(10))).get();
+  const Status late = Run(Call(Hook::kPreStart, {"a"}, "sleep 3600", seconds(1))).get();
   ASSERT_FALSE(late);
   EXPECT_THAT(late.error().message, HasSubstr("did not end"));
 }

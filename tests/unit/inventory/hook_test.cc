@@ -112,6 +112,7 @@ class RunHookTest : public testing::Test {
  protected:
   HookOutcome Run(const std::vector<std::string>& scripts, std::chrono::milliseconds timeout) {
     HookCall call;
+    call.resource = "example.com/d";
     call.timeout = timeout;
     for (const std::string& script : scripts) {
       call.commands.push_back({format("d{}", call.commands.size()), {"/bin/sh", "-c", script}});
@@ -136,7 +137,8 @@ TEST_F(RunHookTest, AFailureNamesTheDeviceAndWhatTheProgramSaid) {
   ASSERT_FALSE(outcome.status);
   EXPECT_EQ(outcome.status.error().kind, ErrorKind::kPrecondition);
   EXPECT_EQ(outcome.status.error().message,
-            "the pre_start hook failed for \"d1\": /bin/sh ended with exit code 3: disk is; busy");
+            "the pre_start hook of example.com/d failed for \"d1\": /bin/sh ended with exit code "
+            "3: disk is; busy");
 }
 
 TEST_F(RunHookTest, AfterAFailureNoFurtherOneIsBegun) {
