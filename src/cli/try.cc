@@ -88,20 +88,22 @@ std::vector<std::string> StatusRow(const std::string& resource,
           devices.empty() ? "(none)" : devices};
 }
 
-/// Starts the container that was given devices, where hooks have a say in it.
-void ReportStart(KubeletSim& kubelet, const std::vector<std::string>& resources,
+/// Starts the container that was given devices, where hooks have a say in it. Returns whether it
+/// started.
+bool ReportStart(KubeletSim& kubelet, const std::vector<std::string>& resources,
                  std::ostream& out) {
   const bool hooks = std::any_of(resources.begin(), resources.end(), [&](const auto& resource) {
     const auto view = kubelet.View(resource);
     return view && view->options.pre_start_required;
   });
-  if (!hooks) return;
+  if (!hooks) return true;
   const Status started = kubelet.StartContainer("try", "container");
   out << "\n" << (started ? "The container starts" : started.error().message) << "\n";
+  return started.has_value();
 }
 
 /// What the kubelet knows, one allocation of each resource, and the start of the container that has
-/// them. Returns whether all registered.
+/// them. Returns whether all of that went well.
 bool Report(KubeletSim& kubelet, const std::vector<std::string>& resources,
             const std::string& address, std::ostream& out) {
   std::vector<std::vector<std::string>> rows = {
@@ -111,11 +113,11 @@ bool Report(KubeletSim& kubelet, const std::vector<std::string>& resources,
   }
   out << RenderTable(rows);
 
-  bool all = true, has_devices = false;
+  bool well = true, has_devices = false;
   for (const std::string& resource : resources) {
     out << "\n";
     if (!IsListed(kubelet, resource)) {
-      all = false;
+      well = false;
       out << resource << " did not register\n";
       continue;
     }
@@ -126,6 +128,7 @@ bool Report(KubeletSim& kubelet, const std::vector<std::string>& resources,
     const auto admitted = kubelet.Admit("try", "container", resource, 1);
     if (!admitted) {
       out << resource << ": " << admitted.error().message << "\n";
+      well = false;
       continue;
     }
     out << "A container that asks for 1 " << resource << " gets " << admitted->device_ids.front()
@@ -133,9 +136,9 @@ bool Report(KubeletSim& kubelet, const std::vector<std::string>& resources,
         << RenderResponse(FromMessage(admitted->response));
     has_devices = true;
   }
-  if (has_devices) ReportStart(kubelet, resources, out);
+  if (has_devices && !ReportStart(kubelet, resources, out)) well = false;
   out << "\nMetrics: http://" << address << "/metrics\n" << std::flush;
-  return all;
+  return well;
 }
 
 }  // namespace
@@ -197,9 +200,9 @@ int RunTry(const Arguments& arguments, Streams streams) {
         },
         kRegistrationDeadline);
     if (stopping) return;
-    const bool all = Report(**kubelet, resources, address, streams.out);
-    loop.Post([&, all] {
-      code = all ? kOk : kFailed;
+    const bool well = Report(**kubelet, resources, address, streams.out);
+    loop.Post([&, well] {
+      code = well ? kOk : kFailed;
       if (arguments.once) {
         stop();
       } else {

@@ -68,16 +68,16 @@ class Try(support.TestCase):
 
     def test_a_container_starts_after_its_hook(self):
         config = self.dir / "hooks.toml"
-        for command, said in ((["/bin/sh", "-c", f"echo $1 >> {self.dir}/ran", "sh", "{id}"],
-                               "The container starts"),
-                              (["/bin/sh", "-c", "echo no medium >&2; exit 1"],
-                               "pre_start hook of a.com/x failed for \"0\": /bin/sh ended with exit code 1: "
-                               "no medium")):
+        for command, code, said in ((["/bin/sh", "-c", f"echo $1 >> {self.dir}/ran", "sh", "{id}"],
+                                     0, "The container starts"),
+                                    (["/bin/sh", "-c", "echo no medium >&2; exit 1"],
+                                     1, "pre_start hook of a.com/x failed for \"0\": /bin/sh ended with exit code 1: "
+                                     "no medium")):
             config.write_text('[[resource]]\nname = "a.com/x"\n[[resource.match]]\ncount = 1\n'
                               f'[resource.hooks.pre_start]\ncommand = {json.dumps(command)}\n')
             with Process([PATCHBAY, "try", "--once", "--config", str(config)],
                          env=self.env) as process:
-                self.assertEqual(process.wait(), 0, process.err.text())
+                self.assertEqual(process.wait(), code, process.err.text())
                 self.assertIn(said, "\n".join(process.out.all()))
         self.assertEqual((self.dir / "ran").read_text(), "0\n")
 

@@ -8,6 +8,7 @@
 
 #include "base/format.h"
 #include "support/counting_observer.h"
+#include "support/leftovers.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -24,9 +25,12 @@ class HookRunnerTest : public testing::Test {
   ~HookRunnerTest() override { End(); }
 
   void Make() { runner_.emplace("example.com/d", observer_, log_, cancellation_); }
+  /// Nothing is left after it: no process, no descriptor.
   void End() {
     cancellation_->Trigger();
     runner_.reset();
+    test::Leftovers::ReapOrphans();
+    leftovers_.ExpectNone();
   }
 
   /// What a call came to; not ready before it is done.
@@ -68,6 +72,7 @@ class HookRunnerTest : public testing::Test {
       std::make_shared<test::CountingObserver>();
   const std::shared_ptr<const Cancellation> cancellation_ =
       std::make_shared<const Cancellation>(Cancellation::Create().value());
+  const test::Leftovers leftovers_;
   std::optional<HookRunner> runner_;
 };
 
@@ -112,6 +117,17 @@ TEST_F(HookRunnerTest, ACallForADeviceWaitsForTheOneBefore) {
   EXPECT_EQ(Order(), "release\nstart\n");
 }
 
+TEST_F(HookRunnerTest, AWildProgramIsStoppedWithAllThatItStarted) {
+  // Fifty children, deaf to SIGTERM, and a flood of output.
+  const Status wild =
+      Run(Call(Hook::kPreStart, {"a"},
+               "trap '' TERM; for i in $(seq 50); do sleep 3600 & done; yes", seconds(1)))
+          .get();
+  ASSERT_FALSE(wild);
+  EXPECT_THAT(wild.error().message, HasSubstr("did not end"));
+  EXPECT_TRUE(Run(Call(Hook::kPreStart, {"a"}, "true")).get());
+}
+
 TEST_F(HookRunnerTest, WaitingEndsWithThePatienceOfTheCall) {
   auto release = Run(Call(Hook::kRelease, {"a"}, WaitAt("release")));
   AwaitBegun("release");
@@ -131,15 +147,18 @@ TEST_F(HookRunnerTest, ARunEndsWithThePatienceOfTheCall) {
 }
 
 TEST_F(HookRunnerTest, SixteenDevicesAreReleasedAtOnce) {
+  const std::size_t threads = test::ThreadsOf(getpid());
   std::vector<std::future<Status>> calls;
-  for (int i = 0; i < 17; ++i) {
+  for (int i = 0; i < 40; ++i) {
     calls.push_back(Run(Call(Hook::kRelease, {format("d{}", i)}, WaitAt(format("gate{}", i)))));
   }
   for (int i = 0; i < 16; ++i) AwaitBegun(format("gate{}", i));
+  EXPECT_LE(test::ThreadsOf(getpid()), threads + 17);  // one sees whose turn it is
   EXPECT_TRUE(Run(Call(Hook::kPreStart, {"other"}, "true")).get());
   Open("gate7");
   AwaitBegun("gate16");
-  for (int i = 0; i < 17; ++i) {
+  for (int i = 0; i < 40; ++i) {
+    if (i > 16) AwaitBegun(format("gate{}", i));
     if (i != 7) Open(format("gate{}", i));
   }
   for (auto& call : calls) EXPECT_TRUE(call.get());

@@ -4,6 +4,7 @@
 
 #include "base/format.h"
 #include "inventory/units.h"
+#include "support/leftovers.h"
 #include "support/temp_tree.h"
 #include "unit/discovery/specs.h"
 
@@ -121,8 +122,14 @@ class RunHookTest : public testing::Test {
   }
   HookOutcome Run(const std::vector<std::string>& scripts) { return Run(scripts, seconds(60)); }
 
+  void TearDown() override {
+    test::Leftovers::ReapOrphans();
+    leftovers_.ExpectNone();
+  }
+
   test::TempTree tree_;
   const Cancellation cancellation_ = Cancellation::Create().value();
+  const test::Leftovers leftovers_;
 };
 
 TEST_F(RunHookTest, CommandsRunSideBySide) {
