@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <ostream>
 
+#include "os/init.h"
+
 namespace patchbay {
 namespace {
 
@@ -22,6 +24,14 @@ std::span<const Command> Commands() { return kCommands; }
 int RunCommandLine(int argc, const char* const* argv, Streams streams) {
   const auto parsed = ParseArguments(argc, argv, streams);
   if (const auto* code = std::get_if<ExitCode>(&parsed)) return *code;
+  const auto ended = RunAsInit();
+  if (ended && *ended) return **ended;
+  if (!ended) {
+    streams.err
+        << "patchbay: " << ended.error().message
+        << "; what programs leave behind will stay zombies: raise the limit of processes of "
+           "this container, or run it with an init\n";
+  }
   const Arguments& arguments = std::get<Arguments>(parsed);
   const auto command = std::find_if(std::begin(kCommands), std::end(kCommands),
                                     [&](const Command& c) { return c.name == arguments.command; });

@@ -71,7 +71,7 @@ struct ChildResult {
 /// for the loop. At its timeout, and when it is cancelled, the group gets SIGTERM, and SIGKILL a
 /// second later; what a child leaves in its group when it ends is killed. Whatever the child does,
 /// this returns within the timeout and two seconds more. What left the group, as a daemon does,
-/// lives on, and is reaped by whoever is its parent then: the init of the container.
+/// lives on, and is reaped by whoever is its parent then: PID 1, which os/init.h sees to.
 ChildResult RunChild(const ChildSpec& spec, const Cancellation& cancellation);
 
 /// Whether a process that was left behind has ended by now; if so, nothing of it is left.

@@ -1,0 +1,111 @@
+"""The daemon as PID 1, as in a container whose image has no init: nothing that programs leave behind
+stays a zombie, signals arrive, and the container ends as the daemon does."""
+
+import functools
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+import support
+from support import PATCHBAY, Daemon, Kubelet, Process, resource
+
+UNSHARE = ["unshare", "--pid", "--kill-child", "--mount-proc"]
+DEVICES = 5
+# Leaves a process in its group, to be killed with it, and one that is in a group of its own by then.
+PROBE = """#!/bin/sh
+sleep 300 >/dev/null 2>&1 &
+daemon=$(setsid --fork sh -c 'echo $$; exec sleep 0.2 >/dev/null 2>&1')
+echo $! $daemon >>"$(dirname "$0")/left"
+"""
+CONFIG = resource("example.com/seat", f"count = {DEVICES}")
+
+
+def skip_unless_namespaces():
+    support.skip_unless_programs("unshare", "setsid")
+    tried = subprocess.run([*UNSHARE, "true"], capture_output=True, text=True)
+    if tried.returncode != 0:
+        raise support.unittest.SkipTest(f"unshare is not permitted: {tried.stderr.strip()}")
+
+
+def only_child(pid):
+    return int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text())
+
+
+class ContainedDaemon(Daemon):
+    """`patchbay run` as PID 1 of a namespace of processes."""
+
+    def __init__(self, config, kubelet_dir, *wrapper):
+        Process.__init__(self, [*UNSHARE, *wrapper, PATCHBAY, "run", "--config", str(config),
+                                "--kubelet-dir", str(kubelet_dir), "--listen", "127.0.0.1:0"])
+
+    @functools.cached_property
+    def init(self):
+        """PID 1, as seen from here, once the daemon serves."""
+        self.address()
+        return only_child(self.process.pid)
+
+    def send(self, number):
+        os.kill(self.init, number)
+
+    def processes(self):
+        """The states of all processes in the namespace, by their IDs there."""
+        states = {}
+        for stat in pathlib.Path(f"/proc/{self.init}/root/proc").glob("[0-9]*/stat"):
+            try:
+                pid, state = re.match(r"(\d+) \(.*\) (.)", stat.read_text(), re.DOTALL).groups()
+            except (FileNotFoundError, ProcessLookupError):
+                continue
+            states[int(pid)] = state
+        return states
+
+    def probes(self):
+        return sum(int(n) for n in re.findall(r"^patchbay_probes_total{.*} (\d+)$",
+                                              self.get("/metrics")[1], re.MULTILINE))
+
+
+class AsInit(support.TestCase):
+    def setUp(self):
+        skip_unless_namespaces()
+        super().setUp()
+
+    def test_leaves_no_zombie(self):
+        probe = self.dir / "probe"
+        probe.write_text(PROBE)
+        probe.chmod(0o755)
+        config = self.config(
+            CONFIG + f'[resource.health]\ncommand = ["{probe}"]\nperiod = "1s"\ntimeout = "20s"\n')
+        with ContainedDaemon(config, self.kubelet_dir) as daemon:
+            self.await_true(lambda: daemon.probes() >= DEVICES, "every device is probed")
+            left = {int(pid) for pid in (self.dir / "left").read_text().split()}
+            self.assertGreaterEqual(len(left), 2 * DEVICES)
+
+            def all_reaped():
+                states = daemon.processes()
+                return left.isdisjoint(states) and "Z" not in states.values()
+
+            self.await_true(all_reaped, "what programs left behind is reaped")
+
+    def test_ends_as_it_is_asked_to(self):
+        for wrapper in ([], ["env", "--ignore-signal=CHLD"]):
+            with self.subTest(wrapper=wrapper), Kubelet(self.kubelet_dir) as kubelet, \
+                    ContainedDaemon(self.config(CONFIG), self.kubelet_dir, *wrapper) as daemon:
+                kubelet.wait_listed("example.com/seat")
+                self.assertEqual(len(self.plugin_sockets()), 1)
+                self.assertEqual(daemon.end()[0], 0, daemon.err.text())
+                self.assertEqual(self.plugin_sockets(), [])
+
+    def test_ends_as_the_daemon_is_killed(self):
+        with ContainedDaemon(self.config(CONFIG), self.kubelet_dir) as daemon:
+            os.kill(only_child(daemon.init), signal.SIGKILL)
+            self.assertEqual(daemon.wait(), 128 + signal.SIGKILL)
+
+    def test_passes_on_the_wish_to_look_again(self):
+        with ContainedDaemon(self.config(CONFIG), self.kubelet_dir) as daemon:
+            daemon.send(signal.SIGUSR1)
+            daemon.err.wait("as asked by SIGUSR1")
+
+
+if __name__ == "__main__":
+    support.main()
