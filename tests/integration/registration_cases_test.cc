@@ -229,7 +229,7 @@ TEST_P(Contract, Case10KubeletSocketDeletedForGood) {
   ASSERT_TRUE(AwaitServed());
   std::filesystem::remove(tree_.path("kubelet/kubelet.sock"));
   ASSERT_TRUE(daemon_->log().Await("the kubelet's socket is gone"));
-  EXPECT_EQ(daemon_->Metric("patchbay_kubelet_up"), 0);
+  EXPECT_TRUE(daemon_->AwaitMetric("patchbay_kubelet_up", 0));
 
   tree_.CharDevice("dev/ttyUSB1");
   EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
