@@ -1,23 +1,38 @@
 #include "daemon/releaser.h"
 
 namespace patchbay {
+namespace {
 
-Releaser::Releaser(std::shared_ptr<const ResourceSpec> spec, std::string node_name, Log& log,
+/// More devices at once than this are told in one line.
+constexpr std::size_t kMostLogged = 20;
+
+}  // namespace
+
+Releaser::Releaser(std::shared_ptr<const ResourceSpec> spec, std::string node_name,
+                   std::shared_ptr<ResourceObserver> observer, Log& log,
                    std::shared_ptr<HookRunner> hooks)
     : spec_(std::move(spec)),
       node_name_(std::move(node_name)),
+      observer_(std::move(observer)),
       log_(log),
       hooks_(std::move(hooks)) {}
 
 void Releaser::OnHolders(const HoldersReport& report, const Snapshot* snapshot) {
   const Releases::Verdict verdict = releases_.Take(report);
+  const bool many = verdict.released.size() + verdict.missed.size() > kMostLogged;
+  if (many) {
+    log_.Info("releasing devices", {{"resource", spec_->name},
+                                    {"devices", verdict.released.size()},
+                                    {"too_late", verdict.missed.size()}});
+  }
   for (const std::string& device : verdict.released) {
+    if (!many) log_.Info("releasing device", {{"resource", spec_->name}, {"device", device}});
     if (const Status status = Release(device, snapshot); !status) {
-      Report(device, status.error().message);
+      ReportMissed(device, status.error().message, many);
     }
   }
   for (const std::string& device : verdict.missed) {
-    Report(device, "the kubelet did not answer before the next container started");
+    ReportMissed(device, "the kubelet did not answer before the next container started", many);
   }
 }
 
@@ -32,12 +47,13 @@ Status Releaser::Release(const std::string& device, const Snapshot* snapshot) {
   if (found.listed == nullptr) return Fail(ErrorKind::kNotFound, "it is not known any more");
   const Variables variables = VariablesOf(*found.listed->device, spec_->name, node_name_);
   HookCall call = TRY(PlanHook(Hook::kRelease, *spec_, {&variables, 1}));
-  log_.Info("releasing device", {{"resource", spec_->name}, {"device", device}});
   hooks_->Run(std::move(call), [](const Status&) {});
   return {};
 }
 
-void Releaser::Report(const std::string& device, const std::string& reason) {
+void Releaser::ReportMissed(const std::string& device, const std::string& reason, bool many) {
+  observer_->OnHook(Hook::kRelease, false, {});
+  if (many) return;
   log_.Warning("the release hook was not run",
                {{"resource", spec_->name}, {"device", device}, {"reason", reason}});
 }

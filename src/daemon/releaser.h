@@ -13,14 +13,14 @@
 namespace patchbay {
 
 /// Has the release hook of a resource run for what pods leave behind. The decisions are those of
-/// Releases; this is their hands. Each device that is not released though its pod is gone is one
-/// line of the log.
+/// Releases; this is their hands. A device that is not released though its pod is gone counts as a
+/// failure of the hook, and is one line of the log unless there are many.
 ///
 /// Belongs to the loop thread.
 class Releaser {
  public:
-  Releaser(std::shared_ptr<const ResourceSpec> spec, std::string node_name, Log& log,
-           std::shared_ptr<HookRunner> hooks);
+  Releaser(std::shared_ptr<const ResourceSpec> spec, std::string node_name,
+           std::shared_ptr<ResourceObserver> observer, Log& log, std::shared_ptr<HookRunner> hooks);
 
   /// The kubelet has said who holds the devices, by their IDs. `snapshot` may be null.
   void OnHolders(const HoldersReport& report, const Snapshot* snapshot);
@@ -30,10 +30,11 @@ class Releaser {
 
  private:
   Status Release(const std::string& device, const Snapshot* snapshot);
-  void Report(const std::string& device, const std::string& reason);
+  void ReportMissed(const std::string& device, const std::string& reason, bool many);
 
   const std::shared_ptr<const ResourceSpec> spec_;
   const std::string node_name_;
+  const std::shared_ptr<ResourceObserver> observer_;
   Log& log_;
   const std::shared_ptr<HookRunner> hooks_;
   Releases releases_;

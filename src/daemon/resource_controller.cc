@@ -41,7 +41,8 @@ ResourceController::ResourceController(const World& world, std::shared_ptr<const
                .on_kubelet_answers = events_.on_kubelet_answers}) {
   if (HasCommand(*spec_)) own_scanner_.emplace();
   if (spec_->release) {
-    releaser_.emplace(spec_, world_.plugin.allocation.node_name, world_.plugin.log, hooks_);
+    releaser_.emplace(spec_, world_.plugin.allocation.node_name, observer_, world_.plugin.log,
+                      hooks_);
   }
   if (spec_->health) {
     prober_.emplace(

@@ -258,6 +258,7 @@ TEST_P(HooksOfDevices, WhatTheNextContainerHasIsNotReleased) {
   ASSERT_TRUE(kubelet_->SetPodResourcesFault(PodResourcesFault::kNone));
   ASSERT_TRUE(daemon_->log().Await("the release hook was not run")) << daemon_->log().text();
   EXPECT_EQ(Written("ran"), "");
+  EXPECT_EQ(Runs("release", "failure"), 1);
   kubelet_->Release("b");
   ASSERT_TRUE(AwaitReleased(1));
 }
