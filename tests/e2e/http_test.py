@@ -38,7 +38,7 @@ class Http(support.TestCase):
         self.address = self.daemon.address()
 
     def assert_alive(self):
-        self.assertEqual(get(self.address, "/healthz", timeout=1), (200, "ok\n"))
+        self.assertEqual(get(self.address, "/healthz", timeout=20), (200, "ok\n"))
         self.assertIsNone(self.daemon.process.poll(), "the daemon is gone")
 
     def test_readiness_names_what_is_missing(self):

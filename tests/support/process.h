@@ -29,7 +29,9 @@ inline std::vector<pid_t> ChildrenOf(pid_t parent) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     std::ifstream stat(entry.path() / "stat");
-    std::string text((std::istreambuf_iterator<char>(stat)), {});
+    std::string text(1024, '\0');
+    stat.read(text.data(), static_cast<std::streamsize>(text.size()));  // it may be gone by now
+    text.resize(static_cast<std::size_t>(stat.gcount()));
     // "pid (name) state parent": a name may hold anything.
     const auto name_end = text.rfind(") ");
     if (name_end == std::string::npos) continue;
