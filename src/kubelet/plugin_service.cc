@@ -57,17 +57,17 @@ grpc::ServerUnaryReactor* PluginService::Allocate(grpc::CallbackServerContext*,
                                                   v1beta1::AllocateResponse* response) {
   const auto reply = Reply::Begin(backend_.observer, Rpc::kAllocate);
   Containers containers;
+  std::vector<int> devices;
   for (const auto& container : request->container_requests()) {
     containers.emplace_back(container.devices_ids().begin(), container.devices_ids().end());
+    devices.push_back(container.devices_ids_size());
   }
-  const auto finish = [reply, containers, observer = backend_.observer,
+  const auto finish = [reply, devices, observer = backend_.observer,
                        on_granted = backend_.on_granted](const Status& status) {
-    reply->Finish(status, [&] {
-      for (const auto& ids : containers) {
-        observer->OnAllocation(status.has_value(), static_cast<int>(ids.size()));
-      }
-      if (status) on_granted();
+    const bool heard = reply->Finish(status, [&] {
+      for (const int count : devices) observer->OnAllocation(status.has_value(), count);
     });
+    if (heard && status) on_granted();
   };
   const auto snapshot = backend_.snapshot->Get();
   if (snapshot == nullptr) {

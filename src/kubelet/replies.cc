@@ -58,15 +58,16 @@ std::shared_ptr<Reply> Reply::Begin(std::shared_ptr<ResourceObserver> observer, 
 Reply::Reply(std::shared_ptr<ResourceObserver> observer, Rpc rpc)
     : observer_(std::move(observer)), rpc_(rpc) {}
 
-void Reply::Finish(const Status& status, const std::function<void()>& before) {
-  FinishOnce(ToGrpc(status), before);
+bool Reply::Finish(const Status& status, const std::function<void()>& before) {
+  return FinishOnce(ToGrpc(status), before);
 }
 
-void Reply::FinishOnce(const grpc::Status& status, const std::function<void()>& before) {
-  if (finished_.exchange(true)) return;
+bool Reply::FinishOnce(const grpc::Status& status, const std::function<void()>& before) {
+  if (finished_.exchange(true)) return false;
   if (before) before();
   observer_->OnRpc(rpc_, NameOf(status.error_code()), std::chrono::steady_clock::now() - start_);
   reactor_->Finish(status);
+  return true;
 }
 
 }  // namespace patchbay

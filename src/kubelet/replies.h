@@ -23,12 +23,12 @@ class Reply {
   /// What the service returns to gRPC, which deletes it some time after that.
   grpc::ServerUnaryReactor* reactor() const { return reactor_; }
 
-  /// `before` is called if somebody still waits, before the answer goes out.
-  void Finish(const Status& status, const std::function<void()>& before = nullptr);
+  /// Returns whether somebody still waited; `before` is called if so, before the answer goes out.
+  bool Finish(const Status& status, const std::function<void()>& before = nullptr);
 
  private:
   class Reactor;
-  void FinishOnce(const grpc::Status& status, const std::function<void()>& before = nullptr);
+  bool FinishOnce(const grpc::Status& status, const std::function<void()>& before = nullptr);
 
   const std::shared_ptr<ResourceObserver> observer_;
   const Rpc rpc_;
