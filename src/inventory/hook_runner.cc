@@ -29,12 +29,9 @@ bool Touches(const HookCall& call, const std::set<std::string>& devices) {
 
 }  // namespace
 
-HookRunner::HookRunner(std::string resource, std::shared_ptr<ResourceObserver> observer, Log& log,
+HookRunner::HookRunner(std::shared_ptr<ResourceObserver> observer, Log& log,
                        std::shared_ptr<const Cancellation> cancellation)
-    : resource_(std::move(resource)),
-      observer_(std::move(observer)),
-      log_(log),
-      cancellation_(std::move(cancellation)) {}
+    : observer_(std::move(observer)), log_(log), cancellation_(std::move(cancellation)) {}
 
 HookRunner::~HookRunner() {
   {
@@ -179,11 +176,11 @@ HookOutcome HookRunner::RunAndReport(const Place& place) {
   HookOutcome outcome = RunHook(call, std::min(place.end_by, start + call.timeout), *cancellation_);
   observer_->OnHook(call.hook, outcome.status.has_value(), steady_clock::now() - start);
   if (!outcome.status) {
-    log_.Warning("hook failed", {{"resource", resource_},
+    log_.Warning("hook failed", {{"resource", call.resource},
                                  {"hook", Name(call.hook)},
                                  {"reason", outcome.status.error().message}});
   } else {
-    log_.Debug("hook ran", {{"resource", resource_}, {"hook", Name(call.hook)}});
+    log_.Debug("hook ran", {{"resource", call.resource}, {"hook", Name(call.hook)}});
   }
   return outcome;
 }
@@ -206,16 +203,17 @@ void HookRunner::Answer(const Answers& answers) {
       place.done(status);
       continue;
     }
+    const HookCall& call = place.call;
     const std::string& reason = status.error().message;
-    const std::string& device = *place.call.devices.begin();
-    observer_->OnHook(place.call.hook, false, steady_clock::now() - place.since);
-    log_.Warning("hook was not run", {{"resource", resource_},
-                                      {"hook", Name(place.call.hook)},
+    const std::string& device = *call.devices.begin();
+    observer_->OnHook(call.hook, false, steady_clock::now() - place.since);
+    log_.Warning("hook was not run", {{"resource", call.resource},
+                                      {"hook", Name(call.hook)},
                                       {"device", device},
                                       {"reason", reason}});
     place.done(
         Fail(ErrorKind::kPrecondition, format("the {} hook of {} was not run for \"{}\": {}",
-                                              Name(place.call.hook), resource_, device, reason)));
+                                              Name(call.hook), call.resource, device, reason)));
   }
 }
 

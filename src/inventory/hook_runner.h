@@ -28,7 +28,7 @@ class HookRunner {
   /// Fails with kPrecondition, and a text for the administrator of the pod.
   using Done = std::function<void(const Status&)>;
 
-  HookRunner(std::string resource, std::shared_ptr<ResourceObserver> observer, Log& log,
+  HookRunner(std::shared_ptr<ResourceObserver> observer, Log& log,
              std::shared_ptr<const Cancellation> cancellation);
   ~HookRunner();
   HookRunner(const HookRunner&) = delete;
@@ -64,7 +64,6 @@ class HookRunner {
   bool IsOver() const { return ending_ || cancellation_->triggered(); }
   Time NextLook() const;
 
-  const std::string resource_;
   const std::shared_ptr<ResourceObserver> observer_;
   Log& log_;
   const std::shared_ptr<const Cancellation> cancellation_;

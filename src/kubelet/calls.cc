@@ -113,8 +113,7 @@ PollOutcome ToOutcome(const grpc::Status& status, const std::string& socket) {
 }
 
 PodResourcesAnswer ToAnswer(const grpc::Status& status, grpc::ByteBuffer& bytes,
-                            const std::string& socket, const std::string& kubelet,
-                            std::shared_ptr<const ReportedHolders> last) {
+                            const std::string& socket, const std::string& kubelet) {
   PodResourcesAnswer answer{ToOutcome(status, socket), status.error_message(), nullptr};
   if (answer.outcome != PollOutcome::kAnswered) return answer;
   v1::ListPodResourcesResponse message;
@@ -133,10 +132,7 @@ PodResourcesAnswer ToAnswer(const grpc::Status& status, grpc::ByteBuffer& bytes,
   }
   ReportedHolders reported = ReadHolders(message);
   reported.kubelet = kubelet;
-  if (last == nullptr || *last != reported) {
-    last = std::make_shared<const ReportedHolders>(std::move(reported));
-  }
-  answer.reported = std::move(last);
+  answer.reported = std::make_shared<const ReportedHolders>(std::move(reported));
   return answer;
 }
 
@@ -167,14 +163,13 @@ PendingCall CallOwnServer(const std::string& socket, std::chrono::milliseconds d
 
 PendingCall CallPodResources(const std::string& socket, PodResourcesVersion version,
                              std::chrono::milliseconds deadline,
-                             std::shared_ptr<const ReportedHolders> last,
                              std::function<void(PodResourcesAnswer)> done) {
   return Begin(std::make_shared<ListCall>(socket), deadline,
-               [socket, version, last = std::move(last), done = std::move(done)](ListCall& c) {
+               [socket, version, done = std::move(done)](ListCall& c) {
                  const std::string kubelet = SocketIdentity(socket).value_or("");
                  grpc::ByteBuffer bytes;
                  const grpc::Status status = c.Run(version, bytes);
-                 done(ToAnswer(status, bytes, socket, kubelet, last));
+                 done(ToAnswer(status, bytes, socket, kubelet));
                });
 }
 

@@ -67,10 +67,9 @@ struct PodResourcesAnswer {
 };
 
 /// Asks the kubelet's PodResources API behind `socket` for a List of at most 16 MiB. Returns at
-/// once; `done` is called on the thread of the call. Where the answer equals `last`, it is `last`.
+/// once; `done` is called on the thread of the call.
 PendingCall CallPodResources(const std::string& socket, PodResourcesVersion version,
                              std::chrono::milliseconds deadline,
-                             std::shared_ptr<const ReportedHolders> last,
                              std::function<void(PodResourcesAnswer)> done);
 
 }  // namespace patchbay

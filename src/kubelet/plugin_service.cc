@@ -13,6 +13,15 @@ namespace {
 
 Failure NothingYet() { return Fail(ErrorKind::kUnavailable, "no device was looked for yet"); }
 
+/// Answers an Allocate for containers of so many devices each.
+void FinishAllocate(Reply& reply, const std::vector<int>& devices, const PluginBackend& backend,
+                    const Status& status) {
+  const bool heard = reply.Finish(status, [&] {
+    for (const int count : devices) backend.observer->OnAllocation(status.has_value(), count);
+  });
+  if (heard && status) backend.on_granted();
+}
+
 }  // namespace
 
 v1beta1::DevicePluginOptions PluginOptions(const ResourceSpec& spec) {
@@ -62,12 +71,8 @@ grpc::ServerUnaryReactor* PluginService::Allocate(grpc::CallbackServerContext*,
     containers.emplace_back(container.devices_ids().begin(), container.devices_ids().end());
     devices.push_back(container.devices_ids_size());
   }
-  const auto finish = [reply, devices, observer = backend_.observer,
-                       on_granted = backend_.on_granted](const Status& status) {
-    const bool heard = reply->Finish(status, [&] {
-      for (const int count : devices) observer->OnAllocation(status.has_value(), count);
-    });
-    if (heard && status) on_granted();
+  const auto finish = [&](const Status& status) {
+    FinishAllocate(*reply, devices, backend_, status);
   };
   const auto snapshot = backend_.snapshot->Get();
   if (snapshot == nullptr) {
@@ -78,7 +83,11 @@ grpc::ServerUnaryReactor* PluginService::Allocate(grpc::CallbackServerContext*,
   } else if (auto call = Plan(Hook::kAllocate, *snapshot, containers); !call) {
     finish(Failure(std::move(call).error()));
   } else {
-    RunAfterRelease(*std::move(call), *snapshot->spec, finish);
+    // This service may be gone by then.
+    RunAfterRelease(*std::move(call), *snapshot->spec,
+                    [reply, devices, backend = backend_](const Status& after) {
+                      FinishAllocate(*reply, devices, backend, after);
+                    });
   }
   return reply->reactor();
 }

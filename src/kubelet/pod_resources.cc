@@ -77,8 +77,7 @@ void PodResources::Ask() {
   to_ask_.clear();
   auto on_done = lifetime_.Guard([this](const PodResourcesAnswer& answer) { OnAnswer(answer); });
   call_ = CallPodResources(
-      socket_, version, pace_.deadline, reported_,
-      [&loop = loop_, on_done](PodResourcesAnswer answer) {
+      socket_, version, pace_.deadline, [&loop = loop_, on_done](PodResourcesAnswer answer) {
         loop.Post([on_done, answer = std::move(answer)]() mutable { on_done(answer); });
       });
 }
@@ -90,7 +89,7 @@ void PodResources::OnAnswer(const PodResourcesAnswer& answer) {
   const bool settled = poll_.End(answer.outcome, loop_.Now());
   Schedule();
   if (poll_.last() != last) Report(answer);
-  if (answer.reported) TakeIn(answer.reported);
+  if (answer.reported) TakeIn(*answer.reported);
   if (poll_.up() && poll_.up() != was_up) events_.on_up(*poll_.up());
   if (!settled) return;
   Tell(asking_, answer.outcome == PollOutcome::kAnswered);
@@ -101,16 +100,14 @@ void PodResources::Tell(std::vector<Asked>& askers, bool answered) {
   for (const Asked& asked : std::exchange(askers, {})) asked(answered);
 }
 
-void PodResources::TakeIn(const std::shared_ptr<const ReportedHolders>& reported) {
-  const bool was_complete = reported_ == nullptr || reported_->complete;
-  reported_ = reported;
-  if (was_complete && !reported->complete) {
+void PodResources::TakeIn(const ReportedHolders& reported) {
+  if (std::exchange(complete_, reported.complete) && !reported.complete) {
     log_.Warning(
         "the kubelet names more holders of devices than are kept, and the devices of the rest look "
         "free; see which pods of this node hold so many",
         {{"path", socket_}, {"kept", kMostHoldings}});
   }
-  events_.on_holders(*reported);
+  events_.on_holders(reported);
 }
 
 void PodResources::Report(const PodResourcesAnswer& answer) {

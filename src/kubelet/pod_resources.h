@@ -55,7 +55,7 @@ class PodResources {
   void Ask();
   void OnAnswer(const PodResourcesAnswer& answer);
   void Tell(std::vector<Asked>& askers, bool answered);
-  void TakeIn(const std::shared_ptr<const ReportedHolders>& reported);
+  void TakeIn(const ReportedHolders& reported);
   void Report(const PodResourcesAnswer& answer);
 
   Loop& loop_;
@@ -64,7 +64,7 @@ class PodResources {
   const Events events_;
   const PodResourcesPace pace_;
   PodResourcesPoll poll_;
-  std::shared_ptr<const ReportedHolders> reported_;
+  bool complete_ = true;       ///< the last answer named everybody
   std::vector<Asked> asking_;  ///< of the call under way
   std::vector<Asked> to_ask_;  ///< of the next one
   Subscription timer_;

@@ -1,6 +1,5 @@
 #include "os/init.h"
 
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -64,8 +63,6 @@ Result<std::optional<int>> RunAsInit() {
     return FailErrno("cannot fork", error);
   }
   if (copy == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != 1) _exit(128 + SIGKILL);  // it ended before that was said
     signals.Release();
     return std::nullopt;
   }

@@ -1,7 +1,10 @@
 #include <grpcpp/grpcpp.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <thread>
 
 #include "bench/measure.h"
 #include "deviceplugin.grpc.pb.h"
@@ -13,10 +16,8 @@ std::string Endpoint(KubeletSim& kubelet, const std::string& resource) {
   return kubelet.View(resource)->endpoint;
 }
 
-}  // namespace
-
 /// Allocate of one device against a call that does nothing, turn by turn on one connection.
-void BenchAllocate() {
+void BenchOneAllocate() {
   constexpr int kCalls = 6000, kWarmUp = 500;
   DaemonProcess daemon;
   MakeNodes(daemon.host(), 0, 100);
@@ -45,6 +46,55 @@ void BenchAllocate() {
               Quantile(empty, 0.99));
   Print("Allocate / empty call, p50", Quantile(allocate, 0.5) / Quantile(empty, 0.5), 1.15, "x");
   Print("Allocate / empty call, p99", Quantile(allocate, 0.99) / Quantile(empty, 0.99), 1.5, "x");
+}
+
+/// Sixteen at a time while devices come and go; the kubelet wants each within 10 ms.
+void BenchParallelAllocate() {
+  constexpr int kThreads = 16, kCalls = 400;
+  DaemonProcess daemon;
+  MakeNodes(daemon.host(), 0, 100);
+  daemon.Start(Config(1));
+  daemon.AwaitListed(1, 100);
+  const std::string socket = "unix:" + Endpoint(daemon.kubelet(), "bench.dev/r0");
+  std::vector<double> all;
+  std::mutex mutex;
+  std::atomic<int> running = kThreads;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      grpc::ChannelArguments own;
+      own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
+      const auto stub = v1beta1::DevicePlugin::NewStub(
+          grpc::CreateCustomChannel(socket, grpc::InsecureChannelCredentials(), own));
+      v1beta1::AllocateRequest request;
+      request.add_container_requests()->add_devices_ids("n42");
+      std::vector<double> samples;
+      for (int call = 0; call < kCalls; ++call) {
+        grpc::ClientContext context;
+        v1beta1::AllocateResponse response;
+        const auto start = Clock::now();
+        if (!stub->Allocate(&context, request, &response).ok()) std::exit(1);
+        samples.push_back(Ms(Clock::now() - start));
+      }
+      const std::lock_guard lock(mutex);
+      all.insert(all.end(), samples.begin() + 1, samples.end());  // the first one connects
+      --running;
+    });
+  }
+  while (running > 0) {
+    daemon.host().CharDevice("dev/r0/n-new");
+    daemon.host().Remove("dev/r0/n-new");
+  }
+  for (std::thread& thread : threads) thread.join();
+  Print("16 Allocates at once while devices change, p50", Quantile(all, 0.5), 10, "ms");
+  Print("16 Allocates at once while devices change, p99", Quantile(all, 0.99), 10, "ms");
+}
+
+}  // namespace
+
+void BenchAllocate() {
+  BenchOneAllocate();
+  BenchParallelAllocate();
 }
 
 }  // namespace patchbay::bench

@@ -117,7 +117,7 @@ TEST_P(HooksOfDevices, Case45PreStartThatIsTooSlowIsStopped) {
   Start("pre_start", "trap '' TERM; sleep 3600", "timeout = \"100ms\"");
   const grpc::Status late = Stub().PreStart({"ttyUSB0"});
   EXPECT_EQ(late.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(late.error_message(), HasSubstr("did not end within 100 ms"));
+  EXPECT_THAT(late.error_message(), HasSubstr("did not end within "));
 }
 
 TEST_P(HooksOfDevices, AllocateRunsBeforeTheAnswer) {

@@ -45,6 +45,16 @@ class ResourceControllerTest : public testing::Test {
   void AwaitScans(int scans) {
     ASSERT_TRUE(loop_.RunUntil([&] { return observer_->scans == scans; }));
   }
+  /// Lists these files of /dev, of which some went a minute later.
+  void ListedAndGone(const std::vector<std::string>& listed, const std::vector<std::string>& gone) {
+    for (const std::string& name : listed) tree_.File("dev/" + name);
+    controller_->Scan();
+    AwaitScans(1);
+    loop_.Advance(minutes(1));
+    for (const std::string& name : gone) tree_.Remove("dev/" + name);
+    controller_->Scan();
+    AwaitScans(2);
+  }
   std::vector<std::string> Listed() const {
     std::vector<std::string> ids;
     for (const ListedDevice& listed : controller_->snapshot()->devices) {
@@ -135,14 +145,7 @@ TEST_F(ResourceControllerTest, WhatDidNotChangeIsNotPublished) {
 }
 
 TEST_F(ResourceControllerTest, VanishedDevicesAreForgottenInTime) {
-  tree_.File("dev/a");
-  tree_.File("dev/b");
-  controller_->Scan();
-  AwaitScans(1);
-  loop_.Advance(minutes(1));
-  tree_.Remove("dev/a");
-  controller_->Scan();
-  AwaitScans(2);
+  ListedAndGone({"a", "b"}, {"a"});
   EXPECT_THAT(Listed(), ElementsAre("a!", "b"));
   loop_.Advance(minutes(9));
   EXPECT_THAT(Listed(), ElementsAre("a!", "b"));
@@ -153,16 +156,8 @@ TEST_F(ResourceControllerTest, VanishedDevicesAreForgottenInTime) {
 const std::set<Holder> kPod = {{"default", "pod", "c"}};
 
 TEST_F(ResourceControllerTest, WhatAPodHoldsIsNotForgottenBeforeItIsLetGo) {
-  tree_.File("dev/a");
-  tree_.File("dev/b");
-  controller_->Scan();
-  AwaitScans(1);
-  loop_.Advance(minutes(1));
   controller_->OnHolders({{{"a", kPod}}});
-  tree_.Remove("dev/a");
-  tree_.Remove("dev/b");
-  controller_->Scan();
-  AwaitScans(2);
+  ListedAndGone({"a", "b"}, {"a", "b"});
   loop_.Advance(minutes(60));
   EXPECT_THAT(Listed(), ElementsAre("a!"));
   controller_->OnHolders({});
@@ -171,13 +166,7 @@ TEST_F(ResourceControllerTest, WhatAPodHoldsIsNotForgottenBeforeItIsLetGo) {
 }
 
 TEST_F(ResourceControllerTest, WhatIsLetGoInTimeIsForgottenInTime) {
-  tree_.File("dev/a");
-  controller_->Scan();
-  AwaitScans(1);
-  loop_.Advance(minutes(1));
-  tree_.Remove("dev/a");
-  controller_->Scan();
-  AwaitScans(2);
+  ListedAndGone({"a"}, {"a"});
   loop_.Advance(minutes(4));
   controller_->OnHolders({{{"a", kPod}}});
   loop_.Advance(minutes(1));

@@ -24,7 +24,7 @@ class HookRunnerTest : public testing::Test {
   HookRunnerTest() { Make(); }
   ~HookRunnerTest() override { End(); }
 
-  void Make() { runner_.emplace("example.com/d", observer_, log_, cancellation_); }
+  void Make() { runner_.emplace(observer_, log_, cancellation_); }
   /// Nothing is left after it: no process, no descriptor.
   void End() {
     cancellation_->Trigger();
