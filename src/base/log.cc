@@ -77,6 +77,8 @@ Log::Log(LogLevel level, LogFormat format, std::ostream& out)
 
 Log::~Log() = default;
 
+void Log::SetLevel(LogLevel level) { logger_->set_level(ToSpdlog(level)); }
+
 void Log::Write(LogLevel level, std::string_view message, Fields fields) {
   const auto spdlog_level = ToSpdlog(level);
   if (!logger_->should_log(spdlog_level)) return;

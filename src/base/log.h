@@ -14,6 +14,8 @@ class logger;
 namespace patchbay {
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
+/// In the order of LogLevel.
+inline constexpr std::string_view kLogLevelNames[] = {"debug", "info", "warning", "error"};
 enum class LogFormat { kText, kJson };
 
 /// One key=value pair of a log line. Keys are the same everywhere: resource, device, reason, path.
@@ -43,6 +45,9 @@ class Log {
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
+
+  /// What is less severe is not logged from now on.
+  void SetLevel(LogLevel level);
 
   void Debug(std::string_view message, Fields fields = {}) {
     Write(LogLevel::kDebug, message, fields);

@@ -61,6 +61,7 @@ struct DaemonDraft : Draft {
   std::optional<Spanned<std::chrono::milliseconds>> rescan;
   std::optional<Spanned<std::int64_t>> max_probes;
   std::optional<Spanned<bool>> device_metrics;
+  std::optional<Choice> log_level;
 };
 
 struct UdevDraft : Draft {

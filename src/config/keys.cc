@@ -48,6 +48,10 @@ constexpr Key<DaemonDraft> kDaemonKeys[] = {
         {.name = "device_metrics",
          .fallback = "true",
          .meaning = "whether metrics have series for single devices"}),
+    KeyFor<&DaemonDraft::log_level>({.name = "log_level",
+                                     .fallback = R"("info")",
+                                     .meaning = "the least severe lines that are logged",
+                                     .choices = kLogLevelNames}),
 };
 
 constexpr Key<ResourceDraft> kResourceKeys[] = {

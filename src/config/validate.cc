@@ -89,6 +89,7 @@ DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
   if (draft.pod_resources) CompilePodResources(*draft.pod_resources, reporter, spec);
   Take(draft.max_probes, spec.max_probes);
   Take(draft.device_metrics, spec.device_metrics);
+  Take(draft.log_level, spec.log_level);
   return spec;
 }
 

@@ -108,8 +108,6 @@ const std::optional<HookSpec>& HookOf(const ResourceSpec& spec, Hook hook) {
   return spec.release;
 }
 
-bool HoldsUpStart(const ResourceSpec& spec) { return spec.pre_start || spec.release; }
-
 Result<HookCall> PlanHook(Hook hook, const ResourceSpec& spec, std::span<const Variables> units) {
   HookCall call;
   call.resource = spec.name;

@@ -25,10 +25,6 @@ std::string_view Name(Hook hook);
 /// The hook of a resource, if it has one.
 const std::optional<HookSpec>& HookOf(const ResourceSpec& spec, Hook hook);
 
-/// Whether a container has to wait before it starts: for pre_start, or until its devices have been
-/// released by whoever had them.
-bool HoldsUpStart(const ResourceSpec& spec);
-
 /// A program that is run, and for which unit or device.
 struct HookCommand {
   std::string id;

@@ -39,7 +39,13 @@ std::string VanishedReason(const Device& device,
 
 }  // namespace
 
+void Inventory::SetSpec(std::shared_ptr<const ResourceSpec> spec) {
+  spec_ = std::move(spec);
+  is_respecified_ = true;
+}
+
 void Inventory::Advance(Discovery discovery, Time now) {
+  const bool is_respecified = std::exchange(is_respecified_, false);
   rejected_ = std::move(discovery.rejected);
   std::vector<Tracked> next;
   next.reserve(discovery.devices.size());
@@ -47,7 +53,10 @@ void Inventory::Advance(Discovery discovery, Time now) {
   std::map<std::string_view, std::string_view> reasons;  // by the path that was rejected
   for (const Rejection& rejection : rejected_) reasons.emplace(rejection.path, rejection.detail);
   const auto keep_vanished = [&](Tracked& old, const std::string& why = "") {
-    if (!old.vanished_at && !IsOutOfSight(*spec_, *old.device, rejected_)) old.vanished_at = now;
+    if (!old.vanished_at && !IsOutOfSight(*spec_, *old.device, rejected_)) {
+      old.vanished_at = now;
+      old.disowned = is_respecified;
+    }
     if (old.vanished_at) old.reason = why.empty() ? VanishedReason(*old.device, reasons) : why;
     next.push_back(std::move(old));
   };
@@ -56,13 +65,16 @@ void Inventory::Advance(Discovery discovery, Time now) {
   for (Device& device : discovery.devices) {
     for (; old != tracked_.end() && IdLess(old->device->id, device.id); ++old) keep_vanished(*old);
     const bool known = old != tracked_.end() && old->device->id == device.id;
-    if (known && *old->device == device) {
-      next.push_back({std::move(old->device), std::nullopt, {}});
-    } else if (auto problem = ProblemWithDevice(spec_, device, node_name_)) {
+    const bool same = known && *old->device == device;
+    auto problem =
+        same && !is_respecified ? std::nullopt : ProblemWithDevice(spec_, device, node_name_);
+    if (problem) {
       if (known) keep_vanished(*old, problem->detail);
       problems.push_back(std::move(*problem));
+    } else if (same) {
+      next.push_back({std::move(old->device)});
     } else {
-      next.push_back({std::make_shared<const Device>(std::move(device)), std::nullopt, {}});
+      next.push_back({std::make_shared<const Device>(std::move(device))});
     }
     if (known) ++old;
   }
@@ -74,16 +86,19 @@ void Inventory::Advance(Discovery discovery, Time now) {
 
 void Inventory::Expire(Time now) {
   std::erase_if(tracked_, [&](const Tracked& tracked) {
-    return tracked.vanished_at && now - *tracked.vanished_at >= spec_->forget_after &&
-           !held_.contains(tracked.device->id);
+    return tracked.vanished_at && now >= ExpiryOf(tracked) && !held_.contains(tracked.device->id);
   });
+}
+
+Inventory::Time Inventory::ExpiryOf(const Tracked& tracked) const {
+  return *tracked.vanished_at + (tracked.disowned ? Time::duration::zero() : spec_->forget_after);
 }
 
 std::optional<Inventory::Time> Inventory::NextExpiry() const {
   std::optional<Time> next;
   for (const Tracked& tracked : tracked_) {
     if (!tracked.vanished_at || held_.contains(tracked.device->id)) continue;
-    const Time expiry = *tracked.vanished_at + spec_->forget_after;
+    const Time expiry = ExpiryOf(tracked);
     if (!next || expiry < *next) next = expiry;
   }
   return next;
@@ -111,7 +126,7 @@ void Inventory::Publish(const VerdictOn& verdict_on) {
       spec_->topology &&
       std::all_of(snapshot.devices.begin(), snapshot.devices.end(),
                   [](const ListedDevice& listed) { return listed.device->numa_node.has_value(); });
-  if (snapshot_ && snapshot_->devices == snapshot.devices &&
+  if (snapshot_ && snapshot_->spec == spec_ && snapshot_->devices == snapshot.devices &&
       snapshot_->rejected == snapshot.rejected) {
     return;
   }

@@ -27,6 +27,11 @@ class Inventory {
   Inventory(std::shared_ptr<const ResourceSpec> spec, std::string node_name)
       : spec_(std::move(spec)), node_name_(std::move(node_name)) {}
 
+  /// The entry of the resource is another one. Devices stay until the next Advance, which is to
+  /// take in what was found by the new entry: one that this does not find any more is dropped as
+  /// soon as no pod holds it.
+  void SetSpec(std::shared_ptr<const ResourceSpec> spec);
+
   /// Takes in what a pass over the host found at `now`. A device that is missing is unhealthy until
   /// forget_after has passed, then it is dropped; one that is back is healthy again. One that lies
   /// where nothing could be read stays as it was.
@@ -52,9 +57,11 @@ class Inventory {
  private:
   struct Tracked {
     std::shared_ptr<const Device> device;
-    std::optional<Time> vanished_at;
-    std::string reason;  ///< why it vanished
+    std::optional<Time> vanished_at = {};
+    std::string reason = {};  ///< why it vanished
+    bool disowned = false;    ///< by a change of the entry, and not forgotten only while held
   };
+  Time ExpiryOf(const Tracked& tracked) const;
   ListedDevice Listed(const Tracked& tracked, const VerdictOn& verdict_on) const;
 
   std::shared_ptr<const ResourceSpec> spec_;
@@ -62,6 +69,7 @@ class Inventory {
   std::vector<Tracked> tracked_;  ///< in the order of IdLess
   std::vector<Rejection> rejected_;
   std::set<std::string> held_;
+  bool is_respecified_ = false;               ///< since the last Advance
   std::shared_ptr<const Snapshot> snapshot_;  ///< null before the first Publish
 };
 

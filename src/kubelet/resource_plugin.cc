@@ -16,7 +16,7 @@ constexpr std::chrono::seconds kSelfCheckDeadline{5};
 
 /// Whether the kubelet would see no difference between the two.
 bool SameList(const Snapshot& a, const Snapshot& b) {
-  return a.topology == b.topology &&
+  return a.topology == b.topology && a.spec->replicas == b.spec->replicas &&
          std::equal(a.devices.begin(), a.devices.end(), b.devices.begin(), b.devices.end(),
                     [topology = a.topology](const ListedDevice& x, const ListedDevice& y) {
                       return x.health == y.health && x.device->id == y.device->id &&

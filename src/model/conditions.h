@@ -17,12 +17,14 @@ struct UsbPattern {
   std::optional<std::uint16_t> vendor;
   std::optional<std::uint16_t> product;
   std::optional<NamePattern> serial;
+  bool operator==(const UsbPattern&) const = default;
 };
 
 /// A PCI function by the numbers of its configuration space. An absent number is any.
 struct PciPattern {
   std::optional<std::uint16_t> vendor;
   std::optional<std::uint16_t> device;
+  bool operator==(const PciPattern&) const = default;
 };
 
 /// A device as udev rules know it. Of a list one must match, of everything else all.
@@ -32,6 +34,7 @@ struct UdevPattern {
   std::vector<NamePattern> drivers;     ///< of the device or one it sits on; empty: any
   Values properties;                    ///< of the device itself
   Values attributes;  ///< all of one device: itself or one it sits on, as ATTRS in udev's rules
+  bool operator==(const UdevPattern&) const = default;
 };
 
 /// All of them must be met; none is no condition.
@@ -41,6 +44,7 @@ struct Conditions {
   std::optional<UdevPattern> udev;
 
   bool empty() const { return !usb && !pci && !udev; }
+  bool operator==(const Conditions&) const = default;
 };
 
 }  // namespace patchbay

@@ -18,6 +18,7 @@ class NamePattern {
   /// Whether there are no wildcards, so that only text() itself matches.
   bool literal() const { return literal_; }
   const std::string& text() const { return text_; }
+  bool operator==(const NamePattern&) const = default;
 
  private:
   std::string text_;  ///< the pattern; of a literal one the name itself
@@ -51,6 +52,8 @@ class Glob {
   const std::string& fixed_directory() const { return fixed_directory_; }
   bool spans_directories() const { return spans_directories_; }
   const std::string& text() const { return text_; }
+  /// Globs are equal when their texts are.
+  bool operator==(const Glob& other) const { return text_ == other.text_; }
 
  private:
   std::string text_;

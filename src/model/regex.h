@@ -38,6 +38,8 @@ class Regex {
   /// 0: matches lie in fixed_directory() itself; n: at most n levels below.
   int depth() const { return depth_; }
   const std::string& text() const { return text_; }
+  /// Expressions are equal when their texts are.
+  bool operator==(const Regex& other) const { return text_ == other.text_; }
 
  private:
   std::string text_;

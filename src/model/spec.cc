@@ -38,6 +38,8 @@ bool HasCommand(const ResourceSpec& resource) {
   });
 }
 
+bool HoldsUpStart(const ResourceSpec& resource) { return resource.pre_start || resource.release; }
+
 std::vector<const Template*> DeviceTemplates(const ResourceSpec& resource) {
   std::vector<const Template*> templates;
   for (const DeviceNodeSpec& node : resource.device_nodes) {

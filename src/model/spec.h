@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/log.h"
 #include "model/conditions.h"
 #include "model/device.h"
 #include "model/glob.h"
@@ -24,22 +25,26 @@ namespace patchbay {
 /// Devices are the nodes whose path matches one of the globs.
 struct PathSource {
   std::vector<Glob> globs;
+  bool operator==(const PathSource&) const = default;
 };
 
 /// Devices are the nodes whose whole path matches; named groups become variables.
 struct RegexSource {
   Regex regex;
+  bool operator==(const RegexSource&) const = default;
 };
 
 /// Devices that are only numbers: licences, ports.
 struct CountSource {
   int count = 0;
+  bool operator==(const CountSource&) const = default;
 };
 
 /// Devices are what a program prints; see discovery/command_output.h.
 struct CommandSource {
   std::vector<std::string> argv;
   std::chrono::milliseconds timeout = std::chrono::seconds(10);
+  bool operator==(const CommandSource&) const = default;
 };
 
 /// A USB device or a PCI function is one device with all the nodes that belong to it; a match of
@@ -61,6 +66,7 @@ struct MatchSpec {
   Conditions conditions = {};      ///< on every node of a path or regex, USB device or PCI function
   std::string group_by = {};       ///< nodes with one value of this variable are one device
   std::vector<Glob> require = {};  ///< a device must have a node for each of these
+  bool operator==(const MatchSpec&) const = default;
 };
 
 /// One [[resource.device_node]]: what a container gets of each device.
@@ -69,6 +75,7 @@ struct DeviceNodeSpec {
   std::optional<Template> container_path;  ///< absent: the path as matched, or host_path
   std::string permissions = "rw";          ///< a subset of "rwm" in this order
   bool optional = false;                   ///< left out where the host has no such node
+  bool operator==(const DeviceNodeSpec&) const = default;
 };
 
 /// One [[resource.mount]].
@@ -76,6 +83,7 @@ struct MountSpec {
   Template host_path;
   Template container_path;
   bool read_only = true;
+  bool operator==(const MountSpec&) const = default;
 };
 
 /// An entry of [resource.env] or [resource.annotations]; the key may hold variables too.
@@ -84,15 +92,19 @@ using TemplatePair = std::pair<Template, Template>;
 /// [resource.health]: how a device shows that it works. The program ends with exit code 0.
 struct CommandProbe {
   std::vector<Template> argv;
+  bool operator==(const CommandProbe&) const = default;
 };
 
 /// Every device node can be opened.
-struct OpenProbe {};
+struct OpenProbe {
+  bool operator==(const OpenProbe&) const = default;
+};
 
 /// A file of the host holds a text, with or without a newline at its end.
 struct FileProbe {
   Template path;
   std::variant<std::string, TextPattern> wanted;
+  bool operator==(const FileProbe&) const = default;
 };
 
 using ProbeKind = std::variant<CommandProbe, OpenProbe, FileProbe>;
@@ -105,12 +117,14 @@ struct ProbeSpec {
   int failure_threshold = 3;  ///< so many failures in a row make a device unhealthy
   int success_threshold = 1;  ///< so many successes in a row make it healthy again
   Health before_first = Health::kHealthy;
+  bool operator==(const ProbeSpec&) const = default;
 };
 
 /// One of [resource.hooks]: a program that is run for each device that a container gets.
 struct HookSpec {
   std::vector<Template> argv;
   std::chrono::milliseconds timeout = std::chrono::seconds(20);  ///< of all that one call runs
+  bool operator==(const HookSpec&) const = default;
 };
 
 /// The kubelet waits 30 seconds for PreStartContainer, and stopping a program takes two.
@@ -141,6 +155,7 @@ struct ResourceSpec {
   std::optional<HookSpec> pre_start;  ///< before a container starts
   std::optional<HookSpec> allocate;   ///< while the kubelet admits the pod, and nothing else
   std::optional<HookSpec> release;    ///< when no pod holds the device any more
+  bool operator==(const ResourceSpec&) const = default;
 };
 
 /// [daemon].
@@ -152,6 +167,8 @@ struct DaemonSpec {
   std::chrono::milliseconds rescan = std::chrono::seconds(60);
   int max_probes = 8;  ///< that run at once
   bool device_metrics = true;
+  LogLevel log_level = LogLevel::kInfo;
+  bool operator==(const DaemonSpec&) const = default;
 };
 
 /// The whole input.
@@ -174,6 +191,10 @@ bool HasNodes(const ResourceSpec& resource);
 
 /// Whether a program tells of devices of the resource.
 bool HasCommand(const ResourceSpec& resource);
+
+/// Whether a container has to wait before it starts: for pre_start, or until its devices have been
+/// released by whoever had them.
+bool HoldsUpStart(const ResourceSpec& resource);
 
 /// Every template of a resource that is rendered for a device. Identity (`id` of a match) is not
 /// among them: it is rendered before there is a slot or an index.

@@ -24,6 +24,8 @@ class TextPattern {
 
   bool Matches(std::string_view text) const;
   const std::string& text() const { return text_; }
+  /// Expressions are equal when their texts are.
+  bool operator==(const TextPattern& other) const { return text_ == other.text_; }
 
  private:
   std::string text_;

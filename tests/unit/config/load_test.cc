@@ -35,6 +35,7 @@ kubelet_dir    = "/var/lib/kubelet/device-plugins/"
 host_root      = "/host"
 rescan         = "5m"
 device_metrics = false
+log_level = "debug"
 
 [[resource]]
 name         = "fpga.example.com/u250"
@@ -89,6 +90,7 @@ TEST(Load, CompilesEveryKey) {
   EXPECT_EQ(model.daemon.host_root, "/host");
   EXPECT_EQ(model.daemon.rescan, std::chrono::minutes(5));
   EXPECT_FALSE(model.daemon.device_metrics);
+  EXPECT_EQ(model.daemon.log_level, LogLevel::kDebug);
 
   ASSERT_THAT(model.resources, SizeIs(2));
   const ResourceSpec& r = model.resources.front();

@@ -386,5 +386,52 @@ TEST_F(InventoryTest, AHeldDeviceIsNotForgottenBeforeItIsLetGo) {
   EXPECT_THAT(Listed(), IsEmpty());
 }
 
+TEST_F(InventoryTest, ANewEntryDropsAtOnceWhatItDoesNotFind) {
+  Advance(inventory_, Found({Made("a"), Made("b"), Made("held")}), start_);
+  inventory_.SetHeld({"held"});
+  inventory_.SetSpec(Spec());
+  inventory_.Publish();
+  EXPECT_THAT(Listed(), ElementsAre("a", "b", "held")) << "nobody has looked yet";
+  Advance(inventory_, Found({Made("a")}), start_);
+  EXPECT_THAT(Listed(), ElementsAre("a", "held!"));
+  inventory_.SetHeld({});
+  EXPECT_EQ(inventory_.NextExpiry(), start_);
+  Expire(inventory_, start_);
+  EXPECT_THAT(Listed(), ElementsAre("a"));
+}
+
+TEST_F(InventoryTest, WhatWentBeforeANewEntryIsRememberedAsEver) {
+  Advance(inventory_, Found({Made("a"), Made("b")}), start_);
+  Advance(inventory_, Found({Made("a")}), start_);
+  inventory_.SetSpec(Spec());
+  Advance(inventory_, Found({Made("a")}), start_ + minutes(1));
+  EXPECT_THAT(Listed(), ElementsAre("a", "b!"));
+  // And what goes after it as well.
+  Advance(inventory_, Found({}), start_ + minutes(2));
+  EXPECT_THAT(Listed(), ElementsAre("a!", "b!"));
+  EXPECT_EQ(inventory_.NextExpiry(), start_ + minutes(10));
+}
+
+TEST_F(InventoryTest, DevicesThatCannotBeAllocatedByANewEntryAreRejected) {
+  Advance(inventory_, Found({Made("a", 0, {{"card", "1"}}), Made("b")}), start_);
+  inventory_.SetSpec(Spec([](ResourceSpec& spec) {
+    spec.env.emplace_back(MakeTemplate("CARD"), MakeTemplate("{card}"));
+  }));
+  Advance(inventory_, Found({Made("a", 0, {{"card", "1"}}), Made("b")}), start_);
+  EXPECT_THAT(Listed(), ElementsAre("a"));
+  EXPECT_THAT(Rejected(inventory_.snapshot()->rejected), ElementsAre("missing_variable /dev/b"));
+}
+
+TEST_F(InventoryTest, ANewEntryIsANewSnapshotOfTheSameDevices) {
+  Advance(inventory_, Found({Made("a")}), start_);
+  const auto before = inventory_.snapshot();
+  inventory_.SetSpec(Spec([](ResourceSpec& spec) { spec.replicas = 2; }));
+  Advance(inventory_, Found({Made("a")}), start_);
+  ASSERT_NE(inventory_.snapshot(), before);
+  EXPECT_EQ(inventory_.snapshot()->spec->replicas, 2);
+  EXPECT_EQ(inventory_.snapshot()->devices[0].device, before->devices[0].device);
+  EXPECT_GT(inventory_.snapshot()->generation, before->generation);
+}
+
 }  // namespace
 }  // namespace patchbay

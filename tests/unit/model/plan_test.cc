@@ -1,0 +1,163 @@
+#include "model/plan.h"
+
+#include <gmock/gmock.h>
+
+#include <functional>
+
+namespace patchbay {
+namespace {
+
+using std::chrono::seconds;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Template Text(std::string_view text) { return Template::Compile(text).value(); }
+
+ResourceSpec Named(const std::string& name) {
+  ResourceSpec spec;
+  spec.name = name;
+  spec.matches.push_back({PathSource{{Glob::Compile("/dev/ttyUSB*").value()}}, {}, {}});
+  return spec;
+}
+
+ResourceSpecs Specs(std::vector<ResourceSpec> specs) { return ResourcesFor({{}, specs}, "node"); }
+
+/// "a/b reach key key", without those that are as they were.
+std::vector<std::string> Steps(const std::vector<ResourceSpec>& from,
+                               const std::vector<ResourceSpec>& to) {
+  std::vector<std::string> texts;
+  for (const ResourceStep& step : PlanReload({}, Specs(from), {}, Specs(to)).resources) {
+    if (step.reach == Reach::kNothing) continue;
+    std::string text = step.resource + " " + std::string(Name(step.reach));
+    for (const std::string& key : step.keys) text += " " + key;
+    texts.push_back(text);
+  }
+  return texts;
+}
+
+std::string StepOf(const std::function<void(ResourceSpec&)>& change) {
+  ResourceSpec to = Named("a/b");
+  change(to);
+  const auto steps = Steps({Named("a/b")}, {to});
+  return steps.size() == 1 ? steps[0].substr(4) : "";
+}
+
+TEST(PlanReload, OfEqualsIsNothing) {
+  EXPECT_THAT(Steps({}, {}), IsEmpty());
+  EXPECT_THAT(Steps({Named("a/b"), Named("a/c")}, {Named("a/b"), Named("a/c")}), IsEmpty());
+  EXPECT_THAT(Steps({Named("a/b"), Named("a/c")}, {Named("a/c"), Named("a/b")}), IsEmpty());
+}
+
+TEST(PlanReload, KnowsHowFarEachKeyReaches) {
+  using S = ResourceSpec;
+  struct Case {
+    std::string expected;
+    std::function<void(S&)> change;
+  };
+  const Case cases[] = {
+      {"inside description", [](S& s) { s.description = "x"; }},
+      {"list replicas", [](S& s) { s.replicas = 2; }},
+      {"response max_per_container", [](S& s) { s.max_per_container = 1; }},
+      {"registration preferred_allocation",
+       [](S& s) { s.preferred_allocation = Preference::kPacked; }},
+      {"list topology", [](S& s) { s.topology = false; }},
+      {"list exclusive", [](S& s) { s.exclusive = true; }},
+      {"list forget_after", [](S& s) { s.forget_after = seconds(1); }},
+      {"response env_separator", [](S& s) { s.env_separator = ";"; }},
+      {"inside on_nodes", [](S& s) { s.on_nodes.push_back(NamePattern::Compile("*").value()); }},
+      {"list match", [](S& s) { s.matches[0].id = Text("{name}"); }},
+      {"list match",
+       [](S& s) {
+         s.matches.push_back({CountSource{1}, {}, {}});
+       }},
+      {"response device_node", [](S& s) { s.device_nodes.push_back({}); }},
+      {"response mount",
+       [](S& s) {
+         s.mounts.push_back({Text("/a"), Text("/b")});
+       }},
+      {"response env", [](S& s) { s.env.emplace_back(Text("A"), Text("{id}")); }},
+      {"response annotations", [](S& s) { s.annotations.emplace_back(Text("a"), Text("b")); }},
+      {"response cdi_devices", [](S& s) { s.cdi_devices.push_back(Text("a/b=c")); }},
+      {"list health", [](S& s) { s.health = ProbeSpec{OpenProbe{}}; }},
+      {"registration hooks.pre_start", [](S& s) { s.pre_start = HookSpec{}; }},
+      {"response hooks.allocate", [](S& s) { s.allocate = HookSpec{}; }},
+      {"registration hooks.release", [](S& s) { s.release = HookSpec{}; }},
+      {"list replicas env",
+       [](S& s) {
+         s.env.emplace_back(Text("A"), Text("{id}"));
+         s.replicas = 3;
+       }},
+  };
+  for (const Case& c : cases) EXPECT_EQ(StepOf(c.change), c.expected);
+
+  // Whoever adds a key to ResourceSpec adds it to the plan, and to the cases above; then here.
+  const auto& [name, description, replicas, max, preferred, topology, exclusive, forget, separator,
+               nodes, matches, device_nodes, mounts, env, annotations, cdi, health, pre_start,
+               allocate, release] = Named("a/b");
+  (void)name, (void)description, (void)replicas, (void)max, (void)preferred, (void)topology,
+      (void)exclusive, (void)forget, (void)separator, (void)nodes, (void)matches,
+      (void)device_nodes, (void)mounts, (void)env, (void)annotations, (void)cdi, (void)health,
+      (void)pre_start, (void)allocate, (void)release;
+}
+
+TEST(PlanReload, OptionsThatStayNeedNoRegistration) {
+  ResourceSpec packed = Named("a/b"), spread = packed;
+  packed.preferred_allocation = Preference::kPacked;
+  spread.preferred_allocation = Preference::kSpread;
+  EXPECT_THAT(Steps({packed}, {spread}), ElementsAre("a/b response preferred_allocation"));
+
+  ResourceSpec starts = Named("a/b"), releases = starts;
+  starts.pre_start = HookSpec{{Text("/bin/a")}};
+  releases.release = HookSpec{{Text("/bin/a")}};
+  EXPECT_THAT(Steps({starts}, {releases}),
+              ElementsAre("a/b response hooks.pre_start hooks.release"));
+  ResourceSpec other = releases;
+  other.release->argv = {Text("/bin/b")};
+  EXPECT_THAT(Steps({releases}, {other}), ElementsAre("a/b inside hooks.release"));
+}
+
+TEST(PlanReload, ARenamedResourceGoesAndComes) {
+  EXPECT_THAT(Steps({Named("a/b"), Named("a/c")}, {Named("a/d"), Named("a/c")}),
+              ElementsAre("a/b gone", "a/d new"));
+}
+
+TEST(PlanReload, AnExclusiveResourceReachesTheOthers) {
+  ResourceSpec owner = Named("a/owner"), exclusive = owner;
+  exclusive.exclusive = true;
+  EXPECT_THAT(Steps({owner, Named("a/b")}, {exclusive, Named("a/b")}),
+              ElementsAre("a/owner list exclusive", "a/b list exclusive of others"));
+  EXPECT_THAT(Steps({exclusive, Named("a/b")}, {Named("a/b")}),
+              ElementsAre("a/owner gone", "a/b list exclusive of others"));
+  ResourceSpec elsewhere = exclusive;
+  elsewhere.matches[0].type = NodeType::kFile;
+  EXPECT_THAT(Steps({exclusive, Named("a/b")}, {elsewhere, Named("a/b")}),
+              ElementsAre("a/owner list match", "a/b list exclusive of others"));
+  ResourceSpec described = exclusive;
+  described.description = "x";
+  EXPECT_THAT(Steps({exclusive, Named("a/b")}, {described, Named("a/b")}),
+              ElementsAre("a/owner inside description"));
+}
+
+TEST(PlanReload, TellsWhatOfTheDaemonCanChangeAlive) {
+  DaemonSpec to;
+  to.listen = "[::]:1";
+  to.kubelet_dir = "/a";
+  to.host_root = "/b";
+  to.pod_resources = "";
+  to.rescan = seconds(1);
+  to.max_probes = 1;
+  to.device_metrics = false;
+  to.log_level = LogLevel::kDebug;
+  EXPECT_THAT(PlanReload({}, {}, to, {}).daemon,
+              ElementsAre(DaemonStep{"listen", false}, DaemonStep{"kubelet_dir", false},
+                          DaemonStep{"host_root", false}, DaemonStep{"pod_resources", false},
+                          DaemonStep{"rescan", true}, DaemonStep{"max_probes", true},
+                          DaemonStep{"device_metrics", true}, DaemonStep{"log_level", true}));
+  const auto& [listen, kubelet_dir, host_root, pod_resources, rescan, max_probes, device_metrics,
+               log_level] = to;  // each is above
+  (void)listen, (void)kubelet_dir, (void)host_root, (void)pod_resources, (void)rescan,
+      (void)max_probes, (void)device_metrics, (void)log_level;
+}
+
+}  // namespace
+}  // namespace patchbay
