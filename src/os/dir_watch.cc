@@ -15,18 +15,19 @@ constexpr std::uint32_t kMask = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED
 
 }  // namespace
 
-Result<std::unique_ptr<DirWatch>> DirWatch::Create(Loop& loop, OnChange on_change) {
+Result<std::unique_ptr<DirWatch>> DirWatch::Create(Loop& loop, OnChange on_change, Events events) {
   UniqueFd fd(inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
   if (!fd) {
     return FailErrno("cannot create an inotify instance (see fs.inotify.max_user_instances)",
                      errno);
   }
-  return std::unique_ptr<DirWatch>(new DirWatch(loop, std::move(fd), std::move(on_change)));
+  return std::unique_ptr<DirWatch>(new DirWatch(loop, std::move(fd), std::move(on_change), events));
 }
 
-DirWatch::DirWatch(Loop& loop, UniqueFd fd, OnChange on_change)
+DirWatch::DirWatch(Loop& loop, UniqueFd fd, OnChange on_change, Events events)
     : fd_(std::move(fd)),
       on_change_(std::move(on_change)),
+      events_(events),
       readable_(loop.OnReadable(fd_.get(), [this] { Read(); })) {}
 
 DirWatch::Outcome DirWatch::Watch(const std::set<std::string>& directories) {
@@ -36,11 +37,12 @@ DirWatch::Outcome DirWatch::Watch(const std::set<std::string>& directories) {
   }
   for (const std::string& path : unwanted) Drop(path);
 
+  const std::uint32_t mask = events_ == Events::kNames ? kMask : kMask | IN_CLOSE_WRITE;
   Outcome outcome;
   for (const std::string& path : directories) {
     // Also where it is watched already: the directory at this path may be another one by now, of
     // which a watch that stayed with the old one would tell nothing. The same gives the same watch.
-    const int watch = inotify_add_watch(fd_.get(), path.c_str(), kMask);
+    const int watch = inotify_add_watch(fd_.get(), path.c_str(), mask);
     const int error = errno;
     const auto known = by_path_.find(path);
     if (known != by_path_.end()) {

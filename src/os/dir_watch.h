@@ -14,17 +14,24 @@
 
 namespace patchbay {
 
-/// Tells when names come and go in a set of directories (inotify).
+/// Tells when names come and go in a set of directories, and if asked when a file there was written
+/// (inotify).
 ///
 /// Belongs to the loop thread. What it cannot watch (a missing directory, no watches left) it says;
 /// the caller has a slower way of finding out.
 class DirWatch {
  public:
-  /// A name in `directory` was made, removed or replaced. `name` is empty when the directory itself
-  /// went or events were lost: look at all of it.
+  /// A name in `directory` was made, removed or replaced, or written if that is asked for. `name`
+  /// is empty when the directory itself went or events were lost: look at all of it.
   using OnChange = std::function<void(const std::string& directory, std::string_view name)>;
 
-  static Result<std::unique_ptr<DirWatch>> Create(Loop& loop, OnChange on_change);
+  enum class Events {
+    kNames,
+    kNamesAndWrites,  ///< also that a file was closed by who could write to it
+  };
+
+  static Result<std::unique_ptr<DirWatch>> Create(Loop& loop, OnChange on_change,
+                                                  Events events = Events::kNames);
 
   /// What a call to Watch came to.
   struct Outcome {
@@ -42,13 +49,14 @@ class DirWatch {
   std::size_t size() const { return by_path_.size(); }
 
  private:
-  DirWatch(Loop& loop, UniqueFd fd, OnChange on_change);
+  DirWatch(Loop& loop, UniqueFd fd, OnChange on_change, Events events);
   void Read();
   void Drop(const std::string& path);
   void Forget(int watch);
 
   UniqueFd fd_;
   OnChange on_change_;
+  const Events events_;
   std::map<std::string, int> by_path_;
   std::map<int, std::set<std::string>> by_watch_;  ///< one inode may have several paths
   Subscription readable_;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 
@@ -82,6 +83,22 @@ TEST_F(DirWatchTest, IsSilentAboutContents) {
   Watch({dev_});
   tree_.File("dev/a", "text");
   tree_.File("dev2/x");
+  EXPECT_THAT(Changes(), IsEmpty());
+}
+
+TEST_F(DirWatchTest, TellsWritesWhereTheyAreAskedFor) {
+  auto watch = DirWatch::Create(
+      loop_, [this](const std::string& directory, auto name) { changes_.emplace(directory, name); },
+      DirWatch::Events::kNamesAndWrites);
+  ASSERT_TRUE(watch) << watch.error().message;
+  tree_.File("dev/a");
+  (*watch)->Watch({dev_});
+  std::ofstream file(tree_.path("dev/a"));
+  file << "text" << std::flush;
+  EXPECT_THAT(Changes(), IsEmpty()) << "it may be half written";
+  file.close();
+  EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a")));
+  std::ifstream(tree_.path("dev/a")).get();
   EXPECT_THAT(Changes(), IsEmpty());
 }
 
