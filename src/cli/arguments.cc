@@ -104,13 +104,23 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
     app.add_option("--kubelet-dir", arguments.kubelet_dir, "the kubelet's device plugin directory")
         ->type_name("DIR")
         ->transform(CLI::Validator(TakeKubeletDir, ""));
+    app.add_flag("--wait-for-config", arguments.wait_for_config,
+                 "while the configuration has mistakes, wait instead of ending");
   }
   if (name == "try") {
     app.add_flag("--once", arguments.once, "end after the report instead of waiting for Ctrl-C");
   }
-  if (name == "check" || name == "devices" || name == "explain" || name == "allocate") {
+  if (name == "diff") {
+    app.add_option("files", arguments.files, "the configuration that is, and the one to come")
+        ->required()
+        ->expected(2)
+        ->type_name("OLD NEW");
+  }
+  if (name == "check" || name == "devices" || name == "explain" || name == "allocate" ||
+      name == "diff") {
     AddChoice(app, "--output,-o", arguments.output, kOutputs, "how to print");
   }
+  if (name == "diff") return;
   app.add_option("--config,-c", arguments.config,
                  "configuration, a file or a directory; also PATCHBAY_CONFIG")
       ->type_name("PATH")

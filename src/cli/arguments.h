@@ -23,12 +23,13 @@ enum ExitCode : int {
 struct Arguments {
   std::string command;
   std::string config = "/etc/patchbay";
-  std::vector<std::string> files;  ///< check
+  std::vector<std::string> files;  ///< check; of diff two: from and to
   Output output = Output::kTable;
-  std::optional<LogLevel> log_level;  ///< run: info, try: warning
+  std::optional<LogLevel> log_level;  ///< run: that of the file, try: warning
   LogFormat log_format = LogFormat::kText;
   bool strict = false;           ///< check
   bool once = false;             ///< try
+  bool wait_for_config = false;  ///< run
   bool probe = false;            ///< devices
   std::string resource;          ///< allocate, explain
   std::string path;              ///< explain

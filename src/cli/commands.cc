@@ -14,6 +14,7 @@ constexpr Command kCommands[] = {
     {"devices", "list what would be advertised on this host", RunDevices},
     {"explain", "say why a device is there, or is not", RunExplain},
     {"allocate", "show what a container would get", RunAllocate},
+    {"diff", "show what a reload from one file to another would touch", RunDiff},
     {"try", "run everything against the built-in kubelet", RunTry},
 };
 

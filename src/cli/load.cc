@@ -7,7 +7,6 @@
 #include <ostream>
 
 #include "base/escape.h"
-#include "config/load.h"
 
 namespace patchbay {
 namespace {
@@ -15,15 +14,21 @@ namespace {
 void ApplyFlags(const Arguments& arguments, DaemonSpec& daemon) {
   if (arguments.host_root) daemon.host_root = *arguments.host_root;
   if (arguments.listen) daemon.listen = *arguments.listen;
+  if (arguments.log_level) daemon.log_level = *arguments.log_level;
   if (arguments.kubelet_dir) daemon.kubelet_dir = *arguments.kubelet_dir;
 }
 
 }  // namespace
 
-std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams) {
+Loaded LoadConfig(const Arguments& arguments) {
   Loaded loaded = LoadPaths({arguments.config});
-  streams.err << loaded.diagnostics.RenderText();
   if (loaded.model) ApplyFlags(arguments, loaded.model->daemon);
+  return loaded;
+}
+
+std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams) {
+  Loaded loaded = LoadConfig(arguments);
+  streams.err << loaded.diagnostics.RenderText();
   return std::move(loaded.model);
 }
 

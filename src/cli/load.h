@@ -5,9 +5,12 @@
 
 #include "base/result.h"
 #include "cli/arguments.h"
-#include "model/spec.h"
+#include "config/load.h"
 
 namespace patchbay {
+
+/// What --config says, with the flags applied. Slow.
+Loaded LoadConfig(const Arguments& arguments);
 
 /// The model of --config with the flags applied; nothing when there are errors. What there is to
 /// say about the file goes to `err`.

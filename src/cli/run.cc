@@ -6,56 +6,119 @@
 #include "cli/end_signals.h"
 #include "cli/load.h"
 #include "cli/version.h"
+#include "daemon/config_source.h"
 #include "daemon/daemon.h"
+#include "daemon/waiting.h"
 #include "os/memory.h"
 
 namespace patchbay {
+namespace {
+
+/// The daemon, or what stands in for it until there is a configuration.
+class Service {
+ public:
+  Service(const Arguments& arguments, AsioLoop& loop, Log& log)
+      : arguments_(arguments),
+        loop_(loop),
+        log_(log),
+        source_(
+            loop, log, {arguments.config}, [arguments] { return LoadConfig(arguments); },
+            [this](Loaded loaded) { OnLoaded(std::move(loaded)); }) {}
+
+  /// Runs the loop until the end, and returns the exit code.
+  int Run(Loaded loaded) {
+    const Status begun = loaded.model ? BeginDaemon(std::move(*loaded.model)) : BeginWaiting();
+    if (!begun) return FailToStart(begun.error());
+    loop_.Run();
+    return code_;
+  }
+
+ private:
+  Status BeginDaemon(Model model) {
+    log_.SetLevel(model.daemon.log_level);
+    kubelet_dir_ = model.daemon.kubelet_dir;
+    Daemon::Options options{
+        std::move(model), NodeName(), run_, kVersion, kRevision, [this](const std::string& reason) {
+          log_.Error("cannot go on", {{"reason", reason}});
+          code_ = kFailed;
+          loop_.Post([this] { Stop(); });
+        }};
+    daemon_ = TRY(Daemon::Create(loop_, log_, std::move(options)));
+    return {};
+  }
+
+  Status BeginWaiting() {
+    waiting_ = TRY(Waiting::Create(
+        loop_, log_,
+        {arguments_.listen.value_or(DaemonSpec().listen), arguments_.config, kVersion, kRevision}));
+    return {};
+  }
+
+  ExitCode FailToStart(const Error& error) {
+    log_.Error("cannot start", {{"reason", error.message}});
+    return kFailed;
+  }
+
+  void OnLoaded(Loaded loaded) {
+    if (stopping_) return;
+    if (daemon_) return daemon_->Reload(std::move(loaded));
+    LogDiagnostics(log_, loaded.diagnostics);
+    if (!loaded.model) return waiting_->OnRefused();
+    waiting_.reset();
+    const Status begun = BeginDaemon(std::move(*loaded.model));
+    if (begun) return;
+    code_ = FailToStart(begun.error());
+    loop_.Stop();
+  }
+
+  void Stop() {
+    if (std::exchange(stopping_, true)) return;
+    if (!daemon_) return loop_.Stop();
+    deadline_.Begin(code_, [this] {
+      log_.Warning("not everything ended in time; ending all the same");
+      RemoveSocketsOf(run_, kubelet_dir_);
+    });
+    daemon_->Stop([this] { loop_.Stop(); });
+  }
+
+  const Arguments& arguments_;
+  const std::string run_ = NewRun();
+  std::string kubelet_dir_;
+  EndDeadline deadline_;
+  AsioLoop& loop_;
+  Log& log_;
+  int code_ = kOk;
+  bool stopping_ = false;
+  // From the start: until they are listened for, these end a process.
+  const EndSignals end_{loop_, {SIGTERM, SIGINT}, [this](int number) {
+                          log_.Info("ending", {{"signal", number}});
+                          Stop();
+                        }};
+  const Subscription refresh_ = loop_.OnSignals({SIGUSR1}, [this](int) {
+    log_.Info("looking for devices again, as asked by SIGUSR1");
+    if (daemon_) daemon_->Refresh();
+  });
+  const Subscription reload_ = loop_.OnSignals({SIGHUP}, [this](int) {
+    log_.Info("loading the configuration again, as asked by SIGHUP");
+    source_.Reload();
+  });
+  ConfigSource source_;
+  std::unique_ptr<Waiting> waiting_;
+  std::unique_ptr<Daemon> daemon_;
+};
+
+}  // namespace
 
 int RunDaemon(const Arguments& arguments, Streams streams) {
   FavorSmallMemory();
-  auto model = LoadOrReport(arguments, streams);
-  if (!model) return kFailed;
-  Log log(arguments.log_level.value_or(LogLevel::kInfo), arguments.log_format);
   std::signal(SIGPIPE, SIG_IGN);  // a log reader or client that went is not our end
-
-  const std::string run = NewRun(), kubelet_dir = model->daemon.kubelet_dir;
-  EndDeadline deadline;
+  Log log(arguments.log_level.value_or(LogLevel::kInfo), arguments.log_format);
   AsioLoop loop;
-  int code = kOk;
-  std::function<void()> stop;
-  const EndSignals signals(loop, [&](int number) {
-    log.Info("ending", {{"signal", number}});
-    stop();
-  });
-  std::unique_ptr<Daemon> daemon;
-  bool stopping = false;
-  stop = [&] {
-    if (std::exchange(stopping, true)) return;
-    deadline.Begin(code, [&] {
-      log.Warning("not everything ended in time; ending all the same");
-      RemoveSocketsOf(run, kubelet_dir);
-    });
-    daemon->Stop([&] { loop.Stop(); });
-  };
-  // From the start: until it is listened for, this signal ends a process.
-  const Subscription refresh = loop.OnSignals({SIGUSR1}, [&](int) {
-    log.Info("looking for devices again, as asked by SIGUSR1");
-    daemon->Refresh();
-  });
-  Daemon::Options options{
-      std::move(*model), NodeName(), run, kVersion, kRevision, [&](const std::string& reason) {
-        log.Error("cannot go on", {{"reason", reason}});
-        code = kFailed;
-        loop.Post(stop);
-      }};
-  auto created = Daemon::Create(loop, log, std::move(options));
-  if (!created) {
-    log.Error("cannot start", {{"reason", created.error().message}});
-    return kFailed;
-  }
-  daemon = std::move(*created);
-  loop.Run();
-  return code;
+  Service service(arguments, loop, log);
+  Loaded loaded = LoadConfig(arguments);
+  streams.err << loaded.diagnostics.RenderText();
+  if (!loaded.model && !arguments.wait_for_config) return kFailed;
+  return service.Run(std::move(loaded));
 }
 
 }  // namespace patchbay

@@ -156,7 +156,7 @@ int RunTry(const Arguments& arguments, Streams streams) {
   EndDeadline deadline;
   AsioLoop loop;
   std::function<void()> stop;
-  const EndSignals signals(loop, [&](int) { stop(); });
+  const EndSignals signals(loop, {SIGTERM, SIGINT, SIGHUP}, [&](int) { stop(); });
   const auto directory = PrivateDirectory::Create();
   if (!directory) return fail(directory.error());
   KubeletSimOptions kubelet_options;

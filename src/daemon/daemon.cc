@@ -13,28 +13,27 @@ constexpr std::chrono::milliseconds kSettleTime{250};
 }  // namespace
 
 Result<std::unique_ptr<Daemon>> Daemon::Create(Loop& loop, Log& log, Options options) {
-  Cancellation cancellation = TRY(Cancellation::Create());
-  std::unique_ptr<Daemon> daemon(
-      new Daemon(loop, log, std::move(options), std::move(cancellation)));
+  std::unique_ptr<Daemon> daemon(new Daemon(loop, log, std::move(options)));
   TRY(daemon->ServeHttp());
-  daemon->StartResources();
+  TRY(daemon->StartResources());
   daemon->StartKubeletDir();
   daemon->StartPodResources();
   daemon->ScheduleRescan();
   return daemon;
 }
 
-Daemon::Daemon(Loop& loop, Log& log, Options options, Cancellation cancellation)
+Daemon::Daemon(Loop& loop, Log& log, Options options)
     : loop_(loop),
       log_(log),
       options_(std::move(options)),
-      host_(options_.model.daemon.host_root),
-      cancellation_(std::make_shared<const Cancellation>(std::move(cancellation))),
+      spec_(options_.model.daemon),
+      host_(spec_.host_root),
       metrics_({.version = options_.version,
                 .revision = options_.revision,
-                .device_metrics = options_.model.daemon.device_metrics}),
+                .device_metrics = spec_.device_metrics}),
       pulse_(loop),
-      probes_(loop, options_.model.daemon.max_probes) {
+      probes_(loop, spec_.max_probes),
+      sharing_(loop, scanner_, log, [this] { return PartiesToSharing(); }) {
   metrics_.ConfigLoaded(true, std::chrono::system_clock::now());
 }
 
@@ -43,18 +42,14 @@ Daemon::~Daemon() = default;
 Status Daemon::ServeHttp() {
   Routes routes;
   routes.metrics = [this] { return metrics_.Text(); };
-  routes.alive = [this] {
-    const bool alive = pulse_.Alive(Loop::Clock::now());
-    return Verdict{alive, alive ? "" : "the loop does not turn\n"};
-  };
+  routes.alive = AliveWith(pulse_);
   routes.ready = [this] { return Readiness(); };
-  http_ =
-      TRY(HttpServer::Create(options_.model.daemon.listen, MakeRoutes(std::move(routes)), log_));
+  http_ = TRY(HttpServer::Create(spec_.listen, MakeRoutes(std::move(routes)), log_));
   log_.Info("serving metrics", {{"address", http_->address()}});
   return {};
 }
 
-void Daemon::StartResources() {
+Status Daemon::StartResources() {
   KeepGrpc();
   auto watch = DirWatch::Create(loop_, [this](const std::string& directory, std::string_view name) {
     OnDirectoryChanged(directory, name.empty());
@@ -66,15 +61,6 @@ void Daemon::StartResources() {
                  {{"reason", watch.error().message}});
   }
 
-  ResourceController::World world{
-      scanner_,
-      host_,
-      {},
-      cancellation_,
-      device_dirs_.get(),
-      probes_,
-      ResourcePlugin::World{loop_, servers_, log_, AllocationOn(host_, options_.node_name),
-                            options_.model.daemon.kubelet_dir, options_.run}};
   const ResourceSpecs specs = ResourcesFor(options_.model, options_.node_name);
   for (const ResourceSpec& spec : options_.model.resources) {
     const bool here = std::any_of(specs.begin(), specs.end(),
@@ -83,41 +69,15 @@ void Daemon::StartResources() {
     log_.Info("resource is not for this node",
               {{"resource", spec.name}, {"node", options_.node_name}});
   }
-  for (const auto& spec : specs) {
-    world.owners = OwnersBefore(*spec, specs);
-    resources_.push_back(std::make_unique<ResourceController>(
-        world, spec, metrics_.AddResource(spec->name),
-        ResourceController::Events{
-            .on_scanned =
-                [this](bool directories_changed) {
-                  if (directories_changed || std::exchange(watches_lost_, false)) {
-                    WatchDirectories();
-                  }
-                },
-            .on_published = [this] { CompareResources(); },
-            .on_registered = [this] { UpdateReadiness(); },
-            .on_kubelet_answers = [this](bool answers) { metrics_.SetKubeletUp(answers); },
-            .on_granted =
-                [this] {
-                  if (pod_resources_) pod_resources_->PollSoon();
-                },
-            .ask_holders =
-                [this](PodResources::Asked asked) {
-                  if (!pod_resources_) return asked(false);
-                  pod_resources_->AskNow(std::move(asked));
-                }}));
-  }
-  WatchKernel();  // before the first look, so that nothing comes between the two
-  for (const auto& resource : resources_) resource->Scan();
-  UpdateReadiness();
+  return Serve(specs, PlanReload(spec_, {}, spec_, specs));
 }
 
 void Daemon::StartKubeletDir() {
-  const DaemonSpec& spec = options_.model.daemon;
   kubelet_dir_ = std::make_unique<KubeletDir>(
-      loop_, log_, spec.kubelet_dir, spec.rescan,
+      loop_, log_, spec_.kubelet_dir, spec_.rescan,
       KubeletDir::Events{.on_kubelet =
                              [this](std::uint64_t epoch) {
+                               kubelet_ = epoch;
                                metrics_.SetKubeletUp(true);
                                SweepSockets();
                                if (epoch > 1) {
@@ -128,6 +88,7 @@ void Daemon::StartKubeletDir() {
                              },
                          .on_kubelet_lost =
                              [this] {
+                               kubelet_.reset();
                                metrics_.SetKubeletUp(false);
                                log_.Warning("the kubelet's socket is gone; waiting for it",
                                             {{"socket", kubelet_dir_->kubelet_socket()}});
@@ -147,7 +108,7 @@ void Daemon::StartKubeletDir() {
 }
 
 void Daemon::StartPodResources() {
-  const std::string& socket = options_.model.daemon.pod_resources;
+  const std::string& socket = spec_.pod_resources;
   if (socket.empty()) return;
   pod_resources_ = std::make_unique<PodResources>(
       loop_, log_, socket,
@@ -158,21 +119,25 @@ void Daemon::StartPodResources() {
 }
 
 void Daemon::OnHolders(const ReportedHolders& reported) {
-  for (const auto& resource : resources_) {
-    const auto found = reported.holders.find(resource->name());
-    resource->OnHolders({found == reported.holders.end() ? DeviceHolders() : found->second,
-                         reported.complete, reported.kubelet});
-  }
+  holders_ = reported;
+  for (const auto& resource : resources_) TellHolders(*resource);
+}
+
+void Daemon::TellHolders(ResourceController& resource) const {
+  if (!holders_) return;
+  const auto found = holders_->holders.find(resource.name());
+  resource.OnHolders({found == holders_->holders.end() ? DeviceHolders() : found->second,
+                      holders_->complete, holders_->kubelet});
 }
 
 void Daemon::SweepSockets() {
-  for (const std::string& name : SweepLeftovers(options_.model.daemon.kubelet_dir)) {
+  for (const std::string& name : SweepLeftovers(spec_.kubelet_dir)) {
     log_.Info("removed the socket of a run that was killed", {{"socket", name}});
   }
 }
 
 void Daemon::ScheduleRescan() {
-  rescan_ = loop_.After(options_.model.daemon.rescan, [this] {
+  rescan_ = loop_.After(spec_.rescan, [this] {
     WatchDirectories();
     Refresh();
     ScheduleRescan();
@@ -183,11 +148,13 @@ void Daemon::Refresh() {
   for (const auto& resource : resources_) resource->Refresh();
 }
 
-/// Devices of sysfs come and go without a trace that inotify could see.
-void Daemon::WatchKernel() {
-  if (std::none_of(resources_.begin(), resources_.end(),
+/// Devices of sysfs come and go without a trace that inotify could see. Returns whether the kernel
+/// is heard from now on, and was not before.
+bool Daemon::WatchKernel() {
+  if (kernel_events_ ||
+      std::none_of(resources_.begin(), resources_.end(),
                    [](const auto& resource) { return resource->DependsOnSysfs(); })) {
-    return;
+    return false;
   }
   auto events = KernelEvents::Create(loop_, [this](const KernelEvent&) { OnKernelEvent(); });
   if (events) {
@@ -196,6 +163,7 @@ void Daemon::WatchKernel() {
     log_.Warning("devices of sysfs are looked for only at every rescan",
                  {{"reason", events.error().message}});
   }
+  return kernel_events_ != nullptr;
 }
 
 void Daemon::OnKernelEvent() {
@@ -213,37 +181,12 @@ void Daemon::ScanSysfs() {
   }
 }
 
-void Daemon::CompareResources() {
-  if (resources_.size() < 2) return;
-  if (std::exchange(comparing_, true)) {
-    compare_again_ = true;
-    return;
+Sharing::Parties Daemon::PartiesToSharing() const {
+  Sharing::Parties parties;
+  for (const auto& resource : resources_) {
+    parties.push_back({resource->name(), resource->snapshot(), resource->observer()});
   }
-  std::vector<std::shared_ptr<const Snapshot>> snapshots;
-  for (const auto& resource : resources_) snapshots.push_back(resource->snapshot());
-  scanner_.Run(
-      loop_, [snapshots = std::move(snapshots)] { return FindSharedNodes(snapshots); },
-      lifetime_.Guard([this](const SharedNodes& shared) { OnCompared(shared); }));
-}
-
-void Daemon::OnCompared(const SharedNodes& shared) {
-  for (std::size_t i = 0; i < shared.devices.size(); ++i) {
-    resources_[i]->observer().OnShared(shared.devices[i]);
-  }
-  std::set<std::pair<std::size_t, std::size_t>> pairs;
-  for (const SharedNodes::Pair& pair : shared.pairs) {
-    pairs.emplace(pair.first, pair.second);
-    if (shared_.contains({pair.first, pair.second})) continue;
-    log_.Warning(
-        "two resources have the same node, which the kubelet may give out twice; exclude it from "
-        "one, or make one exclusive",
-        {{"resource", resources_[pair.first]->name()},
-         {"other", resources_[pair.second]->name()},
-         {"path", pair.path}});
-  }
-  shared_ = std::move(pairs);
-  comparing_ = false;
-  if (std::exchange(compare_again_, false)) CompareResources();
+  return parties;
 }
 
 void Daemon::WatchDirectories() {
@@ -292,19 +235,19 @@ Verdict Daemon::Readiness() const {
 }
 
 void Daemon::Stop(std::function<void()> done) {
-  cancellation_->Trigger();
+  stopping_ = true;
   rescan_ = Subscription();
   settle_ = Subscription();
   kernel_events_.reset();
   pod_resources_.reset();
   kubelet_dir_.reset();
-  ending_ = resources_.size();
+  ending_ = resources_.size() + retiring_.size();
   if (ending_ == 0) return loop_.Post(std::move(done));
-  for (const auto& resource : resources_) {
-    resource->End([this, done] {
-      if (--ending_ == 0) done();
-    });
-  }
+  const auto on_ended = [this, done] {
+    if (--ending_ == 0) done();
+  };
+  for (const auto& resource : resources_) resource->End(on_ended);
+  for (const Retiring& retiring : retiring_) retiring.resource->End(on_ended);
 }
 
 }  // namespace patchbay

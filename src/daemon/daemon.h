@@ -1,22 +1,25 @@
 #pragma once
 
 #include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
-#include <set>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "config/load.h"
 #include "daemon/resource_controller.h"
+#include "daemon/sharing.h"
 #include "discovery/kernel_events.h"
 #include "http/metrics.h"
 #include "http/pulse.h"
 #include "http/routes.h"
 #include "http/server.h"
-#include "inventory/shared_nodes.h"
 #include "kubelet/kubelet_dir.h"
 #include "kubelet/pod_resources.h"
 #include "kubelet/sockets.h"
+#include "model/plan.h"
 #include "os/dir_watch.h"
 
 namespace patchbay {
@@ -27,6 +30,8 @@ namespace patchbay {
 /// Belongs to the loop thread, on which it must be made and destroyed.
 class Daemon {
  public:
+  using Resources = std::vector<std::unique_ptr<ResourceController>>;
+
   struct Options {
     Model model;
     std::string node_name;  ///< of the Kubernetes node
@@ -47,31 +52,50 @@ class Daemon {
   /// Looks at the host again, all of it, and runs the commands of resources.
   void Refresh();
 
+  /// Puts another configuration in force: touches the resources that differ, see PlanReload, and
+  /// nothing else. One with errors changes nothing. What of [daemon] cannot change in a running
+  /// process stays. While resources are still going, it waits for them; of several that wait, the
+  /// last counts.
+  void Reload(Loaded loaded);
+
   /// Ends streams, removes sockets, then calls `done`. Destroy it after that.
   void Stop(std::function<void()> done);
 
   /// Where HTTP is served: "127.0.0.1:9478".
   std::string http_address() const { return http_->address(); }
-  const std::vector<std::unique_ptr<ResourceController>>& resources() const { return resources_; }
+  const Resources& resources() const { return resources_; }
 
  private:
   /// A file system that hangs must not keep all other resources from being looked for.
   static constexpr int kScanners = 4;
 
-  Daemon(Loop& loop, Log& log, Options options, Cancellation cancellation);
+  /// A resource that is no more, but not gone yet.
+  struct Retiring {
+    std::unique_ptr<ResourceController> resource;
+    Subscription settled = {};
+  };
+
+  Daemon(Loop& loop, Log& log, Options options);
   Status ServeHttp();
-  void StartResources();
+  Status StartResources();
+  Status Serve(const ResourceSpecs& specs, const Plan& plan);
+  std::unique_ptr<ResourceController> MakeResource(ResourceController::Entry entry,
+                                                   Cancellation cancellation);
+  void Retire(std::unique_ptr<ResourceController> resource);
+  void ReloadNext();
+  void RefuseReload(const std::string& reason);
+  void ApplyLive(const DaemonSpec& spec);
   void StartKubeletDir();
   void StartPodResources();
   void OnHolders(const ReportedHolders& reported);
+  void TellHolders(ResourceController& resource) const;
+  Sharing::Parties PartiesToSharing() const;
   void SweepSockets();
   void ScheduleRescan();
   void WatchDirectories();
-  void WatchKernel();
+  bool WatchKernel();
   void OnKernelEvent();
   void ScanSysfs();
-  void CompareResources();
-  void OnCompared(const SharedNodes& shared);
   void OnDirectoryChanged(const std::string& directory, bool itself);
   void UpdateReadiness();
   Verdict Readiness() const;
@@ -79,8 +103,10 @@ class Daemon {
   Loop& loop_;
   Log& log_;
   const Options options_;
+  DaemonSpec spec_;            ///< in force
+  ResourceSpecs specs_;        ///< in force; those of this node
+  std::optional<Model> next_;  ///< waits until nothing is retiring
   const HostRoot host_;
-  const std::shared_ptr<const Cancellation> cancellation_;
   Metrics metrics_;
   LoopPulse pulse_;
   mutable std::mutex readiness_mutex_;
@@ -90,17 +116,20 @@ class Daemon {
   std::unique_ptr<KernelEvents> kernel_events_;
   Subscription settle_;  ///< after the last event of the kernel
   ProbePool probes_;
-  std::vector<std::unique_ptr<ResourceController>> resources_;
+  Resources resources_;
+  std::list<Retiring> retiring_;
   std::unique_ptr<KubeletDir> kubelet_dir_;
   std::unique_ptr<PodResources> pod_resources_;  ///< null where the kubelet is not to be asked
   Worker scanner_{kScanners};
   Worker servers_;
+  Worker ends_;
+  Sharing sharing_;
+  std::optional<std::uint64_t> kubelet_;    ///< its epoch; nothing while it is away
+  std::optional<ReportedHolders> holders_;  ///< as it said last
+  bool stopping_ = false;
   Subscription rescan_;
   std::size_t unwatched_ = 0;
   bool watches_lost_ = false;
-  bool comparing_ = false;
-  bool compare_again_ = false;
-  std::set<std::pair<std::size_t, std::size_t>> shared_;  ///< resources that are known to share
   std::size_t ending_ = 0;
   Lifetime lifetime_;
 };

@@ -22,6 +22,9 @@ class Releaser {
   Releaser(std::shared_ptr<const ResourceSpec> spec, std::string node_name,
            std::shared_ptr<ResourceObserver> observer, Log& log, std::shared_ptr<HookRunner> hooks);
 
+  /// The entry of the resource is another one, with a release hook. What has begun ends as it was.
+  void SetSpec(std::shared_ptr<const ResourceSpec> spec) { spec_ = std::move(spec); }
+
   /// The kubelet has said who holds the devices, by their IDs. `snapshot` may be null.
   void OnHolders(const HoldersReport& report, const Snapshot* snapshot);
 
@@ -32,7 +35,7 @@ class Releaser {
   Status Release(const std::string& device, const Snapshot* snapshot);
   void ReportMissed(const std::string& device, const std::string& reason, bool many);
 
-  const std::shared_ptr<const ResourceSpec> spec_;
+  std::shared_ptr<const ResourceSpec> spec_;
   const std::string node_name_;
   const std::shared_ptr<ResourceObserver> observer_;
   Log& log_;

@@ -23,14 +23,17 @@ std::size_t Unhealthy(const Snapshot& snapshot) {
 
 }  // namespace
 
-ResourceController::ResourceController(const World& world, std::shared_ptr<const ResourceSpec> spec,
+ResourceController::ResourceController(const World& world, Entry entry,
+                                       std::shared_ptr<const Cancellation> cancellation,
                                        std::shared_ptr<ResourceObserver> observer, Events events)
     : world_(world),
-      spec_(std::move(spec)),
+      spec_(std::move(entry.spec)),
+      owners_(std::move(entry.owners)),
+      cancellation_(std::move(cancellation)),
       observer_(std::move(observer)),
       events_(std::move(events)),
       inventory_(spec_, world_.plugin.allocation.node_name),
-      hooks_(std::make_shared<HookRunner>(observer_, world_.plugin.log, world_.cancellation)),
+      hooks_(std::make_shared<HookRunner>(observer_, world_.plugin.log, cancellation_)),
       plugin_(world_.plugin, spec_->name, observer_, hooks_,
               {.on_stale = [this] { Scan(); },
                .on_granted = events_.on_granted,
@@ -38,20 +41,54 @@ ResourceController::ResourceController(const World& world, std::shared_ptr<const
                                       auto then) { BeforeStart(devices, std::move(then)); },
                .on_registered = [this](bool) { events_.on_registered(); },
                .on_kubelet_answers = events_.on_kubelet_answers}) {
-  if (HasCommand(*spec_)) own_scanner_.emplace();
-  if (spec_->release) {
+  SetParts();
+}
+
+/// Those that not every entry has.
+void ResourceController::SetParts() {
+  if (HasCommand(*spec_) && !own_scanner_) own_scanner_ = std::make_unique<Worker>();
+  SetReleaser();
+  SetProber();
+}
+
+void ResourceController::SetReleaser() {
+  if (!spec_->release) {
+    releaser_.reset();
+  } else if (releaser_) {
+    releaser_->SetSpec(spec_);
+  } else {
     releaser_.emplace(spec_, world_.plugin.allocation.node_name, observer_, world_.plugin.log,
                       hooks_);
   }
-  if (spec_->health) {
+}
+
+void ResourceController::SetProber() {
+  if (!spec_->health) {
+    prober_.reset();
+  } else if (prober_) {
+    prober_->SetSpec(spec_);
+  } else {
     prober_.emplace(
         world_.plugin.loop, world_.probes, spec_,
-        ProbeContext{spec_->name, world_.plugin.allocation.node_name, world_.host,
-                     world_.cancellation},
+        ProbeContext{spec_->name, world_.plugin.allocation.node_name, world_.host, cancellation_},
         Prober::Events{
             .on_probe = [this](ProbeResult result, auto took) { observer_->OnProbe(result, took); },
             .on_change = [this](Timetable::Change change) { OnVerdicts(change); }});
   }
+}
+
+void ResourceController::Apply(Entry entry) {
+  const bool same_matches = entry.spec->matches == spec_->matches;
+  spec_ = std::move(entry.spec);
+  owners_ = std::move(entry.owners);
+  if (!same_matches) {
+    memory_ = std::make_shared<PassMemory>();
+    refresh_ = true;
+  }
+  SetParts();
+  inventory_.SetSpec(spec_);
+  pause_ = Subscription();
+  Scan();
 }
 
 void ResourceController::OnKubelet(std::uint64_t epoch) {
@@ -83,7 +120,7 @@ void ResourceController::OnHolders(const HoldersReport& report) {
 void ResourceController::BeforeStart(const std::set<std::string>& devices,
                                      std::function<void()> then) {
   events_.ask_holders(lifetime_.Guard([this, devices, then = std::move(then)](bool answered) {
-    if (!answered) releaser_->OnBlindStart(devices);
+    if (!answered && releaser_) releaser_->OnBlindStart(devices);
     then();
   }));
 }
@@ -94,16 +131,46 @@ void ResourceController::Refresh() {
 }
 
 bool ResourceController::DependsOnSysfs() const {
-  return UsesSysfs(*spec_) || std::any_of(world_.owners.begin(), world_.owners.end(),
+  return UsesSysfs(*spec_) || std::any_of(owners_.begin(), owners_.end(),
                                           [](const auto& owner) { return UsesSysfs(*owner); });
 }
 
 void ResourceController::End(std::function<void()> done) {
+  EndParts();
+  cancellation_->Trigger();
+  plugin_.End(AfterPrograms(std::move(done)));
+}
+
+void ResourceController::Retire(std::function<void()> done) {
+  EndParts();
+  plugin_.Retire(AfterPrograms(std::move(done)));
+}
+
+void ResourceController::EndParts() {
   ended_ = true;
   prober_.reset();
+  releaser_.reset();
   verdicts_ = Subscription();
   expiry_ = Subscription();
-  plugin_.End(std::move(done));
+}
+
+/// Calls `done` once nothing runs any more for the resource. To wait for that is not for the loop.
+std::function<void()> ResourceController::AfterPrograms(std::function<void()> done) {
+  return [this, done = std::move(done)] {
+    struct Doomed {
+      std::shared_ptr<HookRunner> hooks;
+      std::unique_ptr<Worker> scanner;
+    };
+    cancellation_->Trigger();
+    auto doomed = std::make_shared<Doomed>(Doomed{std::move(hooks_), std::move(own_scanner_)});
+    world_.ends.Run(
+        world_.plugin.loop,
+        [doomed = std::move(doomed)]() mutable {
+          doomed.reset();
+          return true;
+        },
+        lifetime_.Guard([done](bool) { done(); }));
+  };
 }
 
 void ResourceController::Scan() {
@@ -112,7 +179,7 @@ void ResourceController::Scan() {
 }
 
 void ResourceController::OnChanged(const std::string& directory) {
-  if (!MayDependOn(directory)) return;
+  if (ended_ || !MayDependOn(directory)) return;
   quiet_.erase(directory);
   ScanSoon();
 }
@@ -131,16 +198,16 @@ void ResourceController::StartScan() {
   scan_again_ = false;
   if (world_.plugin.loop.Now() - pause_end_ >= kCalm) pause_length_ = {};
   const Pass pass{.node_name = world_.plugin.allocation.node_name,
-                  .owners = world_.owners,
+                  .owners = owners_,
                   .refresh = std::exchange(refresh_, false),
                   .quiet = std::exchange(quiet_, WatchedDirectories()),
                   .memory = memory_,
-                  .cancellation = world_.cancellation};
+                  .cancellation = cancellation_};
   scanner().Run(
       world_.plugin.loop,
       [spec = spec_, host = world_.host, pass] {
         const auto start = std::chrono::steady_clock::now();
-        Outcome outcome{Discover(*spec, host, pass), {}};
+        Outcome outcome{spec, Discover(*spec, host, pass), {}};
         outcome.took = std::chrono::steady_clock::now() - start;
         return outcome;
       },
@@ -158,6 +225,7 @@ std::set<std::string> ResourceController::WatchedDirectories() const {
 void ResourceController::OnScanned(Outcome outcome) {
   scanning_ = false;
   if (ended_) return;
+  if (outcome.spec != spec_) return StartScan();  // for an entry that is no more
   observer_->OnScan(outcome.took, outcome.discovery.complete);
   std::set<std::string> directories;
   for (const std::string& directory : outcome.discovery.directories) {

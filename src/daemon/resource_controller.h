@@ -23,10 +23,9 @@ class ResourceController {
   /// What it works with; all of it outlives the controller.
   struct World {
     Worker& scanner;
+    Worker& ends;  ///< for waiting until programs have ended
     HostRoot host;
-    ResourceSpecs owners;                              ///< see OwnersBefore
-    std::shared_ptr<const Cancellation> cancellation;  ///< of commands
-    const DirWatch* watch;                             ///< of all resources; may be null
+    const DirWatch* watch;  ///< of all resources; may be null
     ProbePool& probes;
     ResourcePlugin::World plugin;
   };
@@ -43,10 +42,23 @@ class ResourceController {
     };
   };
 
-  ResourceController(const World& world, std::shared_ptr<const ResourceSpec> spec,
+  /// What the configuration says of the resource.
+  struct Entry {
+    std::shared_ptr<const ResourceSpec> spec;
+    ResourceSpecs owners = {};  ///< see OwnersBefore
+  };
+
+  /// `cancellation` is of what it runs, and of nothing else; it triggers it at its end.
+  ResourceController(const World& world, Entry entry,
+                     std::shared_ptr<const Cancellation> cancellation,
                      std::shared_ptr<ResourceObserver> observer, Events events);
   ResourceController(const ResourceController&) = delete;
   ResourceController& operator=(const ResourceController&) = delete;
+
+  /// Another entry of the same name is in force: has the host looked at for it, and from then on
+  /// serves it. What did not change stays: probes and what they found, hooks that run, the socket
+  /// and the kubelet's stream.
+  void Apply(Entry entry);
 
   /// Looks at the host soon. Calls made while it looks come to one more look after that; while they
   /// keep coming, the looks become rarer, down to one in kLongestPause.
@@ -74,11 +86,16 @@ class ResourceController {
   /// Who holds the units of the resource, by the ID that the kubelet sees, as it said just now.
   void OnHolders(const HoldersReport& report);
 
-  /// Ends serving, then calls `done`, once. What is still being looked at does not count any more.
+  /// Ends serving and all that it runs, then calls `done`, once. What is still being looked at does
+  /// not count any more.
   void End(std::function<void()> done);
+  /// The same for a resource that is no more, of which the kubelet is told, see ResourcePlugin.
+  /// Programs that hooks run may end before they are stopped.
+  void Retire(std::function<void()> done);
 
   const std::string& name() const { return spec_->name; }
-  ResourceObserver& observer() const { return *observer_; }
+  const std::shared_ptr<const ResourceSpec>& spec() const { return spec_; }
+  const std::shared_ptr<ResourceObserver>& observer() const { return observer_; }
   bool registered() const { return plugin_.registered(); }
   /// Null before the first look.
   const std::shared_ptr<const Snapshot>& snapshot() const { return inventory_.snapshot(); }
@@ -90,10 +107,16 @@ class ResourceController {
   static constexpr std::chrono::milliseconds kCalm{250};
 
   struct Outcome {
+    std::shared_ptr<const ResourceSpec> spec;  ///< that was looked for
     Discovery discovery;
     std::chrono::nanoseconds took{};
   };
-  Worker& scanner() { return own_scanner_ ? *own_scanner_ : world_.scanner; }
+  Worker& scanner() { return HasCommand(*spec_) ? *own_scanner_ : world_.scanner; }
+  void SetParts();
+  void EndParts();
+  std::function<void()> AfterPrograms(std::function<void()> done);
+  void SetProber();
+  void SetReleaser();
   void ScanSoon();
   void StartScan();
   std::set<std::string> WatchedDirectories() const;
@@ -106,16 +129,18 @@ class ResourceController {
   void LogChanges(const Snapshot* before, const Snapshot& after);
 
   const World world_;
-  const std::shared_ptr<const ResourceSpec> spec_;
+  std::shared_ptr<const ResourceSpec> spec_;
+  ResourceSpecs owners_;
+  const std::shared_ptr<const Cancellation> cancellation_;
   const std::shared_ptr<ResourceObserver> observer_;
   const Events events_;
   Inventory inventory_;
-  std::optional<Prober> prober_;  ///< where the resource has a probe
-  const std::shared_ptr<HookRunner> hooks_;
-  std::optional<Releaser> releaser_;  ///< where it has a release hook
+  std::optional<Prober> prober_;       ///< where the resource has a probe
+  std::shared_ptr<HookRunner> hooks_;  ///< null at the end
+  std::optional<Releaser> releaser_;   ///< where it has a release hook
   ResourcePlugin plugin_;
   /// Where commands are run: one that hangs keeps nobody else waiting.
-  std::optional<Worker> own_scanner_;
+  std::unique_ptr<Worker> own_scanner_;
   std::set<std::string> directories_;
   /// Those that were watched when the last scan began and of which nothing was heard since.
   std::set<std::string> quiet_;
@@ -126,7 +151,7 @@ class ResourceController {
   bool scan_again_ = false;
   bool ended_ = false;
   bool refresh_ = false;  ///< with the next scan; the first runs commands in any case
-  const std::shared_ptr<PassMemory> memory_ = std::make_shared<PassMemory>();
+  std::shared_ptr<PassMemory> memory_ = std::make_shared<PassMemory>();
   Loop::Duration pause_length_{};
   Loop::Time pause_end_{};
   Subscription pause_;     ///< between two scans

@@ -25,6 +25,11 @@ class ProbePool::Threads : public std::enable_shared_from_this<Threads> {
 
   Threads(std::size_t most_idle, Ended ended) : most_idle_(most_idle), ended_(std::move(ended)) {}
 
+  void SetMostIdle(std::size_t most_idle) {
+    const std::lock_guard lock(mutex_);
+    most_idle_ = most_idle;
+  }
+
   void Run(std::uint64_t serial, Job job) {
     const std::lock_guard lock(mutex_);
     jobs_.push_back({serial, std::move(job)});
@@ -73,7 +78,7 @@ class ProbePool::Threads : public std::enable_shared_from_this<Threads> {
     over_.notify_all();
   }
 
-  const std::size_t most_idle_;
+  std::size_t most_idle_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable over_;
@@ -107,6 +112,12 @@ ProbePool::ProbePool(Loop& loop, int most_at_once)
           })) {}
 
 ProbePool::~ProbePool() { threads_->Stop(given_up()); }
+
+void ProbePool::SetMostAtOnce(int most_at_once) {
+  most_at_once_ = most_at_once;
+  threads_->SetMostIdle(static_cast<std::size_t>(most_at_once));
+  StartNext();
+}
 
 void ProbePool::Run(const std::string& resource, std::chrono::milliseconds patience, Job job,
                     Done done) {

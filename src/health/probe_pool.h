@@ -28,6 +28,9 @@ class ProbePool {
   ProbePool(const ProbePool&) = delete;
   ProbePool& operator=(const ProbePool&) = delete;
 
+  /// From now on; what runs already goes on.
+  void SetMostAtOnce(int most_at_once);
+
   /// Runs `job` when its turn comes, then calls `done` on the loop: once, or twice for a job that
   /// was given up, first with `hangs`.
   void Run(const std::string& resource, std::chrono::milliseconds patience, Job job, Done done);
@@ -49,7 +52,7 @@ class ProbePool {
   void GiveUp(std::uint64_t serial);
 
   Loop& loop_;
-  const int most_at_once_;
+  int most_at_once_;
   int running_ = 0;  ///< not those that were given up
   std::uint64_t next_serial_ = 0;
   std::map<std::string, std::deque<Task>> waiting_;  ///< no empty queues

@@ -23,6 +23,14 @@ Prober::Prober(Loop& loop, ProbePool& pool, std::shared_ptr<const ResourceSpec> 
 
 Prober::~Prober() { pool_.Drop(spec_->name); }
 
+void Prober::SetSpec(std::shared_ptr<const ResourceSpec> spec) {
+  const bool is_other = *spec->health != *spec_->health;
+  spec_ = std::move(spec);
+  if (!is_other) return;
+  timetable_.SetSpec(*spec_->health, loop_.Now());
+  AwaitNext();
+}
+
 void Prober::SetDevices(const std::vector<Timetable::Presence>& devices) {
   timetable_.SetDevices(devices, loop_.Now());
   AwaitNext();

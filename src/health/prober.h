@@ -35,6 +35,8 @@ class Prober {
   Prober(const Prober&) = delete;
   Prober& operator=(const Prober&) = delete;
 
+  /// The entry of the resource is another one, with a probe; see Timetable.
+  void SetSpec(std::shared_ptr<const ResourceSpec> spec);
   /// All devices that are known now, see Timetable.
   void SetDevices(const std::vector<Timetable::Presence>& devices);
   Timetable::Verdict VerdictOn(const std::string& id) const { return timetable_.VerdictOn(id); }
@@ -47,7 +49,7 @@ class Prober {
 
   Loop& loop_;
   ProbePool& pool_;
-  const std::shared_ptr<const ResourceSpec> spec_;
+  std::shared_ptr<const ResourceSpec> spec_;
   const ProbeContext context_;
   const Events events_;
   Timetable timetable_;

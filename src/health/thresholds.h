@@ -25,6 +25,8 @@ class Thresholds {
     return true;
   }
 
+  /// Whether there was a verdict at all.
+  bool is_judged() const { return run_ > 0; }
   Health health() const { return health_; }
 
  private:

@@ -9,6 +9,19 @@ constexpr double kJitter = 0.1;
 
 }  // namespace
 
+void Timetable::SetSpec(const ProbeSpec& spec, Time now) {
+  spec_ = spec;
+  for (auto& at : entries_) {
+    Entry& entry = at.second;
+    entry.outdated = entry.running;
+    entry.thresholds = entry.thresholds.is_judged()
+                           ? Thresholds(spec_.failure_threshold, spec_.success_threshold,
+                                        entry.thresholds.health())
+                           : FreshThresholds();
+    if (entry.present) Schedule(at, now + PartOfPeriod(0, kJitter));
+  }
+}
+
 void Timetable::SetDevices(const std::vector<Presence>& devices, Time now) {
   ++calls_;
   for (const auto& [device, present] : devices) {
@@ -34,17 +47,20 @@ void Timetable::SetDevices(const std::vector<Presence>& devices, Time now) {
 /// The entry of a device, without a device where it is a new one.
 Timetable::Entries::iterator Timetable::Admit(const std::string& id) {
   const Entry fresh{
-      .device = nullptr,
-      .thresholds = {spec_.failure_threshold, spec_.success_threshold, spec_.before_first},
-      .reason = std::string(kNotProbedYet)};
+      .device = nullptr, .thresholds = FreshThresholds(), .reason = std::string(kNotProbedYet)};
   const auto [at, is_new] = entries_.try_emplace(id, fresh);
   Entry& entry = at->second;
   if (!is_new && !entry.known) {
-    const bool running = entry.running;
+    const auto [running, outdated] = std::pair(entry.running, entry.outdated);
     entry = fresh;
     entry.running = running;
+    entry.outdated = outdated;
   }
   return at;
+}
+
+Thresholds Timetable::FreshThresholds() const {
+  return {spec_.failure_threshold, spec_.success_threshold, spec_.before_first};
 }
 
 /// What is being probed stays until that ends, so that it is not probed twice at a time.
@@ -95,12 +111,14 @@ Timetable::Change Timetable::Finish(const std::string& id, const ProbeOutcome& o
     if (!entry.running) entries_.erase(at);
     return Change::kNothing;
   }
+  const bool counts = !was_hanging && !entry.outdated;
+  if (!entry.running) entry.outdated = false;
   if (!entry.present) return Change::kNothing;
   if (!entry.running) {
     const Time next = entry.begun + PartOfPeriod(1 - kJitter, 1 + kJitter);
     Schedule(*at, entry.due.value_or(was_hanging ? now : std::max(now, next)));
   }
-  return was_hanging ? Change::kNothing : Judge(entry, outcome);
+  return counts ? Judge(entry, outcome) : Change::kNothing;
 }
 
 Timetable::Change Timetable::Judge(Entry& entry, const ProbeOutcome& outcome) {

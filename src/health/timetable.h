@@ -44,6 +44,11 @@ class Timetable {
 
   Timetable(const ProbeSpec& spec, std::uint32_t seed) : spec_(spec), random_(seed) {}
 
+  /// From now on the probe is another one. What is known of a device stays in force until the new
+  /// one has had its say, which begins soon, and not everywhere at once. What an old one that still
+  /// runs comes to does not count.
+  void SetSpec(const ProbeSpec& spec, Time now);
+
   /// All devices that are known now. Those that are not there are not probed, and keep their state;
   /// of others nothing is remembered.
   void SetDevices(const std::vector<Presence>& devices, Time now);
@@ -70,13 +75,14 @@ class Timetable {
     Time begun{};  ///< of the last
     bool present = true;
     bool running = false;
-    bool hanging = false;  ///< running, and given up
-    bool known = true;     ///< else it is only here until its probe ends
+    bool hanging = false;   ///< running, and given up
+    bool known = true;      ///< else it is only here until its probe ends
+    bool outdated = false;  ///< what is running is a probe of another entry
     std::uint64_t seen = 0;
   };
   using Entries = std::map<std::string, Entry, std::less<>>;
 
-  Entry NewEntry() const;
+  Thresholds FreshThresholds() const;
   Entries::iterator Admit(const std::string& id);
   void Forget(std::uint64_t not_seen_in);
   void Schedule(Entries::value_type& at, std::optional<Time> due);

@@ -24,6 +24,13 @@ HttpResponse Answer(Verdict verdict) {
 
 }  // namespace
 
+std::function<Verdict()> AliveWith(LoopPulse& pulse) {
+  return [&pulse] {
+    const bool alive = pulse.Alive(Loop::Clock::now());
+    return Verdict{alive, alive ? "" : "the loop does not turn\n"};
+  };
+}
+
 HttpHandler MakeRoutes(Routes routes) {
   return [routes = std::move(routes)](const HttpRequest& request) -> HttpResponse {
     if (request.path == "/metrics") return {200, kPrometheus, routes.metrics()};

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "http/pulse.h"
 #include "http/server.h"
 
 namespace patchbay {
@@ -12,6 +13,9 @@ struct Verdict {
   bool ok = false;
   std::string body;  ///< one line for each thing that is missing; empty: "ok" or "not ok" is sent
 };
+
+/// Whether a loop turns, for Routes::alive. The pulse outlives it.
+std::function<Verdict()> AliveWith(LoopPulse& pulse);
 
 /// What the pages show. All are called on the HTTP thread and must not wait; all must be set.
 struct Routes {

@@ -39,13 +39,11 @@ std::string VanishedReason(const Device& device,
 
 }  // namespace
 
-void Inventory::SetSpec(std::shared_ptr<const ResourceSpec> spec) {
-  spec_ = std::move(spec);
-  is_respecified_ = true;
-}
+void Inventory::SetSpec(std::shared_ptr<const ResourceSpec> spec) { next_spec_ = std::move(spec); }
 
 void Inventory::Advance(Discovery discovery, Time now) {
-  const bool is_respecified = std::exchange(is_respecified_, false);
+  const bool is_respecified = next_spec_ != nullptr;
+  if (is_respecified) spec_ = std::exchange(next_spec_, nullptr);
   rejected_ = std::move(discovery.rejected);
   std::vector<Tracked> next;
   next.reserve(discovery.devices.size());

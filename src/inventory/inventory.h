@@ -27,9 +27,9 @@ class Inventory {
   Inventory(std::shared_ptr<const ResourceSpec> spec, std::string node_name)
       : spec_(std::move(spec)), node_name_(std::move(node_name)) {}
 
-  /// The entry of the resource is another one. Devices stay until the next Advance, which is to
-  /// take in what was found by the new entry: one that this does not find any more is dropped as
-  /// soon as no pod holds it.
+  /// The entry of the resource is another one, in force from the next Advance on, which is to take
+  /// in what was found by it: a device that this does not find any more is dropped as soon as no
+  /// pod holds it.
   void SetSpec(std::shared_ptr<const ResourceSpec> spec);
 
   /// Takes in what a pass over the host found at `now`. A device that is missing is unhealthy until
@@ -65,11 +65,11 @@ class Inventory {
   ListedDevice Listed(const Tracked& tracked, const VerdictOn& verdict_on) const;
 
   std::shared_ptr<const ResourceSpec> spec_;
+  std::shared_ptr<const ResourceSpec> next_spec_;  ///< from the next Advance on; mostly null
   std::string node_name_;
   std::vector<Tracked> tracked_;  ///< in the order of IdLess
   std::vector<Rejection> rejected_;
   std::set<std::string> held_;
-  bool is_respecified_ = false;               ///< since the last Advance
   std::shared_ptr<const Snapshot> snapshot_;  ///< null before the first Publish
 };
 

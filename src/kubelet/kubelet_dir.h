@@ -41,6 +41,8 @@ class KubeletDir {
 
   /// Takes the first look, and goes on looking.
   void Start();
+  /// From the next look on.
+  void SetPoll(std::chrono::milliseconds poll) { poll_ = poll; }
   /// Looks now.
   void Check();
 
@@ -56,7 +58,7 @@ class KubeletDir {
   Loop& loop_;
   Log& log_;
   const std::string directory_;
-  const std::chrono::milliseconds poll_;
+  std::chrono::milliseconds poll_;
   Events events_;
   std::unique_ptr<DirWatch> watch_;
   bool watching_ = true;  ///< as far as was told

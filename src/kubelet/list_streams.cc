@@ -20,18 +20,29 @@ class ListStreams::Stream final : public grpc::ServerWriteReactor<v1beta1::ListA
     WriteIfIdle();
   }
 
+  void CloseAfter(const std::shared_ptr<const Snapshot>& last) {
+    {
+      const std::lock_guard lock(mutex_);
+      is_last_ = true;
+    }
+    Offer(last);
+  }
+
   void Close() { FinishOnce(grpc::Status::OK); }
 
   void OnWriteDone(bool ok) override {
+    bool is_over = false;
     {
       const std::lock_guard lock(mutex_);
       writing_ = false;
       message_ = {};  // a list may be large, and the next may be days away
       if (ok) WriteIfIdle();
+      is_over = is_last_ && !writing_;
     }
-    if (ok) {
-      owner_.observer_.OnListSent();
-    } else {
+    if (ok) owner_.observer_.OnListSent();
+    if (ok && is_over) {
+      Close();
+    } else if (!ok) {
       FinishOnce(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the stream broke"));
     }
   }
@@ -69,6 +80,7 @@ class ListStreams::Stream final : public grpc::ServerWriteReactor<v1beta1::ListA
   v1beta1::ListAndWatchResponse message_;
   bool unsent_ = false;
   bool writing_ = false;
+  bool is_last_ = false;  ///< after what is unsent there will be no more
   bool finished_ = false;
   bool ended_by_us_ = false;
 };
@@ -95,6 +107,12 @@ grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListStreams::Open(
 void ListStreams::Offer(const std::shared_ptr<const Snapshot>& snapshot) {
   const std::lock_guard lock(mutex_);
   for (Stream* stream : streams_) stream->Offer(snapshot);
+}
+
+void ListStreams::CloseAfter(const std::shared_ptr<const Snapshot>& last) {
+  const std::lock_guard lock(mutex_);
+  closed_ = true;
+  for (Stream* stream : streams_) stream->CloseAfter(last);
 }
 
 void ListStreams::Close() {

@@ -34,6 +34,9 @@ class ListStreams {
   /// Sends a list on every stream, unless that stream had a newer one.
   void Offer(const std::shared_ptr<const Snapshot>& snapshot);
 
+  /// Sends a last list on every stream and ends it once that was taken.
+  void CloseAfter(const std::shared_ptr<const Snapshot>& last);
+
   /// Ends all streams, and every one that is opened from now on.
   void Close();
 

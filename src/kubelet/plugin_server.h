@@ -35,6 +35,11 @@ class PluginServer {
   /// end, also if the destructor is long in coming: servers that wait for one another share it.
   void BeginStop();
 
+  /// Tells the kubelet a last list, and ends its streams once they have taken it; from any thread.
+  void BeginRetreat(const std::shared_ptr<const Snapshot>& last) {
+    service_.streams().CloseAfter(last);
+  }
+
   const std::string& socket() const { return socket_; }
   /// Sends a list on every stream; from any thread.
   void Announce(const std::shared_ptr<const Snapshot>& snapshot) {

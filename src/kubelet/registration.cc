@@ -108,6 +108,14 @@ Registration::Actions Registration::On(const OwnSocketLost&, Time now) {
   }
 }
 
+Registration::Actions Registration::On(const OptionsChanged&, Time) {
+  // What is registered later is registered with the new options.
+  const bool is_told =
+      phase_ == Phase::kRegistering || phase_ == Phase::kConfirming || phase_ == Phase::kRegistered;
+  if (!is_told || !kubelet_) return {};
+  return Stop(streams_ > 0 ? kSettle : Duration::zero());
+}
+
 Registration::Actions Registration::On(const TimerFired&, Time now) {
   if (!timer_ || now < *timer_) return {};
   timer_.reset();

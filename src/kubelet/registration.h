@@ -53,12 +53,14 @@ struct StreamsChanged {
 };
 /// The server's socket file was deleted, so that nobody can connect any more.
 struct OwnSocketLost {};
+/// A kubelet that registered the resource before now has other options than the resource.
+struct OptionsChanged {};
 struct TimerFired {};
 struct EndRequested {};
 
 using RegistrationEvent =
     std::variant<KubeletSeen, KubeletLost, ServerStarted, ServerStopped, RegisterDone,
-                 StreamsChanged, OwnSocketLost, TimerFired, EndRequested>;
+                 StreamsChanged, OwnSocketLost, OptionsChanged, TimerFired, EndRequested>;
 
 enum class RegistrationAction {
   kStartServer,     ///< with a fresh socket name, and check that it answers; then ServerStarted
@@ -102,6 +104,7 @@ class Registration {
   Actions On(const RegisterDone& event, Time now);
   Actions On(const StreamsChanged& event, Time now);
   Actions On(const OwnSocketLost& event, Time now);
+  Actions On(const OptionsChanged& event, Time now);
   Actions On(const TimerFired& event, Time now);
   Actions On(const EndRequested& event, Time now);
 

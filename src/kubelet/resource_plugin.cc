@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::chrono::seconds kListInterval{1};
 constexpr std::chrono::seconds kSelfCheckDeadline{5};
+constexpr std::chrono::seconds kRetreatPatience{2};
 
 /// Whether the kubelet would see no difference between the two.
 bool SameList(const Snapshot& a, const Snapshot& b) {
@@ -22,6 +23,11 @@ bool SameList(const Snapshot& a, const Snapshot& b) {
                       return x.health == y.health && x.device->id == y.device->id &&
                              (x.device->numa_node == y.device->numa_node || !topology);
                     });
+}
+
+bool SameOptions(const v1beta1::DevicePluginOptions& a, const v1beta1::DevicePluginOptions& b) {
+  return a.pre_start_required() == b.pre_start_required() &&
+         a.get_preferred_allocation_available() == b.get_preferred_allocation_available();
 }
 
 }  // namespace
@@ -40,8 +46,12 @@ ResourcePlugin::~ResourcePlugin() = default;
 
 void ResourcePlugin::Publish(std::shared_ptr<const Snapshot> snapshot) {
   cell_->Set(snapshot);
-  observer_->OnSnapshot(std::move(snapshot));
+  observer_->OnSnapshot(snapshot);
   ScheduleAnnouncement();
+  if (options_ && !SameOptions(*options_, PluginOptions(*snapshot->spec))) {
+    options_.reset();
+    Step(OptionsChanged{});
+  }
 }
 
 void ResourcePlugin::ScheduleAnnouncement() {
@@ -77,10 +87,32 @@ void ResourcePlugin::CheckSocket() {
 
 void ResourcePlugin::End(std::function<void()> done) {
   on_ended_ = std::move(done);
+  EndRetreat();
+}
+
+void ResourcePlugin::Retire(std::function<void()> done) {
+  if (streams_ == 0) return End(std::move(done));
+  on_ended_ = std::move(done);
+  is_retiring_ = true;
+  announcement_ = Subscription();
+  const auto newest = cell_->Get();
+  const auto last = std::make_shared<const Snapshot>(
+      Snapshot{newest->spec, newest->generation + 1, {}, {}, newest->topology});
+  cell_->Set(last);
+  observer_->OnSnapshot(last);
+  server_->BeginRetreat(last);
+  retreat_ = world_.loop.After(kRetreatPatience, [this] { EndRetreat(); });
+}
+
+/// There is nothing to wait for any more.
+void ResourcePlugin::EndRetreat() {
+  is_retiring_ = false;
+  retreat_ = Subscription();
   Step(EndRequested{});
 }
 
 void ResourcePlugin::Step(const RegistrationEvent& event) {
+  if (is_retiring_) return;  // nothing matters any more but the end
   const RegistrationPhase before = registration_.phase();
   const auto actions = registration_.Step(event, world_.loop.Now());
   if (registration_.phase() != before) OnPhase(before, event);
@@ -108,7 +140,9 @@ void ResourcePlugin::OnPhase(RegistrationPhase before, const RegistrationEvent& 
   } else if (was_registered && !on_ended_) {
     const char* reason = std::holds_alternative<KubeletSeen>(event)     ? "the kubelet restarted"
                          : std::holds_alternative<OwnSocketLost>(event) ? "our socket was deleted"
-                                                                        : "the stream ended";
+                         : std::holds_alternative<OptionsChanged>(event)
+                             ? "the options of its entry changed"
+                             : "the stream ended";
     world_.log.Warning("no longer registered; registering again",
                        {{"resource", resource_}, {"reason", reason}});
   } else if (before == RegistrationPhase::kConfirming &&
@@ -161,7 +195,9 @@ void ResourcePlugin::StartServer() {
 }
 
 void ResourcePlugin::OnStreams(int open, bool first_ended) {
+  streams_ = open;
   observer_->OnStreams(open);
+  if (is_retiring_ && open == 0) return EndRetreat();
   // A new stream begins with a list, which the kubelet takes in like any other.
   if (open > 0 && !first_ended) pacer_.Sent(world_.loop.Now());
   Step(StreamsChanged{open, first_ended});
@@ -189,6 +225,7 @@ void ResourcePlugin::OnSelfCheck(const Status& status) {
 }
 
 void ResourcePlugin::StopServer() {
+  streams_ = 0;
   observer_->OnStreams(0);
   DropServer([this] { Step(ServerStopped{}); });
 }
@@ -212,11 +249,13 @@ void ResourcePlugin::DropServer(std::function<void()> then) {
 
 void ResourcePlugin::Register() {
   const std::string& socket = server_->socket();
+  const auto snapshot = cell_->Get();
+  options_ = PluginOptions(*snapshot->spec);
   auto on_done = lifetime_.Guard([this, serial = serial_](const Status& status) {
     if (serial == serial_) OnRegistered(status);
   });
   call_ = CallRegister(world_.kubelet_dir + "/kubelet.sock", socket.substr(socket.rfind('/') + 1),
-                       *cell_->Get()->spec, kRegisterDeadline,
+                       *snapshot->spec, kRegisterDeadline,
                        [&loop = world_.loop, on_done](Status status) {
                          loop.Post([on_done, status]() mutable { on_done(status); });
                        });
@@ -224,6 +263,7 @@ void ResourcePlugin::Register() {
 
 /// Tells the kubelet again how things are, and has the host looked at.
 void ResourcePlugin::OnStaleList() {
+  if (is_retiring_) return;
   announced_.reset();
   ScheduleAnnouncement();
   events_.on_stale();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/log.h"
@@ -53,6 +54,7 @@ class ResourcePlugin {
 
   /// The newest snapshot: at once the one that calls are answered from, and sent to the kubelet as
   /// soon as the pace allows.
+  /// Registers again where the options of the entry are others now.
   void Publish(std::shared_ptr<const Snapshot> snapshot);
 
   void OnKubelet(std::uint64_t epoch) { Step(KubeletSeen{epoch}); }
@@ -63,6 +65,10 @@ class ResourcePlugin {
   /// Ends streams and server, then calls `done`, once.
   void End(std::function<void()> done);
 
+  /// The same for a resource that is no more: a kubelet that knows it is told first that there are
+  /// no devices, and has two seconds to take that in.
+  void Retire(std::function<void()> done);
+
   bool registered() const { return registration_.phase() == RegistrationPhase::kRegistered; }
   const std::string& resource() const { return resource_; }
 
@@ -70,6 +76,7 @@ class ResourcePlugin {
   void Step(const RegistrationEvent& event);
   void OnPhase(RegistrationPhase before, const RegistrationEvent& event);
   void OnStreams(int open, bool first_ended);
+  void EndRetreat();
   void Act(RegistrationAction action);
   void StartServer();
   void StopServer();
@@ -95,6 +102,10 @@ class ResourcePlugin {
   std::size_t left_out_ = 0;  ///< units of that list which did not fit
   std::unique_ptr<PluginServer> server_;
   PendingCall call_;
+  std::optional<v1beta1::DevicePluginOptions> options_;  ///< as last registered
+  int streams_ = 0;
+  bool is_retiring_ = false;  ///< until the kubelet has taken the last list
+  Subscription retreat_;      ///< the end of its time for that
   std::uint64_t serial_ = 0;  ///< of the server; what earlier ones still say is not heard
   std::string last_failure_;
   std::function<void()> on_ended_;

@@ -1,6 +1,7 @@
 #include "model/plan.h"
 
 #include <algorithm>
+#include <map>
 
 namespace patchbay {
 namespace {
@@ -65,18 +66,22 @@ bool SameOptions(const ResourceSpec& a, const ResourceSpec& b) {
          HoldsUpStart(a) == HoldsUpStart(b);
 }
 
-/// Whether others leave it the same nodes.
+bool HasExclusive(const ResourceSpecs& resources) {
+  return std::any_of(resources.begin(), resources.end(),
+                     [](const auto& resource) { return resource->exclusive; });
+}
+
+/// Whether these owners leave others the same nodes.
 bool SameOwners(const ResourceSpecs& a, const ResourceSpecs& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
     return x->name == y->name && x->matches == y->matches;
   });
 }
 
-const std::shared_ptr<const ResourceSpec>* Find(const ResourceSpecs& resources,
-                                                const std::string& name) {
-  const auto at = std::find_if(resources.begin(), resources.end(),
-                               [&](const auto& resource) { return resource->name == name; });
-  return at == resources.end() ? nullptr : &*at;
+std::map<std::string_view, const ResourceSpec*> ByName(const ResourceSpecs& resources) {
+  std::map<std::string_view, const ResourceSpec*> by_name;
+  for (const auto& resource : resources) by_name.emplace(resource->name, resource.get());
+  return by_name;
 }
 
 ResourceStep StepFor(const ResourceSpec& from, const ResourceSpec& to) {
@@ -108,17 +113,19 @@ std::string_view Name(Reach reach) {
 Plan PlanReload(const DaemonSpec& from_daemon, const ResourceSpecs& from,
                 const DaemonSpec& to_daemon, const ResourceSpecs& to) {
   Plan plan;
+  const auto olds = ByName(from), news = ByName(to);
+  const bool has_exclusive = HasExclusive(from) || HasExclusive(to);
   for (const auto& old : from) {
-    if (Find(to, old->name) == nullptr) plan.resources.push_back({old->name, Reach::kGone});
+    if (!news.contains(old->name)) plan.resources.push_back({old->name, Reach::kGone});
   }
   for (const auto& spec : to) {
-    const auto* old = Find(from, spec->name);
-    if (old == nullptr) {
+    const auto old = olds.find(spec->name);
+    if (old == olds.end()) {
       plan.resources.push_back({spec->name, Reach::kNew});
       continue;
     }
-    ResourceStep step = StepFor(**old, *spec);
-    if (!SameOwners(OwnersBefore(**old, from), OwnersBefore(*spec, to))) {
+    ResourceStep step = StepFor(*old->second, *spec);
+    if (has_exclusive && !SameOwners(OwnersBefore(*old->second, from), OwnersBefore(*spec, to))) {
       step.reach = std::max(step.reach, Reach::kList);
       step.keys.emplace_back(kOthersExclusive);
     }

@@ -27,15 +27,15 @@ class ResourceControllerTest : public testing::Test {
     spec_.forget_after = minutes(10);
     const ResourceController::World world{
         scanner_,
+        ends_,
         HostRoot(tree_.path()),
-        {},
-        nullptr,
         watch_.get(),
         probes_,
         ResourcePlugin::World{loop_, servers_, log_, AllocationContext{}, tree_.path("kubelet"),
                               "00000000"}};
     controller_.emplace(
-        world, std::make_shared<const ResourceSpec>(spec_), observer_,
+        world, ResourceController::Entry{std::make_shared<const ResourceSpec>(spec_)},
+        std::make_shared<const Cancellation>(Cancellation::Create().value()), observer_,
         ResourceController::Events{.on_scanned = [this](bool changed) { moves_ += changed; },
                                    .on_published = [] {},
                                    .on_registered = [] {},
@@ -77,6 +77,7 @@ class ResourceControllerTest : public testing::Test {
   ProbePool probes_{loop_, 8};
   std::optional<ResourceController> controller_;
   Worker scanner_;
+  Worker ends_;
   Worker servers_;
 };
 

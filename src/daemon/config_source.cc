@@ -1,0 +1,72 @@
+#include "daemon/config_source.h"
+
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+/// More findings than this are counted.
+constexpr std::size_t kMostLogged = 50;
+
+std::string TextOf(const Place& place) {
+  if (place.line == 0) return place.file;
+  return format("{}:{}:{}", place.file, place.line, place.column);
+}
+
+}  // namespace
+
+void LogDiagnostics(Log& log, const Diagnostics& diagnostics) {
+  const auto findings = diagnostics.Sorted();
+  for (std::size_t i = 0; i < std::min(findings.size(), kMostLogged); ++i) {
+    const Diagnostic& finding = findings[i];
+    const Log::Fields fields = {{"at", TextOf(finding.place)},
+                                {"code", finding.code},
+                                {"reason", finding.message},
+                                {"hint", finding.hint}};
+    if (finding.severity == Severity::kError) {
+      log.Error("mistake in the configuration", fields);
+    } else {
+      log.Warning("doubt about the configuration", fields);
+    }
+  }
+  if (findings.size() > kMostLogged) {
+    log.Error("and more of them; patchbay check shows all",
+              {{"more", findings.size() - kMostLogged}});
+  }
+}
+
+ConfigSource::ConfigSource(Loop& loop, Log& log, const std::vector<std::string>& paths, Load load,
+                           OnLoaded on_loaded)
+    : loop_(loop), log_(log), load_(std::move(load)), on_loaded_(std::move(on_loaded)) {
+  auto watch = PathWatch::Create(loop_, paths, [this] { OnChange(); });
+  if (!watch) {
+    log_.Warning("the configuration is not watched; send SIGHUP after a change",
+                 {{"reason", watch.error().message}});
+    return;
+  }
+  watch_ = std::move(*watch);
+}
+
+void ConfigSource::OnChange() {
+  const auto& failed = watch_->failed();
+  if (!failed.empty() && !unwatched_) {
+    log_.Warning("not all of the configuration is watched; send SIGHUP after a change",
+                 {{"reason", failed.front().message}});
+  }
+  unwatched_ = !failed.empty();
+  Reload();
+}
+
+void ConfigSource::Reload() {
+  if (std::exchange(loading_, true)) {
+    load_again_ = true;
+    return;
+  }
+  worker_.Run(loop_, load_, lifetime_.Guard([this](Loaded loaded) {
+    loading_ = false;
+    on_loaded_(std::move(loaded));
+    if (std::exchange(load_again_, false)) Reload();
+  }));
+}
+
+}  // namespace patchbay

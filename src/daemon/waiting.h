@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "http/metrics.h"
+#include "http/pulse.h"
+#include "http/server.h"
+
+namespace patchbay {
+
+/// What is served while there is no configuration that could be: /healthz, so that nobody restarts
+/// the process, /readyz, which says what is missing, and /metrics.
+///
+/// Belongs to the loop thread. It has the port of the daemon, so it goes before that comes.
+class Waiting {
+ public:
+  struct Options {
+    std::string listen;
+    std::string config;  ///< where the configuration is looked for
+    std::string version;
+    std::string revision;
+  };
+
+  /// Fails when the port cannot be had.
+  static Result<std::unique_ptr<Waiting>> Create(Loop& loop, Log& log, const Options& options);
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+
+  /// What was loaded is of no use either.
+  void OnRefused();
+
+ private:
+  Waiting(Loop& loop, const Options& options);
+
+  Metrics metrics_;
+  LoopPulse pulse_;
+  std::unique_ptr<HttpServer> http_;
+};
+
+}  // namespace patchbay
