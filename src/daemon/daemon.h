@@ -122,6 +122,7 @@ class Daemon {
   std::unique_ptr<PodResources> pod_resources_;  ///< null where the kubelet is not to be asked
   Worker scanner_{kScanners};
   Worker servers_;
+  std::uint64_t servers_made_ = 0;
   Worker ends_;
   Sharing sharing_;
   std::optional<std::uint64_t> kubelet_;    ///< its epoch; nothing while it is away

@@ -14,12 +14,12 @@ namespace {
 Failure NothingYet() { return Fail(ErrorKind::kUnavailable, "no device was looked for yet"); }
 
 /// Answers an Allocate for containers of so many devices each.
-void FinishAllocate(Reply& reply, const std::vector<int>& devices, const PluginBackend& backend,
-                    const Status& status) {
+void FinishAllocate(Reply& reply, const std::vector<int>& devices, ResourceObserver& observer,
+                    const std::function<void()>& on_granted, const Status& status) {
   const bool heard = reply.Finish(status, [&] {
-    for (const int count : devices) backend.observer->OnAllocation(status.has_value(), count);
+    for (const int count : devices) observer.OnAllocation(status.has_value(), count);
   });
-  if (heard && status) backend.on_granted();
+  if (heard && status) on_granted();
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ grpc::ServerUnaryReactor* PluginService::Allocate(grpc::CallbackServerContext*,
     devices.push_back(container.devices_ids_size());
   }
   const auto finish = [&](const Status& status) {
-    FinishAllocate(*reply, devices, backend_, status);
+    FinishAllocate(*reply, devices, *backend_.observer, backend_.on_granted, status);
   };
   const auto snapshot = backend_.snapshot->Get();
   if (snapshot == nullptr) {
@@ -83,10 +83,11 @@ grpc::ServerUnaryReactor* PluginService::Allocate(grpc::CallbackServerContext*,
   } else if (auto call = Plan(Hook::kAllocate, *snapshot, containers); !call) {
     finish(Failure(std::move(call).error()));
   } else {
-    // This service may be gone by then.
+    // This service may be gone by then; and what a call of the runner holds must not be the runner.
     RunAfterRelease(*std::move(call), *snapshot->spec,
-                    [reply, devices, backend = backend_](const Status& after) {
-                      FinishAllocate(*reply, devices, backend, after);
+                    [reply, devices, observer = backend_.observer,
+                     on_granted = backend_.on_granted](const Status& after) {
+                      FinishAllocate(*reply, devices, *observer, on_granted, after);
                     });
   }
   return reply->reactor();

@@ -163,7 +163,7 @@ void ResourcePlugin::Act(RegistrationAction action) {
 }
 
 void ResourcePlugin::StartServer() {
-  const std::uint64_t serial = ++serial_;
+  const std::uint64_t serial = serial_ = ++world_.servers;
   Loop& loop = world_.loop;
   PluginBackend backend{
       cell_,
@@ -235,7 +235,7 @@ void ResourcePlugin::DropServer(std::function<void()> then) {
     std::unique_ptr<PluginServer> server;
     PendingCall call;
   };
-  ++serial_;
+  serial_ = 0;
   server_->BeginStop();
   auto doomed = std::make_shared<Doomed>(Doomed{std::exchange(server_, nullptr), std::move(call_)});
   world_.worker.Run(

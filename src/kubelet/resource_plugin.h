@@ -31,7 +31,8 @@ class ResourcePlugin {
     Log& log;
     AllocationContext allocation;
     std::string kubelet_dir;
-    std::string run;  ///< of this process, see NewRun
+    std::string run;         ///< of this process, see NewRun
+    std::uint64_t& servers;  ///< how many all plugins have made
   };
 
   /// What its owner is told, on the loop.
@@ -106,7 +107,7 @@ class ResourcePlugin {
   int streams_ = 0;
   bool is_retiring_ = false;  ///< until the kubelet has taken the last list
   Subscription retreat_;      ///< the end of its time for that
-  std::uint64_t serial_ = 0;  ///< of the server; what earlier ones still say is not heard
+  std::uint64_t serial_ = 0;  ///< of the server, or 0; what earlier ones still say is not heard
   std::string last_failure_;
   std::function<void()> on_ended_;
   Subscription timer_;

@@ -102,11 +102,11 @@ void RemoveBusyDirectory(const std::string& path) {
 // --- RunningDaemon ---
 
 RunningDaemon::RunningDaemon(const TempTree& tree, std::string_view resources, Settings settings) {
-  const std::string text = format(
+  fixed_keys_ = format(
       "[daemon]\nlisten = \"127.0.0.1:0\"\nkubelet_dir = \"{}\"\nhost_root = \"{}\"\n"
-      "pod_resources = \"{}\"\n{}\n{}\n",
-      tree.path("kubelet"), tree.path(), settings.pod_resources, settings.daemon_keys, resources);
-  Loaded loaded = LoadTexts({{"test.toml", text}});
+      "pod_resources = \"{}\"\n",
+      tree.path("kubelet"), tree.path(), settings.pod_resources);
+  Loaded loaded = Load(resources, settings.daemon_keys);
   if (!loaded.model) {
     ADD_FAILURE() << loaded.diagnostics.RenderText();
     return;
@@ -133,6 +133,14 @@ RunningDaemon::RunningDaemon(const TempTree& tree, std::string_view resources, S
       ADD_FAILURE() << daemon.error().message;
     }
   });
+}
+
+Loaded RunningDaemon::Load(std::string_view resources, std::string_view daemon_keys) const {
+  return LoadTexts({{"test.toml", format("{}{}\n{}\n", fixed_keys_, daemon_keys, resources)}});
+}
+
+void RunningDaemon::Reload(std::string_view resources, std::string_view daemon_keys) {
+  OnLoop([&] { daemon_->Reload(Load(resources, daemon_keys)); });
 }
 
 RunningDaemon::~RunningDaemon() { Stop(); }

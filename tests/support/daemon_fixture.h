@@ -80,6 +80,9 @@ class RunningDaemon {
   RunningDaemon(const RunningDaemon&) = delete;
   RunningDaemon& operator=(const RunningDaemon&) = delete;
 
+  /// As a change of the file does, to these resources and these more lines for [daemon].
+  void Reload(std::string_view resources, std::string_view daemon_keys = "");
+
   /// As SIGTERM does. Returns whether everything ended within `timeout`; waits for it in any case.
   bool Stop(std::chrono::milliseconds timeout = kPatience);
 
@@ -107,8 +110,10 @@ class RunningDaemon {
   std::string fatal() const;
 
  private:
+  Loaded Load(std::string_view resources, std::string_view daemon_keys) const;
   bool AwaitHttp(const std::function<bool()>& condition, std::chrono::milliseconds timeout) const;
 
+  std::string fixed_keys_;  ///< of [daemon]
   LogText text_;
   std::ostream stream_{&text_};
   Log log_{LogLevel::kDebug, LogFormat::kText, stream_};

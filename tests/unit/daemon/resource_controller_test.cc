@@ -32,7 +32,7 @@ class ResourceControllerTest : public testing::Test {
         watch_.get(),
         probes_,
         ResourcePlugin::World{loop_, servers_, log_, AllocationContext{}, tree_.path("kubelet"),
-                              "00000000"}};
+                              "00000000", servers_made_}};
     controller_.emplace(
         world, ResourceController::Entry{std::make_shared<const ResourceSpec>(spec_)},
         std::make_shared<const Cancellation>(Cancellation::Create().value()), observer_,
@@ -79,6 +79,7 @@ class ResourceControllerTest : public testing::Test {
   Worker scanner_;
   Worker ends_;
   Worker servers_;
+  std::uint64_t servers_made_ = 0;
 };
 
 TEST_F(ResourceControllerTest, ManyWishesToScanAreOneMoreScan) {

@@ -1,0 +1,349 @@
+// A changed configuration reaches the kubelet, and disturbs nothing that did not change.
+
+#include <dirent.h>
+
+#include <filesystem>
+
+#include "base/format.h"
+#include "integration/contract.h"
+#include "support/leftovers.h"
+
+namespace patchbay::test {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using testing::SizeIs;
+using namespace std::chrono_literals;
+
+/// A resource of what matches `glob`, with more keys before its tables and more tables after.
+std::string Resource(std::string_view name, std::string_view glob, std::string_view keys = "",
+                     std::string_view tables = "") {
+  return format("[[resource]]\nname = \"{}\"\n{}\n  [[resource.match]]\n  path = \"{}\"\n{}\n",
+                name, keys, glob, tables);
+}
+std::string Serial(std::string_view keys = "", std::string_view tables = "") {
+  return Resource(kSerialName, "/dev/ttyUSB*", keys, tables);
+}
+const std::string kCameraName = "example.com/camera";
+std::string Camera(std::string_view keys = "", std::string_view tables = "") {
+  return Resource(kCameraName, "/dev/video*", keys, tables);
+}
+
+class Reloading : public Contract {
+ protected:
+  void SetUp() override {
+    Contract::SetUp();
+    for (const char* name : {"ttyUSB0", "ttyUSB1", "video0"}) {
+      tree_.CharDevice(std::string("dev/") + name);
+    }
+    StartKubelet();
+  }
+
+  /// Both resources are served.
+  void Begin(const std::string& camera = Camera(), const std::string& serial = Serial()) {
+    StartDaemon(camera + serial);
+    for (const std::string& name : {kCameraName, kSerialName}) {
+      ASSERT_TRUE(AwaitServed(name)) << daemon_->log().text();
+    }
+    serial_before_ = View(kSerialName);
+    camera_before_ = View(kCameraName);
+  }
+
+  /// Reloads, and waits until that took.
+  void Reload(const std::string& resources, std::string_view daemon_keys = "") {
+    daemon_->Reload(resources, daemon_keys);
+    ASSERT_TRUE(daemon_->log().Await("configuration reloaded", ++reloads_))
+        << daemon_->log().text();
+  }
+
+  /// The kubelet has noticed nothing of a change: not a list, not another stream.
+  void ExpectUntouched(const ResourceView& before, const std::string& name) const {
+    const ResourceView now = View(name);
+    EXPECT_EQ(now.endpoint, before.endpoint) << name;
+    EXPECT_EQ(now.lists, before.lists) << name;
+    EXPECT_EQ(now.connections, before.connections) << name;
+    EXPECT_EQ(now.registrations, before.registrations) << name;
+    EXPECT_EQ(now.streams, 1U) << name;
+  }
+
+  /// The environment of a container with one device.
+  std::map<std::string, std::string> EnvOf(const std::string& id, const std::string& name) const {
+    v1beta1::AllocateResponse response;
+    const grpc::Status status = Stub(name).Allocate({{id}}, &response);
+    EXPECT_TRUE(status.ok()) << status.error_message();
+    if (response.container_responses_size() != 1) return {};
+    const auto& envs = response.container_responses(0).envs();
+    return {envs.begin(), envs.end()};
+  }
+  bool AwaitEnv(const std::string& id, const std::map<std::string, std::string>& env) const {
+    return Await([&] { return EnvOf(id, kSerialName) == env; });
+  }
+  /// For what nobody tells of.
+  static bool Await(const std::function<bool()>& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (!condition()) {
+      if (std::chrono::steady_clock::now() > deadline) return false;
+      std::this_thread::yield();
+    }
+    return true;
+  }
+
+  ResourceView serial_before_, camera_before_;
+  std::size_t reloads_ = 0;
+};
+
+INSTANTIATE_TEST_SUITE_P(All, Reloading,
+                         testing::Values(KubeletProfile::kAsync, KubeletProfile::kSync,
+                                         KubeletProfile::kMulti),
+                         ProfileName);
+
+TEST_P(Reloading, WhatDoesNotDifferIsNotTouched) {
+  Begin();
+  Reload(Camera() + Serial());
+  Reload(Serial() + Camera());
+  ExpectUntouched(serial_before_, kSerialName);
+  ExpectUntouched(camera_before_, kCameraName);
+  EXPECT_EQ(daemon_->Metric("patchbay_config_reloads_total{result=\"success\"}"), 3);
+  EXPECT_EQ(daemon_->Metric("patchbay_config_last_reload_successful"), 1);
+}
+
+TEST_P(Reloading, AnotherResponseNeedsNoWordToTheKubelet) {
+  Begin();
+  EXPECT_THAT(EnvOf("ttyUSB0", kSerialName), IsEmpty());
+  Reload(Camera() + Serial("", "[resource.env]\nPORT = \"{path}\""));
+  EXPECT_TRUE(AwaitEnv("ttyUSB0", {{"PORT", "/dev/ttyUSB0"}}));
+  Reload(Camera() + Serial("description = \"ports\"", "[resource.env]\nPORT = \"{name}\""));
+  EXPECT_TRUE(AwaitEnv("ttyUSB0", {{"PORT", "ttyUSB0"}}));
+  ExpectUntouched(serial_before_, kSerialName);
+  ExpectUntouched(camera_before_, kCameraName);
+}
+
+TEST_P(Reloading, AnotherListComesOnTheSameStream) {
+  Begin();
+  Reload(Camera() + Serial("replicas = 2"));
+  EXPECT_TRUE(AwaitHealth({{"ttyUSB0::0", "Healthy"},
+                           {"ttyUSB0::1", "Healthy"},
+                           {"ttyUSB1::0", "Healthy"},
+                           {"ttyUSB1::1", "Healthy"}}));
+  Reload(Camera() + Resource(kSerialName, "/dev/ttyUSB1"));
+  EXPECT_TRUE(AwaitHealth({{"ttyUSB1", "Healthy"}})) << "what is not matched is dropped at once";
+  EXPECT_EQ(View().endpoint, serial_before_.endpoint);
+  EXPECT_EQ(View().connections, serial_before_.connections);
+  ExpectUntouched(camera_before_, kCameraName);
+}
+
+TEST_P(Reloading, OtherOptionsAreRegistered) {
+  Begin();
+  EXPECT_FALSE(serial_before_.options.get_preferred_allocation_available);
+  Reload(Camera() + Serial("preferred_allocation = \"packed\""));
+  EXPECT_TRUE(AwaitServed(kSerialName, serial_before_.endpoint)) << daemon_->log().text();
+  EXPECT_TRUE(AwaitView([](const ResourceView& view) {
+    return view.options.get_preferred_allocation_available && view.streams == 1;
+  }));
+  EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
+  EXPECT_THAT(Calls(), SizeIs(2));
+  ExpectUntouched(camera_before_, kCameraName);
+}
+
+TEST_P(Reloading, AResourceThatIsGoneTellsTheKubeletFirst) {
+  Begin();
+  ASSERT_TRUE(kubelet_->OpenExtraStreams(kSerialName, 1));
+  ASSERT_TRUE(AwaitView([](const ResourceView& view) { return view.extra_streams[0].lists == 1; }));
+  Reload(Camera());
+  // The last list had no device, and only then the stream ended.
+  EXPECT_TRUE(AwaitView([](const ResourceView& view) { return !view.extra_streams[0].open; }));
+  const ExtraStreamView extra = View().extra_streams[0];
+  EXPECT_EQ(extra.lists, 2U);
+  EXPECT_THAT(extra.devices, IsEmpty());
+  EXPECT_TRUE(AwaitView([](const ResourceView& view) { return view.streams == 0; }));
+  EXPECT_THAT(View().devices, IsEmpty());
+  EXPECT_EQ(View().lists, serial_before_.lists + 1);
+  EXPECT_TRUE(Await([&] { return OwnSockets().size() == 1; }));
+  EXPECT_TRUE(daemon_->AwaitMetric("patchbay_registered{resource=\"example.com/serial\"}", -1));
+  EXPECT_THAT(daemon_->Get("/metrics").body, Not(HasSubstr("example.com/serial")));
+  EXPECT_EQ(daemon_->Get("/readyz").status, 200);
+  ExpectUntouched(camera_before_, kCameraName);
+}
+
+TEST_P(Reloading, AResourceThatIsNewIsServed) {
+  Begin();
+  Reload(Camera() + Serial() + Resource("example.com/null", "/dev/null0"));
+  ASSERT_TRUE(AwaitServed("example.com/null")) << daemon_->log().text();
+  EXPECT_TRUE(daemon_->AwaitReady());
+  tree_.CharDevice("dev/null0");
+  EXPECT_TRUE(AwaitHealth({{"null0", "Healthy"}}, "example.com/null"));
+  ExpectUntouched(camera_before_, kCameraName);
+  ExpectUntouched(serial_before_, kSerialName);
+}
+
+TEST_P(Reloading, ARenamedResourceGoesAndComes) {
+  Begin();
+  Reload(Camera() + Resource("example.com/port", "/dev/ttyUSB*"));
+  EXPECT_TRUE(AwaitServed("example.com/port")) << daemon_->log().text();
+  EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}, "example.com/port"));
+  EXPECT_TRUE(AwaitView(
+      [](const ResourceView& view) { return view.streams == 0 && view.devices.empty(); }));
+  ExpectUntouched(camera_before_, kCameraName);
+}
+
+TEST_P(Reloading, AResourceThatIsBackAtOnceIsServedOnce) {
+  Begin();
+  daemon_->Reload(Camera());
+  daemon_->Reload(Camera() + Serial("replicas = 2"));
+  daemon_->Reload(Camera() + Serial());  // of those that wait, the last counts
+  ASSERT_TRUE(AwaitServed(kSerialName, serial_before_.endpoint)) << daemon_->log().text();
+  EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
+  EXPECT_EQ(daemon_->log().Count("configuration reloaded"), 2U);
+  EXPECT_THAT(Calls(), SizeIs(2));
+  EXPECT_THAT(OwnSockets(), SizeIs(2));
+  ExpectUntouched(camera_before_, kCameraName);
+}
+
+TEST_P(Reloading, AFileWithMistakesChangesNothing) {
+  Begin();
+  daemon_->Reload(Camera() + "[[resource]]\nname = \"example.com/serial\"\nreplica = 2\n");
+  ASSERT_TRUE(daemon_->log().Await("the configuration was refused"));
+  EXPECT_THAT(daemon_->log().text(), HasSubstr("unknown-key"));
+  EXPECT_THAT(daemon_->log().text(), HasSubstr("test.toml:"));
+  EXPECT_EQ(daemon_->Metric("patchbay_config_last_reload_successful"), 0);
+  EXPECT_EQ(daemon_->Metric("patchbay_config_reloads_total{result=\"failure\"}"), 1);
+  EXPECT_EQ(daemon_->Get("/readyz").status, 200);
+  ExpectUntouched(camera_before_, kCameraName);
+  ExpectUntouched(serial_before_, kSerialName);
+  // And the next good one is applied as if there had been none.
+  Reload(Camera() + Serial("", "[resource.env]\nPORT = \"{path}\""));
+  EXPECT_EQ(daemon_->Metric("patchbay_config_last_reload_successful"), 1);
+  EXPECT_TRUE(AwaitEnv("ttyUSB0", {{"PORT", "/dev/ttyUSB0"}}));
+  ExpectUntouched(serial_before_, kSerialName);
+}
+
+TEST_P(Reloading, AKubeletThatDoesNotReadHoldsUpNoRemoval) {
+  Begin();
+  ASSERT_TRUE(kubelet_->OpenExtraStreams(kSerialName, 1, /*reading=*/false));
+  kubelet_->StopReading(kSerialName);
+  Reload(Camera());
+  EXPECT_TRUE(Await([&] { return OwnSockets().size() == 1; })) << daemon_->log().text();
+  ExpectUntouched(camera_before_, kCameraName);
+}
+
+TEST_P(Reloading, WithoutAKubeletTheNewOneGetsWhatIsInForce) {
+  Begin();
+  kubelet_->Stop();
+  Reload(Resource("example.com/port", "/dev/ttyUSB*") + Camera("replicas = 2"));
+  ASSERT_TRUE(kubelet_->Start());
+  EXPECT_TRUE(AwaitServed("example.com/port")) << daemon_->log().text();
+  EXPECT_TRUE(AwaitHealth({{"video0::0", "Healthy"}, {"video0::1", "Healthy"}}, kCameraName));
+  EXPECT_TRUE(Calls(kSerialName).size() == 1);
+}
+
+TEST_P(Reloading, WhatProbesFoundStaysAsLongAsTheProbe) {
+  tree_.File("state-ttyUSB0", "up");
+  tree_.File("state-ttyUSB1", "down");
+  const auto health = [](std::string_view more) {
+    return format(
+        "[resource.health]\nfile = \"/state-{{name}}\"\nfailure_threshold = 1\n"
+        "before_first = \"unhealthy\"\n{}\n",
+        more);
+  };
+  Begin(Camera(), Serial("", health("equals = \"up\"")));
+  const HealthById known = {{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Unhealthy"}};
+  ASSERT_TRUE(AwaitHealth(known));
+  const std::string probes =
+      "patchbay_probes_total{resource=\"example.com/serial\",result=\"success\"}";
+  ASSERT_TRUE(daemon_->AwaitMetric(probes, 1));
+  const std::size_t lists = View().lists;
+  // Nothing about probes: nobody is probed anew, and nothing is doubted anew.
+  Reload(Camera() + Serial("", health("equals = \"up\"") + "[resource.env]\nA = \"b\""));
+  EXPECT_TRUE(AwaitEnv("ttyUSB0", {{"A", "b"}}));
+  EXPECT_EQ(daemon_->Metric(probes), 1);
+  EXPECT_EQ(View().lists, lists);
+  // Another probe: what was known holds until it has had its say.
+  Reload(Camera() + Serial("", health("matches = \"up|down\"\nperiod = \"1s\"")));
+  EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
+  EXPECT_EQ(View().lists, lists + 1) << "no device was doubted in between";
+  // And without one, what it said is forgotten.
+  tree_.File("state-ttyUSB0", "broken");
+  ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Unhealthy"}, {"ttyUSB1", "Healthy"}}));
+  Reload(Camera() + Serial());
+  EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
+}
+
+TEST_P(Reloading, AnExclusiveResourceTakesAndGivesBack) {
+  const std::string one = "example.com/one";
+  Begin();
+  Reload(Camera() + Serial() + Resource(one, "/dev/ttyUSB1", "exclusive = true"));
+  EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}}));
+  EXPECT_TRUE(AwaitHealth({{"ttyUSB1", "Healthy"}}, one));
+  Reload(Camera() + Serial());
+  EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
+  ExpectUntouched(camera_before_, kCameraName);
+}
+
+TEST_P(Reloading, AHookThatHangsHoldsUpNobodyElse) {
+  const std::string hook = format(
+      "[resource.hooks.allocate]\ncommand = [\"/bin/sh\", \"-c\", \"trap '' TERM; : > {}; sleep "
+      "3600\"]\ntimeout = \"60s\"\n",
+      tree_.path("hangs"));
+  Begin(Camera(), Serial("", hook));
+  PluginStub stub = Stub();
+  std::thread allocate([&] { EXPECT_FALSE(stub.Allocate({{"ttyUSB0"}}).ok()); });
+  ASSERT_TRUE(Await([&] { return std::filesystem::exists(tree_.path("hangs")); }));
+  Reload(Camera("", "[resource.env]\nA = \"b\""));
+  EXPECT_TRUE(Await([&] { return EnvOf("video0", kCameraName).contains("A"); }));
+  allocate.join();
+  EXPECT_TRUE(Await([&] { return OwnSockets().size() == 1; }));
+  ExpectUntouched(camera_before_, kCameraName);
+  daemon_.reset();
+  Leftovers::ReapOrphans();
+}
+
+TEST_P(Reloading, KeysOfTheDaemonChangeWhereTheyCan) {
+  Begin();
+  EXPECT_THAT(daemon_->Get("/metrics").body, HasSubstr("patchbay_device_healthy{"));
+  Reload(Camera() + Serial(),
+         "rescan = \"1s\"\nmax_probes = 2\ndevice_metrics = false\nlog_level = \"info\"");
+  EXPECT_THAT(daemon_->Get("/metrics").body, Not(HasSubstr("patchbay_device_healthy{")));
+  EXPECT_THAT(daemon_->log().text(), Not(HasSubstr("cannot change in a running process")));
+  // The rescan comes by itself.
+  const std::string scans = "patchbay_discovery_scans_total{resource=\"example.com/serial\"}";
+  EXPECT_TRUE(daemon_->AwaitMetricAtLeast(scans, daemon_->Metric(scans) + 2));
+  ExpectUntouched(camera_before_, kCameraName);
+}
+
+std::size_t Entries(const char* directory) {
+  const auto entries = std::filesystem::directory_iterator(directory);
+  return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
+}
+
+TEST_P(Reloading, NothingIsLeftOfResourcesThatWent) {
+  Begin();
+  const auto churn = [&] {
+    Reload(Camera() + Serial() + Resource("example.com/guest", "/dev/ttyUSB*"));
+    ASSERT_TRUE(AwaitServed("example.com/guest")) << daemon_->log().text();
+    Reload(Camera() + Serial());
+    ASSERT_TRUE(Await([&] { return OwnSockets().size() == 2; }));
+  };
+  churn();
+  churn();
+  const std::size_t descriptors = Entries("/proc/self/fd"), threads = Entries("/proc/self/task");
+  for (int i = 0; i < 5; ++i) churn();
+  EXPECT_TRUE(Await([&] { return Entries("/proc/self/fd") <= descriptors; }));
+  EXPECT_TRUE(Await([&] { return Entries("/proc/self/task") <= threads + 2; }))
+      << "gRPC may keep one or two of its own";
+  ExpectUntouched(serial_before_, kSerialName);
+}
+
+TEST_P(Reloading, AnEndInTheMiddleIsAnEnd) {
+  Begin();
+  ASSERT_TRUE(kubelet_->OpenExtraStreams(kSerialName, 1, /*reading=*/false));
+  daemon_->Reload(Camera());
+  daemon_->Reload(Serial());
+  EXPECT_TRUE(daemon_->Stop(2s)) << daemon_->log().text();
+  EXPECT_THAT(OwnSockets(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace patchbay::test
