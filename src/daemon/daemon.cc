@@ -3,7 +3,9 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "base/hash.h"
 #include "kubelet/plugin_server.h"
+#include "kubelet/sockets.h"
 
 namespace patchbay {
 namespace {
@@ -94,10 +96,7 @@ void Daemon::StartKubeletDir() {
                                             {{"socket", kubelet_dir_->kubelet_socket()}});
                                for (const auto& resource : resources_) resource->OnKubeletLost();
                              },
-                         .on_sockets_changed =
-                             [this] {
-                               for (const auto& resource : resources_) resource->CheckSocket();
-                             },
+                         .on_sockets_changed = [this] { CheckSockets(); },
                          .on_dead = options_.on_fatal});
   SweepSockets();
   kubelet_dir_->Start();
@@ -133,6 +132,13 @@ void Daemon::TellHolders(ResourceController& resource) const {
 void Daemon::SweepSockets() {
   for (const std::string& name : SweepLeftovers(spec_.kubelet_dir)) {
     log_.Info("removed the socket of a run that was killed", {{"socket", name}});
+  }
+}
+
+void Daemon::CheckSockets() {
+  const auto others = ResourcesOfOthers(options_.run, spec_.kubelet_dir);
+  for (const auto& resource : resources_) {
+    resource->CheckSocket(others.contains(StableHash(resource->name())));
   }
 }
 

@@ -91,6 +91,7 @@ class Daemon {
   void TellHolders(ResourceController& resource) const;
   Sharing::Parties PartiesToSharing() const;
   void SweepSockets();
+  void CheckSockets();
   void ScheduleRescan();
   void WatchDirectories();
   bool WatchKernel();

@@ -116,10 +116,23 @@ Registration::Actions Registration::On(const OptionsChanged&, Time) {
   return Stop(streams_ > 0 ? kSettle : Duration::zero());
 }
 
+Registration::Actions Registration::On(const OthersServe& event, Time now) {
+  const bool gone = others_ && !event.any;
+  others_ = event.any;
+  if (phase_ != Phase::kRegistered) return {};
+  if (others_) timer_.reset();
+  if (gone) timer_ = now + kOthersReturn;
+  return {};
+}
+
 Registration::Actions Registration::On(const TimerFired&, Time now) {
   if (!timer_ || now < *timer_) return {};
   timer_.reset();
   if (phase_ == Phase::kConfirming) return FailAndStop();
+  if (phase_ == Phase::kRegistered && kubelet_) {
+    if (now - confirmed_at_ >= kProvenStream) failures_ = 0;
+    return FailAndStop();
+  }
   if (phase_ == Phase::kWaiting) return Start();
   return {};
 }

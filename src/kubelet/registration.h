@@ -55,12 +55,17 @@ struct StreamsChanged {
 struct OwnSocketLost {};
 /// A kubelet that registered the resource before now has other options than the resource.
 struct OptionsChanged {};
+/// Whether other processes serve the resource as well, as in a rolling update. When the newest of
+/// them ends, most kubelets take the resource for gone, and tell none that is still there.
+struct OthersServe {
+  bool any = false;
+};
 struct TimerFired {};
 struct EndRequested {};
 
-using RegistrationEvent =
-    std::variant<KubeletSeen, KubeletLost, ServerStarted, ServerStopped, RegisterDone,
-                 StreamsChanged, OwnSocketLost, OptionsChanged, TimerFired, EndRequested>;
+using RegistrationEvent = std::variant<KubeletSeen, KubeletLost, ServerStarted, ServerStopped,
+                                       RegisterDone, StreamsChanged, OwnSocketLost, OthersServe,
+                                       OptionsChanged, TimerFired, EndRequested>;
 
 enum class RegistrationAction {
   kStartServer,     ///< with a fresh socket name, and check that it answers; then ServerStarted
@@ -80,6 +85,9 @@ inline constexpr std::chrono::milliseconds kFirstBackOff{100};
 inline constexpr std::chrono::seconds kLongestBackOff{30};
 /// A stream that lived this long was a success; what ended it starts the back-off anew.
 inline constexpr std::chrono::seconds kProvenStream{10};
+
+/// How long another process may be between two servers before it counts as gone.
+inline constexpr std::chrono::seconds kOthersReturn{2};
 
 class Registration {
  public:
@@ -105,6 +113,7 @@ class Registration {
   Actions On(const StreamsChanged& event, Time now);
   Actions On(const OwnSocketLost& event, Time now);
   Actions On(const OptionsChanged& event, Time now);
+  Actions On(const OthersServe& event, Time now);
   Actions On(const TimerFired& event, Time now);
   Actions On(const EndRequested& event, Time now);
 
@@ -123,6 +132,7 @@ class Registration {
   bool stream_seen_ = false;  ///< by this server
   bool first_ended_ = false;  ///< of this server's streams
   bool socket_lost_ = false;  ///< of this server, before it could register
+  bool others_ = false;       ///< serve the resource as well
   bool ending_ = false;
   Time confirmed_at_;
   Duration pause_{};  ///< between the end of this server and the next

@@ -80,7 +80,8 @@ void ResourcePlugin::Announce() {
   if (server_) server_->Announce(announced_);
 }
 
-void ResourcePlugin::CheckSocket() {
+void ResourcePlugin::CheckSocket(bool others_serve) {
+  Step(OthersServe{others_serve});
   struct stat info;
   if (server_ && stat(server_->socket().c_str(), &info) != 0) Step(OwnSocketLost{});
 }
@@ -138,11 +139,12 @@ void ResourcePlugin::OnPhase(RegistrationPhase before, const RegistrationEvent& 
     last_failure_.clear();
     world_.log.Info("registered", {{"resource", resource_}});
   } else if (was_registered && !on_ended_) {
-    const char* reason = std::holds_alternative<KubeletSeen>(event)     ? "the kubelet restarted"
-                         : std::holds_alternative<OwnSocketLost>(event) ? "our socket was deleted"
-                         : std::holds_alternative<OptionsChanged>(event)
-                             ? "the options of its entry changed"
-                             : "the stream ended";
+    const char* reason =
+        std::holds_alternative<KubeletSeen>(event)      ? "the kubelet restarted"
+        : std::holds_alternative<OwnSocketLost>(event)  ? "our socket was deleted"
+        : std::holds_alternative<OptionsChanged>(event) ? "the options of its entry changed"
+        : std::holds_alternative<TimerFired>(event)     ? "another process that served it ended"
+                                                        : "the stream ended";
     world_.log.Warning("no longer registered; registering again",
                        {{"resource", resource_}, {"reason", reason}});
   } else if (before == RegistrationPhase::kConfirming &&

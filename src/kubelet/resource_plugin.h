@@ -60,8 +60,8 @@ class ResourcePlugin {
 
   void OnKubelet(std::uint64_t epoch) { Step(KubeletSeen{epoch}); }
   void OnKubeletLost() { Step(KubeletLost{}); }
-  /// Sees whether the socket file is still there.
-  void CheckSocket();
+  /// Sees whether the socket file is still there. `others_serve`: another process has one, too.
+  void CheckSocket(bool others_serve);
 
   /// Ends streams and server, then calls `done`, once.
   void End(std::function<void()> done);

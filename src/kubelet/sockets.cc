@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -28,8 +29,13 @@ bool IsHex(std::string_view text) {
                      [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-/// The run in a name that SocketName could have made; nothing for any other.
-std::optional<std::string_view> RunOf(std::string_view name) {
+struct NameParts {
+  std::string_view hash;  ///< of the resource
+  std::string_view run;
+};
+
+/// What a name says that SocketName could have made; nothing for any other.
+std::optional<NameParts> PartsOf(std::string_view name) {
   if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
   name.remove_prefix(kPrefix.size());
   name.remove_suffix(std::min(kSuffix.size(), name.size()));
@@ -37,11 +43,9 @@ std::optional<std::string_view> RunOf(std::string_view name) {
   if (name.size() < kHash + kRun + 3 || name[kHash] != '-' || name[kHash + 1 + kRun] != '-') {
     return std::nullopt;
   }
-  const auto run = name.substr(kHash + 1, kRun);
-  if (!IsHex(name.substr(0, kHash)) || !IsHex(run) || !IsHex(name.substr(kHash + kRun + 2))) {
-    return std::nullopt;
-  }
-  return run;
+  const auto hash = name.substr(0, kHash), run = name.substr(kHash + 1, kRun);
+  if (!IsHex(hash) || !IsHex(run) || !IsHex(name.substr(kHash + kRun + 2))) return std::nullopt;
+  return NameParts{hash, run};
 }
 
 /// Whether somebody accepts connections on the socket. Only a clear refusal counts as nobody.
@@ -56,20 +60,19 @@ bool Answers(const std::string& path) {
          errno != ECONNREFUSED;
 }
 
-/// Removes the sockets of our kind of name for which `doomed(run, path)` says so.
-template <class Doomed>
-std::vector<std::string> Remove(const std::string& directory, Doomed doomed) {
-  std::vector<std::string> removed;
+/// Calls `f(parts, path)` with every socket of our kind of name.
+template <class F>
+void ForEachSocket(const std::string& directory, F f) {
   std::error_code error;
   std::filesystem::directory_iterator entry(directory, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename();
-    const auto run = RunOf(name);
+    const auto parts = PartsOf(name);
     std::error_code ignored;
-    if (!run || !std::filesystem::is_socket(entry->symlink_status(ignored))) continue;
-    if (doomed(*run, entry->path()) && unlink(entry->path().c_str()) == 0) removed.push_back(name);
+    if (parts && std::filesystem::is_socket(entry->symlink_status(ignored))) {
+      f(*parts, entry->path());
+    }
   }
-  return removed;
 }
 
 }  // namespace
@@ -81,12 +84,28 @@ std::string SocketName(std::string_view resource, std::string_view run, std::uin
 }
 
 std::vector<std::string> SweepLeftovers(const std::string& directory) {
-  return Remove(directory,
-                [](std::string_view, const std::string& path) { return !Answers(path); });
+  std::vector<std::string> removed;
+  ForEachSocket(directory, [&](const NameParts&, const std::filesystem::path& path) {
+    if (!Answers(path) && unlink(path.c_str()) == 0) removed.push_back(path.filename());
+  });
+  return removed;
+}
+
+std::set<std::uint64_t> ResourcesOfOthers(std::string_view run, const std::string& directory) {
+  std::set<std::uint64_t> resources;
+  ForEachSocket(directory, [&](const NameParts& parts, const std::filesystem::path&) {
+    if (parts.run == run) return;
+    std::uint64_t hash = 0;
+    std::from_chars(parts.hash.data(), parts.hash.data() + parts.hash.size(), hash, 16);
+    resources.insert(hash);
+  });
+  return resources;
 }
 
 void RemoveSocketsOf(std::string_view run, const std::string& directory) {
-  Remove(directory, [&](std::string_view its_run, const std::string&) { return its_run == run; });
+  ForEachSocket(directory, [&](const NameParts& parts, const std::filesystem::path& path) {
+    if (parts.run == run) unlink(path.c_str());
+  });
 }
 
 std::optional<std::string> SocketIdentity(const std::string& path) {

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,10 @@ std::vector<std::string> SweepLeftovers(const std::string& directory);
 /// used again at once by some file systems, so the time of birth (or of the last change of the
 /// inode, where births are not kept) belongs to it.
 std::optional<std::string> SocketIdentity(const std::string& path);
+
+/// The resources for which runs other than this one have sockets in `directory`, by the StableHash
+/// of their names. Whether somebody listens there is not asked.
+std::set<std::uint64_t> ResourcesOfOthers(std::string_view run, const std::string& directory);
 
 /// Removes the sockets of one run, whether or not somebody listens: the last act of that run.
 void RemoveSocketsOf(std::string_view run, const std::string& directory);

@@ -9,6 +9,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <type_traits>
 
 namespace patchbay {
 
@@ -229,6 +230,46 @@ TEST(Registration, OwnSocketLost) {
          {Phase::kEnded, OwnSocketLost{}, Phase::kEnded, {}}});
 }
 
+// A rolling update that is taken back: the newer one ends, and the kubelet says nothing of it.
+TEST(Registration, Case22RegistersAgainWhenTheOthersAreGone) {
+  Bench bench = In(Phase::kRegistered);
+  EXPECT_THAT(bench.Step(OthersServe{false}), ElementsAre());
+  EXPECT_THAT(bench.Step(OthersServe{true}), ElementsAre());
+  EXPECT_FALSE(bench.timer());
+  EXPECT_THAT(bench.Step(OthersServe{false}), ElementsAre());
+  EXPECT_EQ(bench.timer(), kOthersReturn);
+  // The other one only took a new socket.
+  bench.now += 1s;
+  EXPECT_THAT(bench.Step(OthersServe{true}), ElementsAre());
+  EXPECT_FALSE(bench.timer());
+
+  bench.Step(OthersServe{false});
+  bench.now += 1s;
+  bench.Step(OthersServe{false});  // seen again, and no later for it
+  EXPECT_EQ(bench.timer(), kOthersReturn - 1s);
+  EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStopServer));
+  EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre());
+  EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStartServer));
+}
+
+TEST(Registration, OthersMatterToWhoIsRegisteredOnly) {
+  for (const Phase phase : kAllPhases) {
+    if (phase == Phase::kRegistered) continue;
+    Bench bench = In(phase);
+    const auto timer = bench.timer();
+    EXPECT_THAT(bench.Step(OthersServe{true}), ElementsAre());
+    EXPECT_THAT(bench.Step(OthersServe{false}), ElementsAre());
+    EXPECT_EQ(bench.phase(), phase);
+    EXPECT_EQ(bench.timer(), timer);
+  }
+  Bench without_kubelet = In(Phase::kRegistered);
+  without_kubelet.Step(KubeletLost{});
+  without_kubelet.Step(OthersServe{true});
+  without_kubelet.Step(OthersServe{false});
+  EXPECT_THAT(without_kubelet.Fire(), ElementsAre());
+  EXPECT_EQ(without_kubelet.phase(), Phase::kRegistered);
+}
+
 TEST(Registration, TimerFired) {
   for (const Phase phase : kAllPhases) {
     Bench bench = In(phase);
@@ -277,8 +318,7 @@ TEST(Registration, EndsWhateverComesBack) {
   }
 }
 
-// Contract case 4: accepted, then silence.
-TEST(Registration, AcceptedButNeverDialled) {
+TEST(Registration, Case04AcceptedButNeverDialled) {
   Bench bench = In(Phase::kConfirming);
   EXPECT_EQ(bench.timer(), kConfirmDeadline);
   EXPECT_EQ(kConfirmDeadline, 20s);
@@ -300,8 +340,8 @@ TEST(Registration, AcceptedButNeverDialled) {
   EXPECT_EQ(last, kLongestBackOff);
 }
 
-// Contract case 18: the call came to its deadline; the server goes before the next attempt.
-TEST(Registration, RegisterCameToItsDeadline) {
+// The call came to its deadline; the server goes before the next attempt.
+TEST(Registration, Case18RegisterCameToItsDeadline) {
   EXPECT_GE(kRegisterDeadline, 15s);
   Bench bench = In(Phase::kRegistering);
   bench.now += kRegisterDeadline;
@@ -322,6 +362,20 @@ TEST(Registration, BackOffDoublesUpToTheLongest) {
     expected = std::min<Registration::Duration>(expected * 2, kLongestBackOff);
     bench.Fire();
   }
+}
+
+// The wall clock is not asked, so that nothing comes of setting it. A machine that slept finds one
+// timer over, however many would have been.
+TEST(Registration, Case53ADayAsleepIsOneAttempt) {
+  static_assert(std::is_same_v<Registration::Time, std::chrono::steady_clock::time_point>);
+  static_assert(std::chrono::steady_clock::is_steady);
+  Bench bench = In(Phase::kWaiting);
+  bench.now += 24h;
+  EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStartServer));
+  EXPECT_THAT(bench.Step(TimerFired{}), ElementsAre());
+  EXPECT_THAT(bench.Step(ServerStarted{false}), ElementsAre());
+  EXPECT_EQ(bench.registration.failures(), 2);
+  EXPECT_EQ(bench.timer(), kFirstBackOff * 2);
 }
 
 TEST(Registration, NewKubeletStartsTheBackOffAnew) {
@@ -412,7 +466,7 @@ TEST(Registration, SeveralStreams) {
   EXPECT_THAT(bench.Step(StreamsChanged{0}), ElementsAre(Action::kStopServer));
 }
 
-// Contract case 10: without a kubelet the streams are all there is.
+// Without a kubelet the streams are all there is.
 TEST(Registration, KeepsItsStreamsWithoutAKubelet) {
   Bench bench = In(Phase::kRegistered);
   bench.Step(KubeletLost{});
@@ -444,7 +498,7 @@ class World {
   /// Something happens, likely or not.
   void Anything() {
     bench_.now += std::chrono::milliseconds(Pick(2000));
-    switch (Pick(12)) {
+    switch (Pick(13)) {
       case 0: return Step(KubeletSeen{static_cast<std::uint64_t>(Pick(3))});
       case 1: return Step(KubeletSeen{++epoch_});
       case 2: return Step(KubeletLost{});
@@ -457,6 +511,7 @@ class World {
       case 7:
         if (!registering_) Step(RegisterDone{Pick(2) == 0});  // of nobody
         return;
+      case 8: return Step(OthersServe{Pick(2) == 0});
       default: return Complete(Pick(3) != 0);
     }
   }
@@ -511,8 +566,10 @@ class World {
   void Step(const RegistrationEvent& event) {
     for (const Action action : bench_.Step(event)) Act(action);
     const Phase phase = bench_.phase();
-    EXPECT_EQ(bench_.timer().has_value(), phase == Phase::kConfirming || phase == Phase::kWaiting)
-        << phase;
+    if (phase != Phase::kRegistered) {  // which may be waiting for others to come back
+      EXPECT_EQ(bench_.timer().has_value(), phase == Phase::kConfirming || phase == Phase::kWaiting)
+          << phase;
+    }
     EXPECT_EQ(starting_, phase == Phase::kStarting);
     EXPECT_EQ(stopping_, phase == Phase::kStopping);
     EXPECT_EQ(registering_, phase == Phase::kRegistering);

@@ -10,6 +10,7 @@
 #include <limits>
 #include <set>
 
+#include "base/hash.h"
 #include "kubelet/sockets.h"
 #include "model/socket_name.h"
 #include "os/unique_fd.h"
@@ -87,6 +88,21 @@ TEST(SweepLeftovers, RemovesOnlyDeadSocketsOfOurs) {
   EXPECT_THAT(left, UnorderedElementsAre(live, file, link, directory, "foreign.sock",
                                          "kubelet.sock", "xpatchbay-1.sock"));
   EXPECT_THAT(SweepLeftovers(tree.path()), ElementsAre());
+}
+
+TEST(ResourcesOfOthers, AreThoseOfOtherRunsWithASocket) {
+  TempTree tree;
+  const auto bind = [&](const char* resource, const char* run) {
+    Bind(tree.path(SocketName(resource, run, 1)), false);
+  };
+  EXPECT_THAT(ResourcesOfOthers("00000001", tree.path()), ElementsAre());
+  bind("a/ours", "00000001"), bind("a/both", "00000001");
+  bind("a/both", "00000002"), bind("a/theirs", "00000002"), bind("a/theirs", "00000003");
+  tree.File(SocketName("a/file", "00000002", 1));
+  Bind(tree.path("kubelet.sock"), false);
+  EXPECT_THAT(ResourcesOfOthers("00000001", tree.path()),
+              UnorderedElementsAre(StableHash("a/both"), StableHash("a/theirs")));
+  EXPECT_THAT(ResourcesOfOthers("00000001", tree.path("absent")), ElementsAre());
 }
 
 TEST(SweepLeftovers, BusyListenerIsAlive) {

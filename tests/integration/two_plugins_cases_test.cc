@@ -1,0 +1,81 @@
+// Case 22 of the kubelet's contract: two processes that serve one resource, as for a moment in
+// every rolling update that starts the new pod before it ends the old one.
+
+#include "base/format.h"
+#include "integration/contract.h"
+
+namespace patchbay::test {
+namespace {
+
+using testing::SizeIs;
+
+class TwoPlugins : public Contract {
+ protected:
+  /// The daemon, and once that is served a second one beside it, which is newer at the kubelet.
+  void StartBoth() {
+    tree_.CharDevice("dev/ttyUSB0");
+    StartKubelet();
+    StartDaemon();
+    ASSERT_TRUE(AwaitServed());
+    first_ = View().endpoint;
+    second_ = std::make_unique<RunningDaemon>(tree_, kSerial);
+    ASSERT_TRUE(AwaitView([&](const ResourceView& view) {
+      return view.connected && view.endpoint != first_ && view.streams == 2;
+    }));
+    ASSERT_TRUE(second_->AwaitReady());
+  }
+  /// Until one plugin is served, and every way to a device works.
+  void ExpectServed() {
+    ASSERT_TRUE(AwaitView([](const ResourceView& view) {
+      return view.connected && view.streams == 1 && view.allocatable == 1;
+    }));
+    EXPECT_TRUE(kubelet_->Admit("pod", "c", kSerialName, 1));
+    tree_.CharDevice("dev/ttyUSB1");
+    EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
+    EXPECT_THAT(OwnSockets(), SizeIs(1));
+  }
+
+  std::string first_;  ///< where the first one was served
+  std::unique_ptr<RunningDaemon> second_;
+};
+
+TEST_P(TwoPlugins, Case22BothSurviveAndTellTheSame) {
+  ASSERT_NO_FATAL_FAILURE(StartBoth());
+  EXPECT_THAT(OwnSockets(), SizeIs(2));
+  EXPECT_THAT(Calls(), SizeIs(2));
+  tree_.CharDevice("dev/ttyUSB1");
+  const HealthById both{{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}};
+  EXPECT_TRUE(AwaitView(
+      [&](const ResourceView& view) { return view.lists == 4 && HealthOf(view) == both; }));
+  for (const std::string& endpoint : {first_, View().endpoint}) {
+    EXPECT_TRUE(PluginStub(endpoint).Allocate({{"ttyUSB0"}, {"ttyUSB1"}}).ok());
+  }
+  // Neither drives the other out.
+  EXPECT_THAT(Calls(), SizeIs(2));
+  for (RunningDaemon* daemon : {daemon_.get(), second_.get()}) {
+    EXPECT_EQ(daemon->Get("/readyz").status, 200);
+    EXPECT_EQ(daemon->fatal(), "");
+  }
+}
+
+TEST_P(TwoPlugins, Case22TheOlderOneEnds) {
+  ASSERT_NO_FATAL_FAILURE(StartBoth());
+  EXPECT_TRUE(daemon_->Stop());
+  ExpectServed();
+  EXPECT_TRUE(second_->AwaitReady());
+}
+
+TEST_P(TwoPlugins, Case22TheNewerOneEnds) {
+  ASSERT_NO_FATAL_FAILURE(StartBoth());
+  EXPECT_TRUE(second_->Stop());
+  ExpectServed();
+  EXPECT_TRUE(daemon_->AwaitReady());
+}
+
+INSTANTIATE_TEST_SUITE_P(All, TwoPlugins,
+                         testing::Values(KubeletProfile::kAsync, KubeletProfile::kSync,
+                                         KubeletProfile::kMulti),
+                         ProfileName);
+
+}  // namespace
+}  // namespace patchbay::test
