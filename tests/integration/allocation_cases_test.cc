@@ -1,4 +1,4 @@
-// Cases 35 to 48 of the kubelet's contract: what containers get.
+// Cases 35 to 48 and 57 of the kubelet's contract: what containers get.
 
 #include <algorithm>
 #include <atomic>
@@ -321,6 +321,41 @@ TEST_P(Contract, Case48RequestOfMoreThanFourMebibytes) {
   v1beta1::PreferredAllocationResponse response;
   const grpc::Status status = Stub().Preferred(request, &response);
   EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+// Kubelets before 1.28 overlook the names of CDI devices in the answer. What else is in it is all
+// that a container gets of them, so that it must be as complete as it is without those names.
+TEST_P(Contract, Case57NamesOfCdiDevicesAreNotAllThatIsGiven) {
+  tree_.CharDevice("dev/card0");
+  constexpr std::string_view kPlain = R"(
+[[resource]]
+name = "example.com/card"
+{}
+  [[resource.match]]
+  path = "/dev/card*"
+  [[resource.mount]]
+  host_path = "/opt/cards"
+  container_path = "/opt/cards"
+  [resource.env]
+  CARD = "{{id}}"
+)";
+  StartKubelet();
+  StartDaemon(format(kPlain, "cdi_devices = [\"example.com/card={id}\"]"));
+  ASSERT_TRUE(AwaitServed(kCard));
+  const auto admitted = kubelet_->Admit("pod", "c", kCard, 1);
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  v1beta1::ContainerAllocateResponse old = admitted->response;
+  ASSERT_EQ(old.cdi_devices_size(), 1);
+  EXPECT_EQ(old.cdi_devices(0).name(), "example.com/card=card0");
+  old.clear_cdi_devices();  // what such a kubelet makes of it
+  EXPECT_THAT(NodesOf(old), testing::ElementsAre("/dev/card0:/dev/card0:rw"));
+
+  daemon_.reset();
+  StartDaemon(format(kPlain, ""));
+  ASSERT_TRUE(AwaitServed(kCard));
+  v1beta1::AllocateResponse plain;
+  ASSERT_TRUE(Stub(kCard).Allocate({{"card0"}}, &plain).ok());
+  EXPECT_EQ(old.SerializeAsString(), plain.container_responses(0).SerializeAsString());
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Allocation,

@@ -1,11 +1,14 @@
-// Cases 13, 14 and 49 to 53 of the kubelet's contract, with the program itself where a process must
-// die: how it ends, and how it lives with kubelets and others that come and go.
+// Cases 13, 14, 49 to 54 and 58 of the kubelet's contract, with the program itself where a process
+// must die: how it ends, and how it lives with kubelets and others that come and go.
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
@@ -18,11 +21,9 @@
 #include <fstream>
 #include <set>
 #include <sstream>
-#include <type_traits>
 
 #include "base/format.h"
 #include "integration/contract.h"
-#include "kubelet/registration.h"
 #include "os/unique_fd.h"
 
 namespace patchbay::test {
@@ -80,6 +81,14 @@ class Process {
   std::string log() const {
     std::ifstream in(log_);
     return {std::istreambuf_iterator<char>(in), {}};
+  }
+  /// Reads the log until it has this; returns whether it came to.
+  bool AwaitLog(std::string_view part) const {
+    const auto deadline = std::chrono::steady_clock::now() + kPatience;
+    while (log().find(part) == std::string::npos) {
+      if (std::chrono::steady_clock::now() >= deadline) return false;
+    }
+    return true;
   }
 
  private:
@@ -364,10 +373,6 @@ TEST_P(Contract, Case52Authorities) {
   }
 }
 
-// Case 53: no time that can jump.
-static_assert(std::is_same_v<Registration::Time, std::chrono::steady_clock::time_point>);
-static_assert(std::chrono::steady_clock::is_steady);
-
 TEST_P(Contract, Case54AwayForLongerThanTheGrace) {
   tree_.CharDevice("dev/ttyUSB0");
   StartKubelet({.directory = {}, .clock_scale = 1500});  // the five minutes are 200 ms
@@ -379,6 +384,31 @@ TEST_P(Contract, Case54AwayForLongerThanTheGrace) {
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}}));
   EXPECT_EQ(View().allocatable, 1U);
   EXPECT_EQ(View().streams, 1U);
+}
+
+// It is tried for as long as it takes: to end would only be another way of trying again, and would
+// take the other resources and /readyz, which says what is wrong, with it.
+TEST_P(Contract, Case58DirectoryThatCannotBeWritten) {
+  constexpr uid_t kSomebody = 65534;
+  tree_.CharDevice("dev/ttyUSB0");
+  StartKubelet();
+  const std::string directory = tree_.path("kubelet");
+  ASSERT_EQ(chown(directory.c_str(), kSomebody, kSomebody), 0);
+  // Root for whom permissions hold, as in a container without capabilities.
+  Process process(tree_, directory, kSerial,
+                  [] { return prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE) == 0; });
+  ASSERT_TRUE(process.AwaitLog("see that the directory exists, that this process may write there"))
+      << process.log();
+  EXPECT_THAT(Calls(), SizeIs(0));
+  EXPECT_THAT(OwnSockets(), SizeIs(0));
+
+  ASSERT_EQ(chmod(directory.c_str(), 0777), 0);
+  EXPECT_TRUE(AwaitServed()) << process.log();
+  EXPECT_EQ(HealthOf(View()), (HealthById{{"ttyUSB0", "Healthy"}}));
+  const std::string log = process.log(), told = "warning cannot serve";
+  EXPECT_EQ(log.find(told), log.rfind(told)) << log;  // once
+  process.Signal(SIGTERM);
+  EXPECT_EQ(process.Wait(), 0) << process.log();
 }
 
 }  // namespace

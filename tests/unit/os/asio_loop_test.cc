@@ -6,6 +6,7 @@
 
 #include <array>
 #include <csignal>
+#include <ctime>
 #include <optional>
 #include <string>
 #include <thread>
@@ -54,6 +55,18 @@ class AsioLoopTest : public testing::Test {
   AsioLoop loop_;
   std::string seen_;
 };
+
+TEST_F(AsioLoopTest, Case53TimeIsThatOfTheClockWhichNobodySets) {
+  const auto monotonic = [] {
+    timespec now{};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+  };
+  const auto before = monotonic();
+  const auto now = loop_.Now().time_since_epoch();
+  EXPECT_LE(before, now);
+  EXPECT_LE(now, monotonic());
+}
 
 TEST_F(AsioLoopTest, PostKeepsTheOrderOfTheCalls) {
   loop_.Post(Append('a'));
