@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -193,6 +194,25 @@ TEST(Keys, TheirDefaultsAreThoseOfTheModel) {
     if (key.fallback.empty()) continue;
     const std::string text = With(key.section, format("{} = {}", key.name, key.fallback));
     EXPECT_EQ(Shape(LoadGood(text)), plain) << text;
+  }
+}
+
+// What a fuzzer is not shown it takes long to find.
+TEST(Keys, AreInWhatTheFuzzerBeginsWith) {
+  std::string seeds;
+  for (const char* directory : {"tests/fuzz/corpus/config", "examples/configs"}) {
+    const auto path = format("{}/{}", PATCHBAY_SOURCE_DIR, directory);
+    for (const auto& file : std::filesystem::directory_iterator(path)) {
+      seeds += Read(format("{}/{}", directory, file.path().filename().string())) + "\n";
+    }
+  }
+  for (const KeyInfo& key : AllKeys()) {
+    const bool table = key.type == ValueType::kTable || key.type == ValueType::kTables ||
+                       key.type == ValueType::kTemplateTable;
+    const std::string section =
+        format("{}{}{}", key.section, key.section.empty() ? "" : ".", key.name);
+    const std::string wanted = table ? format("[{}", section) : format("{} = ", key.name);
+    EXPECT_NE(seeds.find(wanted), std::string::npos) << wanted;
   }
 }
 

@@ -1,0 +1,223 @@
+// Input: a letter for the call of the kubelet, and its message as it comes over the socket:
+// (a)llocate, (p)referred allocation, pre-(s)tart.
+#include <google/protobuf/stubs/logging.h>
+
+#include <algorithm>
+#include <set>
+
+#include "base/escape.h"
+#include "config/load.h"
+#include "fuzz.h"
+#include "inventory/units.h"
+#include "kubelet/plugin_service.h"
+#include "support/counting_observer.h"
+
+using namespace patchbay;
+
+namespace {
+
+constexpr std::size_t kLongestInput = 64 * 1024;
+
+constexpr std::string_view kResources = R"(
+[[resource]]
+name = "example.com/plain"
+  [[resource.match]]
+  path = "/dev/*"
+
+[[resource]]
+name = "example.com/shared"
+replicas = 3
+max_per_container = 2
+preferred_allocation = "packed"
+topology = true
+cdi_devices = ["example.com/shared={id}"]
+  [[resource.match]]
+  path = "/dev/*"
+  [[resource.device_node]]
+  container_path = "/dev/shared{slot}"
+  [[resource.mount]]
+  host_path = "/opt/{id}"
+  container_path = "/opt/{slot}"
+  [resource.env]
+  "PATH_{slot}" = "{path}"
+  ALL = "{id}"
+  [resource.annotations]
+  "example.com/id" = "{id} {numa_node}"
+
+[[resource]]
+name = "example.com/spread"
+preferred_allocation = "spread"
+  [[resource.match]]
+  path = "/dev/*"
+  [resource.hooks.pre_start]
+  command = ["/bin/wipe", "{path}", "{slot}"]
+  [resource.hooks.release]
+  command = ["/bin/wipe", "{id}"]
+)";
+
+DeviceNode Node(const std::string& path, unsigned minor) {
+  return {path, path, FileType::kCharacter, 1, minor, {}};
+}
+
+/// Devices that are there on every machine, one that is Unhealthy and one whose node is gone.
+Snapshot SnapshotOf(const ResourceSpec& spec) {
+  Snapshot snapshot{std::make_shared<const ResourceSpec>(spec), 1, {}, {}};
+  const auto add = [&](const std::string& name, unsigned minor, int numa_node,
+                       Health health = Health::kHealthy) {
+    Device device{.id = name, .nodes = {Node("/dev/" + name, minor)}, .numa_node = numa_node};
+    snapshot.devices.push_back({std::make_shared<const Device>(std::move(device)), health,
+                                health == Health::kHealthy ? "" : "it is broken"});
+  };
+  add("full", 7, 0), add("gone1", 99, 0), add("null", 3, 0);
+  add("random", 8, 1, Health::kUnhealthy), add("urandom", 9, 1), add("zero", 5, 1);
+  snapshot.topology = spec.topology;
+  return snapshot;
+}
+
+/// Keeps how the last call ended.
+class LastCode : public test::CountingObserver {
+ public:
+  void OnRpc(Rpc, std::string_view code, std::chrono::nanoseconds) override { code_ = code; }
+  const std::string& code() const { return code_; }
+
+ private:
+  std::string code_;
+};
+
+/// One resource and its service, as a server has it, without a server.
+struct Plugin {
+  explicit Plugin(const ResourceSpec& spec) {
+    auto snapshot = SnapshotOf(spec);
+    for (const ListedDevice& listed : snapshot.devices) {
+      for (int replica = 0; replica < spec.replicas; ++replica) {
+        ids.insert(AdvertisedId(spec, listed.device->id, replica));
+      }
+    }
+    cell->Set(std::make_shared<const Snapshot>(std::move(snapshot)));
+  }
+
+  const std::shared_ptr<SnapshotCell> cell = std::make_shared<SnapshotCell>();
+  const std::shared_ptr<LastCode> observer = std::make_shared<LastCode>();
+  PluginService service{PluginBackend{.snapshot = cell,
+                                      .observer = observer,
+                                      .allocation = AllocationOn(HostRoot(), "node-1"),
+                                      .on_stale_list = [] {}},
+                        [](int, bool) {}};
+  std::set<std::string> ids;  ///< of all units
+};
+
+std::vector<std::unique_ptr<Plugin>> MakePlugins() {
+  Loaded loaded = LoadTexts({{"fuzz.toml", std::string(kResources)}});
+  fuzz::Require(loaded.model.has_value());
+  std::vector<std::unique_ptr<Plugin>> plugins;
+  for (const ResourceSpec& spec : loaded.model->resources) {
+    plugins.push_back(std::make_unique<Plugin>(spec));
+  }
+  return plugins;
+}
+
+/// gRPC would do so when the answer is sent.
+void End(grpc::ServerUnaryReactor* reactor) { reactor->OnDone(); }
+
+/// A string that is no UTF-8 would be sent, and not be read.
+template <class Message>
+void RequireReadable(const Message& message) {
+  Message again;
+  fuzz::Require(again.ParseFromString(message.SerializeAsString()));
+}
+
+void RequireFailure(const std::string& code) {
+  fuzz::Require(code == "INVALID_ARGUMENT" || code == "NOT_FOUND" || code == "FAILED_PRECONDITION");
+}
+
+void Allocate(Plugin& plugin, std::string_view bytes) {
+  v1beta1::AllocateRequest request;
+  if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
+  v1beta1::AllocateResponse response;
+  End(plugin.service.Allocate(nullptr, &request, &response));
+  if (plugin.observer->code() != "OK") return RequireFailure(plugin.observer->code());
+  RequireReadable(response);
+  fuzz::Require(response.container_responses_size() == request.container_requests_size());
+  for (int i = 0; i < request.container_requests_size(); ++i) {
+    const auto& ids = request.container_requests(i).devices_ids();
+    const auto& container = response.container_responses(i);
+    const std::set<std::string> different(ids.begin(), ids.end());
+    for (const std::string& id : different) fuzz::Require(plugin.ids.contains(id));
+    fuzz::Require(different.empty() == (container.ByteSizeLong() == 0));
+    fuzz::Require(container.devices_size() <= std::ssize(different));
+    std::set<std::string> paths;
+    for (const auto& device : container.devices()) {
+      fuzz::Require(device.container_path().starts_with("/dev/"));
+      fuzz::Require(device.host_path().starts_with("/dev/") && device.permissions() == "rw");
+      fuzz::Require(paths.insert(device.container_path()).second);
+    }
+  }
+}
+
+void Prefer(Plugin& plugin, std::string_view bytes) {
+  v1beta1::PreferredAllocationRequest request;
+  if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
+  v1beta1::PreferredAllocationResponse response;
+  End(plugin.service.GetPreferredAllocation(nullptr, &request, &response));
+  fuzz::Require(plugin.observer->code() == "OK");
+  RequireReadable(response);
+  fuzz::Require(response.container_responses_size() == request.container_requests_size());
+  for (int i = 0; i < request.container_requests_size(); ++i) {
+    const auto& asked = request.container_requests(i);
+    const auto& ids = response.container_responses(i).device_ids();
+    std::set<std::string> offered(asked.available_device_ids().begin(),
+                                  asked.available_device_ids().end());
+    offered.insert(asked.must_include_device_ids().begin(), asked.must_include_device_ids().end());
+    const std::set<std::string> chosen(ids.begin(), ids.end());
+    fuzz::Require(std::ssize(chosen) == ids.size());
+    fuzz::Require(ids.size() <= std::max(asked.allocation_size(), 0));
+    fuzz::Require(std::includes(offered.begin(), offered.end(), chosen.begin(), chosen.end()));
+  }
+}
+
+/// The programs are planned and not run.
+void PreStart(Plugin& plugin, std::string_view bytes) {
+  v1beta1::PreStartContainerRequest request;
+  if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
+  const auto snapshot = plugin.cell->Get();
+  const std::vector<std::string> ids(request.devices_ids().begin(), request.devices_ids().end());
+  const auto units = UnitsOf(*snapshot, ids, "node-1");
+  if (!units) {
+    fuzz::Require(units.error().kind == ErrorKind::kNotFound);
+    return fuzz::Require(!Excerpt(units.error().message, 1000).empty());
+  }
+  std::vector<Variables> variables;
+  for (const Unit& unit : *units) variables.push_back(unit.variables);
+  const auto call = PlanHook(Hook::kPreStart, *snapshot->spec, variables);
+  fuzz::Require(call.has_value());
+  fuzz::Require(call->commands.size() <= units->size());
+  for (const HookCommand& command : call->commands) {
+    fuzz::Require(plugin.ids.contains(command.id) && command.argv.front() == "/bin/wipe");
+  }
+  if (HoldsUpStart(*snapshot->spec)) return;  // else it would be run
+  v1beta1::PreStartContainerResponse response;
+  End(plugin.service.PreStartContainer(nullptr, &request, &response));
+  fuzz::Require(plugin.observer->code() == "OK");
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  google::protobuf::SetLogHandler(nullptr);
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size == 0 || size > kLongestInput) return 0;
+  static const auto plugins = MakePlugins();
+  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  for (const auto& plugin : plugins) {
+    switch (data[0]) {
+      case 'a': Allocate(*plugin, bytes); break;
+      case 'p': Prefer(*plugin, bytes); break;
+      case 's': PreStart(*plugin, bytes); break;
+      default: return -1;
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,90 @@
+// Input: all that a client sends on one connection.
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/io_context.hpp>
+#include <ostream>
+#include <string>
+
+#include "fuzz.h"
+#include "http/connection.h"
+#include "http/routes.h"
+#include "os/unique_fd.h"
+
+using namespace patchbay;
+using boost::asio::ip::tcp;
+
+namespace {
+
+constexpr std::size_t kLongestInput = 32 * 1024;
+
+/// The pages of a daemon, which sees that no request reaches them that should not.
+HttpHandler Pages(const HttpLimits& limits) {
+  Routes routes;
+  routes.metrics = [] { return std::string("patchbay_devices{resource=\"a/b\"} 1\n"); };
+  routes.alive = [] { return Verdict{true, ""}; };
+  routes.ready = [] { return Verdict{false, "a/b is not registered with the kubelet\n"}; };
+  return [limits, pages = MakeRoutes(std::move(routes))](const HttpRequest& request) {
+    fuzz::Require(request.method == "GET" || request.method == "HEAD");
+    fuzz::Require(request.path.starts_with('/'));
+    fuzz::Require(request.path.find('?') == std::string::npos);
+    fuzz::Require(request.path.size() + request.query.size() <= limits.target_bytes);
+    return pages(request);
+  };
+}
+
+/// What the client has not taken yet. Nothing once the server closed.
+void Read(int client, std::string& answer) {
+  std::array<char, 16 * 1024> bytes;
+  ssize_t got = 0;
+  while ((got = recv(client, bytes.data(), bytes.size(), MSG_DONTWAIT)) > 0) {
+    answer.append(bytes.data(), static_cast<std::size_t>(got));
+  }
+}
+
+void RequireAnswer(std::string_view answer) {
+  if (answer.empty()) return;  // there was nobody to answer
+  fuzz::Require(answer.starts_with("HTTP/1.1 ") || answer.starts_with("HTTP/1.0 "));
+  const std::string_view status = answer.substr(9, 4);
+  for (const char* known : {"200 ", "400 ", "404 ", "405 ", "413 ", "414 ", "431 ", "503 "}) {
+    if (status == known) return;
+  }
+  fuzz::Require(false);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (size > kLongestInput) return 0;
+  static std::ostream nowhere(nullptr);
+  static Log log(LogLevel::kError, LogFormat::kText, nowhere);
+  static const HttpLimits limits;
+  ConnectionContext shared{Pages(limits), limits, log};
+  boost::asio::io_context context{1};
+
+  std::array<int, 2> ends{};
+  fuzz::Require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) == 0);
+  const UniqueFd client(ends[0]);
+  std::make_shared<Connection>(tcp::socket(context, tcp::v4(), ends[1]), shared)->Start();
+
+  // All of it, then the end; whoever has nothing more to say must not be kept waiting.
+  std::string answer;
+  for (std::size_t sent = 0; sent < size && !shared.open.empty();) {
+    const auto more = send(client.get(), data + sent, size - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+    if (more > 0) sent += static_cast<std::size_t>(more);
+    context.poll();
+    Read(client.get(), answer);
+  }
+  shutdown(client.get(), SHUT_WR);
+  while (!shared.open.empty()) {
+    const std::size_t before = answer.size();
+    const bool moved = context.poll() > 0;
+    Read(client.get(), answer);
+    fuzz::Require(moved || answer.size() > before);
+  }
+  context.poll();
+  Read(client.get(), answer);
+  RequireAnswer(answer);
+  return 0;
+}

@@ -1,0 +1,47 @@
+// Input: a RegisterRequest, as it comes over the socket of the built-in kubelet; its resource name
+// is also judged by the rules of the configuration, which must let nothing pass that a kubelet
+// refuses.
+#include <google/protobuf/stubs/logging.h>
+
+#include <filesystem>
+
+#include "deviceplugin.pb.h"
+#include "fuzz.h"
+#include "kubelet_sim/registration_rules.h"
+#include "model/resource_name.h"
+
+using namespace patchbay;
+
+namespace {
+
+/// DNS has labels of 63 bytes; the kubelet does not ask.
+bool HasLongLabel(std::string_view name) {
+  std::size_t label = 0;
+  for (const char c : name.substr(0, name.find('/'))) {
+    label = c == '.' ? 0 : label + 1;
+    if (label > 63) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerInitialize(int*, char***) {
+  google::protobuf::SetLogHandler(nullptr);
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  v1beta1::RegisterRequest request;
+  if (!request.ParseFromArray(data, static_cast<int>(size))) return 0;
+  const std::string& name = request.resource_name();
+  const auto problem = ProblemWithResourceName(name);
+  fuzz::Require(!problem || !problem->empty());
+  const bool taken = IsExtendedResourceName(name);
+  if (taken == problem.has_value()) fuzz::Require(taken && HasLongLabel(name));
+  const Status status = CheckRegister(request.version(), name);
+  fuzz::Require(status.has_value() == (taken && request.version() == "v1beta1"));
+  const std::string path = JoinEndpoint("/kubelet", request.endpoint());
+  fuzz::Require(path.starts_with('/') && path.find("/../") == std::string::npos);
+  return 0;
+}
