@@ -68,6 +68,10 @@ void KubeletLife::CloseExtraStreams(const std::string& resource) {
   {
     const std::lock_guard lock(board_->mutex);
     extras.swap(activity_[resource].extras);
+    // The connections end with the clients.
+    for (const auto& extra : extras) {
+      std::erase_if(clients_, [&](const auto& entry) { return entry.second == extra->client; });
+    }
     board_->Changed();
   }
   for (const auto& extra : extras) extra->client->Close();

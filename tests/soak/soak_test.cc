@@ -11,10 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <condition_variable>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -25,6 +23,7 @@
 
 #include "soak/devices.h"
 #include "support/daemon_process.h"
+#include "support/environment.h"
 #include "support/process.h"
 
 namespace patchbay::test {
@@ -33,11 +32,6 @@ namespace {
 /// What allocators and gRPC's pools may take beyond what they had after the warm-up.
 constexpr long kMostGrowthKib = 8 * 1024;
 constexpr std::size_t kMostMoreThreads = 12;
-
-unsigned FromEnvironment(const char* name, unsigned otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : static_cast<unsigned>(std::strtoul(text, nullptr, 10));
-}
 
 class Soak : public testing::Test {
  protected:
@@ -75,9 +69,7 @@ class Soak : public testing::Test {
   }
   void TearDown() override {
     if (!HasFailure() || !daemon_) return;
-    constexpr std::size_t kMostShown = 20'000;
-    const std::string log = daemon_->Log();
-    std::printf("%s\n", log.c_str() + (log.size() - std::min(log.size(), kMostShown)));
+    std::printf("%s\n", daemon_->LogTail().c_str());
   }
 
   /// Each resource changes and is followed on a thread of its own, while the kubelet restarts.

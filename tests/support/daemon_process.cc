@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -42,8 +43,12 @@ Clock::time_point DaemonProcess::Start(const std::string& resources,
   run_.File("patchbay.toml", "[daemon]\npod_resources = \"" +
                                  run_.path("pod-resources/kubelet.sock") + "\"\n" + daemon_keys +
                                  "\n" + resources);
-  const std::string binary = PATCHBAY_BINARY, config = run_.path("patchbay.toml"),
-                    plugins = run_.path("plugins"), root = host_.path(), log = run_.path("log");
+  return Run(run_.path("patchbay.toml"));
+}
+
+Clock::time_point DaemonProcess::Run(const std::string& config) {
+  const std::string binary = PATCHBAY_BINARY, plugins = run_.path("plugins"), root = host_.path(),
+                    log = run_.path("log");
   std::vector<const char*> argv = {binary.c_str(),  "run",           "--config", config.c_str(),
                                    "--kubelet-dir", plugins.c_str(), "--listen", "127.0.0.1:0",
                                    "--host-root",   root.c_str(),    nullptr};
@@ -69,6 +74,12 @@ void DaemonProcess::Stop() {
 std::string DaemonProcess::Log() const {
   std::ifstream log(run_.path("log"));
   return {std::istreambuf_iterator<char>(log), {}};
+}
+
+std::string DaemonProcess::LogTail() const {
+  constexpr std::size_t kMostShown = 20'000;
+  const std::string log = Log();
+  return log.substr(log.size() - std::min(log.size(), kMostShown));
 }
 
 void DaemonProcess::AwaitListed(int resources, std::size_t devices) {

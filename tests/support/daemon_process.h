@@ -27,10 +27,13 @@ class DaemonProcess {
   /// Runs the daemon on these resources, with more lines for [daemon]. Returns the moment before
   /// the process was made.
   Clock::time_point Start(const std::string& resources, const std::string& daemon_keys = "");
+  /// The same with a configuration that the caller wrote: "--config `config`".
+  Clock::time_point Run(const std::string& config);
   void Stop();
   pid_t pid() const { return pid_; }
-  /// All that it has logged since Start.
+  /// All that it has logged since Start, and the end of it that is worth showing when a test fails.
   std::string Log() const;
+  std::string LogTail() const;
 
   /// Waits until `resources` resources, named bench.dev/r0 and up, have listed `devices` devices
   /// each; ends the program when they do not within a minute.

@@ -1,0 +1,333 @@
+// Rounds of whatever can happen to the daemon, in any order: kubelets that restart, crash, hang and
+// lose their directory, devices that flap, sockets that are deleted, configurations that are
+// rewritten. After each round peace is made, and within seconds all must be as it should: each
+// resource of the last valid configuration registered once, the kubelet's list equal to the truth,
+// and nothing left behind.
+//
+// PATCHBAY_CHAOS_SECONDS says for how long, PATCHBAY_CHAOS_SEED what happens; the seed is printed.
+// When it happens is up to the machine. PATCHBAY_CHAOS_PATIENCE is for busy ones, in seconds.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <iterator>
+#include <memory>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/format.h"
+#include "chaos/config_files.h"
+#include "chaos/configuration.h"
+#include "chaos/host.h"
+#include "chaos/pods.h"
+#include "chaos/random.h"
+#include "chaos/troubles.h"
+#include "support/daemon_process.h"
+#include "support/environment.h"
+#include "support/process.h"
+
+namespace patchbay::test {
+namespace {
+
+using std::chrono::milliseconds;
+
+#ifdef __SANITIZE_ADDRESS__
+constexpr unsigned kPatienceSeconds = 30;
+#else
+constexpr unsigned kPatienceSeconds = 5;
+#endif
+
+/// What the daemon may have for each resource more, and at a moment.
+constexpr long kDescriptorsOfAResource = 3;
+constexpr long kMoreDescriptors = 4;
+constexpr long kThreadsOfAResource = 4;
+constexpr long kMoreThreads = 16;
+
+KubeletSimOptions Kubelet(Random& random) {
+  static constexpr KubeletProfile kProfiles[] = {KubeletProfile::kAsync, KubeletProfile::kSync,
+                                                 KubeletProfile::kMulti};
+  KubeletSimOptions options;
+  options.profile = random.OneOf(kProfiles);
+  options.silent_dedupe = random.OneIn(2);
+  return options;
+}
+
+class Chaos : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+    std::printf("PATCHBAY_CHAOS_SEED=%u, %s\n", seed_, files_.kind().c_str());
+    std::fflush(stdout);
+    files_.Write(configuration_.Toml(), random_);
+    daemon_.Run(files_.path());
+    ASSERT_TRUE(Converges());
+    resources_at_first_ = Resources();
+    descriptors_at_first_ = Descriptors();
+    threads_at_first_ = Threads();
+  }
+  void TearDown() override {
+    if (HasFailure()) std::printf("%s\n", daemon_.LogTail().c_str());
+  }
+
+  void Run(std::chrono::seconds duration) {
+    const auto end = Clock::now() + duration;
+    for (round_ = 1; Clock::now() < end && !HasFailure(); ++round_) Round();
+    std::printf(
+        "%zu rounds, %zu actions; slowest to be well again: %lld ms; %ld descriptors and "
+        "%ld threads with %ld resources at first, %ld and %ld with %ld in the end\n",
+        round_ - 1, actions_, static_cast<long long>(slowest_.count()), descriptors_at_first_,
+        threads_at_first_, resources_at_first_, Descriptors(), Threads(), Resources());
+  }
+
+ private:
+  /// Does something, and says what.
+  using Action = std::function<std::string()>;
+
+  // --- what happens ---
+
+  void Round() {
+    const std::vector<Action> moods = Moods();
+    history_.clear();
+    for (std::size_t left = 5 + random_.Below(36); left > 0; --left) {
+      Do(random_.OneOf(moods));
+      if (random_.OneIn(2)) Pause(random_.OneIn(10) ? 150 : random_.Below(30));
+    }
+    MakePeace();
+    if (Converges()) return;
+    std::string story;
+    for (const std::string& action : history_) story += "  " + action + "\n";
+    ADD_FAILURE() << "PATCHBAY_CHAOS_SEED=" << seed_ << ", round " << round_ << ":\n" << story;
+  }
+
+  /// A part of what can happen: what never happens alone with few others hides what they do.
+  std::vector<Action> Moods() {
+    const std::vector<Action> all = Actions();
+    std::vector<Action> some;
+    const std::size_t one_in = 2 + random_.Below(4);
+    std::copy_if(all.begin(), all.end(), std::back_inserter(some),
+                 [&](const Action&) { return random_.OneIn(one_in); });
+    return some.empty() ? all : some;
+  }
+
+  std::vector<Action> Actions() {
+    std::vector<Action> actions = {
+        [&] { return troubles_.Restart(); },
+        [&] { return troubles_.Crash(); },
+        [&] { return troubles_.Stop(); },
+        [&] { return troubles_.Start(); },
+        [&] { return troubles_.WipeDirectory(); },
+        [&] { return troubles_.ReplaceDirectory(random_); },
+        [&] { return troubles_.FailRegister(Name(), random_); },
+        [&] { return troubles_.BreakStreams(Name(), random_); },
+        [&] { return troubles_.OpenStreams(Name(), random_); },
+        [&] { return troubles_.StopReading(Name()); },
+        [&] { return troubles_.ResumeReading(Name()); },
+        [&] { return troubles_.DeleteSocket(Name()); },
+        [&] { return host_.Churn(random_); },
+        [&] { return host_.Churn(random_); },
+        [&] { return host_.Storm(random_); },
+        [&] { return host_.RemoveDirectory(random_); },
+        [&] { return host_.Retarget(random_); },
+        [&] { return host_.FlipProbe(random_); },
+        [&] { return host_.FlipProbe(random_); },
+        [&] { return AddPods(); },
+        [&] { return Signal(SIGUSR1, "SIGUSR1"); },
+    };
+    if (FromEnvironment("PATCHBAY_CHAOS_RELOADS", kReloads) == 0) return actions;
+    const std::vector<Action> reloads = {
+        [&] { return Signal(SIGHUP, "SIGHUP"); },
+        [&] { return Reconfigure(); },
+        [&] { return Reconfigure(); },
+        [&] { return Reconfigure(); },
+        [&] { return WriteAsItWas(); },
+        [&] { return WriteHalf(); },
+        [&] { return WriteMistake(); },
+    };
+    actions.insert(actions.end(), reloads.begin(), reloads.end());
+    return actions;
+  }
+
+  std::string Name() { return random_.OneOf(configuration_.resources()).name; }
+
+  std::string AddPods() {
+    const std::string resource = Name();
+    const std::size_t pods = 1 + random_.Below(5), devices = 1 + random_.Below(2);
+    for (std::size_t i = 0; i < pods; ++i) pods_.Add(resource, static_cast<int>(devices));
+    return format("{} pods with {} of {}", pods, devices, resource);
+  }
+  std::string Signal(int number, const char* name) {
+    const std::size_t times = 1 + random_.Below(20);
+    for (std::size_t i = 0; i < times; ++i) kill(daemon_.pid(), number);
+    return format("{} times {}", times, name);
+  }
+  std::string Reconfigure() {
+    std::string what = configuration_.Change(random_);
+    return format("{}, {}", what, files_.Write(configuration_.Toml(), random_));
+  }
+  std::string WriteAsItWas() {
+    return "the configuration as it was, " + files_.Write(configuration_.Toml(), random_);
+  }
+  std::string WriteHalf() {
+    std::string what = configuration_.Change(random_);
+    return format("{}, {}", what, files_.WriteHalf(configuration_.Toml(), random_));
+  }
+  std::string WriteMistake() {
+    static constexpr std::string_view kMistakes[] = {
+        "",
+        "[[resource",
+        "[[resource]]\nname = \"chaos.dev/r0\"\n",
+        "unknown = 1\n",
+        "\xff\xfe",
+        "[[resource]]\nname = \"not a name\"\n[[resource.match]]\ncount = 1\n"};
+    const std::string mistake = configuration_.Toml() + std::string(random_.OneOf(kMistakes));
+    return "a mistake, " + files_.Write(random_.OneIn(4) ? "" : mistake, random_);
+  }
+
+  void MakePeace() {
+    const bool is_configuration_last = random_.OneIn(2);
+    if (is_configuration_last) Do([&] { return troubles_.End(); });
+    if (random_.OneIn(2)) Pause(random_.Below(200));
+    Do([&] { return WriteAsItWas(); });
+    if (!is_configuration_last) Do([&] { return troubles_.End(); });
+  }
+
+  void Do(const Action& action) {
+    history_.push_back(action());
+    ++actions_;
+  }
+  static void Pause(std::size_t ms) { poll(nullptr, 0, static_cast<int>(ms)); }
+
+  // --- what must be then ---
+
+  bool Converges() {
+    const auto start = Clock::now();
+    const auto deadline =
+        start + std::chrono::seconds(FromEnvironment("PATCHBAY_CHAOS_PATIENCE", kPatienceSeconds));
+    std::string wrong;
+    do {
+      wrong = WhatIsWrong();
+      if (wrong.empty()) {
+        slowest_ =
+            std::max(slowest_, std::chrono::duration_cast<milliseconds>(Clock::now() - start));
+        return true;
+      }
+      Pause(5);
+    } while (Clock::now() < deadline);
+    ADD_FAILURE() << "not well again, but:\n" << wrong;
+    return false;
+  }
+
+  std::string WhatIsWrong() {
+    if (waitpid(daemon_.pid(), nullptr, WNOHANG) != 0) return "  the daemon has ended\n";
+    std::string wrong;
+    std::set<std::string> names;
+    for (const auto& resource : configuration_.resources()) {
+      names.insert(resource.name);
+      wrong += WhatIsWrongWith(resource);
+    }
+    for (const std::string& name : daemon_.kubelet().Resources()) {
+      const auto view = daemon_.kubelet().View(name);
+      if (names.contains(name) || !view) continue;
+      if (view->streams != 0) wrong += format("  {} has {} streams\n", name, view->streams);
+      if (view->allocatable != 0) wrong += format("  {} still has devices\n", name);
+    }
+    const auto at_most = [&](std::string_view what, long count, long limit) {
+      if (count > limit) wrong += format("  {} {}, at most {} are right\n", count, what, limit);
+    };
+    at_most("sockets", Sockets(), Resources());
+    at_most("child processes", static_cast<long>(ChildrenOf(daemon_.pid()).size()), 0);
+    if (resources_at_first_ == 0) return wrong;
+    const long more = std::max(0L, Resources() - resources_at_first_);
+    at_most("descriptors", Descriptors(),
+            descriptors_at_first_ + more * kDescriptorsOfAResource + kMoreDescriptors);
+    at_most("threads", Threads(), threads_at_first_ + more * kThreadsOfAResource + kMoreThreads);
+    // Last, since it asks the daemon.
+    if (wrong.empty()) wrong = WhatPodsMiss();
+    return wrong;
+  }
+
+  std::string WhatIsWrongWith(const Configuration::Resource& resource) {
+    const auto view = daemon_.kubelet().View(resource.name);
+    if (!view || !view->connected) return "  " + resource.name + " is not registered\n";
+    std::string wrong;
+    if (view->streams != 1) wrong = format("  {} has {} streams\n", resource.name, view->streams);
+    Configuration::Health listed;
+    for (const SimDevice& device : view->devices) listed[device.id] = device.health;
+    const auto truth = resource.Listed(host_);
+    if (listed != truth) {
+      wrong += format("  {}: there is {}\n    but the kubelet has {}\n", resource.name,
+                      testing::PrintToString(truth), testing::PrintToString(listed));
+    }
+    return wrong;
+  }
+
+  /// What the kubelet's list does not show: that containers get what the configuration says.
+  std::string WhatPodsMiss() {
+    if (!pods_.AwaitAll(milliseconds(1))) return "  an Allocate is not answered\n";
+    for (const auto& resource : configuration_.resources()) {
+      const auto view = daemon_.kubelet().View(resource.name);
+      if (!view || view->allocatable == 0) continue;
+      const auto admitted = daemon_.kubelet().Admit("judge", "main", resource.name, 1);
+      daemon_.kubelet().Release("judge");
+      if (!admitted) return format("  {}: {}\n", resource.name, admitted.error().message);
+      const auto& env = admitted->response.envs();
+      const auto version = env.find("VERSION");
+      const std::string got = version == env.end() ? "none" : version->second;
+      if (got != format("{}", resource.version)) {
+        return format("  {}: version {}, containers get {}\n", resource.name, resource.version,
+                      got);
+      }
+    }
+    return "";
+  }
+
+  long Resources() const { return static_cast<long>(configuration_.resources().size()); }
+  long Descriptors() const { return static_cast<long>(DescriptorsOf(daemon_.pid())); }
+  long Threads() const { return static_cast<long>(ThreadsOf(daemon_.pid())); }
+  long Sockets() {
+    std::error_code error;
+    const std::filesystem::directory_iterator entries(daemon_.kubelet().directory(), error);
+    return std::count_if(begin(entries), end(entries), [](const auto& entry) {
+      return entry.path().filename().string().starts_with("patchbay-");
+    });
+  }
+
+  static constexpr unsigned kReloads = 0;
+
+  const unsigned seed_ = FromEnvironment("PATCHBAY_CHAOS_SEED", std::random_device{}());
+  Random random_{seed_};
+  DaemonProcess daemon_{Kubelet(random_)};
+  TempTree config_;
+  Host host_{daemon_.host()};
+  Configuration configuration_{random_};
+  // Without the rescan, which would mend what was missed; and whoever holds a device, it is
+  // forgotten.
+  ConfigFiles files_{config_, random_.Below(ConfigFiles::kKinds),
+                     "[daemon]\nrescan = \"24h\"\npod_resources = \"\"\n"};
+  Troubles troubles_{daemon_.kubelet()};
+  Pods pods_{daemon_.kubelet()};
+  std::vector<std::string> history_;  ///< of the round
+  std::size_t round_ = 0;
+  std::size_t actions_ = 0;
+  milliseconds slowest_{0};
+  long resources_at_first_ = 0;
+  long descriptors_at_first_ = 0;
+  long threads_at_first_ = 0;
+};
+
+TEST_F(Chaos, EndsInOrder) {
+  Run(std::chrono::seconds(FromEnvironment("PATCHBAY_CHAOS_SECONDS", 10)));
+}
+
+}  // namespace
+}  // namespace patchbay::test

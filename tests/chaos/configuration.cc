@@ -1,0 +1,101 @@
+#include "chaos/configuration.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+
+namespace patchbay::test {
+
+std::string Configuration::Resource::Toml() const {
+  std::string toml = format("[[resource]]\nname = \"{}\"\nforget_after = \"50ms\"\n", name);
+  if (replicas > 1) toml += format("replicas = {}\n", replicas);
+  for (const std::size_t group : groups) {
+    toml += format("[[resource.match]]\npath = \"{}\"\n", Host::Pattern(group));
+  }
+  toml += format("[resource.env]\nVERSION = \"{}\"\n", version);
+  if (is_probed) {
+    toml += format(
+        "[resource.health]\nfile = \"/state/{{name}}\"\nequals = \"ok\"\nperiod = \"100ms\"\n"
+        "failure_threshold = 1\nbefore_first = \"{}healthy\"\n",
+        is_doubted ? "un" : "");
+  }
+  return toml;
+}
+
+Configuration::Health Configuration::Resource::Listed(const Host& host) const {
+  Health health;
+  for (const std::size_t group : groups) {
+    for (const auto& [id, works] : host.Devices(group)) {
+      for (std::size_t i = 0; i < replicas; ++i) {
+        const std::string unit = replicas == 1 ? id : format("{}::{}", id, i);
+        health[unit] = works || !is_probed ? "Healthy" : "Unhealthy";
+      }
+    }
+  }
+  return health;
+}
+
+Configuration::Configuration(Random& random) {
+  for (std::size_t left = 2 + random.Below(3); left > 0; --left) Add(random);
+}
+
+std::string Configuration::Toml() const {
+  std::string toml;
+  for (const Resource& resource : resources_) toml += resource.Toml() + "\n";
+  return toml;
+}
+
+std::string Configuration::Change(Random& random) {
+  Resource& resource = resources_[random.Below(resources_.size())];
+  switch (random.Below(8)) {
+    case 0:
+      if (resources_.size() < kMostResources) return Add(random);
+      [[fallthrough]];
+    case 1: {
+      if (resources_.size() == 1) return Add(random);
+      const std::string name = resource.name;
+      std::erase_if(resources_, [&](const Resource& r) { return r.name == name; });
+      return "without " + name;
+    }
+    case 2: {
+      const std::string before = resource.name;
+      resource.name = NewName(random);
+      return format("{} becomes {}", before, resource.name);
+    }
+    case 3: resource.replicas = 1 + random.Below(3); break;
+    case 4: {
+      const std::size_t group = random.Below(Host::kGroups);
+      if (resource.groups.erase(group) == 0 || resource.groups.empty()) {
+        resource.groups.insert(group);
+      }
+      break;
+    }
+    case 5:
+      resource.is_probed = !resource.is_probed;
+      resource.is_doubted = random.OneIn(2);
+      break;
+    case 6: std::swap(resource, resources_[random.Below(resources_.size())]); break;
+    default: ++resource.version;
+  }
+  return "changed " + resource.name;
+}
+
+std::string Configuration::NewName(Random& random) const {
+  std::set<std::string> free;
+  for (std::size_t i = 0; i < kMostResources + 2; ++i) free.insert(format("chaos.dev/r{}", i));
+  for (const Resource& resource : resources_) free.erase(resource.name);
+  return random.OneOf(free);
+}
+
+std::string Configuration::Add(Random& random) {
+  Resource resource{.name = NewName(random),
+                    .replicas = 1 + random.Below(2),
+                    .version = 0,
+                    .groups = {random.Below(Host::kGroups)},
+                    .is_probed = random.OneIn(2),
+                    .is_doubted = random.OneIn(2)};
+  resources_.push_back(resource);
+  return "with " + resource.name;
+}
+
+}  // namespace patchbay::test

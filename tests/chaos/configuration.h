@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "chaos/host.h"
+#include "chaos/random.h"
+
+namespace patchbay::test {
+
+/// What a file of resources says, as values, and what the kubelet must come to have of it.
+class Configuration {
+ public:
+  using Health = std::map<std::string, std::string>;
+
+  struct Resource {
+    std::string name;
+    std::size_t replicas = 1;
+    std::size_t version = 0;  ///< what containers find in the variable VERSION
+    std::set<std::size_t> groups;
+    bool is_probed = false;
+    bool is_doubted = false;  ///< Unhealthy before the first probe
+
+    std::string Toml() const;
+    /// What the kubelet must have of it, by unit.
+    Health Listed(const Host& host) const;
+  };
+
+  explicit Configuration(Random& random);
+
+  const std::vector<Resource>& resources() const { return resources_; }
+  std::string Toml() const;
+  /// Changes a resource, adds or removes one, or gives it another name. Says which.
+  std::string Change(Random& random);
+
+  static constexpr std::size_t kMostResources = 6;
+
+ private:
+  /// A name that no resource has now.
+  std::string NewName(Random& random) const;
+  std::string Add(Random& random);
+
+  std::vector<Resource> resources_;
+};
+
+}  // namespace patchbay::test

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "kubelet_sim/kubelet_sim.h"
+
+namespace patchbay::test {
+
+/// Pods that come and go, one after the other on a thread of its own. What they get is of no
+/// interest, only that the kubelet is answered.
+class Pods {
+ public:
+  explicit Pods(KubeletSim& kubelet) : kubelet_(kubelet), thread_([this] { Run(); }) {}
+  ~Pods() {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+      changed_.notify_all();
+    }
+    thread_.join();
+  }
+
+  void Add(const std::string& resource, int devices) {
+    const std::lock_guard lock(mutex_);
+    waiting_.emplace_back(resource, devices);
+    changed_.notify_all();
+  }
+  /// Waits until all were admitted or refused, and releases what they have. False when the last of
+  /// them still waits after `patience`.
+  bool AwaitAll(std::chrono::milliseconds patience) {
+    std::unique_lock lock(mutex_);
+    const bool done = changed_.wait_for(lock, patience, [&] { return waiting_.empty(); });
+    // Also those that were released: a kubelet that crashed meanwhile may have saved them before.
+    for (const std::string& pod : pods_) kubelet_.Release(pod);
+    pods_.clear();
+    return done;
+  }
+
+ private:
+  void Run() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return ending_ || !waiting_.empty(); });
+      if (ending_) return;
+      const auto [resource, devices] = waiting_.front();
+      const std::string pod = "pod-" + std::to_string(++count_);
+      pods_.push_back(pod);
+      lock.unlock();
+      (void)kubelet_.Admit(pod, "main", resource, devices);
+      lock.lock();
+      // Some stay until the end of the round.
+      if (count_ % 3 != 0) kubelet_.Release(pod);
+      waiting_.pop_front();
+      changed_.notify_all();
+    }
+  }
+
+  KubeletSim& kubelet_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool ending_ = false;
+  std::deque<std::pair<std::string, int>> waiting_;
+  std::vector<std::string> pods_;  ///< since the last AwaitAll
+  std::size_t count_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace patchbay::test

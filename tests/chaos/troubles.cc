@@ -1,0 +1,147 @@
+#include "chaos/troubles.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+
+#include "base/format.h"
+
+namespace patchbay::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// More setbacks in a row, and a plugin may rightly wait for longer than it is waited for.
+constexpr int kMostSetbacks = 2;
+
+/// In which others may be making files meanwhile.
+void RemoveBusy(const std::string& path) {
+  std::error_code error;
+  do {
+    fs::remove_all(path, error);
+  } while (error);
+}
+
+}  // namespace
+
+std::string Troubles::FreshStart() {
+  setbacks_.clear();
+  needs_start_ = false;
+  const Status started = kubelet_.Start();
+  return started ? "" : ", which failed: " + started.error().message;
+}
+
+std::string Troubles::Restart() {
+  kubelet_.Stop();
+  return "the kubelet restarts" + FreshStart();
+}
+
+std::string Troubles::Crash() {
+  kubelet_.Crash();
+  needs_start_ = true;
+  return "the kubelet crashes";
+}
+
+std::string Troubles::Stop() {
+  kubelet_.Stop();
+  needs_start_ = true;
+  return "the kubelet stops";
+}
+
+std::string Troubles::Start() {
+  if (kubelet_.Running()) return "the kubelet runs";
+  return "the kubelet starts" + FreshStart();
+}
+
+std::string Troubles::WipeDirectory() {
+  std::error_code error;
+  for (fs::directory_iterator entry(kubelet_.directory(), error), end; !error && entry != end;
+       entry.increment(error)) {
+    std::error_code gone;
+    fs::remove(entry->path(), gone);
+  }
+  needs_start_ = true;
+  return "the kubelet's directory is wiped";
+}
+
+std::string Troubles::ReplaceDirectory(Random& random) {
+  kubelet_.Crash();
+  const std::string directory = kubelet_.directory(), old = directory + ".old";
+  std::error_code error;
+  fs::rename(directory, old, error);
+  const bool starts = random.OneIn(2);
+  const std::string with =
+      starts ? " as the kubelet starts" + FreshStart() : ", the kubelet is down";
+  if (!starts) {
+    needs_start_ = true;
+    if (random.OneIn(2)) fs::create_directory(directory, error);
+  }
+  RemoveBusy(old);
+  return "the kubelet's directory is replaced" + with;
+}
+
+std::string Troubles::FailRegister(const std::string& resource, Random& random) {
+  static constexpr RegisterFault kFaults[] = {RegisterFault::kNeverDial,
+                                              RegisterFault::kUnimplemented,
+                                              RegisterFault::kUnknownError, RegisterFault::kHang};
+  const std::string of = random.OneIn(3) ? "" : resource;
+  const RegisterFault fault = random.OneOf(kFaults);
+  kubelet_.SetRegisterFault(fault, of);
+  faults_.insert(of);
+  return format("Register of {} fails in way {}", of.empty() ? "all" : of, static_cast<int>(fault));
+}
+
+std::string Troubles::BreakStreams(const std::string& resource, Random& random) {
+  ++setbacks_[resource];
+  if (random.OneIn(2)) {
+    kubelet_.ZombieCancel(resource);
+    return "the kubelet takes the end of an old stream for one of " + resource;
+  }
+  kubelet_.DropStreams(resource);
+  return "the streams of " + resource + " break";
+}
+
+std::string Troubles::OpenStreams(const std::string& resource, Random& random) {
+  const std::size_t streams = 1 + random.Below(3);
+  const bool reading = random.OneIn(2);
+  (void)kubelet_.OpenExtraStreams(resource, static_cast<int>(streams), reading);
+  extra_.insert(resource);
+  return format("{} more streams of {}{}", streams, resource, reading ? "" : ", which do not read");
+}
+
+std::string Troubles::StopReading(const std::string& resource) {
+  kubelet_.StopReading(resource);
+  unread_.insert(resource);
+  return "the kubelet does not read the streams of " + resource;
+}
+
+std::string Troubles::ResumeReading(const std::string& resource) {
+  kubelet_.ResumeReading(resource);
+  unread_.erase(resource);
+  return "the kubelet reads the streams of " + resource;
+}
+
+std::string Troubles::DeleteSocket(const std::string& resource) {
+  ++setbacks_[resource];
+  std::error_code gone;
+  if (const auto view = kubelet_.View(resource)) fs::remove(view->endpoint, gone);
+  return "the socket of " + resource + " is deleted";
+}
+
+std::string Troubles::End() {
+  for (const std::string& resource : unread_) kubelet_.ResumeReading(resource);
+  for (const std::string& resource : extra_) kubelet_.CloseExtraStreams(resource);
+  for (const std::string& resource : faults_) {
+    kubelet_.SetRegisterFault(RegisterFault::kNone, resource);
+  }
+  const bool is_any_cautious =
+      !faults_.empty() || std::any_of(setbacks_.begin(), setbacks_.end(),
+                                      [](const auto& s) { return s.second > kMostSetbacks; });
+  unread_.clear();
+  extra_.clear();
+  faults_.clear();
+  if (kubelet_.Running() && !needs_start_ && !is_any_cautious) return "the kubelet is well";
+  return Restart();
+}
+
+}  // namespace patchbay::test

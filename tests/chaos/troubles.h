@@ -1,0 +1,51 @@
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "chaos/random.h"
+#include "kubelet_sim/kubelet_sim.h"
+
+namespace patchbay::test {
+
+/// What a kubelet does to plugins on bad days. `resource` may be one that it does not know.
+///
+/// Every function says what was done.
+class Troubles {
+ public:
+  explicit Troubles(KubeletSim& kubelet) : kubelet_(kubelet) {}
+
+  std::string Restart();
+  /// Ends it, leaving its socket behind or not. It stays down.
+  std::string Crash();
+  std::string Stop();
+  std::string Start();
+  /// Removes all files of the directory, under a kubelet that goes on.
+  std::string WipeDirectory();
+  /// Puts another directory in its place, with or without the kubelet in it.
+  std::string ReplaceDirectory(Random& random);
+
+  std::string FailRegister(const std::string& resource, Random& random);
+  std::string BreakStreams(const std::string& resource, Random& random);
+  /// Streams that nobody needs, slow ones among them.
+  std::string OpenStreams(const std::string& resource, Random& random);
+  std::string StopReading(const std::string& resource);
+  std::string ResumeReading(const std::string& resource);
+  std::string DeleteSocket(const std::string& resource);
+
+  /// Everything is well again; starts the kubelet anew where it must be, or where a plugin may have
+  /// become too cautious.
+  std::string End();
+
+ private:
+  std::string FreshStart();
+
+  KubeletSim& kubelet_;
+  bool needs_start_ = false;
+  /// By resource, what makes a plugin back off, since the kubelet was started.
+  std::map<std::string, int> setbacks_;
+  std::set<std::string> faults_, extra_, unread_;  ///< resources that have these troubles
+};
+
+}  // namespace patchbay::test

@@ -1,0 +1,13 @@
+#pragma once
+
+#include <cstdlib>
+
+namespace patchbay::test {
+
+/// A number that the environment has for a test.
+inline unsigned FromEnvironment(const char* name, unsigned otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : static_cast<unsigned>(std::strtoul(text, nullptr, 10));
+}
+
+}  // namespace patchbay::test
