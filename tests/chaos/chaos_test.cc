@@ -18,6 +18,7 @@
 #include <filesystem>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <random>
 #include <set>
@@ -48,7 +49,7 @@ constexpr unsigned kPatienceSeconds = 5;
 #endif
 
 /// What the daemon may have for each resource more, and at a moment.
-constexpr long kDescriptorsOfAResource = 3;
+constexpr long kDescriptorsOfAResource = 4;
 constexpr long kMoreDescriptors = 4;
 constexpr long kThreadsOfAResource = 4;
 constexpr long kMoreThreads = 16;
@@ -83,27 +84,37 @@ class Chaos : public testing::Test {
     const auto end = Clock::now() + duration;
     for (round_ = 1; Clock::now() < end && !HasFailure(); ++round_) Round();
     std::printf(
-        "%zu rounds, %zu actions; slowest to be well again: %lld ms; %ld descriptors and "
+        "%zu rounds, %zu of them calm, %zu actions; slowest to be well again: %lld ms; %ld "
+        "descriptors and "
         "%ld threads with %ld resources at first, %ld and %ld with %ld in the end\n",
-        round_ - 1, actions_, static_cast<long long>(slowest_.count()), descriptors_at_first_,
-        threads_at_first_, resources_at_first_, Descriptors(), Threads(), Resources());
+        round_ - 1, calm_rounds_, actions_, static_cast<long long>(slowest_.count()),
+        descriptors_at_first_, threads_at_first_, resources_at_first_, Descriptors(), Threads(),
+        Resources());
   }
 
  private:
-  /// Does something, and says what.
-  using Action = std::function<std::string()>;
+  struct Action {
+    std::function<std::string()> act;  ///< says what was done
+    bool is_calm = false;              ///< no reason for a resource to register again
+  };
 
   // --- what happens ---
 
   void Round() {
-    const std::vector<Action> moods = Moods();
     history_.clear();
+    is_calm_ = true;
+    kept_ = configuration_.Registrations();
+    const std::size_t starts = troubles_.starts();
+    const auto registered = RegisterCalls();
+    const std::vector<Action> moods = Moods();
     for (std::size_t left = 5 + random_.Below(36); left > 0; --left) {
       Do(random_.OneOf(moods));
-      if (random_.OneIn(2)) Pause(random_.OneIn(10) ? 150 : random_.Below(30));
+      if (random_.OneIn(2)) Pause(random_.OneIn(5) ? 100 + random_.Below(150) : random_.Below(30));
     }
     MakePeace();
-    if (Converges()) return;
+    const bool is_well = Converges();
+    if (is_calm_ && troubles_.starts() == starts) ExpectKept(registered);
+    if (is_well && !HasFailure()) return;
     std::string story;
     for (const std::string& action : history_) story += "  " + action + "\n";
     ADD_FAILURE() << "PATCHBAY_CHAOS_SEED=" << seed_ << ", round " << round_ << ":\n" << story;
@@ -111,8 +122,8 @@ class Chaos : public testing::Test {
 
   /// A part of what can happen: what never happens alone with few others hides what they do.
   std::vector<Action> Moods() {
-    const std::vector<Action> all = Actions();
-    std::vector<Action> some;
+    std::vector<Action> all = Actions(), some;
+    if (random_.OneIn(3)) std::erase_if(all, [](const Action& action) { return !action.is_calm; });
     const std::size_t one_in = 2 + random_.Below(4);
     std::copy_if(all.begin(), all.end(), std::back_inserter(some),
                  [&](const Action&) { return random_.OneIn(one_in); });
@@ -120,41 +131,38 @@ class Chaos : public testing::Test {
   }
 
   std::vector<Action> Actions() {
-    std::vector<Action> actions = {
-        [&] { return troubles_.Restart(); },
-        [&] { return troubles_.Crash(); },
-        [&] { return troubles_.Stop(); },
-        [&] { return troubles_.Start(); },
-        [&] { return troubles_.WipeDirectory(); },
-        [&] { return troubles_.ReplaceDirectory(random_); },
-        [&] { return troubles_.FailRegister(Name(), random_); },
-        [&] { return troubles_.BreakStreams(Name(), random_); },
-        [&] { return troubles_.OpenStreams(Name(), random_); },
-        [&] { return troubles_.StopReading(Name()); },
-        [&] { return troubles_.ResumeReading(Name()); },
-        [&] { return troubles_.DeleteSocket(Name()); },
-        [&] { return host_.Churn(random_); },
-        [&] { return host_.Churn(random_); },
-        [&] { return host_.Storm(random_); },
-        [&] { return host_.RemoveDirectory(random_); },
-        [&] { return host_.Retarget(random_); },
-        [&] { return host_.FlipProbe(random_); },
-        [&] { return host_.FlipProbe(random_); },
-        [&] { return AddPods(); },
-        [&] { return Signal(SIGUSR1, "SIGUSR1"); },
+    const bool calm = true, calm_if_atomic = files_.IsAtomic();
+    return {
+        {[&] { return troubles_.Restart(); }},
+        {[&] { return troubles_.Crash(); }},
+        {[&] { return troubles_.Stop(); }},
+        {[&] { return troubles_.Start(); }},
+        {[&] { return troubles_.WipeDirectory(); }},
+        {[&] { return troubles_.ReplaceDirectory(random_); }},
+        {[&] { return troubles_.FailRegister(Name(), random_); }},
+        {[&] { return troubles_.BreakStreams(Name(), random_); }},
+        {[&] { return troubles_.DeleteSocket(Name()); }},
+        {[&] { return troubles_.OpenStreams(Name(), random_); }, calm},
+        {[&] { return troubles_.StopReading(Name()); }, calm},
+        {[&] { return troubles_.ResumeReading(Name()); }, calm},
+        {[&] { return host_.Churn(random_); }, calm},
+        {[&] { return host_.Churn(random_); }, calm},
+        {[&] { return host_.Storm(random_); }, calm},
+        {[&] { return host_.RemoveDirectory(random_); }, calm},
+        {[&] { return host_.Retarget(random_); }, calm},
+        {[&] { return host_.FlipProbe(random_); }, calm},
+        {[&] { return host_.FlipProbe(random_); }, calm},
+        {[&] { return AddPods(); }, calm},
+        {[&] { return Signal(SIGUSR1, "SIGUSR1"); }, calm},
+        {[&] { return Signal(SIGHUP, "SIGHUP"); }, calm_if_atomic},
+        {[&] { return Reconfigure(); }, calm_if_atomic},
+        {[&] { return Reconfigure(); }, calm_if_atomic},
+        {[&] { return Reconfigure(); }, calm_if_atomic},
+        {[&] { return WriteAsItWas(); }, calm_if_atomic},
+        {[&] { return WriteMistake(); }, calm_if_atomic},
+        {[&] { return WriteHalf(); }, calm_if_atomic},
+        {[&] { return WriteNothing(); }},
     };
-    if (FromEnvironment("PATCHBAY_CHAOS_RELOADS", kReloads) == 0) return actions;
-    const std::vector<Action> reloads = {
-        [&] { return Signal(SIGHUP, "SIGHUP"); },
-        [&] { return Reconfigure(); },
-        [&] { return Reconfigure(); },
-        [&] { return Reconfigure(); },
-        [&] { return WriteAsItWas(); },
-        [&] { return WriteHalf(); },
-        [&] { return WriteMistake(); },
-    };
-    actions.insert(actions.end(), reloads.begin(), reloads.end());
-    return actions;
   }
 
   std::string Name() { return random_.OneOf(configuration_.resources()).name; }
@@ -170,15 +178,24 @@ class Chaos : public testing::Test {
     for (std::size_t i = 0; i < times; ++i) kill(daemon_.pid(), number);
     return format("{} times {}", times, name);
   }
-  std::string Reconfigure() {
+  std::string Change() {
     std::string what = configuration_.Change(random_);
+    std::set<Configuration::Registration> still;
+    const auto now = configuration_.Registrations();
+    std::set_intersection(kept_.begin(), kept_.end(), now.begin(), now.end(),
+                          std::inserter(still, still.end()));
+    kept_ = still;
+    return what;
+  }
+  std::string Reconfigure() {
+    const std::string what = Change();
     return format("{}, {}", what, files_.Write(configuration_.Toml(), random_));
   }
   std::string WriteAsItWas() {
     return "the configuration as it was, " + files_.Write(configuration_.Toml(), random_);
   }
   std::string WriteHalf() {
-    std::string what = configuration_.Change(random_);
+    const std::string what = Change();
     return format("{}, {}", what, files_.WriteHalf(configuration_.Toml(), random_));
   }
   std::string WriteMistake() {
@@ -190,19 +207,22 @@ class Chaos : public testing::Test {
         "\xff\xfe",
         "[[resource]]\nname = \"not a name\"\n[[resource.match]]\ncount = 1\n"};
     const std::string mistake = configuration_.Toml() + std::string(random_.OneOf(kMistakes));
-    return "a mistake, " + files_.Write(random_.OneIn(4) ? "" : mistake, random_);
+    return "a mistake, " + files_.Write(mistake, random_);
   }
+  std::string WriteNothing() { return "no resources, " + files_.Write("", random_); }
 
   void MakePeace() {
     const bool is_configuration_last = random_.OneIn(2);
-    if (is_configuration_last) Do([&] { return troubles_.End(); });
+    const Action end{[&] { return troubles_.End(); }, true};
+    if (is_configuration_last) Do(end);
     if (random_.OneIn(2)) Pause(random_.Below(200));
-    Do([&] { return WriteAsItWas(); });
-    if (!is_configuration_last) Do([&] { return troubles_.End(); });
+    Do({[&] { return WriteAsItWas(); }, true});
+    if (!is_configuration_last) Do(end);
   }
 
   void Do(const Action& action) {
-    history_.push_back(action());
+    history_.push_back(action.act());
+    is_calm_ = is_calm_ && action.is_calm;
     ++actions_;
   }
   static void Pause(std::size_t ms) { poll(nullptr, 0, static_cast<int>(ms)); }
@@ -260,7 +280,11 @@ class Chaos : public testing::Test {
     const auto view = daemon_.kubelet().View(resource.name);
     if (!view || !view->connected) return "  " + resource.name + " is not registered\n";
     std::string wrong;
-    if (view->streams != 1) wrong = format("  {} has {} streams\n", resource.name, view->streams);
+    if (view->options.get_preferred_allocation_available != resource.is_packed) {
+      wrong +=
+          format("  {}: whether it has preferences is not as it was registered\n", resource.name);
+    }
+    if (view->streams != 1) wrong += format("  {} has {} streams\n", resource.name, view->streams);
     Configuration::Health listed;
     for (const SimDevice& device : view->devices) listed[device.id] = device.health;
     const auto truth = resource.Listed(host_);
@@ -291,6 +315,22 @@ class Chaos : public testing::Test {
     return "";
   }
 
+  /// Whatever became of its devices and its other keys, the kubelet was not asked again.
+  void ExpectKept(const std::map<std::string, std::size_t>& before) {
+    ++calm_rounds_;
+    auto now = RegisterCalls();
+    for (const auto& [name, packed] : kept_) {
+      const auto had = before.find(name);
+      EXPECT_EQ(now[name], had == before.end() ? 0 : had->second)
+          << name << " was registered again without a reason";
+    }
+  }
+  std::map<std::string, std::size_t> RegisterCalls() {
+    std::map<std::string, std::size_t> calls;
+    for (const RegisterCall& call : daemon_.kubelet().RegisterCalls()) ++calls[call.resource];
+    return calls;
+  }
+
   long Resources() const { return static_cast<long>(configuration_.resources().size()); }
   long Descriptors() const { return static_cast<long>(DescriptorsOf(daemon_.pid())); }
   long Threads() const { return static_cast<long>(ThreadsOf(daemon_.pid())); }
@@ -301,8 +341,6 @@ class Chaos : public testing::Test {
       return entry.path().filename().string().starts_with("patchbay-");
     });
   }
-
-  static constexpr unsigned kReloads = 0;
 
   const unsigned seed_ = FromEnvironment("PATCHBAY_CHAOS_SEED", std::random_device{}());
   Random random_{seed_};
@@ -316,8 +354,13 @@ class Chaos : public testing::Test {
                      "[daemon]\nrescan = \"24h\"\npod_resources = \"\"\n"};
   Troubles troubles_{daemon_.kubelet()};
   Pods pods_{daemon_.kubelet()};
-  std::vector<std::string> history_;  ///< of the round
+  // Of the round.
+  std::vector<std::string> history_;
+  bool is_calm_ = true;
+  std::set<Configuration::Registration> kept_;
+  // Of all.
   std::size_t round_ = 0;
+  std::size_t calm_rounds_ = 0;
   std::size_t actions_ = 0;
   milliseconds slowest_{0};
   long resources_at_first_ = 0;

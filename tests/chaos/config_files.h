@@ -23,6 +23,8 @@ class ConfigFiles {
   /// What the daemon is told to read.
   std::string path() const;
   std::string kind() const;
+  /// Whether nobody ever reads a part of it.
+  bool IsAtomic() const { return IsMap(); }
 
   /// Writes these resources, whole. Says how.
   std::string Write(const std::string& resources, Random& random);

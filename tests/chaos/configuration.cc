@@ -9,6 +9,7 @@ namespace patchbay::test {
 std::string Configuration::Resource::Toml() const {
   std::string toml = format("[[resource]]\nname = \"{}\"\nforget_after = \"50ms\"\n", name);
   if (replicas > 1) toml += format("replicas = {}\n", replicas);
+  if (is_packed) toml += "preferred_allocation = \"packed\"\n";
   for (const std::size_t group : groups) {
     toml += format("[[resource.match]]\npath = \"{}\"\n", Host::Pattern(group));
   }
@@ -45,9 +46,17 @@ std::string Configuration::Toml() const {
   return toml;
 }
 
+std::set<Configuration::Registration> Configuration::Registrations() const {
+  std::set<Registration> registrations;
+  for (const Resource& resource : resources_) {
+    registrations.emplace(resource.name, resource.is_packed);
+  }
+  return registrations;
+}
+
 std::string Configuration::Change(Random& random) {
   Resource& resource = resources_[random.Below(resources_.size())];
-  switch (random.Below(8)) {
+  switch (random.Below(9)) {
     case 0:
       if (resources_.size() < kMostResources) return Add(random);
       [[fallthrough]];
@@ -74,7 +83,8 @@ std::string Configuration::Change(Random& random) {
       resource.is_probed = !resource.is_probed;
       resource.is_doubted = random.OneIn(2);
       break;
-    case 6: std::swap(resource, resources_[random.Below(resources_.size())]); break;
+    case 6: resource.is_packed = !resource.is_packed; break;
+    case 7: std::swap(resource, resources_[random.Below(resources_.size())]); break;
     default: ++resource.version;
   }
   return "changed " + resource.name;
@@ -93,7 +103,8 @@ std::string Configuration::Add(Random& random) {
                     .version = 0,
                     .groups = {random.Below(Host::kGroups)},
                     .is_probed = random.OneIn(2),
-                    .is_doubted = random.OneIn(2)};
+                    .is_doubted = random.OneIn(2),
+                    .is_packed = random.OneIn(2)};
   resources_.push_back(resource);
   return "with " + resource.name;
 }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "chaos/host.h"
@@ -23,6 +24,8 @@ class Configuration {
     std::set<std::size_t> groups;
     bool is_probed = false;
     bool is_doubted = false;  ///< Unhealthy before the first probe
+    /// The kubelet is to ask for preferences: what it is told by registering alone.
+    bool is_packed = false;
 
     std::string Toml() const;
     /// What the kubelet must have of it, by unit.
@@ -33,6 +36,9 @@ class Configuration {
 
   const std::vector<Resource>& resources() const { return resources_; }
   std::string Toml() const;
+  /// Whether a plugin that served the one can serve the other as it is registered.
+  using Registration = std::pair<std::string, bool>;
+  std::set<Registration> Registrations() const;
   /// Changes a resource, adds or removes one, or gives it another name. Says which.
   std::string Change(Random& random);
 

@@ -27,6 +27,7 @@ void RemoveBusy(const std::string& path) {
 std::string Troubles::FreshStart() {
   setbacks_.clear();
   needs_start_ = false;
+  ++starts_;
   const Status started = kubelet_.Start();
   return started ? "" : ", which failed: " + started.error().message;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <set>
 #include <string>
@@ -37,12 +38,15 @@ class Troubles {
   /// Everything is well again; starts the kubelet anew where it must be, or where a plugin may have
   /// become too cautious.
   std::string End();
+  /// How often the kubelet was started.
+  std::size_t starts() const { return starts_; }
 
  private:
   std::string FreshStart();
 
   KubeletSim& kubelet_;
   bool needs_start_ = false;
+  std::size_t starts_ = 0;
   /// By resource, what makes a plugin back off, since the kubelet was started.
   std::map<std::string, int> setbacks_;
   std::set<std::string> faults_, extra_, unread_;  ///< resources that have these troubles
