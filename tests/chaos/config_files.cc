@@ -7,14 +7,12 @@
 namespace patchbay::test {
 
 ConfigFiles::ConfigFiles(TempTree& tree, std::size_t kind, std::string settings)
-    : tree_(tree),
-      kind_(kind),
-      settings_(std::move(settings)),
-      map_(tree.path("map")),
-      file_(tree.path("etc/resources.toml")) {
-  tree_.Dir("etc");
-  if (IsDirectory()) tree_.File("etc/daemon.toml", settings_);
-  tree_.Link("link", IsMap() ? "map" : "etc");
+    : tree_(tree), kind_(kind), settings_(std::move(settings)), map_(tree.path("map")) {
+  for (const char* directory : {"etc", "etc.new"}) {
+    tree_.Dir(directory);
+    if (IsDirectory()) tree_.File(format("{}/daemon.toml", directory), settings_);
+  }
+  tree_.Link("link", IsMap() ? "map" : directory_);
 }
 
 bool ConfigFiles::IsMap() const { return kind_ % 2 == 1; }
@@ -40,22 +38,31 @@ std::string ConfigFiles::Write(const std::string& resources, Random& random) {
     map_.Write(files);
     return "swapped";
   }
-  switch (random.Below(3)) {
-    case 0: tree_.File("etc/resources.toml", Complete(resources)); return "written in place";
-    case 1: std::filesystem::remove(file_); [[fallthrough]];
+  switch (random.Below(4)) {
+    case 0: tree_.File(file(), Complete(resources)); return "written in place";
+    case 1:
+      MoveAway();
+      tree_.File(file(), Complete(resources));
+      tree_.Link("link.new", directory_);
+      std::filesystem::rename(tree_.path("link.new"), tree_.path("link"));
+      return "written elsewhere, where the link leads now";
+    case 2: tree_.Remove(file()); [[fallthrough]];
     default:
-      tree_.File("etc/resources.toml~", Complete(resources));
-      std::filesystem::rename(file_ + "~", file_);
+      tree_.File(file() + "~", Complete(resources));
+      std::filesystem::rename(tree_.path(file() + "~"), tree_.path(file()));
       return "renamed over";
   }
 }
+
+/// The next to be written is another directory than the one that is read.
+void ConfigFiles::MoveAway() { directory_ = directory_ == "etc" ? "etc.new" : "etc"; }
 
 std::string ConfigFiles::WriteHalf(const std::string& resources, Random& random) {
   if (IsMap()) return Write(resources, random);
   FinishHalf();
   const std::string text = Complete(resources);
   const std::size_t cut = random.Below(text.size());
-  half_.emplace(file_, std::ios::binary);
+  half_.emplace(tree_.path(file()), std::ios::binary);
   *half_ << text.substr(0, cut) << std::flush;
   rest_ = text.substr(cut);
   return format("{} bytes of {}", cut, text.size());

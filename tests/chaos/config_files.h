@@ -36,12 +36,14 @@ class ConfigFiles {
   bool IsDirectory() const;
   std::string Complete(const std::string& resources) const;
   void FinishHalf();
+  void MoveAway();
+  std::string file() const { return directory_ + "/resources.toml"; }
 
   TempTree& tree_;
   const std::size_t kind_;
   const std::string settings_;
   ConfigMap map_;
-  const std::string file_;  ///< with the resources, where there is no map
+  std::string directory_ = "etc";  ///< where the link leads, if not to the map
   std::optional<std::ofstream> half_;
   std::string rest_;
 };
