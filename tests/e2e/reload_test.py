@@ -1,0 +1,165 @@
+"""The configuration of a running `patchbay run` changes: a file, a directory, a ConfigMap's mount."""
+
+import os
+import pathlib
+import signal
+
+import support
+from support import Daemon, Kubelet, resource
+
+NULL = resource("example.com/null", 'path = "/dev/null"')
+SEAT = "example.com/seat"
+
+
+def seats(count):
+    return resource(SEAT, f"count = {count}")
+
+
+class Reloading(support.TestCase):
+    def begin(self, config, *more):
+        kubelet = self.enterContext(Kubelet(self.kubelet_dir))
+        daemon = self.enterContext(Daemon(config, self.kubelet_dir, *more))
+        kubelet.wait_listed(SEAT)
+        kubelet.wait_listed("example.com/null")
+        self.null = kubelet.view("example.com/null")
+        return kubelet, daemon
+
+    def await_seats(self, kubelet, count):
+        kubelet.wait_view(SEAT, lambda view: view["capacity"] == count)
+
+    def expect_untouched(self, kubelet):
+        now = kubelet.view("example.com/null")
+        for key in ("endpoint", "lists", "connections", "registrations"):
+            self.assertEqual(now[key], self.null[key], key)
+
+    def test_a_file_that_is_written_and_one_that_is_replaced(self):
+        config = pathlib.Path(self.config(NULL + seats(1)))
+        kubelet, daemon = self.begin(config)
+        config.write_text(NULL + seats(2))
+        self.await_seats(kubelet, 2)
+        new = config.with_name(".new")
+        new.write_text(NULL + seats(3))
+        new.rename(config)
+        self.await_seats(kubelet, 3)
+        self.expect_untouched(kubelet)
+        self.assertEqual(daemon.end()[0], 0)
+
+    def test_half_a_file_is_no_file(self):
+        config = pathlib.Path(self.config(NULL + seats(1)))
+        kubelet, daemon = self.begin(config)
+        text = NULL + seats(2)
+        with open(config, "w") as file:
+            file.write(text[:len(text) // 2])
+            file.flush()
+            # Another file of the directory is complete, and not of the configuration.
+            (config.parent / "notes").write_text("x")
+            file.write(text[len(text) // 2:])
+        self.await_seats(kubelet, 2)
+        self.assertNotIn("refused", daemon.err.text())
+        self.expect_untouched(kubelet)
+
+    def test_a_configmap_that_is_swapped(self):
+        mount = self.dir / "mount"
+        mount.mkdir()
+
+        def swap(generation, text):
+            """As the kubelet does it."""
+            data = mount / f"..{generation}"
+            data.mkdir()
+            (data / "patchbay.toml").write_text(text)
+            (mount / "..data_tmp").symlink_to(data.name)
+            old = os.readlink(mount / "..data") if (mount / "..data").is_symlink() else None
+            (mount / "..data_tmp").rename(mount / "..data")
+            if old:
+                (mount / old / "patchbay.toml").unlink()
+                (mount / old).rmdir()
+
+        swap(1, NULL + seats(1))
+        (mount / "patchbay.toml").symlink_to("..data/patchbay.toml")
+        etc = self.dir / "etc"
+        etc.symlink_to(mount)
+        for config in (etc / "patchbay.toml", etc):
+            with self.subTest(config=config.name):
+                swap(f"{config.name}-1", NULL + seats(1))
+                kubelet, daemon = self.begin(config)
+                swap(f"{config.name}-2", NULL + seats(2))
+                self.await_seats(kubelet, 2)
+                swap(f"{config.name}-3", NULL + seats(3))
+                self.await_seats(kubelet, 3)
+                self.expect_untouched(kubelet)
+                self.assertEqual(daemon.end()[0], 0)
+                kubelet.ask("stop")
+
+    def test_a_mistake_is_told_and_mended(self):
+        config = pathlib.Path(self.config(NULL + seats(1)))
+        kubelet, daemon = self.begin(config)
+        config.write_text(NULL + seats(2) + "colour = 1\n")
+        daemon.err.wait("the configuration was refused")
+        self.assertIn("unknown-key", daemon.err.text())
+        self.assertEqual(daemon.get("/readyz")[0], 200)
+        self.assertIn("patchbay_config_last_reload_successful 0", daemon.get("/metrics")[1])
+        config.write_text(NULL + seats(2))
+        self.await_seats(kubelet, 2)
+        self.await_true(
+            lambda: "patchbay_config_last_reload_successful 1" in daemon.get("/metrics")[1],
+            "the reload is counted")
+        self.expect_untouched(kubelet)
+
+    def test_sighup_loads_again(self):
+        config = pathlib.Path(self.config(NULL + seats(1)))
+        kubelet, daemon = self.begin(config)
+        for count in range(1, 4):
+            at, _ = daemon.err.wait("")
+            daemon.send(signal.SIGHUP)
+            self.await_true(
+                lambda: daemon.err.text().count("configuration reloaded") == count, "reloaded")
+        self.expect_untouched(kubelet)
+        self.assertEqual(daemon.end()[0], 0)
+
+    def test_flags_still_win(self):
+        config = pathlib.Path(self.config(NULL + seats(1)))
+        kubelet, daemon = self.begin(config)
+        config.write_text('[daemon]\nlisten = "127.0.0.1:1"\npod_resources = ""\n' + NULL +
+                          seats(2))
+        self.await_seats(kubelet, 2)
+        _, line = daemon.err.wait("cannot change in a running process")
+        self.assertIn("pod_resources", line)
+        self.assertNotIn("listen", line)
+        self.expect_untouched(kubelet)
+
+
+class Waiting(support.TestCase):
+    def test_a_mistake_at_the_start_ends_the_process(self):
+        config = self.config("[[resource]]\n")
+        with Daemon(config, self.kubelet_dir) as daemon:
+            self.assertEqual(daemon.wait(), 1)
+            self.assertIn("missing-key", daemon.err.text())
+
+    def test_or_is_waited_out(self):
+        config = pathlib.Path(self.config(""))
+        config.unlink()
+        with Kubelet(self.kubelet_dir) as kubelet, \
+                Daemon(config, self.kubelet_dir, "--wait-for-config") as daemon:
+            _, line = daemon.err.wait("waiting for a configuration")
+            address = line.rsplit("address=", 1)[1].strip()
+            self.assertEqual(support.get(address, "/healthz")[0], 200)
+            status, body = support.get(address, "/readyz")
+            self.assertEqual(status, 503)
+            self.assertIn(str(config), body)
+            self.assertIn("patchbay_config_last_reload_successful 0",
+                          support.get(address, "/metrics")[1])
+            config.write_text("nonsense")
+            daemon.err.wait("mistake in the configuration")
+            config.write_text(seats(2))
+            kubelet.wait_view(SEAT, lambda view: view["capacity"] == 2)
+            self.await_true(lambda: daemon.get("/readyz")[0] == 200, "ready")
+            self.assertEqual(daemon.end()[0], 0)
+
+    def test_and_can_be_ended_meanwhile(self):
+        with Daemon(self.config("x"), self.kubelet_dir, "--wait-for-config") as daemon:
+            daemon.err.wait("waiting for a configuration")
+            self.assertEqual(daemon.end()[0], 0)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,86 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli_support.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using Json = nlohmann::json;
+using test::RunCli;
+using test::ScopedEnv;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+std::string Resource(const std::string& name, const std::string& keys = "") {
+  return "[[resource]]\nname = \"" + name + "\"\n" + keys +
+         "\n[[resource.match]]\npath = \"/dev/ttyUSB*\"\n";
+}
+
+class DiffTest : public testing::Test {
+ protected:
+  test::Ran Diff(const std::string& from, const std::string& to,
+                 const std::vector<std::string>& more = {}) {
+    tree_.File("old.toml", from);
+    tree_.File("new.toml", to);
+    std::vector<std::string> line = {"diff", tree_.path("old.toml"), tree_.path("new.toml")};
+    line.insert(line.end(), more.begin(), more.end());
+    return RunCli(line);
+  }
+
+  test::TempTree tree_;
+};
+
+TEST_F(DiffTest, ShowsWhatAReloadWouldTouch) {
+  const auto ran = Diff("[daemon]\nrescan = \"1m\"\n" + Resource("a.com/old") +
+                            Resource("a.com/same") + Resource("a.com/changed"),
+                        "[daemon]\nlisten = \":1\"\nrescan = \"2m\"\n" + Resource("a.com/same") +
+                            Resource("a.com/changed", "replicas = 2\ndescription = \"x\"") +
+                            Resource("a.com/new"));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(
+      ran.out,
+      "RESOURCE       REACH  KEYS                   MEANING\n"
+      "a.com/old      gone   -                      the kubelet gets an empty list, then the "
+      "socket goes\n"
+      "a.com/changed  list   description, replicas  the kubelet gets a new list on the stream "
+      "it has\n"
+      "a.com/new      new    -                      registers\n"
+      "1 untouched\n"
+      "[daemon] listen: needs a restart of patchbay\n"
+      "[daemon] rescan: changes in the running process\n");
+}
+
+TEST_F(DiffTest, SaysThatNothingDiffers) {
+  EXPECT_EQ(Diff(Resource("a.com/b"), "# a note\n" + Resource("a.com/b")).out, "1 untouched\n");
+}
+
+TEST_F(DiffTest, AsJson) {
+  const auto ran = Diff(Resource("a.com/b"), Resource("a.com/b", "replicas = 2"), {"-o", "json"});
+  EXPECT_EQ(Json::parse(ran.out), Json::parse(R"({
+    "resources": [{"name": "a.com/b", "reach": "list", "keys": ["replicas"]}],
+    "daemon": []})"));
+}
+
+TEST_F(DiffTest, KnowsWhichResourcesAreForThisNode) {
+  const ScopedEnv node("NODE_NAME", "rack-1");
+  const auto ran = Diff(Resource("a.com/b"), Resource("a.com/b", "on_nodes = [\"rack-2\"]"));
+  EXPECT_THAT(ran.out, HasSubstr("gone"));
+}
+
+TEST_F(DiffTest, MistakesInEitherFileAreShown) {
+  for (const auto& [from, to] : {std::pair(std::string("x"), Resource("a.com/b")),
+                                 std::pair(Resource("a.com/b"), std::string("x"))}) {
+    const auto ran = Diff(from, to);
+    EXPECT_EQ(ran.code, 1);
+    EXPECT_THAT(ran.err, HasSubstr("error["));
+    EXPECT_THAT(ran.out, IsEmpty());
+  }
+  EXPECT_EQ(RunCli({"diff", tree_.path("old.toml")}).code, 2);
+}
+
+}  // namespace
+}  // namespace patchbay
