@@ -11,6 +11,11 @@ bool Same(const Spec& a, const Spec& b) {
   return a.*Member == b.*Member;
 }
 
+/// What topology is without the key depends on replicas, which are told then.
+bool SameTopology(const ResourceSpec& a, const ResourceSpec& b) {
+  return a.topology == b.topology || a.replicas != b.replicas;
+}
+
 /// A key of [[resource]], and how far a change of it reaches.
 struct ResourceKey {
   std::string_view name;
@@ -24,7 +29,7 @@ constexpr ResourceKey kResourceKeys[] = {
     {"replicas", Reach::kList, Same<&R::replicas>},
     {"max_per_container", Reach::kResponse, Same<&R::max_per_container>},
     {"preferred_allocation", Reach::kResponse, Same<&R::preferred_allocation>},
-    {"topology", Reach::kList, Same<&R::topology>},
+    {"topology", Reach::kList, SameTopology},
     {"exclusive", Reach::kList, Same<&R::exclusive>},
     {"forget_after", Reach::kList, Same<&R::forget_after>},
     {"env_separator", Reach::kResponse, Same<&R::env_separator>},
