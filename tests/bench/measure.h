@@ -19,6 +19,7 @@ void BenchDirectories();
 void BenchMemory();
 void BenchLargeMemory();
 void BenchHealth();
+void BenchReload();
 
 double Ms(Clock::duration d);
 /// The value below which `share` of the samples lie.

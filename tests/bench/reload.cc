@@ -1,0 +1,128 @@
+#include <grpcpp/grpcpp.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <thread>
+
+#include "base/format.h"
+#include "bench/measure.h"
+#include "deviceplugin.grpc.pb.h"
+
+namespace patchbay::bench {
+namespace {
+
+constexpr int kResources = 50, kNodes = 10, kEdits = 60, kClients = 4;
+
+std::string Name(int resource) { return format("bench.dev/r{}", resource); }
+
+/// Fifty resources, of which `edited` has one device more.
+std::string FileWith(int edited) {
+  std::string toml = "[daemon]\npod_resources = \"\"\n";
+  for (int i = 0; i < kResources; ++i) {
+    toml += format(
+        "[[resource]]\nname = \"{}\"\n[[resource.match]]\npath = \"/dev/r{}/{}\"\n"
+        "[resource.env]\nNODE = \"{{path}}\"\n",
+        Name(i), i, i == edited ? "*" : "n*");
+  }
+  return toml;
+}
+
+/// Replaces the configuration as editors and the kubelet do; returns the moment of the rename.
+Clock::time_point Replace(test::TempTree& tree, const std::string& text) {
+  tree.File("new", text);
+  const auto now = Clock::now();
+  std::filesystem::rename(tree.path("new"), tree.path("patchbay.toml"));
+  return now;
+}
+
+/// Allocates a device of each resource in turn, for as long as it is wanted. No call may fail.
+void Allocate(const std::vector<std::string>& sockets, const std::atomic<bool>& wanted,
+              std::atomic<long>& calls) {
+  std::vector<std::unique_ptr<v1beta1::DevicePlugin::Stub>> stubs;
+  for (const std::string& socket : sockets) {
+    stubs.push_back(v1beta1::DevicePlugin::NewStub(
+        grpc::CreateChannel("unix:" + socket, grpc::InsecureChannelCredentials())));
+  }
+  v1beta1::AllocateRequest request;
+  request.add_container_requests()->add_devices_ids("n0");
+  while (wanted) {
+    for (const auto& stub : stubs) {
+      grpc::ClientContext context;
+      v1beta1::AllocateResponse response;
+      const grpc::Status status = stub->Allocate(&context, request, &response);
+      if (!status.ok()) {
+        std::fprintf(stderr, "an Allocate failed: %s\n", status.error_message().c_str());
+        std::exit(1);
+      }
+      ++calls;
+    }
+  }
+}
+
+void AwaitCapacity(DaemonProcess& daemon, int resource, std::size_t devices) {
+  KubeletSim& kubelet = daemon.kubelet();
+  if (kubelet.Await([&] { return kubelet.View(Name(resource))->capacity == devices; },
+                    std::chrono::seconds(20))) {
+    return;
+  }
+  std::fprintf(stderr, "an edit did not arrive\n%s", daemon.LogTail().c_str());
+  std::exit(1);
+}
+
+}  // namespace
+
+/// One of fifty resources is edited while devices of all are allocated: from the rename of the file
+/// to the new list at the kubelet. No call may fail, and of the others no stream may end.
+void BenchReload() {
+  DaemonProcess daemon;
+  test::TempTree etc;
+  for (int i = 0; i < kResources; ++i) {
+    MakeNodes(daemon.host(), i, kNodes);
+    daemon.host().CharDevice(format("dev/r{}/more", i));
+  }
+  Replace(etc, FileWith(-1));
+  daemon.Run(etc.path("patchbay.toml"));
+  daemon.AwaitListed(kResources, kNodes);
+  KubeletSim& kubelet = daemon.kubelet();
+  std::vector<std::string> sockets;
+  for (int i = 0; i < kResources; ++i) sockets.push_back(kubelet.View(Name(i))->endpoint);
+
+  std::atomic<bool> wanted = true;
+  std::atomic<long> calls = 0;
+  std::vector<std::thread> clients;
+  for (int i = 0; i < kClients; ++i) {
+    clients.emplace_back([&] { Allocate(sockets, wanted, calls); });
+  }
+  const auto begun = Clock::now();
+  std::vector<double> samples;
+  int last = -1;
+  for (int edit = 0; edit < kEdits; ++edit) {
+    const int next = edit % kResources;
+    // No resource sends a list less than a second after its last.
+    std::this_thread::sleep_until(kubelet.View(Name(next))->last_list + std::chrono::seconds(1));
+    const auto renamed = Replace(etc, FileWith(next));
+    AwaitCapacity(daemon, next, kNodes + 1);
+    samples.push_back(Ms(Clock::now() - renamed));
+    if (last >= 0) AwaitCapacity(daemon, last, kNodes);  // its list comes a second after its last
+    last = next;
+  }
+  const double seconds = Ms(Clock::now() - begun) / 1000;
+  wanted = false;
+  for (std::thread& client : clients) client.join();
+  for (int i = 0; i < kResources; ++i) {
+    const auto view = kubelet.View(Name(i));
+    if (view->endpoint == sockets[static_cast<std::size_t>(i)] && view->connections == 1) continue;
+    std::fprintf(stderr, "the stream of %s ended\n", Name(i).c_str());
+    std::exit(1);
+  }
+  std::printf("(%.0f Allocates a second meanwhile, none failed)\n",
+              static_cast<double>(calls) / seconds);
+  Print("one of fifty resources edited -> list at the kubelet, p50", Quantile(samples, 0.5), 300,
+        "ms");
+  Print("one of fifty resources edited -> list at the kubelet, max", Quantile(samples, 1), 300,
+        "ms");
+}
+
+}  // namespace patchbay::bench
