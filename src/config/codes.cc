@@ -11,6 +11,7 @@ constexpr CodeInfo kCodes[] = {
     {Code::kUnreadableFile, "unreadable-file", kError, "the file cannot be read"},
     {Code::kNoFiles, "no-files", kError, "the directory holds no *.toml file"},
     {Code::kFileTooLarge, "file-too-large", kError, "the file is larger than 1 MiB"},
+    {Code::kInputTooLarge, "input-too-large", kError, "the files are larger than 16 MiB together"},
     {Code::kNotUtf8, "not-utf8", kError, "the text is not UTF-8"},
     {Code::kSyntax, "syntax", kError, "the text is not TOML"},
     {Code::kUnknownKey, "unknown-key", kError, "there is no key of this name here"},

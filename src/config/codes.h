@@ -14,6 +14,7 @@ enum class Code {
   kUnreadableFile,
   kNoFiles,
   kFileTooLarge,
+  kInputTooLarge,
   kNotUtf8,
   kSyntax,
   // The shape of the document.

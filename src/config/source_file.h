@@ -12,5 +12,6 @@ struct SourceFile {
 };
 
 inline constexpr std::size_t kLargestSource = std::size_t{1} << 20;  ///< bytes
+inline constexpr std::size_t kLargestInput = std::size_t{16} << 20;  ///< bytes of all together
 
 }  // namespace patchbay

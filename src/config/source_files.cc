@@ -19,7 +19,23 @@ void Refuse(const std::string& path, std::string_view why, Reporter& reporter,
                   std::move(hint));
 }
 
-void ReadFile(const std::string& path, Reporter& reporter, std::vector<SourceFile>& out) {
+/// The texts read so far, and whether there may be more of them.
+class Sources {
+ public:
+  void Add(SourceFile source) {
+    bytes_ += source.text.size();
+    files_.push_back(std::move(source));
+  }
+  bool full() const { return bytes_ > kLargestInput; }
+  std::vector<SourceFile> Take() && { return std::move(files_); }
+
+ private:
+  std::vector<SourceFile> files_;
+  std::size_t bytes_ = 0;
+};
+
+void ReadFile(const std::string& path, Reporter& reporter, Sources& out) {
+  if (out.full()) return;
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string text(kLargestSource + 1, '\0');
@@ -29,10 +45,14 @@ void ReadFile(const std::string& path, Reporter& reporter, std::vector<SourceFil
     return;
   }
   text.resize(static_cast<std::size_t>(file.gcount()));
-  out.push_back({path, std::move(text)});
+  out.Add({path, std::move(text)});
+  if (!out.full()) return;
+  reporter.Report(Code::kInputTooLarge, {path, 0, 0},
+                  format("with this file the input is larger than {} bytes", kLargestInput),
+                  "see that only what belongs to the configuration is in the directory");
 }
 
-void ReadDirectory(const std::string& path, Reporter& reporter, std::vector<SourceFile>& out) {
+void ReadDirectory(const std::string& path, Reporter& reporter, Sources& out) {
   std::error_code error;
   std::vector<std::string> files;
   fs::directory_iterator entries(path, error);
@@ -58,7 +78,7 @@ void ReadDirectory(const std::string& path, Reporter& reporter, std::vector<Sour
 }  // namespace
 
 std::vector<SourceFile> ReadSources(const std::vector<std::string>& paths, Reporter& reporter) {
-  std::vector<SourceFile> sources;
+  Sources sources;
   for (const std::string& path : paths) {
     std::error_code error;
     const fs::file_status status = fs::status(path, error);
@@ -72,7 +92,7 @@ std::vector<SourceFile> ReadSources(const std::vector<std::string>& paths, Repor
       Refuse(path, "neither a file nor a directory", reporter);
     }
   }
-  return sources;
+  return std::move(sources).Take();
 }
 
 }  // namespace patchbay

@@ -48,6 +48,42 @@ std::string JoinPermissions(std::string_view a, std::string_view b) {
   return joined;
 }
 
+/// The bytes of a response as a message, or a few more.
+std::size_t BytesOf(const ContainerResponse& response) {
+  constexpr std::size_t kTags = 24;  // and lengths, of an entry with all that it holds
+  std::size_t bytes = 0;
+  for (const auto* pairs : {&response.envs, &response.annotations}) {
+    for (const auto& [key, value] : *pairs) bytes += key.size() + value.size() + kTags;
+  }
+  for (const auto& mount : response.mounts) {
+    bytes += mount.container_path.size() + mount.host_path.size() + kTags;
+  }
+  for (const auto& device : response.devices) {
+    bytes += device.container_path.size() + device.host_path.size() + kTags;
+  }
+  for (const std::string& name : response.cdi_devices) bytes += name.size() + kTags;
+  return bytes;
+}
+
+/// Else the kubelet or the kernel would refuse it, with words that name neither.
+Status CheckSizes(const ContainerResponse& response) {
+  constexpr std::string_view kCure = "set a lower max_per_container, or give less of each device";
+  for (const auto& [name, value] : response.envs) {
+    const std::size_t bytes = name.size() + 1 + value.size();
+    if (bytes <= kLongestEnv) continue;
+    return Fail(
+        ErrorKind::kInvalid,
+        format("the environment variable \"{}\" would have {} bytes, and a program takes at "
+               "most {}; {}",
+               Excerpt(name, 100), bytes, kLongestEnv, kCure));
+  }
+  if (BytesOf(response) <= kLargestResponse) return {};
+  return Fail(ErrorKind::kInvalid,
+              format("the container would get {} bytes of paths, env and annotations, and the "
+                     "kubelet takes at most {}; {}",
+                     BytesOf(response), kLargestResponse, kCure));
+}
+
 /// Builds the response of one container, device by device.
 class ResponseBuilder {
  public:
@@ -200,7 +236,9 @@ Result<ContainerResponse> Answer(const Snapshot& snapshot, std::span<const std::
     }
     TRY(builder.Add(unit.variables));
   }
-  return std::move(builder).Build();
+  ContainerResponse response = std::move(builder).Build();
+  TRY(CheckSizes(response));
+  return response;
 }
 
 /// What to write for a variable that the device lacks.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <span>
@@ -35,6 +36,11 @@ struct ContainerResponse {
   bool operator==(const ContainerResponse&) const = default;
 };
 
+/// An environment variable with name, "=" and value: the kernel takes no longer one to a program.
+inline constexpr std::size_t kLongestEnv = 131'071;
+/// What a container gets of a resource, in bytes: the kubelet takes no answer of more than 4 MiB.
+inline constexpr std::size_t kLargestResponse = 3'670'016;  // 3.5 MiB
+
 /// What an allocation needs to know besides the snapshot.
 struct AllocationContext {
   /// Where a host path leads right now; a node that went or a link that was retargeted since the
@@ -53,8 +59,8 @@ AllocationContext AllocationOn(const HostRoot& host, std::string node_name);
 /// answer, and nothing is remembered. No IDs give an empty response.
 ///
 /// Fails with kNotFound for an unknown ID, kPrecondition for an unhealthy device or a node that is
-/// gone, kInvalid for more than max_per_container or a conflict of container paths; the message
-/// names the ID or the path.
+/// gone, kInvalid for more than max_per_container, a conflict of container paths or more than
+/// kLongestEnv or kLargestResponse; the message names the ID, the path or the variable.
 Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std::string> ids,
                                    const AllocationContext& context);
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/format.h"
 #include "kubelet/messages.h"
@@ -13,6 +14,8 @@ namespace {
 
 constexpr std::chrono::seconds kListInterval{1};
 constexpr std::chrono::seconds kSelfCheckDeadline{5};
+/// Beyond this a list is worth a warning.
+constexpr std::size_t kManyUnits = 10'000;
 constexpr std::chrono::seconds kRetreatPatience{2};
 
 /// Whether the kubelet would see no difference between the two.
@@ -77,6 +80,12 @@ void ResourcePlugin::Announce() {
         {{"resource", resource_}, {"listed", units - left_out}, {"left_out", left_out}});
   }
   left_out_ = left_out;
+  if (const bool many = units > kManyUnits; many != std::exchange(many_units_, many) && many) {
+    world_.log.Warning(
+        "the list is long, and the kubelet writes all of it to its disk whenever something in it "
+        "changes; see that no more is matched than is meant, or lower replicas",
+        {{"resource", resource_}, {"listed", units - left_out}});
+  }
   if (server_) server_->Announce(announced_);
 }
 

@@ -101,6 +101,7 @@ class ResourcePlugin {
   const std::shared_ptr<SnapshotCell> cell_ = std::make_shared<SnapshotCell>();
   std::shared_ptr<const Snapshot> announced_;
   std::size_t left_out_ = 0;  ///< units of that list which did not fit
+  bool many_units_ = false;   ///< as far as was told
   std::unique_ptr<PluginServer> server_;
   PendingCall call_;
   std::optional<v1beta1::DevicePluginOptions> options_;  ///< as last registered

@@ -1,29 +1,23 @@
 // Cases 13, 14, 49 to 54 and 58 of the kubelet's contract, with the program itself where a process
 // must die: how it ends, and how it lives with kubelets and others that come and go.
 
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/un.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <poll.h>
 #include <algorithm>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "base/format.h"
 #include "integration/contract.h"
+#include "integration/program.h"
 #include "os/unique_fd.h"
 
 namespace patchbay::test {
@@ -34,67 +28,6 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
-
-/// `patchbay run` as a process of its own. What it logs goes to "log" in the tree.
-class Process {
- public:
-  /// `enter` runs in the child first; the exit code is 99 if it fails.
-  Process(
-      TempTree& tree, const std::string& kubelet_dir, std::string_view resources,
-      const std::function<bool()>& enter = [] { return true; }) {
-    tree.File(
-        "config/test.toml",
-        format("[daemon]\nlisten = \"127.0.0.1:0\"\nkubelet_dir = \"{}\"\nhost_root = \"{}\"\n"
-               "rescan = \"1s\"\n{}\n",
-               kubelet_dir, tree.path(), resources));
-    log_ = tree.path("log");
-    const std::string config = tree.path("config");
-    const char* const argv[] = {PATCHBAY_BINARY, "run", "--config", config.c_str(), nullptr};
-    pid_ = fork();
-    if (pid_ != 0) return;
-    const int log = open(log_.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
-    dup2(log, STDERR_FILENO);
-    if (!enter()) _exit(kCannotEnter);
-    execv(argv[0], const_cast<char**>(argv));
-    _exit(98);
-  }
-  ~Process() {
-    if (pid_ <= 0) return;
-    kill(pid_, SIGKILL);
-    waitpid(pid_, nullptr, 0);
-  }
-  Process(const Process&) = delete;
-  Process& operator=(const Process&) = delete;
-
-  static constexpr int kCannotEnter = 99;
-
-  void Signal(int number) const { kill(pid_, number); }
-  /// Waits until it ended; its exit code, minus the signal that killed it, or -1000 for neither.
-  int Wait(std::chrono::milliseconds timeout = kPatience) {
-    const UniqueFd ended(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
-    pollfd wait{.fd = ended.get(), .events = POLLIN, .revents = 0};
-    if (poll(&wait, 1, static_cast<int>(timeout.count())) != 1) return -1000;
-    int status = 0;
-    waitpid(std::exchange(pid_, -1), &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-  std::string log() const {
-    std::ifstream in(log_);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  /// Reads the log until it has this; returns whether it came to.
-  bool AwaitLog(std::string_view part) const {
-    const auto deadline = std::chrono::steady_clock::now() + kPatience;
-    while (log().find(part) == std::string::npos) {
-      if (std::chrono::steady_clock::now() >= deadline) return false;
-    }
-    return true;
-  }
-
- private:
-  pid_t pid_ = -1;
-  std::string log_;
-};
 
 UniqueFd BoundSocket(const std::string& path, bool listening) {
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
@@ -151,17 +84,8 @@ TEST_P(Contract, Case13DirectoryRemovedUnderAMount) {
 
 TEST_P(Contract, Case14NothingCanBeWatched) {
   StartKubelet();
-  // A user namespace has a limit of its own.
-  Process process(tree_, tree_.path("kubelet"), kSerial, [] {
-    if (unshare(CLONE_NEWUSER) != 0) return false;
-    for (const auto& [file, text] : std::initializer_list<std::pair<const char*, const char*>>{
-             {"/proc/self/uid_map", "0 0 1"}, {"/proc/sys/user/max_inotify_instances", "0"}}) {
-      const int fd = open(file, O_WRONLY | O_CLOEXEC);
-      if (fd < 0 || write(fd, text, strlen(text)) < 0) return false;
-      close(fd);
-    }
-    return true;
-  });
+  Process process(tree_, tree_.path("kubelet"), kSerial,
+                  [] { return EnterLimited("max_inotify_instances", "0"); });
   if (!AwaitServed()) {
     if (process.Wait(0ms) == Process::kCannotEnter) GTEST_SKIP() << "no user namespaces";
     FAIL() << process.log();

@@ -337,7 +337,8 @@ TEST(Diagnostics, PointAtEachMistake) {
 }
 
 /// Codes whose tests need files, or more text than fits in a table; see load_test.cc.
-constexpr std::string_view kTestedElsewhere[] = {"unreadable-file", "no-files", "duplicate-section",
+constexpr std::string_view kTestedElsewhere[] = {"unreadable-file",    "no-files",
+                                                 "input-too-large",    "duplicate-section",
                                                  "too-many-resources", "too-many-findings"};
 
 TEST(Diagnostics, EveryCodeIsTested) {

@@ -248,9 +248,29 @@ TEST(Load, ReportsWhatItCannotRead) {
 TEST(Load, ReportsAFileThatIsTooLarge) {
   test::TempTree tree;
   tree.File("large.toml", std::string(kLargestSource + 1, ' '));
-  tree.File("largest.toml", Named("a.com/x") + std::string(kLargestSource - 100, ' '));
+  std::string largest = Named("a.com/x");
+  largest.resize(kLargestSource, ' ');
+  tree.File("largest.toml", largest);
   EXPECT_THAT(Findings(LoadPaths({tree.path("large.toml")})), ElementsAre("0:0 file-too-large"));
   EXPECT_THAT(Names(LoadPaths({tree.path("largest.toml")})), ElementsAre("a.com/x"));
+}
+
+TEST(Load, TakesSixteenMebibytesOfFilesButNotMore) {
+  static_assert(kLargestInput == 16 * kLargestSource);
+  test::TempTree tree;
+  for (int i = 10; i < 26; ++i) {
+    std::string text = Named(format("a.com/r{}", i));
+    text.resize(kLargestSource, ' ');
+    tree.File(format("{}.toml", i), text);
+  }
+  EXPECT_EQ(LoadPaths({tree.path()}).model.value_or(Model()).resources.size(), 16u);
+  tree.File("90.toml", " ");
+  tree.File("91.toml", "not read = = ");
+  const Loaded loaded = LoadPaths({tree.path()});
+  EXPECT_THAT(Findings(loaded), ElementsAre("0:0 input-too-large"));
+  EXPECT_EQ(loaded.diagnostics.Sorted()[0].place.file, tree.path("90.toml"));
+  EXPECT_EQ(loaded.diagnostics.Sorted()[0].message,
+            "with this file the input is larger than 16777216 bytes");
 }
 
 TEST(Load, ReportsASectionThatIsInTwoFiles) {

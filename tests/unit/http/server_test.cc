@@ -132,6 +132,24 @@ TEST_F(HttpServerTest, RefusesWhatItWillNotRead) {
   EXPECT_EQ(Client(port()).Get("/").status, 200);
 }
 
+TEST_F(HttpServerTest, TakesRequestsUpToItsLimitsAndNoLongerOnes) {
+  Serve();
+  const HttpLimits limits;
+  const auto status = [&](std::size_t target_bytes, std::size_t header_bytes) {
+    const std::string fields = "X: " + std::string(header_bytes - 7, 'y') + "\r\n\r\n";
+    Client client(port());
+    client.Send("GET /" + std::string(target_bytes - 1, 'x') + " HTTP/1.1\r\n" + fields);
+    return client.Read().status;
+  };
+  const int good = status(100, 100);
+  EXPECT_EQ(status(limits.target_bytes, 100), good);
+  EXPECT_EQ(status(limits.target_bytes + 1, 100), 414);
+  constexpr std::size_t kEnd =
+      4;  // the parser may want to see beyond the limit that this is the end
+  EXPECT_EQ(status(100, limits.header_bytes - kEnd), good);
+  EXPECT_EQ(status(100, limits.header_bytes + 1), 431);
+}
+
 TEST_F(HttpServerTest, SurvivesAnyBytes) {
   Serve({.linger = milliseconds(10)});
   const std::string valid = "GET /a?b HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n";

@@ -172,6 +172,53 @@ TEST_F(AllocateTest, RefusesMoreThanAContainerMayHave) {
   EXPECT_THAT(error.message, HasSubstr("at most 2"));
 }
 
+TEST_F(AllocateTest, AnEnvironmentVariableIsAsLongAsAProgramTakesAndNoLonger) {
+  // Joined of what 33 devices give: no single one of them is long.
+  const std::size_t each = kLongestEnv / 33;
+  const std::size_t rest = kLongestEnv - 33 * each;
+  ASSERT_LT(each, Template::kMaxResult);
+  devices_.clear();
+  std::vector<std::string> ids;
+  for (std::size_t i = 0; i < 33; ++i) {
+    // "V=" and 32 commas make one byte more for each of them than there is.
+    const std::size_t bytes = each - 1 - (i == 0 ? 1 : 0) + (i == 1 ? rest : 0);
+    std::string value = std::to_string(i) + "-";
+    value.resize(bytes, 'x');
+    ids.push_back("d" + std::to_string(i));
+    devices_.push_back(Made(ids.back(), {{"v", value}}));
+  }
+  spec_.env = {Entry("V", "{v}")};
+  const ContainerResponse longest = Granted(ids);
+  ASSERT_EQ(std::string_view("V=").size() + longest.envs.at("V").size(), kLongestEnv);
+
+  spec_.env = {Entry("VV", "{v}")};
+  const Error error = Refused(ids);
+  EXPECT_EQ(error.kind, ErrorKind::kInvalid);
+  EXPECT_EQ(error.message,
+            "the environment variable \"VV\" would have 131072 bytes, and a program takes at most "
+            "131071; set a lower max_per_container, or give less of each device");
+  spec_.env.clear();
+  spec_.annotations = {Entry("VV", "{v}")};
+  EXPECT_EQ(Granted(ids).annotations.at("VV").size(), kLongestEnv - 2);
+}
+
+TEST_F(AllocateTest, AContainerGetsNoMoreThanTheKubeletTakes) {
+  devices_ = {Made("d", {{"v", std::string(4000, 'x')}})};
+  const auto give = [&](int mounts) {
+    spec_.mounts.clear();
+    for (int i = 0; i < mounts; ++i) {
+      spec_.mounts.push_back(Mounted("/opt/" + std::to_string(i), "/{v}/" + std::to_string(i)));
+    }
+  };
+  give(900);
+  EXPECT_THAT(Granted({"d"}).mounts, SizeIs(900));
+  give(920);
+  const Error error = Refused({"d"});
+  EXPECT_EQ(error.kind, ErrorKind::kInvalid);
+  EXPECT_THAT(error.message, HasSubstr("bytes of paths, env and annotations"));
+  EXPECT_THAT(error.message, HasSubstr("takes at most 3670016"));
+}
+
 TEST_F(AllocateTest, ReplicasOfOneDeviceInOneContainer) {
   spec_.replicas = 12;
   spec_.env = {Entry("IDS", "{id}"), Entry("CARDS", "{card}"), Entry("R", "{replica}")};

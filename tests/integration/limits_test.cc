@@ -1,0 +1,77 @@
+// What happens at the limits that only the whole daemon has. docs/limits.md has all of them.
+
+#include "base/format.h"
+#include "integration/contract.h"
+#include "integration/program.h"
+
+namespace patchbay::test {
+namespace {
+
+using testing::HasSubstr;
+
+/// How the kubelet registers does not matter.
+class Limits : public Contract {};
+
+TEST_P(Limits, AListIsWarnedOfThatIsLongerThanTenThousand) {
+  StartKubelet();
+  constexpr std::string_view kResources = R"(
+[[resource]]
+name = "example.com/many"
+  [[resource.match]]
+  count = 10000
+[[resource]]
+name = "example.com/more"
+replicas = 73
+  [[resource.match]]
+  count = 137
+)";
+  static_assert(73 * 137 == 10'001);
+  StartDaemon(kResources);
+  ASSERT_TRUE(AwaitServed("example.com/many"));
+  ASSERT_TRUE(AwaitServed("example.com/more"));
+  EXPECT_EQ(View("example.com/many").capacity, 10'000U);
+  EXPECT_EQ(View("example.com/more").capacity, 10'001U);
+  EXPECT_EQ(daemon_->log().Count("the list is long"), 1U);
+  EXPECT_THAT(daemon_->log().text(),
+              HasSubstr("lower replicas resource=example.com/more listed=10001\n"));
+}
+
+// With fewer watches than directories some are only looked at by the rescan, and nothing is missed.
+TEST_P(Limits, DirectoriesForWhichNoWatchIsLeftAreLookedAtAtEveryRescan) {
+  constexpr int kDirectories = 60;
+  HealthById devices;
+  const auto add = [&](const char* name) {
+    for (int i = 0; i < kDirectories; ++i) {
+      tree_.CharDevice(format("dev/d{:02}/{}", i, name));
+      devices[format("d{:02}:{}", i, name)] = "Healthy";
+    }
+  };
+  add("tty0");
+  StartKubelet();
+  Process process(tree_, tree_.path("kubelet"), R"(
+[[resource]]
+name = "example.com/serial"
+  [[resource.match]]
+  path = "/dev/d*/tty*"
+)",
+                  [] { return EnterLimited("max_inotify_watches", "40"); });
+  if (!AwaitServed()) {
+    if (process.Wait(std::chrono::milliseconds(0)) == Process::kCannotEnter) {
+      GTEST_SKIP() << "no user namespaces";
+    }
+    FAIL() << process.log();
+  }
+  EXPECT_EQ(HealthOf(View()), devices);
+  ASSERT_TRUE(
+      process.AwaitLog("some directories cannot be watched; they are looked at only at "
+                       "every rescan"))
+      << process.log();
+  EXPECT_THAT(process.log(), HasSubstr("(see fs.inotify.max_user_watches)"));
+  add("tty1");
+  EXPECT_TRUE(AwaitHealth(devices)) << process.log();
+}
+
+INSTANTIATE_TEST_SUITE_P(AKubelet, Limits, testing::Values(KubeletProfile::kSync), ProfileName);
+
+}  // namespace
+}  // namespace patchbay::test

@@ -1,0 +1,75 @@
+// docs/limits.md says what the program does.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+
+#include "base/format.h"
+#include "config/reporter.h"
+#include "config/source_file.h"
+#include "discovery/command_output.h"
+#include "discovery/scan.h"
+#include "http/server.h"
+#include "inventory/allocation.h"
+#include "kubelet/messages.h"
+#include "kubelet/pod_resources_message.h"
+#include "kubelet/registration.h"
+#include "model/socket_name.h"
+#include "model/template.h"
+
+namespace patchbay {
+namespace {
+
+/// As people write it: 12,345.
+std::string Grouped(std::size_t number) {
+  std::string text = std::to_string(number);
+  for (auto at = std::ssize(text) - 3; at > 0; at -= 3) {
+    text.insert(static_cast<std::size_t>(at), ",");
+  }
+  return text;
+}
+
+/// 1 MiB, 3.5 MiB, 64 KiB.
+std::string Bytes(std::size_t bytes) {
+  constexpr std::size_t kMebibyte = std::size_t{1} << 20;
+  if (bytes % kMebibyte == 0) return format("{} MiB", bytes / kMebibyte);
+  if (bytes * 2 % kMebibyte == 0) return format("{}.5 MiB", bytes / kMebibyte);
+  return format("{} bytes", Grouped(bytes));
+}
+
+TEST(Limits, ThePageHasThemAsTheyAre) {
+  std::ifstream file(PATCHBAY_SOURCE_DIR "/docs/limits.md");
+  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_FALSE(page.empty());
+  const HttpLimits http;
+  for (const std::string& row : {
+           format("| a file | {} |", Bytes(kLargestSource)),
+           format("| all files together | {} |", Bytes(kLargestInput)),
+           format("| errors that are shown, and warnings | {} of each |", Reporter::kMostFindings),
+           format("| `kubelet_dir` | {} bytes, since paths of sockets have {} |",
+                  kLongestSocketPath - kLongestSocketName - 1, kLongestSocketPath),
+           format("| what one resource finds | {} |", Grouped(Scan::kMaxCandidates)),
+           format("| rejections that are kept | {} of", Grouped(Scan::kMaxRejections)),
+           format("| output of a `command` of a source | {},", Bytes(kMostCommandOutput)),
+           format("| the same, in bytes | {}:", Bytes(kMaxListBytes)),
+           format("| a template when it is filled in | {} |", Bytes(Template::kMaxResult)),
+           format("| an environment variable, joined of all devices | {} with", Bytes(kLongestEnv)),
+           format("| everything together | {}:", Bytes(kLargestResponse)),
+           format("takes at most {}; …", kLargestResponse),
+           format("| holders that are kept | {} |", Grouped(kMostHoldings)),
+           format("| pause between two registrations | {} s |", kLongestBackOff.count()),
+           format("| connections | {} |", http.connections),
+           format("| path and query of a request | {} |", Bytes(http.target_bytes)),
+           format("| the lines that follow | {} |", Bytes(http.header_bytes)),
+           format("| sending a request | {} s |", http.request.count() / 1000),
+           format("| taking the response | {} s |", http.response.count() / 1000),
+           format("| between two requests | {} s |", http.idle.count() / 1000),
+           format("| responses that nobody takes | {} together |", Bytes(http.response_bytes)),
+       }) {
+    EXPECT_NE(page.find(row), std::string::npos) << row;
+  }
+}
+
+}  // namespace
+}  // namespace patchbay
