@@ -33,7 +33,7 @@ Daemon::Daemon(Loop& loop, Log& log, Options options)
       metrics_({.version = options_.version,
                 .revision = options_.revision,
                 .device_metrics = spec_.device_metrics}),
-      pulse_(loop),
+      pulse_(loop, options_.longest_standstill),
       probes_(loop, spec_.max_probes),
       sharing_(loop, scanner_, log, [this] { return PartiesToSharing(); }) {
   metrics_.ConfigLoaded(true, std::chrono::system_clock::now());

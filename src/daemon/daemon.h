@@ -41,6 +41,8 @@ class Daemon {
     /// Nothing can be mended from inside; end the process with a failure. On the loop.
     std::function<void(std::string reason)> on_fatal;
     PodResourcesPace pod_resources_pace = {};
+    /// How long the loop may stand still before /healthz says so.
+    Loop::Duration longest_standstill = std::chrono::seconds(10);
   };
 
   /// Binds the HTTP port and starts everything. Fails when the port cannot be had.

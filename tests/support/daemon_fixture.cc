@@ -122,7 +122,8 @@ RunningDaemon::RunningDaemon(const TempTree& tree, std::string_view resources, S
                             fatal_ = reason;
                             log_.Error("cannot go on", {{"reason", reason}});
                           },
-                          settings.pod_resources_pace};
+                          settings.pod_resources_pace,
+                          settings.longest_standstill};
   thread_ = std::thread([this] { loop_.Run(); });
   OnLoop([&] {
     auto daemon = Daemon::Create(loop_, log_, std::move(options));

@@ -68,6 +68,7 @@ class RunningDaemon {
     std::string node_name = "node-1";
     std::string pod_resources = {};  ///< the kubelet's socket; not asked without it
     PodResourcesPace pod_resources_pace = {};
+    Loop::Duration longest_standstill = std::chrono::seconds(10);
     /// Changes what the text cannot say.
     std::function<void(Model&)> change_model = {};
   };

@@ -1,0 +1,130 @@
+// /healthz, which has the kubelet restart the pod: of what may hang in the world around the daemon
+// nothing makes it say that the daemon hangs, and that the daemon does it says.
+
+#include <sys/stat.h>
+
+#include <fstream>
+#include <future>
+#include <thread>
+
+#include "base/format.h"
+#include "integration/contract.h"
+
+namespace patchbay::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+/// How the kubelet registers does not matter.
+class Watchdog : public Contract {
+ protected:
+  /// A shell script that tells it began, then waits for what nobody writes.
+  std::string Hanging(const std::string& name) {
+    for (const char* pipe : {"begun", "gate"}) {
+      EXPECT_EQ(mkfifo(tree_.path(name + pipe).c_str(), 0600), 0);
+    }
+    return format(R"(["/bin/sh", "-c", "trap '' TERM; echo > {0}begun; read x < {0}gate"])",
+                  tree_.path(name));
+  }
+  void AwaitBegun(const std::string& name) { std::ifstream(tree_.path(name + "begun")).get(); }
+
+  /// The second question finds out whether the loop has turned since the first.
+  void ExpectTurning() {
+    for (int i = 0; i < 20; ++i) {
+      EXPECT_EQ(daemon_->Get("/healthz").status, 200);
+      daemon_->OnLoop([] {});
+    }
+  }
+};
+
+TEST_P(Watchdog, IsHappyWhateverHangsOutside) {
+  const std::string pods = tree_.path("pod-resources/kubelet.sock");
+  tree_.CharDevice("dev/ttyUSB0");
+  tree_.CharDevice("dev/card0");
+  tree_.CharDevice("dev/disk0");
+  StartKubelet({.directory = {}, .pod_resources = pods});
+  ASSERT_TRUE(kubelet_->SetPodResourcesFault(PodResourcesFault::kHang));
+  StartDaemon(format(R"({}
+[[resource]]
+name = "example.com/probed"
+  [[resource.match]]
+  path = "/dev/card*"
+  [resource.health]
+  command = {}
+  timeout = "5m"
+[[resource]]
+name = "example.com/hooked"
+  [[resource.match]]
+  path = "/dev/disk*"
+  [resource.hooks.allocate]
+  command = {}
+  timeout = "27s"
+[[resource]]
+name = "example.com/told"
+  [[resource.match]]
+  command = {}
+  timeout = "5m"
+)",
+                     kSerial, Hanging("probe"), Hanging("hook"), Hanging("source")),
+              {.pod_resources = pods,
+               .pod_resources_pace = {.period = 10ms, .deadline = 1h},
+               .longest_standstill = {}});
+  ASSERT_TRUE(AwaitServed());
+  ASSERT_TRUE(AwaitServed("example.com/probed"));
+  ASSERT_TRUE(AwaitServed("example.com/hooked"));
+  std::thread admission([stub = Stub("example.com/hooked")]() mutable {
+    EXPECT_FALSE(stub.Allocate({{"disk0"}}).ok());
+  });
+  AwaitBegun("probe"), AwaitBegun("hook"), AwaitBegun("source");
+  ASSERT_TRUE(kubelet_->Await([&] { return kubelet_->PodResourcesCalls() > 0; }, kPatience));
+
+  ExpectTurning();
+  EXPECT_EQ(daemon_->Get("/metrics").status, 200);
+  EXPECT_THAT(daemon_->Get("/readyz").body, HasSubstr("example.com/told is not registered"));
+  // And the rest works.
+  tree_.CharDevice("dev/ttyUSB1");
+  EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
+  EXPECT_TRUE(kubelet_->Admit("pod", "c", kSerialName, 2));
+  ExpectTurning();
+  EXPECT_TRUE(daemon_->Stop());
+  admission.join();
+}
+
+TEST_P(Watchdog, SaysThatTheLoopStandsStillAndThatItTurnsAgain) {
+  tree_.CharDevice("dev/ttyUSB0");
+  StartKubelet();
+  StartDaemon(kSerial, {.longest_standstill = {}});
+  ASSERT_TRUE(AwaitServed());
+  ASSERT_TRUE(daemon_->AwaitReady());
+  ExpectTurning();
+  for (int i = 0; i < 3; ++i) {
+    std::promise<void> stands, go_on;
+    std::thread blocker([&] {
+      daemon_->OnLoop([&] {
+        stands.set_value();
+        go_on.get_future().wait();
+      });
+    });
+    stands.get_future().wait();
+    EXPECT_EQ(daemon_->Get("/healthz").status, 200);  // nobody knows yet
+    for (int j = 0; j < 3; ++j) {
+      const HttpAnswer answer = daemon_->Get("/healthz");
+      EXPECT_EQ(answer.status, 503);
+      EXPECT_EQ(answer.body, "the loop does not turn\n");
+    }
+    // What needs no loop is there all the while.
+    EXPECT_EQ(daemon_->Get("/readyz").status, 200);
+    EXPECT_EQ(daemon_->Get("/metrics").status, 200);
+    EXPECT_TRUE(Stub().Allocate({{"ttyUSB0"}}).ok());
+    go_on.set_value();
+    blocker.join();
+    daemon_->OnLoop([] {});
+    ExpectTurning();
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AKubelet, Watchdog, testing::Values(KubeletProfile::kSync), ProfileName);
+
+}  // namespace
+}  // namespace patchbay::test
