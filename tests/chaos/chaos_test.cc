@@ -8,6 +8,7 @@
 // When it happens is up to the machine. PATCHBAY_CHAOS_PATIENCE is for busy ones, in seconds.
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,8 +52,20 @@ constexpr unsigned kPatienceSeconds = 5;
 /// What the daemon may have for each resource more, and at a moment.
 constexpr long kDescriptorsOfAResource = 4;
 constexpr long kMoreDescriptors = 4;
+constexpr long kMostProbes = 8;
+constexpr long kDescriptorsOfAProbe = 3;
 constexpr long kThreadsOfAResource = 4;
 constexpr long kMoreThreads = 16;
+
+/// Ends as the state of the device says, or does not end.
+constexpr std::string_view kProbeProgram = R"(#!/bin/sh
+read -r state < "$1"
+case $state in
+ok) ;;
+hangs) trap '' TERM; sleep 1000 & wait; exec sleep 1000 ;;
+*) exit 1 ;;
+esac
+)";
 
 KubeletSimOptions Kubelet(Random& random) {
   static constexpr KubeletProfile kProfiles[] = {KubeletProfile::kAsync, KubeletProfile::kSync,
@@ -69,6 +82,8 @@ class Chaos : public testing::Test {
     if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
     std::printf("PATCHBAY_CHAOS_SEED=%u, %s\n", seed_, files_.kind().c_str());
     std::fflush(stdout);
+    daemon_.host().File("probe", kProbeProgram);
+    ASSERT_EQ(chmod(daemon_.host().path("probe").c_str(), 0755), 0);
     files_.Write(configuration_.Toml(), random_);
     daemon_.Run(files_.path());
     ASSERT_TRUE(Converges());
@@ -213,7 +228,7 @@ class Chaos : public testing::Test {
 
   void MakePeace() {
     const bool is_configuration_last = random_.OneIn(2);
-    const Action end{[&] { return troubles_.End(); }, true};
+    const Action end{[&] { return troubles_.End(random_); }, true};
     if (is_configuration_last) Do(end);
     if (random_.OneIn(2)) Pause(random_.Below(200));
     Do({[&] { return WriteAsItWas(); }, true});
@@ -265,11 +280,14 @@ class Chaos : public testing::Test {
       if (count > limit) wrong += format("  {} {}, at most {} are right\n", count, what, limit);
     };
     if (Sockets() != Resources()) wrong += format("  there are {} sockets\n", Sockets());
-    at_most("child processes", static_cast<long>(ChildrenOf(daemon_.pid()).size()), 0);
+    at_most("child processes", static_cast<long>(ChildrenOf(daemon_.pid()).size()),
+            configuration_.RunsPrograms() ? kMostProbes : 0);
     if (resources_at_first_ == 0) return wrong;
     const long more = std::max(0L, Resources() - resources_at_first_);
     at_most("descriptors", Descriptors(),
-            descriptors_at_first_ + more * kDescriptorsOfAResource + kMoreDescriptors);
+            descriptors_at_first_ + more * kDescriptorsOfAResource + kMoreDescriptors +
+                (configuration_.RunsPrograms() ? kMostProbes * kDescriptorsOfAProbe : 0) +
+                static_cast<long>(troubles_.extra_streams()));
     at_most("threads", Threads(), threads_at_first_ + more * kThreadsOfAResource + kMoreThreads);
     // Last, since it asks the daemon.
     if (wrong.empty()) wrong = WhatPodsMiss();
@@ -297,7 +315,7 @@ class Chaos : public testing::Test {
 
   /// What the kubelet's list does not show: that containers get what the configuration says.
   std::string WhatPodsMiss() {
-    if (!pods_.AwaitAll(milliseconds(1))) return "  an Allocate is not answered\n";
+    if (!pods_.End(milliseconds(1))) return "  an Allocate is not answered\n";
     for (const auto& resource : configuration_.resources()) {
       const auto view = daemon_.kubelet().View(resource.name);
       if (!view || view->allocatable == 0) continue;
@@ -347,11 +365,11 @@ class Chaos : public testing::Test {
   DaemonProcess daemon_{Kubelet(random_)};
   TempTree config_;
   Host host_{daemon_.host()};
-  Configuration configuration_{random_};
+  Configuration configuration_{random_, daemon_.host().path()};
   // Without the rescan, which would mend what was missed; and whoever holds a device, it is
   // forgotten.
   ConfigFiles files_{config_, random_.Below(ConfigFiles::kKinds),
-                     "[daemon]\nrescan = \"24h\"\npod_resources = \"\"\n"};
+                     "[daemon]\nrescan = \"24h\"\npod_resources = \"\"\nmax_probes = 8\n"};
   Troubles troubles_{daemon_.kubelet()};
   Pods pods_{daemon_.kubelet()};
   // Of the round.

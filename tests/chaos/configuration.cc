@@ -5,8 +5,17 @@
 #include "base/format.h"
 
 namespace patchbay::test {
+namespace {
 
-std::string Configuration::Resource::Toml() const {
+using Resource = Configuration::Resource;
+
+/// Programs are rarer than files: there are few processors.
+constexpr decltype(Resource::probe) kProbes[] = {Resource::kUnprobed, Resource::kByFile,
+                                                 Resource::kByFile, Resource::kByProgram};
+
+}  // namespace
+
+std::string Configuration::Resource::Toml(const std::string& host) const {
   std::string toml = format("[[resource]]\nname = \"{}\"\nforget_after = \"50ms\"\n", name);
   if (replicas > 1) toml += format("replicas = {}\n", replicas);
   if (is_packed) toml += "preferred_allocation = \"packed\"\n";
@@ -14,12 +23,16 @@ std::string Configuration::Resource::Toml() const {
     toml += format("[[resource.match]]\npath = \"{}\"\n", Host::Pattern(group));
   }
   toml += format("[resource.env]\nVERSION = \"{}\"\n", version);
-  if (is_probed) {
-    toml += format(
-        "[resource.health]\nfile = \"/state/{{name}}\"\nequals = \"ok\"\nperiod = \"100ms\"\n"
-        "failure_threshold = 1\nbefore_first = \"{}healthy\"\n",
-        is_doubted ? "un" : "");
-  }
+  if (has_hook) toml += "[resource.hooks.allocate]\ncommand = [\"/bin/sleep\", \"0.02\"]\n";
+  if (probe == kUnprobed) return toml;
+  toml += "[resource.health]\nfailure_threshold = 1\n";
+  if (is_doubted) toml += "before_first = \"unhealthy\"\n";
+  toml += probe == kByFile
+              ? "file = \"/state/{name}\"\nequals = \"ok\"\nperiod = \"100ms\"\n"
+              : format(
+                    "command = [\"{0}/probe\", \"{0}/state/{{name}}\"]\nperiod = \"300ms\"\n"
+                    "timeout = \"250ms\"\n",
+                    host);
   return toml;
 }
 
@@ -29,21 +42,26 @@ Configuration::Health Configuration::Resource::Listed(const Host& host) const {
     for (const auto& [id, works] : host.Devices(group)) {
       for (std::size_t i = 0; i < replicas; ++i) {
         const std::string unit = replicas == 1 ? id : format("{}::{}", id, i);
-        health[unit] = works || !is_probed ? "Healthy" : "Unhealthy";
+        health[unit] = works || probe == kUnprobed ? "Healthy" : "Unhealthy";
       }
     }
   }
   return health;
 }
 
-Configuration::Configuration(Random& random) {
+Configuration::Configuration(Random& random, std::string host) : host_(std::move(host)) {
   for (std::size_t left = 2 + random.Below(3); left > 0; --left) Add(random);
 }
 
 std::string Configuration::Toml() const {
   std::string toml;
-  for (const Resource& resource : resources_) toml += resource.Toml() + "\n";
+  for (const Resource& resource : resources_) toml += resource.Toml(host_) + "\n";
   return toml;
+}
+
+bool Configuration::RunsPrograms() const {
+  return std::any_of(resources_.begin(), resources_.end(),
+                     [](const Resource& r) { return r.probe == Resource::kByProgram; });
 }
 
 std::set<Configuration::Registration> Configuration::Registrations() const {
@@ -56,7 +74,7 @@ std::set<Configuration::Registration> Configuration::Registrations() const {
 
 std::string Configuration::Change(Random& random) {
   Resource& resource = resources_[random.Below(resources_.size())];
-  switch (random.Below(9)) {
+  switch (random.Below(10)) {
     case 0:
       if (resources_.size() < kMostResources) return Add(random);
       [[fallthrough]];
@@ -80,11 +98,12 @@ std::string Configuration::Change(Random& random) {
       break;
     }
     case 5:
-      resource.is_probed = !resource.is_probed;
+      resource.probe = random.OneOf(kProbes);
       resource.is_doubted = random.OneIn(2);
       break;
     case 6: resource.is_packed = !resource.is_packed; break;
-    case 7: std::swap(resource, resources_[random.Below(resources_.size())]); break;
+    case 7: resource.has_hook = !resource.has_hook; break;
+    case 8: std::swap(resource, resources_[random.Below(resources_.size())]); break;
     default: ++resource.version;
   }
   return "changed " + resource.name;
@@ -102,9 +121,10 @@ std::string Configuration::Add(Random& random) {
                     .replicas = 1 + random.Below(2),
                     .version = 0,
                     .groups = {random.Below(Host::kGroups)},
-                    .is_probed = random.OneIn(2),
+                    .probe = random.OneOf(kProbes),
                     .is_doubted = random.OneIn(2),
-                    .is_packed = random.OneIn(2)};
+                    .is_packed = random.OneIn(2),
+                    .has_hook = random.OneIn(4)};
   resources_.push_back(resource);
   return "with " + resource.name;
 }

@@ -22,20 +22,23 @@ class Configuration {
     std::size_t replicas = 1;
     std::size_t version = 0;  ///< what containers find in the variable VERSION
     std::set<std::size_t> groups;
-    bool is_probed = false;
+    enum { kUnprobed, kByFile, kByProgram } probe = kUnprobed;
     bool is_doubted = false;  ///< Unhealthy before the first probe
     /// The kubelet is to ask for preferences: what it is told by registering alone.
     bool is_packed = false;
+    bool has_hook = false;
 
-    std::string Toml() const;
+    std::string Toml(const std::string& host) const;
     /// What the kubelet must have of it, by unit.
     Health Listed(const Host& host) const;
   };
 
-  explicit Configuration(Random& random);
+  /// `host` is where the root of the host is; programs are run from there.
+  Configuration(Random& random, std::string host);
 
   const std::vector<Resource>& resources() const { return resources_; }
   std::string Toml() const;
+  bool RunsPrograms() const;
   /// Whether a plugin that served the one can serve the other as it is registered.
   using Registration = std::pair<std::string, bool>;
   std::set<Registration> Registrations() const;
@@ -49,6 +52,7 @@ class Configuration {
   std::string NewName(Random& random) const;
   std::string Add(Random& random);
 
+  const std::string host_;
   std::vector<Resource> resources_;
 };
 

@@ -32,7 +32,7 @@ std::string Host::Pattern(std::size_t group) {
 Host::Host(TempTree& tree) : tree_(tree) {
   for (std::size_t group = 0; group < kGroups; ++group) {
     for (std::size_t i = 0; i < kEach; ++i) {
-      SetState(Id(group, i), true);
+      SetState(Id(group, i), "ok");
       if (group != kLinks) SetNode(Path(group, i), true);
     }
   }
@@ -75,8 +75,10 @@ std::string Host::Retarget(Random& random) {
 
 std::string Host::FlipProbe(Random& random) {
   const std::string id = Id(random.Below(kGroups), random.Below(kEach));
-  SetState(id, !works_[id]);
-  return format("{} {}", id, works_[id] ? "works" : "fails");
+  static constexpr const char* kBroken[] = {"broken", "broken", "hangs"};
+  const std::string state = works_[id] ? random.OneOf(kBroken) : "ok";
+  SetState(id, state);
+  return format("the state of {} is {}", id, state);
 }
 
 std::map<std::string, bool> Host::Devices(std::size_t group) const {
@@ -106,10 +108,10 @@ void Host::SetLink(const std::string& id, const std::string& target) {
   std::filesystem::rename(tree_.path(Directory(kLinks) + "/.new"), tree_.path(link));
 }
 
-void Host::SetState(const std::string& id, bool works) {
-  tree_.File("state/new", works ? "ok\n" : "broken\n");
+void Host::SetState(const std::string& id, const std::string& state) {
+  tree_.File("state/new", state + "\n");
   std::filesystem::rename(tree_.path("state/new"), tree_.path("state/" + id));
-  works_[id] = works;
+  works_[id] = state == "ok";
 }
 
 }  // namespace patchbay::test

@@ -34,7 +34,7 @@ class Host {
  private:
   void SetNode(const std::string& path, bool present);
   void SetLink(const std::string& id, const std::string& target);
-  void SetState(const std::string& id, bool works);
+  void SetState(const std::string& id, const std::string& state);
 
   TempTree& tree_;
   std::map<std::string, bool> nodes_;         ///< whether it is there, by path

@@ -32,10 +32,11 @@ class Pods {
     waiting_.emplace_back(resource, devices);
     changed_.notify_all();
   }
-  /// Waits until all were admitted or refused, and releases what they have. False when the last of
-  /// them still waits after `patience`.
-  bool AwaitAll(std::chrono::milliseconds patience) {
+  /// No more are admitted than the one under way, if there is one. Waits for it, and releases what
+  /// all have. False when it still waits after `patience`.
+  bool End(std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
+    if (!waiting_.empty()) waiting_.erase(waiting_.begin() + 1, waiting_.end());
     const bool done = changed_.wait_for(lock, patience, [&] { return waiting_.empty(); });
     // Also those that were released: a kubelet that crashed meanwhile may have saved them before.
     for (const std::string& pod : pods_) kubelet_.Release(pod);
@@ -67,7 +68,7 @@ class Pods {
   std::condition_variable changed_;
   bool ending_ = false;
   std::deque<std::pair<std::string, int>> waiting_;
-  std::vector<std::string> pods_;  ///< since the last AwaitAll
+  std::vector<std::string> pods_;  ///< since the last End
   std::size_t count_ = 0;
   std::thread thread_;
 };

@@ -107,7 +107,14 @@ std::string Troubles::OpenStreams(const std::string& resource, Random& random) {
   const bool reading = random.OneIn(2);
   (void)kubelet_.OpenExtraStreams(resource, static_cast<int>(streams), reading);
   extra_.insert(resource);
+  extra_streams_ += streams;
   return format("{} more streams of {}{}", streams, resource, reading ? "" : ", which do not read");
+}
+
+void Troubles::CloseStreams() {
+  for (const std::string& resource : extra_) kubelet_.CloseExtraStreams(resource);
+  extra_.clear();
+  extra_streams_ = 0;
 }
 
 std::string Troubles::StopReading(const std::string& resource) {
@@ -129,9 +136,9 @@ std::string Troubles::DeleteSocket(const std::string& resource) {
   return "the socket of " + resource + " is deleted";
 }
 
-std::string Troubles::End() {
+std::string Troubles::End(Random& random) {
   for (const std::string& resource : unread_) kubelet_.ResumeReading(resource);
-  for (const std::string& resource : extra_) kubelet_.CloseExtraStreams(resource);
+  if (random.OneIn(2)) CloseStreams();
   for (const std::string& resource : faults_) {
     kubelet_.SetRegisterFault(RegisterFault::kNone, resource);
   }
@@ -139,7 +146,6 @@ std::string Troubles::End() {
       !faults_.empty() || std::any_of(setbacks_.begin(), setbacks_.end(),
                                       [](const auto& s) { return s.second > kMostSetbacks; });
   unread_.clear();
-  extra_.clear();
   faults_.clear();
   if (kubelet_.Running() && !needs_start_ && !is_any_cautious) return "the kubelet is well";
   return Restart();

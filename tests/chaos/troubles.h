@@ -36,17 +36,21 @@ class Troubles {
   std::string DeleteSocket(const std::string& resource);
 
   /// Everything is well again; starts the kubelet anew where it must be, or where a plugin may have
-  /// become too cautious.
-  std::string End();
+  /// become too cautious. Streams that nobody needs may stay open: they must not matter.
+  std::string End(Random& random);
+  /// So many of them there are at most.
+  std::size_t extra_streams() const { return extra_streams_; }
   /// How often the kubelet was started.
   std::size_t starts() const { return starts_; }
 
  private:
   std::string FreshStart();
+  void CloseStreams();
 
   KubeletSim& kubelet_;
   bool needs_start_ = false;
   std::size_t starts_ = 0;
+  std::size_t extra_streams_ = 0;
   /// By resource, what makes a plugin back off, since the kubelet was started.
   std::map<std::string, int> setbacks_;
   std::set<std::string> faults_, extra_, unread_;  ///< resources that have these troubles
