@@ -9,18 +9,15 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
 #include <functional>
 #include <iterator>
 #include <map>
-#include <memory>
 #include <random>
 #include <set>
 #include <string>
@@ -31,12 +28,12 @@
 #include "chaos/config_files.h"
 #include "chaos/configuration.h"
 #include "chaos/host.h"
+#include "chaos/judge.h"
 #include "chaos/pods.h"
 #include "chaos/random.h"
 #include "chaos/troubles.h"
 #include "support/daemon_process.h"
 #include "support/environment.h"
-#include "support/process.h"
 
 namespace patchbay::test {
 namespace {
@@ -48,14 +45,6 @@ constexpr unsigned kPatienceSeconds = 30;
 #else
 constexpr unsigned kPatienceSeconds = 5;
 #endif
-
-/// What the daemon may have for each resource more, and at a moment.
-constexpr long kDescriptorsOfAResource = 4;
-constexpr long kMoreDescriptors = 4;
-constexpr long kMostProbes = 8;
-constexpr long kDescriptorsOfAProbe = 3;
-constexpr long kThreadsOfAResource = 4;
-constexpr long kMoreThreads = 16;
 
 /// Ends as the state of the device says, or does not end.
 constexpr std::string_view kProbeProgram = R"(#!/bin/sh
@@ -86,10 +75,8 @@ class Chaos : public testing::Test {
     ASSERT_EQ(chmod(daemon_.host().path("probe").c_str(), 0755), 0);
     files_.Write(configuration_.Toml(), random_);
     daemon_.Run(files_.path());
-    ASSERT_TRUE(Converges());
-    resources_at_first_ = Resources();
-    descriptors_at_first_ = Descriptors();
-    threads_at_first_ = Threads();
+    ASSERT_TRUE(IsWellSoon());
+    judge_.TakeMeasure();
   }
   void TearDown() override {
     if (HasFailure()) std::printf("%s\n", daemon_.LogTail().c_str());
@@ -98,13 +85,9 @@ class Chaos : public testing::Test {
   void Run(std::chrono::seconds duration) {
     const auto end = Clock::now() + duration;
     for (round_ = 1; Clock::now() < end && !HasFailure(); ++round_) Round();
-    std::printf(
-        "%zu rounds, %zu of them calm, %zu actions; slowest to be well again: %lld ms; %ld "
-        "descriptors and "
-        "%ld threads with %ld resources at first, %ld and %ld with %ld in the end\n",
-        round_ - 1, calm_rounds_, actions_, static_cast<long long>(slowest_.count()),
-        descriptors_at_first_, threads_at_first_, resources_at_first_, Descriptors(), Threads(),
-        Resources());
+    std::printf("%zu rounds, %zu of them calm, %zu actions; well again after %lld ms at most\n%s\n",
+                round_ - 1, calm_rounds_, actions_, static_cast<long long>(slowest_.count()),
+                judge_.Holdings().c_str());
   }
 
  private:
@@ -127,7 +110,7 @@ class Chaos : public testing::Test {
       if (random_.OneIn(2)) Pause(random_.OneIn(5) ? 100 + random_.Below(150) : random_.Below(30));
     }
     MakePeace();
-    const bool is_well = Converges();
+    const bool is_well = IsWellSoon();
     if (is_calm_ && troubles_.starts() == starts) ExpectKept(registered);
     if (is_well && !HasFailure()) return;
     std::string story;
@@ -244,93 +227,19 @@ class Chaos : public testing::Test {
 
   // --- what must be then ---
 
-  bool Converges() {
+  bool IsWellSoon() {
     const auto start = Clock::now();
     const auto deadline =
         start + std::chrono::seconds(FromEnvironment("PATCHBAY_CHAOS_PATIENCE", kPatienceSeconds));
-    std::string wrong;
-    do {
-      wrong = WhatIsWrong();
-      if (wrong.empty()) {
-        slowest_ =
-            std::max(slowest_, std::chrono::duration_cast<milliseconds>(Clock::now() - start));
-        return true;
-      }
-      Pause(5);
-    } while (Clock::now() < deadline);
-    ADD_FAILURE() << "not well again, but:\n" << wrong;
-    return false;
-  }
-
-  std::string WhatIsWrong() {
-    if (waitpid(daemon_.pid(), nullptr, WNOHANG) != 0) return "  the daemon has ended\n";
-    std::string wrong;
-    std::set<std::string> names;
-    for (const auto& resource : configuration_.resources()) {
-      names.insert(resource.name);
-      wrong += WhatIsWrongWith(resource);
+    for (std::string wrong = "?"; !wrong.empty(); Pause(5)) {
+      const bool is_late = Clock::now() > deadline;
+      wrong = judge_.WhatIsWrong();
+      if (wrong.empty() || !is_late) continue;
+      ADD_FAILURE() << "not well again, but:\n" << wrong;
+      return false;
     }
-    for (const std::string& name : daemon_.kubelet().Resources()) {
-      const auto view = daemon_.kubelet().View(name);
-      if (names.contains(name) || !view) continue;
-      if (view->streams != 0) wrong += format("  {} has {} streams\n", name, view->streams);
-      if (view->allocatable != 0) wrong += format("  {} still has devices\n", name);
-    }
-    const auto at_most = [&](std::string_view what, long count, long limit) {
-      if (count > limit) wrong += format("  {} {}, at most {} are right\n", count, what, limit);
-    };
-    if (Sockets() != Resources()) wrong += format("  there are {} sockets\n", Sockets());
-    at_most("child processes", static_cast<long>(ChildrenOf(daemon_.pid()).size()),
-            configuration_.RunsPrograms() ? kMostProbes : 0);
-    if (resources_at_first_ == 0) return wrong;
-    const long more = std::max(0L, Resources() - resources_at_first_);
-    at_most("descriptors", Descriptors(),
-            descriptors_at_first_ + more * kDescriptorsOfAResource + kMoreDescriptors +
-                (configuration_.RunsPrograms() ? kMostProbes * kDescriptorsOfAProbe : 0) +
-                static_cast<long>(troubles_.extra_streams()));
-    at_most("threads", Threads(), threads_at_first_ + more * kThreadsOfAResource + kMoreThreads);
-    // Last, since it asks the daemon.
-    if (wrong.empty()) wrong = WhatPodsMiss();
-    return wrong;
-  }
-
-  std::string WhatIsWrongWith(const Configuration::Resource& resource) {
-    const auto view = daemon_.kubelet().View(resource.name);
-    if (!view || !view->connected) return "  " + resource.name + " is not registered\n";
-    std::string wrong;
-    if (view->options.get_preferred_allocation_available != resource.is_packed) {
-      wrong +=
-          format("  {}: whether it has preferences is not as it was registered\n", resource.name);
-    }
-    if (view->streams != 1) wrong += format("  {} has {} streams\n", resource.name, view->streams);
-    Configuration::Health listed;
-    for (const SimDevice& device : view->devices) listed[device.id] = device.health;
-    const auto truth = resource.Listed(host_);
-    if (listed != truth) {
-      wrong += format("  {}: there is {}\n    but the kubelet has {}\n", resource.name,
-                      testing::PrintToString(truth), testing::PrintToString(listed));
-    }
-    return wrong;
-  }
-
-  /// What the kubelet's list does not show: that containers get what the configuration says.
-  std::string WhatPodsMiss() {
-    if (!pods_.End(milliseconds(1))) return "  an Allocate is not answered\n";
-    for (const auto& resource : configuration_.resources()) {
-      const auto view = daemon_.kubelet().View(resource.name);
-      if (!view || view->allocatable == 0) continue;
-      const auto admitted = daemon_.kubelet().Admit("judge", "main", resource.name, 1);
-      daemon_.kubelet().Release("judge");
-      if (!admitted) return format("  {}: {}\n", resource.name, admitted.error().message);
-      const auto& env = admitted->response.envs();
-      const auto version = env.find("VERSION");
-      const std::string got = version == env.end() ? "none" : version->second;
-      if (got != format("{}", resource.version)) {
-        return format("  {}: version {}, containers get {}\n", resource.name, resource.version,
-                      got);
-      }
-    }
-    return "";
+    slowest_ = std::max(slowest_, std::chrono::duration_cast<milliseconds>(Clock::now() - start));
+    return true;
   }
 
   /// Whatever became of its devices and its other keys, the kubelet was not asked again.
@@ -349,17 +258,6 @@ class Chaos : public testing::Test {
     return calls;
   }
 
-  long Resources() const { return static_cast<long>(configuration_.resources().size()); }
-  long Descriptors() const { return static_cast<long>(DescriptorsOf(daemon_.pid())); }
-  long Threads() const { return static_cast<long>(ThreadsOf(daemon_.pid())); }
-  long Sockets() {
-    std::error_code error;
-    const std::filesystem::directory_iterator entries(daemon_.kubelet().directory(), error);
-    return std::count_if(begin(entries), end(entries), [](const auto& entry) {
-      return entry.path().filename().string().starts_with("patchbay-");
-    });
-  }
-
   const unsigned seed_ = FromEnvironment("PATCHBAY_CHAOS_SEED", std::random_device{}());
   Random random_{seed_};
   DaemonProcess daemon_{Kubelet(random_)};
@@ -368,10 +266,12 @@ class Chaos : public testing::Test {
   Configuration configuration_{random_, daemon_.host().path()};
   // Without the rescan, which would mend what was missed; and whoever holds a device, it is
   // forgotten.
-  ConfigFiles files_{config_, random_.Below(ConfigFiles::kKinds),
-                     "[daemon]\nrescan = \"24h\"\npod_resources = \"\"\nmax_probes = 8\n"};
+  ConfigFiles files_{
+      config_, random_.Below(ConfigFiles::kKinds),
+      format("[daemon]\nrescan = \"24h\"\npod_resources = \"\"\nmax_probes = {}\n", kMostProbes)};
   Troubles troubles_{daemon_.kubelet()};
   Pods pods_{daemon_.kubelet()};
+  Judge judge_{{daemon_, configuration_, host_, troubles_, pods_}};
   // Of the round.
   std::vector<std::string> history_;
   bool is_calm_ = true;
@@ -381,9 +281,6 @@ class Chaos : public testing::Test {
   std::size_t calm_rounds_ = 0;
   std::size_t actions_ = 0;
   milliseconds slowest_{0};
-  long resources_at_first_ = 0;
-  long descriptors_at_first_ = 0;
-  long threads_at_first_ = 0;
 };
 
 TEST_F(Chaos, EndsInOrder) {

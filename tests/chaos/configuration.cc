@@ -18,6 +18,7 @@ constexpr decltype(Resource::probe) kProbes[] = {Resource::kUnprobed, Resource::
 std::string Configuration::Resource::Toml(const std::string& host) const {
   std::string toml = format("[[resource]]\nname = \"{}\"\nforget_after = \"50ms\"\n", name);
   if (replicas > 1) toml += format("replicas = {}\n", replicas);
+  if (is_exclusive) toml += "exclusive = true\n";
   if (is_packed) toml += "preferred_allocation = \"packed\"\n";
   for (const std::size_t group : groups) {
     toml += format("[[resource.match]]\npath = \"{}\"\n", Host::Pattern(group));
@@ -36,17 +37,25 @@ std::string Configuration::Resource::Toml(const std::string& host) const {
   return toml;
 }
 
-Configuration::Health Configuration::Resource::Listed(const Host& host) const {
+Configuration::Health Configuration::Listed(const Resource& resource, const Host& host) const {
   Health health;
-  for (const std::size_t group : groups) {
+  for (const std::size_t group : resource.groups) {
+    if (IsKeptFrom(resource, group)) continue;
     for (const auto& [id, works] : host.Devices(group)) {
-      for (std::size_t i = 0; i < replicas; ++i) {
-        const std::string unit = replicas == 1 ? id : format("{}::{}", id, i);
-        health[unit] = works || probe == kUnprobed ? "Healthy" : "Unhealthy";
+      for (std::size_t i = 0; i < resource.replicas; ++i) {
+        const std::string unit = resource.replicas == 1 ? id : format("{}::{}", id, i);
+        health[unit] = works || resource.probe == Resource::kUnprobed ? "Healthy" : "Unhealthy";
       }
     }
   }
   return health;
+}
+
+bool Configuration::IsKeptFrom(const Resource& resource, std::size_t group) const {
+  const auto owner = std::find_if(resources_.begin(), resources_.end(), [&](const Resource& r) {
+    return r.is_exclusive && r.groups.contains(group);
+  });
+  return owner != resources_.end() && owner->name != resource.name;
 }
 
 Configuration::Configuration(Random& random, std::string host) : host_(std::move(host)) {
@@ -74,7 +83,7 @@ std::set<Configuration::Registration> Configuration::Registrations() const {
 
 std::string Configuration::Change(Random& random) {
   Resource& resource = resources_[random.Below(resources_.size())];
-  switch (random.Below(10)) {
+  switch (random.Below(12)) {
     case 0:
       if (resources_.size() < kMostResources) return Add(random);
       [[fallthrough]];
@@ -103,7 +112,8 @@ std::string Configuration::Change(Random& random) {
       break;
     case 6: resource.is_packed = !resource.is_packed; break;
     case 7: resource.has_hook = !resource.has_hook; break;
-    case 8: std::swap(resource, resources_[random.Below(resources_.size())]); break;
+    case 8: resource.is_exclusive = !resource.is_exclusive; break;
+    case 9: std::swap(resource, resources_[random.Below(resources_.size())]); break;
     default: ++resource.version;
   }
   return "changed " + resource.name;
@@ -124,7 +134,8 @@ std::string Configuration::Add(Random& random) {
                     .probe = random.OneOf(kProbes),
                     .is_doubted = random.OneIn(2),
                     .is_packed = random.OneIn(2),
-                    .has_hook = random.OneIn(4)};
+                    .has_hook = random.OneIn(4),
+                    .is_exclusive = random.OneIn(6)};
   resources_.push_back(resource);
   return "with " + resource.name;
 }

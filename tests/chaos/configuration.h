@@ -27,10 +27,9 @@ class Configuration {
     /// The kubelet is to ask for preferences: what it is told by registering alone.
     bool is_packed = false;
     bool has_hook = false;
+    bool is_exclusive = false;
 
     std::string Toml(const std::string& host) const;
-    /// What the kubelet must have of it, by unit.
-    Health Listed(const Host& host) const;
   };
 
   /// `host` is where the root of the host is; programs are run from there.
@@ -38,6 +37,8 @@ class Configuration {
 
   const std::vector<Resource>& resources() const { return resources_; }
   std::string Toml() const;
+  /// What the kubelet must have of one of them, by unit.
+  Health Listed(const Resource& resource, const Host& host) const;
   bool RunsPrograms() const;
   /// Whether a plugin that served the one can serve the other as it is registered.
   using Registration = std::pair<std::string, bool>;
@@ -48,6 +49,8 @@ class Configuration {
   static constexpr std::size_t kMostResources = 6;
 
  private:
+  /// Whether another resource, the first exclusive one that has the group, keeps it for itself.
+  bool IsKeptFrom(const Resource& resource, std::size_t group) const;
   /// A name that no resource has now.
   std::string NewName(Random& random) const;
   std::string Add(Random& random);

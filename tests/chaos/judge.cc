@@ -1,0 +1,136 @@
+#include "chaos/judge.h"
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <system_error>
+
+#include "base/format.h"
+#include "support/process.h"
+
+namespace patchbay::test {
+namespace {
+
+/// What the daemon may have more for each resource and each probe, and at a moment.
+constexpr long kDescriptorsOfAResource = 4;
+constexpr long kDescriptorsOfAProbe = 3;
+constexpr long kMoreDescriptors = 4;
+constexpr long kThreadsOfAResource = 4;
+constexpr long kMoreThreads = 16;
+
+bool HasEnded(pid_t pid) {
+  siginfo_t ended{};
+  return waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+         ended.si_pid != 0;
+}
+
+long SocketsIn(const std::string& directory) {
+  std::error_code error;
+  const std::filesystem::directory_iterator entries(directory, error);
+  return std::count_if(begin(entries), end(entries), [](const auto& entry) {
+    return entry.path().filename().string().starts_with("patchbay-");
+  });
+}
+
+}  // namespace
+
+std::string Judge::WhatIsWrong() {
+  if (HasEnded(world_.daemon.pid())) return "  the daemon has ended\n";
+  std::string wrong;
+  for (const auto& resource : world_.configuration.resources()) wrong += WhatIsWrongWith(resource);
+  wrong += WhoIsLeft();
+  wrong += WhatIsLeft();
+  // Last, since it asks the daemon.
+  return wrong.empty() ? WhatPodsMiss() : wrong;
+}
+
+std::string Judge::WhatIsWrongWith(const Configuration::Resource& resource) const {
+  const auto view = world_.daemon.kubelet().View(resource.name);
+  if (!view || !view->connected) return "  " + resource.name + " is not registered\n";
+  std::string wrong;
+  if (view->options.get_preferred_allocation_available != resource.is_packed) {
+    wrong += format("  {} is not registered with the preferences it has now\n", resource.name);
+  }
+  if (view->streams != 1) wrong += format("  {} has {} streams\n", resource.name, view->streams);
+  Configuration::Health listed;
+  for (const SimDevice& device : view->devices) listed[device.id] = device.health;
+  const auto truth = world_.configuration.Listed(resource, world_.host);
+  if (listed == truth) return wrong;
+  return wrong + format("  {}: there is {}\n    but the kubelet has {}\n", resource.name,
+                        testing::PrintToString(truth), testing::PrintToString(listed));
+}
+
+/// Resources that the configuration does not have any more.
+std::string Judge::WhoIsLeft() const {
+  std::set<std::string> names;
+  for (const auto& resource : world_.configuration.resources()) names.insert(resource.name);
+  std::string wrong;
+  for (const std::string& name : world_.daemon.kubelet().Resources()) {
+    const auto view = world_.daemon.kubelet().View(name);
+    if (names.contains(name) || !view) continue;
+    if (view->streams != 0) wrong += format("  {} still has {} streams\n", name, view->streams);
+    if (view->allocatable != 0) wrong += format("  {} still has devices\n", name);
+  }
+  return wrong;
+}
+
+std::string Judge::WhatIsLeft() const {
+  std::string wrong;
+  const auto at_most = [&](std::string_view what, long count, long limit) {
+    if (count > limit) wrong += format("  {} {}, at most {} are right\n", count, what, limit);
+  };
+  const Measure now = Now();
+  const long sockets = SocketsIn(world_.daemon.kubelet().directory());
+  if (sockets != now.resources) wrong += format("  there are {} sockets\n", sockets);
+  const long probes = world_.configuration.RunsPrograms() ? kMostProbes : 0;
+  at_most("child processes", static_cast<long>(ChildrenOf(world_.daemon.pid()).size()), probes);
+  if (measure_.resources == 0) return wrong;
+  const long more = now.resources - measure_.resources;
+  at_most("descriptors", now.descriptors,
+          measure_.descriptors + more * kDescriptorsOfAResource + probes * kDescriptorsOfAProbe +
+              static_cast<long>(world_.troubles.extra_streams()) + kMoreDescriptors);
+  at_most("threads", now.threads,
+          measure_.threads + std::max(0L, more) * kThreadsOfAResource + kMoreThreads);
+  return wrong;
+}
+
+/// What the kubelet's list does not show: that containers get what the configuration says.
+std::string Judge::WhatPodsMiss() {
+  if (!world_.pods.End(std::chrono::milliseconds(1))) return "  an Allocate is not answered\n";
+  KubeletSim& kubelet = world_.daemon.kubelet();
+  for (const auto& resource : world_.configuration.resources()) {
+    const auto view = kubelet.View(resource.name);
+    if (!view || view->allocatable == 0) continue;
+    const auto admitted = kubelet.Admit("judge", "main", resource.name, 1);
+    kubelet.Release("judge");
+    if (!admitted) return format("  {}: {}\n", resource.name, admitted.error().message);
+    const auto& env = admitted->response.envs();
+    const auto version = env.find("VERSION");
+    const std::string got = version == env.end() ? "none" : version->second;
+    if (got == format("{}", resource.version)) continue;
+    return format("  {} has version {}, containers get {}\n", resource.name, resource.version, got);
+  }
+  return "";
+}
+
+std::string Judge::Holdings() const {
+  return format("{} at first, {} now", measure_.Text(), Now().Text());
+}
+
+Judge::Measure Judge::Now() const {
+  return {static_cast<long>(world_.configuration.resources().size()),
+          static_cast<long>(DescriptorsOf(world_.daemon.pid())),
+          static_cast<long>(ThreadsOf(world_.daemon.pid()))};
+}
+
+std::string Judge::Measure::Text() const {
+  return format("{} resources with {} descriptors and {} threads", resources, descriptors, threads);
+}
+
+}  // namespace patchbay::test

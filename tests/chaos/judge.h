@@ -1,0 +1,51 @@
+#pragma once
+
+#include <string>
+
+#include "chaos/configuration.h"
+#include "chaos/host.h"
+#include "chaos/pods.h"
+#include "chaos/troubles.h"
+#include "support/daemon_process.h"
+
+namespace patchbay::test {
+
+/// How many probes run at once, as the judged daemon is told.
+inline constexpr long kMostProbes = 8;
+
+/// Says whether the daemon and the kubelet are as they should be in peace: by the host and the
+/// configuration, never by what the daemon says of itself.
+class Judge {
+ public:
+  struct World {
+    DaemonProcess& daemon;
+    const Configuration& configuration;
+    const Host& host;
+    const Troubles& troubles;
+    Pods& pods;
+  };
+  explicit Judge(World world) : world_(world) {}
+
+  /// A line for each thing that is wrong.
+  std::string WhatIsWrong();
+  /// What the daemon has now is right for so many resources.
+  void TakeMeasure() { measure_ = Now(); }
+  std::string Holdings() const;
+
+ private:
+  struct Measure {
+    long resources = 0, descriptors = 0, threads = 0;
+    std::string Text() const;
+  };
+
+  std::string WhatIsWrongWith(const Configuration::Resource& resource) const;
+  std::string WhoIsLeft() const;
+  std::string WhatIsLeft() const;
+  std::string WhatPodsMiss();
+  Measure Now() const;
+
+  World world_;
+  Measure measure_;
+};
+
+}  // namespace patchbay::test
