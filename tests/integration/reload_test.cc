@@ -1,8 +1,8 @@
 // A changed configuration reaches the kubelet, and disturbs nothing that did not change.
 
-#include <dirent.h>
-
+#include <atomic>
 #include <filesystem>
+#include <thread>
 
 #include "base/format.h"
 #include "integration/contract.h"
@@ -334,6 +334,50 @@ TEST_P(Reloading, NothingIsLeftOfResourcesThatWent) {
   EXPECT_TRUE(Await([&] { return Entries("/proc/self/task") <= threads + 2; }))
       << "gRPC may keep one or two of its own";
   ExpectUntouched(serial_before_, kSerialName);
+}
+
+/// Fifty resources, of which one has more devices, allocated all the time.
+TEST_P(Reloading, OneOfFiftyIsEditedUnderLoad) {
+  constexpr int kResources = 50;
+  const auto name = [](int i) { return format("example.com/r{}", i); };
+  const auto file = [&](int edited) {
+    std::string text;
+    for (int i = 0; i < kResources; ++i) {
+      text += Resource(name(i), i == edited ? "/dev/{ttyUSB,video}*" : "/dev/ttyUSB*");
+    }
+    return text;
+  };
+  StartDaemon(file(-1));
+  std::vector<ResourceView> before;
+  for (int i = 0; i < kResources; ++i) {
+    ASSERT_TRUE(AwaitServed(name(i))) << daemon_->log().text();
+    before.push_back(View(name(i)));
+  }
+  std::atomic<bool> wanted = true;
+  std::atomic<int> failed = 0, rounds = 0;
+  std::thread load([&] {
+    std::vector<PluginStub> stubs;
+    for (const ResourceView& view : before) stubs.emplace_back(view.endpoint);
+    for (; wanted; ++rounds) {
+      for (PluginStub& stub : stubs) failed += !stub.Allocate({{"ttyUSB0"}}).ok();
+    }
+  });
+  for (const int edited : {7, 23}) {
+    const int seen = rounds;
+    Reload(file(edited));
+    EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}, {"video0", "Healthy"}},
+                            name(edited)));
+    ASSERT_TRUE(Await([&] { return rounds >= seen + 2; }));
+  }
+  wanted = false;
+  load.join();
+  EXPECT_EQ(failed, 0);
+  for (int i = 0; i < kResources; ++i) {
+    const ResourceView& then = before[static_cast<std::size_t>(i)];
+    if (i != 7 && i != 23) ExpectUntouched(then, name(i));
+    EXPECT_EQ(View(name(i)).endpoint, then.endpoint);
+    EXPECT_EQ(View(name(i)).connections, then.connections);
+  }
 }
 
 TEST_P(Reloading, AnEndInTheMiddleIsAnEnd) {
