@@ -86,6 +86,22 @@ TEST_F(ProbePoolTest, SoManyRunAtOnceAndNoMore) {
   EXPECT_THAT(ended_, ElementsAre("a2", "a1", "a3", "a4"));
 }
 
+TEST_F(ProbePoolTest, HowManyRunAtOnceCanChange) {
+  for (const char* name : {"a1", "a2", "a3", "a4", "a5"}) Run("a", name);
+  ASSERT_TRUE(gate_->AwaitBegun(2));
+  pool_->SetMostAtOnce(3);
+  ASSERT_TRUE(gate_->AwaitBegun(3));
+  pool_->SetMostAtOnce(1);
+  End("a1");
+  End("a2");
+  EXPECT_EQ(pool_->running(), 1);
+  EXPECT_THAT(gate_->Begun(), testing::SizeIs(3)) << "one is enough";
+  End("a3");
+  ASSERT_TRUE(gate_->AwaitBegun(4));
+  End("a4");
+  End("a5");
+}
+
 TEST_F(ProbePoolTest, ResourcesTakeTurns) {
   for (const char* name : {"a1", "a2", "a3", "a4", "a5"}) Run("a", name);
   for (const char* name : {"b1", "b2"}) Run("b", name);

@@ -207,5 +207,53 @@ TEST_F(TimetableTest, AProbeThatHangsCountsOnceAndKeepsTheNextWaiting) {
   EXPECT_EQ(Succeed("a"), Change::kHealth);
 }
 
+/// What is known when another probe comes.
+class AnotherProbe : public TimetableTest {
+ protected:
+  AnotherProbe() {
+    Set({"good", "bad", "new"});
+    DueAfter(seconds(6));
+    Succeed("good");
+    Fail("bad");
+    DueAfter(seconds(11));
+    Fail("bad");
+  }
+  void Change(Health before_first) {
+    spec_.failure_threshold = 1;
+    spec_.success_threshold = 2;
+    spec_.before_first = before_first;
+    table_->SetSpec(spec_, now_);
+  }
+};
+
+TEST_F(AnotherProbe, WhatIsKnownHoldsUntilItHasHadItsSay) {
+  EXPECT_FALSE(Healthy("bad"));
+  Change(Health::kUnhealthy);
+  EXPECT_TRUE(Healthy("good"));
+  EXPECT_FALSE(Healthy("bad"));
+  EXPECT_EQ(table_->VerdictOn("bad").reason, "broken");
+  EXPECT_FALSE(Healthy("new")) << "nothing was known of it but what is reported before the first";
+  // Soon, and not all at once.
+  EXPECT_THAT(DueAfter(seconds(1)), testing::UnorderedElementsAre("bad"))
+      << "the others are being probed as it was before";
+  EXPECT_EQ(Succeed("bad"), Timetable::Change::kNothing) << "two are needed now";
+}
+
+TEST_F(AnotherProbe, WhatAnOldOneComesToDoesNotCount) {
+  Change(Health::kHealthy);
+  EXPECT_EQ(Fail("good"), Timetable::Change::kNothing);
+  EXPECT_TRUE(Healthy("good"));
+  EXPECT_THAT(DueAfter(seconds(1)), testing::UnorderedElementsAre("good", "bad"));
+  EXPECT_EQ(Fail("good"), Timetable::Change::kHealth) << "one is enough now";
+}
+
+TEST_F(AnotherProbe, ADeviceWhoseOldOneHangsIsProbedWhenItIsBack) {
+  table_->Finish("good", {.result = ProbeResult::kTimeout, .hangs = true}, now_);
+  Change(Health::kHealthy);
+  EXPECT_THAT(DueAfter(seconds(60)), testing::UnorderedElementsAre("bad"));
+  EXPECT_EQ(Fail("good"), Timetable::Change::kNothing) << "it is back, and says no more than that";
+  EXPECT_THAT(Due(), ElementsAre("good"));
+}
+
 }  // namespace
 }  // namespace patchbay

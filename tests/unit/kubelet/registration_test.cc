@@ -230,6 +230,30 @@ TEST(Registration, OwnSocketLost) {
          {Phase::kEnded, OwnSocketLost{}, Phase::kEnded, {}}});
 }
 
+TEST(Registration, OptionsChanged) {
+  Check({{Phase::kIdle, OptionsChanged{}, Phase::kIdle, {}},
+         {Phase::kStarting, OptionsChanged{}, Phase::kStarting, {}},
+         {Phase::kRegistering,
+          OptionsChanged{},
+          Phase::kStopping,
+          {Action::kCancelRegister, Action::kStopServer}},
+         {Phase::kConfirming, OptionsChanged{}, Phase::kStopping, {Action::kStopServer}},
+         {Phase::kRegistered, OptionsChanged{}, Phase::kStopping, {Action::kStopServer}},
+         {Phase::kStopping, OptionsChanged{}, Phase::kStopping, {}},
+         {Phase::kWaiting, OptionsChanged{}, Phase::kWaiting, {}},
+         {Phase::kEnded, OptionsChanged{}, Phase::kEnded, {}}});
+  // It is no failure: the kubelet has only to see that the stream ended.
+  Bench bench = In(Phase::kRegistered);
+  bench.Step(OptionsChanged{});
+  bench.Step(ServerStopped{});
+  EXPECT_EQ(bench.timer(), kSettle);
+  // Without a kubelet the streams are all there is, and the next kubelet hears the new options.
+  Bench without = In(Phase::kRegistered);
+  without.Step(KubeletLost{});
+  EXPECT_THAT(without.Step(OptionsChanged{}), ElementsAre());
+  EXPECT_THAT(without.Step(KubeletSeen{2}), ElementsAre(Action::kStopServer));
+}
+
 // A rolling update that is taken back: the newer one ends, and the kubelet says nothing of it.
 TEST(Registration, Case22RegistersAgainWhenTheOthersAreGone) {
   Bench bench = In(Phase::kRegistered);
