@@ -88,6 +88,7 @@ class Chaos : public testing::Test {
     std::printf("%zu rounds, %zu of them calm, %zu actions; well again after %lld ms at most\n%s\n",
                 round_ - 1, calm_rounds_, actions_, static_cast<long long>(slowest_.count()),
                 judge_.Holdings().c_str());
+    EXPECT_EQ(daemon_.Stop(), 0);
   }
 
  private:

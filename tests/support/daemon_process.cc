@@ -2,12 +2,12 @@
 
 #include <arpa/inet.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -64,11 +64,13 @@ Clock::time_point DaemonProcess::Run(const std::string& config) {
   return start;
 }
 
-void DaemonProcess::Stop() {
-  if (pid_ < 0) return;
+int DaemonProcess::Stop() {
+  if (pid_ < 0) return 0;
+  int status = 0;
   kill(pid_, SIGTERM);
-  waitpid(pid_, nullptr, 0);
+  waitpid(pid_, &status, 0);
   pid_ = -1;
+  return status;
 }
 
 std::string DaemonProcess::Log() const {

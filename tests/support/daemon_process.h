@@ -29,7 +29,8 @@ class DaemonProcess {
   Clock::time_point Start(const std::string& resources, const std::string& daemon_keys = "");
   /// The same with a configuration that the caller wrote: "--config `config`".
   Clock::time_point Run(const std::string& config);
-  void Stop();
+  /// Asks it to end and returns its wait status; 0 where it does not run, too.
+  int Stop();
   pid_t pid() const { return pid_; }
   /// All that it has logged since Start, and the end of it that is worth showing when a test fails.
   std::string Log() const;
