@@ -103,7 +103,7 @@ void ResourceController::OnKubeletLost() {
 
 void ResourceController::OnHolders(const HoldersReport& report) {
   if (ended_) return;
-  Usage usage = UsageOf(*spec_, report.holders);
+  Usage usage = UsageOf(*spec_, report.holders, published_.get());
   if (releaser_) {
     releaser_->OnHolders({usage.holders, report.complete, report.kubelet}, published_.get());
   }

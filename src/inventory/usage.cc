@@ -1,14 +1,25 @@
 #include "inventory/usage.h"
 
-#include "model/snapshot.h"
-
 namespace patchbay {
+namespace {
 
-Usage UsageOf(const ResourceSpec& spec, const DeviceHolders& units) {
+/// The device that a unit is of.
+std::string_view DeviceOf(std::string_view id, const ResourceSpec& spec, const Snapshot* known) {
+  const auto is_known = [known](std::string_view device_id) {
+    return known != nullptr && FindDevice(*known, device_id) != nullptr;
+  };
+  const auto unit = ParseAdvertised(spec, id);
+  if (unit && (spec.replicas > 1 || is_known(id))) return unit->device_id;
+  const auto before = ParseReplica(id);  // of another number of replicas
+  return before && is_known(before->device_id) ? before->device_id : id;
+}
+
+}  // namespace
+
+Usage UsageOf(const ResourceSpec& spec, const DeviceHolders& units, const Snapshot* known) {
   Usage usage{.units = units.size()};
   for (const auto& [id, holders] : units) {
-    const auto unit = ParseAdvertised(spec, id);
-    usage.holders[unit ? std::string(unit->device_id) : id].insert(holders.begin(), holders.end());
+    usage.holders[std::string(DeviceOf(id, spec, known))].insert(holders.begin(), holders.end());
   }
   return usage;
 }

@@ -66,9 +66,7 @@ std::size_t LongestDeviceId(const ResourceSpec& spec) {
   return kLongestAdvertisedId - AdvertisedId(spec, "", spec.replicas - 1).size();
 }
 
-std::optional<AdvertisedUnit> ParseAdvertised(const ResourceSpec& spec,
-                                              std::string_view advertised_id) {
-  if (spec.replicas <= 1) return AdvertisedUnit{advertised_id, 0};
+std::optional<AdvertisedUnit> ParseReplica(std::string_view advertised_id) {
   const auto separator = advertised_id.rfind(kReplicaSeparator);
   if (separator == 0 || separator == std::string_view::npos) return std::nullopt;
   AdvertisedUnit unit{advertised_id.substr(0, separator)};
@@ -76,21 +74,32 @@ std::optional<AdvertisedUnit> ParseAdvertised(const ResourceSpec& spec,
   const char* end = digits.data() + digits.size();
   const auto parsed = std::from_chars(digits.data(), end, unit.replica);
   if (digits.empty() || !IsDigit(digits[0]) || parsed.ptr != end || parsed.ec != std::errc() ||
-      unit.replica >= spec.replicas || (digits.size() > 1 && digits[0] == '0')) {
+      (digits.size() > 1 && digits[0] == '0')) {
     return std::nullopt;
   }
   return unit;
 }
 
-FoundDevice FindAdvertised(const Snapshot& snapshot, std::string_view advertised_id) {
-  const auto unit = ParseAdvertised(*snapshot.spec, advertised_id);
-  if (!unit) return {};
+std::optional<AdvertisedUnit> ParseAdvertised(const ResourceSpec& spec,
+                                              std::string_view advertised_id) {
+  if (spec.replicas <= 1) return AdvertisedUnit{advertised_id, 0};
+  const auto unit = ParseReplica(advertised_id);
+  return unit && unit->replica < spec.replicas ? unit : std::nullopt;
+}
+
+const ListedDevice* FindDevice(const Snapshot& snapshot, std::string_view device_id) {
   const auto& devices = snapshot.devices;
   const auto at = std::lower_bound(
-      devices.begin(), devices.end(), unit->device_id,
+      devices.begin(), devices.end(), device_id,
       [](const ListedDevice& d, std::string_view id) { return IdLess(d.device->id, id); });
-  if (at == devices.end() || at->device->id != unit->device_id) return {};
-  return {&*at, at - devices.begin(), unit->replica};
+  return at == devices.end() || at->device->id != device_id ? nullptr : &*at;
+}
+
+FoundDevice FindAdvertised(const Snapshot& snapshot, std::string_view advertised_id) {
+  const auto unit = ParseAdvertised(*snapshot.spec, advertised_id);
+  const ListedDevice* listed = unit ? FindDevice(snapshot, unit->device_id) : nullptr;
+  if (listed == nullptr) return {};
+  return {listed, listed - snapshot.devices.data(), unit->replica};
 }
 
 }  // namespace patchbay

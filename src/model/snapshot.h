@@ -80,12 +80,18 @@ struct AdvertisedUnit {
   std::string_view device_id;
   std::int64_t replica = 0;
 };
-/// Takes apart what AdvertisedId made; nothing for what it cannot have made.
+/// Takes apart what AdvertisedId made for any resource that has replicas; nothing for what it
+/// cannot have made.
+std::optional<AdvertisedUnit> ParseReplica(std::string_view advertised_id);
+/// Takes apart what AdvertisedId made for this one; nothing for what it cannot have made.
 std::optional<AdvertisedUnit> ParseAdvertised(const ResourceSpec& spec,
                                               std::string_view advertised_id);
 
 /// The bytes of the longest device ID of this resource, so that AdvertisedId stays within 63.
 std::size_t LongestDeviceId(const ResourceSpec& spec);
+
+/// A device of the snapshot by its own ID; null when there is none.
+const ListedDevice* FindDevice(const Snapshot& snapshot, std::string_view device_id);
 
 /// A device of the snapshot by the ID that the kubelet sees.
 struct FoundDevice {

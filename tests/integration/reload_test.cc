@@ -27,6 +27,7 @@ std::string Resource(std::string_view name, std::string_view glob, std::string_v
 std::string Serial(std::string_view keys = "", std::string_view tables = "") {
   return Resource(kSerialName, "/dev/ttyUSB*", keys, tables);
 }
+constexpr PodResourcesPace kFast{.period = 50ms, .deadline = kPatience};
 const std::string kCameraName = "example.com/camera";
 std::string Camera(std::string_view keys = "", std::string_view tables = "") {
   return Resource(kCameraName, "/dev/video*", keys, tables);
@@ -269,6 +270,39 @@ TEST_P(Reloading, WhatProbesFoundStaysAsLongAsTheProbe) {
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Unhealthy"}, {"ttyUSB1", "Healthy"}}));
   Reload(Camera() + Serial());
   EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
+}
+
+// The kubelet goes on naming what a pod has as it was named when the pod got it.
+TEST_P(Reloading, WhatAPodHoldsIsNotReleasedByAnotherNumberOfReplicas) {
+  const std::string release = format(
+      "[resource.hooks.release]\ncommand = [\"/bin/sh\", \"-c\", \"echo $0 >> {}\", "
+      "\"{{id}}\"]\n",
+      tree_.path("released"));
+  kubelet_.reset();
+  KubeletSimOptions options;
+  options.pod_resources = tree_.path("pods/kubelet.sock");
+  StartKubelet(options);
+  StartDaemon(Serial("replicas = 2", release),
+              {.pod_resources = options.pod_resources, .pod_resources_pace = kFast});
+  ASSERT_TRUE(AwaitServed()) << daemon_->log().text();
+  const auto admitted = kubelet_->Admit("pod", "c", kSerialName, 1);
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  const std::string device = admitted->device_ids.front().substr(0, 7);
+  const std::string held = format(
+      "patchbay_device_in_use{{container=\"c\",device=\"{}\",namespace=\"default\",pod=\"pod\","
+      "resource=\"{}\"}}",
+      device, kSerialName);
+  ASSERT_TRUE(daemon_->AwaitMetric(held, 1)) << daemon_->Get("/metrics").body;
+  for (const char* replicas : {"", "replicas = 3", "replicas = 1"}) {
+    Reload(Serial(replicas, release));
+    const std::size_t polls = kubelet_->PodResourcesCalls();
+    ASSERT_TRUE(
+        kubelet_->Await([&] { return kubelet_->PodResourcesCalls() >= polls + 2; }, kPatience));
+    EXPECT_EQ(daemon_->Metric(held), 1) << replicas;
+  }
+  EXPECT_FALSE(std::filesystem::exists(tree_.path("released")));
+  kubelet_->Release("pod");
+  EXPECT_TRUE(Await([&] { return std::filesystem::exists(tree_.path("released")); }));
 }
 
 TEST_P(Reloading, AnExclusiveResourceTakesAndGivesBack) {

@@ -50,5 +50,25 @@ TEST(UsageOf, WhatIsNoUnitIsHeldAllTheSame) {
                           Pair("x::01", ElementsAre(kA)), Pair("x::2", ElementsAre(kA))));
 }
 
+// A pod keeps what it was given under the old number of replicas, and so does the device its pod.
+TEST(UsageOf, UnitsFromBeforeReplicasChangedAreOfTheSameDevice) {
+  Snapshot known;
+  for (const char* id : {"x", "y::1"}) {
+    known.devices.push_back({std::make_shared<const Device>(Device{id, {}, {}, {}}), {}, {}});
+  }
+  const auto holders = [&](int replicas, const DeviceHolders& units) {
+    return UsageOf(WithReplicas(replicas), units, &known).holders;
+  };
+  const auto x = ElementsAre(Pair("x", ElementsAre(kA)));
+  EXPECT_THAT(holders(2, {{"x", {kA}}}), x);
+  EXPECT_THAT(holders(1, {{"x::0", {kA}}}), x);
+  EXPECT_THAT(holders(2, {{"x::3", {kA}}}), x);
+  EXPECT_THAT(holders(1, {{"x::0", {kA}}, {"x", {kB}}}),
+              ElementsAre(Pair("x", ElementsAre(kA, kB))));
+  // A name that only looks like a replica.
+  EXPECT_THAT(holders(1, {{"y::1", {kA}}}), ElementsAre(Pair("y::1", ElementsAre(kA))));
+  EXPECT_THAT(holders(1, {{"z::1", {kA}}}), ElementsAre(Pair("z::1", ElementsAre(kA))));
+}
+
 }  // namespace
 }  // namespace patchbay
