@@ -1,6 +1,7 @@
 #include "os/dir_watch.h"
 
 #include <sys/inotify.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -12,6 +13,13 @@ namespace {
 
 constexpr std::uint32_t kMask = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                 IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
+
+/// Whether what was just made is a file to be written, which will be told of when it is closed; and
+/// not another name of one that is complete.
+bool IsBeingWritten(const std::string& path) {
+  struct stat info {};
+  return lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 1;
+}
 
 }  // namespace
 
@@ -97,7 +105,11 @@ void DirWatch::Read() {
     const auto paths = by_watch_.find(event.wd);
     if (paths == by_watch_.end()) continue;
     const bool self = (event.mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED)) != 0;
-    for (const std::string& path : paths->second) changes.emplace(path, self ? "" : name);
+    const bool awaits_close = events_ == Events::kNamesAndWrites && (event.mask & IN_CREATE) != 0;
+    for (const std::string& path : paths->second) {
+      if (awaits_close && IsBeingWritten(path + "/" + name)) continue;
+      changes.emplace(path, self ? "" : name);
+    }
     if (self) {
       if ((event.mask & IN_MOVE_SELF) != 0) inotify_rm_watch(fd_.get(), event.wd);
       Forget(event.wd);

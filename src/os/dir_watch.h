@@ -27,7 +27,8 @@ class DirWatch {
 
   enum class Events {
     kNames,
-    kNamesAndWrites,  ///< also that a file was closed by who could write to it
+    /// Also that a file was closed by who could write to it. One that is new is told of only then.
+    kNamesAndWrites,
   };
 
   static Result<std::unique_ptr<DirWatch>> Create(Loop& loop, OnChange on_change,

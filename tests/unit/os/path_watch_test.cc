@@ -163,6 +163,22 @@ TEST_F(PathWatchTest, TellsAFileThatWasWrittenWhenItIsClosed) {
   EXPECT_EQ(Told(), 0);
 }
 
+TEST_F(PathWatchTest, AFileThatIsNewIsToldOfWhenItIsClosed) {
+  tree_.Dir("etc");
+  Watch({tree_.path("etc/a.toml")});
+  std::ofstream file(tree_.path("etc/a.toml"));
+  file << "half" << std::flush;
+  EXPECT_EQ(Told(), 0);
+  file.close();
+  EXPECT_EQ(Told(), 1);
+  // Another name of a file that is complete: nobody will close it.
+  tree_.Remove("etc/a.toml");
+  EXPECT_EQ(Told(), 1);
+  tree_.File("complete");
+  std::filesystem::create_hard_link(tree_.path("complete"), tree_.path("etc/a.toml"));
+  EXPECT_EQ(Told(), 1);
+}
+
 TEST_F(PathWatchTest, TellsAFileThatWasReplacedRemovedOrMade) {
   tree_.File("etc/a.toml");
   Watch({tree_.path("etc/a.toml")});
