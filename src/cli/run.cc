@@ -27,6 +27,8 @@ class Service {
 
   /// Runs the loop until the end, and returns the exit code.
   int Run(Loaded loaded) {
+    const std::size_t resources = loaded.model ? loaded.model->resources.size() : 0;
+    log_.Info("configuration loaded", {{"config", arguments_.config}, {"resources", resources}});
     const Status begun = loaded.model ? BeginDaemon(std::move(*loaded.model)) : BeginWaiting();
     if (!begun) return FailToStart(begun.error());
     loop_.Run();
@@ -63,7 +65,10 @@ class Service {
     if (stopping_) return;
     if (daemon_) return daemon_->Reload(std::move(loaded));
     LogDiagnostics(log_, loaded.diagnostics);
-    if (!loaded.model) return waiting_->OnRefused();
+    if (!loaded.model || loaded.model->resources.empty()) {
+      log_.Warning("still waiting for a configuration that is of use");
+      return waiting_->OnRefused();
+    }
     waiting_.reset();
     const Status begun = BeginDaemon(std::move(*loaded.model));
     if (begun) return;
@@ -73,11 +78,11 @@ class Service {
 
   void Stop() {
     if (std::exchange(stopping_, true)) return;
-    if (!daemon_) return loop_.Stop();
     deadline_.Begin(code_, [this] {
       log_.Warning("not everything ended in time; ending all the same");
-      RemoveSocketsOf(run_, kubelet_dir_);
+      if (daemon_) RemoveSocketsOf(run_, kubelet_dir_);
     });
+    if (!daemon_) return loop_.Stop();
     daemon_->Stop([this] { loop_.Stop(); });
   }
 

@@ -48,7 +48,9 @@ void Load(std::vector<SourceFile> sources, Reporter& reporter, Loaded& loaded) {
 Loaded LoadPaths(const std::vector<std::string>& paths) {
   Loaded loaded;
   Reporter reporter(loaded.diagnostics);
-  Load(ReadSources(paths, reporter), reporter, loaded);
+  SourceFiles sources = ReadSources(paths, reporter);
+  loaded.is_being_written = sources.are_being_written;
+  Load(std::move(sources.files), reporter, loaded);
   return loaded;
 }
 

@@ -1,12 +1,10 @@
 #include "config/source_files.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "base/format.h"
+#include "os/file_text.h"
 
 namespace patchbay {
 namespace {
@@ -22,30 +20,27 @@ void Refuse(const std::string& path, std::string_view why, Reporter& reporter,
 /// The texts read so far, and whether there may be more of them.
 class Sources {
  public:
-  void Add(SourceFile source) {
+  void Add(SourceFile source, bool is_being_written) {
     bytes_ += source.text.size();
-    files_.push_back(std::move(source));
+    sources_.files.push_back(std::move(source));
+    sources_.are_being_written = sources_.are_being_written || is_being_written;
   }
   bool full() const { return bytes_ > kLargestInput; }
-  std::vector<SourceFile> Take() && { return std::move(files_); }
+  SourceFiles Take() && { return std::move(sources_); }
 
  private:
-  std::vector<SourceFile> files_;
+  SourceFiles sources_;
   std::size_t bytes_ = 0;
 };
 
 void ReadFile(const std::string& path, Reporter& reporter, Sources& out) {
   if (out.full()) return;
-  errno = 0;
-  std::ifstream file(path, std::ios::binary);
-  std::string text(kLargestSource + 1, '\0');
-  file.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (file.bad() || (file.fail() && !file.eof())) {
-    Refuse(path, errno != 0 ? std::strerror(errno) : "the system refuses", reporter);
+  auto file = ReadFileText(path, kLargestSource);
+  if (!file) {
+    reporter.Report(Code::kUnreadableFile, {path, 0, 0}, file.error().message, "");
     return;
   }
-  text.resize(static_cast<std::size_t>(file.gcount()));
-  out.Add({path, std::move(text)});
+  out.Add({path, std::move(file->text)}, file->is_being_written);
   if (!out.full()) return;
   reporter.Report(Code::kInputTooLarge, {path, 0, 0},
                   format("with this file the input is larger than {} bytes", kLargestInput),
@@ -77,7 +72,7 @@ void ReadDirectory(const std::string& path, Reporter& reporter, Sources& out) {
 
 }  // namespace
 
-std::vector<SourceFile> ReadSources(const std::vector<std::string>& paths, Reporter& reporter) {
+SourceFiles ReadSources(const std::vector<std::string>& paths, Reporter& reporter) {
   Sources sources;
   for (const std::string& path : paths) {
     std::error_code error;

@@ -17,8 +17,9 @@ namespace patchbay {
 void LogDiagnostics(Log& log, const Diagnostics& diagnostics);
 
 /// Where the configuration comes from: loads it anew when what it is read from may have changed,
-/// and when asked to. Changes are seen from the moment this is made, so make it before the first
-/// load. Belongs to the loop thread; the loading is done on a thread of its own.
+/// and when asked to. A file that is being written is waited for. Changes are seen from the moment
+/// this is made, so make it before the first load. Belongs to the loop thread; the loading is done
+/// on a thread of its own.
 class ConfigSource {
  public:
   using Load = std::function<Loaded()>;  ///< slow; on that thread
@@ -28,11 +29,12 @@ class ConfigSource {
   ConfigSource(Loop& loop, Log& log, const std::vector<std::string>& paths, Load load,
                OnLoaded on_loaded);
 
-  /// Loads, once more when it is loading already.
+  /// As asked by SIGHUP: loads, and tries again to watch what could not be.
   void Reload();
 
  private:
-  void OnChange();
+  void LoadSoon();
+  void TellUnwatched();
 
   Loop& loop_;
   Log& log_;
@@ -42,6 +44,7 @@ class ConfigSource {
   bool unwatched_ = false;  ///< as far as was told
   bool loading_ = false;
   bool load_again_ = false;
+  Subscription retry_;  ///< of a load that ran into a writer
   Worker worker_;
   Lifetime lifetime_;
 };

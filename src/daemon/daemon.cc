@@ -71,7 +71,7 @@ Status Daemon::StartResources() {
     log_.Info("resource is not for this node",
               {{"resource", spec.name}, {"node", options_.node_name}});
   }
-  return Serve(specs, PlanReload(spec_, {}, spec_, specs));
+  return Bring(specs);
 }
 
 void Daemon::StartKubeletDir() {
@@ -253,7 +253,10 @@ void Daemon::Stop(std::function<void()> done) {
     if (--ending_ == 0) done();
   };
   for (const auto& resource : resources_) resource->End(on_ended);
-  for (const Retiring& retiring : retiring_) retiring.resource->End(on_ended);
+  for (Retiring& retiring : retiring_) {
+    retiring.settled = Subscription();
+    retiring.resource->End(on_ended);
+  }
 }
 
 }  // namespace patchbay

@@ -56,8 +56,7 @@ class Daemon {
 
   /// Puts another configuration in force: touches the resources that differ, see PlanReload, and
   /// nothing else. One with errors changes nothing. What of [daemon] cannot change in a running
-  /// process stays. While resources are still going, it waits for them; of several that wait, the
-  /// last counts.
+  /// process stays. A resource whose name one that is going still has comes when that is gone.
   void Reload(Loaded loaded);
 
   /// Ends streams, removes sockets, then calls `done`. Destroy it after that.
@@ -84,7 +83,7 @@ class Daemon {
   std::unique_ptr<ResourceController> MakeResource(ResourceController::Entry entry,
                                                    Cancellation cancellation);
   void Retire(std::unique_ptr<ResourceController> resource);
-  void ReloadNext();
+  Status Bring(const ResourceSpecs& wanted);
   void RefuseReload(const std::string& reason);
   void ApplyLive(const DaemonSpec& spec);
   void StartKubeletDir();
@@ -106,9 +105,9 @@ class Daemon {
   Loop& loop_;
   Log& log_;
   const Options options_;
-  DaemonSpec spec_;            ///< in force
-  ResourceSpecs specs_;        ///< in force; those of this node
-  std::optional<Model> next_;  ///< waits until nothing is retiring
+  DaemonSpec spec_;       ///< in force
+  ResourceSpecs wanted_;  ///< in force; those of this node
+  ResourceSpecs specs_;   ///< the same, without those whose name is not free yet
   const HostRoot host_;
   Metrics metrics_;
   LoopPulse pulse_;

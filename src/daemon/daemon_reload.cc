@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "base/format.h"
@@ -7,7 +9,7 @@
 namespace patchbay {
 namespace {
 
-/// More resources than this are told in one line.
+/// More resources than this are counted.
 constexpr std::size_t kMostLogged = 20;
 
 std::string Joined(const std::vector<std::string>& words) {
@@ -16,25 +18,34 @@ std::string Joined(const std::vector<std::string>& words) {
   return text;
 }
 
+void LogStep(Log& log, const ResourceStep& step) {
+  switch (step.reach) {
+    case Reach::kNothing: return;
+    case Reach::kNew: return log.Info("resource is new", {{"resource", step.resource}});
+    case Reach::kGone: return log.Info("resource is gone", {{"resource", step.resource}});
+    default:
+      log.Info(
+          "resource changed",
+          {{"resource", step.resource}, {"keys", Joined(step.keys)}, {"reach", Name(step.reach)}});
+  }
+}
+
 void LogPlan(Log& log, const Plan& plan) {
   std::map<Reach, std::size_t> counts;
-  for (const ResourceStep& step : plan.resources) ++counts[step.reach];
-  const std::size_t touched = plan.resources.size() - counts[Reach::kNothing];
+  std::size_t touched = 0;
+  for (const ResourceStep& step : plan.resources) {
+    ++counts[step.reach];
+    if (step.reach != Reach::kNothing && ++touched <= kMostLogged) LogStep(log, step);
+  }
+  if (touched > kMostLogged) log.Info("and more resources", {{"more", touched - kMostLogged}});
+  std::vector<std::string> now, later;
+  for (const DaemonStep& step : plan.daemon) (step.is_live ? now : later).push_back(step.key);
+  if (!now.empty()) log.Info("keys of [daemon] changed", {{"keys", Joined(now)}});
   log.Info("configuration reloaded",
            {{"resources", plan.resources.size() - counts[Reach::kGone]},
             {"changed", touched - counts[Reach::kNew] - counts[Reach::kGone]},
             {"new", counts[Reach::kNew]},
             {"gone", counts[Reach::kGone]}});
-  for (const ResourceStep& step : plan.resources) {
-    if (touched > kMostLogged || step.reach == Reach::kNothing) continue;
-    log.Info(
-        "resource of the configuration",
-        {{"resource", step.resource}, {"reach", Name(step.reach)}, {"keys", Joined(step.keys)}});
-  }
-  std::vector<std::string> later;
-  for (const DaemonStep& step : plan.daemon) {
-    if (!step.is_live) later.push_back(step.key);
-  }
   if (later.empty()) return;
   log.Warning(
       "keys of [daemon] that cannot change in a running process were left as they were; "
@@ -47,8 +58,17 @@ void LogPlan(Log& log, const Plan& plan) {
 void Daemon::Reload(Loaded loaded) {
   LogDiagnostics(log_, loaded.diagnostics);
   if (!loaded.model) return RefuseReload("it has mistakes");
-  next_ = std::move(loaded.model);
-  ReloadNext();
+  if (loaded.model->resources.empty() && !wanted_.empty()) {
+    return RefuseReload("it has no resource at all; if that is meant, restart patchbay with it");
+  }
+  const ResourceSpecs wanted = ResourcesFor(*loaded.model, options_.node_name);
+  const Plan plan = PlanReload(spec_, wanted_, loaded.model->daemon, wanted);
+  if (const Status brought = Bring(wanted); !brought) {
+    return RefuseReload(brought.error().message);
+  }
+  ApplyLive(loaded.model->daemon);
+  metrics_.ConfigLoaded(true, std::chrono::system_clock::now());
+  LogPlan(log_, plan);
 }
 
 void Daemon::RefuseReload(const std::string& reason) {
@@ -57,18 +77,17 @@ void Daemon::RefuseReload(const std::string& reason) {
              {{"reason", reason}});
 }
 
-void Daemon::ReloadNext() {
-  if (!next_ || !retiring_.empty() || stopping_) return;
-  const Model model = std::move(*next_);
-  next_.reset();
-  const ResourceSpecs specs = ResourcesFor(model, options_.node_name);
-  const Plan plan = PlanReload(spec_, specs_, model.daemon, specs);
-  if (const Status served = Serve(specs, plan); !served) {
-    return RefuseReload(served.error().message);
-  }
-  ApplyLive(model.daemon);
-  metrics_.ConfigLoaded(true, std::chrono::system_clock::now());
-  LogPlan(log_, plan);
+/// Serves what is wanted, but for a resource whose name one that is going still has.
+Status Daemon::Bring(const ResourceSpecs& wanted) {
+  ResourceSpecs free;
+  std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(free), [&](const auto& spec) {
+    return std::none_of(retiring_.begin(), retiring_.end(), [&](const Retiring& retiring) {
+      return retiring.resource->name() == spec->name;
+    });
+  });
+  TRY(Serve(free, PlanReload(spec_, specs_, spec_, free)));
+  wanted_ = wanted;
+  return {};
 }
 
 void Daemon::ApplyLive(const DaemonSpec& spec) {
@@ -169,12 +188,18 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
 
 /// Its name is free again once the kubelet had a moment to see that the stream is over.
 void Daemon::Retire(std::unique_ptr<ResourceController> resource) {
+  if (const std::size_t held = resource->held(); held > 0) {
+    log_.Warning(
+        "a resource goes while pods have devices of it, which they keep; no release hook will run",
+        {{"resource", resource->name()}, {"devices", held}});
+  }
   const auto at = retiring_.insert(retiring_.end(), {std::move(resource)});
   at->resource->Retire([this, at] {
     at->settled = loop_.After(kSettle, [this, at] {
       retiring_.erase(at);
-      WatchDirectories();
-      ReloadNext();
+      if (retiring_.empty()) WatchDirectories();
+      if (specs_.size() == wanted_.size()) return;
+      if (const Status brought = Bring(wanted_); !brought) RefuseReload(brought.error().message);
     });
   });
 }

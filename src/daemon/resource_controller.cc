@@ -1,6 +1,7 @@
 #include "daemon/resource_controller.h"
 
 #include <algorithm>
+#include <system_error>
 
 #include "inventory/diff.h"
 #include "inventory/usage.h"
@@ -11,6 +12,9 @@ namespace {
 
 /// More changes at once than this are told in one line.
 constexpr std::size_t kMostChangesLogged = 20;
+
+/// How long the programs of a resource that ends are waited for; see RunChild.
+constexpr std::chrono::seconds kProgramPatience{3};
 
 /// How long a new reason for what is unhealthy already may take to be seen.
 constexpr std::chrono::seconds kReasonPause{1};
@@ -46,7 +50,12 @@ ResourceController::ResourceController(const World& world, Entry entry,
 
 /// Those that not every entry has.
 void ResourceController::SetParts() {
-  if (HasCommand(*spec_) && !own_scanner_) own_scanner_ = std::make_unique<Worker>();
+  if (HasCommand(*spec_) && !own_scanner_) {
+    try {
+      own_scanner_ = std::make_unique<Worker>();
+    } catch (const std::system_error&) {  // no more threads: it shares those of the others
+    }
+  }
   SetReleaser();
   SetProber();
 }
@@ -79,6 +88,7 @@ void ResourceController::SetProber() {
 
 void ResourceController::Apply(Entry entry) {
   const bool same_matches = entry.spec->matches == spec_->matches;
+  const bool finds_others = !same_matches || !SameOwners(entry.owners, owners_);
   spec_ = std::move(entry.spec);
   owners_ = std::move(entry.owners);
   if (!same_matches) {
@@ -86,7 +96,8 @@ void ResourceController::Apply(Entry entry) {
     refresh_ = true;
   }
   SetParts();
-  inventory_.SetSpec(spec_);
+  if (units_) SetUsage(UsageOf(*spec_, *units_, published_.get()));
+  inventory_.SetSpec(spec_, finds_others);
   pause_ = Subscription();
   Scan();
 }
@@ -103,10 +114,15 @@ void ResourceController::OnKubeletLost() {
 
 void ResourceController::OnHolders(const HoldersReport& report) {
   if (ended_) return;
-  Usage usage = UsageOf(*spec_, report.holders, published_.get());
+  units_ = report.holders;
+  Usage usage = UsageOf(*spec_, *units_, published_.get());
   if (releaser_) {
     releaser_->OnHolders({usage.holders, report.complete, report.kubelet}, published_.get());
   }
+  SetUsage(std::move(usage));
+}
+
+void ResourceController::SetUsage(Usage usage) {
   if (usage_ && *usage_ == usage) return;
   usage_ = std::make_shared<const Usage>(std::move(usage));
   observer_->OnUsage(usage_);
@@ -157,20 +173,25 @@ void ResourceController::EndParts() {
 /// Calls `done` once nothing runs any more for the resource. To wait for that is not for the loop.
 std::function<void()> ResourceController::AfterPrograms(std::function<void()> done) {
   return [this, done = std::move(done)] {
-    struct Doomed {
-      std::shared_ptr<HookRunner> hooks;
-      std::unique_ptr<Worker> scanner;
-    };
     cancellation_->Trigger();
-    auto doomed = std::make_shared<Doomed>(Doomed{std::move(hooks_), std::move(own_scanner_)});
+    on_programs_ended_ = done;
+    const auto on_ended = lifetime_.Guard([this](bool) { OnProgramsEnded(); });
     world_.ends.Run(
         world_.plugin.loop,
-        [doomed = std::move(doomed)]() mutable {
-          doomed.reset();
+        [hooks = hooks_, scanner = std::shared_ptr<Worker>(std::move(own_scanner_))]() mutable {
+          hooks->End();
+          scanner.reset();
           return true;
         },
-        lifetime_.Guard([done](bool) { done(); }));
+        on_ended);
+    // A look that hangs in the kernel must not keep the name of the resource for ever.
+    programs_ = world_.plugin.loop.After(kProgramPatience, [this] { OnProgramsEnded(); });
   };
+}
+
+void ResourceController::OnProgramsEnded() {
+  programs_ = Subscription();
+  if (on_programs_ended_) std::exchange(on_programs_ended_, nullptr)();
 }
 
 void ResourceController::Scan() {

@@ -96,6 +96,8 @@ class ResourceController {
   const std::string& name() const { return spec_->name; }
   const std::shared_ptr<const ResourceSpec>& spec() const { return spec_; }
   const std::shared_ptr<ResourceObserver>& observer() const { return observer_; }
+  /// How many devices pods hold, as far as the kubelet has said.
+  std::size_t held() const { return usage_ ? usage_->holders.size() : 0; }
   bool registered() const { return plugin_.registered(); }
   /// Null before the first look.
   const std::shared_ptr<const Snapshot>& snapshot() const { return inventory_.snapshot(); }
@@ -111,10 +113,12 @@ class ResourceController {
     Discovery discovery;
     std::chrono::nanoseconds took{};
   };
-  Worker& scanner() { return HasCommand(*spec_) ? *own_scanner_ : world_.scanner; }
+  Worker& scanner() { return HasCommand(*spec_) && own_scanner_ ? *own_scanner_ : world_.scanner; }
   void SetParts();
   void EndParts();
   std::function<void()> AfterPrograms(std::function<void()> done);
+  void OnProgramsEnded();
+  void SetUsage(Usage usage);
   void SetProber();
   void SetReleaser();
   void ScanSoon();
@@ -135,9 +139,9 @@ class ResourceController {
   const std::shared_ptr<ResourceObserver> observer_;
   const Events events_;
   Inventory inventory_;
-  std::optional<Prober> prober_;       ///< where the resource has a probe
-  std::shared_ptr<HookRunner> hooks_;  ///< null at the end
-  std::optional<Releaser> releaser_;   ///< where it has a release hook
+  std::optional<Prober> prober_;  ///< where the resource has a probe
+  const std::shared_ptr<HookRunner> hooks_;
+  std::optional<Releaser> releaser_;  ///< where it has a release hook
   ResourcePlugin plugin_;
   /// Where commands are run: one that hangs keeps nobody else waiting.
   std::unique_ptr<Worker> own_scanner_;
@@ -145,6 +149,7 @@ class ResourceController {
   /// Those that were watched when the last scan began and of which nothing was heard since.
   std::set<std::string> quiet_;
   std::shared_ptr<const Snapshot> published_;
+  std::optional<DeviceHolders> units_;  ///< that the kubelet named last
   std::shared_ptr<const Usage> usage_;  ///< null before the kubelet said for the first time
   std::optional<std::uint64_t> kubelet_;
   bool scanning_ = false;
@@ -156,6 +161,8 @@ class ResourceController {
   Loop::Time pause_end_{};
   Subscription pause_;     ///< between two scans
   Subscription expiry_;    ///< of the next vanished device
+  Subscription programs_;  ///< the end of their time to end
+  std::function<void()> on_programs_ended_;
   Subscription verdicts_;  ///< that are to be published
   Loop::Time verdicts_due_{};
   Loop::Time next_wave_{};  ///< not before this are verdicts published again

@@ -14,19 +14,27 @@ class Thresholds {
   Thresholds(int failures, int successes, Health before_first)
       : failures_(failures), successes_(successes), health_(before_first) {}
 
+  /// Other thresholds, from the next verdict on. A state that no verdict has made yet is the new
+  /// one from before the first.
+  void SetLimits(int failures, int successes, Health before_first) {
+    failures_ = failures;
+    successes_ = successes;
+    run_ = 0;
+    if (!is_judged_) health_ = before_first;
+  }
+
   /// Takes in a verdict; returns whether health() is another now.
   bool Step(bool success) {
     const int needed = success ? successes_ : failures_;
     run_ = success == last_ ? std::min(run_ + 1, needed) : 1;
     last_ = success;
+    is_judged_ = true;
     const Health target = success ? Health::kHealthy : Health::kUnhealthy;
     if (health_ == target || run_ < needed) return false;
     health_ = target;
     return true;
   }
 
-  /// Whether there was a verdict at all.
-  bool is_judged() const { return run_ > 0; }
   Health health() const { return health_; }
 
  private:
@@ -34,6 +42,7 @@ class Thresholds {
   int successes_;
   int run_ = 0;  ///< verdicts in a row that were as the last
   bool last_ = false;
+  bool is_judged_ = false;  ///< there was a verdict
   Health health_;
 };
 

@@ -14,10 +14,8 @@ void Timetable::SetSpec(const ProbeSpec& spec, Time now) {
   for (auto& at : entries_) {
     Entry& entry = at.second;
     entry.outdated = entry.running;
-    entry.thresholds = entry.thresholds.is_judged()
-                           ? Thresholds(spec_.failure_threshold, spec_.success_threshold,
-                                        entry.thresholds.health())
-                           : FreshThresholds();
+    entry.thresholds.SetLimits(spec_.failure_threshold, spec_.success_threshold,
+                               spec_.before_first);
     if (entry.present) Schedule(at, now + PartOfPeriod(0, kJitter));
   }
 }
@@ -47,7 +45,9 @@ void Timetable::SetDevices(const std::vector<Presence>& devices, Time now) {
 /// The entry of a device, without a device where it is a new one.
 Timetable::Entries::iterator Timetable::Admit(const std::string& id) {
   const Entry fresh{
-      .device = nullptr, .thresholds = FreshThresholds(), .reason = std::string(kNotProbedYet)};
+      .device = nullptr,
+      .thresholds = {spec_.failure_threshold, spec_.success_threshold, spec_.before_first},
+      .reason = std::string(kNotProbedYet)};
   const auto [at, is_new] = entries_.try_emplace(id, fresh);
   Entry& entry = at->second;
   if (!is_new && !entry.known) {
@@ -57,10 +57,6 @@ Timetable::Entries::iterator Timetable::Admit(const std::string& id) {
     entry.outdated = outdated;
   }
   return at;
-}
-
-Thresholds Timetable::FreshThresholds() const {
-  return {spec_.failure_threshold, spec_.success_threshold, spec_.before_first};
 }
 
 /// What is being probed stays until that ends, so that it is not probed twice at a time.

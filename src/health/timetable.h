@@ -70,9 +70,8 @@ class Timetable {
     std::shared_ptr<const Device> device;
     Thresholds thresholds;
     std::string reason;
-    std::optional<Time> due =
-        {};        ///< of the next probe, which waits for the end of one that is running
-    Time begun{};  ///< of the last
+    std::optional<Time> due = {};  ///< of the next probe, which waits for one that is running
+    Time begun{};                  ///< of the last
     bool present = true;
     bool running = false;
     bool hanging = false;   ///< running, and given up
@@ -82,7 +81,6 @@ class Timetable {
   };
   using Entries = std::map<std::string, Entry, std::less<>>;
 
-  Thresholds FreshThresholds() const;
   Entries::iterator Admit(const std::string& id);
   void Forget(std::uint64_t not_seen_in);
   void Schedule(Entries::value_type& at, std::optional<Time> due);

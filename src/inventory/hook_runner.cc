@@ -22,6 +22,8 @@ constexpr std::chrono::milliseconds kWorthBeginning{500};
 /// Until a thread that could not be had is asked for again.
 constexpr seconds kThreadPause{1};
 
+constexpr const char* kOver = "patchbay ends, or the resource is no more";
+
 bool Touches(const HookCall& call, const std::set<std::string>& devices) {
   return std::any_of(call.devices.begin(), call.devices.end(),
                      [&](const std::string& device) { return devices.contains(device); });
@@ -33,14 +35,17 @@ HookRunner::HookRunner(std::shared_ptr<ResourceObserver> observer, Log& log,
                        std::shared_ptr<const Cancellation> cancellation)
     : observer_(std::move(observer)), log_(log), cancellation_(std::move(cancellation)) {}
 
-HookRunner::~HookRunner() {
+HookRunner::~HookRunner() { End(); }
+
+void HookRunner::End() {
+  const std::lock_guard only_one(ends_);
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
   }
   changed_.notify_all();
   if (keeper_.joinable()) keeper_.join();
-  for (auto& [serial, thread] : threads_) thread.join();
+  for (auto& [serial, thread] : std::exchange(threads_, {})) thread.join();
 }
 
 HookRunner::Place HookRunner::PlaceFor(HookCall call, Done done) {
@@ -56,7 +61,10 @@ void HookRunner::Run(HookCall call, Done done) {
   std::unique_lock lock(mutex_);
   const auto at = queue_.emplace(next_serial_++, PlaceFor(std::move(call), std::move(done))).first;
   Answers answers;
-  if (at->second.call.commands.empty() && std::ranges::count(Due(), at) > 0) {
+  if (ending_) {
+    answers.emplace_back(std::move(at->second), Fail(ErrorKind::kPrecondition, kOver));
+    queue_.erase(at);
+  } else if (at->second.call.commands.empty() && std::ranges::count(Due(), at) > 0) {
     answers.emplace_back(std::move(at->second), Status());
     queue_.erase(at);
   } else if (!keeper_.joinable()) {
@@ -112,7 +120,7 @@ HookRunner::Answers HookRunner::Advance() {
     const auto next = std::next(at);
     if (at->second.state == State::kWaiting) {
       if (IsOver()) {
-        answer(at, Fail(ErrorKind::kPrecondition, "patchbay ends"));
+        answer(at, Fail(ErrorKind::kPrecondition, kOver));
       } else if (at->second.begin_by < steady_clock::now()) {
         answer(at, Fail(ErrorKind::kPrecondition,
                         "its turn did not come in time; another hook still works on the device, "

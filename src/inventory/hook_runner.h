@@ -22,7 +22,7 @@ namespace patchbay {
 /// ended before the next container gets it; of kRelease sixteen run at once. A device whose program
 /// hangs in the kernel keeps the next call waiting. Calls that wait have no thread.
 ///
-/// Thread-safe. The destructor waits for what runs: trigger the cancellation first.
+/// Thread-safe. The destructor does as End.
 class HookRunner {
  public:
   /// Fails with kPrecondition, and a text for the administrator of the pod.
@@ -37,6 +37,9 @@ class HookRunner {
   /// Returns at once. `done` is called once, on a thread of the runner, or on this one where there
   /// is nothing to run and nothing to wait for. A call without commands waits for its devices.
   void Run(HookCall call, Done done);
+
+  /// Waits for what runs: trigger the cancellation first. What comes later is refused.
+  void End();
 
  private:
   using Time = std::chrono::steady_clock::time_point;
@@ -67,6 +70,7 @@ class HookRunner {
   const std::shared_ptr<ResourceObserver> observer_;
   Log& log_;
   const std::shared_ptr<const Cancellation> cancellation_;
+  std::mutex ends_;  ///< held by who waits for the end
   std::mutex mutex_;
   std::condition_variable changed_;
   Queue queue_;  ///< the calls that wait or run, as they came

@@ -39,11 +39,15 @@ std::string VanishedReason(const Device& device,
 
 }  // namespace
 
-void Inventory::SetSpec(std::shared_ptr<const ResourceSpec> spec) { next_spec_ = std::move(spec); }
+void Inventory::SetSpec(std::shared_ptr<const ResourceSpec> spec, bool finds_others) {
+  next_spec_ = std::move(spec);
+  finds_others_ = finds_others_ || finds_others;
+}
 
 void Inventory::Advance(Discovery discovery, Time now) {
   const bool is_respecified = next_spec_ != nullptr;
   if (is_respecified) spec_ = std::exchange(next_spec_, nullptr);
+  const bool finds_others = std::exchange(finds_others_, false);
   rejected_ = std::move(discovery.rejected);
   std::vector<Tracked> next;
   next.reserve(discovery.devices.size());
@@ -53,9 +57,13 @@ void Inventory::Advance(Discovery discovery, Time now) {
   const auto keep_vanished = [&](Tracked& old, const std::string& why = "") {
     if (!old.vanished_at && !IsOutOfSight(*spec_, *old.device, rejected_)) {
       old.vanished_at = now;
-      old.disowned = is_respecified;
+      old.disowned = finds_others || (is_respecified && !why.empty());
     }
-    if (old.vanished_at) old.reason = why.empty() ? VanishedReason(*old.device, reasons) : why;
+    if (old.vanished_at) {
+      old.reason = !why.empty()   ? why
+                   : old.disowned ? "by the configuration it is no device of the resource any more"
+                                  : VanishedReason(*old.device, reasons);
+    }
     next.push_back(std::move(old));
   };
 

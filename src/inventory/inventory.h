@@ -28,9 +28,9 @@ class Inventory {
       : spec_(std::move(spec)), node_name_(std::move(node_name)) {}
 
   /// The entry of the resource is another one, in force from the next Advance on, which is to take
-  /// in what was found by it: a device that this does not find any more is dropped as soon as no
-  /// pod holds it.
-  void SetSpec(std::shared_ptr<const ResourceSpec> spec);
+  /// in what was found by it. Where it `finds_others`, a device that was there and is not found any
+  /// more is dropped as soon as no pod holds it.
+  void SetSpec(std::shared_ptr<const ResourceSpec> spec, bool finds_others);
 
   /// Takes in what a pass over the host found at `now`. A device that is missing is unhealthy until
   /// forget_after has passed, then it is dropped; one that is back is healthy again. One that lies
@@ -65,6 +65,7 @@ class Inventory {
   ListedDevice Listed(const Tracked& tracked, const VerdictOn& verdict_on) const;
 
   std::shared_ptr<const ResourceSpec> spec_;
+  bool finds_others_ = false;                      ///< since the last Advance
   std::shared_ptr<const ResourceSpec> next_spec_;  ///< from the next Advance on; mostly null
   std::string node_name_;
   std::vector<Tracked> tracked_;  ///< in the order of IdLess

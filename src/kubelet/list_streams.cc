@@ -12,20 +12,13 @@ class ListStreams::Stream final : public grpc::ServerWriteReactor<v1beta1::ListA
  public:
   explicit Stream(ListStreams& owner) : owner_(owner) {}
 
-  void Offer(const std::shared_ptr<const Snapshot>& snapshot) {
+  void Offer(const std::shared_ptr<const Snapshot>& snapshot, bool is_last = false) {
     const std::lock_guard lock(mutex_);
+    is_last_ = is_last_ || is_last;
     if (snapshot == nullptr || (newest_ && snapshot->generation < newest_->generation)) return;
     newest_ = snapshot;
     unsent_ = true;
     WriteIfIdle();
-  }
-
-  void CloseAfter(const std::shared_ptr<const Snapshot>& last) {
-    {
-      const std::lock_guard lock(mutex_);
-      is_last_ = true;
-    }
-    Offer(last);
   }
 
   void Close() { FinishOnce(grpc::Status::OK); }
@@ -112,7 +105,7 @@ void ListStreams::Offer(const std::shared_ptr<const Snapshot>& snapshot) {
 void ListStreams::CloseAfter(const std::shared_ptr<const Snapshot>& last) {
   const std::lock_guard lock(mutex_);
   closed_ = true;
-  for (Stream* stream : streams_) stream->CloseAfter(last);
+  for (Stream* stream : streams_) stream->Offer(last, /*is_last=*/true);
 }
 
 void ListStreams::Close() {

@@ -175,7 +175,7 @@ Registration::Actions Registration::Stop(Duration pause) {
 
 Registration::Actions Registration::FailAndStop() {
   ++failures_;
-  return Stop(BackOff());
+  return Stop(std::max<Duration>(BackOff(), stream_seen_ ? kSettle : Duration::zero()));
 }
 
 /// What comes after a server: nothing, a kubelet to wait for, or a pause.

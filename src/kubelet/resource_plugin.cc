@@ -101,7 +101,7 @@ void ResourcePlugin::End(std::function<void()> done) {
 }
 
 void ResourcePlugin::Retire(std::function<void()> done) {
-  if (streams_ == 0) return End(std::move(done));
+  if (streams_ == 0 || server_ == nullptr) return End(std::move(done));
   on_ended_ = std::move(done);
   is_retiring_ = true;
   announcement_ = Subscription();
@@ -148,12 +148,14 @@ void ResourcePlugin::OnPhase(RegistrationPhase before, const RegistrationEvent& 
     last_failure_.clear();
     world_.log.Info("registered", {{"resource", resource_}});
   } else if (was_registered && !on_ended_) {
-    const char* reason =
-        std::holds_alternative<KubeletSeen>(event)      ? "the kubelet restarted"
-        : std::holds_alternative<OwnSocketLost>(event)  ? "our socket was deleted"
-        : std::holds_alternative<OptionsChanged>(event) ? "the options of its entry changed"
-        : std::holds_alternative<TimerFired>(event)     ? "another process that served it ended"
-                                                        : "the stream ended";
+    if (std::holds_alternative<OptionsChanged>(event)) {
+      return world_.log.Info("registering again, with other options", {{"resource", resource_}});
+    }
+    const char* reason = std::holds_alternative<KubeletSeen>(event)     ? "the kubelet restarted"
+                         : std::holds_alternative<OwnSocketLost>(event) ? "our socket was deleted"
+                         : std::holds_alternative<TimerFired>(event)
+                             ? "another process that served it ended"
+                             : "the stream ended";
     world_.log.Warning("no longer registered; registering again",
                        {{"resource", resource_}, {"reason", reason}});
   } else if (before == RegistrationPhase::kConfirming &&
@@ -236,7 +238,6 @@ void ResourcePlugin::OnSelfCheck(const Status& status) {
 }
 
 void ResourcePlugin::StopServer() {
-  streams_ = 0;
   observer_->OnStreams(0);
   DropServer([this] { Step(ServerStopped{}); });
 }
@@ -247,6 +248,7 @@ void ResourcePlugin::DropServer(std::function<void()> then) {
     PendingCall call;
   };
   serial_ = 0;
+  streams_ = 0;
   server_->BeginStop();
   auto doomed = std::make_shared<Doomed>(Doomed{std::exchange(server_, nullptr), std::move(call_)});
   world_.worker.Run(

@@ -76,13 +76,6 @@ bool HasExclusive(const ResourceSpecs& resources) {
                      [](const auto& resource) { return resource->exclusive; });
 }
 
-/// Whether these owners leave others the same nodes.
-bool SameOwners(const ResourceSpecs& a, const ResourceSpecs& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-    return x->name == y->name && x->matches == y->matches;
-  });
-}
-
 std::map<std::string_view, const ResourceSpec*> ByName(const ResourceSpecs& resources) {
   std::map<std::string_view, const ResourceSpec*> by_name;
   for (const auto& resource : resources) by_name.emplace(resource->name, resource.get());
@@ -96,6 +89,7 @@ ResourceStep StepFor(const ResourceSpec& from, const ResourceSpec& to) {
     step.reach = std::max(step.reach, key.reach);
     step.keys.emplace_back(key.name);
   }
+  // Of the keys that these depend on not every change matters.
   if (!SameOptions(from, to)) step.reach = Reach::kRegistration;
   return step;
 }

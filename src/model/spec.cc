@@ -93,4 +93,10 @@ ResourceSpecs OwnersBefore(const ResourceSpec& resource, const ResourceSpecs& al
   return owners;
 }
 
+bool SameOwners(const ResourceSpecs& a, const ResourceSpecs& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+    return x->name == y->name && x->matches == y->matches;
+  });
+}
+
 }  // namespace patchbay

@@ -209,4 +209,7 @@ ResourceSpecs ResourcesFor(const Model& model, const std::string& node_name);
 /// two of them claim.
 ResourceSpecs OwnersBefore(const ResourceSpec& resource, const ResourceSpecs& all);
 
+/// Whether these owners leave others the same nodes.
+bool SameOwners(const ResourceSpecs& a, const ResourceSpecs& b);
+
 }  // namespace patchbay

@@ -103,6 +103,7 @@ void PathWatch::OnEvent(const std::string& directory, std::string_view name) {
   const Loop::Time now = loop_.Now();
   if (!first_event_) first_event_ = now;
   const auto left = *first_event_ + kLongestSettle - now;
+  if (left <= Loop::Duration::zero()) return;  // it is about to be told
   settled_ = loop_.After(std::min<Loop::Duration>(kSettle, left), [this] {
     first_event_.reset();
     // Where the way leads now is watched before it is read, so that nothing falls in between.

@@ -43,13 +43,16 @@ class PathWatch {
   static Result<std::unique_ptr<PathWatch>> Create(Loop& loop, std::vector<std::string> paths,
                                                    std::function<void()> on_change);
 
+  /// Looks where the paths lead and watches that, for what could not be watched before. Nobody is
+  /// told of what it finds.
+  void Watch();
+
   /// Directories that cannot be watched, so that changes there are missed. Anew with each
-  /// `on_change`.
+  /// `on_change` and each Watch.
   const std::vector<Error>& failed() const { return failed_; }
 
  private:
   PathWatch(Loop& loop, std::vector<std::string> paths, std::function<void()> on_change);
-  void Watch();
   void OnEvent(const std::string& directory, std::string_view name);
 
   Loop& loop_;

@@ -58,6 +58,29 @@ class Reloading(support.TestCase):
         self.assertNotIn("refused", daemon.err.text())
         self.expect_untouched(kubelet)
 
+    def test_a_file_that_is_read_while_it_is_written_is_waited_for(self):
+        config = pathlib.Path(self.config(NULL + seats(1)))
+        kubelet, daemon = self.begin(config, "--log-level", "debug")
+        config.write_text(NULL + seats(2))  # which will be read 100 ms from now
+        with open(config, "w") as file:
+            file.write(NULL)  # a good file by itself, without the seats
+            file.flush()
+            daemon.err.wait("the configuration is being written")
+            file.write(seats(3))
+        self.await_seats(kubelet, 3)
+        self.assertNotIn("resource is gone", daemon.err.text())
+        self.expect_untouched(kubelet)
+
+    def test_an_empty_file_takes_nothing_away(self):
+        config = pathlib.Path(self.config(NULL + seats(1)))
+        kubelet, daemon = self.begin(config)
+        config.write_text("")
+        daemon.err.wait("no resource at all")
+        self.assertIn("patchbay_config_last_reload_successful 0", daemon.get("/metrics")[1])
+        config.write_text(NULL + seats(2))
+        self.await_seats(kubelet, 2)
+        self.expect_untouched(kubelet)
+
     def test_a_configmap_that_is_swapped(self):
         mount = self.dir / "mount"
         mount.mkdir()

@@ -239,6 +239,13 @@ TEST_F(AnotherProbe, WhatIsKnownHoldsUntilItHasHadItsSay) {
   EXPECT_EQ(Succeed("bad"), Timetable::Change::kNothing) << "two are needed now";
 }
 
+TEST_F(AnotherProbe, AndAnotherOneAfterThat) {
+  Change(Health::kHealthy);
+  Change(Health::kHealthy);
+  EXPECT_FALSE(Healthy("bad")) << "no probe has ended in between";
+  EXPECT_TRUE(Healthy("new"));
+}
+
 TEST_F(AnotherProbe, WhatAnOldOneComesToDoesNotCount) {
   Change(Health::kHealthy);
   EXPECT_EQ(Fail("good"), Timetable::Change::kNothing);

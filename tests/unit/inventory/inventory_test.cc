@@ -389,7 +389,7 @@ TEST_F(InventoryTest, AHeldDeviceIsNotForgottenBeforeItIsLetGo) {
 TEST_F(InventoryTest, ANewEntryDropsAtOnceWhatItDoesNotFind) {
   Advance(inventory_, Found({Made("a"), Made("b"), Made("held")}), start_);
   inventory_.SetHeld({"held"});
-  inventory_.SetSpec(Spec());
+  inventory_.SetSpec(Spec(), true);
   inventory_.Publish();
   EXPECT_THAT(Listed(), ElementsAre("a", "b", "held")) << "nobody has looked yet";
   Advance(inventory_, Found({Made("a")}), start_);
@@ -403,7 +403,7 @@ TEST_F(InventoryTest, ANewEntryDropsAtOnceWhatItDoesNotFind) {
 TEST_F(InventoryTest, WhatWentBeforeANewEntryIsRememberedAsEver) {
   Advance(inventory_, Found({Made("a"), Made("b")}), start_);
   Advance(inventory_, Found({Made("a")}), start_);
-  inventory_.SetSpec(Spec());
+  inventory_.SetSpec(Spec(), true);
   Advance(inventory_, Found({Made("a")}), start_ + minutes(1));
   EXPECT_THAT(Listed(), ElementsAre("a", "b!"));
   // And what goes after it as well.
@@ -412,11 +412,20 @@ TEST_F(InventoryTest, WhatWentBeforeANewEntryIsRememberedAsEver) {
   EXPECT_EQ(inventory_.NextExpiry(), start_ + minutes(10));
 }
 
+TEST_F(InventoryTest, ACableThatComesLooseWhenAnEntryChangesIsRemembered) {
+  Advance(inventory_, Found({Made("a"), Made("b")}), start_);
+  inventory_.SetSpec(Spec(), false);  // it finds the same devices, so it was not the entry
+  Advance(inventory_, Found({Made("a")}), start_);
+  EXPECT_THAT(Listed(), ElementsAre("a", "b!"));
+  EXPECT_EQ(inventory_.NextExpiry(), start_ + minutes(10));
+}
+
 TEST_F(InventoryTest, DevicesThatCannotBeAllocatedByANewEntryAreRejected) {
   Advance(inventory_, Found({Made("a", 0, {{"card", "1"}}), Made("b")}), start_);
   inventory_.SetSpec(Spec([](ResourceSpec& spec) {
-    spec.env.emplace_back(MakeTemplate("CARD"), MakeTemplate("{card}"));
-  }));
+                       spec.env.emplace_back(MakeTemplate("CARD"), MakeTemplate("{card}"));
+                     }),
+                     false);
   Advance(inventory_, Found({Made("a", 0, {{"card", "1"}}), Made("b")}), start_);
   EXPECT_THAT(Listed(), ElementsAre("a"));
   EXPECT_THAT(Rejected(inventory_.snapshot()->rejected), ElementsAre("missing_variable /dev/b"));
@@ -425,7 +434,7 @@ TEST_F(InventoryTest, DevicesThatCannotBeAllocatedByANewEntryAreRejected) {
 TEST_F(InventoryTest, ANewEntryIsANewSnapshotOfTheSameDevices) {
   Advance(inventory_, Found({Made("a")}), start_);
   const auto before = inventory_.snapshot();
-  inventory_.SetSpec(Spec([](ResourceSpec& spec) { spec.replicas = 2; }));
+  inventory_.SetSpec(Spec([](ResourceSpec& spec) { spec.replicas = 2; }), false);
   Advance(inventory_, Found({Made("a")}), start_);
   ASSERT_NE(inventory_.snapshot(), before);
   EXPECT_EQ(inventory_.snapshot()->spec->replicas, 2);

@@ -1,0 +1,42 @@
+#include "os/file_text.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+
+#include "os/unique_fd.h"
+
+namespace patchbay {
+namespace {
+
+/// A lease lets nobody open the file for writing until it is given back, which is when the
+/// descriptor is closed. Returns whether somebody has it open for writing already.
+bool IsBeingWritten(int fd) {
+  // Who has to wait for us has a signal sent to us, of which nothing must come.
+  fcntl(fd, F_SETSIG, SIGURG);
+  return fcntl(fd, F_SETLEASE, F_RDLCK) != 0 && errno == EAGAIN;
+}
+
+}  // namespace
+
+Result<FileText> ReadFileText(const std::string& path, std::size_t most_bytes) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) return FailErrno("it cannot be read", errno);
+  FileText file;
+  file.is_being_written = IsBeingWritten(fd.get());
+  constexpr std::size_t kPart = 64 * 1024;
+  while (file.text.size() <= most_bytes) {
+    const std::size_t before = file.text.size();
+    file.text.resize(before + kPart);
+    const ssize_t length = read(fd.get(), file.text.data() + before, kPart);
+    if (length < 0 && errno != EINTR) return FailErrno("it cannot be read", errno);
+    file.text.resize(before + static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
+    if (length == 0) break;
+  }
+  return file;
+}
+
+}  // namespace patchbay
