@@ -7,17 +7,56 @@
 #include <grpcpp/server_builder.h>
 #include <unistd.h>
 
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+#include "kubelet/sockets.h"
 
 namespace patchbay {
 namespace {
 
 /// A request may name every device of a resource, so it may be larger than gRPC's 4 MiB.
 constexpr int kMaxRequestBytes = 16 * 1024 * 1024;
+/// After the end of that, until connections that do not close are broken.
+constexpr std::chrono::milliseconds kBreakAfter{200};
 /// What a call may still take once the server stops; then it is cancelled.
 constexpr std::chrono::milliseconds kShutdownGrace{200};
+
+/// While the server stops: gRPC waits for what it is writing, and so for ever for a peer that takes
+/// nothing in any more, as a process that is stopped or traced.
+class Breaker {
+ public:
+  Breaker(const std::string& socket, std::chrono::system_clock::time_point when) {
+    try {
+      thread_ = std::thread([this, socket, when] {
+        std::unique_lock lock(mutex_);
+        if (!changed_.wait_until(lock, when, [this] { return is_over_; })) BreakConnections(socket);
+      });
+    } catch (const std::system_error&) {  // no more threads: most peers do read
+    }
+  }
+  ~Breaker() {
+    {
+      const std::lock_guard lock(mutex_);
+      is_over_ = true;
+    }
+    changed_.notify_all();
+    if (thread_.joinable()) thread_.join();
+  }
+  Breaker(const Breaker&) = delete;
+  Breaker& operator=(const Breaker&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_over_ = false;
+  std::thread thread_;
+};
 
 }  // namespace
 
@@ -63,7 +102,10 @@ void PluginServer::BeginStop() {
 PluginServer::~PluginServer() {
   if (server_ == nullptr) return;
   if (!stop_by_) BeginStop();
-  server_->Shutdown(*stop_by_);
+  {
+    const Breaker breaker(socket_, *stop_by_ + kBreakAfter);
+    server_->Shutdown(*stop_by_);
+  }
   server_.reset();
   unlink(socket_.c_str());
 }

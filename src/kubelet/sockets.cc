@@ -119,4 +119,20 @@ std::optional<std::string> SocketIdentity(const std::string& path) {
                 time.tv_nsec);
 }
 
+void BreakConnections(const std::string& path) {
+  std::error_code error;
+  std::filesystem::directory_iterator entries("/proc/self/fd", error);
+  for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
+    const std::string name = entries->path().filename();
+    // A descriptor of our own, so that the number is nobody else's when it is used.
+    const UniqueFd fd(fcntl(std::atoi(name.c_str()), F_DUPFD_CLOEXEC, 0));
+    sockaddr_un address{};
+    socklen_t length = sizeof address - 1;
+    if (fd && getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &length) == 0 &&
+        address.sun_family == AF_UNIX && path == address.sun_path) {
+      shutdown(fd.get(), SHUT_RDWR);
+    }
+  }
+}
+
 }  // namespace patchbay

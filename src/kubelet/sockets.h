@@ -32,6 +32,10 @@ std::optional<std::string> SocketIdentity(const std::string& path);
 /// of their names. Whether somebody listens there is not asked.
 std::set<std::uint64_t> ResourcesOfOthers(std::string_view run, const std::string& directory);
 
+/// Breaks all connections that this process has accepted on the socket at `path`, whatever is still
+/// to be written to them.
+void BreakConnections(const std::string& path);
+
 /// Removes the sockets of one run, whether or not somebody listens: the last act of that run.
 void RemoveSocketsOf(std::string_view run, const std::string& directory);
 

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import signal
+import time
 
 import support
 from support import Daemon, Kubelet, resource
@@ -137,6 +138,36 @@ class Reloading(support.TestCase):
             self.await_true(
                 lambda: daemon.err.text().count("configuration reloaded") == count, "reloaded")
         self.expect_untouched(kubelet)
+        self.assertEqual(daemon.end()[0], 0)
+
+    def test_a_kubelet_that_takes_nothing_in_holds_up_no_other_resource(self):
+        # As a stopped process: not even what gRPC has written leaves the socket.
+        def units(count):
+            return (f'[[resource]]\nname = "example.com/units"\nreplicas = {count}\n'
+                    f'[[resource.match]]\npath = "/dev/zero"\nid = "{"long-" * 8}"\n')
+
+        config = pathlib.Path(self.config(NULL + seats(1) + units(10000)))
+        kubelet, daemon = self.begin(config)
+        kubelet.wait_listed("example.com/units")
+        kubelet.send(signal.SIGSTOP)
+        try:
+            # Until the socket is full. Lists come a second apart; each is to be written at once.
+            for number in (1, 2, 3):
+                due = time.monotonic() + 1
+                self.await_true(lambda: time.monotonic() > due, "a second has passed")
+                config.write_text(NULL + seats(1) + units(10000 - number))
+                self.await_true(
+                    lambda: daemon.err.text().count("configuration reloaded") == number, "reloaded")
+            before = self.plugin_sockets()
+            config.write_text(NULL + seats(1))
+            self.await_true(lambda: len(set(before) & set(self.plugin_sockets())) == 2,
+                            "the socket of what is gone goes")
+            config.write_text(NULL + seats(1) + resource("example.com/other", "count = 1"))
+            self.await_true(lambda: set(self.plugin_sockets()) - set(before),
+                            "and that of what is new comes")
+        finally:
+            kubelet.send(signal.SIGCONT)
+        kubelet.wait_listed("example.com/other")
         self.assertEqual(daemon.end()[0], 0)
 
     def test_flags_still_win(self):
