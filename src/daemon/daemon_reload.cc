@@ -56,6 +56,7 @@ void LogPlan(Log& log, const Plan& plan) {
 }  // namespace
 
 void Daemon::Reload(Loaded loaded) {
+  if (stopping_) return;
   LogDiagnostics(log_, loaded.diagnostics);
   if (!loaded.model) return RefuseReload("it has mistakes");
   if (loaded.model->resources.empty() && !wanted_.empty()) {
@@ -129,24 +130,26 @@ Status Daemon::Serve(const ResourceSpecs& specs, const Plan& plan) {
   }
   specs_ = specs;
   for (const auto& spec : specs) {
-    const auto fresh = cancellations.find(spec->name);
-    resources_.push_back(
-        fresh == cancellations.end()
-            ? std::move(had.at(spec->name))
-            : MakeResource({spec, OwnersBefore(*spec, specs)}, std::move(fresh->second)));
-    if (fresh != cancellations.end()) continue;
-    if (reach.at(spec->name) == Reach::kNothing) continue;
-    resources_.back()->Apply({spec, OwnersBefore(*spec, specs)});
+    const Reach how_far = reach.at(spec->name);
+    if (how_far == Reach::kNew) {
+      resources_.push_back(MakeResource({spec, OwnersBefore(*spec, specs)},
+                                        std::move(cancellations.at(spec->name))));
+      continue;
+    }
+    resources_.push_back(std::move(had.at(spec->name)));
+    if (how_far != Reach::kNothing) {
+      resources_.back()->Apply({spec, OwnersBefore(*spec, specs)});
+    }
   }
   const bool hears_kernel = WatchKernel();  // before the first look, so that nothing is missed
   for (const auto& resource : resources_) {
-    if (cancellations.contains(resource->name())) {
+    if (reach.at(resource->name()) == Reach::kNew) {
       resource->Scan();
       if (kubelet_) resource->OnKubelet(*kubelet_);
+      TellHolders(*resource);
     } else if (hears_kernel && resource->DependsOnSysfs()) {
       resource->Scan();
     }
-    if (reach.at(resource->name()) != Reach::kNothing) TellHolders(*resource);
   }
   UpdateReadiness();
   sharing_.Compare();
