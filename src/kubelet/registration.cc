@@ -7,6 +7,20 @@ namespace patchbay {
 using Phase = RegistrationPhase;
 using Action = RegistrationAction;
 
+std::string_view Name(RegistrationPhase phase) {
+  switch (phase) {
+    case Phase::kIdle: return "idle";
+    case Phase::kStarting: return "starting";
+    case Phase::kRegistering: return "registering";
+    case Phase::kConfirming: return "confirming";
+    case Phase::kRegistered: return "registered";
+    case Phase::kStopping: return "stopping";
+    case Phase::kWaiting: return "waiting";
+    case Phase::kEnded: return "ended";
+  }
+  return "";
+}
+
 Registration::Actions Registration::Step(const RegistrationEvent& event, Time now) {
   return std::visit([&](const auto& e) { return On(e, now); }, event);
 }

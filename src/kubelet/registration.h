@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -32,6 +33,9 @@ enum class RegistrationPhase {
   kWaiting,      ///< no server; backing off
   kEnded,        ///< no server, for good
 };
+
+/// "idle", "starting", …
+std::string_view Name(RegistrationPhase phase);
 
 /// The kubelet's socket is there; another `epoch` is another kubelet.
 struct KubeletSeen {

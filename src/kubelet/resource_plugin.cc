@@ -139,6 +139,8 @@ void ResourcePlugin::Step(const RegistrationEvent& event) {
 
 /// What an administrator is told of a step.
 void ResourcePlugin::OnPhase(RegistrationPhase before, const RegistrationEvent& event) {
+  world_.log.Debug("registration",
+                   {{"resource", resource_}, {"phase", Name(registration_.phase())}});
   const bool was_registered = before == RegistrationPhase::kRegistered;
   if (registered() != was_registered) {
     observer_->OnRegistered(registered());

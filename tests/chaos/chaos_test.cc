@@ -267,9 +267,10 @@ class Chaos : public testing::Test {
   Configuration configuration_{random_, daemon_.host().path()};
   // Without the rescan, which would mend what was missed; and whoever holds a device, it is
   // forgotten.
-  ConfigFiles files_{
-      config_, random_.Below(ConfigFiles::kKinds),
-      format("[daemon]\nrescan = \"24h\"\npod_resources = \"\"\nmax_probes = {}\n", kMostProbes)};
+  ConfigFiles files_{config_, random_.Below(ConfigFiles::kKinds),
+                     format("[daemon]\nrescan = \"24h\"\nlog_level = \"debug\"\npod_resources = "
+                            "\"\"\nmax_probes = {}\n",
+                            kMostProbes)};
   Troubles troubles_{daemon_.kubelet()};
   Pods pods_{daemon_.kubelet()};
   Judge judge_{{daemon_, configuration_, host_, troubles_, pods_}};
