@@ -7,7 +7,9 @@
 #include <chrono>
 #include <filesystem>
 #include <iterator>
+#include <map>
 #include <set>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -20,7 +22,7 @@ namespace {
 /// What the daemon may have more for each resource and each probe, and at a moment.
 constexpr long kDescriptorsOfAResource = 4;
 constexpr long kDescriptorsOfAProbe = 3;
-constexpr long kMoreDescriptors = 4;
+constexpr long kMoreDescriptors = 8;
 constexpr long kThreadsOfAResource = 4;
 constexpr long kMoreThreads = 16;
 
@@ -28,6 +30,22 @@ bool HasEnded(pid_t pid) {
   siginfo_t ended{};
   return waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOHANG | WNOWAIT) != 0 ||
          ended.si_pid != 0;
+}
+
+/// "anon_inode:[eventfd] 5, socket 3": how many there are of each kind.
+std::string KindsOfDescriptors(pid_t pid) {
+  std::map<std::string, int> kinds;
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::directory_iterator(format("/proc/{}/fd", pid), gone)) {
+    const std::string target = std::filesystem::read_symlink(entry.path(), gone);
+    // "socket:[123]" and "pipe:[123]" differ in their numbers.
+    const bool is_numbered = target.starts_with("socket:") || target.starts_with("pipe:");
+    ++kinds[is_numbered ? target.substr(0, target.find(':')) : target];
+  }
+  std::string text;
+  for (const auto& [kind, count] : kinds)
+    text += format("{}{} {}", text.empty() ? "" : ", ", kind, count);
+  return text;
 }
 
 long SocketsIn(const std::string& directory) {
@@ -95,6 +113,7 @@ std::string Judge::WhatIsLeft() const {
   at_most("descriptors", now.descriptors,
           measure_.descriptors + more * kDescriptorsOfAResource + probes * kDescriptorsOfAProbe +
               static_cast<long>(world_.troubles.extra_streams()) + kMoreDescriptors);
+  if (!wrong.empty()) wrong += "  " + KindsOfDescriptors(world_.daemon.pid()) + "\n";
   at_most("threads", now.threads,
           measure_.threads + std::max(0L, more) * kThreadsOfAResource + kMoreThreads);
   return wrong;
