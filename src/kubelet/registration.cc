@@ -189,7 +189,7 @@ Registration::Actions Registration::Stop(Duration pause) {
 
 Registration::Actions Registration::FailAndStop() {
   ++failures_;
-  return Stop(std::max<Duration>(BackOff(), stream_seen_ ? kSettle : Duration::zero()));
+  return Stop(BackOff());
 }
 
 /// What comes after a server: nothing, a kubelet to wait for, or a pause.
