@@ -47,8 +47,7 @@ std::string RenderText(const Plan& plan) {
       ++untouched;
       continue;
     }
-    std::string keys;
-    for (const std::string& key : step.keys) keys += (keys.empty() ? "" : ", ") + key;
+    const std::string keys = JoinKeys(step.keys);
     rows.push_back({step.resource, std::string(Name(step.reach)), keys.empty() ? "-" : keys,
                     std::string(MeaningOf(step.reach))});
   }

@@ -2,7 +2,6 @@
 #include <iterator>
 #include <map>
 
-#include "base/format.h"
 #include "daemon/config_source.h"
 #include "daemon/daemon.h"
 
@@ -12,21 +11,15 @@ namespace {
 /// More resources than this are counted.
 constexpr std::size_t kMostLogged = 20;
 
-std::string Joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
-}
-
 void LogStep(Log& log, const ResourceStep& step) {
   switch (step.reach) {
     case Reach::kNothing: return;
     case Reach::kNew: return log.Info("resource is new", {{"resource", step.resource}});
     case Reach::kGone: return log.Info("resource is gone", {{"resource", step.resource}});
     default:
-      log.Info(
-          "resource changed",
-          {{"resource", step.resource}, {"keys", Joined(step.keys)}, {"reach", Name(step.reach)}});
+      log.Info("resource changed", {{"resource", step.resource},
+                                    {"keys", JoinKeys(step.keys)},
+                                    {"reach", Name(step.reach)}});
   }
 }
 
@@ -40,7 +33,7 @@ void LogPlan(Log& log, const Plan& plan) {
   if (touched > kMostLogged) log.Info("and more resources", {{"more", touched - kMostLogged}});
   std::vector<std::string> now, later;
   for (const DaemonStep& step : plan.daemon) (step.is_live ? now : later).push_back(step.key);
-  if (!now.empty()) log.Info("keys of [daemon] changed", {{"keys", Joined(now)}});
+  if (!now.empty()) log.Info("keys of [daemon] changed", {{"keys", JoinKeys(now)}});
   log.Info("configuration reloaded",
            {{"resources", plan.resources.size() - counts[Reach::kGone]},
             {"changed", touched - counts[Reach::kNew] - counts[Reach::kGone]},
@@ -50,7 +43,7 @@ void LogPlan(Log& log, const Plan& plan) {
   log.Warning(
       "keys of [daemon] that cannot change in a running process were left as they were; "
       "restart patchbay for them",
-      {{"keys", Joined(later)}});
+      {{"keys", JoinKeys(later)}});
 }
 
 }  // namespace

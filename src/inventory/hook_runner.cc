@@ -61,11 +61,11 @@ void HookRunner::Run(HookCall call, Done done) {
   std::unique_lock lock(mutex_);
   const auto at = queue_.emplace(next_serial_++, PlaceFor(std::move(call), std::move(done))).first;
   Answers answers;
-  if (ending_) {
-    answers.emplace_back(std::move(at->second), Fail(ErrorKind::kPrecondition, kOver));
-    queue_.erase(at);
-  } else if (at->second.call.commands.empty() && std::ranges::count(Due(), at) > 0) {
+  if (at->second.call.commands.empty() && std::ranges::count(Due(), at) > 0) {
     answers.emplace_back(std::move(at->second), Status());
+    queue_.erase(at);
+  } else if (ending_) {
+    answers.emplace_back(std::move(at->second), Fail(ErrorKind::kPrecondition, kOver));
     queue_.erase(at);
   } else if (!keeper_.joinable()) {
     try {

@@ -109,6 +109,12 @@ std::string_view Name(Reach reach) {
   return "";
 }
 
+std::string JoinKeys(const std::vector<std::string>& keys) {
+  std::string text;
+  for (const std::string& key : keys) text += (text.empty() ? "" : ", ") + key;
+  return text;
+}
+
 Plan PlanReload(const DaemonSpec& from_daemon, const ResourceSpecs& from,
                 const DaemonSpec& to_daemon, const ResourceSpecs& to) {
   Plan plan;

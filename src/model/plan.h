@@ -40,6 +40,9 @@ struct DaemonStep {
   bool operator==(const DaemonStep&) const = default;
 };
 
+/// Keys for people: "env, mount".
+std::string JoinKeys(const std::vector<std::string>& keys);
+
 /// What it takes to go from one configuration to another.
 struct Plan {
   std::vector<ResourceStep> resources;  ///< those that go, then all there are in their new order

@@ -16,7 +16,7 @@ constexpr std::uint32_t kMask = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED
 
 /// Whether what was just made is a file to be written, which will be told of when it is closed; and
 /// not another name of one that is complete.
-bool IsBeingWritten(const std::string& path) {
+bool WillBeClosed(const std::string& path) {
   struct stat info {};
   return lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 1;
 }
@@ -107,7 +107,7 @@ void DirWatch::Read() {
     const bool self = (event.mask & (IN_DELETE_SELF | IN_MOVE_SELF | IN_IGNORED)) != 0;
     const bool awaits_close = events_ == Events::kNamesAndWrites && (event.mask & IN_CREATE) != 0;
     for (const std::string& path : paths->second) {
-      if (awaits_close && IsBeingWritten(path + "/" + name)) continue;
+      if (awaits_close && WillBeClosed(path + "/" + name)) continue;
       changes.emplace(path, self ? "" : name);
     }
     if (self) {
