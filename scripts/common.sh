@@ -21,8 +21,7 @@ quietly() {
 # install_packages GROUP...: installs what is missing of these groups of packages.txt.
 install_packages() {
   local wanted missing as_root=()
-  mapfile -t wanted < <(awk -v groups=" $* " 'index(groups, " " $1 " ") { print $2 }' \
-    "$root/scripts/packages.txt" | sort -u)
+  mapfile -t wanted < <(packages_of "$@" | sort -u)
   if ! command -v dpkg-query >/dev/null; then
     echo "This is not Debian. The build needs what Debian 12 calls: ${wanted[*]}" >&2
     return 0
@@ -44,10 +43,34 @@ install_packages() {
   quietly "$root/build/install.log" "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
 }
 
+# packages_of GROUP...: what packages.txt has of them, but for those whose program is there.
+packages_of() {
+  local group package program
+  while read -r group package program; do
+    [[ " $* " == *" $group "* ]] || continue
+    [[ -n $program ]] && command -v "$program" >/dev/null || echo "$package"
+  done <"$root/scripts/packages.txt"
+}
+
 # installed PACKAGE...: those that are, sorted.
 installed() {
   dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
     sed -n 's/^installed //p' | sort -u
+}
+
+# install_node_modules: what tests/node/package.json names, in build/node. Without npm, or a registry
+# that it can ask, the tests that need it say so and are skipped.
+install_node_modules() {
+  local from=$root/tests/node to=$root/build/node
+  command -v npm >/dev/null || return 0
+  cmp -s "$from/package-lock.json" "$to/installed.json" && return 0
+  mkdir -p "$to"
+  cp "$from/package.json" "$from/package-lock.json" "$from/.npmrc" "$to"
+  if (cd "$to" && quietly "$root/build/install.log" npm ci); then
+    cp "$from/package-lock.json" "$to/installed.json"
+  else
+    echo "The modules of tests/node could not be installed; the tests that need them are skipped." >&2
+  fi
 }
 
 # build PRESET [TARGET]...: configures when it must, then builds, quietly when nobody watches.
@@ -55,7 +78,7 @@ build() {
   local preset=$1 dir=$root/build/$1
   shift
   if [[ ! $dir/build.ninja -nt $root/CMakePresets.json ]]; then
-    echo "Building build/$preset, which takes some minutes the first time" >&2
+    echo "Building build/$preset, which takes some minutes the first time; see build/$preset/build.log" >&2
     # From inside, where the presets are looked for.
     (cd "$root" && quietly "$dir/configure.log" cmake --preset "$preset")
     touch "$dir/build.ninja"

@@ -20,6 +20,7 @@ FLOORS = {
     "config": 2,
     "discovery": 3,
     "health": 3,
+    "convert": 3,
     "inventory": 4,
     "kubelet": 5,
     "kubelet_sim": 5,
@@ -31,7 +32,9 @@ FLOORS = {
 
 # By the longest prefix of the header's name. "base" gives the messages of all floors their format,
 # and a compiled pattern is a plain value that "config" validates and "discovery" uses. Beast is
-# spelled in the types of Asio. JSON is what "cli" prints and what a command of "discovery" prints.
+# spelled in the types of Asio. JSON is what a command of "discovery" prints, and what
+# "cli" and "http" write, of which the part they share is in "inventory"; "kubelet_sim" keeps a
+# checkpoint in it, as kubelets do.
 LIBRARIES = {
     "tl/": {"base"},
     "spdlog/": {"base"},
@@ -41,13 +44,15 @@ LIBRARIES = {
     "boost/system/": {"os", "http"},
     "boost/beast": {"http"},
     "toml++/": {"config"},
+    "yaml-cpp/": {"convert"},
     "libudev.h": {"discovery"},
     "grpc/": {"kubelet", "kubelet_sim"},
     "grpcpp/": {"kubelet", "kubelet_sim"},
     "google/protobuf/": {"kubelet", "kubelet_sim"},
     "prometheus/": {"http"},
     "CLI/": {"cli"},
-    "nlohmann/": {"cli", "discovery"},
+    "absl/strings/escaping.h": {"kubelet_sim"},
+    "nlohmann/": {"cli", "discovery", "http", "inventory", "kubelet_sim"},
 }
 MESSAGES = {"kubelet", "kubelet_sim"}  # the rooms of generated *.pb.h
 SYSTEM = {"arpa", "asm", "linux", "net", "netinet", "sys"}
@@ -149,6 +154,9 @@ SELF_TEST = [
     ("os/d.cc", "#include <openssl/ssl.h>\n", "has no room"),
     ("config/a.cc", '#include "model/a.h"\n#  include <toml++/toml.h>\n', None),
     ("discovery/a.cc", "#include <toml++/toml.h>\n", "belongs in config"),
+    ("convert/a.cc", '#include "base/a.h"\n#include <yaml-cpp/parser.h>\n', None),
+    ("convert/b.cc", '#include "kubelet/a.h"\n', "may not include kubelet"),
+    ("config/b.cc", "#include <yaml-cpp/yaml.h>\n", "belongs in convert"),
     ("inventory/a.cc", '#include "deviceplugin.pb.h"\n', "do not belong in inventory"),
     ("inventory/b.cc", "#include <grpcpp/server.h>\n", "belongs in kubelet and kubelet_sim"),
     ("kubelet/a.h", '#pragma once\n#include "deviceplugin.grpc.pb.h"\n', None),

@@ -150,4 +150,12 @@ std::string_view Nearest(std::string_view word, std::span<const std::string_view
   return nearest;
 }
 
+std::string Listing(std::span<const std::string_view> names) {
+  constexpr std::size_t kMost = 10;
+  if (names.empty()) return "it has none";
+  const auto shown = names.first(std::min(names.size(), kMost));
+  const auto text = format("it has {}", fmt::join(shown.begin(), shown.end(), ", "));
+  return names.size() > kMost ? format("{} and {} more", text, names.size() - kMost) : text;
+}
+
 }  // namespace patchbay

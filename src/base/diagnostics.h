@@ -14,6 +14,8 @@ struct Place {
   std::string file;
   int line = 0;
   int column = 0;
+
+  bool operator==(const Place&) const = default;
 };
 
 enum class Severity { kError, kWarning };
@@ -25,6 +27,8 @@ struct Diagnostic {
   Place place;
   std::string message;  ///< what is wrong, without a full stop
   std::string hint;     ///< what to do about it; may be empty
+
+  bool operator==(const Diagnostic&) const = default;
 };
 
 /// Collects the findings about one input, so that all of them can be shown at once.
@@ -55,5 +59,8 @@ std::string_view Name(Severity severity);
 
 /// The candidate nearest to `word`, or "" when none is near enough to be what was meant.
 std::string_view Nearest(std::string_view word, std::span<const std::string_view> candidates);
+
+/// As many of the names as one reads: "it has a, b and 3 more", or "it has none".
+std::string Listing(std::span<const std::string_view> names);
 
 }  // namespace patchbay

@@ -35,7 +35,20 @@ std::size_t SequenceLength(std::string_view text) {
   return length;
 }
 
-bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+/// What a well-formed sequence stands for.
+char32_t Decode(std::string_view sequence) {
+  constexpr unsigned char kLeadBits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+  char32_t code = static_cast<unsigned char>(sequence[0]) & kLeadBits[sequence.size()];
+  for (const char c : sequence.substr(1))
+    code = code << 6U | (static_cast<unsigned char>(c) & 0x3fU);
+  return code;
+}
+
+/// Whether it moves the cursor, ends a line, or turns the order of what is around it.
+bool IsUnseen(char32_t code) {
+  return code < 0x20 || (code >= 0x7f && code <= 0x9f) || (code >= 0x2028 && code <= 0x202e) ||
+         (code >= 0x2066 && code <= 0x2069);
+}
 
 }  // namespace
 
@@ -49,7 +62,12 @@ bool IsUtf8(std::string_view text) {
 }
 
 bool IsPrintable(std::string_view text) {
-  return std::none_of(text.begin(), text.end(), IsControl) && IsUtf8(text);
+  while (!text.empty()) {
+    const std::size_t length = SequenceLength(text);
+    if (length == 0 || IsUnseen(Decode(text.substr(0, length)))) return false;
+    text.remove_prefix(length);
+  }
+  return true;
 }
 
 std::string QuoteJson(std::string_view text) {
@@ -66,8 +84,8 @@ std::string QuoteJson(std::string_view text) {
       out.append("\\").push_back(c);
     } else if (c == '\n') {
       out += "\\n";
-    } else if (IsControl(c)) {
-      out += format("\\u{:04x}", static_cast<unsigned char>(c));
+    } else if (const char32_t code = Decode(text.substr(0, length)); IsUnseen(code)) {
+      out += format("\\u{:04x}", static_cast<unsigned>(code));
     } else {
       out.append(text.substr(0, length));
     }
@@ -80,12 +98,12 @@ std::string QuoteJson(std::string_view text) {
 std::string Printable(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    std::size_t length = SequenceLength(text);
-    if (length == 0 || IsControl(text.front())) {
-      out += format("\\x{:02x}", static_cast<unsigned char>(text.front()));
-      length = 1;
+    const std::size_t length = std::max<std::size_t>(SequenceLength(text), 1);
+    const std::string_view sequence = text.substr(0, length);
+    if (IsPrintable(sequence)) {
+      out.append(sequence);
     } else {
-      out.append(text.substr(0, length));
+      for (const char c : sequence) out += format("\\x{:02x}", static_cast<unsigned char>(c));
     }
     text.remove_prefix(length);
   }

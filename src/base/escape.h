@@ -10,11 +10,12 @@ namespace patchbay {
 /// The kubelet drops a stream that carries anything else in a string.
 bool IsUtf8(std::string_view text);
 
-/// `text` as a quoted JSON string. Control characters become \u00xx and a byte that is not part of
+/// `text` as a quoted JSON string. Control characters become \uxxxx and a byte that is not part of
 /// well-formed UTF-8 becomes U+FFFD, so that the result is always one valid line.
 std::string QuoteJson(std::string_view text);
 
-/// Whether `text` is UTF-8 without control characters.
+/// Whether `text` is UTF-8 without control characters: those of ASCII and C1, separators of lines
+/// and paragraphs, and what turns the order of the text around it.
 bool IsPrintable(std::string_view text);
 
 /// `text` made safe for a terminal or a table cell: control characters and bytes that are not

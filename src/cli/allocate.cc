@@ -78,8 +78,9 @@ Result<Allocated> AllocateOnHost(const Arguments& arguments, const Model& model)
     const auto wanted = static_cast<std::size_t>(arguments.count.value_or(1));
     ids = HealthyUnits(*snapshot, wanted);
     if (ids.size() < wanted) {
-      return Fail(ErrorKind::kPrecondition, format("{} has only {} of {} healthy units",
-                                                   arguments.resource, ids.size(), wanted));
+      return Fail(ErrorKind::kPrecondition,
+                  format("{0} has only {1} of {2} healthy units; `patchbay explain {0}` says why",
+                         arguments.resource, ids.size(), wanted));
     }
   }
   auto response =

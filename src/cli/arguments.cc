@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
-#include <map>
-#include <ostream>
+#include <sstream>
+#include <utility>
 
 #include "base/diagnostics.h"
 #include "base/escape.h"
@@ -20,20 +20,27 @@
 namespace patchbay {
 namespace {
 
-const std::map<std::string, Output> kOutputs = {{"table", Output::kTable}, {"json", Output::kJson}};
-const std::map<std::string, LogFormat> kLogFormats = {{"text", LogFormat::kText},
-                                                      {"json", LogFormat::kJson}};
-const std::map<std::string, LogLevel> kLogLevels = {{"debug", LogLevel::kDebug},
-                                                    {"info", LogLevel::kInfo},
-                                                    {"warning", LogLevel::kWarning},
-                                                    {"error", LogLevel::kError}};
+/// Words by what they mean, in the order of the help.
+template <class T>
+using Choices = std::vector<std::pair<std::string, T>>;
+
+const Choices<Output> kOutputs = {{"table", Output::kTable}, {"json", Output::kJson}};
+const Choices<LogFormat> kLogFormats = {{"text", LogFormat::kText}, {"json", LogFormat::kJson}};
+const Choices<LogLevel> kLogLevels = {{"debug", LogLevel::kDebug},
+                                      {"info", LogLevel::kInfo},
+                                      {"warning", LogLevel::kWarning},
+                                      {"error", LogLevel::kError}};
+
+const Choices<ForeignProgram> kForeign = {
+    {std::string(kForeignPrograms[0]), ForeignProgram::kGenericDevicePlugin},
+    {std::string(kForeignPrograms[1]), ForeignProgram::kSmarterDeviceManager}};
 
 template <class Target, class T>
-void AddChoice(CLI::App& app, const std::string& name, Target& target,
-               const std::map<std::string, T>& choices, const std::string& help) {
+CLI::Option* AddChoice(CLI::App& app, const std::string& name, Target& target,
+                       const Choices<T>& choices, const std::string& help) {
   std::string names;
   for (const auto& [choice, value] : choices) names += (names.empty() ? "" : "|") + choice;
-  app.add_option(name, target, help)
+  return app.add_option(name, target, help)
       ->transform(CLI::CheckedTransformer(choices).description(""))
       // Runs first, since the other takes the numbers of the choices as well.
       ->transform(CLI::IsMember(choices, CLI::ignore_case).description(""))
@@ -44,7 +51,7 @@ void AddChoice(CLI::App& app, const std::string& name, Target& target,
 
 std::string TakeListen(std::string& text) {
   auto address = NormalisedListenAddress(text);
-  if (!address) return format("\"{}\" is not an address and a port", text);
+  if (!address) return format("\"{}\" is not an address and a port; {}", text, kHintOnListen);
   text = std::move(*address);
   return "";
 }
@@ -66,12 +73,38 @@ std::string TakeKubeletDir(std::string& text) {
                                           text, kLongestDir);
 }
 
-void AddDaemonFlags(CLI::App& app, Arguments& arguments) {
-  app.add_option("--listen", arguments.listen, "where to serve metrics and health over HTTP")
+void AddDaemonFlags(CLI::App& app, const std::string& name, Arguments& arguments) {
+  const bool is_run = name == "run";
+  app.add_option("--listen", arguments.listen,
+                 is_run ? "where to serve metrics and health over HTTP; default: listen of the "
+                          "file, else [::]:9478"
+                        : "where to serve metrics and health over HTTP; default: a free port of "
+                          "127.0.0.1")
       ->type_name("ADDRESS:PORT")
       ->transform(CLI::Validator(TakeListen, ""));
-  AddChoice(app, "--log-level", arguments.log_level, kLogLevels, "least severe line to log");
-  AddChoice(app, "--log-format", arguments.log_format, kLogFormats, "how log lines are written");
+  AddChoice(app, "--log-level", arguments.log_level, kLogLevels,
+            is_run ? "least severe line to log; default: log_level of the file, else info"
+                   : "least severe line to log; default: warning");
+  AddChoice(app, "--log-format", arguments.log_format, kLogFormats,
+            "how log lines are written; default: text");
+}
+
+void AddHostRoot(CLI::App& app, Arguments& arguments, const std::string& help) {
+  app.add_option("--host-root", arguments.host_root, help)
+      ->type_name("DIR")
+      ->transform(CLI::Validator(TakeDirectory, ""))
+      ->check(CLI::ExistingDirectory.description(""));
+}
+
+void AddConvertOptions(CLI::App& app, Arguments& arguments) {
+  AddChoice(app, "--from", arguments.from, kForeign, "whose configuration it is")->required();
+  app.add_option("--domain", arguments.domain, "domain of the resources; default: as in the file")
+      ->type_name("DOMAIN");
+  AddHostRoot(app, arguments, "name resources as this node has devices (smarter-device-manager)");
+  app.add_option("file", arguments.files, "its file, or manifests that hold it; - for stdin")
+      ->required()
+      ->expected(1)
+      ->type_name("FILE");
 }
 
 /// The options of one command beside those that all have.
@@ -89,9 +122,9 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
         ->required()
         ->type_name("RESOURCE");
     auto* ids = app.add_option("ids", arguments.ids, "IDs as listed by `devices`")->type_name("ID");
-    app.add_option("--count", arguments.count, "as many healthy ones as this")
+    app.add_option("--count", arguments.count, "as many healthy ones as this; default: 1")
         ->type_name("N")
-        ->check(CLI::Range(1, std::numeric_limits<int>::max()))
+        ->check(CLI::Range(1, std::numeric_limits<int>::max()).description(""))
         ->excludes(ids);
   }
   if (name == "explain") {
@@ -99,9 +132,11 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
     app.add_option("--path", arguments.path, "only what became of this path, ID or name in sysfs")
         ->type_name("PATH");
   }
-  if (name == "run" || name == "try") AddDaemonFlags(app, arguments);
+  if (name == "run" || name == "try") AddDaemonFlags(app, name, arguments);
   if (name == "run") {
-    app.add_option("--kubelet-dir", arguments.kubelet_dir, "the kubelet's device plugin directory")
+    app.add_option("--kubelet-dir", arguments.kubelet_dir,
+                   "the kubelet's device plugin directory; default: kubelet_dir of the file, else "
+                   "/var/lib/kubelet/device-plugins")
         ->type_name("DIR")
         ->transform(CLI::Validator(TakeKubeletDir, ""));
     app.add_flag("--wait-for-config", arguments.wait_for_config,
@@ -111,25 +146,27 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
     app.add_flag("--once", arguments.once, "end after the report instead of waiting for Ctrl-C");
   }
   if (name == "diff") {
-    app.add_option("files", arguments.files, "the configuration that is, and the one to come")
+    const auto add = [&](const std::string& file) { arguments.files.push_back(file); };
+    app.add_option_function<std::string>("old", add, "the configuration that is")
         ->required()
-        ->expected(2)
-        ->type_name("OLD NEW");
+        ->type_name("FILE or DIR");
+    app.add_option_function<std::string>("new", add, "the one to come")
+        ->required()
+        ->type_name("FILE or DIR");
   }
   if (name == "check" || name == "devices" || name == "explain" || name == "allocate" ||
       name == "diff") {
-    AddChoice(app, "--output,-o", arguments.output, kOutputs, "how to print");
+    AddChoice(app, "--output,-o", arguments.output, kOutputs, "how to print; default: table");
   }
-  if (name == "diff") return;
+  if (name == "convert") AddConvertOptions(app, arguments);
+  if (name == "diff" || name == "schema" || name == "convert") return;
   app.add_option("--config,-c", arguments.config,
                  "configuration, a file or a directory; also PATCHBAY_CONFIG")
       ->type_name("PATH")
       ->capture_default_str();
   if (name != "check") {
-    app.add_option("--host-root", arguments.host_root, "where the host's root is seen from here")
-        ->type_name("DIR")
-        ->transform(CLI::Validator(TakeDirectory, ""))
-        ->check(CLI::ExistingDirectory.description(""));
+    AddHostRoot(app, arguments,
+                "where the host's root is seen from here; default: host_root of the file, else /");
   }
 }
 
@@ -151,6 +188,35 @@ bool NamesNoCommand(int argc, const char* const* argv, std::ostream& err) {
   }
   err << "Run with --help for more information.\n";
   return true;
+}
+
+/// What a command line with a flag or a word too many may mean; "" where nobody knows.
+std::string HintOnExtra(const CLI::App& app) {
+  for (const CLI::App* command : app.get_subcommands()) {
+    std::vector<std::string> flags;
+    for (const CLI::Option* option : command->get_options()) {
+      for (const std::string& flag : option->get_lnames()) flags.push_back("--" + flag);
+    }
+    for (const std::string& word : command->remaining()) {
+      if (!word.starts_with("--")) continue;
+      const std::vector<std::string_view> names(flags.begin(), flags.end());
+      std::string hint = DidYouMean(std::string_view(word).substr(0, word.find('=')), names);
+      if (!hint.empty()) return hint;
+    }
+    if (command->get_name() == "diff") return "diff takes two: OLD NEW";
+  }
+  return "";
+}
+
+/// Says what is wrong with the line, in more words than the library where there are any.
+ExitCode ReportMisuse(const CLI::App& app, const CLI::ParseError& error, Streams streams) {
+  const bool has_too_much = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+  const bool has_too_little = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  std::string hint = has_too_much ? HintOnExtra(app) : "";
+  if (has_too_little && app.got_subcommand("diff")) hint = "diff takes two: OLD NEW";
+  streams.err << Printable(error.what()) << (hint.empty() ? "" : "; " + hint)
+              << "\nRun with --help for more information.\n";
+  return kUsage;
 }
 
 }  // namespace
@@ -176,7 +242,11 @@ std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* ar
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error, streams.out, streams.err) == 0 ? kOk : kUsage;
+    if (error.get_exit_code() != 0) return ReportMisuse(app, error, streams);
+    std::ostringstream text;
+    app.exit(error, text, text);
+    streams.out << text.str().substr(text.str().find_first_not_of('\n'));
+    return kOk;
   }
   return arguments;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "convert/convert.h"
 
 namespace patchbay {
 
@@ -23,20 +24,22 @@ enum ExitCode : int {
 struct Arguments {
   std::string command;
   std::string config = "/etc/patchbay";
-  std::vector<std::string> files;  ///< check; of diff two: from and to
+  std::vector<std::string> files;  ///< check; of diff two: from and to; of convert one
   Output output = Output::kTable;
   std::optional<LogLevel> log_level;  ///< run: that of the file, try: warning
   LogFormat log_format = LogFormat::kText;
-  bool strict = false;           ///< check
-  bool once = false;             ///< try
-  bool wait_for_config = false;  ///< run
-  bool probe = false;            ///< devices
-  std::string resource;          ///< allocate, explain
-  std::string path;              ///< explain
-  std::vector<std::string> ids;  ///< allocate
-  std::optional<int> count;      ///< allocate
+  bool strict = false;                ///< check
+  bool once = false;                  ///< try
+  bool wait_for_config = false;       ///< run
+  bool probe = false;                 ///< devices
+  std::string resource;               ///< allocate, explain
+  std::string path;                   ///< explain
+  std::vector<std::string> ids;       ///< allocate
+  std::optional<int> count;           ///< allocate
+  ForeignProgram from = {};           ///< convert
+  std::optional<std::string> domain;  ///< convert
 
-  /// Flags that win over [daemon].
+  /// Flags that win over [daemon]; with host_root, convert looks at a node.
   std::optional<std::string> host_root;
   std::optional<std::string> listen;
   std::optional<std::string> kubelet_dir;

@@ -24,15 +24,15 @@ std::string RenderJson(const Diagnostics& diagnostics) {
   return list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string Counted(std::size_t n, std::string_view noun) {
+std::string Several(std::size_t n, std::string_view noun) {
   return format("{} {}{}", n, noun, n == 1 ? "" : "s");
 }
 
 std::string Summary(const Loaded& loaded, std::size_t errors, std::size_t warnings) {
   if (errors + warnings > 0) {
-    return Counted(errors, "error") + ", " + Counted(warnings, "warning") + "\n";
+    return Several(errors, "error") + ", " + Several(warnings, "warning") + "\n";
   }
-  return "ok: " + Counted(loaded.model->resources.size(), "resource") + "\n";
+  return "ok: " + Several(loaded.model->resources.size(), "resource") + "\n";
 }
 
 }  // namespace

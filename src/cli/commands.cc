@@ -15,6 +15,8 @@ constexpr Command kCommands[] = {
     {"explain", "say why a device is there, or is not", RunExplain},
     {"allocate", "show what a container would get", RunAllocate},
     {"diff", "show what a reload from one file to another would touch", RunDiff},
+    {"schema", "print the JSON Schema of the configuration, for editors", RunSchema},
+    {"convert", "write the configuration of another plugin in Patchbay's terms", RunConvert},
     {"try", "run everything against the built-in kubelet", RunTry},
 };
 

@@ -9,33 +9,13 @@
 #include "cli/load.h"
 #include "cli/probing.h"
 #include "cli/table.h"
+#include "inventory/snapshot_json.h"
 
 namespace patchbay {
 namespace {
 
 using Json = nlohmann::ordered_json;
 using Inspections = std::vector<Inspection>;
-
-Json VariablesJson(const Snapshot& snapshot, std::size_t index) {
-  const Device& device = *snapshot.devices[index].device;
-  Variables variables = VariablesOf(device);
-  variables.resource = snapshot.spec->name;
-  variables.id = device.id;
-  variables.index = static_cast<std::int64_t>(index);
-  Json json = Json::object();
-  for (const MatchSpec& match : snapshot.spec->matches) {
-    for (const Variable& variable : SuppliedBy(match)) {
-      // Of the container and of the node, not of the device.
-      if (variable.name == "slot" || variable.name == "replica" || variable.name == "node_name") {
-        continue;
-      }
-      const auto value = variables.Find(variable.name);
-      if (!value) continue;
-      std::visit([&](const auto& v) { json[variable.name] = v; }, *value);
-    }
-  }
-  return json;
-}
 
 Json ProbeJson(const ProbeOutcome& outcome) {
   return {{"result", Name(outcome.result)},
@@ -44,40 +24,37 @@ Json ProbeJson(const ProbeOutcome& outcome) {
           {"output", Printable(outcome.output)}};
 }
 
-Json DeviceJson(const Snapshot& snapshot, std::size_t index, const ProbeOutcomes& probes) {
-  const ListedDevice& listed = snapshot.devices[index];
-  Json paths = Json::array();
-  for (const DeviceNode& node : listed.device->nodes) paths.push_back(node.path);
-  const auto& numa_node = listed.device->numa_node;
-  Json json = {{"id", listed.device->id},
-               {"health", Name(listed.health)},
-               {"reason", listed.reason},
-               {"paths", std::move(paths)},
-               {"numa_node", numa_node ? Json(*numa_node) : Json()},
-               {"variables", VariablesJson(snapshot, index)}};
-  const auto probe = probes.find({snapshot.spec->name, listed.device->id});
-  if (probe != probes.end()) json["probe"] = ProbeJson(probe->second);
-  return json;
-}
-
 std::string RenderJson(const Inspections& inspections, const ProbeOutcomes& probes) {
   Json resources = Json::array();
   for (const auto& [snapshot, reports, mends] : inspections) {
-    Json devices = Json::array(), rejected = Json::array();
+    const SnapshotJson json(*snapshot);
+    Json devices = Json::array();
     for (std::size_t i = 0; i < snapshot->devices.size(); ++i) {
-      devices.push_back(DeviceJson(*snapshot, i, probes));
-    }
-    for (const Rejection& rejection : snapshot->rejected) {
-      rejected.push_back({{"path", Printable(rejection.path)},
-                          {"reason", format("{}: {}", Name(rejection.reason), rejection.detail)}});
+      Json& device = devices.emplace_back(json.Device(i));
+      const auto probe = probes.find({snapshot->spec->name, snapshot->devices[i].device->id});
+      if (probe != probes.end()) device["probe"] = ProbeJson(probe->second);
     }
     resources.push_back({{"name", snapshot->spec->name},
                          {"devices", std::move(devices)},
-                         {"rejected", std::move(rejected)}});
+                         {"rejected", json.Rejected()}});
   }
-  return Json{{"resources", std::move(resources)}}.dump(2, ' ', false,
-                                                        Json::error_handler_t::replace) +
-         "\n";
+  return JsonText({{"resources", std::move(resources)}}, 2) + "\n";
+}
+
+/// Whether a probe has a say in it, which was not run here.
+std::string HealthOf(const ListedDevice& listed, const ResourceSpec& spec) {
+  return spec.health ? "not probed" : std::string(Name(listed.health));
+}
+
+/// Where to ask on about resources that have nothing to list.
+std::string WhereToAsk(const Inspections& inspections) {
+  std::string empty;
+  for (const Inspection& inspection : inspections) {
+    if (!inspection.snapshot->devices.empty()) continue;
+    if (!empty.empty()) return "`patchbay explain` says why some have no device\n";
+    empty = inspection.snapshot->spec->name;
+  }
+  return empty.empty() ? "" : format("`patchbay explain {}` says why it has no device\n", empty);
 }
 
 std::string NodesOf(const Device& device) {
@@ -101,7 +78,7 @@ std::string RenderText(const Inspections& inspections) {
       const auto& numa_node = listed.device->numa_node;
       any_numa_node = any_numa_node || numa_node;
       devices.push_back({name, listed.device->id, std::to_string(snapshot->spec->replicas),
-                         std::string(Name(listed.health)),
+                         HealthOf(listed, *snapshot->spec),
                          numa_node ? std::to_string(*numa_node) : "-", NodesOf(*listed.device)});
     }
     for (const Rejection& rejection : snapshot->rejected) {
@@ -132,6 +109,7 @@ int RunDevices(const Arguments& arguments, Streams streams) {
   streams.out << (arguments.output == Output::kJson ? RenderJson(*inspections, probes)
                   : arguments.probe                 ? ProbeText(*inspections, probes)
                                                     : RenderText(*inspections));
+  if (arguments.output == Output::kTable) streams.err << WhereToAsk(*inspections);
   const bool all_work = std::all_of(probes.begin(), probes.end(), [](const auto& probe) {
     return probe.second.result == ProbeResult::kSuccess;
   });

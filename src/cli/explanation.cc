@@ -28,7 +28,13 @@ std::string HintFor(const MatchReport& report, const Mends& mends) {
     case MatchReport::Look::At::kEntries: return "the command prints no device; run it by hand";
     case MatchReport::Look::At::kNames: break;
   }
-  if (seen > 0) return "no name there fits the pattern; compare it with what the host has";
+  if (seen > 0) {
+    for (const MatchReport::Look& look : report.looks) {
+      const std::string names = MendOf(look.place + "/" + look.pattern, mends);
+      if (!names.empty()) return "no name there fits the pattern; " + names;
+    }
+    return "no name there fits the pattern; compare it with what the host has";
+  }
   return MendOf(first.place, mends);
 }
 

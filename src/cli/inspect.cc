@@ -45,11 +45,27 @@ std::string FindMend(const HostRoot& host, const MatchReport::Look& look) {
   return directory ? MendFor({Barrier::kMissing, directory->path}, host) : "";
 }
 
+/// Names in a directory that a pattern which fits none of them may be meant for.
+std::string FindNames(const HostRoot& host, const MatchReport::Look& look) {
+  const bool fits_none = look.at == MatchReport::Look::At::kNames && look.problem.empty() &&
+                         look.seen > 0 && look.matched == 0;
+  if (!fits_none) return "";
+  const auto entries = host.List(look.place, [](const std::string&) { return true; });
+  if (!entries) return "";
+  const auto names = NamesLike(look.pattern, *entries);
+  std::string place = look.place;
+  if (place.size() > 1 && place.ends_with('/')) place.pop_back();
+  return names.empty() ? "" : format("{} has {}", place, fmt::join(names, ", "));
+}
+
 std::map<std::string, std::string> FindMends(const HostRoot& host,
                                              const std::vector<MatchReport>& reports) {
   std::map<std::string, std::string> mends;
   for (const MatchReport& report : reports) {
     for (const MatchReport::Look& look : report.looks) {
+      if (std::string names = FindNames(host, look); !names.empty()) {
+        mends[look.place + "/" + look.pattern] = names;
+      }
       if (mends.contains(look.place)) continue;
       if (std::string mend = FindMend(host, look); !mend.empty()) mends[look.place] = mend;
     }
@@ -60,15 +76,6 @@ std::map<std::string, std::string> FindMends(const HostRoot& host,
     }
   }
   return mends;
-}
-
-/// As many names as one reads.
-std::string Listing(const std::vector<std::string_view>& names) {
-  constexpr std::size_t kMost = 10;
-  if (names.empty()) return "it has none";
-  const std::size_t shown = std::min(names.size(), kMost);
-  const auto text = format("it has {}", fmt::join(names.begin(), names.begin() + shown, ", "));
-  return names.size() > shown ? format("{} and {} more", text, names.size() - shown) : text;
 }
 
 }  // namespace

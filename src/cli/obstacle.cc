@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 
 #include "base/diagnostics.h"
@@ -102,6 +103,29 @@ std::vector<std::string> Neighbours(const std::string& name,
 }
 
 }  // namespace
+
+std::vector<std::string> NamesLike(std::string_view pattern,
+                                   const std::vector<HostEntry>& entries) {
+  constexpr std::size_t kMost = 3, kMostWrong = 2;
+  const std::string_view prefix = pattern.substr(0, pattern.find_first_of("*?[{\\"));
+  const auto begins = [](std::string_view name, std::string_view with) {
+    return name.size() >= with.size() &&
+           std::equal(with.begin(), with.end(), name.begin(), [](unsigned char a, unsigned char b) {
+             return std::tolower(a) == std::tolower(b);
+           });
+  };
+  std::vector<std::string> names;
+  for (std::size_t wrong = 0; wrong <= kMostWrong && prefix.size() > wrong + 1; ++wrong) {
+    for (const HostEntry& entry : entries) {
+      if (begins(entry.name, prefix.substr(0, prefix.size() - wrong))) names.push_back(entry.name);
+    }
+    if (names.empty()) continue;
+    std::sort(names.begin(), names.end(), IdLess);
+    names.resize(std::min(names.size(), kMost));
+    break;
+  }
+  return names;
+}
 
 Obstacle FindObstacle(const HostRoot& host, const std::string& path) {
   Obstacle obstacle = Find(host, path, 0);

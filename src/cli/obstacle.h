@@ -34,4 +34,8 @@ struct Obstacle {
 /// nothing where the way is free by now. Opens no device. May be slow.
 Obstacle FindObstacle(const HostRoot& host, const std::string& path);
 
+/// The first names that a pattern of one component, which fits none of them, may be meant for: they
+/// begin as it does, in any case, but for two characters before its first wildcard at most.
+std::vector<std::string> NamesLike(std::string_view pattern, const std::vector<HostEntry>& entries);
+
 }  // namespace patchbay

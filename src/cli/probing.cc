@@ -15,6 +15,16 @@ std::string TookText(std::chrono::nanoseconds took) {
   return format("{:.1f} ms", std::chrono::duration<double, std::milli>(took).count());
 }
 
+/// Whether all that was printed can be read in the reason.
+bool HasAllOf(const std::string& reason, std::string_view output) {
+  while (!output.empty()) {
+    const auto end = output.find('\n');
+    if (reason.find(Printable(output.substr(0, end))) == std::string::npos) return false;
+    output.remove_prefix(end == std::string_view::npos ? output.size() : end + 1);
+  }
+  return true;
+}
+
 /// The lines of an output, each safe to print, below a heading.
 std::string OutputText(const std::string& heading, std::string_view output) {
   std::string text = format("\n{}\n", Printable(heading));
@@ -73,7 +83,7 @@ std::string ProbeText(const std::vector<Inspection>& inspections, const ProbeOut
       const ProbeOutcome& outcome = found->second;
       rows.push_back({name, listed.device->id, std::string(Name(outcome.result)),
                       TookText(outcome.took), outcome.reason});
-      if (!outcome.output.empty()) {
+      if (!HasAllOf(outcome.reason, outcome.output)) {
         printed += OutputText(format("{} {} printed:", name, listed.device->id), outcome.output);
       }
     }

@@ -18,7 +18,7 @@ using ProbeOutcomes = std::map<std::pair<std::string, std::string>, ProbeOutcome
 Result<ProbeOutcomes> ProbeAll(const std::vector<Inspection>& inspections, const DaemonSpec& daemon,
                                const std::string& node_name);
 
-/// A table of what they said, and what the programs printed.
+/// A table of what they said, and what the programs printed where that does not say it.
 std::string ProbeText(const std::vector<Inspection>& inspections, const ProbeOutcomes& outcomes);
 
 }  // namespace patchbay

@@ -7,7 +7,7 @@ namespace patchbay {
 namespace {
 
 /// A word for a shell: bare, or in single quotes where it needs them.
-std::string Quoted(std::string_view word) {
+std::string ShellWord(std::string_view word) {
   constexpr std::string_view kBare =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:,@%";
   if (!word.empty() && word.find_first_not_of(kBare) == std::string_view::npos) {
@@ -46,7 +46,7 @@ std::string RenderHook(const HookCall& call) {
   std::string out;
   for (const HookCommand& command : call.commands) {
     std::string line;
-    for (const std::string& word : command.argv) line += " " + Quoted(word);
+    for (const std::string& word : command.argv) line += " " + ShellWord(word);
     out += format("  {:<11}{}\n", Name(call.hook), Printable(line));
   }
   return out;

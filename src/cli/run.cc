@@ -27,32 +27,43 @@ class Service {
 
   /// Runs the loop until the end, and returns the exit code.
   int Run(Loaded loaded) {
-    const std::size_t resources = loaded.model ? loaded.model->resources.size() : 0;
-    log_.Info("configuration loaded", {{"config", arguments_.config}, {"resources", resources}});
-    const Status begun = loaded.model ? BeginDaemon(std::move(*loaded.model)) : BeginWaiting();
+    if (loaded.model) {
+      log_.Info("configuration loaded",
+                {{"path", arguments_.config}, {"resources", loaded.model->resources.size()}});
+    }
+    told_ = loaded.diagnostics.Sorted();
+    const Status begun = loaded.model ? BeginDaemon(std::move(loaded)) : BeginWaiting(loaded);
     if (!begun) return FailToStart(begun.error());
     loop_.Run();
     return code_;
   }
 
  private:
-  Status BeginDaemon(Model model) {
-    log_.SetLevel(model.daemon.log_level);
-    kubelet_dir_ = model.daemon.kubelet_dir;
-    Daemon::Options options{
-        std::move(model), NodeName(), run_, kVersion, kRevision, [this](const std::string& reason) {
-          log_.Error("cannot go on", {{"reason", reason}});
-          code_ = kFailed;
-          loop_.Post([this] { Stop(); });
-        }};
+  Status BeginDaemon(Loaded loaded) {
+    log_.SetLevel(loaded.model->daemon.log_level);
+    kubelet_dir_ = loaded.model->daemon.kubelet_dir;
+    Daemon::Options options{.model = std::move(*loaded.model),
+                            .node_name = NodeName(),
+                            .run = run_,
+                            .version = kVersion,
+                            .revision = kRevision,
+                            .on_fatal =
+                                [this](const std::string& reason) {
+                                  log_.Error("cannot go on", {{"reason", reason}});
+                                  code_ = kFailed;
+                                  loop_.Post([this] { Stop(); });
+                                },
+                            .config = arguments_.config,
+                            .diagnostics = loaded.diagnostics.Sorted()};
     daemon_ = TRY(Daemon::Create(loop_, log_, std::move(options)));
     return {};
   }
 
-  Status BeginWaiting() {
-    waiting_ = TRY(Waiting::Create(
-        loop_, log_,
-        {arguments_.listen.value_or(DaemonSpec().listen), arguments_.config, kVersion, kRevision}));
+  Status BeginWaiting(const Loaded& loaded) {
+    waiting_ =
+        TRY(Waiting::Create(loop_, log_,
+                            {arguments_.listen.value_or(DaemonSpec().listen), arguments_.config,
+                             kVersion, kRevision, NodeName(), loaded.diagnostics.Sorted()}));
     return {};
   }
 
@@ -64,13 +75,15 @@ class Service {
   void OnLoaded(Loaded loaded) {
     if (stopping_) return;
     if (daemon_) return daemon_->Reload(std::move(loaded));
-    LogDiagnostics(log_, loaded.diagnostics);
+    const std::vector<Diagnostic> findings = loaded.diagnostics.Sorted();
+    LogDiagnostics(log_, findings, told_);
+    told_ = findings;
     if (!loaded.model || loaded.model->resources.empty()) {
       log_.Warning("still waiting for a configuration that is of use");
-      return waiting_->OnRefused();
+      return waiting_->OnRefused(findings);
     }
     waiting_.reset();
-    const Status begun = BeginDaemon(std::move(*loaded.model));
+    const Status begun = BeginDaemon(std::move(loaded));
     if (begun) return;
     code_ = FailToStart(begun.error());
     loop_.Stop();
@@ -93,6 +106,7 @@ class Service {
   AsioLoop& loop_;
   Log& log_;
   int code_ = kOk;
+  std::vector<Diagnostic> told_;  ///< of the configuration, the last time
   bool stopping_ = false;
   // From the start: until they are listened for, these end a process.
   const EndSignals end_{loop_, {SIGTERM, SIGINT}, [this](int number) {
@@ -121,7 +135,11 @@ int RunDaemon(const Arguments& arguments, Streams streams) {
   AsioLoop loop;
   Service service(arguments, loop, log);
   Loaded loaded = LoadConfig(arguments);
-  streams.err << loaded.diagnostics.RenderText();
+  if (arguments.log_format == LogFormat::kJson) {
+    LogDiagnostics(log, loaded.diagnostics.Sorted());
+  } else {
+    streams.err << loaded.diagnostics.RenderText();
+  }
   if (!loaded.model && !arguments.wait_for_config) return kFailed;
   return service.Run(std::move(loaded));
 }

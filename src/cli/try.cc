@@ -137,7 +137,8 @@ bool Report(KubeletSim& kubelet, const std::vector<std::string>& resources,
     has_devices = true;
   }
   if (has_devices && !ReportStart(kubelet, resources, out)) well = false;
-  out << "\nMetrics: http://" << address << "/metrics\n" << std::flush;
+  out << "\nPage:    http://" << address << "/\nMetrics: http://" << address << "/metrics\n"
+      << std::flush;
   return well;
 }
 
@@ -155,8 +156,9 @@ int RunTry(const Arguments& arguments, Streams streams) {
 
   EndDeadline deadline;
   AsioLoop loop;
-  std::function<void()> stop;
+  std::function<void()> stop, refresh;
   const EndSignals signals(loop, {SIGTERM, SIGINT, SIGHUP}, [&](int) { stop(); });
+  const Subscription rescan = loop.OnSignals({SIGUSR1}, [&](int) { refresh(); });
   const auto directory = PrivateDirectory::Create();
   if (!directory) return fail(directory.error());
   KubeletSimOptions kubelet_options;
@@ -171,12 +173,18 @@ int RunTry(const Arguments& arguments, Streams streams) {
   if (!arguments.listen) model->daemon.listen = "127.0.0.1:0";
   int code = kOk;
   auto daemon = Daemon::Create(loop, log,
-                               {std::move(*model), NodeName(), NewRun(), kVersion, kRevision,
-                                [&](const std::string& reason) {
-                                  log.Error("cannot go on", {{"reason", reason}});
-                                  code = kFailed;
-                                  loop.Post(stop);
-                                }});
+                               {.model = std::move(*model),
+                                .node_name = NodeName(),
+                                .run = NewRun(),
+                                .version = kVersion,
+                                .revision = kRevision,
+                                .on_fatal =
+                                    [&](const std::string& reason) {
+                                      log.Error("cannot go on", {{"reason", reason}});
+                                      code = kFailed;
+                                      loop.Post(stop);
+                                    },
+                                .config = arguments.config});
   if (!daemon) return fail(daemon.error());
 
   std::atomic<bool> stopping = false;
@@ -187,6 +195,10 @@ int RunTry(const Arguments& arguments, Streams streams) {
       std::filesystem::remove_all(path, ignored);
     });
     (*daemon)->Stop([&] { loop.Stop(); });
+  };
+  refresh = [&] {
+    log.Info("looking for devices again, as asked by SIGUSR1");
+    if (!stopping) (*daemon)->Refresh();
   };
   std::vector<std::string> resources;
   for (const auto& resource : (*daemon)->resources()) resources.push_back(resource->name());

@@ -3,6 +3,7 @@
 #include <concepts>
 #include <set>
 
+#include "config/key_reports.h"
 #include "config/keys.h"
 
 namespace patchbay {
@@ -36,17 +37,6 @@ inline constexpr ValueType ValueTypeOf(const Spanned<std::chrono::milliseconds>*
 }
 inline constexpr ValueType ValueTypeOf(const Draft*) { return ValueType::kTable; }
 
-/// Reports that `value` is not what `key` takes.
-void ReportWrongType(const KeyInfo& key, const TomlValue& value, Reporter& reporter);
-/// Reports a key that is not among `known`, the keys of `section`.
-void ReportUnknownKey(const Text& key, std::string_view section,
-                      std::span<const std::string_view> known, Reporter& reporter);
-/// Reports that the section at `place` lacks `key`.
-void ReportMissingKey(const KeyInfo& key, const Place& place, Reporter& reporter);
-/// Reports that the one section `key` appears again.
-void ReportDuplicateSection(const KeyInfo& key, const Place& place, const Place& first,
-                            Reporter& reporter);
-
 /// Fills a section: every key into its member, unknown and missing ones reported.
 template <class D>
 bool BindSection(const TomlTable& table, const Place& place, D& draft, Reporter& reporter) {
@@ -63,7 +53,7 @@ bool BindSection(const TomlTable& table, const Place& place, D& draft, Reporter&
     } else {
       std::vector<std::string_view> known;
       for (const Key<D>& key : KeysOf<D>()) known.push_back(key.info.name);
-      ReportUnknownKey(entry.key, D::kSection, known, reporter);
+      ReportUnknownKey(entry, D::kSection, known, reporter);
       draft.broken = true;
     }
   }

@@ -5,16 +5,12 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ascii.h"
 #include "base/format.h"
 
 namespace patchbay {
 namespace {
 
-bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-bool IsLetter(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z'); }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsAlnum(char c) { return IsLetter(c) || IsDigit(c); }
-bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
 bool IsField(char c) { return c == Skeleton::kField; }
 
 using Test = bool (*)(char);

@@ -41,7 +41,7 @@ std::optional<std::string> Common(const A&, const B&) {
 }
 
 /// Which nodes of a device count; empty when all of them do.
-std::string Choice(const MatchSpec& match) {
+std::string ChoiceOf(const MatchSpec& match) {
   std::string text;
   const auto add = [&](std::string_view key, const NamePattern& pattern) {
     text += format("{} {}\n", key, pattern.text());
@@ -63,7 +63,7 @@ std::optional<std::string> CommonHardware(const MatchSpec& a, const MatchSpec& b
   auto common =
       std::visit([](const auto& x, const auto& y) { return Common(x, y); }, a.source, b.source);
   if (!common) return std::nullopt;
-  const std::string one = Choice(a), other = Choice(b);
+  const std::string one = ChoiceOf(a), other = ChoiceOf(b);
   if (!one.empty() && !other.empty() && one != other) return std::nullopt;
   return common;
 }

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -34,7 +36,13 @@ std::string_view Name(ValueType type);
 struct Range {
   std::int64_t least = std::numeric_limits<std::int64_t>::min();
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
+
+  constexpr bool Holds(std::int64_t value) const { return value >= least && value <= most; }
 };
+
+/// In milliseconds, for ranges of durations.
+inline constexpr std::int64_t kSecond = 1'000;
+inline constexpr std::int64_t kDay = 24 * 3'600 * kSecond;
 
 /// What is known of a key. One table of these feeds the parser, the hints, the reference and the
 /// schema.
@@ -47,6 +55,14 @@ struct KeyInfo {
   bool required = false;
   Range range = {};                                ///< of integers and durations
   std::span<const std::string_view> choices = {};  ///< of kChoice
+  std::string_view example = "";                   ///< a value, as JSON has it
+  std::string_view pattern = "";  ///< of a text, or of each in a list; see patterns.h
+  std::string_view names = "";    ///< the same for the keys of a table of any keys
+  bool filled = false;            ///< whether an empty text, list or table is a mistake
+  int way = 0;  ///< if not 0: a section has exactly one key of the lowest number that it has
+  std::string_view way_needs = "";               ///< as the way, the table has this key
+  std::span<const std::string_view> needs = {};  ///< it has no meaning unless one of them is there
+  std::span<const std::string_view> excludes = {};  ///< they have no meaning beside it
 };
 
 /// A key of a section, and how its value gets into the draft of that section. `bind` reports a
@@ -85,8 +101,20 @@ std::span<const Key<AllocateDraft>> KeysOf();
 template <>
 std::span<const Key<ReleaseDraft>> KeysOf();
 
+/// The key of this name in the section that D is the draft of; there is one.
+template <class D>
+const KeyInfo& KeyOf(std::string_view name) {
+  const auto keys = KeysOf<D>();
+  return std::find_if(keys.begin(), keys.end(),
+                      [&](const Key<D>& key) { return key.info.name == name; })
+      ->info;
+}
+
 /// All keys, section by section, in the order of the reference.
 std::vector<KeyInfo> AllKeys();
+
+/// What a key takes, as the reference has it: "list of strings", "duration, 1s to 24h".
+std::string TypeText(const KeyInfo& key);
 
 /// How a section is written: "[daemon]", "[[resource.match]]", "the top level".
 std::string SectionTitle(std::string_view section);

@@ -1,7 +1,6 @@
 #include "config/match.h"
 
 #include <algorithm>
-#include <initializer_list>
 #include <utility>
 
 #include "base/format.h"
@@ -140,10 +139,9 @@ std::optional<Source> TakeCondition(const MatchDraft&, MatchSpec& match, Pattern
 }
 
 /// A source by its key in a match: whether the match has it, and what makes a Source of it. Of
-/// several the one of the lowest rank is the source, and those of higher ranks are conditions.
+/// several the one of the lowest way is the source, and those of higher ways are conditions.
 struct SourceKey {
   std::string_view name;
-  int rank;
   bool (*present)(const MatchDraft&);
   std::optional<Source> (*compile)(const MatchDraft&, MatchSpec&, PatternBudget&, Reporter&);
 };
@@ -154,14 +152,16 @@ bool Has(const MatchDraft& draft) {
 }
 
 constexpr SourceKey kSources[] = {
-    {"path", 0, Has<&MatchDraft::path>, CompilePathSource},
-    {"regex", 0, Has<&MatchDraft::regex>, CompileRegexSource},
-    {"command", 0, Has<&MatchDraft::command>, CompileCommandSource},
-    {"count", 0, Has<&MatchDraft::count>, CompileCountSource},
-    {"usb", 1, Has<&MatchDraft::usb>, TakeCondition<&Conditions::usb>},
-    {"pci", 1, Has<&MatchDraft::pci>, TakeCondition<&Conditions::pci>},
-    {"udev", 2, Has<&MatchDraft::udev>, TakeCondition<&Conditions::udev>},
+    {"path", Has<&MatchDraft::path>, CompilePathSource},
+    {"regex", Has<&MatchDraft::regex>, CompileRegexSource},
+    {"command", Has<&MatchDraft::command>, CompileCommandSource},
+    {"count", Has<&MatchDraft::count>, CompileCountSource},
+    {"usb", Has<&MatchDraft::usb>, TakeCondition<&Conditions::usb>},
+    {"pci", Has<&MatchDraft::pci>, TakeCondition<&Conditions::pci>},
+    {"udev", Has<&MatchDraft::udev>, TakeCondition<&Conditions::udev>},
 };
+
+int WayOf(const SourceKey& source) { return KeyOf<MatchDraft>(source.name).way; }
 
 std::optional<Source> CompileSource(const MatchDraft& draft, MatchSpec& match,
                                     PatternBudget& budget, Reporter& reporter) {
@@ -171,7 +171,7 @@ std::optional<Source> CompileSource(const MatchDraft& draft, MatchSpec& match,
     names.push_back(source.name);
     if (!source.present(draft)) continue;
     if (found == nullptr) found = &source;
-    if (source.rank == found->rank) rivals.push_back(source.name);
+    if (WayOf(source) == WayOf(*found)) rivals.push_back(source.name);
   }
   if (rivals.size() == 1) return found->compile(draft, match, budget, reporter);
   if (rivals.size() > 1) {
@@ -197,38 +197,45 @@ PlacedKey Placed(std::string_view name, const std::optional<Draft>& draft) {
   return {name, draft ? &draft->place : nullptr};
 }
 
+constexpr std::string_view kOfPaths[] = {"type"};
+
 /// Keys that mean nothing with the source of the match.
 void CheckKeysOfSource(const MatchDraft& draft, const MatchSpec& match, Reporter& reporter) {
   const Source& source = match.source;
-  const auto refuse = [&](std::string_view name, std::initializer_list<PlacedKey> keys,
+  const PlacedKey placed[] = {Placed("usb", draft.usb),
+                              Placed("pci", draft.pci),
+                              Placed("udev", draft.udev),
+                              Placed("exclude", draft.exclude),
+                              Placed("id", draft.id),
+                              Placed("type", draft.type),
+                              Placed("group_by", draft.group_by),
+                              Placed("require", draft.require)};
+  const auto refuse = [&](std::string_view name, std::span<const std::string_view> keys,
                           std::string_view why) {
-    for (const PlacedKey& key : keys) {
-      if (key.place == nullptr) continue;
+    for (const PlacedKey& key : placed) {
+      if (key.place == nullptr || !std::count(keys.begin(), keys.end(), key.name)) continue;
       reporter.Report(Code::kNotWithSource, *key.place,
                       format("\"{}\" has no meaning together with \"{}\"", key.name, name),
                       format("{}; take the key away", why));
     }
+  };
+  const auto refuse_excluded = [&](std::string_view name, std::string_view why) {
+    refuse(name, KeyOf<MatchDraft>(name).excludes, why);
   };
   if (draft.timeout && !draft.command) {
     reporter.Report(Code::kNeedsKey, draft.timeout->place,
                     "\"timeout\" has no meaning without \"command\"", "take the key away");
   }
   if (draft.count) {
-    refuse("count",
-           {Placed("usb", draft.usb), Placed("pci", draft.pci), Placed("udev", draft.udev),
-            Placed("exclude", draft.exclude), Placed("id", draft.id), Placed("type", draft.type),
-            Placed("group_by", draft.group_by), Placed("require", draft.require)},
-           "devices of a count have no path and are numbered");
+    refuse_excluded("count", "devices of a count have no path and are numbered");
   } else if (draft.command) {
-    refuse("command",
-           {Placed("usb", draft.usb), Placed("pci", draft.pci), Placed("udev", draft.udev)},
-           "the command decides which devices there are");
+    refuse_excluded("command", "the command decides which devices there are");
   } else if (std::holds_alternative<UsbPattern>(source)) {
-    refuse("usb", {Placed("type", draft.type)}, "its nodes are always devices");
+    refuse("usb", kOfPaths, "its nodes are always devices");
   } else if (std::holds_alternative<PciPattern>(source)) {
-    refuse("pci", {Placed("type", draft.type)}, "its nodes are always devices");
+    refuse("pci", kOfPaths, "its nodes are always devices");
   } else if (const auto* udev = std::get_if<UdevPattern>(&source)) {
-    refuse("udev", {Placed("type", draft.type)}, "its nodes are always devices");
+    refuse("udev", kOfPaths, "its nodes are always devices");
     if (udev->subsystems.empty() && !draft.udev->subsystem && !draft.udev->broken) {
       reporter.Report(Code::kNeedsKey, draft.udev->place,
                       "\"udev\" without \"subsystem\" finds a device and all that it sits on",

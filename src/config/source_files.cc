@@ -1,6 +1,8 @@
 #include "config/source_files.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "base/format.h"
@@ -11,10 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void Refuse(const std::string& path, std::string_view why, Reporter& reporter,
-            std::string hint = "") {
-  reporter.Report(Code::kUnreadableFile, {path, 0, 0}, format("it cannot be read: {}", why),
-                  std::move(hint));
+const std::string kUnread = "it cannot be read: ";
+
+void Refuse(const std::string& path, std::string message, Reporter& reporter) {
+  const bool lacks_right = message.ends_with(std::strerror(EACCES));
+  reporter.Report(Code::kUnreadableFile, {path, 0, 0}, std::move(message),
+                  lacks_right ? "run as root, or let this user read it and enter its directory"
+                              : "name a file, or a directory with *.toml files");
 }
 
 /// The texts read so far, and whether there may be more of them.
@@ -37,8 +42,7 @@ void ReadFile(const std::string& path, Reporter& reporter, Sources& out) {
   if (out.full()) return;
   auto file = ReadFileText(path, kLargestSource);
   if (!file) {
-    reporter.Report(Code::kUnreadableFile, {path, 0, 0}, file.error().message, "");
-    return;
+    return Refuse(path, file.error().message, reporter);
   }
   out.Add({path, std::move(file->text)}, file->is_being_written);
   if (!out.full()) return;
@@ -61,7 +65,7 @@ void ReadDirectory(const std::string& path, Reporter& reporter, Sources& out) {
       files.push_back(entries->path());
     }
   }
-  if (error) return Refuse(path, error.message(), reporter);
+  if (error) return Refuse(path, kUnread + error.message(), reporter);
   if (files.empty()) {
     reporter.Report(Code::kNoFiles, {path, 0, 0}, "the directory holds no *.toml file",
                     "names that begin with a dot do not count");
@@ -82,9 +86,9 @@ SourceFiles ReadSources(const std::vector<std::string>& paths, Reporter& reporte
     } else if (fs::is_regular_file(status)) {
       ReadFile(path, reporter, sources);
     } else if (error) {
-      Refuse(path, error.message(), reporter, "name a file, or a directory with *.toml files");
+      Refuse(path, kUnread + error.message(), reporter);
     } else {
-      Refuse(path, "neither a file nor a directory", reporter);
+      Refuse(path, kUnread + "neither a file nor a directory", reporter);
     }
   }
   return std::move(sources).Take();

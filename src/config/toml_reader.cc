@@ -133,30 +133,56 @@ class Converter {
   Lines lines_;
 };
 
-/// The parser's words without what all of them begin with, and what may help.
-std::pair<std::string, std::string> Explain(std::string_view description) {
+constexpr std::string_view kLine =
+    "a line is key = value, a table [x], one of a list [[x]], or a # comment";
+constexpr std::string_view kBrackets = "a table is [x], and every one of a list is [[x]]";
+constexpr std::string_view kQuotes = "text stands in quotes: key = \"value\"";
+constexpr std::string_view kUnclosed = "is the closing quote missing?";
+
+/// What may help about a text that is not TOML, by words of the parser or of text_check.h.
+std::string HintOn(std::string_view description) {
   struct Hint {
     std::string_view words, hint;
   };
   constexpr Hint kHints[] = {
-      {"exceeded maximum nested", ""},
-      {"parsing string: unescaped control", "is the closing quote missing?"},
+      {"exceeded maximum nested", "no key is nested as deep"},
+      {"too many parts", "no key of Patchbay has as many"},
+      {"beyond ASCII", "quotes are \" or ', and text stands between two of them"},
+      {"string: unescaped control", kUnclosed},
+      {"string: control", kUnclosed},
+      {"string: encountered end-of-file", kUnclosed},
       {"unknown escape sequence", "write it in single quotes, which leave backslashes alone"},
-      {"parsing floating-point", "text stands in quotes: key = \"value\""},
-      {"parsing boolean", "text stands in quotes: key = \"value\""},
-      {"parsing integer", "text stands in quotes: key = \"value\""},
-      {"parsing value", "text stands in quotes: key = \"value\""},
-      {"cannot redefine existing",
+      {"cannot redefine existing table",
        "a table [x] is written once; every one of a list is [[x]], as [[resource.match]]"},
+      {"cannot redefine existing array",
+       "a table [x] is written once; every one of a list is [[x]], as [[resource.match]]"},
+      {"cannot redefine existing", "a key is given once: keep one of the two lines"},
+      {"table header", kBrackets},
+      {"expected a comment or whitespace, saw ']'", kBrackets},
+      {"expected a comment or whitespace",
+       "one value ends the line; a list is [\"a\", \"b\"], and a comment begins with #"},
+      {"closing ']'", "commas stand between the values of a list, and a ] ends it"},
+      {"inline table", "all of { … } stands on one line, with commas between the keys"},
+      {"expected value", "write the value behind the =: key = \"value\""},
+      {"expected '='", "write key = value"},
+      {"leading zero", "write the number without zeros before it"},
+      {"parsing floating-point", kQuotes},
+      {"parsing boolean", kQuotes},
+      {"integer: ", kQuotes},
+      {"parsing value", kQuotes},
   };
   const auto found = std::find_if(std::begin(kHints), std::end(kHints), [&](const Hint& h) {
     return description.find(h.words) != std::string_view::npos;
   });
+  return std::string(found == std::end(kHints) ? kLine : found->hint);
+}
+
+/// The parser's words without what all of them begin and end with.
+std::string WordsOf(std::string_view description) {
   const auto colon = description.find(": ");
   const std::string_view text =
       colon == std::string_view::npos ? description : description.substr(colon + 2);
-  return {std::string(text.substr(0, text.find(" (TOML_"))),
-          std::string(found == std::end(kHints) ? "" : found->hint)};
+  return std::string(text.substr(0, text.find(" (TOML_")));
 }
 
 /// The byte where `text`, which is not UTF-8, stops being so.
@@ -180,15 +206,15 @@ std::optional<TomlTable> ReadToml(const SourceFile& source, Reporter& reporter) 
     return std::nullopt;
   }
   if (const auto problem = ProblemWithText(source.text)) {
-    reporter.Report(Code::kSyntax, converter.At(source.text, problem->offset), problem->message);
+    reporter.Report(Code::kSyntax, converter.At(source.text, problem->offset), problem->message,
+                    HintOn(problem->message));
     return std::nullopt;
   }
   try {
     return converter.Table(toml::parse(source.text, std::string_view(source.name)), 0);
   } catch (const toml::parse_error& error) {
-    auto [message, hint] = Explain(error.description());
-    reporter.Report(Code::kSyntax, converter.At(error.source().begin), std::move(message),
-                    std::move(hint));
+    reporter.Report(Code::kSyntax, converter.At(error.source().begin), WordsOf(error.description()),
+                    HintOn(error.description()));
     return std::nullopt;
   }
 }

@@ -72,7 +72,7 @@ DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
       reporter.Report(
           Code::kBadListenAddress, draft.listen->place,
           format("\"{}\" is not an address and a port", draft.listen->value.substr(0, 100)),
-          "write \"[::]:9478\" for all interfaces, or \"127.0.0.1:9478\"");
+          std::string(kHintOnListen));
     }
   }
   TakeDirectory(draft.kubelet_dir, reporter, spec.kubelet_dir);

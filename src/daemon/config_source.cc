@@ -6,7 +6,7 @@ namespace patchbay {
 namespace {
 
 /// More findings than this are counted.
-constexpr std::size_t kMostLogged = 50;
+constexpr std::size_t kMostFindingsLogged = 50;
 constexpr std::chrono::seconds kWriterPause{1};
 
 std::string TextOf(const Place& place) {
@@ -16,9 +16,13 @@ std::string TextOf(const Place& place) {
 
 }  // namespace
 
-void LogDiagnostics(Log& log, const Diagnostics& diagnostics) {
-  const auto findings = diagnostics.Sorted();
-  for (std::size_t i = 0; i < std::min(findings.size(), kMostLogged); ++i) {
+void LogDiagnostics(Log& log, const std::vector<Diagnostic>& findings,
+                    const std::vector<Diagnostic>& told) {
+  if (!findings.empty() && findings == told) {
+    return log.Info("what there is to say about the configuration was said before",
+                    {{"findings", findings.size()}});
+  }
+  for (std::size_t i = 0; i < std::min(findings.size(), kMostFindingsLogged); ++i) {
     const Diagnostic& finding = findings[i];
     const Log::Fields fields = {{"at", TextOf(finding.place)},
                                 {"code", finding.code},
@@ -30,9 +34,9 @@ void LogDiagnostics(Log& log, const Diagnostics& diagnostics) {
       log.Warning("doubt about the configuration", fields);
     }
   }
-  if (findings.size() > kMostLogged) {
+  if (findings.size() > kMostFindingsLogged) {
     log.Warning("there is more to say about the configuration; patchbay check says it",
-                {{"more", findings.size() - kMostLogged}});
+                {{"more", findings.size() - kMostFindingsLogged}});
   }
 }
 

@@ -13,8 +13,10 @@
 
 namespace patchbay {
 
-/// Writes what there is to say about a configuration to the log, a line for each finding.
-void LogDiagnostics(Log& log, const Diagnostics& diagnostics);
+/// Writes what there is to say about a configuration to the log, a line for each finding; one line
+/// for all where that is what was `told` the last time.
+void LogDiagnostics(Log& log, const std::vector<Diagnostic>& findings,
+                    const std::vector<Diagnostic>& told = {});
 
 /// Where the configuration comes from: loads it anew when what it is read from may have changed,
 /// and when asked to. A file that is being written is waited for. Changes are seen from the moment

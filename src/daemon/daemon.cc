@@ -32,11 +32,13 @@ Daemon::Daemon(Loop& loop, Log& log, Options options)
       host_(spec_.host_root),
       metrics_({.version = options_.version,
                 .revision = options_.revision,
+                .node_name = options_.node_name,
+                .config = options_.config,
                 .device_metrics = spec_.device_metrics}),
       pulse_(loop, options_.longest_standstill),
       probes_(loop, spec_.max_probes),
       sharing_(loop, scanner_, log, [this] { return PartiesToSharing(); }) {
-  metrics_.ConfigLoaded(true, std::chrono::system_clock::now());
+  metrics_.ConfigRead({true, std::chrono::system_clock::now(), "", options_.diagnostics});
 }
 
 Daemon::~Daemon() = default;
@@ -46,8 +48,9 @@ Status Daemon::ServeHttp() {
   routes.metrics = [this] { return metrics_.Text(); };
   routes.alive = AliveWith(pulse_);
   routes.ready = [this] { return Readiness(); };
+  routes.status = [this] { return metrics_.Now(); };
   http_ = TRY(HttpServer::Create(spec_.listen, MakeRoutes(std::move(routes)), log_));
-  log_.Info("serving metrics", {{"address", http_->address()}});
+  log_.Info("serving http", {{"address", http_->address()}});
   return {};
 }
 
@@ -101,14 +104,14 @@ void Daemon::StartKubeletDir() {
   SweepSockets();
   kubelet_dir_->Start();
   if (!kubelet_dir_->kubelet_present()) {
-    log_.Warning("no kubelet yet; waiting for its socket",
-                 {{"socket", kubelet_dir_->kubelet_socket()}});
+    log_.Warning(kubelet_dir_->WhyAbsent(), {{"socket", kubelet_dir_->kubelet_socket()}});
   }
 }
 
 void Daemon::StartPodResources() {
   const std::string& socket = spec_.pod_resources;
   if (socket.empty()) return;
+  metrics_.ExpectPodResources();
   pod_resources_ = std::make_unique<PodResources>(
       loop_, log_, socket,
       PodResources::Events{
@@ -131,7 +134,8 @@ void Daemon::TellHolders(ResourceController& resource) const {
 
 void Daemon::SweepSockets() {
   for (const std::string& name : SweepLeftovers(spec_.kubelet_dir)) {
-    log_.Info("removed the socket of a run that was killed", {{"socket", name}});
+    log_.Info("removed the socket of a run that was killed",
+              {{"socket", spec_.kubelet_dir + "/" + name}});
   }
 }
 

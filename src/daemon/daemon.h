@@ -43,6 +43,8 @@ class Daemon {
     PodResourcesPace pod_resources_pace = {};
     /// How long the loop may stand still before /healthz says so.
     Loop::Duration longest_standstill = std::chrono::seconds(10);
+    std::string config = {};                   ///< where the model was read from
+    std::vector<Diagnostic> diagnostics = {};  ///< what there was to say about it
   };
 
   /// Binds the HTTP port and starts everything. Fails when the port cannot be had.
@@ -84,7 +86,7 @@ class Daemon {
                                                    Cancellation cancellation);
   void Retire(std::unique_ptr<ResourceController> resource);
   Status Bring(const ResourceSpecs& wanted);
-  void RefuseReload(const std::string& reason);
+  void RefuseReload(const std::string& reason, std::vector<Diagnostic> diagnostics = {});
   void ApplyLive(const DaemonSpec& spec);
   void StartKubeletDir();
   void StartPodResources();
@@ -105,9 +107,11 @@ class Daemon {
   Loop& loop_;
   Log& log_;
   const Options options_;
-  DaemonSpec spec_;       ///< in force
-  ResourceSpecs wanted_;  ///< in force; those of this node
-  ResourceSpecs specs_;   ///< the same, without those whose name is not free yet
+  std::vector<Diagnostic> told_ = options_.diagnostics;  ///< of the configuration, the last time
+  std::string told_keys_;  ///< of [daemon]: those that were said to need a restart
+  DaemonSpec spec_;        ///< in force
+  ResourceSpecs wanted_;   ///< in force; those of this node
+  ResourceSpecs specs_;    ///< the same, without those whose name is not free yet
   const HostRoot host_;
   Metrics metrics_;
   LoopPulse pulse_;

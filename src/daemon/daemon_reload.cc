@@ -9,7 +9,7 @@ namespace patchbay {
 namespace {
 
 /// More resources than this are counted.
-constexpr std::size_t kMostLogged = 20;
+constexpr std::size_t kMostStepsLogged = 20;
 
 void LogStep(Log& log, const ResourceStep& step) {
   switch (step.reach) {
@@ -23,14 +23,16 @@ void LogStep(Log& log, const ResourceStep& step) {
   }
 }
 
-void LogPlan(Log& log, const Plan& plan) {
+/// Tells what a reload does. Returns the keys that need a restart; `told` are those of last time.
+std::string LogPlan(Log& log, const Plan& plan, const std::string& told) {
   std::map<Reach, std::size_t> counts;
   std::size_t touched = 0;
   for (const ResourceStep& step : plan.resources) {
     ++counts[step.reach];
-    if (step.reach != Reach::kNothing && ++touched <= kMostLogged) LogStep(log, step);
+    if (step.reach != Reach::kNothing && ++touched <= kMostStepsLogged) LogStep(log, step);
   }
-  if (touched > kMostLogged) log.Info("and more resources", {{"more", touched - kMostLogged}});
+  if (touched > kMostStepsLogged)
+    log.Info("and more resources", {{"more", touched - kMostStepsLogged}});
   std::vector<std::string> now, later;
   for (const DaemonStep& step : plan.daemon) (step.is_live ? now : later).push_back(step.key);
   if (!now.empty()) log.Info("keys of [daemon] changed", {{"keys", JoinKeys(now)}});
@@ -39,34 +41,39 @@ void LogPlan(Log& log, const Plan& plan) {
             {"changed", touched - counts[Reach::kNew] - counts[Reach::kGone]},
             {"new", counts[Reach::kNew]},
             {"gone", counts[Reach::kGone]}});
-  if (later.empty()) return;
+  std::string keys = JoinKeys(later);
+  if (keys.empty() || keys == told) return keys;
   log.Warning(
       "keys of [daemon] that cannot change in a running process were left as they were; "
       "restart patchbay for them",
-      {{"keys", JoinKeys(later)}});
+      {{"keys", keys}});
+  return keys;
 }
 
 }  // namespace
 
 void Daemon::Reload(Loaded loaded) {
   if (stopping_) return;
-  LogDiagnostics(log_, loaded.diagnostics);
-  if (!loaded.model) return RefuseReload("it has mistakes");
+  std::vector<Diagnostic> diagnostics = loaded.diagnostics.Sorted();
+  LogDiagnostics(log_, diagnostics, told_);
+  told_ = diagnostics;
+  if (!loaded.model) return RefuseReload("it has mistakes", std::move(diagnostics));
   if (loaded.model->resources.empty() && !wanted_.empty()) {
-    return RefuseReload("it has no resource at all; if that is meant, restart patchbay with it");
+    return RefuseReload("it has no resource at all; if that is meant, restart patchbay with it",
+                        std::move(diagnostics));
   }
   const ResourceSpecs wanted = ResourcesFor(*loaded.model, options_.node_name);
   const Plan plan = PlanReload(spec_, wanted_, loaded.model->daemon, wanted);
   if (const Status brought = Bring(wanted); !brought) {
-    return RefuseReload(brought.error().message);
+    return RefuseReload(brought.error().message, std::move(diagnostics));
   }
   ApplyLive(loaded.model->daemon);
-  metrics_.ConfigLoaded(true, std::chrono::system_clock::now());
-  LogPlan(log_, plan);
+  metrics_.ConfigRead({true, std::chrono::system_clock::now(), "", std::move(diagnostics)});
+  told_keys_ = LogPlan(log_, plan, told_keys_);
 }
 
-void Daemon::RefuseReload(const std::string& reason) {
-  metrics_.ConfigLoaded(false, std::chrono::system_clock::now());
+void Daemon::RefuseReload(const std::string& reason, std::vector<Diagnostic> diagnostics) {
+  metrics_.ConfigRead({false, std::chrono::system_clock::now(), reason, std::move(diagnostics)});
   log_.Error("the configuration was refused; the last good one stays in force",
              {{"reason", reason}});
 }
@@ -170,7 +177,9 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
               },
           .on_published = [this] { sharing_.Compare(); },
           .on_registered = [this] { UpdateReadiness(); },
-          .on_kubelet_answers = [this](bool answers) { metrics_.SetKubeletUp(answers); },
+          // The answer may be older than the news that its socket is gone.
+          .on_kubelet_answers =
+              [this](bool answers) { metrics_.SetKubeletUp(answers && kubelet_); },
           .on_granted =
               [this] {
                 if (pod_resources_) pod_resources_->PollSoon();

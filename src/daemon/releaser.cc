@@ -4,7 +4,7 @@ namespace patchbay {
 namespace {
 
 /// More devices at once than this are told in one line.
-constexpr std::size_t kMostLogged = 20;
+constexpr std::size_t kMostReleasesLogged = 20;
 
 }  // namespace
 
@@ -19,7 +19,7 @@ Releaser::Releaser(std::shared_ptr<const ResourceSpec> spec, std::string node_na
 
 void Releaser::OnHolders(const HoldersReport& report, const Snapshot* snapshot) {
   const Releases::Verdict verdict = releases_.Take(report);
-  const bool many = verdict.released.size() + verdict.missed.size() > kMostLogged;
+  const bool many = verdict.released.size() + verdict.missed.size() > kMostReleasesLogged;
   if (many) {
     log_.Info("releasing devices", {{"resource", spec_->name},
                                     {"devices", verdict.released.size()},

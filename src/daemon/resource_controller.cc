@@ -80,9 +80,9 @@ void ResourceController::SetProber() {
     prober_.emplace(
         world_.plugin.loop, world_.probes, spec_,
         ProbeContext{spec_->name, world_.plugin.allocation.node_name, world_.host, cancellation_},
-        Prober::Events{
-            .on_probe = [this](ProbeResult result, auto took) { observer_->OnProbe(result, took); },
-            .on_change = [this](Timetable::Change change) { OnVerdicts(change); }});
+        Prober::Events{.on_probe = [this](const auto& id,
+                                          const auto& outcome) { observer_->OnProbe(id, outcome); },
+                       .on_change = [this](Timetable::Change change) { OnVerdicts(change); }});
   }
 }
 
@@ -343,6 +343,9 @@ void ResourceController::LogChanges(const Snapshot* before, const Snapshot& afte
         log.Warning(
             "device rejected",
             {{"resource", spec_->name}, {"path", change.device}, {"reason", change.reason}});
+        break;
+      case Change::Kind::kAccepted:
+        log.Info("device no longer rejected", {{"resource", spec_->name}, {"path", change.device}});
         break;
     }
   }

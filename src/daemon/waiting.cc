@@ -1,9 +1,20 @@
 #include "daemon/waiting.h"
 
+#include <algorithm>
+
 #include "base/format.h"
 #include "http/routes.h"
 
 namespace patchbay {
+namespace {
+
+std::string ReasonOf(const std::vector<Diagnostic>& diagnostics) {
+  const bool mistakes = std::any_of(diagnostics.begin(), diagnostics.end(),
+                                    [](const auto& d) { return d.severity == Severity::kError; });
+  return mistakes ? "it has mistakes" : "it has no resource at all";
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Waiting>> Waiting::Create(Loop& loop, Log& log, const Options& options) {
   std::unique_ptr<Waiting> waiting(new Waiting(loop, options));
@@ -14,16 +25,24 @@ Result<std::unique_ptr<Waiting>> Waiting::Create(Loop& loop, Log& log, const Opt
       [text = format("there is no configuration without mistakes in {} yet\n", options.config)] {
         return Verdict{false, text};
       };
+  routes.status = [&metrics = waiting->metrics_] { return metrics.Now(); };
   waiting->http_ = TRY(HttpServer::Create(options.listen, MakeRoutes(std::move(routes)), log));
-  waiting->OnRefused();
+  waiting->OnRefused(options.diagnostics);
   log.Warning("waiting for a configuration without mistakes",
-              {{"config", options.config}, {"address", waiting->http_->address()}});
+              {{"path", options.config}, {"address", waiting->http_->address()}});
   return waiting;
 }
 
 Waiting::Waiting(Loop& loop, const Options& options)
-    : metrics_({.version = options.version, .revision = options.revision}), pulse_(loop) {}
+    : metrics_({.version = options.version,
+                .revision = options.revision,
+                .node_name = options.node_name,
+                .config = options.config}),
+      pulse_(loop) {}
 
-void Waiting::OnRefused() { metrics_.ConfigLoaded(false, std::chrono::system_clock::now()); }
+void Waiting::OnRefused(std::vector<Diagnostic> diagnostics) {
+  metrics_.ConfigRead(
+      {false, std::chrono::system_clock::now(), ReasonOf(diagnostics), std::move(diagnostics)});
+}
 
 }  // namespace patchbay

@@ -2,7 +2,9 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "base/diagnostics.h"
 #include "base/log.h"
 #include "http/metrics.h"
 #include "http/pulse.h"
@@ -11,7 +13,7 @@
 namespace patchbay {
 
 /// What is served while there is no configuration that could be: /healthz, so that nobody restarts
-/// the process, /readyz, which says what is missing, and /metrics.
+/// the process, /readyz, which says what is missing, /metrics, and the page with what was refused.
 ///
 /// Belongs to the loop thread. It has the port of the daemon, so it goes before that comes.
 class Waiting {
@@ -21,6 +23,8 @@ class Waiting {
     std::string config;  ///< where the configuration is looked for
     std::string version;
     std::string revision;
+    std::string node_name;                     ///< of the Kubernetes node
+    std::vector<Diagnostic> diagnostics = {};  ///< of what was refused
   };
 
   /// Fails when the port cannot be had.
@@ -29,7 +33,7 @@ class Waiting {
   Waiting& operator=(const Waiting&) = delete;
 
   /// What was loaded is of no use either.
-  void OnRefused();
+  void OnRefused(std::vector<Diagnostic> diagnostics);
 
  private:
   Waiting(Loop& loop, const Options& options);

@@ -11,16 +11,9 @@ namespace {
 // Enough for thousands of events; libudev would take 128 MiB. More are told as lost.
 constexpr int kReceiveBuffer = 1024 * 1024;
 
-struct FreeDevice {
-  void operator()(udev_device* device) const { udev_device_unref(device); }
-};
-
 std::string Text(const char* text) { return text == nullptr ? "" : text; }
 
 }  // namespace
-
-void KernelEvents::Free::operator()(udev* context) const { udev_unref(context); }
-void KernelEvents::Free::operator()(udev_monitor* monitor) const { udev_monitor_unref(monitor); }
 
 Result<std::unique_ptr<KernelEvents>> KernelEvents::Create(
     Loop& loop, std::function<void(const KernelEvent&)> on_event) {
@@ -46,7 +39,7 @@ KernelEvents::KernelEvents(Loop& loop, Context context, Monitor monitor,
 
 void KernelEvents::Receive() {
   for (int i = 0; i < kMostAtOnce; ++i) {
-    const std::unique_ptr<udev_device, FreeDevice> device(
+    const std::unique_ptr<udev_device, UdevFree> device(
         udev_monitor_receive_device(monitor_.get()));
     if (device) {
       on_event_({Text(udev_device_get_action(device.get())),

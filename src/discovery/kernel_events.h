@@ -5,10 +5,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "discovery/udev_free.h"
 #include "os/loop.h"
-
-struct udev;
-struct udev_monitor;
 
 namespace patchbay {
 
@@ -37,12 +35,8 @@ class KernelEvents {
       Loop& loop, std::function<void(const KernelEvent&)> on_event);
 
  private:
-  struct Free {
-    void operator()(udev* context) const;
-    void operator()(udev_monitor* monitor) const;
-  };
-  using Context = std::unique_ptr<udev, Free>;
-  using Monitor = std::unique_ptr<udev_monitor, Free>;
+  using Context = std::unique_ptr<udev, UdevFree>;
+  using Monitor = std::unique_ptr<udev_monitor, UdevFree>;
 
   KernelEvents(Loop& loop, Context context, Monitor monitor,
                std::function<void(const KernelEvent&)> on_event);

@@ -4,12 +4,12 @@
 #include <string_view>
 
 #include "base/path.h"
+#include "discovery/sysfs.h"
 #include "model/device.h"
 
 namespace patchbay {
 namespace {
 
-constexpr std::string_view kDevices = "/sys/devices/";
 constexpr std::string_view kVirtual = "/sys/devices/virtual/";
 
 std::optional<int> Parse(std::string_view text) {
@@ -27,7 +27,7 @@ std::optional<int> NumaNode(const HostRoot& host, const std::string& syspath) {
   if (syspath.starts_with(kVirtual)) return std::nullopt;
   auto directory = host.Resolve(syspath);
   if (!directory) return std::nullopt;
-  while (directory->path.starts_with(kDevices)) {
+  while (directory->path.starts_with(kSysDevices)) {
     const auto text = host.ReadFile(*directory, "numa_node", 64);
     // The kernel gives a child the node of its parent, so the nearest word is the last.
     if (text) return Parse(*text);

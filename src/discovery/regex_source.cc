@@ -5,7 +5,7 @@ namespace patchbay {
 namespace {
 
 /// `directory` ends with a slash.
-void Walk(const Regex& regex, const std::string& directory, int depth, Scan& scan) {
+void Descend(const Regex& regex, const std::string& directory, int depth, Scan& scan) {
   Captures captures;
   const auto wanted = [&](const std::string& name) {
     return depth > 0 || regex.Match(directory + name, captures);
@@ -20,7 +20,7 @@ void Walk(const Regex& regex, const std::string& directory, int depth, Scan& sca
     }
     // Links to directories are not followed: they could lead in a circle.
     if (depth > 0 && entry.type == FileType::kDirectory) {
-      Walk(regex, path + "/", depth - 1, scan);
+      Descend(regex, path + "/", depth - 1, scan);
     }
   }
 }
@@ -28,7 +28,7 @@ void Walk(const Regex& regex, const std::string& directory, int depth, Scan& sca
 }  // namespace
 
 void ScanSource(const RegexSource& source, Scan& scan) {
-  Walk(source.regex, source.regex.fixed_directory(), source.regex.depth(), scan);
+  Descend(source.regex, source.regex.fixed_directory(), source.regex.depth(), scan);
 }
 
 }  // namespace patchbay

@@ -10,7 +10,6 @@
 namespace patchbay {
 namespace {
 
-constexpr std::string_view kDevices = "/sys/devices/";
 constexpr std::size_t kLongestAttribute = 4096;
 constexpr std::size_t kMostDirectories = 16 * 1024;
 
@@ -18,7 +17,7 @@ constexpr std::size_t kMostDirectories = 16 * 1024;
 /// when that is outside of the tree of devices.
 std::string DeviceBehind(std::string_view directory, std::string_view link) {
   std::string path = FollowLink(directory, link);
-  return path.starts_with(kDevices) ? path : "";
+  return path.starts_with(kSysDevices) ? path : "";
 }
 
 bool IsText(std::string_view text) {
@@ -127,7 +126,7 @@ Result<std::string> Sysfs::OfNode(FileType type, unsigned major, unsigned minor)
 
 std::optional<std::string> Sysfs::Parent(const std::string& syspath) const {
   std::string above = DirectoryOf(syspath);
-  while (above.starts_with(kDevices)) {
+  while (above.starts_with(kSysDevices)) {
     // There are no links in a syspath that would have to be followed once more.
     if (host_.Holds({above + "/uevent", FileType::kRegular, 0, 0})) return above;
     above = DirectoryOf(above);

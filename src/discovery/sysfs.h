@@ -13,6 +13,9 @@
 
 namespace patchbay {
 
+/// Where sysfs has its devices; all else are links to them.
+inline constexpr std::string_view kSysDevices = "/sys/devices/";
+
 /// What is known of one device of the kernel at one moment.
 struct SysfsDevice {
   std::string path;       ///< its syspath: the host path below /sys/devices, without links

@@ -99,12 +99,8 @@ void AddDatabaseEntry(std::string_view text, Properties& properties) {
   if (!links.empty()) Keep("DEVLINKS", links, properties);
 }
 
-struct FreeDevice {
-  void operator()(udev_device* device) const { udev_device_unref(device); }
-};
-
 Result<Properties> ByLibrary(udev* context, const std::string& syspath) {
-  const std::unique_ptr<udev_device, FreeDevice> device(
+  const std::unique_ptr<udev_device, UdevFree> device(
       udev_device_new_from_syspath(context, syspath.c_str()));
   if (!device) {
     const int error = errno == ENODEV ? ENOENT : errno;
@@ -120,8 +116,6 @@ Result<Properties> ByLibrary(udev* context, const std::string& syspath) {
 }
 
 }  // namespace
-
-void UdevProperties::Free::operator()(udev* context) const { udev_unref(context); }
 
 UdevProperties::UdevProperties(HostRoot host)
     : host_(std::move(host)),

@@ -6,9 +6,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "discovery/udev_free.h"
 #include "os/host_root.h"
-
-struct udev;
 
 namespace patchbay {
 
@@ -34,15 +33,11 @@ class UdevProperties {
   bool HasDatabase() const { return database_.has_value(); }
 
  private:
-  struct Free {
-    void operator()(udev* context) const;
-  };
-
   Result<Properties> BelowRoot(const HostNode& directory) const;
 
   HostRoot host_;
   Result<HostNode> database_;
-  std::unique_ptr<udev, Free> context_;  ///< null where libudev cannot look: below another root
+  std::unique_ptr<udev, UdevFree> context_;  ///< null where libudev cannot look: below another root
 };
 
 }  // namespace patchbay

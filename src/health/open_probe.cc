@@ -9,7 +9,8 @@ ProbeOutcome Probe(const OpenProbe&, const ProbeRun& run) {
     if (opened.error().kind == ErrorKind::kPrecondition) {
       return {ProbeResult::kError,
               opened.error().message +
-                  "; let patchbay open devices (privileged: true), or probe in another way"};
+                  "; in a container let patchbay open devices (privileged: true), elsewhere run it "
+                  "as root, or probe in another way"};
     }
     return {ProbeResult::kFailure, opened.error().message};
   }

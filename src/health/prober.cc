@@ -69,7 +69,7 @@ void Prober::Begin(const std::shared_ptr<const Device>& device) {
 
 void Prober::OnOutcome(const std::string& id, ProbeOutcome outcome) {
   if (outcome.left_behind) left_behind_[id] = std::move(outcome.left_behind);
-  events_.on_probe(outcome.result, outcome.took);
+  events_.on_probe(id, outcome);
   const auto change = timetable_.Finish(id, outcome, loop_.Now());
   AwaitNext();
   if (change != Timetable::Change::kNothing) events_.on_change(change);

@@ -23,7 +23,7 @@ class Prober {
  public:
   struct Events {
     /// Each probe that ended, on the loop.
-    std::function<void(ProbeResult result, std::chrono::nanoseconds took)> on_probe;
+    std::function<void(const std::string& id, const ProbeOutcome& outcome)> on_probe;
     /// Verdicts have changed.
     std::function<void(Timetable::Change change)> on_change;
   };

@@ -25,6 +25,12 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using beast::error_code;
 
+/// The page is of files of its own; nothing else may run, load, be framed or be sent anywhere.
+constexpr const char* kContentSecurityPolicy =
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'";
+
 /// How much of what a refused client still sends is read before the connection is cut.
 constexpr std::size_t kDrainBytes = 64 * 1024;
 
@@ -55,10 +61,14 @@ bool SplitTarget(std::string_view target, HttpRequest& request) {
 template <class Body>
 void SetHeader(http::response<Body>& message, const HttpResponse& response, bool keep_alive) {
   message.set(http::field::content_type, response.content_type);
-  message.set(http::field::cache_control, "no-store");
+  message.set(http::field::cache_control, response.etag.empty() ? "no-store" : "no-cache");
+  if (!response.etag.empty()) message.set(http::field::etag, response.etag);
+  message.set("Content-Security-Policy", kContentSecurityPolicy);
+  message.set("Cross-Origin-Resource-Policy", "same-origin");
+  message.set("Referrer-Policy", "no-referrer");
   message.set("X-Content-Type-Options", "nosniff");
   if (response.status == 405) message.set(http::field::allow, "GET, HEAD");
-  message.content_length(response.body.size());
+  if (response.status != 304) message.content_length(response.body.size());
   message.keep_alive(keep_alive);
 }
 
@@ -143,6 +153,7 @@ void Connection::OnHeader(const error_code& error) {
   HttpRequest request;
   request.method = View(header.method_string());
   if (!SplitTarget(View(header.target()), request)) return Refuse(400);
+  request.if_none_match = View(header[http::field::if_none_match]);
   Send(Ask(request), header.keep_alive());
 }
 
@@ -155,7 +166,7 @@ HttpResponse Connection::Ask(const HttpRequest& request) const {
   } catch (...) {
     problem = "unknown exception";
   }
-  context_.log.Error("http handler failed", {{"path", request.path}, {"reason", problem}});
+  context_.log.Error("http handler failed", {{"request", request.path}, {"reason", problem}});
   return {500, "text/plain; charset=utf-8", "internal error\n"};
 }
 

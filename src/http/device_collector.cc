@@ -86,36 +86,8 @@ void AddHolders(const std::string& resource, const DeviceHolders& devices, Metri
 
 }  // namespace
 
-void DeviceCollector::Add(const std::string& resource) {
-  const std::lock_guard lock(mutex_);
-  newest_.try_emplace(resource);
-}
-
-void DeviceCollector::Remove(const std::string& resource) {
-  const std::lock_guard lock(mutex_);
-  newest_.erase(resource);
-}
-
-std::shared_ptr<const Snapshot> DeviceCollector::Exchange(
-    const std::string& resource, std::shared_ptr<const Snapshot> snapshot) {
-  const std::lock_guard lock(mutex_);
-  const auto found = newest_.find(resource);
-  if (found == newest_.end()) return nullptr;
-  return std::exchange(found->second.snapshot, std::move(snapshot));
-}
-
-void DeviceCollector::SetUsage(const std::string& resource, std::shared_ptr<const Usage> usage) {
-  const std::lock_guard lock(mutex_);
-  const auto found = newest_.find(resource);
-  if (found != newest_.end()) found->second.usage = std::move(usage);
-}
-
 std::vector<MetricFamily> DeviceCollector::Collect() const {
-  std::map<std::string, Newest> newest;
-  {
-    const std::lock_guard lock(mutex_);
-    newest = newest_;
-  }
+  const ResourceStatuses resources = board_.Resources();
   MetricFamily devices = Gauges(
       "patchbay_devices",
       "Units advertised to the kubelet by health: devices times 'replicas' of the resource. "
@@ -141,19 +113,19 @@ std::vector<MetricFamily> DeviceCollector::Collect() const {
                              "on it to find which pod a broken device hits.");
   const bool device_metrics = device_metrics_;
   std::size_t count = 0;
-  for (const auto& [resource, known] : newest) {
+  for (const auto& [resource, known] : resources) {
     count += known.snapshot ? known.snapshot->devices.size() : 0;
   }
   if (device_metrics) {
     info.metric.reserve(count);
     healthy.metric.reserve(count);
   }
-  for (const auto& [resource, known] : newest) {
-    const auto& [snapshot, usage] = known;
-    AddCounts(resource, snapshot.get(), devices, rejected);
-    AddUnitsInUse(resource, usage.get(), in_use);
-    if (device_metrics && snapshot) AddDevices(resource, *snapshot, info, healthy);
-    if (device_metrics && usage) AddHolders(resource, usage->holders, held);
+  for (const auto& [resource, known] : resources) {
+    AddCounts(resource, known.snapshot.get(), devices, rejected);
+    AddUnitsInUse(resource, known.usage.get(), in_use);
+    if (!device_metrics) continue;
+    if (known.snapshot) AddDevices(resource, *known.snapshot, info, healthy);
+    if (known.usage) AddHolders(resource, known.usage->holders, held);
   }
 
   std::vector<MetricFamily> families;

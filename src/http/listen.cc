@@ -78,6 +78,17 @@ bool MeansNoIpv6(const error_code& error) {
          error == asio::error::no_protocol_option;
 }
 
+std::string_view HintOn(const error_code& error) {
+  if (error == asio::error::address_in_use) {
+    return "; is it another Patchbay? name another address with --listen, or listen in the file";
+  }
+  if (error == asio::error::access_denied) return "; run as root, or take a port above 1023";
+  if (error == boost::system::errc::address_not_available) {
+    return "; take an address that this host has, or [::] for all";
+  }
+  return "";
+}
+
 }  // namespace
 
 void CloseOnExec(int fd) { fcntl(fd, F_SETFD, FD_CLOEXEC); }
@@ -93,7 +104,7 @@ Result<tcp::acceptor> Listen(asio::io_context& context, const std::string& liste
   }
   if (error) {
     return Fail(ErrorKind::kUnavailable,
-                format("cannot listen on {}: {}", listen, error.message()));
+                format("cannot listen on {}: {}{}", listen, error.message(), HintOn(error)));
   }
   return acceptor;
 }

@@ -1,11 +1,8 @@
 #include "http/metrics.h"
 
-#include <prometheus/text_serializer.h>
-
 #include <algorithm>
 #include <map>
 #include <mutex>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -14,19 +11,18 @@
 #include "http/labels.h"
 #include "http/process_collector.h"
 #include "http/resource_series.h"
+#include "http/text_format.h"
 
 namespace patchbay {
-namespace {
-
-using prometheus::ClientMetric;
-using prometheus::MetricFamily;
-
-}  // namespace
 
 struct Metrics::Impl {
   explicit Impl(Options given)
       : options(std::move(given)),
-        devices(options.device_metrics),
+        board({.version = options.version,
+               .revision = options.revision,
+               .node_name = options.node_name,
+               .config = {options.config}}),
+        devices(board, options.device_metrics),
         config_ok(families.config_last_reload_successful.Add({})),
         config_loaded(families.config_last_reload_success_timestamp.Add({})),
         reloads_accepted(families.config_reloads.Add({{"result", "success"}})),
@@ -45,6 +41,7 @@ struct Metrics::Impl {
 
   const Options options;
   Families families;
+  StatusBoard board;
   DeviceCollector devices;
   ProcessCollector process;
   prometheus::Gauge& config_ok;
@@ -66,7 +63,7 @@ std::shared_ptr<ResourceObserver> Metrics::AddResource(const std::string& name) 
   Impl::Entry& entry = impl_->resources[name];
   if (!entry.series) {
     entry.series =
-        std::make_unique<ResourceSeries>(name, impl_->families, impl_->devices, impl_->options.now);
+        std::make_unique<ResourceSeries>(name, impl_->families, impl_->board, impl_->options.now);
   }
   ++entry.observers;
   // Counting and making are under one mutex, so that series that are going are never handed out.
@@ -78,24 +75,45 @@ std::shared_ptr<ResourceObserver> Metrics::AddResource(const std::string& name) 
   return {entry.series.get(), release};
 }
 
-void Metrics::SetKubeletUp(bool up) { impl_->kubelet_up.Set(up ? 1 : 0); }
+void Metrics::SetKubeletUp(bool up) {
+  impl_->kubelet_up.Set(up ? 1 : 0);
+  impl_->board.Change([&](NodeStatus& node) { node.kubelet.up = up; });
+}
 
-void Metrics::KubeletRestarted() { impl_->kubelet_restarts.Increment(); }
+void Metrics::KubeletRestarted() {
+  impl_->kubelet_restarts.Increment();
+  impl_->board.Change([](NodeStatus& node) { ++node.kubelet.restarts; });
+}
+
+void Metrics::ExpectPodResources() { impl_->families.pod_resources_up.Add({}).Set(0); }
 
 void Metrics::SetPodResourcesUp(bool up) {
   impl_->families.pod_resources_up.Add({}).Set(up ? 1 : 0);
+  impl_->board.Change([&](NodeStatus& node) { node.kubelet.pod_resources_up = up; });
 }
 
-void Metrics::ConfigLoaded(bool ok, std::chrono::system_clock::time_point when) {
-  impl_->config_ok.Set(ok ? 1 : 0);
-  (ok ? impl_->reloads_accepted : impl_->reloads_refused).Increment();
-  if (!ok) return;
-  impl_->config_loaded.Set(std::chrono::duration<double>(when.time_since_epoch()).count());
+void Metrics::ConfigRead(ConfigReading reading) {
+  const bool accepted = reading.accepted;
+  const WallTime at = reading.at;
+  impl_->config_ok.Set(accepted ? 1 : 0);
+  (accepted ? impl_->reloads_accepted : impl_->reloads_refused).Increment();
+  if (accepted) {
+    impl_->config_loaded.Set(std::chrono::duration<double>(at.time_since_epoch()).count());
+  }
+  auto last = std::make_shared<const ConfigReading>(std::move(reading));
+  impl_->board.Change([&](NodeStatus& node) {
+    if (accepted) node.config.loaded_at = at;
+    node.config.last.swap(last);
+  });
 }
+
+NodeStatus Metrics::Now() const { return impl_->board.Read(); }
 
 void Metrics::SetDeviceMetrics(bool on) { impl_->devices.SetDeviceMetrics(on); }
 
 std::string Metrics::Text() const {
+  using prometheus::ClientMetric;
+  using prometheus::MetricFamily;
   std::vector<MetricFamily> families = impl_->families.registry.Collect();
   // The registry keeps its series in hash tables; the collectors below are in order as they are.
   for (MetricFamily& family : families) {
@@ -109,9 +127,7 @@ std::string Metrics::Text() const {
   }
   std::sort(families.begin(), families.end(),
             [](const MetricFamily& a, const MetricFamily& b) { return a.name < b.name; });
-  std::ostringstream out;
-  prometheus::TextSerializer().Serialize(out, families);
-  return std::move(out).str();
+  return TextFormat(families);
 }
 
 }  // namespace patchbay

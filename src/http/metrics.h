@@ -5,11 +5,13 @@
 #include <memory>
 #include <string>
 
+#include "http/node_status.h"
 #include "inventory/observer.h"
 
 namespace patchbay {
 
-/// All metrics of the process: counts what the observers are told and renders it for Prometheus.
+/// All metrics of the process, and how it is: counts what the observers are told and renders it for
+/// Prometheus, and keeps what is so now for the page.
 ///
 /// Thread-safe. The observers may outlive it.
 class Metrics {
@@ -17,6 +19,8 @@ class Metrics {
   struct Options {
     std::string version;
     std::string revision;
+    std::string node_name = {};  ///< of the Kubernetes node
+    std::string config = {};     ///< where the configuration is read from
     bool device_metrics = true;  ///< patchbay_device_info and patchbay_device_healthy
     std::function<std::chrono::system_clock::time_point()> now = std::chrono::system_clock::now;
   };
@@ -35,16 +39,20 @@ class Metrics {
   void SetKubeletUp(bool up);
   /// The kubelet came back: its socket was made anew.
   void KubeletRestarted();
-  /// Whether the kubelet says which pods hold which devices; no series before the first call.
+  /// The kubelet will be asked which pods hold which devices: from now on there is a series.
+  void ExpectPodResources();
+  /// Whether the kubelet says which pods hold which devices.
   void SetPodResourcesUp(bool up);
-  /// The configuration was loaded at `when`, at start or later, or it was refused.
-  void ConfigLoaded(bool ok, std::chrono::system_clock::time_point when);
+  /// The configuration was read, at start or later.
+  void ConfigRead(ConfigReading reading);
   /// Turns the series of single devices on or off, from the next scrape on.
   void SetDeviceMetrics(bool on);
 
   /// Everything in Prometheus' text format 0.0.4, ordered by family and labels. Linear in the
   /// number of devices.
   std::string Text() const;
+  /// How all is now. Never waits, and costs the same for any number of devices.
+  NodeStatus Now() const;
 
  private:
   struct Impl;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <span>
 
+#include "http/device_collector.h"
 #include "http/labels.h"
 
 namespace patchbay {
@@ -17,6 +19,23 @@ constexpr std::string_view kCodeNames[] = {
     "DATA_LOSS", "UNAUTHENTICATED"};
 constexpr std::size_t kUnknown = 2;
 
+/// The codes that are to be expected: a series has to be there at 0 for its first increase to be
+/// seen.
+std::span<const std::string_view> CodesOf(Rpc rpc) {
+  static constexpr std::string_view kAsked[] = {"OK"};
+  static constexpr std::string_view kStreamed[] = {"OK", "CANCELLED"};
+  static constexpr std::string_view kGiven[] = {
+      "OK", "CANCELLED", "INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION", "UNAVAILABLE"};
+  switch (rpc) {
+    case Rpc::kListAndWatch: return kStreamed;
+    case Rpc::kAllocate:
+    case Rpc::kPreStartContainer: return kGiven;
+    case Rpc::kGetDevicePluginOptions:
+    case Rpc::kGetPreferredAllocation: break;
+  }
+  return kAsked;
+}
+
 }  // namespace
 
 ResourceSeries::Method::Method(const std::string& resource, Rpc rpc, Families& families)
@@ -24,7 +43,7 @@ ResourceSeries::Method::Method(const std::string& resource, Rpc rpc, Families& f
       labels{{"method", std::string(Name(rpc))}, {"resource", resource}},
       duration(families.rpc_duration, labels, DurationBuckets()) {
   static_assert(std::size(kCodeNames) == kCodes);
-  Code("OK");
+  for (const std::string_view code : CodesOf(rpc)) Code(code);
 }
 
 ResourceSeries::Method::~Method() {
@@ -47,18 +66,21 @@ prometheus::Counter& ResourceSeries::Method::Code(std::string_view code) {
   return counter;
 }
 
-ResourceSeries::HookSeries::HookSeries(const std::string& resource, Hook hook, Families& families)
-    : success(families.hooks,
-              {{"hook", std::string(Name(hook))}, {"resource", resource}, {"result", "success"}}),
-      failure(families.hooks,
-              {{"hook", std::string(Name(hook))}, {"resource", resource}, {"result", "failure"}}),
-      duration(families.hook_duration, {{"hook", std::string(Name(hook))}, {"resource", resource}},
+ResourceSeries::HookSeries::HookSeries(const std::string& resource, Hook hook,
+                                       std::string_view result, Families& families)
+    : runs(families.hooks, {{"hook", std::string(Name(hook))},
+                            {"resource", resource},
+                            {"result", std::string(result)}}),
+      duration(families.hook_duration,
+               {{"hook", std::string(Name(hook))},
+                {"resource", resource},
+                {"result", std::string(result)}},
                DurationBuckets()) {}
 
-ResourceSeries::ResourceSeries(const std::string& resource, Families& families,
-                               DeviceCollector& devices, const Now& now)
+ResourceSeries::ResourceSeries(const std::string& resource, Families& families, StatusBoard& board,
+                               const Now& now)
     : resource_(LabelValue(resource)),
-      devices_(devices),
+      board_(board),
       now_(now),
       registered_(families.registered, {{"resource", resource_}}),
       registrations_(families.registrations, resource_),
@@ -81,18 +103,18 @@ ResourceSeries::ResourceSeries(const std::string& resource, Families& families,
   }
   for (const Hook hook : kAllHooks) {
     hooks_.at(static_cast<std::size_t>(hook)) =
-        std::make_unique<HookSeries>(resource_, hook, families);
+        std::make_unique<HookOutcomes>(resource_, hook, families);
   }
   for (const Rpc rpc : kAllRpcs) {
     methods_.at(static_cast<std::size_t>(rpc)) = std::make_unique<Method>(resource_, rpc, families);
   }
-  devices_.Add(resource_);
+  board_.AddResource(resource_);
 }
 
-ResourceSeries::~ResourceSeries() { devices_.Remove(resource_); }
+ResourceSeries::~ResourceSeries() { board_.RemoveResource(resource_); }
 
 void ResourceSeries::OnSnapshot(std::shared_ptr<const Snapshot> snapshot) {
-  const auto before = devices_.Exchange(resource_, snapshot);
+  const auto before = board_.Exchange(resource_, snapshot);
   if (!before || !snapshot) return;
   const HealthTransitions transitions = CountTransitions(*before, *snapshot);
   to_healthy_->Increment(transitions.to_healthy);
@@ -106,31 +128,43 @@ void ResourceSeries::OnShared(std::size_t devices) {
 void ResourceSeries::OnScan(std::chrono::nanoseconds duration, bool complete) {
   scans_->Increment();
   scan_duration_->Observe(Seconds(duration).count());
-  if (complete) last_complete_scan_->Set(Seconds(now_().time_since_epoch()).count());
+  const WallTime now = now_();
+  if (complete) last_complete_scan_->Set(Seconds(now.time_since_epoch()).count());
+  board_.Change(resource_, [&](ResourceStatus& status) {
+    status.last_scan = ScanStatus{now, duration, complete};
+  });
 }
 
-void ResourceSeries::OnProbe(ProbeResult result, std::chrono::nanoseconds duration) {
-  (*probes_.at(static_cast<std::size_t>(result)))->Increment();
-  probe_duration_->Observe(Seconds(duration).count());
+void ResourceSeries::OnProbe(const std::string& device, const ProbeOutcome& outcome) {
+  (*probes_.at(static_cast<std::size_t>(outcome.result)))->Increment();
+  probe_duration_->Observe(Seconds(outcome.took).count());
+  board_.SetProbe(resource_, device, {now_(), outcome.took, outcome.result, outcome.reason});
 }
 
 void ResourceSeries::OnHook(Hook hook, bool success, std::chrono::nanoseconds duration) {
-  HookSeries& series = *hooks_.at(static_cast<std::size_t>(hook));
-  (success ? series.success : series.failure)->Increment();
+  HookOutcomes& outcomes = *hooks_.at(static_cast<std::size_t>(hook));
+  HookSeries& series = success ? outcomes.success : outcomes.failure;
+  series.runs->Increment();
   series.duration->Observe(Seconds(duration).count());
 }
 
 void ResourceSeries::OnUsage(std::shared_ptr<const Usage> usage) {
-  devices_.SetUsage(resource_, std::move(usage));
+  board_.Change(resource_, [&](ResourceStatus& status) { status.usage.swap(usage); });
 }
 
 void ResourceSeries::OnRegistration(bool accepted) {
   (accepted ? registrations_.success : registrations_.failure)->Increment();
 }
 
-void ResourceSeries::OnRegistered(bool registered) { registered_->Set(registered ? 1 : 0); }
+void ResourceSeries::OnStanding(const Standing& standing) {
+  registered_->Set(standing.state == StandingState::kRegistered ? 1 : 0);
+  board_.Change(resource_, [&](ResourceStatus& status) { status.standing = standing; });
+}
 
-void ResourceSeries::OnStreams(int open) { streams_->Set(open); }
+void ResourceSeries::OnStreams(int open) {
+  streams_->Set(open);
+  board_.Change(resource_, [&](ResourceStatus& status) { status.streams = open; });
+}
 
 void ResourceSeries::OnListSent() { lists_sent_->Increment(); }
 

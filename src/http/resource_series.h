@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "http/device_collector.h"
 #include "http/families.h"
+#include "http/status_board.h"
 #include "inventory/observer.h"
 
 namespace patchbay {
@@ -43,25 +43,26 @@ struct Outcomes {
 };
 
 /// All series of one resource, looked up once: what is told of a call that went well touches
-/// nothing but its own numbers. At most one may live for a name.
+/// nothing but its own numbers. What is so and not counted goes to the board. At most one may live
+/// for a name.
 ///
-/// Thread-safe. `families`, `devices` and `now` must outlive it.
+/// Thread-safe. `families`, `board` and `now` must outlive it.
 class ResourceSeries : public ResourceObserver {
  public:
   using Now = std::function<std::chrono::system_clock::time_point()>;
 
-  ResourceSeries(const std::string& resource, Families& families, DeviceCollector& devices,
+  ResourceSeries(const std::string& resource, Families& families, StatusBoard& board,
                  const Now& now);
   ~ResourceSeries() override;
 
   void OnSnapshot(std::shared_ptr<const Snapshot> snapshot) override;
   void OnShared(std::size_t devices) override;
   void OnScan(std::chrono::nanoseconds duration, bool complete) override;
-  void OnProbe(ProbeResult result, std::chrono::nanoseconds duration) override;
+  void OnProbe(const std::string& device, const ProbeOutcome& outcome) override;
   void OnHook(Hook hook, bool success, std::chrono::nanoseconds duration) override;
   void OnUsage(std::shared_ptr<const Usage> usage) override;
   void OnRegistration(bool accepted) override;
-  void OnRegistered(bool registered) override;
+  void OnStanding(const Standing& standing) override;
   void OnStreams(int open) override;
   void OnListSent() override;
   void OnRpc(Rpc rpc, std::string_view code, std::chrono::nanoseconds duration) override;
@@ -70,7 +71,7 @@ class ResourceSeries : public ResourceObserver {
  private:
   static constexpr std::size_t kCodes = 17;  ///< the status codes of gRPC
 
-  /// One method of the API. Codes but OK are rare and get their series when they first come.
+  /// One method of the API. Codes that nobody expects get their series when they first come.
   struct Method {
     Method(const std::string& resource, Rpc rpc, Families& families);
     ~Method();
@@ -82,16 +83,23 @@ class ResourceSeries : public ResourceObserver {
     Series<prometheus::Histogram> duration;
   };
 
-  /// One hook.
+  /// One hook, and what came of it.
   struct HookSeries {
-    HookSeries(const std::string& resource, Hook hook, Families& families);
+    HookSeries(const std::string& resource, Hook hook, std::string_view result, Families& families);
 
-    Series<prometheus::Counter> success, failure;
+    Series<prometheus::Counter> runs;
     Series<prometheus::Histogram> duration;
+  };
+  struct HookOutcomes {
+    HookOutcomes(const std::string& resource, Hook hook, Families& families)
+        : success(resource, hook, "success", families),
+          failure(resource, hook, "failure", families) {}
+
+    HookSeries success, failure;
   };
 
   const std::string resource_;
-  DeviceCollector& devices_;
+  StatusBoard& board_;
   const Now& now_;
   Series<prometheus::Gauge> registered_;
   Outcomes registrations_;
@@ -106,7 +114,7 @@ class ResourceSeries : public ResourceObserver {
   Series<prometheus::Gauge> shared_devices_;
   std::array<std::unique_ptr<Series<prometheus::Counter>>, std::size(kAllProbeResults)> probes_;
   Series<prometheus::Histogram> probe_duration_;
-  std::array<std::unique_ptr<HookSeries>, std::size(kAllHooks)> hooks_;
+  std::array<std::unique_ptr<HookOutcomes>, std::size(kAllHooks)> hooks_;
   std::array<std::unique_ptr<Method>, std::size(kAllRpcs)> methods_;
 };
 

@@ -3,6 +3,7 @@
 #include <functional>
 #include <string>
 
+#include "http/node_status.h"
 #include "http/pulse.h"
 #include "http/server.h"
 
@@ -22,9 +23,11 @@ struct Routes {
   std::function<std::string()> metrics;  ///< Prometheus' text format
   std::function<Verdict()> alive;        ///< the loop turns
   std::function<Verdict()> ready;        ///< config loaded and every resource registered
+  std::function<NodeStatus()> status;    ///< how all is now
 };
 
-/// "/metrics", "/healthz" and "/readyz" (200 or 503), "/" with the list of these; else 404.
+/// "/metrics", "/healthz" and "/readyz" (200 or 503), "/api/v1/status", "/" and the files of that
+/// page; else 404. A client that has the newest status or file already is told just that (304).
 HttpHandler MakeRoutes(Routes routes);
 
 }  // namespace patchbay

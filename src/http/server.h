@@ -13,15 +13,17 @@ namespace patchbay {
 
 /// What a client asked for. Bytes as they were sent: nothing is percent-decoded.
 struct HttpRequest {
-  std::string method;  ///< "GET" or "HEAD"; others never reach a handler
-  std::string path;    ///< begins with "/"; without the query
-  std::string query;   ///< what stands behind "?"; may be empty
+  std::string method;              ///< "GET" or "HEAD"; others never reach a handler
+  std::string path;                ///< begins with "/"; without the query
+  std::string query;               ///< what stands behind "?"; may be empty
+  std::string if_none_match = {};  ///< the tags that the client has already; mostly empty
 };
 
 struct HttpResponse {
   int status = 200;
   std::string content_type = "text/plain; charset=utf-8";
-  std::string body;  ///< left out, but measured, for HEAD
+  std::string body;       ///< left out, but measured, for HEAD
+  std::string etag = {};  ///< with quotes; one that the client has already makes it a 304
 };
 
 /// Answers one request. Called on the HTTP thread, one call at a time; while it runs nobody else is

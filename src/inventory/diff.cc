@@ -1,6 +1,9 @@
 #include "inventory/diff.h"
 
 #include <algorithm>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "base/format.h"
 #include "health/timetable.h"
@@ -15,6 +18,23 @@ void Compare(const ListedDevice& before, const ListedDevice& after, std::vector<
   if (before.health == after.health && !first_verdict) return;
   changes.push_back({after.health == Health::kHealthy ? Kind::kHealthy : Kind::kUnhealthy,
                      after.device->id, after.reason});
+}
+
+void CompareRejections(const std::vector<Rejection>& before, const std::vector<Rejection>& after,
+                       std::vector<Change>& changes) {
+  std::set<std::pair<std::string_view, RejectReason>> known;
+  std::set<std::string_view> gone, still;
+  for (const Rejection& rejection : before) known.emplace(rejection.path, rejection.reason);
+  for (const Rejection& rejection : after) {
+    still.insert(rejection.path);
+    if (!known.emplace(rejection.path, rejection.reason).second) continue;
+    changes.push_back({Kind::kRejected, rejection.path,
+                       format("{}: {}", Name(rejection.reason), rejection.detail)});
+  }
+  for (const Rejection& rejection : before) {
+    if (still.contains(rejection.path) || !gone.insert(rejection.path).second) continue;
+    changes.push_back({Kind::kAccepted, rejection.path, ""});
+  }
 }
 
 }  // namespace
@@ -37,12 +57,7 @@ std::vector<Change> Diff(const Snapshot* before, const Snapshot& after) {
     }
   }
   for (; old != end; ++old) changes.push_back({Kind::kForgotten, old->device->id, ""});
-  for (const Rejection& rejection : after.rejected) {
-    const auto& known = before->rejected;
-    if (std::find(known.begin(), known.end(), rejection) != known.end()) continue;
-    changes.push_back({Kind::kRejected, rejection.path,
-                       format("{}: {}", Name(rejection.reason), rejection.detail)});
-  }
+  CompareRejections(before->rejected, after.rejected, changes);
   return changes;
 }
 

@@ -9,16 +9,17 @@ namespace patchbay {
 
 /// One difference between two snapshots of a resource.
 struct Change {
-  enum class Kind { kAppeared, kForgotten, kUnhealthy, kHealthy, kRejected };
+  enum class Kind { kAppeared, kForgotten, kUnhealthy, kHealthy, kRejected, kAccepted };
   Kind kind = Kind::kAppeared;
-  std::string device;  ///< its ID; of kRejected the path
+  std::string device;  ///< its ID; of kRejected and kAccepted the path
   std::string reason;  ///< of kUnhealthy and kRejected
 
   bool operator==(const Change&) const = default;
 };
 
 /// What changed from `before` (null: there was nothing) to `after`, in the order of IDs, rejections
-/// last. Linear in the number of devices.
+/// last. A path that is rejected for the same reason, though the details differ, did not change,
+/// and kAccepted is one that is not rejected any more. Linear in the number of devices.
 std::vector<Change> Diff(const Snapshot* before, const Snapshot& after);
 
 }  // namespace patchbay

@@ -36,9 +36,13 @@ class Batch {
     for (std::thread& other : others) other.join();
 
     HookOutcome outcome;
-    for (std::optional<Ended>& ended : results_) {
+    for (std::size_t i = 0; i < results_.size(); ++i) {
+      std::optional<Ended>& ended = results_[i];
       if (!ended) continue;
-      if (outcome.status) outcome.status = std::move(ended->status);
+      if (outcome.status && !ended->status) {
+        outcome.status = std::move(ended->status);
+        outcome.id = call_.commands[i].id;
+      }
       if (ended->left_behind) outcome.left_behind.push_back(std::move(ended->left_behind));
     }
     return outcome;
@@ -50,7 +54,7 @@ class Batch {
       const ChildSpec child = Child(call_.commands[i]);
       ChildResult result = RunChild(child, cancellation_);
       failed_ = failed_ || !Succeeded(result);
-      results_[i] = {StatusOf(call_.commands[i].id, child, result), std::move(result.left_behind)};
+      results_[i] = {StatusOf(child, result), std::move(result.left_behind)};
     }
   }
 
@@ -69,11 +73,9 @@ class Batch {
     return result.end == ChildEnd::kExited && result.code == 0;
   }
 
-  Status StatusOf(const std::string& id, const ChildSpec& child, const ChildResult& result) const {
+  static Status StatusOf(const ChildSpec& child, const ChildResult& result) {
     if (Succeeded(result)) return {};
-    return Fail(ErrorKind::kPrecondition,
-                format("the {} hook of {} failed for \"{}\": {}", Name(call_.hook), call_.resource,
-                       id, DescribeWithOutput(child, result)));
+    return Fail(ErrorKind::kPrecondition, DescribeWithOutput(child, result));
   }
 
   struct Ended {

@@ -47,8 +47,9 @@ struct HookCall {
 Result<HookCall> PlanHook(Hook hook, const ResourceSpec& spec, std::span<const Variables> units);
 
 struct HookOutcome {
-  Status status;                      ///< kPrecondition and why, of the first command that failed
-  std::vector<UniqueFd> left_behind;  ///< see ChildResult
+  Status status;        ///< kPrecondition and why, of the first command that failed
+  std::string id = {};  ///< the unit or device of that command
+  std::vector<UniqueFd> left_behind = {};  ///< see ChildResult
 };
 
 /// Runs the commands side by side, and blocks until all have ended or were stopped at `deadline`,

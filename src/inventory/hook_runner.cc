@@ -184,9 +184,13 @@ HookOutcome HookRunner::RunAndReport(const Place& place) {
   HookOutcome outcome = RunHook(call, std::min(place.end_by, start + call.timeout), *cancellation_);
   observer_->OnHook(call.hook, outcome.status.has_value(), steady_clock::now() - start);
   if (!outcome.status) {
+    std::string& reason = outcome.status.error().message;
     log_.Warning("hook failed", {{"resource", call.resource},
                                  {"hook", Name(call.hook)},
-                                 {"reason", outcome.status.error().message}});
+                                 {"device", outcome.id},
+                                 {"reason", reason}});
+    reason = format("the {} hook of {} failed for \"{}\": {}", Name(call.hook), call.resource,
+                    outcome.id, reason);
   } else {
     log_.Debug("hook ran", {{"resource", call.resource}, {"hook", Name(call.hook)}});
   }

@@ -2,10 +2,12 @@
 
 #include <chrono>
 #include <memory>
+#include <string>
 #include <string_view>
 
 #include "health/probe.h"
 #include "inventory/hook.h"
+#include "inventory/standing.h"
 #include "model/holders.h"
 #include "model/snapshot.h"
 
@@ -38,15 +40,15 @@ class ResourceObserver {
   /// A scan of the host ended; `complete` if everything could be read.
   virtual void OnScan(std::chrono::nanoseconds duration, bool complete) = 0;
   /// A probe of a device ended.
-  virtual void OnProbe(ProbeResult result, std::chrono::nanoseconds duration) = 0;
+  virtual void OnProbe(const std::string& device, const ProbeOutcome& outcome) = 0;
   /// The programs of a hook ended, for all devices that were concerned.
   virtual void OnHook(Hook hook, bool success, std::chrono::nanoseconds duration) = 0;
   /// Who holds the devices changed.
   virtual void OnUsage(std::shared_ptr<const Usage> usage) = 0;
   /// An attempt to register ended.
   virtual void OnRegistration(bool accepted) = 0;
-  /// The kubelet knows the resource (a registration was accepted and a stream is open), or not.
-  virtual void OnRegistered(bool registered) = 0;
+  /// How the resource stands with the kubelet now.
+  virtual void OnStanding(const Standing& standing) = 0;
   /// How many ListAndWatch streams are open now.
   virtual void OnStreams(int open) = 0;
   /// A list was sent on one stream.

@@ -16,21 +16,21 @@ namespace {
 constexpr int kNowhere = std::numeric_limits<int>::max();
 
 /// A unit that can be allocated.
-struct Unit {
+struct PlacedUnit {
   std::int64_t device = 0;  ///< its place in the list
   std::int64_t replica = 0;
   std::int64_t numa_node = kNowhere;
 
-  bool operator<(const Unit& other) const {
+  bool operator<(const PlacedUnit& other) const {
     return std::tie(device, replica) < std::tie(other.device, other.replica);
   }
 };
-using Units = std::vector<Unit>;
+using Units = std::vector<PlacedUnit>;
 using Ids = std::set<std::string_view>;
 
 /// What groups units that are near to each other, the largest groups first.
-using Level = std::int64_t Unit::*;
-constexpr Level kLevels[] = {&Unit::numa_node, &Unit::device};
+using Level = std::int64_t PlacedUnit::*;
+constexpr Level kLevels[] = {&PlacedUnit::numa_node, &PlacedUnit::device};
 
 /// Those of the IDs that can be allocated, in the order of the list. The kubelet's list may be
 /// older than the snapshot.
@@ -57,8 +57,8 @@ Units Packed(Units from, const Units& chosen, std::size_t size, std::span<const 
   const Level level = levels.front();
   std::map<std::int64_t, Units> groups;
   std::set<std::int64_t> in_use;
-  for (const Unit& unit : from) groups[unit.*level].push_back(unit);
-  for (const Unit& unit : chosen) in_use.insert(unit.*level);
+  for (const PlacedUnit& unit : from) groups[unit.*level].push_back(unit);
+  for (const PlacedUnit& unit : chosen) in_use.insert(unit.*level);
   // (standing, units, group)
   std::set<std::tuple<int, std::size_t, std::int64_t>> ranks;
   for (const auto& [group, units] : groups) {
@@ -89,18 +89,18 @@ Units Spread(const Units& from, const Units& chosen, std::size_t size) {
     std::int64_t free = 0;
   };
   std::map<std::int64_t, Use> devices;
-  for (const Unit& unit : chosen) ++devices[unit.device].taken;
-  for (const Unit& unit : from) ++devices[unit.device].free;
+  for (const PlacedUnit& unit : chosen) ++devices[unit.device].taken;
+  for (const PlacedUnit& unit : from) ++devices[unit.device].free;
   // As a device is used up its units rank lower, so that all can be ranked beforehand.
-  std::vector<std::tuple<std::int64_t, std::int64_t, Unit>> ranks;
-  for (const Unit& unit : from) {
+  std::vector<std::tuple<std::int64_t, std::int64_t, PlacedUnit>> ranks;
+  for (const PlacedUnit& unit : from) {
     Use& use = devices[unit.device];
     ranks.emplace_back(use.taken++, -use.free--, unit);
   }
   std::sort(ranks.begin(), ranks.end());
   ranks.resize(std::min(ranks.size(), size));
   Units taken;
-  for (const auto& rank : ranks) taken.push_back(std::get<Unit>(rank));
+  for (const auto& rank : ranks) taken.push_back(std::get<PlacedUnit>(rank));
   return taken;
 }
 
@@ -120,7 +120,7 @@ std::vector<std::string> Prefer(const Snapshot& snapshot, const PreferenceReques
                          ? Packed(free, in_use, missing, kLevels)
                          : Spread(free, in_use, missing);
   std::vector<std::string> preferred(chosen.begin(), chosen.end());
-  for (const Unit& unit : more) {
+  for (const PlacedUnit& unit : more) {
     const std::string& device = snapshot.devices[static_cast<std::size_t>(unit.device)].device->id;
     preferred.push_back(AdvertisedId(spec, device, static_cast<int>(unit.replica)));
   }

@@ -2,10 +2,26 @@
 
 #include <algorithm>
 
+#include "base/diagnostics.h"
 #include "base/format.h"
 
 namespace patchbay {
 namespace {
+
+/// Longer ones are nobody's misspelling.
+constexpr std::size_t kLongestMisspelt = 253;
+
+/// The device that an unknown ID may be meant for, else those that there are.
+std::string WhatThereIs(const Snapshot& snapshot, std::string_view id) {
+  const ResourceSpec& spec = *snapshot.spec;
+  const auto parsed = ParseReplica(id);
+  std::vector<std::string_view> devices;
+  for (const ListedDevice& listed : snapshot.devices) devices.push_back(listed.device->id);
+  const std::string_view nearest =
+      id.size() > kLongestMisspelt ? "" : Nearest(parsed ? parsed->device_id : id, devices);
+  if (!nearest.empty()) return format("did you mean \"{}\"?", AdvertisedId(spec, nearest, 0));
+  return Listing(devices);
+}
 
 Failure UnknownId(const Snapshot& snapshot, std::string_view id) {
   const ResourceSpec& spec = *snapshot.spec;
@@ -16,7 +32,8 @@ Failure UnknownId(const Snapshot& snapshot, std::string_view id) {
         format("\"{0}\" is advertised {1} times, as \"{2}\" to \"{3}\"; ask for one of these", id,
                spec.replicas, first, AdvertisedId(spec, id, spec.replicas - 1)));
   }
-  return Fail(ErrorKind::kNotFound, format("{} has no device \"{}\"", spec.name, id));
+  return Fail(ErrorKind::kNotFound,
+              format("{} has no device \"{}\"; {}", spec.name, id, WhatThereIs(snapshot, id)));
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "kubelet/calls.h"
 
-#include <grpcpp/create_channel.h>
+#include <fcntl.h>
+#include <grpcpp/create_channel_posix.h>
 #include <grpcpp/generic/generic_stub.h>
-#include <grpcpp/security/credentials.h>
 #include <grpcpp/support/proto_buffer_reader.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <system_error>
 
 #include "deviceplugin.grpc.pb.h"
@@ -20,20 +22,33 @@ constexpr int kMostBytes = 4 << 20;
 /// An answer of List, which names every pod of the node.
 constexpr int kMostListBytes = 16 << 20;
 
-std::shared_ptr<grpc::Channel> Dial(const std::string& socket, int most_bytes = kMostBytes) {
+/// Sets `channel` to one over a connection made here and now. A channel that makes its connection
+/// itself loses the socket for good when it is given up in the moment in which that succeeds
+/// (gRPC 1.51).
+grpc::Status Dial(const std::string& socket, int most_bytes,
+                  std::shared_ptr<grpc::Channel>& channel) {
+  auto connection = Connect(socket);
+  if (!connection) return {grpc::StatusCode::UNAVAILABLE, connection.error().message};
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(most_bytes);
-  arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
-  arguments.SetInt(GRPC_ARG_ENABLE_RETRIES, 0);
   arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
-  return grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
+  channel =
+      grpc::CreateCustomInsecureChannelFromFd("unix:" + socket, connection->release(), arguments);
+  return grpc::Status::OK;
 }
 
 /// Everything a unary call needs until it is done.
 template <class Service, class Request, class Response>
 struct Call {
-  explicit Call(const std::string& socket) : stub(Service::NewStub(Dial(socket))) {}
-  std::unique_ptr<typename Service::Stub> stub;
+  /// Makes the call and waits for its answer; `method` is that of the stub.
+  template <class Method>
+  grpc::Status Run(const std::string& socket, Method method) {
+    std::shared_ptr<grpc::Channel> channel;
+    grpc::Status dialed = Dial(socket, kMostBytes, channel);
+    if (!dialed.ok()) return dialed;
+    return (Service::NewStub(channel).get()->*method)(&context, request, &response);
+  }
+
   grpc::ClientContext context;
   Request request;
   Response response;
@@ -69,9 +84,11 @@ PendingCall Begin(std::shared_ptr<C> call, std::chrono::milliseconds deadline, W
 
 /// A List call, of bytes: a stub calls an answer that does not parse UNIMPLEMENTED.
 struct ListCall {
-  explicit ListCall(const std::string& socket) : stub(Dial(socket, kMostListBytes)) {}
-
-  grpc::Status Run(PodResourcesVersion version, grpc::ByteBuffer& answer) {
+  grpc::Status Run(const std::string& socket, PodResourcesVersion version,
+                   grpc::ByteBuffer& answer) {
+    std::shared_ptr<grpc::Channel> channel;
+    grpc::Status dialed = Dial(socket, kMostListBytes, channel);
+    if (!dialed.ok()) return dialed;
     const std::string method = version == PodResourcesVersion::kV1
                                    ? "/v1.PodResourcesLister/List"
                                    : "/v1alpha1.PodResourcesLister/List";
@@ -80,8 +97,8 @@ struct ListCall {
     grpc::Status status;
     void* tag = nullptr;
     bool ok = false;
-    const auto reader =
-        stub.PrepareUnaryCall(&context, method, grpc::ByteBuffer(&nothing, 1), &queue);
+    const auto reader = grpc::GenericStub(channel).PrepareUnaryCall(
+        &context, method, grpc::ByteBuffer(&nothing, 1), &queue);
     reader->StartCall();
     reader->Finish(&answer, &status, nullptr);
     queue.Next(&tag, &ok);
@@ -90,19 +107,24 @@ struct ListCall {
     return status;
   }
 
-  grpc::GenericStub stub;
   grpc::ClientContext context;
 };
 
-PollOutcome ToOutcome(const grpc::Status& status, const std::string& socket) {
+/// Nobody was reached on the socket.
+PollOutcome WhyUnreached(const std::string& socket) {
+  if (faccessat(AT_FDCWD, socket.c_str(), W_OK, AT_EACCESS) == 0) return PollOutcome::kNoAnswer;
+  if (errno == EACCES) return PollOutcome::kForbidden;
   struct stat info;
+  return stat(socket.c_str(), &info) == 0 ? PollOutcome::kNoAnswer : PollOutcome::kNoSocket;
+}
+
+PollOutcome ToOutcome(const grpc::Status& status, const std::string& socket) {
   switch (status.error_code()) {
     case grpc::StatusCode::OK: return PollOutcome::kAnswered;
     case grpc::StatusCode::UNIMPLEMENTED: return PollOutcome::kUnimplemented;
     case grpc::StatusCode::DEADLINE_EXCEEDED: return PollOutcome::kTooLate;
     case grpc::StatusCode::CANCELLED: return PollOutcome::kNoAnswer;
-    case grpc::StatusCode::UNAVAILABLE:
-      return stat(socket.c_str(), &info) == 0 ? PollOutcome::kNoAnswer : PollOutcome::kNoSocket;
+    case grpc::StatusCode::UNAVAILABLE: return WhyUnreached(socket);
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
       // Also what gRPC itself, here or there, calls a message that is too long.
       return status.error_message().find("larger than max") == std::string::npos
@@ -142,33 +164,33 @@ PendingCall CallRegister(const std::string& kubelet_socket, const std::string& e
                          const ResourceSpec& resource, std::chrono::milliseconds deadline,
                          CallDone done) {
   using RegisterCall = Call<v1beta1::Registration, v1beta1::RegisterRequest, v1beta1::Empty>;
-  auto call = std::make_shared<RegisterCall>(kubelet_socket);
+  auto call = std::make_shared<RegisterCall>();
   call->request.set_version("v1beta1");
   call->request.set_endpoint(endpoint);
   call->request.set_resource_name(resource.name);
   *call->request.mutable_options() = PluginOptions(resource);
-  return Begin(std::move(call), deadline, [done = std::move(done)](RegisterCall& c) {
-    done(ToStatus(c.stub->Register(&c.context, c.request, &c.response)));
+  return Begin(std::move(call), deadline, [kubelet_socket, done = std::move(done)](auto& c) {
+    done(ToStatus(c.Run(kubelet_socket, &v1beta1::Registration::Stub::Register)));
   });
 }
 
 PendingCall CallOwnServer(const std::string& socket, std::chrono::milliseconds deadline,
                           CallDone done) {
   using OptionsCall = Call<v1beta1::DevicePlugin, v1beta1::Empty, v1beta1::DevicePluginOptions>;
-  return Begin(std::make_shared<OptionsCall>(socket), deadline,
-               [done = std::move(done)](OptionsCall& c) {
-                 done(ToStatus(c.stub->GetDevicePluginOptions(&c.context, c.request, &c.response)));
-               });
+  return Begin(
+      std::make_shared<OptionsCall>(), deadline, [socket, done = std::move(done)](auto& c) {
+        done(ToStatus(c.Run(socket, &v1beta1::DevicePlugin::Stub::GetDevicePluginOptions)));
+      });
 }
 
 PendingCall CallPodResources(const std::string& socket, PodResourcesVersion version,
                              std::chrono::milliseconds deadline,
                              std::function<void(PodResourcesAnswer)> done) {
-  return Begin(std::make_shared<ListCall>(socket), deadline,
+  return Begin(std::make_shared<ListCall>(), deadline,
                [socket, version, done = std::move(done)](ListCall& c) {
                  const std::string kubelet = SocketIdentity(socket).value_or("");
                  grpc::ByteBuffer bytes;
-                 const grpc::Status status = c.Run(version, bytes);
+                 const grpc::Status status = c.Run(socket, version, bytes);
                  done(ToAnswer(status, bytes, socket, kubelet));
                });
 }

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "base/format.h"
 #include "base/path.h"
@@ -49,7 +50,7 @@ void KubeletDir::Start() {
     watch_ = std::move(*watch);
   } else {
     log_.Warning("cannot watch the kubelet's directory; looking at it from time to time",
-                 {{"directory", directory_}, {"reason", watch.error().message}});
+                 {{"path", directory_}, {"reason", watch.error().message}});
   }
   Check();
 }
@@ -75,7 +76,7 @@ void KubeletDir::Watch() {
   for (const Error& error : outcome.failed) {
     if (watching_) {
       log_.Warning("cannot watch the kubelet's directory; looking at it from time to time",
-                   {{"directory", directory_}, {"reason", error.message}});
+                   {{"path", directory_}, {"reason", error.message}});
     }
   }
   watching_ = outcome.failed.empty();
@@ -114,6 +115,18 @@ void KubeletDir::Check() {
   identity_ = std::move(identity);
   events_.on_sockets_changed();
   Schedule();
+}
+
+std::string_view KubeletDir::WhyAbsent() const {
+  struct stat info;
+  if (stat((directory_ + "/.").c_str(), &info) == 0) {
+    return "no kubelet yet; waiting for its socket";
+  }
+  if (errno == EACCES) {
+    return "no kubelet that this user may see; run as root, or let this user enter the directory";
+  }
+  return "no kubelet yet; waiting for its directory, which does not exist: is this a node? see "
+         "kubelet_dir";
 }
 
 void KubeletDir::Schedule() {

@@ -47,6 +47,8 @@ class KubeletDir {
   void Check();
 
   bool kubelet_present() const { return identity_.has_value(); }
+  /// Why there is no kubelet, as far as the directory tells, and what to do about it.
+  std::string_view WhyAbsent() const;
   std::string kubelet_socket() const { return directory_ + "/kubelet.sock"; }
 
  private:

@@ -72,6 +72,7 @@ grpc::ServerUnaryReactor* PluginService::Allocate(grpc::CallbackServerContext*,
     devices.push_back(container.devices_ids_size());
   }
   const auto finish = [&](const Status& status) {
+    if (!status) backend_.on_refused("allocation refused", status.error().message);
     FinishAllocate(*reply, devices, *backend_.observer, backend_.on_granted, status);
   };
   const auto snapshot = backend_.snapshot->Get();
@@ -110,18 +111,22 @@ grpc::ServerUnaryReactor* PluginService::PreStartContainer(
     grpc::CallbackServerContext*, const v1beta1::PreStartContainerRequest* request,
     v1beta1::PreStartContainerResponse*) {
   const auto reply = Reply::Begin(backend_.observer, Rpc::kPreStartContainer);
-  const auto finish = [reply](const Status& status) { reply->Finish(status); };
+  const auto refuse = [&](const Status& status) {
+    backend_.on_refused("start refused", status.error().message);
+    reply->Finish(status);
+  };
   const auto snapshot = backend_.snapshot->Get();
   if (snapshot == nullptr) {
-    finish(NothingYet());
+    refuse(NothingYet());
   } else if (!HoldsUpStart(*snapshot->spec)) {  // then nobody was asked to call
-    finish({});
+    reply->Finish({});
   } else if (auto call = Plan(Hook::kPreStart, *snapshot,
                               {{request->devices_ids().begin(), request->devices_ids().end()}});
              !call) {
-    finish(Failure(std::move(call).error()));
+    refuse(Failure(std::move(call).error()));
   } else {
-    RunAfterRelease(*std::move(call), *snapshot->spec, finish);
+    RunAfterRelease(*std::move(call), *snapshot->spec,
+                    [reply](const Status& status) { reply->Finish(status); });
   }
   return reply->reactor();
 }

@@ -27,6 +27,10 @@ struct PluginBackend {
   /// what others left of them is being released. Any thread.
   std::function<void(std::set<std::string> devices, std::function<void()> then)> before_start =
       [](const auto&, const auto& then) { then(); };
+  /// What a container asked for is not given to it, and why: "allocation refused" or "start
+  /// refused". Not of hooks, whose failures HookRunner tells. Any thread.
+  std::function<void(const char* what, const std::string& reason)> on_refused =
+      [](const char*, const std::string&) {};
 };
 
 /// The device plugin API of one resource. Answers from the snapshot in hand, on gRPC's threads,

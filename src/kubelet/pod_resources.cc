@@ -21,6 +21,9 @@ std::string_view Advice(PollOutcome outcome) {
       return "who holds which device is not known: the kubelet's socket is not there; mount its "
              "directory, /var/lib/kubelet/pod-resources, let pod_resources name the socket, and "
              "with a kubelet before 1.28 see that its feature KubeletPodResources is on";
+    case PollOutcome::kForbidden:
+      return "who holds which device is not known: this user may not connect to the kubelet's "
+             "socket; run as root";
     case PollOutcome::kNoAnswer:
       return "who holds which device is not known: nobody answers on the kubelet's socket; see "
              "that the kubelet runs, and that not the socket alone is mounted but its directory";
@@ -105,7 +108,7 @@ void PodResources::TakeIn(const ReportedHolders& reported) {
     log_.Warning(
         "the kubelet names more holders of devices than are kept, and the devices of the rest look "
         "free; see which pods of this node hold so many",
-        {{"path", socket_}, {"kept", kMostHoldings}});
+        {{"socket", socket_}, {"kept", kMostHoldings}});
   }
   events_.on_holders(reported);
 }
@@ -113,9 +116,9 @@ void PodResources::TakeIn(const ReportedHolders& reported) {
 void PodResources::Report(const PodResourcesAnswer& answer) {
   const std::string_view advice = Advice(answer.outcome);
   if (answer.outcome == PollOutcome::kAnswered) {
-    log_.Info(advice, {{"path", socket_}});
+    log_.Info(advice, {{"socket", socket_}});
   } else {
-    log_.Warning(advice, {{"path", socket_}, {"reason", answer.reason}});
+    log_.Warning(advice, {{"socket", socket_}, {"reason", answer.reason}});
   }
 }
 

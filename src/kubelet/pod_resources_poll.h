@@ -11,6 +11,7 @@ enum class PollOutcome {
   kRateLimited,    ///< all who ask are too many; no outage, what was said last stays in force
   kUnimplemented,  ///< this version of the service is not on the socket
   kNoSocket,
+  kForbidden,   ///< this user may not connect
   kNoAnswer,    ///< nobody accepts, or the connection broke
   kTooLate,     ///< nothing before the deadline
   kUnreadable,  ///< not the message it should be

@@ -48,8 +48,10 @@ ResourcePlugin::ResourcePlugin(const World& world, std::string resource,
 ResourcePlugin::~ResourcePlugin() = default;
 
 void ResourcePlugin::Publish(std::shared_ptr<const Snapshot> snapshot) {
+  const bool first = cell_->Get() == nullptr;
   cell_->Set(snapshot);
   observer_->OnSnapshot(snapshot);
+  if (first) observer_->OnStanding(StandingNow());
   ScheduleAnnouncement();
   if (options_ && !SameOptions(*options_, PluginOptions(*snapshot->spec))) {
     options_.reset();
@@ -77,14 +79,14 @@ void ResourcePlugin::Announce() {
   if (left_out > 0 && left_out != left_out_) {
     world_.log.Error(
         "the list is too long for the kubelet and was cut; split the resource or lower replicas",
-        {{"resource", resource_}, {"listed", units - left_out}, {"left_out", left_out}});
+        {{"resource", resource_}, {"units", units - left_out}, {"left_out", left_out}});
   }
   left_out_ = left_out;
   if (const bool many = units > kManyUnits; many != std::exchange(many_units_, many) && many) {
     world_.log.Warning(
         "the list is long, and the kubelet writes all of it to its disk whenever something in it "
         "changes; see that no more is matched than is meant, or lower replicas",
-        {{"resource", resource_}, {"listed", units - left_out}});
+        {{"resource", resource_}, {"units", units - left_out}});
   }
   if (server_) server_->Announce(announced_);
 }
@@ -110,6 +112,7 @@ void ResourcePlugin::Retire(std::function<void()> done) {
       Snapshot{newest->spec, newest->generation + 1, {}, {}, newest->topology});
   cell_->Set(last);
   observer_->OnSnapshot(last);
+  observer_->OnStanding(StandingNow());
   server_->BeginRetreat(last);
   retreat_ = world_.loop.After(kRetreatPatience, [this] { EndRetreat(); });
 }
@@ -137,15 +140,33 @@ void ResourcePlugin::Step(const RegistrationEvent& event) {
   }
 }
 
-/// What an administrator is told of a step.
 void ResourcePlugin::OnPhase(RegistrationPhase before, const RegistrationEvent& event) {
+  LogPhase(before, event);
+  observer_->OnStanding(StandingNow());
+  if (registered() != (before == RegistrationPhase::kRegistered)) {
+    events_.on_registered(registered());
+  }
+}
+
+Standing ResourcePlugin::StandingNow() const {
+  if (on_ended_) return {StandingState::kRetiring};
+  switch (registration_.phase()) {
+    case RegistrationPhase::kIdle:
+      return {StandingState::kWaiting, "the kubelet's socket is not there"};
+    case RegistrationPhase::kWaiting:
+      if (last_failure_.empty()) return {StandingState::kRegistering};  // after a short pause
+      return {StandingState::kRetrying, last_failure_};
+    case RegistrationPhase::kRegistered: return {StandingState::kRegistered};
+    case RegistrationPhase::kEnded: return {StandingState::kRetiring};
+    default: return {StandingState::kRegistering, last_failure_};
+  }
+}
+
+/// What an administrator is told of a step.
+void ResourcePlugin::LogPhase(RegistrationPhase before, const RegistrationEvent& event) {
   world_.log.Debug("registration",
                    {{"resource", resource_}, {"phase", Name(registration_.phase())}});
   const bool was_registered = before == RegistrationPhase::kRegistered;
-  if (registered() != was_registered) {
-    observer_->OnRegistered(registered());
-    events_.on_registered(registered());
-  }
   if (registered()) {
     last_failure_.clear();
     world_.log.Info("registered", {{"resource", resource_}});
@@ -192,6 +213,9 @@ void ResourcePlugin::StartServer() {
         loop.Post([before_start, devices = std::move(devices), then = std::move(then)]() mutable {
           before_start(std::move(devices), std::move(then));
         });
+      },
+      [&log = world_.log, resource = resource_](const char* what, const std::string& reason) {
+        log.Warning(what, {{"resource", resource}, {"reason", reason}});
       }};
   auto on_change = lifetime_.Guard([this, serial](int open, bool first_ended) {
     if (serial == serial_) OnStreams(open, first_ended);
@@ -298,8 +322,9 @@ void ResourcePlugin::OnRegistered(const Status& status) {
 
 /// A failure that repeats is one fact and one line.
 void ResourcePlugin::ReportFailure(std::string_view what, const std::string& reason) {
-  if (reason == last_failure_) return;
-  last_failure_ = reason;
+  const std::string failure = format("{}: {}", what, reason);
+  if (failure == last_failure_) return;
+  last_failure_ = failure;
   world_.log.Warning(what, {{"resource", resource_}, {"reason", reason}});
 }
 

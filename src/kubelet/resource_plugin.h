@@ -76,6 +76,8 @@ class ResourcePlugin {
  private:
   void Step(const RegistrationEvent& event);
   void OnPhase(RegistrationPhase before, const RegistrationEvent& event);
+  void LogPhase(RegistrationPhase before, const RegistrationEvent& event);
+  Standing StandingNow() const;
   void OnStreams(int open, bool first_ended);
   void EndRetreat();
   void Act(RegistrationAction action);
@@ -109,7 +111,7 @@ class ResourcePlugin {
   bool is_retiring_ = false;  ///< until the kubelet has taken the last list
   Subscription retreat_;      ///< the end of its time for that
   std::uint64_t serial_ = 0;  ///< of the server, or 0; what earlier ones still say is not heard
-  std::string last_failure_;
+  std::string last_failure_;  ///< since it was registered
   std::function<void()> on_ended_;
   Subscription timer_;
   Subscription announcement_;

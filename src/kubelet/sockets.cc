@@ -13,10 +13,10 @@
 #include <filesystem>
 #include <optional>
 #include <random>
+#include <utility>
 
 #include "base/format.h"
 #include "base/hash.h"
-#include "os/unique_fd.h"
 
 namespace patchbay {
 namespace {
@@ -48,16 +48,24 @@ std::optional<NameParts> PartsOf(std::string_view name) {
   return NameParts{hash, run};
 }
 
-/// Whether somebody accepts connections on the socket. Only a clear refusal counts as nobody.
-bool Answers(const std::string& path) {
+/// Sets `connection` and returns 0, or returns the number of the error.
+int TryConnect(const std::string& path, UniqueFd& connection) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof address.sun_path) return true;
+  if (path.size() >= sizeof address.sun_path) return ENAMETOOLONG;
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-  if (!fd) return true;
-  return connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 ||
-         errno != ECONNREFUSED;
+  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd || connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    return errno;
+  }
+  connection = std::move(fd);
+  return 0;
+}
+
+/// Whether somebody accepts connections on the socket. Only a clear refusal counts as nobody.
+bool Answers(const std::string& path) {
+  UniqueFd connection;
+  return TryConnect(path, connection) != ECONNREFUSED;
 }
 
 /// Calls `f(parts, path)` with every socket of our kind of name.
@@ -100,6 +108,13 @@ std::set<std::uint64_t> ResourcesOfOthers(std::string_view run, const std::strin
     resources.insert(hash);
   });
   return resources;
+}
+
+Result<UniqueFd> Connect(const std::string& path) {
+  UniqueFd connection;
+  const int error = TryConnect(path, connection);
+  if (error != 0) return FailErrno(format("cannot connect to {}", path), error);
+  return connection;
 }
 
 void RemoveSocketsOf(std::string_view run, const std::string& directory) {

@@ -7,6 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/result.h"
+#include "os/unique_fd.h"
+
 namespace patchbay {
 
 /// Eight hexadecimal digits that differ from run to run of the process. Not the process ID, which
@@ -27,6 +30,10 @@ std::vector<std::string> SweepLeftovers(const std::string& directory);
 /// used again at once by some file systems, so the time of birth (or of the last change of the
 /// inode, where births are not kept) belongs to it.
 std::optional<std::string> SocketIdentity(const std::string& path);
+
+/// A connection to whoever listens on the socket at `path`. Nothing blocks, neither this nor what
+/// is done with it. Fails when nobody listens, or when as many wait already as may.
+Result<UniqueFd> Connect(const std::string& path);
 
 /// The resources for which runs other than this one have sockets in `directory`, by the StableHash
 /// of their names. Whether somebody listens there is not asked.

@@ -1,15 +1,14 @@
 #include "kubelet_sim/checkpoint.h"
 
+#include <absl/strings/escaping.h>
 #include <fcntl.h>
-#include <google/protobuf/struct.pb.h>
-#include <google/protobuf/util/json_util.h>
-#include <google/protobuf/wrappers.pb.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "base/format.h"
@@ -18,44 +17,24 @@
 namespace patchbay {
 namespace {
 
-using google::protobuf::ListValue;
-using google::protobuf::Struct;
-using google::protobuf::Value;
-using google::protobuf::util::JsonStringToMessage;
-using google::protobuf::util::MessageToJsonString;
+using Json = nlohmann::json;
 
 /// Devices without a NUMA node are under this key in the kubelet's file; here all are.
 constexpr char kNoNode[] = "-1";
 
-void SetIds(const std::vector<std::string>& ids, Value& value) {
-  ListValue& list = *value.mutable_list_value();
-  for (const std::string& id : ids) list.add_values()->set_string_value(id);
+Json Field(const Json& object, const char* name) {
+  return object.is_object() ? object.value(name, Json()) : Json();
 }
 
-std::vector<std::string> GetIds(const Value& value) {
+std::string Text(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : std::string();
+}
+
+std::vector<std::string> Ids(const Json& list) {
   std::vector<std::string> ids;
-  for (const Value& id : value.list_value().values()) ids.push_back(id.string_value());
+  if (!list.is_array()) return ids;
+  for (const Json& id : list) ids.push_back(Text(id));
   return ids;
-}
-
-// The JSON of BytesValue is a quoted base64, the form in which Go writes bytes.
-std::string ToBase64(const std::string& bytes) {
-  google::protobuf::BytesValue value;
-  value.set_value(bytes);
-  std::string json;
-  (void)MessageToJsonString(value, &json);
-  return json.size() < 2 ? "" : json.substr(1, json.size() - 2);
-}
-
-std::string FromBase64(const std::string& text) {
-  google::protobuf::BytesValue value;
-  (void)JsonStringToMessage(format("\"{}\"", text), &value);
-  return value.value();
-}
-
-const Value& Field(const Struct& object, const std::string& name) {
-  const auto field = object.fields().find(name);
-  return field == object.fields().end() ? Value::default_instance() : field->second;
 }
 
 Status WriteAll(int fd, std::string_view text) {
@@ -71,45 +50,40 @@ Status WriteAll(int fd, std::string_view text) {
 }  // namespace
 
 std::string EncodeCheckpoint(const Checkpoint& checkpoint) {
-  Struct root;
-  Struct& data = *(*root.mutable_fields())["Data"].mutable_struct_value();
-  Struct& registered = *(*data.mutable_fields())["RegisteredDevices"].mutable_struct_value();
-  for (const auto& [resource, ids] : checkpoint.registered) {
-    SetIds(ids, (*registered.mutable_fields())[resource]);
-  }
-  ListValue& pods = *(*data.mutable_fields())["PodDeviceEntries"].mutable_list_value();
+  Json pods = Json::array();
   for (const auto& [key, devices] : checkpoint.pods) {
-    auto& entry = *pods.add_values()->mutable_struct_value()->mutable_fields();
-    entry["PodUID"].set_string_value(key.pod);
-    entry["ContainerName"].set_string_value(key.container);
-    entry["ResourceName"].set_string_value(key.resource);
-    SetIds(devices.ids, (*entry["DeviceIDs"].mutable_struct_value()->mutable_fields())[kNoNode]);
-    entry["AllocResp"].set_string_value(ToBase64(devices.response.SerializeAsString()));
+    pods.push_back({
+        {"PodUID", key.pod},
+        {"ContainerName", key.container},
+        {"ResourceName", key.resource},
+        {"DeviceIDs", {{kNoNode, devices.ids}}},
+        {"AllocResp", absl::Base64Escape(devices.response.SerializeAsString())},
+    });
   }
-  std::string text;
-  (void)MessageToJsonString(root, &text);
-  return text;
+  const Json root = {
+      {"Data",
+       {{"RegisteredDevices", checkpoint.registered}, {"PodDeviceEntries", std::move(pods)}}}};
+  return root.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 Result<Checkpoint> DecodeCheckpoint(const std::string& text) {
-  Struct root;
-  if (!JsonStringToMessage(text, &root).ok() || !Field(root, "Data").has_struct_value()) {
-    return Fail(ErrorKind::kInvalid, "the checkpoint is corrupt");
-  }
-  const Struct& data = Field(root, "Data").struct_value();
+  const Json data = Field(Json::parse(text, nullptr, false), "Data");
+  if (!data.is_object()) return Fail(ErrorKind::kInvalid, "the checkpoint is corrupt");
   Checkpoint checkpoint;
-  for (const auto& [resource, ids] : Field(data, "RegisteredDevices").struct_value().fields()) {
-    checkpoint.registered[resource] = GetIds(ids);
+  const Json registered = Field(data, "RegisteredDevices");
+  for (const auto& [resource, ids] : registered.items()) {
+    checkpoint.registered[resource] = Ids(ids);
   }
-  for (const Value& value : Field(data, "PodDeviceEntries").list_value().values()) {
-    const Struct& entry = value.struct_value();
+  for (const Json& entry : Field(data, "PodDeviceEntries")) {
     ContainerDevices& devices = checkpoint.pods[{
-        .pod = Field(entry, "PodUID").string_value(),
-        .container = Field(entry, "ContainerName").string_value(),
-        .resource = Field(entry, "ResourceName").string_value(),
+        .pod = Text(Field(entry, "PodUID")),
+        .container = Text(Field(entry, "ContainerName")),
+        .resource = Text(Field(entry, "ResourceName")),
     }];
-    devices.ids = GetIds(Field(Field(entry, "DeviceIDs").struct_value(), kNoNode));
-    if (!devices.response.ParseFromString(FromBase64(Field(entry, "AllocResp").string_value()))) {
+    devices.ids = Ids(Field(Field(entry, "DeviceIDs"), kNoNode));
+    std::string response;
+    if (!absl::Base64Unescape(Text(Field(entry, "AllocResp")), &response) ||
+        !devices.response.ParseFromString(response)) {
       return Fail(ErrorKind::kInvalid, "the checkpoint is corrupt");
     }
   }

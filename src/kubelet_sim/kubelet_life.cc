@@ -1,5 +1,6 @@
 #include "kubelet_sim/kubelet_life.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/format.h"
@@ -192,7 +193,7 @@ Status KubeletLife::Connect(const std::string& resource, const std::string& path
   {
     const std::lock_guard lock(board_->mutex);
     registry_.Connected(resource, path, id, *options);
-    activity_[resource].streams.insert(client);
+    activity_[resource].streams[client] = 0;
     board_->Changed();
   }
   tasks_.Spawn([this, resource, path, id, client] { Watch(resource, path, id, client); });
@@ -219,7 +220,7 @@ KubeletLife::Client KubeletLife::FindClient(std::optional<ClientId> id) const {
 void KubeletLife::Watch(const std::string& resource, const std::string& path, ClientId id,
                         const Client& client) {
   const std::string end =
-      client->Watch([&](const std::vector<SimDevice>& list) { OnList(resource, list); });
+      client->Watch([&](const std::vector<SimDevice>& list) { OnList(resource, client, list); });
   Client disconnected;
   {
     const std::lock_guard lock(board_->mutex);
@@ -234,13 +235,15 @@ void KubeletLife::Watch(const std::string& resource, const std::string& path, Cl
   if (disconnected) disconnected->Close();
 }
 
-void KubeletLife::OnList(const std::string& resource, const std::vector<SimDevice>& list) {
+void KubeletLife::OnList(const std::string& resource, const Client& client,
+                         const std::vector<SimDevice>& list) {
   {
     const std::lock_guard lock(board_->mutex);
     if (ending_) return;
     registry_.Listed(resource, list);
     Activity& activity = activity_[resource];
     ++activity.lists;
+    ++activity.streams[client];
     activity.last_list = steady_clock::now();
     board_->Changed();
   }
@@ -284,6 +287,9 @@ std::optional<ResourceView> KubeletLife::View(const std::string& resource) const
   if (const auto found = activity_.find(resource); found != activity_.end()) {
     const Activity& activity = found->second;
     view.streams = activity.streams.size();
+    view.silent_streams = static_cast<std::size_t>(
+        std::count_if(activity.streams.begin(), activity.streams.end(),
+                      [](const auto& stream) { return stream.second == 0; }));
     view.connections = activity.connections;
     view.registrations = activity.registrations;
     view.lists = activity.lists;

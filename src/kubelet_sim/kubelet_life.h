@@ -60,7 +60,7 @@ class KubeletLife {
 
   /// What is counted of a resource, and its streams.
   struct Activity {
-    std::set<Client> streams;
+    std::map<Client, std::size_t> streams;  ///< and how many lists came on each
     std::size_t connections = 0;
     std::size_t registrations = 0;
     std::size_t lists = 0;
@@ -86,7 +86,8 @@ class KubeletLife {
 
   void Watch(const std::string& resource, const std::string& path, ClientId id,
              const Client& client);
-  void OnList(const std::string& resource, const std::vector<SimDevice>& list);
+  void OnList(const std::string& resource, const Client& client,
+              const std::vector<SimDevice>& list);
   Client NewClient(const std::string& resource, const std::string& path, ClientId id);
   Client FindClient(std::optional<ClientId> id) const;
   void RunExtra(std::shared_ptr<Activity::Extra> extra);

@@ -8,12 +8,12 @@
 namespace patchbay {
 
 void KubeletLife::DropStreams(const std::string& resource) {
-  std::set<Client> streams;
+  std::map<Client, std::size_t> streams;
   {
     const std::lock_guard lock(board_->mutex);
     streams = activity_[resource].streams;
   }
-  for (const Client& client : streams) client->CancelWatch();
+  for (const auto& [client, lists] : streams) client->CancelWatch();
 }
 
 void KubeletLife::ZombieCancel(const std::string& resource) {
@@ -81,7 +81,7 @@ void KubeletLife::SetReading(const std::string& resource, bool reading) {
   const std::lock_guard lock(board_->mutex);
   Activity& activity = activity_[resource];
   activity.reading = reading;
-  for (const Client& client : activity.streams) client->SetReading(reading);
+  for (const auto& [client, lists] : activity.streams) client->SetReading(reading);
   for (const auto& extra : activity.extras) extra->client->SetReading(reading);
   board_->Changed();
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/ascii.h"
 #include "base/format.h"
 
 namespace patchbay {
@@ -11,12 +12,11 @@ namespace {
 constexpr std::size_t kMaxPrefix = 253;
 constexpr std::size_t kMaxName = 63;
 
-bool IsLower(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
-bool IsAlnum(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z'); }
+bool IsOfLabel(char c) { return IsLower(c) || IsDigit(c); }
 
 bool IsLabel(std::string_view label) {
-  return !label.empty() && IsLower(label.front()) && IsLower(label.back()) &&
-         std::all_of(label.begin(), label.end(), [](char c) { return IsLower(c) || c == '-'; });
+  return !label.empty() && IsOfLabel(label.front()) && IsOfLabel(label.back()) &&
+         std::all_of(label.begin(), label.end(), [](char c) { return IsOfLabel(c) || c == '-'; });
 }
 
 bool IsSubdomain(std::string_view text) {

@@ -43,10 +43,11 @@ struct ResourceView {
   bool connected = false;  ///< an endpoint that the kubelet does not consider stopped
   std::string endpoint;    ///< full path of the socket used for Allocate; may be a stopped one
   SimPluginOptions options;
-  std::size_t streams = 0;        ///< open ListAndWatch streams, forgotten ("zombie") ones included
-  std::size_t connections = 0;    ///< successful dials
-  std::size_t registrations = 0;  ///< Register calls answered OK
-  std::size_t lists = 0;          ///< lists taken into the tables
+  std::size_t streams = 0;  ///< open ListAndWatch streams, forgotten ("zombie") ones included
+  std::size_t silent_streams = 0;                   ///< those of them on which no list has come yet
+  std::size_t connections = 0;                      ///< successful dials
+  std::size_t registrations = 0;                    ///< Register calls answered OK
+  std::size_t lists = 0;                            ///< lists taken into the tables
   std::chrono::steady_clock::time_point last_list;  ///< meaningless while lists == 0
   std::string stream_error;  ///< how the last ended stream ended: "CODE: text"; "" if none did
   std::vector<ExtraStreamView> extra_streams;

@@ -2,14 +2,11 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "base/format.h"
 
 namespace patchbay {
 namespace {
-
-bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-bool IsAlnum(char c) { return IsLower(c) || IsDigit(c) || (c >= 'A' && c <= 'Z'); }
 
 std::optional<std::string> ProblemWithLabel(std::string_view label) {
   if (label.empty()) return "the part before the slash has an empty label";

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/ascii.h"
+
 namespace patchbay {
 namespace {
 
 constexpr std::size_t kLongestAdvertisedId = 63;  // what the API's own comment asks for
 constexpr std::string_view kReplicaSeparator = "::";
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 /// The run of digits at `at`, without leading zeros; `at` moves behind it.
 std::string_view TakeNumber(std::string_view text, std::size_t& at) {

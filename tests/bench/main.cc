@@ -17,7 +17,7 @@ int Main(std::vector<std::string> wanted) {
       {"restart", BenchKubeletRestart},  {"start", BenchStarts},
       {"directories", BenchDirectories}, {"memory", BenchMemory},
       {"memory-10k", BenchLargeMemory},  {"health", BenchHealth},
-      {"reload", BenchReload},
+      {"reload", BenchReload},           {"scrape", BenchScrape},
   };
   for (const auto& [name, measure] : measures) {
     if (wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end()) measure();

@@ -20,6 +20,7 @@ void BenchMemory();
 void BenchLargeMemory();
 void BenchHealth();
 void BenchReload();
+void BenchScrape();
 
 double Ms(Clock::duration d);
 /// The value below which `share` of the samples lie.

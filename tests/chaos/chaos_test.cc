@@ -34,17 +34,14 @@
 #include "chaos/troubles.h"
 #include "support/daemon_process.h"
 #include "support/environment.h"
+#include "support/sanitizer.h"
 
 namespace patchbay::test {
 namespace {
 
 using std::chrono::milliseconds;
 
-#ifdef __SANITIZE_ADDRESS__
-constexpr unsigned kPatienceSeconds = 30;
-#else
-constexpr unsigned kPatienceSeconds = 5;
-#endif
+constexpr unsigned kPatienceSeconds = kHasAddressSanitizer ? 30 : 5;
 
 /// Ends as the state of the device says, or does not end.
 constexpr std::string_view kProbeProgram = R"(#!/bin/sh

@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
 #include <map>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -22,7 +24,7 @@ namespace {
 /// What the daemon may have more for each resource and each probe, and at a moment.
 constexpr long kDescriptorsOfAResource = 4;
 constexpr long kDescriptorsOfAProbe = 3;
-constexpr long kMoreDescriptors = 8;
+constexpr long kMoreDescriptors = 4;
 constexpr long kThreadsOfAResource = 4;
 constexpr long kMoreThreads = 16;
 
@@ -32,15 +34,33 @@ bool HasEnded(pid_t pid) {
          ended.si_pid != 0;
 }
 
-/// "anon_inode:[eventfd] 5, socket 3": how many there are of each kind.
+/// The paths that sockets of the process's network are bound to, by what links in /proc call them.
+std::map<std::string, std::string> BoundSockets(pid_t pid) {
+  std::map<std::string, std::string> bound;
+  std::ifstream table(format("/proc/{}/net/unix", pid));
+  for (std::string line; std::getline(table, line);) {
+    std::istringstream fields(line);
+    std::string skipped, inode, path;
+    for (int i = 0; i < 6; ++i) fields >> skipped;
+    if (fields >> inode >> path) bound[format("socket:[{}]", inode)] = path;
+  }
+  return bound;
+}
+
+/// "anon_inode:[eventfd] 5, socket 3, socket of /tmp/kubelet.sock 1": how many there are of each
+/// kind.
 std::string KindsOfDescriptors(pid_t pid) {
+  const auto bound = BoundSockets(pid);
   std::map<std::string, int> kinds;
   std::error_code gone;
   for (const auto& entry : std::filesystem::directory_iterator(format("/proc/{}/fd", pid), gone)) {
     const std::string target = std::filesystem::read_symlink(entry.path(), gone);
+    const auto path = bound.find(target);
     // "socket:[123]" and "pipe:[123]" differ in their numbers.
     const bool is_numbered = target.starts_with("socket:") || target.starts_with("pipe:");
-    ++kinds[is_numbered ? target.substr(0, target.find(':')) : target];
+    ++kinds[path != bound.end() ? "socket of " + path->second
+            : is_numbered       ? target.substr(0, target.find(':'))
+                                : target];
   }
   std::string text;
   for (const auto& [kind, count] : kinds)

@@ -32,16 +32,16 @@ class Pods {
     waiting_.emplace_back(resource, devices);
     changed_.notify_all();
   }
-  /// No more are admitted than the one under way, if there is one. Waits for it, and releases what
-  /// all have. False when it still waits after `patience`.
+  /// No more are admitted than the one under way, if there is one. Waits for it, then releases what
+  /// all have. False when it still waits after `patience`, and nothing is released.
   bool End(std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     if (!waiting_.empty()) waiting_.erase(waiting_.begin() + 1, waiting_.end());
-    const bool done = changed_.wait_for(lock, patience, [&] { return waiting_.empty(); });
+    if (!changed_.wait_for(lock, patience, [&] { return waiting_.empty(); })) return false;
     // Also those that were released: a kubelet that crashed meanwhile may have saved them before.
     for (const std::string& pod : pods_) kubelet_.Release(pod);
     pods_.clear();
-    return done;
+    return true;
   }
 
  private:

@@ -97,7 +97,7 @@ std::string Troubles::BreakStreams(const std::string& resource, Random& random) 
   // A connection that breaks before its stream is there is an accepted registration of which
   // nothing came: the plugin rightly waits for longer, too.
   const auto view = kubelet_.View(resource);
-  if (!view || view->streams == 0) setbacks_[resource] += kMostSetbacks;
+  if (!view || view->streams == 0 || view->silent_streams > 0) setbacks_[resource] += kMostSetbacks;
   if (random.OneIn(2)) {
     kubelet_.ZombieCancel(resource);
     return "the kubelet takes the end of an old stream for one of " + resource;

@@ -45,7 +45,7 @@ class Ending(support.TestCase):
                                      for i in range(300)))
         self.kubelet_dir.mkdir()
         with Daemon(config, self.kubelet_dir) as daemon:
-            daemon.err.wait("serving metrics")
+            daemon.err.wait("serving http")
             self.assert_ended(daemon)
 
     def test_while_it_registers(self):

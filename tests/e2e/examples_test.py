@@ -32,7 +32,8 @@ class Examples(support.TestCase):
 
     @each_example
     def test_a_short_comment_at_the_top_says_what_it_is_for(self, example):
-        lines = pathlib.Path(example).read_text().splitlines()
+        schema, empty, *lines = pathlib.Path(example).read_text().splitlines()
+        self.assertTrue(schema.startswith("#:schema ") and not empty)
         comment = list(itertools.takewhile(lambda line: line.startswith("#"), lines))
         self.assertIn(len(comment), range(1, 11))
         self.assertEqual(lines[len(comment)], "")
@@ -90,6 +91,7 @@ class Examples(support.TestCase):
         ran = run("try", "--once", "--config", example, timeout=60)
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         self.assertNotIn("did not register", ran.stdout)
+        self.assertIn("\nPage:    http://127.0.0.1:", ran.stdout)
         self.assertIn("\nMetrics: http://127.0.0.1:", ran.stdout)
         listed = json.loads(run("devices", "-o", "json", "-c", example).stdout)
         for resource in listed["resources"]:

@@ -117,13 +117,16 @@ class Hotplug(support.TestCase):
                                    add=lambda: loops.append(Loop(probe.number)),
                                    remove=lambda: loops.pop().remove())
 
-    def test_compressed_memory_of_the_kernel(self):
+    def compressed_memory_comes_and_goes(self, match):
         zram = Zram(self)
-        for match in (f'path = "{zram.node}"', block_device(zram.node)):
-            with self.subTest(match=match):
-                kubelet, _, _ = self.watch("example.com/zram", resource("example.com/zram", match))
-                self.assert_comes_and_goes("example.com/zram", zram.name, kubelet,
-                                           zram.add, zram.remove)
+        kubelet, _, _ = self.watch("example.com/zram", resource("example.com/zram", match(zram)))
+        self.assert_comes_and_goes("example.com/zram", zram.name, kubelet, zram.add, zram.remove)
+
+    def test_compressed_memory_of_the_kernel(self):
+        self.compressed_memory_comes_and_goes(lambda zram: f'path = "{zram.node}"')
+
+    def test_compressed_memory_by_what_it_is(self):
+        self.compressed_memory_comes_and_goes(lambda zram: block_device(zram.node))
 
     def test_exclusive_resource_takes_what_begins_to_match(self):
         """Nothing but an event of the kernel tells: the node stays what and where it is."""

@@ -4,7 +4,7 @@
 //
 //   start | stop | crash | restart
 //   view RESOURCE | resources | calls
-//   admit POD CONTAINER RESOURCE N | release POD
+//   admit POD CONTAINER RESOURCE N | start_container POD CONTAINER | release POD
 //   fault none|never_dial|unimplemented|unknown_error|hang [RESOURCE]
 //   drop RESOURCE
 //   quit                       (or the end of the input)
@@ -85,6 +85,12 @@ Json Admit(KubeletSim& kubelet, std::istream& words) {
       {"ok", true}, {"ids", admitted->device_ids}, {"response", ResponseJson(admitted->response)}};
 }
 
+Json StartContainer(KubeletSim& kubelet, std::istream& words) {
+  std::string pod, container;
+  words >> pod >> container;
+  return StatusJson(kubelet.StartContainer(pod, container));
+}
+
 Json Calls(const KubeletSim& kubelet) {
   Json calls = Json::array();
   for (const RegisterCall& call : kubelet.RegisterCalls()) {
@@ -117,6 +123,7 @@ Json Obey(KubeletSim& kubelet, const std::string& command, std::istream& words) 
   if (command == "start") return StatusJson(kubelet.Start());
   if (command == "restart") return StatusJson(kubelet.Restart());
   if (command == "admit") return Admit(kubelet, words);
+  if (command == "start_container") return StartContainer(kubelet, words);
   if (command == "calls") return Calls(kubelet);
   if (command == "fault") return SetFault(kubelet, words);
   std::string argument;

@@ -179,6 +179,11 @@ class Reloading(support.TestCase):
         _, line = daemon.err.wait("cannot change in a running process")
         self.assertIn("pod_resources", line)
         self.assertNotIn("listen", line)
+        config.write_text('[daemon]\npod_resources = ""\n' + NULL + seats(3))
+        self.await_seats(kubelet, 3)
+        config.write_text('[daemon]\npod_resources = ""\n' + NULL + seats(4))
+        self.await_seats(kubelet, 4)
+        self.assertEqual(daemon.err.text().count("cannot change in a running process"), 1)
         self.expect_untouched(kubelet)
 
 

@@ -218,6 +218,31 @@ class Waiting(support.TestCase):
             kubelet.wait_listed("example.com/null", since=mark)
 
 
+class Logging(support.TestCase):
+    def test_every_line_is_json_where_that_is_wanted(self):
+        self.kubelet_dir.mkdir()
+        config = self.config(NULL + resource("example.com/also", 'path = "/dev/null"'))
+        with Daemon(config, self.kubelet_dir, "--log-format", "json") as daemon:
+            daemon.err.wait('"message":"serving http"')
+            self.assertEqual(daemon.end()[0], 0)
+            lines = [json.loads(line) for line in daemon.err.text().splitlines()]
+        for line in lines:
+            self.assertLessEqual({"time", "level", "message"}, line.keys())
+        doubts = [line for line in lines if line["message"] == "doubt about the configuration"]
+        self.assertTrue(doubts, lines)
+        self.assertEqual(doubts[0]["level"], "warning")
+        self.assertIn(str(config), doubts[0]["at"])
+        self.assertIn("ending", [line["message"] for line in lines])
+
+    def test_mistakes_are_json_too(self):
+        config = self.config('[[resource]]\nname = "null"\n')
+        with Daemon(config, self.kubelet_dir, "--log-format", "json") as daemon:
+            self.assertEqual(daemon.wait(), 1)
+            lines = [json.loads(line) for line in daemon.err.text().splitlines()]
+        self.assertIn("bad-resource-name", [line.get("code") for line in lines])
+        self.assertNotIn("configuration loaded", [line["message"] for line in lines])
+
+
 class Refusing(support.TestCase):
     def test_an_invalid_file(self):
         self.kubelet_dir.mkdir()
@@ -227,7 +252,7 @@ class Refusing(support.TestCase):
             err = daemon.err.text()
             self.assertIn(f"{config}:2:8: error[bad-resource-name]: ", err)
             self.assertIn(f"{config}:3:1: error[unknown-key]: ", err)
-            self.assertNotIn("serving metrics", err)
+            self.assertNotIn("serving http", err)
             self.assertEqual(daemon.out.text(), "")
         self.assertEqual(list(self.kubelet_dir.iterdir()), [])
 

@@ -40,7 +40,7 @@ class Try(support.TestCase):
         self.assert_clean()
 
     def test_stays_until_it_is_interrupted(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(signal=number), Process(self.command, env=self.env) as process:
                 process.out.wait("Press Ctrl-C to end.")
                 _, line = process.out.wait("Metrics: http://")
@@ -52,6 +52,40 @@ class Try(support.TestCase):
                 process.send(number)
                 self.assertEqual(process.wait(), 0, process.err.text())
                 self.assert_clean()
+
+    def test_looks_again_when_asked(self):
+        """A command is run by no event, and a rescan comes too late for this test."""
+        found = self.dir / "found"
+        found.write_text("[]")
+        config = self.config('[daemon]\nrescan = "1h"\n' +
+                             resource("a.com/listed", f'command = ["/bin/cat", "{found}"]'))
+        with Process([PATCHBAY, "try", "--config", str(config)], env=self.env) as process:
+            _, line = process.out.wait("Metrics: http://")
+            address = re.search("http://(.*)/metrics", line)[1]
+            process.out.wait("Press Ctrl-C to end.")
+            for number in (1, 2):
+                found.write_text(json.dumps([{"id": str(i)} for i in range(number)]))
+                process.send(signal.SIGUSR1)
+                listed = f'patchbay_devices{{health="healthy",resource="a.com/listed"}} {number}'
+                self.await_true(lambda: listed in get(address, "/metrics")[1], listed)
+            process.send(signal.SIGINT)
+            self.assertEqual(process.wait(), 0, process.err.text())
+            self.assert_clean()
+
+    def test_a_terminal_that_is_closed(self):
+        controller, terminal = os.openpty()
+        pid = os.fork()
+        if pid == 0:
+            os.close(controller)
+            os.login_tty(terminal) if hasattr(os, "login_tty") else self.login_tty(terminal)
+            os.execvpe(self.command[0], self.command, {**self.env, "TERM": "xterm"})
+        os.close(terminal)
+        with os.fdopen(controller, "rb", buffering=0) as screen:
+            text = b""
+            while b"Press Ctrl-C to end." not in text:
+                text += screen.read(4096)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
+        self.assert_clean()
 
     def test_shows_who_holds_what(self):
         with Process(self.command, env=self.env) as process:

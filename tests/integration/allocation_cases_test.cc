@@ -147,6 +147,7 @@ TEST_P(Contract, Case37UnhealthyId) {
   EXPECT_EQ(daemon_->Metric(
                 "patchbay_allocations_total{resource=\"example.com/serial\",result=\"failure\"}"),
             1);
+  EXPECT_TRUE(daemon_->log().Await("allocation refused resource=example.com/serial reason="));
 }
 
 TEST_P(Allocation, Case38ManyNoAndRepeatedRequests) {

@@ -110,6 +110,7 @@ TEST_P(HooksOfDevices, Case45PreStartWithoutAllocate) {
   EXPECT_EQ(unknown.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_THAT(unknown.error_message(), HasSubstr("no device \"ttyUSB7\""));
   EXPECT_EQ(Written("ran"), "ttyUSB0\nttyUSB0\n");  // and nothing was run for the others
+  EXPECT_TRUE(daemon_->log().Await("start refused resource=example.com/serial reason="));
 }
 
 TEST_P(HooksOfDevices, Case45PreStartThatIsTooSlowIsStopped) {

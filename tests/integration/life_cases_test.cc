@@ -19,6 +19,7 @@
 #include "integration/contract.h"
 #include "integration/program.h"
 #include "os/unique_fd.h"
+#include "support/unix_socket.h"
 
 namespace patchbay::test {
 namespace {
@@ -28,18 +29,6 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
-
-UniqueFd BoundSocket(const std::string& path, bool listening) {
-  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
-  EXPECT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  if (listening) {
-    EXPECT_EQ(listen(fd.get(), 8), 0);
-  }
-  return fd;
-}
 
 std::vector<std::string> Names(const std::string& directory) {
   std::vector<std::string> names;
@@ -185,8 +174,8 @@ TEST_P(Contract, Case50KilledAndStartedAnew) {
   EXPECT_EQ(killed.Wait(), -SIGKILL);
   ASSERT_THAT(OwnSockets(), SizeIs(1));
 
-  const UniqueFd foreign = BoundSocket(tree_.path("kubelet/foreign.sock"), false);
-  const UniqueFd live = BoundSocket(tree_.path("kubelet/patchbay-0-0-1.sock"), true);
+  const UniqueFd foreign = BindSocket(tree_.path("kubelet/foreign.sock"), false);
+  const UniqueFd live = BindSocket(tree_.path("kubelet/patchbay-0-0-1.sock"), true);
   tree_.File("kubelet/patchbay-not-a-socket.sock");
   tree_.File("kubelet/patchbay.txt");
   StartDaemon();

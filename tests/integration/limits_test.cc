@@ -33,7 +33,7 @@ replicas = 73
   EXPECT_EQ(View("example.com/more").capacity, 10'001U);
   EXPECT_EQ(daemon_->log().Count("the list is long"), 1U);
   EXPECT_THAT(daemon_->log().text(),
-              HasSubstr("lower replicas resource=example.com/more listed=10001\n"));
+              HasSubstr("lower replicas resource=example.com/more units=10001\n"));
 }
 
 // With fewer watches than directories some are only looked at by the rescan, and nothing is missed.

@@ -19,7 +19,7 @@ using testing::SizeIs;
 using testing::UnorderedElementsAre;
 using testing::UnorderedElementsAreArray;
 
-const std::string kCard = "example.com/card";
+const std::string kCardName = "example.com/card";
 using Ids = std::vector<std::string>;
 
 /// A container of a GetPreferredAllocation request.
@@ -55,8 +55,8 @@ class Numa : public Contract {
   }
   void StartResource(std::string_view rest, RunningDaemon::Settings settings = {}) {
     StartKubelet();
-    StartDaemon(format("[[resource]]\nname = \"{}\"\n{}", kCard, rest), std::move(settings));
-    ASSERT_TRUE(AwaitServed(kCard));
+    StartDaemon(format("[[resource]]\nname = \"{}\"\n{}", kCardName, rest), std::move(settings));
+    ASSERT_TRUE(AwaitServed(kCardName));
   }
 
   /// The NUMA nodes of every device in the kubelet's list.
@@ -67,19 +67,20 @@ class Numa : public Contract {
     return topology;
   }
   bool AwaitTopology(const Topology& topology) const {
-    return AwaitView([&](const ResourceView& view) { return TopologyOf(view) == topology; }, kCard);
+    return AwaitView([&](const ResourceView& view) { return TopologyOf(view) == topology; },
+                     kCardName);
   }
 
   double InfoMetric(const std::string& device, const std::string& numa_node) const {
     return daemon_->Metric(
         format("patchbay_device_info{{device=\"{0}\",numa_node=\"{1}\",path=\"/dev/{0}\","
                "resource=\"{2}\"}}",
-               device, numa_node, kCard));
+               device, numa_node, kCardName));
   }
 
   /// The devices that a container of a new pod gets.
   Ids Admit(int n, const std::set<std::int64_t>& hint = {}) {
-    auto admitted = kubelet_->Admit(format("pod-{}", ++pods_), "c", kCard, n, hint);
+    auto admitted = kubelet_->Admit(format("pod-{}", ++pods_), "c", kCardName, n, hint);
     EXPECT_TRUE(admitted) << admitted.error().message;
     return admitted ? admitted->device_ids : Ids{};
   }
@@ -100,7 +101,7 @@ class Numa : public Contract {
       container.set_allocation_size(question.size);
     }
     v1beta1::PreferredAllocationResponse response;
-    const grpc::Status status = Stub(kCard).Preferred(request, &response);
+    const grpc::Status status = Stub(kCardName).Preferred(request, &response);
     EXPECT_TRUE(status.ok()) << status.error_message();
     std::vector<Ids> answers;
     for (const auto& container : response.container_responses()) {
@@ -126,9 +127,10 @@ std::set<std::string> DevicesOf(const Ids& ids) {
 TEST_P(Numa, Case32EveryDeviceSaysItsNumaNode) {
   Cards({0, 1, 63});
   Start("");
-  EXPECT_EQ(TopologyOf(View(kCard)), (Topology{{"card0", {0}}, {"card1", {1}}, {"card2", {63}}}));
+  EXPECT_EQ(TopologyOf(View(kCardName)),
+            (Topology{{"card0", {0}}, {"card1", {1}}, {"card2", {63}}}));
   v1beta1::ListAndWatchResponse list;
-  ASSERT_TRUE(Stub(kCard).FirstList(&list));
+  ASSERT_TRUE(Stub(kCardName).FirstList(&list));
   for (const auto& device : list.devices()) EXPECT_EQ(device.topology().nodes_size(), 1);
   EXPECT_EQ(InfoMetric("card0", "0"), 1);
   EXPECT_EQ(InfoMetric("card1", "1"), 1);
@@ -139,13 +141,13 @@ TEST_P(Numa, Case32OneUnknownNumaNodeAndNobodyHasTopology) {
   Cards({0, 1});
   Start("forget_after = \"1ms\"");
   const Topology known{{"card0", {0}}, {"card1", {1}}};
-  ASSERT_EQ(TopologyOf(View(kCard)), known);
+  ASSERT_EQ(TopologyOf(View(kCardName)), known);
   Card("card2", "-1");
   ASSERT_TRUE(AwaitTopology({{"card0", {}}, {"card1", {}}, {"card2", {}}}));
   EXPECT_EQ(InfoMetric("card0", "0"), 1);
   EXPECT_EQ(InfoMetric("card2", ""), 1);
   v1beta1::ListAndWatchResponse list;
-  ASSERT_TRUE(Stub(kCard).FirstList(&list));
+  ASSERT_TRUE(Stub(kCardName).FirstList(&list));
   ASSERT_EQ(list.devices_size(), 3);
   for (const auto& device : list.devices()) EXPECT_FALSE(device.has_topology());
   sysfs_.Remove(Function("card2"));
@@ -157,14 +159,14 @@ TEST_P(Numa, Case32UnknownNumaNode) {
   Card("card1", "64");            // more than the kubelet can think of
   Card("card2", "nonsense");
   Start("");
-  EXPECT_EQ(TopologyOf(View(kCard)), (Topology{{"card0", {}}, {"card1", {}}, {"card2", {}}}));
+  EXPECT_EQ(TopologyOf(View(kCardName)), (Topology{{"card0", {}}, {"card1", {}}, {"card2", {}}}));
   EXPECT_THAT(Admit(3), SizeIs(3));
 }
 
 TEST_P(Numa, AnotherNumaNodeIsTold) {
   Cards({0, 1});
   Start("", {.daemon_keys = "rescan = \"1s\""});
-  ASSERT_EQ(TopologyOf(View(kCard)), (Topology{{"card0", {0}}, {"card1", {1}}}));
+  ASSERT_EQ(TopologyOf(View(kCardName)), (Topology{{"card0", {0}}, {"card1", {1}}}));
   const auto move_card1 = [&](const char* numa_node) {
     tree_.File(Function("card1") + "/numa_node", numa_node);
   };
@@ -174,21 +176,21 @@ TEST_P(Numa, AnotherNumaNodeIsTold) {
   EXPECT_TRUE(AwaitTopology({{"card0", {}}, {"card1", {}}}));
   move_card1("1\n");
   EXPECT_TRUE(AwaitTopology({{"card0", {0}}, {"card1", {1}}}));
-  EXPECT_EQ(View(kCard).lists, 4U);
-  EXPECT_EQ(View(kCard).allocatable, 2U);
+  EXPECT_EQ(View(kCardName).lists, 4U);
+  EXPECT_EQ(View(kCardName).allocatable, 2U);
 }
 
 TEST_P(Numa, ReplicasHaveNoTopologyUnasked) {
   Cards({0, 1});
   Start("replicas = 2");
-  EXPECT_EQ(TopologyOf(View(kCard)),
+  EXPECT_EQ(TopologyOf(View(kCardName)),
             (Topology{{"card0::0", {}}, {"card0::1", {}}, {"card1::0", {}}, {"card1::1", {}}}));
 }
 
 TEST_P(Numa, ReplicasHaveTopologyWhereItIsAskedFor) {
   Cards({0, 1});
   Start("replicas = 2\ntopology = true");
-  EXPECT_EQ(TopologyOf(View(kCard)),
+  EXPECT_EQ(TopologyOf(View(kCardName)),
             (Topology{{"card0::0", {0}}, {"card0::1", {0}}, {"card1::0", {1}}, {"card1::1", {1}}}));
   EXPECT_THAT(AdmitOnce(2, {1}), UnorderedElementsAre("card1::0", "card1::1"));
 }
@@ -196,10 +198,10 @@ TEST_P(Numa, ReplicasHaveTopologyWhereItIsAskedFor) {
 TEST_P(Numa, TopologyCanBeTurnedOff) {
   Cards({0, 1});
   Start("topology = false\nenv = { NUMA = \"{numa_node}\" }");
-  EXPECT_EQ(TopologyOf(View(kCard)), (Topology{{"card0", {}}, {"card1", {}}}));
+  EXPECT_EQ(TopologyOf(View(kCardName)), (Topology{{"card0", {}}, {"card1", {}}}));
   // It is known all the same.
   EXPECT_EQ(InfoMetric("card1", "1"), 1);
-  const auto admitted = kubelet_->Admit("pod", "c", kCard, 2);
+  const auto admitted = kubelet_->Admit("pod", "c", kCardName, 2);
   ASSERT_TRUE(admitted) << admitted.error().message;
   EXPECT_EQ(admitted->response.envs().at("NUMA"), "0,1");
 }
@@ -207,11 +209,11 @@ TEST_P(Numa, TopologyCanBeTurnedOff) {
 TEST_P(Numa, WhatNeedsANumaNodeAndHasNoneIsRejected) {
   Cards({0, -1, 1});
   Start("env = { \"NUMA_{slot}\" = \"{numa_node}\" }");
-  EXPECT_EQ(TopologyOf(View(kCard)), (Topology{{"card0", {0}}, {"card2", {1}}}));
+  EXPECT_EQ(TopologyOf(View(kCardName)), (Topology{{"card0", {0}}, {"card2", {1}}}));
   EXPECT_EQ(daemon_->Metric("patchbay_rejected_devices{reason=\"missing_variable\","
                             "resource=\"example.com/card\"}"),
             1);
-  const auto admitted = kubelet_->Admit("pod", "c", kCard, 2);
+  const auto admitted = kubelet_->Admit("pod", "c", kCardName, 2);
   ASSERT_TRUE(admitted) << admitted.error().message;
   EXPECT_EQ(admitted->response.envs().at("NUMA_0"), "0");
   EXPECT_EQ(admitted->response.envs().at("NUMA_1"), "1");
@@ -228,12 +230,12 @@ forget_after = "1ms"
   regex = '/dev/card(?P<card>\d)[ab]'
   group_by = "card"
 )");
-  EXPECT_EQ(TopologyOf(View(kCard)), (Topology{{"0", {}}, {"1", {}}}));
+  EXPECT_EQ(TopologyOf(View(kCardName)), (Topology{{"0", {}}, {"1", {}}}));
   const auto info = [&](const char* card, const char* numa_node) {
     return daemon_->Metric(
         format("patchbay_device_info{{device=\"{}\",numa_node=\"{}\","
                "path=\"/dev/card{}a\",resource=\"{}\"}}",
-               card, numa_node, card, kCard));
+               card, numa_node, card, kCardName));
   };
   EXPECT_EQ(info("0", ""), 1);
   EXPECT_EQ(info("1", "1"), 1);
@@ -247,17 +249,17 @@ TEST_P(Numa, PreferredAllocationIsOfferedWhereThereIsAPreference) {
   for (const std::string preference : {"none", "packed", "spread"}) {
     Start(format("preferred_allocation = \"{}\"", preference));
     const bool offered = preference != "none";
-    ASSERT_THAT(Calls(kCard), SizeIs(1));
-    EXPECT_EQ(Calls(kCard)[0].options.get_preferred_allocation_available, offered);
-    EXPECT_EQ(View(kCard).options.get_preferred_allocation_available, offered);
+    ASSERT_THAT(Calls(kCardName), SizeIs(1));
+    EXPECT_EQ(Calls(kCardName)[0].options.get_preferred_allocation_available, offered);
+    EXPECT_EQ(View(kCardName).options.get_preferred_allocation_available, offered);
     v1beta1::DevicePluginOptions options;
-    ASSERT_TRUE(Stub(kCard).Options(&options).ok());
+    ASSERT_TRUE(Stub(kCardName).Options(&options).ok());
     EXPECT_EQ(options.get_preferred_allocation_available(), offered);
     EXPECT_FALSE(options.pre_start_required());
     AdmitOnce(1);
     EXPECT_EQ(daemon_->Metric(format("patchbay_rpc_duration_seconds_count{{"
                                      "method=\"GetPreferredAllocation\",resource=\"{}\"}}",
-                                     kCard)),
+                                     kCardName)),
               offered ? 1 : 0);
     daemon_.reset();
     kubelet_.reset();
@@ -333,7 +335,7 @@ TEST_P(Numa, APreferenceKeepsOffWhatIsGone) {
   const Ids all = {"card0", "card1", "card2"};
   sysfs_.Remove(Function("card1"));
   ASSERT_TRUE(
-      AwaitHealth({{"card0", "Healthy"}, {"card1", "Unhealthy"}, {"card2", "Healthy"}}, kCard));
+      AwaitHealth({{"card0", "Healthy"}, {"card1", "Unhealthy"}, {"card2", "Healthy"}}, kCardName));
   // As a kubelet asks that has not heard of it.
   EXPECT_THAT(Preferred({{all, {}, 2}}), ElementsAre(UnorderedElementsAre("card0", "card2")));
 }
@@ -399,7 +401,7 @@ TEST_P(Numa, Case46TenThousandUnits) {
                "[[resource.match]]\ncount = {}\n",
                kReplicas, preference, kDevices));
     Ids all;
-    for (const SimDevice& device : View(kCard).devices) all.push_back(device.id);
+    for (const SimDevice& device : View(kCardName).devices) all.push_back(device.id);
     ASSERT_THAT(all, SizeIs(kDevices * kReplicas));
     const auto answers = Preferred({{all, {"7::3", "7::4"}, 5000}});
     ASSERT_THAT(answers, SizeIs(1));

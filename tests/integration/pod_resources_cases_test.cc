@@ -113,7 +113,8 @@ TEST_P(PodResourcesCases, Case56_ASocketThatIsNotThereIsToldOnceWithWhatToDo) {
   StartKubeletWithPods();
   ASSERT_TRUE(kubelet_->SetPodResourcesFault(Fault::kAbsent));
   StartAsking();
-  ASSERT_TRUE(AwaitUp(false));
+  ASSERT_TRUE(daemon_->log().Await("mount its directory, /var/lib/kubelet/pod-resources"));
+  EXPECT_EQ(daemon_->Metric("patchbay_pod_resources_up"), 0);
   EXPECT_EQ(daemon_->Metric(Units()), 0);
   ASSERT_TRUE(kubelet_->SetPodResourcesFault(Fault::kNone));
   ASSERT_TRUE(AwaitUp(true));

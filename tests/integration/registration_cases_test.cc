@@ -1,7 +1,6 @@
 // Cases 1 to 21 of the kubelet's contract: how a plugin becomes known, and stays it.
 
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <fcntl.h>
@@ -12,6 +11,7 @@
 #include "integration/contract.h"
 #include "kubelet/registration.h"
 #include "os/unique_fd.h"
+#include "support/unix_socket.h"
 
 namespace patchbay::test {
 namespace {
@@ -21,15 +21,6 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
-
-/// A socket file behind which nobody is any more.
-void LeaveStaleSocket(const std::string& path) {
-  const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
-  ASSERT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-}
 
 TEST_P(Contract, Case01ServesBeforeItRegisters) {
   tree_.CharDevice("dev/ttyUSB0");
@@ -154,7 +145,7 @@ TEST_P(Contract, Case05DirectoryThatComesStepByStep) {
 
 TEST_P(Contract, Case06StaleKubeletSocket) {
   tree_.Dir("kubelet");
-  LeaveStaleSocket(tree_.path("kubelet/kubelet.sock"));
+  BindSocket(tree_.path("kubelet/kubelet.sock"), false);
   StartDaemon();
   const std::string_view failures =
       "patchbay_registrations_total{resource=\"example.com/serial\",result=\"failure\"}";

@@ -27,7 +27,7 @@ std::string Resource(std::string_view name, std::string_view glob, std::string_v
 std::string Serial(std::string_view keys = "", std::string_view tables = "") {
   return Resource(kSerialName, "/dev/ttyUSB*", keys, tables);
 }
-constexpr PodResourcesPace kFast{.period = 50ms, .deadline = kPatience};
+constexpr PodResourcesPace kFastPods{.period = 50ms, .deadline = kPatience};
 const std::string kCameraName = "example.com/camera";
 std::string Camera(std::string_view keys = "", std::string_view tables = "") {
   return Resource(kCameraName, "/dev/video*", keys, tables);
@@ -331,7 +331,7 @@ TEST_P(Reloading, WhatAPodHoldsIsNotReleasedByAnotherNumberOfReplicas) {
   options.pod_resources = tree_.path("pods/kubelet.sock");
   StartKubelet(options);
   StartDaemon(Serial("replicas = 2", release),
-              {.pod_resources = options.pod_resources, .pod_resources_pace = kFast});
+              {.pod_resources = options.pod_resources, .pod_resources_pace = kFastPods});
   ASSERT_TRUE(AwaitServed()) << daemon_->log().text();
   const auto admitted = kubelet_->Admit("pod", "c", kSerialName, 1);
   ASSERT_TRUE(admitted) << admitted.error().message;

@@ -1,6 +1,6 @@
 // Everything at once, for as long as one likes: devices come and go, work and break, probes hang,
 // and the kubelet restarts. Whatever is held long enough must reach the kubelet's table, and in the
-// end the daemon has no more than it had in the beginning.
+// end the daemon has no more than it had in the beginning, and has counted what the kubelet has.
 //
 // PATCHBAY_SOAK_SECONDS says for how long, PATCHBAY_SOAK_SEED what happens; the seed is printed.
 // When it happens is up to the machine.
@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdio>
 #include <functional>
@@ -21,10 +22,13 @@
 #include <thread>
 #include <vector>
 
+#include "base/format.h"
 #include "soak/devices.h"
+#include "soak/pods.h"
 #include "support/daemon_process.h"
 #include "support/environment.h"
 #include "support/process.h"
+#include "support/sanitizer.h"
 
 namespace patchbay::test {
 namespace {
@@ -59,7 +63,8 @@ class Soak : public testing::Test {
     daemon_->host().File("probe", kProbeProgram);
     chmod(daemon_->host().path("probe").c_str(), 0755);
     // Without the rescan, which would mend what was missed.
-    std::string toml;
+    std::string toml = Pods::Toml();
+    pods_ = std::make_unique<Pods>(daemon_->kubelet());
     for (std::size_t i = 0; i < kKinds; ++i) {
       devices_.push_back(std::make_unique<Devices>(*daemon_, i, random_()));
       toml += devices_.back()->Toml();
@@ -81,6 +86,7 @@ class Soak : public testing::Test {
       threads.emplace_back([&] {
         while (Clock::now() < end && !HasFailure()) {
           devices->Change();
+          for (int i = 0; i < 10; ++i) pods_->ComeAndGo();
           const auto changes = devices->Follow();
           const std::lock_guard lock(mutex_);
           followed_ += changes.value_or(0);
@@ -108,8 +114,12 @@ class Soak : public testing::Test {
     KubeletSim& kubelet = daemon_->kubelet();
     ++disturbances_;
     switch (random_() % 3) {
-      case 0: EXPECT_TRUE(kubelet.Restart()); break;
+      case 0:
+        ++restarts_;
+        EXPECT_TRUE(kubelet.Restart());
+        break;
       case 1:
+        ++restarts_;
         kubelet.Crash();
         EXPECT_TRUE(kubelet.Start());
         break;
@@ -129,6 +139,121 @@ class Soak : public testing::Test {
       return ChildrenOf(getpid()) == std::vector<pid_t>{daemon_->pid()};
     })) << "processes that a probe started are left";
     return Now();
+  }
+  /// What the daemon has counted, once it is at rest.
+  struct Counted {
+    double allocations = 0, devices = 0, calls = 0;
+    std::vector<double> registrations;  ///< of the resources, as in Resources()
+  };
+  Counted Count() const {
+    Counted counted;
+    const auto at_rest = [&] {
+      const auto scrape = daemon_->GetMetrics();
+      const auto value = [&](const char* name, const std::string& resource, const char* more = "") {
+        return scrape[format("patchbay_{}{{resource=\"{}\"{}}}", name, resource, more)];
+      };
+      constexpr const char* kSuccess = ",result=\"success\"";
+      counted = {
+          value("allocations_total", Pods::kResource, kSuccess),
+          value("allocated_devices_total", Pods::kResource),
+          scrape[format("patchbay_rpcs_total{{code=\"OK\",method=\"Allocate\",resource=\"{}\"}}",
+                        Pods::kResource)],
+          {}};
+      bool registered = true;
+      for (const std::string& resource : Resources()) {
+        counted.registrations.push_back(value("registrations_total", resource, kSuccess));
+        registered = registered && value("registered", resource) == 1;
+      }
+      return registered && counted.calls == counted.allocations;
+    };
+    EXPECT_TRUE(Await(at_rest)) << "calls " << counted.calls << ", of them granted "
+                                << counted.allocations;
+    return counted;
+  }
+  std::vector<std::string> Resources() const {
+    std::vector<std::string> names = {Pods::kResource};
+    for (const auto& devices : devices_) names.push_back(devices->name());
+    return names;
+  }
+
+  /// Against what the kubelet has counted. Of a call that was under way when the kubelet ended only
+  /// the side that answered knows what became of it.
+  void CompareCounters() {
+    const Counted counted = Count();
+    const auto calls = daemon_->kubelet().RegisterCalls();
+    for (std::size_t i = 0; i < counted.registrations.size(); ++i) {
+      const auto accepted = std::count_if(calls.begin(), calls.end(), [&](const auto& call) {
+        return call.resource == Resources()[i] && call.answered && call.code == 0;
+      });
+      EXPECT_GT(counted.registrations[i], 0);
+      EXPECT_LE(counted.registrations[i], accepted);
+      EXPECT_GE(counted.registrations[i] + static_cast<double>(disturbances_), accepted);
+    }
+    const auto admitted = static_cast<double>(pods_->admitted()),
+               devices = static_cast<double>(pods_->devices()),
+               cut_off = static_cast<double>(pods_->cut_off());
+    std::printf("%g containers were admitted, %g cut off; the daemon counts %g, and %g devices\n",
+                admitted, cut_off, counted.allocations, counted.devices);
+    EXPECT_GT(admitted, 0);
+    EXPECT_GE(counted.allocations, admitted);
+    EXPECT_LE(counted.allocations, admitted + cut_off);
+    EXPECT_GE(counted.devices, devices);
+    EXPECT_LE(counted.devices, devices + 3 * cut_off);
+
+    // While nothing is cut off, they agree to the last one.
+    std::vector<std::thread> threads(4);
+    for (std::thread& thread : threads) {
+      thread = std::thread([&] {
+        for (int i = 0; i < 50; ++i) pods_->ComeAndGo();
+      });
+    }
+    for (std::thread& thread : threads) thread.join();
+    const Counted more = Count();
+    EXPECT_EQ(more.allocations - counted.allocations,
+              static_cast<double>(pods_->admitted()) - admitted);
+    EXPECT_EQ(more.devices - counted.devices, static_cast<double>(pods_->devices()) - devices);
+    EXPECT_EQ(more.allocations - counted.allocations, 200);
+    EXPECT_EQ(more.registrations, counted.registrations);
+  }
+
+  /// What is so now, at rest: units by health, as the kubelet has them in its table.
+  void CompareDevices() {
+    for (const std::string& resource : Resources()) {
+      std::ptrdiff_t devices = 0, healthy = 0;
+      double counted_healthy = 0, counted_unhealthy = 0;
+      const auto agree = [&] {
+        const auto view = daemon_->kubelet().View(resource);
+        if (!view || !view->connected) return false;
+        devices = std::ssize(view->devices);
+        healthy = std::count_if(view->devices.begin(), view->devices.end(),
+                                [](const SimDevice& device) { return device.health == "Healthy"; });
+        const auto scrape = daemon_->GetMetrics();
+        const auto units = [&](const char* health) {
+          return scrape[format("patchbay_devices{{health=\"{}\",resource=\"{}\"}}", health,
+                               resource)];
+        };
+        counted_healthy = units("healthy");
+        counted_unhealthy = units("unhealthy");
+        return counted_healthy == static_cast<double>(healthy) &&
+               counted_unhealthy == static_cast<double>(devices - healthy);
+      };
+      EXPECT_TRUE(Await(agree)) << resource << ": the daemon counts " << counted_healthy << " and "
+                                << counted_unhealthy << ", the kubelet has " << healthy << " of "
+                                << devices;
+    }
+  }
+
+  /// One that comes while the last is being followed is part of that; one by itself counts.
+  void CompareRestarts() {
+    const auto counted = [&] { return daemon_->GetMetrics()["patchbay_kubelet_restarts_total"]; };
+    const double before = counted();
+    std::printf("the kubelet restarted %zu times, the daemon counts %g\n", restarts_, before);
+    EXPECT_LE(before, static_cast<double>(restarts_));
+    EXPECT_EQ(before > 0, restarts_ > 0);
+    EXPECT_TRUE(daemon_->kubelet().Restart());
+    CompareDevices();
+    EXPECT_TRUE(Await([&] { return counted() > before; })) << "the restart is not counted";
+    EXPECT_EQ(counted(), before + 1);
   }
   Holdings Now() const {
     return {DescriptorsOf(daemon_->pid()), ThreadsOf(daemon_->pid()), daemon_->ResidentKib()};
@@ -159,11 +284,13 @@ class Soak : public testing::Test {
   std::mt19937 random_;
   std::unique_ptr<DaemonProcess> daemon_;
   std::vector<std::unique_ptr<Devices>> devices_;
+  std::unique_ptr<Pods> pods_;
   std::mutex mutex_;
   std::condition_variable progress_;
   std::size_t followed_ = 0;  ///< changes of a device's health that the kubelet came to have
   std::size_t running_ = 0;   ///< threads of Run
   std::size_t disturbances_ = 0;
+  std::size_t restarts_ = 0;  ///< of them, those of the kubelet
 };
 
 TEST_F(Soak, NothingIsMissedAndNothingIsLeft) {
@@ -179,9 +306,13 @@ TEST_F(Soak, NothingIsMissedAndNothingIsLeft) {
       << "threads leak";
   const Holdings end = Now();
   Print("in the end:", end);
-#ifndef __SANITIZE_ADDRESS__  // which keeps what was freed
-  EXPECT_LE(end.resident_kib, warm.resident_kib + kMostGrowthKib) << "memory leaks";
-#endif
+  if (!kHasAddressSanitizer) {
+    EXPECT_LE(end.resident_kib, warm.resident_kib + kMostGrowthKib) << "memory leaks";
+  }
+
+  CompareCounters();
+  CompareDevices();
+  CompareRestarts();
 
   const std::string log = daemon_->Log();
   std::size_t timeouts = 0;

@@ -12,14 +12,14 @@ class CountingObserver : public ResourceObserver {
   void OnSnapshot(std::shared_ptr<const Snapshot>) override { ++snapshots; }
   void OnShared(std::size_t) override {}
   void OnScan(std::chrono::nanoseconds, bool) override { ++scans; }
-  void OnProbe(ProbeResult, std::chrono::nanoseconds) override { ++probes; }
+  void OnProbe(const std::string&, const ProbeOutcome&) override { ++probes; }
   void OnHook(Hook, bool, std::chrono::nanoseconds) override { ++hooks; }
   void OnUsage(std::shared_ptr<const Usage> now) override {
     ++usages;
     usage = std::move(now);
   }
   void OnRegistration(bool) override {}
-  void OnRegistered(bool) override {}
+  void OnStanding(const Standing&) override {}
   void OnStreams(int) override {}
   void OnListSent() override {}
   void OnRpc(Rpc, std::string_view, std::chrono::nanoseconds) override {}

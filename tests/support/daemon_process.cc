@@ -127,10 +127,10 @@ int DaemonProcess::Port() const {
   Die("the daemon did not say where it serves metrics");
 }
 
-DaemonProcess::Scrape DaemonProcess::GetMetrics() const {
+DaemonProcess::Scrape DaemonProcess::GetMetrics(int port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(Port()));
+  address.sin_port = htons(static_cast<std::uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   const std::string request = "GET /metrics HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n";
   const auto start = Clock::now();
@@ -144,10 +144,15 @@ DaemonProcess::Scrape DaemonProcess::GetMetrics() const {
   while (true) {
     const ssize_t length = read(fd.get(), buffer.data(), buffer.size());
     if (length <= 0) break;
-    scrape.bytes += static_cast<std::size_t>(length);
+    scrape.text.append(buffer.data(), static_cast<std::size_t>(length));
   }
   scrape.took = Clock::now() - start;
   return scrape;
+}
+
+double DaemonProcess::Scrape::operator[](const std::string& series) const {
+  const std::size_t at = text.find("\n" + series + " ");
+  return at == std::string::npos ? 0 : std::strtod(text.c_str() + at + series.size() + 2, nullptr);
 }
 
 }  // namespace patchbay::test

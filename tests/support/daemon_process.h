@@ -43,16 +43,20 @@ class DaemonProcess {
   /// Of the process, in KiB and in seconds of processor time.
   long ResidentKib() const;
   double CpuSeconds() const;
-  /// The time of one GET /metrics, connection included, and how long the body was.
+  /// Where HTTP is served, once that was logged.
+  int Port() const;
+  /// One GET /metrics: the time it took, connection included, and the whole answer.
   struct Scrape {
     Clock::duration took;
-    std::size_t bytes = 0;
+    std::string text;
+
+    /// The value of a series, as "name{labels}"; 0 where there is none.
+    double operator[](const std::string& series) const;
   };
-  Scrape GetMetrics() const;
+  Scrape GetMetrics() const { return GetMetrics(Port()); }
+  static Scrape GetMetrics(int port);
 
  private:
-  int Port() const;
-
   TempTree host_;
   TempTree run_;
   std::unique_ptr<KubeletSim> kubelet_;

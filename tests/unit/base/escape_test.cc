@@ -30,7 +30,8 @@ TEST(Escape, KnowsUtf8) {
 
 TEST(Escape, KnowsWhatIsPrintable) {
   for (const char* text : {"", "plain", "Grüße", "a b"}) EXPECT_TRUE(IsPrintable(text)) << text;
-  for (const char* text : {"a\nb", "\x1b[2J", "\x7f", "\xff", "caf\xc3"}) {
+  for (const char* text :
+       {"a\nb", "\x1b[2J", "\x7f", "\xff", "caf\xc3", "a\u009b", "\u2028", "a\u202eb", "\u2069"}) {
     EXPECT_FALSE(IsPrintable(text)) << Printable(text);
   }
   EXPECT_FALSE(IsPrintable(std::string_view("a\0b", 3)));
@@ -40,12 +41,16 @@ TEST(Escape, QuotesForJson) {
   EXPECT_EQ(QuoteJson("a \"b\" \\ /"), R"("a \"b\" \\ /")");
   EXPECT_EQ(QuoteJson("a\nb\t\x7f\0"s), R"("a\nb\u0009\u007f\u0000")");
   EXPECT_EQ(QuoteJson("é😀"), "\"é😀\"");
+  EXPECT_EQ(QuoteJson("\u0080\u009f\u00a0\u2027\u2028\u202e\u202f\u2065\u2066\u2069\u206a"),
+            "\"\\u0080\\u009f\u00a0\u2027\\u2028\\u202e\u202f\u2065\\u2066\\u2069\u206a\"");
   EXPECT_EQ(QuoteJson("\xC3x\xff"), "\"\xEF\xBF\xBDx\xEF\xBF\xBD\"");
 }
 
 TEST(Escape, MakesTextPrintable) {
   EXPECT_EQ(Printable("plain é"), "plain é");
   EXPECT_EQ(Printable("\x1b[0m\n\0\xff"s), "\\x1b[0m\\x0a\\x00\\xff");
+  EXPECT_EQ(Printable("a\u009b\u2028\u202e\u2066 \u00a0"),
+            "a\\xc2\\x9b\\xe2\\x80\\xa8\\xe2\\x80\\xae\\xe2\\x81\\xa6 \u00a0");
 }
 
 TEST(Escape, AnExcerptEndsBetweenCharacters) {

@@ -46,15 +46,20 @@ TEST_F(LogTest, JsonIsOneObjectALine) {
   EXPECT_THAT(Write(LogFormat::kJson, "registered", {{"resource", "a.b/c"}, {"devices", 3}}),
               MatchesRegex("\\{\"time\":\"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
                            "\\.[0-9]{3}Z\",\"level\":\"info\",\"message\":\"registered\","
-                           "\"resource\":\"a\\.b/c\",\"devices\":\"3\"\\}\n"));
+                           "\"resource\":\"a\\.b/c\",\"devices\":3\\}\n"));
 }
 
 TEST_F(LogTest, TextQuotesWhatNeedsIt) {
   EXPECT_EQ(Text("m", {{"k", "plain-1/x:y"}}), "info m k=plain-1/x:y\n");
-  EXPECT_EQ(Text("m", {{"k", ""}}), "info m k=\"\"\n");
   EXPECT_EQ(Text("m", {{"k", "a b"}}), "info m k=\"a b\"\n");
   EXPECT_EQ(Text("m", {{"k", "a=b"}}), "info m k=\"a=b\"\n");
   EXPECT_EQ(Text("m", {{"k", "a\"b\\c"}}), "info m k=\"a\\\"b\\\\c\"\n");
+}
+
+TEST_F(LogTest, AFieldWithoutAValueIsLeftOut) {
+  EXPECT_EQ(Text("m", {{"k", ""}, {"l", "x"}}), "info m l=x\n");
+  EXPECT_EQ(Json("m", {{"k", ""}, {"l", 0}}), R"("level":"info","message":"m","l":0})"
+                                              "\n");
 }
 
 TEST_F(LogTest, NoValueBreaksALine) {
@@ -99,18 +104,18 @@ TEST_F(LogTest, WritesTheLevelsAskedForAndAbove) {
 }
 
 TEST_F(LogTest, LinesOfThreadsDoNotMix) {
-  Log log(LogLevel::kInfo, LogFormat::kText, out_);
+  Log log(LogLevel::kDebug, LogFormat::kText, out_);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&log] {
-      for (int n = 0; n < 200; ++n) log.Info("message", {{"key", "value"}});
+      for (int n = 0; n < 200; ++n) log.Debug("message", {{"key", "value"}});
     });
   }
   for (std::thread& thread : threads) thread.join();
   std::istringstream lines(out_.str());
   int count = 0;
   for (std::string line; std::getline(lines, line); ++count) {
-    ASSERT_THAT(line, EndsWith("Z info message key=value"));
+    ASSERT_THAT(line, EndsWith("Z debug message key=value"));
   }
   EXPECT_EQ(count, 800);
 }

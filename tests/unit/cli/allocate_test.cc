@@ -171,7 +171,8 @@ TEST_F(AllocateTest, NamesTheDeviceThatIsNotThere) {
 
 TEST_F(AllocateTest, HasNoMoreThanThereIs) {
   EXPECT_EQ(Refused({"example.com/shared", "--count", "5"}),
-            "patchbay: example.com/shared has only 4 of 5 healthy units\n");
+            "patchbay: example.com/shared has only 4 of 5 healthy units; "
+            "`patchbay explain example.com/shared` says why\n");
   EXPECT_THAT(Refused({"example.com/shared", "--count", "2147483647"}), HasSubstr("only 4 of"));
 }
 

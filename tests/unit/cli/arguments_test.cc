@@ -15,9 +15,11 @@ namespace {
 using test::Argv;
 using test::RunCli;
 using test::ScopedEnv;
+using testing::AnyOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 class ArgumentsTest : public testing::Test {
@@ -145,6 +147,7 @@ TEST_F(ArgumentsTest, HelpIsNoMistake) {
                                                {"check", "-h"},
                                                {"devices", "--help"},
                                                {"allocate", "--help"},
+                                               {"schema", "--help"},
                                                {"try", "--help"}}) {
     const auto ran = RunCli(line);
     EXPECT_EQ(ran.code, kOk) << line.front();
@@ -180,6 +183,33 @@ TEST_F(ArgumentsTest, WhoNamesNoCommandIsToldWhichThereAre) {
   }
   EXPECT_THAT(RunCli({"--config", "/x"}).err, HasSubstr("before \"--config\""));
   EXPECT_THAT(RunCli({"chek"}).err, HasSubstr("did you mean `check`?"));
+}
+
+TEST_F(ArgumentsTest, WhoMistypesIsToldWhatIsMeant) {
+  EXPECT_THAT(RunCli({"try", "--onec"}).err, HasSubstr("--onec; did you mean `--once`?"));
+  EXPECT_THAT(RunCli({"run", "--listem=:1"}).err, HasSubstr("did you mean `--listen`?"));
+  for (const std::vector<std::string>& line :
+       {std::vector<std::string>{"diff"}, {"diff", "a"}, {"diff", "a", "b", "c"}}) {
+    const auto ran = RunCli(line);
+    EXPECT_EQ(ran.code, kUsage);
+    EXPECT_THAT(ran.err, HasSubstr("diff takes two: OLD NEW"));
+  }
+  for (const std::string listen : {"localhost:9478", "9478"}) {
+    EXPECT_THAT(RunCli({"run", "--listen", listen}).err, HasSubstr("write \"[::]:9478\""));
+  }
+}
+
+TEST_F(ArgumentsTest, HelpReadsWell) {
+  for (const Command& command : Commands()) {
+    const auto ran = RunCli({std::string(command.name), "--help"});
+    EXPECT_THAT(ran.out, StartsWith(std::string(command.summary)));
+    EXPECT_THAT(ran.out, Not(AnyOf(HasSubstr("2147483647"), HasSubstr(" x 2"), HasSubstr("INT"))));
+  }
+  EXPECT_THAT(RunCli({"--help"}).out, StartsWith("Gives"));
+  EXPECT_THAT(RunCli({"diff", "--help"}).out, HasSubstr("[OPTIONS] old new\n"));
+  const std::string run = RunCli({"run", "--help"}).out;
+  EXPECT_THAT(run, HasSubstr("debug|info|warning|error"));
+  EXPECT_THAT(run, HasSubstr("else [::]:9478"));
 }
 
 class Misuse : public testing::TestWithParam<std::vector<std::string>> {};

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/format.h"
@@ -176,6 +177,15 @@ TEST_F(CheckTest, FailsForWhatIsNotThere) {
   const auto missing = RunCli({"check", tree_.path("none.toml")});
   EXPECT_EQ(missing.code, kFailed);
   EXPECT_THAT(missing.out, HasSubstr("error[unreadable-file]"));
+  EXPECT_THAT(missing.out, HasSubstr("hint: name a file"));
+  tree_.File("secret.toml", kGood);
+  std::filesystem::permissions(tree_.path("secret.toml"), std::filesystem::perms::none);
+  std::string secret;
+  {
+    const test::Unprivileged nobody;
+    secret = RunCli({"check", tree_.path("secret.toml")}).out;
+  }
+  EXPECT_THAT(secret, HasSubstr("hint: run as root"));
   tree_.Dir("empty");
   const auto empty = RunCli({"check", tree_.path("empty")});
   EXPECT_EQ(empty.code, kFailed);

@@ -17,6 +17,7 @@ using test::RunCli;
 using test::ScopedEnv;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 using testing::StartsWith;
 
 class DevicesTest : public testing::Test {
@@ -56,7 +57,7 @@ TEST_F(DevicesTest, PrintsATable) {
   tree_.Link("host/srv/cards/card1", "/srv/real");
   const Ran ran = Devices();
   EXPECT_EQ(ran.code, kOk);
-  EXPECT_EQ(ran.err, "");
+  EXPECT_EQ(ran.err, "`patchbay explain example.com/none` says why it has no device\n");
   EXPECT_EQ(ran.out,
             "RESOURCE          DEVICE  UNITS  HEALTH   PATH\n"
             "example.com/card  card1   2      Healthy  /srv/cards/card1 -> /srv/real\n"
@@ -73,6 +74,7 @@ TEST_F(DevicesTest, PrintsWhatWasRejectedAndWhy) {
   EXPECT_EQ(ran.code, kOk);
   EXPECT_THAT(ran.out, HasSubstr("\n\nRESOURCE          REJECTED          REASON\n"
                                  "example.com/card  /srv/cards/card1  dangling"));
+  EXPECT_EQ(ran.err, "`patchbay explain` says why some have no device\n");
 }
 
 TEST_F(DevicesTest, PrintsTheDocumentedJson) {
@@ -235,6 +237,18 @@ name = "example.com/plain"
 path = "/dev/plain"
 )";
 
+TEST_F(DevicesTest, SaysWhoseHealthOnlyAProbeWouldTell) {
+  Config(kProbes);
+  for (const char* name : {"card0", "link0", "plain"}) {
+    tree_.CharDevice(std::string("host/dev/") + name);
+  }
+  EXPECT_EQ(Devices().out,
+            "RESOURCE           DEVICE  UNITS  HEALTH      PATH\n"
+            "example.com/card   card0   1      not probed  /dev/card0\n"
+            "example.com/link   link0   1      not probed  /dev/link0\n"
+            "example.com/plain  plain   1      Healthy     /dev/plain\n");
+}
+
 TEST_F(DevicesTest, ProbeShowsVerdictTimeAndOutput) {
   Config(kProbes);
   for (const char* name : {"card0", "card1", "link0", "plain"}) {
@@ -251,7 +265,8 @@ TEST_F(DevicesTest, ProbeShowsVerdictTimeAndOutput) {
   EXPECT_THAT(ran.out, HasSubstr(R"(/state/link0 holds "down", not "up")"));
   EXPECT_THAT(ran.out, testing::ContainsRegex("plain +- +- +the resource has no"));
   EXPECT_THAT(ran.out,
-              HasSubstr("example.com/card card1 printed:\n  bad \\x1b\n  this is card1\n"));
+              HasSubstr("example.com/card card0 printed:\n  bad \\x1b\n  this is card0\n"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("card1 printed"))) << "the reason has all of it";
 
   const Ran json = Devices({"--probe", "--output", "json"});
   EXPECT_EQ(json.code, 1);
@@ -269,6 +284,18 @@ TEST_F(DevicesTest, ProbeShowsVerdictTimeAndOutput) {
                    .at("devices")
                    .at(0)
                    .contains("probe"));
+}
+
+TEST_F(DevicesTest, ProbeShowsTheOutputThatAReasonHasNoRoomFor) {
+  Config(R"([[resource]]
+name = "example.com/card"
+[[resource.match]]
+path = "/dev/card*"
+[resource.health]
+command = ["/bin/sh", "-c", "seq 1000; exit 1"]
+)");
+  tree_.CharDevice("host/dev/card0");
+  EXPECT_THAT(Devices({"--probe"}).out, HasSubstr("card0 printed:\n  1\n  2\n"));
 }
 
 TEST_F(DevicesTest, ProbeIsWellWhenAllDevicesAre) {

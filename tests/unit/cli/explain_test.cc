@@ -56,7 +56,9 @@ TEST_F(ExplainTest, SaysWhatToDoWhereThereIsNothing) {
   EXPECT_THAT(Explain().out, AllOf(HasSubstr("looked at  /srv/: 0 names\n"), wait));
   tree_.File("srv/other");
   EXPECT_THAT(Explain().out, AllOf(HasSubstr("/srv/: 1 name, which does not fit card*\n"),
-                                   HasSubstr("no name there fits the pattern")));
+                                   HasSubstr("no name there fits the pattern; compare it")));
+  tree_.File("srv/Card7");
+  EXPECT_THAT(Explain().out, HasSubstr("no name there fits the pattern; /srv has Card7\n"));
 }
 
 TEST_F(ExplainTest, TellsOfGroupsAndTemplates) {

@@ -48,6 +48,20 @@ TEST_F(ObstacleTest, IsTheFirstThingThatIsMissing) {
   EXPECT_EQ(At("/dev/../srv/./x"), (Obstacle{Barrier::kMissing, "/srv/x"}));
 }
 
+TEST(NamesLike, BeginAsThePatternDoes) {
+  std::vector<HostEntry> entries;
+  for (const char* name : {"ttyS10", "ttyS2", "ttyS1", "ttyS0", "loop0", "loop-control", "null"}) {
+    entries.push_back({name});
+  }
+  using testing::ElementsAre;
+  EXPECT_THAT(NamesLike("ttys*", entries), ElementsAre("ttyS0", "ttyS1", "ttyS2"));
+  EXPECT_THAT(NamesLike("loopp[0-9]", entries), ElementsAre("loop-control", "loop0"));
+  EXPECT_THAT(NamesLike("ttyUSB*", entries), testing::IsEmpty()) << "no misspelling of ttyS";
+  EXPECT_THAT(NamesLike("n?", entries), testing::IsEmpty());
+  EXPECT_THAT(NamesLike("*", entries), testing::IsEmpty());
+  EXPECT_THAT(NamesLike("", entries), testing::IsEmpty());
+}
+
 TEST_F(ObstacleTest, HasNeighboursThatWereMeant) {
   for (const char* name : {"ttyUSB10", "ttyUSB0", "ttyUSB1", "ttyUSB2", "serial", "null"}) {
     tree_.File(std::string("dev/") + name);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# offline_commands.sh PROGRAM CONFIG: the program runs, and loads nothing of gRPC.
+# offline_commands.sh PROGRAM CONFIG FOREIGN: the program runs, and loads nothing of gRPC.
 set -euo pipefail
 
 loaded=$(ldd "$1")
@@ -11,3 +11,5 @@ fi
 "$1" devices "$2"
 "$1" explain "$2"
 "$1" allocate "$2" patchbay.dev/null
+"$1" schema "$2"
+"$1" convert "$3"

@@ -4,7 +4,6 @@
 #include <sstream>
 
 #include "config/codes.h"
-#include "config/duration.h"
 #include "config/keys.h"
 #include "config_support.h"
 #include "model/snapshot.h"
@@ -14,7 +13,6 @@ namespace {
 
 using test::LoadGood;
 using test::LoadText;
-using test::Resource;
 
 std::string Read(std::string_view path) {
   std::ifstream file(format("{}/{}", PATCHBAY_SOURCE_DIR, path));
@@ -56,19 +54,6 @@ std::vector<std::string> TomlBlocks(std::string_view text) {
   return blocks;
 }
 
-std::string TypeText(const KeyInfo& key) {
-  std::string text(Name(key.type));
-  const auto shown = [&](std::int64_t n) {
-    return key.type == ValueType::kDuration ? FormatDuration(std::chrono::milliseconds(n))
-                                            : std::to_string(n);
-  };
-  if (key.range.most != Range().most) {
-    text += format(", {} to {}", shown(key.range.least), shown(key.range.most));
-  }
-  if (!key.choices.empty()) text = OneOf(key.choices);
-  return text;
-}
-
 /// The line of a key in the table of its section.
 std::string Row(const KeyInfo& key) {
   const std::string fallback = key.required           ? "**required**"
@@ -98,6 +83,47 @@ TEST(Docs, ReferenceHasNoOtherKeys) {
     for (std::string line; std::getline(lines, line);) {
       if (!line.starts_with("| `")) continue;
       EXPECT_TRUE(rows.contains(line + "\n")) << line;
+    }
+  }
+}
+
+/// A text of the table as scdoc has to be given it.
+std::string Scdoc(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    if (c == '*' || c == '_' || c == '\\') escaped += '\\';
+    escaped += c;
+  }
+  return escaped;
+}
+
+/// What patchbay.toml(5) says of a key.
+std::string Paragraph(const KeyInfo& key) {
+  const std::string fallback = key.required           ? "; required"
+                               : key.fallback.empty() ? ""
+                                                      : format("; default {}", key.fallback);
+  std::string type = TypeText(key);
+  std::erase(type, '`');
+  return format("*{}*: {}\n\t{}\n", Scdoc(key.name), Scdoc(type + fallback), Scdoc(key.meaning));
+}
+
+TEST(Docs, ManPageHasEveryKeyAndNoOther) {
+  std::set<std::string> first_lines;
+  const auto chapters = Chapters(Read("docs/man/patchbay.toml.5.scd"));
+  for (const KeyInfo& key : AllKeys()) {
+    const std::string title = Scdoc(SectionTitle(key.section));
+    const auto chapter = std::find_if(chapters.begin(), chapters.end(),
+                                      [&](const Chapter& c) { return c.title == title; });
+    ASSERT_NE(chapter, chapters.end()) << "## " << title;
+    const std::string wanted = Paragraph(key);
+    EXPECT_NE(chapter->text.find(wanted), std::string::npos) << title << "\n" << wanted;
+    first_lines.insert(title + wanted.substr(0, wanted.find('\n')));
+  }
+  for (const Chapter& chapter : chapters) {
+    std::istringstream lines(chapter.text);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with('*') || line.find("*: ") == std::string::npos) continue;
+      EXPECT_TRUE(first_lines.contains(chapter.title + line)) << chapter.title << "\n" << line;
     }
   }
 }

@@ -16,7 +16,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-std::string Named(std::string_view name) {
+std::string SmallFile(std::string_view name) {
   return format("[[resource]]\nname = '{0}'\n[[resource.match]]\npath = '/dev/{0}'\n", name);
 }
 
@@ -214,15 +214,15 @@ TEST(Load, WarnsOfSharedPathsOnlyWhereTheyCanMeet) {
 
 TEST(Load, TakesADirectoryAsOneDocument) {
   test::TempTree tree;
-  tree.File("conf/20-b.toml", Named("a.com/b"));
-  tree.File("conf/10-a.toml", "[daemon]\nrescan = '2s'\n" + Named("a.com/a"));
+  tree.File("conf/20-b.toml", SmallFile("a.com/b"));
+  tree.File("conf/10-a.toml", "[daemon]\nrescan = '2s'\n" + SmallFile("a.com/a"));
   tree.File("conf/.hidden.toml", "=");
   tree.File("conf/readme.md", "=");
   tree.Dir("conf/dir.toml");
-  tree.File("conf/..2024/30-c.toml", Named("a.com/c"));
+  tree.File("conf/..2024/30-c.toml", SmallFile("a.com/c"));
   tree.Link("conf/..data", "..2024");
   tree.Link("conf/30-c.toml", "..data/30-c.toml");
-  tree.File("single.toml", Named("a.com/d"));
+  tree.File("single.toml", SmallFile("a.com/d"));
   const Loaded loaded = LoadPaths({tree.path("conf"), tree.path("single.toml")});
   EXPECT_THAT(Names(loaded), ElementsAre("a.com/a", "a.com/b", "a.com/c", "a.com/d"));
   EXPECT_TRUE(loaded.diagnostics.empty());
@@ -248,7 +248,7 @@ TEST(Load, ReportsWhatItCannotRead) {
 TEST(Load, ReportsAFileThatIsTooLarge) {
   test::TempTree tree;
   tree.File("large.toml", std::string(kLargestSource + 1, ' '));
-  std::string largest = Named("a.com/x");
+  std::string largest = SmallFile("a.com/x");
   largest.resize(kLargestSource, ' ');
   tree.File("largest.toml", largest);
   EXPECT_THAT(Findings(LoadPaths({tree.path("large.toml")})), ElementsAre("0:0 file-too-large"));
@@ -259,7 +259,7 @@ TEST(Load, TakesSixteenMebibytesOfFilesButNotMore) {
   static_assert(kLargestInput == 16 * kLargestSource);
   test::TempTree tree;
   for (int i = 10; i < 26; ++i) {
-    std::string text = Named(format("a.com/r{}", i));
+    std::string text = SmallFile(format("a.com/r{}", i));
     text.resize(kLargestSource, ' ');
     tree.File(format("{}.toml", i), text);
   }
@@ -274,8 +274,8 @@ TEST(Load, TakesSixteenMebibytesOfFilesButNotMore) {
 }
 
 TEST(Load, ReportsASectionThatIsInTwoFiles) {
-  const Loaded loaded = LoadTexts({{"a.toml", "[daemon]\nrescan = '2s'\n" + Named("a.com/a")},
-                                   {"b.toml", Named("a.com/b") + "[daemon]\nrescan = 2\n"}});
+  const Loaded loaded = LoadTexts({{"a.toml", "[daemon]\nrescan = '2s'\n" + SmallFile("a.com/a")},
+                                   {"b.toml", SmallFile("a.com/b") + "[daemon]\nrescan = 2\n"}});
   EXPECT_THAT(Findings(loaded), ElementsAre("5:1 duplicate-section", "6:10 wrong-type"));
   EXPECT_EQ(loaded.diagnostics.Sorted()[0].message, "[daemon] is already at a.toml:1");
   EXPECT_EQ(loaded.diagnostics.Sorted()[0].place.file, "b.toml");
@@ -291,9 +291,9 @@ TEST(Load, ReportsTheMistakesOfAllFilesInTheirOrder) {
 
 TEST(Load, TakesAThousandResourcesButNotMore) {
   std::string text;
-  for (int i = 0; i < 1000; ++i) text += Named(format("a.com/r{}", i));
+  for (int i = 0; i < 1000; ++i) text += SmallFile(format("a.com/r{}", i));
   EXPECT_EQ(LoadGood(text).resources.size(), 1000u);
-  const Loaded loaded = LoadText(text + Named("a.com/last"));
+  const Loaded loaded = LoadText(text + SmallFile("a.com/last"));
   EXPECT_THAT(Findings(loaded), ElementsAre("4001:1 too-many-resources"));
   EXPECT_FALSE(loaded.model);
 }

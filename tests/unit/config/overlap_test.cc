@@ -34,11 +34,11 @@ std::vector<std::string> Examples(std::string_view text) {
 }
 
 TEST(Overlap, ShowsAPathThatBothClaim) {
-  struct Case {
+  struct Overlapping {
     std::string_view a, b;
     std::string_view example;
   };
-  const Case cases[] = {
+  const Overlapping cases[] = {
       {"path = '/dev/ttyUSB*'", "path = '/dev/tty*'", "/dev/ttyUSB0"},
       {"path = '/dev/ttyUSB*'", "path = '/dev/ttyUSB*'", "/dev/ttyUSB0"},
       {"path = '/dev/ttyUSB*'", "path = '/dev/{ttyACM,ttyUSB}[0-3]'", "/dev/ttyUSB0"},
@@ -64,7 +64,7 @@ TEST(Overlap, ShowsAPathThatBothClaim) {
       {"regex = '/dev/a|/srv/b'", "path = '/srv/{b,c}'", "/srv/b"},
       {"regex = '/dev/x\\d+'", "regex = '/dev/x\\d+'", "/dev/x\\d+"},
   };
-  for (const Case& c : cases) {
+  for (const Overlapping& c : cases) {
     EXPECT_THAT(Examples(Two(Match(c.a), Match(c.b))), ElementsAre(c.example)) << c.a << "\n"
                                                                                << c.b;
     EXPECT_THAT(Examples(Two(Match(c.b), Match(c.a))), ElementsAre(c.example)) << c.b << "\n"

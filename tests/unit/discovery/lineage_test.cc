@@ -14,10 +14,12 @@
 #include "os/unique_fd.h"
 #include "specs.h"
 #include "support/fake_sysfs.h"
+#include "support/temp_tree.h"
 
 namespace patchbay {
 namespace {
 
+using test::InMemory;
 using test::Resource;
 using testing::ElementsAre;
 using testing::Pair;
@@ -60,13 +62,6 @@ class Reads {
  private:
   UniqueFd fd_;
   std::map<int, std::string> paths_;
-};
-
-/// Has temporary trees made in memory: on a slow disk thousands of files take a minute.
-struct InMemory {
-  InMemory() {
-    if (std::filesystem::is_directory("/dev/shm")) setenv("TMPDIR", "/dev/shm", 0);
-  }
 };
 
 constexpr int kHubs = 10;

@@ -17,6 +17,7 @@
 namespace patchbay {
 namespace {
 
+using test::InMemory;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -293,13 +294,6 @@ TEST_F(SysfsTest, FindsWhatIsBelowADevice) {
   EXPECT_THAT(sysfs.Below(kHub, other_devices).paths, ElementsAre(kHub));
   EXPECT_THAT(asked, ElementsAre(kStick)) << "nothing below what is stopped at";
 }
-
-/// Has temporary trees made in memory: on a slow disk thousands of files take a minute.
-struct InMemory {
-  InMemory() {
-    if (std::filesystem::is_directory("/dev/shm")) setenv("TMPDIR", "/dev/shm", 0);
-  }
-};
 
 class LargeSysfsTest : InMemory, public SysfsTest {};
 

@@ -107,11 +107,13 @@ class ProberTest : public testing::Test {
     thread_ = std::thread([this] { loop_->Run(); });
     OnLoop([&] {
       pool_.emplace(*loop_, kMostAtOnce);
-      prober_.emplace(
-          *loop_, *pool_, spec,
-          ProbeContext{spec->name, "node-1", HostRoot(tree_.path()), cancellation_},
-          Prober::Events{.on_probe = [this](ProbeResult result, auto) { results_.Add(result); },
-                         .on_change = [](auto) {}});
+      prober_.emplace(*loop_, *pool_, spec,
+                      ProbeContext{spec->name, "node-1", HostRoot(tree_.path()), cancellation_},
+                      Prober::Events{.on_probe =
+                                         [this](const auto&, const ProbeOutcome& outcome) {
+                                           results_.Add(outcome.result);
+                                         },
+                                     .on_change = [](auto) {}});
       // What is back is probed at once.
       prober_->SetDevices(gone);
       prober_->SetDevices(there);

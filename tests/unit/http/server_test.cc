@@ -47,6 +47,11 @@ TEST_F(HttpServerTest, AnswersGet) {
   EXPECT_EQ(response.body, "GET /a/b c=d&e");
   EXPECT_EQ(response.header.at("content-type"), "text/plain; charset=utf-8");
   EXPECT_EQ(response.header.at("x-content-type-options"), "nosniff");
+  EXPECT_EQ(response.header.at("referrer-policy"), "no-referrer");
+  const std::string policy = response.header.at("content-security-policy");
+  EXPECT_TRUE(policy.starts_with("default-src 'none'; ")) << policy;
+  EXPECT_EQ(policy.find("unsafe"), std::string::npos);
+  EXPECT_EQ(policy.find('*'), std::string::npos);
   EXPECT_EQ(response.header.at("cache-control"), "no-store");
 }
 
@@ -337,7 +342,8 @@ TEST_F(HttpServerTest, SaysWhatIsWrongWithTheAddress) {
   const auto taken = create(server_->address());
   ASSERT_FALSE(taken);
   EXPECT_EQ(taken.error().kind, ErrorKind::kUnavailable);
-  EXPECT_NE(taken.error().message.find("Address already in use"), std::string::npos);
+  EXPECT_NE(taken.error().message.find("Address already in use; is it another Patchbay?"),
+            std::string::npos);
 }
 
 }  // namespace

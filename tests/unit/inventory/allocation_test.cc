@@ -51,7 +51,7 @@ MountSpec Mounted(std::string_view host_path, std::string_view container_path,
 }
 
 /// A device `id` with the node /dev/<id>.
-Device Made(const std::string& id, NamedValues captures = {}) {
+Device WithCaptures(const std::string& id, NamedValues captures = {}) {
   const std::string path = "/dev/" + id;
   return {id, {{path, path, FileType::kCharacter, 1, 3, {}}}, std::move(captures), {}};
 }
@@ -60,7 +60,8 @@ class AllocateTest : public testing::Test {
  protected:
   AllocateTest() {
     for (const int card : {0, 1, 2, 10}) {
-      devices_.push_back(Made("c" + std::to_string(card), {{"card", std::to_string(card)}}));
+      devices_.push_back(
+          WithCaptures("c" + std::to_string(card), {{"card", std::to_string(card)}}));
     }
     spec_ = Resource({CountMatch(1)});
   }
@@ -149,10 +150,15 @@ TEST_F(AllocateTest, RefusesAnUnknownId) {
     EXPECT_EQ(error.kind, ErrorKind::kNotFound) << id;
     EXPECT_THAT(error.message, HasSubstr("example.com/thing has no device \"" + id + "\""));
   }
+  EXPECT_THAT(Refused({"C1"}).message, HasSubstr("; did you mean \"c1\"?"));
+  EXPECT_THAT(Refused({"c10::0"}).message, HasSubstr("; did you mean \"c10\"?"));
+  EXPECT_THAT(Refused({"/dev/c1"}).message, HasSubstr("; it has c0, c1, c2, c10"));
+  EXPECT_THAT(Refused({std::string(100'000, 'c')}).message, HasSubstr("; it has c0"));
   const Error hostile = Refused({std::string("\xff\n\0\x1b[2J", 7)});
   EXPECT_EQ(hostile.kind, ErrorKind::kNotFound);
   devices_.clear();
   EXPECT_EQ(Refused({"c0"}).kind, ErrorKind::kNotFound);
+  EXPECT_THAT(Refused({"c0"}).message, HasSubstr("; it has none"));
 }
 
 TEST_F(AllocateTest, RefusesAnUnhealthyDevice) {
@@ -185,7 +191,7 @@ TEST_F(AllocateTest, AnEnvironmentVariableIsAsLongAsAProgramTakesAndNoLonger) {
     std::string value = std::to_string(i) + "-";
     value.resize(bytes, 'x');
     ids.push_back("d" + std::to_string(i));
-    devices_.push_back(Made(ids.back(), {{"v", value}}));
+    devices_.push_back(WithCaptures(ids.back(), {{"v", value}}));
   }
   spec_.env = {Entry("V", "{v}")};
   const ContainerResponse longest = Granted(ids);
@@ -203,7 +209,7 @@ TEST_F(AllocateTest, AnEnvironmentVariableIsAsLongAsAProgramTakesAndNoLonger) {
 }
 
 TEST_F(AllocateTest, AContainerGetsNoMoreThanTheKubeletTakes) {
-  devices_ = {Made("d", {{"v", std::string(4000, 'x')}})};
+  devices_ = {WithCaptures("d", {{"v", std::string(4000, 'x')}})};
   const auto give = [&](int mounts) {
     spec_.mounts.clear();
     for (int i = 0; i < mounts; ++i) {
@@ -234,8 +240,9 @@ TEST_F(AllocateTest, ReplicasOfOneDeviceInOneContainer) {
 }
 
 TEST_F(AllocateTest, EqualValuesCollapseAndOthersAreJoinedInIdOrder) {
-  devices_ = {Made("a", {{"v", "x"}, {"w", ""}}), Made("b", {{"v", "y"}, {"w", ""}}),
-              Made("c", {{"v", "x"}, {"w", "1"}})};
+  devices_ = {WithCaptures("a", {{"v", "x"}, {"w", ""}}),
+              WithCaptures("b", {{"v", "y"}, {"w", ""}}),
+              WithCaptures("c", {{"v", "x"}, {"w", "1"}})};
   spec_.env_separator = "; ";
   spec_.env = {Entry("V", "{v}"), Entry("W", "{w}"), Entry("CONSTANT", "1"),
                Entry("V_{v}", "{id}")};
@@ -446,7 +453,7 @@ TEST_F(AllocateTest, HostileValuesAreRefused) {
   for (const Case& c : cases) {
     spec_ = plain;
     c.use(spec_);
-    devices_ = {Made("hostile", {{"v", c.value}})};
+    devices_ = {WithCaptures("hostile", {{"v", c.value}})};
     EXPECT_EQ(Refused({"hostile"}).kind, ErrorKind::kInvalid) << c.what << " " << c.value;
     const auto problem =
         ProblemWithDevice(std::make_shared<const ResourceSpec>(spec_), devices_[0], "node-1");
@@ -455,7 +462,7 @@ TEST_F(AllocateTest, HostileValuesAreRefused) {
     EXPECT_EQ(problem->path, "/dev/hostile");
     EXPECT_TRUE(IsUtf8(problem->detail));
 
-    devices_ = {Made("harmless", {{"v", "..a b:é\n"}})};
+    devices_ = {WithCaptures("harmless", {{"v", "..a b:é\n"}})};
     if (c.what == "whole container path") continue;
     EXPECT_TRUE(Get({"harmless"})) << c.what;
   }
@@ -469,7 +476,7 @@ TEST_F(AllocateTest, AFormatCanMakeANulToo) {
 }
 
 TEST_F(AllocateTest, AVariableWithoutValueIsRefused) {
-  devices_ = {Made("with", {{"v", ""}}), Made("without")};
+  devices_ = {WithCaptures("with", {{"v", ""}}), WithCaptures("without")};
   spec_.env = {Entry("A", "{v}")};
   EXPECT_THAT(Granted({"with"}).envs, ElementsAre(Pair("A", "")));
   EXPECT_THAT(Refused({"without"}).message, HasSubstr("\"v\""));
@@ -511,7 +518,7 @@ TEST(ProblemWithDevice, Table) {
     ResourceSpec spec = Resource({CountMatch(1)});
     c.change(spec);
     const auto problem = ProblemWithDevice(std::make_shared<const ResourceSpec>(spec),
-                                           Made("c1", {{"card", "1"}}), "node-1");
+                                           WithCaptures("c1", {{"card", "1"}}), "node-1");
     ASSERT_EQ(problem.has_value(), c.reason.has_value()) << c.what;
     if (!problem) continue;
     EXPECT_EQ(problem->reason, *c.reason) << c.what;

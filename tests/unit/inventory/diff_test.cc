@@ -56,9 +56,16 @@ TEST(Diff, TheFirstVerdictOnADeviceThatWasDoubtedIsNews) {
 TEST(Diff, TellsARejectionOnce) {
   const Snapshot before = Of({}, {{"/dev/x", RejectReason::kLimit, "1"}});
   const Snapshot after =
-      Of({}, {{"/dev/x", RejectReason::kLimit, "1"}, {"/dev/x", RejectReason::kLimit, "2"}});
-  EXPECT_THAT(Diff(&before, after), ElementsAre(Change{Kind::kRejected, "/dev/x", "limit: 2"}));
+      Of({}, {{"/dev/x", RejectReason::kLimit, "2"}, {"/dev/x", RejectReason::kBadName, "3"}});
+  EXPECT_THAT(Diff(&before, after), ElementsAre(Change{Kind::kRejected, "/dev/x", "bad_name: 3"}));
   EXPECT_THAT(Diff(&after, before), IsEmpty());
+}
+
+TEST(Diff, TellsOnceThatAPathIsNotRejectedAnyMore) {
+  const Snapshot before =
+      Of({}, {{"/dev/x", RejectReason::kLimit, "1"}, {"/dev/x", RejectReason::kBadName, "2"}});
+  EXPECT_THAT(Diff(&before, Of({Listed("a")})),
+              ElementsAre(Change{Kind::kAppeared, "a", ""}, Change{Kind::kAccepted, "/dev/x", ""}));
 }
 
 }  // namespace

@@ -85,7 +85,8 @@ TEST_F(HookRunnerTest, TellsHowACallEnded) {
       "the release hook of example.com/d failed for \"a\": /bin/sh ended with exit code 1: no");
   EXPECT_EQ(observer_->hooks, 2);
   End();
-  EXPECT_THAT(text_.str(), HasSubstr("hook failed resource=example.com/d hook=release"));
+  EXPECT_THAT(text_.str(), HasSubstr("hook failed resource=example.com/d hook=release device=a "
+                                     "reason=\"/bin/sh ended with exit code 1: no\"\n"));
 }
 
 TEST_F(HookRunnerTest, ACallWithoutCommandsIsDoneAtOnce) {

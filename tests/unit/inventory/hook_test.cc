@@ -143,9 +143,8 @@ TEST_F(RunHookTest, AFailureNamesTheDeviceAndWhatTheProgramSaid) {
   const auto outcome = Run({"true", "echo disk is >&2; echo busy >&2; exit 3", "exit 4"});
   ASSERT_FALSE(outcome.status);
   EXPECT_EQ(outcome.status.error().kind, ErrorKind::kPrecondition);
-  EXPECT_EQ(outcome.status.error().message,
-            "the pre_start hook of example.com/d failed for \"d1\": /bin/sh ended with exit code "
-            "3: disk is; busy");
+  EXPECT_EQ(outcome.status.error().message, "/bin/sh ended with exit code 3: disk is; busy");
+  EXPECT_EQ(outcome.id, "d1");
 }
 
 TEST_F(RunHookTest, AfterAFailureNoFurtherOneIsBegun) {
@@ -174,7 +173,7 @@ TEST_F(RunHookTest, SaysWhyAProgramCannotBeRun) {
   tree_.File("plain", "not a program");
   EXPECT_THAT(run({tree_.path("missing")}), HasSubstr("No such file"));
   EXPECT_THAT(run({tree_.path("plain")}), HasSubstr("Permission denied"));
-  EXPECT_THAT(run({""}), HasSubstr("d0"));
+  EXPECT_THAT(run({""}), HasSubstr("cannot run"));
   EXPECT_EQ(run({"/bin/true", "", std::string(100'000, 'x')}), "");
   EXPECT_THAT(run({"/bin/true", std::string(1 << 20, 'x')}), HasSubstr("too long"));
   EXPECT_THAT(run({"/bin/sh", "-c", "kill -SEGV $$"}), HasSubstr("signal 11"));

@@ -17,8 +17,8 @@ using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
 /// A resource with devices by ID on NUMA nodes; -1 is none.
-Snapshot Listed(Preference preference, int replicas,
-                const std::vector<std::pair<std::string, int>>& devices) {
+Snapshot Replicated(Preference preference, int replicas,
+                    const std::vector<std::pair<std::string, int>>& devices) {
   auto spec = std::make_shared<ResourceSpec>();
   spec->replicas = replicas;
   spec->preferred_allocation = preference;
@@ -34,7 +34,7 @@ Snapshot Listed(Preference preference, int replicas,
 }
 
 Snapshot Packed(const std::vector<std::pair<std::string, int>>& devices) {
-  return Listed(Preference::kPacked, 1, devices);
+  return Replicated(Preference::kPacked, 1, devices);
 }
 
 const Snapshot kEight = Packed(
@@ -64,7 +64,8 @@ TEST(PreferPacked, LeavesDevicesWithoutANumaNodeForTheEnd) {
 }
 
 TEST(PreferPacked, FillsDevicesUpBeforeItBeginsAnother) {
-  const Snapshot shared = Listed(Preference::kPacked, 3, {{"w", 0}, {"x", 0}, {"y", 0}, {"z", 1}});
+  const Snapshot shared =
+      Replicated(Preference::kPacked, 3, {{"w", 0}, {"x", 0}, {"y", 0}, {"z", 1}});
   const std::vector<std::string> free = {"w::0", "w::1", "w::2", "x::2", "y::0",
                                          "y::1", "z::0", "z::1", "z::2"};
   EXPECT_THAT(Prefer(shared, {{free.begin(), free.end() - 3}, {}, 1}), ElementsAre("x::2"));
@@ -90,7 +91,7 @@ TEST(PreferPacked, WithoutReplicasTheFirstIdsAreTakenFirst) {
 }
 
 TEST(PreferSpread, TakesDistinctDevicesFirst) {
-  const Snapshot shared = Listed(Preference::kSpread, 3, {{"x", 0}, {"y", 0}});
+  const Snapshot shared = Replicated(Preference::kSpread, 3, {{"x", 0}, {"y", 0}});
   const std::vector<std::string> all = {"x::0", "x::1", "x::2", "y::0", "y::1", "y::2"};
   EXPECT_THAT(Prefer(shared, {all, {}, 2}), ElementsAre("x::0", "y::0"));
   EXPECT_THAT(Prefer(shared, {all, {}, 3}), ElementsAre("x::0", "y::0", "x::1"));
@@ -100,11 +101,11 @@ TEST(PreferSpread, TakesDistinctDevicesFirst) {
 }
 
 TEST(Prefer, SaysNothingWithoutAPreference) {
-  EXPECT_THAT(Prefer(Listed(Preference::kNone, 1, {{"a", 0}}), {{"a"}, {}, 1}), IsEmpty());
+  EXPECT_THAT(Prefer(Replicated(Preference::kNone, 1, {{"a", 0}}), {{"a"}, {}, 1}), IsEmpty());
 }
 
 TEST(PreferSpread, TurnsToDevicesThatTheContainerHasLeastOf) {
-  const Snapshot shared = Listed(Preference::kSpread, 4, {{"x", 0}, {"y", 0}, {"z", 0}});
+  const Snapshot shared = Replicated(Preference::kSpread, 4, {{"x", 0}, {"y", 0}, {"z", 0}});
   const std::vector<std::string> all = {"x::0", "x::1", "x::2", "x::3", "y::0",
                                         "y::1", "y::2", "y::3", "z::3"};
   EXPECT_THAT(Prefer(shared, {all, {"x::0", "x::3"}, 7}),
@@ -113,7 +114,7 @@ TEST(PreferSpread, TurnsToDevicesThatTheContainerHasLeastOf) {
 
 TEST(Prefer, BearsWithWhatCannotBe) {
   for (const Preference preference : {Preference::kPacked, Preference::kSpread}) {
-    const Snapshot snapshot = Listed(preference, 1, {{"a", 0}, {"b", 1}});
+    const Snapshot snapshot = Replicated(preference, 1, {{"a", 0}, {"b", 1}});
     const auto preferred = [&](const PreferenceRequest& request) {
       auto ids = Prefer(snapshot, request);
       std::sort(ids.begin(), ids.end());
@@ -135,7 +136,7 @@ TEST(Prefer, BearsWithWhatCannotBe) {
 // The kubelet's list is older than the host: what it names in vain would fail the admission.
 TEST(Prefer, NamesNothingThatCannotBeAllocated) {
   for (const Preference preference : {Preference::kPacked, Preference::kSpread}) {
-    Snapshot snapshot = Listed(preference, 2, {{"a", 0}, {"b", 0}, {"c", 1}});
+    Snapshot snapshot = Replicated(preference, 2, {{"a", 0}, {"b", 0}, {"c", 1}});
     snapshot.devices[0].health = Health::kUnhealthy;
     const std::vector<std::string> available = {"a::0", "a::1", "b::0", "c",    "c::2",
                                                 "c::1", "",     "::",   "d::0", "b::01"};
@@ -221,14 +222,14 @@ TEST_F(PreferAmongEight, PackedNeedsTheFewestNumaNodes) { Check(UnitOnItsOwn, On
 
 TEST_F(PreferAmongEight, PackedNeedsTheFewestDevicesOfANumaNode) {
   const auto shared = [](const std::vector<int>&) {
-    return Listed(Preference::kPacked, 8, {{"d0", 1}, {"d1", 1}, {"d2", 1}, {"d3", 1}});
+    return Replicated(Preference::kPacked, 8, {{"d0", 1}, {"d1", 1}, {"d2", 1}, {"d3", 1}});
   };
   Check(Replica, shared, true);
 }
 
 TEST_F(PreferAmongEight, SpreadHasTheMostDevices) {
   const auto shared = [](const std::vector<int>&) {
-    return Listed(Preference::kSpread, 8, {{"d0", 0}, {"d1", -1}, {"d2", 1}, {"d3", 1}});
+    return Replicated(Preference::kSpread, 8, {{"d0", 0}, {"d1", -1}, {"d2", 1}, {"d3", 1}});
   };
   Check(Replica, shared, false);
 }
@@ -243,7 +244,7 @@ TEST(Prefer, IsQuickWithManyUnits) {
   }
   const std::vector<std::string> must(ids.begin(), ids.begin() + 1000);
   for (const Preference preference : {Preference::kPacked, Preference::kSpread}) {
-    const auto preferred = Prefer(Listed(preference, 2, devices), {ids, must, 100'000});
+    const auto preferred = Prefer(Replicated(preference, 2, devices), {ids, must, 100'000});
     EXPECT_EQ(std::set(preferred.begin(), preferred.end()).size(), 100'000U);
   }
 }

@@ -10,7 +10,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 /// A snapshot of devices with these nodes; "!" in front for an unhealthy one.
-std::shared_ptr<const Snapshot> Listed(const std::vector<std::vector<std::string>>& devices) {
+std::shared_ptr<const Snapshot> SnapshotOf(const std::vector<std::vector<std::string>>& devices) {
   auto snapshot = std::make_shared<Snapshot>();
   for (const auto& paths : devices) {
     Device device;
@@ -38,23 +38,24 @@ std::vector<std::string> Pairs(const SharedNodes& shared) {
 
 TEST(SharedNodes, AreFoundByWhatPathsLeadTo) {
   const std::shared_ptr<const Snapshot> all[] = {
-      Listed({{"/dev/a"}, {"/dev/b"}, {"/dev/c", "/dev/d"}}), Listed({{"/dev/x"}, {"/dev/b"}}),
-      Listed({{"/dev/d", "/dev/c"}, {"/dev/b"}})};
+      SnapshotOf({{"/dev/a"}, {"/dev/b"}, {"/dev/c", "/dev/d"}}),
+      SnapshotOf({{"/dev/x"}, {"/dev/b"}}), SnapshotOf({{"/dev/d", "/dev/c"}, {"/dev/b"}})};
   const SharedNodes shared = FindSharedNodes(all);
   EXPECT_THAT(shared.devices, ElementsAre(2u, 1u, 2u));
   EXPECT_THAT(Pairs(shared), ElementsAre("0-1 /dev/b", "0-2 /dev/b"));
 }
 
 TEST(SharedNodes, OfOneResourceAreItsOwnMatter) {
-  const std::shared_ptr<const Snapshot> all[] = {Listed({{"/dev/a"}, {"/dev/a"}}), nullptr,
-                                                 Listed({{"/dev/b"}, {}})};
+  const std::shared_ptr<const Snapshot> all[] = {SnapshotOf({{"/dev/a"}, {"/dev/a"}}), nullptr,
+                                                 SnapshotOf({{"/dev/b"}, {}})};
   const SharedNodes shared = FindSharedNodes(all);
   EXPECT_THAT(shared.devices, ElementsAre(0u, 0u, 0u));
   EXPECT_THAT(shared.pairs, IsEmpty());
 }
 
 TEST(SharedNodes, OfAnUnhealthyDeviceAreNotGivenOutTwice) {
-  const std::shared_ptr<const Snapshot> all[] = {Listed({{"!/dev/a"}}), Listed({{"/dev/a"}})};
+  const std::shared_ptr<const Snapshot> all[] = {SnapshotOf({{"!/dev/a"}}),
+                                                 SnapshotOf({{"/dev/a"}})};
   EXPECT_THAT(FindSharedNodes(all).pairs, IsEmpty());
 }
 

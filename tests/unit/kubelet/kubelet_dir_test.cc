@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -14,6 +13,7 @@
 #include "os/unique_fd.h"
 #include "support/fake_loop.h"
 #include "support/temp_tree.h"
+#include "support/unix_socket.h"
 
 namespace patchbay {
 namespace {
@@ -37,13 +37,7 @@ class KubeletDirTest : public testing::Test {
     dir_->Start();
   }
 
-  void Bind(std::string_view relative) {
-    const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strncpy(address.sun_path, tree_.path(relative).c_str(), sizeof address.sun_path - 1);
-    ASSERT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  }
+  void Bind(std::string_view relative) { (void)test::BindSocket(tree_.path(relative), false); }
 
   /// What was said since the last call, once all events are read.
   std::vector<std::string> Said() {
@@ -85,6 +79,21 @@ TEST_F(KubeletDirTest, SocketThatComesGoesAndComes) {
 }
 
 // The inode number may be the same; the time of birth is not.
+TEST_F(KubeletDirTest, SaysWhyThereIsNoKubelet) {
+  Start();
+  EXPECT_THAT(std::string(dir_->WhyAbsent()), testing::HasSubstr("does not exist"));
+  tree_.Dir("dir");
+  EXPECT_EQ(dir_->WhyAbsent(), "no kubelet yet; waiting for its socket");
+  if (geteuid() != 0) return;
+  tree_.Dir("closed/dir");
+  std::filesystem::permissions(tree_.path("closed"), std::filesystem::perms::none);
+  Start("closed/dir");
+  ASSERT_EQ(seteuid(65534), 0);
+  const std::string why(dir_->WhyAbsent());
+  ASSERT_EQ(seteuid(0), 0);
+  EXPECT_THAT(why, testing::HasSubstr("run as root"));
+}
+
 TEST_F(KubeletDirTest, SocketThatIsReplacedBetweenTwoLooks) {
   tree_.Dir("dir");
   Bind("dir/kubelet.sock");

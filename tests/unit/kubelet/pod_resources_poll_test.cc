@@ -27,7 +27,7 @@ constexpr Outcome kFailures[] = {Outcome::kNoSocket,   Outcome::kNoAnswer, Outco
                                  Outcome::kUnreadable, Outcome::kTooLong,  Outcome::kRefused};
 
 /// A poll every ten seconds, and a clock.
-struct Bench {
+struct PollBench {
   PodResourcesPoll::Time now = PodResourcesPoll::Time() + 1h;
   PodResourcesPoll poll{10s, now};
 
@@ -50,7 +50,7 @@ struct Bench {
 };
 
 TEST(PodResourcesPoll, AsksAtOnceAndThenEveryPeriod) {
-  Bench bench;
+  PollBench bench;
   EXPECT_EQ(bench.due(), 0s);
   EXPECT_EQ(bench.poll.version(), Version::kV1);
   EXPECT_EQ(bench.poll.up(), std::nullopt);
@@ -67,7 +67,7 @@ TEST(PodResourcesPoll, AsksAtOnceAndThenEveryPeriod) {
 /// What each way to end means, after an answer.
 TEST(PodResourcesPoll, Outcomes) {
   for (const Outcome failure : kFailures) {
-    Bench bench;
+    PollBench bench;
     bench.Call(Outcome::kAnswered);
     bench.Call(failure);
     EXPECT_EQ(bench.poll.up(), false) << failure;
@@ -79,7 +79,7 @@ TEST(PodResourcesPoll, Outcomes) {
 }
 
 TEST(PodResourcesPoll, ARateLimitBacksOffAndIsNoOutage) {
-  Bench bench;
+  PollBench bench;
   bench.Call(Outcome::kRateLimited);
   EXPECT_EQ(bench.poll.up(), std::nullopt);
   for (const bool up : {true, false}) {
@@ -98,7 +98,7 @@ TEST(PodResourcesPoll, ARateLimitBacksOffAndIsNoOutage) {
 }
 
 TEST(PodResourcesPoll, AMissingVersionHasTheOtherAskedAtOnce) {
-  Bench bench;
+  PollBench bench;
   bench.Call(Outcome::kUnimplemented);
   EXPECT_EQ(bench.due(), 0s);
   EXPECT_EQ(bench.poll.version(), Version::kV1alpha1);
@@ -111,7 +111,7 @@ TEST(PodResourcesPoll, AMissingVersionHasTheOtherAskedAtOnce) {
 }
 
 TEST(PodResourcesPoll, NeitherVersionIsAFailure) {
-  Bench bench;
+  PollBench bench;
   for (int i = 0; i < 3; ++i) {
     bench.Call(Outcome::kUnimplemented);
     bench.Call(Outcome::kUnimplemented);
@@ -123,21 +123,21 @@ TEST(PodResourcesPoll, NeitherVersionIsAFailure) {
 }
 
 TEST(PodResourcesPoll, RemembersTheVersionThatAnsweredUntilAnError) {
-  Bench old;
+  PollBench old;
   old.Call(Outcome::kUnimplemented);
   old.Call(Outcome::kAnswered);
 
-  Bench limited = old;
+  PollBench limited = old;
   limited.Call(Outcome::kRateLimited);
   EXPECT_EQ(limited.poll.version(), Version::kV1alpha1);
 
   for (const Outcome failure : kFailures) {
-    Bench bench = old;
+    PollBench bench = old;
     bench.Call(failure);
     EXPECT_EQ(bench.poll.version(), Version::kV1) << failure;
   }
 
-  Bench updated = old;
+  PollBench updated = old;
   updated.Call(Outcome::kUnimplemented);
   EXPECT_EQ(updated.due(), 0s);
   EXPECT_EQ(updated.poll.version(), Version::kV1);
@@ -145,7 +145,7 @@ TEST(PodResourcesPoll, RemembersTheVersionThatAnsweredUntilAnError) {
 }
 
 TEST(PodResourcesPoll, SoonIsASecondFromNowHoweverOftenItIsSaid) {
-  Bench bench;
+  PollBench bench;
   bench.Call(Outcome::kAnswered);
   bench.now += 3s;
   bench.Soon();
@@ -173,7 +173,7 @@ TEST(PodResourcesPoll, SoonDuringACall) {
       {0s, 100ms, Outcome::kRateLimited, 20s},
   };
   for (const Case& c : cases) {
-    Bench bench;
+    PollBench bench;
     bench.Begin();
     const auto begin = bench.now;
     bench.poll.Soon(begin + c.said);
@@ -187,7 +187,7 @@ TEST(PodResourcesPoll, SoonDuringACall) {
 }
 
 TEST(PodResourcesPoll, SoonOutlivesTheChangeOfTheVersion) {
-  Bench bench;
+  PollBench bench;
   bench.Begin();
   bench.Soon();
   bench.poll.End(Outcome::kUnimplemented, bench.now);
@@ -197,14 +197,14 @@ TEST(PodResourcesPoll, SoonOutlivesTheChangeOfTheVersion) {
 }
 
 TEST(PodResourcesPoll, SoonWaitsForTheEndOfABackOff) {
-  Bench bench;
+  PollBench bench;
   bench.Call(Outcome::kRateLimited);
   bench.Soon();
   EXPECT_EQ(bench.due(), 20s);
 }
 
 TEST(PodResourcesPoll, NowIsNow) {
-  Bench bench;
+  PollBench bench;
   bench.Begin();
   bench.poll.Now(bench.now);  // when the call under way is over
   EXPECT_TRUE(bench.poll.End(Outcome::kAnswered, bench.now));

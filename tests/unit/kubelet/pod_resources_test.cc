@@ -186,7 +186,7 @@ TEST_P(PodResourcesFaults, AreToldOnceAndLeaveTheHolders) {
   const std::string logged = Logged();
   EXPECT_THAT(logged, HasSubstr("who holds which device is not known: "));
   EXPECT_THAT(logged, HasSubstr(GetParam().logged));
-  EXPECT_THAT(logged, HasSubstr("path=" + path_));
+  EXPECT_THAT(logged, HasSubstr("socket=" + path_));
   EXPECT_THAT(After(10s), IsEmpty());
   EXPECT_THAT(Logged(), IsEmpty());
   EXPECT_EQ(holders_, holders);

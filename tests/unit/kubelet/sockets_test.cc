@@ -15,10 +15,12 @@
 #include "model/socket_name.h"
 #include "os/unique_fd.h"
 #include "support/temp_tree.h"
+#include "support/unix_socket.h"
 
 namespace patchbay {
 namespace {
 
+using test::BindSocket;
 using test::TempTree;
 using testing::ElementsAre;
 using testing::UnorderedElementsAre;
@@ -52,18 +54,6 @@ TEST(NewRun, DiffersAndHasEightDigits) {
   }
 }
 
-UniqueFd Bind(const std::string& path, bool listening) {
-  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
-  EXPECT_EQ(bind(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  if (listening) {
-    EXPECT_EQ(listen(fd.get(), 1), 0);
-  }
-  return fd;
-}
-
 TEST(SweepLeftovers, RemovesOnlyDeadSocketsOfOurs) {
   TempTree tree;
   const std::string dead = SocketName("a/b", "00000001", 1);
@@ -71,11 +61,11 @@ TEST(SweepLeftovers, RemovesOnlyDeadSocketsOfOurs) {
   const std::string file = SocketName("a/b", "00000003", 1);
   const std::string link = SocketName("a/b", "00000004", 1);
   const std::string directory = SocketName("a/b", "00000005", 1);
-  Bind(tree.path(dead), false);
-  const UniqueFd listener = Bind(tree.path(live), true);
-  Bind(tree.path("foreign.sock"), false);
-  Bind(tree.path("kubelet.sock"), false);
-  Bind(tree.path("xpatchbay-1.sock"), false);
+  BindSocket(tree.path(dead), false);
+  const UniqueFd listener = BindSocket(tree.path(live), true);
+  BindSocket(tree.path("foreign.sock"), false);
+  BindSocket(tree.path("kubelet.sock"), false);
+  BindSocket(tree.path("xpatchbay-1.sock"), false);
   tree.File(file);
   tree.Link(link, "/nowhere");
   tree.Dir(directory);
@@ -93,13 +83,13 @@ TEST(SweepLeftovers, RemovesOnlyDeadSocketsOfOurs) {
 TEST(ResourcesOfOthers, AreThoseOfOtherRunsWithASocket) {
   TempTree tree;
   const auto bind = [&](const char* resource, const char* run) {
-    Bind(tree.path(SocketName(resource, run, 1)), false);
+    BindSocket(tree.path(SocketName(resource, run, 1)), false);
   };
   EXPECT_THAT(ResourcesOfOthers("00000001", tree.path()), ElementsAre());
   bind("a/ours", "00000001"), bind("a/both", "00000001");
   bind("a/both", "00000002"), bind("a/theirs", "00000002"), bind("a/theirs", "00000003");
   tree.File(SocketName("a/file", "00000002", 1));
-  Bind(tree.path("kubelet.sock"), false);
+  BindSocket(tree.path("kubelet.sock"), false);
   EXPECT_THAT(ResourcesOfOthers("00000001", tree.path()),
               UnorderedElementsAre(StableHash("a/both"), StableHash("a/theirs")));
   EXPECT_THAT(ResourcesOfOthers("00000001", tree.path("absent")), ElementsAre());
@@ -108,7 +98,7 @@ TEST(ResourcesOfOthers, AreThoseOfOtherRunsWithASocket) {
 TEST(SweepLeftovers, BusyListenerIsAlive) {
   TempTree tree;
   const std::string name = SocketName("a/b", "00000001", 1);
-  const UniqueFd listener = Bind(tree.path(name), true);
+  const UniqueFd listener = BindSocket(tree.path(name), true);
   std::vector<UniqueFd> callers;  // until its queue is full
   for (int i = 0; i < 8; ++i) {
     callers.emplace_back(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
@@ -123,7 +113,7 @@ TEST(SweepLeftovers, BusyListenerIsAlive) {
 
 TEST(SweepLeftovers, LinkToASocketOfSomebodyStays) {
   TempTree tree;
-  Bind(tree.path("foreign.sock"), false);
+  BindSocket(tree.path("foreign.sock"), false);
   tree.Link(SocketName("a/b", "00000001", 1), "foreign.sock");
   EXPECT_THAT(SweepLeftovers(tree.path()), ElementsAre());
 }

@@ -36,6 +36,22 @@ TEST(Checkpoint, IsWrittenUnderTheKubeletsNameAndNothingElseStays) {
   EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);
 }
 
+TEST(Checkpoint, IsJsonAsTheKubeletWritesIt) {
+  EXPECT_EQ(EncodeCheckpoint(Sample()),
+            R"({"Data":{"PodDeviceEntries":[{"AllocResp":"CgoKA0tFWRIDdiIK","ContainerName":"c",)"
+            R"("DeviceIDs":{"-1":["x"]},"PodUID":"pod","ResourceName":"a/b"}],)"
+            R"("RegisteredDevices":{"a/b":["x","y"],"a/empty":[]}}})");
+}
+
+TEST(Checkpoint, OfOtherTypesIsNoneOrLeavesThemOut) {
+  EXPECT_FALSE(DecodeCheckpoint("[]"));
+  EXPECT_FALSE(DecodeCheckpoint(R"({"Data": 1})"));
+  EXPECT_FALSE(DecodeCheckpoint(R"({"Data": {"PodDeviceEntries": [{"AllocResp": "???"}]}})"));
+  const auto decoded = DecodeCheckpoint(R"({"Data": {"RegisteredDevices": {"a/b": 1}}})");
+  ASSERT_TRUE(decoded);
+  EXPECT_EQ(decoded->registered.at("a/b"), std::vector<std::string>{});
+}
+
 TEST(Checkpoint, IsEmptyWhenAbsentOrCorrupt) {
   test::TempTree tree;
   EXPECT_TRUE(ReadCheckpoint(tree.path()).registered.empty());

@@ -8,11 +8,35 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "deviceplugin.grpc.pb.h"
 
 namespace patchbay::test {
+
+inline constexpr std::chrono::seconds kLong{10};
+inline const std::string kR = "example.com/r";
+
+/// What a test sets and a call reads, from whichever threads.
+template <class T>
+class Knob {
+ public:
+  Knob(T value) : value_(std::move(value)) {}
+  Knob& operator=(T value) {
+    const std::lock_guard lock(mutex_);
+    value_ = std::move(value);
+    return *this;
+  }
+  T Get() const {
+    const std::lock_guard lock(mutex_);
+    return value_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  T value_;
+};
 
 /// A device plugin as simple as can be, on a socket of its own. The knobs may be turned at any
 /// time.
@@ -83,13 +107,13 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
     Change([&] { hang_options_ = hang_allocate_ = hang_pre_start_ = false; });
   }
 
-  bool prefers = false;                              ///< the option; set before registering
-  bool pre_start = false;                            ///< likewise
-  grpc::Status options_status = grpc::Status::OK;    ///< set before registering
-  grpc::Status allocate_status = grpc::Status::OK;   ///< set while nothing is admitted
-  grpc::Status pre_start_status = grpc::Status::OK;  ///< set while nothing is started
-  std::vector<std::string> preferred;                ///< likewise
-  int responses = 1;                                 ///< likewise
+  Knob<bool> prefers = false;                            ///< the option; set before registering
+  Knob<bool> pre_start = false;                          ///< likewise
+  Knob<grpc::Status> options_status = grpc::Status();    ///< set before registering
+  Knob<grpc::Status> allocate_status = grpc::Status();   ///< set while nothing is admitted
+  Knob<grpc::Status> pre_start_status = grpc::Status();  ///< set while nothing is started
+  Knob<std::vector<std::string>> preferred = std::vector<std::string>();  ///< likewise
+  Knob<int> responses = 1;                                                ///< likewise
 
   std::vector<v1beta1::PreferredAllocationRequest> preferred_calls() { return Copy(preferences_); }
   std::vector<v1beta1::AllocateRequest> allocate_calls() { return Copy(allocations_); }
@@ -109,9 +133,9 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
     std::unique_lock lock(mutex_);
     ++options_calls_;
     WaitWhile(lock, context, [&] { return hang_options_; });
-    options->set_get_preferred_allocation_available(prefers);
-    options->set_pre_start_required(pre_start);
-    return options_status;
+    options->set_get_preferred_allocation_available(prefers.Get());
+    options->set_pre_start_required(pre_start.Get());
+    return options_status.Get();
   }
 
   grpc::Status ListAndWatch(grpc::ServerContext* context, const v1beta1::Empty*,
@@ -138,7 +162,7 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
     const std::lock_guard lock(mutex_);
     preferences_.push_back(*request);
     auto& container = *response->add_container_responses();
-    for (const std::string& id : preferred) container.add_device_ids(id);
+    for (const std::string& id : preferred.Get()) container.add_device_ids(id);
     return grpc::Status::OK;
   }
 
@@ -148,11 +172,12 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
     allocations_.push_back(*request);
     changed_.notify_all();
     WaitWhile(lock, context, [&] { return hang_allocate_; });
-    for (int i = 0; i < responses; ++i) {
+    const int count = responses.Get();
+    for (int i = 0; i < count; ++i) {
       auto& envs = *response->add_container_responses()->mutable_envs();
       envs["FIRST"] = i == 0 ? request->container_requests(0).devices_ids(0) : "not this one";
     }
-    return allocate_status;
+    return allocate_status.Get();
   }
 
   grpc::Status PreStartContainer(grpc::ServerContext* context,
@@ -162,7 +187,7 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
     pre_starts_.push_back(*request);
     changed_.notify_all();
     WaitWhile(lock, context, [&] { return hang_pre_start_; });
-    return pre_start_status;
+    return pre_start_status.Get();
   }
 
  private:

@@ -11,14 +11,13 @@ namespace patchbay {
 namespace {
 
 using test::FakePlugin;
+using test::kR;
 using testing::ElementsAre;
 using testing::ElementsAreArray;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
-
-const std::string kR = "example.com/r";
 
 class SimAdmission : public testing::Test {
  protected:
@@ -78,7 +77,7 @@ TEST_F(SimAdmission, GivesAContainerItsDevicesAgainAndAnotherPodOthers) {
 
 TEST_F(SimAdmission, AsksWhatThePluginPrefers) {
   plugin_->prefers = true;
-  plugin_->preferred = {"c", "d", "zzz"};
+  plugin_->preferred = std::vector<std::string>{"c", "d", "zzz"};
   Register();
   const auto one = sim_->Admit("p", "c", kR, 1);
   ASSERT_TRUE(one);
@@ -99,7 +98,7 @@ TEST_F(SimAdmission, RunsPodsOfAnUnknownResourceWithoutDevices) {
 
 TEST_F(SimAdmission, RollsBackWhatThePluginRefuses) {
   Register();
-  plugin_->allocate_status = {grpc::StatusCode::NOT_FOUND, "no such device"};
+  plugin_->allocate_status = grpc::Status(grpc::StatusCode::NOT_FOUND, "no such device");
   EXPECT_EQ(Refusal("p", 3),
             "UnexpectedAdmissionError: Allocate failed due to rpc error: code = NotFound desc = no "
             "such device, which is unexpected");

@@ -13,12 +13,11 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using test::FakePlugin;
+using test::kLong;
+using test::kR;
 using testing::Each;
 using testing::Field;
 using testing::SizeIs;
-
-constexpr seconds kLong{10};
-const std::string kR = "example.com/r";
 
 class SimFaults : public testing::Test {
  protected:

@@ -16,14 +16,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using test::FakePlugin;
+using test::kLong;
+using test::kR;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
 using Fault = PodResourcesFault;
-
-constexpr seconds kLong{10};
-const std::string kR = "example.com/r";
 
 class SimPodResources : public testing::Test {
  protected:

@@ -13,13 +13,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using test::FakePlugin;
+using test::kLong;
+using test::kR;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAreArray;
 
-constexpr seconds kLong{10};
-const std::string kR = "example.com/r";
 const std::string kWaits = "CreateContainerConfigError: ";
 const std::string kCallFailed = kWaits + "device plugin PreStartContainer rpc failed with err: ";
 
@@ -115,7 +115,7 @@ TEST_F(SimStart, AnErrorOfThePluginKeepsTheContainerWaiting) {
   Start();
   Register();
   Admit();
-  plugin_->pre_start_status = {grpc::StatusCode::NOT_FOUND, "no such device"};
+  plugin_->pre_start_status = grpc::Status(grpc::StatusCode::NOT_FOUND, "no such device");
   EXPECT_EQ(Waits(), kCallFailed + "rpc error: code = NotFound desc = no such device");
   plugin_->pre_start_status = grpc::Status::OK;
   EXPECT_EQ(Waits(), "");

@@ -22,13 +22,13 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 using test::FakePlugin;
+using test::kLong;
+using test::kR;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-constexpr seconds kLong{10};
-const std::string kR = "example.com/r";
 const std::vector<std::pair<std::string, std::string>> kThree = {
     {"a", "Healthy"}, {"b", "Healthy"}, {"c", "Unhealthy"}};
 
@@ -264,7 +264,7 @@ TEST_F(KubeletSimTest, AsyncAnswersBeforeItDials) {
 TEST_F(KubeletSimTest, SyncFailsWithoutOptions) {
   Make();
   const auto plugin = Serve("1.sock");
-  plugin->options_status = {grpc::StatusCode::UNIMPLEMENTED, "no"};
+  plugin->options_status = grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "no");
   EXPECT_EQ(Register("1.sock").error_message(),
             "failed to get device plugin options: rpc error: code = Unimplemented desc = no");
   EXPECT_FALSE(sim_->View(kR));

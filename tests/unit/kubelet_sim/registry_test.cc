@@ -8,7 +8,7 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 
-const std::string kR = "a/b";
+const std::string kName = "a/b";
 const Registry::Time kNow{};
 
 Registry Make(KubeletProfile profile, bool dedupe = false) {
@@ -16,13 +16,13 @@ Registry Make(KubeletProfile profile, bool dedupe = false) {
 }
 
 void Connect(Registry& registry, const std::string& path, ClientId client) {
-  ASSERT_TRUE(registry.Begin(kR, path, client));
-  ASSERT_TRUE(registry.Check(kR, path));
-  registry.Connected(kR, path, client, {});
+  ASSERT_TRUE(registry.Begin(kName, path, client));
+  ASSERT_TRUE(registry.Check(kName, path));
+  registry.Connected(kName, path, client, {});
 }
 
 std::size_t Allocatable(const Registry& registry) {
-  const DeviceTable* const table = registry.Table(kR);
+  const DeviceTable* const table = registry.Table(kName);
   return table == nullptr ? 0 : table->allocatable();
 }
 
@@ -34,37 +34,37 @@ INSTANTIATE_TEST_SUITE_P(All, EveryProfile,
 TEST_P(EveryProfile, KnowsAResourceFromItsFirstList) {
   Registry registry = Make(GetParam());
   Connect(registry, "/1", 1);
-  EXPECT_FALSE(registry.Known(kR));
-  registry.Listed(kR, {});
-  EXPECT_TRUE(registry.Known(kR));
+  EXPECT_FALSE(registry.Known(kName));
+  registry.Listed(kName, {});
+  EXPECT_TRUE(registry.Known(kName));
 }
 
 TEST_P(EveryProfile, ForgetsDevicesWhenTheGraceIsOver) {
   Registry registry = Make(GetParam());
   Connect(registry, "/1", 1);
-  registry.Listed(kR, {{"x", "Healthy", {}}});
+  registry.Listed(kName, {{"x", "Healthy", {}}});
   EXPECT_EQ(registry.NextExpiry(), std::nullopt);
-  EXPECT_EQ(registry.StreamEnded(kR, "/1", 1, kNow), 1u);
+  EXPECT_EQ(registry.StreamEnded(kName, "/1", 1, kNow), 1u);
   registry.Expire(kNow + minutes(5) - seconds(1));
-  ASSERT_NE(registry.Table(kR), nullptr);
-  EXPECT_EQ(registry.Table(kR)->capacity(), 1u);
+  ASSERT_NE(registry.Table(kName), nullptr);
+  EXPECT_EQ(registry.Table(kName)->capacity(), 1u);
   EXPECT_EQ(Allocatable(registry), 0u);
   EXPECT_EQ(registry.NextExpiry(), kNow + minutes(5));
   registry.Expire(kNow + minutes(5));
-  EXPECT_EQ(registry.Table(kR), nullptr);
-  EXPECT_EQ(registry.Primary(kR), nullptr);
-  EXPECT_TRUE(registry.Known(kR));
+  EXPECT_EQ(registry.Table(kName), nullptr);
+  EXPECT_EQ(registry.Primary(kName), nullptr);
+  EXPECT_TRUE(registry.Known(kName));
   EXPECT_EQ(registry.NextExpiry(), std::nullopt);
 }
 
 TEST_P(EveryProfile, BringsACheckpointedResourceBackStopped) {
   Registry registry = Make(GetParam());
-  registry.Restore(kR, kNow);
-  EXPECT_TRUE(registry.Known(kR));
-  EXPECT_EQ(registry.Table(kR)->capacity(), 0u);
-  EXPECT_TRUE(registry.Primary(kR)->stopped);
+  registry.Restore(kName, kNow);
+  EXPECT_TRUE(registry.Known(kName));
+  EXPECT_EQ(registry.Table(kName)->capacity(), 0u);
+  EXPECT_TRUE(registry.Primary(kName)->stopped);
   Connect(registry, "/1", 1);
-  registry.Listed(kR, {{"x", "Healthy", {}}});
+  registry.Listed(kName, {{"x", "Healthy", {}}});
   registry.Expire(kNow + minutes(6));
   EXPECT_EQ(Allocatable(registry), 1u);
 }
@@ -72,73 +72,73 @@ TEST_P(EveryProfile, BringsACheckpointedResourceBackStopped) {
 TEST_P(EveryProfile, ShowsNothingOfAStreamThatEndedAtOnceButZero) {
   Registry registry = Make(GetParam());
   Connect(registry, "/1", 1);
-  registry.StreamEnded(kR, "/1", 1, kNow);
-  EXPECT_TRUE(registry.Known(kR));
-  EXPECT_EQ(registry.Table(kR)->capacity(), 0u);
+  registry.StreamEnded(kName, "/1", 1, kNow);
+  EXPECT_TRUE(registry.Known(kName));
+  EXPECT_EQ(registry.Table(kName)->capacity(), 0u);
 }
 
 TEST(RegistryAsync, ProtectsTheNewEndpointFromTheEndOfTheOld) {
   Registry registry = Make(KubeletProfile::kAsync);
   Connect(registry, "/1", 1);
   Connect(registry, "/2", 2);
-  registry.Listed(kR, {{"x", "Healthy", {}}});
-  EXPECT_EQ(registry.StreamEnded(kR, "/1", 1, kNow), 1u);
+  registry.Listed(kName, {{"x", "Healthy", {}}});
+  EXPECT_EQ(registry.StreamEnded(kName, "/1", 1, kNow), 1u);
   EXPECT_EQ(Allocatable(registry), 1u);
-  EXPECT_FALSE(registry.Primary(kR)->stopped);
+  EXPECT_FALSE(registry.Primary(kName)->stopped);
 }
 
 TEST(RegistrySync, LetsTheEndOfTheOldStreamTakeTheNewPluginDown) {
   Registry registry = Make(KubeletProfile::kSync);
   Connect(registry, "/1", 1);
   Connect(registry, "/2", 2);
-  registry.Listed(kR, {{"x", "Healthy", {}}});
-  EXPECT_EQ(registry.StreamEnded(kR, "/1", 1, kNow), 2u);
+  registry.Listed(kName, {{"x", "Healthy", {}}});
+  EXPECT_EQ(registry.StreamEnded(kName, "/1", 1, kNow), 2u);
   EXPECT_EQ(Allocatable(registry), 0u);
-  EXPECT_EQ(registry.StreamEnded(kR, "/2", 2, kNow), std::nullopt);
+  EXPECT_EQ(registry.StreamEnded(kName, "/2", 2, kNow), std::nullopt);
 }
 
 TEST(RegistrySync, NeverMissesAPluginAfterAFailedDuplicate) {
   Registry registry = Make(KubeletProfile::kSync);
   Connect(registry, "/1", 1);
-  registry.Listed(kR, {{"x", "Healthy", {}}});
-  ASSERT_TRUE(registry.Begin(kR, "/2", 2));
-  registry.Failed(kR, "/2");
-  EXPECT_EQ(registry.StreamEnded(kR, "/1", 1, kNow), std::nullopt);
+  registry.Listed(kName, {{"x", "Healthy", {}}});
+  ASSERT_TRUE(registry.Begin(kName, "/2", 2));
+  registry.Failed(kName, "/2");
+  EXPECT_EQ(registry.StreamEnded(kName, "/1", 1, kNow), std::nullopt);
   EXPECT_EQ(Allocatable(registry), 1u);
-  EXPECT_FALSE(registry.Primary(kR)->stopped);
+  EXPECT_FALSE(registry.Primary(kName)->stopped);
 }
 
 TEST(RegistryMulti, KeepsTheResourceUntilItsLastSocketGoes) {
   Registry registry = Make(KubeletProfile::kMulti);
   Connect(registry, "/1", 1);
   Connect(registry, "/2", 2);
-  registry.Listed(kR, {{"x", "Healthy", {}}});
-  EXPECT_EQ(registry.Primary(kR)->path, "/2");
-  EXPECT_EQ(registry.StreamEnded(kR, "/2", 2, kNow), 2u);
-  EXPECT_EQ(registry.Primary(kR)->path, "/1");
+  registry.Listed(kName, {{"x", "Healthy", {}}});
+  EXPECT_EQ(registry.Primary(kName)->path, "/2");
+  EXPECT_EQ(registry.StreamEnded(kName, "/2", 2, kNow), 2u);
+  EXPECT_EQ(registry.Primary(kName)->path, "/1");
   EXPECT_EQ(Allocatable(registry), 1u);
-  EXPECT_EQ(registry.StreamEnded(kR, "/1", 1, kNow), 1u);
+  EXPECT_EQ(registry.StreamEnded(kName, "/1", 1, kNow), 1u);
   EXPECT_EQ(Allocatable(registry), 0u);
 }
 
 TEST(RegistryMulti, RefusesAConnectedSocketAndThenLosesIt) {
   Registry registry = Make(KubeletProfile::kMulti);
   Connect(registry, "/1", 1);
-  ASSERT_TRUE(registry.Begin(kR, "/1", 2));
-  const Status refused = registry.Check(kR, "/1");
+  ASSERT_TRUE(registry.Begin(kName, "/1", 2));
+  const Status refused = registry.Check(kName, "/1");
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, "device plugin already connected: /1");
-  registry.Failed(kR, "/1");
-  EXPECT_EQ(registry.StreamEnded(kR, "/1", 1, kNow), std::nullopt);
-  EXPECT_FALSE(registry.Check(kR, "/1"));
+  registry.Failed(kName, "/1");
+  EXPECT_EQ(registry.StreamEnded(kName, "/1", 1, kNow), std::nullopt);
+  EXPECT_FALSE(registry.Check(kName, "/1"));
 }
 
 TEST(RegistryMulti, CanIgnoreAConnectedSocketInSilence) {
   Registry registry = Make(KubeletProfile::kMulti, true);
   Connect(registry, "/1", 1);
-  EXPECT_FALSE(registry.Begin(kR, "/1", 2));
-  EXPECT_EQ(registry.StreamEnded(kR, "/1", 1, kNow), 1u);
-  EXPECT_TRUE(registry.Begin(kR, "/1", 3));
+  EXPECT_FALSE(registry.Begin(kName, "/1", 2));
+  EXPECT_EQ(registry.StreamEnded(kName, "/1", 1, kNow), 1u);
+  EXPECT_TRUE(registry.Begin(kName, "/1", 3));
 }
 
 }  // namespace

@@ -8,7 +8,7 @@
 namespace patchbay {
 namespace {
 
-Glob Compiled(std::string_view pattern) {
+Glob OverlapGlob(std::string_view pattern) {
   auto glob = Glob::Compile(pattern);
   EXPECT_TRUE(glob) << pattern << ": " << (glob ? "" : glob.error().message);
   return glob ? *glob : Glob();
@@ -39,7 +39,7 @@ std::optional<std::string> PathMatchedByBoth(const Glob& a, const Glob& b) {
 
 /// The path that both match, "" if there is none; the same whichever comes first.
 std::string Common(std::string_view pattern_a, std::string_view pattern_b) {
-  const Glob a = Compiled(pattern_a), b = Compiled(pattern_b);
+  const Glob a = OverlapGlob(pattern_a), b = OverlapGlob(pattern_b);
   const auto path = PathMatchedByBoth(a, b);
   EXPECT_EQ(path.has_value(), PathMatchedByBoth(b, a).has_value()) << pattern_a << " " << pattern_b;
   if (!path) return "";
@@ -193,9 +193,9 @@ TEST(GlobOverlap, FindsWhatAllShortPathsFind) {
 }
 
 TEST(GlobOverlap, GoesOnUntilAPathIsWanted) {
-  const Glob a = Compiled("/dev/sd*"), b = Compiled("/dev/sd[a-z]*");
+  const Glob a = OverlapGlob("/dev/sd*"), b = OverlapGlob("/dev/sd[a-z]*");
   const auto find = [&](std::string_view unwanted) {
-    const Glob exclude = Compiled(unwanted);
+    const Glob exclude = OverlapGlob(unwanted);
     OverlapSearch search(100'000);
     return search
         .Find(a.alternatives()[0], b.alternatives()[0],
@@ -212,7 +212,7 @@ TEST(GlobOverlap, GoesOnUntilAPathIsWanted) {
 }
 
 TEST(GlobOverlap, FindsNothingOnceTheStepsAreSpent) {
-  const Glob a = Compiled("/dev/tty*"), b = Compiled("/dev/*USB?");
+  const Glob a = OverlapGlob("/dev/tty*"), b = OverlapGlob("/dev/*USB?");
   const auto any = [](const std::string&) { return true; };
   OverlapSearch search(100'000);
   EXPECT_TRUE(search.Find(a.alternatives()[0], b.alternatives()[0], any));
@@ -237,7 +237,7 @@ TEST(GlobOverlap, KnowsTheFixedEnds) {
       {"/**", "/", "", false},
   };
   for (const Case& c : cases) {
-    const FixedEnds ends = FixedEndsOf(Compiled(c.pattern).alternatives()[0]);
+    const FixedEnds ends = FixedEndsOf(OverlapGlob(c.pattern).alternatives()[0]);
     EXPECT_EQ(ends.begin, c.begin) << c.pattern;
     EXPECT_EQ(ends.backward_end, c.backward_end) << c.pattern;
     EXPECT_EQ(ends.whole, c.whole) << c.pattern;
@@ -262,7 +262,7 @@ TEST(GlobOverlap, OutlivesHostilePatterns) {
       {"/*" + digits + digits + digits + "*" + Repeated("?", 200) + "a*",
        "/*" + digits + digits + digits + "?*" + Repeated("?*", 200) + "b"},
   };
-  for (const auto& [a, b] : pairs) PathMatchedByBoth(Compiled(a), Compiled(b));
+  for (const auto& [a, b] : pairs) PathMatchedByBoth(OverlapGlob(a), OverlapGlob(b));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace patchbay {
 namespace {
 
-Glob Compiled(std::string_view pattern) {
+Glob GlobOf(std::string_view pattern) {
   auto glob = Glob::Compile(pattern);
   EXPECT_TRUE(glob) << pattern << ": " << (glob ? "" : glob.error().message);
   return glob ? *glob : Glob();
@@ -83,7 +83,7 @@ TEST(Glob, MatchesWholePaths) {
       {"/dev/ü?", "/dev/üx", true},
   };
   for (const Case& c : cases) {
-    EXPECT_EQ(Compiled(c.pattern).Matches(c.path), c.matches) << c.pattern << " " << c.path;
+    EXPECT_EQ(GlobOf(c.pattern).Matches(c.path), c.matches) << c.pattern << " " << c.path;
   }
 }
 
@@ -99,7 +99,7 @@ TEST(Glob, KnowsTheDirectoryOfItsMatches) {
       {"/dev/{snd,dri}/a", "/dev/", true}, {"/dev/snd{0,1}/a", "/dev/", true},
   };
   for (const Case& c : cases) {
-    const Glob glob = Compiled(c.pattern);
+    const Glob glob = GlobOf(c.pattern);
     EXPECT_EQ(glob.fixed_directory(), c.directory) << c.pattern;
     EXPECT_EQ(glob.spans_directories(), c.spans) << c.pattern;
   }
@@ -142,7 +142,7 @@ TEST(Glob, PointsAtTheMistake) {
 }
 
 TEST(Glob, MultipliesOutItsBraces) {
-  const Glob glob = Compiled("/{a,b{c,d}}/{1,2}");
+  const Glob glob = GlobOf("/{a,b{c,d}}/{1,2}");
   std::vector<std::string> alternatives;
   for (const Glob::Components& components : glob.alternatives()) {
     std::string path;
@@ -151,7 +151,7 @@ TEST(Glob, MultipliesOutItsBraces) {
   }
   EXPECT_EQ(alternatives,
             (std::vector<std::string>{"/a/1", "/a/2", "/bc/1", "/bc/2", "/bd/1", "/bd/2"}));
-  EXPECT_EQ(Compiled("/{0,1,2,3,4,5,6,7,8,9}{0,1,2,3,4,5,6,7,8,9}{0,1,2,3,4,5,6,7,8,9}")
+  EXPECT_EQ(GlobOf("/{0,1,2,3,4,5,6,7,8,9}{0,1,2,3,4,5,6,7,8,9}{0,1,2,3,4,5,6,7,8,9}")
                 .alternatives()
                 .size(),
             1000u);
@@ -170,10 +170,10 @@ TEST(Glob, OutlivesHostilePatterns) {
     EXPECT_FALSE(Glob::Compile(pattern)) << pattern.substr(0, 10);
   }
   EXPECT_TRUE(Glob::Compile("/" + many("{", 2000) + "a" + many("}", 2000)));
-  const Glob stars = Compiled("/" + many("**/", 200) + "x");
+  const Glob stars = GlobOf("/" + many("**/", 200) + "x");
   EXPECT_FALSE(stars.Matches("/" + many("a/", 200) + "y"));
   EXPECT_TRUE(stars.Matches("/" + many("a/", 200) + "x"));
-  EXPECT_FALSE(Compiled("/" + many("a*", 40) + "b").Matches("/" + many("a", 255)));
+  EXPECT_FALSE(GlobOf("/" + many("a*", 40) + "b").Matches("/" + many("a", 255)));
 }
 
 TEST(NamePattern, KnowsWhenItIsLiteral) {

@@ -8,20 +8,20 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-Template Compiled(std::string_view text) { return Template::Compile(text).value(); }
+Template TemplateOf(std::string_view text) { return Template::Compile(text).value(); }
 
 TEST(DeviceTemplates, HoldsAllButTheIdentity) {
   ResourceSpec spec;
   EXPECT_THAT(DeviceTemplates(spec), IsEmpty());
 
-  spec.matches.push_back({CountSource{1}, {}, Compiled("identity")});
+  spec.matches.push_back({CountSource{1}, {}, TemplateOf("identity")});
   spec.device_nodes.push_back({});
-  spec.device_nodes.push_back({Compiled("node-host"), {}});
-  spec.device_nodes.push_back({{}, Compiled("node-container")});
-  spec.mounts.push_back({Compiled("mount-host"), Compiled("mount-container")});
-  spec.env.emplace_back(Compiled("env-key"), Compiled("env-value"));
-  spec.annotations.emplace_back(Compiled("note-key"), Compiled("note-value"));
-  spec.cdi_devices.push_back(Compiled("cdi"));
+  spec.device_nodes.push_back({TemplateOf("node-host"), {}});
+  spec.device_nodes.push_back({{}, TemplateOf("node-container")});
+  spec.mounts.push_back({TemplateOf("mount-host"), TemplateOf("mount-container")});
+  spec.env.emplace_back(TemplateOf("env-key"), TemplateOf("env-value"));
+  spec.annotations.emplace_back(TemplateOf("note-key"), TemplateOf("note-value"));
+  spec.cdi_devices.push_back(TemplateOf("cdi"));
   std::vector<std::string> texts;
   for (const Template* t : DeviceTemplates(spec)) texts.push_back(t->text());
   EXPECT_THAT(texts, ElementsAre("node-host", "node-container", "mount-host", "mount-container",

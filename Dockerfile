@@ -1,0 +1,54 @@
+# Two images of one build:
+#   docker build -t patchbay .                        the program and what it links to, nothing else
+#   docker build -t patchbay:tools --target tools .   the same with a shell and the usual programs
+# See docs/image.md.
+
+# Compiles on the machine that builds, for the one that is wanted.
+FROM --platform=$BUILDPLATFORM debian:bookworm-slim AS build
+ARG TARGETARCH
+WORKDIR /src
+COPY scripts/image scripts/common.sh scripts/packages.txt scripts/
+RUN scripts/image packages "$TARGETARCH"
+COPY CMakeLists.txt CMakePresets.json LICENSE ./
+COPY cmake cmake
+COPY proto proto
+COPY src src
+ARG REVISION=unknown
+RUN --mount=type=cache,target=/root/.cache/ccache scripts/image build "$TARGETARCH" "$REVISION"
+RUN scripts/image root "$TARGETARCH" /root-of-image
+
+# What both images have in common.
+FROM scratch AS base
+ARG VERSION=0.1.0
+ARG REVISION=unknown
+ARG CREATED=1970-01-01T00:00:00Z
+LABEL org.opencontainers.image.title="Patchbay" \
+      org.opencontainers.image.description="Gives containers on Kubernetes any device a node has" \
+      org.opencontainers.image.url="https://github.com/patchbay/patchbay" \
+      org.opencontainers.image.source="https://github.com/patchbay/patchbay" \
+      org.opencontainers.image.documentation="https://github.com/patchbay/patchbay/tree/v$VERSION/docs" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.vendor="Patchbay" \
+      org.opencontainers.image.version="$VERSION" \
+      org.opencontainers.image.revision="$REVISION" \
+      org.opencontainers.image.created="$CREATED"
+ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+# Only root may make a socket in the kubelet's directory. It needs no capability.
+USER 0:0
+ENTRYPOINT ["/usr/bin/patchbay"]
+CMD ["run"]
+
+# sh, coreutils, grep, sed and awk are in Debian's base.
+FROM debian:bookworm-slim AS debian-with-tools
+RUN apt-get update && \
+    apt-get install -y --no-install-recommends \
+      libprometheus-cpp-core1.0 libtomlplusplus3 libudev1 pciutils udev usbutils && \
+    rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/*
+COPY --from=build /root-of-image/usr/bin/patchbay /usr/bin/patchbay
+COPY --from=build /root-of-image/usr/share/doc/patchbay /usr/share/doc/patchbay
+
+FROM base AS tools
+COPY --from=debian-with-tools / /
+
+FROM base AS patchbay
+COPY --from=build /root-of-image /

@@ -1,0 +1,13 @@
+#pragma once
+
+namespace patchbay {
+
+/// Classes of ASCII characters, whatever the locale. No other byte is in any of them.
+
+constexpr bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
+constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+constexpr bool IsLetter(char c) { return IsLower(c) || (c >= 'A' && c <= 'Z'); }
+constexpr bool IsAlnum(char c) { return IsLetter(c) || IsDigit(c); }
+constexpr bool IsControl(char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }
+
+}  // namespace patchbay

@@ -1,0 +1,230 @@
+#include "cli/json_schema.h"
+
+#include <algorithm>
+#include <map>
+
+#include "base/ascii.h"
+#include "base/format.h"
+#include "config/keys.h"
+#include "config/patterns.h"
+#include "model/template.h"
+
+namespace patchbay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr bool kForbidden = false;  // as a schema, to which nothing fits
+
+bool IsSection(const KeyInfo& key) {
+  return key.type == ValueType::kTable || key.type == ValueType::kTables;
+}
+
+/// What a person reads about a key: a paragraph in Markdown on its meaning, one on what it takes.
+std::string Describe(const KeyInfo& key) {
+  std::string text(key.meaning);
+  if (IsLower(text[0])) text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  text += ".";
+  if (!IsSection(key)) text += format("\n\nTakes: {}.", TypeText(key));
+  if (key.required) text += " Required.";
+  if (!key.fallback.empty()) text += format(" Default: `{}`.", key.fallback);
+  return text;
+}
+
+Json Text(std::string_view pattern, bool filled) {
+  Json text = {{"type", "string"}};
+  if (filled) text["minLength"] = 1;
+  if (!pattern.empty()) text["pattern"] = pattern;
+  return text;
+}
+
+Json TemplateText(std::string_view pattern, bool filled) {
+  Json text = Text(pattern.empty() ? kTemplatePattern : pattern, filled);
+  text["maxLength"] = Template::kMaxResult;
+  return text;
+}
+
+Json List(Json item, bool filled) {
+  Json list = {{"type", "array"}};
+  if (filled) list["minItems"] = 1;
+  list["items"] = std::move(item);
+  return list;
+}
+
+Json TableOf(Json value, std::string_view names) {
+  Json table = {{"type", "object"}};
+  if (!names.empty()) table["propertyNames"] = {{"pattern", names}};
+  table["additionalProperties"] = std::move(value);
+  return table;
+}
+
+Json SectionSchema(std::string_view section);
+
+Json Table(const KeyInfo& key) {
+  return SectionSchema(key.section.empty() ? std::string(key.name)
+                                           : format("{}.{}", key.section, key.name));
+}
+
+/// What values the key takes.
+Json ValueSchema(const KeyInfo& key) {
+  switch (key.type) {
+    case ValueType::kString: return Text(key.pattern, key.filled);
+    case ValueType::kTemplate: return TemplateText(key.pattern, key.filled);
+    case ValueType::kStrings: return List(Text(key.pattern, false), key.filled);
+    case ValueType::kTemplates: return List(TemplateText(key.pattern, false), key.filled);
+    case ValueType::kStringOrStrings: {
+      Json either = List(Text(key.pattern, false), key.filled);
+      either["type"] = {"string", "array"};
+      if (!key.pattern.empty()) either["pattern"] = key.pattern;
+      return either;
+    }
+    case ValueType::kChoice: return {{"type", "string"}, {"enum", key.choices}};
+    case ValueType::kInteger:
+      return {{"type", "integer"}, {"minimum", key.range.least}, {"maximum", key.range.most}};
+    case ValueType::kBoolean: return {{"type", "boolean"}};
+    case ValueType::kDuration: return Text(kDurationPattern, false);
+    case ValueType::kTemplateTable: return TableOf(TemplateText("", false), key.names);
+    case ValueType::kPatternTable: return TableOf(Text("", false), key.names);
+    case ValueType::kTable: {
+      Json table = Table(key);
+      if (key.filled) table["minProperties"] = 1;
+      return table;
+    }
+    case ValueType::kTables: return List(Table(key), key.filled);
+  }
+  return {};
+}
+
+Json KeySchema(const KeyInfo& key) {
+  Json schema = {{"title", key.name}, {"description", Describe(key)}};
+  if (!key.fallback.empty()) schema["default"] = Json::parse(key.fallback);
+  if (!key.example.empty()) schema["examples"] = Json::array({Json::parse(key.example)});
+  schema.update(ValueSchema(key));
+  return schema;
+}
+
+/// The keys of a section, by name and in the order of the table.
+class Section {
+ public:
+  explicit Section(std::string_view name) {
+    for (const KeyInfo& key : AllKeys()) {
+      if (key.section == name) keys_.push_back(key);
+    }
+  }
+
+  const std::vector<KeyInfo>& keys() const { return keys_; }
+
+  /// What keys have to do with each other: a list of schemas.
+  Json Rules() const;
+
+ private:
+  const KeyInfo& Get(std::string_view name) const {
+    return *std::find_if(keys_.begin(), keys_.end(),
+                         [&](const KeyInfo& key) { return key.name == name; });
+  }
+
+  static bool IsSwitch(const KeyInfo& key) { return key.type == ValueType::kBoolean; }
+
+  /// A section that has the key. A switch that is off is as if it were not there.
+  static Json Has(const KeyInfo& key) {
+    Json has = {{"required", {key.name}}};
+    if (IsSwitch(key)) has["properties"][std::string(key.name)] = {{"const", true}};
+    return has;
+  }
+
+  /// A section that has none of them. Such a mistake is found where the key is.
+  static Json HasNone(const std::vector<KeyInfo>& keys) {
+    Json none = Json::object();
+    for (const KeyInfo& key : keys) {
+      none[std::string(key.name)] = IsSwitch(key) ? Json({{"const", false}}) : Json(kForbidden);
+    }
+    return {{"properties", none}};
+  }
+
+  static Json HasOneOf(const std::vector<KeyInfo>& keys) {
+    if (keys.size() == 1) return Has(keys.front());
+    Json any = Json::array();
+    for (const KeyInfo& key : keys) any.push_back(Has(key));
+    return {{"anyOf", any}};
+  }
+
+  std::vector<KeyInfo> Named(std::span<const std::string_view> names) const {
+    std::vector<KeyInfo> keys;
+    for (const std::string_view name : names) keys.push_back(Get(name));
+    return keys;
+  }
+
+  void AddWays(Json& rules) const;
+
+  std::vector<KeyInfo> keys_;
+};
+
+/// There is a way, and of those with the lowest number only one.
+void Section::AddWays(Json& rules) const {
+  std::map<int, std::vector<KeyInfo>> ways;
+  std::vector<KeyInfo> lower;
+  for (const KeyInfo& key : keys_) {
+    if (key.way != 0) ways[key.way].push_back(key);
+  }
+  for (const auto& [way, keys] : ways) {
+    for (const KeyInfo& key : keys) {
+      std::vector<KeyInfo> others = keys;
+      std::erase_if(others, [&](const KeyInfo& other) { return other.name == key.name; });
+      Json alone = others.empty() ? Json::object() : HasNone(others);
+      if (!key.way_needs.empty()) {
+        alone["properties"][std::string(key.name)] = {{"required", {key.way_needs}}};
+      }
+      if (alone.empty()) continue;
+      Json rule = {{"if", Has(key)}, {"then", alone}};
+      if (!lower.empty()) rule = {{"if", HasOneOf(lower)}, {"else", rule}};
+      rules.push_back(rule);
+    }
+    lower.insert(lower.end(), keys.begin(), keys.end());
+  }
+  if (!lower.empty()) rules.push_back(HasOneOf(lower));
+}
+
+Json Section::Rules() const {
+  Json rules = Json::array();
+  AddWays(rules);
+  for (const KeyInfo& key : keys_) {
+    if (!key.needs.empty()) {
+      rules.push_back({{"if", HasOneOf(Named(key.needs))}, {"else", HasNone({key})}});
+    }
+    if (!key.excludes.empty()) {
+      rules.push_back({{"if", Has(key)}, {"then", HasNone(Named(key.excludes))}});
+    }
+  }
+  return rules;
+}
+
+Json SectionSchema(std::string_view name) {
+  const Section section(name);
+  Json properties = Json::object(), required = Json::array();
+  for (const KeyInfo& key : section.keys()) {
+    properties[std::string(key.name)] = KeySchema(key);
+    if (key.required) required.push_back(key.name);
+  }
+  Json schema = {{"type", "object"}, {"additionalProperties", false}};
+  if (!required.empty()) schema["required"] = std::move(required);
+  schema["properties"] = std::move(properties);
+  if (Json rules = section.Rules(); !rules.empty()) {
+    schema["if"] = true;
+    schema["then"] = {{"allOf", std::move(rules)}};
+  }
+  return schema;
+}
+
+}  // namespace
+
+Json JsonSchema() {
+  Json schema = {{"$schema", "https://json-schema.org/draft/2020-12/schema"},
+                 {"title", "Patchbay"},
+                 {"description",
+                  "The configuration of Patchbay: which devices of a node belong to "
+                  "which extended resource, and what a container gets with them."}};
+  schema.update(SectionSchema(""));
+  return schema;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,13 @@
+#include <ostream>
+
+#include "cli/commands.h"
+#include "cli/json_schema.h"
+
+namespace patchbay {
+
+int RunSchema(const Arguments&, Streams streams) {
+  streams.out << JsonSchema().dump(2) << "\n";
+  return kOk;
+}
+
+}  // namespace patchbay

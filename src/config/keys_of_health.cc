@@ -1,0 +1,125 @@
+#include <array>
+
+#include "config/bind.h"
+#include "config/keys.h"
+#include "config/patterns.h"
+#include "model/spec.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view kFile[] = {"file"};
+constexpr std::string_view kMatches[] = {"matches"};
+constexpr std::string_view kWhatFileHolds[] = {"equals", "matches"};
+
+constexpr Key<HealthDraft> kHealthKeys[] = {
+    KeyFor<&HealthDraft::command>(
+        {.name = "command",
+         .meaning = "a program and its arguments, no shell; it works if that ends with 0",
+         .example = R"(["/usr/local/bin/card-ok", "{path}"])",
+         .filled = true,
+         .way = 1}),
+    KeyFor<&HealthDraft::open>({.name = "open",
+                                .meaning = "true: it works if each of its nodes can be opened",
+                                .example = "true",
+                                .way = 1}),
+    KeyFor<&HealthDraft::file>(
+        {.name = "file",
+         .meaning = "a file of the host, as in /sys; it works if that holds what is wanted",
+         .example = R"("/sys/class/net/{INTERFACE}/operstate")",
+         .pattern = kPathTemplatePattern,
+         .way = 1,
+         .needs = kWhatFileHolds}),
+    KeyFor<&HealthDraft::equals>({.name = "equals",
+                                  .meaning = "with file: the text that it must hold",
+                                  .example = R"("up")",
+                                  .needs = kFile,
+                                  .excludes = kMatches}),
+    KeyFor<&HealthDraft::matches>({.name = "matches",
+                                   .meaning = "with file: an RE2 expression for the whole text",
+                                   .example = R"("up|unknown")",
+                                   .needs = kFile}),
+    KeyFor<&HealthDraft::period>({.name = "period",
+                                  .fallback = R"("30s")",
+                                  .meaning = "how often, a tenth more or less",
+                                  .range = {100, kDay}}),
+    KeyFor<&HealthDraft::timeout>({.name = "timeout",
+                                   .fallback = R"("5s")",
+                                   .meaning = "a probe that takes longer has failed",
+                                   .range = {10, 300 * kSecond}}),
+    KeyFor<&HealthDraft::initial_delay>(
+        {.name = "initial_delay",
+         .fallback = R"("0s")",
+         .meaning = "how long a device that appears is left alone at first",
+         .range = {0, kDay}}),
+    KeyFor<&HealthDraft::failure_threshold>(
+        {.name = "failure_threshold",
+         .fallback = "3",
+         .meaning = "so many failures in a row make a device Unhealthy",
+         .range = {1, 1000}}),
+    KeyFor<&HealthDraft::success_threshold>(
+        {.name = "success_threshold",
+         .fallback = "1",
+         .meaning = "so many successes in a row make it Healthy again",
+         .range = {1, 1000}}),
+    KeyFor<&HealthDraft::before_first>({.name = "before_first",
+                                        .fallback = R"("healthy")",
+                                        .meaning = "what is reported before the thresholds decide",
+                                        .choices = kHealths}),
+};
+
+constexpr Key<HooksDraft> kHooksKeys[] = {
+    KeyFor<&HooksDraft::pre_start>(
+        {.name = "pre_start", .meaning = "before every start of a container; may be slow"}),
+    KeyFor<&HooksDraft::allocate>(
+        {.name = "allocate", .meaning = "while the kubelet admits the pod; must be quick"}),
+    KeyFor<&HooksDraft::release>(
+        {.name = "release", .meaning = "when no pod holds the device any more"}),
+};
+
+template <class D>
+constexpr std::array<Key<D>, 2> HookKeys(std::string_view fallback,
+                                         std::chrono::milliseconds longest,
+                                         std::string_view timeout) {
+  return {KeyFor<&D::command>({.name = "command",
+                               .meaning = "a program and its arguments, no shell; once for each "
+                                          "device",
+                               .required = true,
+                               .example = R"(["/usr/local/bin/card-reset", "{path}"])",
+                               .filled = true}),
+          KeyFor<&D::timeout>({.name = "timeout",
+                               .fallback = fallback,
+                               .meaning = timeout,
+                               .range = {10, longest.count()}})};
+}
+
+constexpr std::string_view kOfAll = "when it is stopped; for all devices of the container together";
+constexpr auto kPreStartKeys = HookKeys<PreStartDraft>(R"("20s")", kLongestPreStart, kOfAll);
+constexpr auto kAllocateKeys = HookKeys<AllocateDraft>(R"("5s")", std::chrono::minutes(1), kOfAll);
+constexpr auto kReleaseKeys =
+    HookKeys<ReleaseDraft>(R"("60s")", std::chrono::hours(1), "when it is stopped");
+
+}  // namespace
+
+template <>
+std::span<const Key<HealthDraft>> KeysOf() {
+  return kHealthKeys;
+}
+template <>
+std::span<const Key<HooksDraft>> KeysOf() {
+  return kHooksKeys;
+}
+template <>
+std::span<const Key<PreStartDraft>> KeysOf() {
+  return kPreStartKeys;
+}
+template <>
+std::span<const Key<AllocateDraft>> KeysOf() {
+  return kAllocateKeys;
+}
+template <>
+std::span<const Key<ReleaseDraft>> KeysOf() {
+  return kReleaseKeys;
+}
+
+}  // namespace patchbay

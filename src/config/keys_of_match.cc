@@ -1,0 +1,128 @@
+#include "config/bind.h"
+#include "config/keys.h"
+#include "config/patterns.h"
+#include "model/spec.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view kUsb[] = {"usb"};
+constexpr std::string_view kCommand[] = {"command"};
+constexpr std::string_view kFindsPaths[] = {"path", "regex", "command"};
+constexpr std::string_view kNotBesideCommand[] = {"usb", "pci", "udev"};
+constexpr std::string_view kNotBesideCount[] = {"usb", "pci",  "udev",     "exclude",
+                                                "id",  "type", "group_by", "require"};
+
+constexpr Key<MatchDraft> kMatchKeys[] = {
+    KeyFor<&MatchDraft::path>(
+        {.name = "path",
+         .meaning = "source: one or more globs; devices are the paths that match",
+         .example = R"("/dev/ttyUSB*")",
+         .pattern = kGlobPattern,
+         .filled = true,
+         .way = 1}),
+    KeyFor<&MatchDraft::regex>(
+        {.name = "regex",
+         .meaning = "source: an RE2 expression for the whole path; named groups are variables",
+         .example = R"_("/dev/ttyUSB(?P<port>[0-9]+)")_",
+         .pattern = kRegexPattern,
+         .way = 1}),
+    KeyFor<&MatchDraft::usb>(
+        {.name = "usb",
+         .meaning =
+             "source or condition: a USB device, \"vendor:product\" in hexadecimal, * for any",
+         .example = R"("0403:6001")",
+         .pattern = kDeviceNumbersPattern,
+         .way = 2}),
+    KeyFor<&MatchDraft::serial>({.name = "serial",
+                                 .meaning = "with usb: a pattern for the serial number",
+                                 .example = R"("A9*")",
+                                 .needs = kUsb}),
+    KeyFor<&MatchDraft::pci>(
+        {.name = "pci",
+         .meaning =
+             "source or condition: a PCI device, \"vendor:device\" in hexadecimal, * for any",
+         .example = R"("10ee:*")",
+         .pattern = kDeviceNumbersPattern,
+         .way = 2}),
+    KeyFor<&MatchDraft::udev>({.name = "udev",
+                               .meaning = "source or condition: a device as udev rules know it",
+                               .example = R"({"subsystem": "tty"})",
+                               .filled = true,
+                               .way = 3,
+                               .way_needs = "subsystem"}),
+    KeyFor<&MatchDraft::command>(
+        {.name = "command",
+         .meaning = "source: a program and its arguments, no shell; devices are what it prints",
+         .example = R"(["/usr/local/bin/list-ports", "--json"])",
+         .pattern = kArgumentPattern,
+         .filled = true,
+         .way = 1,
+         .excludes = kNotBesideCommand}),
+    KeyFor<&MatchDraft::timeout>({.name = "timeout",
+                                  .fallback = R"("10s")",
+                                  .meaning = "with command: when it is killed",
+                                  .range = {100, 300 * kSecond},
+                                  .needs = kCommand}),
+    KeyFor<&MatchDraft::count>({.name = "count",
+                                .meaning = "source: so many devices without a host node",
+                                .range = {1, 10'000},
+                                .example = "8",
+                                .way = 1,
+                                .excludes = kNotBesideCount}),
+    KeyFor<&MatchDraft::exclude>({.name = "exclude",
+                                  .meaning = "globs of paths that are left out",
+                                  .example = R"("/dev/ttyUSB9*")",
+                                  .pattern = kGlobPattern}),
+    KeyFor<&MatchDraft::id>({.name = "id",
+                             .meaning = "the ID of a device; absent: from its path, see IDs",
+                             .example = R"("{usb_port}")",
+                             .filled = true}),
+    KeyFor<&MatchDraft::type>({.name = "type",
+                               .fallback = R"("device")",
+                               .meaning = "what a path must lead to: a character or block device, "
+                                          "a regular file, a directory, or anything",
+                               .choices = kNodeTypeNames,
+                               .needs = kFindsPaths}),
+    KeyFor<&MatchDraft::group_by>(
+        {.name = "group_by",
+         .meaning = "a variable; nodes with the same value of it are one device",
+         .example = R"("card")",
+         .pattern = kVariablePattern}),
+    KeyFor<&MatchDraft::require>(
+        {.name = "require",
+         .meaning = "globs; a device that has no node for one of them is left out",
+         .example = R"("/dev/dri/renderD*")",
+         .pattern = kGlobPattern}),
+};
+
+constexpr Key<UdevDraft> kUdevKeys[] = {
+    KeyFor<&UdevDraft::subsystem>({.name = "subsystem",
+                                   .meaning = "patterns for the subsystem of the device",
+                                   .example = R"("tty")"}),
+    KeyFor<&UdevDraft::driver>(
+        {.name = "driver",
+         .meaning = "patterns for a driver of the device or of one it sits on",
+         .example = R"("ftdi_sio")"}),
+    KeyFor<&UdevDraft::properties>({.name = "properties",
+                                    .meaning = "patterns for udev properties of the device",
+                                    .example = R"({"ID_VENDOR_ID": "0403"})"}),
+    KeyFor<&UdevDraft::attributes>(
+        {.name = "attributes",
+         .meaning = "patterns for sysfs attributes, all of the device or of one it sits on",
+         .example = R"({"idProduct": "60*"})",
+         .names = kAttributePattern}),
+};
+
+}  // namespace
+
+template <>
+std::span<const Key<MatchDraft>> KeysOf() {
+  return kMatchKeys;
+}
+template <>
+std::span<const Key<UdevDraft>> KeysOf() {
+  return kUdevKeys;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,55 @@
+#include "convert/convert.h"
+
+#include <utility>
+
+#include "base/format.h"
+#include "config/load.h"
+#include "convert/findings.h"
+#include "convert/generic_device_plugin.h"
+#include "convert/manifest.h"
+#include "convert/smarter_device_manager.h"
+#include "convert/toml_writer.h"
+
+namespace patchbay {
+namespace {
+
+using Converter = NewFile (*)(const Manifest&, const std::string&, const ConvertHints&, Findings&);
+constexpr Converter kConverters[] = {ConvertGenericDevicePlugin, ConvertSmarterDeviceManager};
+
+/// What the loader has against the outcome, such as a name or a pattern that is none; it is told of
+/// the file that was converted.
+void CheckOutcome(const std::string& toml, const std::string& file, Findings& findings) {
+  const Loaded loaded = LoadTexts({{"converted", toml}});
+  for (const Diagnostic& d : loaded.diagnostics.Sorted()) {
+    if (d.severity != Severity::kError) continue;
+    findings.CannotSay({file, 0, 0}, d.message, d.hint);
+  }
+}
+
+}  // namespace
+
+Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertHints& hints) {
+  Conversion conversion;
+  Diagnostics& diagnostics = conversion.diagnostics;
+  Findings findings(diagnostics);
+  if (source.text.size() > kLargestSource) {
+    findings.Malformed({source.name, 0, 0},
+                       format("the file is larger than {} bytes", kLargestSource),
+                       "give only what belongs to the plugin");
+    return conversion;
+  }
+  diagnostics.AddSource(source.name, source.text);
+  const Manifest manifest = ReadManifest(source.name, source.text, findings);
+  if (diagnostics.HasErrors()) return conversion;
+  const auto index = static_cast<std::size_t>(from);
+  NewFile file = kConverters[index](manifest, source.name, hints, findings);
+  file.notes.insert(file.notes.begin(),
+                    format("Converted from {}: {}. Comments tell where the meaning differs.",
+                           kForeignPrograms[index], source.name));
+  std::string toml = WriteToml(file);
+  if (!diagnostics.HasErrors()) CheckOutcome(toml, source.name, findings);
+  if (!diagnostics.HasErrors()) conversion.toml = std::move(toml);
+  return conversion;
+}
+
+}  // namespace patchbay

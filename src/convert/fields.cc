@@ -1,0 +1,98 @@
+#include "convert/fields.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/ascii.h"
+#include "base/escape.h"
+#include "base/format.h"
+#include "config/reporter.h"
+
+namespace patchbay {
+namespace {
+
+bool IsOneOf(const YamlValue& value, std::span<const std::string_view> words) {
+  return value.IsScalar() && !value.is_quoted &&
+         std::find(words.begin(), words.end(), value.text) != words.end();
+}
+
+}  // namespace
+
+Fields::Fields(const YamlValue& map, std::string_view owner,
+               std::span<const std::string_view> known, Findings& findings)
+    : map_(map), findings_(findings) {
+  for (const YamlEntry& entry : map.entries) {
+    const bool is_known = std::any_of(known.begin(), known.end(), [&](std::string_view key) {
+      return map.Find(key) == &entry.value;
+    });
+    if (is_known || !entry.key.IsScalar()) continue;
+    findings.Ignored(entry.key.place,
+                     format("`{}` is not a key that {} knows; it is ignored",
+                            Excerpt(entry.key.text, 60), owner),
+                     DidYouMean(entry.key.text.substr(0, 60), known));
+  }
+}
+
+const YamlValue* Fields::Find(std::string_view key) const {
+  const YamlValue* value = map_.Find(key);
+  return value == nullptr || value->kind == YamlValue::Kind::kNull ? nullptr : value;
+}
+
+std::optional<std::string> Fields::Text(std::string_view key) const {
+  const YamlValue* value = Find(key);
+  if (value == nullptr) return std::nullopt;
+  if (value->IsScalar()) return value->text;
+  findings_.Malformed(value->place, format("`{}` must be a text", key));
+  return std::nullopt;
+}
+
+bool Fields::Flag(std::string_view key) const {
+  static constexpr std::string_view kYes[] = {"true", "True", "TRUE", "yes", "Yes", "YES",
+                                              "on",   "On",   "ON",   "y",   "Y"};
+  static constexpr std::string_view kNo[] = {"false", "False", "FALSE", "no", "No", "NO",
+                                             "off",   "Off",   "OFF",   "n",  "N"};
+  const YamlValue* value = Find(key);
+  if (value == nullptr || IsOneOf(*value, kNo)) return false;
+  if (!IsOneOf(*value, kYes)) {
+    findings_.Malformed(value->place, format("`{}` must be true or false", key));
+  }
+  return true;
+}
+
+std::int64_t Fields::Number(std::string_view key, std::int64_t most, std::int64_t otherwise) const {
+  const YamlValue* value = Find(key);
+  if (value == nullptr) return otherwise;
+  const std::string& text = value->text;
+  if (!value->IsScalar() || value->is_quoted || text.empty() ||
+      !std::all_of(text.begin(), text.end(), IsDigit) || (text.size() > 1 && text[0] == '0')) {
+    findings_.Malformed(value->place, format("`{}` must be a whole number", key),
+                        "write it in decimal, without quotes");
+    return otherwise;
+  }
+  std::int64_t number = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (parsed.ec == std::errc() && number <= most) return number;
+  findings_.CannotSay(value->place, format("`{}` is above {}", key, most), "write a smaller one");
+  return otherwise;
+}
+
+std::span<const YamlValue> Fields::List(std::string_view key) const {
+  const YamlValue* value = Find(key);
+  if (value == nullptr) return {};
+  if (value->IsList()) return value->items;
+  findings_.Malformed(value->place, format("`{}` must be a list", key));
+  return {};
+}
+
+Place Fields::PlaceOfKey(std::string_view key) const {
+  const YamlValue* value = Find(key);
+  return value == nullptr ? map_.place : value->place;
+}
+
+bool ExpectMap(const YamlValue& value, std::string_view what, Findings& findings) {
+  if (value.IsMap()) return true;
+  findings.Malformed(value.place, format("{} must be a map of keys and values", what));
+  return false;
+}
+
+}  // namespace patchbay

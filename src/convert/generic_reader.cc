@@ -1,0 +1,182 @@
+#include <algorithm>
+
+#include "base/ascii.h"
+#include "base/escape.h"
+#include "base/format.h"
+#include "config/grammar.h"
+#include "convert/fields.h"
+#include "convert/generic_device_plugin.h"
+#include "convert/patterns.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view kOwner = "generic-device-plugin";
+constexpr std::string_view kDeviceKeys[] = {"name", "groups"};
+constexpr std::string_view kGroupKeys[] = {"paths", "usb", "count"};
+constexpr std::string_view kPathKeys[] = {"path", "mountPath", "permissions", "readOnly",
+                                          "type", "limit",     "optional"};
+constexpr std::string_view kUsbKeys[] = {"vendor", "product", "serial"};
+constexpr int kMostReplicas = 10'000;
+constexpr int kMostLimit = 1'000'000'000;
+
+/// Whether a list is something else, which has been reported.
+bool IsOther(const Fields& fields, std::string_view key) {
+  const YamlValue* value = fields.Find(key);
+  return value != nullptr && !value->IsList();
+}
+
+/// Reads one device; the notes of its parts are gathered in it.
+class DeviceReader {
+ public:
+  DeviceReader(bool is_file, Findings& findings) : is_file_(is_file), findings_(findings) {}
+
+  GenericDevice Device(const YamlValue& value);
+
+ private:
+  GenericGroup Group(const YamlValue& value);
+  GenericPath Path(const YamlValue& value);
+  GenericUsb Usb(const YamlValue& value);
+  std::string Numbers(const Fields& fields, std::string_view key);
+
+  bool is_file_;
+  Findings& findings_;
+  Notes notes_;
+};
+
+GenericDevice DeviceReader::Device(const YamlValue& value) {
+  GenericDevice device{"", {}, value.place, {}};
+  if (!ExpectMap(value, "a device", findings_)) return device;
+  const Fields fields(value, kOwner, kDeviceKeys, findings_);
+  device.name = std::string(Trimmed(fields.Text("name").value_or("")));
+  device.place = fields.PlaceOfKey("name");
+  if (device.name.empty()) findings_.Malformed(device.place, "the device has no `name`");
+  for (const YamlValue& group : fields.List("groups")) device.groups.push_back(Group(group));
+  if (device.groups.empty() && !IsOther(fields, "groups")) {
+    findings_.CannotSay(
+        device.place,
+        format("\"{}\" has no groups, so there is nothing to find", Excerpt(device.name, 60)),
+        "take it out, or say with `groups` what its devices are");
+  }
+  device.notes = std::move(notes_);
+  return device;
+}
+
+GenericGroup DeviceReader::Group(const YamlValue& value) {
+  GenericGroup group;
+  group.place = value.place;
+  if (!ExpectMap(value, "a group", findings_)) return group;
+  const Fields fields(value, kOwner, kGroupKeys, findings_);
+  group.count =
+      static_cast<int>(std::max<std::int64_t>(fields.Number("count", kMostReplicas, 1), 1));
+  for (const YamlValue& path : fields.List("paths")) group.paths.push_back(Path(path));
+  for (const YamlValue& usb : fields.List("usb")) group.usb.push_back(Usb(usb));
+  if (!group.paths.empty() && !group.usb.empty()) {
+    findings_.CannotSay(group.place, "a group has either `paths` or `usb`",
+                        "generic-device-plugin does not start with both; make two groups");
+  } else if (group.paths.empty() && group.usb.empty() && !IsOther(fields, "paths") &&
+             !IsOther(fields, "usb")) {
+    findings_.CannotSay(group.place, "the group has neither `paths` nor `usb`",
+                        "take the group out, or say what it finds");
+  }
+  return group;
+}
+
+GenericPath DeviceReader::Path(const YamlValue& value) {
+  GenericPath path;
+  path.place = value.place;
+  if (!ExpectMap(value, "a path", findings_)) return path;
+  const Fields fields(value, kOwner, kPathKeys, findings_);
+  path.place = fields.PlaceOfKey("path");
+  const auto text = fields.Text("path");
+  path.path = std::string(Trimmed(text.value_or("")));
+  const bool is_reported = !text && fields.Find("path") != nullptr;
+  if (!path.path.starts_with('/') && !is_reported) {
+    findings_.Malformed(path.place, "`path` must be an absolute path", "begin it with a slash");
+  }
+  path.mount_path = std::string(Trimmed(fields.Text("mountPath").value_or("")));
+  if (!path.mount_path.empty() && !path.mount_path.starts_with('/')) {
+    findings_.Malformed(fields.PlaceOfKey("mountPath"), "`mountPath` must be an absolute path");
+  }
+  const std::string type = fields.Text("type").value_or("Device");
+  path.is_mount = type == "Mount";
+  if (!type.empty() && type != "Device" && type != "Mount") {
+    findings_.Malformed(fields.PlaceOfKey("type"), "`type` must be Device or Mount");
+  }
+  const std::string permissions = fields.Text("permissions").value_or("");
+  if (auto ours = NormalisedPermissions(permissions)) {
+    path.permissions = std::move(*ours);
+  } else if (!permissions.empty()) {
+    findings_.Malformed(fields.PlaceOfKey("permissions"),
+                        "`permissions` must be a selection of r, w and m, each once");
+  }
+  path.read_only = fields.Flag("readOnly");
+  path.optional = fields.Flag("optional");
+  path.limit = static_cast<int>(std::max<std::int64_t>(fields.Number("limit", kMostLimit, 1), 1));
+  return path;
+}
+
+/// A number of USB in the four digits that the kernel writes.
+std::string DeviceReader::Numbers(const Fields& fields, std::string_view key) {
+  const YamlValue* value = fields.Find(key);
+  std::string text = fields.Text(key).value_or("");
+  const bool is_hex =
+      !text.empty() && text.size() <= 4 && std::all_of(text.begin(), text.end(), [](char c) {
+        return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+      });
+  if (!is_hex) {
+    findings_.Malformed(fields.PlaceOfKey(key),
+                        format("`{}` must be one to four hexadecimal digits", key),
+                        "as `lsusb` shows them, in quotes");
+    return "0000";
+  }
+  // Without quotes it is a number of YAML, which is what the other program goes by.
+  const bool is_number = !value->is_quoted && std::all_of(text.begin(), text.end(), IsDigit);
+  if (is_number && (is_file_ || (text.size() > 1 && text.front() == '0'))) {
+    notes_.push_back(
+        format("{} {} stands without quotes, and generic-device-plugin reads another "
+               "number; here it is what it says.",
+               key, text));
+  }
+  for (char& c : text) c = c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c;
+  return std::string(4 - text.size(), '0') + text;
+}
+
+GenericUsb DeviceReader::Usb(const YamlValue& value) {
+  GenericUsb usb;
+  usb.place = value.place;
+  if (!ExpectMap(value, "an entry of `usb`", findings_)) return usb;
+  const Fields fields(value, kOwner, kUsbKeys, findings_);
+  usb.vendor = Numbers(fields, "vendor");
+  usb.product = Numbers(fields, "product");
+  usb.serial = fields.Text("serial").value_or("");
+  return usb;
+}
+
+}  // namespace
+
+GenericDevice ReadGenericDevice(const YamlValue& value, bool is_file, Findings& findings) {
+  return DeviceReader(is_file, findings).Device(value);
+}
+
+GenericDevice ReadGenericList(const YamlValue& value) {
+  GenericDevice device{"", {}, value.place, {}};
+  std::string_view rest = value.text;
+  const auto next = [&] {
+    const auto comma = rest.find(',');
+    const auto part = Trimmed(rest.substr(0, comma));
+    rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
+    return std::string(part);
+  };
+  device.name = next();
+  while (!rest.empty()) {
+    GenericGroup group;
+    group.place = value.place;
+    group.paths.push_back({next()});
+    group.paths.back().place = value.place;
+    device.groups.push_back(std::move(group));
+  }
+  return device;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,332 @@
+#include "convert/group_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/escape.h"
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+/// One group.
+class GroupPlanner {
+ public:
+  explicit GroupPlanner(Findings& findings) : findings_(findings) {}
+
+  std::optional<GroupPlan> PlanOf(const GenericGroup& group);
+
+ private:
+  using Parts = std::vector<Part>;
+
+  std::optional<GroupPlan> PlanOfUsb(const GenericGroup& group);
+  std::optional<GroupPlan> PlanOfMounts(const Parts& mounts);
+  std::optional<GroupPlan> PlanOfOne(const Part& part);
+  std::optional<GroupPlan> PlanOfSet(const Parts& parts);
+  std::optional<GroupPlan> PlanOfShared(const Parts& parts);
+  std::optional<GroupPlan> PlanOfPairs(const Parts& parts);
+  bool CanShare(const Part& part);
+  std::optional<NewNode> SharedNode(const Part& part);
+  bool AddMounts(const Parts& mounts, bool has_glob, GroupPlan& plan);
+  std::nullopt_t CannotSay(const GenericPath& path, std::string message, std::string hint);
+
+  Findings& findings_;
+};
+
+std::nullopt_t GroupPlanner::CannotSay(const GenericPath& path, std::string message,
+                                       std::string hint) {
+  findings_.CannotSay(path.place, std::move(message), std::move(hint));
+  return std::nullopt;
+}
+
+std::optional<GroupPlan> GroupPlanner::PlanOfUsb(const GenericGroup& group) {
+  if (group.usb.size() > 1) {
+    findings_.CannotSay(group.usb[1].place,
+                        "all USB devices that a group finds are one unit in generic-device-plugin; "
+                        "Patchbay can say that of one vendor and product only",
+                        "make a group of each, which are then units of their own");
+    return std::nullopt;
+  }
+  GroupPlan plan;
+  plan.match.usb = group.usb[0].vendor + ":" + group.usb[0].product;
+  plan.match.serial = GlobOf(group.usb[0].serial);
+  plan.match.udev_subsystem = "usb";  // the node below /dev/bus/usb and no other
+  plan.match.notes.push_back(
+      "Differs where several such devices are plugged in: generic-device-plugin makes one unit of "
+      "all of them, here each is a unit of its own.");
+  plan.nodes.emplace_back();
+  return plan;
+}
+
+/// A directory of devices is taken apart into what is in it, or else a path into itself.
+std::optional<GroupPlan> GroupPlanner::PlanOfOne(const Part& part) {
+  GroupPlan plan;
+  NewNode node;
+  node.permissions = part.path->permissions;
+  if (part.is_directory()) {
+    const std::string& path = *part.pattern.path;
+    plan.match.regex =
+        format("{}/(?P<group>{}){}", RegexOf(DirectoryOf(path)), RegexOf(BaseOf(path)),
+               part.path->mount_path.empty() ? "/.+" : "/(?P<below>.+)");
+    plan.match.group_by = "group";
+    plan.match.exclude = {path + "/by-*/**"};
+    plan.match.notes.push_back(format(
+        "{} is a directory: generic-device-plugin leaves it to the runtime to hand over what is "
+        "in it; here the nodes in it are one device.",
+        path));
+    if (!part.path->mount_path.empty()) {
+      std::string target = EscapedForTemplate(part.path->mount_path);
+      if (target.ends_with('/')) target += BaseOf(path);
+      node.container_path = target + "/{below}";
+    }
+  } else {
+    plan.match.path = part.pattern.glob;
+    if (!part.is_in_place()) node.container_path = ContainerPath(*part.path, "{name}");
+  }
+  plan.nodes.push_back(std::move(node));
+  return plan;
+}
+
+/// Several paths without wildcards: the nodes of one regular expression.
+std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
+  GroupPlan plan;
+  std::string regex;
+  bool in_place = true, alike = true, below_dev = true;
+  for (const Part& part : parts) {
+    const std::string& path = *part.pattern.path;
+    below_dev = below_dev && path.starts_with("/dev/") && path.size() > 5;
+    if (!below_dev) break;
+    regex += (regex.empty() ? "" : "|") + RegexOf(std::string_view(path).substr(5)) +
+             (part.is_directory() ? "/.+" : "");
+    if (part.is_directory() && !part.is_in_place()) {
+      return CannotSay(*part.path, "a directory beside other paths cannot have a `mountPath`",
+                       "name the nodes in it, or make it a group of its own");
+    }
+    if (part.is_directory()) plan.match.exclude.push_back(path + "/by-*/**");
+    in_place = in_place && part.is_in_place();
+    alike = alike && part.path->permissions == parts.front().path->permissions;
+    if (!part.path->optional) {
+      plan.match.require.push_back(GlobOf(path) + (part.is_directory() ? "/**" : ""));
+    }
+  }
+  if (!below_dev) {
+    return CannotSay(*parts.front().path, "a device of several paths must have all below /dev",
+                     "make `type: Mount` of what is elsewhere");
+  }
+  plan.match.regex = format("/(?P<group>dev)/(?:{})", regex);
+  plan.match.group_by = "group";
+  plan.match.id = JoinedNames(parts);
+  if (in_place && alike) {
+    plan.nodes.push_back({{}, "", "", parts.front().path->permissions, false});
+    return plan;
+  }
+  for (const Part& part : parts) {
+    if (part.is_directory()) {
+      return CannotSay(*part.path,
+                       "a directory beside paths with `mountPath` or other permissions cannot be "
+                       "said",
+                       "name the nodes in it, or make it a group of its own");
+    }
+    plan.nodes.push_back({{},
+                          EscapedForTemplate(*part.pattern.path),
+                          ContainerPath(*part.path, EscapedForTemplate(part.name())),
+                          part.path->permissions,
+                          part.path->optional});
+  }
+  return plan;
+}
+
+/// Whether every match of a glob can come with a path: one without a limit goes to the first only.
+bool GroupPlanner::CanShare(const Part& part) {
+  if (part.path->limit > 1) return true;
+  findings_.CannotSay(
+      part.path->place,
+      format("beside a glob {} makes one device of the first match only, as it has no `limit`; "
+             "Patchbay has no first match",
+             Excerpt(*part.pattern.path, 100)),
+      "name the node instead of the glob, or give the path a `limit`");
+  return false;
+}
+
+/// A node that every device of a glob comes with.
+std::optional<NewNode> GroupPlanner::SharedNode(const Part& part) {
+  if (!CanShare(part)) return std::nullopt;
+  if (part.is_directory()) {
+    return CannotSay(*part.path, "a directory beside a glob cannot be said",
+                     "name the nodes in it");
+  }
+  NewNode node;
+  node.host_path = EscapedForTemplate(*part.pattern.path);
+  node.container_path = ContainerPath(*part.path, EscapedForTemplate(part.name()));
+  node.permissions = part.path->permissions;
+  node.optional = part.path->optional;
+  node.notes.push_back(format("Differs: the limit of {} is not kept, every device comes with {}.",
+                              part.path->limit, *part.pattern.path));
+  if (!part.path->optional) {
+    node.notes.push_back(
+        "Differs where it is missing: generic-device-plugin then lists nothing, "
+        "here a pod is refused with the reason.");
+  }
+  return node;
+}
+
+/// One glob, and what each of its matches comes with.
+std::optional<GroupPlan> GroupPlanner::PlanOfShared(const Parts& parts) {
+  GroupPlan plan;
+  for (const Part& part : parts) {
+    if (!part.is_literal()) {
+      plan.match.path = part.pattern.glob;
+      plan.nodes.push_back({{}, "", ContainerPath(*part.path, "{name}"), part.path->permissions});
+    } else if (auto node = SharedNode(part)) {
+      plan.nodes.push_back(std::move(*node));
+    } else {
+      return std::nullopt;
+    }
+  }
+  return plan;
+}
+
+/// Several globs with one star each: what the stars stand for tells which nodes belong together.
+std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
+  GroupPlan plan;
+  std::vector<const Part*> globs;
+  for (const Part& part : parts) {
+    if (part.is_literal()) continue;
+    if (!part.pattern.has_one_star || part.path->limit != 1) {
+      return CannotSay(*part.path,
+                       "several globs in a group are paired in the order of their names, which "
+                       "Patchbay can follow only where each has a single * and no `limit`",
+                       "say with a regex and group_by which nodes belong together; see "
+                       "docs/migration.md");
+    }
+    globs.push_back(&part);
+  }
+  std::string common = globs.front()->pattern.before;
+  for (const Part* glob : globs) {
+    const std::string& before = glob->pattern.before;
+    common.resize(static_cast<std::size_t>(
+        std::mismatch(common.begin(), common.end(), before.begin(), before.end()).first -
+        common.begin()));
+  }
+  // The template of an ID is made of the first pattern.
+  std::string befores, afters;
+  for (const Part* glob : globs) {
+    befores +=
+        (glob == globs.front() ? "" : "|") + RegexOf(glob->pattern.before.substr(common.size()));
+    afters += (glob == globs.front() ? "" : "|") + RegexOf(glob->pattern.after);
+    if (!glob->path->optional) plan.match.require.push_back(glob->pattern.glob);
+  }
+  // Where one pattern ends in its star, it would match what others of the directory are called too.
+  const bool is_loose = std::any_of(globs.begin(), globs.end(), [&](const Part* glob) {
+    return glob->pattern.after.empty() != globs.front()->pattern.after.empty();
+  });
+  plan.match.regex = format("{}(?:{})(?P<pair>{})(?:{})", RegexOf(common), befores,
+                            is_loose ? "\\d+" : "[^/]*?", afters);
+  plan.match.group_by = "pair";
+  plan.match.id = EscapedForTemplate(std::string(BaseOf(globs.front()->pattern.before))) + "{pair}";
+  plan.match.notes.push_back(format(
+      "Differs: generic-device-plugin pairs the matches of these patterns in the order of their "
+      "names, here those belong together in which the * stands for the same {}.",
+      is_loose ? "number" : "text"));
+  for (const Part& part : parts) {
+    if (part.is_literal()) {
+      auto node = SharedNode(part);
+      if (!node) return std::nullopt;
+      plan.nodes.push_back(std::move(*node));
+      continue;
+    }
+    const std::string host =
+        EscapedForTemplate(part.pattern.before) + "{pair}" + EscapedForTemplate(part.pattern.after);
+    plan.nodes.push_back({{},
+                          host,
+                          ContainerPath(*part.path, std::string(BaseOf(host))),
+                          part.path->permissions,
+                          part.path->optional});
+  }
+  return plan;
+}
+
+/// A group that has nothing but files and directories.
+std::optional<GroupPlan> GroupPlanner::PlanOfMounts(const Parts& mounts) {
+  GroupPlan plan;
+  const Part& first = mounts.front();
+  plan.match.path = first.pattern.glob;
+  plan.match.type = "any";
+  plan.nodes.emplace_back();
+  const auto mount = [](const Part& part, const std::string& host, const std::string& base) {
+    return NewMount{{}, host, ContainerPath(*part.path, base), part.path->read_only};
+  };
+  plan.mounts.push_back(first.is_literal() ? mount(first, EscapedForTemplate(*first.pattern.path),
+                                                   EscapedForTemplate(first.name()))
+                                           : mount(first, "{path}", "{name}"));
+  if (first.pattern.glob.starts_with("/dev/")) {
+    plan.mounts.back().notes.push_back(
+        "Differs where this is a device: the container may then open it as well.");
+  }
+  if (!AddMounts({mounts.begin() + 1, mounts.end()}, !first.is_literal(), plan)) {
+    return std::nullopt;
+  }
+  return plan;
+}
+
+bool GroupPlanner::AddMounts(const Parts& mounts, bool has_glob, GroupPlan& plan) {
+  for (const Part& part : mounts) {
+    if (!part.is_literal()) {
+      CannotSay(*part.path, "a glob of `type: Mount` beside other paths cannot be said",
+                "name the path, or make it a group of its own");
+      return false;
+    }
+    if (has_glob && !CanShare(part)) return false;
+    NewMount mount{{},
+                   EscapedForTemplate(*part.pattern.path),
+                   ContainerPath(*part.path, EscapedForTemplate(part.name())),
+                   part.path->read_only};
+    mount.notes.push_back(
+        part.path->optional
+            ? "Differs: it is no longer optional, a mount must exist."
+            : "Differs where it is missing: generic-device-plugin then lists nothing, here the "
+              "container does not start.");
+    if (has_glob) {
+      mount.notes.push_back(format("Differs: the limit of {} is not kept.", part.path->limit));
+    }
+    plan.mounts.push_back(std::move(mount));
+  }
+  return true;
+}
+
+std::optional<GroupPlan> GroupPlanner::PlanOf(const GenericGroup& group) {
+  if (!group.usb.empty()) return PlanOfUsb(group);
+  Parts devices, mounts;
+  for (const GenericPath& path : group.paths) {
+    (path.is_mount ? mounts : devices).push_back({&path, FromGo(path.path)});
+  }
+  if (devices.empty()) return PlanOfMounts(mounts);
+  const auto globs = std::count_if(devices.begin(), devices.end(),
+                                   [](const Part& part) { return !part.is_literal(); });
+  auto plan = devices.size() == 1 ? PlanOfOne(devices.front())
+              : globs == 0        ? PlanOfSet(devices)
+              : globs == 1        ? PlanOfShared(devices)
+                                  : PlanOfPairs(devices);
+  if (!plan || !AddMounts(mounts, globs > 0, *plan)) return std::nullopt;
+  return plan;
+}
+
+}  // namespace
+
+std::string ContainerPath(const GenericPath& path, const std::string& base) {
+  if (path.mount_path.empty()) return "";
+  const std::string target = EscapedForTemplate(path.mount_path);
+  return target.ends_with('/') ? target + base : target;
+}
+
+std::string JoinedNames(const std::vector<Part>& parts) {
+  std::string joined;
+  for (const Part& part : parts) joined += (joined.empty() ? "" : "+") + part.name();
+  return "{group}:" + EscapedForTemplate(joined);
+}
+
+std::optional<GroupPlan> PlanOfGroup(const GenericGroup& group, Findings& findings) {
+  return GroupPlanner(findings).PlanOf(group);
+}
+
+}  // namespace patchbay

@@ -1,0 +1,222 @@
+#include "convert/smarter_device_manager.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/escape.h"
+#include "base/format.h"
+#include "config/reporter.h"
+#include "convert/fields.h"
+#include "convert/names.h"
+#include "convert/patterns.h"
+#include "model/regex.h"
+#include "model/resource_name.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view kSmarterKeys[] = {"devicematch", "nummaxdevices"};
+constexpr std::string_view kGpus = "nvidia-gpu";
+constexpr int kMostUnits = 10'000;
+
+/// The entries of a file, one after the other.
+class SmarterConversion {
+ public:
+  SmarterConversion(const ConvertHints& hints, Findings& findings)
+      : hints_(hints), domain_(hints.domain.value_or("smarter-devices")), findings_(findings) {}
+
+  void Document(const YamlValue& document);
+  bool found() const { return found_; }
+  NewFile Take() && { return std::move(file_); }
+
+ private:
+  void Entry(const YamlValue& value);
+  std::vector<SeenName> NamesFor(const std::string& match, const Place& place, Notes& notes);
+  std::vector<SeenName> SeenNamesFor(const std::string& match, const Place& place);
+  NewResource ResourceFor(const SeenName& seen) const;
+  void Add(NewResource resource, const Place& place);
+
+  const ConvertHints& hints_;
+  std::string domain_;
+  Findings& findings_;
+  NewFile file_;
+  std::map<std::string, Place> names_;
+  bool found_ = false;
+};
+
+void SmarterConversion::Document(const YamlValue& document) {
+  if (!document.IsList()) return;
+  const bool is_ours =
+      std::any_of(document.items.begin(), document.items.end(), [](const YamlValue& item) {
+        return item.Find("devicematch") != nullptr || item.Find("nummaxdevices") != nullptr;
+      });
+  if (!is_ours) return;
+  found_ = true;
+  for (const YamlValue& item : document.items) Entry(item);
+}
+
+/// Looked for anywhere in the names of a node, as the other program does. Ours match whole paths,
+/// so the name stands on a line of its own, where anchors have their meaning.
+std::vector<SeenName> SmarterConversion::SeenNamesFor(const std::string& match,
+                                                      const Place& place) {
+  std::vector<SeenName> seen;
+  const auto regex = Regex::Compile(format("/(?s:.*)(?m:{})(?s:.*)", match));
+  if (!regex) {
+    findings_.Malformed(
+        place, format("`devicematch` is no regular expression: {}", regex.error().message));
+    return seen;
+  }
+  Captures captures;
+  for (const SeenName& name : *hints_.dev) {
+    if (regex->Match("/\n" + name.name, captures)) seen.push_back(name);
+  }
+  return seen;
+}
+
+std::vector<SeenName> SmarterConversion::NamesFor(const std::string& match, const Place& place,
+                                                  Notes& notes) {
+  if (hints_.dev) {
+    auto seen = SeenNamesFor(match, place);
+    if (seen.empty()) notes.push_back("There is no such device in the /dev that was looked at.");
+    return seen;
+  }
+  const auto written = WriteOut(match);
+  if (!written) {
+    findings_.CannotSay(place,
+                        format("every name in /dev that this matches is a resource of its own, and "
+                               "cannot be written out: {}",
+                               written.error().message),
+                        "convert on a node that has the devices, with --host-root /");
+    return {};
+  }
+  if (written->has_numbers) {
+    notes.push_back(
+        "Differs: names of resources are fixed here, so the numbers 0 to 9 are written "
+        "out. Add in the same way what your nodes have beyond them, or convert on a "
+        "node, with --host-root /. Of a device that is not there the node shows 0.");
+  }
+  if (written->is_open || !written->is_anchored) {
+    notes.push_back(
+        "Differs: it matches more names than can be foreseen; each of them is a "
+        "resource there. Add in the same way what your nodes have.");
+    findings_.Assumed(place, "this matches more names than are written out",
+                      "compare with the resources that the nodes have, or convert on a node, with "
+                      "--host-root /");
+  }
+  std::vector<SeenName> names;
+  for (const std::string& name : written->names) {
+    names.push_back({name, IsUsualDirectory("/dev/" + name)});
+  }
+  return names;
+}
+
+NewResource SmarterConversion::ResourceFor(const SeenName& seen) const {
+  NewResource resource;
+  std::string name = seen.name;
+  std::replace(name.begin(), name.end(), '/', '_');
+  resource.name = domain_ + "/" + name;
+  const std::string path = "/dev/" + seen.name;
+  NewMatch match;
+  if (seen.is_directory) {
+    match.regex = format("{}/(?P<group>{})/.+", RegexOf(DirectoryOf(path)), RegexOf(BaseOf(path)));
+    match.group_by = "group";
+    match.exclude = {GlobOf(path) + "/by-*/**"};
+    match.notes.push_back(format(
+        "{} is a directory: smarter-device-manager leaves it to the runtime to hand over what is "
+        "in it; here the nodes in it are one device.",
+        path));
+  } else {
+    match.path = GlobOf(path);
+  }
+  resource.matches.push_back(std::move(match));
+  resource.nodes.emplace_back();
+  return resource;
+}
+
+/// The GPUs of Tegra boards are found in sysfs and handed over by a variable.
+NewResource Gpu(const std::string& domain) {
+  NewResource resource;
+  resource.name = domain + "/nvidia-gpu0";
+  resource.notes.push_back("Differs: of the GPUs in /sys/devices, gpu.0 is written out.");
+  NewMatch match;
+  match.path = "/sys/devices/gpu.0";
+  match.type = "directory";
+  resource.matches.push_back(std::move(match));
+  resource.nodes.emplace_back();
+  resource.env.emplace_back("NVIDIA_VISIBLE_DEVICES", "0");
+  return resource;
+}
+
+void SmarterConversion::Add(NewResource resource, const Place& place) {
+  if (const auto problem = ProblemWithResourceName(resource.name)) {
+    findings_.Ignored(place,
+                      format("{} cannot be a resource: {}", Excerpt(resource.name, 120), *problem),
+                      "the kubelet refuses it for smarter-device-manager as well");
+    return;
+  }
+  const auto [known, is_new] = names_.emplace(resource.name, place);
+  if (is_new) {
+    file_.resources.push_back(std::move(resource));
+    return;
+  }
+  findings_.Ignored(place,
+                    format("{} is there already, at {}", resource.name, Where(known->second)));
+}
+
+void SmarterConversion::Entry(const YamlValue& value) {
+  if (!ExpectMap(value, "an entry", findings_)) return;
+  const Fields fields(value, "smarter-device-manager", kSmarterKeys, findings_);
+  const auto match = fields.Text("devicematch");
+  const Place place = fields.PlaceOfKey("devicematch");
+  const auto units = static_cast<int>(fields.Number("nummaxdevices", kMostUnits, 0));
+  if (!match || match->empty()) {
+    findings_.CannotSay(place, "an entry without `devicematch` makes a resource of everything",
+                        "say which devices are meant");
+    return;
+  }
+  if (units == 0) {
+    findings_.Ignored(fields.PlaceOfKey("nummaxdevices"),
+                      "without `nummaxdevices` there is none to be had; the entry is left out");
+    return;
+  }
+  Notes notes = {format("devicematch: {}", Excerpt(*match, 120))};
+  std::vector<NewResource> resources;
+  if (*match == kGpus) {
+    resources.push_back(Gpu(domain_));
+  } else {
+    for (const SeenName& name : NamesFor(*match, place, notes)) {
+      resources.push_back(ResourceFor(name));
+    }
+  }
+  if (resources.empty()) {
+    file_.notes.insert(file_.notes.end(), notes.begin(), notes.end());
+    return;
+  }
+  resources.front().notes.insert(resources.front().notes.begin(), notes.begin(), notes.end());
+  for (NewResource& resource : resources) {
+    resource.replicas = units;
+    Add(std::move(resource), place);
+  }
+}
+
+}  // namespace
+
+NewFile ConvertSmarterDeviceManager(const Manifest& manifest, const std::string& file,
+                                    const ConvertHints& hints, Findings& findings) {
+  SmarterConversion conversion(hints, findings);
+  for (const YamlValue& document : manifest.documents) conversion.Document(document);
+  // The values of its chart.
+  for (const YamlValue& document : manifest.documents) {
+    const YamlValue* list = document.Find("config");
+    if (list != nullptr) conversion.Document(*list);
+  }
+  if (!conversion.found()) {
+    findings.Malformed({file, 0, 0}, "there is no list of `devicematch` in it",
+                       "give conf.yaml, the ConfigMap that holds it, or the values of the chart; "
+                       "without any the image's own conf.yaml is in force");
+  }
+  return std::move(conversion).Take();
+}
+
+}  // namespace patchbay

@@ -1,0 +1,154 @@
+#include "convert/toml_writer.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "base/ascii.h"
+#include "base/escape.h"
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::size_t kWidth = 100;
+
+std::string Quoted(const std::string& text) {
+  const bool has_backslash = text.find('\\') != std::string::npos;
+  if (has_backslash && text.find('\'') == std::string::npos && IsPrintable(text)) {
+    return "'" + text + "'";
+  }
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      quoted.append("\\").push_back(c);
+    } else if (IsControl(c)) {
+      quoted += format("\\u{:04X}", static_cast<unsigned char>(c));
+    } else {
+      quoted.push_back(c);
+    }
+  }
+  return quoted + "\"";
+}
+
+std::string Quoted(const std::vector<std::string>& texts) {
+  if (texts.size() == 1) return Quoted(texts.front());
+  std::string list;
+  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + Quoted(text);
+  return "[" + list + "]";
+}
+
+/// Lines of one table, each with the same indent.
+class Lines {
+ public:
+  Lines(std::string& out, std::string indent) : out_(out), indent_(std::move(indent)) {}
+
+  void Comments(const Notes& notes) {
+    for (const std::string& note : notes) Comment(Printable(note));
+  }
+  void Header(std::string_view header) { out_ += format("{}{}\n", indent_, header); }
+  void Raw(std::string_view key, const std::string& value) {
+    out_ += format("{}{} = {}\n", indent_, key, value);
+  }
+  void Key(std::string_view key, const std::string& value) {
+    if (!value.empty()) Raw(key, Quoted(value));
+  }
+  void Key(std::string_view key, const std::vector<std::string>& values) {
+    if (!values.empty()) Raw(key, Quoted(values));
+  }
+
+ private:
+  void Comment(std::string_view text) {
+    const std::size_t width = kWidth - indent_.size() - 2;
+    while (!text.empty()) {
+      auto end = text.size();
+      if (end > width) {
+        end = text.rfind(' ', width);
+        if (end == std::string_view::npos || end == 0) end = std::min(text.find(' '), text.size());
+      }
+      out_ += format("{}# {}\n", indent_, text.substr(0, end));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+
+  std::string& out_;
+  std::string indent_;
+};
+
+void WriteMatch(const NewMatch& match, Lines lines) {
+  lines.Comments(match.notes);
+  lines.Header("[[resource.match]]");
+  lines.Key("path", match.path);
+  lines.Key("regex", match.regex);
+  lines.Key("usb", match.usb);
+  lines.Key("serial", match.serial);
+  if (!match.udev_subsystem.empty()) {
+    lines.Raw("udev", "{ subsystem = " + Quoted(match.udev_subsystem) + " }");
+  }
+  lines.Key("type", match.type);
+  lines.Key("exclude", match.exclude);
+  lines.Key("group_by", match.group_by);
+  lines.Key("id", match.id);
+  lines.Key("require", match.require);
+}
+
+void WriteNode(const NewNode& node, Lines lines) {
+  lines.Comments(node.notes);
+  lines.Header("[[resource.device_node]]");
+  lines.Key("host_path", node.host_path);
+  lines.Key("container_path", node.container_path);
+  lines.Key("permissions", node.permissions);
+  if (node.optional) lines.Raw("optional", "true");
+}
+
+void WriteMount(const NewMount& mount, Lines lines) {
+  lines.Comments(mount.notes);
+  lines.Header("[[resource.mount]]");
+  lines.Key("host_path", mount.host_path);
+  lines.Key("container_path", mount.container_path);
+  lines.Raw("read_only", mount.read_only ? "true" : "false");
+}
+
+void WriteResource(const NewResource& resource, std::string& out) {
+  Lines lines(out, "");
+  lines.Comments(resource.notes);
+  lines.Header("[[resource]]");
+  lines.Key("name", resource.name);
+  if (resource.replicas != 1) lines.Raw("replicas", format("{}", resource.replicas));
+  const auto part = [&] {
+    out += "\n";
+    return Lines(out, "  ");
+  };
+  for (const NewMatch& match : resource.matches) WriteMatch(match, part());
+  const bool is_default = resource.nodes == std::vector<NewNode>{NewNode{}};
+  if (!is_default) {
+    for (const NewNode& node : resource.nodes) WriteNode(node, part());
+  }
+  for (const NewMount& mount : resource.mounts) WriteMount(mount, part());
+  if (resource.env.empty()) return;
+  Lines env = part();
+  env.Header("[resource.env]");
+  for (const auto& [name, value] : resource.env) env.Raw(name, Quoted(value));
+}
+
+}  // namespace
+
+std::string WriteToml(const NewFile& file) {
+  std::string out;
+  Lines(out, "").Comments(file.notes);
+  for (const NewResource& resource : file.resources) {
+    if (!out.empty()) out += "\n";
+    WriteResource(resource, out);
+  }
+  return out;
+}
+
+std::string EscapedForTemplate(const std::string& text) {
+  std::string escaped;
+  for (const char c : text) {
+    escaped.push_back(c);
+    if (c == '{' || c == '}') escaped.push_back(c);
+  }
+  return escaped;
+}
+
+}  // namespace patchbay

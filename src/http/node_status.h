@@ -1,0 +1,71 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/diagnostics.h"
+#include "http/last_probes.h"
+#include "inventory/standing.h"
+#include "model/holders.h"
+#include "model/snapshot.h"
+
+namespace patchbay {
+
+using WallTime = std::chrono::system_clock::time_point;
+
+/// What came of reading the configuration.
+struct ConfigReading {
+  bool accepted = false;
+  WallTime at{};
+  std::string reason = {};  ///< why it was refused, in one line
+  std::vector<Diagnostic> diagnostics = {};
+};
+
+struct ConfigStatus {
+  std::string path;
+  std::optional<WallTime> loaded_at = {};          ///< of what is in force; nothing: nothing is
+  std::shared_ptr<const ConfigReading> last = {};  ///< null before the first
+};
+
+struct KubeletStatus {
+  bool up = false;
+  std::uint64_t restarts = 0;
+  std::optional<bool> pod_resources_up = {};  ///< nothing: it is not asked, or has not answered yet
+};
+
+/// A look at the host.
+struct ScanStatus {
+  WallTime at{};  ///< its end
+  std::chrono::nanoseconds took{};
+  bool complete = false;
+};
+
+/// One resource at this moment. What is null is not known yet.
+struct ResourceStatus {
+  Standing standing = {StandingState::kWaiting, "the host is being looked at"};
+  int streams = 0;
+  std::optional<ScanStatus> last_scan = {};
+  std::shared_ptr<const Snapshot> snapshot = {};
+  std::shared_ptr<const Usage> usage = {};
+  std::shared_ptr<LastProbes> probes = std::make_shared<LastProbes>();
+};
+using ResourceStatuses = std::map<std::string, ResourceStatus>;
+
+/// All that the page shows, at one moment. A value of shared immutable parts: copying it is cheap,
+/// whatever the number of devices.
+struct NodeStatus {
+  std::string version = {};
+  std::string revision = {};
+  std::string node_name = {};  ///< of the Kubernetes node
+  std::uint64_t serial = 0;    ///< grows with every change
+  ConfigStatus config = {};
+  KubeletStatus kubelet = {};
+  ResourceStatuses resources = {};
+};
+
+}  // namespace patchbay

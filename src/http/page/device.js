@@ -1,0 +1,100 @@
+"use strict";
+
+// A device: a row, and what opens below it.
+
+function makeRow(resource, device) {
+  const cell = (index) =>
+    make("td", { class: kColumns[index][0], role: index === 0 ? "rowheader" : "cell",
+      "data-label": kColumns[index][1] });
+  const row = { cells: kColumns.map((_, index) => cell(index)) };
+  row.toggle = make("button", { type: "button", class: "toggle", "aria-expanded": "false" }, device.id);
+  row.health = make("span");
+  row.reason = make("span", { class: "reason" });
+  row.cells[0].append(row.toggle);
+  row.cells[1].append(make("div", {}, row.health, row.reason));
+  row.element = make("tr", { class: "device", role: "row" }, ...row.cells);
+  row.elements = [row.element];
+  row.toggle.addEventListener("click", () => {
+    openRow(row, !row.open);
+    wish = { ...wish, resource: row.open ? resource : "", device: row.open ? device.id : "" };
+    writeAddress();
+    showChosen();
+  });
+  return row;
+}
+
+function openRow(row, open) {
+  row.open = open;
+  set(row.toggle, "aria-expanded", String(open));
+  if (!open) {
+    row.more?.remove();
+    row.elements = [row.element];
+    return;
+  }
+  row.details = make("dl", { class: "details" });
+  row.more = make("tr", { class: "more", role: "row" },
+    make("td", { role: "cell" }, row.details));
+  row.elements = [row.element, row.more];
+  row.element.after(row.more);
+  showDetails(row);
+}
+
+function showDetails(row) {
+  const device = row.device;
+  set(row.more.cells[0], "colspan", String(columnsShown));  // one more would make a column
+  fill(row.details, JSON.stringify(device), () => {
+    const list = [];
+    const add = (name, value) => list.push(make("dt", {}, name), make("dd", {}, value));
+    for (const path of device.paths) add("path", path);
+    if (device.reason) add("reason", device.reason);
+    const probe = device.last_probe;
+    if (probe) {
+      add("last probe", `${probe.result} in ${duration(probe.seconds)}, ${moment(probe.at)}` +
+        (probe.message && probe.message !== device.reason ? `\n${probe.message}` : ""));
+    }
+    for (const holder of device.in_use_by ?? []) add("held by", `${holderText(holder)} (${holder.container})`);
+    for (const [name, value] of Object.entries(device.variables)) {
+      if (name !== "path" && name !== "resource" && name !== "id") add(`{${name}}`, String(value));
+    }
+    return list;
+  });
+}
+
+function showRow(row, resource, device) {
+  row.device = device;
+  const [, , held, probed, paths, numa] = row.cells;
+  row.element.classList.toggle("sick", device.sick);
+  row.element.classList.toggle("chosen", wish.device === device.id && wish.resource === resource.name);
+  set(row.health, "class", `state ${device.sick ? "bad" : "good"}`);
+  write(row.health, device.health);
+  row.reason.hidden = device.reason === "";
+  write(row.reason, device.reason);
+
+  const holders = device.in_use_by;
+  fill(held, JSON.stringify(holders), () => {
+    if (holders === null) return [make("span", { class: "quiet" }, "not known")];
+    if (holders.length === 0) return [make("span", { class: "quiet" }, "–", make("span", { class: "unseen" }, " nobody"))];
+    return [make("div", {}, ...holders.map((holder) => make("span", { class: "holder" }, holderText(holder),
+      make("span", { class: "quiet" }, ` ${holder.container}`))))];
+  });
+  held.classList.toggle("blank", holders !== null && holders.length === 0);
+
+  const probe = device.last_probe;
+  fill(probed, probe ? `${probe.at} ${probe.result}` : "", () => {
+    if (!probe) return [make("span", { class: "quiet" }, "–")];
+    const when = timeOf(probe.at);
+    return probe.result === "success" ? [when]
+      : [make("div", {}, make("span", { class: "fails" }, probe.result), " ", when)];
+  });
+  probed.classList.toggle("blank", !probe);
+
+  fill(paths, device.paths.join("\n"), () => {
+    const shown = device.paths.slice(0, 3).map((path) => make("span", { class: "path" }, path));
+    if (device.paths.length > 3) shown.push(make("span", { class: "quiet" }, `and ${device.paths.length - 3} more`));
+    return shown.length > 0 ? [make("div", {}, ...shown)] : [make("span", { class: "quiet" }, "–")];
+  });
+  paths.classList.toggle("blank", device.paths.length === 0);
+  write(numa, device.numa_node === null ? "–" : String(device.numa_node));
+  numa.classList.toggle("blank", device.numa_node === null);
+  if (row.open) showDetails(row);
+}

@@ -1,0 +1,85 @@
+"use strict";
+
+// Elements, which are brought in line with what they show instead of being made anew, and the words in
+// them. All that comes from outside becomes text; nothing is ever parsed as markup.
+
+const at = (id) => document.getElementById(id);
+const number = new Intl.NumberFormat("en-US");
+const count = (n, one, many = one + "s") => `${number.format(n)} ${n === 1 ? one : many}`;
+
+/** An element with attributes and children, which may be texts. */
+function make(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  element.append(...children);
+  return element;
+}
+
+/** Touches the text only if it differs, so that a selection in it stays. */
+function write(element, text) {
+  if (element.textContent !== text) element.textContent = text;
+}
+
+function set(element, name, value) {
+  if (element.getAttribute(name) !== value) element.setAttribute(name, value);
+}
+
+/** Replaces children, but only if `signature`, which says all that they show, differs. */
+function fill(element, signature, build) {
+  if (element.signature === signature) return;
+  element.signature = signature;
+  element.replaceChildren(...build());
+}
+
+/** Makes the children of `parent` those of `items`, keeping the elements of keys that stay. */
+function align(parent, items, keyOf, create, update) {
+  const had = parent.byKey ?? new Map();
+  const have = new Map();
+  for (const item of items) {
+    const key = keyOf(item);
+    if (have.has(key)) continue;  // what is said twice is shown once
+    const part = had.get(key) ?? create(item);
+    had.delete(key);
+    update(part, item);
+    have.set(key, part);
+  }
+  for (const part of had.values()) part.elements.forEach((element) => element.remove());
+  let next = parent.firstChild;
+  for (const part of have.values()) {
+    for (const element of part.elements) {
+      if (element === next) next = next.nextSibling;
+      else parent.insertBefore(element, next);
+    }
+  }
+  parent.byKey = have;
+}
+
+const now = () => Date.now() - clockAhead;
+
+function ago(time) {
+  const seconds = Math.max(0, Math.round((now() - Date.parse(time)) / 1000));
+  if (seconds < 5) return "just now";
+  if (seconds < 100) return `${seconds} s ago`;
+  if (seconds < 6000) return `${Math.round(seconds / 60)} min ago`;
+  if (seconds < 172800) return `${Math.round(seconds / 3600)} h ago`;
+  return `${Math.round(seconds / 86400)} days ago`;
+}
+
+/** As in the log, and the same for all who look: 2026-11-20 09:41:07 UTC. */
+const moment = (time) => new Date(time).toISOString().replace("T", " ").replace(/\..*/, " UTC");
+
+const duration = (seconds) =>
+  seconds < 1 ? `${Math.max(1, Math.round(seconds * 1000))} ms` : `${seconds.toFixed(1)} s`;
+
+/** A <time> whose words are brought up to date by showTimes. */
+function timeOf(time) {
+  const element = make("time", { datetime: time, title: moment(time) });
+  element.textContent = ago(time);
+  return element;
+}
+
+function showTimes() {
+  for (const element of document.querySelectorAll("time")) write(element, ago(element.dateTime));
+}
+
+const holderText = (holder) => `${holder.namespace}/${holder.pod}`;

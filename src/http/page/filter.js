@@ -1,0 +1,73 @@
+"use strict";
+
+// What is asked for: the filter, its place in the address, and what of the status it lets through.
+
+const kHealth = {
+  "": () => true,
+  healthy: (device) => !device.sick,
+  unhealthy: (device) => device.sick,
+  held: (device) => device.held,
+  free: (device) => device.in_use_by !== null && !device.held,
+  rejected: () => false,
+};
+
+const isFiltered = () => wish.text.trim() !== "" || wish.health !== "";
+
+/** The devices and rejections of a resource that are asked for. */
+function asked(resource) {
+  const terms = wish.text.toLowerCase().split(/\s+/).filter(Boolean);
+  const matches = (item) => terms.every((term) => item.words.includes(term));
+  const ofHealth = kHealth[wish.health];
+  const rejected = wish.health === "" || wish.health === "rejected";
+  return {
+    resource,
+    devices: resource.devices.filter((device) => ofHealth(device) && matches(device)),
+    rejected: rejected ? resource.rejected.filter(matches) : [],
+  };
+}
+
+/** The wish in the address, so that a link or a reload shows the same. */
+function readAddress() {
+  clearTimeout(addressTimer);  // else it would undo what was just asked for
+  ranks.clear();
+  const hash = new URLSearchParams(location.hash.slice(1));
+  const health = hash.get("health") ?? "";
+  wish = {
+    text: hash.get("q") ?? "",
+    health: Object.hasOwn(kHealth, health) ? health : "",
+    resource: hash.get("resource") ?? "",
+    device: hash.get("device") ?? "",
+  };
+  at("text").value = wish.text;
+  at("health").value = wish.health;
+}
+
+const kAddressPause = 300;  // ms; Safari refuses more than 100 changes in 30 s
+let addressTimer = 0;
+
+function writeAddress() {
+  clearTimeout(addressTimer);
+  const hash = new URLSearchParams();
+  if (wish.text) hash.set("q", wish.text);
+  if (wish.health) hash.set("health", wish.health);
+  if (wish.resource) hash.set("resource", wish.resource);
+  if (wish.device) hash.set("device", wish.device);
+  const text = hash.toString();
+  try {
+    history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
+  } catch (error) {
+    console.info("the address cannot be changed now:", error.message);
+  }
+}
+
+function setFilter(text, health) {
+  wish = { text, health, resource: "", device: "" };
+  ranks.clear();
+  if (at("text").value !== text) at("text").value = text;
+  at("health").value = health;
+  for (const section of sections()) section.rows = 0;
+  message = "";
+  show();
+  clearTimeout(addressTimer);
+  addressTimer = setTimeout(writeAddress, kAddressPause);
+}

@@ -1,0 +1,109 @@
+"use strict";
+
+// A resource, its devices and what was rejected.
+
+const kRowsAtFirst = 1000;  // in all resources together
+const kMoreRows = 200;
+
+const kStates = {
+  registered: ["good", "registered"],
+  registering: ["busy", "registering"],
+  retrying: ["warn", "not registered"],
+  waiting: ["idle", "waiting"],
+  retiring: ["idle", "retiring"],
+};
+
+const kColumns = [["c-id", "Device"], ["c-health", "Health"], ["c-held", "Held by"],
+  ["c-probe", "Last probe"], ["c-path", "Path"], ["c-numa", "NUMA"]];
+
+const sections = () => [...(at("resources").byKey ?? new Map()).values()];
+
+function makeSection({ resource }) {
+  const part = {
+    rows: 0,  // that may be shown; 0: as many as at first
+    name: make("h2", { class: "mono" }), about: make("span", { class: "about" }),
+    standing: make("span"), why: make("span", { class: "why" }),
+    sums: make("span", { class: "sums" }),
+    body: make("tbody", { role: "rowgroup" }), none: make("p", { class: "none" }),
+    more: make("div", { class: "rows-more" }), left: make("span"),
+    button: make("button", { type: "button" }, "Show more"),
+    rejected: make("div", { class: "rejected" }), rejections: make("ul"), title: make("h3"),
+  };
+  part.table = make("table", { role: "table", "aria-label": `Devices of ${resource.name}` },
+    make("thead", { role: "rowgroup" }, make("tr", { role: "row" },
+      ...kColumns.map(([name, text]) => make("th", { class: name, scope: "col", role: "columnheader" }, text)))),
+    part.body);
+  part.more.append(part.button, part.left);
+  part.rejected.append(part.title, part.rejections);
+  part.details = make("details", { class: "resource", open: "" },
+    make("summary", {}, make("span", {}, part.name, part.about), part.standing, part.why, part.sums),
+    part.none, part.table, part.more, part.rejected);
+  part.elements = [part.details];
+  part.button.addEventListener("click", () => {
+    const next = part.body.rows.length;
+    part.rows = part.limit + kMoreRows;
+    show();
+    part.body.rows[next]?.querySelector("button")?.focus();
+  });
+  return part;
+}
+
+function rowsAtFirst() {
+  return Math.max(20, Math.min(kMoreRows, Math.floor(kRowsAtFirst / Math.max(1, resources.length))));
+}
+
+function showSection(part, { resource, devices, rejected }) {
+  const [state, word] = kStates[resource.state] ?? ["idle", resource.state];
+  write(part.name, resource.name);
+  write(part.about, resource.description);
+  set(part.standing, "class", `standing state ${state}`);
+  write(part.standing, word);
+  part.why.hidden = resource.state_reason === "";
+  write(part.why, resource.state_reason);
+  fill(part.sums, JSON.stringify([resource.devices.length, resource.sick, resource.in_use,
+    resource.capacity, resource.rejected.length, resource.last_scan]), () => sumsOf(resource));
+
+  part.none.hidden = resource.devices.length > 0;
+  write(part.none, whyNone(resource));
+  part.table.hidden = devices.length === 0;
+  part.limit = part.rows || rowsAtFirst();
+  align(part.body, devices.slice(0, part.limit), (device) => device.id,
+    (device) => makeRow(resource.name, device), (row, device) => showRow(row, resource, device));
+  part.more.hidden = devices.length <= part.limit;
+  write(part.left, `${number.format(part.limit)} of ${count(devices.length, "device")} are shown`);
+
+  part.rejected.hidden = rejected.length === 0;
+  write(part.title, `${number.format(rejected.length)} rejected: matched, but not given to the kubelet` +
+    (rejected.length > kMoreRows ? `; the first ${kMoreRows} are here, the filter finds the others` : ""));
+  align(part.rejections, rejected.slice(0, kMoreRows), (r) => `${r.path}\n${r.reason}`,
+    (r) => ({ elements: [make("li", {}, make("span", { class: "path" }, r.path), make("span", {}, r.reason))] }),
+    () => {});
+}
+
+function whyNone(resource) {
+  if (!resource.last_scan) return "This host is being looked at.";
+  return resource.rejected.length > 0
+    ? "No device is listed: what matched was rejected, each path for the reason beside it."
+    : `No device was found. "patchbay explain ${resource.name}" on this node says what was looked at.`;
+}
+
+function sumsOf(resource) {
+  const scan = resource.last_scan;
+  const all = resource.devices.length;
+  const parts = [make("span", {}, count(all, "device"))];
+  if (all > 0) parts.push(make("span", {}, `${number.format(all - resource.sick)} healthy`));
+  if (resource.sick > 0) parts.push(make("span", { class: "bad" }, `${number.format(resource.sick)} unhealthy`));
+  if (resource.in_use !== null) {
+    parts.push(make("span", {}, resource.replicas > 1
+      ? `${number.format(resource.in_use)} of ${count(resource.capacity, "unit")} in use`
+      : `${number.format(resource.in_use)} in use`));
+  }
+  if (resource.rejected.length > 0) {
+    parts.push(make("span", { class: "warn" }, `${number.format(resource.rejected.length)} rejected`));
+  }
+  if (scan) {
+    parts.push(make("span", {}, "last look ", timeOf(scan.at), `, took ${duration(scan.seconds)}`));
+    if (!scan.complete) parts.push(make("span", { class: "warn" }, "not all could be read"));
+  }
+  return parts;
+}

@@ -1,0 +1,85 @@
+#include "http/status_board.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace patchbay {
+namespace {
+
+/// Forgets what was found on devices that are listed no more, or are others by now, or are not
+/// probed any more.
+void Prune(LastProbes& probes, const Snapshot* before, const Snapshot& after) {
+  if (!after.spec->health) return probes.Clear();
+  if (before == nullptr) return;
+  std::vector<std::string> gone;
+  for (const ListedDevice& listed : before->devices) {
+    const ListedDevice* const now = FindDevice(after, listed.device->id);
+    if (now == nullptr || (now->device != listed.device && *now->device != *listed.device))
+      gone.push_back(listed.device->id);
+  }
+  if (!gone.empty()) probes.Forget(gone);
+}
+
+}  // namespace
+
+NodeStatus StatusBoard::Read() const {
+  const std::lock_guard lock(mutex_);
+  return status_;
+}
+
+ResourceStatuses StatusBoard::Resources() const {
+  const std::lock_guard lock(mutex_);
+  return status_.resources;
+}
+
+void StatusBoard::AddResource(const std::string& resource) {
+  Change([&](NodeStatus& node) { node.resources.try_emplace(resource); });
+}
+
+void StatusBoard::RemoveResource(const std::string& resource) {
+  ResourceStatuses::node_type removed;  // its devices end after the lock
+  Change([&](NodeStatus& node) { removed = node.resources.extract(resource); });
+}
+
+std::shared_ptr<const Snapshot> StatusBoard::Exchange(const std::string& resource,
+                                                      std::shared_ptr<const Snapshot> snapshot) {
+  const auto newest = snapshot;
+  std::shared_ptr<LastProbes> probes;
+  Change(resource, [&](ResourceStatus& status) {
+    status.snapshot.swap(snapshot);
+    probes = status.probes;
+  });
+  if (probes && newest) Prune(*probes, snapshot.get(), *newest);
+  return snapshot;
+}
+
+void StatusBoard::SetProbe(const std::string& resource, const std::string& device,
+                           LastProbe probe) {
+  std::shared_ptr<LastProbes> probes;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = status_.resources.find(resource);
+    if (found == status_.resources.end()) return;
+    probes = found->second.probes;
+  }
+  probes->Set(device, std::move(probe));
+  const std::lock_guard lock(mutex_);
+  ++status_.serial;
+}
+
+void StatusBoard::Change(const std::string& resource,
+                         const std::function<void(ResourceStatus&)>& change) {
+  Change([&](NodeStatus& node) {
+    const auto found = node.resources.find(resource);
+    if (found != node.resources.end()) change(found->second);
+  });
+}
+
+void StatusBoard::Change(const std::function<void(NodeStatus&)>& change) {
+  const std::lock_guard lock(mutex_);
+  change(status_);
+  ++status_.serial;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,165 @@
+#include "http/status_json.h"
+
+#include <algorithm>
+#include <chrono>
+#include <ctime>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/format.h"
+#include "inventory/snapshot_json.h"
+
+namespace patchbay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// More findings than this are counted.
+constexpr std::size_t kMostDiagnostics = 100;
+
+/// RFC 3339 in UTC, to the millisecond.
+Json TimeJson(std::optional<WallTime> time) {
+  if (!time) return nullptr;
+  const auto since = time->time_since_epoch();
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
+  const std::time_t whole = seconds.count();
+  std::tm utc{};
+  gmtime_r(&whole, &utc);
+  return format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900, utc.tm_mon + 1,
+                utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
+                std::chrono::floor<std::chrono::milliseconds>(since - seconds).count());
+}
+
+double SecondsOf(std::chrono::nanoseconds duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+Json ConfigJson(const ConfigStatus& config) {
+  const ConfigReading last = config.last ? *config.last : ConfigReading();
+  Json diagnostics = Json::array();
+  const std::size_t shown = std::min(last.diagnostics.size(), kMostDiagnostics);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Diagnostic& finding = last.diagnostics[i];
+    diagnostics.push_back({{"file", finding.place.file},
+                           {"line", finding.place.line},
+                           {"column", finding.place.column},
+                           {"severity", Name(finding.severity)},
+                           {"code", finding.code},
+                           {"message", finding.message},
+                           {"hint", finding.hint}});
+  }
+  return {{"path", config.path},
+          {"successful", last.accepted},
+          {"reason", last.reason},
+          {"loaded_at", TimeJson(config.loaded_at)},
+          {"read_at", config.last ? TimeJson(last.at) : Json()},
+          {"diagnostics", std::move(diagnostics)},
+          {"diagnostics_left_out", last.diagnostics.size() - shown}};
+}
+
+Json KubeletJson(const KubeletStatus& kubelet) {
+  const auto& asked = kubelet.pod_resources_up;
+  return {{"up", kubelet.up},
+          {"restarts", kubelet.restarts},
+          {"pod_resources_up", asked ? Json(*asked) : Json()}};
+}
+
+/// Null where the kubelet has not said yet who holds what.
+Json HoldersJson(const Usage* usage, const std::string& device) {
+  if (usage == nullptr) return nullptr;
+  Json holders = Json::array();
+  const auto found = usage->holders.find(device);
+  if (found == usage->holders.end()) return holders;
+  for (const Holder& holder : found->second) {
+    holders.push_back({{"namespace", holder.pod_namespace},
+                       {"pod", holder.pod},
+                       {"container", holder.container}});
+  }
+  return holders;
+}
+
+Json ProbeJson(const std::optional<LastProbe>& probe) {
+  if (!probe) return nullptr;
+  return {{"at", TimeJson(probe->at)},
+          {"seconds", SecondsOf(probe->took)},
+          {"result", Name(probe->result)},
+          {"message", probe->message}};
+}
+
+Json ScanJson(const std::optional<ScanStatus>& scan) {
+  if (!scan) return nullptr;
+  return {
+      {"at", TimeJson(scan->at)}, {"seconds", SecondsOf(scan->took)}, {"complete", scan->complete}};
+}
+
+/// All of a resource but the lists.
+Json HeadJson(const std::string& name, const ResourceStatus& resource) {
+  const Snapshot* snapshot = resource.snapshot.get();
+  const auto replicas =
+      static_cast<std::size_t>(snapshot != nullptr ? snapshot->spec->replicas : 1);
+  std::size_t devices = 0, healthy = 0;
+  if (snapshot != nullptr) {
+    devices = snapshot->devices.size();
+    healthy = static_cast<std::size_t>(
+        std::count_if(snapshot->devices.begin(), snapshot->devices.end(),
+                      [](const auto& listed) { return listed.health == Health::kHealthy; }));
+  }
+  return {{"name", name},
+          {"description", snapshot != nullptr ? snapshot->spec->description : ""},
+          {"registered", resource.standing.state == StandingState::kRegistered},
+          {"state", Name(resource.standing.state)},
+          {"state_reason", resource.standing.reason},
+          {"streams", resource.streams},
+          {"replicas", replicas},
+          {"capacity", devices * replicas},
+          {"allocatable", healthy * replicas},
+          {"in_use", resource.usage ? Json(resource.usage->units) : Json()},
+          {"last_scan", ScanJson(resource.last_scan)}};
+}
+
+/// The text of it but for the last brace, so that more members can follow.
+std::string WithoutBrace(const Json& object) {
+  std::string text = JsonText(object);
+  text.pop_back();
+  return text;
+}
+
+/// One device at a time: the whole as a tree would take ten times the memory of its text.
+void AppendResource(std::string& text, const std::string& name, const ResourceStatus& resource) {
+  text += WithoutBrace(HeadJson(name, resource)) + ",\"devices\":[";
+  if (resource.snapshot == nullptr) {
+    text += "],\"rejected\":[]}";
+    return;
+  }
+  const Snapshot& snapshot = *resource.snapshot;
+  const SnapshotJson json(snapshot);
+  for (std::size_t i = 0; i < snapshot.devices.size(); ++i) {
+    Json device = json.Device(i);
+    const std::string& id = snapshot.devices[i].device->id;
+    device["in_use_by"] = HoldersJson(resource.usage.get(), id);
+    device["last_probe"] = ProbeJson(resource.probes->Find(id));
+    if (i > 0) text += ",";
+    text += JsonText(device);
+  }
+  text += "],\"rejected\":" + JsonText(json.Rejected()) + "}";
+}
+
+}  // namespace
+
+std::string StatusJson(const NodeStatus& status, WallTime now) {
+  std::string text = WithoutBrace({{"version", status.version},
+                                   {"revision", status.revision},
+                                   {"node", status.node_name},
+                                   {"generated_at", TimeJson(now)},
+                                   {"config", ConfigJson(status.config)},
+                                   {"kubelet", KubeletJson(status.kubelet)}});
+  text += ",\"resources\":[";
+  bool first = true;
+  for (const auto& [name, resource] : status.resources) {
+    if (!std::exchange(first, false)) text += ",";
+    AppendResource(text, name, resource);
+  }
+  return text + "]}\n";
+}
+
+}  // namespace patchbay

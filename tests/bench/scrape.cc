@@ -1,0 +1,131 @@
+#include <grpcpp/grpcpp.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "bench/measure.h"
+#include "deviceplugin.grpc.pb.h"
+
+namespace patchbay::bench {
+namespace {
+
+constexpr int kScrapedResources = 10, kScrapedDevices = 100;  // of each
+constexpr double kLeastRate = 95;  // scrapes a second, or the figures are of something else
+
+/// One Allocate after the other, each as long as it took in ms. A kubelet asks now and then, so
+/// there is a pause before each.
+class Allocations {
+ public:
+  explicit Allocations(KubeletSim& kubelet)
+      : stub_(v1beta1::DevicePlugin::NewStub(
+            grpc::CreateChannel("unix:" + kubelet.View("bench.dev/r0")->endpoint,
+                                grpc::InsecureChannelCredentials()))) {
+    request_.add_container_requests()->add_devices_ids("n42");
+  }
+
+  void Measure(int calls, std::vector<double>& samples) {
+    for (int i = 0; i < calls; ++i) {
+      std::this_thread::sleep_for(std::chrono::microseconds(500));
+      grpc::ClientContext context;
+      v1beta1::AllocateResponse response;
+      const auto start = Clock::now();
+      if (!stub_->Allocate(&context, request_, &response).ok()) std::exit(1);
+      samples.push_back(Ms(Clock::now() - start));
+    }
+  }
+
+ private:
+  const std::unique_ptr<v1beta1::DevicePlugin::Stub> stub_;
+  v1beta1::AllocateRequest request_;
+};
+
+/// A hundred scrapes a second while it lives, or as many as the daemon can serve one by one.
+class Scraper {
+ public:
+  Scraper(int port, std::atomic<int>& scrapes)
+      : scrapes_(scrapes), thread_([this, port] { Run(port); }) {}
+  ~Scraper() {
+    stop_ = true;
+    thread_.join();
+  }
+
+ private:
+  void Run(int port) const {
+    // Prometheus runs elsewhere: what it costs to read must not count.
+    setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), 19);
+    for (auto due = Clock::now(); !stop_; due += std::chrono::milliseconds(10)) {
+      std::this_thread::sleep_until(due);
+      DaemonProcess::GetMetrics(port);
+      ++scrapes_;
+    }
+  }
+
+  std::atomic<int>& scrapes_;
+  std::atomic<bool> stop_ = false;
+  std::thread thread_;
+};
+
+void BenchOneScrape(const DaemonProcess& daemon) {
+  constexpr int kWarmUp = 200, kScrapes = 2000;
+  const int port = daemon.Port();
+  std::vector<double> took;
+  std::size_t bytes = 0;
+  long warm = 0;
+  for (int i = 0; i < kWarmUp + kScrapes; ++i) {
+    const auto scrape = DaemonProcess::GetMetrics(port);
+    took.push_back(Ms(scrape.took));
+    bytes = scrape.text.size();
+    if (i == kWarmUp) warm = daemon.ResidentKib();
+  }
+  std::printf("(a scrape is %zu bytes)\n", bytes);
+  Print("scrape with 1,000 devices, p50", Quantile(took, 0.5), 10, "ms");
+  Print("scrape with 1,000 devices, p99", Quantile(took, 0.99), 10, "ms");
+  Print("memory after 2,200 scrapes / after 200",
+        static_cast<double>(daemon.ResidentKib()) / static_cast<double>(warm), 1.05, "x");
+}
+
+/// With and without scrapes turn by turn, so that whatever else the machine does hits both.
+void BenchAllocateWhileScraped(DaemonProcess& daemon) {
+  constexpr int kTurns = 30, kCalls = 200, kWarmUp = 500;
+  Allocations allocations(daemon.kubelet());
+  const int port = daemon.Port();
+  std::vector<double> quiet, scraped;
+  std::atomic<int> scrapes = 0;
+  double seconds = 0;
+  allocations.Measure(kWarmUp, quiet);
+  quiet.clear();
+  for (int turn = 0; turn < kTurns; ++turn) {
+    allocations.Measure(kCalls, quiet);
+    const auto start = Clock::now();
+    {
+      const Scraper scraper(port, scrapes);
+      allocations.Measure(kCalls, scraped);
+    }
+    seconds += Ms(Clock::now() - start) / 1000;
+  }
+  const double rate = scrapes / seconds;
+  std::printf("(Allocate alone: p50 %.3f ms, p99 %.3f ms; then %.0f scrapes a second%s)\n",
+              Quantile(quiet, 0.5), Quantile(quiet, 0.99), rate,
+              rate < kLeastRate ? "  MISSED" : "");
+  Print("Allocate at 100 scrapes a second / alone, p50",
+        Quantile(scraped, 0.5) / Quantile(quiet, 0.5), 1.2, "x");
+  Print("Allocate at 100 scrapes a second / alone, p99",
+        Quantile(scraped, 0.99) / Quantile(quiet, 0.99), 1.2, "x");
+}
+
+}  // namespace
+
+void BenchScrape() {
+  DaemonProcess daemon;
+  for (int i = 0; i < kScrapedResources; ++i) MakeNodes(daemon.host(), i, kScrapedDevices);
+  daemon.Start(Config(kScrapedResources));
+  daemon.AwaitListed(kScrapedResources, kScrapedDevices);
+  BenchOneScrape(daemon);
+  BenchAllocateWhileScraped(daemon);
+}
+
+}  // namespace patchbay::bench

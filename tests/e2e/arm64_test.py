@@ -1,0 +1,51 @@
+"""The image for arm64, compiled on another machine, and its program run by qemu."""
+
+import subprocess
+
+import elf
+import images
+import support
+
+EXAMPLE = support.SOURCE / "examples/configs/everyday.toml"
+
+
+class Arm64(support.TestCase):
+    def setUp(self):
+        super().setUp()
+        support.skip_unless_programs("qemu-aarch64")
+        self.image = images.image("patchbay", "arm64")
+        self.rootfs = self.dir / "rootfs"
+        self.image.unpack(self.rootfs)
+        self.program = self.rootfs / "usr/bin/patchbay"
+
+    def run_there(self, *arguments):
+        ran = subprocess.run(["qemu-aarch64", "-L", str(self.rootfs), str(self.program), *arguments],
+                             capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120,
+                             env=support.environment())
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        return ran.stdout
+
+    def test_is_an_image_for_arm64(self):
+        self.assertEqual(self.image.description["architecture"], "arm64")
+        self.assertIn("AArch64", elf.readelf("--file-header", self.program))
+        self.assertEqual(elf.missing_hardening(self.program), set())
+        total = sum(images.files(self.rootfs).values())
+        print(f"patchbay for arm64: {total / (1 << 20):.1f} MiB")
+        self.assertLessEqual(total, 30_000_000)
+
+    def test_runs(self):
+        here = support.run("--version").stdout
+        self.assertEqual(self.run_there("--version").split()[:2], here.split()[:2])
+        for example in support.EXAMPLES:
+            self.assertIn("ok: ", self.run_there("check", str(example)))
+
+    def test_finds_the_same_devices(self):
+        config = self.config(support.resource("example.com/memory", 'path = "/dev/{null,zero,full}"'))
+        there = self.run_there("devices", "--config", str(config), "--output", "json")
+        here = support.run("devices", "--config", str(config), "--output", "json").stdout
+        self.assertIn("/dev/full", there)
+        self.assertEqual(there, here)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,7 @@
+# bash complete.bash DIRECTORY WORD...: what bash completes of the last word, one to a line.
+source "$1/patchbay.bash"
+shift
+COMP_WORDS=("$@")
+COMP_CWORD=$(($# - 1))
+"$(complete -p "$1" | sed 's/.* -F \([^ ]*\) .*/\1/')" "$1" "${!#}"
+printf '%s\n' "${COMPREPLY[@]}"

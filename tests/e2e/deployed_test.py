@@ -1,0 +1,76 @@
+"""The DaemonSet of deploy/kustomize in a real container, so that a right that is missing is found
+here and not in somebody's cluster. In place of the image is the program as it was built."""
+
+import os
+import subprocess
+
+import pod
+import support
+from devices import Loop
+from kustomize import the, with_components
+from support import resource
+
+LOOP = 200000 + os.getpid() % 100000  # a high number, which nobody else has
+
+
+class Deployed(pod.TestCase):
+    def setUp(self):
+        super().setUp()
+        support.skip_unless_programs("losetup")
+
+    def loop(self):
+        file = self.dir / "disk"
+        file.write_bytes(bytes(1 << 20))
+        loop = Loop(LOOP, file)
+        self.addCleanup(loop.remove)
+
+    def opened_disk(self):
+        """The configuration of a loop device that is found through /sys and opened by its probe."""
+        match = f'path = "/dev/loop{LOOP}"\nudev = {{ subsystem = "block" }}'
+        return self.config_map({"disk.toml": resource("example.com/disk", match) + (
+            '[resource.health]\nopen = true\nperiod = "100ms"\nfailure_threshold = 1\n')})
+
+    def test_serves_its_configuration_without_privileges(self):
+        objects = with_components()
+        base = the("ConfigMap", objects)["data"]["patchbay.toml"]
+        with support.Kubelet(self.kubelet_dir, pod_resources=self.dir / "p/kubelet.sock") as kubelet:
+            process = self.start(objects, self.config_map({"base.toml": base}))
+            view = kubelet.wait_listed("patchbay.dev/null")
+            self.assertEqual(support.health(view), {f"null::{n}": "Healthy" for n in range(10)})
+            shown = self.exec("/patchbay", "devices")
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+            self.assertIn("patchbay.dev/null", shown.stdout)
+            for path in ("/dev/x", "/sys/x", "/x", "/etc/patchbay/x", "/run/udev/x"):
+                self.assertIn("Read-only file system",
+                              self.exec("/usr/bin/touch", path).stderr, path)
+            status = self.exec("/usr/bin/cat", "/proc/self/status").stdout
+            self.assertIn("CapBnd:\t0000000000000000", status)
+            self.assertIn("NoNewPrivs:\t1", status)
+            # Who holds what is asked for, and it would be said if that could not be.
+            self.assertNotIn("pod_resources", process.err.text())
+            subprocess.run([*self.runc, "kill", self.name, "TERM"], check=True)
+            self.assertEqual(process.wait(), 0)
+        self.assertEqual(self.plugin_sockets(), [])
+
+    def test_devices_come_and_cannot_be_opened(self):
+        with support.Kubelet(self.kubelet_dir) as kubelet:
+            self.start(with_components(), self.opened_disk())
+            self.assertEqual(kubelet.wait_listed("example.com/disk")["devices"], [])
+            self.loop()
+            kubelet.wait_view("example.com/disk",
+                              lambda v: list(support.health(v).values()) == ["Unhealthy"])
+            shown = self.exec("/patchbay", "devices", "--probe").stdout
+            self.assertIn("Operation not permitted", shown)
+
+    def test_open_devices(self):
+        self.loop()
+        with support.Kubelet(self.kubelet_dir) as kubelet:
+            self.start(with_components("open-devices"), self.opened_disk())
+            kubelet.wait_view("example.com/disk",
+                              lambda v: list(support.health(v).values()) == ["Healthy"])
+            shown = self.exec("/patchbay", "devices", "--probe")
+            self.assertEqual(shown.returncode, 0, shown.stdout + shown.stderr)
+
+
+if __name__ == "__main__":
+    support.main()

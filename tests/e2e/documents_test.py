@@ -1,0 +1,284 @@
+"""README and docs/ do as they say: every command in them is run, every configuration is checked, every
+link leads somewhere.
+
+The blocks of a page are one session of a shell, in the order of the page, in a directory with a copy of
+what they speak of. There is no cluster, so kubectl is asked for everything up to the connection: a
+flag or an argument that is wrong, or a manifest that does not build, fails before that.
+"""
+
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import textwrap
+
+import kustomize
+import support
+from support import PATCHBAY, SOURCE
+
+PAGES = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", SOURCE / "CHANGELOG.md",
+         *sorted((SOURCE / "docs").glob("*.md"))]
+PUBLISHED = re.compile(r"https://github\.com/patchbay/patchbay//([^?\s']*)\?ref=v[0-9.]*")
+
+# What is not run, by the beginning of the command.
+NOT_RUN = {
+    "scripts/test": "it runs this test",
+    "ctest": "it runs this test or those beside it",
+    "docker ": "there is no engine here; e2e.image builds from the same Dockerfile",
+    "cmake --build": "it builds what is running",
+    "PATCHBAY_SOAK_SECONDS=": "ten minutes; .ci/run has a shorter one",
+    "PATCHBAY_CHAOS_SECONDS=": "ten minutes; .ci/run has a shorter one",
+    "python3 -B tests/e2e/dashboard_pictures.py": "it draws pictures for people, for minutes",
+}
+# Pages whose commands are run in another place.
+RUN_ELSEWHERE = {"package.md": "e2e.package runs them in a Debian that it boots"}
+# What ends with another code than 0 where it does what the page says, by page and end of the command.
+MEANT_TO_FAIL = {
+    ("health.md", "--probe"): 1,  # it shows a device that fails
+    ("runbook.md", "grep patchbay"): 1,  # of pods, which are none
+    ("hooks.md", "try --once --config patchbay.toml"): 1,  # it shows a hook that fails
+}
+
+# What Patchbay goes by on a page where no --config says otherwise: what commands there ask for.
+SERVED = "".join(support.resource(f"example.com/{name}", f'path = "/dev/{node}"')
+                 for name, node in (("modem", "null"), ("meter", "zero"), ("serial", "full")))
+
+KUBECTL = """#!/bin/sh
+# {real}, and a cluster that nobody reaches.
+case $1 in kustomize) exec {real} "$@" ;; esac
+said=$({real} --server=http://127.0.0.1:1 "$@" 2>&1)
+status=$?
+case $said in
+  *'connection refused'*) ;;
+  *) echo "$said"; [ $status -eq 0 ] || exit $status ;;
+esac
+# What is to run in the pod is run here.
+while [ $# -gt 0 ]; do
+  if [ "$1" = -- ]; then shift; "$@"; exit; fi
+  shift
+done
+"""
+
+
+class Block:
+    def __init__(self, page, language, text):
+        self.page, self.language, self.text = page, language, text
+
+
+def blocks(page, *languages):
+    """The fenced blocks of these languages."""
+    found, open_as, lines = [], None, []
+    for line in page.read_text().splitlines():
+        if open_as is None and (fence := re.match(r"\s*```(\w+)$", line)):
+            open_as, lines = fence[1], []
+        elif open_as is not None and line.strip() == "```":
+            if open_as in languages:
+                found.append(Block(page, open_as, textwrap.dedent("\n".join(lines)) + "\n"))
+            open_as = None
+        elif open_as is not None:
+            lines.append(line)
+    assert open_as is None, f"{page}: a block has no end"
+    return found
+
+
+def commands(block):
+    """What of a block is typed: all of `sh`; of `console` what stands behind `$` and goes on indented."""
+    if block.language == "sh":
+        return block.text
+    typed, open_quotes = [], False
+    for line in block.text.splitlines():
+        if line.startswith("$ "):
+            typed.append(line[2:])
+        elif open_quotes:
+            typed.append(line)
+        open_quotes = "\n".join(typed).count("'") % 2 == 1
+    return "\n".join(typed) + "\n"
+
+
+def is_run(line):
+    return not any(line.startswith(beginning) for beginning in NOT_RUN)
+
+
+def slug(heading):
+    """The anchor that a heading gets."""
+    text = re.sub(r"\[([^]]*)\]\([^)]*\)", r"\1", heading).replace("`", "").strip().lower()
+    return re.sub(r"[^\w\- ]", "", text).replace(" ", "-")
+
+
+def prose(page):
+    return re.sub(r"^\s*```.*?^\s*```$", "", page.read_text(), flags=re.S | re.M)
+
+
+class Documents(support.TestCase):
+    def test_links_lead_somewhere(self):
+        anchors = {page: {slug(h) for h in re.findall(r"^#+ (.*)$", prose(page), re.M)} for page in PAGES}
+        links = 0
+        for page in PAGES:
+            for target in re.findall(r"\]\(([^)\s]+)\)", prose(page)):
+                if re.match(r"[a-z]+://|mailto:", target):
+                    continue
+                links += 1
+                path, _, anchor = target.partition("#")
+                to = (page.parent / path).resolve() if path else page
+                with self.subTest(page=page.name, link=target):
+                    self.assertTrue(to.exists())
+                    if anchor:
+                        self.assertIn(anchor, anchors[to])
+        self.assertGreater(links, 50)
+
+    def test_every_page_is_reached_from_the_readme(self):
+        linked = {(SOURCE / target.partition("#")[0]).resolve()
+                  for target in re.findall(r"\]\(([^)\s]+)\)", prose(SOURCE / "README.md"))}
+        for page in PAGES[1:]:
+            with self.subTest(page=page.name):
+                self.assertIn(page, linked)
+
+    def test_configurations_are_accepted(self):
+        checked = 0
+        for page in PAGES:
+            if page.name == "diagnostics.md":  # full of mistakes, which tests of their own hold to the codes
+                continue
+            for number, block in enumerate(blocks(page, "toml")):
+                with self.subTest(page=page.name, block=number):
+                    ran = support.run("check", str(self.config(block.text)))
+                    self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr + block.text)
+                    checked += 1
+        self.assertGreater(checked, 10)
+
+    def test_yaml_and_json_are_that(self):
+        try:
+            import yaml
+        except ImportError:
+            self.skipTest("python3-yaml is not installed")
+        for page in PAGES:
+            for block in blocks(page, "yaml"):
+                with self.subTest(page=page.name):
+                    self.assertTrue(list(yaml.safe_load_all(block.text)))
+            for block in blocks(page, "json"):
+                with self.subTest(page=page.name):
+                    json.loads(block.text)
+
+    def test_commands_in_the_text_exist(self):
+        """`patchbay diff OLD NEW --output json` within a sentence: the command and its flags."""
+        helps, mentioned = {}, set()
+        for page in PAGES:
+            for command, rest in re.findall(r"`patchbay ([a-z]+)([^`]*)`", prose(page)):
+                mentioned.add(command)
+                if command not in helps:
+                    helps[command] = support.run(command, "--help")
+                with self.subTest(page=page.name, command=command + rest):
+                    self.assertEqual(helps[command].returncode, 0)
+                    for flag in re.findall(r"(?<=[\s\[])--[a-z-]+", rest):
+                        self.assertIn(flag, helps[command].stdout)
+        offered = set(re.findall(r"^  ([a-z]+) {2,}", support.run("--help").stdout.split("Subcommands:")[1],
+                                 re.M))
+        self.assertEqual(mentioned, offered)
+
+    def test_texts_of_the_log_are_logged(self):
+        source = "".join(p.read_text() for p in sorted((SOURCE / "src").rglob("*.cc")))
+        source = re.sub(r'"\s*\n\s*"', "", source)
+        texts = re.findall(r"the log: \*([^*]+)\*", (SOURCE / "docs/troubleshooting.md").read_text())
+        self.assertGreater(len(texts), 1)
+        for text in texts:
+            with self.subTest(text=text):
+                self.assertIn(text, source)
+
+
+class Sessions(support.TestCase):
+    """One test for each page that has commands; they are added below."""
+
+    def setUp(self):
+        super().setUp()
+        support.skip_unless_root()
+        kustomize.skip_unless_it_builds()
+        support.skip_unless_programs("unshare", "curl", "jq", "losetup", "mkfs.ext4", "blkdiscard", "file")
+        for able, what in ((["unshare", "--net", "true"], "a network of its own"),
+                           (["losetup", "--find"], "a loop device")):
+            if subprocess.run(able, capture_output=True).returncode != 0:
+                self.skipTest(f"there is not {what} to be had here")
+        self.world = self.dir / "patchbay"
+        self.programs = self.dir / "bin"
+        self.programs.mkdir()
+        for part in ("dashboards", "deploy", "docs", "examples", "scripts", "src", "tests"):
+            shutil.copytree(SOURCE / part, self.world / part,
+                            ignore=shutil.ignore_patterns("__pycache__"))
+        (self.world / "build/dev/src").mkdir(parents=True)
+        for place in (self.programs / "patchbay", self.world / "build/dev/src/patchbay"):
+            place.symlink_to(PATCHBAY)
+        # It installs and builds, which has been done.
+        (self.world / "scripts/try").write_text(
+            (SOURCE / "scripts/try").read_text().replace("\ninstall_packages build\nbuild dev patchbay\n", "\n"))
+        kubectl = self.programs / "kubectl"
+        kubectl.write_text(KUBECTL.format(real=shutil.which("kubectl")))
+        kubectl.chmod(0o755)
+
+    def prepare(self, page):
+        """What a page speaks of as if it were there."""
+        configuration = (SOURCE / "examples/configs/everyday.toml").read_text()
+        toml = [block.text for block in blocks(page, "toml")]
+        foreign = SOURCE / "tests/unit/convert/files"
+        files = {
+            "migration.md": {"daemonset.yaml": (foreign / "generic-daemonset.yaml").read_text(),
+                             "configmap.yaml": (foreign / "smarter-configmap.yaml").read_text()},
+            "README.md": {"/tmp/patchbay.toml": toml[0] if toml else ""},
+            "getting-started.md": {"first.toml": toml[0] if toml else "",
+                                   "first-pod.yaml": "".join(b.text for b in blocks(page, "yaml"))},
+            "reload.md": dict(zip(("old.toml", "new.toml"), toml)),
+            "operating.md": {"old.toml": configuration, "new.toml": configuration},
+            "deploy.md": {"patchbay.toml": configuration,
+                          "kustomization.yaml": next((b.text for b in blocks(page, "yaml")
+                                                      if "kind: Kustomization" in b.text), "")},
+        }.get(page.name, {})
+        for name, text in files.items():
+            (self.world / name).write_text(self.here(text))
+
+    def here(self, text):
+        """With the published repository in place of itself."""
+        return PUBLISHED.sub(lambda url: f"../{self.world.name}/{url[1]}", text)
+
+    def run_page(self, page):
+        self.prepare(page)
+        script = ["cd " + str(self.world),
+                  "trap 'echo \"$? $BASH_COMMAND\" >> ../failed' ERR",
+                  # A page says `sleep 3` to people whose machine has nothing else to do.
+                  "curl() { command curl --retry 20 --retry-delay 1 --retry-connrefused \"$@\"; }",
+                  "ip link set lo up"]
+        if page.name == "api.md":
+            script.append("patchbay try --listen 127.0.0.1:9478 > /dev/null &")
+        for block in blocks(page, "sh", "console"):
+            script += [line for line in self.here(commands(block)).splitlines() if is_run(line)]
+        script.append("jobs -p | xargs -r kill 2>/dev/null; wait")
+        path = self.dir / "session.sh"
+        path.write_text("\n".join(script) + "\n")
+        env = support.environment(
+            PATH=f"{self.programs}:{os.environ['PATH']}", HOME=str(self.dir),
+            PATCHBAY_CONFIG=str(self.config(SERVED)))
+        ran = subprocess.run(["unshare", "--net", "bash", str(path)], capture_output=True, text=True,
+                             timeout=150, stdin=subprocess.DEVNULL, env=env)
+        said = f"{ran.stdout}\n{ran.stderr}"
+        failed = (self.dir / "failed").read_text().splitlines() if (self.dir / "failed").exists() else []
+        meant = {(end, code) for (name, end), code in MEANT_TO_FAIL.items() if name == page.name}
+        for line in failed:
+            code, _, command = line.partition(" ")
+            self.assertTrue(any(command.endswith(end) and int(code) == c for end, c in meant),
+                            f"{command}: exit code {code}\n{said}")
+        self.assertNotIn("command not found", said)
+        return said
+
+
+def a_session(page):
+    def test(self):
+        self.run_page(page)
+    return test
+
+
+for _page in PAGES:
+    if _page.name not in RUN_ELSEWHERE and any(is_run(line) for block in blocks(_page, "sh", "console")
+           for line in commands(block).splitlines()):
+        setattr(Sessions, "test_" + re.sub(r"\W", "_", _page.name), a_session(_page))
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,85 @@
+"""The dashboards are what Grafana's own types want: they compile against @grafana/schema."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import observability
+import support
+from support import SOURCE
+
+MODULES = SOURCE / "build/node/node_modules"
+
+# Enumerations are written as the text they stand for. What the types do not know of is what the data
+# source adds to an event: grafana-prometheus reads these keys.
+TYPES = """
+import type { AnnotationQuery, Dashboard } from "@grafana/schema";
+import type * as stat from "%(at)s/stat/panelcfg/x/StatPanelCfg_types.gen";
+import type * as table from "%(at)s/table/panelcfg/x/TablePanelCfg_types.gen";
+import type * as lines from "%(at)s/timeseries/panelcfg/x/TimeSeriesPanelCfg_types.gen";
+import type * as states from "%(at)s/statetimeline/panelcfg/x/StateTimelinePanelCfg_types.gen";
+
+type Plain<T> = T extends string ? `${T}`
+  : T extends number | boolean | null | undefined ? T
+  : T extends (infer U)[] ? Plain<U>[]
+  : T extends object ? { [K in keyof T]: Plain<T[K]> } : T;
+type Event = AnnotationQuery & { expr: string; step: string; titleFormat: string;
+  textFormat: string; tagKeys: string; useValueForTime: boolean };
+export type Board = Plain<Omit<Dashboard, "annotations"> & { annotations: { list: Event[] } }>;
+export interface Options {
+  "stat": Plain<stat.Options>; "table": Plain<table.Options>;
+  "timeseries": Plain<lines.Options>; "state-timeline": Plain<states.Options>;
+}
+export interface Custom {
+  "stat": {}; "table": Plain<table.FieldConfig>;
+  "timeseries": Plain<lines.FieldConfig>; "state-timeline": Plain<states.FieldConfig>;
+}
+""" % {"at": "@grafana/schema/dist/esm/raw/composable"}
+
+
+def program(dashboard):
+    """A program in TypeScript that compiles if the dashboard is one."""
+    lines = ['import type { Board, Custom, Options } from "./types";',
+             f"export const board: Board = {json.dumps(dashboard, indent=1)};"]
+    for panel in observability.panels(dashboard):
+        kind, number = json.dumps(panel["type"]), panel["id"]
+        custom = panel["fieldConfig"]["defaults"].get("custom", {})
+        lines += [f"export const o{number}: Options[{kind}] = {json.dumps(panel['options'])};",
+                  f"export const c{number}: Custom[{kind}] = {json.dumps(custom)};"]
+    return "\n".join(lines)
+
+
+def compile_all(dashboards):
+    """What tsc says of them; empty if all is well."""
+    with tempfile.TemporaryDirectory(prefix="pb-", dir="/tmp") as directory:
+        at = pathlib.Path(directory)
+        (at / "node_modules").symlink_to(MODULES)
+        (at / "types.ts").write_text(TYPES)
+        for i, dashboard in enumerate(dashboards):
+            (at / f"board{i}.ts").write_text(program(dashboard))
+        ran = subprocess.run(
+            ["node", str(MODULES / "typescript/bin/tsc"), "--noEmit", "--strict", "--module",
+             "esnext", "--moduleResolution", "bundler", "--skipLibCheck",
+             *(str(file) for file in at.glob("board*.ts"))],
+            capture_output=True, text=True, timeout=100, cwd=at)
+        return ran.stdout + ran.stderr
+
+
+class Dashboards(unittest.TestCase):
+    def test_compile_against_the_types_of_grafana(self):
+        if not (MODULES / "@grafana/schema").exists():
+            self.skipTest("@grafana/schema is not in build/node: scripts/test installs it with npm")
+        support.skip_unless_programs("node")
+        self.assertEqual(compile_all(observability.dashboards()), "")
+        spoiled = observability.dashboards()[0]
+        spoiled["refresh_every"] = "30s"
+        observability.panels(spoiled)[0]["options"]["colorMode"] = "gaudy"
+        said = compile_all([spoiled])
+        self.assertIn("refresh_every", said)
+        self.assertIn("gaudy", said)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,133 @@
+"""The images of the Dockerfile: what is in them, and that they serve a kubelet as the DaemonSet of
+deploy/kustomize runs them."""
+
+import os
+import pathlib
+import stat
+import subprocess
+
+import elf
+import host_tree
+import images
+import kustomize
+import pod
+import support
+from kustomize import the, with_components
+
+MIB = 1 << 20
+LABELS = "created description documentation licenses revision source title url vendor version".split()
+# What probes and hooks may count on; example-fpga runs sh and od.
+TOOLS = "sh od cat head tail cut tr sort test expr timeout grep sed awk find xargs lspci lsusb udevadm"
+CARD = "0000:21:00.1"
+
+
+def image(target):
+    return images.image(target, images.own_arch(), REVISION="4711abc", CREATED="2026-01-02T03:04:05Z")
+
+
+class Files(support.TestCase):
+    def setUp(self):
+        super().setUp()
+        self.patchbay = image("patchbay")
+        self.tools = image("tools")
+        self.rootfs = self.dir / "rootfs"
+
+    def test_describes_itself(self):
+        for config in (self.patchbay.config, self.tools.config):
+            self.assertEqual(config["Entrypoint"], ["/usr/bin/patchbay"])
+            self.assertEqual(config["Cmd"], ["run"])
+            self.assertEqual(config["User"], "0:0")
+            labels = {key.removeprefix("org.opencontainers.image."): value
+                      for key, value in config["Labels"].items() if "opencontainers" in key}
+            self.assertEqual(sorted(labels), LABELS)
+            self.assertNotIn("", labels.values())
+            self.assertEqual(labels["revision"], "4711abc")
+            version = support.run("--version").stdout.split()[1]
+            self.assertEqual(labels["version"], version)
+            self.assertTrue(labels["documentation"].endswith(f"/v{version}/docs"))
+            self.assertEqual(labels["created"], "2026-01-02T03:04:05Z")
+
+    def test_holds_the_program_and_what_it_links_to(self):
+        self.patchbay.unpack(self.rootfs)
+        found = images.files(self.rootfs)
+        program = self.rootfs / "usr/bin/patchbay"
+        wanted, queue = {"patchbay"}, [program]
+        while queue:
+            for name in elf.needed(queue.pop()):
+                if name not in wanted:
+                    wanted.add(name)
+                    queue.append(next(self.rootfs.rglob(name)))
+        others = {path for path in found if pathlib.Path(path).name not in wanted}
+        self.assertEqual(others, {"/lib", "/lib64", "/usr/share/doc/patchbay/LICENSE"})
+        self.assertFalse([name for name in wanted if "grpc" in name or "ssl" in name])
+        total = sum(found.values())
+        print(f"patchbay: {total / MIB:.1f} MiB, the program {program.stat().st_size / MIB:.1f}")
+        self.assertLessEqual(total, 30_000_000)
+
+    def test_is_hardened(self):
+        self.patchbay.unpack(self.rootfs)
+        self.assertEqual(elf.missing_hardening(self.rootfs / "usr/bin/patchbay"), set())
+
+    def test_tools_hold_what_probes_need(self):
+        self.tools.unpack(self.rootfs)
+        total = sum(images.files(self.rootfs).values())
+        print(f"patchbay:tools: {total / MIB:.1f} MiB")
+        for tool in TOOLS.split():
+            found = [p for d in ("usr/bin", "usr/sbin") for p in [self.rootfs / d / tool]
+                     if p.is_symlink() or p.exists()]
+            self.assertTrue(found, tool)
+
+
+class Served(pod.TestCase):
+    def test_serves_a_kubelet_as_it_is_deployed(self):
+        self.image = image("patchbay")
+        objects = with_components()
+        base = the("ConfigMap", objects)["data"]["patchbay.toml"]
+        with support.Kubelet(self.kubelet_dir, pod_resources=self.dir / "p/kubelet.sock") as kubelet:
+            process = self.start(objects, self.config_map({"patchbay.toml": base}))
+            view = kubelet.wait_listed("patchbay.dev/null")
+            self.assertEqual(support.health(view), {f"null::{n}": "Healthy" for n in range(10)})
+            shown = self.exec("patchbay", "devices")
+            self.assertEqual(shown.returncode, 0, shown.stderr)
+            self.assertIn("patchbay.dev/null", shown.stdout)
+            self.assertIn("(4711abc)", self.exec("patchbay", "--version").stdout)
+            for shell in ("sh", "/bin/sh", "/bin/bash", "/bin/busybox"):
+                self.assertNotEqual(self.exec(shell, "-c", "true").returncode, 0, shell)
+            subprocess.run([*self.runc, "kill", self.name, "TERM"], check=True)
+            self.assertEqual(process.wait(), 0)
+        self.assertEqual(self.plugin_sockets(), [])
+
+
+class Probed(pod.TestCase):
+    """The overlay example-fpga, whose probe is a script, on a node that has its cards."""
+
+    more_env = ["SYSTEMD_DEVICE_VERIFY_SYSFS=0"]  # for libudev: this /sys is of files
+
+    def host_directories(self):
+        directories = super().host_directories()
+        host = self.dir / "host"
+        return directories | {"/dev": host / "dev", "/sys": host / "sys",
+                              "/run/udev": host / "run/udev"}
+
+    def test_tools_run_the_probe_of_example_fpga(self):
+        host = self.dir / "host"
+        host_tree.make(support.SOURCE / "tests/e2e/examples/fpga-xilinx.toml", host)
+        os.mknod(host / "dev/null", stat.S_IFCHR | 0o666, os.makedev(1, 3))  # for runc
+        card = host / "sys/bus/pci/devices" / CARD
+        (card / "config").write_bytes(b"\xee\x10\x05\x50")
+        objects = kustomize.overlay("example-fpga")
+        self.image = image("tools")
+        files = the("ConfigMap", objects)["data"]
+        with support.Kubelet(self.kubelet_dir) as kubelet:
+            self.start(objects, self.config_map(files))
+            kubelet.wait_view("fpga.example.com/alveo",
+                              lambda v: support.health(v).get(CARD) == "Healthy")
+            probed = self.exec("patchbay", "devices", "--probe", "--output", "json")
+            self.assertIn(CARD, probed.stdout)
+            (card / "config").write_bytes(b"\xff\xff\xff\xff")
+            shown = self.exec("patchbay", "devices", "--probe")
+            self.assertIn("the card does not answer any more", shown.stdout)
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,298 @@
+"""deploy/kustomize: everything in it builds and is valid, and nothing gives more rights than it says."""
+
+import copy
+import json
+import os
+import pathlib
+import re
+import subprocess
+import unittest
+
+import kustomize
+import support
+from kustomize import OVERLAYS, of_kind, overlay, pod_of, the, with_components
+from pod_rules import (BROKEN_BY_OPEN_DEVICES, DEVICE_PLUGINS, KUBELET_DIRECTORIES, RULES, broken_rules,
+                       host_paths)
+
+MODULES = support.SOURCE / "build/node"
+PRIVILEGED = "open-devices"
+VERSION = re.search(r"project\(patchbay VERSION (\S+)",
+                    (support.SOURCE / "CMakeLists.txt").read_text()).group(1)
+
+
+def builds():
+    """Every overlay, every component on the default overlay, and all components at once."""
+    yield from ((f"overlays/{name}", overlay(name)) for name in OVERLAYS)
+    yield from ((f"components/{name}", with_components(name)) for name in kustomize.COMPONENTS)
+    yield "all components", with_components(*all_components())
+
+
+def all_components():
+    """In an order that works: what open-devices changes comes before it."""
+    return sorted(kustomize.COMPONENTS, key=lambda name: (name == PRIVILEGED, name))
+
+
+class Manifests(support.TestCase):
+    def setUp(self):
+        super().setUp()
+        kustomize.skip_unless_it_builds()
+
+    def problems(self, objects):
+        if not (MODULES / "node_modules/kubernetes-models").is_dir():
+            raise unittest.SkipTest("the modules of tests/node are not installed; scripts/test does it")
+        support.skip_unless_programs("node")
+        ran = subprocess.run(
+            ["node", str(support.SOURCE / "tests/e2e/manifests.mjs"), str(MODULES)],
+            input=json.dumps(objects), capture_output=True, text=True, timeout=120)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return json.loads(ran.stdout)
+
+    def test_all_is_in_its_namespace(self):
+        for name, objects in builds():
+            with self.subTest(name):
+                self.assertEqual(the("Namespace", objects)["metadata"]["name"], "patchbay")
+                others = [o for o in objects if o["kind"] != "Namespace"]
+                self.assertEqual({o["metadata"]["namespace"] for o in others}, {"patchbay"})
+                enforced = the("Namespace", objects)["metadata"]["labels"]
+                self.assertEqual(enforced["pod-security.kubernetes.io/enforce"], "privileged")
+
+    def test_all_is_valid(self):
+        objects = {json.dumps(o, sort_keys=True) for _, built in builds() for o in built}
+        self.assertEqual(self.problems([json.loads(text) for text in sorted(objects)]), [])
+
+    def test_what_is_not_valid_is_found(self):
+        def unknown_key(o):
+            pod_of(o)["containers"][0]["securityContext"]["readOnlyRootFilesytem"] = True
+
+        def wrong_type(o):
+            pod_of(o)["hostNetwork"] = "no"
+
+        def missing(o):
+            del o["spec"]["selector"]
+
+        bad = []
+        for spoil in (unknown_key, wrong_type, missing):
+            daemonset = copy.deepcopy(the("DaemonSet", overlay("default")))
+            daemonset["metadata"]["name"] = spoil.__name__
+            spoil(daemonset)
+            bad.append(daemonset)
+        constraints = copy.deepcopy(
+            the("SecurityContextConstraints", with_components("openshift")))
+        constraints["allowHostPort"] = False
+        found = "\n".join(self.problems([*bad, constraints]))
+        for said in ("unknown_key", "wrong_type", "missing", "allowHostPort"):
+            self.assertIn(said, found)
+
+    def test_no_more_rights_than_said(self):
+        for name, objects in builds():
+            with self.subTest(name):
+                opens = name.endswith(f"/{PRIVILEGED}") or name == "all components"
+                self.assertEqual(broken_rules(the("DaemonSet", objects)),
+                                 BROKEN_BY_OPEN_DEVICES if opens else set())
+                self.assertIs(the("ServiceAccount", objects)["automountServiceAccountToken"], False)
+
+    def test_each_rule_can_be_broken(self):
+        for name, (_, spoil) in RULES.items():
+            with self.subTest(name):
+                daemonset = copy.deepcopy(the("DaemonSet", overlay("default")))
+                pod = pod_of(daemonset)
+                spoil(pod, pod["containers"][0])
+                self.assertIn(name, broken_rules(daemonset))
+
+    def test_no_word_of_the_security_contexts_can_be_left_out(self):
+        daemonset = the("DaemonSet", overlay("default"))
+        for where in (lambda pod: pod, lambda pod: pod["containers"][0]):
+            for key in where(pod_of(daemonset))["securityContext"]:
+                if key in ("runAsGroup", "runAsNonRoot"):  # which only say it more plainly
+                    continue
+                with self.subTest(key):
+                    spoiled = copy.deepcopy(daemonset)
+                    del where(pod_of(spoiled))["securityContext"][key]
+                    self.assertNotEqual(broken_rules(spoiled), set())
+
+    def test_how_it_is_run(self):
+        for name, objects in builds():
+            with self.subTest(name):
+                pod = pod_of(the("DaemonSet", objects))
+                container = pod["containers"][0]
+                self.assertEqual(pod["priorityClassName"], "system-node-critical")
+                self.assertEqual(pod["tolerations"], [{"operator": "Exists"}])
+                self.assertGreaterEqual(pod["terminationGracePeriodSeconds"], 5)
+                self.assertEqual(container["args"], ["run", "--wait-for-config"])
+                self.assertEqual(container["env"], [{
+                    "name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}])
+                port, = container["ports"]
+                self.assertEqual(port["containerPort"], 9478)  # the default of `listen`
+                for probe, path in (("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")):
+                    self.assertEqual(container[probe]["httpGet"],
+                                     {"path": path, "port": port["name"]})
+                self.assertEqual(container["resources"].keys(), {"requests", "limits"})
+                self.assertNotIn("cpu", container["resources"]["limits"])
+                # A file in /dev cannot be made, it being read-only.
+                self.assertFalse(container["terminationMessagePath"].startswith("/dev"))
+                tools = "-tools" if "tools-image" in name or name in (
+                    "all components", "overlays/example-fpga") else ""
+                self.assertEqual(container["image"],
+                                 f"ghcr.io/patchbay/patchbay:{VERSION}{tools}")
+
+    def test_configuration(self):
+        for name, objects in builds():
+            with self.subTest(name):
+                daemonset = the("DaemonSet", objects)
+                suffix = daemonset["metadata"]["name"].removeprefix("patchbay")
+                config, = [o for o in of_kind(objects, "ConfigMap")
+                           if "dashboard" not in o["metadata"]["name"]]
+                self.assertEqual(config["metadata"]["name"], f"patchbay{suffix}")
+                volume, = [v for v in pod_of(daemonset)["volumes"] if "configMap" in v]
+                self.assertEqual(volume["configMap"], {"name": f"patchbay{suffix}"})
+                mount, = [m for m in pod_of(daemonset)["containers"][0]["volumeMounts"]
+                          if m["name"] == volume["name"]]
+                self.assertEqual(mount["mountPath"], "/etc/patchbay")
+                self.check(name, config["data"])
+
+    def check(self, name, data):
+        """The files of a ConfigMap as patchbay sees them, and the scripts among them as sh does."""
+        directory = self.dir / name.replace("/", "-")
+        directory.mkdir()
+        for file, text in data.items():
+            (directory / file).write_text(text)
+        ran = support.run("check", "--strict", str(directory))
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        for script in directory.glob("*.sh"):
+            self.assertIn(f'"/etc/patchbay/{script.name}"', data["patchbay.toml"])
+            subprocess.run(["sh", "-n", str(script)], check=True)
+
+    def test_kubelet_directories(self):
+        self.assertEqual(set(KUBELET_DIRECTORIES), set(OVERLAYS))
+        for name, root in KUBELET_DIRECTORIES.items():
+            with self.subTest(name):
+                objects = overlay(name)
+                pod = pod_of(the("DaemonSet", objects))
+                at = {m["name"]: m["mountPath"] for m in pod["containers"][0]["volumeMounts"]}
+                paths = host_paths(pod)
+                self.assertEqual(paths["device-plugins"], DEVICE_PLUGINS)
+                self.assertEqual(paths["pod-resources"], f"{root}/pod-resources")
+                # What the configuration says, or its default, is where these are mounted.
+                config = the("ConfigMap", objects)["data"]["patchbay.toml"]
+                said = dict(re.findall(r'^(kubelet_dir|pod_resources|host_root)\s*=\s*"(.*)"',
+                                       config, re.MULTILINE))
+                self.assertEqual(said.get("kubelet_dir", DEVICE_PLUGINS), at["device-plugins"])
+                self.assertEqual(
+                    said.get("pod_resources", "/var/lib/kubelet/pod-resources/kubelet.sock"),
+                    at["pod-resources"] + "/kubelet.sock")
+                host = pathlib.PurePath(said.get("host_root", "/"))
+                for volume in ("dev", "sys", "udev"):
+                    self.assertEqual(at[volume], str(host / paths[volume].lstrip("/")))
+                # One that is not there is told in the pod's events.
+                for volume in pod["volumes"]:
+                    if volume["name"] in ("device-plugins", "pod-resources"):
+                        self.assertEqual(volume["hostPath"]["type"], "Directory")
+
+    def test_without_pod_resources(self):
+        pod = pod_of(the("DaemonSet", kustomize.kustomize(kustomize.ROOT / "base")))
+        self.assertEqual(set(host_paths(pod)), {"device-plugins", "dev", "sys", "udev"})
+
+    def test_updates(self):
+        rolling = {name: the("DaemonSet", objects)["spec"]["updateStrategy"]["rollingUpdate"]
+                   for name, objects in builds()}
+        self.assertEqual(rolling["overlays/default"], {"maxUnavailable": "10%"})
+        self.assertEqual(rolling["components/surge"], {"maxSurge": "10%", "maxUnavailable": 0})
+
+    def test_pools_beside_each_other(self):
+        pools = {name: overlay(name) for name in ("default", "example-serial", "example-fpga")}
+        seen, selectors, nodes = {}, {}, {}
+        for name, objects in pools.items():
+            for o in objects:
+                identity = (o["kind"], o["metadata"]["name"])
+                if o["kind"] != "Namespace":
+                    self.assertNotIn(identity, seen, f"{name} and {seen.get(identity)}")
+                seen[identity] = name
+            daemonset = the("DaemonSet", objects)
+            selectors[name] = daemonset["spec"]["selector"]["matchLabels"]
+            nodes[name] = pod_of(daemonset)["nodeSelector"]
+            labels = daemonset["spec"]["template"]["metadata"]["labels"]
+            for other, selector in selectors.items():
+                self.assertEqual(selector.items() <= labels.items(), other == name)
+        self.assertEqual(len({json.dumps(n, sort_keys=True) for n in nodes.values()}), len(pools))
+        names = [n for objects in pools.values() for n in re.findall(
+            r'^name +=.*', the("ConfigMap", objects)["data"]["patchbay.toml"], re.MULTILINE)]
+        self.assertEqual(len(names), len(set(names)))
+
+    def test_pod_monitor(self):
+        for objects in (with_components("podmonitor"), overlay("example-fpga"),
+                        with_components("podmonitor", base="k0s")):
+            monitor, daemonset = the("PodMonitor", objects), the("DaemonSet", objects)
+            self.assertEqual(monitor["spec"]["selector"], daemonset["spec"]["selector"])
+            endpoint, = monitor["spec"]["podMetricsEndpoints"]
+            self.assertEqual(endpoint["port"],
+                             pod_of(daemonset)["containers"][0]["ports"][0]["name"])
+            self.assertIs(endpoint["honorLabels"], True)
+            self.assertEqual(endpoint["relabelings"], [{
+                "sourceLabels": ["__meta_kubernetes_pod_node_name"], "targetLabel": "node"}])
+
+    def test_overlays_of_the_documentation(self):
+        """What docs/deploy.md tells people to write, with this tree instead of a release of it."""
+        text = (support.SOURCE / "docs/deploy.md").read_text()
+        whole, *patches = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        (self.dir / "patchbay.toml").write_text(support.resource("example.com/own", "count = 1"))
+        up = os.path.relpath(support.SOURCE, self.dir)
+        released = re.compile(r"https://github\.com/patchbay/patchbay/(/\S+)\?ref=v(\S+)")
+        self.assertEqual({ref for _, ref in released.findall(text.replace("'", " "))}, {VERSION})
+        for more in ("", *patches):
+            with self.subTest(more):
+                (self.dir / "kustomization.yaml").write_text(released.sub(up + r"\1", whole) + more)
+                objects = kustomize.kustomize(self.dir)
+                self.assertIn("example.com/own",
+                              the("ConfigMap", objects)["data"]["patchbay.toml"])
+                self.assertEqual(broken_rules(the("DaemonSet", objects)), set())
+                self.assertEqual(self.problems(objects), [])
+
+    def test_network_policy(self):
+        objects = with_components("network-policy")
+        policy = the("NetworkPolicy", objects)["spec"]
+        labels = the("DaemonSet", objects)["spec"]["template"]["metadata"]["labels"]
+        self.assertLessEqual(policy["podSelector"]["matchLabels"].items(), labels.items())
+        self.assertEqual(policy["egress"], [])
+        self.assertEqual([i["ports"] for i in policy["ingress"]],
+                         [[{"port": "http", "protocol": "TCP"}]])
+
+    def test_openshift(self):
+        objects = with_components("openshift")
+        pod = pod_of(the("DaemonSet", objects))
+        self.assertEqual(pod["securityContext"]["seLinuxOptions"],
+                         {"type": "container_device_plugin_t"})
+        constraints = the("SecurityContextConstraints", objects)
+        self.assertEqual(constraints["groups"], ["system:serviceaccounts:patchbay"])
+        allowed = {key for key, value in constraints.items()
+                   if key.startswith("allow") and value and value != []}
+        self.assertEqual(allowed, {"allowHostDirVolumePlugin"})
+        self.assertEqual(set(constraints["volumes"]),
+                         {key for v in pod["volumes"] for key in v if key != "name"})
+
+        opened = with_components("openshift", PRIVILEGED)
+        self.assertIs(the("SecurityContextConstraints", opened)["allowPrivilegedContainer"], True)
+        self.assertNotIn("seLinuxOptions",
+                         pod_of(the("DaemonSet", opened))["securityContext"])
+
+    def test_alerts_are_those_of_the_dashboards(self):
+        import yaml
+        alerts = support.SOURCE / "dashboards/alerts.yaml"
+        rule = the("PrometheusRule", with_components("prometheus-rule"))
+        self.assertEqual(rule["spec"], yaml.safe_load(alerts.read_text()),
+                         "run scripts/prometheus-rule")
+
+    def test_dashboards_are_all_there(self):
+        found = {}
+        for config in of_kind(with_components("grafana-dashboard"), "ConfigMap"):
+            if config["metadata"]["labels"].get("grafana_dashboard") == "1":
+                found.update(config["data"])
+                # kubectl apply keeps a copy in an annotation, and those have a limit.
+                self.assertLess(len(json.dumps(config)), 256 * 1024, config["metadata"]["name"])
+        there = {p.name: p.read_text() for p in (support.SOURCE / "dashboards").glob("*.json")}
+        self.assertEqual(found.keys(), there.keys())
+        for name, text in there.items():
+            self.assertEqual(json.loads(found[name]), json.loads(text))
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,264 @@
+"""The Debian package: what is in it, and that it is installed, runs, is upgraded, removed and purged, in a
+Debian without systemd running and in one that it has booted.
+"""
+
+import functools
+import pathlib
+import re
+import shutil
+import socket
+import subprocess
+import unittest
+
+import debian_root
+import documents_test
+import support
+
+BUILD = pathlib.Path(support.PATCHBAY).parents[1]
+UNIT = "patchbay.service"
+PAGE = support.SOURCE / "docs/package.md"
+# In front of its commands: how dpkg alone does what apt does, since all that is needed is there.
+APT = """set -e
+apt() {
+  case $1 in
+    install) dpkg -i /root/patchbay.deb ;;
+    remove) dpkg -r "$2" ;;
+    purge) dpkg -P "$2" ;;
+  esac
+}
+"""
+RANDOM = support.resource("example.com/random", 'path = "/dev/urandom"')
+ODD = support.resource("example.com/odd", 'path = "/dev/odd*"') + """
+[resource.health]
+open         = true
+period       = "100ms"
+before_first = "unhealthy"
+"""
+
+
+def run(*command, **more):
+    """A command of this machine, and its output; what it says when it fails."""
+    ran = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+                         timeout=600, **more)
+    if ran.returncode != 0:
+        raise AssertionError(f"{command} ended with {ran.returncode}: {ran.stdout}{ran.stderr}")
+    return ran.stdout
+
+
+@functools.cache
+def built():
+    """The package, made of the build that is there."""
+    shutil.rmtree(BUILD / "package", ignore_errors=True)
+    run("cpack", "--config", str(BUILD / "CPackConfig.cmake"), cwd=BUILD)
+    deb, = (BUILD / "package").glob("*.deb")
+    return deb
+
+
+class PackageCase(support.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        support.skip_unless_device_nodes()
+        support.skip_unless_programs("cpack", "dpkg-shlibdeps", "mmdebstrap", "unshare", "nsenter")
+        cls.deb = built()
+
+    def field(self, name):
+        return run("dpkg-deb", "-f", str(self.deb), name).strip()
+
+    def root(self):
+        packages = [re.sub(r" .*", "", p) for p in self.field("Depends").split(", ")] + ["systemd"]
+        root = debian_root.Root(self.dir / "r", debian_root.archive(BUILD, packages))
+        # Where /tmp is one of its own is no place to hand something over.
+        shutil.copy(self.deb, root.path / "root/patchbay.deb")
+        return root
+
+    def ok(self, ran):
+        self.assertEqual(ran.returncode, 0, f"{ran.args}\n{ran.stdout}{ran.stderr}")
+        return ran.stdout
+
+    def next_version(self, root):
+        """The same package with a higher version, in `root`."""
+        tree = self.dir / "next"
+        run("dpkg-deb", "-R", str(self.deb), str(tree))
+        control = tree / "DEBIAN/control"
+        control.write_text(re.sub(r"(?m)^(Version: .*)$", r"\1+1", control.read_text()))
+        run("dpkg-deb", "-b", str(tree), str(root.path / "root/next.deb"))
+
+
+class Package(PackageCase):
+    def test_lintian_finds_no_error(self):
+        support.skip_unless_programs("lintian")
+        print(run("lintian", "--allow-root", "--fail-on", "error", str(self.deb)))
+
+    def test_everything_is_in_it_and_readable(self):
+        listed = run("dpkg-deb", "-c", str(self.deb)).splitlines()
+        paths = {line.split()[-1] for line in listed}
+        for path in ("usr/bin/patchbay", "usr/share/man/man1/patchbay.1.gz", "etc/patchbay/patchbay.toml",
+                     "usr/share/man/man5/patchbay.toml.5.gz", "usr/lib/systemd/system/" + UNIT,
+                     "usr/share/bash-completion/completions/patchbay",
+                     "usr/share/zsh/vendor-completions/_patchbay", "usr/share/patchbay/alerts.yaml",
+                     "usr/share/fish/vendor_completions.d/patchbay.fish",
+                     "usr/share/doc/patchbay/copyright", "usr/share/doc/patchbay/changelog.gz",
+                     *(f"usr/share/doc/patchbay/examples/{p.name}" for p in support.EXAMPLES)):
+            self.assertIn("./" + path, paths)
+        for line in listed:
+            self.assertRegex(line, r"^(-rw-r--r--|[-d]rwxr-xr-x) root/root ")
+
+    def test_installs_below_another_prefix_and_touches_nothing_else(self):
+        prefix = self.dir / "prefix"
+        run("cmake", "--install", str(BUILD), "--prefix", str(prefix))
+        self.assertIn(f"ExecStart={prefix}/bin/patchbay run",
+                      (prefix / "lib/systemd/system" / UNIT).read_text())
+        self.assertEqual(sorted(p.name for p in prefix.iterdir()), ["bin", "lib", "share"])
+
+    def test_in_a_chroot(self):
+        root = self.root()
+        before = root.files()
+        self.ok(root.run("dpkg", "-i", "/root/patchbay.deb"))
+        # What systemd of this Debian thinks of the unit.
+        self.assertEqual(root.run("systemd-analyze", "verify", "--man=no", UNIT).stderr, "")
+        exposure = self.ok(root.run("systemd-analyze", "security", "--offline=yes", "--threshold=25",
+                                    "--no-pager", UNIT))
+        print(exposure.splitlines()[-1])
+
+        self.assertIn(self.field("Version").rsplit("-", 1)[0], self.ok(root.run("patchbay", "--version")))
+        self.assertEqual(self.ok(root.run("patchbay", "check")), "ok: 1 resource\n")
+        self.assertIn("patchbay.dev/null", self.ok(root.run("patchbay", "try", "--once")))
+
+        config = root.path / "etc/patchbay/patchbay.toml"
+        config.write_text(RANDOM)
+        self.next_version(root)
+        self.ok(root.run("dpkg", "-i", "/root/next.deb"))
+        self.assertEqual(config.read_text(), RANDOM)
+
+        self.ok(root.run("dpkg", "-r", "patchbay"))
+        self.assertFalse((root.path / "usr/bin/patchbay").exists())
+        self.assertEqual(config.read_text(), RANDOM)
+        self.ok(root.run("dpkg", "-P", "patchbay"))
+        self.assertEqual(root.files() - {"root/next.deb"}, before)
+
+
+class Node(PackageCase):
+    """The package on a node: a Debian that has booted, and a kubelet."""
+
+    def setUp(self):
+        super().setUp()
+        self.root_of_node = self.root()
+        self.kubelet_dir = self.root_of_node.path / "var/lib/kubelet/device-plugins"
+        self.node = debian_root.Booted(self.root_of_node)
+        self.node.__enter__()
+        self.addCleanup(self.node.__exit__)
+
+    def systemctl(self, *arguments):
+        return self.ok(self.node.run("systemctl", *arguments))
+
+    def install(self, deb="patchbay.deb"):
+        self.ok(self.node.run("dpkg", "-i", "/root/" + deb))
+
+    def show(self, name):
+        return self.systemctl("show", "-P", name, UNIT).strip()
+
+    def assert_runs(self, wanted="active"):
+        self.assertEqual(self.show("ActiveState"), wanted, self.log())
+
+    def log(self):
+        return self.node.run("journalctl", "--no-pager", "-o", "cat", "-u", UNIT).stdout
+
+    def configure(self, text):
+        (self.root_of_node.path / "etc/patchbay/patchbay.toml").write_text(text)
+
+    def plug_in(self, name):
+        """A device of the driver for odds and ends, which opens for anybody who may."""
+        self.ok(self.node.run("mknod", "/dev/" + name, "c", "10", "237"))
+
+    def test_is_started_and_serves_a_kubelet_that_comes_later(self):
+        self.install()
+        self.assert_runs()
+        self.assertEqual(self.show("UnitFileState"), "enabled")
+        with support.Kubelet(self.kubelet_dir) as kubelet:
+            view = kubelet.wait_listed("patchbay.dev/null")
+            self.assertEqual(len(view["devices"]), 10)
+
+            # Killed, it is back, and what it left is swept.
+            self.systemctl("kill", "-s", "KILL", UNIT)
+            self.await_true(lambda: self.show("NRestarts") == "1", "it is started again")
+            kubelet.wait_listed("patchbay.dev/null", since=kubelet.mark())
+            self.await_true(lambda: len(self.plugin_sockets()) == 1, "one socket is left")
+
+            # The kernel does not tell that a directory goes which is mounted; a rescan does.
+            self.configure('[daemon]\nrescan = "1s"\n' + RANDOM)
+            self.systemctl("reload", UNIT)
+            kubelet.wait_listed("example.com/random")
+
+        # As `kubeadm reset` does, which takes the directory away below it.
+        run("rm", "-rf", str(self.kubelet_dir))
+        self.await_true(lambda: self.show("NRestarts") == "2", "it is started again")
+        self.await_true(self.kubelet_dir.exists, "the directory is there again")
+        with support.Kubelet(self.kubelet_dir) as kubelet:
+            kubelet.wait_listed("example.com/random")
+
+    def test_opens_devices_only_with_a_drop_in(self):
+        self.install()
+        self.plug_in("odd0")
+        self.configure(ODD)
+        with support.Kubelet(self.kubelet_dir) as kubelet:
+            kubelet.wait_listed("example.com/odd")
+            self.await_true(lambda: "Operation not permitted" in self.log(), "the probe may not")
+
+            drop_in = self.root_of_node.path / f"etc/systemd/system/{UNIT}.d/devices.conf"
+            drop_in.parent.mkdir()
+            drop_in.write_text(documents_test.blocks(PAGE, "ini")[0].text)
+            self.systemctl("daemon-reload")
+            mark = kubelet.mark()
+            self.systemctl("restart", UNIT)
+            kubelet.wait_view("example.com/odd",
+                              lambda v: set(support.health(v).values()) == {"Healthy"}, mark)
+            # The kernel's /dev is one for all, and seen through the read-only one.
+            self.plug_in("odd1")
+            kubelet.wait_view("example.com/odd",
+                              lambda v: support.health(v) == {"odd0": "Healthy", "odd1": "Healthy"}, mark)
+
+    def test_what_the_page_tells_to_do(self):
+        told = "".join(block.text for block in documents_test.blocks(PAGE, "sh"))
+        told = re.sub(r"(?m)^(cmake|cd build).*\n", "", told)  # how it is made
+        said = self.ok(self.node.run("bash", "-c", APT + told))
+        for part in ("active (running)", "ok: 1 resource", "configuration loaded"):
+            self.assertIn(part, said)
+
+    def test_is_upgraded_removed_and_purged(self):
+        before = self.root_of_node.files()
+        self.install()
+        self.configure(RANDOM)
+        self.next_version(self.root_of_node)
+        process = self.show("MainPID")
+        self.install("next.deb")
+        self.assert_runs()
+        self.assertNotEqual(self.show("MainPID"), process)
+        self.assertEqual((self.root_of_node.path / "etc/patchbay/patchbay.toml").read_text(), RANDOM)
+
+        # What the administrator has said about the service stays said.
+        self.systemctl("disable", "--now", UNIT)
+        self.install()
+        self.assert_runs("inactive")
+        self.assertEqual(self.show("UnitFileState"), "disabled")
+
+        self.systemctl("enable", "--now", UNIT)
+        with support.Kubelet(self.kubelet_dir) as kubelet:
+            kubelet.wait_listed("example.com/random")
+            self.ok(self.node.run("dpkg", "-r", "patchbay"))
+            self.assertEqual(self.plugin_sockets(), [])
+        self.assertEqual(self.show("LoadState"), "not-found")
+
+        # One that a killed run left, and one of a Patchbay in a pod of this node.
+        with socket.socket(socket.AF_UNIX) as dead, socket.socket(socket.AF_UNIX) as live:
+            dead.bind(str(self.kubelet_dir / "patchbay-dead.sock"))
+            live.bind(str(self.kubelet_dir / "patchbay-live.sock"))
+            live.listen()
+            dead.close()
+            self.ok(self.node.run("dpkg", "-P", "patchbay"))
+            self.assertEqual(self.plugin_sockets(), ["patchbay-live.sock"])
+        shutil.rmtree(self.kubelet_dir.parent)
+        self.assertEqual(self.root_of_node.files() - {"root/next.deb"}, before)
+
+
+if __name__ == "__main__":
+    support.main()

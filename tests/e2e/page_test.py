@@ -1,0 +1,625 @@
+"""The page for people, in a real browser, before a daemon at work.
+
+    page_test.py --write    makes the pictures in docs/images anew: read them before you commit them
+"""
+
+import json
+import os
+import pathlib
+import sys
+import unittest
+
+import host_tree
+import support
+from browser import Browser, skip_unless_browser
+from support import SOURCE, Daemon, Kubelet, resource
+
+HERE = pathlib.Path(__file__).parent / "page"
+IMAGES = SOURCE / "docs/images"
+
+# Says on stderr what is wrong with the cards that a file beside it names.
+CARD_OK = """#!/bin/sh
+grep "^$1 " "$(dirname "$0")/broken" | cut -d ' ' -f 2- | grep . && exit 1
+exit 0
+"""
+
+# WCAG AA: 4.5 to 1, 3 to 1 for large text. Names each text that has less.
+PARSE = "const parse = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);"
+GROUND = f"""(element) => {{
+  {PARSE}
+  for (let at = element; at; at = at.parentElement) {{
+    const [r, g, b, a = 1] = parse(getComputedStyle(at).backgroundColor);
+    if (a === 1) return [r, g, b];
+  }}
+  return [255, 255, 255];
+}}"""
+CONTRAST = """(() => {
+  """ + PARSE + """
+  const light = ([r, g, b]) => {
+    const [x, y, z] = [r, g, b].map((c) => c / 255)
+      .map((c) => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * x + 0.7152 * y + 0.0722 * z;
+  };
+  const ground = """ + GROUND + """;
+  const poor = [];
+  for (const element of document.body.querySelectorAll("*")) {
+    const text = [...element.childNodes].filter((n) => n.nodeType === 3).map((n) => n.data.trim()).join("");
+    if (!text || !element.checkVisibility()) continue;
+    const style = getComputedStyle(element);
+    const [one, two] = [light(parse(style.color)), light(ground(element))];
+    const ratio = (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
+    if (ratio < (parseFloat(style.fontSize) >= 24 ? 3 : 4.5)) poor.push(`${text}: ${ratio.toFixed(2)}`);
+  }
+  return poor;
+})()"""
+
+RING_BOTTOM = """(({ outlineStyle, outlineWidth, outlineOffset }) =>
+  document.activeElement.getBoundingClientRect().bottom +
+    (outlineStyle === "none" ? Infinity : parseFloat(outlineWidth) + parseFloat(outlineOffset))
+)(getComputedStyle(document.activeElement))"""
+
+ROOM_FOR_PLACEHOLDER = """(() => {
+  const [input, pen] = [at("text"), document.createElement("canvas").getContext("2d")];
+  const { fontSize, fontFamily, paddingLeft, paddingRight } = getComputedStyle(input);
+  pen.font = `${fontSize} ${fontFamily}`;
+  return input.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight) -
+    pen.measureText(input.placeholder).width;
+})()"""
+
+# How far the middle of a chevron, a corner of a square, is from where its square is, in px.
+OFF = """((element) => {
+  const { transform, width, height } = getComputedStyle(element, "::before");
+  const { x, y } = new DOMMatrix(transform)
+    .transformPoint({ x: parseFloat(width) / 4, y: parseFloat(height) / 4 });
+  return Math.hypot(x, y);
+})"""
+
+
+class PageTest(support.TestCase):
+    browser = None  # one for all tests
+
+    def setUp(self):
+        super().setUp()
+        skip_unless_browser()
+        if PageTest.browser is None:
+            PageTest.browser = Browser()
+            unittest.addModuleCleanup(PageTest.browser.__exit__)
+
+    def open(self, daemon, address="", **more):
+        answer = self.browser.do(open=f"http://{daemon.address()}/{address}", **more)
+        if more.get("scripts", True):
+            self.await_see("status !== null")
+        return answer
+
+    def await_see(self, expression, what=""):
+        self.await_true(lambda: self.browser.see(expression), what or expression)
+
+    def ask_again(self, expression):
+        """Has the page look again, without its pause, until it shows what is expected."""
+        self.await_true(lambda: self.browser.see(f"ask().then(() => {expression})"), expression)
+
+    def assert_nothing_heard(self):
+        self.assertEqual(self.browser.do(heard=True), [])
+
+    def files(self, *names):
+        """Files that stand for devices; returns the match that finds them."""
+        directory = self.dir / "host/srv"
+        directory.mkdir(parents=True, exist_ok=True)
+        for name in names:
+            (directory / name).touch()
+        return 'path = "/srv/*"\ntype = "file"'
+
+    def daemon(self, text, *more, **env):
+        config = self.config(f'[daemon]\nhost_root = "{self.dir}/host"\n{text}')
+        return self.enterContext(Daemon(config, self.kubelet_dir, *more, **env))
+
+    def card_ok(self, broken):
+        script = self.dir / "card-ok"
+        script.write_text(CARD_OK)
+        script.chmod(0o755)
+        self.break_cards(broken)
+        return (f'[resource.health]\ncommand = ["{script}", "{{id}}"]\nperiod = "1s"\n'
+                'failure_threshold = 1\n')
+
+    def break_cards(self, broken):
+        path = self.dir / "broken.new"
+        path.write_text("".join(f"{card} {reason}\n" for card, reason in broken.items()))
+        path.rename(self.dir / "broken")
+
+
+class Page(PageTest):
+    def test_filters_by_text_and_health(self):
+        match = self.files(*(f"card{i}" for i in range(12)), "tape0")
+        daemon = self.daemon(resource("example.com/card", match) +
+                             self.card_ok({"card3": "no link", "card11": "too hot"}))
+        self.open(daemon)
+        self.ask_again("resources[0]?.sick === 2")
+        self.assertEqual(len(self.browser.devices()), 13)
+        self.browser.do(click="#text")
+        self.browser.do(type="card1")
+        self.assertEqual(self.browser.devices(), ["card1", "card10", "card11"])
+        self.assertEqual(self.browser.texts("#count"), ["3 of 13 devices"])
+        self.browser.do(choose=["#health", "unhealthy"])
+        self.assertEqual(self.browser.devices(), ["card11"])
+        self.await_see("location.hash === '#q=card1&health=unhealthy'")
+        self.browser.do(click="#clear")
+        self.assertEqual(len(self.browser.devices()), 13)
+        self.browser.do(type="HOT")  # of the reason; the filter has the focus again
+        self.assertEqual(self.browser.devices(), ["card11"])
+        self.browser.do(type=" nothing")
+        self.assertEqual(self.browser.devices(), [])
+        self.assertEqual(len(self.browser.texts("#empty")), 1)
+        self.open(daemon, "#q=srv/card&health=healthy")
+        self.assertEqual(len(self.browser.devices()), 10)
+        self.assert_nothing_heard()
+
+    def test_is_worked_by_keyboard(self):
+        daemon = self.daemon(resource("example.com/card", self.files("card0", "card1")))
+        self.open(daemon)
+        self.browser.do(press="/")
+        self.browser.do(type="card1")
+        self.assertEqual(self.browser.devices(), ["card1"])
+        self.browser.do(press="Escape")
+        self.assertEqual(len(self.browser.devices()), 2)
+        focus = "document.activeElement.textContent.trim()"
+        for _ in range(20):
+            self.browser.do(press="Tab")
+            if self.browser.see(focus) == "card0":
+                break
+        self.assertEqual(self.browser.see(focus), "card0")
+        self.assertNotEqual(self.browser.see(
+            "getComputedStyle(document.activeElement).outlineStyle"), "none")
+        self.browser.do(press="Enter")
+        self.assertIn("/srv/card0", self.browser.texts(".details dd"))
+        self.assertEqual(self.browser.see("document.activeElement.ariaExpanded"), "true")
+        self.browser.do(press="Enter")
+        self.assertEqual(self.browser.texts(".details"), [])
+
+    def test_a_table_is_as_wide_as_its_sheet_whatever_is_opened(self):
+        daemon = self.daemon(resource("example.com/card", self.files("card0", "card1")))
+        config = self.dir / "patchbay.toml"
+        self.open(daemon)
+        self.ask_again("resources[0]?.devices.length === 2")
+        heads = "[...document.querySelectorAll('th')].filter((e) => e.checkVisibility())"
+        places = f"{heads}.map((e) => [e.offsetLeft, e.offsetWidth])"
+        widths = ("['.resource', 'table', 'thead tr', 'tr.device', '.more']"
+                  ".map((s) => document.querySelector(s).clientWidth)")
+        for more, shown in (("", 4), (self.card_ok({}), 5)):  # without NUMA; with the last probe
+            config.write_text(config.read_text() + more)
+            self.ask_again(f"{heads}.length === {shown}")
+            if more:  # it came beside a row that is open
+                self.assertEqual(len(set(self.browser.see(widths))), 1)
+                self.browser.do(click=".toggle")
+            closed = self.browser.see(places)
+            self.browser.do(click=".toggle")
+            self.assertEqual(self.browser.see(places), closed)
+            self.assertEqual(len(set(self.browser.see(widths))), 1)
+
+    def test_speaks_to_screen_readers(self):
+        daemon = self.daemon(resource("example.com/card", self.files("card0")))
+        for width in (1280, 390):
+            self.open(daemon, width=width)
+            self.assertEqual(self.browser.see("document.documentElement.lang"), "en")
+            self.assertEqual(len(self.browser.texts("h1")), 1)
+            self.assertEqual(self.browser.texts("h2"), ["example.com/card"])
+            for selector in ("header", "main", "footer", "[role=search]", "[role=status]",
+                             '[role=table][aria-label="Devices of example.com/card"]',
+                             "label[for=text]", "label[for=health]"):
+                self.assertEqual(self.browser.see(
+                    f"document.querySelectorAll({json.dumps(selector)}).length"), 1, selector)
+            self.assertEqual(self.browser.see(
+                "[...document.querySelectorAll('td')].map((e) => e.role)"),
+                ["rowheader", *["cell"] * 5])
+
+    def test_can_be_read_in_the_dark_and_in_the_light(self):
+        match = self.files(*(f"card{i}" for i in range(4)))
+        (self.dir / "host/srv/gone").symlink_to("nowhere")
+        daemon = self.daemon(resource("example.com/card", match) +
+                             self.card_ok({"card3": "no link"}) +
+                             resource("example.com/none", 'path = "/dev/none*"'))
+        self.open(daemon)
+        config = self.dir / "patchbay.toml"
+        config.write_text(config.read_text() + "nonsense = 1\n")
+        grounds = set()
+        for dark in (False, True):
+            self.open(daemon, dark=dark)
+            self.ask_again("!status.config.successful && resources[0]?.sick === 1")
+            self.browser.do(click="tr.sick .toggle")
+            self.await_see("(([red, green]) => red > green)"  # and not green, as what is well
+                           f"(({GROUND})(document.querySelector('tr.sick.chosen td')))")
+            self.assertEqual(self.browser.see(CONTRAST), [])
+            grounds.add(self.browser.see("getComputedStyle(document.body).backgroundColor"))
+        self.assertEqual(len(grounds), 2)
+
+    def test_shows_markup_from_outside_as_text(self):
+        bad = "<img src=x onerror=alert(1)>"
+        self.files("<script>alert(2)<", "&amp;<b>", "x' onclick='alert(3)")
+        (self.dir / "host/srv/<svg onload=alert(4)>").symlink_to("nowhere")
+        daemon = self.daemon(resource("example.com/card", 'path = "/srv/*"\ntype = "file"',
+                                      f'description = "{bad}"') +
+                             self.card_ok({".*": f"{bad}<script>alert(5)</script>"}),
+                             NODE_NAME="<b>node")
+        script = self.dir / "card-ok"
+        script.write_text(f"#!/bin/sh\necho '{bad}'\nexit 1\n")
+        self.open(daemon)
+        self.ask_again("resources[0]?.sick === 3")
+        for toggle in range(3):
+            self.browser.see(f"document.querySelectorAll('.toggle')[{toggle}].click()")
+        self.assertEqual(self.browser.texts(".about"), [bad])
+        self.assertEqual(self.browser.texts("#node"), ["<b>node"])
+        paths = self.browser.texts("td .path")
+        self.assertEqual(sorted(paths), sorted(
+            ["/srv/<script>alert(2)<", "/srv/&amp;<b>", "/srv/x' onclick='alert(3)"]))
+        self.assertTrue(any(bad in reason for reason in self.browser.texts(".reason")))
+        self.assertEqual(self.browser.texts(".rejected .path"), ["/srv/<svg onload=alert(4)>"])
+        self.assertEqual(self.browser.see(
+            "document.querySelectorAll('main img, main script, main svg, main b:not(.tile b)').length"), 0)
+        self.browser.see(f"void (location.hash = '#q=' + encodeURIComponent({json.dumps(bad)}))")
+        self.browser.see("void (location.hash = '#resource=" + "%3Cb%3E&device=%3Cb%3E')")
+        self.assert_nothing_heard()
+
+    def test_keeps_letters_that_turn_the_direction_where_they_are(self):
+        turning = "card\u202egnp.exe"
+        match = self.files(turning)
+        (self.dir / "host/srv/\u202egone").symlink_to("nowhere")
+        daemon = self.daemon(resource("example.com/card", match))
+        self.open(daemon)
+        self.ask_again("resources[0]?.devices.length === 1")
+        self.browser.do(click=".toggle")
+        self.assertIn(f"/srv/{turning}", self.browser.texts("td .path"))
+        for selector in ("td .path", ".reason", ".toggle", ".details dd", ".rejected .path"):
+            self.assertEqual(self.browser.see(
+                f"getComputedStyle(document.querySelector({json.dumps(selector)})).unicodeBidi"),
+                "isolate", selector)
+
+    def test_says_what_the_address_asks_for_and_is_not_there(self):
+        daemon = self.daemon(resource("example.com/card", self.files("card0")))
+        self.open(daemon, "#resource=example.com%2Fcard&device=card7")
+        self.ask_again("resources[0]?.devices.length === 1")
+        said = ["example.com/card has no device card7"]
+        self.assertEqual(self.browser.texts("#count"), said)
+        self.ask_again("(etag = '', true)")
+        self.ask_again("true")  # what is anew, and shown
+        self.assertEqual(self.browser.texts("#count"), said)
+        self.browser.do(click="#text")
+        self.browser.do(type="card")
+        self.assertEqual(self.browser.texts("#count"), ["1 of 1 device"])
+
+    def test_filters_also_when_the_address_cannot_change(self):
+        daemon = self.daemon(resource("example.com/card", self.files("card0", "card1")))
+        self.open(daemon)
+        self.browser.see("void (tried = 0, history.replaceState ="
+                         " () => { ++tried; throw new DOMException('too many', 'SecurityError'); })")
+        self.browser.do(click="#text")
+        self.browser.do(type="card1")
+        self.assertEqual(self.browser.devices(), ["card1"])
+        self.await_see("tried > 0")
+        self.assert_nothing_heard()
+
+    def test_asks_again_for_what_it_failed_to_show(self):
+        match = self.files("card0")
+        daemon = self.daemon(resource("example.com/card", match))
+        self.open(daemon)
+        self.ask_again("resources[0]?.devices.length === 1")
+        self.browser.see("void (kept = show, show = () => { show = kept; throw new Error('once'); })")
+        self.files("card1")
+        self.ask_again("document.querySelectorAll('tr.device').length === 2")
+
+    def test_lets_nothing_in_and_nothing_out(self):
+        daemon = self.daemon(resource("example.com/card", self.files("card0")))
+        headers = self.open(daemon)["headers"]
+        self.assertEqual(headers["x-content-type-options"], "nosniff")
+        self.assertEqual(headers["referrer-policy"], "no-referrer")
+        policy = headers["content-security-policy"]
+        self.assertTrue(policy.startswith("default-src 'none'; "), policy)
+        self.assertNotIn("unsafe", policy)
+        self.assertNotIn("http", policy)
+        self.assert_nothing_heard()
+        for forbidden in ("document.body.innerHTML = '<b>x</b>'",
+                          "new Function('return 1')()",
+                          "document.body.append(Object.assign(document.createElement('script'), "
+                          "{textContent: 'window.ran = 1'}))"):
+            self.browser.see(f"void (() => {{ try {{ {forbidden} }} catch {{}} }})()")
+        self.assertEqual(self.browser.see("typeof window.ran"), "undefined")
+        self.assertNotEqual(self.browser.do(heard=True), [])
+
+    def test_refreshes_without_losing_the_place(self):
+        match = self.files(*(f"card{i}" for i in range(150)))
+        daemon = self.daemon(resource("example.com/card", match) + self.card_ok({}))
+        self.open(daemon)
+        self.ask_again("resources[0]?.devices.every((d) => d.last_probe)")
+        self.browser.do(press="/")
+        self.browser.do(type="card1")
+        self.browser.see("rows = document.querySelectorAll('tr.device'); rows[30].scrollIntoView();"
+                         "rows[31].querySelector('.toggle').click();"
+                         "rows[31].querySelector('.toggle').focus();"
+                         "getSelection().selectAllChildren(rows[33].querySelector('.path')); 1")
+        place = ("({y: scrollY, filter: text.value, focus: document.activeElement.textContent,"
+                 " open: [...document.querySelectorAll('.more')].length,"
+                 " selection: String(getSelection())})".replace("text.value", "at('text').value"))
+        before = self.browser.see(place)
+        self.assertGreater(before["y"], 0)
+        self.assertEqual(before["open"], 1)
+        self.assertTrue(before["selection"].startswith("/srv/card1"), before)
+        self.break_cards({"card1": "no link", "card140": "too hot"})
+        self.ask_again("resources[0]?.sick === 2")
+        self.files("card1000")
+        self.ask_again("resources[0]?.devices.length === 151")
+        after = self.browser.see(place)
+        # A reason takes a line of its own: what is read stays where it is on the screen, or nearly.
+        self.assertLess(abs(after.pop("y") - before.pop("y")), 60)
+        self.assertEqual(after, before)
+        self.assertTrue(any("no link" in reason for reason in self.browser.texts(".reason")))
+
+    def test_what_is_wrong_comes_first_and_stays_where_it_is(self):
+        (self.dir / "host/srv").mkdir(parents=True)
+        names = ("healthy", "link", "most", "sick")
+        (self.dir / "host/srv/link0").symlink_to("nowhere")
+        for name in ("healthy0", *(f"most{i}" for i in range(400)), "sick0"):
+            (self.dir / "host/srv" / name).touch()
+        daemon = self.daemon("".join(
+            resource(f"example.com/{name}", f'path = "/srv/{name}*"\ntype = "file"') +
+            self.card_ok({"sick0": "no link"}) * (name in ("sick", "healthy")) for name in names))
+        self.open(daemon)
+        self.ask_again("resources[3]?.sick === 1 && resources.every((r) => r.last_scan)")
+        self.browser.see("void setFilter('', '')")  # the page began before the first probes ended
+
+        def order():
+            return [name.removeprefix("example.com/") for name in self.browser.texts("h2")]
+
+        self.assertEqual(order(), ["sick", "link", "healthy", "most"])
+        self.break_cards({"healthy0": "too hot"})
+        self.ask_again("resources[0].sick === 1 && resources[3].sick === 0")
+        self.assertEqual(order(), ["sick", "link", "healthy", "most"])
+        self.browser.do(click="button.tile.bad")
+        self.assertEqual(order(), ["healthy"])
+        self.browser.do(click="#clear")
+        self.assertEqual(order(), ["healthy", "link", "most", "sick"])
+        self.open(daemon)
+        self.ask_again("resources[0]?.sick === 1")
+        self.assertEqual(order(), ["healthy", "link", "most", "sick"])
+
+    def test_tiles_that_filter_look_like_it(self):
+        self.open(self.daemon(resource("example.com/card", self.files("card0"))))
+        looks = self.browser.see("""[...document.querySelectorAll('.tile')].map((e) =>
+            [e.tagName, getComputedStyle(e.querySelector('span')).textDecorationLine])""")
+        self.assertEqual(looks, [["DIV", "none"], *[["BUTTON", "underline"]] * 4])
+
+    def give_all_something_to_say(self):
+        """A probe, a holder and a reason for each device, as if it came from the daemon: what takes
+        the page its time is not where it comes from."""
+        self.browser.see("""void (kept = take, take = (next) => {
+            for (const resource of next.resources) {
+              for (const [i, device] of resource.devices.entries()) {
+                device.health = i % 3 ? "Healthy" : "Unhealthy";
+                device.reason = i % 3 ? "" : `${device.id}: no link`;
+                device.last_probe = { at: next.generated_at, seconds: 0.01 * i, message: device.reason,
+                                      result: i % 3 ? "success" : "failure" };
+                device.in_use_by = [{ namespace: "default", pod: `pod-${i}`, container: "main" }];
+              }
+            }
+            kept(next);
+          }, etag = "")""")
+        self.ask_again("resources.every((r) => r.devices.every((d) => d.held && d.last_probe))")
+
+    def refresh_with_a_change(self, device):
+        """An answer in which all devices were probed anew, and `device` is no longer well."""
+        spent = self.browser.see(f"""(async () => {{
+            const next = structuredClone(status);
+            const later = new Date(Date.parse(next.generated_at) + 5000).toISOString();
+            for (const one of next.resources.flatMap((r) => r.devices)) one.last_probe.at = later;
+            Object.assign(next.resources[0].devices.find((d) => d.id === {json.dumps(device)}),
+              {{ health: "Unhealthy", reason: "pulled out" }});
+            const row = [...document.querySelectorAll("tr.device")]
+              .find((row) => row.querySelector(".toggle").textContent === {json.dumps(device)});
+            const shown = new Promise((resolve) =>
+              new MutationObserver(resolve).observe(row, {{ subtree: true, childList: true }}));
+            const began = performance.now();
+            kept(next);
+            await shown;
+            void document.body.offsetHeight;
+            return Math.round(performance.now() - began);
+          }})()""")
+        print(f"milliseconds for a refresh in which everything was probed: {spent}")
+        self.assertIn("pulled out", self.browser.texts("tr.device .reason"))
+
+    def test_ten_thousand_devices_stay_usable(self):
+        match = self.files(*(f"card{i}" for i in range(10000)))
+        daemon = self.daemon(resource("example.com/card", match))
+        self.open(daemon)
+        self.ask_again("resources[0]?.devices.length === 10000")
+        self.give_all_something_to_say()
+        rows = "document.querySelectorAll('tr.device').length"
+        self.assertLessEqual(self.browser.see(rows), 200)
+        spent = self.browser.see("""(() => {
+            const spent = [];
+            for (const text of ["c", "ca", "card9", "card99", "card999", "card9999", ""]) {
+              const began = performance.now();
+              setFilter(text, "");
+              void document.body.offsetHeight;
+              spent.push(Math.round(performance.now() - began));
+            }
+            return spent;
+          })()""")
+        print(f"milliseconds for a key stroke among 10,000 devices: {spent}")
+        self.browser.do(press="/")
+        self.browser.do(type="card999")
+        self.assertEqual(len(self.browser.devices()), 11)
+        self.browser.do(press="Escape")
+        self.browser.do(click=".rows-more button")
+        self.assertEqual(self.browser.see(rows), 400)
+        self.refresh_with_a_change("card0")
+        self.open(daemon, "#resource=example.com%2Fcard&device=card7777")
+        self.await_see("document.querySelector('tr.chosen .toggle')?.textContent === 'card7777'")
+        self.assertTrue(self.browser.see(
+            "(({top, bottom}) => top > 0 && bottom < innerHeight)"
+            "(document.querySelector('tr.chosen').getBoundingClientRect())"))
+
+    def test_a_hundred_resources_stay_usable(self):
+        match = self.files(*(f"card{i}" for i in range(100)))
+        daemon = self.daemon("".join(resource(f"example.com/card{i}", match) for i in range(100)))
+        self.open(daemon)
+        self.ask_again("resources.length === 100 && resources.every((r) => r.devices.length === 100)")
+        self.give_all_something_to_say()
+        rows = "document.querySelectorAll('tr.device').length"
+        self.assertLessEqual(self.browser.see(rows), 2000)
+        self.refresh_with_a_change("card0")
+        self.browser.do(press="/")
+        self.browser.do(type="example.com/card99 card77")
+        self.assertEqual(self.browser.devices(), ["card77"])
+        self.browser.do(press="Escape")
+        self.assertLessEqual(self.browser.see(rows), 2000)
+
+    def test_tells_the_time_as_the_log_does(self):
+        daemon = self.daemon(resource("example.com/card", self.files("card0")) + self.card_ok({}))
+        self.open(daemon)
+        self.ask_again("resources[0]?.devices[0]?.last_probe")
+        said, at = self.browser.see(
+            "(() => { const { at } = resources[0].devices[0].last_probe; return [moment(at), at]; })()")
+        self.assertEqual(said, f"{at[:10]} {at[11:19]} UTC")
+        self.assertRegex(self.browser.see("document.querySelector('.c-probe time').title"),
+                         r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$")
+        self.assertIn("last look ", self.browser.texts(".sums")[0])
+
+    def test_chevrons_stand_in_the_middle_of_their_line(self):
+        self.open(self.daemon(resource("example.com/card", self.files("card0"))))
+        self.ask_again("resources[0]?.devices.length === 1")
+        for closed_or_open in (".toggle", ".resource[open] > summary"):
+            self.assertLess(self.browser.see(
+                f"{OFF}(document.querySelector({json.dumps(closed_or_open)}))"), 0.5)
+
+    def test_fits_a_phone(self):
+        long_name = "usb-" + "Silicon_Labs_CP2102N_USB_to_UART_Bridge_Controller_" * 4
+        match = self.files("card0", long_name)
+        daemon = self.daemon(resource("example.com/card", match) +
+                             self.card_ok({"card0": "no_link_" * 40}) +
+                             resource("very-long-domain.of-a-department.example.com/" + "r" * 40,
+                                      match.replace("*", "none")))
+        for width in (320, 390):
+            self.open(daemon, width=width, height=700)
+            self.ask_again("resources[0]?.sick === 1")
+            self.browser.do(click=".toggle")
+            self.assertLessEqual(self.browser.see("document.scrollingElement.scrollWidth"), width)
+            small = self.browser.see("[...document.querySelectorAll('input, select')]"
+                                     ".filter((e) => e.offsetHeight < 44).length")
+            self.assertEqual(small, 0, "a finger needs 44 px")
+            self.assertEqual(self.browser.see(
+                "new Set([...document.querySelectorAll('button.tile')].map((e) => e.offsetWidth)).size"), 1)
+            self.browser.do(press="Tab")
+            self.browser.do(press="Shift+Tab")  # the ring is for those who use keys
+            self.assertLessEqual(self.browser.see(RING_BOTTOM), self.browser.see(
+                "document.activeElement.closest('tr').cells[1].getBoundingClientRect().top"))
+            for health in ("", "unhealthy"):  # which has a button more
+                self.browser.do(choose=["#health", health])
+                self.assertGreater(self.browser.see(ROOM_FOR_PLACEHOLDER), 0)
+
+    def test_shows_why_a_reload_was_refused(self):
+        daemon = self.daemon(resource("example.com/card", self.files("card0")))
+        config = self.dir / "patchbay.toml"
+        good = config.read_text()
+        self.open(daemon)
+        self.assertEqual(self.browser.texts("#config"), [])
+        config.write_text(good + "descripton = 1\n")
+        self.ask_again("!status.config.successful")
+        text = self.browser.texts("#config")[0]
+        line = len(good.splitlines()) + 1
+        for part in ("The last reload was refused", f"{config}:{line}:1", "error[unknown-key]",
+                     "stays in force", "descripton"):
+            self.assertIn(part, text)
+        self.assertEqual(self.browser.devices(), ["card0"])
+        config.write_text(good + resource("example.com/rival", 'path = "/srv/*"\ntype = "file"'))
+        self.ask_again("status.config.successful")
+        self.assertIn("accepted with 1 warning", self.browser.texts("#config")[0])
+        config.write_text(good)
+        self.await_see("status.config.diagnostics.length === 0")  # of its own accord
+        self.assertEqual(self.browser.texts("#config"), [])
+
+    def test_says_why_a_resource_has_no_device(self):
+        (self.dir / "host/srv").mkdir(parents=True)
+        (self.dir / "host/srv/gone").symlink_to("nowhere")
+        daemon = self.daemon(resource("example.com/none", 'path = "/dev/none*"') +
+                             resource("example.com/rejected", 'path = "/srv/*"'))
+        self.open(daemon)
+        self.ask_again("resources.length === 2 && resources.every((r) => r.last_scan)")
+        none = "[...document.querySelectorAll('.resource')].find((e) => e.textContent.includes('%s'))" \
+               ".querySelector('.none').textContent"
+        self.assertIn('"patchbay explain example.com/none"', self.browser.see(none % "/none"))
+        self.assertIn("what matched was rejected", self.browser.see(none % "/rejected"))
+        self.assertNotIn("No device was found", self.browser.see(none % "/rejected"))
+        self.assertEqual(self.browser.texts(".rejected .path"), ["/srv/gone"])
+
+    def test_is_there_before_a_configuration_is(self):
+        config = self.config("nonsense = 1\n")
+        with Daemon(config, self.kubelet_dir, "--wait-for-config") as daemon:
+            _, line = daemon.err.wait("waiting for a configuration")
+            address = line.rsplit("address=", 1)[1].strip()
+            self.browser.do(open=f"http://{address}/")
+            self.await_see("status !== null")
+            self.assertIn("There is no configuration to work with", self.browser.texts("#config")[0])
+            self.assertIn(f"{config}:1:1", self.browser.texts("#config")[0])
+
+    def test_says_when_nobody_answers(self):
+        daemon = self.daemon(resource("example.com/card", self.files("card0")))
+        self.open(daemon)
+        daemon.end()
+        self.ask_again("lostSince !== null")
+        self.assertIn("has not answered since", self.browser.texts("#lost")[0])
+        self.assertEqual(self.browser.devices(), ["card0"])
+
+    def test_says_what_to_do_without_scripts(self):
+        daemon = self.daemon(resource("example.com/card", self.files("card0")))
+        self.open(daemon, scripts=False)
+        self.assertIn("needs JavaScript", self.browser.see("document.body.innerText"))
+
+
+class Pictures(PageTest):
+    """A node as there are many, and what its page looks like."""
+
+    def test_of_a_node_at_work(self):
+        support.skip_unless_device_nodes()
+        host = self.dir / "host"
+        host_tree.make(HERE / "host.toml", host)
+        self.card_ok({"0000:a1:00.0": "DMA self test failed: timeout on channel 1",
+                      "video3": "no frame for 10 s"})
+        socket = self.dir / "pods.sock"
+        text = (HERE / "patchbay.toml").read_text()
+        kubelet = self.enterContext(Kubelet(self.kubelet_dir, pod_resources=socket))
+        daemon = self.daemon(f'pod_resources = "{socket}"\n{text}', NODE_NAME="rack-7-node-3",
+                             PATH=f"{self.dir}:{os.environ['PATH']}")
+        names = ("fpga.example.com/alveo", "serial.example.com/console",
+                 "video.example.com/camera", "devices.example.com/kvm")
+        for name in names:
+            kubelet.wait_listed(name)
+        for name in (names[0], names[2]):  # else one might be given away as it breaks
+            kubelet.wait_view(name, lambda view: "Unhealthy" in support.health(view).values())
+        for pod, container, name, number in (
+                ("hil-regression-8d4k", "runner", names[0], 1), ("place-and-route-0", "vivado", names[0], 1),
+                ("board-farm-lab2-x7", "conserver", names[1], 2), ("bench-recorder-1", "gst", names[2], 1),
+                ("android-ci-55c9", "emulator", names[3], 3), ("android-ci-71f0", "emulator", names[3], 1)):
+            self.assertTrue(kubelet.ask(f"admit {pod} {container} {name} {number}")["ok"], pod)
+        self.open(daemon)
+        self.ask_again("resources.length === 4 && resources.every((r) => r.registered && r.in_use > 0)"
+                       " && resources.reduce((sum, r) => sum + r.sick, 0) === 2")
+        (host / "dev/video4").unlink()
+        self.ask_again("resources.reduce((sum, r) => sum + r.sick, 0) === 3")
+        self.assert_nothing_heard()
+        into = IMAGES if "--write" in ARGUMENTS else self.dir
+        into.mkdir(exist_ok=True)
+        for name, sick, address, how in (
+                ("page-light", 3, "", {"width": 1440, "height": 1020}),
+                ("page-dark", 3, "", {"width": 1440, "height": 1020, "dark": True}),
+                ("page-phone", 1, "#health=unhealthy", {"width": 390, "height": 844, "scale": 2})):
+            self.open(daemon, address, **how)
+            self.assertEqual(self.browser.see(
+                "[...document.querySelectorAll('tr.sick')].map((e) => e.getBoundingClientRect())"
+                ".filter(({ bottom }) => bottom < innerHeight).length"), sick, "what the words beside it say")
+            picture = into / f"{name}.png"
+            self.browser.do(picture=str(picture))
+            self.assertLess(picture.stat().st_size, 200_000, name)
+
+
+ARGUMENTS = [a for a in sys.argv[1:] if a == "--write"]
+sys.argv = [a for a in sys.argv if a != "--write"]
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,154 @@
+"""A pod of deploy/kustomize as a real container, made of it as a container runtime does.
+
+What is not of this world is left out: seccomp and the network. Everything else the pod says counts.
+"""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import unittest
+
+import kustomize
+import support
+from kustomize import pod_of, the
+
+# The capabilities that container runtimes give where nothing is said.
+DEFAULT_CAPABILITIES = [f"CAP_{name}" for name in (
+    "CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE "
+    "SYS_CHROOT KILL AUDIT_WRITE").split()]
+
+
+def depth(mount):
+    return len(pathlib.PurePath(mount["destination"]).parts)
+
+
+class HostProgram:
+    """Stands for an image: the program under test, with the libraries and programs of this host."""
+
+    entrypoint = ["/patchbay"]
+    env = ["PATH=/usr/bin"]
+    mounts = [{"destination": "/usr", "source": "/usr", "type": "bind", "options": ["rbind", "ro"]}]
+
+    def unpack(self, rootfs):
+        (rootfs / "usr").mkdir(parents=True)
+        for name in ("bin", "lib", "lib64"):
+            (rootfs / name).symlink_to(f"usr/{name}")
+        shutil.copy(support.PATCHBAY, rootfs / "patchbay")
+
+
+class TestCase(support.TestCase):
+    image = HostProgram()
+    more_env = []
+
+    def setUp(self):
+        super().setUp()
+        kustomize.skip_unless_it_builds()
+        support.skip_unless_root()
+        support.skip_unless_programs("runc")
+        self.runc = ["runc", "--root", str(self.dir / "runc")]
+        self.name = f"patchbay-pod-{os.getpid()}"
+
+    def host_directories(self):
+        """What stands for directories of the node that this machine lacks."""
+        stand_ins = {"/var/lib/kubelet/device-plugins": self.kubelet_dir,
+                     "/var/lib/kubelet/pod-resources": self.dir / "p",
+                     "/run/udev": self.dir / "udev"}
+        for directory in stand_ins.values():
+            directory.mkdir(exist_ok=True)
+        return stand_ins
+
+    def mounts(self, pod, container, config):
+        stand_ins = self.host_directories()
+        sources = {}
+        for volume in pod["volumes"]:
+            path = volume["hostPath"]["path"] if "hostPath" in volume else None
+            sources[volume["name"]] = str(stand_ins.get(path, path) if path else config)
+        given = [{"destination": m["mountPath"], "source": sources[m["name"]], "type": "bind",
+                  "options": ["rbind", "rprivate", "ro" if m.get("readOnly") else "rw"]}
+                 for m in container["volumeMounts"]]
+        log = self.dir / "termination-log"
+        log.touch()
+        given.append({"destination": container["terminationMessagePath"], "source": str(log),
+                      "type": "bind", "options": ["rbind", "rprivate", "rw"]})
+        return given
+
+    def bundle(self, objects, config):
+        """An OCI bundle as containerd and CRI-O make one of the pod."""
+        pod = pod_of(the("DaemonSet", objects))
+        container, context = pod["containers"][0], pod["containers"][0]["securityContext"]
+        bundle = self.dir / "bundle"
+        bundle.mkdir()
+        self.image.unpack(bundle / "rootfs")
+        subprocess.run(["runc", "spec"], cwd=bundle, check=True)
+        spec = json.loads((bundle / "config.json").read_text())
+
+        dropped = context["capabilities"]["drop"] == ["ALL"] and not context["privileged"]
+        process = spec["process"]
+        process["terminal"] = False
+        process["args"] = [*self.image.entrypoint, *container["args"]]
+        process["env"] = [*self.image.env, "NODE_NAME=node-1", *self.more_env]
+        process["user"] = {"uid": pod["securityContext"]["runAsUser"],
+                           "gid": pod["securityContext"]["runAsGroup"]}
+        process["noNewPrivileges"] = not context["allowPrivilegeEscalation"]
+        process["capabilities"] = {kind: [] if dropped else DEFAULT_CAPABILITIES
+                                   for kind in ("bounding", "effective", "permitted")}
+        spec["root"]["readonly"] = context["readOnlyRootFilesystem"]
+        spec["linux"]["cgroupsPath"] = f"/{self.name}"
+        if context["privileged"]:
+            spec["linux"]["resources"]["devices"] = [{"allow": True, "access": "rwm"}]
+
+        # Both runtimes take what the pod mounts instead of their own, below /dev too.
+        given = self.mounts(pod, container, config)
+        taken = {m["destination"] for m in given}
+        own = [m for m in spec["mounts"] if m["destination"] not in taken and
+               not (m["destination"].startswith("/dev/") and "/dev" in taken)]
+        spec["mounts"] = [*self.image.mounts, *own, *sorted(given, key=depth)]
+        (bundle / "config.json").write_text(json.dumps(spec))
+        return bundle
+
+    def config_map(self, files):
+        """A mounted ConfigMap with these files, as the kubelet makes one."""
+        directory = self.dir / "config"
+        (directory / "..1").mkdir(parents=True)
+        (directory / "..data").symlink_to("..1")
+        for name, text in files.items():
+            (directory / "..1" / name).write_text(text)
+            (directory / name).symlink_to(f"..data/{name}")
+        return directory
+
+    def start(self, objects, config):
+        process = support.Process([*self.runc, "run", "--bundle", str(self.bundle(objects, config)),
+                                   self.name])
+        self.addCleanup(process.__exit__)
+        self.addCleanup(subprocess.run, [*self.runc, "delete", "--force", self.name],
+                        capture_output=True)
+        try:
+            process.err.wait("serving http")
+        except AssertionError:
+            # Whether it is the machine, an empty container tells.
+            self.skip_unless_containers_run()
+            raise
+        return process
+
+    def skip_unless_containers_run(self):
+        bundle = self.dir / "empty"
+        (bundle / "rootfs").mkdir(parents=True)
+        subprocess.run(["runc", "spec"], cwd=bundle, check=True)
+        spec = json.loads((bundle / "config.json").read_text())
+        spec["process"].update(terminal=False, args=["/usr/bin/true"])
+        spec["mounts"].append({"destination": "/usr", "source": "/usr", "type": "bind",
+                               "options": ["rbind", "ro"]})
+        for name in ("lib", "lib64"):
+            (bundle / "rootfs" / name).symlink_to(f"usr/{name}")
+        (bundle / "config.json").write_text(json.dumps(spec))
+        ran = subprocess.run([*self.runc, "run", "--bundle", str(bundle), self.name + "-empty"],
+                             capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+        if ran.returncode != 0:
+            raise unittest.SkipTest(f"runc does not run here: {ran.stderr.strip()[-300:]}")
+
+    def exec(self, *arguments):
+        """`kubectl exec`."""
+        return subprocess.run([*self.runc, "exec", self.name, *arguments], capture_output=True,
+                              text=True, stdin=subprocess.DEVNULL, timeout=60)

@@ -1,0 +1,250 @@
+"""The JSON Schema of the configuration: taplo, by which editors know TOML, takes by it all that is right,
+and refuses what a schema can see is wrong."""
+
+import datetime
+import itertools
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import tomllib
+import unittest
+
+import support
+import taplo
+from support import EXAMPLES, SOURCE, resource, run
+
+BAD_SAMPLES = os.environ.get("BAD_SAMPLES", str(SOURCE / "build/dev/tests/e2e/bad_samples"))
+SCHEMA = SOURCE / "patchbay.schema.json"
+CONFIGURATIONS = EXAMPLES + sorted((SOURCE / "deploy/kustomize").rglob("patchbay.toml"))
+
+# What a schema cannot see of the mistakes that `check` finds: the code, what is in the texts that are
+# meant (all of that code if nothing), and why.
+UNSEEN = [
+    ("duplicate-resource", "", "no schema compares two entries"),
+    ("shared-node", "", "no schema compares two entries"),
+    ("duplicate-section", "", "no schema compares two files"),
+    ("unknown-variable", r"(?<!group_by = )['\"][^'\"]*{\w+}|group_by = '\w+'",
+     "which variables there are, the matches say"),
+    ("bad-format", "", "of what type a variable is, the matches say"),
+    ("bad-path", "host_path = '{name}'", "which variables hold a path, the matches say"),
+    ("no-host-node", "", "whether devices have nodes, the matches say"),
+    ("not-with-source", "exclusive = true", "it is said of the resource, and the source in its match"),
+    ("needs-key", r"pod_resources = ''", "it is said of the daemon, and needed by a resource"),
+    ("bad-path", r"mount\]\]\nhost_path = '/'", "the root is right where there is a container_path"),
+    ("matches-nothing", "exclude = ", "no schema knows what a glob matches"),
+    ("matches-nothing", r"'/dev//x|/\\\.\\\./", "no schema knows what a regular expression matches"),
+    ("matches-nothing", "subsystem = 'net'", "no schema knows which subsystems have nodes"),
+    ("bad-glob", r"[\w/-]\[[\w-]*['\"]|{a'", "the syntax of globs is more than a pattern can tell"),
+    ("bad-regex", r"\[z-a\]|\\\\d\[|a\(|\(USB", "no schema knows the syntax of RE2"),
+    ("reserved-variable", "", "no schema reads a regular expression"),
+    ("bad-command", r"\['(mkfs|bin/|'[,\]])", "drafts 7 and 2020-12 have no word in common for the first of "
+                                              "a list"),
+    ("no-condition", r"= \[\]", "an empty list is right beside another condition"),
+    ("out-of-range", "= '[0-9]", "a duration is a text, which has no bounds"),
+    ("bad-listen-address", "65536", "nor has the number of a port in a text"),
+    ("wrong-type", "2020-01-01", "taplo gives a date to the schema as a text"),
+]
+# taplo 0.9 ends in an overflow of its stack.
+NOT_FOR_TAPLO = {"file-too-large"}
+
+
+def why_unseen(code, text):
+    for entry in UNSEEN:
+        if entry[0] == code and re.search(entry[1], text):
+            return entry
+    return None
+
+
+def toml_blocks(page):
+    """The chapter and the text of each block of TOML in a page of docs/."""
+    text = (SOURCE / "docs" / page).read_text()
+    for chapter in re.split(r"^## ", text, flags=re.M)[1:]:
+        title = chapter.split("\n", 1)[0]
+        for block in re.findall(r"^```toml\n(.*?)^```$", chapter, re.M | re.S):
+            yield title, block
+
+
+def as_taplo(value):
+    """A document as taplo gives it to the schema."""
+    if isinstance(value, dict):
+        return {key: as_taplo(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [as_taplo(item) for item in value]
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    return value
+
+
+class Schema(support.TestCase):
+    def setUp(self):
+        super().setUp()
+        directory = tempfile.TemporaryDirectory(prefix="pb-schema-")
+        self.addCleanup(directory.cleanup)
+        self.directory = pathlib.Path(directory.name)
+
+    def write(self, texts):
+        """A file for each text, in the order of the texts."""
+        paths = [self.directory / f"{i}.toml" for i in range(len(texts))]
+        for path, text in zip(paths, texts):
+            path.write_text(text, encoding="utf-8")
+        return paths
+
+    def bad_samples(self):
+        """The path, severity and code of what diagnostics_test.cc and docs/diagnostics.md have."""
+        ran = subprocess.run([BAD_SAMPLES, self.directory], capture_output=True, text=True, check=True)
+        for line in ran.stdout.splitlines():
+            number, severity, code = line.split()
+            yield self.directory / f"{number}.toml", severity, code
+        severities = dict(re.findall(r"^## (.*)\n\n\*(error|warning)\*",
+                                     (SOURCE / "docs/diagnostics.md").read_text(), re.M))
+        for i, (code, text) in enumerate(toml_blocks("diagnostics.md")):
+            path = self.directory / f"page-{i}.toml"
+            path.write_text(text)
+            yield path, severities[code], code
+
+    def refused_by_check(self, paths):
+        """Those that `check` finds errors in; a few at a time, since it shows no more than 200."""
+        refused = set()
+        for i in range(0, len(paths), 50):
+            ran = run("check", "--output", "json", *map(str, paths[i:i + 50]))
+            findings = json.loads(ran.stdout)
+            self.assertNotIn("too-many-findings",
+                             {f["code"] for f in findings if f["severity"] == "error"})
+            refused |= {pathlib.Path(f["file"]) for f in findings if f["severity"] == "error"}
+        return refused
+
+    def test_the_file_is_what_the_command_prints(self):
+        ran = run("schema")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertEqual(SCHEMA.read_text(), ran.stdout,
+                         "after a change of the keys: patchbay schema > patchbay.schema.json")
+
+    def test_each_configuration_says_where_its_schema_is(self):
+        for path in CONFIGURATIONS:
+            with self.subTest(path=path):
+                line, empty = path.read_text().splitlines()[:2]
+                self.assertTrue(line.startswith("#:schema ") and not empty, line)
+                named = line.removeprefix("#:schema ")
+                self.assertEqual((path.parent / named).resolve(), SCHEMA)
+                if path in EXAMPLES:  # which people copy
+                    self.assertEqual(named, "./patchbay.schema.json")
+
+    def test_each_configuration_is_right(self):
+        taplo.skip_unless_installed()
+        self.assertEqual(taplo.lint(CONFIGURATIONS), {})
+
+    def test_a_copy_beside_the_schema_is_judged_by_it(self):
+        taplo.skip_unless_installed()
+        (self.directory / SCHEMA.name).write_text(run("schema").stdout)
+        good, bad = self.write([EXAMPLES[0].read_text(),
+                                EXAMPLES[0].read_text().replace("\nname", "\nnmae", 1)])
+        self.assertEqual(set(taplo.lint([good, bad])), {bad})
+
+    def test_what_check_takes_is_taken(self):
+        taplo.skip_unless_installed()
+        texts = [text for page in sorted((SOURCE / "docs").glob("*.md"))
+                 for _, text in toml_blocks(page.name)]
+        texts += [path.read_text(encoding="utf-8", errors="replace")
+                  for path in sorted((SOURCE / "tests/fuzz/corpus/config").iterdir())]
+        paths = self.write(texts)
+        good = [path for path in paths if run("check", str(path)).returncode == 0]
+        self.assertGreater(len(good), 15)
+        self.assertEqual(taplo.lint(good, SCHEMA), {})
+
+    def test_what_a_schema_can_see_is_refused(self):
+        taplo.skip_unless_installed()
+        samples = [s for s in self.bad_samples() if s[2] not in NOT_FOR_TAPLO]
+        self.assertGreater(len(samples), 200)
+        refused = set(taplo.lint([path for path, _, _ in samples], SCHEMA))
+        needed = set()
+        for path, severity, code in samples:
+            text = path.read_text(encoding="utf-8", errors="replace")
+            unseen = why_unseen(code, text)
+            needed.add(unseen)
+            seen = severity == "error" and not unseen
+            with self.subTest(code=code, text=text[:300]):
+                self.assertEqual(path in refused, seen, unseen or "the schema should see it")
+        # The samples of two files are not in the table.
+        self.assertEqual([e for e in UNSEEN if e not in needed and e[0] != "duplicate-section"], [])
+
+    def assert_same_as_check(self, texts):
+        paths = self.write(texts)
+        refused = self.refused_by_check(paths)
+        self.assertTrue(refused and refused != set(paths))
+        by_schema = set(taplo.lint(paths, SCHEMA))
+        for path in paths:
+            with self.subTest(text=path.read_text()):
+                self.assertEqual(path in by_schema, path in refused, "what the schema says of it")
+
+    def test_of_keys_together_it_says_what_check_says_in_a_match(self):
+        taplo.skip_unless_installed()
+        lines = ["path = '/dev/x*'", "regex = '/dev/y.'", "usb = '*:1234'", "serial = 'A*'",
+                 "pci = '*:1234'", "udev = { subsystem = 'tty' }", "udev = { driver = 'x' }",
+                 "command = ['/bin/x']", "timeout = '1s'", "count = 2", "exclude = '/dev/z'",
+                 "id = 'x'", "type = 'any'", "group_by = 'driver'", "require = '/dev/z'"]
+        lines[13] = "group_by = 'path'"
+        self.assert_same_as_check(
+            [resource(f"a.com/x{i}", match) for i, match in enumerate(sets_of(lines, 3))])
+
+    def test_of_keys_together_it_says_what_check_says_in_health(self):
+        taplo.skip_unless_installed()
+        lines = ["command = ['/bin/x']", "open = true", "open = false", "file = '/sys/x'",
+                 "equals = 'x'", "matches = 'x'", "period = '1s'"]
+        self.assert_same_as_check(
+            [resource(f"a.com/x{i}", "path = '/dev/x*'") + "[resource.health]\n" + health
+             for i, health in enumerate(sets_of(lines, 5))])
+
+    def test_it_is_a_schema_to_others_too(self):
+        try:
+            import jsonschema
+        except ImportError:
+            raise unittest.SkipTest("python3-jsonschema is not installed") from None
+        schema = json.loads(SCHEMA.read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        validator = jsonschema.Draft202012Validator(schema)
+        for path in CONFIGURATIONS:
+            with self.subTest(path=path):
+                validator.validate(as_taplo(tomllib.loads(path.read_text())))
+        for path, severity, code in self.bad_samples():
+            try:
+                document = as_taplo(tomllib.loads(path.read_text(encoding="utf-8")))
+            except (UnicodeDecodeError, tomllib.TOMLDecodeError):
+                continue  # no schema is asked
+            text = path.read_text()
+            seen = severity == "error" and code not in NOT_FOR_TAPLO and not why_unseen(code, text)
+            with self.subTest(code=code, text=text[:300]):
+                self.assertEqual(validator.is_valid(document), not seen)
+
+    def test_its_own_values_fit(self):
+        try:
+            import jsonschema
+        except ImportError:
+            raise unittest.SkipTest("python3-jsonschema is not installed") from None
+
+        def walk(schema, at):
+            for value in [*schema.get("examples", []), *([schema["default"]] if "default" in schema else [])]:
+                with self.subTest(at=at, value=value):
+                    jsonschema.Draft202012Validator(schema).validate(value)
+            for name, inner in schema.get("properties", {}).items():
+                walk(inner, f"{at}.{name}")
+                self.assertTrue(inner["title"] and inner["description"], name)
+            if isinstance(items := schema.get("items"), dict):
+                walk(items, at)
+
+        walk(json.loads(SCHEMA.read_text()), "")
+
+
+def sets_of(lines, most):
+    """Sets of up to so many of the lines, each key once."""
+    for size in range(most + 1):
+        for some in itertools.combinations(lines, size):
+            keys = [line.split(" = ")[0] for line in some]
+            if len(set(keys)) == len(keys):
+                yield "\n".join(some) + "\n"
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,203 @@
+"""/api/v1/status of the real daemon, held to the schema in docs/api.md."""
+
+import copy
+import http.client
+import json
+import re
+
+import schema
+import support
+from support import SOURCE, Daemon, Kubelet, resource
+
+SCHEMA = json.loads(re.search(r"```json\n(.*?)```", (SOURCE / "docs/api.md").read_text(),
+                              re.S).group(1))
+HEALTH = '[resource.health]\nperiod = "1s"\nfailure_threshold = 1\n'
+
+
+class Status(support.TestCase):
+    def get(self, daemon):
+        code, body = daemon.get("/api/v1/status")
+        self.assertEqual(code, 200)
+        status = json.loads(body)
+        self.assertEqual(schema.problems(SCHEMA, status), [])
+        return status
+
+    def await_status(self, daemon, wanted, what):
+        found = {}
+
+        def holds():
+            found.update(self.get(daemon))
+            return wanted(found)
+
+        self.await_true(holds, what)
+        return found
+
+    @staticmethod
+    def resources(status):
+        return {r["name"]: r for r in status["resources"]}
+
+    @staticmethod
+    def devices(status, name):
+        return {d["id"]: d for d in Status.resources(status)[name]["devices"]}
+
+    def test_tells_all_that_is_known(self):
+        socket = self.dir / "pods.sock"
+        probe = f'{HEALTH}command = ["/bin/sh", "-c", "echo $0 is tired; test $0 != full", "{{id}}"]\n'
+        text = (f'[daemon]\npod_resources = "{socket}"\n' +
+                resource("example.com/card", 'path = "/dev/{zero,full}"',
+                         'description = "cards"\nreplicas = 2') + probe +
+                resource("example.com/clash", 'path = "/dev/{zero,full}"\nid = "same"') +
+                resource("example.com/none", 'path = "/dev/no-such-device*"') +
+                resource("example.com/seat", "count = 3"))
+        with Kubelet(self.kubelet_dir, pod_resources=socket) as kubelet, \
+                Daemon(self.config(text), self.kubelet_dir, NODE_NAME="rack-1") as daemon:
+            for name in ("card", "clash", "none", "seat"):
+                kubelet.wait_listed(f"example.com/{name}")
+            kubelet.wait_view("example.com/card",
+                              lambda view: "Unhealthy" in support.health(view).values())
+            self.assertTrue(kubelet.ask("admit a c example.com/card 2")["ok"])
+            status = self.await_status(
+                daemon, lambda s: all(r["registered"] and r["in_use"] is not None
+                                      for r in s["resources"]) and
+                self.resources(s)["example.com/card"]["in_use"] == 2 and
+                all(d["last_probe"] for d in self.devices(s, "example.com/card").values()),
+                "all is known")
+            card = self.resources(status)["example.com/card"]
+            for key, value in {"description": "cards", "state": "registered", "state_reason": "",
+                               "streams": 1, "replicas": 2, "capacity": 4, "allocatable": 2,
+                               "in_use": 2, "rejected": []}.items():
+                self.assertEqual(card[key], value, key)
+            devices = self.devices(status, "example.com/card")
+            self.assertEqual(devices["zero"]["health"], "Healthy")
+            self.assertEqual(devices["zero"]["last_probe"]["result"], "success")
+            self.assertEqual(devices["zero"]["last_probe"]["message"], "")
+            self.assertEqual(devices["zero"]["in_use_by"],
+                             [{"namespace": "default", "pod": "a", "container": "c"}])
+            self.assertEqual(devices["full"]["health"], "Unhealthy")
+            self.assertEqual(devices["full"]["last_probe"]["result"], "failure")
+            self.assertIn("full is tired", devices["full"]["reason"])
+            self.assertEqual(devices["full"]["in_use_by"], [])
+            self.assertEqual(len(self.resources(status)["example.com/clash"]["rejected"]), 2)
+            self.assertEqual(self.resources(status)["example.com/none"]["capacity"], 0)
+            self.assertEqual(status["node"], "rack-1")
+            self.assertEqual(status["kubelet"],
+                             {"up": True, "restarts": 0, "pod_resources_up": True})
+            self.assertEqual(status["config"]["path"], str(self.dir / "patchbay.toml"))
+            self.assertTrue(status["config"]["successful"])
+
+            kubelet.ask("stop")
+            status = self.await_status(
+                daemon, lambda s: not s["kubelet"]["up"] and
+                all(r["state"] == "waiting" for r in s["resources"]), "the kubelet is gone")
+            for each in status["resources"]:
+                self.assertIn("socket is not there", each["state_reason"])
+            kubelet.ask("start")
+            self.await_status(daemon, lambda s: s["kubelet"]["restarts"] == 1 and
+                              all(r["registered"] for r in s["resources"]), "it is back")
+            kubelet.ask("fault unknown_error")
+            kubelet.ask("restart")
+            status = self.await_status(
+                daemon, lambda s: all(r["state"] == "retrying" for r in s["resources"]),
+                "the kubelet refuses")
+            for each in status["resources"]:
+                self.assertIn("refused the registration", each["state_reason"])
+
+    def test_has_the_devices_of_the_command(self):
+        config = self.config(resource("example.com/null", 'path = "/dev/null"') +
+                             resource("example.com/usb", "regex = '/dev/(?P<what>zero|full)'") +
+                             resource("example.com/clash", 'path = "/dev/{zero,full}"\nid = "same"') +
+                             resource("example.com/seat", "count = 12"))
+        ran = support.run("devices", "-o", "json", "-c", str(config))
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        printed = {r["name"]: r for r in json.loads(ran.stdout)["resources"]}
+        with Daemon(config, self.kubelet_dir) as daemon:
+            status = self.await_status(
+                daemon, lambda s: len(s["resources"]) == len(printed) and
+                all(r["last_scan"] for r in s["resources"]), "looked at")
+        for name, served in self.resources(status).items():
+            shared = {"name": name, "rejected": served["rejected"], "devices": [
+                {k: v for k, v in d.items() if k not in ("in_use_by", "last_probe")}
+                for d in served["devices"]]}
+            self.assertEqual(shared, printed[name])
+            self.assertTrue(all(d["in_use_by"] is None for d in served["devices"]))
+
+    def test_keeps_the_diagnostics_of_what_was_refused(self):
+        good = resource("example.com/null", 'path = "/dev/null"')
+        config = self.config(good)
+        with Daemon(config, self.kubelet_dir) as daemon:
+            before = self.get(daemon)["config"]
+            self.assertEqual((before["successful"], before["diagnostics"]), (True, []))
+            config.write_text(good + "descripton = 1\n")
+            refused = self.await_status(daemon, lambda s: not s["config"]["successful"],
+                                        "refused")["config"]
+            self.assertEqual(refused["loaded_at"], before["loaded_at"])
+            self.assertGreater(refused["read_at"], before["read_at"])
+            self.assertEqual(refused["reason"], "it has mistakes")
+            finding, = refused["diagnostics"]
+            self.assertEqual((finding["file"], finding["line"], finding["column"], finding["code"]),
+                             (str(config), len(good.splitlines()) + 1, 1, "unknown-key"))
+            config.write_text("")
+            self.await_status(daemon, lambda s: "no resource" in s["config"]["reason"], "empty")
+            config.write_text(good + resource("example.com/zero", 'path = "/dev/zero"'))
+            status = self.await_status(daemon, lambda s: s["config"]["successful"], "accepted")
+            self.assertGreater(status["config"]["loaded_at"], before["loaded_at"])
+            self.assertEqual(len(status["resources"]), 2)
+
+    def test_is_there_before_a_configuration_is(self):
+        config = self.config("nonsense = 1\n")
+        with Daemon(config, self.kubelet_dir, "--wait-for-config") as daemon:
+            _, line = daemon.err.wait("waiting for a configuration")
+            code, body = support.get(line.rsplit("address=", 1)[1].strip(), "/api/v1/status")
+            status = json.loads(body)
+            self.assertEqual((code, schema.problems(SCHEMA, status)), (200, []))
+            self.assertEqual(status["resources"], [])
+            self.assertEqual(status["config"]["loaded_at"], None)
+            self.assertEqual(status["config"]["diagnostics"][0]["line"], 1)
+
+    def test_is_sent_again_only_when_it_changed(self):
+        with Daemon(self.config(resource("example.com/seat", "count = 3")),
+                    self.kubelet_dir) as daemon:
+            self.await_status(daemon, lambda s: s["resources"] and s["resources"][0]["devices"],
+                              "looked at")
+            connection = http.client.HTTPConnection(daemon.address(), timeout=support.PATIENCE)
+            self.addCleanup(connection.close)
+
+            def ask(tag):
+                connection.request("GET", "/api/v1/status", headers={"If-None-Match": tag})
+                response = connection.getresponse()
+                return response.status, response.headers["ETag"], response.read()
+
+            self.await_true(lambda: ask(ask("")[1])[0] == 304, "304")  # once all has begun
+            status, tag, _ = ask("")
+            again, same, body = ask(tag)
+            self.assertEqual((status, again, same, body), (200, 304, tag, b""))
+            with Kubelet(self.kubelet_dir) as kubelet:
+                kubelet.wait_listed("example.com/seat")
+                self.await_true(lambda: ask(tag)[0] == 200, "news")
+
+
+class Schema(support.TestCase):
+    """The checker can say no."""
+
+    GOOD = {"version": "", "revision": "", "node": "", "generated_at": "2026-01-02T03:04:05.678Z",
+            "config": {"path": "", "successful": True, "reason": "", "loaded_at": None,
+                       "read_at": None, "diagnostics": [], "diagnostics_left_out": 0},
+            "kubelet": {"up": True, "restarts": 0, "pod_resources_up": None}, "resources": []}
+
+    def test_knows_good_from_bad(self):
+        self.assertEqual(schema.problems(SCHEMA, self.GOOD), [])
+        for path, bad in ((["version"], 1), (["generated_at"], "yesterday"), (["new"], 1),
+                          (["kubelet", "restarts"], -1), (["kubelet", "restarts"], True),
+                          (["kubelet", "up"], None), (["config", "diagnostics"], [{}]),
+                          (["resources"], [None]), (["resources"], {})):
+            status = copy.deepcopy(self.GOOD)
+            target = status
+            for key in path[:-1]:
+                target = target[key]
+            target[path[-1]] = bad
+            self.assertNotEqual(schema.problems(SCHEMA, status), [], path)
+        self.assertNotEqual(schema.problems(SCHEMA, {}), [])
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,14 @@
+#pragma once
+
+namespace patchbay::test {
+
+/// Whether AddressSanitizer is compiled in, which keeps what was freed for a while.
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kHasAddressSanitizer = true;
+#elif defined(__has_feature)
+inline constexpr bool kHasAddressSanitizer = __has_feature(address_sanitizer);
+#else
+inline constexpr bool kHasAddressSanitizer = false;
+#endif
+
+}  // namespace patchbay::test

@@ -1,0 +1,263 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "cli_support.h"
+#include "config/load.h"
+#include "support/fake_sysfs.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using Json = nlohmann::json;
+using test::Ran;
+using test::RunCli;
+using test::ScopedEnv;
+using testing::HasSubstr;
+
+std::string ForeignFile(const std::string& name) {
+  return std::string(PATCHBAY_SOURCE_DIR) + "/tests/unit/convert/files/" + name;
+}
+
+/// A file of another plugin, converted and loaded on a host of nodes, against what the other plugin
+/// answers on that host by its documentation and source, written down by hand.
+class ConvertTest : public testing::Test {
+ protected:
+  void Nodes(const std::vector<std::string>& paths) {
+    unsigned minor = 1;
+    for (const std::string& path : paths) host_.CharDevice(path, 240, minor++);
+  }
+
+  /// Converts; the outcome is what the other commands load from now on.
+  Ran Converted(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "convert");
+    Ran ran = RunCli(arguments);
+    tree_.File("patchbay.toml", ran.out);
+    return ran;
+  }
+
+  Ran OnHost(std::vector<std::string> arguments) {
+    for (const std::string& more :
+         {std::string("--config"), tree_.path("patchbay.toml"), std::string("--host-root"),
+          host_.path(), std::string("-o"), std::string("json")}) {
+      arguments.push_back(more);
+    }
+    return RunCli(arguments);
+  }
+
+  /// Of every resource, how often a container that asks for one unit gets which answer.
+  using Answers = std::map<std::string, int>;
+  std::map<std::string, Answers> AllAnswers() {
+    std::map<std::string, Answers> answers;
+    std::map<std::string, int> replicas;
+    const Loaded loaded = LoadPaths({tree_.path("patchbay.toml")});
+    for (const auto& spec : loaded.model.value().resources) {
+      replicas[spec.name] = spec.replicas;
+    }
+    const Json listed = Json::parse(OnHost({"devices"}).out);
+    for (const Json& resource : listed["resources"]) {
+      const std::string name = resource["name"];
+      Answers& of_resource = answers[name];
+      EXPECT_EQ(resource["rejected"], Json::array()) << name;
+      for (const Json& device : resource["devices"]) {
+        const std::string id = device["id"];
+        const int units = replicas[name];
+        of_resource[Answer(name, units == 1 ? id : id + "::" + std::to_string(units - 1))] += units;
+      }
+    }
+    return answers;
+  }
+
+  /// "host > container permissions" of each node and mount.
+  std::string Answer(const std::string& resource, const std::string& id) {
+    const Ran ran = OnHost({"allocate", resource, id});
+    EXPECT_EQ(ran.code, kOk) << ran.err;
+    if (ran.code != kOk) return ran.err;
+    const Json json = Json::parse(ran.out);
+    std::set<std::string> parts;
+    const auto add = [&](const Json& from, const std::string& how) {
+      parts.insert(from["host_path"].get<std::string>() + " > " +
+                   from["container_path"].get<std::string>() + " " + how);
+    };
+    for (const Json& device : json["devices"]) add(device, device["permissions"]);
+    for (const Json& mount : json["mounts"]) add(mount, mount["read_only"] ? "ro" : "rw");
+    for (const auto& [key, value] : json["envs"].items()) {
+      parts.insert(key + "=" + value.get<std::string>());
+    }
+    std::string answer;
+    for (const std::string& part : parts) answer += (answer.empty() ? "" : ", ") + part;
+    return answer;
+  }
+
+  ScopedEnv config_{"PATCHBAY_CONFIG", std::nullopt};
+  ScopedEnv node_name_{"NODE_NAME", "rack-1"};
+  test::TempTree tree_;
+  test::TempTree host_;
+  test::FakeSysfs sysfs_{host_};
+};
+
+const std::string kGeneric = "generic-device-plugin";
+const std::string kSmarter = "smarter-device-manager";
+
+TEST_F(ConvertTest, GenericDaemonSetAnswersAsBefore) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  Nodes({"/dev/ttyUSB0", "/dev/ttyUSB1", "/dev/ttyACM0", "/dev/video0", "/dev/video1", "/dev/fuse",
+         "/dev/kvm", "/dev/snd/controlC0", "/dev/snd/pcmC0D0c", "/dev/snd/controlC1",
+         "/dev/snd/pcmC1D0c", "/dev/snd/timer"});
+  const Ran ran = Converted({"--from", kGeneric, ForeignFile("generic-daemonset.yaml")});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_EQ(ran.err, "");
+  const std::string snd =
+      "/dev/snd/controlC0 > /dev/snd/controlC0 rwm, /dev/snd/controlC1 > /dev/snd/controlC1 rwm, "
+      "/dev/snd/pcmC0D0c > /dev/snd/pcmC0D0c rwm, /dev/snd/pcmC1D0c > /dev/snd/pcmC1D0c rwm, "
+      "/dev/snd/timer > /dev/snd/timer rwm";
+  const std::map<std::string, Answers> expected = {
+      {"squat.ai/serial",
+       {{"/dev/ttyUSB0 > /dev/ttyUSB0 rwm", 1},
+        {"/dev/ttyUSB1 > /dev/ttyUSB1 rwm", 1},
+        {"/dev/ttyACM0 > /dev/ttyACM0 rwm", 1}}},
+      {"squat.ai/video", {{"/dev/video0 > /dev/video0 rwm", 1}}},
+      {"squat.ai/fuse", {{"/dev/fuse > /dev/fuse rwm", 10}}},
+      {"squat.ai/audio", {{snd, 10}}},
+      {"squat.ai/capture",
+       {{"/dev/snd/controlC0 > /dev/snd/controlC0 rwm, /dev/snd/pcmC0D0c > /dev/snd/pcmC0D0c rwm",
+         1},
+        {"/dev/snd/controlC1 > /dev/snd/controlC0 rwm, /dev/snd/pcmC1D0c > /dev/snd/pcmC0D0c rwm",
+         1}}},
+      {"squat.ai/kvm", {{"/dev/kvm > /dev/kvm rw", 100}}}};
+  EXPECT_EQ(AllAnswers(), expected);
+}
+
+TEST_F(ConvertTest, GenericFileAnswersAsBefore) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  Nodes({"/dev/ttyS0", "/dev/ttyUSB1", "/dev/video0", "/dev/video1", "/dev/video2", "/dev/fuse",
+         "/dev/snd/controlC0", "/dev/snd/pcmC0D0p", "/dev/snd/pcmC0D0c", "/dev/snd/hwC0D0",
+         "/dev/snd/controlC1", "/dev/snd/pcmC1D0p"});
+  host_.File("/etc/camera.conf");
+  host_.File("/opt/model/weights");
+  const Ran ran = Converted({"--from", kGeneric, ForeignFile("generic-config.yaml")});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_EQ(ran.err, "");
+  const std::string camera =
+      "/dev/fuse > /dev/fuse rw, /dev/video{} > /dev/video0 rwm, "
+      "/etc/camera.conf > /etc/camera.conf ro";
+  const auto with = [](std::string text, const std::string& number) {
+    return text.replace(text.find("{}"), 2, number);
+  };
+  const std::map<std::string, Answers> expected = {
+      {"devices.example.com/modem", {}},
+      {"devices.example.com/bench", {}},
+      {"devices.example.com/usb-serial", {{"/dev/ttyUSB1 > /dev/serial/ttyUSB1 rw", 1}}},
+      {"devices.example.com/camera", {{with(camera, "0"), 1}, {with(camera, "2"), 1}}},
+      {"devices.example.com/sound",
+       {{"/dev/snd/controlC0 > /dev/snd/controlC0 rwm, /dev/snd/hwC0D0 > /dev/snd/hwC0D0 rwm, "
+         "/dev/snd/pcmC0D0p > /dev/snd/playback rwm",
+         1},
+        {"/dev/snd/controlC1 > /dev/snd/controlC1 rwm, /dev/snd/pcmC1D0p > /dev/snd/playback rwm",
+         1}}},
+      {"devices.example.com/probes",
+       {{"/dev/ttyS0 > /dev/ttyS0 rwm, /dev/ttyUSB1 > /dev/ttyUSB1 rwm", 1}}},
+      {"devices.example.com/model", {{"/opt/model > /model rw", 3}}}};
+  EXPECT_EQ(AllAnswers(), expected);
+}
+
+TEST_F(ConvertTest, OfAUsbDeviceThereIsTheNodeOnItsBus) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  const auto plug = [&](const std::string& port, const std::string& vendor,
+                        const std::string& product, const std::string& serial) {
+    const std::string usb = "/sys/devices/usb1/1-" + port;
+    sysfs_.Device(
+        usb, {.subsystem = "usb",
+              .devtype = "usb_device",
+              .number = "189:" + port,
+              .node = "bus/usb/001/00" + port,
+              .attributes = {{"idVendor", vendor}, {"idProduct", product}, {"serial", serial}}});
+    sysfs_.Device(usb + "/1-" + port + ":1.0", {.subsystem = "usb", .devtype = "usb_interface"});
+    sysfs_.Device(usb + "/1-" + port + ":1.0/tty/ttyUSB" + port,
+                  {.subsystem = "tty", .number = "188:" + port});
+  };
+  plug("1", "1a86", "7523", "A9007YHT");
+  plug("2", "1a86", "7523", "another");
+  plug("3", "0403", "6001", "B");
+  plug("4", "10c4", "ea60", "C");
+  EXPECT_EQ(Converted({"--from", kGeneric, ForeignFile("generic-config.yaml")}).code, kOk);
+  EXPECT_EQ(Answer("devices.example.com/modem", "1a86:7523-A9007YHT"),
+            "/dev/bus/usb/001/001 > /dev/bus/usb/001/001 rw");
+  const auto answers = AllAnswers();
+  EXPECT_EQ(answers.at("devices.example.com/modem").size(), 1U);
+  EXPECT_EQ(answers.at("devices.example.com/bench"),
+            (Answers{{"/dev/bus/usb/001/003 > /dev/bus/usb/001/003 rw", 1},
+                     {"/dev/bus/usb/001/004 > /dev/bus/usb/001/004 rw", 1}}));
+}
+
+TEST_F(ConvertTest, SmarterConfigMapAnswersAsBefore) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  Nodes({"/dev/snd/controlC0", "/dev/snd/pcmC0D0p", "/dev/gpiomem", "/dev/video0", "/dev/video12",
+         "/dev/i2c-1", "/dev/vcsm", "/dev/vcsm-cma", "/dev/net/tun", "/dev/null"});
+  const std::map<std::string, Answers> expected = {
+      {"smarter-devices/snd",
+       {{"/dev/snd/controlC0 > /dev/snd/controlC0 rw, /dev/snd/pcmC0D0p > /dev/snd/pcmC0D0p rw",
+         20}}},
+      {"smarter-devices/gpiomem", {{"/dev/gpiomem > /dev/gpiomem rw", 40}}},
+      {"smarter-devices/video0", {{"/dev/video0 > /dev/video0 rw", 20}}},
+      {"smarter-devices/video12", {{"/dev/video12 > /dev/video12 rw", 20}}},
+      {"smarter-devices/i2c-1", {{"/dev/i2c-1 > /dev/i2c-1 rw", 1}}},
+      {"smarter-devices/vcsm", {{"/dev/vcsm > /dev/vcsm rw", 20}}},
+      {"smarter-devices/vcsm-cma", {{"/dev/vcsm-cma > /dev/vcsm-cma rw", 20}}},
+      {"smarter-devices/net_tun", {{"/dev/net/tun > /dev/net/tun rw", 5}}}};
+  // On a node the names are those that smarter-device-manager finds there.
+  Ran ran = Converted(
+      {"--from", kSmarter, "--host-root", host_.path(), ForeignFile("smarter-configmap.yaml")});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_EQ(ran.err, "");
+  EXPECT_EQ(AllAnswers(), expected);
+  // Elsewhere those that can be foreseen: without video12 and vcsm-cma, which a warning tells of.
+  ran = Converted({"--from", kSmarter, ForeignFile("smarter-configmap.yaml")});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_THAT(ran.err, HasSubstr(":15:24: warning[assumed]: this matches more names"));
+  auto foreseen = expected;
+  foreseen.erase("smarter-devices/video12");
+  foreseen.erase("smarter-devices/vcsm-cma");
+  auto answers = AllAnswers();
+  std::erase_if(answers, [](const auto& answer) { return answer.second.empty(); });
+  EXPECT_EQ(answers, foreseen);
+}
+
+TEST_F(ConvertTest, WritesNothingWhereThereAreErrors) {
+  tree_.File("bad.yaml", "devices:\n- name: x\n  groups:\n  - paths: [{path: relative}]\n");
+  const Ran ran =
+      RunCli({"convert", "--from", kGeneric, "--domain", "a.com", tree_.path("bad.yaml")});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_EQ(ran.err, tree_.path("bad.yaml") +
+                         ":4:20: error[foreign-syntax]: `path` must be an absolute path\n"
+                         "      - paths: [{path: relative}]\n"
+                         "                       ^\n"
+                         "    hint: begin it with a slash\n");
+}
+
+TEST_F(ConvertTest, NamesTheFileThatCannotBeRead) {
+  const Ran ran = RunCli({"convert", "--from", kGeneric, tree_.path("none.yaml")});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_THAT(ran.err, HasSubstr("none.yaml: it cannot be read: No such file or directory"));
+  EXPECT_THAT(RunCli({"convert", "--from", kSmarter, "--host-root", tree_.path(),
+                      ForeignFile("smarter-configmap.yaml")})
+                  .err,
+              HasSubstr("cannot look at " + tree_.path("dev")));
+}
+
+TEST_F(ConvertTest, WantsToKnowWhatToConvert) {
+  EXPECT_EQ(RunCli({"convert", ForeignFile("generic-config.yaml")}).code, kUsage);
+  EXPECT_EQ(RunCli({"convert", "--from", kGeneric}).code, kUsage);
+  const Ran ran = RunCli({"convert", "--from", "akri", "x"});
+  EXPECT_EQ(ran.code, kUsage);
+  EXPECT_THAT(ran.err, HasSubstr("generic-device-plugin"));
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,277 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "convert_support.h"
+
+namespace patchbay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+test::Outcome Generic(const std::string& text) {
+  return test::Converted(ForeignProgram::kGenericDevicePlugin, text);
+}
+
+/// A configuration file with the groups of one device, each as a line of its own from line 5 on.
+std::string WithGroups(const std::string& groups) {
+  return "domain: a.com\ndevices:\n- name: x1\n  groups:\n" + groups;
+}
+
+test::Outcome Groups(const std::string& groups) { return Generic(WithGroups(groups)); }
+
+TEST(GenericDevicePluginTest, APathIsAMatch) {
+  const auto outcome = Groups("  - paths: [{path: '/dev/tty*'}]\n");
+  EXPECT_EQ(outcome.findings, "");
+  EXPECT_EQ(outcome.toml,
+            "# Converted from generic-device-plugin: in.yaml. Comments tell where the meaning "
+            "differs.\n"
+            "\n"
+            "[[resource]]\n"
+            "name = \"a.com/x1\"\n"
+            "\n"
+            "  [[resource.match]]\n"
+            "  path = \"/dev/tty*\"\n"
+            "\n"
+            "  [[resource.device_node]]\n"
+            "  permissions = \"rwm\"\n");
+}
+
+struct Said {
+  const char* groups;
+  std::vector<std::string> toml;  ///< what is in it
+};
+
+TEST(GenericDevicePluginTest, WhatCanBeSaidIsSaid) {
+  const Said cases[] = {
+      {"  - {count: 10, paths: [{path: /dev/fuse, permissions: wr}]}\n",
+       {"replicas = 10\n", "path = \"/dev/fuse\"\n"}},
+      // Patterns of Go: braces are none, classes are turned round by ^, ** is one level.
+      {"  - paths: [{path: '/dev/[^a-c]{x}/**/?'}]\n", {R"(path = '/dev/[!a-c]\{x\}/*/?')"}},
+      {"  - paths: [{path: ' /dev/a ', mountPath: /dev/b/}]\n",
+       {"path = \"/dev/a\"", "container_path = \"/dev/b/{name}\""}},
+      {"  - paths: [{path: /dev/a, mountPath: '/dev/{b}'}]\n", {"container_path = \"/dev/{{b}}\""}},
+      {"  - paths: [{path: /dev/dri, mountPath: /gpu}]\n",
+       {"regex = \"/dev/(?P<group>dri)/(?P<below>.+)\"", "exclude = \"/dev/dri/by-*/**\"",
+        "container_path = \"/gpu/{below}\""}},
+      {"  - paths: [{path: /dev/a.b}, {path: /dev/c, optional: true}]\n",
+       {R"(regex = '/(?P<group>dev)/(?:a\.b|c)')", "id = \"{group}:a.b+c\"",
+        "require = \"/dev/a.b\""}},
+      {"  - paths: [{path: /dev/a, permissions: r}, {path: /dev/b, mountPath: /dev/c}]\n",
+       {"host_path = \"/dev/a\"\n  permissions = \"r\"",
+        "host_path = \"/dev/b\"\n  container_path = \"/dev/c\"\n  permissions = \"rwm\""}},
+      // Two sets of the same shape, which differ in what is where.
+      {"  - paths: [{path: /dev/a0}, {path: /dev/b0x}]\n"
+       "  - paths: [{path: /dev/a1, mountPath: /dev/a0}, {path: /dev/b1x, mountPath: /dev/b0x}]\n",
+       {"(?:a(?P<n1>0)|b0x)", "(?:a(?P<n1>1)|b1x)",
+        "host_path = \"/dev/b{n1}x\"\n  container_path = \"/dev/b0x\"",
+        "# Differs where a container asks for several"}},
+      {"  - paths: [{path: /dev/v0}]\n  - paths: [{path: /dev/v1, mountPath: /dev/v0}]\n",
+       {"path = \"/dev/v0\"", "path = \"/dev/v1\"", "container_path = \"/dev/v0\""}},
+      {"  - paths: [{path: '/dev/v*'}, {path: '/dev/m*', mountPath: /dev/m/}]\n",
+       {"regex = \"/dev/(?:v|m)(?P<pair>[^/]*?)(?:|)\"", "container_path = \"/dev/m/m{pair}\"",
+        "stands for the same text"}},
+      {"  - paths: [{path: '/dev/v*'}, {path: '/dev/vm*', optional: true}]\n",
+       {"regex = \"/dev/v(?:|m)(?P<pair>[^/]*?)(?:|)\"", "require = \"/dev/v*\""}},
+      {"  - paths: [{path: '/dev/v*'}, {path: /dev/fuse, limit: 9, optional: true}]\n",
+       {"host_path = \"/dev/fuse\"", "optional = true", "the limit of 9 is not kept"}},
+      {"  - paths: [{path: '/run/a/*.sock', type: Mount, mountPath: /run/}]\n",
+       {"type = \"any\"", "host_path = \"{path}\"\n  container_path = \"/run/{name}\"",
+        "read_only = false"}},
+      {"  - paths: [{path: /opt/a, type: Mount, readOnly: true}, {path: /opt/b, type: Mount}]\n",
+       {"path = \"/opt/a\"", "host_path = \"/opt/a\"\n  read_only = true",
+        "host_path = \"/opt/b\"\n  read_only = false"}},
+      {"  - usb: [{vendor: '1A86', product: '7523', serial: 'A*'}]\n",
+       {"usb = \"1a86:7523\"", R"(serial = 'A\*')", "udev = { subsystem = \"usb\" }"}},
+      {"  - usb: [{vendor: '403', product: '0001'}]\n  - paths: [{path: /dev/a}]\n",
+       {"usb = \"0403:0001\"", "# Differs: some of the groups let a container make device nodes"}},
+      // The same name in two directories.
+      {"  - paths: [{path: /dev/a/x}]\n  - paths: [{path: /dev/b/x}]\n", {"id = \"{path}\""}},
+      // Written in another case, which Go does not mind.
+      {"  - Paths: [{PATH: /dev/a, mountpath: /dev/b}]\n    COUNT: 2\n",
+       {"replicas = 2", "container_path = \"/dev/b\""}}};
+  for (const Said& said : cases) {
+    const auto outcome = Groups(said.groups);
+    EXPECT_EQ(outcome.findings, "") << said.groups;
+    for (const std::string& toml : said.toml) {
+      EXPECT_THAT(outcome.toml, HasSubstr(toml)) << said.groups;
+    }
+  }
+}
+
+struct Wrong {
+  const char* groups;
+  const char* finding;  ///< the beginning of the only one
+};
+
+TEST(GenericDevicePluginTest, WhatCannotBeSaidIsAnErrorAtItsPlace) {
+  const Wrong cases[] = {
+      {"  - {count: 2, paths: [{path: /dev/a}]}\n  - paths: [{path: /dev/b}]\n",
+       "6:5 error the groups of \"x1\" have the counts 2 and 1;"},
+      {"  - {count: 10001, paths: [{path: /dev/a}]}\n", "5:13 error `count` is above 10000"},
+      {"  - {count: '2', paths: [{path: /dev/a}]}\n", "5:13 error `count` must be a whole number"},
+      {"  - {count: 010, paths: [{path: /dev/a}]}\n", "5:13 error `count` must be a whole number"},
+      {"  - {count: 99999999999999999999, paths: [{path: /dev/a}]}\n", "5:13 error `count` is abo"},
+      {"  - paths: [{path: dev/a}]\n", "5:20 error `path` must be an absolute path"},
+      {"  - paths: [{path: '/dev/[a'}]\n", "0:0 error "},
+      {"  - paths: [{path: /dev/../a}]\n", "0:0 error "},
+      {"  - paths: [{path: [a]}]\n", "5:20 error `path` must be a text"},
+      {"  - paths: {path: /dev/a}\n", "5:12 error `paths` must be a list"},
+      {"  - paths: [{path: /dev/a, type: Socket}]\n", "5:34 error `type` must be Device or Mount"},
+      {"  - paths: [{path: /dev/a, permissions: rwx}]\n", "5:41 error `permissions` must be"},
+      {"  - paths: [{path: /dev/a, optional: maybe}]\n", "5:38 error `optional` must be true or"},
+      {"  - paths: [{path: /dev/a, mountPath: b}]\n", "5:39 error `mountPath` must be an absolute"},
+      {"  - paths: [{path: '/dev/v*'}, {path: /dev/fuse}]\n", "5:39 error beside a glob /dev/fuse"},
+      {"  - paths: [{path: '/dev/v[0-3]'}, {path: '/dev/m*'}]\n",
+       "5:20 error several globs in a group are paired"},
+      {"  - paths: [{path: /dev/a}, {path: /opt/b}]\n", "5:20 error a device of several paths"},
+      {"  - paths: [{path: /dev/a}, {path: '/opt/*', type: Mount}]\n",
+       "5:36 error a glob of `type: Mount` beside other paths"},
+      {"  - paths: [{path: /dev/a}]\n  - paths: [{path: /dev/b, mountPath: /dev/c}]\n"
+       "  - paths: [{path: /dev/d, mountPath: /dev/e}]\n",
+       "6:5 error this group gives a container other paths or permissions"},
+      {"  - paths: [{path: /dev/a}]\n  - paths: [{path: /dev/b, permissions: r}]\n",
+       "6:5 error this group gives a container other paths or permissions"},
+      {"  - paths: [{path: /dev/a}]\n  - paths: [{path: /dev/b}, {path: /opt/b, type: Mount}]\n",
+       "6:5 error this group has other mounts"},
+      {"  - paths: [{path: /dev/a}, {path: /dev/b}]\n"
+       "  - paths: [{path: /dev/c, mountPath: /dev/a}, {path: /dev/d, mountPath: /dev/b}]\n",
+       "6:5 error this group gives a container other paths or permissions"},
+      {"  - paths: [{path: /dev/a, permissions: m}]\n  - paths: [{path: /dev/b, permissions: "
+       "rm}]\n",
+       "6:5 error this group gives a container other paths or permissions"},
+      {"  - {usb: [{vendor: '1', product: '2'}], paths: [{path: /dev/a}]}\n",
+       "5:5 error a group has either `paths` or `usb`"},
+      {"  - usb: [{vendor: '1', product: '2'}, {vendor: '3', product: '4'}]\n",
+       "5:40 error all USB devices that a group finds are one unit"},
+      {"  - usb: [{vendor: '0x1', product: '2'}]\n", "5:20 error `vendor` must be one to four hex"},
+      {"  - usb: [{vendor: '1'}]\n", "5:11 error `product` must be one to four hex"},
+      {"  - count: 1\n", "5:5 error the group has neither `paths` nor `usb`"},
+      {"  - text\n", "5:5 error a group must be a map"},
+      {"  []\n", "3:9 error \"x1\" has no groups"}};
+  for (const Wrong& wrong : cases) {
+    const auto outcome = Groups(wrong.groups);
+    EXPECT_EQ(outcome.toml, "") << wrong.groups;
+    EXPECT_THAT(outcome.findings, StartsWith(wrong.finding)) << wrong.groups;
+  }
+}
+
+TEST(GenericDevicePluginTest, WhatItIgnoresIsNamed) {
+  const auto outcome = Groups("  - paths: [{path: /dev/a, mountPaht: /dev/b}]\n    color: red\n");
+  EXPECT_EQ(
+      outcome.findings,
+      "5:28 warning `mountPaht` is not a key that generic-device-plugin knows; it is ignored\n"
+      "6:5 warning `color` is not a key that generic-device-plugin knows; it is ignored\n");
+  EXPECT_THAT(outcome.toml, HasSubstr("path = \"/dev/a\""));
+}
+
+TEST(GenericDevicePluginTest, NumbersWithoutQuotesAreTakenAsTheyStand) {
+  const auto in_file = Groups("  - usb: [{vendor: 1050, product: '0407'}]\n");
+  EXPECT_THAT(in_file.toml, AllOf(HasSubstr("usb = \"1050:0407\""),
+                                  HasSubstr("# vendor 1050 stands without quotes")));
+  const auto in_flag = Generic(
+      "args: ['--domain=a.com', --device, \"{name: x1, groups: [{usb: [{vendor: 1050, product: "
+      "0407}]}]}\"]\n");
+  EXPECT_THAT(in_flag.toml, AllOf(HasSubstr("usb = \"1050:0407\""), Not(HasSubstr("# vendor")),
+                                  HasSubstr("# product 0407 stands without quotes")));
+}
+
+TEST(GenericDevicePluginTest, PlacesInFlagsAreThoseOfTheManifest) {
+  const std::string head =
+      "apiVersion: apps/v1\n"
+      "kind: DaemonSet\n"
+      "spec:\n"
+      "  containers:\n"
+      "  - args:\n"
+      "    - --domain\n"
+      "    - a.com\n";
+  EXPECT_EQ(Generic(head + "    - --device\n"
+                           "    - |\n"
+                           "      name: x1\n"
+                           "      groups:\n"
+                           "      - paths:\n"
+                           "        - path: relative\n")
+                .findings,
+            "13:17 error `path` must be an absolute path\n");
+  EXPECT_EQ(
+      Generic(head + "    - \"--device={name: x1, groups: [{paths: [{path: rel}]}]}\"\n").findings,
+      "8:53 error `path` must be an absolute path\n");
+  EXPECT_EQ(Generic(head + "    - '--device={name: x1, groups: [{paths: [{path: }]}]}'\n").findings,
+            "8:46 error `path` must be an absolute path\n");
+  EXPECT_THAT(Generic(head + "    - --device\n    - |\n      a: [\n").findings,
+              StartsWith("9:7 error this is not YAML"));
+  EXPECT_EQ(Generic(head + "    - --device\n    - [a]\n").findings,
+            "9:7 error --device must be followed by a text\n");
+}
+
+TEST(GenericDevicePluginTest, ConfigMapsAndListsOfObjectsAreLookedInto) {
+  const std::string config_map =
+      "kind: ConfigMap\n"
+      "data:\n"
+      "  other: 'a: ['\n"
+      "  config.yaml: |\n"
+      "    devices:\n"
+      "    - name: x1\n"
+      "      groups: [{paths: [{path: /dev/a}]}]\n";
+  const std::string daemon_set =
+      "---\n"
+      "kind: DaemonSet\n"
+      "containers: [{image: 'ghcr.io/squat/generic-device-plugin:0.2.0', args: [--config, /c]}]\n";
+  const auto outcome = Generic(config_map + daemon_set);
+  EXPECT_EQ(outcome.findings, "");
+  EXPECT_THAT(outcome.toml, HasSubstr("name = \"devic.es/x1\""));
+  std::string indented = "kind: List\nitems:\n- ";
+  for (const char c : config_map) indented += c == '\n' ? std::string("\n  ") : std::string(1, c);
+  EXPECT_THAT(Generic(indented).toml, HasSubstr("name = \"squat.ai/x1\""));
+}
+
+TEST(GenericDevicePluginTest, TheDomainIsThatOfTheVersion) {
+  const std::string flag = ", args: [--device, '{name: x1, groups: [{paths: [{path: /dev/a}]}]}']}";
+  const auto domain = [&](const std::string& image) { return Generic("{image: " + image + flag); };
+  EXPECT_THAT(domain("'squat/x:0.1.0@sha256:1'").toml, HasSubstr("\"squat.ai/x1\""));
+  EXPECT_EQ(domain("'squat/x:0.1.0'").findings, "");
+  EXPECT_THAT(domain("'localhost:5000/x:v1.0'").toml, HasSubstr("\"devic.es/x1\""));
+  const auto unknown = domain("'localhost:5000/x'");
+  EXPECT_THAT(unknown.findings, HasSubstr("warning no domain is given; squat.ai is assumed"));
+  EXPECT_THAT(unknown.toml, HasSubstr("convert again with --domain devic.es"));
+  const auto given = test::Converted(ForeignProgram::kGenericDevicePlugin, "{image: x" + flag,
+                                     {"mine.com", std::nullopt});
+  EXPECT_EQ(given.findings, "");
+  EXPECT_THAT(given.toml, HasSubstr("\"mine.com/x1\""));
+}
+
+TEST(GenericDevicePluginTest, SettingsOfTheProgramAreNotTakenOver) {
+  EXPECT_THAT(Generic("domain: a.com\nlisten: ':80'\n" +
+                      WithGroups("  - paths: [{path: /dev/a}]\n").substr(14))
+                  .toml,
+              HasSubstr("# Not taken over: listen = :80."));
+}
+
+TEST(GenericDevicePluginTest, ANameIsThereOnceAndFitsTheKubelet) {
+  const std::string device = "- name: x1\n  groups: [{paths: [{path: /dev/a}]}]\n";
+  EXPECT_THAT(Generic("domain: a.com\ndevices:\n" + device + device).findings,
+              StartsWith("5:9 error a.com/x1 is there already, at in.yaml:3"));
+  EXPECT_THAT(Generic("domain: a_b\ndevices:\n" + device).findings, StartsWith("0:0 error "));
+}
+
+TEST(GenericDevicePluginTest, NothingOfItIsAnError) {
+  for (const std::string text :
+       {"", "a: b\n", "- a\n", "kind: DaemonSet\nargs: [--foo]\n", "text"}) {
+    const auto outcome = Generic(text);
+    EXPECT_EQ(outcome.toml, "") << text;
+    EXPECT_EQ(outcome.findings, "0:0 error nothing of generic-device-plugin is in it\n") << text;
+  }
+}
+
+TEST(GenericDevicePluginTest, ForeignTextStaysInItsCommentsAndStrings) {
+  const auto outcome = Generic(
+      "domain: a.com\nlisten: \"x\\n[[resource]]\\nname = 1\"\ndevices:\n- name: x1\n  groups:\n"
+      "  - paths: [{path: \"/dev/a\\\"\\t\\\\\\u2028\"}]\n");
+  EXPECT_EQ(outcome.findings, "");
+  EXPECT_THAT(outcome.toml, HasSubstr("listen = x\\x0a[[resource]]"));
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,170 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "convert/names.h"
+#include "convert_support.h"
+
+namespace patchbay {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+test::Outcome Smarter(const std::string& text, const ConvertHints& hints = {}) {
+  return test::Converted(ForeignProgram::kSmarterDeviceManager, text, hints);
+}
+
+test::Outcome Match(const std::string& regex, const ConvertHints& hints = {}) {
+  return Smarter("- devicematch: '" + regex + "'\n  nummaxdevices: 3\n", hints);
+}
+
+TEST(SmarterDeviceManagerTest, EveryNameIsAResource) {
+  const auto outcome = Match("^net/(tun|tap[01])$");
+  EXPECT_EQ(outcome.findings, "");
+  EXPECT_EQ(outcome.toml,
+            "# Converted from smarter-device-manager: in.yaml. Comments tell where the meaning "
+            "differs.\n"
+            "\n"
+            "# devicematch: ^net/(tun|tap[01])$\n"
+            "[[resource]]\n"
+            "name = \"smarter-devices/net_tap0\"\n"
+            "replicas = 3\n"
+            "\n"
+            "  [[resource.match]]\n"
+            "  path = \"/dev/net/tap0\"\n"
+            "\n"
+            "[[resource]]\n"
+            "name = \"smarter-devices/net_tap1\"\n"
+            "replicas = 3\n"
+            "\n"
+            "  [[resource.match]]\n"
+            "  path = \"/dev/net/tap1\"\n"
+            "\n"
+            "[[resource]]\n"
+            "name = \"smarter-devices/net_tun\"\n"
+            "replicas = 3\n"
+            "\n"
+            "  [[resource.match]]\n"
+            "  path = \"/dev/net/tun\"\n");
+}
+
+TEST(SmarterDeviceManagerTest, NumbersAreWrittenOutAndToldOf) {
+  const auto outcome = Match("^ttyUSB[0-9]*$");
+  EXPECT_EQ(outcome.findings, "");
+  EXPECT_THAT(outcome.toml, AllOf(HasSubstr("ttyUSB0\""), HasSubstr("ttyUSB9\""),
+                                  HasSubstr("# Differs: names of resources are fixed here")));
+}
+
+TEST(SmarterDeviceManagerTest, WhatMatchesMoreIsToldOf) {
+  for (const char* regex : {"^vcsm.*$", "vcsm", "^vcsm", "vcsm$"}) {
+    const auto outcome = Match(regex);
+    EXPECT_THAT(outcome.findings, StartsWith("1:16 warning this matches more names")) << regex;
+    EXPECT_THAT(outcome.toml, HasSubstr("name = \"smarter-devices/vcsm\"")) << regex;
+  }
+  EXPECT_THAT(Match(".*").findings, StartsWith("1:16 error every name in /dev that this matches"));
+}
+
+TEST(SmarterDeviceManagerTest, OnANodeNamesAreThoseThatAreThere) {
+  ConvertHints hints;
+  hints.dev = {{"snd", true},
+               {"snd/timer", false},
+               {"video0", false},
+               {"video12", false},
+               {"my video0", false}};
+  const auto names = [&](const std::string& regex) { return Match(regex, hints).toml; };
+  EXPECT_THAT(names("^video[0-9]*$"),
+              AllOf(HasSubstr("/video0\""), HasSubstr("/video12\""), Not(HasSubstr("my"))));
+  EXPECT_THAT(names("video\\d+$"), AllOf(HasSubstr("/video0\""), HasSubstr("/video12\"")));
+  EXPECT_THAT(names("^snd$|^video0$"), AllOf(HasSubstr("(?P<group>snd)/.+"), HasSubstr("/video0\""),
+                                             Not(HasSubstr("timer")), Not(HasSubstr("video12"))));
+  EXPECT_THAT(names("^tty"), HasSubstr("# There is no such device in the /dev"));
+  // A name that no resource can have: there it is refused by the kubelet.
+  EXPECT_THAT(Match("video0", hints).findings,
+              HasSubstr("warning smarter-devices/my video0 cannot be a resource"));
+  EXPECT_THAT(Match("(", hints).findings,
+              HasSubstr("error `devicematch` is no regular expression"));
+}
+
+TEST(SmarterDeviceManagerTest, GpusOfTegraAreAVariable) {
+  EXPECT_THAT(Match("nvidia-gpu").toml, AllOf(HasSubstr("name = \"smarter-devices/nvidia-gpu0\""),
+                                              HasSubstr("path = \"/sys/devices/gpu.0\""),
+                                              HasSubstr("NVIDIA_VISIBLE_DEVICES = \"0\"")));
+}
+
+TEST(SmarterDeviceManagerTest, WrongEntriesAreNamed) {
+  EXPECT_EQ(Smarter("- devicematch: ^a$\n").findings,
+            "1:3 warning without `nummaxdevices` there is none to be had; the entry is left out\n");
+  EXPECT_THAT(Smarter("- nummaxdevices: 1\n").findings, StartsWith("1:3 error an entry without"));
+  EXPECT_THAT(Smarter("- devicematch: ^a$\n  nummaxdevices: -1\n").findings,
+              StartsWith("2:18 error `nummaxdevices` must be a whole number"));
+  EXPECT_THAT(Smarter("- devicematch: ^a$\n  nummaxdevices: 10001\n").findings,
+              StartsWith("2:18 error `nummaxdevices` is above 10000"));
+  EXPECT_THAT(Smarter("- devicematch: ^a$\n  nummaxdevices: 1\n- x\n").findings,
+              StartsWith("3:3 error an entry must be a map"));
+  EXPECT_THAT(Smarter("- devicematch: ^a$\n  nummaxdevices: 1\n  nummax: 1\n").findings,
+              StartsWith("3:3 warning `nummax` is not a key that smarter-device-manager knows"));
+  EXPECT_THAT(Smarter("- devicematch: ^a$\n  nummaxdevices: 1\n"
+                      "- devicematch: ^[ab]$\n  nummaxdevices: 2\n")
+                  .findings,
+              StartsWith("3:16 warning smarter-devices/a is there already, at in.yaml:1"));
+  EXPECT_THAT(Smarter("kind: DaemonSet\n").findings,
+              StartsWith("0:0 error there is no list of `devicematch` in it"));
+}
+
+TEST(SmarterDeviceManagerTest, PlacesInAConfigMapAreThoseOfTheFile) {
+  EXPECT_THAT(Smarter("kind: ConfigMap\n"
+                      "data:\n"
+                      "  conf.yaml: |\n"
+                      "        - devicematch: ^a$\n"
+                      "          nummaxdevices: many\n")
+                  .findings,
+              StartsWith("5:26 error `nummaxdevices` must be a whole number"));
+}
+
+TEST(SmarterDeviceManagerTest, ValuesOfTheChartWillDo) {
+  EXPECT_THAT(Smarter("config:\n  - devicematch: ^snd$\n    nummaxdevices: 20\n").toml,
+              AllOf(HasSubstr("smarter-devices/snd\""), HasSubstr("replicas = 20")));
+}
+
+TEST(NamesTest, RegularExpressionsAreWrittenOut) {
+  const auto names = [](const std::string& regex) {
+    const auto written = WriteOut(regex);
+    return written ? written->names : std::vector<std::string>{written.error().message};
+  };
+  EXPECT_THAT(names("^a$"), ElementsAre("a"));
+  EXPECT_THAT(names("a(b|c)?"), ElementsAre("a", "ab", "ac"));
+  EXPECT_THAT(names("[ab-]x{2}"), ElementsAre("-xx", "axx", "bxx"));
+  EXPECT_THAT(names("x{1,3}"), ElementsAre("x", "xx", "xxx"));
+  EXPECT_THAT(names("a\\.b\\-c"), ElementsAre("a.b-c"));
+  EXPECT_THAT(names("(?:a|a)"), ElementsAre("a"));
+  EXPECT_THAT(names("[]a]"), ElementsAre("]", "a"));
+  for (const std::string regex :
+       {"[a",     "(a",    "a)",    "a\\",        "*a",   "x{",          "x{2",
+        "x{3,1}", "x{99}", "(?i)a", "(?P<n>a)",   "\\pL", "[[:alpha:]]", "",
+        ".",      "[^a]",  "a|.+",  "[a-z][a-z]", "^$",   "\\d\\d\\d"}) {
+    EXPECT_FALSE(WriteOut(regex)) << regex;
+  }
+  EXPECT_FALSE(WriteOut(std::string(100'000, '(')));
+  EXPECT_FALSE(WriteOut(std::string(1000, '(') + "a{16}" + std::string(1000, ')')));
+  std::string bomb = "a";
+  for (int i = 0; i < 15; ++i) bomb = "(" + bomb + "){16}";
+  EXPECT_FALSE(WriteOut(bomb));
+}
+
+TEST(NamesTest, WhatIsLeftOpenIsKnown) {
+  EXPECT_TRUE(WriteOut("^a$")->is_anchored);
+  EXPECT_FALSE(WriteOut("^a$|^b$")->is_anchored);
+  EXPECT_FALSE(WriteOut("^a")->is_anchored);
+  EXPECT_TRUE(WriteOut("^a[0-9]+$")->has_numbers);
+  EXPECT_TRUE(WriteOut("^a\\d*$")->has_numbers);
+  EXPECT_FALSE(WriteOut("^a[0-9]$")->has_numbers);
+  EXPECT_TRUE(WriteOut("^ab+$")->is_open);
+  EXPECT_TRUE(WriteOut("^a.*$")->is_open);
+  EXPECT_FALSE(WriteOut("^a[0-9]+$")->is_open);
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,147 @@
+#include "convert/yaml.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "config/source_file.h"
+#include "convert_support.h"
+
+namespace patchbay {
+namespace {
+
+using testing::HasSubstr;
+
+struct Read {
+  std::vector<YamlValue> documents;
+  Diagnostics diagnostics;
+};
+
+Read ReadText(const std::string& text) {
+  Read read;
+  Findings findings(read.diagnostics);
+  read.documents = ReadYaml(
+      text,
+      [](int line, int column) {
+        return Place{"in.yaml", line, column};
+      },
+      findings);
+  return read;
+}
+
+TEST(YamlTest, ValuesKnowWhereTheyStand) {
+  const Read read = ReadText("a:\n  - b\n  - {c: 'd'}\n---\n~\n");
+  ASSERT_EQ(read.documents.size(), 2U);
+  const YamlValue* list = read.documents[0].Find("A");
+  ASSERT_TRUE(list != nullptr && list->IsList());
+  EXPECT_EQ(list->items[0].place, (Place{"in.yaml", 2, 5}));
+  EXPECT_FALSE(list->items[0].is_quoted);
+  const YamlValue* quoted = list->items[1].Find("c");
+  ASSERT_NE(quoted, nullptr);
+  EXPECT_EQ(quoted->place, (Place{"in.yaml", 3, 9}));
+  EXPECT_TRUE(quoted->is_quoted);
+  EXPECT_EQ(read.documents[1].kind, YamlValue::Kind::kNull);
+}
+
+TEST(YamlTest, AliasesAreFollowed) {
+  const Read read = ReadText("a: &x {b: [1, 2]}\nc: *x\n");
+  ASSERT_FALSE(read.diagnostics.HasErrors());
+  EXPECT_EQ(read.documents[0].Find("c")->Find("b")->items.size(), 2U);
+}
+
+std::string Bomb() {
+  std::string bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
+  for (int i = 1; i < 20; ++i) {
+    const std::string last = "*a" + std::to_string(i - 1);
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + last;
+    for (int n = 1; n < 10; ++n) bomb += ", " + last;
+    bomb += "]\n";
+  }
+  return bomb;
+}
+
+TEST(YamlTest, HostileTextIsAFinding) {
+  std::string long_text = "a: &a " + std::string(500'000, 'x') + "\nb: [*a";
+  for (int i = 0; i < 10'000; ++i) long_text += ", *a";
+  std::string many_documents;
+  for (int i = 0; i < 2'000; ++i) many_documents += "---\na\n";
+  std::string block;
+  for (int i = 0; i < 1'000; ++i) block += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
+  const std::string texts[] = {"a: [",
+                               "a: b: c",
+                               "{a",
+                               "a: *x",
+                               "&a [*a]",
+                               "a: &a {b: *a}",
+                               "a: 1\na: 2\n",
+                               "<<: {a: b}\n",
+                               "[a]: b\n",
+                               "%YAML 9.9\n---\na\n",
+                               "!!",
+                               "\t- a",
+                               std::string("a\0b", 3),
+                               "\xff\xfe\x61\x00",
+                               "\x7f\x45\x4c\x46\x80\x90",
+                               "a: \"\\ud800\"",
+                               Bomb(),
+                               long_text + "]\n",
+                               many_documents,
+                               block,
+                               std::string(100'000, '['),
+                               std::string(100'000, '{'),
+                               std::string(50'000, '-') + " a",
+                               std::string(10'000, '?') + " a",
+                               [] {
+                                 std::string nested;
+                                 for (int i = 0; i < 50'000; ++i) nested += "- ";
+                                 return nested;
+                               }()};
+  for (const std::string& text : texts) {
+    const std::string shown = text.substr(0, 60);
+    for (const auto from :
+         {ForeignProgram::kGenericDevicePlugin, ForeignProgram::kSmarterDeviceManager}) {
+      const auto outcome = test::Converted(from, text);
+      EXPECT_EQ(outcome.toml, "") << shown;
+      EXPECT_THAT(outcome.findings, HasSubstr(" error ")) << shown;
+    }
+  }
+  for (std::size_t i : {0U, 1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 12U, 13U, 16U, 17U, 18U, 19U, 20U}) {
+    EXPECT_TRUE(ReadText(texts[i]).diagnostics.HasErrors()) << texts[i].substr(0, 60);
+  }
+}
+
+TEST(YamlTest, AFileThatIsTooLargeIsNotRead) {
+  const auto outcome =
+      test::Converted(ForeignProgram::kGenericDevicePlugin, std::string(kLargestSource + 1, '['));
+  EXPECT_EQ(outcome.findings, "0:0 error the file is larger than 1048576 bytes\n");
+}
+
+TEST(YamlTest, FindingsComeToAnEnd) {
+  std::string text = "devices:\n";
+  for (int i = 0; i < 1'000; ++i) text += "- 1\n";
+  const auto outcome = test::Converted(ForeignProgram::kGenericDevicePlugin, text);
+  EXPECT_THAT(outcome.findings, HasSubstr("error there are more than 200 findings"));
+  EXPECT_LT(std::count(outcome.findings.begin(), outcome.findings.end(), '\n'), 210);
+}
+
+TEST(YamlTest, PlacesInATextAreThoseOfTheFileWhereItCanBeTold) {
+  const std::string source =
+      "block: |\n"
+      "  one\n"
+      "  two\n"
+      "folded: >\n"
+      "  one\n"
+      "  two\n"
+      "quoted: 'one'\n";
+  const Read read = ReadText(source);
+  const auto at = [&](const char* key, int line, int column) {
+    const Place place = PlacesIn(*read.documents[0].Find(key), source)(line, column);
+    return std::pair(place.line, place.column);
+  };
+  EXPECT_EQ(at("block", 2, 2), std::pair(3, 4));
+  EXPECT_EQ(at("folded", 1, 5), std::pair(4, 9));
+  EXPECT_EQ(at("quoted", 1, 1), std::pair(7, 10));
+  EXPECT_EQ(at("quoted", 9, 1), std::pair(7, 9));
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,240 @@
+#include "http/status_json.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "base/escape.h"
+#include "http/metrics.h"
+
+namespace patchbay {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const WallTime kThen{milliseconds(1700000000250)};
+
+class StatusJsonTest : public testing::Test {
+ protected:
+  static std::shared_ptr<const Snapshot> SnapshotWith(const std::vector<std::string>& ids,
+                                                      std::vector<Rejection> rejected = {}) {
+    auto spec = std::make_shared<ResourceSpec>();
+    spec->name = "example.com/card";
+    spec->description = "cards & <co>";
+    spec->replicas = 2;
+    spec->health.emplace();
+    spec->matches.emplace_back().source = PathSource{};
+    auto snapshot = std::make_shared<Snapshot>();
+    snapshot->spec = spec;
+    snapshot->rejected = std::move(rejected);
+    for (const std::string& id : ids) {
+      auto device = std::make_shared<Device>();
+      device->id = id;
+      device->nodes.push_back({.path = "/dev/" + id, .real_path = "/dev/" + id});
+      snapshot->devices.push_back({device, Health::kHealthy, ""});
+    }
+    return snapshot;
+  }
+
+  json Status() const { return json::parse(StatusJson(metrics_.Now(), kThen)); }
+
+  Metrics metrics_{{.version = "1.2.3",
+                    .revision = "abc",
+                    .node_name = "rack-1",
+                    .config = "/etc/patchbay",
+                    .now = [] { return kThen; }}};
+};
+
+TEST_F(StatusJsonTest, TellsOfTheProcess) {
+  json status = Status();
+  EXPECT_EQ(status["version"], "1.2.3");
+  EXPECT_EQ(status["node"], "rack-1");
+  EXPECT_EQ(status["generated_at"], "2023-11-14T22:13:20.250Z");
+  EXPECT_EQ(status["config"]["path"], "/etc/patchbay");
+  EXPECT_EQ(status["config"]["loaded_at"], nullptr);
+  EXPECT_EQ(status["config"]["read_at"], nullptr);
+  EXPECT_EQ(status["kubelet"],
+            json({{"up", false}, {"restarts", 0}, {"pod_resources_up", nullptr}}));
+  EXPECT_EQ(status["resources"], json::array());
+  metrics_.SetKubeletUp(true);
+  metrics_.KubeletRestarted();
+  metrics_.SetPodResourcesUp(false);
+  EXPECT_EQ(Status()["kubelet"],
+            json({{"up", true}, {"restarts", 1}, {"pod_resources_up", false}}));
+}
+
+TEST_F(StatusJsonTest, KeepsWhatIsInForceWhenTheNextFileIsRefused) {
+  metrics_.ConfigRead({true, kThen, "", {}});
+  metrics_.ConfigRead({false,
+                       kThen + seconds(1),
+                       "it has mistakes",
+                       {{Severity::kError, "unknown-key", {"a.toml", 3, 7}, "what", "do this"}}});
+  const json config = Status()["config"];
+  EXPECT_EQ(config["successful"], false);
+  EXPECT_EQ(config["reason"], "it has mistakes");
+  EXPECT_EQ(config["loaded_at"], "2023-11-14T22:13:20.250Z");
+  EXPECT_EQ(config["read_at"], "2023-11-14T22:13:21.250Z");
+  EXPECT_EQ(config["diagnostics"], json::array({{{"file", "a.toml"},
+                                                 {"line", 3},
+                                                 {"column", 7},
+                                                 {"severity", "error"},
+                                                 {"code", "unknown-key"},
+                                                 {"message", "what"},
+                                                 {"hint", "do this"}}}));
+  EXPECT_EQ(config["diagnostics_left_out"], 0);
+}
+
+TEST_F(StatusJsonTest, CountsDiagnosticsBeyondTheFirst) {
+  metrics_.ConfigRead({false, kThen, "", std::vector<Diagnostic>(250)});
+  const json config = Status()["config"];
+  EXPECT_EQ(config["diagnostics"].size(), 100u);
+  EXPECT_EQ(config["diagnostics_left_out"], 150);
+}
+
+TEST_F(StatusJsonTest, ShowsAResourceBeforeTheFirstLookAtTheHost) {
+  const auto observer = metrics_.AddResource("example.com/card");
+  const json resource = Status()["resources"][0];
+  EXPECT_EQ(resource["state"], "waiting");
+  EXPECT_EQ(resource["state_reason"], "the host is being looked at");
+  EXPECT_EQ(resource["registered"], false);
+  EXPECT_EQ(resource["in_use"], nullptr);
+  EXPECT_EQ(resource["last_scan"], nullptr);
+  EXPECT_EQ(resource["devices"], json::array());
+}
+
+TEST_F(StatusJsonTest, ShowsAllThatIsKnownOfADevice) {
+  const auto observer = metrics_.AddResource("example.com/card");
+  observer->OnScan(milliseconds(2), true);
+  observer->OnSnapshot(
+      SnapshotWith({"c0", "c1"}, {{"/dev/c9", RejectReason::kDanglingLink, "it"}}));
+  observer->OnStanding({StandingState::kRegistered});
+  observer->OnStreams(1);
+  observer->OnUsage(std::make_shared<const Usage>(
+      Usage{{{"c1", {{"ns", "pod", "main"}, {"ns", "other", "main"}}}}, 2}));
+  observer->OnProbe(
+      "c1",
+      {.result = ProbeResult::kTimeout, .reason = "no answer in 5s", .took = milliseconds(1500)});
+  const json resource = Status()["resources"][0];
+  EXPECT_EQ(resource["name"], "example.com/card");
+  EXPECT_EQ(resource["description"], "cards & <co>");
+  EXPECT_EQ(resource["registered"], true);
+  EXPECT_EQ(resource["state"], "registered");
+  EXPECT_EQ(resource["streams"], 1);
+  EXPECT_EQ(resource["replicas"], 2);
+  EXPECT_EQ(resource["capacity"], 4);
+  EXPECT_EQ(resource["allocatable"], 4);
+  EXPECT_EQ(resource["in_use"], 2);
+  EXPECT_EQ(resource["last_scan"]["complete"], true);
+  EXPECT_EQ(resource["rejected"],
+            json::array({{{"path", "/dev/c9"}, {"reason", "dangling_link: it"}}}));
+  const json free = resource["devices"][0], held = resource["devices"][1];
+  EXPECT_EQ(free["in_use_by"], json::array());
+  EXPECT_EQ(free["last_probe"], nullptr);
+  EXPECT_EQ(held["id"], "c1");
+  EXPECT_EQ(held["health"], "Healthy");
+  EXPECT_EQ(held["paths"], json::array({"/dev/c1"}));
+  EXPECT_EQ(held["numa_node"], nullptr);
+  EXPECT_EQ(held["variables"]["name"], "c1");
+  EXPECT_EQ(held["in_use_by"],
+            json::array({{{"namespace", "ns"}, {"pod", "other"}, {"container", "main"}},
+                         {{"namespace", "ns"}, {"pod", "pod"}, {"container", "main"}}}));
+  EXPECT_EQ(held["last_probe"], json({{"at", "2023-11-14T22:13:20.250Z"},
+                                      {"seconds", 1.5},
+                                      {"result", "timeout"},
+                                      {"message", "no answer in 5s"}}));
+}
+
+TEST_F(StatusJsonTest, IsValidWhateverBytesAreInIt) {
+  const std::string hostile = "\xff\xc3</script>\"\\\n\t\x01\u2028";
+  const auto observer = metrics_.AddResource("example.com/card");
+  observer->OnSnapshot(SnapshotWith({hostile}, {{hostile, RejectReason::kBadName, hostile}}));
+  observer->OnStanding({StandingState::kRetrying, hostile});
+  observer->OnProbe(hostile, {.result = ProbeResult::kFailure, .reason = hostile});
+  observer->OnUsage(
+      std::make_shared<const Usage>(Usage{{{hostile, {{hostile, hostile, hostile}}}}, 1}));
+  metrics_.ConfigRead(
+      {false, kThen, hostile, {{Severity::kError, "x", {hostile, 1, 1}, hostile, hostile}}});
+  const std::string text = StatusJson(metrics_.Now(), kThen);
+  EXPECT_TRUE(json::accept(text));
+  EXPECT_TRUE(IsUtf8(text));
+  EXPECT_EQ(text.find('\n'), text.size() - 1);
+}
+
+TEST_F(StatusJsonTest, ForgetsProbesOfDevicesThatAreNotListedAnyMore) {
+  const auto observer = metrics_.AddResource("example.com/card");
+  observer->OnSnapshot(SnapshotWith({"c0", "c1"}));
+  for (const char* id : {"c0", "c1"}) observer->OnProbe(id, {.result = ProbeResult::kSuccess});
+  observer->OnSnapshot(SnapshotWith({"c0"}));
+  const auto probes = metrics_.Now().resources.at("example.com/card").probes;
+  EXPECT_TRUE(probes->Find("c0"));
+  EXPECT_FALSE(probes->Find("c1"));
+}
+
+TEST_F(StatusJsonTest, ForgetsProbesOfADeviceThatIsAnotherByNow) {
+  const auto observer = metrics_.AddResource("example.com/card");
+  const auto before = SnapshotWith({"c0", "c1"});
+  observer->OnSnapshot(before);
+  for (const char* id : {"c0", "c1"}) observer->OnProbe(id, {.result = ProbeResult::kSuccess});
+  auto after = std::make_shared<Snapshot>(*before);
+  auto other = std::make_shared<Device>(*after->devices[1].device);
+  other->nodes[0].real_path = "/dev/elsewhere";
+  after->devices[1].device = other;
+  observer->OnSnapshot(after);
+  const auto probes = metrics_.Now().resources.at("example.com/card").probes;
+  EXPECT_TRUE(probes->Find("c0"));
+  EXPECT_FALSE(probes->Find("c1"));
+}
+
+TEST_F(StatusJsonTest, ForgetsProbesOfAResourceThatIsNotProbedAnyMore) {
+  const auto observer = metrics_.AddResource("example.com/card");
+  const auto before = SnapshotWith({"c0"});
+  observer->OnSnapshot(before);
+  observer->OnProbe("c0", {.result = ProbeResult::kSuccess});
+  auto after = std::make_shared<Snapshot>(*before);
+  auto spec = std::make_shared<ResourceSpec>(*before->spec);
+  spec->health.reset();
+  after->spec = spec;
+  observer->OnSnapshot(after);
+  EXPECT_EQ(Status()["resources"][0]["devices"][0]["last_probe"], nullptr);
+}
+
+TEST_F(StatusJsonTest, ChangesItsSerialWithEveryChange) {
+  std::uint64_t last = metrics_.Now().serial;
+  const auto expect_more = [&](const char* what) {
+    const std::uint64_t now = metrics_.Now().serial;
+    EXPECT_GT(now, last) << what;
+    last = now;
+  };
+  const auto observer = metrics_.AddResource("example.com/card");
+  expect_more("AddResource");
+  observer->OnSnapshot(SnapshotWith({"c0"}));
+  expect_more("OnSnapshot");
+  observer->OnProbe("c0", {.result = ProbeResult::kSuccess});
+  expect_more("OnProbe");
+  observer->OnUsage(std::make_shared<const Usage>());
+  expect_more("OnUsage");
+  observer->OnStanding({});
+  expect_more("OnStanding");
+  metrics_.ConfigRead({});
+  expect_more("ConfigRead");
+  EXPECT_EQ(metrics_.Now().serial, last);
+}
+
+TEST_F(StatusJsonTest, MayBeReadWhileAllOfItChanges) {
+  const auto observer = metrics_.AddResource("example.com/card");
+  std::thread writer([&] {
+    for (int i = 0; i < 300; ++i) {
+      observer->OnSnapshot(i % 2 == 0 ? SnapshotWith({"c0", "c1"}) : SnapshotWith({"c0"}));
+      observer->OnProbe(i % 3 == 0 ? "c0" : "c1", {.result = ProbeResult::kSuccess});
+      const auto other = metrics_.AddResource("example.com/other");
+    }
+  });
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(json::accept(StatusJson(metrics_.Now(), kThen)));
+  writer.join();
+}
+
+}  // namespace
+}  // namespace patchbay
