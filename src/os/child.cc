@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <optional>
 
 // glibc 2.36 forgot that a header may be read by a C++ compiler.
@@ -33,6 +34,9 @@ using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kTermGrace{1000};
 constexpr std::chrono::milliseconds kKillGrace{500};
 constexpr std::chrono::milliseconds kPipeGrace{100};
+
+/// Between a pod of no importance and one of some, as the kubelet gives them.
+constexpr int kOomScore = 500;
 
 constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -147,6 +151,13 @@ Result<pid_t> Spawn(const ChildSpec& spec, int output, int errors) {
   Error failure = FailErrno(what, error).value();
   failure.message += HintFor(error);
   return Failure(std::move(failure));
+}
+
+/// Where memory runs out a program that leaks is to go, not this process, and not a pod of the node
+/// because the kernel spares this process and so what it starts. Anybody may raise the score; one
+/// that is higher already stays.
+void BeFirstToGo(pid_t child) {
+  std::ofstream(fmt::format("/proc/{}/oom_score_adj", child)) << kOomScore;
 }
 
 /// One of the two streams of a child, and what is kept of it.
@@ -296,6 +307,7 @@ Result<ChildResult> Run(const ChildSpec& spec, const Cancellation& cancellation)
   Pipe output = TRY(MakePipe());
   Pipe errors = TRY(MakePipe());
   const pid_t pid = TRY(Spawn(spec, output.write.get(), errors.write.get()));
+  BeFirstToGo(pid);
   output.write = UniqueFd();
   errors.write = UniqueFd();
   UniqueFd process(pidfd_open(pid, 0));

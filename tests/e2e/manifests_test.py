@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import re
+import shutil
 import subprocess
 import unittest
 
@@ -218,9 +219,19 @@ class Manifests(support.TestCase):
             r'^name +=.*', the("ConfigMap", objects)["data"]["patchbay.toml"], re.MULTILINE)]
         self.assertEqual(len(names), len(set(names)))
 
+    def monitored_pool(self):
+        """The pool of example-serial, whose user has added a PodMonitor."""
+        pool, written = self.dir / "pool", kustomize.ROOT / "overlays/example-serial"
+        shutil.copytree(written, pool)
+        up = os.path.relpath(kustomize.ROOT, pool)
+        text = (written / "kustomization.yaml").read_text().replace("- ../", f"- {up}/overlays/")
+        (pool / "kustomization.yaml").write_text(
+            f"{text}\ncomponents:\n- {up}/components/podmonitor\n")
+        return kustomize.kustomize(pool)
+
     def test_pod_monitor(self):
         for objects in (with_components("podmonitor"), overlay("example-fpga"),
-                        with_components("podmonitor", base="k0s")):
+                        with_components("podmonitor", base="k0s"), self.monitored_pool()):
             monitor, daemonset = the("PodMonitor", objects), the("DaemonSet", objects)
             self.assertEqual(monitor["spec"]["selector"], daemonset["spec"]["selector"])
             endpoint, = monitor["spec"]["podMetricsEndpoints"]

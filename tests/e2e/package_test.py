@@ -196,6 +196,17 @@ class Node(PackageCase):
         with support.Kubelet(self.kubelet_dir) as kubelet:
             kubelet.wait_listed("example.com/random")
 
+    def test_does_not_wait_for_a_kubelet_that_takes_long(self):
+        """As a k3s does, which is ready when it has joined its cluster; at a boot both are begun at once."""
+        unit = self.root_of_node.path / "etc/systemd/system/k3s.service"
+        unit.write_text("[Service]\nType=notify\nTimeoutStartSec=0\nExecStart=sleep infinity\n")
+        self.install()
+        self.systemctl("stop", UNIT)
+        self.systemctl("daemon-reload")
+        self.systemctl("start", "--no-block", "k3s.service", UNIT)
+        self.await_true(lambda: self.show("ActiveState") == "active", "it is started")
+        self.assertEqual(self.systemctl("show", "-P", "ActiveState", "k3s.service").strip(), "activating")
+
     def test_opens_devices_only_with_a_drop_in(self):
         self.install()
         self.plug_in("odd0")

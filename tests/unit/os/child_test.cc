@@ -440,6 +440,13 @@ TEST_F(ChildTest, HasSignalsAsAfterLogin) {
   }).join();
 }
 
+TEST_F(ChildTest, GoesFirstWhenMemoryRunsOut) {
+  // It is told so when it has begun already.
+  const ChildResult result =
+      Run(Shell("until [ $(cat /proc/$$/oom_score_adj) -ge 500 ]; do :; done; echo first"));
+  EXPECT_EQ(result.output, "first\n") << result.error_output;
+}
+
 TEST_F(ChildTest, LeadsAGroupOfItsOwn) {
   const ChildResult result = Run(Shell("echo $$; cut -d' ' -f5 /proc/$$/stat"));
   const auto line_end = result.output.find('\n');
