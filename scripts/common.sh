@@ -18,6 +18,18 @@ quietly() {
   fi
 }
 
+# telling_skipped COMMAND...: runs tests, and says in the end what could not be tested here, and why.
+telling_skipped() {
+  local skipped=$root/build/dev/skipped.txt status=0
+  rm -f "$skipped"
+  "$@" || status=$?
+  if [[ -s $skipped ]]; then
+    echo "Skipped for want of something here:"
+    sort "$skipped" | sed 's/^/  /'
+  fi
+  return "$status"
+}
+
 # install_packages GROUP...: installs what is missing of these groups of packages.txt.
 install_packages() {
   local wanted missing as_root=()

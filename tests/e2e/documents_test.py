@@ -192,7 +192,6 @@ class Sessions(support.TestCase):
     def setUp(self):
         super().setUp()
         support.skip_unless_root()
-        kustomize.skip_unless_it_builds()
         support.skip_unless_programs("unshare", "curl", "jq", "losetup", "mkfs.ext4", "blkdiscard", "file")
         for able, what in ((["unshare", "--net", "true"], "a network of its own"),
                            (["losetup", "--find"], "a loop device")):
@@ -239,6 +238,8 @@ class Sessions(support.TestCase):
         return PUBLISHED.sub(lambda url: f"../{self.world.name}/{url[1]}", text)
 
     def run_page(self, page):
+        if any("kubectl" in commands(block) for block in blocks(page, "sh", "console")):
+            kustomize.skip_unless_it_builds()
         self.prepare(page)
         script = ["cd " + str(self.world),
                   "trap 'echo \"$? $BASH_COMMAND\" >> ../failed' ERR",
