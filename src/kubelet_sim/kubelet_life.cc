@@ -165,7 +165,7 @@ std::optional<grpc::Status> KubeletLife::ApplyFault(PendingRegister& call) {
 /// Register answers or concurrently. `options` are those of the request where these count.
 Status KubeletLife::Connect(const std::string& resource, const std::string& path, ClientId id,
                             std::optional<SimPluginOptions> options) {
-  const Client client = NewClient(resource, path, id);
+  const Client client = NewClient(path, id);
   const auto failed = [&](const std::string& text) {
     const std::lock_guard lock(board_->mutex);
     registry_.Failed(resource, path);
@@ -193,19 +193,20 @@ Status KubeletLife::Connect(const std::string& resource, const std::string& path
   {
     const std::lock_guard lock(board_->mutex);
     registry_.Connected(resource, path, id, *options);
-    activity_[resource].streams[client] = 0;
+    Activity& activity = activity_[resource];
+    activity.streams[client] = 0;
+    // As it is now, and no longer as it was when the plugin was dialled.
+    client->SetReading(activity.reading);
     board_->Changed();
   }
   tasks_.Spawn([this, resource, path, id, client] { Watch(resource, path, id, client); });
   return {};
 }
 
-KubeletLife::Client KubeletLife::NewClient(const std::string& resource, const std::string& path,
-                                           ClientId id) {
+KubeletLife::Client KubeletLife::NewClient(const std::string& path, ClientId id) {
   auto client = std::make_shared<PluginClient>(path, *options_.authority);
   const std::lock_guard lock(board_->mutex);
   clients_[id] = client;
-  client->SetReading(activity_[resource].reading);
   if (ending_) client->Close();
   return client;
 }

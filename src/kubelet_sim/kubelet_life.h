@@ -88,7 +88,7 @@ class KubeletLife {
              const Client& client);
   void OnList(const std::string& resource, const Client& client,
               const std::vector<SimDevice>& list);
-  Client NewClient(const std::string& resource, const std::string& path, ClientId id);
+  Client NewClient(const std::string& path, ClientId id);
   Client FindClient(std::optional<ClientId> id) const;
   void RunExtra(std::shared_ptr<Activity::Extra> extra);
 

@@ -46,6 +46,8 @@ class Deployed(pod.TestCase):
             status = self.exec("/usr/bin/cat", "/proc/self/status").stdout
             self.assertIn("CapBnd:\t0000000000000000", status)
             self.assertIn("NoNewPrivs:\t1", status)
+            if pod.SECCOMP.exists():
+                self.assertIn("Seccomp:\t2", status)
             # Who holds what is asked for, and it would be said if that could not be.
             self.assertNotIn("pod_resources", process.err.text())
             subprocess.run([*self.runc, "kill", self.name, "TERM"], check=True)

@@ -1,6 +1,7 @@
 """A pod of deploy/kustomize as a real container, made of it as a container runtime does.
 
-What is not of this world is left out: seccomp and the network. Everything else the pod says counts.
+What is not of this world is left out: the network, and seccomp where nobody has brought a profile (buildah
+and podman do). Everything else the pod says counts.
 """
 
 import json
@@ -18,6 +19,33 @@ from kustomize import pod_of, the
 DEFAULT_CAPABILITIES = [f"CAP_{name}" for name in (
     "CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE "
     "SYS_CHROOT KILL AUDIT_WRITE").split()]
+
+
+# The profile of CRI-O and podman, for all architectures and capabilities.
+SECCOMP = pathlib.Path("/usr/share/containers/seccomp.json")
+ARCHITECTURES = {"x86_64": ("amd64", "SCMP_ARCH_X86_64"), "aarch64": ("arm64", "SCMP_ARCH_AARCH64")}
+
+
+def runtime_default(capabilities):
+    """The profile RuntimeDefault for this machine and a container with these capabilities, as runc
+    wants it; None where there is none."""
+    if not SECCOMP.exists():
+        return None
+    machine, architecture = ARCHITECTURES[os.uname().machine]
+
+    def is_for_it(rule):
+        includes, excludes = rule["includes"], rule["excludes"]
+        return (machine in includes.get("arches", [machine]) and
+                set(includes.get("caps", [])) <= set(capabilities) and
+                not set(excludes.get("caps", [])) & set(capabilities))
+
+    profile = json.loads(SECCOMP.read_text())
+    keys = ("names", "action", "errnoRet", "args")
+    return {"defaultAction": profile["defaultAction"],
+            "defaultErrnoRet": profile["defaultErrnoRet"],
+            "architectures": [architecture],
+            "syscalls": [{key: rule[key] for key in keys if rule.get(key)}
+                         for rule in profile["syscalls"] if is_for_it(rule)]}
 
 
 def depth(mount):
@@ -92,8 +120,12 @@ class TestCase(support.TestCase):
         process["user"] = {"uid": pod["securityContext"]["runAsUser"],
                            "gid": pod["securityContext"]["runAsGroup"]}
         process["noNewPrivileges"] = not context["allowPrivilegeEscalation"]
-        process["capabilities"] = {kind: [] if dropped else DEFAULT_CAPABILITIES
+        capabilities = [] if dropped else DEFAULT_CAPABILITIES
+        process["capabilities"] = {kind: capabilities
                                    for kind in ("bounding", "effective", "permitted")}
+        confined = pod["securityContext"]["seccompProfile"]["type"] == "RuntimeDefault"
+        if confined and not context["privileged"] and (profile := runtime_default(capabilities)):
+            spec["linux"]["seccomp"] = profile
         spec["root"]["readonly"] = context["readOnlyRootFilesystem"]
         spec["linux"]["cgroupsPath"] = f"/{self.name}"
         if context["privileged"]:

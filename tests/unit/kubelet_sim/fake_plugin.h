@@ -124,6 +124,10 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
     return changed_.wait_for(lock, std::chrono::seconds(10),
                              [&] { return allocations_.size() + pre_starts_.size() >= n; });
   }
+  bool AwaitOptionsCall() {
+    std::unique_lock lock(mutex_);
+    return changed_.wait_for(lock, kLong, [&] { return options_calls_ > 0; });
+  }
   int options_calls() { return Copy(options_calls_); }
   /// Lists whose sending has begun.
   int sent() { return Copy(sent_); }
@@ -132,6 +136,7 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
                                       v1beta1::DevicePluginOptions* options) override {
     std::unique_lock lock(mutex_);
     ++options_calls_;
+    changed_.notify_all();
     WaitWhile(lock, context, [&] { return hang_options_; });
     options->set_get_preferred_allocation_available(prefers.Get());
     options->set_pre_start_required(pre_start.Get());

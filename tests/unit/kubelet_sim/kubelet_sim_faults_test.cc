@@ -148,5 +148,16 @@ TEST_F(SimFaults, StopReadingAndGoOn) {
   EXPECT_TRUE(Await([&] { return View().devices[0].id == "c"; }));
 }
 
+TEST_F(SimFaults, GoOnReadingWhileAPluginIsBeingConnected) {
+  plugin_->HangOptions();
+  sim_->StopReading(kR);
+  auto registered = std::async(std::launch::async, [&] { return Register(); });
+  EXPECT_TRUE(plugin_->AwaitOptionsCall());
+  sim_->ResumeReading(kR);
+  plugin_->Release();
+  EXPECT_TRUE(registered.get().ok());
+  EXPECT_TRUE(Await([&] { return View().allocatable == 1; }));
+}
+
 }  // namespace
 }  // namespace patchbay
