@@ -71,7 +71,7 @@ def stat(title, description, expr, unit="short", steps=NEUTRAL, size=(3, 4), map
         "stat", title, description, unit, [query(expr, legend, instant=not spark)], size,
         {"colorMode": "value", "graphMode": "area" if spark else "none", "justifyMode": "auto",
          "orientation": "auto", "textMode": "name" if legend else "auto", "wideLayout": True,
-         "showPercentChange": False, "percentChangeColorMode": "standard",
+         "showPercentChange": False,
          "reduceOptions": {"calcs": ["lastNotNull"], "fields": "", "values": False}},
         {"color": {"mode": "thresholds"}, "thresholds": steps, "mappings": list(mappings),
          "noValue": "–", **({"links": list(links)} if links else {})})
