@@ -19,10 +19,31 @@ constexpr Converter kConverters[] = {ConvertGenericDevicePlugin, ConvertSmarterD
 /// What the loader has against the outcome, such as a name or a pattern that is none; it is told of
 /// the file that was converted.
 void CheckOutcome(const std::string& toml, const std::string& file, Findings& findings) {
+  if (toml.size() > kLargestSource) {
+    findings.CannotSay({file, 0, 0},
+                       format("the outcome would have {} bytes, and no file of Patchbay may have "
+                              "more than {}",
+                              toml.size(), kLargestSource),
+                       "convert it in parts; several files of a directory are one document");
+    return;
+  }
   const Loaded loaded = LoadTexts({{"converted", toml}});
   for (const Diagnostic& d : loaded.diagnostics.Sorted()) {
     if (d.severity != Severity::kError) continue;
     findings.CannotSay({file, 0, 0}, d.message, d.hint);
+  }
+}
+
+/// Texts that may have been meant: they were if nothing else was found.
+void ReportUnreadable(const Manifest& manifest, bool has_nothing_else, Findings& findings) {
+  for (const Diagnostic& d : manifest.unreadable) {
+    if (has_nothing_else) {
+      findings.Malformed(d.place, d.message, d.hint);
+    } else {
+      findings.Assumed(d.place, d.message,
+                       "it is taken for something else's and passed over; mend it if it is the "
+                       "plugin's");
+    }
   }
 }
 
@@ -43,6 +64,7 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
   if (diagnostics.HasErrors()) return conversion;
   const auto index = static_cast<std::size_t>(from);
   NewFile file = kConverters[index](manifest, source.name, hints, findings);
+  ReportUnreadable(manifest, file.resources.empty() && diagnostics.HasErrors(), findings);
   file.notes.insert(file.notes.begin(),
                     format("Converted from {}: {}. Comments tell where the meaning differs.",
                            kForeignPrograms[index], source.name));

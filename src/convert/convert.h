@@ -24,7 +24,8 @@ struct SeenName {
 /// What the file itself does not say.
 struct ConvertHints {
   std::optional<std::string> domain = {};  ///< of resources, instead of what the file says
-  /// The names in the /dev of a node, which smarter-device-manager makes resources of.
+  /// The names in the /dev of a node: what smarter-device-manager makes resources of, and what of
+  /// that is a directory.
   std::optional<std::vector<SeenName>> dev = {};
 };
 

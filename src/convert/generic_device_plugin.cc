@@ -8,12 +8,14 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "config/reporter.h"
+#include "convert/directories.h"
 #include "convert/fields.h"
 #include "convert/patterns.h"
 
 namespace patchbay {
 namespace {
 
+constexpr std::string_view kProgram = "generic-device-plugin";
 constexpr std::string_view kOldDomain = "squat.ai";
 constexpr std::string_view kNewDomain = "devic.es";
 constexpr std::string_view kFileKeys[] = {"devices",   "device",           "domain", "listen",
@@ -37,29 +39,63 @@ std::optional<std::string_view> DomainOfImage(std::string_view image) {
   return std::pair(major, minor) >= std::pair(0, 2) ? kNewDomain : kOldDomain;
 }
 
+using Container = Manifest::Container;
+
+/// Whether a container says by itself that it runs the plugin.
+bool IsNamed(const Container& container) {
+  const auto is_it = [](std::string_view text) {
+    return text.find(kProgram) != std::string_view::npos;
+  };
+  return is_it(container.name) || is_it(container.image) ||
+         (!container.arguments.empty() && !container.arguments[0].text.starts_with('-') &&
+          is_it(container.arguments[0].text));
+}
+
+/// The container that reads a document: one that mounts its ConfigMap, whatever its image is
+/// called, or else one of the plugin, whose file may come from anywhere. Null where there is none.
+const Container* ReaderOf(const Manifest::Document& document, const Manifest& manifest) {
+  const Container* reader = nullptr;
+  int likeliest = 0;
+  for (const Container& container : manifest.containers) {
+    const bool has_mounted =
+        !document.config_map.empty() && container.config_maps.contains(document.config_map);
+    const int likely = (has_mounted ? 2 : 0) + (IsNamed(container) ? 1 : 0);
+    if (likely <= likeliest) continue;
+    likeliest = likely;
+    reader = &container;
+  }
+  return reader;
+}
+
+/// The last `--domain`, which wins over that of the file.
+std::optional<std::string> DomainFlag(const Container* container) {
+  if (container == nullptr) return std::nullopt;
+  const auto values = FlagValues(*container, "domain");
+  return values.empty() ? std::nullopt : std::optional(values.back().text);
+}
+
 /// One after the other the devices of a file.
 class GenericConversion {
  public:
-  GenericConversion(const Manifest& manifest, const ConvertHints& hints, Findings& findings,
-                    std::string image = "")
-      : manifest_(manifest), hints_(hints), findings_(findings), image_(std::move(image)) {}
+  GenericConversion(const Manifest& manifest, const ConvertHints& hints, Findings& findings)
+      : manifest_(manifest), hints_(hints), findings_(findings), directories_(hints.dev) {}
 
-  void Flags(const Manifest::Container& container);
-  void Document(const YamlValue& document);
+  void Flags(const Container& container);
+  void Document(const YamlValue& document, const Container* reader);
 
-  NewFile Take() && { return std::move(file_); }
+  NewFile Take() &&;
   bool found() const { return found_; }
 
  private:
-  std::string Domain(const std::optional<std::string>& said, const std::string& image,
+  std::string Domain(const std::optional<std::string>& said, const Container* container,
                      const Place& place);
-  void Add(const GenericDevice& device, const std::string& domain);
+  void Add(GenericDevice device, const std::string& domain);
   void NotTaken(std::string_view key, std::string_view value);
 
   const Manifest& manifest_;
   const ConvertHints& hints_;
   Findings& findings_;
-  std::string image_;  ///< of the container that reads the documents
+  Directories directories_;
   NewFile file_;
   std::map<std::string, Place> names_;
   bool found_ = false;
@@ -67,10 +103,11 @@ class GenericConversion {
 };
 
 std::string GenericConversion::Domain(const std::optional<std::string>& said,
-                                      const std::string& image, const Place& place) {
+                                      const Container* container, const Place& place) {
   if (hints_.domain) return *hints_.domain;
   if (said) return *said;
-  if (const auto domain = DomainOfImage(image)) return std::string(*domain);
+  const auto of_image = DomainOfImage(container == nullptr ? "" : container->image);
+  if (of_image) return std::string(*of_image);
   if (!std::exchange(has_assumed_, true)) {
     findings_.Assumed(place, format("no domain is given; {} is assumed", kOldDomain),
                       format("it is that of generic-device-plugin up to 0.1; from 0.2.0 on it is "
@@ -84,7 +121,7 @@ std::string GenericConversion::Domain(const std::optional<std::string>& said,
   return std::string(kOldDomain);
 }
 
-void GenericConversion::Add(const GenericDevice& device, const std::string& domain) {
+void GenericConversion::Add(GenericDevice device, const std::string& domain) {
   found_ = true;
   const std::string name = domain + "/" + device.name;
   const auto [known, is_new] = names_.emplace(name, device.place);
@@ -95,6 +132,12 @@ void GenericConversion::Add(const GenericDevice& device, const std::string& doma
         "make one device of the groups of both");
     return;
   }
+  for (GenericGroup& group : device.groups) {
+    for (GenericPath& path : group.paths) {
+      const auto literal = FromGo(path.path).path;
+      path.is_directory = !path.is_mount && literal && directories_.Has(*literal);
+    }
+  }
   file_.resources.push_back(ResourceOf(device, name, findings_));
 }
 
@@ -103,13 +146,11 @@ void GenericConversion::NotTaken(std::string_view key, std::string_view value) {
       format("Not taken over: {} = {}. See [daemon] in docs/configuration.md.", key, value));
 }
 
-void GenericConversion::Flags(const Manifest::Container& container) {
+void GenericConversion::Flags(const Container& container) {
   const auto devices = FlagValues(container, "device");
   if (devices.empty()) return;
   found_ = true;
-  std::optional<std::string> said;
-  for (const YamlValue& value : FlagValues(container, "domain")) said = value.text;
-  const std::string domain = Domain(said, container.image, devices.front().place);
+  const std::string domain = Domain(DomainFlag(&container), &container, devices.front().place);
   for (const std::string_view flag : {"listen", "log-level", "plugin-directory"}) {
     for (const YamlValue& value : FlagValues(container, flag)) {
       NotTaken(format("--{}", flag), Excerpt(value.text, 80));
@@ -120,7 +161,7 @@ void GenericConversion::Flags(const Manifest::Container& container) {
       findings_.Malformed(value.place, "--device must be followed by a text");
       continue;
     }
-    const auto parts = ReadYaml(value.text, PlacesIn(value, manifest_.text), findings_);
+    const auto parts = ReadYaml(value.text, PlacesIn(value, manifest_.lines), findings_);
     if (parts.size() == 1 && parts[0].IsScalar() && parts[0].text.find(',') != std::string::npos) {
       Add(ReadGenericList(value), domain);
     } else if (parts.size() == 1) {
@@ -131,16 +172,19 @@ void GenericConversion::Flags(const Manifest::Container& container) {
   }
 }
 
-void GenericConversion::Document(const YamlValue& document) {
+void GenericConversion::Document(const YamlValue& document, const Container* reader) {
   if (!document.IsMap()) return;
   if (document.Find("groups") != nullptr && document.Find("kind") == nullptr) {
-    Add(ReadGenericDevice(document, false, findings_), Domain({}, image_, document.place));
+    Add(ReadGenericDevice(document, false, findings_),
+        Domain(DomainFlag(reader), reader, document.place));
     return;
   }
   if (document.Find("devices") == nullptr && document.Find("device") == nullptr) return;
   found_ = true;
-  const Fields fields(document, "generic-device-plugin", kFileKeys, findings_);
-  const std::string domain = Domain(fields.Text("domain"), image_, document.place);
+  const Fields fields(document, kProgram, kFileKeys, findings_);
+  auto said = fields.Text("domain");
+  if (auto flag = DomainFlag(reader)) said = std::move(flag);
+  const std::string domain = Domain(said, reader, document.place);
   for (const std::string_view key : {"listen", "log-level", "plugin-directory"}) {
     if (const auto value = fields.Text(key)) NotTaken(key, Excerpt(*value, 80));
   }
@@ -151,31 +195,29 @@ void GenericConversion::Document(const YamlValue& document) {
   }
 }
 
+NewFile GenericConversion::Take() && {
+  directories_.TellWhatWasAssumed(file_.notes);
+  return std::move(file_);
+}
+
 }  // namespace
 
 NewFile ConvertGenericDevicePlugin(const Manifest& manifest, const std::string& file,
                                    const ConvertHints& hints, Findings& findings) {
-  // A domain among the arguments holds for the file that the same container reads.
-  ConvertHints with_flags = hints;
-  std::string image;
-  for (const Manifest::Container& container : manifest.containers) {
-    if (FlagValues(container, "config").empty()) continue;
-    image = container.image;
-    for (const YamlValue& value : FlagValues(container, "domain")) {
-      if (!hints.domain) with_flags.domain = value.text;
+  GenericConversion conversion(manifest, hints, findings);
+  for (const Container& container : manifest.containers) conversion.Flags(container);
+  // With devices among its arguments the plugin takes none from its file.
+  if (!conversion.found()) {
+    for (const auto& document : manifest.documents) {
+      conversion.Document(document.value, ReaderOf(document, manifest));
     }
   }
-  GenericConversion flags(manifest, hints, findings);
-  for (const auto& container : manifest.containers) flags.Flags(container);
-  if (flags.found()) return std::move(flags).Take();
-  GenericConversion documents(manifest, with_flags, findings, image);
-  for (const YamlValue& document : manifest.documents) documents.Document(document);
-  if (!documents.found()) {
+  if (!conversion.found()) {
     findings.Malformed({file, 0, 0}, "nothing of generic-device-plugin is in it",
                        "give its configuration file, or the manifest with its --device arguments "
                        "or its ConfigMap; a chart has to be rendered first");
   }
-  return std::move(documents).Take();
+  return std::move(conversion).Take();
 }
 
 }  // namespace patchbay

@@ -16,6 +16,7 @@ struct GenericPath {
   std::string mount_path = {};      ///< in the container; absent: the path as found
   std::string permissions = "rwm";  ///< in our order
   bool is_mount = false;            ///< a bind mount and no device
+  bool is_directory = false;        ///< of devices, as far as anybody can tell
   bool read_only = false;           ///< of a mount
   bool optional = false;
   int limit = 1;  ///< how many devices of the group may have one and the same node of this path

@@ -69,7 +69,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfOne(const Part& part) {
         format("{}/(?P<group>{}){}", RegexOf(DirectoryOf(path)), RegexOf(BaseOf(path)),
                part.path->mount_path.empty() ? "/.+" : "/(?P<below>.+)");
     plan.match.group_by = "group";
-    plan.match.exclude = {path + "/by-*/**"};
+    plan.match.exclude = {GlobOf(path) + "/by-*/**"};
     plan.match.notes.push_back(format(
         "{} is a directory: generic-device-plugin leaves it to the runtime to hand over what is "
         "in it; here the nodes in it are one device.",
@@ -102,7 +102,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
       return CannotSay(*part.path, "a directory beside other paths cannot have a `mountPath`",
                        "name the nodes in it, or make it a group of its own");
     }
-    if (part.is_directory()) plan.match.exclude.push_back(path + "/by-*/**");
+    if (part.is_directory()) plan.match.exclude.push_back(GlobOf(path) + "/by-*/**");
     in_place = in_place && part.is_in_place();
     alike = alike && part.path->permissions == parts.front().path->permissions;
     if (!part.path->optional) {

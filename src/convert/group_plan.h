@@ -27,7 +27,7 @@ struct Part {
   GoPattern pattern;
 
   bool is_literal() const { return pattern.path.has_value(); }
-  bool is_directory() const { return is_literal() && IsUsualDirectory(*pattern.path); }
+  bool is_directory() const { return path->is_directory; }
   /// Whether the container gets it where the host has it.
   bool is_in_place() const {
     return path->mount_path.empty() || (is_literal() && path->mount_path == *pattern.path);

@@ -1,5 +1,7 @@
 #include "convert/manifest.h"
 
+#include <map>
+#include <span>
 #include <utility>
 
 namespace patchbay {
@@ -9,31 +11,80 @@ std::string TextOf(const YamlValue* value) {
   return value != nullptr && value->IsScalar() ? value->text : "";
 }
 
-/// Every map that has arguments, wherever it stands: in a DaemonSet, a pod, the values of a chart.
-void FindContainers(const YamlValue& value, std::vector<Manifest::Container>& containers) {
-  Manifest::Container container{{}, TextOf(value.Find("image")), value.place};
-  for (const std::string_view key : {"command", "args"}) {
-    const YamlValue* list = value.Find(key);
-    if (list == nullptr || !list->IsList()) continue;
-    container.arguments.insert(container.arguments.end(), list->items.begin(), list->items.end());
-  }
-  if (!container.arguments.empty()) containers.push_back(std::move(container));
-  for (const YamlEntry& entry : value.entries) FindContainers(entry.value, containers);
-  for (const YamlValue& item : value.items) FindContainers(item, containers);
+std::span<const YamlValue> ItemsOf(const YamlValue* value) {
+  return value == nullptr ? std::span<const YamlValue>() : value->items;
 }
 
+/// The name of a ConfigMap by that of the volume that holds it.
+using ConfigMapVolumes = std::map<std::string, std::string>;
+
+ConfigMapVolumes VolumesOf(const YamlValue& pod) {
+  ConfigMapVolumes volumes;
+  for (const YamlValue& volume : ItemsOf(pod.Find("volumes"))) {
+    const YamlValue* config_map = volume.Find("configMap");
+    if (config_map != nullptr) {
+      volumes[TextOf(volume.Find("name"))] = TextOf(config_map->Find("name"));
+    }
+  }
+  return volumes;
+}
+
+/// Every map that has an image or arguments, wherever it stands: in a DaemonSet, a pod, the values
+/// of a chart. The volumes of a pod stand beside the list of its containers.
+void FindContainers(const YamlValue& value, const ConfigMapVolumes& volumes,
+                    std::vector<Manifest::Container>& containers) {
+  Manifest::Container container{{}, TextOf(value.Find("name")), TextOf(value.Find("image")), {}};
+  for (const std::string_view key : {"command", "args"}) {
+    const auto items = ItemsOf(value.Find(key));
+    container.arguments.insert(container.arguments.end(), items.begin(), items.end());
+  }
+  if (!container.arguments.empty() || !container.image.empty()) {
+    for (const YamlValue& mount : ItemsOf(value.Find("volumeMounts"))) {
+      const auto volume = volumes.find(TextOf(mount.Find("name")));
+      if (volume != volumes.end()) container.config_maps.insert(volume->second);
+    }
+    containers.push_back(std::move(container));
+  }
+  const bool is_pod = value.Find("volumes") != nullptr;
+  const ConfigMapVolumes inner = is_pod ? VolumesOf(value) : ConfigMapVolumes();
+  for (const YamlEntry& entry : value.entries) {
+    FindContainers(entry.value, is_pod ? inner : volumes, containers);
+  }
+  for (const YamlValue& item : value.items) FindContainers(item, volumes, containers);
+}
+
+/// A text in the data of a ConfigMap.
+struct ConfigMapText {
+  const YamlValue* text;
+  std::string config_map;
+};
+
 /// The data of ConfigMaps; those of a List too.
-void FindData(const YamlValue& value, std::vector<const YamlValue*>& texts) {
+void FindData(const YamlValue& value, std::vector<ConfigMapText>& texts) {
   if (TextOf(value.Find("kind")) == "ConfigMap") {
+    const YamlValue* metadata = value.Find("metadata");
+    const std::string name = metadata == nullptr ? "" : TextOf(metadata->Find("name"));
     const YamlValue* data = value.Find("data");
     if (data == nullptr) return;
     for (const YamlEntry& entry : data->entries) {
-      if (entry.value.IsScalar()) texts.push_back(&entry.value);
+      if (entry.value.IsScalar()) texts.push_back({&entry.value, name});
     }
     return;
   }
-  if (const YamlValue* items = value.Find("items"); items != nullptr) {
-    for (const YamlValue& item : items->items) FindData(item, texts);
+  for (const YamlValue& item : ItemsOf(value.Find("items"))) FindData(item, texts);
+}
+
+/// The documents in a text of a ConfigMap, which need not be ours.
+void ReadData(const ConfigMapText& data, Manifest& manifest) {
+  Diagnostics of_text;
+  Findings findings(of_text);
+  auto documents = ReadYaml(data.text->text, PlacesIn(*data.text, manifest.lines), findings);
+  if (!of_text.HasErrors()) {
+    for (YamlValue& document : documents) {
+      manifest.documents.push_back({std::move(document), data.config_map});
+    }
+  } else if (data.text->text.find("device") != std::string::npos) {
+    for (Diagnostic& d : of_text.Sorted()) manifest.unreadable.push_back(std::move(d));
   }
 }
 
@@ -41,29 +92,20 @@ void FindData(const YamlValue& value, std::vector<const YamlValue*>& texts) {
 
 Manifest ReadManifest(const std::string& file, const std::string& text, Findings& findings) {
   Manifest manifest;
-  manifest.text = text;
-  manifest.documents = ReadYaml(
+  manifest.lines = LinesOf(text);
+  const auto documents = ReadYaml(
       text,
       [&](int line, int column) {
         return Place{file, line, column};
       },
       findings);
-  std::vector<const YamlValue*> texts;
-  for (const YamlValue& document : manifest.documents) {
-    FindContainers(document, manifest.containers);
+  std::vector<ConfigMapText> texts;
+  for (const YamlValue& document : documents) {
+    FindContainers(document, {}, manifest.containers);
     FindData(document, texts);
+    manifest.documents.push_back({document, ""});
   }
-  std::vector<YamlValue> inner;
-  for (const YamlValue* scalar : texts) {
-    Diagnostics of_text;
-    Findings findings_of_text(of_text);
-    auto documents = ReadYaml(scalar->text, PlacesIn(*scalar, text), findings_of_text);
-    // What is in a ConfigMap need not be ours; a list or map with a mistake in it may be.
-    if (of_text.HasErrors() && scalar->text.find("device") == std::string::npos) continue;
-    for (const Diagnostic& d : of_text.Sorted()) findings.Malformed(d.place, d.message, d.hint);
-    std::move(documents.begin(), documents.end(), std::back_inserter(inner));
-  }
-  std::move(inner.begin(), inner.end(), std::back_inserter(manifest.documents));
+  for (const ConfigMapText& data : texts) ReadData(data, manifest);
   return manifest;
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "convert/yaml.h"
@@ -10,18 +11,25 @@ namespace patchbay {
 
 /// What a file is made of: the documents of a ConfigMap count as well as the file's own.
 struct Manifest {
-  /// The arguments of one container, and its image.
+  /// The arguments of one container, its program in front if there is a `command`.
   struct Container {
     std::vector<YamlValue> arguments;
+    std::string name;
     std::string image;
-    Place place;
+    std::set<std::string> config_maps;  ///< the names of those it mounts
   };
-  std::vector<YamlValue> documents;   ///< of the file and of ConfigMaps
-  std::vector<Container> containers;  ///< all that have a list of arguments, however deep
-  std::string text;                   ///< of the file
+  struct Document {
+    YamlValue value;
+    std::string config_map;  ///< the name of the ConfigMap it is in; empty for one of the file
+  };
+  std::vector<Document> documents;
+  std::vector<Container> containers;   ///< all that have an image or arguments, however deep
+  std::vector<Diagnostic> unreadable;  ///< texts of ConfigMaps that may have been meant
+  TextLines lines;                     ///< of the file
 };
 
-/// Reads a file of any number of documents. Texts of ConfigMaps that are no YAML are passed over.
+/// Reads a file of any number of documents, whose text must outlive the result. Texts of ConfigMaps
+/// need not be YAML.
 Manifest ReadManifest(const std::string& file, const std::string& text, Findings& findings);
 
 /// The values of a flag, "--device X" or "--device=X" with one dash or two, in order.

@@ -1,13 +1,7 @@
 #include "convert/patterns.h"
 
-#include <algorithm>
-
 namespace patchbay {
 namespace {
-
-constexpr std::string_view kUsualDirectories[] = {
-    "/dev/bus/usb", "/dev/dri", "/dev/dvb", "/dev/infiniband", "/dev/input",
-    "/dev/net",     "/dev/snd", "/dev/usb", "/dev/vfio",       "/dev/xfpga"};
 
 std::string Escaped(std::string_view text, std::string_view special) {
   std::string escaped;
@@ -102,11 +96,6 @@ GoPattern FromGo(std::string_view pattern) {
 std::string GlobOf(std::string_view text) { return Escaped(text, "*?[]{}\\"); }
 
 std::string RegexOf(std::string_view text) { return Escaped(text, "\\.+*?()|[]{}^$"); }
-
-bool IsUsualDirectory(std::string_view path) {
-  return std::find(std::begin(kUsualDirectories), std::end(kUsualDirectories), path) !=
-         std::end(kUsualDirectories);
-}
 
 std::string_view BaseOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 

@@ -22,9 +22,6 @@ GoPattern FromGo(std::string_view pattern);
 std::string GlobOf(std::string_view text);
 std::string RegexOf(std::string_view text);
 
-/// Whether the path is one of the directories of /dev that are handed over whole, such as /dev/snd.
-bool IsUsualDirectory(std::string_view path);
-
 /// What stands behind the last slash, and what stands before it.
 std::string_view BaseOf(std::string_view path);
 std::string_view DirectoryOf(std::string_view path);

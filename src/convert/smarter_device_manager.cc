@@ -7,6 +7,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "config/reporter.h"
+#include "convert/directories.h"
 #include "convert/fields.h"
 #include "convert/names.h"
 #include "convert/patterns.h"
@@ -24,11 +25,17 @@ constexpr int kMostUnits = 10'000;
 class SmarterConversion {
  public:
   SmarterConversion(const ConvertHints& hints, Findings& findings)
-      : hints_(hints), domain_(hints.domain.value_or("smarter-devices")), findings_(findings) {}
+      : hints_(hints),
+        domain_(hints.domain.value_or("smarter-devices")),
+        findings_(findings),
+        directories_(hints.dev) {}
 
   void Document(const YamlValue& document);
   bool found() const { return found_; }
-  NewFile Take() && { return std::move(file_); }
+  NewFile Take() && {
+    directories_.TellWhatWasAssumed(file_.notes);
+    return std::move(file_);
+  }
 
  private:
   void Entry(const YamlValue& value);
@@ -40,6 +47,7 @@ class SmarterConversion {
   const ConvertHints& hints_;
   std::string domain_;
   Findings& findings_;
+  Directories directories_;
   NewFile file_;
   std::map<std::string, Place> names_;
   bool found_ = false;
@@ -106,7 +114,7 @@ std::vector<SeenName> SmarterConversion::NamesFor(const std::string& match, cons
   }
   std::vector<SeenName> names;
   for (const std::string& name : written->names) {
-    names.push_back({name, IsUsualDirectory("/dev/" + name)});
+    names.push_back({name, directories_.Has("/dev/" + name)});
   }
   return names;
 }
@@ -205,10 +213,10 @@ void SmarterConversion::Entry(const YamlValue& value) {
 NewFile ConvertSmarterDeviceManager(const Manifest& manifest, const std::string& file,
                                     const ConvertHints& hints, Findings& findings) {
   SmarterConversion conversion(hints, findings);
-  for (const YamlValue& document : manifest.documents) conversion.Document(document);
+  for (const auto& document : manifest.documents) conversion.Document(document.value);
   // The values of its chart.
-  for (const YamlValue& document : manifest.documents) {
-    const YamlValue* list = document.Find("config");
+  for (const auto& document : manifest.documents) {
+    const YamlValue* list = document.value.Find("config");
     if (list != nullptr) conversion.Document(*list);
   }
   if (!conversion.found()) {

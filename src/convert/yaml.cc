@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <exception>
 #include <map>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -23,6 +24,7 @@ constexpr std::size_t kDeepest = 64;          // lists and maps in each other
 constexpr std::size_t kMostValues = 100'000;  // with all aliases followed
 constexpr std::size_t kMostBytes = 8U << 20;  // of their texts
 constexpr std::size_t kMostDocuments = 1'000;
+constexpr std::size_t kLongestFlag = 64;  // and a quote, in front of a text
 
 /// Builds values of what the parser reads. The parser is told to stop by an exception of its own
 /// kind; it has no other way.
@@ -166,17 +168,6 @@ Place PlaceOfMark(const YAML::Mark& mark, const PlaceOf& place_of) {
   return place_of(std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1);
 }
 
-std::vector<std::string_view> LinesOf(std::string_view text) {
-  std::vector<std::string_view> lines;
-  while (true) {
-    const auto end = text.find('\n');
-    lines.push_back(text.substr(0, end));
-    if (lines.back().ends_with('\r')) lines.back().remove_suffix(1);
-    if (end == std::string_view::npos) return lines;
-    text.remove_prefix(end + 1);
-  }
-}
-
 bool SameWithoutCase(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -223,28 +214,49 @@ std::vector<YamlValue> ReadYaml(const std::string& text, const PlaceOf& place_of
   return documents;
 }
 
-PlaceOf PlacesIn(const YamlValue& scalar, const std::string& source) {
-  const auto lines = LinesOf(source), inner = LinesOf(scalar.text);
-  return [scalar_place = scalar.place, lines, inner](int line, int column) {
-    const auto index = static_cast<std::size_t>(line - 1);
-    if (scalar_place.line < 1 || line < 1 || index >= inner.size() || inner[index].empty()) {
-      return scalar_place;
-    }
-    const auto first = static_cast<std::size_t>(scalar_place.line - 1);
+TextLines LinesOf(std::string_view text) {
+  TextLines lines;
+  while (true) {
+    const auto end = text.find('\n');
+    lines.push_back(text.substr(0, end));
+    if (lines.back().ends_with('\r')) lines.back().remove_suffix(1);
+    if (end == std::string_view::npos) return lines;
+    text.remove_prefix(end + 1);
+  }
+}
+
+PlaceOf PlacesIn(const YamlValue& scalar, const TextLines& source) {
+  /// Where a line of the text begins: behind so many bytes of a line of the file.
+  struct Beginning {
+    int line;
+    int bytes_before;
+  };
+  std::vector<std::optional<Beginning>> beginnings;
+  const Place& place = scalar.place;
+  const auto line_of_scalar = static_cast<std::size_t>(std::max(place.line, 1) - 1);
+  for (const std::string_view inner : LinesOf(scalar.text)) {
+    const std::size_t index = beginnings.size();
+    beginnings.emplace_back();
+    if (place.line < 1 || inner.empty()) continue;
     // Of a block the text begins on the next line, else behind a quote or a flag.
-    const auto in_block = first + 1 + index;
-    if (in_block < lines.size() && lines[in_block].ends_with(inner[index])) {
-      const auto indent = static_cast<int>(lines[in_block].size() - inner[index].size());
-      return Place{scalar_place.file, scalar_place.line + line, indent + column};
-    }
-    if (index == 0 && first < lines.size()) {
-      const auto at = lines[first].find(
-          inner[0], static_cast<std::size_t>(std::max(scalar_place.column - 1, 0)));
+    const std::size_t in_block = line_of_scalar + 1 + index;
+    if (in_block < source.size() && source[in_block].ends_with(inner)) {
+      beginnings.back() = {static_cast<int>(in_block) + 1,
+                           static_cast<int>(source[in_block].size() - inner.size())};
+    } else if (index == 0 && line_of_scalar < source.size()) {
+      const std::string_view line = source[line_of_scalar];
+      const auto from =
+          std::min(static_cast<std::size_t>(std::max(place.column - 1, 0)), line.size());
+      const auto at = line.substr(from, kLongestFlag + inner.size()).find(inner);
       if (at != std::string_view::npos) {
-        return Place{scalar_place.file, scalar_place.line, static_cast<int>(at) + column};
+        beginnings.back() = {place.line, static_cast<int>(from + at)};
       }
     }
-    return scalar_place;
+  }
+  return [place, beginnings = std::move(beginnings)](int line, int column) {
+    const auto index = static_cast<std::size_t>(line - 1);
+    if (line < 1 || index >= beginnings.size() || !beginnings[index]) return place;
+    return Place{place.file, beginnings[index]->line, beginnings[index]->bytes_before + column};
   };
 }
 

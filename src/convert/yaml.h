@@ -46,9 +46,13 @@ using PlaceOf = std::function<Place(int line, int column)>;
 std::vector<YamlValue> ReadYaml(const std::string& text, const PlaceOf& place_of,
                                 Findings& findings);
 
-/// How places in the text of a scalar become places in `source`, the text of the file that the
-/// scalar is in. Both must outlive the result. Where that cannot be told, as in folded text, it is
-/// the place of the scalar.
-PlaceOf PlacesIn(const YamlValue& scalar, const std::string& source);
+/// The lines of a text, without their ends. They must not outlive it.
+using TextLines = std::vector<std::string_view>;
+TextLines LinesOf(std::string_view text);
+
+/// How places in the text of a scalar become places in the file that the scalar is in, whose lines
+/// are `source`. Where that cannot be told, as in folded text, it is the place of the scalar. Takes
+/// as long as the scalar has bytes, however long the file is.
+PlaceOf PlacesIn(const YamlValue& scalar, const TextLines& source);
 
 }  // namespace patchbay

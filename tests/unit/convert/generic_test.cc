@@ -227,6 +227,95 @@ TEST(GenericDevicePluginTest, ConfigMapsAndListsOfObjectsAreLookedInto) {
   EXPECT_THAT(Generic(indented).toml, HasSubstr("name = \"squat.ai/x1\""));
 }
 
+/// Manifests of the whole namespace: what else is in it has flags and ConfigMaps too.
+std::string WithNeighbours(const std::string& container) {
+  return "kind: List\n"
+         "items:\n"
+         "- kind: ConfigMap\n"
+         "  metadata: {name: devices}\n"
+         "  data:\n"
+         "    config.yaml: 'devices: [{name: x1, groups: [{paths: [{path: /dev/a0}]}]}]'\n"
+         "- kind: DaemonSet\n"
+         "  spec:\n"
+         "    containers: [" +
+         container +
+         "]\n"
+         "    volumes: [{name: config, configMap: {name: devices}}]\n"
+         "- kind: DaemonSet\n"
+         "  spec:\n"
+         "    containers:\n"
+         "    - name: kube-proxy\n"
+         "      image: 'registry.k8s.io/kube-proxy:v1.30.2'\n"
+         "      command: [kube-proxy, --config=/var/lib/kube-proxy/config.conf, --domain=no.org]\n"
+         "      volumeMounts: [{name: config}]\n"
+         "    volumes: [{name: config, configMap: {name: kube-proxy}}]\n";
+}
+
+TEST(GenericDevicePluginTest, TheContainerThatCountsIsTheOneThatReadsTheFile) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"{image: 'squat/generic-device-plugin:0.1.0', args: [--config, /c]}", "squat.ai"},
+      {"{image: 'squat/generic-device-plugin:0.2.0', args: [--config-file, /c]}", "devic.es"},
+      // The file where the plugin looks for it by itself.
+      {"{image: 'squat/generic-device-plugin:0.2.0'}", "devic.es"},
+      {"{image: 'squat/generic-device-plugin', args: [--domain, acme.io]}", "acme.io"},
+      // A mirror has the image under another name.
+      {"{image: 'm/x:0.2.0', command: [/generic-device-plugin], args: [--config=/c]}", "devic.es"},
+      {"{name: generic-device-plugin, image: 'mirror/x:0.1.0'}", "squat.ai"},
+      {"{image: 'mirror/x:0.2.0', volumeMounts: [{name: config}]}", "devic.es"},
+      {"{image: 'mirror/x', args: [--domain=acme.io], volumeMounts: [{name: config}]}", "acme.io"},
+      // One beside it that waits for changes of the ConfigMap.
+      {"{image: 'squat/generic-device-plugin:0.2.0', volumeMounts: [{name: config}]}, "
+       "{image: 'reload:0.1.0', args: [--domain=no.org], volumeMounts: [{name: config}]}",
+       "devic.es"}};
+  for (const auto& [container, domain] : cases) {
+    const auto outcome = Generic(WithNeighbours(container));
+    EXPECT_EQ(outcome.findings, "") << container;
+    EXPECT_THAT(outcome.toml, HasSubstr(std::string("\"") + domain + "/x1\"")) << container;
+  }
+}
+
+TEST(GenericDevicePluginTest, OfTwoOfThemEachReadsItsOwnFile) {
+  std::string text;
+  for (const std::string name : {"one", "two"}) {
+    text += "---\nkind: ConfigMap\nmetadata: {name: " + name +
+            "}\ndata:\n  config.yaml: '{devices: [" + "{name: " + name +
+            ", groups: [{paths: [{path: /dev/a0}]}]}]}'\n---\n" +
+            "containers: [{image: generic-device-plugin, args: [--domain=" + name +
+            ".org], volumeMounts: [{name: v}]}]\n" +
+            "volumes: [{name: v, configMap: {name: " + name + "}}]\n";
+  }
+  const auto outcome = Generic(text);
+  EXPECT_EQ(outcome.findings, "");
+  EXPECT_THAT(outcome.toml, AllOf(HasSubstr("\"one.org/one\""), HasSubstr("\"two.org/two\"")));
+}
+
+TEST(GenericDevicePluginTest, AConfigMapThatIsNoYamlIsPassedOverIfSomethingElseIsThere) {
+  const std::string readme =
+      "kind: ConfigMap\ndata:\n  README: 'Edit this: file to choose a device: see docs'\n---\n";
+  const auto outcome = Generic(readme + WithGroups("  - paths: [{path: /dev/a0}]\n"));
+  EXPECT_THAT(outcome.findings, StartsWith("3:46 warning this is not YAML"));
+  EXPECT_THAT(outcome.toml, HasSubstr("\"a.com/x1\""));
+  const auto alone = Generic(readme);
+  EXPECT_THAT(alone.findings, HasSubstr("3:46 error this is not YAML"));
+  EXPECT_EQ(alone.toml, "");
+}
+
+TEST(GenericDevicePluginTest, ADirectoryIsOneWhereSomebodyHasSeenIt) {
+  const std::string text = WithGroups(
+      "  - paths: [{path: /dev/mapper}]\n  - paths: [{path: /dev/fuse}]\n"
+      "  - paths: [{path: /dev/pcmC0D0c}]\n  - paths: [{path: /dev/bus/usb/001}]\n");
+  const auto blind = Generic(text);
+  EXPECT_THAT(blind.toml, AllOf(HasSubstr("# Taken for devices, and found only if they are: "
+                                          "/dev/bus/usb/001, /dev/mapper. Of"),
+                                HasSubstr("path = \"/dev/mapper\"")));
+  ConvertHints hints;
+  hints.dev = {{"bus/usb/001", true}, {"mapper", true}, {"snd", false}};
+  const auto seen = test::Converted(ForeignProgram::kGenericDevicePlugin, text, hints);
+  EXPECT_EQ(seen.findings, "");
+  EXPECT_THAT(seen.toml,
+              AllOf(HasSubstr("regex = \"/dev/(?P<group>mapper)/.+\""), Not(HasSubstr("# Taken"))));
+}
+
 TEST(GenericDevicePluginTest, TheDomainIsThatOfTheVersion) {
   const std::string flag = ", args: [--device, '{name: x1, groups: [{paths: [{path: /dev/a}]}]}']}";
   const auto domain = [&](const std::string& image) { return Generic("{image: " + image + flag); };

@@ -67,6 +67,11 @@ TEST(SmarterDeviceManagerTest, WhatMatchesMoreIsToldOf) {
   EXPECT_THAT(Match(".*").findings, StartsWith("1:16 error every name in /dev that this matches"));
 }
 
+TEST(SmarterDeviceManagerTest, NamesThatMayBeDirectoriesAreToldOf) {
+  EXPECT_THAT(Match("^(mapper|snd|kvm|video0)$").toml,
+              HasSubstr("# Taken for devices, and found only if they are: /dev/mapper. Of a"));
+}
+
 TEST(SmarterDeviceManagerTest, OnANodeNamesAreThoseThatAreThere) {
   ConvertHints hints;
   hints.dev = {{"snd", true},

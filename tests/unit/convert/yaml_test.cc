@@ -10,6 +10,7 @@ namespace patchbay {
 namespace {
 
 using testing::HasSubstr;
+using testing::StartsWith;
 
 struct Read {
   std::vector<YamlValue> documents;
@@ -115,6 +116,28 @@ TEST(YamlTest, AFileThatIsTooLargeIsNotRead) {
   EXPECT_EQ(outcome.findings, "0:0 error the file is larger than 1048576 bytes\n");
 }
 
+TEST(YamlTest, AnOutcomeThatWouldBeTooLargeIsSaidToBe) {
+  // Comments tell of each of them that it is a directory.
+  std::string devices = "domain: a.com\ndevices:\n- name: x1\n  groups:\n";
+  for (int i = 0; i < 4'000; ++i) devices += "  - paths: [{path: /dev/snd}]\n";
+  ASSERT_LT(devices.size(), kLargestSource);
+  const auto outcome = test::Converted(ForeignProgram::kGenericDevicePlugin, devices);
+  EXPECT_THAT(outcome.findings, StartsWith("0:0 error the outcome would have "));
+  EXPECT_THAT(outcome.findings, HasSubstr("no file of Patchbay may have more than 1048576"));
+  EXPECT_EQ(outcome.toml, "");
+}
+
+/// Of each of them the place is looked for; in a file of as many lines that must not take as long
+/// as both together.
+TEST(YamlTest, AConfigMapMayHaveManyTexts) {
+  std::string text = "kind: ConfigMap\ndata:\n";
+  for (int i = 0; i < 45'000; ++i) text += "  k" + std::to_string(i) + ": |\n    a: b\n";
+  text += "  last: |\n    devices:\n    - name: [x]\n";
+  ASSERT_LT(text.size(), kLargestSource);
+  EXPECT_THAT(test::Converted(ForeignProgram::kGenericDevicePlugin, text).findings,
+              HasSubstr("90005:13 error `name` must be a text"));
+}
+
 TEST(YamlTest, FindingsComeToAnEnd) {
   std::string text = "devices:\n";
   for (int i = 0; i < 1'000; ++i) text += "- 1\n";
@@ -133,8 +156,9 @@ TEST(YamlTest, PlacesInATextAreThoseOfTheFileWhereItCanBeTold) {
       "  two\n"
       "quoted: 'one'\n";
   const Read read = ReadText(source);
+  const TextLines lines = LinesOf(source);
   const auto at = [&](const char* key, int line, int column) {
-    const Place place = PlacesIn(*read.documents[0].Find(key), source)(line, column);
+    const Place place = PlacesIn(*read.documents[0].Find(key), lines)(line, column);
     return std::pair(place.line, place.column);
   };
   EXPECT_EQ(at("block", 2, 2), std::pair(3, 4));

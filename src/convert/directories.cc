@@ -1,0 +1,58 @@
+#include "convert/directories.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+
+#include "base/ascii.h"
+#include "base/format.h"
+#include "convert/patterns.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view kUsualDirectories[] = {
+    "/dev/bus/usb", "/dev/dri", "/dev/dvb", "/dev/infiniband", "/dev/input",
+    "/dev/net",     "/dev/snd", "/dev/usb", "/dev/vfio",       "/dev/xfpga"};
+
+constexpr std::string_view kUsualNodes[] = {"/dev/fuse",      "/dev/gpiomem", "/dev/kvm",
+                                            "/dev/net/tun",   "/dev/uinput",  "/dev/vfio/vfio",
+                                            "/dev/vhost-net", "/dev/watchdog"};
+
+bool IsAmong(std::span<const std::string_view> paths, std::string_view path) {
+  return std::find(paths.begin(), paths.end(), path) != paths.end();
+}
+
+/// A name with a number in it, such as video0, is that of a device, but for the buses of USB.
+bool IsNumbered(std::string_view path) {
+  const std::string_view name = BaseOf(path);
+  return std::any_of(name.begin(), name.end(), IsDigit) && !path.starts_with("/dev/bus/");
+}
+
+}  // namespace
+
+Directories::Directories(const std::optional<std::vector<SeenName>>& dev) {
+  if (!dev) return;
+  for (const SeenName& seen : *dev) seen_.emplace("/dev/" + seen.name, seen.is_directory);
+}
+
+bool Directories::Has(const std::string& path) {
+  if (const auto seen = seen_.find(path); seen != seen_.end()) return seen->second;
+  if (IsAmong(kUsualDirectories, path)) return true;
+  if (path.starts_with("/dev/") && !IsNumbered(path) && !IsAmong(kUsualNodes, path)) {
+    assumed_nodes_.insert(path);
+  }
+  return false;
+}
+
+void Directories::TellWhatWasAssumed(Notes& notes) const {
+  if (assumed_nodes_.empty()) return;
+  std::string paths;
+  for (const std::string& path : assumed_nodes_) paths += (paths.empty() ? "" : ", ") + path;
+  notes.push_back(
+      format("Taken for devices, and found only if they are: {}. Of a directory the nodes in it "
+             "can be one device: convert on a node that has it, with --host-root /.",
+             paths));
+}
+
+}  // namespace patchbay

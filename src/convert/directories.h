@@ -1,0 +1,30 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "convert/convert.h"
+#include "convert/toml_writer.h"
+
+namespace patchbay {
+
+/// Which paths are directories of devices. The other programs hand them over whole without knowing;
+/// here a match has to say so. Known are the usual ones, such as /dev/snd, and what somebody saw.
+class Directories {
+ public:
+  explicit Directories(const std::optional<std::vector<SeenName>>& dev);
+
+  /// Whether a path without wildcards is one. Remembers those of which nobody can tell.
+  bool Has(const std::string& path);
+  /// Adds a note that names them, if there are any.
+  void TellWhatWasAssumed(Notes& notes) const;
+
+ private:
+  std::map<std::string, bool> seen_;
+  std::set<std::string> assumed_nodes_;
+};
+
+}  // namespace patchbay
