@@ -100,7 +100,7 @@ void AddConvertOptions(CLI::App& app, Arguments& arguments) {
   AddChoice(app, "--from", arguments.from, kForeign, "whose configuration it is")->required();
   app.add_option("--domain", arguments.domain, "domain of the resources; default: as in the file")
       ->type_name("DOMAIN");
-  AddHostRoot(app, arguments, "name resources as this node has devices (smarter-device-manager)");
+  AddHostRoot(app, arguments, "see on this node which devices and directories there are in /dev");
   app.add_option("file", arguments.files, "its file, or manifests that hold it; - for stdin")
       ->required()
       ->expected(1)

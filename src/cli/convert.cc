@@ -1,22 +1,18 @@
 #include "convert/convert.h"
 
-#include <algorithm>
-#include <filesystem>
 #include <iostream>
-#include <system_error>
+#include <utility>
 
 #include "base/format.h"
 #include "cli/commands.h"
 #include "cli/load.h"
+#include "cli/names_in_dev.h"
 #include "os/file_text.h"
 
 namespace patchbay {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::size_t kMostSeen = 100'000;
-constexpr int kDeepestSeen = 10;  // as far as smarter-device-manager looks
+constexpr std::size_t kMostNames = 100'000;
 
 Result<SourceFile> ReadForeignFile(const std::string& name) {
   if (name == "-") {
@@ -30,23 +26,6 @@ Result<SourceFile> ReadForeignFile(const std::string& name) {
   return SourceFile{name, std::move(file->text)};
 }
 
-/// What there is below a /dev, links and directories included. Links are not followed, so that it
-/// comes to an end; other file systems, such as /dev/shm, are not devices.
-std::vector<SeenName> LookAt(const fs::path& dev, std::error_code& error) {
-  std::vector<SeenName> seen;
-  fs::recursive_directory_iterator entry(dev, fs::directory_options::skip_permission_denied, error);
-  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
-    if (entry.depth() >= kDeepestSeen) entry.disable_recursion_pending();
-    std::error_code unknown;
-    const bool is_directory = entry->is_directory(unknown);
-    seen.push_back({entry->path().string().substr(dev.string().size() + 1), is_directory});
-    if (seen.size() >= kMostSeen) break;
-  }
-  std::sort(seen.begin(), seen.end(),
-            [](const SeenName& a, const SeenName& b) { return a.name < b.name; });
-  return seen;
-}
-
 }  // namespace
 
 int RunConvert(const Arguments& arguments, Streams streams) {
@@ -54,14 +33,16 @@ int RunConvert(const Arguments& arguments, Streams streams) {
   if (!source) return ReportFailure(source.error(), streams);
   ConvertHints hints{arguments.domain, std::nullopt};
   if (arguments.host_root) {
-    const fs::path dev = fs::path(*arguments.host_root) / "dev";
-    std::error_code error;
-    hints.dev = LookAt(dev, error);
-    if (error) {
-      return ReportFailure(
-          {ErrorKind::kUnavailable, format("cannot look at {}: {}", dev.string(), error.message())},
-          streams);
+    Diagnostics diagnostics;
+    Findings findings(diagnostics);
+    auto names = NamesInDev(HostRoot(*arguments.host_root), kMostNames, findings);
+    if (!names) {
+      return ReportFailure({names.error().kind, format("--host-root {}: {}", *arguments.host_root,
+                                                       names.error().message)},
+                           streams);
     }
+    hints.dev = std::move(*names);
+    streams.err << diagnostics.RenderText();
   }
   const Conversion conversion = Convert(arguments.from, *source, hints);
   streams.err << conversion.diagnostics.RenderText();

@@ -166,6 +166,19 @@ TEST_F(ConvertTest, GenericFileAnswersAsBefore) {
   EXPECT_EQ(AllAnswers(), expected);
 }
 
+TEST_F(ConvertTest, OfAWholeNamespaceThePluginIsFound) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  Nodes({"/dev/fuse", "/dev/ttyUSB0"});
+  const Ran ran = Converted({"--from", kGeneric, ForeignFile("kube-system.yaml")});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_THAT(ran.err, testing::StartsWith(ForeignFile("kube-system.yaml") +
+                                           ":122:48: warning[assumed]: this is not YAML"));
+  const std::map<std::string, Answers> expected = {
+      {"acme.io/fuse", {{"/dev/fuse > /dev/fuse rwm", 10}}},
+      {"acme.io/serial", {{"/dev/ttyUSB0 > /dev/ttyUSB0 rwm", 1}}}};
+  EXPECT_EQ(AllAnswers(), expected);
+}
+
 TEST_F(ConvertTest, OfAUsbDeviceThereIsTheNodeOnItsBus) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   const auto plug = [&](const std::string& port, const std::string& vendor,
@@ -248,7 +261,7 @@ TEST_F(ConvertTest, NamesTheFileThatCannotBeRead) {
   EXPECT_THAT(RunCli({"convert", "--from", kSmarter, "--host-root", tree_.path(),
                       ForeignFile("smarter-configmap.yaml")})
                   .err,
-              HasSubstr("cannot look at " + tree_.path("dev")));
+              HasSubstr("--host-root " + tree_.path() + ": cannot look at /dev"));
 }
 
 TEST_F(ConvertTest, WantsToKnowWhatToConvert) {
