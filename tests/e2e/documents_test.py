@@ -54,6 +54,8 @@ case $said in
   *'connection refused'*) ;;
   *) echo "$said"; [ $status -eq 0 ] || exit $status ;;
 esac
+# What it would get there, on the page that has such a file.
+case " $* " in *' get '*' -o yaml '*) cat kube-system.yaml; exit ;; esac
 # What is to run in the pod is run here.
 while [ $# -gt 0 ]; do
   if [ "$1" = -- ]; then shift; "$@"; exit; fi
@@ -84,16 +86,16 @@ def blocks(page, *languages):
 
 
 def commands(block):
-    """What of a block is typed: all of `sh`; of `console` what stands behind `$` and goes on indented."""
+    """What of a block is typed: all of `sh`; of `console` what stands behind `$` and goes on in more lines."""
     if block.language == "sh":
         return block.text
-    typed, open_quotes = [], False
+    typed, goes_on = [], False
     for line in block.text.splitlines():
         if line.startswith("$ "):
             typed.append(line[2:])
-        elif open_quotes:
+        elif goes_on:
             typed.append(line)
-        open_quotes = "\n".join(typed).count("'") % 2 == 1
+        goes_on = "\n".join(typed).count("'") % 2 == 1 or line.endswith(("|", "\\"))
     return "\n".join(typed) + "\n"
 
 
@@ -220,7 +222,8 @@ class Sessions(support.TestCase):
         foreign = SOURCE / "tests/unit/convert/files"
         files = {
             "migration.md": {"daemonset.yaml": (foreign / "generic-daemonset.yaml").read_text(),
-                             "configmap.yaml": (foreign / "smarter-configmap.yaml").read_text()},
+                             "configmap.yaml": (foreign / "smarter-configmap.yaml").read_text(),
+                             "kube-system.yaml": (foreign / "kube-system.yaml").read_text()},
             "README.md": {"/tmp/patchbay.toml": toml[0] if toml else ""},
             "getting-started.md": {"first.toml": toml[0] if toml else "",
                                    "first-pod.yaml": "".join(b.text for b in blocks(page, "yaml"))},
