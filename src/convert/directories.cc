@@ -6,11 +6,13 @@
 
 #include "base/ascii.h"
 #include "base/format.h"
+#include "base/path.h"
 #include "convert/patterns.h"
 
 namespace patchbay {
 namespace {
 
+constexpr std::string_view kDev = "/dev/";
 constexpr std::string_view kUsualDirectories[] = {
     "/dev/bus/usb", "/dev/dri", "/dev/dvb", "/dev/infiniband", "/dev/input",
     "/dev/net",     "/dev/snd", "/dev/usb", "/dev/vfio",       "/dev/xfpga"};
@@ -25,7 +27,7 @@ bool IsAmong(std::span<const std::string_view> paths, std::string_view path) {
 
 /// A name with a number in it, such as video0, is that of a device, but for the buses of USB.
 bool IsNumbered(std::string_view path) {
-  const std::string_view name = BaseOf(path);
+  const std::string_view name = BaseName(path);
   return std::any_of(name.begin(), name.end(), IsDigit) && !path.starts_with("/dev/bus/");
 }
 
@@ -33,13 +35,13 @@ bool IsNumbered(std::string_view path) {
 
 Directories::Directories(const std::optional<std::vector<SeenName>>& dev) {
   if (!dev) return;
-  for (const SeenName& seen : *dev) seen_.emplace("/dev/" + seen.name, seen.is_directory);
+  for (const SeenName& seen : *dev) seen_.emplace(std::string(kDev) + seen.name, seen.is_directory);
 }
 
 bool Directories::Has(const std::string& path) {
   if (const auto seen = seen_.find(path); seen != seen_.end()) return seen->second;
   if (IsAmong(kUsualDirectories, path)) return true;
-  if (path.starts_with("/dev/") && !IsNumbered(path) && !IsAmong(kUsualNodes, path)) {
+  if (path.starts_with(kDev) && !IsNumbered(path) && !IsAmong(kUsualNodes, path)) {
     assumed_nodes_.insert(path);
   }
   return false;
@@ -53,6 +55,19 @@ void Directories::TellWhatWasAssumed(Notes& notes) const {
       format("Taken for devices, and found only if they are: {}. Of a directory the nodes in it "
              "can be one device: convert on a node that has it, with --host-root /.",
              paths));
+}
+
+NewMatch MatchOfDirectory(const std::string& path, std::string_view program,
+                          std::string_view below) {
+  NewMatch match;
+  match.notes.push_back(
+      format("{} is a directory: {} leaves it to the runtime to hand over what is in it; here the "
+             "nodes in it are one device.",
+             path, program));
+  match.regex = format("{}(?P<group>{})/{}", kDev, RegexOf(path.substr(kDev.size())), below);
+  match.group_by = "group";
+  match.exclude = {GlobOf(path) + "/by-*/**"};
+  return match;
 }
 
 }  // namespace patchbay

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "convert/convert.h"
@@ -26,5 +27,10 @@ class Directories {
   std::map<std::string, bool> seen_;
   std::set<std::string> assumed_nodes_;
 };
+
+/// The nodes below a directory of /dev that `program` hands over, as one device. `below` is the
+/// regular expression of what is below it.
+NewMatch MatchOfDirectory(const std::string& path, std::string_view program,
+                          std::string_view below = ".+");
 
 }  // namespace patchbay

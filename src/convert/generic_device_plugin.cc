@@ -7,6 +7,7 @@
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/path.h"
 #include "config/reporter.h"
 #include "convert/directories.h"
 #include "convert/fields.h"
@@ -24,7 +25,7 @@ constexpr std::string_view kFileKeys[] = {"devices",   "device",           "doma
 /// The domain by default of the version that an image is of; nothing where its tag does not tell.
 std::optional<std::string_view> DomainOfImage(std::string_view image) {
   image = image.substr(0, image.find('@'));
-  const std::string_view last = BaseOf(image);
+  const std::string_view last = BaseName(image);
   const auto colon = last.find(':');
   if (colon == std::string_view::npos) return std::nullopt;
   std::string_view tag = last.substr(colon + 1);

@@ -5,6 +5,7 @@
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/path.h"
 #include "convert/generic_device_plugin.h"
 #include "convert/group_plan.h"
 #include "convert/patterns.h"
@@ -176,7 +177,7 @@ bool ResourcePlanner::Join(Plans plans) {
 
 /// Nodes of one name in several directories would have one ID; so would groups of one composition.
 void ResourcePlanner::TellApart() {
-  std::set<std::string_view> directories;
+  std::set<std::string> directories;
   std::map<std::string, int> ids;
   for (const NewMatch& match : resource_.matches) {
     if (!match.path.empty()) directories.insert(DirectoryOf(match.path));

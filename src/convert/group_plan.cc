@@ -5,6 +5,8 @@
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/path.h"
+#include "convert/directories.h"
 
 namespace patchbay {
 namespace {
@@ -65,18 +67,12 @@ std::optional<GroupPlan> GroupPlanner::PlanOfOne(const Part& part) {
   node.permissions = part.path->permissions;
   if (part.is_directory()) {
     const std::string& path = *part.pattern.path;
-    plan.match.regex =
-        format("{}/(?P<group>{}){}", RegexOf(DirectoryOf(path)), RegexOf(BaseOf(path)),
-               part.path->mount_path.empty() ? "/.+" : "/(?P<below>.+)");
-    plan.match.group_by = "group";
-    plan.match.exclude = {GlobOf(path) + "/by-*/**"};
-    plan.match.notes.push_back(format(
-        "{} is a directory: generic-device-plugin leaves it to the runtime to hand over what is "
-        "in it; here the nodes in it are one device.",
-        path));
-    if (!part.path->mount_path.empty()) {
+    const bool is_elsewhere = !part.path->mount_path.empty();
+    plan.match =
+        MatchOfDirectory(path, "generic-device-plugin", is_elsewhere ? "(?P<below>.+)" : ".+");
+    if (is_elsewhere) {
       std::string target = EscapedForTemplate(part.path->mount_path);
-      if (target.ends_with('/')) target += BaseOf(path);
+      if (target.ends_with('/')) target += BaseName(path);
       node.container_path = target + "/{below}";
     }
   } else {
@@ -223,7 +219,8 @@ std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
   plan.match.regex = format("{}(?:{})(?P<pair>{})(?:{})", RegexOf(common), befores,
                             is_loose ? "\\d+" : "[^/]*?", afters);
   plan.match.group_by = "pair";
-  plan.match.id = EscapedForTemplate(std::string(BaseOf(globs.front()->pattern.before))) + "{pair}";
+  plan.match.id =
+      EscapedForTemplate(std::string(BaseName(globs.front()->pattern.before))) + "{pair}";
   plan.match.notes.push_back(format(
       "Differs: generic-device-plugin pairs the matches of these patterns in the order of their "
       "names, here those belong together in which the * stands for the same {}.",
@@ -239,7 +236,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
         EscapedForTemplate(part.pattern.before) + "{pair}" + EscapedForTemplate(part.pattern.after);
     plan.nodes.push_back({{},
                           host,
-                          ContainerPath(*part.path, std::string(BaseOf(host))),
+                          ContainerPath(*part.path, std::string(BaseName(host))),
                           part.path->permissions,
                           part.path->optional});
   }

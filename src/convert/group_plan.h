@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/path.h"
 #include "convert/findings.h"
 #include "convert/generic_device_plugin.h"
 #include "convert/patterns.h"
@@ -32,7 +33,7 @@ struct Part {
   bool is_in_place() const {
     return path->mount_path.empty() || (is_literal() && path->mount_path == *pattern.path);
   }
-  std::string name() const { return std::string(BaseOf(*pattern.path)); }
+  std::string name() const { return std::string(BaseName(*pattern.path)); }
 };
 
 /// Where a path comes to be in the container, "" for where the host has it. `base` is the last part

@@ -97,13 +97,6 @@ std::string GlobOf(std::string_view text) { return Escaped(text, "*?[]{}\\"); }
 
 std::string RegexOf(std::string_view text) { return Escaped(text, "\\.+*?()|[]{}^$"); }
 
-std::string_view BaseOf(std::string_view path) { return path.substr(path.rfind('/') + 1); }
-
-std::string_view DirectoryOf(std::string_view path) {
-  const auto slash = path.rfind('/');
-  return slash == std::string_view::npos ? std::string_view() : path.substr(0, slash);
-}
-
 std::string_view Trimmed(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n";
   const auto begin = text.find_first_not_of(kSpace);

@@ -22,10 +22,6 @@ GoPattern FromGo(std::string_view pattern);
 std::string GlobOf(std::string_view text);
 std::string RegexOf(std::string_view text);
 
-/// What stands behind the last slash, and what stands before it.
-std::string_view BaseOf(std::string_view path);
-std::string_view DirectoryOf(std::string_view path);
-
 /// Text without white space around it.
 std::string_view Trimmed(std::string_view text);
 

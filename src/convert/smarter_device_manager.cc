@@ -17,6 +17,7 @@
 namespace patchbay {
 namespace {
 
+constexpr std::string_view kSmarter = "smarter-device-manager";
 constexpr std::string_view kSmarterKeys[] = {"devicematch", "nummaxdevices"};
 constexpr std::string_view kGpus = "nvidia-gpu";
 constexpr int kMostUnits = 10'000;
@@ -125,19 +126,8 @@ NewResource SmarterConversion::ResourceFor(const SeenName& seen) const {
   std::replace(name.begin(), name.end(), '/', '_');
   resource.name = domain_ + "/" + name;
   const std::string path = "/dev/" + seen.name;
-  NewMatch match;
-  if (seen.is_directory) {
-    match.regex = format("{}/(?P<group>{})/.+", RegexOf(DirectoryOf(path)), RegexOf(BaseOf(path)));
-    match.group_by = "group";
-    match.exclude = {GlobOf(path) + "/by-*/**"};
-    match.notes.push_back(format(
-        "{} is a directory: smarter-device-manager leaves it to the runtime to hand over what is "
-        "in it; here the nodes in it are one device.",
-        path));
-  } else {
-    match.path = GlobOf(path);
-  }
-  resource.matches.push_back(std::move(match));
+  resource.matches.push_back(seen.is_directory ? MatchOfDirectory(path, kSmarter)
+                                               : NewMatch{.path = GlobOf(path)});
   resource.nodes.emplace_back();
   return resource;
 }
@@ -174,7 +164,7 @@ void SmarterConversion::Add(NewResource resource, const Place& place) {
 
 void SmarterConversion::Entry(const YamlValue& value) {
   if (!ExpectMap(value, "an entry", findings_)) return;
-  const Fields fields(value, "smarter-device-manager", kSmarterKeys, findings_);
+  const Fields fields(value, kSmarter, kSmarterKeys, findings_);
   const auto match = fields.Text("devicematch");
   const Place place = fields.PlaceOfKey("devicematch");
   const auto units = static_cast<int>(fields.Number("nummaxdevices", kMostUnits, 0));

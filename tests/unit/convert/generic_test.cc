@@ -56,6 +56,9 @@ TEST(GenericDevicePluginTest, WhatCanBeSaidIsSaid) {
       {"  - paths: [{path: /dev/dri, mountPath: /gpu}]\n",
        {"regex = \"/dev/(?P<group>dri)/(?P<below>.+)\"", "exclude = \"/dev/dri/by-*/**\"",
         "container_path = \"/gpu/{below}\""}},
+      // So that directories of one name are devices of their own.
+      {"  - paths: [{path: /dev/bus/usb}]\n  - paths: [{path: /dev/usb}]\n",
+       {"regex = \"/dev/(?P<group>bus/usb)/.+\"", "regex = \"/dev/(?P<group>usb)/.+\""}},
       {"  - paths: [{path: /dev/a.b}, {path: /dev/c, optional: true}]\n",
        {R"(regex = '/(?P<group>dev)/(?:a\.b|c)')", "id = \"{group}:a.b+c\"",
         "require = \"/dev/a.b\""}},
