@@ -179,6 +179,24 @@ TEST_F(ConvertTest, OfAWholeNamespaceThePluginIsFound) {
   EXPECT_EQ(AllAnswers(), expected);
 }
 
+TEST_F(ConvertTest, ADirectoryThatIsThereIsOneDevice) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  Nodes({"/dev/mapper/control", "/dev/mapper/data"});
+  tree_.File("flags.yaml", "args: [--device, 'disks,/dev/mapper']\n");
+  const std::vector<std::string> arguments = {"--from", kGeneric, "--domain", "acme.org",
+                                              tree_.path("flags.yaml")};
+  EXPECT_THAT(Converted(arguments).out, HasSubstr("found only if they are: /dev/mapper."));
+  EXPECT_EQ(AllAnswers(), (std::map<std::string, Answers>{{"acme.org/disks", {}}}));
+  auto on_the_node = arguments;
+  on_the_node.insert(on_the_node.end(), {"--host-root", host_.path()});
+  EXPECT_EQ(Converted(on_the_node).err, "");
+  EXPECT_EQ(AllAnswers(),
+            (std::map<std::string, Answers>{{"acme.org/disks",
+                                             {{"/dev/mapper/control > /dev/mapper/control rwm, "
+                                               "/dev/mapper/data > /dev/mapper/data rwm",
+                                               1}}}}));
+}
+
 TEST_F(ConvertTest, OfAUsbDeviceThereIsTheNodeOnItsBus) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   const auto plug = [&](const std::string& port, const std::string& vendor,
