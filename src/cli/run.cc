@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <csignal>
 #include <ostream>
 
@@ -126,6 +128,14 @@ class Service {
   std::unique_ptr<Daemon> daemon_;
 };
 
+/// Whether a person reads what is said at the start, and nothing of it is too little for the level:
+/// then mistakes are shown as the other commands show them. Else a line is a fact, see
+/// docs/logs.md.
+bool ShowsSource(const Arguments& arguments, LogLevel level) {
+  return isatty(STDERR_FILENO) != 0 && arguments.log_format == LogFormat::kText &&
+         level <= LogLevel::kWarning && !arguments.wait_for_config;
+}
+
 }  // namespace
 
 int RunDaemon(const Arguments& arguments, Streams streams) {
@@ -135,10 +145,13 @@ int RunDaemon(const Arguments& arguments, Streams streams) {
   AsioLoop loop;
   Service service(arguments, loop, log);
   Loaded loaded = LoadConfig(arguments);
-  if (arguments.log_format == LogFormat::kJson) {
-    LogDiagnostics(log, loaded.diagnostics.Sorted());
-  } else {
+  const LogLevel level =
+      loaded.model ? loaded.model->daemon.log_level : arguments.log_level.value_or(LogLevel::kInfo);
+  log.SetLevel(level);
+  if (ShowsSource(arguments, level)) {
     streams.err << loaded.diagnostics.RenderText();
+  } else {
+    LogDiagnostics(log, loaded.diagnostics.Sorted());
   }
   if (!loaded.model && !arguments.wait_for_config) return kFailed;
   return service.Run(std::move(loaded));

@@ -2,7 +2,9 @@
 
 import json
 import os
+import pty
 import shutil
+import subprocess
 
 import support
 from support import Daemon, Kubelet, health, resource
@@ -11,6 +13,9 @@ NULL = resource("example.com/null", 'path = "/dev/null"')
 ZERO = resource("example.com/zero", 'path = "/dev/{zero,full}"')
 THREE = NULL + ZERO + resource("example.com/seat", "count = 3")
 NAMES = ["example.com/null", "example.com/seat", "example.com/zero"]
+
+
+LINE = r"\A\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z (debug|info|warning|error) \w"
 
 
 class Registering(support.TestCase):
@@ -242,6 +247,58 @@ class Logging(support.TestCase):
         self.assertIn("bad-resource-name", [line.get("code") for line in lines])
         self.assertNotIn("configuration loaded", [line["message"] for line in lines])
 
+    def test_the_first_reading_is_told_as_all_others_are(self):
+        self.kubelet_dir.mkdir()
+        doubtful = NULL + resource("example.com/also", 'path = "/dev/null"')
+        for text, more, doubts in ((doubtful, (), 1),
+                                   (doubtful, ("--wait-for-config",), 1),
+                                   (doubtful, ("--log-level", "error"), 0),
+                                   ('[daemon]\nlog_level = "error"\n' + doubtful, (), 0),
+                                   ('[daemon]\nlog_level = "error"\n' + doubtful,
+                                    ("--log-level", "warning"), 1)):
+            with self.subTest(more=more, text=text), Kubelet(self.kubelet_dir) as kubelet, \
+                    Daemon(self.config(text), self.kubelet_dir, *more) as daemon:
+                kubelet.wait_listed("example.com/null")
+                self.assertEqual(daemon.end()[0], 0)
+                lines = daemon.err.all()
+                for line in lines:
+                    self.assertRegex(line, LINE)
+                told = [line for line in lines if " warning doubt about the configuration " in line]
+                self.assertEqual(len(told), doubts, lines)
+                if doubts:
+                    self.assertIn(f"at={self.dir / 'patchbay.toml'}:", told[0])
+                    self.assertRegex(told[0], r" code=\S+ reason=\".*\" hint=\"")
+
+    def test_on_a_terminal_mistakes_are_shown_with_their_source(self):
+        doubtful = NULL + resource("example.com/also", 'path = "/dev/null"')
+
+        def shown(text, *more):
+            config = self.config(text)
+            master, slave = pty.openpty()
+            try:
+                ran = subprocess.run(
+                    [support.PATCHBAY, "run", "-c", str(config), "--kubelet-dir",
+                     str(self.kubelet_dir), "--listen", "192.0.2.1:1", *more], stdin=subprocess.DEVNULL, stderr=slave,
+                    env=support.environment(NO_COLOR="1"), timeout=support.PATIENCE)
+                os.set_blocking(master, False)
+                self.assertEqual(ran.returncode, 1)
+                return os.read(master, 1 << 16).decode().replace("\r\n", "\n")
+            finally:
+                os.close(master)
+                os.close(slave)
+
+        for text, finding in ((doubtful, "warning[shared-node]: "),
+                              (doubtful + "mtach = 1\n", "error[unknown-key]: ")):
+            self.assertIn(finding, shown(text))
+            self.assertRegex(shown(text), r"(?m)^ +\^$")
+            lines = [json.loads(line) for line in shown(text, "--log-format", "json").splitlines()]
+            self.assertIn(finding.split("[")[1].split("]")[0], [line.get("code") for line in lines])
+        line, = shown(doubtful, "--log-level", "error").splitlines()
+        self.assertIn(" error cannot start ", line)
+        line, = shown(doubtful + "mtach = 1\n", "--log-level", "error").splitlines()
+        self.assertRegex(line, LINE)
+        self.assertIn(" code=unknown-key ", line)
+
 
 class Refusing(support.TestCase):
     def test_an_invalid_file(self):
@@ -250,8 +307,8 @@ class Refusing(support.TestCase):
         with Daemon(config, self.kubelet_dir) as daemon:
             self.assertEqual(daemon.wait(), 1)
             err = daemon.err.text()
-            self.assertIn(f"{config}:2:8: error[bad-resource-name]: ", err)
-            self.assertIn(f"{config}:3:1: error[unknown-key]: ", err)
+            self.assertIn(f"at={config}:2:8 code=bad-resource-name reason=", err)
+            self.assertIn(f"at={config}:3:1 code=unknown-key reason=", err)
             self.assertNotIn("serving http", err)
             self.assertEqual(daemon.out.text(), "")
         self.assertEqual(list(self.kubelet_dir.iterdir()), [])
@@ -259,7 +316,7 @@ class Refusing(support.TestCase):
     def test_no_file(self):
         with Daemon(self.dir / "none.toml", self.kubelet_dir) as daemon:
             self.assertEqual(daemon.wait(), 1)
-            self.assertIn("none.toml: error[unreadable-file]: ", daemon.err.text())
+            self.assertIn("none.toml code=unreadable-file reason=", daemon.err.text())
 
     def test_a_port_that_is_taken(self):
         self.kubelet_dir.mkdir()
