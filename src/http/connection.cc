@@ -1,18 +1,22 @@
 #include "http/connection.h"
 
 #include <algorithm>
+#include <array>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/message_generator.hpp>
 #include <boost/beast/http/read.hpp>
-#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <cstdint>
 #include <exception>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "http/listen.h"
 
@@ -33,6 +37,38 @@ constexpr const char* kContentSecurityPolicy =
 
 /// How much of what a refused client still sends is read before the connection is cut.
 constexpr std::size_t kDrainBytes = 64 * 1024;
+
+std::size_t Size(const std::string& own, const std::string* shared) {
+  return own.size() + (shared != nullptr ? shared->size() : 0);
+}
+
+/// For Beast: a body of two parts, of which the second is shared and stays where it is.
+struct TwoPartBody {
+  struct value_type {
+    std::string own;
+    std::shared_ptr<const std::string> shared;
+  };
+  static std::uint64_t size(const value_type& body) { return Size(body.own, body.shared.get()); }
+
+  class writer {
+   public:
+    using const_buffers_type = std::array<asio::const_buffer, 2>;
+
+    template <bool is_request, class Fields>
+    writer(const http::header<is_request, Fields>&, const value_type& body) : body_(body) {}
+    void init(error_code& error) { error = {}; }
+    boost::optional<std::pair<const_buffers_type, bool>> get(error_code& error) {
+      error = {};
+      const bool more_to_come = false;
+      return {{{asio::buffer(body_.own),
+                body_.shared ? asio::buffer(*body_.shared) : asio::const_buffer()},
+               more_to_come}};
+    }
+
+   private:
+    const value_type& body_;
+  };
+};
 
 std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -68,8 +104,26 @@ void SetHeader(http::response<Body>& message, const HttpResponse& response, bool
   message.set("Referrer-Policy", "no-referrer");
   message.set("X-Content-Type-Options", "nosniff");
   if (response.status == 405) message.set(http::field::allow, "GET, HEAD");
-  if (response.status != 304) message.content_length(response.body.size());
+  if (response.status == 503) message.set(http::field::retry_after, "1");
+  if (response.status != 304) {
+    message.content_length(Size(response.body, response.shared.get()));
+  }
   message.keep_alive(keep_alive);
+}
+
+/// What `make` makes; an exception becomes a 500. From any thread.
+template <class Make>
+auto Guarded(const Make& make, std::string_view path, Log& log) -> decltype(make()) {
+  std::string problem;
+  try {
+    return make();
+  } catch (const std::exception& exception) {
+    problem = exception.what();
+  } catch (...) {
+    problem = "unknown exception";
+  }
+  log.Error("http handler failed", {{"request", path}, {"reason", problem}});
+  return HttpResponse{500, kPlainText, "internal error\n"};
 }
 
 }  // namespace
@@ -84,14 +138,19 @@ Connection* ConnectionContext::LongestIdle() const {
 void ConnectionContext::LimitSending(const Connection& newest) {
   for (auto next = open.begin(); next != open.end();) {
     std::size_t total = 0, largest = 0;
+    std::set<const std::string*> counted;
     for (const Connection* connection : open) {
-      total += connection->sending();
-      largest = std::max(largest, connection->sending());
+      const std::string* shared = connection->sending_shared();
+      const bool first = shared != nullptr && counted.insert(shared).second;
+      const std::size_t bytes = connection->sending() + (first ? shared->size() : 0);
+      total += bytes;
+      largest = std::max(largest, bytes);
     }
     // A single response beyond the limit must not fall to the next probe.
     if (total - largest <= limits.response_bytes) return;
     Connection& connection = **next++;
-    if (&connection != &newest && connection.sending() > 0) connection.Close();
+    const bool sends = connection.sending() > 0 || connection.sending_shared() != nullptr;
+    if (&connection != &newest && sends) connection.Close();
   }
 }
 
@@ -145,8 +204,7 @@ void Connection::OnHeader(const error_code& error) {
   // Where a request ends that has a body nobody reads, the next one cannot be found.
   const bool whole = !error && parser_->is_done();
   if (!known) {
-    constexpr const char* kPlain = "text/plain; charset=utf-8";
-    return whole ? Send({405, kPlain, "use GET or HEAD\n"}, header.keep_alive()) : Refuse(405);
+    return whole ? Send({405, kPlainText, "use GET or HEAD\n"}, header.keep_alive()) : Refuse(405);
   }
   if (!whole) return Refuse(413);
   if (header.target().size() > context_.limits.target_bytes) return Refuse(414);
@@ -154,31 +212,50 @@ void Connection::OnHeader(const error_code& error) {
   request.method = View(header.method_string());
   if (!SplitTarget(View(header.target()), request)) return Refuse(400);
   request.if_none_match = View(header[http::field::if_none_match]);
-  Send(Ask(request), header.keep_alive());
+  Answer(request, header.keep_alive());
 }
 
-HttpResponse Connection::Ask(const HttpRequest& request) const {
-  std::string problem;
-  try {
-    return context_.handler(request);
-  } catch (const std::exception& exception) {
-    problem = exception.what();
-  } catch (...) {
-    problem = "unknown exception";
+void Connection::Answer(const HttpRequest& request, bool keep_alive) {
+  HttpAnswer answer =
+      Guarded([&] { return context_.handler(request); }, request.path, context_.log);
+  if (auto* response = std::get_if<HttpResponse>(&answer)) {
+    return Send(std::move(*response), keep_alive);
   }
-  context_.log.Error("http handler failed", {{"request", request.path}, {"reason", problem}});
-  return {500, "text/plain; charset=utf-8", "internal error\n"};
+  if (context_.waiting >= context_.limits.waiting) {
+    return Send({503, kPlainText, "too many ask for this; ask again in a second\n"}, keep_alive);
+  }
+  AnswerLater(std::get<SlowHttpResponse>(std::move(answer)), request.path, keep_alive);
+}
+
+void Connection::AnswerLater(SlowHttpResponse make, std::string path, bool keep_alive) {
+  busy_ = true;
+  ++context_.waiting;
+  // The slow thread hands the connection back whole: it must not be the one that destroys it.
+  context_.run_slow([self = shared_from_this(), make = std::move(make), path = std::move(path),
+                     keep_alive]() mutable {
+    const auto executor = self->stream_.get_executor();
+    HttpResponse response = Guarded(make, path, self->context_.log);
+    asio::post(executor,
+               [self = std::move(self), response = std::move(response), keep_alive]() mutable {
+                 --self->context_.waiting;
+                 if (self->place_ == self->context_.open.end()) return;
+                 self->Send(std::move(response), keep_alive);
+               });
+  });
 }
 
 void Connection::Refuse(int status) {
   const std::string_view reason = View(http::obsolete_reason(http::int_to_status(status)));
-  Send({status, "text/plain; charset=utf-8", std::string(reason) + "\n"}, false);
+  Send({status, kPlainText, std::string(reason) + "\n"}, false);
 }
 
 void Connection::Send(HttpResponse response, bool keep_alive) {
   const auto& request = parser_->get();
   busy_ = true;
-  sending_ = request.method() == http::verb::head ? 0 : response.body.size();
+  if (request.method() != http::verb::head) {
+    sending_ = response.body.size();
+    shared_ = response.shared;
+  }
   context_.LimitSending(*this);
   const unsigned version = request.version() == 10 ? 10 : 11;
   const auto status = http::int_to_status(static_cast<unsigned>(response.status));
@@ -188,9 +265,9 @@ void Connection::Send(HttpResponse response, bool keep_alive) {
       SetHeader(message, response, keep_alive);
       return message;
     }
-    http::response<http::string_body> message(status, version);
+    http::response<TwoPartBody> message(status, version);
     SetHeader(message, response, keep_alive);
-    message.body() = std::move(response.body);
+    message.body() = {std::move(response.body), std::move(response.shared)};
     return message;
   };
   stream_.expires_after(context_.limits.response);
@@ -204,6 +281,7 @@ void Connection::Send(HttpResponse response, bool keep_alive) {
 void Connection::OnSent(bool keep_alive) {
   busy_ = false;
   sending_ = 0;
+  shared_.reset();
   if (place_ == context_.open.end()) return;
   if (keep_alive) return buffer_.size() > 0 ? ReadHeader() : AwaitRequest();
   // Closing with unread bytes in the socket resets the connection, and the client may never see the

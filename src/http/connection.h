@@ -6,9 +6,12 @@
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <chrono>
+#include <functional>
 #include <list>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "base/log.h"
 #include "http/server.h"
@@ -22,7 +25,9 @@ struct ConnectionContext {
   HttpHandler handler;
   HttpLimits limits;
   Log& log;
+  std::function<void(std::function<void()>)> run_slow;  ///< runs it later, on the slow thread
   std::list<Connection*> open{};  ///< the one whose last request is longest ago first
+  std::size_t waiting = 0;        ///< requests whose slow response is not made yet
 
   /// The connection that can be closed with the least harm; null when there is none.
   Connection* LongestIdle() const;
@@ -33,6 +38,7 @@ struct ConnectionContext {
 
 /// One client: reads a request's header, answers, reads the next. Keeps itself alive through the
 /// operation under way; every one of these has a deadline, so that no connection stays for ever.
+/// Only a slow response may take as long as it takes.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(boost::asio::ip::tcp::socket socket, ConnectionContext& context);
@@ -43,9 +49,12 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Start() { ReadHeader(); }
   /// Ends the connection now; no handler is called for it any more.
   void Close();
-  /// Whether a response is being sent, and the bytes it keeps in memory.
+  /// Whether a response is being made or sent.
   bool busy() const { return busy_; }
+  /// The bytes that the response being sent keeps in memory alone, and the text that others may be
+  /// sent as well; null where there is none.
   std::size_t sending() const { return sending_; }
+  const std::string* sending_shared() const { return shared_.get(); }
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::empty_body>;
@@ -53,7 +62,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void AwaitRequest();
   void ReadHeader();
   void OnHeader(const boost::beast::error_code& error);
-  HttpResponse Ask(const HttpRequest& request) const;
+  void Answer(const HttpRequest& request, bool keep_alive);
+  void AnswerLater(SlowHttpResponse make, std::string path, bool keep_alive);
   void Refuse(int status);
   void Send(HttpResponse response, bool keep_alive);
   void OnSent(bool keep_alive);
@@ -66,6 +76,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::list<Connection*>::iterator place_;  ///< in context_.open; its end once closed
   bool busy_ = false;
   std::size_t sending_ = 0;
+  std::shared_ptr<const std::string> shared_;
 };
 
 }  // namespace patchbay

@@ -1,6 +1,9 @@
 #include "http/routes.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -11,7 +14,6 @@
 namespace patchbay {
 namespace {
 
-constexpr const char* kPlain = "text/plain; charset=utf-8";
 constexpr const char* kPrometheus = "text/plain; version=0.0.4; charset=utf-8";
 constexpr const char* kJson = "application/json";
 
@@ -23,17 +25,14 @@ constexpr std::pair<std::string_view, const char*> kFileTypes[] = {
     {".svg", "image/svg+xml"},
 };
 
-HttpResponse Answer(Verdict verdict) {
+HttpResponse AnswerVerdict(Verdict verdict) {
   if (verdict.body.empty()) verdict.body = verdict.ok ? "ok" : "not ok";
   if (!verdict.body.ends_with('\n')) verdict.body += '\n';
-  return {verdict.ok ? 200 : 503, kPlain, std::move(verdict.body)};
+  return {verdict.ok ? 200 : 503, kPlainText, std::move(verdict.body)};
 }
 
-/// What `make` makes, unless the client has it already.
-template <class Make>
-HttpResponse Tagged(const HttpRequest& request, const char* type, std::string etag, Make make) {
-  const bool has_it = request.if_none_match.find(etag) != std::string::npos;
-  return {has_it ? 304 : 200, type, has_it ? "" : std::string(make()), std::move(etag)};
+bool HasIt(const HttpRequest& request, std::string_view etag) {
+  return request.if_none_match.find(etag) != std::string::npos;
 }
 
 const PageFile* FindFile(std::string_view path) {
@@ -47,9 +46,74 @@ const PageFile* FindFile(std::string_view path) {
 HttpResponse AnswerFile(const HttpRequest& request, const PageFile& file) {
   const auto type = std::find_if(std::begin(kFileTypes), std::end(kFileTypes),
                                  [&](const auto& t) { return file.name.ends_with(t.first); });
-  return Tagged(request, type == std::end(kFileTypes) ? kPlain : type->second,
-                std::string(file.etag), [&] { return file.bytes; });
+  const char* const name = type == std::end(kFileTypes) ? kPlainText : type->second;
+  const std::string etag(file.etag);
+  if (HasIt(request, etag)) return {304, name, "", etag};
+  return {200, name, std::string(file.bytes), etag};
 }
+
+/// All that is served. Answer is for the HTTP thread, and what it returns for the slow one.
+class Pages : public std::enable_shared_from_this<Pages> {
+ public:
+  explicit Pages(Routes routes) : routes_(std::move(routes)) {}
+
+  HttpAnswer Answer(const HttpRequest& request) {
+    if (request.path == "/metrics") {
+      return [pages = shared_from_this(), number = ++scrapes_] { return pages->Metrics(number); };
+    }
+    if (request.path == "/healthz") return AnswerVerdict(routes_.alive());
+    if (request.path == "/readyz") return AnswerVerdict(routes_.ready());
+    if (request.path == "/api/v1/status") {
+      const std::uint64_t serial = routes_.status().serial;
+      std::string etag = StatusTag(serial);
+      if (HasIt(request, etag)) return HttpResponse{304, kJson, "", std::move(etag)};
+      return [pages = shared_from_this(), serial] { return pages->Status(serial); };
+    }
+    if (const PageFile* file = FindFile(request.path)) return AnswerFile(request, *file);
+    return HttpResponse{404, kPlainText, "not found; / shows what there is\n"};
+  }
+
+ private:
+  /// A text, and the last number of a request or serial of a status for which it is new enough.
+  struct Made {
+    std::shared_ptr<const std::string> text;
+    std::uint64_t covers = 0;
+  };
+
+  std::string StatusTag(std::uint64_t serial) const {
+    return format("\"{:x}-{:x}\"", run_, serial);
+  }
+
+  HttpResponse Metrics(std::uint64_t number) {
+    if (!metrics_.text || metrics_.covers < number) {
+      const std::uint64_t covers = scrapes_;
+      metrics_.text = nullptr;  // not two at a time
+      metrics_ = {std::make_shared<const std::string>(routes_.metrics()), covers};
+    }
+    HttpResponse response{200, kPrometheus, "", "", metrics_.text};
+    if (number == scrapes_) metrics_.text = nullptr;  // the next scrape wants a newer one
+    return response;
+  }
+
+  /// The status of this serial, or a newer one.
+  HttpResponse Status(std::uint64_t serial) {
+    if (!status_.text || status_.covers < serial) {
+      const NodeStatus newest = routes_.status();
+      status_.text = nullptr;
+      status_ = {std::make_shared<const std::string>(StatusRest(newest)), newest.serial};
+    }
+    return {200, kJson, StatusOpening(std::chrono::system_clock::now()), StatusTag(status_.covers),
+            status_.text};
+  }
+
+  const Routes routes_;
+  /// Tells what this process says from what another one at the same address said.
+  const std::int64_t run_ = std::chrono::system_clock::now().time_since_epoch().count();
+  std::atomic<std::uint64_t> scrapes_ = 0;  ///< asked for so far
+  // Of the slow thread.
+  Made metrics_;
+  Made status_;
+};
 
 }  // namespace
 
@@ -61,19 +125,8 @@ std::function<Verdict()> AliveWith(LoopPulse& pulse) {
 }
 
 HttpHandler MakeRoutes(Routes routes) {
-  // Tells what this process says from what another one at the same address said.
-  const auto run = std::chrono::system_clock::now().time_since_epoch().count();
-  return [routes = std::move(routes), run](const HttpRequest& request) -> HttpResponse {
-    if (request.path == "/metrics") return {200, kPrometheus, routes.metrics()};
-    if (request.path == "/healthz") return Answer(routes.alive());
-    if (request.path == "/readyz") return Answer(routes.ready());
-    if (request.path == "/api/v1/status") {
-      const NodeStatus status = routes.status();
-      return Tagged(request, kJson, format("\"{:x}-{:x}\"", run, status.serial),
-                    [&] { return StatusJson(status, std::chrono::system_clock::now()); });
-    }
-    if (const PageFile* file = FindFile(request.path)) return AnswerFile(request, *file);
-    return {404, kPlain, "not found; / shows what there is\n"};
+  return [pages = std::make_shared<Pages>(std::move(routes))](const HttpRequest& request) {
+    return pages->Answer(request);
   };
 }
 

@@ -18,16 +18,19 @@ struct Verdict {
 /// Whether a loop turns, for Routes::alive. The pulse outlives it.
 std::function<Verdict()> AliveWith(LoopPulse& pulse);
 
-/// What the pages show. All are called on the HTTP thread and must not wait; all must be set.
+/// What the pages show. All must be set. Those that are called on the HTTP thread must not wait.
 struct Routes {
-  std::function<std::string()> metrics;  ///< Prometheus' text format
-  std::function<Verdict()> alive;        ///< the loop turns
-  std::function<Verdict()> ready;        ///< config loaded and every resource registered
-  std::function<NodeStatus()> status;    ///< how all is now
+  std::function<std::string()> metrics;  ///< Prometheus' text format; called on the slow thread
+  std::function<Verdict()> alive;        ///< the loop turns; called on the HTTP thread
+  std::function<Verdict()> ready;        ///< config loaded and all registered; on the HTTP thread
+  std::function<NodeStatus()> status;    ///< how all is now; called on both
 };
 
 /// "/metrics", "/healthz" and "/readyz" (200 or 503), "/api/v1/status", "/" and the files of that
 /// page; else 404. A client that has the newest status or file already is told just that (304).
+///
+/// Metrics and status are slow responses. Each text is made once for all who may have the same: one
+/// whose making began after the request came, and a status also while nothing has changed since.
 HttpHandler MakeRoutes(Routes routes);
 
 }  // namespace patchbay

@@ -12,6 +12,7 @@
 #include "base/format.h"
 #include "http/connection.h"
 #include "http/listen.h"
+#include "os/worker.h"
 
 namespace patchbay {
 namespace {
@@ -31,10 +32,13 @@ error_code TooManyFiles() {
 
 struct HttpServer::Impl {
   Impl(HttpHandler handler, Log& log, HttpLimits limits)
-      : shared{std::move(handler), limits, log} {}
+      : shared{std::move(handler), limits, log,
+               [this](std::function<void()> job) { slow->Run(std::move(job)); }} {}
   ~Impl() {
     context.stop();
     if (thread.joinable()) thread.join();
+    while (!shared.open.empty()) shared.open.front()->Close();
+    slow.reset();  // while there is a context for what it hands back
   }
 
   void Run() {
@@ -81,6 +85,7 @@ struct HttpServer::Impl {
   asio::steady_timer pause{context};
   bool accept_failing = false;
   tcp::endpoint bound;
+  std::optional<Worker> slow;
   std::thread thread;
 };
 
@@ -100,6 +105,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Create(const std::string& listen
   }
   impl->Accept();
   try {
+    impl->slow.emplace();
     impl->thread = std::thread([raw = impl.get()] { raw->Run(); });
   } catch (const std::system_error& problem) {
     return Fail(ErrorKind::kUnavailable,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <variant>
 
 #include "base/log.h"
 #include "base/result.h"
@@ -19,16 +20,27 @@ struct HttpRequest {
   std::string if_none_match = {};  ///< the tags that the client has already; mostly empty
 };
 
+inline constexpr const char* kPlainText = "text/plain; charset=utf-8";
+
 struct HttpResponse {
   int status = 200;
-  std::string content_type = "text/plain; charset=utf-8";
+  std::string content_type = kPlainText;
   std::string body;       ///< left out, but measured, for HEAD
   std::string etag = {};  ///< with quotes; one that the client has already makes it a 304
+  /// What follows `body`, where there is more. It is never copied, so one text can be under way to
+  /// any number of clients.
+  std::shared_ptr<const std::string> shared = {};
 };
 
+/// Makes a response that takes more than a moment. Called on the slow thread, one call at a time,
+/// in the order of the requests.
+using SlowHttpResponse = std::function<HttpResponse()>;
+using HttpAnswer = std::variant<HttpResponse, SlowHttpResponse>;
+
 /// Answers one request. Called on the HTTP thread, one call at a time; while it runs nobody else is
-/// served, so it must not wait for anything. An exception becomes a 500.
-using HttpHandler = std::function<HttpResponse(const HttpRequest&)>;
+/// served, so what takes longer than a moment is returned as a SlowHttpResponse. An exception of
+/// either becomes a 500.
+using HttpHandler = std::function<HttpAnswer(const HttpRequest&)>;
 
 /// What one client may cost.
 struct HttpLimits {
@@ -41,17 +53,19 @@ struct HttpLimits {
   std::size_t response_bytes = 8 << 20;  ///< of all responses not yet taken, but for the
                                          ///< largest; beyond it whoever takes longest is closed
   std::size_t connections = 64;          ///< one more closes the connection that is idle longest
+  std::size_t waiting = 32;              ///< for slow responses; one more is answered with 503
 };
 
 /// A small HTTP/1.1 server for probes, scrapes and people: GET and HEAD, keep-alive, no bodies in
 /// requests.
 ///
 /// Owns one thread, which does everything without blocking: connections that are idle or slow cost
-/// memory, never time. Nothing a client sends ends the thread; what is malformed is answered with
-/// 4xx and the connection closed.
+/// memory, never time. What takes time is made on a second one, the slow thread, so that whoever
+/// asks for it delays nobody who asks for something else. Nothing a client sends ends a thread;
+/// what is malformed is answered with 4xx and the connection closed.
 ///
-/// The destructor closes all connections at once and waits only for a handler under way. What the
-/// handler uses must outlive the server, and so must the log.
+/// The destructor closes all connections at once and waits only for a handler or a slow response
+/// under way. What these use must outlive the server, and so must the log.
 class HttpServer {
  public:
   /// Listens on "address:port": "127.0.0.1:9478", "[::1]:9478". "[::]:9478" and ":9478" take IPv4

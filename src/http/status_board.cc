@@ -8,10 +8,13 @@ namespace patchbay {
 namespace {
 
 /// Forgets what was found on devices that are listed no more, or are others by now, or are not
-/// probed any more.
-void Prune(LastProbes& probes, const Snapshot* before, const Snapshot& after) {
-  if (!after.spec->health) return probes.Clear();
-  if (before == nullptr) return;
+/// probed any more. Returns whether that may have changed anything.
+bool Prune(LastProbes& probes, const Snapshot* before, const Snapshot& after) {
+  if (!after.spec->health) {
+    probes.Clear();
+    return true;
+  }
+  if (before == nullptr) return false;
   std::vector<std::string> gone;
   for (const ListedDevice& listed : before->devices) {
     const ListedDevice* const now = FindDevice(after, listed.device->id);
@@ -19,6 +22,7 @@ void Prune(LastProbes& probes, const Snapshot* before, const Snapshot& after) {
       gone.push_back(listed.device->id);
   }
   if (!gone.empty()) probes.Forget(gone);
+  return !gone.empty();
 }
 
 }  // namespace
@@ -50,7 +54,7 @@ std::shared_ptr<const Snapshot> StatusBoard::Exchange(const std::string& resourc
     status.snapshot.swap(snapshot);
     probes = status.probes;
   });
-  if (probes && newest) Prune(*probes, snapshot.get(), *newest);
+  if (probes && newest && Prune(*probes, snapshot.get(), *newest)) Changed();
   return snapshot;
 }
 
@@ -64,6 +68,11 @@ void StatusBoard::SetProbe(const std::string& resource, const std::string& devic
     probes = found->second.probes;
   }
   probes->Set(device, std::move(probe));
+  Changed();
+}
+
+/// Whoever read what is not under the lock meanwhile must read it again.
+void StatusBoard::Changed() {
   const std::lock_guard lock(mutex_);
   ++status_.serial;
 }

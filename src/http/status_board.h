@@ -34,6 +34,8 @@ class StatusBoard {
   void Change(const std::function<void(NodeStatus&)>& change);
 
  private:
+  void Changed();
+
   mutable std::mutex mutex_;
   NodeStatus status_;
 };

@@ -146,14 +146,17 @@ void AppendResource(std::string& text, const std::string& name, const ResourceSt
 
 }  // namespace
 
-std::string StatusJson(const NodeStatus& status, WallTime now) {
-  std::string text = WithoutBrace({{"version", status.version},
-                                   {"revision", status.revision},
-                                   {"node", status.node_name},
-                                   {"generated_at", TimeJson(now)},
-                                   {"config", ConfigJson(status.config)},
-                                   {"kubelet", KubeletJson(status.kubelet)}});
-  text += ",\"resources\":[";
+std::string StatusOpening(WallTime now) {
+  return WithoutBrace({{"generated_at", TimeJson(now)}}) + ",";
+}
+
+std::string StatusRest(const NodeStatus& status) {
+  const std::string head = WithoutBrace({{"version", status.version},
+                                         {"revision", status.revision},
+                                         {"node", status.node_name},
+                                         {"config", ConfigJson(status.config)},
+                                         {"kubelet", KubeletJson(status.kubelet)}});
+  std::string text = head.substr(1) + ",\"resources\":[";  // the opening has the first brace
   bool first = true;
   for (const auto& [name, resource] : status.resources) {
     if (!std::exchange(first, false)) text += ",";

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <boost/asio/io_context.hpp>
+#include <functional>
 #include <ostream>
 #include <string>
 
@@ -62,7 +63,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   static std::ostream nowhere(nullptr);
   static Log log(LogLevel::kError, LogFormat::kText, nowhere);
   static const HttpLimits limits;
-  ConnectionContext shared{Pages(limits), limits, log};
+  const auto at_once = [](const std::function<void()>& job) { job(); };
+  ConnectionContext shared{Pages(limits), limits, log, at_once};
   boost::asio::io_context context{1};
 
   std::array<int, 2> ends{};

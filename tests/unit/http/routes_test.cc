@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <iostream>
+#include <nlohmann/json.hpp>
+#include <semaphore>
 
 #include "client.h"
 
@@ -11,13 +13,32 @@ namespace {
 
 class RoutesTest : public ::testing::Test {
  protected:
-  HttpResponse Get(const std::string& path, const std::string& tags = "") {
+  /// The whole of it, without what is shared.
+  static HttpResponse Whole(const HttpAnswer& answer) {
+    const auto* const slow = std::get_if<SlowHttpResponse>(&answer);
+    HttpResponse response = slow != nullptr ? (*slow)() : std::get<HttpResponse>(answer);
+    if (response.shared) response.body += *response.shared;
+    return response;
+  }
+  HttpAnswer Ask(const std::string& path, const std::string& tags = "") {
     return handler_({"GET", path, "", tags});
   }
+  HttpResponse Get(const std::string& path, const std::string& tags = "") {
+    return Whole(Ask(path, tags));
+  }
+  std::string MakeMetrics() {
+    making_.release();
+    if (held_up_ && !go_on_.try_acquire_for(std::chrono::seconds(10))) return "held up";
+    return "m " + std::to_string(++scrapes_) + "\n";
+  }
+
+  bool held_up_ = false;
+  std::counting_semaphore<> making_{0}, go_on_{0};
+  int scrapes_ = 0;
 
   Verdict alive_{true, ""}, ready_{true, ""};
   NodeStatus status_;
-  HttpHandler handler_ = MakeRoutes({.metrics = [] { return std::string("m 1\n"); },
+  HttpHandler handler_ = MakeRoutes({.metrics = [this] { return MakeMetrics(); },
                                      .alive = [this] { return alive_; },
                                      .ready = [this] { return ready_; },
                                      .status = [this] { return status_; }});
@@ -60,13 +81,52 @@ TEST_F(RoutesTest, SendsTheStatusAgainOnlyWhenItChanged) {
   const HttpResponse first = Get("/api/v1/status");
   EXPECT_EQ(first.status, 200);
   EXPECT_EQ(first.content_type, "application/json");
-  EXPECT_TRUE(first.body.starts_with("{\"version\":")) << first.body;
+  EXPECT_TRUE(nlohmann::json::parse(first.body).contains("generated_at")) << first.body;
   const HttpResponse same = Get("/api/v1/status", "\"other\", W/" + first.etag);
   EXPECT_EQ(same.status, 304);
   EXPECT_EQ(same.body, "");
   EXPECT_EQ(same.etag, first.etag);
   ++status_.serial;
   EXPECT_EQ(Get("/api/v1/status", first.etag).status, 200);
+}
+
+TEST_F(RoutesTest, MakesAStatusOnceForAllWhoMayHaveIt) {
+  status_.serial = 7;
+  status_.node_name = "old";
+  const HttpAnswer before = Ask("/api/v1/status");
+  const HttpResponse first = Get("/api/v1/status");
+  EXPECT_EQ(Get("/api/v1/status").shared, first.shared);
+  const HttpAnswer at_seven = Ask("/api/v1/status");
+  status_.serial = 9;
+  status_.node_name = "new";
+  // It was new enough for whoever asked then, but not for who asks now.
+  EXPECT_EQ(Whole(before).shared, first.shared);
+  EXPECT_EQ(Whole(before).etag, first.etag);
+  const HttpResponse second = Get("/api/v1/status");
+  EXPECT_NE(second.etag, first.etag);
+  EXPECT_EQ(nlohmann::json::parse(second.body)["node"], "new");
+  // And who asked before takes the newer one, with the tag of that.
+  EXPECT_EQ(Whole(at_seven).shared, second.shared);
+  EXPECT_EQ(Whole(at_seven).etag, second.etag);
+  EXPECT_EQ(nlohmann::json::parse(first.body)["node"], "old");
+}
+
+TEST_F(RoutesTest, MakesMetricsOnceForAllWhoAskedBefore) {
+  const HttpAnswer first = Ask("/metrics"), second = Ask("/metrics"), third = Ask("/metrics");
+  EXPECT_EQ(Whole(first).body, "m 1\n");
+  EXPECT_EQ(Whole(second).body, "m 1\n");
+  const HttpAnswer fourth = Ask("/metrics");
+  EXPECT_EQ(Whole(third).body, "m 1\n");
+  EXPECT_EQ(Whole(fourth).body, "m 2\n");
+  EXPECT_EQ(Get("/metrics").body, "m 3\n");
+}
+
+TEST_F(RoutesTest, KeepsNoMetricsThatNobodyWaitsFor) {
+  const HttpAnswer first = Ask("/metrics"), second = Ask("/metrics");
+  std::weak_ptr<const std::string> text = Whole(first).shared;
+  EXPECT_FALSE(text.expired());
+  EXPECT_EQ(Whole(second).body, "m 1\n");
+  EXPECT_TRUE(text.expired());
 }
 
 TEST_F(RoutesTest, HasTheFilesOfThePage) {
@@ -106,6 +166,41 @@ TEST_F(RoutesTest, WorksBehindAServer) {
   EXPECT_EQ(same.status, 304);
   EXPECT_EQ(same.header.at("content-length"), "");  // none
   EXPECT_EQ(client.Get("/healthz").status, 200);    // on the same connection
+}
+
+TEST_F(RoutesTest, TellsThatItIsAliveWhileManyWaitForATextThatTakesLong) {
+  held_up_ = true;
+  std::counting_semaphore<> asked(0);
+  const auto handler = [&](const HttpRequest& request) {
+    HttpAnswer answer = handler_(request);
+    if (request.path == "/metrics") asked.release();
+    return answer;
+  };
+  Log log(LogLevel::kError, LogFormat::kText, std::cerr);
+  const auto server = HttpServer::Create("127.0.0.1:0", handler, log);
+  ASSERT_TRUE(server) << server.error().message;
+  const auto ask = [&](test::Client& client) {
+    client.Send("GET /metrics HTTP/1.1\r\n\r\n");
+    return asked.try_acquire_for(std::chrono::seconds(10));
+  };
+  const int port = (*server)->port();
+  test::Client first(port), probe(port), page(port);
+  ASSERT_TRUE(ask(first));
+  ASSERT_TRUE(making_.try_acquire_for(std::chrono::seconds(10)));
+  page.Send("GET /api/v1/status HTTP/1.1\r\n\r\n");
+  std::vector<std::unique_ptr<test::Client>> more;
+  for (int i = 0; i < 20; ++i) {
+    more.push_back(std::make_unique<test::Client>(port));
+    ASSERT_TRUE(ask(*more.back()));
+  }
+  for (const char* path : {"/healthz", "/readyz", "/"}) {
+    EXPECT_EQ(probe.Get(path).status, 200);
+    EXPECT_EQ(test::Client(port).Get(path).status, 200);
+  }
+  go_on_.release(2);
+  EXPECT_EQ(first.Read().body, "m 1\n");
+  for (const auto& client : more) EXPECT_EQ(client->Read().body, "m 2\n");
+  EXPECT_EQ(page.Read().status, 200);
 }
 
 }  // namespace

@@ -7,8 +7,10 @@
 #include <filesystem>
 #include <iterator>
 #include <random>
+#include <semaphore>
 #include <sstream>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "client.h"
@@ -23,10 +25,17 @@ using test::Response;
 class HttpServerTest : public ::testing::Test {
  protected:
   void Serve(HttpLimits limits = {}) {
-    const auto handler = [](const HttpRequest& request) -> HttpResponse {
+    const auto handler = [this](const HttpRequest& request) -> HttpAnswer {
       if (request.path == "/throw") throw std::runtime_error("no\nway");
-      if (request.path == "/big") return {.body = std::string(std::size_t{64} << 20, 'x')};
-      return {.body = request.method + " " + request.path + " " + request.query};
+      if (request.path == "/throw-later") {
+        return []() -> HttpResponse { throw std::runtime_error("not\nnow"); };
+      }
+      if (request.path == "/slow") return [this] { return MakeSlowly(); };
+      if (request.path == "/shared") return HttpResponse{.body = "own ", .shared = shared_};
+      if (request.path == "/big") {
+        return HttpResponse{.body = std::string(std::size_t{64} << 20, 'x')};
+      }
+      return HttpResponse{.body = request.method + " " + request.path + " " + request.query};
     };
     auto created = HttpServer::Create("127.0.0.1:0", handler, log_, limits);
     ASSERT_TRUE(created) << created.error().message;
@@ -34,6 +43,17 @@ class HttpServerTest : public ::testing::Test {
   }
   int port() const { return server_->port(); }
 
+  /// Takes until the test lets it go on.
+  HttpResponse MakeSlowly() {
+    making_.release();
+    const bool may_go_on = go_on_.try_acquire_for(std::chrono::seconds(10));
+    return {.body = may_go_on ? "slow" : "nobody let it go on"};
+  }
+  bool AwaitMaking() { return making_.try_acquire_for(std::chrono::seconds(10)); }
+
+  std::counting_semaphore<> making_{0}, go_on_{0};
+  const std::shared_ptr<const std::string> shared_ =
+      std::make_shared<const std::string>(std::size_t{8} << 20, 's');
   std::ostringstream logged_;
   Log log_{LogLevel::kDebug, LogFormat::kText, logged_};
   std::unique_ptr<HttpServer> server_;
@@ -179,9 +199,11 @@ TEST_F(HttpServerTest, TurnsAnExceptionInto500) {
   Serve();
   Client client(port());
   EXPECT_EQ(client.Get("/throw").status, 500);
+  EXPECT_EQ(client.Get("/throw-later").status, 500);
   EXPECT_EQ(client.Get("/").status, 200);
   server_.reset();
-  EXPECT_NE(logged_.str().find("/throw"), std::string::npos);
+  EXPECT_NE(logged_.str().find("request=/throw "), std::string::npos);
+  EXPECT_NE(logged_.str().find("request=/throw-later "), std::string::npos);
 }
 
 TEST_F(HttpServerTest, ClosesOnWhoeverDoesNotFinishTheRequest) {
@@ -247,6 +269,61 @@ TEST_F(HttpServerTest, KeepsOnlySoMuchForWhoeverIsSlow) {
   EXPECT_TRUE(first.AwaitClose());
   EXPECT_LT(first.unread().size(), std::size_t{64} << 20);
   EXPECT_EQ(Client(port()).Get("/").status, 200);
+}
+
+TEST_F(HttpServerTest, CountsWhatManyAreSentOnce) {
+  Serve({.response_bytes = 1 << 20});
+  std::vector<std::unique_ptr<Client>> slow;
+  for (int i = 0; i < 3; ++i) {
+    slow.push_back(std::make_unique<Client>(port(), 64 * 1024));
+    slow.back()->Send("GET /shared HTTP/1.1\r\nConnection: close\r\n\r\n");
+    const Response response = slow.back()->Read(/*without_body=*/true);
+    EXPECT_EQ(response.header.at("content-length"), std::to_string(4 + shared_->size()));
+  }
+  for (const auto& client : slow) {
+    EXPECT_TRUE(client->AwaitClose());
+    EXPECT_TRUE(client->unread() == "own " + *shared_) << client->unread().size();
+  }
+}
+
+TEST_F(HttpServerTest, AnswersOthersWhileASlowResponseIsMade) {
+  Serve();
+  Client slow(port()), other(port());
+  slow.Send("GET /slow HTTP/1.1\r\n\r\n");
+  ASSERT_TRUE(AwaitMaking());
+  EXPECT_EQ(other.Get("/healthz").status, 200);
+  { Client(port()).Send("GET /slow HTTP/1.1\r\n\r\n"); }  // and does not wait
+  EXPECT_EQ(other.Get("/healthz").status, 200);
+  go_on_.release(2);
+  EXPECT_EQ(slow.Read().body, "slow");
+  EXPECT_EQ(slow.Get("/").body, "GET / ");  // on the same connection
+}
+
+TEST_F(HttpServerTest, LetsOnlySoManyWaitForSlowResponses) {
+  Serve({.waiting = 1});
+  Client slow(port()), other(port());
+  slow.Send("GET /slow HTTP/1.1\r\n\r\n");
+  ASSERT_TRUE(AwaitMaking());
+  const Response refused = other.Get("/slow");
+  EXPECT_EQ(refused.status, 503);
+  EXPECT_EQ(refused.header.at("retry-after"), "1");
+  EXPECT_EQ(other.Get("/").status, 200);
+  go_on_.release(2);
+  EXPECT_EQ(slow.Read().body, "slow");
+  EXPECT_EQ(other.Get("/slow").body, "slow");
+}
+
+TEST_F(HttpServerTest, EndsWhileASlowResponseIsMade) {
+  Serve();
+  Client slow(port()), next(port()), idle(port());
+  slow.Send("GET /slow HTTP/1.1\r\n\r\n");
+  ASSERT_TRUE(AwaitMaking());
+  next.Send("GET /slow HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(idle.Get("/").status, 200);
+  std::thread end([this] { server_.reset(); });
+  for (Client* client : {&slow, &next, &idle}) EXPECT_TRUE(client->AwaitClose());
+  go_on_.release(2);
+  end.join();
 }
 
 TEST_F(HttpServerTest, KeepsItsSocketsFromOtherPrograms) {
