@@ -4,6 +4,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -67,6 +69,7 @@ class Pages : public std::enable_shared_from_this<Pages> {
       const std::uint64_t serial = routes_.status().serial;
       std::string etag = StatusTag(serial);
       if (HasIt(request, etag)) return HttpResponse{304, kJson, "", std::move(etag)};
+      if (auto known = KnownStatus(serial)) return *std::move(known);
       return [pages = shared_from_this(), serial] { return pages->Status(serial); };
     }
     if (const PageFile* file = FindFile(request.path)) return AnswerFile(request, *file);
@@ -95,24 +98,38 @@ class Pages : public std::enable_shared_from_this<Pages> {
     return response;
   }
 
-  /// The status of this serial, or a newer one.
+  /// The status of this serial, or a newer one, if it is made.
+  std::optional<HttpResponse> KnownStatus(std::uint64_t serial) const {
+    const Made status = GetStatus();
+    if (!status.text || status.covers < serial) return std::nullopt;
+    return HttpResponse{200, kJson, StatusOpening(std::chrono::system_clock::now()),
+                        StatusTag(status.covers), status.text};
+  }
+
   HttpResponse Status(std::uint64_t serial) {
-    if (!status_.text || status_.covers < serial) {
-      const NodeStatus newest = routes_.status();
-      status_.text = nullptr;
-      status_ = {std::make_shared<const std::string>(StatusRest(newest)), newest.serial};
-    }
-    return {200, kJson, StatusOpening(std::chrono::system_clock::now()), StatusTag(status_.covers),
-            status_.text};
+    if (auto known = KnownStatus(serial)) return *std::move(known);
+    const NodeStatus newest = routes_.status();
+    SetStatus({});  // not two at a time
+    SetStatus({std::make_shared<const std::string>(StatusRest(newest)), newest.serial});
+    return *KnownStatus(newest.serial);
+  }
+
+  Made GetStatus() const {
+    const std::lock_guard lock(mutex_);
+    return status_;
+  }
+  void SetStatus(Made status) {
+    const std::lock_guard lock(mutex_);
+    std::swap(status_, status);
   }
 
   const Routes routes_;
   /// Tells what this process says from what another one at the same address said.
   const std::int64_t run_ = std::chrono::system_clock::now().time_since_epoch().count();
   std::atomic<std::uint64_t> scrapes_ = 0;  ///< asked for so far
-  // Of the slow thread.
-  Made metrics_;
-  Made status_;
+  Made metrics_;                            ///< of the slow thread
+  mutable std::mutex mutex_;
+  Made status_;  ///< under `mutex_`
 };
 
 }  // namespace

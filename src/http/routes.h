@@ -29,8 +29,9 @@ struct Routes {
 /// "/metrics", "/healthz" and "/readyz" (200 or 503), "/api/v1/status", "/" and the files of that
 /// page; else 404. A client that has the newest status or file already is told just that (304).
 ///
-/// Metrics and status are slow responses. Each text is made once for all who may have the same: one
-/// whose making began after the request came, and a status also while nothing has changed since.
+/// Metrics, and a status that is not made yet, are slow responses. Each text is made once for all
+/// who may have the same: one whose making began after the request came, and a status also while
+/// nothing has changed since.
 HttpHandler MakeRoutes(Routes routes);
 
 }  // namespace patchbay
