@@ -79,8 +79,7 @@ bool Bind(const KeyInfo& key, const TomlValue& value, TemplatePairs& out, Report
     if (const auto* text = std::get_if<Text>(&entry.value.value)) {
       out.items.emplace_back(entry.key, *text);
     } else {
-      const std::string path = format("{}.{}", key.name, entry.key.value.substr(0, 100));
-      ReportWrongType({.section = key.section, .name = path}, entry.value, reporter);
+      ReportWrongPair(key, entry, reporter);
       all = false;
     }
   }

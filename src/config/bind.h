@@ -53,7 +53,8 @@ bool BindSection(const TomlTable& table, const Place& place, D& draft, Reporter&
     } else {
       std::vector<std::string_view> known;
       for (const Key<D>& key : KeysOf<D>()) known.push_back(key.info.name);
-      ReportUnknownKey(entry, D::kSection, known, reporter);
+      // One that is only misspelt is not reported as missing too.
+      seen.insert(ReportUnknownKey(entry, D::kSection, known, reporter));
       draft.broken = true;
     }
   }

@@ -34,18 +34,24 @@ std::string ExampleOf(const KeyInfo& key) {
     case ValueType::kTemplates: return format("write {} = [\"…\"]", key.name);
     case ValueType::kChoice: return format("it is one of {}", OneOf(key.choices));
     case ValueType::kInteger:
+      // 0 is no number of things, but means that the key is not there.
       return format("write {} = {}", key.name,
-                    key.fallback.empty() ? std::to_string(key.range.least) : key.fallback);
+                    key.fallback.empty() || key.fallback == "0"
+                        ? std::to_string(std::max<std::int64_t>(key.range.least, 1))
+                        : key.fallback);
     case ValueType::kBoolean: return format("write {} = true or false", key.name);
     case ValueType::kDuration: return format("write {} = {}", key.name, key.fallback);
     case ValueType::kTemplateTable:
       return format("write [{}.{}] and below it KEY = \"…\"", key.section, key.name);
     case ValueType::kPatternTable: return format("write {} = {{ NAME = \"…\" }}", key.name);
     case ValueType::kTable:
-      return key.section.empty() ? format("write [{}]", key.name)
-                                 : format("write {} = {{ … }}", key.name);
+      return key.section.empty()
+                 ? format("write [{}]", key.name)
+                 : format("write [{0}.{1}] or {1} = {{ … }}", key.section, key.name);
     case ValueType::kTables:
-      return format("write [[{}{}{}]]", key.section, key.section.empty() ? "" : ".", key.name);
+      return key.section.empty()
+                 ? format("write [[{}]]", key.name)
+                 : format("write [[{0}.{1}]] or {1} = [{{ … }}]", key.section, key.name);
   }
   return "";
 }
@@ -102,6 +108,15 @@ std::string HintOnWrongType(const KeyInfo& key, const TomlValue& value) {
       converted.empty() ? ExampleOf(key) : format("write {} = {}", key.name, converted);
   const bool bare = key.type == ValueType::kInteger || key.type == ValueType::kBoolean;
   return hint + (bare && std::holds_alternative<Text>(value.value) ? ", without quotes" : "");
+}
+
+/// A key as TOML has it; "" for one that nobody would write on purpose.
+std::string KeyText(const std::string& key) {
+  const bool is_bare = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
+    return c < 0x80 && (std::isalnum(c) != 0 || c == '_' || c == '-');
+  });
+  if (is_bare) return key;
+  return IsPlainWord(key) ? format("\"{}\"", key) : "";
 }
 
 bool IsSection(ValueType type) {
@@ -172,12 +187,26 @@ void ReportWrongType(const KeyInfo& key, const TomlValue& value, Reporter& repor
                   HintOnWrongType(key, value));
 }
 
-void ReportUnknownKey(const TomlEntry& entry, std::string_view section,
-                      std::span<const std::string_view> known, Reporter& reporter) {
+void ReportWrongPair(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter) {
+  const std::string& name = entry.key.value;
+  const std::string key = name.size() > 100 ? "" : KeyText(name);
+  const KeyInfo pair{.name = key.empty() ? "KEY" : std::string_view(key)};
+  reporter.Report(Code::kWrongType, entry.value.place,
+                  format("\"{}.{}\" takes a {}, not {}", table.name, name.substr(0, 100),
+                         Name(pair.type), KindOf(entry.value)),
+                  format("in the table {}, {}", table.name, HintOnWrongType(pair, entry.value)));
+}
+
+std::string_view ReportUnknownKey(const TomlEntry& entry, std::string_view section,
+                                  std::span<const std::string_view> known, Reporter& reporter) {
   const Text& key = entry.key;
+  const bool is_long = key.value.size() > 100;
+  const std::string hint = is_long ? "" : HintOnUnknown(entry, section, known);
   reporter.Report(Code::kUnknownKey, key.place,
                   format("{} has no key \"{}\"", SectionTitle(section), key.value.substr(0, 100)),
-                  key.value.size() > 100 ? "" : HintOnUnknown(entry, section, known));
+                  hint);
+  const std::string_view nearest = is_long ? "" : Nearest(key.value, known);
+  return !nearest.empty() && hint == DidYouMean(nearest, known) ? nearest : "";
 }
 
 void ReportMissingKey(const KeyInfo& key, const Place& place, Reporter& reporter) {

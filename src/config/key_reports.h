@@ -13,9 +13,12 @@ namespace patchbay {
 
 /// Reports that `value` is not what `key` takes.
 void ReportWrongType(const KeyInfo& key, const TomlValue& value, Reporter& reporter);
-/// Reports a key that is not among `known`, the keys of `section`.
-void ReportUnknownKey(const TomlEntry& entry, std::string_view section,
-                      std::span<const std::string_view> known, Reporter& reporter);
+/// The same of a value in `table`, whose keys are the administrator's own.
+void ReportWrongPair(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter);
+/// Reports a key that is not among `known`, the keys of `section`. Returns the one of them that the
+/// hint says was meant, or "".
+std::string_view ReportUnknownKey(const TomlEntry& entry, std::string_view section,
+                                  std::span<const std::string_view> known, Reporter& reporter);
 /// Reports that the section at `place` lacks `key`.
 void ReportMissingKey(const KeyInfo& key, const Place& place, Reporter& reporter);
 /// Reports that the one section `key` appears again.

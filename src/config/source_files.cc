@@ -17,9 +17,10 @@ const std::string kUnread = "it cannot be read: ";
 
 void Refuse(const std::string& path, std::string message, Reporter& reporter) {
   const bool lacks_right = message.ends_with(std::strerror(EACCES));
+  const std::string_view how = path == kDefaultConfig ? ", with --config or PATCHBAY_CONFIG" : "";
   reporter.Report(Code::kUnreadableFile, {path, 0, 0}, std::move(message),
                   lacks_right ? "run as root, or let this user read it and enter its directory"
-                              : "name a file, or a directory with *.toml files");
+                              : format("name a file, or a directory with *.toml files{}", how));
 }
 
 /// The texts read so far, and whether there may be more of them.

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "config_support.h"
 #include "support/temp_tree.h"
 
@@ -13,6 +15,7 @@ using test::LoadGood;
 using test::LoadText;
 using test::Resource;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -243,6 +246,13 @@ TEST(Load, ReportsWhatItCannotRead) {
             tree.path("missing.toml") +
                 ": error[unreadable-file]: it cannot be read: No such file or directory\n"
                 "    hint: name a file, or a directory with *.toml files\n");
+}
+
+TEST(Load, SaysHowToNameAnotherConfiguration) {
+  test::TempTree tree;
+  if (std::filesystem::exists(kDefaultConfig)) GTEST_SKIP() << "there is one here";
+  const auto findings = LoadPaths({std::string(kDefaultConfig)}).diagnostics.Sorted();
+  EXPECT_THAT(findings.front().hint, HasSubstr("with --config or PATCHBAY_CONFIG"));
 }
 
 TEST(Load, ReportsAFileThatIsTooLarge) {
