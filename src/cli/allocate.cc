@@ -74,6 +74,11 @@ Result<Allocated> AllocateOnHost(const Arguments& arguments, const Model& model)
       TRY(InspectHost(model, {.node_name = NodeName(), .resource = arguments.resource}));
   const auto& snapshot = inspections.front().snapshot;
   std::vector<std::string> ids = arguments.ids;
+  for (auto id = ids.begin(); id != ids.end(); ++id) {
+    if (std::find(ids.begin(), id, *id) == id) continue;
+    return Fail(ErrorKind::kInvalid,
+                format("\"{}\" is named twice; a container has a device once", *id));
+  }
   if (ids.empty()) {
     const auto wanted = static_cast<std::size_t>(arguments.count.value_or(1));
     ids = HealthyUnits(*snapshot, wanted);

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
@@ -14,11 +15,15 @@
 #include "cli/commands.h"
 #include "cli/version.h"
 #include "config/grammar.h"
+#include "config/load.h"
 #include "config/reporter.h"
+#include "model/resource_name.h"
 #include "model/socket_name.h"
 
 namespace patchbay {
 namespace {
+
+namespace fs = std::filesystem;
 
 /// Words by what they mean, in the order of the help.
 template <class T>
@@ -73,6 +78,15 @@ std::string TakeKubeletDir(std::string& text) {
                                           text, kLongestDir);
 }
 
+std::string ProblemWithCount(const std::string& text) {
+  constexpr int kMost = std::numeric_limits<int>::max();
+  int count = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, count);
+  if (error == std::errc() && rest == end && count > 0) return "";
+  return format("\"{}\" is no whole number from 1 to {}", text, kMost);
+}
+
 void AddDaemonFlags(CLI::App& app, const std::string& name, Arguments& arguments) {
   const bool is_run = name == "run";
   app.add_option("--listen", arguments.listen,
@@ -124,7 +138,7 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
     auto* ids = app.add_option("ids", arguments.ids, "IDs as listed by `devices`")->type_name("ID");
     app.add_option("--count", arguments.count, "as many healthy ones as this; default: 1")
         ->type_name("N")
-        ->check(CLI::Range(1, std::numeric_limits<int>::max()).description(""))
+        ->check(CLI::Validator(ProblemWithCount, ""))
         ->excludes(ids);
   }
   if (name == "explain") {
@@ -190,6 +204,13 @@ bool NamesNoCommand(int argc, const char* const* argv, std::ostream& err) {
   return true;
 }
 
+/// Whether a word that stands where there is no place for one, or for a resource, is meant to be
+/// the configuration.
+bool IsMeantAsConfig(const std::string& word) {
+  std::error_code none;
+  return word.ends_with(".toml") && (ProblemWithResourceName(word) || fs::exists(word, none));
+}
+
 /// What a command line with a flag or a word too many may mean; "" where nobody knows.
 std::string HintOnExtra(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
@@ -198,6 +219,9 @@ std::string HintOnExtra(const CLI::App& app) {
       for (const std::string& flag : option->get_lnames()) flags.push_back("--" + flag);
     }
     for (const std::string& word : command->remaining()) {
+      if (IsMeantAsConfig(word) && command->get_option_no_throw("--config") != nullptr) {
+        return format("did you mean `--config {}`?", word);
+      }
       if (!word.starts_with("--")) continue;
       const std::vector<std::string_view> names(flags.begin(), flags.end());
       std::string hint = DidYouMean(std::string_view(word).substr(0, word.find('=')), names);
@@ -208,13 +232,24 @@ std::string HintOnExtra(const CLI::App& app) {
   return "";
 }
 
+/// The resources that there are to choose from; "" where that cannot be told.
+std::string HintOnResources(const std::string& config) {
+  const Loaded loaded = LoadPaths({config});
+  if (!loaded.model) return "";
+  std::vector<std::string_view> names;
+  for (const ResourceSpec& spec : loaded.model->resources) names.push_back(spec.name);
+  return format("name one of {}: {}", config, Listing(names));
+}
+
 /// Says what is wrong with the line, in more words than the library where there are any.
-ExitCode ReportMisuse(const CLI::App& app, const CLI::ParseError& error, Streams streams) {
+ExitCode ReportMisuse(const CLI::App& app, const CLI::ParseError& error, const Arguments& arguments,
+                      Streams streams) {
   const bool has_too_much = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
   const bool has_too_little = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   std::string hint = has_too_much ? HintOnExtra(app) : "";
   if (has_too_little && app.got_subcommand("diff")) hint = "diff takes two: OLD NEW";
-  streams.err << Printable(error.what()) << (hint.empty() ? "" : "; " + hint)
+  if (has_too_little && app.got_subcommand("allocate")) hint = HintOnResources(arguments.config);
+  streams.err << Printable(error.what()) << (hint.empty() ? "" : "; " + Printable(hint))
               << "\nRun with --help for more information.\n";
   return kUsage;
 }
@@ -223,6 +258,13 @@ ExitCode ReportMisuse(const CLI::App& app, const CLI::ParseError& error, Streams
 
 std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* argv,
                                                  Streams streams) {
+  // Whoever asks for help as of git gets it: `help` and `help COMMAND`.
+  if (argc > 1 && std::string_view(argv[1]) == "help") {
+    std::vector<const char*> asked(argv, argv + std::min(argc, 3));
+    asked.erase(asked.begin() + 1);
+    asked.push_back("--help");
+    return ParseArguments(static_cast<int>(asked.size()), asked.data(), streams);
+  }
   Arguments arguments;
   // Not left to the library: there the variable would win over the flag, through the options of the
   // other commands.
@@ -242,11 +284,16 @@ std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* ar
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return ReportMisuse(app, error, streams);
+    if (error.get_exit_code() != 0) return ReportMisuse(app, error, arguments, streams);
     std::ostringstream text;
     app.exit(error, text, text);
     streams.out << text.str().substr(text.str().find_first_not_of('\n'));
     return kOk;
+  }
+  if (IsMeantAsConfig(arguments.resource)) {
+    streams.err << format("\"{0}\" is a file, no resource; did you mean `--config {0}`?\n",
+                          Printable(arguments.resource));
+    return kUsage;
   }
   return arguments;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "config/source_file.h"
 #include "convert/convert.h"
 
 namespace patchbay {
@@ -23,7 +24,7 @@ enum ExitCode : int {
 /// The command line, parsed. What a command does not know stays at its default.
 struct Arguments {
   std::string command;
-  std::string config = "/etc/patchbay";
+  std::string config{kDefaultConfig};
   std::vector<std::string> files;  ///< check; of diff two: from and to; of convert one
   Output output = Output::kTable;
   std::optional<LogLevel> log_level;  ///< run: that of the file, try: warning

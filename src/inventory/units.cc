@@ -26,6 +26,16 @@ std::string WhatThereIs(const Snapshot& snapshot, std::string_view id) {
 Failure UnknownId(const Snapshot& snapshot, std::string_view id) {
   const ResourceSpec& spec = *snapshot.spec;
   const std::string first = AdvertisedId(spec, id, 0);
+  const auto parsed = ParseReplica(id);
+  if (spec.replicas > 1 && parsed) {
+    const std::string own = AdvertisedId(spec, parsed->device_id, 0);
+    if (FindAdvertised(snapshot, own).listed != nullptr) {
+      return Fail(
+          ErrorKind::kNotFound,
+          format("{} has no device \"{}\"; those of \"{}\" are \"{}\" to \"{}\"", spec.name, id,
+                 parsed->device_id, own, AdvertisedId(spec, parsed->device_id, spec.replicas - 1)));
+    }
+  }
   if (spec.replicas > 1 && FindAdvertised(snapshot, first).listed != nullptr) {
     return Fail(
         ErrorKind::kNotFound,

@@ -169,6 +169,15 @@ TEST_F(AllocateTest, NamesTheDeviceThatIsNotThere) {
   EXPECT_THAT(Refused({"example.com/shared", "0"}), HasSubstr("\"0\""));
 }
 
+TEST_F(AllocateTest, TakesADeviceOnce) {
+  EXPECT_THAT(Refused({"example.com/seat", "1", "0", "1"}), HasSubstr("\"1\" is named twice"));
+}
+
+TEST_F(AllocateTest, NamesTheUnitsOfADevice) {
+  EXPECT_THAT(Refused({"example.com/shared", "1::2"}),
+              HasSubstr("those of \"1\" are \"1::0\" to \"1::1\""));
+}
+
 TEST_F(AllocateTest, HasNoMoreThanThereIs) {
   EXPECT_EQ(Refused({"example.com/shared", "--count", "5"}),
             "patchbay: example.com/shared has only 4 of 5 healthy units; "

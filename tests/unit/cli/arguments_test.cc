@@ -199,6 +199,36 @@ TEST_F(ArgumentsTest, WhoMistypesIsToldWhatIsMeant) {
   }
 }
 
+TEST_F(ArgumentsTest, WhoNamesAFileIsToldOfConfig) {
+  for (const std::string command : {"devices", "explain", "allocate", "run", "try"}) {
+    const auto ran = RunCli({command, "first.toml"});
+    EXPECT_EQ(ran.code, kUsage);
+    EXPECT_THAT(ran.err, HasSubstr("did you mean `--config first.toml`?")) << command;
+  }
+  EXPECT_EQ(Parse({"allocate", "a.com/x.toml"}).resource, "a.com/x.toml");
+}
+
+TEST_F(ArgumentsTest, WhoNamesNoResourceIsToldWhichThereAre) {
+  tree_.File("a.toml", "[[resource]]\nname = 'a.com/x'\n[[resource.match]]\ncount = 1\n");
+  const auto ran = RunCli({"allocate", "--config", tree_.path("a.toml")});
+  EXPECT_EQ(ran.code, kUsage);
+  EXPECT_THAT(ran.err, HasSubstr("it has a.com/x\n"));
+}
+
+TEST_F(ArgumentsTest, CountIsAWholeNumber) {
+  for (const std::string count : {"two", "0", "-1", "1.5", "99999999999999999999", ""}) {
+    EXPECT_THAT(RunCli({"allocate", "a.com/x", "--count", count}).err,
+                HasSubstr("\"" + count + "\" is no whole number from 1 to"));
+  }
+}
+
+TEST_F(ArgumentsTest, HelpIsACommandToo) {
+  EXPECT_EQ(RunCli({"help"}).out, RunCli({"--help"}).out);
+  EXPECT_EQ(RunCli({"help"}).code, kOk);
+  EXPECT_EQ(RunCli({"help", "diff"}).out, RunCli({"diff", "--help"}).out);
+  EXPECT_EQ(RunCli({"help", "chek"}).code, kUsage);
+}
+
 TEST_F(ArgumentsTest, HelpReadsWell) {
   for (const Command& command : Commands()) {
     const auto ran = RunCli({std::string(command.name), "--help"});
