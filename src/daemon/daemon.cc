@@ -1,6 +1,7 @@
 #include "daemon/daemon.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "base/format.h"
 #include "base/hash.h"
@@ -55,6 +56,12 @@ Status Daemon::ServeHttp() {
 }
 
 Status Daemon::StartResources() {
+  if (std::error_code none; !std::filesystem::is_directory(host_.Local("/"), none)) {
+    log_.Warning(
+        "there is no directory to see the host in, so none of its devices is found; mount "
+        "the host's root there, or mend host_root",
+        {{"path", spec_.host_root}});
+  }
   KeepGrpc();
   auto watch = DirWatch::Create(loop_, [this](const std::string& directory, std::string_view name) {
     OnDirectoryChanged(directory, name.empty());

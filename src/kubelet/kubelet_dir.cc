@@ -125,6 +125,9 @@ std::string_view KubeletDir::WhyAbsent() const {
   if (errno == EACCES) {
     return "no kubelet that this user may see; run as root, or let this user enter the directory";
   }
+  if (errno == ENOTDIR) {
+    return "no kubelet yet; its directory, or what that is to be in, is a file: mend kubelet_dir";
+  }
   return "no kubelet yet; waiting for its directory, which does not exist: is this a node? see "
          "kubelet_dir";
 }

@@ -88,8 +88,8 @@ Result<std::unique_ptr<PluginServer>> PluginServer::Start(std::string socket, Pl
     return Fail(ErrorKind::kUnavailable,
                 "cannot serve on a socket in " +
                     plugin->socket_.substr(0, plugin->socket_.rfind('/')) +
-                    "; see that the directory exists, that this process may write there and that "
-                    "its path is not too long");
+                    "; see that the directory exists, that this process may write there (run as "
+                    "root) and that its path is not too long");
   }
   return plugin;
 }

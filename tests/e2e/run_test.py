@@ -40,6 +40,14 @@ class Registering(support.TestCase):
                                  ["/dev/full", "/dev/zero"])
                 self.assertEqual(daemon.end()[0], 0)
 
+    def test_what_is_not_there_to_begin_with_is_said(self):
+        config = self.config('[daemon]\nhost_root = "/no/such"\n' + THREE)
+        self.kubelet_dir.write_text("")
+        with Daemon(config, self.kubelet_dir) as daemon:
+            daemon.err.wait("there is no directory to see the host in")
+            daemon.err.wait("is a file: mend kubelet_dir")
+            self.assertEqual(daemon.end()[0], 0)
+
     def test_ten_restarts_of_the_kubelet_in_a_row(self):
         with Kubelet(self.kubelet_dir) as kubelet, \
                 Daemon(self.config(THREE), self.kubelet_dir) as daemon:

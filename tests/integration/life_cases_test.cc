@@ -310,7 +310,9 @@ TEST_P(Contract, Case58DirectoryThatCannotBeWritten) {
   // Root for whom permissions hold, as in a container without capabilities.
   Process process(tree_, directory, kSerial,
                   [] { return prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE) == 0; });
-  ASSERT_TRUE(process.AwaitLog("see that the directory exists, that this process may write there"))
+  ASSERT_TRUE(
+      process.AwaitLog("see that the directory exists, that this process may write there "
+                       "(run as root)"))
       << process.log();
   EXPECT_THAT(Calls(), SizeIs(0));
   EXPECT_THAT(OwnSockets(), SizeIs(0));

@@ -84,6 +84,9 @@ TEST_F(KubeletDirTest, SaysWhyThereIsNoKubelet) {
   EXPECT_THAT(std::string(dir_->WhyAbsent()), testing::HasSubstr("does not exist"));
   tree_.Dir("dir");
   EXPECT_EQ(dir_->WhyAbsent(), "no kubelet yet; waiting for its socket");
+  tree_.File("file");
+  Start("file");
+  EXPECT_THAT(std::string(dir_->WhyAbsent()), testing::HasSubstr("is a file"));
   if (geteuid() != 0) return;
   tree_.Dir("closed/dir");
   std::filesystem::permissions(tree_.path("closed"), std::filesystem::perms::none);
