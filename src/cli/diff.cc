@@ -12,7 +12,21 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string RenderJson(const Plan& plan) {
+/// What a reload would do; a refused one would do nothing.
+struct Outlook {
+  std::string_view refused;  ///< why; else empty
+  Plan plan;
+};
+
+Outlook OutlookFor(const Model& from, const Model& to) {
+  const std::string node = NodeName();
+  const ResourceSpecs old = ResourcesFor(from, node);
+  if (const auto why = WhyRefused(old, to)) return {*why, {}};
+  return {"", PlanReload(from.daemon, old, to.daemon, ResourcesFor(to, node))};
+}
+
+std::string RenderJson(const Outlook& outlook) {
+  const Plan& plan = outlook.plan;
   Json resources = Json::array(), daemon = Json::array();
   for (const ResourceStep& step : plan.resources) {
     resources.push_back(
@@ -21,7 +35,9 @@ std::string RenderJson(const Plan& plan) {
   for (const DaemonStep& step : plan.daemon) {
     daemon.push_back({{"key", step.key}, {"live", step.is_live}});
   }
-  return Json({{"resources", std::move(resources)}, {"daemon", std::move(daemon)}})
+  return Json({{"refused", outlook.refused},
+               {"resources", std::move(resources)},
+               {"daemon", std::move(daemon)}})
              .dump(2, ' ', false, Json::error_handler_t::replace) +
          "\n";
 }
@@ -39,7 +55,11 @@ std::string_view MeaningOf(Reach reach) {
   return "";
 }
 
-std::string RenderText(const Plan& plan) {
+std::string RenderText(const Outlook& outlook) {
+  if (!outlook.refused.empty()) {
+    return format("a running patchbay refuses it: {}\n", outlook.refused);
+  }
+  const Plan& plan = outlook.plan;
   std::vector<std::vector<std::string>> rows = {{"RESOURCE", "REACH", "KEYS", "MEANING"}};
   std::size_t untouched = 0;
   for (const ResourceStep& step : plan.resources) {
@@ -70,10 +90,8 @@ int RunDiff(const Arguments& arguments, Streams streams) {
     models[i] = std::move(loaded.model);
   }
   if (!models[0] || !models[1]) return kFailed;
-  const std::string node = NodeName();
-  const Plan plan = PlanReload(models[0]->daemon, ResourcesFor(*models[0], node), models[1]->daemon,
-                               ResourcesFor(*models[1], node));
-  streams.out << (arguments.output == Output::kJson ? RenderJson(plan) : RenderText(plan));
+  const Outlook outlook = OutlookFor(*models[0], *models[1]);
+  streams.out << (arguments.output == Output::kJson ? RenderJson(outlook) : RenderText(outlook));
   return kOk;
 }
 

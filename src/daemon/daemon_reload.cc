@@ -58,9 +58,8 @@ void Daemon::Reload(Loaded loaded) {
   LogDiagnostics(log_, diagnostics, told_);
   told_ = diagnostics;
   if (!loaded.model) return RefuseReload("it has mistakes", std::move(diagnostics));
-  if (loaded.model->resources.empty() && !wanted_.empty()) {
-    return RefuseReload("it has no resource at all; if that is meant, restart patchbay with it",
-                        std::move(diagnostics));
+  if (const auto why = WhyRefused(wanted_, *loaded.model)) {
+    return RefuseReload(std::string(*why), std::move(diagnostics));
   }
   const ResourceSpecs wanted = ResourcesFor(*loaded.model, options_.node_name);
   const Plan plan = PlanReload(spec_, wanted_, loaded.model->daemon, wanted);

@@ -115,6 +115,11 @@ std::string JoinKeys(const std::vector<std::string>& keys) {
   return text;
 }
 
+std::optional<std::string_view> WhyRefused(const ResourceSpecs& from, const Model& to) {
+  if (from.empty() || !to.resources.empty()) return std::nullopt;
+  return "it has no resource at all; if that is meant, restart patchbay with it";
+}
+
 Plan PlanReload(const DaemonSpec& from_daemon, const ResourceSpecs& from,
                 const DaemonSpec& to_daemon, const ResourceSpecs& to) {
   Plan plan;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,6 +49,10 @@ struct Plan {
   std::vector<ResourceStep> resources;  ///< those that go, then all there are in their new order
   std::vector<DaemonStep> daemon;
 };
+
+/// Why a running process would not go from `from`, the resources of its node, to `to`: it has none
+/// at all, for any node, which is most often an accident. Nothing where it would. Pure.
+std::optional<std::string_view> WhyRefused(const ResourceSpecs& from, const Model& to);
 
 /// Compares two models, each of one node's resources, key by key. Pure. A resource with another
 /// name is another resource.

@@ -65,6 +65,11 @@ class ManPage(support.TestCase):
         self.assertIn("*-h*, *--help*\n", text)
         self.assert_has(text.replace("*-h*, *--help*\n", ""), options())
 
+    def test_headings_are_plain(self):
+        """scdoc makes nothing of underscores there."""
+        for page in MAN.glob("*.scd"):
+            self.assertNotRegex(page.read_text(), r"(?m)^#.* \[?_")
+
     def test_is_well_formed(self):
         support.skip_unless_programs("scdoc", "man")
         for page in ("patchbay.1", "patchbay.toml.5"):

@@ -61,8 +61,22 @@ TEST_F(DiffTest, SaysThatNothingDiffers) {
 TEST_F(DiffTest, AsJson) {
   const auto ran = Diff(Resource("a.com/b"), Resource("a.com/b", "replicas = 2"), {"-o", "json"});
   EXPECT_EQ(Json::parse(ran.out), Json::parse(R"({
+    "refused": "",
     "resources": [{"name": "a.com/b", "reach": "list", "keys": ["replicas"]}],
     "daemon": []})"));
+}
+
+TEST_F(DiffTest, ToNoResourceAtAllIsRefused) {
+  const auto ran = Diff(Resource("a.com/b"), "[daemon]\nrescan = \"2m\"\n");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out,
+            "a running patchbay refuses it: it has no resource at all; if that is meant, restart "
+            "patchbay with it\n");
+  const auto json = Json::parse(Diff(Resource("a.com/b"), "", {"-o", "json"}).out);
+  EXPECT_THAT(json["refused"].get<std::string>(), HasSubstr("no resource at all"));
+  EXPECT_EQ(json["resources"], Json::array());
+  EXPECT_EQ(Diff("", "").out, "nothing differs\n");
+  EXPECT_THAT(Diff("", Resource("a.com/b")).out, HasSubstr("new"));
 }
 
 TEST_F(DiffTest, KnowsWhichResourcesAreForThisNode) {
