@@ -109,6 +109,7 @@ int RunDevices(const Arguments& arguments, Streams streams) {
   streams.out << (arguments.output == Output::kJson ? RenderJson(*inspections, probes)
                   : arguments.probe                 ? ProbeText(*inspections, probes)
                                                     : RenderText(*inspections));
+  streams.err << LeftOutText(*model, NodeName());
   if (arguments.output == Output::kTable) streams.err << WhereToAsk(*inspections);
   const bool all_work = std::all_of(probes.begin(), probes.end(), [](const auto& probe) {
     return probe.second.result == ProbeResult::kSuccess;

@@ -40,6 +40,7 @@ int RunExplain(const Arguments& arguments, Streams streams) {
   const auto explanation = ExplainHost(*model, arguments);
   if (!explanation) return ReportFailure(explanation.error(), streams);
   streams.out << *explanation;
+  if (arguments.resource.empty()) streams.err << LeftOutText(*model, NodeName());
   return kOk;
 }
 

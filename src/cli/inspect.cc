@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/diagnostics.h"
+#include "base/escape.h"
 #include "base/format.h"
 #include "cli/mend.h"
 #include "inventory/inventory.h"
@@ -101,6 +102,25 @@ Status CheckResource(const Model& model, const std::string& resource,
   return Fail(ErrorKind::kNotFound,
               format("the configuration has no resource \"{}\"; {}", resource,
                      nearest.empty() ? Listing(names) : format("did you mean \"{}\"?", nearest)));
+}
+
+std::string LeftOutText(const Model& model, const std::string& node_name) {
+  const ResourceSpecs here = ResourcesFor(model, node_name);
+  std::string text;
+  auto next = here.begin();  // both are in the order of the file
+  for (const ResourceSpec& spec : model.resources) {
+    if (next != here.end() && (*next)->name == spec.name) {
+      ++next;
+      continue;
+    }
+    std::string nodes;
+    for (const NamePattern& pattern : spec.on_nodes) {
+      nodes += format("{}\"{}\"", nodes.empty() ? "" : ", ", Printable(pattern.text()));
+    }
+    text += format("{}: not for this node ({}); on_nodes = [{}]\n", spec.name, Printable(node_name),
+                   nodes);
+  }
+  return text;
 }
 
 Result<std::vector<Inspection>> InspectHost(const Model& model, const InspectOptions& options) {

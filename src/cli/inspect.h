@@ -32,6 +32,9 @@ struct InspectOptions {
 /// there are.
 Status CheckResource(const Model& model, const std::string& resource, const std::string& node_name);
 
+/// A line for each resource of the model that is not for the node, and why.
+std::string LeftOutText(const Model& model, const std::string& node_name);
+
 /// Looks at this host for the resources that are for this node, in the order of the file. Needs no
 /// kubelet. Fails as CheckResource does.
 Result<std::vector<Inspection>> InspectHost(const Model& model, const InspectOptions& options);

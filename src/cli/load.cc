@@ -4,9 +4,11 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <ostream>
 
 #include "base/escape.h"
+#include "base/format.h"
 
 namespace patchbay {
 namespace {
@@ -26,9 +28,23 @@ Loaded LoadConfig(const Arguments& arguments) {
   return loaded;
 }
 
+Status CheckHostRoot(const DaemonSpec& daemon) {
+  std::error_code none;
+  if (std::filesystem::is_directory(daemon.host_root, none)) return {};
+  return Fail(ErrorKind::kNotFound,
+              format("host_root = \"{}\" is no directory here; say where this machine's root is "
+                     "with --host-root, as in --host-root /",
+                     daemon.host_root));
+}
+
 std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams) {
   Loaded loaded = LoadConfig(arguments);
   streams.err << loaded.diagnostics.RenderText();
+  if (!loaded.model) return std::nullopt;
+  if (const Status is_there = CheckHostRoot(loaded.model->daemon); !is_there) {
+    ReportFailure(is_there.error(), streams);
+    return std::nullopt;
+  }
   return std::move(loaded.model);
 }
 

@@ -12,6 +12,10 @@ namespace patchbay {
 /// What --config says, with the flags applied. Slow.
 Loaded LoadConfig(const Arguments& arguments);
 
+/// Fails where there is no directory to see the host's root in: without one, nothing of the host
+/// can be told. Only for commands that look at it; a file may well be checked elsewhere.
+Status CheckHostRoot(const DaemonSpec& daemon);
+
 /// The model of --config with the flags applied; nothing when there are errors. What there is to
 /// say about the file goes to `err`.
 std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams);

@@ -9,10 +9,12 @@
 #include "cli/commands.h"
 #include "cli/end_deadline.h"
 #include "cli/end_signals.h"
+#include "cli/inspect.h"
 #include "cli/load.h"
 #include "cli/response_text.h"
 #include "cli/table.h"
 #include "cli/version.h"
+#include "daemon/config_source.h"
 #include "daemon/daemon.h"
 #include "kubelet_sim/kubelet_sim.h"
 #include "model/socket_name.h"
@@ -20,6 +22,7 @@
 namespace patchbay {
 namespace {
 
+constexpr LogLevel kLevelOfTry = LogLevel::kWarning;
 constexpr std::chrono::seconds kRegistrationDeadline{10};
 /// More devices of one resource than this are counted, not listed.
 constexpr std::size_t kMostDevicesShown = 8;
@@ -88,6 +91,19 @@ std::vector<std::string> StatusRow(const std::string& resource,
           devices.empty() ? "(none)" : devices};
 }
 
+/// What --config says, as it is served to the built-in kubelet: on its sockets and at this level of
+/// the log, which no reload is to change.
+Loaded LoadForTry(const Arguments& arguments, const KubeletSimOptions& kubelet) {
+  Loaded loaded = LoadConfig(arguments);
+  if (!loaded.model) return loaded;
+  DaemonSpec& daemon = loaded.model->daemon;
+  daemon.kubelet_dir = kubelet.directory;
+  daemon.pod_resources = kubelet.pod_resources;
+  daemon.log_level = arguments.log_level.value_or(kLevelOfTry);
+  if (!arguments.listen) daemon.listen = "127.0.0.1:0";
+  return loaded;
+}
+
 /// Starts the container that was given devices, where hooks have a say in it. Returns whether it
 /// started.
 bool ReportStart(KubeletSim& kubelet, const std::vector<std::string>& resources,
@@ -105,13 +121,13 @@ bool ReportStart(KubeletSim& kubelet, const std::vector<std::string>& resources,
 /// What the kubelet knows, one allocation of each resource, and the start of the container that has
 /// them. Returns whether all of that went well.
 bool Report(KubeletSim& kubelet, const std::vector<std::string>& resources,
-            const std::string& address, std::ostream& out) {
+            const std::string& left_out, std::ostream& out) {
   std::vector<std::vector<std::string>> rows = {
       {"RESOURCE", "REGISTERED", "CAPACITY", "ALLOCATABLE", "DEVICES"}};
   for (const std::string& resource : resources) {
     rows.push_back(StatusRow(resource, kubelet.View(resource)));
   }
-  out << RenderTable(rows);
+  out << RenderTable(rows) << (left_out.empty() ? "" : "\n") << left_out;
 
   bool well = true, has_devices = false;
   for (const std::string& resource : resources) {
@@ -137,17 +153,14 @@ bool Report(KubeletSim& kubelet, const std::vector<std::string>& resources,
     has_devices = true;
   }
   if (has_devices && !ReportStart(kubelet, resources, out)) well = false;
-  out << "\nPage:    http://" << address << "/\nMetrics: http://" << address << "/metrics\n"
-      << std::flush;
+  out << std::flush;
   return well;
 }
 
 }  // namespace
 
 int RunTry(const Arguments& arguments, Streams streams) {
-  auto model = LoadOrReport(arguments, streams);
-  if (!model) return kFailed;
-  Log log(arguments.log_level.value_or(LogLevel::kWarning), arguments.log_format);
+  Log log(arguments.log_level.value_or(kLevelOfTry), arguments.log_format);
   std::signal(SIGPIPE, SIG_IGN);
   const auto fail = [&](const Error& error) {
     log.Error("cannot start", {{"reason", error.message}});
@@ -164,16 +177,25 @@ int RunTry(const Arguments& arguments, Streams streams) {
   KubeletSimOptions kubelet_options;
   kubelet_options.directory = (*directory)->path();
   kubelet_options.pod_resources = (*directory)->path() + "/pod-resources/kubelet.sock";
+
+  const auto load = [&] { return LoadForTry(arguments, kubelet_options); };
+  std::function<void(Loaded)> reload;
+  const ConfigSource source(loop, log, {arguments.config}, load,
+                            [&](Loaded loaded) { reload(std::move(loaded)); });
+  Loaded loaded = load();
+  streams.err << loaded.diagnostics.RenderText();
+  if (!loaded.model) return kFailed;
+  if (const Status is_there = CheckHostRoot(loaded.model->daemon); !is_there) {
+    return ReportFailure(is_there.error(), streams);
+  }
   const auto kubelet = KubeletSim::Create(kubelet_options);
   if (!kubelet) return fail(kubelet.error());
   if (const Status started = (*kubelet)->Start(); !started) return fail(started.error());
 
-  model->daemon.kubelet_dir = kubelet_options.directory;
-  model->daemon.pod_resources = kubelet_options.pod_resources;
-  if (!arguments.listen) model->daemon.listen = "127.0.0.1:0";
+  const std::string left_out = LeftOutText(*loaded.model, NodeName());
   int code = kOk;
   auto daemon = Daemon::Create(loop, log,
-                               {.model = std::move(*model),
+                               {.model = std::move(*loaded.model),
                                 .node_name = NodeName(),
                                 .run = NewRun(),
                                 .version = kVersion,
@@ -184,10 +206,12 @@ int RunTry(const Arguments& arguments, Streams streams) {
                                       code = kFailed;
                                       loop.Post(stop);
                                     },
-                                .config = arguments.config});
+                                .config = arguments.config,
+                                .diagnostics = loaded.diagnostics.Sorted()});
   if (!daemon) return fail(daemon.error());
 
   std::atomic<bool> stopping = false;
+  bool reported = false;  // from then on this thread has the output
   stop = [&] {
     if (stopping.exchange(true)) return;
     deadline.Begin(code, [path = (*directory)->path()] {
@@ -199,6 +223,11 @@ int RunTry(const Arguments& arguments, Streams streams) {
   refresh = [&] {
     log.Info("looking for devices again, as asked by SIGUSR1");
     if (!stopping) (*daemon)->Refresh();
+  };
+  reload = [&](Loaded changed) {
+    if (stopping) return;
+    if (reported) streams.out << "The configuration was read again.\n" << std::flush;
+    (*daemon)->Reload(std::move(changed));
   };
   std::vector<std::string> resources;
   for (const auto& resource : (*daemon)->resources()) resources.push_back(resource->name());
@@ -212,14 +241,16 @@ int RunTry(const Arguments& arguments, Streams streams) {
         },
         kRegistrationDeadline);
     if (stopping) return;
-    const bool well = Report(**kubelet, resources, address, streams.out);
-    loop.Post([&, well] {
+    const bool well = Report(**kubelet, resources, left_out, streams.out);
+    loop.Post([&, well, address] {
       code = well ? kOk : kFailed;
-      if (arguments.once) {
-        stop();
-      } else {
-        streams.out << "Press Ctrl-C to end.\n" << std::flush;
-      }
+      if (arguments.once || stopping) return stop();
+      streams.out << format(
+                         "\nPage:    http://{0}/\nMetrics: http://{0}/metrics\n"
+                         "Press Ctrl-C to end.\n",
+                         address)
+                  << std::flush;
+      reported = true;
     });
   });
   loop.Run();

@@ -91,8 +91,7 @@ class Examples(support.TestCase):
         ran = run("try", "--once", "--config", example, timeout=60)
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         self.assertNotIn("did not register", ran.stdout)
-        self.assertIn("\nPage:    http://127.0.0.1:", ran.stdout)
-        self.assertIn("\nMetrics: http://127.0.0.1:", ran.stdout)
+        self.assertNotIn("http://", ran.stdout)
         listed = json.loads(run("devices", "-o", "json", "-c", example).stdout)
         for resource in listed["resources"]:
             expected = ("A container that asks for 1 {} gets " if resource["devices"]

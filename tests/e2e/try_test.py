@@ -3,7 +3,9 @@
 import json
 import os
 import re
+import shutil
 import signal
+import subprocess
 
 import support
 from support import PATCHBAY, Lines, Process, environment, get, resource
@@ -37,6 +39,7 @@ class Try(support.TestCase):
                                  r"  device      /dev/null rw\n"
                                  r"  env         NULL=/dev/null\n")
         self.assertIn("example.com/none has nothing to allocate on this host", report)
+        self.assertNotIn("http://", report)
         self.assert_clean()
 
     def test_stays_until_it_is_interrupted(self):
@@ -71,6 +74,31 @@ class Try(support.TestCase):
             process.send(signal.SIGINT)
             self.assertEqual(process.wait(), 0, process.err.text())
             self.assert_clean()
+
+    def test_follows_its_file(self):
+        config = self.config(CONFIG)
+        with Process(self.command, env=self.env) as process:
+            process.out.wait("Press Ctrl-C to end.")
+            _, line = process.out.wait("Metrics: http://")
+            address = re.search("http://(.*)/metrics", line)[1]
+            config.write_text(CONFIG + resource("example.com/new", 'path = "/dev/zero"'))
+            process.out.wait("The configuration was read again.")
+            served = 'patchbay_registered{resource="example.com/new"} 1'
+            self.await_true(lambda: served in get(address, "/metrics")[1], served)
+            config.write_text("")
+            process.err.wait("the configuration was refused")
+            self.assertIn(served, get(address, "/metrics")[1])
+            process.send(signal.SIGINT)
+            self.assertEqual(process.wait(), 0, process.err.text())
+            self.assert_clean()
+
+    def test_tells_of_resources_for_other_nodes(self):
+        config = self.config(CONFIG + resource("example.com/n", 'path = "/dev/zero"', 'on_nodes = ["desk"]'))
+        with Process([PATCHBAY, "try", "--once", "--config", str(config)],
+                     env={**self.env, "NODE_NAME": "vm"}) as process:
+            self.assertEqual(process.wait(), 0, process.err.text())
+            self.assertIn('example.com/n: not for this node (vm); on_nodes = ["desk"]',
+                          process.out.all())
 
     def test_a_terminal_that_is_closed(self):
         controller, terminal = os.openpty()
@@ -209,6 +237,51 @@ class Try(support.TestCase):
         with Process([PATCHBAY, "try", "--once", "-c", str(config)], env=self.env) as process:
             self.assertIn(process.wait(), (0, 1))
         self.assert_clean()
+
+
+class Script(support.TestCase):
+    """scripts/try, with what it builds and installs taken away, and a program that says what it is given."""
+
+    def setUp(self):
+        super().setUp()
+        self.first = self.config(CONFIG, "first.toml")
+        scripts = self.dir / "scripts"
+        scripts.mkdir()
+        shutil.copy(support.SOURCE / "scripts/try", scripts)
+        (scripts / "common.sh").write_text(
+            f'set -euo pipefail\nroot={self.dir}\n'
+            'install_packages() { echo installs; }\nbuild() { :; }\n')
+        program = self.dir / "build/dev/src/patchbay"
+        program.parent.mkdir(parents=True)
+        program.write_text('#!/bin/sh\necho "$@"\n')
+        program.chmod(0o755)
+
+    def run_script(self, *arguments, **variables):
+        return subprocess.run([str(self.dir / "scripts/try"), *arguments], capture_output=True, text=True,
+                              env=support.environment(**variables), timeout=support.PATIENCE)
+
+    def test_has_a_configuration_of_its_own_unless_one_is_named(self):
+        everyday = f"--config {self.dir}/examples/configs/everyday.toml"
+        first = str(self.first)
+        for arguments, variables, given in (
+                (("--once",), {}, f"{everyday} --once"),
+                (("--once",), {"PATCHBAY_CONFIG": ""}, f"{everyday} --once"),
+                (("--once",), {"PATCHBAY_CONFIG": first}, "--once"),
+                (("-c", first, "--once"), {}, f"-c {first} --once"),
+                ((f"-c{first}",), {}, f"-c{first}"),
+                (("--config", first), {}, f"--config {first}"),
+                ((f"--config={first}",), {"PATCHBAY_CONFIG": "/no/such"}, f"--config={first}")):
+            with self.subTest(arguments=arguments, variables=variables):
+                ran = self.run_script(*arguments, **variables)
+                self.assertEqual((ran.returncode, ran.stdout), (0, f"installs\ntry {given}\n"), ran.stderr)
+
+    def test_a_file_that_is_missing_is_said_before_anything_is_done(self):
+        for arguments, variables in ((("-c", "/no/such"), {}), (("--config=/no/such",), {}),
+                                     ((), {"PATCHBAY_CONFIG": "/no/such"})):
+            with self.subTest(arguments=arguments, variables=variables):
+                ran = self.run_script(*arguments, **variables)
+                self.assertEqual((ran.returncode, ran.stdout), (1, ""))
+                self.assertIn("there is no configuration /no/such", ran.stderr)
 
 
 if __name__ == "__main__":

@@ -169,11 +169,31 @@ TEST_F(DevicesTest, LeavesOutWhatIsForOtherNodes) {
       "[[resource]]\nname = 'a.com/y'\non_nodes = ['desk']\n[[resource.match]]\ncount = 1\n");
   tree_.Dir("host");
   std::vector<std::string> names;
-  const Json document = Json::parse(Devices({"-o", "json"}).out);
+  const Ran ran = Devices({"-o", "json"});
+  EXPECT_EQ(ran.err, "a.com/y: not for this node (rack-1); on_nodes = [\"desk\"]\n");
+  const Json document = Json::parse(ran.out);
   for (const Json& r : document["resources"]) {
     names.push_back(r["name"]);
   }
   EXPECT_THAT(names, ElementsAre("a.com/x"));
+}
+
+TEST_F(DevicesTest, NeedsThePlaceWhereTheHostIsToBeSeen) {
+  Config(
+      "[daemon]\nhost_root = '/no/such'\n[[resource]]\nname = 'a.com/x'\n"
+      "[[resource.match]]\ncount = 1\n");
+  tree_.Dir("host");
+  const std::string file = tree_.path("patchbay.toml");
+  for (const std::vector<std::string>& line : {std::vector<std::string>{"devices", "-c", file},
+                                               {"explain", "-c", file},
+                                               {"allocate", "-c", file, "a.com/x"},
+                                               {"try", "--once", "-c", file}}) {
+    const Ran ran = RunCli(line);
+    EXPECT_EQ(ran.code, kFailed) << line.front();
+    EXPECT_THAT(ran.err, HasSubstr("\"/no/such\" is no directory here")) << line.front();
+  }
+  EXPECT_EQ(Devices().code, kOk);
+  EXPECT_EQ(RunCli({"check", file}).code, kOk);
 }
 
 TEST_F(DevicesTest, KeepsStrangeNamesOnTheirLine) {

@@ -25,6 +25,18 @@ exclude = "/srv/card9"
 type = "file"
 )";
 
+TEST_F(ExplainTest, TellsWhatIsForOtherNodes) {
+  Config(
+      "[[resource]]\nname = 'a.com/y'\non_nodes = ['desk', 'lab-*']\n[[resource.match]]\ncount = "
+      "1\n"
+      "[[resource]]\nname = 'a.com/x'\n[[resource.match]]\ncount = 1\n");
+  const std::string told =
+      "a.com/y: not for this node (rack-1); on_nodes = [\"desk\", \"lab-*\"]\n";
+  EXPECT_EQ(Explain().err, told);
+  EXPECT_EQ(Explain({"-o", "json"}).err, told);
+  EXPECT_EQ(Explain({"a.com/x"}).err, "");
+}
+
 TEST_F(ExplainTest, TellsWhatBecameOfEverythingThatFits) {
   Config(kCards);
   tree_.File("srv/card1");
