@@ -68,6 +68,11 @@ std::string TakeDirectory(std::string& text) {
   return "";
 }
 
+std::string CheckDomain(const std::string& text) {
+  const auto problem = ProblemWithResourceName(text + "/name");
+  return problem ? format("no resource can be called {}/…: {}", text, *problem) : "";
+}
+
 std::string TakeKubeletDir(std::string& text) {
   if (auto problem = TakeDirectory(text); !problem.empty()) return problem;
   constexpr std::size_t kLongestDir = kLongestSocketPath - kLongestSocketName - 1;
@@ -113,7 +118,8 @@ void AddHostRoot(CLI::App& app, Arguments& arguments, const std::string& help) {
 void AddConvertOptions(CLI::App& app, Arguments& arguments) {
   AddChoice(app, "--from", arguments.from, kForeign, "whose configuration it is")->required();
   app.add_option("--domain", arguments.domain, "domain of the resources; default: as in the file")
-      ->type_name("DOMAIN");
+      ->type_name("DOMAIN")
+      ->check(CLI::Validator(CheckDomain, ""));
   AddHostRoot(app, arguments, "see on this node which devices and directories there are in /dev");
   app.add_option("file", arguments.files, "its file, or manifests that hold it; - for stdin")
       ->required()

@@ -20,7 +20,7 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kDeepest = 64;          // lists and maps in each other
+constexpr std::size_t kDeepestNesting = 64;   // lists and maps in each other
 constexpr std::size_t kMostValues = 100'000;  // with all aliases followed
 constexpr std::size_t kMostBytes = 8U << 20;  // of their texts
 constexpr std::size_t kMostDocuments = 1'000;
@@ -103,7 +103,7 @@ class ValueBuilder : public YAML::EventHandler {
   }
 
   void Open(YamlValue::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
-    if (open_.size() >= kDeepest) Stop(mark, "lists and maps are nested too deeply");
+    if (open_.size() >= kDeepestNesting) Stop(mark, "lists and maps are nested too deeply");
     open_.push_back({{}, anchor, mark, values_, bytes_});
     open_.back().value = Made(kind, mark);
   }
@@ -168,6 +168,28 @@ Place PlaceOfMark(const YAML::Mark& mark, const PlaceOf& place_of) {
   return place_of(std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1);
 }
 
+std::string_view LineAt(std::string_view text, int line) {
+  for (; line > 0 && !text.empty(); --line) {
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  return text.substr(0, text.find('\n'));
+}
+
+std::string HintOnBrokenYaml(std::string_view text, const YAML::Mark& mark) {
+  if (text.find("{{") != std::string_view::npos) {
+    return "a chart has to be rendered first, with `helm template`";
+  }
+  // The parser comes to a tab, or past it, depending on what is in front.
+  for (const int line : {mark.line, mark.line - 1}) {
+    const std::string_view indentation = LineAt(text, line);
+    if (indentation.substr(0, indentation.find_first_not_of(" \t")).find('\t') !=
+        std::string_view::npos) {
+      return "YAML takes no tabs; indent with spaces";
+    }
+  }
+  return "look for a bracket or a quote that is not closed, or for other indentation";
+}
+
 bool SameWithoutCase(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -203,7 +225,7 @@ std::vector<YamlValue> ReadYaml(const std::string& text, const PlaceOf& place_of
     }
   } catch (const YAML::Exception& error) {
     findings.Malformed(PlaceOfMark(error.mark, place_of), "this is not YAML: " + error.msg,
-                       "a chart has to be rendered first, with `helm template`");
+                       HintOnBrokenYaml(text, error.mark));
     return {};
   } catch (const std::exception& error) {
     findings.Malformed(place_of(1, 1), format("this cannot be read as YAML: {}", error.what()));

@@ -282,6 +282,17 @@ TEST_F(ConvertTest, NamesTheFileThatCannotBeRead) {
               HasSubstr("--host-root " + tree_.path() + ": cannot look at /dev"));
 }
 
+TEST_F(ConvertTest, ADomainThatIsNoneIsAMistakeOfTheCommandLine) {
+  for (const std::string domain : {"Bad domain", "a.org/b", "", "kubernetes.io"}) {
+    const Ran ran = RunCli(
+        {"convert", "--from", kGeneric, "--domain", domain, ForeignFile("generic-config.yaml")});
+    EXPECT_EQ(ran.code, kUsage) << domain;
+    EXPECT_EQ(ran.out, "") << domain;
+    EXPECT_THAT(ran.err, testing::StartsWith("--domain: no resource can be called " + domain))
+        << ran.err;
+  }
+}
+
 TEST_F(ConvertTest, WantsToKnowWhatToConvert) {
   EXPECT_EQ(RunCli({"convert", ForeignFile("generic-config.yaml")}).code, kUsage);
   EXPECT_EQ(RunCli({"convert", "--from", kGeneric}).code, kUsage);

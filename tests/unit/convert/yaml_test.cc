@@ -110,6 +110,21 @@ TEST(YamlTest, HostileTextIsAFinding) {
   }
 }
 
+TEST(YamlTest, TheHintOnBrokenTextIsOnWhatIsInIt) {
+  const auto hint = [](const std::string& text) {
+    const Read read = ReadText(text);
+    return read.diagnostics.empty() ? "" : read.diagnostics.Sorted().front().hint;
+  };
+  EXPECT_THAT(hint("a:\n{{- if .Values.b }}\n  c: d\n"), HasSubstr("`helm template`"));
+  for (const std::string text :
+       {"\t- a", "a:\n\tb: c\n", "a:\n  b: c\n\td: e\n", "- a\n \t- b: c\n"}) {
+    EXPECT_THAT(hint(text), StartsWith("YAML takes no tabs")) << text;
+  }
+  for (const std::string text : {"a: [", "{name: x1, groups: [{paths: }", "- {a\n", "a: b: c"}) {
+    EXPECT_THAT(hint(text), StartsWith("look for a bracket")) << text;
+  }
+}
+
 TEST(YamlTest, AFileThatIsTooLargeIsNotRead) {
   const auto outcome =
       test::Converted(ForeignProgram::kGenericDevicePlugin, std::string(kLargestSource + 1, '['));
