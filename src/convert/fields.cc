@@ -65,8 +65,8 @@ std::int64_t Fields::Number(std::string_view key, std::int64_t most, std::int64_
   const std::string& text = value->text;
   if (!value->IsScalar() || value->is_quoted || text.empty() ||
       !std::all_of(text.begin(), text.end(), IsDigit) || (text.size() > 1 && text[0] == '0')) {
-    findings_.Malformed(value->place, format("`{}` must be a whole number", key),
-                        "write it in decimal, without quotes");
+    findings_.Malformed(value->place, format("`{}` must be a whole number from 0 to {}", key, most),
+                        value->is_quoted ? "write it without quotes" : "write it in plain digits");
     return otherwise;
   }
   std::int64_t number = 0;

@@ -22,7 +22,8 @@ class Fields {
   const YamlValue* Find(std::string_view key) const;
   std::optional<std::string> Text(std::string_view key) const;
   bool Flag(std::string_view key) const;
-  /// A whole number from 0 to `most`; what is beyond that cannot be said in Patchbay.
+  /// A whole number from 0 to `most`; what is beyond that cannot be said in Patchbay. `otherwise`
+  /// if there is none, or it is a finding.
   std::int64_t Number(std::string_view key, std::int64_t most, std::int64_t otherwise) const;
   /// The items of a list, none where there is no list.
   std::span<const YamlValue> List(std::string_view key) const;

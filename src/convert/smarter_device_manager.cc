@@ -11,8 +11,8 @@
 #include "convert/fields.h"
 #include "convert/names.h"
 #include "convert/patterns.h"
-#include "model/regex.h"
 #include "model/resource_name.h"
+#include "model/text_pattern.h"
 
 namespace patchbay {
 namespace {
@@ -65,26 +65,30 @@ void SmarterConversion::Document(const YamlValue& document) {
   for (const YamlValue& item : document.items) Entry(item);
 }
 
-/// Looked for anywhere in the names of a node, as the other program does. Ours match whole paths,
-/// so the name stands on a line of its own, where anchors have their meaning.
+/// Looked for anywhere in the names of a node, as the other program does. Ours match whole texts.
 std::vector<SeenName> SmarterConversion::SeenNamesFor(const std::string& match,
                                                       const Place& place) {
   std::vector<SeenName> seen;
-  const auto regex = Regex::Compile(format("/(?s:.*)(?m:{})(?s:.*)", match));
-  if (!regex) {
-    findings_.Malformed(
-        place, format("`devicematch` is no regular expression: {}", regex.error().message));
+  const auto pattern = TextPattern::Compile(format("(?s:.*)(?:{})(?s:.*)", match));
+  if (!pattern) {
+    findings_.CannotSay(place, "`devicematch` cannot be looked for within names",
+                        "write a shorter expression, without \\Q");
     return seen;
   }
-  Captures captures;
   for (const SeenName& name : *hints_.dev) {
-    if (regex->Match("/\n" + name.name, captures)) seen.push_back(name);
+    if (pattern->Matches(name.name)) seen.push_back(name);
   }
   return seen;
 }
 
 std::vector<SeenName> SmarterConversion::NamesFor(const std::string& match, const Place& place,
                                                   Notes& notes) {
+  if (const auto pattern = TextPattern::Compile(match); !pattern) {
+    findings_.Malformed(
+        place, format("`devicematch` is no regular expression: {}", pattern.error().message),
+        "mend it; a bracket that is meant as such has a \\ in front");
+    return {};
+  }
   if (hints_.dev) {
     auto seen = SeenNamesFor(match, place);
     if (seen.empty()) notes.push_back("There is no such device in the /dev that was looked at.");
@@ -167,15 +171,20 @@ void SmarterConversion::Entry(const YamlValue& value) {
   const Fields fields(value, kSmarter, kSmarterKeys, findings_);
   const auto match = fields.Text("devicematch");
   const Place place = fields.PlaceOfKey("devicematch");
-  const auto units = static_cast<int>(fields.Number("nummaxdevices", kMostUnits, 0));
+  // A wrong number is told of once: it is not as if there were none.
+  const bool has_number = fields.Find("nummaxdevices") != nullptr;
+  const auto units =
+      static_cast<int>(fields.Number("nummaxdevices", kMostUnits, has_number ? 1 : 0));
   if (!match || match->empty()) {
     findings_.CannotSay(place, "an entry without `devicematch` makes a resource of everything",
                         "say which devices are meant");
     return;
   }
   if (units == 0) {
-    findings_.Ignored(fields.PlaceOfKey("nummaxdevices"),
-                      "without `nummaxdevices` there is none to be had; the entry is left out");
+    findings_.Ignored(
+        fields.PlaceOfKey("nummaxdevices"),
+        format("{} there is none to be had; the entry is left out",
+               has_number ? "with a `nummaxdevices` of 0" : "without `nummaxdevices`"));
     return;
   }
   Notes notes = {format("devicematch: {}", Excerpt(*match, 120))};

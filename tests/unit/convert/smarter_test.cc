@@ -89,8 +89,20 @@ TEST(SmarterDeviceManagerTest, OnANodeNamesAreThoseThatAreThere) {
   // A name that no resource can have: there it is refused by the kubelet.
   EXPECT_THAT(Match("video0", hints).findings,
               HasSubstr("warning smarter-devices/my video0 cannot be a resource"));
-  EXPECT_THAT(Match("(", hints).findings,
-              HasSubstr("error `devicematch` is no regular expression"));
+  // Nothing is looked for in what is only near it.
+  EXPECT_THAT(Match("\\Qvideo0", hints).findings,
+              StartsWith("1:16 error `devicematch` cannot be looked for within names"));
+}
+
+TEST(SmarterDeviceManagerTest, ABrokenExpressionIsQuotedAsItStands) {
+  ConvertHints seen;
+  seen.dev = {{"snd", true}};
+  for (const ConvertHints& hints : {ConvertHints(), seen}) {
+    EXPECT_EQ(Match("^snd(", hints).findings,
+              "1:16 error `devicematch` is no regular expression: missing ): ^snd(\n");
+    EXPECT_THAT(Match("a)|(b", hints).findings,
+                StartsWith("1:16 error `devicematch` is no regular expression: "));
+  }
 }
 
 TEST(SmarterDeviceManagerTest, GpusOfTegraAreAVariable) {
@@ -103,10 +115,15 @@ TEST(SmarterDeviceManagerTest, WrongEntriesAreNamed) {
   EXPECT_EQ(Smarter("- devicematch: ^a$\n").findings,
             "1:3 warning without `nummaxdevices` there is none to be had; the entry is left out\n");
   EXPECT_THAT(Smarter("- nummaxdevices: 1\n").findings, StartsWith("1:3 error an entry without"));
-  EXPECT_THAT(Smarter("- devicematch: ^a$\n  nummaxdevices: -1\n").findings,
-              StartsWith("2:18 error `nummaxdevices` must be a whole number"));
-  EXPECT_THAT(Smarter("- devicematch: ^a$\n  nummaxdevices: 10001\n").findings,
-              StartsWith("2:18 error `nummaxdevices` is above 10000"));
+  EXPECT_EQ(Smarter("- devicematch: ^a$\n  nummaxdevices: 0\n").findings,
+            "2:18 warning with a `nummaxdevices` of 0 there is none to be had; the entry is left "
+            "out\n");
+  for (const std::string wrong : {"-1", "'40'", "many", "[1]"}) {
+    EXPECT_EQ(Smarter("- devicematch: ^a$\n  nummaxdevices: " + wrong + "\n").findings,
+              "2:18 error `nummaxdevices` must be a whole number from 0 to 10000\n");
+  }
+  EXPECT_EQ(Smarter("- devicematch: ^a$\n  nummaxdevices: 10001\n").findings,
+            "2:18 error `nummaxdevices` is above 10000\n");
   EXPECT_THAT(Smarter("- devicematch: ^a$\n  nummaxdevices: 1\n- x\n").findings,
               StartsWith("3:3 error an entry must be a map"));
   EXPECT_THAT(Smarter("- devicematch: ^a$\n  nummaxdevices: 1\n  nummax: 1\n").findings,
@@ -117,6 +134,16 @@ TEST(SmarterDeviceManagerTest, WrongEntriesAreNamed) {
               StartsWith("3:16 warning smarter-devices/a is there already, at in.yaml:1"));
   EXPECT_THAT(Smarter("kind: DaemonSet\n").findings,
               StartsWith("0:0 error there is no list of `devicematch` in it"));
+}
+
+TEST(SmarterDeviceManagerTest, AHintOnQuotesIsForWhatHasThem) {
+  const auto shown = [](const std::string& number) {
+    const std::string text = "- devicematch: ^a$\n  nummaxdevices: " + number + "\n";
+    return Convert(ForeignProgram::kSmarterDeviceManager, {"in.yaml", text}, {})
+        .diagnostics.RenderText();
+  };
+  EXPECT_THAT(shown("'40'"), HasSubstr("hint: write it without quotes"));
+  EXPECT_THAT(shown("many"), HasSubstr("hint: write it in plain digits"));
 }
 
 TEST(SmarterDeviceManagerTest, PlacesInAConfigMapAreThoseOfTheFile) {
