@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstddef>
 #include <map>
+#include <span>
 #include <utility>
 
 #include "base/escape.h"
@@ -11,6 +13,7 @@
 #include "config/reporter.h"
 #include "convert/directories.h"
 #include "convert/fields.h"
+#include "convert/generic_flags.h"
 #include "convert/patterns.h"
 
 namespace patchbay {
@@ -47,9 +50,14 @@ bool IsNamed(const Container& container) {
   const auto is_it = [](std::string_view text) {
     return text.find(kProgram) != std::string_view::npos;
   };
+  // Behind tini or a shell the program is not the first word.
+  const std::size_t words = std::max<std::size_t>(container.command_size, 1);
+  const auto command =
+      std::span(container.arguments).first(std::min(words, container.arguments.size()));
   return is_it(container.name) || is_it(container.image) ||
-         (!container.arguments.empty() && !container.arguments[0].text.starts_with('-') &&
-          is_it(container.arguments[0].text));
+         std::any_of(command.begin(), command.end(), [&](const YamlValue& word) {
+           return !word.text.starts_with('-') && is_it(word.text);
+         });
 }
 
 /// The container that reads a document: one that mounts its ConfigMap, whatever its image is
@@ -68,26 +76,22 @@ const Container* ReaderOf(const Manifest::Document& document, const Manifest& ma
   return reader;
 }
 
-/// The last `--domain`, which wins over that of the file.
-std::optional<std::string> DomainFlag(const Container* container) {
-  if (container == nullptr) return std::nullopt;
-  const auto values = FlagValues(*container, "domain");
-  return values.empty() ? std::nullopt : std::optional(values.back().text);
-}
-
 /// One after the other the devices of a file.
 class GenericConversion {
  public:
   GenericConversion(const Manifest& manifest, const ConvertHints& hints, Findings& findings)
       : manifest_(manifest), hints_(hints), findings_(findings), directories_(hints.dev) {}
 
-  void Flags(const Container& container);
+  void AllFlags();
   void Document(const YamlValue& document, const Container* reader);
 
   NewFile Take() &&;
   bool found() const { return found_; }
 
  private:
+  void Flags(const Container& container);
+  const GenericFlags& FlagsOf(const Container& container);
+  std::optional<std::string> DomainFlag(const Container* container);
   std::string Domain(const std::optional<std::string>& said, const Container* container,
                      const Place& place);
   void Add(GenericDevice device, const std::string& domain);
@@ -98,10 +102,23 @@ class GenericConversion {
   Findings& findings_;
   Directories directories_;
   NewFile file_;
+  std::map<const Container*, GenericFlags> flags_;
   std::map<std::string, Place> names_;
   bool found_ = false;
   bool has_assumed_ = false;
 };
+
+/// Read once, so that what is wrong with them is told once.
+const GenericFlags& GenericConversion::FlagsOf(const Container& container) {
+  const auto known = flags_.find(&container);
+  if (known != flags_.end()) return known->second;
+  return flags_.emplace(&container, ReadGenericFlags(container, findings_)).first->second;
+}
+
+/// The domain among the flags wins over that of the file.
+std::optional<std::string> GenericConversion::DomainFlag(const Container* container) {
+  return container == nullptr ? std::nullopt : FlagsOf(*container).domain;
+}
 
 std::string GenericConversion::Domain(const std::optional<std::string>& said,
                                       const Container* container, const Place& place) {
@@ -148,16 +165,12 @@ void GenericConversion::NotTaken(std::string_view key, std::string_view value) {
 }
 
 void GenericConversion::Flags(const Container& container) {
-  const auto devices = FlagValues(container, "device");
-  if (devices.empty()) return;
-  found_ = true;
-  const std::string domain = Domain(DomainFlag(&container), &container, devices.front().place);
-  for (const std::string_view flag : {"listen", "log-level", "plugin-directory"}) {
-    for (const YamlValue& value : FlagValues(container, flag)) {
-      NotTaken(format("--{}", flag), Excerpt(value.text, 80));
-    }
-  }
-  for (const YamlValue& value : devices) {
+  const GenericFlags& flags = FlagsOf(container);
+  found_ = found_ || flags.names_devices;
+  if (flags.devices.empty()) return;
+  const std::string domain = Domain(flags.domain, &container, flags.devices.front().place);
+  for (const auto& [flag, value] : flags.settings) NotTaken(flag, value);
+  for (const YamlValue& value : flags.devices) {
     if (!value.IsScalar()) {
       findings_.Malformed(value.place, "--device must be followed by a text");
       continue;
@@ -170,6 +183,16 @@ void GenericConversion::Flags(const Container& container) {
     } else if (parts.size() > 1 || Trimmed(value.text).empty()) {
       findings_.Malformed(value.place, "--device must be followed by one device");
     }
+  }
+}
+
+/// Other programs have a --device too. Where one container says that it is the plugin, those that
+/// do not are something else; where none does, the image may go by another name.
+void GenericConversion::AllFlags() {
+  const auto& containers = manifest_.containers;
+  const bool has_named = std::any_of(containers.begin(), containers.end(), IsNamed);
+  for (const Container& container : containers) {
+    if (has_named ? IsNamed(container) : NamesDevices(container)) Flags(container);
   }
 }
 
@@ -206,7 +229,7 @@ NewFile GenericConversion::Take() && {
 NewFile ConvertGenericDevicePlugin(const Manifest& manifest, const std::string& file,
                                    const ConvertHints& hints, Findings& findings) {
   GenericConversion conversion(manifest, hints, findings);
-  for (const Container& container : manifest.containers) conversion.Flags(container);
+  conversion.AllFlags();
   // With devices among its arguments the plugin takes none from its file.
   if (!conversion.found()) {
     for (const auto& document : manifest.documents) {

@@ -33,9 +33,10 @@ ConfigMapVolumes VolumesOf(const YamlValue& pod) {
 /// of a chart. The volumes of a pod stand beside the list of its containers.
 void FindContainers(const YamlValue& value, const ConfigMapVolumes& volumes,
                     std::vector<Manifest::Container>& containers) {
-  Manifest::Container container{{}, TextOf(value.Find("name")), TextOf(value.Find("image")), {}};
-  for (const std::string_view key : {"command", "args"}) {
-    const auto items = ItemsOf(value.Find(key));
+  Manifest::Container container{{}, TextOf(value.Find("name")), TextOf(value.Find("image")), {}, 0};
+  const auto command = ItemsOf(value.Find("command"));
+  container.command_size = command.size();
+  for (const auto items : {command, ItemsOf(value.Find("args"))}) {
     container.arguments.insert(container.arguments.end(), items.begin(), items.end());
   }
   if (!container.arguments.empty() || !container.image.empty()) {
@@ -107,24 +108,6 @@ Manifest ReadManifest(const std::string& file, const std::string& text, Findings
   }
   for (const ConfigMapText& data : texts) ReadData(data, manifest);
   return manifest;
-}
-
-std::vector<YamlValue> FlagValues(const Manifest::Container& container, std::string_view flag) {
-  std::vector<YamlValue> values;
-  const auto& arguments = container.arguments;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    std::string_view text = arguments[i].text;
-    if (!arguments[i].IsScalar() || !text.starts_with('-')) continue;
-    text.remove_prefix(text.starts_with("--") ? 2 : 1);
-    if (text == flag) {
-      if (i + 1 < arguments.size()) values.push_back(arguments[++i]);
-    } else if (text.starts_with(flag) && text.substr(flag.size()).starts_with('=')) {
-      YamlValue value = arguments[i];
-      value.text = std::string(text.substr(flag.size() + 1));
-      values.push_back(std::move(value));
-    }
-  }
-  return values;
 }
 
 }  // namespace patchbay

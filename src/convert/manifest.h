@@ -1,8 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "convert/yaml.h"
@@ -17,6 +17,7 @@ struct Manifest {
     std::string name;
     std::string image;
     std::set<std::string> config_maps;  ///< the names of those it mounts
+    std::size_t command_size = 0;  ///< how many arguments, from the first, are of its `command`
   };
   struct Document {
     YamlValue value;
@@ -31,8 +32,5 @@ struct Manifest {
 /// Reads a file of any number of documents, whose text must outlive the result. Texts of ConfigMaps
 /// need not be YAML.
 Manifest ReadManifest(const std::string& file, const std::string& text, Findings& findings);
-
-/// The values of a flag, "--device X" or "--device=X" with one dash or two, in order.
-std::vector<YamlValue> FlagValues(const Manifest::Container& container, std::string_view flag);
 
 }  // namespace patchbay

@@ -292,6 +292,63 @@ TEST(GenericDevicePluginTest, OfTwoOfThemEachReadsItsOwnFile) {
   EXPECT_THAT(outcome.toml, AllOf(HasSubstr("\"one.org/one\""), HasSubstr("\"two.org/two\"")));
 }
 
+TEST(GenericDevicePluginTest, ArgumentsAreReadOfThePluginOnlyWhereOneSaysThatItIsIt) {
+  const std::string device = "'{name: x1, groups: [{paths: [{path: /dev/a0}]}]}'";
+  const std::string other = "- containers: [{image: 'nvidia/x:1', args: [--device=all, --x]}]\n";
+  const std::string args = ", args: [--domain=a.com, --device, " + device + "]";
+  for (const std::string& container :
+       {"image: 'squat/generic-device-plugin:0.2.0'" + args,
+        "image: 'mirror/x', name: generic-device-plugin" + args,
+        "image: 'mirror/x', command: [/tini, --, /bin/generic-device-plugin]" + args}) {
+    const auto outcome = Generic(other + "- containers: [{" + container + "}]\n");
+    EXPECT_EQ(outcome.findings, "") << container;
+    EXPECT_THAT(outcome.toml, HasSubstr("\"a.com/x1\"")) << container;
+  }
+  // Under another name it cannot be told from what is beside it.
+  EXPECT_THAT(Generic(other + "- containers: [{image: 'mirror/x'" + args + "}]\n").findings,
+              HasSubstr("1:54 error a device must be a map"));
+}
+
+TEST(GenericDevicePluginTest, ArgumentsThatItDoesNotKnowAreNamed) {
+  const auto with = [](const std::string& args) {
+    return Generic("image: generic-device-plugin:0.1.0\nargs:\n" + args +
+                   "- --device=x1,/dev/a0\n");
+  };
+  const std::pair<const char*, const char*> cases[] = {
+      {"- --doman=foo.io\n",
+       "3:3 warning `--doman` is not a flag that generic-device-plugin knows; it is ignored\n"},
+      {"- --bogus\n- x\n", "3:3 warning `--bogus` is not a flag that"},
+      {"- --bogus\n", "3:3 warning `--bogus` is not a flag that"},
+      {"- -d\n- x1,/dev/a1\n", "3:3 warning `-d` is not a flag that"},
+      {"- x2,/dev/a1\n", "3:3 warning no flag takes \"x2,/dev/a1\"; it is ignored\n"}};
+  for (const auto& [args, finding] : cases) {
+    const auto outcome = with(args);
+    EXPECT_THAT(outcome.findings, StartsWith(finding)) << args;
+    EXPECT_EQ(std::count(outcome.findings.begin(), outcome.findings.end(), '\n'), 1) << args;
+    EXPECT_THAT(outcome.toml, HasSubstr("\"squat.ai/x1\"")) << args;
+  }
+  const auto known = with(
+      "- --config-file=/c\n- --version\n- --log-level\n- debug\n- -listen=:1\n"
+      "- --plugin-directory\n- --device\n- --\n");
+  EXPECT_EQ(known.findings, "");
+  EXPECT_THAT(known.toml, AllOf(HasSubstr("--log-level = debug."), HasSubstr("--listen = :1."),
+                                HasSubstr("--plugin-directory = --device.")));
+}
+
+TEST(GenericDevicePluginTest, AnArgumentWithoutItsValueIsAnError) {
+  const std::string head = "image: generic-device-plugin:0.1.0\nargs:\n";
+  EXPECT_EQ(Generic(head + "- --device=x1,/dev/a\n- --device\n").findings,
+            "4:3 error --device has no value\n");
+  EXPECT_EQ(Generic("args: [--device]\n").findings, "1:8 error --device has no value\n");
+  EXPECT_EQ(Generic(head + "- --device=x1,/dev/a\n- --domain\n").findings,
+            "4:3 error --domain has no value\n");
+  const Conversion slip = Convert(ForeignProgram::kGenericDevicePlugin,
+                                  {"in.yaml", head + "- --devices\n- x1,/dev/a\n"}, {});
+  EXPECT_THAT(slip.diagnostics.RenderText(),
+              AllOf(HasSubstr("`--devices` is not a flag"), HasSubstr("did you mean `--device`?"),
+                    HasSubstr("nothing of generic-device-plugin is in it")));
+}
+
 TEST(GenericDevicePluginTest, AConfigMapThatIsNoYamlIsPassedOverIfSomethingElseIsThere) {
   const std::string readme =
       "kind: ConfigMap\ndata:\n  README: 'Edit this: file to choose a device: see docs'\n---\n";
