@@ -247,7 +247,7 @@ void ResourceController::OnScanned(Outcome outcome) {
   scanning_ = false;
   if (ended_) return;
   if (outcome.spec != spec_) return StartScan();  // for an entry that is no more
-  observer_->OnScan(outcome.took, outcome.discovery.complete);
+  const bool complete = outcome.discovery.complete;
   std::set<std::string> directories;
   for (const std::string& directory : outcome.discovery.directories) {
     directories.insert(world_.host.Local(directory));
@@ -264,6 +264,7 @@ void ResourceController::OnScanned(Outcome outcome) {
   });
   pause_end_ = world_.plugin.loop.Now() + pause_length_;
   Publish(true);
+  observer_->OnScan(outcome.took, complete);  // after what it found, for those who look meanwhile
   events_.on_scanned(moved);
 }
 

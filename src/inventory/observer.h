@@ -37,7 +37,8 @@ class ResourceObserver {
   virtual void OnSnapshot(std::shared_ptr<const Snapshot> snapshot) = 0;
   /// How many devices of the resource others have too, see inventory/shared_nodes.h.
   virtual void OnShared(std::size_t devices) = 0;
-  /// A scan of the host ended; `complete` if everything could be read.
+  /// A scan of the host ended, and the list has what it found; `complete` if everything could be
+  /// read.
   virtual void OnScan(std::chrono::nanoseconds duration, bool complete) = 0;
   /// A probe of a device ended.
   virtual void OnProbe(const std::string& device, const ProbeOutcome& outcome) = 0;
