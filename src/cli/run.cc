@@ -34,17 +34,17 @@ class Service {
                 {{"path", arguments_.config}, {"resources", loaded.model->resources.size()}});
     }
     told_ = loaded.diagnostics.Sorted();
-    const Status begun = loaded.model ? BeginDaemon(std::move(loaded)) : BeginWaiting(loaded);
+    const Status begun = loaded.model ? BeginDaemon(std::move(*loaded.model)) : BeginWaiting();
     if (!begun) return FailToStart(begun.error());
     loop_.Run();
     return code_;
   }
 
  private:
-  Status BeginDaemon(Loaded loaded) {
-    log_.SetLevel(loaded.model->daemon.log_level);
-    kubelet_dir_ = loaded.model->daemon.kubelet_dir;
-    Daemon::Options options{.model = std::move(*loaded.model),
+  Status BeginDaemon(Model model) {
+    log_.SetLevel(model.daemon.log_level);
+    kubelet_dir_ = model.daemon.kubelet_dir;
+    Daemon::Options options{.model = std::move(model),
                             .node_name = NodeName(),
                             .run = run_,
                             .version = kVersion,
@@ -56,16 +56,15 @@ class Service {
                                   loop_.Post([this] { Stop(); });
                                 },
                             .config = arguments_.config,
-                            .diagnostics = loaded.diagnostics.Sorted()};
+                            .diagnostics = told_};
     daemon_ = TRY(Daemon::Create(loop_, log_, std::move(options)));
     return {};
   }
 
-  Status BeginWaiting(const Loaded& loaded) {
-    waiting_ =
-        TRY(Waiting::Create(loop_, log_,
-                            {arguments_.listen.value_or(DaemonSpec().listen), arguments_.config,
-                             kVersion, kRevision, NodeName(), loaded.diagnostics.Sorted()}));
+  Status BeginWaiting() {
+    waiting_ = TRY(Waiting::Create(loop_, log_,
+                                   {arguments_.listen.value_or(DaemonSpec().listen),
+                                    arguments_.config, kVersion, kRevision, NodeName(), told_}));
     return {};
   }
 
@@ -77,15 +76,15 @@ class Service {
   void OnLoaded(Loaded loaded) {
     if (stopping_) return;
     if (daemon_) return daemon_->Reload(std::move(loaded));
-    const std::vector<Diagnostic> findings = loaded.diagnostics.Sorted();
+    std::vector<Diagnostic> findings = loaded.diagnostics.Sorted();
     LogDiagnostics(log_, findings, told_);
-    told_ = findings;
+    told_ = std::move(findings);
     if (!loaded.model || loaded.model->resources.empty()) {
       log_.Warning("still waiting for a configuration that is of use");
-      return waiting_->OnRefused(findings);
+      return waiting_->OnRefused(told_);
     }
     waiting_.reset();
-    const Status begun = BeginDaemon(std::move(loaded));
+    const Status begun = BeginDaemon(std::move(*loaded.model));
     if (begun) return;
     code_ = FailToStart(begun.error());
     loop_.Stop();

@@ -157,7 +157,7 @@ Result<pid_t> Spawn(const ChildSpec& spec, int output, int errors) {
 /// because the kernel spares this process and so what it starts. Anybody may raise the score; one
 /// that is higher already stays.
 void BeFirstToGo(pid_t child) {
-  std::ofstream(fmt::format("/proc/{}/oom_score_adj", child)) << kOomScore;
+  std::ofstream(format("/proc/{}/oom_score_adj", child)) << kOomScore;
 }
 
 /// One of the two streams of a child, and what is kept of it.

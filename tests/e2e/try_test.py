@@ -100,7 +100,8 @@ class Try(support.TestCase):
             self.assertIn('example.com/n: not for this node (vm); on_nodes = ["desk"]',
                           process.out.all())
 
-    def test_a_terminal_that_is_closed(self):
+    def start_on_a_terminal(self):
+        """The other end of the terminal, and the process."""
         controller, terminal = os.openpty()
         pid = os.fork()
         if pid == 0:
@@ -108,6 +109,10 @@ class Try(support.TestCase):
             os.login_tty(terminal) if hasattr(os, "login_tty") else self.login_tty(terminal)
             os.execvpe(self.command[0], self.command, {**self.env, "TERM": "xterm"})
         os.close(terminal)
+        return controller, pid
+
+    def test_a_terminal_that_is_closed(self):
+        controller, pid = self.start_on_a_terminal()
         with os.fdopen(controller, "rb", buffering=0) as screen:
             text = b""
             while b"Press Ctrl-C to end." not in text:
@@ -144,13 +149,7 @@ class Try(support.TestCase):
         self.assertEqual((self.dir / "ran").read_text(), "0\n")
 
     def test_on_a_terminal(self):
-        controller, terminal = os.openpty()
-        pid = os.fork()
-        if pid == 0:
-            os.close(controller)
-            os.login_tty(terminal) if hasattr(os, "login_tty") else self.login_tty(terminal)
-            os.execvpe(self.command[0], self.command, {**self.env, "TERM": "xterm"})
-        os.close(terminal)
+        controller, pid = self.start_on_a_terminal()
         try:
             with os.fdopen(controller, "rb", buffering=0) as screen:
                 lines = Lines(self.text_of(screen))
