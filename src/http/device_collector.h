@@ -1,12 +1,10 @@
 #pragma once
 
-#include <prometheus/collectable.h>
-#include <prometheus/metric_family.h>
-
 #include <atomic>
 #include <vector>
 
 #include "http/status_board.h"
+#include "http/text_format.h"
 #include "model/snapshot.h"
 
 namespace patchbay {
@@ -14,15 +12,16 @@ namespace patchbay {
 /// Makes at each scrape, from the snapshots on the board and from who holds what, the families that
 /// speak of devices. Nothing is stored for a single device.
 ///
-/// Thread-safe; no lock is held while families are made. The board outlives it.
-class DeviceCollector : public prometheus::Collectable {
+/// Thread-safe; no lock is held while families are written. The board outlives it.
+class DeviceCollector {
  public:
   DeviceCollector(const StatusBoard& board, bool device_metrics)
       : board_(board), device_metrics_(device_metrics) {}
 
   void SetDeviceMetrics(bool on) { device_metrics_ = on; }
 
-  std::vector<prometheus::MetricFamily> Collect() const override;
+  /// The families as all is now, however late they are written.
+  std::vector<TextFamily> Collect() const;
 
  private:
   const StatusBoard& board_;

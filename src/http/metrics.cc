@@ -1,14 +1,16 @@
 #include "http/metrics.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cstddef>
 #include <map>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "http/device_collector.h"
 #include "http/families.h"
-#include "http/labels.h"
 #include "http/process_collector.h"
 #include "http/resource_series.h"
 #include "http/text_format.h"
@@ -29,9 +31,7 @@ struct Metrics::Impl {
         reloads_refused(families.config_reloads.Add({{"result", "failure"}})),
         kubelet_up(families.kubelet_up.Add({})),
         kubelet_restarts(families.kubelet_restarts.Add({})) {
-    families.build_info
-        .Add({{"revision", LabelValue(options.revision)}, {"version", LabelValue(options.version)}})
-        .Set(1);
+    families.build_info.Add({{"revision", options.revision}, {"version", options.version}}).Set(1);
   }
 
   struct Entry {
@@ -50,6 +50,7 @@ struct Metrics::Impl {
   prometheus::Counter& reloads_refused;
   prometheus::Gauge& kubelet_up;
   prometheus::Counter& kubelet_restarts;
+  std::atomic<std::size_t> last_size = 0;  ///< of the text, in bytes
 
   std::mutex mutex;
   std::map<std::string, Entry> resources;  ///< under `mutex`
@@ -112,22 +113,27 @@ NodeStatus Metrics::Now() const { return impl_->board.Read(); }
 void Metrics::SetDeviceMetrics(bool on) { impl_->devices.SetDeviceMetrics(on); }
 
 std::string Metrics::Text() const {
-  using prometheus::ClientMetric;
   using prometheus::MetricFamily;
-  std::vector<MetricFamily> families = impl_->families.registry.Collect();
-  // The registry keeps its series in hash tables; the collectors below are in order as they are.
-  for (MetricFamily& family : families) {
-    std::sort(family.metric.begin(), family.metric.end(),
-              [](const ClientMetric& a, const ClientMetric& b) { return a.label < b.label; });
-  }
-  for (const prometheus::Collectable* collector :
-       {static_cast<const prometheus::Collectable*>(&impl_->devices),
-        static_cast<const prometheus::Collectable*>(&impl_->process)}) {
-    for (MetricFamily& family : collector->Collect()) families.push_back(std::move(family));
-  }
+  const std::vector<MetricFamily> kept = impl_->families.registry.Collect();
+  const std::vector<MetricFamily> process = impl_->process.Collect();
+  std::vector<TextFamily> families = impl_->devices.Collect();
+  for (const MetricFamily& family : kept) families.push_back(TextFamilyOf(family));
+  for (const MetricFamily& family : process) families.push_back(TextFamilyOf(family));
   std::sort(families.begin(), families.end(),
-            [](const MetricFamily& a, const MetricFamily& b) { return a.name < b.name; });
-  return TextFormat(families);
+            [](const TextFamily& a, const TextFamily& b) { return a.name < b.name; });
+  std::string text;
+  // About as much as the last time: a string that grows to half a megabyte is copied again and
+  // again.
+  const std::size_t last = impl_->last_size;
+  text.reserve(last + last / 16);
+  for (const TextFamily& family : families) {
+    // A thread that has woken up meanwhile would else wait until the kernel takes the CPU away from
+    // this one, and it may be one that answers the kubelet.
+    std::this_thread::yield();
+    family.append(text);
+  }
+  impl_->last_size = text.size();
+  return text;
 }
 
 }  // namespace patchbay

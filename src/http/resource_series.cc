@@ -5,7 +5,6 @@
 #include <span>
 
 #include "http/device_collector.h"
-#include "http/labels.h"
 
 namespace patchbay {
 namespace {
@@ -79,7 +78,7 @@ ResourceSeries::HookSeries::HookSeries(const std::string& resource, Hook hook,
 
 ResourceSeries::ResourceSeries(const std::string& resource, Families& families, StatusBoard& board,
                                const Now& now)
-    : resource_(LabelValue(resource)),
+    : resource_(resource),
       board_(board),
       now_(now),
       registered_(families.registered, {{"resource", resource_}}),

@@ -1,9 +1,10 @@
 #include "http/text_format.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <string_view>
 
+#include "base/escape.h"
 #include "base/format.h"
 
 namespace patchbay {
@@ -12,10 +13,27 @@ namespace {
 using prometheus::ClientMetric;
 using prometheus::MetricType;
 
-void AppendEscaped(std::string& out, std::string_view text) {
-  for (const char c : text) {
+bool IsPlain(char c) { return c >= ' ' && c <= '~' && c != '\\' && c != '"'; }
+
+void AppendValue(std::string& out, std::string_view value) {
+  // Nearly all are.
+  if (std::all_of(value.begin(), value.end(), IsPlain)) {
+    out += value;
+    return;
+  }
+  for (const char c : IsUtf8(value) ? std::string(value) : Printable(value)) {
     if (c == '\\' || c == '\n' || c == '"') out += '\\';
     out += c == '\n' ? 'n' : c;
+  }
+}
+
+void AppendLabels(std::string& out, std::span<const TextLabel> labels) {
+  std::string_view before;
+  for (const TextLabel& label : labels) {
+    out.append(before).append(label.name).append("=\"");
+    AppendValue(out, label.value);
+    out += '"';
+    before = ",";
   }
 }
 
@@ -33,96 +51,99 @@ void AppendNumber(std::string& out, double value) {
   }
 }
 
-/// The lines of one series, which have its labels in common.
-class SeriesLines {
- public:
-  SeriesLines(std::string& out, std::string_view name, const ClientMetric& metric)
-      : out_(out), name_(name) {
-    for (const auto& label : metric.label) {
-      if (!labels_.empty()) labels_ += ',';
-      labels_.append(label.name).append("=\"");
-      AppendEscaped(labels_, label.value);
-      labels_ += '"';
-    }
-  }
-
-  void Add(std::string_view suffix, double value) {
-    out_.append(name_).append(suffix);
-    if (!labels_.empty()) out_.append("{").append(labels_) += '}';
-    End(value);
-  }
-
-  void AddBucket(double upper_bound, double value) {
-    out_.append(name_).append("_bucket{").append(labels_);
-    out_.append(labels_.empty() ? "le=\"" : ",le=\"");
-    AppendNumber(out_, upper_bound);
-    out_ += "\"}";
-    End(value);
-  }
-
- private:
-  void End(double value) {
-    out_ += ' ';
-    AppendNumber(out_, value);
-    out_ += '\n';
-  }
-
-  std::string& out_;
-  const std::string_view name_;
-  std::string labels_;
-};
-
-void AppendHistogram(std::string& out, std::string_view name, const ClientMetric& metric) {
-  SeriesLines lines(out, name, metric);
-  const auto& histogram = metric.histogram;
-  lines.Add("_count", static_cast<double>(histogram.sample_count));
-  lines.Add("_sum", histogram.sample_sum);
-  for (const auto& bucket : histogram.bucket) {
-    lines.AddBucket(bucket.upper_bound, static_cast<double>(bucket.cumulative_count));
-  }
+std::string_view TypeName(MetricType type) {
+  return type == MetricType::Counter     ? "counter"
+         : type == MetricType::Histogram ? "histogram"
+                                         : "gauge";
 }
 
-/// About what the text takes, rather more than less. A string that grows to half a megabyte is
-/// copied and mapped anew again and again.
-std::size_t RoomFor(const std::vector<prometheus::MetricFamily>& families) {
-  constexpr std::size_t kLabel = 4, kSuffixAndValue = 40;
-  std::size_t bytes = 0;
-  for (const prometheus::MetricFamily& family : families) {
-    bytes += 2 * family.name.size() + family.help.size() + kSuffixAndValue;
-    for (const ClientMetric& metric : family.metric) {
-      std::size_t line = family.name.size() + kSuffixAndValue;
-      for (const auto& label : metric.label) {
-        line += label.name.size() + label.value.size() + kLabel;
-      }
-      bytes +=
-          line * (family.type == MetricType::Histogram ? metric.histogram.bucket.size() + 2 : 1);
+/// The registry keeps its series in hash tables.
+std::vector<const ClientMetric*> InOrder(const prometheus::MetricFamily& family) {
+  const auto less = [](const ClientMetric::Label& a, const ClientMetric::Label& b) {
+    const int names = a.name.compare(b.name);
+    return names != 0 ? names < 0 : a.value < b.value;
+  };
+  std::vector<const ClientMetric*> metrics;
+  metrics.reserve(family.metric.size());
+  for (const ClientMetric& metric : family.metric) metrics.push_back(&metric);
+  std::sort(metrics.begin(), metrics.end(), [&](const ClientMetric* a, const ClientMetric* b) {
+    return std::lexicographical_compare(a->label.begin(), a->label.end(), b->label.begin(),
+                                        b->label.end(), less);
+  });
+  return metrics;
+}
+
+void AppendFamily(std::string& out, const prometheus::MetricFamily& family) {
+  FamilyText text(out, family.name, family.help, family.type);
+  std::vector<TextLabel> labels;
+  for (const ClientMetric* metric : InOrder(family)) {
+    labels.clear();
+    for (const auto& label : metric->label) labels.push_back({label.name, label.value});
+    if (family.type == MetricType::Histogram) {
+      text.AddHistogram(labels, metric->histogram);
+    } else {
+      text.Add(labels,
+               family.type == MetricType::Counter ? metric->counter.value : metric->gauge.value);
     }
   }
-  return bytes;
 }
 
 }  // namespace
 
-std::string TextFormat(const std::vector<prometheus::MetricFamily>& families) {
-  std::string out;
-  out.reserve(RoomFor(families));
-  for (const prometheus::MetricFamily& family : families) {
-    const std::string_view type = family.type == MetricType::Counter     ? "counter"
-                                  : family.type == MetricType::Histogram ? "histogram"
-                                                                         : "gauge";
-    out.append("# HELP ").append(family.name).append(" ").append(family.help);
-    out.append("\n# TYPE ").append(family.name).append(" ").append(type) += '\n';
-    for (const ClientMetric& metric : family.metric) {
-      if (family.type == MetricType::Histogram) {
-        AppendHistogram(out, family.name, metric);
-      } else {
-        SeriesLines(out, family.name, metric)
-            .Add("",
-                 family.type == MetricType::Counter ? metric.counter.value : metric.gauge.value);
-      }
-    }
+void FamilyText::Begin() {
+  if (std::exchange(begun_, true)) return;
+  out_.append("# HELP ").append(name_).append(" ").append(help_);
+  out_.append("\n# TYPE ").append(name_).append(" ").append(TypeName(type_)) += '\n';
+}
+
+void FamilyText::End(double value) {
+  out_ += ' ';
+  AppendNumber(out_, value);
+  out_ += '\n';
+}
+
+void FamilyText::Add(std::span<const TextLabel> labels, double value) {
+  Begin();
+  out_ += name_;
+  if (!labels.empty()) {
+    out_ += '{';
+    AppendLabels(out_, labels);
+    out_ += '}';
   }
-  return out;
+  End(value);
+}
+
+void FamilyText::AddHistogram(std::span<const TextLabel> labels,
+                              const ClientMetric::Histogram& histogram) {
+  Begin();
+  std::string all;
+  AppendLabels(all, labels);
+  const std::string braced = all.empty() ? "" : "{" + all + "}";
+  out_.append(name_).append("_count").append(braced);
+  End(static_cast<double>(histogram.sample_count));
+  out_.append(name_).append("_sum").append(braced);
+  End(histogram.sample_sum);
+  if (!all.empty()) all += ',';
+  const std::string bucket = std::string(name_) + "_bucket{" + all + "le=\"";
+  for (std::size_t i = 0; i < histogram.bucket.size(); ++i) {
+    out_.append(bucket).append(Bound(i, histogram.bucket[i].upper_bound)).append("\"}");
+    End(static_cast<double>(histogram.bucket[i].cumulative_count));
+  }
+}
+
+const std::string& FamilyText::Bound(std::size_t index, double value) {
+  if (index >= bounds_.size()) bounds_.resize(index + 1);
+  auto& [known, text] = bounds_[index];
+  if (text.empty() || known != value) {
+    known = value;
+    text.clear();
+    AppendNumber(text, value);
+  }
+  return text;
+}
+
+TextFamily TextFamilyOf(const prometheus::MetricFamily& family) {
+  return {family.name, [&family](std::string& out) { AppendFamily(out, family); }};
 }
 
 }  // namespace patchbay

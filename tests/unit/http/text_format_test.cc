@@ -28,9 +28,15 @@ std::vector<std::pair<std::string, double>> SamplesOf(const std::string& text) {
   return samples;
 }
 
+std::string TextOf(const std::vector<MetricFamily>& families) {
+  std::string text;
+  for (const MetricFamily& family : families) TextFamilyOf(family).append(text);
+  return text;
+}
+
 /// Holds it to what the library writes of the same.
 void ExpectSame(const std::vector<MetricFamily>& families) {
-  const auto ours = SamplesOf(TextFormat(families));
+  const auto ours = SamplesOf(TextOf(families));
   const auto theirs = SamplesOf(prometheus::TextSerializer().Serialize(families));
   ASSERT_EQ(ours.size(), theirs.size());
   for (std::size_t i = 0; i < ours.size(); ++i) {
@@ -56,10 +62,12 @@ TEST(TextFormat, WritesNumbersThatAreReadAsTheSame) {
   for (const double value : {0.0, -0.0, 1.0, -7.0, 0.1, 1e-9, 1.0 / 3, 123456.789, 1700000000.123,
                              9007199254740991.0, 9007199254740992.0, 1e17, 1e300, 5e-324, -1e19,
                              kInfinity, -kInfinity, std::numeric_limits<double>::quiet_NaN()}) {
-    family.metric.push_back(GaugeOf(value));
+    // Letters, since series are in the order of their labels.
+    const auto letter = static_cast<char>('a' + static_cast<char>(family.metric.size()));
+    family.metric.push_back(GaugeOf(value, {{"n", std::string(1, letter)}}));
   }
   ExpectSame({family});
-  EXPECT_EQ(TextFormat({{"n", "h", MetricType::Gauge, {GaugeOf(1e6), GaugeOf(0.25)}}}),
+  EXPECT_EQ(TextOf({{"n", "h", MetricType::Gauge, {GaugeOf(1e6), GaugeOf(0.25)}}}),
             "# HELP n h\n# TYPE n gauge\nn 1000000\nn 0.25\n");
 }
 
@@ -82,7 +90,39 @@ TEST(TextFormat, WritesCountersAndHistograms) {
     metric.histogram.sample_sum = 0.75;
     metric.histogram.bucket = {{2, 0.0001}, {4, 2.5}, {5, std::numeric_limits<double>::infinity()}};
   }
-  ExpectSame({counters, histograms, {"none", "help", MetricType::Gauge, {}}});
+  ExpectSame({counters, histograms});
+}
+
+TEST(TextFormat, OrdersSeriesByTheirLabels) {
+  EXPECT_EQ(TextOf({{"n",
+                     "h",
+                     MetricType::Gauge,
+                     {GaugeOf(1, {{"a", "x"}, {"b", "2"}}), GaugeOf(2, {{"a", "x"}, {"b", "10"}}),
+                      GaugeOf(3, {{"a", "w"}, {"b", "3"}}), GaugeOf(4)}}}),
+            "# HELP n h\n# TYPE n gauge\nn 4\nn{a=\"w\",b=\"3\"} 3\nn{a=\"x\",b=\"10\"} 2\n"
+            "n{a=\"x\",b=\"2\"} 1\n");
+}
+
+TEST(TextFormat, ShowsWhatPrometheusWouldRefuse) {
+  std::string text;
+  FamilyText(text, "n", "h", MetricType::Gauge).Add({{"path", "/dev/\xff\"\xc3\xa4"}}, 1);
+  EXPECT_EQ(text, "# HELP n h\n# TYPE n gauge\nn{path=\"/dev/\\\\xff\\\"\xc3\xa4\"} 1\n");
+}
+
+TEST(TextFormat, LeavesOutAFamilyWithoutSeries) {
+  EXPECT_EQ(TextOf({{"none", "help", MetricType::Gauge, {}}}), "");
+}
+
+TEST(TextFormat, KeepsTheBoundsOfEachHistogramApart) {
+  MetricFamily family{"s", "h", MetricType::Histogram, {}};
+  for (const double bound : {0.5, 0.25}) {
+    ClientMetric& metric = family.metric.emplace_back();
+    metric.label = {{"r", bound == 0.5 ? "a" : "b"}};
+    metric.histogram.bucket = {{1, bound}};
+  }
+  const std::string text = TextOf({family});
+  EXPECT_NE(text.find("s_bucket{r=\"a\",le=\"0.5\"} 1\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("s_bucket{r=\"b\",le=\"0.25\"} 1\n"), std::string::npos) << text;
 }
 
 }  // namespace
