@@ -1,4 +1,4 @@
-# gRPC, what it needs, and yaml-cpp, from the archives that Debian ships beside the shared libraries. Include it
+# gRPC, what it needs, yaml-cpp and zlib, from the archives that Debian ships beside the shared libraries. Include it
 # when everything was found. What has no archive, libudev and prometheus-cpp for two, stays shared.
 
 # patchbay_archive_of(<out> <file>): the archive beside a shared library; another file stays as it is.
@@ -50,4 +50,4 @@ set(PATCHBAY_CPP_OUT lite:)
 # These have no archive, but their headers will do.
 set(PATCHBAY_SPDLOG spdlog::spdlog_header_only)
 set(PATCHBAY_FMT fmt::fmt-header-only)
-patchbay_use_archives(${PATCHBAY_GRPC} ${PATCHBAY_PROTOBUF} yaml-cpp)
+patchbay_use_archives(${PATCHBAY_GRPC} ${PATCHBAY_PROTOBUF} yaml-cpp ZLIB::ZLIB)

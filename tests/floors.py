@@ -52,6 +52,7 @@ LIBRARIES = {
     "prometheus/": {"http"},
     "CLI/": {"cli"},
     "absl/strings/escaping.h": {"kubelet_sim"},
+    "zlib.h": {"http"},
     "nlohmann/": {"cli", "discovery", "http", "inventory", "kubelet_sim"},
 }
 MESSAGES = {"kubelet", "kubelet_sim"}  # the rooms of generated *.pb.h

@@ -18,6 +18,7 @@
 #include <utility>
 #include <variant>
 
+#include "http/gzip.h"
 #include "http/listen.h"
 
 namespace patchbay {
@@ -99,6 +100,7 @@ void SetHeader(http::response<Body>& message, const HttpResponse& response, bool
   message.set(http::field::content_type, response.content_type);
   message.set(http::field::cache_control, response.etag.empty() ? "no-store" : "no-cache");
   if (!response.etag.empty()) message.set(http::field::etag, response.etag);
+  if (response.gzip) message.set(http::field::content_encoding, "gzip");
   message.set("Content-Security-Policy", kContentSecurityPolicy);
   message.set("Cross-Origin-Resource-Policy", "same-origin");
   message.set("Referrer-Policy", "no-referrer");
@@ -212,6 +214,7 @@ void Connection::OnHeader(const error_code& error) {
   request.method = View(header.method_string());
   if (!SplitTarget(View(header.target()), request)) return Refuse(400);
   request.if_none_match = View(header[http::field::if_none_match]);
+  request.takes_gzip = TakesGzip(View(header[http::field::accept_encoding]));
   Answer(request, header.keep_alive());
 }
 

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <map>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -126,12 +125,7 @@ std::string Metrics::Text() const {
   // again.
   const std::size_t last = impl_->last_size;
   text.reserve(last + last / 16);
-  for (const TextFamily& family : families) {
-    // A thread that has woken up meanwhile would else wait until the kernel takes the CPU away from
-    // this one, and it may be one that answers the kubelet.
-    std::this_thread::yield();
-    family.append(text);
-  }
+  for (const TextFamily& family : families) family.append(text);
   impl_->last_size = text.size();
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "base/format.h"
+#include "http/gzip.h"
 #include "http/page_files.h"
 #include "http/status_json.h"
 
@@ -61,6 +63,7 @@ class Pages : public std::enable_shared_from_this<Pages> {
 
   HttpAnswer Answer(const HttpRequest& request) {
     if (request.path == "/metrics") {
+      if (request.takes_gzip) return AnswerCompressedMetrics();
       return [pages = shared_from_this(), number = ++scrapes_] { return pages->Metrics(number); };
     }
     if (request.path == "/healthz") return AnswerVerdict(routes_.alive());
@@ -83,6 +86,11 @@ class Pages : public std::enable_shared_from_this<Pages> {
     std::uint64_t covers = 0;
   };
 
+  struct Compressed {
+    std::shared_ptr<const std::string> text;
+    std::chrono::steady_clock::time_point until{};
+  };
+
   std::string StatusTag(std::uint64_t serial) const {
     return format("\"{:x}-{:x}\"", run_, serial);
   }
@@ -93,8 +101,28 @@ class Pages : public std::enable_shared_from_this<Pages> {
       metrics_.text = nullptr;  // not two at a time
       metrics_ = {std::make_shared<const std::string>(routes_.metrics()), covers};
     }
-    HttpResponse response{200, kPrometheus, "", "", metrics_.text};
+    HttpResponse response{200, kPrometheus, "", "", false, metrics_.text};
     if (number == scrapes_) metrics_.text = nullptr;  // the next scrape wants a newer one
+    return response;
+  }
+
+  HttpAnswer AnswerCompressedMetrics() {
+    if (auto known = KnownCompressedMetrics()) return *std::move(known);
+    return [pages = shared_from_this()] { return pages->CompressedMetrics(); };
+  }
+
+  std::optional<HttpResponse> KnownCompressedMetrics() const {
+    const std::lock_guard lock(mutex_);
+    if (!compressed_.text || routes_.now() > compressed_.until) return std::nullopt;
+    return HttpResponse{200, kPrometheus, "", "", true, compressed_.text};
+  }
+
+  HttpResponse CompressedMetrics() {
+    if (auto known = KnownCompressedMetrics()) return *std::move(known);
+    auto text = std::make_shared<const std::string>(Gzip(routes_.metrics()));
+    HttpResponse response{200, kPrometheus, "", "", true, text};
+    const std::lock_guard lock(mutex_);
+    compressed_ = {std::move(text), routes_.now() + kCompressedMetricsAge};
     return response;
   }
 
@@ -102,8 +130,12 @@ class Pages : public std::enable_shared_from_this<Pages> {
   std::optional<HttpResponse> KnownStatus(std::uint64_t serial) const {
     const Made status = GetStatus();
     if (!status.text || status.covers < serial) return std::nullopt;
-    return HttpResponse{200, kJson, StatusOpening(std::chrono::system_clock::now()),
-                        StatusTag(status.covers), status.text};
+    return HttpResponse{200,
+                        kJson,
+                        StatusOpening(std::chrono::system_clock::now()),
+                        StatusTag(status.covers),
+                        false,
+                        status.text};
   }
 
   HttpResponse Status(std::uint64_t serial) {
@@ -129,7 +161,8 @@ class Pages : public std::enable_shared_from_this<Pages> {
   std::atomic<std::uint64_t> scrapes_ = 0;  ///< asked for so far
   Made metrics_;                            ///< of the slow thread
   mutable std::mutex mutex_;
-  Made status_;  ///< under `mutex_`
+  Made status_;            ///< under `mutex_`
+  Compressed compressed_;  ///< under `mutex_`
 };
 
 }  // namespace

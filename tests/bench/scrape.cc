@@ -13,6 +13,7 @@ namespace patchbay::bench {
 namespace {
 
 constexpr int kScrapedResources = 10, kScrapedDevices = 100;  // of each
+constexpr bool kCompressed = true;                            // as Prometheus asks for it
 constexpr double kLeastRate = 95;  // scrapes a second, or the figures are of something else
 
 /// One Allocate after the other, each as long as it took in ms. A kubelet asks now and then, so
@@ -59,7 +60,7 @@ class Scraper {
     sched_setscheduler(0, SCHED_IDLE, &none);
     for (auto due = Clock::now(); !stop_; due += std::chrono::milliseconds(10)) {
       std::this_thread::sleep_until(due);
-      DaemonProcess::GetMetrics(port);
+      DaemonProcess::GetMetrics(port, kCompressed);
       ++scrapes_;
     }
   }
@@ -90,7 +91,7 @@ void BenchOneScrape(const DaemonProcess& daemon) {
 
 /// With and without scrapes turn by turn, so that whatever else the machine does hits both.
 void BenchAllocateWhileScraped(DaemonProcess& daemon) {
-  constexpr int kTurns = 30, kCalls = 200, kWarmUp = 500;
+  constexpr int kTurns = 60, kCalls = 200, kWarmUp = 500;
   Allocations allocations(daemon.kubelet());
   const int port = daemon.Port();
   std::vector<double> quiet, scraped;

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import shutil
 import subprocess
 
@@ -102,7 +103,8 @@ class Registering(support.TestCase):
             kubelet.ask("crash")
             with Daemon(self.config(THREE), self.kubelet_dir) as daemon:
                 daemon.address()
-                self.await_true(lambda: 'result="failure"} 1' in daemon.get("/metrics")[1],
+                failed = re.compile(r'^patchbay_registrations_total\{.*"failure"\} [1-9]', re.M)
+                self.await_true(lambda: failed.search(daemon.get("/metrics")[1]),
                                 "an attempt that failed")
                 mark = kubelet.mark()
                 kubelet.ask("start")

@@ -127,12 +127,14 @@ int DaemonProcess::Port() const {
   Die("the daemon did not say where it serves metrics");
 }
 
-DaemonProcess::Scrape DaemonProcess::GetMetrics(int port) {
+DaemonProcess::Scrape DaemonProcess::GetMetrics(int port, bool compressed) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const std::string request = "GET /metrics HTTP/1.1\r\nHost: bench\r\nConnection: close\r\n\r\n";
+  const std::string request = std::string("GET /metrics HTTP/1.1\r\nHost: bench\r\n") +
+                              (compressed ? "Accept-Encoding: gzip\r\n" : "") +
+                              "Connection: close\r\n\r\n";
   const auto start = Clock::now();
   const UniqueFd fd(socket(AF_INET, SOCK_STREAM, 0));
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||

@@ -54,7 +54,8 @@ class DaemonProcess {
     double operator[](const std::string& series) const;
   };
   Scrape GetMetrics() const { return GetMetrics(Port()); }
-  static Scrape GetMetrics(int port);
+  /// With `compressed`, `text` is the response as it came, in gzip, as Prometheus asks for it.
+  static Scrape GetMetrics(int port, bool compressed = false);
 
  private:
   TempTree host_;

@@ -2,11 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <semaphore>
 
 #include "client.h"
+#include "gunzip.h"
 
 namespace patchbay {
 namespace {
@@ -20,6 +22,15 @@ class RoutesTest : public ::testing::Test {
     if (response.shared) response.body += *response.shared;
     return response;
   }
+  static HttpResponse Unpacked(const HttpAnswer& answer) {
+    HttpResponse response = Whole(answer);
+    EXPECT_TRUE(response.gzip);
+    response.body = test::Gunzip(response.body);
+    return response;
+  }
+  HttpAnswer AskCompressed(const std::string& path) {
+    return handler_({"GET", path, "", "", true});
+  }
   HttpAnswer Ask(const std::string& path, const std::string& tags = "") {
     return handler_({"GET", path, "", tags});
   }
@@ -28,20 +39,24 @@ class RoutesTest : public ::testing::Test {
   }
   std::string MakeMetrics() {
     making_.release();
+    now_ += making_takes_;
     if (held_up_ && !go_on_.try_acquire_for(std::chrono::seconds(10))) return "held up";
     return "m " + std::to_string(++scrapes_) + "\n";
   }
 
   bool held_up_ = false;
+  std::chrono::seconds making_takes_{0};
   std::counting_semaphore<> making_{0}, go_on_{0};
   int scrapes_ = 0;
 
   Verdict alive_{true, ""}, ready_{true, ""};
   NodeStatus status_;
+  std::chrono::steady_clock::time_point now_{};
   HttpHandler handler_ = MakeRoutes({.metrics = [this] { return MakeMetrics(); },
                                      .alive = [this] { return alive_; },
                                      .ready = [this] { return ready_; },
-                                     .status = [this] { return status_; }});
+                                     .status = [this] { return status_; },
+                                     .now = [this] { return now_; }});
 };
 
 TEST_F(RoutesTest, ServesMetricsAsPrometheusWantsThem) {
@@ -130,6 +145,35 @@ TEST_F(RoutesTest, KeepsNoMetricsThatNobodyWaitsFor) {
   EXPECT_TRUE(text.expired());
 }
 
+TEST_F(RoutesTest, SendsMetricsCompressedToThoseWhoTakeThem) {
+  const HttpResponse response = Unpacked(AskCompressed("/metrics"));
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(response.content_type, "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_EQ(response.body, "m 1\n");
+  EXPECT_FALSE(Get("/metrics").gzip);
+  EXPECT_FALSE(Whole(AskCompressed("/healthz")).gzip);
+}
+
+TEST_F(RoutesTest, MakesCompressedMetricsOnceInAWhile) {
+  const HttpAnswer first = AskCompressed("/metrics"), waited = AskCompressed("/metrics");
+  const auto text = Whole(first).shared;
+  EXPECT_EQ(Whole(waited).shared, text);
+  now_ += kCompressedMetricsAge;
+  const HttpAnswer known = AskCompressed("/metrics");
+  ASSERT_TRUE(std::holds_alternative<HttpResponse>(known));  // nobody has to wait for it
+  EXPECT_EQ(Whole(known).shared, text);
+  EXPECT_EQ(Get("/metrics").body, "m 2\n");  // whoever takes all as it is gets it as it is now
+  now_ += std::chrono::milliseconds(1);
+  EXPECT_EQ(Unpacked(AskCompressed("/metrics")).body, "m 3\n");
+}
+
+TEST_F(RoutesTest, CountsTheAgeOfMetricsFromWhenTheyWereMade) {
+  making_takes_ = 2 * kCompressedMetricsAge;
+  const HttpAnswer first = AskCompressed("/metrics"), waited = AskCompressed("/metrics");
+  EXPECT_EQ(Unpacked(first).body, "m 1\n");
+  EXPECT_EQ(Unpacked(waited).body, "m 1\n");
+}
+
 TEST_F(RoutesTest, HasTheFilesOfThePage) {
   const std::pair<const char*, const char*> types[] = {
       {"/", "text/html; charset=utf-8"},
@@ -158,6 +202,11 @@ TEST_F(RoutesTest, WorksBehindAServer) {
   ASSERT_TRUE(server) << server.error().message;
   test::Client client((*server)->port());
   EXPECT_EQ(client.Get("/metrics?x=y").body, "m 1\n");
+  client.Send("GET /metrics HTTP/1.1\r\nHost: test\r\nAccept-Encoding: gzip\r\n\r\n");
+  const test::Response packed = client.Read();
+  EXPECT_EQ(packed.header.at("content-encoding"), "gzip");
+  EXPECT_EQ(test::Gunzip(packed.body), "m 2\n");
+  EXPECT_EQ(client.Get("/metrics").header.count("content-encoding"), 0U);
   EXPECT_EQ(client.Get("/healthz", "HEAD").status, 200);
   EXPECT_EQ(client.Get("/nothing").status, 404);
   const test::Response page = client.Get("/");

@@ -1,0 +1,60 @@
+#include "http/gzip.h"
+
+#define ZLIB_CONST  // its input is not written to
+#include <zlib.h>
+
+#include <array>
+#include <boost/beast/core/string.hpp>
+#include <boost/beast/http/rfc7230.hpp>
+#include <cstddef>
+#include <memory>
+#include <new>
+
+namespace patchbay {
+namespace {
+
+namespace beast = boost::beast;
+
+// A smaller window, and less of it remembered, is as good for lines that resemble those before
+// them.
+constexpr int kWindowBits = 12, kGzipFormat = 16, kMemoryLevel = 5;
+
+bool IsZero(beast::string_view weight) {
+  return weight.find_first_not_of("0.") == beast::string_view::npos;
+}
+
+}  // namespace
+
+std::string Gzip(std::string_view text) {
+  z_stream stream{};
+  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kWindowBits + kGzipFormat, kMemoryLevel,
+                   Z_DEFAULT_STRATEGY) != Z_OK) {
+    throw std::bad_alloc();
+  }
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> end(&stream, deflateEnd);
+  stream.next_in = reinterpret_cast<const Bytef*>(text.data());
+  stream.avail_in = static_cast<uInt>(text.size());
+  std::string packed;
+  std::array<char, 16 * 1024> piece;
+  for (int result = Z_OK; result == Z_OK;) {
+    stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+    stream.avail_out = static_cast<uInt>(piece.size());
+    result = deflate(&stream, Z_FINISH);
+    packed.append(piece.data(), piece.size() - stream.avail_out);
+  }
+  return packed;
+}
+
+bool TakesGzip(std::string_view accept_encoding) {
+  const beast::http::ext_list encodings({accept_encoding.data(), accept_encoding.size()});
+  for (const auto& [name, parameters] : encodings) {
+    if (!beast::iequals(name, "gzip")) continue;
+    for (const auto& [parameter, value] : parameters) {
+      if (beast::iequals(parameter, "q") && IsZero(value)) return false;
+    }
+    return true;
+  }
+  return false;
+}
+
+}  // namespace patchbay
