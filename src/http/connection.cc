@@ -214,7 +214,9 @@ void Connection::OnHeader(const error_code& error) {
   request.method = View(header.method_string());
   if (!SplitTarget(View(header.target()), request)) return Refuse(400);
   request.if_none_match = View(header[http::field::if_none_match]);
-  request.takes_gzip = TakesGzip(View(header[http::field::accept_encoding]));
+  const auto [encodings, end] = header.equal_range(http::field::accept_encoding);
+  request.takes_gzip =
+      std::any_of(encodings, end, [](const auto& field) { return TakesGzip(View(field.value())); });
   Answer(request, header.keep_alive());
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <memory>
 #include <new>
+#include <stdexcept>
 
 namespace patchbay {
 namespace {
@@ -41,12 +42,16 @@ std::string Gzip(std::string_view text) {
     stream.avail_out = static_cast<uInt>(piece.size());
     result = deflate(&stream, Z_FINISH);
     packed.append(piece.data(), piece.size() - stream.avail_out);
+    if (result != Z_OK && result != Z_STREAM_END) throw std::runtime_error("zlib failed");
   }
+  packed.shrink_to_fit();
   return packed;
 }
 
 bool TakesGzip(std::string_view accept_encoding) {
-  const beast::http::ext_list encodings({accept_encoding.data(), accept_encoding.size()});
+  // Where the text ends with a name, Beast (1.81) leaves it the parameters of the name before.
+  const std::string ended = std::string(accept_encoding) + ',';
+  const beast::http::ext_list encodings(ended);
   for (const auto& [name, parameters] : encodings) {
     if (!beast::iequals(name, "gzip")) continue;
     for (const auto& [parameter, value] : parameters) {

@@ -48,8 +48,8 @@ class Metrics {
   /// Turns the series of single devices on or off, from the next scrape on.
   void SetDeviceMetrics(bool on);
 
-  /// Everything in Prometheus' text format 0.0.4, ordered by family and labels. Linear in the
-  /// number of devices.
+  /// Everything in Prometheus' text format 0.0.4, ordered by family, each by resource. Linear
+  /// in the number of devices.
   std::string Text() const;
   /// How all is now. Never waits, and costs the same for any number of devices.
   NodeStatus Now() const;

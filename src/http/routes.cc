@@ -62,9 +62,10 @@ class Pages : public std::enable_shared_from_this<Pages> {
   explicit Pages(Routes routes) : routes_(std::move(routes)) {}
 
   HttpAnswer Answer(const HttpRequest& request) {
+    const auto recent = RecentMetrics();  // whatever is asked for, so that an old one goes
     if (request.path == "/metrics") {
-      if (request.takes_gzip) return AnswerCompressedMetrics();
-      return [pages = shared_from_this(), number = ++scrapes_] { return pages->Metrics(number); };
+      if (recent && request.takes_gzip) return MetricsResponse(recent, true);
+      return AnswerMetrics(request.takes_gzip);
     }
     if (request.path == "/healthz") return AnswerVerdict(routes_.alive());
     if (request.path == "/readyz") return AnswerVerdict(routes_.ready());
@@ -80,62 +81,74 @@ class Pages : public std::enable_shared_from_this<Pages> {
   }
 
  private:
-  /// A text, and the last number of a request or serial of a status for which it is new enough.
+  /// What requests share that came before its making began. It goes with the last of them.
+  struct Batch {
+    std::atomic<bool> begun = false;
+    std::shared_ptr<const std::string> text = {};  ///< of the slow thread
+  };
+
+  /// Compressed metrics, and until when they serve.
+  struct Recent {
+    std::shared_ptr<const std::string> text;
+    std::chrono::steady_clock::time_point until;
+  };
+
+  /// A status, and the serial of what it tells.
   struct Made {
     std::shared_ptr<const std::string> text;
     std::uint64_t covers = 0;
-  };
-
-  struct Compressed {
-    std::shared_ptr<const std::string> text;
-    std::chrono::steady_clock::time_point until{};
   };
 
   std::string StatusTag(std::uint64_t serial) const {
     return format("\"{:x}-{:x}\"", run_, serial);
   }
 
-  HttpResponse Metrics(std::uint64_t number) {
-    if (!metrics_.text || metrics_.covers < number) {
-      const std::uint64_t covers = scrapes_;
-      metrics_.text = nullptr;  // not two at a time
-      metrics_ = {std::make_shared<const std::string>(routes_.metrics()), covers};
-    }
-    HttpResponse response{200, kPrometheus, "", "", false, metrics_.text};
-    if (number == scrapes_) metrics_.text = nullptr;  // the next scrape wants a newer one
-    return response;
+  static HttpResponse MetricsResponse(std::shared_ptr<const std::string> text, bool gzip) {
+    return {.content_type = kPrometheus, .gzip = gzip, .shared = std::move(text)};
   }
 
-  HttpAnswer AnswerCompressedMetrics() {
-    if (auto known = KnownCompressedMetrics()) return *std::move(known);
-    return [pages = shared_from_this()] { return pages->CompressedMetrics(); };
+  HttpAnswer AnswerMetrics(bool gzip) {
+    std::weak_ptr<Batch>& last = gzip ? gzip_batch_ : plain_batch_;
+    std::shared_ptr<Batch> batch = last.lock();
+    if (!batch || batch->begun) last = batch = std::make_shared<Batch>();
+    return [pages = shared_from_this(), batch, gzip] {
+      if (!batch->text) {
+        batch->begun = true;
+        batch->text = gzip ? pages->CompressedMetrics() : pages->Metrics();
+      }
+      return MetricsResponse(batch->text, gzip);
+    };
   }
 
-  std::optional<HttpResponse> KnownCompressedMetrics() const {
-    const std::lock_guard lock(mutex_);
-    if (!compressed_.text || routes_.now() > compressed_.until) return std::nullopt;
-    return HttpResponse{200, kPrometheus, "", "", true, compressed_.text};
+  std::shared_ptr<const std::string> Metrics() const {
+    return std::make_shared<const std::string>(routes_.metrics());
   }
 
-  HttpResponse CompressedMetrics() {
-    if (auto known = KnownCompressedMetrics()) return *std::move(known);
+  std::shared_ptr<const std::string> CompressedMetrics() {
+    if (auto recent = RecentMetrics()) return recent;
+    const auto begun = routes_.now();
     auto text = std::make_shared<const std::string>(Gzip(routes_.metrics()));
-    HttpResponse response{200, kPrometheus, "", "", true, text};
     const std::lock_guard lock(mutex_);
-    compressed_ = {std::move(text), routes_.now() + kCompressedMetricsAge};
-    return response;
+    recent_ = {text, begun + kCompressedMetricsAge};
+    return text;
+  }
+
+  /// The compressed metrics that still serve, null for none; forgets those that do not.
+  std::shared_ptr<const std::string> RecentMetrics() {
+    std::shared_ptr<const std::string> old;  // ends after the lock
+    const std::lock_guard lock(mutex_);
+    if (recent_.text && routes_.now() > recent_.until) recent_.text.swap(old);
+    return recent_.text;
   }
 
   /// The status of this serial, or a newer one, if it is made.
   std::optional<HttpResponse> KnownStatus(std::uint64_t serial) const {
     const Made status = GetStatus();
     if (!status.text || status.covers < serial) return std::nullopt;
-    return HttpResponse{200,
-                        kJson,
-                        StatusOpening(std::chrono::system_clock::now()),
-                        StatusTag(status.covers),
-                        false,
-                        status.text};
+    return HttpResponse{.content_type = kJson,
+                        .body = StatusOpening(std::chrono::system_clock::now()),
+                        .etag = StatusTag(status.covers),
+                        .shared = status.text};
   }
 
   HttpResponse Status(std::uint64_t serial) {
@@ -158,11 +171,10 @@ class Pages : public std::enable_shared_from_this<Pages> {
   const Routes routes_;
   /// Tells what this process says from what another one at the same address said.
   const std::int64_t run_ = std::chrono::system_clock::now().time_since_epoch().count();
-  std::atomic<std::uint64_t> scrapes_ = 0;  ///< asked for so far
-  Made metrics_;                            ///< of the slow thread
+  std::weak_ptr<Batch> plain_batch_, gzip_batch_;  ///< the last of each, of the HTTP thread
   mutable std::mutex mutex_;
-  Made status_;            ///< under `mutex_`
-  Compressed compressed_;  ///< under `mutex_`
+  Recent recent_;  ///< under `mutex_`
+  Made status_;    ///< under `mutex_`
 };
 
 }  // namespace

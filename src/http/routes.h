@@ -25,11 +25,13 @@ struct Routes {
   std::function<Verdict()> alive;        ///< the loop turns; called on the HTTP thread
   std::function<Verdict()> ready;        ///< config loaded and all registered; on the HTTP thread
   std::function<NodeStatus()> status;    ///< how all is now; called on both
+  /// The age of a text; called on both.
   std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
 
-/// How long compressed metrics serve whoever asks, once they are made.
-inline constexpr std::chrono::seconds kCompressedMetricsAge(1);
+/// How long compressed metrics serve whoever asks, from when their making began. Whoever scrapes
+/// each second sees what was so in each.
+inline constexpr std::chrono::milliseconds kCompressedMetricsAge(900);
 
 /// "/metrics", "/healthz" and "/readyz" (200 or 503), "/api/v1/status", "/" and the files of that
 /// page; else 404. A client that has the newest status or file already is told just that (304).
@@ -37,7 +39,8 @@ inline constexpr std::chrono::seconds kCompressedMetricsAge(1);
 /// Metrics, and a status that is not made yet, are slow responses. Each text is made once for all
 /// who may have the same: one whose making began after the request came, and a status also while
 /// nothing has changed since. Metrics for those who take them compressed, as Prometheus does, serve
-/// for kCompressedMetricsAge, so that what they cost does not grow with the scrapes.
+/// for kCompressedMetricsAge, so that what they cost hardly grows with the scrapes, and go with the
+/// first request after that.
 HttpHandler MakeRoutes(Routes routes);
 
 }  // namespace patchbay

@@ -18,7 +18,7 @@ struct HttpRequest {
   std::string path;                ///< begins with "/"; without the query
   std::string query;               ///< what stands behind "?"; may be empty
   std::string if_none_match = {};  ///< the tags that the client has already; mostly empty
-  bool takes_gzip = false;         ///< the client would rather have the response compressed
+  bool takes_gzip = false;         ///< the client understands a compressed response
 };
 
 inline constexpr const char* kPlainText = "text/plain; charset=utf-8";
@@ -26,7 +26,7 @@ inline constexpr const char* kPlainText = "text/plain; charset=utf-8";
 struct HttpResponse {
   int status = 200;
   std::string content_type = kPlainText;
-  std::string body;       ///< left out, but measured, for HEAD
+  std::string body = {};  ///< left out, but measured, for HEAD
   std::string etag = {};  ///< with quotes; one that the client has already makes it a 304
   bool gzip = false;      ///< the body is compressed
   /// What follows `body`, where there is more. It is never copied, so one text can be under way to

@@ -6,7 +6,6 @@ import pathlib
 import signal
 import stat
 import subprocess
-import time
 import unittest
 
 import support
@@ -78,10 +77,8 @@ class Hotplug(support.TestCase):
     def assert_comes_and_goes(self, name, id, kubelet, add, remove):
         for _ in range(2):
             mark = kubelet.mark()
-            start = time.monotonic()
             add()
             kubelet.wait_view(name, lambda v: health(v).get(id) == "Healthy", since=mark)
-            self.assertLess(time.monotonic() - start, 5)
             self.assertTrue(kubelet.ask(f"admit p{mark} c {name} 1")["ok"])
             kubelet.ask(f"release p{mark}")
             mark = kubelet.mark()
@@ -262,12 +259,12 @@ class Hotplug(support.TestCase):
         kubelet.wait_view("example.com/modem", lambda v: health(v) == {"modem": "Healthy"})
         for target in ("tty1", "tty2"):
             link.unlink()
+            mark = kubelet.mark()
             link.symlink_to(target)
             admitted = kubelet.ask(f"admit {target} c example.com/modem 1")
             if not admitted["ok"]:  # seen in the moment without a link
                 kubelet.wait_view("example.com/modem",
-                                  lambda v: health(v) == {"modem": "Healthy"},
-                                  since=kubelet.mark())
+                                  lambda v: health(v) == {"modem": "Healthy"}, since=mark)
                 admitted = kubelet.ask(f"admit {target} c example.com/modem 1")
             self.assertEqual(admitted["response"]["devices"],
                              [{"container_path": "/dev/modem", "host_path": f"/dev/{target}",

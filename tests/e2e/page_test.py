@@ -156,6 +156,7 @@ class Page(PageTest):
     def test_is_worked_by_keyboard(self):
         daemon = self.daemon(resource("example.com/card", self.files("card0", "card1")))
         self.open(daemon)
+        self.ask_again("resources[0]?.devices.length === 2")
         self.browser.do(press="/")
         self.browser.do(type="card1")
         self.assertEqual(self.browser.devices(), ["card1"])
@@ -199,6 +200,7 @@ class Page(PageTest):
         daemon = self.daemon(resource("example.com/card", self.files("card0")))
         for width in (1280, 390):
             self.open(daemon, width=width)
+            self.ask_again("resources[0]?.devices.length === 1")
             self.assertEqual(self.browser.see("document.documentElement.lang"), "en")
             self.assertEqual(len(self.browser.texts("h1")), 1)
             self.assertEqual(self.browser.texts("h2"), ["example.com/card"])
@@ -288,6 +290,7 @@ class Page(PageTest):
     def test_filters_also_when_the_address_cannot_change(self):
         daemon = self.daemon(resource("example.com/card", self.files("card0", "card1")))
         self.open(daemon)
+        self.ask_again("resources[0]?.devices.length === 2")
         self.browser.see("void (tried = 0, history.replaceState ="
                          " () => { ++tried; throw new DOMException('too many', 'SecurityError'); })")
         self.browser.do(click="#text")
@@ -327,7 +330,8 @@ class Page(PageTest):
         match = self.files(*(f"card{i}" for i in range(150)))
         daemon = self.daemon(resource("example.com/card", match) + self.card_ok({}))
         self.open(daemon)
-        self.ask_again("resources[0]?.devices.every((d) => d.last_probe)")
+        self.ask_again("resources[0]?.devices.length === 150 &&"
+                       " resources[0].devices.every((d) => d.last_probe)")
         self.browser.do(press="/")
         self.browser.do(type="card1")
         self.browser.see("rows = document.querySelectorAll('tr.device'); rows[30].scrollIntoView();"
@@ -561,6 +565,7 @@ class Page(PageTest):
     def test_says_when_nobody_answers(self):
         daemon = self.daemon(resource("example.com/card", self.files("card0")))
         self.open(daemon)
+        self.ask_again("resources[0]?.devices.length === 1")
         daemon.end()
         self.ask_again("lostSince !== null")
         self.assertIn("has not answered since", self.browser.texts("#lost")[0])

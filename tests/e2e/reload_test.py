@@ -136,7 +136,7 @@ class Reloading(support.TestCase):
             at, _ = daemon.err.wait("")
             daemon.send(signal.SIGHUP)
             self.await_true(
-                lambda: daemon.err.text().count("configuration reloaded") == count, "reloaded")
+                lambda: daemon.err.text().count("configuration reloaded") >= count, "reloaded")
         self.expect_untouched(kubelet)
         self.assertEqual(daemon.end()[0], 0)
 
@@ -157,7 +157,7 @@ class Reloading(support.TestCase):
                 self.await_true(lambda: time.monotonic() > due, "a second has passed")
                 config.write_text(NULL + seats(1) + units(10000 - number))
                 self.await_true(
-                    lambda: daemon.err.text().count("configuration reloaded") == number, "reloaded")
+                    lambda: daemon.err.text().count("configuration reloaded") >= number, "reloaded")
             before = self.plugin_sockets()
             config.write_text(NULL + seats(1))
             self.await_true(lambda: len(set(before) & set(self.plugin_sockets())) == 2,

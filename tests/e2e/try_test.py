@@ -126,8 +126,8 @@ class Try(support.TestCase):
             address = re.search("http://(.*)/metrics", line)[1]
             held = ('patchbay_device_in_use{container="container",device="null",'
                     'namespace="default",pod="try",resource="example.com/null"} 1')
-            self.await_true(lambda: held in get(address, "/metrics")[1], "the holder is known")
-            self.assertIn("patchbay_pod_resources_up 1", get(address, "/metrics")[1])
+            for line in (held, "patchbay_pod_resources_up 1"):
+                self.await_true(lambda: line in get(address, "/metrics")[1], line)
             process.send(signal.SIGINT)
             self.assertEqual(process.wait(), 0, process.err.text())
             self.assertEqual(process.err.text(), "")

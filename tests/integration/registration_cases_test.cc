@@ -53,8 +53,8 @@ TEST_P(SyncContract, Case02OptionsAreAnsweredInsideRegister) {
   ASSERT_TRUE(AwaitServed());
   EXPECT_EQ(View().options, Calls().front().options);
   // One is the daemon's own, one the kubelet's.
-  EXPECT_EQ(daemon_->Metric("patchbay_rpc_duration_seconds_bucket{method=\"GetDevicePluginOptions\""
-                            ",resource=\"example.com/serial\",le=\"0.1\"}"),
+  EXPECT_EQ(daemon_->Metric("patchbay_rpc_duration_seconds_count{method=\"GetDevicePluginOptions\""
+                            ",resource=\"example.com/serial\"}"),
             2);
 }
 

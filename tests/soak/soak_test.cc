@@ -243,6 +243,40 @@ class Soak : public testing::Test {
     }
   }
 
+  /// Lists that were sent, and those that the kubelet took in.
+  struct Lists {
+    double sent = 0, taken = 0;
+  };
+  Lists CountLists(const std::string& resource) const {
+    const auto view = daemon_->kubelet().View(resource);
+    return {daemon_->GetMetrics()[format("patchbay_list_watch_updates_total{{resource=\"{}\"}}",
+                                         resource)],
+            view ? static_cast<double>(view->lists) : 0};
+  }
+
+  /// While devices change and no stream breaks, none is counted that is not taken in.
+  void CompareLists() {
+    std::vector<Lists> before;
+    for (const auto& devices : devices_) before.push_back(CountLists(devices->name()));
+    for (int i = 0; i < 3; ++i) {
+      for (auto& devices : devices_) devices->Change();
+      for (auto& devices : devices_) EXPECT_TRUE(devices->Follow());
+    }
+    double sent = 0;
+    for (std::size_t i = 0; i < devices_.size(); ++i) {
+      Lists more;
+      const auto agree = [&] {
+        const Lists now = CountLists(devices_[i]->name());
+        more = {now.sent - before[i].sent, now.taken - before[i].taken};
+        return more.sent == more.taken;
+      };
+      EXPECT_TRUE(Await(agree)) << devices_[i]->name() << ": the daemon counts " << more.sent
+                                << " lists, the kubelet took " << more.taken;
+      sent += more.sent;
+    }
+    EXPECT_GT(sent, 0);
+  }
+
   /// One that comes while the last is being followed is part of that; one by itself counts.
   void CompareRestarts() {
     const auto counted = [&] { return daemon_->GetMetrics()["patchbay_kubelet_restarts_total"]; };
@@ -312,6 +346,7 @@ TEST_F(Soak, NothingIsMissedAndNothingIsLeft) {
 
   CompareCounters();
   CompareDevices();
+  CompareLists();
   CompareRestarts();
 
   const std::string log = daemon_->Log();

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <sstream>
 #include <vector>
 
@@ -149,12 +150,15 @@ DaemonProcess::Scrape DaemonProcess::GetMetrics(int port, bool compressed) {
     scrape.text.append(buffer.data(), static_cast<std::size_t>(length));
   }
   scrape.took = Clock::now() - start;
+  if (!scrape.text.starts_with("HTTP/1.1 200 "))
+    Die("cannot scrape: " + scrape.text.substr(0, 200));
   return scrape;
 }
 
 double DaemonProcess::Scrape::operator[](const std::string& series) const {
   const std::size_t at = text.find("\n" + series + " ");
-  return at == std::string::npos ? 0 : std::strtod(text.c_str() + at + series.size() + 2, nullptr);
+  if (at == std::string::npos) return std::numeric_limits<double>::quiet_NaN();
+  return std::strtod(text.c_str() + at + series.size() + 2, nullptr);
 }
 
 }  // namespace patchbay::test

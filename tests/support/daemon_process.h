@@ -50,7 +50,7 @@ class DaemonProcess {
     Clock::duration took;
     std::string text;
 
-    /// The value of a series, as "name{labels}"; 0 where there is none.
+    /// The value of a series, as "name{labels}"; not a number where there is none.
     double operator[](const std::string& series) const;
   };
   Scrape GetMetrics() const { return GetMetrics(Port()); }

@@ -1,6 +1,6 @@
 // A browser that a test drives: a command in JSON a line comes in, an answer a line goes out.
 //
-//   {"open": URL, "width", "height", "dark", "reduced", "scripts"}   in a window of its own
+//   {"open": URL, "width", "height", "dark", "scripts", "scale"}   in a window of its own
 //   {"evaluate": EXPRESSION}
 //   {"press": KEY} {"type": TEXT} {"click": SELECTOR} {"choose": [SELECTOR, VALUE]}
 //   {"picture": PATH}

@@ -35,11 +35,12 @@ TEST(GzipTest, TakesBytesThatCannotBeMadeSmaller) {
 TEST(GzipTest, KnowsWhoTakesIt) {
   for (const char* header :
        {"gzip", "GZip", "deflate, gzip", "gzip;q=0.5", "gzip; q=1.000, identity;q=0.1",
-        "br;q=1.0, gzip;q=0.001, *;q=0", "zstd,gzip"}) {
+        "br;q=1.0, gzip;q=0.001, *;q=0", "zstd,gzip", "identity;q=0, gzip"}) {
     EXPECT_TRUE(TakesGzip(header)) << header;
   }
-  for (const char* header : {"", "identity", "deflate, br", "gzip;q=0", "gzip; Q=0.000", "gzipped",
-                             "*", "\"gzip\"", ";q=1", "identity, gzip;q=0", "=", ",,,"}) {
+  for (const char* header :
+       {"", "identity", "deflate, br", "gzip;q=0", "gzip; Q=0.000", "gzip ; q=0", "gzipped", "*",
+        "\"gzip\"", ";q=1", "identity, gzip;q=0", "=", ",,,"}) {
     EXPECT_FALSE(TakesGzip(header)) << header;
   }
 }

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <deque>
 #include <iostream>
+#include <new>
 #include <nlohmann/json.hpp>
 #include <semaphore>
 
@@ -37,26 +40,29 @@ class RoutesTest : public ::testing::Test {
   HttpResponse Get(const std::string& path, const std::string& tags = "") {
     return Whole(Ask(path, tags));
   }
+  void Pass(std::chrono::milliseconds time) { now_ = now_.load() + time; }
   std::string MakeMetrics() {
     making_.release();
-    now_ += making_takes_;
+    Pass(making_takes_);
+    if (failing_) throw std::bad_alloc();
     if (held_up_ && !go_on_.try_acquire_for(std::chrono::seconds(10))) return "held up";
     return "m " + std::to_string(++scrapes_) + "\n";
   }
 
   bool held_up_ = false;
-  std::chrono::seconds making_takes_{0};
+  bool failing_ = false;
+  std::chrono::milliseconds making_takes_{0};
   std::counting_semaphore<> making_{0}, go_on_{0};
   int scrapes_ = 0;
 
   Verdict alive_{true, ""}, ready_{true, ""};
   NodeStatus status_;
-  std::chrono::steady_clock::time_point now_{};
+  std::atomic<std::chrono::steady_clock::time_point> now_ = {};
   HttpHandler handler_ = MakeRoutes({.metrics = [this] { return MakeMetrics(); },
                                      .alive = [this] { return alive_; },
                                      .ready = [this] { return ready_; },
                                      .status = [this] { return status_; },
-                                     .now = [this] { return now_; }});
+                                     .now = [this] { return now_.load(); }});
 };
 
 TEST_F(RoutesTest, ServesMetricsAsPrometheusWantsThem) {
@@ -138,11 +144,32 @@ TEST_F(RoutesTest, MakesMetricsOnceForAllWhoAskedBefore) {
 }
 
 TEST_F(RoutesTest, KeepsNoMetricsThatNobodyWaitsFor) {
-  const HttpAnswer first = Ask("/metrics"), second = Ask("/metrics");
-  std::weak_ptr<const std::string> text = Whole(first).shared;
+  std::deque<HttpAnswer> waiting = {Ask("/metrics"), Ask("/metrics")};
+  Ask("/metrics");  // one for which there was no room
+  const std::weak_ptr<const std::string> text = Whole(waiting.front()).shared;
+  waiting.pop_front();
   EXPECT_FALSE(text.expired());
-  EXPECT_EQ(Whole(second).body, "m 1\n");
+  EXPECT_EQ(Whole(waiting.front()).body, "m 1\n");
+  waiting.pop_front();
   EXPECT_TRUE(text.expired());
+}
+
+TEST_F(RoutesTest, KeepsNoCompressedMetricsThatAreTooOld) {
+  const std::weak_ptr<const std::string> text = Whole(AskCompressed("/metrics")).shared;
+  Pass(kCompressedMetricsAge);
+  Get("/healthz");
+  EXPECT_FALSE(text.expired());
+  Pass(std::chrono::milliseconds(1));
+  Get("/healthz");
+  EXPECT_TRUE(text.expired());
+}
+
+TEST_F(RoutesTest, MakesMetricsAgainWhereThatFailed) {
+  const HttpAnswer first = Ask("/metrics"), second = Ask("/metrics");
+  failing_ = true;
+  EXPECT_THROW(Whole(first), std::bad_alloc);
+  failing_ = false;
+  EXPECT_EQ(Whole(second).body, "m 1\n");
 }
 
 TEST_F(RoutesTest, SendsMetricsCompressedToThoseWhoTakeThem) {
@@ -158,20 +185,21 @@ TEST_F(RoutesTest, MakesCompressedMetricsOnceInAWhile) {
   const HttpAnswer first = AskCompressed("/metrics"), waited = AskCompressed("/metrics");
   const auto text = Whole(first).shared;
   EXPECT_EQ(Whole(waited).shared, text);
-  now_ += kCompressedMetricsAge;
+  Pass(kCompressedMetricsAge);
   const HttpAnswer known = AskCompressed("/metrics");
   ASSERT_TRUE(std::holds_alternative<HttpResponse>(known));  // nobody has to wait for it
   EXPECT_EQ(Whole(known).shared, text);
   EXPECT_EQ(Get("/metrics").body, "m 2\n");  // whoever takes all as it is gets it as it is now
-  now_ += std::chrono::milliseconds(1);
+  Pass(std::chrono::milliseconds(1));
   EXPECT_EQ(Unpacked(AskCompressed("/metrics")).body, "m 3\n");
 }
 
-TEST_F(RoutesTest, CountsTheAgeOfMetricsFromWhenTheyWereMade) {
+TEST_F(RoutesTest, MakesCompressedMetricsOnceForAllWhoWaitedLong) {
   making_takes_ = 2 * kCompressedMetricsAge;
   const HttpAnswer first = AskCompressed("/metrics"), waited = AskCompressed("/metrics");
   EXPECT_EQ(Unpacked(first).body, "m 1\n");
   EXPECT_EQ(Unpacked(waited).body, "m 1\n");
+  EXPECT_EQ(Unpacked(AskCompressed("/metrics")).body, "m 2\n");
 }
 
 TEST_F(RoutesTest, HasTheFilesOfThePage) {
@@ -206,6 +234,12 @@ TEST_F(RoutesTest, WorksBehindAServer) {
   const test::Response packed = client.Read();
   EXPECT_EQ(packed.header.at("content-encoding"), "gzip");
   EXPECT_EQ(test::Gunzip(packed.body), "m 2\n");
+  client.Send(
+      "HEAD /metrics HTTP/1.1\r\nHost: test\r\nAccept-Encoding: br\r\nAccept-Encoding: "
+      "gzip\r\n\r\n");
+  const test::Response head = client.Read(true);
+  EXPECT_EQ(head.header.at("content-encoding"), "gzip");
+  EXPECT_EQ(head.header.at("content-length"), std::to_string(packed.body.size()));
   EXPECT_EQ(client.Get("/metrics").header.count("content-encoding"), 0U);
   EXPECT_EQ(client.Get("/healthz", "HEAD").status, 200);
   EXPECT_EQ(client.Get("/nothing").status, 404);
