@@ -179,10 +179,7 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
           // The answer may be older than the news that its socket is gone.
           .on_kubelet_answers =
               [this](bool answers) { metrics_.SetKubeletUp(answers && kubelet_); },
-          .on_granted =
-              [this] {
-                if (pod_resources_) pod_resources_->PollSoon();
-              },
+          .on_granted = pod_resources_ ? pod_resources_->PollSoon() : [] {},
           .ask_holders =
               [this](PodResources::Asked asked) {
                 if (!pod_resources_) return asked(false);

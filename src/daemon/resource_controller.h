@@ -35,7 +35,7 @@ class ResourceController {
     std::function<void()> on_published;  ///< snapshot() has changed
     std::function<void()> on_registered;
     std::function<void(bool)> on_kubelet_answers;
-    std::function<void()> on_granted = [] {};  ///< a container was given devices
+    std::function<void()> on_granted = [] {};  ///< see PluginBackend::on_granted
     /// Has the kubelet asked who holds what, see PodResources::AskNow.
     std::function<void(std::function<void(bool answered)>)> ask_holders = [](const auto& asked) {
       asked(false);

@@ -55,9 +55,14 @@ PodResources::PodResources(Loop& loop, Log& log, std::string socket, Events even
   Schedule();
 }
 
-void PodResources::PollSoon() {
-  poll_.Soon(loop_.Now());
-  Schedule();
+std::function<void()> PodResources::PollSoon() {
+  const auto soon = lifetime_.Guard([this] {
+    poll_.Soon(loop_.Now());
+    Schedule();
+  });
+  return [&loop = loop_, wished = wished_, soon] {
+    if (!wished->exchange(true)) loop.Post(soon);
+  };
 }
 
 void PodResources::AskNow(Asked done) {
@@ -74,6 +79,7 @@ void PodResources::Schedule() {
 }
 
 void PodResources::Ask() {
+  *wished_ = false;  // first: a wish that comes meanwhile is for the next call
   const PodResourcesVersion version = poll_.version();
   poll_.Begin();
   std::move(to_ask_.begin(), to_ask_.end(), std::back_inserter(asking_));

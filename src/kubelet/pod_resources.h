@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -43,8 +44,10 @@ class PodResources {
   PodResources(const PodResources&) = delete;
   PodResources& operator=(const PodResources&) = delete;
 
-  /// Something was given or taken: asks about a second from now, however often it is called.
-  void PollSoon();
+  /// What is to be called when something was given, from any thread, also when this is gone: has
+  /// the kubelet asked about a second from then. Until it is asked, further calls do nothing, so
+  /// that the loop is not woken for each container that starts.
+  std::function<void()> PollSoon();
 
   /// Asks now, and then calls `done` with whether the kubelet has said who holds what at a moment
   /// after this call; on_holders comes before it.
@@ -64,6 +67,8 @@ class PodResources {
   const Events events_;
   const PodResourcesPace pace_;
   PodResourcesPoll poll_;
+  /// PollSoon was called since the kubelet was last asked.
+  const std::shared_ptr<std::atomic<bool>> wished_ = std::make_shared<std::atomic<bool>>(false);
   bool complete_ = true;       ///< the last answer named everybody
   std::vector<Asked> asking_;  ///< of the call under way
   std::vector<Asked> to_ask_;  ///< of the next one

@@ -206,7 +206,7 @@ void ResourcePlugin::StartServer() {
       observer_,
       world_.allocation,
       [&loop, on_stale = lifetime_.Guard([this] { OnStaleList(); })] { loop.Post(on_stale); },
-      [&loop, on_granted = lifetime_.Guard(events_.on_granted)] { loop.Post(on_granted); },
+      events_.on_granted,
       hooks_,
       [&loop, before_start = lifetime_.Guard(events_.before_start)](
           std::set<std::string> devices, std::function<void()> then) mutable {

@@ -35,10 +35,10 @@ class ResourcePlugin {
     std::uint64_t& servers;  ///< how many all plugins have made
   };
 
-  /// What its owner is told, on the loop.
+  /// What its owner is told, on the loop where nothing else is said.
   struct Events {
     std::function<void()> on_stale;    ///< the kubelet asked for a device not as listed: look again
-    std::function<void()> on_granted;  ///< a container was given devices
+    std::function<void()> on_granted;  ///< see PluginBackend::on_granted; on any thread
     /// See PluginBackend::before_start.
     std::function<void(std::set<std::string> devices, std::function<void()> then)> before_start;
     std::function<void(bool)> on_registered;

@@ -7,6 +7,7 @@
 #include <condition_variable>
 #include <mutex>
 #include <sstream>
+#include <thread>
 
 #include "kubelet_sim/pod_resources_server.h"
 #include "kubelet_sim/socket_listener.h"
@@ -145,11 +146,52 @@ TEST_F(PodResourcesTest, AsksSoonAndOnceWhenToldSo) {
   Serve();
   Start();
   After(0s);
-  for (int i = 0; i < 100; ++i) agent_->PollSoon();
+  for (int i = 0; i < 100; ++i) agent_->PollSoon()();
   After(1s);
   EXPECT_EQ(Calls(), 2);
   After(9s);
   EXPECT_EQ(Calls(), 2);
+  After(1s);
+  EXPECT_EQ(Calls(), 3);
+  agent_->PollSoon()();
+  After(1s);
+  EXPECT_EQ(Calls(), 4);
+}
+
+TEST_F(PodResourcesTest, IsToldSoOnAnyThread) {
+  Serve();
+  Start();
+  After(0s);
+  const std::function<void()> poll_soon = agent_->PollSoon();
+  std::vector<std::thread> threads(4);
+  for (std::thread& thread : threads) {
+    thread = std::thread([&] {
+      for (int i = 0; i < 1000; ++i) poll_soon();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  After(1s);
+  EXPECT_EQ(Calls(), 2);
+  agent_.reset();
+  poll_soon();
+  loop_.Advance(1h);
+  EXPECT_EQ(Calls(), 2);
+}
+
+TEST_F(PodResourcesTest, AsksAgainWhenToldSoWhileItAsks) {
+  Serve(Fault::kHang);
+  Start(100ms);
+  loop_.Advance(0s);
+  AwaitCall();
+  const std::function<void()> poll_soon = agent_->PollSoon();
+  poll_soon();
+  poll_soon();
+  After(0s);
+  EXPECT_EQ(Calls(), 1);
+  ASSERT_TRUE(server_->SetFault(Fault::kNone));
+  After(1s);
+  EXPECT_EQ(Calls(), 2);
+  poll_soon();
   After(1s);
   EXPECT_EQ(Calls(), 3);
 }
@@ -159,7 +201,7 @@ TEST_F(PodResourcesTest, OneCallAtATime) {
   Start();
   loop_.Advance(0s);
   AwaitCall();
-  agent_->PollSoon();
+  agent_->PollSoon()();
   loop_.Advance(1h);
   EXPECT_EQ(Calls(), 1);
 }
@@ -283,7 +325,7 @@ TEST_F(PodResourcesTest, ARateLimitIsNoOutage) {
   EXPECT_THAT(After(10s), IsEmpty());
   EXPECT_THAT(Logged(), HasSubstr("rejected by rate limit"));
   EXPECT_EQ(Calls(), 2);
-  agent_->PollSoon();
+  agent_->PollSoon()();
   EXPECT_THAT(After(19s), IsEmpty());
   EXPECT_EQ(Calls(), 2);
   EXPECT_THAT(After(1s), IsEmpty());
