@@ -75,7 +75,10 @@ class Service {
 
   void OnLoaded(Loaded loaded) {
     if (stopping_) return;
-    if (daemon_) return daemon_->Reload(std::move(loaded));
+    if (daemon_) {
+      daemon_->Reload(std::move(loaded));
+      return;
+    }
     std::vector<Diagnostic> findings = loaded.diagnostics.Sorted();
     LogDiagnostics(log_, findings, told_);
     told_ = std::move(findings);

@@ -226,8 +226,8 @@ int RunTry(const Arguments& arguments, Streams streams) {
   };
   reload = [&](Loaded changed) {
     if (stopping) return;
-    if (reported) streams.out << "The configuration was read again.\n" << std::flush;
-    (*daemon)->Reload(std::move(changed));
+    if (!(*daemon)->Reload(std::move(changed)) || !reported) return;
+    streams.out << "The configuration was read again.\n" << std::flush;
   };
   std::vector<std::string> resources;
   for (const auto& resource : (*daemon)->resources()) resources.push_back(resource->name());

@@ -245,7 +245,8 @@ class Comparison {
         Code::kSharedNode, second.place,
         format("{} also belongs to the resource {}, by {}", common,
                model_.resources[first.resource].name, Where(first.place)),
-        format("the kubelet may give it out twice: {}, or share it with replicas", cure));
+        format("the kubelet may give it out twice: {}, or make one resource of both, with replicas",
+               cure));
   }
 
   const Model& model_;

@@ -59,7 +59,8 @@ class Daemon {
   /// Puts another configuration in force: touches the resources that differ, see PlanReload, and
   /// nothing else. One with errors changes nothing. What of [daemon] cannot change in a running
   /// process stays. A resource whose name one that is going still has comes when that is gone.
-  void Reload(Loaded loaded);
+  /// Returns whether it is in force now.
+  bool Reload(Loaded loaded);
 
   /// Ends streams, removes sockets, then calls `done`. Destroy it after that.
   void Stop(std::function<void()> done);
@@ -86,7 +87,7 @@ class Daemon {
                                                    Cancellation cancellation);
   void Retire(std::unique_ptr<ResourceController> resource);
   Status Bring(const ResourceSpecs& wanted);
-  void RefuseReload(const std::string& reason, std::vector<Diagnostic> diagnostics = {});
+  bool RefuseReload(const std::string& reason, std::vector<Diagnostic> diagnostics = {});
   void ApplyLive(const DaemonSpec& spec);
   void StartKubeletDir();
   void StartPodResources();

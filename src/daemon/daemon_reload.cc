@@ -52,8 +52,8 @@ std::string LogPlan(Log& log, const Plan& plan, const std::string& told) {
 
 }  // namespace
 
-void Daemon::Reload(Loaded loaded) {
-  if (stopping_) return;
+bool Daemon::Reload(Loaded loaded) {
+  if (stopping_) return false;
   std::vector<Diagnostic> diagnostics = loaded.diagnostics.Sorted();
   LogDiagnostics(log_, diagnostics, told_);
   told_ = diagnostics;
@@ -69,12 +69,15 @@ void Daemon::Reload(Loaded loaded) {
   ApplyLive(loaded.model->daemon);
   metrics_.ConfigRead({true, std::chrono::system_clock::now(), "", std::move(diagnostics)});
   told_keys_ = LogPlan(log_, plan, told_keys_);
+  return true;
 }
 
-void Daemon::RefuseReload(const std::string& reason, std::vector<Diagnostic> diagnostics) {
+/// False, for Reload.
+bool Daemon::RefuseReload(const std::string& reason, std::vector<Diagnostic> diagnostics) {
   metrics_.ConfigRead({false, std::chrono::system_clock::now(), reason, std::move(diagnostics)});
   log_.Error("the configuration was refused; the last good one stays in force",
              {{"reason", reason}});
+  return false;
 }
 
 /// Serves what is wanted, but for a resource whose name one that is going still has.

@@ -212,7 +212,10 @@ class Kubelet(Process):
         return found
 
     def wait_listed(self, resource, since=0, timeout=PATIENCE):
-        return self.wait_view(resource, lambda v: v["connected"] and v["lists"] > 0, since, timeout)
+        """Until it has devices, and its registration is over: its list may come before that."""
+        return self.wait_view(
+            resource, lambda v: v["connected"] and v["lists"] > 0 and v["registrations"] > 0,
+            since, timeout)
 
 
 def health(view):

@@ -88,8 +88,11 @@ class Try(support.TestCase):
             config.write_text("")
             process.err.wait("the configuration was refused")
             self.assertIn(served, get(address, "/metrics")[1])
+            config.write_text(CONFIG)
+            self.await_true(lambda: served not in get(address, "/metrics")[1], "it is gone")
             process.send(signal.SIGINT)
             self.assertEqual(process.wait(), 0, process.err.text())
+            self.assertEqual(process.out.all().count("The configuration was read again."), 2)
             self.assert_clean()
 
     def test_tells_of_resources_for_other_nodes(self):
