@@ -396,6 +396,7 @@ class Commands(support.TestCase):
     def test_that_hangs_later_is_ended_with_the_daemon(self):
         kubelet, daemon = self.watch(BLIND + self.resource())
         kubelet.wait_view("example.com/listed", lambda v: health(v) == {"one": "Healthy"})
+        self.await_true(lambda: daemon.get("/readyz")[0] == 200, "ready")
         await_pids = self.hang("trap '' TERM")
         daemon.send(signal.SIGUSR1)
         pids = await_pids()

@@ -22,6 +22,7 @@ class Reloading(support.TestCase):
         daemon = self.enterContext(Daemon(config, self.kubelet_dir, *more))
         kubelet.wait_listed(SEAT)
         kubelet.wait_listed("example.com/null")
+        self.await_true(lambda: daemon.get("/readyz")[0] == 200, "ready")
         self.null = kubelet.view("example.com/null")
         return kubelet, daemon
 
