@@ -114,14 +114,11 @@ class Pages : public std::enable_shared_from_this<Pages> {
     return [pages = shared_from_this(), batch, gzip] {
       if (!batch->text) {
         batch->begun = true;
-        batch->text = gzip ? pages->CompressedMetrics() : pages->Metrics();
+        batch->text = gzip ? pages->CompressedMetrics()
+                           : std::make_shared<const std::string>(pages->routes_.metrics());
       }
       return MetricsResponse(batch->text, gzip);
     };
-  }
-
-  std::shared_ptr<const std::string> Metrics() const {
-    return std::make_shared<const std::string>(routes_.metrics());
   }
 
   std::shared_ptr<const std::string> CompressedMetrics() {

@@ -21,7 +21,7 @@ struct PluginBackend {
   /// The kubelet asked for a device that it should not have: its list is out of date. Any thread.
   std::function<void()> on_stale_list;
   /// A container was given devices. Any thread; may be called after the plugin is gone. To wake a
-  /// thread here would cost each Allocate a tenth.
+  /// thread here would make each Allocate slower by a fifteenth.
   std::function<void()> on_granted = [] {};
   std::shared_ptr<HookRunner> hooks = nullptr;
   /// A container is about to get these devices, or to start with them: calls `then`, once, when

@@ -139,6 +139,7 @@ class Reloading(support.TestCase):
             self.await_true(
                 lambda: daemon.err.text().count("configuration reloaded") >= count, "reloaded")
         self.expect_untouched(kubelet)
+        self.assertEqual(daemon.err.text().count("configuration reloaded"), 3)
         self.assertEqual(daemon.end()[0], 0)
 
     def test_a_kubelet_that_takes_nothing_in_holds_up_no_other_resource(self):
