@@ -1,7 +1,16 @@
 #include <iostream>
 
+#include "base/fatal.h"
 #include "cli/commands.h"
+#include "os/descriptors.h"
 
 int main(int argc, char** argv) {
-  return patchbay::RunCommandLine(argc, argv, {std::cout, std::cerr});
+  patchbay::OpenStandardDescriptors();
+  patchbay::ReportFatalOnTerminate();
+  try {
+    return patchbay::RunCommandLine(argc, argv, {std::cout, std::cerr});
+  } catch (...) {
+    patchbay::ReportFatal(patchbay::CurrentExceptionText());
+    return patchbay::kFailed;
+  }
 }

@@ -119,9 +119,21 @@ std::string_view Diagnostics::SourceLine(const Place& place) const {
   return {};
 }
 
-std::string Diagnostics::RenderText() const {
+std::size_t Diagnostics::WarningCount() const {
+  return static_cast<std::size_t>(
+      std::count_if(list_.begin(), list_.end(),
+                    [](const Diagnostic& d) { return d.severity == Severity::kWarning; }));
+}
+
+std::string Diagnostics::RenderErrors() const {
+  std::vector<Diagnostic> errors = Sorted();
+  std::erase_if(errors, [](const Diagnostic& d) { return d.severity != Severity::kError; });
+  return Render(errors);
+}
+
+std::string Diagnostics::Render(const std::vector<Diagnostic>& findings) const {
   std::string out;
-  for (const Diagnostic& d : Sorted()) {
+  for (const Diagnostic& d : findings) {
     out += Printable(d.place.file);
     if (d.place.line > 0) out += format(":{}:{}", d.place.line, d.place.column);
     out += format(": {}[{}]: {}\n", Name(d.severity), d.code, Printable(d.message));

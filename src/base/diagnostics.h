@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,14 +41,18 @@ class Diagnostics {
   void Add(Diagnostic diagnostic) { list_.push_back(std::move(diagnostic)); }
 
   bool HasErrors() const;
+  std::size_t WarningCount() const;
   /// In the order of file (as added), line and column.
   std::vector<Diagnostic> Sorted() const;
   bool empty() const { return list_.empty(); }
 
-  /// `file:line:column: error[code]: message`, the source line, a caret, the hint; for each.
-  std::string RenderText() const;
+  /// `file:line:column: error[code]: message`, the source line, a caret, the hint; for each, or for
+  /// each error.
+  std::string RenderText() const { return Render(Sorted()); }
+  std::string RenderErrors() const;
 
  private:
+  std::string Render(const std::vector<Diagnostic>& findings) const;
   std::string_view SourceLine(const Place& place) const;
 
   std::vector<Diagnostic> list_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 
 #include "base/format.h"
 
@@ -44,10 +45,46 @@ char32_t Decode(std::string_view sequence) {
   return code;
 }
 
-/// Whether it moves the cursor, ends a line, or turns the order of what is around it.
+struct CodeRange {
+  char32_t first;
+  char32_t last;
+};
+
+/// Characters that a reader cannot see: they move the cursor, end a line, change the direction of
+/// the text around them, or have no width, so that two texts that differ look the same.
+constexpr CodeRange kUnseen[] = {
+    {0x00, 0x1f},        // controls
+    {0x7f, 0x9f},        // DEL and C1
+    {0xad, 0xad},        // soft hyphen
+    {0x34f, 0x34f},      // combining grapheme joiner
+    {0x61c, 0x61c},      // Arabic letter mark
+    {0x115f, 0x1160},    // Hangul fillers
+    {0x17b4, 0x17b5},    // Khmer inherent vowels
+    {0x180b, 0x180f},    // Mongolian variation selectors and vowel separator
+    {0x200b, 0x200f},    // zero width space and joiners, direction marks
+    {0x2028, 0x202e},    // line and paragraph separators, embeddings and overrides
+    {0x2060, 0x206f},    // word joiner, invisible operators, isolates, deprecated format characters
+    {0x3164, 0x3164},    // Hangul filler
+    {0xfe00, 0xfe0f},    // variation selectors
+    {0xfeff, 0xfeff},    // byte order mark
+    {0xffa0, 0xffa0},    // halfwidth Hangul filler
+    {0xfff9, 0xfffb},    // interlinear annotation
+    {0x1bca0, 0x1bca3},  // shorthand format controls
+    {0x1d173, 0x1d17a},  // musical format controls
+    {0xe0000, 0xe0fff},  // tags and variation selectors
+};
+
 bool IsUnseen(char32_t code) {
-  return code < 0x20 || (code >= 0x7f && code <= 0x9f) || (code >= 0x2028 && code <= 0x202e) ||
-         (code >= 0x2066 && code <= 0x2069);
+  return std::any_of(std::begin(kUnseen), std::end(kUnseen), [code](const CodeRange& range) {
+    return code >= range.first && code <= range.last;
+  });
+}
+
+/// As JSON has it: beyond U+FFFF as a pair of surrogates.
+std::string JsonEscape(char32_t code) {
+  const auto value = static_cast<unsigned>(code);
+  if (value <= 0xffff) return format("\\u{:04x}", value);
+  return format("\\u{:04x}\\u{:04x}", 0xd7c0 + (value >> 10U), 0xdc00 + (value & 0x3ffU));
 }
 
 }  // namespace
@@ -85,7 +122,7 @@ std::string QuoteJson(std::string_view text) {
     } else if (c == '\n') {
       out += "\\n";
     } else if (const char32_t code = Decode(text.substr(0, length)); IsUnseen(code)) {
-      out += format("\\u{:04x}", static_cast<unsigned>(code));
+      out += JsonEscape(code);
     } else {
       out.append(text.substr(0, length));
     }

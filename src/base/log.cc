@@ -1,16 +1,18 @@
 #include "base/log.h"
 
-#include <spdlog/logger.h>
+#include <spdlog/details/log_msg.h>
+#include <spdlog/details/os.h>
 #include <spdlog/pattern_formatter.h>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/sinks/stdout_color_sinks.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <iterator>
+#include <ostream>
 #include <vector>
 
 #include "base/escape.h"
+#include "base/log_writer.h"
 
 namespace patchbay {
 namespace {
@@ -59,34 +61,54 @@ std::string JsonMembers(std::string_view message, std::span<const LogField> fiel
   return line;
 }
 
-std::unique_ptr<spdlog::logger> MakeLogger(spdlog::sink_ptr sink, LogLevel level,
-                                           LogFormat format) {
-  auto logger = std::make_unique<spdlog::logger>("patchbay", std::move(sink));
-  logger->set_level(ToSpdlog(level));
-  logger->flush_on(spdlog::level::debug);
-  const char* pattern = format == LogFormat::kText
-                            ? "%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %v"
-                            : R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})";
-  logger->set_formatter(
-      std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::utc));
-  return logger;
+std::string_view ColorOf(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug: return "\033[36m";
+    case LogLevel::kInfo: return "\033[32m";
+    case LogLevel::kWarning: return "\033[33m\033[1m";
+    case LogLevel::kError: return "\033[31m\033[1m";
+  }
+  return "";
 }
 
-spdlog::sink_ptr StderrSink() {
-  const bool plain = std::getenv("NO_COLOR") != nullptr;
-  return std::make_shared<spdlog::sinks::stderr_color_sink_mt>(
-      plain ? spdlog::color_mode::never : spdlog::color_mode::automatic);
+std::unique_ptr<LogWriter> WriteToStderr(const LogStyle& style) {
+  return std::make_unique<LogWriter>(STDERR_FILENO, [style](std::uint64_t count) {
+    const LogField fields[] = {{"count", count}};
+    return FormatLogLine(style, LogLevel::kWarning, "log lines dropped", fields);
+  });
 }
 
 }  // namespace
 
+LogStyle StderrStyle(LogFormat format) {
+  namespace os = spdlog::details::os;
+  return {format,
+          std::getenv("NO_COLOR") == nullptr && os::in_terminal(stderr) && os::is_color_terminal()};
+}
+
+std::string FormatLogLine(const LogStyle& style, LogLevel level, std::string_view message,
+                          std::span<const LogField> fields) {
+  const bool text = style.format == LogFormat::kText;
+  const std::string payload = text ? TextLine(message, fields) : JsonMembers(message, fields);
+  const char* pattern = text ? "%Y-%m-%dT%H:%M:%S.%eZ %^%l%$ %v"
+                             : R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l",%v})";
+  spdlog::pattern_formatter formatter(pattern, spdlog::pattern_time_type::utc, "\n");
+  const spdlog::details::log_msg line("", ToSpdlog(level), {payload.data(), payload.size()});
+  spdlog::memory_buf_t buffer;
+  formatter.format(line, buffer);
+  std::string result(buffer.data(), buffer.size());
+  if (style.colored && line.color_range_end > line.color_range_start) {
+    result.insert(line.color_range_end, "\033[m");
+    result.insert(line.color_range_start, ColorOf(level));
+  }
+  return result;
+}
+
 Log::Log(LogLevel level, LogFormat format)
-    : format_(format), logger_(MakeLogger(StderrSink(), level, format)) {}
+    : style_(StderrStyle(format)), level_(level), writer_(WriteToStderr(style_)) {}
 
 Log::Log(LogLevel level, LogFormat format, std::ostream& out, Clock clock)
-    : format_(format),
-      clock_(std::move(clock)),
-      logger_(MakeLogger(std::make_shared<spdlog::sinks::ostream_sink_mt>(out), level, format)) {}
+    : style_{format}, clock_(std::move(clock)), level_(level), out_(&out) {}
 
 Log::~Log() {
   if (const std::size_t count = quota_.Untold(); count > 0) {
@@ -95,10 +117,14 @@ Log::~Log() {
   }
 }
 
-void Log::SetLevel(LogLevel level) { logger_->set_level(ToSpdlog(level)); }
+void Log::Flush(std::chrono::milliseconds longest) {
+  if (writer_) writer_->Drain(longest);
+}
+
+std::uint64_t Log::dropped() const { return writer_ ? writer_->dropped() : 0; }
 
 void Log::Write(LogLevel level, std::string_view message, Fields fields) {
-  if (!logger_->should_log(ToSpdlog(level))) return;
+  if (level < level_) return;
   const LogQuota::Outcome outcome = Ask(level, message, fields);
   if (!outcome.write) return;
   if (outcome.left_out_of_all > 0) {
@@ -124,9 +150,10 @@ LogQuota::Outcome Log::Ask(LogLevel level, std::string_view message, Fields fiel
 }
 
 void Log::Put(LogLevel level, std::string_view message, std::span<const LogField> fields) {
-  const std::string line =
-      format_ == LogFormat::kText ? TextLine(message, fields) : JsonMembers(message, fields);
-  logger_->log(ToSpdlog(level), spdlog::string_view_t(line.data(), line.size()));
+  const std::lock_guard lock(order_mutex_);
+  std::string line = FormatLogLine(style_, level, message, fields);
+  if (writer_) return writer_->Write(std::move(line));
+  *out_ << line << std::flush;
 }
 
 }  // namespace patchbay

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <atomic>
+#include <chrono>
 #include <concepts>
+#include <cstdint>
 #include <functional>
 #include <initializer_list>
 #include <iosfwd>
@@ -12,16 +15,23 @@
 
 #include "base/log_quota.h"
 
-namespace spdlog {
-class logger;
-}
-
 namespace patchbay {
+
+class LogWriter;
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 /// In the order of LogLevel.
 inline constexpr std::string_view kLogLevelNames[] = {"debug", "info", "warning", "error"};
 enum class LogFormat { kText, kJson };
+
+/// How lines look.
+struct LogStyle {
+  LogFormat format = LogFormat::kText;
+  bool colored = false;
+};
+
+/// The style of lines on stderr: colored only on a terminal and never where NO_COLOR is set.
+LogStyle StderrStyle(LogFormat format);
 
 /// One key=value pair of a log line; docs/logs.md has the keys, which are the same everywhere.
 struct LogField {
@@ -35,6 +45,11 @@ struct LogField {
   bool is_number = false;
 };
 
+/// One line as Log writes it, with the current time and a line end. For what cannot have a Log,
+/// such as PID 1.
+std::string FormatLogLine(const LogStyle& style, LogLevel level, std::string_view message,
+                          std::span<const LogField> fields);
+
 /// Writes one line for one fact. Text: `time level message key=value …`, values quoted where they
 /// need it. JSON: one object a line with `time`, `level`, `message` and the fields. Any byte may
 /// come in a value; none can break a line. A field whose value is empty is not written. What comes
@@ -42,15 +57,19 @@ struct LogField {
 /// `resource`, `device` and `at`. So what else differs from line to line belongs in other fields.
 /// What is left out and not told of is told at the end.
 ///
-/// Thread-safe. Handed down by reference; there is no global logger.
+/// No caller waits for whoever reads the log: lines are formatted at once, in the order of the
+/// calls, and a LogWriter writes them. If it has no room they are dropped, counted and reported.
+///
+/// Thread-safe. Handed down by reference; there is no global logger. The destructor waits for the
+/// last lines, but only for LogWriter::kDrainTime.
 class Log {
  public:
   using Fields = std::initializer_list<LogField>;
   using Clock = std::function<LogQuota::Time()>;
 
-  /// Logs to stderr, coloured only on a terminal and never where NO_COLOR is set.
+  /// Logs to stderr, see StderrStyle.
   Log(LogLevel level, LogFormat format);
-  /// Logs to a stream that must outlive the log; for tests.
+  /// Logs to a stream that must outlive the log, before the call returns; for tests.
   Log(LogLevel level, LogFormat format, std::ostream& out,
       Clock clock = std::chrono::steady_clock::now);
   ~Log();
@@ -58,7 +77,14 @@ class Log {
   Log& operator=(const Log&) = delete;
 
   /// What is less severe is not logged from now on.
-  void SetLevel(LogLevel level);
+  void SetLevel(LogLevel level) { level_ = level; }
+
+  /// Waits until everything logged so far is written, at most for `longest`. Before other text goes
+  /// to stderr, and before the process exits without destroying the log.
+  void Flush(std::chrono::milliseconds longest);
+
+  /// Lines dropped so far because nobody read the log.
+  std::uint64_t dropped() const;
 
   void Debug(std::string_view message, Fields fields = {}) {
     Write(LogLevel::kDebug, message, fields);
@@ -78,11 +104,14 @@ class Log {
   void Put(LogLevel level, std::string_view message, std::span<const LogField> fields);
   LogQuota::Outcome Ask(LogLevel level, std::string_view message, Fields fields);
 
-  LogFormat format_;
+  const LogStyle style_;
   const Clock clock_ = std::chrono::steady_clock::now;
+  std::atomic<LogLevel> level_;
   std::mutex quota_mutex_;
   LogQuota quota_;
-  std::unique_ptr<spdlog::logger> logger_;
+  std::mutex order_mutex_;  ///< lines are written in the order of their times
+  const std::unique_ptr<LogWriter> writer_;
+  std::ostream* const out_ = nullptr;  ///< instead of the writer
 };
 
 }  // namespace patchbay

@@ -83,13 +83,16 @@ Result<Allocated> AllocateOnHost(const Arguments& arguments, const Model& model)
     const auto wanted = static_cast<std::size_t>(arguments.count.value_or(1));
     ids = HealthyUnits(*snapshot, wanted);
     if (ids.size() < wanted) {
-      return Fail(ErrorKind::kPrecondition,
-                  format("{0} has only {1} of {2} healthy units; `patchbay explain {0}` says why",
-                         arguments.resource, ids.size(), wanted));
+      const std::string why = WhyUnhealthy(*snapshot);
+      return Fail(
+          ErrorKind::kPrecondition,
+          format("{0} has only {1} of {2} healthy units; {3}", arguments.resource, ids.size(),
+                 wanted,
+                 why.empty() ? format("`patchbay explain {}` says why", arguments.resource) : why));
     }
   }
   auto response =
-      TRY(Allocate(*snapshot, ids, AllocationOn(HostRoot(model.daemon.host_root), NodeName())));
+      TRY(Allocate(*snapshot, ids, AllocationOn({HostRoot(model.daemon.host_root), NodeName()})));
   return Allocated{std::move(response), TRY(HooksFor(*snapshot, ids))};
 }
 

@@ -63,7 +63,15 @@ std::string TakeListen(std::string& text) {
 
 std::string TakeDirectory(std::string& text) {
   if (text.empty()) return "no directory is given";
-  text = std::filesystem::absolute(text).lexically_normal();
+  std::error_code error;
+  const auto absolute = std::filesystem::absolute(text, error);
+  if (error) {
+    return format(
+        "\"{}\" cannot be resolved: the working directory does not exist any more; give an "
+        "absolute path or change to another directory",
+        text);
+  }
+  text = absolute.lexically_normal();
   while (text.size() > 1 && text.ends_with('/')) text.pop_back();
   return "";
 }
@@ -163,7 +171,8 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
                  "while the configuration has mistakes, wait instead of ending");
   }
   if (name == "try") {
-    app.add_flag("--once", arguments.once, "end after the report instead of waiting for Ctrl-C");
+    app.add_flag("--once", arguments.once,
+                 "probe each device once and end after the report, instead of waiting for Ctrl-C");
   }
   if (name == "diff") {
     const auto add = [&](const std::string& file) { arguments.files.push_back(file); };

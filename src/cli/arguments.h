@@ -1,6 +1,7 @@
 #pragma once
 
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -11,6 +12,8 @@
 #include "convert/convert.h"
 
 namespace patchbay {
+
+class Heartbeat;
 
 enum class Output { kTable, kJson };
 
@@ -44,6 +47,9 @@ struct Arguments {
   std::optional<std::string> host_root;
   std::optional<std::string> listen;
   std::optional<std::string> kubelet_dir;
+
+  /// Not of the command line: where PID 1 sees that `run` is alive, see os/init.h; may be null.
+  std::shared_ptr<Heartbeat> heartbeat;
 };
 
 /// Where a command writes: what it is asked for to `out`, everything else to `err`.

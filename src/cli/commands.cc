@@ -1,8 +1,11 @@
 #include "cli/commands.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <ostream>
 
+#include "base/log_writer.h"
 #include "os/init.h"
 
 namespace patchbay {
@@ -20,6 +23,17 @@ constexpr Command kCommands[] = {
     {"try", "run everything against the built-in kubelet", RunTry},
 };
 
+/// In PID 1, which must not wait for whoever reads the log.
+void ReportKill(const Arguments& arguments, const WatchdogKill& kill) {
+  const LogField fields[] = {{"kills", kill.kills}};
+  const std::string_view message =
+      kill.restarts ? "process was stopped or its loop hung; killed it, starting another one"
+                    : "process was stopped or its loop hung; killed it, exiting";
+  WriteWithin(STDERR_FILENO,
+              FormatLogLine(StderrStyle(arguments.log_format), LogLevel::kError, message, fields),
+              std::chrono::milliseconds(0));
+}
+
 }  // namespace
 
 std::span<const Command> Commands() { return kCommands; }
@@ -27,15 +41,17 @@ std::span<const Command> Commands() { return kCommands; }
 int RunCommandLine(int argc, const char* const* argv, Streams streams) {
   const auto parsed = ParseArguments(argc, argv, streams);
   if (const auto* code = std::get_if<ExitCode>(&parsed)) return *code;
-  const auto ended = RunAsInit();
-  if (ended && *ended) return **ended;
-  if (!ended) {
+  Arguments arguments = std::get<Arguments>(parsed);
+  auto role = RunAsInit([&](const WatchdogKill& kill) { ReportKill(arguments, kill); });
+  if (role && role->exit_code) return *role->exit_code;
+  if (role) {
+    arguments.heartbeat = std::move(role->heartbeat);
+  } else {
     streams.err
-        << "patchbay: " << ended.error().message
+        << "patchbay: " << role.error().message
         << "; what programs leave behind will stay zombies: raise the limit of processes of "
            "this container, or run it with an init\n";
   }
-  const Arguments& arguments = std::get<Arguments>(parsed);
   const auto command = std::find_if(std::begin(kCommands), std::end(kCommands),
                                     [&](const Command& c) { return c.name == arguments.command; });
   const int code = command->run(arguments, streams);

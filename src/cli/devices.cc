@@ -36,14 +36,43 @@ std::string RenderJson(const Inspections& inspections, const ProbeOutcomes& prob
     }
     resources.push_back({{"name", snapshot->spec->name},
                          {"devices", std::move(devices)},
-                         {"rejected", json.Rejected()}});
+                         {"rejected", json.Rejected()},
+                         {"missing_mounts", json.MissingMounts()}});
   }
   return JsonText({{"resources", std::move(resources)}}, 2) + "\n";
 }
 
-/// Whether a probe has a say in it, which was not run here.
+/// Of what is there and could be given out its probe has a say, which was not run here.
 std::string HealthOf(const ListedDevice& listed, const ResourceSpec& spec) {
-  return spec.health ? "not probed" : std::string(Name(listed.health));
+  const bool depends_on_probe = spec.health && listed.health == Health::kHealthy;
+  return depends_on_probe ? "not probed" : std::string(Name(listed.health));
+}
+
+/// A table behind others, where it has any row.
+std::string Below(const std::vector<std::vector<std::string>>& rows) {
+  return rows.size() > 1 ? "\n" + RenderTable(rows) : "";
+}
+
+/// Why devices cannot be given out, whatever their probes say, and what else is amiss.
+std::string ProblemsText(const Inspections& inspections) {
+  std::vector<std::vector<std::string>> unhealthy = {{"RESOURCE", "UNHEALTHY", "REASON"}};
+  std::vector<std::vector<std::string>> rejected = {{"RESOURCE", "REJECTED", "REASON"}};
+  std::vector<std::vector<std::string>> mounts = {{"RESOURCE", "MISSING MOUNT", "REASON"}};
+  for (const auto& [snapshot, reports, mends] : inspections) {
+    const std::string& name = snapshot->spec->name;
+    for (const ListedDevice& listed : snapshot->devices) {
+      if (listed.health == Health::kHealthy) continue;
+      unhealthy.push_back({name, listed.device->id, listed.reason});
+    }
+    for (const Rejection& rejection : snapshot->rejected) {
+      rejected.push_back(
+          {name, rejection.path, format("{}: {}", Name(rejection.reason), rejection.detail)});
+    }
+    for (const auto& [path, detail] : snapshot->missing_mounts) {
+      mounts.push_back({name, path, detail});
+    }
+  }
+  return Below(unhealthy) + Below(rejected) + Below(mounts);
 }
 
 /// Where to ask on about resources that have nothing to list.
@@ -70,7 +99,6 @@ std::string RenderText(const Inspections& inspections) {
   std::vector<std::vector<std::string>> devices = {
       {"RESOURCE", "DEVICE", "UNITS", "HEALTH", "NUMA", "PATH"}};
   bool any_numa_node = false;
-  std::vector<std::vector<std::string>> rejected = {{"RESOURCE", "REJECTED", "REASON"}};
   for (const auto& [snapshot, reports, mends] : inspections) {
     const std::string& name = snapshot->spec->name;
     if (snapshot->devices.empty()) devices.push_back({name, "(none)"});
@@ -81,16 +109,12 @@ std::string RenderText(const Inspections& inspections) {
                          HealthOf(listed, *snapshot->spec),
                          numa_node ? std::to_string(*numa_node) : "-", NodesOf(*listed.device)});
     }
-    for (const Rejection& rejection : snapshot->rejected) {
-      rejected.push_back(
-          {name, rejection.path, format("{}: {}", Name(rejection.reason), rejection.detail)});
-    }
   }
   constexpr std::size_t kNuma = 4;
   for (auto& row : devices) {
     if (!any_numa_node && row.size() > kNuma) row.erase(row.begin() + kNuma);
   }
-  return RenderTable(devices) + (rejected.size() > 1 ? "\n" + RenderTable(rejected) : "");
+  return RenderTable(devices) + ProblemsText(inspections);
 }
 
 }  // namespace
@@ -102,19 +126,17 @@ int RunDevices(const Arguments& arguments, Streams streams) {
   if (!inspections) return ReportFailure(inspections.error(), streams);
   ProbeOutcomes probes;
   if (arguments.probe) {
-    auto all = ProbeAll(*inspections, model->daemon, NodeName());
-    if (!all) return ReportFailure(all.error(), streams);
-    probes = std::move(*all);
+    auto cancellation = Cancellation::Create();
+    if (!cancellation) return ReportFailure(cancellation.error(), streams);
+    probes = ProbeAll(*inspections, model->daemon, NodeName(),
+                      std::make_shared<const Cancellation>(std::move(*cancellation)));
   }
   streams.out << (arguments.output == Output::kJson ? RenderJson(*inspections, probes)
-                  : arguments.probe                 ? ProbeText(*inspections, probes)
-                                                    : RenderText(*inspections));
+                  : arguments.probe ? ProbeText(*inspections, probes) + ProblemsText(*inspections)
+                                    : RenderText(*inspections));
   streams.err << LeftOutText(*model, NodeName());
   if (arguments.output == Output::kTable) streams.err << WhereToAsk(*inspections);
-  const bool all_work = std::all_of(probes.begin(), probes.end(), [](const auto& probe) {
-    return probe.second.result == ProbeResult::kSuccess;
-  });
-  return all_work ? kOk : kFailed;
+  return AllWork(probes) ? kOk : kFailed;
 }
 
 }  // namespace patchbay

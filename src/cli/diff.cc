@@ -86,7 +86,7 @@ int RunDiff(const Arguments& arguments, Streams streams) {
   std::optional<Model> models[2];
   for (std::size_t i : {0, 1}) {
     Loaded loaded = LoadPaths({arguments.files[i]});
-    streams.err << loaded.diagnostics.RenderText();
+    streams.err << BriefDiagnostics(loaded.diagnostics, arguments.files[i]);
     models[i] = std::move(loaded.model);
   }
   if (!models[0] || !models[1]) return kFailed;

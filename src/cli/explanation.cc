@@ -15,14 +15,16 @@ namespace {
 std::string HintFor(const MatchReport& report, const Mends& mends) {
   if (!report.found.empty() || !report.rejected.empty() || !report.drops.empty()) return "";
   std::size_t seen = 0, matched = 0;
+  const MatchReport::Look* first = nullptr;
   for (const MatchReport::Look& look : report.looks) {
+    if (look.is_exclude) continue;
     if (!look.problem.empty()) return "";
+    if (first == nullptr) first = &look;
     seen += look.seen;
     if (look.pattern != "**") matched += look.matched;
   }
-  if (report.looks.empty() || matched > 0) return "";
-  const MatchReport::Look& first = report.looks.front();
-  switch (first.at) {
+  if (first == nullptr || matched > 0) return "";
+  switch (first->at) {
     case MatchReport::Look::At::kDevices:
       return seen > 0 ? "" : "sysfs has no such device; compare with `udevadm info --export-db`";
     case MatchReport::Look::At::kEntries: return "the command prints no device; run it by hand";
@@ -35,7 +37,7 @@ std::string HintFor(const MatchReport& report, const Mends& mends) {
     }
     return "no name there fits the pattern; compare it with what the host has";
   }
-  return MendOf(first.place, mends);
+  return MendOf(first->place, mends);
 }
 
 void SortOnce(std::vector<Fate>& fates) {
@@ -146,6 +148,7 @@ std::vector<Explanation> Explain(const std::vector<Inspection>& inspections) {
     explanation.resource = snapshot.spec->name;
     explanation.listed = snapshot.devices.size();
     explanation.numa = ExplainNuma(inspection);
+    explanation.missing_mounts = snapshot.missing_mounts;
     for (std::size_t i = 0; i < inspection.reports.size(); ++i) {
       explanation.matches.push_back(ExplainMatch(snapshot.spec->matches[i], inspection.reports[i],
                                                  snapshot, inspection.mends));

@@ -33,6 +33,7 @@ struct Explanation {
   std::vector<Match> matches;
   std::string numa;  ///< whether the kubelet is told of NUMA nodes, and why not
   std::vector<Shared> shared;
+  std::vector<MissingMount> missing_mounts;
 };
 
 /// Explains every inspected resource. Pure.

@@ -50,13 +50,18 @@ Json MatchJson(const Explanation::Match& match) {
 }
 
 Json ResourceJson(const Explanation& explanation) {
-  return {{"name", explanation.resource},
-          {"listed", explanation.listed},
-          {"matches", List(explanation.matches, MatchJson)},
-          {"numa", Printable(explanation.numa)},
-          {"shared", List(explanation.shared, [](const Explanation::Shared& shared) -> Json {
-             return {{"path", Printable(shared.path)}, {"other", shared.other}};
-           })}};
+  return {
+      {"name", explanation.resource},
+      {"listed", explanation.listed},
+      {"matches", List(explanation.matches, MatchJson)},
+      {"numa", Printable(explanation.numa)},
+      {"shared", List(explanation.shared,
+                      [](const Explanation::Shared& shared) -> Json {
+                        return {{"path", Printable(shared.path)}, {"other", shared.other}};
+                      })},
+      {"missing_mounts", List(explanation.missing_mounts, [](const MissingMount& mount) -> Json {
+         return {{"path", Printable(mount.path)}, {"reason", Printable(mount.detail)}};
+       })}};
 }
 
 }  // namespace

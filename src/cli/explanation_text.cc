@@ -195,6 +195,9 @@ std::string ExplanationText(const std::vector<Explanation>& explanations) {
       AddMatch(explanation.matches[i], i + 1, lines);
     }
     out += format("  NUMA nodes: {}\n", Printable(explanation.numa));
+    for (const auto& [path, detail] : explanation.missing_mounts) {
+      out += format("  mount: {} is missing: {}\n", Printable(path), Printable(detail));
+    }
     for (const auto& [path, other] : explanation.shared) {
       out += format("  shared: {} also belongs to {}; the kubelet may give it out twice\n",
                     Printable(path), other);

@@ -3,14 +3,6 @@
 #include <algorithm>
 
 namespace patchbay {
-namespace {
-
-bool IsListed(const Snapshot& snapshot, const std::string& id) {
-  return FindAdvertised(snapshot, AdvertisedId(*snapshot.spec, id, 0)).listed != nullptr;
-}
-
-}  // namespace
-
 std::string_view Name(Outcome outcome) {
   switch (outcome) {
     case Outcome::kListed: return "listed";
@@ -30,7 +22,10 @@ std::string MendOf(const MatchReport::Look& look, const Mends& mends) {
 }
 
 Fate FateOf(const MatchReport::Thing& found, const Snapshot& snapshot) {
-  if (IsListed(snapshot, found.id)) return {found, Outcome::kListed};
+  if (const ListedDevice* listed = FindDevice(snapshot, found.id)) {
+    return {found, Outcome::kListed, "",
+            listed->health == Health::kHealthy ? "" : "unhealthy: " + listed->reason};
+  }
   // Inventories know what they reject by its first node, or its ID.
   const auto& rejected = snapshot.rejected;
   const auto rejection = std::find_if(rejected.begin(), rejected.end(), [&](const Rejection& one) {

@@ -146,6 +146,14 @@ Result<std::vector<Inspection>> InspectHost(const Model& model, const InspectOpt
   return inspections;
 }
 
+std::string WhyUnhealthy(const Snapshot& snapshot) {
+  const auto sick =
+      std::find_if(snapshot.devices.begin(), snapshot.devices.end(),
+                   [](const ListedDevice& listed) { return listed.health != Health::kHealthy; });
+  if (sick == snapshot.devices.end()) return "";
+  return format("the device \"{}\" is unhealthy: {}", sick->device->id, sick->reason);
+}
+
 std::vector<std::string> HealthyUnits(const Snapshot& snapshot, std::size_t count) {
   std::vector<std::string> ids;
   for (const ListedDevice& listed : snapshot.devices) {

@@ -39,6 +39,10 @@ std::string LeftOutText(const Model& model, const std::string& node_name);
 /// kubelet. Fails as CheckResource does.
 Result<std::vector<Inspection>> InspectHost(const Model& model, const InspectOptions& options);
 
+/// Why the first unhealthy device of a resource cannot be given out: `the device "a" is unhealthy:
+/// …`. Empty where all are healthy.
+std::string WhyUnhealthy(const Snapshot& snapshot);
+
 /// The first `count` healthy units of a resource, by the IDs the kubelet would see. Fewer where
 /// there are not as many.
 std::vector<std::string> HealthyUnits(const Snapshot& snapshot, std::size_t count);

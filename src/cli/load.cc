@@ -39,13 +39,24 @@ Status CheckHostRoot(const DaemonSpec& daemon) {
 
 std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams) {
   Loaded loaded = LoadConfig(arguments);
-  streams.err << loaded.diagnostics.RenderText();
+  streams.err << BriefDiagnostics(loaded.diagnostics, arguments.config);
   if (!loaded.model) return std::nullopt;
   if (const Status is_there = CheckHostRoot(loaded.model->daemon); !is_there) {
     ReportFailure(is_there.error(), streams);
     return std::nullopt;
   }
   return std::move(loaded.model);
+}
+
+std::string BriefDiagnostics(const Diagnostics& diagnostics, const std::string& config) {
+  std::string text = diagnostics.RenderErrors();
+  if (const std::size_t warnings = diagnostics.WarningCount(); warnings > 0) {
+    text += format(
+        "patchbay: the configuration has {} warning{}; patchbay check --config {} shows "
+        "{}\n",
+        warnings, warnings == 1 ? "" : "s", Printable(config), warnings == 1 ? "it" : "them");
+  }
+  return text;
 }
 
 ExitCode ReportFailure(const Error& error, Streams streams) {

@@ -20,6 +20,10 @@ Status CheckHostRoot(const DaemonSpec& daemon);
 /// say about the file goes to `err`.
 std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams);
 
+/// The errors of a configuration with their source, and one line for all warnings, which names the
+/// command that shows them.
+std::string BriefDiagnostics(const Diagnostics& diagnostics, const std::string& config);
+
 /// Says on `err` why a command could not do what it was asked for. Returns kFailed.
 ExitCode ReportFailure(const Error& error, Streams streams);
 

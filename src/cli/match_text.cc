@@ -90,6 +90,7 @@ std::string MatchText(const MatchSpec& match) {
   if (!match.exclude.empty()) add("exclude = " + OneOrList(match.exclude));
   if (!match.group_by.empty()) add("group_by = " + Quoted(match.group_by));
   if (!match.require.empty()) add("require = " + OneOrList(match.require));
+  if (match.max_devices > 0) add(format("max_devices = {}", match.max_devices));
   if (match.id) add("id = " + Quoted(match.id->text()));
   if (match.type != NodeType::kDevice) {
     add("type = " + Quoted(kNodeTypeNames[static_cast<std::size_t>(match.type)]));

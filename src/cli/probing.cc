@@ -1,5 +1,7 @@
 #include "cli/probing.h"
 
+#include <algorithm>
+
 #include "base/escape.h"
 #include "base/format.h"
 #include "cli/table.h"
@@ -39,9 +41,9 @@ std::string OutputText(const std::string& heading, std::string_view output) {
 
 }  // namespace
 
-Result<ProbeOutcomes> ProbeAll(const std::vector<Inspection>& inspections, const DaemonSpec& daemon,
-                               const std::string& node_name) {
-  const auto cancellation = std::make_shared<const Cancellation>(TRY(Cancellation::Create()));
+ProbeOutcomes ProbeAll(const std::vector<Inspection>& inspections, const DaemonSpec& daemon,
+                       const std::string& node_name,
+                       const std::shared_ptr<const Cancellation>& cancellation) {
   AsioLoop loop;
   ProbePool pool(loop, daemon.max_probes);
   ProbeOutcomes outcomes;
@@ -53,18 +55,24 @@ Result<ProbeOutcomes> ProbeAll(const std::vector<Inspection>& inspections, const
     for (const ListedDevice& listed : inspection.snapshot->devices) {
       ++awaited;
       pool.Run(
-          spec->name, PatienceFor(*spec->health),
+          {spec->name, listed.device->id}, PatienceFor(*spec->health),
           [spec, device = listed.device, context] {
             return RunProbe(*spec->health, *device, context);
           },
           [&, key = std::pair(spec->name, listed.device->id)](ProbeOutcome outcome) {
-            // One that hangs and comes back after all is told twice.
+            // One that hangs may still come to its end.
             if (outcomes.try_emplace(key, std::move(outcome)).second && --awaited == 0) loop.Stop();
           });
     }
   }
   if (awaited > 0) loop.Run();
   return outcomes;
+}
+
+bool AllWork(const ProbeOutcomes& outcomes) {
+  return std::all_of(outcomes.begin(), outcomes.end(), [](const auto& outcome) {
+    return outcome.second.result == ProbeResult::kSuccess;
+  });
 }
 
 std::string ProbeText(const std::vector<Inspection>& inspections, const ProbeOutcomes& outcomes) {

@@ -167,7 +167,9 @@ struct WhyNot {
 
 Fate Listed(const Question& question, const MatchReport::Thing& found, std::string detail) {
   Fate fate = FateOf(found, *question.inspection.snapshot);
-  if (fate.outcome == Outcome::kListed) fate.detail = std::move(detail);
+  if (fate.outcome == Outcome::kListed && !detail.empty()) {
+    fate.detail = fate.detail.empty() ? std::move(detail) : detail + "; " + fate.detail;
+  }
   return fate;
 }
 

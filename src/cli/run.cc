@@ -3,6 +3,8 @@
 #include <csignal>
 #include <ostream>
 
+#include "base/fatal.h"
+#include "base/log_writer.h"
 #include "cli/commands.h"
 #include "cli/end_deadline.h"
 #include "cli/end_signals.h"
@@ -10,17 +12,29 @@
 #include "cli/version.h"
 #include "daemon/config_source.h"
 #include "daemon/daemon.h"
+#include "daemon/descriptor_need.h"
 #include "daemon/waiting.h"
+#include "os/descriptors.h"
+#include "os/init.h"
 #include "os/memory.h"
 
 namespace patchbay {
 namespace {
 
+/// Whether a person reads what is said at the start, and nothing of it is too little for the level:
+/// then mistakes are shown as the other commands show them. Else a line is a fact, see
+/// docs/logs.md.
+bool ShowsSource(const Arguments& arguments, LogLevel level) {
+  return isatty(STDERR_FILENO) != 0 && arguments.log_format == LogFormat::kText &&
+         level <= LogLevel::kWarning && !arguments.wait_for_config;
+}
+
 /// The daemon, or what stands in for it until there is a configuration.
 class Service {
  public:
-  Service(const Arguments& arguments, AsioLoop& loop, Log& log)
+  Service(const Arguments& arguments, AsioLoop& loop, Log& log, std::ostream& err)
       : arguments_(arguments),
+        err_(err),
         loop_(loop),
         log_(log),
         source_(
@@ -28,15 +42,16 @@ class Service {
             [this](Loaded loaded) { OnLoaded(std::move(loaded)); }) {}
 
   /// Runs the loop until the end, and returns the exit code.
-  int Run(Loaded loaded) {
-    if (loaded.model) {
-      log_.Info("configuration loaded",
-                {{"path", arguments_.config}, {"resources", loaded.model->resources.size()}});
+  int Run() {
+    try {
+      Beat();
+      source_.Reload();
+      loop_.Run();
+    } catch (...) {
+      log_.Error("fatal error", {{"reason", CurrentExceptionText()}});
+      code_ = kFailed;
+      BeginEnd();
     }
-    told_ = loaded.diagnostics.Sorted();
-    const Status begun = loaded.model ? BeginDaemon(std::move(*loaded.model)) : BeginWaiting();
-    if (!begun) return FailToStart(begun.error());
-    loop_.Run();
     return code_;
   }
 
@@ -51,30 +66,56 @@ class Service {
                             .revision = kRevision,
                             .on_fatal =
                                 [this](const std::string& reason) {
-                                  log_.Error("cannot go on", {{"reason", reason}});
+                                  log_.Error("fatal error", {{"reason", reason}});
                                   code_ = kFailed;
                                   loop_.Post([this] { Stop(); });
                                 },
                             .config = arguments_.config,
-                            .diagnostics = told_};
+                            .diagnostics = told_,
+                            .watchdog_kills = watchdog_kills()};
     daemon_ = TRY(Daemon::Create(loop_, log_, std::move(options)));
     return {};
   }
 
   Status BeginWaiting() {
-    waiting_ = TRY(Waiting::Create(loop_, log_,
-                                   {arguments_.listen.value_or(DaemonSpec().listen),
-                                    arguments_.config, kVersion, kRevision, NodeName(), told_}));
+    waiting_ =
+        TRY(Waiting::Create(loop_, log_,
+                            {arguments_.listen.value_or(DaemonSpec().listen), arguments_.config,
+                             kVersion, kRevision, NodeName(), watchdog_kills(), told_}));
     return {};
   }
 
-  ExitCode FailToStart(const Error& error) {
-    log_.Error("cannot start", {{"reason", error.message}});
-    return kFailed;
+  /// With what was loaded first.
+  void Begin(Loaded loaded) {
+    const LogLevel level = loaded.model ? loaded.model->daemon.log_level
+                                        : arguments_.log_level.value_or(LogLevel::kInfo);
+    log_.SetLevel(level);
+    if (ShowsSource(arguments_, level)) {
+      log_.Flush(LogWriter::kDrainTime);
+      err_ << BriefDiagnostics(loaded.diagnostics, arguments_.config);
+    } else {
+      LogDiagnostics(log_, loaded.diagnostics.Sorted());
+    }
+    if (!loaded.model && !arguments_.wait_for_config) return Fail();
+    if (loaded.model) {
+      log_.Info("configuration loaded",
+                {{"path", arguments_.config}, {"resources", loaded.model->resources.size()}});
+    }
+    told_ = loaded.diagnostics.Sorted();
+    const Status begun = loaded.model ? BeginDaemon(std::move(*loaded.model)) : BeginWaiting();
+    if (begun) return;
+    log_.Error("cannot start", {{"reason", begun.error().message}});
+    Fail();
+  }
+
+  void Fail() {
+    code_ = kFailed;
+    loop_.Stop();
   }
 
   void OnLoaded(Loaded loaded) {
     if (stopping_) return;
+    if (!daemon_ && !waiting_) return Begin(std::move(loaded));
     if (daemon_) {
       daemon_->Reload(std::move(loaded));
       return;
@@ -89,21 +130,38 @@ class Service {
     waiting_.reset();
     const Status begun = BeginDaemon(std::move(*loaded.model));
     if (begun) return;
-    code_ = FailToStart(begun.error());
-    loop_.Stop();
+    log_.Error("cannot start", {{"reason", begun.error().message}});
+    Fail();
   }
 
   void Stop() {
     if (std::exchange(stopping_, true)) return;
-    deadline_.Begin(code_, [this] {
-      log_.Warning("not everything ended in time; ending all the same");
-      if (daemon_) RemoveSocketsOf(run_, kubelet_dir_);
-    });
+    BeginEnd();
     if (!daemon_) return loop_.Stop();
     daemon_->Stop([this] { loop_.Stop(); });
   }
 
+  /// From here on the process ends in time, whatever hangs.
+  void BeginEnd() {
+    deadline_.Begin(code_, [this] {
+      log_.Warning("shutdown timed out; exiting anyway");
+      if (daemon_) RemoveSocketsOf(run_, kubelet_dir_);
+      log_.Flush(LogWriter::kDrainTime);
+    });
+  }
+
+  /// Shows PID 1 that the loop turns.
+  void Beat() {
+    if (!arguments_.heartbeat) return;
+    arguments_.heartbeat->Beat();
+    beat_ = loop_.After(Heartbeat::kPeriod, [this] { Beat(); });
+  }
+  std::uint64_t watchdog_kills() const {
+    return arguments_.heartbeat ? arguments_.heartbeat->kills() : 0;
+  }
+
   const Arguments& arguments_;
+  std::ostream& err_;
   const std::string run_ = NewRun();
   std::string kubelet_dir_;
   EndDeadline deadline_;
@@ -112,6 +170,7 @@ class Service {
   int code_ = kOk;
   std::vector<Diagnostic> told_;  ///< of the configuration, the last time
   bool stopping_ = false;
+  Subscription beat_;
   // From the start: until they are listened for, these end a process.
   const EndSignals end_{loop_, {SIGTERM, SIGINT}, [this](int number) {
                           log_.Info("ending", {{"signal", number}});
@@ -130,33 +189,17 @@ class Service {
   std::unique_ptr<Daemon> daemon_;
 };
 
-/// Whether a person reads what is said at the start, and nothing of it is too little for the level:
-/// then mistakes are shown as the other commands show them. Else a line is a fact, see
-/// docs/logs.md.
-bool ShowsSource(const Arguments& arguments, LogLevel level) {
-  return isatty(STDERR_FILENO) != 0 && arguments.log_format == LogFormat::kText &&
-         level <= LogLevel::kWarning && !arguments.wait_for_config;
-}
-
 }  // namespace
 
 int RunDaemon(const Arguments& arguments, Streams streams) {
   FavorSmallMemory();
   std::signal(SIGPIPE, SIG_IGN);  // a log reader or client that went is not our end
+  if (const Status enough = CheckDescriptors(0, DaemonSpec(), RaiseDescriptorLimit()); !enough) {
+    return ReportFailure(enough.error(), streams);
+  }
   Log log(arguments.log_level.value_or(LogLevel::kInfo), arguments.log_format);
   AsioLoop loop;
-  Service service(arguments, loop, log);
-  Loaded loaded = LoadConfig(arguments);
-  const LogLevel level =
-      loaded.model ? loaded.model->daemon.log_level : arguments.log_level.value_or(LogLevel::kInfo);
-  log.SetLevel(level);
-  if (ShowsSource(arguments, level)) {
-    streams.err << loaded.diagnostics.RenderText();
-  } else {
-    LogDiagnostics(log, loaded.diagnostics.Sorted());
-  }
-  if (!loaded.model && !arguments.wait_for_config) return kFailed;
-  return service.Run(std::move(loaded));
+  return Service(arguments, loop, log, streams.err).Run();
 }
 
 }  // namespace patchbay

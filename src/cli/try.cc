@@ -5,25 +5,32 @@
 #include <ostream>
 #include <thread>
 
+#include "base/escape.h"
 #include "base/format.h"
+#include "base/log_writer.h"
 #include "cli/commands.h"
 #include "cli/end_deadline.h"
 #include "cli/end_signals.h"
 #include "cli/inspect.h"
 #include "cli/load.h"
+#include "cli/probing.h"
 #include "cli/response_text.h"
 #include "cli/table.h"
 #include "cli/version.h"
 #include "daemon/config_source.h"
 #include "daemon/daemon.h"
+#include "daemon/descriptor_need.h"
 #include "kubelet_sim/kubelet_sim.h"
 #include "model/socket_name.h"
+#include "os/descriptors.h"
 
 namespace patchbay {
 namespace {
 
 constexpr LogLevel kLevelOfTry = LogLevel::kWarning;
 constexpr std::chrono::seconds kRegistrationDeadline{10};
+/// For the last lines of the log, which a person waits for.
+constexpr std::chrono::seconds kLogPatience{10};
 /// More devices of one resource than this are counted, not listed.
 constexpr std::size_t kMostDevicesShown = 8;
 
@@ -101,6 +108,13 @@ Loaded LoadForTry(const Arguments& arguments, const KubeletSimOptions& kubelet) 
   daemon.pod_resources = kubelet.pod_resources;
   daemon.log_level = arguments.log_level.value_or(kLevelOfTry);
   if (!arguments.listen) daemon.listen = "127.0.0.1:0";
+  if (!arguments.once) return loaded;
+  // What runs for a moment probes each device once, and tells of it itself.
+  for (ResourceSpec& resource : loaded.model->resources) {
+    if (!resource.health) continue;
+    resource.health->initial_delay = std::chrono::hours(24);
+    resource.health->before_first = Health::kHealthy;
+  }
   return loaded;
 }
 
@@ -118,15 +132,39 @@ bool ReportStart(KubeletSim& kubelet, const std::vector<std::string>& resources,
   return started.has_value();
 }
 
+/// Why none of its devices can be allocated.
+std::string WhyNothing(const Model& model, const std::string& resource) {
+  const auto inspections = InspectHost(model, {.node_name = NodeName(), .resource = resource});
+  const std::string why = inspections ? WhyUnhealthy(*inspections->front().snapshot) : "";
+  return why.empty() ? "" : ": " + why;
+}
+
+/// Runs the probe of each device once. Returns whether all of them work.
+bool ReportProbes(const Model& model, const std::shared_ptr<const Cancellation>& cancellation,
+                  std::ostream& out) {
+  if (std::none_of(model.resources.begin(), model.resources.end(),
+                   [](const ResourceSpec& resource) { return resource.health.has_value(); })) {
+    return true;
+  }
+  auto inspections = InspectHost(model, {.node_name = NodeName()});
+  if (!inspections) return false;
+  std::erase_if(*inspections,
+                [](const Inspection& inspection) { return !inspection.snapshot->spec->health; });
+  const ProbeOutcomes outcomes = ProbeAll(*inspections, model.daemon, NodeName(), cancellation);
+  out << "\n" << ProbeText(*inspections, outcomes) << std::flush;
+  return AllWork(outcomes);
+}
+
 /// What the kubelet knows, one allocation of each resource, and the start of the container that has
 /// them. Returns whether all of that went well.
-bool Report(KubeletSim& kubelet, const std::vector<std::string>& resources,
-            const std::string& left_out, std::ostream& out) {
+bool Report(KubeletSim& kubelet, const Model& model, const std::vector<std::string>& resources,
+            std::ostream& out) {
   std::vector<std::vector<std::string>> rows = {
       {"RESOURCE", "REGISTERED", "CAPACITY", "ALLOCATABLE", "DEVICES"}};
   for (const std::string& resource : resources) {
     rows.push_back(StatusRow(resource, kubelet.View(resource)));
   }
+  const std::string left_out = LeftOutText(model, NodeName());
   out << RenderTable(rows) << (left_out.empty() ? "" : "\n") << left_out;
 
   bool well = true, has_devices = false;
@@ -138,7 +176,9 @@ bool Report(KubeletSim& kubelet, const std::vector<std::string>& resources,
       continue;
     }
     if (kubelet.View(resource)->allocatable == 0) {
-      out << resource << " has nothing to allocate on this host\n";
+      const std::string why = WhyNothing(model, resource);
+      out << resource << " has nothing to allocate on this host" << Printable(why) << "\n";
+      well = well && why.empty();
       continue;
     }
     const auto admitted = kubelet.Admit("try", "container", resource, 1);
@@ -160,6 +200,9 @@ bool Report(KubeletSim& kubelet, const std::vector<std::string>& resources,
 }  // namespace
 
 int RunTry(const Arguments& arguments, Streams streams) {
+  if (const Status enough = CheckDescriptors(0, DaemonSpec(), RaiseDescriptorLimit()); !enough) {
+    return ReportFailure(enough.error(), streams);
+  }
   Log log(arguments.log_level.value_or(kLevelOfTry), arguments.log_format);
   std::signal(SIGPIPE, SIG_IGN);
   const auto fail = [&](const Error& error) {
@@ -178,12 +221,23 @@ int RunTry(const Arguments& arguments, Streams streams) {
   kubelet_options.directory = (*directory)->path();
   kubelet_options.pod_resources = (*directory)->path() + "/pod-resources/kubelet.sock";
 
-  const auto load = [&] { return LoadForTry(arguments, kubelet_options); };
-  std::function<void(Loaded)> reload;
-  const ConfigSource source(loop, log, {arguments.config}, load,
-                            [&](Loaded loaded) { reload(std::move(loaded)); });
-  Loaded loaded = load();
-  streams.err << loaded.diagnostics.RenderText();
+  std::optional<Loaded> first;
+  std::function<void(Loaded)> reload = [&](Loaded loaded) {
+    first = std::move(loaded);
+    loop.Stop();
+  };
+  stop = [&] { loop.Stop(); };
+  refresh = [] {};
+  ConfigSource source(
+      loop, log, {arguments.config},
+      [arguments, kubelet_options] { return LoadForTry(arguments, kubelet_options); },
+      [&](Loaded loaded) { reload(std::move(loaded)); });
+  source.Reload();
+  loop.Run();
+  if (!first) return kOk;  // it was ended
+  Loaded loaded = *std::move(first);
+  log.Flush(LogWriter::kDrainTime);
+  streams.err << BriefDiagnostics(loaded.diagnostics, arguments.config);
   if (!loaded.model) return kFailed;
   if (const Status is_there = CheckHostRoot(loaded.model->daemon); !is_there) {
     return ReportFailure(is_there.error(), streams);
@@ -192,7 +246,10 @@ int RunTry(const Arguments& arguments, Streams streams) {
   if (!kubelet) return fail(kubelet.error());
   if (const Status started = (*kubelet)->Start(); !started) return fail(started.error());
 
-  const std::string left_out = LeftOutText(*loaded.model, NodeName());
+  auto made = Cancellation::Create();
+  if (!made) return fail(made.error());
+  const auto probing = std::make_shared<const Cancellation>(std::move(*made));
+  const Model model = *loaded.model;
   int code = kOk;
   auto daemon = Daemon::Create(loop, log,
                                {.model = std::move(*loaded.model),
@@ -202,9 +259,9 @@ int RunTry(const Arguments& arguments, Streams streams) {
                                 .revision = kRevision,
                                 .on_fatal =
                                     [&](const std::string& reason) {
-                                      log.Error("cannot go on", {{"reason", reason}});
+                                      log.Error("fatal error", {{"reason", reason}});
                                       code = kFailed;
-                                      loop.Post(stop);
+                                      loop.Post([&] { stop(); });
                                     },
                                 .config = arguments.config,
                                 .diagnostics = loaded.diagnostics.Sorted()});
@@ -214,6 +271,7 @@ int RunTry(const Arguments& arguments, Streams streams) {
   bool reported = false;  // from then on this thread has the output
   stop = [&] {
     if (stopping.exchange(true)) return;
+    probing->Trigger();
     deadline.Begin(code, [path = (*directory)->path()] {
       std::error_code ignored;
       std::filesystem::remove_all(path, ignored);
@@ -241,7 +299,8 @@ int RunTry(const Arguments& arguments, Streams streams) {
         },
         kRegistrationDeadline);
     if (stopping) return;
-    const bool well = Report(**kubelet, resources, left_out, streams.out);
+    bool well = Report(**kubelet, model, resources, streams.out);
+    if (arguments.once && !ReportProbes(model, probing, streams.out)) well = false;
     loop.Post([&, well, address] {
       code = well ? kOk : kFailed;
       if (arguments.once || stopping) return stop();
@@ -257,6 +316,7 @@ int RunTry(const Arguments& arguments, Streams streams) {
   stopping = true;
   (*kubelet)->Stop();  // wakes the report where it still waits
   report.join();
+  log.Flush(kLogPatience);
   return code;
 }
 

@@ -2,8 +2,10 @@
 
 #include <string>
 
-namespace patchbay {
+#include "base/format.h"
+#include "config/program_text.h"
 
+namespace patchbay {
 namespace {
 
 /// What is surely none: a whole line, or a path that depends on where patchbay was started.
@@ -37,6 +39,28 @@ bool CheckArgv(const TextList& list, std::string_view example, Reporter& reporte
   reporter.Report(Code::kBadCommand, list.place, "no program is named",
                   "write the program and each argument for itself: " + std::string(example));
   return false;
+}
+
+void CheckVariablesOfArgv(const TextList& list, std::span<const Template> compiled,
+                          std::string_view example, Reporter& reporter) {
+  std::vector<TemplateShape> shapes;
+  for (const Template& argument : compiled) shapes.push_back(ShapeOf(argument));
+  const auto found = FindVariableInProgram(shapes);
+  if (!found) return;
+  const TemplateShape& shape = shapes[found->argument];
+  const Template::Span& field = shape.fields.front();
+  const Place place = list.items[found->argument].At(shape.offsets[field.begin]);
+  if (found->interpreter.empty()) {
+    reporter.Report(
+        Code::kTemplateInProgram, place,
+        format("the variable \"{}\" would name the program", field.name),
+        "name the program itself, and pass values as arguments: " + std::string(example));
+    return;
+  }
+  reporter.Report(
+      Code::kTemplateInProgram, place,
+      format("the value of \"{}\" would be a part of what {} runs", field.name, found->interpreter),
+      R"(pass it as an argument of its own: ["sh", "-c", "probe \"$1\"", "sh", "{path}"])");
 }
 
 }  // namespace patchbay

@@ -28,6 +28,7 @@ enum class Code {
   kBadDuration,
   // [daemon].
   kBadListenAddress,
+  kBadHost,
   kSocketPathTooLong,
   // What a resource is and which devices belong to it.
   kBadResourceName,
@@ -55,11 +56,13 @@ enum class Code {
   kBadCdiName,
   // Health and hooks.
   kProbeKind,
+  kTemplateInProgram,
   // Not mistakes, but hardly meant.
   kNoResources,
   kConstantId,
   kMissingVariable,
   kContainerPathClash,
+  kRenamedDrmNode,
   kSharedNode,
   kSlowAdmission,
   // The rest of the findings, when there are very many.

@@ -3,13 +3,15 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "config/drm_nodes.h"
 #include "config/grammar.h"
 #include "config/match.h"
+#include "model/validators.h"
 
 namespace patchbay {
 namespace {
 
-using Check = Problem (*)(const Skeleton&);
+using Check = Problem (*)(const TemplateShape&);
 
 /// The parts of one resource, one after the other.
 class ContainerCompiler {
@@ -52,7 +54,7 @@ std::optional<Template> ContainerCompiler::Checked(const Text& text, Check check
                                                    std::string_view hint) {
   auto compiled = Compile(text);
   if (!compiled) return std::nullopt;
-  if (const auto problem = check(SkeletonOf(*compiled))) {
+  if (const auto problem = check(ShapeOf(*compiled))) {
     reporter_.Report(code, text.At(problem->offset), problem->message, std::string(hint));
     return std::nullopt;
   }
@@ -131,6 +133,13 @@ void ContainerCompiler::DeviceNodes() {
     if (node.container_path) {
       AddTarget({*node.container_path, node.host_path, draft.container_path->place});
     }
+    if (const auto drm = RenamedDrmNode(node, spec_)) {
+      reporter_.Report(Code::kRenamedDrmNode, draft.container_path->place,
+                       format("{} gets another name in the container, where libdrm and VA-API open "
+                              "the kernel's name again and do not find it",
+                              *drm),
+                       "leave container_path out, or keep the name: /dev/dri/{name}");
+    }
     spec_.device_nodes.push_back(std::move(node));
   }
   if (spec_.device_nodes.empty() && !no_nodes) spec_.device_nodes.emplace_back();
@@ -156,10 +165,11 @@ void ContainerCompiler::Env() {
     auto name = Checked(key, ProblemWithEnvName, Code::kBadEnvName,
                         "a name is [A-Za-z_][A-Za-z0-9_]*; variables may be part of it");
     auto text = Compile(value);
-    if (IsReservedEnv(key.value)) {
+    if (name && IsReservedEnv(ShapeOf(*name).text)) {
       reporter_.Report(Code::kReservedEnv, key.place,
-                       format("{} would replace the container's own", key.value),
-                       "set it in the pod or in the image");
+                       format("{} decides which programs or libraries run in the container",
+                              key.value.substr(0, 100)),
+                       "set it in the pod or in the image, or choose another name");
     }
     if (name && text) spec_.env.emplace_back(std::move(*name), std::move(*text));
   }

@@ -55,6 +55,7 @@ struct Draft {
 struct DaemonDraft : Draft {
   static constexpr std::string_view kSection = "daemon";
   std::optional<Text> listen;
+  std::optional<OneOrMore> hosts;
   std::optional<Text> kubelet_dir;
   std::optional<Text> host_root;
   std::optional<Text> pod_resources;
@@ -88,6 +89,7 @@ struct MatchDraft : Draft {
   std::optional<Choice> type;
   std::optional<Text> group_by;
   std::optional<OneOrMore> require;
+  std::optional<Spanned<std::int64_t>> max_devices;
 };
 
 struct DeviceNodeDraft : Draft {

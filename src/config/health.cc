@@ -3,8 +3,8 @@
 #include "base/format.h"
 #include "config/argv.h"
 #include "config/duration.h"
-#include "config/grammar.h"
-#include "config/skeleton.h"
+#include "model/template_shape.h"
+#include "model/validators.h"
 
 namespace patchbay {
 namespace {
@@ -22,6 +22,9 @@ std::vector<Template> CompileArgv(const TemplateList& list, std::string_view exa
     if (auto compiled = CompileTemplate(argument, scope, reporter)) {
       argv.push_back(std::move(*compiled));
     }
+  }
+  if (argv.size() == list.items.size()) {
+    CheckVariablesOfArgv(list, argv, example, reporter);
   }
   return argv;
 }
@@ -76,7 +79,7 @@ class HealthCompiler {
   std::optional<ProbeKind> File() {
     auto path = CompileTemplate(*draft_.file, scope_, reporter_);
     if (path) {
-      if (const auto problem = ProblemWithPath(SkeletonOf(*path))) {
+      if (const auto problem = ProblemWithPath(ShapeOf(*path))) {
         reporter_.Report(Code::kBadPath, draft_.file->At(problem->offset), problem->message,
                          "write the whole path, as in /sys/class/net/{INTERFACE}/operstate");
       }

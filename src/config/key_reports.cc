@@ -176,7 +176,7 @@ std::string HintOnUnknown(const TomlEntry& entry, std::string_view section,
   }
   if (std::string hint = WhereItBelongs(key); !hint.empty()) return hint;
   return DidYouMean(key, known,
-                    known.size() > 8 ? "" : format("the keys here are {}", OneOf(known)));
+                    known.size() > 9 ? "" : format("the keys here are {}", OneOf(known)));
 }
 
 }  // namespace

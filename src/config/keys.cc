@@ -19,6 +19,11 @@ constexpr Key<DaemonDraft> kDaemonKeys[] = {
          .fallback = R"("[::]:9478")",
          .meaning = "address and port of the HTTP server: metrics and health",
          .pattern = kListenPattern}),
+    KeyFor<&DaemonDraft::hosts>(
+        {.name = "hosts",
+         .meaning = "further names that HTTP may be asked for by; * matches any text",
+         .example = R"("patchbay.example.com")",
+         .pattern = kHostPattern}),
     KeyFor<&DaemonDraft::kubelet_dir>(
         {.name = "kubelet_dir",
          .fallback = R"("/var/lib/kubelet/device-plugins")",

@@ -10,8 +10,8 @@ constexpr std::string_view kUsb[] = {"usb"};
 constexpr std::string_view kCommand[] = {"command"};
 constexpr std::string_view kFindsPaths[] = {"path", "regex", "command"};
 constexpr std::string_view kNotBesideCommand[] = {"usb", "pci", "udev"};
-constexpr std::string_view kNotBesideCount[] = {"usb", "pci",  "udev",     "exclude",
-                                                "id",  "type", "group_by", "require"};
+constexpr std::string_view kNotBesideCount[] = {"usb",  "pci",      "udev",    "exclude",    "id",
+                                                "type", "group_by", "require", "max_devices"};
 
 constexpr Key<MatchDraft> kMatchKeys[] = {
     KeyFor<&MatchDraft::path>(
@@ -70,10 +70,11 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
                                 .example = "8",
                                 .way = 1,
                                 .excludes = kNotBesideCount}),
-    KeyFor<&MatchDraft::exclude>({.name = "exclude",
-                                  .meaning = "globs of paths that are left out",
-                                  .example = R"("/dev/ttyUSB9*")",
-                                  .pattern = kGlobPattern}),
+    KeyFor<&MatchDraft::exclude>(
+        {.name = "exclude",
+         .meaning = "globs of nodes, and links to nodes, that are left out",
+         .example = R"("/dev/ttyUSB9*")",
+         .pattern = kGlobPattern}),
     KeyFor<&MatchDraft::id>({.name = "id",
                              .meaning = "the ID of a device; absent: from its path, see IDs",
                              .example = R"("{usb_port}")",
@@ -94,6 +95,11 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
          .meaning = "globs; a device that has no node for one of them is left out",
          .example = R"("/dev/dri/renderD*")",
          .pattern = kGlobPattern}),
+    KeyFor<&MatchDraft::max_devices>(
+        {.name = "max_devices",
+         .meaning = "further devices of the match are rejected; absent: no limit",
+         .range = {1, 100'000},
+         .example = "1"}),
 };
 
 constexpr Key<UdevDraft> kUdevKeys[] = {

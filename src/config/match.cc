@@ -209,7 +209,8 @@ void CheckKeysOfSource(const MatchDraft& draft, const MatchSpec& match, Reporter
                               Placed("id", draft.id),
                               Placed("type", draft.type),
                               Placed("group_by", draft.group_by),
-                              Placed("require", draft.require)};
+                              Placed("require", draft.require),
+                              Placed("max_devices", draft.max_devices)};
   const auto refuse = [&](std::string_view name, std::span<const std::string_view> keys,
                           std::string_view why) {
     for (const PlacedKey& key : placed) {
@@ -254,7 +255,28 @@ bool IsExcluded(const Glob& glob, const std::vector<Glob>& exclude) {
   });
 }
 
+/// A directory of the kernel in which there is no device node, nor a link to one.
+bool IsWithoutNodes(const Glob& glob) { return glob.fixed_directory().starts_with("/sys/"); }
+
+/// Patterns that exclude nothing, whatever links the host has. A link to a node may be anywhere
+/// else, so that others are not judged here; `explain` shows what they name.
+void CheckUseOfExclude(const MatchDraft& draft, const MatchSpec& match, Reporter& reporter) {
+  if (std::holds_alternative<UdevPattern>(match.source) && !CanHaveNodes(match)) {
+    return reporter.Report(Code::kMatchesNothing, draft.exclude->place,
+                           "no path is a network interface, so that nothing is excluded",
+                           "leave interfaces out by udev = { … } of the match");
+  }
+  if (match.type != NodeType::kDevice) return;
+  for (std::size_t i = 0; i < match.exclude.size(); ++i) {
+    if (!IsWithoutNodes(match.exclude[i])) continue;
+    reporter.Report(Code::kMatchesNothing, draft.exclude->items[i].place,
+                    "below /sys there is neither a device node nor a link to one",
+                    "name the node, or a link to it below /dev");
+  }
+}
+
 void CheckExclude(const MatchDraft& draft, const MatchSpec& match, Reporter& reporter) {
+  if (!draft.count && !draft.command) CheckUseOfExclude(draft, match, reporter);
   const auto* path = std::get_if<PathSource>(&match.source);
   if (path == nullptr || match.exclude.empty()) return;
   const bool all = std::all_of(path->globs.begin(), path->globs.end(),
@@ -272,9 +294,11 @@ void CheckId(const TemplateText& text, MatchSpec& match, Reporter& reporter) {
     reporter.Report(Code::kBadTemplate, text.place, "an ID may not be empty",
                     "without the key, devices are named after their path");
   } else if (!TellsDevicesApart(*id) && CanFindSeveral(match)) {
-    reporter.Report(Code::kConstantId, text.place,
-                    "all devices of this match get the same ID and are rejected",
-                    "use what tells them apart: {name}, {path} or a named group of the regex");
+    reporter.Report(
+        Code::kConstantId, text.place,
+        "if this match finds more than one device, all get the same ID and are rejected",
+        "use what tells them apart: {name}, {path} or a named group of the regex; or "
+        "add max_devices = 1 where there is only one");
   }
   match.id = std::move(*id);
 }
@@ -331,7 +355,8 @@ bool CanHaveSeveralNodes(const MatchSpec& match) {
 }
 
 bool CanFindSeveral(const MatchSpec& match) {
-  return std::visit([](const auto& source) { return FindsSeveral(source); }, match.source);
+  return match.max_devices != 1 &&
+         std::visit([](const auto& source) { return FindsSeveral(source); }, match.source);
 }
 
 std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& budget,
@@ -343,13 +368,14 @@ std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& bu
     good_exclude = globs.has_value();
     if (globs) match.exclude = std::move(*globs);
   }
+  if (draft.max_devices) match.max_devices = static_cast<int>(draft.max_devices->value);
   if (draft.type) match.type = static_cast<NodeType>(draft.type->value);
   match.conditions = CompileConditions(draft, reporter);
   auto source = CompileSource(draft, match, budget, reporter);
   if (!source) return std::nullopt;
   match.source = std::move(*source);
   CheckKeysOfSource(draft, match, reporter);
-  if (good_exclude) CheckExclude(draft, match, reporter);
+  if (draft.exclude && good_exclude) CheckExclude(draft, match, reporter);
   if (draft.count) return match;
   if (draft.group_by) {
     CheckGroupBy(*draft.group_by, IdentityScope(match), reporter);

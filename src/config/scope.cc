@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/format.h"
-#include "config/skeleton.h"
 #include "model/spec.h"
+#include "model/template_shape.h"
 
 namespace patchbay {
 namespace {
@@ -104,11 +104,13 @@ std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Re
   }
   auto compiled = Template::Compile(text.value);
   if (!compiled) {
-    reporter.Report(Code::kBadTemplate, text.At(compiled.error().offset), compiled.error().message,
-                    "variables stand in braces: {name}, or {slot:02} with a format");
+    reporter.Report(
+        Code::kBadTemplate, text.At(compiled.error().offset), compiled.error().message,
+        "variables stand in braces: {name}, or {slot:02} with a format; for a brace itself, "
+        "as in a shell command, write {{ or }}: awk '{{print $1}}'");
     return std::nullopt;
   }
-  if (SkeletonOf(*compiled).text.size() > Template::kMaxResult) {
+  if (ShapeOf(*compiled).text.size() > Template::kMaxResult) {
     reporter.Report(Code::kBadTemplate, text.place,
                     format("the text is longer than {} bytes", Template::kMaxResult));
     return std::nullopt;

@@ -23,6 +23,16 @@ void Refuse(const std::string& path, std::string message, Reporter& reporter) {
                               : format("name a file, or a directory with *.toml files{}", how));
 }
 
+std::string_view Described(fs::file_type type) {
+  switch (type) {
+    case fs::file_type::fifo: return "it is a FIFO";
+    case fs::file_type::socket: return "it is a socket";
+    case fs::file_type::block:
+    case fs::file_type::character: return "it is a device";
+    default: return "nobody can say what it is";
+  }
+}
+
 /// The texts read so far, and whether there may be more of them.
 class Sources {
  public:
@@ -55,6 +65,7 @@ void ReadFile(const std::string& path, Reporter& reporter, Sources& out) {
 void ReadDirectory(const std::string& path, Reporter& reporter, Sources& out) {
   std::error_code error;
   std::vector<std::string> files;
+  bool odd = false;
   fs::directory_iterator entries(path, error);
   for (; !error && entries != fs::directory_iterator(); entries.increment(error)) {
     const std::string name = entries->path().filename();
@@ -64,10 +75,15 @@ void ReadDirectory(const std::string& path, Reporter& reporter, Sources& out) {
     // A link that leads nowhere is kept: it was meant to be read, and says so when it is.
     if (type == fs::file_type::regular || type == fs::file_type::not_found) {
       files.push_back(entries->path());
+    } else if (type != fs::file_type::directory) {
+      odd = true;
+      reporter.Report(Code::kUnreadableFile, {entries->path(), 0, 0},
+                      format("{}{}, not a file", kUnread, Described(type)),
+                      "take it away, or give it a name that does not end in .toml");
     }
   }
   if (error) return Refuse(path, kUnread + error.message(), reporter);
-  if (files.empty()) {
+  if (files.empty() && !odd) {
     reporter.Report(Code::kNoFiles, {path, 0, 0}, "the directory holds no *.toml file",
                     "names that begin with a dot do not count");
   }

@@ -13,6 +13,7 @@
 #include "config/scope.h"
 #include "model/resource_name.h"
 #include "model/socket_name.h"
+#include "model/validators.h"
 
 namespace patchbay {
 namespace {
@@ -28,7 +29,7 @@ void Take(const std::optional<From>& draft, To& out) {
 /// An absolute directory without a slash at its end.
 void TakeDirectory(const std::optional<Text>& draft, Reporter& reporter, std::string& out) {
   if (!draft) return;
-  if (const auto problem = ProblemWithPath(LiteralSkeleton(draft->value))) {
+  if (const auto problem = ProblemWithPath(LiteralShape(draft->value))) {
     reporter.Report(Code::kBadPath, draft->At(problem->offset), problem->message,
                     "write the whole path of a directory");
   }
@@ -40,7 +41,7 @@ void TakeDirectory(const std::optional<Text>& draft, Reporter& reporter, std::st
 void CompilePodResources(const Text& draft, Reporter& reporter, DaemonSpec& spec) {
   spec.pod_resources = draft.value;
   if (draft.value.empty()) return;
-  if (const auto problem = ProblemWithPath(LiteralSkeleton(draft.value))) {
+  if (const auto problem = ProblemWithPath(LiteralShape(draft.value))) {
     reporter.Report(Code::kBadPath, draft.At(problem->offset), problem->message,
                     "write the whole path of the socket, or \"\" to not ask the kubelet");
   } else if (draft.value.size() > kLongestSocketPath) {
@@ -63,6 +64,19 @@ void CheckReleaseHooks(const DocumentDraft& document, const DaemonSpec& daemon,
   }
 }
 
+void CompileHosts(const OneOrMore& list, Reporter& reporter, DaemonSpec& spec) {
+  for (const Text& text : list.items) {
+    if (const auto host = NormalizedHost(text.value)) {
+      spec.hosts.push_back(NamePattern::Compile(*host).value());
+      continue;
+    }
+    reporter.Report(Code::kBadHost, text.place,
+                    format("\"{}\" is not a host name", text.value.substr(0, 100)),
+                    "write the name alone, as in \"patchbay.example.com\", without scheme, port or "
+                    "path; IP addresses are always accepted");
+  }
+}
+
 DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
   DaemonSpec spec;
   if (draft.listen) {
@@ -75,6 +89,7 @@ DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
           std::string(kHintOnListen));
     }
   }
+  if (draft.hosts) CompileHosts(*draft.hosts, reporter, spec);
   TakeDirectory(draft.kubelet_dir, reporter, spec.kubelet_dir);
   TakeDirectory(draft.host_root, reporter, spec.host_root);
   constexpr std::size_t kLongestDir = kLongestSocketPath - kLongestSocketName - 1;

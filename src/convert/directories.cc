@@ -58,15 +58,16 @@ void Directories::TellWhatWasAssumed(Notes& notes) const {
 }
 
 NewMatch MatchOfDirectory(const std::string& path, std::string_view program,
-                          std::string_view below) {
+                          std::string_view group) {
   NewMatch match;
   match.notes.push_back(
       format("{} is a directory: {} leaves it to the runtime to hand over what is in it; here the "
              "nodes in it are one device.",
              path, program));
+  const std::string below =
+      group.empty() ? std::string(kBelow) : format("(?P<{}>{})", group, kBelow);
   match.regex = format("{}(?P<group>{})/{}", kDev, RegexOf(path.substr(kDev.size())), below);
   match.group_by = "group";
-  match.exclude = {GlobOf(path) + "/by-*/**"};
   return match;
 }
 

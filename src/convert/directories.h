@@ -28,9 +28,13 @@ class Directories {
   std::set<std::string> assumed_nodes_;
 };
 
-/// The nodes below a directory of /dev that `program` hands over, as one device. `below` is the
-/// regular expression of what is below it.
+/// The regular expression of what lies below a directory, without what begins with "by-": those are
+/// links to the nodes, which no runtime hands over. An `exclude` would take the nodes as well.
+inline constexpr std::string_view kBelow = "(?:[^b]|b[^y]|by[^-]).*";
+
+/// The nodes below a directory of /dev that `program` hands over, as one device. Where `group` is
+/// not empty, it is a group of the regular expression that holds the path below the directory.
 NewMatch MatchOfDirectory(const std::string& path, std::string_view program,
-                          std::string_view below = ".+");
+                          std::string_view group = "");
 
 }  // namespace patchbay

@@ -68,8 +68,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfOne(const Part& part) {
   if (part.is_directory()) {
     const std::string& path = *part.pattern.path;
     const bool is_elsewhere = !part.path->mount_path.empty();
-    plan.match =
-        MatchOfDirectory(path, "generic-device-plugin", is_elsewhere ? "(?P<below>.+)" : ".+");
+    plan.match = MatchOfDirectory(path, "generic-device-plugin", is_elsewhere ? "below" : "");
     if (is_elsewhere) {
       std::string target = EscapedForTemplate(part.path->mount_path);
       if (target.ends_with('/')) target += BaseName(path);
@@ -93,12 +92,11 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
     below_dev = below_dev && path.starts_with("/dev/") && path.size() > 5;
     if (!below_dev) break;
     regex += (regex.empty() ? "" : "|") + RegexOf(std::string_view(path).substr(5)) +
-             (part.is_directory() ? "/.+" : "");
+             (part.is_directory() ? format("/{}", kBelow) : "");
     if (part.is_directory() && !part.is_in_place()) {
       return CannotSay(*part.path, "a directory beside other paths cannot have a `mountPath`",
                        "name the nodes in it, or make it a group of its own");
     }
-    if (part.is_directory()) plan.match.exclude.push_back(GlobOf(path) + "/by-*/**");
     in_place = in_place && part.is_in_place();
     alike = alike && part.path->permissions == parts.front().path->permissions;
     if (!part.path->optional) {

@@ -85,7 +85,6 @@ void WriteMatch(const NewMatch& match, Lines lines) {
     lines.Raw("udev", "{ subsystem = " + Quoted(match.udev_subsystem) + " }");
   }
   lines.Key("type", match.type);
-  lines.Key("exclude", match.exclude);
   lines.Key("group_by", match.group_by);
   lines.Key("id", match.id);
   lines.Key("require", match.require);

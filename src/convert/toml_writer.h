@@ -19,7 +19,6 @@ struct NewMatch {
   std::string serial = {};
   std::string udev_subsystem = {};
   std::string type = {};
-  std::vector<std::string> exclude = {};
   std::string group_by = {};
   std::string id = {};
   std::vector<std::string> require = {};

@@ -5,9 +5,13 @@
 namespace patchbay {
 namespace {
 
-/// More findings than this are counted.
-constexpr std::size_t kMostFindingsLogged = 50;
+/// More errors than this are counted.
+constexpr std::size_t kMostErrorsLogged = 50;
 constexpr std::chrono::seconds kWriterPause{1};
+/// Beyond this the file system of the configuration does not answer.
+constexpr std::chrono::seconds kAnswerLimit{10};
+constexpr ThreadPool::Options kConfigThreads{
+    .max_running = 2, .max_overdue = 8, .end_patience = std::chrono::milliseconds(200)};
 
 std::string TextOf(const Place& place) {
   if (place.line == 0) return place.file;
@@ -22,34 +26,40 @@ void LogDiagnostics(Log& log, const std::vector<Diagnostic>& findings,
     return log.Info("what there is to say about the configuration was said before",
                     {{"findings", findings.size()}});
   }
-  for (std::size_t i = 0; i < std::min(findings.size(), kMostFindingsLogged); ++i) {
-    const Diagnostic& finding = findings[i];
-    const Log::Fields fields = {{"at", TextOf(finding.place)},
-                                {"code", finding.code},
-                                {"reason", finding.message},
-                                {"hint", finding.hint}};
-    if (finding.severity == Severity::kError) {
-      log.Error("mistake in the configuration", fields);
-    } else {
-      log.Warning("doubt about the configuration", fields);
+  std::size_t errors = 0, warnings = 0;
+  for (const Diagnostic& finding : findings) {
+    if (finding.severity == Severity::kWarning) {
+      ++warnings;
+    } else if (++errors <= kMostErrorsLogged) {
+      log.Error("mistake in the configuration", {{"at", TextOf(finding.place)},
+                                                 {"code", finding.code},
+                                                 {"reason", finding.message},
+                                                 {"hint", finding.hint}});
     }
   }
-  if (findings.size() > kMostFindingsLogged) {
+  if (errors > kMostErrorsLogged) {
     log.Warning("there is more to say about the configuration; patchbay check says it",
-                {{"more", findings.size() - kMostFindingsLogged}});
+                {{"more", errors - kMostErrorsLogged}});
+  }
+  if (warnings > 0) {
+    log.Warning("the configuration has warnings; patchbay check shows them",
+                {{"warnings", warnings}});
   }
 }
 
 ConfigSource::ConfigSource(Loop& loop, Log& log, const std::vector<std::string>& paths, Load load,
                            OnLoaded on_loaded)
-    : loop_(loop), log_(log), load_(std::move(load)), on_loaded_(std::move(on_loaded)) {
-  auto watch = PathWatch::Create(loop_, paths, [this] {
+    : loop_(loop),
+      log_(log),
+      load_(std::move(load)),
+      on_loaded_(std::move(on_loaded)),
+      pool_(kConfigThreads) {
+  auto watch = PathWatch::Create(loop_, pool_, paths, [this] {
     TellUnwatched();
     LoadSoon();
   });
   if (watch) {
     watch_ = std::move(*watch);
-    TellUnwatched();
   } else {
     log_.Warning("the configuration is not watched; send SIGHUP after a change",
                  {{"reason", watch.error().message}});
@@ -66,31 +76,47 @@ void ConfigSource::TellUnwatched() {
 }
 
 void ConfigSource::Reload() {
-  if (watch_) {
-    watch_->Watch();
+  AwaitAnswer();
+  if (!watch_) return LoadSoon();
+  watch_->Watch([this] {
     TellUnwatched();
-  }
-  LoadSoon();
+    LoadSoon();
+  });
+}
+
+void ConfigSource::AwaitAnswer() {
+  if (answer_) return;
+  answer_ = loop_.After(kAnswerLimit, [this] {
+    answer_ = Subscription();
+    log_.Warning("reading the configuration has not ended; its file system may not be responding",
+                 {{"seconds", kAnswerLimit.count()}});
+  });
 }
 
 /// Once more when it is loading already.
 void ConfigSource::LoadSoon() {
   retry_ = Subscription();
+  AwaitAnswer();
   if (std::exchange(loading_, true)) {
     load_again_ = true;
     return;
   }
-  worker_.Run(loop_, load_, lifetime_.Guard([this](Loaded loaded) {
-    loading_ = false;
-    if (loaded.is_being_written) {
-      // Its end is an event, but not where it is written from another machine.
-      log_.Debug("the configuration is being written; waiting for the end of that");
-      retry_ = loop_.After(kWriterPause, [this] { LoadSoon(); });
-    } else {
-      on_loaded_(std::move(loaded));
-    }
-    if (std::exchange(load_again_, false)) LoadSoon();
-  }));
+  pool_.Run(loop_, load_,
+            lifetime_.Guard([this](Loaded loaded) { OnLoadEnded(std::move(loaded)); }));
+}
+
+void ConfigSource::OnLoadEnded(Loaded loaded) {
+  loading_ = false;
+  answer_ = Subscription();
+  if (loaded.is_being_written && loaded_) {
+    // Its end is an event, but not where it is written from another machine.
+    log_.Debug("the configuration is being written; waiting for the end of that");
+    retry_ = loop_.After(kWriterPause, [this] { LoadSoon(); });
+  } else {
+    loaded_ = true;
+    on_loaded_(std::move(loaded));
+  }
+  if (std::exchange(load_again_, false)) LoadSoon();
 }
 
 }  // namespace patchbay

@@ -5,17 +5,40 @@
 
 #include "base/format.h"
 #include "base/hash.h"
+#include "daemon/descriptor_need.h"
+#include "http/host_check.h"
 #include "kubelet/plugin_server.h"
 #include "kubelet/sockets.h"
+#include "os/descriptors.h"
+#include "os/memory.h"
 
 namespace patchbay {
 namespace {
 
 constexpr std::chrono::milliseconds kSettleTime{250};
+/// With more resources than this there is a pause after each check of the sockets, so many times as
+/// long as that took: each resource that starts makes a socket, and each check asks about all of
+/// them. With fewer, another plugin of the same resource is noticed at once.
+constexpr std::size_t kManyResources = 100;
+constexpr int kSocketsRest = 10;
+/// More resources than this are counted.
+constexpr std::size_t kMostUnready = 20;
+/// Giving back memory takes milliseconds in which others wait for the heap.
+constexpr std::chrono::seconds kTrimPause{2};
+
+/// A file system that hangs keeps one of these from other resources for a second.
+constexpr ThreadPool::Options kScannerThreads{.max_running = 4, .max_overdue = 1000};
+/// A command may take as long as its timeout.
+constexpr ThreadPool::Options kCommandThreads{.max_running = 8, .max_overdue = 1000};
+constexpr ThreadPool::Options kServerThreads{.max_running = 4, .max_overdue = 1000};
+constexpr ThreadPool::Options kEndThreads{
+    .max_running = 4, .max_overdue = 1000, .end_patience = std::chrono::milliseconds(0)};
 
 }  // namespace
 
 Result<std::unique_ptr<Daemon>> Daemon::Create(Loop& loop, Log& log, Options options) {
+  const std::size_t resources = ResourcesFor(options.model, options.node_name).size();
+  TRY(CheckDescriptors(resources, options.model.daemon, DescriptorLimit()));
   std::unique_ptr<Daemon> daemon(new Daemon(loop, log, std::move(options)));
   TRY(daemon->ServeHttp());
   TRY(daemon->StartResources());
@@ -31,10 +54,15 @@ Daemon::Daemon(Loop& loop, Log& log, Options options)
       options_(std::move(options)),
       spec_(options_.model.daemon),
       host_(spec_.host_root),
+      scanner_(kScannerThreads),
+      commands_(kCommandThreads),
+      servers_(kServerThreads),
+      ends_(kEndThreads),
       metrics_({.version = options_.version,
                 .revision = options_.revision,
                 .node_name = options_.node_name,
                 .config = options_.config,
+                .counts = {[&log] { return log.dropped(); }, options_.watchdog_kills},
                 .device_metrics = spec_.device_metrics}),
       pulse_(loop, options_.longest_standstill),
       probes_(loop, spec_.max_probes),
@@ -47,10 +75,12 @@ Daemon::~Daemon() = default;
 Status Daemon::ServeHttp() {
   Routes routes;
   routes.metrics = [this] { return metrics_.Text(); };
-  routes.alive = AliveWith(pulse_);
+  routes.alive = [this] { return Liveness(); };
   routes.ready = [this] { return Readiness(); };
   routes.status = [this] { return metrics_.Now(); };
-  http_ = TRY(HttpServer::Create(spec_.listen, MakeRoutes(std::move(routes)), log_));
+  http_ = TRY(HttpServer::Create(
+      spec_.listen, CheckHost(MakeRoutes(std::move(routes)), options_.node_name, spec_.hosts),
+      log_));
   log_.Info("serving http", {{"address", http_->address()}});
   return {};
 }
@@ -63,8 +93,8 @@ Status Daemon::StartResources() {
         {{"path", spec_.host_root}});
   }
   KeepGrpc();
-  auto watch = DirWatch::Create(loop_, [this](const std::string& directory, std::string_view name) {
-    OnDirectoryChanged(directory, name.empty());
+  auto watch = DirWatch::Create(loop_, [this](const std::string& directory, std::string_view) {
+    OnDirectoryChanged(directory);
   });
   if (watch) {
     device_dirs_ = std::move(*watch);
@@ -147,16 +177,36 @@ void Daemon::SweepSockets() {
 }
 
 void Daemon::CheckSockets() {
+  if (sockets_pause_) {
+    sockets_changed_ = true;
+    return;
+  }
+  const auto start = loop_.Now();
   const auto others = ResourcesOfOthers(options_.run, spec_.kubelet_dir);
   for (const auto& resource : resources_) {
     resource->CheckSocket(others.contains(StableHash(resource->name())));
   }
+  if (resources_.size() <= kManyResources) return;
+  sockets_pause_ = loop_.After(kSocketsRest * (loop_.Now() - start), [this] {
+    sockets_pause_ = Subscription();
+    if (std::exchange(sockets_changed_, false)) CheckSockets();
+  });
+}
+
+/// Once for all that is published within a while, and after the last of it.
+void Daemon::TrimSoon() {
+  if (trim_) return;
+  trim_ = loop_.After(kTrimPause, [this] {
+    trim_ = Subscription();
+    scanner_.Run({ReleaseFreeMemory});
+  });
 }
 
 void Daemon::ScheduleRescan() {
   rescan_ = loop_.After(spec_.rescan, [this] {
-    WatchDirectories();
     Refresh();
+    // Nobody reports when connections end that were many, as of streams that were refused.
+    TrimSoon();
     ScheduleRescan();
   });
 }
@@ -206,42 +256,58 @@ Sharing::Parties Daemon::PartiesToSharing() const {
   return parties;
 }
 
-void Daemon::WatchDirectories() {
+/// A directory whose watch is new is scanned again, also by those that are scanning now and may
+/// have read it before.
+void Daemon::OnScanned(const DirWatch::Added& added, bool directories_changed) {
+  if (!device_dirs_ || stopping_) return;
+  const auto outcome = device_dirs_->Merge(added);
+  const std::size_t before = unwatched_.size();
+  for (const auto& [directory, watch] : added) {
+    if (watch) {
+      unwatched_.erase(directory);
+    } else {
+      unwatched_.insert_or_assign(directory, watch.error());
+    }
+  }
+  if (directories_changed) RetainWatches();
+  if (!unwatched_.empty() && unwatched_.size() != before) {
+    log_.Warning(
+        "some directories cannot be watched; they are looked at only at every rescan",
+        {{"directories", unwatched_.size()}, {"reason", unwatched_.begin()->second.message}});
+  }
+  for (const std::string& changed : outcome.changed) OnDirectoryChanged(changed);
+}
+
+/// Watches only what the last scan of some resource named.
+void Daemon::RetainWatches() {
   if (!device_dirs_) return;
   std::set<std::string> wanted;
   for (const auto& resource : resources_) {
     wanted.insert(resource->directories().begin(), resource->directories().end());
   }
-  const auto outcome = device_dirs_->Watch(wanted);
-  if (!outcome.failed.empty() && outcome.failed.size() != unwatched_) {
-    log_.Warning(
-        "some directories cannot be watched; they are looked at only at every rescan",
-        {{"directories", outcome.failed.size()}, {"reason", outcome.failed.front().message}});
-  }
-  unwatched_ = outcome.failed.size();
-  // One that is gone may come back before anybody has looked and seen that it was gone.
-  watches_lost_ = std::any_of(outcome.failed.begin(), outcome.failed.end(), [](const Error& error) {
-    return error.kind == ErrorKind::kNotFound;
-  });
-  // Also by those that are looking now, and may have looked there before.
-  for (const std::string& changed : outcome.changed) {
-    for (const auto& resource : resources_) resource->OnChanged(changed);
-  }
+  device_dirs_->Retain(wanted);
+  std::erase_if(unwatched_, [&](const auto& entry) { return !wanted.contains(entry.first); });
 }
 
-void Daemon::OnDirectoryChanged(const std::string& directory, bool itself) {
+void Daemon::OnDirectoryChanged(const std::string& directory) {
   for (const auto& resource : resources_) resource->OnChanged(directory);
-  // Its watch went with it. What is at that path after the next look has to be watched anew.
-  watches_lost_ = watches_lost_ || itself;
 }
 
 void Daemon::UpdateReadiness() {
   Verdict verdict{true, ""};
+  std::size_t unready = 0;
   for (const auto& resource : resources_) {
     if (resource->registered()) continue;
     verdict.ok = false;
+    if (++unready > kMostUnready) continue;
     verdict.body += resource->name() + " is not registered with the kubelet\n";
   }
+  for (const auto& spec : wanted_) {
+    if (std::find(specs_.begin(), specs_.end(), spec) != specs_.end()) continue;
+    verdict.ok = false;
+    verdict.body += spec->name + " waits until its predecessor of the same name has stopped\n";
+  }
+  if (unready > kMostUnready) verdict.body += format("and {} more\n", unready - kMostUnready);
   const std::lock_guard lock(readiness_mutex_);
   readiness_ = std::move(verdict);
 }
@@ -251,10 +317,21 @@ Verdict Daemon::Readiness() const {
   return readiness_;
 }
 
+/// On the HTTP thread, and also while the loop stands still.
+Verdict Daemon::Liveness() {
+  const auto now = std::chrono::steady_clock::now();
+  if (!pulse_.Alive(now)) return {false, "the loop does not turn\n"};
+  return JudgeProgress({servers_.OldestAge(now), pending_calls_->Oldest()},
+                       options_.progress_limits, now);
+}
+
 void Daemon::Stop(std::function<void()> done) {
   stopping_ = true;
   rescan_ = Subscription();
   settle_ = Subscription();
+  start_retry_ = Subscription();
+  trim_ = Subscription();
+  sockets_pause_ = Subscription();
   kernel_events_.reset();
   pod_resources_.reset();
   kubelet_dir_.reset();

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "config/load.h"
+#include "daemon/progress.h"
 #include "daemon/resource_controller.h"
 #include "daemon/sharing.h"
 #include "discovery/kernel_events.h"
@@ -43,8 +45,15 @@ class Daemon {
     PodResourcesPace pod_resources_pace = {};
     /// How long the loop may stand still before /healthz says so.
     Loop::Duration longest_standstill = std::chrono::seconds(10);
+    /// How long the start or stop of a server, and a call of the kubelet, may take before /healthz
+    /// fails.
+    ProgressLimits progress_limits = {};
     std::string config = {};                   ///< where the model was read from
     std::vector<Diagnostic> diagnostics = {};  ///< what there was to say about it
+    /// Makes what ends the programs of a resource, without which it cannot start; fails where no
+    /// descriptors are left.
+    std::function<Result<Cancellation>()> make_cancellation = Cancellation::Create;
+    std::uint64_t watchdog_kills = 0;  ///< of the processes before this one
   };
 
   /// Binds the HTTP port and starts everything. Fails when the port cannot be had.
@@ -70,9 +79,6 @@ class Daemon {
   const Resources& resources() const { return resources_; }
 
  private:
-  /// A file system that hangs must not keep all other resources from being looked for.
-  static constexpr int kScanners = 4;
-
   /// A resource that is no more, but not gone yet.
   struct Retiring {
     std::unique_ptr<ResourceController> resource;
@@ -87,6 +93,7 @@ class Daemon {
                                                    Cancellation cancellation);
   void Retire(std::unique_ptr<ResourceController> resource);
   Status Bring(const ResourceSpecs& wanted);
+  void BringWaiting();
   bool RefuseReload(const std::string& reason, std::vector<Diagnostic> diagnostics = {});
   void ApplyLive(const DaemonSpec& spec);
   void StartKubeletDir();
@@ -96,14 +103,17 @@ class Daemon {
   Sharing::Parties PartiesToSharing() const;
   void SweepSockets();
   void CheckSockets();
+  void TrimSoon();
   void ScheduleRescan();
-  void WatchDirectories();
+  void OnScanned(const DirWatch::Added& added, bool directories_changed);
+  void RetainWatches();
   bool WatchKernel();
   void OnKernelEvent();
   void ScanSysfs();
-  void OnDirectoryChanged(const std::string& directory, bool itself);
+  void OnDirectoryChanged(const std::string& directory);
   void UpdateReadiness();
   Verdict Readiness() const;
+  Verdict Liveness();
 
   Loop& loop_;
   Log& log_;
@@ -114,6 +124,12 @@ class Daemon {
   ResourceSpecs wanted_;   ///< in force; those of this node
   ResourceSpecs specs_;    ///< the same, without those whose name is not free yet
   const HostRoot host_;
+  // The pools outlive all that has jobs in them or asks how they are.
+  ThreadPool scanner_;
+  ThreadPool commands_;
+  ThreadPool servers_;
+  ThreadPool ends_;
+  const std::shared_ptr<PendingCalls> pending_calls_ = std::make_shared<PendingCalls>();
   Metrics metrics_;
   LoopPulse pulse_;
   mutable std::mutex readiness_mutex_;
@@ -122,22 +138,23 @@ class Daemon {
   std::unique_ptr<DirWatch> device_dirs_;
   std::unique_ptr<KernelEvents> kernel_events_;
   Subscription settle_;  ///< after the last event of the kernel
+  Subscription trim_;
+  Subscription sockets_pause_;  ///< after each look at the sockets
+  bool sockets_changed_ = false;
   ProbePool probes_;
   Resources resources_;
   std::list<Retiring> retiring_;
+  Subscription
+      start_retry_;  ///< of resources whose name has become free, and which could not start
   std::unique_ptr<KubeletDir> kubelet_dir_;
   std::unique_ptr<PodResources> pod_resources_;  ///< null where the kubelet is not to be asked
-  Worker scanner_{kScanners};
-  Worker servers_;
   std::uint64_t servers_made_ = 0;
-  Worker ends_;
   Sharing sharing_;
   std::optional<std::uint64_t> kubelet_;    ///< its epoch; nothing while it is away
   std::optional<ReportedHolders> holders_;  ///< as it said last
   bool stopping_ = false;
   Subscription rescan_;
-  std::size_t unwatched_ = 0;
-  bool watches_lost_ = false;
+  std::map<std::string, Error> unwatched_;  ///< directories, and why
   std::size_t ending_ = 0;
   Lifetime lifetime_;
 };

@@ -4,12 +4,17 @@
 
 #include "daemon/config_source.h"
 #include "daemon/daemon.h"
+#include "daemon/descriptor_need.h"
+#include "os/descriptors.h"
 
 namespace patchbay {
 namespace {
 
 /// More resources than this are counted.
 constexpr std::size_t kMostStepsLogged = 20;
+
+/// Between two attempts to start resources whose name has become free.
+constexpr std::chrono::seconds kStartRetry{1};
 
 void LogStep(Log& log, const ResourceStep& step) {
   switch (step.reach) {
@@ -62,6 +67,10 @@ bool Daemon::Reload(Loaded loaded) {
     return RefuseReload(std::string(*why), std::move(diagnostics));
   }
   const ResourceSpecs wanted = ResourcesFor(*loaded.model, options_.node_name);
+  if (const Status fits = CheckDescriptors(wanted.size(), loaded.model->daemon, DescriptorLimit());
+      !fits) {
+    return RefuseReload(fits.error().message, std::move(diagnostics));
+  }
   const Plan plan = PlanReload(spec_, wanted_, loaded.model->daemon, wanted);
   if (const Status brought = Bring(wanted); !brought) {
     return RefuseReload(brought.error().message, std::move(diagnostics));
@@ -90,7 +99,22 @@ Status Daemon::Bring(const ResourceSpecs& wanted) {
   });
   TRY(Serve(free, PlanReload(spec_, specs_, spec_, free)));
   wanted_ = wanted;
+  UpdateReadiness();
   return {};
+}
+
+/// Serves what waited for a name that is free now, and tries again until that succeeds.
+void Daemon::BringWaiting() {
+  const bool retries = static_cast<bool>(start_retry_);
+  start_retry_ = Subscription();
+  if (specs_.size() == wanted_.size()) return;
+  const Status brought = Bring(wanted_);
+  if (brought) return;
+  if (!retries) {
+    log_.Warning("resources cannot start yet; trying again every second",
+                 {{"reason", brought.error().message}});
+  }
+  start_retry_ = loop_.After(kStartRetry, [this] { BringWaiting(); });
 }
 
 void Daemon::ApplyLive(const DaemonSpec& spec) {
@@ -118,7 +142,7 @@ Status Daemon::Serve(const ResourceSpecs& specs, const Plan& plan) {
   for (const ResourceStep& step : plan.resources) {
     reach.emplace(step.resource, step.reach);
     if (step.reach != Reach::kNew) continue;
-    cancellations.emplace(step.resource, TRY(Cancellation::Create()));
+    cancellations.emplace(step.resource, TRY(options_.make_cancellation()));
   }
 
   std::map<std::string, std::unique_ptr<ResourceController>> had;
@@ -153,7 +177,6 @@ Status Daemon::Serve(const ResourceSpecs& specs, const Plan& plan) {
       resource->Scan();
     }
   }
-  UpdateReadiness();
   sharing_.Compare();
   return {};
 }
@@ -162,22 +185,25 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
                                                          Cancellation cancellation) {
   const ResourceController::World world{
       scanner_,
+      commands_,
       ends_,
       host_,
       device_dirs_.get(),
       probes_,
-      ResourcePlugin::World{loop_, servers_, log_, AllocationOn(host_, options_.node_name),
-                            spec_.kubelet_dir, options_.run, servers_made_}};
+      ResourcePlugin::World{loop_, servers_, log_, AllocationHost{host_, options_.node_name},
+                            spec_.kubelet_dir, options_.run, servers_made_, pending_calls_}};
   auto observer = metrics_.AddResource(entry.spec->name);
   return std::make_unique<ResourceController>(
       world, std::move(entry), std::make_shared<const Cancellation>(std::move(cancellation)),
       std::move(observer),
       ResourceController::Events{
-          .on_scanned =
-              [this](bool directories_changed) {
-                if (directories_changed || std::exchange(watches_lost_, false)) WatchDirectories();
+          .on_scanned = [this](const DirWatch::Added& added,
+                               bool directories_changed) { OnScanned(added, directories_changed); },
+          .on_published =
+              [this] {
+                sharing_.Compare();
+                TrimSoon();
               },
-          .on_published = [this] { sharing_.Compare(); },
           .on_registered = [this] { UpdateReadiness(); },
           // The answer may be older than the news that its socket is gone.
           .on_kubelet_answers =
@@ -201,9 +227,8 @@ void Daemon::Retire(std::unique_ptr<ResourceController> resource) {
   at->resource->Retire([this, at] {
     at->settled = loop_.After(kSettle, [this, at] {
       retiring_.erase(at);
-      if (retiring_.empty()) WatchDirectories();
-      if (specs_.size() == wanted_.size()) return;
-      if (const Status brought = Bring(wanted_); !brought) RefuseReload(brought.error().message);
+      if (retiring_.empty()) RetainWatches();
+      BringWaiting();
     });
   });
 }

@@ -1,11 +1,10 @@
 #include "daemon/resource_controller.h"
 
 #include <algorithm>
-#include <system_error>
+#include <variant>
 
 #include "inventory/diff.h"
 #include "inventory/usage.h"
-#include "os/memory.h"
 
 namespace patchbay {
 namespace {
@@ -15,6 +14,19 @@ constexpr std::size_t kMostChangesLogged = 20;
 
 /// How long the programs of a resource that ends are waited for; see RunChild.
 constexpr std::chrono::seconds kProgramPatience{3};
+
+/// Beyond this a scan hangs.
+constexpr std::chrono::seconds kScanLimit{10};
+
+/// Its commands run one after the other.
+std::chrono::seconds LimitOf(const ResourceSpec& spec) {
+  std::chrono::milliseconds limit = kScanLimit;
+  for (const MatchSpec& match : spec.matches) {
+    const auto* command = std::get_if<CommandSource>(&match.source);
+    if (command != nullptr) limit += command->timeout + kProgramPatience;
+  }
+  return std::chrono::ceil<std::chrono::seconds>(limit);
+}
 
 /// How long a new reason for what is unhealthy already may take to be seen.
 constexpr std::chrono::seconds kReasonPause{1};
@@ -31,14 +43,13 @@ ResourceController::ResourceController(const World& world, Entry entry,
                                        std::shared_ptr<const Cancellation> cancellation,
                                        std::shared_ptr<ResourceObserver> observer, Events events)
     : world_(world),
-      spec_(std::move(entry.spec)),
-      owners_(std::move(entry.owners)),
+      entry_(std::move(entry)),
       cancellation_(std::move(cancellation)),
       observer_(std::move(observer)),
       events_(std::move(events)),
-      inventory_(spec_, world_.plugin.allocation.node_name),
+      inventory_(entry_.spec, world_.plugin.allocation.node_name),
       hooks_(std::make_shared<HookRunner>(observer_, world_.plugin.log, cancellation_)),
-      plugin_(world_.plugin, spec_->name, observer_, hooks_,
+      plugin_(world_.plugin, entry_.spec->name, observer_, hooks_,
               {.on_stale = [this] { Scan(); },
                .on_granted = events_.on_granted,
                .before_start = [this](const auto& devices,
@@ -50,36 +61,31 @@ ResourceController::ResourceController(const World& world, Entry entry,
 
 /// Those that not every entry has.
 void ResourceController::SetParts() {
-  if (HasCommand(*spec_) && !own_scanner_) {
-    try {
-      own_scanner_ = std::make_unique<Worker>();
-    } catch (const std::system_error&) {  // no more threads: it shares those of the others
-    }
-  }
   SetReleaser();
   SetProber();
 }
 
 void ResourceController::SetReleaser() {
-  if (!spec_->release) {
+  if (!entry_.spec->release) {
     releaser_.reset();
   } else if (releaser_) {
-    releaser_->SetSpec(spec_);
+    releaser_->SetSpec(entry_.spec);
   } else {
-    releaser_.emplace(spec_, world_.plugin.allocation.node_name, observer_, world_.plugin.log,
+    releaser_.emplace(entry_.spec, world_.plugin.allocation.node_name, observer_, world_.plugin.log,
                       hooks_);
   }
 }
 
 void ResourceController::SetProber() {
-  if (!spec_->health) {
+  if (!entry_.spec->health) {
     prober_.reset();
   } else if (prober_) {
-    prober_->SetSpec(spec_);
+    prober_->SetSpec(entry_.spec);
   } else {
     prober_.emplace(
-        world_.plugin.loop, world_.probes, spec_,
-        ProbeContext{spec_->name, world_.plugin.allocation.node_name, world_.host, cancellation_},
+        world_.plugin.loop, world_.probes, entry_.spec,
+        ProbeContext{entry_.spec->name, world_.plugin.allocation.node_name, world_.host,
+                     cancellation_},
         Prober::Events{.on_probe = [this](const auto& id,
                                           const auto& outcome) { observer_->OnProbe(id, outcome); },
                        .on_change = [this](Timetable::Change change) { OnVerdicts(change); }});
@@ -87,19 +93,32 @@ void ResourceController::SetProber() {
 }
 
 void ResourceController::Apply(Entry entry) {
-  const bool same_matches = entry.spec->matches == spec_->matches;
-  const bool finds_others = !same_matches || !SameOwners(entry.owners, owners_);
-  spec_ = std::move(entry.spec);
-  owners_ = std::move(entry.owners);
-  if (!same_matches) {
+  if (entry.spec->matches != Wanted().spec->matches) {
     memory_ = std::make_shared<PassMemory>();
     refresh_ = true;
   }
-  SetParts();
-  if (units_) SetUsage(UsageOf(*spec_, *units_, published_.get()));
-  inventory_.SetSpec(spec_, finds_others);
+  next_ = std::move(entry);
   pause_ = Subscription();
+  // The scan that hangs may be for matches that are no more.
+  if (scan_hangs_) AbandonScan();
   Scan();
+}
+
+/// Its thread goes on, with what belongs to that scan alone.
+void ResourceController::AbandonScan() {
+  scanning_ = false;
+  memory_ = std::make_shared<PassMemory>();
+  refresh_ = true;
+}
+
+/// The entry that was scanned for, before what the scan found.
+void ResourceController::PutInForce() {
+  if (!next_) return;
+  const Entry before = std::exchange(entry_, *std::exchange(next_, std::nullopt));
+  SetParts();
+  if (units_) SetUsage(UsageOf(*entry_.spec, *units_, published_.get()));
+  inventory_.SetSpec(entry_.spec, entry_.spec->matches != before.spec->matches ||
+                                      !SameOwners(entry_.owners, before.owners));
 }
 
 void ResourceController::OnKubelet(std::uint64_t epoch) {
@@ -115,7 +134,7 @@ void ResourceController::OnKubeletLost() {
 void ResourceController::OnHolders(const HoldersReport& report) {
   if (ended_) return;
   units_ = report.holders;
-  Usage usage = UsageOf(*spec_, *units_, published_.get());
+  Usage usage = UsageOf(*entry_.spec, *units_, published_.get());
   if (releaser_) {
     releaser_->OnHolders({usage.holders, report.complete, report.kubelet}, published_.get());
   }
@@ -147,8 +166,12 @@ void ResourceController::Refresh() {
 }
 
 bool ResourceController::DependsOnSysfs() const {
-  return UsesSysfs(*spec_) || std::any_of(owners_.begin(), owners_.end(),
-                                          [](const auto& owner) { return UsesSysfs(*owner); });
+  const auto depends = [](const Entry& entry) {
+    return UsesSysfs(*entry.spec) ||
+           std::any_of(entry.owners.begin(), entry.owners.end(),
+                       [](const auto& owner) { return UsesSysfs(*owner); });
+  };
+  return depends(entry_) || (next_ && depends(*next_));
 }
 
 void ResourceController::End(std::function<void()> done) {
@@ -168,6 +191,7 @@ void ResourceController::EndParts() {
   releaser_.reset();
   verdicts_ = Subscription();
   expiry_ = Subscription();
+  scan_limit_ = Subscription();
 }
 
 /// Calls `done` once nothing runs any more for the resource. To wait for that is not for the loop.
@@ -175,18 +199,23 @@ std::function<void()> ResourceController::AfterPrograms(std::function<void()> do
   return [this, done = std::move(done)] {
     cancellation_->Trigger();
     on_programs_ended_ = done;
-    const auto on_ended = lifetime_.Guard([this](bool) { OnProgramsEnded(); });
     world_.ends.Run(
         world_.plugin.loop,
-        [hooks = hooks_, scanner = std::shared_ptr<Worker>(std::move(own_scanner_))]() mutable {
+        [hooks = hooks_] {
           hooks->End();
-          scanner.reset();
           return true;
         },
-        on_ended);
-    // A look that hangs in the kernel must not keep the name of the resource for ever.
+        lifetime_.Guard([this](bool) {
+          hooks_ended_ = true;
+          CheckPrograms();
+        }));
+    // One that hangs in the kernel must not keep the name of the resource for ever.
     programs_ = world_.plugin.loop.After(kProgramPatience, [this] { OnProgramsEnded(); });
   };
+}
+
+void ResourceController::CheckPrograms() {
+  if (hooks_ended_ && !(scanning_ && runs_command_)) OnProgramsEnded();
 }
 
 void ResourceController::OnProgramsEnded() {
@@ -217,22 +246,46 @@ void ResourceController::StartScan() {
   if (ended_) return;
   scanning_ = true;
   scan_again_ = false;
+  scan_hangs_ = false;
+  const Entry& wanted = Wanted();
+  scanned_for_ = wanted.spec;
+  runs_command_ = HasCommand(*wanted.spec);
+  scan_limit_ = world_.plugin.loop.After(LimitOf(*wanted.spec), [this] { OnScanHangs(); });
   if (world_.plugin.loop.Now() - pause_end_ >= kCalm) pause_length_ = {};
   const Pass pass{.node_name = world_.plugin.allocation.node_name,
-                  .owners = owners_,
+                  .owners = wanted.owners,
                   .refresh = std::exchange(refresh_, false),
                   .quiet = std::exchange(quiet_, WatchedDirectories()),
                   .memory = memory_,
                   .cancellation = cancellation_};
-  scanner().Run(
+  std::optional<DirWatch::Adder> adder;
+  if (world_.watch != nullptr) adder = world_.watch->adder();
+  ThreadPool& pool = runs_command_ ? world_.commands : world_.scanner;
+  pool.Run(
       world_.plugin.loop,
-      [spec = spec_, host = world_.host, pass] {
+      [scan = ++scan_, spec = wanted.spec, host = world_.host, pass, adder] {
         const auto start = std::chrono::steady_clock::now();
-        Outcome outcome{spec, Discover(*spec, host, pass), {}};
+        Outcome outcome{scan, spec, Discover(*spec, host, pass), {}, {}, {}};
+        for (const std::string& directory : outcome.discovery.directories) {
+          outcome.directories.insert(host.Local(directory));
+        }
+        // Also those that are watched: see DirWatch.
+        if (adder) outcome.added = adder->Add(outcome.directories);
         outcome.took = std::chrono::steady_clock::now() - start;
         return outcome;
       },
       lifetime_.Guard([this](Outcome outcome) { OnScanned(std::move(outcome)); }));
+}
+
+/// The devices stay as they are. Another entry does not wait for it.
+void ResourceController::OnScanHangs() {
+  scan_hangs_ = true;
+  world_.plugin.log.Warning(
+      "host scan has not ended; a file system that it looks at may not be responding",
+      {{"resource", name()}, {"seconds", LimitOf(*Wanted().spec).count()}});
+  if (!next_ || scanned_for_ == next_->spec) return;
+  AbandonScan();
+  StartScan();
 }
 
 std::set<std::string> ResourceController::WatchedDirectories() const {
@@ -244,17 +297,26 @@ std::set<std::string> ResourceController::WatchedDirectories() const {
 }
 
 void ResourceController::OnScanned(Outcome outcome) {
+  // One that hung and was replaced; its watches count until it is known that nobody wants them.
+  if (outcome.scan != scan_) return events_.on_scanned(outcome.added, true);
   scanning_ = false;
-  if (ended_) return;
-  if (outcome.spec != spec_) return StartScan();  // for an entry that is no more
-  const bool complete = outcome.discovery.complete;
-  std::set<std::string> directories;
-  for (const std::string& directory : outcome.discovery.directories) {
-    directories.insert(world_.host.Local(directory));
+  scan_limit_ = Subscription();
+  if (std::exchange(scan_hangs_, false)) {
+    world_.plugin.log.Info("host scan ended", {{"resource", name()}});
   }
-  const bool moved = directories != directories_;
-  directories_ = std::move(directories);
-  inventory_.Advance(std::move(outcome.discovery), world_.plugin.loop.Now());
+  if (ended_) {
+    events_.on_scanned(outcome.added, true);
+    return CheckPrograms();
+  }
+  if (outcome.spec != Wanted().spec) {  // for an entry that is no more
+    events_.on_scanned(outcome.added, true);
+    return StartScan();
+  }
+  PutInForce();
+  const bool complete = outcome.discovery.complete;
+  const bool moved = outcome.directories != directories_;
+  directories_ = std::move(outcome.directories);
+  LogForgotten(inventory_.Advance(std::move(outcome.discovery), world_.plugin.loop.Now()));
   // The longer a storm of changes lasts, the more rarely it is looked at.
   pause_length_ = std::min<Loop::Duration>(2 * pause_length_, kLongestPause);
   pause_length_ = std::max<Loop::Duration>(pause_length_, outcome.took);
@@ -265,7 +327,7 @@ void ResourceController::OnScanned(Outcome outcome) {
   pause_end_ = world_.plugin.loop.Now() + pause_length_;
   Publish(true);
   observer_->OnScan(outcome.took, complete);  // after what it found, for those who look meanwhile
-  events_.on_scanned(moved);
+  events_.on_scanned(outcome.added, moved);
 }
 
 /// Many verdicts at once are few lists: making one may take no more than a fifth of the loop's
@@ -305,9 +367,16 @@ void ResourceController::Publish(bool devices_changed) {
   published_ = inventory_.snapshot();
   plugin_.Publish(published_);
   events_.on_published();
-  world_.scanner.Run(ReleaseFreeMemory);
   if (first && kubelet_) plugin_.OnKubelet(*kubelet_);
   next_wave_ = world_.plugin.loop.Now() + 4 * (std::chrono::steady_clock::now() - start);
+}
+
+/// Once, until a scan drops none.
+void ResourceController::LogForgotten(std::size_t devices) {
+  if (std::exchange(forgets_early_, devices > 0) || devices == 0) return;
+  world_.plugin.log.Warning(
+      "devices vanish faster than they are forgotten; only the newest are remembered",
+      {{"resource", name()}, {"forgotten", devices}});
 }
 
 void ResourceController::LogChanges(const Snapshot* before, const Snapshot& after) {
@@ -315,10 +384,10 @@ void ResourceController::LogChanges(const Snapshot* before, const Snapshot& afte
   auto changes = Diff(before, after);
   // At the start every device is new; only what is wrong is worth a line of its own.
   if (before == nullptr) {
-    std::erase_if(changes, [](const Change& c) { return c.kind != Change::Kind::kRejected; });
+    std::erase_if(changes, [](const Change& c) { return c.kind == Change::Kind::kAppeared; });
   }
   if (before == nullptr || changes.size() > kMostChangesLogged) {
-    log.Info("devices", {{"resource", spec_->name},
+    log.Info("devices", {{"resource", entry_.spec->name},
                          {"listed", after.devices.size()},
                          {"unhealthy", Unhealthy(after)},
                          {"rejected", after.rejected.size()}});
@@ -327,26 +396,31 @@ void ResourceController::LogChanges(const Snapshot* before, const Snapshot& afte
   for (const Change& change : changes) {
     switch (change.kind) {
       case Change::Kind::kAppeared:
-        log.Info("device appeared", {{"resource", spec_->name}, {"device", change.device}});
+        log.Info("device appeared", {{"resource", entry_.spec->name}, {"device", change.device}});
         break;
       case Change::Kind::kHealthy:
-        log.Info("device is healthy", {{"resource", spec_->name}, {"device", change.device}});
+        log.Info("device is healthy", {{"resource", entry_.spec->name}, {"device", change.device}});
         break;
       case Change::Kind::kForgotten:
-        log.Info("device forgotten", {{"resource", spec_->name}, {"device", change.device}});
+        log.Info("device forgotten", {{"resource", entry_.spec->name}, {"device", change.device}});
         break;
       case Change::Kind::kUnhealthy:
-        log.Warning(
-            "device is unhealthy",
-            {{"resource", spec_->name}, {"device", change.device}, {"reason", change.reason}});
+        log.Warning("device is unhealthy", {{"resource", entry_.spec->name},
+                                            {"device", change.device},
+                                            {"reason", change.reason}});
         break;
       case Change::Kind::kRejected:
         log.Warning(
             "device rejected",
-            {{"resource", spec_->name}, {"path", change.device}, {"reason", change.reason}});
+            {{"resource", entry_.spec->name}, {"path", change.device}, {"reason", change.reason}});
         break;
       case Change::Kind::kAccepted:
-        log.Info("device no longer rejected", {{"resource", spec_->name}, {"path", change.device}});
+        log.Info("device no longer rejected",
+                 {{"resource", entry_.spec->name}, {"path", change.device}});
+        break;
+      case Change::Kind::kMissingMount:
+        log.Warning("the source of a mount is missing",
+                    {{"resource", name()}, {"path", change.device}, {"reason", change.reason}});
         break;
     }
   }

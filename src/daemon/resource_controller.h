@@ -17,21 +17,23 @@ namespace patchbay {
 /// One resource, from the host to the kubelet: has the host looked at, keeps the inventory, logs
 /// what changed, and publishes it.
 ///
-/// Belongs to the loop thread; the looking is done on the scanner.
+/// Belongs to the loop thread; the host is scanned, and directories are watched, in the pools.
 class ResourceController {
  public:
   /// What it works with; all of it outlives the controller.
   struct World {
-    Worker& scanner;
-    Worker& ends;  ///< for waiting until programs have ended
+    ThreadPool& scanner;
+    ThreadPool& commands;  ///< for scans that run commands, which may take long
+    ThreadPool& ends;      ///< for waiting until programs have ended
     HostRoot host;
     const DirWatch* watch;  ///< of all resources; may be null
     ProbePool& probes;
     ResourcePlugin::World plugin;
   };
   struct Events {
-    /// A look at the host is over, and what directories() says may have changed.
-    std::function<void(bool directories_changed)> on_scanned;
+    /// A scan of the host is over: the directories whose watches it added, and whether what
+    /// directories() says has changed.
+    std::function<void(const DirWatch::Added& added, bool directories_changed)> on_scanned;
     std::function<void()> on_published;  ///< snapshot() has changed
     std::function<void()> on_registered;
     std::function<void(bool)> on_kubelet_answers;
@@ -55,9 +57,10 @@ class ResourceController {
   ResourceController(const ResourceController&) = delete;
   ResourceController& operator=(const ResourceController&) = delete;
 
-  /// Another entry of the same name is in force: has the host looked at for it, and from then on
-  /// serves it. What did not change stays: probes and what they found, hooks that run, the socket
-  /// and the kubelet's stream.
+  /// Has the host scanned for another entry of the same name. When that scan is over, the entry is
+  /// in force, all of it at once: devices, templates, probes and hooks; until then, and so while
+  /// the scan hangs, everything goes by the entry before. What did not change stays: probes and
+  /// what they found, hooks that run, the socket and the kubelet's stream.
   void Apply(Entry entry);
 
   /// Looks at the host soon. Calls made while it looks come to one more look after that; while they
@@ -93,8 +96,7 @@ class ResourceController {
   /// Programs that hooks run may end before they are stopped.
   void Retire(std::function<void()> done);
 
-  const std::string& name() const { return spec_->name; }
-  const std::shared_ptr<const ResourceSpec>& spec() const { return spec_; }
+  const std::string& name() const { return entry_.spec->name; }
   const std::shared_ptr<ResourceObserver>& observer() const { return observer_; }
   /// How many devices pods hold, as far as the kubelet has said.
   std::size_t held() const { return usage_ ? usage_->holders.size() : 0; }
@@ -109,20 +111,27 @@ class ResourceController {
   static constexpr std::chrono::milliseconds kCalm{250};
 
   struct Outcome {
+    std::uint64_t scan;
     std::shared_ptr<const ResourceSpec> spec;  ///< that was looked for
     Discovery discovery;
+    std::set<std::string> directories;  ///< of it, as paths of this process
+    DirWatch::Added added;
     std::chrono::nanoseconds took{};
   };
-  Worker& scanner() { return HasCommand(*spec_) && own_scanner_ ? *own_scanner_ : world_.scanner; }
+  const Entry& Wanted() const { return next_ ? *next_ : entry_; }
+  void PutInForce();
   void SetParts();
   void EndParts();
   std::function<void()> AfterPrograms(std::function<void()> done);
+  void CheckPrograms();
   void OnProgramsEnded();
   void SetUsage(Usage usage);
   void SetProber();
   void SetReleaser();
   void ScanSoon();
   void StartScan();
+  void AbandonScan();
+  void OnScanHangs();
   std::set<std::string> WatchedDirectories() const;
   void OnScanned(Outcome outcome);
   void OnVerdicts(Timetable::Change change);
@@ -130,11 +139,12 @@ class ResourceController {
   void BeforeStart(const std::set<std::string>& devices, std::function<void()> then);
   /// To the prober, which devices there are; to all others, how they are.
   void Publish(bool devices_changed);
+  void LogForgotten(std::size_t devices);
   void LogChanges(const Snapshot* before, const Snapshot& after);
 
   const World world_;
-  std::shared_ptr<const ResourceSpec> spec_;
-  ResourceSpecs owners_;
+  Entry entry_;                ///< in force
+  std::optional<Entry> next_;  ///< to be in force when it has been scanned for
   const std::shared_ptr<const Cancellation> cancellation_;
   const std::shared_ptr<ResourceObserver> observer_;
   const Events events_;
@@ -143,8 +153,6 @@ class ResourceController {
   const std::shared_ptr<HookRunner> hooks_;
   std::optional<Releaser> releaser_;  ///< where it has a release hook
   ResourcePlugin plugin_;
-  /// Where commands are run: one that hangs keeps nobody else waiting.
-  std::unique_ptr<Worker> own_scanner_;
   std::set<std::string> directories_;
   /// Those that were watched when the last scan began and of which nothing was heard since.
   std::set<std::string> quiet_;
@@ -152,16 +160,23 @@ class ResourceController {
   std::optional<DeviceHolders> units_;  ///< that the kubelet named last
   std::shared_ptr<const Usage> usage_;  ///< null before the kubelet said for the first time
   std::optional<std::uint64_t> kubelet_;
+  std::uint64_t scan_ = 0;  ///< the last one that began
   bool scanning_ = false;
+  std::shared_ptr<const ResourceSpec> scanned_for_;  ///< by that scan
+  bool runs_command_ = false;                        ///< that scan
+  bool scan_hangs_ = false;
+  Subscription scan_limit_;
   bool scan_again_ = false;
   bool ended_ = false;
-  bool refresh_ = false;  ///< with the next scan; the first runs commands in any case
+  bool forgets_early_ = false;  ///< see Inventory::Advance; that is logged
+  bool refresh_ = false;        ///< with the next scan; the first runs commands in any case
   std::shared_ptr<PassMemory> memory_ = std::make_shared<PassMemory>();
   Loop::Duration pause_length_{};
   Loop::Time pause_end_{};
   Subscription pause_;     ///< between two scans
   Subscription expiry_;    ///< of the next vanished device
   Subscription programs_;  ///< the end of their time to end
+  bool hooks_ended_ = false;
   std::function<void()> on_programs_ended_;
   Subscription verdicts_;  ///< that are to be published
   Loop::Time verdicts_due_{};

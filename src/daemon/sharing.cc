@@ -8,7 +8,7 @@ void Sharing::Compare() {
     return;
   }
   const auto parties = std::make_shared<const Parties>(parties_());
-  worker_.Run(
+  pool_.Run(
       loop_,
       [parties] {
         std::vector<std::shared_ptr<const Snapshot>> snapshots;

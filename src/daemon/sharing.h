@@ -11,12 +11,12 @@
 #include "inventory/observer.h"
 #include "inventory/shared_nodes.h"
 #include "os/loop.h"
-#include "os/worker.h"
+#include "os/thread_pool.h"
 
 namespace patchbay {
 
 /// Looks for nodes that several resources have, logs each pair of resources once, and tells their
-/// observers. Belongs to the loop thread; the comparing is done on the worker.
+/// observers. Belongs to the loop thread; the comparing is done in the pool.
 class Sharing {
  public:
   /// A resource at this moment.
@@ -27,8 +27,8 @@ class Sharing {
   };
   using Parties = std::vector<Party>;
 
-  Sharing(Loop& loop, Worker& worker, Log& log, std::function<Parties()> parties)
-      : loop_(loop), worker_(worker), log_(log), parties_(std::move(parties)) {}
+  Sharing(Loop& loop, ThreadPool& pool, Log& log, std::function<Parties()> parties)
+      : loop_(loop), pool_(pool), log_(log), parties_(std::move(parties)) {}
 
   /// Snapshots or resources have changed: compares them soon.
   void Compare();
@@ -37,7 +37,7 @@ class Sharing {
   void OnCompared(const Parties& parties, const SharedNodes& shared);
 
   Loop& loop_;
-  Worker& worker_;
+  ThreadPool& pool_;
   Log& log_;
   const std::function<Parties()> parties_;
   bool comparing_ = false;

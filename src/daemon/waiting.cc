@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/format.h"
+#include "http/host_check.h"
 #include "http/routes.h"
 
 namespace patchbay {
@@ -17,7 +18,7 @@ std::string ReasonOf(const std::vector<Diagnostic>& diagnostics) {
 }  // namespace
 
 Result<std::unique_ptr<Waiting>> Waiting::Create(Loop& loop, Log& log, const Options& options) {
-  std::unique_ptr<Waiting> waiting(new Waiting(loop, options));
+  std::unique_ptr<Waiting> waiting(new Waiting(loop, log, options));
   Routes routes;
   routes.metrics = [&metrics = waiting->metrics_] { return metrics.Text(); };
   routes.alive = AliveWith(waiting->pulse_);
@@ -26,18 +27,20 @@ Result<std::unique_ptr<Waiting>> Waiting::Create(Loop& loop, Log& log, const Opt
         return Verdict{false, text};
       };
   routes.status = [&metrics = waiting->metrics_] { return metrics.Now(); };
-  waiting->http_ = TRY(HttpServer::Create(options.listen, MakeRoutes(std::move(routes)), log));
+  waiting->http_ = TRY(HttpServer::Create(
+      options.listen, CheckHost(MakeRoutes(std::move(routes)), options.node_name, {}), log));
   waiting->OnRefused(options.diagnostics);
   log.Warning("waiting for a configuration without mistakes",
               {{"path", options.config}, {"address", waiting->http_->address()}});
   return waiting;
 }
 
-Waiting::Waiting(Loop& loop, const Options& options)
+Waiting::Waiting(Loop& loop, Log& log, const Options& options)
     : metrics_({.version = options.version,
                 .revision = options.revision,
                 .node_name = options.node_name,
-                .config = options.config}),
+                .config = options.config,
+                .counts = {[&log] { return log.dropped(); }, options.watchdog_kills}}),
       pulse_(loop) {}
 
 void Waiting::OnRefused(std::vector<Diagnostic> diagnostics) {

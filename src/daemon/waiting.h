@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,6 +25,7 @@ class Waiting {
     std::string version;
     std::string revision;
     std::string node_name;                     ///< of the Kubernetes node
+    std::uint64_t watchdog_kills = 0;          ///< of the processes before this one
     std::vector<Diagnostic> diagnostics = {};  ///< of what was refused
   };
 
@@ -36,7 +38,7 @@ class Waiting {
   void OnRefused(std::vector<Diagnostic> diagnostics);
 
  private:
-  Waiting(Loop& loop, const Options& options);
+  Waiting(Loop& loop, Log& log, const Options& options);
 
   Metrics metrics_;
   LoopPulse pulse_;

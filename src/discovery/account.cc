@@ -39,7 +39,7 @@ void Account::BeginMatch(const MatchSpec& match, std::size_t index) {
 }
 
 void Account::Look(MatchReport::Look look) {
-  if (!pass_.report) return;
+  if (!pass_.report || muted_) return;
   if (!look.problem.empty() && !problems_.insert(look.problem).second) return;
   MatchReport& report = reports_[index_];
   if (report.looks.size() < MatchReport::kMost) {

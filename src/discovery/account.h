@@ -18,6 +18,8 @@ class Account {
   /// What follows is about this match.
   void BeginMatch(const MatchSpec& match, std::size_t index);
 
+  /// While muted, no looks are kept.
+  void SetMuted(bool muted) { muted_ = muted; }
   /// A place that was looked at; of a problem there once for each match.
   void Look(MatchReport::Look look);
   /// Something that was seen and is not taken. That nothing is there is left out where a pattern
@@ -40,6 +42,7 @@ class Account {
   const Pass& pass_;
   const MatchSpec* match_ = nullptr;
   std::size_t index_ = 0;
+  bool muted_ = false;
   std::vector<MatchReport> reports_;
   std::unordered_set<std::string> problems_;  ///< of the match, as they were told
 };

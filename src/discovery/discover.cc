@@ -1,11 +1,15 @@
 #include "discovery/discover.h"
 
 #include <algorithm>
-#include <map>
+#include <numeric>
 #include <set>
+#include <span>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "base/format.h"
+#include "base/hash.h"
+#include "discovery/extra_nodes.h"
 #include "discovery/grouping.h"
 #include "discovery/identity.h"
 #include "discovery/numa.h"
@@ -35,23 +39,76 @@ void Sift(std::vector<Candidate>& found, Scan& scan, RejectReason reason, Reject
   });
 }
 
-void RejectSharedIds(std::vector<Candidate>& found, Scan& scan) {
-  std::map<std::string, int> shared;  // they are sorted by ID
-  for (std::size_t i = 1; i < found.size(); ++i) {
-    const std::string& id = found[i].device.id;
-    if (id == found[i - 1].device.id) ++shared.try_emplace(id, 1).first->second;
+/// An ID and what has it: where sysfs has the device, else its nodes. As hashes, since there may be
+/// very many, and a wrong guess only decides which of two devices of one ID is the first.
+std::pair<std::uint64_t, std::uint64_t> HolderOf(const Candidate& candidate) {
+  std::uint64_t holder = StableHash(candidate.syspath);
+  if (candidate.syspath.empty()) {
+    for (const DeviceNode& node : candidate.device.nodes) {
+      const NodeKey key = KeyOf(node);
+      holder = holder * 31 + key.number + StableHash(key.path);
+    }
   }
-  if (shared.empty()) return;
-  Sift(found, scan, RejectReason::kDuplicateId, [&](const Device& device) {
-    const auto uses = shared.find(device.id);
-    if (uses == shared.end()) return std::string();
-    return format("{} devices have the ID \"{}\"; give the match an id that tells them apart",
-                  uses->second, device.id);
-  });
+  return {StableHash(candidate.device.id), holder};
 }
 
-/// What a node is to the owner of its path: the name of a resource, or the ID of a device.
-using Owners = std::map<std::string, std::string>;
+/// Whether the device had its ID in the last pass already.
+bool HadId(const Candidate& candidate, const PassMemory& memory) {
+  return std::binary_search(memory.ids.begin(), memory.ids.end(), HolderOf(candidate));
+}
+
+std::string_view UsbPort(const Candidate& candidate) {
+  for (const auto& [name, value] : candidate.device.values) {
+    if (name == "usb_port") return value;
+  }
+  if (candidate.device.nodes.empty()) return "";
+  for (const auto& [name, value] : candidate.device.nodes.front().values) {
+    if (name == "usb_port") return value;
+  }
+  return "";
+}
+
+/// What to do about devices that share an ID, such as sticks with one serial number.
+std::string HintOnSharedId(std::span<const Candidate> sharing) {
+  std::set<std::string_view> ports;
+  for (const Candidate& candidate : sharing) ports.insert(UsbPort(candidate));
+  const bool by_port = ports.size() == sharing.size() && !ports.contains("");
+  return by_port ? "give the match id = \"{usb_port}\", which tells them apart"
+                 : "give the match an id that tells them apart";
+}
+
+/// A device that had the ID before keeps it, so that nobody can take a device out of service by
+/// plugging in another with its serial number. Where nobody had it, nobody knows whose it is.
+void RejectSharedIds(std::vector<Candidate>& found, const PassMemory& memory, Scan& scan) {
+  std::vector<Candidate> kept;
+  kept.reserve(found.size());
+  for (auto first = found.begin(); first != found.end();) {
+    const auto last = std::find_if(first, found.end(), [&](const Candidate& candidate) {
+      return candidate.device.id != first->device.id;
+    });
+    const std::span<Candidate> sharing(first, last);
+    const auto had = [&](const Candidate& candidate) { return HadId(candidate, memory); };
+    const auto owner = sharing.size() == 1 ? sharing.begin()
+                       : std::count_if(sharing.begin(), sharing.end(), had) == 1
+                           ? std::find_if(sharing.begin(), sharing.end(), had)
+                           : sharing.end();
+    for (auto at = sharing.begin(); at != sharing.end(); ++at) {
+      if (at == owner) continue;
+      scan.RejectCandidate(*at, RejectReason::kDuplicateId,
+                           owner == sharing.end()
+                               ? format("{} devices have the ID \"{}\"; {}", sharing.size(),
+                                        at->device.id, HintOnSharedId(sharing))
+                               : format("the ID \"{}\" belongs to {}, which was there first; {}",
+                                        at->device.id, owner->label(), HintOnSharedId(sharing)));
+    }
+    if (owner != sharing.end()) kept.push_back(std::move(*owner));
+    first = last;
+  }
+  found = std::move(kept);
+}
+
+/// The names of resources that have nodes for themselves.
+using Owners = std::unordered_map<NodeKey, std::string, NodeKeyHash>;
 
 void ScanMatches(const ResourceSpec& spec, Scan& scan) {
   for (std::size_t i = 0; i < spec.matches.size(); ++i) {
@@ -71,7 +128,7 @@ Owners TakenNodes(const HostRoot& host, const Pass& pass, std::set<std::string>&
     directories.insert(scan.directories().begin(), scan.directories().end());
     for (const Candidate& candidate : scan.candidates()) {
       for (const DeviceNode& node : candidate.device.nodes) {
-        taken.emplace(node.real_path, owner->name);
+        taken.emplace(KeyOf(node), owner->name);
       }
     }
   }
@@ -82,7 +139,7 @@ void RejectTakenNodes(const Owners& taken, std::vector<Candidate>& found, Scan& 
   if (taken.empty()) return;
   Sift(found, scan, RejectReason::kTaken, [&](const Device& device) {
     for (const DeviceNode& node : device.nodes) {
-      const auto owner = taken.find(node.real_path);
+      const auto owner = taken.find(KeyOf(node));
       if (owner == taken.end()) continue;
       return format("{} belongs to {} alone, which is exclusive", node.path, owner->second);
     }
@@ -90,28 +147,92 @@ void RejectTakenNodes(const Owners& taken, std::vector<Candidate>& found, Scan& 
   });
 }
 
-/// One node must not be handed out under two IDs: the first in the order of IDs keeps it. A device
-/// that is rejected keeps none of its nodes.
-void RejectSharedNodes(std::vector<Candidate>& found, Scan& scan) {
-  std::unordered_map<std::string_view, std::string_view> owners;
-  Owners taken;  // with texts of its own: candidates move when some are sifted out
+/// Whether both have the same nodes, so that they are one device by two names. Two devices of sysfs
+/// can share a node and are two all the same, as the functions of one IOMMU group.
+bool IsSameDevice(const Candidate& a, const Candidate& b) {
+  if (a.syspath != b.syspath) return false;
+  std::set<NodeKey> keys_of_a, keys_of_b;
+  for (const DeviceNode& node : a.device.nodes) keys_of_a.insert(KeyOf(node));
+  for (const DeviceNode& node : b.device.nodes) keys_of_b.insert(KeyOf(node));
+  return keys_of_a == keys_of_b;
+}
+
+bool SharesNodes(const std::vector<Candidate>& found) {
+  std::unordered_set<NodeKey, NodeKeyHash> seen;
   for (const Candidate& candidate : found) {
-    const auto owner_of = [&](const DeviceNode& node) { return owners.find(node.real_path); };
-    const auto& nodes = candidate.device.nodes;
-    const auto other = std::find_if(nodes.begin(), nodes.end(), [&](const DeviceNode& node) {
-      return owner_of(node) != owners.end();
+    for (const DeviceNode& node : candidate.device.nodes) {
+      if (!seen.insert(KeyOf(node)).second) return true;
+    }
+  }
+  return false;
+}
+
+/// One node must not be handed out under two IDs: a device that had its ID before keeps it, else
+/// the first in the order of IDs. Two links to one node are one device; a device that shares only
+/// some of its nodes is rejected, and keeps none of them.
+void RejectSharedNodes(std::vector<Candidate>& found, const PassMemory& memory, Scan& scan) {
+  if (!SharesNodes(found)) return;
+  std::vector<std::size_t> order(found.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_partition(order.begin(), order.end(),
+                        [&](std::size_t i) { return HadId(found[i], memory); });
+  std::unordered_map<NodeKey, std::size_t, NodeKeyHash> owners;
+  std::vector<bool> goes(found.size(), false);
+  for (const std::size_t i : order) {
+    const auto& nodes = found[i].device.nodes;
+    const auto shared = std::find_if(nodes.begin(), nodes.end(), [&](const DeviceNode& node) {
+      return owners.contains(KeyOf(node));
     });
-    if (other != nodes.end()) {
-      taken.emplace(candidate.device.id, owner_of(*other)->second);
+    if (shared == nodes.end()) {
+      for (const DeviceNode& node : nodes) owners.emplace(KeyOf(node), i);
       continue;
     }
-    for (const DeviceNode& node : nodes) owners.emplace(node.real_path, candidate.device.id);
+    goes[i] = true;
+    const Candidate& owner = found[owners.at(KeyOf(*shared))];
+    if (IsSameDevice(owner, found[i])) {
+      scan.account().Drop(shared->path, DropReason::kFoundBefore,
+                          format("it is the device \"{}\" by another name", owner.device.id));
+    } else {
+      scan.RejectCandidate(found[i], RejectReason::kDuplicateNode,
+                           format("the device \"{}\" has a node of the device \"{}\"",
+                                  found[i].device.id, owner.device.id));
+    }
   }
-  if (taken.empty()) return;
-  Sift(found, scan, RejectReason::kDuplicateNode, [&](const Device& device) {
-    const auto owner = taken.find(device.id);
-    if (owner == taken.end()) return std::string();
-    return format("the device \"{}\" has a node of the device \"{}\"", device.id, owner->second);
+  std::size_t i = 0;
+  std::erase_if(found, [&](const Candidate&) { return goes[i++]; });
+}
+
+void RememberIds(const std::vector<Candidate>& found, PassMemory& memory) {
+  memory.ids.clear();
+  for (const Candidate& candidate : found) memory.ids.push_back(HolderOf(candidate));
+  std::sort(memory.ids.begin(), memory.ids.end());
+}
+
+/// Keeps as many of each match as its limit allows: first those that had their ID before, so that
+/// no newcomer takes the place of a device, then in the order of IDs; `found` is sorted.
+void RejectBeyondLimits(const ResourceSpec& spec, std::vector<Candidate>& found,
+                        const PassMemory& memory, Scan& scan) {
+  std::vector<int> room;
+  for (const MatchSpec& match : spec.matches) room.push_back(match.max_devices);
+  if (std::all_of(room.begin(), room.end(), [](int limit) { return limit == 0; })) return;
+  std::vector<bool> stays(found.size(), false);
+  for (const bool had_id : {true, false}) {
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      int& left = room[found[i].match];
+      if (stays[i] || left == 0 || HadId(found[i], memory) != had_id) continue;
+      stays[i] = true;
+      --left;
+    }
+  }
+  std::size_t i = 0;
+  std::erase_if(found, [&](const Candidate& candidate) {
+    const int limit = spec.matches[candidate.match].max_devices;
+    if (stays[i++] || limit == 0) return false;
+    scan.RejectCandidate(candidate, RejectReason::kLimit,
+                         format("max_devices of the match is {}, and others were there before or "
+                                "come first in the order of IDs",
+                                limit));
+    return true;
   });
 }
 
@@ -155,13 +276,17 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const Pass& p
     return false;
   });
   std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
+    if (a.device.id == b.device.id) return a.label() < b.label();
     return IdLess(a.device.id, b.device.id);
   });
-  RejectSharedIds(found, scan);
   Discovery discovery;
-  discovery.directories = scan.directories();
+  // The limits after what others have, so that it does not use them up, and before the IDs, which
+  // may be the same where only one device is kept.
   RejectTakenNodes(TakenNodes(host, pass, discovery.directories), found, scan);
-  RejectSharedNodes(found, scan);
+  RejectBeyondLimits(spec, found, *pass.memory, scan);
+  RejectSharedIds(found, *pass.memory, scan);
+  RejectSharedNodes(found, *pass.memory, scan);
+  RememberIds(found, *pass.memory);
   if (pass.report) {
     for (const Candidate& candidate : found) {
       scan.account().reports()[candidate.match].found.push_back(candidate.thing());
@@ -175,6 +300,8 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const Pass& p
     if (needs_numa) AddNumaNode(candidate.device, numa);
     discovery.devices.push_back(std::move(candidate.device));
   }
+  FindMissing(spec, pass.node_name, scan, discovery);
+  discovery.directories.insert(scan.directories().begin(), scan.directories().end());
   // A directory lists its names in no order; the same faults must not look like a change.
   std::stable_sort(scan.rejected().begin(), scan.rejected().end(),
                    [](const Rejection& a, const Rejection& b) { return a.path < b.path; });

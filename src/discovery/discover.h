@@ -1,5 +1,7 @@
 #pragma once
 
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -14,6 +16,10 @@ struct Discovery {
   std::vector<Rejection> rejected;
   std::set<std::string> directories;  ///< whose changes may change this; host paths without links
   bool complete = true;               ///< whether everything could be read
+  /// By the ID of a device, why a device node is not there that its containers need; see
+  /// discovery/extra_nodes.h.
+  std::map<std::string, std::string, std::less<>> missing_nodes = {};
+  std::vector<MissingMount> missing_mounts = {};
   std::vector<MatchReport> reports = {};  ///< one for each match, where the pass asks for them
 };
 

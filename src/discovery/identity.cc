@@ -17,7 +17,8 @@ bool IsSafe(char c) {
 
 std::string DeviceId(std::string_view text, std::size_t longest) {
   const bool has_slash = text.find('/') != std::string_view::npos;
-  bool lossy = text.empty() || text.size() > longest;
+  // "." and ".." would name directories where an ID is a part of a path.
+  bool lossy = text.empty() || text.size() > longest || text == "." || text == "..";
   std::string id;
   for (const char c : text) {
     // A colon of the text's own could not be told from a slash.

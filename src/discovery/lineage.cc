@@ -14,8 +14,6 @@ const SysfsDevice* Nearest(const Lineage& lineage, Wanted wanted) {
   return found == devices.end() ? nullptr : &found->get();
 }
 
-bool IsUsbDevice(const SysfsDevice& device) { return device.devtype == "usb_device"; }
-bool IsUsbInterface(const SysfsDevice& device) { return device.devtype == "usb_interface"; }
 bool IsPciDevice(const SysfsDevice& device) { return device.subsystem == "pci"; }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -34,7 +35,10 @@ struct PassMemory {
   using ListingKey = std::tuple<std::size_t, std::string, std::string>;
 
   std::map<std::size_t, Command> commands;  ///< by match
-  std::map<ListingKey, Listing> listings;   ///< of the last pass alone
+  /// Who had which ID in the last pass: hashes of the ID and of the device, in order. See HolderOf
+  /// in discover.cc.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> ids;
+  std::map<ListingKey, Listing> listings;  ///< of the last pass alone
 };
 
 /// What a pass goes by, besides the resource and the host.
@@ -80,6 +84,8 @@ struct MatchReport {
     std::size_t seen = 0;      ///< how many there are
     std::size_t matched = 0;   ///< how many of them fit
     std::string problem = {};  ///< why it could not be looked at; empty if it could
+    bool is_exclude =
+        false;  ///< a pattern of `exclude`; its problem keeps nothing from being found
   };
   /// What can become a device, or could have.
   struct Thing {

@@ -1,66 +1,19 @@
-#include <span>
-
 #include "base/path.h"
+#include "discovery/glob_walk.h"
 #include "discovery/sources.h"
 
 namespace patchbay {
-namespace {
-
-/// Deeper trees than this are not walked for "**".
-constexpr int kMaxDepth = 16;
-
-/// One walk along the components of one alternative of a glob.
-struct Walk {
-  const Glob& glob;
-  Scan& scan;
-
-  std::string Identity(const std::string& path) const {
-    return glob.spans_directories() ? path.substr(glob.fixed_directory().size())
-                                    : std::string(BaseName(path));
-  }
-
-  /// `directory` has no slash at its end; "" is the root.
-  void Down(const std::string& directory, std::span<const Glob::Component> pattern, int depth) {
-    const Glob::Component& component = pattern.front();
-    const auto rest = pattern.subspan(1);
-    if (component.any_depth) return AnyDepth(directory, rest, depth);
-    if (component.name.literal()) {
-      const std::string path = directory + "/" + component.name.text();
-      if (rest.empty()) return scan.AddNode(path, nullptr, {}, Identity(path));
-      if (scan.IsDirectory(path)) Down(path, rest, depth);
-      return;
-    }
-    const auto wanted = [&](const std::string& name) { return component.name.Matches(name); };
-    for (const HostEntry& entry : scan.List(directory + "/", component.name.text(), wanted)) {
-      const std::string path = directory + "/" + entry.name;
-      if (rest.empty()) {
-        scan.AddNode(path, &entry, {}, Identity(path));
-      } else if (entry.type == FileType::kDirectory ||
-                 (entry.type == FileType::kSymlink && scan.IsDirectory(path))) {
-        Down(path, rest, depth);
-      }
-    }
-  }
-
-  void AnyDepth(const std::string& directory, std::span<const Glob::Component> rest, int depth) {
-    Down(directory, rest, depth);
-    if (depth == kMaxDepth) return;
-    // Links to directories are not followed: they could lead in a circle.
-    const auto visible = [](const std::string& name) { return !name.starts_with('.'); };
-    for (const HostEntry& entry : scan.List(directory + "/", "**", visible)) {
-      if (entry.type == FileType::kDirectory) {
-        AnyDepth(directory + "/" + entry.name, rest, depth + 1);
-      }
-    }
-  }
-};
-
-}  // namespace
 
 void ScanSource(const PathSource& source, Scan& scan) {
   for (const Glob& glob : source.globs) {
-    for (const Glob::Components& components : glob.alternatives()) {
-      Walk{glob, scan}.Down("", components, 0);
+    const auto identity = [&](const std::string& path) {
+      return glob.spans_directories() ? path.substr(glob.fixed_directory().size())
+                                      : std::string(BaseName(path));
+    };
+    for (const Glob::Components& pattern : glob.alternatives()) {
+      WalkGlob(pattern, scan, [&](const std::string& path, const HostEntry* entry) {
+        scan.AddNode(path, entry, {}, identity(path));
+      });
     }
   }
 }

@@ -21,6 +21,14 @@ bool Accepts(NodeType wanted, FileType type) {
   return false;
 }
 
+/// "c 188:0", as ls shows it.
+std::string NumberText(const DeviceNumber& number) {
+  const bool is_device = number.type == FileType::kCharacter || number.type == FileType::kBlock;
+  if (!is_device) return std::string(Describe(number.type));
+  return format("{} {}:{}", number.type == FileType::kBlock ? 'b' : 'c', number.major,
+                number.minor);
+}
+
 std::string WrongType(FileType type, NodeType wanted) {
   return format("it is {}, and the type of the match is \"{}\"", Describe(type),
                 kNodeTypeNames[static_cast<std::size_t>(wanted)]);
@@ -45,6 +53,7 @@ void Scan::BeginMatch(const MatchSpec& match, std::size_t index) {
   match_ = &match;
   match_index_ = index;
   account_.BeginMatch(match, index);
+  exclusion_ = match.exclude.empty() ? Exclusion() : Exclusion::Of(match.exclude, *this);
   if (UsesSysfs(match)) WatchNearest("/run/udev/data");
 }
 
@@ -185,12 +194,27 @@ std::optional<std::string> Scan::UnmetCondition(const Lineage& device) const {
 }
 
 bool Scan::IsExcluded(const std::string& path) {
-  for (const Glob& glob : match_->exclude) {
-    if (!glob.Matches(path)) continue;
-    account_.Drop(path, DropReason::kExcluded, "it is excluded by " + glob.text());
-    return true;
+  if (exclusion_.empty()) return false;
+  auto why = exclusion_.OfName(path);
+  if (const auto node = host_.Resolve(path); !why && node) {
+    why = exclusion_.OfNode(path, node->path);
   }
-  return false;
+  return Drop(path, std::move(why));
+}
+
+/// Whether there is a reason to exclude the path.
+bool Scan::Drop(const std::string& path, std::optional<std::string> excluded) {
+  if (!excluded) return false;
+  account_.Drop(path, DropReason::kExcluded, std::move(*excluded));
+  return true;
+}
+
+std::optional<HostNode> Scan::Follow(const std::string& path, const HostEntry* entry) {
+  if (entry == nullptr) WatchNearest(DirectoryOf(path));
+  if (entry == nullptr || entry->type == FileType::kSymlink) WatchLinks(path);
+  auto node = Resolve(path, entry);
+  if (!node) return std::nullopt;
+  return std::move(*node);
 }
 
 /// The directories above may be links even where the node is none. What lies in one of them shares
@@ -210,7 +234,7 @@ Result<HostNode> Scan::Resolve(const std::string& path, const HostEntry* entry) 
 std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry* entry,
                                        NamedValues values) {
   if (entry == nullptr) WatchNearest(DirectoryOf(path));
-  if (IsExcluded(path)) return std::nullopt;
+  if (Drop(path, exclusion_.OfName(path))) return std::nullopt;
   if (entry != nullptr && entry->type != FileType::kSymlink &&
       !Accepts(match_->type, entry->type)) {
     account_.Drop(path, DropReason::kWrongType, WrongType(entry->type, match_->type));
@@ -222,6 +246,7 @@ std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry*
     RejectUnresolved(path, entry, std::move(resolved).error());
     return std::nullopt;
   }
+  if (Drop(path, exclusion_.OfNode(path, resolved->path))) return std::nullopt;
   if (!Accepts(match_->type, resolved->type)) {
     account_.Drop(path, DropReason::kWrongType, WrongType(resolved->type, match_->type));
     return std::nullopt;
@@ -239,6 +264,18 @@ std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry*
     return std::nullopt;
   }
   return node;
+}
+
+std::optional<DeviceNode> Scan::NodeOf(const SysfsDevice& device, NamedValues values) {
+  auto node = NodeAt(device.node, nullptr, std::move(values));
+  if (!node || !device.number) return std::nullopt;
+  const DeviceNumber found{node->type, node->major, node->minor};
+  if (found == *device.number) return node;
+  RejectOnce(
+      node->path, RejectReason::kWrongNumber,
+      format("it is {}, and the device at {} is {}; if that stays so, look who made the node",
+             NumberText(found), device.path, NumberText(*device.number)));
+  return std::nullopt;
 }
 
 /// Asks sysfs about a node where the match has conditions; false if it does not meet them.
@@ -262,16 +299,15 @@ bool Scan::AddSysfsValues(DeviceNode& node) {
                   std::move(*unmet));
     return false;
   }
-  // The groups of a regex come first: what the file says wins.
-  NamedValues values = lineages_.ValuesOf(*lineage);
-  std::move(values.begin(), values.end(), std::back_inserter(node.values));
+  node.values = lineages_.ValuesOf(*lineage);
   return true;
 }
 
-void Scan::AddNode(const std::string& path, const HostEntry* entry, NamedValues values,
+void Scan::AddNode(const std::string& path, const HostEntry* entry, NamedValues captures,
                    std::string identity) {
-  auto node = NodeAt(path, entry, std::move(values));
+  auto node = NodeAt(path, entry, {});
   if (!node || !AddSysfsValues(*node)) return;
+  node->captures = std::move(captures);
   if (!paths_.insert(path).second) {
     return account_.Drop(path, DropReason::kFoundBefore, "it was found before");
   }

@@ -11,8 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "base/path.h"
 #include "base/result.h"
 #include "discovery/account.h"
+#include "discovery/exclusion.h"
 #include "discovery/lineage.h"
 #include "discovery/pass.h"
 #include "model/snapshot.h"
@@ -55,7 +57,8 @@ class Scan {
   Scan(const Scan&) = delete;
   Scan& operator=(const Scan&) = delete;
 
-  /// What follows is about this match. Watches udev's database where the match asks sysfs.
+  /// What follows is about this match. Looks for what its `exclude` names, and watches udev's
+  /// database where the match asks sysfs.
   void BeginMatch(const MatchSpec& match, std::size_t index);
 
   /// The entries of a directory, to be watched from now on. Nothing where it does not exist; then
@@ -69,6 +72,12 @@ class Scan {
   /// that is no directory.
   bool IsDirectory(const std::string& path);
 
+  /// Watches what decides where a path leads, and whether it is there.
+  void WatchPath(const std::string& path) {
+    WatchNearest(DirectoryOf(path));
+    WatchLinks(path);
+  }
+
   /// The devices of sysfs in subsystems whose name passes `wanted`, as far as they are what is
   /// asked for. What of /sys cannot be read is rejected as one, and reported place by place.
   std::vector<Lineage> SysfsDevices(const std::function<bool(std::string_view)>& wanted,
@@ -78,15 +87,22 @@ class Scan {
   /// Why the device does not meet the conditions of the match; nothing if it does.
   std::optional<std::string> UnmetCondition(const Lineage& device) const;
 
-  /// Whether an `exclude` of the match takes the path away; keeps account of it.
+  /// Whether an `exclude` of the match takes away the node at `path`; keeps account of it.
   bool IsExcluded(const std::string& path);
+  /// What the path leads to; nothing where it leads nowhere. Watches what the links on the way lead
+  /// through. `entry` is what a listing said of it; null to look.
+  std::optional<HostNode> Follow(const std::string& path, const HostEntry* entry);
   /// The node at `path`, unless it is excluded or of another type; nothing and a report where it
   /// cannot be had. Watches its directory and, where links lead to it, what they lead through.
   std::optional<DeviceNode> NodeAt(const std::string& path, const HostEntry* entry,
                                    NamedValues values);
+  /// The node of a device that sysfs has one for: the same, and it must have the number of the
+  /// device, or the node is another device's and is rejected.
+  std::optional<DeviceNode> NodeOf(const SysfsDevice& device, NamedValues values);
   /// Adds the node at `path`, unless it is excluded, of another type, or already there, or does not
   /// meet the conditions of the match. `entry` is what a listing said of it; null to look.
-  void AddNode(const std::string& path, const HostEntry* entry, NamedValues values,
+  /// `captures` are parts of `path`, named by the match itself.
+  void AddNode(const std::string& path, const HostEntry* entry, NamedValues captures,
                std::string identity);
   void AddCandidate(Candidate candidate);
   void Reject(std::string path, RejectReason reason, std::string detail);
@@ -117,6 +133,7 @@ class Scan {
   void WatchLinks(std::string path);
   void RejectOnce(const std::string& path, RejectReason reason, std::string detail);
   Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
+  bool Drop(const std::string& path, std::optional<std::string> excluded);
   bool AddSysfsValues(DeviceNode& node);
   void Add(Rejection rejection, MatchReport::Thing thing, std::size_t match);
   void RejectUnresolved(const std::string& path, const HostEntry* entry, Error error);
@@ -129,6 +146,7 @@ class Scan {
   std::map<PassMemory::ListingKey, PassMemory::Listing> last_listings_;
   const MatchSpec* match_ = nullptr;
   std::size_t match_index_ = 0;
+  Exclusion exclusion_;
   std::vector<Candidate> candidates_;
   std::vector<Rejection> rejected_;
   std::unordered_set<std::string> paths_;  ///< decided on: the first match that finds one keeps it

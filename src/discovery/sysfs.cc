@@ -1,6 +1,7 @@
 #include "discovery/sysfs.h"
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "base/escape.h"
@@ -12,6 +13,8 @@ namespace {
 
 constexpr std::size_t kLongestAttribute = 4096;
 constexpr std::size_t kMostDirectories = 16 * 1024;
+constexpr std::size_t kLongestNumber = 32;
+constexpr std::string_view kUsb = "usb";
 
 /// Where a link of sysfs leads, judged by its text: such links lead straight to a device. Empty
 /// when that is outside of the tree of devices.
@@ -19,6 +22,8 @@ std::string DeviceBehind(std::string_view directory, std::string_view link) {
   std::string path = FollowLink(directory, link);
   return path.starts_with(kSysDevices) ? path : "";
 }
+
+bool IsInterfaceName(std::string_view name) { return name.find(':') != std::string_view::npos; }
 
 bool IsText(std::string_view text) {
   const bool controlled = std::any_of(text.begin(), text.end(), [](char c) {
@@ -28,6 +33,14 @@ bool IsText(std::string_view text) {
 }
 
 }  // namespace
+
+bool IsUsbDevice(const SysfsDevice& device) {
+  return device.subsystem == kUsb && !IsInterfaceName(device.name);
+}
+
+bool IsUsbInterface(const SysfsDevice& device) {
+  return device.subsystem == kUsb && IsInterfaceName(device.name);
+}
 
 Sysfs::Sysfs(HostRoot host, OnUnreadable on_unreadable)
     : host_(std::move(host)),
@@ -88,26 +101,49 @@ SysfsPaths Sysfs::Devices(const std::function<bool(std::string_view subsystem)>&
 
 Result<SysfsDevice> Sysfs::Read(const std::string& syspath) const {
   const HostNode directory = TRY(host_.Resolve(syspath));
-  SysfsDevice device;
-  device.path = directory.path;
-  device.name = BaseName(directory.path);
-  device.properties = TRY(properties_.Of(directory));
   const auto linked = [&](std::string_view name) {
     const auto link = host_.ReadLink(directory, name);
     if (link) return std::string(BaseName(*link));
     Tell(format("{}/{}", directory.path, name), link.error());
     return std::string();
   };
-  device.subsystem = linked("subsystem");
-  device.driver = linked("driver");
-  const auto property = [&](std::string_view name) {
-    const auto at = device.properties.find(name);
-    return at == device.properties.end() ? "" : at->second;
-  };
-  device.devtype = property("DEVTYPE");
-  device.node = property("DEVNAME");
-  if (!IsShortestPath(device.node)) device.node.clear();
+  KernelFacts facts;
+  facts.name = BaseName(directory.path);
+  facts.subsystem = linked("subsystem");
+  facts.driver = linked("driver");
+  facts.number = NumberOf(directory, facts.subsystem);
+  if (facts.subsystem == kUsb) {
+    facts.devtype = IsInterfaceName(facts.name) ? "usb_interface" : "usb_device";
+  }
+  if (facts.subsystem == "net") facts.ifindex = Attribute(directory.path, "ifindex").value_or("");
+
+  SysfsDevice device;
+  device.properties = TRY(properties_.Of(directory, facts));
+  const auto node = device.properties.find("DEVNAME");
+  if (node != device.properties.end() && IsShortestPath(node->second)) device.node = node->second;
+  device.path = directory.path;
+  device.name = std::move(facts.name);
+  device.subsystem = std::move(facts.subsystem);
+  device.driver = std::move(facts.driver);
+  device.number = facts.number;
   return device;
+}
+
+/// From the file `dev`, which holds "188:0".
+std::optional<DeviceNumber> Sysfs::NumberOf(const HostNode& directory,
+                                            std::string_view subsystem) const {
+  const auto text = host_.ReadFile(directory, "dev", kLongestNumber);
+  if (!text) {
+    Tell(directory.path + "/dev", text.error());
+    return std::nullopt;
+  }
+  DeviceNumber number{subsystem == "block" ? FileType::kBlock : FileType::kCharacter};
+  const char* const end = text->data() + text->size();
+  const auto major = std::from_chars(text->data(), end, number.major);
+  if (major.ec != std::errc() || major.ptr == end || *major.ptr != ':') return std::nullopt;
+  const auto minor = std::from_chars(major.ptr + 1, end, number.minor);
+  if (minor.ec != std::errc() || std::string_view(minor.ptr, end) != "\n") return std::nullopt;
+  return number;
 }
 
 Result<std::string> Sysfs::OfNode(FileType type, unsigned major, unsigned minor) const {

@@ -16,18 +16,24 @@ namespace patchbay {
 /// Where sysfs has its devices; all else are links to them.
 inline constexpr std::string_view kSysDevices = "/sys/devices/";
 
-/// What is known of one device of the kernel at one moment.
+/// What is known of one device of the kernel at one moment. All but `properties` is what the kernel
+/// says by names, links and numbers, which no text of the device can forge.
 struct SysfsDevice {
   std::string path;       ///< its syspath: the host path below /sys/devices, without links
   std::string name;       ///< the last part of the path; "!" stands for "/"
   std::string subsystem;  ///< "tty", "usb", "pci"; "" where the device has none
   std::string driver;     ///< "" where none is bound
-  std::string devtype;    ///< "usb_device", "partition"; "" for most
-  std::string node;       ///< the host path of its device node, "" where it has none
+  std::optional<DeviceNumber> number;  ///< that its node must have; nothing where it has none
+  std::string node;  ///< the host path where its node should be, "" where it has none
   Properties properties;
 
   bool operator==(const SysfsDevice&) const = default;
 };
+
+/// What is plugged into a port, and one function of it. Both are on the bus "usb", and only the
+/// name of an interface has a colon: "1-1.2" and "1-1.2:1.0".
+bool IsUsbDevice(const SysfsDevice& device);
+bool IsUsbInterface(const SysfsDevice& device);
 
 /// Syspaths, sorted and each once, and what kept others from being found.
 struct SysfsPaths {
@@ -79,6 +85,7 @@ class Sysfs {
  private:
   void AddDevicesIn(const std::string& directory, SysfsPaths& found) const;
   Result<std::string> TextAt(const std::string& path) const;
+  std::optional<DeviceNumber> NumberOf(const HostNode& directory, std::string_view subsystem) const;
   void Note(const std::string& place, const Error& error, SysfsPaths& found) const;
   void Tell(const std::string& place, const Error& error) const;
 

@@ -87,7 +87,7 @@ void AddSysfsDevice(const Lineage& device, std::string identity,
       MergeValues(std::move(values), candidate.device.values);
     } else if (scan.IsExcluded(node_path)) {
       any_excluded = true;
-    } else if (auto node = scan.NodeAt(node_path, nullptr, std::move(values))) {
+    } else if (auto node = scan.NodeOf(member->self(), std::move(values))) {
       candidate.device.nodes.push_back(std::move(*node));
     } else {
       return scan.Reject(node_path, RejectReason::kIncomplete,

@@ -1,10 +1,7 @@
 #include "discovery/udev_properties.h"
 
-#include <libudev.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <set>
 #include <string_view>
 
@@ -64,25 +61,51 @@ std::string NodePath(std::string_view name) {
   return name.starts_with("/dev/") ? std::string(name) : format("/dev/{}", name);
 }
 
-void AddUevent(std::string_view text, Properties& properties) {
-  ForEachPair(text, '=', [&](std::string_view name, std::string_view value) {
-    if (name == "DEVNAME") return Keep(name, NodePath(value), properties);
-    Keep(name, value, properties);
-  });
+/// Whether the kernel alone fills this key, with a number or a name of its own. MODALIAS is not
+/// among them: some buses copy text of the device into it.
+bool IsFilledByKernel(std::string_view name) {
+  static constexpr std::array<std::string_view, 22> kNames = {
+      "BUSNUM",        "DEVGID",  "DEVMODE",   "DEVNAME",   "DEVNUM",  "DEVTYPE",
+      "DEVUID",        "DISKSEQ", "DRIVER",    "HID_ID",    "IFINDEX", "INTERFACE",
+      "MAJOR",         "MINOR",   "PARTN",     "PCI_CLASS", "PCI_ID",  "PCI_SLOT_NAME",
+      "PCI_SUBSYS_ID", "PRODUCT", "SUBSYSTEM", "TYPE"};
+  return name.starts_with("OF_") || IsForUdevAlone(name) ||
+         std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+/// What KernelFacts know better than any text.
+bool IsFact(std::string_view name) {
+  static constexpr std::array<std::string_view, 9> kNames = {"DEVNAME", "DEVPATH", "DEVTYPE",
+                                                             "DRIVER",  "IFINDEX", "INTERFACE",
+                                                             "MAJOR",   "MINOR",   "SUBSYSTEM"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
 /// Under which name udev files what it knows of a device.
-std::string DatabaseKey(const std::string& syspath, const Properties& properties) {
-  const auto value = [&](std::string_view name) {
-    const auto property = properties.find(name);
-    return property == properties.end() ? std::string_view() : std::string_view(property->second);
-  };
-  const std::string_view subsystem = value("SUBSYSTEM");
-  if (!value("MAJOR").empty()) {
-    return format("{}{}:{}", subsystem == "block" ? 'b' : 'c', value("MAJOR"), value("MINOR"));
+std::string DatabaseKey(const KernelFacts& facts) {
+  if (facts.number) {
+    return format("{}{}:{}", facts.number->type == FileType::kBlock ? 'b' : 'c',
+                  facts.number->major, facts.number->minor);
   }
-  if (!value("IFINDEX").empty()) return format("n{}", value("IFINDEX"));
-  return format("+{}:{}", subsystem, BaseName(syspath));
+  if (!facts.ifindex.empty()) return format("n{}", facts.ifindex);
+  return format("+{}:{}", facts.subsystem, facts.name);
+}
+
+/// Lets facts hide what text says of the same.
+void AddFacts(const HostNode& directory, const KernelFacts& facts, Properties& properties) {
+  const auto set = [&](const char* name, const std::string& value) {
+    properties.erase(name);
+    if (!value.empty()) Keep(name, value, properties);
+  };
+  set("DEVPATH", directory.path.substr(kSys.size() - 1));
+  set("SUBSYSTEM", facts.subsystem);
+  set("DRIVER", facts.driver);
+  set("MAJOR", facts.number ? std::to_string(facts.number->major) : "");
+  set("MINOR", facts.number ? std::to_string(facts.number->minor) : "");
+  if (!facts.number) properties.erase("DEVNAME");
+  if (!facts.devtype.empty()) set("DEVTYPE", facts.devtype);
+  set("IFINDEX", facts.ifindex);
+  if (facts.subsystem == "net") set("INTERFACE", facts.name);
 }
 
 /// Lines are "E:NAME=VALUE" for a property and "S:NAME" for a link below /dev.
@@ -92,6 +115,7 @@ void AddDatabaseEntry(std::string_view text, Properties& properties) {
     if (kind == "S") links += format("{}/dev/{}", links.empty() ? "" : " ", rest);
     if (kind != "E") return;
     ForEachPair(rest, '=', [&](std::string_view name, std::string_view value) {
+      if (IsFact(name)) return;
       if (value.empty()) return void(properties.erase(std::string(name)));  // udev took it away
       Keep(name, value, properties);
     });
@@ -99,50 +123,46 @@ void AddDatabaseEntry(std::string_view text, Properties& properties) {
   if (!links.empty()) Keep("DEVLINKS", links, properties);
 }
 
-Result<Properties> ByLibrary(udev* context, const std::string& syspath) {
-  const std::unique_ptr<udev_device, UdevFree> device(
-      udev_device_new_from_syspath(context, syspath.c_str()));
-  if (!device) {
-    const int error = errno == ENODEV ? ENOENT : errno;
-    return FailErrno("cannot read the device " + syspath, error);
-  }
+}  // namespace
+
+Properties TrustedUevent(std::string_view text) {
   Properties properties;
-  udev_list_entry* entry = nullptr;
-  udev_list_entry_foreach(entry, udev_device_get_properties_list_entry(device.get())) {
-    const char* value = udev_list_entry_get_value(entry);
-    Keep(udev_list_entry_get_name(entry), value == nullptr ? "" : value, properties);
+  std::set<std::string_view> seen;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    const std::string_view line = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    const auto equals = line.find('=');
+    if (equals == std::string_view::npos) break;
+    const std::string_view name = line.substr(0, equals);
+    const std::string_view value = line.substr(equals + 1);
+    if (!seen.insert(name).second) break;
+    if (name == "DEVNAME") {
+      Keep(name, NodePath(value), properties);
+    } else {
+      Keep(name, value, properties);
+    }
+    if (!IsFilledByKernel(name)) break;
   }
   return properties;
 }
 
-}  // namespace
-
 UdevProperties::UdevProperties(HostRoot host)
-    : host_(std::move(host)),
-      database_(host_.Resolve("/run/udev/data")),
-      context_(host_.Local("/") == "/" ? udev_new() : nullptr) {}
+    : host_(std::move(host)), database_(host_.Resolve("/run/udev/data")) {}
 
-Result<Properties> UdevProperties::Of(const HostNode& directory) const {
+Result<Properties> UdevProperties::Of(const HostNode& directory, const KernelFacts& facts) const {
   if (!directory.path.starts_with(kSys)) {
     return Fail(ErrorKind::kInvalid, directory.path + " is no device: it is not in /sys");
   }
-  return context_ ? ByLibrary(context_.get(), directory.path) : BelowRoot(directory);
-}
-
-Result<Properties> UdevProperties::BelowRoot(const HostNode& directory) const {
   const auto uevent = host_.ReadFile(directory, "uevent", kMostBytes);
   // One that may not be read belongs to a device all the same.
   if (!uevent && uevent.error().kind == ErrorKind::kNotFound) return Failure(uevent.error());
-  Properties properties;
-  if (uevent) AddUevent(*uevent, properties);
-  Keep("DEVPATH", std::string_view(directory.path).substr(kSys.size() - 1), properties);
-  const auto subsystem = host_.ReadLink(directory, "subsystem");
-  if (subsystem) Keep("SUBSYSTEM", BaseName(*subsystem), properties);
-
-  if (!database_) return properties;
-  const std::string key = DatabaseKey(directory.path, properties);
-  const auto entry = host_.ReadFile(*database_, key, kMostBytes);
-  if (entry) AddDatabaseEntry(*entry, properties);
+  Properties properties = TrustedUevent(uevent ? std::string_view(*uevent) : "");
+  if (database_) {
+    const auto entry = host_.ReadFile(*database_, DatabaseKey(facts), kMostBytes);
+    if (entry) AddDatabaseEntry(*entry, properties);
+  }
+  AddFacts(directory, facts, properties);
   return properties;
 }
 

@@ -76,10 +76,9 @@ void ScanSource(const UdevPattern& udev, Scan& scan) {
     candidate.syspath = device.self().path;
     candidate.device.numa_node = NumaNode(scan.host(), device.self().path);
     NamedValues values = scan.lineages().ValuesOf(device);
-    const std::string& path = device.self().node;
-    if (path.empty()) {
+    if (device.self().node.empty()) {
       candidate.device.values = std::move(values);
-    } else if (auto node = scan.NodeAt(path, nullptr, std::move(values))) {
+    } else if (auto node = scan.NodeOf(device.self(), std::move(values))) {
       candidate.device.nodes.push_back(std::move(*node));
     } else {
       continue;

@@ -6,8 +6,7 @@ namespace patchbay {
 
 void ScanSource(const UsbPattern& usb, Scan& scan) {
   const auto is_usb = [](std::string_view subsystem) { return subsystem == "usb"; };
-  const auto is_usb_device = [](const SysfsDevice& d) { return d.devtype == "usb_device"; };
-  for (const Lineage& device : scan.SysfsDevices(is_usb, is_usb_device)) {
+  for (const Lineage& device : scan.SysfsDevices(is_usb, IsUsbDevice)) {
     const auto identity = [&] { return scan.lineages().UsbIdentity(device.self()); };
     if (auto unmet = Unmet(usb, device, scan.sysfs())) {
       if (scan.account().is_kept()) {
@@ -16,7 +15,7 @@ void ScanSource(const UsbPattern& usb, Scan& scan) {
       continue;
     }
     // What is plugged into a hub is not the hub.
-    AddSysfsDevice(device, identity(), is_usb_device, {}, scan);
+    AddSysfsDevice(device, identity(), IsUsbDevice, {}, scan);
   }
 }
 

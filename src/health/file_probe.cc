@@ -1,6 +1,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "health/kinds.h"
+#include "model/render.h"
 
 namespace patchbay {
 namespace {
@@ -8,24 +9,38 @@ namespace {
 constexpr std::size_t kMostBytes = 64 * 1024;
 constexpr std::size_t kMostShown = 100;
 
+/// Whether what a file holds may be quoted where many can read it: only what the kernel made.
+bool IsOfKernel(std::string_view real_path) {
+  return real_path.starts_with("/sys/") || real_path.starts_with("/proc/");
+}
+
 }  // namespace
 
 ProbeOutcome Probe(const FileProbe& probe, const ProbeRun& run) {
-  const auto path = probe.path.Render(run.variables);
-  if (!path) return {ProbeResult::kError, path.error().message};
-  auto text = run.context.host.ReadFile(*path, kMostBytes);
+  const auto path = RenderPath(probe.path, run.variables, "health.file");
+  if (!path) return {ProbeResult::kError, Printable(path.error().message)};
+  const HostRoot& host = run.context.host;
+  // Links are followed once, so that what is quoted lies where it was looked for.
+  const auto file = host.Resolve(*path);
+  auto text = file ? host.ReadFile(file->path, kMostBytes) : tl::unexpected(file.error());
   if (!text) return {ProbeResult::kFailure, std::move(text).error().message};
   if (text->ends_with('\n')) text->pop_back();
 
+  const bool may_quote = IsOfKernel(file->path);
+  const std::string shown = Excerpt(*text, kMostShown);
   if (const auto* pattern = std::get_if<TextPattern>(&probe.wanted)) {
     if (pattern->Matches(*text)) return {ProbeResult::kSuccess};
-    return {ProbeResult::kFailure, format("{} holds \"{}\", which does not match {}", *path,
-                                          Excerpt(*text, kMostShown), pattern->text())};
+    return {ProbeResult::kFailure,
+            may_quote
+                ? format("{} holds \"{}\", which does not match {}", *path, shown, pattern->text())
+                : format("what {} holds does not match {}", *path, pattern->text())};
   }
   const auto& wanted = std::get<std::string>(probe.wanted);
   if (*text == wanted) return {ProbeResult::kSuccess};
-  return {ProbeResult::kFailure, format("{} holds \"{}\", not \"{}\"", *path,
-                                        Excerpt(*text, kMostShown), Excerpt(wanted, kMostShown))};
+  const std::string other = Excerpt(wanted, kMostShown);
+  return {ProbeResult::kFailure, may_quote
+                                     ? format("{} holds \"{}\", not \"{}\"", *path, shown, other)
+                                     : format("{} does not hold \"{}\"", *path, other)};
 }
 
 }  // namespace patchbay

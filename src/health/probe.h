@@ -29,7 +29,8 @@ struct ProbeOutcome {
   std::string output = {};  ///< what a program printed, cut at 4 KiB; any bytes
   std::chrono::nanoseconds took = {};
   bool hangs = false;         ///< it is still under way; another outcome will follow
-  UniqueFd left_behind = {};  ///< see ChildResult
+  bool over = false;          ///< one that hung has ended, and says nothing more than that
+  UniqueFd left_behind = {};  ///< see ChildResult; ProbePool takes it
 };
 
 /// What a probe needs to know besides the device.

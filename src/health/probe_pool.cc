@@ -1,16 +1,23 @@
 #include "health/probe_pool.h"
 
+#include <algorithm>
 #include <condition_variable>
+#include <iterator>
 #include <mutex>
+#include <optional>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 #include "base/format.h"
+#include "base/utc_text.h"
 
 namespace patchbay {
 namespace {
 
-/// Beyond so many devices that hang in the kernel at once, places are not given to others any more.
+/// Beyond so many probes that hang in the kernel at once no others are begun: of the same resource,
+/// and of any.
+constexpr std::size_t kMostGivenUpOfOne = 64;
 constexpr std::size_t kMostGivenUp = 256;
 /// How long an end waits for jobs that were cancelled.
 constexpr std::chrono::milliseconds kPatienceAtEnd{1500};
@@ -21,7 +28,7 @@ constexpr std::chrono::milliseconds kPatienceAtEnd{1500};
 class ProbePool::Threads : public std::enable_shared_from_this<Threads> {
  public:
   /// Called on any thread, under a lock.
-  using Ended = std::function<void(std::uint64_t serial, ProbeOutcome outcome)>;
+  using Ended = std::function<void(const Target& target, ProbeOutcome outcome)>;
 
   Threads(std::size_t most_idle, Ended ended) : most_idle_(most_idle), ended_(std::move(ended)) {}
 
@@ -30,9 +37,9 @@ class ProbePool::Threads : public std::enable_shared_from_this<Threads> {
     most_idle_ = most_idle;
   }
 
-  void Run(std::uint64_t serial, Job job) {
+  void Run(Target target, Job job) {
     const std::lock_guard lock(mutex_);
-    jobs_.push_back({serial, std::move(job)});
+    jobs_.push_back({std::move(target), std::move(job)});
     if (jobs_.size() <= idle_) return wake_.notify_one();
     try {
       std::thread([self = shared_from_this()] { self->Work(); }).detach();
@@ -51,8 +58,8 @@ class ProbePool::Threads : public std::enable_shared_from_this<Threads> {
   }
 
  private:
-  struct Numbered {
-    std::uint64_t serial;
+  struct Begun {
+    Target target;
     Job job;
   };
 
@@ -62,7 +69,7 @@ class ProbePool::Threads : public std::enable_shared_from_this<Threads> {
       wake_.wait(lock, [this] { return !ended_ || !jobs_.empty(); });
       --idle_;
       if (!ended_) break;
-      Numbered next = std::move(jobs_.front());
+      Begun next = std::move(jobs_.front());
       jobs_.pop_front();
       ++busy_;
       lock.unlock();
@@ -71,7 +78,7 @@ class ProbePool::Threads : public std::enable_shared_from_this<Threads> {
       lock.lock();
       --busy_;
       if (!ended_) break;
-      ended_(next.serial, std::move(outcome));
+      ended_(next.target, std::move(outcome));
       if (idle_ >= most_idle_) break;
       ++idle_;
     }
@@ -82,36 +89,49 @@ class ProbePool::Threads : public std::enable_shared_from_this<Threads> {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable over_;
-  std::deque<Numbered> jobs_;
+  std::deque<Begun> jobs_;
   std::size_t idle_ = 0;
   std::size_t busy_ = 0;
   Ended ended_;  ///< null when all is over
 };
 
 struct ProbePool::Task {
-  std::string resource;
+  Target target;
   std::chrono::milliseconds patience;
   Job job;
   Done done;
-  Subscription limit = {};
-  bool given_up = false;
+  std::optional<std::string> hang = {};  ///< the reason that was given when it was given up
+  UniqueFd program = {};                 ///< that it left behind
+  Subscription awaited = {};             ///< the end of its patience, or of that program
+  std::unique_ptr<Task> next = {};       ///< to be run when this one, which was dropped, ends
 };
+
+ProbeOutcome ProbePool::Hang(const Task& task, std::string reason) {
+  ProbeOutcome outcome{ProbeResult::kTimeout, std::move(reason)};
+  outcome.took = task.patience;
+  return outcome;
+}
 
 ProbePool::ProbePool(Loop& loop, int most_at_once)
     : loop_(loop),
       most_at_once_(most_at_once),
       threads_(std::make_shared<Threads>(
           static_cast<std::size_t>(most_at_once),
-          [&loop, on_done = lifetime_.Guard([this](std::uint64_t serial, ProbeOutcome& outcome) {
-            OnDone(serial, std::move(outcome));
-          })](std::uint64_t serial, ProbeOutcome outcome) {
-            loop.Post([on_done, serial,
+          [&loop, on_done = lifetime_.Guard([this](const Target& target, ProbeOutcome& outcome) {
+            OnDone(target, std::move(outcome));
+          })](const Target& target, ProbeOutcome outcome) {
+            loop.Post([on_done, target,
                        shared = std::make_shared<ProbeOutcome>(std::move(outcome))]() mutable {
-              on_done(serial, *shared);
+              on_done(target, *shared);
             });
           })) {}
 
-ProbePool::~ProbePool() { threads_->Stop(given_up()); }
+ProbePool::~ProbePool() {
+  const auto hanging_threads = std::count_if(begun_.begin(), begun_.end(), [](const auto& begun) {
+    return begun.second.hang && !begun.second.program;
+  });
+  threads_->Stop(static_cast<std::size_t>(hanging_threads));
+}
 
 void ProbePool::SetMostAtOnce(int most_at_once) {
   most_at_once_ = most_at_once;
@@ -119,21 +139,40 @@ void ProbePool::SetMostAtOnce(int most_at_once) {
   StartNext();
 }
 
-void ProbePool::Run(const std::string& resource, std::chrono::milliseconds patience, Job job,
-                    Done done) {
-  waiting_[resource].push_back({resource, patience, std::move(job), std::move(done)});
-  StartNext();
+void ProbePool::Run(const Target& target, std::chrono::milliseconds patience, Job job, Done done) {
+  Task task{target, patience, std::move(job), std::move(done)};
+  const auto dropped = begun_.find(target);
+  if (dropped == begun_.end()) {
+    waiting_[target.first].push_back(std::move(task));
+    return StartNext();
+  }
+  Task& before = dropped->second;
+  before.done = task.done;
+  if (before.hang) return GiveUp(before, Hang(before, *before.hang));
+  before.next = std::make_unique<Task>(std::move(task));
 }
 
 void ProbePool::Drop(const std::string& resource) {
   waiting_.erase(resource);
-  for (auto& [serial, task] : begun_) {
-    if (task.resource == resource) task.done = [](const ProbeOutcome&) {};
+  for (auto& [target, task] : begun_) {
+    if (target.first != resource) continue;
+    task.done = [](const ProbeOutcome&) {};
+    task.next.reset();
   }
 }
 
+std::size_t ProbePool::GivenUpOf(const std::string& resource) const {
+  std::size_t count = 0;
+  for (auto at = begun_.lower_bound({resource, ""});
+       at != begun_.end() && at->first.first == resource; ++at) {
+    if (at->second.hang) ++count;
+  }
+  return count;
+}
+
 void ProbePool::StartNext() {
-  while (running_ < most_at_once_ && !waiting_.empty() && given_up() < kMostGivenUp) {
+  RefuseWaiting();
+  while (running_ < most_at_once_ && !waiting_.empty()) {
     auto turn = waiting_.upper_bound(last_turn_);
     if (turn == waiting_.end()) turn = waiting_.begin();
     last_turn_ = turn->first;
@@ -144,37 +183,84 @@ void ProbePool::StartNext() {
   }
 }
 
-void ProbePool::Begin(Task task) {
-  const std::uint64_t serial = next_serial_++;
-  ++running_;
-  task.limit = loop_.After(task.patience, [this, serial] { GiveUp(serial); });
-  threads_->Run(serial, std::exchange(task.job, nullptr));
-  begun_.emplace(serial, std::move(task));
+/// Nobody has seen a device work that cannot be probed, so it must not stay as it was.
+void ProbePool::RefuseWaiting() {
+  if (given_up() < kMostGivenUpOfOne) return;
+  const bool too_many = given_up() >= kMostGivenUp;
+  std::vector<Task> refused;
+  for (auto at = waiting_.begin(); at != waiting_.end();) {
+    if (!too_many && GivenUpOf(at->first) < kMostGivenUpOfOne) {
+      ++at;
+      continue;
+    }
+    std::move(at->second.begin(), at->second.end(), std::back_inserter(refused));
+    at = waiting_.erase(at);
+  }
+  for (const Task& task : refused) {
+    task.done({ProbeResult::kError,
+               format("it was not run, since {} probes hang in the kernel; find out what they wait "
+                      "for, such as a disk that does not answer",
+                      too_many ? given_up() : kMostGivenUpOfOne)});
+  }
 }
 
-void ProbePool::GiveUp(std::uint64_t serial) {
-  Task& task = begun_.at(serial);
-  task.limit = Subscription();
-  task.given_up = true;
-  --running_;
-  const Done done = task.done;  // which may drop the task
-  ProbeOutcome outcome;
-  outcome.result = ProbeResult::kTimeout;
-  outcome.reason = format(
-      "no answer within {} ms; it hangs in the kernel, and the device is not "
-      "probed again before it comes back",
-      task.patience.count());
-  outcome.took = task.patience;
-  outcome.hangs = true;
-  done(std::move(outcome));
+void ProbePool::Begin(Task task) {
+  ++running_;
+  const Target target = task.target;
+  task.awaited = loop_.After(task.patience, [this, target] { OnLate(target); });
+  threads_->Run(target, std::exchange(task.job, nullptr));
+  begun_.emplace(target, std::move(task));
+}
+
+void ProbePool::OnLate(const Target& target) {
+  Task& task = begun_.at(target);
+  const auto begun = std::chrono::system_clock::now() - task.patience;
+  GiveUp(task, Hang(task, format("its probe has been hanging in the kernel since {}, and the "
+                                 "device cannot be probed again before that probe ends",
+                                 UtcText(begun))));
   StartNext();
 }
 
-void ProbePool::OnDone(std::uint64_t serial, ProbeOutcome outcome) {
-  auto node = begun_.extract(serial);
-  const Task& task = node.mapped();
-  if (!task.given_up) --running_;
-  task.done(std::move(outcome));
+void ProbePool::OnDone(const Target& target, ProbeOutcome outcome) {
+  Task& task = begun_.at(target);
+  if (!outcome.left_behind) return End(target, std::move(outcome));
+  task.program = std::move(outcome.left_behind);
+  task.awaited = loop_.OnReadable(task.program.get(), [this, target] { OnProgramEnded(target); });
+  if (task.hang) return;  // that was told
+  outcome.reason += format(
+      "; it was killed at {}, and the device cannot be probed again before it "
+      "ends",
+      UtcText(std::chrono::system_clock::now()));
+  GiveUp(task, std::move(outcome));
+  StartNext();
+}
+
+void ProbePool::OnProgramEnded(const Target& target) {
+  if (HasEnded(begun_.at(target).program)) End(target, {});
+}
+
+void ProbePool::GiveUp(Task& task, ProbeOutcome outcome) {
+  if (!task.hang) {
+    --running_;
+    task.hang = outcome.reason;
+    task.next.reset();
+    if (!task.program) task.awaited = Subscription();
+  }
+  outcome.hangs = true;
+  const Done done = task.done;  // which may drop the task
+  done(std::move(outcome));
+}
+
+void ProbePool::End(const Target& target, ProbeOutcome outcome) {
+  auto node = begun_.extract(target);
+  Task& task = node.mapped();
+  if (!task.hang) --running_;
+  if (task.next) {
+    waiting_[target.first].push_front(std::move(*task.next));
+  } else {
+    outcome.over = task.hang.has_value();
+    task.done(std::move(outcome));
+  }
   StartNext();
 }
 

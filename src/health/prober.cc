@@ -45,32 +45,30 @@ void Prober::AwaitNext() {
 }
 
 void Prober::ProbeDue() {
-  for (const auto& device : timetable_.TakeDue(loop_.Now())) Begin(device);
+  for (const Timetable::Run& run : timetable_.TakeDue(loop_.Now())) Begin(run);
   AwaitNext();
 }
 
-void Prober::Begin(const std::shared_ptr<const Device>& device) {
-  const auto left = left_behind_.find(device->id);
-  if (left != left_behind_.end()) {
-    if (!HasEnded(left->second)) {
-      return OnOutcome(device->id, {.result = ProbeResult::kTimeout,
-                                    .reason = "its last probe hangs in the kernel and cannot be "
-                                              "killed; it is not probed again before that ends"});
-    }
-    left_behind_.erase(left);
+void Prober::Begin(const Timetable::Run& run) {
+  if (run.hang) {
+    ProbeOutcome outcome{ProbeResult::kTimeout, *run.hang};
+    outcome.took = spec_->health->timeout;
+    outcome.hangs = true;
+    return OnOutcome(run.device->id, run.number, outcome);
   }
   pool_.Run(
-      spec_->name, PatienceFor(*spec_->health),
-      [spec = spec_, device, context = context_] {
+      {spec_->name, run.device->id}, PatienceFor(*spec_->health),
+      [spec = spec_, device = run.device, context = context_] {
         return RunProbe(*spec->health, *device, context);
       },
-      [this, id = device->id](ProbeOutcome outcome) { OnOutcome(id, std::move(outcome)); });
+      [this, id = run.device->id, number = run.number](const ProbeOutcome& outcome) {
+        OnOutcome(id, number, outcome);
+      });
 }
 
-void Prober::OnOutcome(const std::string& id, ProbeOutcome outcome) {
-  if (outcome.left_behind) left_behind_[id] = std::move(outcome.left_behind);
-  events_.on_probe(id, outcome);
-  const auto change = timetable_.Finish(id, outcome, loop_.Now());
+void Prober::OnOutcome(const std::string& id, std::uint64_t run, const ProbeOutcome& outcome) {
+  if (!outcome.over) events_.on_probe(id, outcome);
+  const auto change = timetable_.Finish(id, run, outcome, loop_.Now());
   AwaitNext();
   if (change != Timetable::Change::kNothing) events_.on_change(change);
 }

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -22,7 +22,8 @@ std::chrono::milliseconds PatienceFor(const ProbeSpec& probe);
 class Prober {
  public:
   struct Events {
-    /// Each probe that ended, on the loop.
+    /// Each probe that ended or hangs, on the loop; again each time that one hangs still when the
+    /// device is due.
     std::function<void(const std::string& id, const ProbeOutcome& outcome)> on_probe;
     /// Verdicts have changed.
     std::function<void(Timetable::Change change)> on_change;
@@ -43,8 +44,8 @@ class Prober {
 
  private:
   void ProbeDue();
-  void Begin(const std::shared_ptr<const Device>& device);
-  void OnOutcome(const std::string& id, ProbeOutcome outcome);
+  void Begin(const Timetable::Run& run);
+  void OnOutcome(const std::string& id, std::uint64_t run, const ProbeOutcome& outcome);
   void AwaitNext();
 
   Loop& loop_;
@@ -53,7 +54,6 @@ class Prober {
   const ProbeContext context_;
   const Events events_;
   Timetable timetable_;
-  std::map<std::string, UniqueFd> left_behind_;  ///< programs that nothing can kill, by device
   Subscription timer_;
 };
 

@@ -1,11 +1,23 @@
 #include "health/timetable.h"
 
+#include <algorithm>
 #include <iterator>
+#include <tuple>
 
 namespace patchbay {
 namespace {
 
 constexpr double kJitter = 0.1;
+
+/// Whether the devices are the same as far as a probe can tell. What else is known of them may
+/// change while they are probed.
+bool HaveSameNodes(const Device& a, const Device& b) {
+  return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
+                    [](const DeviceNode& x, const DeviceNode& y) {
+                      return std::tie(x.path, x.real_path, x.type, x.major, x.minor) ==
+                             std::tie(y.path, y.real_path, y.type, y.major, y.minor);
+                    });
+}
 
 }  // namespace
 
@@ -13,7 +25,7 @@ void Timetable::SetSpec(const ProbeSpec& spec, Time now) {
   spec_ = spec;
   for (auto& at : entries_) {
     Entry& entry = at.second;
-    entry.outdated = entry.running;
+    entry.counts_from = last_run_ + 1;
     entry.thresholds.SetLimits(spec_.failure_threshold, spec_.success_threshold,
                                spec_.before_first);
     if (entry.present) Schedule(at, now + PartOfPeriod(0, kJitter));
@@ -27,10 +39,12 @@ void Timetable::SetDevices(const std::vector<Presence>& devices, Time now) {
     Entry& entry = at->second;
     const bool is_new = entry.device == nullptr;
     const bool is_back = present && !entry.present;
-    const bool is_other = !is_new && entry.device != device && entry.device->nodes != device->nodes;
+    const bool is_other =
+        !is_new && entry.device != device && !HaveSameNodes(*entry.device, *device);
     entry.device = device;
     entry.present = present;
     entry.seen = calls_;
+    if (!present || is_other) entry.counts_from = last_run_ + 1;
     if (!present) {
       Schedule(*at, std::nullopt);
     } else if (is_new) {
@@ -50,11 +64,11 @@ Timetable::Entries::iterator Timetable::Admit(const std::string& id) {
       .reason = std::string(kNotProbedYet)};
   const auto [at, is_new] = entries_.try_emplace(id, fresh);
   Entry& entry = at->second;
-  if (!is_new && !entry.known) {
-    const auto [running, outdated] = std::pair(entry.running, entry.outdated);
-    entry = fresh;
-    entry.running = running;
-    entry.outdated = outdated;
+  if (!is_new && !entry.known) {  // it was forgotten, but for a probe that has not ended
+    const Entry old = std::exchange(entry, fresh);
+    entry.run = old.run;
+    entry.hang = old.hang;
+    entry.counts_from = last_run_ + 1;
   }
   return at;
 }
@@ -67,7 +81,7 @@ void Timetable::Forget(std::uint64_t not_seen_in) {
     if (entry.seen != not_seen_in) {
       Schedule(*at, std::nullopt);
       entry.known = entry.present = false;
-      if (!entry.running) entries_.erase(at);
+      if (entry.run == 0) entries_.erase(at);
     }
     at = next;
   }
@@ -77,7 +91,7 @@ void Timetable::Schedule(Entries::value_type& at, std::optional<Time> due) {
   auto& [id, entry] = at;
   if (entry.due) queue_.erase({*entry.due, id});
   entry.due = due;
-  if (entry.due && !entry.running) queue_.emplace(*entry.due, id);
+  if (entry.due && (entry.run == 0 || entry.hang)) queue_.emplace(*entry.due, id);
 }
 
 std::optional<Timetable::Time> Timetable::NextDue() const {
@@ -85,35 +99,44 @@ std::optional<Timetable::Time> Timetable::NextDue() const {
   return queue_.begin()->first;
 }
 
-std::vector<std::shared_ptr<const Device>> Timetable::TakeDue(Time now) {
-  std::vector<std::shared_ptr<const Device>> due;
+std::vector<Timetable::Run> Timetable::TakeDue(Time now) {
+  std::vector<Run> due;
   while (!queue_.empty() && queue_.begin()->first <= now) {
     const auto at = entries_.find(queue_.begin()->second);
     Schedule(*at, std::nullopt);
-    at->second.running = true;
-    at->second.begun = now;
-    due.push_back(at->second.device);
+    Entry& entry = at->second;
+    if (entry.run == 0) entry.run = ++last_run_;
+    entry.begun = now;
+    due.push_back({entry.device, entry.run, entry.hang});
   }
   return due;
 }
 
-Timetable::Change Timetable::Finish(const std::string& id, const ProbeOutcome& outcome, Time now) {
+Timetable::Change Timetable::Finish(const std::string& id, std::uint64_t run,
+                                    const ProbeOutcome& outcome, Time now) {
   const auto at = entries_.find(id);
-  if (at == entries_.end() || !at->second.running) return Change::kNothing;
+  if (at == entries_.end() || run == 0 || at->second.run != run) return Change::kNothing;
   Entry& entry = at->second;
-  const bool was_hanging = std::exchange(entry.hanging, outcome.hangs);
-  entry.running = outcome.hangs;
+  const bool was_hanging = entry.hang.has_value();
+  if (!outcome.hangs) {
+    entry.run = 0;
+    entry.hang.reset();
+  } else if (!was_hanging) {
+    entry.hang = outcome.reason;
+  }
   if (!entry.known) {
-    if (!entry.running) entries_.erase(at);
+    if (entry.run == 0) entries_.erase(at);
     return Change::kNothing;
   }
-  const bool counts = !was_hanging && !entry.outdated;
-  if (!entry.running) entry.outdated = false;
   if (!entry.present) return Change::kNothing;
-  if (!entry.running) {
-    const Time next = entry.begun + PartOfPeriod(1 - kJitter, 1 + kJitter);
-    Schedule(*at, entry.due.value_or(was_hanging ? now : std::max(now, next)));
+  if (was_hanging && !outcome.hangs) {  // the hang has been counted all the time
+    Schedule(*at, now);
+    return Change::kNothing;
   }
+  const Time next = entry.begun + PartOfPeriod(1 - kJitter, 1 + kJitter);
+  Schedule(*at, entry.due.value_or(std::max(now, next)));
+  // While a probe hangs nobody can see the device work, whichever device that probe was for.
+  const bool counts = was_hanging || run >= entry.counts_from;
   return counts ? Judge(entry, outcome) : Change::kNothing;
 }
 

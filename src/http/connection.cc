@@ -213,6 +213,7 @@ void Connection::OnHeader(const error_code& error) {
   HttpRequest request;
   request.method = View(header.method_string());
   if (!SplitTarget(View(header.target()), request)) return Refuse(400);
+  request.host = View(header[http::field::host]);
   request.if_none_match = View(header[http::field::if_none_match]);
   const auto [encodings, end] = header.equal_range(http::field::accept_encoding);
   request.takes_gzip =

@@ -24,6 +24,7 @@ struct Metrics::Impl {
                .node_name = options.node_name,
                .config = {options.config}}),
         devices(board, options.device_metrics),
+        process(options.counts),
         config_ok(families.config_last_reload_successful.Add({})),
         config_loaded(families.config_last_reload_success_timestamp.Add({})),
         reloads_accepted(families.config_reloads.Add({{"result", "success"}})),

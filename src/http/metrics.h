@@ -6,6 +6,7 @@
 #include <string>
 
 #include "http/node_status.h"
+#include "http/process_collector.h"
 #include "inventory/observer.h"
 
 namespace patchbay {
@@ -21,6 +22,7 @@ class Metrics {
     std::string revision;
     std::string node_name = {};  ///< of the Kubernetes node
     std::string config = {};     ///< where the configuration is read from
+    ProcessCounts counts = {};
     bool device_metrics = true;  ///< patchbay_device_info and patchbay_device_healthy
     std::function<std::chrono::system_clock::time_point()> now = std::chrono::system_clock::now;
   };

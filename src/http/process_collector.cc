@@ -120,6 +120,16 @@ std::vector<MetricFamily> ProcessCollector::Collect() const {
   }
   add(MetricType::Gauge, "process_open_fds",
       "Open file descriptors. Near process_max_fds nothing new can be opened.", OpenDescriptors());
+  add(MetricType::Counter, "patchbay_log_lines_dropped_total",
+      "Log lines dropped because nobody read the log. An increase: the container runtime or "
+      "journald "
+      "does not keep up or is stuck; the log has gaps.",
+      static_cast<double>(counts_.log_lines_dropped()));
+  add(MetricType::Counter, "patchbay_watchdog_kills_total",
+      "How often the process was killed and replaced because it was stopped or its loop hung. "
+      "Alert "
+      "on any increase; the log before the kill says what it did last.",
+      static_cast<double>(counts_.watchdog_kills));
   add(MetricType::Gauge, "process_max_fds", "The limit of open file descriptors.",
       MaxDescriptors());
   return families;

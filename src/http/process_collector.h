@@ -3,8 +3,11 @@
 #include <prometheus/collectable.h>
 #include <prometheus/metric_family.h>
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace patchbay {
@@ -22,11 +25,22 @@ struct ProcessStat {
 /// number of clock ticks in a second, `page` the bytes of a page.
 std::optional<ProcessStat> ParseProcessStat(std::string_view text, double ticks, double page);
 
-/// The standard process_* families, read from /proc at each scrape. A family that cannot be read is
-/// left out. Thread-safe.
+/// What the process counts about itself, as it is at each scrape. Thread-safe functions.
+struct ProcessCounts {
+  std::function<std::uint64_t()> log_lines_dropped = [] { return std::uint64_t{0}; };
+  std::uint64_t watchdog_kills = 0;  ///< of the processes before this one
+};
+
+/// The standard process_* families, read from /proc at each scrape, and what the process counts
+/// about itself. A family that cannot be read is left out. Thread-safe.
 class ProcessCollector : public prometheus::Collectable {
  public:
+  explicit ProcessCollector(ProcessCounts counts = {}) : counts_(std::move(counts)) {}
+
   std::vector<prometheus::MetricFamily> Collect() const override;
+
+ private:
+  const ProcessCounts counts_;
 };
 
 }  // namespace patchbay

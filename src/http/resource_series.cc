@@ -98,7 +98,7 @@ ResourceSeries::ResourceSeries(const std::string& resource, Families& families, 
   for (const ProbeResult result : kAllProbeResults) {
     const prometheus::Labels labels{{"resource", resource_}, {"result", std::string(Name(result))}};
     probes_.at(static_cast<std::size_t>(result)) =
-        std::make_unique<Series<prometheus::Counter>>(families.probes, labels);
+        std::make_unique<OwnedMetric<prometheus::Counter>>(families.probes, labels);
   }
   for (const Hook hook : kAllHooks) {
     hooks_.at(static_cast<std::size_t>(hook)) =

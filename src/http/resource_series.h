@@ -15,16 +15,16 @@
 
 namespace patchbay {
 
-/// One series of a family, which goes with it.
+/// A metric of a family, which is removed from it by the destructor.
 template <class T>
-class Series {
+class OwnedMetric {
  public:
   template <class... Args>
-  Series(prometheus::Family<T>& family, const prometheus::Labels& labels, Args&&... args)
+  OwnedMetric(prometheus::Family<T>& family, const prometheus::Labels& labels, Args&&... args)
       : family_(family), metric_(&family.Add(labels, std::forward<Args>(args)...)) {}
-  ~Series() { family_.Remove(metric_); }
-  Series(const Series&) = delete;
-  Series& operator=(const Series&) = delete;
+  ~OwnedMetric() { family_.Remove(metric_); }
+  OwnedMetric(const OwnedMetric&) = delete;
+  OwnedMetric& operator=(const OwnedMetric&) = delete;
 
   T* operator->() const { return metric_; }
 
@@ -39,7 +39,7 @@ struct Outcomes {
       : success(family, {{"resource", resource}, {"result", "success"}}),
         failure(family, {{"resource", resource}, {"result", "failure"}}) {}
 
-  Series<prometheus::Counter> success, failure;
+  OwnedMetric<prometheus::Counter> success, failure;
 };
 
 /// All series of one resource, looked up once: what is told of a call that went well touches
@@ -80,15 +80,15 @@ class ResourceSeries : public ResourceObserver {
     Families::Counters& family;
     prometheus::Labels labels;  ///< resource and method
     std::array<std::atomic<prometheus::Counter*>, kCodes> codes{};
-    Series<prometheus::Histogram> duration;
+    OwnedMetric<prometheus::Histogram> duration;
   };
 
   /// One hook, and what came of it.
   struct HookSeries {
     HookSeries(const std::string& resource, Hook hook, std::string_view result, Families& families);
 
-    Series<prometheus::Counter> runs;
-    Series<prometheus::Histogram> duration;
+    OwnedMetric<prometheus::Counter> runs;
+    OwnedMetric<prometheus::Histogram> duration;
   };
   struct HookOutcomes {
     HookOutcomes(const std::string& resource, Hook hook, Families& families)
@@ -101,19 +101,20 @@ class ResourceSeries : public ResourceObserver {
   const std::string resource_;
   StatusBoard& board_;
   const Now& now_;
-  Series<prometheus::Gauge> registered_;
+  OwnedMetric<prometheus::Gauge> registered_;
   Outcomes registrations_;
-  Series<prometheus::Gauge> streams_;
-  Series<prometheus::Counter> lists_sent_;
-  Series<prometheus::Counter> to_healthy_, to_unhealthy_;
+  OwnedMetric<prometheus::Gauge> streams_;
+  OwnedMetric<prometheus::Counter> lists_sent_;
+  OwnedMetric<prometheus::Counter> to_healthy_, to_unhealthy_;
   Outcomes allocations_;
-  Series<prometheus::Counter> allocated_devices_;
-  Series<prometheus::Counter> scans_;
-  Series<prometheus::Histogram> scan_duration_;
-  Series<prometheus::Gauge> last_complete_scan_;
-  Series<prometheus::Gauge> shared_devices_;
-  std::array<std::unique_ptr<Series<prometheus::Counter>>, std::size(kAllProbeResults)> probes_;
-  Series<prometheus::Histogram> probe_duration_;
+  OwnedMetric<prometheus::Counter> allocated_devices_;
+  OwnedMetric<prometheus::Counter> scans_;
+  OwnedMetric<prometheus::Histogram> scan_duration_;
+  OwnedMetric<prometheus::Gauge> last_complete_scan_;
+  OwnedMetric<prometheus::Gauge> shared_devices_;
+  std::array<std::unique_ptr<OwnedMetric<prometheus::Counter>>, std::size(kAllProbeResults)>
+      probes_;
+  OwnedMetric<prometheus::Histogram> probe_duration_;
   std::array<std::unique_ptr<HookOutcomes>, std::size(kAllHooks)> hooks_;
   std::array<std::unique_ptr<Method>, std::size(kAllRpcs)> methods_;
 };

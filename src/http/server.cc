@@ -12,7 +12,7 @@
 #include "base/format.h"
 #include "http/connection.h"
 #include "http/listen.h"
-#include "os/worker.h"
+#include "os/thread_pool.h"
 
 namespace patchbay {
 namespace {
@@ -24,6 +24,11 @@ using boost::system::error_code;
 /// How long to leave a listener alone that cannot accept: out of descriptors, out of memory.
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
+/// Texts are made from what this process has, so they never hang; and as they are made from what
+/// belongs to the daemon, the end waits for them.
+const ThreadPool::Options kSlow{.patience = std::chrono::hours(24),
+                                .end_patience = std::chrono::hours(24)};
+
 error_code TooManyFiles() {
   return boost::system::errc::make_error_code(boost::system::errc::too_many_files_open_in_system);
 }
@@ -33,7 +38,7 @@ error_code TooManyFiles() {
 struct HttpServer::Impl {
   Impl(HttpHandler handler, Log& log, HttpLimits limits)
       : shared{std::move(handler), limits, log,
-               [this](std::function<void()> job) { slow->Run(std::move(job)); }} {}
+               [this](std::function<void()> job) { slow->Run({std::move(job)}); }} {}
   ~Impl() {
     context.stop();
     if (thread.joinable()) thread.join();
@@ -85,7 +90,7 @@ struct HttpServer::Impl {
   asio::steady_timer pause{context};
   bool accept_failing = false;
   tcp::endpoint bound;
-  std::optional<Worker> slow;
+  std::optional<ThreadPool> slow;
   std::thread thread;
 };
 
@@ -105,7 +110,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::Create(const std::string& listen
   }
   impl->Accept();
   try {
-    impl->slow.emplace();
+    impl->slow.emplace(kSlow);
     impl->thread = std::thread([raw = impl.get()] { raw->Run(); });
   } catch (const std::system_error& problem) {
     return Fail(ErrorKind::kUnavailable,

@@ -19,6 +19,7 @@ struct HttpRequest {
   std::string query;               ///< what stands behind "?"; may be empty
   std::string if_none_match = {};  ///< the tags that the client has already; mostly empty
   bool takes_gzip = false;         ///< the client understands a compressed response
+  std::string host = {};           ///< of the Host header; empty where there is none
 };
 
 inline constexpr const char* kPlainText = "text/plain; charset=utf-8";

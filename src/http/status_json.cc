@@ -2,11 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/format.h"
+#include "base/utc_text.h"
 #include "inventory/snapshot_json.h"
 
 namespace patchbay {
@@ -17,18 +16,7 @@ using Json = nlohmann::ordered_json;
 /// More findings than this are counted.
 constexpr std::size_t kMostDiagnostics = 100;
 
-/// RFC 3339 in UTC, to the millisecond.
-Json TimeJson(std::optional<WallTime> time) {
-  if (!time) return nullptr;
-  const auto since = time->time_since_epoch();
-  const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
-  const std::time_t whole = seconds.count();
-  std::tm utc{};
-  gmtime_r(&whole, &utc);
-  return format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z", utc.tm_year + 1900, utc.tm_mon + 1,
-                utc.tm_mday, utc.tm_hour, utc.tm_min, utc.tm_sec,
-                std::chrono::floor<std::chrono::milliseconds>(since - seconds).count());
-}
+Json TimeJson(std::optional<WallTime> time) { return time ? Json(UtcText(*time)) : Json(); }
 
 double SecondsOf(std::chrono::nanoseconds duration) {
   return std::chrono::duration<double>(duration).count();
@@ -128,7 +116,7 @@ std::string WithoutBrace(const Json& object) {
 void AppendResource(std::string& text, const std::string& name, const ResourceStatus& resource) {
   text += WithoutBrace(HeadJson(name, resource)) + ",\"devices\":[";
   if (resource.snapshot == nullptr) {
-    text += "],\"rejected\":[]}";
+    text += "],\"rejected\":[],\"missing_mounts\":[]}";
     return;
   }
   const Snapshot& snapshot = *resource.snapshot;
@@ -141,7 +129,8 @@ void AppendResource(std::string& text, const std::string& name, const ResourceSt
     if (i > 0) text += ",";
     text += JsonText(device);
   }
-  text += "],\"rejected\":" + JsonText(json.Rejected()) + "}";
+  text += "],\"rejected\":" + JsonText(json.Rejected()) +
+          ",\"missing_mounts\":" + JsonText(json.MissingMounts()) + "}";
 }
 
 }  // namespace

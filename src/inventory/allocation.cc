@@ -6,30 +6,18 @@
 #include "base/format.h"
 #include "base/path.h"
 #include "inventory/units.h"
+#include "model/render.h"
 
 namespace patchbay {
 namespace {
 
-/// An absolute path in its shortest form, so that one place has one name.
-Result<std::string> CleanPath(std::string path, std::string_view what) {
-  if (IsShortestPath(path) && IsUtf8(path)) return path;
-  std::string clean;
-  bool climbs = false;
-  for (const std::string_view part : SplitPath(path)) {
-    climbs = climbs || part == "..";
-    if (part != ".") clean.append("/").append(part);
-  }
-  if (path.starts_with('/') && !clean.empty() && !climbs && IsUtf8(path) &&
-      path.find('\0') == std::string::npos) {
-    return clean;
-  }
+/// A path as the host has it. It may hold any bytes; a message to the kubelet may not.
+Status CheckHostPath(const std::string& path) {
+  if (IsShortestPath(path) && IsUtf8(path)) return {};
   return Fail(ErrorKind::kInvalid,
-              format("the {} \"{}\" is not an absolute path without \"..\"", what, path));
-}
-
-Result<std::string> RenderPath(const Template& path, const Variables& variables,
-                               std::string_view what) {
-  return CleanPath(TRY(path.Render(variables)), what);
+              format("the host path \"{}\" is not an absolute path of UTF-8 without \".\" and "
+                     "\"..\"",
+                     path));
 }
 
 Status CheckText(const std::string& text, std::string_view what) {
@@ -84,6 +72,18 @@ Status CheckSizes(const ContainerResponse& response) {
                      BytesOf(response), kLargestResponse, kCure));
 }
 
+Result<std::string> RenderContainerPath(const Template& path, const Variables& variables) {
+  return RenderPath(path, variables, "container_path", ProblemWithContainerPath);
+}
+
+/// What the probe of a device reads, if it reads a file.
+Status CheckProbe(const ResourceSpec& spec, const Variables& variables) {
+  if (!spec.health) return {};
+  const auto* file = std::get_if<FileProbe>(&spec.health->kind);
+  if (file != nullptr) TRY(RenderPath(file->path, variables, "health.file"));
+  return {};
+}
+
 /// Builds the response of one container, device by device.
 class ResponseBuilder {
  public:
@@ -93,13 +93,18 @@ class ResponseBuilder {
   Status Add(const Variables& variables) {
     for (const DeviceNodeSpec& node : spec_.device_nodes) TRY(AddDeviceNodes(node, variables));
     for (const MountSpec& mount : spec_.mounts) TRY(AddMount(mount, variables));
-    for (const auto& pair : spec_.env) TRY(AddPair(pair, variables, "env", envs_));
-    for (const auto& pair : spec_.annotations) {
-      TRY(AddPair(pair, variables, "annotation", annotations_));
+    for (const auto& [name, value] : spec_.env) {
+      std::string rendered = TRY(RenderEnvName(name, variables));
+      TRY(AddPair(std::move(rendered), value, variables, "env", envs_));
+    }
+    for (const auto& [key, value] : spec_.annotations) {
+      std::string rendered =
+          TRY(RenderChecked(key, variables, "the annotation", ProblemWithAnnotationKey));
+      TRY(AddPair(std::move(rendered), value, variables, "annotation", annotations_));
     }
     for (const Template& name : spec_.cdi_devices) {
-      std::string rendered = TRY(name.Render(variables));
-      TRY(CheckText(rendered, "the CDI device"));
+      std::string rendered =
+          TRY(RenderChecked(name, variables, "the CDI device", ProblemWithCdiName));
       auto& names = response_.cdi_devices;
       if (std::find(names.begin(), names.end(), rendered) == names.end()) {
         names.push_back(std::move(rendered));
@@ -139,18 +144,25 @@ class ResponseBuilder {
     return {};
   }
 
+  /// What is at the path now must be what the scan found there: conditions and `exclusive` were
+  /// asked about that, and about nothing that took its place.
   Result<HostNode> ResolveMatched(const DeviceNode& matched) const {
     const bool is_link = matched.path != matched.real_path;
     HostNode known{matched.real_path, matched.type, matched.major, matched.minor};
     if (!is_link && context_.holds(known)) return known;
-    return context_.resolve(matched.path);
+    HostNode now = TRY(context_.resolve(matched.path));
+    if (now.type == known.type && now.major == known.major && now.minor == known.minor) return now;
+    return Fail(
+        ErrorKind::kPrecondition,
+        format("{} is not the device that was found there, {}:{}; the host is scanned again",
+               matched.path, matched.major, matched.minor));
   }
 
   Status AddDeviceNode(const DeviceNodeSpec& node, const std::string& host_path,
                        Result<HostNode> resolved, const Variables& variables) {
+    if (!node.container_path) TRY(CheckHostPath(host_path));
     std::string container_path =
-        node.container_path ? TRY(node.container_path->Render(variables)) : host_path;
-    container_path = TRY(CleanPath(std::move(container_path), "container_path"));
+        node.container_path ? TRY(RenderContainerPath(*node.container_path, variables)) : host_path;
     if (!resolved) {
       if (node.optional) return {};
       return Fail(ErrorKind::kPrecondition,
@@ -161,7 +173,7 @@ class ResponseBuilder {
       return Fail(ErrorKind::kPrecondition,
                   format("{} of the device \"{}\" is not a device node", host_path, variables.id));
     }
-    resolved->path = TRY(CleanPath(std::move(resolved->path), "host_path"));  // may be any bytes
+    TRY(CheckHostPath(resolved->path));
     for (ContainerResponse::DeviceSpec& other : response_.devices) {
       if (other.container_path != container_path) continue;
       TRY(CheckSame(container_path, other.host_path, resolved->path));
@@ -174,9 +186,9 @@ class ResponseBuilder {
   }
 
   Status AddMount(const MountSpec& mount, const Variables& variables) {
-    ContainerResponse::Mount rendered{
-        TRY(RenderPath(mount.container_path, variables, "container_path")),
-        TRY(RenderPath(mount.host_path, variables, "host_path")), mount.read_only};
+    ContainerResponse::Mount rendered{TRY(RenderContainerPath(mount.container_path, variables)),
+                                      TRY(RenderPath(mount.host_path, variables, "host_path")),
+                                      mount.read_only};
     for (ContainerResponse::Mount& other : response_.mounts) {
       if (other.container_path != rendered.container_path) continue;
       TRY(CheckSame(rendered.container_path, other.host_path, rendered.host_path));
@@ -196,19 +208,39 @@ class ResponseBuilder {
                        one, other, container_path));
   }
 
-  Status AddPair(const TemplatePair& pair, const Variables& variables, std::string_view what,
-                 Pairs& pairs) {
-    std::string key = TRY(pair.first.Render(variables));
-    std::string value = TRY(pair.second.Render(variables));
-    TRY(CheckText(key, what));
+  Status AddPair(std::string key, const Template& value_template, const Variables& variables,
+                 std::string_view what, Pairs& pairs) {
+    std::vector<Template::Span> spans;
+    std::string value = TRY(value_template.Render(variables, &spans));
     TRY(CheckText(value, what));
-    if (key.empty() || key.find('=') != std::string::npos) {
-      return Fail(ErrorKind::kInvalid,
-                  format("the {} name \"{}\" is empty or holds \"=\"", what, key));
-    }
+    if (spec_.max_per_container != 1) TRY(CheckSeparator(what, key, value, spans));
     auto& values = pairs[std::move(key)];
     if (std::find(values.begin(), values.end(), value) == values.end()) {
       values.push_back(std::move(value));
+    }
+    return {};
+  }
+
+  /// A value that holds the separator could not be told from two values. That of the template's own
+  /// text is left to the file.
+  Status CheckSeparator(std::string_view what, const std::string& key, const std::string& value,
+                        const std::vector<Template::Span>& spans) const {
+    const std::string& separator = spec_.env_separator;
+    if (separator.empty()) return {};
+    const std::string joined = value + separator;
+    for (const Template::Span& span : spans) {
+      // One that only begins or ends in the variable counts: with "::" a value may not end with
+      // ":".
+      const std::size_t reach = separator.size() - 1;
+      const std::size_t begin = span.begin - std::min(span.begin, reach);
+      const auto around = std::string_view(joined).substr(begin, span.end + reach - begin);
+      if (span.begin == span.end || around.find(separator) == std::string_view::npos) continue;
+      return Fail(
+          ErrorKind::kInvalid,
+          format("the {} \"{}\" is a list where a container gets several devices, and {{{}}} of "
+                 "this one holds the separator \"{}\": \"{}\"; set env_separator to a text that no "
+                 "value holds, or max_per_container = 1",
+                 what, Excerpt(key, 100), span.name, separator, Excerpt(value, 100)));
     }
     return {};
   }
@@ -250,9 +282,27 @@ std::string Instead(const Variables& variables, std::string_view name) {
 
 }  // namespace
 
-AllocationContext AllocationOn(const HostRoot& host, std::string node_name) {
-  return {[host](const std::string& path) { return host.Resolve(path); },
-          [host](const HostNode& node) { return host.Holds(node); }, std::move(node_name)};
+AllocationContext AllocationOn(const AllocationHost& host,
+                               std::function<void(const std::string& path)> on_lookup) {
+  return {[host = host.host, on_lookup](const std::string& path) {
+            if (on_lookup) on_lookup(path);
+            return host.Resolve(path);
+          },
+          [host = host.host, on_lookup](const HostNode& node) {
+            if (on_lookup) on_lookup(node.path);
+            return host.Holds(node);
+          },
+          host.node_name};
+}
+
+AllocationContext CachedAllocationOn(const AllocationHost& host, bool& unknown) {
+  return {[&host, &unknown](const std::string& path) -> Result<HostNode> {
+            auto node = host.host.ResolveCached(path);
+            if (node) return *std::move(node);
+            unknown = true;
+            return Fail(ErrorKind::kUnavailable, "the kernel has to ask the file system");
+          },
+          [&host](const HostNode& node) { return host.host.HoldsCached(node); }, host.node_name};
 }
 
 Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std::string> ids,
@@ -277,7 +327,11 @@ std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceS
   }
   // Whether the nodes are there is not asked: that is a matter of the moment.
   AllocationContext context;
-  context.resolve = [](const std::string& host_path) -> Result<HostNode> {
+  context.resolve = [&device](const std::string& host_path) -> Result<HostNode> {
+    for (const DeviceNode& node : device.nodes) {
+      if (node.path == host_path)
+        return HostNode{node.real_path, node.type, node.major, node.minor};
+    }
     return HostNode{host_path, FileType::kCharacter, 0, 0};
   };
   context.holds = [](const HostNode&) { return true; };
@@ -285,7 +339,9 @@ std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceS
   ResponseBuilder builder(*spec, context);
   const std::string id = AdvertisedId(*spec, device.id, 0);
   variables.id = id;
-  if (const Status status = builder.Add(variables); !status) {
+  Status status = builder.Add(variables);
+  if (status) status = CheckProbe(*spec, variables);
+  if (!status) {
     return Rejection{path, RejectReason::kBadTemplate, Printable(status.error().message)};
   }
   return std::nullopt;

@@ -51,8 +51,20 @@ struct AllocationContext {
   std::string node_name;  ///< of the Kubernetes node
 };
 
-/// Both as `host` sees them.
-AllocationContext AllocationOn(const HostRoot& host, std::string node_name);
+/// Where devices are allocated.
+struct AllocationHost {
+  HostRoot host;
+  std::string node_name;  ///< of the Kubernetes node
+};
+
+/// As the host is now. Lookups can hang with the file system; `on_lookup`, if not null, is called
+/// with each path before it is looked up.
+AllocationContext AllocationOn(const AllocationHost& host,
+                               std::function<void(const std::string& path)> on_lookup = nullptr);
+/// The same without ever waiting for a file system. Where the kernel does not have the answer in
+/// memory `unknown` becomes true, and the result of Allocate means nothing. Both arguments outlive
+/// the context.
+AllocationContext CachedAllocationOn(const AllocationHost& host, bool& unknown);
 
 /// The answer to one container request, for devices by the IDs the kubelet sees, in any order,
 /// repeated ones counted once. Pure but for what `context` sees; the same arguments give the same

@@ -20,6 +20,17 @@ void Compare(const ListedDevice& before, const ListedDevice& after, std::vector<
                      after.device->id, after.reason});
 }
 
+void CompareMounts(const std::vector<MissingMount>& before, const std::vector<MissingMount>& after,
+                   std::vector<Change>& changes) {
+  std::set<std::string_view> known;
+  for (const MissingMount& mount : before) known.insert(mount.path);
+  for (const MissingMount& mount : after) {
+    if (!known.contains(mount.path)) {
+      changes.push_back({Kind::kMissingMount, mount.path, mount.detail});
+    }
+  }
+}
+
 void CompareRejections(const std::vector<Rejection>& before, const std::vector<Rejection>& after,
                        std::vector<Change>& changes) {
   std::set<std::pair<std::string_view, RejectReason>> known;
@@ -54,10 +65,14 @@ std::vector<Change> Diff(const Snapshot* before, const Snapshot& after) {
       Compare(*old++, listed, changes);
     } else {
       changes.push_back({Kind::kAppeared, id, ""});
+      if (listed.health == Health::kUnhealthy && listed.reason != kNotProbedYet) {
+        changes.push_back({Kind::kUnhealthy, id, listed.reason});
+      }
     }
   }
   for (; old != end; ++old) changes.push_back({Kind::kForgotten, old->device->id, ""});
   CompareRejections(before->rejected, after.rejected, changes);
+  CompareMounts(before->missing_mounts, after.missing_mounts, changes);
   return changes;
 }
 

@@ -19,6 +19,13 @@ using std::chrono::steady_clock;
 constexpr int kMostReleases = 16;
 /// A program for which less time is left is not begun: half a format is worse than none.
 constexpr std::chrono::milliseconds kWorthBeginning{500};
+/// How long the destructor waits. A program is killed within two seconds of its cancellation.
+constexpr seconds kPatienceAtDestruction{3};
+/// As many as there are calls. That some take long is for their limits to say.
+constexpr ThreadPool::Options kHookThreads{.max_running = 100'000,
+                                           .patience = std::chrono::hours(24),
+                                           .max_idle = 1,
+                                           .end_patience = std::chrono::milliseconds(0)};
 /// Until a thread that could not be had is asked for again.
 constexpr seconds kThreadPause{1};
 
@@ -33,19 +40,35 @@ bool Touches(const HookCall& call, const std::set<std::string>& devices) {
 
 HookRunner::HookRunner(std::shared_ptr<ResourceObserver> observer, Log& log,
                        std::shared_ptr<const Cancellation> cancellation)
-    : observer_(std::move(observer)), log_(log), cancellation_(std::move(cancellation)) {}
+    : observer_(std::move(observer)),
+      log_(log),
+      cancellation_(std::move(cancellation)),
+      pool_(kHookThreads) {}
 
-HookRunner::~HookRunner() { End(); }
+struct HookRunner::Execution {
+  HookCall call;
+  Time end_by;
+  std::chrono::nanoseconds took{};
+  HookOutcome outcome = {};
+};
 
-void HookRunner::End() {
-  const std::lock_guard only_one(ends_);
+HookRunner::~HookRunner() {
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
     ending_ = true;
+    changed_.notify_all();
+    changed_.wait_for(lock, kPatienceAtDestruction, [this] { return queue_.empty(); });
+    abandoned_ = true;
   }
   changed_.notify_all();
   if (keeper_.joinable()) keeper_.join();
-  for (auto& [serial, thread] : std::exchange(threads_, {})) thread.join();
+}
+
+void HookRunner::End() {
+  std::unique_lock lock(mutex_);
+  ending_ = true;
+  changed_.notify_all();
+  changed_.wait(lock, [this] { return queue_.empty(); });
 }
 
 HookRunner::Place HookRunner::PlaceFor(HookCall call, Done done) {
@@ -84,7 +107,7 @@ void HookRunner::Run(HookCall call, Done done) {
 
 void HookRunner::Keep() {
   std::unique_lock lock(mutex_);
-  while (!ending_ || !queue_.empty()) {
+  while (!abandoned_ && (!ending_ || !queue_.empty())) {
     const Answers answers = Advance();
     if (answers.empty()) {
       changed_.wait_until(lock, NextLook());
@@ -99,10 +122,6 @@ void HookRunner::Keep() {
 /// Starts what is due, and takes out of the queue what has nothing to run or came to its end
 /// waiting.
 HookRunner::Answers HookRunner::Advance() {
-  for (const std::uint64_t serial : std::exchange(ended_, {})) {
-    threads_.at(serial).join();
-    threads_.erase(serial);
-  }
   Answers answers;
   const auto answer = [&](Queue::iterator at, Status status) {
     answers.emplace_back(std::move(at->second), std::move(status));
@@ -151,38 +170,42 @@ std::vector<HookRunner::Queue::iterator> HookRunner::Due() {
 
 /// Whether there was a thread for it.
 bool HookRunner::Start(Queue::iterator at) {
-  try {
-    threads_.emplace(at->first, [this, at] { Work(at); });
-  } catch (const std::system_error&) {
-    return false;
-  }
-  at->second.state = State::kRunning;
-  return true;
+  const auto execution = std::make_shared<Execution>(Execution{at->second.call, at->second.end_by});
+  const bool begun =
+      pool_.Run({.work =
+                     [execution, cancellation = cancellation_] {
+                       const auto start = steady_clock::now();
+                       const HookCall& call = execution->call;
+                       execution->outcome = RunHook(
+                           call, std::min(execution->end_by, start + call.timeout), *cancellation);
+                       execution->took = steady_clock::now() - start;
+                     },
+                 .then = [this, serial = at->first, execution] { OnExecuted(serial, *execution); },
+                 .needs_thread = true});
+  if (begun) at->second.state = State::kRunning;
+  return begun;
 }
 
-void HookRunner::Work(Queue::iterator at) {
-  Place& place = at->second;  // stays where it is
-  HookOutcome outcome = RunAndReport(place);
-  place.done(outcome.status);
-  if (!outcome.left_behind.empty()) {
-    {
-      const std::lock_guard lock(mutex_);
-      place.state = State::kHanging;
-    }
-    changed_.notify_all();
-    AwaitEnd(std::move(outcome.left_behind));
-  }
+void HookRunner::OnExecuted(std::uint64_t serial, Execution& execution) {
+  Report(execution);
+  std::unique_lock lock(mutex_);
+  const Done done = std::exchange(queue_.at(serial).done, nullptr);
+  lock.unlock();
+  done(execution.outcome.status);
+  if (execution.outcome.left_behind.empty()) return OnOver(serial);
+  AwaitLeftBehind(serial, std::move(execution.outcome.left_behind));
+}
+
+void HookRunner::OnOver(std::uint64_t serial) {
   const std::lock_guard lock(mutex_);
-  ended_.push_back(at->first);
-  queue_.erase(at);
+  queue_.erase(serial);
   changed_.notify_all();
 }
 
-HookOutcome HookRunner::RunAndReport(const Place& place) {
-  const auto start = steady_clock::now();
-  const HookCall& call = place.call;
-  HookOutcome outcome = RunHook(call, std::min(place.end_by, start + call.timeout), *cancellation_);
-  observer_->OnHook(call.hook, outcome.status.has_value(), steady_clock::now() - start);
+void HookRunner::Report(Execution& execution) {
+  const HookCall& call = execution.call;
+  HookOutcome& outcome = execution.outcome;
+  observer_->OnHook(call.hook, outcome.status.has_value(), execution.took);
   if (!outcome.status) {
     std::string& reason = outcome.status.error().message;
     log_.Warning("hook failed", {{"resource", call.resource},
@@ -194,18 +217,28 @@ HookOutcome HookRunner::RunAndReport(const Place& place) {
   } else {
     log_.Debug("hook ran", {{"resource", call.resource}, {"hook", Name(call.hook)}});
   }
-  return outcome;
 }
 
-/// Of the programs that nothing can kill, or of this process.
-void HookRunner::AwaitEnd(std::vector<UniqueFd> left_behind) const {
-  while (!cancellation_->triggered()) {
-    std::erase_if(left_behind, [](const UniqueFd& program) { return HasEnded(program); });
-    if (left_behind.empty()) return;
-    std::vector<pollfd> fds = {{cancellation_->fd(), POLLIN, 0}};
-    for (const UniqueFd& program : left_behind) fds.push_back({program.get(), POLLIN, 0});
-    poll(fds.data(), fds.size(), -1);
+/// Until the programs that nothing can kill have ended, or this process does, nobody else gets the
+/// devices.
+void HookRunner::AwaitLeftBehind(std::uint64_t serial, std::vector<UniqueFd> left_behind) {
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.at(serial).state = State::kHanging;
   }
+  changed_.notify_all();
+  auto programs = std::make_shared<std::vector<UniqueFd>>(std::move(left_behind));
+  pool_.Run({.work =
+                 [programs, cancellation = cancellation_] {
+                   while (!cancellation->triggered()) {
+                     std::erase_if(*programs, [](const UniqueFd& fd) { return HasEnded(fd); });
+                     if (programs->empty()) return;
+                     std::vector<pollfd> fds = {{cancellation->fd(), POLLIN, 0}};
+                     for (const UniqueFd& fd : *programs) fds.push_back({fd.get(), POLLIN, 0});
+                     poll(fds.data(), fds.size(), -1);
+                   }
+                 },
+             .then = [this, serial] { OnOver(serial); }});
 }
 
 /// Of calls that were not run.
@@ -234,7 +267,10 @@ HookRunner::Time HookRunner::NextLook() const {
   for (const auto& [serial, place] : queue_) {
     if (place.state == State::kWaiting) next = std::min(next, place.begin_by);
   }
-  const bool lacks_threads = threads_.empty() && !queue_.empty();
+  const bool lacks_threads =
+      !queue_.empty() && std::ranges::none_of(queue_, [](const Queue::value_type& entry) {
+        return entry.second.state != State::kWaiting;
+      });
   return lacks_threads ? std::min(next, steady_clock::now() + kThreadPause) : next;
 }
 

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "inventory/hook.h"
 #include "inventory/observer.h"
+#include "os/thread_pool.h"
 
 namespace patchbay {
 
@@ -22,7 +23,8 @@ namespace patchbay {
 /// ended before the next container gets it; of kRelease sixteen run at once. A device whose program
 /// hangs in the kernel keeps the next call waiting. Calls that wait have no thread.
 ///
-/// Thread-safe. The destructor does as End.
+/// Thread-safe. The destructor does as End, but waits three seconds at most; after it no `done` is
+/// called any more.
 class HookRunner {
  public:
   /// Fails with kPrecondition, and a text for the administrator of the pod.
@@ -54,15 +56,18 @@ class HookRunner {
   };
   using Queue = std::map<std::uint64_t, Place>;
   using Answers = std::vector<std::pair<Place, Status>>;
+  /// What the thread of a call has, also when the runner is gone.
+  struct Execution;
 
   static Place PlaceFor(HookCall call, Done done);
   void Keep();
   Answers Advance();
   std::vector<Queue::iterator> Due();
   bool Start(Queue::iterator at);
-  void Work(Queue::iterator at);
-  HookOutcome RunAndReport(const Place& place);
-  void AwaitEnd(std::vector<UniqueFd> left_behind) const;
+  void OnExecuted(std::uint64_t serial, Execution& execution);
+  void Report(Execution& execution);
+  void AwaitLeftBehind(std::uint64_t serial, std::vector<UniqueFd> left_behind);
+  void OnOver(std::uint64_t serial);
   void Answer(const Answers& answers);
   bool IsOver() const { return ending_ || cancellation_->triggered(); }
   Time NextLook() const;
@@ -70,15 +75,14 @@ class HookRunner {
   const std::shared_ptr<ResourceObserver> observer_;
   Log& log_;
   const std::shared_ptr<const Cancellation> cancellation_;
-  std::mutex ends_;  ///< held by who waits for the end
   std::mutex mutex_;
   std::condition_variable changed_;
   Queue queue_;  ///< the calls that wait or run, as they came
   std::uint64_t next_serial_ = 0;
   bool ending_ = false;
-  std::map<std::uint64_t, std::thread> threads_;  ///< of the calls that run
-  std::vector<std::uint64_t> ended_;              ///< threads with nothing left to do
+  bool abandoned_ = false;
   std::thread keeper_;  ///< since the first call: sees whose turn it is, and whose time is over
+  ThreadPool pool_;
 };
 
 }  // namespace patchbay

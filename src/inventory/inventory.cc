@@ -1,6 +1,7 @@
 #include "inventory/inventory.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 
 #include "base/format.h"
@@ -44,11 +45,13 @@ void Inventory::SetSpec(std::shared_ptr<const ResourceSpec> spec, bool finds_oth
   finds_others_ = finds_others_ || finds_others;
 }
 
-void Inventory::Advance(Discovery discovery, Time now) {
+std::size_t Inventory::Advance(Discovery discovery, Time now) {
   const bool is_respecified = next_spec_ != nullptr;
   if (is_respecified) spec_ = std::exchange(next_spec_, nullptr);
   const bool finds_others = std::exchange(finds_others_, false);
   rejected_ = std::move(discovery.rejected);
+  missing_mounts_ = std::move(discovery.missing_mounts);
+  most_present_ = std::max(most_present_, discovery.devices.size());
   std::vector<Tracked> next;
   next.reserve(discovery.devices.size());
   std::vector<Rejection> problems;
@@ -57,6 +60,7 @@ void Inventory::Advance(Discovery discovery, Time now) {
   const auto keep_vanished = [&](Tracked& old, const std::string& why = "") {
     if (!old.vanished_at && !IsOutOfSight(*spec_, *old.device, rejected_)) {
       old.vanished_at = now;
+      old.vanished_as = ++last_vanished_;
       old.disowned = finds_others || (is_respecified && !why.empty());
     }
     if (old.vanished_at) {
@@ -77,10 +81,11 @@ void Inventory::Advance(Discovery discovery, Time now) {
     if (problem) {
       if (known) keep_vanished(*old, problem->detail);
       problems.push_back(std::move(*problem));
-    } else if (same) {
-      next.push_back({std::move(old->device)});
     } else {
-      next.push_back({std::make_shared<const Device>(std::move(device))});
+      const auto missing = discovery.missing_nodes.find(device.id);
+      next.push_back(
+          {same ? std::move(old->device) : std::make_shared<const Device>(std::move(device)),
+           missing == discovery.missing_nodes.end() ? "" : std::move(missing->second)});
     }
     if (known) ++old;
   }
@@ -88,12 +93,30 @@ void Inventory::Advance(Discovery discovery, Time now) {
   tracked_ = std::move(next);
   std::move(problems.begin(), problems.end(), std::back_inserter(rejected_));
   Expire(now);
+  return DropOldest();
 }
 
 void Inventory::Expire(Time now) {
   std::erase_if(tracked_, [&](const Tracked& tracked) {
-    return tracked.vanished_at && now >= ExpiryOf(tracked) && !held_.contains(tracked.device->id);
+    return IsForgettable(tracked) && now >= ExpiryOf(tracked);
   });
+}
+
+/// Names that come and go for ever must not fill the memory and the kubelet's list.
+std::size_t Inventory::DropOldest() {
+  std::vector<std::uint32_t> vanished;
+  for (const Tracked& tracked : tracked_) {
+    if (IsForgettable(tracked)) vanished.push_back(tracked.vanished_as);
+  }
+  const std::size_t most = std::max(kMaxVanished, most_present_);
+  if (vanished.size() <= most) return 0;
+  const std::size_t dropped = vanished.size() - most;
+  const auto oldest_kept = vanished.begin() + static_cast<std::ptrdiff_t>(dropped);
+  std::nth_element(vanished.begin(), oldest_kept, vanished.end());
+  std::erase_if(tracked_, [&](const Tracked& tracked) {
+    return IsForgettable(tracked) && tracked.vanished_as < *oldest_kept;
+  });
+  return dropped;
 }
 
 Inventory::Time Inventory::ExpiryOf(const Tracked& tracked) const {
@@ -103,7 +126,7 @@ Inventory::Time Inventory::ExpiryOf(const Tracked& tracked) const {
 std::optional<Inventory::Time> Inventory::NextExpiry() const {
   std::optional<Time> next;
   for (const Tracked& tracked : tracked_) {
-    if (!tracked.vanished_at || held_.contains(tracked.device->id)) continue;
+    if (!IsForgettable(tracked)) continue;
     const Time expiry = ExpiryOf(tracked);
     if (!next || expiry < *next) next = expiry;
   }
@@ -118,14 +141,25 @@ std::vector<Timetable::Presence> Inventory::Known() const {
 }
 
 ListedDevice Inventory::Listed(const Tracked& tracked, const VerdictOn& verdict_on) const {
-  if (tracked.vanished_at) return {tracked.device, Health::kUnhealthy, tracked.reason};
+  constexpr std::uint32_t kUnhealthyRank = 1;
+  if (tracked.vanished_at || !tracked.reason.empty()) {
+    const std::uint32_t rank = IsForgettable(tracked)
+                                   ? std::numeric_limits<std::uint32_t>::max() - tracked.vanished_as
+                                   : kUnhealthyRank;
+    return {tracked.device, Health::kUnhealthy, tracked.reason, rank};
+  }
   if (!verdict_on) return {tracked.device, Health::kHealthy, ""};
   Timetable::Verdict verdict = verdict_on(tracked.device->id);
-  return {tracked.device, verdict.health, std::move(verdict.reason)};
+  return {tracked.device, verdict.health, std::move(verdict.reason),
+          verdict.health == Health::kHealthy ? 0 : kUnhealthyRank};
 }
 
 void Inventory::Publish(const VerdictOn& verdict_on) {
-  Snapshot snapshot{spec_, snapshot_ ? snapshot_->generation + 1 : 1, {}, rejected_, false};
+  Snapshot snapshot{.spec = spec_,
+                    .generation = snapshot_ ? snapshot_->generation + 1 : 1,
+                    .devices = {},
+                    .rejected = rejected_,
+                    .missing_mounts = missing_mounts_};
   snapshot.devices.reserve(tracked_.size());
   for (const Tracked& tracked : tracked_) snapshot.devices.push_back(Listed(tracked, verdict_on));
   snapshot.topology =
@@ -133,7 +167,8 @@ void Inventory::Publish(const VerdictOn& verdict_on) {
       std::all_of(snapshot.devices.begin(), snapshot.devices.end(),
                   [](const ListedDevice& listed) { return listed.device->numa_node.has_value(); });
   if (snapshot_ && snapshot_->spec == spec_ && snapshot_->devices == snapshot.devices &&
-      snapshot_->rejected == snapshot.rejected) {
+      snapshot_->rejected == snapshot.rejected &&
+      snapshot_->missing_mounts == snapshot.missing_mounts) {
     return;
   }
   snapshot_ = std::make_shared<const Snapshot>(std::move(snapshot));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,6 +22,9 @@ namespace patchbay {
 class Inventory {
  public:
   using Time = std::chrono::steady_clock::time_point;
+  /// So many devices that vanished and that no pod holds are remembered; more only where as many
+  /// were there at one time.
+  static constexpr std::size_t kMaxVanished = 1'000;
   /// What the probes say of a device by its ID; null where there are none.
   using VerdictOn = std::function<Timetable::Verdict(const std::string& id)>;
 
@@ -34,8 +38,9 @@ class Inventory {
 
   /// Takes in what a pass over the host found at `now`. A device that is missing is unhealthy until
   /// forget_after has passed, then it is dropped; one that is back is healthy again. One that lies
-  /// where nothing could be read stays as it was.
-  void Advance(Discovery discovery, Time now);
+  /// where nothing could be read stays as it was. Returns how many vanished devices were dropped
+  /// before their time: the oldest, where more than kMaxVanished are remembered.
+  std::size_t Advance(Discovery discovery, Time now);
 
   /// The IDs of the devices that pods hold; one that vanished is not dropped before it is let go.
   void SetHeld(std::set<std::string> ids) { held_ = std::move(ids); }
@@ -48,8 +53,10 @@ class Inventory {
   /// All devices, and which of them are there.
   std::vector<Timetable::Presence> Known() const;
 
-  /// Makes the snapshot of all steps before. A device that went is unhealthy whatever the probes
-  /// said of it.
+  /// Makes the snapshot of all steps before. A device that went, or that no container could be
+  /// given, is unhealthy whatever the probes said of it. Healthy devices have the lowest rank, then
+  /// come those that are there and vanished ones that pods hold, then the others that vanished, the
+  /// newest first.
   void Publish(const VerdictOn& verdict_on = nullptr);
   /// The last one that was published. Shared, and the same object as long as nothing changed.
   const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }
@@ -57,10 +64,15 @@ class Inventory {
  private:
   struct Tracked {
     std::shared_ptr<const Device> device;
+    std::string reason = {};  ///< why it vanished or cannot be given out; empty for neither
     std::optional<Time> vanished_at = {};
-    std::string reason = {};  ///< why it vanished
-    bool disowned = false;    ///< by a change of the entry, and not forgotten only while held
+    std::uint32_t vanished_as = 0;  ///< the number of the device among all that vanished
+    bool disowned = false;          ///< by a change of the entry, and not forgotten only while held
   };
+  bool IsForgettable(const Tracked& tracked) const {
+    return tracked.vanished_at && !held_.contains(tracked.device->id);
+  }
+  std::size_t DropOldest();
   Time ExpiryOf(const Tracked& tracked) const;
   ListedDevice Listed(const Tracked& tracked, const VerdictOn& verdict_on) const;
 
@@ -70,7 +82,10 @@ class Inventory {
   std::string node_name_;
   std::vector<Tracked> tracked_;  ///< in the order of IdLess
   std::vector<Rejection> rejected_;
+  std::vector<MissingMount> missing_mounts_;
   std::set<std::string> held_;
+  std::size_t most_present_ = 0;  ///< devices that were there at one time
+  std::uint32_t last_vanished_ = 0;
   std::shared_ptr<const Snapshot> snapshot_;  ///< null before the first Publish
 };
 

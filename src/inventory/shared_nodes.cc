@@ -17,20 +17,27 @@ struct Owner {
 }  // namespace
 
 SharedNodes FindSharedNodes(std::span<const std::shared_ptr<const Snapshot>> snapshots) {
-  std::unordered_map<std::string_view, std::vector<Owner>> owners;
+  struct Shared {
+    std::string_view path;
+    std::vector<Owner> owners;
+  };
+  std::unordered_map<NodeKey, Shared, NodeKeyHash> nodes;
   for (std::size_t s = 0; s < snapshots.size(); ++s) {
     if (snapshots[s] == nullptr) continue;
     const auto& devices = snapshots[s]->devices;
     for (std::size_t d = 0; d < devices.size(); ++d) {
       if (devices[d].health != Health::kHealthy) continue;
       for (const DeviceNode& node : devices[d].device->nodes) {
-        owners[node.real_path].push_back({s, d});
+        Shared& shared = nodes[KeyOf(node)];
+        if (shared.path.empty() || node.real_path < shared.path) shared.path = node.real_path;
+        shared.owners.push_back({s, d});
       }
     }
   }
   std::vector<std::set<std::size_t>> shared(snapshots.size());
   std::map<std::pair<std::size_t, std::size_t>, std::string_view> examples;
-  for (const auto& [path, all] : owners) {
+  for (const auto& [key, node] : nodes) {
+    const auto& [path, all] = node;
     // In the order of the snapshots, so that the first and the last tell whether there are two.
     if (all.front().snapshot == all.back().snapshot) continue;
     for (const Owner& owner : all) {

@@ -59,6 +59,14 @@ Json SnapshotJson::Rejected() const {
   return rejected;
 }
 
+Json SnapshotJson::MissingMounts() const {
+  Json missing = Json::array();
+  for (const MissingMount& mount : snapshot_.missing_mounts) {
+    missing.push_back({{"path", Printable(mount.path)}, {"reason", Printable(mount.detail)}});
+  }
+  return missing;
+}
+
 std::string JsonText(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
 }

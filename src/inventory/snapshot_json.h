@@ -20,6 +20,8 @@ class SnapshotJson {
   nlohmann::ordered_json Device(std::size_t index) const;
   /// [{path, reason}] of all that was rejected.
   nlohmann::ordered_json Rejected() const;
+  /// [{path, reason}] of all mounts whose source is not there.
+  nlohmann::ordered_json MissingMounts() const;
 
  private:
   const Snapshot& snapshot_;

@@ -8,11 +8,13 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
 #include <system_error>
 
 #include "deviceplugin.grpc.pb.h"
 #include "kubelet/plugin_service.h"
 #include "kubelet/sockets.h"
+#include "os/memory.h"
 
 namespace patchbay {
 namespace {
@@ -21,6 +23,8 @@ namespace {
 constexpr int kMostBytes = 4 << 20;
 /// An answer of List, which names every pod of the node.
 constexpr int kMostListBytes = 16 << 20;
+/// The memory of such an answer is given back at once.
+constexpr std::size_t kLargeAnswer = 1 << 20;
 
 /// Sets `channel` to one over a connection made here and now. A channel that makes its connection
 /// itself loses the socket for good when it is given up in the moment in which that succeeds
@@ -138,11 +142,12 @@ PodResourcesAnswer ToAnswer(const grpc::Status& status, grpc::ByteBuffer& bytes,
                             const std::string& socket, const std::string& kubelet) {
   PodResourcesAnswer answer{ToOutcome(status, socket), status.error_message(), nullptr};
   if (answer.outcome != PollOutcome::kAnswered) return answer;
-  v1::ListPodResourcesResponse message;
-  if (!bytes.Valid() ||
-      !grpc::GenericDeserialize<grpc::ProtoBufferReader, v1::ListPodResourcesResponse>(&bytes,
-                                                                                       &message)
-           .ok()) {
+  std::optional<ReportedHolders> reported;
+  if (bytes.Valid()) {
+    grpc::ProtoBufferReader reader(&bytes);
+    if (reader.status().ok()) reported = ReadHolders(reader);
+  }
+  if (!reported) {
     answer.outcome = PollOutcome::kUnreadable;
     answer.reason = "it is no ListPodResourcesResponse";
     return answer;
@@ -152,9 +157,8 @@ PodResourcesAnswer ToAnswer(const grpc::Status& status, grpc::ByteBuffer& bytes,
     answer.reason = "the kubelet restarted meanwhile";
     return answer;
   }
-  ReportedHolders reported = ReadHolders(message);
-  reported.kubelet = kubelet;
-  answer.reported = std::make_shared<const ReportedHolders>(std::move(reported));
+  reported->kubelet = kubelet;
+  answer.reported = std::make_shared<const ReportedHolders>(std::move(*reported));
   return answer;
 }
 
@@ -191,7 +195,11 @@ PendingCall CallPodResources(const std::string& socket, PodResourcesVersion vers
                  const std::string kubelet = SocketIdentity(socket).value_or("");
                  grpc::ByteBuffer bytes;
                  const grpc::Status status = c.Run(socket, version, bytes);
-                 done(ToAnswer(status, bytes, socket, kubelet));
+                 const std::size_t size = bytes.Valid() ? bytes.Length() : 0;
+                 PodResourcesAnswer answer = ToAnswer(status, bytes, socket, kubelet);
+                 bytes.Clear();
+                 if (size > kLargeAnswer) ReleaseFreeMemory();
+                 done(std::move(answer));
                });
 }
 

@@ -19,6 +19,11 @@ constexpr std::string_view kSocketPrefix = "patchbay-";
 constexpr std::string_view kSocketSuffix = ".sock";
 constexpr std::chrono::seconds kBlindPoll{5};
 
+/// Twenty looks a second in the long run, and two hundred at once: each restart of the kubelet is
+/// to be seen at once and counted, and a storm of changes is to cost little.
+constexpr std::chrono::milliseconds kTimePerLook{50};
+constexpr std::chrono::milliseconds kCredit = 200 * kTimePerLook;
+
 bool IsOurName(std::string_view name) {
   return name.starts_with(kSocketPrefix) && name.ends_with(kSocketSuffix);
 }
@@ -61,7 +66,9 @@ void KubeletDir::OnChange(const std::string& directory, std::string_view name) {
   // One look for all that came at once: a kubelet that starts removes every socket.
   if (!concerns_us || check_pending_) return;
   check_pending_ = true;
-  loop_.Post(lifetime_.Guard([this] { Check(); }));
+  const auto left = paid_until_ - kCredit - loop_.Now();
+  if (left <= Loop::Duration::zero()) return loop_.Post(lifetime_.Guard([this] { Check(); }));
+  delayed_ = loop_.After(left, [this] { Check(); });
 }
 
 void KubeletDir::Watch() {
@@ -95,7 +102,9 @@ bool KubeletDir::DirectoryIsDead() const {
 
 void KubeletDir::Check() {
   check_pending_ = false;
+  delayed_ = Subscription();
   if (dead_) return;
+  paid_until_ = std::max(paid_until_, loop_.Now()) + kTimePerLook;
   if (DirectoryIsDead()) {
     dead_ = true;
     timer_ = Subscription();

@@ -20,7 +20,11 @@ namespace patchbay {
 ///
 /// inotify says when to look, a slow timer looks anyway, and what is found counts: a socket is the
 /// same as long as its device, inode and time of birth are. The kubelet's own checkpoint files, of
-/// which it writes one for every list, wake nobody. Belongs to the loop thread.
+/// which it writes one for every list, wake nobody. A storm of changes is looked at twenty times a
+/// second.
+///
+/// Belongs to the loop thread, and looks up paths there: the kubelet's own directory is on the
+/// node's root file system, and where that hangs there is no kubelet to serve.
 class KubeletDir {
  public:
   struct Events {
@@ -65,6 +69,8 @@ class KubeletDir {
   std::unique_ptr<DirWatch> watch_;
   bool watching_ = true;  ///< as far as was told
   bool check_pending_ = false;
+  Loop::Time paid_until_{};  ///< grows with each look; too far ahead, the next one waits
+  Subscription delayed_;     ///< the pending look, where it has to wait
   bool dead_ = false;
   std::optional<std::string> identity_;  ///< of the kubelet.sock seen last
   std::uint64_t epoch_ = 0;

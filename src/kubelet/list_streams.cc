@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "base/format.h"
 #include "kubelet/messages.h"
 
 namespace patchbay {
@@ -78,16 +79,42 @@ class ListStreams::Stream final : public grpc::ServerWriteReactor<v1beta1::ListA
   bool ended_by_us_ = false;
 };
 
+/// Takes nothing and sends nothing; deletes itself in OnDone.
+class ListStreams::RefusedStream final
+    : public grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse> {
+ public:
+  RefusedStream(ResourceObserver& observer, const std::string& reason) {
+    observer.OnRpc(Rpc::kListAndWatch, "RESOURCE_EXHAUSTED", {});
+    Finish(grpc::Status(grpc::StatusCode::RESOURCE_EXHAUSTED, reason));
+  }
+  void OnDone() override { delete this; }
+};
+
 grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListStreams::Open(
     std::shared_ptr<const Snapshot> first) {
-  auto* stream = new Stream(*this);  // deletes itself in OnDone
+  Stream* stream = nullptr;
   bool closed = false;
   {
     const std::lock_guard lock(mutex_);
-    streams_.insert(stream);
-    if (first_ == nullptr) first_ = stream;
-    closed = closed_;
-    on_change_(static_cast<int>(streams_.size()), first_ended_);
+    if (streams_.size() < kMaxStreams) {
+      stream = new Stream(*this);  // deletes itself in OnDone
+      streams_.insert(stream);
+      if (first_ == nullptr) first_ = stream;
+      closed = closed_;
+      // What was offered since `first` was read reached no stream that was not here yet.
+      if (offered_ && (first == nullptr || first->generation < offered_->generation)) {
+        first = offered_;
+      }
+      on_change_(static_cast<int>(streams_.size()), first_ended_);
+    }
+  }
+  if (stream == nullptr) {
+    const std::string reason = format(
+        "{} streams are open on this socket, and more are not served; the kubelet needs one, so "
+        "see which programs on the node hold the others",
+        kMaxStreams);
+    on_refused_(reason);
+    return new RefusedStream(observer_, reason);
   }
   if (closed) {
     stream->Close();
@@ -99,6 +126,7 @@ grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListStreams::Open(
 
 void ListStreams::Offer(const std::shared_ptr<const Snapshot>& snapshot) {
   const std::lock_guard lock(mutex_);
+  if (!offered_ || offered_->generation <= snapshot->generation) offered_ = snapshot;
   for (Stream* stream : streams_) stream->Offer(snapshot);
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 
 #include "deviceplugin.pb.h"
 #include "inventory/observer.h"
@@ -13,9 +14,13 @@
 
 namespace patchbay {
 
-/// The ListAndWatch streams of one server: any number, each of which gets the whole newest list, at
-/// its own speed. A slow reader misses what it was too slow for, never the newest, and costs no
-/// more than one list.
+/// Open streams of one server. The kubelet has one; the rest is for people who look.
+inline constexpr int kMaxStreams = 16;
+
+/// The ListAndWatch streams of one server: up to kMaxStreams, each of which gets the whole newest
+/// list, at its own speed. A slow reader misses what it was too slow for, never the newest, and
+/// costs no more than one list. A stream beyond the limit is refused with RESOURCE_EXHAUSTED; those
+/// that are open stay, above all the first, which is the kubelet's.
 ///
 /// Thread-safe. Close before destroying; it must outlive the server whose calls it answers.
 class ListStreams {
@@ -24,10 +29,14 @@ class ListStreams {
   /// once. `first_ended`: the first stream that was ever opened here is over.
   using OnChange = std::function<void(int open, bool first_ended)>;
 
-  ListStreams(ResourceObserver& observer, OnChange on_change)
-      : observer_(observer), on_change_(std::move(on_change)) {}
+  /// Called with the reason when a stream is refused, from any thread; must return at once.
+  using OnRefused = std::function<void(const std::string& reason)>;
 
-  /// A new stream, which begins with `first` at once; null: it waits for the first Offer.
+  ListStreams(ResourceObserver& observer, OnChange on_change, OnRefused on_refused)
+      : observer_(observer), on_change_(std::move(on_change)), on_refused_(std::move(on_refused)) {}
+
+  /// A new stream, which begins at once with `first` or with what was offered last, whichever is
+  /// newer; without either it waits for the first Offer.
   grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* Open(
       std::shared_ptr<const Snapshot> first);
 
@@ -42,11 +51,14 @@ class ListStreams {
 
  private:
   class Stream;
+  class RefusedStream;
   void Remove(Stream* stream);
 
   ResourceObserver& observer_;
   const OnChange on_change_;
+  const OnRefused on_refused_;
   std::mutex mutex_;
+  std::shared_ptr<const Snapshot> offered_;  ///< the newest
   std::set<Stream*> streams_;
   const Stream* first_ = nullptr;
   bool first_ended_ = false;

@@ -1,7 +1,9 @@
 #include "kubelet/messages.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
+#include <vector>
 
 namespace patchbay {
 namespace {
@@ -21,50 +23,57 @@ std::size_t UnitBytes(const Snapshot& snapshot, const ListedDevice& listed, std:
                     (snapshot.topology ? TopologyBytes(*listed.device->numa_node) : 0));
 }
 
-/// Calls `f(device, id)` for every unit in order, until it returns false.
-template <class F>
-void ForEachUnit(const Snapshot& snapshot, F f) {
-  for (const ListedDevice& listed : snapshot.devices) {
-    for (int replica = 0; replica < snapshot.spec->replicas; ++replica) {
-      if (!f(listed, AdvertisedId(*snapshot.spec, listed.device->id, replica))) return;
+/// How many units of each device fit in one list, by its place in the snapshot.
+std::vector<int> Fitting(const Snapshot& snapshot) {
+  const int replicas = snapshot.spec->replicas;
+  std::vector<int> fitting(snapshot.devices.size(), replicas);
+  // No unit is larger than this, so that most lists need not be measured.
+  constexpr std::size_t kLargestUnit = 96;
+  if (fitting.size() * static_cast<std::size_t>(replicas) * kLargestUnit <= kMaxListBytes) {
+    return fitting;
+  }
+
+  std::vector<std::size_t> order(fitting.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return snapshot.devices[a].rank < snapshot.devices[b].rank;
+  });
+  std::size_t bytes = 0;
+  for (const std::size_t place : order) {
+    const ListedDevice& listed = snapshot.devices[place];
+    int& count = fitting[place];
+    for (count = 0; count < replicas && bytes <= kMaxListBytes; ++count) {
+      const std::size_t id_length = AdvertisedId(*snapshot.spec, listed.device->id, count).size();
+      bytes += UnitBytes(snapshot, listed, id_length);
+      if (bytes > kMaxListBytes) break;
     }
   }
+  return fitting;
 }
 
 }  // namespace
 
 std::size_t UnitsThatFit(const Snapshot& snapshot) {
-  // No unit is larger than this, so that most lists need not be measured.
-  constexpr std::size_t kLargestUnit = 96;
-  const std::size_t units =
-      snapshot.devices.size() * static_cast<std::size_t>(snapshot.spec->replicas);
-  if (units * kLargestUnit <= kMaxListBytes) return units;
-
-  std::size_t fitting = 0, bytes = 0;
-  ForEachUnit(snapshot, [&](const ListedDevice& listed, const std::string& id) {
-    bytes += UnitBytes(snapshot, listed, id.size());
-    if (bytes > kMaxListBytes) return false;
-    ++fitting;
-    return true;
-  });
-  return fitting;
+  const std::vector<int> fitting = Fitting(snapshot);
+  return std::accumulate(fitting.begin(), fitting.end(), std::size_t{0});
 }
 
 v1beta1::ListAndWatchResponse ListMessage(const Snapshot& snapshot) {
   v1beta1::ListAndWatchResponse message;
-  std::size_t left = UnitsThatFit(snapshot);
-  message.mutable_devices()->Reserve(static_cast<int>(left));
-  ForEachUnit(snapshot, [&](const ListedDevice& listed, std::string id) {
-    if (left-- == 0) return false;
-    v1beta1::Device& device = *message.add_devices();
-    device.set_id(std::move(id));
-    const std::string_view health = Name(listed.health);
-    device.set_health(health.data(), health.size());
-    if (snapshot.topology) {
-      device.mutable_topology()->add_nodes()->set_id(*listed.device->numa_node);
+  const std::vector<int> fitting = Fitting(snapshot);
+  message.mutable_devices()->Reserve(std::accumulate(fitting.begin(), fitting.end(), 0));
+  for (std::size_t place = 0; place < fitting.size(); ++place) {
+    const ListedDevice& listed = snapshot.devices[place];
+    for (int replica = 0; replica < fitting[place]; ++replica) {
+      v1beta1::Device& device = *message.add_devices();
+      device.set_id(AdvertisedId(*snapshot.spec, listed.device->id, replica));
+      const std::string_view health = Name(listed.health);
+      device.set_health(health.data(), health.size());
+      if (snapshot.topology) {
+        device.mutable_topology()->add_nodes()->set_id(*listed.device->numa_node);
+      }
     }
-    return true;
-  });
+  }
   return message;
 }
 

@@ -2,22 +2,31 @@
 
 #include <functional>
 #include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "deviceplugin.grpc.pb.h"
 #include "inventory/allocation.h"
 #include "inventory/hook_runner.h"
 #include "inventory/observer.h"
 #include "inventory/snapshot_cell.h"
+#include "kubelet/host_lookups.h"
 #include "kubelet/list_streams.h"
+#include "kubelet/replies.h"
 
 namespace patchbay {
 
 /// What the calls of one resource are answered from. Shared, since a server may be on its way to or
 /// from another thread when the resource ends.
 struct PluginBackend {
+  std::string resource;
   std::shared_ptr<const SnapshotCell> snapshot;
   std::shared_ptr<ResourceObserver> observer;
-  AllocationContext allocation;
+  AllocationHost allocation;
+  /// For lookups that may hang. Not kept by calls, since a thread of it may be the last to hold
+  /// one.
+  std::weak_ptr<HostLookups> lookups;
   /// The kubelet asked for a device that it should not have: its list is out of date. Any thread.
   std::function<void()> on_stale_list;
   /// A container was given devices. Any thread; may be called after the plugin is gone. To wake a
@@ -28,18 +37,33 @@ struct PluginBackend {
   /// what others left of them is being released. Any thread.
   std::function<void(std::set<std::string> devices, std::function<void()> then)> before_start =
       [](const auto&, const auto& then) { then(); };
-  /// What a container asked for is not given to it, and why: "allocation refused" or "start
-  /// refused". Not of hooks, whose failures HookRunner tells. Any thread.
+  /// A call is refused, and why: "allocation refused", "start refused" or "stream refused". Not of
+  /// hooks, whose failures HookRunner tells. Any thread.
   std::function<void(const char* what, const std::string& reason)> on_refused =
       [](const char*, const std::string&) {};
+  /// Where Allocate and PreStartContainer calls are listed; may be null.
+  std::shared_ptr<PendingCalls> pending = nullptr;
+
+  std::shared_ptr<Reply> BeginReply(Rpc rpc) const;
+  /// The call of a hook for the units that each container gets.
+  Result<HookCall> Plan(Hook hook, const Snapshot& of,
+                        const std::vector<std::vector<std::string>>& containers) const;
+  /// Runs the hook after what others left of the devices is released.
+  void RunAfterRelease(HookCall call, const ResourceSpec& spec, HookRunner::Done done) const;
 };
 
+/// The answer to calls that come before the first scan of the host.
+Failure NothingScannedYet();
+
 /// The device plugin API of one resource. Answers from the snapshot in hand, on gRPC's threads,
-/// without waiting for anything but hooks, and remembers nothing.
+/// without waiting there for anything, and remembers nothing: an Allocate that needs a file system
+/// or a hook is answered later, from another thread.
 class PluginService final : public v1beta1::DevicePlugin::CallbackService {
  public:
   PluginService(PluginBackend backend, ListStreams::OnChange on_streams)
-      : backend_(std::move(backend)), streams_(*backend_.observer, std::move(on_streams)) {}
+      : backend_(std::make_shared<const PluginBackend>(std::move(backend))),
+        streams_(*backend_->observer, std::move(on_streams),
+                 [this](const std::string& why) { backend_->on_refused("stream refused", why); }) {}
 
   ListStreams& streams() { return streams_; }
 
@@ -59,15 +83,7 @@ class PluginService final : public v1beta1::DevicePlugin::CallbackService {
       v1beta1::PreStartContainerResponse* response) override;
 
  private:
-  /// The IDs of each container of a request.
-  using Containers = std::vector<std::vector<std::string>>;
-
-  Status AllocateAll(const Snapshot& snapshot, const Containers& containers,
-                     v1beta1::AllocateResponse& response) const;
-  Result<HookCall> Plan(Hook hook, const Snapshot& snapshot, const Containers& containers) const;
-  void RunAfterRelease(HookCall call, const ResourceSpec& spec, HookRunner::Done done) const;
-
-  const PluginBackend backend_;
+  const std::shared_ptr<const PluginBackend> backend_;
   ListStreams streams_;
 };
 

@@ -1,7 +1,12 @@
 #include "kubelet/pod_resources_message.h"
 
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
+
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace patchbay {
 namespace {
@@ -23,31 +28,67 @@ std::string Cut(const std::string& name, std::size_t longest) {
   return name.substr(0, end);
 }
 
-}  // namespace
-
-ReportedHolders ReadHolders(const v1::ListPodResourcesResponse& message) {
-  ReportedHolders reported;
-  std::size_t kept = 0;
-  const auto add = [&](const std::string& resource, const std::string& id, const Holder& holder) {
-    if (!Fits(id, kLongestId)) return;
-    if (kept == kMostHoldings) {
-      reported.complete = false;
-    } else if (reported.holders[resource][id].insert(holder).second) {
-      ++kept;
-    }
-  };
-  for (const v1::PodResources& pod : message.pod_resources()) {
+/// Collects who holds what, pod by pod.
+class HolderCollector {
+ public:
+  void Add(const v1::PodResources& pod) {
     for (const v1::ContainerResources& container : pod.containers()) {
       const Holder holder{.pod_namespace = Cut(pod.namespace_(), kLongestLabel),
                           .pod = Cut(pod.name(), kLongestPod),
                           .container = Cut(container.name(), kLongestLabel)};
       for (const v1::ContainerDevices& devices : container.devices()) {
         if (!Fits(devices.resource_name(), kLongestResource)) continue;
-        for (const std::string& id : devices.device_ids()) add(devices.resource_name(), id, holder);
+        for (const std::string& id : devices.device_ids()) Add(devices.resource_name(), id, holder);
       }
     }
   }
-  return reported;
+  ReportedHolders Take() { return std::move(reported_); }
+
+ private:
+  void Add(const std::string& resource, const std::string& id, const Holder& holder) {
+    if (!Fits(id, kLongestId)) return;
+    if (kept_ == kMostHoldings) {
+      reported_.complete = false;
+    } else if (reported_.holders[resource][id].insert(holder).second) {
+      ++kept_;
+    }
+  }
+
+  ReportedHolders reported_;
+  std::size_t kept_ = 0;
+};
+
+}  // namespace
+
+ReportedHolders ReadHolders(const v1::ListPodResourcesResponse& message) {
+  HolderCollector collector;
+  for (const v1::PodResources& pod : message.pod_resources()) collector.Add(pod);
+  return collector.Take();
+}
+
+std::optional<ReportedHolders> ReadHolders(google::protobuf::io::ZeroCopyInputStream& bytes) {
+  using google::protobuf::internal::WireFormatLite;
+  constexpr std::uint32_t kPodTag =
+      WireFormatLite::MakeTag(v1::ListPodResourcesResponse::kPodResourcesFieldNumber,
+                              WireFormatLite::WIRETYPE_LENGTH_DELIMITED);
+  google::protobuf::io::CodedInputStream input(&bytes);
+  HolderCollector collector;
+  std::string text;
+  while (const std::uint32_t tag = input.ReadTag()) {
+    if (tag != kPodTag) {
+      if (!WireFormatLite::SkipField(&input, tag)) return std::nullopt;
+      continue;
+    }
+    std::uint32_t size = 0;
+    v1::PodResources pod;
+    if (!input.ReadVarint32(&size) || !input.ReadString(&text, static_cast<int>(size)) ||
+        !pod.ParseFromString(text)) {
+      return std::nullopt;
+    }
+    collector.Add(pod);
+  }
+  if (!input.ConsumedEntireMessage()) return std::nullopt;
+  return collector.Take();
 }
 
 }  // namespace patchbay

@@ -1,6 +1,9 @@
 #pragma once
 
+#include <google/protobuf/io/zero_copy_stream.h>
+
 #include <cstddef>
+#include <optional>
 #include <string>
 
 #include "model/holders.h"
@@ -24,5 +27,9 @@ struct ReportedHolders {
 /// resources longer than any plugin may have. Names of pods, namespaces and containers that are
 /// longer than Kubernetes allows are cut: what somebody holds must not look free.
 ReportedHolders ReadHolders(const v1::ListPodResourcesResponse& message);
+
+/// The same of its bytes, one pod at a time: as one message an answer of 16 MiB would take several
+/// times that. Nothing where they are no such message.
+std::optional<ReportedHolders> ReadHolders(google::protobuf::io::ZeroCopyInputStream& bytes);
 
 }  // namespace patchbay

@@ -189,7 +189,9 @@ Registration::Actions Registration::Stop(Duration pause) {
 
 Registration::Actions Registration::FailAndStop() {
   ++failures_;
-  return Stop(BackOff());
+  // A stream that the kubelet ended itself it need not notice any more.
+  const bool ends_stream = streams_ > 0 && !first_ended_;
+  return Stop(std::max<Duration>(BackOff(), ends_stream ? kSettle : Duration::zero()));
 }
 
 /// What comes after a server: nothing, a kubelet to wait for, or a pause.
@@ -210,8 +212,10 @@ Registration::Actions Registration::Resume(Time now) {
   return {};
 }
 
+/// The first retry is at once: devices cannot be allocated until then.
 Registration::Duration Registration::BackOff() const {
-  const int doublings = std::min(failures_ - 1, 20);
+  if (failures_ <= 1) return Duration::zero();
+  const int doublings = std::min(failures_ - 2, 20);
   return std::min<Duration>(kFirstBackOff * (1 << doublings), kLongestBackOff);
 }
 

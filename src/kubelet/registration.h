@@ -18,7 +18,8 @@ namespace patchbay {
 ///    its stream notice that it ended;
 ///  - an accepted registration counts only once the kubelet opens a stream; a stream that ends
 ///    without our doing is a reason to register again, since the kubelet never comes back itself;
-///  - repeated failure backs off, and a new kubelet.sock ends every wait.
+///  - the first failure is retried at once, repeated failure backs off, and a new kubelet.sock ends
+///    every wait.
 ///
 ///     kIdle ──kubelet──▶ kStarting ──▶ kRegistering ──▶ kConfirming ──stream──▶ kRegistered
 ///       ▲                                   │                │                      │
@@ -85,6 +86,7 @@ inline constexpr std::chrono::seconds kRegisterDeadline{20};
 inline constexpr std::chrono::seconds kConfirmDeadline{20};
 /// What a kubelet gets to notice that our stream ended before we come back.
 inline constexpr std::chrono::milliseconds kSettle{250};
+/// Before the second retry in a row; the first is at once.
 inline constexpr std::chrono::milliseconds kFirstBackOff{100};
 inline constexpr std::chrono::seconds kLongestBackOff{30};
 /// A stream that lived this long was a success; what ended it starts the back-off anew.

@@ -49,8 +49,11 @@ class Reply::Reactor : public grpc::ServerUnaryReactor {
   const std::shared_ptr<Reply> reply_;
 };
 
-std::shared_ptr<Reply> Reply::Begin(std::shared_ptr<ResourceObserver> observer, Rpc rpc) {
+std::shared_ptr<Reply> Reply::Begin(std::shared_ptr<ResourceObserver> observer, Rpc rpc,
+                                    std::shared_ptr<PendingCalls> pending, std::string resource) {
   auto reply = std::make_shared<Reply>(std::move(observer), rpc);
+  if (pending) reply->entry_ = pending->Begin(std::move(resource), reply->start_);
+  reply->pending_ = std::move(pending);
   reply->reactor_ = new Reactor(reply);  // deletes itself
   return reply;
 }
@@ -65,6 +68,7 @@ bool Reply::Finish(const Status& status, const std::function<void()>& before) {
 bool Reply::FinishOnce(const grpc::Status& status, const std::function<void()>& before) {
   if (finished_.exchange(true)) return false;
   if (before) before();
+  if (pending_) pending_->End(entry_);
   observer_->OnRpc(rpc_, NameOf(status.error_code()), std::chrono::steady_clock::now() - start_);
   reactor_->Finish(status);
   return true;

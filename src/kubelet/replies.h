@@ -6,9 +6,11 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "base/result.h"
 #include "inventory/observer.h"
+#include "kubelet/pending_calls.h"
 
 namespace patchbay {
 
@@ -17,7 +19,10 @@ namespace patchbay {
 /// more, since the server has to go or the kubelet went; what comes after that is dropped.
 class Reply {
  public:
-  static std::shared_ptr<Reply> Begin(std::shared_ptr<ResourceObserver> observer, Rpc rpc);
+  /// Where `pending` is not null, the call is listed there until it is finished.
+  static std::shared_ptr<Reply> Begin(std::shared_ptr<ResourceObserver> observer, Rpc rpc,
+                                      std::shared_ptr<PendingCalls> pending = nullptr,
+                                      std::string resource = "");
   Reply(std::shared_ptr<ResourceObserver> observer, Rpc rpc);
 
   /// What the service returns to gRPC, which deletes it some time after that.
@@ -34,6 +39,8 @@ class Reply {
   const Rpc rpc_;
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   grpc::ServerUnaryReactor* reactor_ = nullptr;
+  std::shared_ptr<PendingCalls> pending_;
+  PendingCalls::Entries::iterator entry_;  ///< where there is `pending_`
   std::atomic<bool> finished_ = false;
 };
 

@@ -43,9 +43,12 @@ ResourcePlugin::ResourcePlugin(const World& world, std::string resource,
       observer_(std::move(observer)),
       hooks_(std::move(hooks)),
       events_(std::move(events)),
-      pacer_(kListInterval) {}
+      pacer_(kListInterval),
+      lookups_(std::make_shared<HostLookups>(world_.allocation)) {}
 
-ResourcePlugin::~ResourcePlugin() = default;
+ResourcePlugin::~ResourcePlugin() {
+  if (server_) DropServer([] {});
+}
 
 void ResourcePlugin::Publish(std::shared_ptr<const Snapshot> snapshot) {
   const bool first = cell_->Get() == nullptr;
@@ -202,9 +205,11 @@ void ResourcePlugin::StartServer() {
   const std::uint64_t serial = serial_ = ++world_.servers;
   Loop& loop = world_.loop;
   PluginBackend backend{
+      resource_,
       cell_,
       observer_,
       world_.allocation,
+      lookups_,
       [&loop, on_stale = lifetime_.Guard([this] { OnStaleList(); })] { loop.Post(on_stale); },
       events_.on_granted,
       hooks_,
@@ -216,7 +221,8 @@ void ResourcePlugin::StartServer() {
       },
       [&log = world_.log, resource = resource_](const char* what, const std::string& reason) {
         log.Warning(what, {{"resource", resource}, {"reason", reason}});
-      }};
+      },
+      world_.pending};
   auto on_change = lifetime_.Guard([this, serial](int open, bool first_ended) {
     if (serial == serial_) OnStreams(open, first_ended);
   });
@@ -224,7 +230,7 @@ void ResourcePlugin::StartServer() {
     loop.Post([on_change, open, first_ended]() mutable { on_change(open, first_ended); });
   };
   const std::string socket = world_.kubelet_dir + "/" + SocketName(resource_, world_.run, serial);
-  world_.worker.Run(
+  world_.servers_pool.Run(
       loop,
       [socket, backend = std::move(backend), on_streams = std::move(on_streams)]() mutable {
         return PluginServer::Start(socket, std::move(backend), std::move(on_streams));
@@ -277,7 +283,7 @@ void ResourcePlugin::DropServer(std::function<void()> then) {
   streams_ = 0;
   server_->BeginStop();
   auto doomed = std::make_shared<Doomed>(Doomed{std::exchange(server_, nullptr), std::move(call_)});
-  world_.worker.Run(
+  world_.servers_pool.Run(
       world_.loop,
       [doomed = std::move(doomed)]() mutable {
         doomed.reset();

@@ -13,7 +13,7 @@
 #include "kubelet/plugin_server.h"
 #include "kubelet/registration.h"
 #include "os/loop.h"
-#include "os/worker.h"
+#include "os/thread_pool.h"
 
 namespace patchbay {
 
@@ -21,18 +21,20 @@ namespace patchbay {
 /// its list when it changes. The decisions are those of Registration and Pacer; this is their
 /// hands.
 ///
-/// Belongs to the loop thread. Servers are started and stopped on the worker.
+/// Belongs to the loop thread. Servers are started and stopped in the pool: a server that does not
+/// come to its end holds up its own resource and no other.
 class ResourcePlugin {
  public:
   /// What it works with; all of it outlives the plugin.
   struct World {
     Loop& loop;
-    Worker& worker;  ///< for starting and stopping servers
+    ThreadPool& servers_pool;  ///< starts and stops servers
     Log& log;
-    AllocationContext allocation;
+    AllocationHost allocation;
     std::string kubelet_dir;
-    std::string run;         ///< of this process, see NewRun
-    std::uint64_t& servers;  ///< how many all plugins have made
+    std::string run;                                  ///< of this process, see NewRun
+    std::uint64_t& servers;                           ///< how many all plugins have made
+    std::shared_ptr<PendingCalls> pending = nullptr;  ///< of all plugins; may be null
   };
 
   /// What its owner is told, on the loop where nothing else is said.
@@ -48,7 +50,7 @@ class ResourcePlugin {
   ResourcePlugin(const World& world, std::string resource,
                  std::shared_ptr<ResourceObserver> observer, std::shared_ptr<HookRunner> hooks,
                  Events events);
-  /// Blocks until the server is gone; End first, to have it stop without blocking the loop.
+  /// A server that is still there is stopped in the pool; End first, to know when it is gone.
   ~ResourcePlugin();
   ResourcePlugin(const ResourcePlugin&) = delete;
   ResourcePlugin& operator=(const ResourcePlugin&) = delete;
@@ -101,6 +103,7 @@ class ResourcePlugin {
   Registration registration_;
   Pacer pacer_;
   const std::shared_ptr<SnapshotCell> cell_ = std::make_shared<SnapshotCell>();
+  const std::shared_ptr<HostLookups> lookups_;
   std::shared_ptr<const Snapshot> announced_;
   std::size_t left_out_ = 0;  ///< units of that list which did not fit
   bool many_units_ = false;   ///< as far as was told

@@ -49,12 +49,12 @@ std::optional<NameParts> PartsOf(std::string_view name) {
 }
 
 /// Sets `connection` and returns 0, or returns the number of the error.
-int TryConnect(const std::string& path, UniqueFd& connection) {
+int TryConnect(const std::string& path, int type, UniqueFd& connection) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) return ENAMETOOLONG;
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  UniqueFd fd(socket(AF_UNIX, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (!fd || connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
     return errno;
   }
@@ -62,10 +62,13 @@ int TryConnect(const std::string& path, UniqueFd& connection) {
   return 0;
 }
 
-/// Whether somebody accepts connections on the socket. Only a clear refusal counts as nobody.
-bool Answers(const std::string& path) {
+/// Whether a process has a socket bound to the file. A stream socket that is bound and does not
+/// listen yet refuses connections as a dead one does. A datagram socket is told the two apart: the
+/// kernel answers EPROTOTYPE where there is a socket, ECONNREFUSED where only the file is left. Any
+/// other answer counts as a process.
+bool IsBound(const std::string& path) {
   UniqueFd connection;
-  return TryConnect(path, connection) != ECONNREFUSED;
+  return TryConnect(path, SOCK_DGRAM, connection) != ECONNREFUSED;
 }
 
 /// Calls `f(parts, path)` with every socket of our kind of name.
@@ -94,7 +97,7 @@ std::string SocketName(std::string_view resource, std::string_view run, std::uin
 std::vector<std::string> SweepLeftovers(const std::string& directory) {
   std::vector<std::string> removed;
   ForEachSocket(directory, [&](const NameParts&, const std::filesystem::path& path) {
-    if (!Answers(path) && unlink(path.c_str()) == 0) removed.push_back(path.filename());
+    if (!IsBound(path) && unlink(path.c_str()) == 0) removed.push_back(path.filename());
   });
   return removed;
 }
@@ -112,7 +115,7 @@ std::set<std::uint64_t> ResourcesOfOthers(std::string_view run, const std::strin
 
 Result<UniqueFd> Connect(const std::string& path) {
   UniqueFd connection;
-  const int error = TryConnect(path, connection);
+  const int error = TryConnect(path, SOCK_STREAM, connection);
   if (error != 0) return FailErrno(format("cannot connect to {}", path), error);
   return connection;
 }

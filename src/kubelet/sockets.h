@@ -22,8 +22,8 @@ std::string NewRun();
 std::string SocketName(std::string_view resource, std::string_view run, std::uint64_t serial);
 
 /// Removes the sockets that runs of Patchbay left in `directory` when they were killed: those with
-/// a name of our kind on which nobody listens. Sockets of others, and of another Patchbay that
-/// runs, are not touched. Returns the names removed.
+/// a name of our kind that no process has bound any more. Sockets of others, and of another
+/// Patchbay that runs, are not touched, whether they listen yet or not. Returns the names removed.
 std::vector<std::string> SweepLeftovers(const std::string& directory);
 
 /// What makes a socket file this one and no other; nothing when there is none. Inode numbers are

@@ -1,6 +1,7 @@
 #include "model/device.h"
 
 #include <algorithm>
+#include <functional>
 
 namespace patchbay {
 
@@ -10,6 +11,18 @@ void MergeValues(NamedValues from, NamedValues& into) {
                                    [&](const auto& other) { return other.first == value.first; });
     if (!known) into.push_back(std::move(value));
   }
+}
+
+NodeKey KeyOf(const DeviceNode& node) {
+  if (node.type != FileType::kCharacter && node.type != FileType::kBlock) {
+    return {0, node.real_path};
+  }
+  const std::uint64_t type = node.type == FileType::kBlock ? 2 : 1;
+  return {type << 62U | std::uint64_t{node.major} << 32U | node.minor, ""};
+}
+
+std::size_t NodeKeyHash::operator()(const NodeKey& key) const {
+  return std::hash<std::uint64_t>()(key.number) ^ std::hash<std::string>()(key.path);
 }
 
 std::string_view Name(Health health) {

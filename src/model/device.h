@@ -1,5 +1,7 @@
 #pragma once
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -18,6 +20,7 @@ enum class Health { kHealthy, kUnhealthy };
 std::string_view Name(Health health);
 
 /// Values by name: the named groups of a regex, udev properties, the variables of a command.
+/// Whose text they are is known by where they lie: see Origin in model/variables.h.
 using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
 /// Adds to `into` those whose name it does not have.
@@ -30,9 +33,23 @@ struct DeviceNode {
   FileType type = FileType::kOther;
   unsigned major = 0;
   unsigned minor = 0;
-  NamedValues values = {};  ///< what is known of this node; they hide those of the device
+  NamedValues values = {};    ///< text of the device; hides the values of the device as a whole
+  NamedValues captures = {};  ///< parts of `path` that the regex of the match named; hide `values`
 
   bool operator==(const DeviceNode&) const = default;
+};
+
+/// What a node is to the kernel, whatever it is called: a device node is its type and number, all
+/// else is its path without links. Two nodes with one key are one.
+struct NodeKey {
+  std::uint64_t number = 0;  ///< of a character or block device; else 0
+  std::string path = {};     ///< of anything else
+
+  auto operator<=>(const NodeKey&) const = default;  // NOLINT(modernize-use-nullptr): its own 0
+};
+NodeKey KeyOf(const DeviceNode& node);
+struct NodeKeyHash {
+  std::size_t operator()(const NodeKey& key) const;
 };
 
 /// The kubelet aligns no device of a NUMA node beyond this.
@@ -42,7 +59,7 @@ inline constexpr int kLastNumaNode = 63;
 struct Device {
   std::string id;                 ///< stable; without the suffix of a replica
   std::vector<DeviceNode> nodes;  ///< by path; empty for a device without host nodes
-  NamedValues values = {};        ///< what is known of it as a whole
+  NamedValues values = {};        ///< text of the device, or of the command that named it
   std::optional<int> numa_node = {};
 
   bool operator==(const Device&) const = default;

@@ -55,6 +55,7 @@ struct DaemonKey {
 using D = DaemonSpec;
 constexpr DaemonKey kDaemonKeys[] = {
     {"listen", false, Same<&D::listen>},
+    {"hosts", false, Same<&D::hosts>},
     {"kubelet_dir", false, Same<&D::kubelet_dir>},
     {"host_root", false, Same<&D::host_root>},
     {"pod_resources", false, Same<&D::pod_resources>},

@@ -30,6 +30,7 @@ std::string_view Name(RejectReason reason) {
     case RejectReason::kBadTemplate: return "bad_template";
     case RejectReason::kDuplicateId: return "duplicate_id";
     case RejectReason::kDuplicateNode: return "duplicate_node";
+    case RejectReason::kWrongNumber: return "wrong_number";
     case RejectReason::kIncomplete: return "incomplete";
     case RejectReason::kTaken: return "taken";
     case RejectReason::kCommandFailed: return "command_failed";

@@ -21,17 +21,18 @@ enum class RejectReason {
   kMissingVariable,  ///< a template needs what this device does not have
   kBadTemplate,      ///< a template renders to something no container can get
   kDuplicateId,      ///< two devices end with one ID; both are rejected
-  kDuplicateNode,    ///< another device of the resource is the same node
+  kDuplicateNode,    ///< another device of the resource has the same node
+  kWrongNumber,      ///< the node is not the one that the kernel has for the device
   kIncomplete,       ///< a node that the match requires is not there
   kTaken,            ///< another resource is the only owner of a node of it
   kCommandFailed,    ///< a command, or one entry of what it printed, is of no use
   kLimit,            ///< more than a resource may have
 };
 inline constexpr RejectReason kAllRejectReasons[] = {
-    RejectReason::kUnreadable,      RejectReason::kBadName,     RejectReason::kDanglingLink,
-    RejectReason::kMissingVariable, RejectReason::kBadTemplate, RejectReason::kDuplicateId,
-    RejectReason::kDuplicateNode,   RejectReason::kIncomplete,  RejectReason::kTaken,
-    RejectReason::kCommandFailed,   RejectReason::kLimit,
+    RejectReason::kUnreadable,      RejectReason::kBadName,       RejectReason::kDanglingLink,
+    RejectReason::kMissingVariable, RejectReason::kBadTemplate,   RejectReason::kDuplicateId,
+    RejectReason::kDuplicateNode,   RejectReason::kWrongNumber,   RejectReason::kIncomplete,
+    RejectReason::kTaken,           RejectReason::kCommandFailed, RejectReason::kLimit,
 };
 /// "unreadable", "bad_name", …
 std::string_view Name(RejectReason reason);
@@ -50,11 +51,22 @@ struct ListedDevice {
   std::shared_ptr<const Device> device;
   Health health = Health::kHealthy;
   std::string reason;  ///< why it is unhealthy; empty for a healthy one
+  /// Where not all devices fit in a list for the kubelet, those with a lower rank are listed.
+  std::uint32_t rank = 0;
 
   bool operator==(const ListedDevice& other) const {
-    return health == other.health && reason == other.reason &&
+    return health == other.health && reason == other.reason && rank == other.rank &&
            (device == other.device || *device == *other.device);
   }
+};
+
+/// A [[resource.mount]] whose host path is not there, which is no reason to withhold a device: what
+/// it leads to may be made when the container starts.
+struct MissingMount {
+  std::string path;
+  std::string detail;
+
+  bool operator==(const MissingMount&) const = default;
 };
 
 /// The devices of a resource at one moment. Immutable once shared; any thread may read it.
@@ -66,6 +78,7 @@ struct Snapshot {
   /// Whether every device is listed with its NUMA node. With some of them only, the kubelet would
   /// never align the others.
   bool topology = false;
+  std::vector<MissingMount> missing_mounts = {};  ///< by path
 };
 
 /// The order of IDs: runs of digits compare as numbers, so that "tty9" is before "tty10".

@@ -66,6 +66,7 @@ struct MatchSpec {
   Conditions conditions = {};      ///< on every node of a path or regex, USB device or PCI function
   std::string group_by = {};       ///< nodes with one value of this variable are one device
   std::vector<Glob> require = {};  ///< a device must have a node for each of these
+  int max_devices = 0;             ///< further ones are rejected; 0: no limit
   bool operator==(const MatchSpec&) const = default;
 };
 
@@ -161,6 +162,8 @@ struct ResourceSpec {
 /// [daemon].
 struct DaemonSpec {
   std::string listen = "[::]:9478";
+  std::vector<NamePattern> hosts = {};  ///< in lower case; names that HTTP is served under, besides
+                                        ///< those that http/host_check.h always accepts
   std::string kubelet_dir = "/var/lib/kubelet/device-plugins";
   std::string host_root = "/";
   std::string pod_resources = "/var/lib/kubelet/pod-resources/kubelet.sock";  ///< empty: not asked

@@ -59,22 +59,24 @@ Parsed<Template> Template::Compile(std::string_view text) {
   return compiled;
 }
 
-Result<std::string> Template::Render(const Variables& variables) const {
+Result<std::string> Template::Render(const Variables& variables, std::vector<Span>* spans) const {
   if (fields_.empty()) return literals_.empty() ? std::string() : literals_.front();
   std::string out;
   for (std::size_t i = 0; i < fields_.size(); ++i) {
     out += literals_[i];
     const Field& field = fields_[i];
-    const auto value = variables.Find(field.name);
-    if (!value) {
+    const auto found = variables.Lookup(field.name);
+    if (!found) {
       return Fail(ErrorKind::kInvalid, format("it has no value for \"{}\"", field.name));
     }
-    const auto* text = std::get_if<std::string_view>(&*value);
+    const std::size_t begin = out.size();
+    const auto* text = std::get_if<std::string_view>(&found->value);
     if (text != nullptr && field.spec.empty()) {
       out += *text;
     } else {
-      out += TRY(FormatBySpec(field.spec, *value));
+      out += TRY(FormatBySpec(field.spec, found->value));
     }
+    if (spans != nullptr) spans->push_back({field.name, found->origin, begin, out.size()});
     if (out.size() > kMaxResult) break;
   }
   out += literals_.back();

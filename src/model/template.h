@@ -28,8 +28,18 @@ class Template {
   Template() = default;
   static Parsed<Template> Compile(std::string_view text);
 
-  /// Fails with kInvalid when a variable has no value or the result is too long.
-  Result<std::string> Render(const Variables& variables) const;
+  /// The value of a field in a rendered text.
+  struct Span {
+    std::string_view name;  ///< a view of the template
+    Origin origin = Origin::kDevice;
+    std::size_t begin = 0;
+    std::size_t end = 0;
+  };
+
+  /// Fails with kInvalid when a variable has no value or the result is too long. The result is held
+  /// to no rule: for paths and names see model/render.h. Tells in `spans`, unless it is null, where
+  /// the values are.
+  Result<std::string> Render(const Variables& variables, std::vector<Span>* spans = nullptr) const;
 
   const std::vector<Field>& fields() const { return fields_; }
   const std::string& text() const { return text_; }

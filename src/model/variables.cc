@@ -24,6 +24,7 @@ bool ByHost(const MatchSpec& m) { return !std::holds_alternative<CountSource>(m.
 struct Builtin {
   std::string_view name;
   VariableType type;
+  Origin origin;
   Supplied supplied;  ///< whether devices of a match can have it
   Finder find;
 };
@@ -35,29 +36,29 @@ constexpr std::string_view kSysfsVariables[] = {
 };
 
 constexpr Builtin kBuiltins[] = {
-    {"id", VariableType::kText, ByAll,
+    {"id", VariableType::kText, Origin::kConfiguration, ByAll,
      [](const Variables& v) -> std::optional<FormatValue> { return v.id; }},
-    {"resource", VariableType::kText, ByAll,
+    {"resource", VariableType::kText, Origin::kConfiguration, ByAll,
      [](const Variables& v) -> std::optional<FormatValue> { return v.resource; }},
-    {"node_name", VariableType::kText, ByAll,
+    {"node_name", VariableType::kText, Origin::kConfiguration, ByAll,
      [](const Variables& v) -> std::optional<FormatValue> { return v.node_name; }},
-    {"index", VariableType::kInteger, ByAll,
+    {"index", VariableType::kInteger, Origin::kConfiguration, ByAll,
      [](const Variables& v) -> std::optional<FormatValue> { return v.index; }},
-    {"slot", VariableType::kInteger, ByAll,
+    {"slot", VariableType::kInteger, Origin::kConfiguration, ByAll,
      [](const Variables& v) -> std::optional<FormatValue> { return v.slot; }},
-    {"replica", VariableType::kInteger, ByAll,
+    {"replica", VariableType::kInteger, Origin::kConfiguration, ByAll,
      [](const Variables& v) -> std::optional<FormatValue> { return v.replica; }},
-    {"path", VariableType::kText, CanHaveNodes,
+    {"path", VariableType::kText, Origin::kNode, CanHaveNodes,
      OfNode<[](const DeviceNode& n) { return FormatValue(n.path); }>},
-    {"real_path", VariableType::kText, CanHaveNodes,
+    {"real_path", VariableType::kText, Origin::kNode, CanHaveNodes,
      OfNode<[](const DeviceNode& n) { return FormatValue(n.real_path); }>},
-    {"name", VariableType::kText, CanHaveNodes,
+    {"name", VariableType::kText, Origin::kMatched, CanHaveNodes,
      OfNode<[](const DeviceNode& n) { return FormatValue(BaseName(n.path)); }>},
-    {"major", VariableType::kInteger, CanHaveNodes,
+    {"major", VariableType::kInteger, Origin::kConfiguration, CanHaveNodes,
      OfNode<[](const DeviceNode& n) { return FormatValue(std::int64_t{n.major}); }>},
-    {"minor", VariableType::kInteger, CanHaveNodes,
+    {"minor", VariableType::kInteger, Origin::kConfiguration, CanHaveNodes,
      OfNode<[](const DeviceNode& n) { return FormatValue(std::int64_t{n.minor}); }>},
-    {"numa_node", VariableType::kInteger, ByHost,
+    {"numa_node", VariableType::kInteger, Origin::kConfiguration, ByHost,
      [](const Variables& v) -> std::optional<FormatValue> {
        if (v.device == nullptr || !v.device->numa_node) return std::nullopt;
        return std::int64_t{*v.device->numa_node};
@@ -96,18 +97,38 @@ bool MaySupply(const MatchSpec& match, std::string_view name) {
   return UsesSysfs(match) && !name.empty() && name.front() >= 'A' && name.front() <= 'Z';
 }
 
-std::optional<FormatValue> Variables::Find(std::string_view name) const {
+Origin OriginOf(std::string_view name) {
   for (const Builtin& builtin : kBuiltins) {
-    if (builtin.name == name) return builtin.find(*this);
+    if (builtin.name == name) return builtin.origin;
   }
-  for (const NamedValues* values :
-       {node != nullptr ? &node->values : nullptr, device != nullptr ? &device->values : nullptr}) {
+  return Origin::kDevice;
+}
+
+std::optional<VariableValue> Variables::Lookup(std::string_view name) const {
+  for (const Builtin& builtin : kBuiltins) {
+    if (builtin.name != name) continue;
+    const auto value = builtin.find(*this);
+    if (!value) return std::nullopt;
+    return VariableValue{*value, builtin.origin};
+  }
+  const std::pair<const NamedValues*, Origin> sources[] = {
+      {node != nullptr ? &node->captures : nullptr, Origin::kMatched},
+      {node != nullptr ? &node->values : nullptr, Origin::kDevice},
+      {device != nullptr ? &device->values : nullptr, Origin::kDevice},
+  };
+  for (const auto& [values, origin] : sources) {
     if (values == nullptr) continue;
     for (const auto& [key, value] : *values) {
-      if (key == name) return value;
+      if (key == name) return VariableValue{value, origin};
     }
   }
   return std::nullopt;
+}
+
+std::optional<FormatValue> Variables::Find(std::string_view name) const {
+  const auto found = Lookup(name);
+  if (!found) return std::nullopt;
+  return found->value;
 }
 
 Variables VariablesOf(const Device& device) {

@@ -15,6 +15,15 @@ struct MatchSpec;
 
 enum class VariableType { kText, kInteger };
 
+/// Where the value of a variable comes from. This decides what a template may make of it: the text
+/// of a device is data, and names no path, variable or program.
+enum class Origin {
+  kConfiguration,  ///< the configuration, a number of the kernel, or an ID, which is always safe
+  kNode,           ///< the node that was matched, or what it leads to: an absolute path
+  kMatched,        ///< a part of that path: its name, or a group of the configuration's own regex
+  kDevice,         ///< text that the device, udev or a command chose
+};
+
 /// A name that templates may use.
 struct Variable {
   std::string name;
@@ -33,6 +42,16 @@ bool SpeaksOfNode(std::string_view name);
 /// any name. Such variables are text.
 bool MaySupply(const MatchSpec& match, std::string_view name);
 
+/// The origin of a variable as far as its name says it. A named group counts as kDevice, since the
+/// device may have a variable of the same name.
+Origin OriginOf(std::string_view name);
+
+/// What a variable of one device holds; a view of the device.
+struct VariableValue {
+  FormatValue value;
+  Origin origin = Origin::kDevice;
+};
+
 /// The variables of one device as one container sees it.
 ///
 /// A view: valid as long as the device, the node and the strings it was made from.
@@ -46,7 +65,10 @@ struct Variables {
   std::int64_t slot = 0;
   std::int64_t replica = 0;
 
-  /// The value of `name`; nothing when this device has none.
+  /// The value of `name`; nothing when this device has none. What every device has comes first,
+  /// then the captures of the node, then what is known of the node and of the device.
+  std::optional<VariableValue> Lookup(std::string_view name) const;
+  /// The same without its origin.
   std::optional<FormatValue> Find(std::string_view name) const;
 };
 

@@ -106,7 +106,10 @@ Subscription AsioLoop::OnSignals(std::initializer_list<int> signals, std::functi
   });
 }
 
-void AsioLoop::Run() { impl_->context.run(); }
+void AsioLoop::Run() {
+  impl_->context.run();
+  impl_->context.restart();
+}
 void AsioLoop::Stop() { impl_->context.stop(); }
 
 }  // namespace patchbay

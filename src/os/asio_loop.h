@@ -23,7 +23,7 @@ class AsioLoop : public Loop {
   /// Calls `f` with the number of each of these signals that the process receives.
   Subscription OnSignals(std::initializer_list<int> signals, std::function<void(int)> f);
 
-  /// Makes the calling thread the loop thread until Stop.
+  /// Makes the calling thread the loop thread until Stop; again after that.
   void Run();
   /// Ends Run; from any thread.
   void Stop();

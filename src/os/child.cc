@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 
@@ -23,6 +22,8 @@ extern "C" {
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "os/descriptors.h"
+#include "os/spawn.h"
 
 namespace patchbay {
 namespace {
@@ -51,48 +52,6 @@ Result<Pipe> MakePipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-/// What posix_spawn is to do between the two programs.
-class SpawnPlan {
- public:
-  SpawnPlan() {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawnattr_init(&attributes_);
-  }
-  ~SpawnPlan() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-
-  /// Returns an errno.
-  int Prepare(int output, int errors) {
-    sigset_t all, none;
-    sigfillset(&all);
-    sigemptyset(&none);
-    const int results[] = {
-        posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO),
-        posix_spawn_file_actions_adddup2(&actions_, errors, STDERR_FILENO),
-        posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
-        posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1),
-        posix_spawn_file_actions_addchdir_np(&actions_, "/"),
-        posix_spawnattr_setpgroup(&attributes_, 0),
-        posix_spawnattr_setsigdefault(&attributes_, &all),
-        posix_spawnattr_setsigmask(&attributes_, &none),
-        posix_spawnattr_setflags(
-            &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK),
-    };
-    return *std::max_element(std::begin(results), std::end(results));
-  }
-
-  const posix_spawn_file_actions_t* actions() const { return &actions_; }
-  const posix_spawnattr_t* attributes() const { return &attributes_; }
-
- private:
-  posix_spawn_file_actions_t actions_;
-  posix_spawnattr_t attributes_;
-};
-
 std::vector<std::string> EnvironmentOf(const ChildSpec& spec) {
   const char* path = std::getenv("PATH");
   std::map<std::string, std::string> variables = spec.environment;
@@ -103,54 +62,6 @@ std::vector<std::string> EnvironmentOf(const ChildSpec& spec) {
   environment.reserve(variables.size());
   for (const auto& [name, value] : variables) environment.push_back(name + "=" + value);
   return environment;
-}
-
-std::vector<char*> Pointers(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  pointers.reserve(texts.size() + 1);
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-std::string_view HintFor(int error) {
-  switch (error) {
-    case ENOENT:
-    case ENOTDIR:
-      return "; it, and what a script names in its first line, must exist where patchbay runs";
-    case EACCES: return "; it must be an executable file";
-    case ENOEXEC:
-      return "; it must be a program for this machine, or begin with a line like #!/bin/sh";
-    case E2BIG: return "; an argument has at most 128 KiB";
-    default: return "";
-  }
-}
-
-bool HoldsNul(const std::string& text) { return text.find('\0') != std::string::npos; }
-
-/// posix_spawn, since this program has many threads and gRPC's handlers of fork: glibc's runs no
-/// such handlers and nothing but system calls between the two programs, takes the same time however
-/// large the process is, and tells why a program could not be executed.
-Result<pid_t> Spawn(const ChildSpec& spec, int output, int errors) {
-  if (spec.argv.empty()) return Fail(ErrorKind::kInvalid, "there is no program to run");
-  std::vector<std::string> arguments = spec.argv;
-  std::vector<std::string> environment = EnvironmentOf(spec);
-  const std::string what = "cannot run " + Excerpt(arguments.front(), 100);
-  if (std::any_of(arguments.begin(), arguments.end(), HoldsNul) ||
-      std::any_of(environment.begin(), environment.end(), HoldsNul)) {
-    return Fail(ErrorKind::kInvalid, what + ": an argument or variable holds a NUL byte");
-  }
-  SpawnPlan plan;
-  pid_t pid = 0;
-  int error = plan.Prepare(output, errors);
-  if (error == 0) {
-    error = posix_spawnp(&pid, arguments.front().c_str(), plan.actions(), plan.attributes(),
-                         Pointers(arguments).data(), Pointers(environment).data());
-  }
-  if (error == 0) return pid;
-  Error failure = FailErrno(what, error).value();
-  failure.message += HintFor(error);
-  return Failure(std::move(failure));
 }
 
 /// Where memory runs out a program that leaks is to go, not this process, and not a pod of the node
@@ -182,15 +93,15 @@ struct Stream {
 /// Looks after a child from its start to its end.
 class Watch {
  public:
-  Watch(const ChildSpec& spec, const Cancellation& cancellation, pid_t pid, UniqueFd process,
-        UniqueFd output, UniqueFd errors)
+  Watch(const ChildSpec& spec, const Cancellation& cancellation, Clock::time_point deadline,
+        pid_t pid, UniqueFd process, UniqueFd output, UniqueFd errors)
       : spec_(spec),
         cancellation_(cancellation),
         pid_(pid),
         process_(std::move(process)),
         output_{std::move(output), spec.most_output},
         errors_{std::move(errors), ChildSpec::kMostErrors},
-        deadline_(Clock::now() + spec.timeout) {}
+        deadline_(deadline) {}
 
   ChildResult Run() {
     do {
@@ -304,12 +215,21 @@ void Watch::ReadStatus(ChildResult& result) {
 }
 
 Result<ChildResult> Run(const ChildSpec& spec, const Cancellation& cancellation) {
+  const Clock::time_point deadline = Clock::now() + spec.timeout;
   Pipe output = TRY(MakePipe());
   Pipe errors = TRY(MakePipe());
-  const pid_t pid = TRY(Spawn(spec, output.write.get(), errors.write.get()));
+  Spawned spawned =
+      TRY(Spawn({spec.argv, EnvironmentOf(spec), std::move(output.write), std::move(errors.write)},
+                deadline, cancellation));
+  const pid_t pid = spawned.pid;
+  if (pid == 0) {
+    ChildResult nothing;
+    nothing.end = spawned.cancelled ? ChildEnd::kCancelled : ChildEnd::kTimedOut;
+    nothing.left_behind = std::move(spawned.left_behind);
+    return nothing;
+  }
   BeFirstToGo(pid);
-  output.write = UniqueFd();
-  errors.write = UniqueFd();
+  RestoreDescriptorLimit(pid);
   UniqueFd process(pidfd_open(pid, 0));
   if (!process) {
     const int error = errno;
@@ -317,7 +237,7 @@ Result<ChildResult> Run(const ChildSpec& spec, const Cancellation& cancellation)
     waitpid(pid, nullptr, 0);  // it has only begun, and is killed: this takes no time
     return FailErrno("cannot watch the program that was started", error);
   }
-  return Watch(spec, cancellation, pid, std::move(process), std::move(output.read),
+  return Watch(spec, cancellation, deadline, pid, std::move(process), std::move(output.read),
                std::move(errors.read))
       .Run();
 }

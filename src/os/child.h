@@ -32,7 +32,7 @@ class Cancellation {
 /// A program to run, and its bounds. It gets /dev/null as stdin, no other descriptor but stdout and
 /// stderr, "/" as its directory, signals as a login has them, and of the environment only PATH
 /// beside HOME=/, LANG=C.UTF-8 and what is given here. When memory runs out it goes before this
-/// process.
+/// process. Its limit of descriptors is the one this process was started with.
 struct ChildSpec {
   enum class Excess { kEnd, kDiscard };
   /// Bytes of stderr that are kept; more is discarded.

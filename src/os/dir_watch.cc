@@ -8,17 +8,20 @@
 #include <cerrno>
 #include <cstring>
 
+#include "os/cached_lookup.h"
+
 namespace patchbay {
 namespace {
 
 constexpr std::uint32_t kMask = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                 IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 
-/// Whether what was just made is a file to be written, which will be told of when it is closed; and
-/// not another name of one that is complete.
+/// Whether what was just made is a file to be written, which is reported when it is closed; and not
+/// another name of one that is complete. What was just made is in the kernel's memory; where it is
+/// not, it counts as complete, since the loop may not wait for the file system.
 bool WillBeClosed(const std::string& path) {
-  struct stat info {};
-  return lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_nlink == 1;
+  const auto file = LookUpCached("", path, LastLink::kKeep);
+  return file && S_ISREG(file->mode) && file->links == 1;
 }
 
 }  // namespace
@@ -33,41 +36,60 @@ Result<std::unique_ptr<DirWatch>> DirWatch::Create(Loop& loop, OnChange on_chang
 }
 
 DirWatch::DirWatch(Loop& loop, UniqueFd fd, OnChange on_change, Events events)
-    : fd_(std::move(fd)),
-      on_change_(std::move(on_change)),
-      events_(events),
-      readable_(loop.OnReadable(fd_.get(), [this] { Read(); })) {}
+    : on_change_(std::move(on_change)), events_(events) {
+  adder_.fd_ = std::make_shared<const UniqueFd>(std::move(fd));
+  adder_.mask_ = events == Events::kNames ? kMask : kMask | IN_CLOSE_WRITE;
+  readable_ = loop.OnReadable(adder_.fd_->get(), [this] { Read(); });
+}
 
-DirWatch::Outcome DirWatch::Watch(const std::set<std::string>& directories) {
+DirWatch::Added DirWatch::Adder::Add(const std::set<std::string>& directories) const {
+  Added added;
+  for (const std::string& path : directories) {
+    // Also where it is watched already: the directory at this path may be another one by now, of
+    // which a watch that stayed with the old one would report nothing. The same gives the same
+    // watch.
+    const int watch = inotify_add_watch(fd_->get(), path.c_str(), mask_);
+    if (watch >= 0) {
+      added.emplace(path, watch);
+      continue;
+    }
+    const std::string hint = errno == ENOSPC ? " (see fs.inotify.max_user_watches)" : "";
+    added.emplace(path, FailErrno("cannot watch " + path + hint, errno));
+  }
+  return added;
+}
+
+DirWatch::Outcome DirWatch::Merge(const Added& added) {
+  Outcome outcome;
+  for (const auto& [path, watch] : added) {
+    const auto known = by_path_.find(path);
+    if (known != by_path_.end()) {
+      if (watch && known->second == *watch) continue;
+      Drop(path);
+    }
+    if (!watch) {
+      outcome.failed.push_back(watch.error());
+      if (watch.error().kind == ErrorKind::kNotFound) outcome.changed.push_back(path);
+      continue;
+    }
+    by_path_.emplace(path, *watch);
+    by_watch_[*watch].insert(path);
+    outcome.changed.push_back(path);
+  }
+  return outcome;
+}
+
+void DirWatch::Retain(const std::set<std::string>& directories) {
   std::vector<std::string> unwanted;
   for (const auto& [path, watch] : by_path_) {
     if (!directories.contains(path)) unwanted.push_back(path);
   }
   for (const std::string& path : unwanted) Drop(path);
+}
 
-  const std::uint32_t mask = events_ == Events::kNames ? kMask : kMask | IN_CLOSE_WRITE;
-  Outcome outcome;
-  for (const std::string& path : directories) {
-    // Also where it is watched already: the directory at this path may be another one by now, of
-    // which a watch that stayed with the old one would tell nothing. The same gives the same watch.
-    const int watch = inotify_add_watch(fd_.get(), path.c_str(), mask);
-    const int error = errno;
-    const auto known = by_path_.find(path);
-    if (known != by_path_.end()) {
-      if (known->second == watch) continue;
-      Drop(path);
-    }
-    if (watch < 0) {
-      const std::string hint = error == ENOSPC ? " (see fs.inotify.max_user_watches)" : "";
-      outcome.failed.push_back(FailErrno("cannot watch " + path + hint, error).value());
-      if (outcome.failed.back().kind == ErrorKind::kNotFound) outcome.changed.push_back(path);
-      continue;
-    }
-    by_path_.emplace(path, watch);
-    by_watch_[watch].insert(path);
-    outcome.changed.push_back(path);
-  }
-  return outcome;
+DirWatch::Outcome DirWatch::Watch(const std::set<std::string>& directories) {
+  Retain(directories);
+  return Merge(adder_.Add(directories));
 }
 
 void DirWatch::Drop(const std::string& path) {
@@ -77,7 +99,7 @@ void DirWatch::Drop(const std::string& path) {
   paths.erase(path);
   if (!paths.empty()) return;
   by_watch_.erase(watch);
-  inotify_rm_watch(fd_.get(), watch);
+  inotify_rm_watch(adder_.fd_->get(), watch);
 }
 
 void DirWatch::Forget(int watch) {
@@ -91,7 +113,7 @@ void DirWatch::Read() {
   // Collected first: a callback may call Watch.
   std::set<std::pair<std::string, std::string>> changes;
   alignas(inotify_event) std::array<char, 64 * 1024> buffer;
-  const ssize_t length = read(fd_.get(), buffer.data(), buffer.size());
+  const ssize_t length = read(adder_.fd_->get(), buffer.data(), buffer.size());
   for (ssize_t at = 0; at < length;) {
     inotify_event event;
     std::memcpy(&event, buffer.data() + at, sizeof event);
@@ -111,7 +133,7 @@ void DirWatch::Read() {
       changes.emplace(path, self ? "" : name);
     }
     if (self) {
-      if ((event.mask & IN_MOVE_SELF) != 0) inotify_rm_watch(fd_.get(), event.wd);
+      if ((event.mask & IN_MOVE_SELF) != 0) inotify_rm_watch(adder_.fd_->get(), event.wd);
       Forget(event.wd);
     }
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -14,11 +15,15 @@
 
 namespace patchbay {
 
-/// Tells when names come and go in a set of directories, and if asked when a file there was written
-/// (inotify).
+/// Reports when names come and go in a set of directories, and if asked when a file there was
+/// written (inotify).
 ///
-/// Belongs to the loop thread. What it cannot watch (a missing directory, no watches left) it says;
-/// the caller has a slower way of finding out.
+/// Belongs to the loop thread. Adding a watch looks up a path, which can hang, so it is separate:
+/// an Adder does it on any thread, and Merge takes the result on the loop. Between the two the
+/// events of a new watch are lost, and by the time of Merge it may be gone again, with its
+/// directory or because nothing else used it. Therefore whoever scans a directory adds its watch
+/// after each scan, and scans again what Merge calls new: the second scan finds what happened in
+/// between, and the second Add replaces a watch that is gone.
 class DirWatch {
  public:
   /// A name in `directory` was made, removed or replaced, or written if that is asked for. `name`
@@ -27,22 +32,42 @@ class DirWatch {
 
   enum class Events {
     kNames,
-    /// Also that a file was closed by who could write to it. One that is new is told of only then.
+    /// Also that a file was closed by who could write to it. One that is new is reported only then.
     kNamesAndWrites,
   };
 
   static Result<std::unique_ptr<DirWatch>> Create(Loop& loop, OnChange on_change,
                                                   Events events = Events::kNames);
 
-  /// What a call to Watch came to.
+  /// What became of the directories that were added.
+  using Added = std::map<std::string, Result<int>>;  ///< watch descriptors
+
+  /// Adds watches. A value; thread-safe, and usable after the DirWatch is gone.
+  class Adder {
+   public:
+    /// Watches the directories that are at these paths (of this process) now. Can hang.
+    Added Add(const std::set<std::string>& directories) const;
+
+   private:
+    friend class DirWatch;
+    std::shared_ptr<const UniqueFd> fd_;
+    std::uint32_t mask_ = 0;
+  };
+  const Adder& adder() const { return adder_; }
+
+  /// What a call to Merge or Watch came to.
   struct Outcome {
-    /// To be looked at once more: newly watched, so that they may have changed before the watch was
+    /// To be scanned again: newly watched, so that they may have changed before the watch was
     /// there; or gone, whatever was seen there before.
     std::vector<std::string> changed;
     std::vector<Error> failed;
   };
-  /// Watches the directories that are at these paths (of this process) now, and no others. One that
-  /// was replaced by another is newly watched.
+  /// From now on these directories are watched too. One that was replaced by another is new.
+  Outcome Merge(const Added& added);
+  /// Watches no directories but these.
+  void Retain(const std::set<std::string>& directories);
+
+  /// All of that at once, for paths that do not hang: watches these directories and no others.
   Outcome Watch(const std::set<std::string>& directories);
 
   bool Watches(const std::string& directory) const { return by_path_.contains(directory); }
@@ -55,7 +80,7 @@ class DirWatch {
   void Drop(const std::string& path);
   void Forget(int watch);
 
-  UniqueFd fd_;
+  Adder adder_;
   OnChange on_change_;
   const Events events_;
   std::map<std::string, int> by_path_;

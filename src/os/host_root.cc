@@ -13,6 +13,7 @@
 
 #include "base/format.h"
 #include "base/path.h"
+#include "os/cached_lookup.h"
 #include "os/unique_fd.h"
 
 namespace patchbay {
@@ -114,6 +115,21 @@ bool HostRoot::Holds(const HostNode& node) const {
   return node.path.find('\0') == std::string::npos && lstat(Local(node.path).c_str(), &info) == 0 &&
          TypeOf(info.st_mode) == node.type && major(info.st_rdev) == node.major &&
          minor(info.st_rdev) == node.minor;
+}
+
+std::optional<HostNode> HostRoot::ResolveCached(std::string_view host_path) const {
+  std::string path = host_path.starts_with('/') ? "" : "/";
+  path += host_path;
+  const auto file = LookUpCached(root_, path, LastLink::kFollow);
+  // The path of what was removed is not its path any more; that of what lies outside never was.
+  if (!file || file->links == 0 || !file->path.starts_with(root_ + "/")) return std::nullopt;
+  return HostNode{file->path.substr(root_.size()), TypeOf(file->mode), file->major, file->minor};
+}
+
+bool HostRoot::HoldsCached(const HostNode& node) const {
+  const auto file = LookUpCached(root_, node.path, LastLink::kKeep);
+  return file && TypeOf(file->mode) == node.type && file->major == node.major &&
+         file->minor == node.minor;
 }
 
 Result<std::vector<HostEntry>> HostRoot::List(

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,11 +48,12 @@ struct HostNode {
 /// ones, are followed below the root and cannot lead out of it.
 ///
 /// A value; thread-safe. Nothing is opened but directories and regular files, so no device is ever
-/// touched but by TryOpen. Calls may be slow (they go to the file system) and do not belong on the
-/// loop.
+/// touched but by TryOpen. Calls go to the file system, which can be slow or hang, and do not
+/// belong on the loop, but for those that say otherwise.
 class HostRoot {
  public:
-  explicit HostRoot(std::string root = "/");
+  HostRoot() : HostRoot("/") {}
+  explicit HostRoot(std::string root);
 
   /// Where a host path is in the namespace of this process.
   std::string Local(std::string_view host_path) const;
@@ -63,6 +65,12 @@ class HostRoot {
   /// Whether what was resolved before is still there and the same. One look at the file system,
   /// where Resolve takes one for every directory on the way.
   bool Holds(const HostNode& node) const;
+
+  /// The same as Resolve, and as Holds, without ever waiting for a file system: by what the kernel
+  /// has in memory. Nothing, or false, where that does not answer the question, and for what is
+  /// missing; see LookUpCached.
+  std::optional<HostNode> ResolveCached(std::string_view host_path) const;
+  bool HoldsCached(const HostNode& node) const;
 
   /// The entries of a directory whose name passes `wanted`, in no order. A name that vanishes
   /// meanwhile is left out.

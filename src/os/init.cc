@@ -1,13 +1,50 @@
 #include "os/init.h"
 
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <ctime>
+#include <new>
+#include <vector>
 
 namespace patchbay {
+
+struct Heartbeat::Page {
+  std::atomic<std::uint64_t> beats = 0;
+  std::atomic<std::uint64_t> kills = 0;
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);  // works between processes
+};
+
+Result<std::shared_ptr<Heartbeat>> Heartbeat::Create() {
+  void* memory =
+      mmap(nullptr, sizeof(Page), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return FailErrno("cannot share memory with a child", errno);
+  return std::shared_ptr<Heartbeat>(new Heartbeat(new (memory) Page));
+}
+
+Heartbeat::~Heartbeat() { munmap(page_, sizeof(Page)); }
+
+void Heartbeat::Beat() { ++page_->beats; }
+std::uint64_t Heartbeat::beats() const { return page_->beats; }
+std::uint64_t Heartbeat::kills() const { return page_->kills; }
+void Heartbeat::CountKill() { ++page_->kills; }
+void Heartbeat::Restart() { page_->beats = 0; }
+
+bool HangDetector::Check(std::uint64_t beats) {
+  const bool missed = beats != 0 && beats == last_;
+  last_ = beats;
+  missed_ = missed ? missed_ + 1 : 0;
+  return missed_ > most_missed_;
+}
+
 namespace {
+
+using InitClock = std::chrono::steady_clock;
 
 constexpr int kPassedOn[] = {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM};
 
@@ -32,8 +69,13 @@ class HeldSignals {
     sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
   }
 
-  /// The next one; negative if there is none yet.
-  int Await() const { return sigwaitinfo(&signals_, nullptr); }
+  /// The next one; negative if there is none before `deadline`.
+  int Await(InitClock::time_point deadline) const {
+    const auto left = std::max(deadline - InitClock::now(), InitClock::duration::zero());
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
+    const timespec time{seconds.count(), std::chrono::nanoseconds(left - seconds).count()};
+    return sigtimedwait(&signals_, nullptr, &time);
+  }
 
  private:
   sigset_t signals_;
@@ -51,29 +93,88 @@ std::optional<int> Reap(pid_t copy) {
   return code;
 }
 
-}  // namespace
+/// PID 1 and the copies it makes of itself, one after the other.
+class InitProcess {
+ public:
+  InitProcess(std::shared_ptr<Heartbeat> heartbeat, const OnWatchdogKill& on_kill,
+              const WatchdogPace& pace)
+      : heartbeat_(std::move(heartbeat)), on_kill_(on_kill), pace_(pace) {}
 
-Result<std::optional<int>> RunAsInit() {
-  if (getpid() != 1) return std::nullopt;
-  const HeldSignals signals;
-  const pid_t copy = fork();
-  if (copy < 0) {
-    const int error = errno;
-    signals.Release();
-    return FailErrno("cannot fork", error);
-  }
-  if (copy == 0) {
-    signals.Release();
-    return std::nullopt;
-  }
-  while (true) {
-    const int number = signals.Await();
-    if (number == SIGCHLD) {
-      if (const auto code = Reap(copy)) return code;
-    } else if (number > 0) {
-      kill(copy, number);
+  Result<InitRole> Run() {
+    while (true) {
+      heartbeat_->Restart();
+      killed_ = false;
+      copy_ = fork();
+      if (copy_ < 0) {
+        const int error = errno;
+        signals_.Release();
+        return FailErrno("cannot fork", error);
+      }
+      if (copy_ == 0) {
+        signals_.Release();
+        return InitRole{std::nullopt, heartbeat_};
+      }
+      const int code = Watch();
+      if (!killed_) return InitRole{code, nullptr};
+      const bool restarts = MayRestart();
+      heartbeat_->CountKill();
+      on_kill_({heartbeat_->kills(), restarts});
+      if (!restarts) return InitRole{code, nullptr};
     }
   }
+
+ private:
+  /// Returns the exit code of the copy.
+  int Watch() {
+    HangDetector hang(pace_.most_missed);
+    auto next_check = InitClock::now() + pace_.check;
+    while (true) {
+      const int number = signals_.Await(end_by_ ? std::min(*end_by_, next_check) : next_check);
+      const auto now = InitClock::now();
+      if (number == SIGCHLD) {
+        if (const auto code = Reap(copy_)) return *code;
+      } else if (number > 0) {
+        kill(copy_, number);
+        if ((number == SIGTERM || number == SIGINT) && !end_by_) end_by_ = now + pace_.end;
+      }
+      if (now >= next_check) {
+        next_check = now + pace_.check;
+        if (hang.Check(heartbeat_->beats())) Kill();
+      }
+      if (end_by_ && now >= *end_by_) {
+        end_by_ = now + pace_.end;
+        if (heartbeat_->beats() > 0) Kill();
+      }
+    }
+  }
+
+  void Kill() {
+    killed_ = true;
+    kill(copy_, SIGKILL);
+  }
+
+  bool MayRestart() {
+    const auto now = InitClock::now();
+    std::erase_if(kills_, [&](InitClock::time_point at) { return now - at > pace_.within; });
+    kills_.push_back(now);
+    return !end_by_ && kills_.size() < pace_.most_kills;
+  }
+
+  const HeldSignals signals_;
+  const std::shared_ptr<Heartbeat> heartbeat_;
+  const OnWatchdogKill& on_kill_;
+  const WatchdogPace pace_;
+  pid_t copy_ = 0;
+  bool killed_ = false;                          ///< by the watchdog
+  std::optional<InitClock::time_point> end_by_;  ///< the end was asked for
+  std::vector<InitClock::time_point> kills_;
+};
+
+}  // namespace
+
+Result<InitRole> RunAsInit(const OnWatchdogKill& on_kill, WatchdogPace pace) {
+  if (getpid() != 1) return InitRole{};
+  return InitProcess(TRY(Heartbeat::Create()), on_kill, pace).Run();
 }
 
 }  // namespace patchbay

@@ -7,7 +7,7 @@ namespace patchbay {
 void FavorSmallMemory();
 
 /// Gives memory that is free back to the system, after a job that used much of it. Takes a moment,
-/// in which others wait for the heap; not for the loop.
+/// in which others wait for the heap; not for the loop, and not often.
 void ReleaseFreeMemory();
 
 }  // namespace patchbay

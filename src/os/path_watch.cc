@@ -5,6 +5,7 @@
 #include <iterator>
 #include <system_error>
 
+#include "base/format.h"
 #include "base/path.h"
 
 namespace patchbay {
@@ -63,36 +64,83 @@ void FindDecisiveNames(const std::string& path, DecisiveNames& names) {
   }
 }
 
-Result<std::unique_ptr<PathWatch>> PathWatch::Create(Loop& loop, std::vector<std::string> paths,
+Result<std::unique_ptr<PathWatch>> PathWatch::Create(Loop& loop, ThreadPool& pool,
+                                                     const std::vector<std::string>& paths,
                                                      std::function<void()> on_change) {
-  std::error_code unknown;
-  for (std::string& path : paths) path = fs::absolute(path, unknown);
-  std::unique_ptr<PathWatch> watch(new PathWatch(loop, std::move(paths), std::move(on_change)));
+  std::vector<std::string> absolute;
+  std::vector<Error> lost;
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const fs::path full = fs::absolute(path, error);
+    if (error) {  // an empty path would stand for the root
+      lost.push_back(
+          {ErrorKind::kUnavailable,
+           format("cannot watch {}: the working directory is gone ({})", path, error.message())});
+    } else {
+      absolute.push_back(full);
+    }
+  }
+  std::unique_ptr<PathWatch> watch(
+      new PathWatch(loop, pool, std::move(absolute), std::move(on_change)));
+  watch->lost_ = std::move(lost);
   watch->directories_ = TRY(DirWatch::Create(
       loop,
       [self = watch.get()](const std::string& directory, std::string_view name) {
         self->OnEvent(directory, name);
       },
       DirWatch::Events::kNamesAndWrites));
-  watch->Watch();
   return watch;
 }
 
-PathWatch::PathWatch(Loop& loop, std::vector<std::string> paths, std::function<void()> on_change)
-    : loop_(loop), paths_(std::move(paths)), on_change_(std::move(on_change)) {}
+PathWatch::PathWatch(Loop& loop, ThreadPool& pool, std::vector<std::string> paths,
+                     std::function<void()> on_change)
+    : loop_(loop), pool_(pool), paths_(std::move(paths)), on_change_(std::move(on_change)) {}
 
-void PathWatch::Watch() {
-  // What was changed before its directory was watched may lead elsewhere. Who changes it faster
-  // than it can be looked at is seen to be at it.
+/// What was changed before its directory was watched may lead elsewhere, so it tries until nothing
+/// is new. Who changes it faster than it can be looked at is seen to be at it.
+PathWatch::Found PathWatch::FindAndAdd(const std::vector<std::string>& paths,
+                                       const DirWatch::Adder& adder) {
+  Found found;
   for (int tries = 0; tries < kMostTries; ++tries) {
-    names_.clear();
-    for (const std::string& path : paths_) FindDecisiveNames(path, names_);
+    Found next;
+    for (const std::string& path : paths) FindDecisiveNames(path, next.names);
     std::set<std::string> directories;
-    for (const auto& [directory, names] : names_) directories.insert(directory);
-    DirWatch::Outcome outcome = directories_->Watch(directories);
-    failed_ = std::move(outcome.failed);
-    if (outcome.changed.empty()) break;
+    for (const auto& [directory, names] : next.names) directories.insert(directory);
+    next.added = adder.Add(directories);
+    const bool is_same =
+        next.names == found.names &&
+        std::ranges::equal(next.added, found.added, [](const auto& one, const auto& other) {
+          return one.second.has_value() == other.second.has_value() &&
+                 (!one.second || *one.second == *other.second);
+        });
+    found = std::move(next);
+    if (is_same) break;
   }
+  return found;
+}
+
+void PathWatch::Watch(std::function<void()> done) {
+  if (done) asked_.push_back(std::move(done));
+  if (std::exchange(finding_, true)) return;
+  answering_ = std::exchange(asked_, {});
+  if (std::exchange(reports_change_, false)) answering_.push_back(on_change_);
+  pool_.Run(
+      loop_, [paths = paths_, adder = directories_->adder()] { return FindAndAdd(paths, adder); },
+      lifetime_.Guard([this](Found found) { OnFound(std::move(found)); }));
+}
+
+void PathWatch::OnFound(Found found) {
+  finding_ = false;
+  std::set<std::string> directories;
+  for (const auto& [directory, names] : found.names) directories.insert(directory);
+  names_ = std::move(found.names);
+  directories_->Retain(directories);
+  failed_ = lost_;
+  auto failed = directories_->Merge(found.added).failed;
+  failed_.insert(failed_.end(), std::make_move_iterator(failed.begin()),
+                 std::make_move_iterator(failed.end()));
+  for (const auto& answer : std::exchange(answering_, {})) answer();
+  if (!asked_.empty() || reports_change_) Watch(nullptr);
 }
 
 void PathWatch::OnEvent(const std::string& directory, std::string_view name) {
@@ -107,8 +155,8 @@ void PathWatch::OnEvent(const std::string& directory, std::string_view name) {
   settled_ = loop_.After(std::min<Loop::Duration>(kSettle, left), [this] {
     first_event_.reset();
     // Where the way leads now is watched before it is read, so that nothing falls in between.
-    Watch();
-    on_change_();
+    reports_change_ = true;
+    Watch(nullptr);
   });
 }
 

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "os/dir_watch.h"
 #include "os/loop.h"
+#include "os/thread_pool.h"
 
 namespace patchbay {
 
@@ -25,44 +26,64 @@ using DecisiveNames = std::map<std::string, std::set<std::string, std::less<>>>;
 /// the way, as does a circle of links.
 void FindDecisiveNames(const std::string& path, DecisiveNames& names);
 
-/// Tells when what is read from some files and directories may have changed: a file was written and
-/// closed, or anything on the way to it, links included, was made, removed or replaced. A directory
-/// stands for all that lies in it. A path need not exist.
+/// Reports when what is read from some files and directories may have changed: a file was written
+/// and closed, or anything on the way to it, links included, was made, removed or replaced. A
+/// directory stands for all that lies in it. A path need not exist.
 ///
-/// Belongs to the loop thread. Tells of what happens after Create; what was read before it may be
-/// old.
+/// Belongs to the loop thread. Paths are looked up and watched in the pool, since that can hang:
+/// then nothing is reported until it ends.
 class PathWatch {
  public:
-  /// It is told when nothing has happened for kSettle, or when kLongestSettle has passed since the
+  /// It reports when nothing has happened for kSettle, or when kLongestSettle has passed since the
   /// first event: a writer that never stops holds up nothing.
   static constexpr std::chrono::milliseconds kSettle{100};
   static constexpr std::chrono::milliseconds kLongestSettle{1000};
 
   /// Relative paths are of the working directory of this moment. Fails with kUnavailable where the
-  /// system has no inotify instance left.
-  static Result<std::unique_ptr<PathWatch>> Create(Loop& loop, std::vector<std::string> paths,
+  /// system has no inotify instance left. The pool outlives it.
+  static Result<std::unique_ptr<PathWatch>> Create(Loop& loop, ThreadPool& pool,
+                                                   const std::vector<std::string>& paths,
                                                    std::function<void()> on_change);
 
-  /// Looks where the paths lead and watches that, for what could not be watched before. Nobody is
-  /// told of what it finds.
-  void Watch();
+  /// Finds where the paths lead and watches that, then calls `done` on the loop: what is read after
+  /// that is watched. Without it nothing is, so call it first; again for what could not be watched
+  /// before.
+  void Watch(std::function<void()> done);
 
-  /// Directories that cannot be watched, so that changes there are missed. Anew with each
-  /// `on_change` and each Watch.
+  /// Whether that is under way.
+  bool finding() const { return finding_; }
+
+  /// Directories that cannot be watched, so that changes there are missed. Of the last Watch, which
+  /// comes before each `on_change`, too.
   const std::vector<Error>& failed() const { return failed_; }
 
  private:
-  PathWatch(Loop& loop, std::vector<std::string> paths, std::function<void()> on_change);
+  struct Found {
+    DecisiveNames names;
+    DirWatch::Added added;
+  };
+
+  PathWatch(Loop& loop, ThreadPool& pool, std::vector<std::string> paths,
+            std::function<void()> on_change);
+  static Found FindAndAdd(const std::vector<std::string>& paths, const DirWatch::Adder& adder);
   void OnEvent(const std::string& directory, std::string_view name);
+  void OnFound(Found found);
 
   Loop& loop_;
+  ThreadPool& pool_;
   const std::vector<std::string> paths_;
   const std::function<void()> on_change_;
   std::unique_ptr<DirWatch> directories_;
   DecisiveNames names_;
+  std::vector<Error> lost_;  ///< relative paths of a working directory that is gone
   std::vector<Error> failed_;
-  std::optional<Loop::Time> first_event_;  ///< of those that were not told yet
+  std::optional<Loop::Time> first_event_;  ///< of those that were not reported yet
   Subscription settled_;
+  bool finding_ = false;
+  bool reports_change_ = false;                   ///< after the next FindAndAdd that begins
+  std::vector<std::function<void()>> asked_;      ///< to be called after that
+  std::vector<std::function<void()>> answering_;  ///< to be called after the one under way
+  Lifetime lifetime_;
 };
 
 }  // namespace patchbay

@@ -15,9 +15,10 @@ int Main(std::vector<std::string> wanted) {
   const std::pair<std::string, void (*)()> measures[] = {
       {"allocate", BenchAllocate},       {"hotplug", BenchHotplugs},
       {"restart", BenchKubeletRestart},  {"start", BenchStarts},
-      {"directories", BenchDirectories}, {"memory", BenchMemory},
-      {"memory-10k", BenchLargeMemory},  {"health", BenchHealth},
-      {"reload", BenchReload},           {"scrape", BenchScrape},
+      {"resources", BenchManyResources}, {"directories", BenchDirectories},
+      {"memory", BenchMemory},           {"memory-10k", BenchLargeMemory},
+      {"health", BenchHealth},           {"reload", BenchReload},
+      {"scrape", BenchScrape},
   };
   for (const auto& [name, measure] : measures) {
     if (wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end()) measure();

@@ -15,6 +15,7 @@ void BenchAllocate();
 void BenchHotplugs();
 void BenchKubeletRestart();
 void BenchStarts();
+void BenchManyResources();
 void BenchDirectories();
 void BenchMemory();
 void BenchLargeMemory();

@@ -44,6 +44,17 @@ void BenchKubeletRestart() {
   Print("kubelet.sock re-created -> ten resources listed, max", Quantile(samples, 1), 150, "ms");
 }
 
+void BenchManyResources() {
+  constexpr int kResources = 1000;
+  DaemonProcess daemon;
+  for (int i = 0; i < kResources; ++i) MakeNodes(daemon.host(), i, 1);
+  const auto t0 = daemon.Start(Config(kResources));
+  daemon.AwaitListed(kResources, 1);
+  Print("process start -> 1,000 resources registered", Ms(Clock::now() - t0), 2000, "ms");
+  Print("resident memory, 1,000 resources", static_cast<double>(daemon.ResidentKib()) / 1024, 160,
+        "MiB");
+}
+
 void BenchStarts() {
   const double thousand = BenchStart(1000, 60);
   const double ten_thousand = BenchStart(10'000, 300);

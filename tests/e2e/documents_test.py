@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import textwrap
 
+import host_tree
 import kustomize
 import support
 from support import PATCHBAY, SOURCE
@@ -186,6 +187,40 @@ class Documents(support.TestCase):
         for text in texts:
             with self.subTest(text=text):
                 self.assertIn(text, source)
+
+
+# The host of the first example of docs/discovery.md.
+MODEMS = """
+[dev]
+"/dev/x{0..210}" = "file"
+[below]
+usb1 = "pci0000:00/0000:00:14.0/usb1"
+[sys]
+"usb1/1-1" = { usb = "0403:6001 A9007YHT", at = "001/002" }
+"usb1/1-1/1-1:1.0" = { interface = "00", driver = "ftdi_sio" }
+"usb1/1-1/1-1:1.0/ttyUSB0" = { subsystem = "usb-serial", driver = "ftdi_sio" }
+"usb1/1-1/1-1:1.0/ttyUSB0/tty/ttyUSB0" = { subsystem = "tty", number = "188:0" }
+"usb1/1-2" = { usb = "1e0e:9001", at = "001/003" }
+"usb1/1-2/1-2:1.0" = { interface = "00", driver = "option" }
+"usb1/1-2/1-2:1.0/ttyUSB1" = { subsystem = "usb-serial", driver = "option" }
+"usb1/1-2/1-2:1.0/ttyUSB1/tty/ttyUSB1" = { subsystem = "tty", number = "188:1" }
+"""
+
+
+class Explained(support.TestCase):
+    def test_the_first_explain_of_discovery_is_what_its_file_gives(self):
+        support.skip_unless_root()
+        page = SOURCE / "docs/discovery.md"
+        (self.dir / "host.toml").write_text(MODEMS)
+        host_tree.make(self.dir / "host.toml", self.dir / "host")
+        config = self.config(blocks(page, "toml")[0].text)
+        whole, of_path = blocks(page, "console")[:2]
+        for block in (whole, of_path):
+            command, _, shown = block.text.partition("\n")
+            self.assertTrue(command.startswith("$ patchbay explain example.com/modem"), command)
+            ran = support.run(*command.split()[2:], "--config", str(config), "--host-root",
+                              str(self.dir / "host"))
+            self.assertEqual(ran.stdout, shown)
 
 
 class Sessions(support.TestCase):

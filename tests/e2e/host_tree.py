@@ -130,6 +130,8 @@ class _Tree:
                 self.link(f"{path}/{key}", value[3:])
             else:
                 self.file(f"{path}/{key}", value + "\n")
+        if "ifindex" in device:
+            self.file(f"{path}/ifindex", device["ifindex"] + "\n")
         self._add_to_subsystem(path, name, device)
         kind = "block" if device["subsystem"] == "block" else "char"
         if number:

@@ -4,7 +4,6 @@ import json
 import os
 import pathlib
 import signal
-import stat
 import subprocess
 import unittest
 
@@ -228,7 +227,7 @@ class Hotplug(support.TestCase):
                                    resource("example.com/card", 'path = "/dev/card*"'),
                                    "--host-root", str(root))
         self.assert_comes_and_goes("example.com/card", "card7", kubelet,
-                                   add=lambda: self.make(node), remove=node.unlink)
+                                   add=lambda: support.make_node(node), remove=node.unlink)
 
     def test_directory_that_is_not_there_yet(self):
         support.skip_unless_root()
@@ -240,7 +239,7 @@ class Hotplug(support.TestCase):
                                    "--host-root", str(root))
         for part in ("dev", "dev/cards", "dev/cards/7"):
             (root / part).mkdir()
-        self.make(root / "dev/cards/7/control")
+        support.make_node(root / "dev/cards/7/control")
         kubelet.wait_view("example.com/card",
                           lambda v: health(v) == {"7:control": "Healthy"})
 
@@ -250,7 +249,7 @@ class Hotplug(support.TestCase):
         (root / "dev").mkdir(parents=True)
         self.try_node(self.dir / "node")
         for name in ("tty1", "tty2"):
-            self.make(root / "dev" / name)
+            support.make_node(root / "dev" / name)
         link = root / "dev/modem"
         link.symlink_to("tty1")
         kubelet, _, _ = self.watch("example.com/modem",
@@ -282,20 +281,16 @@ class Hotplug(support.TestCase):
             "--host-root", str(root))
         for round in range(300):
             node = root / f"dev/card{round}"
-            self.make(node)
+            support.make_node(node)
             if round % 3:
                 node.unlink()
         expected = {f"card{n}": "Healthy" for n in range(0, 300, 3)}
         kubelet.wait_view("example.com/card", lambda v: health(v) == expected)
         self.assertEqual(daemon.get("/healthz")[0], 200)
 
-    @staticmethod
-    def make(path):
-        os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
-
     def try_node(self, path):
         try:
-            self.make(path)
+            support.make_node(path)
             path.unlink()
         except PermissionError as error:
             raise unittest.SkipTest(f"no device nodes can be made: {error}") from None

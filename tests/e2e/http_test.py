@@ -53,6 +53,26 @@ class Http(support.TestCase):
             self.await_true(lambda: get(self.address, "/readyz")[0] == 503, "not ready any more")
             self.assertEqual(get(self.address, "/healthz")[0], 200)
 
+    def test_answers_for_names_that_nobody_else_can_own_and_no_other(self):
+        def status(*headers):
+            request = "\r\n".join(["GET /metrics HTTP/1.1", *headers, "Connection: close", "", ""])
+            return talk(self.address, request.encode()).split(b" ", 2)[1]
+
+        for host in ("127.0.0.1:9478", "[::1]:9478", "10.0.0.9", "localhost:1", "patchbay.patchbay.svc"):
+            self.assertEqual(status(f"Host: {host}"), b"200", host)
+        for host in ("evil.example", "evil.example:9478", "127.0.0.1.evil.example"):
+            self.assertEqual(status(f"Host: {host}"), b"421", host)
+        answer = talk(self.address, b"GET / HTTP/1.1\r\nHost: evil.example\r\n\r\n")
+        self.assertIn(b"add the name to hosts in [daemon]", answer)
+        self.assertIn(b" 200 ", talk(self.address, b"GET /healthz HTTP/1.0\r\n\r\n"))
+
+    def test_configured_hosts_are_answered(self):
+        config = self.dir / "named.toml"
+        config.write_text('[daemon]\nhosts = "Patchbay.example"\n' + CONFIG)
+        with Daemon(config, self.kubelet_dir) as daemon:
+            answer = talk(daemon.address(), b"GET /healthz HTTP/1.0\r\nHost: patchbay.EXAMPLE\r\n\r\n")
+        self.assertIn(b" 200 ", answer)
+
     def test_forty_idle_connections_delay_nobody(self):
         idle = [self.enterContext(connect(self.address)) for _ in range(40)]
         for client in idle[20:]:

@@ -13,6 +13,7 @@ from support import PATCHBAY, Daemon, Kubelet, Process, resource
 
 UNSHARE = ["unshare", "--pid", "--kill-child", "--mount-proc"]
 DEVICES = 5
+WATCHDOG = 90.0  # seconds; it waits for 30 until it kills
 # Leaves a process in its group, to be killed with it, and one that is in a group of its own by then.
 PROBE = """#!/bin/sh
 sleep 300 >/dev/null 2>&1 &
@@ -105,6 +106,39 @@ class AsInit(support.TestCase):
         with ContainedDaemon(self.config(CONFIG), self.kubelet_dir) as daemon:
             daemon.send(signal.SIGUSR1)
             daemon.err.wait("as asked by SIGUSR1")
+
+    def test_replaces_a_process_that_is_stopped(self):
+        """Its kubelet waits for an Allocate meanwhile, without a deadline."""
+        with Kubelet(self.kubelet_dir) as kubelet, \
+                ContainedDaemon(self.config(CONFIG), self.kubelet_dir) as daemon:
+            first = kubelet.wait_listed("example.com/seat")
+            stopped = only_child(daemon.init)
+            os.kill(stopped, signal.SIGSTOP)
+            mark = kubelet.mark()
+            self.assertFalse(kubelet.ask("admit a c example.com/seat 1", timeout=WATCHDOG)["ok"])
+            daemon.err.wait("process was stopped or its loop hung; killed it, starting another one "
+                            "kills=1")
+            kubelet.wait_view("example.com/seat", lambda v: v["connected"] and
+                              v["endpoint"] != first["endpoint"] and v["allocatable"] == DEVICES,
+                              since=mark)
+            self.assertNotEqual(only_child(daemon.init), stopped)
+            self.assertTrue(kubelet.ask("admit b c example.com/seat 1")["ok"])
+            _, line = daemon.err.wait("serving http", start=self.line_of(daemon, "kills=1"))
+            address = line.rsplit("address=", 1)[1].strip()
+            self.assertIn("\npatchbay_watchdog_kills_total 1\n",
+                          support.get(address, "/metrics")[1])
+            self.assertEqual(daemon.end()[0], 0, daemon.err.text())
+
+    def line_of(self, daemon, text):
+        return daemon.err.wait(text)[0]
+
+    def test_ends_a_stopped_process_when_asked_to(self):
+        with Kubelet(self.kubelet_dir) as kubelet, \
+                ContainedDaemon(self.config(CONFIG), self.kubelet_dir) as daemon:
+            kubelet.wait_listed("example.com/seat")
+            os.kill(only_child(daemon.init), signal.SIGSTOP)
+            self.assertEqual(daemon.end()[0], 128 + signal.SIGKILL)
+            self.assertIn("killed it, exiting kills=1", daemon.err.text())
 
 
 if __name__ == "__main__":

@@ -28,6 +28,11 @@ def builds():
     yield "all components", with_components(*all_components())
 
 
+def the_config(objects):
+    config, = [o for o in of_kind(objects, "ConfigMap") if "dashboard" not in o["metadata"]["name"]]
+    return config
+
+
 def all_components():
     """In an order that works: what open-devices changes comes before it."""
     return sorted(kustomize.COMPONENTS, key=lambda name: (name == PRIVILEGED, name))
@@ -141,8 +146,7 @@ class Manifests(support.TestCase):
             with self.subTest(name):
                 daemonset = the("DaemonSet", objects)
                 suffix = daemonset["metadata"]["name"].removeprefix("patchbay")
-                config, = [o for o in of_kind(objects, "ConfigMap")
-                           if "dashboard" not in o["metadata"]["name"]]
+                config = the_config(objects)
                 self.assertEqual(config["metadata"]["name"], f"patchbay{suffix}")
                 volume, = [v for v in pod_of(daemonset)["volumes"] if "configMap" in v]
                 self.assertEqual(volume["configMap"], {"name": f"patchbay{suffix}"})
@@ -196,14 +200,48 @@ class Manifests(support.TestCase):
     def test_updates(self):
         rolling = {name: the("DaemonSet", objects)["spec"]["updateStrategy"]["rollingUpdate"]
                    for name, objects in builds()}
-        self.assertEqual(rolling["overlays/default"], {"maxUnavailable": "10%"})
-        self.assertEqual(rolling["components/surge"], {"maxSurge": "10%", "maxUnavailable": 0})
+        one_by_one = {"components/release-hook", "all components"}
+        for name, update in rolling.items():
+            with self.subTest(name):
+                surge = {"maxSurge": "10%", "maxUnavailable": 0}
+                end_first = {"maxSurge": 0, "maxUnavailable": "10%"}
+                self.assertEqual(update, end_first if name in one_by_one else surge)
+
+    def test_two_pods_of_a_node_can_run_side_by_side(self):
+        for name, objects in builds():
+            with self.subTest(name):
+                pod = pod_of(the("DaemonSet", objects))
+                self.assertFalse(pod.get("hostNetwork", False))
+                ports = [port for container in pod["containers"] for port in container["ports"]]
+                self.assertEqual([port for port in ports if "hostPort" in port], [])
+
+    def test_no_example_runs_release_hooks_twice(self):
+        for name, objects in builds():
+            update = the("DaemonSet", objects)["spec"]["updateStrategy"]["rollingUpdate"]
+            for text in the_config(objects)["data"].values():
+                self.assertFalse(update["maxSurge"] and "hooks.release" in text, name)
+
+    def test_is_written_as_the_server_stores_it(self):
+        """Else `kubectl apply` says "configured" each time."""
+        for name, objects in builds():
+            with self.subTest(name):
+                pod = pod_of(the("DaemonSet", objects))
+                for key in ("hostNetwork", "hostPID", "hostIPC"):
+                    self.assertNotIn(key, pod)  # false is dropped
+                quota = the("ResourceQuota", objects)["spec"]["hard"]
+                self.assertEqual(quota, {"pods": "1M"})  # the shortest of 1000000
 
     def test_pools_beside_each_other(self):
         pools = {name: overlay(name) for name in ("default", "example-serial", "example-fpga")}
         seen, selectors, nodes = {}, {}, {}
+        # What one has applied the next must not change.
+        namespaces = [the("Namespace", objects) for objects in pools.values()]
+        self.assertEqual([n for n in namespaces if n != namespaces[0]], [])
         for name, objects in pools.items():
             for o in objects:
+                instance = o["metadata"]["labels"]["app.kubernetes.io/instance"]
+                expected = name.removeprefix("example-") if o["kind"] != "Namespace" else "default"
+                self.assertEqual(instance, expected, f"{name}: {o['kind']}")
                 identity = (o["kind"], o["metadata"]["name"])
                 if o["kind"] != "Namespace":
                     self.assertNotIn(identity, seen, f"{name} and {seen.get(identity)}")

@@ -166,9 +166,9 @@ class Node(PackageCase):
     def configure(self, text):
         (self.root_of_node.path / "etc/patchbay/patchbay.toml").write_text(text)
 
-    def plug_in(self, name):
+    def plug_in(self, name, minor):
         """A device of the driver for odds and ends, which opens for anybody who may."""
-        self.ok(self.node.run("mknod", "/dev/" + name, "c", "10", "237"))
+        self.ok(self.node.run("mknod", "/dev/" + name, "c", "10", minor))
 
     def test_is_started_and_serves_a_kubelet_that_comes_later(self):
         self.install()
@@ -209,7 +209,7 @@ class Node(PackageCase):
 
     def test_opens_devices_only_with_a_drop_in(self):
         self.install()
-        self.plug_in("odd0")
+        self.plug_in("odd0", "237")  # loop-control
         self.configure(ODD)
         with support.Kubelet(self.kubelet_dir) as kubelet:
             kubelet.wait_listed("example.com/odd")
@@ -224,7 +224,7 @@ class Node(PackageCase):
             kubelet.wait_view("example.com/odd",
                               lambda v: set(support.health(v).values()) == {"Healthy"}, mark)
             # The kernel's /dev is one for all, and seen through the read-only one.
-            self.plug_in("odd1")
+            self.plug_in("odd1", "229")  # fuse
             kubelet.wait_view("example.com/odd",
                               lambda v: support.health(v) == {"odd0": "Healthy", "odd1": "Healthy"}, mark)
 

@@ -552,6 +552,16 @@ class Page(PageTest):
         self.assertNotIn("No device was found", self.browser.see(none % "/rejected"))
         self.assertEqual(self.browser.texts(".rejected .path"), ["/srv/gone"])
 
+    def test_shows_what_containers_would_miss(self):
+        (self.dir / "host/srv").mkdir(parents=True)
+        (self.dir / "host/srv/a").touch()
+        self.open(self.daemon(resource("example.com/card", 'path = "/srv/*"\ntype = "file"',
+                                       '[[resource.device_node]]\nhost_path = "/dev/no-such-node"\n'
+                                       '[[resource.mount]]\nhost_path = "/opt/no-such-place"\n')))
+        self.ask_again("resources[0]?.sick === 1")
+        self.assertIn("/dev/no-such-node of device_node is missing", self.browser.texts(".reason")[0])
+        self.assertEqual(self.browser.texts(".missing .path"), ["/opt/no-such-place"])
+
     def test_is_there_before_a_configuration_is(self):
         config = self.config("nonsense = 1\n")
         with Daemon(config, self.kubelet_dir, "--wait-for-config") as daemon:

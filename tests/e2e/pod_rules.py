@@ -83,9 +83,9 @@ RULES = {
     "/proc as it is": (
         lambda p, c: context(p, c, "procMount") is None, set_context(procMount="Unmasked")),
     "a network of its own": (
-        lambda p, c: p.get("hostNetwork") is False, set_pod(hostNetwork=True)),
+        lambda p, c: not p.get("hostNetwork", False), set_pod(hostNetwork=True)),
     "processes of its own": (
-        lambda p, c: p.get("hostPID") is False and p.get("hostIPC") is False,
+        lambda p, c: not p.get("hostPID", False) and not p.get("hostIPC", False),
         set_pod(hostPID=True)),
     "no port of the node": (
         lambda p, c: not any("hostPort" in port for port in c["ports"]),

@@ -29,7 +29,6 @@ UNSEEN = [
     ("unknown-variable", r"(?<!group_by = )['\"][^'\"]*{\w+}|group_by = '\w+'",
      "which variables there are, the matches say"),
     ("bad-format", "", "of what type a variable is, the matches say"),
-    ("bad-path", "host_path = '{name}'", "which variables hold a path, the matches say"),
     ("no-host-node", "", "whether devices have nodes, the matches say"),
     ("not-with-source", "exclusive = true", "it is said of the resource, and the source in its match"),
     ("needs-key", r"pod_resources = ''", "it is said of the daemon, and needed by a resource"),
@@ -42,6 +41,7 @@ UNSEEN = [
     ("reserved-variable", "", "no schema reads a regular expression"),
     ("bad-command", r"\['(mkfs|bin/|'[,\]])", "drafts 7 and 2020-12 have no word in common for the first of "
                                               "a list"),
+    ("template-in-program", "", "nor for what stands behind another of its items"),
     ("no-condition", r"= \[\]", "an empty list is right beside another condition"),
     ("out-of-range", "= '[0-9]", "a duration is a text, which has no bounds"),
     ("bad-listen-address", "65536", "nor has the number of a port in a text"),

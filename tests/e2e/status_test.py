@@ -114,7 +114,8 @@ class Status(support.TestCase):
                 daemon, lambda s: len(s["resources"]) == len(printed) and
                 all(r["last_scan"] for r in s["resources"]), "looked at")
         for name, served in self.resources(status).items():
-            shared = {"name": name, "rejected": served["rejected"], "devices": [
+            shared = {"name": name, "rejected": served["rejected"],
+                      "missing_mounts": served["missing_mounts"], "devices": [
                 {k: v for k, v in d.items() if k not in ("in_use_by", "last_probe")}
                 for d in served["devices"]]}
             self.assertEqual(shared, printed[name])

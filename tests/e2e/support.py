@@ -18,6 +18,7 @@ import tempfile
 import threading
 import time
 import unittest
+import zlib
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 PATCHBAY = os.environ.get("PATCHBAY", str(SOURCE / "build/dev/src/patchbay"))
@@ -26,6 +27,13 @@ KUBELET_SIM_DRIVER = os.environ.get(
 EXAMPLES = sorted((SOURCE / "examples/configs").glob("*.toml"))
 PATIENCE = 20.0  # seconds for what takes milliseconds on a machine that is not busy
 SKIPPED = 77
+
+
+def make_node(path):
+    """Makes a character device with a number of its own: nodes of one number are one device."""
+    number = zlib.crc32(str(path).encode())
+    os.mknod(path, stat.S_IFCHR | 0o666,
+             os.makedev(1000 + (number >> 20) % 3000, number & 0xfffff))
 
 
 def environment(**changes):

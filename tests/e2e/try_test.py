@@ -42,6 +42,33 @@ class Try(support.TestCase):
         self.assertNotIn("http://", report)
         self.assert_clean()
 
+    def test_once_probes_each_device(self):
+        config = self.config(resource("a.com/good", 'path = "/dev/null"',
+                                      '[resource.health]\nfile = "/proc/self/comm"\nmatches = ".*"\n'
+                                      'before_first = "unhealthy"\ninitial_delay = "1h"\n') +
+                             resource("a.com/bad", 'path = "/dev/zero"',
+                                      '[resource.health]\ncommand = ["/bin/no-such-probe", "{path}"]\n') +
+                             resource("a.com/none", 'path = "/dev/full"'))
+        with Process([PATCHBAY, "try", "--config", str(config), "--once"], env=self.env) as process:
+            self.assertEqual(process.wait(), 1, process.err.text())
+            report = "\n".join(process.out.all())
+        self.assertIn("A container that asks for 1 a.com/good gets null:", report)
+        self.assertRegex(report, r"\n\nRESOURCE +DEVICE +PROBE +TOOK +REASON\n")
+        self.assertRegex(report, r"\na.com/good +null +success ")
+        self.assertRegex(report, r"\na.com/bad +zero +error .*cannot run /bin/no-such-probe: No such file "
+                                 r"or directory; .*the image with tools")
+        self.assertNotRegex(report, r"\na.com/none +full +-")
+        self.assert_clean()
+
+    def test_says_why_nothing_can_be_allocated(self):
+        config = self.config(resource("a.com/null", 'path = "/dev/null"',
+                                      '[[resource.device_node]]\nhost_path = "/dev/no-such-node"\n'))
+        with Process([PATCHBAY, "try", "--config", str(config), "--once"], env=self.env) as process:
+            self.assertEqual(process.wait(), 1, process.err.text())
+            report = "\n".join(process.out.all())
+        self.assertIn('a.com/null has nothing to allocate on this host: the device "null" is unhealthy: '
+                      "/dev/no-such-node of device_node is missing", report)
+
     def test_stays_until_it_is_interrupted(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(signal=number), Process(self.command, env=self.env) as process:

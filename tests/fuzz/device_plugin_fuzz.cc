@@ -98,9 +98,11 @@ struct Plugin {
 
   const std::shared_ptr<SnapshotCell> cell = std::make_shared<SnapshotCell>();
   const std::shared_ptr<LastCode> observer = std::make_shared<LastCode>();
-  PluginService service{PluginBackend{.snapshot = cell,
+  PluginService service{PluginBackend{.resource = "fuzz.dev/resource",
+                                      .snapshot = cell,
                                       .observer = observer,
-                                      .allocation = AllocationOn(HostRoot(), "node-1"),
+                                      .allocation = {HostRoot(), "node-1"},
+                                      .lookups = {},
                                       .on_stale_list = [] {}},
                         [](int, bool) {}};
   std::set<std::string> ids;  ///< of all units
@@ -127,7 +129,9 @@ void RequireReadable(const Message& message) {
 }
 
 void RequireFailure(const std::string& code) {
-  fuzz::Require(code == "INVALID_ARGUMENT" || code == "NOT_FOUND" || code == "FAILED_PRECONDITION");
+  // There are no threads for lookups here, and so no node that the kernel does not remember.
+  fuzz::Require(code == "INVALID_ARGUMENT" || code == "NOT_FOUND" ||
+                code == "FAILED_PRECONDITION" || code == "UNAVAILABLE");
 }
 
 void Allocate(Plugin& plugin, std::string_view bytes) {

@@ -1,4 +1,5 @@
 // Input: the answer of the kubelet's PodResources API, as it comes over the socket.
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/logging.h>
 
 #include "base/escape.h"
@@ -35,8 +36,14 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   v1::ListPodResourcesResponse message;
-  if (!message.ParseFromArray(data, static_cast<int>(size))) return 0;
+  const bool valid = message.ParseFromArray(data, static_cast<int>(size));
+  // In pieces, as gRPC has them.
+  google::protobuf::io::ArrayInputStream bytes(data, static_cast<int>(size), 7);
+  const auto streamed = ReadHolders(bytes);
+  fuzz::Require(streamed.has_value() == valid);
+  if (!valid) return 0;
   const ReportedHolders reported = ReadHolders(message);
+  fuzz::Require(*streamed == reported);
   fuzz::Require(reported.complete);
   for (const auto& [resource, units] : reported.holders) {
     fuzz::Require(!resource.empty() && !units.empty());

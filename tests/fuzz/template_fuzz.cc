@@ -1,8 +1,74 @@
 // Input: a template, a line end, the value of every text variable.
+#include <algorithm>
+
+#include "base/ascii.h"
+#include "base/escape.h"
+#include "base/path.h"
 #include "fuzz.h"
-#include "model/template.h"
+#include "model/render.h"
 
 using namespace patchbay;
+
+namespace {
+
+/// The parts of a path, without those that say nothing.
+std::vector<std::string_view> Parts(std::string_view path) {
+  std::vector<std::string_view> parts = SplitPath(path);
+  std::erase(parts, ".");
+  return parts;
+}
+
+/// Whatever the value is, a path lies below the literal text before the first variable, and a value
+/// of a device is one part of it.
+void CheckPath(const Template& compiled, const Variables& variables) {
+  const TemplateShape shape = ShapeOf(compiled);
+  const auto path = RenderPath(compiled, variables, "path");
+  if (ProblemWithPath(shape)) fuzz::Require(!path);
+  if (!path) {
+    fuzz::Require(!path.error().message.empty());
+    return;
+  }
+  fuzz::Require(*path == "/" || IsShortestPath(*path));
+  fuzz::Require(IsUtf8(*path));
+  fuzz::Require(std::none_of(path->begin(), path->end(), IsControl));
+  const std::size_t first = shape.fields.empty() ? shape.text.size() : shape.fields.front().begin;
+  const auto literal = std::string_view(shape.text).substr(0, first);
+  const auto prefix = Parts(literal.substr(0, literal.rfind('/') + 1));
+  const auto parts = Parts(*path);
+  fuzz::Require(parts.size() >= prefix.size());
+  fuzz::Require(std::equal(prefix.begin(), prefix.end(), parts.begin()));
+  const bool is_of_device =
+      std::all_of(shape.fields.begin(), shape.fields.end(), [&](const Template::Span& field) {
+        return variables.Lookup(field.name)->origin == Origin::kDevice;
+      });
+  if (is_of_device) fuzz::Require(parts.size() == Parts(shape.text).size());
+}
+
+void CheckNames(const Template& compiled, const Variables& variables) {
+  if (const auto name = RenderEnvName(compiled, variables)) {
+    fuzz::Require(!name->empty() && !IsDigit(name->front()));
+    fuzz::Require(
+        std::all_of(name->begin(), name->end(), [](char c) { return IsAlnum(c) || c == '_'; }));
+    fuzz::Require(*name != "PATH" && *name != "BASH_ENV" && !name->starts_with("LD_"));
+    fuzz::Require(!ProblemWithEnvName(ShapeOf(compiled)));
+  }
+  const auto is_name_byte = [](char c) {
+    return IsAlnum(c) || std::string_view("-_.:/=").find(c) != std::string_view::npos;
+  };
+  if (const auto key = RenderChecked(compiled, variables, "key", ProblemWithAnnotationKey)) {
+    fuzz::Require(std::all_of(key->begin(), key->end(), is_name_byte));
+    fuzz::Require(std::count(key->begin(), key->end(), '/') <= 1 && key->size() <= 253 + 1 + 63);
+    fuzz::Require(!ProblemWithAnnotationKey(ShapeOf(compiled)));
+  }
+  if (const auto name = RenderChecked(compiled, variables, "name", ProblemWithCdiName)) {
+    fuzz::Require(std::all_of(name->begin(), name->end(), is_name_byte));
+    fuzz::Require(std::count(name->begin(), name->end(), '=') == 1);
+    fuzz::Require(compiled.text().ends_with("=all") || !name->ends_with("=all"));
+    fuzz::Require(!ProblemWithCdiName(ShapeOf(compiled)));
+  }
+}
+
+}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size > 8192) return 0;
@@ -16,16 +82,28 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const Template::Field& field : compiled->fields()) {
     fuzz::Require(text.substr(field.offset).starts_with(field.name));
   }
+  // The node is one that was found, and so has a path that leads to it.
+  std::string path = "/dev/" + std::string(value);
+  if (!IsShortestPath(path) || !IsUtf8(path)) path = "/dev/x";
   Device device;
-  device.id = value;
-  device.nodes.push_back({std::string(value), std::string(value), FileType::kCharacter, 1, 3, {}});
+  device.id = "card-7";
+  device.nodes.push_back({path, path, FileType::kCharacter, 1, 3});
+  device.nodes.front().captures.emplace_back("group", value);
   device.values.emplace_back("card", value);
   Variables variables;
-  variables.resource = variables.node_name = variables.id = value;
+  variables.resource = "example.com/card";
+  variables.node_name = "node-1";
+  variables.id = device.id;
   variables.device = &device;
   variables.node = &device.nodes.front();
   variables.slot = 7;
-  const auto rendered = compiled->Render(variables);
-  if (rendered) fuzz::Require(rendered->size() <= Template::kMaxResult);
+  std::vector<Template::Span> spans;
+  const auto rendered = compiled->Render(variables, &spans);
+  if (!rendered) return 0;
+  fuzz::Require(rendered->size() <= Template::kMaxResult);
+  fuzz::Require(spans.size() == compiled->fields().size());
+  for (const Template::Span& span : spans) fuzz::Require(span.end <= rendered->size());
+  CheckPath(*compiled, variables);
+  CheckNames(*compiled, variables);
   return 0;
 }

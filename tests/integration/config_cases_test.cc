@@ -111,8 +111,12 @@ TEST_P(Contract, Case34LongestDirectoryAndName) {
 TEST_P(Contract, Case34SocketPathOf107Bytes) {
   const std::string socket = DirectoryOfBytes(tree_, 107);
   ASSERT_EQ(socket.size(), 107U);
-  PluginBackend backend{
-      std::make_shared<SnapshotCell>(), std::make_shared<CountingObserver>(), {}, [] {}};
+  PluginBackend backend{.resource = kSerialName,
+                        .snapshot = std::make_shared<SnapshotCell>(),
+                        .observer = std::make_shared<CountingObserver>(),
+                        .allocation = {},
+                        .lookups = {},
+                        .on_stale_list = [] {}};
   EXPECT_TRUE(PluginServer::Start(socket, backend, [](int, bool) {}));
   const auto too_long = PluginServer::Start(socket + "k", backend, [](int, bool) {});
   ASSERT_FALSE(too_long);

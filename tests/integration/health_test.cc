@@ -2,9 +2,11 @@
 
 #include <csignal>
 #include <filesystem>
+#include <optional>
 
 #include "base/format.h"
 #include "integration/contract.h"
+#include "support/hanging_mount.h"
 
 namespace patchbay::test {
 namespace {
@@ -12,9 +14,9 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-/// [resource.health]: /dev/ttyUSBn works while /state/ttyUSBn holds "ok".
+/// [resource.health]: /dev/ttyUSBn works while /sys/state/ttyUSBn holds "ok".
 constexpr std::string_view kFileProbe = R"(
-  file = "/state/{name}"
+  file = "/sys/state/{name}"
   equals = "ok"
   period = "100ms"
   failure_threshold = 2
@@ -35,8 +37,9 @@ class HealthOfDevices : public Contract {
   }
   /// As a driver would: readers see the old text or the new.
   void Set(int number, std::string_view state) {
-    tree_.File("state/new", state);
-    std::filesystem::rename(tree_.path("state/new"), tree_.path(format("state/ttyUSB{}", number)));
+    tree_.File("sys/state/new", state);
+    std::filesystem::rename(tree_.path("sys/state/new"),
+                            tree_.path(format("sys/state/ttyUSB{}", number)));
   }
 };
 
@@ -106,6 +109,106 @@ TEST_P(HealthOfDevices, AProgramThatHangsKeepsNeitherTheOthersNorTheEndWaiting) 
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Unhealthy"}}));
   daemon_.reset();  // well before the program's timeout
 }
+
+/// A device whose container needs a node that the host may lack.
+class NodesBesideDevices : public HealthOfDevices {
+ protected:
+  void SetUp() override {
+    HealthOfDevices::SetUp();
+    Make(0);
+    StartKubelet();
+    StartDaemon(format(R"({}
+  [[resource.device_node]]
+  [[resource.device_node]]
+  host_path = "/dev/control"
+)",
+                       kSerial),
+                {.daemon_keys = "rescan = \"24h\""});
+    ASSERT_TRUE(AwaitServed());
+  }
+};
+
+TEST_P(NodesBesideDevices, MakeADeviceUnhealthyWhileTheyAreMissing) {
+  ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Unhealthy"}}));
+  EXPECT_TRUE(daemon_->log().Await("/dev/control of device_node is missing"));
+  EXPECT_THAT(Stub().Allocate({{"ttyUSB0"}}).error_message(),
+              HasSubstr("/dev/control of device_node is missing"));
+  EXPECT_THAT(daemon_->Get("/api/v1/status").body, HasSubstr("/dev/control of device_node"));
+  tree_.CharDevice("dev/control");
+  ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}}));
+  EXPECT_TRUE(Stub().Allocate({{"ttyUSB0"}}).ok());
+  tree_.Remove("dev/control");
+  ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Unhealthy"}}));
+}
+
+INSTANTIATE_TEST_SUITE_P(All, NodesBesideDevices,
+                         testing::Values(KubeletProfile::kAsync, KubeletProfile::kSync,
+                                         KubeletProfile::kMulti),
+                         ProfileName);
+
+/// What the probe of ttyUSB1 asks hangs in the kernel, which no signal ends; ttyUSB0 works.
+class ProbesThatHang : public HealthOfDevices {
+ protected:
+  static constexpr std::string_view kHangingProbe = R"(
+  file = "/{name}/state"
+  equals = "ok"
+  period = "100ms"
+  timeout = "50ms"
+  failure_threshold = 3
+)";
+
+  void SetUp() override {
+    HealthOfDevices::SetUp();
+    tree_.Dir("ttyUSB1");
+    tree_.File("ttyUSB0/state", "ok\n");
+    tree_.CharDevice("dev/ttyUSB0");
+    tree_.CharDevice("dev/ttyUSB1");
+    mount_.emplace(tree_.path("ttyUSB1"));
+    if (!mount_->why_not().empty()) GTEST_SKIP() << mount_->why_not();
+  }
+  void TearDown() override {
+    mount_.reset();
+    daemon_.reset();
+  }
+  /// Until so many probes had this result.
+  bool AwaitResults(std::string_view result, int count) const {
+    return daemon_->AwaitMetricAtLeast(
+        format(R"(patchbay_probes_total{{resource="example.com/serial",result="{}"}})", result),
+        count);
+  }
+  std::string WhyRefused() const { return Stub().Allocate({{"ttyUSB1"}}).error_message(); }
+
+  std::optional<HangingMount> mount_;
+};
+
+TEST_P(ProbesThatHang, AreFailuresEveryPeriodUntilTheyComeBack) {
+  Start(kHangingProbe);
+  ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Unhealthy"}}));
+  EXPECT_TRUE(daemon_->log().Await("its probe has been hanging in the kernel since"));
+  EXPECT_THAT(WhyRefused(), HasSubstr("hanging in the kernel since"));
+  EXPECT_TRUE(AwaitResults("timeout", 5));
+  EXPECT_EQ(daemon_->log().Count("device is unhealthy"), 1U);
+  mount_->End();  // the directory below it has no such file
+  EXPECT_TRUE(AwaitResults("failure", 1));
+  tree_.File("ttyUSB1/state", "ok\n");
+  ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
+}
+
+TEST_P(ProbesThatHang, AreRememberedWhenHealthIsTakenOutOfTheFileAndPutBack) {
+  Start(kHangingProbe);
+  ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Unhealthy"}}));
+  const std::string why = WhyRefused();
+  daemon_->Reload(kSerial);
+  ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
+  daemon_->Reload(format("{}[resource.health]\n{}", kSerial, kHangingProbe));
+  ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Unhealthy"}}));
+  EXPECT_EQ(WhyRefused(), why) << "it is the one that hung before";
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ProbesThatHang,
+                         testing::Values(KubeletProfile::kAsync, KubeletProfile::kSync,
+                                         KubeletProfile::kMulti),
+                         ProfileName);
 
 INSTANTIATE_TEST_SUITE_P(All, HealthOfDevices,
                          testing::Values(KubeletProfile::kAsync, KubeletProfile::kSync,

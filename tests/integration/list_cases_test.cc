@@ -78,7 +78,12 @@ TEST_P(Contract, Case25SlowReader) {
   StartKubelet();
   std::promise<void> two_streams;
   auto server = PluginServer::Start(tree_.path("kubelet/plugin.sock"),
-                                    {cell, std::make_shared<test::CountingObserver>(), {}, [] {}},
+                                    {.resource = kSerialName,
+                                     .snapshot = cell,
+                                     .observer = std::make_shared<test::CountingObserver>(),
+                                     .allocation = {},
+                                     .lookups = {},
+                                     .on_stale_list = [] {}},
                                     [&, seen = false](int open, bool) mutable {
                                       if (open == 2 && !std::exchange(seen, true)) {
                                         two_streams.set_value();
@@ -189,11 +194,13 @@ name = "example.com/serial"
   // One of them goes: the other is as good as any.
   tree_.Remove("dev/a/port1");
   EXPECT_TRUE(AwaitHealth({{"port1", "Healthy"}, {"port2", "Healthy"}}));
-  // It comes back: both are refused again, and never in both healths.
+  // It comes back: the other was there first now, and keeps its ID.
   tree_.CharDevice("dev/a/port1");
-  EXPECT_TRUE(AwaitView([](const ResourceView& view) { return view.allocatable == 1; }));
-  EXPECT_LE(View().capacity, 2U);
-  EXPECT_EQ(HealthOf(View())["port2"], "Healthy");
+  EXPECT_TRUE(
+      daemon_->AwaitMetric("patchbay_rejected_devices{reason=\"duplicate_id\","
+                           "resource=\"example.com/serial\"}",
+                           1));
+  EXPECT_EQ(HealthOf(View()), (HealthById{{"port1", "Healthy"}, {"port2", "Healthy"}}));
 }
 
 TEST_P(Contract, Case30HostileNames) {

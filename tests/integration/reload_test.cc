@@ -241,6 +241,34 @@ TEST_P(Reloading, WhatWaitsForAnothersEndIsNotLostByAMistake) {
   EXPECT_EQ(daemon_->Metric("patchbay_config_last_reload_successful"), 0);
 }
 
+TEST_P(Reloading, ReadinessCountsAResourceThatWaitsForItsNameAndCannotStart) {
+  std::atomic<bool> can_start = true;
+  RunningDaemon::Settings settings;
+  settings.make_cancellation = [&]() -> Result<Cancellation> {
+    if (!can_start) return Fail(ErrorKind::kUnavailable, "no descriptors are left");
+    return Cancellation::Create();
+  };
+  StartDaemon(Camera() + Serial(), settings);
+  ASSERT_TRUE(AwaitServed(kSerialName));
+  ASSERT_TRUE(daemon_->AwaitReady());
+  const std::string endpoint = View(kSerialName).endpoint;
+  can_start = false;
+  daemon_->Reload(Camera());             // serial goes
+  daemon_->Reload(Camera() + Serial());  // and is to come again
+  HttpAnswer ready = daemon_->Get("/readyz");
+  EXPECT_EQ(ready.status, 503);
+  EXPECT_THAT(ready.body, HasSubstr("example.com/serial waits until"));
+  ASSERT_TRUE(daemon_->log().Await("resources cannot start yet")) << daemon_->log().text();
+  EXPECT_THAT(daemon_->log().text(), HasSubstr("no descriptors are left"));
+  ready = daemon_->Get("/readyz");
+  EXPECT_EQ(ready.status, 503);
+  EXPECT_THAT(ready.body, HasSubstr("example.com/serial waits until"));
+  EXPECT_EQ(daemon_->Metric("patchbay_config_last_reload_successful"), 1);
+  can_start = true;
+  ASSERT_TRUE(AwaitServed(kSerialName, endpoint)) << daemon_->log().text();
+  EXPECT_TRUE(daemon_->AwaitReady());
+}
+
 TEST_P(Reloading, AResourceMayLeaveThisNodeAndComeBack) {
   Begin();
   Reload(Camera() + Serial("on_nodes = [\"elsewhere-*\"]"));

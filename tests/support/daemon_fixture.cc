@@ -124,6 +124,7 @@ RunningDaemon::RunningDaemon(const TempTree& tree, std::string_view resources, S
                           },
                           settings.pod_resources_pace,
                           settings.longest_standstill};
+  options.make_cancellation = settings.make_cancellation;
   thread_ = std::thread([this] { loop_.Run(); });
   OnLoop([&] {
     auto daemon = Daemon::Create(loop_, log_, std::move(options));

@@ -71,6 +71,7 @@ class RunningDaemon {
     Loop::Duration longest_standstill = std::chrono::seconds(10);
     /// Changes what the text cannot say.
     std::function<void(Model&)> change_model = {};
+    std::function<Result<Cancellation>()> make_cancellation = Cancellation::Create;
   };
 
   /// Fails the test, and runs nothing, when the text is not a configuration.

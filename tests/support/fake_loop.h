@@ -93,7 +93,7 @@ class FakeLoop : public Loop {
   /// Runs what other threads post until `done` holds. Returns false when nothing more came within
   /// `patience` of real time.
   template <class Predicate>
-  bool RunUntil(Predicate done, std::chrono::milliseconds patience = std::chrono::seconds(10)) {
+  bool RunUntil(Predicate done, std::chrono::milliseconds patience = std::chrono::seconds(60)) {
     while (!done()) {
       if (RunPosted()) continue;
       std::unique_lock lock(mutex_);

@@ -59,6 +59,7 @@ class FakeSysfs {
     for (const auto& [key, value] : device.uevent) uevent += key + "=" + value + "\n";
     tree_.File(path + "/uevent", uevent);
     for (const auto& [key, value] : device.attributes) tree_.File(path + "/" + key, value + "\n");
+    if (!device.ifindex.empty()) tree_.File(path + "/ifindex", device.ifindex + "\n");
 
     if (!device.subsystem.empty()) AddToSubsystem(path, name, device);
     if (!number.empty()) AddNode(path, node, device);

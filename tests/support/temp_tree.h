@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -48,10 +49,18 @@ class TempTree {
     Parent(relative);
     std::filesystem::create_symlink(target, path(relative));
   }
-  /// A character device; the default is a clone of /dev/null. Needs root.
-  void CharDevice(std::string_view relative, unsigned major = 1, unsigned minor = 3) {
+  /// A character device with a number of its own, which depends on the path alone. No driver has
+  /// it, so that it cannot be opened. Needs root.
+  void CharDevice(std::string_view relative) {
+    const std::size_t hash = std::hash<std::string_view>()(Relative(relative));
+    CharDevice(relative, static_cast<unsigned>(1000 + (hash >> 20U) % 3000),
+               static_cast<unsigned>(hash & 0xfffffU));
+  }
+  void CharDevice(std::string_view relative, unsigned major, unsigned minor) {
     Node(relative, S_IFCHR | 0666, major, minor);
   }
+  /// One that can be opened: another node of /dev/null, and the same device as every other.
+  void NullDevice(std::string_view relative) { CharDevice(relative, 1, 3); }
   void BlockDevice(std::string_view relative, unsigned major, unsigned minor) {
     Node(relative, S_IFBLK | 0660, major, minor);
   }

@@ -28,6 +28,7 @@ function makeSection({ resource }) {
     more: make("div", { class: "rows-more" }), left: make("span"),
     button: make("button", { type: "button" }, "Show more"),
     rejected: make("div", { class: "rejected" }), rejections: make("ul"), title: make("h3"),
+    missing: make("div", { class: "missing" }), mounts: make("ul"),
   };
   part.table = make("table", { role: "table", "aria-label": `Devices of ${resource.name}` },
     make("thead", { role: "rowgroup" }, make("tr", { role: "row" },
@@ -35,9 +36,10 @@ function makeSection({ resource }) {
     part.body);
   part.more.append(part.button, part.left);
   part.rejected.append(part.title, part.rejections);
+  part.missing.append(make("h3", {}, "Missing mounts: the host has no such path"), part.mounts);
   part.details = make("details", { class: "resource", open: "" },
     make("summary", {}, make("span", {}, part.name, part.about), part.standing, part.why, part.sums),
-    part.none, part.table, part.more, part.rejected);
+    part.none, part.table, part.more, part.rejected, part.missing);
   part.elements = [part.details];
   part.button.addEventListener("click", () => {
     const next = part.body.rows.length;
@@ -75,8 +77,15 @@ function showSection(part, { resource, devices, rejected }) {
   part.rejected.hidden = rejected.length === 0;
   write(part.title, `${number.format(rejected.length)} rejected: matched, but not given to the kubelet` +
     (rejected.length > kMoreRows ? `; the first ${kMoreRows} are here, the filter finds the others` : ""));
-  align(part.rejections, rejected.slice(0, kMoreRows), (r) => `${r.path}\n${r.reason}`,
-    (r) => ({ elements: [make("li", {}, make("span", { class: "path" }, r.path), make("span", {}, r.reason))] }),
+  showPaths(part.rejections, rejected.slice(0, kMoreRows));
+  part.missing.hidden = resource.missing_mounts.length === 0 || isFiltered();
+  showPaths(part.mounts, resource.missing_mounts);
+}
+
+function showPaths(list, items) {
+  align(list, items, (item) => `${item.path}\n${item.reason}`,
+    (item) => ({ elements: [make("li", {}, make("span", { class: "path" }, item.path),
+      make("span", {}, item.reason))] }),
     () => {});
 }
 

@@ -37,12 +37,30 @@ TEST(Escape, KnowsWhatIsPrintable) {
   EXPECT_FALSE(IsPrintable(std::string_view("a\0b", 3)));
 }
 
+TEST(Escape, KnowsWhatCannotBeSeen) {
+  for (const std::string text :
+       {"\u200f", "\u200e", "\u061c", "\u200b", "\u200d", "\ufeff", "\u2060", "\u2064", "\u00ad",
+        "\u180e", "\u034f", "\u115f", "\u3164", "\uffa0", "\ufff9", "\ufe0f", "\U000E0001",
+        "\U000E007F", "\U000E0100"}) {
+    EXPECT_FALSE(IsPrintable(text)) << Printable(text);
+    EXPECT_EQ(Printable(text).find(text), std::string::npos) << Printable(text);
+    EXPECT_EQ(QuoteJson("a" + text + "b").find(text), std::string::npos) << Printable(text);
+  }
+  // Beside them are characters that people write.
+  for (const char* text : {"\u00ae", "\u061b", "\u200a", "\u2010", "\u2070", "\u3165", "\ufefc",
+                           "\uff9f", "\ufffd", "\U0001D17B", "é", "日本"}) {
+    EXPECT_TRUE(IsPrintable(text)) << text;
+  }
+}
+
 TEST(Escape, QuotesForJson) {
   EXPECT_EQ(QuoteJson("a \"b\" \\ /"), R"("a \"b\" \\ /")");
   EXPECT_EQ(QuoteJson("a\nb\t\x7f\0"s), R"("a\nb\u0009\u007f\u0000")");
   EXPECT_EQ(QuoteJson("é😀"), "\"é😀\"");
-  EXPECT_EQ(QuoteJson("\u0080\u009f\u00a0\u2027\u2028\u202e\u202f\u2065\u2066\u2069\u206a"),
-            "\"\\u0080\\u009f\u00a0\u2027\\u2028\\u202e\u202f\u2065\\u2066\\u2069\u206a\"");
+  EXPECT_EQ(QuoteJson("\u0080\u009f\u00a0\u2027\u2028\u202e\u202f\u205f\u2066\u2069\u2070"),
+            "\"\\u0080\\u009f\u00a0\u2027\\u2028\\u202e\u202f\u205f\\u2066\\u2069\u2070\"");
+  EXPECT_EQ(QuoteJson("a\U000E0041\U000E0FFF\U000E1000"),
+            "\"a\\udb40\\udc41\\udb43\\udfff\U000E1000\"");
   EXPECT_EQ(QuoteJson("\xC3x\xff"), "\"\xEF\xBF\xBDx\xEF\xBF\xBD\"");
 }
 

@@ -74,6 +74,20 @@ class AllocateTest : public testing::Test {
   test::TempTree tree_;
 };
 
+TEST_F(AllocateTest, SaysWhatADeviceMisses) {
+  tree_.File("patchbay.toml", R"([[resource]]
+name = "example.com/seat"
+match = [{ count = 2 }]
+device_node = [{ host_path = "/dev/control" }]
+)");
+  const Ran ran = Allocate({"example.com/seat"});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_THAT(ran.err,
+              HasSubstr("0 of 1 healthy units; the device \"0\" is unhealthy: /dev/control "
+                        "of device_node is missing"));
+  EXPECT_THAT(Allocate({"example.com/seat", "1"}).err, HasSubstr("/dev/control of device_node"));
+}
+
 TEST_F(AllocateTest, PrintsTheFieldsOfTheResponseUnderTheirOwnNames) {
   const Ran ran = Allocate({"example.com/seat", "2", "0", "--output", "json"});
   EXPECT_EQ(ran.code, kOk);

@@ -140,6 +140,19 @@ TEST_F(ArgumentsTest, TakesADirectoryFromWhereItIsCalled) {
   EXPECT_EQ(arguments.kubelet_dir, tree_.path("k"));
 }
 
+TEST_F(ArgumentsTest, NeedsAWorkingDirectoryForARelativeOne) {
+  const auto here = std::filesystem::current_path();
+  tree_.Dir("gone");
+  std::filesystem::current_path(tree_.path("gone"));
+  tree_.Remove("gone");
+  const auto relative = RunCli({"run", "--kubelet-dir", "k"});
+  const Arguments absolute = Parse({"run", "--kubelet-dir", "/k"});
+  std::filesystem::current_path(here);
+  EXPECT_EQ(relative.code, kUsage);
+  EXPECT_THAT(relative.err, HasSubstr("the working directory does not exist any more"));
+  EXPECT_EQ(absolute.kubelet_dir, "/k");
+}
+
 TEST_F(ArgumentsTest, HelpIsNoMistake) {
   for (const std::vector<std::string>& line : {std::vector<std::string>{"--help"},
                                                {"-h"},

@@ -77,6 +77,34 @@ TEST_F(DevicesTest, PrintsWhatWasRejectedAndWhy) {
   EXPECT_EQ(ran.err, "`patchbay explain` says why some have no device\n");
 }
 
+TEST_F(DevicesTest, PrintsWhatContainersWouldMiss) {
+  Config(R"([[resource]]
+name = "example.com/card"
+match = [{ path = "/dev/card*" }]
+device_node = [{ host_path = "/dev/control" }]
+mount = [{ host_path = "/dev/firmware" }]
+[resource.health]
+open = true
+)");
+  tree_.CharDevice("host/dev/card1");
+  const Ran ran = Devices();
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_THAT(ran.out, HasSubstr("card1   1      Unhealthy  /dev/card1\n"));
+  EXPECT_THAT(ran.out, HasSubstr("\n\nRESOURCE          UNHEALTHY  REASON\n"
+                                 "example.com/card  card1      /dev/control of device_node is "
+                                 "missing: "));
+  EXPECT_THAT(ran.out, HasSubstr("\n\nRESOURCE          MISSING MOUNT  REASON\n"
+                                 "example.com/card  /dev/firmware  "));
+  EXPECT_THAT(Devices({"--probe"}).out, HasSubstr("/dev/control of device_node is missing"));
+  const Json json = Json::parse(Devices({"--output", "json"}).out);
+  const Json& resource = json["resources"][0];
+  EXPECT_EQ(resource["devices"][0]["health"], "Unhealthy");
+  EXPECT_THAT(resource["devices"][0]["reason"].get<std::string>(), HasSubstr("/dev/control"));
+  EXPECT_EQ(resource["missing_mounts"][0]["path"], "/dev/firmware");
+  tree_.CharDevice("host/dev/control");
+  EXPECT_THAT(Devices().out, HasSubstr("card1   1      not probed  /dev/card1\n"));
+}
+
 TEST_F(DevicesTest, PrintsTheDocumentedJson) {
   Config(kTwoResources);
   tree_.File("host/srv/cards/card9");
@@ -109,12 +137,14 @@ TEST_F(DevicesTest, PrintsTheDocumentedJson) {
           }
         }
       ],
-      "rejected": []
+      "rejected": [],
+      "missing_mounts": []
     },
     {
       "name": "example.com/none",
       "devices": [],
-      "rejected": []
+      "rejected": [],
+      "missing_mounts": []
     }
   ]
 }
@@ -227,7 +257,8 @@ TEST_F(DevicesTest, TellsWarningsAside) {
   tree_.Dir("host");
   const Ran ran = Devices({"-o", "json"});
   EXPECT_EQ(ran.code, kOk);
-  EXPECT_THAT(ran.err, HasSubstr("warning["));
+  EXPECT_EQ(ran.err, "patchbay: the configuration has 1 warning; patchbay check --config " +
+                         tree_.path("patchbay.toml") + " shows it\n");
   EXPECT_FALSE(Json::parse(ran.out, nullptr, false).is_discarded());
 }
 
@@ -249,7 +280,7 @@ name = "example.com/link"
 [[resource.match]]
 path = "/dev/link*"
 [resource.health]
-file = "/state/{name}"
+file = "/sys/state/{name}"
 equals = "up"
 [[resource]]
 name = "example.com/plain"
@@ -274,7 +305,7 @@ TEST_F(DevicesTest, ProbeShowsVerdictTimeAndOutput) {
   for (const char* name : {"card0", "card1", "link0", "plain"}) {
     tree_.CharDevice(std::string("host/dev/") + name);
   }
-  tree_.File("host/state/link0", "down\n");
+  tree_.File("host/sys/state/link0", "down\n");
   const Ran ran = Devices({"--probe"});
   EXPECT_EQ(ran.code, 1);
   EXPECT_THAT(ran.out, StartsWith("RESOURCE"));
@@ -282,7 +313,7 @@ TEST_F(DevicesTest, ProbeShowsVerdictTimeAndOutput) {
   EXPECT_THAT(ran.out,
               testing::ContainsRegex("example.com/card +card1 +failure +[0-9.]+ ms +/bin/sh "
                                      "ended with exit code 1: bad .x1b; this is card1"));
-  EXPECT_THAT(ran.out, HasSubstr(R"(/state/link0 holds "down", not "up")"));
+  EXPECT_THAT(ran.out, HasSubstr(R"(/sys/state/link0 holds "down", not "up")"));
   EXPECT_THAT(ran.out, testing::ContainsRegex("plain +- +- +the resource has no"));
   EXPECT_THAT(ran.out,
               HasSubstr("example.com/card card0 printed:\n  bad \\x1b\n  this is card0\n"));
@@ -322,7 +353,7 @@ TEST_F(DevicesTest, ProbeIsWellWhenAllDevicesAre) {
   Config(kProbes);
   tree_.CharDevice("host/dev/card0");
   tree_.CharDevice("host/dev/link0");
-  tree_.File("host/state/link0", "up\n");
+  tree_.File("host/sys/state/link0", "up\n");
   EXPECT_EQ(Devices({"--probe"}).code, 0);
 }
 

@@ -58,6 +58,26 @@ TEST_F(ExplainTest, TellsWhatBecameOfEverythingThatFits) {
   EXPECT_THAT(ran.out, Not(HasSubstr("other")));
 }
 
+TEST_F(ExplainTest, TellsWhatContainersWouldMiss) {
+  Config(R"([[resource]]
+name = "example.com/card"
+match = [{ path = "/dev/card*" }]
+device_node = [{ host_path = "/dev/control" }]
+mount = [{ host_path = "/dev/firmware" }]
+)");
+  tree_.CharDevice("dev/card1");
+  const std::string out = Explain().out;
+  EXPECT_THAT(out, HasSubstr("listed     card1: /dev/card1, unhealthy: /dev/control of device_node "
+                             "is missing: "));
+  EXPECT_THAT(out, HasSubstr("  mount: /dev/firmware is missing: "));
+  EXPECT_THAT(Explain({"--path", "/dev/card1"}).out, HasSubstr("unhealthy: /dev/control"));
+  const auto json = nlohmann::json::parse(Explain({"-o", "json"}).out)["resources"][0];
+  EXPECT_EQ(json["missing_mounts"][0]["path"], "/dev/firmware");
+  tree_.CharDevice("dev/control");
+  tree_.File("dev/firmware");
+  EXPECT_THAT(Explain().out, AllOf(Not(HasSubstr("unhealthy")), Not(HasSubstr("mount:"))));
+}
+
 TEST_F(ExplainTest, SaysWhatToDoWhereThereIsNothing) {
   Config(kCards);
   const auto wait =
@@ -342,7 +362,7 @@ TEST_F(MendingTest, UdevsDatabaseIsNotMounted) {
               AllOf(HasSubstr("looked at  /run/udev/data: cannot look at /run: No such file"),
                     HasSubstr(Mount("/run/udev"))));
   EXPECT_THAT(
-      asks_for(R"(udev = { subsystem = "net", properties = { INTERFACE = "*", IFINDEX = "4" } })"),
+      asks_for(R"(udev = { subsystem = "net", properties = { ID_PATH = "*", IFINDEX = "4" } })"),
       HasSubstr("/run/udev"));
   EXPECT_THAT(asks_for(R"(udev = { subsystem = "net", properties = { IFINDEX = "4" } })"),
               AllOf(HasSubstr("1 device listed"), Not(HasSubstr("/run/udev"))))

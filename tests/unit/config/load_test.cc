@@ -1,11 +1,13 @@
 #include "config/load.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 
 #include "config_support.h"
 #include "support/temp_tree.h"
+#include "support/unix_socket.h"
 
 namespace patchbay {
 namespace {
@@ -60,8 +62,8 @@ cdi_devices  = ["example.com/u250={card}"]
   container_path = "/dev/xfpga/{kind}{slot}"
   permissions    = "mr"
   [[resource.device_node]]
-  host_path      = "/dev/dri/renderD{card}"
-  container_path = "/dev/dri/renderD{slot:03}"
+  host_path      = "/dev/fpga/node{card}"
+  container_path = "/dev/fpga/node{slot:03}"
   optional       = true
 
   [[resource.mount]]
@@ -124,7 +126,7 @@ TEST(Load, CompilesEveryKey) {
   EXPECT_EQ(r.device_nodes[0].container_path->text(), "/dev/xfpga/{kind}{slot}");
   EXPECT_EQ(r.device_nodes[0].permissions, "rm");
   EXPECT_FALSE(r.device_nodes[0].optional);
-  EXPECT_EQ(r.device_nodes[1].host_path->text(), "/dev/dri/renderD{card}");
+  EXPECT_EQ(r.device_nodes[1].host_path->text(), "/dev/fpga/node{card}");
   EXPECT_EQ(r.device_nodes[1].permissions, "rw");
   EXPECT_TRUE(r.device_nodes[1].optional);
 
@@ -215,6 +217,40 @@ TEST(Load, WarnsOfSharedPathsOnlyWhereTheyCanMeet) {
   }
 }
 
+TEST(Load, FixedIdIsFineWhereOnlyOneDeviceIsKept) {
+  LoadGood(Resource("", "path = '/dev/x*'\nid = 'x'\nmax_devices = 1"));
+  LoadGood(Resource("", "usb = '0403:6001'\nid = 'x'\nmax_devices = 1"));
+}
+
+TEST(Load, ExcludesThatMayNameALinkAreFine) {
+  for (const char* exclude :
+       {"/dev/disk/by-id/nvme-SYSTEM", "/srv/links/x", "/run/udev/x", "/**/x"}) {
+    LoadGood(Resource("", format("path = '/dev/nvme*n1'\nexclude = '{}'", exclude)));
+  }
+  LoadGood(Resource("", "path = '/sys/x/*'\ntype = 'file'\nexclude = '/sys/x/y'"));
+}
+
+TEST(Load, DrmNodesThatKeepTheirNameAreFine) {
+  const auto good = [](std::string_view match, std::string_view container) {
+    LoadGood(Resource(format("[[resource.device_node]]\ncontainer_path = '{}'", container), match));
+  };
+  const std::string_view path = "path = '/dev/dri/renderD*'";
+  good(path, "/dev/dri/{name}");
+  good(path, "{path}");
+  good("path = '/dev/dri/renderD128'", "/dev/dri/renderD128");
+  good(R"(regex = '/dev/dri/renderD(?P<n>\d+)')", "/dev/dri/renderD{n}");
+  good("path = '/dev/fpga*'", "/dev/fpga{slot}");
+  good("path = '/dev/dri/by-path/*'", "/dev/dri/{name}");
+}
+
+TEST(Load, TakesNamesOfHostsInAnyCase) {
+  const Model model =
+      LoadGood("[daemon]\nhosts = ['Patchbay.Example.com', '*.svc.corp']\n" + Resource(""));
+  ASSERT_EQ(model.daemon.hosts.size(), 2U);
+  EXPECT_EQ(model.daemon.hosts[0].text(), "patchbay.example.com");
+  EXPECT_TRUE(model.daemon.hosts[1].Matches("a.b.svc.corp"));
+}
+
 TEST(Load, TakesADirectoryAsOneDocument) {
   test::TempTree tree;
   tree.File("conf/20-b.toml", SmallFile("a.com/b"));
@@ -241,6 +277,17 @@ TEST(Load, ReportsWhatItCannotRead) {
   EXPECT_THAT(findings("missing.toml"), ElementsAre("0:0 unreadable-file"));
   EXPECT_THAT(findings("conf"), ElementsAre("0:0 unreadable-file"));
   EXPECT_THAT(findings("empty"), ElementsAre("0:0 no-files"));
+  tree.Dir("odd");
+  ASSERT_EQ(mkfifo(tree.path("odd/a.toml").c_str(), 0600), 0);
+  test::BindSocket(tree.path("odd/b.toml"), false);
+  tree.Link("odd/c.toml", "/dev/null");
+  EXPECT_THAT(findings("odd"),
+              ElementsAre("0:0 unreadable-file", "0:0 unreadable-file", "0:0 unreadable-file"));
+  const std::string text = LoadPaths({tree.path("odd")}).diagnostics.RenderText();
+  EXPECT_THAT(text, testing::HasSubstr("odd/a.toml: error[unreadable-file]: it cannot be read: it "
+                                       "is a FIFO, not a file\n"));
+  EXPECT_THAT(text, testing::HasSubstr("it is a socket, not a file"));
+  EXPECT_THAT(text, testing::HasSubstr("it is a device, not a file"));
   EXPECT_THAT(Findings(LoadPaths({"/dev/zero"})), ElementsAre("0:0 unreadable-file"));
   EXPECT_EQ(LoadPaths({tree.path("missing.toml")}).diagnostics.RenderText(),
             tree.path("missing.toml") +

@@ -2,7 +2,6 @@
 
 #include "config/duration.h"
 #include "config/grammar.h"
-#include "config/skeleton.h"
 #include "config/text_check.h"
 
 namespace patchbay {
@@ -65,16 +64,6 @@ TEST(ListenAddress, IsAHostAndAPort) {
                                      "http://a:80"}) {
     EXPECT_FALSE(NormalisedListenAddress(bad)) << bad;
   }
-}
-
-TEST(Skeleton, KeepsTheLiteralTextAndItsOffsets) {
-  const auto compiled = Template::Compile("/a{{b}}{name:>4}/{slot}");
-  ASSERT_TRUE(compiled);
-  const Skeleton skeleton = SkeletonOf(*compiled);
-  EXPECT_EQ(skeleton.text, "/a{b}\x01/\x01");
-  EXPECT_EQ(skeleton.offsets, (std::vector<std::size_t>{0, 1, 2, 4, 5, 7, 16, 17}));
-  EXPECT_EQ(skeleton.names, (std::vector<std::string_view>{"name", "slot"}));
-  EXPECT_EQ(LiteralSkeleton("a\x01").text, "a\x02");
 }
 
 TEST(TextCheck, FindsWhatTheParserMustNotSee) {

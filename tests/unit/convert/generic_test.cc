@@ -54,11 +54,12 @@ TEST(GenericDevicePluginTest, WhatCanBeSaidIsSaid) {
        {"path = \"/dev/a\"", "container_path = \"/dev/b/{name}\""}},
       {"  - paths: [{path: /dev/a, mountPath: '/dev/{b}'}]\n", {"container_path = \"/dev/{{b}}\""}},
       {"  - paths: [{path: /dev/dri, mountPath: /gpu}]\n",
-       {"regex = \"/dev/(?P<group>dri)/(?P<below>.+)\"", "exclude = \"/dev/dri/by-*/**\"",
+       {"regex = \"/dev/(?P<group>dri)/(?P<below>(?:[^b]|b[^y]|by[^-]).*)\"",
         "container_path = \"/gpu/{below}\""}},
       // So that directories of one name are devices of their own.
       {"  - paths: [{path: /dev/bus/usb}]\n  - paths: [{path: /dev/usb}]\n",
-       {"regex = \"/dev/(?P<group>bus/usb)/.+\"", "regex = \"/dev/(?P<group>usb)/.+\""}},
+       {"regex = \"/dev/(?P<group>bus/usb)/(?:[^b]|b[^y]|by[^-]).*\"",
+        "regex = \"/dev/(?P<group>usb)/(?:[^b]|b[^y]|by[^-]).*\""}},
       {"  - paths: [{path: /dev/a.b}, {path: /dev/c, optional: true}]\n",
        {R"(regex = '/(?P<group>dev)/(?:a\.b|c)')", "id = \"{group}:a.b+c\"",
         "require = \"/dev/a.b\""}},
@@ -373,7 +374,8 @@ TEST(GenericDevicePluginTest, ADirectoryIsOneWhereSomebodyHasSeenIt) {
   const auto seen = test::Converted(ForeignProgram::kGenericDevicePlugin, text, hints);
   EXPECT_EQ(seen.findings, "");
   EXPECT_THAT(seen.toml,
-              AllOf(HasSubstr("regex = \"/dev/(?P<group>mapper)/.+\""), Not(HasSubstr("# Taken"))));
+              AllOf(HasSubstr("regex = \"/dev/(?P<group>mapper)/(?:[^b]|b[^y]|by[^-]).*\""),
+                    Not(HasSubstr("# Taken"))));
 }
 
 TEST(GenericDevicePluginTest, TheDomainIsThatOfTheVersion) {

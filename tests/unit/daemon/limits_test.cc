@@ -6,17 +6,23 @@
 #include <iterator>
 
 #include "base/format.h"
+#include "base/log_writer.h"
 #include "config/reporter.h"
 #include "config/source_file.h"
+#include "daemon/descriptor_need.h"
 #include "discovery/command_output.h"
 #include "discovery/scan.h"
 #include "http/server.h"
 #include "inventory/allocation.h"
+#include "inventory/inventory.h"
+#include "kubelet/list_streams.h"
 #include "kubelet/messages.h"
 #include "kubelet/pod_resources_message.h"
 #include "kubelet/registration.h"
 #include "model/socket_name.h"
 #include "model/template.h"
+#include "os/descriptors.h"
+#include "os/init.h"
 
 namespace patchbay {
 namespace {
@@ -43,6 +49,8 @@ TEST(Limits, ThePageHasThemAsTheyAre) {
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   ASSERT_FALSE(page.empty());
   const HttpLimits http;
+  const LogWriter::Limits log;
+  const WatchdogPace watchdog;
   for (const std::string& row : {
            format("| a file | {} |", Bytes(kLargestSource)),
            format("| all files together | {} |", Bytes(kLargestInput)),
@@ -51,14 +59,28 @@ TEST(Limits, ThePageHasThemAsTheyAre) {
                   kLongestSocketPath - kLongestSocketName - 1, kLongestSocketPath),
            format("| what one resource finds | {} |", Grouped(Scan::kMaxCandidates)),
            format("| rejections that are kept | {} of", Grouped(Scan::kMaxRejections)),
+           format("| devices that vanished and that no pod holds | {} of a resource",
+                  Grouped(Inventory::kMaxVanished)),
            format("| output of a `command` of a source | {},", Bytes(kMostCommandOutput)),
            format("| the same, in bytes | {}:", Bytes(kMaxListBytes)),
            format("| a template when it is filled in | {} |", Bytes(Template::kMaxResult)),
            format("| an environment variable, joined of all devices | {} with", Bytes(kLongestEnv)),
            format("| everything together | {}:", Bytes(kLargestResponse)),
            format("takes at most {}; …", kLargestResponse),
+           format("| `ListAndWatch` streams of one resource | {},", kMaxStreams),
            format("| holders that are kept | {} |", Grouped(kMostHoldings)),
            format("| pause between two registrations | {} s |", kLongestBackOff.count()),
+           format(
+               "| file descriptors | {}, and {} for each resource and {} for each of `max_probes`",
+               kBaseDescriptors, kDescriptorsPerResource, kDescriptorsPerProbe),
+           format("hard one, at most to {};", Grouped(kMaxDescriptors)),
+           format("| log lines that wait to be read | {} KiB, {} lines |", log.bytes / 1024,
+                  Grouped(log.lines)),
+           format("| a loop that does not turn, where Patchbay is PID 1 | {} to {} s |",
+                  watchdog.check.count() / 1000 * (watchdog.most_missed + 1),
+                  watchdog.check.count() / 1000 * (watchdog.most_missed + 2)),
+           format("| such kills | {} within {} minutes |", watchdog.most_kills - 1,
+                  watchdog.within.count()),
            format("| connections | {} |", http.connections),
            format("| path and query of a request | {} |", Bytes(http.target_bytes)),
            format("| the lines that follow | {} |", Bytes(http.header_bytes)),

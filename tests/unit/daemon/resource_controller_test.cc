@@ -6,6 +6,7 @@
 #include <random>
 #include <sstream>
 
+#include "base/format.h"
 #include "support/counting_observer.h"
 #include "support/fake_loop.h"
 #include "support/temp_tree.h"
@@ -18,7 +19,7 @@ using std::chrono::minutes;
 using testing::ElementsAre;
 
 /// A resource of all regular files in /dev of a host tree, on a loop whose clock stands still.
-class ResourceControllerTest : public testing::Test {
+class ResourceControllerTest : test::InMemory, public testing::Test {
  protected:
   ResourceControllerTest()
       : ResourceControllerTest(test::Resource({test::PathMatch({"/dev/*"}, NodeType::kFile)})) {}
@@ -27,19 +28,21 @@ class ResourceControllerTest : public testing::Test {
     spec_.forget_after = minutes(10);
     const ResourceController::World world{
         scanner_,
+        commands_,
         ends_,
         HostRoot(tree_.path()),
         watch_.get(),
         probes_,
-        ResourcePlugin::World{loop_, servers_, log_, AllocationContext{}, tree_.path("kubelet"),
-                              "00000000", servers_made_}};
+        ResourcePlugin::World{loop_, servers_, log_, AllocationHost{HostRoot(), ""},
+                              tree_.path("kubelet"), "00000000", servers_made_}};
     controller_.emplace(
         world, ResourceController::Entry{std::make_shared<const ResourceSpec>(spec_)},
         std::make_shared<const Cancellation>(Cancellation::Create().value()), observer_,
-        ResourceController::Events{.on_scanned = [this](bool changed) { moves_ += changed; },
-                                   .on_published = [] {},
-                                   .on_registered = [] {},
-                                   .on_kubelet_answers = [](bool) {}});
+        ResourceController::Events{
+            .on_scanned = [this](const auto&, bool changed) { moves_ += changed; },
+            .on_published = [] {},
+            .on_registered = [] {},
+            .on_kubelet_answers = [](bool) {}});
   }
 
   void AwaitScans(int scans) {
@@ -75,10 +78,11 @@ class ResourceControllerTest : public testing::Test {
   std::shared_ptr<test::CountingObserver> observer_ = std::make_shared<test::CountingObserver>();
   int moves_ = 0;
   ProbePool probes_{loop_, 8};
+  ThreadPool scanner_{{.patience = minutes(10)}};
+  ThreadPool commands_;
+  ThreadPool ends_;
+  ThreadPool servers_;
   std::optional<ResourceController> controller_;
-  Worker scanner_;
-  Worker ends_;
-  Worker servers_;
   std::uint64_t servers_made_ = 0;
 };
 
@@ -247,7 +251,43 @@ TEST_F(ResourceControllerTest, LogsChangesOnceAndStartsWithASummary) {
   EXPECT_THAT(log_text_.str(), testing::Not(testing::HasSubstr("rejected")));
 }
 
-/// The same with a probe: /dev/NAME works while /state/NAME holds "ok".
+TEST_F(ResourceControllerTest, LogsOnceThatNamesComeAndGoTooFast) {
+  constexpr std::string_view kTold = "devices vanish faster than they are forgotten";
+  const auto told = [&] {
+    std::size_t count = 0;
+    for (auto at = log_text_.str().find(kTold); at != std::string::npos;
+         at = log_text_.str().find(kTold, at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  for (int i = 0; i < 700; ++i) {
+    tree_.File(format("dev/a{}", i));
+    tree_.File(format("next/b{}", i));
+  }
+  tree_.Dir("last");
+  int scans = 0;
+  const auto scan = [&] {
+    controller_->Scan();
+    AwaitScans(++scans);
+    loop_.Advance(std::chrono::seconds(2));
+  };
+  const auto replace_by = [&](std::string_view directory) {
+    tree_.Remove("dev");
+    std::filesystem::rename(tree_.path(directory), tree_.path("dev"));
+    scan();
+  };
+  scan();
+  replace_by("next");
+  EXPECT_EQ(told(), 0U) << "700 are remembered";
+  replace_by("last");
+  EXPECT_EQ(told(), 1U);
+  EXPECT_THAT(Listed(), testing::SizeIs(Inventory::kMaxVanished));
+  scan();
+  EXPECT_EQ(told(), 1U);
+}
+
+/// The same with a probe: /dev/NAME works while /sys/state/NAME holds "ok".
 class ProbedResourceTest : public ResourceControllerTest {
  protected:
   explicit ProbedResourceTest(ResourceSpec spec = Probed(Health::kHealthy))
@@ -256,7 +296,7 @@ class ProbedResourceTest : public ResourceControllerTest {
   static ResourceSpec Probed(Health before_first) {
     ResourceSpec spec = test::Resource({test::PathMatch({"/dev/*"}, NodeType::kFile)});
     ProbeSpec probe;
-    probe.kind = FileProbe{test::MakeTemplate("/state/{name}"), "ok"};
+    probe.kind = FileProbe{test::MakeTemplate("/sys/state/{name}"), "ok"};
     probe.period = std::chrono::seconds(10);
     probe.timeout = minutes(10);  // on a clock that jumps
     probe.failure_threshold = 1;
@@ -267,7 +307,7 @@ class ProbedResourceTest : public ResourceControllerTest {
 
   void Make(const std::string& name, const std::string& state = "ok\n") {
     tree_.File("dev/" + name);
-    tree_.File("state/" + name, state);
+    tree_.File("sys/state/" + name, state);
   }
   /// Until every device that is there was probed once or twice more.
   void Probe() {
@@ -290,21 +330,21 @@ TEST_F(ProbedResourceTest, ADeviceIsAsItsProbeSays) {
   Probe();
   EXPECT_THAT(Listed(), ElementsAre("a", "b"));
   EXPECT_EQ(observer_->snapshots, 1);
-  tree_.File("state/b", "no link\n");
+  tree_.File("sys/state/b", "no link\n");
   Probe();
   EXPECT_THAT(Listed(), ElementsAre("a", "b!"));
-  EXPECT_EQ(ReasonOf(1), "/state/b holds \"no link\", not \"ok\"");
+  EXPECT_EQ(ReasonOf(1), "/sys/state/b holds \"no link\", not \"ok\"");
   EXPECT_THAT(log_text_.str(), testing::HasSubstr("device is unhealthy"));
   EXPECT_THAT(log_text_.str(), testing::HasSubstr("no link"));
   log_text_.str("");
   Probe();
   EXPECT_EQ(log_text_.str(), "");  // once per change
-  tree_.File("state/b", "dead\n");
+  tree_.File("sys/state/b", "dead\n");
   Probe();
   loop_.Advance(std::chrono::seconds(1));
-  EXPECT_EQ(ReasonOf(1), "/state/b holds \"dead\", not \"ok\"");
+  EXPECT_EQ(ReasonOf(1), "/sys/state/b holds \"dead\", not \"ok\"");
   EXPECT_EQ(log_text_.str(), "");
-  tree_.File("state/b", "ok\n");
+  tree_.File("sys/state/b", "ok\n");
   Probe();
   EXPECT_THAT(Listed(), ElementsAre("a", "b"));
   EXPECT_THAT(log_text_.str(), testing::HasSubstr("device is healthy"));
@@ -324,7 +364,7 @@ TEST_F(ProbedResourceTest, AVanishedDeviceIsNotProbedAndAtOnceWhenItIsBack) {
   Probe();
   EXPECT_EQ(ReasonOf(1), "/dev/b is gone");
   const int before = observer_->probes;
-  tree_.File("state/b", "ok");
+  tree_.File("sys/state/b", "ok");
   tree_.File("dev/b");
   controller_->Scan();
   AwaitScans(3);
@@ -412,15 +452,23 @@ class WatchedResourceTest : public ResourceControllerTest {
     } while (loop_.RunReadable() || controller_->MayDependOn("/"));
   }
 
-  std::vector<Device> Healthy() const {
-    std::vector<Device> devices;
+  /// What is there, by what it is: of two names of one device the first that was seen stays.
+  using Nodes = std::vector<NodeKey>;
+  Nodes Healthy() const {
+    Nodes nodes;
     for (const ListedDevice& listed : controller_->snapshot()->devices) {
-      if (listed.health == Health::kHealthy) devices.push_back(*listed.device);
+      if (listed.health == Health::kHealthy) nodes.push_back(KeyOf(listed.device->nodes.front()));
     }
-    return devices;
+    std::sort(nodes.begin(), nodes.end());
+    return nodes;
   }
-  std::vector<Device> FoundAfresh() const {
-    return Discover(spec_, HostRoot(tree_.path()), Pass{}).devices;
+  Nodes FoundAfresh() const {
+    Nodes nodes;
+    for (const Device& device : Discover(spec_, HostRoot(tree_.path()), Pass{}).devices) {
+      nodes.push_back(KeyOf(device.nodes.front()));
+    }
+    std::sort(nodes.begin(), nodes.end());
+    return nodes;
   }
 
   /// Something that happens to one of a few names; what is not possible does not.

@@ -55,9 +55,9 @@ TEST_F(GroupingTest, EveryNodeKeepsItsOwnValues) {
   Add({"controlC7", "pcmC7D0p"});
   const Discovery found = Find();
   ASSERT_THAT(Ids(found), ElementsAre("7"));
-  EXPECT_EQ(found.devices[0].nodes[0].values,
+  EXPECT_EQ(found.devices[0].nodes[0].captures,
             (NamedValues{{"kind", "control"}, {"card", "7"}, {"rest", ""}}));
-  EXPECT_EQ(found.devices[0].nodes[1].values,
+  EXPECT_EQ(found.devices[0].nodes[1].captures,
             (NamedValues{{"kind", "pcm"}, {"card", "7"}, {"rest", "D0p"}}));
 }
 

@@ -15,9 +15,18 @@ using test::IsLegalId;
 TEST(DeviceId, KeepsWhatIsLegal) {
   for (const std::string_view text :
        {"ttyUSB0", "0", "usb-FTDI_FT232R_A9XYZ-if00-port0", "pci-0000:00:14.0-usb-0:1:1.0",
-        "a@b+c.d", "-", "..", "A::1"}) {
+        "a@b+c.d", "-", "...", ".a", "A::1"}) {
     EXPECT_EQ(DeviceId(text, 63), text);
   }
+}
+
+TEST(DeviceId, NamesADirectoryNever) {
+  for (const std::string_view dots : {".", ".."}) {
+    const std::string id = DeviceId(dots, 63);
+    EXPECT_THAT(id, testing::StartsWith(std::string(dots) + "-"));
+    EXPECT_TRUE(IsLegalId(id)) << id;
+  }
+  EXPECT_NE(DeviceId(".", 63), DeviceId("..", 63));
 }
 
 TEST(DeviceId, WritesASlashAsAColon) {

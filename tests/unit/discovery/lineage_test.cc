@@ -110,8 +110,7 @@ class ManyAdapters : InMemory, public testing::Test {
 };
 
 TEST_F(ManyAdapters, AreFoundWithEachDeviceReadOnce) {
-  MatchSpec usb;
-  usb.source = UsbPattern{0x0403, 0x6001, std::nullopt};
+  const MatchSpec usb{.source = UsbPattern{0x0403, 0x6001, std::nullopt}, .exclude = {}, .id = {}};
   MatchSpec udev;
   udev.source = UdevPattern{{NamePattern::Compile("tty").value()}, {}, {}, {}};
   MatchSpec path = test::PathMatch({"/dev/ttyUSB*"});

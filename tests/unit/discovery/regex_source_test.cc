@@ -72,7 +72,7 @@ TEST_F(RegexSourceTest, CapturesBecomeTheDevice) {
   const Discovery found = Find(WithId(
       RegexMatch(R"(/dev/xfpga/(?P<kind>\w+)\.m(?P<card>\d+))", NodeType::kFile), "{card}-{kind}"));
   EXPECT_THAT(Ids(found), ElementsAre("3-mgmt", "3-user"));
-  EXPECT_EQ(found.devices.front().nodes.front().values,
+  EXPECT_EQ(found.devices.front().nodes.front().captures,
             (NamedValues{{"kind", "mgmt"}, {"card", "3"}}));
 }
 
@@ -83,9 +83,9 @@ TEST_F(RegexSourceTest, AGroupThatTookNoPartIsMissingOnThatDeviceAlone) {
   const MatchSpec match = RegexMatch(R"(/dev/card(?P<card>\d)(p(?P<part>\d?))?)", NodeType::kFile);
   const Discovery all = Find(match);
   ASSERT_THAT(Ids(all), ElementsAre("card0", "card1p2", "card2p"));
-  EXPECT_EQ(all.devices[0].nodes.front().values, (NamedValues{{"card", "0"}}));
-  EXPECT_EQ(all.devices[1].nodes.front().values, (NamedValues{{"card", "1"}, {"part", "2"}}));
-  EXPECT_EQ(all.devices[2].nodes.front().values, (NamedValues{{"card", "2"}, {"part", ""}}))
+  EXPECT_EQ(all.devices[0].nodes.front().captures, (NamedValues{{"card", "0"}}));
+  EXPECT_EQ(all.devices[1].nodes.front().captures, (NamedValues{{"card", "1"}, {"part", "2"}}));
+  EXPECT_EQ(all.devices[2].nodes.front().captures, (NamedValues{{"card", "2"}, {"part", ""}}))
       << "empty, but there";
 
   const Discovery found = Find(WithId(match, "c{card}.{part}"));
@@ -103,12 +103,13 @@ TEST_F(RegexSourceTest, IdentityHoldsTheDirectoriesThatVary) {
 
 TEST_F(RegexSourceTest, FollowsLinksToNodesButNotIntoDirectories) {
   tree_.File("dev/real/x0");
+  tree_.File("dev/real/y");
   tree_.Link("dev/loop", ".");
-  tree_.Link("dev/real/x1", "x0");
+  tree_.Link("dev/real/x1", "y");
   tree_.Link("dev/real/x2", "nowhere");
   const Discovery found = Find(Without(RegexMatch("/dev/.*x\\d", NodeType::kFile), "/dev/**/x0"));
   EXPECT_THAT(Paths(found), ElementsAre("/dev/real/x1"));
-  EXPECT_EQ(found.devices.front().nodes.front().real_path, "/dev/real/x0");
+  EXPECT_EQ(found.devices.front().nodes.front().real_path, "/dev/real/y");
   EXPECT_THAT(Rejected(found.rejected), ElementsAre("dangling_link /dev/real/x2"));
 }
 

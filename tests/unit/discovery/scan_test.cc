@@ -167,7 +167,7 @@ TEST_F(ScanTest, FollowsLinksToNodes) {
     EXPECT_EQ(candidate.device.nodes.front().real_path, "/dev/node") << path;
     EXPECT_EQ(candidate.device.nodes.front().type, FileType::kRegular);
     EXPECT_EQ(candidate.identity, "me");
-    EXPECT_EQ(candidate.device.nodes.front().values, (NamedValues{{"k", "v"}}));
+    EXPECT_EQ(candidate.device.nodes.front().captures, (NamedValues{{"k", "v"}}));
     EXPECT_EQ(candidate.match, 3u);
     EXPECT_TRUE(scan.directories().contains("/dev")) << path;
   }
@@ -206,9 +206,11 @@ TEST_F(ScanTest, LeavesOutWhatIsExcluded) {
   tree_.File("dev/a");
   tree_.Link("dev/b", "a");
   tree_.Link("dev/c", "nowhere");
+  tree_.File("dev/d");
   match_.exclude = {Glob::Compile("/dev/{a,c}").value()};
-  for (const char* path : {"/dev/a", "/dev/b", "/dev/c"}) Add(path);
-  EXPECT_THAT(Found(), ElementsAre("/dev/b"));
+  scan_.BeginMatch(match_, 0);
+  for (const char* path : {"/dev/a", "/dev/b", "/dev/c", "/dev/d"}) Add(path);
+  EXPECT_THAT(Found(), ElementsAre("/dev/d"));
   EXPECT_THAT(scan_.rejected(), IsEmpty());
 }
 

@@ -290,6 +290,16 @@ TEST_F(SysfsSourcesTest, ExcludeTakesNodesOfADeviceAway) {
               ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
 }
 
+TEST_F(SysfsSourcesTest, ExcludeByALinkTakesTheNodeOfADeviceAway) {
+  tree_.Link("dev/serial/by-id/one", "../../ttyUSB0");
+  const Discovery found = Find(test::Without(Usb(0x0403, 0x6001), "/dev/serial/by-id/one"));
+  EXPECT_THAT(found.devices, testing::SizeIs(2));
+  EXPECT_THAT(Paths(found), testing::Not(Contains("/dev/ttyUSB0")));
+  EXPECT_THAT(Paths(found), Contains("/dev/ttyUSB1"));
+  EXPECT_THAT(Ids(Find(test::Without(Udev(Subsystem("tty")), "/dev/serial/by-id/one"))),
+              testing::SizeIs(1));
+}
+
 TEST_F(SysfsSourcesTest, ADeviceWithoutOneOfItsNodesIsNotServed) {
   tree_.Remove("dev/ttyUSB0");
   const Discovery found = Find(Usb(0x0403, 0x6001));

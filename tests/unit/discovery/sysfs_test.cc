@@ -146,7 +146,7 @@ TEST_F(SysfsTest, ReadsADevice) {
                              "ttyUSB0",
                              "tty",
                              "",
-                             "",
+                             DeviceNumber{FileType::kCharacter, 188, 0},
                              "/dev/ttyUSB0",
                              {{"DEVLINKS", "/dev/serial/by-id/usb-A9"},
                               {"DEVNAME", "/dev/ttyUSB0"},
@@ -159,7 +159,9 @@ TEST_F(SysfsTest, ReadsADevice) {
   const auto stick = Sysfs(host_).Read(kStick);
   ASSERT_TRUE(stick);
   EXPECT_EQ(stick->driver, "usb");
-  EXPECT_EQ(stick->devtype, "usb_device");
+  EXPECT_EQ(stick->number, std::nullopt);
+  EXPECT_TRUE(IsUsbDevice(*stick));
+  EXPECT_FALSE(IsUsbInterface(*stick));
   EXPECT_EQ(stick->node, "");
   EXPECT_THAT(stick->properties, Contains(Pair("PRODUCT", "403/6001/600")));
   EXPECT_EQ(Sysfs(host_).Read(kUsb)->node, "/dev/bus/usb/001/001");
@@ -177,9 +179,12 @@ TEST_F(SysfsTest, ReadSaysThatADeviceHasGone) {
 }
 
 TEST_F(SysfsTest, ADeviceNodeStaysBelowDev) {
-  fake_.Device("/sys/devices/virtual/x/a", {.subsystem = "x", .node = "../etc/shadow"});
-  fake_.Device("/sys/devices/virtual/x/b", {.subsystem = "x", .node = "/dev/snd/pcm"});
-  fake_.Device("/sys/devices/virtual/x/c", {.subsystem = "x", .node = "/etc/shadow"});
+  for (const auto& [name, node] :
+       {std::pair("a", "../etc/shadow"), {"b", "/dev/snd/pcm"}, {"c", "/etc/shadow"}}) {
+    const std::string path = std::string("/sys/devices/virtual/x/") + name;
+    fake_.Device(path, {.subsystem = "x", .node = node});
+    tree_.File(path + "/dev", "240:0\n");
+  }
   EXPECT_EQ(Sysfs(host_).Read("/sys/devices/virtual/x/a")->node, "");
   EXPECT_EQ(Sysfs(host_).Read("/sys/devices/virtual/x/b")->node, "/dev/snd/pcm");
   EXPECT_EQ(Sysfs(host_).Read("/sys/devices/virtual/x/c")->node, "");
@@ -289,7 +294,7 @@ TEST_F(SysfsTest, FindsWhatIsBelowADevice) {
   std::vector<std::string> asked;
   const auto other_devices = [&](const std::string& path) {
     asked.push_back(path);
-    return sysfs.Read(path)->devtype == "usb_device";
+    return IsUsbDevice(*sysfs.Read(path));
   };
   EXPECT_THAT(sysfs.Below(kHub, other_devices).paths, ElementsAre(kHub));
   EXPECT_THAT(asked, ElementsAre(kStick)) << "nothing below what is stopped at";

@@ -8,6 +8,7 @@
 
 #include "discovery/sysfs.h"
 #include "support/fake_sysfs.h"
+#include "support/libudev.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -16,6 +17,7 @@ namespace {
 using test::FakeDevice;
 using testing::Contains;
 using testing::ElementsAre;
+using testing::IsEmpty;
 using testing::Key;
 using testing::Not;
 using testing::Pair;
@@ -25,10 +27,9 @@ constexpr char kCard[] = "/sys/devices/virtual/x/card0";
 class UdevPropertiesTest : public testing::Test {
  protected:
   Properties Of(const std::string& path) {
-    const HostRoot host(tree_.path());
-    auto properties = UdevProperties(host).Of(*host.Resolve(path));
-    EXPECT_TRUE(properties) << properties.error().message;
-    return properties ? std::move(*properties) : Properties();
+    const auto device = Sysfs(HostRoot(tree_.path())).Read(path);
+    EXPECT_TRUE(device) << device.error().message;
+    return device ? device->properties : Properties();
   }
   /// The value that udev is said to have of the one device.
   std::string Kept(const std::string& value) {
@@ -87,9 +88,10 @@ TEST_F(UdevPropertiesTest, TheKernelAloneMustDoWithoutADatabase) {
 }
 
 TEST_F(UdevPropertiesTest, LeavesOutWhatOnlyUdevHasAUseFor) {
-  fake_.Device(kCard, {.uevent = {{"SEQNUM", "1"}, {"ACTION", "add"}, {"SYNTH_UUID", "0"}},
+  fake_.Device(kCard, {.subsystem = "x",
+                       .uevent = {{"SEQNUM", "1"}, {"ACTION", "add"}, {"SYNTH_UUID", "0"}},
                        .udev = {{"USEC_INITIALIZED", "1"}, {"TAGS", ":a:"}, {"CURRENT_TAGS", ""}}});
-  EXPECT_THAT(Of(kCard), ElementsAre(Pair("DEVPATH", kCard + 4)));
+  EXPECT_THAT(Of(kCard), ElementsAre(Pair("DEVPATH", kCard + 4), Pair("SUBSYSTEM", "x")));
 }
 
 TEST_F(UdevPropertiesTest, LeavesOutWhatNobodyCanUse) {
@@ -107,56 +109,81 @@ TEST_F(UdevPropertiesTest, LeavesOutWhatNobodyCanUse) {
   EXPECT_EQ(Kept(""), "nothing") << "an empty value takes a property away";
 }
 
-TEST_F(UdevPropertiesTest, BearsLinesOfAnyKind) {
+TEST_F(UdevPropertiesTest, ReadsDatabaseLinesOfAnyKind) {
   fake_.Device(kCard, {.number = "240:7", .udev = {{"ID", "first"}}});
-  tree_.File(std::string(kCard) + "/uevent", "\n\nno pair\n=nameless\nMAJOR=240\nMINOR=7\nEND=1");
   tree_.File("/run/udev/data/c240:7", "\nE\nE:\nE:=x\nE:LONELY\nX:A=B\nS:\nID=1\nE:ID=last\nE:A=B");
   EXPECT_THAT(Of(kCard), ElementsAre(Pair("A", "B"), Pair("DEVLINKS", "/dev/"),
-                                     Pair("DEVPATH", kCard + 4), Pair("END", "1"),
+                                     Pair("DEVNAME", "/dev/card0"), Pair("DEVPATH", kCard + 4),
                                      Pair("ID", "last"), Pair("MAJOR", "240"), Pair("MINOR", "7")));
 }
 
-TEST_F(UdevPropertiesTest, NoNumberLeadsOutOfTheDatabase) {
+TEST_F(UdevPropertiesTest, NumberCannotLeaveTheDatabase) {
   tree_.File("/secret", "E:SECRET=1\n");
   tree_.Dir("/run/udev/data/c1:");
-  fake_.Device(kCard,
-               {.node = "card", .uevent = {{"MAJOR", "1"}, {"MINOR", "/../../../../secret"}}});
-  EXPECT_THAT(Of(kCard), Not(Contains(Key("SECRET"))));
-}
-
-TEST_F(UdevPropertiesTest, ADeviceThatIsNotThereIsAnError) {
-  const UdevProperties below(HostRoot(tree_.path())), here(HostRoot("/"));
-  const auto directory = [](const char* path) {
-    return HostNode{path, FileType::kDirectory, 0, 0};
-  };
-  for (const UdevProperties* properties : {&below, &here}) {
-    EXPECT_EQ(properties->Of(directory(kCard)).error().kind, ErrorKind::kNotFound);
-    EXPECT_EQ(properties->Of(directory("/sys/devices")).error().kind, ErrorKind::kNotFound);
-    EXPECT_EQ(properties->Of(directory("/etc")).error().kind, ErrorKind::kInvalid);
-    EXPECT_EQ(properties->Of(directory("/")).error().kind, ErrorKind::kInvalid);
+  fake_.Device(kCard, {.subsystem = "x"});
+  for (const char* number :
+       {"1:/../../../../secret\n", "1:\n", "1:2", "1:2\n3:4\n", "-1:2\n", ""}) {
+    tree_.File(std::string(kCard) + "/dev", number);
+    EXPECT_THAT(Of(kCard), Not(Contains(Key("SECRET")))) << number;
+    EXPECT_THAT(Of(kCard), Not(Contains(Key("MAJOR")))) << number;
   }
 }
 
-// All devices of this system, read by libudev and, through another name of the root, by us.
-TEST(UdevPropertiesOfThisSystem, LibudevReadsTheSame) {
-  const Sysfs library(HostRoot("/")), files(HostRoot("/proc/self/root"));
-  const auto all = [](std::string_view) { return true; };
-  const SysfsPaths found = library.Devices(all);
-  if (found.paths.empty()) GTEST_SKIP() << "no devices here: " << found.errors.front().message;
-  EXPECT_EQ(library.properties().HasDatabase(), files.properties().HasDatabase());
-  const auto read = [](const Sysfs& sysfs, const std::string& path) {
-    auto device = sysfs.Read(path);
-    return device ? std::move(*device) : SysfsDevice{};
+TEST(TrustedUevent, EndsWithTheFirstLineThatMayHoldTextOfTheDevice) {
+  EXPECT_THAT(
+      TrustedUevent("MAJOR=188\nMINOR=0\nDEVNAME=ttyUSB0\n"),
+      ElementsAre(Pair("DEVNAME", "/dev/ttyUSB0"), Pair("MAJOR", "188"), Pair("MINOR", "0")));
+  EXPECT_THAT(TrustedUevent("HID_ID=0003:1\nHID_NAME=a\nHID_UNIQ=b\nMODALIAS=c\n"),
+              ElementsAre(Pair("HID_ID", "0003:1"), Pair("HID_NAME", "a")));
+  EXPECT_THAT(TrustedUevent("PRODUCT=3/1/1/1\nNAME=\"x\nDEVNAME=sda\n"),
+              ElementsAre(Pair("NAME", "\"x"), Pair("PRODUCT", "3/1/1/1")));
+  EXPECT_THAT(TrustedUevent("DRIVER=usb\nDRIVER=other\nTYPE=0/0/0\n"),
+              ElementsAre(Pair("DRIVER", "usb")))
+      << "a key that comes twice";
+  EXPECT_THAT(TrustedUevent("DRIVER=usb\n\nTYPE=0/0/0\n"), ElementsAre(Pair("DRIVER", "usb")));
+  EXPECT_THAT(
+      TrustedUevent("OF_NAME=uart\nOF_COMPATIBLE_0=x\nMODALIAS=of:N\nX=1\n"),
+      ElementsAre(Pair("MODALIAS", "of:N"), Pair("OF_COMPATIBLE_0", "x"), Pair("OF_NAME", "uart")));
+  EXPECT_THAT(TrustedUevent(""), IsEmpty());
+}
+
+TEST_F(UdevPropertiesTest, DatabaseCannotReplaceWhatTheKernelKnows) {
+  fake_.Device(kCard, {.subsystem = "x",
+                       .number = "240:7",
+                       .udev = {{"DEVNAME", "/dev/sda"},
+                                {"SUBSYSTEM", "usb"},
+                                {"DRIVER", "vfio-pci"},
+                                {"MAJOR", "8"},
+                                {"ID_MODEL", "Card"}}});
+  EXPECT_THAT(Of(kCard), ElementsAre(Pair("DEVNAME", "/dev/card0"), Pair("DEVPATH", kCard + 4),
+                                     Pair("ID_MODEL", "Card"), Pair("MAJOR", "240"),
+                                     Pair("MINOR", "7"), Pair("SUBSYSTEM", "x")));
+}
+
+TEST_F(UdevPropertiesTest, MissingDeviceIsAnError) {
+  const UdevProperties properties(HostRoot(tree_.path()));
+  const auto error = [&](const char* path) {
+    return properties.Of(HostNode{path, FileType::kDirectory, 0, 0}, {}).error().kind;
   };
+  EXPECT_EQ(error(kCard), ErrorKind::kNotFound);
+  EXPECT_EQ(error("/sys/devices"), ErrorKind::kNotFound);
+  EXPECT_EQ(error("/etc"), ErrorKind::kInvalid);
+  EXPECT_EQ(error("/"), ErrorKind::kInvalid);
+}
+
+// All devices of this system: libudev must agree with each property that is taken.
+TEST(UdevPropertiesOfThisSystem, AgreeWithLibudev) {
+  const Sysfs sysfs(HostRoot("/"));
+  const SysfsPaths found = sysfs.Devices([](std::string_view) { return true; });
+  if (found.paths.empty()) GTEST_SKIP() << "no devices here: " << found.errors.front().message;
   for (const std::string& path : found.paths) {
-    SysfsDevice by_library, by_files;
+    std::string difference;
     for (int i = 0; i < 10; ++i) {  // devices change meanwhile; not again and again
-      by_library = read(library, path);
-      by_files = read(files, path);
-      if (by_library == by_files) break;
+      const auto device = sysfs.Read(path);
+      difference = device ? test::DifferenceFromLibudev(path, device->properties) : "";
+      if (difference.empty()) break;
     }
-    EXPECT_EQ(by_library.properties, by_files.properties) << path;
-    EXPECT_EQ(by_library, by_files) << path;
+    EXPECT_EQ(difference, "") << path;
   }
 }
 

@@ -1,6 +1,6 @@
 // Run under umockdev-wrapper, which shows the tree at $UMOCKDEV_DIR as /sys to this process,
 // libudev included; a mount shows its /run, where udev keeps its database. So what libudev says of
-// devices can be compared with what is read from the same tree by its files, without real devices.
+// devices can be compared with what Patchbay takes of the same tree, without real devices.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,12 +14,14 @@
 
 #include "discovery/sysfs.h"
 #include "support/fake_sysfs.h"
+#include "support/libudev.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Pair;
 using testing::SizeIs;
@@ -39,24 +41,25 @@ class UmockdevTest : public testing::Test {
     unsetenv("UMOCKDEV_DIR");
   }
 
-  /// Reads all devices both ways; the properties of the one at `path`.
-  Properties SameBothWays(const std::string& path) {
-    const Sysfs library(HostRoot("/")), files(HostRoot(tree_.path()));
+  /// Reads all devices, at "/" and below the root of the tree, which must agree, and libudev with
+  /// both; the properties of the one at `path`.
+  Properties AgreeWithLibudev(const std::string& path) {
+    const Sysfs here(HostRoot("/")), below(HostRoot(tree_.path()));
     const auto all = [](std::string_view) { return true; };
-    const SysfsPaths found = library.Devices(all);
+    const SysfsPaths found = here.Devices(all);
     EXPECT_THAT(found.errors, IsEmpty());
     EXPECT_THAT(found.paths, Contains(path)) << "not run under umockdev-wrapper?";
-    EXPECT_EQ(found.paths, files.Devices(all).paths);
-    EXPECT_EQ(library.properties().HasDatabase(), files.properties().HasDatabase());
+    EXPECT_EQ(found.paths, below.Devices(all).paths);
+    EXPECT_EQ(here.properties().HasDatabase(), below.properties().HasDatabase());
     for (const std::string& device : found.paths) {
-      const auto by_library = library.Read(device), by_files = files.Read(device);
-      EXPECT_TRUE(by_library) << by_library.error().message;
-      EXPECT_TRUE(by_files) << by_files.error().message;
-      if (!by_library || !by_files) continue;
-      EXPECT_EQ(by_library->properties, by_files->properties) << device;
-      EXPECT_EQ(*by_library, *by_files) << device;
+      const auto read_here = here.Read(device), read_below = below.Read(device);
+      EXPECT_TRUE(read_here) << read_here.error().message;
+      EXPECT_TRUE(read_below) << read_below.error().message;
+      if (!read_here || !read_below) continue;
+      EXPECT_EQ(*read_here, *read_below) << device;
+      EXPECT_EQ(test::DifferenceFromLibudev(device, read_here->properties), "") << device;
     }
-    return library.Read(path).value_or(SysfsDevice()).properties;
+    return here.Read(path).value_or(SysfsDevice()).properties;
   }
 
   test::TempTree tree_;
@@ -90,10 +93,12 @@ TEST_F(UmockdevTest, DevicesOfAllKinds) {
                       .links = {"serial/by-path/p", "serial/by-id/a", "serial/by-id/b"}});
   fake_.Device("/sys/devices/virtual/block/cciss!c0d0",
                {.subsystem = "block", .devtype = "disk", .number = "104:0", .udev = {{"A", "1"}}});
-  fake_.Device(pci + "/net/eth0",
-               {.subsystem = "net", .ifindex = "2", .udev = {{"ID_NET_NAME", "eno1"}}});
+  fake_.Device(pci + "/net/eth0", {.subsystem = "net",
+                                   .ifindex = "2",
+                                   .uevent = {{"INTERFACE", "eth0"}},
+                                   .udev = {{"ID_NET_NAME", "eno1"}}});
   fake_.Device("/sys/devices/virtual/sound/a!b", {.subsystem = "sound", .udev = {{"A", "1"}}});
-  const Properties properties = SameBothWays(port);
+  const Properties properties = AgreeWithLibudev(port);
   EXPECT_THAT(properties, Contains(Pair("ID_SERIAL", "FTDI_A9")));
   EXPECT_THAT(properties, Contains(Pair("DEVLINKS",
                                         "/dev/serial/by-id/a /dev/serial/by-id/b "
@@ -105,14 +110,10 @@ TEST_F(UmockdevTest, ValuesOfAllKinds) {
   const std::string card = "/sys/devices/virtual/x/card0";
   fake_.Device(card, {.subsystem = "x",
                       .number = "240:0",
-                      .uevent = {{"EMPTY", ""},
-                                 {"EQUALS", "a=b=c"},
-                                 {"GONE", "1"},
-                                 {"KEPT", "1"},
-                                 {"SPOILT", "1"}},
-                      .udev = {{"GONE", ""},
-                               {"KEPT", "2"},
-                               {"SPOILT", "a\tb"},
+                      .uevent = {{"PRODUCT", "a=b=c"}, {"TYPE", ""}, {"OF_NAME", "1"}},
+                      .udev = {{"PRODUCT", ""},
+                               {"OF_NAME", "2"},
+                               {"TYPE", "a\tb"},
                                {"LONG", std::string(300, 's')},
                                {"LONGEST", std::string(4096, 's')},
                                {"TOO_LONG", std::string(4097, 's')},
@@ -120,24 +121,52 @@ TEST_F(UmockdevTest, ValuesOfAllKinds) {
                                {"BYTES", "\xff\xfe"},
                                {"WORDS", " a  b "},
                                {"MAKER", "M\xc3\xbcller"}}});
-  EXPECT_THAT(SameBothWays(card), Contains(Pair("LONG", std::string(300, 's'))));
+  EXPECT_THAT(AgreeWithLibudev(card), Contains(Pair("LONG", std::string(300, 's'))));
 }
 
 TEST_F(UmockdevTest, WithoutADatabase) {
   const std::string card = "/sys/devices/virtual/x/card0";
   fake_.Device(card, {.subsystem = "x", .number = "240:0"});
-  EXPECT_THAT(SameBothWays(card), SizeIs(5));
+  EXPECT_THAT(AgreeWithLibudev(card), SizeIs(5));
   tree_.Dir("/run/udev/data");
-  SameBothWays(card);
+  AgreeWithLibudev(card);
+}
+
+// A HID device prints its serial number into its own uevent, where a newline makes lines of it.
+TEST_F(UmockdevTest, SerialNumberThatLooksLikeLinesOfTheKernel) {
+  const std::string usb = "/sys/devices/pci0000:00/0000:00:14.0/usb1/1-1";
+  const std::string hid = usb + "/1-1:1.0/0003:DEAD:BEEF.0001";
+  const std::string disk = "/sys/devices/virtual/block/sda";
+  fake_.Device(disk, {.subsystem = "block", .number = "8:0", .udev = {{"ID_SERIAL", "disk"}}});
+  fake_.Device(usb, {.subsystem = "usb", .number = "189:1", .node = "bus/usb/001/002"});
+  fake_.Device(usb + "/1-1:1.0", {.subsystem = "usb"});
+  fake_.Device(hid, {.subsystem = "hid", .driver = "hid-generic"});
+  tree_.File(hid + "/uevent",
+             "DRIVER=hid-generic\nHID_ID=0003:0000DEAD:0000BEEF\nHID_NAME=Evil\nHID_PHYS=x\n"
+             "HID_UNIQ=A1\nDEVNAME=sda\nMAJOR=8\nMINOR=0\nSUBSYSTEM=block\nDEVTYPE=disk\n"
+             "MODALIAS=hid:b0003g0001v0000DEADp0000BEEF\n");
+  const Properties by_libudev = test::ReadByLibudev(hid);
+  EXPECT_THAT(by_libudev, Contains(Pair("DEVNAME", "/dev/sda"))) << "libudev is taken in";
+  for (const HostRoot& host : {HostRoot("/"), HostRoot(tree_.path())}) {
+    const auto device = Sysfs(host).Read(hid);
+    ASSERT_TRUE(device) << device.error().message;
+    EXPECT_EQ(device->node, "");
+    EXPECT_EQ(device->number, std::nullopt);
+    EXPECT_EQ(device->subsystem, "hid");
+    EXPECT_THAT(device->properties,
+                ElementsAre(Pair("DEVPATH", hid.substr(4)), Pair("DRIVER", "hid-generic"),
+                            Pair("HID_ID", "0003:0000DEAD:0000BEEF"), Pair("HID_NAME", "Evil"),
+                            Pair("SUBSYSTEM", "hid")));
+  }
 }
 
 TEST_F(UmockdevTest, ADeviceThatHasGone) {
   const std::string card = "/sys/devices/virtual/x/card0";
   fake_.Device(card, {.subsystem = "x"});
-  const Sysfs library(HostRoot("/")), files(HostRoot(tree_.path()));
-  ASSERT_TRUE(library.Read(card));
+  const Sysfs here(HostRoot("/")), below(HostRoot(tree_.path()));
+  ASSERT_TRUE(here.Read(card));
   fake_.Remove(card);
-  for (const Sysfs* sysfs : {&library, &files}) {
+  for (const Sysfs* sysfs : {&here, &below}) {
     const auto gone = sysfs->Read(card);
     ASSERT_FALSE(gone);
     EXPECT_EQ(gone.error().kind, ErrorKind::kNotFound) << gone.error().message;

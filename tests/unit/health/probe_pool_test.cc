@@ -1,8 +1,12 @@
 #include "health/probe_pool.h"
 
 #include <gmock/gmock.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <condition_variable>
+#include <csignal>
 #include <mutex>
 
 #include "support/fake_loop.h"
@@ -13,7 +17,10 @@ namespace {
 using std::chrono::minutes;
 using std::chrono::seconds;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
 /// Jobs that go on until they are let go, on a loop whose clock stands still.
 class ProbePoolTest : public testing::Test {
@@ -36,9 +43,9 @@ class ProbePoolTest : public testing::Test {
       open.insert(name);
       changed.notify_all();
     }
-    bool AwaitBegun(std::size_t count) {
+    bool AwaitBegun(std::size_t count, std::chrono::milliseconds patience = seconds(10)) {
       std::unique_lock lock(mutex);
-      return changed.wait_for(lock, seconds(10), [&] { return begun.size() >= count; });
+      return changed.wait_for(lock, patience, [&] { return begun.size() >= count; });
     }
     std::vector<std::string> Begun() {
       const std::lock_guard lock(mutex);
@@ -50,14 +57,19 @@ class ProbePoolTest : public testing::Test {
     for (const auto& name : names_) gate_->Open(name);
   }
 
-  void Run(const std::string& resource, const std::string& name) {
+  void Run(const std::string& resource, const std::string& device, const std::string& name) {
     names_.push_back(name);
     pool_->Run(
-        resource, seconds(5), [gate = gate_, name] { return gate->Pass(name); },
-        [this](const ProbeOutcome& outcome) {
-          ended_.push_back(outcome.reason.substr(0, 9) + (outcome.hangs ? "~" : ""));
+        {resource, device}, seconds(5), [gate = gate_, name] { return gate->Pass(name); },
+        [this, name](const ProbeOutcome& outcome) {
+          ended_.push_back(name + (outcome.hangs                           ? "~"
+                                   : outcome.over                          ? "."
+                                   : outcome.result == ProbeResult::kError ? "!"
+                                                                           : ""));
+          reason_ = outcome.reason;
         });
   }
+  void Run(const std::string& resource, const std::string& name) { Run(resource, name, name); }
   /// Lets a job end and waits until that was told.
   void End(const std::string& name) {
     const std::size_t before = ended_.size();
@@ -65,10 +77,21 @@ class ProbePoolTest : public testing::Test {
     ASSERT_TRUE(loop_.RunUntil([&] { return ended_.size() > before; }));
   }
 
+  /// The same as of the gate, where the loop has to turn for it.
+  bool RunUntilBegun(std::size_t count) {
+    const auto end = std::chrono::steady_clock::now() + seconds(10);
+    while (!gate_->AwaitBegun(count, std::chrono::milliseconds(1))) {
+      if (std::chrono::steady_clock::now() > end) return false;
+      loop_.RunPosted();
+    }
+    return true;
+  }
+
   test::FakeLoop loop_;
   std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   std::vector<std::string> names_;
   std::vector<std::string> ended_;
+  std::string reason_;  ///< that was told last
   std::unique_ptr<ProbePool> pool_ = std::make_unique<ProbePool>(loop_, 2);
 };
 
@@ -119,17 +142,116 @@ TEST_F(ProbePoolTest, WhatDoesNotComeBackLosesItsPlaceAndIsToldTwice) {
   for (const char* name : {"a1", "a2", "a3"}) Run("a", name);
   ASSERT_TRUE(gate_->AwaitBegun(2));
   loop_.Advance(seconds(5));
-  EXPECT_THAT(ended_, ElementsAre("no answer~", "no answer~"));
+  EXPECT_THAT(ended_, UnorderedElementsAre("a1~", "a2~"));
+  EXPECT_THAT(reason_, HasSubstr("hanging in the kernel since 20"));
   ASSERT_TRUE(gate_->AwaitBegun(3));
   End("a3");
   End("a1");
-  EXPECT_EQ(ended_.back(), "a1");
+  EXPECT_EQ(ended_.back(), "a1.");
   // The places are as many as before.
   for (const char* name : {"a4", "a5", "a6"}) Run("a", name);
   ASSERT_TRUE(gate_->AwaitBegun(5));
   EXPECT_EQ(gate_->Begun().size(), 5U);
   End("a4");
   ASSERT_TRUE(gate_->AwaitBegun(6));
+}
+
+TEST_F(ProbePoolTest, ADroppedProbeIsWaitedForBeforeTheNextOfItsDevice) {
+  Run("a", "device", "old");
+  ASSERT_TRUE(gate_->AwaitBegun(1));
+  pool_->Drop("a");
+  Run("a", "device", "new");
+  Run("a", "other", "other");
+  ASSERT_TRUE(gate_->AwaitBegun(2));
+  EXPECT_THAT(gate_->Begun(), ElementsAre("old", "other"));
+  gate_->Open("old");
+  ASSERT_TRUE(RunUntilBegun(3));
+  EXPECT_EQ(gate_->Begun().back(), "new");
+  End("new");
+  EXPECT_THAT(ended_, ElementsAre("new")) << "the result of the old one is nobody's";
+}
+
+TEST_F(ProbePoolTest, OneThatHangsIsRememberedAfterItWasDropped) {
+  Run("a", "device", "old");
+  ASSERT_TRUE(gate_->AwaitBegun(1));
+  loop_.Advance(seconds(5));
+  EXPECT_THAT(ended_, ElementsAre("old~"));
+  const std::string why = reason_;
+  pool_->Drop("a");
+  Run("a", "device", "new");
+  EXPECT_THAT(ended_, ElementsAre("old~", "new~")) << "it was told at once";
+  EXPECT_EQ(reason_, why);
+  End("old");
+  EXPECT_THAT(ended_, ElementsAre("old~", "new~", "new."));
+  EXPECT_THAT(gate_->Begun(), ElementsAre("old"));
+  Run("a", "device", "newer");
+  ASSERT_TRUE(gate_->AwaitBegun(2));
+}
+
+TEST_F(ProbePoolTest, OneThatComesToHangAfterItWasDroppedIsToldToTheNext) {
+  Run("a", "device", "old");
+  ASSERT_TRUE(gate_->AwaitBegun(1));
+  pool_->Drop("a");
+  Run("a", "device", "new");
+  loop_.Advance(seconds(5));
+  EXPECT_THAT(ended_, ElementsAre("new~"));
+  End("old");
+  EXPECT_THAT(ended_, ElementsAre("new~", "new."));
+  EXPECT_THAT(gate_->Begun(), ElementsAre("old"));
+}
+
+TEST_F(ProbePoolTest, WhereTooManyHangTheOthersOfTheResourceAreErrors) {
+  for (int i = 0; i < 100; ++i) Run("a", "a" + std::to_string(i));
+  // Two at a time, each of which makes place for another one.
+  for (int hanging = 2; hanging <= 64; hanging += 2) {
+    ASSERT_TRUE(gate_->AwaitBegun(static_cast<std::size_t>(hanging)));
+    EXPECT_THAT(ended_, SizeIs(hanging - 2));
+    loop_.Advance(seconds(5));
+  }
+  // The place of the one before the last was another's when the last came to hang.
+  EXPECT_THAT(ended_, SizeIs(99)) << "the one that runs is let run";
+  EXPECT_EQ(
+      std::count_if(ended_.begin(), ended_.end(), [](const auto& e) { return e.back() == '!'; }),
+      35);
+  EXPECT_THAT(reason_, HasSubstr("64 probes"));
+  Run("b", "b1");
+  ASSERT_TRUE(gate_->AwaitBegun(66)) << "b has nothing to do with that";
+  Run("a", "late");
+  EXPECT_EQ(ended_.back(), "late!");
+  End("a7");
+  End("b1");
+  Run("a", "again");
+  ASSERT_TRUE(gate_->AwaitBegun(67));
+}
+
+/// A program that ended its probe's job, and lives on as one that cannot be killed does.
+TEST_F(ProbePoolTest, AProgramThatIsLeftBehindIsReapedWhenItEnds) {
+  const pid_t pid = fork();
+  if (pid == 0) {
+    pause();
+    _exit(0);
+  }
+  const auto run = [&] {
+    pool_->Run(
+        {"a", "device"}, seconds(5),
+        [pid] {
+          ProbeOutcome outcome{ProbeResult::kTimeout, "killed"};
+          outcome.left_behind = UniqueFd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+          return outcome;
+        },
+        [this](const ProbeOutcome& outcome) {
+          ended_.push_back(outcome.hangs ? "hangs" : outcome.over ? "over" : "ended");
+        });
+  };
+  run();
+  ASSERT_TRUE(loop_.RunUntil([&] { return !ended_.empty(); }));
+  EXPECT_EQ(pool_->running(), 0);
+  pool_->Drop("a");  // nobody asks any more
+  ASSERT_EQ(kill(pid, SIGKILL), 0);
+  ASSERT_TRUE(loop_.RunReadable(seconds(60)));
+  EXPECT_EQ(waitpid(pid, nullptr, WNOHANG), -1) << "it is a zombie";
+  EXPECT_EQ(errno, ECHILD);
+  EXPECT_THAT(ended_, ElementsAre("hangs"));
 }
 
 TEST_F(ProbePoolTest, OfAResourceThatWasDroppedNothingIsHeard) {

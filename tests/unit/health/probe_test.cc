@@ -13,6 +13,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 Template MakeTemplate(std::string_view text) { return Template::Compile(text).value(); }
 
@@ -104,7 +105,7 @@ TEST_F(ProbeTest, OutputBeyondItsBoundIsDropped) {
 }
 
 TEST_F(ProbeTest, NodesThatCanBeOpenedAreASuccess) {
-  tree_.CharDevice("dev/d7");
+  tree_.NullDevice("dev/d7");
   EXPECT_EQ(Run(OpenProbe{}).result, ProbeResult::kSuccess);
   device_.nodes.push_back({.path = "/dev/e", .real_path = "/dev/e"});
   const ProbeOutcome outcome = Run(OpenProbe{});
@@ -120,7 +121,7 @@ TEST_F(ProbeTest, ANodeWithoutADriverCannotBeOpened) {
 }
 
 TEST_F(ProbeTest, AMissingRightIsAnErrorThatSaysWhatToDo) {
-  tree_.CharDevice("dev/d7");
+  tree_.NullDevice("dev/d7");
   ASSERT_EQ(chmod(tree_.path("dev/d7").c_str(), 0), 0);
   ASSERT_EQ(chmod(tree_.path().c_str(), 0755), 0);
   ASSERT_EQ(seteuid(65534), 0);
@@ -148,6 +149,41 @@ TEST_F(ProbeTest, AFileHoldsWhatIsWanted) {
   EXPECT_EQ(outcome.reason, R"(/sys/d7/state holds "up", not "down")");
   EXPECT_EQ(FileMatches("/sys/d7/state", "down|.").reason,
             R"(/sys/d7/state holds "up", which does not match down|.)");
+}
+
+TEST_F(ProbeTest, OnlyWhatTheKernelWroteIsQuoted) {
+  tree_.File("etc/shadow", "root:$y$secret:19000::::::\n");
+  tree_.File("sys/d7/state", "up\n");
+  tree_.Link("sys/d7/link", "/etc/shadow");
+  tree_.Link("etc/state", "/sys/d7/state");
+  for (const char* file : {"/etc/shadow", "/etc/./shadow", "/sys/d7/link"}) {
+    for (const ProbeOutcome& outcome : {FileIs(file, "up"), FileMatches(file, "up|down")}) {
+      EXPECT_EQ(outcome.result, ProbeResult::kFailure);
+      EXPECT_THAT(outcome.reason, AllOf(HasSubstr("up"), Not(HasSubstr("root"))));
+      EXPECT_EQ(outcome.output, "");
+    }
+  }
+  EXPECT_EQ(FileIs("/etc/shadow", "up").reason, "/etc/shadow does not hold \"up\"");
+  EXPECT_EQ(FileMatches("/etc/shadow", "u.").reason, "what /etc/shadow holds does not match u.");
+  EXPECT_THAT(FileIs("/etc/state", "down").reason, HasSubstr("holds \"up\""));
+  EXPECT_EQ(FileIs("/etc/shadow", "root:$y$secret:19000::::::").result, ProbeResult::kSuccess);
+}
+
+TEST_F(ProbeTest, ADeviceDoesNotSayWhichFileIsRead) {
+  tree_.File("etc/shadow", "secret");
+  for (const char* serial : {"../../etc/shadow", "..", ".", "", "a/b", "/etc/shadow"}) {
+    device_.values = {{"serial", serial}};
+    for (const char* file : {"/sys/d7/{serial}", "/sys/{serial}/state", "{serial}"}) {
+      const ProbeOutcome outcome = FileIs(file, "up");
+      EXPECT_EQ(outcome.result, ProbeResult::kError) << file << " " << serial;
+      EXPECT_THAT(outcome.reason, AllOf(HasSubstr("health.file"), HasSubstr("{serial}")));
+    }
+  }
+}
+
+TEST_F(ProbeTest, AValueThatLooksLikeAnOptionIsAnArgument) {
+  device_.values = {{"serial", "-n"}};
+  EXPECT_EQ(Command({"/usr/bin/printf", "%s|", "--", "{serial}", "$(id)"}).output, "--|-n|$(id)|");
 }
 
 TEST_F(ProbeTest, AFileThatIsNotThereIsAFailure) {

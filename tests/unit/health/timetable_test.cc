@@ -38,7 +38,10 @@ class TimetableTest : public testing::Test {
   }
   std::vector<std::string> Due() {
     std::vector<std::string> ids;
-    for (const auto& device : table_->TakeDue(now_)) ids.push_back(device->id);
+    for (const auto& run : table_->TakeDue(now_)) {
+      ids.push_back(run.device->id + (run.hang ? " hangs: " + *run.hang : ""));
+      runs_[run.device->id] = run.number;
+    }
     return ids;
   }
   std::vector<std::string> DueAfter(milliseconds time) {
@@ -46,15 +49,23 @@ class TimetableTest : public testing::Test {
     return Due();
   }
   Change Fail(const std::string& id, const std::string& reason = "broken") {
-    return table_->Finish(id, {.result = ProbeResult::kFailure, .reason = reason}, now_);
+    return table_->Finish(id, runs_[id], {.result = ProbeResult::kFailure, .reason = reason}, now_);
   }
   Change Succeed(const std::string& id) {
-    return table_->Finish(id, {.result = ProbeResult::kSuccess}, now_);
+    return table_->Finish(id, runs_[id], {.result = ProbeResult::kSuccess}, now_);
+  }
+  Change Hang(const std::string& id) {
+    return table_->Finish(
+        id, runs_[id], {.result = ProbeResult::kTimeout, .reason = "stuck", .hangs = true}, now_);
+  }
+  Change ComeBack(const std::string& id) {
+    return table_->Finish(id, runs_[id], {.result = ProbeResult::kSuccess, .over = true}, now_);
   }
   bool Healthy(const std::string& id) { return table_->VerdictOn(id).health == Health::kHealthy; }
 
   ProbeSpec spec_;
   std::optional<Timetable> table_;
+  std::map<std::string, std::uint64_t> runs_;  ///< the last of each device
   Timetable::Time now_ = Timetable::Time() + std::chrono::hours(1);
 };
 
@@ -192,19 +203,116 @@ TEST_F(TimetableTest, TheProbeOfADeviceThatWentDoesNotCount) {
   EXPECT_EQ(Fail("a"), Change::kNothing);  // not known at all
 }
 
-TEST_F(TimetableTest, AProbeThatHangsCountsOnceAndKeepsTheNextWaiting) {
+TEST_F(TimetableTest, WhileAProbeHangsEveryPeriodIsAFailure) {
+  spec_.failure_threshold = 3;
+  Reset();
+  Set({"a"});
+  DueAfter(seconds(6));
+  EXPECT_EQ(Hang("a"), Change::kNothing);
+  EXPECT_THAT(DueAfter(milliseconds(8900)), IsEmpty());
+  EXPECT_THAT(DueAfter(milliseconds(2200)), ElementsAre("a hangs: stuck"));
+  EXPECT_EQ(Hang("a"), Change::kNothing);
+  EXPECT_TRUE(Healthy("a"));
+  EXPECT_THAT(DueAfter(seconds(11)), ElementsAre("a hangs: stuck"));
+  EXPECT_EQ(Hang("a"), Change::kHealth);
+  EXPECT_EQ(table_->VerdictOn("a"), (Timetable::Verdict{Health::kUnhealthy, "stuck"}));
+  EXPECT_THAT(DueAfter(seconds(11)), ElementsAre("a hangs: stuck"));
+  EXPECT_EQ(Hang("a"), Change::kNothing);
+}
+
+TEST_F(TimetableTest, AProbeThatComesBackSaysNothingAndIsFollowedAtOnce) {
   spec_.failure_threshold = 1;
   Reset();
   Set({"a"});
   DueAfter(seconds(6));
-  ProbeOutcome hangs{.result = ProbeResult::kTimeout, .reason = "hangs"};
-  hangs.hangs = true;
-  EXPECT_EQ(table_->Finish("a", hangs, now_), Change::kHealth);
-  EXPECT_THAT(DueAfter(seconds(60)), IsEmpty());
-  EXPECT_EQ(Succeed("a"), Change::kNothing);  // it came back, much too late
+  EXPECT_EQ(Hang("a"), Change::kHealth);
+  now_ += seconds(1);
+  EXPECT_EQ(ComeBack("a"), Change::kNothing);  // much too late
   EXPECT_FALSE(Healthy("a"));
   EXPECT_THAT(Due(), ElementsAre("a"));
   EXPECT_EQ(Succeed("a"), Change::kHealth);
+}
+
+TEST_F(TimetableTest, AHangIsRememberedOfADeviceThatIsForgottenAndFoundAgain) {
+  Set({"a"});
+  DueAfter(seconds(6));
+  Hang("a");
+  Set({});
+  EXPECT_THAT(DueAfter(seconds(30)), IsEmpty());
+  Set({"a"});
+  EXPECT_THAT(DueAfter(seconds(6)), ElementsAre("a hangs: stuck"));
+  EXPECT_EQ(Hang("a"), Change::kNothing);
+  EXPECT_THAT(DueAfter(seconds(11)), ElementsAre("a hangs: stuck"));
+  EXPECT_EQ(Hang("a"), Change::kHealth) << "two failures";
+  Set({}, {"a"});
+  EXPECT_THAT(DueAfter(seconds(30)), IsEmpty()) << "what is gone is not doubted";
+  EXPECT_EQ(ComeBack("a"), Change::kNothing);
+  Set({"a"});
+  EXPECT_THAT(Due(), ElementsAre("a"));
+}
+
+TEST_F(TimetableTest, AHangOfADeviceThatIsForgottenEndsQuietly) {
+  Set({"a"});
+  DueAfter(seconds(6));
+  Hang("a");
+  Set({});
+  EXPECT_EQ(ComeBack("a"), Change::kNothing);
+  Set({"a"});
+  EXPECT_THAT(DueAfter(seconds(6)), ElementsAre("a"));
+}
+
+/// What ends while a device is another one than when it was begun.
+class ResultOfAnotherDevice : public TimetableTest {
+ protected:
+  ResultOfAnotherDevice() {
+    spec_.failure_threshold = 1;
+    spec_.before_first = Health::kUnhealthy;
+    Reset();
+    Set({"a"});
+    DueAfter(seconds(6));
+  }
+  void ExpectIgnoredAndProbedAgain() {
+    EXPECT_EQ(Succeed("a"), Change::kNothing);
+    EXPECT_FALSE(Healthy("a"));
+    EXPECT_THAT(Due(), ElementsAre("a"));
+    EXPECT_EQ(Succeed("a"), Change::kHealth);
+  }
+};
+
+TEST_F(ResultOfAnotherDevice, OfOneThatWentAndCameBack) {
+  Set({}, {"a"});
+  Set({"a"});
+  ExpectIgnoredAndProbedAgain();
+}
+
+TEST_F(ResultOfAnotherDevice, OfOneWithOtherNodes) {
+  table_->SetDevices({{MakeDevice("a", "/dev/other"), true}}, now_);
+  ExpectIgnoredAndProbedAgain();
+}
+
+TEST_F(ResultOfAnotherDevice, OfOneThatWasForgotten) {
+  Set({});
+  Set({"a"});
+  now_ += seconds(6);
+  ExpectIgnoredAndProbedAgain();
+}
+
+TEST_F(ResultOfAnotherDevice, NotOfOneOfWhichMoreIsKnown) {
+  Device device = *MakeDevice("a");
+  device.nodes.front().values = {{"ID_MODEL", "x"}};
+  device.numa_node = 1;
+  table_->SetDevices({{std::make_shared<const Device>(device), true}}, now_);
+  EXPECT_EQ(Succeed("a"), Change::kHealth);
+}
+
+TEST_F(ResultOfAnotherDevice, NorOfARunThatIsOver) {
+  const std::uint64_t first = runs_["a"];
+  Succeed("a");
+  DueAfter(seconds(11));
+  const ProbeOutcome failure{.result = ProbeResult::kFailure, .reason = "late"};
+  EXPECT_EQ(table_->Finish("a", first, failure, now_), Change::kNothing);
+  EXPECT_TRUE(Healthy("a"));
+  EXPECT_EQ(Fail("a"), Change::kHealth) << "the one that runs is not over";
 }
 
 /// What is known when another probe comes.
@@ -254,11 +362,12 @@ TEST_F(AnotherProbe, WhatAnOldOneComesToDoesNotCount) {
   EXPECT_EQ(Fail("good"), Timetable::Change::kHealth) << "one is enough now";
 }
 
-TEST_F(AnotherProbe, ADeviceWhoseOldOneHangsIsProbedWhenItIsBack) {
-  table_->Finish("good", {.result = ProbeResult::kTimeout, .hangs = true}, now_);
+TEST_F(AnotherProbe, ADeviceWhoseOldOneHangsIsNotSeenToWorkAndProbedWhenItIsBack) {
+  Hang("good");
   Change(Health::kHealthy);
-  EXPECT_THAT(DueAfter(seconds(60)), testing::UnorderedElementsAre("bad"));
-  EXPECT_EQ(Fail("good"), Timetable::Change::kNothing) << "it is back, and says no more than that";
+  EXPECT_THAT(DueAfter(seconds(1)), testing::UnorderedElementsAre("bad", "good hangs: stuck"));
+  EXPECT_EQ(Hang("good"), Timetable::Change::kHealth) << "one is enough now";
+  EXPECT_EQ(ComeBack("good"), Timetable::Change::kNothing) << "it says no more than that";
   EXPECT_THAT(Due(), ElementsAre("good"));
 }
 

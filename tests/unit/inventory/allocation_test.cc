@@ -209,11 +209,13 @@ TEST_F(AllocateTest, AnEnvironmentVariableIsAsLongAsAProgramTakesAndNoLonger) {
 }
 
 TEST_F(AllocateTest, AContainerGetsNoMoreThanTheKubeletTakes) {
-  devices_ = {WithCaptures("d", {{"v", std::string(4000, 'x')}})};
+  devices_ = {WithCaptures("d", {{"v", std::string(250, 'x')}})};
   const auto give = [&](int mounts) {
+    std::string target;
+    for (int i = 0; i < 16; ++i) target += "/{v}";
     spec_.mounts.clear();
     for (int i = 0; i < mounts; ++i) {
-      spec_.mounts.push_back(Mounted("/opt/" + std::to_string(i), "/{v}/" + std::to_string(i)));
+      spec_.mounts.push_back(Mounted("/opt/" + std::to_string(i), target + std::to_string(i)));
     }
   };
   give(900);
@@ -254,8 +256,8 @@ TEST_F(AllocateTest, EqualValuesCollapseAndOthersAreJoinedInIdOrder) {
 }
 
 TEST_F(AllocateTest, TwoTemplatesMayMakeOneKey) {
-  spec_.env = {Entry("A", "1"), Entry("{node_name}", "x"), Entry("A", "2"), Entry("A", "1")};
-  EXPECT_THAT(Granted({"c0"}).envs, ElementsAre(Pair("A", "1,2"), Pair("node-1", "x")));
+  spec_.env = {Entry("A", "1"), Entry("CARD_{card}", "x"), Entry("A", "2"), Entry("A", "1")};
+  EXPECT_THAT(Granted({"c0"}).envs, ElementsAre(Pair("A", "1,2"), Pair("CARD_0", "x")));
 }
 
 TEST_F(AllocateTest, TwoHostPathsOnOneContainerPathAreRefused) {
@@ -339,19 +341,35 @@ TEST_F(AllocateTest, ANodeThatBecameSomethingElse) {
     host_["/dev/c1"] = HostNode{"/dev/c1", type, 0, 0};
     const Error error = Refused({"c1"});
     EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
-    EXPECT_THAT(error.message, HasSubstr("not a device node"));
+    EXPECT_THAT(error.message, HasSubstr("\"c1\" has lost /dev/c1"));
+    EXPECT_THAT(error.message, HasSubstr("not the device that was found there"));
   }
+}
+
+// Conditions, `exclusive` and the probe were asked about the node that the scan found.
+TEST_F(AllocateTest, NodeThatTookThePlaceOfAnotherIsRefused) {
+  for (const HostNode& other : {HostNode{"/dev/c1", FileType::kBlock, 1, 3},
+                                HostNode{"/dev/c1", FileType::kCharacter, 8, 3},
+                                HostNode{"/dev/c1", FileType::kCharacter, 1, 0}}) {
+    host_["/dev/c1"] = other;
+    EXPECT_EQ(Refused({"c1"}).kind, ErrorKind::kPrecondition);
+  }
+  devices_[0].nodes[0].path = "/dev/by-id/c0";
+  host_["/dev/by-id/c0"] = HostNode{"/dev/sda", FileType::kBlock, 8, 0};
+  const Error error = Refused({"c0"});
+  EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
+  EXPECT_THAT(error.message, HasSubstr("/dev/by-id/c0 is not the device that was found there"));
 }
 
 TEST_F(AllocateTest, ALinkIsFollowedAtThatMoment) {
   devices_[0].nodes[0].path = "/dev/by-id/c0";
-  host_["/dev/by-id/c0"] = HostNode{"/dev/ttyUSB7", FileType::kCharacter, 188, 7};
+  host_["/dev/by-id/c0"] = HostNode{"/dev/ttyUSB7", FileType::kCharacter, 1, 3};
   EXPECT_THAT(Granted({"c0"}).devices,
               ElementsAre(DeviceSpec{"/dev/by-id/c0", "/dev/ttyUSB7", "rw"}));
-  host_["/dev/by-id/c0"] = HostNode{"/dev/ttyUSB8", FileType::kCharacter, 188, 8};
+  host_["/dev/by-id/c0"] = HostNode{"/dev/ttyUSB8", FileType::kCharacter, 1, 3};
   EXPECT_THAT(Granted({"c0"}).devices,
               ElementsAre(DeviceSpec{"/dev/by-id/c0", "/dev/ttyUSB8", "rw"}));
-  host_["/dev/by-id/c0"] = HostNode{"/dev/tty\xff", FileType::kCharacter, 188, 8};
+  host_["/dev/by-id/c0"] = HostNode{"/dev/tty\xff", FileType::kCharacter, 1, 3};
   EXPECT_THAT(Refused({"c0"}).message, HasSubstr("/dev/tty\\xff"));
   host_["/dev/by-id/c0"] = Gone("/dev/tty\xff\n");
   EXPECT_EQ(Refused({"c0"}).kind, ErrorKind::kPrecondition);
@@ -462,8 +480,12 @@ TEST_F(AllocateTest, HostileValuesAreRefused) {
     EXPECT_EQ(problem->path, "/dev/hostile");
     EXPECT_TRUE(IsUtf8(problem->detail));
 
-    devices_ = {WithCaptures("harmless", {{"v", "..a b:é\n"}})};
     if (c.what == "whole container path") continue;
+    const bool is_name = c.what.ends_with("name") || c.what == "cdi";
+    const bool is_value = c.what == "env" || c.what == "annotation";
+    devices_ = {WithCaptures("harmless", {{"v", is_name    ? "a9"
+                                                : is_value ? "..a b:\xc3\xa9\n"
+                                                           : "..a b:"}})};
     EXPECT_TRUE(Get({"harmless"})) << c.what;
   }
 }
@@ -563,7 +585,7 @@ TEST_F(AllocateTest, EveryNodeOfAGroupIsNamedByItsOwnValues) {
 }
 
 /// From the file system to the answer.
-TEST(AllocateFromHost, FollowsARetargetedLinkAndNoticesWhatWent) {
+TEST(AllocateFromHost, FollowsRetargetedLinkToTheSameDeviceOnly) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   test::TempTree tree;
   const HostRoot host(tree.path());
@@ -575,7 +597,7 @@ TEST(AllocateFromHost, FollowsARetargetedLinkAndNoticesWhatWent) {
   inventory.Advance(Discover(*spec, host, ""), {});
   inventory.Publish();
   const auto snapshot = inventory.snapshot();
-  const AllocationContext context = AllocationOn(host, "");
+  const AllocationContext context = AllocationOn({host, ""});
   const std::vector<std::string> ids = {"A"};
 
   auto response = Allocate(*snapshot, ids, context);
@@ -585,10 +607,17 @@ TEST(AllocateFromHost, FollowsARetargetedLinkAndNoticesWhatWent) {
   tree.Remove("dev/by-id/A");
   tree.Link("dev/by-id/A", "/dev/ttyUSB1");
   response = Allocate(*snapshot, ids, context);
-  ASSERT_TRUE(response) << response.error().message;
-  EXPECT_THAT(response->devices, ElementsAre(DeviceSpec{"/dev/by-id/A", "/dev/ttyUSB1", "rw"}));
+  ASSERT_FALSE(response) << "another device than the one that was found";
+  EXPECT_EQ(response.error().kind, ErrorKind::kPrecondition);
 
-  tree.Remove("dev/ttyUSB1");
+  tree.CharDevice("dev/renamed", 188, 0);
+  tree.Remove("dev/by-id/A");
+  tree.Link("dev/by-id/A", "../renamed");
+  response = Allocate(*snapshot, ids, context);
+  ASSERT_TRUE(response) << response.error().message;
+  EXPECT_THAT(response->devices, ElementsAre(DeviceSpec{"/dev/by-id/A", "/dev/renamed", "rw"}));
+
+  tree.Remove("dev/renamed");
   response = Allocate(*snapshot, ids, context);
   ASSERT_FALSE(response);
   EXPECT_EQ(response.error().kind, ErrorKind::kPrecondition);
@@ -627,7 +656,7 @@ TEST(AllocateFromHost, WhateverIsListedCanBeAllocated) {
     inventory.Advance(Discover(*shared, host, "node"), {});
     inventory.Publish();
     const auto snapshot = inventory.snapshot();
-    const AllocationContext context = AllocationOn(host, "node");
+    const AllocationContext context = AllocationOn({host, "node"});
     std::set<std::string> advertised;
     for (const ListedDevice& listed : snapshot->devices) {
       for (int replica = 0; replica < spec.replicas; ++replica) {

@@ -17,7 +17,7 @@ ListedDevice Listed(const std::string& id, Health health = Health::kHealthy,
 }
 
 Snapshot Of(std::vector<ListedDevice> devices, std::vector<Rejection> rejected = {}) {
-  return {nullptr, 1, std::move(devices), std::move(rejected)};
+  return {nullptr, 1, std::move(devices), std::move(rejected), false};
 }
 
 TEST(Diff, OfNothingIsEverything) {
@@ -25,6 +25,24 @@ TEST(Diff, OfNothingIsEverything) {
   EXPECT_THAT(Diff(nullptr, Of({Listed("a"), Listed("b")}, {rejection})),
               ElementsAre(Change{Kind::kAppeared, "a", ""}, Change{Kind::kAppeared, "b", ""},
                           Change{Kind::kRejected, "/dev/x", "bad_name: not text"}));
+}
+
+TEST(Diff, OfADeviceThatAppearsAndDoesNotWorkIsBoth) {
+  EXPECT_THAT(Diff(nullptr, Of({Listed("a", Health::kUnhealthy, "no /dev/control"),
+                                Listed("b", Health::kUnhealthy, std::string(kNotProbedYet))})),
+              ElementsAre(Change{Kind::kAppeared, "a", ""},
+                          Change{Kind::kUnhealthy, "a", "no /dev/control"},
+                          Change{Kind::kAppeared, "b", ""}));
+}
+
+TEST(Diff, TellsOnceThatAMountIsMissing) {
+  const Snapshot before = Of({Listed("a")});
+  Snapshot after = before;
+  after.missing_mounts = {{"/opt/firmware", "nothing there"}};
+  EXPECT_THAT(Diff(&before, after),
+              ElementsAre(Change{Kind::kMissingMount, "/opt/firmware", "nothing there"}));
+  EXPECT_THAT(Diff(&after, after), IsEmpty());
+  EXPECT_THAT(Diff(&after, before), IsEmpty());
 }
 
 TEST(Diff, OfEqualsIsNothing) {

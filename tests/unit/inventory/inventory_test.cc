@@ -361,6 +361,95 @@ TEST_F(InventoryTest, ADeviceThatWentIsUnhealthyWhateverItsProbeSaid) {
   EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "/dev/a is gone");
 }
 
+TEST_F(InventoryTest, ADeviceThatNoContainerCouldBeGivenIsUnhealthyUntilItCould) {
+  const auto advance = [&](std::vector<Device> devices, std::vector<Rejection> rejected = {},
+                           bool is_missing = true) {
+    Discovery found = Found(std::move(devices), std::move(rejected));
+    if (is_missing) found.missing_nodes.emplace("a", "/dev/control is missing");
+    inventory_.Advance(std::move(found), start_);
+    inventory_.Publish([](const std::string&) { return Timetable::Verdict(); });
+  };
+  advance({Made("a"), Made("b")});
+  EXPECT_THAT(Listed(), ElementsAre("a!", "b"));
+  EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "/dev/control is missing");
+  EXPECT_TRUE(inventory_.Known()[0].present) << "its probe goes on";
+  const auto before = inventory_.snapshot();
+  advance({Made("a"), Made("b")});
+  EXPECT_EQ(inventory_.snapshot(), before);
+  advance({Made("b")}, {{"/dev/a", RejectReason::kUnreadable, "no right"}}, false);
+  EXPECT_THAT(Listed(), ElementsAre("a!", "b")) << "what cannot be seen stays as it was";
+  advance({Made("a"), Made("b")}, {}, false);
+  EXPECT_THAT(Listed(), ElementsAre("a", "b"));
+  EXPECT_EQ(inventory_.snapshot()->devices[0].device, before->devices[0].device);
+}
+
+TEST_F(InventoryTest, AMountThatIsMissingIsAChange) {
+  Discovery found = Found({Made("a")});
+  found.missing_mounts = {{"/opt/firmware", "nothing there"}};
+  Advance(inventory_, found, start_);
+  EXPECT_THAT(Listed(), ElementsAre("a"));
+  EXPECT_EQ(inventory_.snapshot()->missing_mounts, found.missing_mounts);
+  const auto before = inventory_.snapshot();
+  Advance(inventory_, Found({Made("a")}), start_);
+  EXPECT_NE(inventory_.snapshot(), before);
+  EXPECT_THAT(inventory_.snapshot()->missing_mounts, IsEmpty());
+}
+
+/// Devices with these numbers in their names.
+std::vector<Device> Numbered(int first, int count) {
+  std::vector<Device> devices;
+  devices.reserve(static_cast<std::size_t>(count));
+  for (int i = first; i < first + count; ++i) devices.push_back(Made("d" + std::to_string(i)));
+  return devices;
+}
+
+TEST_F(InventoryTest, OfNamesThatComeAndGoTheNewestAreRemembered) {
+  constexpr int kMost = static_cast<int>(Inventory::kMaxVanished);
+  inventory_.SetHeld({"d3"});
+  std::size_t dropped = 0;
+  for (int i = 0; i < 3 * kMost; i += 100) {
+    dropped += inventory_.Advance(Found(Numbered(i, 100)), start_ + seconds(i / 100));
+    ASSERT_LE(inventory_.Known().size(), std::size_t{kMost + 100 + 1});
+  }
+  inventory_.Publish();
+  const auto& devices = inventory_.snapshot()->devices;
+  EXPECT_EQ(devices.size(), std::size_t{kMost + 100 + 1});
+  EXPECT_EQ(dropped, std::size_t{3 * kMost} - devices.size());
+  EXPECT_EQ(devices[0].device->id, "d3") << "a pod has it";
+  EXPECT_EQ(devices[1].device->id, "d" + std::to_string(2 * kMost - 100));
+}
+
+TEST_F(InventoryTest, AsManyAreRememberedAsWereThereAtOneTime) {
+  constexpr int kMany = 3 * static_cast<int>(Inventory::kMaxVanished);
+  EXPECT_EQ(inventory_.Advance(Found(Numbered(0, kMany)), start_), 0U);
+  EXPECT_EQ(inventory_.Advance(Found({}), start_), 0U);
+  EXPECT_EQ(inventory_.Known().size(), std::size_t{kMany});
+  EXPECT_EQ(inventory_.Advance(Found(Numbered(kMany, 10)), start_), 0U);
+  EXPECT_EQ(inventory_.Advance(Found({}), start_), 10U);
+}
+
+TEST_F(InventoryTest, RanksWhatIsToBeListedWhereNotAllFits) {
+  inventory_.SetHeld({"held"});
+  const auto advance = [&](std::vector<Device> devices) {
+    inventory_.Advance(Found(std::move(devices)), start_);
+  };
+  advance({Made("good"), Made("sick"), Made("old"), Made("held")});
+  advance({Made("good"), Made("sick"), Made("new"), Made("held")});
+  advance({Made("good"), Made("sick")});
+  inventory_.Publish([](const std::string& id) {
+    return id == "sick" ? Timetable::Verdict{Health::kUnhealthy, "why"} : Timetable::Verdict();
+  });
+  std::map<std::string, std::uint32_t> rank;
+  for (const ListedDevice& listed : inventory_.snapshot()->devices) {
+    rank[listed.device->id] = listed.rank;
+  }
+  EXPECT_EQ(rank.at("good"), 0U);
+  EXPECT_LT(rank.at("good"), rank.at("sick"));
+  EXPECT_EQ(rank.at("sick"), rank.at("held"));
+  EXPECT_LT(rank.at("held"), rank.at("new"));
+  EXPECT_LT(rank.at("new"), rank.at("old"));
+}
+
 TEST_F(InventoryTest, KnowsWhichDevicesAreThere) {
   Advance(inventory_, Found({Made("a"), Made("b")}), start_);
   Advance(inventory_, Found({Made("b")}), start_);

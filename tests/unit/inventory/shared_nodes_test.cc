@@ -20,7 +20,9 @@ std::shared_ptr<const Snapshot> SnapshotOf(const std::vector<std::vector<std::st
         health = Health::kUnhealthy;
         path.erase(0, 1);
       }
-      device.nodes.push_back({"/as-matched" + path, path, FileType::kCharacter, 1, 3});
+      // Of this test every path is a device of its own: its last character is its number.
+      const auto number = static_cast<unsigned>(path.back());
+      device.nodes.push_back({"/as-matched" + path, path, FileType::kCharacter, 1, number});
     }
     snapshot->devices.push_back({std::make_shared<const Device>(device), health, ""});
   }
@@ -43,6 +45,12 @@ TEST(SharedNodes, AreFoundByWhatPathsLeadTo) {
   const SharedNodes shared = FindSharedNodes(all);
   EXPECT_THAT(shared.devices, ElementsAre(2u, 1u, 2u));
   EXPECT_THAT(Pairs(shared), ElementsAre("0-1 /dev/b", "0-2 /dev/b"));
+}
+
+TEST(SharedNodes, AreFoundByTheirNumberWhateverTheyAreCalled) {
+  const std::shared_ptr<const Snapshot> all[] = {SnapshotOf({{"/dev/a1"}}),
+                                                 SnapshotOf({{"/dev/b1"}})};
+  EXPECT_THAT(Pairs(FindSharedNodes(all)), ElementsAre("0-1 /dev/a1"));
 }
 
 TEST(SharedNodes, OfOneResourceAreItsOwnMatter) {

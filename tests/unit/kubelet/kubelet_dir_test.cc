@@ -41,12 +41,15 @@ class KubeletDirTest : public testing::Test {
 
   /// What was said since the last call, once all events are read.
   std::vector<std::string> Said() {
-    while (loop_.RunReadable() || loop_.RunPosted()) continue;
+    Settle();
     return std::exchange(said_, {});
   }
   int Looks() {
-    while (loop_.RunReadable() || loop_.RunPosted()) continue;
+    Settle();
     return std::exchange(looks_, 0);
+  }
+  void Settle() {
+    while (loop_.RunReadable() || loop_.RunPosted()) continue;
   }
 
   test::TempTree tree_;
@@ -143,6 +146,25 @@ TEST_F(KubeletDirTest, CheckpointsWakeNobody) {
   EXPECT_GE(Looks(), 1);
   tree_.Remove("dir/patchbay-1.sock");
   EXPECT_GE(Looks(), 1);
+}
+
+TEST_F(KubeletDirTest, AStormIsLookedAtTwentyTimesASecond) {
+  tree_.File("dir/patchbay-1.sock");
+  Start();
+  Looks();
+  for (int i = 0; i < 2000; ++i) {  // ten seconds
+    std::filesystem::rename(tree_.path(i % 2 == 0 ? "dir/patchbay-1.sock" : "dir/patchbay-2.sock"),
+                            tree_.path(i % 2 == 0 ? "dir/patchbay-2.sock" : "dir/patchbay-1.sock"));
+    loop_.RunReadable();
+    loop_.Advance(5ms);
+  }
+  EXPECT_GE(looks_, 200);
+  EXPECT_LE(looks_, 200 + 200 + 1) << "those that are made at once, and twenty a second";
+  loop_.Advance(3s);
+  Bind("dir/kubelet.sock");
+  loop_.RunReadable();
+  loop_.RunPosted();
+  EXPECT_EQ(said_.size(), 1U) << "when it is over, all is as before";
 }
 
 TEST_F(KubeletDirTest, DirectoryThatComesStepByStep) {

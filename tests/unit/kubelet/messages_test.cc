@@ -78,6 +78,31 @@ TEST(ListMessage, IsCutAtTheBound) {
   }
 }
 
+TEST(ListMessage, WhatIsCutHasTheHighestRank) {
+  Snapshot snapshot = Devices(200'000);
+  // The healthy ones are the last in the order of IDs.
+  for (std::size_t i = 0; i < snapshot.devices.size(); ++i) {
+    if (i >= 150'000) continue;
+    snapshot.devices[i].health = Health::kUnhealthy;
+    snapshot.devices[i].rank = i == 7 ? 1 : static_cast<std::uint32_t>(1'000'000 - i);
+  }
+  const auto message = ListMessage(snapshot);
+  ASSERT_EQ(static_cast<std::size_t>(message.devices_size()), UnitsThatFit(snapshot));
+  EXPECT_LE(message.ByteSizeLong(), kMaxListBytes);
+  int healthy = 0;
+  std::string last;
+  for (const auto& device : message.devices()) {
+    healthy += device.health() == "Healthy";
+    EXPECT_LT(last, device.id()) << "the order is that of IDs";
+    last = device.id();
+  }
+  EXPECT_EQ(healthy, 50'000);
+  EXPECT_EQ(message.devices(0).id(), "00000007") << "the lowest rank of the others";
+  // Those that vanished last come before the others.
+  const int others = message.devices_size() - healthy - 1;
+  EXPECT_EQ(message.devices(1).id(), format("{:08}", 150'000 - others));
+}
+
 TEST(ListMessage, UnhealthyDevicesTakeMoreRoom) {
   Snapshot snapshot = Devices(200'000);
   const std::size_t healthy = UnitsThatFit(snapshot);

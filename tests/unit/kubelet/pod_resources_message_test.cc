@@ -1,6 +1,7 @@
 #include "kubelet/pod_resources_message.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
@@ -41,6 +42,33 @@ TEST(ReadHolders, NobodyHoldsAnything) {
   EXPECT_EQ(ReadHolders({}), ReportedHolders());
   EXPECT_EQ(ReadHolders(Parse(R"(pod_resources { name: "p" containers { name: "c" } })")),
             ReportedHolders());
+}
+
+std::optional<ReportedHolders> ReadBytes(const std::string& bytes, int piece = -1) {
+  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()),
+                                                piece);
+  return ReadHolders(stream);
+}
+
+TEST(ReadHolders, ReadsBytesAsItReadsTheMessage) {
+  v1::ListPodResourcesResponse message = Held("ns", "p", "c", "a.b/x", "1");
+  message.MergeFrom(Held("ns", "q", "c", "a.b/x", "2"));
+  message.MergeFrom(Held("other", "p", "d", "a.b/y", "1"));
+  // A field that later kubelets may have.
+  const std::string bytes = message.SerializeAsString() + std::string("\x12\x03new\x18\x07", 7);
+  for (const int piece : {-1, 1, 5}) EXPECT_EQ(ReadBytes(bytes, piece), ReadHolders(message));
+  EXPECT_EQ(ReadBytes(""), ReportedHolders());
+}
+
+TEST(ReadHolders, RefusesBytesThatAreNoMessage) {
+  const std::string bytes = Held("ns", "p", "c", "a.b/x", "1").SerializeAsString();
+  for (std::size_t size = 1; size < bytes.size(); ++size) {
+    EXPECT_FALSE(ReadBytes(bytes.substr(0, size))) << size;
+    EXPECT_FALSE(ReadBytes(bytes.substr(0, size), 1)) << size;
+  }
+  EXPECT_FALSE(ReadBytes(Held("\xff", "p", "c", "a.b/x", "1").SerializeAsString()));
+  EXPECT_FALSE(ReadBytes("\x0a\xff\xff\xff\xff\x0f"));  // longer than anything
+  EXPECT_FALSE(ReadBytes("\x0f"));                      // no type of a field
 }
 
 TEST(ReadHolders, OnceForEachNumaNodeIsOnce) {

@@ -71,10 +71,10 @@ struct Bench {
     ToRegistered();
     Step(KubeletSeen{2});
   }
-  void ToWaiting() {
-    ToRegistering();
-    Step(RegisterDone{false});
-    Step(ServerStopped{});
+  void ToWaiting() {  // the first failure is retried at once
+    Step(KubeletSeen{1});
+    Step(ServerStarted{false});
+    Step(ServerStarted{false});
   }
 };
 
@@ -151,7 +151,7 @@ TEST(Registration, KubeletLost) {
 TEST(Registration, ServerStarted) {
   Check({{Phase::kIdle, ServerStarted{true}, Phase::kIdle, {}},
          {Phase::kStarting, ServerStarted{true}, Phase::kRegistering, {Action::kRegister}},
-         {Phase::kStarting, ServerStarted{false}, Phase::kWaiting, {}},
+         {Phase::kStarting, ServerStarted{false}, Phase::kStarting, {Action::kStartServer}},
          {Phase::kRegistering, ServerStarted{true}, Phase::kRegistering, {}},
          {Phase::kConfirming, ServerStarted{true}, Phase::kConfirming, {}},
          {Phase::kRegistered, ServerStarted{true}, Phase::kRegistered, {}},
@@ -273,6 +273,7 @@ TEST(Registration, Case22RegistersAgainWhenTheOthersAreGone) {
   EXPECT_EQ(bench.timer(), kOthersReturn - 1s);
   EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStopServer));
   EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre());
+  EXPECT_EQ(bench.timer(), kSettle);  // a kubelet may still have the stream
   EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStartServer));
 }
 
@@ -347,19 +348,18 @@ TEST(Registration, Case04AcceptedButNeverDialled) {
   EXPECT_EQ(bench.timer(), kConfirmDeadline);
   EXPECT_EQ(kConfirmDeadline, 20s);
   EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStopServer));
-  EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre());
-  EXPECT_EQ(bench.timer(), kFirstBackOff);
-  // And again: longer every time, up to the longest.
+  // At once, and then longer every time, up to the longest.
+  EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre(Action::kStartServer));
   Registration::Duration last{};
   for (int i = 0; i < 20; ++i) {
-    EXPECT_GE(*bench.timer(), last);
-    EXPECT_LE(*bench.timer(), kLongestBackOff);
-    last = *bench.timer();
-    EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStartServer));
     bench.Step(ServerStarted{true});
     bench.Step(RegisterDone{true});
     bench.Fire();
     bench.Step(ServerStopped{});
+    EXPECT_GE(*bench.timer(), last);
+    EXPECT_LE(*bench.timer(), kLongestBackOff);
+    last = *bench.timer();
+    EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStartServer));
   }
   EXPECT_EQ(last, kLongestBackOff);
 }
@@ -372,14 +372,14 @@ TEST(Registration, Case18RegisterCameToItsDeadline) {
   EXPECT_THAT(bench.Step(RegisterDone{false}), ElementsAre(Action::kStopServer));
   EXPECT_THAT(bench.Step(StreamsChanged{1}), ElementsAre());  // the late connect
   EXPECT_EQ(bench.phase(), Phase::kStopping);
-  EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre());
-  EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStartServer));
+  EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre(Action::kStartServer));
 }
 
 TEST(Registration, BackOffDoublesUpToTheLongest) {
   Bench bench = In(Phase::kStarting);
+  EXPECT_THAT(bench.Step(ServerStarted{false}), ElementsAre(Action::kStartServer));
   Registration::Duration expected = kFirstBackOff;
-  for (int failure = 1; failure <= 100; ++failure) {
+  for (int failure = 2; failure <= 100; ++failure) {
     bench.Step(ServerStarted{false});
     EXPECT_EQ(bench.registration.failures(), failure);
     EXPECT_EQ(bench.timer(), expected) << failure;
@@ -398,7 +398,7 @@ TEST(Registration, Case53ADayAsleepIsOneAttempt) {
   EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStartServer));
   EXPECT_THAT(bench.Step(TimerFired{}), ElementsAre());
   EXPECT_THAT(bench.Step(ServerStarted{false}), ElementsAre());
-  EXPECT_EQ(bench.registration.failures(), 2);
+  EXPECT_EQ(bench.registration.failures(), 3);
   EXPECT_EQ(bench.timer(), kFirstBackOff * 2);
 }
 
@@ -406,32 +406,63 @@ TEST(Registration, NewKubeletStartsTheBackOffAnew) {
   Bench bench = In(Phase::kStarting);
   for (int i = 0; i < 8; ++i) {
     bench.Step(ServerStarted{false});
-    bench.Fire();
+    if (i > 0) bench.Fire();
   }
   bench.Step(ServerStarted{false});
   EXPECT_THAT(bench.Step(KubeletSeen{2}), ElementsAre(Action::kStartServer));
   EXPECT_EQ(bench.registration.failures(), 0);
-  bench.Step(ServerStarted{false});
-  EXPECT_EQ(bench.timer(), kFirstBackOff);
+  EXPECT_THAT(bench.Step(ServerStarted{false}), ElementsAre(Action::kStartServer));
 }
 
 TEST(Registration, StreamThatLastedStartsTheBackOffAnew) {
-  for (const auto& [lasted, pause] :
-       {std::pair{kProvenStream - 1ms, kFirstBackOff * 8},
-        std::pair{std::chrono::milliseconds(kProvenStream), kFirstBackOff}}) {
+  for (const bool proven : {false, true}) {
     Bench bench = In(Phase::kStarting);
     for (int i = 0; i < 3; ++i) {
       bench.Step(ServerStarted{false});
-      bench.Fire();
+      if (i > 0) bench.Fire();
     }
     bench.Step(ServerStarted{true});
     bench.Step(RegisterDone{true});
     bench.Step(StreamsChanged{1});
-    bench.now += lasted;
+    bench.now += proven ? kProvenStream : kProvenStream - 1ms;
     bench.Step(StreamsChanged{0});
-    bench.Step(ServerStopped{});
-    EXPECT_EQ(bench.timer(), pause);
+    EXPECT_EQ(bench.Step(ServerStopped{}), proven ? Actions{Action::kStartServer} : Actions{});
+    if (!proven) {
+      EXPECT_EQ(bench.timer(), kFirstBackOff * 4);
+    }
   }
+}
+
+// The gap of a rolling update with a surge: the old process ends, and the kubelet, which takes the
+// resource for gone, ends the stream of the new one. Until that is back no device can be allocated.
+TEST(Registration, RegistersAtOnceWhenTheKubeletEndsTheStream) {
+  Bench bench = In(Phase::kRegistered);
+  EXPECT_THAT(bench.Step(StreamsChanged{0, true}), ElementsAre(Action::kStopServer));
+  EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre(Action::kStartServer));
+  EXPECT_THAT(bench.Step(ServerStarted{true}), ElementsAre(Action::kRegister));
+  // And not so if that does not help.
+  bench.Step(RegisterDone{true});
+  bench.Step(StreamsChanged{1});
+  bench.Step(StreamsChanged{0, true});
+  EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre());
+  EXPECT_EQ(bench.timer(), kFirstBackOff);
+}
+
+// A stream of somebody else is no reason to wait.
+TEST(Registration, RegistersAtOnceWhenTheKubeletEndsTheFirstOfTwoStreams) {
+  Bench bench = In(Phase::kRegistered);
+  bench.Step(StreamsChanged{2});
+  EXPECT_THAT(bench.Step(StreamsChanged{1, true}), ElementsAre(Action::kStopServer));
+  EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre(Action::kStartServer));
+}
+
+// R4 holds for the first retry as well: Register failed, and yet the kubelet has a stream.
+TEST(Registration, SettlesAfterAFailureThatLeavesAStreamOfTheKubelet) {
+  Bench bench = In(Phase::kRegistering);
+  bench.Step(StreamsChanged{1});
+  EXPECT_THAT(bench.Step(RegisterDone{false}), ElementsAre(Action::kStopServer));
+  EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre());
+  EXPECT_EQ(bench.timer(), kSettle);
 }
 
 // R4: a kubelet that still had our stream needs time to notice that it ended.
@@ -457,7 +488,7 @@ TEST(Registration, NewKubeletShortensABackOffToComeButNotBelowTheSettling) {
   Bench bench = In(Phase::kStarting);
   for (int i = 0; i < 8; ++i) {
     bench.Step(ServerStarted{false});
-    bench.Fire();
+    if (i > 0) bench.Fire();
   }
   bench.Step(ServerStarted{true});
   bench.Step(RegisterDone{false});  // the pause would be long

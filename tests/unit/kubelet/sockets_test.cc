@@ -111,6 +111,17 @@ TEST(SweepLeftovers, BusyListenerIsAlive) {
   EXPECT_THAT(SweepLeftovers(tree.path()), ElementsAre());
 }
 
+TEST(SweepLeftovers, SocketThatDoesNotListenYetStays) {
+  TempTree tree;
+  const std::string name = SocketName("a/b", "00000001", 1);
+  UniqueFd starting = BindSocket(tree.path(name), false);
+  EXPECT_THAT(SweepLeftovers(tree.path()), ElementsAre());
+  EXPECT_EQ(listen(starting.get(), 8), 0);
+  EXPECT_TRUE(Connect(tree.path(name)));
+  starting = UniqueFd();
+  EXPECT_THAT(SweepLeftovers(tree.path()), ElementsAre(name));
+}
+
 TEST(SweepLeftovers, LinkToASocketOfSomebodyStays) {
   TempTree tree;
   BindSocket(tree.path("foreign.sock"), false);

@@ -153,9 +153,10 @@ TEST(PlanReload, TellsWhatOfTheDaemonCanChangeAlive) {
                           DaemonStep{"host_root", false}, DaemonStep{"pod_resources", false},
                           DaemonStep{"rescan", true}, DaemonStep{"max_probes", true},
                           DaemonStep{"device_metrics", true}, DaemonStep{"log_level", true}));
-  const auto& [listen, kubelet_dir, host_root, pod_resources, rescan, max_probes, device_metrics,
+  const auto& [listen, hosts, kubelet_dir, host_root, pod_resources, rescan, max_probes,
+               device_metrics,
                log_level] = to;  // each is above
-  (void)listen, (void)kubelet_dir, (void)host_root, (void)pod_resources, (void)rescan,
+  (void)listen, (void)hosts, (void)kubelet_dir, (void)host_root, (void)pod_resources, (void)rescan,
       (void)max_probes, (void)device_metrics, (void)log_level;
 }
 

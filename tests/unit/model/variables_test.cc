@@ -68,6 +68,38 @@ TEST(Variables, OfADeviceWithoutNodes) {
   EXPECT_EQ(Text(seen.variables.Find("slot")), "6");
 }
 
+TEST(Variables, SayWhereTheyComeFrom) {
+  Seen seen;
+  DeviceNode& node = seen.device.nodes.front();
+  node.captures = {{"card", "7"}, {"name", "never asked"}, {"resource", "never asked"}};
+  node.values = {{"card", "8"}, {"port", "9"}, {"real_path", "/never/asked"}};
+  const std::pair<std::string_view, Origin> cases[] = {
+      {"resource", Origin::kConfiguration},
+      {"node_name", Origin::kConfiguration},
+      {"id", Origin::kConfiguration},
+      {"slot", Origin::kConfiguration},
+      {"minor", Origin::kConfiguration},
+      {"numa_node", Origin::kConfiguration},
+      {"path", Origin::kNode},
+      {"real_path", Origin::kNode},
+      {"name", Origin::kMatched},
+      {"card", Origin::kMatched},
+      {"port", Origin::kDevice},
+      {"empty", Origin::kDevice},
+  };
+  for (const auto& [name, origin] : cases) {
+    const auto found = seen.variables.Lookup(name);
+    ASSERT_TRUE(found) << name;
+    EXPECT_EQ(found->origin, origin) << name;
+    if (name != "card") {
+      EXPECT_EQ(OriginOf(name), origin) << name;
+    }
+  }
+  EXPECT_EQ(Text(seen.variables.Find("card")), "7") << "what the file says wins";
+  EXPECT_EQ(Text(seen.variables.Find("real_path")), "/dev/ttyUSB0");
+  EXPECT_EQ(OriginOf("card"), Origin::kDevice) << "its name alone does not say";
+}
+
 TEST(SuppliedBy, IsWhatFindFinds) {
   const Seen seen;
   const MatchSpec path{PathSource{{*Glob::Compile("/dev/x")}}, {}, std::nullopt};

@@ -23,6 +23,7 @@ extern "C" {
 #include <sys/pidfd.h>
 }
 
+#include "support/hanging_mount.h"
 #include "support/leftovers.h"
 #include "support/temp_tree.h"
 
@@ -581,6 +582,39 @@ TEST(DescribeChild, IsBoundedAndOneLine) {
   const std::string text = Describe(spec, result);
   EXPECT_LT(text.size(), 2048u);
   EXPECT_EQ(text.find('\n'), std::string::npos);
+}
+
+// --- a program whose file system does not answer ---
+
+class HangingProgramTest : public ChildTest {
+ protected:
+  HangingProgramTest() { tree_.Dir("mnt"); }
+
+  test::TempTree tree_;
+};
+
+TEST_F(HangingProgramTest, EndsAtItsTimeout) {
+  test::HangingMount mount(tree_.path("mnt"));
+  if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
+  const ChildResult result = Run(Program({tree_.path("mnt/program")}, 100ms));
+  EXPECT_EQ(result.end, ChildEnd::kTimedOut);
+  EXPECT_FALSE(result.left_behind);
+  mount.End();
+}
+
+TEST_F(HangingProgramTest, EndsWhenItIsCancelled) {
+  test::HangingMount mount(tree_.path("mnt"));
+  if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
+  const Cancellation cancellation = NewCancellation();
+  std::thread cancels([&] {
+    EXPECT_TRUE(mount.AwaitHang(kPatience));
+    cancellation.Trigger();
+  });
+  const ChildResult result = RunChild(Program({tree_.path("mnt/program")}, 1h), cancellation);
+  cancels.join();
+  EXPECT_EQ(result.end, ChildEnd::kCancelled);
+  EXPECT_FALSE(result.left_behind);
+  mount.End();
 }
 
 }  // namespace

@@ -5,10 +5,13 @@
 
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <set>
 #include <string>
+#include <thread>
 
 #include "support/fake_loop.h"
+#include "support/hanging_mount.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -186,6 +189,74 @@ TEST_F(DirWatchTest, ACallbackMayWatchOthers) {
   tree_.File("dev/c");
   tree_.File("other/d");
   EXPECT_THAT(Changes(), ElementsAre(Pair(tree_.path("other"), "d")));
+}
+
+// --- watches that are added elsewhere ---
+
+TEST_F(DirWatchTest, WhatHappensBeforeTheMergeIsFoundByTheScanAfterIt) {
+  const auto added = watch_->adder().Add({dev_});
+  tree_.File("dev/a");
+  EXPECT_THAT(Changes(), IsEmpty()) << "nobody knows the watch yet";
+  EXPECT_FALSE(watch_->Watches(dev_));
+  EXPECT_THAT(watch_->Merge(added).changed, ElementsAre(dev_)) << "it has to be scanned again";
+  tree_.File("dev/b");
+  EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "b")));
+  EXPECT_THAT(watch_->Merge(watch_->adder().Add({dev_})).changed, IsEmpty());
+}
+
+TEST_F(DirWatchTest, ADirectoryThatIsReplacedBeforeTheMergeIsWatchedByTheNextAdd) {
+  const auto added = watch_->adder().Add({dev_});
+  tree_.Remove("dev");
+  Changes();
+  tree_.Dir("dev");
+  EXPECT_THAT(watch_->Merge(added).changed, ElementsAre(dev_));
+  EXPECT_THAT(watch_->Merge(watch_->adder().Add({dev_})).changed, ElementsAre(dev_));
+  tree_.File("dev/a");
+  EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a")));
+  EXPECT_THAT(watch_->Merge(watch_->adder().Add({dev_})).changed, IsEmpty());
+}
+
+TEST_F(DirWatchTest, AWatchThatIsDroppedBeforeTheMergeIsMadeAgainByTheNextAdd) {
+  Watch({dev_});
+  const auto added = watch_->adder().Add({dev_});  // by another, who gets the same watch
+  watch_->Retain({});
+  EXPECT_THAT(watch_->Merge(added).changed, ElementsAre(dev_));
+  EXPECT_THAT(watch_->Merge(watch_->adder().Add({dev_})).changed, ElementsAre(dev_));
+  tree_.File("dev/a");
+  EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a")));
+  EXPECT_THAT(watch_->Merge(watch_->adder().Add({dev_})).changed, IsEmpty());
+}
+
+TEST_F(DirWatchTest, ResultsThatAreMergedInTheWrongOrderEndWithTheRightWatch) {
+  const auto old = watch_->adder().Add({dev_});
+  Rename("dev", "old");
+  tree_.Dir("dev");
+  watch_->Merge(watch_->adder().Add({dev_}));
+  EXPECT_THAT(watch_->Merge(old).changed, ElementsAre(dev_));
+  EXPECT_THAT(watch_->Merge(watch_->adder().Add({dev_})).changed, ElementsAre(dev_));
+  Changes();
+  tree_.File("dev/a");
+  EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a")));
+  tree_.File("old/b");
+  EXPECT_THAT(Changes(), IsEmpty());
+}
+
+TEST_F(DirWatchTest, AnAddThatHangsMayOutliveTheWatch) {
+  tree_.Dir("mnt");
+  test::HangingMount mount(tree_.path("mnt"));
+  if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
+  std::promise<void> begun;
+  std::thread adds([&, adder = watch_->adder()] {
+    begun.set_value();
+    EXPECT_FALSE(adder.Add({tree_.path("mnt/x")}).begin()->second);
+  });
+  begun.get_future().wait();
+  Watch({dev_});
+  tree_.File("dev/a");
+  EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a")));
+  watch_.reset();
+  mount.End();
+  adds.join();
 }
 
 TEST_F(DirWatchTest, ABurstLosesNoDirectory) {

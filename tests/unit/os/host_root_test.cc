@@ -8,11 +8,13 @@
 
 #include <string>
 
+#include "support/hanging_mount.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
 namespace {
 
+using namespace std::string_view_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -355,6 +357,52 @@ TEST_F(HostRootTest, ReadLinkSaysWhyNot) {
   EXPECT_EQ(kind("/file/link"), ErrorKind::kNotFound);
   const HostNode top = *root_.Resolve("/");
   EXPECT_EQ(root_.ReadLink(top, "../link").error().kind, ErrorKind::kInvalid) << "no name";
+}
+
+// --- without waiting ---
+
+/// Needs a kernel that can, which has looked at the path before.
+TEST_F(HostRootTest, CachedLookupsAnswerAsTheOthersDo) {
+  tree_.CharDevice("dev/tty0", 4, 7);
+  tree_.Link("dev/by-id/relative", "../tty0");
+  tree_.Link("dev/by-id/absolute", "/dev/by-id/relative");
+  tree_.Link("class", "dev/by-id");
+  if (!root_.ResolveCached("/dev/tty0")) GTEST_SKIP() << "no openat2 with RESOLVE_CACHED";
+  for (const char* path : {"/dev/tty0", "dev/tty0", "/dev/by-id/relative", "/dev/by-id/absolute",
+                           "/class/absolute", "/class/../tty0", "/dev"}) {
+    const auto node = root_.Resolve(path);  // also updates the links' times, which may take a write
+    ASSERT_TRUE(node) << path;
+    EXPECT_EQ(root_.ResolveCached(path), *node) << path;
+    EXPECT_EQ(HostRoot("/").ResolveCached(tree_.path("dev/tty0"))->path, tree_.path("dev/tty0"));
+  }
+  const HostNode node = *root_.Resolve("/dev/tty0");
+  EXPECT_TRUE(root_.HoldsCached(node));
+  EXPECT_FALSE(root_.HoldsCached({"/dev/by-id/relative", node.type, node.major, node.minor}));
+  EXPECT_FALSE(root_.HoldsCached({"/dev/tty0", node.type, node.major, node.minor + 1}));
+  EXPECT_FALSE(root_.HoldsCached({"/dev/tty0", FileType::kBlock, node.major, node.minor}));
+}
+
+TEST_F(HostRootTest, CachedLookupsFindNothingThatIsMissing) {
+  tree_.CharDevice("dev/tty0", 4, 7);
+  tree_.Link("loop", "loop");
+  tree_.Link("out", "../../../../../../../../etc/passwd");
+  const HostNode node = *root_.Resolve("/dev/tty0");
+  tree_.Remove("dev/tty0");
+  EXPECT_FALSE(root_.HoldsCached(node));
+  for (const std::string_view path : {"/dev/tty0"sv, "/loop"sv, "/out"sv, "/"sv, "/a\0b"sv}) {
+    EXPECT_EQ(root_.ResolveCached(path), std::nullopt) << path;
+  }
+  EXPECT_FALSE(HostRoot(tree_.path("nowhere")).ResolveCached("/dev"));
+}
+
+TEST_F(HostRootTest, CachedLookupsDoNotWaitForAFileSystem) {
+  tree_.Dir("mnt");
+  tree_.Link("link", "mnt/x");
+  test::HangingMount mount(tree_.path("mnt"));
+  if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
+  EXPECT_EQ(root_.ResolveCached("/mnt/x"), std::nullopt);
+  EXPECT_EQ(root_.ResolveCached("/link"), std::nullopt);
+  EXPECT_FALSE(root_.HoldsCached({"/mnt/x", FileType::kCharacter, 1, 3}));
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "os/asio_loop.h"
 #include "support/config_map.h"
 #include "support/fake_loop.h"
+#include "support/hanging_mount.h"
 #include "support/temp_tree.h"
 
 namespace patchbay {
@@ -32,12 +33,18 @@ using testing::UnorderedElementsAre;
 class PathWatchTest : public testing::Test {
  protected:
   void Watch(std::vector<std::string> paths) {
-    auto watch = PathWatch::Create(loop_, std::move(paths), [this] {
+    auto watch = PathWatch::Create(loop_, pool_, std::move(paths), [this] {
       ++told_;
       if (on_change_) on_change_();
     });
     ASSERT_TRUE(watch) << watch.error().message;
     watch_ = std::move(*watch);
+    watch_->Watch(nullptr);
+    AwaitFound();
+  }
+  /// Until the paths are looked up, if they are being looked up.
+  void AwaitFound() {
+    ASSERT_TRUE(loop_.RunUntil([&] { return watch_ == nullptr || !watch_->finding(); }));
   }
   /// Takes in what happened. The kernel has the events ready when a call returns.
   void Read() {
@@ -48,6 +55,7 @@ class PathWatchTest : public testing::Test {
   int Told() {
     Read();
     loop_.Advance(PathWatch::kLongestSettle);
+    AwaitFound();
     return std::exchange(told_, 0);
   }
   void Rename(std::string_view from, std::string_view to) {
@@ -63,6 +71,7 @@ class PathWatchTest : public testing::Test {
   test::TempTree tree_;
   int told_ = 0;
   std::function<void()> on_change_;
+  ThreadPool pool_;
   std::unique_ptr<PathWatch> watch_;
 };
 
@@ -252,6 +261,22 @@ TEST_F(PathWatchTest, TakesARelativePath) {
   EXPECT_EQ(Told(), 1);
 }
 
+// An empty path in its place would stand for the root, and all of it would be watched.
+TEST_F(PathWatchTest, RelativePathOfADirectoryThatIsGoneIsReportedAndNotWatched) {
+  const auto before = std::filesystem::current_path();
+  tree_.Dir("gone");
+  tree_.File("b.toml");
+  std::filesystem::current_path(tree_.path("gone"));
+  std::filesystem::remove(tree_.path("gone"));
+  Watch({"a.toml", tree_.path("b.toml")});
+  std::filesystem::current_path(before);
+  ASSERT_EQ(watch_->failed().size(), 1u);
+  EXPECT_THAT(watch_->failed()[0].message, HasSubstr("cannot watch a.toml: the working directory"));
+  tree_.File("b.toml", "more");
+  EXPECT_EQ(Told(), 1) << "the other path is watched all the same";
+  EXPECT_EQ(watch_->failed().size(), 1u);
+}
+
 TEST_F(PathWatchTest, WatchesSeveralPaths) {
   tree_.File("a/a.toml");
   Watch({tree_.path("a/a.toml"), tree_.path("b")});
@@ -361,6 +386,7 @@ TEST_F(PathWatchTest, WaitsUntilNothingHappens) {
     EXPECT_EQ(told_, 0);
   }
   loop_.Advance(milliseconds(1));
+  AwaitFound();
   EXPECT_EQ(told_, 1);
 }
 
@@ -374,6 +400,7 @@ TEST_F(PathWatchTest, AWriterThatNeverStopsHoldsUpNothing) {
     tree_.File("a.toml");
     Read();
     loop_.Advance(step);
+    AwaitFound();
   }
   // The second series begins with the first event after the first was told.
   EXPECT_THAT(told, ElementsAre(PathWatch::kLongestSettle, 2 * PathWatch::kLongestSettle));
@@ -427,10 +454,29 @@ TEST_F(PathWatchTest, SaysWhatItCannotWatch) {
 
 TEST_F(PathWatchTest, WorksOnTheRealLoop) {
   AsioLoop loop;
-  auto watch = PathWatch::Create(loop, {tree_.path("a.toml")}, [&] { loop.Stop(); });
+  auto watch = PathWatch::Create(loop, pool_, {tree_.path("a.toml")}, [&] { loop.Stop(); });
   ASSERT_TRUE(watch);
-  loop.Post([&] { tree_.File("a.toml"); });
+  (*watch)->Watch([&] { tree_.File("a.toml"); });
   loop.Run();
+}
+
+TEST_F(PathWatchTest, AFileSystemThatHangsHoldsUpNoLoop) {
+  tree_.Dir("mnt");
+  tree_.Link("etc", "mnt/etc");
+  test::HangingMount mount(tree_.path("mnt"));
+  if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
+  auto watch = PathWatch::Create(loop_, pool_, {tree_.path("etc/a.toml")}, [this] { ++told_; });
+  ASSERT_TRUE(watch);
+  int answers = 0;
+  for (int i = 0; i < 3; ++i) (*watch)->Watch([&] { ++answers; });
+  loop_.Advance(milliseconds(100));
+  EXPECT_EQ(answers, 0);
+  mount.End();
+  ASSERT_TRUE(loop_.RunUntil([&] { return answers == 3; }));
+  EXPECT_FALSE((*watch)->finding());
+  tree_.File("mnt/etc/a.toml");
+  watch_ = std::move(*watch);
+  EXPECT_EQ(Told(), 1);
 }
 
 }  // namespace

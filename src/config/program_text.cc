@@ -1,0 +1,276 @@
+#include "config/program_text.h"
+
+#include <algorithm>
+#include <string>
+
+#include "base/ascii.h"
+#include "base/path.h"
+
+// The arguments are walked as the programs themselves do: options and their values, then operands.
+// Where an option is not known it is taken for one without a value, so that what is in doubt is
+// taken for a program rather than for data.
+
+namespace patchbay {
+namespace {
+
+using Argv = std::span<const TemplateShape>;
+using Found = std::optional<VariableInProgram>;
+
+/// How a program reads its arguments. Options are letters.
+struct Usage {
+  std::string_view name;
+  std::string_view text = {};       ///< options whose value is program text, or a file of it
+  std::string_view long_text = {};  ///< the same for long ones, each between two blanks
+  std::string_view valued = {};     ///< other options that take a value
+  std::string_view attached = {};   ///< options whose value, if any, is in the same argument
+  std::string_view data = {};       ///< options whose value may be any text
+};
+
+struct Interpreter : Usage {
+  bool is_shell = false;      ///< the text is the first operand, wherever -c stands
+  bool runs_operand = true;   ///< the first operand is a program even behind a text
+  bool ends_options = false;  ///< what follows the text is data
+};
+
+constexpr Interpreter Shell(std::string_view name) {
+  return {{.name = name, .text = "c", .long_text = " --command ", .valued = "oO"}, true, true};
+}
+
+constexpr Interpreter kInterpreters[] = {
+    Shell("sh"),
+    Shell("ash"),
+    Shell("bash"),
+    Shell("csh"),
+    Shell("dash"),
+    Shell("fish"),
+    Shell("ksh"),
+    Shell("mksh"),
+    Shell("rbash"),
+    Shell("tcsh"),
+    Shell("yash"),
+    Shell("zsh"),
+    {{.name = "python", .text = "cm", .valued = "WX"}, false, false, true},
+    {{.name = "pypy", .text = "cm", .valued = "WX"}, false, false, true},
+    {{.name = "perl", .text = "eE", .valued = "I", .attached = "DFMVdimx"}, false, false},
+    {{.name = "ruby", .text = "e", .valued = "CIr", .attached = "EFKTWix"}, false, false},
+    {{.name = "node", .text = "ep", .long_text = " --eval --print ", .valued = "Cr"}, false, false},
+    {{.name = "nodejs", .text = "ep", .long_text = " --eval --print ", .valued = "Cr"},
+     false,
+     false},
+    {{.name = "lua", .text = "e", .valued = "l"}, false, true},
+    {{.name = "luajit", .text = "e", .valued = "lj"}, false, true},
+    {{.name = "php", .text = "BERfr", .long_text = " --run --file ", .valued = "cdz"},
+     false,
+     false,
+     true},
+    {{.name = "awk", .text = "ef", .long_text = " --file --source ", .data = "Fv"}, false, false},
+    {{.name = "gawk", .text = "ef", .long_text = " --file --source ", .data = "Fv"}, false, false},
+    {{.name = "mawk", .text = "ef", .data = "Fv"}, false, false},
+    {{.name = "nawk", .text = "ef", .data = "Fv"}, false, false},
+    {{.name = "sed",
+      .text = "ef",
+      .long_text = " --expression --file ",
+      .valued = "l",
+      .attached = "i"},
+     false,
+     false},
+    {{.name = "expect", .text = "cf"}, false, false},
+    {{.name = "tclsh"}, false, true},
+    {{.name = "su", .text = "c", .long_text = " --command ", .valued = "gGsw"}, false, false},
+    {{.name = "script", .text = "c", .long_text = " --command ", .valued = "BEIOTmo"},
+     false,
+     false},
+};
+
+/// A program that runs another one, which comes behind its options and operands.
+struct Wrapper : Usage {
+  std::size_t operands = 0;
+  bool takes_environment = false;  ///< NAME=value before the program
+};
+
+constexpr Wrapper kWrappers[] = {
+    {{.name = "env", .text = "S", .long_text = " --split-string ", .valued = "Cu"}, 0, true},
+    {{.name = "busybox"}},
+    {{.name = "toybox"}},
+    {{.name = "chroot"}, 1},
+    {{.name = "chrt", .valued = "DPT"}, 1},
+    {{.name = "doas", .valued = "Cu"}},
+    {{.name = "dumb-init", .valued = "r"}},
+    {{.name = "exec", .valued = "a"}},
+    {{.name = "flock", .text = "c", .long_text = " --command ", .valued = "Ew"}, 1},
+    {{.name = "ionice", .valued = "Pcnpu"}},
+    {{.name = "nice", .valued = "n"}},
+    {{.name = "nohup"}},
+    {{.name = "nsenter", .valued = "GSWt"}},
+    {{.name = "numactl", .valued = "CNPipmw"}},
+    {{.name = "prlimit"}},
+    {{.name = "runuser", .text = "c", .long_text = " --command ", .valued = "Ggsuw"}},
+    {{.name = "setpriv"}},
+    {{.name = "setsid"}},
+    {{.name = "stdbuf", .valued = "eio"}},
+    {{.name = "strace", .valued = "EIOPSabeopsu"}},
+    {{.name = "sudo", .valued = "CDRTUghprtu"}, 0, true},
+    {{.name = "taskset"}, 1},
+    {{.name = "time", .valued = "fo"}},
+    {{.name = "timeout", .valued = "ks"}, 1},
+    {{.name = "tini", .valued = "ep"}},
+    {{.name = "unshare", .valued = "GRSw"}},
+    {{.name = "xargs", .valued = "EILPadns"}},
+};
+
+bool HasVariable(const TemplateShape& argument) { return !argument.fields.empty(); }
+
+/// The row of a program by its name, or by that without a version: "python" for "python3.11".
+template <class T, std::size_t n>
+const T* FindRow(const T (&rows)[n], const TemplateShape& program) {
+  if (HasVariable(program)) return nullptr;
+  std::string_view name = BaseName(program.text);
+  const auto row_of = [&]() -> const T* {
+    const auto row = std::find_if(std::begin(rows), std::end(rows),
+                                  [&](const T& candidate) { return candidate.name == name; });
+    return row == std::end(rows) ? nullptr : &*row;
+  };
+  if (const T* exact = row_of()) return exact;
+  while (!name.empty() && (IsDigit(name.back()) || name.back() == '.' || name.back() == '-')) {
+    name.remove_suffix(1);
+  }
+  return row_of();
+}
+
+bool Contains(std::string_view letters, char letter) {
+  return letters.find(letter) != std::string_view::npos;
+}
+
+/// What an argument with a "-" in front is to a program.
+struct Option {
+  bool is_text = false;
+  bool is_data = false;
+  bool takes_next = false;
+};
+
+Option ParseOption(const Usage& usage, std::string_view argument) {
+  if (argument.starts_with("--")) {
+    const auto equals = argument.find('=');
+    const std::string name = " " + std::string(argument.substr(0, equals)) + " ";
+    const bool is_text = usage.long_text.find(name) != std::string_view::npos;
+    return {is_text, false, is_text && equals == std::string_view::npos};
+  }
+  for (std::size_t i = 1; i < argument.size(); ++i) {
+    const char letter = argument[i];
+    const bool is_last = i + 1 == argument.size();
+    if (Contains(usage.text, letter)) {
+      if (!is_last && Contains(usage.text, argument[i + 1])) continue;  // as in node -pe
+      return {true, false, is_last};
+    }
+    if (Contains(usage.data, letter)) return {false, true, is_last};
+    if (Contains(usage.valued, letter)) return {false, false, is_last};
+    if (Contains(usage.attached, letter)) return {};
+  }
+  return {};
+}
+
+/// An option of a shell: letters only, and "-o" takes a value that stands behind all of them.
+Option ParseShellOption(const Usage& usage, std::string_view argument) {
+  if (argument == "--rcfile" || argument == "--init-file") return {false, false, true};
+  if (argument.starts_with("--")) {
+    Option option = ParseOption(usage, argument);
+    option.takes_next = false;
+    return option;
+  }
+  Option option;
+  for (const char letter : argument.substr(1)) {
+    option.is_text = option.is_text || Contains(usage.text, letter);
+    option.takes_next = option.takes_next || Contains(usage.valued, letter);
+  }
+  return option;
+}
+
+/// Looks at the interpreter at `at`. Unless it is `sure` that this is run, and not a word that only
+/// looks like it, just a program text counts.
+Found FindInScript(const Interpreter& interpreter, Argv argv, std::size_t at, bool sure) {
+  bool has_text = false;
+  std::size_t i = at + 1;
+  for (; i < argv.size(); ++i) {
+    const std::string& argument = argv[i].text;
+    const bool is_option =
+        argument.size() > 1 && (argument[0] == '-' || (interpreter.is_shell && argument[0] == '+'));
+    if (!is_option) break;
+    if (argument == "--") {
+      ++i;
+      break;
+    }
+    const Option option = interpreter.is_shell ? ParseShellOption(interpreter, argument)
+                                               : ParseOption(interpreter, argument);
+    const bool counts = option.is_text || (sure && !option.is_data);
+    if (HasVariable(argv[i]) && counts) return VariableInProgram{i, interpreter.name};
+    has_text = has_text || option.is_text;
+    if (option.takes_next && ++i < argv.size() && HasVariable(argv[i]) && counts) {
+      return VariableInProgram{i, interpreter.name};
+    }
+    if (option.is_text && interpreter.ends_options) return std::nullopt;
+  }
+  const bool runs_operand =
+      interpreter.is_shell ? sure || has_text : sure && (interpreter.runs_operand || !has_text);
+  if (i < argv.size() && HasVariable(argv[i]) && runs_operand) {
+    return VariableInProgram{i, interpreter.name};
+  }
+  return std::nullopt;
+}
+
+/// Where the program stands that a wrapper at `at` runs; a variable in a text that it splits
+/// itself.
+struct Wrapped {
+  std::size_t program = 0;
+  Found found = std::nullopt;
+};
+
+Wrapped SkipWrapper(const Wrapper& wrapper, Argv argv, std::size_t at) {
+  std::size_t operands = wrapper.operands;
+  std::size_t i = at + 1;
+  for (bool options = true; i < argv.size(); ++i) {
+    const std::string& argument = argv[i].text;
+    if (options && argument == "--") {
+      options = false;
+    } else if (options && argument.size() > 1 && argument[0] == '-') {
+      const Option option = ParseOption(wrapper, argument);
+      const std::size_t last = std::min(i + (option.takes_next ? 1 : 0), argv.size() - 1);
+      for (std::size_t part = i; option.is_text && part <= last; ++part) {
+        if (HasVariable(argv[part])) return {part, VariableInProgram{part, wrapper.name}};
+      }
+      i = last;
+    } else if (wrapper.takes_environment && argument.find('=') != std::string::npos &&
+               argument.find('=') < argument.find(TemplateShape::kField)) {
+      continue;  // NAME={value}: data
+    } else if (operands > 0) {
+      --operands;
+    } else {
+      break;
+    }
+  }
+  return {i};
+}
+
+}  // namespace
+
+std::optional<VariableInProgram> FindVariableInProgram(Argv argv) {
+  std::size_t at = 0;
+  while (at < argv.size()) {
+    if (HasVariable(argv[at])) return VariableInProgram{at};
+    if (const auto* interpreter = FindRow(kInterpreters, argv[at])) {
+      return FindInScript(*interpreter, argv, at, true);
+    }
+    const auto* wrapper = FindRow(kWrappers, argv[at]);
+    if (wrapper == nullptr) break;
+    const Wrapped wrapped = SkipWrapper(*wrapper, argv, at);
+    if (wrapped.found) return wrapped.found;
+    at = wrapped.program;
+  }
+  for (std::size_t i = at + 1; i < argv.size(); ++i) {
+    const auto* interpreter = FindRow(kInterpreters, argv[i]);
+    if (interpreter == nullptr) continue;
+    if (auto found = FindInScript(*interpreter, argv, i, false)) return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,27 @@
+#include "daemon/progress.h"
+
+#include "base/format.h"
+
+namespace patchbay {
+
+using std::chrono::duration_cast;
+using std::chrono::seconds;
+
+Verdict JudgeProgress(const Progress& progress, const ProgressLimits& limits, Progress::Time now) {
+  Verdict verdict{true, ""};
+  if (progress.server > limits.server) {
+    verdict.ok = false;
+    verdict.body += format(
+        "a gRPC server has been starting or stopping for {} s; its resource cannot be registered\n",
+        duration_cast<seconds>(progress.server).count());
+  }
+  if (progress.call && now - progress.call->first > limits.call) {
+    verdict.ok = false;
+    verdict.body +=
+        format("a call of the kubelet for {} has been pending for {} s\n", progress.call->second,
+               duration_cast<seconds>(now - progress.call->first).count());
+  }
+  return verdict;
+}
+
+}  // namespace patchbay

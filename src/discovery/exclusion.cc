@@ -1,0 +1,80 @@
+#include "discovery/exclusion.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/format.h"
+#include "discovery/glob_walk.h"
+#include "discovery/scan.h"
+
+namespace patchbay {
+namespace {
+
+/// To find what "/**/x" names, the whole host would be walked through. It is compared with paths
+/// alone.
+bool IsTooWide(const Glob::Components& pattern) {
+  const Glob::Component& first = pattern.front();
+  return (first.any_depth || !first.name.literal()) &&
+         std::any_of(pattern.begin(), pattern.end(),
+                     [](const Glob::Component& component) { return component.any_depth; });
+}
+
+const Glob* FirstMatch(const std::vector<Glob>& globs, const std::string& path) {
+  const auto found = std::find_if(globs.begin(), globs.end(),
+                                  [&](const Glob& glob) { return glob.Matches(path); });
+  return found == globs.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+Exclusion Exclusion::Of(const std::vector<Glob>& globs, Scan& scan) {
+  Exclusion exclusion;
+  exclusion.globs_ = globs;
+  std::vector<std::string> unused;
+  scan.account().SetMuted(true);  // what is looked at here is not where devices are looked for
+  for (const Glob& glob : globs) {
+    bool names_any = false, is_too_wide = false;
+    for (const Glob::Components& pattern : glob.alternatives()) {
+      if (IsTooWide(pattern)) {
+        is_too_wide = true;
+        continue;
+      }
+      WalkGlob(pattern, scan, [&](const std::string& path, const HostEntry* entry) {
+        const auto node = scan.Follow(path, entry);
+        names_any = names_any || node.has_value();
+        if (node && node->path != path) {
+          exclusion.links_.emplace(node->path, Link{path, glob.text()});
+        }
+      });
+    }
+    if (!names_any && !is_too_wide) unused.push_back(glob.text());
+  }
+  scan.account().SetMuted(false);
+  for (const std::string& glob : unused) {
+    scan.account().Look({.place = glob,
+                         .problem = glob + " excludes nothing: the host has no such path now",
+                         .is_exclude = true});
+  }
+  return exclusion;
+}
+
+std::optional<std::string> Exclusion::OfName(const std::string& path) const {
+  const Glob* glob = FirstMatch(globs_, path);
+  if (glob == nullptr) return std::nullopt;
+  return "it is excluded by " + glob->text();
+}
+
+std::optional<std::string> Exclusion::OfNode(const std::string& path,
+                                             const std::string& real_path) const {
+  if (auto why = OfName(path)) return why;
+  if (const Glob* glob = FirstMatch(globs_, real_path)) {
+    return format("it leads to {}, which is excluded by {}", real_path, glob->text());
+  }
+  const auto link = links_.find(real_path);
+  if (link == links_.end()) return std::nullopt;
+  const auto& [name, glob] = link->second;
+  if (name == glob) return format("it is excluded by {}, a link to the same node", glob);
+  return format("it is excluded by {}, as {} is a link to the same node", glob, name);
+}
+
+}  // namespace patchbay

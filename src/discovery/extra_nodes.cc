@@ -1,0 +1,137 @@
+#include "discovery/extra_nodes.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <functional>
+#include <unordered_map>
+
+#include "base/format.h"
+#include "base/path.h"
+#include "model/render.h"
+
+namespace patchbay {
+namespace {
+
+/// More missing mounts of a resource are not told of.
+constexpr std::size_t kMostMissingMounts = 100;
+
+bool Uses(const Template& path, std::string_view name) {
+  return std::any_of(path.fields().begin(), path.fields().end(),
+                     [&](const Template::Field& field) { return field.name == name; });
+}
+
+bool IsInContainer() {
+  return std::getenv("KUBERNETES_SERVICE_HOST") != nullptr || access("/.dockerenv", F_OK) == 0 ||
+         access("/run/.containerenv", F_OK) == 0;
+}
+
+/// Whether a path that is missing here is missing on the host.
+bool IsOfHost(const HostRoot& host, const std::string& path) {
+  static const bool is_in_container = IsInContainer();
+  return !is_in_container || host.Local("/") != "/" || path.starts_with("/dev/") ||
+         path.starts_with("/sys/");
+}
+
+std::string ProblemWithNode(const std::string& path, Scan& scan) {
+  scan.WatchPath(path);
+  const auto node = scan.host().Resolve(path);
+  if (!node) {
+    return node.error().kind == ErrorKind::kNotFound
+               ? format(
+                     "{} of device_node is missing: {}; where containers can do without it, set "
+                     "optional = true",
+                     path, node.error().message)
+               : format("{} of device_node: {}", path, node.error().message);
+  }
+  if (node->type == FileType::kCharacter || node->type == FileType::kBlock) return "";
+  return format("{} of device_node is {}, not a device node", path, Describe(node->type));
+}
+
+std::string ProblemWithMount(const std::string& path, Scan& scan) {
+  if (!IsOfHost(scan.host(), path)) return "";
+  const auto source = scan.host().Resolve(path);
+  if (source) return "";
+  return format("{}; the container runtime makes an empty directory there or refuses the container",
+                source.error().message);
+}
+
+/// What is wrong with the paths that one template makes. Each path is looked at once in a scan.
+class ExtraPaths {
+ public:
+  using Problem = std::string (*)(const std::string& path, Scan& scan);
+
+  ExtraPaths(const ResourceSpec& spec, Scan& scan, Problem look)
+      : spec_(spec), scan_(scan), look_(look) {}
+
+  /// Calls `f` with each path that has a problem, and the problem.
+  template <class F>
+  void ForEachProblem(const Template& path, Variables variables, F f) {
+    if (Uses(path, "slot") || Uses(path, "index")) return;
+    if (path.fields().empty()) {
+      const auto [known, is_new] = constants_.try_emplace(&path, nullptr);
+      if (is_new) known->second = Look(RenderPath(path, variables, "host_path"));
+      if (known->second != nullptr) f(known->second->first, known->second->second);
+      return;
+    }
+    const bool differs = Uses(path, "replica") || Uses(path, "id");
+    for (int replica = 0; replica < (differs ? spec_.replicas : 1); ++replica) {
+      const std::string id = AdvertisedId(spec_, variables.device->id, replica);
+      variables.replica = replica;
+      variables.id = id;
+      const Known* known = Look(RenderPath(path, variables, "host_path"));
+      if (known != nullptr) f(known->first, known->second);
+    }
+  }
+
+ private:
+  using Known = std::pair<const std::string, std::string>;
+
+  /// The path and its problem; null for none. What cannot be rendered is rejected as a whole, see
+  /// ProblemWithDevice.
+  const Known* Look(const Result<std::string>& path) {
+    if (!path || !path->starts_with('/')) return nullptr;
+    const auto [known, is_new] = problems_.try_emplace(*path);
+    if (is_new) known->second = look_(*path, scan_);
+    return known->second.empty() ? nullptr : &*known;
+  }
+
+  const ResourceSpec& spec_;
+  Scan& scan_;
+  const Problem look_;
+  std::unordered_map<std::string, std::string> problems_;  ///< by path; empty for none
+  std::unordered_map<const Template*, const Known*> constants_;
+};
+
+}  // namespace
+
+void FindMissing(const ResourceSpec& spec, const std::string& node_name, Scan& scan,
+                 Discovery& discovery) {
+  std::vector<const Template*> needed;
+  for (const DeviceNodeSpec& node : spec.device_nodes) {
+    if (node.host_path && !node.optional) needed.push_back(&*node.host_path);
+  }
+  if (needed.empty() && spec.mounts.empty()) return;
+
+  ExtraPaths nodes(spec, scan, ProblemWithNode), mounts(spec, scan, ProblemWithMount);
+  std::map<std::string, std::string> missing_mounts;
+  for (const Device& device : discovery.devices) {
+    const Variables variables = VariablesOf(device, spec.name, node_name);
+    for (const Template* path : needed) {
+      nodes.ForEachProblem(*path, variables, [&](const std::string&, const std::string& problem) {
+        discovery.missing_nodes.try_emplace(device.id, problem);
+      });
+    }
+    for (const MountSpec& mount : spec.mounts) {
+      mounts.ForEachProblem(mount.host_path, variables,
+                            [&](const std::string& path, const std::string& problem) {
+                              if (missing_mounts.size() < kMostMissingMounts)
+                                missing_mounts.emplace(path, problem);
+                            });
+    }
+  }
+  for (auto& [path, problem] : missing_mounts) discovery.missing_mounts.push_back({path, problem});
+}
+
+}  // namespace patchbay

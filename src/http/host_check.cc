@@ -1,0 +1,63 @@
+#include "http/host_check.h"
+
+#include <algorithm>
+#include <boost/asio/ip/address.hpp>
+#include <utility>
+
+#include "base/ascii.h"
+#include "base/escape.h"
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view kOfTheCluster[] = {".svc", ".svc.cluster.local"};
+
+std::string InLowerCase(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  return lower;
+}
+
+/// "[::1]:9478" without the port and the brackets, "Name.Example.:80" as "name.example".
+std::string NameIn(std::string_view host) {
+  if (host.starts_with('[')) return InLowerCase(host.substr(1, host.find(']') - 1));
+  std::string name = InLowerCase(host.substr(0, host.find(':')));
+  if (name.ends_with('.')) name.pop_back();
+  return name;
+}
+
+bool IsAddress(const std::string& name) {
+  boost::system::error_code error;
+  boost::asio::ip::make_address(name, error);
+  return !error;
+}
+
+}  // namespace
+
+bool IsHostAccepted(std::string_view host, std::string_view node_name,
+                    const std::vector<NamePattern>& names) {
+  if (host.empty()) return true;
+  const std::string name = NameIn(host);
+  if (name.empty()) return false;
+  return IsAddress(name) || name.find('.') == std::string::npos || name == InLowerCase(node_name) ||
+         std::any_of(std::begin(kOfTheCluster), std::end(kOfTheCluster),
+                     [&](std::string_view end) { return name.ends_with(end); }) ||
+         MatchesAny(names, name);
+}
+
+HttpHandler CheckHost(HttpHandler next, std::string node_name, std::vector<NamePattern> names) {
+  return [next = std::move(next), node_name = std::move(node_name),
+          names = std::move(names)](const HttpRequest& request) -> HttpAnswer {
+    if (IsHostAccepted(request.host, node_name, names)) return next(request);
+    return HttpResponse{
+        421, kPlainText,
+        format("patchbay does not answer for the host {}; ask by IP address, or add the name to "
+               "hosts in [daemon] and restart patchbay\n",
+               Excerpt(request.host, 100))};
+  };
+}
+
+}  // namespace patchbay

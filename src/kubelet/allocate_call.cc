@@ -1,0 +1,85 @@
+#include "kubelet/allocate_call.h"
+
+#include <utility>
+
+#include "kubelet/host_lookups.h"
+#include "kubelet/messages.h"
+
+namespace patchbay {
+
+AllocateCall::AllocateCall(std::shared_ptr<const PluginBackend> backend,
+                           const v1beta1::AllocateRequest& request,
+                           v1beta1::AllocateResponse* response)
+    : backend_(std::move(backend)),
+      answer_(std::make_shared<Answer>(Answer{backend_->BeginReply(Rpc::kAllocate),
+                                              response,
+                                              {},
+                                              {},
+                                              backend_->observer,
+                                              backend_->on_granted})),
+      snapshot_(backend_->snapshot->Get()) {
+  for (const auto& container : request.container_requests()) {
+    containers_.emplace_back(container.devices_ids().begin(), container.devices_ids().end());
+    answer_->devices.push_back(container.devices_ids_size());
+  }
+}
+
+void AllocateCall::Begin() {
+  if (snapshot_ == nullptr) return Refuse(NothingScannedYet());
+  bool unknown = false;
+  status_ = Render(CachedAllocationOn(backend_->allocation, unknown));
+  if (unknown) return LookUp();
+  OnRendered();
+}
+
+/// Again, where lookups may hang. What is called there touches only this call and what it shares.
+void AllocateCall::LookUp() {
+  const auto lookups = backend_->lookups.lock();
+  if (lookups == nullptr) {
+    return Refuse(Fail(ErrorKind::kUnavailable, "the resource is being removed"));
+  }
+  answer_->rendered.Clear();
+  lookups->Run([self = shared_from_this()](
+                   const AllocationContext& context) { self->status_ = self->Render(context); },
+               [self = shared_from_this()] { self->OnRendered(); },
+               // Meanwhile Render may go on.
+               [self = shared_from_this()](std::string why) {
+                 self->Refuse(Fail(ErrorKind::kUnavailable, std::move(why)));
+               });
+}
+
+Status AllocateCall::Render(const AllocationContext& context) {
+  for (const auto& ids : containers_) {
+    FillResponse(TRY(Allocate(*snapshot_, ids, context)),
+                 *answer_->rendered.add_container_responses());
+  }
+  return {};
+}
+
+void AllocateCall::OnRendered() {
+  if (!status_) {
+    if (status_.error().kind != ErrorKind::kInvalid) backend_->on_stale_list();
+    return Refuse(status_);
+  }
+  if (!snapshot_->spec->allocate) return answer_->Finish({});
+  auto hook = backend_->Plan(Hook::kAllocate, *snapshot_, containers_);
+  if (!hook) return Refuse(Failure(std::move(hook).error()));
+  // What a call of the runner holds must not be the runner.
+  backend_->RunAfterRelease(*std::move(hook), *snapshot_->spec,
+                            [answer = answer_](const Status& after) { answer->Finish(after); });
+}
+
+void AllocateCall::Refuse(const Status& status) {
+  backend_->on_refused("allocation refused", status.error().message);
+  answer_->Finish(status);
+}
+
+void AllocateCall::Answer::Finish(const Status& status) {
+  const bool heard = reply->Finish(status, [&] {
+    if (status) response->Swap(&rendered);
+    for (const int count : devices) observer->OnAllocation(status.has_value(), count);
+  });
+  if (heard && status) on_granted();
+}
+
+}  // namespace patchbay

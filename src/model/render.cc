@@ -1,0 +1,75 @@
+#include "model/render.h"
+
+#include <algorithm>
+
+#include "base/escape.h"
+#include "base/format.h"
+#include "base/path.h"
+
+namespace patchbay {
+namespace {
+
+/// How much of a template and of a value a message shows.
+constexpr std::size_t kShownTemplate = 200;
+constexpr std::size_t kShownValue = 60;
+
+/// The variable to name for a problem at `offset`: the one there, or else the nearest.
+const Template::Span* FieldAt(const TemplateShape& shape, std::size_t offset) {
+  const auto at = std::find_if(shape.fields.begin(), shape.fields.end(),
+                               [&](const Template::Span& field) { return field.end >= offset; });
+  if (at != shape.fields.end()) return &*at;
+  return shape.fields.empty() ? nullptr : &shape.fields.back();
+}
+
+Failure BreaksRule(const Template& compiled, const TemplateShape& shape, const SyntaxError& problem,
+                   std::string_view what) {
+  std::string message =
+      format("{} \"{}\": {}", what, Excerpt(compiled.text(), kShownTemplate), problem.message);
+  if (const Template::Span* field = FieldAt(shape, problem.offset)) {
+    const auto value = std::string_view(shape.text).substr(field->begin, field->end - field->begin);
+    message += format(
+        "; {{{}}} is \"{}\" here: use another variable, such as {{id}}, or match only "
+        "devices whose value fits",
+        field->name, Excerpt(value, kShownValue));
+  }
+  return Fail(ErrorKind::kInvalid, std::move(message));
+}
+
+Result<TemplateShape> CheckedShape(const Template& compiled, const Variables& variables,
+                                   std::string_view what, Problem (*rule)(const TemplateShape&)) {
+  TemplateShape shape = TRY(RenderShape(compiled, variables));
+  if (const auto problem = rule(shape)) return BreaksRule(compiled, shape, *problem, what);
+  return shape;
+}
+
+Problem ProblemWithRenderedEnvName(const TemplateShape& name) {
+  if (auto problem = ProblemWithEnvName(name)) return problem;
+  if (!IsReservedEnv(name.text)) return std::nullopt;
+  return SyntaxError{0, format("the environment variable {} decides which programs or libraries "
+                               "run",
+                               name.text)};
+}
+
+}  // namespace
+
+Result<std::string> RenderChecked(const Template& compiled, const Variables& variables,
+                                  std::string_view what, Problem (*rule)(const TemplateShape&)) {
+  return TRY(CheckedShape(compiled, variables, what, rule)).text;
+}
+
+Result<std::string> RenderPath(const Template& path, const Variables& variables,
+                               std::string_view what, Problem (*rule)(const TemplateShape&)) {
+  std::string text = TRY(RenderChecked(path, variables, what, rule));
+  if (IsShortestPath(text)) return text;
+  std::string shortest;
+  for (const std::string_view part : SplitPath(text)) {
+    if (part != ".") shortest.append("/").append(part);  // only the file itself can have written it
+  }
+  return shortest.empty() ? "/" : shortest;
+}
+
+Result<std::string> RenderEnvName(const Template& name, const Variables& variables) {
+  return RenderChecked(name, variables, "the name", ProblemWithRenderedEnvName);
+}
+
+}  // namespace patchbay

@@ -1,0 +1,293 @@
+#include "model/validators.h"
+
+#include <algorithm>
+
+#include "base/ascii.h"
+#include "base/escape.h"
+#include "base/format.h"
+
+// A shape is checked twice by the same functions: at load, where one byte stands for each value,
+// and rendered, where the values are there. The first finds what is wrong whatever the values are;
+// the second never trusts the first. Rules are lists of what may be there, but for two: the
+// reserved names of the environment, since nobody can list what programs use, and "all" of CDI.
+
+namespace patchbay {
+namespace {
+
+bool IsField(char c) { return c == TemplateShape::kField; }
+
+using Test = bool (*)(char);
+
+/// Which bytes a name may begin with, go on with and end with.
+struct Alphabet {
+  Test first, inside, last;
+  std::string_view words;  ///< the same for people
+};
+
+/// A part of a shape and where it begins in it.
+struct Part {
+  std::string_view text;
+  std::size_t start = 0;
+
+  Part Before(std::size_t at) const { return {text.substr(0, at), start}; }
+  Part Behind(std::size_t at) const { return {text.substr(at + 1), start + at + 1}; }
+};
+
+Problem At(const TemplateShape& shape, std::size_t index, std::string message) {
+  const auto& offsets = shape.offsets;
+  const std::size_t offset = offsets.empty() ? index : offsets[std::min(index, offsets.size() - 1)];
+  return SyntaxError{offset, std::move(message)};
+}
+
+bool IsKnown(const TemplateShape& shape, const Template::Span& field) {
+  return field.begin == field.end || shape.text[field.begin] != TemplateShape::kField;
+}
+
+std::string_view ValueOf(const TemplateShape& shape, const Template::Span& field) {
+  return std::string_view(shape.text).substr(field.begin, field.end - field.begin);
+}
+
+/// Whether a variable is, or may be, a part of the text from `start` to `end`.
+bool HoldsField(const TemplateShape& shape, std::size_t start, std::size_t end) {
+  return std::any_of(shape.fields.begin(), shape.fields.end(), [&](const Template::Span& field) {
+    return field.begin <= end && field.end >= start;
+  });
+}
+
+Problem CheckName(const TemplateShape& shape, Part part, std::string_view what,
+                  const Alphabet& alphabet) {
+  if (part.text.empty()) return At(shape, part.start, format("{} is empty", what));
+  for (std::size_t i = 0; i < part.text.size(); ++i) {
+    const char c = part.text[i];
+    const bool fits = alphabet.inside(c) && (i > 0 || alphabet.first(c)) &&
+                      (i + 1 < part.text.size() || alphabet.last(c));
+    if (!IsField(c) && !fits) {
+      return At(shape, part.start + i, format("{} {}", what, alphabet.words));
+    }
+  }
+  return std::nullopt;
+}
+
+/// The number of bytes that do not depend on variables.
+std::size_t LiteralSize(std::string_view text) {
+  return text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), IsField));
+}
+
+/// Labels of lower-case letters, digits and "-", with dots between them.
+Problem CheckDnsSubdomain(const TemplateShape& shape, Part part, std::string_view what) {
+  static constexpr Alphabet kLabel = {[](char c) { return IsLower(c) || IsDigit(c); },
+                                      [](char c) { return IsLower(c) || IsDigit(c) || c == '-'; },
+                                      [](char c) { return IsLower(c) || IsDigit(c); },
+                                      "must be a DNS name in lower case"};
+  if (LiteralSize(part.text) > 253) {
+    return At(shape, part.start, format("{} is longer than 253 bytes", what));
+  }
+  while (true) {
+    const auto dot = part.text.find('.');
+    if (auto problem = CheckName(shape, part.Before(dot), what, kLabel)) return problem;
+    if (dot == std::string_view::npos) return std::nullopt;
+    part = part.Behind(dot);
+  }
+}
+
+constexpr std::size_t kMaxComponent = 255;  // as file systems have it
+
+/// What the text of a device may hold where it is a part of a path. A list of what is harmless, so
+/// that nobody has to know everything that is not.
+bool IsSafeInPath(char c) {
+  return IsAlnum(c) || std::string_view("._:@+,=~%#- ").find(c) != std::string_view::npos;
+}
+
+bool IsDots(std::string_view component) { return component == "." || component == ".."; }
+
+bool IsSafeComponent(std::string_view text) {
+  return !text.empty() && text.size() <= kMaxComponent && !IsDots(text) &&
+         std::all_of(text.begin(), text.end(), IsSafeInPath);
+}
+
+/// What is wrong with the component from `start` to `end`.
+Problem CheckComponent(const TemplateShape& path, std::size_t start, std::size_t end) {
+  const std::string_view component = std::string_view(path.text).substr(start, end - start);
+  if (component == "..") return At(path, start, "a path may not contain \"..\"");
+  if (!component.empty() && component != "." && component.size() <= kMaxComponent) {
+    return std::nullopt;
+  }
+  if (!HoldsField(path, start, end)) return std::nullopt;  // the file may write a path as it likes
+  if (component.empty()) {
+    // "/host/{path}": the slash of the path and that before it are one.
+    const bool joins = std::any_of(path.fields.begin(), path.fields.end(), [&](const auto& field) {
+      return field.begin == end && field.end > end && field.origin == Origin::kNode;
+    });
+    if (joins) return std::nullopt;
+    return At(path, start, "a variable may not make a part of a path empty");
+  }
+  return At(path, start,
+            component == "." ? "a variable may not make a part of a path \".\""
+                             : format("a part of a path has at most {} bytes", kMaxComponent));
+}
+
+struct ReservedEnv {
+  std::string_view name;
+  bool is_prefix = false;
+};
+
+/// What decides which programs, libraries or modules run, or has an interpreter run something.
+constexpr ReservedEnv kReservedEnv[] = {
+    // the dynamic linker and the C library
+    {"LD_", true},
+    {"GCONV_PATH"},
+    {"GETCONF_DIR"},
+    {"GLIBC_TUNABLES"},
+    {"OPENSSL_CONF"},
+    {"OPENSSL_ENGINES"},
+    {"OPENSSL_MODULES"},
+    // shells
+    {"PATH"},
+    {"IFS"},
+    {"ENV"},
+    {"BASH_ENV"},
+    {"BASHOPTS"},
+    {"SHELLOPTS"},
+    {"PROMPT_COMMAND"},
+    {"PS4"},
+    {"ZDOTDIR"},
+    // interpreters and virtual machines
+    {"PYTHONBREAKPOINT"},
+    {"PYTHONHOME"},
+    {"PYTHONINSPECT"},
+    {"PYTHONPATH"},
+    {"PYTHONPLATLIBDIR"},
+    {"PYTHONSTARTUP"},
+    {"PYTHONUSERBASE"},
+    {"PYTHONWARNINGS"},
+    {"PERL5DB"},
+    {"PERL5LIB"},
+    {"PERL5OPT"},
+    {"PERLLIB"},
+    {"RUBYLIB"},
+    {"RUBYOPT"},
+    {"NODE_OPTIONS"},
+    {"NODE_PATH"},
+    {"LUA_", true},
+    {"PHPRC"},
+    {"PHP_INI_SCAN_DIR"},
+    {"AWKPATH"},
+    {"AWKLIBPATH"},
+    {"CLASSPATH"},
+    {"JAVA_TOOL_OPTIONS"},
+    {"JDK_JAVA_OPTIONS"},
+    {"_JAVA_OPTIONS"},
+    {"CORECLR_PROFILER", true},
+    {"DOTNET_STARTUP_HOOKS"},
+};
+
+}  // namespace
+
+Problem ProblemWithPath(const TemplateShape& path) {
+  const std::string& text = path.text;
+  if (text.empty()) return At(path, 0, "the path is empty");
+  const bool begins_with_other =
+      std::any_of(path.fields.begin(), path.fields.end(), [](const Template::Span& field) {
+        return field.begin == 0 && field.origin != Origin::kNode;
+      });
+  if (begins_with_other || (text[0] != '/' && !IsField(text[0]))) {
+    return At(path, 0, "a path must be absolute: begin with \"/\", {path} or {real_path}");
+  }
+  for (const Template::Span& field : path.fields) {
+    if (field.origin != Origin::kDevice || !IsKnown(path, field)) continue;
+    if (IsSafeComponent(ValueOf(path, field))) continue;
+    return At(path, field.begin,
+              format("text of a device may fill one part of a path, with 1 to {} letters, digits, "
+                     "blanks and ._:@+,=~%#-",
+                     kMaxComponent));
+  }
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (IsControl(text[i]) && !IsField(text[i])) {
+      return At(path, i, "a path may not hold control characters");
+    }
+  }
+  for (std::size_t start = 0; start <= text.size();) {
+    const std::size_t end = std::min(text.find('/', start), text.size());
+    // What is before the first slash is nothing, or a variable that holds a path.
+    if (start > 0) {
+      if (auto problem = CheckComponent(path, start, end)) return problem;
+    }
+    start = end + 1;
+  }
+  if (!IsUtf8(text)) return At(path, 0, "a path must be valid UTF-8");
+  return std::nullopt;
+}
+
+Problem ProblemWithContainerPath(const TemplateShape& path) {
+  if (auto problem = ProblemWithPath(path)) return problem;
+  if (path.text.find_first_not_of("/.") == std::string::npos) {
+    return At(path, 0, "this is the root of the container");
+  }
+  return std::nullopt;
+}
+
+Problem ProblemWithEnvName(const TemplateShape& name) {
+  static constexpr Alphabet kName = {
+      [](char c) { return IsLetter(c) || c == '_'; }, [](char c) { return IsAlnum(c) || c == '_'; },
+      [](char) { return true; }, "may hold only letters, digits and \"_\", no digit first"};
+  return CheckName(name, {name.text}, "the name of an environment variable", kName);
+}
+
+bool IsReservedEnv(std::string_view name) {
+  return std::any_of(std::begin(kReservedEnv), std::end(kReservedEnv), [&](const auto& reserved) {
+    return reserved.is_prefix ? name.starts_with(reserved.name) : name == reserved.name;
+  });
+}
+
+Problem ProblemWithAnnotationKey(const TemplateShape& key) {
+  static constexpr Alphabet kName = {
+      IsAlnum, [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; }, IsAlnum,
+      "may hold only letters, digits, \"-\", \"_\" and \".\", with a letter or digit at both ends"};
+  for (const Template::Span& field : key.fields) {
+    const bool has_slash = ValueOf(key, field).find('/') != std::string_view::npos;
+    if (!has_slash || field.origin == Origin::kConfiguration) continue;
+    return At(key, field.begin, "only the file may write the part before the slash");
+  }
+  Part name{key.text};
+  if (const auto slash = key.text.find('/'); slash != std::string::npos) {
+    if (auto problem = CheckDnsSubdomain(key, name.Before(slash), "the part before the slash")) {
+      return problem;
+    }
+    name = name.Behind(slash);
+  }
+  if (LiteralSize(name.text) > 63) {
+    return At(key, name.start, "the name of an annotation is longer than 63 bytes");
+  }
+  return CheckName(key, name, "the name of an annotation", kName);
+}
+
+Problem ProblemWithCdiName(const TemplateShape& name) {
+  static constexpr Alphabet kVendor = {
+      IsLetter, [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; }, IsAlnum,
+      "may hold only letters, digits, \"-\", \"_\" and \".\", with a letter first"};
+  static constexpr Alphabet kClass = {
+      IsLetter, [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; }, IsAlnum,
+      "may hold only letters, digits, \"-\", \"_\" and \".\", with a letter first"};
+  static constexpr Alphabet kDevice = {
+      IsAlnum, [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.' || c == ':'; },
+      IsAlnum,
+      "may hold only letters, digits, \"-\", \"_\", \".\" and \":\", with a letter or digit at "
+      "both ends"};
+  const Part whole{name.text};
+  const auto equals = name.text.find('=');
+  const auto slash = name.text.find('/');
+  if (slash == std::string::npos || equals == std::string::npos || equals < slash) {
+    return At(name, 0, "a CDI device is named vendor/class=name");
+  }
+  const Part kind = whole.Before(equals);
+  if (auto problem = CheckName(name, kind.Before(slash), "the vendor", kVendor)) return problem;
+  if (auto problem = CheckName(name, kind.Behind(slash), "the class", kClass)) return problem;
+  const Part device = whole.Behind(equals);
+  if (auto problem = CheckName(name, device, "the name of a CDI device", kDevice)) return problem;
+  if (device.text != "all" || !HoldsField(name, device.start, name.text.size())) {
+    return std::nullopt;
+  }
+  return At(name, device.start, "a variable may not make the name \"all\", which is every device");
+}
+
+}  // namespace patchbay

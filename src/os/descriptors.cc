@@ -1,0 +1,53 @@
+#include "os/descriptors.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace patchbay {
+namespace {
+
+/// As RaiseDescriptorLimit found it. Of the process, as the limit itself is.
+std::optional<rlimit> limit_before;
+
+}  // namespace
+
+void OpenStandardDescriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    // What would be closed by exec was opened after it: gRPC 1.51 opens an eventfd when it is
+    // loaded, and forgets it.
+    const int flags = fcntl(fd, F_GETFD);
+    if (flags >= 0 && (flags & FD_CLOEXEC) == 0) continue;
+    // Where there is no /dev/null a write fails instead.
+    int null = open("/dev/null", O_RDWR);
+    if (null < 0) null = open("/", O_PATH);
+    if (null < 0 || null == fd) continue;
+    dup2(null, fd);
+    close(null);
+  }
+}
+
+std::size_t DescriptorLimit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMaxDescriptors;
+  return static_cast<std::size_t>(std::min<rlim_t>(limit.rlim_cur, kMaxDescriptors));
+}
+
+std::size_t RaiseDescriptorLimit() {
+  rlimit limit{};
+  // prlimit, since filters of system calls allow it where they refuse setrlimit.
+  if (prlimit(0, RLIMIT_NOFILE, nullptr, &limit) != 0) return DescriptorLimit();
+  const rlimit raised{std::max(limit.rlim_cur, std::min<rlim_t>(limit.rlim_max, kMaxDescriptors)),
+                      limit.rlim_max};
+  if (prlimit(0, RLIMIT_NOFILE, &raised, nullptr) == 0) limit_before = limit;
+  return DescriptorLimit();
+}
+
+void RestoreDescriptorLimit(pid_t child) {
+  if (limit_before) prlimit(child, RLIMIT_NOFILE, &*limit_before, nullptr);
+}
+
+}  // namespace patchbay

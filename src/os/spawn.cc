@@ -1,0 +1,227 @@
+// posix_spawn, since this program has many threads and gRPC's handlers of fork: glibc's runs no
+// such handlers and nothing but system calls between the two programs, takes the same time however
+// large the process is, and reports why a program could not be executed. It returns when the
+// program is executed, and hangs as long as that does: so it runs on a thread of its own, which is
+// left alone when the caller has waited long enough. Such a thread ends when the process it started
+// is dead.
+
+#include "os/spawn.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/eventfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <fstream>
+#include <mutex>
+#include <system_error>
+#include <thread>
+
+// glibc 2.36 forgot that a header may be read by a C++ compiler.
+extern "C" {
+#include <sys/pidfd.h>
+}
+
+#include "base/escape.h"
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+/// How long a process that was killed may take to end.
+constexpr int kEndMs = 500;
+
+/// What posix_spawn is to do between the two programs.
+class SpawnPlan {
+ public:
+  SpawnPlan() {
+    posix_spawn_file_actions_init(&actions_);
+    posix_spawnattr_init(&attributes_);
+  }
+  ~SpawnPlan() {
+    posix_spawn_file_actions_destroy(&actions_);
+    posix_spawnattr_destroy(&attributes_);
+  }
+  SpawnPlan(const SpawnPlan&) = delete;
+  SpawnPlan& operator=(const SpawnPlan&) = delete;
+
+  /// Returns an errno.
+  int Prepare(int output, int errors) {
+    sigset_t all, none;
+    sigfillset(&all);
+    sigemptyset(&none);
+    const int results[] = {
+        posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO),
+        posix_spawn_file_actions_adddup2(&actions_, errors, STDERR_FILENO),
+        posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0),
+        posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1),
+        posix_spawn_file_actions_addchdir_np(&actions_, "/"),
+        posix_spawnattr_setpgroup(&attributes_, 0),
+        posix_spawnattr_setsigdefault(&attributes_, &all),
+        posix_spawnattr_setsigmask(&attributes_, &none),
+        posix_spawnattr_setflags(
+            &attributes_, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK),
+    };
+    return *std::max_element(std::begin(results), std::end(results));
+  }
+
+  const posix_spawn_file_actions_t* actions() const { return &actions_; }
+  const posix_spawnattr_t* attributes() const { return &attributes_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+  posix_spawnattr_t attributes_;
+};
+
+std::vector<char*> Pointers(std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
+  for (std::string& text : texts) pointers.push_back(text.data());
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+std::string_view HintFor(int error) {
+  switch (error) {
+    case ENOENT:
+    case ENOTDIR:
+      return "; it, and what a script names in its first line, must exist where patchbay runs: the "
+             "default image has no shell and no programs, the image with tools has (see \"In the "
+             "DaemonSet\" in docs/health.md)";
+    case EACCES:
+      return "; it must be an executable file: for a script from a ConfigMap set defaultMode: 0755 "
+             "on the volume";
+    case ENOEXEC:
+      return "; it must be a program for this machine, or begin with a line like #!/bin/sh";
+    case E2BIG: return "; an argument has at most 128 KiB";
+    default: return "";
+  }
+}
+
+bool HoldsNul(const std::string& text) { return text.find('\0') != std::string::npos; }
+
+/// What the caller and the thread share.
+struct Start {
+  SpawnSpec spec;
+  UniqueFd ended;  ///< an eventfd; readable when the thread has `result`
+  std::atomic<pid_t> thread = 0;
+  std::mutex mutex;
+  bool is_abandoned = false;
+  bool has_ended = false;
+  int error = 0;
+  pid_t pid = 0;
+};
+
+void SpawnAndReport(const std::shared_ptr<Start>& start) {
+  start->thread = gettid();
+  SpawnPlan plan;
+  pid_t pid = 0;
+  int error = plan.Prepare(start->spec.output.get(), start->spec.errors.get());
+  if (error == 0) {
+    error =
+        posix_spawnp(&pid, start->spec.argv.front().c_str(), plan.actions(), plan.attributes(),
+                     Pointers(start->spec.argv).data(), Pointers(start->spec.environment).data());
+  }
+  start->spec.output = UniqueFd();
+  start->spec.errors = UniqueFd();
+  {
+    const std::lock_guard lock(start->mutex);
+    start->has_ended = true;
+    start->error = error;
+    start->pid = pid;
+    if (!start->is_abandoned) {
+      eventfd_write(start->ended.get(), 1);
+      return;
+    }
+  }
+  // Nobody is left who wants it. By this descriptor, since others may reap it, see HasEnded.
+  const UniqueFd process(error == 0 ? pidfd_open(pid, 0) : -1);
+  if (!process) return;
+  pidfd_send_signal(process.get(), SIGKILL, nullptr, 0);
+  waitid(P_PIDFD, static_cast<id_t>(process.get()), nullptr, WEXITED);
+}
+
+/// The process that a thread has begun and whose program is not executed yet.
+pid_t ChildOf(pid_t thread) {
+  pid_t child = 0;
+  std::ifstream(format("/proc/self/task/{}/children", thread)) >> child;
+  return child;
+}
+
+/// The process that a thread has begun, if there is one. Empty if it cannot be had.
+UniqueFd ProcessOf(pid_t thread) {
+  const pid_t child = ChildOf(thread);
+  if (child == 0) return {};
+  UniqueFd process(pidfd_open(child, 0));
+  // Otherwise it is another process, or none, by now.
+  return ChildOf(thread) == child ? std::move(process) : UniqueFd();
+}
+
+/// Kills a process. Returns whether it has ended, which one that hangs for good does not.
+bool KillProcess(const UniqueFd& process) {
+  pidfd_send_signal(process.get(), SIGKILL, nullptr, 0);
+  pollfd ended = {process.get(), POLLIN, 0};
+  return poll(&ended, 1, kEndMs) > 0;
+}
+
+}  // namespace
+
+Result<Spawned> Spawn(SpawnSpec spec, std::chrono::steady_clock::time_point deadline,
+                      const Cancellation& cancellation) {
+  using std::chrono::milliseconds;
+  if (spec.argv.empty()) return Fail(ErrorKind::kInvalid, "there is no program to run");
+  const std::string what = "cannot run " + Excerpt(spec.argv.front(), 100);
+  if (std::any_of(spec.argv.begin(), spec.argv.end(), HoldsNul) ||
+      std::any_of(spec.environment.begin(), spec.environment.end(), HoldsNul)) {
+    return Fail(ErrorKind::kInvalid, what + ": an argument or variable holds a NUL byte");
+  }
+  const auto start = std::make_shared<Start>();
+  start->spec = std::move(spec);
+  start->ended = UniqueFd(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  if (!start->ended) return FailErrno(what, errno);
+  std::thread thread;
+  try {
+    thread = std::thread([start] { SpawnAndReport(start); });
+  } catch (const std::system_error& problem) {
+    return Fail(ErrorKind::kUnavailable, format("{}: {}", what, problem.what()));
+  }
+  std::array<pollfd, 2> fds = {{{start->ended.get(), POLLIN, 0}, {cancellation.fd(), POLLIN, 0}}};
+  do {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    poll(fds.data(), fds.size(),
+         static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000)));
+  } while (fds[0].revents == 0 && fds[1].revents == 0 &&
+           std::chrono::steady_clock::now() < deadline);
+  {
+    const std::lock_guard lock(start->mutex);
+    start->is_abandoned = !start->has_ended;
+  }
+  if (start->is_abandoned) {
+    Spawned none;
+    none.cancelled = fds[1].revents != 0;
+    none.timed_out = !none.cancelled;
+    UniqueFd process = ProcessOf(start->thread);
+    if (process && KillProcess(process)) {
+      thread.join();  // it reaps the process
+    } else {
+      thread.detach();
+      none.left_behind = std::move(process);
+    }
+    return none;
+  }
+  thread.join();
+  if (start->error == 0) return Spawned{.pid = start->pid};
+  Error failure = FailErrno(what, start->error).value();
+  failure.message += HintFor(start->error);
+  return Failure(std::move(failure));
+}
+
+}  // namespace patchbay

@@ -1,0 +1,233 @@
+"""Nobody reads the log: nothing waits for it, and what is missing is reported."""
+
+import fcntl
+import os
+import re
+import signal
+import subprocess
+import time
+
+import support
+from support import PATCHBAY, Kubelet, health, resource
+
+LONGEST = 2.0  # seconds
+LOUD = 6
+# Prints as much as is kept of it, in bytes that the log escapes.
+HOOK = """#!/bin/sh
+head -c 1000 /dev/zero | tr '\\0' '\\1'
+exit 1
+"""
+
+
+class StalledDaemon:
+    """`patchbay run`, whose log is read up to its first words and no further, and is full then."""
+
+    def __init__(self, test, *arguments):
+        self.read, write = os.pipe()
+        test.addCleanup(os.close, self.read)
+        fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+        self.process = subprocess.Popen(
+            [PATCHBAY, "run", "--listen", "127.0.0.1:0", "--log-level", "debug", *arguments],
+            stderr=write, env=support.environment())
+        test.addCleanup(self._kill)
+        self.text = ""
+        self.address = self._read_until(r"serving http address=(\S+)")[1]
+        # Another description of the same pipe, so that the daemon's own stays as it is.
+        filler = os.open(f"/proc/self/fd/{write}", os.O_WRONLY | os.O_NONBLOCK)
+        os.close(write)
+        try:
+            while True:
+                os.write(filler, b"." * 4096)
+        except BlockingIOError:
+            pass
+        os.close(filler)
+
+    def _kill(self):
+        self.process.kill()
+        self.process.wait()
+
+    def _read_until(self, pattern):
+        while not (found := re.search(pattern, self.text)):
+            part = os.read(self.read, 4096)
+            if not part:
+                raise AssertionError(f"{pattern} never came; there was:\n{self.text[-4000:]}")
+            self.text += part.decode(errors="replace")
+        return found
+
+    def dropped(self):
+        text = support.get(self.address, "/metrics")[1]
+        return int(re.search(r"^patchbay_log_lines_dropped_total (\d+)$", text, re.M)[1])
+
+    def read_report(self):
+        """How many lines are missing, as the log says."""
+        return int(self._read_until(r"warning log lines dropped count=(\d+)\n")[1])
+
+    def end(self):
+        start = time.monotonic()
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(support.PATIENCE), time.monotonic() - start
+
+
+class StalledLog(support.TestCase):
+    def setUp(self):
+        support.skip_unless_device_nodes()
+        super().setUp()
+        self.dev = self.dir / "host/dev"
+        self.dev.mkdir(parents=True)
+        self.node("card0")
+
+    def node(self, name):
+        support.make_node(self.dev / name)
+
+    def start(self, kubelet, more=""):
+        config = self.config(resource("example.com/card", 'path = "/dev/card*"') + more)
+        daemon = StalledDaemon(self, "--config", config, "--kubelet-dir", self.kubelet_dir,
+                               "--host-root", self.dir / "host")
+        kubelet.wait_listed("example.com/card")
+        return daemon
+
+    def test_stops_nothing(self):
+        with Kubelet(self.kubelet_dir) as kubelet:
+            daemon = self.start(kubelet)
+            self.assertTrue(kubelet.ask("admit a c example.com/card 1")["ok"])
+            mark = kubelet.mark()
+            self.node("card1")
+            kubelet.wait_view("example.com/card", lambda v: health(v).get("card1") == "Healthy",
+                              since=mark)
+            self.assertEqual(support.get(daemon.address, "/healthz")[0], 200)
+            code, seconds = daemon.end()
+            self.assertEqual(code, 0)
+            self.assertLess(seconds, LONGEST)
+            self.assertEqual(self.plugin_sockets(), [])
+
+    def test_loses_lines_and_counts_them(self):
+        hook = self.dir / "hook"
+        hook.write_text(HOOK)
+        hook.chmod(0o755)
+        names = [f"example.com/loud{i}" for i in range(LOUD)]
+        more = "".join(
+            resource(name, "count = 1") + f'[resource.hooks.allocate]\ncommand = ["{hook}"]\n'
+            for name in names)
+        with Kubelet(self.kubelet_dir) as kubelet:
+            daemon = self.start(kubelet, more)
+            for name in names:
+                kubelet.wait_listed(name)
+            # No more of one resource: the log would leave them out for being alike.
+            for i in range(55 * LOUD):
+                self.assertFalse(kubelet.ask(f"admit p{i} c {names[i % LOUD]} 1")["ok"])
+            dropped = daemon.dropped()
+            self.assertGreater(dropped, 0)
+            self.assertEqual(daemon.read_report(), dropped)
+            # Room again: the next line comes, and no other is missing.
+            daemon.process.send_signal(signal.SIGUSR1)
+            daemon._read_until("as asked by SIGUSR1")
+            self.assertEqual(daemon.dropped(), dropped)
+            self.assertEqual(daemon.end()[0], 0)
+
+
+class NoThread(support.TestCase):
+    """A user other than root, for whom the kernel counts processes and threads."""
+
+    def test_ends_in_time(self):
+        support.skip_unless_root()
+        support.skip_unless_programs("setpriv", "prlimit")
+        os.chmod(self.dir, 0o755)
+        self.kubelet_dir.mkdir()
+        os.chown(self.kubelet_dir, 54321, 54321)
+        config = self.config(resource("example.com/seat", "count = 1"))
+        user = ["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups", "--inh-caps=-all",
+                "--bounding-set=-all"]
+        daemon = support.Process([*user, PATCHBAY, "run", "--config", str(config), "--kubelet-dir",
+                                  str(self.kubelet_dir), "--listen", "127.0.0.1:0"])
+        with daemon:
+            daemon.err.wait("serving http")
+            # prlimit wants root to have a capability that a container seldom gives; the user has
+            # the right.
+            subprocess.run([*user, "prlimit", f"--pid={daemon.process.pid}", "--nproc=1:1"],
+                           check=True)
+            start = time.monotonic()
+            daemon.send(signal.SIGTERM)
+            self.assertEqual(daemon.wait(), 0, daemon.err.text())
+            self.assertLess(time.monotonic() - start, LONGEST)
+
+    def test_is_said_where_there_can_be_none_at_the_start(self):
+        support.skip_unless_root()
+        support.skip_unless_programs("setpriv", "prlimit")
+        os.chmod(self.dir, 0o755)
+        config = self.config(resource("example.com/seat", "count = 1"))
+        daemon = support.Process(["prlimit", "--nproc=1:1", "setpriv", "--reuid=54321",
+                                  "--regid=54321", "--clear-groups", "--inh-caps=-all",
+                                  "--bounding-set=-all", PATCHBAY, "run", "--config", str(config),
+                                  "--kubelet-dir", str(self.kubelet_dir), "--listen",
+                                  "127.0.0.1:0"])
+        with daemon:
+            self.assertEqual(daemon.wait(), 1, daemon.err.text())
+            self.assertIn("fatal error", daemon.err.text())
+
+
+class Descriptors(support.TestCase):
+    def run_limited(self, limit, *arguments):
+        return support.Process(["prlimit", f"--nofile={limit}", PATCHBAY, "run", "--config",
+                                str(self.config_path), "--kubelet-dir", str(self.kubelet_dir),
+                                "--listen", "127.0.0.1:0", *arguments])
+
+    def setUp(self):
+        support.skip_unless_programs("prlimit")
+        super().setUp()
+        self.config_path = self.config(resource("example.com/seat", "count = 1"))
+
+    def test_too_few_are_refused_in_one_line(self):
+        for limit in (10, 12, 16, 20, 24, 30, 40, 64, 100):
+            with self.subTest(limit=limit), self.run_limited(f"{limit}:{limit}") as daemon:
+                self.assertEqual(daemon.wait(), 1, daemon.err.text())
+                self.assertRegex(daemon.err.text(),
+                                 rf"^patchbay: too few file descriptors: .* need \d+, and the limit "
+                                 rf"of this process is {limit}; raise it .*\Z")
+
+    def test_more_are_had_where_that_is_allowed(self):
+        seats = [f"example.com/r{i}" for i in range(40)]
+        self.config_path.write_text("".join(resource(name, "count = 1") for name in seats))
+        with Kubelet(self.kubelet_dir) as kubelet, self.run_limited("64:4096") as daemon:
+            for name in seats:
+                kubelet.wait_listed(name)
+            daemon.send(signal.SIGTERM)
+            self.assertEqual(daemon.wait(), 0, daemon.err.text())
+
+    def test_what_does_not_fit_is_refused(self):
+        seats = "".join(resource(f"example.com/r{i}", "count = 1") for i in range(100))
+        self.config_path.write_text(seats)
+        with self.run_limited("300:300") as daemon:
+            self.assertEqual(daemon.wait(), 1, daemon.err.text())
+            self.assertRegex(daemon.err.text(), "cannot start .*too few file descriptors: 100 ")
+
+    def test_a_reload_that_does_not_fit_is_refused(self):
+        with Kubelet(self.kubelet_dir) as kubelet, self.run_limited("300:300") as daemon:
+            kubelet.wait_listed("example.com/seat")
+            self.config_path.write_text("".join(
+                resource(f"example.com/r{i}", "count = 1") for i in range(100)))
+            daemon.send(signal.SIGHUP)
+            daemon.err.wait("too few file descriptors: 100 ")
+            self.assertTrue(kubelet.ask("admit a c example.com/seat 1")["ok"])
+            daemon.send(signal.SIGTERM)
+            self.assertEqual(daemon.wait(), 0, daemon.err.text())
+
+    def test_closed_ones_are_opened(self):
+        """Else a socket would be stderr, and get the log."""
+        with Kubelet(self.kubelet_dir) as kubelet:
+            daemon = subprocess.Popen(
+                ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", PATCHBAY, "run", "--config",
+                 self.config_path, "--kubelet-dir", self.kubelet_dir, "--listen", "127.0.0.1:0"],
+                env=support.environment())
+            try:
+                kubelet.wait_listed("example.com/seat")
+                for fd in range(3):
+                    self.assertEqual(os.readlink(f"/proc/{daemon.pid}/fd/{fd}"), "/dev/null")
+                daemon.send_signal(signal.SIGTERM)
+                self.assertEqual(daemon.wait(support.PATIENCE), 0)
+            finally:
+                daemon.kill()
+                daemon.wait()
+
+
+if __name__ == "__main__":
+    support.main()

@@ -1,0 +1,15 @@
+// Input: bytes from which all texts of a device are chosen, see support/hostile_host.h.
+#include <unistd.h>
+
+#include "fuzz.h"
+#include "support/hostile_host.h"
+
+using namespace patchbay;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  if (geteuid() != 0) return 0;  // device nodes need root
+  static test::HostileHost host;
+  const std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  fuzz::Require(host.Check(test::Choices(bytes)).empty());
+  return 0;
+}

@@ -1,0 +1,300 @@
+// What has to hold while a file system does not answer: the trouble stays with the resource that
+// has to do with it, and the process ends in time.
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <future>
+
+#include "base/format.h"
+#include "integration/contract.h"
+#include "integration/program.h"
+#include "support/hanging_mount.h"
+
+namespace patchbay::test {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+const std::string kHungName = "example.com/hung";
+
+/// How a resource has to do with what lies below /mnt of the tree.
+struct Dependency {
+  std::string resource;       ///< all of it but its name
+  bool is_used_alone = true;  ///< and not only by an Allocate
+  bool allocates = true;      ///< while it hangs
+};
+
+/// Below /mnt everything works until a test mounts there what does not answer. How the kubelet
+/// registers does not matter.
+class HangingFileSystem : public Contract {
+ protected:
+  void SetUp() override {
+    Contract::SetUp();
+    tree_.CharDevice("dev/ttyUSB0");
+    tree_.CharDevice("dev/card0");
+    tree_.CharDevice("mnt/card1");
+    tree_.File("mnt/state", "ok\n");
+    tree_.File("mnt/program", "#!/bin/sh\necho '[{\"id\": \"card0\"}]'\n");
+    ASSERT_EQ(chmod(tree_.path("mnt/program").c_str(), 0755), 0);
+  }
+
+  std::string Program() const { return tree_.path("mnt/program"); }
+  void AddToConfig(std::string_view more) {
+    std::ifstream in(tree_.path("config/test.toml"));
+    const std::string text{std::istreambuf_iterator<char>(in), {}};
+    tree_.File("new.toml", text + std::string(more));
+    std::filesystem::rename(tree_.path("new.toml"), tree_.path("config/test.toml"));
+  }
+
+  /// The other resources are allocated, registered after a restart of the kubelet, and reloaded;
+  /// the process ends in time.
+  void ExpectTroubleStays(const Dependency& dependency) {
+    StartKubelet();
+    Process process(
+        tree_, tree_.path("kubelet"),
+        format("{}\n[[resource]]\nname = \"{}\"\n{}\n", kSerial, kHungName, dependency.resource));
+    ASSERT_TRUE(AwaitServed()) << process.log();
+    ASSERT_TRUE(AwaitServed(kHungName)) << process.log();
+    ASSERT_TRUE(AwaitHealth({{"card0", "Healthy"}}, kHungName)) << process.log();
+
+    HangingMount mount(tree_.path("mnt"));
+    if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
+    auto allocation = std::async(std::launch::async, [stub = Stub(kHungName)]() mutable {
+      return stub.Allocate({{"card0"}});
+    });
+    if (dependency.is_used_alone || !dependency.allocates) {
+      ASSERT_TRUE(mount.AwaitHang(kPatience)) << process.log();
+    }
+    EXPECT_TRUE(kubelet_->Admit("pod", "c", kSerialName, 1));
+    ASSERT_EQ(allocation.wait_for(kPatience), std::future_status::ready) << process.log();
+    EXPECT_EQ(allocation.get().ok(), dependency.allocates) << process.log();
+    const std::string before = View().endpoint;
+    ASSERT_TRUE(kubelet_->Restart());
+    EXPECT_TRUE(AwaitServed(kSerialName, before)) << process.log();
+    AddToConfig("[[resource]]\nname = \"example.com/new\"\n[[resource.match]]\ncount = 1\n");
+    EXPECT_TRUE(AwaitServed("example.com/new")) << process.log();
+    EXPECT_TRUE(AwaitServed(kHungName)) << process.log();
+
+    process.Signal(SIGTERM);
+    EXPECT_EQ(process.Wait(2s), 0) << process.log();
+    EXPECT_THAT(process.log(), Not(HasSubstr("not everything ended in time")));
+    EXPECT_THAT(OwnSockets(), SizeIs(0));
+  }
+};
+
+TEST_P(HangingFileSystem, OfAMatch) {
+  ExpectTroubleStays({R"(
+  [[resource.match]]
+  path = ["/dev/card*", "/mnt/none*"])"});
+}
+
+TEST_P(HangingFileSystem, OfADeviceNode) {
+  ExpectTroubleStays({R"(
+  [[resource.match]]
+  path = "/dev/card*"
+  [[resource.device_node]]
+  host_path = "/mnt/card1")",
+                      false, false});
+}
+
+TEST_P(HangingFileSystem, OfAMount) {
+  ExpectTroubleStays({R"(
+  [[resource.match]]
+  path = "/dev/card*"
+  [[resource.mount]]
+  host_path = "/mnt/state"
+  container_path = "/state")",
+                      false});
+}
+
+TEST_P(HangingFileSystem, OfAFileThatIsProbed) {
+  ExpectTroubleStays({R"(
+  [[resource.match]]
+  path = "/dev/card*"
+  [resource.health]
+  file = "/mnt/state"
+  equals = "ok"
+  period = "1s"
+  timeout = "500ms"
+  failure_threshold = 1000)"});
+}
+
+TEST_P(HangingFileSystem, OfADeviceThatIsOpened) {
+  tree_.Dir("links");
+  tree_.CharDevice("mnt/card0");
+  ExpectTroubleStays({R"(
+  [[resource.match]]
+  path = "/mnt/card0"
+  [resource.health]
+  open = true
+  period = "1s"
+  timeout = "500ms"
+  failure_threshold = 1000)",
+                      true, false});
+}
+
+TEST_P(HangingFileSystem, OfAProgramThatProbes) {
+  ExpectTroubleStays({format(R"(
+  [[resource.match]]
+  path = "/dev/card*"
+  [resource.health]
+  command = ["{}"]
+  period = "1s"
+  timeout = "500ms"
+  failure_threshold = 1000)",
+                             Program())});
+}
+
+TEST_P(HangingFileSystem, OfAHook) {
+  ExpectTroubleStays({format(R"(
+  [[resource.match]]
+  path = "/dev/card*"
+  [resource.hooks.allocate]
+  command = ["{}"]
+  timeout = "1s")",
+                             Program()),
+                      false, false});
+}
+
+TEST_P(HangingFileSystem, OfAProgramThatLists) {
+  ExpectTroubleStays({format(R"(
+  [[resource.match]]
+  command = ["{}"]
+  timeout = "2s")",
+                             Program())});
+}
+
+TEST_P(HangingFileSystem, OfTheConfiguration) {
+  StartKubelet();
+  Process process(tree_, tree_.path("kubelet"), kSerial);
+  ASSERT_TRUE(AwaitServed()) << process.log();
+  HangingMount mount(tree_.path("config"));
+  if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
+  process.Signal(SIGHUP);
+  ASSERT_TRUE(mount.AwaitHang(kPatience)) << process.log();
+  tree_.CharDevice("dev/ttyUSB1");
+  EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}})) << process.log();
+  EXPECT_TRUE(kubelet_->Admit("pod", "c", kSerialName, 2));
+  const std::string before = View().endpoint;
+  ASSERT_TRUE(kubelet_->Restart());
+  EXPECT_TRUE(AwaitServed(kSerialName, before)) << process.log();
+  process.Signal(SIGTERM);
+  EXPECT_EQ(process.Wait(2s), 0) << process.log();
+  EXPECT_THAT(process.log(), Not(HasSubstr("not everything ended in time")));
+}
+
+TEST_P(HangingFileSystem, OfTheConfigurationAtTheStart) {
+  StartKubelet();
+  const std::string gate = tree_.path("gate");
+  ASSERT_EQ(mkfifo(gate.c_str(), 0600), 0);
+  Process process(tree_, tree_.path("kubelet"), kSerial, [&] {
+    const UniqueFd fd(open(gate.c_str(), O_RDONLY | O_CLOEXEC));
+    return static_cast<bool>(fd);
+  });
+  HangingMount mount(tree_.path("config"));
+  if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
+  const UniqueFd opens_gate(open(gate.c_str(), O_WRONLY | O_CLOEXEC));
+  ASSERT_TRUE(mount.AwaitHang(kPatience)) << process.log();
+  process.Signal(SIGTERM);
+  EXPECT_EQ(process.Wait(2s), 0) << process.log();
+}
+
+/// A device whose node of the container lies below /mnt, and others.
+constexpr std::string_view kHungNode = R"(
+[[resource]]
+name = "example.com/serial"
+  [[resource.match]]
+  path = "/dev/ttyUSB*"
+[[resource]]
+name = "example.com/hung"
+  [[resource.match]]
+  path = "/dev/card*"
+  [[resource.device_node]]
+  host_path = "/mnt/card1"
+)";
+
+TEST_P(HangingFileSystem, AllocateEndsAtItsDeadlineAndSaysWhy) {
+  StartKubelet();
+  StartDaemon(kHungNode);
+  ASSERT_TRUE(AwaitServed(kHungName));
+  EXPECT_TRUE(Stub(kHungName).Allocate({{"card0"}}).ok());
+  HangingMount mount(tree_.path("mnt"));
+  if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
+  // More calls than threads of gRPC, and than may hang at once.
+  std::vector<std::future<grpc::Status>> calls;
+  for (int i = 0; i < 20; ++i) {
+    calls.push_back(std::async(std::launch::async, [stub = Stub(kHungName)]() mutable {
+      return stub.Allocate({{"card0"}});
+    }));
+  }
+  ASSERT_TRUE(mount.AwaitHang(kPatience));
+  EXPECT_TRUE(Stub().Allocate({{"ttyUSB0"}}).ok());
+  for (auto& call : calls) {
+    ASSERT_EQ(call.wait_for(kPatience), std::future_status::ready);
+    const grpc::Status status = call.get();
+    EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+    EXPECT_THAT(status.error_message(), HasSubstr("looking up /mnt/card1 took longer than 5 s"));
+  }
+  EXPECT_EQ(daemon_->Get("/healthz").status, 200);
+  mount.End();
+  // The threads come back.
+  const auto works = [&] { return Stub(kHungName).Allocate({{"card0"}}).ok(); };
+  EXPECT_TRUE(kubelet_->Await(works, kPatience));
+}
+
+TEST_P(HangingFileSystem, AnEntryComesIntoForceAsAWhole) {
+  const auto entry = [&](std::string_view path, std::string_view version) {
+    return format(R"(
+[[resource]]
+name = "example.com/hung"
+  [[resource.match]]
+  path = "{}"
+  [resource.env]
+  VERSION = "{}"
+  [resource.hooks.allocate]
+  command = ["/bin/sh", "-c", "echo {} >> {}"]
+)",
+                  path, version, version, tree_.path("hooks"));
+  };
+  StartKubelet();
+  StartDaemon(entry("/dev/card*", "old"));
+  ASSERT_TRUE(AwaitHealth({{"card0", "Healthy"}}, kHungName));
+  HangingMount mount(tree_.path("mnt"));
+  if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
+  daemon_->Reload(entry("/mnt/card*", "new"));
+  ASSERT_TRUE(mount.AwaitHang(kPatience));
+  v1beta1::AllocateResponse response;
+  EXPECT_TRUE(Stub(kHungName).Allocate({{"card0"}}, &response).ok());
+  EXPECT_EQ(response.container_responses(0).envs().at("VERSION"), "old");
+  std::ifstream hooks(tree_.path("hooks"));
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(hooks), {}), "old\n");
+  mount.End();
+  EXPECT_TRUE(AwaitHealth({{"card1", "Healthy"}}, kHungName)) << daemon_->log().text();
+}
+
+// The scan of an entry that is no more does not hold up the one that replaces it.
+TEST_P(HangingFileSystem, AReloadCuresAScanThatHangs) {
+  const auto entry = [](std::string_view path) {
+    return format("[[resource]]\nname = \"{}\"\n[[resource.match]]\npath = \"{}\"\n", kHungName,
+                  path);
+  };
+  StartKubelet();
+  HangingMount mount(tree_.path("mnt"));
+  if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
+  StartDaemon(entry("/mnt/card*"));
+  ASSERT_TRUE(daemon_->log().Await("host scan has not ended"));
+  daemon_->Reload(entry("/dev/card*"));
+  EXPECT_TRUE(AwaitHealth({{"card0", "Healthy"}}, kHungName)) << daemon_->log().text();
+}
+
+INSTANTIATE_TEST_SUITE_P(AKubelet, HangingFileSystem, testing::Values(KubeletProfile::kSync),
+                         ProfileName);
+
+}  // namespace
+}  // namespace patchbay::test

@@ -1,0 +1,148 @@
+// `exclude`: a node goes by any of its names.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "specs.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using test::Ids;
+using test::PathMatch;
+using test::RegexMatch;
+using test::Without;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class ExclusionTest : public testing::Test {
+ protected:
+  ExclusionTest() {
+    for (const char* disk : {"nvme0n1", "nvme1n1", "nvme2n1"}) {
+      tree_.File(std::string("dev/") + disk);
+    }
+    tree_.Link("dev/disk/by-id/nvme-SYSTEM", "../../nvme0n1");
+    tree_.Link("dev/disk/by-id/nvme-DATA", "../../nvme1n1");
+    tree_.Link("dev/disk/by-path/pci-1", "../../nvme0n1");
+  }
+
+  Discovery Look(const MatchSpec& match) const {
+    return Discover(test::Resource({match}), HostRoot(tree_.path()),
+                    Pass{.node_name = "node", .report = true});
+  }
+  std::vector<std::string> Disks(std::string_view exclude) const {
+    return Ids(Look(Without(PathMatch({"/dev/nvme*n1"}, NodeType::kAny), exclude)));
+  }
+  /// Why something is not taken.
+  std::vector<std::string> Drops(const MatchSpec& match) const {
+    std::vector<std::string> drops;
+    const Discovery found = Look(match);
+    for (const auto& drop : found.reports.at(0).drops) {
+      EXPECT_EQ(drop.reason, DropReason::kExcluded);
+      drops.push_back(drop.paths.at(0) + ": " + drop.detail);
+    }
+    return drops;
+  }
+
+  test::TempTree tree_;
+};
+
+TEST_F(ExclusionTest, LinkExcludesTheNodeItLeadsTo) {
+  EXPECT_THAT(Disks("/dev/disk/by-id/nvme-SYSTEM"), ElementsAre("nvme1n1", "nvme2n1"));
+  EXPECT_THAT(Disks("/dev/disk/by-id/nvme-SYS*"), ElementsAre("nvme1n1", "nvme2n1"));
+  EXPECT_THAT(Disks("/dev/disk/*/nvme-{SYSTEM,DATA}"), ElementsAre("nvme2n1"));
+  EXPECT_THAT(Disks("/dev/disk/**"), ElementsAre("nvme2n1"));
+  EXPECT_THAT(Disks("/dev/nvme[12]n1"), ElementsAre("nvme0n1"));
+}
+
+TEST_F(ExclusionTest, EachLinkOfAChainExcludes) {
+  tree_.Link("dev/root", "disk/by-id/nvme-SYSTEM");
+  tree_.Link("srv/never/system", "/dev/root");
+  for (const char* exclude : {"/dev/root", "/srv/never/system", "/srv/never/*"}) {
+    EXPECT_THAT(Disks(exclude), ElementsAre("nvme1n1", "nvme2n1")) << exclude;
+  }
+}
+
+TEST_F(ExclusionTest, LinkToADirectoryOnTheWay) {
+  tree_.Link("dev/links", "disk/by-id");
+  EXPECT_THAT(Disks("/dev/links/nvme-SYSTEM"), ElementsAre("nvme1n1", "nvme2n1"));
+  tree_.Dir("srv/data1");
+  tree_.Dir("srv/data2");
+  tree_.Link("srv/current", "data1");
+  EXPECT_THAT(Ids(Look(Without(PathMatch({"/srv/data*"}, NodeType::kDirectory), "/srv/current"))),
+              ElementsAre("data2"));
+}
+
+TEST_F(ExclusionTest, MatchedLinkIsExcludedByItsNodeAndByOtherLinks) {
+  const MatchSpec links = PathMatch({"/dev/disk/by-id/*"}, NodeType::kAny);
+  for (const char* exclude : {"/dev/nvme0n1", "/dev/disk/by-path/pci-1", "/dev/disk/by-path/*"}) {
+    EXPECT_THAT(Ids(Look(Without(links, exclude))), ElementsAre("nvme-DATA")) << exclude;
+  }
+  const MatchSpec regex = RegexMatch("/dev/disk/by-id/.+", NodeType::kAny);
+  EXPECT_THAT(Ids(Look(Without(regex, "/dev/disk/by-path/pci-1"))), ElementsAre("nvme-DATA"));
+}
+
+TEST_F(ExclusionTest, LinkThatLeadsNowhereOrIsNotThereExcludesNothing) {
+  tree_.Link("dev/disk/by-id/nvme-GONE", "../../nvme7n1");
+  for (const char* exclude : {"/dev/disk/by-id/nvme-GONE", "/dev/disk/by-id/nvme-OTHER",
+                              "/run/disks/*", "/dev/nvme0n1/below"}) {
+    EXPECT_THAT(Disks(exclude), ElementsAre("nvme0n1", "nvme1n1", "nvme2n1")) << exclude;
+  }
+}
+
+TEST_F(ExclusionTest, WatchesWhereALinkMayAppearOrBeRetargeted) {
+  const auto watched = [&](std::string_view exclude) {
+    return Look(Without(PathMatch({"/dev/nvme*n1"}, NodeType::kAny), exclude)).directories;
+  };
+  EXPECT_THAT(watched("/dev/disk/by-id/nvme-SYSTEM"), Contains("/dev/disk/by-id"));
+  EXPECT_THAT(watched("/dev/disk/by-id/*"), Contains("/dev/disk/by-id"));
+  EXPECT_THAT(watched("/dev/disk/by-uuid/1234"), Contains("/dev/disk"));
+  tree_.Link("srv/system", "/dev/disk/by-id/nvme-SYSTEM");
+  EXPECT_THAT(watched("/srv/system"), Contains("/dev/disk/by-id"));
+}
+
+// "/**/x" names the node all the same, but nobody walks through the whole host for links.
+TEST_F(ExclusionTest, PatternThatCouldBeAnywhereIsComparedWithPathsAlone) {
+  EXPECT_THAT(Disks("/**/nvme0*"), ElementsAre("nvme1n1", "nvme2n1"));
+  const MatchSpec match = Without(PathMatch({"/dev/nvme*n1"}, NodeType::kAny), "/*/**/nvme-SYSTEM");
+  EXPECT_THAT(Look(match).directories, ElementsAre("/dev"));
+  EXPECT_THAT(Ids(Look(Without(PathMatch({"/dev/disk/by-id/*"}, NodeType::kAny), "/**/nvme0n1"))),
+              ElementsAre("nvme-DATA"));
+}
+
+TEST_F(ExclusionTest, ReportNamesThePatternAndTheLink) {
+  const MatchSpec nodes = PathMatch({"/dev/nvme0n1"}, NodeType::kAny);
+  EXPECT_THAT(Drops(Without(nodes, "/dev/nvme?n1")),
+              ElementsAre("/dev/nvme0n1: it is excluded by /dev/nvme?n1"));
+  EXPECT_THAT(Drops(Without(nodes, "/dev/disk/by-id/nvme-SYSTEM")),
+              ElementsAre("/dev/nvme0n1: it is excluded by /dev/disk/by-id/nvme-SYSTEM, a link to "
+                          "the same node"));
+  EXPECT_THAT(Drops(Without(nodes, "/dev/disk/by-id/*")),
+              ElementsAre("/dev/nvme0n1: it is excluded by /dev/disk/by-id/*, as "
+                          "/dev/disk/by-id/nvme-SYSTEM is a link to the same node"));
+  EXPECT_THAT(Drops(Without(PathMatch({"/dev/disk/by-path/*"}, NodeType::kAny), "/dev/nvme0n1")),
+              ElementsAre("/dev/disk/by-path/pci-1: it leads to /dev/nvme0n1, which is excluded by "
+                          "/dev/nvme0n1"));
+}
+
+TEST_F(ExclusionTest, ReportTellsOfAPatternThatNamesNothingAndOfNoOther) {
+  const auto problems = [&](std::string_view exclude) {
+    std::vector<std::string> texts;
+    const auto discovery = Look(Without(PathMatch({"/dev/nvme*n1"}, NodeType::kAny), exclude));
+    EXPECT_TRUE(discovery.complete);
+    for (const auto& look : discovery.reports.at(0).looks) {
+      if (look.place != "/dev/") texts.push_back(look.problem);
+    }
+    return texts;
+  };
+  EXPECT_THAT(problems("/dev/disk/by-id/nvme-OTHER"),
+              ElementsAre("/dev/disk/by-id/nvme-OTHER excludes nothing: the host has no such path "
+                          "now"));
+  EXPECT_THAT(problems("/dev/disk/by-id/nvme-*"), IsEmpty());
+  EXPECT_THAT(problems("/dev/nvme0n1"), IsEmpty());
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,90 @@
+#include "kubelet/host_lookups.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <vector>
+
+#include "kubelet/pending_calls.h"
+#include "support/hanging_mount.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+
+class HostLookupsTest : public testing::Test {
+ protected:
+  /// How a lookup of `path` ended: where it leads, or what on_late was told.
+  std::future<std::string> LookUp(HostLookups& lookups, const std::string& path) {
+    auto ended = std::make_shared<std::promise<std::string>>();
+    const auto found = std::make_shared<std::string>();
+    lookups.Run(
+        [found, path](const AllocationContext& context) {
+          const auto node = context.resolve(path);
+          *found = node ? node->path : node.error().message;
+        },
+        [ended, found] { ended->set_value(*found); },
+        [ended](const std::string& why) { ended->set_value(why); });
+    return ended->get_future();
+  }
+
+  test::TempTree tree_;
+  AllocationHost host_{HostRoot(tree_.path()), "node"};
+};
+
+TEST_F(HostLookupsTest, LooksUpOnAThread) {
+  tree_.CharDevice("dev/a");
+  tree_.Link("link", "dev/a");
+  HostLookups lookups(host_, 1h);
+  EXPECT_EQ(LookUp(lookups, "/link").get(), "/dev/a");
+}
+
+TEST_F(HostLookupsTest, ReportsThePathThatHangsToAllThatWaitForIt) {
+  tree_.Dir("mnt");
+  tree_.CharDevice("dev/a");
+  test::HangingMount mount(tree_.path("mnt"));
+  if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
+  HostLookups lookups(host_, 1500ms);
+  std::vector<std::future<std::string>> hang;
+  for (int i = 0; i < 40; ++i) hang.push_back(LookUp(lookups, "/mnt/x"));
+  for (auto& one : hang) {
+    EXPECT_THAT(one.get(), HasSubstr("looking up /mnt/x took longer than 1.5 s"));
+  }
+  mount.End();
+  // Once they have come back there is place for others.
+  while (LookUp(lookups, "/dev/a").get() != "/dev/a") continue;
+}
+
+TEST_F(HostLookupsTest, TheirEndDoesNotWaitForThem) {
+  tree_.Dir("mnt");
+  test::HangingMount mount(tree_.path("mnt"));
+  if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
+  std::future<std::string> hangs;
+  {
+    HostLookups lookups(host_, 1h);
+    hangs = LookUp(lookups, "/mnt/x");
+    ASSERT_TRUE(mount.AwaitHang(20s));
+  }
+  mount.End();
+  EXPECT_THROW(hangs.get(), std::future_error) << "neither function was called";
+}
+
+TEST(PendingCalls, KnowsTheOneThatWaitsForLongest) {
+  PendingCalls calls;
+  const PendingCalls::Time start{};
+  EXPECT_EQ(calls.Oldest(), std::nullopt);
+  const auto second = calls.Begin("second", start + 2s);
+  const auto first = calls.Begin("first", start + 1s);
+  EXPECT_EQ(calls.Oldest()->second, "first");
+  calls.End(first);
+  EXPECT_EQ(calls.Oldest()->second, "second");
+  calls.End(second);
+  EXPECT_EQ(calls.Oldest(), std::nullopt);
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,60 @@
+#include "model/validators.h"
+
+#include <gtest/gtest.h>
+
+namespace patchbay {
+namespace {
+
+/// The byte of the template that is wrong; -1 where nothing is.
+int OffsetIn(std::string_view text, Problem (*rule)(const TemplateShape&)) {
+  const auto compiled = Template::Compile(text);
+  EXPECT_TRUE(compiled) << text;
+  if (!compiled) return -2;
+  const auto problem = rule(ShapeOf(*compiled));
+  return problem ? static_cast<int>(problem->offset) : -1;
+}
+
+TEST(PathRule, HoldsTheShapeOfATemplate) {
+  for (const std::string_view good :
+       {"/", "/a", "/a//b/./c/", "/{x}", "/a/.{x}", "/a/..{x}", "{path}", "{real_path:.9}/x",
+        "/host{path}", "/host/{path}", "/{{x}}", "/srv/{id}/{resource}", "/a/{x}{y}"}) {
+    EXPECT_EQ(OffsetIn(good, ProblemWithPath), -1) << good;
+  }
+  const std::pair<std::string_view, int> bad[] = {{"", 0},         {"a", 0},       {"{x}", 0},
+                                                  {"{name}/a", 0}, {"{id}", 0},    {"./a", 0},
+                                                  {"/a/..", 3},    {"/../{x}", 1}, {"/{x}/../a", 5},
+                                                  {"/a\tb", 2},    {"{{a}}", 0},   {"{index}", 0}};
+  for (const auto& [text, offset] : bad) {
+    EXPECT_EQ(OffsetIn(text, ProblemWithPath), offset) << text;
+  }
+  EXPECT_EQ(OffsetIn("/./", ProblemWithPath), -1);
+  EXPECT_EQ(OffsetIn("/./", ProblemWithContainerPath), 0);
+}
+
+TEST(ReservedEnv, IsWhatDecidesWhichCodeRuns) {
+  for (const std::string_view name :
+       {"PATH",           "LD_PRELOAD",   "LD_LIBRARY_PATH",   "LD_AUDIT",      "LD_",
+        "GLIBC_TUNABLES", "GCONV_PATH",   "BASH_ENV",          "ENV",           "IFS",
+        "PYTHONPATH",     "PYTHONHOME",   "PYTHONSTARTUP",     "PERL5LIB",      "PERL5OPT",
+        "RUBYOPT",        "NODE_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "LUA_INIT"}) {
+    EXPECT_TRUE(IsReservedEnv(name)) << name;
+  }
+  for (const std::string_view name : {"", "P", "PATHS", "MY_PATH", "LD", "LDFLAGS", "NODE_NAME",
+                                      "PYTHONUNBUFFERED", "env", "LIBVA_DRIVERS_PATH", "DEVICE"}) {
+    EXPECT_FALSE(IsReservedEnv(name)) << name;
+  }
+}
+
+TEST(NameRules, HoldTheShapeOfATemplate) {
+  EXPECT_EQ(OffsetIn("A_{x}", ProblemWithEnvName), -1);
+  EXPECT_EQ(OffsetIn("{x}-", ProblemWithEnvName), 3);
+  EXPECT_EQ(OffsetIn("example.com/{x}", ProblemWithAnnotationKey), -1);
+  EXPECT_EQ(OffsetIn("{x}", ProblemWithAnnotationKey), -1);
+  EXPECT_EQ(OffsetIn("{x}/", ProblemWithAnnotationKey), 3);
+  EXPECT_EQ(OffsetIn("v.com/c={x}", ProblemWithCdiName), -1);
+  EXPECT_EQ(OffsetIn("v.com/c=all", ProblemWithCdiName), -1) << "the file may say so";
+  EXPECT_EQ(OffsetIn("{x}", ProblemWithCdiName), 0);
+}
+
+}  // namespace
+}  // namespace patchbay

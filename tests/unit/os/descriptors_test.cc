@@ -1,0 +1,73 @@
+#include "os/descriptors.h"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+
+#include "os/child.h"
+
+namespace patchbay {
+namespace {
+
+TEST(DescriptorsDeathTest, OpensThoseThatAreClosed) {
+  EXPECT_EXIT(
+      {
+        for (const int fd : {0, 1, 2}) close(fd);
+        OpenStandardDescriptors();
+        const int next = open("/dev/null", O_RDONLY);
+        char c = 0;
+        _exit(next > 2 && write(1, "x", 1) == 1 && read(0, &c, 1) == 0 ? 7 : 1);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+TEST(DescriptorsDeathTest, ReplacesWhatALibraryOpenedInTheirPlace) {
+  EXPECT_EXIT(
+      {
+        close(0);
+        const bool taken = open("/dev/zero", O_RDONLY | O_CLOEXEC) == 0;
+        OpenStandardDescriptors();
+        char c = 0;
+        _exit(taken && read(0, &c, 1) == 0 && fcntl(0, F_GETFD) == 0 ? 7 : 1);
+      },
+      testing::ExitedWithCode(7), "");
+}
+
+TEST(DescriptorsDeathTest, LeavesThoseAloneThatAreOpen) {
+  EXPECT_EXIT(
+      {
+        OpenStandardDescriptors();
+        std::fputs("still here", stderr);
+        _exit(7);
+      },
+      testing::ExitedWithCode(7), "still here");
+}
+
+/// Prints the hard limit of a child, once its soft limit is what this process had at first.
+[[noreturn]] void ShowLimits() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  limit.rlim_max = std::min<rlim_t>(limit.rlim_max, 700);
+  limit.rlim_cur = 300;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  if (RaiseDescriptorLimit() != limit.rlim_max) _exit(1);
+  ChildSpec spec;
+  spec.argv = {"/bin/sh", "-c", "until [ $(ulimit -Sn) = 300 ]; do :; done; ulimit -Hn"};
+  spec.timeout = std::chrono::seconds(20);
+  spec.most_output = 100;
+  const ChildResult result = RunChild(spec, *Cancellation::Create());
+  std::fputs(result.output.c_str(), stderr);
+  _exit(DescriptorLimit() == limit.rlim_max ? 7 : 1);
+}
+
+TEST(DescriptorsDeathTest, RaisesTheLimitForThisProcessAlone) {
+  EXPECT_EXIT(ShowLimits(), testing::ExitedWithCode(7), "^700\n$");
+}
+
+}  // namespace
+}  // namespace patchbay

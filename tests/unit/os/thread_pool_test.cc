@@ -1,0 +1,279 @@
+#include "os/thread_pool.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/fake_loop.h"
+#include "support/hanging_mount.h"
+#include "support/temp_tree.h"
+
+namespace patchbay {
+namespace {
+
+using std::chrono::hours;
+using std::chrono::milliseconds;
+
+/// Work that hangs until it is let go; it may outlive the pool.
+class Hang {
+ public:
+  std::function<void()> Work() {
+    return [state = state_] {
+      state->begun.set_value();
+      state->go_on.wait();
+    };
+  }
+  void AwaitBegun() { state_->begun.get_future().wait(); }
+  void LetGo() { go_on_.set_value(); }
+
+ private:
+  struct State {
+    std::promise<void> begun;
+    std::shared_future<void> go_on;
+  };
+  std::promise<void> go_on_;
+  std::shared_ptr<State> state_ = std::make_shared<State>(State{{}, go_on_.get_future().share()});
+};
+
+TEST(ThreadPool, RunsJobsInOrderOnAnotherThread) {
+  ThreadPool pool({.patience = hours(1)});
+  std::string seen;  // of the pool, until `done` is kept
+  std::promise<std::thread::id> done;
+  pool.Run({[&] { seen += 'a'; }});
+  pool.Run({[&] { seen += 'b'; }});
+  pool.Run({[&] { done.set_value(std::this_thread::get_id()); }});
+  EXPECT_NE(done.get_future().get(), std::this_thread::get_id());
+  EXPECT_EQ(seen, "ab");
+}
+
+TEST(ThreadPool, PostsTheResultToTheLoop) {
+  test::FakeLoop loop;
+  ThreadPool pool;
+  std::optional<int> result;
+  std::thread::id ran_on;
+  pool.Run(
+      loop, [] { return std::make_unique<int>(7); },
+      [&](std::unique_ptr<int> value) {
+        result = *value;
+        ran_on = std::this_thread::get_id();
+      });
+  ASSERT_TRUE(loop.RunUntil([&] { return result.has_value(); }));
+  EXPECT_EQ(*result, 7);
+  EXPECT_EQ(ran_on, std::this_thread::get_id());
+}
+
+TEST(ThreadPool, DestructorWaitsForTheRunningJobAndDropsTheRest) {
+  auto pool = std::make_unique<ThreadPool>(
+      ThreadPool::Options{.patience = hours(1), .end_patience = hours(1)});
+  Hang hang;
+  const auto finished = std::make_shared<std::atomic<bool>>(false);
+  const auto dropped_ran = std::make_shared<std::atomic<bool>>(false);
+  const auto held = std::make_shared<int>(1);
+  pool->Run({[work = hang.Work(), finished] {
+    work();
+    *finished = true;
+  }});
+  pool->Run({[dropped_ran, held] { *dropped_ran = true; }});
+  hang.AwaitBegun();
+  std::thread ends([&] { pool.reset(); });
+  hang.LetGo();
+  ends.join();
+  EXPECT_TRUE(*finished);
+  // It may have begun just before the end.
+  EXPECT_EQ(held.use_count(), 1);
+}
+
+TEST(ThreadPool, AJobMayAddAnother) {
+  ThreadPool pool;
+  std::promise<void> done;
+  pool.Run({[&] { pool.Run({[&] { done.set_value(); }}); }});
+  done.get_future().wait();
+}
+
+TEST(ThreadPool, AnOverdueJobLosesItsPlace) {
+  ThreadPool pool({.patience = milliseconds(20)});
+  std::vector<Hang> hangs(5);
+  for (Hang& hang : hangs) {
+    pool.Run({hang.Work()});
+    hang.AwaitBegun();  // each though those before hang
+  }
+  std::promise<void> done;
+  pool.Run({[&] { done.set_value(); }});
+  done.get_future().wait();
+  for (Hang& hang : hangs) hang.LetGo();
+}
+
+TEST(ThreadPool, OverdueJobsBeyondTheBoundKeepTheirPlaces) {
+  ThreadPool pool({.patience = milliseconds(1), .max_overdue = 2, .end_patience = hours(1)});
+  std::vector<Hang> hangs(3);
+  for (Hang& hang : hangs) {
+    pool.Run({hang.Work()});
+    hang.AwaitBegun();
+  }
+  // The third is overdue, too; its place is free again only when one of them has ended.
+  std::promise<void> done;
+  const auto ran = done.get_future().share();
+  std::atomic<bool> let_go = false, began_before = false;
+  pool.Run({[&] {
+    began_before = !let_go;
+    done.set_value();
+  }});
+  EXPECT_EQ(ran.wait_for(milliseconds(50)), std::future_status::timeout);
+  let_go = true;
+  hangs[0].LetGo();
+  ran.wait();
+  EXPECT_FALSE(began_before);
+  hangs[1].LetGo();
+  hangs[2].LetGo();
+}
+
+TEST(ThreadPool, DestructorDoesNotWaitForOverdueJobs) {
+  test::FakeLoop loop;
+  Hang hang;
+  bool called = false;
+  const auto owned = std::make_shared<int>(1);
+  {
+    ThreadPool pool({.patience = milliseconds(1), .end_patience = hours(1)});
+    pool.Run(
+        loop,
+        [work = hang.Work(), owned] {
+          work();
+          return 1;
+        },
+        [&called](int) { called = true; });
+    hang.AwaitBegun();
+  }
+  hang.LetGo();
+  while (owned.use_count() > 1) std::this_thread::yield();
+  loop.RunPosted();
+  EXPECT_FALSE(called) << "after the pool is gone nothing is posted";
+}
+
+TEST(ThreadPool, DestructorWaitsNoLongerThanEndPatience) {
+  Hang hang;
+  {
+    ThreadPool pool({.patience = hours(1), .end_patience = milliseconds(1)});
+    pool.Run({hang.Work()});
+    hang.AwaitBegun();
+  }
+  hang.LetGo();
+}
+
+TEST(ThreadPool, ReportsAJobThatTakesLongerThanItsLimit) {
+  ThreadPool pool({.patience = hours(1)});
+  Hang hang;
+  std::promise<void> late, next;
+  const auto then_called = std::make_shared<std::atomic<bool>>(false);
+  const auto owned = std::make_shared<int>(1);
+  EXPECT_TRUE(pool.Run({.work = [work = hang.Work(), owned] { work(); },
+                        .then = [then_called] { *then_called = true; },
+                        .on_late = [&] { late.set_value(); },
+                        .limit = milliseconds(1)}));
+  late.get_future().wait();
+  hang.LetGo();
+  pool.Run({[&] { next.set_value(); }});
+  next.get_future().wait();
+  while (owned.use_count() > 1) std::this_thread::yield();
+  EXPECT_FALSE(*then_called);
+}
+
+TEST(ThreadPool, ReportsAJobWhosePlaceIsTakenForLongerThanItsLimit) {
+  ThreadPool pool({.patience = hours(1)});
+  Hang hang;
+  pool.Run({hang.Work()});
+  hang.AwaitBegun();
+  std::promise<void> late;
+  const auto began = std::make_shared<std::atomic<bool>>(false);
+  EXPECT_TRUE(pool.Run({.work = [began] { *began = true; },
+                        .on_late = [&] { late.set_value(); },
+                        .limit = milliseconds(1)}));
+  late.get_future().wait();
+  hang.LetGo();
+  std::promise<void> done;
+  pool.Run({[&] { done.set_value(); }});
+  done.get_future().wait();
+  EXPECT_FALSE(*began);
+}
+
+TEST(ThreadPool, AJobWithinItsLimitIsNotReported) {
+  ThreadPool pool;
+  const auto late = std::make_shared<std::atomic<bool>>(false);
+  for (int i = 0; i < 100; ++i) {
+    std::promise<void> done;
+    EXPECT_TRUE(pool.Run({.work = [] {},
+                          .then = [&] { done.set_value(); },
+                          .on_late = [late] { *late = true; },
+                          .limit = hours(1)}));
+    done.get_future().wait();
+  }
+  EXPECT_FALSE(*late);
+}
+
+TEST(ThreadPool, KnowsTheAgeOfTheOldestJob) {
+  ThreadPool pool;
+  EXPECT_EQ(pool.OldestAge(ThreadPool::Clock::now()), ThreadPool::Clock::duration::zero());
+  Hang hang;
+  const auto before = ThreadPool::Clock::now();
+  pool.Run({hang.Work()});
+  hang.AwaitBegun();
+  const auto after = ThreadPool::Clock::now();
+  EXPECT_GE(pool.OldestAge(after + hours(1)), hours(1));
+  EXPECT_LE(pool.OldestAge(after + hours(1)), hours(1) + (after - before));
+  std::promise<void> done;
+  pool.Run({[] {}, [&] { done.set_value(); }});
+  hang.LetGo();
+  done.get_future().wait();
+}
+
+TEST(ThreadPool, AHangInTheKernelKeepsNoOtherJob) {
+  test::TempTree tree;
+  tree.Dir("mnt");
+  test::HangingMount mount(tree.path("mnt"));
+  if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
+  ThreadPool pool({.patience = milliseconds(20), .end_patience = hours(1)});
+  std::promise<void> ended, done;
+  pool.Run({[path = tree.path("mnt/x")] {
+              struct stat info;
+              EXPECT_NE(stat(path.c_str(), &info), 0);
+            },
+            [&] { ended.set_value(); }});
+  pool.Run({[&] { done.set_value(); }});
+  done.get_future().wait();
+  mount.End();
+  ended.get_future().wait();
+}
+
+/// What becomes of a pool in a process that may have no further thread.
+int WithoutThreads() {
+  const rlimit none = {0, 0};
+  if (setrlimit(RLIMIT_NPROC, &none) != 0 || setuid(65534) != 0) return 0;
+  bool late = false;
+  {
+    ThreadPool pool;
+    pool.Run({[] {}});
+    if (pool.Run({.work = [] {},
+                  .on_late = [&] { late = true; },
+                  .limit = hours(1),
+                  .needs_thread = true})) {
+      return 2;
+    }
+  }
+  return late ? 3 : 0;
+}
+
+TEST(ThreadPoolDeathTest, WithoutThreadsThePoolIsMadeAndRefusesJobsWithALimit) {
+  EXPECT_EXIT(_exit(WithoutThreads()), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace patchbay
