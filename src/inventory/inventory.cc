@@ -102,7 +102,7 @@ void Inventory::Expire(Time now) {
   });
 }
 
-/// Names that come and go for ever must not fill the memory and the kubelet's list.
+/// Bounds the number of vanished devices, and with it memory and the kubelet's list.
 std::size_t Inventory::DropOldest() {
   std::vector<std::uint32_t> vanished;
   for (const Tracked& tracked : tracked_) {
