@@ -256,6 +256,7 @@ void ResourceController::StartScan() {
                   .owners = wanted.owners,
                   .refresh = std::exchange(refresh_, false),
                   .quiet = std::exchange(quiet_, WatchedDirectories()),
+                  .before = inventory_.snapshot(),
                   .memory = memory_,
                   .cancellation = cancellation_};
   std::optional<DirWatch::Adder> adder;

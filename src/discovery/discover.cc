@@ -8,7 +8,6 @@
 #include <unordered_set>
 
 #include "base/format.h"
-#include "base/hash.h"
 #include "discovery/extra_nodes.h"
 #include "discovery/grouping.h"
 #include "discovery/identity.h"
@@ -39,72 +38,73 @@ void Sift(std::vector<Candidate>& found, Scan& scan, RejectReason reason, Reject
   });
 }
 
-/// An ID and what has it: where sysfs has the device, else its nodes. As hashes, since there may be
-/// very many, and a wrong guess only decides which of two devices of one ID is the first.
-std::pair<std::uint64_t, std::uint64_t> HolderOf(const Candidate& candidate) {
-  std::uint64_t holder = StableHash(candidate.syspath);
-  if (candidate.syspath.empty()) {
-    for (const DeviceNode& node : candidate.device.nodes) {
-      const NodeKey key = KeyOf(node);
-      holder = holder * 31 + key.number + StableHash(key.path);
-    }
-  }
-  return {StableHash(candidate.device.id), holder};
+void EraseMarked(const std::vector<bool>& marked, std::vector<Candidate>& found) {
+  std::size_t i = 0;
+  std::erase_if(found, [&](const Candidate&) { return marked[i++]; });
 }
 
-/// Whether the device had its ID in the last pass already.
-bool HadId(const Candidate& candidate, const PassMemory& memory) {
-  return std::binary_search(memory.ids.begin(), memory.ids.end(), HolderOf(candidate));
-}
-
-std::string_view UsbPort(const Candidate& candidate) {
-  for (const auto& [name, value] : candidate.device.values) {
-    if (name == "usb_port") return value;
-  }
-  if (candidate.device.nodes.empty()) return "";
-  for (const auto& [name, value] : candidate.device.nodes.front().values) {
-    if (name == "usb_port") return value;
+/// What sysfs calls the device itself, whatever its nodes are; "" where only nodes were matched.
+std::string_view SysfsPathOf(const Device& device) {
+  for (const auto& [name, value] : device.values) {
+    if (name == "DEVPATH") return value;
   }
   return "";
+}
+
+/// Whether both are one device: in sysfs, or else by all their nodes. Two devices of sysfs can
+/// share a node, as the functions of one IOMMU group do.
+bool IsSameDevice(const Device& a, const Device& b) {
+  const std::string_view path_of_a = SysfsPathOf(a), path_of_b = SysfsPathOf(b);
+  if (!path_of_a.empty() || !path_of_b.empty()) return path_of_a == path_of_b;
+  std::set<NodeKey> keys_of_a, keys_of_b;
+  for (const DeviceNode& node : a.nodes) keys_of_a.insert(KeyOf(node));
+  for (const DeviceNode& node : b.nodes) keys_of_b.insert(KeyOf(node));
+  return keys_of_a == keys_of_b;
+}
+
+/// Whether the device had its ID before this pass.
+bool HadId(const Device& device, const Pass& pass) {
+  const ListedDevice* before =
+      pass.before == nullptr ? nullptr : FindDevice(*pass.before, device.id);
+  return before != nullptr && IsSameDevice(*before->device, device);
 }
 
 /// What to do about devices that share an ID, such as sticks with one serial number.
 std::string HintOnSharedId(std::span<const Candidate> sharing) {
   std::set<std::string_view> ports;
-  for (const Candidate& candidate : sharing) ports.insert(UsbPort(candidate));
-  const bool by_port = ports.size() == sharing.size() && !ports.contains("");
+  for (const Candidate& candidate : sharing) {
+    const auto port = VariablesOf(candidate.device).Find("usb_port");
+    if (port) ports.insert(std::get<std::string_view>(*port));
+  }
+  const bool by_port = ports.size() == sharing.size();
   return by_port ? "give the match id = \"{usb_port}\", which tells them apart"
                  : "give the match an id that tells them apart";
 }
 
-/// A device that had the ID before keeps it, so that nobody can take a device out of service by
-/// plugging in another with its serial number. Where nobody had it, nobody knows whose it is.
-void RejectSharedIds(std::vector<Candidate>& found, const PassMemory& memory, Scan& scan) {
-  std::vector<Candidate> kept;
-  kept.reserve(found.size());
-  for (auto first = found.begin(); first != found.end();) {
-    const auto last = std::find_if(first, found.end(), [&](const Candidate& candidate) {
-      return candidate.device.id != first->device.id;
-    });
-    const std::span<Candidate> sharing(first, last);
-    const auto had = [&](const Candidate& candidate) { return HadId(candidate, memory); };
-    const auto owner = sharing.size() == 1 ? sharing.begin()
-                       : std::count_if(sharing.begin(), sharing.end(), had) == 1
-                           ? std::find_if(sharing.begin(), sharing.end(), had)
-                           : sharing.end();
+/// A device that had the ID before keeps it: plugging in another one with the same serial number
+/// must not take it out of service. If none of them had it, all are rejected.
+void RejectSharedIds(std::vector<Candidate>& found, const Pass& pass, Scan& scan) {
+  std::vector<bool> rejected(found.size(), false);
+  for (std::size_t first = 0, last = 0; first < found.size(); first = last) {
+    while (last < found.size() && found[last].device.id == found[first].device.id) ++last;
+    if (last - first == 1) continue;
+    const std::span<const Candidate> sharing(found.data() + first, last - first);
+    const auto had = [&](const Candidate& candidate) { return HadId(candidate.device, pass); };
+    const bool is_known = std::count_if(sharing.begin(), sharing.end(), had) == 1;
+    const auto owner = is_known ? std::find_if(sharing.begin(), sharing.end(), had) : sharing.end();
+    const std::string& id = sharing.front().device.id;
+    const std::string detail =
+        is_known ? format("the ID \"{}\" belongs to {}, which was there first; {}", id,
+                          owner->label(), HintOnSharedId(sharing))
+                 : format("{} devices have the ID \"{}\"; {}", sharing.size(), id,
+                          HintOnSharedId(sharing));
     for (auto at = sharing.begin(); at != sharing.end(); ++at) {
       if (at == owner) continue;
-      scan.RejectCandidate(*at, RejectReason::kDuplicateId,
-                           owner == sharing.end()
-                               ? format("{} devices have the ID \"{}\"; {}", sharing.size(),
-                                        at->device.id, HintOnSharedId(sharing))
-                               : format("the ID \"{}\" belongs to {}, which was there first; {}",
-                                        at->device.id, owner->label(), HintOnSharedId(sharing)));
+      rejected[first + static_cast<std::size_t>(at - sharing.begin())] = true;
+      scan.RejectCandidate(*at, RejectReason::kDuplicateId, detail);
     }
-    if (owner != sharing.end()) kept.push_back(std::move(*owner));
-    first = last;
   }
-  found = std::move(kept);
+  EraseMarked(rejected, found);
 }
 
 /// The names of resources that have nodes for themselves.
@@ -147,16 +147,6 @@ void RejectTakenNodes(const Owners& taken, std::vector<Candidate>& found, Scan& 
   });
 }
 
-/// Whether both have the same nodes, so that they are one device by two names. Two devices of sysfs
-/// can share a node and are two all the same, as the functions of one IOMMU group.
-bool IsSameDevice(const Candidate& a, const Candidate& b) {
-  if (a.syspath != b.syspath) return false;
-  std::set<NodeKey> keys_of_a, keys_of_b;
-  for (const DeviceNode& node : a.device.nodes) keys_of_a.insert(KeyOf(node));
-  for (const DeviceNode& node : b.device.nodes) keys_of_b.insert(KeyOf(node));
-  return keys_of_a == keys_of_b;
-}
-
 bool SharesNodes(const std::vector<Candidate>& found) {
   std::unordered_set<NodeKey, NodeKeyHash> seen;
   for (const Candidate& candidate : found) {
@@ -167,17 +157,17 @@ bool SharesNodes(const std::vector<Candidate>& found) {
   return false;
 }
 
-/// One node must not be handed out under two IDs: a device that had its ID before keeps it, else
-/// the first in the order of IDs. Two links to one node are one device; a device that shares only
-/// some of its nodes is rejected, and keeps none of them.
-void RejectSharedNodes(std::vector<Candidate>& found, const PassMemory& memory, Scan& scan) {
+/// One node must not be handed out under two IDs: a device that had its ID before keeps it,
+/// otherwise the first in the order of IDs. Two links to one node are one device; a device that
+/// shares only some of its nodes is rejected, and keeps none of them.
+void RejectSharedNodes(std::vector<Candidate>& found, const Pass& pass, Scan& scan) {
   if (!SharesNodes(found)) return;
   std::vector<std::size_t> order(found.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_partition(order.begin(), order.end(),
-                        [&](std::size_t i) { return HadId(found[i], memory); });
+                        [&](std::size_t i) { return HadId(found[i].device, pass); });
   std::unordered_map<NodeKey, std::size_t, NodeKeyHash> owners;
-  std::vector<bool> goes(found.size(), false);
+  std::vector<bool> rejected(found.size(), false);
   for (const std::size_t i : order) {
     const auto& nodes = found[i].device.nodes;
     const auto shared = std::find_if(nodes.begin(), nodes.end(), [&](const DeviceNode& node) {
@@ -187,53 +177,44 @@ void RejectSharedNodes(std::vector<Candidate>& found, const PassMemory& memory, 
       for (const DeviceNode& node : nodes) owners.emplace(KeyOf(node), i);
       continue;
     }
-    goes[i] = true;
-    const Candidate& owner = found[owners.at(KeyOf(*shared))];
-    if (IsSameDevice(owner, found[i])) {
+    rejected[i] = true;
+    const Device& owner = found[owners.at(KeyOf(*shared))].device;
+    if (IsSameDevice(owner, found[i].device)) {
       scan.account().Drop(shared->path, DropReason::kFoundBefore,
-                          format("it is the device \"{}\" by another name", owner.device.id));
+                          format("it is the device \"{}\" by another name", owner.id));
     } else {
       scan.RejectCandidate(found[i], RejectReason::kDuplicateNode,
                            format("the device \"{}\" has a node of the device \"{}\"",
-                                  found[i].device.id, owner.device.id));
+                                  found[i].device.id, owner.id));
     }
   }
-  std::size_t i = 0;
-  std::erase_if(found, [&](const Candidate&) { return goes[i++]; });
+  EraseMarked(rejected, found);
 }
 
-void RememberIds(const std::vector<Candidate>& found, PassMemory& memory) {
-  memory.ids.clear();
-  for (const Candidate& candidate : found) memory.ids.push_back(HolderOf(candidate));
-  std::sort(memory.ids.begin(), memory.ids.end());
-}
-
-/// Keeps as many of each match as its limit allows: first those that had their ID before, so that
-/// no newcomer takes the place of a device, then in the order of IDs; `found` is sorted.
-void RejectBeyondLimits(const ResourceSpec& spec, std::vector<Candidate>& found,
-                        const PassMemory& memory, Scan& scan) {
+/// Keeps as many devices of each match as its limit allows: first those that had their ID before,
+/// so that a newcomer displaces none, then in the order of IDs; `found` is sorted.
+void RejectBeyondLimits(const ResourceSpec& spec, std::vector<Candidate>& found, const Pass& pass,
+                        Scan& scan) {
   std::vector<int> room;
   for (const MatchSpec& match : spec.matches) room.push_back(match.max_devices);
   if (std::all_of(room.begin(), room.end(), [](int limit) { return limit == 0; })) return;
-  std::vector<bool> stays(found.size(), false);
+  std::vector<bool> rejected(found.size(), false);
   for (const bool had_id : {true, false}) {
     for (std::size_t i = 0; i < found.size(); ++i) {
-      int& left = room[found[i].match];
-      if (stays[i] || left == 0 || HadId(found[i], memory) != had_id) continue;
-      stays[i] = true;
-      --left;
+      const int limit = spec.matches[found[i].match].max_devices;
+      if (limit == 0 || HadId(found[i].device, pass) != had_id) continue;
+      if (int& left = room[found[i].match]; left > 0) {
+        --left;
+        continue;
+      }
+      rejected[i] = true;
+      scan.RejectCandidate(found[i], RejectReason::kLimit,
+                           format("max_devices of the match is {}, and others were there before or "
+                                  "come first in the order of IDs",
+                                  limit));
     }
   }
-  std::size_t i = 0;
-  std::erase_if(found, [&](const Candidate& candidate) {
-    const int limit = spec.matches[candidate.match].max_devices;
-    if (stays[i++] || limit == 0) return false;
-    scan.RejectCandidate(candidate, RejectReason::kLimit,
-                         format("max_devices of the match is {}, and others were there before or "
-                                "come first in the order of IDs",
-                                limit));
-    return true;
-  });
+  EraseMarked(rejected, found);
 }
 
 /// Whether anybody wants to know where devices are: the kubelet or a template.
@@ -283,10 +264,9 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const Pass& p
   // The limits after what others have, so that it does not use them up, and before the IDs, which
   // may be the same where only one device is kept.
   RejectTakenNodes(TakenNodes(host, pass, discovery.directories), found, scan);
-  RejectBeyondLimits(spec, found, *pass.memory, scan);
-  RejectSharedIds(found, *pass.memory, scan);
-  RejectSharedNodes(found, *pass.memory, scan);
-  RememberIds(found, *pass.memory);
+  RejectBeyondLimits(spec, found, pass, scan);
+  RejectSharedIds(found, pass, scan);
+  RejectSharedNodes(found, pass, scan);
   if (pass.report) {
     for (const Candidate& candidate : found) {
       scan.account().reports()[candidate.match].found.push_back(candidate.thing());

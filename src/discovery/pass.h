@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -35,10 +34,7 @@ struct PassMemory {
   using ListingKey = std::tuple<std::size_t, std::string, std::string>;
 
   std::map<std::size_t, Command> commands;  ///< by match
-  /// Who had which ID in the last pass: hashes of the ID and of the device, in order. See HolderOf
-  /// in discover.cc.
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> ids;
-  std::map<ListingKey, Listing> listings;  ///< of the last pass alone
+  std::map<ListingKey, Listing> listings;   ///< of the last pass alone
 };
 
 /// What a pass goes by, besides the resource and the host.
@@ -50,6 +46,8 @@ struct Pass {
   /// Directories, paths of this process, of which no change was heard since before the last pass
   /// began, so that what it saw there still holds.
   std::set<std::string> quiet = {};
+  /// What is listed now, so that a device that has an ID keeps it; null before the first pass.
+  std::shared_ptr<const Snapshot> before = {};
   std::string wanted_path = {};  ///< what a report must tell of, however much it leaves out
   bool report = false;           ///< whether to keep account of everything that was seen
   std::shared_ptr<PassMemory> memory = std::make_shared<PassMemory>();

@@ -120,6 +120,29 @@ TEST_P(Reloading, WhatDoesNotDifferIsNotTouched) {
   EXPECT_EQ(daemon_->Metric("patchbay_config_last_reload_successful"), 1);
 }
 
+TEST_P(Reloading, OtherMatchesLeaveAnIdToTheDeviceThatHasIt) {
+  const auto serial = [](std::string_view directories) {
+    return format(R"(
+[[resource]]
+name = "{}"
+[[resource.match]]
+regex = '/dev/{}/port(?P<port>\d)'
+id = "port{{port}}"
+)",
+                  kSerialName, directories);
+  };
+  const std::string rejected =
+      format("patchbay_rejected_devices{{reason=\"duplicate_id\",resource=\"{}\"}}", kSerialName);
+  tree_.CharDevice("dev/b/port1");
+  Begin(Camera(), serial("[ab]"));
+  tree_.CharDevice("dev/a/port1");
+  ASSERT_TRUE(daemon_->AwaitMetric(rejected, 1));
+  Reload(Camera() + serial("[abc]"));
+  tree_.CharDevice("dev/c/port2");
+  EXPECT_TRUE(AwaitHealth({{"port1", "Healthy"}, {"port2", "Healthy"}}));
+  EXPECT_EQ(daemon_->Metric(rejected), 1);
+}
+
 TEST_P(Reloading, AnotherResponseNeedsNoWordToTheKubelet) {
   Begin();
   EXPECT_THAT(EnvOf("ttyUSB0", kSerialName), IsEmpty());

@@ -91,11 +91,8 @@ class DeviceTextTest : public testing::Test {
                    "\"\nPROP=0\nEV=3\n");
   }
 
-  Discovery Find(MatchSpec match) {
-    return FindAgain(std::move(match), std::make_shared<PassMemory>());
-  }
-  Discovery FindAgain(MatchSpec match, const std::shared_ptr<PassMemory>& memory) {
-    return Discover(Resource({std::move(match)}), HostRoot(tree_.path()), Pass{.memory = memory});
+  Discovery Find(MatchSpec match, const std::shared_ptr<const Snapshot>& before = nullptr) {
+    return Discover(Resource({std::move(match)}), HostRoot(tree_.path()), Pass{.before = before});
   }
 
   static inline const std::string kHid = Interface("1-2") + "/0003:DEAD:BEEF.0001";
@@ -195,14 +192,26 @@ TEST_F(DeviceTextTest, NodeWithAnotherNumberIsRejected) {
 /// Two sticks with one serial number, of which the second comes when the first is known.
 class SharedSerialTest : public DeviceTextTest {
  protected:
-  const std::shared_ptr<PassMemory> memory_ = std::make_shared<PassMemory>();
+  /// A pass that knows what the one before it found.
+  Discovery FindAgain(MatchSpec match) {
+    Discovery found = Find(std::move(match), before_);
+    auto snapshot = std::make_shared<Snapshot>();
+    for (const Device& device : found.devices) {
+      snapshot->devices.push_back({std::make_shared<const Device>(device), Health::kHealthy, ""});
+    }
+    before_ = std::move(snapshot);
+    return found;
+  }
+
+ private:
+  std::shared_ptr<const Snapshot> before_;
 };
 
 TEST_F(SharedSerialTest, DeviceThatWasThereFirstKeepsItsId) {
-  EXPECT_THAT(Ids(FindAgain(UsbMatch(0x0403), memory_)), ElementsAre("0403:6001-A9007YHT"));
+  EXPECT_THAT(Ids(FindAgain(UsbMatch(0x0403))), ElementsAre("0403:6001-A9007YHT"));
   Stick("1-0", 0x0403, "A9007YHT", 3);
   for (int pass = 0; pass < 2; ++pass) {
-    const Discovery found = FindAgain(UsbMatch(0x0403), memory_);
+    const Discovery found = FindAgain(UsbMatch(0x0403));
     EXPECT_THAT(Ids(found), ElementsAre("0403:6001-A9007YHT"));
     EXPECT_THAT(Paths(found), ElementsAre("/dev/bus/usb/001/001", "/dev/ttyUSB0"));
     ASSERT_THAT(Rejected(found.rejected), ElementsAre("duplicate_id /dev/bus/usb/001/003"));
@@ -211,28 +220,28 @@ TEST_F(SharedSerialTest, DeviceThatWasThereFirstKeepsItsId) {
               "first; give the match id = \"{usb_port}\", which tells them apart");
   }
   sysfs_.Remove(Usb("1-1"));
-  const Discovery found = FindAgain(UsbMatch(0x0403), memory_);
+  const Discovery found = FindAgain(UsbMatch(0x0403));
   EXPECT_THAT(Paths(found), ElementsAre("/dev/bus/usb/001/003")) << "the first one has gone";
 }
 
 TEST_F(SharedSerialTest, NobodyKnowsWhoseIdItIsWhenBothAreNew) {
   Stick("1-0", 0x0403, "A9007YHT", 3);
-  const Discovery found = FindAgain(UsbMatch(0x0403), memory_);
+  const Discovery found = FindAgain(UsbMatch(0x0403));
   EXPECT_THAT(found.devices, IsEmpty());
   ASSERT_THAT(found.rejected, testing::SizeIs(2));
   EXPECT_EQ(found.rejected[0].detail,
             "2 devices have the ID \"0403:6001-A9007YHT\"; give the match id = \"{usb_port}\", "
             "which tells them apart");
-  EXPECT_THAT(Ids(FindAgain(test::WithId(UsbMatch(0x0403), "{usb_port}"), memory_)),
+  EXPECT_THAT(Ids(FindAgain(test::WithId(UsbMatch(0x0403), "{usb_port}"))),
               ElementsAre("1-0", "1-1"));
 }
 
 TEST_F(SharedSerialTest, LinksToOneNodeAreOneDevice) {
   tree_.Link("/dev/links/modem", "../ttyUSB0");
   const MatchSpec links = test::PathMatch({"/dev/links/*"});
-  EXPECT_THAT(Ids(FindAgain(links, memory_)), ElementsAre("modem"));
+  EXPECT_THAT(Ids(FindAgain(links)), ElementsAre("modem"));
   tree_.Link("/dev/links/alias", "../ttyUSB0");
-  const Discovery found = FindAgain(links, memory_);
+  const Discovery found = FindAgain(links);
   EXPECT_THAT(Ids(found), ElementsAre("modem")) << "the name that it had";
   EXPECT_THAT(found.rejected, IsEmpty());
   EXPECT_THAT(Ids(Find(links)), ElementsAre("alias")) << "to a pass that knows of no other";
