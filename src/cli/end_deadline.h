@@ -1,41 +1,51 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <thread>
+#include <vector>
+
+#include "os/asio_loop.h"
 
 namespace patchbay {
 
 /// Makes sure that a process that began to end does end: on a thread of its own, since what holds
-/// up the end may be anything. The thread is started at once, because there may be none to be had
-/// when the end begins. Make it first, so that it goes last.
+/// up the end may be anything, the loop included. The thread is started at once, because there may
+/// be none to be had when the end begins. Make it first, so that it goes last.
 class EndDeadline {
  public:
-  EndDeadline();
-  /// Everything ended in time.
+  /// The end begins with one of `signals`: `f` is called on `loop` with its number, so not before
+  /// that turns, and the process has kLimit left from then on, also if the loop hangs.
+  EndDeadline(std::vector<int> signals, Loop& loop, std::function<void(int)> f);
+  /// Everything ended in time. Afterwards the signals are ignored: a second one, sent while the
+  /// last things are put away, must not make a death of a good end.
   ~EndDeadline();
   EndDeadline(const EndDeadline&) = delete;
   EndDeadline& operator=(const EndDeadline&) = delete;
 
-  /// Together with the time that the log may take for its last lines this is a little less than the
-  /// two seconds that an end may take. Kubernetes waits much longer, a node that shuts down does
-  /// not.
-  static constexpr std::chrono::milliseconds kLimit{1600};
+  /// Together they are less than the two seconds that an end may take. Kubernetes waits much
+  /// longer, a node that shuts down does not.
+  static constexpr std::chrono::milliseconds kLimit{1500};
+  static constexpr std::chrono::milliseconds kLastActLimit{300};
 
-  /// From now on the process has kLimit left; then `last_act` is called, which must not block, and
-  /// it exits with `code`. Another call changes nothing.
-  void Begin(int code, std::function<void()> last_act);
+  /// What to do when the time is over, instead of what was set before; any thread. It is called on
+  /// another one, and what it does after kLastActLimit is cut off.
+  void SetLastAct(std::function<void()> f);
+
+  /// The end begins now, if it has not begun, to exit with `code`; any thread.
+  void Begin(int code);
 
  private:
-  void Wait();
+  void Start(int code);
+  [[noreturn]] void Exit(int code);
 
+  const std::vector<int> signals_;
+  AsioLoop own_loop_;  ///< of the thread, as are the next three
+  bool has_begun_ = false;
+  Subscription limit_;
+  Subscription ends_;
   std::mutex mutex_;
-  std::condition_variable changed_;
-  bool begun_ = false;
-  bool in_time_ = false;
-  int code_ = 0;
   std::function<void()> last_act_;
   std::thread thread_;
 };

@@ -7,7 +7,6 @@
 #include "base/log_writer.h"
 #include "cli/commands.h"
 #include "cli/end_deadline.h"
-#include "cli/end_signals.h"
 #include "cli/load.h"
 #include "cli/version.h"
 #include "daemon/config_source.h"
@@ -43,6 +42,7 @@ class Service {
 
   /// Runs the loop until the end, and returns the exit code.
   int Run() {
+    end_.SetLastAct([this] { TellOfTimeout(); });
     try {
       Beat();
       source_.Reload();
@@ -50,7 +50,7 @@ class Service {
     } catch (...) {
       log_.Error("fatal error", {{"reason", CurrentExceptionText()}});
       code_ = kFailed;
-      BeginEnd();
+      end_.Begin(code_);
     }
     return code_;
   }
@@ -58,7 +58,10 @@ class Service {
  private:
   Status BeginDaemon(Model model) {
     log_.SetLevel(model.daemon.log_level);
-    kubelet_dir_ = model.daemon.kubelet_dir;
+    end_.SetLastAct([this, directory = model.daemon.kubelet_dir] {
+      TellOfTimeout();
+      RemoveSocketsOf(run_, directory);
+    });
     Daemon::Options options{.model = std::move(model),
                             .node_name = NodeName(),
                             .run = run_,
@@ -136,18 +139,14 @@ class Service {
 
   void Stop() {
     if (std::exchange(stopping_, true)) return;
-    BeginEnd();
+    end_.Begin(code_);
     if (!daemon_) return loop_.Stop();
     daemon_->Stop([this] { loop_.Stop(); });
   }
 
-  /// From here on the process ends in time, whatever hangs.
-  void BeginEnd() {
-    deadline_.Begin(code_, [this] {
-      log_.Warning("shutdown timed out; exiting anyway");
-      if (daemon_) RemoveSocketsOf(run_, kubelet_dir_);
-      log_.Flush(LogWriter::kDrainTime);
-    });
+  void TellOfTimeout() {
+    log_.Warning("shutdown timed out; exiting anyway");
+    log_.Flush(LogWriter::kDrainTime);
   }
 
   /// Shows PID 1 that the loop turns.
@@ -163,19 +162,17 @@ class Service {
   const Arguments& arguments_;
   std::ostream& err_;
   const std::string run_ = NewRun();
-  std::string kubelet_dir_;
-  EndDeadline deadline_;
   AsioLoop& loop_;
   Log& log_;
+  EndDeadline end_{{SIGTERM, SIGINT}, loop_, [this](int number) {
+                     log_.Info("ending", {{"signal", number}});
+                     Stop();
+                   }};
   int code_ = kOk;
   std::vector<Diagnostic> told_;  ///< of the configuration, the last time
   bool stopping_ = false;
   Subscription beat_;
   // From the start: until they are listened for, these end a process.
-  const EndSignals end_{loop_, {SIGTERM, SIGINT}, [this](int number) {
-                          log_.Info("ending", {{"signal", number}});
-                          Stop();
-                        }};
   const Subscription refresh_ = loop_.OnSignals({SIGUSR1}, [this](int) {
     log_.Info("looking for devices again, as asked by SIGUSR1");
     if (daemon_) daemon_->Refresh();

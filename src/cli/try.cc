@@ -10,7 +10,6 @@
 #include "base/log_writer.h"
 #include "cli/commands.h"
 #include "cli/end_deadline.h"
-#include "cli/end_signals.h"
 #include "cli/inspect.h"
 #include "cli/load.h"
 #include "cli/probing.h"
@@ -210,13 +209,16 @@ int RunTry(const Arguments& arguments, Streams streams) {
     return kFailed;
   };
 
-  EndDeadline deadline;
   AsioLoop loop;
   std::function<void()> stop, refresh;
-  const EndSignals signals(loop, {SIGTERM, SIGINT, SIGHUP}, [&](int) { stop(); });
+  EndDeadline deadline({SIGTERM, SIGINT, SIGHUP}, loop, [&](int) { stop(); });
   const Subscription rescan = loop.OnSignals({SIGUSR1}, [&](int) { refresh(); });
   const auto directory = PrivateDirectory::Create();
   if (!directory) return fail(directory.error());
+  deadline.SetLastAct([path = (*directory)->path()] {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  });
   KubeletSimOptions kubelet_options;
   kubelet_options.directory = (*directory)->path();
   kubelet_options.pod_resources = (*directory)->path() + "/pod-resources/kubelet.sock";
@@ -272,10 +274,7 @@ int RunTry(const Arguments& arguments, Streams streams) {
   stop = [&] {
     if (stopping.exchange(true)) return;
     probing->Trigger();
-    deadline.Begin(code, [path = (*directory)->path()] {
-      std::error_code ignored;
-      std::filesystem::remove_all(path, ignored);
-    });
+    deadline.Begin(code);
     (*daemon)->Stop([&] { loop.Stop(); });
   };
   refresh = [&] {

@@ -95,7 +95,7 @@ Subscription AsioLoop::OnReadable(int fd, std::function<void()> f) {
   });
 }
 
-Subscription AsioLoop::OnSignals(std::initializer_list<int> signals, std::function<void(int)> f) {
+Subscription AsioLoop::OnSignals(const std::vector<int>& signals, std::function<void(int)> f) {
   auto watch = std::make_shared<Signals>(impl_->context, std::move(f));
   for (const int signal : signals) watch->set.add(signal);
   watch->Wait();

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <initializer_list>
 #include <memory>
+#include <vector>
 
 #include "os/loop.h"
 
@@ -21,7 +21,7 @@ class AsioLoop : public Loop {
   Subscription OnReadable(int fd, std::function<void()> f) override;
 
   /// Calls `f` with the number of each of these signals that the process receives.
-  Subscription OnSignals(std::initializer_list<int> signals, std::function<void(int)> f);
+  Subscription OnSignals(const std::vector<int>& signals, std::function<void(int)> f);
 
   /// Makes the calling thread the loop thread until Stop; again after that.
   void Run();

@@ -21,7 +21,9 @@
 #include <csignal>
 #include <cstdint>
 #include <fstream>
+#include <iterator>
 #include <mutex>
+#include <sstream>
 #include <system_error>
 #include <thread>
 
@@ -146,7 +148,11 @@ void SpawnAndReport(const std::shared_ptr<Start>& start) {
   const UniqueFd process(error == 0 ? pidfd_open(pid, 0) : -1);
   if (!process) return;
   pidfd_send_signal(process.get(), SIGKILL, nullptr, 0);
-  waitid(P_PIDFD, static_cast<id_t>(process.get()), nullptr, WEXITED);
+  const auto id = static_cast<id_t>(process.get());
+  siginfo_t ended;
+  if (waitid(P_PIDFD, id, &ended, WEXITED | WNOWAIT) != 0) return;
+  kill(-pid, SIGKILL);  // it may have started others in a moment
+  waitid(P_PIDFD, id, &ended, WEXITED);
 }
 
 /// The process that a thread has begun and whose program is not executed yet.
@@ -154,6 +160,21 @@ pid_t ChildOf(pid_t thread) {
   pid_t child = 0;
   std::ifstream(format("/proc/self/task/{}/children", thread)) >> child;
   return child;
+}
+
+/// Whether the process executes its program, so that what began it is about to tell. By the flag
+/// PF_FORKNOEXEC of include/linux/sched.h in the kernel's source, the ninth field of proc(5)'s
+/// stat.
+bool IsExecuted(pid_t process) {
+  constexpr unsigned kForkNoExec = 0x40;
+  std::ifstream stat(format("/proc/{}/stat", process));
+  const std::string text{std::istreambuf_iterator<char>(stat), {}};
+  std::istringstream fields(text.substr(text.rfind(')') + 1));  // after the name of the program
+  std::string skipped;
+  for (int i = 3; i < 9; ++i) fields >> skipped;
+  unsigned flags = kForkNoExec;
+  fields >> flags;
+  return fields && (flags & kForkNoExec) == 0;
 }
 
 /// The process that a thread has begun, if there is one. Empty if it cannot be had.
@@ -200,6 +221,8 @@ Result<Spawned> Spawn(SpawnSpec spec, std::chrono::steady_clock::time_point dead
          static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000)));
   } while (fds[0].revents == 0 && fds[1].revents == 0 &&
            std::chrono::steady_clock::now() < deadline);
+  // A program that runs has to be told to end, and all that it started: the caller does that.
+  while (fds[0].revents == 0 && IsExecuted(ChildOf(start->thread))) poll(fds.data(), 1, -1);
   {
     const std::lock_guard lock(start->mutex);
     start->is_abandoned = !start->has_ended;

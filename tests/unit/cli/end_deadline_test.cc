@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <system_error>
 #include <thread>
@@ -11,38 +12,105 @@
 namespace patchbay {
 namespace {
 
+/// What the process is told of a signal, as far as its loop turns.
+void Ignore(int) {}
+
 TEST(EndDeadlineDeathTest, EndsAProcessThatHangs) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
-        EndDeadline deadline;
-        deadline.Begin(3, [] { std::fputs("the last act", stderr); });
+        AsioLoop loop;
+        EndDeadline deadline({}, loop, Ignore);
+        deadline.SetLastAct([] { std::fputs("the last act", stderr); });
+        deadline.Begin(3);
         while (true) pause();
       },
       testing::ExitedWithCode(3), "the last act");
 }
 
+/// As while a file system hangs that the loop looked at.
+TEST(EndDeadlineDeathTest, SignalEndsAProcessWhoseLoopHangs) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        AsioLoop loop;
+        EndDeadline deadline({SIGTERM}, loop, Ignore);
+        deadline.SetLastAct([] { std::fputs("the last act", stderr); });
+        loop.Post([] {
+          kill(getpid(), SIGTERM);
+          while (true) pause();
+        });
+        loop.Run();
+      },
+      testing::ExitedWithCode(0), "the last act");
+}
+
+TEST(EndDeadlineDeathTest, EndsAProcessWhoseLastActHangs) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        AsioLoop loop;
+        EndDeadline deadline({}, loop, Ignore);
+        deadline.SetLastAct([] {
+          while (true) pause();
+        });
+        deadline.Begin(3);
+        while (true) pause();
+      },
+      testing::ExitedWithCode(3), "");
+}
+
+TEST(EndDeadline, TellsTheLoopOfASignal) {
+  AsioLoop loop;
+  int told = 0;
+  EndDeadline deadline({SIGUSR2}, loop, [&](int number) {
+    told = number;
+    loop.Stop();
+  });
+  kill(getpid(), SIGUSR2);
+  loop.Run();
+  EXPECT_EQ(told, SIGUSR2);
+}
+
+TEST(EndDeadlineDeathTest, IgnoresASignalAfterTheEnd) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        AsioLoop loop;
+        { EndDeadline deadline({SIGTERM}, loop, Ignore); }
+        kill(getpid(), SIGTERM);
+        _exit(4);
+      },
+      testing::ExitedWithCode(4), "");
+}
+
 TEST(EndDeadline, LeavesAProcessAloneThatEndsInTime) {
+  AsioLoop loop;
   bool acted = false;
   {
-    EndDeadline deadline;
-    deadline.Begin(3, [&] { acted = true; });
+    EndDeadline deadline({}, loop, Ignore);
+    deadline.SetLastAct([&] { acted = true; });
+    deadline.Begin(3);
   }
   EXPECT_FALSE(acted);
 }
 
-TEST(EndDeadline, NeedsNoBeginning) { const EndDeadline deadline; }
+TEST(EndDeadline, NeedsNoBeginning) {
+  AsioLoop loop;
+  const EndDeadline deadline({}, loop, Ignore);
+}
 
 TEST(EndDeadlineDeathTest, KeepsToTheFirstBeginning) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
-        EndDeadline deadline;
-        deadline.Begin(3, [] { std::fputs("the first act", stderr); });
-        deadline.Begin(4, [] { std::fputs("another act", stderr); });
+        AsioLoop loop;
+        EndDeadline deadline({}, loop, Ignore);
+        deadline.Begin(3);
+        deadline.Begin(4);
         while (true) pause();
       },
-      testing::ExitedWithCode(3), "the first act");
+      testing::ExitedWithCode(3), "");
 }
 
 /// A user other than root, whose processes the kernel counts, and who may not have one more.
@@ -61,9 +129,10 @@ TEST(EndDeadlineDeathTest, NeedsNoThreadWhenTheEndBegins) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
-        EndDeadline deadline;
+        AsioLoop loop;
+        EndDeadline deadline({}, loop, Ignore);
         LetThereBeNoMoreThreads();
-        deadline.Begin(3, [] {});
+        deadline.Begin(3);
         while (true) pause();
       },
       testing::ExitedWithCode(3), "");

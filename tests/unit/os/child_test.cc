@@ -1,10 +1,12 @@
 #include "os/child.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <linux/capability.h>
 #include <poll.h>
+#include <spawn.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -14,6 +16,7 @@
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -26,6 +29,24 @@ extern "C" {
 #include "support/hanging_mount.h"
 #include "support/leftovers.h"
 #include "support/temp_tree.h"
+
+namespace {
+
+/// Called on the thread that started a program, before that thread can tell of it.
+std::function<void(pid_t)> after_spawn;
+
+}  // namespace
+
+/// In front of the C library's.
+extern "C" int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
+                            const posix_spawnattr_t* attributes, char* const* argv,
+                            char* const* environment) {
+  static const auto real =
+      reinterpret_cast<decltype(&posix_spawnp)>(dlsym(RTLD_NEXT, "posix_spawnp"));
+  const int error = real(pid, file, actions, attributes, argv, environment);
+  if (error == 0 && after_spawn) after_spawn(*pid);
+  return error;
+}
 
 namespace patchbay {
 namespace {
@@ -236,6 +257,27 @@ TEST_F(ChildTest, CancelLetsAProgramTidyUp) {
   EXPECT_EQ(result.end, ChildEnd::kCancelled);
   EXPECT_EQ(result.output, "tidy\n");
   ReapOrphans();
+}
+
+/// The thread that executed a program has not said so yet when the program is cancelled.
+TEST_F(ChildTest, CancelReachesWhatAProgramStartedAtOnce) {
+  const Milestone ready;
+  const Cancellation cancellation = NewCancellation();
+  after_spawn = [&](pid_t pid) {
+    ready.Await();
+    cancellation.Trigger();
+    // A wrong SIGKILL comes at once, the right SIGTERM when this has returned.
+    const UniqueFd process(pidfd_open(pid, 0));
+    pollfd ended = {process.get(), POLLIN, 0};
+    EXPECT_EQ(poll(&ended, 1, 200), 0) << "it was not allowed to tidy up";
+  };
+  const ChildResult result =
+      RunChild(Shell("trap 'echo tidy; exit 0' TERM; sleep 20 & echo > " + ready.path() + "; wait"),
+               cancellation);
+  after_spawn = nullptr;
+  EXPECT_EQ(result.end, ChildEnd::kCancelled);
+  EXPECT_EQ(result.output, "tidy\n");
+  EXPECT_EQ(ReapOrphans(), 1);
 }
 
 /// The shell goes at once on SIGTERM; what it started has the rest of the second.
