@@ -236,7 +236,7 @@ int RunTry(const Arguments& arguments, Streams streams) {
       [&](Loaded loaded) { reload(std::move(loaded)); });
   source.Reload();
   loop.Run();
-  if (!first) return kOk;  // it was ended
+  if (!first) return arguments.once ? kFailed : kOk;  // it was ended
   Loaded loaded = *std::move(first);
   log.Flush(LogWriter::kDrainTime);
   streams.err << BriefDiagnostics(loaded.diagnostics, arguments.config);
@@ -252,7 +252,7 @@ int RunTry(const Arguments& arguments, Streams streams) {
   if (!made) return fail(made.error());
   const auto probing = std::make_shared<const Cancellation>(std::move(*made));
   const Model model = *loaded.model;
-  int code = kOk;
+  int code = arguments.once ? kFailed : kOk;  // if it is ended before it has tried
   auto daemon = Daemon::Create(loop, log,
                                {.model = std::move(*loaded.model),
                                 .node_name = NodeName(),

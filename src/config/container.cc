@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/escape.h"
 #include "base/format.h"
 #include "config/drm_nodes.h"
 #include "config/grammar.h"
@@ -39,6 +40,7 @@ class ContainerCompiler {
   }
   std::optional<Template> Checked(const Text& text, Check check, Code code, std::string_view hint);
   std::optional<Template> Path(const std::optional<TemplateText>& text, Check check);
+  void CheckChoiceOfNode(const Template& host_path, const TemplateText& text);
   void AddTarget(Target target);
   bool CanHoldSeveral() const;
   bool NodesCanClash(const Template& container) const;
@@ -108,11 +110,28 @@ void ContainerCompiler::AddTarget(Target target) {
   targets_.push_back(std::move(target));
 }
 
+/// Otherwise a device could have any node of the host handed out.
+void ContainerCompiler::CheckChoiceOfNode(const Template& host_path, const TemplateText& text) {
+  for (const Template::Field& field : host_path.fields()) {
+    const bool is_of_device = std::any_of(
+        spec_.matches.begin(), spec_.matches.end(),
+        [&](const MatchSpec& match) { return OriginOf(field.name, match) == Origin::kDevice; });
+    if (!is_of_device) continue;
+    reporter_.Report(Code::kBadPath, text.At(field.offset),
+                     format("{{{}}} is text of a device, which may not choose a device node",
+                            Excerpt(field.name, 100)),
+                     "use {path}, {name} or a named group of a regex; or have the match find the "
+                     "node too, since a container gets all nodes of its device");
+    return;
+  }
+}
+
 void ContainerCompiler::DeviceNodes() {
   const bool no_nodes = scope_.complete && !HasNodes(spec_);
   for (const DeviceNodeDraft& draft : draft_.device_nodes) {
     DeviceNodeSpec node;
     node.host_path = Path(draft.host_path, ProblemWithPath);
+    if (node.host_path) CheckChoiceOfNode(*node.host_path, *draft.host_path);
     node.container_path = Path(draft.container_path, ProblemWithContainerPath);
     if (draft.optional) node.optional = draft.optional->value;
     if (draft.permissions) {

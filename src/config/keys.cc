@@ -21,7 +21,9 @@ constexpr Key<DaemonDraft> kDaemonKeys[] = {
          .pattern = kListenPattern}),
     KeyFor<&DaemonDraft::hosts>(
         {.name = "hosts",
-         .meaning = "further names that HTTP may be asked for by; * matches any text",
+         .fallback = R"(["*.svc", "*.svc.cluster.local"])",
+         .meaning = "names in the Host header that the HTTP server accepts, besides IP addresses, "
+                    "localhost and the node's name; * matches any text",
          .example = R"("patchbay.example.com")",
          .pattern = kHostPattern}),
     KeyFor<&DaemonDraft::kubelet_dir>(

@@ -66,13 +66,12 @@ inline constexpr std::string_view kEnvNamePattern =
     R"(PERL5LIB|PERL5OPT|PERLLIB|RUBYLIB|RUBYOPT|NODE_OPTIONS|NODE_PATH|PHPRC|)"
     R"(PHP_INI_SCAN_DIR|AWKPATH|AWKLIBPATH|CLASSPATH|JAVA_TOOL_OPTIONS|)"
     R"(JDK_JAVA_OPTIONS|_JAVA_OPTIONS|DOTNET_STARTUP_HOOKS)"
-    R"()$)([A-Za-z_]|\{[^{}]*\})([A-Za-z0-9_]|\{[^{}]*\})*$)";
+    R"()$)[A-Za-z_]([A-Za-z0-9_]|\{[^{}]*\})*$)";
 inline constexpr std::string_view kAnnotationKeyPattern =
-    R"(^(([a-z0-9]|\{[^{}]*\})([-.a-z0-9]|\{[^{}]*\})*/)?)"
+    R"(^([a-z0-9][-.a-z0-9]*/)?)"
     R"((?![^{/]{64})([A-Za-z0-9]|\{[^{}]*\})([-_.A-Za-z0-9]|\{[^{}]*\})*$)";
 inline constexpr std::string_view kCdiNamePattern =
-    R"(^([A-Za-z]|\{[^{}]*\})([-_.A-Za-z0-9]|\{[^{}]*\})*)"
-    R"(/([A-Za-z]|\{[^{}]*\})([-_.A-Za-z0-9]|\{[^{}]*\})*)"
+    R"(^[A-Za-z][-_.A-Za-z0-9]*/[A-Za-z][-_.A-Za-z0-9]*)"
     R"(=([A-Za-z0-9]|\{[^{}]*\})([-_.:A-Za-z0-9]|\{[^{}]*\})*$)";
 
 }  // namespace patchbay

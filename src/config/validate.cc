@@ -65,6 +65,7 @@ void CheckReleaseHooks(const DocumentDraft& document, const DaemonSpec& daemon,
 }
 
 void CompileHosts(const OneOrMore& list, Reporter& reporter, DaemonSpec& spec) {
+  spec.hosts.clear();
   for (const Text& text : list.items) {
     if (const auto host = NormalizedHost(text.value)) {
       spec.hosts.push_back(NamePattern::Compile(*host).value());

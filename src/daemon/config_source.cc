@@ -10,8 +10,10 @@ constexpr std::size_t kMostErrorsLogged = 50;
 constexpr std::chrono::seconds kWriterPause{1};
 /// Beyond this the file system of the configuration does not answer.
 constexpr std::chrono::seconds kAnswerLimit{10};
-constexpr ThreadPool::Options kConfigThreads{
-    .max_running = 2, .max_overdue = 8, .end_patience = std::chrono::milliseconds(200)};
+constexpr ThreadPool::Options kConfigThreads{.max_running = 2,
+                                             .max_overdue = 8,
+                                             .starts_at_once = true,
+                                             .end_patience = std::chrono::milliseconds(200)};
 
 std::string TextOf(const Place& place) {
   if (place.line == 0) return place.file;

@@ -27,12 +27,16 @@ constexpr std::size_t kMostUnready = 20;
 constexpr std::chrono::seconds kTrimPause{2};
 
 /// A file system that hangs keeps one of these from other resources for a second.
-constexpr ThreadPool::Options kScannerThreads{.max_running = 4, .max_overdue = 1000};
+constexpr ThreadPool::Options kScannerThreads{
+    .max_running = 4, .max_overdue = 1000, .starts_at_once = true};
 /// A command may take as long as its timeout.
 constexpr ThreadPool::Options kCommandThreads{.max_running = 8, .max_overdue = 1000};
-constexpr ThreadPool::Options kServerThreads{.max_running = 4, .max_overdue = 1000};
-constexpr ThreadPool::Options kEndThreads{
-    .max_running = 4, .max_overdue = 1000, .end_patience = std::chrono::milliseconds(0)};
+constexpr ThreadPool::Options kServerThreads{
+    .max_running = 4, .max_overdue = 1000, .starts_at_once = true};
+constexpr ThreadPool::Options kEndThreads{.max_running = 4,
+                                          .max_overdue = 1000,
+                                          .starts_at_once = true,
+                                          .end_patience = std::chrono::milliseconds(0)};
 
 }  // namespace
 
@@ -86,12 +90,19 @@ Status Daemon::ServeHttp() {
 }
 
 Status Daemon::StartResources() {
-  if (std::error_code none; !std::filesystem::is_directory(host_.Local("/"), none)) {
-    log_.Warning(
-        "there is no directory to see the host in, so none of its devices is found; mount "
-        "the host's root there, or mend host_root",
-        {{"path", spec_.host_root}});
-  }
+  scanner_.Run(
+      loop_,
+      [root = host_.Local("/")] {
+        std::error_code none;
+        return std::filesystem::is_directory(root, none);
+      },
+      lifetime_.Guard([this](bool is_there) {
+        if (is_there) return;
+        log_.Warning(
+            "there is no directory to see the host in, so none of its devices is found; mount "
+            "the host's root there, or correct host_root",
+            {{"path", spec_.host_root}});
+      }));
   KeepGrpc();
   auto watch = DirWatch::Create(loop_, [this](const std::string& directory, std::string_view) {
     OnDirectoryChanged(directory);

@@ -107,6 +107,7 @@ void ResourceController::Apply(Entry entry) {
 /// Its thread goes on, with what belongs to that scan alone.
 void ResourceController::AbandonScan() {
   scanning_ = false;
+  ++abandoned_;
   memory_ = std::make_shared<PassMemory>();
   refresh_ = true;
 }
@@ -254,6 +255,8 @@ void ResourceController::StartScan() {
   if (world_.plugin.loop.Now() - pause_end_ >= kCalm) pause_length_ = {};
   const Pass pass{.node_name = world_.plugin.allocation.node_name,
                   .owners = wanted.owners,
+                  .owned_before = owned_,
+                  .skips_owners = abandoned_ > 0,
                   .refresh = std::exchange(refresh_, false),
                   .quiet = std::exchange(quiet_, WatchedDirectories()),
                   .before = inventory_.snapshot(),
@@ -278,13 +281,16 @@ void ResourceController::StartScan() {
       lifetime_.Guard([this](Outcome outcome) { OnScanned(std::move(outcome)); }));
 }
 
-/// The devices stay as they are. Another entry does not wait for it.
+/// The devices stay as they are. Another entry does not wait for it, and one that looked for the
+/// devices of exclusive resources goes by what those had, as long as the scan that hangs does.
 void ResourceController::OnScanHangs() {
   scan_hangs_ = true;
   world_.plugin.log.Warning(
       "host scan has not ended; a file system that it looks at may not be responding",
       {{"resource", name()}, {"seconds", LimitOf(*Wanted().spec).count()}});
-  if (!next_ || scanned_for_ == next_->spec) return;
+  const bool is_for_another = next_ && scanned_for_ != next_->spec;
+  const bool may_be_an_owner = !Wanted().owners.empty() && abandoned_ == 0;
+  if (!is_for_another && !may_be_an_owner) return;
   AbandonScan();
   StartScan();
 }
@@ -299,7 +305,10 @@ std::set<std::string> ResourceController::WatchedDirectories() const {
 
 void ResourceController::OnScanned(Outcome outcome) {
   // One that hung and was replaced; its watches count until it is known that nobody wants them.
-  if (outcome.scan != scan_) return events_.on_scanned(outcome.added, true);
+  if (outcome.scan != scan_) {
+    if (--abandoned_ == 0 && !Wanted().owners.empty()) Scan();
+    return events_.on_scanned(outcome.added, true);
+  }
   scanning_ = false;
   scan_limit_ = Subscription();
   if (std::exchange(scan_hangs_, false)) {
@@ -315,6 +324,7 @@ void ResourceController::OnScanned(Outcome outcome) {
   }
   PutInForce();
   const bool complete = outcome.discovery.complete;
+  owned_ = outcome.discovery.owned;
   const bool moved = outcome.directories != directories_;
   directories_ = std::move(outcome.directories);
   LogForgotten(inventory_.Advance(std::move(outcome.discovery), world_.plugin.loop.Now()));

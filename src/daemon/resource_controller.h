@@ -160,7 +160,8 @@ class ResourceController {
   std::optional<DeviceHolders> units_;  ///< that the kubelet named last
   std::shared_ptr<const Usage> usage_;  ///< null before the kubelet said for the first time
   std::optional<std::uint64_t> kubelet_;
-  std::uint64_t scan_ = 0;  ///< the last one that began
+  std::uint64_t scan_ = 0;     ///< the last one that began
+  std::size_t abandoned_ = 0;  ///< scans that hang and whose results are no longer wanted
   bool scanning_ = false;
   std::shared_ptr<const ResourceSpec> scanned_for_;  ///< by that scan
   bool runs_command_ = false;                        ///< that scan
@@ -170,6 +171,7 @@ class ResourceController {
   bool ended_ = false;
   bool forgets_early_ = false;  ///< see Inventory::Advance; that is logged
   bool refresh_ = false;        ///< with the next scan; the first runs commands in any case
+  std::shared_ptr<const OwnedNodes> owned_;  ///< of other resources, in the last scan
   std::shared_ptr<PassMemory> memory_ = std::make_shared<PassMemory>();
   Loop::Duration pause_length_{};
   Loop::Time pause_end_{};

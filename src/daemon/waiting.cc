@@ -28,7 +28,8 @@ Result<std::unique_ptr<Waiting>> Waiting::Create(Loop& loop, Log& log, const Opt
       };
   routes.status = [&metrics = waiting->metrics_] { return metrics.Now(); };
   waiting->http_ = TRY(HttpServer::Create(
-      options.listen, CheckHost(MakeRoutes(std::move(routes)), options.node_name, {}), log));
+      options.listen,
+      CheckHost(MakeRoutes(std::move(routes)), options.node_name, DaemonSpec().hosts), log));
   waiting->OnRefused(options.diagnostics);
   log.Warning("waiting for a configuration without mistakes",
               {{"path", options.config}, {"address", waiting->http_->address()}});

@@ -107,9 +107,6 @@ void RejectSharedIds(std::vector<Candidate>& found, const Pass& pass, Scan& scan
   EraseMarked(rejected, found);
 }
 
-/// The names of resources that have nodes for themselves.
-using Owners = std::unordered_map<NodeKey, std::string, NodeKeyHash>;
-
 void ScanMatches(const ResourceSpec& spec, Scan& scan) {
   for (std::size_t i = 0; i < spec.matches.size(); ++i) {
     scan.BeginMatch(spec.matches[i], i);
@@ -117,31 +114,77 @@ void ScanMatches(const ResourceSpec& spec, Scan& scan) {
   }
 }
 
-/// The nodes that resources have for themselves, by the name of the resource. What its matches find
-/// is taken even where the owner rejects it.
-Owners TakenNodes(const HostRoot& host, const Pass& pass, std::set<std::string>& directories) {
-  Owners taken;
+/// What exclusive resources have for themselves.
+struct Taken {
+  std::unordered_map<NodeKey, std::string, NodeKeyHash> owners;
+  /// Resources whose devices cannot be looked for, and never were.
+  std::vector<std::shared_ptr<const ResourceSpec>> unknown;
+};
+
+/// What the matches of owners find is taken even where the owner rejects it.
+Taken TakenNodes(const HostRoot& host, const Pass& pass, Discovery& discovery) {
+  Taken taken;
+  OwnedNodes owned;
   const Pass plain{.node_name = pass.node_name};
   for (const auto& owner : pass.owners) {
-    Scan scan(host, plain);
-    ScanMatches(*owner, scan);
-    directories.insert(scan.directories().begin(), scan.directories().end());
-    for (const Candidate& candidate : scan.candidates()) {
-      for (const DeviceNode& node : candidate.device.nodes) {
-        taken.emplace(KeyOf(node), owner->name);
+    auto& nodes = owned[owner->name];
+    bool complete = false;
+    if (!pass.skips_owners) {
+      Scan scan(host, plain);
+      ScanMatches(*owner, scan);
+      discovery.directories.insert(scan.directories().begin(), scan.directories().end());
+      for (const Candidate& candidate : scan.candidates()) {
+        for (const DeviceNode& node : candidate.device.nodes) nodes.insert(KeyOf(node));
       }
+      complete = scan.complete();
+    }
+    for (const NodeKey& node : nodes) taken.owners.emplace(node, owner->name);
+    if (complete) continue;
+    const bool is_known = pass.owned_before != nullptr && pass.owned_before->contains(owner->name);
+    if (!is_known) {
+      taken.unknown.push_back(owner);
+      owned.erase(owner->name);
+      continue;
+    }
+    for (const NodeKey& node : pass.owned_before->at(owner->name)) {
+      nodes.insert(node);
+      taken.owners.emplace(node, owner->name);
     }
   }
+  discovery.owned = std::make_shared<const OwnedNodes>(std::move(owned));
   return taken;
 }
 
-void RejectTakenNodes(const Owners& taken, std::vector<Candidate>& found, Scan& scan) {
-  if (taken.empty()) return;
+/// Whether a match can find the node, as far as its path says it.
+bool MayFind(const MatchSpec& match, const DeviceNode& node) {
+  if (const auto* paths = std::get_if<PathSource>(&match.source)) {
+    return std::ranges::any_of(paths->globs, [&](const Glob& glob) {
+      return glob.Matches(node.path) || glob.Matches(node.real_path);
+    });
+  }
+  if (const auto* regex = std::get_if<RegexSource>(&match.source)) {
+    Captures captures;
+    return regex->regex.Match(node.path, captures) || regex->regex.Match(node.real_path, captures);
+  }
+  return true;
+}
+
+void RejectTakenNodes(const Taken& taken, std::vector<Candidate>& found, Scan& scan) {
+  if (taken.owners.empty() && taken.unknown.empty()) return;
   Sift(found, scan, RejectReason::kTaken, [&](const Device& device) {
     for (const DeviceNode& node : device.nodes) {
-      const auto owner = taken.find(KeyOf(node));
-      if (owner == taken.end()) continue;
-      return format("{} belongs to {} alone, which is exclusive", node.path, owner->second);
+      if (const auto owner = taken.owners.find(KeyOf(node)); owner != taken.owners.end()) {
+        return format("{} belongs to {} alone, which is exclusive", node.path, owner->second);
+      }
+      for (const auto& owner : taken.unknown) {
+        const bool may_be_its = std::ranges::any_of(
+            owner->matches, [&](const MatchSpec& match) { return MayFind(match, node); });
+        if (!may_be_its) continue;
+        return format(
+            "{} may belong to {}, which is exclusive and whose devices cannot be looked "
+            "up now",
+            node.path, owner->name);
+      }
     }
     return std::string();
   });
@@ -210,7 +253,8 @@ void RejectBeyondLimits(const ResourceSpec& spec, std::vector<Candidate>& found,
       rejected[i] = true;
       scan.RejectCandidate(found[i], RejectReason::kLimit,
                            format("max_devices of the match is {}, and others were there before or "
-                                  "come first in the order of IDs",
+                                  "come first in the order of IDs; narrow the match, or raise "
+                                  "max_devices",
                                   limit));
     }
   }
@@ -263,7 +307,7 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const Pass& p
   Discovery discovery;
   // The limits after what others have, so that it does not use them up, and before the IDs, which
   // may be the same where only one device is kept.
-  RejectTakenNodes(TakenNodes(host, pass, discovery.directories), found, scan);
+  RejectTakenNodes(TakenNodes(host, pass, discovery), found, scan);
   RejectBeyondLimits(spec, found, pass, scan);
   RejectSharedIds(found, pass, scan);
   RejectSharedNodes(found, pass, scan);

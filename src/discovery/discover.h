@@ -20,6 +20,8 @@ struct Discovery {
   /// discovery/extra_nodes.h.
   std::map<std::string, std::string, std::less<>> missing_nodes = {};
   std::vector<MissingMount> missing_mounts = {};
+  /// For Pass::owned_before of the next pass.
+  std::shared_ptr<const OwnedNodes> owned = {};
   std::vector<MatchReport> reports = {};  ///< one for each match, where the pass asks for them
 };
 

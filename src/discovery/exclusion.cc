@@ -33,7 +33,8 @@ Exclusion Exclusion::Of(const std::vector<Glob>& globs, Scan& scan) {
   std::vector<std::string> unused;
   scan.account().SetMuted(true);  // what is looked at here is not where devices are looked for
   for (const Glob& glob : globs) {
-    bool names_any = false, is_too_wide = false;
+    bool names_any = false, is_too_wide = false, is_undecided = false;
+    const std::size_t unreadable = scan.unreadable();
     for (const Glob::Components& pattern : glob.alternatives()) {
       if (IsTooWide(pattern)) {
         is_too_wide = true;
@@ -42,11 +43,13 @@ Exclusion Exclusion::Of(const std::vector<Glob>& globs, Scan& scan) {
       WalkGlob(pattern, scan, [&](const std::string& path, const HostEntry* entry) {
         const auto node = scan.Follow(path, entry);
         names_any = names_any || node.has_value();
+        is_undecided = is_undecided || (!node && node.error().kind != ErrorKind::kNotFound);
         if (node && node->path != path) {
           exclusion.links_.emplace(node->path, Link{path, glob.text()});
         }
       });
     }
+    if (is_undecided || scan.unreadable() != unreadable) exclusion.undecided_ = glob.text();
     if (!names_any && !is_too_wide) unused.push_back(glob.text());
   }
   scan.account().SetMuted(false);
@@ -71,7 +74,10 @@ std::optional<std::string> Exclusion::OfNode(const std::string& path,
     return format("it leads to {}, which is excluded by {}", real_path, glob->text());
   }
   const auto link = links_.find(real_path);
-  if (link == links_.end()) return std::nullopt;
+  if (link == links_.end()) {
+    if (undecided_.empty()) return std::nullopt;
+    return format("{}, which may exclude it, cannot be looked up now", undecided_);
+  }
   const auto& [name, glob] = link->second;
   if (name == glob) return format("it is excluded by {}, a link to the same node", glob);
   return format("it is excluded by {}, as {} is a link to the same node", glob, name);

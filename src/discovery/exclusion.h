@@ -12,9 +12,11 @@ namespace patchbay {
 class Scan;
 
 /// The `exclude` of one match in one pass. A node is excluded by its path as matched, by the path
-/// that leads to without links, and by every link to it that a glob names on the host: so
+/// that leads to without links, and by every link to it that a glob names on the host, or that udev
+/// wanted for it: so
 /// "/dev/disk/by-id/nvme-SYSTEM" excludes /dev/nvme0n1 and all other links to it. A link that does
-/// not exist yet excludes nothing until it does; where it may appear is watched.
+/// not exist yet excludes nothing until it does; where it may appear is watched. While a glob
+/// cannot be looked up, every node is excluded: one that was excluded before must not be given out.
 ///
 /// A value; belongs to the thread of its scan.
 class Exclusion {
@@ -37,6 +39,7 @@ class Exclusion {
   };
 
   std::vector<Glob> globs_;
+  std::string undecided_;  ///< a glob that could not be looked up; empty without one
   std::unordered_map<std::string, Link> links_;  ///< the first to each path without links
 };
 

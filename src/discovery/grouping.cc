@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "base/format.h"
 #include "model/variables.h"
@@ -14,6 +15,14 @@ std::optional<std::string> GroupValue(const Candidate& candidate, const std::str
   const auto value = VariablesOf(candidate.device).Find(variable);
   if (!value) return std::nullopt;
   return std::visit([](const auto& v) { return format("{}", v); }, *value);
+}
+
+/// The USB port of a candidate whose value is text of a device. A device that has the serial number
+/// of another must not join it: both are devices of one ID then, of which the first keeps it.
+std::string PortOfChooser(const Candidate& candidate, const std::string& variable) {
+  const auto value = VariablesOf(candidate.device).Lookup(variable);
+  const bool is_of_device = value && value->origin == Origin::kDevice && variable != "pci_address";
+  return is_of_device ? GroupValue(candidate, "usb_port").value_or("") : "";
 }
 
 void Merge(Device from, Device& into) {
@@ -46,7 +55,8 @@ std::string Paths(const Device& device) {
 
 std::vector<Candidate> Group(const ResourceSpec& spec, Scan& scan) {
   std::vector<Candidate> grouped;
-  std::map<std::pair<std::size_t, std::string>, std::size_t> places;  // of the groups in `grouped`
+  // Of the groups in `grouped`, by match, value, and the device that chose the value.
+  std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> places;
   for (Candidate& candidate : std::exchange(scan.candidates(), {})) {
     const std::string& variable = spec.matches[candidate.match].group_by;
     if (variable.empty()) {
@@ -59,7 +69,8 @@ std::vector<Candidate> Group(const ResourceSpec& spec, Scan& scan) {
                            format("group_by: it has no value for \"{}\"", variable));
       continue;
     }
-    const auto [place, is_new] = places.emplace(std::pair(candidate.match, *value), grouped.size());
+    const auto [place, is_new] = places.emplace(
+        std::tuple(candidate.match, *value, PortOfChooser(candidate, variable)), grouped.size());
     if (is_new) {
       candidate.identity = *value;
       grouped.push_back(std::move(candidate));

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_set>
 #include <vector>
 
 #include "discovery/command_output.h"
@@ -37,10 +38,17 @@ struct PassMemory {
   std::map<ListingKey, Listing> listings;   ///< of the last pass alone
 };
 
+/// The nodes that exclusive resources have, by the name of the resource.
+using OwnedNodes = std::map<std::string, std::unordered_set<NodeKey, NodeKeyHash>>;
+
 /// What a pass goes by, besides the resource and the host.
 struct Pass {
   std::string node_name = {};  ///< of the Kubernetes node, for `id` templates
   ResourceSpecs owners = {};   ///< what these find is taken, see OwnersBefore
+  /// What they had in the last pass, which counts while they cannot be looked for; may be null.
+  std::shared_ptr<const OwnedNodes> owned_before = {};
+  /// Whether to go by `owned_before` alone, since looking for the owners' devices hangs.
+  bool skips_owners = false;
   /// Whether commands are run again; else what they printed last is good enough.
   bool refresh = true;
   /// Directories, paths of this process, of which no change was heard since before the last pass

@@ -145,7 +145,7 @@ bool Scan::IsDirectory(const std::string& path) {
 }
 
 void Scan::RejectUnreadable(const std::string& path, Error error) {
-  complete_ = false;
+  ++unreadable_;
   account_.Look({.place = path, .problem = error.message});
   RejectOnce(path, RejectReason::kUnreadable, std::move(error.message));
 }
@@ -202,6 +202,17 @@ bool Scan::IsExcluded(const std::string& path) {
   return Drop(path, std::move(why));
 }
 
+/// Another device may have taken the link, by the UUID of a file system for one.
+std::optional<std::string> Scan::ExcludedByLinkOf(const HostNode& node) const {
+  const bool is_device = node.type == FileType::kCharacter || node.type == FileType::kBlock;
+  if (exclusion_.empty() || !is_device) return std::nullopt;
+  const DeviceNumber number{node.type, node.major, node.minor};
+  for (const std::string& link : sysfs_.properties().LinksOf(number)) {
+    if (exclusion_.OfName(link)) return format("it is excluded as udev links {} to it", link);
+  }
+  return std::nullopt;
+}
+
 /// Whether there is a reason to exclude the path.
 bool Scan::Drop(const std::string& path, std::optional<std::string> excluded) {
   if (!excluded) return false;
@@ -209,12 +220,10 @@ bool Scan::Drop(const std::string& path, std::optional<std::string> excluded) {
   return true;
 }
 
-std::optional<HostNode> Scan::Follow(const std::string& path, const HostEntry* entry) {
+Result<HostNode> Scan::Follow(const std::string& path, const HostEntry* entry) {
   if (entry == nullptr) WatchNearest(DirectoryOf(path));
   if (entry == nullptr || entry->type == FileType::kSymlink) WatchLinks(path);
-  auto node = Resolve(path, entry);
-  if (!node) return std::nullopt;
-  return std::move(*node);
+  return Resolve(path, entry);
 }
 
 /// The directories above may be links even where the node is none. What lies in one of them shares
@@ -246,7 +255,10 @@ std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry*
     RejectUnresolved(path, entry, std::move(resolved).error());
     return std::nullopt;
   }
-  if (Drop(path, exclusion_.OfNode(path, resolved->path))) return std::nullopt;
+  if (Drop(path, exclusion_.OfNode(path, resolved->path)) ||
+      Drop(path, ExcludedByLinkOf(*resolved))) {
+    return std::nullopt;
+  }
   if (!Accepts(match_->type, resolved->type)) {
     account_.Drop(path, DropReason::kWrongType, WrongType(resolved->type, match_->type));
     return std::nullopt;
@@ -320,7 +332,7 @@ void Scan::AddNode(const std::string& path, const HostEntry* entry, NamedValues 
 void Scan::AddCandidate(Candidate candidate) {
   candidate.match = match_index_;
   if (candidates_.size() == kMaxCandidates) {
-    complete_ = false;
+    ++unreadable_;
     return Reject(candidate.label(), RejectReason::kLimit,
                   format("the resource has more than {} devices", kMaxCandidates));
   }

@@ -91,7 +91,7 @@ class Scan {
   bool IsExcluded(const std::string& path);
   /// What the path leads to; nothing where it leads nowhere. Watches what the links on the way lead
   /// through. `entry` is what a listing said of it; null to look.
-  std::optional<HostNode> Follow(const std::string& path, const HostEntry* entry);
+  Result<HostNode> Follow(const std::string& path, const HostEntry* entry);
   /// The node at `path`, unless it is excluded or of another type; nothing and a report where it
   /// cannot be had. Watches its directory and, where links lead to it, what they lead through.
   std::optional<DeviceNode> NodeAt(const std::string& path, const HostEntry* entry,
@@ -122,8 +122,10 @@ class Scan {
   /// Directories whose changes may change the outcome; host paths without links.
   const std::set<std::string>& directories() const { return directories_; }
   /// Whether everything could be read.
-  bool complete() const { return complete_; }
-  void SetIncomplete() { complete_ = false; }
+  bool complete() const { return unreadable_ == 0; }
+  /// How often something could not be read.
+  std::size_t unreadable() const { return unreadable_; }
+  void SetIncomplete() { ++unreadable_; }
   Account& account() { return account_; }
 
  private:
@@ -133,6 +135,7 @@ class Scan {
   void WatchLinks(std::string path);
   void RejectOnce(const std::string& path, RejectReason reason, std::string detail);
   Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
+  std::optional<std::string> ExcludedByLinkOf(const HostNode& node) const;
   bool Drop(const std::string& path, std::optional<std::string> excluded);
   bool AddSysfsValues(DeviceNode& node);
   void Add(Rejection rejection, MatchReport::Thing thing, std::size_t match);
@@ -154,7 +157,7 @@ class Scan {
   std::set<std::string> directories_;
   std::unordered_set<std::string> seen_to_;  ///< by WatchNearest; paths that may lead through links
   std::pair<std::string, std::string> last_directory_;  ///< as asked for, and where it leads
-  bool complete_ = true;
+  std::size_t unreadable_ = 0;
 };
 
 }  // namespace patchbay

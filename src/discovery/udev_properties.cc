@@ -166,4 +166,17 @@ Result<Properties> UdevProperties::Of(const HostNode& directory, const KernelFac
   return properties;
 }
 
+std::vector<std::string> UdevProperties::LinksOf(const DeviceNumber& number) const {
+  std::vector<std::string> links;
+  if (!database_) return links;
+  KernelFacts facts;
+  facts.number = number;
+  const auto entry = host_.ReadFile(*database_, DatabaseKey(facts), kMostBytes);
+  if (!entry) return links;
+  ForEachPair(*entry, ':', [&](std::string_view kind, std::string_view rest) {
+    if (kind == "S") links.push_back(format("/dev/{}", rest));
+  });
+  return links;
+}
+
 }  // namespace patchbay

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/file_type.h"
 #include "base/result.h"
@@ -55,6 +56,10 @@ class UdevProperties {
   /// All properties of the device whose directory in /sys this is. Where udev knows nothing of it
   /// there are only the kernel's. Fails with kNotFound when it is no device or has gone.
   Result<Properties> Of(const HostNode& directory, const KernelFacts& facts) const;
+
+  /// The links below /dev that udev wanted for a device node, also where another device has them
+  /// now.
+  std::vector<std::string> LinksOf(const DeviceNumber& number) const;
 
   /// Whether there is a database of udev. Where there is none, properties such as ID_SERIAL are
   /// missing on all devices: the host's /run/udev must be mounted here.

@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t kMostGivenUpOfOne = 64;
 constexpr std::size_t kMostGivenUp = 256;
 /// How long an end waits for jobs that were cancelled.
-constexpr std::chrono::milliseconds kPatienceAtEnd{1500};
+constexpr std::chrono::milliseconds kPatienceAtEnd{1200};
 
 }  // namespace
 

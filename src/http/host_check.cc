@@ -11,8 +11,6 @@
 namespace patchbay {
 namespace {
 
-constexpr std::string_view kOfTheCluster[] = {".svc", ".svc.cluster.local"};
-
 std::string InLowerCase(std::string_view text) {
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) {
@@ -21,10 +19,18 @@ std::string InLowerCase(std::string_view text) {
   return lower;
 }
 
-/// "[::1]:9478" without the port and the brackets, "Name.Example.:80" as "name.example".
+bool IsDigits(std::string_view text) { return std::all_of(text.begin(), text.end(), IsDigit); }
+
+/// "[::1]:9478" without the port and the brackets, "Name.Example.:80" as "name.example"; "" if
+/// it is neither.
 std::string NameIn(std::string_view host) {
-  if (host.starts_with('[')) return InLowerCase(host.substr(1, host.find(']') - 1));
-  std::string name = InLowerCase(host.substr(0, host.find(':')));
+  const auto end = host.starts_with('[') ? host.find(']') : host.find(':');
+  const std::string_view behind =
+      end == std::string_view::npos ? "" : host.substr(host[end] == ']' ? end + 1 : end);
+  const bool is_port = behind.empty() || (behind[0] == ':' && IsDigits(behind.substr(1)));
+  if (!is_port) return "";
+  if (host.starts_with('[')) return InLowerCase(host.substr(1, end - 1));
+  std::string name = InLowerCase(host.substr(0, end));
   if (name.ends_with('.')) name.pop_back();
   return name;
 }
@@ -42,9 +48,7 @@ bool IsHostAccepted(std::string_view host, std::string_view node_name,
   if (host.empty()) return true;
   const std::string name = NameIn(host);
   if (name.empty()) return false;
-  return IsAddress(name) || name.find('.') == std::string::npos || name == InLowerCase(node_name) ||
-         std::any_of(std::begin(kOfTheCluster), std::end(kOfTheCluster),
-                     [&](std::string_view end) { return name.ends_with(end); }) ||
+  return IsAddress(name) || name == "localhost" || name == InLowerCase(node_name) ||
          MatchesAny(names, name);
 }
 

@@ -11,10 +11,9 @@ namespace patchbay {
 
 /// Whether a request with this Host header is answered. A browser on a page of somebody else sends
 /// the name of that page, also when DNS has that name lead to this server ("DNS rebinding"), and
-/// would let the page read the answer. So a name must be one that nobody else can own: an IP
-/// address, a name without a dot, one below ".svc" or ".svc.cluster.local", `node_name`, or one
-/// that `names` match, which are in lower case. A request without the header is answered: no
-/// browser sends one.
+/// would let the page read the answer. So only these are accepted: an IP address, "localhost",
+/// `node_name`, and what `names` match, which are in lower case. A request without the header is
+/// answered: no browser sends one.
 bool IsHostAccepted(std::string_view host, std::string_view node_name,
                     const std::vector<NamePattern>& names);
 

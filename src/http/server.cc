@@ -27,6 +27,7 @@ constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 /// Texts are made from what this process has, so they never hang; and as they are made from what
 /// belongs to the daemon, the end waits for them.
 const ThreadPool::Options kSlow{.patience = std::chrono::hours(24),
+                                .starts_at_once = true,
                                 .end_patience = std::chrono::hours(24)};
 
 error_code TooManyFiles() {

@@ -132,7 +132,8 @@ class ResponseBuilder {
 
   Status AddDeviceNodes(const DeviceNodeSpec& node, Variables variables) {
     if (node.host_path) {
-      const std::string host_path = TRY(RenderPath(*node.host_path, variables, "host_path"));
+      const std::string host_path =
+          TRY(RenderPath(*node.host_path, variables, "host_path", ProblemWithNodePath));
       return AddDeviceNode(node, host_path, context_.resolve(host_path), variables);
     }
     for (const DeviceNode& matched : variables.device->nodes) {
@@ -166,8 +167,11 @@ class ResponseBuilder {
     if (!resolved) {
       if (node.optional) return {};
       return Fail(ErrorKind::kPrecondition,
-                  format("the device \"{}\" has lost {}: {}", variables.id, host_path,
-                         resolved.error().message));
+                  format("the device \"{}\" has lost {}: {}{}", variables.id, host_path,
+                         resolved.error().message,
+                         node.host_path ? "; where containers can do without it, set optional = "
+                                          "true for this device_node"
+                                        : ""));
     }
     if (resolved->type != FileType::kCharacter && resolved->type != FileType::kBlock) {
       return Fail(ErrorKind::kPrecondition,

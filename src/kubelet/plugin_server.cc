@@ -8,13 +8,14 @@
 #include <unistd.h>
 
 #include <condition_variable>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <system_error>
 #include <thread>
 
+#include "base/format.h"
+#include "base/log_writer.h"
 #include "kubelet/sockets.h"
 
 namespace patchbay {
@@ -67,7 +68,10 @@ void KeepGrpc() {
   if (std::getenv("GRPC_VERBOSITY") == nullptr) {
     gpr_set_log_function([](gpr_log_func_args* line) {
       if (std::strstr(line->message, "assertion failed") != nullptr) {
-        std::fprintf(stderr, "gRPC: %s:%d: %s\n", line->file, line->line, line->message);
+        // What follows is abort(), which a log without a reader must not hold up.
+        WriteWithin(STDERR_FILENO,
+                    format("gRPC: {}:{}: {}\n", line->file, line->line, line->message),
+                    LogWriter::kDrainTime);
       }
     });
     google::protobuf::SetLogHandler(nullptr);

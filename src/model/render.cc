@@ -28,9 +28,10 @@ Failure BreaksRule(const Template& compiled, const TemplateShape& shape, const S
   if (const Template::Span* field = FieldAt(shape, problem.offset)) {
     const auto value = std::string_view(shape.text).substr(field->begin, field->end - field->begin);
     message += format(
-        "; {{{}}} is \"{}\" here: use another variable, such as {{id}}, or match only "
+        "; {{{}}} is \"{}\" here: use another variable, such as {}, or match only "
         "devices whose value fits",
-        field->name, Excerpt(value, kShownValue));
+        field->name, Excerpt(value, kShownValue),
+        field->name == "id" ? "{index} or {slot}" : "{id}");
   }
   return Fail(ErrorKind::kInvalid, std::move(message));
 }

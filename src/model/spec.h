@@ -162,8 +162,10 @@ struct ResourceSpec {
 /// [daemon].
 struct DaemonSpec {
   std::string listen = "[::]:9478";
-  std::vector<NamePattern> hosts = {};  ///< in lower case; names that HTTP is served under, besides
-                                        ///< those that http/host_check.h always accepts
+  /// Names that HTTP is served under, in lower case, besides those that http/host_check.h always
+  /// accepts. The default is what only Services of the cluster are called.
+  std::vector<NamePattern> hosts = {NamePattern::Compile("*.svc").value(),
+                                    NamePattern::Compile("*.svc.cluster.local").value()};
   std::string kubelet_dir = "/var/lib/kubelet/device-plugins";
   std::string host_root = "/";
   std::string pod_resources = "/var/lib/kubelet/pod-resources/kubelet.sock";  ///< empty: not asked

@@ -54,6 +54,11 @@ bool HoldsField(const TemplateShape& shape, std::size_t start, std::size_t end) 
   });
 }
 
+/// Whether no device has a say in the value. An ID is safe to print, but may be a serial number.
+bool IsOfTheFile(const Template::Span& field) {
+  return field.origin == Origin::kConfiguration && field.name != "id";
+}
+
 Problem CheckName(const TemplateShape& shape, Part part, std::string_view what,
                   const Alphabet& alphabet) {
   if (part.text.empty()) return At(shape, part.start, format("{} is empty", what));
@@ -218,6 +223,16 @@ Problem ProblemWithPath(const TemplateShape& path) {
   return std::nullopt;
 }
 
+Problem ProblemWithNodePath(const TemplateShape& path) {
+  for (const Template::Span& field : path.fields) {
+    if (field.origin != Origin::kDevice || !IsKnown(path, field)) continue;
+    return At(path, field.begin,
+              "text of a device may not choose a device node; {path}, {real_path}, {name} and "
+              "named groups may");
+  }
+  return ProblemWithPath(path);
+}
+
 Problem ProblemWithContainerPath(const TemplateShape& path) {
   if (auto problem = ProblemWithPath(path)) return problem;
   if (path.text.find_first_not_of("/.") == std::string::npos) {
@@ -230,6 +245,9 @@ Problem ProblemWithEnvName(const TemplateShape& name) {
   static constexpr Alphabet kName = {
       [](char c) { return IsLetter(c) || c == '_'; }, [](char c) { return IsAlnum(c) || c == '_'; },
       [](char) { return true; }, "may hold only letters, digits and \"_\", no digit first"};
+  if (!name.fields.empty() && name.fields.front().begin == 0) {
+    return At(name, 0, "the name of an environment variable must begin with text of the file");
+  }
   return CheckName(name, {name.text}, "the name of an environment variable", kName);
 }
 
@@ -243,9 +261,11 @@ Problem ProblemWithAnnotationKey(const TemplateShape& key) {
   static constexpr Alphabet kName = {
       IsAlnum, [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; }, IsAlnum,
       "may hold only letters, digits, \"-\", \"_\" and \".\", with a letter or digit at both ends"};
+  const auto last_slash = key.text.rfind('/');  // of the file, or of {resource}
   for (const Template::Span& field : key.fields) {
-    const bool has_slash = ValueOf(key, field).find('/') != std::string_view::npos;
-    if (!has_slash || field.origin == Origin::kConfiguration) continue;
+    const bool in_prefix = last_slash != std::string::npos && field.begin <= last_slash;
+    const bool is_resource = IsOfTheFile(field) && field.end > last_slash;
+    if (!in_prefix || is_resource) continue;
     return At(key, field.begin, "only the file may write the part before the slash");
   }
   Part name{key.text};
@@ -278,6 +298,10 @@ Problem ProblemWithCdiName(const TemplateShape& name) {
   const auto slash = name.text.find('/');
   if (slash == std::string::npos || equals == std::string::npos || equals < slash) {
     return At(name, 0, "a CDI device is named vendor/class=name");
+  }
+  for (const Template::Span& field : name.fields) {
+    if (field.begin > equals) continue;
+    return At(name, field.begin, "only the file may write the vendor and the class");
   }
   const Part kind = whole.Before(equals);
   if (auto problem = CheckName(name, kind.Before(slash), "the vendor", kVendor)) return problem;

@@ -104,6 +104,25 @@ Origin OriginOf(std::string_view name) {
   return Origin::kDevice;
 }
 
+Origin OriginOf(std::string_view name, const MatchSpec& match) {
+  const auto* regex = std::get_if<RegexSource>(&match.source);
+  if (name != "id") {
+    const bool is_group =
+        regex != nullptr && std::ranges::count(regex->regex.capture_names(), name) > 0;
+    return is_group ? Origin::kMatched : OriginOf(name);
+  }
+  if (!match.group_by.empty()) return OriginOf(match.group_by, match);
+  if (!match.id) {
+    const bool by_path = regex != nullptr || std::holds_alternative<PathSource>(match.source);
+    return by_path || !CanHaveNodes(match) ? Origin::kMatched : Origin::kDevice;
+  }
+  for (const Template::Field& field : match.id->fields()) {
+    if (field.name != "id" && OriginOf(field.name, match) == Origin::kDevice)
+      return Origin::kDevice;
+  }
+  return Origin::kMatched;
+}
+
 std::optional<VariableValue> Variables::Lookup(std::string_view name) const {
   for (const Builtin& builtin : kBuiltins) {
     if (builtin.name != name) continue;

@@ -46,6 +46,10 @@ bool MaySupply(const MatchSpec& match, std::string_view name);
 /// device may have a variable of the same name.
 Origin OriginOf(std::string_view name);
 
+/// The same where it is known what finds the device: named groups are of the configuration, and an
+/// ID is of the device unless the match makes it of what the configuration decides.
+Origin OriginOf(std::string_view name, const MatchSpec& match);
+
 /// What a variable of one device holds; a view of the device.
 struct VariableValue {
   FormatValue value;

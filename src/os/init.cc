@@ -46,7 +46,7 @@ namespace {
 
 using InitClock = std::chrono::steady_clock;
 
-constexpr int kPassedOn[] = {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGUSR2, SIGTERM};
+constexpr int kPassedOn[] = {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGTERM};
 
 /// What the init waits for, kept from doing anything else: blocked, signals wait until they are
 /// asked for, and none is lost or ends a copy that has only begun.
@@ -115,7 +115,8 @@ class InitProcess {
         return InitRole{std::nullopt, heartbeat_};
       }
       const int code = Watch();
-      if (!killed_) return InitRole{code, nullptr};
+      // It may have ended by itself just before it was to be killed.
+      if (!killed_ || code != 128 + SIGKILL) return InitRole{code, nullptr};
       const bool restarts = MayRestart();
       heartbeat_->CountKill();
       on_kill_({heartbeat_->kills(), restarts});

@@ -83,7 +83,7 @@ struct InitRole {
 /// children, and stay zombies for ever unless it reaps them; RunChild reaps only its own. So this
 /// forks. In the copy, which is to do the work and which the kernel ends with PID 1, it returns
 /// at once. PID 1 stays in here as an init: it reaps all that ends, passes SIGHUP, SIGINT,
-/// SIGQUIT, SIGUSR1, SIGUSR2 and SIGTERM on to the copy, and returns the exit code once the copy
+/// SIGQUIT, SIGUSR1 and SIGTERM on to the copy, and returns the exit code once the copy
 /// has ended: its own, or 128 and its signal.
 ///
 /// It is a watchdog as well: when the copy stops beating, because it is stopped or its loop hangs,

@@ -24,6 +24,17 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
  public:
   explicit State(const Options& options) : options_(options) {}
 
+  void Begin() {
+    const std::lock_guard lock(mutex_);
+    try {
+      StartThread();
+    } catch (const std::system_error& problem) {
+      throw std::system_error(problem.code(),
+                              "cannot start a thread; raise the limit of processes, which is "
+                              "pids.max of the cgroup, or ulimit -u");
+    }
+  }
+
   bool Run(Job job) {
     const Time now = Clock::now();
     const std::lock_guard lock(mutex_);
@@ -32,8 +43,7 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
     limited_ += job.on_late ? 1 : 0;
     const bool may_wait = !job.needs_thread;
     queue_.push_back({std::move(job), now, late_at});
-    Ensure(now);
-    if (may_wait || threads_ > 0) return true;
+    if (Ensure(now) || may_wait) return true;
     if (late_at != Time::max()) --limited_;
     queue_.pop_back();
     return false;
@@ -107,25 +117,30 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
     return next;
   }
 
-  /// Sees to it that threads wait for what can begin and for what can become late.
-  void Ensure(Time now) {
+  void StartThread() {
+    std::thread([self = shared_from_this()] { self->Work(); }).detach();
+    ++idle_;
+  }
+
+  /// Sees to it that threads wait for what can begin and for what can become late. Returns whether
+  /// there are enough.
+  bool Ensure(Time now) {
     const std::size_t beginning = std::min(queue_.size(), FreePlaces(now));
     const bool needs_timer = queue_.size() > beginning || limited_ > 0;
     const std::size_t wanted = beginning + (needs_timer ? 1 : 0);
     while (idle_ < wanted && !stopped_) {
       try {
-        std::thread([self = shared_from_this()] { self->Work(); }).detach();
+        StartThread();
       } catch (const std::system_error&) {
         break;
       }
-      ++idle_;
-      ++threads_;
     }
     if (wanted == 1) {
       wake_.notify_one();
     } else if (wanted > 1) {
       wake_.notify_all();
     }
+    return idle_ >= wanted;
   }
 
   void Work() {
@@ -144,7 +159,6 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
       }
     }
     --idle_;
-    --threads_;
     Ensure(Clock::now());
     ended_.notify_all();
   }
@@ -160,14 +174,15 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
     task.job.work();
     task.job.work = nullptr;
     lock.lock();
-    const auto ended = running_.extract(serial);
+    auto ended = running_.extract(serial);
     if (ended.mapped().on_late) --limited_;
     if (!stopped_ && task.job.then && !ended.mapped().is_late) {
       Call(std::move(task.job.then), lock);
     }
     ++idle_;
     ended_.notify_all();
-    lock.unlock();
+    lock.unlock();  // what the functions hold may block when it goes
+    ended = {};
     task = {};
     lock.lock();
   }
@@ -208,14 +223,15 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
   std::deque<Task> queue_;
   std::map<std::uint64_t, Running> running_;
   std::uint64_t next_serial_ = 0;
-  std::size_t limited_ = 0;  ///< jobs, waiting or running, whose on_late may still be called
-  std::size_t threads_ = 0;
+  std::size_t limited_ = 0;    ///< jobs, waiting or running, whose on_late may still be called
   std::size_t idle_ = 0;       ///< threads that run no job
   std::size_t finishing_ = 0;  ///< calls of `then` and `on_late`
   bool stopped_ = false;
 };
 
-ThreadPool::ThreadPool(const Options& options) : state_(std::make_shared<State>(options)) {}
+ThreadPool::ThreadPool(const Options& options) : state_(std::make_shared<State>(options)) {
+  if (options.starts_at_once) state_->Begin();
+}
 
 ThreadPool::~ThreadPool() { state_->Stop(); }
 

@@ -16,8 +16,8 @@ namespace patchbay {
 /// in the order of the calls to Run. A job that runs longer than `patience` is overdue: it no
 /// longer counts, and another thread takes its place, until `max_overdue` jobs are.
 ///
-/// Threads start when there is work, and are not joined, since some may never return. Where the
-/// system has no thread left, jobs wait for the threads that exist. Thread-safe.
+/// Threads are not joined, since some may never return. Where the system has no thread left, jobs
+/// wait for the threads that exist. Thread-safe.
 ///
 /// The destructor drops the jobs that have not begun, waits up to `end_patience` for those that run
 /// and never for those that are overdue. It may not be called on a thread of the pool.
@@ -30,7 +30,10 @@ class ThreadPool {
     std::size_t max_running = 1;
     std::chrono::milliseconds patience = std::chrono::seconds(1);
     std::size_t max_overdue = 256;
-    std::size_t max_idle = 4;  ///< threads that are kept for the next jobs
+    std::size_t max_idle = 4;  ///< threads that are kept for the next jobs; at least 1
+    /// The first thread starts with the pool and stays, so that a job never waits for the system to
+    /// have a thread. Otherwise threads start when there is work.
+    bool starts_at_once = false;
     std::chrono::milliseconds end_patience{500};
   };
 
@@ -44,11 +47,12 @@ class ThreadPool {
     /// begun; in that case it never does. On a thread of the pool; may not block.
     std::function<void()> on_late = nullptr;
     std::chrono::milliseconds limit{};  ///< of on_late
-    /// Where the pool has no thread and gets none, Run refuses the job; otherwise it waits for the
-    /// next call of Run that does get one.
+    /// Where there is no thread to begin the job, or none to call its `on_late`, and the system has
+    /// no other, Run refuses the job; otherwise it waits.
     bool needs_thread = false;
   };
 
+  /// Throws std::system_error where the first thread cannot start and is to start at once.
   explicit ThreadPool(const Options& options);
   ThreadPool() : ThreadPool(Options()) {}
   ~ThreadPool();

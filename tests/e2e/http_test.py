@@ -105,9 +105,9 @@ class Http(support.TestCase):
 
     def test_only_reading_is_allowed(self):
         for method in (b"POST", b"PUT", b"DELETE", b"OPTIONS", b"CONNECT", b"BREW"):
-            answer = talk(self.address, method + b" /metrics HTTP/1.1\r\nHost: x\r\n\r\n")
+            answer = talk(self.address, method + b" /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
             self.assertRegex(answer, rb"\AHTTP/1.1 4\d\d ", method)
-        head = talk(self.address, b"HEAD /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+        head = talk(self.address, b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
         self.assertTrue(head.startswith(b"HTTP/1.1 200 "), head)
         self.assertTrue(head.endswith(b"\r\n\r\n"), head)
 
@@ -116,7 +116,7 @@ class Http(support.TestCase):
             self.assertEqual(get(self.address, path)[0], 404, path)
 
     def test_clients_that_never_read(self):
-        request = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n" * 200
+        request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 200
         for _ in range(20):
             client = self.enterContext(connect(self.address))
             client.setblocking(False)

@@ -33,6 +33,7 @@ UNSEEN = [
     ("not-with-source", "exclusive = true", "it is said of the resource, and the source in its match"),
     ("needs-key", r"pod_resources = ''", "it is said of the daemon, and needed by a resource"),
     ("bad-path", r"mount\]\]\nhost_path = '/'", "the root is right where there is a container_path"),
+    ("bad-path", r"host_path = '/dev/{(usb_serial|id)}'", "what a variable is, the matches say"),
     ("matches-nothing", "exclude = ", "no schema knows what a glob matches"),
     ("matches-nothing", r"'/dev//x|/\\\.\\\./", "no schema knows what a regular expression matches"),
     ("matches-nothing", "subsystem = 'net'", "no schema knows which subsystems have nodes"),

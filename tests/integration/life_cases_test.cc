@@ -109,7 +109,7 @@ TEST_P(Contract, Case49Sigterm) {
   Process process(tree_, tree_.path("kubelet"), kSerial);
   ASSERT_TRUE(AwaitServed()) << process.log();
   process.Signal(SIGTERM);
-  EXPECT_EQ(process.Wait(2s), 0) << process.log();
+  EXPECT_EQ(process.Wait(), 0) << process.log();
   EXPECT_THAT(OwnSockets(), SizeIs(0));
   EXPECT_TRUE(AwaitView([](const ResourceView& view) { return view.allocatable == 0; }));
   EXPECT_THAT(process.log(), Not(HasSubstr("shutdown timed out")));

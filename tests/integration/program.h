@@ -19,6 +19,7 @@
 #include "base/format.h"
 #include "os/unique_fd.h"
 #include "support/daemon_fixture.h"
+#include "support/sanitizer.h"
 
 namespace patchbay::test {
 
@@ -32,6 +33,11 @@ inline bool EnterLimited(const char* limit, const char* value) {
   };
   return unshare(CLONE_NEWUSER) == 0 && write_file("/proc/self/uid_map", "0 0 1") &&
          write_file(file.c_str(), value);
+}
+
+inline void DisableLeakDetection() {
+  const char* options = getenv("ASAN_OPTIONS");
+  setenv("ASAN_OPTIONS", format("{}:detect_leaks=0", options == nullptr ? "" : options).c_str(), 1);
 }
 
 /// `patchbay run` as a process of its own. What it logs goes to "log" in the tree.
@@ -53,6 +59,8 @@ class Process {
     if (pid_ != 0) return;
     const int log = open(log_.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
     dup2(log, STDERR_FILENO);
+    // At the end it stops all threads, and those that hang in the kernel never are.
+    if (kHasAddressSanitizer) DisableLeakDetection();
     if (!enter()) _exit(kCannotEnter);
     execv(argv[0], const_cast<char**>(argv));
     _exit(98);

@@ -73,7 +73,7 @@ HttpAnswer HttpGet(const std::string& address, std::string_view path) {
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to) != 0) return {};
 
   const std::string request =
-      format("GET {} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n", path);
+      format("GET {} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", path);
   if (send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return {};
   std::string answer;
   char buffer[16 * 1024];

@@ -133,7 +133,7 @@ DaemonProcess::Scrape DaemonProcess::GetMetrics(int port, bool compressed) {
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const std::string request = std::string("GET /metrics HTTP/1.1\r\nHost: bench\r\n") +
+  const std::string request = std::string("GET /metrics HTTP/1.1\r\nHost: localhost\r\n") +
                               (compressed ? "Accept-Encoding: gzip\r\n" : "") +
                               "Connection: close\r\n\r\n";
   const auto start = Clock::now();

@@ -129,9 +129,15 @@ class HostileHost : InMemory {
     for (const Container& container : kContainers) {
       std::vector<std::optional<ResourceSpec>> of_source;
       for (const char* text : kSources) of_source.push_back(TryLoad(text, container.text));
+      if (std::ranges::none_of(of_source, [](const auto& spec) { return spec.has_value(); })) {
+        throw std::logic_error(format("no resource can have {}", container.text));
+      }
       containers_.push_back(std::move(of_source));
     }
   }
+
+  /// How often a device was allocated in all checks.
+  std::size_t allocations() const { return allocations_; }
 
   /// Chooses all texts, looks for the devices and allocates each. Returns what is wrong with the
   /// outcome; "" if nothing is.
@@ -198,7 +204,8 @@ class HostileHost : InMemory {
   static std::string WrongEnv(const ContainerResponse& response) {
     for (const auto& [name, value] : response.envs) {
       if (!IsName(name, "_") || (name[0] >= '0' && name[0] <= '9')) return "has the env " + name;
-      if (name == "PATH" || name.starts_with("LD_")) return "has the reserved env " + name;
+      const bool is_of_the_file = name.starts_with("DEV") || name.starts_with("LD");
+      if (!is_of_the_file || name.starts_with("LD_")) return "has the env " + name;
       if (value.find('\0') != std::string::npos) return "has a NUL in env";
     }
     return "";
@@ -246,8 +253,8 @@ class HostileHost : InMemory {
        WrongMount},
       {"[[resource.device_node]]\ncontainer_path = '/dev/of/{usb_serial}{name}'\n", WrongTarget},
       {"[[resource.device_node]]\ncontainer_path = '/dev/of/{ID_SERIAL}'\n", WrongTarget},
-      {"[resource.env]\n'{usb_serial}' = '1'\n", WrongEnv},
-      {"[resource.env]\n'{ID_SERIAL}' = '{usb_serial}'\n", WrongEnv},
+      {"[resource.env]\n'DEV{usb_serial}' = '1'\n", WrongEnv},
+      {"[resource.env]\n'DEV{ID_SERIAL}' = '{usb_serial}'\n", WrongEnv},
       {"[resource.env]\n'LD{HID_NAME}' = '{NAME}'\n", WrongEnv},
       {"[resource.annotations]\n'example.com/{usb_serial}' = '1'\n", WrongAnnotation},
       {"[resource.annotations]\n'example.com/{port}' = '{INTERFACE}'\n", WrongAnnotation},
@@ -341,7 +348,7 @@ class HostileHost : InMemory {
   }
 
   std::string CheckContainer(const ResourceSpec& resource, const Container& container,
-                             const Discovery& found) const {
+                             const Discovery& found) {
     const auto spec = std::make_shared<const ResourceSpec>(resource);
     Inventory inventory(spec, "node-1");
     inventory.Advance(found, {});
@@ -350,6 +357,7 @@ class HostileHost : InMemory {
       const std::vector<std::string> ids = {listed.device->id};
       const auto response = Allocate(*inventory.snapshot(), ids, AllocationOn({host_, "node-1"}));
       if (!response) return "a listed device is refused: " + response.error().message;
+      ++allocations_;
       for (const auto& device : response->devices) {
         const auto there = host_.Resolve(device.host_path);
         if (!there || (!IsOf("dead", *there) && !IsOf("0403", *there))) {
@@ -374,6 +382,7 @@ class HostileHost : InMemory {
   FakeSysfs fake_{tree_};
   const HostRoot host_{tree_.path()};
   std::string interface_;
+  std::size_t allocations_ = 0;
   std::vector<ResourceSpec> sources_;
   std::vector<std::vector<std::optional<ResourceSpec>>> containers_;  ///< by container and source
 };

@@ -174,7 +174,7 @@ TEST(Load, AcceptsWhatIsUnusualButRight) {
       "[[resource.device_node]]\ncontainer_path = '{path}'",
       "[[resource.device_node]]\nhost_path = '/dev/ctl'\ncontainer_path = '/dev/c'",
       "[[resource.mount]]\nhost_path = '/sys/class/..x/{name}'",
-      "[resource.env]\n_A1 = '{{{slot:02}}}'\n\"{id}\" = ''\n'X_{name}' = \"\"\"a\nb\"\"\"",
+      "[resource.env]\n_A1 = '{{{slot:02}}}'\n'I_{id}' = ''\n'X_{name}' = \"\"\"a\nb\"\"\"",
       "[resource.annotations]\n'{id}' = 'x'\n'a.b-c/X.y_z' = 'x'\n'{resource}' = ''",
       "[resource.annotations]\n'cdi.k8s.io/x_{name}' = 'v.com/c={name}'",
   };

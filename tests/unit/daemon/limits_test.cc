@@ -76,7 +76,7 @@ TEST(Limits, ThePageHasThemAsTheyAre) {
            format("hard one, at most to {};", Grouped(kMaxDescriptors)),
            format("| log lines that wait to be read | {} KiB, {} lines |", log.bytes / 1024,
                   Grouped(log.lines)),
-           format("| a loop that does not turn, where Patchbay is PID 1 | {} to {} s |",
+           format("| the main loop does not respond, where Patchbay is PID 1 | {} to {} s |",
                   watchdog.check.count() / 1000 * (watchdog.most_missed + 1),
                   watchdog.check.count() / 1000 * (watchdog.most_missed + 2)),
            format("| such kills | {} within {} minutes |", watchdog.most_kills - 1,

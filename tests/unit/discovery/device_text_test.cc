@@ -236,6 +236,19 @@ TEST_F(SharedSerialTest, NobodyKnowsWhoseIdItIsWhenBothAreNew) {
               ElementsAre("1-0", "1-1"));
 }
 
+TEST_F(SharedSerialTest, NewcomerDoesNotJoinTheGroupOfTheFirst) {
+  MatchSpec match = test::PathMatch({"/dev/ttyUSB*"});
+  match.conditions.usb = UsbPattern{};
+  match.group_by = "usb_serial";
+  EXPECT_THAT(Paths(FindAgain(match)), ElementsAre("/dev/ttyUSB0"));
+  Stick("1-0", 0xdead, "A9007YHT", 3);
+  sysfs_.Device(Interface("1-0") + "/ttyUSB1/tty/ttyUSB1", {.subsystem = "tty", .number = "188:1"});
+  const Discovery found = FindAgain(match);
+  EXPECT_THAT(Ids(found), ElementsAre("A9007YHT"));
+  EXPECT_THAT(Paths(found), ElementsAre("/dev/ttyUSB0"));
+  EXPECT_THAT(Rejected(found.rejected), ElementsAre("duplicate_id /dev/ttyUSB1"));
+}
+
 TEST_F(SharedSerialTest, LinksToOneNodeAreOneDevice) {
   tree_.Link("/dev/links/modem", "../ttyUSB0");
   const MatchSpec links = test::PathMatch({"/dev/links/*"});

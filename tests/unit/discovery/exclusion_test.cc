@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "specs.h"
 #include "support/temp_tree.h"
@@ -55,6 +56,27 @@ TEST_F(ExclusionTest, LinkExcludesTheNodeItLeadsTo) {
   EXPECT_THAT(Disks("/dev/disk/*/nvme-{SYSTEM,DATA}"), ElementsAre("nvme2n1"));
   EXPECT_THAT(Disks("/dev/disk/**"), ElementsAre("nvme2n1"));
   EXPECT_THAT(Disks("/dev/nvme[12]n1"), ElementsAre("nvme0n1"));
+}
+
+/// As the UUID of a file system, which a stick can copy: the link leads to that stick then.
+TEST_F(ExclusionTest, LinkThatAnotherDeviceTookStillExcludes) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  tree_.CharDevice("dev/sda1", 8, 1);
+  tree_.CharDevice("dev/sdb1", 8, 17);
+  tree_.File("run/udev/data/c8:1", "S:disk/by-uuid/ROOT\n");
+  tree_.File("run/udev/data/c8:17", "S:disk/by-uuid/ROOT\n");
+  tree_.Link("dev/disk/by-uuid/ROOT", "../../sdb1");
+  EXPECT_THAT(Ids(Look(Without(PathMatch({"/dev/sd*"}), "/dev/disk/by-uuid/ROOT"))), IsEmpty());
+}
+
+TEST_F(ExclusionTest, GlobThatCannotBeLookedUpExcludesEverything) {
+  tree_.Link("dev/error", std::string(300, 'x'));  // a name that no file system takes
+  EXPECT_THAT(Disks("/dev/error/SYSTEM"), IsEmpty());
+  EXPECT_THAT(Disks("/dev/error/*"), IsEmpty());
+  EXPECT_THAT(Disks("/dev/error"), IsEmpty());
+  EXPECT_THAT(Drops(Without(PathMatch({"/dev/nvme0n1"}, NodeType::kAny), "/dev/error/SYSTEM")),
+              ElementsAre("/dev/nvme0n1: /dev/error/SYSTEM, which may exclude it, cannot be looked "
+                          "up now"));
 }
 
 TEST_F(ExclusionTest, EachLinkOfAChainExcludes) {

@@ -31,10 +31,10 @@ class OwnersTest : public testing::Test {
   }
 
   /// What a resource of the model finds, by its place.
-  Discovery Find(const Model& model, std::size_t place) const {
+  Discovery Find(const Model& model, std::size_t place, Pass pass = {}) const {
     const ResourceSpecs all = ResourcesFor(model, "");
-    return Discover(*all.at(place), HostRoot(tree_.path()),
-                    Pass{.owners = OwnersBefore(*all.at(place), all)});
+    pass.owners = OwnersBefore(*all.at(place), all);
+    return Discover(*all.at(place), HostRoot(tree_.path()), pass);
   }
 
   test::TempTree tree_;
@@ -66,6 +66,40 @@ TEST_F(OwnersTest, WhatTheOwnerRejectsIsTakenAllTheSame) {
   model.resources[0].matches[0] = test::WithId(model.resources[0].matches[0], "same");
   EXPECT_THAT(Find(model, 0).devices, IsEmpty());
   EXPECT_THAT(Ids(Find(model, 1)), ElementsAre("b1"));
+}
+
+TEST_F(OwnersTest, WhatCannotBeReadStaysTaken) {
+  const Model model{{},
+                    {Named("x/all", false, {"/dev/a*"}), Named("x/one", true, {"/dev/by-id/*"})}};
+  const Discovery before = Find(model, 0);
+  EXPECT_THAT(Ids(before), ElementsAre("a2"));
+  tree_.Remove("dev/by-id/one");
+  tree_.Remove("dev/by-id");
+  tree_.Link("dev/by-id", std::string(300, 'x'));  // a name that no file system takes
+  const Discovery now = Find(model, 0, Pass{.owned_before = before.owned});
+  EXPECT_THAT(Ids(now), ElementsAre("a2"));
+  EXPECT_THAT(Ids(Find(model, 0, Pass{.owned_before = now.owned})), ElementsAre("a2"))
+      << "for as long as that lasts";
+}
+
+TEST_F(OwnersTest, OwnersThatHangKeepWhatTheyHad) {
+  const Model model{
+      {}, {Named("x/all", false, {"/dev/a*", "/dev/b*"}), Named("x/one", true, {"/dev/a*"})}};
+  const Discovery before = Find(model, 0);
+  EXPECT_THAT(Ids(before), ElementsAre("b1"));
+  tree_.File("dev/a3");
+  EXPECT_THAT(Ids(Find(model, 0, Pass{.owned_before = before.owned, .skips_owners = true})),
+              ElementsAre("a3", "b1"));
+}
+
+TEST_F(OwnersTest, OwnersThatAlwaysHungHaveWhatTheirPathsName) {
+  const Model model{
+      {}, {Named("x/all", false, {"/dev/a*", "/dev/b*"}), Named("x/one", true, {"/dev/a*"})}};
+  const Discovery found = Find(model, 0, Pass{.skips_owners = true});
+  EXPECT_THAT(Ids(found), ElementsAre("b1"));
+  ASSERT_THAT(Rejected(found.rejected), ElementsAre("taken /dev/a1", "taken /dev/a2"));
+  EXPECT_THAT(found.rejected[0].detail, HasSubstr("may belong to x/one, which is exclusive and"));
+  EXPECT_FALSE(found.owned->contains("x/one")) << "still unknown";
 }
 
 TEST_F(OwnersTest, WithoutExclusiveResourcesNobodyIsRefused) {

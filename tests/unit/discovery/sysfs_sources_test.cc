@@ -398,7 +398,7 @@ TEST_F(SysfsSourcesTest, AnAdapterSpeaksOfOneOfItsInterfacesAndSaysSo) {
 }
 
 TEST_F(SysfsSourcesTest, EveryNodeOfAUdevGroupKeepsItsValues) {
-  const Discovery found = Find(test::Grouped(Udev(Subsystem("tty")), "usb_vendor"));
+  const Discovery found = Find(test::Grouped(Udev(Subsystem("tty")), "pci_address"));
   ASSERT_THAT(found.devices, testing::SizeIs(1));
   ASSERT_THAT(found.devices[0].nodes, testing::SizeIs(2));
   EXPECT_THAT(found.devices[0].nodes[0].values, Contains(Pair("MINOR", "0")));

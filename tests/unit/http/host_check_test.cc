@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "model/spec.h"
+
 namespace patchbay {
 namespace {
 
@@ -19,20 +21,43 @@ std::vector<NamePattern> Patterns(const std::vector<std::string>& texts) {
 TEST(IsHostAccepted, TakesAddressesAndNamesThatNobodyElseCanOwn) {
   for (const char* host :
        {"", "10.1.2.3", "10.1.2.3:9478", "[::1]", "[::1]:9478", "[fd00::7]:80", "localhost",
-        "localhost:9478", "LOCALHOST", "localhost.", "node-1", "node-1.example.com",
-        "Node-1.Example.COM:9478", "node-1.example.com.", "patchbay.monitoring.svc:9478",
-        "patchbay.monitoring.svc.cluster.local", "[fe80::1%25eth0]:9478"}) {
+        "localhost:9478", "LOCALHOST", "localhost.", "node-1.example.com",
+        "Node-1.Example.COM:9478", "node-1.example.com.", "[fe80::1%25eth0]:9478"}) {
     EXPECT_TRUE(IsHostAccepted(host, "node-1.example.com", {})) << host;
   }
 }
 
 TEST(IsHostAccepted, RefusesNamesThatAnybodyCanOwn) {
-  for (const char* host : {"evil.example", "evil.example:9478", "node-1.example.com.evil.example",
-                           "xnode-1.example.com", "svc.example", "patchbay.svc.evil.example",
-                           "10.1.2.3.evil.example", "1.2.3.4.5", "[evil.example]", "[", "[]",
-                           ":9478", ".", "a.svc\r\nx.y", "127.0.0.1@evil.example"}) {
+  for (const char* host : {"evil.example",
+                           "evil.example:9478",
+                           "evil",
+                           "node-1",
+                           "node-1.example.com.evil.example",
+                           "xnode-1.example.com",
+                           "svc.example",
+                           "patchbay.svc.evil.example",
+                           "10.1.2.3.evil.example",
+                           "1.2.3.4.5",
+                           "[evil.example]",
+                           "[",
+                           "[]",
+                           ":9478",
+                           ".",
+                           "[::1]evil.example",
+                           "127.0.0.1:80@evil.example",
+                           "[::1]:x",
+                           "a.svc\r\nx.y",
+                           "127.0.0.1@evil.example"}) {
     EXPECT_FALSE(IsHostAccepted(host, "node-1.example.com", {})) << host;
   }
+}
+
+TEST(IsHostAccepted, TakesNamesOfServicesByDefault) {
+  const std::vector<NamePattern> names = DaemonSpec().hosts;
+  EXPECT_TRUE(IsHostAccepted("patchbay.monitoring.svc:9478", "n", names));
+  EXPECT_TRUE(IsHostAccepted("patchbay.monitoring.svc.cluster.local", "n", names));
+  EXPECT_FALSE(IsHostAccepted("patchbay.svc.evil.example", "n", names));
+  EXPECT_FALSE(IsHostAccepted("svc", "n", names));
 }
 
 TEST(IsHostAccepted, TakesConfiguredNames) {

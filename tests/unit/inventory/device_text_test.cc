@@ -74,7 +74,6 @@ std::vector<std::pair<std::string_view, ChangeSpec>> PathPlaces() {
   return {{"host_path", MountOf("/srv/tenants/{serial}")},
           {"container_path", MountOf("/srv", "/dev/{serial}")},
           {"container_path", node({}, "/dev/{serial}")},
-          {"host_path", node("/dev/{serial}", "/dev/x")},
           {"health.file", [](ResourceSpec& spec) {
              spec.health.emplace();
              spec.health->kind = FileProbe{MakeTemplate("/sys/class/x/{serial}"), "up"};
@@ -98,6 +97,19 @@ TEST(DeviceText, FillsOnePartOfAPathAndNoMore) {
       EXPECT_EQ(RejectionOf(spec, Calling(serial)), "") << serial;
     }
     EXPECT_EQ(RejectionOf(spec, Calling(std::string(255, 'x'))), "");
+  }
+}
+
+TEST(DeviceText, ChoosesNoDeviceNode) {
+  for (const std::string_view path : {"/dev/{serial}", "/dev/x/{serial}", "/dev/x{serial}"}) {
+    const ResourceSpec spec = SpecWith([=](ResourceSpec& s) {
+      s.device_nodes.emplace_back();
+      s.device_nodes[0].host_path = MakeTemplate(path);
+    });
+    for (const std::string serial : {"sda", "null", "A9007YHT", "../sda"}) {
+      EXPECT_THAT(RejectionOf(spec, Calling(serial)), HasSubstr("may not choose a device node"));
+    }
+    EXPECT_EQ(RejectionOf(spec, Calling("sda", {{"serial", "0"}})), "") << "a named group may";
   }
 }
 
@@ -188,11 +200,17 @@ TEST(DeviceText, MakesNoNameThatTheFileMayNotHave) {
     EXPECT_THAT(RejectionOf(env("{serial}"), Calling(serial)),
                 AllOf(HasSubstr("environment variable"), HasSubstr("{serial}")))
         << serial;
+    if (serial.empty()) continue;
+    const std::string rest = serial.substr(0, 1) + "{serial}";
+    EXPECT_THAT(RejectionOf(env(rest), Calling(serial.substr(1))),
+                AllOf(HasSubstr("environment variable"), HasSubstr("{serial}")))
+        << serial;
   }
   EXPECT_NE(RejectionOf(env("LD{serial}"), Calling("_PRELOAD")), "");
   EXPECT_NE(RejectionOf(env("P{serial:.3}"), Calling("ATH9")), "");
   for (const std::string serial : {"A9", "_", "PATH_A9", "LDA"}) {
-    EXPECT_EQ(RejectionOf(env("{serial}"), Calling(serial)), "") << serial;
+    EXPECT_THAT(RejectionOf(env("{serial}"), Calling(serial)), HasSubstr("text of the file"));
+    EXPECT_EQ(RejectionOf(env("X{serial}"), Calling(serial)), "") << serial;
   }
   EXPECT_EQ(RejectionOf(env("SERIAL_{serial}"), Calling("1x")), "");
 

@@ -155,7 +155,11 @@ TEST_F(HookRunnerTest, SixteenDevicesAreReleasedAtOnce) {
   }
   for (int i = 0; i < 16; ++i) AwaitBegun(format("gate{}", i));
   // One sees whose turn it is. Those that start programs go when they have.
-  while (test::ThreadsOf(getpid()) > threads + 17) std::this_thread::yield();
+  const auto deadline = std::chrono::steady_clock::now() + seconds(20);
+  while (test::ThreadsOf(getpid()) > threads + 17 && std::chrono::steady_clock::now() < deadline) {
+    std::this_thread::yield();
+  }
+  EXPECT_LE(test::ThreadsOf(getpid()), threads + 17);
   EXPECT_TRUE(Run(Call(Hook::kPreStart, {"other"}, "true")).get());
   Open("gate7");
   AwaitBegun("gate16");

@@ -27,6 +27,7 @@ TEST_P(HostileHost, GetsNothingByItsTexts) {
     for (char& byte : bytes) byte = static_cast<char>(random());
     ASSERT_EQ(host.Check(test::Choices(bytes)), "") << "case " << i;
   }
+  EXPECT_GT(host.allocations(), 0U);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HostileHost, testing::Range(0U, kParts));

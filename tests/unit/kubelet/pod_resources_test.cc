@@ -180,7 +180,7 @@ TEST_F(PodResourcesTest, IsToldSoOnAnyThread) {
 
 TEST_F(PodResourcesTest, AsksAgainWhenToldSoWhileItAsks) {
   Serve(Fault::kHang);
-  Start(100ms);
+  Start(1s);
   loop_.Advance(0s);
   AwaitCall();
   const std::function<void()> poll_soon = agent_->PollSoon();

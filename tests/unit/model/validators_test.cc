@@ -47,10 +47,17 @@ TEST(ReservedEnv, IsWhatDecidesWhichCodeRuns) {
 
 TEST(NameRules, HoldTheShapeOfATemplate) {
   EXPECT_EQ(OffsetIn("A_{x}", ProblemWithEnvName), -1);
-  EXPECT_EQ(OffsetIn("{x}-", ProblemWithEnvName), 3);
+  EXPECT_EQ(OffsetIn("A{x}-", ProblemWithEnvName), 4);
+  EXPECT_EQ(OffsetIn("{x}", ProblemWithEnvName), 0) << "the device would choose the whole name";
+  EXPECT_EQ(OffsetIn("{id}", ProblemWithEnvName), 0);
   EXPECT_EQ(OffsetIn("example.com/{x}", ProblemWithAnnotationKey), -1);
   EXPECT_EQ(OffsetIn("{x}", ProblemWithAnnotationKey), -1);
-  EXPECT_EQ(OffsetIn("{x}/", ProblemWithAnnotationKey), 3);
+  EXPECT_EQ(OffsetIn("{x}/a", ProblemWithAnnotationKey), 0);
+  EXPECT_EQ(OffsetIn("a.{id}/a", ProblemWithAnnotationKey), 2);
+  EXPECT_EQ(OffsetIn("{resource}-x", ProblemWithAnnotationKey), -1);
+  EXPECT_EQ(OffsetIn("{node_name}/x", ProblemWithAnnotationKey), 0);
+  EXPECT_EQ(OffsetIn("{x}.com/c=a", ProblemWithCdiName), 0);
+  EXPECT_EQ(OffsetIn("v.com/{id}=a", ProblemWithCdiName), 6);
   EXPECT_EQ(OffsetIn("v.com/c={x}", ProblemWithCdiName), -1);
   EXPECT_EQ(OffsetIn("v.com/c=all", ProblemWithCdiName), -1) << "the file may say so";
   EXPECT_EQ(OffsetIn("{x}", ProblemWithCdiName), 0);
