@@ -1,8 +1,10 @@
 // Rounds of whatever can happen to the daemon, in any order: kubelets that restart, crash, hang and
 // lose their directory, devices that flap, sockets that are deleted, configurations that are
-// rewritten. After each round peace is made, and within seconds all must be as it should: each
+// rewritten, file systems that do not respond, a log that nobody reads, devices and programs with
+// hostile texts. After each round peace is made, and within seconds all must be as it should: each
 // resource of the last valid configuration registered once, the kubelet's list equal to the truth,
-// and nothing left behind.
+// and nothing left behind. What hangs, hangs a little longer: before it ends, all must be well with
+// what does not depend on it.
 //
 // PATCHBAY_CHAOS_SECONDS says for how long, PATCHBAY_CHAOS_SEED what happens; the seed is printed.
 // When it happens is up to the machine. PATCHBAY_CHAOS_PATIENCE is for busy ones, in seconds.
@@ -20,15 +22,19 @@
 #include <map>
 #include <random>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/escape.h"
 #include "base/format.h"
 #include "chaos/config_files.h"
 #include "chaos/configuration.h"
+#include "chaos/hangs.h"
 #include "chaos/host.h"
 #include "chaos/judge.h"
+#include "chaos/log_pipe.h"
 #include "chaos/pods.h"
 #include "chaos/random.h"
 #include "chaos/troubles.h"
@@ -42,6 +48,10 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr unsigned kPatienceSeconds = kHasAddressSanitizer ? 30 : 5;
+/// A pod whose Allocate hangs keeps the next one waiting for so long.
+constexpr unsigned kAllocateSeconds = 6;
+/// In a run this long each kind of trouble happens dozens of times.
+constexpr std::chrono::minutes kLong{5};
 
 /// Ends as the state of the device says, or does not end.
 constexpr std::string_view kProbeProgram = R"(#!/bin/sh
@@ -71,20 +81,29 @@ class Chaos : public testing::Test {
     daemon_.host().File("probe", kProbeProgram);
     ASSERT_EQ(chmod(daemon_.host().path("probe").c_str(), 0755), 0);
     files_.Write(configuration_.Toml(), random_);
-    daemon_.Run(files_.path());
+    daemon_.Run(files_.path(), log_.write_end());
     ASSERT_TRUE(IsWellSoon());
     judge_.TakeMeasure();
   }
   void TearDown() override {
+    hangs_.EndAll();
+    log_.Resume();
+    daemon_.Stop();
     if (HasFailure()) std::printf("%s\n", daemon_.LogTail().c_str());
   }
 
   void Run(std::chrono::seconds duration) {
     const auto end = Clock::now() + duration;
     for (round_ = 1; Clock::now() < end && !HasFailure(); ++round_) Round();
-    std::printf("%zu rounds, %zu of them calm, %zu actions; well again after %lld ms at most\n%s\n",
-                round_ - 1, calm_rounds_, actions_, static_cast<long long>(slowest_.count()),
-                judge_.Holdings().c_str());
+    std::printf(
+        "%zu rounds, %zu of them calm, %zu judged while something hung, %zu actions; well again "
+        "after %lld ms at most\n%s\n",
+        round_ - 1, calm_rounds_, hanging_rounds_, actions_,
+        static_cast<long long>(slowest_.count()), judge_.Holdings().c_str());
+    ReportTroubles(duration >= kLong);
+    if (HasFailure()) return;
+    if (random_.OneIn(2)) log_.Stall();
+    if (random_.OneIn(2)) BeginHang();
     EXPECT_EQ(daemon_.Stop(), 0);
   }
 
@@ -100,15 +119,20 @@ class Chaos : public testing::Test {
     history_.clear();
     is_calm_ = true;
     kept_ = configuration_.Registrations();
+    mounted_.clear();
+    AddMounted();
     const std::size_t starts = troubles_.starts();
     const auto registered = RegisterCalls();
     const std::vector<Action> moods = Moods();
+    // Moods alone would make these rare.
+    if (random_.OneIn(2)) Do({[&] { return UseAndHang(); }, files_.IsAtomic()});
+    if (random_.OneIn(2)) Do({[&] { return AndRefresh(host_.ChangeList(random_)); }, true});
     for (std::size_t left = 5 + random_.Below(36); left > 0; --left) {
       Do(random_.OneOf(moods));
       if (random_.OneIn(2)) Pause(random_.OneIn(5) ? 100 + random_.Below(150) : random_.Below(30));
     }
     MakePeace();
-    const bool is_well = IsWellSoon();
+    const bool is_well = AreOthersWellSoon() && IsWellSoon();
     if (is_calm_ && troubles_.starts() == starts) ExpectKept(registered);
     if (is_well && !HasFailure()) return;
     std::string story;
@@ -148,12 +172,21 @@ class Chaos : public testing::Test {
         {[&] { return host_.Retarget(random_); }, calm},
         {[&] { return host_.FlipProbe(random_); }, calm},
         {[&] { return host_.FlipProbe(random_); }, calm},
-        {[&] { return AddPods(); }, calm},
+        {[&] { return AndRefresh(host_.ChangeList(random_)); }, calm},
+        {[&] { return AndRefresh(host_.ChangeList(random_)); }, calm},
+        {[&] { return host_.ChangeStick(random_); }, calm},
+        {[&] { return BeginHang(); }, calm},
+        {[&] { return AndRefresh(BeginHang()); }, calm},
+        {[&] { return hangs_.End(random_); }, calm},
+        {[&] { return StallLog(); }, calm},
+        {[&] { return ReadLog(); }, calm},
+        {[&] { return AddPods(Name()); }, calm},
         {[&] { return Signal(SIGUSR1, "SIGUSR1"); }, calm},
         {[&] { return Signal(SIGHUP, "SIGHUP"); }, calm_if_atomic},
         {[&] { return Reconfigure(); }, calm_if_atomic},
         {[&] { return Reconfigure(); }, calm_if_atomic},
         {[&] { return Reconfigure(); }, calm_if_atomic},
+        {[&] { return MoveToOtherNode(); }, calm_if_atomic},
         {[&] { return WriteAsItWas(); }, calm_if_atomic},
         {[&] { return WriteMistake(); }, calm_if_atomic},
         {[&] { return WriteHalf(); }, calm_if_atomic},
@@ -161,10 +194,9 @@ class Chaos : public testing::Test {
     };
   }
 
-  std::string Name() { return random_.OneOf(configuration_.resources()).name; }
+  std::string Name() { return random_.OneOf(configuration_.names()); }
 
-  std::string AddPods() {
-    const std::string resource = Name();
+  std::string AddPods(const std::string& resource) {
     const std::size_t pods = 1 + random_.Below(5), devices = 1 + random_.Below(2);
     for (std::size_t i = 0; i < pods; ++i) pods_.Add(resource, static_cast<int>(devices));
     return format("{} pods with {} of {}", pods, devices, resource);
@@ -174,17 +206,74 @@ class Chaos : public testing::Test {
     for (std::size_t i = 0; i < times; ++i) kill(daemon_.pid(), number);
     return format("{} times {}", times, name);
   }
+  /// What is not seen before the next scan.
+  std::string AndRefresh(const std::string& what) {
+    kill(daemon_.pid(), SIGUSR1);
+    return what + ", SIGUSR1";
+  }
+  /// Where it matters, if it does anywhere.
+  std::string BeginHang() {
+    const auto needs = configuration_.needs();
+    if (!needs.empty()) return hangs_.Begin(random_.OneOf(needs).first);
+    return hangs_.Begin(static_cast<Hangs::Place>(random_.Below(Hangs::kPlaces)));
+  }
+  /// The places take turns, so that none is rare.
+  std::string UseAndHang() {
+    const auto place = static_cast<Hangs::Place>(++hangs_begun_ % Hangs::kPlaces);
+    std::string what;
+    if (!configuration_.needs().contains(place)) {
+      what = configuration_.Use(place, random_) + ", ";
+      OnChange();
+      what += files_.Write(configuration_.Toml(), random_) + ", ";
+    }
+    return AndRefresh(what + hangs_.Begin(place));
+  }
+  void AddMounted() { mounted_.merge(configuration_.mounted()); }
+  /// Of resources whose Allocate hangs, or may: a hook ends soon, a lookup of a node takes longer.
+  void AddPodsThatHang() {
+    const auto needs = configuration_.needs();
+    for (const Hangs::Place place : {Hangs::kHook, Hangs::kDeviceNode}) {
+      const auto names = needs.find(place);
+      if (!hangs_.contains(place) || names == needs.end()) continue;
+      if (place == Hangs::kDeviceNode && !random_.OneIn(3)) continue;
+      const std::string name = random_.OneOf(names->second);
+      Do({[&] { return AddPod(name); }, true});
+    }
+  }
+  std::string AddPod(const std::string& resource) {
+    pods_.Add(resource, 1);
+    return "a pod with 1 of " + resource;
+  }
+  std::string StallLog() {
+    if (!log_.stalled()) ++troubles_seen_["log not read"];
+    log_.Stall();
+    return "nobody reads the log";
+  }
+  std::string ReadLog() {
+    log_.Resume();
+    return "the log is read";
+  }
   std::string Change() {
     std::string what = configuration_.Change(random_);
+    OnChange();
+    return what;
+  }
+  void OnChange() {
+    AddMounted();
     std::set<Configuration::Registration> still;
     const auto now = configuration_.Registrations();
     std::set_intersection(kept_.begin(), kept_.end(), now.begin(), now.end(),
                           std::inserter(still, still.end()));
     kept_ = still;
-    return what;
   }
   std::string Reconfigure() {
     const std::string what = Change();
+    return format("{}, {}", what, files_.Write(configuration_.Toml(), random_));
+  }
+  std::string MoveToOtherNode() {
+    ++troubles_seen_["on_nodes"];
+    const std::string what = configuration_.MoveToOtherNode(random_);
+    OnChange();
     return format("{}, {}", what, files_.Write(configuration_.Toml(), random_));
   }
   std::string WriteAsItWas() {
@@ -214,30 +303,90 @@ class Chaos : public testing::Test {
     if (random_.OneIn(2)) Pause(random_.Below(200));
     Do({[&] { return WriteAsItWas(); }, true});
     if (!is_configuration_last) Do(end);
+    Do({[&] { return host_.End(); }, true});
+    if (host_.TakeNeedsRefresh()) Do({[&] { return Signal(SIGUSR1, "SIGUSR1"); }, true});
   }
 
   void Do(const Action& action) {
-    history_.push_back(action.act());
+    history_.push_back(Printable(action.act()));
     is_calm_ = is_calm_ && action.is_calm;
+    hangs_.Count();
     ++actions_;
   }
   static void Pause(std::size_t ms) { poll(nullptr, 0, static_cast<int>(ms)); }
 
   // --- what must be then ---
 
+  /// While something hangs, whatever else there is must be well; then it hangs no longer.
+  bool AreOthersWellSoon() {
+    if (!hangs_.any() && !log_.stalled()) return true;
+    const std::set<std::string> affected = hangs_.any() ? mounted_ : std::set<std::string>();
+    ++hanging_rounds_;
+    const auto what_is_wrong = [&] { return judge_.WhatIsWrongBeside(affected); };
+    if (!BecomesWell(what_is_wrong, kAllocateSeconds)) return false;
+    if (hangs_.contains(Hangs::kHook) || random_.OneIn(2)) {
+      AddPodsThatHang();
+      const auto what_is_wrong_then = [&] {
+        return pods_.IsIdle() ? what_is_wrong() : "  an Allocate is not answered\n";
+      };
+      if (!BecomesWell(what_is_wrong_then, 2 * kAllocateSeconds)) return false;
+    }
+    Do({[&] { return hangs_.EndAll(); }, true});
+    Do({[&] { return ReadLog(); }, true});
+    return true;
+  }
   bool IsWellSoon() {
     const auto start = Clock::now();
-    const auto deadline =
-        start + std::chrono::seconds(FromEnvironment("PATCHBAY_CHAOS_PATIENCE", kPatienceSeconds));
-    for (std::string wrong = "?"; !wrong.empty(); Pause(5)) {
-      const bool is_late = Clock::now() > deadline;
-      wrong = judge_.WhatIsWrong();
-      if (wrong.empty() || !is_late) continue;
-      ADD_FAILURE() << "not well again, but:\n" << wrong;
-      return false;
-    }
+    if (!BecomesWell([&] { return judge_.WhatIsWrong(); })) return false;
     slowest_ = std::max(slowest_, std::chrono::duration_cast<milliseconds>(Clock::now() - start));
     return true;
+  }
+  bool BecomesWell(const std::function<std::string()>& what_is_wrong, unsigned more_seconds = 0) {
+    const auto deadline =
+        Clock::now() +
+        std::chrono::seconds(more_seconds +
+                             FromEnvironment("PATCHBAY_CHAOS_PATIENCE", kPatienceSeconds));
+    for (std::string wrong = "?"; !wrong.empty(); Pause(5)) {
+      const bool is_late = Clock::now() > deadline;
+      hangs_.Count();
+      wrong = what_is_wrong();
+      if (wrong.empty() || !is_late) continue;
+      ADD_FAILURE() << "not well again, but:\n" << Lines(wrong);
+      return false;
+    }
+    return true;
+  }
+  /// Names of devices may hold anything.
+  static std::string Lines(const std::string& text) {
+    std::string lines;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) lines += Printable(line) + "\n";
+    return lines;
+  }
+
+  /// With `must_have_been` each of them must have happened.
+  void ReportTroubles(bool must_have_been) {
+    auto seen = troubles_seen_;
+    for (std::size_t i = 0; i < Hangs::kPlaces; ++i) {
+      const auto place = static_cast<Hangs::Place>(i);
+      const auto hung = hangs_.hung().find(place);
+      seen[format("{} hung", Hangs::Name(place))] = hung == hangs_.hung().end() ? 0 : hung->second;
+    }
+    for (const char* way : {"succeeds", "fails", "hangs", "floods", "garbage"}) {
+      seen[format("command {}", way)] = host_.lister().Runs()[way];
+    }
+    std::string text;
+    for (const auto& [trouble, times] : seen) {
+      text += format("{}{} {}", text.empty() ? "" : ", ", trouble, times);
+      const bool is_possible = hangs_.why_not().empty() || !trouble.ends_with(" hung");
+      if (must_have_been && is_possible) {
+        EXPECT_GT(times, 0U) << trouble;
+      }
+    }
+    std::printf("%s\n", text.c_str());
+    if (!hangs_.why_not().empty()) {
+      std::printf("no file system hung: %s\n", hangs_.why_not().c_str());
+    }
   }
 
   /// Whatever became of its devices and its other keys, the kubelet was not asked again.
@@ -260,8 +409,10 @@ class Chaos : public testing::Test {
   Random random_{seed_};
   DaemonProcess daemon_{Kubelet(random_)};
   TempTree config_;
+  LogPipe log_{daemon_.log_path()};
   Host host_{daemon_.host()};
-  Configuration configuration_{random_, daemon_.host().path()};
+  Hangs hangs_{daemon_.host()};
+  Configuration configuration_{random_, {daemon_.host().path(), host_}};
   // Without the rescan, which would mend what was missed; and whoever holds a device, it is
   // forgotten.
   ConfigFiles files_{config_, random_.Below(ConfigFiles::kKinds),
@@ -269,16 +420,23 @@ class Chaos : public testing::Test {
                             "\"\"\nmax_probes = {}\n",
                             kMostProbes)};
   Troubles troubles_{daemon_.kubelet()};
-  Pods pods_{daemon_.kubelet()};
+  Pods pods_{daemon_.kubelet(),
+             [&](const std::string& node) { return Configuration::MayGive(node, host_); }};
   Judge judge_{{daemon_, configuration_, host_, troubles_, pods_}};
   // Of the round.
   std::vector<std::string> history_;
   bool is_calm_ = true;
   std::set<Configuration::Registration> kept_;
+  /// Resources that have had something in a directory of Hangs in this round.
+  std::set<std::string> mounted_;
   // Of all.
   std::size_t round_ = 0;
   std::size_t calm_rounds_ = 0;
+  std::size_t hanging_rounds_ = 0;
+  std::size_t hangs_begun_ = 0;
   std::size_t actions_ = 0;
+  /// How often it happened, for those that do not count themselves.
+  std::map<std::string, std::size_t> troubles_seen_{{"log not read", 0}, {"on_nodes", 0}};
   milliseconds slowest_{0};
 };
 

@@ -1,6 +1,8 @@
 #include "chaos/configuration.h"
 
 #include <algorithm>
+#include <iterator>
+#include <string_view>
 
 #include "base/format.h"
 
@@ -11,60 +13,168 @@ using Resource = Configuration::Resource;
 
 /// Programs are rarer than files: there are few processors.
 constexpr decltype(Resource::probe) kProbes[] = {Resource::kUnprobed, Resource::kByFile,
-                                                 Resource::kByFile, Resource::kByProgram};
+                                                 Resource::kByFile, Resource::kByProgram,
+                                                 Resource::kByMountedFile};
+
+std::string OnHost(Hangs::Place place, std::string_view name) {
+  return format("/{}/{}", Hangs::Directory(place), name);
+}
 
 }  // namespace
 
-std::string Configuration::Resource::Toml(const std::string& host) const {
+std::string Configuration::Resource::Toml(const World& world) const {
   std::string toml = format("[[resource]]\nname = \"{}\"\nforget_after = \"50ms\"\n", name);
   if (replicas > 1) toml += format("replicas = {}\n", replicas);
-  if (is_exclusive) toml += "exclusive = true\n";
+  if (IsExclusive()) toml += "exclusive = true\n";
   if (is_packed) toml += "preferred_allocation = \"packed\"\n";
-  for (const std::size_t group : groups) {
-    toml += format("[[resource.match]]\npath = \"{}\"\n", Host::Pattern(group));
+  if (is_elsewhere) toml += "on_nodes = [\"not-this-node\", \"nor-?-this\"]\n";
+  for (const std::size_t group : groups) toml += "[[resource.match]]\n" + world.host.Match(group);
+  return toml + ContainerToml() + HookToml(world.root) + ProbeToml(world.root);
+}
+
+std::string Configuration::Resource::ContainerToml() const {
+  std::string toml = format("[resource.env]\nVERSION = \"{}\"\n", version);
+  if (container_needs.contains(Hangs::kDeviceNode)) {
+    toml += format("[[resource.device_node]]\nhost_path = \"{}\"\n",
+                   OnHost(Hangs::kDeviceNode, "node"));
+  } else if (!TextInPath().empty()) {
+    toml += format("[[resource.device_node]]\ncontainer_path = \"/dev/of/{{{}}}\"\n", TextInPath());
   }
-  toml += format("[resource.env]\nVERSION = \"{}\"\n", version);
-  if (has_hook) toml += "[resource.hooks.allocate]\ncommand = [\"/bin/sleep\", \"0.02\"]\n";
-  if (probe == kUnprobed) return toml;
-  toml += "[resource.health]\nfailure_threshold = 1\n";
-  if (is_doubted) toml += "before_first = \"unhealthy\"\n";
-  toml += probe == kByFile
-              ? "file = \"/state/{name}\"\nequals = \"ok\"\nperiod = \"100ms\"\n"
-              : format(
-                    "command = [\"{0}/probe\", \"{0}/state/{{name}}\"]\nperiod = \"300ms\"\n"
-                    "timeout = \"250ms\"\n",
-                    host);
+  if (container_needs.contains(Hangs::kMount)) {
+    toml += format("[[resource.mount]]\nhost_path = \"{}\"\n", OnHost(Hangs::kMount, "file"));
+  }
   return toml;
 }
 
-Configuration::Health Configuration::Listed(const Resource& resource, const Host& host) const {
+std::string Configuration::Resource::HookToml(const std::string& root) const {
+  if (container_needs.contains(Hangs::kHook)) {
+    return format("[resource.hooks.allocate]\ncommand = [\"{}{}\"]\ntimeout = \"1s\"\n", root,
+                  OnHost(Hangs::kHook, "program"));
+  }
+  return has_hook ? "[resource.hooks.allocate]\ncommand = [\"/bin/sleep\", \"0.02\"]\n" : "";
+}
+
+std::string Configuration::Resource::ProbeToml(const std::string& root) const {
+  if (probe == kUnprobed) return "";
+  std::string toml = "[resource.health]\nfailure_threshold = 1\n";
+  if (is_doubted) toml += "before_first = \"unhealthy\"\n";
+  if (probe == kByProgram) {
+    return toml + format(
+                      "command = [\"{0}/probe\", \"{0}/state/{{name}}\"]\nperiod = \"300ms\"\n"
+                      "timeout = \"250ms\"\n",
+                      root);
+  }
+  const std::string file = probe == kByFile ? "/state/{name}" : OnHost(Hangs::kProbe, "state");
+  return toml +
+         format("file = \"{}\"\nequals = \"ok\"\nperiod = \"100ms\"\ntimeout = \"250ms\"\n", file);
+}
+
+bool Configuration::Resource::IsExclusive() const {
+  return is_exclusive && !groups.contains(Host::kListed) && !groups.contains(Host::kMounted);
+}
+
+/// Where only devices of one group are, since those of others have no such variable.
+std::string Configuration::Resource::TextInPath() const {
+  return has_text_in_path && groups.size() == 1 ? Host::Text(*groups.begin()) : "";
+}
+
+Hangs::Places Configuration::Resource::Needs() const {
+  Hangs::Places needs = container_needs;
+  if (groups.contains(Host::kMounted)) needs.insert(Hangs::kMatch);
+  if (probe == kByMountedFile) needs.insert(Hangs::kProbe);
+  return needs;
+}
+
+std::string Configuration::Resource::WhatIsWrongWith(
+    const v1beta1::ContainerAllocateResponse& response, const Host& host) const {
+  for (const auto& device : response.devices()) {
+    const bool is_found = std::any_of(groups.begin(), groups.end(), [&](std::size_t group) {
+      return host.IsNode(group, device.host_path());
+    });
+    const bool is_fixed = device.host_path() == OnHost(Hangs::kDeviceNode, "node");
+    const bool needs_fixed = container_needs.contains(Hangs::kDeviceNode);
+    if (needs_fixed ? !is_fixed : !is_found) return "the node " + device.host_path();
+    if (!needs_fixed && !TextInPath().empty() &&
+        (!device.container_path().starts_with("/dev/of/") ||
+         !IsPathComponent(device.container_path().substr(std::string_view("/dev/of/").size())))) {
+      return "a node at " + device.container_path();
+    }
+  }
+  if (response.devices().empty()) return "no node";
+  for (const auto& mount : response.mounts()) {
+    if (mount.host_path() != OnHost(Hangs::kMount, "file")) return "the mount " + mount.host_path();
+  }
+  const auto variable = response.envs().find("VERSION");
+  const std::string got = variable == response.envs().end() ? "none" : variable->second;
+  return got == format("{}", version) ? "" : format("version {} instead of {}", got, version);
+}
+
+Configuration::Health Configuration::Resource::Listed(const Host& host, std::size_t group) const {
+  Health health;
+  for (const auto& [id, device] : host.Devices(group)) {
+    const bool has_text = !TextInPath().empty() && !container_needs.contains(Hangs::kDeviceNode);
+    if (has_text && !device.has_usable_text) continue;
+    if (probe == kByFile && !device.has_usable_name) continue;
+    const bool works = device.works || probe == kUnprobed || probe == kByMountedFile;
+    for (std::size_t i = 0; i < replicas; ++i) {
+      health[replicas == 1 ? id : format("{}::{}", id, i)] = works ? "Healthy" : "Unhealthy";
+    }
+  }
+  return health;
+}
+
+Configuration::Health Configuration::Listed(const Resource& resource) const {
   Health health;
   for (const std::size_t group : resource.groups) {
-    if (IsKeptFrom(resource, group)) continue;
-    for (const auto& [id, works] : host.Devices(group)) {
-      for (std::size_t i = 0; i < resource.replicas; ++i) {
-        const std::string unit = resource.replicas == 1 ? id : format("{}::{}", id, i);
-        health[unit] = works || resource.probe == Resource::kUnprobed ? "Healthy" : "Unhealthy";
-      }
-    }
+    if (!IsKeptFrom(resource, group)) health.merge(resource.Listed(world_.host, group));
   }
   return health;
 }
 
 bool Configuration::IsKeptFrom(const Resource& resource, std::size_t group) const {
   const auto owner = std::find_if(resources_.begin(), resources_.end(), [&](const Resource& r) {
-    return r.is_exclusive && r.groups.contains(group);
+    return !r.is_elsewhere && r.IsExclusive() && r.groups.contains(group);
   });
   return owner != resources_.end() && owner->name != resource.name;
 }
 
-Configuration::Configuration(Random& random, std::string host) : host_(std::move(host)) {
+Configuration::Configuration(Random& random, World world) : world_(std::move(world)) {
   for (std::size_t left = 2 + random.Below(3); left > 0; --left) Add(random);
+  resources_.front().groups.insert(Host::kListed);
+}
+
+std::vector<Resource> Configuration::resources() const {
+  std::vector<Resource> here;
+  std::copy_if(resources_.begin(), resources_.end(), std::back_inserter(here),
+               [](const Resource& resource) { return !resource.is_elsewhere; });
+  return here;
+}
+
+std::set<std::string> Configuration::names() const {
+  std::set<std::string> names;
+  for (const Resource& resource : resources_) names.insert(resource.name);
+  return names;
+}
+
+std::map<Hangs::Place, std::set<std::string>> Configuration::needs() const {
+  std::map<Hangs::Place, std::set<std::string>> needs;
+  for (const Resource& resource : resources()) {
+    for (const Hangs::Place place : resource.Needs()) needs[place].insert(resource.name);
+  }
+  return needs;
+}
+
+std::set<std::string> Configuration::mounted() const {
+  std::set<std::string> names;
+  for (const Resource& resource : resources_) {
+    if (!resource.Needs().empty()) names.insert(resource.name);
+  }
+  return names;
 }
 
 std::string Configuration::Toml() const {
   std::string toml;
-  for (const Resource& resource : resources_) toml += resource.Toml(host_) + "\n";
+  for (const Resource& resource : resources_) toml += resource.Toml(world_) + "\n";
   return toml;
 }
 
@@ -75,15 +185,22 @@ bool Configuration::RunsPrograms() const {
 
 std::set<Configuration::Registration> Configuration::Registrations() const {
   std::set<Registration> registrations;
-  for (const Resource& resource : resources_) {
+  for (const Resource& resource : resources()) {
     registrations.emplace(resource.name, resource.is_packed);
   }
   return registrations;
 }
 
+bool Configuration::MayGive(const std::string& node, const Host& host) {
+  for (std::size_t group = 0; group < Host::kGroups; ++group) {
+    if (host.IsNode(group, node)) return true;
+  }
+  return node == OnHost(Hangs::kDeviceNode, "node");
+}
+
 std::string Configuration::Change(Random& random) {
   Resource& resource = resources_[random.Below(resources_.size())];
-  switch (random.Below(12)) {
+  switch (random.Below(14)) {
     case 0:
       if (resources_.size() < kMostResources) return Add(random);
       [[fallthrough]];
@@ -114,9 +231,39 @@ std::string Configuration::Change(Random& random) {
     case 7: resource.has_hook = !resource.has_hook; break;
     case 8: resource.is_exclusive = !resource.is_exclusive; break;
     case 9: std::swap(resource, resources_[random.Below(resources_.size())]); break;
+    case 10: {
+      static constexpr Hangs::Place kPlaces[] = {Hangs::kDeviceNode, Hangs::kMount, Hangs::kHook};
+      const Hangs::Place place = random.OneOf(kPlaces);
+      if (resource.container_needs.erase(place) == 0) resource.container_needs.insert(place);
+      break;
+    }
+    case 11:
+      resource.groups = {random.OneIn(2) ? Host::kListed : Host::kSticks};
+      resource.has_text_in_path = !resource.has_text_in_path;
+      break;
     default: ++resource.version;
   }
   return "changed " + resource.name;
+}
+
+std::string Configuration::Use(Hangs::Place place, Random& random) {
+  Resource& resource = resources_[random.Below(resources_.size())];
+  resource.is_elsewhere = false;
+  switch (place) {
+    case Hangs::kMatch: resource.groups.insert(Host::kMounted); break;
+    case Hangs::kProbe: resource.probe = Resource::kByMountedFile; break;
+    default:
+      resource.container_needs.insert(place);
+      resource.probe = Resource::kUnprobed;  // so that containers get it
+  }
+  return format("{} uses the directory of a {}", resource.name, Hangs::Name(place));
+}
+
+std::string Configuration::MoveToOtherNode(Random& random) {
+  Resource& resource = resources_[random.Below(resources_.size())];
+  const bool are_few_here = 2 * resources().size() <= resources_.size();
+  resource.is_elsewhere = !resource.is_elsewhere && !are_few_here;
+  return format("{} {} this node", resource.name, resource.is_elsewhere ? "leaves" : "is on");
 }
 
 std::string Configuration::NewName(Random& random) const {
@@ -130,12 +277,17 @@ std::string Configuration::Add(Random& random) {
   Resource resource{.name = NewName(random),
                     .replicas = 1 + random.Below(2),
                     .version = 0,
-                    .groups = {random.Below(Host::kGroups)},
+                    .groups = {random.OneIn(4) ? Host::kListed : random.Below(Host::kGroups)},
                     .probe = random.OneOf(kProbes),
                     .is_doubted = random.OneIn(2),
                     .is_packed = random.OneIn(2),
                     .has_hook = random.OneIn(4),
-                    .is_exclusive = random.OneIn(6)};
+                    .is_exclusive = random.OneIn(6),
+                    .has_text_in_path = random.OneIn(2)};
+  if (random.OneIn(2)) {
+    static constexpr Hangs::Place kPlaces[] = {Hangs::kDeviceNode, Hangs::kMount, Hangs::kHook};
+    resource.container_needs.insert(random.OneOf(kPlaces));
+  }
   resources_.push_back(resource);
   return "with " + resource.name;
 }

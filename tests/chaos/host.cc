@@ -1,39 +1,91 @@
 #include "chaos/host.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <string_view>
+#include <utility>
 
 #include "base/format.h"
+#include "chaos/hangs.h"
 
 namespace patchbay::test {
 namespace {
 
 constexpr std::size_t kEach = 4;  ///< devices of a group
-constexpr std::size_t kLinks = Host::kGroups - 1;
+/// Whose nodes come and go.
+constexpr Host::Group kChurned[] = {Host::kFirstNodes, Host::kFirstNodes, Host::kSecondNodes,
+                                    Host::kThirdNodes, Host::kListed,     Host::kHostile};
 
-char Letter(std::size_t group) { return static_cast<char>('a' + group); }
+/// Of kHostile: the first of them cannot be a part of a path, the last one can be no device.
+constexpr std::size_t kControlCharacters = 2;
+constexpr std::size_t kNotUtf8 = kEach - 1;
+
+constexpr std::string_view kSerials[] = {"GOOD",  "A B",    "..",     "/etc", "a/b",      "x\ny",
+                                         "$(id)", "{path}", "\x1b[m", "\xff", "../shadow"};
+
 std::string Id(std::size_t group, std::size_t number) {
-  return format("{}{}", Letter(group), number);
+  return format("{}{}", Host::Letter(group), number);
 }
-std::string Directory(std::size_t group) { return format("dev/g{}", group); }
+/// Of kHostile what follows the ID is hostile, and one name is as long as a name can be.
+std::string Name(std::size_t group, std::size_t number) {
+  const std::string id = Id(group, number);
+  if (group != Host::kHostile) return id;
+  switch (number) {
+    case 0: return id + "\n..\\x";
+    case 1: return id + "\x1b[31m {path} $(id)";
+    case 2: return id + std::string(255 - id.size(), 'x');
+    default: return id + "\xff";
+  }
+}
+std::string Directory(std::size_t group) {
+  return group == Host::kMounted ? Hangs::Directory(Hangs::kMatch) : format("dev/g{}", group);
+}
 std::string Path(std::size_t group, std::size_t number) {
-  return Directory(group) + "/" + Id(group, number);
+  return Directory(group) + "/" + Name(group, number);
 }
 /// Each link has two nodes of its own to choose from, so that no two lead to one.
 std::string Target(std::size_t link, std::size_t which) {
   return format("dev/targets/{}-{}", link, which);
 }
+std::string Stick(std::size_t number) {
+  return format("/sys/devices/pci0000:00/0000:00:14.0/usb1/1-{}", number + 1);
+}
 
 }  // namespace
 
-std::string Host::Pattern(std::size_t group) {
-  return format("/{}/{}*", Directory(group), Letter(group));
+bool IsPathComponent(const std::string& text) {
+  const auto is_usual = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view(" ._:@+,=~%#-").find(c) != std::string_view::npos;
+  };
+  return !text.empty() && text.size() <= 255 && text != "." && text != ".." &&
+         std::all_of(text.begin(), text.end(), is_usual);
 }
 
-Host::Host(TempTree& tree) : tree_(tree) {
+std::string Host::Match(std::size_t group) const {
+  switch (group) {
+    case kListed: return format("command = {}\ntimeout = \"500ms\"\n", lister_.Command());
+    case kSticks: return format("usb = \"dead:beef\"\nid = \"{}{{minor}}\"\n", Letter(kSticks));
+    default: return format("path = \"/{}/{}*\"\n", Directory(group), Letter(group));
+  }
+}
+
+std::string Host::Text(std::size_t group) {
+  return group == kListed ? "label" : group == kSticks ? "usb_serial" : "";
+}
+
+Host::Host(TempTree& tree)
+    : tree_(tree),
+      lister_(tree, "/" + Path(kListed, 0).substr(0, Path(kListed, 0).size() - 1),
+              std::string(1, Letter(kListed)), kEach) {
   for (std::size_t group = 0; group < kGroups; ++group) {
     for (std::size_t i = 0; i < kEach; ++i) {
-      SetState(Id(group, i), "ok");
-      if (group != kLinks) SetNode(Path(group, i), true);
+      SetState(group, i, "ok");
+      if (group == kSticks) {
+        SetStick(i, true, "GOOD");
+      } else if (group != kLinks) {
+        SetNode(Path(group, i), true);
+      }
     }
   }
   for (std::size_t i = 0; i < kEach; ++i) {
@@ -45,13 +97,13 @@ Host::Host(TempTree& tree) : tree_(tree) {
 std::string Host::Churn(Random& random) {
   const bool is_target = random.OneIn(4);
   const std::string path = is_target ? Target(random.Below(kEach), random.Below(2))
-                                     : Path(random.Below(kLinks), random.Below(kEach));
+                                     : Path(random.OneOf(kChurned), random.Below(kEach));
   SetNode(path, !nodes_[path]);
   return format("/{} {}", path, nodes_[path] ? "comes" : "goes");
 }
 
 std::string Host::Storm(Random& random) {
-  const std::string path = Path(random.Below(kLinks), random.Below(kEach));
+  const std::string path = Path(random.OneOf(kChurned), random.Below(kEach));
   const std::size_t changes = 20 + random.Below(20);
   for (std::size_t i = 0; i < changes; ++i) SetNode(path, !nodes_[path]);
   return format("/{} comes and goes, {} changes, and is {}", path, changes,
@@ -59,7 +111,7 @@ std::string Host::Storm(Random& random) {
 }
 
 std::string Host::RemoveDirectory(Random& random) {
-  const std::size_t group = random.Below(kLinks);
+  const std::size_t group = random.OneOf(kChurned);
   for (std::size_t i = 0; i < kEach; ++i) nodes_[Path(group, i)] = false;
   tree_.Remove(Directory(group));
   return format("/{} goes", Directory(group));
@@ -74,22 +126,62 @@ std::string Host::Retarget(Random& random) {
 }
 
 std::string Host::FlipProbe(Random& random) {
-  const std::string id = Id(random.Below(kGroups), random.Below(kEach));
+  const std::size_t group = random.Below(kGroups), number = random.Below(kEach);
   static constexpr const char* kBroken[] = {"broken", "broken", "hangs"};
-  const std::string state = works_[id] ? random.OneOf(kBroken) : "ok";
-  SetState(id, state);
-  return format("the state of {} is {}", id, state);
+  const std::string state = works_[Id(group, number)] ? random.OneOf(kBroken) : "ok";
+  SetState(group, number, state);
+  return format("the state of {} is {}", Id(group, number), state);
 }
 
-std::map<std::string, bool> Host::Devices(std::size_t group) const {
-  std::map<std::string, bool> devices;
+std::string Host::ChangeList(Random& random) {
+  needs_refresh_ = true;
+  return lister_.Change(random);
+}
+
+std::string Host::ChangeStick(Random& random) {
+  needs_refresh_ = true;
+  const std::size_t number = random.Below(kEach);
+  const bool present = !random.OneIn(4);
+  const std::string serial =
+      random.OneIn(8) ? std::string(300, 'x') : std::string(random.OneOf(kSerials));
+  SetStick(number, present, serial);
+  return format("{} {}", Id(kSticks, number),
+                present ? format("has a serial number of {} bytes", serial.size()) : "goes");
+}
+
+bool Host::TakeNeedsRefresh() { return std::exchange(needs_refresh_, false); }
+
+std::map<std::string, Host::Device> Host::Devices(std::size_t group) const {
+  std::map<std::string, Device> devices;
   for (std::size_t i = 0; i < kEach; ++i) {
     const std::string id = Id(group, i);
-    const std::string node = group == kLinks ? links_.at(id) : Path(group, i);
-    const auto found = nodes_.find(node);
-    if (found != nodes_.end() && found->second) devices[id] = works_.at(id);
+    if (!IsPresent(group, i)) continue;
+    devices[id] = {works_.at(id), HasUsableText(group, i),
+                   group != kHostile || i >= kControlCharacters};
   }
   return devices;
+}
+
+bool Host::IsPresent(std::size_t group, std::size_t number) const {
+  if (group == kSticks) return serials_.contains(number);
+  if (group == kListed && !lister_.labels().contains(Id(group, number))) return false;
+  if (group == kHostile && number == kNotUtf8) return false;
+  const auto found =
+      nodes_.find(group == kLinks ? links_.at(Id(group, number)) : Path(group, number));
+  return found != nodes_.end() && found->second;
+}
+
+bool Host::HasUsableText(std::size_t group, std::size_t number) const {
+  if (group == kSticks) return IsPathComponent(serials_.at(number));
+  return group != kListed || IsPathComponent(lister_.labels().at(Id(group, number)));
+}
+
+bool Host::IsNode(std::size_t group, const std::string& path) const {
+  for (std::size_t i = 0; i < kEach; ++i) {
+    if (path == "/" + Path(group, i)) return true;
+    if (group == kLinks && (path == "/" + Target(i, 0) || path == "/" + Target(i, 1))) return true;
+  }
+  return false;
 }
 
 void Host::SetNode(const std::string& path, bool present) {
@@ -108,10 +200,24 @@ void Host::SetLink(const std::string& id, const std::string& target) {
   std::filesystem::rename(tree_.path(Directory(kLinks) + "/.new"), tree_.path(link));
 }
 
-void Host::SetState(const std::string& id, const std::string& state) {
+void Host::SetState(std::size_t group, std::size_t number, const std::string& state) {
   tree_.File("state/new", state + "\n");
-  std::filesystem::rename(tree_.path("state/new"), tree_.path("state/" + id));
-  works_[id] = state == "ok";
+  std::filesystem::rename(tree_.path("state/new"), tree_.path("state/" + Name(group, number)));
+  works_[Id(group, number)] = state == "ok";
+}
+
+void Host::SetStick(std::size_t number, bool present, const std::string& serial) {
+  sysfs_.Remove(Stick(number));
+  serials_.erase(number);
+  if (!present) return;
+  sysfs_.Device(Stick(number),
+                {.subsystem = "usb",
+                 .driver = "usb",
+                 .devtype = "usb_device",
+                 .number = format("189:{}", number),
+                 .node = format("g{}/{}", std::size_t{kSticks}, Id(kSticks, number)),
+                 .attributes = {{"idVendor", "dead"}, {"idProduct", "beef"}, {"serial", serial}}});
+  serials_[number] = serial;
 }
 
 }  // namespace patchbay::test

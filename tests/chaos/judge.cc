@@ -26,7 +26,9 @@ constexpr long kDescriptorsOfAResource = 4;
 constexpr long kDescriptorsOfAProbe = 3;
 constexpr long kMoreDescriptors = 4;
 constexpr long kThreadsOfAResource = 4;
-constexpr long kMoreThreads = 16;
+constexpr long kMoreThreads = 24;
+/// A pool keeps so many for each resource that has had lookups which may hang.
+constexpr long kThreadsOfLookups = 1;
 
 bool HasEnded(pid_t pid) {
   siginfo_t ended{};
@@ -68,6 +70,19 @@ std::string KindsOfDescriptors(pid_t pid) {
   return text;
 }
 
+/// The ID of a device of Host::kHostile without what stands for the hostile part of its name: "g1"
+/// and what its replica adds to it. Any other ID, and one that is not valid, stays as it is.
+std::string WithoutHash(const std::string& id) {
+  const auto is_valid = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("._:@+-").find(c) != std::string_view::npos;
+  };
+  const bool is_hostile = id.size() > 2 && id.starts_with(Host::Letter(Host::kHostile));
+  if (!is_hostile || id.size() > 63 || !std::all_of(id.begin(), id.end(), is_valid)) return id;
+  const auto replica = id.rfind("::");
+  return id.substr(0, 2) + (replica == std::string::npos ? "" : id.substr(replica));
+}
+
 long SocketsIn(const std::string& directory) {
   std::error_code error;
   const std::filesystem::directory_iterator entries(directory, error);
@@ -79,13 +94,24 @@ long SocketsIn(const std::string& directory) {
 }  // namespace
 
 std::string Judge::WhatIsWrong() {
-  if (HasEnded(world_.daemon.pid())) return "  the daemon has ended\n";
-  std::string wrong;
-  for (const auto& resource : world_.configuration.resources()) wrong += WhatIsWrongWith(resource);
-  wrong += WhoIsLeft();
-  wrong += WhatIsLeft();
+  std::string wrong = WhatListsLack({});
+  if (wrong.empty()) wrong = WhatIsLeft();
   // Last, since it asks the daemon.
-  return wrong.empty() ? WhatPodsMiss() : wrong;
+  return wrong.empty() ? WhatPodsMiss({}) : wrong;
+}
+
+std::string Judge::WhatIsWrongBeside(const std::set<std::string>& affected) {
+  const std::string wrong = WhatListsLack(affected);
+  return wrong.empty() ? WhatPodsMiss(affected) : wrong;
+}
+
+std::string Judge::WhatListsLack(const std::set<std::string>& affected) const {
+  if (HasEnded(world_.daemon.pid())) return "  the daemon has ended\n";
+  std::string wrong = world_.pods.wrong();
+  for (const auto& resource : world_.configuration.resources()) {
+    if (!affected.contains(resource.name)) wrong += WhatIsWrongWith(resource);
+  }
+  return wrong + WhoIsLeft(affected);
 }
 
 std::string Judge::WhatIsWrongWith(const Configuration::Resource& resource) const {
@@ -97,16 +123,16 @@ std::string Judge::WhatIsWrongWith(const Configuration::Resource& resource) cons
   }
   if (view->streams != 1) wrong += format("  {} has {} streams\n", resource.name, view->streams);
   Configuration::Health listed;
-  for (const SimDevice& device : view->devices) listed[device.id] = device.health;
-  const auto truth = world_.configuration.Listed(resource, world_.host);
+  for (const SimDevice& device : view->devices) listed[WithoutHash(device.id)] = device.health;
+  const auto truth = world_.configuration.Listed(resource);
   if (listed == truth) return wrong;
   return wrong + format("  {}: there is {}\n    but the kubelet has {}\n", resource.name,
                         testing::PrintToString(truth), testing::PrintToString(listed));
 }
 
 /// Resources that the configuration does not have any more.
-std::string Judge::WhoIsLeft() const {
-  std::set<std::string> names;
+std::string Judge::WhoIsLeft(const std::set<std::string>& affected) const {
+  std::set<std::string> names = affected;
   for (const auto& resource : world_.configuration.resources()) names.insert(resource.name);
   std::string wrong;
   for (const std::string& name : world_.daemon.kubelet().Resources()) {
@@ -135,25 +161,23 @@ std::string Judge::WhatIsLeft() const {
               static_cast<long>(world_.troubles.extra_streams()) + kMoreDescriptors);
   if (!wrong.empty()) wrong += "  " + KindsOfDescriptors(world_.daemon.pid()) + "\n";
   at_most("threads", now.threads,
-          measure_.threads + std::max(0L, more) * kThreadsOfAResource + kMoreThreads);
+          measure_.threads + std::max(0L, more) * kThreadsOfAResource +
+              now.resources * kThreadsOfLookups + kMoreThreads);
   return wrong;
 }
 
 /// What the kubelet's list does not show: that containers get what the configuration says.
-std::string Judge::WhatPodsMiss() {
+std::string Judge::WhatPodsMiss(const std::set<std::string>& affected) {
   if (!world_.pods.End(std::chrono::milliseconds(1))) return "  an Allocate is not answered\n";
   KubeletSim& kubelet = world_.daemon.kubelet();
   for (const auto& resource : world_.configuration.resources()) {
     const auto view = kubelet.View(resource.name);
-    if (!view || view->allocatable == 0) continue;
+    if (affected.contains(resource.name) || !view || view->allocatable == 0) continue;
     const auto admitted = kubelet.Admit("judge", "main", resource.name, 1);
     kubelet.Release("judge");
     if (!admitted) return format("  {}: {}\n", resource.name, admitted.error().message);
-    const auto& env = admitted->response.envs();
-    const auto version = env.find("VERSION");
-    const std::string got = version == env.end() ? "none" : version->second;
-    if (got == format("{}", resource.version)) continue;
-    return format("  {} has version {}, containers get {}\n", resource.name, resource.version, got);
+    const std::string wrong = resource.WhatIsWrongWith(admitted->response, world_.host);
+    if (!wrong.empty()) return format("  a container of {} gets {}\n", resource.name, wrong);
   }
   return "";
 }

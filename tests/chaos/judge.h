@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "chaos/configuration.h"
@@ -28,6 +29,8 @@ class Judge {
 
   /// A line for each thing that is wrong.
   std::string WhatIsWrong();
+  /// The same while some troubles last, which may affect these resources and no others.
+  std::string WhatIsWrongBeside(const std::set<std::string>& affected);
   /// What the daemon has now is right for so many resources.
   void TakeMeasure() { measure_ = Now(); }
   std::string Holdings() const;
@@ -39,9 +42,10 @@ class Judge {
   };
 
   std::string WhatIsWrongWith(const Configuration::Resource& resource) const;
-  std::string WhoIsLeft() const;
+  std::string WhatListsLack(const std::set<std::string>& affected) const;
+  std::string WhoIsLeft(const std::set<std::string>& affected) const;
   std::string WhatIsLeft() const;
-  std::string WhatPodsMiss();
+  std::string WhatPodsMiss(const std::set<std::string>& affected);
   Measure Now() const;
 
   World world_;

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -13,11 +14,15 @@
 
 namespace patchbay::test {
 
-/// Pods that come and go, one after the other on a thread of its own. What they get is of no
-/// interest, only that the kubelet is answered.
+/// Pods that come and go, one after the other on a thread of its own. The kubelet must be answered,
+/// and whatever the configuration is at that moment, some nodes are never given.
 class Pods {
  public:
-  explicit Pods(KubeletSim& kubelet) : kubelet_(kubelet), thread_([this] { Run(); }) {}
+  /// Called on the thread of the pods.
+  using MayGive = std::function<bool(const std::string& node)>;
+
+  Pods(KubeletSim& kubelet, MayGive may_give)
+      : kubelet_(kubelet), may_give_(std::move(may_give)), thread_([this] { Run(); }) {}
   ~Pods() {
     {
       const std::lock_guard lock(mutex_);
@@ -31,6 +36,16 @@ class Pods {
     const std::lock_guard lock(mutex_);
     waiting_.emplace_back(resource, devices);
     changed_.notify_all();
+  }
+  /// What pods were given that no configuration has.
+  std::string wrong() const {
+    const std::lock_guard lock(mutex_);
+    return wrong_;
+  }
+  /// Whether all that were added have been admitted or refused.
+  bool IsIdle() const {
+    const std::lock_guard lock(mutex_);
+    return waiting_.empty();
   }
   /// No more are admitted than the one under way, if there is one. Waits for it, then releases what
   /// all have. False when it still waits after `patience`, and nothing is released.
@@ -54,8 +69,9 @@ class Pods {
       const std::string pod = "pod-" + std::to_string(++count_);
       pods_.push_back(pod);
       lock.unlock();
-      (void)kubelet_.Admit(pod, "main", resource, devices);
+      const auto admitted = kubelet_.Admit(pod, "main", resource, devices);
       lock.lock();
+      if (admitted) Check(resource, admitted->response);
       // Some stay until the end of the round.
       if (count_ % 3 != 0) kubelet_.Release(pod);
       waiting_.pop_front();
@@ -63,13 +79,22 @@ class Pods {
     }
   }
 
+  void Check(const std::string& resource, const v1beta1::ContainerAllocateResponse& response) {
+    for (const auto& device : response.devices()) {
+      if (may_give_(device.host_path())) continue;
+      wrong_ += "  a pod got " + device.host_path() + " of " + resource + "\n";
+    }
+  }
+
   KubeletSim& kubelet_;
-  std::mutex mutex_;
+  const MayGive may_give_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   bool ending_ = false;
   std::deque<std::pair<std::string, int>> waiting_;
   std::vector<std::string> pods_;  ///< since the last End
   std::size_t count_ = 0;
+  std::string wrong_;
   std::thread thread_;
 };
 

@@ -47,15 +47,20 @@ Clock::time_point DaemonProcess::Start(const std::string& resources,
   return Run(run_.path("patchbay.toml"));
 }
 
-Clock::time_point DaemonProcess::Run(const std::string& config) {
+Clock::time_point DaemonProcess::Run(const std::string& config, int log) {
   const std::string binary = PATCHBAY_BINARY, plugins = run_.path("plugins"), root = host_.path(),
-                    log = run_.path("log");
+                    log_file = log_path();
   std::vector<const char*> argv = {binary.c_str(),  "run",           "--config", config.c_str(),
                                    "--kubelet-dir", plugins.c_str(), "--listen", "127.0.0.1:0",
                                    "--host-root",   root.c_str(),    nullptr};
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, 2, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  if (log >= 0) {
+    posix_spawn_file_actions_adddup2(&files, log, 2);
+  } else {
+    posix_spawn_file_actions_addopen(&files, 2, log_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                     0600);
+  }
   const auto start = Clock::now();
   if (posix_spawn(&pid_, binary.c_str(), &files, nullptr, const_cast<char* const*>(argv.data()),
                   environ) != 0) {

@@ -27,11 +27,13 @@ class DaemonProcess {
   /// Runs the daemon on these resources, with more lines for [daemon]. Returns the moment before
   /// the process was made.
   Clock::time_point Start(const std::string& resources, const std::string& daemon_keys = "");
-  /// The same with a configuration that the caller wrote: "--config `config`".
-  Clock::time_point Run(const std::string& config);
+  /// The same with a configuration that the caller wrote: "--config `config`". With `log`, a
+  /// descriptor, that is its stderr, and what it writes there must get into log_path().
+  Clock::time_point Run(const std::string& config, int log = -1);
   /// Asks it to end and returns its wait status; 0 where it does not run, too.
   int Stop();
   pid_t pid() const { return pid_; }
+  std::string log_path() const { return run_.path("log"); }
   /// All that it has logged since Start, and the end of it that is worth showing when a test fails.
   std::string Log() const;
   std::string LogTail() const;
