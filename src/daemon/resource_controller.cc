@@ -328,9 +328,10 @@ void ResourceController::OnScanned(Outcome outcome) {
   const bool moved = outcome.directories != directories_;
   directories_ = std::move(outcome.directories);
   LogForgotten(inventory_.Advance(std::move(outcome.discovery), world_.plugin.loop.Now()));
-  // The longer a storm of changes lasts, the more rarely it is looked at.
-  pause_length_ = std::min<Loop::Duration>(2 * pause_length_, kLongestPause);
-  pause_length_ = std::max<Loop::Duration>(pause_length_, outcome.took);
+  // The longer a storm of changes lasts, the more rarely it is scanned. A scan that has waited for
+  // a file system or a program does not cost what it took, so that does not count in full.
+  pause_length_ = std::max<Loop::Duration>(2 * pause_length_, outcome.took);
+  pause_length_ = std::min<Loop::Duration>(pause_length_, kLongestPause);
   pause_ = world_.plugin.loop.After(pause_length_, [this] {
     pause_ = Subscription();
     if (scan_again_) StartScan();

@@ -90,7 +90,7 @@ TEST_F(ResourceControllerTest, ManyWishesToScanAreOneMoreScan) {
   tree_.File("dev/a");
   for (int i = 0; i < 5; ++i) controller_->Scan();
   AwaitScans(1);
-  loop_.Advance(minutes(1));  // over the pause, which is as long as the scan took
+  loop_.Advance(minutes(1));  // over the pause, which is as long as the scan took, or a second
   AwaitScans(2);
   loop_.Advance(minutes(1));
   EXPECT_EQ(observer_->scans, 2);
@@ -117,6 +117,27 @@ TEST_F(ResourceControllerTest, AStormIsLookedAtMoreAndMoreRarely) {
   const int before = observer_->scans;
   loop_.Advance(minutes(1));
   EXPECT_LE(observer_->scans, before + 1);
+}
+
+/// A resource of a command that takes more than a second.
+class SlowResourceTest : public ResourceControllerTest {
+ protected:
+  SlowResourceTest() : ResourceControllerTest(test::Resource({SlowMatch()})) {}
+
+  static MatchSpec SlowMatch() {
+    MatchSpec match;
+    match.source = CommandSource{{"/bin/sh", "-c", "sleep 1.1; echo '[]'"}, minutes(1)};
+    return match;
+  }
+};
+
+TEST_F(SlowResourceTest, ScansAgainASecondAfterASlowScan) {
+  controller_->Scan();
+  AwaitScans(1);
+  controller_->Refresh();
+  EXPECT_FALSE(controller_->MayDependOn("/anything"));
+  loop_.Advance(std::chrono::seconds(1));
+  EXPECT_TRUE(controller_->MayDependOn("/anything")) << "it does not scan";
 }
 
 TEST_F(ResourceControllerTest, WhatIsFoundAfterTheEndDoesNotCount) {
