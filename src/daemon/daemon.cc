@@ -45,9 +45,9 @@ Result<std::unique_ptr<Daemon>> Daemon::Create(Loop& loop, Log& log, Options opt
   TRY(CheckDescriptors(resources, options.model.daemon, DescriptorLimit()));
   std::unique_ptr<Daemon> daemon(new Daemon(loop, log, std::move(options)));
   TRY(daemon->ServeHttp());
+  daemon->StartPodResources();  // first: resources request a poll after each Allocate
   TRY(daemon->StartResources());
   daemon->StartKubeletDir();
-  daemon->StartPodResources();
   daemon->ScheduleRescan();
   return daemon;
 }

@@ -66,6 +66,15 @@ TEST_P(PodResourcesCases, Case56_MetricsFollowThePods) {
   EXPECT_EQ(daemon_->Metric(Held("b", b)), 1);
 }
 
+TEST_P(PodResourcesCases, PollsSoonAfterAnAllocateOfAResourceThatWasThereAtTheStart) {
+  tree_.CharDevice("dev/ttyUSB0");
+  StartKubeletWithPods();
+  StartAsking(kSerial, {.period = std::chrono::hours(1), .deadline = kPatience});
+  ASSERT_TRUE(AwaitUp(true));
+  Admit("a");
+  EXPECT_TRUE(AwaitUnits(1)) << daemon_->log().text();
+}
+
 TEST_P(PodResourcesCases, Case56_ADeviceIsHeldByAllWhoHoldAReplica) {
   tree_.CharDevice("dev/ttyUSB0");
   StartKubeletWithPods();
