@@ -32,11 +32,13 @@
 #include "chaos/config_files.h"
 #include "chaos/configuration.h"
 #include "chaos/hangs.h"
+#include "chaos/holders.h"
 #include "chaos/host.h"
 #include "chaos/judge.h"
 #include "chaos/log_pipe.h"
 #include "chaos/pods.h"
 #include "chaos/random.h"
+#include "chaos/release_program.h"
 #include "chaos/troubles.h"
 #include "support/daemon_process.h"
 #include "support/environment.h"
@@ -48,6 +50,8 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr unsigned kPatienceSeconds = kHasAddressSanitizer ? 30 : 5;
+/// So long after a call that fails or hangs, and what it is for, the kubelet has been asked again.
+constexpr unsigned kPollSeconds = 15;
 /// A pod whose Allocate hangs keeps the next one waiting for so long.
 constexpr unsigned kAllocateSeconds = 6;
 /// In a run this long each kind of trouble happens dozens of times.
@@ -127,12 +131,13 @@ class Chaos : public testing::Test {
     // Moods alone would make these rare.
     if (random_.OneIn(2)) Do({[&] { return UseAndHang(); }, files_.IsAtomic()});
     if (random_.OneIn(2)) Do({[&] { return AndRefresh(host_.ChangeList(random_)); }, true});
+    if (random_.OneIn(3)) Do({[&] { return troubles_.BreakPodResources(); }, true});
     for (std::size_t left = 5 + random_.Below(36); left > 0; --left) {
       Do(random_.OneOf(moods));
       if (random_.OneIn(2)) Pause(random_.OneIn(5) ? 100 + random_.Below(150) : random_.Below(30));
     }
     MakePeace();
-    const bool is_well = AreOthersWellSoon() && IsWellSoon();
+    const bool is_well = AreOthersWellSoon() && IsWellSoon() && AreHoldersReported();
     if (is_calm_ && troubles_.starts() == starts) ExpectKept(registered);
     if (is_well && !HasFailure()) return;
     std::string story;
@@ -178,6 +183,8 @@ class Chaos : public testing::Test {
         {[&] { return BeginHang(); }, calm},
         {[&] { return AndRefresh(BeginHang()); }, calm},
         {[&] { return hangs_.End(random_); }, calm},
+        {[&] { return release_.Change(); }, calm},
+        {[&] { return troubles_.BreakPodResources(); }, calm},
         {[&] { return StallLog(); }, calm},
         {[&] { return ReadLog(); }, calm},
         {[&] { return AddPods(Name()); }, calm},
@@ -319,8 +326,10 @@ class Chaos : public testing::Test {
 
   /// While something hangs, whatever else there is must be well; then it hangs no longer.
   bool AreOthersWellSoon() {
-    if (!hangs_.any() && !log_.stalled()) return true;
-    const std::set<std::string> affected = hangs_.any() ? mounted_ : std::set<std::string>();
+    if (!hangs_.any() && !log_.stalled() && !troubles_.is_pod_resources_broken()) return true;
+    std::set<std::string> affected = hangs_.any() ? mounted_ : std::set<std::string>();
+    // Their hooks may rightly time out while they wait for the kubelet.
+    if (troubles_.does_pod_resources_hang()) affected.merge(configuration_.released());
     ++hanging_rounds_;
     const auto what_is_wrong = [&] { return judge_.WhatIsWrongBeside(affected); };
     if (!BecomesWell(what_is_wrong, kAllocateSeconds)) return false;
@@ -331,15 +340,35 @@ class Chaos : public testing::Test {
       };
       if (!BecomesWell(what_is_wrong_then, 2 * kAllocateSeconds)) return false;
     }
+    const auto was_asked = [&] { return troubles_.WasPodResourcesAsked(); };
+    if (!BecomesWell(
+            [&] { return was_asked() ? "" : "  the kubelet is not asked who holds what\n"; },
+            kPollSeconds)) {
+      return false;
+    }
     Do({[&] { return hangs_.EndAll(); }, true});
     Do({[&] { return ReadLog(); }, true});
+    Do({[&] { return troubles_.MendPodResources(); }, true});
     return true;
   }
   bool IsWellSoon() {
     const auto start = Clock::now();
-    if (!BecomesWell([&] { return judge_.WhatIsWrong(); })) return false;
+    if (!BecomesWell([&] { return judge_.WhatIsWrong(); }, kAllocateSeconds)) return false;
     slowest_ = std::max(slowest_, std::chrono::duration_cast<milliseconds>(Clock::now() - start));
     return true;
+  }
+  /// The daemon agrees with the kubelet on who holds what, and what was held is released.
+  bool AreHoldersReported() {
+    if (!BecomesWell([&] { return judge_.WhatLingers(); }, kPollSeconds)) return false;
+    if (!random_.OneIn(3)) return true;
+    Do({[&] { return release_.Change(); }, true});
+    if (!BecomesWell([&] { return holders_.Begin(); })) return false;
+    if (!BecomesWell([&] { return holders_.WhatIsWrong(); }, kPollSeconds)) return false;
+    holders_.End();
+    // What was held is allocated again, which has the kubelet asked soon.
+    return BecomesWell([&] { return judge_.WhatIsWrong(); }) &&
+           BecomesWell([&] { return holders_.WhatIsWrong() + holders_.WhatIsNotReleased(); },
+                       kPollSeconds);
   }
   bool BecomesWell(const std::function<std::string()>& what_is_wrong, unsigned more_seconds = 0) {
     const auto deadline =
@@ -375,6 +404,12 @@ class Chaos : public testing::Test {
     for (const char* way : {"succeeds", "fails", "hangs", "floods", "garbage"}) {
       seen[format("command {}", way)] = host_.lister().Runs()[way];
     }
+    for (const char* way : {"succeeds", "fails", "hangs"}) {
+      seen[format("release {}", way)] = release_.Ways()[way];
+    }
+    for (const auto& [way, calls] : troubles_.pod_resources_calls()) {
+      seen[format("holders {}", way)] = calls;
+    }
     std::string text;
     for (const auto& [trouble, times] : seen) {
       text += format("{}{} {}", text.empty() ? "" : ", ", trouble, times);
@@ -393,7 +428,7 @@ class Chaos : public testing::Test {
   void ExpectKept(const std::map<std::string, std::size_t>& before) {
     ++calm_rounds_;
     auto now = RegisterCalls();
-    for (const auto& [name, packed] : kept_) {
+    for (const auto& [name, packed, released] : kept_) {
       const auto had = before.find(name);
       EXPECT_EQ(now[name], had == before.end() ? 0 : had->second)
           << name << " was registered again without a reason";
@@ -412,16 +447,17 @@ class Chaos : public testing::Test {
   LogPipe log_{daemon_.log_path()};
   Host host_{daemon_.host()};
   Hangs hangs_{daemon_.host()};
-  Configuration configuration_{random_, {daemon_.host().path(), host_}};
-  // Without the rescan, which would mend what was missed; and whoever holds a device, it is
-  // forgotten.
+  ReleaseProgram release_{daemon_.host()};
+  Configuration configuration_{random_, {daemon_.host().path(), host_, release_}};
+  // Without the rescan, which would mend what was missed.
   ConfigFiles files_{config_, random_.Below(ConfigFiles::kKinds),
                      format("[daemon]\nrescan = \"24h\"\nlog_level = \"debug\"\npod_resources = "
-                            "\"\"\nmax_probes = {}\n",
-                            kMostProbes)};
+                            "\"{}\"\nmax_probes = {}\n",
+                            daemon_.pod_resources(), kMostProbes)};
   Troubles troubles_{daemon_.kubelet()};
   Pods pods_{daemon_.kubelet(),
              [&](const std::string& node) { return Configuration::MayGive(node, host_); }};
+  Holders holders_{{daemon_, configuration_, release_}};
   Judge judge_{{daemon_, configuration_, host_, troubles_, pods_}};
   // Of the round.
   std::vector<std::string> history_;

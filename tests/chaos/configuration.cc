@@ -29,7 +29,7 @@ std::string Configuration::Resource::Toml(const World& world) const {
   if (is_packed) toml += "preferred_allocation = \"packed\"\n";
   if (is_elsewhere) toml += "on_nodes = [\"not-this-node\", \"nor-?-this\"]\n";
   for (const std::size_t group : groups) toml += "[[resource.match]]\n" + world.host.Match(group);
-  return toml + ContainerToml() + HookToml(world.root) + ProbeToml(world.root);
+  return toml + ContainerToml() + HookToml(world) + ProbeToml(world.root);
 }
 
 std::string Configuration::Resource::ContainerToml() const {
@@ -46,12 +46,14 @@ std::string Configuration::Resource::ContainerToml() const {
   return toml;
 }
 
-std::string Configuration::Resource::HookToml(const std::string& root) const {
+std::string Configuration::Resource::HookToml(const World& world) const {
+  const std::string toml = has_release ? world.release.Toml() : "";
   if (container_needs.contains(Hangs::kHook)) {
-    return format("[resource.hooks.allocate]\ncommand = [\"{}{}\"]\ntimeout = \"1s\"\n", root,
-                  OnHost(Hangs::kHook, "program"));
+    return toml + format("[resource.hooks.allocate]\ncommand = [\"{}{}\"]\ntimeout = \"1s\"\n",
+                         world.root, OnHost(Hangs::kHook, "program"));
   }
-  return has_hook ? "[resource.hooks.allocate]\ncommand = [\"/bin/sleep\", \"0.02\"]\n" : "";
+  if (!has_hook) return toml;
+  return toml + "[resource.hooks.allocate]\ncommand = [\"/bin/sleep\", \"0.02\"]\n";
 }
 
 std::string Configuration::Resource::ProbeToml(const std::string& root) const {
@@ -172,6 +174,14 @@ std::set<std::string> Configuration::mounted() const {
   return names;
 }
 
+std::set<std::string> Configuration::released() const {
+  std::set<std::string> names;
+  for (const Resource& resource : resources_) {
+    if (resource.has_release) names.insert(resource.name);
+  }
+  return names;
+}
+
 std::string Configuration::Toml() const {
   std::string toml;
   for (const Resource& resource : resources_) toml += resource.Toml(world_) + "\n";
@@ -186,7 +196,7 @@ bool Configuration::RunsPrograms() const {
 std::set<Configuration::Registration> Configuration::Registrations() const {
   std::set<Registration> registrations;
   for (const Resource& resource : resources()) {
-    registrations.emplace(resource.name, resource.is_packed);
+    registrations.emplace(resource.name, resource.is_packed, resource.has_release);
   }
   return registrations;
 }
@@ -200,7 +210,7 @@ bool Configuration::MayGive(const std::string& node, const Host& host) {
 
 std::string Configuration::Change(Random& random) {
   Resource& resource = resources_[random.Below(resources_.size())];
-  switch (random.Below(14)) {
+  switch (random.Below(15)) {
     case 0:
       if (resources_.size() < kMostResources) return Add(random);
       [[fallthrough]];
@@ -229,6 +239,7 @@ std::string Configuration::Change(Random& random) {
       break;
     case 6: resource.is_packed = !resource.is_packed; break;
     case 7: resource.has_hook = !resource.has_hook; break;
+    case 12: resource.has_release = !resource.has_release; break;
     case 8: resource.is_exclusive = !resource.is_exclusive; break;
     case 9: std::swap(resource, resources_[random.Below(resources_.size())]); break;
     case 10: {
@@ -282,6 +293,7 @@ std::string Configuration::Add(Random& random) {
                     .is_doubted = random.OneIn(2),
                     .is_packed = random.OneIn(2),
                     .has_hook = random.OneIn(4),
+                    .has_release = random.OneIn(2),
                     .is_exclusive = random.OneIn(6),
                     .has_text_in_path = random.OneIn(2)};
   if (random.OneIn(2)) {

@@ -4,12 +4,13 @@
 #include <map>
 #include <set>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <vector>
 
 #include "chaos/hangs.h"
 #include "chaos/host.h"
 #include "chaos/random.h"
+#include "chaos/release_program.h"
 #include "deviceplugin.pb.h"
 
 namespace patchbay::test {
@@ -23,6 +24,7 @@ class Configuration {
   struct World {
     std::string root;
     const Host& host;
+    const ReleaseProgram& release;
   };
 
   struct Resource {
@@ -35,6 +37,8 @@ class Configuration {
     /// The kubelet is to ask for preferences: what it is told by registering alone.
     bool is_packed = false;
     bool has_hook = false;
+    /// What the kubelet is told by registering, too: it is to call before a container starts.
+    bool has_release = false;
     bool is_exclusive = false;
     /// The path in the container has a variable that the device decides, see Host::Text.
     bool has_text_in_path = false;
@@ -52,7 +56,7 @@ class Configuration {
     friend class Configuration;
     std::string Toml(const World& world) const;
     std::string ContainerToml() const;
-    std::string HookToml(const std::string& root) const;
+    std::string HookToml(const World& world) const;
     std::string ProbeToml(const std::string& root) const;
     /// Whether it keeps nodes from others: not those that a program lists, which it cannot, and
     /// not those that may hang, since then others would wait for them, too.
@@ -71,12 +75,14 @@ class Configuration {
   std::map<Hangs::Place, std::set<std::string>> needs() const;
   /// The names of all that do, wherever.
   std::set<std::string> mounted() const;
+  /// The names of those whose hooks wait until the kubelet has said who holds what.
+  std::set<std::string> released() const;
   std::string Toml() const;
   /// What the kubelet must have of one of them, by unit.
   Health Listed(const Resource& resource) const;
   bool RunsPrograms() const;
   /// Whether a plugin that served the one can serve the other as it is registered.
-  using Registration = std::pair<std::string, bool>;
+  using Registration = std::tuple<std::string, bool, bool>;
   std::set<Registration> Registrations() const;
   /// Whether any configuration may give a container this node of the host.
   static bool MayGive(const std::string& node, const Host& host);

@@ -28,7 +28,7 @@ std::string Id(std::size_t group, std::size_t number) {
 }
 /// Of kHostile what follows the ID is hostile, and one name is as long as a name can be.
 std::string Name(std::size_t group, std::size_t number) {
-  const std::string id = Id(group, number);
+  std::string id = Id(group, number);
   if (group != Host::kHostile) return id;
   switch (number) {
     case 0: return id + "\n..\\x";

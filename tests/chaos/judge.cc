@@ -121,13 +121,39 @@ std::string Judge::WhatIsWrongWith(const Configuration::Resource& resource) cons
   if (view->options.get_preferred_allocation_available != resource.is_packed) {
     wrong += format("  {} is not registered with the preferences it has now\n", resource.name);
   }
+  if (view->options.pre_start_required != resource.has_release) {
+    wrong += format("  {} is not registered with the hooks it has now\n", resource.name);
+  }
   if (view->streams != 1) wrong += format("  {} has {} streams\n", resource.name, view->streams);
-  Configuration::Health listed;
-  for (const SimDevice& device : view->devices) listed[WithoutHash(device.id)] = device.health;
-  const auto truth = world_.configuration.Listed(resource);
+  const auto listed = Listed(resource, false), truth = world_.configuration.Listed(resource);
   if (listed == truth) return wrong;
   return wrong + format("  {}: there is {}\n    but the kubelet has {}\n", resource.name,
                         testing::PrintToString(truth), testing::PrintToString(listed));
+}
+
+Configuration::Health Judge::Listed(const Configuration::Resource& resource,
+                                    bool with_vanished) const {
+  Configuration::Health listed;
+  const auto view = world_.daemon.kubelet().View(resource.name);
+  if (!view) return listed;
+  const auto truth = world_.configuration.Listed(resource);
+  for (const SimDevice& device : view->devices) {
+    const std::string id = WithoutHash(device.id);
+    if (with_vanished || device.health == "Healthy" || truth.contains(id))
+      listed[id] = device.health;
+  }
+  return listed;
+}
+
+std::string Judge::WhatLingers() const {
+  std::string wrong;
+  for (const auto& resource : world_.configuration.resources()) {
+    for (const auto& [id, health] : Listed(resource, true)) {
+      if (world_.configuration.Listed(resource).contains(id)) continue;
+      wrong += format("  {} still has {}, {}\n", resource.name, id, health);
+    }
+  }
+  return wrong;
 }
 
 /// Resources that the configuration does not have any more.

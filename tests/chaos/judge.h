@@ -31,6 +31,9 @@ class Judge {
   std::string WhatIsWrong();
   /// The same while some troubles last, which may affect these resources and no others.
   std::string WhatIsWrongBeside(const std::set<std::string>& affected);
+  /// A line for each resource with vanished devices. They stay listed until the kubelet has said
+  /// that no pod holds them any more, and are not wrong before.
+  std::string WhatLingers() const;
   /// What the daemon has now is right for so many resources.
   void TakeMeasure() { measure_ = Now(); }
   std::string Holdings() const;
@@ -42,6 +45,8 @@ class Judge {
   };
 
   std::string WhatIsWrongWith(const Configuration::Resource& resource) const;
+  /// What the kubelet has of it, with or without the vanished devices that pods may hold.
+  Configuration::Health Listed(const Configuration::Resource& resource, bool with_vanished) const;
   std::string WhatListsLack(const std::set<std::string>& affected) const;
   std::string WhoIsLeft(const std::set<std::string>& affected) const;
   std::string WhatIsLeft() const;

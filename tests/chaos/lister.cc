@@ -13,7 +13,7 @@
 namespace patchbay::test {
 namespace {
 
-constexpr std::string_view kProgram = R"(#!/bin/sh
+constexpr std::string_view kListProgram = R"(#!/bin/sh
 read -r mode < "$1/mode"
 echo "$mode" >> "$1/runs"
 case $mode in
@@ -63,7 +63,7 @@ constexpr std::string_view kLabels[] = {"good", "A B", "x=1,y", "..",     ".",  
 Lister::Lister(TempTree& tree, std::string node, std::string id, std::size_t devices)
     : tree_(tree), node_(std::move(node)), id_(std::move(id)), devices_(devices) {
   tree_.File("etc/shadow", "root:SECRET:\n");
-  tree_.File("list/program", kProgram);
+  tree_.File("list/program", kListProgram);
   chmod(tree_.path("list/program").c_str(), 0755);
   SetText("output", "[]");
   SetText("garbage", "");

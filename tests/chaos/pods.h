@@ -70,6 +70,7 @@ class Pods {
       pods_.push_back(pod);
       lock.unlock();
       const auto admitted = kubelet_.Admit(pod, "main", resource, devices);
+      if (admitted) (void)kubelet_.StartContainer(pod, "main");
       lock.lock();
       if (admitted) Check(resource, admitted->response);
       // Some stay until the end of the round.

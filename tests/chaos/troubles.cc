@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <system_error>
+#include <utility>
 
 #include "base/format.h"
 
@@ -13,6 +15,23 @@ namespace fs = std::filesystem;
 
 /// More setbacks in a row, and a plugin may rightly wait for longer than it is waited for.
 constexpr int kMostSetbacks = 2;
+
+/// Not kRateLimited: the daemon would rightly ask no more for a minute.
+constexpr std::pair<PodResourcesFault, const char*> kPodResources[] = {
+    {PodResourcesFault::kNone, "answered"},
+    {PodResourcesFault::kAbsent, "absent"},
+    {PodResourcesFault::kOnlyV1alpha1, "old"},
+    {PodResourcesFault::kUnimplemented, "unimplemented"},
+    {PodResourcesFault::kUnknownError, "failed"},
+    {PodResourcesFault::kHang, "hung"},
+    {PodResourcesFault::kGarbage, "garbage"},
+    {PodResourcesFault::kTooLong, "too long"}};
+
+std::string NameOf(PodResourcesFault fault) {
+  return std::find_if(std::begin(kPodResources), std::end(kPodResources),
+                      [&](const auto& known) { return known.first == fault; })
+      ->second;
+}
 
 /// In which others may be making files meanwhile.
 void RemoveBusy(const std::string& path) {
@@ -138,6 +157,31 @@ std::string Troubles::DeleteSocket(const std::string& resource) {
   std::error_code gone;
   if (const auto view = kubelet_.View(resource)) fs::remove(view->endpoint, gone);
   return "the socket of " + resource + " is deleted";
+}
+
+std::string Troubles::BreakPodResources() {
+  SetPodResources(kPodResources[++pod_resources_turn_ % std::size(kPodResources)].first);
+  return "the question who holds what is " + NameOf(pod_resources_);
+}
+
+std::string Troubles::MendPodResources() {
+  SetPodResources(PodResourcesFault::kNone);
+  return "the question who holds what is answered";
+}
+
+bool Troubles::WasPodResourcesAsked() const {
+  return pod_resources_ == PodResourcesFault::kAbsent ||
+         kubelet_.PodResourcesCalls() > calls_before_;
+}
+
+void Troubles::SetPodResources(PodResourcesFault fault) {
+  const std::size_t calls = kubelet_.PodResourcesCalls();
+  calls_[NameOf(pod_resources_)] += calls - calls_before_;
+  // Nobody can call where there is no socket.
+  if (fault == PodResourcesFault::kAbsent) ++calls_[NameOf(fault)];
+  calls_before_ = calls;
+  pod_resources_ = fault;
+  (void)kubelet_.SetPodResourcesFault(fault);
 }
 
 std::string Troubles::End(Random& random) {

@@ -35,19 +35,35 @@ class Troubles {
   std::string ResumeReading(const std::string& resource);
   std::string DeleteSocket(const std::string& resource);
 
+  /// Has the kubelet not say who holds what, in one of several ways, which take turns, or say it
+  /// again. It is no part of End.
+  std::string BreakPodResources();
+  std::string MendPodResources();
+  bool is_pod_resources_broken() const { return pod_resources_ != PodResourcesFault::kNone; }
+  bool does_pod_resources_hang() const { return pod_resources_ == PodResourcesFault::kHang; }
+  /// Whether it was asked since; where it has no socket, always.
+  bool WasPodResourcesAsked() const;
+
   /// Everything is well again; starts the kubelet anew where it must be, or where a plugin may have
   /// become too cautious. Streams that nobody needs may stay open: they must not matter.
   std::string End(Random& random);
   /// So many of them there are at most.
   std::size_t extra_streams() const { return extra_streams_; }
+  /// How often it was asked who holds what, by what came of it.
+  const std::map<std::string, std::size_t>& pod_resources_calls() const { return calls_; }
   /// How often the kubelet was started.
   std::size_t starts() const { return starts_; }
 
  private:
   std::string FreshStart();
+  void SetPodResources(PodResourcesFault fault);
   void CloseStreams();
 
   KubeletSim& kubelet_;
+  PodResourcesFault pod_resources_ = PodResourcesFault::kNone;
+  std::size_t pod_resources_turn_ = 0;
+  std::size_t calls_before_ = 0;  ///< of PodResources, before it became so
+  std::map<std::string, std::size_t> calls_;
   bool needs_start_ = false;
   std::size_t starts_ = 0;
   std::size_t extra_streams_ = 0;

@@ -31,7 +31,7 @@ namespace {
 
 DaemonProcess::DaemonProcess(KubeletSimOptions options) {
   options.directory = run_.path("plugins");
-  options.pod_resources = run_.path("pod-resources/kubelet.sock");
+  options.pod_resources = pod_resources();
   auto kubelet = KubeletSim::Create(options);
   if (!kubelet || !(*kubelet)->Start()) Die("cannot start the built-in kubelet");
   kubelet_ = std::move(*kubelet);
@@ -41,9 +41,8 @@ DaemonProcess::~DaemonProcess() { Stop(); }
 
 Clock::time_point DaemonProcess::Start(const std::string& resources,
                                        const std::string& daemon_keys) {
-  run_.File("patchbay.toml", "[daemon]\npod_resources = \"" +
-                                 run_.path("pod-resources/kubelet.sock") + "\"\n" + daemon_keys +
-                                 "\n" + resources);
+  run_.File("patchbay.toml", "[daemon]\npod_resources = \"" + pod_resources() + "\"\n" +
+                                 daemon_keys + "\n" + resources);
   return Run(run_.path("patchbay.toml"));
 }
 

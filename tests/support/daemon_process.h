@@ -22,6 +22,8 @@ class DaemonProcess {
   ~DaemonProcess();
 
   TempTree& host() { return host_; }
+  /// The kubelet's socket that says which pods hold which devices.
+  std::string pod_resources() const { return run_.path("pod-resources/kubelet.sock"); }
   KubeletSim& kubelet() { return *kubelet_; }
 
   /// Runs the daemon on these resources, with more lines for [daemon]. Returns the moment before

@@ -1,0 +1,64 @@
+#include "chaos/holders.h"
+
+#include "base/format.h"
+
+namespace patchbay::test {
+
+std::string Holders::Begin() {
+  KubeletSim& kubelet = world_.daemon.kubelet();
+  const auto runs = world_.release.Runs();
+  runs_.clear();
+  held_.clear();
+  for (const auto& resource : world_.configuration.resources()) {
+    held_[resource.name] = 0;
+    const auto view = kubelet.View(resource.name);
+    if (!view || view->allocatable == 0) continue;
+    const std::string pod = "holder-of-" + resource.name;
+    const auto admitted = kubelet.Admit(pod, "main", resource.name, 1);
+    if (!admitted) return format("  {}: {}\n", resource.name, admitted.error().message);
+    held_[resource.name] = 1;
+    const Status started = kubelet.StartContainer(pod, "main");
+    if (!started) return format("  {}: {}\n", resource.name, started.error().message);
+    if (!resource.has_release) continue;
+    const std::string unit = admitted->device_ids.front();
+    const Device device(resource.name, unit.substr(0, unit.find("::")));
+    const auto before = runs.find(device);
+    runs_[device] = before == runs.end() ? 0 : before->second;
+  }
+  return "";
+}
+
+std::string Holders::WhatIsWrong() {
+  if (port_ == 0) port_ = world_.daemon.Port();
+  const auto metrics = DaemonProcess::GetMetrics(port_);
+  std::string wrong;
+  if (metrics["patchbay_pod_resources_up"] != 1) wrong += "  the kubelet's pods are not known\n";
+  for (const auto& [resource, held] : held_) {
+    const double now = metrics[format("patchbay_devices_in_use{{resource=\"{}\"}}", resource)];
+    if (now == static_cast<double>(held)) continue;
+    wrong += format("  {} devices of {} are in use, not {}\n", held, resource, now);
+  }
+  return wrong;
+}
+
+void Holders::End() {
+  for (auto& [resource, held] : held_) {
+    world_.daemon.kubelet().Release("holder-of-" + resource);
+    held = 0;
+  }
+  released_ += runs_.size();
+}
+
+std::string Holders::WhatIsNotReleased() const {
+  const auto runs = world_.release.Runs();
+  std::string wrong;
+  for (const auto& [device, before] : runs_) {
+    const auto now = runs.find(device);
+    const std::size_t count = (now == runs.end() ? 0 : now->second) - before;
+    if (count == 1) continue;
+    wrong += format("  {} of {} was released {} times\n", device.second, device.first, count);
+  }
+  return wrong;
+}
+
+}  // namespace patchbay::test
