@@ -30,6 +30,18 @@ def skip_unless_namespaces():
         raise support.unittest.SkipTest(f"unshare is not permitted: {tried.stderr.strip()}")
 
 
+def stop(pid):
+    """SIGSTOP; returns once every thread has stopped."""
+    os.kill(pid, signal.SIGSTOP)
+    states = set()
+    while states != {"T"}:
+        try:
+            states = {re.match(r"\d+ \(.*\) (.)", stat.read_text(), re.DOTALL)[1]
+                      for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat")}
+        except (FileNotFoundError, ProcessLookupError):  # a thread has just ended
+            pass
+
+
 def only_child(pid):
     return int(pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text())
 
@@ -113,7 +125,7 @@ class AsInit(support.TestCase):
                 ContainedDaemon(self.config(CONFIG), self.kubelet_dir) as daemon:
             first = kubelet.wait_listed("example.com/seat")
             stopped = only_child(daemon.init)
-            os.kill(stopped, signal.SIGSTOP)
+            stop(stopped)
             mark = kubelet.mark()
             self.assertFalse(kubelet.ask("admit a c example.com/seat 1", timeout=WATCHDOG)["ok"])
             daemon.err.wait("process was stopped or its loop hung; killed it, starting another one "
@@ -136,7 +148,7 @@ class AsInit(support.TestCase):
         with Kubelet(self.kubelet_dir) as kubelet, \
                 ContainedDaemon(self.config(CONFIG), self.kubelet_dir) as daemon:
             kubelet.wait_listed("example.com/seat")
-            os.kill(only_child(daemon.init), signal.SIGSTOP)
+            stop(only_child(daemon.init))
             self.assertEqual(daemon.end()[0], 128 + signal.SIGKILL)
             self.assertIn("killed it, exiting kills=1", daemon.err.text())
 

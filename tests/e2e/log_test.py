@@ -194,6 +194,21 @@ class Descriptors(support.TestCase):
             daemon.send(signal.SIGTERM)
             self.assertEqual(daemon.wait(), 0, daemon.err.text())
 
+    def test_with_1024_as_many_work_as_are_promised(self):
+        names = [f"example.com/r{i}" for i in range(175)]
+        self.config_path.write_text("".join(resource(name, "count = 1") for name in names))
+        with self.run_limited("1024:1024") as daemon:
+            self.assertEqual(daemon.wait(), 1, daemon.err.text())
+            self.assertIn("too few file descriptors: 175 ", daemon.err.text())
+        del names[-1]
+        self.config_path.write_text("".join(resource(name, "count = 1") for name in names))
+        with Kubelet(self.kubelet_dir) as kubelet, self.run_limited("1024:1024") as daemon:
+            for name in names:
+                kubelet.wait_listed(name)
+            self.assertTrue(kubelet.ask(f"admit a c {names[-1]} 1")["ok"])
+            daemon.send(signal.SIGTERM)
+            self.assertEqual(daemon.wait(), 0, daemon.err.text())
+
     def test_what_does_not_fit_is_refused(self):
         seats = "".join(resource(f"example.com/r{i}", "count = 1") for i in range(100))
         self.config_path.write_text(seats)
