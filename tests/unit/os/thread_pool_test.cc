@@ -11,6 +11,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -253,10 +255,14 @@ TEST(ThreadPool, AHangInTheKernelKeepsNoOtherJob) {
   ended.get_future().wait();
 }
 
-/// What becomes of a pool in a process that may have no further thread.
-int WithoutThreads() {
+/// The process may have no further thread from now on.
+bool TakeThreads() {
   const rlimit none = {0, 0};
-  if (setrlimit(RLIMIT_NPROC, &none) != 0 || setuid(65534) != 0) return 0;
+  return setrlimit(RLIMIT_NPROC, &none) == 0 && setuid(65534) == 0;
+}
+
+int WithoutThreads() {
+  if (!TakeThreads()) return 0;
   bool late = false;
   {
     ThreadPool pool;
@@ -273,6 +279,45 @@ int WithoutThreads() {
 
 TEST(ThreadPoolDeathTest, WithoutThreadsThePoolIsMadeAndRefusesJobsWithALimit) {
   EXPECT_EXIT(_exit(WithoutThreads()), testing::ExitedWithCode(0), "");
+}
+
+int WhileTheOnlyThreadHangs() {
+  Hang hang;
+  ThreadPool pool({.max_running = 2});
+  std::promise<void> begun;
+  pool.Run({[work = hang.Work(), &begun] {
+    begun.set_value();
+    work();
+  }});
+  begun.get_future().wait();
+  if (!TakeThreads()) return 0;
+  const bool accepted =
+      pool.Run({.work = [] {}, .on_late = [] {}, .limit = milliseconds(1), .needs_thread = true});
+  hang.LetGo();
+  return accepted ? 2 : 0;
+}
+
+TEST(ThreadPoolDeathTest, RefusesAJobWhoseLimitNoThreadWouldNotice) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(_exit(WhileTheOnlyThreadHangs()), testing::ExitedWithCode(0), "");
+}
+
+int StartWithoutThreads() {
+  if (!TakeThreads()) return 0;
+  try {
+    ThreadPool pool({.starts_at_once = true});
+    return 2;
+  } catch (const std::system_error& problem) {
+    return std::string_view(problem.what()).find("raise the limit of processes") ==
+                   std::string_view::npos
+               ? 3
+               : 0;
+  }
+}
+
+TEST(ThreadPoolDeathTest, OneThatStartsAtOnceSaysThatItCannot) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(_exit(StartWithoutThreads()), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
