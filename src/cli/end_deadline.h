@@ -18,11 +18,11 @@ namespace patchbay {
 /// signals in the calling thread and in those that are started later.
 class EndDeadline {
  public:
-  /// The end begins with one of `signals`: `f` is called on `loop` with its number, so not before
-  /// that turns, and the process has kLimit left from then on, also if the loop hangs.
+  /// The end begins with one of `signals`: `f` is called on `loop` with its number once that runs,
+  /// and the process has kLimit left from then on, also if the loop hangs.
   EndDeadline(std::vector<int> signals, Loop& loop, std::function<void(int)> f);
   /// Everything ended in time. Afterwards the signals are ignored: a second one, sent while the
-  /// last things are put away, must not make a death of a good end.
+  /// last things are put away, must not turn a normal exit into a failure.
   ~EndDeadline();
   EndDeadline(const EndDeadline&) = delete;
   EndDeadline& operator=(const EndDeadline&) = delete;

@@ -172,7 +172,7 @@ class Service {
   std::vector<Diagnostic> told_;  ///< of the configuration, the last time
   bool stopping_ = false;
   Subscription beat_;
-  // From the start: until they are listened for, these end a process.
+  // From the start: without a handler these signals end the process.
   const Subscription refresh_ = loop_.OnSignals({SIGUSR1}, [this](int) {
     log_.Info("looking for devices again, as asked by SIGUSR1");
     if (daemon_) daemon_->Refresh();

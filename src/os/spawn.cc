@@ -162,9 +162,9 @@ pid_t ChildOf(pid_t thread) {
   return child;
 }
 
-/// Whether the process executes its program, so that what began it is about to tell. By the flag
-/// PF_FORKNOEXEC of include/linux/sched.h in the kernel's source, the ninth field of proc(5)'s
-/// stat.
+/// Whether the process executes its program, so that the thread that began it is about to report
+/// it. By the flag PF_FORKNOEXEC of include/linux/sched.h in the kernel's source, the ninth field
+/// of proc(5)'s stat.
 bool IsExecuted(pid_t process) {
   constexpr unsigned kForkNoExec = 0x40;
   std::ifstream stat(format("/proc/{}/stat", process));
@@ -221,7 +221,7 @@ Result<Spawned> Spawn(SpawnSpec spec, std::chrono::steady_clock::time_point dead
          static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000)));
   } while (fds[0].revents == 0 && fds[1].revents == 0 &&
            std::chrono::steady_clock::now() < deadline);
-  // A program that runs has to be told to end, and all that it started: the caller does that.
+  // A program that runs, and all that it started, is ended by the caller, with SIGTERM first.
   while (fds[0].revents == 0 && IsExecuted(ChildOf(start->thread))) poll(fds.data(), 1, -1);
   {
     const std::lock_guard lock(start->mutex);

@@ -1,6 +1,6 @@
 // Rounds of whatever can happen to the daemon, in any order: kubelets that restart, crash, hang and
 // lose their directory, devices that flap, sockets that are deleted, configurations that are
-// rewritten, file systems that do not respond, a log that nobody reads, devices and programs with
+// rewritten, file systems that do not respond, a log without a reader, devices and programs with
 // hostile texts. After each round peace is made, and within seconds all must be as it should: each
 // resource of the last valid configuration registered once, the kubelet's list equal to the truth,
 // and nothing left behind. What hangs, hangs a little longer: before it ends, all must be well with
@@ -254,7 +254,7 @@ class Chaos : public testing::Test {
   std::string StallLog() {
     if (!log_.stalled()) ++troubles_seen_["log not read"];
     log_.Stall();
-    return "nobody reads the log";
+    return "the log has no reader";
   }
   std::string ReadLog() {
     log_.Resume();
@@ -449,7 +449,7 @@ class Chaos : public testing::Test {
   Hangs hangs_{daemon_.host()};
   ReleaseProgram release_{daemon_.host()};
   Configuration configuration_{random_, {daemon_.host().path(), host_, release_}};
-  // Without the rescan, which would mend what was missed.
+  // Without the rescan, which would find what was missed.
   ConfigFiles files_{config_, random_.Below(ConfigFiles::kKinds),
                      format("[daemon]\nrescan = \"24h\"\nlog_level = \"debug\"\npod_resources = "
                             "\"{}\"\nmax_probes = {}\n",

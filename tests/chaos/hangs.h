@@ -43,7 +43,7 @@ class Hangs {
 
   bool any() const { return !mounts_.empty(); }
   bool contains(Place place) const { return mounts_.contains(place); }
-  /// Why no file system can be mounted here; empty if one can, or nobody has tried.
+  /// Why no file system can be mounted here; empty if one can, or none was tried.
   const std::string& why_not() const { return why_not_; }
   /// On how many file systems of each place somebody has hung.
   const std::map<Place, std::size_t>& hung() const { return hung_; }

@@ -27,7 +27,7 @@ constexpr long kDescriptorsOfAProbe = 3;
 constexpr long kMoreDescriptors = 4;
 constexpr long kThreadsOfAResource = 4;
 constexpr long kMoreThreads = 24;
-/// A pool keeps so many for each resource that has had lookups which may hang.
+/// Threads that a pool keeps for each resource whose lookups can hang.
 constexpr long kThreadsOfLookups = 1;
 
 bool HasEnded(pid_t pid) {

@@ -177,7 +177,7 @@ bool Troubles::WasPodResourcesAsked() const {
 void Troubles::SetPodResources(PodResourcesFault fault) {
   const std::size_t calls = kubelet_.PodResourcesCalls();
   calls_[NameOf(pod_resources_)] += calls - calls_before_;
-  // Nobody can call where there is no socket.
+  // Without a socket there are no calls.
   if (fault == PodResourcesFault::kAbsent) ++calls_[NameOf(fault)];
   calls_before_ = calls;
   pod_resources_ = fault;

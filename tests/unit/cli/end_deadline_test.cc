@@ -12,7 +12,7 @@
 namespace patchbay {
 namespace {
 
-/// What the process is told of a signal, as far as its loop turns.
+/// Runs on the loop after a signal.
 void Ignore(int) {}
 
 TEST(EndDeadlineDeathTest, EndsAProcessThatHangs) {
