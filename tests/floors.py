@@ -52,10 +52,13 @@ LIBRARIES = {
     "prometheus/": {"http"},
     "CLI/": {"cli"},
     "absl/strings/escaping.h": {"kubelet_sim"},
+    "absl/synchronization/mutex.h": {"kubelet"},
     "zlib.h": {"http"},
     "nlohmann/": {"cli", "discovery", "http", "inventory", "kubelet_sim"},
 }
 MESSAGES = {"kubelet", "kubelet_sim"}  # the rooms of generated *.pb.h
+NO_THREADS = {"model", "config", "convert"}  # whose tests ThreadSanitizer need not see
+THREADS = {"atomic", "condition_variable", "future", "mutex", "pthread.h", "shared_mutex", "thread"}
 SYSTEM = {"arpa", "asm", "linux", "net", "netinet", "sys"}
 LONG = 400
 
@@ -72,6 +75,8 @@ def check_library(room, header):
         if room not in MESSAGES:
             return f"the kubelet's messages ({header}) do not belong in {room}"
         return None
+    if header in THREADS and room in NO_THREADS:
+        return f"<{header}>: {room} has no threads; see NO_THREADS in tests/floors.py"
     prefixes = [p for p in LIBRARIES if header.startswith(p)]
     if prefixes:
         rooms = LIBRARIES[max(prefixes, key=len)]
@@ -148,6 +153,8 @@ SELF_TEST = [
     ("base/h.cc", '// #include "cli/a.h"\n', None),
     ("model/a.h", '#pragma once\n#include "base/a.h"\n#include <re2/re2.h>\n', None),
     ("model/b.cc", "#include <fmt/format.h>\n", "belongs in base"),
+    ("model/d.cc", "#include <mutex>\n", "has no threads"),
+    ("os/e.cc", "#include <mutex>\n", None),
     ("model/c.cc", '#include "os/a.h"\n', "may not include os"),
     ("os/a.h", "#pragma once\n#include <boost/asio/post.hpp>\n", None),
     ("os/b.cc", "#include <boost/beast/http.hpp>\n", "belongs in http"),

@@ -26,6 +26,9 @@ constexpr std::size_t kMostUnready = 20;
 /// Giving back memory takes milliseconds in which others wait for the heap.
 constexpr std::chrono::seconds kTrimPause{2};
 
+/// For scans of many resources to end together; what is watched a moment too long harms nobody.
+constexpr std::chrono::milliseconds kRetainPause{200};
+
 /// A file system that hangs keeps one of these from other resources for a second.
 constexpr ThreadPool::Options kScannerThreads{
     .max_running = 4, .max_overdue = 1000, .starts_at_once = true};
@@ -280,13 +283,22 @@ void Daemon::OnScanned(const DirWatch::Added& added, bool directories_changed) {
       unwatched_.insert_or_assign(directory, watch.error());
     }
   }
-  if (directories_changed) RetainWatches();
+  if (directories_changed) RetainWatchesSoon();
   if (!unwatched_.empty() && unwatched_.size() != before) {
     log_.Warning(
         "some directories cannot be watched; they are looked at only at every rescan",
         {{"directories", unwatched_.size()}, {"reason", unwatched_.begin()->second.message}});
   }
   for (const std::string& changed : outcome.changed) OnDirectoryChanged(changed);
+}
+
+/// Once for all scans that end together: it goes through every resource.
+void Daemon::RetainWatchesSoon() {
+  if (retain_) return;
+  retain_ = loop_.After(kRetainPause, [this] {
+    retain_ = Subscription();
+    RetainWatches();
+  });
 }
 
 /// Watches only what the last scan of some resource named.
@@ -313,10 +325,12 @@ void Daemon::UpdateReadiness() {
     if (++unready > kMostUnready) continue;
     verdict.body += resource->name() + " is not registered with the kubelet\n";
   }
-  for (const auto& spec : wanted_) {
-    if (std::find(specs_.begin(), specs_.end(), spec) != specs_.end()) continue;
-    verdict.ok = false;
-    verdict.body += spec->name + " waits until its predecessor of the same name has stopped\n";
+  if (specs_.size() != wanted_.size()) {
+    for (const auto& spec : wanted_) {
+      if (std::find(specs_.begin(), specs_.end(), spec) != specs_.end()) continue;
+      verdict.ok = false;
+      verdict.body += spec->name + " waits until its predecessor of the same name has stopped\n";
+    }
   }
   if (unready > kMostUnready) verdict.body += format("and {} more\n", unready - kMostUnready);
   const std::lock_guard lock(readiness_mutex_);
@@ -342,6 +356,7 @@ void Daemon::Stop(std::function<void()> done) {
   settle_ = Subscription();
   start_retry_ = Subscription();
   trim_ = Subscription();
+  retain_ = Subscription();
   sockets_pause_ = Subscription();
   kernel_events_.reset();
   pod_resources_.reset();

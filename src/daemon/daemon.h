@@ -106,6 +106,7 @@ class Daemon {
   void TrimSoon();
   void ScheduleRescan();
   void OnScanned(const DirWatch::Added& added, bool directories_changed);
+  void RetainWatchesSoon();
   void RetainWatches();
   bool WatchKernel();
   void OnKernelEvent();
@@ -139,6 +140,7 @@ class Daemon {
   std::unique_ptr<KernelEvents> kernel_events_;
   Subscription settle_;  ///< after the last event of the kernel
   Subscription trim_;
+  Subscription retain_;
   Subscription sockets_pause_;  ///< after each look at the sockets
   bool sockets_changed_ = false;
   ProbePool probes_;

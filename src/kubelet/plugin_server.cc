@@ -1,5 +1,6 @@
 #include "kubelet/plugin_server.h"
 
+#include <absl/synchronization/mutex.h>
 #include <google/protobuf/stubs/logging.h>
 #include <grpc/grpc.h>
 #include <grpc/support/log.h>
@@ -7,6 +8,7 @@
 #include <grpcpp/server_builder.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -25,6 +27,8 @@ namespace {
 constexpr int kMaxRequestBytes = 16 * 1024 * 1024;
 /// After the end of that, until connections that do not close are broken.
 constexpr std::chrono::milliseconds kBreakAfter{200};
+/// What each has at least, also where many servers stop and wait for a thread.
+constexpr std::chrono::milliseconds kLeastToClose{50};
 /// What a call may still take once the server stops; then it is cancelled.
 constexpr std::chrono::milliseconds kShutdownGrace{200};
 
@@ -76,6 +80,9 @@ void KeepGrpc() {
     });
     google::protobuf::SetLogHandler(nullptr);
   }
+  // Debian builds abseil for debugging, where every lock of gRPC is looked up in a graph of all
+  // locks.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   grpc_init();
 }
 
@@ -107,7 +114,8 @@ PluginServer::~PluginServer() {
   if (server_ == nullptr) return;
   if (!stop_by_) BeginStop();
   {
-    const Breaker breaker(socket_, *stop_by_ + kBreakAfter);
+    const Breaker breaker(socket_, std::max(*stop_by_ + kBreakAfter,
+                                            std::chrono::system_clock::now() + kLeastToClose));
     server_->Shutdown(*stop_by_);
   }
   server_.reset();

@@ -226,9 +226,9 @@ void KubeletLife::Watch(const std::string& resource, const std::string& path, Cl
   {
     const std::lock_guard lock(board_->mutex);
     Activity& activity = activity_[resource];
-    activity.streams.erase(client);
+    const bool was_open = activity.streams.erase(client) > 0;
     activity.stream_error = end;
-    if (!ending_) {
+    if (was_open && !ending_) {
       disconnected = FindClient(registry_.StreamEnded(resource, path, id, steady_clock::now()));
     }
     board_->Changed();
@@ -244,7 +244,9 @@ void KubeletLife::OnList(const std::string& resource, const Client& client,
     registry_.Listed(resource, list);
     Activity& activity = activity_[resource];
     ++activity.lists;
-    ++activity.streams[client];
+    if (const auto stream = activity.streams.find(client); stream != activity.streams.end()) {
+      ++stream->second;
+    }
     activity.last_list = steady_clock::now();
     board_->Changed();
   }
@@ -253,10 +255,17 @@ void KubeletLife::OnList(const std::string& resource, const Client& client,
 }
 
 Status KubeletLife::SaveCheckpoint() {
+  std::uint64_t asked = 0;
+  {
+    const std::lock_guard lock(board_->mutex);
+    asked = ++saves_asked_;
+  }
   const std::lock_guard saving(one_save_);
+  if (saves_served_ >= asked) return last_save_;
   Checkpoint checkpoint;
   {
     const std::lock_guard lock(board_->mutex);
+    saves_served_ = saves_asked_;
     for (const std::string& resource : registry_.Resources()) {
       const DeviceTable* const table = registry_.Table(resource);
       if (table == nullptr) continue;
@@ -264,12 +273,16 @@ Status KubeletLife::SaveCheckpoint() {
     }
     checkpoint.pods = pods_;
   }
-  return WriteCheckpoint(options_.directory, checkpoint);
+  last_save_ = WriteCheckpoint(options_.directory, checkpoint);
+  return last_save_;
 }
 
 // --- views ---
 
 void KubeletLife::Expire() { registry_.Expire(steady_clock::now()); }
+void KubeletLife::Expire(const std::string& resource) {
+  registry_.Expire(resource, steady_clock::now());
+}
 
 std::optional<ResourceView> KubeletLife::View(const std::string& resource) const {
   if (!registry_.Has(resource)) return std::nullopt;

@@ -39,6 +39,7 @@ class KubeletLife {
 
   // With the board's mutex held.
   void Expire();
+  void Expire(const std::string& resource);
   std::optional<Registry::Time> NextExpiry() const { return registry_.NextExpiry(); }
   std::optional<ResourceView> View(const std::string& resource) const;
   std::vector<std::string> Resources() const { return registry_.Resources(); }
@@ -102,6 +103,7 @@ class KubeletLife {
   std::set<std::string> InUse(const std::string& resource) const;
   const ContainerDevices* Held(const ContainerKey& key) const;
 
+  /// Writes what holds now. One write serves all who asked for one before it began.
   Status SaveCheckpoint();
   Status ServePodResources();
 
@@ -117,7 +119,11 @@ class KubeletLife {
 
   std::mutex one_admission_;  ///< taken before the board's
   std::mt19937_64 random_;    ///< under one_admission_
-  std::mutex one_save_;       ///< taken before the board's
+
+  std::mutex one_save_;             ///< taken before the board's
+  std::uint64_t saves_asked_ = 0;   ///< under the board's mutex
+  std::uint64_t saves_served_ = 0;  ///< by the last write; under one_save_
+  Status last_save_;                ///< under one_save_
   Tasks tasks_;
   std::unique_ptr<RegistrationServer> server_;
   std::shared_ptr<PodResourcesServer> pod_resources_;  ///< null where it is not served

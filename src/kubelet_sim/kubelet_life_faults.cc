@@ -22,6 +22,8 @@ void KubeletLife::ZombieCancel(const std::string& resource) {
     const std::lock_guard lock(board_->mutex);
     if (ending_) return;
     disconnected = FindClient(registry_.Disconnect(resource, std::chrono::steady_clock::now()));
+    // Over from now on: its end cannot disconnect a plugin that registers sooner than it ends.
+    activity_[resource].streams.erase(disconnected);
     board_->Changed();
   }
   if (disconnected) disconnected->Close();

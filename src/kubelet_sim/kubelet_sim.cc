@@ -103,7 +103,7 @@ const std::string& KubeletSim::socket_path() const { return impl_->socket_path; 
 std::optional<ResourceView> KubeletSim::View(const std::string& resource) const {
   const std::lock_guard lock(impl_->board->mutex);
   if (!impl_->life) return std::nullopt;
-  impl_->life->Expire();
+  impl_->life->Expire(resource);
   return impl_->life->View(resource);
 }
 

@@ -116,16 +116,23 @@ const Registry::Endpoint* Registry::LastToStop(const Entry& entry) {
   return last;
 }
 
+void Registry::ExpireEntry(Entry& entry, Time now) const {
+  if (!entry.table) return;
+  const Endpoint* const last = LastToStop(entry);
+  const bool alive = last != nullptr && (!last->stopped || *last->stopped + grace_ > now);
+  if (alive) return;
+  entry.endpoints.clear();
+  entry.table.reset();
+  entry.zeroed = true;
+}
+
+void Registry::Expire(const std::string& resource, Time now) {
+  const auto entry = entries_.find(resource);
+  if (entry != entries_.end()) ExpireEntry(entry->second, now);
+}
+
 void Registry::Expire(Time now) {
-  for (auto& [resource, entry] : entries_) {
-    if (!entry.table) continue;
-    const Endpoint* const last = LastToStop(entry);
-    const bool alive = last != nullptr && (!last->stopped || *last->stopped + grace_ > now);
-    if (alive) continue;
-    entry.endpoints.clear();
-    entry.table.reset();
-    entry.zeroed = true;
-  }
+  for (auto& [resource, entry] : entries_) ExpireEntry(entry, now);
 }
 
 std::optional<Registry::Time> Registry::NextExpiry() const {

@@ -60,7 +60,10 @@ class Registry {
   /// Disconnects the plugin in use; returns its client.
   std::optional<ClientId> Disconnect(const std::string& resource, Time now);
 
-  /// Forgets the endpoints and tables whose grace is over; the node keeps showing 0 devices.
+  /// Forgets the endpoints and the table of a resource whose grace is over; the node keeps showing
+  /// 0 devices.
+  void Expire(const std::string& resource, Time now);
+  /// Of all resources.
   void Expire(Time now);
   /// When Expire will have something to do.
   std::optional<Time> NextExpiry() const;
@@ -86,6 +89,7 @@ class Registry {
   ClientKey Key(const std::string& resource, const std::string& path) const;
   void StopEndpoint(Entry& entry, const std::string& path, Time now);
   static void MarkUnhealthy(Entry& entry);
+  void ExpireEntry(Entry& entry, Time now) const;
   static const Endpoint* LastToStop(const Entry& entry);
 
   KubeletProfile profile_;

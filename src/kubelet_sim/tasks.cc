@@ -5,29 +5,32 @@
 namespace patchbay {
 
 bool Tasks::Spawn(std::function<void()> task) {
-  const std::lock_guard lock(mutex_);
-  if (closed_) return false;
-  tasks_.remove_if([](Task& old) {
-    if (!old.done) return false;
-    old.thread.join();
-    return true;
-  });
-  Task& added = tasks_.emplace_back();
-  added.thread = std::thread([&added, task = std::move(task)] {
-    task();
-    added.done = true;
-  });
+  std::list<std::thread> done;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return false;
+    done.swap(done_);
+    const auto self = running_.emplace(running_.end());
+    *self = std::thread([this, self, task = std::move(task)] {
+      task();
+      const std::lock_guard ending(mutex_);
+      if (!closed_) done_.splice(done_.end(), running_, self);
+    });
+  }
+  for (std::thread& thread : done) thread.join();
   return true;
 }
 
 void Tasks::Join() {
-  std::list<Task> tasks;
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;
-    tasks.splice(tasks.end(), tasks_);
   }
-  for (Task& task : tasks) task.thread.join();
+  // Theirs alone from here on.
+  for (std::list<std::thread>* const threads : {&running_, &done_}) {
+    for (std::thread& thread : *threads) thread.join();
+    threads->clear();
+  }
 }
 
 }  // namespace patchbay

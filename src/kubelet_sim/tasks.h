@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <list>
 #include <mutex>
@@ -23,14 +22,10 @@ class Tasks {
   void Join();
 
  private:
-  struct Task {
-    std::atomic<bool> done = false;
-    std::thread thread;
-  };
-
   std::mutex mutex_;
   bool closed_ = false;
-  std::list<Task> tasks_;
+  std::list<std::thread> running_;
+  std::list<std::thread> done_;  ///< wait to be joined
 };
 
 }  // namespace patchbay

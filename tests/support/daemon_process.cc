@@ -90,13 +90,18 @@ std::string DaemonProcess::LogTail() const {
 }
 
 void DaemonProcess::AwaitListed(int resources, std::size_t devices) {
+  const auto listed_one = [&](int i) {
+    const auto view = kubelet_->View("bench.dev/r" + std::to_string(i));
+    return view && view->connected && view->allocatable == devices;
+  };
+  int reached = 0;  // what was listed once is looked at again only when all are
   const bool listed = kubelet_->Await(
       [&] {
-        for (int i = 0; i < resources; ++i) {
-          const auto view = kubelet_->View("bench.dev/r" + std::to_string(i));
-          if (!view || !view->connected || view->allocatable != devices) return false;
-        }
-        return true;
+        while (reached < resources && listed_one(reached)) ++reached;
+        if (reached < resources) return false;
+        reached = 0;
+        while (reached < resources && listed_one(reached)) ++reached;
+        return reached == resources;
       },
       std::chrono::minutes(1));
   if (!listed) Die("the resources were not listed within a minute; see " + run_.path("log"));
