@@ -4,7 +4,6 @@
 #include <filesystem>
 
 #include "base/format.h"
-#include "base/hash.h"
 #include "daemon/descriptor_need.h"
 #include "http/host_check.h"
 #include "kubelet/plugin_server.h"
@@ -16,11 +15,6 @@ namespace patchbay {
 namespace {
 
 constexpr std::chrono::milliseconds kSettleTime{250};
-/// With more resources than this there is a pause after each check of the sockets, so many times as
-/// long as that took: each resource that starts makes a socket, and each check asks about all of
-/// them. With fewer, another plugin of the same resource is noticed at once.
-constexpr std::size_t kManyResources = 100;
-constexpr int kSocketsRest = 10;
 /// More resources than this are counted.
 constexpr std::size_t kMostUnready = 20;
 /// Giving back memory takes milliseconds in which others wait for the heap.
@@ -36,6 +30,10 @@ constexpr ThreadPool::Options kScannerThreads{
 constexpr ThreadPool::Options kCommandThreads{.max_running = 8, .max_overdue = 1000};
 constexpr ThreadPool::Options kServerThreads{
     .max_running = 4, .max_overdue = 1000, .starts_at_once = true};
+constexpr ThreadPool::Options kLookThreads{.max_overdue = 1,
+                                           .max_idle = 1,
+                                           .starts_at_once = true,
+                                           .end_patience = std::chrono::milliseconds(0)};
 constexpr ThreadPool::Options kEndThreads{.max_running = 4,
                                           .max_overdue = 1000,
                                           .starts_at_once = true,
@@ -64,6 +62,7 @@ Daemon::Daemon(Loop& loop, Log& log, Options options)
       scanner_(kScannerThreads),
       commands_(kCommandThreads),
       servers_(kServerThreads),
+      looks_(kLookThreads),
       ends_(kEndThreads),
       metrics_({.version = options_.version,
                 .revision = options_.revision,
@@ -130,12 +129,11 @@ Status Daemon::StartResources() {
 
 void Daemon::StartKubeletDir() {
   kubelet_dir_ = std::make_unique<KubeletDir>(
-      loop_, log_, spec_.kubelet_dir, spec_.rescan,
+      loop_, looks_, log_, KubeletDir::Options{spec_.kubelet_dir, options_.run, spec_.rescan},
       KubeletDir::Events{.on_kubelet =
                              [this](std::uint64_t epoch) {
                                kubelet_ = epoch;
                                metrics_.SetKubeletUp(true);
-                               SweepSockets();
                                if (epoch > 1) {
                                  metrics_.KubeletRestarted();
                                  log_.Info("the kubelet was restarted");
@@ -150,13 +148,14 @@ void Daemon::StartKubeletDir() {
                                             {{"socket", kubelet_dir_->kubelet_socket()}});
                                for (const auto& resource : resources_) resource->OnKubeletLost();
                              },
-                         .on_sockets_changed = [this] { CheckSockets(); },
+                         .on_sockets =
+                             [this](const PluginSockets& sockets, Loop::Time asked) {
+                               for (const auto& resource : resources_) {
+                                 resource->CheckSocket(sockets, asked);
+                               }
+                             },
                          .on_dead = options_.on_fatal});
-  SweepSockets();
   kubelet_dir_->Start();
-  if (!kubelet_dir_->kubelet_present()) {
-    log_.Warning(kubelet_dir_->WhyAbsent(), {{"socket", kubelet_dir_->kubelet_socket()}});
-  }
 }
 
 void Daemon::StartPodResources() {
@@ -183,31 +182,6 @@ void Daemon::TellHolders(ResourceController& resource) const {
                       holders_->complete, holders_->kubelet});
 }
 
-void Daemon::SweepSockets() {
-  for (const std::string& name : SweepLeftovers(spec_.kubelet_dir)) {
-    log_.Info("removed the socket of a run that was killed",
-              {{"socket", spec_.kubelet_dir + "/" + name}});
-  }
-}
-
-void Daemon::CheckSockets() {
-  if (sockets_pause_) {
-    sockets_changed_ = true;
-    return;
-  }
-  const auto start = loop_.Now();
-  const auto others = ResourcesOfOthers(options_.run, spec_.kubelet_dir);
-  for (const auto& resource : resources_) {
-    resource->CheckSocket(others.contains(StableHash(resource->name())));
-  }
-  if (resources_.size() <= kManyResources) return;
-  sockets_pause_ = loop_.After(kSocketsRest * (loop_.Now() - start), [this] {
-    sockets_pause_ = Subscription();
-    if (std::exchange(sockets_changed_, false)) CheckSockets();
-  });
-}
-
-/// Once for all that is published within a while, and after the last of it.
 void Daemon::TrimSoon() {
   if (trim_) return;
   trim_ = loop_.After(kTrimPause, [this] {
@@ -346,7 +320,7 @@ Verdict Daemon::Readiness() const {
 Verdict Daemon::Liveness() {
   const auto now = std::chrono::steady_clock::now();
   if (!pulse_.Alive(now)) return {false, "the loop does not turn\n"};
-  return JudgeProgress({servers_.OldestAge(now), pending_calls_->Oldest()},
+  return JudgeProgress({servers_.OldestAge(now), looks_.OldestAge(now), pending_calls_->Oldest()},
                        options_.progress_limits, now);
 }
 
@@ -357,7 +331,6 @@ void Daemon::Stop(std::function<void()> done) {
   start_retry_ = Subscription();
   trim_ = Subscription();
   retain_ = Subscription();
-  sockets_pause_ = Subscription();
   kernel_events_.reset();
   pod_resources_.reset();
   kubelet_dir_.reset();

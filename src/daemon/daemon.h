@@ -101,8 +101,6 @@ class Daemon {
   void OnHolders(const ReportedHolders& reported);
   void TellHolders(ResourceController& resource) const;
   Sharing::Parties PartiesToSharing() const;
-  void SweepSockets();
-  void CheckSockets();
   void TrimSoon();
   void ScheduleRescan();
   void OnScanned(const DirWatch::Added& added, bool directories_changed);
@@ -129,6 +127,7 @@ class Daemon {
   ThreadPool scanner_;
   ThreadPool commands_;
   ThreadPool servers_;
+  ThreadPool looks_;  ///< at the kubelet's directory
   ThreadPool ends_;
   const std::shared_ptr<PendingCalls> pending_calls_ = std::make_shared<PendingCalls>();
   Metrics metrics_;
@@ -141,8 +140,6 @@ class Daemon {
   Subscription settle_;  ///< after the last event of the kernel
   Subscription trim_;
   Subscription retain_;
-  Subscription sockets_pause_;  ///< after each look at the sockets
-  bool sockets_changed_ = false;
   ProbePool probes_;
   Resources resources_;
   std::list<Retiring> retiring_;

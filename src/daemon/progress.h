@@ -13,6 +13,8 @@ namespace patchbay {
 struct ProgressLimits {
   /// Of the start or stop of a gRPC server, which takes less than a second.
   std::chrono::milliseconds server = std::chrono::seconds(30);
+  /// Of a look at the kubelet's directory, which takes milliseconds.
+  std::chrono::milliseconds look = std::chrono::seconds(30);
   /// Of an Allocate or PreStartContainer call. Lookups end after 5 s and hooks after 27 s at most.
   std::chrono::milliseconds call = std::chrono::seconds(60);
 };
@@ -22,6 +24,7 @@ struct Progress {
   using Time = std::chrono::steady_clock::time_point;
   /// For how long the oldest start or stop of a server has waited or run.
   std::chrono::nanoseconds server{};
+  std::chrono::nanoseconds look{};  ///< the same of the look at the kubelet's directory
   /// The call that is pending for longest: since when, and of which resource.
   std::optional<std::pair<Time, std::string>> call;
 };

@@ -84,7 +84,9 @@ class ResourceController {
   /// looked at, so that the first list is a true one.
   void OnKubelet(std::uint64_t epoch);
   void OnKubeletLost();
-  void CheckSocket(bool others_serve) { plugin_.CheckSocket(others_serve); }
+  void CheckSocket(const PluginSockets& sockets, Loop::Time asked) {
+    plugin_.CheckSocket(sockets, asked);
+  }
 
   /// Who holds the units of the resource, by the ID that the kubelet sees, as it said just now.
   void OnHolders(const HoldersReport& report);

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "base/format.h"
 #include "base/path.h"
-#include "kubelet/sockets.h"
 
 namespace patchbay {
 namespace {
@@ -23,6 +25,11 @@ constexpr std::chrono::seconds kBlindPoll{5};
 /// to be seen at once and counted, and a storm of changes is to cost little.
 constexpr std::chrono::milliseconds kTimePerLook{50};
 constexpr std::chrono::milliseconds kCredit = 200 * kTimePerLook;
+/// With more sockets than this there is a rest after each look, so many times as long as that took:
+/// each resource that starts makes a socket, and each look concerns all of them. With fewer,
+/// another plugin of the same resource is noticed at once.
+constexpr std::size_t kManySockets = 100;
+constexpr int kRest = 10;
 
 bool IsOurName(std::string_view name) {
   return name.starts_with(kSocketPrefix) && name.ends_with(kSocketSuffix);
@@ -37,61 +44,9 @@ std::string NearestDirectory(std::string path) {
   return path;
 }
 
-}  // namespace
-
-KubeletDir::KubeletDir(Loop& loop, Log& log, std::string directory, std::chrono::milliseconds poll,
-                       Events events)
-    : loop_(loop),
-      log_(log),
-      directory_(std::move(directory)),
-      poll_(poll),
-      events_(std::move(events)) {}
-
-void KubeletDir::Start() {
-  auto watch = DirWatch::Create(loop_, [this](const std::string& directory, std::string_view name) {
-    OnChange(directory, name);
-  });
-  if (watch) {
-    watch_ = std::move(*watch);
-  } else {
-    log_.Warning("cannot watch the kubelet's directory; looking at it from time to time",
-                 {{"path", directory_}, {"reason", watch.error().message}});
-  }
-  Check();
-}
-
-void KubeletDir::OnChange(const std::string& directory, std::string_view name) {
-  const bool concerns_us =
-      directory != directory_ || name.empty() || name == kKubeletSocket || IsOurName(name);
-  // One look for all that came at once: a kubelet that starts removes every socket.
-  if (!concerns_us || check_pending_) return;
-  check_pending_ = true;
-  const auto left = paid_until_ - kCredit - loop_.Now();
-  if (left <= Loop::Duration::zero()) return loop_.Post(lifetime_.Guard([this] { Check(); }));
-  delayed_ = loop_.After(left, [this] { Check(); });
-}
-
-void KubeletDir::Watch() {
-  if (!watch_) return;
-  DirWatch::Outcome outcome;
-  do {
-    // The parent tells when the directory itself is replaced.
-    outcome =
-        watch_->Watch({NearestDirectory(directory_), NearestDirectory(DirectoryOf(directory_))});
-    // What was made before the watch was there may be the next directory on the way.
-  } while (!outcome.changed.empty() && outcome.failed.empty());
-  for (const Error& error : outcome.failed) {
-    if (watching_) {
-      log_.Warning("cannot watch the kubelet's directory; looking at it from time to time",
-                   {{"path", directory_}, {"reason", error.message}});
-    }
-  }
-  watching_ = outcome.failed.empty();
-}
-
-bool KubeletDir::DirectoryIsDead() const {
+bool IsDead(const std::string& directory) {
   struct statx info;
-  if (statx(AT_FDCWD, directory_.c_str(), 0, STATX_NLINK, &info) != 0) return false;
+  if (statx(AT_FDCWD, directory.c_str(), 0, STATX_NLINK, &info) != 0) return false;
   // Only through its own mount is a removed directory still found; a look that runs into the
   // removal of one that is not mounted sees no links either, and the next look finds none.
   // Kernels before 5.8 do not tell them apart: there a restart that was not needed does no harm.
@@ -100,35 +55,10 @@ bool KubeletDir::DirectoryIsDead() const {
   return info.stx_nlink == 0 && mounted;
 }
 
-void KubeletDir::Check() {
-  check_pending_ = false;
-  delayed_ = Subscription();
-  if (dead_) return;
-  paid_until_ = std::max(paid_until_, loop_.Now()) + kTimePerLook;
-  if (DirectoryIsDead()) {
-    dead_ = true;
-    timer_ = Subscription();
-    events_.on_dead(
-        directory_ +
-        " was removed on the host while it was mounted here; the mount cannot be mended "
-        "from inside, so this process ends to be started again with a fresh one");
-    return;
-  }
-  Watch();
-  auto identity = SocketIdentity(kubelet_socket());
-  if (identity && identity != identity_) {
-    events_.on_kubelet(++epoch_);
-  } else if (!identity && identity_) {
-    events_.on_kubelet_lost();
-  }
-  identity_ = std::move(identity);
-  events_.on_sockets_changed();
-  Schedule();
-}
-
-std::string_view KubeletDir::WhyAbsent() const {
+/// Why there is no kubelet, as far as the directory tells, and what to do about it.
+std::string_view WhyAbsent(const std::string& directory) {
   struct stat info;
-  if (stat((directory_ + "/.").c_str(), &info) == 0) {
+  if (stat((directory + "/.").c_str(), &info) == 0) {
     return "no kubelet yet; waiting for its socket";
   }
   if (errno == EACCES) {
@@ -141,9 +71,151 @@ std::string_view KubeletDir::WhyAbsent() const {
          "kubelet_dir";
 }
 
+}  // namespace
+
+/// What the directory is at a moment.
+struct KubeletDir::Look {
+  bool dead = false;  ///< nothing else was looked at
+  DirWatch::Added watches = {};
+  std::optional<std::string> kubelet = {};  ///< the identity of its socket
+  std::string_view why_absent = {};         ///< where there is none
+  std::vector<std::string> swept = {};
+  PluginSockets sockets = {};
+
+  /// Can hang. The directory is swept where the kubelet is not `known`.
+  static Look Take(const Options& options, const std::optional<DirWatch::Adder>& adder,
+                   const std::optional<std::string>& known, bool is_first) {
+    const std::string& directory = options.directory;
+    Look look;
+    look.dead = IsDead(directory);
+    if (look.dead) return look;
+    // First, so that no change goes unseen. The parent tells when the directory itself is replaced.
+    if (adder) {
+      look.watches =
+          adder->Add({NearestDirectory(directory), NearestDirectory(DirectoryOf(directory))});
+    }
+    look.kubelet = SocketIdentity(format("{}/{}", directory, kKubeletSocket));
+    if (!look.kubelet) look.why_absent = WhyAbsent(directory);
+    if (is_first || (look.kubelet && look.kubelet != known)) {
+      look.swept = SweepLeftovers(options.run, directory);
+    }
+    look.sockets = SocketsIn(directory, options.run);
+    return look;
+  }
+};
+
+KubeletDir::KubeletDir(Loop& loop, ThreadPool& pool, Log& log, Options options, Events events)
+    : loop_(loop),
+      pool_(pool),
+      log_(log),
+      options_(std::move(options)),
+      events_(std::move(events)) {}
+
+void KubeletDir::Start() {
+  auto watch = DirWatch::Create(loop_, [this](const std::string& directory, std::string_view name) {
+    OnChange(directory, name);
+  });
+  if (watch) {
+    watch_ = std::move(*watch);
+  } else {
+    log_.Warning("cannot watch the kubelet's directory; looking at it from time to time",
+                 {{"path", options_.directory}, {"reason", watch.error().message}});
+  }
+  Check();
+}
+
+void KubeletDir::OnChange(const std::string& directory, std::string_view name) {
+  const bool concerns_us =
+      directory != options_.directory || name.empty() || name == kKubeletSocket || IsOurName(name);
+  if (concerns_us) CheckSoon();
+}
+
+/// One look for all that came at once: a kubelet that starts removes every socket.
+void KubeletDir::CheckSoon() {
+  if (std::exchange(check_pending_, true) || looking_) return;
+  const auto when = std::max(paid_until_ - kCredit, rest_until_);
+  if (when <= loop_.Now()) return loop_.Post(lifetime_.Guard([this] { Check(); }));
+  delayed_ = loop_.After(when - loop_.Now(), [this] { Check(); });
+}
+
+void KubeletDir::Check() {
+  if (dead_) return;
+  if (looking_) {
+    check_pending_ = true;
+    return;
+  }
+  check_pending_ = false;
+  looking_ = true;
+  delayed_ = Subscription();
+  timer_ = Subscription();
+  const auto now = loop_.Now();
+  paid_until_ = std::max(paid_until_, now) + kTimePerLook;
+  const auto adder = watch_ ? std::optional(watch_->adder()) : std::nullopt;
+  pool_.Run(
+      loop_,
+      [options = options_, adder, known = identity_, is_first = !looked_] {
+        return Look::Take(options, adder, known, is_first);
+      },
+      lifetime_.Guard([this, now](const Look& look) { OnLook(look, now); }));
+}
+
+void KubeletDir::OnLook(const Look& look, Loop::Time asked) {
+  looking_ = false;
+  if (look.dead) {
+    dead_ = true;
+    events_.on_dead(
+        options_.directory +
+        " was removed on the host while it was mounted here; the mount cannot be mended "
+        "from inside, so this process ends to be started again with a fresh one");
+    return;
+  }
+  const bool is_newly_watched = Watch(look.watches);
+  for (const std::string& name : look.swept) {
+    log_.Info("removed the socket of a run that was killed",
+              {{"socket", format("{}/{}", options_.directory, name)}});
+  }
+  OnKubeletSocket(look);
+  events_.on_sockets(look.sockets, asked);
+  if (look.sockets.own.size() > kManySockets)
+    rest_until_ = loop_.Now() + kRest * (loop_.Now() - asked);
+  looked_ = true;
+  Schedule();
+  // What was made before the watch was there may be the next directory on the way.
+  if (std::exchange(check_pending_, false) || is_newly_watched) CheckSoon();
+}
+
+void KubeletDir::OnKubeletSocket(const Look& look) {
+  const auto before = std::exchange(identity_, look.kubelet);
+  if (identity_ && identity_ != before) {
+    events_.on_kubelet(++epoch_);
+  } else if (!identity_ && before) {
+    events_.on_kubelet_lost();
+  } else if (!identity_ && !looked_) {
+    log_.Warning(look.why_absent, {{"socket", kubelet_socket()}});
+  }
+}
+
+/// Returns whether a directory is watched now that was not before.
+bool KubeletDir::Watch(const DirWatch::Added& watches) {
+  if (!watch_) return false;
+  const DirWatch::Outcome outcome = watch_->Merge(watches);
+  std::set<std::string> wanted;
+  for (const auto& [directory, added] : watches) wanted.insert(directory);
+  watch_->Retain(wanted);
+  for (const Error& error : outcome.failed) {
+    if (watching_) {
+      log_.Warning("cannot watch the kubelet's directory; looking at it from time to time",
+                   {{"path", options_.directory}, {"reason", error.message}});
+    }
+  }
+  watching_ = outcome.failed.empty();
+  return watching_ && !outcome.changed.empty();
+}
+
 void KubeletDir::Schedule() {
   const bool blind = !watch_ || !watching_;
-  const auto pause = blind ? std::min<std::chrono::milliseconds>(poll_, kBlindPoll) : poll_;
+  const auto pause =
+      blind ? std::min<std::chrono::milliseconds>(options_.poll, kBlindPoll) : options_.poll;
   timer_ = loop_.After(pause, [this] { Check(); });
 }
 

@@ -1,11 +1,10 @@
 #include "kubelet/resource_plugin.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "base/format.h"
+#include "base/hash.h"
 #include "kubelet/messages.h"
 #include "kubelet/sockets.h"
 
@@ -94,10 +93,11 @@ void ResourcePlugin::Announce() {
   if (server_) server_->Announce(announced_);
 }
 
-void ResourcePlugin::CheckSocket(bool others_serve) {
-  Step(OthersServe{others_serve});
-  struct stat info;
-  if (server_ && stat(server_->socket().c_str(), &info) != 0) Step(OwnSocketLost{});
+void ResourcePlugin::CheckSocket(const PluginSockets& sockets, Loop::Time asked) {
+  Step(OthersServe{sockets.others.contains(StableHash(resource_))});
+  if (!server_ || !sockets.complete || asked < serves_since_) return;
+  const std::string& socket = server_->socket();
+  if (!sockets.own.contains(socket.substr(socket.rfind('/') + 1))) Step(OwnSocketLost{});
 }
 
 void ResourcePlugin::End(std::function<void()> done) {
@@ -254,6 +254,7 @@ void ResourcePlugin::OnServer(Result<std::unique_ptr<PluginServer>> server) {
     return Step(ServerStarted{false});
   }
   server_ = std::move(*server);
+  serves_since_ = world_.loop.Now();
   auto on_checked = lifetime_.Guard([this, serial = serial_](const Status& status) {
     if (serial == serial_) OnSelfCheck(status);
   });

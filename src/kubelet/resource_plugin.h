@@ -12,6 +12,7 @@
 #include "kubelet/calls.h"
 #include "kubelet/plugin_server.h"
 #include "kubelet/registration.h"
+#include "kubelet/sockets.h"
 #include "os/loop.h"
 #include "os/thread_pool.h"
 
@@ -62,8 +63,9 @@ class ResourcePlugin {
 
   void OnKubelet(std::uint64_t epoch) { Step(KubeletSeen{epoch}); }
   void OnKubeletLost() { Step(KubeletLost{}); }
-  /// Sees whether the socket file is still there. `others_serve`: another process has one, too.
-  void CheckSocket(bool others_serve);
+  /// Whether the socket file is still there, and other processes have one for the resource, too.
+  /// `asked` is when the look at the directory began, and may be before the socket was made.
+  void CheckSocket(const PluginSockets& sockets, Loop::Time asked);
 
   /// Ends streams and server, then calls `done`, once.
   void End(std::function<void()> done);
@@ -111,10 +113,11 @@ class ResourcePlugin {
   PendingCall call_;
   std::optional<v1beta1::DevicePluginOptions> options_;  ///< as last registered
   int streams_ = 0;
-  bool is_retiring_ = false;  ///< until the kubelet has taken the last list
-  Subscription retreat_;      ///< the end of its time for that
-  std::uint64_t serial_ = 0;  ///< of the server, or 0; what earlier ones still say is not heard
-  std::string last_failure_;  ///< since it was registered
+  bool is_retiring_ = false;   ///< until the kubelet has taken the last list
+  Subscription retreat_;       ///< the end of its time for that
+  Loop::Time serves_since_{};  ///< its socket was there by then
+  std::uint64_t serial_ = 0;   ///< of the server, or 0; what earlier ones still say is not heard
+  std::string last_failure_;   ///< since it was registered
   std::function<void()> on_ended_;
   Subscription timer_;
   Subscription announcement_;

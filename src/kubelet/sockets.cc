@@ -71,9 +71,9 @@ bool IsBound(const std::string& path) {
   return TryConnect(path, SOCK_DGRAM, connection) != ECONNREFUSED;
 }
 
-/// Calls `f(parts, path)` with every socket of our kind of name.
+/// Calls `f(parts, path)` with every socket of our kind of name. Returns why there may be more.
 template <class F>
-void ForEachSocket(const std::string& directory, F f) {
+std::error_code ForEachSocket(const std::string& directory, F f) {
   std::error_code error;
   std::filesystem::directory_iterator entry(directory, error);
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
@@ -84,6 +84,7 @@ void ForEachSocket(const std::string& directory, F f) {
       f(*parts, entry->path());
     }
   }
+  return error;
 }
 
 }  // namespace
@@ -94,23 +95,30 @@ std::string SocketName(std::string_view resource, std::string_view run, std::uin
   return format("{}{:016x}-{}-{}{}", kPrefix, StableHash(resource), run, serial, kSuffix);
 }
 
-std::vector<std::string> SweepLeftovers(const std::string& directory) {
+std::vector<std::string> SweepLeftovers(std::string_view run, const std::string& directory) {
   std::vector<std::string> removed;
-  ForEachSocket(directory, [&](const NameParts&, const std::filesystem::path& path) {
-    if (!IsBound(path) && unlink(path.c_str()) == 0) removed.push_back(path.filename());
+  ForEachSocket(directory, [&](const NameParts& parts, const std::filesystem::path& path) {
+    if (parts.run == run || IsBound(path) || unlink(path.c_str()) != 0) return;
+    removed.push_back(path.filename());
   });
   return removed;
 }
 
-std::set<std::uint64_t> ResourcesOfOthers(std::string_view run, const std::string& directory) {
-  std::set<std::uint64_t> resources;
-  ForEachSocket(directory, [&](const NameParts& parts, const std::filesystem::path&) {
-    if (parts.run == run) return;
-    std::uint64_t hash = 0;
-    std::from_chars(parts.hash.data(), parts.hash.data() + parts.hash.size(), hash, 16);
-    resources.insert(hash);
-  });
-  return resources;
+PluginSockets SocketsIn(const std::string& directory, std::string_view run) {
+  PluginSockets sockets;
+  const std::error_code error =
+      ForEachSocket(directory, [&](const NameParts& parts, const std::filesystem::path& path) {
+        if (parts.run == run) {
+          sockets.own.insert(path.filename());
+          return;
+        }
+        std::uint64_t hash = 0;
+        std::from_chars(parts.hash.data(), parts.hash.data() + parts.hash.size(), hash, 16);
+        sockets.others.insert(hash);
+      });
+  sockets.complete = !error || error == std::errc::no_such_file_or_directory ||
+                     error == std::errc::not_a_directory;
+  return sockets;
 }
 
 Result<UniqueFd> Connect(const std::string& path) {

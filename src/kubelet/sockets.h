@@ -21,10 +21,11 @@ std::string NewRun();
 /// the same. See model/socket_name.h for how long it can be.
 std::string SocketName(std::string_view resource, std::string_view run, std::uint64_t serial);
 
-/// Removes the sockets that runs of Patchbay left in `directory` when they were killed: those with
-/// a name of our kind that no process has bound any more. Sockets of others, and of another
-/// Patchbay that runs, are not touched, whether they listen yet or not. Returns the names removed.
-std::vector<std::string> SweepLeftovers(const std::string& directory);
+/// Removes the sockets that runs of Patchbay other than `run` left in `directory` when they were
+/// killed: those with a name of our kind that no process has bound any more. Sockets of others, and
+/// of another Patchbay that runs, are not touched, whether they listen yet or not. Returns the
+/// names removed.
+std::vector<std::string> SweepLeftovers(std::string_view run, const std::string& directory);
 
 /// What makes a socket file this one and no other; nothing when there is none. Inode numbers are
 /// used again at once by some file systems, so the time of birth (or of the last change of the
@@ -35,9 +36,15 @@ std::optional<std::string> SocketIdentity(const std::string& path);
 /// is done with it. Fails when nobody listens, or when as many wait already as may.
 Result<UniqueFd> Connect(const std::string& path);
 
-/// The resources for which runs other than this one have sockets in `directory`, by the StableHash
-/// of their names. Whether somebody listens there is not asked.
-std::set<std::uint64_t> ResourcesOfOthers(std::string_view run, const std::string& directory);
+/// The sockets of Patchbay in a directory, as one run sees them. Whether somebody listens there is
+/// not asked.
+struct PluginSockets {
+  std::set<std::string> own;       ///< the names of those of this run
+  std::set<std::uint64_t> others;  ///< the resources of other runs, as StableHash of their names
+  bool complete = true;            ///< false: the directory could not be read to its end
+};
+/// A directory that does not exist has none.
+PluginSockets SocketsIn(const std::string& directory, std::string_view run);
 
 /// Breaks all connections that this process has accepted on the socket at `path`, whatever is still
 /// to be written to them.

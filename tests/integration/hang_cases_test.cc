@@ -194,7 +194,29 @@ TEST_P(HangingFileSystem, OfTheConfiguration) {
   EXPECT_THAT(process.log(), Not(HasSubstr("shutdown timed out")));
 }
 
-/// Where the loop itself looks.
+/// Looks at it are taken while all else goes on, and /healthz says that they do not end.
+TEST_P(HangingFileSystem, OfTheKubeletDirectoryWhileOtherThingsChange) {
+  StartKubelet();
+  StartDaemon(kSerial, {.daemon_keys = "rescan = \"1s\"",
+                        .progress_limits = {.look = std::chrono::milliseconds(200)}});
+  ASSERT_TRUE(AwaitServed());
+  kubelet_->Stop();  // which would hold the lock of the directory while it hangs there itself
+  ASSERT_TRUE(daemon_->log().Await("the kubelet's socket is gone"));
+  HangingMount mount(tree_.path("kubelet"));
+  if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
+  ASSERT_TRUE(mount.AwaitHang(kPatience)) << daemon_->log().text();
+  tree_.CharDevice("dev/ttyUSB1");
+  EXPECT_TRUE(daemon_->AwaitMetric(
+      "patchbay_devices{health=\"healthy\",resource=\"example.com/serial\"}", 2))
+      << daemon_->Get("/metrics").body;
+  const auto deadline = std::chrono::steady_clock::now() + kPatience;
+  HttpAnswer health;
+  do {
+    health = daemon_->Get("/healthz");
+  } while (health.status != 503 && std::chrono::steady_clock::now() < deadline);
+  EXPECT_THAT(health.body, HasSubstr("the kubelet's directory has not answered"));
+}
+
 TEST_P(HangingFileSystem, OfTheKubeletDirectory) {
   StartKubelet();
   Process process(tree_, tree_.path("kubelet"), kSerial);

@@ -123,7 +123,8 @@ RunningDaemon::RunningDaemon(const TempTree& tree, std::string_view resources, S
                             log_.Error("cannot go on", {{"reason", reason}});
                           },
                           settings.pod_resources_pace,
-                          settings.longest_standstill};
+                          settings.longest_standstill,
+                          settings.progress_limits};
   options.make_cancellation = settings.make_cancellation;
   thread_ = std::thread([this] { loop_.Run(); });
   OnLoop([&] {

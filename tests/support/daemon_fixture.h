@@ -69,6 +69,7 @@ class RunningDaemon {
     std::string pod_resources = {};  ///< the kubelet's socket; not asked without it
     PodResourcesPace pod_resources_pace = {};
     Loop::Duration longest_standstill = std::chrono::seconds(10);
+    ProgressLimits progress_limits = {};
     /// Changes what the text cannot say.
     std::function<void(Model&)> change_model = {};
     std::function<Result<Cancellation>()> make_cancellation = Cancellation::Create;

@@ -10,21 +10,30 @@ using namespace std::chrono_literals;
 TEST(Progress, IsFineWhileNothingIsPendingForLong) {
   const Progress::Time now = Progress::Time() + 1h;
   EXPECT_TRUE(JudgeProgress({}, {}, now).ok);
-  EXPECT_TRUE(JudgeProgress({30s, std::pair(now - 60s, std::string("a.b/c"))}, {}, now).ok);
+  EXPECT_TRUE(JudgeProgress({30s, 30s, std::pair(now - 60s, std::string("a.b/c"))}, {}, now).ok);
 }
 
 TEST(Progress, FailsWhenAServerDoesNotStartOrStop) {
-  const Verdict verdict = JudgeProgress({.server = 31s, .call = {}}, {}, Progress::Time() + 1h);
+  const Verdict verdict =
+      JudgeProgress({.server = 31s, .look = {}, .call = {}}, {}, Progress::Time() + 1h);
   EXPECT_FALSE(verdict.ok);
   EXPECT_EQ(verdict.body,
             "a gRPC server has been starting or stopping for 31 s; its resource cannot be "
             "registered\n");
 }
 
+TEST(Progress, FailsWhenTheKubeletsDirectoryHangs) {
+  const Verdict verdict =
+      JudgeProgress({.server = {}, .look = 31s, .call = {}}, {}, Progress::Time() + 1h);
+  EXPECT_FALSE(verdict.ok);
+  EXPECT_EQ(verdict.body,
+            "the kubelet's directory has not answered for 31 s; no resource can be registered\n");
+}
+
 TEST(Progress, FailsWhenACallIsNotAnswered) {
   const Progress::Time now = Progress::Time() + 1h;
-  const Verdict verdict =
-      JudgeProgress({.server = {}, .call = std::pair(now - 61s, std::string("a.b/c"))}, {}, now);
+  const Verdict verdict = JudgeProgress(
+      {.server = {}, .look = {}, .call = std::pair(now - 61s, std::string("a.b/c"))}, {}, now);
   EXPECT_FALSE(verdict.ok);
   EXPECT_EQ(verdict.body, "a call of the kubelet for a.b/c has been pending for 61 s\n");
 }

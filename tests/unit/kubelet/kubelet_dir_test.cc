@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <sstream>
 
+#include "base/hash.h"
 #include "os/unique_fd.h"
 #include "support/fake_loop.h"
 #include "support/temp_tree.h"
@@ -20,19 +21,24 @@ namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
+using testing::HasSubstr;
 
 /// A directory, and what KubeletDir says about it.
 class KubeletDirTest : public testing::Test {
  protected:
   void Start(std::string_view directory = "dir") {
     dir_ = std::make_unique<KubeletDir>(
-        loop_, log_, tree_.path(directory), 60s,
+        loop_, pool_, log_, KubeletDir::Options{tree_.path(directory), "00000001", 60s},
         KubeletDir::Events{.on_kubelet =
                                [this](std::uint64_t epoch) {
                                  said_.push_back("kubelet " + std::to_string(epoch));
                                },
                            .on_kubelet_lost = [this] { said_.emplace_back("lost"); },
-                           .on_sockets_changed = [this] { ++looks_; },
+                           .on_sockets =
+                               [this](const PluginSockets& sockets, Loop::Time) {
+                                 ++looks_;
+                                 sockets_ = sockets;
+                               },
                            .on_dead = [this](const std::string&) { said_.emplace_back("dead"); }});
     dir_->Start();
   }
@@ -49,15 +55,21 @@ class KubeletDirTest : public testing::Test {
     return std::exchange(looks_, 0);
   }
   void Settle() {
-    while (loop_.RunReadable() || loop_.RunPosted()) continue;
+    while (dir_->looking() || loop_.RunReadable() || loop_.RunPosted()) AwaitLook();
+  }
+  /// Without reading events.
+  void AwaitLook() {
+    ASSERT_TRUE(loop_.RunUntil([this] { return !dir_->looking(); }));
   }
 
   test::TempTree tree_;
   test::FakeLoop loop_;
+  ThreadPool pool_;
   std::ostringstream log_text_;
   Log log_{LogLevel::kDebug, LogFormat::kText, log_text_};
   std::vector<std::string> said_;
   int looks_ = 0;
+  PluginSockets sockets_;
   std::unique_ptr<KubeletDir> dir_;
 };
 
@@ -81,25 +93,57 @@ TEST_F(KubeletDirTest, SocketThatComesGoesAndComes) {
   EXPECT_THAT(Said(), ElementsAre("kubelet 2"));
 }
 
-// The inode number may be the same; the time of birth is not.
 TEST_F(KubeletDirTest, SaysWhyThereIsNoKubelet) {
-  Start();
-  EXPECT_THAT(std::string(dir_->WhyAbsent()), testing::HasSubstr("does not exist"));
+  const auto why = [this](std::string_view directory) {
+    log_text_.str("");
+    Start(directory);
+    AwaitLook();
+    return log_text_.str();
+  };
+  EXPECT_THAT(why("dir"), HasSubstr("does not exist"));
   tree_.Dir("dir");
-  EXPECT_EQ(dir_->WhyAbsent(), "no kubelet yet; waiting for its socket");
+  EXPECT_THAT(why("dir"), HasSubstr("no kubelet yet; waiting for its socket"));
   tree_.File("file");
-  Start("file");
-  EXPECT_THAT(std::string(dir_->WhyAbsent()), testing::HasSubstr("is a file"));
+  EXPECT_THAT(why("file"), HasSubstr("is a file"));
   if (geteuid() != 0) return;
   tree_.Dir("closed/dir");
   std::filesystem::permissions(tree_.path("closed"), std::filesystem::perms::none);
-  Start("closed/dir");
   ASSERT_EQ(seteuid(65534), 0);
-  const std::string why(dir_->WhyAbsent());
+  const std::string closed = why("closed/dir");
   ASSERT_EQ(seteuid(0), 0);
-  EXPECT_THAT(why, testing::HasSubstr("run as root"));
+  EXPECT_THAT(closed, HasSubstr("run as root"));
 }
 
+TEST_F(KubeletDirTest, SaysNothingOfAKubeletThatIsGoneTwice) {
+  tree_.Dir("dir");
+  Bind("dir/kubelet.sock");
+  Start();
+  Said();
+  tree_.Remove("dir/kubelet.sock");
+  EXPECT_THAT(Said(), ElementsAre("lost"));
+  EXPECT_EQ(log_text_.str(), "");
+}
+
+TEST_F(KubeletDirTest, SweepsAtFirstAndForEachNewKubelet) {
+  tree_.Dir("dir");
+  const std::string left = SocketName("a/b", "00000002", 1);
+  const std::string own = SocketName("a/b", "00000001", 1);
+  Bind("dir/" + left);
+  Bind("dir/" + own);
+  Start();
+  Settle();
+  EXPECT_THAT(sockets_.own, ElementsAre(own));
+  EXPECT_THAT(sockets_.others, ElementsAre());
+  EXPECT_THAT(log_text_.str(), HasSubstr(left));
+  Bind("dir/" + left);
+  Settle();
+  EXPECT_THAT(sockets_.others, ElementsAre(StableHash("a/b")));
+  Bind("dir/kubelet.sock");
+  Settle();
+  EXPECT_THAT(sockets_.others, ElementsAre());
+}
+
+// The inode number may be the same; the time of birth is not.
 TEST_F(KubeletDirTest, SocketThatIsReplacedBetweenTwoLooks) {
   tree_.Dir("dir");
   Bind("dir/kubelet.sock");
@@ -155,15 +199,14 @@ TEST_F(KubeletDirTest, AStormIsLookedAtTwentyTimesASecond) {
   for (int i = 0; i < 2000; ++i) {  // ten seconds
     std::filesystem::rename(tree_.path(i % 2 == 0 ? "dir/patchbay-1.sock" : "dir/patchbay-2.sock"),
                             tree_.path(i % 2 == 0 ? "dir/patchbay-2.sock" : "dir/patchbay-1.sock"));
-    loop_.RunReadable();
+    Settle();
     loop_.Advance(5ms);
   }
   EXPECT_GE(looks_, 200);
   EXPECT_LE(looks_, 200 + 200 + 1) << "those that are made at once, and twenty a second";
   loop_.Advance(3s);
   Bind("dir/kubelet.sock");
-  loop_.RunReadable();
-  loop_.RunPosted();
+  Settle();
   EXPECT_EQ(said_.size(), 1U) << "when it is over, all is as before";
 }
 
@@ -235,8 +278,10 @@ TEST_F(KubeletDirTest, TheTimerLooksAnyway) {
   EXPECT_EQ(looks_, 0);
   Bind("dir/kubelet.sock");  // nobody reads the events
   loop_.Advance(1s);
+  AwaitLook();
   EXPECT_THAT(std::exchange(said_, {}), ElementsAre("kubelet 1"));
   loop_.Advance(60s);
+  AwaitLook();
   EXPECT_EQ(looks_, 2);
   EXPECT_EQ(loop_.timers(), 1U);
 }
@@ -244,8 +289,10 @@ TEST_F(KubeletDirTest, TheTimerLooksAnyway) {
 TEST_F(KubeletDirTest, ANewLookPutsTheTimerOff) {
   tree_.Dir("dir");
   Start();
+  Settle();
   loop_.Advance(30s);
   dir_->Check();
+  AwaitLook();
   EXPECT_EQ(loop_.timers(), 1U);
   EXPECT_EQ(loop_.UntilNextTimer(), 60s);
 }

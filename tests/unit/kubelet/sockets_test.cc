@@ -70,29 +70,43 @@ TEST(SweepLeftovers, RemovesOnlyDeadSocketsOfOurs) {
   tree.Link(link, "/nowhere");
   tree.Dir(directory);
 
-  EXPECT_THAT(SweepLeftovers(tree.path()), ElementsAre(dead));
+  EXPECT_THAT(SweepLeftovers("00000001", tree.path()), ElementsAre()) << "its own";
+  EXPECT_THAT(SweepLeftovers("", tree.path()), ElementsAre(dead));
   std::vector<std::string> left;
   for (const auto& entry : std::filesystem::directory_iterator(tree.path())) {
     left.push_back(entry.path().filename());
   }
   EXPECT_THAT(left, UnorderedElementsAre(live, file, link, directory, "foreign.sock",
                                          "kubelet.sock", "xpatchbay-1.sock"));
-  EXPECT_THAT(SweepLeftovers(tree.path()), ElementsAre());
+  EXPECT_THAT(SweepLeftovers("", tree.path()), ElementsAre());
 }
 
-TEST(ResourcesOfOthers, AreThoseOfOtherRunsWithASocket) {
+TEST(SocketsIn, TellsItsOwnFromThoseOfOthers) {
   TempTree tree;
   const auto bind = [&](const char* resource, const char* run) {
     BindSocket(tree.path(SocketName(resource, run, 1)), false);
   };
-  EXPECT_THAT(ResourcesOfOthers("00000001", tree.path()), ElementsAre());
+  EXPECT_THAT(SocketsIn(tree.path(), "00000001").others, ElementsAre());
   bind("a/ours", "00000001"), bind("a/both", "00000001");
   bind("a/both", "00000002"), bind("a/theirs", "00000002"), bind("a/theirs", "00000003");
   tree.File(SocketName("a/file", "00000002", 1));
   BindSocket(tree.path("kubelet.sock"), false);
-  EXPECT_THAT(ResourcesOfOthers("00000001", tree.path()),
-              UnorderedElementsAre(StableHash("a/both"), StableHash("a/theirs")));
-  EXPECT_THAT(ResourcesOfOthers("00000001", tree.path("absent")), ElementsAre());
+  const PluginSockets sockets = SocketsIn(tree.path(), "00000001");
+  EXPECT_THAT(sockets.others, UnorderedElementsAre(StableHash("a/both"), StableHash("a/theirs")));
+  EXPECT_THAT(sockets.own, UnorderedElementsAre(SocketName("a/ours", "00000001", 1),
+                                                SocketName("a/both", "00000001", 1)));
+  EXPECT_TRUE(sockets.complete);
+}
+
+TEST(SocketsIn, OfADirectoryThatIsNotThereOrCannotBeRead) {
+  TempTree tree;
+  tree.File("file");
+  for (const char* none : {"absent", "file"}) {
+    const PluginSockets sockets = SocketsIn(tree.path(none), "00000001");
+    EXPECT_THAT(sockets.own, ElementsAre());
+    EXPECT_TRUE(sockets.complete) << none;
+  }
+  EXPECT_FALSE(SocketsIn(std::string(5000, 'x'), "00000001").complete);
 }
 
 TEST(SweepLeftovers, BusyListenerIsAlive) {
@@ -108,32 +122,32 @@ TEST(SweepLeftovers, BusyListenerIsAlive) {
     static_cast<void>(
         connect(callers.back().get(), reinterpret_cast<const sockaddr*>(&address), sizeof address));
   }
-  EXPECT_THAT(SweepLeftovers(tree.path()), ElementsAre());
+  EXPECT_THAT(SweepLeftovers("", tree.path()), ElementsAre());
 }
 
 TEST(SweepLeftovers, SocketThatDoesNotListenYetStays) {
   TempTree tree;
   const std::string name = SocketName("a/b", "00000001", 1);
   UniqueFd starting = BindSocket(tree.path(name), false);
-  EXPECT_THAT(SweepLeftovers(tree.path()), ElementsAre());
+  EXPECT_THAT(SweepLeftovers("", tree.path()), ElementsAre());
   EXPECT_EQ(listen(starting.get(), 8), 0);
   EXPECT_TRUE(Connect(tree.path(name)));
   starting = UniqueFd();
-  EXPECT_THAT(SweepLeftovers(tree.path()), ElementsAre(name));
+  EXPECT_THAT(SweepLeftovers("", tree.path()), ElementsAre(name));
 }
 
 TEST(SweepLeftovers, LinkToASocketOfSomebodyStays) {
   TempTree tree;
   BindSocket(tree.path("foreign.sock"), false);
   tree.Link(SocketName("a/b", "00000001", 1), "foreign.sock");
-  EXPECT_THAT(SweepLeftovers(tree.path()), ElementsAre());
+  EXPECT_THAT(SweepLeftovers("", tree.path()), ElementsAre());
 }
 
 TEST(SweepLeftovers, NoDirectoryIsNoTrouble) {
   TempTree tree;
-  EXPECT_THAT(SweepLeftovers(tree.path("absent")), ElementsAre());
+  EXPECT_THAT(SweepLeftovers("", tree.path("absent")), ElementsAre());
   tree.File("file");
-  EXPECT_THAT(SweepLeftovers(tree.path("file")), ElementsAre());
+  EXPECT_THAT(SweepLeftovers("", tree.path("file")), ElementsAre());
 }
 
 }  // namespace
