@@ -30,6 +30,7 @@ constexpr ThreadPool::Options kScannerThreads{
 constexpr ThreadPool::Options kCommandThreads{.max_running = 8, .max_overdue = 1000};
 constexpr ThreadPool::Options kServerThreads{
     .max_running = 4, .max_overdue = 1000, .starts_at_once = true};
+/// One look at a time; the end waits for none.
 constexpr ThreadPool::Options kLookThreads{.max_overdue = 1,
                                            .max_idle = 1,
                                            .starts_at_once = true,
@@ -182,6 +183,7 @@ void Daemon::TellHolders(ResourceController& resource) const {
                       holders_->complete, holders_->kubelet});
 }
 
+/// Once for all that is published within a while, and after the last of it.
 void Daemon::TrimSoon() {
   if (trim_) return;
   trim_ = loop_.After(kTrimPause, [this] {
@@ -332,7 +334,11 @@ void Daemon::Stop(std::function<void()> done) {
   trim_ = Subscription();
   retain_ = Subscription();
   kernel_events_.reset();
-  pod_resources_.reset();
+  if (pod_resources_) {
+    auto call = std::make_shared<PendingCall>(pod_resources_->TakeCall());
+    servers_.Run({.work = [call = std::move(call)]() mutable { call.reset(); }});
+    pod_resources_.reset();
+  }
   kubelet_dir_.reset();
   ending_ = resources_.size() + retiring_.size();
   if (ending_ == 0) return loop_.Post(std::move(done));

@@ -45,8 +45,7 @@ class Daemon {
     PodResourcesPace pod_resources_pace = {};
     /// How long the loop may stand still before /healthz says so.
     Loop::Duration longest_standstill = std::chrono::seconds(10);
-    /// How long the start or stop of a server, and a call of the kubelet, may take before /healthz
-    /// fails.
+    /// How long what the kubelet needs may take before /healthz fails.
     ProgressLimits progress_limits = {};
     std::string config = {};                   ///< where the model was read from
     std::vector<Diagnostic> diagnostics = {};  ///< what there was to say about it

@@ -30,6 +30,7 @@ constexpr std::chrono::milliseconds kCredit = 200 * kTimePerLook;
 /// another plugin of the same resource is noticed at once.
 constexpr std::size_t kManySockets = 100;
 constexpr int kRest = 10;
+constexpr std::chrono::milliseconds kLongestRest{500};  // a look may have hung
 
 bool IsOurName(std::string_view name) {
   return name.starts_with(kSocketPrefix) && name.ends_with(kSocketSuffix);
@@ -125,16 +126,30 @@ void KubeletDir::Start() {
 }
 
 void KubeletDir::OnChange(const std::string& directory, std::string_view name) {
-  const bool concerns_us =
-      directory != options_.directory || name.empty() || name == kKubeletSocket || IsOurName(name);
-  if (concerns_us) CheckSoon();
+  const bool may_be_kubelet =
+      directory != options_.directory || name.empty() || name == kKubeletSocket;
+  if (!may_be_kubelet && !IsOurName(name)) return;
+  if (may_be_kubelet) EndRest();
+  CheckSoon();
+}
+
+/// The kubelet is not kept waiting.
+void KubeletDir::EndRest() {
+  rest_until_ = {};
+  if (!delayed_) return;
+  delayed_ = Subscription();
+  check_pending_ = false;
 }
 
 /// One look for all that came at once: a kubelet that starts removes every socket.
 void KubeletDir::CheckSoon() {
   if (std::exchange(check_pending_, true) || looking_) return;
   const auto when = std::max(paid_until_ - kCredit, rest_until_);
-  if (when <= loop_.Now()) return loop_.Post(lifetime_.Guard([this] { Check(); }));
+  if (when <= loop_.Now()) {
+    return loop_.Post(lifetime_.Guard([this] {
+      if (check_pending_) Check();
+    }));
+  }
   delayed_ = loop_.After(when - loop_.Now(), [this] { Check(); });
 }
 
@@ -176,8 +191,10 @@ void KubeletDir::OnLook(const Look& look, Loop::Time asked) {
   }
   OnKubeletSocket(look);
   events_.on_sockets(look.sockets, asked);
-  if (look.sockets.own.size() > kManySockets)
-    rest_until_ = loop_.Now() + kRest * (loop_.Now() - asked);
+  if (look.sockets.own.size() > kManySockets) {
+    const auto now = loop_.Now();
+    rest_until_ = now + std::min<Loop::Duration>(kRest * (now - asked), kLongestRest);
+  }
   looked_ = true;
   Schedule();
   // What was made before the watch was there may be the next directory on the way.
@@ -209,7 +226,8 @@ bool KubeletDir::Watch(const DirWatch::Added& watches) {
     }
   }
   watching_ = outcome.failed.empty();
-  return watching_ && !outcome.changed.empty();
+  return std::any_of(outcome.changed.begin(), outcome.changed.end(),
+                     [this](const std::string& directory) { return watch_->Watches(directory); });
 }
 
 void KubeletDir::Schedule() {

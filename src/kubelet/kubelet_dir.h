@@ -63,6 +63,7 @@ class KubeletDir {
   struct Look;
 
   void OnChange(const std::string& directory, std::string_view name);
+  void EndRest();
   void CheckSoon();
   void OnLook(const Look& look, Loop::Time asked);
   void OnKubeletSocket(const Look& look);
@@ -80,7 +81,7 @@ class KubeletDir {
   bool looked_ = false;         ///< there was a look
   bool check_pending_ = false;  ///< another look is to be taken
   Loop::Time paid_until_{};     ///< grows with each look; too far ahead, the next one waits
-  Loop::Time rest_until_{};     ///< no look before then
+  Loop::Time rest_until_{};     ///< no look at other sockets than the kubelet's before then
   Subscription delayed_;        ///< the pending look, where it has to wait
   bool dead_ = false;
   std::optional<std::string> identity_;  ///< of the kubelet.sock seen last

@@ -25,12 +25,13 @@ namespace {
 
 /// A request may name every device of a resource, so it may be larger than gRPC's 4 MiB.
 constexpr int kMaxRequestBytes = 16 * 1024 * 1024;
-/// After the end of that, until connections that do not close are broken.
-constexpr std::chrono::milliseconds kBreakAfter{200};
-/// What each has at least, also where many servers stop and wait for a thread.
-constexpr std::chrono::milliseconds kLeastToClose{50};
 /// What a call may still take once the server stops; then it is cancelled.
 constexpr std::chrono::milliseconds kShutdownGrace{200};
+/// After the end of that, until connections that do not close are broken.
+constexpr std::chrono::milliseconds kBreakAfter{200};
+/// What connections have at least before they are broken, also those of a server that has waited
+/// for a thread while many others stopped: to find them takes a look at all descriptors.
+constexpr std::chrono::milliseconds kLeastToClose{50};
 
 /// While the server stops: gRPC waits for what it is writing, and so for ever for a peer that takes
 /// nothing in any more, as a process that is stopped or traced.

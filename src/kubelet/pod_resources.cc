@@ -71,6 +71,11 @@ void PodResources::AskNow(Asked done) {
   Schedule();
 }
 
+PendingCall PodResources::TakeCall() {
+  timer_ = Subscription();
+  return std::move(call_);
+}
+
 void PodResources::Schedule() {
   timer_ = Subscription();
   if (const auto due = poll_.due()) {

@@ -26,7 +26,7 @@ struct PodResourcesPace {
 /// missing is looked for once a period. Each change of what is wrong is one line of the log.
 ///
 /// Belongs to the loop thread; calls and the reading of answers have a thread of their own. The
-/// destructor ends a call under way.
+/// destructor cancels a call under way and waits for its thread, which can hang: see TakeCall.
 class PodResources {
  public:
   /// What its owner is told, on the loop, never from within a function called here.
@@ -52,6 +52,9 @@ class PodResources {
   /// Asks now, and then calls `done` with whether the kubelet has said who holds what at a moment
   /// after this call; on_holders comes before it.
   void AskNow(Asked done);
+
+  /// The call under way, to be destroyed on a thread that may wait. Nobody is asked any more.
+  PendingCall TakeCall();
 
  private:
   void Schedule();

@@ -94,8 +94,9 @@ void ResourcePlugin::Announce() {
 }
 
 void ResourcePlugin::CheckSocket(const PluginSockets& sockets, Loop::Time asked) {
+  if (!sockets.complete) return;
   Step(OthersServe{sockets.others.contains(StableHash(resource_))});
-  if (!server_ || !sockets.complete || asked < serves_since_) return;
+  if (!server_ || asked < serves_since_) return;
   const std::string& socket = server_->socket();
   if (!sockets.own.contains(socket.substr(socket.rfind('/') + 1))) Step(OwnSocketLost{});
 }

@@ -5,20 +5,30 @@
 namespace patchbay {
 
 bool Tasks::Spawn(std::function<void()> task) {
-  std::list<std::thread> done;
-  {
-    const std::lock_guard lock(mutex_);
-    if (closed_) return false;
-    done.swap(done_);
-    const auto self = running_.emplace(running_.end());
+  JoinDone();
+  const std::lock_guard lock(mutex_);
+  if (closed_) return false;
+  const auto self = running_.emplace(running_.end());
+  try {
     *self = std::thread([this, self, task = std::move(task)] {
       task();
       const std::lock_guard ending(mutex_);
       if (!closed_) done_.splice(done_.end(), running_, self);
     });
+  } catch (...) {
+    running_.erase(self);
+    throw;
+  }
+  return true;
+}
+
+void Tasks::JoinDone() {
+  std::list<std::thread> done;
+  {
+    const std::lock_guard lock(mutex_);
+    done.swap(done_);
   }
   for (std::thread& thread : done) thread.join();
-  return true;
 }
 
 void Tasks::Join() {
@@ -26,11 +36,10 @@ void Tasks::Join() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
   }
-  // Theirs alone from here on.
-  for (std::list<std::thread>* const threads : {&running_, &done_}) {
-    for (std::thread& thread : *threads) thread.join();
-    threads->clear();
-  }
+  // No thread changes the list any more.
+  for (std::thread& thread : running_) thread.join();
+  running_.clear();
+  JoinDone();
 }
 
 }  // namespace patchbay

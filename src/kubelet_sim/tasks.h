@@ -7,7 +7,8 @@
 
 namespace patchbay {
 
-/// Threads that are joined together: one for each call or stream that may block. Thread-safe.
+/// Threads that are joined together: one for each call or stream that may block. Thread-safe,
+/// but Join is called by one thread.
 class Tasks {
  public:
   Tasks() = default;
@@ -22,6 +23,8 @@ class Tasks {
   void Join();
 
  private:
+  void JoinDone();
+
   std::mutex mutex_;
   bool closed_ = false;
   std::list<std::thread> running_;

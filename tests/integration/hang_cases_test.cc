@@ -229,6 +229,19 @@ TEST_P(HangingFileSystem, OfTheKubeletDirectory) {
   EXPECT_EQ(process.Wait(), 0) << process.log();
 }
 
+TEST_P(HangingFileSystem, OfThePodResources) {
+  StartKubelet();
+  HangingMount mount(tree_.path("mnt"));
+  if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
+  Process process(tree_, tree_.path("kubelet"),
+                  format("pod_resources = \"{}\"\n{}", tree_.path("mnt/kubelet.sock"), kSerial));
+  ASSERT_TRUE(mount.AwaitHang(kPatience)) << process.log();
+  ASSERT_TRUE(AwaitServed()) << process.log();
+  process.Signal(SIGTERM);
+  EXPECT_EQ(process.Wait(), 0) << process.log();
+  EXPECT_THAT(process.log(), Not(HasSubstr("shutdown timed out")));
+}
+
 TEST_P(HangingFileSystem, OfTheConfigurationAtTheStart) {
   StartKubelet();
   const std::string gate = tree_.path("gate");

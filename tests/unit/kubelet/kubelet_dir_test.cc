@@ -8,6 +8,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <future>
 #include <sstream>
 
 #include "base/hash.h"
@@ -55,7 +56,10 @@ class KubeletDirTest : public testing::Test {
     return std::exchange(looks_, 0);
   }
   void Settle() {
-    while (dir_->looking() || loop_.RunReadable() || loop_.RunPosted()) AwaitLook();
+    while (dir_->looking() || loop_.RunReadable() || loop_.RunPosted()) {
+      AwaitLook();
+      if (HasFatalFailure()) return;
+    }
   }
   /// Without reading events.
   void AwaitLook() {
@@ -64,7 +68,7 @@ class KubeletDirTest : public testing::Test {
 
   test::TempTree tree_;
   test::FakeLoop loop_;
-  ThreadPool pool_;
+  ThreadPool pool_{{.max_running = 1, .patience = 1h, .max_idle = 1}};
   std::ostringstream log_text_;
   Log log_{LogLevel::kDebug, LogFormat::kText, log_text_};
   std::vector<std::string> said_;
@@ -284,6 +288,77 @@ TEST_F(KubeletDirTest, TheTimerLooksAnyway) {
   AwaitLook();
   EXPECT_EQ(looks_, 2);
   EXPECT_EQ(loop_.timers(), 1U);
+}
+
+/// Holds up the looks that begin while it is there.
+class Hold {
+ public:
+  explicit Hold(ThreadPool& pool) {
+    pool.Run({.work = [until = ended_.get_future().share()] { until.wait(); }});
+  }
+  ~Hold() { ended_.set_value(); }
+  Hold(const Hold&) = delete;
+  Hold& operator=(const Hold&) = delete;
+
+ private:
+  std::promise<void> ended_;
+};
+
+TEST_F(KubeletDirTest, WhatChangesDuringALookIsLookedAtAfterIt) {
+  tree_.Dir("dir");
+  Start();
+  Looks();
+  {
+    const Hold hold(pool_);
+    dir_->Check();
+    dir_->Check();
+    Bind("dir/patchbay-1.sock");
+    loop_.RunReadable();
+    loop_.RunPosted();
+    EXPECT_TRUE(dir_->looking());
+    EXPECT_EQ(looks_, 0);
+  }
+  EXPECT_EQ(Looks(), 2);
+}
+
+TEST_F(KubeletDirTest, ALookThatEndsTooLateIsOfNoInterest) {
+  tree_.Dir("dir");
+  Bind("dir/kubelet.sock");
+  {
+    const Hold hold(pool_);
+    Start();
+    dir_.reset();
+  }
+  std::promise<void> looked;
+  pool_.Run({.work = [&looked] { looked.set_value(); }});
+  looked.get_future().wait();
+  loop_.RunPosted();
+  EXPECT_THAT(said_, ElementsAre());
+}
+
+TEST_F(KubeletDirTest, RestsAfterALookAtManySocketsButNotFromTheKubelet) {
+  tree_.Dir("dir");
+  for (std::uint64_t i = 0; i <= 100; ++i) Bind("dir/" + SocketName("a/b", "00000001", i));
+  {
+    const Hold hold(pool_);
+    Start();
+    loop_.Advance(10min);
+  }
+  Looks();
+  Bind("dir/patchbay-1.sock");
+  EXPECT_EQ(Looks(), 0);
+  loop_.Advance(500ms);  // however long the look took
+  EXPECT_EQ(Looks(), 1);
+  {
+    const Hold hold(pool_);
+    dir_->Check();
+    loop_.Advance(1s);
+  }
+  Looks();
+  Bind("dir/patchbay-2.sock");
+  EXPECT_EQ(Looks(), 0);
+  Bind("dir/kubelet.sock");
+  EXPECT_THAT(Said(), ElementsAre("kubelet 1"));
 }
 
 TEST_F(KubeletDirTest, ANewLookPutsTheTimerOff) {
