@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <thread>
 
 #include "base/format.h"
 #include "support/process.h"
@@ -25,10 +26,15 @@ namespace {
 constexpr long kDescriptorsOfAResource = 4;
 constexpr long kDescriptorsOfAProbe = 3;
 constexpr long kMoreDescriptors = 4;
-constexpr long kThreadsOfAResource = 4;
-constexpr long kMoreThreads = 24;
-/// Threads that a pool keeps for each resource whose lookups can hang.
-constexpr long kThreadsOfLookups = 1;
+/// How many threads are right, however many hung meanwhile. The pools for scans, commands, servers,
+/// what ends, and the configuration keep four each; one looks at the kubelet's directory, and seven
+/// are the loop's, the log's, those of HTTP and of the end.
+constexpr long kThreads = 5 * 4 + 1 + 7;
+/// One for its lookups and one for its hooks.
+constexpr long kThreadsOfAResource = 2;
+
+/// gRPC 1.51 has a fixed number, and pools that grow with the CPUs.
+long ThreadsOfGrpc() { return 10 + 4 * static_cast<long>(std::thread::hardware_concurrency()); }
 
 bool HasEnded(pid_t pid) {
   siginfo_t ended{};
@@ -187,8 +193,7 @@ std::string Judge::WhatIsLeft() const {
               static_cast<long>(world_.troubles.extra_streams()) + kMoreDescriptors);
   if (!wrong.empty()) wrong += "  " + KindsOfDescriptors(world_.daemon.pid()) + "\n";
   at_most("threads", now.threads,
-          measure_.threads + std::max(0L, more) * kThreadsOfAResource +
-              now.resources * kThreadsOfLookups + kMoreThreads);
+          ThreadsOfGrpc() + kThreads + kMostProbes + now.resources * kThreadsOfAResource);
   return wrong;
 }
 

@@ -11,11 +11,4 @@ inline constexpr bool kHasAddressSanitizer = __has_feature(address_sanitizer);
 inline constexpr bool kHasAddressSanitizer = false;
 #endif
 
-/// Whether a sanitizer is, under which everything takes several times as long.
-#if defined(__SANITIZE_THREAD__)
-inline constexpr bool kHasSanitizer = true;
-#else
-inline constexpr bool kHasSanitizer = kHasAddressSanitizer;
-#endif
-
 }  // namespace patchbay::test
