@@ -70,18 +70,22 @@ Status ToStatus(const grpc::Status& status) {
       status.error_message().empty() ? "the call failed without a reason" : status.error_message());
 }
 
+constexpr char kNoThread[] =
+    "no thread could be started for the call; raise the limit of processes and threads";
+
 /// Runs `work` with the call on a thread of its own. Not with callbacks: the last channel that goes
 /// takes gRPC's threads for them along and waits for these, which on one of them, where a callback
-/// would let go of the channel, ends the process.
-template <class C, class Work>
-PendingCall Begin(std::shared_ptr<C> call, std::chrono::milliseconds deadline, Work work) {
+/// would let go of the channel, ends the process. Where there is no thread `refuse` is called at
+/// once.
+template <class C, class Work, class Refuse>
+PendingCall Begin(std::shared_ptr<C> call, std::chrono::milliseconds deadline, Work work,
+                  Refuse refuse) {
   call->context.set_deadline(std::chrono::system_clock::now() + deadline);
   try {
     std::thread thread([call, work] { work(*call); });
     return PendingCall([call] { call->context.TryCancel(); }, std::move(thread));
-  } catch (const std::system_error&) {  // no more threads: it ends before it begins
-    call->context.TryCancel();
-    work(*call);
+  } catch (const std::system_error&) {
+    refuse(kNoThread);
     return {};
   }
 }
@@ -173,34 +177,43 @@ PendingCall CallRegister(const std::string& kubelet_socket, const std::string& e
   call->request.set_endpoint(endpoint);
   call->request.set_resource_name(resource.name);
   *call->request.mutable_options() = PluginOptions(resource);
-  return Begin(std::move(call), deadline, [kubelet_socket, done = std::move(done)](auto& c) {
-    done(ToStatus(c.Run(kubelet_socket, &v1beta1::Registration::Stub::Register)));
-  });
+  return Begin(
+      std::move(call), deadline,
+      [kubelet_socket, done](auto& c) {
+        done(ToStatus(c.Run(kubelet_socket, &v1beta1::Registration::Stub::Register)));
+      },
+      [done](const char* why) { done(Fail(ErrorKind::kUnavailable, why)); });
 }
 
 PendingCall CallOwnServer(const std::string& socket, std::chrono::milliseconds deadline,
                           CallDone done) {
   using OptionsCall = Call<v1beta1::DevicePlugin, v1beta1::Empty, v1beta1::DevicePluginOptions>;
   return Begin(
-      std::make_shared<OptionsCall>(), deadline, [socket, done = std::move(done)](auto& c) {
+      std::make_shared<OptionsCall>(), deadline,
+      [socket, done](auto& c) {
         done(ToStatus(c.Run(socket, &v1beta1::DevicePlugin::Stub::GetDevicePluginOptions)));
-      });
+      },
+      [done](const char* why) { done(Fail(ErrorKind::kUnavailable, why)); });
 }
 
 PendingCall CallPodResources(const std::string& socket, PodResourcesVersion version,
                              std::chrono::milliseconds deadline,
                              std::function<void(PodResourcesAnswer)> done) {
-  return Begin(std::make_shared<ListCall>(), deadline,
-               [socket, version, done = std::move(done)](ListCall& c) {
-                 const std::string kubelet = SocketIdentity(socket).value_or("");
-                 grpc::ByteBuffer bytes;
-                 const grpc::Status status = c.Run(socket, version, bytes);
-                 const std::size_t size = bytes.Valid() ? bytes.Length() : 0;
-                 PodResourcesAnswer answer = ToAnswer(status, bytes, socket, kubelet);
-                 bytes.Clear();
-                 if (size > kLargeAnswer) ReleaseFreeMemory();
-                 done(std::move(answer));
-               });
+  return Begin(
+      std::make_shared<ListCall>(), deadline,
+      [socket, version, done](ListCall& c) {
+        const std::string kubelet = SocketIdentity(socket).value_or("");
+        grpc::ByteBuffer bytes;
+        const grpc::Status status = c.Run(socket, version, bytes);
+        const std::size_t size = bytes.Valid() ? bytes.Length() : 0;
+        PodResourcesAnswer answer = ToAnswer(status, bytes, socket, kubelet);
+        bytes.Clear();
+        if (size > kLargeAnswer) ReleaseFreeMemory();
+        done(std::move(answer));
+      },
+      [done](const char* why) {
+        done(PodResourcesAnswer{PollOutcome::kNoAnswer, why, nullptr});
+      });
 }
 
 }  // namespace patchbay

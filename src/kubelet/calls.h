@@ -43,8 +43,8 @@ class [[nodiscard]] PendingCall {
   std::thread thread_;
 };
 
-/// Called once with the outcome, on the thread of the call: kUnavailable when nobody answered,
-/// kInvalid for a refusal.
+/// Called once with the outcome, on the thread of the call, or at once where there can be none:
+/// kUnavailable when nobody answered, kInvalid for a refusal.
 using CallDone = std::function<void(Status)>;
 
 /// Asks the kubelet behind `kubelet_socket` to serve `resource` from the socket called `endpoint`

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -89,6 +90,20 @@ TEST_F(Calls, EndAtTheirDeadline) {
   EXPECT_EQ(status.error().kind, ErrorKind::kUnavailable);
   const UniqueFd connection = peer.Accept();
   EXPECT_TRUE(Peer::AwaitEnd(connection));
+}
+
+int CallWithoutThreads() {
+  const rlimit none = {0, 0};
+  if (setrlimit(RLIMIT_NPROC, &none) != 0 || setuid(65534) != 0) return 0;
+  std::string why;
+  (void)CallOwnServer("/absent/1.sock", 10s, [&](const Status& s) { why = s.error().message; });
+  return why.starts_with("no thread could be started") ? 0 : 2;
+}
+
+// The caller is the loop, which may not wait for a path.
+TEST(CallsDeathTest, LookUpNothingWhereThereIsNoThread) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(_exit(CallWithoutThreads()), testing::ExitedWithCode(0), "");
 }
 
 TEST_F(Calls, GivenUpLeaveNothing) {
