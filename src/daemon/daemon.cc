@@ -23,9 +23,12 @@ constexpr std::chrono::seconds kTrimPause{2};
 /// For scans of many resources to end together; what is watched a moment too long harms nobody.
 constexpr std::chrono::milliseconds kRetainPause{200};
 
-/// A file system that hangs keeps one of these from other resources for a second.
-constexpr ThreadPool::Options kScannerThreads{
-    .max_running = 4, .max_overdue = 1000, .starts_at_once = true};
+/// A file system that hangs keeps one of these from other resources for a moment, so that a hundred
+/// resources on it delay the others by some seconds. A scan that is slow harms nobody as overdue.
+constexpr ThreadPool::Options kScannerThreads{.max_running = 4,
+                                              .patience = std::chrono::milliseconds(250),
+                                              .max_overdue = 1000,
+                                              .starts_at_once = true};
 /// A command may take as long as its timeout.
 constexpr ThreadPool::Options kCommandThreads{.max_running = 8, .max_overdue = 1000};
 constexpr ThreadPool::Options kServerThreads{
