@@ -17,6 +17,8 @@
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -380,10 +382,19 @@ class Chaos : public testing::Test {
       hangs_.Count();
       wrong = what_is_wrong();
       if (wrong.empty() || !is_late) continue;
-      ADD_FAILURE() << "not well again, but:\n" << Lines(wrong);
+      ADD_FAILURE() << "not well again, but:\n" << Lines(wrong) << "see " << Keep();
       return false;
     }
     return true;
+  }
+  /// What the cause can be found in; returns where it is.
+  std::string Keep() {
+    const auto kept = std::filesystem::temp_directory_path() / format("patchbay-chaos-{}", seed_);
+    std::filesystem::create_directories(kept);
+    std::ofstream(kept / "resources.toml") << configuration_.Toml();
+    std::ofstream(kept / "log") << daemon_.Log();
+    std::ofstream(kept / "status") << DaemonProcess::Get("/api/v1/status", daemon_.Port()).text;
+    return kept;
   }
   /// Names of devices may hold anything.
   static std::string Lines(const std::string& text) {

@@ -137,19 +137,19 @@ int DaemonProcess::Port() const {
   Die("the daemon did not say where it serves metrics");
 }
 
-DaemonProcess::Scrape DaemonProcess::GetMetrics(int port, bool compressed) {
+DaemonProcess::Scrape DaemonProcess::Get(std::string_view path, int port, bool compressed) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(static_cast<std::uint16_t>(port));
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const std::string request = std::string("GET /metrics HTTP/1.1\r\nHost: localhost\r\n") +
+  const std::string request = "GET " + std::string(path) + " HTTP/1.1\r\nHost: localhost\r\n" +
                               (compressed ? "Accept-Encoding: gzip\r\n" : "") +
                               "Connection: close\r\n\r\n";
   const auto start = Clock::now();
   const UniqueFd fd(socket(AF_INET, SOCK_STREAM, 0));
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       write(fd.get(), request.data(), request.size()) < 0) {
-    Die("cannot scrape");
+    Die("nobody serves HTTP");
   }
   Scrape scrape{};
   std::vector<char> buffer(256 * 1024);
@@ -160,7 +160,7 @@ DaemonProcess::Scrape DaemonProcess::GetMetrics(int port, bool compressed) {
   }
   scrape.took = Clock::now() - start;
   if (!scrape.text.starts_with("HTTP/1.1 200 "))
-    Die("cannot scrape: " + scrape.text.substr(0, 200));
+    Die("no answer for " + std::string(path) + ": " + scrape.text.substr(0, 200));
   return scrape;
 }
 

@@ -49,7 +49,7 @@ class DaemonProcess {
   double CpuSeconds() const;
   /// Where HTTP is served, once that was logged.
   int Port() const;
-  /// One GET /metrics: the time it took, connection included, and the whole answer.
+  /// One GET: the time it took, connection included, and the whole answer.
   struct Scrape {
     Clock::duration took;
     std::string text;
@@ -59,7 +59,10 @@ class DaemonProcess {
   };
   Scrape GetMetrics() const { return GetMetrics(Port()); }
   /// With `compressed`, `text` is the response as it came, in gzip, as Prometheus asks for it.
-  static Scrape GetMetrics(int port, bool compressed = false);
+  static Scrape GetMetrics(int port, bool compressed = false) {
+    return Get("/metrics", port, compressed);
+  }
+  static Scrape Get(std::string_view path, int port, bool compressed = false);
 
  private:
   TempTree host_;
