@@ -170,7 +170,7 @@ PodResourcesAnswer ToAnswer(const grpc::Status& status, grpc::ByteBuffer& bytes,
 
 PendingCall CallRegister(const std::string& kubelet_socket, const std::string& endpoint,
                          const ResourceSpec& resource, std::chrono::milliseconds deadline,
-                         CallDone done) {
+                         const CallDone& done) {
   using RegisterCall = Call<v1beta1::Registration, v1beta1::RegisterRequest, v1beta1::Empty>;
   auto call = std::make_shared<RegisterCall>();
   call->request.set_version("v1beta1");
@@ -186,7 +186,7 @@ PendingCall CallRegister(const std::string& kubelet_socket, const std::string& e
 }
 
 PendingCall CallOwnServer(const std::string& socket, std::chrono::milliseconds deadline,
-                          CallDone done) {
+                          const CallDone& done) {
   using OptionsCall = Call<v1beta1::DevicePlugin, v1beta1::Empty, v1beta1::DevicePluginOptions>;
   return Begin(
       std::make_shared<OptionsCall>(), deadline,
@@ -198,7 +198,7 @@ PendingCall CallOwnServer(const std::string& socket, std::chrono::milliseconds d
 
 PendingCall CallPodResources(const std::string& socket, PodResourcesVersion version,
                              std::chrono::milliseconds deadline,
-                             std::function<void(PodResourcesAnswer)> done) {
+                             const std::function<void(PodResourcesAnswer)>& done) {
   return Begin(
       std::make_shared<ListCall>(), deadline,
       [socket, version, done](ListCall& c) {

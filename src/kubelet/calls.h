@@ -53,11 +53,11 @@ using CallDone = std::function<void(Status)>;
 /// answers pings more often than every five minutes with a disconnect.
 PendingCall CallRegister(const std::string& kubelet_socket, const std::string& endpoint,
                          const ResourceSpec& resource, std::chrono::milliseconds deadline,
-                         CallDone done);
+                         const CallDone& done);
 
 /// Asks a plugin's own socket for its options, to see that it answers before the kubelet dials it.
 PendingCall CallOwnServer(const std::string& socket, std::chrono::milliseconds deadline,
-                          CallDone done);
+                          const CallDone& done);
 
 /// What came of asking who holds which device.
 struct PodResourcesAnswer {
@@ -70,6 +70,6 @@ struct PodResourcesAnswer {
 /// once; `done` is called on the thread of the call.
 PendingCall CallPodResources(const std::string& socket, PodResourcesVersion version,
                              std::chrono::milliseconds deadline,
-                             std::function<void(PodResourcesAnswer)> done);
+                             const std::function<void(PodResourcesAnswer)>& done);
 
 }  // namespace patchbay
