@@ -20,11 +20,12 @@ constexpr std::size_t kMostUnready = 20;
 /// Giving back memory takes milliseconds in which others wait for the heap.
 constexpr std::chrono::seconds kTrimPause{2};
 
-/// For scans of many resources to end together; what is watched a moment too long harms nobody.
+/// Scans of many resources that finish within this time share one cleanup of unused watches.
 constexpr std::chrono::milliseconds kRetainPause{200};
 
-/// A file system that hangs keeps one of these from other resources for a moment, so that a hundred
-/// resources on it delay the others by some seconds. A scan that is slow harms nobody as overdue.
+/// A scan that hangs occupies one of these threads for at most the patience: a hundred resources on
+/// a file system that hangs delay the others by about six seconds. A scan that is merely slow may
+/// become overdue, too; it only costs one more thread.
 constexpr ThreadPool::Options kScannerThreads{.max_running = 4,
                                               .patience = std::chrono::milliseconds(250),
                                               .max_overdue = 1000,
@@ -33,7 +34,7 @@ constexpr ThreadPool::Options kScannerThreads{.max_running = 4,
 constexpr ThreadPool::Options kCommandThreads{.max_running = 8, .max_overdue = 1000};
 constexpr ThreadPool::Options kServerThreads{
     .max_running = 4, .max_overdue = 1000, .starts_at_once = true};
-/// One look at a time; the end waits for none.
+/// For the kubelet's directory: one check at a time. Shutdown does not wait for it.
 constexpr ThreadPool::Options kLookThreads{.max_overdue = 1,
                                            .max_idle = 1,
                                            .starts_at_once = true,

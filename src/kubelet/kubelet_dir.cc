@@ -25,12 +25,12 @@ constexpr std::chrono::seconds kBlindPoll{5};
 /// to be seen at once and counted, and a storm of changes is to cost little.
 constexpr std::chrono::milliseconds kTimePerLook{50};
 constexpr std::chrono::milliseconds kCredit = 200 * kTimePerLook;
-/// With more sockets than this there is a rest after each look, so many times as long as that took:
-/// each resource that starts makes a socket, and each look concerns all of them. With fewer,
-/// another plugin of the same resource is noticed at once.
+/// With more sockets than this, checks are throttled: each resource that starts creates a socket,
+/// and each check covers all sockets. The pause is this many times the duration of the last check,
+/// up to a maximum, since that check may have hung.
 constexpr std::size_t kManySockets = 100;
-constexpr int kRest = 10;
-constexpr std::chrono::milliseconds kLongestRest{500};  // a look may have hung
+constexpr int kThrottleFactor = 10;
+constexpr std::chrono::milliseconds kMaxThrottle{500};
 
 bool IsOurName(std::string_view name) {
   return name.starts_with(kSocketPrefix) && name.ends_with(kSocketSuffix);
@@ -74,7 +74,7 @@ std::string_view WhyAbsent(const std::string& directory) {
 
 }  // namespace
 
-/// What the directory is at a moment.
+/// The state of the directory at one moment.
 struct KubeletDir::Look {
   bool dead = false;  ///< nothing else was looked at
   DirWatch::Added watches = {};
@@ -129,13 +129,13 @@ void KubeletDir::OnChange(const std::string& directory, std::string_view name) {
   const bool may_be_kubelet =
       directory != options_.directory || name.empty() || name == kKubeletSocket;
   if (!may_be_kubelet && !IsOurName(name)) return;
-  if (may_be_kubelet) EndRest();
+  if (may_be_kubelet) LiftThrottle();
   CheckSoon();
 }
 
-/// The kubelet is not kept waiting.
-void KubeletDir::EndRest() {
-  rest_until_ = {};
+/// A new kubelet socket is checked without delay.
+void KubeletDir::LiftThrottle() {
+  throttled_until_ = {};
   if (!delayed_) return;
   delayed_ = Subscription();
   check_pending_ = false;
@@ -144,7 +144,7 @@ void KubeletDir::EndRest() {
 /// One look for all that came at once: a kubelet that starts removes every socket.
 void KubeletDir::CheckSoon() {
   if (std::exchange(check_pending_, true) || looking_) return;
-  const auto when = std::max(paid_until_ - kCredit, rest_until_);
+  const auto when = std::max(paid_until_ - kCredit, throttled_until_);
   if (when <= loop_.Now()) {
     return loop_.Post(lifetime_.Guard([this] {
       if (check_pending_) Check();
@@ -193,7 +193,8 @@ void KubeletDir::OnLook(const Look& look, Loop::Time asked) {
   events_.on_sockets(look.sockets, asked);
   if (look.sockets.own.size() > kManySockets) {
     const auto now = loop_.Now();
-    rest_until_ = now + std::min<Loop::Duration>(kRest * (now - asked), kLongestRest);
+    throttled_until_ =
+        now + std::min<Loop::Duration>(kThrottleFactor * (now - asked), kMaxThrottle);
   }
   looked_ = true;
   Schedule();

@@ -24,8 +24,8 @@ namespace patchbay {
 /// which it writes one for every list, wake nobody. A storm of changes is looked at twenty times a
 /// second.
 ///
-/// Belongs to the loop thread. A look can hang, so it is taken in the pool; while one hangs there
-/// is no other, and nothing is said.
+/// Belongs to the loop thread. A check can hang, so it runs in the pool, one at a time; while it
+/// hangs, no event is reported.
 class KubeletDir {
  public:
   struct Events {
@@ -63,7 +63,7 @@ class KubeletDir {
   struct Look;
 
   void OnChange(const std::string& directory, std::string_view name);
-  void EndRest();
+  void LiftThrottle();
   void CheckSoon();
   void OnLook(const Look& look, Loop::Time asked);
   void OnKubeletSocket(const Look& look);
@@ -78,11 +78,11 @@ class KubeletDir {
   std::unique_ptr<DirWatch> watch_;
   bool watching_ = true;  ///< as far as was told
   bool looking_ = false;
-  bool looked_ = false;         ///< there was a look
-  bool check_pending_ = false;  ///< another look is to be taken
-  Loop::Time paid_until_{};     ///< grows with each look; too far ahead, the next one waits
-  Loop::Time rest_until_{};     ///< no look at other sockets than the kubelet's before then
-  Subscription delayed_;        ///< the pending look, where it has to wait
+  bool looked_ = false;           ///< there was a look
+  bool check_pending_ = false;    ///< another look is to be taken
+  Loop::Time paid_until_{};       ///< grows with each look; too far ahead, the next one waits
+  Loop::Time throttled_until_{};  ///< checks of plugin sockets wait until then
+  Subscription delayed_;          ///< the pending look, where it has to wait
   bool dead_ = false;
   std::optional<std::string> identity_;  ///< of the kubelet.sock seen last
   std::uint64_t epoch_ = 0;

@@ -29,8 +29,7 @@ constexpr int kMaxRequestBytes = 16 * 1024 * 1024;
 constexpr std::chrono::milliseconds kShutdownGrace{200};
 /// After the end of that, until connections that do not close are broken.
 constexpr std::chrono::milliseconds kBreakAfter{200};
-/// What connections have at least before they are broken, also those of a server that has waited
-/// for a thread while many others stopped: to find them takes a look at all descriptors.
+/// The minimum time for connections to close. Breaking them scans all descriptors of the process.
 constexpr std::chrono::milliseconds kLeastToClose{50};
 
 /// While the server stops: gRPC waits for what it is writing, and so for ever for a peer that takes

@@ -53,7 +53,7 @@ class PodResources {
   /// after this call; on_holders comes before it.
   void AskNow(Asked done);
 
-  /// The call under way, to be destroyed on a thread that may wait. Nobody is asked any more.
+  /// Returns the pending call and stops polling. Destroy the call on a thread that may block.
   PendingCall TakeCall();
 
  private:

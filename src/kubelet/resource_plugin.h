@@ -63,8 +63,8 @@ class ResourcePlugin {
 
   void OnKubelet(std::uint64_t epoch) { Step(KubeletSeen{epoch}); }
   void OnKubeletLost() { Step(KubeletLost{}); }
-  /// Whether the socket file is still there, and other processes have one for the resource, too.
-  /// `asked` is when the look at the directory began, and may be before the socket was made.
+  /// Registers again if the socket file is missing. `asked` is when the check of the directory
+  /// began: a socket that is newer may be missing in `sockets`.
   void CheckSocket(const PluginSockets& sockets, Loop::Time asked);
 
   /// Ends streams and server, then calls `done`, once.

@@ -103,7 +103,7 @@ class KubeletLife {
   std::set<std::string> InUse(const std::string& resource) const;
   const ContainerDevices* Held(const ContainerKey& key) const;
 
-  /// Writes what holds now. One write serves all who asked for one before it began.
+  /// Writes the current state. One write serves all requests made before it began.
   Status SaveCheckpoint();
   Status ServePodResources();
 

@@ -387,7 +387,7 @@ class Chaos : public testing::Test {
     }
     return true;
   }
-  /// What the cause can be found in; returns where it is.
+  /// Saves configuration, log and status; returns the directory.
   std::string Keep() {
     const auto kept = std::filesystem::temp_directory_path() / format("patchbay-chaos-{}", seed_);
     std::filesystem::create_directories(kept);

@@ -26,14 +26,14 @@ namespace {
 constexpr long kDescriptorsOfAResource = 4;
 constexpr long kDescriptorsOfAProbe = 3;
 constexpr long kMoreDescriptors = 4;
-/// How many threads are right, however many hung meanwhile. The pools for scans, commands, servers,
-/// what ends, and the configuration keep four each; one looks at the kubelet's directory, and seven
-/// are the loop's, the log's, those of HTTP and of the end.
+/// The maximum number of threads at rest, apart from those of gRPC, probes and resources. The pools
+/// for scans, commands, servers, shutdown and configuration keep four each; one thread reads the
+/// kubelet's directory; seven belong to the loop, the log, HTTP and the shutdown deadline.
 constexpr long kThreads = 5 * 4 + 1 + 7;
 /// One for its lookups and one for its hooks.
 constexpr long kThreadsOfAResource = 2;
 
-/// gRPC 1.51 has a fixed number, and pools that grow with the CPUs.
+/// gRPC 1.51 has a fixed number of threads, and pools that grow with the CPUs.
 long ThreadsOfGrpc() { return 10 + 4 * static_cast<long>(std::thread::hardware_concurrency()); }
 
 bool HasEnded(pid_t pid) {

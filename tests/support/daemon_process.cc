@@ -149,7 +149,7 @@ DaemonProcess::Scrape DaemonProcess::Get(std::string_view path, int port, bool c
   const UniqueFd fd(socket(AF_INET, SOCK_STREAM, 0));
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       write(fd.get(), request.data(), request.size()) < 0) {
-    Die("nobody serves HTTP");
+    Die("cannot connect to the HTTP port");
   }
   Scrape scrape{};
   std::vector<char> buffer(256 * 1024);
