@@ -107,7 +107,7 @@ void ResourceController::Apply(Entry entry) {
 /// Its thread goes on, with what belongs to that scan alone.
 void ResourceController::AbandonScan() {
   scanning_ = false;
-  ++abandoned_;
+  abandoned_.insert(scan_);
   memory_ = std::make_shared<PassMemory>();
   refresh_ = true;
 }
@@ -256,7 +256,7 @@ void ResourceController::StartScan() {
   const Pass pass{.node_name = world_.plugin.allocation.node_name,
                   .owners = wanted.owners,
                   .owned_before = owned_,
-                  .skips_owners = abandoned_ > 0,
+                  .skips_owners = !abandoned_.empty(),
                   .refresh = std::exchange(refresh_, false),
                   .quiet = std::exchange(quiet_, WatchedDirectories()),
                   .before = inventory_.snapshot(),
@@ -289,7 +289,7 @@ void ResourceController::OnScanHangs() {
       "host scan has not ended; a file system that it looks at may not be responding",
       {{"resource", name()}, {"seconds", LimitOf(*Wanted().spec).count()}});
   const bool is_for_another = next_ && scanned_for_ != next_->spec;
-  const bool may_be_an_owner = !Wanted().owners.empty() && abandoned_ == 0;
+  const bool may_be_an_owner = !Wanted().owners.empty() && abandoned_.empty();
   if (!is_for_another && !may_be_an_owner) return;
   AbandonScan();
   StartScan();
@@ -305,8 +305,8 @@ std::set<std::string> ResourceController::WatchedDirectories() const {
 
 void ResourceController::OnScanned(Outcome outcome) {
   // One that hung and was replaced; its watches count until it is known that nobody wants them.
-  if (outcome.scan != scan_) {
-    if (--abandoned_ == 0 && !Wanted().owners.empty()) Scan();
+  if (abandoned_.erase(outcome.scan) > 0) {
+    if (abandoned_.empty() && !Wanted().owners.empty()) Scan();
     return events_.on_scanned(outcome.added, true);
   }
   scanning_ = false;
@@ -318,9 +318,10 @@ void ResourceController::OnScanned(Outcome outcome) {
     events_.on_scanned(outcome.added, true);
     return CheckPrograms();
   }
-  if (outcome.spec != Wanted().spec) {  // for an entry that is no more
-    events_.on_scanned(outcome.added, true);
-    return StartScan();
+  if (outcome.spec != Wanted().spec) {
+    // For an entry that is no more. The next scan first: the event may ask for one itself.
+    StartScan();
+    return events_.on_scanned(outcome.added, true);
   }
   PutInForce();
   const bool complete = outcome.discovery.complete;

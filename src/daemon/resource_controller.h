@@ -162,8 +162,8 @@ class ResourceController {
   std::optional<DeviceHolders> units_;  ///< that the kubelet named last
   std::shared_ptr<const Usage> usage_;  ///< null before the kubelet said for the first time
   std::optional<std::uint64_t> kubelet_;
-  std::uint64_t scan_ = 0;     ///< the last one that began
-  std::size_t abandoned_ = 0;  ///< scans that hang and whose results are no longer wanted
+  std::uint64_t scan_ = 0;             ///< the last one that began
+  std::set<std::uint64_t> abandoned_;  ///< scans that hang and whose results are no longer wanted
   bool scanning_ = false;
   std::shared_ptr<const ResourceSpec> scanned_for_;  ///< by that scan
   bool runs_command_ = false;                        ///< that scan

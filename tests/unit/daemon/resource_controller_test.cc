@@ -38,15 +38,30 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
     controller_.emplace(
         world, ResourceController::Entry{std::make_shared<const ResourceSpec>(spec_)},
         std::make_shared<const Cancellation>(Cancellation::Create().value()), observer_,
-        ResourceController::Events{
-            .on_scanned = [this](const auto&, bool changed) { moves_ += changed; },
-            .on_published = [] {},
-            .on_registered = [] {},
-            .on_kubelet_answers = [](bool) {}});
+        ResourceController::Events{.on_scanned =
+                                       [this](const DirWatch::Added& added, bool changed) {
+                                         moves_ += changed;
+                                         if (merges_watches_) MergeWatches(added);
+                                       },
+                                   .on_published = [] {},
+                                   .on_registered = [] {},
+                                   .on_kubelet_answers = [](bool) {}});
   }
 
+  /// As the daemon does: what is newly watched may have changed before, and is scanned again.
+  void MergeWatches(const DirWatch::Added& added) {
+    for (const std::string& changed : watch_->Merge(added).changed) controller_->OnChanged(changed);
+  }
   void AwaitScans(int scans) {
     ASSERT_TRUE(loop_.RunUntil([&] { return observer_->scans == scans; }));
+  }
+  /// Until nothing moves any more: what inotify tells, scans, and pauses between them.
+  void Settle() {
+    do {
+      ASSERT_TRUE(loop_.RunUntil([&] { return !controller_->MayDependOn("/"); }));
+      if (merges_watches_) watch_->Retain(controller_->directories());
+      loop_.Advance(std::chrono::seconds(2));
+    } while (loop_.RunReadable() || controller_->MayDependOn("/"));
   }
   /// Lists these files of /dev, of which some went a minute later.
   void ListedAndGone(const std::vector<std::string>& listed, const std::vector<std::string>& gone) {
@@ -77,6 +92,7 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
   Log log_{LogLevel::kDebug, LogFormat::kText, log_text_};
   std::shared_ptr<test::CountingObserver> observer_ = std::make_shared<test::CountingObserver>();
   int moves_ = 0;
+  bool merges_watches_ = false;
   ProbePool probes_{loop_, 8};
   ThreadPool scanner_{{.patience = minutes(10)}};
   ThreadPool commands_;
@@ -169,6 +185,28 @@ TEST_F(ResourceControllerTest, WhatDidNotChangeIsNotPublished) {
   AwaitScans(4);
   EXPECT_EQ(observer_->snapshots, 2);
   EXPECT_THAT(Listed(), ElementsAre("a", "b"));
+}
+
+TEST_F(ResourceControllerTest, ARescanForAnotherEntryIsOneScan) {
+  merges_watches_ = true;
+  tree_.File("dev/a");
+  controller_->Scan();
+  Settle();
+  tree_.Remove("dev");
+  tree_.File("dev/a");
+  tree_.File("dev/b");
+  controller_->Scan();  // finds another directory, for an entry that is no more
+  controller_->Apply({std::make_shared<const ResourceSpec>(spec_)});
+  Settle();
+  // No scan hung, so owners are looked for.
+  ResourceSpec owner = test::Resource({test::PathMatch({"/dev/b"}, NodeType::kFile)});
+  owner.name = "example.com/owner";
+  controller_->Apply(
+      {std::make_shared<const ResourceSpec>(spec_), {std::make_shared<const ResourceSpec>(owner)}});
+  Settle();
+  ASSERT_THAT(Listed(), ElementsAre("a"));
+  EXPECT_THAT(controller_->snapshot()->rejected.front().detail,
+              testing::HasSubstr("belongs to example.com/owner alone"));
 }
 
 TEST_F(ResourceControllerTest, VanishedDevicesAreForgottenInTime) {
@@ -458,19 +496,9 @@ class WatchedResourceTest : public ResourceControllerTest {
             test::PathMatch({"/dev/*/n*", "/dev/{a,b}/x/*"}, NodeType::kFile),
             test::RegexMatch("/more/(?P<name>.*)", NodeType::kFile),
         })) {
+    merges_watches_ = true;
     controller_->Scan();
     Settle();
-  }
-
-  /// Until nothing moves any more: what inotify tells, looks at the host, and pauses between them.
-  void Settle() {
-    do {
-      ASSERT_TRUE(loop_.RunUntil([&] { return !controller_->MayDependOn("/"); }));
-      for (const std::string& changed : watch_->Watch(controller_->directories()).changed) {
-        controller_->OnChanged(changed);
-      }
-      loop_.Advance(std::chrono::seconds(2));
-    } while (loop_.RunReadable() || controller_->MayDependOn("/"));
   }
 
   /// What is there, by what it is: of two names of one device the first that was seen stays.
