@@ -129,6 +129,8 @@ class Daemon {
   ThreadPool looks_;  ///< at the kubelet's directory
   ThreadPool ends_;
   const std::shared_ptr<PendingCalls> pending_calls_ = std::make_shared<PendingCalls>();
+  const std::shared_ptr<SharedConnection> kubelet_connection_ =
+      std::make_shared<SharedConnection>();
   Metrics metrics_;
   LoopPulse pulse_;
   mutable std::mutex readiness_mutex_;

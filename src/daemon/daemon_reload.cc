@@ -191,7 +191,8 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
       device_dirs_.get(),
       probes_,
       ResourcePlugin::World{loop_, servers_, log_, AllocationHost{host_, options_.node_name},
-                            spec_.kubelet_dir, options_.run, servers_made_, pending_calls_}};
+                            spec_.kubelet_dir, options_.run, servers_made_, pending_calls_,
+                            kubelet_connection_}};
   auto observer = metrics_.AddResource(entry.spec->name);
   return std::make_unique<ResourceController>(
       world, std::move(entry), std::make_shared<const Cancellation>(std::move(cancellation)),

@@ -41,82 +41,88 @@ grpc::Status Dial(const std::string& socket, int most_bytes,
   return grpc::Status::OK;
 }
 
-/// Everything a unary call needs until it is done.
-template <class Service, class Request, class Response>
-struct Call {
-  /// Makes the call and waits for its answer; `method` is that of the stub.
-  template <class Method>
-  grpc::Status Run(const std::string& socket, Method method) {
-    std::shared_ptr<grpc::Channel> channel;
-    grpc::Status dialed = Dial(socket, kMostBytes, channel);
-    if (!dialed.ok()) return dialed;
-    return (Service::NewStub(channel).get()->*method)(&context, request, &response);
-  }
-
-  grpc::ClientContext context;
-  Request request;
-  Response response;
-};
+bool IsUnanswered(const grpc::Status& status) {
+  const auto code = status.error_code();
+  return code == grpc::StatusCode::UNAVAILABLE || code == grpc::StatusCode::DEADLINE_EXCEEDED ||
+         code == grpc::StatusCode::CANCELLED;
+}
 
 /// kUnavailable when nobody answered; anything else is an answer.
 Status ToStatus(const grpc::Status& status) {
   if (status.ok()) return {};
-  const auto code = status.error_code();
-  const bool no_answer = code == grpc::StatusCode::UNAVAILABLE ||
-                         code == grpc::StatusCode::DEADLINE_EXCEEDED ||
-                         code == grpc::StatusCode::CANCELLED;
   return Fail(
-      no_answer ? ErrorKind::kUnavailable : ErrorKind::kInvalid,
+      IsUnanswered(status) ? ErrorKind::kUnavailable : ErrorKind::kInvalid,
       status.error_message().empty() ? "the call failed without a reason" : status.error_message());
 }
 
 constexpr char kNoThread[] =
     "no thread could be started for the call; raise the limit of processes and threads";
 
-/// Runs `work` with the call on a thread of its own. Not with callbacks: the last channel that goes
-/// takes gRPC's threads for them along and waits for these, which on one of them, where a callback
-/// would let go of the channel, ends the process. Where there is no thread `refuse` is called at
-/// once.
-template <class C, class Work, class Refuse>
-PendingCall Begin(std::shared_ptr<C> call, std::chrono::milliseconds deadline, Work work,
-                  Refuse refuse) {
-  call->context.set_deadline(std::chrono::system_clock::now() + deadline);
+/// What another thread can cancel as long as the call lasts. A context holds the channel of its
+/// call, and so the connection, which therefore closes at the end of the call.
+class CallContext {
+ public:
+  explicit CallContext(std::chrono::milliseconds deadline) : context_(std::in_place) {
+    context_->set_deadline(std::chrono::system_clock::now() + deadline);
+  }
+  /// For the thread of the call, before it calls End.
+  grpc::ClientContext& get() { return *context_; }
+  void Cancel() {
+    const std::lock_guard lock(mutex_);
+    if (context_) context_->TryCancel();
+  }
+  void End() {
+    const std::lock_guard lock(mutex_);
+    context_.reset();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::optional<grpc::ClientContext> context_;
+};
+
+/// Calls `run` with the context of a call and then `done` with what it returned, on a thread of its
+/// own. Not with callbacks: the last channel that goes takes gRPC's threads for them along and
+/// waits for these, which on one of them, where a callback would let go of the channel, ends the
+/// process. Where there is no thread, `done` is called at once with `refused`.
+template <class Run, class Done, class Outcome>
+PendingCall Begin(std::chrono::milliseconds deadline, Run run, const Done& done, Outcome refused) {
+  const auto context = std::make_shared<CallContext>(deadline);
   try {
-    std::thread thread([call, work] { work(*call); });
-    return PendingCall([call] { call->context.TryCancel(); }, std::move(thread));
+    std::thread thread([context, run = std::move(run), done] {
+      Outcome outcome = run(context->get());
+      context->End();
+      done(std::move(outcome));
+    });
+    return PendingCall([context] { context->Cancel(); }, std::move(thread));
   } catch (const std::system_error&) {
-    refuse(kNoThread);
+    done(std::move(refused));
     return {};
   }
 }
 
-/// A List call, of bytes: a stub calls an answer that does not parse UNIMPLEMENTED.
-struct ListCall {
-  grpc::Status Run(const std::string& socket, PodResourcesVersion version,
-                   grpc::ByteBuffer& answer) {
-    std::shared_ptr<grpc::Channel> channel;
-    grpc::Status dialed = Dial(socket, kMostListBytes, channel);
-    if (!dialed.ok()) return dialed;
-    const std::string method = version == PodResourcesVersion::kV1
-                                   ? "/v1.PodResourcesLister/List"
-                                   : "/v1alpha1.PodResourcesLister/List";
-    const grpc::Slice nothing;
-    grpc::CompletionQueue queue;
-    grpc::Status status;
-    void* tag = nullptr;
-    bool ok = false;
-    const auto reader = grpc::GenericStub(channel).PrepareUnaryCall(
-        &context, method, grpc::ByteBuffer(&nothing, 1), &queue);
-    reader->StartCall();
-    reader->Finish(&answer, &status, nullptr);
-    queue.Next(&tag, &ok);
-    queue.Shutdown();
-    while (queue.Next(&tag, &ok)) continue;
-    return status;
-  }
-
-  grpc::ClientContext context;
-};
+/// Calls List, with bytes: a stub calls an answer that does not parse UNIMPLEMENTED.
+grpc::Status List(const std::string& socket, PodResourcesVersion version,
+                  grpc::ClientContext& context, grpc::ByteBuffer& answer) {
+  std::shared_ptr<grpc::Channel> channel;
+  grpc::Status status = Dial(socket, kMostListBytes, channel);
+  if (!status.ok()) return status;
+  const std::string method = version == PodResourcesVersion::kV1
+                                 ? "/v1.PodResourcesLister/List"
+                                 : "/v1alpha1.PodResourcesLister/List";
+  const grpc::Slice nothing;
+  grpc::CompletionQueue queue;
+  void* tag = nullptr;
+  bool ok = false;
+  const auto reader = grpc::GenericStub(channel).PrepareUnaryCall(
+      &context, method, grpc::ByteBuffer(&nothing, 1), &queue);
+  reader->StartCall();
+  reader->Finish(&answer, &status, nullptr);
+  queue.Next(&tag, &ok);
+  queue.Shutdown();
+  while (queue.Next(&tag, &ok)) continue;
+  return status;
+}
 
 /// Nobody was reached on the socket.
 PollOutcome WhyUnreached(const std::string& socket) {
@@ -168,52 +174,68 @@ PodResourcesAnswer ToAnswer(const grpc::Status& status, grpc::ByteBuffer& bytes,
 
 }  // namespace
 
-PendingCall CallRegister(const std::string& kubelet_socket, const std::string& endpoint,
-                         const ResourceSpec& resource, std::chrono::milliseconds deadline,
-                         const CallDone& done) {
-  using RegisterCall = Call<v1beta1::Registration, v1beta1::RegisterRequest, v1beta1::Empty>;
-  auto call = std::make_shared<RegisterCall>();
-  call->request.set_version("v1beta1");
-  call->request.set_endpoint(endpoint);
-  call->request.set_resource_name(resource.name);
-  *call->request.mutable_options() = PluginOptions(resource);
-  return Begin(
-      std::move(call), deadline,
-      [kubelet_socket, done](auto& c) {
-        done(ToStatus(c.Run(kubelet_socket, &v1beta1::Registration::Stub::Register)));
-      },
-      [done](const char* why) { done(Fail(ErrorKind::kUnavailable, why)); });
+grpc::Status SharedConnection::Get(const std::string& socket,
+                                   std::shared_ptr<grpc::Channel>& channel) {
+  // Before the connection is made: one to a successor of the peer is then known as the peer's, and
+  // not used again.
+  const std::string peer = SocketIdentity(socket).value_or("");
+  {
+    const std::lock_guard lock(mutex_);
+    channel = peer_ == peer ? channel_.lock() : nullptr;
+  }
+  if (channel) return grpc::Status::OK;
+  grpc::Status dialed = Dial(socket, kMostBytes, channel);
+  if (!dialed.ok()) return dialed;
+  const std::lock_guard lock(mutex_);
+  channel_ = channel;
+  peer_ = peer;
+  return grpc::Status::OK;
 }
 
-PendingCall CallOwnServer(const std::string& socket, std::chrono::milliseconds deadline,
-                          const CallDone& done) {
-  using OptionsCall = Call<v1beta1::DevicePlugin, v1beta1::Empty, v1beta1::DevicePluginOptions>;
+void SharedConnection::Drop(const std::shared_ptr<grpc::Channel>& channel) {
+  const std::lock_guard lock(mutex_);
+  if (channel_.lock() == channel) channel_.reset();
+}
+
+PendingCall CallRegister(const std::shared_ptr<SharedConnection>& connection,
+                         const std::string& kubelet_socket, const std::string& endpoint,
+                         const ResourceSpec& resource, std::chrono::milliseconds deadline,
+                         const CallDone& done) {
+  v1beta1::RegisterRequest request;
+  request.set_version("v1beta1");
+  request.set_endpoint(endpoint);
+  request.set_resource_name(resource.name);
+  *request.mutable_options() = PluginOptions(resource);
   return Begin(
-      std::make_shared<OptionsCall>(), deadline,
-      [socket, done](auto& c) {
-        done(ToStatus(c.Run(socket, &v1beta1::DevicePlugin::Stub::GetDevicePluginOptions)));
+      deadline,
+      [connection, kubelet_socket, request](grpc::ClientContext& context) {
+        std::shared_ptr<grpc::Channel> channel;
+        grpc::Status status = connection->Get(kubelet_socket, channel);
+        if (!status.ok()) return ToStatus(status);
+        v1beta1::Empty response;
+        status = v1beta1::Registration::NewStub(channel)->Register(&context, request, &response);
+        if (IsUnanswered(status)) connection->Drop(channel);
+        return ToStatus(status);
       },
-      [done](const char* why) { done(Fail(ErrorKind::kUnavailable, why)); });
+      done, Status(Fail(ErrorKind::kUnavailable, kNoThread)));
 }
 
 PendingCall CallPodResources(const std::string& socket, PodResourcesVersion version,
                              std::chrono::milliseconds deadline,
                              const std::function<void(PodResourcesAnswer)>& done) {
   return Begin(
-      std::make_shared<ListCall>(), deadline,
-      [socket, version, done](ListCall& c) {
+      deadline,
+      [socket, version](grpc::ClientContext& context) {
         const std::string kubelet = SocketIdentity(socket).value_or("");
         grpc::ByteBuffer bytes;
-        const grpc::Status status = c.Run(socket, version, bytes);
+        const grpc::Status status = List(socket, version, context, bytes);
         const std::size_t size = bytes.Valid() ? bytes.Length() : 0;
         PodResourcesAnswer answer = ToAnswer(status, bytes, socket, kubelet);
         bytes.Clear();
         if (size > kLargeAnswer) ReleaseFreeMemory();
-        done(std::move(answer));
+        return answer;
       },
-      [done](const char* why) {
-        done(PodResourcesAnswer{PollOutcome::kNoAnswer, why, nullptr});
-      });
+      done, PodResourcesAnswer{PollOutcome::kNoAnswer, kNoThread, nullptr});
 }
 
 }  // namespace patchbay

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <grpcpp/channel.h>
+
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
@@ -47,17 +50,31 @@ class [[nodiscard]] PendingCall {
 /// kUnavailable when nobody answered, kInvalid for a refusal.
 using CallDone = std::function<void(Status)>;
 
+/// The connection of the calls that are made at one time: with many resources, a connection for
+/// each costs both sides more than the calls. It closes with the last call that uses it; one that
+/// failed, or leads to a process that no longer listens at the path, is not used for further calls.
+/// No keepalive: the kubelet answers pings more often than every five minutes with a disconnect.
+/// Thread-safe.
+class SharedConnection {
+ public:
+  /// Sets `channel` to one to the process that listens on `socket` now. Looks up paths, which can
+  /// hang.
+  grpc::Status Get(const std::string& socket, std::shared_ptr<grpc::Channel>& channel);
+  /// A call on the channel was not answered.
+  void Drop(const std::shared_ptr<grpc::Channel>& channel);
+
+ private:
+  std::mutex mutex_;
+  std::weak_ptr<grpc::Channel> channel_;
+  std::string peer_;  ///< SocketIdentity of the socket it leads to
+};
+
 /// Asks the kubelet behind `kubelet_socket` to serve `resource` from the socket called `endpoint`
-/// in its own directory. Returns at once. Each call has a connection of its own: a kept one would
-/// carry the back-off of a kubelet that is gone to the one that came. No keepalive: the kubelet
-/// answers pings more often than every five minutes with a disconnect.
-PendingCall CallRegister(const std::string& kubelet_socket, const std::string& endpoint,
+/// in its own directory. Returns at once.
+PendingCall CallRegister(const std::shared_ptr<SharedConnection>& connection,
+                         const std::string& kubelet_socket, const std::string& endpoint,
                          const ResourceSpec& resource, std::chrono::milliseconds deadline,
                          const CallDone& done);
-
-/// Asks a plugin's own socket for its options, to see that it answers before the kubelet dials it.
-PendingCall CallOwnServer(const std::string& socket, std::chrono::milliseconds deadline,
-                          const CallDone& done);
 
 /// What came of asking who holds which device.
 struct PodResourcesAnswer {

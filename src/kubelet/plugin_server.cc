@@ -102,6 +102,8 @@ Result<std::unique_ptr<PluginServer>> PluginServer::Start(std::string socket, Pl
                     "; see that the directory exists, that this process may write there (run as "
                     "root) and that its path is not too long");
   }
+  // Before the kubelet is asked to dial it.
+  TRY(Connect(plugin->socket_));
   return plugin;
 }
 

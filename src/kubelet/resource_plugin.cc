@@ -12,7 +12,6 @@ namespace patchbay {
 namespace {
 
 constexpr std::chrono::seconds kListInterval{1};
-constexpr std::chrono::seconds kSelfCheckDeadline{5};
 /// Beyond this a list is worth a warning.
 constexpr std::size_t kManyUnits = 10'000;
 constexpr std::chrono::seconds kRetreatPatience{2};
@@ -256,19 +255,7 @@ void ResourcePlugin::OnServer(Result<std::unique_ptr<PluginServer>> server) {
   }
   server_ = std::move(*server);
   serves_since_ = world_.loop.Now();
-  auto on_checked = lifetime_.Guard([this, serial = serial_](const Status& status) {
-    if (serial == serial_) OnSelfCheck(status);
-  });
-  call_ = CallOwnServer(server_->socket(), kSelfCheckDeadline,
-                        [&loop = world_.loop, on_checked](Status status) {
-                          loop.Post([on_checked, status]() mutable { on_checked(status); });
-                        });
-}
-
-void ResourcePlugin::OnSelfCheck(const Status& status) {
-  if (status) return Step(ServerStarted{true});
-  ReportFailure("the own socket does not answer", status.error().message);
-  DropServer([this] { Step(ServerStarted{false}); });
+  Step(ServerStarted{true});
 }
 
 void ResourcePlugin::StopServer() {
@@ -301,8 +288,8 @@ void ResourcePlugin::Register() {
   auto on_done = lifetime_.Guard([this, serial = serial_](const Status& status) {
     if (serial == serial_) OnRegistered(status);
   });
-  call_ = CallRegister(world_.kubelet_dir + "/kubelet.sock", socket.substr(socket.rfind('/') + 1),
-                       *snapshot->spec, kRegisterDeadline,
+  call_ = CallRegister(world_.kubelet, world_.kubelet_dir + "/kubelet.sock",
+                       socket.substr(socket.rfind('/') + 1), *snapshot->spec, kRegisterDeadline,
                        [&loop = world_.loop, on_done](Status status) {
                          loop.Post([on_done, status]() mutable { on_done(status); });
                        });

@@ -36,6 +36,8 @@ class ResourcePlugin {
     std::string run;                                  ///< of this process, see NewRun
     std::uint64_t& servers;                           ///< how many all plugins have made
     std::shared_ptr<PendingCalls> pending = nullptr;  ///< of all plugins; may be null
+    std::shared_ptr<SharedConnection> kubelet =       ///< of all plugins
+        std::make_shared<SharedConnection>();
   };
 
   /// What its owner is told, on the loop where nothing else is said.
@@ -88,7 +90,6 @@ class ResourcePlugin {
   void StartServer();
   void StopServer();
   void OnServer(Result<std::unique_ptr<PluginServer>> server);
-  void OnSelfCheck(const Status& status);
   void DropServer(std::function<void()> then);
   void OnStaleList();
   void Register();

@@ -1,16 +1,25 @@
 #include "kubelet/calls.h"
 
+#include <fcntl.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/server_posix.h>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstring>
 #include <future>
+#include <mutex>
 #include <string>
+#include <thread>
+#include <vector>
 
+#include "deviceplugin.grpc.pb.h"
 #include "kubelet/plugin_server.h"
 #include "os/unique_fd.h"
 #include "support/process.h"
@@ -55,19 +64,78 @@ class Peer {
   UniqueFd listener_;
 };
 
+/// A kubelet that answers no Register before it is told to.
+class Kubelet : public v1beta1::Registration::CallbackService {
+ public:
+  explicit Kubelet(const std::string& path) : listener_(BindSocket(path, true)) {
+    grpc::ServerBuilder builder;
+    builder.RegisterService(this);
+    server_ = builder.BuildAndStart();
+    acceptor_ = std::thread([this] {
+      while (const UniqueFd connection{accept(listener_.get(), nullptr, nullptr)}) {
+        fcntl(connection.get(), F_SETFL, O_NONBLOCK);
+        ++connections_;
+        grpc::AddInsecureChannelFromFd(server_.get(), dup(connection.get()));
+      }
+    });
+  }
+  ~Kubelet() override {
+    shutdown(listener_.get(), SHUT_RDWR);
+    acceptor_.join();
+    AnswerAll();
+    server_->Shutdown();
+  }
+
+  void AwaitCalls(std::size_t calls) {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [&] { return reactors_.size() == calls; });
+  }
+  void AnswerAll() {
+    const std::lock_guard lock(mutex_);
+    for (auto* reactor : reactors_) reactor->Finish(grpc::Status::OK);
+    reactors_.clear();
+  }
+  int connections() const { return connections_; }
+
+ private:
+  grpc::ServerUnaryReactor* Register(grpc::CallbackServerContext* context,
+                                     const v1beta1::RegisterRequest*, v1beta1::Empty*) override {
+    const std::lock_guard lock(mutex_);
+    reactors_.push_back(context->DefaultReactor());
+    changed_.notify_all();
+    return reactors_.back();
+  }
+
+  const UniqueFd listener_;
+  std::unique_ptr<grpc::Server> server_;
+  std::thread acceptor_;
+  std::atomic<int> connections_ = 0;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<grpc::ServerUnaryReactor*> reactors_;
+};
+
 class Calls : public testing::Test {
  protected:
-  Calls() { KeepGrpc(); }
+  Calls() {
+    KeepGrpc();
+    resource_.name = "example.com/thing";
+  }
 
+  PendingCall Begin(std::chrono::milliseconds deadline, const CallDone& done) {
+    return CallRegister(connection_, socket_, "1.sock", resource_, deadline, done);
+  }
   Status CallAndWait(std::chrono::milliseconds deadline) {
     std::promise<Status> outcome;
     const PendingCall call =
-        CallOwnServer(socket_, deadline, [&](const Status& status) { outcome.set_value(status); });
+        Begin(deadline, [&](const Status& status) { outcome.set_value(status); });
     return outcome.get_future().get();
   }
 
   const TempTree tree_;
-  const std::string socket_ = tree_.path("1.sock");
+  const std::string socket_ = tree_.path("kubelet.sock");
+  const std::shared_ptr<SharedConnection> connection_ = std::make_shared<SharedConnection>();
+  ResourceSpec resource_;
 };
 
 TEST_F(Calls, NobodyIsUnavailable) {
@@ -96,7 +164,8 @@ int CallWithoutThreads() {
   const rlimit none = {0, 0};
   if (setrlimit(RLIMIT_NPROC, &none) != 0 || setuid(65534) != 0) return 0;
   std::string why;
-  (void)CallOwnServer("/absent/1.sock", 10s, [&](const Status& s) { why = s.error().message; });
+  (void)CallRegister(std::make_shared<SharedConnection>(), "/absent/kubelet.sock", "1.sock", {},
+                     10s, [&](const Status& s) { why = s.error().message; });
   return why.starts_with("no thread could be started") ? 0 : 2;
 }
 
@@ -115,13 +184,55 @@ TEST_F(Calls, GivenUpLeaveNothing) {
   for (const bool speaks_late : {false, true}) {
     UniqueFd connection;
     {
-      const PendingCall call = CallOwnServer(socket_, 10s, [](const Status&) {});
+      const PendingCall call = Begin(10s, [](const Status&) {});
       connection = peer.Accept();
     }
     if (speaks_late) Peer::SendSettings(connection);
     EXPECT_TRUE(Peer::AwaitEnd(connection)) << (speaks_late ? "late" : "silent");
   }
   EXPECT_EQ(DescriptorsOf(getpid()), before);
+}
+
+TEST_F(Calls, AtOneTimeShareAConnection) {
+  Kubelet kubelet(socket_);
+  std::vector<std::promise<Status>> outcomes(3);
+  std::vector<PendingCall> calls;
+  for (auto& outcome : outcomes) {
+    calls.push_back(Begin(10s, [&](const Status& status) { outcome.set_value(status); }));
+    kubelet.AwaitCalls(calls.size());
+  }
+  EXPECT_EQ(kubelet.connections(), 1);
+  kubelet.AnswerAll();
+  for (auto& outcome : outcomes) EXPECT_TRUE(outcome.get_future().get());
+
+  // The calls are over, and so is their connection.
+  calls.push_back(Begin(10s, [](const Status&) {}));
+  kubelet.AwaitCalls(1);
+  EXPECT_EQ(kubelet.connections(), 2);
+}
+
+TEST_F(Calls, ReachTheKubeletThatListensNow) {
+  Kubelet before(socket_);
+  const PendingCall hung = Begin(10s, [](const Status&) {});
+  before.AwaitCalls(1);
+  unlink(socket_.c_str());
+  Kubelet after(socket_);
+  const PendingCall call = Begin(10s, [](const Status&) {});
+  after.AwaitCalls(1);
+}
+
+TEST_F(Calls, UseNoConnectionOnWhichNobodyAnswered) {
+  Kubelet kubelet(socket_);
+  const PendingCall first = Begin(10s, [](const Status&) {});
+  kubelet.AwaitCalls(1);
+  {
+    const PendingCall given_up = Begin(10s, [](const Status&) {});
+    kubelet.AwaitCalls(2);
+  }
+  EXPECT_EQ(kubelet.connections(), 1);
+  const PendingCall last = Begin(10s, [](const Status&) {});
+  kubelet.AwaitCalls(3);
+  EXPECT_EQ(kubelet.connections(), 2);
 }
 
 }  // namespace
