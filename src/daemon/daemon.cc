@@ -332,6 +332,7 @@ Verdict Daemon::Liveness() {
 
 void Daemon::Stop(std::function<void()> done) {
   stopping_ = true;
+  metrics_.BeginEnd();
   rescan_ = Subscription();
   settle_ = Subscription();
   start_retry_ = Subscription();

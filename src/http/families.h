@@ -6,6 +6,8 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include <atomic>
+
 namespace patchbay {
 
 /// The families whose values are kept between scrapes: their names, types and help. What can be
@@ -20,6 +22,8 @@ struct Families {
   Families();
 
   prometheus::Registry registry;
+  /// The process ends, and series are left where they are: removing one looks through its family.
+  std::atomic<bool> is_ending = false;
 
   Gauges& build_info;
   Gauges& config_last_reload_successful;

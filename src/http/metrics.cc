@@ -110,6 +110,8 @@ void Metrics::ConfigRead(ConfigReading reading) {
 
 NodeStatus Metrics::Now() const { return impl_->board.Read(); }
 
+void Metrics::BeginEnd() { impl_->families.is_ending = true; }
+
 void Metrics::SetDeviceMetrics(bool on) { impl_->devices.SetDeviceMetrics(on); }
 
 std::string Metrics::Text() const {

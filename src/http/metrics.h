@@ -50,6 +50,9 @@ class Metrics {
   /// Turns the series of single devices on or off, from the next scrape on.
   void SetDeviceMetrics(bool on);
 
+  /// The process ends: from now on the series of a resource stay when its observer goes.
+  void BeginEnd();
+
   /// Everything in Prometheus' text format 0.0.4, ordered by family, each by resource. Linear
   /// in the number of devices.
   std::string Text() const;

@@ -37,17 +37,18 @@ std::span<const std::string_view> CodesOf(Rpc rpc) {
 
 }  // namespace
 
-ResourceSeries::Method::Method(const std::string& resource, Rpc rpc, Families& families)
-    : family(families.rpcs),
+ResourceSeries::Method::Method(const std::string& resource, Rpc rpc, Families& all_families)
+    : families(all_families),
       labels{{"method", std::string(Name(rpc))}, {"resource", resource}},
-      duration(families.rpc_duration, labels, DurationBuckets()) {
+      duration(families, families.rpc_duration, labels, DurationBuckets()) {
   static_assert(std::size(kCodeNames) == kCodes);
   for (const std::string_view code : CodesOf(rpc)) Code(code);
 }
 
 ResourceSeries::Method::~Method() {
+  if (families.is_ending) return;
   for (const auto& counter : codes) {
-    if (prometheus::Counter* known = counter.load()) family.Remove(known);
+    if (prometheus::Counter* known = counter.load()) families.rpcs.Remove(known);
   }
 }
 
@@ -60,17 +61,18 @@ prometheus::Counter& ResourceSeries::Method::Code(std::string_view code) {
   prometheus::Labels all = labels;
   all.emplace("code", kCodeNames[index]);
   // Threads that come here together get the same counter.
-  prometheus::Counter& counter = family.Add(all);
+  prometheus::Counter& counter = families.rpcs.Add(all);
   codes[index].store(&counter, std::memory_order_release);
   return counter;
 }
 
 ResourceSeries::HookSeries::HookSeries(const std::string& resource, Hook hook,
                                        std::string_view result, Families& families)
-    : runs(families.hooks, {{"hook", std::string(Name(hook))},
-                            {"resource", resource},
-                            {"result", std::string(result)}}),
-      duration(families.hook_duration,
+    : runs(families, families.hooks,
+           {{"hook", std::string(Name(hook))},
+            {"resource", resource},
+            {"result", std::string(result)}}),
+      duration(families, families.hook_duration,
                {{"hook", std::string(Name(hook))},
                 {"resource", resource},
                 {"result", std::string(result)}},
@@ -81,24 +83,28 @@ ResourceSeries::ResourceSeries(const std::string& resource, Families& families, 
     : resource_(resource),
       board_(board),
       now_(now),
-      registered_(families.registered, {{"resource", resource_}}),
-      registrations_(families.registrations, resource_),
-      streams_(families.list_watch_streams, {{"resource", resource_}}),
-      lists_sent_(families.list_watch_updates, {{"resource", resource_}}),
-      to_healthy_(families.device_health_transitions, {{"resource", resource_}, {"to", "healthy"}}),
-      to_unhealthy_(families.device_health_transitions,
+      registered_(families, families.registered, {{"resource", resource_}}),
+      registrations_(families, families.registrations, resource_),
+      streams_(families, families.list_watch_streams, {{"resource", resource_}}),
+      lists_sent_(families, families.list_watch_updates, {{"resource", resource_}}),
+      to_healthy_(families, families.device_health_transitions,
+                  {{"resource", resource_}, {"to", "healthy"}}),
+      to_unhealthy_(families, families.device_health_transitions,
                     {{"resource", resource_}, {"to", "unhealthy"}}),
-      allocations_(families.allocations, resource_),
-      allocated_devices_(families.allocated_devices, {{"resource", resource_}}),
-      scans_(families.discovery_scans, {{"resource", resource_}}),
-      scan_duration_(families.discovery_duration, {{"resource", resource_}}, DurationBuckets()),
-      last_complete_scan_(families.discovery_last_success_timestamp, {{"resource", resource_}}),
-      shared_devices_(families.shared_devices, {{"resource", resource_}}),
-      probe_duration_(families.probe_duration, {{"resource", resource_}}, DurationBuckets()) {
+      allocations_(families, families.allocations, resource_),
+      allocated_devices_(families, families.allocated_devices, {{"resource", resource_}}),
+      scans_(families, families.discovery_scans, {{"resource", resource_}}),
+      scan_duration_(families, families.discovery_duration, {{"resource", resource_}},
+                     DurationBuckets()),
+      last_complete_scan_(families, families.discovery_last_success_timestamp,
+                          {{"resource", resource_}}),
+      shared_devices_(families, families.shared_devices, {{"resource", resource_}}),
+      probe_duration_(families, families.probe_duration, {{"resource", resource_}},
+                      DurationBuckets()) {
   for (const ProbeResult result : kAllProbeResults) {
     const prometheus::Labels labels{{"resource", resource_}, {"result", std::string(Name(result))}};
     probes_.at(static_cast<std::size_t>(result)) =
-        std::make_unique<OwnedMetric<prometheus::Counter>>(families.probes, labels);
+        std::make_unique<OwnedMetric<prometheus::Counter>>(families, families.probes, labels);
   }
   for (const Hook hook : kAllHooks) {
     hooks_.at(static_cast<std::size_t>(hook)) =

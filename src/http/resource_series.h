@@ -20,24 +20,30 @@ template <class T>
 class OwnedMetric {
  public:
   template <class... Args>
-  OwnedMetric(prometheus::Family<T>& family, const prometheus::Labels& labels, Args&&... args)
-      : family_(family), metric_(&family.Add(labels, std::forward<Args>(args)...)) {}
-  ~OwnedMetric() { family_.Remove(metric_); }
+  OwnedMetric(const Families& families, prometheus::Family<T>& family,
+              const prometheus::Labels& labels, Args&&... args)
+      : families_(families),
+        family_(family),
+        metric_(&family.Add(labels, std::forward<Args>(args)...)) {}
+  ~OwnedMetric() {
+    if (!families_.is_ending) family_.Remove(metric_);
+  }
   OwnedMetric(const OwnedMetric&) = delete;
   OwnedMetric& operator=(const OwnedMetric&) = delete;
 
   T* operator->() const { return metric_; }
 
  private:
+  const Families& families_;
   prometheus::Family<T>& family_;
   T* metric_;
 };
 
 /// Two series that differ in what came of it.
 struct Outcomes {
-  Outcomes(Families::Counters& family, const std::string& resource)
-      : success(family, {{"resource", resource}, {"result", "success"}}),
-        failure(family, {{"resource", resource}, {"result", "failure"}}) {}
+  Outcomes(const Families& families, Families::Counters& family, const std::string& resource)
+      : success(families, family, {{"resource", resource}, {"result", "success"}}),
+        failure(families, family, {{"resource", resource}, {"result", "failure"}}) {}
 
   OwnedMetric<prometheus::Counter> success, failure;
 };
@@ -77,7 +83,7 @@ class ResourceSeries : public ResourceObserver {
     ~Method();
     prometheus::Counter& Code(std::string_view code);
 
-    Families::Counters& family;
+    Families& families;
     prometheus::Labels labels;  ///< resource and method
     std::array<std::atomic<prometheus::Counter*>, kCodes> codes{};
     OwnedMetric<prometheus::Histogram> duration;

@@ -325,6 +325,15 @@ TEST(Metrics, RemovesAResourceAlone) {
   EXPECT_NE(metrics.AddResource("a/gone"), nullptr);
 }
 
+TEST(Metrics, KeepsTheSeriesOfResourcesAtTheEnd) {
+  Metrics metrics(Options());
+  auto observer = metrics.AddResource("a/b");
+  observer->OnListSent();
+  metrics.BeginEnd();
+  observer.reset();
+  EXPECT_EQ(Samples(metrics)["patchbay_list_watch_updates_total{resource=\"a/b\"}"], "1");
+}
+
 TEST(Metrics, GoesOnCountingWhereAResourceIsReplaced) {
   Metrics metrics(Options());
   auto before = metrics.AddResource("a/b");
