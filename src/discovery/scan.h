@@ -106,6 +106,8 @@ class Scan {
                std::string identity);
   void AddCandidate(Candidate candidate);
   void Reject(std::string path, RejectReason reason, std::string detail);
+  /// The same for what no more than one reason is wanted of: the first.
+  void RejectOnce(const std::string& path, RejectReason reason, std::string detail);
   /// The same of a candidate, which may be of another match than the last.
   void RejectCandidate(const Candidate& candidate, RejectReason reason, std::string detail);
   /// The same of what is there but cannot be read, so that nobody knows what it holds.
@@ -133,7 +135,6 @@ class Scan {
                    const DirectoryStamp& stamp) const;
   void WatchNearest(std::string directory);
   void WatchLinks(std::string path);
-  void RejectOnce(const std::string& path, RejectReason reason, std::string detail);
   Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
   std::optional<std::string> ExcludedByLinkOf(const HostNode& node) const;
   bool Drop(const std::string& path, std::optional<std::string> excluded);

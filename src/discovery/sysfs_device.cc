@@ -90,10 +90,11 @@ void AddSysfsDevice(const Lineage& device, std::string identity,
     } else if (auto node = scan.NodeOf(member->self(), std::move(values))) {
       candidate.device.nodes.push_back(std::move(*node));
     } else {
-      return scan.Reject(node_path, RejectReason::kIncomplete,
-                         format("sysfs has this node of the device \"{}\", but it cannot be had; "
-                                "is the host's /dev mounted, and may it be read?",
-                                candidate.identity));
+      return scan.RejectOnce(
+          node_path, RejectReason::kIncomplete,
+          format("sysfs has this node of the device \"{}\", but it cannot be had; "
+                 "is the host's /dev mounted, and may it be read?",
+                 candidate.identity));
     }
   }
   DropParts(candidate.identity, device.self(), any, unfit, scan.account());

@@ -181,7 +181,7 @@ grpc::Status SharedConnection::Get(const std::string& socket,
   const std::string peer = SocketIdentity(socket).value_or("");
   {
     const std::lock_guard lock(mutex_);
-    channel = peer_ == peer ? channel_.lock() : nullptr;
+    channel = !peer.empty() && peer == peer_ ? channel_.lock() : nullptr;
   }
   if (channel) return grpc::Status::OK;
   grpc::Status dialed = Dial(socket, kMostBytes, channel);

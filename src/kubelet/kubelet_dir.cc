@@ -17,8 +17,6 @@ namespace patchbay {
 namespace {
 
 constexpr std::string_view kKubeletSocket = "kubelet.sock";
-constexpr std::string_view kSocketPrefix = "patchbay-";
-constexpr std::string_view kSocketSuffix = ".sock";
 constexpr std::chrono::seconds kBlindPoll{5};
 
 /// Twenty looks a second in the long run, and two hundred at once: each restart of the kubelet is
@@ -31,10 +29,6 @@ constexpr std::chrono::milliseconds kCredit = 200 * kTimePerLook;
 constexpr std::size_t kManySockets = 100;
 constexpr int kThrottleFactor = 10;
 constexpr std::chrono::milliseconds kMaxThrottle{500};
-
-bool IsOurName(std::string_view name) {
-  return name.starts_with(kSocketPrefix) && name.ends_with(kSocketSuffix);
-}
 
 /// The nearest directory at or above `path` that exists.
 std::string NearestDirectory(std::string path) {
@@ -100,7 +94,7 @@ struct KubeletDir::Look {
     if (is_first || (look.kubelet && look.kubelet != known)) {
       look.swept = SweepLeftovers(options.run, directory);
     }
-    look.sockets = SocketsIn(directory, options.run);
+    look.sockets = SocketsIn(options.run, directory);
     return look;
   }
 };
@@ -128,7 +122,7 @@ void KubeletDir::Start() {
 void KubeletDir::OnChange(const std::string& directory, std::string_view name) {
   const bool may_be_kubelet =
       directory != options_.directory || name.empty() || name == kKubeletSocket;
-  if (!may_be_kubelet && !IsOurName(name)) return;
+  if (!may_be_kubelet && !IsSocketName(name)) return;
   if (may_be_kubelet) LiftThrottle();
   CheckSoon();
 }

@@ -95,6 +95,8 @@ std::string SocketName(std::string_view resource, std::string_view run, std::uin
   return format("{}{:016x}-{}-{}{}", kPrefix, StableHash(resource), run, serial, kSuffix);
 }
 
+bool IsSocketName(std::string_view name) { return PartsOf(name).has_value(); }
+
 std::vector<std::string> SweepLeftovers(std::string_view run, const std::string& directory) {
   std::vector<std::string> removed;
   ForEachSocket(directory, [&](const NameParts& parts, const std::filesystem::path& path) {
@@ -104,7 +106,7 @@ std::vector<std::string> SweepLeftovers(std::string_view run, const std::string&
   return removed;
 }
 
-PluginSockets SocketsIn(const std::string& directory, std::string_view run) {
+PluginSockets SocketsIn(std::string_view run, const std::string& directory) {
   PluginSockets sockets;
   const std::error_code error =
       ForEachSocket(directory, [&](const NameParts& parts, const std::filesystem::path& path) {

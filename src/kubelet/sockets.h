@@ -21,6 +21,9 @@ std::string NewRun();
 /// the same. See model/socket_name.h for how long it can be.
 std::string SocketName(std::string_view resource, std::string_view run, std::uint64_t serial);
 
+/// Whether SocketName could have made the name, in this or another run.
+bool IsSocketName(std::string_view name);
+
 /// Removes the sockets that runs of Patchbay other than `run` left in `directory` when they were
 /// killed: those with a name of our kind that no process has bound any more. Sockets of others, and
 /// of another Patchbay that runs, are not touched, whether they listen yet or not. Returns the
@@ -44,7 +47,7 @@ struct PluginSockets {
   bool complete = true;            ///< false: the directory could not be read to its end
 };
 /// A directory that does not exist has none.
-PluginSockets SocketsIn(const std::string& directory, std::string_view run);
+PluginSockets SocketsIn(std::string_view run, const std::string& directory);
 
 /// Breaks all connections that this process has accepted on the socket at `path`, whatever is still
 /// to be written to them.

@@ -10,6 +10,7 @@
 #include "support/counting_observer.h"
 #include "support/fake_loop.h"
 #include "support/temp_tree.h"
+#include "support/unix_socket.h"
 #include "unit/discovery/specs.h"
 
 namespace patchbay {
@@ -287,6 +288,24 @@ TEST_F(ResourceControllerTest, IsNotRegisteredBeforeTheFirstLook) {
   controller_->End([&] { ended = true; });
   ASSERT_TRUE(loop_.RunUntil([&] { return ended; }));
   EXPECT_TRUE(std::filesystem::is_empty(tree_.path("kubelet")));
+}
+
+TEST_F(ResourceControllerTest, ASocketThatIsNewerThanTheCheckIsNotMissed) {
+  tree_.Dir("kubelet");
+  const UniqueFd silent = test::BindSocket(tree_.path("kubelet/kubelet.sock"), true);
+  const auto is_logged = [&](std::string_view text) {
+    return log_text_.str().find(text) != std::string::npos;
+  };
+  controller_->Scan();
+  controller_->OnKubelet(1);
+  const auto before = loop_.Now();
+  loop_.Advance(std::chrono::milliseconds(1));
+  ASSERT_TRUE(loop_.RunUntil([&] { return is_logged("phase=registering"); }));
+  const PluginSockets none;
+  controller_->CheckSocket(none, before);
+  EXPECT_FALSE(is_logged("phase=stopping"));
+  controller_->CheckSocket(none, loop_.Now());
+  EXPECT_TRUE(is_logged("phase=stopping"));
 }
 
 TEST_F(ResourceControllerTest, LogsChangesOnceAndStartsWithASummary) {

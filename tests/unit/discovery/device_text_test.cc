@@ -185,8 +185,7 @@ TEST_F(DeviceTextTest, NodeWithAnotherNumberIsRejected) {
   ASSERT_THAT(Rejected(found.rejected), ElementsAre("wrong_number /dev/ttyUSB0"));
   EXPECT_THAT(found.rejected[0].detail, HasSubstr("it is b 8:0, and the device at "));
   EXPECT_THAT(found.rejected[0].detail, HasSubstr(" is c 188:0"));
-  EXPECT_THAT(Rejected(Find(UsbMatch(0x0403)).rejected),
-              ElementsAre("incomplete /dev/ttyUSB0", "wrong_number /dev/ttyUSB0"));
+  EXPECT_THAT(Rejected(Find(UsbMatch(0x0403)).rejected), ElementsAre("wrong_number /dev/ttyUSB0"));
 }
 
 /// Two sticks with one serial number, of which the second comes when the first is known.

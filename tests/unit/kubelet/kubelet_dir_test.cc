@@ -20,6 +20,10 @@
 namespace patchbay {
 namespace {
 
+/// Names as SocketName makes them.
+constexpr char kFirst[] = "dir/patchbay-0000000000000001-00000001-1.sock";
+constexpr char kSecond[] = "dir/patchbay-0000000000000001-00000001-2.sock";
+
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -175,8 +179,7 @@ TEST_F(KubeletDirTest, TouchedSocketIsTheSame) {
   Start();
   Said();
   ASSERT_EQ(chmod(tree_.path("dir/kubelet.sock").c_str(), 0700), 0);
-  std::filesystem::create_hard_link(tree_.path("dir/kubelet.sock"),
-                                    tree_.path("dir/patchbay-.sock"));
+  std::filesystem::create_hard_link(tree_.path("dir/kubelet.sock"), tree_.path(kFirst));
   EXPECT_THAT(Said(), ElementsAre());
 }
 
@@ -190,19 +193,19 @@ TEST_F(KubeletDirTest, CheckpointsWakeNobody) {
   }
   Bind("dir/other-plugin.sock");
   EXPECT_EQ(Looks(), 0);
-  Bind("dir/patchbay-1.sock");
+  Bind(kFirst);
   EXPECT_GE(Looks(), 1);
-  tree_.Remove("dir/patchbay-1.sock");
+  tree_.Remove(kFirst);
   EXPECT_GE(Looks(), 1);
 }
 
 TEST_F(KubeletDirTest, AStormIsLookedAtTwentyTimesASecond) {
-  tree_.File("dir/patchbay-1.sock");
+  tree_.File(kFirst);
   Start();
   Looks();
   for (int i = 0; i < 2000; ++i) {  // ten seconds
-    std::filesystem::rename(tree_.path(i % 2 == 0 ? "dir/patchbay-1.sock" : "dir/patchbay-2.sock"),
-                            tree_.path(i % 2 == 0 ? "dir/patchbay-2.sock" : "dir/patchbay-1.sock"));
+    std::filesystem::rename(tree_.path(i % 2 == 0 ? kFirst : kSecond),
+                            tree_.path(i % 2 == 0 ? kSecond : kFirst));
     Settle();
     loop_.Advance(5ms);
   }
@@ -268,7 +271,7 @@ TEST_F(KubeletDirTest, DirectoryThatIsRenamedAway) {
   std::filesystem::rename(tree_.path("dir"), tree_.path("old"));
   tree_.Dir("dir");
   EXPECT_THAT(Said(), ElementsAre("lost"));
-  Bind("old/patchbay-1.sock");
+  Bind("old/patchbay-0000000000000001-00000001-1.sock");
   EXPECT_THAT(Said(), ElementsAre());
   Bind("dir/kubelet.sock");
   EXPECT_THAT(Said(), ElementsAre("kubelet 2"));
@@ -312,7 +315,7 @@ TEST_F(KubeletDirTest, WhatChangesDuringALookIsLookedAtAfterIt) {
     const Hold hold(pool_);
     dir_->Check();
     dir_->Check();
-    Bind("dir/patchbay-1.sock");
+    Bind(kFirst);
     loop_.RunReadable();
     loop_.RunPosted();
     EXPECT_TRUE(dir_->looking());
@@ -345,7 +348,7 @@ TEST_F(KubeletDirTest, RestsAfterALookAtManySocketsButNotFromTheKubelet) {
     loop_.Advance(10min);
   }
   Looks();
-  Bind("dir/patchbay-1.sock");
+  Bind(kFirst);
   EXPECT_EQ(Looks(), 0);
   loop_.Advance(500ms);  // however long the look took
   EXPECT_EQ(Looks(), 1);
@@ -355,7 +358,7 @@ TEST_F(KubeletDirTest, RestsAfterALookAtManySocketsButNotFromTheKubelet) {
     loop_.Advance(1s);
   }
   Looks();
-  Bind("dir/patchbay-2.sock");
+  Bind(kSecond);
   EXPECT_EQ(Looks(), 0);
   Bind("dir/kubelet.sock");
   EXPECT_THAT(Said(), ElementsAre("kubelet 1"));

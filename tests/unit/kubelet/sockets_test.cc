@@ -86,12 +86,12 @@ TEST(SocketsIn, TellsItsOwnFromThoseOfOthers) {
   const auto bind = [&](const char* resource, const char* run) {
     BindSocket(tree.path(SocketName(resource, run, 1)), false);
   };
-  EXPECT_THAT(SocketsIn(tree.path(), "00000001").others, ElementsAre());
+  EXPECT_THAT(SocketsIn("00000001", tree.path()).others, ElementsAre());
   bind("a/ours", "00000001"), bind("a/both", "00000001");
   bind("a/both", "00000002"), bind("a/theirs", "00000002"), bind("a/theirs", "00000003");
   tree.File(SocketName("a/file", "00000002", 1));
   BindSocket(tree.path("kubelet.sock"), false);
-  const PluginSockets sockets = SocketsIn(tree.path(), "00000001");
+  const PluginSockets sockets = SocketsIn("00000001", tree.path());
   EXPECT_THAT(sockets.others, UnorderedElementsAre(StableHash("a/both"), StableHash("a/theirs")));
   EXPECT_THAT(sockets.own, UnorderedElementsAre(SocketName("a/ours", "00000001", 1),
                                                 SocketName("a/both", "00000001", 1)));
@@ -102,11 +102,11 @@ TEST(SocketsIn, OfADirectoryThatIsNotThereOrCannotBeRead) {
   TempTree tree;
   tree.File("file");
   for (const char* none : {"absent", "file"}) {
-    const PluginSockets sockets = SocketsIn(tree.path(none), "00000001");
+    const PluginSockets sockets = SocketsIn("00000001", tree.path(none));
     EXPECT_THAT(sockets.own, ElementsAre());
     EXPECT_TRUE(sockets.complete) << none;
   }
-  EXPECT_FALSE(SocketsIn(std::string(5000, 'x'), "00000001").complete);
+  EXPECT_FALSE(SocketsIn("00000001", std::string(5000, 'x')).complete);
 }
 
 TEST(SweepLeftovers, BusyListenerIsAlive) {
