@@ -191,8 +191,8 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
       device_dirs_.get(),
       probes_,
       ResourcePlugin::World{loop_, servers_, log_, AllocationHost{host_, options_.node_name},
-                            spec_.kubelet_dir, options_.run, servers_made_, pending_calls_,
-                            kubelet_connection_}};
+                            spec_.kubelet_dir, options_.run, servers_made_, kubelet_connection_,
+                            pending_calls_}};
   auto observer = metrics_.AddResource(entry.spec->name);
   return std::make_unique<ResourceController>(
       world, std::move(entry), std::make_shared<const Cancellation>(std::move(cancellation)),
@@ -227,7 +227,10 @@ void Daemon::Retire(std::unique_ptr<ResourceController> resource) {
   const auto at = retiring_.insert(retiring_.end(), {std::move(resource)});
   at->resource->Retire([this, at] {
     at->settled = loop_.After(kSettle, [this, at] {
+      // Removing its series looks through those of all resources: not on the loop.
+      auto observer = at->resource->observer();
       retiring_.erase(at);
+      ends_.Run({.work = [observer = std::move(observer)]() mutable { observer.reset(); }});
       if (retiring_.empty()) RetainWatches();
       BringWaiting();
     });

@@ -1,6 +1,7 @@
 #include "daemon/resource_controller.h"
 
 #include <algorithm>
+#include <cassert>
 #include <variant>
 
 #include "inventory/diff.h"
@@ -245,6 +246,7 @@ void ResourceController::ScanSoon() {
 
 void ResourceController::StartScan() {
   if (ended_) return;
+  assert(!scanning_);  // the memory of passes belongs to one at a time
   scanning_ = true;
   scan_again_ = false;
   scan_hangs_ = false;

@@ -62,7 +62,7 @@ constexpr char kNoThread[] =
 /// call, and so the connection, which therefore closes at the end of the call.
 class CallContext {
  public:
-  explicit CallContext(std::chrono::milliseconds deadline) : context_(std::in_place) {
+  explicit CallContext(std::chrono::milliseconds deadline) {
     context_->set_deadline(std::chrono::system_clock::now() + deadline);
   }
   /// For the thread of the call, before it calls End.
@@ -72,13 +72,14 @@ class CallContext {
     if (context_) context_->TryCancel();
   }
   void End() {
+    std::unique_ptr<grpc::ClientContext> ended;  // goes when the lock is not held
     const std::lock_guard lock(mutex_);
-    context_.reset();
+    ended.swap(context_);
   }
 
  private:
   std::mutex mutex_;
-  std::optional<grpc::ClientContext> context_;
+  std::unique_ptr<grpc::ClientContext> context_ = std::make_unique<grpc::ClientContext>();
 };
 
 /// Calls `run` with the context of a call and then `done` with what it returned, on a thread of its
@@ -181,14 +182,19 @@ grpc::Status SharedConnection::Get(const std::string& socket,
   const std::string peer = SocketIdentity(socket).value_or("");
   {
     const std::lock_guard lock(mutex_);
-    channel = !peer.empty() && peer == peer_ ? channel_.lock() : nullptr;
+    const bool is_usable = !peer.empty() && peer == peer_ && calls_ < kMostCalls;
+    channel = is_usable ? channel_.lock() : nullptr;
+    if (channel) {
+      ++calls_;
+      return grpc::Status::OK;
+    }
   }
-  if (channel) return grpc::Status::OK;
   grpc::Status dialed = Dial(socket, kMostBytes, channel);
   if (!dialed.ok()) return dialed;
   const std::lock_guard lock(mutex_);
   channel_ = channel;
   peer_ = peer;
+  calls_ = 1;
   return grpc::Status::OK;
 }
 
@@ -214,7 +220,9 @@ PendingCall CallRegister(const std::shared_ptr<SharedConnection>& connection,
         if (!status.ok()) return ToStatus(status);
         v1beta1::Empty response;
         status = v1beta1::Registration::NewStub(channel)->Register(&context, request, &response);
-        if (IsUnanswered(status)) connection->Drop(channel);
+        if (IsUnanswered(status) && status.error_code() != grpc::StatusCode::CANCELLED) {
+          connection->Drop(channel);
+        }
         return ToStatus(status);
       },
       done, Status(Fail(ErrorKind::kUnavailable, kNoThread)));

@@ -57,6 +57,11 @@ using CallDone = std::function<void(Status)>;
 /// Thread-safe.
 class SharedConnection {
  public:
+  /// More calls get a connection of their own: what so few calls write fits into the buffer of a
+  /// socket, so that they end at their deadline also where the peer reads nothing. gRPC ends no
+  /// call while it is writing to its connection.
+  static constexpr int kMostCalls = 32;
+
   /// Sets `channel` to one to the process that listens on `socket` now. Looks up paths, which can
   /// hang.
   grpc::Status Get(const std::string& socket, std::shared_ptr<grpc::Channel>& channel);
@@ -67,6 +72,7 @@ class SharedConnection {
   std::mutex mutex_;
   std::weak_ptr<grpc::Channel> channel_;
   std::string peer_;  ///< SocketIdentity of the socket it leads to
+  int calls_ = 0;     ///< made on it
 };
 
 /// Asks the kubelet behind `kubelet_socket` to serve `resource` from the socket called `endpoint`

@@ -130,6 +130,7 @@ void KubeletDir::OnChange(const std::string& directory, std::string_view name) {
 /// A new kubelet socket is checked without delay.
 void KubeletDir::LiftThrottle() {
   throttled_until_ = {};
+  may_throttle_ = false;
   if (!delayed_) return;
   delayed_ = Subscription();
   check_pending_ = false;
@@ -155,6 +156,7 @@ void KubeletDir::Check() {
   }
   check_pending_ = false;
   looking_ = true;
+  may_throttle_ = true;
   delayed_ = Subscription();
   timer_ = Subscription();
   const auto now = loop_.Now();
@@ -185,7 +187,7 @@ void KubeletDir::OnLook(const Look& look, Loop::Time asked) {
   }
   OnKubeletSocket(look);
   events_.on_sockets(look.sockets, asked);
-  if (look.sockets.own.size() > kManySockets) {
+  if (may_throttle_ && look.sockets.own.size() > kManySockets) {
     const auto now = loop_.Now();
     throttled_until_ =
         now + std::min<Loop::Duration>(kThrottleFactor * (now - asked), kMaxThrottle);

@@ -82,6 +82,7 @@ class KubeletDir {
   bool check_pending_ = false;    ///< another look is to be taken
   Loop::Time paid_until_{};       ///< grows with each look; too far ahead, the next one waits
   Loop::Time throttled_until_{};  ///< checks of plugin sockets wait until then
+  bool may_throttle_ = true;      ///< nothing of the kubelet changed since the look began
   Subscription delayed_;          ///< the pending look, where it has to wait
   bool dead_ = false;
   std::optional<std::string> identity_;  ///< of the kubelet.sock seen last

@@ -6,9 +6,12 @@
 #include <grpc/support/log.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
+#include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 #include <cstring>
@@ -18,6 +21,7 @@
 
 #include "base/format.h"
 #include "base/log_writer.h"
+#include "base/path.h"
 #include "kubelet/sockets.h"
 
 namespace patchbay {
@@ -29,6 +33,8 @@ constexpr int kMaxRequestBytes = 16 * 1024 * 1024;
 constexpr std::chrono::milliseconds kShutdownGrace{200};
 /// After the end of that, until connections that do not close are broken.
 constexpr std::chrono::milliseconds kBreakAfter{200};
+/// How long a server may take to accept a connection and to begin to speak.
+constexpr int kSettingsPatience = 2000;  // milliseconds
 /// The minimum time for connections to close. Breaking them scans all descriptors of the process.
 constexpr std::chrono::milliseconds kLeastToClose{50};
 
@@ -62,6 +68,29 @@ class Breaker {
   bool is_over_ = false;
   std::thread thread_;
 };
+
+/// Whether the peer begins to speak HTTP/2, as a server does by itself.
+bool Speaks(const UniqueFd& connection) {
+  pollfd readable{connection.get(), POLLIN, 0};
+  char first = 0;
+  return poll(&readable, 1, kSettingsPatience) > 0 &&
+         recv(connection.get(), &first, 1, MSG_DONTWAIT) == 1;
+}
+
+/// Before the kubelet is asked to dial it. The threads that answer are those of all servers, so
+/// that what one of them has shown need not be waited for again.
+Status CheckAnswers(const std::string& socket) {
+  static std::atomic<bool> one_answered = false;
+  const auto connection = Connect(socket);
+  if (connection && (one_answered || Speaks(*connection))) {
+    one_answered = true;
+    return {};
+  }
+  return Fail(ErrorKind::kUnavailable,
+              "the own socket in " + DirectoryOf(socket) +
+                  " does not answer; see whether something removes sockets there, and whether "
+                  "there are descriptors and threads left");
+}
 
 }  // namespace
 
@@ -97,13 +126,11 @@ Result<std::unique_ptr<PluginServer>> PluginServer::Start(std::string socket, Pl
   plugin->server_ = builder.BuildAndStart();
   if (plugin->server_ == nullptr) {
     return Fail(ErrorKind::kUnavailable,
-                "cannot serve on a socket in " +
-                    plugin->socket_.substr(0, plugin->socket_.rfind('/')) +
+                "cannot serve on a socket in " + DirectoryOf(plugin->socket_) +
                     "; see that the directory exists, that this process may write there (run as "
                     "root) and that its path is not too long");
   }
-  // Before the kubelet is asked to dial it.
-  TRY(Connect(plugin->socket_));
+  TRY(CheckAnswers(plugin->socket_));
   return plugin;
 }
 

@@ -22,7 +22,7 @@ void KeepGrpc();
 class PluginServer {
  public:
   /// Serves on `socket`, a path that nobody uses yet: gRPC takes an occupied one over in silence.
-  /// The server accepts connections at this path when Start returns. Fails with kUnavailable.
+  /// When Start returns, the server accepts connections at this path. Fails with kUnavailable.
   static Result<std::unique_ptr<PluginServer>> Start(std::string socket, PluginBackend backend,
                                                      ListStreams::OnChange on_streams);
 

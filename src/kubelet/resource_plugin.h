@@ -35,9 +35,8 @@ class ResourcePlugin {
     std::string kubelet_dir;
     std::string run;                                  ///< of this process, see NewRun
     std::uint64_t& servers;                           ///< how many all plugins have made
+    std::shared_ptr<SharedConnection> kubelet;        ///< of all plugins
     std::shared_ptr<PendingCalls> pending = nullptr;  ///< of all plugins; may be null
-    std::shared_ptr<SharedConnection> kubelet =       ///< of all plugins
-        std::make_shared<SharedConnection>();
   };
 
   /// What its owner is told, on the loop where nothing else is said.

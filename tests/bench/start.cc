@@ -53,7 +53,7 @@ void BenchManyResources() {
   Print("process start -> 1,000 resources registered", Ms(Clock::now() - t0), 2000, "ms");
   // The built-in kubelet takes its share of the same CPUs.
   Print("CPU time of the daemon until then", daemon.CpuSeconds() * 1000, 2000, "ms");
-  Print("resident memory, 1,000 resources", static_cast<double>(daemon.ResidentKib()) / 1024, 160,
+  Print("resident memory, 1,000 resources", static_cast<double>(daemon.ResidentKib()) / 1024, 130,
         "MiB");
   daemon.kubelet().Stop();
   const auto t1 = Clock::now();

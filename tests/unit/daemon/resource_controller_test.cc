@@ -35,7 +35,8 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
         watch_.get(),
         probes_,
         ResourcePlugin::World{loop_, servers_, log_, AllocationHost{HostRoot(), ""},
-                              tree_.path("kubelet"), "00000000", servers_made_}};
+                              tree_.path("kubelet"), "00000000", servers_made_,
+                              std::make_shared<SharedConnection>()}};
     controller_.emplace(
         world, ResourceController::Entry{std::make_shared<const ResourceSpec>(spec_)},
         std::make_shared<const Cancellation>(Cancellation::Create().value()), observer_,

@@ -86,9 +86,10 @@ class Kubelet : public v1beta1::Registration::CallbackService {
     server_->Shutdown();
   }
 
-  void AwaitCalls(std::size_t calls) {
+  /// Whether so many calls are waiting for an answer soon.
+  bool AwaitCalls(std::size_t calls) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return reactors_.size() == calls; });
+    return changed_.wait_for(lock, 20s, [&] { return reactors_.size() >= calls; });
   }
   void AnswerAll() {
     const std::lock_guard lock(mutex_);
@@ -198,41 +199,86 @@ TEST_F(Calls, AtOneTimeShareAConnection) {
   std::vector<std::promise<Status>> outcomes(3);
   std::vector<PendingCall> calls;
   for (auto& outcome : outcomes) {
-    calls.push_back(Begin(10s, [&](const Status& status) { outcome.set_value(status); }));
-    kubelet.AwaitCalls(calls.size());
+    calls.push_back(Begin(20s, [&](const Status& status) { outcome.set_value(status); }));
+    ASSERT_TRUE(kubelet.AwaitCalls(calls.size()));
   }
   EXPECT_EQ(kubelet.connections(), 1);
   kubelet.AnswerAll();
   for (auto& outcome : outcomes) EXPECT_TRUE(outcome.get_future().get());
 
   // The calls are over, and so is their connection.
-  calls.push_back(Begin(10s, [](const Status&) {}));
-  kubelet.AwaitCalls(1);
+  calls.push_back(Begin(20s, [](const Status&) {}));
+  ASSERT_TRUE(kubelet.AwaitCalls(1));
+  EXPECT_EQ(kubelet.connections(), 2);
+}
+
+TEST_F(Calls, ShareNoConnectionThatHasManyCalls) {
+  Kubelet kubelet(socket_);
+  std::vector<PendingCall> calls;
+  for (int i = 0; i < SharedConnection::kMostCalls + 1; ++i) {
+    calls.push_back(Begin(20s, [](const Status&) {}));
+    ASSERT_TRUE(kubelet.AwaitCalls(calls.size()));
+  }
   EXPECT_EQ(kubelet.connections(), 2);
 }
 
 TEST_F(Calls, ReachTheKubeletThatListensNow) {
   Kubelet before(socket_);
-  const PendingCall hung = Begin(10s, [](const Status&) {});
-  before.AwaitCalls(1);
+  const PendingCall hung = Begin(20s, [](const Status&) {});
+  ASSERT_TRUE(before.AwaitCalls(1));
   unlink(socket_.c_str());
   Kubelet after(socket_);
-  const PendingCall call = Begin(10s, [](const Status&) {});
-  after.AwaitCalls(1);
+  const PendingCall call = Begin(20s, [](const Status&) {});
+  EXPECT_TRUE(after.AwaitCalls(1));
 }
 
 TEST_F(Calls, UseNoConnectionOnWhichNobodyAnswered) {
   Kubelet kubelet(socket_);
-  const PendingCall first = Begin(10s, [](const Status&) {});
-  kubelet.AwaitCalls(1);
-  {
-    const PendingCall given_up = Begin(10s, [](const Status&) {});
-    kubelet.AwaitCalls(2);
-  }
-  EXPECT_EQ(kubelet.connections(), 1);
-  const PendingCall last = Begin(10s, [](const Status&) {});
-  kubelet.AwaitCalls(3);
+  const PendingCall first = Begin(20s, [](const Status&) {});
+  ASSERT_TRUE(kubelet.AwaitCalls(1));
+  EXPECT_FALSE(CallAndWait(50ms));
+  ASSERT_EQ(kubelet.connections(), 1);
+  std::promise<Status> outcome;
+  const PendingCall last = Begin(20s, [&](const Status& status) { outcome.set_value(status); });
+  auto answered = outcome.get_future();
+  while (answered.wait_for(10ms) == std::future_status::timeout) kubelet.AnswerAll();
+  EXPECT_TRUE(answered.get());
   EXPECT_EQ(kubelet.connections(), 2);
+}
+
+TEST_F(Calls, EndWhenTheirConnectionDoes) {
+  std::vector<std::promise<Status>> outcomes(3);
+  std::vector<PendingCall> calls;
+  {
+    const Peer peer(socket_);
+    UniqueFd connection;
+    for (auto& outcome : outcomes) {
+      calls.push_back(Begin(20s, [&](const Status& status) { outcome.set_value(status); }));
+      if (!connection) connection = peer.Accept();
+    }
+  }
+  for (auto& outcome : outcomes) {
+    const Status status = outcome.get_future().get();
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().kind, ErrorKind::kUnavailable);
+  }
+}
+
+// As of a kubelet that is stopped: what is written to it fills the buffers of its connections.
+TEST_F(Calls, EndAtTheirDeadlineAlsoWhereNobodyReads) {
+  resource_.name = "example.com/" + std::string(60, 'x');
+  const UniqueFd listener = BindSocket(socket_, true);
+  ASSERT_EQ(listen(listener.get(), 1000), 0);
+  std::vector<std::promise<Status>> outcomes(500);
+  std::vector<PendingCall> calls;
+  for (auto& outcome : outcomes) {
+    calls.push_back(Begin(200ms, [&](const Status& status) { outcome.set_value(status); }));
+  }
+  for (auto& outcome : outcomes) {
+    auto answer = outcome.get_future();
+    ASSERT_EQ(answer.wait_for(30s), std::future_status::ready);
+    EXPECT_FALSE(answer.get());
+  }
 }
 
 }  // namespace

@@ -364,6 +364,25 @@ TEST_F(KubeletDirTest, RestsAfterALookAtManySocketsButNotFromTheKubelet) {
   EXPECT_THAT(Said(), ElementsAre("kubelet 1"));
 }
 
+TEST_F(KubeletDirTest, DoesNotRestFromAKubeletThatCameDuringTheLook) {
+  tree_.Dir("dir");
+  for (std::uint64_t i = 0; i <= 100; ++i) Bind("dir/" + SocketName("a/b", "00000001", i));
+  Start();
+  Looks();
+  {
+    const Hold hold(pool_);
+    dir_->Check();
+    loop_.Advance(1s);
+  }
+  std::promise<void> looked;
+  pool_.Run({.work = [&looked] { looked.set_value(); }});
+  looked.get_future().wait();
+  Bind("dir/kubelet.sock");
+  loop_.RunReadable();
+  EXPECT_TRUE(dir_->looking());
+  EXPECT_THAT(Said(), ElementsAre("kubelet 1"));
+}
+
 TEST_F(KubeletDirTest, ANewLookPutsTheTimerOff) {
   tree_.Dir("dir");
   Start();
