@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/format.h"
 #include "daemon/descriptor_need.h"
@@ -299,17 +300,18 @@ void Daemon::OnDirectoryChanged(const std::string& directory) {
 void Daemon::UpdateReadiness() {
   Verdict verdict{true, ""};
   std::size_t unready = 0;
-  for (const auto& resource : resources_) {
-    if (resource->registered()) continue;
+  const auto add = [&](const std::string& name, std::string_view why) {
     verdict.ok = false;
-    if (++unready > kMostUnready) continue;
-    verdict.body += resource->name() + " is not registered with the kubelet\n";
+    if (++unready <= kMostUnready) verdict.body += format("{} {}\n", name, why);
+  };
+  for (const auto& resource : resources_) {
+    if (!resource->registered()) add(resource->name(), "is not registered with the kubelet");
   }
   if (specs_.size() != wanted_.size()) {
+    const std::set served(specs_.begin(), specs_.end());
     for (const auto& spec : wanted_) {
-      if (std::find(specs_.begin(), specs_.end(), spec) != specs_.end()) continue;
-      verdict.ok = false;
-      verdict.body += spec->name + " waits until its predecessor of the same name has stopped\n";
+      if (served.contains(spec)) continue;
+      add(spec->name, "waits until its predecessor of the same name has stopped");
     }
   }
   if (unready > kMostUnready) verdict.body += format("and {} more\n", unready - kMostUnready);
@@ -336,6 +338,7 @@ void Daemon::Stop(std::function<void()> done) {
   rescan_ = Subscription();
   settle_ = Subscription();
   start_retry_ = Subscription();
+  bring_ = Subscription();
   trim_ = Subscription();
   retain_ = Subscription();
   kernel_events_.reset();

@@ -93,6 +93,7 @@ class Daemon {
   void Retire(std::unique_ptr<ResourceController> resource);
   Status Bring(const ResourceSpecs& wanted);
   void BringWaiting();
+  void BringWaitingSoon();
   bool RefuseReload(const std::string& reason, std::vector<Diagnostic> diagnostics = {});
   void ApplyLive(const DaemonSpec& spec);
   void StartKubeletDir();
@@ -144,8 +145,9 @@ class Daemon {
   ProbePool probes_;
   Resources resources_;
   std::list<Retiring> retiring_;
-  Subscription
-      start_retry_;  ///< of resources whose name has become free, and which could not start
+  std::vector<std::shared_ptr<ResourceObserver>> gone_;  ///< of resources that have ended
+  Subscription bring_;        ///< of resources whose name has become free
+  Subscription start_retry_;  ///< of those that could not start
   std::unique_ptr<KubeletDir> kubelet_dir_;
   std::unique_ptr<PodResources> pod_resources_;  ///< null where the kubelet is not to be asked
   std::uint64_t servers_made_ = 0;

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <set>
+#include <string_view>
 
 #include "daemon/config_source.h"
 #include "daemon/daemon.h"
@@ -15,6 +17,7 @@ constexpr std::size_t kMostStepsLogged = 20;
 
 /// Between two attempts to start resources whose name has become free.
 constexpr std::chrono::seconds kStartRetry{1};
+constexpr std::chrono::milliseconds kBringPause{50};
 
 void LogStep(Log& log, const ResourceStep& step) {
   switch (step.reach) {
@@ -91,16 +94,26 @@ bool Daemon::RefuseReload(const std::string& reason, std::vector<Diagnostic> dia
 
 /// Serves what is wanted, but for a resource whose name one that is going still has.
 Status Daemon::Bring(const ResourceSpecs& wanted) {
+  std::set<std::string_view> taken;
+  for (const Retiring& retiring : retiring_) taken.insert(retiring.resource->name());
   ResourceSpecs free;
-  std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(free), [&](const auto& spec) {
-    return std::none_of(retiring_.begin(), retiring_.end(), [&](const Retiring& retiring) {
-      return retiring.resource->name() == spec->name;
-    });
-  });
+  std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(free),
+               [&](const auto& spec) { return !taken.contains(spec->name); });
   TRY(Serve(free, PlanReload(spec_, specs_, spec_, free)));
   wanted_ = wanted;
   UpdateReadiness();
   return {};
+}
+
+/// Once for all names that become free at one time: it goes through every resource.
+void Daemon::BringWaitingSoon() {
+  if (bring_) return;
+  bring_ = loop_.After(kBringPause, [this] {
+    bring_ = Subscription();
+    BringWaiting();
+    // The ends of observers are not for the loop. Names that are back share the series.
+    ends_.Run({.work = [gone = std::exchange(gone_, {})]() mutable { gone.clear(); }});
+  });
 }
 
 /// Serves what waited for a name that is free now, and tries again until that succeeds.
@@ -227,12 +240,10 @@ void Daemon::Retire(std::unique_ptr<ResourceController> resource) {
   const auto at = retiring_.insert(retiring_.end(), {std::move(resource)});
   at->resource->Retire([this, at] {
     at->settled = loop_.After(kSettle, [this, at] {
-      // Removing its series looks through those of all resources: not on the loop.
-      auto observer = at->resource->observer();
+      gone_.push_back(at->resource->observer());
       retiring_.erase(at);
-      ends_.Run({.work = [observer = std::move(observer)]() mutable { observer.reset(); }});
       if (retiring_.empty()) RetainWatches();
-      BringWaiting();
+      BringWaitingSoon();
     });
   });
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstddef>
 #include <map>
 #include <mutex>
@@ -37,6 +38,7 @@ struct Metrics::Impl {
   struct Entry {
     std::unique_ptr<ResourceSeries> series;
     int observers = 0;
+    bool is_going = false;  ///< its series are being removed
   };
 
   const Options options;
@@ -53,6 +55,7 @@ struct Metrics::Impl {
   std::atomic<std::size_t> last_size = 0;  ///< of the text, in bytes
 
   std::mutex mutex;
+  std::condition_variable gone;            ///< an entry that was going
   std::map<std::string, Entry> resources;  ///< under `mutex`
 };
 
@@ -60,18 +63,33 @@ Metrics::Metrics(Options options) : impl_(std::make_shared<Impl>(std::move(optio
 Metrics::~Metrics() = default;
 
 std::shared_ptr<ResourceObserver> Metrics::AddResource(const std::string& name) {
-  const std::lock_guard lock(impl_->mutex);
+  std::unique_lock lock(impl_->mutex);
+  // Series that are going are never handed out.
+  impl_->gone.wait(lock, [&] {
+    const auto found = impl_->resources.find(name);
+    return found == impl_->resources.end() || !found->second.is_going;
+  });
   Impl::Entry& entry = impl_->resources[name];
   if (!entry.series) {
     entry.series =
         std::make_unique<ResourceSeries>(name, impl_->families, impl_->board, impl_->options.now);
   }
   ++entry.observers;
-  // Counting and making are under one mutex, so that series that are going are never handed out.
   const auto release = [impl = impl_, name](ResourceObserver*) {
-    const std::lock_guard release_lock(impl->mutex);
-    const auto found = impl->resources.find(name);
-    if (--found->second.observers == 0) impl->resources.erase(found);
+    std::unique_ptr<ResourceSeries> going;
+    {
+      const std::lock_guard release_lock(impl->mutex);
+      Impl::Entry& left = impl->resources.at(name);
+      if (--left.observers > 0) return;
+      left.is_going = true;
+      going = std::move(left.series);
+    }
+    going.reset();  // looks through the series of all resources: nobody is to wait for it
+    {
+      const std::lock_guard release_lock(impl->mutex);
+      impl->resources.erase(name);
+    }
+    impl->gone.notify_all();
   };
   return {entry.series.get(), release};
 }

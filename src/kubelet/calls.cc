@@ -220,9 +220,7 @@ PendingCall CallRegister(const std::shared_ptr<SharedConnection>& connection,
         if (!status.ok()) return ToStatus(status);
         v1beta1::Empty response;
         status = v1beta1::Registration::NewStub(channel)->Register(&context, request, &response);
-        if (IsUnanswered(status) && status.error_code() != grpc::StatusCode::CANCELLED) {
-          connection->Drop(channel);
-        }
+        if (!status.ok()) connection->Drop(channel);
         return ToStatus(status);
       },
       done, Status(Fail(ErrorKind::kUnavailable, kNoThread)));

@@ -65,7 +65,7 @@ class SharedConnection {
   /// Sets `channel` to one to the process that listens on `socket` now. Looks up paths, which can
   /// hang.
   grpc::Status Get(const std::string& socket, std::shared_ptr<grpc::Channel>& channel);
-  /// A call on the channel was not answered.
+  /// A call on the channel failed.
   void Drop(const std::shared_ptr<grpc::Channel>& channel);
 
  private:

@@ -95,6 +95,8 @@ TEST_P(SyncContract, Case03ListAndWatchBeforeTheAnswerToRegister) {
   ASSERT_TRUE(daemon_->log().Await("registered resource=example.com/serial"));
   ASSERT_EQ(kubelet.list.devices_size(), 1);
   EXPECT_EQ(kubelet.list.devices(0).id(), "ttyUSB0");
+  // It dials once and does not wait: the server was there before the first Register.
+  EXPECT_THAT(daemon_->log().text(), Not(HasSubstr("refused")));
   daemon_->Stop();
 }
 
@@ -358,6 +360,21 @@ TEST_P(Contract, Case17Unimplemented) {
   EXPECT_THAT(OwnSockets(), SizeIs(testing::Le(1U)));  // no old server is left behind
   kubelet_->SetRegisterFault(RegisterFault::kNone);
   EXPECT_TRUE(AwaitServed());
+}
+
+TEST_P(Contract, ReasonsThatTakeTurnsAreNotLoggedForEver) {
+  StartKubelet();
+  for (int i = 0; i < 7; ++i) {
+    kubelet_->SetRegisterFault(RegisterFault::kUnknownError, "", format("reason {}", i));
+    if (i == 0) StartDaemon();
+    ASSERT_TRUE(AwaitCalls(static_cast<std::size_t>(i) + 1, 30s));
+  }
+  kubelet_->SetRegisterFault(RegisterFault::kNone);
+  ASSERT_TRUE(AwaitServed());
+  ASSERT_TRUE(daemon_->log().Await("registered resource=example.com/serial"));
+  const std::size_t lines = daemon_->log().Count("refused the registration");
+  EXPECT_GE(lines, 1U);
+  EXPECT_LE(lines, 4U) << daemon_->log().text();
 }
 
 TEST_P(Contract, Case18RegisterHangs) {
