@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kSettleTime{250};
 /// More resources than this are counted.
-constexpr std::size_t kMostUnready = 20;
+constexpr std::size_t kMaxUnready = 20;
 /// Giving back memory takes milliseconds in which others wait for the heap.
 constexpr std::chrono::seconds kTrimPause{2};
 
@@ -302,7 +302,7 @@ void Daemon::UpdateReadiness() {
   std::size_t unready = 0;
   const auto add = [&](const std::string& name, std::string_view why) {
     verdict.ok = false;
-    if (++unready <= kMostUnready) verdict.body += format("{} {}\n", name, why);
+    if (++unready <= kMaxUnready) verdict.body += format("{} {}\n", name, why);
   };
   for (const auto& resource : resources_) {
     if (!resource->registered()) add(resource->name(), "is not registered with the kubelet");
@@ -314,7 +314,7 @@ void Daemon::UpdateReadiness() {
       add(spec->name, "waits until its predecessor of the same name has stopped");
     }
   }
-  if (unready > kMostUnready) verdict.body += format("and {} more\n", unready - kMostUnready);
+  if (unready > kMaxUnready) verdict.body += format("and {} more\n", unready - kMaxUnready);
   const std::lock_guard lock(readiness_mutex_);
   readiness_ = std::move(verdict);
 }

@@ -111,7 +111,7 @@ void Daemon::BringWaitingSoon() {
   bring_ = loop_.After(kBringPause, [this] {
     bring_ = Subscription();
     BringWaiting();
-    // The ends of observers are not for the loop. Names that are back share the series.
+    // Removing series is too slow for the loop. A resource that is back keeps its series.
     ends_.Run({.work = [gone = std::exchange(gone_, {})]() mutable { gone.clear(); }});
   });
 }

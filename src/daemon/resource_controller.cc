@@ -246,7 +246,7 @@ void ResourceController::ScanSoon() {
 
 void ResourceController::StartScan() {
   if (ended_) return;
-  assert(!scanning_);  // the memory of passes belongs to one at a time
+  assert(!scanning_);  // two concurrent scans would share memory_
   scanning_ = true;
   scan_again_ = false;
   scan_hangs_ = false;

@@ -22,7 +22,7 @@ struct Families {
   Families();
 
   prometheus::Registry registry;
-  /// The process ends, and series are left where they are: removing one looks through its family.
+  /// The process is shutting down: series are not removed, since each removal searches its family.
   std::atomic<bool> is_ending = false;
 
   Gauges& build_info;

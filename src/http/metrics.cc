@@ -64,7 +64,7 @@ Metrics::~Metrics() = default;
 
 std::shared_ptr<ResourceObserver> Metrics::AddResource(const std::string& name) {
   std::unique_lock lock(impl_->mutex);
-  // Series that are going are never handed out.
+  // Series that are being removed must not be shared.
   impl_->gone.wait(lock, [&] {
     const auto found = impl_->resources.find(name);
     return found == impl_->resources.end() || !found->second.is_going;
@@ -84,7 +84,7 @@ std::shared_ptr<ResourceObserver> Metrics::AddResource(const std::string& name) 
       left.is_going = true;
       going = std::move(left.series);
     }
-    going.reset();  // looks through the series of all resources: nobody is to wait for it
+    going.reset();  // searches the series of all resources, so not under the lock
     {
       const std::lock_guard release_lock(impl->mutex);
       impl->resources.erase(name);

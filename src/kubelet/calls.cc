@@ -20,9 +20,9 @@ namespace patchbay {
 namespace {
 
 /// The default of gRPC.
-constexpr int kMostBytes = 4 << 20;
+constexpr int kMaxMessageBytes = 4 << 20;
 /// An answer of List, which names every pod of the node.
-constexpr int kMostListBytes = 16 << 20;
+constexpr int kMaxPodListBytes = 16 << 20;
 /// The memory of such an answer is given back at once.
 constexpr std::size_t kLargeAnswer = 1 << 20;
 
@@ -58,8 +58,8 @@ Status ToStatus(const grpc::Status& status) {
 constexpr char kNoThread[] =
     "no thread could be started for the call; raise the limit of processes and threads";
 
-/// What another thread can cancel as long as the call lasts. A context holds the channel of its
-/// call, and so the connection, which therefore closes at the end of the call.
+/// The context of a call, which another thread can cancel while the call runs. A context holds the
+/// channel of its call: destroying it closes the connection.
 class CallContext {
  public:
   explicit CallContext(std::chrono::milliseconds deadline) {
@@ -106,7 +106,7 @@ PendingCall Begin(std::chrono::milliseconds deadline, Run run, const Done& done,
 grpc::Status List(const std::string& socket, PodResourcesVersion version,
                   grpc::ClientContext& context, grpc::ByteBuffer& answer) {
   std::shared_ptr<grpc::Channel> channel;
-  grpc::Status status = Dial(socket, kMostListBytes, channel);
+  grpc::Status status = Dial(socket, kMaxPodListBytes, channel);
   if (!status.ok()) return status;
   const std::string method = version == PodResourcesVersion::kV1
                                  ? "/v1.PodResourcesLister/List"
@@ -182,14 +182,14 @@ grpc::Status SharedConnection::Get(const std::string& socket,
   const std::string peer = SocketIdentity(socket).value_or("");
   {
     const std::lock_guard lock(mutex_);
-    const bool is_usable = !peer.empty() && peer == peer_ && calls_ < kMostCalls;
+    const bool is_usable = !peer.empty() && peer == peer_ && calls_ < kMaxCalls;
     channel = is_usable ? channel_.lock() : nullptr;
     if (channel) {
       ++calls_;
       return grpc::Status::OK;
     }
   }
-  grpc::Status dialed = Dial(socket, kMostBytes, channel);
+  grpc::Status dialed = Dial(socket, kMaxMessageBytes, channel);
   if (!dialed.ok()) return dialed;
   const std::lock_guard lock(mutex_);
   channel_ = channel;

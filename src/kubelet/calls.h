@@ -50,17 +50,16 @@ class [[nodiscard]] PendingCall {
 /// kUnavailable when nobody answered, kInvalid for a refusal.
 using CallDone = std::function<void(Status)>;
 
-/// The connection of the calls that are made at one time: with many resources, a connection for
-/// each costs both sides more than the calls. It closes with the last call that uses it; one that
-/// failed, or leads to a process that no longer listens at the path, is not used for further calls.
-/// No keepalive: the kubelet answers pings more often than every five minutes with a disconnect.
-/// Thread-safe.
+/// A connection that concurrent calls share: with many resources, one connection per call costs
+/// both sides more than the calls. It closes with the last call that uses it. A connection that
+/// failed, or whose socket was replaced, is not used for further calls. No keepalive: the kubelet
+/// answers pings more often than every five minutes with a disconnect. Thread-safe.
 class SharedConnection {
  public:
-  /// More calls get a connection of their own: what so few calls write fits into the buffer of a
-  /// socket, so that they end at their deadline also where the peer reads nothing. gRPC ends no
-  /// call while it is writing to its connection.
-  static constexpr int kMostCalls = 32;
+  /// The maximum number of calls per connection. Their requests fit into a socket buffer, so that
+  /// the calls end at their deadline even if the peer reads nothing: gRPC does not end a call while
+  /// a write to its connection is blocked.
+  static constexpr int kMaxCalls = 32;
 
   /// Sets `channel` to one to the process that listens on `socket` now. Looks up paths, which can
   /// hang.
@@ -72,7 +71,7 @@ class SharedConnection {
   std::mutex mutex_;
   std::weak_ptr<grpc::Channel> channel_;
   std::string peer_;  ///< SocketIdentity of the socket it leads to
-  int calls_ = 0;     ///< made on it
+  int calls_ = 0;     ///< started on this connection
 };
 
 /// Asks the kubelet behind `kubelet_socket` to serve `resource` from the socket called `endpoint`

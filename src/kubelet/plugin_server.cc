@@ -33,7 +33,7 @@ constexpr int kMaxRequestBytes = 16 * 1024 * 1024;
 constexpr std::chrono::milliseconds kShutdownGrace{200};
 /// After the end of that, until connections that do not close are broken.
 constexpr std::chrono::milliseconds kBreakAfter{200};
-/// How long a server may take to accept a connection and to begin to speak.
+/// The time limit for a server to accept a connection and to send its settings.
 constexpr int kSettingsPatience = 2000;  // milliseconds
 /// The minimum time for connections to close. Breaking them scans all descriptors of the process.
 constexpr std::chrono::milliseconds kLeastToClose{50};
@@ -69,27 +69,27 @@ class Breaker {
   std::thread thread_;
 };
 
-/// Whether the peer begins to speak HTTP/2, as a server does by itself.
-bool Speaks(const UniqueFd& connection) {
+/// Returns true if the peer sends its HTTP/2 settings, as a server does without being asked.
+bool SendsSettings(const UniqueFd& connection) {
   pollfd readable{connection.get(), POLLIN, 0};
   char first = 0;
   return poll(&readable, 1, kSettingsPatience) > 0 &&
          recv(connection.get(), &first, 1, MSG_DONTWAIT) == 1;
 }
 
-/// Before the kubelet is asked to dial it. The threads that answer are those of all servers, so
-/// that what one of them has shown need not be waited for again.
-Status CheckAnswers(const std::string& socket) {
-  static std::atomic<bool> one_answered = false;
+/// Connects to the plugin socket before the kubelet is asked to dial it. All servers share gRPC's
+/// threads, so only the first check of the process waits for the settings.
+Status SelfCheck(const std::string& socket) {
+  static std::atomic<bool> one_passed = false;
   const auto connection = Connect(socket);
-  if (connection && (one_answered || Speaks(*connection))) {
-    one_answered = true;
+  if (connection && (one_passed || SendsSettings(*connection))) {
+    one_passed = true;
     return {};
   }
   return Fail(ErrorKind::kUnavailable,
-              "the own socket in " + DirectoryOf(socket) +
-                  " does not answer; see whether something removes sockets there, and whether "
-                  "there are descriptors and threads left");
+              "self-check failed: the plugin socket in " + DirectoryOf(socket) +
+                  " is not responding; check whether something removes sockets there, and whether "
+                  "file descriptors and threads are available");
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ Result<std::unique_ptr<PluginServer>> PluginServer::Start(std::string socket, Pl
                     "; see that the directory exists, that this process may write there (run as "
                     "root) and that its path is not too long");
   }
-  TRY(CheckAnswers(plugin->socket_));
+  TRY(SelfCheck(plugin->socket_));
   return plugin;
 }
 

@@ -26,7 +26,7 @@ namespace patchbay {
 ///       └────── kWaiting ◀── kStopping ◀────┴────────────────┴── failure, restart ──┘
 enum class RegistrationPhase {
   kIdle,         ///< no server, no kubelet.sock
-  kStarting,     ///< the server is being started, and seen to answer
+  kStarting,     ///< the server is being started and self-checked
   kRegistering,  ///< Register is under way
   kConfirming,   ///< Register was accepted; no stream yet
   kRegistered,   ///< a stream is open, or the kubelet is gone and may still hold one

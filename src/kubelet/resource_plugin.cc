@@ -15,7 +15,7 @@ constexpr std::chrono::seconds kListInterval{1};
 /// Beyond this a list is worth a warning.
 constexpr std::size_t kManyUnits = 10'000;
 constexpr std::chrono::seconds kRetreatPatience{2};
-constexpr std::size_t kMostFailuresTold = 4;
+constexpr std::size_t kMaxFailuresLogged = 4;
 
 /// Whether the kubelet would see no difference between the two.
 bool SameList(const Snapshot& a, const Snapshot& b) {
@@ -173,7 +173,7 @@ void ResourcePlugin::LogPhase(RegistrationPhase before, const RegistrationEvent&
   const bool was_registered = before == RegistrationPhase::kRegistered;
   if (registered()) {
     last_failure_.clear();
-    told_.clear();
+    logged_failures_.clear();
     world_.log.Info("registered", {{"resource", resource_}});
   } else if (was_registered && !on_ended_) {
     if (std::holds_alternative<OptionsChanged>(event)) {
@@ -317,10 +317,12 @@ void ResourcePlugin::OnRegistered(const Status& status) {
   Step(RegisterDone{status.has_value()});
 }
 
-/// A failure that repeats is one fact and one line, also where its reasons take turns.
+/// Logs each distinct failure once until the next registration, up to a maximum.
 void ResourcePlugin::ReportFailure(std::string_view what, const std::string& reason) {
   last_failure_ = format("{}: {}", what, reason);
-  if (told_.size() == kMostFailuresTold || !told_.insert(last_failure_).second) return;
+  if (logged_failures_.size() == kMaxFailuresLogged ||
+      !logged_failures_.insert(last_failure_).second)
+    return;
   world_.log.Warning(what, {{"resource", resource_}, {"reason", reason}});
 }
 

@@ -114,12 +114,12 @@ class ResourcePlugin {
   PendingCall call_;
   std::optional<v1beta1::DevicePluginOptions> options_;  ///< as last registered
   int streams_ = 0;
-  bool is_retiring_ = false;    ///< until the kubelet has taken the last list
-  Subscription retreat_;        ///< the end of its time for that
-  Loop::Time serves_since_{};   ///< its socket was there by then
-  std::uint64_t serial_ = 0;    ///< of the server, or 0; what earlier ones still say is not heard
-  std::string last_failure_;    ///< since it was registered
-  std::set<std::string> told_;  ///< failures since then that were logged
+  bool is_retiring_ = false;   ///< until the kubelet has taken the last list
+  Subscription retreat_;       ///< the end of its time for that
+  Loop::Time serves_since_{};  ///< its socket was there by then
+  std::uint64_t serial_ = 0;   ///< of the server, or 0; what earlier ones still say is not heard
+  std::string last_failure_;   ///< since it was registered
+  std::set<std::string> logged_failures_;  ///< since the last registration
   std::function<void()> on_ended_;
   Subscription timer_;
   Subscription announcement_;

@@ -86,7 +86,7 @@ class Kubelet : public v1beta1::Registration::CallbackService {
     server_->Shutdown();
   }
 
-  /// Whether so many calls are waiting for an answer soon.
+  /// Waits for this number of unanswered calls; returns false after 20 s.
   bool AwaitCalls(std::size_t calls) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, 20s, [&] { return reactors_.size() >= calls; });
@@ -215,7 +215,7 @@ TEST_F(Calls, AtOneTimeShareAConnection) {
 TEST_F(Calls, ShareNoConnectionThatHasManyCalls) {
   Kubelet kubelet(socket_);
   std::vector<PendingCall> calls;
-  for (int i = 0; i < SharedConnection::kMostCalls + 1; ++i) {
+  for (int i = 0; i < SharedConnection::kMaxCalls + 1; ++i) {
     calls.push_back(Begin(20s, [](const Status&) {}));
     ASSERT_TRUE(kubelet.AwaitCalls(calls.size()));
   }
@@ -232,7 +232,7 @@ TEST_F(Calls, ReachTheKubeletThatListensNow) {
   EXPECT_TRUE(after.AwaitCalls(1));
 }
 
-TEST_F(Calls, UseNoConnectionOnWhichNobodyAnswered) {
+TEST_F(Calls, DialAgainAfterACallTimedOut) {
   Kubelet kubelet(socket_);
   const PendingCall first = Begin(20s, [](const Status&) {});
   ASSERT_TRUE(kubelet.AwaitCalls(1));
@@ -264,8 +264,8 @@ TEST_F(Calls, EndWhenTheirConnectionDoes) {
   }
 }
 
-// As of a kubelet that is stopped: what is written to it fills the buffers of its connections.
-TEST_F(Calls, EndAtTheirDeadlineAlsoWhereNobodyReads) {
+// A stopped kubelet reads nothing, so the socket buffers fill up.
+TEST_F(Calls, EndAtTheirDeadlineIfThePeerReadsNothing) {
   resource_.name = "example.com/" + std::string(60, 'x');
   const UniqueFd listener = BindSocket(socket_, true);
   ASSERT_EQ(listen(listener.get(), 1000), 0);
