@@ -218,6 +218,10 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
                 sharing_.Compare();
                 TrimSoon();
               },
+          .on_serving =
+              [this] {
+                if (kubelet_dir_) kubelet_dir_->CheckSoon();  // null while the daemon stops
+              },
           .on_registered = [this] { UpdateReadiness(); },
           // The answer may be older than the news that its socket is gone.
           .on_kubelet_answers =

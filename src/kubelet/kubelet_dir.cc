@@ -136,7 +136,6 @@ void KubeletDir::LiftThrottle() {
   check_pending_ = false;
 }
 
-/// One look for all that came at once: a kubelet that starts removes every socket.
 void KubeletDir::CheckSoon() {
   if (std::exchange(check_pending_, true) || looking_) return;
   const auto when = std::max(paid_until_ - kCredit, throttled_until_);

@@ -53,8 +53,11 @@ class KubeletDir {
   void Start();
   /// From the next look on.
   void SetPoll(std::chrono::milliseconds poll) { options_.poll = poll; }
-  /// Looks now, or when the look under way has ended.
+  /// Checks now, or when the check under way has ended.
   void Check();
+  /// The same, once for all calls made at one time, and not during a pause between checks: a
+  /// kubelet that starts removes every socket.
+  void CheckSoon();
 
   bool looking() const { return looking_; }
   std::string kubelet_socket() const { return options_.directory + "/kubelet.sock"; }
@@ -64,7 +67,6 @@ class KubeletDir {
 
   void OnChange(const std::string& directory, std::string_view name);
   void LiftThrottle();
-  void CheckSoon();
   void OnLook(const Look& look, Loop::Time asked);
   void OnKubeletSocket(const Look& look);
   bool Watch(const DirWatch::Added& watches);

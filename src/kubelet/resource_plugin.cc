@@ -257,6 +257,10 @@ void ResourcePlugin::OnServer(Result<std::unique_ptr<PluginServer>> server) {
   }
   server_ = std::move(*server);
   serves_since_ = world_.loop.Now();
+  // A check that ended before, or is still running, does not cover this socket. Without another
+  // check, a socket that was deleted before this moment would not be missed: the kubelet dials it
+  // for ten seconds.
+  events_.on_serving();
   Step(ServerStarted{true});
 }
 

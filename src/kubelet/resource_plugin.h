@@ -46,6 +46,9 @@ class ResourcePlugin {
     std::function<void()> on_granted;  ///< see PluginBackend::on_granted; on any thread
     /// See PluginBackend::before_start.
     std::function<void(std::set<std::string> devices, std::function<void()> then)> before_start;
+    /// A new socket exists, and may already have been deleted again: a check of the kubelet's
+    /// directory is to begin.
+    std::function<void()> on_serving;
     std::function<void(bool)> on_registered;
     std::function<void(bool)> on_kubelet_answers;  ///< at the end of every registration
   };

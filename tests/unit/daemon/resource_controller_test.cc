@@ -46,6 +46,7 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
                                          if (merges_watches_) MergeWatches(added);
                                        },
                                    .on_published = [] {},
+                                   .on_serving = [this] { ++checks_asked_; },
                                    .on_registered = [] {},
                                    .on_kubelet_answers = [](bool) {}});
   }
@@ -94,6 +95,7 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
   Log log_{LogLevel::kDebug, LogFormat::kText, log_text_};
   std::shared_ptr<test::CountingObserver> observer_ = std::make_shared<test::CountingObserver>();
   int moves_ = 0;
+  int checks_asked_ = 0;  ///< of the kubelet's directory
   bool merges_watches_ = false;
   ProbePool probes_{loop_, 8};
   ThreadPool scanner_{{.patience = minutes(10)}};
@@ -305,6 +307,26 @@ TEST_F(ResourceControllerTest, ASocketThatIsNewerThanTheCheckIsNotMissed) {
   const PluginSockets none;
   controller_->CheckSocket(none, before);
   EXPECT_FALSE(is_logged("phase=stopping"));
+  controller_->CheckSocket(none, loop_.Now());
+  EXPECT_TRUE(is_logged("phase=stopping"));
+}
+
+// The kubelet deletes the socket between the start of the server and its report to the loop. The
+// check that the deletion caused ends before the report, and no event follows.
+TEST_F(ResourceControllerTest, ASocketDeletedBeforeItsServerIsReportedIsMissed) {
+  tree_.Dir("kubelet");
+  const UniqueFd silent = test::BindSocket(tree_.path("kubelet/kubelet.sock"), true);
+  const auto is_logged = [&](std::string_view text) {
+    return log_text_.str().find(text) != std::string::npos;
+  };
+  controller_->Scan();
+  controller_->OnKubelet(1);
+  ASSERT_TRUE(loop_.RunUntil([&] { return is_logged("phase=starting"); }));
+  const PluginSockets none;
+  controller_->CheckSocket(none, loop_.Now());
+  EXPECT_EQ(checks_asked_, 0);
+  ASSERT_TRUE(loop_.RunUntil([&] { return is_logged("phase=registering"); }));
+  ASSERT_EQ(checks_asked_, 1);
   controller_->CheckSocket(none, loop_.Now());
   EXPECT_TRUE(is_logged("phase=stopping"));
 }
