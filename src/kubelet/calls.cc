@@ -23,6 +23,8 @@ namespace {
 constexpr int kMaxMessageBytes = 4 << 20;
 /// An answer of List, which names every pod of the node.
 constexpr int kMaxPodListBytes = 16 << 20;
+/// The maximum time for which a call waits for another to connect, since connecting can hang.
+constexpr std::chrono::seconds kMaxDialWait{1};
 /// The memory of such an answer is given back at once.
 constexpr std::size_t kLargeAnswer = 1 << 20;
 
@@ -180,22 +182,32 @@ grpc::Status SharedConnection::Get(const std::string& socket,
   // Before the connection is made: one to a successor of the peer is then known as the peer's, and
   // not used again.
   const std::string peer = SocketIdentity(socket).value_or("");
-  {
-    const std::lock_guard lock(mutex_);
-    const bool is_usable = !peer.empty() && peer == peer_ && calls_ < kMaxCalls;
-    channel = is_usable ? channel_.lock() : nullptr;
-    if (channel) {
-      ++calls_;
-      return grpc::Status::OK;
-    }
+  std::unique_lock lock(mutex_);
+  dialed_.wait_for(lock, kMaxDialWait, [&] {
+    channel = Share(peer);
+    return channel != nullptr || !is_dialing_;
+  });
+  if (channel) return grpc::Status::OK;
+  is_dialing_ = true;
+  lock.unlock();
+  grpc::Status status = Dial(socket, kMaxMessageBytes, channel);
+  lock.lock();
+  is_dialing_ = false;
+  if (status.ok()) {
+    channel_ = channel;
+    peer_ = peer;
+    calls_ = 1;
   }
-  grpc::Status dialed = Dial(socket, kMaxMessageBytes, channel);
-  if (!dialed.ok()) return dialed;
-  const std::lock_guard lock(mutex_);
-  channel_ = channel;
-  peer_ = peer;
-  calls_ = 1;
-  return grpc::Status::OK;
+  dialed_.notify_all();
+  return status;
+}
+
+/// The connection to `peer` for one more call; null if there is none that may be used.
+std::shared_ptr<grpc::Channel> SharedConnection::Share(const std::string& peer) {
+  if (peer.empty() || peer != peer_ || calls_ == kMaxCalls) return nullptr;
+  auto channel = channel_.lock();
+  if (channel) ++calls_;
+  return channel;
 }
 
 void SharedConnection::Drop(const std::shared_ptr<grpc::Channel>& channel) {

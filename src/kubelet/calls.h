@@ -3,6 +3,7 @@
 #include <grpcpp/channel.h>
 
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -61,14 +62,18 @@ class SharedConnection {
   /// a write to its connection is blocked.
   static constexpr int kMaxCalls = 32;
 
-  /// Sets `channel` to one to the process that listens on `socket` now. Looks up paths, which can
-  /// hang.
+  /// Sets `channel` to one to the process that listens on `socket` now. Waits while another call
+  /// connects, to share its connection, but at most one second. Looks up paths, which can hang.
   grpc::Status Get(const std::string& socket, std::shared_ptr<grpc::Channel>& channel);
   /// A call on the channel failed.
   void Drop(const std::shared_ptr<grpc::Channel>& channel);
 
  private:
+  std::shared_ptr<grpc::Channel> Share(const std::string& peer);
+
   std::mutex mutex_;
+  std::condition_variable dialed_;
+  bool is_dialing_ = false;
   std::weak_ptr<grpc::Channel> channel_;
   std::string peer_;  ///< SocketIdentity of the socket it leads to
   int calls_ = 0;     ///< started on this connection

@@ -77,15 +77,21 @@ bool SendsSettings(const UniqueFd& connection) {
          recv(connection.get(), &first, 1, MSG_DONTWAIT) == 1;
 }
 
-/// Connects to the plugin socket before the kubelet is asked to dial it. All servers share gRPC's
-/// threads, so only the first check of the process waits for the settings.
-Status SelfCheck(const std::string& socket) {
-  static std::atomic<bool> one_passed = false;
+/// Returns true if a server that was asked to serve on `socket` does so. All servers share gRPC's
+/// threads, so only the first check of the process connects: accepting a connection costs a server
+/// as much as the kubelet's own.
+bool Responds(const std::string& socket) {
+  static std::atomic<bool> one_responds = false;
+  if (one_responds) return IsBound(socket);
   const auto connection = Connect(socket);
-  if (connection && (one_passed || SendsSettings(*connection))) {
-    one_passed = true;
-    return {};
-  }
+  const bool responds = connection && SendsSettings(*connection);
+  if (responds) one_responds = true;
+  return responds;
+}
+
+/// Checks the plugin socket before the kubelet is asked to dial it.
+Status SelfCheck(const std::string& socket) {
+  if (Responds(socket)) return {};
   return Fail(ErrorKind::kUnavailable,
               "self-check failed: the plugin socket in " + DirectoryOf(socket) +
                   " is not responding; check whether something removes sockets there, and whether "

@@ -66,7 +66,7 @@ int TryConnect(const std::string& path, int type, UniqueFd& connection) {
 /// listen yet refuses connections as a dead one does. A datagram socket is told the two apart: the
 /// kernel answers EPROTOTYPE where there is a socket, ECONNREFUSED where only the file is left. Any
 /// other answer counts as a process.
-bool IsBound(const std::string& path) {
+bool MayBeBound(const std::string& path) {
   UniqueFd connection;
   return TryConnect(path, SOCK_DGRAM, connection) != ECONNREFUSED;
 }
@@ -79,8 +79,9 @@ std::error_code ForEachSocket(const std::string& directory, F f) {
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename();
     const auto parts = PartsOf(name);
+    // The directory says what its entries are; a stat of each would cost more than all else.
     std::error_code ignored;
-    if (parts && std::filesystem::is_socket(entry->symlink_status(ignored))) {
+    if (parts && !entry->is_symlink(ignored) && entry->is_socket(ignored)) {
       f(*parts, entry->path());
     }
   }
@@ -100,7 +101,7 @@ bool IsSocketName(std::string_view name) { return PartsOf(name).has_value(); }
 std::vector<std::string> SweepLeftovers(std::string_view run, const std::string& directory) {
   std::vector<std::string> removed;
   ForEachSocket(directory, [&](const NameParts& parts, const std::filesystem::path& path) {
-    if (parts.run == run || IsBound(path) || unlink(path.c_str()) != 0) return;
+    if (parts.run == run || MayBeBound(path) || unlink(path.c_str()) != 0) return;
     removed.push_back(path.filename());
   });
   return removed;
@@ -121,6 +122,11 @@ PluginSockets SocketsIn(std::string_view run, const std::string& directory) {
   sockets.complete = !error || error == std::errc::no_such_file_or_directory ||
                      error == std::errc::not_a_directory;
   return sockets;
+}
+
+bool IsBound(const std::string& path) {
+  UniqueFd connection;
+  return TryConnect(path, SOCK_DGRAM, connection) == EPROTOTYPE;
 }
 
 Result<UniqueFd> Connect(const std::string& path) {

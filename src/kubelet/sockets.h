@@ -35,6 +35,10 @@ std::vector<std::string> SweepLeftovers(std::string_view run, const std::string&
 /// inode, where births are not kept) belongs to it.
 std::optional<std::string> SocketIdentity(const std::string& path);
 
+/// Returns true if a process has a stream socket bound to the file at `path`. Its owner does not
+/// notice, unlike with Connect.
+bool IsBound(const std::string& path);
+
 /// A connection to whoever listens on the socket at `path`. Nothing blocks, neither this nor what
 /// is done with it. Fails when nobody listens, or when as many wait already as may.
 Result<UniqueFd> Connect(const std::string& path);

@@ -7,7 +7,9 @@
 namespace patchbay {
 
 Registry::Registry(KubeletProfile profile, bool silent_dedupe, std::chrono::nanoseconds grace)
-    : profile_(profile), silent_dedupe_(silent_dedupe), grace_(grace) {}
+    : profile_(profile),
+      silent_dedupe_(silent_dedupe),
+      grace_(std::chrono::duration_cast<Time::duration>(grace)) {}
 
 Registry::ClientKey Registry::Key(const std::string& resource, const std::string& path) const {
   return {resource, profile_ == KubeletProfile::kMulti ? path : ""};
@@ -17,6 +19,7 @@ void Registry::Restore(const std::string& resource, Time now) {
   Entry& entry = entries_[resource];
   entry.endpoints = {{.client = 0, .path = "", .options = {}, .stopped = now}};
   entry.table.emplace();
+  MayExpire(now);
 }
 
 bool Registry::Begin(const std::string& resource, const std::string& path, ClientId client) {
@@ -58,6 +61,7 @@ void Registry::Listed(const std::string& resource, const std::vector<SimDevice>&
   if (!entry.table) entry.table.emplace();
   entry.table->Update(list);
   entry.zeroed = false;
+  if (entry.endpoints.empty()) MayExpire(Time::min());
 }
 
 std::optional<ClientId> Registry::StreamEnded(const std::string& resource, const std::string& path,
@@ -98,6 +102,7 @@ void Registry::StopEndpoint(Entry& entry, const std::string& path, Time now) {
     }
   }
   entry.endpoints.back().stopped = now;
+  MayExpire(now);
   MarkUnhealthy(entry);
 }
 
@@ -132,18 +137,22 @@ void Registry::Expire(const std::string& resource, Time now) {
 }
 
 void Registry::Expire(Time now) {
-  for (auto& [resource, entry] : entries_) ExpireEntry(entry, now);
+  if (!first_stop_ || *first_stop_ + grace_ > now) return;
+  first_stop_.reset();
+  for (auto& [resource, entry] : entries_) {
+    ExpireEntry(entry, now);
+    const Endpoint* const last = LastToStop(entry);
+    if (entry.table && last->stopped) MayExpire(*last->stopped);
+  }
 }
 
 std::optional<Registry::Time> Registry::NextExpiry() const {
-  std::optional<Time> next;
-  for (const auto& [resource, entry] : entries_) {
-    const Endpoint* const last = LastToStop(entry);
-    if (!entry.table || last == nullptr || !last->stopped) continue;
-    const Time expiry = *last->stopped + std::chrono::duration_cast<Time::duration>(grace_);
-    if (!next || expiry < *next) next = expiry;
-  }
-  return next;
+  if (!first_stop_) return std::nullopt;
+  return *first_stop_ + grace_;
+}
+
+void Registry::MayExpire(Time stopped) {
+  first_stop_ = std::min(first_stop_.value_or(stopped), stopped);
 }
 
 bool Registry::Known(const std::string& resource) const {

@@ -65,7 +65,7 @@ class Registry {
   void Expire(const std::string& resource, Time now);
   /// Of all resources.
   void Expire(Time now);
-  /// When Expire will have something to do.
+  /// Before that, Expire has nothing to do.
   std::optional<Time> NextExpiry() const;
 
   bool Has(const std::string& resource) const { return entries_.contains(resource); }
@@ -90,13 +90,16 @@ class Registry {
   void StopEndpoint(Entry& entry, const std::string& path, Time now);
   static void MarkUnhealthy(Entry& entry);
   void ExpireEntry(Entry& entry, Time now) const;
+  /// An endpoint stopped then.
+  void MayExpire(Time stopped);
   static const Endpoint* LastToStop(const Entry& entry);
 
   KubeletProfile profile_;
   bool silent_dedupe_;
-  std::chrono::nanoseconds grace_;
+  Time::duration grace_;
   std::map<std::string, Entry> entries_;
   std::map<ClientKey, ClientId> clients_;  ///< unused in kAsync
+  std::optional<Time> first_stop_;         ///< no endpoint that stopped before is in an entry
 };
 
 }  // namespace patchbay

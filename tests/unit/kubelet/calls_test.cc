@@ -222,6 +222,16 @@ TEST_F(Calls, ShareNoConnectionThatHasManyCalls) {
   EXPECT_EQ(kubelet.connections(), 2);
 }
 
+TEST_F(Calls, ThatStartTogetherDialOnce) {
+  Kubelet kubelet(socket_);
+  std::vector<PendingCall> calls;
+  for (int i = 0; i < 4 * SharedConnection::kMaxCalls; ++i) {
+    calls.push_back(Begin(20s, [](const Status&) {}));
+  }
+  ASSERT_TRUE(kubelet.AwaitCalls(calls.size()));
+  EXPECT_EQ(kubelet.connections(), 4);
+}
+
 TEST_F(Calls, ReachTheKubeletThatListensNow) {
   Kubelet before(socket_);
   const PendingCall hung = Begin(20s, [](const Status&) {});

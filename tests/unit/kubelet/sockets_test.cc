@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -141,6 +142,21 @@ TEST(SweepLeftovers, LinkToASocketOfSomebodyStays) {
   BindSocket(tree.path("foreign.sock"), false);
   tree.Link(SocketName("a/b", "00000001", 1), "foreign.sock");
   EXPECT_THAT(SweepLeftovers("", tree.path()), ElementsAre());
+}
+
+TEST(IsBound, OnlyWhereAProcessHasAStreamSocket) {
+  TempTree tree;
+  const std::string path = tree.path("patchbay.sock");
+  EXPECT_FALSE(IsBound(path));
+  {
+    const UniqueFd listener = BindSocket(path, true);
+    EXPECT_TRUE(IsBound(path));
+    pollfd waiting{listener.get(), POLLIN, 0};
+    EXPECT_EQ(poll(&waiting, 1, 0), 0) << "it has been connected to";
+  }
+  EXPECT_FALSE(IsBound(path)) << "the file alone";
+  tree.File("a file");
+  EXPECT_FALSE(IsBound(tree.path("a file")));
 }
 
 TEST(SweepLeftovers, NoDirectoryIsNoTrouble) {
