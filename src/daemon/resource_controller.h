@@ -35,7 +35,7 @@ class ResourceController {
     /// directories() says has changed.
     std::function<void(const DirWatch::Added& added, bool directories_changed)> on_scanned;
     std::function<void()> on_published;  ///< snapshot() has changed
-    std::function<void()> on_serving = [] {};  ///< see ResourcePlugin::Events
+    std::function<void()> on_serving;    ///< see ResourcePlugin::Events
     std::function<void()> on_registered;
     std::function<void(bool)> on_kubelet_answers;
     std::function<void()> on_granted = [] {};  ///< see PluginBackend::on_granted

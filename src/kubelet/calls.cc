@@ -23,10 +23,11 @@ namespace {
 constexpr int kMaxMessageBytes = 4 << 20;
 /// An answer of List, which names every pod of the node.
 constexpr int kMaxPodListBytes = 16 << 20;
-/// The maximum time for which a call waits for another to connect, since connecting can hang.
-constexpr std::chrono::seconds kMaxDialWait{1};
 /// The memory of such an answer is given back at once.
 constexpr std::size_t kLargeAnswer = 1 << 20;
+/// The maximum time for which a call waits for another to connect, since connecting can hang. It
+/// normally takes less than a millisecond.
+constexpr std::chrono::milliseconds kMaxDialWait{250};
 
 /// Sets `channel` to one over a connection made here and now. A channel that makes its connection
 /// itself loses the socket for good when it is given up in the moment in which that succeeds
@@ -180,7 +181,7 @@ PodResourcesAnswer ToAnswer(const grpc::Status& status, grpc::ByteBuffer& bytes,
 grpc::Status SharedConnection::Get(const std::string& socket,
                                    std::shared_ptr<grpc::Channel>& channel) {
   // Before the connection is made: one to a successor of the peer is then known as the peer's, and
-  // not used again.
+  // not used for calls that start later.
   const std::string peer = SocketIdentity(socket).value_or("");
   std::unique_lock lock(mutex_);
   dialed_.wait_for(lock, kMaxDialWait, [&] {

@@ -63,7 +63,7 @@ class SharedConnection {
   static constexpr int kMaxCalls = 32;
 
   /// Sets `channel` to one to the process that listens on `socket` now. Waits while another call
-  /// connects, to share its connection, but at most one second. Looks up paths, which can hang.
+  /// connects, to share its connection, but at most 250 ms. Looks up paths, which can hang.
   grpc::Status Get(const std::string& socket, std::shared_ptr<grpc::Channel>& channel);
   /// A call on the channel failed.
   void Drop(const std::shared_ptr<grpc::Channel>& channel);

@@ -55,8 +55,7 @@ class KubeletDir {
   void SetPoll(std::chrono::milliseconds poll) { options_.poll = poll; }
   /// Checks now, or when the check under way has ended.
   void Check();
-  /// The same, once for all calls made at one time, and not during a pause between checks: a
-  /// kubelet that starts removes every socket.
+  /// Checks soon: once for all calls made at one time, and after the pause that many sockets cause.
   void CheckSoon();
 
   bool looking() const { return looking_; }

@@ -77,10 +77,10 @@ bool SendsSettings(const UniqueFd& connection) {
          recv(connection.get(), &first, 1, MSG_DONTWAIT) == 1;
 }
 
-/// Returns true if a server that was asked to serve on `socket` does so. All servers share gRPC's
-/// threads, so only the first check of the process connects: accepting a connection costs a server
-/// as much as the kubelet's own.
-bool Responds(const std::string& socket) {
+/// Returns true if the server that was started on `socket` can be reached there. All servers share
+/// gRPC's threads, so once one server has responded, it is enough that a socket is bound: accepting
+/// a connection costs a server as much as one of the kubelet.
+bool IsServed(const std::string& socket) {
   static std::atomic<bool> one_responds = false;
   if (one_responds) return IsBound(socket);
   const auto connection = Connect(socket);
@@ -91,7 +91,7 @@ bool Responds(const std::string& socket) {
 
 /// Checks the plugin socket before the kubelet is asked to dial it.
 Status SelfCheck(const std::string& socket) {
-  if (Responds(socket)) return {};
+  if (IsServed(socket)) return {};
   return Fail(ErrorKind::kUnavailable,
               "self-check failed: the plugin socket in " + DirectoryOf(socket) +
                   " is not responding; check whether something removes sockets there, and whether "

@@ -73,8 +73,8 @@ using RegistrationEvent = std::variant<KubeletSeen, KubeletLost, ServerStarted, 
                                        OptionsChanged, TimerFired, EndRequested>;
 
 enum class RegistrationAction {
-  kStartServer,     ///< with a fresh socket name, and check that it answers; then ServerStarted
-  kRegister,        ///< with a deadline of kRegisterDeadline; then RegisterDone
+  kStartServer,  ///< with a new socket name, and check that the socket exists; then ServerStarted
+  kRegister,     ///< with a deadline of kRegisterDeadline; then RegisterDone
   kCancelRegister,  ///< no RegisterDone is wanted any more
   kStopServer,      ///< completely; then ServerStopped
 };

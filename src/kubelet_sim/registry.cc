@@ -148,7 +148,7 @@ void Registry::Expire(Time now) {
 
 std::optional<Registry::Time> Registry::NextExpiry() const {
   if (!first_stop_) return std::nullopt;
-  return *first_stop_ + grace_;
+  return std::max(*first_stop_ + grace_, Time());
 }
 
 void Registry::MayExpire(Time stopped) {

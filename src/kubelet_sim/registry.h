@@ -90,7 +90,7 @@ class Registry {
   void StopEndpoint(Entry& entry, const std::string& path, Time now);
   static void MarkUnhealthy(Entry& entry);
   void ExpireEntry(Entry& entry, Time now) const;
-  /// An endpoint stopped then.
+  /// Expire may have something to do `grace_` after `stopped`.
   void MayExpire(Time stopped);
   static const Endpoint* LastToStop(const Entry& entry);
 
@@ -99,7 +99,7 @@ class Registry {
   Time::duration grace_;
   std::map<std::string, Entry> entries_;
   std::map<ClientKey, ClientId> clients_;  ///< unused in kAsync
-  std::optional<Time> first_stop_;         ///< no endpoint that stopped before is in an entry
+  std::optional<Time> first_stop_;         ///< Expire has nothing to do until `grace_` after it
 };
 
 }  // namespace patchbay

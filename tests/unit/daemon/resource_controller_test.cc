@@ -9,6 +9,7 @@
 #include "base/format.h"
 #include "support/counting_observer.h"
 #include "support/fake_loop.h"
+#include "support/pool_hold.h"
 #include "support/temp_tree.h"
 #include "support/unix_socket.h"
 #include "unit/discovery/specs.h"
@@ -319,12 +320,15 @@ TEST_F(ResourceControllerTest, ASocketDeletedBeforeItsServerIsReportedIsMissed) 
   const auto is_logged = [&](std::string_view text) {
     return log_text_.str().find(text) != std::string::npos;
   };
-  controller_->Scan();
-  controller_->OnKubelet(1);
-  ASSERT_TRUE(loop_.RunUntil([&] { return is_logged("phase=starting"); }));
   const PluginSockets none;
-  controller_->CheckSocket(none, loop_.Now());
-  EXPECT_EQ(checks_asked_, 0);
+  {
+    const test::PoolHold hold(servers_);
+    controller_->Scan();
+    controller_->OnKubelet(1);
+    ASSERT_TRUE(loop_.RunUntil([&] { return is_logged("phase=starting"); }));
+    controller_->CheckSocket(none, loop_.Now());
+    EXPECT_EQ(checks_asked_, 0);
+  }
   ASSERT_TRUE(loop_.RunUntil([&] { return is_logged("phase=registering"); }));
   ASSERT_EQ(checks_asked_, 1);
   controller_->CheckSocket(none, loop_.Now());

@@ -222,14 +222,15 @@ TEST_F(Calls, ShareNoConnectionThatHasManyCalls) {
   EXPECT_EQ(kubelet.connections(), 2);
 }
 
-TEST_F(Calls, ThatStartTogetherDialOnce) {
+TEST_F(Calls, ThatStartTogetherDialOneAtATime) {
   Kubelet kubelet(socket_);
   std::vector<PendingCall> calls;
   for (int i = 0; i < 4 * SharedConnection::kMaxCalls; ++i) {
     calls.push_back(Begin(20s, [](const Status&) {}));
   }
   ASSERT_TRUE(kubelet.AwaitCalls(calls.size()));
-  EXPECT_EQ(kubelet.connections(), 4);
+  EXPECT_GE(kubelet.connections(), 4);
+  EXPECT_LE(kubelet.connections(), 8) << "a machine that stands still may cause more than four";
 }
 
 TEST_F(Calls, ReachTheKubeletThatListensNow) {

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "os/unique_fd.h"
 #include "support/fake_loop.h"
+#include "support/pool_hold.h"
 #include "support/temp_tree.h"
 #include "support/unix_socket.h"
 
@@ -25,6 +26,7 @@ constexpr char kFirst[] = "dir/patchbay-0000000000000001-00000001-1.sock";
 constexpr char kSecond[] = "dir/patchbay-0000000000000001-00000001-2.sock";
 
 using namespace std::chrono_literals;
+using test::PoolHold;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -293,26 +295,28 @@ TEST_F(KubeletDirTest, TheTimerLooksAnyway) {
   EXPECT_EQ(loop_.timers(), 1U);
 }
 
-/// Holds up the looks that begin while it is there.
-class Hold {
- public:
-  explicit Hold(ThreadPool& pool) {
-    pool.Run({.work = [until = ended_.get_future().share()] { until.wait(); }});
+TEST_F(KubeletDirTest, ChecksThatAreRequestedTogetherAreOne) {
+  tree_.Dir("dir");
+  Start();
+  Looks();
+  dir_->CheckSoon();
+  dir_->CheckSoon();
+  EXPECT_EQ(Looks(), 1);
+  {
+    const PoolHold hold(pool_);
+    dir_->Check();
+    dir_->CheckSoon();
+    dir_->CheckSoon();
   }
-  ~Hold() { ended_.set_value(); }
-  Hold(const Hold&) = delete;
-  Hold& operator=(const Hold&) = delete;
-
- private:
-  std::promise<void> ended_;
-};
+  EXPECT_EQ(Looks(), 2) << "one began before the request";
+}
 
 TEST_F(KubeletDirTest, WhatChangesDuringALookIsLookedAtAfterIt) {
   tree_.Dir("dir");
   Start();
   Looks();
   {
-    const Hold hold(pool_);
+    const PoolHold hold(pool_);
     dir_->Check();
     dir_->Check();
     Bind(kFirst);
@@ -328,7 +332,7 @@ TEST_F(KubeletDirTest, ALookThatEndsTooLateIsOfNoInterest) {
   tree_.Dir("dir");
   Bind("dir/kubelet.sock");
   {
-    const Hold hold(pool_);
+    const PoolHold hold(pool_);
     Start();
     dir_.reset();
   }
@@ -343,7 +347,7 @@ TEST_F(KubeletDirTest, RestsAfterALookAtManySocketsButNotFromTheKubelet) {
   tree_.Dir("dir");
   for (std::uint64_t i = 0; i <= 100; ++i) Bind("dir/" + SocketName("a/b", "00000001", i));
   {
-    const Hold hold(pool_);
+    const PoolHold hold(pool_);
     Start();
     loop_.Advance(10min);
   }
@@ -353,7 +357,7 @@ TEST_F(KubeletDirTest, RestsAfterALookAtManySocketsButNotFromTheKubelet) {
   loop_.Advance(500ms);  // however long the look took
   EXPECT_EQ(Looks(), 1);
   {
-    const Hold hold(pool_);
+    const PoolHold hold(pool_);
     dir_->Check();
     loop_.Advance(1s);
   }
@@ -370,7 +374,7 @@ TEST_F(KubeletDirTest, DoesNotRestFromAKubeletThatCameDuringTheLook) {
   Start();
   Looks();
   {
-    const Hold hold(pool_);
+    const PoolHold hold(pool_);
     dir_->Check();
     loop_.Advance(1s);
   }

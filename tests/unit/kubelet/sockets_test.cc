@@ -144,26 +144,29 @@ TEST(SweepLeftovers, LinkToASocketOfSomebodyStays) {
   EXPECT_THAT(SweepLeftovers("", tree.path()), ElementsAre());
 }
 
-TEST(IsBound, OnlyWhereAProcessHasAStreamSocket) {
-  TempTree tree;
-  const std::string path = tree.path("patchbay.sock");
-  EXPECT_FALSE(IsBound(path));
-  {
-    const UniqueFd listener = BindSocket(path, true);
-    EXPECT_TRUE(IsBound(path));
-    pollfd waiting{listener.get(), POLLIN, 0};
-    EXPECT_EQ(poll(&waiting, 1, 0), 0) << "it has been connected to";
-  }
-  EXPECT_FALSE(IsBound(path)) << "the file alone";
-  tree.File("a file");
-  EXPECT_FALSE(IsBound(tree.path("a file")));
-}
-
 TEST(SweepLeftovers, NoDirectoryIsNoTrouble) {
   TempTree tree;
   EXPECT_THAT(SweepLeftovers("", tree.path("absent")), ElementsAre());
   tree.File("file");
   EXPECT_THAT(SweepLeftovers("", tree.path("file")), ElementsAre());
+}
+
+TEST(IsBound, WhereAProcessHasAStreamSocketWhetherItListensOrNot) {
+  TempTree tree;
+  const std::string path = tree.path("patchbay.sock");
+  EXPECT_FALSE(IsBound(path));
+  for (const bool listens : {false, true}) {
+    const UniqueFd socket = BindSocket(path, listens);
+    EXPECT_TRUE(IsBound(path)) << listens;
+    pollfd waiting{socket.get(), POLLIN, 0};
+    (void)poll(&waiting, 1, 0);
+    EXPECT_EQ(waiting.revents & POLLIN, 0) << "it has been connected to";
+    unlink(path.c_str());
+  }
+  { const UniqueFd ended = BindSocket(path, true); }
+  EXPECT_FALSE(IsBound(path)) << "the file alone";
+  tree.File("a file");
+  EXPECT_FALSE(IsBound(tree.path("a file")));
 }
 
 }  // namespace

@@ -57,6 +57,35 @@ TEST_P(EveryProfile, ForgetsDevicesWhenTheGraceIsOver) {
   EXPECT_EQ(registry.NextExpiry(), std::nullopt);
 }
 
+TEST_P(EveryProfile, ForgetsADeviceThatIsListedAfterThat) {
+  Registry registry = Make(GetParam());
+  Connect(registry, "/1", 1);
+  registry.StreamEnded(kName, "/1", 1, kNow);
+  registry.Expire(kNow + minutes(5));
+  registry.Listed(kName, {{"x", "Healthy", {}}});
+  ASSERT_NE(registry.Table(kName), nullptr);
+  registry.Expire(kNow + minutes(5));
+  EXPECT_EQ(registry.Table(kName), nullptr);
+}
+
+TEST_P(EveryProfile, ForgetsEachResourceAtItsTime) {
+  Registry registry = Make(GetParam());
+  registry.Restore("a/first", kNow);
+  registry.Restore("a/second", kNow + minutes(1));
+  registry.Restore(kName, kNow);
+  Connect(registry, "/1", 1);
+  registry.Listed(kName, {{"x", "Healthy", {}}});
+  EXPECT_EQ(registry.NextExpiry(), kNow + minutes(5));
+  registry.Expire(kNow + minutes(5));
+  EXPECT_EQ(registry.Table("a/first"), nullptr);
+  EXPECT_NE(registry.Table("a/second"), nullptr);
+  EXPECT_NE(registry.Table(kName), nullptr) << "it is connected again";
+  EXPECT_EQ(registry.NextExpiry(), kNow + minutes(6));
+  registry.Expire(kNow + minutes(6));
+  EXPECT_EQ(registry.Table("a/second"), nullptr);
+  EXPECT_EQ(registry.NextExpiry(), std::nullopt);
+}
+
 TEST_P(EveryProfile, BringsACheckpointedResourceBackStopped) {
   Registry registry = Make(GetParam());
   registry.Restore(kName, kNow);

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <future>
+
+#include "os/thread_pool.h"
+
+namespace patchbay::test {
+
+/// Occupies one thread of a pool while it exists.
+class PoolHold {
+ public:
+  explicit PoolHold(ThreadPool& pool) {
+    pool.Run({.work = [until = ended_.get_future().share()] { until.wait(); }});
+  }
+  ~PoolHold() { ended_.set_value(); }
+  PoolHold(const PoolHold&) = delete;
+  PoolHold& operator=(const PoolHold&) = delete;
+
+ private:
+  std::promise<void> ended_;
+};
+
+}  // namespace patchbay::test
