@@ -76,10 +76,10 @@ Daemon::Daemon(Loop& loop, Log& log, Options options)
                 .config = options_.config,
                 .counts = {[&log] { return log.dropped(); }, options_.watchdog_kills},
                 .device_metrics = spec_.device_metrics}),
-      pulse_(loop, options_.longest_standstill),
+      heartbeat_(loop, options_.longest_standstill),
       probes_(loop, spec_.max_probes),
       sharing_(loop, scanner_, log, [this] { return PartiesToSharing(); }) {
-  metrics_.ConfigRead({true, std::chrono::system_clock::now(), "", options_.diagnostics});
+  metrics_.SetConfigReading({true, std::chrono::system_clock::now(), "", options_.diagnostics});
 }
 
 Daemon::~Daemon() = default;
@@ -141,7 +141,7 @@ void Daemon::StartKubeletDir() {
                                kubelet_ = epoch;
                                metrics_.SetKubeletUp(true);
                                if (epoch > 1) {
-                                 metrics_.KubeletRestarted();
+                                 metrics_.CountKubeletRestart();
                                  log_.Info("the kubelet was restarted");
                                }
                                for (const auto& resource : resources_) resource->OnKubelet(epoch);
@@ -167,7 +167,7 @@ void Daemon::StartKubeletDir() {
 void Daemon::StartPodResources() {
   const std::string& socket = spec_.pod_resources;
   if (socket.empty()) return;
-  metrics_.ExpectPodResources();
+  metrics_.EnablePodResources();
   pod_resources_ = std::make_unique<PodResources>(
       loop_, log_, socket,
       PodResources::Events{
@@ -327,14 +327,14 @@ Verdict Daemon::Readiness() const {
 /// On the HTTP thread, and also while the loop stands still.
 Verdict Daemon::Liveness() {
   const auto now = std::chrono::steady_clock::now();
-  if (!pulse_.Alive(now)) return {false, "the loop does not turn\n"};
+  if (!heartbeat_.IsAlive(now)) return {false, "the loop does not turn\n"};
   return JudgeProgress({servers_.OldestAge(now), looks_.OldestAge(now), pending_calls_->Oldest()},
                        options_.progress_limits, now);
 }
 
 void Daemon::Stop(std::function<void()> done) {
   stopping_ = true;
-  metrics_.BeginEnd();
+  metrics_.BeginShutdown();
   rescan_ = Subscription();
   settle_ = Subscription();
   start_retry_ = Subscription();

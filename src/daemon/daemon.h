@@ -14,8 +14,8 @@
 #include "daemon/resource_controller.h"
 #include "daemon/sharing.h"
 #include "discovery/kernel_events.h"
+#include "http/loop_heartbeat.h"
 #include "http/metrics.h"
-#include "http/pulse.h"
 #include "http/routes.h"
 #include "http/server.h"
 #include "kubelet/kubelet_dir.h"
@@ -133,7 +133,7 @@ class Daemon {
   const std::shared_ptr<SharedConnection> kubelet_connection_ =
       std::make_shared<SharedConnection>();
   Metrics metrics_;
-  LoopPulse pulse_;
+  LoopHeartbeat heartbeat_;
   mutable std::mutex readiness_mutex_;
   Verdict readiness_{false, "starting\n"};  ///< read on the HTTP thread
   std::unique_ptr<HttpServer> http_;

@@ -79,14 +79,15 @@ bool Daemon::Reload(Loaded loaded) {
     return RefuseReload(brought.error().message, std::move(diagnostics));
   }
   ApplyLive(loaded.model->daemon);
-  metrics_.ConfigRead({true, std::chrono::system_clock::now(), "", std::move(diagnostics)});
+  metrics_.SetConfigReading({true, std::chrono::system_clock::now(), "", std::move(diagnostics)});
   told_keys_ = LogPlan(log_, plan, told_keys_);
   return true;
 }
 
 /// False, for Reload.
 bool Daemon::RefuseReload(const std::string& reason, std::vector<Diagnostic> diagnostics) {
-  metrics_.ConfigRead({false, std::chrono::system_clock::now(), reason, std::move(diagnostics)});
+  metrics_.SetConfigReading(
+      {false, std::chrono::system_clock::now(), reason, std::move(diagnostics)});
   log_.Error("the configuration was refused; the last good one stays in force",
              {{"reason", reason}});
   return false;

@@ -21,7 +21,7 @@ Result<std::unique_ptr<Waiting>> Waiting::Create(Loop& loop, Log& log, const Opt
   std::unique_ptr<Waiting> waiting(new Waiting(loop, log, options));
   Routes routes;
   routes.metrics = [&metrics = waiting->metrics_] { return metrics.Text(); };
-  routes.alive = AliveWith(waiting->pulse_);
+  routes.alive = AliveWith(waiting->heartbeat_);
   routes.ready =
       [text = format("there is no configuration without mistakes in {} yet\n", options.config)] {
         return Verdict{false, text};
@@ -42,10 +42,10 @@ Waiting::Waiting(Loop& loop, Log& log, const Options& options)
                 .node_name = options.node_name,
                 .config = options.config,
                 .counts = {[&log] { return log.dropped(); }, options.watchdog_kills}}),
-      pulse_(loop) {}
+      heartbeat_(loop) {}
 
 void Waiting::OnRefused(std::vector<Diagnostic> diagnostics) {
-  metrics_.ConfigRead(
+  metrics_.SetConfigReading(
       {false, std::chrono::system_clock::now(), ReasonOf(diagnostics), std::move(diagnostics)});
 }
 

@@ -7,8 +7,8 @@
 
 #include "base/diagnostics.h"
 #include "base/log.h"
+#include "http/loop_heartbeat.h"
 #include "http/metrics.h"
-#include "http/pulse.h"
 #include "http/server.h"
 
 namespace patchbay {
@@ -41,7 +41,7 @@ class Waiting {
   Waiting(Loop& loop, Log& log, const Options& options);
 
   Metrics metrics_;
-  LoopPulse pulse_;
+  LoopHeartbeat heartbeat_;
   std::unique_ptr<HttpServer> http_;
 };
 

@@ -116,7 +116,7 @@ constexpr DeviceFamily kFamilies[] = {
 }  // namespace
 
 std::vector<TextFamily> DeviceCollector::Collect() const {
-  const auto resources = std::make_shared<const ResourceStatuses>(board_.Resources());
+  const auto resources = std::make_shared<const ResourceStatuses>(store_.Resources());
   const bool device_metrics = device_metrics_;
   std::vector<TextFamily> families;
   for (const DeviceFamily& family : kFamilies) {

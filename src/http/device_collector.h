@@ -3,20 +3,20 @@
 #include <atomic>
 #include <vector>
 
-#include "http/status_board.h"
+#include "http/status_store.h"
 #include "http/text_format.h"
 #include "model/snapshot.h"
 
 namespace patchbay {
 
-/// Makes at each scrape, from the snapshots on the board and from who holds what, the families that
+/// Makes at each scrape, from the snapshots in the store and from who holds what, the families that
 /// speak of devices. Nothing is stored for a single device.
 ///
-/// Thread-safe; no lock is held while families are written. The board outlives it.
+/// Thread-safe; no lock is held while families are written. The store outlives it.
 class DeviceCollector {
  public:
-  DeviceCollector(const StatusBoard& board, bool device_metrics)
-      : board_(board), device_metrics_(device_metrics) {}
+  DeviceCollector(const StatusStore& store, bool device_metrics)
+      : store_(store), device_metrics_(device_metrics) {}
 
   void SetDeviceMetrics(bool on) { device_metrics_ = on; }
 
@@ -24,7 +24,7 @@ class DeviceCollector {
   std::vector<TextFamily> Collect() const;
 
  private:
-  const StatusBoard& board_;
+  const StatusStore& store_;
   std::atomic<bool> device_metrics_;
 };
 

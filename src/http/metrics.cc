@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "http/device_collector.h"
-#include "http/families.h"
+#include "http/metric_families.h"
 #include "http/process_collector.h"
-#include "http/resource_series.h"
+#include "http/resource_metrics.h"
 #include "http/text_format.h"
 
 namespace patchbay {
@@ -20,11 +20,11 @@ namespace patchbay {
 struct Metrics::Impl {
   explicit Impl(Options given)
       : options(std::move(given)),
-        board({.version = options.version,
+        store({.version = options.version,
                .revision = options.revision,
                .node_name = options.node_name,
                .config = {options.config}}),
-        devices(board, options.device_metrics),
+        devices(store, options.device_metrics),
         process(options.counts),
         config_ok(families.config_last_reload_successful.Add({})),
         config_loaded(families.config_last_reload_success_timestamp.Add({})),
@@ -36,14 +36,14 @@ struct Metrics::Impl {
   }
 
   struct Entry {
-    std::unique_ptr<ResourceSeries> series;
+    std::unique_ptr<ResourceMetrics> series;
     int observers = 0;
     bool is_going = false;  ///< its series are being removed
   };
 
   const Options options;
-  Families families;
-  StatusBoard board;
+  MetricFamilies families;
+  StatusStore store;
   DeviceCollector devices;
   ProcessCollector process;
   prometheus::Gauge& config_ok;
@@ -72,11 +72,11 @@ std::shared_ptr<ResourceObserver> Metrics::AddResource(const std::string& name) 
   Impl::Entry& entry = impl_->resources[name];
   if (!entry.series) {
     entry.series =
-        std::make_unique<ResourceSeries>(name, impl_->families, impl_->board, impl_->options.now);
+        std::make_unique<ResourceMetrics>(name, impl_->families, impl_->store, impl_->options.now);
   }
   ++entry.observers;
   const auto release = [impl = impl_, name](ResourceObserver*) {
-    std::unique_ptr<ResourceSeries> going;
+    std::unique_ptr<ResourceMetrics> going;
     {
       const std::lock_guard release_lock(impl->mutex);
       Impl::Entry& left = impl->resources.at(name);
@@ -96,22 +96,22 @@ std::shared_ptr<ResourceObserver> Metrics::AddResource(const std::string& name) 
 
 void Metrics::SetKubeletUp(bool up) {
   impl_->kubelet_up.Set(up ? 1 : 0);
-  impl_->board.Change([&](NodeStatus& node) { node.kubelet.up = up; });
+  impl_->store.Change([&](NodeStatus& node) { node.kubelet.up = up; });
 }
 
-void Metrics::KubeletRestarted() {
+void Metrics::CountKubeletRestart() {
   impl_->kubelet_restarts.Increment();
-  impl_->board.Change([](NodeStatus& node) { ++node.kubelet.restarts; });
+  impl_->store.Change([](NodeStatus& node) { ++node.kubelet.restarts; });
 }
 
-void Metrics::ExpectPodResources() { impl_->families.pod_resources_up.Add({}).Set(0); }
+void Metrics::EnablePodResources() { impl_->families.pod_resources_up.Add({}).Set(0); }
 
 void Metrics::SetPodResourcesUp(bool up) {
   impl_->families.pod_resources_up.Add({}).Set(up ? 1 : 0);
-  impl_->board.Change([&](NodeStatus& node) { node.kubelet.pod_resources_up = up; });
+  impl_->store.Change([&](NodeStatus& node) { node.kubelet.pod_resources_up = up; });
 }
 
-void Metrics::ConfigRead(ConfigReading reading) {
+void Metrics::SetConfigReading(ConfigReading reading) {
   const bool accepted = reading.accepted;
   const WallTime at = reading.at;
   impl_->config_ok.Set(accepted ? 1 : 0);
@@ -120,15 +120,15 @@ void Metrics::ConfigRead(ConfigReading reading) {
     impl_->config_loaded.Set(std::chrono::duration<double>(at.time_since_epoch()).count());
   }
   auto last = std::make_shared<const ConfigReading>(std::move(reading));
-  impl_->board.Change([&](NodeStatus& node) {
+  impl_->store.Change([&](NodeStatus& node) {
     if (accepted) node.config.loaded_at = at;
     node.config.last.swap(last);
   });
 }
 
-NodeStatus Metrics::Now() const { return impl_->board.Read(); }
+NodeStatus Metrics::Now() const { return impl_->store.Read(); }
 
-void Metrics::BeginEnd() { impl_->families.is_ending = true; }
+void Metrics::BeginShutdown() { impl_->families.is_shutting_down = true; }
 
 void Metrics::SetDeviceMetrics(bool on) { impl_->devices.SetDeviceMetrics(on); }
 

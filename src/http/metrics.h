@@ -11,8 +11,8 @@
 
 namespace patchbay {
 
-/// All metrics of the process, and how it is: counts what the observers are told and renders it for
-/// Prometheus, and keeps what is so now for the page.
+/// The metrics of the process and its current status. Counts the events that the observers report,
+/// renders the metrics for Prometheus, and keeps the status for the page.
 ///
 /// Thread-safe. The observers may outlive it.
 class Metrics {
@@ -32,32 +32,32 @@ class Metrics {
   Metrics(const Metrics&) = delete;
   Metrics& operator=(const Metrics&) = delete;
 
-  /// An observer for one resource. Its series exist from now on, at zero, and go with the observer.
-  /// Observers of one name that live at the same time share their series, so that the counters of a
-  /// resource go on when it is replaced. The end of the last observer of a name takes milliseconds
-  /// where there are many resources.
+  /// Returns an observer for one resource. Its time series exist from now on, starting at zero,
+  /// until the observer is destroyed. Observers of one name that exist at the same time share their
+  /// series, so that counters continue when a resource is replaced. Destroying the last observer of
+  /// a name takes milliseconds if there are many resources.
   std::shared_ptr<ResourceObserver> AddResource(const std::string& name);
 
-  /// Whether the kubelet's socket is there and answers.
+  /// Sets whether the kubelet's socket exists and responds.
   void SetKubeletUp(bool up);
-  /// The kubelet came back: its socket was made anew.
-  void KubeletRestarted();
-  /// The kubelet will be asked which pods hold which devices: from now on there is a series.
-  void ExpectPodResources();
-  /// Whether the kubelet says which pods hold which devices.
+  /// Counts a restart of the kubelet: its socket was re-created.
+  void CountKubeletRestart();
+  /// Adds the series about the PodResources API, which is in use from now on.
+  void EnablePodResources();
+  /// Sets whether the PodResources API responds.
   void SetPodResourcesUp(bool up);
-  /// The configuration was read, at start or later.
-  void ConfigRead(ConfigReading reading);
-  /// Turns the series of single devices on or off, from the next scrape on.
+  /// Records the result of reading the configuration, at start or later.
+  void SetConfigReading(ConfigReading reading);
+  /// Enables or disables the series of single devices from the next scrape on.
   void SetDeviceMetrics(bool on);
 
-  /// The process ends: from now on the series of a resource stay when its observer goes.
-  void BeginEnd();
+  /// The process shuts down: from now on, destroying an observer does not remove its series.
+  void BeginShutdown();
 
-  /// Everything in Prometheus' text format 0.0.4, ordered by family, each by resource. Linear
-  /// in the number of devices.
+  /// Returns all metrics in Prometheus text format 0.0.4, sorted by family, then by resource. The
+  /// cost is linear in the number of devices.
   std::string Text() const;
-  /// How all is now. Never waits, and costs the same for any number of devices.
+  /// Returns the current status. Never blocks; the cost does not depend on the number of devices.
   NodeStatus Now() const;
 
  private:

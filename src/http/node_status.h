@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/diagnostics.h"
-#include "http/last_probes.h"
+#include "http/probe_results.h"
 #include "inventory/standing.h"
 #include "model/holders.h"
 #include "model/snapshot.h"
@@ -52,7 +52,7 @@ struct ResourceStatus {
   std::optional<ScanStatus> last_scan = {};
   std::shared_ptr<const Snapshot> snapshot = {};
   std::shared_ptr<const Usage> usage = {};
-  std::shared_ptr<LastProbes> probes = std::make_shared<LastProbes>();
+  std::shared_ptr<ProbeResults> probes = std::make_shared<ProbeResults>();
 };
 using ResourceStatuses = std::map<std::string, ResourceStatus>;
 

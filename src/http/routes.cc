@@ -176,9 +176,9 @@ class Pages : public std::enable_shared_from_this<Pages> {
 
 }  // namespace
 
-std::function<Verdict()> AliveWith(LoopPulse& pulse) {
-  return [&pulse] {
-    const bool alive = pulse.Alive(Loop::Clock::now());
+std::function<Verdict()> AliveWith(LoopHeartbeat& heartbeat) {
+  return [&heartbeat] {
+    const bool alive = heartbeat.IsAlive(Loop::Clock::now());
     return Verdict{alive, alive ? "" : "the loop does not turn\n"};
   };
 }

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
+#include "http/loop_heartbeat.h"
 #include "http/node_status.h"
-#include "http/pulse.h"
 #include "http/server.h"
 
 namespace patchbay {
@@ -16,8 +16,8 @@ struct Verdict {
   std::string body;  ///< one line for each thing that is missing; empty: "ok" or "not ok" is sent
 };
 
-/// Whether a loop turns, for Routes::alive. The pulse outlives it.
-std::function<Verdict()> AliveWith(LoopPulse& pulse);
+/// Whether a loop turns, for Routes::alive. The heartbeat outlives it.
+std::function<Verdict()> AliveWith(LoopHeartbeat& heartbeat);
 
 /// What the pages show. All must be set. Those that are called on the HTTP thread must not wait.
 struct Routes {

@@ -59,7 +59,7 @@ std::map<std::string, std::string> Samples(const Metrics& metrics) {
 }
 
 /// The families of a scrape: `name type label,label`; the labels are those of any of its samples.
-std::set<std::string> Families(const Metrics& metrics) {
+std::set<std::string> MetricFamilies(const Metrics& metrics) {
   std::map<std::string, std::string> types;
   std::map<std::string, std::set<std::string>> labels;
   std::istringstream text(metrics.Text());
@@ -108,25 +108,25 @@ std::set<std::string> Golden(const std::set<std::string>& wanted) {
 
 TEST(Metrics, HasTheFamiliesOfTheDesign) {
   Metrics metrics(Options());
-  EXPECT_EQ(Families(metrics), Golden({"process"}));
+  EXPECT_EQ(MetricFamilies(metrics), Golden({"process"}));
   auto observer = metrics.AddResource("a/b");
-  EXPECT_EQ(Families(metrics), Golden({"process", "resource"}));
+  EXPECT_EQ(MetricFamilies(metrics), Golden({"process", "resource"}));
   observer->OnSnapshot(SnapshotOf({Listed("x")}));
-  EXPECT_EQ(Families(metrics), Golden({"process", "resource", "device"}));
+  EXPECT_EQ(MetricFamilies(metrics), Golden({"process", "resource", "device"}));
   observer.reset();
-  EXPECT_EQ(Families(metrics), Golden({"process"}));
+  EXPECT_EQ(MetricFamilies(metrics), Golden({"process"}));
 }
 
 TEST(Metrics, HasFamiliesOfHoldersOnceTheyAreKnown) {
   Metrics metrics(Options());
   const auto observer = metrics.AddResource("a/b");
-  metrics.ExpectPodResources();
+  metrics.EnablePodResources();
   EXPECT_EQ(Samples(metrics).at("patchbay_pod_resources_up"), "0");
   EXPECT_EQ(metrics.Now().kubelet.pod_resources_up, std::nullopt);
   metrics.SetPodResourcesUp(true);
   EXPECT_EQ(Samples(metrics).at("patchbay_pod_resources_up"), "1");
   observer->OnUsage(std::make_shared<const Usage>(Usage{{{"x", {{"ns", "p", "c"}}}}, 1}));
-  EXPECT_EQ(Families(metrics), Golden({"process", "resource", "holders"}));
+  EXPECT_EQ(MetricFamilies(metrics), Golden({"process", "resource", "holders"}));
 }
 
 TEST(Metrics, StartsAtZero) {
@@ -217,10 +217,10 @@ TEST(Metrics, CountsWhatItIsTold) {
 
 TEST(Metrics, TellsOfTheProcessAsAWhole) {
   Metrics metrics(Options());
-  metrics.ConfigRead({true, system_clock::time_point(seconds(1600000000))});
-  metrics.ConfigRead({false, system_clock::time_point(seconds(1600000001))});
+  metrics.SetConfigReading({true, system_clock::time_point(seconds(1600000000))});
+  metrics.SetConfigReading({false, system_clock::time_point(seconds(1600000001))});
   metrics.SetKubeletUp(true);
-  metrics.KubeletRestarted();
+  metrics.CountKubeletRestart();
   auto samples = Samples(metrics);
   EXPECT_EQ(samples["patchbay_config_last_reload_successful"], "0");
   EXPECT_EQ(samples["patchbay_config_last_reload_success_timestamp_seconds"], "1600000000");
@@ -228,7 +228,7 @@ TEST(Metrics, TellsOfTheProcessAsAWhole) {
   EXPECT_EQ(samples["patchbay_config_reloads_total{result=\"failure\"}"], "1");
   EXPECT_EQ(samples["patchbay_kubelet_up"], "1");
   EXPECT_EQ(samples["patchbay_kubelet_restarts_total"], "1");
-  metrics.ConfigRead({true, system_clock::time_point(seconds(1600000002))});
+  metrics.SetConfigReading({true, system_clock::time_point(seconds(1600000002))});
   EXPECT_EQ(Samples(metrics)["patchbay_config_last_reload_successful"], "1");
 }
 
@@ -307,9 +307,9 @@ TEST(Metrics, LeavesDevicesOutWhereTheyAreNotWanted) {
   Metrics metrics(Options(/*device_metrics=*/false));
   const auto observer = metrics.AddResource("a/b");
   observer->OnSnapshot(SnapshotOf({Listed("x")}));
-  EXPECT_EQ(Families(metrics), Golden({"process", "resource"}));
+  EXPECT_EQ(MetricFamilies(metrics), Golden({"process", "resource"}));
   metrics.SetDeviceMetrics(true);
-  EXPECT_TRUE(Families(metrics).count("patchbay_device_healthy gauge device resource"));
+  EXPECT_TRUE(MetricFamilies(metrics).count("patchbay_device_healthy gauge device resource"));
 }
 
 TEST(Metrics, RemovesAResourceAlone) {
@@ -329,7 +329,7 @@ TEST(Metrics, KeepsTheSeriesOfResourcesAtTheEnd) {
   Metrics metrics(Options());
   auto observer = metrics.AddResource("a/b");
   observer->OnListSent();
-  metrics.BeginEnd();
+  metrics.BeginShutdown();
   observer.reset();
   EXPECT_EQ(Samples(metrics)["patchbay_list_watch_updates_total{resource=\"a/b\"}"], "1");
 }
@@ -384,7 +384,7 @@ TEST(Metrics, IsOrdered) {
 TEST(Metrics, PassesPromtool) {
   if (std::system("promtool --version >/dev/null 2>&1") != 0) GTEST_SKIP() << "no promtool";
   Metrics metrics(Options());
-  metrics.ConfigRead({true, system_clock::now()});
+  metrics.SetConfigReading({true, system_clock::now()});
   const auto observer = metrics.AddResource("a/b"), other = metrics.AddResource("a/c");
   observer->OnSnapshot(SnapshotOf({Listed("1", Health::kHealthy, "/dev/a\"b\\c\nd\xff"),
                                    Listed("2", Health::kUnhealthy, "/dev/x")}));

@@ -61,18 +61,19 @@ TEST_F(StatusJsonTest, TellsOfTheProcess) {
             json({{"up", false}, {"restarts", 0}, {"pod_resources_up", nullptr}}));
   EXPECT_EQ(status["resources"], json::array());
   metrics_.SetKubeletUp(true);
-  metrics_.KubeletRestarted();
+  metrics_.CountKubeletRestart();
   metrics_.SetPodResourcesUp(false);
   EXPECT_EQ(Status()["kubelet"],
             json({{"up", true}, {"restarts", 1}, {"pod_resources_up", false}}));
 }
 
 TEST_F(StatusJsonTest, KeepsWhatIsInForceWhenTheNextFileIsRefused) {
-  metrics_.ConfigRead({true, kThen, "", {}});
-  metrics_.ConfigRead({false,
-                       kThen + seconds(1),
-                       "it has mistakes",
-                       {{Severity::kError, "unknown-key", {"a.toml", 3, 7}, "what", "do this"}}});
+  metrics_.SetConfigReading({true, kThen, "", {}});
+  metrics_.SetConfigReading(
+      {false,
+       kThen + seconds(1),
+       "it has mistakes",
+       {{Severity::kError, "unknown-key", {"a.toml", 3, 7}, "what", "do this"}}});
   const json config = Status()["config"];
   EXPECT_EQ(config["successful"], false);
   EXPECT_EQ(config["reason"], "it has mistakes");
@@ -89,7 +90,7 @@ TEST_F(StatusJsonTest, KeepsWhatIsInForceWhenTheNextFileIsRefused) {
 }
 
 TEST_F(StatusJsonTest, CountsDiagnosticsBeyondTheFirst) {
-  metrics_.ConfigRead({false, kThen, "", std::vector<Diagnostic>(250)});
+  metrics_.SetConfigReading({false, kThen, "", std::vector<Diagnostic>(250)});
   const json config = Status()["config"];
   EXPECT_EQ(config["diagnostics"].size(), 100u);
   EXPECT_EQ(config["diagnostics_left_out"], 150);
@@ -156,7 +157,7 @@ TEST_F(StatusJsonTest, IsValidWhateverBytesAreInIt) {
   observer->OnProbe(hostile, {.result = ProbeResult::kFailure, .reason = hostile});
   observer->OnUsage(
       std::make_shared<const Usage>(Usage{{{hostile, {{hostile, hostile, hostile}}}}, 1}));
-  metrics_.ConfigRead(
+  metrics_.SetConfigReading(
       {false, kThen, hostile, {{Severity::kError, "x", {hostile, 1, 1}, hostile, hostile}}});
   const std::string text = Text();
   EXPECT_TRUE(json::accept(text));
@@ -219,8 +220,8 @@ TEST_F(StatusJsonTest, ChangesItsSerialWithEveryChange) {
   expect_more("OnUsage");
   observer->OnStanding({});
   expect_more("OnStanding");
-  metrics_.ConfigRead({});
-  expect_more("ConfigRead");
+  metrics_.SetConfigReading({});
+  expect_more("SetConfigReading");
   EXPECT_EQ(metrics_.Now().serial, last);
 }
 

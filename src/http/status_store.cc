@@ -1,4 +1,4 @@
-#include "http/status_board.h"
+#include "http/status_store.h"
 
 #include <string>
 #include <utility>
@@ -9,7 +9,7 @@ namespace {
 
 /// Forgets what was found on devices that are listed no more, or are others by now, or are not
 /// probed any more. Returns whether that may have changed anything.
-bool Prune(LastProbes& probes, const Snapshot* before, const Snapshot& after) {
+bool Prune(ProbeResults& probes, const Snapshot* before, const Snapshot& after) {
   if (!after.spec->health) {
     probes.Clear();
     return true;
@@ -27,29 +27,29 @@ bool Prune(LastProbes& probes, const Snapshot* before, const Snapshot& after) {
 
 }  // namespace
 
-NodeStatus StatusBoard::Read() const {
+NodeStatus StatusStore::Read() const {
   const std::lock_guard lock(mutex_);
   return status_;
 }
 
-ResourceStatuses StatusBoard::Resources() const {
+ResourceStatuses StatusStore::Resources() const {
   const std::lock_guard lock(mutex_);
   return status_.resources;
 }
 
-void StatusBoard::AddResource(const std::string& resource) {
+void StatusStore::AddResource(const std::string& resource) {
   Change([&](NodeStatus& node) { node.resources.try_emplace(resource); });
 }
 
-void StatusBoard::RemoveResource(const std::string& resource) {
+void StatusStore::RemoveResource(const std::string& resource) {
   ResourceStatuses::node_type removed;  // its devices end after the lock
   Change([&](NodeStatus& node) { removed = node.resources.extract(resource); });
 }
 
-std::shared_ptr<const Snapshot> StatusBoard::Exchange(const std::string& resource,
+std::shared_ptr<const Snapshot> StatusStore::Exchange(const std::string& resource,
                                                       std::shared_ptr<const Snapshot> snapshot) {
   const auto newest = snapshot;
-  std::shared_ptr<LastProbes> probes;
+  std::shared_ptr<ProbeResults> probes;
   Change(resource, [&](ResourceStatus& status) {
     status.snapshot.swap(snapshot);
     probes = status.probes;
@@ -58,9 +58,9 @@ std::shared_ptr<const Snapshot> StatusBoard::Exchange(const std::string& resourc
   return snapshot;
 }
 
-void StatusBoard::SetProbe(const std::string& resource, const std::string& device,
+void StatusStore::SetProbe(const std::string& resource, const std::string& device,
                            LastProbe probe) {
-  std::shared_ptr<LastProbes> probes;
+  std::shared_ptr<ProbeResults> probes;
   {
     const std::lock_guard lock(mutex_);
     const auto found = status_.resources.find(resource);
@@ -72,12 +72,12 @@ void StatusBoard::SetProbe(const std::string& resource, const std::string& devic
 }
 
 /// Whoever read what is not under the lock meanwhile must read it again.
-void StatusBoard::Changed() {
+void StatusStore::Changed() {
   const std::lock_guard lock(mutex_);
   ++status_.serial;
 }
 
-void StatusBoard::Change(const std::string& resource,
+void StatusStore::Change(const std::string& resource,
                          const std::function<void(ResourceStatus&)>& change) {
   Change([&](NodeStatus& node) {
     const auto found = node.resources.find(resource);
@@ -85,7 +85,7 @@ void StatusBoard::Change(const std::string& resource,
   });
 }
 
-void StatusBoard::Change(const std::function<void(NodeStatus&)>& change) {
+void StatusStore::Change(const std::function<void(NodeStatus&)>& change) {
   const std::lock_guard lock(mutex_);
   change(status_);
   ++status_.serial;

@@ -1,19 +1,19 @@
-#include "http/pulse.h"
+#include "http/loop_heartbeat.h"
 
 #include <mutex>
 #include <optional>
 
 namespace patchbay {
 
-struct LoopPulse::State {
+struct LoopHeartbeat::State {
   std::mutex mutex;
   std::optional<Loop::Time> asked;  ///< when the ping under way was left
 };
 
-LoopPulse::LoopPulse(Loop& loop, Loop::Duration limit)
+LoopHeartbeat::LoopHeartbeat(Loop& loop, Loop::Duration limit)
     : loop_(loop), limit_(limit), state_(std::make_shared<State>()) {}
 
-bool LoopPulse::Alive(Loop::Time now) {
+bool LoopHeartbeat::IsAlive(Loop::Time now) {
   {
     const std::lock_guard lock(state_->mutex);
     if (state_->asked) return now - *state_->asked <= limit_;

@@ -9,28 +9,28 @@
 
 namespace patchbay {
 
-/// Where what is so now is written up, for metrics and the page alike. Whoever knows something
-/// writes it here, and nobody is asked when it is read: a loop that hangs keeps no reader waiting.
+/// The current status of the node and its resources, for the metrics and the page. Each component
+/// writes its part, and readers get a copy: a loop that hangs does not block them.
 ///
-/// Thread-safe. No call holds the lock for longer because there are many devices; what Change is
-/// given runs under the lock, so it is to assign or swap and no more.
-class StatusBoard {
+/// Thread-safe. The time that a call holds the lock does not depend on the number of devices. The
+/// function given to Change runs under the lock and should only assign or swap.
+class StatusStore {
  public:
-  /// `origin` has what never changes.
-  explicit StatusBoard(NodeStatus origin) : status_(std::move(origin)) {}
+  /// `origin` holds the fields that never change.
+  explicit StatusStore(NodeStatus origin) : status_(std::move(origin)) {}
 
   NodeStatus Read() const;
   ResourceStatuses Resources() const;
 
   void AddResource(const std::string& resource);
   void RemoveResource(const std::string& resource);
-  /// Replaces the snapshot of a resource; returns the one before, null for the first.
+  /// Replaces the snapshot of a resource and returns the previous one, null for the first.
   std::shared_ptr<const Snapshot> Exchange(const std::string& resource,
                                            std::shared_ptr<const Snapshot> snapshot);
   void SetProbe(const std::string& resource, const std::string& device, LastProbe probe);
-  /// Whatever else is written of a resource; nothing for one that was not added.
+  /// Changes other fields of a resource. Has no effect if the resource was not added.
   void Change(const std::string& resource, const std::function<void(ResourceStatus&)>& change);
-  /// The same of the node as a whole.
+  /// Changes the status of the node.
   void Change(const std::function<void(NodeStatus&)>& change);
 
  private:

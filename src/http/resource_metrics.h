@@ -9,24 +9,24 @@
 #include <string_view>
 #include <utility>
 
-#include "http/families.h"
-#include "http/status_board.h"
+#include "http/metric_families.h"
+#include "http/status_store.h"
 #include "inventory/observer.h"
 
 namespace patchbay {
 
-/// A metric of a family, which is removed from it by the destructor.
+/// A time series of a family. The destructor removes it from the family.
 template <class T>
 class OwnedMetric {
  public:
   template <class... Args>
-  OwnedMetric(const Families& families, prometheus::Family<T>& family,
+  OwnedMetric(const MetricFamilies& families, prometheus::Family<T>& family,
               const prometheus::Labels& labels, Args&&... args)
       : families_(families),
         family_(family),
         metric_(&family.Add(labels, std::forward<Args>(args)...)) {}
   ~OwnedMetric() {
-    if (!families_.is_ending) family_.Remove(metric_);
+    if (!families_.is_shutting_down) family_.Remove(metric_);
   }
   OwnedMetric(const OwnedMetric&) = delete;
   OwnedMetric& operator=(const OwnedMetric&) = delete;
@@ -34,32 +34,33 @@ class OwnedMetric {
   T* operator->() const { return metric_; }
 
  private:
-  const Families& families_;
+  const MetricFamilies& families_;
   prometheus::Family<T>& family_;
   T* metric_;
 };
 
-/// Two series that differ in what came of it.
-struct Outcomes {
-  Outcomes(const Families& families, Families::Counters& family, const std::string& resource)
+/// Two counters that differ in the label `result`.
+struct ResultCounters {
+  ResultCounters(const MetricFamilies& families, MetricFamilies::Counters& family,
+                 const std::string& resource)
       : success(families, family, {{"resource", resource}, {"result", "success"}}),
         failure(families, family, {{"resource", resource}, {"result", "failure"}}) {}
 
   OwnedMetric<prometheus::Counter> success, failure;
 };
 
-/// All series of one resource, looked up once: what is told of a call that went well touches
-/// nothing but its own numbers. What is so and not counted goes to the board. At most one may live
-/// for a name.
+/// The time series of one resource. They are looked up once, in the constructor: counting a
+/// successful call is an atomic increment. Status goes to the store. At most one object may exist
+/// per resource name.
 ///
-/// Thread-safe. `families`, `board` and `now` must outlive it.
-class ResourceSeries : public ResourceObserver {
+/// Thread-safe. `families`, `store` and `now` must outlive it.
+class ResourceMetrics : public ResourceObserver {
  public:
   using Now = std::function<std::chrono::system_clock::time_point()>;
 
-  ResourceSeries(const std::string& resource, Families& families, StatusBoard& board,
-                 const Now& now);
-  ~ResourceSeries() override;
+  ResourceMetrics(const std::string& resource, MetricFamilies& families, StatusStore& store,
+                  const Now& now);
+  ~ResourceMetrics() override;
 
   void OnSnapshot(std::shared_ptr<const Snapshot> snapshot) override;
   void OnShared(std::size_t devices) override;
@@ -79,11 +80,11 @@ class ResourceSeries : public ResourceObserver {
 
   /// One method of the API. Codes that nobody expects get their series when they first come.
   struct Method {
-    Method(const std::string& resource, Rpc rpc, Families& families);
+    Method(const std::string& resource, Rpc rpc, MetricFamilies& families);
     ~Method();
     prometheus::Counter& Code(std::string_view code);
 
-    Families& families;
+    MetricFamilies& families;
     prometheus::Labels labels;  ///< resource and method
     std::array<std::atomic<prometheus::Counter*>, kCodes> codes{};
     OwnedMetric<prometheus::Histogram> duration;
@@ -91,13 +92,14 @@ class ResourceSeries : public ResourceObserver {
 
   /// One hook, and what came of it.
   struct HookSeries {
-    HookSeries(const std::string& resource, Hook hook, std::string_view result, Families& families);
+    HookSeries(const std::string& resource, Hook hook, std::string_view result,
+               MetricFamilies& families);
 
     OwnedMetric<prometheus::Counter> runs;
     OwnedMetric<prometheus::Histogram> duration;
   };
   struct HookOutcomes {
-    HookOutcomes(const std::string& resource, Hook hook, Families& families)
+    HookOutcomes(const std::string& resource, Hook hook, MetricFamilies& families)
         : success(resource, hook, "success", families),
           failure(resource, hook, "failure", families) {}
 
@@ -105,14 +107,14 @@ class ResourceSeries : public ResourceObserver {
   };
 
   const std::string resource_;
-  StatusBoard& board_;
+  StatusStore& store_;
   const Now& now_;
   OwnedMetric<prometheus::Gauge> registered_;
-  Outcomes registrations_;
+  ResultCounters registrations_;
   OwnedMetric<prometheus::Gauge> streams_;
   OwnedMetric<prometheus::Counter> lists_sent_;
   OwnedMetric<prometheus::Counter> to_healthy_, to_unhealthy_;
-  Outcomes allocations_;
+  ResultCounters allocations_;
   OwnedMetric<prometheus::Counter> allocated_devices_;
   OwnedMetric<prometheus::Counter> scans_;
   OwnedMetric<prometheus::Histogram> scan_duration_;

@@ -20,9 +20,9 @@ struct LastProbe {
   std::string message = {};  ///< of all but a success
 };
 
-/// The last probes of a resource by the ID of the device. Thread-safe; no call takes longer for
-/// there being many devices, but for Forget of many.
-class LastProbes {
+/// The last probe result of each device of a resource, by device ID. Thread-safe. The duration of a
+/// call does not depend on the number of devices, except for Forget.
+class ProbeResults {
  public:
   void Set(const std::string& device, LastProbe probe) {
     const std::lock_guard lock(mutex_);

@@ -1,24 +1,25 @@
-#include "http/families.h"
+#include "http/metric_families.h"
 
 namespace patchbay {
 namespace {
 
-Families::Counters& Counter(prometheus::Registry& registry, const char* name, const char* help) {
+MetricFamilies::Counters& Counter(prometheus::Registry& registry, const char* name,
+                                  const char* help) {
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry);
 }
 
-Families::Gauges& Gauge(prometheus::Registry& registry, const char* name, const char* help) {
+MetricFamilies::Gauges& Gauge(prometheus::Registry& registry, const char* name, const char* help) {
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry);
 }
 
-Families::Histograms& Histogram(prometheus::Registry& registry, const char* name,
-                                const char* help) {
+MetricFamilies::Histograms& Histogram(prometheus::Registry& registry, const char* name,
+                                      const char* help) {
   return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
 }
 
 }  // namespace
 
-Families::Families()
+MetricFamilies::MetricFamilies()
     : build_info(Gauge(registry, "patchbay_build_info",
                        "Always 1; the labels tell which build runs. Join on it to compare nodes "
                        "during a rollout.")),

@@ -1,4 +1,4 @@
-#include "http/resource_series.h"
+#include "http/resource_metrics.h"
 
 #include <algorithm>
 #include <iterator>
@@ -37,7 +37,7 @@ std::span<const std::string_view> CodesOf(Rpc rpc) {
 
 }  // namespace
 
-ResourceSeries::Method::Method(const std::string& resource, Rpc rpc, Families& all_families)
+ResourceMetrics::Method::Method(const std::string& resource, Rpc rpc, MetricFamilies& all_families)
     : families(all_families),
       labels{{"method", std::string(Name(rpc))}, {"resource", resource}},
       duration(families, families.rpc_duration, labels, DurationBuckets()) {
@@ -45,14 +45,14 @@ ResourceSeries::Method::Method(const std::string& resource, Rpc rpc, Families& a
   for (const std::string_view code : CodesOf(rpc)) Code(code);
 }
 
-ResourceSeries::Method::~Method() {
-  if (families.is_ending) return;
+ResourceMetrics::Method::~Method() {
+  if (families.is_shutting_down) return;
   for (const auto& counter : codes) {
     if (prometheus::Counter* known = counter.load()) families.rpcs.Remove(known);
   }
 }
 
-prometheus::Counter& ResourceSeries::Method::Code(std::string_view code) {
+prometheus::Counter& ResourceMetrics::Method::Code(std::string_view code) {
   const auto found = std::find(std::begin(kCodeNames), std::end(kCodeNames), code);
   const std::size_t index = found == std::end(kCodeNames)
                                 ? kUnknown
@@ -66,8 +66,8 @@ prometheus::Counter& ResourceSeries::Method::Code(std::string_view code) {
   return counter;
 }
 
-ResourceSeries::HookSeries::HookSeries(const std::string& resource, Hook hook,
-                                       std::string_view result, Families& families)
+ResourceMetrics::HookSeries::HookSeries(const std::string& resource, Hook hook,
+                                        std::string_view result, MetricFamilies& families)
     : runs(families, families.hooks,
            {{"hook", std::string(Name(hook))},
             {"resource", resource},
@@ -78,10 +78,10 @@ ResourceSeries::HookSeries::HookSeries(const std::string& resource, Hook hook,
                 {"result", std::string(result)}},
                DurationBuckets()) {}
 
-ResourceSeries::ResourceSeries(const std::string& resource, Families& families, StatusBoard& board,
-                               const Now& now)
+ResourceMetrics::ResourceMetrics(const std::string& resource, MetricFamilies& families,
+                                 StatusStore& store, const Now& now)
     : resource_(resource),
-      board_(board),
+      store_(store),
       now_(now),
       registered_(families, families.registered, {{"resource", resource_}}),
       registrations_(families, families.registrations, resource_),
@@ -113,73 +113,73 @@ ResourceSeries::ResourceSeries(const std::string& resource, Families& families, 
   for (const Rpc rpc : kAllRpcs) {
     methods_.at(static_cast<std::size_t>(rpc)) = std::make_unique<Method>(resource_, rpc, families);
   }
-  board_.AddResource(resource_);
+  store_.AddResource(resource_);
 }
 
-ResourceSeries::~ResourceSeries() { board_.RemoveResource(resource_); }
+ResourceMetrics::~ResourceMetrics() { store_.RemoveResource(resource_); }
 
-void ResourceSeries::OnSnapshot(std::shared_ptr<const Snapshot> snapshot) {
-  const auto before = board_.Exchange(resource_, snapshot);
+void ResourceMetrics::OnSnapshot(std::shared_ptr<const Snapshot> snapshot) {
+  const auto before = store_.Exchange(resource_, snapshot);
   if (!before || !snapshot) return;
   const HealthTransitions transitions = CountTransitions(*before, *snapshot);
   to_healthy_->Increment(transitions.to_healthy);
   to_unhealthy_->Increment(transitions.to_unhealthy);
 }
 
-void ResourceSeries::OnShared(std::size_t devices) {
+void ResourceMetrics::OnShared(std::size_t devices) {
   shared_devices_->Set(static_cast<double>(devices));
 }
 
-void ResourceSeries::OnScan(std::chrono::nanoseconds duration, bool complete) {
+void ResourceMetrics::OnScan(std::chrono::nanoseconds duration, bool complete) {
   scans_->Increment();
   scan_duration_->Observe(Seconds(duration).count());
   const WallTime now = now_();
   if (complete) last_complete_scan_->Set(Seconds(now.time_since_epoch()).count());
-  board_.Change(resource_, [&](ResourceStatus& status) {
+  store_.Change(resource_, [&](ResourceStatus& status) {
     status.last_scan = ScanStatus{now, duration, complete};
   });
 }
 
-void ResourceSeries::OnProbe(const std::string& device, const ProbeOutcome& outcome) {
+void ResourceMetrics::OnProbe(const std::string& device, const ProbeOutcome& outcome) {
   (*probes_.at(static_cast<std::size_t>(outcome.result)))->Increment();
   probe_duration_->Observe(Seconds(outcome.took).count());
-  board_.SetProbe(resource_, device, {now_(), outcome.took, outcome.result, outcome.reason});
+  store_.SetProbe(resource_, device, {now_(), outcome.took, outcome.result, outcome.reason});
 }
 
-void ResourceSeries::OnHook(Hook hook, bool success, std::chrono::nanoseconds duration) {
+void ResourceMetrics::OnHook(Hook hook, bool success, std::chrono::nanoseconds duration) {
   HookOutcomes& outcomes = *hooks_.at(static_cast<std::size_t>(hook));
   HookSeries& series = success ? outcomes.success : outcomes.failure;
   series.runs->Increment();
   series.duration->Observe(Seconds(duration).count());
 }
 
-void ResourceSeries::OnUsage(std::shared_ptr<const Usage> usage) {
-  board_.Change(resource_, [&](ResourceStatus& status) { status.usage.swap(usage); });
+void ResourceMetrics::OnUsage(std::shared_ptr<const Usage> usage) {
+  store_.Change(resource_, [&](ResourceStatus& status) { status.usage.swap(usage); });
 }
 
-void ResourceSeries::OnRegistration(bool accepted) {
+void ResourceMetrics::OnRegistration(bool accepted) {
   (accepted ? registrations_.success : registrations_.failure)->Increment();
 }
 
-void ResourceSeries::OnStanding(const Standing& standing) {
+void ResourceMetrics::OnStanding(const Standing& standing) {
   registered_->Set(standing.state == StandingState::kRegistered ? 1 : 0);
-  board_.Change(resource_, [&](ResourceStatus& status) { status.standing = standing; });
+  store_.Change(resource_, [&](ResourceStatus& status) { status.standing = standing; });
 }
 
-void ResourceSeries::OnStreams(int open) {
+void ResourceMetrics::OnStreams(int open) {
   streams_->Set(open);
-  board_.Change(resource_, [&](ResourceStatus& status) { status.streams = open; });
+  store_.Change(resource_, [&](ResourceStatus& status) { status.streams = open; });
 }
 
-void ResourceSeries::OnListSent() { lists_sent_->Increment(); }
+void ResourceMetrics::OnListSent() { lists_sent_->Increment(); }
 
-void ResourceSeries::OnRpc(Rpc rpc, std::string_view code, std::chrono::nanoseconds duration) {
+void ResourceMetrics::OnRpc(Rpc rpc, std::string_view code, std::chrono::nanoseconds duration) {
   Method& method = *methods_.at(static_cast<std::size_t>(rpc));
   method.Code(code).Increment();
   method.duration->Observe(Seconds(duration).count());
 }
 
-void ResourceSeries::OnAllocation(bool granted, int devices) {
+void ResourceMetrics::OnAllocation(bool granted, int devices) {
   (granted ? allocations_.success : allocations_.failure)->Increment();
   if (granted) allocated_devices_->Increment(devices);
 }

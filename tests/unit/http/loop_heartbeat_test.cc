@@ -1,4 +1,4 @@
-#include "http/pulse.h"
+#include "http/loop_heartbeat.h"
 
 #include <gtest/gtest.h>
 
@@ -29,48 +29,48 @@ class StillLoop : public Loop {
   std::vector<std::function<void()>> posted_;
 };
 
-TEST(LoopPulse, IsAliveWhileTheLoopTurns) {
+TEST(LoopHeartbeat, IsAliveWhileTheLoopTurns) {
   StillLoop loop;
-  LoopPulse pulse(loop, seconds(10));
+  LoopHeartbeat heartbeat(loop, seconds(10));
   for (int second = 0; second < 1000; second += 100) {
-    EXPECT_TRUE(pulse.Alive(Loop::Time(seconds(second))));
+    EXPECT_TRUE(heartbeat.IsAlive(Loop::Time(seconds(second))));
     loop.Turn();
   }
 }
 
-TEST(LoopPulse, LeavesOnePingOnly) {
+TEST(LoopHeartbeat, LeavesOnePingOnly) {
   StillLoop loop;
-  LoopPulse pulse(loop, seconds(10));
+  LoopHeartbeat heartbeat(loop, seconds(10));
   EXPECT_EQ(loop.waiting(), 0u);
-  for (int second = 0; second < 5; ++second) pulse.Alive(Loop::Time(seconds(second)));
+  for (int second = 0; second < 5; ++second) heartbeat.IsAlive(Loop::Time(seconds(second)));
   EXPECT_EQ(loop.waiting(), 1u);
 }
 
-TEST(LoopPulse, FindsOutALoopThatStandsStillAndThatItTurnsAgain) {
+TEST(LoopHeartbeat, FindsOutALoopThatStandsStillAndThatItTurnsAgain) {
   StillLoop loop;
-  LoopPulse pulse(loop, seconds(10));
-  EXPECT_TRUE(pulse.Alive(Loop::Time(seconds(100))));
-  EXPECT_TRUE(pulse.Alive(Loop::Time(seconds(110))));
-  EXPECT_FALSE(pulse.Alive(Loop::Time(seconds(111))));
-  EXPECT_FALSE(pulse.Alive(Loop::Time(seconds(500))));
+  LoopHeartbeat heartbeat(loop, seconds(10));
+  EXPECT_TRUE(heartbeat.IsAlive(Loop::Time(seconds(100))));
+  EXPECT_TRUE(heartbeat.IsAlive(Loop::Time(seconds(110))));
+  EXPECT_FALSE(heartbeat.IsAlive(Loop::Time(seconds(111))));
+  EXPECT_FALSE(heartbeat.IsAlive(Loop::Time(seconds(500))));
   loop.Turn();
-  EXPECT_TRUE(pulse.Alive(Loop::Time(seconds(501))));
+  EXPECT_TRUE(heartbeat.IsAlive(Loop::Time(seconds(501))));
 }
 
-TEST(LoopPulse, MayGoBeforeItsPing) {
+TEST(LoopHeartbeat, MayGoBeforeItsPing) {
   StillLoop loop;
-  { LoopPulse(loop).Alive(Loop::Time()); }
+  { LoopHeartbeat(loop).IsAlive(Loop::Time()); }
   loop.Turn();
 }
 
-TEST(LoopPulse, WorksFromManyThreads) {
+TEST(LoopHeartbeat, WorksFromManyThreads) {
   AsioLoop loop;
   std::thread turning([&] { loop.Run(); });
-  LoopPulse pulse(loop);
+  LoopHeartbeat heartbeat(loop);
   std::vector<std::thread> asking;
   for (int i = 0; i < 4; ++i) {
     asking.emplace_back([&] {
-      for (int n = 0; n < 1000; ++n) EXPECT_TRUE(pulse.Alive(Loop::Time()));
+      for (int n = 0; n < 1000; ++n) EXPECT_TRUE(heartbeat.IsAlive(Loop::Time()));
     });
   }
   for (std::thread& thread : asking) thread.join();

@@ -10,20 +10,21 @@
 
 namespace patchbay {
 
-/// The families whose values are kept between scrapes: their names, types and help. What can be
-/// told from the newest snapshots is in device_collector.h, the process in process_collector.h.
+/// The metric families whose values are kept between scrapes, with their names, types and help.
+/// Families that are computed from snapshots are in device_collector.h, those of the process in
+/// process_collector.h.
 ///
-/// Thread-safe once made.
-struct Families {
+/// Thread-safe after construction.
+struct MetricFamilies {
   using Counters = prometheus::Family<prometheus::Counter>;
   using Gauges = prometheus::Family<prometheus::Gauge>;
   using Histograms = prometheus::Family<prometheus::Histogram>;
 
-  Families();
+  MetricFamilies();
 
   prometheus::Registry registry;
   /// The process is shutting down: series are not removed, since each removal searches its family.
-  std::atomic<bool> is_ending = false;
+  std::atomic<bool> is_shutting_down = false;
 
   Gauges& build_info;
   Gauges& config_last_reload_successful;
