@@ -8,7 +8,7 @@
 #include "cli/inspect.h"
 #include "cli/load.h"
 #include "cli/response_text.h"
-#include "inventory/units.h"
+#include "inventory/replica_ids.h"
 
 namespace patchbay {
 namespace {
@@ -25,7 +25,7 @@ struct Allocated {
 Result<std::vector<HookCall>> HooksFor(const Snapshot& snapshot,
                                        const std::vector<std::string>& ids) {
   const std::string node_name = NodeName();
-  const std::vector<Unit> units = TRY(UnitsOf(snapshot, ids, node_name));
+  const std::vector<Unit> units = TRY(FindUnits(snapshot, ids, node_name));
   std::vector<Variables> in_container, alone;
   for (const Unit& unit : units) {
     in_container.push_back(unit.variables);

@@ -18,7 +18,7 @@ Releaser::Releaser(std::shared_ptr<const ResourceSpec> spec, std::string node_na
       hooks_(std::move(hooks)) {}
 
 void Releaser::OnHolders(const HoldersReport& report, const Snapshot* snapshot) {
-  const Releases::Verdict verdict = releases_.Take(report);
+  const ReleaseTracker::Verdict verdict = tracker_.Update(report);
   const bool many = verdict.released.size() + verdict.missed.size() > kMostReleasesLogged;
   if (many) {
     log_.Info("releasing devices", {{"resource", spec_->name},
@@ -36,8 +36,8 @@ void Releaser::OnHolders(const HoldersReport& report, const Snapshot* snapshot) 
   }
 }
 
-void Releaser::OnBlindStart(const std::set<std::string>& devices) {
-  for (const std::string& device : devices) releases_.OnBlindStart(device);
+void Releaser::OnUnverifiedStart(const std::set<std::string>& devices) {
+  for (const std::string& device : devices) tracker_.OnUnverifiedStart(device);
 }
 
 Status Releaser::Release(const std::string& device, const Snapshot* snapshot) {

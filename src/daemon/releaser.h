@@ -7,14 +7,14 @@
 
 #include "base/log.h"
 #include "inventory/hook_runner.h"
-#include "inventory/releases.h"
+#include "inventory/release_tracker.h"
 #include "model/snapshot.h"
 
 namespace patchbay {
 
 /// Has the release hook of a resource run for what pods leave behind. The decisions are those of
-/// Releases; this is their hands. A device that is not released though its pod is gone counts as a
-/// failure of the hook, and is one line of the log unless there are many.
+/// ReleaseTracker; this is their hands. A device that is not released though its pod is gone counts
+/// as a failure of the hook, and is one line of the log unless there are many.
 ///
 /// Belongs to the loop thread.
 class Releaser {
@@ -29,7 +29,7 @@ class Releaser {
   void OnHolders(const HoldersReport& report, const Snapshot* snapshot);
 
   /// Containers start with these devices though the kubelet did not say who had them before.
-  void OnBlindStart(const std::set<std::string>& devices);
+  void OnUnverifiedStart(const std::set<std::string>& devices);
 
  private:
   Status Release(const std::string& device, const Snapshot* snapshot);
@@ -40,7 +40,7 @@ class Releaser {
   const std::shared_ptr<ResourceObserver> observer_;
   Log& log_;
   const std::shared_ptr<HookRunner> hooks_;
-  Releases releases_;
+  ReleaseTracker tracker_;
 };
 
 }  // namespace patchbay

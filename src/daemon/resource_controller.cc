@@ -158,7 +158,7 @@ void ResourceController::SetUsage(Usage usage) {
 void ResourceController::BeforeStart(const std::set<std::string>& devices,
                                      std::function<void()> then) {
   events_.ask_holders(lifetime_.Guard([this, devices, then = std::move(then)](bool answered) {
-    if (!answered && releaser_) releaser_->OnBlindStart(devices);
+    if (!answered && releaser_) releaser_->OnUnverifiedStart(devices);
     then();
   }));
 }

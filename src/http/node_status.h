@@ -10,7 +10,7 @@
 
 #include "base/diagnostics.h"
 #include "http/probe_results.h"
-#include "inventory/standing.h"
+#include "inventory/registration_status.h"
 #include "model/holders.h"
 #include "model/snapshot.h"
 
@@ -47,7 +47,7 @@ struct ScanStatus {
 
 /// One resource at this moment. What is null is not known yet.
 struct ResourceStatus {
-  Standing standing = {StandingState::kWaiting, "the host is being looked at"};
+  RegistrationStatus registration = {RegistrationState::kWaiting, "the host is being looked at"};
   int streams = 0;
   std::optional<ScanStatus> last_scan = {};
   std::shared_ptr<const Snapshot> snapshot = {};

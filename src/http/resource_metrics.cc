@@ -161,9 +161,9 @@ void ResourceMetrics::OnRegistration(bool accepted) {
   (accepted ? registrations_.success : registrations_.failure)->Increment();
 }
 
-void ResourceMetrics::OnStanding(const Standing& standing) {
-  registered_->Set(standing.state == StandingState::kRegistered ? 1 : 0);
-  store_.Change(resource_, [&](ResourceStatus& status) { status.standing = standing; });
+void ResourceMetrics::OnRegistrationStatus(const RegistrationStatus& registration) {
+  registered_->Set(registration.state == RegistrationState::kRegistered ? 1 : 0);
+  store_.Change(resource_, [&](ResourceStatus& status) { status.registration = registration; });
 }
 
 void ResourceMetrics::OnStreams(int open) {

@@ -69,7 +69,7 @@ class ResourceMetrics : public ResourceObserver {
   void OnHook(Hook hook, bool success, std::chrono::nanoseconds duration) override;
   void OnUsage(std::shared_ptr<const Usage> usage) override;
   void OnRegistration(bool accepted) override;
-  void OnStanding(const Standing& standing) override;
+  void OnRegistrationStatus(const RegistrationStatus& registration) override;
   void OnStreams(int open) override;
   void OnListSent() override;
   void OnRpc(Rpc rpc, std::string_view code, std::chrono::nanoseconds duration) override;

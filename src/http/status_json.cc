@@ -94,9 +94,9 @@ Json HeadJson(const std::string& name, const ResourceStatus& resource) {
   }
   return {{"name", name},
           {"description", snapshot != nullptr ? snapshot->spec->description : ""},
-          {"registered", resource.standing.state == StandingState::kRegistered},
-          {"state", Name(resource.standing.state)},
-          {"state_reason", resource.standing.reason},
+          {"registered", resource.registration.state == RegistrationState::kRegistered},
+          {"state", Name(resource.registration.state)},
+          {"state_reason", resource.registration.reason},
           {"streams", resource.streams},
           {"replicas", replicas},
           {"capacity", devices * replicas},

@@ -5,7 +5,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
-#include "inventory/units.h"
+#include "inventory/replica_ids.h"
 #include "model/render.h"
 
 namespace patchbay {
@@ -258,7 +258,7 @@ class ResponseBuilder {
 
 Result<ContainerResponse> Answer(const Snapshot& snapshot, std::span<const std::string> ids,
                                  const AllocationContext& context) {
-  const std::vector<Unit> units = TRY(UnitsOf(snapshot, ids, context.node_name));
+  const std::vector<Unit> units = TRY(FindUnits(snapshot, ids, context.node_name));
   const int limit = snapshot.spec->max_per_container;
   if (limit > 0 && units.size() > static_cast<std::size_t>(limit)) {
     return Fail(ErrorKind::kInvalid, format("a container may have at most {} of {}, not {}", limit,

@@ -7,7 +7,7 @@
 
 #include "health/probe.h"
 #include "inventory/hook.h"
-#include "inventory/standing.h"
+#include "inventory/registration_status.h"
 #include "model/holders.h"
 #include "model/snapshot.h"
 
@@ -27,30 +27,30 @@ inline constexpr Rpc kAllRpcs[] = {Rpc::kGetDevicePluginOptions, Rpc::kListAndWa
 /// "GetDevicePluginOptions", …
 std::string_view Name(Rpc rpc);
 
-/// Is told what happens to one resource, so that the parts that do things need not know who counts
-/// them. All functions may be called from any thread and return at once.
+/// Receives the events of one resource, so that their sources do not depend on metrics and status.
+/// All functions may be called from any thread and return immediately.
 class ResourceObserver {
  public:
   virtual ~ResourceObserver() = default;
 
-  /// The list changed; this is the newest.
+  /// The device list changed to this one.
   virtual void OnSnapshot(std::shared_ptr<const Snapshot> snapshot) = 0;
-  /// How many devices of the resource others have too, see inventory/shared_nodes.h.
+  /// The number of devices that another resource lists as well, see inventory/shared_nodes.h.
   virtual void OnShared(std::size_t devices) = 0;
-  /// A scan of the host ended, and the list has what it found; `complete` if everything could be
+  /// A scan of the host ended and its result is in the list; `complete` if everything could be
   /// read.
   virtual void OnScan(std::chrono::nanoseconds duration, bool complete) = 0;
   /// A probe of a device ended.
   virtual void OnProbe(const std::string& device, const ProbeOutcome& outcome) = 0;
-  /// The programs of a hook ended, for all devices that were concerned.
+  /// The programs of a hook ended, for all devices concerned.
   virtual void OnHook(Hook hook, bool success, std::chrono::nanoseconds duration) = 0;
-  /// Who holds the devices changed.
+  /// The pods that hold the devices changed.
   virtual void OnUsage(std::shared_ptr<const Usage> usage) = 0;
   /// An attempt to register ended.
   virtual void OnRegistration(bool accepted) = 0;
-  /// How the resource stands with the kubelet now.
-  virtual void OnStanding(const Standing& standing) = 0;
-  /// How many ListAndWatch streams are open now.
+  /// The registration status changed.
+  virtual void OnRegistrationStatus(const RegistrationStatus& registration) = 0;
+  /// The number of open ListAndWatch streams changed.
   virtual void OnStreams(int open) = 0;
   /// A list was sent on one stream.
   virtual void OnListSent() = 0;

@@ -4,7 +4,7 @@
 
 #include "deviceplugin.pb.h"
 #include "inventory/allocation.h"
-#include "inventory/preference.h"
+#include "inventory/preferred_allocation.h"
 #include "model/snapshot.h"
 
 namespace patchbay {

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "inventory/units.h"
+#include "inventory/replica_ids.h"
 #include "kubelet/allocate_call.h"
 #include "kubelet/messages.h"
 
@@ -43,7 +43,7 @@ grpc::ServerUnaryReactor* PluginService::GetPreferredAllocation(
   for (const auto& container : request->container_requests()) {
     auto& preferred = *response->add_container_responses();
     if (snapshot == nullptr) continue;
-    for (std::string& id : Prefer(*snapshot, FromMessage(container))) {
+    for (std::string& id : ChoosePreferred(*snapshot, FromMessage(container))) {
       preferred.add_device_ids(std::move(id));
     }
   }
@@ -104,7 +104,7 @@ Result<HookCall> PluginBackend::Plan(
     Hook hook, const Snapshot& of, const std::vector<std::vector<std::string>>& containers) const {
   std::vector<Variables> all;
   for (const auto& ids : containers) {
-    auto units = UnitsOf(of, ids, allocation.node_name);
+    auto units = FindUnits(of, ids, allocation.node_name);
     if (!units) {
       on_stale_list();
       return Failure(std::move(units).error());

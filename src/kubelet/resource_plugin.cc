@@ -42,7 +42,7 @@ ResourcePlugin::ResourcePlugin(const World& world, std::string resource,
       observer_(std::move(observer)),
       hooks_(std::move(hooks)),
       events_(std::move(events)),
-      pacer_(kListInterval),
+      rate_limiter_(kListInterval),
       lookups_(std::make_shared<HostLookups>(world_.allocation)) {}
 
 ResourcePlugin::~ResourcePlugin() {
@@ -53,7 +53,7 @@ void ResourcePlugin::Publish(std::shared_ptr<const Snapshot> snapshot) {
   const bool first = cell_->Get() == nullptr;
   cell_->Set(snapshot);
   observer_->OnSnapshot(snapshot);
-  if (first) observer_->OnStanding(StandingNow());
+  if (first) observer_->OnRegistrationStatus(CurrentStatus());
   ScheduleAnnouncement();
   if (options_ && !SameOptions(*options_, PluginOptions(*snapshot->spec))) {
     options_.reset();
@@ -66,7 +66,7 @@ void ResourcePlugin::ScheduleAnnouncement() {
   if (announcement_ || newest == nullptr) return;
   if (announced_ && SameList(*announced_, *newest)) return;
   const auto now = world_.loop.Now();
-  const auto when = pacer_.Next(now);
+  const auto when = rate_limiter_.NextAllowed(now);
   if (when <= now) return Announce();
   announcement_ = world_.loop.After(when - now, [this] { Announce(); });
 }
@@ -74,7 +74,7 @@ void ResourcePlugin::ScheduleAnnouncement() {
 void ResourcePlugin::Announce() {
   announcement_ = Subscription();
   announced_ = cell_->Get();
-  pacer_.Sent(world_.loop.Now());
+  rate_limiter_.RecordSend(world_.loop.Now());
   const std::size_t units =
       announced_->devices.size() * static_cast<std::size_t>(announced_->spec->replicas);
   const std::size_t left_out = units - UnitsThatFit(*announced_);
@@ -116,7 +116,7 @@ void ResourcePlugin::Retire(std::function<void()> done) {
       Snapshot{newest->spec, newest->generation + 1, {}, {}, newest->topology});
   cell_->Set(last);
   observer_->OnSnapshot(last);
-  observer_->OnStanding(StandingNow());
+  observer_->OnRegistrationStatus(CurrentStatus());
   server_->BeginRetreat(last);
   retreat_ = world_.loop.After(kRetreatPatience, [this] { EndRetreat(); });
 }
@@ -146,23 +146,23 @@ void ResourcePlugin::Step(const RegistrationEvent& event) {
 
 void ResourcePlugin::OnPhase(RegistrationPhase before, const RegistrationEvent& event) {
   LogPhase(before, event);
-  observer_->OnStanding(StandingNow());
+  observer_->OnRegistrationStatus(CurrentStatus());
   if (registered() != (before == RegistrationPhase::kRegistered)) {
     events_.on_registered(registered());
   }
 }
 
-Standing ResourcePlugin::StandingNow() const {
-  if (on_ended_) return {StandingState::kRetiring};
+RegistrationStatus ResourcePlugin::CurrentStatus() const {
+  if (on_ended_) return {RegistrationState::kRetiring};
   switch (registration_.phase()) {
     case RegistrationPhase::kIdle:
-      return {StandingState::kWaiting, "the kubelet's socket is not there"};
+      return {RegistrationState::kWaiting, "the kubelet's socket is not there"};
     case RegistrationPhase::kWaiting:
-      if (last_failure_.empty()) return {StandingState::kRegistering};  // after a short pause
-      return {StandingState::kRetrying, last_failure_};
-    case RegistrationPhase::kRegistered: return {StandingState::kRegistered};
-    case RegistrationPhase::kEnded: return {StandingState::kRetiring};
-    default: return {StandingState::kRegistering, last_failure_};
+      if (last_failure_.empty()) return {RegistrationState::kRegistering};  // after a short pause
+      return {RegistrationState::kRetrying, last_failure_};
+    case RegistrationPhase::kRegistered: return {RegistrationState::kRegistered};
+    case RegistrationPhase::kEnded: return {RegistrationState::kRetiring};
+    default: return {RegistrationState::kRegistering, last_failure_};
   }
 }
 
@@ -246,7 +246,7 @@ void ResourcePlugin::OnStreams(int open, bool first_ended) {
   observer_->OnStreams(open);
   if (is_retiring_ && open == 0) return EndRetreat();
   // A new stream begins with a list, which the kubelet takes in like any other.
-  if (open > 0 && !first_ended) pacer_.Sent(world_.loop.Now());
+  if (open > 0 && !first_ended) rate_limiter_.RecordSend(world_.loop.Now());
   Step(StreamsChanged{open, first_ended});
 }
 

@@ -8,7 +8,7 @@
 #include "base/log.h"
 #include "inventory/hook_runner.h"
 #include "inventory/observer.h"
-#include "inventory/pacer.h"
+#include "inventory/rate_limiter.h"
 #include "inventory/snapshot_cell.h"
 #include "kubelet/calls.h"
 #include "kubelet/plugin_server.h"
@@ -20,7 +20,7 @@
 namespace patchbay {
 
 /// Serves one resource to the kubelet: keeps it registered, whatever the kubelet does, and sends
-/// its list when it changes. The decisions are those of Registration and Pacer; this is their
+/// its list when it changes. The decisions are those of Registration and RateLimiter; this is their
 /// hands.
 ///
 /// Belongs to the loop thread. Servers are started and stopped in the pool: a server that does not
@@ -86,7 +86,7 @@ class ResourcePlugin {
   void Step(const RegistrationEvent& event);
   void OnPhase(RegistrationPhase before, const RegistrationEvent& event);
   void LogPhase(RegistrationPhase before, const RegistrationEvent& event);
-  Standing StandingNow() const;
+  RegistrationStatus CurrentStatus() const;
   void OnStreams(int open, bool first_ended);
   void EndRetreat();
   void Act(RegistrationAction action);
@@ -107,7 +107,7 @@ class ResourcePlugin {
   const std::shared_ptr<HookRunner> hooks_;
   const Events events_;
   Registration registration_;
-  Pacer pacer_;
+  RateLimiter rate_limiter_;
   const std::shared_ptr<SnapshotCell> cell_ = std::make_shared<SnapshotCell>();
   const std::shared_ptr<HostLookups> lookups_;
   std::shared_ptr<const Snapshot> announced_;

@@ -8,7 +8,7 @@
 #include "base/escape.h"
 #include "config/load.h"
 #include "fuzz.h"
-#include "inventory/units.h"
+#include "inventory/replica_ids.h"
 #include "kubelet/plugin_service.h"
 #include "support/counting_observer.h"
 
@@ -185,7 +185,7 @@ void PreStart(Plugin& plugin, std::string_view bytes) {
   if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
   const auto snapshot = plugin.cell->Get();
   const std::vector<std::string> ids(request.devices_ids().begin(), request.devices_ids().end());
-  const auto units = UnitsOf(*snapshot, ids, "node-1");
+  const auto units = FindUnits(*snapshot, ids, "node-1");
   if (!units) {
     fuzz::Require(units.error().kind == ErrorKind::kNotFound);
     return fuzz::Require(!Excerpt(units.error().message, 1000).empty());

@@ -19,7 +19,7 @@ class CountingObserver : public ResourceObserver {
     usage = std::move(now);
   }
   void OnRegistration(bool) override {}
-  void OnStanding(const Standing&) override {}
+  void OnRegistrationStatus(const RegistrationStatus&) override {}
   void OnStreams(int) override {}
   void OnListSent() override {}
   void OnRpc(Rpc, std::string_view, std::chrono::nanoseconds) override {}

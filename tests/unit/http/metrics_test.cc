@@ -163,7 +163,7 @@ TEST(Metrics, CountsWhatItIsTold) {
   observer->OnRegistration(true);
   observer->OnRegistration(false);
   observer->OnRegistration(false);
-  observer->OnStanding({StandingState::kRegistered});
+  observer->OnRegistrationStatus({RegistrationState::kRegistered});
   observer->OnStreams(2);
   observer->OnListSent();
   observer->OnAllocation(true, 3);

@@ -112,7 +112,7 @@ TEST_F(StatusJsonTest, ShowsAllThatIsKnownOfADevice) {
   observer->OnScan(milliseconds(2), true);
   observer->OnSnapshot(
       SnapshotWith({"c0", "c1"}, {{"/dev/c9", RejectReason::kDanglingLink, "it"}}));
-  observer->OnStanding({StandingState::kRegistered});
+  observer->OnRegistrationStatus({RegistrationState::kRegistered});
   observer->OnStreams(1);
   observer->OnUsage(std::make_shared<const Usage>(
       Usage{{{"c1", {{"ns", "pod", "main"}, {"ns", "other", "main"}}}}, 2}));
@@ -153,7 +153,7 @@ TEST_F(StatusJsonTest, IsValidWhateverBytesAreInIt) {
   const std::string hostile = "\xff\xc3</script>\"\\\n\t\x01\u2028";
   const auto observer = metrics_.AddResource("example.com/card");
   observer->OnSnapshot(SnapshotWith({hostile}, {{hostile, RejectReason::kBadName, hostile}}));
-  observer->OnStanding({StandingState::kRetrying, hostile});
+  observer->OnRegistrationStatus({RegistrationState::kRetrying, hostile});
   observer->OnProbe(hostile, {.result = ProbeResult::kFailure, .reason = hostile});
   observer->OnUsage(
       std::make_shared<const Usage>(Usage{{{hostile, {{hostile, hostile, hostile}}}}, 1}));
@@ -218,8 +218,8 @@ TEST_F(StatusJsonTest, ChangesItsSerialWithEveryChange) {
   expect_more("OnProbe");
   observer->OnUsage(std::make_shared<const Usage>());
   expect_more("OnUsage");
-  observer->OnStanding({});
-  expect_more("OnStanding");
+  observer->OnRegistrationStatus({});
+  expect_more("OnRegistrationStatus");
   metrics_.SetConfigReading({});
   expect_more("SetConfigReading");
   EXPECT_EQ(metrics_.Now().serial, last);

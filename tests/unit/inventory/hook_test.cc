@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/format.h"
-#include "inventory/units.h"
+#include "inventory/replica_ids.h"
 #include "support/leftovers.h"
 #include "support/temp_tree.h"
 #include "unit/discovery/specs.h"
@@ -34,7 +34,7 @@ class PlanHookTest : public testing::Test {
       device.nodes.push_back({.path = "/dev/" + id, .real_path = "/dev/" + id});
       snapshot.devices.push_back({std::make_shared<const Device>(device), Health::kHealthy, ""});
     }
-    const std::vector<Unit> units = TRY(UnitsOf(snapshot, ids, "node-1"));
+    const std::vector<Unit> units = TRY(FindUnits(snapshot, ids, "node-1"));
     std::vector<Variables> variables;
     for (const Unit& unit : units) variables.push_back(unit.variables);
     return PlanHook(hook, spec_, variables);

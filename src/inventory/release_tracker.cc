@@ -1,4 +1,4 @@
-#include "inventory/releases.h"
+#include "inventory/release_tracker.h"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ bool HaveOneInCommon(const std::set<Holder>& a, const std::set<Holder>& b) {
 
 }  // namespace
 
-Releases::Verdict Releases::Take(const HoldersReport& report) {
+ReleaseTracker::Verdict ReleaseTracker::Update(const HoldersReport& report) {
   Verdict verdict;
   if (report.kubelet != kubelet_) held_.clear();
   kubelet_ = report.kubelet;
@@ -24,10 +24,10 @@ Releases::Verdict Releases::Take(const HoldersReport& report) {
   for (const auto& [device, before] : held_) {
     const auto now = report.holders.find(device);
     if (now != report.holders.end() && HaveOneInCommon(before, now->second)) continue;
-    (blind_.contains(device) ? verdict.missed : verdict.released).push_back(device);
+    (unverified_.contains(device) ? verdict.missed : verdict.released).push_back(device);
   }
   held_ = report.holders;
-  blind_.clear();
+  unverified_.clear();
   return verdict;
 }
 

@@ -1,4 +1,4 @@
-#include "inventory/preference.h"
+#include "inventory/preferred_allocation.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -42,25 +42,27 @@ const Snapshot kEight = Packed(
 const std::vector<std::string> kAll = {"d1", "c0", "b1", "a2", "a0", "d0", "b0", "a1"};
 
 TEST(PreferPacked, TakesTheSmallestNumaNodeThatHasEnough) {
-  EXPECT_THAT(Prefer(kEight, {kAll, {}, 1}), ElementsAre("c0"));
-  EXPECT_THAT(Prefer(kEight, {kAll, {}, 2}), ElementsAre("b0", "b1"));
-  EXPECT_THAT(Prefer(kEight, {kAll, {}, 3}), ElementsAre("a0", "a1", "a2"));
+  EXPECT_THAT(ChoosePreferred(kEight, {kAll, {}, 1}), ElementsAre("c0"));
+  EXPECT_THAT(ChoosePreferred(kEight, {kAll, {}, 2}), ElementsAre("b0", "b1"));
+  EXPECT_THAT(ChoosePreferred(kEight, {kAll, {}, 3}), ElementsAre("a0", "a1", "a2"));
 }
 
 TEST(PreferPacked, TakesTheLargestWhereNoneHasEnough) {
-  EXPECT_THAT(Prefer(kEight, {kAll, {}, 4}), ElementsAre("a0", "a1", "a2", "c0"));
-  EXPECT_THAT(Prefer(kEight, {kAll, {}, 5}), ElementsAre("a0", "a1", "a2", "b0", "b1"));
+  EXPECT_THAT(ChoosePreferred(kEight, {kAll, {}, 4}), ElementsAre("a0", "a1", "a2", "c0"));
+  EXPECT_THAT(ChoosePreferred(kEight, {kAll, {}, 5}), ElementsAre("a0", "a1", "a2", "b0", "b1"));
 }
 
 TEST(PreferPacked, StaysWhereTheContainerAlreadyIs) {
-  EXPECT_THAT(Prefer(kEight, {kAll, {"b1"}, 2}), ElementsAre("b1", "b0"));
-  EXPECT_THAT(Prefer(kEight, {kAll, {"a0", "c0"}, 4}), ElementsAre("a0", "c0", "a1", "a2"));
+  EXPECT_THAT(ChoosePreferred(kEight, {kAll, {"b1"}, 2}), ElementsAre("b1", "b0"));
+  EXPECT_THAT(ChoosePreferred(kEight, {kAll, {"a0", "c0"}, 4}),
+              ElementsAre("a0", "c0", "a1", "a2"));
 }
 
 TEST(PreferPacked, LeavesDevicesWithoutANumaNodeForTheEnd) {
-  EXPECT_THAT(Prefer(kEight, {{"d0", "d1", "c0"}, {}, 1}), ElementsAre("c0"));
-  EXPECT_THAT(Prefer(kEight, {{"d0", "d1", "c0"}, {}, 2}), ElementsAre("c0", "d0"));
-  EXPECT_THAT(Prefer(kEight, {kAll, {"d1"}, 2}), ElementsAre("d1", "c0")) << "d0 may be anywhere";
+  EXPECT_THAT(ChoosePreferred(kEight, {{"d0", "d1", "c0"}, {}, 1}), ElementsAre("c0"));
+  EXPECT_THAT(ChoosePreferred(kEight, {{"d0", "d1", "c0"}, {}, 2}), ElementsAre("c0", "d0"));
+  EXPECT_THAT(ChoosePreferred(kEight, {kAll, {"d1"}, 2}), ElementsAre("d1", "c0"))
+      << "d0 may be anywhere";
 }
 
 TEST(PreferPacked, FillsDevicesUpBeforeItBeginsAnother) {
@@ -68,12 +70,14 @@ TEST(PreferPacked, FillsDevicesUpBeforeItBeginsAnother) {
       Replicated(Preference::kPacked, 3, {{"w", 0}, {"x", 0}, {"y", 0}, {"z", 1}});
   const std::vector<std::string> free = {"w::0", "w::1", "w::2", "x::2", "y::0",
                                          "y::1", "z::0", "z::1", "z::2"};
-  EXPECT_THAT(Prefer(shared, {{free.begin(), free.end() - 3}, {}, 1}), ElementsAre("x::2"));
-  EXPECT_THAT(Prefer(shared, {{free.begin(), free.end() - 3}, {}, 2}), ElementsAre("y::0", "y::1"));
-  EXPECT_THAT(Prefer(shared, {free, {}, 3}), ElementsAre("z::0", "z::1", "z::2"));
-  EXPECT_THAT(Prefer(shared, {free, {}, 4}), ElementsAre("w::0", "w::1", "w::2", "x::2"))
+  EXPECT_THAT(ChoosePreferred(shared, {{free.begin(), free.end() - 3}, {}, 1}),
+              ElementsAre("x::2"));
+  EXPECT_THAT(ChoosePreferred(shared, {{free.begin(), free.end() - 3}, {}, 2}),
+              ElementsAre("y::0", "y::1"));
+  EXPECT_THAT(ChoosePreferred(shared, {free, {}, 3}), ElementsAre("z::0", "z::1", "z::2"));
+  EXPECT_THAT(ChoosePreferred(shared, {free, {}, 4}), ElementsAre("w::0", "w::1", "w::2", "x::2"))
       << "one NUMA node comes before fewer devices";
-  EXPECT_THAT(Prefer(shared, {free, {"y::1"}, 2}), ElementsAre("y::1", "y::0"))
+  EXPECT_THAT(ChoosePreferred(shared, {free, {"y::1"}, 2}), ElementsAre("y::1", "y::0"))
       << "the container has that device already";
 }
 
@@ -84,31 +88,32 @@ TEST(PreferPacked, WithoutReplicasTheFirstIdsAreTakenFirst) {
     ids.push_back("tty" + std::to_string(i));
     devices.emplace_back(ids.back(), -1);
   }
-  EXPECT_THAT(Prefer(Packed(devices), {ids, {"tty3"}, 4}),
+  EXPECT_THAT(ChoosePreferred(Packed(devices), {ids, {"tty3"}, 4}),
               ElementsAre("tty3", "tty0", "tty1", "tty2"));
-  EXPECT_EQ(Prefer(Packed(devices), {ids, {}, 11}),
+  EXPECT_EQ(ChoosePreferred(Packed(devices), {ids, {}, 11}),
             std::vector<std::string>(ids.begin(), ids.end() - 1));
 }
 
 TEST(PreferSpread, TakesDistinctDevicesFirst) {
   const Snapshot shared = Replicated(Preference::kSpread, 3, {{"x", 0}, {"y", 0}});
   const std::vector<std::string> all = {"x::0", "x::1", "x::2", "y::0", "y::1", "y::2"};
-  EXPECT_THAT(Prefer(shared, {all, {}, 2}), ElementsAre("x::0", "y::0"));
-  EXPECT_THAT(Prefer(shared, {all, {}, 3}), ElementsAre("x::0", "y::0", "x::1"));
-  EXPECT_THAT(Prefer(shared, {all, {"x::1"}, 2}), ElementsAre("x::1", "y::0"));
-  EXPECT_THAT(Prefer(shared, {{"x::2", "y::0", "y::1"}, {}, 1}), ElementsAre("y::0"))
+  EXPECT_THAT(ChoosePreferred(shared, {all, {}, 2}), ElementsAre("x::0", "y::0"));
+  EXPECT_THAT(ChoosePreferred(shared, {all, {}, 3}), ElementsAre("x::0", "y::0", "x::1"));
+  EXPECT_THAT(ChoosePreferred(shared, {all, {"x::1"}, 2}), ElementsAre("x::1", "y::0"));
+  EXPECT_THAT(ChoosePreferred(shared, {{"x::2", "y::0", "y::1"}, {}, 1}), ElementsAre("y::0"))
       << "the one that is used least";
 }
 
 TEST(Prefer, SaysNothingWithoutAPreference) {
-  EXPECT_THAT(Prefer(Replicated(Preference::kNone, 1, {{"a", 0}}), {{"a"}, {}, 1}), IsEmpty());
+  EXPECT_THAT(ChoosePreferred(Replicated(Preference::kNone, 1, {{"a", 0}}), {{"a"}, {}, 1}),
+              IsEmpty());
 }
 
 TEST(PreferSpread, TurnsToDevicesThatTheContainerHasLeastOf) {
   const Snapshot shared = Replicated(Preference::kSpread, 4, {{"x", 0}, {"y", 0}, {"z", 0}});
   const std::vector<std::string> all = {"x::0", "x::1", "x::2", "x::3", "y::0",
                                         "y::1", "y::2", "y::3", "z::3"};
-  EXPECT_THAT(Prefer(shared, {all, {"x::0", "x::3"}, 7}),
+  EXPECT_THAT(ChoosePreferred(shared, {all, {"x::0", "x::3"}, 7}),
               ElementsAre("x::0", "x::3", "y::0", "z::3", "y::1", "x::1", "y::2"));
 }
 
@@ -116,7 +121,7 @@ TEST(Prefer, BearsWithWhatCannotBe) {
   for (const Preference preference : {Preference::kPacked, Preference::kSpread}) {
     const Snapshot snapshot = Replicated(preference, 1, {{"a", 0}, {"b", 1}});
     const auto preferred = [&](const PreferenceRequest& request) {
-      auto ids = Prefer(snapshot, request);
+      auto ids = ChoosePreferred(snapshot, request);
       std::sort(ids.begin(), ids.end());
       return ids;
     };
@@ -140,8 +145,9 @@ TEST(Prefer, NamesNothingThatCannotBeAllocated) {
     snapshot.devices[0].health = Health::kUnhealthy;
     const std::vector<std::string> available = {"a::0", "a::1", "b::0", "c",    "c::2",
                                                 "c::1", "",     "::",   "d::0", "b::01"};
-    EXPECT_THAT(Prefer(snapshot, {available, {}, 9}), UnorderedElementsAre("b::0", "c::1"));
-    EXPECT_THAT(Prefer(snapshot, {available, {"a::1", "d::0"}, 3}),
+    EXPECT_THAT(ChoosePreferred(snapshot, {available, {}, 9}),
+                UnorderedElementsAre("b::0", "c::1"));
+    EXPECT_THAT(ChoosePreferred(snapshot, {available, {"a::1", "d::0"}, 3}),
                 UnorderedElementsAre("a::1", "d::0", "b::0"))
         << "what the kubelet has decided counts";
   }
@@ -186,7 +192,7 @@ class PreferAmongEight : public testing::Test {
       for (const std::size_t i : must) must_ids.push_back(ids[i]);
       const Snapshot snapshot = snapshot_of(groups);
 
-      const auto preferred = Prefer(snapshot, {ids, must_ids, size});
+      const auto preferred = ChoosePreferred(snapshot, {ids, must_ids, size});
       ASSERT_THAT(preferred, SizeIs(size));
       std::set<int> used;
       for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -202,7 +208,8 @@ class PreferAmongEight : public testing::Test {
                                     : std::min(all.size(), of_must.size() + size - must.size()));
       std::shuffle(ids.begin(), ids.end(), random);
       std::shuffle(must_ids.begin(), must_ids.end(), random);
-      EXPECT_EQ(Prefer(snapshot, {ids, must_ids, size}), preferred) << "whatever the order";
+      EXPECT_EQ(ChoosePreferred(snapshot, {ids, must_ids, size}), preferred)
+          << "whatever the order";
     }
   }
 
@@ -244,7 +251,8 @@ TEST(Prefer, IsQuickWithManyUnits) {
   }
   const std::vector<std::string> must(ids.begin(), ids.begin() + 1000);
   for (const Preference preference : {Preference::kPacked, Preference::kSpread}) {
-    const auto preferred = Prefer(Replicated(preference, 2, devices), {ids, must, 100'000});
+    const auto preferred =
+        ChoosePreferred(Replicated(preference, 2, devices), {ids, must, 100'000});
     EXPECT_EQ(std::set(preferred.begin(), preferred.end()).size(), 100'000U);
   }
 }

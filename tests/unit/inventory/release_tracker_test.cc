@@ -1,4 +1,4 @@
-#include "inventory/releases.h"
+#include "inventory/release_tracker.h"
 
 #include <gmock/gmock.h>
 
@@ -15,10 +15,10 @@ class ReleasesTest : public testing::Test {
  protected:
   /// What is released when the kubelet says this.
   std::vector<std::string> Take(DeviceHolders holders) {
-    return releases_.Take({std::move(holders), complete_, kubelet_}).released;
+    return tracker_.Update({std::move(holders), complete_, kubelet_}).released;
   }
 
-  Releases releases_;
+  ReleaseTracker tracker_;
   std::string kubelet_ = "run 1";
   bool complete_ = true;
 };
@@ -46,9 +46,9 @@ TEST_F(ReleasesTest, WhatWentToTheNextIsReleasedBeforeItStarts) {
 
 TEST_F(ReleasesTest, WhatTheNextMayUseAlreadyIsNotReleased) {
   Take({{"a", {Pod("p")}}, {"b", {Pod("p")}}});
-  releases_.OnBlindStart("a");
-  releases_.OnBlindStart("b");
-  const auto verdict = releases_.Take({{{"a", {Pod("q")}}}, true, kubelet_});
+  tracker_.OnUnverifiedStart("a");
+  tracker_.OnUnverifiedStart("b");
+  const auto verdict = tracker_.Update({{{"a", {Pod("q")}}}, true, kubelet_});
   EXPECT_THAT(verdict.missed, ElementsAre("a", "b"));  // an init container may have "b"
   EXPECT_THAT(verdict.released, IsEmpty());
   // That is over with the next report.

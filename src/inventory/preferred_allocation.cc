@@ -1,4 +1,4 @@
-#include "inventory/preference.h"
+#include "inventory/preferred_allocation.h"
 
 #include <algorithm>
 #include <iterator>
@@ -34,7 +34,7 @@ constexpr Level kLevels[] = {&PlacedUnit::numa_node, &PlacedUnit::device};
 
 /// Those of the IDs that can be allocated, in the order of the list. The kubelet's list may be
 /// older than the snapshot.
-Units UnitsOf(const Snapshot& snapshot, const Ids& ids) {
+Units FindUnits(const Snapshot& snapshot, const Ids& ids) {
   Units units;
   for (const std::string_view id : ids) {
     const FoundDevice found = FindAdvertised(snapshot, id);
@@ -59,19 +59,19 @@ Units Packed(Units from, const Units& chosen, std::size_t size, std::span<const 
   std::set<std::int64_t> in_use;
   for (const PlacedUnit& unit : from) groups[unit.*level].push_back(unit);
   for (const PlacedUnit& unit : chosen) in_use.insert(unit.*level);
-  // (standing, units, group)
+  // (tier, units, group)
   std::set<std::tuple<int, std::size_t, std::int64_t>> ranks;
   for (const auto& [group, units] : groups) {
-    const int standing = group == kNowhere ? 2 : in_use.contains(group) ? 0 : 1;
-    ranks.emplace(standing, units.size(), group);
+    const int tier = group == kNowhere ? 2 : in_use.contains(group) ? 0 : 1;
+    ranks.emplace(tier, units.size(), group);
   }
   Units taken;
   while (taken.size() < size) {  // there are more units than that
     const std::size_t missing = size - taken.size();
-    const int standing = std::get<0>(*ranks.begin());
-    auto best = ranks.lower_bound({standing, missing, 0});
-    if (best == ranks.end() || std::get<0>(*best) != standing) {
-      best = ranks.lower_bound({standing, std::get<1>(*std::prev(best)), 0});
+    const int tier = std::get<0>(*ranks.begin());
+    auto best = ranks.lower_bound({tier, missing, 0});
+    if (best == ranks.end() || std::get<0>(*best) != tier) {
+      best = ranks.lower_bound({tier, std::get<1>(*std::prev(best)), 0});
     }
     const Units more =
         Packed(std::move(groups[std::get<2>(*best)]), chosen, missing, levels.subspan(1));
@@ -106,7 +106,8 @@ Units Spread(const Units& from, const Units& chosen, std::size_t size) {
 
 }  // namespace
 
-std::vector<std::string> Prefer(const Snapshot& snapshot, const PreferenceRequest& request) {
+std::vector<std::string> ChoosePreferred(const Snapshot& snapshot,
+                                         const PreferenceRequest& request) {
   const ResourceSpec& spec = *snapshot.spec;
   if (spec.preferred_allocation == Preference::kNone) return {};
   Ids rest(request.available.begin(), request.available.end());
@@ -115,7 +116,7 @@ std::vector<std::string> Prefer(const Snapshot& snapshot, const PreferenceReques
     if (chosen.size() < request.size && rest.erase(id) > 0) chosen.insert(id);
   }
   const std::size_t missing = request.size - chosen.size();
-  const Units in_use = UnitsOf(snapshot, chosen), free = UnitsOf(snapshot, rest);
+  const Units in_use = FindUnits(snapshot, chosen), free = FindUnits(snapshot, rest);
   const Units more = spec.preferred_allocation == Preference::kPacked
                          ? Packed(free, in_use, missing, kLevels)
                          : Spread(free, in_use, missing);

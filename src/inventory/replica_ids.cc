@@ -1,4 +1,4 @@
-#include "inventory/units.h"
+#include "inventory/replica_ids.h"
 
 #include <algorithm>
 
@@ -48,8 +48,8 @@ Failure UnknownId(const Snapshot& snapshot, std::string_view id) {
 
 }  // namespace
 
-Result<std::vector<Unit>> UnitsOf(const Snapshot& snapshot, std::span<const std::string> ids,
-                                  std::string_view node_name) {
+Result<std::vector<Unit>> FindUnits(const Snapshot& snapshot, std::span<const std::string> ids,
+                                    std::string_view node_name) {
   std::vector<std::string_view> ordered(ids.begin(), ids.end());
   std::sort(ordered.begin(), ordered.end(), IdLess);
   ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
