@@ -8,7 +8,7 @@
 #include "daemon/descriptor_need.h"
 #include "http/host_check.h"
 #include "kubelet/plugin_server.h"
-#include "kubelet/sockets.h"
+#include "kubelet/plugin_sockets.h"
 #include "os/descriptors.h"
 #include "os/memory.h"
 
@@ -36,10 +36,10 @@ constexpr ThreadPool::Options kCommandThreads{.max_running = 8, .max_overdue = 1
 constexpr ThreadPool::Options kServerThreads{
     .max_running = 4, .max_overdue = 1000, .starts_at_once = true};
 /// For the kubelet's directory: one check at a time. Shutdown does not wait for it.
-constexpr ThreadPool::Options kLookThreads{.max_overdue = 1,
-                                           .max_idle = 1,
-                                           .starts_at_once = true,
-                                           .end_patience = std::chrono::milliseconds(0)};
+constexpr ThreadPool::Options kDirectoryThreads{.max_overdue = 1,
+                                                .max_idle = 1,
+                                                .starts_at_once = true,
+                                                .end_patience = std::chrono::milliseconds(0)};
 constexpr ThreadPool::Options kEndThreads{.max_running = 4,
                                           .max_overdue = 1000,
                                           .starts_at_once = true,
@@ -68,7 +68,7 @@ Daemon::Daemon(Loop& loop, Log& log, Options options)
       scanner_(kScannerThreads),
       commands_(kCommandThreads),
       servers_(kServerThreads),
-      looks_(kLookThreads),
+      directory_pool_(kDirectoryThreads),
       ends_(kEndThreads),
       metrics_({.version = options_.version,
                 .revision = options_.revision,
@@ -111,7 +111,7 @@ Status Daemon::StartResources() {
             "the host's root there, or correct host_root",
             {{"path", spec_.host_root}});
       }));
-  KeepGrpc();
+  InitGrpc();
   auto watch = DirWatch::Create(loop_, [this](const std::string& directory, std::string_view) {
     OnDirectoryChanged(directory);
   });
@@ -135,7 +135,8 @@ Status Daemon::StartResources() {
 
 void Daemon::StartKubeletDir() {
   kubelet_dir_ = std::make_unique<KubeletDir>(
-      loop_, looks_, log_, KubeletDir::Options{spec_.kubelet_dir, options_.run, spec_.rescan},
+      loop_, directory_pool_, log_,
+      KubeletDir::Options{spec_.kubelet_dir, options_.run, spec_.rescan},
       KubeletDir::Events{.on_kubelet =
                              [this](std::uint64_t epoch) {
                                kubelet_ = epoch;
@@ -328,8 +329,9 @@ Verdict Daemon::Readiness() const {
 Verdict Daemon::Liveness() {
   const auto now = std::chrono::steady_clock::now();
   if (!heartbeat_.IsAlive(now)) return {false, "the loop does not turn\n"};
-  return JudgeProgress({servers_.OldestAge(now), looks_.OldestAge(now), pending_calls_->Oldest()},
-                       options_.progress_limits, now);
+  return JudgeProgress(
+      {servers_.OldestAge(now), directory_pool_.OldestAge(now), pending_calls_->Oldest()},
+      options_.progress_limits, now);
 }
 
 void Daemon::Stop(std::function<void()> done) {
@@ -348,15 +350,15 @@ void Daemon::Stop(std::function<void()> done) {
     pod_resources_.reset();
   }
   kubelet_dir_.reset();
-  ending_ = resources_.size() + retiring_.size();
+  ending_ = resources_.size() + draining_.size();
   if (ending_ == 0) return loop_.Post(std::move(done));
   const auto on_ended = [this, done] {
     if (--ending_ == 0) done();
   };
   for (const auto& resource : resources_) resource->End(on_ended);
-  for (Retiring& retiring : retiring_) {
-    retiring.settled = Subscription();
-    retiring.resource->End(on_ended);
+  for (Draining& draining : draining_) {
+    draining.settled = Subscription();
+    draining.resource->End(on_ended);
   }
 }
 

@@ -19,8 +19,8 @@
 #include "http/routes.h"
 #include "http/server.h"
 #include "kubelet/kubelet_dir.h"
+#include "kubelet/plugin_sockets.h"
 #include "kubelet/pod_resources.h"
-#include "kubelet/sockets.h"
 #include "model/plan.h"
 #include "os/dir_watch.h"
 
@@ -79,7 +79,7 @@ class Daemon {
 
  private:
   /// A resource that is no more, but not gone yet.
-  struct Retiring {
+  struct Draining {
     std::unique_ptr<ResourceController> resource;
     Subscription settled = {};
   };
@@ -90,7 +90,7 @@ class Daemon {
   Status Serve(const ResourceSpecs& specs, const Plan& plan);
   std::unique_ptr<ResourceController> MakeResource(ResourceController::Entry entry,
                                                    Cancellation cancellation);
-  void Retire(std::unique_ptr<ResourceController> resource);
+  void Drain(std::unique_ptr<ResourceController> resource);
   Status Bring(const ResourceSpecs& wanted);
   void BringWaiting();
   void BringWaitingSoon();
@@ -127,7 +127,7 @@ class Daemon {
   ThreadPool scanner_;
   ThreadPool commands_;
   ThreadPool servers_;
-  ThreadPool looks_;  ///< at the kubelet's directory
+  ThreadPool directory_pool_;  ///< at the kubelet's directory
   ThreadPool ends_;
   const std::shared_ptr<PendingCalls> pending_calls_ = std::make_shared<PendingCalls>();
   const std::shared_ptr<SharedConnection> kubelet_connection_ =
@@ -144,7 +144,7 @@ class Daemon {
   Subscription retain_;
   ProbePool probes_;
   Resources resources_;
-  std::list<Retiring> retiring_;
+  std::list<Draining> draining_;
   std::vector<std::shared_ptr<ResourceObserver>> gone_;  ///< of resources that have ended
   Subscription bring_;        ///< of resources whose name has become free
   Subscription start_retry_;  ///< of those that could not start

@@ -96,7 +96,7 @@ bool Daemon::RefuseReload(const std::string& reason, std::vector<Diagnostic> dia
 /// Serves what is wanted, but for a resource whose name one that is going still has.
 Status Daemon::Bring(const ResourceSpecs& wanted) {
   std::set<std::string_view> taken;
-  for (const Retiring& retiring : retiring_) taken.insert(retiring.resource->name());
+  for (const Draining& draining : draining_) taken.insert(draining.resource->name());
   ResourceSpecs free;
   std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(free),
                [&](const auto& spec) { return !taken.contains(spec->name); });
@@ -163,7 +163,7 @@ Status Daemon::Serve(const ResourceSpecs& specs, const Plan& plan) {
   for (auto& resource : std::exchange(resources_, {})) {
     const std::string& name = resource->name();
     if (reach.at(name) == Reach::kGone) {
-      Retire(std::move(resource));
+      Drain(std::move(resource));
     } else {
       had.emplace(name, std::move(resource));
     }
@@ -197,19 +197,19 @@ Status Daemon::Serve(const ResourceSpecs& specs, const Plan& plan) {
 
 std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Entry entry,
                                                          Cancellation cancellation) {
-  const ResourceController::World world{
+  const ResourceController::Dependencies deps{
       scanner_,
       commands_,
       ends_,
       host_,
       device_dirs_.get(),
       probes_,
-      ResourcePlugin::World{loop_, servers_, log_, AllocationHost{host_, options_.node_name},
-                            spec_.kubelet_dir, options_.run, servers_made_, kubelet_connection_,
-                            pending_calls_}};
+      ResourcePlugin::Dependencies{loop_, servers_, log_, AllocationHost{host_, options_.node_name},
+                                   spec_.kubelet_dir, options_.run, servers_made_,
+                                   kubelet_connection_, pending_calls_}};
   auto observer = metrics_.AddResource(entry.spec->name);
   return std::make_unique<ResourceController>(
-      world, std::move(entry), std::make_shared<const Cancellation>(std::move(cancellation)),
+      deps, std::move(entry), std::make_shared<const Cancellation>(std::move(cancellation)),
       std::move(observer),
       ResourceController::Events{
           .on_scanned = [this](const DirWatch::Added& added,
@@ -227,27 +227,27 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
           // The answer may be older than the news that its socket is gone.
           .on_kubelet_answers =
               [this](bool answers) { metrics_.SetKubeletUp(answers && kubelet_); },
-          .on_granted = pod_resources_ ? pod_resources_->PollSoon() : [] {},
+          .on_granted = pod_resources_ ? pod_resources_->RequestPoll() : [] {},
           .ask_holders =
               [this](PodResources::Asked asked) {
                 if (!pod_resources_) return asked(false);
-                pod_resources_->AskNow(std::move(asked));
+                pod_resources_->PollNow(std::move(asked));
               }});
 }
 
 /// Its name is free again once the kubelet had a moment to see that the stream is over.
-void Daemon::Retire(std::unique_ptr<ResourceController> resource) {
+void Daemon::Drain(std::unique_ptr<ResourceController> resource) {
   if (const std::size_t held = resource->held(); held > 0) {
     log_.Warning(
         "a resource goes while pods have devices of it, which they keep; no release hook will run",
         {{"resource", resource->name()}, {"devices", held}});
   }
-  const auto at = retiring_.insert(retiring_.end(), {std::move(resource)});
-  at->resource->Retire([this, at] {
+  const auto at = draining_.insert(draining_.end(), {std::move(resource)});
+  at->resource->Drain([this, at] {
     at->settled = loop_.After(kSettle, [this, at] {
       gone_.push_back(at->resource->observer());
-      retiring_.erase(at);
-      if (retiring_.empty()) RetainWatches();
+      draining_.erase(at);
+      if (draining_.empty()) RetainWatches();
       BringWaitingSoon();
     });
   });

@@ -40,17 +40,17 @@ std::size_t Unhealthy(const Snapshot& snapshot) {
 
 }  // namespace
 
-ResourceController::ResourceController(const World& world, Entry entry,
+ResourceController::ResourceController(const Dependencies& deps, Entry entry,
                                        std::shared_ptr<const Cancellation> cancellation,
                                        std::shared_ptr<ResourceObserver> observer, Events events)
-    : world_(world),
+    : deps_(deps),
       entry_(std::move(entry)),
       cancellation_(std::move(cancellation)),
       observer_(std::move(observer)),
       events_(std::move(events)),
-      inventory_(entry_.spec, world_.plugin.allocation.node_name),
-      hooks_(std::make_shared<HookRunner>(observer_, world_.plugin.log, cancellation_)),
-      plugin_(world_.plugin, entry_.spec->name, observer_, hooks_,
+      inventory_(entry_.spec, deps_.plugin.allocation.node_name),
+      hooks_(std::make_shared<HookRunner>(observer_, deps_.plugin.log, cancellation_)),
+      plugin_(deps_.plugin, entry_.spec->name, observer_, hooks_,
               {.on_stale = [this] { Scan(); },
                .on_granted = events_.on_granted,
                .before_start = [this](const auto& devices,
@@ -73,7 +73,7 @@ void ResourceController::SetReleaser() {
   } else if (releaser_) {
     releaser_->SetSpec(entry_.spec);
   } else {
-    releaser_.emplace(entry_.spec, world_.plugin.allocation.node_name, observer_, world_.plugin.log,
+    releaser_.emplace(entry_.spec, deps_.plugin.allocation.node_name, observer_, deps_.plugin.log,
                       hooks_);
   }
 }
@@ -85,8 +85,8 @@ void ResourceController::SetProber() {
     prober_->SetSpec(entry_.spec);
   } else {
     prober_.emplace(
-        world_.plugin.loop, world_.probes, entry_.spec,
-        ProbeContext{entry_.spec->name, world_.plugin.allocation.node_name, world_.host,
+        deps_.plugin.loop, deps_.probes, entry_.spec,
+        ProbeContext{entry_.spec->name, deps_.plugin.allocation.node_name, deps_.host,
                      cancellation_},
         Prober::Events{.on_probe = [this](const auto& id,
                                           const auto& outcome) { observer_->OnProbe(id, outcome); },
@@ -183,9 +183,9 @@ void ResourceController::End(std::function<void()> done) {
   plugin_.End(AfterPrograms(std::move(done)));
 }
 
-void ResourceController::Retire(std::function<void()> done) {
+void ResourceController::Drain(std::function<void()> done) {
   EndParts();
-  plugin_.Retire(AfterPrograms(std::move(done)));
+  plugin_.Drain(AfterPrograms(std::move(done)));
 }
 
 void ResourceController::EndParts() {
@@ -202,8 +202,8 @@ std::function<void()> ResourceController::AfterPrograms(std::function<void()> do
   return [this, done = std::move(done)] {
     cancellation_->Trigger();
     on_programs_ended_ = done;
-    world_.ends.Run(
-        world_.plugin.loop,
+    deps_.ends.Run(
+        deps_.plugin.loop,
         [hooks = hooks_] {
           hooks->End();
           return true;
@@ -213,7 +213,7 @@ std::function<void()> ResourceController::AfterPrograms(std::function<void()> do
           CheckPrograms();
         }));
     // One that hangs in the kernel must not keep the name of the resource for ever.
-    programs_ = world_.plugin.loop.After(kProgramPatience, [this] { OnProgramsEnded(); });
+    programs_ = deps_.plugin.loop.After(kProgramPatience, [this] { OnProgramsEnded(); });
   };
 }
 
@@ -254,9 +254,9 @@ void ResourceController::StartScan() {
   const Entry& wanted = Wanted();
   scanned_for_ = wanted.spec;
   runs_command_ = HasCommand(*wanted.spec);
-  scan_limit_ = world_.plugin.loop.After(LimitOf(*wanted.spec), [this] { OnScanHangs(); });
-  if (world_.plugin.loop.Now() - pause_end_ >= kCalm) pause_length_ = {};
-  const Pass pass{.node_name = world_.plugin.allocation.node_name,
+  scan_limit_ = deps_.plugin.loop.After(LimitOf(*wanted.spec), [this] { OnScanHangs(); });
+  if (deps_.plugin.loop.Now() - pause_end_ >= kCalm) pause_length_ = {};
+  const Pass pass{.node_name = deps_.plugin.allocation.node_name,
                   .owners = wanted.owners,
                   .owned_before = owned_,
                   .skips_owners = !abandoned_.empty(),
@@ -266,11 +266,11 @@ void ResourceController::StartScan() {
                   .memory = memory_,
                   .cancellation = cancellation_};
   std::optional<DirWatch::Adder> adder;
-  if (world_.watch != nullptr) adder = world_.watch->adder();
-  ThreadPool& pool = runs_command_ ? world_.commands : world_.scanner;
+  if (deps_.watch != nullptr) adder = deps_.watch->adder();
+  ThreadPool& pool = runs_command_ ? deps_.commands : deps_.scanner;
   pool.Run(
-      world_.plugin.loop,
-      [scan = ++scan_, spec = wanted.spec, host = world_.host, pass, adder] {
+      deps_.plugin.loop,
+      [scan = ++scan_, spec = wanted.spec, host = deps_.host, pass, adder] {
         const auto start = std::chrono::steady_clock::now();
         Outcome outcome{scan, spec, Discover(*spec, host, pass), {}, {}, {}};
         for (const std::string& directory : outcome.discovery.directories) {
@@ -288,7 +288,7 @@ void ResourceController::StartScan() {
 /// devices of exclusive resources goes by what those had, as long as the scan that hangs does.
 void ResourceController::OnScanHangs() {
   scan_hangs_ = true;
-  world_.plugin.log.Warning(
+  deps_.plugin.log.Warning(
       "host scan has not ended; a file system that it looks at may not be responding",
       {{"resource", name()}, {"seconds", LimitOf(*Wanted().spec).count()}});
   const bool is_for_another = next_ && scanned_for_ != next_->spec;
@@ -301,7 +301,7 @@ void ResourceController::OnScanHangs() {
 std::set<std::string> ResourceController::WatchedDirectories() const {
   std::set<std::string> watched = directories_;
   std::erase_if(watched, [this](const std::string& directory) {
-    return world_.watch == nullptr || !world_.watch->Watches(directory);
+    return deps_.watch == nullptr || !deps_.watch->Watches(directory);
   });
   return watched;
 }
@@ -315,7 +315,7 @@ void ResourceController::OnScanned(Outcome outcome) {
   scanning_ = false;
   scan_limit_ = Subscription();
   if (std::exchange(scan_hangs_, false)) {
-    world_.plugin.log.Info("host scan ended", {{"resource", name()}});
+    deps_.plugin.log.Info("host scan ended", {{"resource", name()}});
   }
   if (ended_) {
     events_.on_scanned(outcome.added, true);
@@ -331,16 +331,16 @@ void ResourceController::OnScanned(Outcome outcome) {
   owned_ = outcome.discovery.owned;
   const bool moved = outcome.directories != directories_;
   directories_ = std::move(outcome.directories);
-  LogForgotten(inventory_.Advance(std::move(outcome.discovery), world_.plugin.loop.Now()));
+  LogForgotten(inventory_.Advance(std::move(outcome.discovery), deps_.plugin.loop.Now()));
   // The longer a storm of changes lasts, the more rarely it is scanned. A scan that has waited for
   // a file system or a program does not cost what it took, so that does not count in full.
   pause_length_ = std::max<Loop::Duration>(2 * pause_length_, outcome.took);
   pause_length_ = std::min<Loop::Duration>(pause_length_, kLongestPause);
-  pause_ = world_.plugin.loop.After(pause_length_, [this] {
+  pause_ = deps_.plugin.loop.After(pause_length_, [this] {
     pause_ = Subscription();
     if (scan_again_) StartScan();
   });
-  pause_end_ = world_.plugin.loop.Now() + pause_length_;
+  pause_end_ = deps_.plugin.loop.Now() + pause_length_;
   Publish(true);
   observer_->OnScan(outcome.took, complete);  // after what it found, for those who look meanwhile
   events_.on_scanned(outcome.added, moved);
@@ -349,7 +349,7 @@ void ResourceController::OnScanned(Outcome outcome) {
 /// Many verdicts at once are few lists: making one may take no more than a fifth of the loop's
 /// time.
 void ResourceController::OnVerdicts(Timetable::Change change) {
-  Loop& loop = world_.plugin.loop;
+  Loop& loop = deps_.plugin.loop;
   const Loop::Time due = change == Timetable::Change::kHealth ? std::max(loop.Now(), next_wave_)
                                                               : loop.Now() + kReasonPause;
   if (verdicts_ && verdicts_due_ <= due) return;
@@ -360,9 +360,9 @@ void ResourceController::OnVerdicts(Timetable::Change change) {
 void ResourceController::AwaitExpiry() {
   expiry_ = Subscription();
   if (const auto when = inventory_.NextExpiry()) {
-    const auto delay = std::max(*when - world_.plugin.loop.Now(), Loop::Duration::zero());
-    expiry_ = world_.plugin.loop.After(delay, [this] {
-      inventory_.Expire(world_.plugin.loop.Now());
+    const auto delay = std::max(*when - deps_.plugin.loop.Now(), Loop::Duration::zero());
+    expiry_ = deps_.plugin.loop.After(delay, [this] {
+      inventory_.Expire(deps_.plugin.loop.Now());
       Publish(true);
     });
   }
@@ -384,19 +384,19 @@ void ResourceController::Publish(bool devices_changed) {
   plugin_.Publish(published_);
   events_.on_published();
   if (first && kubelet_) plugin_.OnKubelet(*kubelet_);
-  next_wave_ = world_.plugin.loop.Now() + 4 * (std::chrono::steady_clock::now() - start);
+  next_wave_ = deps_.plugin.loop.Now() + 4 * (std::chrono::steady_clock::now() - start);
 }
 
 /// Once, until a scan drops none.
 void ResourceController::LogForgotten(std::size_t devices) {
   if (std::exchange(forgets_early_, devices > 0) || devices == 0) return;
-  world_.plugin.log.Warning(
+  deps_.plugin.log.Warning(
       "devices vanish faster than they are forgotten; only the newest are remembered",
       {{"resource", name()}, {"forgotten", devices}});
 }
 
 void ResourceController::LogChanges(const Snapshot* before, const Snapshot& after) {
-  Log& log = world_.plugin.log;
+  Log& log = deps_.plugin.log;
   auto changes = Diff(before, after);
   // At the start every device is new; only what is wrong is worth a line of its own.
   if (before == nullptr) {

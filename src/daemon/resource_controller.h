@@ -21,14 +21,14 @@ namespace patchbay {
 class ResourceController {
  public:
   /// What it works with; all of it outlives the controller.
-  struct World {
+  struct Dependencies {
     ThreadPool& scanner;
     ThreadPool& commands;  ///< for scans that run commands, which may take long
     ThreadPool& ends;      ///< for waiting until programs have ended
     HostRoot host;
     const DirWatch* watch;  ///< of all resources; may be null
     ProbePool& probes;
-    ResourcePlugin::World plugin;
+    ResourcePlugin::Dependencies plugin;
   };
   struct Events {
     /// A scan of the host is over: the directories whose watches it added, and whether what
@@ -39,7 +39,7 @@ class ResourceController {
     std::function<void()> on_registered;
     std::function<void(bool)> on_kubelet_answers;
     std::function<void()> on_granted = [] {};  ///< see PluginBackend::on_granted
-    /// Has the kubelet asked who holds what, see PodResources::AskNow.
+    /// Has the kubelet asked who holds what, see PodResources::PollNow.
     std::function<void(std::function<void(bool answered)>)> ask_holders = [](const auto& asked) {
       asked(false);
     };
@@ -52,7 +52,7 @@ class ResourceController {
   };
 
   /// `cancellation` is of what it runs, and of nothing else; it triggers it at its end.
-  ResourceController(const World& world, Entry entry,
+  ResourceController(const Dependencies& deps, Entry entry,
                      std::shared_ptr<const Cancellation> cancellation,
                      std::shared_ptr<ResourceObserver> observer, Events events);
   ResourceController(const ResourceController&) = delete;
@@ -97,7 +97,7 @@ class ResourceController {
   void End(std::function<void()> done);
   /// The same for a resource that is no more, of which the kubelet is told, see ResourcePlugin.
   /// Programs that hooks run may end before they are stopped.
-  void Retire(std::function<void()> done);
+  void Drain(std::function<void()> done);
 
   const std::string& name() const { return entry_.spec->name; }
   const std::shared_ptr<ResourceObserver>& observer() const { return observer_; }
@@ -145,7 +145,7 @@ class ResourceController {
   void LogForgotten(std::size_t devices);
   void LogChanges(const Snapshot* before, const Snapshot& after);
 
-  const World world_;
+  const Dependencies deps_;
   Entry entry_;                ///< in force
   std::optional<Entry> next_;  ///< to be in force when it has been scanned for
   const std::shared_ptr<const Cancellation> cancellation_;

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "kubelet/host_lookups.h"
-#include "kubelet/messages.h"
+#include "kubelet/proto_convert.h"
 
 namespace patchbay {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kubelet/plugin_service.h"
-#include "kubelet/replies.h"
+#include "kubelet/unary_reply.h"
 
 namespace patchbay {
 
@@ -27,7 +27,7 @@ class AllocateCall : public std::enable_shared_from_this<AllocateCall> {
  private:
   /// Of it the hook's call holds nothing else, and it outlives the backend.
   struct Answer {
-    std::shared_ptr<Reply> reply;
+    std::shared_ptr<UnaryReply> reply;
     v1beta1::AllocateResponse* response;  ///< gRPC's, until the reply is finished
     v1beta1::AllocateResponse rendered;
     std::vector<int> devices;  ///< how many each container asked for

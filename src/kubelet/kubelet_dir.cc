@@ -19,10 +19,10 @@ namespace {
 constexpr std::string_view kKubeletSocket = "kubelet.sock";
 constexpr std::chrono::seconds kBlindPoll{5};
 
-/// Twenty looks a second in the long run, and two hundred at once: each restart of the kubelet is
-/// to be seen at once and counted, and a storm of changes is to cost little.
-constexpr std::chrono::milliseconds kTimePerLook{50};
-constexpr std::chrono::milliseconds kCredit = 200 * kTimePerLook;
+/// 20 checks per second on average with bursts of 200: each restart of the kubelet is detected
+/// immediately and counted, and frequent changes cost little.
+constexpr std::chrono::milliseconds kTimePerCheck{50};
+constexpr std::chrono::milliseconds kCredit = 200 * kTimePerCheck;
 /// With more sockets than this, checks are throttled: each resource that starts creates a socket,
 /// and each check covers all sockets. The pause is this many times the duration of the last check,
 /// up to a maximum, since that check may have hung.
@@ -42,15 +42,15 @@ std::string NearestDirectory(std::string path) {
 bool IsDead(const std::string& directory) {
   struct statx info;
   if (statx(AT_FDCWD, directory.c_str(), 0, STATX_NLINK, &info) != 0) return false;
-  // Only through its own mount is a removed directory still found; a look that runs into the
-  // removal of one that is not mounted sees no links either, and the next look finds none.
-  // Kernels before 5.8 do not tell them apart: there a restart that was not needed does no harm.
+  // A removed directory can still be found through its own mount only. A check during the removal
+  // of a directory that is not mounted also sees no links, and the next check finds nothing.
+  // Kernels before 5.8 do not distinguish the two; there an unnecessary restart does no harm.
   const bool can_tell = (info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
   const bool mounted = !can_tell || (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
   return info.stx_nlink == 0 && mounted;
 }
 
-/// Why there is no kubelet, as far as the directory tells, and what to do about it.
+/// The reason that kubelet.sock does not exist, and what to do about it.
 std::string_view WhyAbsent(const std::string& directory) {
   struct stat info;
   if (stat((directory + "/.").c_str(), &info) == 0) {
@@ -69,33 +69,33 @@ std::string_view WhyAbsent(const std::string& directory) {
 }  // namespace
 
 /// The state of the directory at one moment.
-struct KubeletDir::Look {
-  bool dead = false;  ///< nothing else was looked at
+struct KubeletDir::Contents {
+  bool dead = false;  ///< nothing else was checked
   DirWatch::Added watches = {};
   std::optional<std::string> kubelet = {};  ///< the identity of its socket
   std::string_view why_absent = {};         ///< where there is none
   std::vector<std::string> swept = {};
   PluginSockets sockets = {};
 
-  /// Can hang. The directory is swept where the kubelet is not `known`.
-  static Look Take(const Options& options, const std::optional<DirWatch::Adder>& adder,
-                   const std::optional<std::string>& known, bool is_first) {
+  /// Can hang. Removes the sockets of killed runs unless the kubelet is the `known` one.
+  static Contents Read(const Options& options, const std::optional<DirWatch::Adder>& adder,
+                       const std::optional<std::string>& known, bool is_first) {
     const std::string& directory = options.directory;
-    Look look;
-    look.dead = IsDead(directory);
-    if (look.dead) return look;
+    Contents contents;
+    contents.dead = IsDead(directory);
+    if (contents.dead) return contents;
     // First, so that no change goes unseen. The parent tells when the directory itself is replaced.
     if (adder) {
-      look.watches =
+      contents.watches =
           adder->Add({NearestDirectory(directory), NearestDirectory(DirectoryOf(directory))});
     }
-    look.kubelet = SocketIdentity(format("{}/{}", directory, kKubeletSocket));
-    if (!look.kubelet) look.why_absent = WhyAbsent(directory);
-    if (is_first || (look.kubelet && look.kubelet != known)) {
-      look.swept = SweepLeftovers(options.run, directory);
+    contents.kubelet = SocketIdentity(format("{}/{}", directory, kKubeletSocket));
+    if (!contents.kubelet) contents.why_absent = WhyAbsent(directory);
+    if (is_first || (contents.kubelet && contents.kubelet != known)) {
+      contents.swept = SweepLeftovers(options.run, directory);
     }
-    look.sockets = SocketsIn(options.run, directory);
-    return look;
+    contents.sockets = SocketsIn(options.run, directory);
+    return contents;
   }
 };
 
@@ -113,7 +113,7 @@ void KubeletDir::Start() {
   if (watch) {
     watch_ = std::move(*watch);
   } else {
-    log_.Warning("cannot watch the kubelet's directory; looking at it from time to time",
+    log_.Warning("cannot watch the kubelet's directory; polling it",
                  {{"path", options_.directory}, {"reason", watch.error().message}});
   }
   Check();
@@ -137,7 +137,7 @@ void KubeletDir::LiftThrottle() {
 }
 
 void KubeletDir::CheckSoon() {
-  if (std::exchange(check_pending_, true) || looking_) return;
+  if (std::exchange(check_pending_, true) || is_checking_) return;
   const auto when = std::max(paid_until_ - kCredit, throttled_until_);
   if (when <= loop_.Now()) {
     return loop_.Post(lifetime_.Guard([this] {
@@ -149,29 +149,29 @@ void KubeletDir::CheckSoon() {
 
 void KubeletDir::Check() {
   if (dead_) return;
-  if (looking_) {
+  if (is_checking_) {
     check_pending_ = true;
     return;
   }
   check_pending_ = false;
-  looking_ = true;
+  is_checking_ = true;
   may_throttle_ = true;
   delayed_ = Subscription();
   timer_ = Subscription();
   const auto now = loop_.Now();
-  paid_until_ = std::max(paid_until_, now) + kTimePerLook;
+  paid_until_ = std::max(paid_until_, now) + kTimePerCheck;
   const auto adder = watch_ ? std::optional(watch_->adder()) : std::nullopt;
   pool_.Run(
       loop_,
-      [options = options_, adder, known = identity_, is_first = !looked_] {
-        return Look::Take(options, adder, known, is_first);
+      [options = options_, adder, known = identity_, is_first = !has_checked_] {
+        return Contents::Read(options, adder, known, is_first);
       },
-      lifetime_.Guard([this, now](const Look& look) { OnLook(look, now); }));
+      lifetime_.Guard([this, now](const Contents& contents) { OnChecked(contents, now); }));
 }
 
-void KubeletDir::OnLook(const Look& look, Loop::Time asked) {
-  looking_ = false;
-  if (look.dead) {
+void KubeletDir::OnChecked(const Contents& contents, Loop::Time asked) {
+  is_checking_ = false;
+  if (contents.dead) {
     dead_ = true;
     events_.on_dead(
         options_.directory +
@@ -179,32 +179,32 @@ void KubeletDir::OnLook(const Look& look, Loop::Time asked) {
         "from inside, so this process ends to be started again with a fresh one");
     return;
   }
-  const bool is_newly_watched = Watch(look.watches);
-  for (const std::string& name : look.swept) {
+  const bool is_newly_watched = Watch(contents.watches);
+  for (const std::string& name : contents.swept) {
     log_.Info("removed the socket of a run that was killed",
               {{"socket", format("{}/{}", options_.directory, name)}});
   }
-  OnKubeletSocket(look);
-  events_.on_sockets(look.sockets, asked);
-  if (may_throttle_ && look.sockets.own.size() > kManySockets) {
+  OnKubeletSocket(contents);
+  events_.on_sockets(contents.sockets, asked);
+  if (may_throttle_ && contents.sockets.own.size() > kManySockets) {
     const auto now = loop_.Now();
     throttled_until_ =
         now + std::min<Loop::Duration>(kThrottleFactor * (now - asked), kMaxThrottle);
   }
-  looked_ = true;
+  has_checked_ = true;
   Schedule();
   // What was made before the watch was there may be the next directory on the way.
   if (std::exchange(check_pending_, false) || is_newly_watched) CheckSoon();
 }
 
-void KubeletDir::OnKubeletSocket(const Look& look) {
-  const auto before = std::exchange(identity_, look.kubelet);
+void KubeletDir::OnKubeletSocket(const Contents& contents) {
+  const auto before = std::exchange(identity_, contents.kubelet);
   if (identity_ && identity_ != before) {
     events_.on_kubelet(++epoch_);
   } else if (!identity_ && before) {
     events_.on_kubelet_lost();
-  } else if (!identity_ && !looked_) {
-    log_.Warning(look.why_absent, {{"socket", kubelet_socket()}});
+  } else if (!identity_ && !has_checked_) {
+    log_.Warning(contents.why_absent, {{"socket", kubelet_socket()}});
   }
 }
 
@@ -217,7 +217,7 @@ bool KubeletDir::Watch(const DirWatch::Added& watches) {
   watch_->Retain(wanted);
   for (const Error& error : outcome.failed) {
     if (watching_) {
-      log_.Warning("cannot watch the kubelet's directory; looking at it from time to time",
+      log_.Warning("cannot watch the kubelet's directory; polling it",
                    {{"path", options_.directory}, {"reason", error.message}});
     }
   }

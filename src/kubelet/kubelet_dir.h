@@ -8,66 +8,65 @@
 #include <string>
 
 #include "base/log.h"
-#include "kubelet/sockets.h"
+#include "kubelet/plugin_sockets.h"
 #include "os/dir_watch.h"
 #include "os/loop.h"
 #include "os/thread_pool.h"
 
 namespace patchbay {
 
-/// Watches the kubelet's device plugin directory: whether kubelet.sock is there and whether it is
-/// still the same one, and which sockets of Patchbay are in it. Sweeps out what killed runs left
-/// there, at first and for each new kubelet.
+/// Watches the kubelet's device plugin directory: detects restarts of the kubelet by kubelet.sock,
+/// and which plugin sockets of Patchbay exist. Removes the sockets of killed runs at start and when
+/// a new kubelet is detected.
 ///
-/// inotify says when to look, a slow timer looks anyway, and what is found counts: a socket is the
-/// same as long as its device, inode and time of birth are. The kubelet's own checkpoint files, of
-/// which it writes one for every list, wake nobody. A storm of changes is looked at twenty times a
-/// second.
+/// An inotify event or a slow timer causes a check, and only the result of the check counts: a
+/// socket is the same as long as its device, inode and birth time are. The kubelet's checkpoint
+/// files, one per device list, cause no check. Frequent changes cause at most 20 checks per second.
 ///
 /// Belongs to the loop thread. A check can hang, so it runs in the pool, one at a time; while it
 /// hangs, no event is reported.
 class KubeletDir {
  public:
   struct Events {
-    /// kubelet.sock is there; another epoch is another socket.
+    /// kubelet.sock exists; each new socket has a new epoch.
     std::function<void(std::uint64_t epoch)> on_kubelet;
     std::function<void()> on_kubelet_lost;
-    /// After each look, which began at `asked`: whatever came or went since then may be missing.
+    /// After each check. It began at `asked`: later changes may be missing.
     std::function<void(const PluginSockets& sockets, Loop::Time asked)> on_sockets;
-    /// The directory was removed under a mount: this process can never see the new one and must be
-    /// started again.
+    /// The directory was removed under a mount: this process cannot see its successor and must be
+    /// restarted.
     std::function<void(std::string reason)> on_dead;
   };
 
   struct Options {
     std::string directory;
     std::string run;  ///< of this process, see NewRun
-    /// Between two looks without an event; where nothing can be watched, looks are taken every five
-    /// seconds.
+    /// The interval between checks without an event; at most five seconds if nothing can be
+    /// watched.
     std::chrono::milliseconds poll;
   };
 
   KubeletDir(Loop& loop, ThreadPool& pool, Log& log, Options options, Events events);
 
-  /// Takes the first look, and goes on looking.
+  /// Starts the first check and watches the directory.
   void Start();
-  /// From the next look on.
+  /// Takes effect after the next check.
   void SetPoll(std::chrono::milliseconds poll) { options_.poll = poll; }
   /// Checks now, or when the check under way has ended.
   void Check();
   /// Checks soon: once for all calls made at one time, and after the pause that many sockets cause.
   void CheckSoon();
 
-  bool looking() const { return looking_; }
+  bool is_checking() const { return is_checking_; }
   std::string kubelet_socket() const { return options_.directory + "/kubelet.sock"; }
 
  private:
-  struct Look;
+  struct Contents;
 
   void OnChange(const std::string& directory, std::string_view name);
   void LiftThrottle();
-  void OnLook(const Look& look, Loop::Time asked);
-  void OnKubeletSocket(const Look& look);
+  void OnChecked(const Contents& contents, Loop::Time asked);
+  void OnKubeletSocket(const Contents& contents);
   bool Watch(const DirWatch::Added& watches);
   void Schedule();
 
@@ -77,14 +76,14 @@ class KubeletDir {
   Options options_;
   Events events_;
   std::unique_ptr<DirWatch> watch_;
-  bool watching_ = true;  ///< as far as was told
-  bool looking_ = false;
-  bool looked_ = false;           ///< there was a look
-  bool check_pending_ = false;    ///< another look is to be taken
-  Loop::Time paid_until_{};       ///< grows with each look; too far ahead, the next one waits
+  bool watching_ = true;  ///< as last reported
+  bool is_checking_ = false;
+  bool has_checked_ = false;      ///< a check has ended
+  bool check_pending_ = false;    ///< another check is needed
+  Loop::Time paid_until_{};       ///< grows with each check; if too far ahead, the next one waits
   Loop::Time throttled_until_{};  ///< checks of plugin sockets wait until then
-  bool may_throttle_ = true;      ///< nothing of the kubelet changed since the look began
-  Subscription delayed_;          ///< the pending look, where it has to wait
+  bool may_throttle_ = true;      ///< kubelet.sock did not change since the check began
+  Subscription delayed_;          ///< the pending check, if it has to wait
   bool dead_ = false;
   std::optional<std::string> identity_;  ///< of the kubelet.sock seen last
   std::uint64_t epoch_ = 0;

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "base/format.h"
-#include "kubelet/messages.h"
+#include "kubelet/proto_convert.h"
 
 namespace patchbay {
 

@@ -22,7 +22,7 @@
 #include "base/format.h"
 #include "base/log_writer.h"
 #include "base/path.h"
-#include "kubelet/sockets.h"
+#include "kubelet/plugin_sockets.h"
 
 namespace patchbay {
 namespace {
@@ -32,17 +32,17 @@ constexpr int kMaxRequestBytes = 16 * 1024 * 1024;
 /// What a call may still take once the server stops; then it is cancelled.
 constexpr std::chrono::milliseconds kShutdownGrace{200};
 /// After the end of that, until connections that do not close are broken.
-constexpr std::chrono::milliseconds kBreakAfter{200};
+constexpr std::chrono::milliseconds kForcedCloseDelay{200};
 /// The time limit for a server to accept a connection and to send its settings.
-constexpr int kSettingsPatience = 2000;  // milliseconds
+constexpr int kSettingsTimeout = 2000;  // milliseconds
 /// The minimum time for connections to close. Breaking them scans all descriptors of the process.
-constexpr std::chrono::milliseconds kLeastToClose{50};
+constexpr std::chrono::milliseconds kMinCloseTime{50};
 
-/// While the server stops: gRPC waits for what it is writing, and so for ever for a peer that takes
-/// nothing in any more, as a process that is stopped or traced.
-class Breaker {
+/// Closes the connections of a server that does not stop in time: gRPC waits until pending writes
+/// have finished, which a peer that does not read, such as a stopped process, delays indefinitely.
+class ForcedClose {
  public:
-  Breaker(const std::string& socket, std::chrono::system_clock::time_point when) {
+  ForcedClose(const std::string& socket, std::chrono::system_clock::time_point when) {
     try {
       thread_ = std::thread([this, socket, when] {
         std::unique_lock lock(mutex_);
@@ -51,7 +51,7 @@ class Breaker {
     } catch (const std::system_error&) {  // no more threads: most peers do read
     }
   }
-  ~Breaker() {
+  ~ForcedClose() {
     {
       const std::lock_guard lock(mutex_);
       is_over_ = true;
@@ -59,8 +59,8 @@ class Breaker {
     changed_.notify_all();
     if (thread_.joinable()) thread_.join();
   }
-  Breaker(const Breaker&) = delete;
-  Breaker& operator=(const Breaker&) = delete;
+  ForcedClose(const ForcedClose&) = delete;
+  ForcedClose& operator=(const ForcedClose&) = delete;
 
  private:
   std::mutex mutex_;
@@ -73,7 +73,7 @@ class Breaker {
 bool SendsSettings(const UniqueFd& connection) {
   pollfd readable{connection.get(), POLLIN, 0};
   char first = 0;
-  return poll(&readable, 1, kSettingsPatience) > 0 &&
+  return poll(&readable, 1, kSettingsTimeout) > 0 &&
          recv(connection.get(), &first, 1, MSG_DONTWAIT) == 1;
 }
 
@@ -100,7 +100,7 @@ Status SelfCheck(const std::string& socket) {
 
 }  // namespace
 
-void KeepGrpc() {
+void InitGrpc() {
   // What gRPC and protobuf write to stderr by themselves is neither one line nor for
   // administrators, and what matters of it comes back as errors, which are logged; but for last
   // words. GRPC_VERBOSITY brings all of it back.
@@ -149,8 +149,8 @@ PluginServer::~PluginServer() {
   if (server_ == nullptr) return;
   if (!stop_by_) BeginStop();
   {
-    const Breaker breaker(socket_, std::max(*stop_by_ + kBreakAfter,
-                                            std::chrono::system_clock::now() + kLeastToClose));
+    const ForcedClose breaker(socket_, std::max(*stop_by_ + kForcedCloseDelay,
+                                                std::chrono::system_clock::now() + kMinCloseTime));
     server_->Shutdown(*stop_by_);
   }
   server_.reset();

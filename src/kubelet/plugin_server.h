@@ -12,32 +12,31 @@
 
 namespace patchbay {
 
-/// Has gRPC stay until the process ends. Otherwise it goes with the last server or call and comes
-/// with the next, and going takes ten seconds now and then: it waits for a thread of its own that
-/// sleeps so long, and whatever is to come waits as well.
-void KeepGrpc();
+/// Initializes gRPC for the life of the process. Otherwise gRPC shuts down with the last server or
+/// call and starts again with the next. Its shutdown occasionally waits ten seconds for a sleeping
+/// thread of its own, and the next call waits as well.
+void InitGrpc();
 
-/// One gRPC server on one socket, for one registration of one resource. Starting and stopping block
-/// for some milliseconds and are not for the loop.
+/// The gRPC server on one plugin socket, for one registration of one resource. Start and the
+/// destructor block for some milliseconds and must not run on the loop.
 class PluginServer {
  public:
-  /// Serves on `socket`, a path that nobody uses yet: gRPC takes an occupied one over in silence.
+  /// Serves on `socket`. The path must not be in use: gRPC silently replaces an existing socket.
   /// When Start returns, the server accepts connections at this path. Fails with kUnavailable.
   static Result<std::unique_ptr<PluginServer>> Start(std::string socket, PluginBackend backend,
                                                      ListStreams::OnChange on_streams);
 
-  /// Stops completely and removes the socket. After that no function of the backend is called any
-  /// more.
+  /// Stops the server and removes the socket. No function of the backend is called afterwards.
   ~PluginServer();
   PluginServer(const PluginServer&) = delete;
   PluginServer& operator=(const PluginServer&) = delete;
 
-  /// Ends all streams at once; from any thread, at most once. Other calls have a moment from now to
-  /// end, also if the destructor is long in coming: servers that wait for one another share it.
+  /// Ends all streams immediately; from any thread, at most once. The grace period of other calls
+  /// begins now, not with the destructor: servers that stop one after another share it.
   void BeginStop();
 
-  /// Tells the kubelet a last list, and ends its streams once they have taken it; from any thread.
-  void BeginRetreat(const std::shared_ptr<const Snapshot>& last) {
+  /// Sends a last list and ends each stream once the list was written to it; from any thread.
+  void BeginDrain(const std::shared_ptr<const Snapshot>& last) {
     service_.streams().CloseAfter(last);
   }
 

@@ -6,7 +6,7 @@
 
 #include "inventory/replica_ids.h"
 #include "kubelet/allocate_call.h"
-#include "kubelet/messages.h"
+#include "kubelet/proto_convert.h"
 
 namespace patchbay {
 
@@ -23,7 +23,7 @@ v1beta1::DevicePluginOptions PluginOptions(const ResourceSpec& spec) {
 
 grpc::ServerUnaryReactor* PluginService::GetDevicePluginOptions(
     grpc::CallbackServerContext*, const v1beta1::Empty*, v1beta1::DevicePluginOptions* response) {
-  const auto reply = Reply::Begin(backend_->observer, Rpc::kGetDevicePluginOptions);
+  const auto reply = UnaryReply::Begin(backend_->observer, Rpc::kGetDevicePluginOptions);
   // Whoever asks before the first look at the host is this process, to see whether it is heard.
   if (const auto snapshot = backend_->snapshot->Get()) *response = PluginOptions(*snapshot->spec);
   reply->Finish({});
@@ -38,7 +38,7 @@ grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* PluginService::ListAndW
 grpc::ServerUnaryReactor* PluginService::GetPreferredAllocation(
     grpc::CallbackServerContext*, const v1beta1::PreferredAllocationRequest* request,
     v1beta1::PreferredAllocationResponse* response) {
-  const auto reply = Reply::Begin(backend_->observer, Rpc::kGetPreferredAllocation);
+  const auto reply = UnaryReply::Begin(backend_->observer, Rpc::kGetPreferredAllocation);
   const auto snapshot = backend_->snapshot->Get();
   for (const auto& container : request->container_requests()) {
     auto& preferred = *response->add_container_responses();
@@ -84,8 +84,8 @@ grpc::ServerUnaryReactor* PluginService::PreStartContainer(
   return reply->reactor();
 }
 
-std::shared_ptr<Reply> PluginBackend::BeginReply(Rpc rpc) const {
-  return Reply::Begin(observer, rpc, pending, resource);
+std::shared_ptr<UnaryReply> PluginBackend::BeginReply(Rpc rpc) const {
+  return UnaryReply::Begin(observer, rpc, pending, resource);
 }
 
 void PluginBackend::RunAfterRelease(HookCall call, const ResourceSpec& spec,

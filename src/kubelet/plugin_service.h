@@ -13,7 +13,7 @@
 #include "inventory/snapshot_cell.h"
 #include "kubelet/host_lookups.h"
 #include "kubelet/list_streams.h"
-#include "kubelet/replies.h"
+#include "kubelet/unary_reply.h"
 
 namespace patchbay {
 
@@ -44,7 +44,7 @@ struct PluginBackend {
   /// Where Allocate and PreStartContainer calls are listed; may be null.
   std::shared_ptr<PendingCalls> pending = nullptr;
 
-  std::shared_ptr<Reply> BeginReply(Rpc rpc) const;
+  std::shared_ptr<UnaryReply> BeginReply(Rpc rpc) const;
   /// The call of a hook for the units that each container gets.
   Result<HookCall> Plan(Hook hook, const Snapshot& of,
                         const std::vector<std::vector<std::string>>& containers) const;

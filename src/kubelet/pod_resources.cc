@@ -55,17 +55,17 @@ PodResources::PodResources(Loop& loop, Log& log, std::string socket, Events even
   Schedule();
 }
 
-std::function<void()> PodResources::PollSoon() {
+std::function<void()> PodResources::RequestPoll() {
   const auto soon = lifetime_.Guard([this] {
     poll_.Soon(loop_.Now());
     Schedule();
   });
-  return [&loop = loop_, wished = wished_, soon] {
-    if (!wished->exchange(true)) loop.Post(soon);
+  return [&loop = loop_, requested = requested_, soon] {
+    if (!requested->exchange(true)) loop.Post(soon);
   };
 }
 
-void PodResources::AskNow(Asked done) {
+void PodResources::PollNow(Asked done) {
   poll_.Now(loop_.Now());
   to_ask_.push_back(std::move(done));
   Schedule();
@@ -84,7 +84,7 @@ void PodResources::Schedule() {
 }
 
 void PodResources::Ask() {
-  *wished_ = false;  // first: a wish that comes meanwhile is for the next call
+  *requested_ = false;  // first: a request made meanwhile is for the next poll
   const PodResourcesVersion version = poll_.version();
   poll_.Begin();
   std::move(to_ask_.begin(), to_ask_.end(), std::back_inserter(asking_));

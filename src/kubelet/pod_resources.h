@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "kubelet/calls.h"
+#include "kubelet/kubelet_client.h"
 #include "kubelet/pod_resources_poll.h"
 #include "os/loop.h"
 
@@ -19,21 +19,22 @@ struct PodResourcesPace {
   std::chrono::milliseconds deadline{3'000};  ///< of a call
 };
 
-/// Asks the kubelet who holds which device, through its PodResources API: at once, every period
-/// and when told to. The decisions are those of PodResourcesPoll; this is their hands.
+/// Polls the kubelet's PodResources API for the devices that pods hold: at start, every period and
+/// on request. PodResourcesPoll decides; this class performs the calls.
 ///
-/// While nobody answers the last holders stay in force, since unknown is not free. A socket that is
-/// missing is looked for once a period. Each change of what is wrong is one line of the log.
+/// While the kubelet does not respond, the last reported holders stay in force: an unknown device
+/// is not free. A missing socket is checked for once per period. Each change of the error is logged
+/// once.
 ///
-/// Belongs to the loop thread; calls and the reading of answers have a thread of their own. The
-/// destructor cancels a call under way and waits for its thread, which can hang: see TakeCall.
+/// Belongs to the loop thread; each call and the parsing of its response run on a separate thread.
+/// The destructor cancels a pending call and waits for its thread, which can hang: see TakeCall.
 class PodResources {
  public:
-  /// What its owner is told, on the loop, never from within a function called here.
+  /// Called on the loop, never from within a function of this class.
   struct Events {
-    /// At each answer, also one like the last. Comes before on_up.
+    /// After each response, even if nothing changed. Called before on_up.
     std::function<void(const ReportedHolders&)> on_holders;
-    /// Whether the kubelet says who holds what; once that is known, and when it changes.
+    /// Whether the API responds: when that is first known, and when it changes.
     std::function<void(bool)> on_up;
   };
 
@@ -44,14 +45,14 @@ class PodResources {
   PodResources(const PodResources&) = delete;
   PodResources& operator=(const PodResources&) = delete;
 
-  /// What is to be called when something was given, from any thread, also when this is gone: has
-  /// the kubelet asked about a second from then. Until it is asked, further calls do nothing, so
-  /// that the loop is not woken for each container that starts.
-  std::function<void()> PollSoon();
+  /// Returns a function that requests a poll about one second later. Call it after an allocation,
+  /// from any thread, even after this object is destroyed. Until the poll begins, further calls
+  /// have no effect, so that the loop does not wake for each container that starts.
+  std::function<void()> RequestPoll();
 
-  /// Asks now, and then calls `done` with whether the kubelet has said who holds what at a moment
-  /// after this call; on_holders comes before it.
-  void AskNow(Asked done);
+  /// Polls now, then calls `done` with whether the kubelet reported the holders as of a moment
+  /// after this call; on_holders is called before.
+  void PollNow(Asked done);
 
   /// Returns the pending call and stops polling. Destroy the call on a thread that may block.
   PendingCall TakeCall();
@@ -70,8 +71,8 @@ class PodResources {
   const Events events_;
   const PodResourcesPace pace_;
   PodResourcesPoll poll_;
-  /// PollSoon was called since the kubelet was last asked.
-  const std::shared_ptr<std::atomic<bool>> wished_ = std::make_shared<std::atomic<bool>>(false);
+  /// A poll was requested since the last one began.
+  const std::shared_ptr<std::atomic<bool>> requested_ = std::make_shared<std::atomic<bool>>(false);
   bool complete_ = true;       ///< the last answer named everybody
   std::vector<Asked> asking_;  ///< of the call under way
   std::vector<Asked> to_ask_;  ///< of the next one

@@ -22,7 +22,7 @@ enum class PollOutcome {
 /// Both have a List of the same layout. Kubelets before 1.20 have only the older one.
 enum class PodResourcesVersion { kV1, kV1alpha1 };
 
-/// How long after PollSoon the question comes: the kubelet must note first what it gave.
+/// How long after RequestPoll the question comes: the kubelet must note first what it gave.
 inline constexpr std::chrono::seconds kPollSoon{1};
 
 /// When the kubelet is asked who holds which device, by which version of the service, and what its
@@ -61,7 +61,7 @@ class PodResourcesPoll {
 
   Duration period_;
   std::optional<Time> due_;
-  std::optional<Time> soon_;  ///< wished for while a call was under way
+  std::optional<Time> soon_;  ///< requested for while a call was under way
   PodResourcesVersion version_ = PodResourcesVersion::kV1;
   bool other_tried_ = false;  ///< this question was put to one version in vain
   int limited_ = 0;           ///< in a row

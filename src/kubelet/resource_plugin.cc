@@ -5,19 +5,19 @@
 
 #include "base/format.h"
 #include "base/hash.h"
-#include "kubelet/messages.h"
-#include "kubelet/sockets.h"
+#include "kubelet/plugin_sockets.h"
+#include "kubelet/proto_convert.h"
 
 namespace patchbay {
 namespace {
 
 constexpr std::chrono::seconds kListInterval{1};
-/// Beyond this a list is worth a warning.
+/// Above this number of units, a warning is logged.
 constexpr std::size_t kManyUnits = 10'000;
-constexpr std::chrono::seconds kRetreatPatience{2};
+constexpr std::chrono::seconds kDrainTimeout{2};
 constexpr std::size_t kMaxFailuresLogged = 4;
 
-/// Whether the kubelet would see no difference between the two.
+/// Returns whether the two device lists are the same for the kubelet.
 bool SameList(const Snapshot& a, const Snapshot& b) {
   return a.topology == b.topology && a.spec->replicas == b.spec->replicas &&
          std::equal(a.devices.begin(), a.devices.end(), b.devices.begin(), b.devices.end(),
@@ -34,16 +34,16 @@ bool SameOptions(const v1beta1::DevicePluginOptions& a, const v1beta1::DevicePlu
 
 }  // namespace
 
-ResourcePlugin::ResourcePlugin(const World& world, std::string resource,
+ResourcePlugin::ResourcePlugin(const Dependencies& deps, std::string resource,
                                std::shared_ptr<ResourceObserver> observer,
                                std::shared_ptr<HookRunner> hooks, Events events)
-    : world_(world),
+    : deps_(deps),
       resource_(std::move(resource)),
       observer_(std::move(observer)),
       hooks_(std::move(hooks)),
       events_(std::move(events)),
       rate_limiter_(kListInterval),
-      lookups_(std::make_shared<HostLookups>(world_.allocation)) {}
+      lookups_(std::make_shared<HostLookups>(deps_.allocation)) {}
 
 ResourcePlugin::~ResourcePlugin() {
   if (server_) DropServer([] {});
@@ -65,27 +65,27 @@ void ResourcePlugin::ScheduleAnnouncement() {
   const auto newest = cell_->Get();
   if (announcement_ || newest == nullptr) return;
   if (announced_ && SameList(*announced_, *newest)) return;
-  const auto now = world_.loop.Now();
+  const auto now = deps_.loop.Now();
   const auto when = rate_limiter_.NextAllowed(now);
   if (when <= now) return Announce();
-  announcement_ = world_.loop.After(when - now, [this] { Announce(); });
+  announcement_ = deps_.loop.After(when - now, [this] { Announce(); });
 }
 
 void ResourcePlugin::Announce() {
   announcement_ = Subscription();
   announced_ = cell_->Get();
-  rate_limiter_.RecordSend(world_.loop.Now());
+  rate_limiter_.RecordSend(deps_.loop.Now());
   const std::size_t units =
       announced_->devices.size() * static_cast<std::size_t>(announced_->spec->replicas);
   const std::size_t left_out = units - UnitsThatFit(*announced_);
   if (left_out > 0 && left_out != left_out_) {
-    world_.log.Error(
+    deps_.log.Error(
         "the list is too long for the kubelet and was cut; split the resource or lower replicas",
         {{"resource", resource_}, {"units", units - left_out}, {"left_out", left_out}});
   }
   left_out_ = left_out;
   if (const bool many = units > kManyUnits; many != std::exchange(many_units_, many) && many) {
-    world_.log.Warning(
+    deps_.log.Warning(
         "the list is long, and the kubelet writes all of it to its disk whenever something in it "
         "changes; see that no more is matched than is meant, or lower replicas",
         {{"resource", resource_}, {"units", units - left_out}});
@@ -103,13 +103,13 @@ void ResourcePlugin::CheckSocket(const PluginSockets& sockets, Loop::Time asked)
 
 void ResourcePlugin::End(std::function<void()> done) {
   on_ended_ = std::move(done);
-  EndRetreat();
+  FinishDrain();
 }
 
-void ResourcePlugin::Retire(std::function<void()> done) {
+void ResourcePlugin::Drain(std::function<void()> done) {
   if (streams_ == 0 || server_ == nullptr) return End(std::move(done));
   on_ended_ = std::move(done);
-  is_retiring_ = true;
+  is_draining_ = true;
   announcement_ = Subscription();
   const auto newest = cell_->Get();
   const auto last = std::make_shared<const Snapshot>(
@@ -117,26 +117,26 @@ void ResourcePlugin::Retire(std::function<void()> done) {
   cell_->Set(last);
   observer_->OnSnapshot(last);
   observer_->OnRegistrationStatus(CurrentStatus());
-  server_->BeginRetreat(last);
-  retreat_ = world_.loop.After(kRetreatPatience, [this] { EndRetreat(); });
+  server_->BeginDrain(last);
+  drain_timeout_ = deps_.loop.After(kDrainTimeout, [this] { FinishDrain(); });
 }
 
-/// There is nothing to wait for any more.
-void ResourcePlugin::EndRetreat() {
-  is_retiring_ = false;
-  retreat_ = Subscription();
+/// The kubelet received the last list, or the time is over.
+void ResourcePlugin::FinishDrain() {
+  is_draining_ = false;
+  drain_timeout_ = Subscription();
   Step(EndRequested{});
 }
 
 void ResourcePlugin::Step(const RegistrationEvent& event) {
-  if (is_retiring_) return;  // nothing matters any more but the end
+  if (is_draining_) return;  // only FinishDrain matters
   const RegistrationPhase before = registration_.phase();
-  const auto actions = registration_.Step(event, world_.loop.Now());
+  const auto actions = registration_.Step(event, deps_.loop.Now());
   if (registration_.phase() != before) OnPhase(before, event);
   timer_ = Subscription();
   if (const auto when = registration_.timer()) {
-    const auto delay = std::max(*when - world_.loop.Now(), Loop::Duration::zero());
-    timer_ = world_.loop.After(delay, [this] { Step(TimerFired{}); });
+    const auto delay = std::max(*when - deps_.loop.Now(), Loop::Duration::zero());
+    timer_ = deps_.loop.After(delay, [this] { Step(TimerFired{}); });
   }
   for (const RegistrationAction action : actions) Act(action);
   if (registration_.phase() == RegistrationPhase::kEnded && on_ended_) {
@@ -166,26 +166,26 @@ RegistrationStatus ResourcePlugin::CurrentStatus() const {
   }
 }
 
-/// What an administrator is told of a step.
+/// Logs a change of the phase.
 void ResourcePlugin::LogPhase(RegistrationPhase before, const RegistrationEvent& event) {
-  world_.log.Debug("registration",
-                   {{"resource", resource_}, {"phase", Name(registration_.phase())}});
+  deps_.log.Debug("registration",
+                  {{"resource", resource_}, {"phase", Name(registration_.phase())}});
   const bool was_registered = before == RegistrationPhase::kRegistered;
   if (registered()) {
     last_failure_.clear();
     logged_failures_.clear();
-    world_.log.Info("registered", {{"resource", resource_}});
+    deps_.log.Info("registered", {{"resource", resource_}});
   } else if (was_registered && !on_ended_) {
     if (std::holds_alternative<OptionsChanged>(event)) {
-      return world_.log.Info("registering again, with other options", {{"resource", resource_}});
+      return deps_.log.Info("registering again, with other options", {{"resource", resource_}});
     }
     const char* reason = std::holds_alternative<KubeletSeen>(event)     ? "the kubelet restarted"
                          : std::holds_alternative<OwnSocketLost>(event) ? "our socket was deleted"
                          : std::holds_alternative<TimerFired>(event)
                              ? "another process that served it ended"
                              : "the stream ended";
-    world_.log.Warning("no longer registered; registering again",
-                       {{"resource", resource_}, {"reason", reason}});
+    deps_.log.Warning("no longer registered; registering again",
+                      {{"resource", resource_}, {"reason", reason}});
   } else if (before == RegistrationPhase::kConfirming &&
              std::holds_alternative<TimerFired>(event)) {
     ReportFailure("not registered",
@@ -204,13 +204,13 @@ void ResourcePlugin::Act(RegistrationAction action) {
 }
 
 void ResourcePlugin::StartServer() {
-  const std::uint64_t serial = serial_ = ++world_.servers;
-  Loop& loop = world_.loop;
+  const std::uint64_t serial = serial_ = ++deps_.servers;
+  Loop& loop = deps_.loop;
   PluginBackend backend{
       resource_,
       cell_,
       observer_,
-      world_.allocation,
+      deps_.allocation,
       lookups_,
       [&loop, on_stale = lifetime_.Guard([this] { OnStaleList(); })] { loop.Post(on_stale); },
       events_.on_granted,
@@ -221,18 +221,18 @@ void ResourcePlugin::StartServer() {
           before_start(std::move(devices), std::move(then));
         });
       },
-      [&log = world_.log, resource = resource_](const char* what, const std::string& reason) {
+      [&log = deps_.log, resource = resource_](const char* what, const std::string& reason) {
         log.Warning(what, {{"resource", resource}, {"reason", reason}});
       },
-      world_.pending};
+      deps_.pending};
   auto on_change = lifetime_.Guard([this, serial](int open, bool first_ended) {
     if (serial == serial_) OnStreams(open, first_ended);
   });
   auto on_streams = [&loop, on_change](int open, bool first_ended) {
     loop.Post([on_change, open, first_ended]() mutable { on_change(open, first_ended); });
   };
-  const std::string socket = world_.kubelet_dir + "/" + SocketName(resource_, world_.run, serial);
-  world_.servers_pool.Run(
+  const std::string socket = deps_.kubelet_dir + "/" + SocketName(resource_, deps_.run, serial);
+  deps_.servers_pool.Run(
       loop,
       [socket, backend = std::move(backend), on_streams = std::move(on_streams)]() mutable {
         return PluginServer::Start(socket, std::move(backend), std::move(on_streams));
@@ -244,9 +244,9 @@ void ResourcePlugin::StartServer() {
 void ResourcePlugin::OnStreams(int open, bool first_ended) {
   streams_ = open;
   observer_->OnStreams(open);
-  if (is_retiring_ && open == 0) return EndRetreat();
+  if (is_draining_ && open == 0) return FinishDrain();
   // A new stream begins with a list, which the kubelet takes in like any other.
-  if (open > 0 && !first_ended) rate_limiter_.RecordSend(world_.loop.Now());
+  if (open > 0 && !first_ended) rate_limiter_.RecordSend(deps_.loop.Now());
   Step(StreamsChanged{open, first_ended});
 }
 
@@ -256,7 +256,7 @@ void ResourcePlugin::OnServer(Result<std::unique_ptr<PluginServer>> server) {
     return Step(ServerStarted{false});
   }
   server_ = std::move(*server);
-  serves_since_ = world_.loop.Now();
+  serves_since_ = deps_.loop.Now();
   // A check that ended before, or is still running, does not cover this socket. Without another
   // check, a socket that was deleted before this moment would not be missed: the kubelet dials it
   // for ten seconds.
@@ -270,18 +270,19 @@ void ResourcePlugin::StopServer() {
 }
 
 void ResourcePlugin::DropServer(std::function<void()> then) {
-  struct Doomed {  // the call first, then the server
+  struct Stopping {  // the call first, then the server
     std::unique_ptr<PluginServer> server;
     PendingCall call;
   };
   serial_ = 0;
   streams_ = 0;
   server_->BeginStop();
-  auto doomed = std::make_shared<Doomed>(Doomed{std::exchange(server_, nullptr), std::move(call_)});
-  world_.servers_pool.Run(
-      world_.loop,
-      [doomed = std::move(doomed)]() mutable {
-        doomed.reset();
+  auto stopping =
+      std::make_shared<Stopping>(Stopping{std::exchange(server_, nullptr), std::move(call_)});
+  deps_.servers_pool.Run(
+      deps_.loop,
+      [stopping = std::move(stopping)]() mutable {
+        stopping.reset();
         return true;
       },
       lifetime_.Guard([then = std::move(then)](bool) { then(); }));
@@ -294,16 +295,16 @@ void ResourcePlugin::Register() {
   auto on_done = lifetime_.Guard([this, serial = serial_](const Status& status) {
     if (serial == serial_) OnRegistered(status);
   });
-  call_ = CallRegister(world_.kubelet, world_.kubelet_dir + "/kubelet.sock",
+  call_ = CallRegister(deps_.kubelet, deps_.kubelet_dir + "/kubelet.sock",
                        socket.substr(socket.rfind('/') + 1), *snapshot->spec, kRegisterDeadline,
-                       [&loop = world_.loop, on_done](Status status) {
+                       [&loop = deps_.loop, on_done](Status status) {
                          loop.Post([on_done, status]() mutable { on_done(status); });
                        });
 }
 
-/// Tells the kubelet again how things are, and has the host looked at.
+/// Sends the device list again and requests a scan.
 void ResourcePlugin::OnStaleList() {
-  if (is_retiring_) return;
+  if (is_draining_) return;
   announced_.reset();
   ScheduleAnnouncement();
   events_.on_stale();
@@ -327,7 +328,7 @@ void ResourcePlugin::ReportFailure(std::string_view what, const std::string& rea
   if (logged_failures_.size() == kMaxFailuresLogged ||
       !logged_failures_.insert(last_failure_).second)
     return;
-  world_.log.Warning(what, {{"resource", resource_}, {"reason", reason}});
+  deps_.log.Warning(what, {{"resource", resource_}, {"reason", reason}});
 }
 
 }  // namespace patchbay

@@ -10,25 +10,24 @@
 #include "inventory/observer.h"
 #include "inventory/rate_limiter.h"
 #include "inventory/snapshot_cell.h"
-#include "kubelet/calls.h"
+#include "kubelet/kubelet_client.h"
 #include "kubelet/plugin_server.h"
+#include "kubelet/plugin_sockets.h"
 #include "kubelet/registration.h"
-#include "kubelet/sockets.h"
 #include "os/loop.h"
 #include "os/thread_pool.h"
 
 namespace patchbay {
 
-/// Serves one resource to the kubelet: keeps it registered, whatever the kubelet does, and sends
-/// its list when it changes. The decisions are those of Registration and RateLimiter; this is their
-/// hands.
+/// Serves one resource to the kubelet: keeps it registered across restarts of the kubelet, and
+/// sends the device list when it changes. Registration and RateLimiter decide; this class acts.
 ///
-/// Belongs to the loop thread. Servers are started and stopped in the pool: a server that does not
-/// come to its end holds up its own resource and no other.
+/// Belongs to the loop thread. Servers start and stop in the pool: a server that does not stop
+/// delays only its own resource.
 class ResourcePlugin {
  public:
-  /// What it works with; all of it outlives the plugin.
-  struct World {
+  /// All references must outlive the plugin.
+  struct Dependencies {
     Loop& loop;
     ThreadPool& servers_pool;  ///< starts and stops servers
     Log& log;
@@ -40,9 +39,9 @@ class ResourcePlugin {
     std::shared_ptr<PendingCalls> pending = nullptr;  ///< of all plugins; may be null
   };
 
-  /// What its owner is told, on the loop where nothing else is said.
+  /// Called on the loop unless stated otherwise.
   struct Events {
-    std::function<void()> on_stale;    ///< the kubelet asked for a device not as listed: look again
+    std::function<void()> on_stale;    ///< an allocated device is not as listed: scan again
     std::function<void()> on_granted;  ///< see PluginBackend::on_granted; on any thread
     /// See PluginBackend::before_start.
     std::function<void(std::set<std::string> devices, std::function<void()> then)> before_start;
@@ -53,31 +52,30 @@ class ResourcePlugin {
     std::function<void(bool)> on_kubelet_answers;  ///< at the end of every registration
   };
 
-  ResourcePlugin(const World& world, std::string resource,
+  ResourcePlugin(const Dependencies& deps, std::string resource,
                  std::shared_ptr<ResourceObserver> observer, std::shared_ptr<HookRunner> hooks,
                  Events events);
-  /// A server that is still there is stopped in the pool; End first, to know when it is gone.
+  /// Stops a running server in the pool. To know when it has stopped, call End first.
   ~ResourcePlugin();
   ResourcePlugin(const ResourcePlugin&) = delete;
   ResourcePlugin& operator=(const ResourcePlugin&) = delete;
 
-  /// The newest snapshot: at once the one that calls are answered from, and sent to the kubelet as
-  /// soon as the pace allows.
-  /// Registers again where the options of the entry are others now.
+  /// Sets the snapshot. Calls are answered from it immediately, and the device list is sent as soon
+  /// as the rate limit allows. Registers again if the options of the resource changed.
   void Publish(std::shared_ptr<const Snapshot> snapshot);
 
   void OnKubelet(std::uint64_t epoch) { Step(KubeletSeen{epoch}); }
   void OnKubeletLost() { Step(KubeletLost{}); }
   /// Registers again if the socket file is missing. `asked` is when the check of the directory
-  /// began: a socket that is newer may be missing in `sockets`.
+  /// began: newer sockets may be missing in `sockets`.
   void CheckSocket(const PluginSockets& sockets, Loop::Time asked);
 
-  /// Ends streams and server, then calls `done`, once.
+  /// Ends the streams, stops the server, then calls `done` once.
   void End(std::function<void()> done);
 
-  /// The same for a resource that is no more: a kubelet that knows it is told first that there are
-  /// no devices, and has two seconds to take that in.
-  void Retire(std::function<void()> done);
+  /// Like End, for a resource that was removed: first sends an empty device list, and gives the
+  /// kubelet two seconds to receive it.
+  void Drain(std::function<void()> done);
 
   bool registered() const { return registration_.phase() == RegistrationPhase::kRegistered; }
   const std::string& resource() const { return resource_; }
@@ -88,7 +86,7 @@ class ResourcePlugin {
   void LogPhase(RegistrationPhase before, const RegistrationEvent& event);
   RegistrationStatus CurrentStatus() const;
   void OnStreams(int open, bool first_ended);
-  void EndRetreat();
+  void FinishDrain();
   void Act(RegistrationAction action);
   void StartServer();
   void StopServer();
@@ -101,7 +99,7 @@ class ResourcePlugin {
   void ScheduleAnnouncement();
   void Announce();
 
-  const World world_;
+  const Dependencies deps_;
   const std::string resource_;
   const std::shared_ptr<ResourceObserver> observer_;
   const std::shared_ptr<HookRunner> hooks_;
@@ -111,17 +109,17 @@ class ResourcePlugin {
   const std::shared_ptr<SnapshotCell> cell_ = std::make_shared<SnapshotCell>();
   const std::shared_ptr<HostLookups> lookups_;
   std::shared_ptr<const Snapshot> announced_;
-  std::size_t left_out_ = 0;  ///< units of that list which did not fit
-  bool many_units_ = false;   ///< as far as was told
+  std::size_t left_out_ = 0;  ///< units that did not fit into that list
+  bool many_units_ = false;   ///< as last reported
   std::unique_ptr<PluginServer> server_;
   PendingCall call_;
   std::optional<v1beta1::DevicePluginOptions> options_;  ///< as last registered
   int streams_ = 0;
-  bool is_retiring_ = false;   ///< until the kubelet has taken the last list
-  Subscription retreat_;       ///< the end of its time for that
-  Loop::Time serves_since_{};  ///< its socket was there by then
-  std::uint64_t serial_ = 0;   ///< of the server, or 0; what earlier ones still say is not heard
-  std::string last_failure_;   ///< since it was registered
+  bool is_draining_ = false;    ///< until the kubelet has received the last list
+  Subscription drain_timeout_;  ///< pending while is_draining_
+  Loop::Time serves_since_{};   ///< its socket existed by then
+  std::uint64_t serial_ = 0;    ///< of the server, or 0; events of previous servers are ignored
+  std::string last_failure_;    ///< since it was registered
   std::set<std::string> logged_failures_;  ///< since the last registration
   std::function<void()> on_ended_;
   Subscription timer_;

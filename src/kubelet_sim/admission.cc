@@ -99,15 +99,15 @@ std::vector<std::string> CompleteChoice(const DeviceChoice& choice,
                                         const std::vector<std::string>& preferred,
                                         std::mt19937_64& random) {
   const std::set<std::string> available(choice.available.begin(), choice.available.end());
-  std::vector<std::string> wished;
+  std::vector<std::string> requested;
   for (const std::string& id : preferred) {
-    if (available.contains(id)) wished.push_back(id);
+    if (available.contains(id)) requested.push_back(id);
   }
-  Shuffle(wished, random);
+  Shuffle(requested, random);
 
   std::vector<std::string> chosen = choice.taken;
   std::set<std::string> seen(chosen.begin(), chosen.end());
-  for (const auto* source : {&std::as_const(wished), &choice.rest}) {
+  for (const auto* source : {&std::as_const(requested), &choice.rest}) {
     for (const std::string& id : *source) {
       if (chosen.size() == choice.wanted) break;
       if (seen.insert(id).second) chosen.push_back(id);

@@ -6,9 +6,9 @@
 
 #include "base/format.h"
 #include "integration/contract.h"
-#include "kubelet/calls.h"
-#include "kubelet/messages.h"
+#include "kubelet/kubelet_client.h"
 #include "kubelet/plugin_server.h"
+#include "kubelet/proto_convert.h"
 #include "support/counting_observer.h"
 
 namespace patchbay::test {
@@ -71,7 +71,7 @@ class ManyLists {
 // Without the daemon, which would send one list a second.
 TEST_P(Contract, Case25SlowReader) {
   constexpr int kLists = 101;
-  KeepGrpc();
+  InitGrpc();
   ManyLists lists;
   auto cell = std::make_shared<SnapshotCell>();
   cell->Set(lists.Next());

@@ -28,18 +28,18 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
 
   explicit ResourceControllerTest(ResourceSpec resource) : spec_(std::move(resource)) {
     spec_.forget_after = minutes(10);
-    const ResourceController::World world{
+    const ResourceController::Dependencies deps{
         scanner_,
         commands_,
         ends_,
         HostRoot(tree_.path()),
         watch_.get(),
         probes_,
-        ResourcePlugin::World{loop_, servers_, log_, AllocationHost{HostRoot(), ""},
-                              tree_.path("kubelet"), "00000000", servers_made_,
-                              std::make_shared<SharedConnection>()}};
+        ResourcePlugin::Dependencies{loop_, servers_, log_, AllocationHost{HostRoot(), ""},
+                                     tree_.path("kubelet"), "00000000", servers_made_,
+                                     std::make_shared<SharedConnection>()}};
     controller_.emplace(
-        world, ResourceController::Entry{std::make_shared<const ResourceSpec>(spec_)},
+        deps, ResourceController::Entry{std::make_shared<const ResourceSpec>(spec_)},
         std::make_shared<const Cancellation>(Cancellation::Create().value()), observer_,
         ResourceController::Events{.on_scanned =
                                        [this](const DirWatch::Added& added, bool changed) {

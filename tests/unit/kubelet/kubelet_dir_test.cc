@@ -43,7 +43,7 @@ class KubeletDirTest : public testing::Test {
                            .on_kubelet_lost = [this] { said_.emplace_back("lost"); },
                            .on_sockets =
                                [this](const PluginSockets& sockets, Loop::Time) {
-                                 ++looks_;
+                                 ++checks_;
                                  sockets_ = sockets;
                                },
                            .on_dead = [this](const std::string&) { said_.emplace_back("dead"); }});
@@ -57,19 +57,19 @@ class KubeletDirTest : public testing::Test {
     Settle();
     return std::exchange(said_, {});
   }
-  int Looks() {
+  int Checks() {
     Settle();
-    return std::exchange(looks_, 0);
+    return std::exchange(checks_, 0);
   }
   void Settle() {
-    while (dir_->looking() || loop_.RunReadable() || loop_.RunPosted()) {
-      AwaitLook();
+    while (dir_->is_checking() || loop_.RunReadable() || loop_.RunPosted()) {
+      AwaitCheck();
       if (HasFatalFailure()) return;
     }
   }
   /// Without reading events.
-  void AwaitLook() {
-    ASSERT_TRUE(loop_.RunUntil([this] { return !dir_->looking(); }));
+  void AwaitCheck() {
+    ASSERT_TRUE(loop_.RunUntil([this] { return !dir_->is_checking(); }));
   }
 
   test::TempTree tree_;
@@ -78,7 +78,7 @@ class KubeletDirTest : public testing::Test {
   std::ostringstream log_text_;
   Log log_{LogLevel::kDebug, LogFormat::kText, log_text_};
   std::vector<std::string> said_;
-  int looks_ = 0;
+  int checks_ = 0;
   PluginSockets sockets_;
   std::unique_ptr<KubeletDir> dir_;
 };
@@ -107,7 +107,7 @@ TEST_F(KubeletDirTest, SaysWhyThereIsNoKubelet) {
   const auto why = [this](std::string_view directory) {
     log_text_.str("");
     Start(directory);
-    AwaitLook();
+    AwaitCheck();
     return log_text_.str();
   };
   EXPECT_THAT(why("dir"), HasSubstr("does not exist"));
@@ -154,7 +154,7 @@ TEST_F(KubeletDirTest, SweepsAtFirstAndForEachNewKubelet) {
 }
 
 // The inode number may be the same; the time of birth is not.
-TEST_F(KubeletDirTest, SocketThatIsReplacedBetweenTwoLooks) {
+TEST_F(KubeletDirTest, SocketThatIsReplacedBetweenTwoChecks) {
   tree_.Dir("dir");
   Bind("dir/kubelet.sock");
   Start();
@@ -188,31 +188,31 @@ TEST_F(KubeletDirTest, TouchedSocketIsTheSame) {
 TEST_F(KubeletDirTest, CheckpointsWakeNobody) {
   tree_.Dir("dir");
   Start();
-  Looks();
+  Checks();
   for (int i = 0; i < 100; ++i) {
     tree_.File("dir/.1234");
     std::filesystem::rename(tree_.path("dir/.1234"), tree_.path("dir/kubelet_internal_checkpoint"));
   }
   Bind("dir/other-plugin.sock");
-  EXPECT_EQ(Looks(), 0);
+  EXPECT_EQ(Checks(), 0);
   Bind(kFirst);
-  EXPECT_GE(Looks(), 1);
+  EXPECT_GE(Checks(), 1);
   tree_.Remove(kFirst);
-  EXPECT_GE(Looks(), 1);
+  EXPECT_GE(Checks(), 1);
 }
 
-TEST_F(KubeletDirTest, AStormIsLookedAtTwentyTimesASecond) {
+TEST_F(KubeletDirTest, ManyChangesCauseTwentyChecksPerSecond) {
   tree_.File(kFirst);
   Start();
-  Looks();
+  Checks();
   for (int i = 0; i < 2000; ++i) {  // ten seconds
     std::filesystem::rename(tree_.path(i % 2 == 0 ? kFirst : kSecond),
                             tree_.path(i % 2 == 0 ? kSecond : kFirst));
     Settle();
     loop_.Advance(5ms);
   }
-  EXPECT_GE(looks_, 200);
-  EXPECT_LE(looks_, 200 + 200 + 1) << "those that are made at once, and twenty a second";
+  EXPECT_GE(checks_, 200);
+  EXPECT_LE(checks_, 200 + 200 + 1) << "the burst, and twenty per second";
   loop_.Advance(3s);
   Bind("dir/kubelet.sock");
   Settle();
@@ -279,42 +279,42 @@ TEST_F(KubeletDirTest, DirectoryThatIsRenamedAway) {
   EXPECT_THAT(Said(), ElementsAre("kubelet 2"));
 }
 
-TEST_F(KubeletDirTest, TheTimerLooksAnyway) {
+TEST_F(KubeletDirTest, TheTimerChecksWithoutEvents) {
   tree_.Dir("dir");
   Start();
-  Looks();
+  Checks();
   loop_.Advance(59s);
-  EXPECT_EQ(looks_, 0);
+  EXPECT_EQ(checks_, 0);
   Bind("dir/kubelet.sock");  // nobody reads the events
   loop_.Advance(1s);
-  AwaitLook();
+  AwaitCheck();
   EXPECT_THAT(std::exchange(said_, {}), ElementsAre("kubelet 1"));
   loop_.Advance(60s);
-  AwaitLook();
-  EXPECT_EQ(looks_, 2);
+  AwaitCheck();
+  EXPECT_EQ(checks_, 2);
   EXPECT_EQ(loop_.timers(), 1U);
 }
 
 TEST_F(KubeletDirTest, ChecksThatAreRequestedTogetherAreOne) {
   tree_.Dir("dir");
   Start();
-  Looks();
+  Checks();
   dir_->CheckSoon();
   dir_->CheckSoon();
-  EXPECT_EQ(Looks(), 1);
+  EXPECT_EQ(Checks(), 1);
   {
     const PoolHold hold(pool_);
     dir_->Check();
     dir_->CheckSoon();
     dir_->CheckSoon();
   }
-  EXPECT_EQ(Looks(), 2) << "one began before the request";
+  EXPECT_EQ(Checks(), 2) << "one began before the request";
 }
 
-TEST_F(KubeletDirTest, WhatChangesDuringALookIsLookedAtAfterIt) {
+TEST_F(KubeletDirTest, AChangeDuringACheckCausesAnotherCheck) {
   tree_.Dir("dir");
   Start();
-  Looks();
+  Checks();
   {
     const PoolHold hold(pool_);
     dir_->Check();
@@ -322,13 +322,13 @@ TEST_F(KubeletDirTest, WhatChangesDuringALookIsLookedAtAfterIt) {
     Bind(kFirst);
     loop_.RunReadable();
     loop_.RunPosted();
-    EXPECT_TRUE(dir_->looking());
-    EXPECT_EQ(looks_, 0);
+    EXPECT_TRUE(dir_->is_checking());
+    EXPECT_EQ(checks_, 0);
   }
-  EXPECT_EQ(Looks(), 2);
+  EXPECT_EQ(Checks(), 2);
 }
 
-TEST_F(KubeletDirTest, ALookThatEndsTooLateIsOfNoInterest) {
+TEST_F(KubeletDirTest, ACheckThatEndsAfterTheObjectIsIgnored) {
   tree_.Dir("dir");
   Bind("dir/kubelet.sock");
   {
@@ -336,14 +336,14 @@ TEST_F(KubeletDirTest, ALookThatEndsTooLateIsOfNoInterest) {
     Start();
     dir_.reset();
   }
-  std::promise<void> looked;
-  pool_.Run({.work = [&looked] { looked.set_value(); }});
-  looked.get_future().wait();
+  std::promise<void> checked;
+  pool_.Run({.work = [&checked] { checked.set_value(); }});
+  checked.get_future().wait();
   loop_.RunPosted();
   EXPECT_THAT(said_, ElementsAre());
 }
 
-TEST_F(KubeletDirTest, RestsAfterALookAtManySocketsButNotFromTheKubelet) {
+TEST_F(KubeletDirTest, PausesAfterACheckOfManySocketsUnlessTheKubeletChanged) {
   tree_.Dir("dir");
   for (std::uint64_t i = 0; i <= 100; ++i) Bind("dir/" + SocketName("a/b", "00000001", i));
   {
@@ -351,39 +351,39 @@ TEST_F(KubeletDirTest, RestsAfterALookAtManySocketsButNotFromTheKubelet) {
     Start();
     loop_.Advance(10min);
   }
-  Looks();
+  Checks();
   Bind(kFirst);
-  EXPECT_EQ(Looks(), 0);
-  loop_.Advance(500ms);  // however long the look took
-  EXPECT_EQ(Looks(), 1);
+  EXPECT_EQ(Checks(), 0);
+  loop_.Advance(500ms);  // however long the check took
+  EXPECT_EQ(Checks(), 1);
   {
     const PoolHold hold(pool_);
     dir_->Check();
     loop_.Advance(1s);
   }
-  Looks();
+  Checks();
   Bind(kSecond);
-  EXPECT_EQ(Looks(), 0);
+  EXPECT_EQ(Checks(), 0);
   Bind("dir/kubelet.sock");
   EXPECT_THAT(Said(), ElementsAre("kubelet 1"));
 }
 
-TEST_F(KubeletDirTest, DoesNotRestFromAKubeletThatCameDuringTheLook) {
+TEST_F(KubeletDirTest, DoesNotPauseForAKubeletThatStartedDuringTheCheck) {
   tree_.Dir("dir");
   for (std::uint64_t i = 0; i <= 100; ++i) Bind("dir/" + SocketName("a/b", "00000001", i));
   Start();
-  Looks();
+  Checks();
   {
     const PoolHold hold(pool_);
     dir_->Check();
     loop_.Advance(1s);
   }
-  std::promise<void> looked;
-  pool_.Run({.work = [&looked] { looked.set_value(); }});
-  looked.get_future().wait();
+  std::promise<void> checked;
+  pool_.Run({.work = [&checked] { checked.set_value(); }});
+  checked.get_future().wait();
   Bind("dir/kubelet.sock");
   loop_.RunReadable();
-  EXPECT_TRUE(dir_->looking());
+  EXPECT_TRUE(dir_->is_checking());
   EXPECT_THAT(Said(), ElementsAre("kubelet 1"));
 }
 
@@ -393,7 +393,7 @@ TEST_F(KubeletDirTest, ANewLookPutsTheTimerOff) {
   Settle();
   loop_.Advance(30s);
   dir_->Check();
-  AwaitLook();
+  AwaitCheck();
   EXPECT_EQ(loop_.timers(), 1U);
   EXPECT_EQ(loop_.UntilNextTimer(), 60s);
 }

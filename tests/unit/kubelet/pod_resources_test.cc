@@ -146,14 +146,14 @@ TEST_F(PodResourcesTest, AsksSoonAndOnceWhenToldSo) {
   Serve();
   Start();
   After(0s);
-  for (int i = 0; i < 100; ++i) agent_->PollSoon()();
+  for (int i = 0; i < 100; ++i) agent_->RequestPoll()();
   After(1s);
   EXPECT_EQ(Calls(), 2);
   After(9s);
   EXPECT_EQ(Calls(), 2);
   After(1s);
   EXPECT_EQ(Calls(), 3);
-  agent_->PollSoon()();
+  agent_->RequestPoll()();
   After(1s);
   EXPECT_EQ(Calls(), 4);
 }
@@ -162,7 +162,7 @@ TEST_F(PodResourcesTest, IsToldSoOnAnyThread) {
   Serve();
   Start();
   After(0s);
-  const std::function<void()> poll_soon = agent_->PollSoon();
+  const std::function<void()> poll_soon = agent_->RequestPoll();
   std::vector<std::thread> threads(4);
   for (std::thread& thread : threads) {
     thread = std::thread([&] {
@@ -183,7 +183,7 @@ TEST_F(PodResourcesTest, AsksAgainWhenToldSoWhileItAsks) {
   Start(1s);
   loop_.Advance(0s);
   AwaitCall();
-  const std::function<void()> poll_soon = agent_->PollSoon();
+  const std::function<void()> poll_soon = agent_->RequestPoll();
   poll_soon();
   poll_soon();
   After(0s);
@@ -201,7 +201,7 @@ TEST_F(PodResourcesTest, OneCallAtATime) {
   Start();
   loop_.Advance(0s);
   AwaitCall();
-  agent_->PollSoon()();
+  agent_->RequestPoll()();
   loop_.Advance(1h);
   EXPECT_EQ(Calls(), 1);
 }
@@ -274,7 +274,7 @@ TEST_F(PodResourcesTest, WhoeverAsksNowIsTold) {
   Serve();
   AfterStart();
   const auto ask = [this] {
-    agent_->AskNow(
+    agent_->PollNow(
         [this](bool answered) { said_.emplace_back(answered ? "answered" : "unknown"); });
   };
   Hold("p", "1");
@@ -300,7 +300,7 @@ TEST_F(PodResourcesTest, WhoAsksDuringACallIsToldOfTheNext) {
   Start();
   loop_.Advance(0s);
   AwaitCall();
-  agent_->AskNow([this](bool answered) { said_.emplace_back(answered ? "answered" : "unknown"); });
+  agent_->PollNow([this](bool answered) { said_.emplace_back(answered ? "answered" : "unknown"); });
   EXPECT_THAT(After(0s), ElementsAre("holders", "up", "holders", "answered"));
   EXPECT_EQ(Calls(), 2);
 }
@@ -325,7 +325,7 @@ TEST_F(PodResourcesTest, ARateLimitIsNoOutage) {
   EXPECT_THAT(After(10s), IsEmpty());
   EXPECT_THAT(Logged(), HasSubstr("rejected by rate limit"));
   EXPECT_EQ(Calls(), 2);
-  agent_->PollSoon()();
+  agent_->RequestPoll()();
   EXPECT_THAT(After(19s), IsEmpty());
   EXPECT_EQ(Calls(), 2);
   EXPECT_THAT(After(1s), IsEmpty());

@@ -1,4 +1,4 @@
-#include "kubelet/calls.h"
+#include "kubelet/kubelet_client.h"
 
 #include <fcntl.h>
 #include <grpcpp/grpcpp.h>
@@ -119,7 +119,7 @@ class Kubelet : public v1beta1::Registration::CallbackService {
 class Calls : public testing::Test {
  protected:
   Calls() {
-    KeepGrpc();
+    InitGrpc();
     resource_.name = "example.com/thing";
   }
 

@@ -1,4 +1,4 @@
-#include "kubelet/calls.h"
+#include "kubelet/kubelet_client.h"
 
 #include <fcntl.h>
 #include <grpcpp/create_channel_posix.h>
@@ -13,7 +13,7 @@
 
 #include "deviceplugin.grpc.pb.h"
 #include "kubelet/plugin_service.h"
-#include "kubelet/sockets.h"
+#include "kubelet/plugin_sockets.h"
 #include "os/memory.h"
 
 namespace patchbay {

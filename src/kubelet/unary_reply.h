@@ -14,21 +14,21 @@
 
 namespace patchbay {
 
-/// The answer to a unary call, counted and timed from its making. It is finished once, on any
-/// thread: by whoever has the answer, at once or later, or by gRPC when nobody waits for it any
-/// more, since the server has to go or the kubelet went; what comes after that is dropped.
-class Reply {
+/// The response to a unary call, with its count and duration for the observer. It is finished once,
+/// on any thread, immediately or later. gRPC finishes it if the server stops or the kubelet
+/// disconnects; a response that is finished later is dropped.
+class UnaryReply {
  public:
-  /// Where `pending` is not null, the call is listed there until it is finished.
-  static std::shared_ptr<Reply> Begin(std::shared_ptr<ResourceObserver> observer, Rpc rpc,
-                                      std::shared_ptr<PendingCalls> pending = nullptr,
-                                      std::string resource = "");
-  Reply(std::shared_ptr<ResourceObserver> observer, Rpc rpc);
+  /// If `pending` is not null, the call is listed there until it is finished.
+  static std::shared_ptr<UnaryReply> Begin(std::shared_ptr<ResourceObserver> observer, Rpc rpc,
+                                           std::shared_ptr<PendingCalls> pending = nullptr,
+                                           std::string resource = "");
+  UnaryReply(std::shared_ptr<ResourceObserver> observer, Rpc rpc);
 
-  /// What the service returns to gRPC, which deletes it some time after that.
+  /// The service returns this to gRPC, which deletes it after the call.
   grpc::ServerUnaryReactor* reactor() const { return reactor_; }
 
-  /// Returns whether somebody still waited; `before` is called if so, before the answer goes out.
+  /// Returns whether the response is sent; if so, `before` is called first.
   bool Finish(const Status& status, const std::function<void()>& before = nullptr);
 
  private:

@@ -1,4 +1,4 @@
-#include "kubelet/sockets.h"
+#include "kubelet/plugin_sockets.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>

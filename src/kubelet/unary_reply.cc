@@ -1,4 +1,4 @@
-#include "kubelet/replies.h"
+#include "kubelet/unary_reply.h"
 
 #include "base/escape.h"
 
@@ -39,33 +39,34 @@ grpc::Status ToGrpc(const Status& status) {
 
 }  // namespace
 
-class Reply::Reactor : public grpc::ServerUnaryReactor {
+class UnaryReply::Reactor : public grpc::ServerUnaryReactor {
  public:
-  explicit Reactor(std::shared_ptr<Reply> reply) : reply_(std::move(reply)) {}
+  explicit Reactor(std::shared_ptr<UnaryReply> reply) : reply_(std::move(reply)) {}
   void OnCancel() override { reply_->FinishOnce(grpc::Status::CANCELLED); }
   void OnDone() override { delete this; }
 
  private:
-  const std::shared_ptr<Reply> reply_;
+  const std::shared_ptr<UnaryReply> reply_;
 };
 
-std::shared_ptr<Reply> Reply::Begin(std::shared_ptr<ResourceObserver> observer, Rpc rpc,
-                                    std::shared_ptr<PendingCalls> pending, std::string resource) {
-  auto reply = std::make_shared<Reply>(std::move(observer), rpc);
+std::shared_ptr<UnaryReply> UnaryReply::Begin(std::shared_ptr<ResourceObserver> observer, Rpc rpc,
+                                              std::shared_ptr<PendingCalls> pending,
+                                              std::string resource) {
+  auto reply = std::make_shared<UnaryReply>(std::move(observer), rpc);
   if (pending) reply->entry_ = pending->Begin(std::move(resource), reply->start_);
   reply->pending_ = std::move(pending);
   reply->reactor_ = new Reactor(reply);  // deletes itself
   return reply;
 }
 
-Reply::Reply(std::shared_ptr<ResourceObserver> observer, Rpc rpc)
+UnaryReply::UnaryReply(std::shared_ptr<ResourceObserver> observer, Rpc rpc)
     : observer_(std::move(observer)), rpc_(rpc) {}
 
-bool Reply::Finish(const Status& status, const std::function<void()>& before) {
+bool UnaryReply::Finish(const Status& status, const std::function<void()>& before) {
   return FinishOnce(ToGrpc(status), before);
 }
 
-bool Reply::FinishOnce(const grpc::Status& status, const std::function<void()>& before) {
+bool UnaryReply::FinishOnce(const grpc::Status& status, const std::function<void()>& before) {
   if (finished_.exchange(true)) return false;
   if (before) before();
   if (pending_) pending_->End(entry_);

@@ -9,14 +9,14 @@
 
 namespace patchbay {
 
-/// The kubelet drops a stream at a message of more than 4 MiB; a list stays well below.
+/// The maximum size of a device list. The kubelet ends a stream at a message larger than 4 MiB.
 inline constexpr std::size_t kMaxListBytes = 3'670'016;  // 3.5 MiB
 
-/// How many of the units a resource advertises (devices times replicas) fit in one list.
+/// Returns how many units of a resource (devices times replicas) fit into one list.
 std::size_t UnitsThatFit(const Snapshot& snapshot);
 
-/// The list of a resource, in the order of the snapshot: every unit, or where not all fit those of
-/// devices with the lowest rank.
+/// Returns the list of a resource in the order of the snapshot: all units, or if not all fit, those
+/// of the devices with the lowest rank.
 v1beta1::ListAndWatchResponse ListMessage(const Snapshot& snapshot);
 
 PreferenceRequest FromMessage(const v1beta1::ContainerPreferredAllocationRequest& message);

@@ -1,4 +1,4 @@
-#include "kubelet/messages.h"
+#include "kubelet/proto_convert.h"
 
 #include <algorithm>
 #include <numeric>

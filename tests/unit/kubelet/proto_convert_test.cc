@@ -1,4 +1,4 @@
-#include "kubelet/messages.h"
+#include "kubelet/proto_convert.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

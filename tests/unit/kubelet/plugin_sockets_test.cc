@@ -12,7 +12,7 @@
 #include <set>
 
 #include "base/hash.h"
-#include "kubelet/sockets.h"
+#include "kubelet/plugin_sockets.h"
 #include "model/socket_name.h"
 #include "os/unique_fd.h"
 #include "support/temp_tree.h"
