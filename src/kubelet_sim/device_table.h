@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kubelet_sim/views.h"
+#include "kubelet_sim/resource_view.h"
 
 namespace patchbay {
 

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/format.h"
-#include "kubelet_sim/board.h"
-#include "kubelet_sim/kubelet_life.h"
+#include "kubelet_sim/kubelet_instance.h"
 #include "kubelet_sim/registration_rules.h"
+#include "kubelet_sim/sim_state.h"
 
 namespace patchbay {
 namespace {
@@ -35,18 +35,18 @@ class KubeletSim::Impl {
   explicit Impl(KubeletSimOptions given)
       : options(Complete(std::move(given))), socket_path(options.directory + "/kubelet.sock") {}
 
-  std::shared_ptr<KubeletLife> Life() const {
-    const std::lock_guard lock(board->mutex);
-    return life;
+  std::shared_ptr<KubeletInstance> Instance() const {
+    const std::lock_guard lock(state->mutex);
+    return instance;
   }
 
-  /// Yields the life that was, if there was one, ended.
+  /// Stops the running instance, if any, and returns it.
   bool EndLife() {
-    std::shared_ptr<KubeletLife> ended;
+    std::shared_ptr<KubeletInstance> ended;
     {
-      const std::lock_guard lock(board->mutex);
-      ended = std::exchange(life, nullptr);
-      board->Changed();
+      const std::lock_guard lock(state->mutex);
+      ended = std::exchange(instance, nullptr);
+      state->Changed();
     }
     if (ended) ended->End();
     return ended != nullptr;
@@ -54,8 +54,8 @@ class KubeletSim::Impl {
 
   const KubeletSimOptions options;
   const std::string socket_path;
-  const std::shared_ptr<Board> board = std::make_shared<Board>();
-  std::shared_ptr<KubeletLife> life;  ///< under the board's mutex; null while not running
+  const std::shared_ptr<SimState> state = std::make_shared<SimState>();
+  std::shared_ptr<KubeletInstance> instance;  ///< under the state's mutex; null while not running
 };
 
 Result<std::unique_ptr<KubeletSim>> KubeletSim::Create(KubeletSimOptions options) {
@@ -74,10 +74,10 @@ KubeletSim::~KubeletSim() { Stop(); }
 
 Status KubeletSim::Start() {
   if (Running()) return Fail(ErrorKind::kPrecondition, "the kubelet is running");
-  auto life = TRY(KubeletLife::Begin(impl_->options, impl_->socket_path, impl_->board));
-  const std::lock_guard lock(impl_->board->mutex);
-  impl_->life = std::move(life);
-  impl_->board->Changed();
+  auto instance = TRY(KubeletInstance::Begin(impl_->options, impl_->socket_path, impl_->state));
+  const std::lock_guard lock(impl_->state->mutex);
+  impl_->instance = std::move(instance);
+  impl_->state->Changed();
   return {};
 }
 
@@ -96,110 +96,111 @@ Status KubeletSim::Restart() {
   return Start();
 }
 
-bool KubeletSim::Running() const { return impl_->Life() != nullptr; }
+bool KubeletSim::Running() const { return impl_->Instance() != nullptr; }
 const std::string& KubeletSim::directory() const { return impl_->options.directory; }
 const std::string& KubeletSim::socket_path() const { return impl_->socket_path; }
 
 std::optional<ResourceView> KubeletSim::View(const std::string& resource) const {
-  const std::lock_guard lock(impl_->board->mutex);
-  if (!impl_->life) return std::nullopt;
-  impl_->life->Expire(resource);
-  return impl_->life->View(resource);
+  const std::lock_guard lock(impl_->state->mutex);
+  if (!impl_->instance) return std::nullopt;
+  impl_->instance->Expire(resource);
+  return impl_->instance->View(resource);
 }
 
 std::vector<std::string> KubeletSim::Resources() const {
-  const std::lock_guard lock(impl_->board->mutex);
-  return impl_->life ? impl_->life->Resources() : std::vector<std::string>{};
+  const std::lock_guard lock(impl_->state->mutex);
+  return impl_->instance ? impl_->instance->Resources() : std::vector<std::string>{};
 }
 
 std::vector<RegisterCall> KubeletSim::RegisterCalls() const {
-  const std::lock_guard lock(impl_->board->mutex);
-  return impl_->board->calls;
+  const std::lock_guard lock(impl_->state->mutex);
+  return impl_->state->calls;
 }
 
 std::size_t KubeletSim::PodResourcesCalls() const {
-  const std::lock_guard lock(impl_->board->mutex);
-  return impl_->board->pod_resources_calls;
+  const std::lock_guard lock(impl_->state->mutex);
+  return impl_->state->pod_resources_calls;
 }
 
 bool KubeletSim::Await(const std::function<bool()>& predicate,
                        std::chrono::milliseconds timeout) const {
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   while (true) {
-    std::unique_lock lock(impl_->board->mutex);
-    const std::uint64_t seen = impl_->board->version;
+    std::unique_lock lock(impl_->state->mutex);
+    const std::uint64_t seen = impl_->state->version;
     lock.unlock();
     if (predicate()) return true;
     if (std::chrono::steady_clock::now() >= deadline) return false;
     lock.lock();
     auto until = deadline;
-    if (impl_->life) {
+    if (impl_->instance) {
       // A grace period that has ended since is seen by the predicate on the next round.
-      until = std::min(until, impl_->life->NextExpiry().value_or(until));
-      impl_->life->Expire();
+      until = std::min(until, impl_->instance->NextExpiry().value_or(until));
+      impl_->instance->Expire();
     }
-    impl_->board->changed.wait_until(lock, until, [&] { return impl_->board->version != seen; });
+    impl_->state->changed.wait_until(lock, until, [&] { return impl_->state->version != seen; });
   }
 }
 
 Result<Admitted> KubeletSim::Admit(const std::string& pod, const std::string& container,
                                    const std::string& resource, int n,
                                    const std::set<std::int64_t>& numa) {
-  const auto life = impl_->Life();
-  if (!life) return Fail(ErrorKind::kUnavailable, "the kubelet is not running");
-  return life->Admit({pod, container, resource}, static_cast<std::size_t>(std::max(n, 0)), numa);
+  const auto instance = impl_->Instance();
+  if (!instance) return Fail(ErrorKind::kUnavailable, "the kubelet is not running");
+  return instance->Admit({pod, container, resource}, static_cast<std::size_t>(std::max(n, 0)),
+                         numa);
 }
 
 Status KubeletSim::StartContainer(const std::string& pod, const std::string& container) {
-  const auto life = impl_->Life();
-  if (!life) return Fail(ErrorKind::kUnavailable, "the kubelet is not running");
-  return life->StartContainer(pod, container);
+  const auto instance = impl_->Instance();
+  if (!instance) return Fail(ErrorKind::kUnavailable, "the kubelet is not running");
+  return instance->StartContainer(pod, container);
 }
 
 void KubeletSim::Release(const std::string& pod) {
-  if (const auto life = impl_->Life()) life->Release(pod);
+  if (const auto instance = impl_->Instance()) instance->Release(pod);
 }
 
 void KubeletSim::SetRegisterFault(RegisterFault fault, const std::string& resource,
                                   const std::string& text) {
-  const std::lock_guard lock(impl_->board->mutex);
-  impl_->board->faults[resource] = {fault, text};
-  impl_->board->Changed();
+  const std::lock_guard lock(impl_->state->mutex);
+  impl_->state->faults[resource] = {fault, text};
+  impl_->state->Changed();
 }
 
 Status KubeletSim::SetPodResourcesFault(PodResourcesFault fault) {
   {
-    const std::lock_guard lock(impl_->board->mutex);
-    impl_->board->pod_resources_fault = fault;
+    const std::lock_guard lock(impl_->state->mutex);
+    impl_->state->pod_resources_fault = fault;
   }
-  const auto life = impl_->Life();
-  return life ? life->SetPodResourcesFault(fault) : Status();
+  const auto instance = impl_->Instance();
+  return instance ? instance->SetPodResourcesFault(fault) : Status();
 }
 
 void KubeletSim::DropStreams(const std::string& resource) {
-  if (const auto life = impl_->Life()) life->DropStreams(resource);
+  if (const auto instance = impl_->Instance()) instance->DropStreams(resource);
 }
 
 void KubeletSim::ZombieCancel(const std::string& resource) {
-  if (const auto life = impl_->Life()) life->ZombieCancel(resource);
+  if (const auto instance = impl_->Instance()) instance->ZombieCancel(resource);
 }
 
 Status KubeletSim::OpenExtraStreams(const std::string& resource, int n, bool reading) {
-  const auto life = impl_->Life();
-  if (!life) return Fail(ErrorKind::kPrecondition, "the kubelet is not running");
-  return life->OpenExtraStreams(resource, n, reading);
+  const auto instance = impl_->Instance();
+  if (!instance) return Fail(ErrorKind::kPrecondition, "the kubelet is not running");
+  return instance->OpenExtraStreams(resource, n, reading);
 }
 
 void KubeletSim::CloseExtraStreams(const std::string& resource) {
-  if (const auto life = impl_->Life()) life->CloseExtraStreams(resource);
+  if (const auto instance = impl_->Instance()) instance->CloseExtraStreams(resource);
 }
 
 void KubeletSim::StopReading(const std::string& resource) {
-  if (const auto life = impl_->Life()) life->SetReading(resource, false);
+  if (const auto instance = impl_->Instance()) instance->SetReading(resource, false);
 }
 
 void KubeletSim::ResumeReading(const std::string& resource) {
-  if (const auto life = impl_->Life()) life->SetReading(resource, true);
+  if (const auto instance = impl_->Instance()) instance->SetReading(resource, true);
 }
 
 }  // namespace patchbay

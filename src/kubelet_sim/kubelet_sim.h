@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "deviceplugin.pb.h"
 #include "kubelet_sim/options.h"
-#include "kubelet_sim/views.h"
+#include "kubelet_sim/resource_view.h"
 
 namespace patchbay {
 

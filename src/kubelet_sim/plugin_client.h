@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "deviceplugin.grpc.pb.h"
 #include "kubelet_sim/options.h"
-#include "kubelet_sim/views.h"
+#include "kubelet_sim/resource_view.h"
 
 namespace patchbay {
 
@@ -48,7 +48,7 @@ class PluginClient {
       const v1beta1::PreStartContainerRequest& request, std::chrono::milliseconds deadline);
 
   /// Opens ListAndWatch and reads it to its end, calling `on_list` on this thread. Returns how it
-  /// ended: "CODE: text". Once in a client's life.
+  /// ended: "CODE: text". Call it once.
   std::string Watch(const OnList& on_list);
 
   void CancelWatch();

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "kubelet_sim/device_table.h"
 #include "kubelet_sim/options.h"
-#include "kubelet_sim/views.h"
+#include "kubelet_sim/resource_view.h"
 
 namespace patchbay {
 
@@ -37,7 +37,7 @@ class Registry {
   /// `grace` is how long the devices of a plugin that went are remembered.
   Registry(KubeletProfile profile, bool silent_dedupe, std::chrono::nanoseconds grace);
 
-  /// A resource named by the checkpoint of the kubelet's life before.
+  /// Adds a resource from the checkpoint of the previous run.
   void Restore(const std::string& resource, Time now);
 
   /// A plugin is about to be dialled. False: say OK and do nothing (kMulti with silent_dedupe). In

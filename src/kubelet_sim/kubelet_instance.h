@@ -11,33 +11,33 @@
 
 #include "base/result.h"
 #include "kubelet_sim/admission.h"
-#include "kubelet_sim/board.h"
 #include "kubelet_sim/kubelet_sim.h"
 #include "kubelet_sim/plugin_client.h"
 #include "kubelet_sim/pod_resources_server.h"
 #include "kubelet_sim/registration_server.h"
 #include "kubelet_sim/registry.h"
-#include "kubelet_sim/tasks.h"
+#include "kubelet_sim/sim_state.h"
+#include "kubelet_sim/thread_group.h"
 
 namespace patchbay {
 
-/// One life of a kubelet, from its start to its stop or death. It moves the bytes; what to do is
-/// decided in Registry, admission and registration_rules. All state is under the board's mutex,
-/// which is never held while a plugin, gRPC or the disk is waited for.
+/// One run of the built-in kubelet, from its start until it stops or is killed. It performs the
+/// calls; Registry, admission and registration_rules decide. All members are protected by the mutex
+/// of the SimState, which is never held during I/O or a call.
 ///
 /// The functions are those of KubeletSim of the same names.
-class KubeletLife {
+class KubeletInstance {
  public:
-  /// `options` are complete: nothing in them is unset. Fails as KubeletSim::Start.
-  static Result<std::shared_ptr<KubeletLife>> Begin(const KubeletSimOptions& options,
-                                                    std::string socket_path,
-                                                    std::shared_ptr<Board> board);
-  ~KubeletLife();
+  /// All fields of `options` are set. Fails like KubeletSim::Start.
+  static Result<std::shared_ptr<KubeletInstance>> Begin(const KubeletSimOptions& options,
+                                                        std::string socket_path,
+                                                        std::shared_ptr<SimState> state);
+  ~KubeletInstance();
 
-  /// Ends everything and waits for it. Leaves the socket file behind.
+  /// Stops everything and waits until it has stopped. Leaves the socket file behind.
   void End();
 
-  // With the board's mutex held.
+  // With the state's mutex held.
   void Expire();
   void Expire(const std::string& resource);
   std::optional<Registry::Time> NextExpiry() const { return registry_.NextExpiry(); }
@@ -75,7 +75,7 @@ class KubeletLife {
     bool reading = true;
   };
 
-  KubeletLife(const KubeletSimOptions& options, std::shared_ptr<Board> board);
+  KubeletInstance(const KubeletSimOptions& options, std::shared_ptr<SimState> state);
 
   // Registration; each on a thread of its own.
   void OnRegister(std::shared_ptr<PendingRegister> call);
@@ -108,7 +108,7 @@ class KubeletLife {
   Status ServePodResources();
 
   const KubeletSimOptions options_;
-  const std::shared_ptr<Board> board_;
+  const std::shared_ptr<SimState> state_;
 
   Registry registry_;
   PodDevices pods_;
@@ -117,14 +117,14 @@ class KubeletLife {
   ClientId last_client_ = 0;
   bool ending_ = false;
 
-  std::mutex one_admission_;  ///< taken before the board's
+  std::mutex one_admission_;  ///< taken before the state's
   std::mt19937_64 random_;    ///< under one_admission_
 
-  std::mutex one_save_;             ///< taken before the board's
-  std::uint64_t saves_asked_ = 0;   ///< under the board's mutex
+  std::mutex one_save_;             ///< taken before the state's
+  std::uint64_t saves_asked_ = 0;   ///< under the state's mutex
   std::uint64_t saves_served_ = 0;  ///< by the last write; under one_save_
   Status last_save_;                ///< under one_save_
-  Tasks tasks_;
+  ThreadGroup threads_;
   std::unique_ptr<RegistrationServer> server_;
   std::shared_ptr<PodResourcesServer> pod_resources_;  ///< null where it is not served
 };

@@ -1,10 +1,10 @@
-#include "kubelet_sim/tasks.h"
+#include "kubelet_sim/thread_group.h"
 
 #include <utility>
 
 namespace patchbay {
 
-bool Tasks::Spawn(std::function<void()> task) {
+bool ThreadGroup::Spawn(std::function<void()> task) {
   JoinDone();
   const std::lock_guard lock(mutex_);
   if (closed_) return false;
@@ -22,7 +22,7 @@ bool Tasks::Spawn(std::function<void()> task) {
   return true;
 }
 
-void Tasks::JoinDone() {
+void ThreadGroup::JoinDone() {
   std::list<std::thread> done;
   {
     const std::lock_guard lock(mutex_);
@@ -31,7 +31,7 @@ void Tasks::JoinDone() {
   for (std::thread& thread : done) thread.join();
 }
 
-void Tasks::Join() {
+void ThreadGroup::Join() {
   {
     const std::lock_guard lock(mutex_);
     closed_ = true;

@@ -1,4 +1,4 @@
-#include "kubelet_sim/kubelet_life.h"
+#include "kubelet_sim/kubelet_instance.h"
 
 #include <algorithm>
 #include <utility>
@@ -27,68 +27,68 @@ grpc::Status GoError(const std::string& text) { return {grpc::StatusCode::UNKNOW
 
 }  // namespace
 
-Result<std::shared_ptr<KubeletLife>> KubeletLife::Begin(const KubeletSimOptions& options,
-                                                        std::string socket_path,
-                                                        std::shared_ptr<Board> board) {
+Result<std::shared_ptr<KubeletInstance>> KubeletInstance::Begin(const KubeletSimOptions& options,
+                                                                std::string socket_path,
+                                                                std::shared_ptr<SimState> state) {
   const Checkpoint checkpoint = ReadCheckpoint(options.directory);
   TRY(PreparePluginDirectory(options.directory, *options.cleanup));
-  std::shared_ptr<KubeletLife> life(new KubeletLife(options, board));
+  std::shared_ptr<KubeletInstance> instance(new KubeletInstance(options, state));
   for (const auto& [resource, ids] : checkpoint.registered) {
-    life->registry_.Restore(resource, steady_clock::now());
+    instance->registry_.Restore(resource, steady_clock::now());
   }
-  life->pods_ = checkpoint.pods;
-  life->server_ = TRY(RegistrationServer::Create(
+  instance->pods_ = checkpoint.pods;
+  instance->server_ = TRY(RegistrationServer::Create(
       std::move(socket_path), options.accept_delay,
-      [raw = life.get()](std::shared_ptr<PendingRegister> call) {
+      [raw = instance.get()](std::shared_ptr<PendingRegister> call) {
         raw->OnRegister(std::move(call));
       },
-      [board] {
-        const std::lock_guard lock(board->mutex);
-        board->Changed();
+      [state] {
+        const std::lock_guard lock(state->mutex);
+        state->Changed();
       }));
-  TRY(life->ServePodResources());
-  return life;
+  TRY(instance->ServePodResources());
+  return instance;
 }
 
-KubeletLife::KubeletLife(const KubeletSimOptions& options, std::shared_ptr<Board> board)
+KubeletInstance::KubeletInstance(const KubeletSimOptions& options, std::shared_ptr<SimState> state)
     : options_(options),
-      board_(std::move(board)),
+      state_(std::move(state)),
       registry_(options.profile, options.silent_dedupe, Grace(options.clock_scale)),
       random_(options.seed != 0 ? options.seed : std::random_device()()) {}
 
-KubeletLife::~KubeletLife() { End(); }
+KubeletInstance::~KubeletInstance() { End(); }
 
-void KubeletLife::End() {
+void KubeletInstance::End() {
   // Before anything else, so that a call that is given up below goes unanswered.
   if (server_) server_->Disconnect();
   std::vector<Client> clients;
   std::shared_ptr<PodResourcesServer> pod_resources;
   {
-    const std::lock_guard lock(board_->mutex);
+    const std::lock_guard lock(state_->mutex);
     ending_ = true;
     pod_resources.swap(pod_resources_);
     for (const auto& [id, client] : clients_) clients.push_back(client);
-    board_->Changed();
+    state_->Changed();
   }
   pod_resources.reset();
   for (const Client& client : clients) client->Close();
-  tasks_.Join();
+  threads_.Join();
   { const std::lock_guard admissions_are_over(one_admission_); }
   server_.reset();
-  const std::lock_guard lock(board_->mutex);
+  const std::lock_guard lock(state_->mutex);
   clients_.clear();
   activity_.clear();
 }
 
 // --- registration ---
 
-void KubeletLife::OnRegister(std::shared_ptr<PendingRegister> call) {
+void KubeletInstance::OnRegister(std::shared_ptr<PendingRegister> call) {
   const v1beta1::RegisterRequest& request = call->request();
   std::size_t index = 0;
   {
-    const std::lock_guard lock(board_->mutex);
-    index = board_->calls.size();
-    board_->calls.push_back({.version = request.version(),
+    const std::lock_guard lock(state_->mutex);
+    index = state_->calls.size();
+    state_->calls.push_back({.version = request.version(),
                              .endpoint = request.endpoint(),
                              .resource = request.resource_name(),
                              .options = FromProto(request.options()),
@@ -97,27 +97,28 @@ void KubeletLife::OnRegister(std::shared_ptr<PendingRegister> call) {
                              .message = "",
                              .received = steady_clock::now(),
                              .finished = {}});
-    board_->Changed();
+    state_->Changed();
   }
-  const bool spawned = tasks_.Spawn([this, call, index] { Answer(*call, index, Register(*call)); });
+  const bool spawned =
+      threads_.Spawn([this, call, index] { Answer(*call, index, Register(*call)); });
   if (!spawned) Answer(*call, index, {grpc::StatusCode::UNAVAILABLE, "the kubelet is stopping"});
 }
 
-void KubeletLife::Answer(PendingRegister& call, std::size_t index, const grpc::Status& status) {
+void KubeletInstance::Answer(PendingRegister& call, std::size_t index, const grpc::Status& status) {
   {
-    const std::lock_guard lock(board_->mutex);
-    RegisterCall& entry = board_->calls[index];
+    const std::lock_guard lock(state_->mutex);
+    RegisterCall& entry = state_->calls[index];
     entry.answered = true;
     entry.code = status.error_code();
     entry.message = status.error_message();
     entry.finished = steady_clock::now();
     if (status.ok()) ++activity_[entry.resource].registrations;
-    board_->Changed();
+    state_->Changed();
   }
   call.Answer(status);
 }
 
-grpc::Status KubeletLife::Register(PendingRegister& call) {
+grpc::Status KubeletInstance::Register(PendingRegister& call) {
   if (const auto fault = ApplyFault(call)) return *fault;
   const v1beta1::RegisterRequest& request = call.request();
   const std::string& resource = request.resource_name();
@@ -127,13 +128,13 @@ grpc::Status KubeletLife::Register(PendingRegister& call) {
   const std::string path = JoinEndpoint(options_.directory, request.endpoint());
   ClientId id = 0;
   {
-    const std::lock_guard lock(board_->mutex);
-    if (board_->FaultFor(resource).kind == RegisterFault::kNeverDial) return grpc::Status::OK;
+    const std::lock_guard lock(state_->mutex);
+    if (state_->FaultFor(resource).kind == RegisterFault::kNeverDial) return grpc::Status::OK;
     id = ++last_client_;
     if (!registry_.Begin(resource, path, id)) return grpc::Status::OK;
   }
   if (options_.profile == KubeletProfile::kAsync) {
-    tasks_.Spawn([this, resource, path, id, options = FromProto(request.options())] {
+    threads_.Spawn([this, resource, path, id, options = FromProto(request.options())] {
       (void)Connect(resource, path, id, options);
     });
     return grpc::Status::OK;
@@ -143,11 +144,11 @@ grpc::Status KubeletLife::Register(PendingRegister& call) {
 }
 
 /// What the fault in force answers, after waiting out a hang; nothing if the call is to go on.
-std::optional<grpc::Status> KubeletLife::ApplyFault(PendingRegister& call) {
-  std::unique_lock lock(board_->mutex);
-  Board::Fault fault;
-  board_->changed.wait(lock, [&] {
-    fault = board_->FaultFor(call.request().resource_name());
+std::optional<grpc::Status> KubeletInstance::ApplyFault(PendingRegister& call) {
+  std::unique_lock lock(state_->mutex);
+  SimState::Fault fault;
+  state_->changed.wait(lock, [&] {
+    fault = state_->FaultFor(call.request().resource_name());
     return fault.kind != RegisterFault::kHang || ending_ || call.Cancelled();
   });
   switch (fault.kind) {
@@ -163,11 +164,11 @@ std::optional<grpc::Status> KubeletLife::ApplyFault(PendingRegister& call) {
 
 /// Dials and takes the plugin into use; a stream to it is begun before this returns, and so before
 /// Register answers or concurrently. `options` are those of the request where these count.
-Status KubeletLife::Connect(const std::string& resource, const std::string& path, ClientId id,
-                            std::optional<SimPluginOptions> options) {
+Status KubeletInstance::Connect(const std::string& resource, const std::string& path, ClientId id,
+                                std::optional<SimPluginOptions> options) {
   const Client client = NewClient(path, id);
   const auto failed = [&](const std::string& text) {
-    const std::lock_guard lock(board_->mutex);
+    const std::lock_guard lock(state_->mutex);
     registry_.Failed(resource, path);
     return Fail(ErrorKind::kUnavailable, text);
   };
@@ -177,10 +178,10 @@ Status KubeletLife::Connect(const std::string& resource, const std::string& path
   }
   Status accepted;
   {
-    const std::lock_guard lock(board_->mutex);
+    const std::lock_guard lock(state_->mutex);
     ++activity_[resource].connections;
     accepted = registry_.Check(resource, path);
-    board_->Changed();
+    state_->Changed();
   }
   if (!accepted) return failed(accepted.error().message);
   if (!options) {
@@ -191,55 +192,55 @@ Status KubeletLife::Connect(const std::string& resource, const std::string& path
     options = *answered;
   }
   {
-    const std::lock_guard lock(board_->mutex);
+    const std::lock_guard lock(state_->mutex);
     registry_.Connected(resource, path, id, *options);
     Activity& activity = activity_[resource];
     activity.streams[client] = 0;
     // As it is now, and no longer as it was when the plugin was dialled.
     client->SetReading(activity.reading);
-    board_->Changed();
+    state_->Changed();
   }
-  tasks_.Spawn([this, resource, path, id, client] { Watch(resource, path, id, client); });
+  threads_.Spawn([this, resource, path, id, client] { Watch(resource, path, id, client); });
   return {};
 }
 
-KubeletLife::Client KubeletLife::NewClient(const std::string& path, ClientId id) {
+KubeletInstance::Client KubeletInstance::NewClient(const std::string& path, ClientId id) {
   auto client = std::make_shared<PluginClient>(path, *options_.authority);
-  const std::lock_guard lock(board_->mutex);
+  const std::lock_guard lock(state_->mutex);
   clients_[id] = client;
   if (ending_) client->Close();
   return client;
 }
 
-KubeletLife::Client KubeletLife::FindClient(std::optional<ClientId> id) const {
+KubeletInstance::Client KubeletInstance::FindClient(std::optional<ClientId> id) const {
   const auto client = id ? clients_.find(*id) : clients_.end();
   return client == clients_.end() ? nullptr : client->second;
 }
 
 // --- streams ---
 
-void KubeletLife::Watch(const std::string& resource, const std::string& path, ClientId id,
-                        const Client& client) {
+void KubeletInstance::Watch(const std::string& resource, const std::string& path, ClientId id,
+                            const Client& client) {
   const std::string end =
       client->Watch([&](const std::vector<SimDevice>& list) { OnList(resource, client, list); });
   Client disconnected;
   {
-    const std::lock_guard lock(board_->mutex);
+    const std::lock_guard lock(state_->mutex);
     Activity& activity = activity_[resource];
     const bool was_open = activity.streams.erase(client) > 0;
     activity.stream_error = end;
     if (was_open && !ending_) {
       disconnected = FindClient(registry_.StreamEnded(resource, path, id, steady_clock::now()));
     }
-    board_->Changed();
+    state_->Changed();
   }
   if (disconnected) disconnected->Close();
 }
 
-void KubeletLife::OnList(const std::string& resource, const Client& client,
-                         const std::vector<SimDevice>& list) {
+void KubeletInstance::OnList(const std::string& resource, const Client& client,
+                             const std::vector<SimDevice>& list) {
   {
-    const std::lock_guard lock(board_->mutex);
+    const std::lock_guard lock(state_->mutex);
     if (ending_) return;
     registry_.Listed(resource, list);
     Activity& activity = activity_[resource];
@@ -248,23 +249,23 @@ void KubeletLife::OnList(const std::string& resource, const Client& client,
       ++stream->second;
     }
     activity.last_list = steady_clock::now();
-    board_->Changed();
+    state_->Changed();
   }
   // A kubelet only logs that it cannot write, until a pod is admitted.
   (void)SaveCheckpoint();
 }
 
-Status KubeletLife::SaveCheckpoint() {
+Status KubeletInstance::SaveCheckpoint() {
   std::uint64_t asked = 0;
   {
-    const std::lock_guard lock(board_->mutex);
+    const std::lock_guard lock(state_->mutex);
     asked = ++saves_asked_;
   }
   const std::lock_guard saving(one_save_);
   if (saves_served_ >= asked) return last_save_;
   Checkpoint checkpoint;
   {
-    const std::lock_guard lock(board_->mutex);
+    const std::lock_guard lock(state_->mutex);
     saves_served_ = saves_asked_;
     for (const std::string& resource : registry_.Resources()) {
       const DeviceTable* const table = registry_.Table(resource);
@@ -279,12 +280,12 @@ Status KubeletLife::SaveCheckpoint() {
 
 // --- views ---
 
-void KubeletLife::Expire() { registry_.Expire(steady_clock::now()); }
-void KubeletLife::Expire(const std::string& resource) {
+void KubeletInstance::Expire() { registry_.Expire(steady_clock::now()); }
+void KubeletInstance::Expire(const std::string& resource) {
   registry_.Expire(resource, steady_clock::now());
 }
 
-std::optional<ResourceView> KubeletLife::View(const std::string& resource) const {
+std::optional<ResourceView> KubeletInstance::View(const std::string& resource) const {
   if (!registry_.Has(resource)) return std::nullopt;
   ResourceView view;
   view.known = registry_.Known(resource);

@@ -1,17 +1,17 @@
-// Containers in a kubelet's life: their start, and who is told of what they hold.
+// Start of containers, and the PodResources API.
 
 #include <utility>
 
 #include "base/format.h"
-#include "kubelet_sim/kubelet_life.h"
+#include "kubelet_sim/kubelet_instance.h"
 #include "kubelet_sim/pod_list.h"
 
 namespace patchbay {
 
-Status KubeletLife::StartContainer(const std::string& pod, const std::string& container) {
+Status KubeletInstance::StartContainer(const std::string& pod, const std::string& container) {
   PodDevices held;
   {
-    const std::lock_guard lock(board_->mutex);
+    const std::lock_guard lock(state_->mutex);
     if (ending_) return Fail(ErrorKind::kUnavailable, "the kubelet is stopping");
     for (const auto& [key, devices] : pods_) {
       if (key.pod == pod && key.container == container) held[key] = devices;
@@ -25,11 +25,11 @@ Status KubeletLife::StartContainer(const std::string& pod, const std::string& co
   return {};
 }
 
-Status KubeletLife::PreStart(const std::string& resource, const std::vector<std::string>& ids) {
+Status KubeletInstance::PreStart(const std::string& resource, const std::vector<std::string>& ids) {
   const std::string failed = "device plugin PreStartContainer rpc failed with err: ";
   Client client;
   {
-    const std::lock_guard lock(board_->mutex);
+    const std::lock_guard lock(state_->mutex);
     Expire();
     const Registry::Endpoint* const primary = registry_.Primary(resource);
     if (primary == nullptr) {
@@ -52,33 +52,33 @@ Status KubeletLife::PreStart(const std::string& resource, const std::vector<std:
 
 // --- PodResources ---
 
-Status KubeletLife::ServePodResources() {
+Status KubeletInstance::ServePodResources() {
   if (options_.pod_resources.empty()) return {};
   PodResourcesServer::Backend backend{.list =
                                           [this] {
-                                            const std::lock_guard lock(board_->mutex);
+                                            const std::lock_guard lock(state_->mutex);
                                             return PodList(pods_, registry_);
                                           },
                                       .on_call =
-                                          [board = board_] {
-                                            const std::lock_guard lock(board->mutex);
-                                            ++board->pod_resources_calls;
-                                            board->Changed();
+                                          [state = state_] {
+                                            const std::lock_guard lock(state->mutex);
+                                            ++state->pod_resources_calls;
+                                            state->Changed();
                                           }};
   PodResourcesFault fault;
   {
-    const std::lock_guard lock(board_->mutex);
-    fault = board_->pod_resources_fault;
+    const std::lock_guard lock(state_->mutex);
+    fault = state_->pod_resources_fault;
   }
   pod_resources_ =
       TRY(PodResourcesServer::Create(options_.pod_resources, std::move(backend), fault));
   return {};
 }
 
-Status KubeletLife::SetPodResourcesFault(PodResourcesFault fault) {
+Status KubeletInstance::SetPodResourcesFault(PodResourcesFault fault) {
   std::shared_ptr<PodResourcesServer> server;
   {
-    const std::lock_guard lock(board_->mutex);
+    const std::lock_guard lock(state_->mutex);
     server = pod_resources_;
   }
   return server ? server->SetFault(fault) : Status();

@@ -1,15 +1,15 @@
-// Pods in a kubelet's life.
+// Admission and removal of pods.
 
 #include <algorithm>
 #include <utility>
 
 #include "base/format.h"
-#include "kubelet_sim/kubelet_life.h"
+#include "kubelet_sim/kubelet_instance.h"
 
 namespace patchbay {
 
-Result<Admitted> KubeletLife::Admit(const ContainerKey& key, std::size_t wanted,
-                                    const std::set<std::int64_t>& numa) {
+Result<Admitted> KubeletInstance::Admit(const ContainerKey& key, std::size_t wanted,
+                                        const std::set<std::int64_t>& numa) {
   const std::lock_guard admission(one_admission_);
   auto admitted = Admitting(key, wanted, numa);
   if (admitted) return admitted;
@@ -18,11 +18,11 @@ Result<Admitted> KubeletLife::Admit(const ContainerKey& key, std::size_t wanted,
                      admitted.error().message));
 }
 
-Result<Admitted> KubeletLife::Admitting(const ContainerKey& key, std::size_t wanted,
-                                        const std::set<std::int64_t>& numa) {
+Result<Admitted> KubeletInstance::Admitting(const ContainerKey& key, std::size_t wanted,
+                                            const std::set<std::int64_t>& numa) {
   DeviceChoice choice;
   {
-    const std::lock_guard lock(board_->mutex);
+    const std::lock_guard lock(state_->mutex);
     if (ending_) return Fail(ErrorKind::kUnavailable, "the kubelet is stopping");
     Expire();
     const DeviceTable* const table = registry_.Table(key.resource);
@@ -41,10 +41,10 @@ Result<Admitted> KubeletLife::Admitting(const ContainerKey& key, std::size_t wan
   admitted.device_ids = CompleteChoice(choice, preferred, random_);
   admitted.response = TRY(Allocate(key.resource, admitted.device_ids));
   {
-    const std::lock_guard lock(board_->mutex);
+    const std::lock_guard lock(state_->mutex);
     if (ending_) return Fail(ErrorKind::kUnavailable, "the kubelet is stopping");
     pods_[key] = {admitted.device_ids, admitted.response};
-    board_->Changed();
+    state_->Changed();
   }
   // The plugin has answered, and the devices stay taken, even if this fails (contract 3.3).
   TRY(SaveCheckpoint());
@@ -52,11 +52,11 @@ Result<Admitted> KubeletLife::Admitting(const ContainerKey& key, std::size_t wan
 }
 
 /// What the plugin prefers; nothing if it is not to be asked.
-Result<std::vector<std::string>> KubeletLife::Prefer(const std::string& resource,
-                                                     const DeviceChoice& choice) {
+Result<std::vector<std::string>> KubeletInstance::Prefer(const std::string& resource,
+                                                         const DeviceChoice& choice) {
   Client client;
   {
-    const std::lock_guard lock(board_->mutex);
+    const std::lock_guard lock(state_->mutex);
     const Registry::Endpoint* const primary = registry_.Primary(resource);
     if (choice.available.empty()) return std::vector<std::string>{};
     if (primary == nullptr) {
@@ -82,11 +82,11 @@ Result<std::vector<std::string>> KubeletLife::Prefer(const std::string& resource
   return std::vector<std::string>(ids.begin(), ids.end());
 }
 
-Result<v1beta1::ContainerAllocateResponse> KubeletLife::Allocate(
+Result<v1beta1::ContainerAllocateResponse> KubeletInstance::Allocate(
     const std::string& resource, const std::vector<std::string>& ids) {
   Client client;
   {
-    const std::lock_guard lock(board_->mutex);
+    const std::lock_guard lock(state_->mutex);
     const Registry::Endpoint* const primary = registry_.Primary(resource);
     if (primary == nullptr) {
       return Fail(ErrorKind::kPrecondition, format("unknown Device Plugin {}", resource));
@@ -106,7 +106,7 @@ Result<v1beta1::ContainerAllocateResponse> KubeletLife::Allocate(
   return answer.container_responses(0);
 }
 
-std::set<std::string> KubeletLife::InUse(const std::string& resource) const {
+std::set<std::string> KubeletInstance::InUse(const std::string& resource) const {
   std::set<std::string> ids;
   for (const auto& [key, devices] : pods_) {
     if (key.resource == resource) ids.insert(devices.ids.begin(), devices.ids.end());
@@ -114,17 +114,17 @@ std::set<std::string> KubeletLife::InUse(const std::string& resource) const {
   return ids;
 }
 
-const ContainerDevices* KubeletLife::Held(const ContainerKey& key) const {
+const ContainerDevices* KubeletInstance::Held(const ContainerKey& key) const {
   const auto held = pods_.find(key);
   return held == pods_.end() ? nullptr : &held->second;
 }
 
-void KubeletLife::Release(const std::string& pod) {
+void KubeletInstance::Release(const std::string& pod) {
   {
-    const std::lock_guard lock(board_->mutex);
+    const std::lock_guard lock(state_->mutex);
     if (ending_) return;
     std::erase_if(pods_, [&](const auto& entry) { return entry.first.pod == pod; });
-    board_->Changed();
+    state_->Changed();
   }
   (void)SaveCheckpoint();
 }

@@ -12,9 +12,9 @@
 
 namespace patchbay {
 
-/// What outlives a kubelet's life: the lock over all state of a simulation, the news that it
-/// changed, the log of calls and the faults in force.
-struct Board {
+/// The state that is kept across restarts of the built-in kubelet: the mutex of the simulation, the
+/// notification of changes, the log of calls and the active faults.
+struct SimState {
   struct Fault {
     RegisterFault kind = RegisterFault::kNone;
     std::string text;

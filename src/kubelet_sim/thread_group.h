@@ -8,18 +8,18 @@
 namespace patchbay {
 
 /// Threads that are joined together: one for each call or stream that may block. Thread-safe,
-/// but Join is called by one thread.
-class Tasks {
+/// except that only one thread may call Join.
+class ThreadGroup {
  public:
-  Tasks() = default;
-  ~Tasks() { Join(); }
-  Tasks(const Tasks&) = delete;
-  Tasks& operator=(const Tasks&) = delete;
+  ThreadGroup() = default;
+  ~ThreadGroup() { Join(); }
+  ThreadGroup(const ThreadGroup&) = delete;
+  ThreadGroup& operator=(const ThreadGroup&) = delete;
 
-  /// Runs `task` on a thread of its own. False after Join: nothing is run.
+  /// Runs `task` on a new thread. Returns false after Join; the task is not run.
   bool Spawn(std::function<void()> task);
 
-  /// Takes no more tasks and waits for those under way. Not to be called from a task.
+  /// Accepts no more tasks and waits for those that run. Must not be called from a task.
   void Join();
 
  private:
