@@ -48,7 +48,7 @@ struct Arguments {
   std::optional<std::string> listen;
   std::optional<std::string> kubelet_dir;
 
-  /// Not of the command line: where PID 1 sees that `run` is alive, see os/init.h; may be null.
+  /// Not of the command line: where PID 1 sees that `run` is alive, see os/pid1.h; may be null.
   std::shared_ptr<Heartbeat> heartbeat;
 };
 

@@ -6,7 +6,7 @@
 #include <ostream>
 
 #include "base/log_writer.h"
-#include "os/init.h"
+#include "os/pid1.h"
 
 namespace patchbay {
 namespace {
@@ -42,7 +42,7 @@ int RunCommandLine(int argc, const char* const* argv, Streams streams) {
   const auto parsed = ParseArguments(argc, argv, streams);
   if (const auto* code = std::get_if<ExitCode>(&parsed)) return *code;
   Arguments arguments = std::get<Arguments>(parsed);
-  auto role = RunAsInit([&](const WatchdogKill& kill) { ReportKill(arguments, kill); });
+  auto role = RunAsPid1([&](const WatchdogKill& kill) { ReportKill(arguments, kill); });
   if (role && role->exit_code) return *role->exit_code;
   if (role) {
     arguments.heartbeat = std::move(role->heartbeat);

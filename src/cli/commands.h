@@ -28,7 +28,7 @@ struct Command {
 std::span<const Command> Commands();
 
 /// The whole program: parses, runs the command, returns the exit code. As PID 1 it is an init, and
-/// a copy of it runs the command (os/init.h).
+/// a copy of it runs the command (os/pid1.h).
 int RunCommandLine(int argc, const char* const* argv, Streams streams);
 
 }  // namespace patchbay

@@ -7,7 +7,7 @@
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "cli/names_in_dev.h"
-#include "os/file_text.h"
+#include "os/read_file.h"
 
 namespace patchbay {
 namespace {
@@ -21,7 +21,7 @@ Result<SourceFile> ReadForeignFile(const std::string& name) {
     source.text.resize(static_cast<std::size_t>(std::cin.gcount()));
     return source;
   }
-  auto file = ReadFileText(name, kLargestSource);
+  auto file = ReadFileContent(name, kLargestSource);
   if (!file) return Fail(file.error().kind, format("{}: {}", name, file.error().message));
   return SourceFile{name, std::move(file->text)};
 }

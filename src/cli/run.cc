@@ -14,8 +14,8 @@
 #include "daemon/descriptor_need.h"
 #include "daemon/waiting.h"
 #include "os/descriptors.h"
-#include "os/init.h"
-#include "os/memory.h"
+#include "os/malloc_tuning.h"
+#include "os/pid1.h"
 
 namespace patchbay {
 namespace {
@@ -189,7 +189,7 @@ class Service {
 }  // namespace
 
 int RunDaemon(const Arguments& arguments, Streams streams) {
-  FavorSmallMemory();
+  LimitMallocArenas();
   std::signal(SIGPIPE, SIG_IGN);  // a log reader or client that went is not our end
   if (const Status enough = CheckDescriptors(0, DaemonSpec(), RaiseDescriptorLimit()); !enough) {
     return ReportFailure(enough.error(), streams);

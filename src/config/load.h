@@ -15,7 +15,7 @@ namespace patchbay {
 struct Loaded {
   std::optional<Model> model;
   Diagnostics diagnostics;
-  bool is_being_written = false;  ///< a file may be half of what it will be, see os/file_text.h
+  bool is_being_written = false;  ///< a file may be half of what it will be, see os/read_file.h
 };
 
 /// Loads files and directories as one document. Of a directory all `*.toml` are taken in the order

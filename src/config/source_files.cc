@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "base/format.h"
-#include "os/file_text.h"
+#include "os/read_file.h"
 
 namespace patchbay {
 namespace {
@@ -51,7 +51,7 @@ class Sources {
 
 void ReadFile(const std::string& path, Reporter& reporter, Sources& out) {
   if (out.full()) return;
-  auto file = ReadFileText(path, kLargestSource);
+  auto file = ReadFileContent(path, kLargestSource);
   if (!file) {
     return Refuse(path, file.error().message, reporter);
   }

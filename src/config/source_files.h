@@ -11,7 +11,7 @@ namespace patchbay {
 /// What was read.
 struct SourceFiles {
   std::vector<SourceFile> files;
-  bool are_being_written = false;  ///< one of them is, see os/file_text.h
+  bool are_being_written = false;  ///< one of them is, see os/read_file.h
 };
 
 /// Reads the files that `paths` name, as LoadPaths promises. Reports what cannot be read, and a

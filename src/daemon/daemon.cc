@@ -10,7 +10,7 @@
 #include "kubelet/plugin_server.h"
 #include "kubelet/plugin_sockets.h"
 #include "os/descriptors.h"
-#include "os/memory.h"
+#include "os/malloc_tuning.h"
 
 namespace patchbay {
 namespace {
@@ -194,7 +194,7 @@ void Daemon::TrimSoon() {
   if (trim_) return;
   trim_ = loop_.After(kTrimPause, [this] {
     trim_ = Subscription();
-    scanner_.Run({ReleaseFreeMemory});
+    scanner_.Run({TrimHeap});
   });
 }
 

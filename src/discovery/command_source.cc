@@ -13,13 +13,13 @@ Result<CommandList> Run(const CommandSource& source, const Pass& pass, UniqueFd&
   if (cancellation == nullptr) {
     cancellation = std::make_shared<const Cancellation>(TRY(Cancellation::Create()));
   }
-  ChildSpec child;
+  SubprocessSpec child;
   child.argv = source.argv;
   child.timeout = source.timeout;
-  child.most_output = kMostCommandOutput;
-  ChildResult result = RunChild(child, *cancellation);
+  child.max_output = kMostCommandOutput;
+  SubprocessResult result = RunSubprocess(child, *cancellation);
   left_behind = std::move(result.left_behind);
-  if (result.end != ChildEnd::kExited || result.code != 0) {
+  if (result.end != SubprocessEnd::kExited || result.code != 0) {
     return Fail(ErrorKind::kUnavailable, Describe(child, result));
   }
   return ParseCommandOutput(result.output);

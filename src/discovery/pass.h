@@ -12,8 +12,8 @@
 
 #include "discovery/command_output.h"
 #include "model/snapshot.h"
-#include "os/child.h"
 #include "os/host_root.h"
+#include "os/subprocess.h"
 
 namespace patchbay {
 
@@ -24,7 +24,7 @@ struct PassMemory {
     std::optional<CommandList> good;  ///< what it printed last when all was well
     std::string failure;              ///< of the last run; empty if it went well
     bool ran = false;
-    UniqueFd left_behind;  ///< see ChildResult
+    UniqueFd left_behind;  ///< see SubprocessResult
   };
   /// What a look into a directory brought, to spare the next pass the same look.
   struct Listing {

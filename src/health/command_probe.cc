@@ -5,11 +5,12 @@ namespace {
 
 constexpr std::size_t kMostOutput = 4096;
 
-ProbeResult ResultOf(const ChildResult& child) {
+ProbeResult ResultOf(const SubprocessResult& child) {
   switch (child.end) {
-    case ChildEnd::kExited: return child.code == 0 ? ProbeResult::kSuccess : ProbeResult::kFailure;
-    case ChildEnd::kSignalled: return ProbeResult::kFailure;
-    case ChildEnd::kTimedOut: return ProbeResult::kTimeout;
+    case SubprocessEnd::kExited:
+      return child.code == 0 ? ProbeResult::kSuccess : ProbeResult::kFailure;
+    case SubprocessEnd::kSignalled: return ProbeResult::kFailure;
+    case SubprocessEnd::kTimedOut: return ProbeResult::kTimeout;
     default: return ProbeResult::kError;
   }
 }
@@ -17,16 +18,16 @@ ProbeResult ResultOf(const ChildResult& child) {
 }  // namespace
 
 ProbeOutcome Probe(const CommandProbe& probe, const ProbeRun& run) {
-  ChildSpec child;
+  SubprocessSpec child;
   for (const Template& argument : probe.argv) {
     auto text = argument.Render(run.variables);
     if (!text) return {ProbeResult::kError, std::move(text).error().message};
     child.argv.push_back(std::move(*text));
   }
   child.timeout = run.spec.timeout;
-  child.most_output = kMostOutput;
-  child.excess = ChildSpec::Excess::kDiscard;
-  ChildResult ended = RunChild(child, *run.context.cancellation);
+  child.max_output = kMostOutput;
+  child.excess = SubprocessSpec::Excess::kDiscard;
+  SubprocessResult ended = RunSubprocess(child, *run.context.cancellation);
 
   ProbeOutcome outcome;
   outcome.result = ResultOf(ended);

@@ -6,8 +6,8 @@
 
 #include "model/device.h"
 #include "model/spec.h"
-#include "os/child.h"
 #include "os/host_root.h"
+#include "os/subprocess.h"
 
 namespace patchbay {
 
@@ -30,7 +30,7 @@ struct ProbeOutcome {
   std::chrono::nanoseconds took = {};
   bool hangs = false;         ///< it is still under way; another outcome will follow
   bool over = false;          ///< one that hung has ended, and says nothing more than that
-  UniqueFd left_behind = {};  ///< see ChildResult; ProbePool takes it
+  UniqueFd left_behind = {};  ///< see SubprocessResult; ProbePool takes it
 };
 
 /// What a probe needs to know besides the device.
@@ -42,7 +42,7 @@ struct ProbeContext {
 };
 
 /// Runs the probe once, and blocks: for a thread that may be slow, since a sick device can keep
-/// whoever touches it for ever. A program is bound by its timeout, see RunChild.
+/// whoever touches it for ever. A program is bound by its timeout, see RunSubprocess.
 ProbeOutcome RunProbe(const ProbeSpec& spec, const Device& device, const ProbeContext& context);
 
 }  // namespace patchbay

@@ -14,7 +14,7 @@
 namespace patchbay {
 
 /// How long a probe of this kind may take before it is given up: a program ends by its timeout and
-/// the two seconds that killing it may take, see RunChild.
+/// the two seconds that killing it may take, see RunSubprocess.
 std::chrono::milliseconds PatienceFor(const ProbeSpec& probe);
 
 /// Has the devices of one resource probed when their time comes, and knows which of them work.

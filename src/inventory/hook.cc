@@ -51,29 +51,29 @@ class Batch {
  private:
   void Work() {
     for (std::size_t i = next_++; i < results_.size() && !failed_; i = next_++) {
-      const ChildSpec child = Child(call_.commands[i]);
-      ChildResult result = RunChild(child, cancellation_);
+      const SubprocessSpec child = Child(call_.commands[i]);
+      SubprocessResult result = RunSubprocess(child, cancellation_);
       failed_ = failed_ || !Succeeded(result);
       results_[i] = {StatusOf(child, result), std::move(result.left_behind)};
     }
   }
 
-  ChildSpec Child(const HookCommand& command) const {
+  SubprocessSpec Child(const HookCommand& command) const {
     const auto left = deadline_ - std::chrono::steady_clock::now();
-    ChildSpec child;
+    SubprocessSpec child;
     child.argv = command.argv;
     child.timeout = std::chrono::ceil<std::chrono::milliseconds>(
         std::max(left, std::chrono::steady_clock::duration::zero()));
-    child.most_output = kMostOutput;
-    child.excess = ChildSpec::Excess::kDiscard;
+    child.max_output = kMostOutput;
+    child.excess = SubprocessSpec::Excess::kDiscard;
     return child;
   }
 
-  static bool Succeeded(const ChildResult& result) {
-    return result.end == ChildEnd::kExited && result.code == 0;
+  static bool Succeeded(const SubprocessResult& result) {
+    return result.end == SubprocessEnd::kExited && result.code == 0;
   }
 
-  static Status StatusOf(const ChildSpec& child, const ChildResult& result) {
+  static Status StatusOf(const SubprocessSpec& child, const SubprocessResult& result) {
     if (Succeeded(result)) return {};
     return Fail(ErrorKind::kPrecondition, DescribeWithOutput(child, result));
   }

@@ -11,7 +11,7 @@
 #include "base/result.h"
 #include "model/spec.h"
 #include "model/variables.h"
-#include "os/child.h"
+#include "os/subprocess.h"
 
 namespace patchbay {
 
@@ -49,7 +49,7 @@ Result<HookCall> PlanHook(Hook hook, const ResourceSpec& spec, std::span<const V
 struct HookOutcome {
   Status status;        ///< kPrecondition and why, of the first command that failed
   std::string id = {};  ///< the unit or device of that command
-  std::vector<UniqueFd> left_behind = {};  ///< see ChildResult
+  std::vector<UniqueFd> left_behind = {};  ///< see SubprocessResult
 };
 
 /// Runs the commands side by side, and blocks until all have ended or were stopped at `deadline`,

@@ -14,7 +14,7 @@
 #include "deviceplugin.grpc.pb.h"
 #include "kubelet/plugin_service.h"
 #include "kubelet/plugin_sockets.h"
-#include "os/memory.h"
+#include "os/malloc_tuning.h"
 
 namespace patchbay {
 namespace {
@@ -251,7 +251,7 @@ PendingCall CallPodResources(const std::string& socket, PodResourcesVersion vers
         const std::size_t size = bytes.Valid() ? bytes.Length() : 0;
         PodResourcesAnswer answer = ToAnswer(status, bytes, socket, kubelet);
         bytes.Clear();
-        if (size > kLargeAnswer) ReleaseFreeMemory();
+        if (size > kLargeAnswer) TrimHeap();
         return answer;
       },
       done, PodResourcesAnswer{PollOutcome::kNoAnswer, kNoThread, nullptr});

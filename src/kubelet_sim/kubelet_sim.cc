@@ -40,8 +40,8 @@ class KubeletSim::Impl {
     return instance;
   }
 
-  /// Stops the running instance, if any, and returns it.
-  bool EndLife() {
+  /// Stops the running instance. Returns false if there is none.
+  bool StopInstance() {
     std::shared_ptr<KubeletInstance> ended;
     {
       const std::lock_guard lock(state->mutex);
@@ -86,10 +86,10 @@ void KubeletSim::Stop() {
   // First the paths, so that nobody finds a socket that refuses.
   unlink(impl_->socket_path.c_str());
   unlink(impl_->options.pod_resources.c_str());
-  impl_->EndLife();
+  impl_->StopInstance();
 }
 
-void KubeletSim::Crash() { impl_->EndLife(); }
+void KubeletSim::Crash() { impl_->StopInstance(); }
 
 Status KubeletSim::Restart() {
   Stop();

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "base/result.h"
-#include "os/child.h"
+#include "os/subprocess.h"
 #include "os/unique_fd.h"
 
 namespace patchbay {
 
-/// A program to start, see ChildSpec.
+/// A program to start, see SubprocessSpec.
 struct SpawnSpec {
   std::vector<std::string> argv;
   std::vector<std::string> environment;  ///< NAME=value
@@ -21,18 +21,17 @@ struct SpawnSpec {
   UniqueFd errors;                       ///< its stderr
 };
 
-/// What came of it. One of the three is so: there is a `pid`, it `timed_out`, or it was
-/// `cancelled`.
+/// The result: exactly one of `pid`, `timed_out` and `cancelled` is set.
 struct Spawned {
-  pid_t pid = 0;  ///< of the process and its group; to be reaped by the caller
+  pid_t pid = 0;  ///< of the process and its group; the caller reaps it
   bool timed_out = false;
   bool cancelled = false;
-  UniqueFd left_behind = {};  ///< without a `pid`, see ChildResult
+  UniqueFd left_behind = {};  ///< without a `pid`, see SubprocessResult
 };
 
-/// Starts a program, in a process group of its own. The start itself hangs while the file system of
-/// the program does; at `deadline`, and when it is cancelled, the new process is killed. Fails
-/// where the program cannot be executed, with what to do.
+/// Starts a program in a new process group. The start hangs while the file system of the program
+/// does; at `deadline` and on cancellation the new process is killed. Fails with a hint if the
+/// program cannot be executed.
 Result<Spawned> Spawn(SpawnSpec spec, std::chrono::steady_clock::time_point deadline,
                       const Cancellation& cancellation);
 

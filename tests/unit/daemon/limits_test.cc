@@ -22,7 +22,7 @@
 #include "model/socket_name.h"
 #include "model/template.h"
 #include "os/descriptors.h"
-#include "os/init.h"
+#include "os/pid1.h"
 
 namespace patchbay {
 namespace {
@@ -77,9 +77,9 @@ TEST(Limits, ThePageHasThemAsTheyAre) {
            format("| log lines that wait to be read | {} KiB, {} lines |", log.bytes / 1024,
                   Grouped(log.lines)),
            format("| the main loop does not respond, where Patchbay is PID 1 | {} to {} s |",
-                  watchdog.check.count() / 1000 * (watchdog.most_missed + 1),
-                  watchdog.check.count() / 1000 * (watchdog.most_missed + 2)),
-           format("| such kills | {} within {} minutes |", watchdog.most_kills - 1,
+                  watchdog.check.count() / 1000 * (watchdog.max_missed + 1),
+                  watchdog.check.count() / 1000 * (watchdog.max_missed + 2)),
+           format("| such kills | {} within {} minutes |", watchdog.max_kills - 1,
                   watchdog.within.count()),
            format("| connections | {} |", http.connections),
            format("| path and query of a request | {} |", Bytes(http.target_bytes)),

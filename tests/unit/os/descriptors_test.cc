@@ -9,7 +9,7 @@
 #include <chrono>
 #include <cstdio>
 
-#include "os/child.h"
+#include "os/subprocess.h"
 
 namespace patchbay {
 namespace {
@@ -56,11 +56,11 @@ TEST(DescriptorsDeathTest, LeavesThoseAloneThatAreOpen) {
   limit.rlim_cur = 300;
   setrlimit(RLIMIT_NOFILE, &limit);
   if (RaiseDescriptorLimit() != limit.rlim_max) _exit(1);
-  ChildSpec spec;
+  SubprocessSpec spec;
   spec.argv = {"/bin/sh", "-c", "until [ $(ulimit -Sn) = 300 ]; do :; done; ulimit -Hn"};
   spec.timeout = std::chrono::seconds(20);
-  spec.most_output = 100;
-  const ChildResult result = RunChild(spec, *Cancellation::Create());
+  spec.max_output = 100;
+  const SubprocessResult result = RunSubprocess(spec, *Cancellation::Create());
   std::fputs(result.output.c_str(), stderr);
   _exit(DescriptorLimit() == limit.rlim_max ? 7 : 1);
 }

@@ -4,7 +4,7 @@
 
 #include "base/escape.h"
 #include "base/format.h"
-#include "os/child.h"
+#include "os/subprocess.h"
 
 namespace patchbay {
 namespace {
@@ -18,19 +18,19 @@ std::string_view LastLine(std::string_view text) {
   return text.substr(text.rfind('\n') + 1);
 }
 
-std::string Ending(const ChildSpec& spec, const ChildResult& result) {
+std::string Ending(const SubprocessSpec& spec, const SubprocessResult& result) {
   switch (result.end) {
-    case ChildEnd::kExited: return format("ended with exit code {}", result.code);
-    case ChildEnd::kSignalled: {
+    case SubprocessEnd::kExited: return format("ended with exit code {}", result.code);
+    case SubprocessEnd::kSignalled: {
       const char* name = sigdescr_np(result.code);
       return format("was ended by signal {} ({})", result.code, name != nullptr ? name : "unknown");
     }
-    case ChildEnd::kTimedOut:
+    case SubprocessEnd::kTimedOut:
       return format("did not end within {} ms and was stopped", spec.timeout.count());
-    case ChildEnd::kCancelled: return "was stopped since patchbay ends";
-    case ChildEnd::kTooMuchOutput:
-      return format("printed more than {} bytes and was killed", spec.most_output);
-    case ChildEnd::kFailed: break;
+    case SubprocessEnd::kCancelled: return "was stopped since patchbay ends";
+    case SubprocessEnd::kTooMuchOutput:
+      return format("printed more than {} bytes and was killed", spec.max_output);
+    case SubprocessEnd::kFailed: break;
   }
   return result.error;
 }
@@ -50,23 +50,23 @@ std::string FirstLines(std::string_view output) {
 
 }  // namespace
 
-std::string DescribeEnd(const ChildSpec& spec, const ChildResult& result) {
-  if (result.end == ChildEnd::kFailed) return result.error;
+std::string DescribeEnd(const SubprocessSpec& spec, const SubprocessResult& result) {
+  if (result.end == SubprocessEnd::kFailed) return result.error;
   std::string text = spec.argv.empty() ? "" : Excerpt(spec.argv.front(), 100) + " ";
   text += Ending(spec, result);
   if (result.left_behind) text += ", but hangs in the kernel";
   return text;
 }
 
-std::string Describe(const ChildSpec& spec, const ChildResult& result) {
+std::string Describe(const SubprocessSpec& spec, const SubprocessResult& result) {
   std::string text = DescribeEnd(spec, result);
-  if (result.end == ChildEnd::kFailed) return text;
+  if (result.end == SubprocessEnd::kFailed) return text;
   const std::string_view last = LastLine(result.error_output);
   if (!last.empty()) text += ": " + Excerpt(last, 200);
   return text;
 }
 
-std::string DescribeWithOutput(const ChildSpec& spec, const ChildResult& result) {
+std::string DescribeWithOutput(const SubprocessSpec& spec, const SubprocessResult& result) {
   std::string text = DescribeEnd(spec, result);
   const std::string said = FirstLines(result.error_output + "\n" + result.output);
   if (!said.empty()) text += ": " + said;

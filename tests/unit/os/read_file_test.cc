@@ -1,4 +1,4 @@
-#include "os/file_text.h"
+#include "os/read_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,47 +13,47 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ReadFileText, ReadsAllOfAFile) {
+TEST(ReadFileContent, ReadsAllOfAFile) {
   test::TempTree tree;
   tree.File("a", "text");
   tree.File("empty", "");
-  const auto file = ReadFileText(tree.path("a"), 100);
+  const auto file = ReadFileContent(tree.path("a"), 100);
   ASSERT_TRUE(file) << file.error().message;
   EXPECT_EQ(file->text, "text");
   EXPECT_FALSE(file->is_being_written);
-  EXPECT_EQ(ReadFileText(tree.path("empty"), 100)->text, "");
+  EXPECT_EQ(ReadFileContent(tree.path("empty"), 100)->text, "");
 }
 
-TEST(ReadFileText, ReadsALittleMoreThanTheMost) {
+TEST(ReadFileContent, ReadsALittleMoreThanTheMost) {
   test::TempTree tree;
   tree.File("large", std::string(1 << 20, 'x'));
-  const auto file = ReadFileText(tree.path("large"), 1000);
+  const auto file = ReadFileContent(tree.path("large"), 1000);
   ASSERT_TRUE(file);
   EXPECT_GT(file->text.size(), 1000u);
   EXPECT_LT(file->text.size(), 200'000u);
 }
 
-TEST(ReadFileText, SaysWhyItCannot) {
+TEST(ReadFileContent, SaysWhyItCannot) {
   test::TempTree tree;
   tree.Dir("directory");
-  EXPECT_THAT(ReadFileText(tree.path("missing"), 1).error().message, HasSubstr("No such file"));
-  EXPECT_THAT(ReadFileText(tree.path("directory"), 1).error().message, HasSubstr("directory"));
+  EXPECT_THAT(ReadFileContent(tree.path("missing"), 1).error().message, HasSubstr("No such file"));
+  EXPECT_THAT(ReadFileContent(tree.path("directory"), 1).error().message, HasSubstr("directory"));
 }
 
-TEST(ReadFileText, KnowsAFileThatIsBeingWritten) {
+TEST(ReadFileContent, KnowsAFileThatIsBeingWritten) {
   test::TempTree tree;
   tree.File("a", "before");
   std::ofstream writer(tree.path("a"));  // which is empty now
-  EXPECT_TRUE(ReadFileText(tree.path("a"), 100)->is_being_written);
+  EXPECT_TRUE(ReadFileContent(tree.path("a"), 100)->is_being_written);
   writer << "after";
   writer.close();
-  const auto file = ReadFileText(tree.path("a"), 100);
+  const auto file = ReadFileContent(tree.path("a"), 100);
   EXPECT_EQ(file->text, "after");
   EXPECT_FALSE(file->is_being_written);
 }
 
 // Whoever comes to write waits for the reader; nobody is killed, and nobody reads half of it.
-TEST(ReadFileText, NoWriterComesInBetween) {
+TEST(ReadFileContent, NoWriterComesInBetween) {
   test::TempTree tree;
   const std::string one(300'000, '1'), two(300'000, '2');
   tree.File("a", one);
@@ -62,13 +62,13 @@ TEST(ReadFileText, NoWriterComesInBetween) {
   });
   int whole = 0;
   while (writer.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
-    const auto file = ReadFileText(tree.path("a"), 1 << 20);
+    const auto file = ReadFileContent(tree.path("a"), 1 << 20);
     ASSERT_TRUE(file) << file.error().message;
     if (file->is_being_written) continue;
     EXPECT_TRUE(file->text == one || file->text == two) << file->text.size();
     ++whole;
   }
-  EXPECT_FALSE(ReadFileText(tree.path("a"), 1 << 20)->is_being_written);
+  EXPECT_FALSE(ReadFileContent(tree.path("a"), 1 << 20)->is_being_written);
   RecordProperty("whole", whole);
 }
 

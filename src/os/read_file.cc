@@ -1,4 +1,4 @@
-#include "os/file_text.h"
+#include "os/read_file.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -22,13 +22,13 @@ bool IsBeingWritten(int fd) {
 
 }  // namespace
 
-Result<FileText> ReadFileText(const std::string& path, std::size_t most_bytes) {
+Result<FileContent> ReadFileContent(const std::string& path, std::size_t max_bytes) {
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) return FailErrno("it cannot be read", errno);
-  FileText file;
+  FileContent file;
   file.is_being_written = IsBeingWritten(fd.get());
   constexpr std::size_t kPart = 64 * 1024;
-  while (file.text.size() <= most_bytes) {
+  while (file.text.size() <= max_bytes) {
     const std::size_t before = file.text.size();
     file.text.resize(before + kPart);
     const ssize_t length = read(fd.get(), file.text.data() + before, kPart);

@@ -1,14 +1,14 @@
-#include "os/memory.h"
+#include "os/malloc_tuning.h"
 
 #include <malloc.h>
 
 namespace patchbay {
 
-void FavorSmallMemory() {
+void LimitMallocArenas() {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_TRIM_THRESHOLD, 128 * 1024);
 }
 
-void ReleaseFreeMemory() { malloc_trim(0); }
+void TrimHeap() { malloc_trim(0); }
 
 }  // namespace patchbay

@@ -1,4 +1,4 @@
-#include "os/init.h"
+#include "os/pid1.h"
 
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -39,7 +39,7 @@ bool HangDetector::Check(std::uint64_t beats) {
   const bool missed = beats != 0 && beats == last_;
   last_ = beats;
   missed_ = missed ? missed_ + 1 : 0;
-  return missed_ > most_missed_;
+  return missed_ > max_missed_;
 }
 
 namespace {
@@ -100,7 +100,7 @@ class InitProcess {
               const WatchdogPace& pace)
       : heartbeat_(std::move(heartbeat)), on_kill_(on_kill), pace_(pace) {}
 
-  Result<InitRole> Run() {
+  Result<Pid1Role> Run() {
     while (true) {
       heartbeat_->Restart();
       killed_ = false;
@@ -112,22 +112,22 @@ class InitProcess {
       }
       if (copy_ == 0) {
         signals_.Release();
-        return InitRole{std::nullopt, heartbeat_};
+        return Pid1Role{std::nullopt, heartbeat_};
       }
       const int code = Watch();
       // It may have ended by itself just before it was to be killed.
-      if (!killed_ || code != 128 + SIGKILL) return InitRole{code, nullptr};
+      if (!killed_ || code != 128 + SIGKILL) return Pid1Role{code, nullptr};
       const bool restarts = MayRestart();
       heartbeat_->CountKill();
       on_kill_({heartbeat_->kills(), restarts});
-      if (!restarts) return InitRole{code, nullptr};
+      if (!restarts) return Pid1Role{code, nullptr};
     }
   }
 
  private:
   /// Returns the exit code of the copy.
   int Watch() {
-    HangDetector hang(pace_.most_missed);
+    HangDetector hang(pace_.max_missed);
     auto next_check = InitClock::now() + pace_.check;
     while (true) {
       const int number = signals_.Await(end_by_ ? std::min(*end_by_, next_check) : next_check);
@@ -158,7 +158,7 @@ class InitProcess {
     const auto now = InitClock::now();
     std::erase_if(kills_, [&](InitClock::time_point at) { return now - at > pace_.within; });
     kills_.push_back(now);
-    return !end_by_ && kills_.size() < pace_.most_kills;
+    return !end_by_ && kills_.size() < pace_.max_kills;
   }
 
   const HeldSignals signals_;
@@ -173,8 +173,8 @@ class InitProcess {
 
 }  // namespace
 
-Result<InitRole> RunAsInit(const OnWatchdogKill& on_kill, WatchdogPace pace) {
-  if (getpid() != 1) return InitRole{};
+Result<Pid1Role> RunAsPid1(const OnWatchdogKill& on_kill, WatchdogPace pace) {
+  if (getpid() != 1) return Pid1Role{};
   return InitProcess(TRY(Heartbeat::Create()), on_kill, pace).Run();
 }
 

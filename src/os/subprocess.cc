@@ -1,4 +1,4 @@
-#include "os/child.h"
+#include "os/subprocess.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -52,7 +52,7 @@ Result<Pipe> MakePipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-std::vector<std::string> EnvironmentOf(const ChildSpec& spec) {
+std::vector<std::string> EnvironmentOf(const SubprocessSpec& spec) {
   const char* path = std::getenv("PATH");
   std::map<std::string, std::string> variables = spec.environment;
   variables.emplace("PATH", path != nullptr ? path : kDefaultPath);
@@ -67,7 +67,7 @@ std::vector<std::string> EnvironmentOf(const ChildSpec& spec) {
 /// Where memory runs out a program that leaks is to go, not this process, and not a pod of the node
 /// because the kernel spares this process and so what it starts. Anybody may raise the score; one
 /// that is higher already stays.
-void BeFirstToGo(pid_t child) {
+void RaiseOomScore(pid_t child) {
   std::ofstream(format("/proc/{}/oom_score_adj", child)) << kOomScore;
 }
 
@@ -93,17 +93,17 @@ struct Stream {
 /// Looks after a child from its start to its end.
 class Watch {
  public:
-  Watch(const ChildSpec& spec, const Cancellation& cancellation, Clock::time_point deadline,
+  Watch(const SubprocessSpec& spec, const Cancellation& cancellation, Clock::time_point deadline,
         pid_t pid, UniqueFd process, UniqueFd output, UniqueFd errors)
       : spec_(spec),
         cancellation_(cancellation),
         pid_(pid),
         process_(std::move(process)),
-        output_{std::move(output), spec.most_output},
-        errors_{std::move(errors), ChildSpec::kMostErrors},
+        output_{std::move(output), spec.max_output},
+        errors_{std::move(errors), SubprocessSpec::kMaxErrors},
         deadline_(deadline) {}
 
-  ChildResult Run() {
+  SubprocessResult Run() {
     do {
       Await();
     } while ((!ended_ || output_.fd || errors_.fd) && (Clock::now() < deadline_ || GoOn()));
@@ -116,13 +116,13 @@ class Watch {
 
   void Await();
   bool GoOn();
-  void Stop(ChildEnd why, Phase phase);
+  void Stop(SubprocessEnd why, Phase phase);
   void OnCancelled();
   void OnExcess();
-  ChildResult Finish();
-  void ReadStatus(ChildResult& result);
+  SubprocessResult Finish();
+  void ReadStatus(SubprocessResult& result);
 
-  const ChildSpec& spec_;
+  const SubprocessSpec& spec_;
   const Cancellation& cancellation_;
   pid_t pid_;  ///< of the process and its group; not reaped before Finish, so it is nobody else's
   UniqueFd process_;
@@ -131,7 +131,7 @@ class Watch {
   Phase phase_ = Phase::kRun;
   Clock::time_point deadline_;  ///< of the phase; after the end of the child, of its streams
   bool ended_ = false;
-  std::optional<ChildEnd> why_;  ///< it was stopped
+  std::optional<SubprocessEnd> why_;  ///< it was stopped
 };
 
 /// Waits for the next event, or the deadline, and follows the child.
@@ -150,14 +150,14 @@ void Watch::Await() {
     if (phase_ == Phase::kRun) deadline_ = Clock::now() + kPipeGrace;
   }
   if (fds[3].revents != 0) OnCancelled();
-  if (output_.cut && output_.fd && spec_.excess == ChildSpec::Excess::kEnd) OnExcess();
+  if (output_.cut && output_.fd && spec_.excess == SubprocessSpec::Excess::kEnd) OnExcess();
 }
 
 /// At the deadline: whether there is something left to try, and to wait for.
 bool Watch::GoOn() {
   if (ended_ || phase_ == Phase::kKill) return false;
   if (phase_ == Phase::kRun) {
-    Stop(ChildEnd::kTimedOut, Phase::kTerminate);
+    Stop(SubprocessEnd::kTimedOut, Phase::kTerminate);
   } else {
     Stop(*why_, Phase::kKill);
   }
@@ -165,16 +165,16 @@ bool Watch::GoOn() {
 }
 
 void Watch::OnCancelled() {
-  Stop(ChildEnd::kCancelled, Phase::kTerminate);
+  Stop(SubprocessEnd::kCancelled, Phase::kTerminate);
   if (ended_) deadline_ = Clock::now();
 }
 
 void Watch::OnExcess() {
   output_.Close();
-  Stop(why_.value_or(ChildEnd::kTooMuchOutput), Phase::kKill);
+  Stop(why_.value_or(SubprocessEnd::kTooMuchOutput), Phase::kKill);
 }
 
-void Watch::Stop(ChildEnd why, Phase phase) {
+void Watch::Stop(SubprocessEnd why, Phase phase) {
   why_ = why;
   phase_ = phase;
   if (phase == Phase::kTerminate) {
@@ -187,8 +187,8 @@ void Watch::Stop(ChildEnd why, Phase phase) {
   }
 }
 
-ChildResult Watch::Finish() {
-  ChildResult result;
+SubprocessResult Watch::Finish() {
+  SubprocessResult result;
   if (ended_) {
     kill(-pid_, SIGKILL);
     ReadStatus(result);
@@ -203,18 +203,18 @@ ChildResult Watch::Finish() {
 }
 
 /// Reaps the child.
-void Watch::ReadStatus(ChildResult& result) {
+void Watch::ReadStatus(SubprocessResult& result) {
   siginfo_t info = {};
   if (waitid(P_PIDFD, static_cast<id_t>(process_.get()), &info, WEXITED | WNOHANG) != 0) {
     // So it is where this program was started with SIGCHLD ignored.
     result.error = FailErrno("cannot learn how the program ended", errno).value().message;
     return;
   }
-  result.end = info.si_code == CLD_EXITED ? ChildEnd::kExited : ChildEnd::kSignalled;
+  result.end = info.si_code == CLD_EXITED ? SubprocessEnd::kExited : SubprocessEnd::kSignalled;
   result.code = info.si_status;
 }
 
-Result<ChildResult> Run(const ChildSpec& spec, const Cancellation& cancellation) {
+Result<SubprocessResult> Run(const SubprocessSpec& spec, const Cancellation& cancellation) {
   const Clock::time_point deadline = Clock::now() + spec.timeout;
   Pipe output = TRY(MakePipe());
   Pipe errors = TRY(MakePipe());
@@ -223,12 +223,12 @@ Result<ChildResult> Run(const ChildSpec& spec, const Cancellation& cancellation)
                 deadline, cancellation));
   const pid_t pid = spawned.pid;
   if (pid == 0) {
-    ChildResult nothing;
-    nothing.end = spawned.cancelled ? ChildEnd::kCancelled : ChildEnd::kTimedOut;
+    SubprocessResult nothing;
+    nothing.end = spawned.cancelled ? SubprocessEnd::kCancelled : SubprocessEnd::kTimedOut;
     nothing.left_behind = std::move(spawned.left_behind);
     return nothing;
   }
-  BeFirstToGo(pid);
+  RaiseOomScore(pid);
   RestoreDescriptorLimit(pid);
   UniqueFd process(pidfd_open(pid, 0));
   if (!process) {
@@ -257,10 +257,10 @@ bool Cancellation::triggered() const {
   return poll(&fd, 1, 0) > 0;
 }
 
-ChildResult RunChild(const ChildSpec& spec, const Cancellation& cancellation) {
-  ChildResult nothing;
+SubprocessResult RunSubprocess(const SubprocessSpec& spec, const Cancellation& cancellation) {
+  SubprocessResult nothing;
   if (cancellation.triggered()) {
-    nothing.end = ChildEnd::kCancelled;
+    nothing.end = SubprocessEnd::kCancelled;
     return nothing;
   }
   auto result = Run(spec, cancellation);

@@ -1,4 +1,4 @@
-#include "os/child.h"
+#include "os/subprocess.h"
 
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -64,15 +64,16 @@ Cancellation NewCancellation() {
   return std::move(*cancellation);
 }
 
-ChildSpec Program(std::vector<std::string> argv, std::chrono::milliseconds timeout = kPatience) {
-  ChildSpec spec;
+SubprocessSpec Program(std::vector<std::string> argv,
+                       std::chrono::milliseconds timeout = kPatience) {
+  SubprocessSpec spec;
   spec.argv = std::move(argv);
   spec.timeout = timeout;
-  spec.most_output = 64 * 1024;
+  spec.max_output = 64 * 1024;
   return spec;
 }
 
-ChildSpec Shell(std::string script, std::chrono::milliseconds timeout = kPatience) {
+SubprocessSpec Shell(std::string script, std::chrono::milliseconds timeout = kPatience) {
   return Program({"sh", "-c", std::move(script)}, timeout);
 }
 
@@ -81,7 +82,9 @@ class ChildTest : public testing::Test {
  protected:
   void TearDown() override { leftovers_.ExpectNone(); }
 
-  ChildResult Run(const ChildSpec& spec) { return RunChild(spec, NewCancellation()); }
+  SubprocessResult Run(const SubprocessSpec& spec) {
+    return RunSubprocess(spec, NewCancellation());
+  }
 
   static int ReapOrphans() { return test::Leftovers::ReapOrphans(); }
   static void ExpectGroupGone(pid_t group) {
@@ -115,10 +118,10 @@ class Milestone {
 };
 
 TEST_F(ChildTest, TellsTheExitCode) {
-  EXPECT_EQ(Run(Program({"true"})).end, ChildEnd::kExited);
+  EXPECT_EQ(Run(Program({"true"})).end, SubprocessEnd::kExited);
   for (const int code : {0, 1, 3, 127, 255}) {
-    const ChildResult result = Run(Shell("exit " + std::to_string(code)));
-    EXPECT_EQ(result.end, ChildEnd::kExited);
+    const SubprocessResult result = Run(Shell("exit " + std::to_string(code)));
+    EXPECT_EQ(result.end, SubprocessEnd::kExited);
     EXPECT_EQ(result.code, code);
     EXPECT_EQ(result.error, "");
     EXPECT_FALSE(result.left_behind);
@@ -127,41 +130,41 @@ TEST_F(ChildTest, TellsTheExitCode) {
 
 TEST_F(ChildTest, TellsTheSignal) {
   for (const int signal : {SIGKILL, SIGTERM, SIGSEGV, SIGALRM}) {
-    const ChildResult result = Run(Shell("kill -" + std::to_string(signal) + " $$"));
-    EXPECT_EQ(result.end, ChildEnd::kSignalled);
+    const SubprocessResult result = Run(Shell("kill -" + std::to_string(signal) + " $$"));
+    EXPECT_EQ(result.end, SubprocessEnd::kSignalled);
     EXPECT_EQ(result.code, signal);
   }
 }
 
 TEST_F(ChildTest, KeepsBothStreamsApart) {
-  const ChildResult result = Run(Shell("echo one; echo wrong >&2; echo two"));
+  const SubprocessResult result = Run(Shell("echo one; echo wrong >&2; echo two"));
   EXPECT_EQ(result.output, "one\ntwo\n");
   EXPECT_EQ(result.error_output, "wrong\n");
   EXPECT_FALSE(result.output_cut);
 }
 
 TEST_F(ChildTest, OutputMayHoldAnyByte) {
-  const ChildResult result = Run(Program({"printf", R"(a\000\377\n)"}));
+  const SubprocessResult result = Run(Program({"printf", R"(a\000\377\n)"}));
   EXPECT_EQ(result.output, std::string("a\0\xff\n", 4));
 }
 
 TEST_F(ChildTest, KeepsAsMuchAsItMayAndNoMore) {
-  ChildSpec spec = Program({"printf", "12345678"});
-  spec.most_output = 8;
-  ChildResult result = Run(spec);
-  EXPECT_EQ(result.end, ChildEnd::kExited);
+  SubprocessSpec spec = Program({"printf", "12345678"});
+  spec.max_output = 8;
+  SubprocessResult result = Run(spec);
+  EXPECT_EQ(result.end, SubprocessEnd::kExited);
   EXPECT_EQ(result.output, "12345678");
   EXPECT_FALSE(result.output_cut);
 
-  spec.most_output = 7;
+  spec.max_output = 7;
   result = Run(spec);
-  EXPECT_EQ(result.end, ChildEnd::kTooMuchOutput);
+  EXPECT_EQ(result.end, SubprocessEnd::kTooMuchOutput);
   EXPECT_EQ(result.output, "1234567");
   EXPECT_TRUE(result.output_cut);
 
-  spec.excess = ChildSpec::Excess::kDiscard;
+  spec.excess = SubprocessSpec::Excess::kDiscard;
   result = Run(spec);
-  EXPECT_EQ(result.end, ChildEnd::kExited);
+  EXPECT_EQ(result.end, SubprocessEnd::kExited);
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.output, "1234567");
   EXPECT_TRUE(result.output_cut);
@@ -169,60 +172,60 @@ TEST_F(ChildTest, KeepsAsMuchAsItMayAndNoMore) {
 
 TEST_F(ChildTest, KillsWhoeverFloodsItsOutput) {
   // Two processes, one of which does not care for SIGTERM.
-  const ChildResult result = Run(Shell("trap '' TERM; yes & yes; wait"));
-  EXPECT_EQ(result.end, ChildEnd::kTooMuchOutput);
+  const SubprocessResult result = Run(Shell("trap '' TERM; yes & yes; wait"));
+  EXPECT_EQ(result.end, SubprocessEnd::kTooMuchOutput);
   EXPECT_EQ(result.output.size(), 64u * 1024);
   EXPECT_TRUE(result.output_cut);
   ReapOrphans();
 }
 
 TEST_F(ChildTest, DiscardsAHundredMegabytes) {
-  ChildSpec spec = Shell("head -c 100000000 /dev/zero; exit 5");
-  spec.excess = ChildSpec::Excess::kDiscard;
-  const ChildResult result = Run(spec);
-  EXPECT_EQ(result.end, ChildEnd::kExited);
+  SubprocessSpec spec = Shell("head -c 100000000 /dev/zero; exit 5");
+  spec.excess = SubprocessSpec::Excess::kDiscard;
+  const SubprocessResult result = Run(spec);
+  EXPECT_EQ(result.end, SubprocessEnd::kExited);
   EXPECT_EQ(result.code, 5);
-  EXPECT_EQ(result.output.size(), spec.most_output);
+  EXPECT_EQ(result.output.size(), spec.max_output);
   EXPECT_TRUE(result.output_cut);
 }
 
 TEST_F(ChildTest, DiscardsWhatIsTooMuchOnStderr) {
-  const ChildResult result = Run(Shell("head -c 10000000 /dev/zero >&2; echo done"));
-  EXPECT_EQ(result.end, ChildEnd::kExited);
+  const SubprocessResult result = Run(Shell("head -c 10000000 /dev/zero >&2; echo done"));
+  EXPECT_EQ(result.end, SubprocessEnd::kExited);
   EXPECT_EQ(result.code, 0);
-  EXPECT_EQ(result.error_output.size(), ChildSpec::kMostErrors);
+  EXPECT_EQ(result.error_output.size(), SubprocessSpec::kMaxErrors);
   EXPECT_EQ(result.output, "done\n");
 }
 
 TEST_F(ChildTest, StopsAtTheTimeout) {
-  const ChildResult result = Run(Program({"sleep", "20"}, 100ms));
-  EXPECT_EQ(result.end, ChildEnd::kTimedOut);
+  const SubprocessResult result = Run(Program({"sleep", "20"}, 100ms));
+  EXPECT_EQ(result.end, SubprocessEnd::kTimedOut);
   EXPECT_FALSE(result.left_behind);
 }
 
 TEST_F(ChildTest, StopsAtTheTimeoutWhatIgnoresSigterm) {
-  const ChildResult result =
+  const SubprocessResult result =
       Run(Shell("trap '' TERM; sleep 20 & sleep 20 & (sleep 20 & wait) & wait", 100ms));
-  EXPECT_EQ(result.end, ChildEnd::kTimedOut);
+  EXPECT_EQ(result.end, SubprocessEnd::kTimedOut);
   EXPECT_FALSE(result.left_behind);
   ReapOrphans();
 }
 
 TEST_F(ChildTest, StopsAtTheTimeoutWhatClosedItsOutput) {
-  const ChildResult result = Run(Shell("exec >&- 2>&-; exec sleep 20", 100ms));
-  EXPECT_EQ(result.end, ChildEnd::kTimedOut);
+  const SubprocessResult result = Run(Shell("exec >&- 2>&-; exec sleep 20", 100ms));
+  EXPECT_EQ(result.end, SubprocessEnd::kTimedOut);
 }
 
 TEST_F(ChildTest, WaitsForTheExitCodeOfWhatClosedItsOutput) {
-  const ChildResult result = Run(Shell("echo early; exec >&- 2>&-; exit 4"));
-  EXPECT_EQ(result.end, ChildEnd::kExited);
+  const SubprocessResult result = Run(Shell("echo early; exec >&- 2>&-; exit 4"));
+  EXPECT_EQ(result.end, SubprocessEnd::kExited);
   EXPECT_EQ(result.code, 4);
   EXPECT_EQ(result.output, "early\n");
 }
 
 TEST_F(ChildTest, AStoppedProcessIsEndedAsWell) {
-  const ChildResult result = Run(Shell("kill -STOP $$; echo never", 100ms));
-  EXPECT_EQ(result.end, ChildEnd::kTimedOut);
+  const SubprocessResult result = Run(Shell("kill -STOP $$; echo never", 100ms));
+  EXPECT_EQ(result.end, SubprocessEnd::kTimedOut);
   EXPECT_EQ(result.output, "");
 }
 
@@ -233,11 +236,12 @@ TEST_F(ChildTest, CancelEndsAGroupThatIgnoresSigterm) {
     ready.Await();
     cancellation.Trigger();
   });
-  const ChildResult result = RunChild(Shell("trap '' TERM; sleep 20 & sleep 20 & echo $$; echo > " +
-                                            ready.path() + "; wait; sleep 20"),
-                                      cancellation);
+  const SubprocessResult result =
+      RunSubprocess(Shell("trap '' TERM; sleep 20 & sleep 20 & echo $$; echo > " + ready.path() +
+                          "; wait; sleep 20"),
+                    cancellation);
   other.join();
-  EXPECT_EQ(result.end, ChildEnd::kCancelled);
+  EXPECT_EQ(result.end, SubprocessEnd::kCancelled);
   const pid_t group = std::stoi(result.output);
   EXPECT_EQ(ReapOrphans(), 2);
   ExpectGroupGone(group);
@@ -250,11 +254,11 @@ TEST_F(ChildTest, CancelLetsAProgramTidyUp) {
     ready.Await();
     cancellation.Trigger();
   });
-  const ChildResult result =
-      RunChild(Shell("trap 'echo tidy; exit 0' TERM; echo > " + ready.path() + "; sleep 20 & wait"),
-               cancellation);
+  const SubprocessResult result = RunSubprocess(
+      Shell("trap 'echo tidy; exit 0' TERM; echo > " + ready.path() + "; sleep 20 & wait"),
+      cancellation);
   other.join();
-  EXPECT_EQ(result.end, ChildEnd::kCancelled);
+  EXPECT_EQ(result.end, SubprocessEnd::kCancelled);
   EXPECT_EQ(result.output, "tidy\n");
   ReapOrphans();
 }
@@ -271,11 +275,11 @@ TEST_F(ChildTest, CancelReachesWhatAProgramStartedAtOnce) {
     pollfd ended = {process.get(), POLLIN, 0};
     EXPECT_EQ(poll(&ended, 1, 200), 0) << "it was not allowed to tidy up";
   };
-  const ChildResult result =
-      RunChild(Shell("trap 'echo tidy; exit 0' TERM; sleep 20 & echo > " + ready.path() + "; wait"),
-               cancellation);
+  const SubprocessResult result = RunSubprocess(
+      Shell("trap 'echo tidy; exit 0' TERM; sleep 20 & echo > " + ready.path() + "; wait"),
+      cancellation);
   after_spawn = nullptr;
-  EXPECT_EQ(result.end, ChildEnd::kCancelled);
+  EXPECT_EQ(result.end, SubprocessEnd::kCancelled);
   EXPECT_EQ(result.output, "tidy\n");
   ReapOrphans();
 }
@@ -290,12 +294,12 @@ TEST_F(ChildTest, CancelLetsWhatAProgramStartedTidyUp) {
   });
   const std::string await_end_of_shell =
       "until read pid name state rest < /proc/$$/stat && [ $state = Z ]; do :; done";
-  const ChildResult result =
-      RunChild(Shell("(trap '" + await_end_of_shell + "; echo tidy; kill -KILL 0' TERM; echo > " +
-                     ready.path() + "; while :; do :; done) & wait; sleep 20"),
-               cancellation);
+  const SubprocessResult result = RunSubprocess(
+      Shell("(trap '" + await_end_of_shell + "; echo tidy; kill -KILL 0' TERM; echo > " +
+            ready.path() + "; while :; do :; done) & wait; sleep 20"),
+      cancellation);
   other.join();
-  EXPECT_EQ(result.end, ChildEnd::kCancelled);
+  EXPECT_EQ(result.end, SubprocessEnd::kCancelled);
   EXPECT_EQ(result.output, "tidy\n");
   ReapOrphans();
 }
@@ -303,28 +307,28 @@ TEST_F(ChildTest, CancelLetsWhatAProgramStartedTidyUp) {
 TEST_F(ChildTest, ACancellationIsForAllAndForEver) {
   const Cancellation cancellation = NewCancellation();
   EXPECT_FALSE(cancellation.triggered());
-  std::vector<ChildResult> results(4);
+  std::vector<SubprocessResult> results(4);
   std::vector<std::thread> threads;
   const Milestone ready;
-  for (ChildResult& result : results) {
+  for (SubprocessResult& result : results) {
     threads.emplace_back([&] {
-      result = RunChild(Shell("echo > " + ready.path() + "; exec sleep 20"), cancellation);
+      result = RunSubprocess(Shell("echo > " + ready.path() + "; exec sleep 20"), cancellation);
     });
   }
   ready.Await();  // one of them runs; the others may not have begun
   cancellation.Trigger();
   cancellation.Trigger();
   for (std::thread& thread : threads) thread.join();
-  for (const ChildResult& result : results) EXPECT_EQ(result.end, ChildEnd::kCancelled);
+  for (const SubprocessResult& result : results) EXPECT_EQ(result.end, SubprocessEnd::kCancelled);
 
   EXPECT_TRUE(cancellation.triggered());
-  const ChildResult late = RunChild(Program({"true"}), cancellation);
-  EXPECT_EQ(late.end, ChildEnd::kCancelled);
+  const SubprocessResult late = RunSubprocess(Program({"true"}), cancellation);
+  EXPECT_EQ(late.end, SubprocessEnd::kCancelled);
 }
 
 TEST_F(ChildTest, KillsWhatHoldsTheOutputAfterTheEnd) {
-  const ChildResult result = Run(Shell("sleep 20 & sleep 20 & echo $$; exit 6"));
-  EXPECT_EQ(result.end, ChildEnd::kExited);
+  const SubprocessResult result = Run(Shell("sleep 20 & sleep 20 & echo $$; exit 6"));
+  EXPECT_EQ(result.end, SubprocessEnd::kExited);
   EXPECT_EQ(result.code, 6);
   const pid_t group = std::stoi(result.output);
   EXPECT_EQ(ReapOrphans(), 2);
@@ -332,8 +336,8 @@ TEST_F(ChildTest, KillsWhatHoldsTheOutputAfterTheEnd) {
 }
 
 TEST_F(ChildTest, KillsWhatStaysWithoutHoldingTheOutput) {
-  const ChildResult result = Run(Shell("sleep 20 >&- 2>&- & echo $$"));
-  EXPECT_EQ(result.end, ChildEnd::kExited);
+  const SubprocessResult result = Run(Shell("sleep 20 >&- 2>&- & echo $$"));
+  EXPECT_EQ(result.end, SubprocessEnd::kExited);
   const pid_t group = std::stoi(result.output);
   EXPECT_EQ(ReapOrphans(), 1);
   ExpectGroupGone(group);
@@ -341,17 +345,17 @@ TEST_F(ChildTest, KillsWhatStaysWithoutHoldingTheOutput) {
 
 TEST_F(ChildTest, ReadsAllThatWasPrintedBeforeTheEnd) {
   // As much as a pipe holds, so that the child has ended before it is read.
-  ChildSpec spec = Shell("head -c 65536 /dev/zero");
-  spec.most_output = 1 << 20;
+  SubprocessSpec spec = Shell("head -c 65536 /dev/zero");
+  spec.max_output = 1 << 20;
   EXPECT_EQ(Run(spec).output.size(), 65536u);
 }
 
 /// A daemon leaves the group; it can only be let go.
 TEST_F(ChildTest, ADaemonDoesNotHoldUpTheCall) {
   const Milestone ready;
-  const ChildResult result = Run(Shell("setsid sh -c 'echo $$; echo > " + ready.path() +
-                                       "; exec sleep 20' & read x < " + ready.path()));
-  EXPECT_EQ(result.end, ChildEnd::kExited);
+  const SubprocessResult result = Run(Shell("setsid sh -c 'echo $$; echo > " + ready.path() +
+                                            "; exec sleep 20' & read x < " + ready.path()));
+  EXPECT_EQ(result.end, SubprocessEnd::kExited);
   EXPECT_EQ(result.code, 0);
   const pid_t daemon = std::stoi(result.output);
   ASSERT_GT(daemon, 1);
@@ -366,11 +370,11 @@ TEST_F(ChildTest, ADaemonDoesNotHoldUpATimeout) {
     ready.Await();
     cancellation.Trigger();
   });
-  const ChildResult result = RunChild(
+  const SubprocessResult result = RunSubprocess(
       Shell("setsid sh -c 'echo $$; echo > " + ready.path() + "; exec sleep 20' & wait; sleep 20"),
       cancellation);
   other.join();
-  EXPECT_EQ(result.end, ChildEnd::kCancelled);
+  EXPECT_EQ(result.end, SubprocessEnd::kCancelled);
   const pid_t daemon = std::stoi(result.output);
   ASSERT_GT(daemon, 1);
   EXPECT_EQ(kill(daemon, SIGKILL), 0) << "it was killed already";
@@ -379,9 +383,9 @@ TEST_F(ChildTest, ADaemonDoesNotHoldUpATimeout) {
 
 TEST_F(ChildTest, ChildrenAreStoppedThatLeftTheirGroup) {
   // As Perl's, setpgid may join any group of the session: here that of this process.
-  const ChildResult result =
+  const SubprocessResult result =
       Run(Program({"perl", "-e", "setpgrp(0, getpgrp(getppid())); sleep 20"}, 200ms));
-  EXPECT_EQ(result.end, ChildEnd::kTimedOut);
+  EXPECT_EQ(result.end, SubprocessEnd::kTimedOut);
   EXPECT_FALSE(result.left_behind);
 }
 
@@ -406,14 +410,15 @@ TEST_F(ChildTest, SaysWhyAProgramCannotBeRun) {
       {tree.path("script"), "No such file or directory; it, and what a script names"},
   };
   for (const Case& c : cases) {
-    const ChildResult result = Run(Program({c.program, "argument"}));
-    EXPECT_EQ(result.end, ChildEnd::kFailed) << c.program;
+    const SubprocessResult result = Run(Program({c.program, "argument"}));
+    EXPECT_EQ(result.end, SubprocessEnd::kFailed) << c.program;
     EXPECT_THAT(result.error, StartsWith("cannot run " + c.program + ": " + std::string(c.reason)));
   }
 }
 
 TEST_F(ChildTest, TakesLongAndEmptyArguments) {
-  ChildResult result = Run(Program({"sh", "-c", "echo ${#1}", "sh", std::string(100'000, 'x')}));
+  SubprocessResult result =
+      Run(Program({"sh", "-c", "echo ${#1}", "sh", std::string(100'000, 'x')}));
   EXPECT_EQ(result.output, "100000\n");
   result = Run(Program({"sh", "-c", "echo \"$# [$1] [$2] [$3]\"", "sh", "a", "", "$(exit) *"}));
   EXPECT_EQ(result.output, "3 [a] [] [$(exit) *]\n");
@@ -421,10 +426,10 @@ TEST_F(ChildTest, TakesLongAndEmptyArguments) {
 
 TEST_F(ChildTest, RefusesWhatCannotBeAnArgument) {
   EXPECT_EQ(Run(Program({})).error, "there is no program to run");
-  const ChildResult nul = Run(Program({"echo", std::string("a\0b", 3)}));
-  EXPECT_EQ(nul.end, ChildEnd::kFailed);
+  const SubprocessResult nul = Run(Program({"echo", std::string("a\0b", 3)}));
+  EXPECT_EQ(nul.end, SubprocessEnd::kFailed);
   EXPECT_THAT(nul.error, HasSubstr("NUL"));
-  ChildSpec spec = Program({"env"});
+  SubprocessSpec spec = Program({"env"});
   spec.environment["NAME"] = std::string("a\0b", 3);
   EXPECT_THAT(Run(spec).error, HasSubstr("NUL"));
   EXPECT_THAT(Run(Program({"echo", std::string(200'000, 'x')})).error,
@@ -450,7 +455,7 @@ TEST_F(ChildTest, StandardDescriptorsMayBeClosed) {
     ASSERT_TRUE(saved.back().first);
   }
   for (const int fd : {0, 1, 2}) close(fd);
-  const ChildResult result = Run(Shell("echo out; echo err >&2; readlink /proc/self/fd/0"));
+  const SubprocessResult result = Run(Shell("echo out; echo err >&2; readlink /proc/self/fd/0"));
   for (const auto& [copy, fd] : saved) dup2(copy.get(), fd);
   EXPECT_EQ(result.output, "out\n/dev/null\n");
   EXPECT_EQ(result.error_output, "err\n");
@@ -459,7 +464,7 @@ TEST_F(ChildTest, StandardDescriptorsMayBeClosed) {
 TEST_F(ChildTest, HasASmallEnvironment) {
   ASSERT_EQ(setenv("PATCHBAY_SECRET", "1", 1), 0);
   const std::string path = std::getenv("PATH");
-  ChildSpec spec = Shell("exec env | grep -v ^PWD= | sort");
+  SubprocessSpec spec = Shell("exec env | grep -v ^PWD= | sort");
   EXPECT_EQ(Run(spec).output, "HOME=/\nLANG=C.UTF-8\nPATH=" + path + "\n");
   spec.environment = {{"DEVICE", "a b"}, {"HOME", "/root"}};
   EXPECT_EQ(Run(spec).output, "DEVICE=a b\nHOME=/root\nLANG=C.UTF-8\nPATH=" + path + "\n");
@@ -473,7 +478,8 @@ TEST_F(ChildTest, HasSignalsAsAfterLogin) {
     for (const int signal : {SIGTERM, SIGUSR1}) sigaddset(&blocked, signal);
     pthread_sigmask(SIG_BLOCK, &blocked, nullptr);
     const auto before = std::signal(SIGPIPE, SIG_IGN);
-    const ChildResult result = Run(Program({"grep", "-E", "Sig(Blk|Ign):", "/proc/self/status"}));
+    const SubprocessResult result =
+        Run(Program({"grep", "-E", "Sig(Blk|Ign):", "/proc/self/status"}));
     std::signal(SIGPIPE, before);
     EXPECT_EQ(result.output.substr(0, 24), "SigBlk:\t0000000000000000") << result.output;
     // Of the two that glibc keeps for itself a program learns nothing.
@@ -485,13 +491,13 @@ TEST_F(ChildTest, HasSignalsAsAfterLogin) {
 
 TEST_F(ChildTest, GoesFirstWhenMemoryRunsOut) {
   // It is told so when it has begun already.
-  const ChildResult result =
+  const SubprocessResult result =
       Run(Shell("until [ $(cat /proc/$$/oom_score_adj) -ge 500 ]; do :; done; echo first"));
   EXPECT_EQ(result.output, "first\n") << result.error_output;
 }
 
 TEST_F(ChildTest, LeadsAGroupOfItsOwn) {
-  const ChildResult result = Run(Shell("echo $$; cut -d' ' -f5 /proc/$$/stat"));
+  const SubprocessResult result = Run(Shell("echo $$; cut -d' ' -f5 /proc/$$/stat"));
   const auto line_end = result.output.find('\n');
   EXPECT_EQ(result.output.substr(0, line_end + 1), result.output.substr(line_end + 1));
 }
@@ -502,18 +508,18 @@ TEST_F(ChildTest, SaysWhenThereAreNoDescriptorsLeft) {
   const Cancellation cancellation = NewCancellation();
   const UniqueFd next(open("/dev/null", O_RDONLY | O_CLOEXEC));
   std::vector<std::string> failures;  // looked at later: the sanitizers want descriptors, too
-  std::optional<ChildResult> result;
+  std::optional<SubprocessResult> result;
   // Every step on the way fails for want of its descriptors.
   for (auto limit = static_cast<rlim_t>(next.get() + 1); failures.size() < 20; ++limit) {
     const rlimit tight = {limit, before.rlim_max};
     if (setrlimit(RLIMIT_NOFILE, &tight) != 0) break;
-    result = RunChild(Program({"true"}), cancellation);
-    if (result->end != ChildEnd::kFailed) break;
+    result = RunSubprocess(Program({"true"}), cancellation);
+    if (result->end != SubprocessEnd::kFailed) break;
     failures.push_back(result->error);
   }
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   ASSERT_TRUE(result);
-  EXPECT_EQ(result->end, ChildEnd::kExited);
+  EXPECT_EQ(result->end, SubprocessEnd::kExited);
   EXPECT_GE(failures.size(), 4u);
   EXPECT_THAT(failures, testing::Each(HasSubstr("Too many open files")));
 }
@@ -525,7 +531,7 @@ TEST_F(ChildTest, ManyThreadsRunChildrenAtOnce) {
     threads.emplace_back([&cancellation, i] {
       for (int j = 0; j < 10; ++j) {
         const std::string text = std::to_string(i) + "." + std::to_string(j);
-        const ChildResult result = RunChild(
+        const SubprocessResult result = RunSubprocess(
             Program({"sh", "-c", "echo $1; exit $2", "sh", text, std::to_string(i)}), cancellation);
         EXPECT_EQ(result.output, text + "\n");
         EXPECT_EQ(result.code, i);
@@ -537,9 +543,9 @@ TEST_F(ChildTest, ManyThreadsRunChildrenAtOnce) {
 
 TEST_F(ChildTest, SurvivesAProgramThatIgnoresSigchld) {
   const auto before = std::signal(SIGCHLD, SIG_IGN);
-  const ChildResult result = Run(Program({"true"}));
+  const SubprocessResult result = Run(Program({"true"}));
   std::signal(SIGCHLD, before);
-  EXPECT_EQ(result.end, ChildEnd::kFailed);
+  EXPECT_EQ(result.end, SubprocessEnd::kFailed);
   EXPECT_THAT(result.error, StartsWith("cannot "));
 }
 
@@ -549,25 +555,25 @@ TEST_F(ChildTest, LeavesBehindWhatCannotBeKilled) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   const Milestone ready;
   const Cancellation cancellation = NewCancellation();
-  const ChildSpec spec =
+  const SubprocessSpec spec =
       Program({"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "sh", "-c",
                "trap '' TERM; echo ready > " + ready.path() + "; exec sleep 20"});
   std::filesystem::permissions(std::filesystem::path(ready.path()).parent_path(),
                                std::filesystem::perms::all);
   std::filesystem::permissions(ready.path(), std::filesystem::perms::all);
-  ChildResult result;
+  SubprocessResult result;
   std::thread child([&] {
     __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};  // of this thread
     __user_cap_data_struct sets[2];
     ASSERT_EQ(syscall(SYS_capget, &header, sets), 0);
     sets[0].effective &= ~(1u << CAP_KILL);
     ASSERT_EQ(syscall(SYS_capset, &header, sets), 0);
-    result = RunChild(spec, cancellation);
+    result = RunSubprocess(spec, cancellation);
   });
   ready.Await();
   cancellation.Trigger();
   child.join();
-  EXPECT_EQ(result.end, ChildEnd::kCancelled);
+  EXPECT_EQ(result.end, SubprocessEnd::kCancelled);
   ASSERT_TRUE(result.left_behind);
   EXPECT_THAT(Describe(spec, result), HasSubstr("hangs in the kernel"));
   EXPECT_FALSE(HasEnded(result.left_behind));
@@ -581,45 +587,48 @@ TEST_F(ChildTest, LeavesBehindWhatCannotBeKilled) {
 }
 
 TEST(DescribeChild, TellsEveryEnd) {
-  ChildSpec spec;
+  SubprocessSpec spec;
   spec.argv = {"/bin/card-ok", "/dev/x"};
   spec.timeout = 5000ms;
-  spec.most_output = 4096;
+  spec.max_output = 4096;
   struct Case {
-    ChildEnd end;
+    SubprocessEnd end;
     int code;
     std::string_view error_output;
     std::string_view text;
   };
   const Case cases[] = {
-      {ChildEnd::kExited, 1, "", "/bin/card-ok ended with exit code 1"},
-      {ChildEnd::kExited, 2, " \n\n", "/bin/card-ok ended with exit code 2"},
-      {ChildEnd::kExited, 1, "first\nno card\n", "/bin/card-ok ended with exit code 1: no card"},
-      {ChildEnd::kExited, 1, "\x1b[31mred", R"(/bin/card-ok ended with exit code 1: \x1b[31mred)"},
-      {ChildEnd::kSignalled, SIGSEGV, "",
+      {SubprocessEnd::kExited, 1, "", "/bin/card-ok ended with exit code 1"},
+      {SubprocessEnd::kExited, 2, " \n\n", "/bin/card-ok ended with exit code 2"},
+      {SubprocessEnd::kExited, 1, "first\nno card\n",
+       "/bin/card-ok ended with exit code 1: no card"},
+      {SubprocessEnd::kExited, 1, "\x1b[31mred",
+       R"(/bin/card-ok ended with exit code 1: \x1b[31mred)"},
+      {SubprocessEnd::kSignalled, SIGSEGV, "",
        "/bin/card-ok was ended by signal 11 (Segmentation fault)"},
-      {ChildEnd::kSignalled, 63, "", "/bin/card-ok was ended by signal 63 (unknown)"},
-      {ChildEnd::kTimedOut, 0, "", "/bin/card-ok did not end within 5000 ms and was stopped"},
-      {ChildEnd::kCancelled, 0, "", "/bin/card-ok was stopped since patchbay ends"},
-      {ChildEnd::kTooMuchOutput, 0, "", "/bin/card-ok printed more than 4096 bytes and was killed"},
+      {SubprocessEnd::kSignalled, 63, "", "/bin/card-ok was ended by signal 63 (unknown)"},
+      {SubprocessEnd::kTimedOut, 0, "", "/bin/card-ok did not end within 5000 ms and was stopped"},
+      {SubprocessEnd::kCancelled, 0, "", "/bin/card-ok was stopped since patchbay ends"},
+      {SubprocessEnd::kTooMuchOutput, 0, "",
+       "/bin/card-ok printed more than 4096 bytes and was killed"},
   };
   for (const Case& c : cases) {
-    ChildResult result;
+    SubprocessResult result;
     result.end = c.end;
     result.code = c.code;
     result.error_output = c.error_output;
     EXPECT_EQ(Describe(spec, result), c.text);
   }
-  ChildResult failed;
+  SubprocessResult failed;
   failed.error = "cannot run /bin/card-ok: Permission denied";
   EXPECT_EQ(Describe(spec, failed), failed.error);
 }
 
 TEST(DescribeChild, IsBoundedAndOneLine) {
-  ChildSpec spec;
+  SubprocessSpec spec;
   spec.argv = {std::string(100'000, '\n')};
-  ChildResult result;
-  result.end = ChildEnd::kExited;
+  SubprocessResult result;
+  result.end = SubprocessEnd::kExited;
   result.error_output = std::string(100'000, '\xff');
   const std::string text = Describe(spec, result);
   EXPECT_LT(text.size(), 2048u);
@@ -638,8 +647,8 @@ class HangingProgramTest : public ChildTest {
 TEST_F(HangingProgramTest, EndsAtItsTimeout) {
   test::HangingMount mount(tree_.path("mnt"));
   if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
-  const ChildResult result = Run(Program({tree_.path("mnt/program")}, 100ms));
-  EXPECT_EQ(result.end, ChildEnd::kTimedOut);
+  const SubprocessResult result = Run(Program({tree_.path("mnt/program")}, 100ms));
+  EXPECT_EQ(result.end, SubprocessEnd::kTimedOut);
   EXPECT_FALSE(result.left_behind);
   mount.End();
 }
@@ -652,9 +661,10 @@ TEST_F(HangingProgramTest, EndsWhenItIsCancelled) {
     EXPECT_TRUE(mount.AwaitHang(kPatience));
     cancellation.Trigger();
   });
-  const ChildResult result = RunChild(Program({tree_.path("mnt/program")}, 1h), cancellation);
+  const SubprocessResult result =
+      RunSubprocess(Program({tree_.path("mnt/program")}, 1h), cancellation);
   cancels.join();
-  EXPECT_EQ(result.end, ChildEnd::kCancelled);
+  EXPECT_EQ(result.end, SubprocessEnd::kCancelled);
   EXPECT_FALSE(result.left_behind);
   mount.End();
 }

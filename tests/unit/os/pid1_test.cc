@@ -1,4 +1,4 @@
-#include "os/init.h"
+#include "os/pid1.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>
@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 TEST(Init, IsNoneWhereAnotherProcessIs) {
   if (getpid() == 1) GTEST_SKIP() << "this is PID 1";
   const pid_t before = getpid();
-  const auto role = RunAsInit([](const WatchdogKill&) {});
+  const auto role = RunAsPid1([](const WatchdogKill&) {});
   ASSERT_TRUE(role);
   EXPECT_FALSE(role->exit_code);
   EXPECT_FALSE(role->heartbeat);
@@ -67,7 +67,7 @@ class Watchdog : public testing::Test {
                                 WatchdogPace pace = {.check = milliseconds(20)}) {
     return AsPid1([&] {
       std::uint64_t kills = 0;
-      const auto role = RunAsInit([&](const WatchdogKill& kill) { kills = kill.kills; }, pace);
+      const auto role = RunAsPid1([&](const WatchdogKill& kill) { kills = kill.kills; }, pace);
       if (!role) return 250;
       if (!role->exit_code) return work(*role->heartbeat);
       return *role->exit_code == 128 + SIGKILL ? 100 + static_cast<int>(kills) : *role->exit_code;

@@ -1,0 +1,13 @@
+#pragma once
+
+namespace patchbay {
+
+/// Limits malloc to one arena for all threads, which saves megabytes in a daemon that allocates
+/// little. Call it before threads are started.
+void LimitMallocArenas();
+
+/// Returns free memory to the system after a job that used much of it. It takes a moment, during
+/// which other threads cannot allocate: do not call it on the loop or often.
+void TrimHeap();
+
+}  // namespace patchbay
