@@ -45,7 +45,8 @@ bool IsBeside(const Fate& answer, const MatchSpec& match) {
 }  // namespace
 
 void NarrowTo(const Inquiry& inquiry, const std::vector<Inspection>& inspections,
-              const Sysfs& sysfs, Lineages& lineages, std::vector<Explanation>& explanations) {
+              const Sysfs& sysfs, DeviceAncestries& ancestries,
+              std::vector<Explanation>& explanations) {
   for (std::size_t r = 0; r < inspections.size(); ++r) {
     const Inspection& inspection = inspections[r];
     const auto advertised = FindAdvertised(*inspection.snapshot, inquiry.asked).listed;
@@ -55,7 +56,7 @@ void NarrowTo(const Inquiry& inquiry, const std::vector<Inspection>& inspections
       Explanation::Match& match = explanations[r].matches[m];
       const MatchReport& report = inspection.reports[m];
       const MatchSpec& spec = inspection.snapshot->spec->matches[m];
-      const Question question{inquiry, id, spec, report, inspection, sysfs, lineages};
+      const Question question{inquiry, id, spec, report, inspection, sysfs, ancestries};
       match.fates = {Answer(question)};
       Fate& answer = match.fates.front();
       answer.numbers.clear();

@@ -11,6 +11,7 @@ namespace patchbay {
 /// one fate for each match, and what could not be read where that may be why. Looks at the host
 /// where the pass left no word of it. Slow.
 void NarrowTo(const Inquiry& inquiry, const std::vector<Inspection>& inspections,
-              const Sysfs& sysfs, Lineages& lineages, std::vector<Explanation>& explanations);
+              const Sysfs& sysfs, DeviceAncestries& ancestries,
+              std::vector<Explanation>& explanations);
 
 }  // namespace patchbay

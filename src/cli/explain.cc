@@ -18,9 +18,9 @@ Result<std::string> ExplainHost(const Model& model, const Arguments& arguments) 
   std::optional<Inquiry> inquiry;
   if (!arguments.path.empty()) {
     const Sysfs sysfs{HostRoot(model.daemon.host_root)};
-    Lineages lineages(sysfs);
-    inquiry = TRY(Inquire(arguments.path, inspections, sysfs, lineages));
-    NarrowTo(*inquiry, inspections, sysfs, lineages, explanations);
+    DeviceAncestries ancestries(sysfs);
+    inquiry = TRY(Inquire(arguments.path, inspections, sysfs, ancestries));
+    NarrowTo(*inquiry, inspections, sysfs, ancestries, explanations);
   }
   if (!arguments.resource.empty()) {
     std::erase_if(explanations,

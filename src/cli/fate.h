@@ -3,7 +3,7 @@
 #include <map>
 #include <string>
 
-#include "discovery/pass.h"
+#include "discovery/scan_request.h"
 #include "model/snapshot.h"
 
 namespace patchbay {

@@ -39,23 +39,24 @@ std::optional<std::string> DeviceAt(const HostNode& node, const Sysfs& sysfs) {
 }
 
 /// The USB device or PCI function that it is or sits on.
-std::string Bearer(const Lineage& device, Lineages& lineages) {
+std::string Bearer(const DeviceAncestry& device, DeviceAncestries& ancestries) {
   const auto owner = [&](const SysfsDevice& bearer) {
     return bearer.path == device.self().path ? "the" : "of the";
   };
   if (const SysfsDevice* usb = device.UsbDevice()) {
-    const std::string numbers = lineages.NumbersOf(*usb), identity = lineages.UsbIdentity(*usb);
+    const std::string numbers = ancestries.NumbersOf(*usb), identity = ancestries.UsbIdentity(*usb);
     const auto text = format("{} USB device {} at port {}", owner(*usb), numbers, usb->name);
     const bool has_serial = identity[numbers.size()] == '-';
     return has_serial ? text + " with serial number " + identity.substr(numbers.size() + 1) : text;
   }
   if (const SysfsDevice* pci = device.PciDevice()) {
-    return format("{} PCI device {} at {}", owner(*pci), lineages.NumbersOf(*pci), pci->name);
+    return format("{} PCI device {} at {}", owner(*pci), ancestries.NumbersOf(*pci), pci->name);
   }
   return "";
 }
 
-std::string Describe(const Inquiry& inquiry, const std::string& leads_to, Lineages& lineages) {
+std::string Describe(const Inquiry& inquiry, const std::string& leads_to,
+                     DeviceAncestries& ancestries) {
   if (inquiry.error) {
     if (inquiry.error->kind != ErrorKind::kNotFound) return inquiry.error->message;
     return leads_to.empty() ? "nothing is there" : "a link to " + leads_to + ", where nothing is";
@@ -64,10 +65,10 @@ std::string Describe(const Inquiry& inquiry, const std::string& leads_to, Lineag
   const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
   if (inquiry.type) add(std::string(Describe(*inquiry.type)));
   for (const std::string& path : inquiry.syspaths) {
-    const auto device = lineages.Of(path);
+    const auto device = ancestries.Of(path);
     if (!device) continue;
     if (!inquiry.type && path != leads_to) add(path);
-    const std::string bearer = Bearer(*device, lineages);
+    const std::string bearer = Bearer(*device, ancestries);
     if (bearer.empty()) continue;
     add(bearer);
     break;
@@ -104,7 +105,7 @@ std::string ShortestPath(const std::string& asked) {
 }
 
 Result<Inquiry> Inquire(const std::string& asked, const std::vector<Inspection>& inspections,
-                        const Sysfs& sysfs, Lineages& lineages) {
+                        const Sysfs& sysfs, DeviceAncestries& ancestries) {
   const HostRoot& host = sysfs.host();
   Inquiry inquiry{ShortestPath(asked)};
   std::string leads_to;
@@ -128,10 +129,10 @@ Result<Inquiry> Inquire(const std::string& asked, const std::vector<Inspection>&
     }
   }
   for (const std::string& path : inquiry.syspaths) {
-    const auto device = lineages.Of(path);
+    const auto device = ancestries.Of(path);
     if (device) AddNew(device->self().node, inquiry.paths);
   }
-  inquiry.description = Describe(inquiry, leads_to, lineages);
+  inquiry.description = Describe(inquiry, leads_to, ancestries);
   return inquiry;
 }
 

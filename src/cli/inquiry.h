@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "cli/inspect.h"
-#include "discovery/lineage.h"
+#include "discovery/device_ancestry.h"
 
 namespace patchbay {
 
@@ -27,6 +27,6 @@ std::string ShortestPath(const std::string& asked);
 /// Looks for it on the host. Fails for what is no path, and neither a name in sysfs nor an ID in
 /// the inspections, and says what to write. Slow, as all that looks.
 Result<Inquiry> Inquire(const std::string& asked, const std::vector<Inspection>& inspections,
-                        const Sysfs& sysfs, Lineages& lineages);
+                        const Sysfs& sysfs, DeviceAncestries& ancestries);
 
 }  // namespace patchbay

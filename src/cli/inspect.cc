@@ -130,11 +130,11 @@ Result<std::vector<Inspection>> InspectHost(const Model& model, const InspectOpt
   std::vector<Inspection> inspections;
   for (const auto& spec : specs) {
     if (!options.resource.empty() && spec->name != options.resource) continue;
-    const Pass pass{.node_name = options.node_name,
-                    .owners = OwnersBefore(*spec, specs),
-                    .wanted_path = options.path,
-                    .report = options.report};
-    Discovery discovery = Discover(*spec, host, pass);
+    const ScanRequest request{.node_name = options.node_name,
+                              .owners = OwnersBefore(*spec, specs),
+                              .wanted_path = options.path,
+                              .report = options.report};
+    Discovery discovery = Discover(*spec, host, request);
     std::vector<MatchReport> reports = std::move(discovery.reports);
     Inventory inventory(spec, options.node_name);
     inventory.Advance(std::move(discovery), std::chrono::steady_clock::now());

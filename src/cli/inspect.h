@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "discovery/pass.h"
+#include "discovery/scan_request.h"
 #include "model/snapshot.h"
 
 namespace patchbay {

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "discovery/pass.h"
+#include "discovery/scan_request.h"
 
 namespace patchbay {
 

@@ -37,9 +37,9 @@ bool IsIt(const Question& question, const MatchReport::Thing& thing) {
 const MatchReport::Thing* BearerOf(const Question& question) {
   const auto& found = question.report.found;
   for (const std::string& path : question.inquiry.syspaths) {
-    const auto lineage = question.lineages.Of(path);
-    if (!lineage) continue;
-    for (const SysfsDevice* bearer : {lineage->UsbDevice(), lineage->PciDevice()}) {
+    const auto ancestry = question.ancestries.Of(path);
+    if (!ancestry) continue;
+    for (const SysfsDevice* bearer : {ancestry->UsbDevice(), ancestry->PciDevice()}) {
       const auto it = std::find_if(found.begin(), found.end(), [&](const auto& device) {
         return bearer != nullptr && device.syspath == bearer->path;
       });
@@ -112,9 +112,9 @@ Fate WhyNotByPath(const Question& question) {
     return NoDevice(question, Name(DropReason::kMissing));
   }
   if (!is_asked) return LastWord(question);
-  const auto lineage = question.lineages.Of(question.inquiry.syspaths.front());
-  if (!lineage) return Unreadable(question, lineage.error().message, "");
-  auto unmet = Unmet(match.conditions, *lineage, question.sysfs);
+  const auto ancestry = question.ancestries.Of(question.inquiry.syspaths.front());
+  if (!ancestry) return Unreadable(question, ancestry.error().message, "");
+  auto unmet = Unmet(match.conditions, *ancestry, question.sysfs);
   return unmet ? NotTaken(question, DropReason::kCondition, std::move(*unmet)) : LastWord(question);
 }
 
@@ -124,15 +124,15 @@ Fate WhyNotBySysfs(const Question& question, const Pattern& pattern) {
   if (question.inquiry.syspaths.empty()) return NoDevice(question, kNoMatch);
   Fate answer;
   for (const std::string& path : question.inquiry.syspaths) {
-    const auto lineage = question.lineages.Of(path);
-    if (!lineage) {
-      answer = Unreadable(question, lineage.error().message, "");
-    } else if (IsOfOtherKind(pattern, *lineage, sysfs)) {
+    const auto ancestry = question.ancestries.Of(path);
+    if (!ancestry) {
+      answer = Unreadable(question, ancestry.error().message, "");
+    } else if (IsOfOtherKind(pattern, *ancestry, sysfs)) {
       // Another that shares the name may be nearer.
-      answer = NotTaken(question, DropReason::kOtherKind, *Unmet(pattern, *lineage, sysfs));
+      answer = NotTaken(question, DropReason::kOtherKind, *Unmet(pattern, *ancestry, sysfs));
     } else {
-      auto unmet = Unmet(pattern, *lineage, sysfs);
-      if (!unmet) unmet = Unmet(question.match.conditions, *lineage, sysfs);
+      auto unmet = Unmet(pattern, *ancestry, sysfs);
+      if (!unmet) unmet = Unmet(question.match.conditions, *ancestry, sysfs);
       return unmet ? NotTaken(question, DropReason::kCondition, std::move(*unmet))
                    : LastWord(question);
     }

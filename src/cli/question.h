@@ -13,7 +13,7 @@ struct Question {
   const MatchReport& report;
   const Inspection& inspection;
   const Sysfs& sysfs;
-  Lineages& lineages;
+  DeviceAncestries& ancestries;
 };
 
 /// What became of it in the pass; where the pass left no word of it, what the host says now. Claims

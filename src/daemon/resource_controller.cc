@@ -96,7 +96,7 @@ void ResourceController::SetProber() {
 
 void ResourceController::Apply(Entry entry) {
   if (entry.spec->matches != Wanted().spec->matches) {
-    memory_ = std::make_shared<PassMemory>();
+    scan_cache_ = std::make_shared<ScanCache>();
     refresh_ = true;
   }
   next_ = std::move(entry);
@@ -110,7 +110,7 @@ void ResourceController::Apply(Entry entry) {
 void ResourceController::AbandonScan() {
   scanning_ = false;
   abandoned_.insert(scan_);
-  memory_ = std::make_shared<PassMemory>();
+  scan_cache_ = std::make_shared<ScanCache>();
   refresh_ = true;
 }
 
@@ -227,13 +227,13 @@ void ResourceController::OnProgramsEnded() {
 }
 
 void ResourceController::Scan() {
-  quiet_.clear();
+  unchanged_dirs_.clear();
   ScanSoon();
 }
 
 void ResourceController::OnChanged(const std::string& directory) {
   if (ended_ || !MayDependOn(directory)) return;
-  quiet_.erase(directory);
+  unchanged_dirs_.erase(directory);
   ScanSoon();
 }
 
@@ -247,7 +247,7 @@ void ResourceController::ScanSoon() {
 
 void ResourceController::StartScan() {
   if (ended_) return;
-  assert(!scanning_);  // two concurrent scans would share memory_
+  assert(!scanning_);  // two concurrent scans would share scan_cache_
   scanning_ = true;
   scan_again_ = false;
   scan_hangs_ = false;
@@ -256,23 +256,23 @@ void ResourceController::StartScan() {
   runs_command_ = HasCommand(*wanted.spec);
   scan_limit_ = deps_.plugin.loop.After(LimitOf(*wanted.spec), [this] { OnScanHangs(); });
   if (deps_.plugin.loop.Now() - pause_end_ >= kCalm) pause_length_ = {};
-  const Pass pass{.node_name = deps_.plugin.allocation.node_name,
-                  .owners = wanted.owners,
-                  .owned_before = owned_,
-                  .skips_owners = !abandoned_.empty(),
-                  .refresh = std::exchange(refresh_, false),
-                  .quiet = std::exchange(quiet_, WatchedDirectories()),
-                  .before = inventory_.snapshot(),
-                  .memory = memory_,
-                  .cancellation = cancellation_};
+  const ScanRequest request{.node_name = deps_.plugin.allocation.node_name,
+                            .owners = wanted.owners,
+                            .owned_before = owned_,
+                            .skips_owners = !abandoned_.empty(),
+                            .refresh = std::exchange(refresh_, false),
+                            .unchanged_dirs = std::exchange(unchanged_dirs_, WatchedDirectories()),
+                            .before = inventory_.snapshot(),
+                            .cache = scan_cache_,
+                            .cancellation = cancellation_};
   std::optional<DirWatch::Adder> adder;
   if (deps_.watch != nullptr) adder = deps_.watch->adder();
   ThreadPool& pool = runs_command_ ? deps_.commands : deps_.scanner;
   pool.Run(
       deps_.plugin.loop,
-      [scan = ++scan_, spec = wanted.spec, host = deps_.host, pass, adder] {
+      [scan = ++scan_, spec = wanted.spec, host = deps_.host, request, adder] {
         const auto start = std::chrono::steady_clock::now();
-        Outcome outcome{scan, spec, Discover(*spec, host, pass), {}, {}, {}};
+        Outcome outcome{scan, spec, Discover(*spec, host, request), {}, {}, {}};
         for (const std::string& directory : outcome.discovery.directories) {
           outcome.directories.insert(host.Local(directory));
         }

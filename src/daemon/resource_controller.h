@@ -158,7 +158,7 @@ class ResourceController {
   ResourcePlugin plugin_;
   std::set<std::string> directories_;
   /// Those that were watched when the last scan began and of which nothing was heard since.
-  std::set<std::string> quiet_;
+  std::set<std::string> unchanged_dirs_;
   std::shared_ptr<const Snapshot> published_;
   std::optional<DeviceHolders> units_;  ///< that the kubelet named last
   std::shared_ptr<const Usage> usage_;  ///< null before the kubelet said for the first time
@@ -175,7 +175,7 @@ class ResourceController {
   bool forgets_early_ = false;  ///< see Inventory::Advance; that is logged
   bool refresh_ = false;        ///< with the next scan; the first runs commands in any case
   std::shared_ptr<const OwnedNodes> owned_;  ///< of other resources, in the last scan
-  std::shared_ptr<PassMemory> memory_ = std::make_shared<PassMemory>();
+  std::shared_ptr<ScanCache> scan_cache_ = std::make_shared<ScanCache>();
   Loop::Duration pause_length_{};
   Loop::Time pause_end_{};
   Subscription pause_;     ///< between two scans

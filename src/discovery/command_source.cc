@@ -4,12 +4,13 @@
 namespace patchbay {
 namespace {
 
-Result<CommandList> Run(const CommandSource& source, const Pass& pass, UniqueFd& left_behind) {
+Result<CommandList> Run(const CommandSource& source, const ScanRequest& request,
+                        UniqueFd& left_behind) {
   if (left_behind && !HasEnded(left_behind)) {
     return Fail(ErrorKind::kUnavailable,
                 "its last run hangs in the kernel and cannot be killed; it is not run again");
   }
-  auto cancellation = pass.cancellation;
+  auto cancellation = request.cancellation;
   if (cancellation == nullptr) {
     cancellation = std::make_shared<const Cancellation>(TRY(Cancellation::Create()));
   }
@@ -25,7 +26,7 @@ Result<CommandList> Run(const CommandSource& source, const Pass& pass, UniqueFd&
   return ParseCommandOutput(result.output);
 }
 
-void AddEntry(const CommandEntry& entry, Scan& scan) {
+void AddEntry(const CommandEntry& entry, ScanContext& scan) {
   Candidate candidate;
   candidate.identity = entry.id;
   candidate.device.values = entry.vars;
@@ -43,29 +44,29 @@ void AddEntry(const CommandEntry& entry, Scan& scan) {
 
 }  // namespace
 
-void ScanSource(const CommandSource& source, Scan& scan) {
-  PassMemory::Command& memory = scan.command_memory();
-  const bool first = !std::exchange(memory.ran, true);
-  if (scan.pass().refresh || first) {
-    auto list = Run(source, scan.pass(), memory.left_behind);
-    memory.failure = list ? "" : list.error().message;
-    if (list) memory.good = std::move(*list);
+void ScanSource(const CommandSource& source, ScanContext& scan) {
+  ScanCache::Command& cache = scan.command_cache();
+  const bool first = !std::exchange(cache.ran, true);
+  if (scan.request().refresh || first) {
+    auto list = Run(source, scan.request(), cache.left_behind);
+    cache.failure = list ? "" : list.error().message;
+    if (list) cache.good = std::move(*list);
   }
-  if (!memory.failure.empty()) {
+  if (!cache.failure.empty()) {
     scan.SetIncomplete();
     scan.Reject(source.argv.front(), RejectReason::kCommandFailed,
-                memory.failure + (memory.good ? "; its last good list stays in force" : ""));
+                cache.failure + (cache.good ? "; its last good list stays in force" : ""));
   }
-  if (!memory.good) return;
-  scan.account().Look({.place = source.argv.front(),
-                       .at = MatchReport::Look::At::kEntries,
-                       .seen = memory.good->entries.size() + memory.good->problems.size(),
-                       .matched = memory.good->entries.size()});
-  for (const CommandProblem& problem : memory.good->problems) {
+  if (!cache.good) return;
+  scan.report().Look({.place = source.argv.front(),
+                      .at = MatchReport::Look::At::kEntries,
+                      .seen = cache.good->entries.size() + cache.good->problems.size(),
+                      .matched = cache.good->entries.size()});
+  for (const CommandProblem& problem : cache.good->problems) {
     scan.Reject(problem.id.empty() ? source.argv.front() : problem.id, RejectReason::kCommandFailed,
                 problem.message);
   }
-  for (const CommandEntry& entry : memory.good->entries) AddEntry(entry, scan);
+  for (const CommandEntry& entry : cache.good->entries) AddEntry(entry, scan);
 }
 
 }  // namespace patchbay

@@ -56,7 +56,8 @@ bool HasAttributes(const UdevPattern& udev, const SysfsDevice& device, const Sys
 }
 
 /// What to say of attributes that no device in the lineage has all of: the first that none has.
-std::string MissingAttribute(const UdevPattern& udev, const Lineage& device, const Sysfs& sysfs) {
+std::string MissingAttribute(const UdevPattern& udev, const DeviceAncestry& device,
+                             const Sysfs& sysfs) {
   for (const auto& [name, pattern] : udev.attributes) {
     std::string seen;
     bool met = false;
@@ -76,7 +77,8 @@ std::string MissingAttribute(const UdevPattern& udev, const Lineage& device, con
 
 }  // namespace
 
-std::optional<std::string> Unmet(const UsbPattern& usb, const Lineage& device, const Sysfs& sysfs) {
+std::optional<std::string> Unmet(const UsbPattern& usb, const DeviceAncestry& device,
+                                 const Sysfs& sysfs) {
   const SysfsDevice* found = device.UsbDevice();
   if (found == nullptr) return "it is not a USB device and sits on none";
   if (auto wrong = WrongNumber("USB vendor", usb.vendor, *found, "idVendor", sysfs)) return wrong;
@@ -93,14 +95,15 @@ std::optional<std::string> Unmet(const UsbPattern& usb, const Lineage& device, c
   return format("its serial number is \"{}\", not {}", *serial, usb.serial->text());
 }
 
-std::optional<std::string> Unmet(const PciPattern& pci, const Lineage& device, const Sysfs& sysfs) {
+std::optional<std::string> Unmet(const PciPattern& pci, const DeviceAncestry& device,
+                                 const Sysfs& sysfs) {
   const SysfsDevice* found = device.PciDevice();
   if (found == nullptr) return "it is not a PCI device and sits on none";
   if (auto wrong = WrongNumber("PCI vendor", pci.vendor, *found, "vendor", sysfs)) return wrong;
   return WrongNumber("PCI device", pci.device, *found, "device", sysfs);
 }
 
-std::optional<std::string> Unmet(const UdevPattern& udev, const Lineage& device,
+std::optional<std::string> Unmet(const UdevPattern& udev, const DeviceAncestry& device,
                                  const Sysfs& sysfs) {
   const SysfsDevice& self = device.self();
   if (!udev.subsystems.empty() && !MatchesAny(udev.subsystems, self.subsystem)) {
@@ -121,25 +124,25 @@ std::optional<std::string> Unmet(const UdevPattern& udev, const Lineage& device,
   return MissingAttribute(udev, device, sysfs);
 }
 
-bool IsOfOtherKind(const UsbPattern& usb, const Lineage& device, const Sysfs& sysfs) {
+bool IsOfOtherKind(const UsbPattern& usb, const DeviceAncestry& device, const Sysfs& sysfs) {
   return Unmet(UsbPattern{usb.vendor, {}, {}}, device, sysfs).has_value();
 }
 
-bool IsOfOtherKind(const PciPattern& pci, const Lineage& device, const Sysfs& sysfs) {
+bool IsOfOtherKind(const PciPattern& pci, const DeviceAncestry& device, const Sysfs& sysfs) {
   return Unmet(PciPattern{pci.vendor, {}}, device, sysfs).has_value();
 }
 
-bool IsOfOtherKind(const UdevPattern& udev, const Lineage& device, const Sysfs& sysfs) {
+bool IsOfOtherKind(const UdevPattern& udev, const DeviceAncestry& device, const Sysfs& sysfs) {
   return Unmet(UdevPattern{udev.subsystems, {}, {}, {}}, device, sysfs).has_value();
 }
 
-bool IsOfOtherKind(const Conditions& conditions, const Lineage& device, const Sysfs& sysfs) {
+bool IsOfOtherKind(const Conditions& conditions, const DeviceAncestry& device, const Sysfs& sysfs) {
   return (conditions.usb && IsOfOtherKind(*conditions.usb, device, sysfs)) ||
          (conditions.pci && IsOfOtherKind(*conditions.pci, device, sysfs)) ||
          (conditions.udev && IsOfOtherKind(*conditions.udev, device, sysfs));
 }
 
-std::optional<std::string> Unmet(const Conditions& conditions, const Lineage& device,
+std::optional<std::string> Unmet(const Conditions& conditions, const DeviceAncestry& device,
                                  const Sysfs& sysfs) {
   Mismatch unmet;
   if (conditions.usb) unmet = Unmet(*conditions.usb, device, sysfs);

@@ -8,9 +8,9 @@
 #include <unordered_set>
 
 #include "base/format.h"
+#include "discovery/device_id.h"
 #include "discovery/extra_nodes.h"
 #include "discovery/grouping.h"
-#include "discovery/identity.h"
 #include "discovery/numa.h"
 #include "discovery/sources.h"
 
@@ -29,7 +29,7 @@ Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candid
 
 /// Moves out of `found` those for which `reject` returns a reason.
 template <class Reject>
-void Sift(std::vector<Candidate>& found, Scan& scan, RejectReason reason, Reject reject) {
+void Sift(std::vector<Candidate>& found, ScanContext& scan, RejectReason reason, Reject reject) {
   std::erase_if(found, [&](const Candidate& candidate) {
     const std::string detail = reject(candidate.device);
     if (detail.empty()) return false;
@@ -62,10 +62,10 @@ bool IsSameDevice(const Device& a, const Device& b) {
   return keys_of_a == keys_of_b;
 }
 
-/// Whether the device had its ID before this pass.
-bool HadId(const Device& device, const Pass& pass) {
+/// Whether the device had its ID before this scan.
+bool HadId(const Device& device, const ScanRequest& request) {
   const ListedDevice* before =
-      pass.before == nullptr ? nullptr : FindDevice(*pass.before, device.id);
+      request.before == nullptr ? nullptr : FindDevice(*request.before, device.id);
   return before != nullptr && IsSameDevice(*before->device, device);
 }
 
@@ -83,13 +83,13 @@ std::string HintOnSharedId(std::span<const Candidate> sharing) {
 
 /// A device that had the ID before keeps it: plugging in another one with the same serial number
 /// must not take it out of service. If none of them had it, all are rejected.
-void RejectSharedIds(std::vector<Candidate>& found, const Pass& pass, Scan& scan) {
+void RejectSharedIds(std::vector<Candidate>& found, const ScanRequest& request, ScanContext& scan) {
   std::vector<bool> rejected(found.size(), false);
   for (std::size_t first = 0, last = 0; first < found.size(); first = last) {
     while (last < found.size() && found[last].device.id == found[first].device.id) ++last;
     if (last - first == 1) continue;
     const std::span<const Candidate> sharing(found.data() + first, last - first);
-    const auto had = [&](const Candidate& candidate) { return HadId(candidate.device, pass); };
+    const auto had = [&](const Candidate& candidate) { return HadId(candidate.device, request); };
     const bool is_known = std::count_if(sharing.begin(), sharing.end(), had) == 1;
     const auto owner = is_known ? std::find_if(sharing.begin(), sharing.end(), had) : sharing.end();
     const std::string& id = sharing.front().device.id;
@@ -107,7 +107,7 @@ void RejectSharedIds(std::vector<Candidate>& found, const Pass& pass, Scan& scan
   EraseMarked(rejected, found);
 }
 
-void ScanMatches(const ResourceSpec& spec, Scan& scan) {
+void ScanMatches(const ResourceSpec& spec, ScanContext& scan) {
   for (std::size_t i = 0; i < spec.matches.size(); ++i) {
     scan.BeginMatch(spec.matches[i], i);
     std::visit([&](const auto& source) { ScanSource(source, scan); }, spec.matches[i].source);
@@ -122,15 +122,15 @@ struct Taken {
 };
 
 /// What the matches of owners find is taken even where the owner rejects it.
-Taken TakenNodes(const HostRoot& host, const Pass& pass, Discovery& discovery) {
+Taken TakenNodes(const HostRoot& host, const ScanRequest& request, Discovery& discovery) {
   Taken taken;
   OwnedNodes owned;
-  const Pass plain{.node_name = pass.node_name};
-  for (const auto& owner : pass.owners) {
+  const ScanRequest plain{.node_name = request.node_name};
+  for (const auto& owner : request.owners) {
     auto& nodes = owned[owner->name];
     bool complete = false;
-    if (!pass.skips_owners) {
-      Scan scan(host, plain);
+    if (!request.skips_owners) {
+      ScanContext scan(host, plain);
       ScanMatches(*owner, scan);
       discovery.directories.insert(scan.directories().begin(), scan.directories().end());
       for (const Candidate& candidate : scan.candidates()) {
@@ -140,13 +140,14 @@ Taken TakenNodes(const HostRoot& host, const Pass& pass, Discovery& discovery) {
     }
     for (const NodeKey& node : nodes) taken.owners.emplace(node, owner->name);
     if (complete) continue;
-    const bool is_known = pass.owned_before != nullptr && pass.owned_before->contains(owner->name);
+    const bool is_known =
+        request.owned_before != nullptr && request.owned_before->contains(owner->name);
     if (!is_known) {
       taken.unknown.push_back(owner);
       owned.erase(owner->name);
       continue;
     }
-    for (const NodeKey& node : pass.owned_before->at(owner->name)) {
+    for (const NodeKey& node : request.owned_before->at(owner->name)) {
       nodes.insert(node);
       taken.owners.emplace(node, owner->name);
     }
@@ -169,7 +170,7 @@ bool MayFind(const MatchSpec& match, const DeviceNode& node) {
   return true;
 }
 
-void RejectTakenNodes(const Taken& taken, std::vector<Candidate>& found, Scan& scan) {
+void RejectTakenNodes(const Taken& taken, std::vector<Candidate>& found, ScanContext& scan) {
   if (taken.owners.empty() && taken.unknown.empty()) return;
   Sift(found, scan, RejectReason::kTaken, [&](const Device& device) {
     for (const DeviceNode& node : device.nodes) {
@@ -203,12 +204,13 @@ bool SharesNodes(const std::vector<Candidate>& found) {
 /// One node must not be handed out under two IDs: a device that had its ID before keeps it,
 /// otherwise the first in the order of IDs. Two links to one node are one device; a device that
 /// shares only some of its nodes is rejected, and keeps none of them.
-void RejectSharedNodes(std::vector<Candidate>& found, const Pass& pass, Scan& scan) {
+void RejectSharedNodes(std::vector<Candidate>& found, const ScanRequest& request,
+                       ScanContext& scan) {
   if (!SharesNodes(found)) return;
   std::vector<std::size_t> order(found.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_partition(order.begin(), order.end(),
-                        [&](std::size_t i) { return HadId(found[i].device, pass); });
+                        [&](std::size_t i) { return HadId(found[i].device, request); });
   std::unordered_map<NodeKey, std::size_t, NodeKeyHash> owners;
   std::vector<bool> rejected(found.size(), false);
   for (const std::size_t i : order) {
@@ -223,8 +225,8 @@ void RejectSharedNodes(std::vector<Candidate>& found, const Pass& pass, Scan& sc
     rejected[i] = true;
     const Device& owner = found[owners.at(KeyOf(*shared))].device;
     if (IsSameDevice(owner, found[i].device)) {
-      scan.account().Drop(shared->path, DropReason::kFoundBefore,
-                          format("it is the device \"{}\" by another name", owner.id));
+      scan.report().Drop(shared->path, DropReason::kFoundBefore,
+                         format("it is the device \"{}\" by another name", owner.id));
     } else {
       scan.RejectCandidate(found[i], RejectReason::kDuplicateNode,
                            format("the device \"{}\" has a node of the device \"{}\"",
@@ -236,8 +238,8 @@ void RejectSharedNodes(std::vector<Candidate>& found, const Pass& pass, Scan& sc
 
 /// Keeps as many devices of each match as its limit allows: first those that had their ID before,
 /// so that a newcomer displaces none, then in the order of IDs; `found` is sorted.
-void RejectBeyondLimits(const ResourceSpec& spec, std::vector<Candidate>& found, const Pass& pass,
-                        Scan& scan) {
+void RejectBeyondLimits(const ResourceSpec& spec, std::vector<Candidate>& found,
+                        const ScanRequest& request, ScanContext& scan) {
   std::vector<int> room;
   for (const MatchSpec& match : spec.matches) room.push_back(match.max_devices);
   if (std::all_of(room.begin(), room.end(), [](int limit) { return limit == 0; })) return;
@@ -245,7 +247,7 @@ void RejectBeyondLimits(const ResourceSpec& spec, std::vector<Candidate>& found,
   for (const bool had_id : {true, false}) {
     for (std::size_t i = 0; i < found.size(); ++i) {
       const int limit = spec.matches[found[i].match].max_devices;
-      if (limit == 0 || HadId(found[i].device, pass) != had_id) continue;
+      if (limit == 0 || HadId(found[i].device, request) != had_id) continue;
       if (int& left = room[found[i].match]; left > 0) {
         --left;
         continue;
@@ -286,12 +288,12 @@ void AddNumaNode(Device& device, NumaNodes& numa) {
 
 }  // namespace
 
-Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const Pass& pass) {
-  Scan scan(host, pass);
+Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanRequest& request) {
+  ScanContext scan(host, request);
   ScanMatches(spec, scan);
   std::vector<Candidate> found = Group(spec, scan);
   std::erase_if(found, [&](Candidate& candidate) {
-    auto identity = IdentityOf(spec, candidate, pass.node_name);
+    auto identity = IdentityOf(spec, candidate, request.node_name);
     if (!identity) {
       scan.RejectCandidate(candidate, RejectReason::kMissingVariable,
                            "id: " + identity.error().message);
@@ -307,13 +309,13 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const Pass& p
   Discovery discovery;
   // The limits after what others have, so that it does not use them up, and before the IDs, which
   // may be the same where only one device is kept.
-  RejectTakenNodes(TakenNodes(host, pass, discovery), found, scan);
-  RejectBeyondLimits(spec, found, pass, scan);
-  RejectSharedIds(found, pass, scan);
-  RejectSharedNodes(found, pass, scan);
-  if (pass.report) {
+  RejectTakenNodes(TakenNodes(host, request, discovery), found, scan);
+  RejectBeyondLimits(spec, found, request, scan);
+  RejectSharedIds(found, request, scan);
+  RejectSharedNodes(found, request, scan);
+  if (request.report) {
     for (const Candidate& candidate : found) {
-      scan.account().reports()[candidate.match].found.push_back(candidate.thing());
+      scan.report().reports()[candidate.match].found.push_back(candidate.thing());
     }
   }
 
@@ -324,14 +326,14 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const Pass& p
     if (needs_numa) AddNumaNode(candidate.device, numa);
     discovery.devices.push_back(std::move(candidate.device));
   }
-  FindMissing(spec, pass.node_name, scan, discovery);
+  FindMissing(spec, request.node_name, scan, discovery);
   discovery.directories.insert(scan.directories().begin(), scan.directories().end());
   // A directory lists its names in no order; the same faults must not look like a change.
   std::stable_sort(scan.rejected().begin(), scan.rejected().end(),
                    [](const Rejection& a, const Rejection& b) { return a.path < b.path; });
   discovery.rejected = std::move(scan.rejected());
   discovery.complete = scan.complete();
-  discovery.reports = std::move(scan.account().reports());
+  discovery.reports = std::move(scan.report().reports());
   return discovery;
 }
 

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "discovery/scan.h"
+#include "discovery/scan_context.h"
 
 namespace patchbay {
 
-/// What one pass over the host found for one resource.
+/// What one scan over the host found for one resource.
 struct Discovery {
   std::vector<Device> devices;  ///< in the order of IdLess, IDs unique
   std::vector<Rejection> rejected;
@@ -20,19 +20,19 @@ struct Discovery {
   /// discovery/extra_nodes.h.
   std::map<std::string, std::string, std::less<>> missing_nodes = {};
   std::vector<MissingMount> missing_mounts = {};
-  /// For Pass::owned_before of the next pass.
+  /// For ScanRequest::owned_before of the next scan.
   std::shared_ptr<const OwnedNodes> owned = {};
-  std::vector<MatchReport> reports = {};  ///< one for each match, where the pass asks for them
+  std::vector<MatchReport> reports = {};  ///< one for each match, where the scan asks for them
 };
 
 /// Looks for the devices of a resource. Reads directories and the status of files, opens no device,
 /// runs the commands of the resource, and may be slow: not for the loop.
-Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const Pass& pass);
+Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanRequest& request);
 
-/// A pass that knows of no other.
+/// A scan that knows of no other.
 inline Discovery Discover(const ResourceSpec& spec, const HostRoot& host,
                           const std::string& node_name) {
-  return Discover(spec, host, Pass{.node_name = node_name});
+  return Discover(spec, host, ScanRequest{.node_name = node_name});
 }
 
 }  // namespace patchbay

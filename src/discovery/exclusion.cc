@@ -5,7 +5,7 @@
 
 #include "base/format.h"
 #include "discovery/glob_walk.h"
-#include "discovery/scan.h"
+#include "discovery/scan_context.h"
 
 namespace patchbay {
 namespace {
@@ -27,11 +27,11 @@ const Glob* FirstMatch(const std::vector<Glob>& globs, const std::string& path) 
 
 }  // namespace
 
-Exclusion Exclusion::Of(const std::vector<Glob>& globs, Scan& scan) {
+Exclusion Exclusion::Of(const std::vector<Glob>& globs, ScanContext& scan) {
   Exclusion exclusion;
   exclusion.globs_ = globs;
   std::vector<std::string> unused;
-  scan.account().SetMuted(true);  // what is looked at here is not where devices are looked for
+  scan.report().SetMuted(true);  // what is looked at here is not where devices are looked for
   for (const Glob& glob : globs) {
     bool names_any = false, is_too_wide = false, is_undecided = false;
     const std::size_t unreadable = scan.unreadable();
@@ -52,11 +52,11 @@ Exclusion Exclusion::Of(const std::vector<Glob>& globs, Scan& scan) {
     if (is_undecided || scan.unreadable() != unreadable) exclusion.undecided_ = glob.text();
     if (!names_any && !is_too_wide) unused.push_back(glob.text());
   }
-  scan.account().SetMuted(false);
+  scan.report().SetMuted(false);
   for (const std::string& glob : unused) {
-    scan.account().Look({.place = glob,
-                         .problem = glob + " excludes nothing: the host has no such path now",
-                         .is_exclude = true});
+    scan.report().Look({.place = glob,
+                        .problem = glob + " excludes nothing: the host has no such path now",
+                        .is_exclude = true});
   }
   return exclusion;
 }

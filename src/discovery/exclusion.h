@@ -9,9 +9,9 @@
 
 namespace patchbay {
 
-class Scan;
+class ScanContext;
 
-/// The `exclude` of one match in one pass. A node is excluded by its path as matched, by the path
+/// The `exclude` of one match in one scan. A node is excluded by its path as matched, by the path
 /// that leads to without links, and by every link to it that a glob names on the host, or that udev
 /// wanted for it: so
 /// "/dev/disk/by-id/nvme-SYSTEM" excludes /dev/nvme0n1 and all other links to it. A link that does
@@ -24,7 +24,7 @@ class Exclusion {
   /// Excludes nothing.
   Exclusion() = default;
   /// Looks on the host for what the globs name, before the source of the match does.
-  static Exclusion Of(const std::vector<Glob>& globs, Scan& scan);
+  static Exclusion Of(const std::vector<Glob>& globs, ScanContext& scan);
 
   bool empty() const { return globs_.empty(); }
   /// Why the path as matched is excluded; nothing if it is not.

@@ -34,7 +34,7 @@ bool IsOfHost(const HostRoot& host, const std::string& path) {
          path.starts_with("/sys/");
 }
 
-std::string ProblemWithNode(const std::string& path, Scan& scan) {
+std::string ProblemWithNode(const std::string& path, ScanContext& scan) {
   scan.WatchPath(path);
   const auto node = scan.host().Resolve(path);
   if (!node) {
@@ -49,7 +49,7 @@ std::string ProblemWithNode(const std::string& path, Scan& scan) {
   return format("{} of device_node is {}, not a device node", path, Describe(node->type));
 }
 
-std::string ProblemWithMount(const std::string& path, Scan& scan) {
+std::string ProblemWithMount(const std::string& path, ScanContext& scan) {
   if (!IsOfHost(scan.host(), path)) return "";
   const auto source = scan.host().Resolve(path);
   if (source) return "";
@@ -60,9 +60,9 @@ std::string ProblemWithMount(const std::string& path, Scan& scan) {
 /// What is wrong with the paths that one template makes. Each path is looked at once in a scan.
 class ExtraPaths {
  public:
-  using Problem = std::string (*)(const std::string& path, Scan& scan);
+  using Problem = std::string (*)(const std::string& path, ScanContext& scan);
 
-  ExtraPaths(const ResourceSpec& spec, Scan& scan, Problem look)
+  ExtraPaths(const ResourceSpec& spec, ScanContext& scan, Problem look)
       : spec_(spec), scan_(scan), look_(look) {}
 
   /// Calls `f` with each path that has a problem, and the problem.
@@ -98,7 +98,7 @@ class ExtraPaths {
   }
 
   const ResourceSpec& spec_;
-  Scan& scan_;
+  ScanContext& scan_;
   const Problem look_;
   std::unordered_map<std::string, std::string> problems_;  ///< by path; empty for none
   std::unordered_map<const Template*, const Known*> constants_;
@@ -106,7 +106,7 @@ class ExtraPaths {
 
 }  // namespace
 
-void FindMissing(const ResourceSpec& spec, const std::string& node_name, Scan& scan,
+void FindMissing(const ResourceSpec& spec, const std::string& node_name, ScanContext& scan,
                  Discovery& discovery) {
   std::vector<const Template*> needed;
   for (const DeviceNodeSpec& node : spec.device_nodes) {

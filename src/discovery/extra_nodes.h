@@ -13,7 +13,7 @@ namespace patchbay {
 /// directories of those device nodes. Paths that depend on the container ({slot}, {index}) are left
 /// to the allocation. In a container only /dev, /sys and what host_root shows are the host's, so
 /// elsewhere no mount is missed.
-void FindMissing(const ResourceSpec& spec, const std::string& node_name, Scan& scan,
+void FindMissing(const ResourceSpec& spec, const std::string& node_name, ScanContext& scan,
                  Discovery& discovery);
 
 }  // namespace patchbay

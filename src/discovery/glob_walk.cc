@@ -9,7 +9,7 @@ namespace {
 constexpr int kMaxDepth = 16;
 
 struct Walk {
-  Scan& scan;
+  ScanContext& scan;
   const std::function<void(const std::string& path, const HostEntry* entry)>& found;
 
   /// `directory` has no slash at its end; "" is the root.
@@ -50,7 +50,7 @@ struct Walk {
 
 }  // namespace
 
-void WalkGlob(const Glob::Components& pattern, Scan& scan,
+void WalkGlob(const Glob::Components& pattern, ScanContext& scan,
               const std::function<void(const std::string& path, const HostEntry* entry)>& found) {
   Walk{scan, found}.Down("", pattern, 0);
 }

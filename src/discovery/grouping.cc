@@ -53,7 +53,7 @@ std::string Paths(const Device& device) {
 
 }  // namespace
 
-std::vector<Candidate> Group(const ResourceSpec& spec, Scan& scan) {
+std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
   std::vector<Candidate> grouped;
   // Of the groups in `grouped`, by match, value, and the device that chose the value.
   std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> places;

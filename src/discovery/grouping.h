@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "discovery/scan.h"
+#include "discovery/scan_context.h"
 
 namespace patchbay {
 
@@ -12,6 +12,6 @@ namespace patchbay {
 /// its match requires; the others are not touched by that.
 ///
 /// Takes the candidates out of `scan`, and leaves the rejections there.
-std::vector<Candidate> Group(const ResourceSpec& spec, Scan& scan);
+std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan);
 
 }  // namespace patchbay

@@ -14,7 +14,7 @@ namespace patchbay {
 std::optional<int> NumaNode(const HostRoot& host, const std::string& syspath);
 
 /// The NUMA nodes of device nodes, one look at the file system for each: what lies in one directory
-/// of /sys/devices shares what was found for the directory. Make one for each pass, no longer than
+/// of /sys/devices shares what was found for the directory. Make one for each scan, no longer than
 /// `sysfs` lives. Any one thread at a time; not for the loop.
 class NumaNodes {
  public:

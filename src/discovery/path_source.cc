@@ -4,7 +4,7 @@
 
 namespace patchbay {
 
-void ScanSource(const PathSource& source, Scan& scan) {
+void ScanSource(const PathSource& source, ScanContext& scan) {
   for (const Glob& glob : source.globs) {
     const auto identity = [&](const std::string& path) {
       return glob.spans_directories() ? path.substr(glob.fixed_directory().size())

@@ -7,7 +7,7 @@ namespace {
 
 /// A function that a driver of vfio has is reached through the node of its IOMMU group, which sysfs
 /// keeps elsewhere.
-std::vector<std::string> VfioGroup(const SysfsDevice& device, const Scan& scan) {
+std::vector<std::string> VfioGroup(const SysfsDevice& device, const ScanContext& scan) {
   const auto group = scan.sysfs().Attribute(device.path, "iommu_group");
   if (!group) return {};
   for (const std::string_view prefix : {"/sys/class/vfio/", "/sys/class/vfio/noiommu-"}) {
@@ -18,12 +18,12 @@ std::vector<std::string> VfioGroup(const SysfsDevice& device, const Scan& scan) 
 
 }  // namespace
 
-void ScanSource(const PciPattern& pci, Scan& scan) {
+void ScanSource(const PciPattern& pci, ScanContext& scan) {
   const auto is_named_pci = [](std::string_view subsystem) { return subsystem == "pci"; };
   const auto is_pci = [](const SysfsDevice& d) { return d.subsystem == "pci"; };
-  for (const Lineage& device : scan.SysfsDevices(is_named_pci, is_pci)) {
+  for (const DeviceAncestry& device : scan.SysfsDevices(is_named_pci, is_pci)) {
     if (auto unmet = Unmet(pci, device, scan.sysfs())) {
-      if (scan.account().is_kept()) {
+      if (scan.report().is_kept()) {
         DropSysfsDevice(pci, device, device.self().name, std::move(*unmet), scan);
       }
       continue;

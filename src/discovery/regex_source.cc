@@ -5,7 +5,7 @@ namespace patchbay {
 namespace {
 
 /// `directory` ends with a slash.
-void Descend(const Regex& regex, const std::string& directory, int depth, Scan& scan) {
+void Descend(const Regex& regex, const std::string& directory, int depth, ScanContext& scan) {
   Captures captures;
   const auto wanted = [&](const std::string& name) {
     return depth > 0 || regex.Match(directory + name, captures);
@@ -27,7 +27,7 @@ void Descend(const Regex& regex, const std::string& directory, int depth, Scan& 
 
 }  // namespace
 
-void ScanSource(const RegexSource& source, Scan& scan) {
+void ScanSource(const RegexSource& source, ScanContext& scan) {
   Descend(source.regex, source.regex.fixed_directory(), source.regex.depth(), scan);
 }
 

@@ -45,7 +45,7 @@ struct SysfsPaths {
 /// and is named by its syspath, which all calls take and give.
 ///
 /// Reads files and links alone, so a tree of plain files is as good. Remembers where /sys/dev and
-/// udev's database are and nothing else, so every call looks anew: make one for each pass. Any one
+/// udev's database are and nothing else, so every call looks anew: make one for each scan. Any one
 /// thread at a time; slow, not for the loop.
 class Sysfs {
  public:

@@ -17,30 +17,30 @@ struct UnfitPart {
 /// Keeps account of them: where no part fits it is the device that is not taken, and the deepest
 /// says most of why; else only what a container could have had is worth a word.
 void DropParts(const std::string& identity, const SysfsDevice& device, bool any_fits,
-               const std::vector<UnfitPart>& parts, Account& account) {
+               const std::vector<UnfitPart>& parts, ScanReport& report) {
   if (!any_fits && !parts.empty()) {
     const auto& [part, why] = parts.back();
     const std::string& name = part->node.empty() ? part->name : part->node;
-    return account.Drop({{identity, {device.path}, device.path},
-                         DropReason::kCondition,
-                         part->path == device.path
-                             ? why
-                             : format("no part of it meets the conditions; {}: {}", name, why)});
+    return report.Drop({{identity, {device.path}, device.path},
+                        DropReason::kCondition,
+                        part->path == device.path
+                            ? why
+                            : format("no part of it meets the conditions; {}: {}", name, why)});
   }
   for (const auto& [part, why] : parts) {
     if (part->node.empty()) continue;
-    account.Drop({{"", {part->node}, part->path}, DropReason::kCondition, why});
+    report.Drop({{"", {part->node}, part->path}, DropReason::kCondition, why});
   }
 }
 
 }  // namespace
 
-void AddSysfsDevice(const Lineage& device, std::string identity,
+void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
                     const std::function<bool(const SysfsDevice&)>& is_other,
-                    const std::vector<std::string>& also, Scan& scan) {
+                    const std::vector<std::string>& also, ScanContext& scan) {
   const Sysfs& sysfs = scan.sysfs();
   const SysfsPaths below = sysfs.Below(device.self().path, [&](const std::string& path) {
-    const auto other = scan.lineages().Of(path);
+    const auto other = scan.ancestries().Of(path);
     return path != device.self().path && other && is_other(other->self());
   });
   for (const Error& error : below.errors) scan.RejectUnreadable(device.self().path, error);
@@ -50,13 +50,13 @@ void AddSysfsDevice(const Lineage& device, std::string identity,
   Candidate candidate;
   candidate.identity = std::move(identity);
   candidate.syspath = device.self().path;
-  candidate.device.values = scan.lineages().ValuesOf(device);
+  candidate.device.values = scan.ancestries().ValuesOf(device);
   candidate.device.numa_node = NumaNode(scan.host(), device.self().path);
   std::vector<UnfitPart> unfit;
   bool any = false, any_excluded = false;
   std::string interface;
   for (const std::string& path : members) {
-    auto member = scan.lineages().Of(path);
+    auto member = scan.ancestries().Of(path);
     if (!member) continue;
     // What belongs to it without lying below it has its drivers and attributes all the same.
     const bool is_apart = std::find(also.begin(), also.end(), path) != also.end();
@@ -64,14 +64,14 @@ void AddSysfsDevice(const Lineage& device, std::string identity,
       member->devices.insert(member->devices.end(), device.devices.begin(), device.devices.end());
     }
     const std::string& node_path = member->self().node;
-    if (auto unmet = scan.UnmetCondition(*member)) {
+    if (auto unmet = scan.FirstMismatch(*member)) {
       unfit.push_back({&member->self(), std::move(*unmet)});
       continue;
     }
     any = true;
     if (member->self().subsystem == "net") {
       if (!interface.empty()) {
-        scan.account().Drop(
+        scan.report().Drop(
             {{"", {path}, path},
              DropReason::kFoundBefore,
              format("the device has the variables of its interface {}; with udev, and without usb "
@@ -81,7 +81,7 @@ void AddSysfsDevice(const Lineage& device, std::string identity,
       }
       interface = member->self().name;
     }
-    NamedValues values = scan.lineages().ValuesOf(*member);
+    NamedValues values = scan.ancestries().ValuesOf(*member);
     if (node_path.empty()) {
       // A network interface has no node to keep its values.
       MergeValues(std::move(values), candidate.device.values);
@@ -97,7 +97,7 @@ void AddSysfsDevice(const Lineage& device, std::string identity,
                  candidate.identity));
     }
   }
-  DropParts(candidate.identity, device.self(), any, unfit, scan.account());
+  DropParts(candidate.identity, device.self(), any, unfit, scan.report());
   if (!any || (any_excluded && candidate.device.nodes.empty())) return;
   if (scan.Take(device.self())) scan.AddCandidate(std::move(candidate));
 }

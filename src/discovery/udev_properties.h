@@ -48,7 +48,7 @@ Properties TrustedUevent(std::string_view text);
 ///
 /// A value that is longer than 4,096 bytes, not UTF-8 or holds a control character is left out, as
 /// is what only udev has a use for (USEC_INITIALIZED, TAGS, SEQNUM and the like), which would look
-/// like a change of the device. Make one for each pass; any one thread at a time; not for the loop.
+/// like a change of the device. Make one for each scan; any one thread at a time; not for the loop.
 class UdevProperties {
  public:
   explicit UdevProperties(HostRoot host);

@@ -30,10 +30,10 @@ unsigned PortNumber(const SysfsDevice& net, const Sysfs& sysfs) {
 
 /// By the serial number or the port where it sits on USB, whose names change with the order of
 /// plugging in; by its name elsewhere.
-std::string IdentityOf(const Lineage& device, const UdevPattern& udev, Scan& scan) {
+std::string IdentityOf(const DeviceAncestry& device, const UdevPattern& udev, ScanContext& scan) {
   const SysfsDevice* usb = device.UsbDevice();
   if (usb == nullptr) return device.self().name;
-  std::string identity = scan.lineages().UsbIdentity(*usb);
+  std::string identity = scan.ancestries().UsbIdentity(*usb);
   const auto add = [&](const SysfsDevice& of, std::string_view label, std::string_view attribute) {
     const auto number = scan.sysfs().Attribute(of.path, attribute);
     if (number && !number->empty()) identity.append("-").append(label).append(*number);
@@ -58,24 +58,24 @@ std::string IdentityOf(const Lineage& device, const UdevPattern& udev, Scan& sca
 
 }  // namespace
 
-void ScanSource(const UdevPattern& udev, Scan& scan) {
+void ScanSource(const UdevPattern& udev, ScanContext& scan) {
   const auto wanted = [&](std::string_view subsystem) {
     return udev.subsystems.empty() || MatchesAny(udev.subsystems, std::string(subsystem));
   };
   const auto any = [](const SysfsDevice&) { return true; };
-  for (const Lineage& device : scan.SysfsDevices(wanted, any)) {
+  for (const DeviceAncestry& device : scan.SysfsDevices(wanted, any)) {
     if (auto unmet = Unmet(udev, device, scan.sysfs())) {
       const SysfsDevice& self = device.self();
-      scan.account().Drop({{"", {self.node.empty() ? self.path : self.node}, self.path},
-                           DropReason::kCondition,
-                           std::move(*unmet)});
+      scan.report().Drop({{"", {self.node.empty() ? self.path : self.node}, self.path},
+                          DropReason::kCondition,
+                          std::move(*unmet)});
       continue;
     }
     Candidate candidate;
     candidate.identity = IdentityOf(device, udev, scan);
     candidate.syspath = device.self().path;
     candidate.device.numa_node = NumaNode(scan.host(), device.self().path);
-    NamedValues values = scan.lineages().ValuesOf(device);
+    NamedValues values = scan.ancestries().ValuesOf(device);
     if (device.self().node.empty()) {
       candidate.device.values = std::move(values);
     } else if (auto node = scan.NodeOf(device.self(), std::move(values))) {

@@ -4,12 +4,12 @@
 
 namespace patchbay {
 
-void ScanSource(const UsbPattern& usb, Scan& scan) {
+void ScanSource(const UsbPattern& usb, ScanContext& scan) {
   const auto is_usb = [](std::string_view subsystem) { return subsystem == "usb"; };
-  for (const Lineage& device : scan.SysfsDevices(is_usb, IsUsbDevice)) {
-    const auto identity = [&] { return scan.lineages().UsbIdentity(device.self()); };
+  for (const DeviceAncestry& device : scan.SysfsDevices(is_usb, IsUsbDevice)) {
+    const auto identity = [&] { return scan.ancestries().UsbIdentity(device.self()); };
     if (auto unmet = Unmet(usb, device, scan.sysfs())) {
-      if (scan.account().is_kept()) {
+      if (scan.report().is_kept()) {
         DropSysfsDevice(usb, device, identity(), std::move(*unmet), scan);
       }
       continue;

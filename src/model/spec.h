@@ -61,7 +61,7 @@ inline constexpr std::string_view kNodeTypeNames[] = {"device", "file", "directo
 struct MatchSpec {
   Source source;
   std::vector<Glob> exclude;
-  std::optional<Template> id;  ///< absent: the default identity, see discovery/identity.h
+  std::optional<Template> id;  ///< absent: the default identity, see discovery/device_id.h
   NodeType type = NodeType::kDevice;
   Conditions conditions = {};      ///< on every node of a path or regex, USB device or PCI function
   std::string group_by = {};       ///< nodes with one value of this variable are one device

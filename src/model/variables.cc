@@ -29,7 +29,7 @@ struct Builtin {
   Finder find;
 };
 
-/// What sysfs says of the device itself or of what it sits on; see discovery/lineage.h.
+/// What sysfs says of the device itself or of what it sits on; see discovery/device_ancestry.h.
 constexpr std::string_view kSysfsVariables[] = {
     "driver",        "usb_vendor",  "usb_product", "usb_serial", "usb_port",
     "usb_interface", "pci_address", "pci_vendor",  "pci_device",

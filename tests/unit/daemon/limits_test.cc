@@ -11,7 +11,7 @@
 #include "config/source_file.h"
 #include "daemon/descriptor_need.h"
 #include "discovery/command_output.h"
-#include "discovery/scan.h"
+#include "discovery/scan_context.h"
 #include "http/server.h"
 #include "inventory/allocation.h"
 #include "inventory/inventory.h"
@@ -57,8 +57,8 @@ TEST(Limits, ThePageHasThemAsTheyAre) {
            format("| errors that are shown, and warnings | {} of each |", Reporter::kMostFindings),
            format("| `kubelet_dir` | {} bytes, since paths of sockets have {} |",
                   kLongestSocketPath - kLongestSocketName - 1, kLongestSocketPath),
-           format("| what one resource finds | {} |", Grouped(Scan::kMaxCandidates)),
-           format("| rejections that are kept | {} of", Grouped(Scan::kMaxRejections)),
+           format("| what one resource finds | {} |", Grouped(ScanContext::kMaxCandidates)),
+           format("| rejections that are kept | {} of", Grouped(ScanContext::kMaxRejections)),
            format("| devices that vanished and that no pod holds | {} of a resource",
                   Grouped(Inventory::kMaxVanished)),
            format("| output of a `command` of a source | {},", Bytes(kMostCommandOutput)),

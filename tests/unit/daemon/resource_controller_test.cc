@@ -473,7 +473,7 @@ TEST_F(ProbedResourceTest, AVanishedDeviceIsNotProbedAndAtOnceWhenItIsBack) {
   tree_.File("dev/b");
   controller_->Scan();
   AwaitScans(3);
-  // Nobody knows better than its last probe, before the next, for which no time has to pass.
+  // Nobody knows better than its last probe, before the next, for which no time has to request.
   EXPECT_THAT(Listed(), ElementsAre("a", "b!"));
   loop_.Advance({});
   ASSERT_TRUE(loop_.RunUntil([&] { return observer_->probes > before; }));
@@ -559,7 +559,7 @@ class WatchedResourceTest : public ResourceControllerTest {
   }
   Nodes FoundAfresh() const {
     Nodes nodes;
-    for (const Device& device : Discover(spec_, HostRoot(tree_.path()), Pass{}).devices) {
+    for (const Device& device : Discover(spec_, HostRoot(tree_.path()), ScanRequest{}).devices) {
       nodes.push_back(KeyOf(device.nodes.front()));
     }
     std::sort(nodes.begin(), nodes.end());

@@ -33,13 +33,13 @@ class CommandSourceTest : public testing::Test {
   }
 
   Discovery Find(bool refresh = true) {
-    Pass pass{.refresh = refresh, .memory = memory_};
-    return Discover(Resource({Match()}), HostRoot(tree_.path()), pass);
+    ScanRequest request{.refresh = refresh, .cache = cache_};
+    return Discover(Resource({Match()}), HostRoot(tree_.path()), request);
   }
 
   std::chrono::milliseconds timeout_ = std::chrono::minutes(1);
   test::TempTree tree_;
-  std::shared_ptr<PassMemory> memory_ = std::make_shared<PassMemory>();
+  std::shared_ptr<ScanCache> cache_ = std::make_shared<ScanCache>();
 };
 
 TEST_F(CommandSourceTest, DevicesAreWhatItPrints) {
@@ -140,9 +140,9 @@ TEST_F(CommandSourceTest, IsEndedByACancellation) {
   auto cancellation = Cancellation::Create();
   ASSERT_TRUE(cancellation);
   cancellation->Trigger();
-  Pass pass;
-  pass.cancellation = std::make_shared<const Cancellation>(std::move(*cancellation));
-  const Discovery found = Discover(Resource({Match()}), HostRoot(tree_.path()), pass);
+  ScanRequest request;
+  request.cancellation = std::make_shared<const Cancellation>(std::move(*cancellation));
+  const Discovery found = Discover(Resource({Match()}), HostRoot(tree_.path()), request);
   EXPECT_THAT(Rejected(found.rejected), ElementsAre("command_failed /bin/sh"));
 }
 

@@ -49,8 +49,9 @@ TEST_F(CountSourceTest, TenThousandInTheOrderOfNumbers) {
 }
 
 TEST_F(CountSourceTest, MoreThanAResourceMayHaveIsCutAndTold) {
-  const Discovery found = Find(Resource({CountMatch(static_cast<int>(Scan::kMaxCandidates) + 2)}));
-  EXPECT_THAT(found.devices, SizeIs(Scan::kMaxCandidates));
+  const Discovery found =
+      Find(Resource({CountMatch(static_cast<int>(ScanContext::kMaxCandidates) + 2)}));
+  EXPECT_THAT(found.devices, SizeIs(ScanContext::kMaxCandidates));
   EXPECT_THAT(Rejected(found.rejected), ElementsAre("limit 100000", "limit 100001"));
   EXPECT_FALSE(found.complete);
 }

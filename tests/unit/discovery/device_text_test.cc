@@ -92,7 +92,8 @@ class DeviceTextTest : public testing::Test {
   }
 
   Discovery Find(MatchSpec match, const std::shared_ptr<const Snapshot>& before = nullptr) {
-    return Discover(Resource({std::move(match)}), HostRoot(tree_.path()), Pass{.before = before});
+    return Discover(Resource({std::move(match)}), HostRoot(tree_.path()),
+                    ScanRequest{.before = before});
   }
 
   static inline const std::string kHid = Interface("1-2") + "/0003:DEAD:BEEF.0001";
@@ -142,9 +143,9 @@ TEST_F(DeviceTextTest, SerialNumberCannotTakeNodesFromOtherResources) {
   ResourceSpec owner = Resource({UsbMatch(0xdead)});
   owner.name = "example.com/stick";
   owner.exclusive = true;
-  const Pass pass{.owners = {std::make_shared<const ResourceSpec>(owner)}};
+  const ScanRequest request{.owners = {std::make_shared<const ResourceSpec>(owner)}};
   const Discovery disks =
-      Discover(Resource({test::PathMatch({"/dev/sda"})}), HostRoot(tree_.path()), pass);
+      Discover(Resource({test::PathMatch({"/dev/sda"})}), HostRoot(tree_.path()), request);
   EXPECT_THAT(Ids(disks), ElementsAre("sda"));
 }
 
@@ -191,7 +192,7 @@ TEST_F(DeviceTextTest, NodeWithAnotherNumberIsRejected) {
 /// Two sticks with one serial number, of which the second comes when the first is known.
 class SharedSerialTest : public DeviceTextTest {
  protected:
-  /// A pass that knows what the one before it found.
+  /// A scan that knows what the one before it found.
   Discovery FindAgain(MatchSpec match) {
     Discovery found = Find(std::move(match), before_);
     auto snapshot = std::make_shared<Snapshot>();
@@ -209,7 +210,7 @@ class SharedSerialTest : public DeviceTextTest {
 TEST_F(SharedSerialTest, DeviceThatWasThereFirstKeepsItsId) {
   EXPECT_THAT(Ids(FindAgain(UsbMatch(0x0403))), ElementsAre("0403:6001-A9007YHT"));
   Stick("1-0", 0x0403, "A9007YHT", 3);
-  for (int pass = 0; pass < 2; ++pass) {
+  for (int request = 0; request < 2; ++request) {
     const Discovery found = FindAgain(UsbMatch(0x0403));
     EXPECT_THAT(Ids(found), ElementsAre("0403:6001-A9007YHT"));
     EXPECT_THAT(Paths(found), ElementsAre("/dev/bus/usb/001/001", "/dev/ttyUSB0"));
@@ -263,9 +264,9 @@ TEST_F(SharedSerialTest, NodesAreTheSameByTheirNumbers) {
   tree_.CharDevice("/dev/copy", 188, 0);
   ResourceSpec owner = Resource({test::PathMatch({"/dev/copy"})});
   owner.exclusive = true;
-  const Pass pass{.owners = {std::make_shared<const ResourceSpec>(owner)}};
+  const ScanRequest request{.owners = {std::make_shared<const ResourceSpec>(owner)}};
   const Discovery found =
-      Discover(Resource({test::PathMatch({"/dev/ttyUSB*"})}), HostRoot(tree_.path()), pass);
+      Discover(Resource({test::PathMatch({"/dev/ttyUSB*"})}), HostRoot(tree_.path()), request);
   EXPECT_THAT(Rejected(found.rejected), ElementsAre("taken /dev/ttyUSB0"));
 }
 

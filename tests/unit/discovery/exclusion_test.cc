@@ -31,7 +31,7 @@ class ExclusionTest : public testing::Test {
 
   Discovery Look(const MatchSpec& match) const {
     return Discover(test::Resource({match}), HostRoot(tree_.path()),
-                    Pass{.node_name = "node", .report = true});
+                    ScanRequest{.node_name = "node", .report = true});
   }
   std::vector<std::string> Disks(std::string_view exclude) const {
     return Ids(Look(Without(PathMatch({"/dev/nvme*n1"}, NodeType::kAny), exclude)));

@@ -32,7 +32,7 @@ class ExtraNodesTest : public testing::Test {
   void NeedsMount(std::string_view host_path) {
     spec_.mounts.push_back({MakeTemplate(host_path), MakeTemplate("/in/container"), true});
   }
-  Discovery Scan() const { return Discover(spec_, HostRoot(tree_.path()), "node-1"); }
+  Discovery ScanContext() const { return Discover(spec_, HostRoot(tree_.path()), "node-1"); }
 
   test::TempTree tree_;
   ResourceSpec spec_ = test::Resource({test::PathMatch({"/dev/card*"})});
@@ -40,42 +40,43 @@ class ExtraNodesTest : public testing::Test {
 
 TEST_F(ExtraNodesTest, ANodeThatIsMissingIsMissedByEachDevice) {
   NeedsNode("/dev/control");
-  const Discovery without = Scan();
+  const Discovery without = ScanContext();
   EXPECT_THAT(test::Ids(without), ElementsAre("card1", "card2"));
   EXPECT_THAT(without.missing_nodes,
               ElementsAre(Pair("card1", HasSubstr("/dev/control of device_node is missing: ")),
                           Pair("card2", HasSubstr("set optional = true"))));
   tree_.CharDevice("dev/control");
-  EXPECT_THAT(Scan().missing_nodes, IsEmpty());
+  EXPECT_THAT(ScanContext().missing_nodes, IsEmpty());
   tree_.Remove("dev/control");
   tree_.BlockDevice("dev/control", 7, 1);
-  EXPECT_THAT(Scan().missing_nodes, IsEmpty());
+  EXPECT_THAT(ScanContext().missing_nodes, IsEmpty());
 }
 
 TEST_F(ExtraNodesTest, ANodeOfEachDeviceIsMissedByThatDevice) {
   NeedsNode("/dev/control-{name}");
   tree_.CharDevice("dev/control-card2");
-  EXPECT_THAT(Scan().missing_nodes, ElementsAre(Pair("card1", HasSubstr("/dev/control-card1"))));
+  EXPECT_THAT(ScanContext().missing_nodes,
+              ElementsAre(Pair("card1", HasSubstr("/dev/control-card1"))));
 }
 
 TEST_F(ExtraNodesTest, WhatIsNoDeviceNodeIsOfNoUse) {
   NeedsNode("/dev/control");
   tree_.Dir("dev/control");
   EXPECT_THAT(
-      Scan().missing_nodes,
+      ScanContext().missing_nodes,
       Contains(Pair("card1", "/dev/control of device_node is a directory, not a device node")));
   tree_.Remove("dev/control");
   tree_.Link("dev/control", "file");
   tree_.File("dev/file");
-  EXPECT_THAT(Scan().missing_nodes, Contains(Pair("card2", HasSubstr("not a device node"))));
+  EXPECT_THAT(ScanContext().missing_nodes, Contains(Pair("card2", HasSubstr("not a device node"))));
   tree_.Remove("dev/control");
   tree_.Link("dev/control", "card1");
-  EXPECT_THAT(Scan().missing_nodes, IsEmpty());
+  EXPECT_THAT(ScanContext().missing_nodes, IsEmpty());
 }
 
 TEST_F(ExtraNodesTest, AnOptionalNodeIsNotMissed) {
   NeedsNode("/dev/control", true);
-  EXPECT_THAT(Scan().missing_nodes, IsEmpty());
+  EXPECT_THAT(ScanContext().missing_nodes, IsEmpty());
 }
 
 TEST_F(ExtraNodesTest, EveryReplicaNeedsItsNode) {
@@ -85,27 +86,28 @@ TEST_F(ExtraNodesTest, EveryReplicaNeedsItsNode) {
        {"part0-card1", "part1-card1", "part2-card1", "part0-card2", "part1-card2"}) {
     tree_.CharDevice(std::string("dev/") + node);
   }
-  EXPECT_THAT(Scan().missing_nodes, ElementsAre(Pair("card2", HasSubstr("/dev/part2-card2"))));
+  EXPECT_THAT(ScanContext().missing_nodes,
+              ElementsAre(Pair("card2", HasSubstr("/dev/part2-card2"))));
 }
 
 TEST_F(ExtraNodesTest, WhatDependsOnTheContainerIsLeftToTheAllocation) {
   NeedsNode("/dev/slot{slot}");
   NeedsNode("/dev/index{index}");
-  EXPECT_THAT(Scan().missing_nodes, IsEmpty());
+  EXPECT_THAT(ScanContext().missing_nodes, IsEmpty());
 }
 
 TEST_F(ExtraNodesTest, WhereANodeMayComeIsWatched) {
   NeedsNode("/dev/extra/control");
-  EXPECT_THAT(Scan().directories, ElementsAre("/dev"));
+  EXPECT_THAT(ScanContext().directories, ElementsAre("/dev"));
   tree_.Link("dev/extra/control", "/srv/cards/control");
-  EXPECT_THAT(Scan().directories, ElementsAre("/", "/dev", "/dev/extra"));
+  EXPECT_THAT(ScanContext().directories, ElementsAre("/", "/dev", "/dev/extra"));
 }
 
 TEST_F(ExtraNodesTest, MountsThatAreMissingAreNamedOnce) {
   NeedsMount("/opt/firmware");
   NeedsMount("/srv/{name}");
   tree_.Dir("srv/card1");
-  const Discovery found = Scan();
+  const Discovery found = ScanContext();
   EXPECT_THAT(found.missing_nodes, IsEmpty());
   ASSERT_THAT(found.missing_mounts, testing::SizeIs(2));
   EXPECT_EQ(found.missing_mounts[0].path, "/opt/firmware");
@@ -114,7 +116,7 @@ TEST_F(ExtraNodesTest, MountsThatAreMissingAreNamedOnce) {
   EXPECT_THAT(found.directories, Not(Contains("/srv"))) << "it is looked at at every rescan";
   tree_.File("opt/firmware");
   tree_.Link("srv/card2", "card1");
-  EXPECT_THAT(Scan().missing_mounts, IsEmpty());
+  EXPECT_THAT(ScanContext().missing_mounts, IsEmpty());
 }
 
 }  // namespace

@@ -31,10 +31,10 @@ class OwnersTest : public testing::Test {
   }
 
   /// What a resource of the model finds, by its place.
-  Discovery Find(const Model& model, std::size_t place, Pass pass = {}) const {
+  Discovery Find(const Model& model, std::size_t place, ScanRequest request = {}) const {
     const ResourceSpecs all = ResourcesFor(model, "");
-    pass.owners = OwnersBefore(*all.at(place), all);
-    return Discover(*all.at(place), HostRoot(tree_.path()), pass);
+    request.owners = OwnersBefore(*all.at(place), all);
+    return Discover(*all.at(place), HostRoot(tree_.path()), request);
   }
 
   test::TempTree tree_;
@@ -76,9 +76,9 @@ TEST_F(OwnersTest, WhatCannotBeReadStaysTaken) {
   tree_.Remove("dev/by-id/one");
   tree_.Remove("dev/by-id");
   tree_.Link("dev/by-id", std::string(300, 'x'));  // a name that no file system takes
-  const Discovery now = Find(model, 0, Pass{.owned_before = before.owned});
+  const Discovery now = Find(model, 0, ScanRequest{.owned_before = before.owned});
   EXPECT_THAT(Ids(now), ElementsAre("a2"));
-  EXPECT_THAT(Ids(Find(model, 0, Pass{.owned_before = now.owned})), ElementsAre("a2"))
+  EXPECT_THAT(Ids(Find(model, 0, ScanRequest{.owned_before = now.owned})), ElementsAre("a2"))
       << "for as long as that lasts";
 }
 
@@ -88,14 +88,14 @@ TEST_F(OwnersTest, OwnersThatHangKeepWhatTheyHad) {
   const Discovery before = Find(model, 0);
   EXPECT_THAT(Ids(before), ElementsAre("b1"));
   tree_.File("dev/a3");
-  EXPECT_THAT(Ids(Find(model, 0, Pass{.owned_before = before.owned, .skips_owners = true})),
+  EXPECT_THAT(Ids(Find(model, 0, ScanRequest{.owned_before = before.owned, .skips_owners = true})),
               ElementsAre("a3", "b1"));
 }
 
 TEST_F(OwnersTest, OwnersThatAlwaysHungHaveWhatTheirPathsName) {
   const Model model{
       {}, {Named("x/all", false, {"/dev/a*", "/dev/b*"}), Named("x/one", true, {"/dev/a*"})}};
-  const Discovery found = Find(model, 0, Pass{.skips_owners = true});
+  const Discovery found = Find(model, 0, ScanRequest{.skips_owners = true});
   EXPECT_THAT(Ids(found), ElementsAre("b1"));
   ASSERT_THAT(Rejected(found.rejected), ElementsAre("taken /dev/a1", "taken /dev/a2"));
   EXPECT_THAT(found.rejected[0].detail, HasSubstr("may belong to x/one, which is exclusive and"));

@@ -1,4 +1,4 @@
-// What a pass tells, for people, of the places that it could not look at.
+// What a scan tells, for people, of the places that it could not look at.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,8 +27,8 @@ class ReportTest : public testing::Test {
   Discovery Find(std::vector<MatchSpec> matches, const std::string& wanted_path = "") const {
     const bool is_root = geteuid() == 0;
     EXPECT_TRUE(!is_root || seteuid(65534) == 0);
-    const Pass pass{.wanted_path = wanted_path, .report = true};
-    Discovery found = Discover(test::Resource(std::move(matches)), HostRoot(tree_.path()), pass);
+    const ScanRequest request{.wanted_path = wanted_path, .report = true};
+    Discovery found = Discover(test::Resource(std::move(matches)), HostRoot(tree_.path()), request);
     EXPECT_TRUE(!is_root || seteuid(0) == 0);
     return found;
   }
@@ -103,26 +103,26 @@ TEST_F(ReportTest, EveryMatchIsToldWhatIsRejectedOnce) {
 
 TEST_F(ReportTest, RejectionsBeyondTheBoundAreCounted) {
   constexpr std::size_t kMore = 7;
-  for (std::size_t i = 0; i < Scan::kMaxRejections + kMore; ++i) {
+  for (std::size_t i = 0; i < ScanContext::kMaxRejections + kMore; ++i) {
     tree_.Link("dev/x" + std::to_string(i), "nowhere");
   }
   const MatchSpec match = test::PathMatch({"/dev/x*"}, NodeType::kAny);
   Discovery found = Find({match});
-  EXPECT_THAT(found.rejected, SizeIs(Scan::kMaxRejections));
-  EXPECT_THAT(found.reports[0].rejected, SizeIs(Scan::kMaxRejections));
+  EXPECT_THAT(found.rejected, SizeIs(ScanContext::kMaxRejections));
+  EXPECT_THAT(found.reports[0].rejected, SizeIs(ScanContext::kMaxRejections));
   EXPECT_EQ(found.reports[0].left_out, kMore);
 
   // Who asks for one path is told of it, wherever it comes in the order of the directory.
-  for (std::size_t i = 0; i < Scan::kMaxRejections + kMore; i += 200) {
+  for (std::size_t i = 0; i < ScanContext::kMaxRejections + kMore; i += 200) {
     const std::string path = "/dev/x" + std::to_string(i);
     found = Find({match}, path);
     EXPECT_THAT(found.reports[0].rejected,
                 testing::Contains(testing::Field(&MatchReport::Thing::paths, ElementsAre(path))));
-    EXPECT_THAT(found.rejected, SizeIs(Scan::kMaxRejections));
+    EXPECT_THAT(found.rejected, SizeIs(ScanContext::kMaxRejections));
   }
 }
 
-/// "reason what" for each drop, in the order of the pass.
+/// "reason what" for each drop, in the order of the request.
 std::vector<std::string> Drops(const MatchReport& report) {
   std::vector<std::string> drops;
   for (const MatchReport::Drop& drop : report.drops) {

@@ -390,7 +390,7 @@ TEST_F(SysfsSourcesTest, AnAdapterSpeaksOfOneOfItsInterfacesAndSaysSo) {
   MatchSpec adapter = Usb(0x1d50, 0x606f);
   adapter.conditions.udev = Subsystem("net");
   const Discovery found =
-      Discover(Resource({adapter}), HostRoot(tree_.path()), Pass{.report = true});
+      Discover(Resource({adapter}), HostRoot(tree_.path()), ScanRequest{.report = true});
   EXPECT_THAT(Ids(found), ElementsAre("1d50:606f-CAND"));
   EXPECT_THAT(found.devices[0].values, Contains(Pair("INTERFACE", "can2")));
   const auto is_lost = testing::Field(&MatchReport::Drop::detail, HasSubstr("its interface can2;"));

@@ -1,9 +1,9 @@
-// Whole passes over a machine that umockdev-run makes of rack.umockdev: this process sees its /sys
+// Whole scans over a machine that umockdev-run makes of rack.umockdev: this process sees its /sys
 // and /dev. What udev says of the devices is in a database of its own, mounted at /run/udev, which
 // is no part of the made-up machine.
 //
 // The nodes are plain files that umockdev shows as devices to lstat and fstatat, which is all that
-// a pass asks of them.
+// a scan asks of them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -63,8 +63,8 @@ class UmockdevRack : public testing::Test {
         {{"rack.toml", format("[[resource]]\nname = 'a.com/x'\n[[resource.match]]\n{}\n", match)}});
     EXPECT_TRUE(loaded.model) << loaded.diagnostics.RenderText();
     if (!loaded.model) return {};
-    const Pass pass{.report = true};
-    return Discover(loaded.model->resources.front(), host, pass);
+    const ScanRequest request{.report = true};
+    return Discover(loaded.model->resources.front(), host, request);
   }
   static std::string WhyNot(const Discovery& found, const std::string& what) {
     for (const MatchReport::Drop& drop : found.reports.at(0).drops) {

@@ -1,4 +1,4 @@
-// Which directories a pass says may change its outcome.
+// Which directories a scan says may change its outcome.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -87,7 +87,7 @@ TEST_F(WatchingTest, TheDatabaseOfUdevWhereSysfsIsAsked) {
   EXPECT_THAT(Watched(path), ElementsAre("/", "/run/udev/data"));
 }
 
-/// A host with one USB device that holds more than a pass looks at.
+/// A host with one USB device that holds more than a scan looks at.
 class SysfsPassTest : public WatchingTest {
  protected:
   void SetUp() override {

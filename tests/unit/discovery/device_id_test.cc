@@ -1,4 +1,4 @@
-#include "discovery/identity.h"
+#include "discovery/device_id.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "discovery/scan.h"
+#include "discovery/scan_context.h"
 
 #include <algorithm>
 #include <utility>
@@ -49,16 +49,16 @@ MatchReport::Thing Candidate::thing() const {
   return thing;
 }
 
-void Scan::BeginMatch(const MatchSpec& match, std::size_t index) {
+void ScanContext::BeginMatch(const MatchSpec& match, std::size_t index) {
   match_ = &match;
   match_index_ = index;
-  account_.BeginMatch(match, index);
+  report_.BeginMatch(match, index);
   exclusion_ = match.exclude.empty() ? Exclusion() : Exclusion::Of(match.exclude, *this);
-  if (UsesSysfs(match)) WatchNearest("/run/udev/data");
+  if (UsesSysfs(match)) WatchNearestExisting("/run/udev/data");
 }
 
-void Scan::WatchNearest(std::string directory) {
-  while (seen_to_.insert(directory).second) {
+void ScanContext::WatchNearestExisting(std::string directory) {
+  while (watched_links_.insert(directory).second) {
     const auto node = host_.Resolve(directory);
     if (node && node->type == FileType::kDirectory) {
       directories_.insert(node->path);
@@ -72,33 +72,34 @@ void Scan::WatchNearest(std::string directory) {
 }
 
 /// Each link of a chain may be retargeted, and what is missing at its end may come.
-void Scan::WatchLinks(std::string path) {
+void ScanContext::WatchLinks(std::string path) {
   constexpr int kMostLinks = 40;  // as the kernel
   for (int links = 0; links < kMostLinks; ++links) {
     const std::string above = DirectoryOf(path);
     const auto directory = host_.Resolve(above);
-    if (!directory) return WatchNearest(above);
+    if (!directory) return WatchNearestExisting(above);
     const auto target = host_.ReadLink(*directory, BaseName(path));
     const bool is_missing = !target && target.error().kind == ErrorKind::kNotFound;
-    if (target || is_missing || directory->path != above) WatchNearest(above);
+    if (target || is_missing || directory->path != above) WatchNearestExisting(above);
     if (!target) return;
     path = FollowLink(directory->path, *target);
   }
 }
 
-/// Whether what the last pass saw in the directory still holds.
-bool Scan::IsUnchanged(const HostNode& directory, const PassMemory::Listing& last,
-                       const DirectoryStamp& stamp) const {
-  return last.stamp == stamp && pass_.quiet.contains(host_.Local(directory.path));
+/// Whether what the last scan saw in the directory still holds.
+bool ScanContext::IsUnchanged(const HostNode& directory, const ScanCache::Listing& last,
+                              const DirectoryStamp& stamp) const {
+  return last.stamp == stamp && request_.unchanged_dirs.contains(host_.Local(directory.path));
 }
 
-const std::vector<HostEntry>& Scan::List(const std::string& directory, const std::string& pattern,
-                                         const std::function<bool(const std::string&)>& wanted) {
-  WatchNearest(directory);
-  auto& listings = pass_.memory->listings;
-  PassMemory::ListingKey key{match_index_, directory, pattern};
-  PassMemory::Listing listing;
-  // The stamp first: what changes after it was taken is seen by the next pass at the latest.
+const std::vector<HostEntry>& ScanContext::List(
+    const std::string& directory, const std::string& pattern,
+    const std::function<bool(const std::string&)>& wanted) {
+  WatchNearestExisting(directory);
+  auto& listings = request_.cache->listings;
+  ScanCache::ListingKey key{match_index_, directory, pattern};
+  ScanCache::Listing listing;
+  // The stamp first: what changes after it was taken is seen by the next scan at the latest.
   if (const auto real = host_.Resolve(directory)) {
     if (const auto stamp = host_.StampOf(*real)) {
       listing.stamp = *stamp;
@@ -114,12 +115,12 @@ const std::vector<HostEntry>& Scan::List(const std::string& directory, const std
     return wanted(name);
   });
   if (entries) {
-    account_.Look(
+    report_.Look(
         {.place = directory, .pattern = pattern, .seen = seen, .matched = entries->size()});
     listing.entries = std::move(*entries);
     return listings.insert_or_assign(std::move(key), std::move(listing)).first->second.entries;
   }
-  account_.Look({.place = directory, .problem = entries.error().message});
+  report_.Look({.place = directory, .problem = entries.error().message});
   if (entries.error().kind != ErrorKind::kNotFound) {
     RejectUnreadable(directory, std::move(entries).error());
   }
@@ -127,16 +128,15 @@ const std::vector<HostEntry>& Scan::List(const std::string& directory, const std
   return kNothing;
 }
 
-bool Scan::IsDirectory(const std::string& path) {
-  WatchNearest(path);
+bool ScanContext::IsDirectory(const std::string& path) {
+  WatchNearestExisting(path);
   auto node = host_.Resolve(path);
   if (node && node->type == FileType::kDirectory) return true;
-  if (account_.is_kept() && account_.Names(path)) {
+  if (report_.is_kept() && report_.Names(path)) {
     const bool is_there = node.has_value();
-    account_.Look({.place = is_there ? path + "/" : path,
-                   .problem = is_there
-                                  ? format("{} is {}, no directory", path, Describe(node->type))
-                                  : node.error().message});
+    report_.Look({.place = is_there ? path + "/" : path,
+                  .problem = is_there ? format("{} is {}, no directory", path, Describe(node->type))
+                                      : node.error().message});
   }
   if (!node && node.error().kind == ErrorKind::kUnavailable) {
     RejectUnreadable(path, std::move(node).error());
@@ -144,13 +144,13 @@ bool Scan::IsDirectory(const std::string& path) {
   return false;
 }
 
-void Scan::RejectUnreadable(const std::string& path, Error error) {
+void ScanContext::RejectUnreadable(const std::string& path, Error error) {
   ++unreadable_;
-  account_.Look({.place = path, .problem = error.message});
+  report_.Look({.place = path, .problem = error.message});
   RejectOnce(path, RejectReason::kUnreadable, std::move(error.message));
 }
 
-void Scan::RejectUnresolved(const std::string& path, const HostEntry* entry, Error error) {
+void ScanContext::RejectUnresolved(const std::string& path, const HostEntry* entry, Error error) {
   if (error.kind == ErrorKind::kUnavailable) {
     return RejectUnreadable(path, std::move(error));
   }
@@ -158,42 +158,42 @@ void Scan::RejectUnresolved(const std::string& path, const HostEntry* entry, Err
   if (entry == nullptr) is_link = host_.ReadLink(path).has_value();
   // Without a link nothing is there, which is no fault.
   if (!is_link) {
-    return account_.Drop(path, DropReason::kMissing, "there is nothing at this path");
+    return report_.Drop(path, DropReason::kMissing, "there is nothing at this path");
   }
   RejectOnce(path, RejectReason::kDanglingLink, std::move(error.message));
 }
 
-std::vector<Lineage> Scan::SysfsDevices(
+std::vector<DeviceAncestry> ScanContext::SysfsDevices(
     const std::function<bool(std::string_view)>& wanted,
     const std::function<bool(const SysfsDevice&)>& is_asked_for) {
   const SysfsPaths found = sysfs_.Devices(wanted);
   for (const Error& error : found.errors) RejectUnreadable("/sys", error);
-  std::vector<Lineage> devices;
+  std::vector<DeviceAncestry> devices;
   for (const std::string& path : found.paths) {
-    auto lineage = lineages_.Of(path);
-    if (lineage) {
-      if (is_asked_for(lineage->self())) devices.push_back(std::move(*lineage));
-    } else if (lineage.error().kind != ErrorKind::kNotFound) {
-      RejectUnreadable(path, std::move(lineage).error());
+    auto ancestry = ancestries_.Of(path);
+    if (ancestry) {
+      if (is_asked_for(ancestry->self())) devices.push_back(std::move(*ancestry));
+    } else if (ancestry.error().kind != ErrorKind::kNotFound) {
+      RejectUnreadable(path, std::move(ancestry).error());
     }
   }
   if (found.errors.empty() || !devices.empty()) {
-    account_.Look({.place = "/sys", .at = MatchReport::Look::At::kDevices, .seen = devices.size()});
+    report_.Look({.place = "/sys", .at = MatchReport::Look::At::kDevices, .seen = devices.size()});
   }
   return devices;
 }
 
-bool Scan::Take(const SysfsDevice& device) {
+bool ScanContext::Take(const SysfsDevice& device) {
   if (taken_.insert(device.path).second) return true;
-  account_.Drop(device.path, DropReason::kFoundBefore, "it was found before");
+  report_.Drop(device.path, DropReason::kFoundBefore, "it was found before");
   return false;
 }
 
-std::optional<std::string> Scan::UnmetCondition(const Lineage& device) const {
+std::optional<std::string> ScanContext::FirstMismatch(const DeviceAncestry& device) const {
   return Unmet(match_->conditions, device, sysfs_);
 }
 
-bool Scan::IsExcluded(const std::string& path) {
+bool ScanContext::IsExcluded(const std::string& path) {
   if (exclusion_.empty()) return false;
   auto why = exclusion_.OfName(path);
   if (const auto node = host_.Resolve(path); !why && node) {
@@ -203,7 +203,7 @@ bool Scan::IsExcluded(const std::string& path) {
 }
 
 /// Another device may have taken the link, by the UUID of a file system for one.
-std::optional<std::string> Scan::ExcludedByLinkOf(const HostNode& node) const {
+std::optional<std::string> ScanContext::ExcludedByLinkOf(const HostNode& node) const {
   const bool is_device = node.type == FileType::kCharacter || node.type == FileType::kBlock;
   if (exclusion_.empty() || !is_device) return std::nullopt;
   const DeviceNumber number{node.type, node.major, node.minor};
@@ -214,21 +214,21 @@ std::optional<std::string> Scan::ExcludedByLinkOf(const HostNode& node) const {
 }
 
 /// Whether there is a reason to exclude the path.
-bool Scan::Drop(const std::string& path, std::optional<std::string> excluded) {
+bool ScanContext::Drop(const std::string& path, std::optional<std::string> excluded) {
   if (!excluded) return false;
-  account_.Drop(path, DropReason::kExcluded, std::move(*excluded));
+  report_.Drop(path, DropReason::kExcluded, std::move(*excluded));
   return true;
 }
 
-Result<HostNode> Scan::Follow(const std::string& path, const HostEntry* entry) {
-  if (entry == nullptr) WatchNearest(DirectoryOf(path));
+Result<HostNode> ScanContext::Follow(const std::string& path, const HostEntry* entry) {
+  if (entry == nullptr) WatchNearestExisting(DirectoryOf(path));
   if (entry == nullptr || entry->type == FileType::kSymlink) WatchLinks(path);
   return Resolve(path, entry);
 }
 
 /// The directories above may be links even where the node is none. What lies in one of them shares
 /// the look at them.
-Result<HostNode> Scan::Resolve(const std::string& path, const HostEntry* entry) {
+Result<HostNode> ScanContext::Resolve(const std::string& path, const HostEntry* entry) {
   if (entry == nullptr || entry->type == FileType::kSymlink) return host_.Resolve(path);
   std::string directory = DirectoryOf(path);
   if (directory != last_directory_.first) {
@@ -240,13 +240,13 @@ Result<HostNode> Scan::Resolve(const std::string& path, const HostEntry* entry) 
                   entry->minor};
 }
 
-std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry* entry,
-                                       NamedValues values) {
-  if (entry == nullptr) WatchNearest(DirectoryOf(path));
+std::optional<DeviceNode> ScanContext::NodeAt(const std::string& path, const HostEntry* entry,
+                                              NamedValues values) {
+  if (entry == nullptr) WatchNearestExisting(DirectoryOf(path));
   if (Drop(path, exclusion_.OfName(path))) return std::nullopt;
   if (entry != nullptr && entry->type != FileType::kSymlink &&
       !Accepts(match_->type, entry->type)) {
-    account_.Drop(path, DropReason::kWrongType, WrongType(entry->type, match_->type));
+    report_.Drop(path, DropReason::kWrongType, WrongType(entry->type, match_->type));
     return std::nullopt;
   }
   if (entry == nullptr || entry->type == FileType::kSymlink) WatchLinks(path);
@@ -260,7 +260,7 @@ std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry*
     return std::nullopt;
   }
   if (!Accepts(match_->type, resolved->type)) {
-    account_.Drop(path, DropReason::kWrongType, WrongType(resolved->type, match_->type));
+    report_.Drop(path, DropReason::kWrongType, WrongType(resolved->type, match_->type));
     return std::nullopt;
   }
   DeviceNode node{path,
@@ -269,7 +269,7 @@ std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry*
                   resolved->major,
                   resolved->minor,
                   std::move(values)};
-  if (node.real_path != path) WatchNearest(DirectoryOf(node.real_path));
+  if (node.real_path != path) WatchNearestExisting(DirectoryOf(node.real_path));
   if (!IsUtf8(path) || !IsUtf8(node.real_path)) {
     RejectOnce(path, RejectReason::kBadName,
                "its path is not valid UTF-8, which no message to the kubelet can carry");
@@ -278,7 +278,7 @@ std::optional<DeviceNode> Scan::NodeAt(const std::string& path, const HostEntry*
   return node;
 }
 
-std::optional<DeviceNode> Scan::NodeOf(const SysfsDevice& device, NamedValues values) {
+std::optional<DeviceNode> ScanContext::NodeOf(const SysfsDevice& device, NamedValues values) {
   auto node = NodeAt(device.node, nullptr, std::move(values));
   if (!node || !device.number) return std::nullopt;
   const DeviceNumber found{node->type, node->major, node->minor};
@@ -291,37 +291,37 @@ std::optional<DeviceNode> Scan::NodeOf(const SysfsDevice& device, NamedValues va
 }
 
 /// Asks sysfs about a node where the match has conditions; false if it does not meet them.
-bool Scan::AddSysfsValues(DeviceNode& node) {
+bool ScanContext::AddSysfsValues(DeviceNode& node) {
   if (match_->conditions.empty()) return true;
   const auto path = sysfs_.OfNode(node.type, node.major, node.minor);
-  const auto lineage = path ? lineages_.Of(*path) : tl::unexpected(path.error());
-  if (!lineage) {
+  const auto ancestry = path ? ancestries_.Of(*path) : tl::unexpected(path.error());
+  if (!ancestry) {
     if (!host_.Resolve("/sys/dev")) {
-      RejectUnreadable("/sys", lineage.error());
-    } else if (lineage.error().kind == ErrorKind::kUnavailable) {
-      RejectUnreadable(node.path, lineage.error());
+      RejectUnreadable("/sys", ancestry.error());
+    } else if (ancestry.error().kind == ErrorKind::kUnavailable) {
+      RejectUnreadable(node.path, ancestry.error());
     } else {
-      account_.Drop(node.path, DropReason::kUnknown, "sysfs does not know it");
+      report_.Drop(node.path, DropReason::kUnknown, "sysfs does not know it");
     }
     return false;
   }
-  if (auto unmet = UnmetCondition(*lineage)) {
-    const bool is_other = account_.is_kept() && IsOfOtherKind(match_->conditions, *lineage, sysfs_);
-    account_.Drop(node.path, is_other ? DropReason::kOtherKind : DropReason::kCondition,
-                  std::move(*unmet));
+  if (auto unmet = FirstMismatch(*ancestry)) {
+    const bool is_other = report_.is_kept() && IsOfOtherKind(match_->conditions, *ancestry, sysfs_);
+    report_.Drop(node.path, is_other ? DropReason::kOtherKind : DropReason::kCondition,
+                 std::move(*unmet));
     return false;
   }
-  node.values = lineages_.ValuesOf(*lineage);
+  node.values = ancestries_.ValuesOf(*ancestry);
   return true;
 }
 
-void Scan::AddNode(const std::string& path, const HostEntry* entry, NamedValues captures,
-                   std::string identity) {
+void ScanContext::AddNode(const std::string& path, const HostEntry* entry, NamedValues captures,
+                          std::string identity) {
   auto node = NodeAt(path, entry, {});
   if (!node || !AddSysfsValues(*node)) return;
   node->captures = std::move(captures);
   if (!paths_.insert(path).second) {
-    return account_.Drop(path, DropReason::kFoundBefore, "it was found before");
+    return report_.Drop(path, DropReason::kFoundBefore, "it was found before");
   }
   Candidate candidate;
   candidate.device.nodes.push_back(std::move(*node));
@@ -329,7 +329,7 @@ void Scan::AddNode(const std::string& path, const HostEntry* entry, NamedValues 
   AddCandidate(std::move(candidate));
 }
 
-void Scan::AddCandidate(Candidate candidate) {
+void ScanContext::AddCandidate(Candidate candidate) {
   candidate.match = match_index_;
   if (candidates_.size() == kMaxCandidates) {
     ++unreadable_;
@@ -339,24 +339,25 @@ void Scan::AddCandidate(Candidate candidate) {
   candidates_.push_back(std::move(candidate));
 }
 
-void Scan::RejectOnce(const std::string& path, RejectReason reason, std::string detail) {
+void ScanContext::RejectOnce(const std::string& path, RejectReason reason, std::string detail) {
   if (paths_.insert(path).second) Reject(path, reason, std::move(detail));
 }
 
-void Scan::RejectCandidate(const Candidate& candidate, RejectReason reason, std::string detail) {
+void ScanContext::RejectCandidate(const Candidate& candidate, RejectReason reason,
+                                  std::string detail) {
   Add({candidate.label(), reason, std::move(detail)}, candidate.thing(), candidate.match);
 }
 
-void Scan::Reject(std::string path, RejectReason reason, std::string detail) {
+void ScanContext::Reject(std::string path, RejectReason reason, std::string detail) {
   // A command names what it prints by IDs alone.
   MatchReport::Thing thing;
   (path.starts_with('/') ? thing.paths.emplace_back() : thing.id) = path;
   Add({std::move(path), reason, std::move(detail)}, std::move(thing), match_index_);
 }
 
-void Scan::Add(Rejection rejection, MatchReport::Thing thing, std::size_t match) {
+void ScanContext::Add(Rejection rejection, MatchReport::Thing thing, std::size_t match) {
   const bool is_kept = rejected_.size() < kMaxRejections;
-  account_.Reject({std::move(thing), rejection.reason, rejection.detail}, match, !is_kept);
+  report_.Reject({std::move(thing), rejection.reason, rejection.detail}, match, !is_kept);
   if (is_kept) rejected_.push_back(std::move(rejection));
 }
 

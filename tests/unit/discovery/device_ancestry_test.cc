@@ -1,4 +1,4 @@
-#include "discovery/lineage.h"
+#include "discovery/device_ancestry.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -137,15 +137,15 @@ TEST(LineagesTest, OnlyNumbersLoseTheirPrefix) {
                      .devtype = "usb_device",
                      .attributes = {{"idVendor", "0403"}, {"serial", "0x17"}}});
   const Sysfs sysfs{HostRoot(tree.path())};
-  Lineages lineages(sysfs);
-  const auto device = lineages.Of(path);
+  DeviceAncestries ancestries(sysfs);
+  const auto device = ancestries.Of(path);
   ASSERT_TRUE(device);
-  NamedValues values = lineages.ValuesOf(*device);
+  NamedValues values = ancestries.ValuesOf(*device);
   values.resize(5);
   EXPECT_THAT(values, ElementsAre(Pair("usb_vendor", "0403"), Pair("usb_serial", "0x17"),
                                   Pair("usb_port", "1-1"), Pair("pci_address", "0000:00:14.0"),
                                   Pair("pci_vendor", "8086")));
-  EXPECT_EQ(lineages.UsbIdentity(device->self()), "0403:-0x17");
+  EXPECT_EQ(ancestries.UsbIdentity(device->self()), "0403:-0x17");
 }
 
 TEST(LineagesTest, StayAsTheyWereWhenFirstRead) {
@@ -153,13 +153,13 @@ TEST(LineagesTest, StayAsTheyWereWhenFirstRead) {
   test::FakeSysfs fake(tree);
   fake.Device("/sys/devices/virtual/x/a", {.subsystem = "x"});
   const Sysfs sysfs{HostRoot(tree.path())};
-  Lineages lineages(sysfs);
-  EXPECT_EQ(lineages.Of("/sys/devices/virtual/x/b").error().kind, ErrorKind::kNotFound);
-  ASSERT_TRUE(lineages.Of("/sys/devices/virtual/x/a"));
+  DeviceAncestries ancestries(sysfs);
+  EXPECT_EQ(ancestries.Of("/sys/devices/virtual/x/b").error().kind, ErrorKind::kNotFound);
+  ASSERT_TRUE(ancestries.Of("/sys/devices/virtual/x/a"));
   fake.Remove("/sys/devices/virtual/x/a");
   fake.Device("/sys/devices/virtual/x/b", {.subsystem = "x"});
-  EXPECT_EQ(lineages.Of("/sys/devices/virtual/x/a")->self().subsystem, "x");
-  EXPECT_FALSE(lineages.Of("/sys/devices/virtual/x/b"));
+  EXPECT_EQ(ancestries.Of("/sys/devices/virtual/x/a")->self().subsystem, "x");
+  EXPECT_FALSE(ancestries.Of("/sys/devices/virtual/x/b"));
 }
 
 }  // namespace

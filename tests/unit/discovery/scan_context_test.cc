@@ -1,4 +1,4 @@
-#include "discovery/scan.h"
+#include "discovery/scan_context.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
@@ -42,8 +42,8 @@ class ScanTest : public testing::Test {
   TempTree tree_;
   HostRoot host_{tree_.path()};
   MatchSpec match_ = PathMatch({"/x"}, NodeType::kAny);
-  Pass pass_;
-  Scan scan_{host_, pass_};
+  ScanRequest request_;
+  ScanContext scan_{host_, request_};
 };
 
 TEST_F(ScanTest, ListsADirectoryAndWatchesIt) {
@@ -57,11 +57,11 @@ TEST_F(ScanTest, ListsADirectoryAndWatchesIt) {
 /// What passes that share a memory do about one directory.
 class ListingsTest : public ScanTest {
  protected:
-  /// How many names a pass looks at in /dev, whose entries are `names` after it.
+  /// How many names a scan looks at in /dev, whose entries are `names` after it.
   int LooksAt(const std::vector<std::string>& names, std::size_t match = 0,
               const std::string& pattern = "*") {
     int looks = 0;
-    Scan scan(host_, pass_);
+    ScanContext scan(host_, request_);
     scan.BeginMatch(match_, match);
     std::vector<std::string> seen;
     for (const HostEntry& entry : scan.List("/dev/", pattern, [&](auto&) { return ++looks > 0; }))
@@ -75,10 +75,10 @@ TEST_F(ListingsTest, AQuietDirectoryIsNotLookedAtAgain) {
   tree_.File("dev/a");
   EXPECT_EQ(LooksAt({"a"}), 1);
   EXPECT_EQ(LooksAt({"a"}), 1);  // nobody says that it was quiet
-  pass_.quiet.insert(tree_.path("dev"));
+  request_.unchanged_dirs.insert(tree_.path("dev"));
   EXPECT_EQ(LooksAt({"a"}), 0);
   EXPECT_EQ(LooksAt({"a"}), 0);
-  EXPECT_EQ(LooksAt({"a"}, 1), 1);  // a pass remembers the last alone
+  EXPECT_EQ(LooksAt({"a"}, 1), 1);  // a scan remembers the last alone
   EXPECT_EQ(LooksAt({"a"}, 0), 1);
   EXPECT_EQ(LooksAt({"a"}, 0, "a*"), 1);
 }
@@ -86,7 +86,7 @@ TEST_F(ListingsTest, AQuietDirectoryIsNotLookedAtAgain) {
 TEST_F(ListingsTest, AnotherDirectoryIsLookedAtHoweverQuiet) {
   tree_.File("dev/a");
   tree_.File("other/b");
-  pass_.quiet = {tree_.path("dev"), tree_.path("other")};
+  request_.unchanged_dirs = {tree_.path("dev"), tree_.path("other")};
   EXPECT_EQ(LooksAt({"a"}), 1);
   std::filesystem::rename(tree_.path("dev"), tree_.path("old"));
   std::filesystem::rename(tree_.path("other"), tree_.path("dev"));
@@ -109,7 +109,7 @@ TEST_F(ScanTest, WatchesTheNearestAncestorOfWhatIsMissing) {
   };
   for (const Case& c : cases) {
     tree_.Dir(c.make);
-    Scan scan(host_, pass_);
+    ScanContext scan(host_, request_);
     EXPECT_THAT(scan.List(std::string(c.list), "*", All), IsEmpty());
     EXPECT_THAT(scan.directories(), ElementsAre(c.watched));
     EXPECT_TRUE(scan.complete());
@@ -158,7 +158,7 @@ TEST_F(ScanTest, FollowsLinksToNodes) {
   tree_.Link("dev/by-id/out", "../../../../../../../../dev/node");
   for (const std::string path : {"/dev/node", "/dev/by-id/relative", "/dev/by-id/absolute",
                                  "/dev/by-id/chain", "/dev/dir/chain", "/dev/by-id/out"}) {
-    Scan scan(host_, pass_);
+    ScanContext scan(host_, request_);
     scan.BeginMatch(match_, 3);
     scan.AddNode(path, nullptr, {{"k", "v"}}, "me");
     ASSERT_THAT(scan.candidates(), SizeIs(1)) << path;
@@ -183,7 +183,7 @@ TEST_F(ScanTest, RejectsLinksThatLeadNowhere) {
   tree_.Link("dev/outside", "/proc/self/exe");  // there is no /proc below this root
   for (const std::string path :
        {"/dev/dangling", "/dev/self", "/dev/a", "/dev/through", "/dev/outside"}) {
-    Scan scan(host_, pass_);
+    ScanContext scan(host_, request_);
     scan.BeginMatch(match_, 0);
     scan.AddNode(path, nullptr, {}, "identity");
     EXPECT_THAT(scan.candidates(), IsEmpty()) << path;
@@ -259,7 +259,7 @@ TEST_F(ScanTest, FiltersByType) {
   for (const Case& c : cases) {
     const MatchSpec match = PathMatch({"/x"}, c.type);
     for (const bool listed : {true, false}) {
-      Scan scan(host_, pass_);
+      ScanContext scan(host_, request_);
       scan.BeginMatch(match, 0);
       for (const HostEntry& entry : scan.List("/dev/", "*", All)) {
         scan.AddNode("/dev/" + entry.name, listed ? &entry : nullptr, {}, entry.name);
@@ -293,17 +293,17 @@ TEST_F(ScanTest, RejectsWhatNoMessageCanCarry) {
 }
 
 TEST_F(ScanTest, HoldsNoMoreThanTheLimits) {
-  for (std::size_t i = 0; i < Scan::kMaxCandidates; ++i) {
+  for (std::size_t i = 0; i < ScanContext::kMaxCandidates; ++i) {
     scan_.AddCandidate({{}, std::to_string(i)});
   }
   EXPECT_TRUE(scan_.complete());
   EXPECT_THAT(scan_.rejected(), IsEmpty());
-  for (std::size_t i = 0; i < Scan::kMaxRejections + 5; ++i) {
+  for (std::size_t i = 0; i < ScanContext::kMaxRejections + 5; ++i) {
     scan_.AddCandidate({{}, "more" + std::to_string(i)});
   }
   EXPECT_FALSE(scan_.complete());
-  EXPECT_THAT(scan_.candidates(), SizeIs(Scan::kMaxCandidates));
-  ASSERT_THAT(scan_.rejected(), SizeIs(Scan::kMaxRejections));
+  EXPECT_THAT(scan_.candidates(), SizeIs(ScanContext::kMaxCandidates));
+  ASSERT_THAT(scan_.rejected(), SizeIs(ScanContext::kMaxRejections));
   EXPECT_EQ(scan_.rejected().front().reason, RejectReason::kLimit);
   EXPECT_EQ(scan_.rejected().front().path, "more0");
 }

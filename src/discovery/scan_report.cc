@@ -1,4 +1,4 @@
-#include "discovery/account.h"
+#include "discovery/scan_report.h"
 
 #include <algorithm>
 
@@ -31,15 +31,15 @@ std::string_view Name(DropReason reason) {
   return "";
 }
 
-void Account::BeginMatch(const MatchSpec& match, std::size_t index) {
+void ScanReport::BeginMatch(const MatchSpec& match, std::size_t index) {
   match_ = &match;
   index_ = index;
   problems_.clear();
-  if (pass_.report && reports_.size() <= index) reports_.resize(index + 1);
+  if (request_.report && reports_.size() <= index) reports_.resize(index + 1);
 }
 
-void Account::Look(MatchReport::Look look) {
-  if (!pass_.report || muted_) return;
+void ScanReport::Look(MatchReport::Look look) {
+  if (!request_.report || muted_) return;
   if (!look.problem.empty() && !problems_.insert(look.problem).second) return;
   MatchReport& report = reports_[index_];
   if (report.looks.size() < MatchReport::kMost) {
@@ -49,8 +49,8 @@ void Account::Look(MatchReport::Look look) {
   }
 }
 
-void Account::Drop(MatchReport::Drop drop) {
-  if (!pass_.report) return;
+void ScanReport::Drop(MatchReport::Drop drop) {
+  if (!request_.report) return;
   if (drop.reason == DropReason::kMissing && !Names(drop.paths.front())) return;
   MatchReport& report = reports_[index_];
   if (report.drops.size() < MatchReport::kMost || IsWanted(drop)) {
@@ -60,12 +60,12 @@ void Account::Drop(MatchReport::Drop drop) {
   }
 }
 
-void Account::Drop(const std::string& path, DropReason reason, std::string detail) {
-  if (pass_.report) Drop({{"", {path}, ""}, reason, std::move(detail)});
+void ScanReport::Drop(const std::string& path, DropReason reason, std::string detail) {
+  if (request_.report) Drop({{"", {path}, ""}, reason, std::move(detail)});
 }
 
-void Account::Reject(MatchReport::Rejected rejected, std::size_t match, bool beyond_bound) {
-  if (!pass_.report) return;
+void ScanReport::Reject(MatchReport::Rejected rejected, std::size_t match, bool beyond_bound) {
+  if (!request_.report) return;
   if (!beyond_bound || IsWanted(rejected)) {
     reports_[match].rejected.push_back(std::move(rejected));
   } else {
@@ -73,7 +73,7 @@ void Account::Reject(MatchReport::Rejected rejected, std::size_t match, bool bey
   }
 }
 
-bool Account::Names(const std::string& path) const {
+bool ScanReport::Names(const std::string& path) const {
   const auto* source = std::get_if<PathSource>(&match_->source);
   if (source == nullptr) return true;
   const auto parts = SplitPath(path);
@@ -84,11 +84,11 @@ bool Account::Names(const std::string& path) const {
   });
 }
 
-bool Account::IsWanted(const MatchReport::Thing& thing) const {
+bool ScanReport::IsWanted(const MatchReport::Thing& thing) const {
   const auto& paths = thing.paths;
-  return !pass_.wanted_path.empty() &&
-         (thing.id == pass_.wanted_path ||
-          std::find(paths.begin(), paths.end(), pass_.wanted_path) != paths.end());
+  return !request_.wanted_path.empty() &&
+         (thing.id == request_.wanted_path ||
+          std::find(paths.begin(), paths.end(), request_.wanted_path) != paths.end());
 }
 
 }  // namespace patchbay

@@ -1,4 +1,4 @@
-#include "discovery/lineage.h"
+#include "discovery/device_ancestry.h"
 
 #include <algorithm>
 
@@ -8,8 +8,8 @@ namespace patchbay {
 namespace {
 
 template <class Wanted>
-const SysfsDevice* Nearest(const Lineage& lineage, Wanted wanted) {
-  const auto& devices = lineage.devices;
+const SysfsDevice* Nearest(const DeviceAncestry& ancestry, Wanted wanted) {
+  const auto& devices = ancestry.devices;
   const auto found = std::find_if(devices.begin(), devices.end(), wanted);
   return found == devices.end() ? nullptr : &found->get();
 }
@@ -18,11 +18,11 @@ bool IsPciDevice(const SysfsDevice& device) { return device.subsystem == "pci"; 
 
 }  // namespace
 
-const SysfsDevice* Lineage::UsbDevice() const { return Nearest(*this, IsUsbDevice); }
-const SysfsDevice* Lineage::UsbInterface() const { return Nearest(*this, IsUsbInterface); }
-const SysfsDevice* Lineage::PciDevice() const { return Nearest(*this, IsPciDevice); }
+const SysfsDevice* DeviceAncestry::UsbDevice() const { return Nearest(*this, IsUsbDevice); }
+const SysfsDevice* DeviceAncestry::UsbInterface() const { return Nearest(*this, IsUsbInterface); }
+const SysfsDevice* DeviceAncestry::PciDevice() const { return Nearest(*this, IsPciDevice); }
 
-const Lineages::Known& Lineages::Know(const std::string& syspath) {
+const DeviceAncestries::Known& DeviceAncestries::Know(const std::string& syspath) {
   const auto at = known_.find(syspath);
   if (at != known_.end()) return at->second;
   Known& known = known_.emplace(syspath, Known{sysfs_.Read(syspath)}).first->second;
@@ -30,18 +30,18 @@ const Lineages::Known& Lineages::Know(const std::string& syspath) {
   return known;
 }
 
-Result<Lineage> Lineages::Of(const std::string& syspath) {
+Result<DeviceAncestry> DeviceAncestries::Of(const std::string& syspath) {
   const Known* known = &Know(syspath);
   if (!known->device) return Failure(known->device.error());
-  Lineage lineage;
+  DeviceAncestry ancestry;
   for (; known != nullptr; known = known->above) {
-    if (known->device) lineage.devices.emplace_back(*known->device);
+    if (known->device) ancestry.devices.emplace_back(*known->device);
   }
-  return lineage;
+  return ancestry;
 }
 
 /// What a device adds to the values of those that sit on it.
-const NamedValues& Lineages::OwnValues(const SysfsDevice& device) {
+const NamedValues& DeviceAncestries::OwnValues(const SysfsDevice& device) {
   const auto [at, is_new] = values_.try_emplace(&device);
   NamedValues& values = at->second;
   if (!is_new) return values;
@@ -71,21 +71,21 @@ const NamedValues& Lineages::OwnValues(const SysfsDevice& device) {
   return values;
 }
 
-NamedValues Lineages::ValuesOf(const Lineage& lineage) {
+NamedValues DeviceAncestries::ValuesOf(const DeviceAncestry& ancestry) {
   NamedValues values;
-  const auto* driven = Nearest(lineage, [](const SysfsDevice& d) { return !d.driver.empty(); });
+  const auto* driven = Nearest(ancestry, [](const SysfsDevice& d) { return !d.driver.empty(); });
   if (driven != nullptr) values.emplace_back("driver", driven->driver);
-  for (const auto* device : {lineage.UsbDevice(), lineage.UsbInterface(), lineage.PciDevice()}) {
+  for (const auto* device : {ancestry.UsbDevice(), ancestry.UsbInterface(), ancestry.PciDevice()}) {
     if (device == nullptr) continue;
     const NamedValues& own = OwnValues(*device);
     values.insert(values.end(), own.begin(), own.end());
   }
-  const auto& properties = lineage.self().properties;
+  const auto& properties = ancestry.self().properties;
   values.insert(values.end(), properties.begin(), properties.end());
   return values;
 }
 
-std::string Lineages::NumbersOf(const SysfsDevice& device) {
+std::string DeviceAncestries::NumbersOf(const SysfsDevice& device) {
   std::string vendor, product;
   for (const auto& [name, value] : OwnValues(device)) {
     if (name == "usb_vendor" || name == "pci_vendor") vendor = value;
@@ -94,7 +94,7 @@ std::string Lineages::NumbersOf(const SysfsDevice& device) {
   return vendor + ":" + product;
 }
 
-std::string Lineages::UsbIdentity(const SysfsDevice& device) {
+std::string DeviceAncestries::UsbIdentity(const SysfsDevice& device) {
   std::string serial;
   for (const auto& [name, value] : OwnValues(device)) {
     if (name == "usb_serial") serial = value;

@@ -1,0 +1,168 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/path.h"
+#include "base/result.h"
+#include "discovery/device_ancestry.h"
+#include "discovery/exclusion.h"
+#include "discovery/scan_report.h"
+#include "discovery/scan_request.h"
+#include "model/snapshot.h"
+#include "os/host_root.h"
+
+namespace patchbay {
+
+/// Something that a source found and that may become a device.
+struct Candidate {
+  Device device;             ///< without an ID as yet
+  std::string identity;      ///< the text of the default ID
+  std::string syspath = {};  ///< of the device of sysfs that was found, rather than a node
+  std::size_t match = 0;     ///< which [[resource.match]] found it
+
+  /// Its name on the host: its first node, or its name in sysfs, or its identity.
+  std::string label() const;
+  /// The same for a report.
+  MatchReport::Thing thing() const;
+};
+
+/// The state of one scan of the host for one resource. The sources add candidates and rejections,
+/// see discovery/sources.h. Belongs to one thread; calls may block.
+class ScanContext {
+ public:
+  /// The maximum number of candidates and rejections of one resource.
+  static constexpr std::size_t kMaxCandidates = 100'000;
+  static constexpr std::size_t kMaxRejections = 1'000;
+
+  /// Both must outlive the object.
+  ScanContext(const HostRoot& host, const ScanRequest& request)
+      : host_(host),
+        request_(request),
+        report_(request),
+        sysfs_(host,
+               [this](const std::string& place, const Error& error) {
+                 report_.Look({.place = place, .problem = error.message});
+               }),
+        ancestries_(sysfs_),
+        last_listings_(std::exchange(request.cache->listings, {})) {}
+  ScanContext(const ScanContext&) = delete;
+  ScanContext& operator=(const ScanContext&) = delete;
+
+  /// The next calls are about this match. Resolves its `exclude`, and watches udev's database if
+  /// the match depends on sysfs.
+  void BeginMatch(const MatchSpec& match, std::size_t index);
+
+  /// Returns the entries of a directory and watches it. If it does not exist, returns none and
+  /// watches the nearest existing ancestor. Reports a directory that cannot be read. `pattern`
+  /// distinguishes calls for the same directory and match with different `wanted`. The entries of
+  /// an unchanged directory are those of the last scan. The result is valid as long as the scan's
+  /// cache.
+  const std::vector<HostEntry>& List(const std::string& directory, const std::string& pattern,
+                                     const std::function<bool(const std::string&)>& wanted);
+  /// Returns whether `path` is a directory, following links. Watches it, or the nearest existing
+  /// ancestor. Reports a path that cannot be checked, and one that the match names and that is not
+  /// a directory.
+  bool IsDirectory(const std::string& path);
+
+  /// Watches everything that determines whether the path exists and what it leads to.
+  void WatchPath(const std::string& path) {
+    WatchNearestExisting(DirectoryOf(path));
+    WatchLinks(path);
+  }
+
+  /// Returns the sysfs devices for which `is_asked_for` holds, in subsystems whose name is
+  /// `wanted`. Parts of /sys that cannot be read are one rejection, and are reported one by one.
+  std::vector<DeviceAncestry> SysfsDevices(
+      const std::function<bool(std::string_view)>& wanted,
+      const std::function<bool(const SysfsDevice&)>& is_asked_for);
+  /// Claims a sysfs device for this match. Returns false if an earlier match has claimed it.
+  bool Take(const SysfsDevice& device);
+  /// Returns the first condition of the match that the device does not meet, if any.
+  std::optional<std::string> FirstMismatch(const DeviceAncestry& device) const;
+
+  /// Returns whether `exclude` of the match excludes the node at `path`, and reports it.
+  bool IsExcluded(const std::string& path);
+  /// Returns what the path leads to. Watches the targets of the links on the way. `entry` is its
+  /// directory entry, or null.
+  Result<HostNode> Follow(const std::string& path, const HostEntry* entry);
+  /// Returns the node at `path`, unless it is excluded or of another type. Reports a node that is
+  /// not available. Watches its directory and the targets of links that lead to it.
+  std::optional<DeviceNode> NodeAt(const std::string& path, const HostEntry* entry,
+                                   NamedValues values);
+  /// Returns the node of a sysfs device. A node whose number is not that of the device belongs to
+  /// another device and is rejected.
+  std::optional<DeviceNode> NodeOf(const SysfsDevice& device, NamedValues values);
+  /// Adds the node at `path`, unless it is excluded, of another type, already added, or does not
+  /// meet the conditions of the match. `entry` is its directory entry, or null. `captures` are the
+  /// parts of `path` that the match names.
+  void AddNode(const std::string& path, const HostEntry* entry, NamedValues captures,
+               std::string identity);
+  void AddCandidate(Candidate candidate);
+  void Reject(std::string path, RejectReason reason, std::string detail);
+  /// Adds only the first rejection for each path.
+  void RejectOnce(const std::string& path, RejectReason reason, std::string detail);
+  /// Rejects a candidate, which may belong to a previous match.
+  void RejectCandidate(const Candidate& candidate, RejectReason reason, std::string detail);
+  /// Rejects a path that exists but cannot be read. The scan is then incomplete.
+  void RejectUnreadable(const std::string& path, Error error);
+
+  const ScanRequest& request() const { return request_; }
+  /// The state of the command of the match, kept between scans.
+  ScanCache::Command& command_cache() { return request_.cache->commands[match_index_]; }
+  const Sysfs& sysfs() const { return sysfs_; }
+  DeviceAncestries& ancestries() { return ancestries_; }
+  const HostRoot& host() const { return host_; }
+  std::vector<Candidate>& candidates() { return candidates_; }
+  std::vector<Rejection>& rejected() { return rejected_; }
+  /// Directories whose changes may change the result; host paths without links.
+  const std::set<std::string>& directories() const { return directories_; }
+  /// Returns whether everything could be read.
+  bool complete() const { return unreadable_ == 0; }
+  /// The number of failures to read.
+  std::size_t unreadable() const { return unreadable_; }
+  void SetIncomplete() { ++unreadable_; }
+  ScanReport& report() { return report_; }
+
+ private:
+  bool IsUnchanged(const HostNode& directory, const ScanCache::Listing& last,
+                   const DirectoryStamp& stamp) const;
+  void WatchNearestExisting(std::string directory);
+  void WatchLinks(std::string path);
+  Result<HostNode> Resolve(const std::string& path, const HostEntry* entry);
+  std::optional<std::string> ExcludedByLinkOf(const HostNode& node) const;
+  bool Drop(const std::string& path, std::optional<std::string> excluded);
+  bool AddSysfsValues(DeviceNode& node);
+  void Add(Rejection rejection, MatchReport::Thing thing, std::size_t match);
+  void RejectUnresolved(const std::string& path, const HostEntry* entry, Error error);
+
+  const HostRoot& host_;
+  const ScanRequest& request_;
+  ScanReport report_;
+  const Sysfs sysfs_;
+  DeviceAncestries ancestries_;
+  std::map<ScanCache::ListingKey, ScanCache::Listing> last_listings_;
+  const MatchSpec* match_ = nullptr;
+  std::size_t match_index_ = 0;
+  Exclusion exclusion_;
+  std::vector<Candidate> candidates_;
+  std::vector<Rejection> rejected_;
+  std::unordered_set<std::string>
+      paths_;  ///< of all matches so far; the first match that finds one keeps it
+  std::unordered_set<std::string> taken_;  ///< syspaths
+  std::set<std::string> directories_;
+  std::unordered_set<std::string>
+      watched_links_;  ///< paths that may contain links and are watched already
+  std::pair<std::string, std::string> last_directory_;  ///< as asked for, and where it leads
+  std::size_t unreadable_ = 0;
+};
+
+}  // namespace patchbay

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_set>
+#include <vector>
+
+#include "discovery/command_output.h"
+#include "model/snapshot.h"
+#include "os/host_root.h"
+#include "os/subprocess.h"
+
+namespace patchbay {
+
+/// Results of a scan that the next scan of the same resource reuses. Used by one scan at a time.
+struct ScanCache {
+  struct Command {
+    std::optional<CommandList> good;  ///< the output of the last successful run
+    std::string failure;              ///< of the last run; empty if it succeeded
+    bool ran = false;
+    UniqueFd left_behind;  ///< see SubprocessResult
+  };
+  /// The entries of a directory, so that the next scan need not read them again.
+  struct Listing {
+    DirectoryStamp stamp;
+    std::vector<HostEntry> entries;
+  };
+  /// The match, the directory as it was requested, and the pattern.
+  using ListingKey = std::tuple<std::size_t, std::string, std::string>;
+
+  std::map<std::size_t, Command> commands;  ///< by match
+  std::map<ListingKey, Listing> listings;   ///< of the last scan only
+};
+
+/// The device nodes of exclusive resources, by the name of the resource.
+using OwnedNodes = std::map<std::string, std::unordered_set<NodeKey, NodeKeyHash>>;
+
+/// The input of a scan, besides the resource and the host.
+struct ScanRequest {
+  std::string node_name = {};  ///< of the Kubernetes node, for `id` templates
+  ResourceSpecs owners = {};   ///< exclusive resources that have precedence, see OwnersBefore
+  /// Their nodes in the last scan, used while they cannot be scanned for; may be null.
+  std::shared_ptr<const OwnedNodes> owned_before = {};
+  /// Use `owned_before` only, because the scan for the devices of `owners` hangs.
+  bool skips_owners = false;
+  /// Run commands again; otherwise their last output is used.
+  bool refresh = true;
+  /// Directories, as paths of this process, that have not changed since before the last scan began:
+  /// their entries are taken from the cache.
+  std::set<std::string> unchanged_dirs = {};
+  /// The devices listed now, which keep their IDs; null before the first scan.
+  std::shared_ptr<const Snapshot> before = {};
+  std::string wanted_path = {};  ///< a path that the report must include, even if it is truncated
+  bool report = false;           ///< report everything that the scan saw
+  std::shared_ptr<ScanCache> cache = std::make_shared<ScanCache>();
+  std::shared_ptr<const Cancellation> cancellation = {};  ///< of commands; may be null
+};
+
+/// Why something that was found is skipped, which is not an error.
+enum class DropReason {
+  kExcluded,     ///< by `exclude`
+  kWrongType,    ///< not the type of file that the match selects
+  kOtherKind,    ///< of another vendor, or not such a device at all: probably unintended
+  kCondition,    ///< its sysfs or udev values differ from those of the match
+  kMissing,      ///< it does not exist
+  kFoundBefore,  ///< by another pattern or match of the resource
+  kUnknown,      ///< to sysfs, which the match asks about it
+};
+/// "excluded", "wrong_type", …
+std::string_view Name(DropReason reason);
+
+/// A report about one match of a scan, for explain. At most kMost entries of each kind.
+struct MatchReport {
+  static constexpr std::size_t kMost = 1000;
+
+  /// A directory or another place that was searched.
+  struct Look {
+    enum class At { kNames, kDevices, kEntries };  ///< of a directory, of sysfs, of a command
+    std::string place;
+    At at = At::kNames;
+    /// The pattern for the names: a component of a glob; "**" if all are descended into; empty for
+    /// a regex.
+    std::string pattern = {};
+    std::size_t seen = 0;      ///< the number of entries
+    std::size_t matched = 0;   ///< the number of entries that match
+    std::string problem = {};  ///< why it could not be read; empty if it could
+    bool is_exclude =
+        false;  ///< a pattern of `exclude`; its problem keeps nothing from being found
+  };
+  /// A device, or something that could have become one.
+  struct Thing {
+    std::string id;                  ///< its ID or the text for it; may be empty
+    std::vector<std::string> paths;  ///< of its nodes; without nodes, where it was found
+    std::string syspath = {};        ///< of a device that was found through sysfs
+  };
+  struct Rejected : Thing {
+    RejectReason reason = RejectReason::kUnreadable;
+    std::string detail;
+  };
+  struct Drop : Thing {
+    DropReason reason = DropReason::kExcluded;
+    std::string detail;
+    std::string numbers = {};  ///< its vendor and product if the vendor differs: "0403:6001"
+  };
+
+  std::vector<Look> looks;
+  std::vector<Thing> found;  ///< the devices of the match
+  std::vector<Rejected> rejected;
+  std::vector<Drop> drops;
+  std::size_t left_out = 0;  ///< entries beyond the maximum
+};
+
+}  // namespace patchbay
