@@ -90,7 +90,7 @@ void ResourceController::SetProber() {
                      cancellation_},
         Prober::Events{.on_probe = [this](const auto& id,
                                           const auto& outcome) { observer_->OnProbe(id, outcome); },
-                       .on_change = [this](Timetable::Change change) { OnVerdicts(change); }});
+                       .on_change = [this](ProbeScheduler::Change change) { OnVerdicts(change); }});
   }
 }
 
@@ -348,10 +348,11 @@ void ResourceController::OnScanned(Outcome outcome) {
 
 /// Many verdicts at once are few lists: making one may take no more than a fifth of the loop's
 /// time.
-void ResourceController::OnVerdicts(Timetable::Change change) {
+void ResourceController::OnVerdicts(ProbeScheduler::Change change) {
   Loop& loop = deps_.plugin.loop;
-  const Loop::Time due = change == Timetable::Change::kHealth ? std::max(loop.Now(), next_wave_)
-                                                              : loop.Now() + kReasonPause;
+  const Loop::Time due = change == ProbeScheduler::Change::kHealth
+                             ? std::max(loop.Now(), next_wave_)
+                             : loop.Now() + kReasonPause;
   if (verdicts_ && verdicts_due_ <= due) return;
   verdicts_due_ = due;
   verdicts_ = loop.After(due - loop.Now(), [this] { Publish(false); });
@@ -375,8 +376,8 @@ void ResourceController::Publish(bool devices_changed) {
     AwaitExpiry();
     if (prober_) prober_->SetDevices(inventory_.Known());
   }
-  inventory_.Publish(prober_ ? [this](const std::string& id) { return prober_->VerdictOn(id); }
-                             : Inventory::VerdictOn());
+  inventory_.Publish(prober_ ? [this](const std::string& id) { return prober_->VerdictFor(id); }
+                             : Inventory::HealthLookup());
   if (inventory_.snapshot() == published_) return;
   const bool first = published_ == nullptr;
   LogChanges(published_.get(), *inventory_.snapshot());

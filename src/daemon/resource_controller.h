@@ -137,7 +137,7 @@ class ResourceController {
   void OnScanHangs();
   std::set<std::string> WatchedDirectories() const;
   void OnScanned(Outcome outcome);
-  void OnVerdicts(Timetable::Change change);
+  void OnVerdicts(ProbeScheduler::Change change);
   void AwaitExpiry();
   void BeforeStart(const std::set<std::string>& devices, std::function<void()> then);
   /// To the prober, which devices there are; to all others, how they are.

@@ -1,6 +1,6 @@
 #include "base/escape.h"
 #include "base/format.h"
-#include "health/kinds.h"
+#include "health/probe_factory.h"
 #include "model/render.h"
 
 namespace patchbay {

@@ -1,4 +1,4 @@
-#include "health/kinds.h"
+#include "health/probe_factory.h"
 
 namespace patchbay {
 

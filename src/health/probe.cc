@@ -1,6 +1,6 @@
 #include "health/probe.h"
 
-#include "health/kinds.h"
+#include "health/probe_factory.h"
 
 namespace patchbay {
 

@@ -18,7 +18,7 @@ Prober::Prober(Loop& loop, ProbePool& pool, std::shared_ptr<const ResourceSpec> 
       context_(std::move(context)),
       events_(std::move(events)),
       // Nodes of a cluster must not probe what they share at the same moments.
-      timetable_(*spec_->health,
+      scheduler_(*spec_->health,
                  static_cast<std::uint32_t>(StableHash(spec_->name + "@" + context_.node_name))) {}
 
 Prober::~Prober() { pool_.Drop(spec_->name); }
@@ -27,29 +27,29 @@ void Prober::SetSpec(std::shared_ptr<const ResourceSpec> spec) {
   const bool is_other = *spec->health != *spec_->health;
   spec_ = std::move(spec);
   if (!is_other) return;
-  timetable_.SetSpec(*spec_->health, loop_.Now());
+  scheduler_.SetSpec(*spec_->health, loop_.Now());
   AwaitNext();
 }
 
-void Prober::SetDevices(const std::vector<Timetable::Presence>& devices) {
-  timetable_.SetDevices(devices, loop_.Now());
+void Prober::SetDevices(const std::vector<ProbeScheduler::Presence>& devices) {
+  scheduler_.SetDevices(devices, loop_.Now());
   AwaitNext();
 }
 
 void Prober::AwaitNext() {
   timer_ = Subscription();
-  if (const auto when = timetable_.NextDue()) {
+  if (const auto when = scheduler_.NextDue()) {
     const auto delay = std::max(*when - loop_.Now(), Loop::Duration::zero());
     timer_ = loop_.After(delay, [this] { ProbeDue(); });
   }
 }
 
 void Prober::ProbeDue() {
-  for (const Timetable::Run& run : timetable_.TakeDue(loop_.Now())) Begin(run);
+  for (const ProbeScheduler::Run& run : scheduler_.TakeDue(loop_.Now())) Begin(run);
   AwaitNext();
 }
 
-void Prober::Begin(const Timetable::Run& run) {
+void Prober::Begin(const ProbeScheduler::Run& run) {
   if (run.hang) {
     ProbeOutcome outcome{ProbeResult::kTimeout, *run.hang};
     outcome.took = spec_->health->timeout;
@@ -68,9 +68,9 @@ void Prober::Begin(const Timetable::Run& run) {
 
 void Prober::OnOutcome(const std::string& id, std::uint64_t run, const ProbeOutcome& outcome) {
   if (!outcome.over) events_.on_probe(id, outcome);
-  const auto change = timetable_.Finish(id, run, outcome, loop_.Now());
+  const auto change = scheduler_.Finish(id, run, outcome, loop_.Now());
   AwaitNext();
-  if (change != Timetable::Change::kNothing) events_.on_change(change);
+  if (change != ProbeScheduler::Change::kNothing) events_.on_change(change);
 }
 
 }  // namespace patchbay

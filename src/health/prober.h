@@ -7,26 +7,26 @@
 #include <vector>
 
 #include "health/probe_pool.h"
-#include "health/timetable.h"
+#include "health/probe_scheduler.h"
 #include "model/spec.h"
 #include "os/loop.h"
 
 namespace patchbay {
 
-/// How long a probe of this kind may take before it is given up: a program ends by its timeout and
-/// the two seconds that killing it may take, see RunSubprocess.
+/// Returns the time after which a probe counts as hanging: its timeout, plus the two seconds that
+/// it may take to kill a program, see RunSubprocess.
 std::chrono::milliseconds PatienceFor(const ProbeSpec& probe);
 
-/// Has the devices of one resource probed when their time comes, and knows which of them work.
-/// Belongs to the loop thread; the probes run in the pool, which outlives it.
+/// Probes the devices of one resource and keeps their health. ProbeScheduler decides. Belongs to
+/// the loop thread; the probes run in the pool, which must outlive it.
 class Prober {
  public:
   struct Events {
-    /// Each probe that ended or hangs, on the loop; again each time that one hangs still when the
-    /// device is due.
+    /// A probe ended or hangs; called on the loop, and again each time that the device is due while
+    /// its probe hangs.
     std::function<void(const std::string& id, const ProbeOutcome& outcome)> on_probe;
-    /// Verdicts have changed.
-    std::function<void(Timetable::Change change)> on_change;
+    /// The health of devices changed.
+    std::function<void(ProbeScheduler::Change change)> on_change;
   };
 
   /// `spec` has a probe.
@@ -36,15 +36,17 @@ class Prober {
   Prober(const Prober&) = delete;
   Prober& operator=(const Prober&) = delete;
 
-  /// The entry of the resource is another one, with a probe; see Timetable.
+  /// Replaces the configuration of the resource, which has a probe; see ProbeScheduler.
   void SetSpec(std::shared_ptr<const ResourceSpec> spec);
-  /// All devices that are known now, see Timetable.
-  void SetDevices(const std::vector<Timetable::Presence>& devices);
-  Timetable::Verdict VerdictOn(const std::string& id) const { return timetable_.VerdictOn(id); }
+  /// Sets the known devices, see ProbeScheduler.
+  void SetDevices(const std::vector<ProbeScheduler::Presence>& devices);
+  ProbeScheduler::Verdict VerdictFor(const std::string& id) const {
+    return scheduler_.VerdictFor(id);
+  }
 
  private:
   void ProbeDue();
-  void Begin(const Timetable::Run& run);
+  void Begin(const ProbeScheduler::Run& run);
   void OnOutcome(const std::string& id, std::uint64_t run, const ProbeOutcome& outcome);
   void AwaitNext();
 
@@ -53,7 +55,7 @@ class Prober {
   std::shared_ptr<const ResourceSpec> spec_;
   const ProbeContext context_;
   const Events events_;
-  Timetable timetable_;
+  ProbeScheduler scheduler_;
   Subscription timer_;
 };
 

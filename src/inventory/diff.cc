@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/format.h"
-#include "health/timetable.h"
+#include "health/probe_scheduler.h"
 
 namespace patchbay {
 namespace {

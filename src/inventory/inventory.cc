@@ -133,14 +133,14 @@ std::optional<Inventory::Time> Inventory::NextExpiry() const {
   return next;
 }
 
-std::vector<Timetable::Presence> Inventory::Known() const {
-  std::vector<Timetable::Presence> known;
+std::vector<ProbeScheduler::Presence> Inventory::Known() const {
+  std::vector<ProbeScheduler::Presence> known;
   known.reserve(tracked_.size());
   for (const Tracked& tracked : tracked_) known.push_back({tracked.device, !tracked.vanished_at});
   return known;
 }
 
-ListedDevice Inventory::Listed(const Tracked& tracked, const VerdictOn& verdict_on) const {
+ListedDevice Inventory::Listed(const Tracked& tracked, const HealthLookup& health_of) const {
   constexpr std::uint32_t kUnhealthyRank = 1;
   if (tracked.vanished_at || !tracked.reason.empty()) {
     const std::uint32_t rank = IsForgettable(tracked)
@@ -148,20 +148,20 @@ ListedDevice Inventory::Listed(const Tracked& tracked, const VerdictOn& verdict_
                                    : kUnhealthyRank;
     return {tracked.device, Health::kUnhealthy, tracked.reason, rank};
   }
-  if (!verdict_on) return {tracked.device, Health::kHealthy, ""};
-  Timetable::Verdict verdict = verdict_on(tracked.device->id);
+  if (!health_of) return {tracked.device, Health::kHealthy, ""};
+  ProbeScheduler::Verdict verdict = health_of(tracked.device->id);
   return {tracked.device, verdict.health, std::move(verdict.reason),
           verdict.health == Health::kHealthy ? 0 : kUnhealthyRank};
 }
 
-void Inventory::Publish(const VerdictOn& verdict_on) {
+void Inventory::Publish(const HealthLookup& health_of) {
   Snapshot snapshot{.spec = spec_,
                     .generation = snapshot_ ? snapshot_->generation + 1 : 1,
                     .devices = {},
                     .rejected = rejected_,
                     .missing_mounts = missing_mounts_};
   snapshot.devices.reserve(tracked_.size());
-  for (const Tracked& tracked : tracked_) snapshot.devices.push_back(Listed(tracked, verdict_on));
+  for (const Tracked& tracked : tracked_) snapshot.devices.push_back(Listed(tracked, health_of));
   snapshot.topology =
       spec_->topology &&
       std::all_of(snapshot.devices.begin(), snapshot.devices.end(),

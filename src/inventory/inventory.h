@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "discovery/discover.h"
-#include "health/timetable.h"
+#include "health/probe_scheduler.h"
 #include "model/snapshot.h"
 
 namespace patchbay {
@@ -26,7 +26,7 @@ class Inventory {
   /// were there at one time.
   static constexpr std::size_t kMaxVanished = 1'000;
   /// What the probes say of a device by its ID; null where there are none.
-  using VerdictOn = std::function<Timetable::Verdict(const std::string& id)>;
+  using HealthLookup = std::function<ProbeScheduler::Verdict(const std::string& id)>;
 
   Inventory(std::shared_ptr<const ResourceSpec> spec, std::string node_name)
       : spec_(std::move(spec)), node_name_(std::move(node_name)) {}
@@ -51,13 +51,13 @@ class Inventory {
   std::optional<Time> NextExpiry() const;
 
   /// All devices, and which of them are there.
-  std::vector<Timetable::Presence> Known() const;
+  std::vector<ProbeScheduler::Presence> Known() const;
 
   /// Makes the snapshot of all steps before. A device that went, or that no container could be
   /// given, is unhealthy whatever the probes said of it. Healthy devices have the lowest rank, then
   /// come those that are there and vanished ones that pods hold, then the others that vanished, the
   /// newest first.
-  void Publish(const VerdictOn& verdict_on = nullptr);
+  void Publish(const HealthLookup& health_of = nullptr);
   /// The last one that was published. Shared, and the same object as long as nothing changed.
   const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }
 
@@ -74,7 +74,7 @@ class Inventory {
   }
   std::size_t DropOldest();
   Time ExpiryOf(const Tracked& tracked) const;
-  ListedDevice Listed(const Tracked& tracked, const VerdictOn& verdict_on) const;
+  ListedDevice Listed(const Tracked& tracked, const HealthLookup& health_of) const;
 
   std::shared_ptr<const ResourceSpec> spec_;
   bool finds_others_ = false;                      ///< since the last Advance

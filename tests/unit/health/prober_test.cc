@@ -96,7 +96,7 @@ class ProberTest : public testing::Test {
     spec->health->period = 24h;
     spec->health->timeout = timeout;
     spec->health->failure_threshold = 1;
-    std::vector<Timetable::Presence> gone, there;
+    std::vector<ProbeScheduler::Presence> gone, there;
     for (int i = 0; i < devices; ++i) {
       const auto device =
           std::make_shared<const Device>(Device{.id = format("d{}", i), .nodes = {}});
@@ -125,8 +125,8 @@ class ProberTest : public testing::Test {
 
   /// How often each result came, of so many probes.
   std::map<ProbeResult, int> AwaitResults(int probes) { return results_.Await(probes); }
-  Timetable::Verdict Verdict() {
-    return OnLoop([this] { return prober_->VerdictOn("d0"); });
+  ProbeScheduler::Verdict Verdict() {
+    return OnLoop([this] { return prober_->VerdictFor("d0"); });
   }
 
  private:

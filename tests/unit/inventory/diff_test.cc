@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "health/timetable.h"
+#include "health/probe_scheduler.h"
 
 namespace patchbay {
 namespace {

@@ -341,7 +341,8 @@ TEST_F(InventoryTest, WhateverComesTheRulesHold) {
 TEST_F(InventoryTest, ProbesSayWhichDevicesWork) {
   inventory_.Advance(Found({Made("a"), Made("b"), Made("c")}), start_);
   const auto verdict_on = [](const std::string& id) {
-    return id == "b" ? Timetable::Verdict{Health::kUnhealthy, "exit code 1"} : Timetable::Verdict();
+    return id == "b" ? ProbeScheduler::Verdict{Health::kUnhealthy, "exit code 1"}
+                     : ProbeScheduler::Verdict();
   };
   inventory_.Publish(verdict_on);
   EXPECT_THAT(Listed(), ElementsAre("a", "b!", "c"));
@@ -356,7 +357,7 @@ TEST_F(InventoryTest, ProbesSayWhichDevicesWork) {
 TEST_F(InventoryTest, ADeviceThatWentIsUnhealthyWhateverItsProbeSaid) {
   Advance(inventory_, Found({Made("a")}), start_);
   inventory_.Advance(Found({}), start_);
-  inventory_.Publish([](const std::string&) { return Timetable::Verdict(); });
+  inventory_.Publish([](const std::string&) { return ProbeScheduler::Verdict(); });
   EXPECT_THAT(Listed(), ElementsAre("a!"));
   EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "/dev/a is gone");
 }
@@ -367,7 +368,7 @@ TEST_F(InventoryTest, ADeviceThatNoContainerCouldBeGivenIsUnhealthyUntilItCould)
     Discovery found = Found(std::move(devices), std::move(rejected));
     if (is_missing) found.missing_nodes.emplace("a", "/dev/control is missing");
     inventory_.Advance(std::move(found), start_);
-    inventory_.Publish([](const std::string&) { return Timetable::Verdict(); });
+    inventory_.Publish([](const std::string&) { return ProbeScheduler::Verdict(); });
   };
   advance({Made("a"), Made("b")});
   EXPECT_THAT(Listed(), ElementsAre("a!", "b"));
@@ -437,7 +438,8 @@ TEST_F(InventoryTest, RanksWhatIsToBeListedWhereNotAllFits) {
   advance({Made("good"), Made("sick"), Made("new"), Made("held")});
   advance({Made("good"), Made("sick")});
   inventory_.Publish([](const std::string& id) {
-    return id == "sick" ? Timetable::Verdict{Health::kUnhealthy, "why"} : Timetable::Verdict();
+    return id == "sick" ? ProbeScheduler::Verdict{Health::kUnhealthy, "why"}
+                        : ProbeScheduler::Verdict();
   });
   std::map<std::string, std::uint32_t> rank;
   for (const ListedDevice& listed : inventory_.snapshot()->devices) {

@@ -5,7 +5,7 @@
 
 namespace patchbay {
 
-/// One run of a probe of any kind.
+/// The input of one run of a probe.
 struct ProbeRun {
   const ProbeSpec& spec;
   const Device& device;
@@ -13,8 +13,8 @@ struct ProbeRun {
   const ProbeContext& context;
 };
 
-/// The kinds of probe, one file each: adding one is a struct in model/spec.h, a function here and a
-/// row in the table of keys. How long it took is not theirs to say.
+/// Run a probe of each kind, one file per kind. To add a kind, add a struct in model/spec.h, a
+/// function here and a row in the table of keys. The caller sets the duration.
 ProbeOutcome Probe(const CommandProbe& probe, const ProbeRun& run);
 ProbeOutcome Probe(const OpenProbe& probe, const ProbeRun& run);
 ProbeOutcome Probe(const FileProbe& probe, const ProbeRun& run);

@@ -1,4 +1,4 @@
-#include "health/timetable.h"
+#include "health/probe_scheduler.h"
 
 #include <gmock/gmock.h>
 
@@ -9,7 +9,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::ElementsAre;
 using testing::IsEmpty;
-using Change = Timetable::Change;
+using Change = ProbeScheduler::Change;
 
 std::shared_ptr<const Device> MakeDevice(const std::string& id, const std::string& path = "") {
   Device device{.id = id, .nodes = {}};
@@ -30,7 +30,7 @@ class TimetableTest : public testing::Test {
   void Reset() { table_.emplace(spec_, 7); }
 
   void Set(const std::vector<std::string>& present, const std::vector<std::string>& gone = {}) {
-    std::vector<Timetable::Presence> devices;
+    std::vector<ProbeScheduler::Presence> devices;
     devices.reserve(present.size() + gone.size());
     for (const auto& id : present) devices.push_back({MakeDevice(id), true});
     for (const auto& id : gone) devices.push_back({MakeDevice(id), false});
@@ -61,12 +61,12 @@ class TimetableTest : public testing::Test {
   Change ComeBack(const std::string& id) {
     return table_->Finish(id, runs_[id], {.result = ProbeResult::kSuccess, .over = true}, now_);
   }
-  bool Healthy(const std::string& id) { return table_->VerdictOn(id).health == Health::kHealthy; }
+  bool Healthy(const std::string& id) { return table_->VerdictFor(id).health == Health::kHealthy; }
 
   ProbeSpec spec_;
-  std::optional<Timetable> table_;
+  std::optional<ProbeScheduler> table_;
   std::map<std::string, std::uint64_t> runs_;  ///< the last of each device
-  Timetable::Time now_ = Timetable::Time() + std::chrono::hours(1);
+  ProbeScheduler::Time now_ = ProbeScheduler::Time() + std::chrono::hours(1);
 };
 
 TEST_F(TimetableTest, ANewDeviceIsProbedAfterTheInitialDelayAndABit) {
@@ -120,15 +120,15 @@ TEST_F(TimetableTest, ThresholdsMakeTheVerdictAndTheLastFailureItsReason) {
   EXPECT_TRUE(Healthy("a"));
   DueAfter(seconds(11));
   EXPECT_EQ(Fail("a", "two"), Change::kHealth);
-  EXPECT_EQ(table_->VerdictOn("a"), (Timetable::Verdict{Health::kUnhealthy, "two"}));
+  EXPECT_EQ(table_->VerdictFor("a"), (ProbeScheduler::Verdict{Health::kUnhealthy, "two"}));
   DueAfter(seconds(11));
   EXPECT_EQ(Fail("a", "two"), Change::kNothing);
   DueAfter(seconds(11));
   EXPECT_EQ(Fail("a", "three"), Change::kReason);
-  EXPECT_EQ(table_->VerdictOn("a").reason, "three");
+  EXPECT_EQ(table_->VerdictFor("a").reason, "three");
   DueAfter(seconds(11));
   EXPECT_EQ(Succeed("a"), Change::kHealth);
-  EXPECT_EQ(table_->VerdictOn("a"), Timetable::Verdict());
+  EXPECT_EQ(table_->VerdictFor("a"), ProbeScheduler::Verdict());
   EXPECT_TRUE(Healthy("b"));
   EXPECT_TRUE(Healthy("unknown"));
 }
@@ -138,7 +138,7 @@ TEST_F(TimetableTest, BeforeTheFirstVerdictItIsAsTheFileSays) {
   Reset();
   Set({"a"});
   EXPECT_FALSE(Healthy("a"));
-  EXPECT_EQ(table_->VerdictOn("a").reason, "it was not probed yet");
+  EXPECT_EQ(table_->VerdictFor("a").reason, "it was not probed yet");
   DueAfter(seconds(6));
   EXPECT_EQ(Succeed("a"), Change::kHealth);
 }
@@ -215,7 +215,7 @@ TEST_F(TimetableTest, WhileAProbeHangsEveryPeriodIsAFailure) {
   EXPECT_TRUE(Healthy("a"));
   EXPECT_THAT(DueAfter(seconds(11)), ElementsAre("a hangs: stuck"));
   EXPECT_EQ(Hang("a"), Change::kHealth);
-  EXPECT_EQ(table_->VerdictOn("a"), (Timetable::Verdict{Health::kUnhealthy, "stuck"}));
+  EXPECT_EQ(table_->VerdictFor("a"), (ProbeScheduler::Verdict{Health::kUnhealthy, "stuck"}));
   EXPECT_THAT(DueAfter(seconds(11)), ElementsAre("a hangs: stuck"));
   EXPECT_EQ(Hang("a"), Change::kNothing);
 }
@@ -339,12 +339,12 @@ TEST_F(AnotherProbe, WhatIsKnownHoldsUntilItHasHadItsSay) {
   Change(Health::kUnhealthy);
   EXPECT_TRUE(Healthy("good"));
   EXPECT_FALSE(Healthy("bad"));
-  EXPECT_EQ(table_->VerdictOn("bad").reason, "broken");
+  EXPECT_EQ(table_->VerdictFor("bad").reason, "broken");
   EXPECT_FALSE(Healthy("new")) << "nothing was known of it but what is reported before the first";
   // Soon, and not all at once.
   EXPECT_THAT(DueAfter(seconds(1)), testing::UnorderedElementsAre("bad"))
       << "the others are being probed as it was before";
-  EXPECT_EQ(Succeed("bad"), Timetable::Change::kNothing) << "two are needed now";
+  EXPECT_EQ(Succeed("bad"), ProbeScheduler::Change::kNothing) << "two are needed now";
 }
 
 TEST_F(AnotherProbe, AndAnotherOneAfterThat) {
@@ -356,18 +356,18 @@ TEST_F(AnotherProbe, AndAnotherOneAfterThat) {
 
 TEST_F(AnotherProbe, WhatAnOldOneComesToDoesNotCount) {
   Change(Health::kHealthy);
-  EXPECT_EQ(Fail("good"), Timetable::Change::kNothing);
+  EXPECT_EQ(Fail("good"), ProbeScheduler::Change::kNothing);
   EXPECT_TRUE(Healthy("good"));
   EXPECT_THAT(DueAfter(seconds(1)), testing::UnorderedElementsAre("good", "bad"));
-  EXPECT_EQ(Fail("good"), Timetable::Change::kHealth) << "one is enough now";
+  EXPECT_EQ(Fail("good"), ProbeScheduler::Change::kHealth) << "one is enough now";
 }
 
 TEST_F(AnotherProbe, ADeviceWhoseOldOneHangsIsNotSeenToWorkAndProbedWhenItIsBack) {
   Hang("good");
   Change(Health::kHealthy);
   EXPECT_THAT(DueAfter(seconds(1)), testing::UnorderedElementsAre("bad", "good hangs: stuck"));
-  EXPECT_EQ(Hang("good"), Timetable::Change::kHealth) << "one is enough now";
-  EXPECT_EQ(ComeBack("good"), Timetable::Change::kNothing) << "it says no more than that";
+  EXPECT_EQ(Hang("good"), ProbeScheduler::Change::kHealth) << "one is enough now";
+  EXPECT_EQ(ComeBack("good"), ProbeScheduler::Change::kNothing) << "it says no more than that";
   EXPECT_THAT(Due(), ElementsAre("good"));
 }
 

@@ -18,16 +18,17 @@
 
 namespace patchbay {
 
-/// Why a device is unhealthy that was not probed yet and is doubted until then.
+/// The reason of a device that is unhealthy until its first probe.
 inline constexpr std::string_view kNotProbedYet = "it was not probed yet";
 
-/// When the devices of one resource are probed, and what came of it. A value; time is an argument.
+/// Decides when the devices of one resource are probed, and keeps the results. A value; time is an
+/// argument.
 ///
-/// A new device is probed after initial_delay and a little more, so that many do not start at once;
-/// one that is back, or whose nodes are others now, at once; each again a period after its last
-/// probe began, a tenth more or less. None is probed twice at a time: while a probe of a device
-/// hangs, each time that the device is due counts as a failure, and nothing is run.
-class Timetable {
+/// A new device is probed after initial_delay plus a random delay, so that not all probes start at
+/// the same time. A device that is back, or whose nodes changed, is probed immediately. The next
+/// probe starts one period (+/- 10 %) after the start of the last. A device has at most one probe
+/// at a time: while it hangs, each due probe counts as a failure, and nothing runs.
+class ProbeScheduler {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
@@ -35,47 +36,46 @@ class Timetable {
   struct Run {
     std::shared_ptr<const Device> device;
     std::uint64_t number = 0;
-    /// Why nothing can be run: an earlier probe of the device hangs. Finish is to be called at
-    /// once, with a timeout that hangs and has this reason. Normally absent.
+    /// If set, an earlier probe of the device hangs: run nothing, and call Finish immediately with
+    /// a timeout that hangs and has this reason.
     std::optional<std::string> hang = {};
   };
 
-  /// What is reported of a device.
+  /// The health that is reported for a device.
   struct Verdict {
     Health health = Health::kHealthy;
     std::string reason;  ///< of the last failure; empty for a healthy one
     bool operator==(const Verdict&) const = default;
   };
-  /// A device that is known, and whether it is there.
+  /// A known device, and whether it is present.
   struct Presence {
     std::shared_ptr<const Device> device;
     bool present = true;
   };
 
-  Timetable(const ProbeSpec& spec, std::uint32_t seed) : spec_(spec), random_(seed) {}
+  ProbeScheduler(const ProbeSpec& spec, std::uint32_t seed) : spec_(spec), random_(seed) {}
 
-  /// From now on the probe is another one. What is known of a device stays in force until the new
-  /// one has had its say, which begins soon, and not everywhere at once. The result of an old one
-  /// that still runs does not count.
+  /// Replaces the probe. The health of a device stays as it is until the first result of the new
+  /// probe, which starts soon, but not for all devices at the same time. Results of old probes that
+  /// still run do not count.
   void SetSpec(const ProbeSpec& spec, Time now);
 
-  /// All devices that are known now. Those that are not there are not probed, and keep their state;
-  /// of others nothing is remembered.
+  /// Sets the known devices. Those that are not present are not probed and keep their state; the
+  /// state of devices that are not known is dropped.
   void SetDevices(const std::vector<Presence>& devices, Time now);
 
-  /// When TakeDue will have something; nothing while no probe is due but by an end of another.
+  /// Returns when the next probe is due; none if all wait for a running probe.
   std::optional<Time> NextDue() const;
-  /// The probes to be run now; each device counts as being probed until Finish.
+  /// Returns the probes to run now. Each device counts as being probed until Finish.
   std::vector<Run> TakeDue(Time now);
-  /// The result of the run with this number. One that `hangs` goes on: Finish is to be called once
-  /// more when it is over, with a result that does not count. Nor does the result of a device that
-  /// went, or whose nodes changed, while it was probed: it says nothing of the device that is there
-  /// now, which is probed at once.
+  /// Records the result of a run. If the outcome `hangs`, the run continues: call Finish again when
+  /// it ends, with a result that does not count. The result does not count either if the device was
+  /// removed, or its nodes changed, during the probe; then the new device is probed immediately.
   enum class Change { kNothing, kReason, kHealth };
   Change Finish(const std::string& id, std::uint64_t run, const ProbeOutcome& outcome, Time now);
 
-  /// Healthy for a device that is not known.
-  Verdict VerdictOn(const std::string& id) const;
+  /// Returns the health of a device; healthy if it is not known.
+  Verdict VerdictFor(const std::string& id) const;
 
  private:
   struct Entry {

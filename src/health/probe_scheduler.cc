@@ -1,4 +1,4 @@
-#include "health/timetable.h"
+#include "health/probe_scheduler.h"
 
 #include <algorithm>
 #include <iterator>
@@ -21,7 +21,7 @@ bool HaveSameNodes(const Device& a, const Device& b) {
 
 }  // namespace
 
-void Timetable::SetSpec(const ProbeSpec& spec, Time now) {
+void ProbeScheduler::SetSpec(const ProbeSpec& spec, Time now) {
   spec_ = spec;
   for (auto& at : entries_) {
     Entry& entry = at.second;
@@ -32,7 +32,7 @@ void Timetable::SetSpec(const ProbeSpec& spec, Time now) {
   }
 }
 
-void Timetable::SetDevices(const std::vector<Presence>& devices, Time now) {
+void ProbeScheduler::SetDevices(const std::vector<Presence>& devices, Time now) {
   ++calls_;
   for (const auto& [device, present] : devices) {
     const auto at = Admit(device->id);
@@ -57,7 +57,7 @@ void Timetable::SetDevices(const std::vector<Presence>& devices, Time now) {
 }
 
 /// The entry of a device, without a device where it is a new one.
-Timetable::Entries::iterator Timetable::Admit(const std::string& id) {
+ProbeScheduler::Entries::iterator ProbeScheduler::Admit(const std::string& id) {
   const Entry fresh{
       .device = nullptr,
       .thresholds = {spec_.failure_threshold, spec_.success_threshold, spec_.before_first},
@@ -74,7 +74,7 @@ Timetable::Entries::iterator Timetable::Admit(const std::string& id) {
 }
 
 /// What is being probed stays until that ends, so that it is not probed twice at a time.
-void Timetable::Forget(std::uint64_t not_seen_in) {
+void ProbeScheduler::Forget(std::uint64_t not_seen_in) {
   for (auto at = entries_.begin(); at != entries_.end();) {
     const auto next = std::next(at);
     Entry& entry = at->second;
@@ -87,19 +87,19 @@ void Timetable::Forget(std::uint64_t not_seen_in) {
   }
 }
 
-void Timetable::Schedule(Entries::value_type& at, std::optional<Time> due) {
+void ProbeScheduler::Schedule(Entries::value_type& at, std::optional<Time> due) {
   auto& [id, entry] = at;
   if (entry.due) queue_.erase({*entry.due, id});
   entry.due = due;
   if (entry.due && (entry.run == 0 || entry.hang)) queue_.emplace(*entry.due, id);
 }
 
-std::optional<Timetable::Time> Timetable::NextDue() const {
+std::optional<ProbeScheduler::Time> ProbeScheduler::NextDue() const {
   if (queue_.empty()) return std::nullopt;
   return queue_.begin()->first;
 }
 
-std::vector<Timetable::Run> Timetable::TakeDue(Time now) {
+std::vector<ProbeScheduler::Run> ProbeScheduler::TakeDue(Time now) {
   std::vector<Run> due;
   while (!queue_.empty() && queue_.begin()->first <= now) {
     const auto at = entries_.find(queue_.begin()->second);
@@ -112,8 +112,8 @@ std::vector<Timetable::Run> Timetable::TakeDue(Time now) {
   return due;
 }
 
-Timetable::Change Timetable::Finish(const std::string& id, std::uint64_t run,
-                                    const ProbeOutcome& outcome, Time now) {
+ProbeScheduler::Change ProbeScheduler::Finish(const std::string& id, std::uint64_t run,
+                                              const ProbeOutcome& outcome, Time now) {
   const auto at = entries_.find(id);
   if (at == entries_.end() || run == 0 || at->second.run != run) return Change::kNothing;
   Entry& entry = at->second;
@@ -140,7 +140,7 @@ Timetable::Change Timetable::Finish(const std::string& id, std::uint64_t run,
   return counts ? Judge(entry, outcome) : Change::kNothing;
 }
 
-Timetable::Change Timetable::Judge(Entry& entry, const ProbeOutcome& outcome) {
+ProbeScheduler::Change ProbeScheduler::Judge(Entry& entry, const ProbeOutcome& outcome) {
   const bool success = outcome.result == ProbeResult::kSuccess;
   const bool same_reason = success || entry.reason == outcome.reason;
   if (!success) entry.reason = outcome.reason;
@@ -149,14 +149,14 @@ Timetable::Change Timetable::Judge(Entry& entry, const ProbeOutcome& outcome) {
   return is_shown && !same_reason ? Change::kReason : Change::kNothing;
 }
 
-Timetable::Verdict Timetable::VerdictOn(const std::string& id) const {
+ProbeScheduler::Verdict ProbeScheduler::VerdictFor(const std::string& id) const {
   const auto at = entries_.find(id);
   if (at == entries_.end()) return {};
   const Health health = at->second.thresholds.health();
   return {health, health == Health::kHealthy ? "" : at->second.reason};
 }
 
-std::chrono::nanoseconds Timetable::PartOfPeriod(double least, double most) {
+std::chrono::nanoseconds ProbeScheduler::PartOfPeriod(double least, double most) {
   const double part = std::uniform_real_distribution(least, most)(random_);
   return std::chrono::duration_cast<std::chrono::nanoseconds>(spec_.period * part);
 }
