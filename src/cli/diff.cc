@@ -5,7 +5,7 @@
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "cli/table.h"
-#include "model/plan.h"
+#include "daemon/reload_plan.h"
 
 namespace patchbay {
 namespace {
@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 /// What a reload would do; a refused one would do nothing.
 struct Outlook {
   std::string_view refused;  ///< why; else empty
-  Plan plan;
+  ReloadPlan plan;
 };
 
 Outlook OutlookFor(const Model& from, const Model& to) {
@@ -26,11 +26,11 @@ Outlook OutlookFor(const Model& from, const Model& to) {
 }
 
 std::string RenderJson(const Outlook& outlook) {
-  const Plan& plan = outlook.plan;
+  const ReloadPlan& plan = outlook.plan;
   Json resources = Json::array(), daemon = Json::array();
   for (const ResourceStep& step : plan.resources) {
     resources.push_back(
-        {{"name", step.resource}, {"reach", Name(step.reach)}, {"keys", step.keys}});
+        {{"name", step.resource}, {"reach", Name(step.impact)}, {"keys", step.keys}});
   }
   for (const DaemonStep& step : plan.daemon) {
     daemon.push_back({{"key", step.key}, {"live", step.is_live}});
@@ -42,15 +42,16 @@ std::string RenderJson(const Outlook& outlook) {
          "\n";
 }
 
-std::string_view MeaningOf(Reach reach) {
-  switch (reach) {
-    case Reach::kNothing: return "untouched";
-    case Reach::kInside: return "neither the kubelet nor containers see it";
-    case Reach::kResponse: return "containers that start from then on get something else";
-    case Reach::kList: return "the kubelet gets a new list on the stream it has";
-    case Reach::kRegistration: return "registers again, with a new socket";
-    case Reach::kNew: return "registers";
-    case Reach::kGone: return "the kubelet gets an empty list, then the socket goes";
+std::string_view MeaningOf(ChangeImpact impact) {
+  switch (impact) {
+    case ChangeImpact::kNothing: return "untouched";
+    case ChangeImpact::kInternal: return "neither the kubelet nor containers see it";
+    case ChangeImpact::kAllocateResponse:
+      return "containers that start from then on get something else";
+    case ChangeImpact::kDeviceList: return "the kubelet gets a new list on the stream it has";
+    case ChangeImpact::kRegistration: return "registers again, with a new socket";
+    case ChangeImpact::kNew: return "registers";
+    case ChangeImpact::kGone: return "the kubelet gets an empty list, then the socket goes";
   }
   return "";
 }
@@ -59,17 +60,17 @@ std::string RenderText(const Outlook& outlook) {
   if (!outlook.refused.empty()) {
     return format("a running patchbay refuses it: {}\n", outlook.refused);
   }
-  const Plan& plan = outlook.plan;
+  const ReloadPlan& plan = outlook.plan;
   std::vector<std::vector<std::string>> rows = {{"RESOURCE", "REACH", "KEYS", "MEANING"}};
   std::size_t untouched = 0;
   for (const ResourceStep& step : plan.resources) {
-    if (step.reach == Reach::kNothing) {
+    if (step.impact == ChangeImpact::kNothing) {
       ++untouched;
       continue;
     }
     const std::string keys = JoinKeys(step.keys);
-    rows.push_back({step.resource, std::string(Name(step.reach)), keys.empty() ? "-" : keys,
-                    std::string(MeaningOf(step.reach))});
+    rows.push_back({step.resource, std::string(Name(step.impact)), keys.empty() ? "-" : keys,
+                    std::string(MeaningOf(step.impact))});
   }
   std::string text = rows.size() > 1 ? RenderTable(rows) : "";
   if (untouched > 0) text += format("{} untouched\n", untouched);

@@ -10,9 +10,9 @@
 #include "cli/load.h"
 #include "cli/version.h"
 #include "daemon/config_source.h"
+#include "daemon/config_wait.h"
 #include "daemon/daemon.h"
 #include "daemon/descriptor_need.h"
-#include "daemon/waiting.h"
 #include "os/descriptors.h"
 #include "os/malloc_tuning.h"
 #include "os/pid1.h"
@@ -82,9 +82,9 @@ class Service {
 
   Status BeginWaiting() {
     waiting_ =
-        TRY(Waiting::Create(loop_, log_,
-                            {arguments_.listen.value_or(DaemonSpec().listen), arguments_.config,
-                             kVersion, kRevision, NodeName(), watchdog_kills(), told_}));
+        TRY(ConfigWait::Create(loop_, log_,
+                               {arguments_.listen.value_or(DaemonSpec().listen), arguments_.config,
+                                kVersion, kRevision, NodeName(), watchdog_kills(), told_}));
     return {};
   }
 
@@ -182,7 +182,7 @@ class Service {
     source_.Reload();
   });
   ConfigSource source_;
-  std::unique_ptr<Waiting> waiting_;
+  std::unique_ptr<ConfigWait> waiting_;
   std::unique_ptr<Daemon> daemon_;
 };
 

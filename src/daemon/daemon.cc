@@ -78,7 +78,7 @@ Daemon::Daemon(Loop& loop, Log& log, Options options)
                 .device_metrics = spec_.device_metrics}),
       heartbeat_(loop, options_.longest_standstill),
       probes_(loop, spec_.max_probes),
-      sharing_(loop, scanner_, log, [this] { return PartiesToSharing(); }) {
+      shared_devices_(loop, scanner_, log, [this] { return ParticipantsInSharing(); }) {
   metrics_.SetConfigReading({true, std::chrono::system_clock::now(), "", options_.diagnostics});
 }
 
@@ -244,12 +244,12 @@ void Daemon::ScanSysfs() {
   }
 }
 
-Sharing::Parties Daemon::PartiesToSharing() const {
-  Sharing::Parties parties;
+SharedDeviceMonitor::Participants Daemon::ParticipantsInSharing() const {
+  SharedDeviceMonitor::Participants participants;
   for (const auto& resource : resources_) {
-    parties.push_back({resource->name(), resource->snapshot(), resource->observer()});
+    participants.push_back({resource->name(), resource->snapshot(), resource->observer()});
   }
-  return parties;
+  return participants;
 }
 
 /// A directory whose watch is new is scanned again, also by those that are scanning now and may

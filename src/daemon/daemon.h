@@ -11,8 +11,9 @@
 
 #include "config/load.h"
 #include "daemon/progress.h"
+#include "daemon/reload_plan.h"
 #include "daemon/resource_controller.h"
-#include "daemon/sharing.h"
+#include "daemon/shared_device_monitor.h"
 #include "discovery/kernel_events.h"
 #include "http/loop_heartbeat.h"
 #include "http/metrics.h"
@@ -21,7 +22,6 @@
 #include "kubelet/kubelet_dir.h"
 #include "kubelet/plugin_sockets.h"
 #include "kubelet/pod_resources.h"
-#include "model/plan.h"
 #include "os/dir_watch.h"
 
 namespace patchbay {
@@ -87,7 +87,7 @@ class Daemon {
   Daemon(Loop& loop, Log& log, Options options);
   Status ServeHttp();
   Status StartResources();
-  Status Serve(const ResourceSpecs& specs, const Plan& plan);
+  Status Serve(const ResourceSpecs& specs, const ReloadPlan& plan);
   std::unique_ptr<ResourceController> MakeResource(ResourceController::Entry entry,
                                                    Cancellation cancellation);
   void Drain(std::unique_ptr<ResourceController> resource);
@@ -100,7 +100,7 @@ class Daemon {
   void StartPodResources();
   void OnHolders(const ReportedHolders& reported);
   void TellHolders(ResourceController& resource) const;
-  Sharing::Parties PartiesToSharing() const;
+  SharedDeviceMonitor::Participants ParticipantsInSharing() const;
   void TrimSoon();
   void ScheduleRescan();
   void OnScanned(const DirWatch::Added& added, bool directories_changed);
@@ -151,7 +151,7 @@ class Daemon {
   std::unique_ptr<KubeletDir> kubelet_dir_;
   std::unique_ptr<PodResources> pod_resources_;  ///< null where the kubelet is not to be asked
   std::uint64_t servers_made_ = 0;
-  Sharing sharing_;
+  SharedDeviceMonitor shared_devices_;
   std::optional<std::uint64_t> kubelet_;    ///< its epoch; nothing while it is away
   std::optional<ReportedHolders> holders_;  ///< as it said last
   bool stopping_ = false;

@@ -20,24 +20,24 @@ constexpr std::chrono::seconds kStartRetry{1};
 constexpr std::chrono::milliseconds kBringPause{50};
 
 void LogStep(Log& log, const ResourceStep& step) {
-  switch (step.reach) {
-    case Reach::kNothing: return;
-    case Reach::kNew: return log.Info("resource is new", {{"resource", step.resource}});
-    case Reach::kGone: return log.Info("resource is gone", {{"resource", step.resource}});
+  switch (step.impact) {
+    case ChangeImpact::kNothing: return;
+    case ChangeImpact::kNew: return log.Info("resource is new", {{"resource", step.resource}});
+    case ChangeImpact::kGone: return log.Info("resource is gone", {{"resource", step.resource}});
     default:
       log.Info("resource changed", {{"resource", step.resource},
                                     {"keys", JoinKeys(step.keys)},
-                                    {"reach", Name(step.reach)}});
+                                    {"reach", Name(step.impact)}});
   }
 }
 
 /// Tells what a reload does. Returns the keys that need a restart; `told` are those of last time.
-std::string LogPlan(Log& log, const Plan& plan, const std::string& told) {
-  std::map<Reach, std::size_t> counts;
+std::string LogPlan(Log& log, const ReloadPlan& plan, const std::string& told) {
+  std::map<ChangeImpact, std::size_t> counts;
   std::size_t touched = 0;
   for (const ResourceStep& step : plan.resources) {
-    ++counts[step.reach];
-    if (step.reach != Reach::kNothing && ++touched <= kMostStepsLogged) LogStep(log, step);
+    ++counts[step.impact];
+    if (step.impact != ChangeImpact::kNothing && ++touched <= kMostStepsLogged) LogStep(log, step);
   }
   if (touched > kMostStepsLogged)
     log.Info("and more resources", {{"more", touched - kMostStepsLogged}});
@@ -45,10 +45,10 @@ std::string LogPlan(Log& log, const Plan& plan, const std::string& told) {
   for (const DaemonStep& step : plan.daemon) (step.is_live ? now : later).push_back(step.key);
   if (!now.empty()) log.Info("keys of [daemon] changed", {{"keys", JoinKeys(now)}});
   log.Info("configuration reloaded",
-           {{"resources", plan.resources.size() - counts[Reach::kGone]},
-            {"changed", touched - counts[Reach::kNew] - counts[Reach::kGone]},
-            {"new", counts[Reach::kNew]},
-            {"gone", counts[Reach::kGone]}});
+           {{"resources", plan.resources.size() - counts[ChangeImpact::kGone]},
+            {"changed", touched - counts[ChangeImpact::kNew] - counts[ChangeImpact::kGone]},
+            {"new", counts[ChangeImpact::kNew]},
+            {"gone", counts[ChangeImpact::kGone]}});
   std::string keys = JoinKeys(later);
   if (keys.empty() || keys == told) return keys;
   log.Warning(
@@ -74,7 +74,7 @@ bool Daemon::Reload(Loaded loaded) {
       !fits) {
     return RefuseReload(fits.error().message, std::move(diagnostics));
   }
-  const Plan plan = PlanReload(spec_, wanted_, loaded.model->daemon, wanted);
+  const ReloadPlan plan = PlanReload(spec_, wanted_, loaded.model->daemon, wanted);
   if (const Status brought = Bring(wanted); !brought) {
     return RefuseReload(brought.error().message, std::move(diagnostics));
   }
@@ -150,19 +150,19 @@ void Daemon::ApplyLive(const DaemonSpec& spec) {
 }
 
 /// Brings the resources to what `specs` say. Fails before anything is touched.
-Status Daemon::Serve(const ResourceSpecs& specs, const Plan& plan) {
-  std::map<std::string, Reach> reach;
+Status Daemon::Serve(const ResourceSpecs& specs, const ReloadPlan& plan) {
+  std::map<std::string, ChangeImpact> impact;
   std::map<std::string, Cancellation> cancellations;
   for (const ResourceStep& step : plan.resources) {
-    reach.emplace(step.resource, step.reach);
-    if (step.reach != Reach::kNew) continue;
+    impact.emplace(step.resource, step.impact);
+    if (step.impact != ChangeImpact::kNew) continue;
     cancellations.emplace(step.resource, TRY(options_.make_cancellation()));
   }
 
   std::map<std::string, std::unique_ptr<ResourceController>> had;
   for (auto& resource : std::exchange(resources_, {})) {
     const std::string& name = resource->name();
-    if (reach.at(name) == Reach::kGone) {
+    if (impact.at(name) == ChangeImpact::kGone) {
       Drain(std::move(resource));
     } else {
       had.emplace(name, std::move(resource));
@@ -170,20 +170,20 @@ Status Daemon::Serve(const ResourceSpecs& specs, const Plan& plan) {
   }
   specs_ = specs;
   for (const auto& spec : specs) {
-    const Reach how_far = reach.at(spec->name);
-    if (how_far == Reach::kNew) {
+    const ChangeImpact own = impact.at(spec->name);
+    if (own == ChangeImpact::kNew) {
       resources_.push_back(MakeResource({spec, OwnersBefore(*spec, specs)},
                                         std::move(cancellations.at(spec->name))));
       continue;
     }
     resources_.push_back(std::move(had.at(spec->name)));
-    if (how_far != Reach::kNothing) {
+    if (own != ChangeImpact::kNothing) {
       resources_.back()->Apply({spec, OwnersBefore(*spec, specs)});
     }
   }
   const bool hears_kernel = WatchKernel();  // before the first look, so that nothing is missed
   for (const auto& resource : resources_) {
-    if (reach.at(resource->name()) == Reach::kNew) {
+    if (impact.at(resource->name()) == ChangeImpact::kNew) {
       resource->Scan();
       if (kubelet_) resource->OnKubelet(*kubelet_);
       TellHolders(*resource);
@@ -191,7 +191,7 @@ Status Daemon::Serve(const ResourceSpecs& specs, const Plan& plan) {
       resource->Scan();
     }
   }
-  sharing_.Compare();
+  shared_devices_.Compare();
   return {};
 }
 
@@ -216,7 +216,7 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
                                bool directories_changed) { OnScanned(added, directories_changed); },
           .on_published =
               [this] {
-                sharing_.Compare();
+                shared_devices_.Compare();
                 TrimSoon();
               },
           .on_serving =

@@ -69,12 +69,12 @@ void ResourceController::SetParts() {
 
 void ResourceController::SetReleaser() {
   if (!entry_.spec->release) {
-    releaser_.reset();
-  } else if (releaser_) {
-    releaser_->SetSpec(entry_.spec);
+    release_hooks_.reset();
+  } else if (release_hooks_) {
+    release_hooks_->SetSpec(entry_.spec);
   } else {
-    releaser_.emplace(entry_.spec, deps_.plugin.allocation.node_name, observer_, deps_.plugin.log,
-                      hooks_);
+    release_hooks_.emplace(entry_.spec, deps_.plugin.allocation.node_name, observer_,
+                           deps_.plugin.log, hooks_);
   }
 }
 
@@ -138,8 +138,8 @@ void ResourceController::OnHolders(const HoldersReport& report) {
   if (ended_) return;
   units_ = report.holders;
   Usage usage = UsageOf(*entry_.spec, *units_, published_.get());
-  if (releaser_) {
-    releaser_->OnHolders({usage.holders, report.complete, report.kubelet}, published_.get());
+  if (release_hooks_) {
+    release_hooks_->OnHolders({usage.holders, report.complete, report.kubelet}, published_.get());
   }
   SetUsage(std::move(usage));
 }
@@ -158,7 +158,7 @@ void ResourceController::SetUsage(Usage usage) {
 void ResourceController::BeforeStart(const std::set<std::string>& devices,
                                      std::function<void()> then) {
   events_.ask_holders(lifetime_.Guard([this, devices, then = std::move(then)](bool answered) {
-    if (!answered && releaser_) releaser_->OnUnverifiedStart(devices);
+    if (!answered && release_hooks_) release_hooks_->OnUnverifiedStart(devices);
     then();
   }));
 }
@@ -191,7 +191,7 @@ void ResourceController::Drain(std::function<void()> done) {
 void ResourceController::EndParts() {
   ended_ = true;
   prober_.reset();
-  releaser_.reset();
+  release_hooks_.reset();
   verdicts_ = Subscription();
   expiry_ = Subscription();
   scan_limit_ = Subscription();

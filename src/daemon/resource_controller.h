@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "daemon/releaser.h"
+#include "daemon/release_hooks.h"
 #include "health/prober.h"
 #include "inventory/inventory.h"
 #include "kubelet/resource_plugin.h"
@@ -154,7 +154,7 @@ class ResourceController {
   Inventory inventory_;
   std::optional<Prober> prober_;  ///< where the resource has a probe
   const std::shared_ptr<HookRunner> hooks_;
-  std::optional<Releaser> releaser_;  ///< where it has a release hook
+  std::optional<ReleaseHooks> release_hooks_;  ///< where it has a release hook
   ResourcePlugin plugin_;
   std::set<std::string> directories_;
   /// Those that were watched when the last scan began and of which nothing was heard since.

@@ -18,9 +18,9 @@ std::shared_ptr<const Device> MakeDevice(const std::string& id, const std::strin
 }
 
 /// A probe every ten seconds, after five at first; two failures, one success.
-class TimetableTest : public testing::Test {
+class ProbeSchedulerTest : public testing::Test {
  protected:
-  TimetableTest() {
+  ProbeSchedulerTest() {
     spec_.kind = OpenProbe{};
     spec_.period = seconds(10);
     spec_.initial_delay = seconds(5);
@@ -69,7 +69,7 @@ class TimetableTest : public testing::Test {
   ProbeScheduler::Time now_ = ProbeScheduler::Time() + std::chrono::hours(1);
 };
 
-TEST_F(TimetableTest, ANewDeviceIsProbedAfterTheInitialDelayAndABit) {
+TEST_F(ProbeSchedulerTest, ANewDeviceIsProbedAfterTheInitialDelayAndABit) {
   EXPECT_EQ(table_->NextDue(), std::nullopt);
   Set({"a"});
   const auto due = table_->NextDue();
@@ -82,7 +82,7 @@ TEST_F(TimetableTest, ANewDeviceIsProbedAfterTheInitialDelayAndABit) {
   EXPECT_EQ(table_->NextDue(), std::nullopt);  // not before it has ended
 }
 
-TEST_F(TimetableTest, TheNextProbeIsAPeriodAfterTheBeginOfTheLast) {
+TEST_F(ProbeSchedulerTest, TheNextProbeIsAPeriodAfterTheBeginOfTheLast) {
   Set({"a"});
   DueAfter(seconds(6));
   const auto begun = now_;
@@ -97,7 +97,7 @@ TEST_F(TimetableTest, TheNextProbeIsAPeriodAfterTheBeginOfTheLast) {
   EXPECT_THAT(Due(), ElementsAre("a"));
 }
 
-TEST_F(TimetableTest, ManyDevicesDoNotStartTogether) {
+TEST_F(ProbeSchedulerTest, ManyDevicesDoNotStartTogether) {
   std::vector<std::string> ids;
   ids.reserve(100);
   for (int i = 0; i < 100; ++i) ids.push_back("d" + std::to_string(i));
@@ -113,7 +113,7 @@ TEST_F(TimetableTest, ManyDevicesDoNotStartTogether) {
   EXPECT_LE(most, 10U);
 }
 
-TEST_F(TimetableTest, ThresholdsMakeTheVerdictAndTheLastFailureItsReason) {
+TEST_F(ProbeSchedulerTest, ThresholdsMakeTheVerdictAndTheLastFailureItsReason) {
   Set({"a", "b"});
   DueAfter(seconds(6));
   EXPECT_EQ(Fail("a", "one"), Change::kNothing);
@@ -133,7 +133,7 @@ TEST_F(TimetableTest, ThresholdsMakeTheVerdictAndTheLastFailureItsReason) {
   EXPECT_TRUE(Healthy("unknown"));
 }
 
-TEST_F(TimetableTest, BeforeTheFirstVerdictItIsAsTheFileSays) {
+TEST_F(ProbeSchedulerTest, BeforeTheFirstVerdictItIsAsTheFileSays) {
   spec_.before_first = Health::kUnhealthy;
   Reset();
   Set({"a"});
@@ -143,7 +143,7 @@ TEST_F(TimetableTest, BeforeTheFirstVerdictItIsAsTheFileSays) {
   EXPECT_EQ(Succeed("a"), Change::kHealth);
 }
 
-TEST_F(TimetableTest, AVanishedDeviceIsNotProbedAndAtOnceWhenItIsBack) {
+TEST_F(ProbeSchedulerTest, AVanishedDeviceIsNotProbedAndAtOnceWhenItIsBack) {
   Set({"a", "b"});
   DueAfter(seconds(6));
   Fail("a"), Succeed("b");
@@ -159,7 +159,7 @@ TEST_F(TimetableTest, AVanishedDeviceIsNotProbedAndAtOnceWhenItIsBack) {
   EXPECT_EQ(Succeed("a"), Change::kHealth);
 }
 
-TEST_F(TimetableTest, ADeviceWithOtherNodesIsProbedAtOnce) {
+TEST_F(ProbeSchedulerTest, ADeviceWithOtherNodesIsProbedAtOnce) {
   Set({"a"});
   DueAfter(seconds(6));
   Succeed("a");
@@ -169,7 +169,7 @@ TEST_F(TimetableTest, ADeviceWithOtherNodesIsProbedAtOnce) {
   EXPECT_THAT(Due(), ElementsAre("a"));
 }
 
-TEST_F(TimetableTest, NoDeviceIsProbedTwiceAtATime) {
+TEST_F(ProbeSchedulerTest, NoDeviceIsProbedTwiceAtATime) {
   Set({"a"});
   DueAfter(seconds(6));
   // It goes and comes back, and is forgotten and found anew, while its probe runs.
@@ -186,7 +186,7 @@ TEST_F(TimetableTest, NoDeviceIsProbedTwiceAtATime) {
   EXPECT_THAT(Due(), ElementsAre("a"));
 }
 
-TEST_F(TimetableTest, TheProbeOfADeviceThatWentDoesNotCount) {
+TEST_F(ProbeSchedulerTest, TheProbeOfADeviceThatWentDoesNotCount) {
   spec_.failure_threshold = 1;
   Reset();
   Set({"a"});
@@ -203,7 +203,7 @@ TEST_F(TimetableTest, TheProbeOfADeviceThatWentDoesNotCount) {
   EXPECT_EQ(Fail("a"), Change::kNothing);  // not known at all
 }
 
-TEST_F(TimetableTest, WhileAProbeHangsEveryPeriodIsAFailure) {
+TEST_F(ProbeSchedulerTest, WhileAProbeHangsEveryPeriodIsAFailure) {
   spec_.failure_threshold = 3;
   Reset();
   Set({"a"});
@@ -220,7 +220,7 @@ TEST_F(TimetableTest, WhileAProbeHangsEveryPeriodIsAFailure) {
   EXPECT_EQ(Hang("a"), Change::kNothing);
 }
 
-TEST_F(TimetableTest, AProbeThatComesBackSaysNothingAndIsFollowedAtOnce) {
+TEST_F(ProbeSchedulerTest, AProbeThatComesBackSaysNothingAndIsFollowedAtOnce) {
   spec_.failure_threshold = 1;
   Reset();
   Set({"a"});
@@ -233,7 +233,7 @@ TEST_F(TimetableTest, AProbeThatComesBackSaysNothingAndIsFollowedAtOnce) {
   EXPECT_EQ(Succeed("a"), Change::kHealth);
 }
 
-TEST_F(TimetableTest, AHangIsRememberedOfADeviceThatIsForgottenAndFoundAgain) {
+TEST_F(ProbeSchedulerTest, AHangIsRememberedOfADeviceThatIsForgottenAndFoundAgain) {
   Set({"a"});
   DueAfter(seconds(6));
   Hang("a");
@@ -251,7 +251,7 @@ TEST_F(TimetableTest, AHangIsRememberedOfADeviceThatIsForgottenAndFoundAgain) {
   EXPECT_THAT(Due(), ElementsAre("a"));
 }
 
-TEST_F(TimetableTest, AHangOfADeviceThatIsForgottenEndsQuietly) {
+TEST_F(ProbeSchedulerTest, AHangOfADeviceThatIsForgottenEndsQuietly) {
   Set({"a"});
   DueAfter(seconds(6));
   Hang("a");
@@ -262,7 +262,7 @@ TEST_F(TimetableTest, AHangOfADeviceThatIsForgottenEndsQuietly) {
 }
 
 /// What ends while a device is another one than when it was begun.
-class ResultOfAnotherDevice : public TimetableTest {
+class ResultOfAnotherDevice : public ProbeSchedulerTest {
  protected:
   ResultOfAnotherDevice() {
     spec_.failure_threshold = 1;
@@ -316,7 +316,7 @@ TEST_F(ResultOfAnotherDevice, NorOfARunThatIsOver) {
 }
 
 /// What is known when another probe comes.
-class AnotherProbe : public TimetableTest {
+class AnotherProbe : public ProbeSchedulerTest {
  protected:
   AnotherProbe() {
     Set({"good", "bad", "new"});

@@ -12,23 +12,25 @@
 
 namespace patchbay {
 
-/// Has the release hook of a resource run for what pods leave behind. The decisions are those of
-/// ReleaseTracker; this is their hands. A device that is not released though its pod is gone counts
-/// as a failure of the hook, and is one line of the log unless there are many.
+/// Runs the release hook of a resource for devices that pods no longer hold. ReleaseTracker
+/// decides. A device that is not released although its pod is gone counts as a failure of the hook
+/// and is logged, unless there are many.
 ///
 /// Belongs to the loop thread.
-class Releaser {
+class ReleaseHooks {
  public:
-  Releaser(std::shared_ptr<const ResourceSpec> spec, std::string node_name,
-           std::shared_ptr<ResourceObserver> observer, Log& log, std::shared_ptr<HookRunner> hooks);
+  ReleaseHooks(std::shared_ptr<const ResourceSpec> spec, std::string node_name,
+               std::shared_ptr<ResourceObserver> observer, Log& log,
+               std::shared_ptr<HookRunner> hooks);
 
-  /// The entry of the resource is another one, with a release hook. What has begun ends as it was.
+  /// Replaces the configuration of the resource, which has a release hook. Hooks that run continue
+  /// with the old one.
   void SetSpec(std::shared_ptr<const ResourceSpec> spec) { spec_ = std::move(spec); }
 
-  /// The kubelet has said who holds the devices, by their IDs. `snapshot` may be null.
+  /// The kubelet reported the holders of the devices, by their IDs. `snapshot` may be null.
   void OnHolders(const HoldersReport& report, const Snapshot* snapshot);
 
-  /// Containers start with these devices though the kubelet did not say who had them before.
+  /// Containers start with these devices while their previous holders are unknown.
   void OnUnverifiedStart(const std::set<std::string>& devices);
 
  private:

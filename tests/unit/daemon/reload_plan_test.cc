@@ -1,4 +1,4 @@
-#include "model/plan.h"
+#include "daemon/reload_plan.h"
 
 #include <gmock/gmock.h>
 
@@ -22,13 +22,13 @@ ResourceSpec Named(const std::string& name) {
 
 ResourceSpecs Specs(std::vector<ResourceSpec> specs) { return ResourcesFor({{}, specs}, "node"); }
 
-/// "a/b reach key key", without those that are as they were.
+/// "a/b impact key key", without those that are as they were.
 std::vector<std::string> Steps(const std::vector<ResourceSpec>& from,
                                const std::vector<ResourceSpec>& to) {
   std::vector<std::string> texts;
   for (const ResourceStep& step : PlanReload({}, Specs(from), {}, Specs(to)).resources) {
-    if (step.reach == Reach::kNothing) continue;
-    std::string text = step.resource + " " + std::string(Name(step.reach));
+    if (step.impact == ChangeImpact::kNothing) continue;
+    std::string text = step.resource + " " + std::string(Name(step.impact));
     for (const std::string& key : step.keys) text += " " + key;
     texts.push_back(text);
   }

@@ -1,29 +1,32 @@
-#include "daemon/sharing.h"
+#include "daemon/shared_device_monitor.h"
 
 namespace patchbay {
 
-void Sharing::Compare() {
+void SharedDeviceMonitor::Compare() {
   if (std::exchange(comparing_, true)) {
     compare_again_ = true;
     return;
   }
-  const auto parties = std::make_shared<const Parties>(parties_());
+  const auto participants = std::make_shared<const Participants>(participants_());
   pool_.Run(
       loop_,
-      [parties] {
+      [participants] {
         std::vector<std::shared_ptr<const Snapshot>> snapshots;
-        for (const Party& party : *parties) snapshots.push_back(party.snapshot);
+        for (const Participant& participant : *participants)
+          snapshots.push_back(participant.snapshot);
         return FindSharedNodes(snapshots);
       },
       lifetime_.Guard(
-          [this, parties](const SharedNodes& shared) { OnCompared(*parties, shared); }));
+          [this, participants](const SharedNodes& shared) { OnCompared(*participants, shared); }));
 }
 
-void Sharing::OnCompared(const Parties& parties, const SharedNodes& shared) {
-  for (std::size_t i = 0; i < parties.size(); ++i) parties[i].observer->OnShared(shared.devices[i]);
+void SharedDeviceMonitor::OnCompared(const Participants& participants, const SharedNodes& shared) {
+  for (std::size_t i = 0; i < participants.size(); ++i)
+    participants[i].observer->OnShared(shared.devices[i]);
   std::set<std::pair<std::string, std::string>> sharing;
   for (const SharedNodes::Pair& pair : shared.pairs) {
-    const auto names = std::pair(parties[pair.first].resource, parties[pair.second].resource);
+    const auto names =
+        std::pair(participants[pair.first].resource, participants[pair.second].resource);
     sharing.insert(names);
     if (known_.contains(names)) continue;
     log_.Warning(

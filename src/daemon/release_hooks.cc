@@ -1,4 +1,4 @@
-#include "daemon/releaser.h"
+#include "daemon/release_hooks.h"
 
 namespace patchbay {
 namespace {
@@ -8,16 +8,16 @@ constexpr std::size_t kMostReleasesLogged = 20;
 
 }  // namespace
 
-Releaser::Releaser(std::shared_ptr<const ResourceSpec> spec, std::string node_name,
-                   std::shared_ptr<ResourceObserver> observer, Log& log,
-                   std::shared_ptr<HookRunner> hooks)
+ReleaseHooks::ReleaseHooks(std::shared_ptr<const ResourceSpec> spec, std::string node_name,
+                           std::shared_ptr<ResourceObserver> observer, Log& log,
+                           std::shared_ptr<HookRunner> hooks)
     : spec_(std::move(spec)),
       node_name_(std::move(node_name)),
       observer_(std::move(observer)),
       log_(log),
       hooks_(std::move(hooks)) {}
 
-void Releaser::OnHolders(const HoldersReport& report, const Snapshot* snapshot) {
+void ReleaseHooks::OnHolders(const HoldersReport& report, const Snapshot* snapshot) {
   const ReleaseTracker::Verdict verdict = tracker_.Update(report);
   const bool many = verdict.released.size() + verdict.missed.size() > kMostReleasesLogged;
   if (many) {
@@ -36,11 +36,11 @@ void Releaser::OnHolders(const HoldersReport& report, const Snapshot* snapshot) 
   }
 }
 
-void Releaser::OnUnverifiedStart(const std::set<std::string>& devices) {
+void ReleaseHooks::OnUnverifiedStart(const std::set<std::string>& devices) {
   for (const std::string& device : devices) tracker_.OnUnverifiedStart(device);
 }
 
-Status Releaser::Release(const std::string& device, const Snapshot* snapshot) {
+Status ReleaseHooks::Release(const std::string& device, const Snapshot* snapshot) {
   const FoundDevice found = snapshot != nullptr
                                 ? FindAdvertised(*snapshot, AdvertisedId(*spec_, device, 0))
                                 : FoundDevice();
@@ -51,7 +51,7 @@ Status Releaser::Release(const std::string& device, const Snapshot* snapshot) {
   return {};
 }
 
-void Releaser::ReportMissed(const std::string& device, const std::string& reason, bool many) {
+void ReleaseHooks::ReportMissed(const std::string& device, const std::string& reason, bool many) {
   observer_->OnHook(Hook::kRelease, false, {});
   if (many) return;
   log_.Warning("the release hook was not run",

@@ -1,4 +1,4 @@
-#include "daemon/waiting.h"
+#include "daemon/config_wait.h"
 
 #include <algorithm>
 
@@ -17,8 +17,9 @@ std::string ReasonOf(const std::vector<Diagnostic>& diagnostics) {
 
 }  // namespace
 
-Result<std::unique_ptr<Waiting>> Waiting::Create(Loop& loop, Log& log, const Options& options) {
-  std::unique_ptr<Waiting> waiting(new Waiting(loop, log, options));
+Result<std::unique_ptr<ConfigWait>> ConfigWait::Create(Loop& loop, Log& log,
+                                                       const Options& options) {
+  std::unique_ptr<ConfigWait> waiting(new ConfigWait(loop, log, options));
   Routes routes;
   routes.metrics = [&metrics = waiting->metrics_] { return metrics.Text(); };
   routes.alive = AliveWith(waiting->heartbeat_);
@@ -36,7 +37,7 @@ Result<std::unique_ptr<Waiting>> Waiting::Create(Loop& loop, Log& log, const Opt
   return waiting;
 }
 
-Waiting::Waiting(Loop& loop, Log& log, const Options& options)
+ConfigWait::ConfigWait(Loop& loop, Log& log, const Options& options)
     : metrics_({.version = options.version,
                 .revision = options.revision,
                 .node_name = options.node_name,
@@ -44,7 +45,7 @@ Waiting::Waiting(Loop& loop, Log& log, const Options& options)
                 .counts = {[&log] { return log.dropped(); }, options.watchdog_kills}}),
       heartbeat_(loop) {}
 
-void Waiting::OnRefused(std::vector<Diagnostic> diagnostics) {
+void ConfigWait::OnRefused(std::vector<Diagnostic> diagnostics) {
   metrics_.SetConfigReading(
       {false, std::chrono::system_clock::now(), ReasonOf(diagnostics), std::move(diagnostics)});
 }

@@ -1,4 +1,4 @@
-#include "model/plan.h"
+#include "daemon/reload_plan.h"
 
 #include <algorithm>
 #include <map>
@@ -19,31 +19,31 @@ bool SameTopology(const ResourceSpec& a, const ResourceSpec& b) {
 /// A key of [[resource]], and how far a change of it reaches.
 struct ResourceKey {
   std::string_view name;
-  Reach reach;
+  ChangeImpact impact;
   bool (*is_same)(const ResourceSpec&, const ResourceSpec&);
 };
 
 using R = ResourceSpec;
 constexpr ResourceKey kResourceKeys[] = {
-    {"description", Reach::kInside, Same<&R::description>},
-    {"replicas", Reach::kList, Same<&R::replicas>},
-    {"max_per_container", Reach::kResponse, Same<&R::max_per_container>},
-    {"preferred_allocation", Reach::kResponse, Same<&R::preferred_allocation>},
-    {"topology", Reach::kList, SameTopology},
-    {"exclusive", Reach::kList, Same<&R::exclusive>},
-    {"forget_after", Reach::kList, Same<&R::forget_after>},
-    {"env_separator", Reach::kResponse, Same<&R::env_separator>},
-    {"on_nodes", Reach::kInside, Same<&R::on_nodes>},
-    {"match", Reach::kList, Same<&R::matches>},
-    {"device_node", Reach::kResponse, Same<&R::device_nodes>},
-    {"mount", Reach::kResponse, Same<&R::mounts>},
-    {"env", Reach::kResponse, Same<&R::env>},
-    {"annotations", Reach::kResponse, Same<&R::annotations>},
-    {"cdi_devices", Reach::kResponse, Same<&R::cdi_devices>},
-    {"health", Reach::kList, Same<&R::health>},
-    {"hooks.pre_start", Reach::kResponse, Same<&R::pre_start>},
-    {"hooks.allocate", Reach::kResponse, Same<&R::allocate>},
-    {"hooks.release", Reach::kInside, Same<&R::release>},
+    {"description", ChangeImpact::kInternal, Same<&R::description>},
+    {"replicas", ChangeImpact::kDeviceList, Same<&R::replicas>},
+    {"max_per_container", ChangeImpact::kAllocateResponse, Same<&R::max_per_container>},
+    {"preferred_allocation", ChangeImpact::kAllocateResponse, Same<&R::preferred_allocation>},
+    {"topology", ChangeImpact::kDeviceList, SameTopology},
+    {"exclusive", ChangeImpact::kDeviceList, Same<&R::exclusive>},
+    {"forget_after", ChangeImpact::kDeviceList, Same<&R::forget_after>},
+    {"env_separator", ChangeImpact::kAllocateResponse, Same<&R::env_separator>},
+    {"on_nodes", ChangeImpact::kInternal, Same<&R::on_nodes>},
+    {"match", ChangeImpact::kDeviceList, Same<&R::matches>},
+    {"device_node", ChangeImpact::kAllocateResponse, Same<&R::device_nodes>},
+    {"mount", ChangeImpact::kAllocateResponse, Same<&R::mounts>},
+    {"env", ChangeImpact::kAllocateResponse, Same<&R::env>},
+    {"annotations", ChangeImpact::kAllocateResponse, Same<&R::annotations>},
+    {"cdi_devices", ChangeImpact::kAllocateResponse, Same<&R::cdi_devices>},
+    {"health", ChangeImpact::kDeviceList, Same<&R::health>},
+    {"hooks.pre_start", ChangeImpact::kAllocateResponse, Same<&R::pre_start>},
+    {"hooks.allocate", ChangeImpact::kAllocateResponse, Same<&R::allocate>},
+    {"hooks.release", ChangeImpact::kInternal, Same<&R::release>},
 };
 
 struct DaemonKey {
@@ -87,25 +87,25 @@ ResourceStep StepFor(const ResourceSpec& from, const ResourceSpec& to) {
   ResourceStep step{to.name};
   for (const ResourceKey& key : kResourceKeys) {
     if (key.is_same(from, to)) continue;
-    step.reach = std::max(step.reach, key.reach);
+    step.impact = std::max(step.impact, key.impact);
     step.keys.emplace_back(key.name);
   }
   // Of the keys that these depend on not every change matters.
-  if (!SameOptions(from, to)) step.reach = Reach::kRegistration;
+  if (!SameOptions(from, to)) step.impact = ChangeImpact::kRegistration;
   return step;
 }
 
 }  // namespace
 
-std::string_view Name(Reach reach) {
-  switch (reach) {
-    case Reach::kNothing: return "nothing";
-    case Reach::kInside: return "inside";
-    case Reach::kResponse: return "response";
-    case Reach::kList: return "list";
-    case Reach::kRegistration: return "registration";
-    case Reach::kNew: return "new";
-    case Reach::kGone: return "gone";
+std::string_view Name(ChangeImpact impact) {
+  switch (impact) {
+    case ChangeImpact::kNothing: return "nothing";
+    case ChangeImpact::kInternal: return "inside";
+    case ChangeImpact::kAllocateResponse: return "response";
+    case ChangeImpact::kDeviceList: return "list";
+    case ChangeImpact::kRegistration: return "registration";
+    case ChangeImpact::kNew: return "new";
+    case ChangeImpact::kGone: return "gone";
   }
   return "";
 }
@@ -121,23 +121,23 @@ std::optional<std::string_view> WhyRefused(const ResourceSpecs& from, const Mode
   return "it has no resource at all; if that is meant, restart patchbay with it";
 }
 
-Plan PlanReload(const DaemonSpec& from_daemon, const ResourceSpecs& from,
-                const DaemonSpec& to_daemon, const ResourceSpecs& to) {
-  Plan plan;
+ReloadPlan PlanReload(const DaemonSpec& from_daemon, const ResourceSpecs& from,
+                      const DaemonSpec& to_daemon, const ResourceSpecs& to) {
+  ReloadPlan plan;
   const auto olds = ByName(from), news = ByName(to);
   const bool has_exclusive = HasExclusive(from) || HasExclusive(to);
   for (const auto& old : from) {
-    if (!news.contains(old->name)) plan.resources.push_back({old->name, Reach::kGone});
+    if (!news.contains(old->name)) plan.resources.push_back({old->name, ChangeImpact::kGone});
   }
   for (const auto& spec : to) {
     const auto old = olds.find(spec->name);
     if (old == olds.end()) {
-      plan.resources.push_back({spec->name, Reach::kNew});
+      plan.resources.push_back({spec->name, ChangeImpact::kNew});
       continue;
     }
     ResourceStep step = StepFor(*old->second, *spec);
     if (has_exclusive && !SameOwners(OwnersBefore(*old->second, from), OwnersBefore(*spec, to))) {
-      step.reach = std::max(step.reach, Reach::kList);
+      step.impact = std::max(step.impact, ChangeImpact::kDeviceList);
       step.keys.emplace_back(kOthersExclusive);
     }
     plan.resources.push_back(std::move(step));

@@ -15,31 +15,32 @@
 
 namespace patchbay {
 
-/// Looks for nodes that several resources have, logs each pair of resources once, and tells their
-/// observers. Belongs to the loop thread; the comparing is done in the pool.
-class Sharing {
+/// Detects device nodes that several resources list, logs each pair of resources once, and notifies
+/// their observers. Belongs to the loop thread; the comparison runs in the pool.
+class SharedDeviceMonitor {
  public:
   /// A resource at this moment.
-  struct Party {
+  struct Participant {
     std::string resource;
     std::shared_ptr<const Snapshot> snapshot;  ///< may be null
     std::shared_ptr<ResourceObserver> observer;
   };
-  using Parties = std::vector<Party>;
+  using Participants = std::vector<Participant>;
 
-  Sharing(Loop& loop, ThreadPool& pool, Log& log, std::function<Parties()> parties)
-      : loop_(loop), pool_(pool), log_(log), parties_(std::move(parties)) {}
+  SharedDeviceMonitor(Loop& loop, ThreadPool& pool, Log& log,
+                      std::function<Participants()> participants)
+      : loop_(loop), pool_(pool), log_(log), participants_(std::move(participants)) {}
 
-  /// Snapshots or resources have changed: compares them soon.
+  /// Compares soon; call it when snapshots or resources have changed.
   void Compare();
 
  private:
-  void OnCompared(const Parties& parties, const SharedNodes& shared);
+  void OnCompared(const Participants& participants, const SharedNodes& shared);
 
   Loop& loop_;
   ThreadPool& pool_;
   Log& log_;
-  const std::function<Parties()> parties_;
+  const std::function<Participants()> participants_;
   bool comparing_ = false;
   bool compare_again_ = false;
   std::set<std::pair<std::string, std::string>> known_;  ///< to share
