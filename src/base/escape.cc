@@ -147,7 +147,7 @@ std::string Printable(std::string_view text) {
   return out;
 }
 
-std::string Excerpt(std::string_view text, std::size_t most) {
+std::string Truncate(std::string_view text, std::size_t most) {
   if (text.size() <= most) return Printable(text);
   // Not in the middle of a character.
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;

@@ -24,6 +24,6 @@ bool IsPrintable(std::string_view text);
 std::string Printable(std::string_view text);
 
 /// The same of no more than the first `most` bytes; "…" at the end where that is not all.
-std::string Excerpt(std::string_view text, std::size_t most);
+std::string Truncate(std::string_view text, std::size_t most);
 
 }  // namespace patchbay

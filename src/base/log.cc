@@ -111,7 +111,7 @@ Log::Log(LogLevel level, LogFormat format, std::ostream& out, Clock clock)
     : style_{format}, clock_(std::move(clock)), level_(level), out_(&out) {}
 
 Log::~Log() {
-  if (const std::size_t count = quota_.Untold(); count > 0) {
+  if (const std::size_t count = quota_.SuppressedCount(); count > 0) {
     const LogField fields[] = {{"count", count}};
     Put(LogLevel::kWarning, kTooMuch, fields);
   }
@@ -125,7 +125,7 @@ std::uint64_t Log::dropped() const { return writer_ ? writer_->dropped() : 0; }
 
 void Log::Write(LogLevel level, std::string_view message, Fields fields) {
   if (level < level_) return;
-  const LogQuota::Outcome outcome = Ask(level, message, fields);
+  const LogRateLimiter::Outcome outcome = Ask(level, message, fields);
   if (!outcome.write) return;
   if (outcome.left_out_of_all > 0) {
     const LogField count[] = {{"count", outcome.left_out_of_all}};
@@ -140,13 +140,13 @@ void Log::Write(LogLevel level, std::string_view message, Fields fields) {
   Put(level, message, {fields.begin(), fields.size()});
 }
 
-LogQuota::Outcome Log::Ask(LogLevel level, std::string_view message, Fields fields) {
+LogRateLimiter::Outcome Log::Ask(LogLevel level, std::string_view message, Fields fields) {
   std::string subject(message);
   for (const LogField& field : fields) {
     if (IsOfSubject(field)) subject.append("\n").append(field.value);
   }
   const std::lock_guard lock(quota_mutex_);
-  return level == LogLevel::kDebug ? quota_.AskForDetail(clock_()) : quota_.Ask(subject, clock_());
+  return level == LogLevel::kDebug ? quota_.AllowDetail(clock_()) : quota_.Ask(subject, clock_());
 }
 
 void Log::Put(LogLevel level, std::string_view message, std::span<const LogField> fields) {

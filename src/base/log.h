@@ -13,7 +13,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/log_quota.h"
+#include "base/log_rate_limiter.h"
 
 namespace patchbay {
 
@@ -53,9 +53,9 @@ std::string FormatLogLine(const LogStyle& style, LogLevel level, std::string_vie
 /// Writes one line for one fact. Text: `time level message key=value …`, values quoted where they
 /// need it. JSON: one object a line with `time`, `level`, `message` and the fields. Any byte may
 /// come in a value; none can break a line. A field whose value is empty is not written. What comes
-/// too often is left out, and counted, see LogQuota: its subject is the message with the fields
-/// `resource`, `device` and `at`. So what else differs from line to line belongs in other fields.
-/// What is left out and not told of is told at the end.
+/// too often is left out, and counted, see LogRateLimiter: its subject is the message with the
+/// fields `resource`, `device` and `at`. So what else differs from line to line belongs in other
+/// fields. What is left out and not told of is told at the end.
 ///
 /// No caller waits for whoever reads the log: lines are formatted at once, in the order of the
 /// calls, and a LogWriter writes them. If it has no room they are dropped, counted and reported.
@@ -65,7 +65,7 @@ std::string FormatLogLine(const LogStyle& style, LogLevel level, std::string_vie
 class Log {
  public:
   using Fields = std::initializer_list<LogField>;
-  using Clock = std::function<LogQuota::Time()>;
+  using Clock = std::function<LogRateLimiter::Time()>;
 
   /// Logs to stderr, see StderrStyle.
   Log(LogLevel level, LogFormat format);
@@ -102,13 +102,13 @@ class Log {
  private:
   void Write(LogLevel level, std::string_view message, Fields fields);
   void Put(LogLevel level, std::string_view message, std::span<const LogField> fields);
-  LogQuota::Outcome Ask(LogLevel level, std::string_view message, Fields fields);
+  LogRateLimiter::Outcome Ask(LogLevel level, std::string_view message, Fields fields);
 
   const LogStyle style_;
   const Clock clock_ = std::chrono::steady_clock::now;
   std::atomic<LogLevel> level_;
   std::mutex quota_mutex_;
-  LogQuota quota_;
+  LogRateLimiter quota_;
   std::mutex order_mutex_;  ///< lines are written in the order of their times
   const std::unique_ptr<LogWriter> writer_;
   std::ostream* const out_ = nullptr;  ///< instead of the writer

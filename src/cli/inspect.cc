@@ -99,9 +99,10 @@ Status CheckResource(const Model& model, const std::string& resource,
                 format("{} is not for the node \"{}\" (see on_nodes)", resource, node_name));
   }
   const std::string_view nearest = Nearest(resource, names);
-  return Fail(ErrorKind::kNotFound,
-              format("the configuration has no resource \"{}\"; {}", resource,
-                     nearest.empty() ? Listing(names) : format("did you mean \"{}\"?", nearest)));
+  return Fail(
+      ErrorKind::kNotFound,
+      format("the configuration has no resource \"{}\"; {}", resource,
+             nearest.empty() ? JoinQuoted(names) : format("did you mean \"{}\"?", nearest)));
 }
 
 std::string LeftOutText(const Model& model, const std::string& node_name) {
@@ -131,13 +132,13 @@ Result<std::vector<Inspection>> InspectHost(const Model& model, const InspectOpt
   for (const auto& spec : specs) {
     if (!options.resource.empty() && spec->name != options.resource) continue;
     const ScanRequest request{.node_name = options.node_name,
-                              .owners = OwnersBefore(*spec, specs),
+                              .owners = ExclusiveResourcesAbove(*spec, specs),
                               .wanted_path = options.path,
                               .report = options.report};
     Discovery discovery = Discover(*spec, host, request);
     std::vector<MatchReport> reports = std::move(discovery.reports);
     Inventory inventory(spec, options.node_name);
-    inventory.Advance(std::move(discovery), std::chrono::steady_clock::now());
+    inventory.MergeScan(std::move(discovery), std::chrono::steady_clock::now());
     inventory.Publish();
     if (options.report) ReportDatabase(host, *inventory.snapshot(), reports);
     auto mends = FindMends(host, reports);

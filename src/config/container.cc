@@ -86,8 +86,8 @@ bool ContainerCompiler::NodesCanClash(const Template& container) const {
 }
 
 void ContainerCompiler::AddTarget(Target target) {
-  const bool host_differs = !target.host || TellsDevicesApart(*target.host);
-  if (host_differs && !TellsDevicesApart(target.container) && CanHoldSeveral()) {
+  const bool host_differs = !target.host || IsUniquePerDevice(*target.host);
+  if (host_differs && !IsUniquePerDevice(target.container) && CanHoldSeveral()) {
     reporter_.Report(
         Code::kContainerPathClash, target.place,
         "a container that gets two devices would get both on this path, and is refused",
@@ -119,7 +119,7 @@ void ContainerCompiler::CheckChoiceOfNode(const Template& host_path, const Templ
     if (!is_of_device) continue;
     reporter_.Report(Code::kBadPath, text.At(field.offset),
                      format("{{{}}} is text of a device, which may not choose a device node",
-                            Excerpt(field.name, 100)),
+                            Truncate(field.name, 100)),
                      "use {path}, {name} or a named group of a regex; or have the match find the "
                      "node too, since a container gets all nodes of its device");
     return;

@@ -293,7 +293,7 @@ void CheckId(const TemplateText& text, MatchSpec& match, Reporter& reporter) {
   if (id->text().empty()) {
     reporter.Report(Code::kBadTemplate, text.place, "an ID may not be empty",
                     "without the key, devices are named after their path");
-  } else if (!TellsDevicesApart(*id) && CanFindSeveral(match)) {
+  } else if (!IsUniquePerDevice(*id) && CanFindSeveral(match)) {
     reporter.Report(
         Code::kConstantId, text.place,
         "if this match finds more than one device, all get the same ID and are rejected",

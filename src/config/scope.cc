@@ -21,14 +21,14 @@ std::string HintOn(std::string_view name, const Scope& scope) {
   const bool only_counts = std::all_of(
       scope.matches.begin(), scope.matches.end(),
       [](const MatchSpec* m) { return std::holds_alternative<CountSource>(m->source); });
-  if (SpeaksOfNode(name)) {
+  if (IsNodeVariable(name)) {
     if (only_counts) return "devices of a count have no node: use {id} or {index}";
     return format("a network interface has no node: use {{INTERFACE}}{}",
                   scope.TypeOf("id") ? " or {id}" : "");
   }
   MatchSpec asking_sysfs;
   asking_sysfs.conditions.udev.emplace();
-  const bool is_property = MaySupply(asking_sysfs, name);
+  const bool is_property = CanProvide(asking_sysfs, name);
   if (!only_counts && !is_property && IdentityScope(asking_sysfs).TypeOf(name)) {
     return "add usb = \"*:*\", pci = \"*:*\" or udev = { … } to the match, to ask sysfs for it";
   }
@@ -57,7 +57,7 @@ std::optional<VariableType> Scope::TypeOf(std::string_view name) const {
     if (variable.name == name) return variable.type;
   }
   const bool may = std::any_of(matches.begin(), matches.end(),
-                               [&](const MatchSpec* match) { return MaySupply(*match, name); });
+                               [&](const MatchSpec* match) { return CanProvide(*match, name); });
   return may ? std::optional(VariableType::kText) : std::nullopt;
 }
 
@@ -137,7 +137,7 @@ std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Re
   return std::move(*compiled);
 }
 
-bool TellsDevicesApart(const Template& compiled) {
+bool IsUniquePerDevice(const Template& compiled) {
   constexpr std::string_view kShared[] = {"resource",   "node_name",  "replica",     "major",
                                           "numa_node",  "usb_vendor", "usb_product", "pci_vendor",
                                           "pci_device", "driver"};

@@ -46,7 +46,7 @@ void CheckVariable(std::string_view name, const Place& place, const Scope& scope
 std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Reporter& reporter);
 
 /// Whether two devices can differ in what the template becomes.
-bool TellsDevicesApart(const Template& compiled);
+bool IsUniquePerDevice(const Template& compiled);
 /// Whether two nodes of one device can.
 bool TellsNodesApart(const Template& compiled, const MatchSpec& match);
 

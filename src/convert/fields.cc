@@ -28,7 +28,7 @@ Fields::Fields(const YamlValue& map, std::string_view owner,
     if (is_known || !entry.key.IsScalar()) continue;
     findings.Ignored(entry.key.place,
                      format("`{}` is not a key that {} knows; it is ignored",
-                            Excerpt(entry.key.text, 60), owner),
+                            Truncate(entry.key.text, 60), owner),
                      DidYouMean(entry.key.text.substr(0, 60), known));
   }
 }

@@ -146,7 +146,7 @@ void GenericConversion::Add(GenericDevice device, const std::string& domain) {
   if (!is_new) {
     findings_.CannotSay(
         device.place,
-        format("{} is there already, at {}", Excerpt(name, 120), Where(known->second)),
+        format("{} is there already, at {}", Truncate(name, 120), Where(known->second)),
         "make one device of the groups of both");
     return;
   }
@@ -210,7 +210,7 @@ void GenericConversion::Document(const YamlValue& document, const Container* rea
   if (auto flag = DomainFlag(reader)) said = std::move(flag);
   const std::string domain = Domain(said, reader, document.place);
   for (const std::string_view key : {"listen", "log-level", "plugin-directory"}) {
-    if (const auto value = fields.Text(key)) NotTaken(key, Excerpt(*value, 80));
+    if (const auto value = fields.Text(key)) NotTaken(key, Truncate(*value, 80));
   }
   for (const std::string_view key : {"devices", "device"}) {
     for (const YamlValue& value : fields.List(key)) {

@@ -40,7 +40,7 @@ void TakeWord(const YamlValue& word, bool is_of_command, Findings& findings) {
     findings.Malformed(word.place, "an argument must be a text", "put quotes around it");
   } else if (!is_of_command && word.text.find("generic-device-plugin") == std::string::npos) {
     findings.Ignored(word.place,
-                     format("no flag takes \"{}\"; it is ignored", Excerpt(word.text, 60)),
+                     format("no flag takes \"{}\"; it is ignored", Truncate(word.text, 60)),
                      "put --device in front if it is a device");
   }
 }
@@ -70,7 +70,7 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
       findings.Ignored(
           argument.place,
           format("`{}` is not a flag that generic-device-plugin knows; it is ignored",
-                 Excerpt(flag, 60)),
+                 Truncate(flag, 60)),
           DidYouMean(flag.substr(0, 60), kFlags, "take it out: the plugin does not start with it"));
       // What follows is rather its value than a word by itself.
       if (argument.text.find('=') == std::string::npos && has_next && !IsFlag(arguments[i + 1])) {
@@ -94,7 +94,7 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
     } else if (flag == "--domain") {
       flags.domain = std::move(value.text);
     } else if (IsOneOfFlags(kSettings, flag)) {
-      flags.settings.emplace_back(flag, Excerpt(value.text, 80));
+      flags.settings.emplace_back(flag, Truncate(value.text, 80));
     }
   }
   return flags;

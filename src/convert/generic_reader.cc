@@ -55,7 +55,7 @@ GenericDevice DeviceReader::Device(const YamlValue& value) {
   if (device.groups.empty() && !IsOther(fields, "groups")) {
     findings_.CannotSay(
         device.place,
-        format("\"{}\" has no groups, so there is nothing to find", Excerpt(device.name, 60)),
+        format("\"{}\" has no groups, so there is nothing to find", Truncate(device.name, 60)),
         "take it out, or say with `groups` what its devices are");
   }
   device.notes = std::move(notes_);

@@ -47,7 +47,7 @@ bool ResourcePlanner::TakeCount() {
     findings_.CannotSay(group.place,
                         format("the groups of \"{}\" have the counts {} and {}; Patchbay has one "
                                "number of replicas for all devices of a resource",
-                               Excerpt(device_.name, 60), resource_.replicas, group.count),
+                               Truncate(device_.name, 60), resource_.replicas, group.count),
                         "give the groups one count, or names of their own");
     return false;
   }

@@ -137,7 +137,7 @@ bool GroupPlanner::CanShare(const Part& part) {
       part.path->place,
       format("beside a glob {} makes one device of the first match only, as it has no `limit`; "
              "Patchbay has no first match",
-             Excerpt(*part.pattern.path, 100)),
+             Truncate(*part.pattern.path, 100)),
       "name the node instead of the glob, or give the path a `limit`");
   return false;
 }

@@ -153,7 +153,7 @@ NewResource Gpu(const std::string& domain) {
 void SmarterConversion::Add(NewResource resource, const Place& place) {
   if (const auto problem = ProblemWithResourceName(resource.name)) {
     findings_.Ignored(place,
-                      format("{} cannot be a resource: {}", Excerpt(resource.name, 120), *problem),
+                      format("{} cannot be a resource: {}", Truncate(resource.name, 120), *problem),
                       "the kubelet refuses it for smarter-device-manager as well");
     return;
   }
@@ -187,7 +187,7 @@ void SmarterConversion::Entry(const YamlValue& value) {
                has_number ? "with a `nummaxdevices` of 0" : "without `nummaxdevices`"));
     return;
   }
-  Notes notes = {format("devicematch: {}", Excerpt(*match, 120))};
+  Notes notes = {format("devicematch: {}", Truncate(*match, 120))};
   std::vector<NewResource> resources;
   if (*match == kGpus) {
     resources.push_back(Gpu(domain_));

@@ -156,7 +156,7 @@ void CheckKeys(const YamlValue& value, Findings& findings) {
                          "write out what is merged");
     } else if (!seen.insert(entry.key.text).second) {
       findings.Malformed(entry.key.place,
-                         format("the key \"{}\" is here twice", Excerpt(entry.key.text, 60)));
+                         format("the key \"{}\" is here twice", Truncate(entry.key.text, 60)));
     }
     CheckKeys(entry.value, findings);
   }

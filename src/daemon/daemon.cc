@@ -40,10 +40,10 @@ constexpr ThreadPool::Options kDirectoryThreads{.max_overdue = 1,
                                                 .max_idle = 1,
                                                 .starts_at_once = true,
                                                 .end_patience = std::chrono::milliseconds(0)};
-constexpr ThreadPool::Options kEndThreads{.max_running = 4,
-                                          .max_overdue = 1000,
-                                          .starts_at_once = true,
-                                          .end_patience = std::chrono::milliseconds(0)};
+constexpr ThreadPool::Options kShutdownThreads{.max_running = 4,
+                                               .max_overdue = 1000,
+                                               .starts_at_once = true,
+                                               .end_patience = std::chrono::milliseconds(0)};
 
 }  // namespace
 
@@ -69,7 +69,7 @@ Daemon::Daemon(Loop& loop, Log& log, Options options)
       commands_(kCommandThreads),
       servers_(kServerThreads),
       directory_pool_(kDirectoryThreads),
-      ends_(kEndThreads),
+      shutdown_worker_(kShutdownThreads),
       metrics_({.version = options_.version,
                 .revision = options_.revision,
                 .node_name = options_.node_name,
@@ -130,7 +130,7 @@ Status Daemon::StartResources() {
     log_.Info("resource is not for this node",
               {{"resource", spec.name}, {"node", options_.node_name}});
   }
-  return Bring(specs);
+  return Reconcile(specs);
 }
 
 void Daemon::StartKubeletDir() {
@@ -340,7 +340,7 @@ void Daemon::Stop(std::function<void()> done) {
   rescan_ = Subscription();
   settle_ = Subscription();
   start_retry_ = Subscription();
-  bring_ = Subscription();
+  reconcile_ = Subscription();
   trim_ = Subscription();
   retain_ = Subscription();
   kernel_events_.reset();

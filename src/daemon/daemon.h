@@ -87,13 +87,13 @@ class Daemon {
   Daemon(Loop& loop, Log& log, Options options);
   Status ServeHttp();
   Status StartResources();
-  Status Serve(const ResourceSpecs& specs, const ReloadPlan& plan);
+  Status ApplyPlan(const ResourceSpecs& specs, const ReloadPlan& plan);
   std::unique_ptr<ResourceController> MakeResource(ResourceController::Entry entry,
                                                    Cancellation cancellation);
   void Drain(std::unique_ptr<ResourceController> resource);
-  Status Bring(const ResourceSpecs& wanted);
-  void BringWaiting();
-  void BringWaitingSoon();
+  Status Reconcile(const ResourceSpecs& wanted);
+  void ReconcileWaiting();
+  void ReconcileWaitingSoon();
   bool RefuseReload(const std::string& reason, std::vector<Diagnostic> diagnostics = {});
   void ApplyLive(const DaemonSpec& spec);
   void StartKubeletDir();
@@ -128,7 +128,7 @@ class Daemon {
   ThreadPool commands_;
   ThreadPool servers_;
   ThreadPool directory_pool_;  ///< at the kubelet's directory
-  ThreadPool ends_;
+  ThreadPool shutdown_worker_;
   const std::shared_ptr<PendingCalls> pending_calls_ = std::make_shared<PendingCalls>();
   const std::shared_ptr<SharedConnection> kubelet_connection_ =
       std::make_shared<SharedConnection>();
@@ -146,7 +146,7 @@ class Daemon {
   Resources resources_;
   std::list<Draining> draining_;
   std::vector<std::shared_ptr<ResourceObserver>> gone_;  ///< of resources that have ended
-  Subscription bring_;        ///< of resources whose name has become free
+  Subscription reconcile_;    ///< of resources whose name has become free
   Subscription start_retry_;  ///< of those that could not start
   std::unique_ptr<KubeletDir> kubelet_dir_;
   std::unique_ptr<PodResources> pod_resources_;  ///< null where the kubelet is not to be asked

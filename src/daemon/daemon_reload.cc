@@ -17,7 +17,7 @@ constexpr std::size_t kMostStepsLogged = 20;
 
 /// Between two attempts to start resources whose name has become free.
 constexpr std::chrono::seconds kStartRetry{1};
-constexpr std::chrono::milliseconds kBringPause{50};
+constexpr std::chrono::milliseconds kReconcilePause{50};
 
 void LogStep(Log& log, const ResourceStep& step) {
   switch (step.impact) {
@@ -75,8 +75,8 @@ bool Daemon::Reload(Loaded loaded) {
     return RefuseReload(fits.error().message, std::move(diagnostics));
   }
   const ReloadPlan plan = PlanReload(spec_, wanted_, loaded.model->daemon, wanted);
-  if (const Status brought = Bring(wanted); !brought) {
-    return RefuseReload(brought.error().message, std::move(diagnostics));
+  if (const Status reconciled = Reconcile(wanted); !reconciled) {
+    return RefuseReload(reconciled.error().message, std::move(diagnostics));
   }
   ApplyLive(loaded.model->daemon);
   metrics_.SetConfigReading({true, std::chrono::system_clock::now(), "", std::move(diagnostics)});
@@ -94,41 +94,41 @@ bool Daemon::RefuseReload(const std::string& reason, std::vector<Diagnostic> dia
 }
 
 /// Serves what is wanted, but for a resource whose name one that is going still has.
-Status Daemon::Bring(const ResourceSpecs& wanted) {
+Status Daemon::Reconcile(const ResourceSpecs& wanted) {
   std::set<std::string_view> taken;
   for (const Draining& draining : draining_) taken.insert(draining.resource->name());
   ResourceSpecs free;
   std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(free),
                [&](const auto& spec) { return !taken.contains(spec->name); });
-  TRY(Serve(free, PlanReload(spec_, specs_, spec_, free)));
+  TRY(ApplyPlan(free, PlanReload(spec_, specs_, spec_, free)));
   wanted_ = wanted;
   UpdateReadiness();
   return {};
 }
 
 /// Once for all names that become free at one time: it goes through every resource.
-void Daemon::BringWaitingSoon() {
-  if (bring_) return;
-  bring_ = loop_.After(kBringPause, [this] {
-    bring_ = Subscription();
-    BringWaiting();
+void Daemon::ReconcileWaitingSoon() {
+  if (reconcile_) return;
+  reconcile_ = loop_.After(kReconcilePause, [this] {
+    reconcile_ = Subscription();
+    ReconcileWaiting();
     // Removing series is too slow for the loop. A resource that is back keeps its series.
-    ends_.Run({.work = [gone = std::exchange(gone_, {})]() mutable { gone.clear(); }});
+    shutdown_worker_.Run({.work = [gone = std::exchange(gone_, {})]() mutable { gone.clear(); }});
   });
 }
 
 /// Serves what waited for a name that is free now, and tries again until that succeeds.
-void Daemon::BringWaiting() {
+void Daemon::ReconcileWaiting() {
   const bool retries = static_cast<bool>(start_retry_);
   start_retry_ = Subscription();
   if (specs_.size() == wanted_.size()) return;
-  const Status brought = Bring(wanted_);
-  if (brought) return;
+  const Status reconciled = Reconcile(wanted_);
+  if (reconciled) return;
   if (!retries) {
     log_.Warning("resources cannot start yet; trying again every second",
-                 {{"reason", brought.error().message}});
+                 {{"reason", reconciled.error().message}});
   }
-  start_retry_ = loop_.After(kStartRetry, [this] { BringWaiting(); });
+  start_retry_ = loop_.After(kStartRetry, [this] { ReconcileWaiting(); });
 }
 
 void Daemon::ApplyLive(const DaemonSpec& spec) {
@@ -150,7 +150,7 @@ void Daemon::ApplyLive(const DaemonSpec& spec) {
 }
 
 /// Brings the resources to what `specs` say. Fails before anything is touched.
-Status Daemon::Serve(const ResourceSpecs& specs, const ReloadPlan& plan) {
+Status Daemon::ApplyPlan(const ResourceSpecs& specs, const ReloadPlan& plan) {
   std::map<std::string, ChangeImpact> impact;
   std::map<std::string, Cancellation> cancellations;
   for (const ResourceStep& step : plan.resources) {
@@ -172,13 +172,13 @@ Status Daemon::Serve(const ResourceSpecs& specs, const ReloadPlan& plan) {
   for (const auto& spec : specs) {
     const ChangeImpact own = impact.at(spec->name);
     if (own == ChangeImpact::kNew) {
-      resources_.push_back(MakeResource({spec, OwnersBefore(*spec, specs)},
+      resources_.push_back(MakeResource({spec, ExclusiveResourcesAbove(*spec, specs)},
                                         std::move(cancellations.at(spec->name))));
       continue;
     }
     resources_.push_back(std::move(had.at(spec->name)));
     if (own != ChangeImpact::kNothing) {
-      resources_.back()->Apply({spec, OwnersBefore(*spec, specs)});
+      resources_.back()->Apply({spec, ExclusiveResourcesAbove(*spec, specs)});
     }
   }
   const bool hears_kernel = WatchKernel();  // before the first look, so that nothing is missed
@@ -200,7 +200,7 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
   const ResourceController::Dependencies deps{
       scanner_,
       commands_,
-      ends_,
+      shutdown_worker_,
       host_,
       device_dirs_.get(),
       probes_,
@@ -248,7 +248,7 @@ void Daemon::Drain(std::unique_ptr<ResourceController> resource) {
       gone_.push_back(at->resource->observer());
       draining_.erase(at);
       if (draining_.empty()) RetainWatches();
-      BringWaitingSoon();
+      ReconcileWaitingSoon();
     });
   });
 }

@@ -69,7 +69,7 @@ constexpr DaemonKey kDaemonKeys[] = {
 bool SameOptions(const ResourceSpec& a, const ResourceSpec& b) {
   return (a.preferred_allocation == Preference::kNone) ==
              (b.preferred_allocation == Preference::kNone) &&
-         HoldsUpStart(a) == HoldsUpStart(b);
+         NeedsPreStart(a) == NeedsPreStart(b);
 }
 
 bool HasExclusive(const ResourceSpecs& resources) {
@@ -136,7 +136,8 @@ ReloadPlan PlanReload(const DaemonSpec& from_daemon, const ResourceSpecs& from,
       continue;
     }
     ResourceStep step = StepFor(*old->second, *spec);
-    if (has_exclusive && !SameOwners(OwnersBefore(*old->second, from), OwnersBefore(*spec, to))) {
+    if (has_exclusive && !SameOwners(ExclusiveResourcesAbove(*old->second, from),
+                                     ExclusiveResourcesAbove(*spec, to))) {
       step.impact = std::max(step.impact, ChangeImpact::kDeviceList);
       step.keys.emplace_back(kOthersExclusive);
     }

@@ -202,7 +202,7 @@ std::function<void()> ResourceController::AfterPrograms(std::function<void()> do
   return [this, done = std::move(done)] {
     cancellation_->Trigger();
     on_programs_ended_ = done;
-    deps_.ends.Run(
+    deps_.shutdown_worker.Run(
         deps_.plugin.loop,
         [hooks = hooks_] {
           hooks->End();
@@ -331,7 +331,7 @@ void ResourceController::OnScanned(Outcome outcome) {
   owned_ = outcome.discovery.owned;
   const bool moved = outcome.directories != directories_;
   directories_ = std::move(outcome.directories);
-  LogForgotten(inventory_.Advance(std::move(outcome.discovery), deps_.plugin.loop.Now()));
+  LogForgotten(inventory_.MergeScan(std::move(outcome.discovery), deps_.plugin.loop.Now()));
   // The longer a storm of changes lasts, the more rarely it is scanned. A scan that has waited for
   // a file system or a program does not cost what it took, so that does not count in full.
   pause_length_ = std::max<Loop::Duration>(2 * pause_length_, outcome.took);

@@ -23,8 +23,8 @@ class ResourceController {
   /// What it works with; all of it outlives the controller.
   struct Dependencies {
     ThreadPool& scanner;
-    ThreadPool& commands;  ///< for scans that run commands, which may take long
-    ThreadPool& ends;      ///< for waiting until programs have ended
+    ThreadPool& commands;         ///< for scans that run commands, which may take long
+    ThreadPool& shutdown_worker;  ///< for waiting until programs have ended
     HostRoot host;
     const DirWatch* watch;  ///< of all resources; may be null
     ProbePool& probes;
@@ -48,7 +48,7 @@ class ResourceController {
   /// What the configuration says of the resource.
   struct Entry {
     std::shared_ptr<const ResourceSpec> spec;
-    ResourceSpecs owners = {};  ///< see OwnersBefore
+    ResourceSpecs owners = {};  ///< see ExclusiveResourcesAbove
   };
 
   /// `cancellation` is of what it runs, and of nothing else; it triggers it at its end.

@@ -47,7 +47,7 @@ std::string_view Name(Kind kind) {
   return "";
 }
 
-std::string Shown(std::string_view text) { return Excerpt(text, 60); }
+std::string Shown(std::string_view text) { return Truncate(text, 60); }
 
 std::string Quoted(std::string_view text) { return "\"" + Shown(text) + "\""; }
 

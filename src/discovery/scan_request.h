@@ -43,7 +43,8 @@ using OwnedNodes = std::map<std::string, std::unordered_set<NodeKey, NodeKeyHash
 /// The input of a scan, besides the resource and the host.
 struct ScanRequest {
   std::string node_name = {};  ///< of the Kubernetes node, for `id` templates
-  ResourceSpecs owners = {};   ///< exclusive resources that have precedence, see OwnersBefore
+  ResourceSpecs owners =
+      {};  ///< exclusive resources that have precedence, see ExclusiveResourcesAbove
   /// Their nodes in the last scan, used while they cannot be scanned for; may be null.
   std::shared_ptr<const OwnedNodes> owned_before = {};
   /// Use `owned_before` only, because the scan for the devices of `owners` hangs.

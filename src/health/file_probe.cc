@@ -27,7 +27,7 @@ ProbeOutcome Probe(const FileProbe& probe, const ProbeRun& run) {
   if (text->ends_with('\n')) text->pop_back();
 
   const bool may_quote = IsOfKernel(file->path);
-  const std::string shown = Excerpt(*text, kMostShown);
+  const std::string shown = Truncate(*text, kMostShown);
   if (const auto* pattern = std::get_if<TextPattern>(&probe.wanted)) {
     if (pattern->Matches(*text)) return {ProbeResult::kSuccess};
     return {ProbeResult::kFailure,
@@ -37,7 +37,7 @@ ProbeOutcome Probe(const FileProbe& probe, const ProbeRun& run) {
   }
   const auto& wanted = std::get<std::string>(probe.wanted);
   if (*text == wanted) return {ProbeResult::kSuccess};
-  const std::string other = Excerpt(wanted, kMostShown);
+  const std::string other = Truncate(wanted, kMostShown);
   return {ProbeResult::kFailure, may_quote
                                      ? format("{} holds \"{}\", not \"{}\"", *path, shown, other)
                                      : format("{} does not hold \"{}\"", *path, other)};

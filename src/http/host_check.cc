@@ -60,7 +60,7 @@ HttpHandler CheckHost(HttpHandler next, std::string node_name, std::vector<NameP
         421, kPlainText,
         format("patchbay does not answer for the host {}; ask by IP address, or add the name to "
                "hosts in [daemon] and restart patchbay\n",
-               Excerpt(request.host, 100))};
+               Truncate(request.host, 100))};
   };
 }
 

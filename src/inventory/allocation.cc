@@ -63,7 +63,7 @@ Status CheckSizes(const ContainerResponse& response) {
         ErrorKind::kInvalid,
         format("the environment variable \"{}\" would have {} bytes, and a program takes at "
                "most {}; {}",
-               Excerpt(name, 100), bytes, kLongestEnv, kCure));
+               Truncate(name, 100), bytes, kLongestEnv, kCure));
   }
   if (BytesOf(response) <= kLargestResponse) return {};
   return Fail(ErrorKind::kInvalid,
@@ -244,7 +244,7 @@ class ResponseBuilder {
           format("the {} \"{}\" is a list where a container gets several devices, and {{{}}} of "
                  "this one holds the separator \"{}\": \"{}\"; set env_separator to a text that no "
                  "value holds, or max_per_container = 1",
-                 what, Excerpt(key, 100), span.name, separator, Excerpt(value, 100)));
+                 what, Truncate(key, 100), span.name, separator, Truncate(value, 100)));
     }
     return {};
   }
@@ -278,8 +278,8 @@ Result<ContainerResponse> Answer(const Snapshot& snapshot, std::span<const std::
 }
 
 /// What to write for a variable that the device lacks.
-std::string Instead(const Variables& variables, std::string_view name) {
-  if (!SpeaksOfNode(name)) return "; leave it out, or match only devices that have it";
+std::string Alternatives(const Variables& variables, std::string_view name) {
+  if (!IsNodeVariable(name)) return "; leave it out, or match only devices that have it";
   return format(": it has no node; use {}{{id}}",
                 variables.Find("INTERFACE") ? "{INTERFACE} or " : "");
 }
@@ -326,7 +326,7 @@ std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceS
       if (variables.Find(field.name)) continue;
       return Rejection{path, RejectReason::kMissingVariable,
                        format("\"{}\" needs \"{}\", which this device does not have{}", t->text(),
-                              field.name, Instead(variables, field.name))};
+                              field.name, Alternatives(variables, field.name))};
     }
   }
   // Whether the nodes are there is not asked: that is a matter of the moment.

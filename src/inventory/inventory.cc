@@ -45,7 +45,7 @@ void Inventory::SetSpec(std::shared_ptr<const ResourceSpec> spec, bool finds_oth
   finds_others_ = finds_others_ || finds_others;
 }
 
-std::size_t Inventory::Advance(Discovery discovery, Time now) {
+std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
   const bool is_respecified = next_spec_ != nullptr;
   if (is_respecified) spec_ = std::exchange(next_spec_, nullptr);
   const bool finds_others = std::exchange(finds_others_, false);
@@ -61,12 +61,13 @@ std::size_t Inventory::Advance(Discovery discovery, Time now) {
     if (!old.vanished_at && !IsOutOfSight(*spec_, *old.device, rejected_)) {
       old.vanished_at = now;
       old.vanished_as = ++last_vanished_;
-      old.disowned = finds_others || (is_respecified && !why.empty());
+      old.removed_by_config = finds_others || (is_respecified && !why.empty());
     }
     if (old.vanished_at) {
-      old.reason = !why.empty()   ? why
-                   : old.disowned ? "by the configuration it is no device of the resource any more"
-                                  : VanishedReason(*old.device, reasons);
+      old.reason = !why.empty() ? why
+                   : old.removed_by_config
+                       ? "by the configuration it is no device of the resource any more"
+                       : VanishedReason(*old.device, reasons);
     }
     next.push_back(std::move(old));
   };
@@ -120,7 +121,8 @@ std::size_t Inventory::DropOldest() {
 }
 
 Inventory::Time Inventory::ExpiryOf(const Tracked& tracked) const {
-  return *tracked.vanished_at + (tracked.disowned ? Time::duration::zero() : spec_->forget_after);
+  return *tracked.vanished_at +
+         (tracked.removed_by_config ? Time::duration::zero() : spec_->forget_after);
 }
 
 std::optional<Inventory::Time> Inventory::NextExpiry() const {

@@ -31,16 +31,16 @@ class Inventory {
   Inventory(std::shared_ptr<const ResourceSpec> spec, std::string node_name)
       : spec_(std::move(spec)), node_name_(std::move(node_name)) {}
 
-  /// The entry of the resource is another one, in force from the next Advance on, which is to take
-  /// in what was found by it. Where it `finds_others`, a device that was there and is not found any
-  /// more is dropped as soon as no pod holds it.
+  /// The entry of the resource is another one, in force from the next MergeScan on, which is to
+  /// take in what was found by it. Where it `finds_others`, a device that was there and is not
+  /// found any more is dropped as soon as no pod holds it.
   void SetSpec(std::shared_ptr<const ResourceSpec> spec, bool finds_others);
 
   /// Takes in what a pass over the host found at `now`. A device that is missing is unhealthy until
   /// forget_after has passed, then it is dropped; one that is back is healthy again. One that lies
   /// where nothing could be read stays as it was. Returns how many vanished devices were dropped
   /// before their time: the oldest, where more than kMaxVanished are remembered.
-  std::size_t Advance(Discovery discovery, Time now);
+  std::size_t MergeScan(Discovery discovery, Time now);
 
   /// The IDs of the devices that pods hold; one that vanished is not dropped before it is let go.
   void SetHeld(std::set<std::string> ids) { held_ = std::move(ids); }
@@ -67,7 +67,8 @@ class Inventory {
     std::string reason = {};  ///< why it vanished or cannot be given out; empty for neither
     std::optional<Time> vanished_at = {};
     std::uint32_t vanished_as = 0;  ///< the number of the device among all that vanished
-    bool disowned = false;          ///< by a change of the entry, and not forgotten only while held
+    bool removed_by_config =
+        false;  ///< by a change of the entry, and not forgotten only while held
   };
   bool IsForgettable(const Tracked& tracked) const {
     return tracked.vanished_at && !held_.contains(tracked.device->id);
@@ -77,8 +78,8 @@ class Inventory {
   ListedDevice Listed(const Tracked& tracked, const HealthLookup& health_of) const;
 
   std::shared_ptr<const ResourceSpec> spec_;
-  bool finds_others_ = false;                      ///< since the last Advance
-  std::shared_ptr<const ResourceSpec> next_spec_;  ///< from the next Advance on; mostly null
+  bool finds_others_ = false;                      ///< since the last MergeScan
+  std::shared_ptr<const ResourceSpec> next_spec_;  ///< from the next MergeScan on; mostly null
   std::string node_name_;
   std::vector<Tracked> tracked_;  ///< in the order of IdLess
   std::vector<Rejection> rejected_;

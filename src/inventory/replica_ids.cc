@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kLongestMisspelt = 253;
 
 /// The device that an unknown ID may be meant for, else those that there are.
-std::string WhatThereIs(const Snapshot& snapshot, std::string_view id) {
+std::string AvailableNames(const Snapshot& snapshot, std::string_view id) {
   const ResourceSpec& spec = *snapshot.spec;
   const auto parsed = ParseReplica(id);
   std::vector<std::string_view> devices;
@@ -20,7 +20,7 @@ std::string WhatThereIs(const Snapshot& snapshot, std::string_view id) {
   const std::string_view nearest =
       id.size() > kLongestMisspelt ? "" : Nearest(parsed ? parsed->device_id : id, devices);
   if (!nearest.empty()) return format("did you mean \"{}\"?", AdvertisedId(spec, nearest, 0));
-  return Listing(devices);
+  return JoinQuoted(devices);
 }
 
 Failure UnknownId(const Snapshot& snapshot, std::string_view id) {
@@ -43,7 +43,7 @@ Failure UnknownId(const Snapshot& snapshot, std::string_view id) {
                spec.replicas, first, AdvertisedId(spec, id, spec.replicas - 1)));
   }
   return Fail(ErrorKind::kNotFound,
-              format("{} has no device \"{}\"; {}", spec.name, id, WhatThereIs(snapshot, id)));
+              format("{} has no device \"{}\"; {}", spec.name, id, AvailableNames(snapshot, id)));
 }
 
 }  // namespace

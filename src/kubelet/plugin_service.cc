@@ -17,7 +17,7 @@ Failure NothingScannedYet() {
 v1beta1::DevicePluginOptions PluginOptions(const ResourceSpec& spec) {
   v1beta1::DevicePluginOptions options;
   options.set_get_preferred_allocation_available(spec.preferred_allocation != Preference::kNone);
-  options.set_pre_start_required(HoldsUpStart(spec));
+  options.set_pre_start_required(NeedsPreStart(spec));
   return options;
 }
 
@@ -70,7 +70,7 @@ grpc::ServerUnaryReactor* PluginService::PreStartContainer(
   const auto snapshot = backend_->snapshot->Get();
   if (snapshot == nullptr) {
     refuse(NothingScannedYet());
-  } else if (!HoldsUpStart(*snapshot->spec)) {  // then nobody was asked to call
+  } else if (!NeedsPreStart(*snapshot->spec)) {  // then nobody was asked to call
     reply->Finish({});
   } else if (auto call =
                  backend_->Plan(Hook::kPreStart, *snapshot,

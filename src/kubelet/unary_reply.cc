@@ -34,7 +34,7 @@ std::string_view NameOf(grpc::StatusCode code) {
 grpc::Status ToGrpc(const Status& status) {
   if (status) return grpc::Status::OK;
   // The text quotes what came from outside, and ends in the status of a pod.
-  return {CodeOf(status.error().kind), Excerpt(status.error().message, kLongestMessage)};
+  return {CodeOf(status.error().kind), Truncate(status.error().message, kLongestMessage)};
 }
 
 }  // namespace

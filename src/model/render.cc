@@ -24,13 +24,13 @@ const Template::Span* FieldAt(const TemplateShape& shape, std::size_t offset) {
 Failure BreaksRule(const Template& compiled, const TemplateShape& shape, const SyntaxError& problem,
                    std::string_view what) {
   std::string message =
-      format("{} \"{}\": {}", what, Excerpt(compiled.text(), kShownTemplate), problem.message);
+      format("{} \"{}\": {}", what, Truncate(compiled.text(), kShownTemplate), problem.message);
   if (const Template::Span* field = FieldAt(shape, problem.offset)) {
     const auto value = std::string_view(shape.text).substr(field->begin, field->end - field->begin);
     message += format(
         "; {{{}}} is \"{}\" here: use another variable, such as {}, or match only "
         "devices whose value fits",
-        field->name, Excerpt(value, kShownValue),
+        field->name, Truncate(value, kShownValue),
         field->name == "id" ? "{index} or {slot}" : "{id}");
   }
   return Fail(ErrorKind::kInvalid, std::move(message));

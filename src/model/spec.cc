@@ -38,7 +38,7 @@ bool HasCommand(const ResourceSpec& resource) {
   });
 }
 
-bool HoldsUpStart(const ResourceSpec& resource) { return resource.pre_start || resource.release; }
+bool NeedsPreStart(const ResourceSpec& resource) { return resource.pre_start || resource.release; }
 
 std::vector<const Template*> DeviceTemplates(const ResourceSpec& resource) {
   std::vector<const Template*> templates;
@@ -81,7 +81,7 @@ ResourceSpecs ResourcesFor(const Model& model, const std::string& node_name) {
   return resources;
 }
 
-ResourceSpecs OwnersBefore(const ResourceSpec& resource, const ResourceSpecs& all) {
+ResourceSpecs ExclusiveResourcesAbove(const ResourceSpec& resource, const ResourceSpecs& all) {
   ResourceSpecs owners;
   for (const auto& other : all) {
     if (other->name == resource.name) {

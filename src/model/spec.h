@@ -199,7 +199,7 @@ bool HasCommand(const ResourceSpec& resource);
 
 /// Whether a container has to wait before it starts: for pre_start, or until its devices have been
 /// released by whoever had them.
-bool HoldsUpStart(const ResourceSpec& resource);
+bool NeedsPreStart(const ResourceSpec& resource);
 
 /// Every template of a resource that is rendered for a device. Identity (`id` of a match) is not
 /// among them: it is rendered before there is a slot or an index.
@@ -212,7 +212,7 @@ ResourceSpecs ResourcesFor(const Model& model, const std::string& node_name);
 
 /// Those of `all` whose nodes `resource` cannot have: exclusive ones, of which the first has what
 /// two of them claim.
-ResourceSpecs OwnersBefore(const ResourceSpec& resource, const ResourceSpecs& all);
+ResourceSpecs ExclusiveResourcesAbove(const ResourceSpec& resource, const ResourceSpecs& all);
 
 /// Whether these owners leave others the same nodes.
 bool SameOwners(const ResourceSpecs& a, const ResourceSpecs& b);

@@ -86,13 +86,13 @@ std::vector<Variable> SuppliedBy(const MatchSpec& match) {
   return supplied;
 }
 
-bool SpeaksOfNode(std::string_view name) {
+bool IsNodeVariable(std::string_view name) {
   return std::any_of(std::begin(kBuiltins), std::end(kBuiltins), [&](const Builtin& builtin) {
     return builtin.name == name && builtin.supplied == CanHaveNodes;
   });
 }
 
-bool MaySupply(const MatchSpec& match, std::string_view name) {
+bool CanProvide(const MatchSpec& match, std::string_view name) {
   if (std::holds_alternative<CommandSource>(match.source)) return true;
   return UsesSysfs(match) && !name.empty() && name.front() >= 'A' && name.front() <= 'Z';
 }

@@ -35,12 +35,12 @@ struct Variable {
 std::vector<Variable> SuppliedBy(const MatchSpec& match);
 
 /// Whether only a device that has a node has the variable of this name.
-bool SpeaksOfNode(std::string_view name);
+bool IsNodeVariable(std::string_view name);
 
 /// Whether a device found by `match` may have a variable of a name that nobody can list: udev's
 /// properties, which begin with a capital letter, and those that a command prints, which may have
 /// any name. Such variables are text.
-bool MaySupply(const MatchSpec& match, std::string_view name);
+bool CanProvide(const MatchSpec& match, std::string_view name);
 
 /// The origin of a variable as far as its name says it. A named group counts as kDevice, since the
 /// device may have a variable of the same name.

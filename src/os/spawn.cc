@@ -199,7 +199,7 @@ Result<Spawned> Spawn(SpawnSpec spec, std::chrono::steady_clock::time_point dead
                       const Cancellation& cancellation) {
   using std::chrono::milliseconds;
   if (spec.argv.empty()) return Fail(ErrorKind::kInvalid, "there is no program to run");
-  const std::string what = "cannot run " + Excerpt(spec.argv.front(), 100);
+  const std::string what = "cannot run " + Truncate(spec.argv.front(), 100);
   if (std::any_of(spec.argv.begin(), spec.argv.end(), HoldsNul) ||
       std::any_of(spec.environment.begin(), spec.environment.end(), HoldsNul)) {
     return Fail(ErrorKind::kInvalid, what + ": an argument or variable holds a NUL byte");

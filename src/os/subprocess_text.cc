@@ -45,14 +45,14 @@ std::string FirstLines(std::string_view output) {
     if (!part.empty()) line.append(line.empty() ? "" : "; ").append(part);
     output.remove_prefix(end == std::string_view::npos ? output.size() : end + 1);
   }
-  return Excerpt(line, kMostShown);
+  return Truncate(line, kMostShown);
 }
 
 }  // namespace
 
 std::string DescribeEnd(const SubprocessSpec& spec, const SubprocessResult& result) {
   if (result.end == SubprocessEnd::kFailed) return result.error;
-  std::string text = spec.argv.empty() ? "" : Excerpt(spec.argv.front(), 100) + " ";
+  std::string text = spec.argv.empty() ? "" : Truncate(spec.argv.front(), 100) + " ";
   text += Ending(spec, result);
   if (result.left_behind) text += ", but hangs in the kernel";
   return text;
@@ -62,7 +62,7 @@ std::string Describe(const SubprocessSpec& spec, const SubprocessResult& result)
   std::string text = DescribeEnd(spec, result);
   if (result.end == SubprocessEnd::kFailed) return text;
   const std::string_view last = LastLine(result.error_output);
-  if (!last.empty()) text += ": " + Excerpt(last, 200);
+  if (!last.empty()) text += ": " + Truncate(last, 200);
   return text;
 }
 

@@ -188,7 +188,7 @@ void PreStart(Plugin& plugin, std::string_view bytes) {
   const auto units = FindUnits(*snapshot, ids, "node-1");
   if (!units) {
     fuzz::Require(units.error().kind == ErrorKind::kNotFound);
-    return fuzz::Require(!Excerpt(units.error().message, 1000).empty());
+    return fuzz::Require(!Truncate(units.error().message, 1000).empty());
   }
   std::vector<Variables> variables;
   for (const Unit& unit : *units) variables.push_back(unit.variables);
@@ -198,7 +198,7 @@ void PreStart(Plugin& plugin, std::string_view bytes) {
   for (const HookCommand& command : call->commands) {
     fuzz::Require(plugin.ids.contains(command.id) && command.argv.front() == "/bin/wipe");
   }
-  if (HoldsUpStart(*snapshot->spec)) return;  // else it would be run
+  if (NeedsPreStart(*snapshot->spec)) return;  // else it would be run
   v1beta1::PreStartContainerResponse response;
   End(plugin.service.PreStartContainer(nullptr, &request, &response));
   fuzz::Require(plugin.observer->code() == "OK");

@@ -351,7 +351,7 @@ class HostileHost : InMemory {
                              const Discovery& found) {
     const auto spec = std::make_shared<const ResourceSpec>(resource);
     Inventory inventory(spec, "node-1");
-    inventory.Advance(found, {});
+    inventory.MergeScan(found, {});
     inventory.Publish();
     for (const ListedDevice& listed : inventory.snapshot()->devices) {
       const std::vector<std::string> ids = {listed.device->id};

@@ -72,11 +72,11 @@ TEST(Escape, MakesTextPrintable) {
 }
 
 TEST(Escape, AnExcerptEndsBetweenCharacters) {
-  EXPECT_EQ(Excerpt("short", 5), "short");
-  EXPECT_EQ(Excerpt("longer", 5), "longe…");
-  EXPECT_EQ(Excerpt("aé", 2), "a…");
-  EXPECT_EQ(Excerpt("\n\n", 1), "\\x0a…");
-  EXPECT_EQ(Excerpt("\x80\x80\x80", 2), "…");
+  EXPECT_EQ(Truncate("short", 5), "short");
+  EXPECT_EQ(Truncate("longer", 5), "longe…");
+  EXPECT_EQ(Truncate("aé", 2), "a…");
+  EXPECT_EQ(Truncate("\n\n", 1), "\\x0a…");
+  EXPECT_EQ(Truncate("\x80\x80\x80", 2), "…");
 }
 
 }  // namespace

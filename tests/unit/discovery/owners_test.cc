@@ -33,7 +33,7 @@ class OwnersTest : public testing::Test {
   /// What a resource of the model finds, by its place.
   Discovery Find(const Model& model, std::size_t place, ScanRequest request = {}) const {
     const ResourceSpecs all = ResourcesFor(model, "");
-    request.owners = OwnersBefore(*all.at(place), all);
+    request.owners = ExclusiveResourcesAbove(*all.at(place), all);
     return Discover(*all.at(place), HostRoot(tree_.path()), request);
   }
 

@@ -595,7 +595,7 @@ TEST(AllocateFromHost, FollowsRetargetedLinkToTheSameDeviceOnly) {
   tree.Link("dev/by-id/A", "../ttyUSB0");
   const auto spec = std::make_shared<const ResourceSpec>(Resource({PathMatch({"/dev/by-id/*"})}));
   Inventory inventory(spec, "");
-  inventory.Advance(Discover(*spec, host, ""), {});
+  inventory.MergeScan(Discover(*spec, host, ""), {});
   inventory.Publish();
   const auto snapshot = inventory.snapshot();
   const AllocationContext context = AllocationOn({host, ""});
@@ -654,7 +654,7 @@ TEST(AllocateFromHost, WhateverIsListedCanBeAllocated) {
     }
     const auto shared = std::make_shared<const ResourceSpec>(spec);
     Inventory inventory(shared, "node");
-    inventory.Advance(Discover(*shared, host, "node"), {});
+    inventory.MergeScan(Discover(*shared, host, "node"), {});
     inventory.Publish();
     const auto snapshot = inventory.snapshot();
     const AllocationContext context = AllocationOn({host, "node"});

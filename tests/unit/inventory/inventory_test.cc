@@ -36,7 +36,7 @@ Discovery Found(std::vector<Device> devices, std::vector<Rejection> rejected = {
 
 /// Steps whose outcome is published.
 void Advance(Inventory& inventory, Discovery discovery, Inventory::Time now) {
-  inventory.Advance(std::move(discovery), now);
+  inventory.MergeScan(std::move(discovery), now);
   inventory.Publish();
 }
 void Expire(Inventory& inventory, Inventory::Time now) {
@@ -339,7 +339,7 @@ TEST_F(InventoryTest, WhateverComesTheRulesHold) {
 }
 
 TEST_F(InventoryTest, ProbesSayWhichDevicesWork) {
-  inventory_.Advance(Found({Made("a"), Made("b"), Made("c")}), start_);
+  inventory_.MergeScan(Found({Made("a"), Made("b"), Made("c")}), start_);
   const auto verdict_on = [](const std::string& id) {
     return id == "b" ? ProbeScheduler::Verdict{Health::kUnhealthy, "exit code 1"}
                      : ProbeScheduler::Verdict();
@@ -356,7 +356,7 @@ TEST_F(InventoryTest, ProbesSayWhichDevicesWork) {
 
 TEST_F(InventoryTest, ADeviceThatWentIsUnhealthyWhateverItsProbeSaid) {
   Advance(inventory_, Found({Made("a")}), start_);
-  inventory_.Advance(Found({}), start_);
+  inventory_.MergeScan(Found({}), start_);
   inventory_.Publish([](const std::string&) { return ProbeScheduler::Verdict(); });
   EXPECT_THAT(Listed(), ElementsAre("a!"));
   EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "/dev/a is gone");
@@ -367,7 +367,7 @@ TEST_F(InventoryTest, ADeviceThatNoContainerCouldBeGivenIsUnhealthyUntilItCould)
                            bool is_missing = true) {
     Discovery found = Found(std::move(devices), std::move(rejected));
     if (is_missing) found.missing_nodes.emplace("a", "/dev/control is missing");
-    inventory_.Advance(std::move(found), start_);
+    inventory_.MergeScan(std::move(found), start_);
     inventory_.Publish([](const std::string&) { return ProbeScheduler::Verdict(); });
   };
   advance({Made("a"), Made("b")});
@@ -409,7 +409,7 @@ TEST_F(InventoryTest, OfNamesThatComeAndGoTheNewestAreRemembered) {
   inventory_.SetHeld({"d3"});
   std::size_t dropped = 0;
   for (int i = 0; i < 3 * kMost; i += 100) {
-    dropped += inventory_.Advance(Found(Numbered(i, 100)), start_ + seconds(i / 100));
+    dropped += inventory_.MergeScan(Found(Numbered(i, 100)), start_ + seconds(i / 100));
     ASSERT_LE(inventory_.Known().size(), std::size_t{kMost + 100 + 1});
   }
   inventory_.Publish();
@@ -422,17 +422,17 @@ TEST_F(InventoryTest, OfNamesThatComeAndGoTheNewestAreRemembered) {
 
 TEST_F(InventoryTest, AsManyAreRememberedAsWereThereAtOneTime) {
   constexpr int kMany = 3 * static_cast<int>(Inventory::kMaxVanished);
-  EXPECT_EQ(inventory_.Advance(Found(Numbered(0, kMany)), start_), 0U);
-  EXPECT_EQ(inventory_.Advance(Found({}), start_), 0U);
+  EXPECT_EQ(inventory_.MergeScan(Found(Numbered(0, kMany)), start_), 0U);
+  EXPECT_EQ(inventory_.MergeScan(Found({}), start_), 0U);
   EXPECT_EQ(inventory_.Known().size(), std::size_t{kMany});
-  EXPECT_EQ(inventory_.Advance(Found(Numbered(kMany, 10)), start_), 0U);
-  EXPECT_EQ(inventory_.Advance(Found({}), start_), 10U);
+  EXPECT_EQ(inventory_.MergeScan(Found(Numbered(kMany, 10)), start_), 0U);
+  EXPECT_EQ(inventory_.MergeScan(Found({}), start_), 10U);
 }
 
 TEST_F(InventoryTest, RanksWhatIsToBeListedWhereNotAllFits) {
   inventory_.SetHeld({"held"});
   const auto advance = [&](std::vector<Device> devices) {
-    inventory_.Advance(Found(std::move(devices)), start_);
+    inventory_.MergeScan(Found(std::move(devices)), start_);
   };
   advance({Made("good"), Made("sick"), Made("old"), Made("held")});
   advance({Made("good"), Made("sick"), Made("new"), Made("held")});

@@ -115,12 +115,12 @@ TEST(SuppliedBy, IsWhatFindFinds) {
 
 TEST(SuppliedBy, SysfsKnowsMore) {
   MatchSpec match{PathSource{{*Glob::Compile("/dev/x")}}, {}, std::nullopt};
-  EXPECT_FALSE(MaySupply(match, "ID_SERIAL"));
+  EXPECT_FALSE(CanProvide(match, "ID_SERIAL"));
   match.conditions.udev.emplace();
   EXPECT_THAT(Names(SuppliedBy(match)), Contains("usb_serial"));
-  EXPECT_TRUE(MaySupply(match, "ID_SERIAL"));
-  EXPECT_FALSE(MaySupply(match, "id_serial"));
-  EXPECT_FALSE(MaySupply(match, ""));
+  EXPECT_TRUE(CanProvide(match, "ID_SERIAL"));
+  EXPECT_FALSE(CanProvide(match, "id_serial"));
+  EXPECT_FALSE(CanProvide(match, ""));
   EXPECT_THAT(Names(SuppliedBy(MatchSpec{PciPattern{}, {}, std::nullopt})),
               Contains("pci_address"));
 }
@@ -130,7 +130,7 @@ TEST(SuppliedBy, NetworkInterfacesHaveNoNode) {
   const MatchSpec match{net, {}, std::nullopt};
   EXPECT_THAT(Names(SuppliedBy(match)), Not(Contains("name")));
   EXPECT_THAT(Names(SuppliedBy(match)), Contains("numa_node"));
-  EXPECT_TRUE(MaySupply(match, "INTERFACE"));
+  EXPECT_TRUE(CanProvide(match, "INTERFACE"));
   MatchSpec card{PciPattern{}, {}, std::nullopt};
   EXPECT_THAT(Names(SuppliedBy(card)), Contains("name"));
   card.conditions.udev = net;
@@ -139,12 +139,12 @@ TEST(SuppliedBy, NetworkInterfacesHaveNoNode) {
   EXPECT_THAT(Names(SuppliedBy(card)), Contains("name"));
 }
 
-TEST(SpeaksOfNode, IsSoForWhatTheNodeIsCalledAndNumbered) {
+TEST(IsNodeVariable, IsSoForWhatTheNodeIsCalledAndNumbered) {
   for (const std::string_view name : {"path", "real_path", "name", "major", "minor"}) {
-    EXPECT_TRUE(SpeaksOfNode(name)) << name;
+    EXPECT_TRUE(IsNodeVariable(name)) << name;
   }
   for (const std::string_view name : {"id", "numa_node", "INTERFACE", "none", ""}) {
-    EXPECT_FALSE(SpeaksOfNode(name)) << name;
+    EXPECT_FALSE(IsNodeVariable(name)) << name;
   }
 }
 

@@ -1,4 +1,4 @@
-#include "base/log_quota.h"
+#include "base/log_rate_limiter.h"
 
 #include <gtest/gtest.h>
 
@@ -15,21 +15,22 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr int kBurst = static_cast<int>(LogQuota::kBurst);
-constexpr int kBurstOfAll = static_cast<int>(LogQuota::kBurstOfAll);
+constexpr int kBurst = static_cast<int>(LogRateLimiter::kBurst);
+constexpr int kBurstOfAll = static_cast<int>(LogRateLimiter::kBurstOfAll);
 
 /// How many of so many lines are written.
-int Written(LogQuota& quota, const std::string& subject, int lines, LogQuota::Time now) {
+int Written(LogRateLimiter& quota, const std::string& subject, int lines,
+            LogRateLimiter::Time now) {
   int written = 0;
   for (int i = 0; i < lines; ++i) written += quota.Ask(subject, now).write ? 1 : 0;
   return written;
 }
 
-TEST(LogQuota, LetsABurstThroughAndThenOneAMinute) {
-  LogQuota quota;
-  LogQuota::Time now{};
+TEST(LogRateLimiter, LetsABurstThroughAndThenOneAMinute) {
+  LogRateLimiter quota;
+  LogRateLimiter::Time now{};
   EXPECT_EQ(Written(quota, "flaps", 1000, now), kBurst);
-  EXPECT_EQ(quota.Untold(), 1000U - kBurst);
+  EXPECT_EQ(quota.SuppressedCount(), 1000U - kBurst);
   now += seconds(59);
   EXPECT_FALSE(quota.Ask("flaps", now).write);
   now += seconds(2);
@@ -37,7 +38,7 @@ TEST(LogQuota, LetsABurstThroughAndThenOneAMinute) {
   EXPECT_TRUE(outcome.write);
   EXPECT_EQ(outcome.left_out_alike, 1001U - kBurst);
   EXPECT_EQ(outcome.left_out_of_all, 0U);
-  EXPECT_EQ(quota.Untold(), 0U);
+  EXPECT_EQ(quota.SuppressedCount(), 0U);
 
   int written = 0;
   std::size_t told = 0;
@@ -48,28 +49,28 @@ TEST(LogQuota, LetsABurstThroughAndThenOneAMinute) {
     told += later.left_out_alike;
   }
   EXPECT_EQ(written, 60);
-  EXPECT_EQ(told + quota.Untold(), 3600U - 60);
+  EXPECT_EQ(told + quota.SuppressedCount(), 3600U - 60);
 }
 
-TEST(LogQuota, WhatFlapsHidesNothingElse) {
-  LogQuota quota;
-  const LogQuota::Time now{};
+TEST(LogRateLimiter, WhatFlapsHidesNothingElse) {
+  LogRateLimiter quota;
+  const LogRateLimiter::Time now{};
   Written(quota, "flaps", 100000, now);
   EXPECT_TRUE(quota.Ask("fails once", now).write);
 }
 
-TEST(LogQuota, IsFullAgainAfterAWhile) {
-  LogQuota quota;
-  LogQuota::Time now{};
+TEST(LogRateLimiter, IsFullAgainAfterAWhile) {
+  LogRateLimiter quota;
+  LogRateLimiter::Time now{};
   Written(quota, "flaps", kBurst + 5, now);
   now += hours(1);
   EXPECT_EQ(quota.Ask("flaps", now).left_out_alike, 5U);
   EXPECT_EQ(Written(quota, "flaps", 1000, now), kBurst - 1);
 }
 
-TEST(LogQuota, TellsOnceAMinute) {
-  LogQuota quota;
-  LogQuota::Time now{};
+TEST(LogRateLimiter, TellsOnceAMinute) {
+  LogRateLimiter quota;
+  LogRateLimiter::Time now{};
   Written(quota, "flaps", kBurst + 1, now);
   now += seconds(90);
   EXPECT_EQ(quota.Ask("flaps", now).left_out_alike, 1U);
@@ -82,9 +83,9 @@ TEST(LogQuota, TellsOnceAMinute) {
   EXPECT_EQ(quota.Ask("flaps", now).left_out_alike, 1U);
 }
 
-TEST(LogQuota, BoundsAllTogether) {
-  LogQuota quota;
-  LogQuota::Time now{};
+TEST(LogRateLimiter, BoundsAllTogether) {
+  LogRateLimiter quota;
+  LogRateLimiter::Time now{};
   int written = 0;
   for (int i = 0; i < 100000; ++i) written += quota.Ask(std::to_string(i), now).write ? 1 : 0;
   EXPECT_EQ(written, kBurstOfAll);
@@ -95,26 +96,26 @@ TEST(LogQuota, BoundsAllTogether) {
   EXPECT_FALSE(quota.Ask("one more", now).write);
 }
 
-TEST(LogQuota, RemembersSoManySubjects) {
-  LogQuota quota;
-  LogQuota::Time now{};
+TEST(LogRateLimiter, RemembersSoManySubjects) {
+  LogRateLimiter quota;
+  LogRateLimiter::Time now{};
   Written(quota, "old", kBurst + 7, now);
-  for (std::size_t i = 0; i < LogQuota::kMostSubjects; ++i) {
+  for (std::size_t i = 0; i < LogRateLimiter::kMaxSubjects; ++i) {
     now += milliseconds(101);
     const auto outcome = quota.Ask(std::to_string(i), now);
     ASSERT_TRUE(outcome.write) << i;
-    ASSERT_EQ(outcome.left_out_of_all, i + 1 == LogQuota::kMostSubjects ? 7U : 0U) << i;
+    ASSERT_EQ(outcome.left_out_of_all, i + 1 == LogRateLimiter::kMaxSubjects ? 7U : 0U) << i;
   }
   EXPECT_EQ(Written(quota, "old", 1000, now + seconds(100)), kBurst);
 }
 
-TEST(LogQuota, DetailsHaveTheirOwn) {
-  LogQuota quota;
-  LogQuota::Time now{};
-  for (int i = 0; i < kBurstOfAll; ++i) ASSERT_TRUE(quota.AskForDetail(now).write) << i;
-  EXPECT_FALSE(quota.AskForDetail(now).write);
+TEST(LogRateLimiter, DetailsHaveTheirOwn) {
+  LogRateLimiter quota;
+  LogRateLimiter::Time now{};
+  for (int i = 0; i < kBurstOfAll; ++i) ASSERT_TRUE(quota.AllowDetail(now).write) << i;
+  EXPECT_FALSE(quota.AllowDetail(now).write);
   EXPECT_TRUE(quota.Ask("fails once", now).write);
-  EXPECT_EQ(quota.AskForDetail(now + seconds(1)).left_out_of_all, 1U);
+  EXPECT_EQ(quota.AllowDetail(now + seconds(1)).left_out_of_all, 1U);
 }
 
 /// The lines without their times.
@@ -125,9 +126,9 @@ std::string LinesOf(const std::ostringstream& out) {
   return lines;
 }
 
-TEST(LogQuota, IsWhatTheLogKeepsTo) {
+TEST(LogRateLimiter, IsWhatTheLogKeepsTo) {
   std::ostringstream out;
-  LogQuota::Time now{};
+  LogRateLimiter::Time now{};
   {
     Log log(LogLevel::kDebug, LogFormat::kText, out, [&] { return now; });
     const auto flap = [&](const char* device) {

@@ -1,4 +1,4 @@
-#include "base/log_quota.h"
+#include "base/log_rate_limiter.h"
 
 #include <algorithm>
 #include <functional>
@@ -12,20 +12,20 @@ constexpr double kOneAMinute = 1.0 / 60;
 }  // namespace
 
 /// Returns whether there is enough for a line.
-bool LogQuota::Bucket::Fill(double burst, double per_second, Time now) {
+bool LogRateLimiter::Bucket::Fill(double burst, double per_second, Time now) {
   const double seconds = std::chrono::duration<double>(now - filled).count();
   tokens = std::min(burst, tokens + seconds * per_second);
   filled = now;
   return tokens >= 1;
 }
 
-std::size_t LogQuota::Bucket::Tell(Time now) {
-  if (left_out == 0 || (told && now - *told < kTellPause)) return 0;
+std::size_t LogRateLimiter::Bucket::Tell(Time now) {
+  if (left_out == 0 || (told && now - *told < kReportInterval)) return 0;
   told = now;
   return std::exchange(left_out, 0);
 }
 
-LogQuota::Outcome LogQuota::Ask(std::string_view subject, Time now) {
+LogRateLimiter::Outcome LogRateLimiter::Ask(std::string_view subject, Time now) {
   if (!all_.Fill(kBurstOfAll, kPerSecondOfAll, now)) {
     ++all_.left_out;
     return {};
@@ -40,7 +40,7 @@ LogQuota::Outcome LogQuota::Ask(std::string_view subject, Time now) {
   return {true, bucket.Tell(now), all_.Tell(now)};
 }
 
-LogQuota::Outcome LogQuota::AskForDetail(Time now) {
+LogRateLimiter::Outcome LogRateLimiter::AllowDetail(Time now) {
   if (!details_.Fill(kBurstOfAll, kPerSecondOfAll, now)) {
     ++details_.left_out;
     return {};
@@ -49,16 +49,16 @@ LogQuota::Outcome LogQuota::AskForDetail(Time now) {
   return {true, 0, details_.Tell(now)};
 }
 
-std::size_t LogQuota::Untold() const {
+std::size_t LogRateLimiter::SuppressedCount() const {
   std::size_t count = all_.left_out + details_.left_out;
   for (const auto& [subject, bucket] : subjects_) count += bucket.left_out;
   return count;
 }
 
-LogQuota::Bucket& LogQuota::BucketOf(std::string_view subject, Time now) {
+LogRateLimiter::Bucket& LogRateLimiter::BucketOf(std::string_view subject, Time now) {
   const std::size_t hash = std::hash<std::string_view>()(subject);
   if (const auto found = subjects_.find(hash); found != subjects_.end()) return found->second;
-  if (subjects_.size() == kMostSubjects) {
+  if (subjects_.size() == kMaxSubjects) {
     const auto oldest = std::min_element(
         subjects_.begin(), subjects_.end(),
         [](const auto& a, const auto& b) { return a.second.filled < b.second.filled; });

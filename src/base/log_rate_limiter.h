@@ -8,35 +8,35 @@
 
 namespace patchbay {
 
-/// How much may be logged: of one subject, which is a message and the device it is of, kBurst lines
-/// at once and then one a minute; of all together kBurstOfAll and then kPerSecondOfAll. A device
-/// that flaps must neither fill a disk nor hide another that fails once. Details, for a person who
-/// looks, have the second limit only, and one of their own.
+/// Limits the number of log lines: per subject, which is a message and its device, kBurst lines and
+/// then one per minute; in total kBurstOfAll and then kPerSecondOfAll. A flapping device must
+/// neither fill the disk nor suppress the message of another device. Debug lines have only a total
+/// limit, a separate one.
 ///
-/// A plain value; time is an argument. Of kMostSubjects the one not heard of for longest is
-/// forgotten: it may have its burst again.
-class LogQuota {
+/// A plain value; time is an argument. The least recent of kMaxSubjects is dropped and starts again
+/// with a full burst.
+class LogRateLimiter {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
   static constexpr double kBurst = 60;
   static constexpr double kBurstOfAll = 1000;
   static constexpr double kPerSecondOfAll = 10;
-  static constexpr std::size_t kMostSubjects = 4000;
-  static constexpr std::chrono::minutes kTellPause{1};
+  static constexpr std::size_t kMaxSubjects = 4000;
+  static constexpr std::chrono::minutes kReportInterval{1};
 
   struct Outcome {
     bool write = false;
-    /// To be told with the line: how many were left out. Of either kind it is told once in
-    /// kTellPause.
+    /// To report with the line: how many lines were suppressed. Each is reported at most once per
+    /// kReportInterval.
     std::size_t left_out_alike = 0;
     std::size_t left_out_of_all = 0;
   };
   Outcome Ask(std::string_view subject, Time now);
-  Outcome AskForDetail(Time now);
+  Outcome AllowDetail(Time now);
 
-  /// How many were left out and are not told of yet.
-  std::size_t Untold() const;
+  /// The number of suppressed lines that were not reported yet.
+  std::size_t SuppressedCount() const;
 
  private:
   struct Bucket {
