@@ -103,7 +103,7 @@ std::vector<Diagnostic> Diagnostics::Sorted() const {
   return sorted;
 }
 
-std::string_view Diagnostics::SourceLine(const Place& place) const {
+std::string_view Diagnostics::SourceLine(const SourceLocation& place) const {
   for (const auto& [file, text] : sources_) {
     if (file != place.file) continue;
     std::string_view rest = text;

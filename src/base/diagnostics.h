@@ -11,12 +11,12 @@ namespace patchbay {
 
 /// A place in an input file. Line and column count from 1, the column in bytes; line 0 is the file
 /// as a whole.
-struct Place {
+struct SourceLocation {
   std::string file;
   int line = 0;
   int column = 0;
 
-  bool operator==(const Place&) const = default;
+  bool operator==(const SourceLocation&) const = default;
 };
 
 enum class Severity { kError, kWarning };
@@ -25,7 +25,7 @@ enum class Severity { kError, kWarning };
 struct Diagnostic {
   Severity severity = Severity::kError;
   std::string_view code;  ///< stable and documented: "unknown-key"
-  Place place;
+  SourceLocation place;
   std::string message;  ///< what is wrong, without a full stop
   std::string hint;     ///< what to do about it; may be empty
 
@@ -53,7 +53,7 @@ class Diagnostics {
 
  private:
   std::string Render(const std::vector<Diagnostic>& findings) const;
-  std::string_view SourceLine(const Place& place) const;
+  std::string_view SourceLine(const SourceLocation& place) const;
 
   std::vector<Diagnostic> list_;
   std::vector<std::pair<std::string, std::string>> sources_;

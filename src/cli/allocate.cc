@@ -5,9 +5,9 @@
 #include "base/diagnostics.h"
 #include "base/format.h"
 #include "cli/commands.h"
-#include "cli/inspect.h"
 #include "cli/load.h"
 #include "cli/response_text.h"
+#include "cli/run_scan.h"
 #include "inventory/replica_ids.h"
 
 namespace patchbay {
@@ -71,7 +71,7 @@ std::string RenderJson(const Allocated& allocated) {
 
 Result<Allocated> AllocateOnHost(const Arguments& arguments, const Model& model) {
   const auto inspections =
-      TRY(InspectHost(model, {.node_name = NodeName(), .resource = arguments.resource}));
+      TRY(RunScan(model, {.node_name = NodeName(), .resource = arguments.resource}));
   const auto& snapshot = inspections.front().snapshot;
   std::vector<std::string> ids = arguments.ids;
   for (auto id = ids.begin(); id != ids.end(); ++id) {

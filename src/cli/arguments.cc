@@ -14,8 +14,8 @@
 #include "base/format.h"
 #include "cli/commands.h"
 #include "cli/version.h"
-#include "config/grammar.h"
 #include "config/load.h"
+#include "config/normalize.h"
 #include "config/reporter.h"
 #include "model/resource_name.h"
 #include "model/socket_name.h"
@@ -55,7 +55,7 @@ CLI::Option* AddChoice(CLI::App& app, const std::string& name, Target& target,
 // What wins over the file is held to the rules of the file. Each returns what is wrong, or "".
 
 std::string TakeListen(std::string& text) {
-  auto address = NormalisedListenAddress(text);
+  auto address = NormalizedListenAddress(text);
   if (!address) return format("\"{}\" is not an address and a port; {}", text, kHintOnListen);
   text = std::move(*address);
   return "";

@@ -5,8 +5,8 @@
 
 #include "base/format.h"
 #include "cli/commands.h"
+#include "cli/list_dev.h"
 #include "cli/load.h"
-#include "cli/names_in_dev.h"
 #include "os/read_file.h"
 
 namespace patchbay {
@@ -35,7 +35,7 @@ int RunConvert(const Arguments& arguments, Streams streams) {
   if (arguments.host_root) {
     Diagnostics diagnostics;
     Findings findings(diagnostics);
-    auto names = NamesInDev(HostRoot(*arguments.host_root), kMostNames, findings);
+    auto names = ListDev(HostRoot(*arguments.host_root), kMostNames, findings);
     if (!names) {
       return ReportFailure({names.error().kind, format("--host-root {}: {}", *arguments.host_root,
                                                        names.error().message)},

@@ -5,9 +5,9 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "cli/commands.h"
-#include "cli/inspect.h"
 #include "cli/load.h"
-#include "cli/probing.h"
+#include "cli/probe_once.h"
+#include "cli/run_scan.h"
 #include "cli/table.h"
 #include "inventory/snapshot_json.h"
 
@@ -122,7 +122,7 @@ std::string RenderText(const Inspections& inspections) {
 int RunDevices(const Arguments& arguments, Streams streams) {
   const auto model = LoadOrReport(arguments, streams);
   if (!model) return kFailed;
-  const auto inspections = InspectHost(*model, {.node_name = NodeName()});
+  const auto inspections = RunScan(*model, {.node_name = NodeName()});
   if (!inspections) return ReportFailure(inspections.error(), streams);
   ProbeOutcomes probes;
   if (arguments.probe) {

@@ -12,7 +12,7 @@ namespace {
 Result<std::string> ExplainHost(const Model& model, const Arguments& arguments) {
   if (!arguments.resource.empty()) TRY(CheckResource(model, arguments.resource, NodeName()));
   // All are looked at, also where one is asked for: they may have its nodes.
-  const auto inspections = TRY(InspectHost(
+  const auto inspections = TRY(RunScan(
       model, {.node_name = NodeName(), .report = true, .path = ShortestPath(arguments.path)}));
   auto explanations = Explain(inspections);
   std::optional<Inquiry> inquiry;

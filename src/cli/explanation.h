@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/fate.h"
-#include "cli/inspect.h"
+#include "cli/match_outcome.h"
+#include "cli/run_scan.h"
 
 namespace patchbay {
 

@@ -4,7 +4,7 @@
 
 #include "base/format.h"
 #include "base/path.h"
-#include "cli/mend.h"
+#include "cli/access_hints.h"
 
 namespace patchbay {
 namespace {
@@ -119,7 +119,7 @@ Result<Inquiry> Inquire(const std::string& asked, const std::vector<Inspection>&
       AddNew(node->path, inquiry.paths);
       if (auto device = DeviceAt(*node, sysfs)) inquiry.syspaths.push_back(std::move(*device));
     } else {
-      inquiry.hint = MendFor(FindObstacle(host, inquiry.asked), host);
+      inquiry.hint = AccessHint(CheckAccess(host, inquiry.asked), host);
       inquiry.error = std::move(node).error();
     }
   } else {

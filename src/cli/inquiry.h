@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "cli/inspect.h"
+#include "cli/run_scan.h"
 #include "discovery/device_ancestry.h"
 
 namespace patchbay {

@@ -6,7 +6,7 @@
 #include "base/ascii.h"
 #include "base/format.h"
 #include "config/keys.h"
-#include "config/patterns.h"
+#include "config/schema_patterns.h"
 #include "model/template.h"
 
 namespace patchbay {

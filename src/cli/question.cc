@@ -4,8 +4,8 @@
 #include <tuple>
 
 #include "base/format.h"
+#include "cli/access_hints.h"
 #include "cli/match_text.h"
-#include "cli/mend.h"
 #include "discovery/conditions.h"
 
 namespace patchbay {
@@ -85,7 +85,7 @@ Fate NoDevice(const Question& question, std::string_view if_missing) {
   }
   if (const auto numbers = host.Resolve("/sys/dev"); !numbers) {
     return Unreadable(question, "only /sys can tell what it is: " + numbers.error().message,
-                      MendFor(FindObstacle(host, "/sys/dev"), host));
+                      AccessHint(CheckAccess(host, "/sys/dev"), host));
   }
   const std::string_view what = inquiry.type ? Describe(*inquiry.type) : "something";
   return NotTaken(question, DropReason::kUnknown,

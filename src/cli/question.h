@@ -1,7 +1,7 @@
 #pragma once
 
-#include "cli/fate.h"
 #include "cli/inquiry.h"
+#include "cli/match_outcome.h"
 
 namespace patchbay {
 

@@ -6,8 +6,8 @@
 #include "base/fatal.h"
 #include "base/log_writer.h"
 #include "cli/commands.h"
-#include "cli/end_deadline.h"
 #include "cli/load.h"
+#include "cli/shutdown_watchdog.h"
 #include "cli/version.h"
 #include "daemon/config_source.h"
 #include "daemon/config_wait.h"
@@ -164,10 +164,10 @@ class Service {
   const std::string run_ = NewRun();
   AsioLoop& loop_;
   Log& log_;
-  EndDeadline end_{{SIGTERM, SIGINT}, loop_, [this](int number) {
-                     log_.Info("ending", {{"signal", number}});
-                     Stop();
-                   }};
+  ShutdownWatchdog end_{{SIGTERM, SIGINT}, loop_, [this](int number) {
+                          log_.Info("ending", {{"signal", number}});
+                          Stop();
+                        }};
   int code_ = kOk;
   std::vector<Diagnostic> told_;  ///< of the configuration, the last time
   bool stopping_ = false;

@@ -9,11 +9,11 @@
 #include "base/format.h"
 #include "base/log_writer.h"
 #include "cli/commands.h"
-#include "cli/end_deadline.h"
-#include "cli/inspect.h"
 #include "cli/load.h"
-#include "cli/probing.h"
+#include "cli/probe_once.h"
 #include "cli/response_text.h"
+#include "cli/run_scan.h"
+#include "cli/shutdown_watchdog.h"
 #include "cli/table.h"
 #include "cli/version.h"
 #include "daemon/config_source.h"
@@ -133,7 +133,7 @@ bool ReportStart(KubeletSim& kubelet, const std::vector<std::string>& resources,
 
 /// Why none of its devices can be allocated.
 std::string WhyNothing(const Model& model, const std::string& resource) {
-  const auto inspections = InspectHost(model, {.node_name = NodeName(), .resource = resource});
+  const auto inspections = RunScan(model, {.node_name = NodeName(), .resource = resource});
   const std::string why = inspections ? WhyUnhealthy(*inspections->front().snapshot) : "";
   return why.empty() ? "" : ": " + why;
 }
@@ -145,7 +145,7 @@ bool ReportProbes(const Model& model, const std::shared_ptr<const Cancellation>&
                    [](const ResourceSpec& resource) { return resource.health.has_value(); })) {
     return true;
   }
-  auto inspections = InspectHost(model, {.node_name = NodeName()});
+  auto inspections = RunScan(model, {.node_name = NodeName()});
   if (!inspections) return false;
   std::erase_if(*inspections,
                 [](const Inspection& inspection) { return !inspection.snapshot->spec->health; });
@@ -211,7 +211,7 @@ int RunTry(const Arguments& arguments, Streams streams) {
 
   AsioLoop loop;
   std::function<void()> stop, refresh;
-  EndDeadline deadline({SIGTERM, SIGINT, SIGHUP}, loop, [&](int) { stop(); });
+  ShutdownWatchdog deadline({SIGTERM, SIGINT, SIGHUP}, loop, [&](int) { stop(); });
   const Subscription rescan = loop.OnSignals({SIGUSR1}, [&](int) { refresh(); });
   const auto directory = PrivateDirectory::Create();
   if (!directory) return fail(directory.error());

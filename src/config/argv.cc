@@ -49,7 +49,7 @@ void CheckVariablesOfArgv(const TextList& list, std::span<const Template> compil
   if (!found) return;
   const TemplateShape& shape = shapes[found->argument];
   const Template::Span& field = shape.fields.front();
-  const Place place = list.items[found->argument].At(shape.offsets[field.begin]);
+  const SourceLocation place = list.items[found->argument].At(shape.offsets[field.begin]);
   if (found->interpreter.empty()) {
     reporter.Report(
         Code::kTemplateInProgram, place,

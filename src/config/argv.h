@@ -3,7 +3,7 @@
 #include <span>
 #include <string_view>
 
-#include "config/document.h"
+#include "config/draft.h"
 #include "config/reporter.h"
 #include "model/template.h"
 

@@ -5,8 +5,8 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "config/drm_nodes.h"
-#include "config/grammar.h"
 #include "config/match.h"
+#include "config/normalize.h"
 #include "model/validators.h"
 
 namespace patchbay {
@@ -32,7 +32,7 @@ class ContainerCompiler {
   struct Target {
     Template container;
     std::optional<Template> host;  ///< absent: the node of the device
-    Place place;
+    SourceLocation place;
   };
 
   std::optional<Template> Compile(const Text& text) {
@@ -135,7 +135,7 @@ void ContainerCompiler::DeviceNodes() {
     node.container_path = Path(draft.container_path, ProblemWithContainerPath);
     if (draft.optional) node.optional = draft.optional->value;
     if (draft.permissions) {
-      if (auto permissions = NormalisedPermissions(draft.permissions->value)) {
+      if (auto permissions = NormalizedPermissions(draft.permissions->value)) {
         node.permissions = std::move(*permissions);
       } else {
         reporter_.Report(Code::kBadPermissions, draft.permissions->place,

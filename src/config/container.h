@@ -1,8 +1,8 @@
 #pragma once
 
-#include "config/document.h"
+#include "config/draft.h"
 #include "config/reporter.h"
-#include "config/scope.h"
+#include "config/variable_scope.h"
 #include "model/spec.h"
 
 namespace patchbay {

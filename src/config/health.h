@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "config/document.h"
+#include "config/draft.h"
 #include "config/reporter.h"
-#include "config/scope.h"
+#include "config/variable_scope.h"
 #include "model/spec.h"
 
 namespace patchbay {

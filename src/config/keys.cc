@@ -1,8 +1,8 @@
 #include "config/keys.h"
 
 #include "base/log.h"
-#include "config/bind.h"
-#include "config/patterns.h"
+#include "config/decode.h"
+#include "config/schema_patterns.h"
 
 namespace patchbay {
 namespace {

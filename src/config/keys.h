@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/document.h"
+#include "config/draft.h"
 #include "config/reporter.h"
 
 namespace patchbay {
@@ -65,12 +65,12 @@ struct KeyInfo {
   std::span<const std::string_view> excludes = {};  ///< they have no meaning beside it
 };
 
-/// A key of a section, and how its value gets into the draft of that section. `bind` reports a
+/// A key of a section, and how its value gets into the draft of that section. `decode` reports a
 /// value that does not fit and returns whether it did.
 template <class D>
 struct Key {
   KeyInfo info;
-  bool (*bind)(const KeyInfo& info, const TomlEntry& entry, D& draft, Reporter& reporter);
+  bool (*decode)(const KeyInfo& info, const TomlEntry& entry, D& draft, Reporter& reporter);
 };
 
 /// The keys of the section that D is the draft of.

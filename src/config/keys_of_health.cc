@@ -1,8 +1,8 @@
 #include <array>
 
-#include "config/bind.h"
+#include "config/decode.h"
 #include "config/keys.h"
-#include "config/patterns.h"
+#include "config/schema_patterns.h"
 #include "model/spec.h"
 
 namespace patchbay {

@@ -1,7 +1,7 @@
 #include "config/load.h"
 
 #include "base/format.h"
-#include "config/bind.h"
+#include "config/decode.h"
 #include "config/overlap.h"
 #include "config/reporter.h"
 #include "config/source_files.h"
@@ -16,7 +16,7 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 /// Parses one text and adds it to the document; false when it is not TOML.
 bool AddSource(SourceFile source, Reporter& reporter, Diagnostics& diagnostics,
                DocumentDraft& document) {
-  const Place whole{source.name, 0, 0};
+  const SourceLocation whole{source.name, 0, 0};
   if (source.text.size() > kLargestSource) {
     reporter.Report(Code::kFileTooLarge, whole,
                     format("the file is larger than {} bytes", kLargestSource),
@@ -26,7 +26,7 @@ bool AddSource(SourceFile source, Reporter& reporter, Diagnostics& diagnostics,
   if (source.text.starts_with(kByteOrderMark)) source.text.erase(0, kByteOrderMark.size());
   const auto table = ReadToml(source, reporter);
   diagnostics.AddSource(std::move(source.name), std::move(source.text));
-  return table && BindSection(*table, whole, document, reporter);
+  return table && DecodeSection(*table, whole, document, reporter);
 }
 
 void Load(std::vector<SourceFile> sources, Reporter& reporter, Loaded& loaded) {

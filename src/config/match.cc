@@ -7,7 +7,7 @@
 #include "config/argv.h"
 #include "config/conditions.h"
 #include "config/keys.h"
-#include "config/scope.h"
+#include "config/variable_scope.h"
 
 namespace patchbay {
 namespace {
@@ -189,7 +189,7 @@ std::optional<Source> CompileSource(const MatchDraft& draft, MatchSpec& match,
 /// A key of a match, where it stands if it is there.
 struct PlacedKey {
   std::string_view name;
-  const Place* place;
+  const SourceLocation* place;
 };
 
 template <class Draft>

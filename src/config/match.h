@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "config/document.h"
+#include "config/draft.h"
 #include "config/reporter.h"
 #include "model/spec.h"
 

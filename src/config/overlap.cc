@@ -22,7 +22,7 @@ struct Claim {
   const Glob* glob = nullptr;  ///< or
   const Regex* regex = nullptr;
   std::optional<Glob> around;  ///< of a regex, see GlobAround
-  Place place;
+  SourceLocation place;
 };
 
 /// The text that every match of the regex begins with.
@@ -72,7 +72,7 @@ std::vector<Claim> ClaimsOf(const DocumentDraft& document, const Model& model) {
         claims.push_back({r, &match, nullptr, &regex, GlobAround(regex), draft.regex->place});
       } else if (const auto* path = std::get_if<PathSource>(&match.source)) {
         for (std::size_t i = 0; i < path->globs.size(); ++i) {
-          const Place& place = draft.path->items[i].place;
+          const SourceLocation& place = draft.path->items[i].place;
           claims.push_back({r, &match, &path->globs[i], nullptr, std::nullopt, place});
         }
       }
@@ -90,7 +90,7 @@ std::vector<Claim> HardwareClaimsOf(const DocumentDraft& document, const Model& 
       const MatchDraft& draft = document.resources[r].matches[m];
       const bool is_usb = std::holds_alternative<UsbPattern>(match.source);
       if (!is_usb && !std::holds_alternative<PciPattern>(match.source)) continue;
-      const Place& place = (is_usb ? draft.usb : draft.pci)->place;
+      const SourceLocation& place = (is_usb ? draft.usb : draft.pci)->place;
       claims.push_back({r, &match, nullptr, nullptr, std::nullopt, place});
     }
   }

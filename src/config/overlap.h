@@ -1,6 +1,6 @@
 #pragma once
 
-#include "config/document.h"
+#include "config/draft.h"
 #include "config/reporter.h"
 #include "model/spec.h"
 

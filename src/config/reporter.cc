@@ -4,7 +4,8 @@
 
 namespace patchbay {
 
-void Reporter::Report(Code code, const Place& place, std::string message, std::string hint) {
+void Reporter::Report(Code code, const SourceLocation& place, std::string message,
+                      std::string hint) {
   const Severity severity = InfoOf(code).severity;
   int& count = severity == Severity::kError ? errors_ : warnings_;
   if (count > kMostFindings) return;
@@ -32,6 +33,6 @@ std::string OneOf(std::span<const std::string_view> words) {
   return out;
 }
 
-std::string Where(const Place& place) { return format("{}:{}", place.file, place.line); }
+std::string Where(const SourceLocation& place) { return format("{}:{}", place.file, place.line); }
 
 }  // namespace patchbay

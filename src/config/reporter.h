@@ -3,7 +3,7 @@
 #include <string>
 
 #include "base/diagnostics.h"
-#include "config/codes.h"
+#include "config/diagnostic_code.h"
 
 namespace patchbay {
 
@@ -16,7 +16,7 @@ class Reporter {
 
   explicit Reporter(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
-  void Report(Code code, const Place& place, std::string message, std::string hint = "");
+  void Report(Code code, const SourceLocation& place, std::string message, std::string hint = "");
 
  private:
   Diagnostics& diagnostics_;
@@ -32,6 +32,6 @@ std::string DidYouMean(std::string_view word, std::span<const std::string_view> 
 std::string OneOf(std::span<const std::string_view> words);
 
 /// "file:line", to point from one finding to another place.
-std::string Where(const Place& place);
+std::string Where(const SourceLocation& place);
 
 }  // namespace patchbay

@@ -8,7 +8,7 @@
 
 #include "base/escape.h"
 #include "base/format.h"
-#include "config/text_check.h"
+#include "config/toml_precheck.h"
 
 namespace patchbay {
 namespace {
@@ -27,7 +27,7 @@ class Lines {
   }
 
   /// What stands from `place` to the end of its line.
-  std::string_view From(const Place& place) const {
+  std::string_view From(const SourceLocation& place) const {
     if (place.line < 1 || place.line > static_cast<int>(lines_.size())) return {};
     const std::string_view line = lines_[static_cast<std::size_t>(place.line - 1)];
     return line.substr(std::min(static_cast<std::size_t>(place.column - 1), line.size()));
@@ -63,12 +63,12 @@ class Converter {
  public:
   Converter(const std::string& file, std::string_view text) : file_(file), lines_(text) {}
 
-  Place At(const toml::source_position& position) const {
+  SourceLocation At(const toml::source_position& position) const {
     const int line = static_cast<int>(position.line);
     return {file_, line, lines_.ByteColumn(line, static_cast<int>(position.column))};
   }
 
-  Place At(std::string_view text, std::size_t offset) const {
+  SourceLocation At(std::string_view text, std::size_t offset) const {
     const std::string_view before = text.substr(0, offset);
     const auto line = std::count(before.begin(), before.end(), '\n');
     const auto start = before.rfind('\n') + 1;  // npos + 1 is 0
@@ -91,7 +91,7 @@ class Converter {
   }
 
  private:
-  Text MakeText(std::string value, Place place) const {
+  Text MakeText(std::string value, SourceLocation place) const {
     const std::string_view source = lines_.From(place);
     int inset = -1;
     if (source.starts_with(value) && !source.starts_with('"') && !source.starts_with('\'')) {

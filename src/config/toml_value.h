@@ -14,13 +14,13 @@ namespace patchbay {
 /// A string of the file.
 struct Text {
   std::string value;
-  Place place;     ///< where it begins, its quote included
-  int inset = -1;  ///< bytes from there to the value where both agree byte by byte, else -1
+  SourceLocation place;  ///< where it begins, its quote included
+  int inset = -1;        ///< bytes from there to the value where both agree byte by byte, else -1
 
   /// The place of the byte at `offset` of the value; the beginning where that cannot be told, as
   /// behind an escape sequence.
-  Place At(std::size_t offset) const {
-    Place at = place;
+  SourceLocation At(std::size_t offset) const {
+    SourceLocation at = place;
     if (inset >= 0) at.column += inset + static_cast<int>(offset);
     return at;
   }
@@ -44,7 +44,7 @@ struct TomlOther {
 };
 
 struct TomlValue {
-  Place place;
+  SourceLocation place;
   std::variant<TomlOther, Text, std::int64_t, bool, TomlArray, TomlTable> value;
 };
 

@@ -7,10 +7,10 @@
 #include "base/format.h"
 #include "config/conditions.h"
 #include "config/container.h"
-#include "config/grammar.h"
 #include "config/health.h"
 #include "config/match.h"
-#include "config/scope.h"
+#include "config/normalize.h"
+#include "config/variable_scope.h"
 #include "model/resource_name.h"
 #include "model/socket_name.h"
 #include "model/validators.h"
@@ -81,7 +81,7 @@ void CompileHosts(const OneOrMore& list, Reporter& reporter, DaemonSpec& spec) {
 DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
   DaemonSpec spec;
   if (draft.listen) {
-    if (auto address = NormalisedListenAddress(draft.listen->value)) {
+    if (auto address = NormalizedListenAddress(draft.listen->value)) {
       spec.listen = std::move(*address);
     } else {
       reporter.Report(

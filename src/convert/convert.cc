@@ -4,7 +4,7 @@
 
 #include "base/format.h"
 #include "config/load.h"
-#include "convert/findings.h"
+#include "convert/diagnostics.h"
 #include "convert/generic_device_plugin.h"
 #include "convert/manifest.h"
 #include "convert/smarter_device_manager.h"

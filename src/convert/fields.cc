@@ -84,7 +84,7 @@ std::span<const YamlValue> Fields::List(std::string_view key) const {
   return {};
 }
 
-Place Fields::PlaceOfKey(std::string_view key) const {
+SourceLocation Fields::PlaceOfKey(std::string_view key) const {
   const YamlValue* value = Find(key);
   return value == nullptr ? map_.place : value->place;
 }

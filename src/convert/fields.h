@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "convert/findings.h"
+#include "convert/diagnostics.h"
 #include "convert/yaml.h"
 
 namespace patchbay {
@@ -28,7 +28,7 @@ class Fields {
   /// The items of a list, none where there is no list.
   std::span<const YamlValue> List(std::string_view key) const;
   /// The place of the value, or of the map.
-  Place PlaceOfKey(std::string_view key) const;
+  SourceLocation PlaceOfKey(std::string_view key) const;
 
  private:
   const YamlValue& map_;

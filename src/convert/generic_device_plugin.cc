@@ -93,7 +93,7 @@ class GenericConversion {
   const GenericFlags& FlagsOf(const Container& container);
   std::optional<std::string> DomainFlag(const Container* container);
   std::string Domain(const std::optional<std::string>& said, const Container* container,
-                     const Place& place);
+                     const SourceLocation& place);
   void Add(GenericDevice device, const std::string& domain);
   void NotTaken(std::string_view key, std::string_view value);
 
@@ -103,7 +103,7 @@ class GenericConversion {
   Directories directories_;
   NewFile file_;
   std::map<const Container*, GenericFlags> flags_;
-  std::map<std::string, Place> names_;
+  std::map<std::string, SourceLocation> names_;
   bool found_ = false;
   bool has_assumed_ = false;
 };
@@ -121,7 +121,7 @@ std::optional<std::string> GenericConversion::DomainFlag(const Container* contai
 }
 
 std::string GenericConversion::Domain(const std::optional<std::string>& said,
-                                      const Container* container, const Place& place) {
+                                      const Container* container, const SourceLocation& place) {
   if (hints_.domain) return *hints_.domain;
   if (said) return *said;
   const auto of_image = DomainOfImage(container == nullptr ? "" : container->image);

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "convert/convert.h"
-#include "convert/findings.h"
+#include "convert/diagnostics.h"
 #include "convert/manifest.h"
 #include "convert/toml_writer.h"
 
@@ -20,13 +20,13 @@ struct GenericPath {
   bool read_only = false;           ///< of a mount
   bool optional = false;
   int limit = 1;  ///< how many devices of the group may have one and the same node of this path
-  Place place = {};
+  SourceLocation place = {};
 };
 
 struct GenericUsb {
   std::string vendor, product;  ///< four hexadecimal digits
   std::string serial = {};
-  Place place = {};
+  SourceLocation place = {};
 };
 
 /// Several paths are one device: of globs the first match of each, then the second and so on. All
@@ -35,13 +35,13 @@ struct GenericGroup {
   int count = 1;  ///< how many times each device is advertised
   std::vector<GenericPath> paths = {};
   std::vector<GenericUsb> usb = {};
-  Place place = {};
+  SourceLocation place = {};
 };
 
 struct GenericDevice {
   std::string name;  ///< without the domain
   std::vector<GenericGroup> groups = {};
-  Place place = {};
+  SourceLocation place = {};
   Notes notes = {};
 };
 

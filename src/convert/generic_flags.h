@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "convert/findings.h"
+#include "convert/diagnostics.h"
 #include "convert/manifest.h"
 
 namespace patchbay {

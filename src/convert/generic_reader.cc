@@ -3,7 +3,7 @@
 #include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
-#include "config/grammar.h"
+#include "config/normalize.h"
 #include "convert/fields.h"
 #include "convert/generic_device_plugin.h"
 #include "convert/patterns.h"
@@ -104,7 +104,7 @@ GenericPath DeviceReader::Path(const YamlValue& value) {
     findings_.Malformed(fields.PlaceOfKey("type"), "`type` must be Device or Mount");
   }
   const std::string permissions = fields.Text("permissions").value_or("");
-  if (auto ours = NormalisedPermissions(permissions)) {
+  if (auto ours = NormalizedPermissions(permissions)) {
     path.permissions = std::move(*ours);
   } else if (!permissions.empty()) {
     findings_.Malformed(fields.PlaceOfKey("permissions"),

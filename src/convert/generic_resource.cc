@@ -8,8 +8,8 @@
 #include "base/path.h"
 #include "convert/generic_device_plugin.h"
 #include "convert/group_plan.h"
+#include "convert/numbered_sets.h"
 #include "convert/patterns.h"
-#include "convert/series.h"
 
 namespace patchbay {
 namespace {
@@ -82,7 +82,7 @@ bool ResourcePlanner::AddressNodes(Plans& plans) const {
   }
   const bool are_alone =
       std::all_of(sets.begin(), sets.end(), [](const auto& set) { return set.size() == 1; });
-  const auto series = FindSeries(paths);
+  const auto series = FindNumberedSets(paths);
   if (!series && !are_alone) return false;
   for (std::size_t i = 0; i < sets.size(); ++i) {
     GroupPlan& plan = plans[i];

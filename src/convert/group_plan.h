@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/path.h"
-#include "convert/findings.h"
+#include "convert/diagnostics.h"
 #include "convert/generic_device_plugin.h"
 #include "convert/patterns.h"
 #include "convert/toml_writer.h"

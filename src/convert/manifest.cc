@@ -97,7 +97,7 @@ Manifest ReadManifest(const std::string& file, const std::string& text, Findings
   const auto documents = ReadYaml(
       text,
       [&](int line, int column) {
-        return Place{file, line, column};
+        return SourceLocation{file, line, column};
       },
       findings);
   std::vector<ConfigMapText> texts;

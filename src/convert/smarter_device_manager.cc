@@ -40,17 +40,18 @@ class SmarterConversion {
 
  private:
   void Entry(const YamlValue& value);
-  std::vector<SeenName> NamesFor(const std::string& match, const Place& place, Notes& notes);
-  std::vector<SeenName> SeenNamesFor(const std::string& match, const Place& place);
+  std::vector<SeenName> NamesFor(const std::string& match, const SourceLocation& place,
+                                 Notes& notes);
+  std::vector<SeenName> SeenNamesFor(const std::string& match, const SourceLocation& place);
   NewResource ResourceFor(const SeenName& seen) const;
-  void Add(NewResource resource, const Place& place);
+  void Add(NewResource resource, const SourceLocation& place);
 
   const ConvertHints& hints_;
   std::string domain_;
   Findings& findings_;
   Directories directories_;
   NewFile file_;
-  std::map<std::string, Place> names_;
+  std::map<std::string, SourceLocation> names_;
   bool found_ = false;
 };
 
@@ -67,7 +68,7 @@ void SmarterConversion::Document(const YamlValue& document) {
 
 /// Looked for anywhere in the names of a node, as the other program does. Ours match whole texts.
 std::vector<SeenName> SmarterConversion::SeenNamesFor(const std::string& match,
-                                                      const Place& place) {
+                                                      const SourceLocation& place) {
   std::vector<SeenName> seen;
   const auto pattern = TextPattern::Compile(format("(?s:.*)(?:{})(?s:.*)", match));
   if (!pattern) {
@@ -81,8 +82,8 @@ std::vector<SeenName> SmarterConversion::SeenNamesFor(const std::string& match,
   return seen;
 }
 
-std::vector<SeenName> SmarterConversion::NamesFor(const std::string& match, const Place& place,
-                                                  Notes& notes) {
+std::vector<SeenName> SmarterConversion::NamesFor(const std::string& match,
+                                                  const SourceLocation& place, Notes& notes) {
   if (const auto pattern = TextPattern::Compile(match); !pattern) {
     findings_.Malformed(
         place, format("`devicematch` is no regular expression: {}", pattern.error().message),
@@ -150,7 +151,7 @@ NewResource Gpu(const std::string& domain) {
   return resource;
 }
 
-void SmarterConversion::Add(NewResource resource, const Place& place) {
+void SmarterConversion::Add(NewResource resource, const SourceLocation& place) {
   if (const auto problem = ProblemWithResourceName(resource.name)) {
     findings_.Ignored(place,
                       format("{} cannot be a resource: {}", Truncate(resource.name, 120), *problem),
@@ -170,7 +171,7 @@ void SmarterConversion::Entry(const YamlValue& value) {
   if (!ExpectMap(value, "an entry", findings_)) return;
   const Fields fields(value, kSmarter, kSmarterKeys, findings_);
   const auto match = fields.Text("devicematch");
-  const Place place = fields.PlaceOfKey("devicematch");
+  const SourceLocation place = fields.PlaceOfKey("devicematch");
   // A wrong number is told of once: it is not as if there were none.
   const bool has_number = fields.Find("nummaxdevices") != nullptr;
   const auto units =

@@ -3,7 +3,7 @@
 #include <string>
 
 #include "convert/convert.h"
-#include "convert/findings.h"
+#include "convert/diagnostics.h"
 #include "convert/manifest.h"
 #include "convert/toml_writer.h"
 

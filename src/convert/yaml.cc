@@ -164,7 +164,7 @@ void CheckKeys(const YamlValue& value, Findings& findings) {
 }
 
 /// `Mark` counts from 0, and from -1 where it knows nothing.
-Place PlaceOfMark(const YAML::Mark& mark, const PlaceOf& place_of) {
+SourceLocation PlaceOfMark(const YAML::Mark& mark, const PlaceOf& place_of) {
   return place_of(std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1);
 }
 
@@ -254,7 +254,7 @@ PlaceOf PlacesIn(const YamlValue& scalar, const TextLines& source) {
     int bytes_before;
   };
   std::vector<std::optional<Beginning>> beginnings;
-  const Place& place = scalar.place;
+  const SourceLocation& place = scalar.place;
   const auto line_of_scalar = static_cast<std::size_t>(std::max(place.line, 1) - 1);
   for (const std::string_view inner : LinesOf(scalar.text)) {
     const std::size_t index = beginnings.size();
@@ -278,7 +278,8 @@ PlaceOf PlacesIn(const YamlValue& scalar, const TextLines& source) {
   return [place, beginnings = std::move(beginnings)](int line, int column) {
     const auto index = static_cast<std::size_t>(line - 1);
     if (line < 1 || index >= beginnings.size() || !beginnings[index]) return place;
-    return Place{place.file, beginnings[index]->line, beginnings[index]->bytes_before + column};
+    return SourceLocation{place.file, beginnings[index]->line,
+                          beginnings[index]->bytes_before + column};
   };
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/diagnostics.h"
-#include "convert/findings.h"
+#include "convert/diagnostics.h"
 
 namespace patchbay {
 
@@ -17,7 +17,7 @@ struct YamlValue {
   enum class Kind { kNull, kScalar, kList, kMap };
 
   Kind kind = Kind::kNull;
-  Place place;
+  SourceLocation place;
   std::string text = {};         ///< of a scalar
   bool is_quoted = false;        ///< a scalar in quotes or a block, which is text whatever it holds
   std::vector<YamlValue> items;  ///< of a list
@@ -38,7 +38,7 @@ struct YamlEntry {
 };
 
 /// Where a line and a column of a text, both from 1, stand in the file that holds the text.
-using PlaceOf = std::function<Place(int line, int column)>;
+using PlaceOf = std::function<SourceLocation(int line, int column)>;
 
 /// The documents of a text; JSON is YAML as well. Any bytes may come in: what is no YAML, too deep,
 /// or too large when its aliases are followed, is a finding, and then there are no documents; so is

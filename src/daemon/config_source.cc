@@ -15,7 +15,7 @@ constexpr ThreadPool::Options kConfigThreads{.max_running = 2,
                                              .starts_at_once = true,
                                              .end_patience = std::chrono::milliseconds(200)};
 
-std::string TextOf(const Place& place) {
+std::string TextOf(const SourceLocation& place) {
   if (place.line == 0) return place.file;
   return format("{}:{}:{}", place.file, place.line, place.column);
 }

@@ -71,8 +71,8 @@ void HookRunner::End() {
   changed_.wait(lock, [this] { return queue_.empty(); });
 }
 
-HookRunner::Place HookRunner::PlaceFor(HookCall call, Done done) {
-  Place place{std::move(call), std::move(done), steady_clock::now(), Time::max(), Time::max()};
+HookRunner::QueueSlot HookRunner::PlaceFor(HookCall call, Done done) {
+  QueueSlot place{std::move(call), std::move(done), steady_clock::now(), Time::max(), Time::max()};
   if (place.call.patience) {
     place.end_by = place.since + *place.call.patience;
     place.begin_by = place.end_by - std::min(kWorthBeginning, place.call.timeout / 2);
@@ -159,7 +159,7 @@ std::vector<HookRunner::Queue::iterator> HookRunner::Due() {
   });
   std::set<std::string> busy;
   for (auto at = queue_.begin(); at != queue_.end(); ++at) {
-    const Place& place = at->second;
+    const QueueSlot& place = at->second;
     const bool is_free = place.state == State::kWaiting && !Touches(place.call, busy);
     busy.insert(place.call.devices.begin(), place.call.devices.end());
     if (!is_free || (place.call.hook == Hook::kRelease && ++releases > kMostReleases)) continue;

@@ -46,7 +46,7 @@ class HookRunner {
  private:
   using Time = std::chrono::steady_clock::time_point;
   enum class State { kWaiting, kRunning, kHanging };
-  struct Place {
+  struct QueueSlot {
     HookCall call;
     Done done;
     Time since;     ///< it waits
@@ -54,12 +54,12 @@ class HookRunner {
     Time end_by;
     State state = State::kWaiting;
   };
-  using Queue = std::map<std::uint64_t, Place>;
-  using Answers = std::vector<std::pair<Place, Status>>;
+  using Queue = std::map<std::uint64_t, QueueSlot>;
+  using Answers = std::vector<std::pair<QueueSlot, Status>>;
   /// What the thread of a call has, also when the runner is gone.
   struct Execution;
 
-  static Place PlaceFor(HookCall call, Done done);
+  static QueueSlot PlaceFor(HookCall call, Done done);
   void Keep();
   Answers Advance();
   std::vector<Queue::iterator> Due();

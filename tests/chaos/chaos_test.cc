@@ -224,11 +224,11 @@ class Chaos : public testing::Test {
   std::string BeginHang() {
     const auto needs = configuration_.needs();
     if (!needs.empty()) return hangs_.Begin(random_.OneOf(needs).first);
-    return hangs_.Begin(static_cast<Hangs::Place>(random_.Below(Hangs::kPlaces)));
+    return hangs_.Begin(static_cast<Hangs::SourceLocation>(random_.Below(Hangs::kPlaces)));
   }
   /// The places take turns, so that none is rare.
   std::string UseAndHang() {
-    const auto place = static_cast<Hangs::Place>(++hangs_begun_ % Hangs::kPlaces);
+    const auto place = static_cast<Hangs::SourceLocation>(++hangs_begun_ % Hangs::kPlaces);
     std::string what;
     if (!configuration_.needs().contains(place)) {
       what = configuration_.Use(place, random_) + ", ";
@@ -241,7 +241,7 @@ class Chaos : public testing::Test {
   /// Of resources whose Allocate hangs, or may: a hook ends soon, a lookup of a node takes longer.
   void AddPodsThatHang() {
     const auto needs = configuration_.needs();
-    for (const Hangs::Place place : {Hangs::kHook, Hangs::kDeviceNode}) {
+    for (const Hangs::SourceLocation place : {Hangs::kHook, Hangs::kDeviceNode}) {
       const auto names = needs.find(place);
       if (!hangs_.contains(place) || names == needs.end()) continue;
       if (place == Hangs::kDeviceNode && !random_.OneIn(3)) continue;
@@ -408,7 +408,7 @@ class Chaos : public testing::Test {
   void ReportTroubles(bool must_have_been) {
     auto seen = troubles_seen_;
     for (std::size_t i = 0; i < Hangs::kPlaces; ++i) {
-      const auto place = static_cast<Hangs::Place>(i);
+      const auto place = static_cast<Hangs::SourceLocation>(i);
       const auto hung = hangs_.hung().find(place);
       seen[format("{} hung", Hangs::Name(place))] = hung == hangs_.hung().end() ? 0 : hung->second;
     }

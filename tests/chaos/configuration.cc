@@ -16,7 +16,7 @@ constexpr decltype(Resource::probe) kProbes[] = {Resource::kUnprobed, Resource::
                                                  Resource::kByFile, Resource::kByProgram,
                                                  Resource::kByMountedFile};
 
-std::string OnHost(Hangs::Place place, std::string_view name) {
+std::string OnHost(Hangs::SourceLocation place, std::string_view name) {
   return format("/{}/{}", Hangs::Directory(place), name);
 }
 
@@ -158,10 +158,10 @@ std::set<std::string> Configuration::names() const {
   return names;
 }
 
-std::map<Hangs::Place, std::set<std::string>> Configuration::needs() const {
-  std::map<Hangs::Place, std::set<std::string>> needs;
+std::map<Hangs::SourceLocation, std::set<std::string>> Configuration::needs() const {
+  std::map<Hangs::SourceLocation, std::set<std::string>> needs;
   for (const Resource& resource : resources()) {
-    for (const Hangs::Place place : resource.Needs()) needs[place].insert(resource.name);
+    for (const Hangs::SourceLocation place : resource.Needs()) needs[place].insert(resource.name);
   }
   return needs;
 }
@@ -243,8 +243,9 @@ std::string Configuration::Change(Random& random) {
     case 8: resource.is_exclusive = !resource.is_exclusive; break;
     case 9: std::swap(resource, resources_[random.Below(resources_.size())]); break;
     case 10: {
-      static constexpr Hangs::Place kPlaces[] = {Hangs::kDeviceNode, Hangs::kMount, Hangs::kHook};
-      const Hangs::Place place = random.OneOf(kPlaces);
+      static constexpr Hangs::SourceLocation kPlaces[] = {Hangs::kDeviceNode, Hangs::kMount,
+                                                          Hangs::kHook};
+      const Hangs::SourceLocation place = random.OneOf(kPlaces);
       if (resource.container_needs.erase(place) == 0) resource.container_needs.insert(place);
       break;
     }
@@ -257,7 +258,7 @@ std::string Configuration::Change(Random& random) {
   return "changed " + resource.name;
 }
 
-std::string Configuration::Use(Hangs::Place place, Random& random) {
+std::string Configuration::Use(Hangs::SourceLocation place, Random& random) {
   Resource& resource = resources_[random.Below(resources_.size())];
   resource.is_elsewhere = false;
   switch (place) {
@@ -297,7 +298,8 @@ std::string Configuration::Add(Random& random) {
                     .is_exclusive = random.OneIn(6),
                     .has_text_in_path = random.OneIn(2)};
   if (random.OneIn(2)) {
-    static constexpr Hangs::Place kPlaces[] = {Hangs::kDeviceNode, Hangs::kMount, Hangs::kHook};
+    static constexpr Hangs::SourceLocation kPlaces[] = {Hangs::kDeviceNode, Hangs::kMount,
+                                                        Hangs::kHook};
     resource.container_needs.insert(random.OneOf(kPlaces));
   }
   resources_.push_back(resource);

@@ -72,7 +72,7 @@ class Configuration {
   /// The names of all.
   std::set<std::string> names() const;
   /// The names of those on this node that use something in a directory of Hangs.
-  std::map<Hangs::Place, std::set<std::string>> needs() const;
+  std::map<Hangs::SourceLocation, std::set<std::string>> needs() const;
   /// The names of all that do, wherever.
   std::set<std::string> mounted() const;
   /// The names of those whose hooks wait until the kubelet has said who holds what.
@@ -89,7 +89,7 @@ class Configuration {
   /// Changes a resource, adds or removes one, or gives it another name. Says which.
   std::string Change(Random& random);
   /// Has a resource on this node use what lies in the directory.
-  std::string Use(Hangs::Place place, Random& random);
+  std::string Use(Hangs::SourceLocation place, Random& random);
   /// Has one resource come to this node, or leave it.
   std::string MoveToOtherNode(Random& random);
 

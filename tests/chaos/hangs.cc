@@ -9,18 +9,18 @@
 
 namespace patchbay::test {
 
-std::string Hangs::Name(Place place) {
+std::string Hangs::Name(SourceLocation place) {
   static constexpr const char* kNames[] = {"match", "device node", "mount", "probe", "hook"};
   return kNames[place];
 }
 
-std::string Hangs::Directory(Place place) {
+std::string Hangs::Directory(SourceLocation place) {
   return format("mnt/{}", static_cast<std::size_t>(place));
 }
 
 Hangs::Hangs(TempTree& tree) : tree_(tree) {
   for (std::size_t place = 0; place < kPlaces; ++place) {
-    tree_.Dir(Directory(static_cast<Place>(place)));
+    tree_.Dir(Directory(static_cast<SourceLocation>(place)));
   }
   tree_.CharDevice(Directory(kDeviceNode) + "/node");
   tree_.File(Directory(kMount) + "/file");
@@ -30,7 +30,7 @@ Hangs::Hangs(TempTree& tree) : tree_(tree) {
   chmod(tree_.path(program).c_str(), 0755);
 }
 
-std::string Hangs::Begin(Place place) {
+std::string Hangs::Begin(SourceLocation place) {
   if (mounts_.contains(place)) return "the file system of a " + Name(place) + " still hangs";
   auto mount = std::make_unique<HangingMount>(tree_.path(Directory(place)));
   if (!mount->why_not().empty()) {
@@ -42,7 +42,7 @@ std::string Hangs::Begin(Place place) {
 }
 
 std::string Hangs::End(Random& random) {
-  const auto place = static_cast<Place>(random.Below(kPlaces));
+  const auto place = static_cast<SourceLocation>(random.Below(kPlaces));
   if (!mounts_.contains(place)) return "the file system of a " + Name(place) + " responds";
   Count();
   mounts_.erase(place);

@@ -19,7 +19,7 @@ namespace patchbay::test {
 class Hangs {
  public:
   /// What lies in the directory. Each has the directory /mnt/N of its own.
-  enum Place : std::size_t {
+  enum SourceLocation : std::size_t {
     kMatch,       ///< devices that a match finds
     kDeviceNode,  ///< a device node that containers get
     kMount,       ///< a file that is mounted into containers
@@ -27,14 +27,14 @@ class Hangs {
     kHook,        ///< a program that a hook runs
     kPlaces
   };
-  using Places = std::set<Place>;
-  static std::string Directory(Place place);
-  static std::string Name(Place place);
+  using Places = std::set<SourceLocation>;
+  static std::string Directory(SourceLocation place);
+  static std::string Name(SourceLocation place);
 
   /// Makes the directories and what lies in them, but for the devices.
   explicit Hangs(TempTree& tree);
 
-  std::string Begin(Place place);
+  std::string Begin(SourceLocation place);
   std::string End(Random& random);
   std::string EndAll();
 
@@ -42,17 +42,17 @@ class Hangs {
   void Count();
 
   bool any() const { return !mounts_.empty(); }
-  bool contains(Place place) const { return mounts_.contains(place); }
+  bool contains(SourceLocation place) const { return mounts_.contains(place); }
   /// Why no file system can be mounted here; empty if one can, or none was tried.
   const std::string& why_not() const { return why_not_; }
   /// On how many file systems of each place somebody has hung.
-  const std::map<Place, std::size_t>& hung() const { return hung_; }
+  const std::map<SourceLocation, std::size_t>& hung() const { return hung_; }
 
  private:
   TempTree& tree_;
   std::string why_not_;
-  std::map<Place, std::size_t> hung_;
-  std::map<Place, std::unique_ptr<HangingMount>> mounts_;
+  std::map<SourceLocation, std::size_t> hung_;
+  std::map<SourceLocation, std::unique_ptr<HangingMount>> mounts_;
   Places counted_;  ///< of the mounts
 };
 

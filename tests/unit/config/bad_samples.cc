@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iostream>
 
-#include "config/codes.h"
+#include "config/diagnostic_code.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) {

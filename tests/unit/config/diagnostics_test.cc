@@ -2,7 +2,7 @@
 #include <set>
 
 #include "bad_samples.h"
-#include "config/codes.h"
+#include "config/diagnostic_code.h"
 #include "config_support.h"
 #include "support/temp_tree.h"
 

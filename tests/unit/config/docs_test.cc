@@ -3,7 +3,7 @@
 #include <set>
 #include <sstream>
 
-#include "config/codes.h"
+#include "config/diagnostic_code.h"
 #include "config/keys.h"
 #include "config_support.h"
 #include "model/snapshot.h"

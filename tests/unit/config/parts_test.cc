@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "config/duration.h"
-#include "config/grammar.h"
-#include "config/text_check.h"
+#include "config/normalize.h"
+#include "config/toml_precheck.h"
 
 namespace patchbay {
 namespace {
@@ -29,17 +29,17 @@ TEST(Duration, FormatsInTheLargestUnit) {
 }
 
 TEST(Permissions, AreNormalised) {
-  EXPECT_EQ(NormalisedPermissions("mrw"), "rwm");
-  EXPECT_EQ(NormalisedPermissions("w"), "w");
+  EXPECT_EQ(NormalizedPermissions("mrw"), "rwm");
+  EXPECT_EQ(NormalizedPermissions("w"), "w");
   for (const std::string_view bad : {"", "rx", "rr", "rwmr", "RW", "r w"}) {
-    EXPECT_FALSE(NormalisedPermissions(bad)) << bad;
+    EXPECT_FALSE(NormalizedPermissions(bad)) << bad;
   }
 }
 
 TEST(ListenAddress, IsAHostAndAPort) {
-  EXPECT_EQ(NormalisedListenAddress(":9478"), "[::]:9478");
+  EXPECT_EQ(NormalizedListenAddress(":9478"), "[::]:9478");
   for (const std::string_view good : {"[::]:9478", "0.0.0.0:0", "127.0.0.1:65535", "[::1]:80"}) {
-    EXPECT_EQ(NormalisedListenAddress(good), good);
+    EXPECT_EQ(NormalizedListenAddress(good), good);
   }
   for (const std::string_view bad : {"",
                                      ":",
@@ -62,7 +62,7 @@ TEST(ListenAddress, IsAHostAndAPort) {
                                      "-a:80",
                                      "a..b:80",
                                      "http://a:80"}) {
-    EXPECT_FALSE(NormalisedListenAddress(bad)) << bad;
+    EXPECT_FALSE(NormalizedListenAddress(bad)) << bad;
   }
 }
 

@@ -23,7 +23,7 @@ Read ReadText(const std::string& text) {
   read.documents = ReadYaml(
       text,
       [](int line, int column) {
-        return Place{"in.yaml", line, column};
+        return SourceLocation{"in.yaml", line, column};
       },
       findings);
   return read;
@@ -34,11 +34,11 @@ TEST(YamlTest, ValuesKnowWhereTheyStand) {
   ASSERT_EQ(read.documents.size(), 2U);
   const YamlValue* list = read.documents[0].Find("A");
   ASSERT_TRUE(list != nullptr && list->IsList());
-  EXPECT_EQ(list->items[0].place, (Place{"in.yaml", 2, 5}));
+  EXPECT_EQ(list->items[0].place, (SourceLocation{"in.yaml", 2, 5}));
   EXPECT_FALSE(list->items[0].is_quoted);
   const YamlValue* quoted = list->items[1].Find("c");
   ASSERT_NE(quoted, nullptr);
-  EXPECT_EQ(quoted->place, (Place{"in.yaml", 3, 9}));
+  EXPECT_EQ(quoted->place, (SourceLocation{"in.yaml", 3, 9}));
   EXPECT_TRUE(quoted->is_quoted);
   EXPECT_EQ(read.documents[1].kind, YamlValue::Kind::kNull);
 }
@@ -173,7 +173,7 @@ TEST(YamlTest, PlacesInATextAreThoseOfTheFileWhereItCanBeTold) {
   const Read read = ReadText(source);
   const TextLines lines = LinesOf(source);
   const auto at = [&](const char* key, int line, int column) {
-    const Place place = PlacesIn(*read.documents[0].Find(key), lines)(line, column);
+    const SourceLocation place = PlacesIn(*read.documents[0].Find(key), lines)(line, column);
     return std::pair(place.line, place.column);
   };
   EXPECT_EQ(at("block", 2, 2), std::pair(3, 4));

@@ -1,0 +1,94 @@
+#include "cli/access_hints.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "base/path.h"
+
+namespace patchbay {
+namespace {
+
+/// The parts of a host that are mounted as one. What is directly below one of them is there
+/// whenever it is; further down things come and go.
+enum class Part { kAny, kDev, kBelowDev, kSys, kUdev };
+
+Part PartOf(const std::string& path) {
+  if (path == "/dev") return Part::kDev;
+  if (path.starts_with("/dev/")) return Part::kBelowDev;
+  if (path == "/sys" || DirectoryOf(path) == "/sys") return Part::kSys;
+  if (path == "/run" || path == "/run/udev" || path.starts_with("/run/udev/")) return Part::kUdev;
+  return Part::kAny;
+}
+
+/// {path} is that of the obstacle, {above} its directory, {place} where in this process's tree the
+/// host's belongs.
+struct Mend {
+  Barrier barrier;
+  Part part;  ///< kAny: of all that is not named before
+  std::string_view text;
+};
+
+constexpr Mend kMends[] = {
+    {Barrier::kMissing, Part::kDev,
+     "in a container, mount the host's /dev {place} (a hostPath volume; read-only will do)"},
+    {Barrier::kMissing, Part::kBelowDev,
+     "it comes with the first device of its kind, unless the path is misspelt; compare with the "
+     "host's own /dev"},
+    {Barrier::kMissing, Part::kSys,
+     "in a container, mount the host's /sys {place} (a hostPath volume; read-only will do)"},
+    {Barrier::kMissing, Part::kUdev,
+     "in a container, mount the host's /run/udev {place} (a hostPath volume; read-only will do); "
+     "where the host has no udev, match by usb, pci or attributes instead of properties"},
+    {Barrier::kMissing, Part::kAny,
+     "wait for it, or mend the pattern; if the host has it, mount it {place}"},
+    {Barrier::kNoDirectory, Part::kAny, "{path} is no directory: mend the pattern, or remove it"},
+    {Barrier::kNoRight, Part::kAny,
+     "run as root, with CAP_DAC_READ_SEARCH where capabilities are dropped, or give this user the "
+     "right to read {path}; where root is refused, a policy such as SELinux forbids it"},
+    {Barrier::kForbidden, Part::kAny,
+     "the mode of {path} is not what forbids it: allow it in the policy of the container "
+     "(SELinux, AppArmor, seccomp, device cgroup)"},
+    {Barrier::kWriteOnly, Part::kAny, "nobody may read {path}: match by something else"},
+    {Barrier::kTooManyLinks, Part::kAny,
+     "mend the link {path}: it leads in a circle, or through more than 40 others"},
+    {Barrier::kFailure, Part::kAny,
+     "no mount or right mends this; if it lasts, the log of the kernel (dmesg) may say why"},
+};
+
+constexpr std::string_view kMisspelt =
+    "{above} has {neighbours}, but no {name}: mend the path, or wait for the device";
+
+std::string MountOf(Part part, const std::string& path) {
+  switch (part) {
+    case Part::kDev:
+    case Part::kBelowDev: return "/dev";
+    case Part::kSys: return "/sys";
+    case Part::kUdev: return "/run/udev";
+    case Part::kAny: break;
+  }
+  return path;
+}
+
+std::string PlaceOf(const std::string& path, const HostRoot& host) {
+  const std::string local = host.Local(path);
+  return local == path ? "at the same path, or name its place with --host-root" : "at " + local;
+}
+
+}  // namespace
+
+std::string AccessHint(const Obstacle& obstacle, const HostRoot& host) {
+  const Part part = PartOf(obstacle.path);
+  const bool is_misspelt =
+      !obstacle.neighbours.empty() && (part == Part::kBelowDev || part == Part::kAny);
+  const auto* mend = std::find_if(std::begin(kMends), std::end(kMends), [&](const Mend& m) {
+    return m.barrier == obstacle.barrier && (m.part == part || m.part == Part::kAny);
+  });
+  if (mend == std::end(kMends)) return "";
+  return format(fmt::runtime(is_misspelt ? kMisspelt : mend->text), fmt::arg("path", obstacle.path),
+                fmt::arg("above", DirectoryOf(obstacle.path)),
+                fmt::arg("name", BaseName(obstacle.path)),
+                fmt::arg("neighbours", fmt::join(obstacle.neighbours, ", ")),
+                fmt::arg("place", PlaceOf(MountOf(part, obstacle.path), host)));
+}
+
+}  // namespace patchbay

@@ -1,0 +1,89 @@
+#include "cli/list_dev.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view kDev = "/dev";
+constexpr int kDeepest = 10;
+
+class DevWalk {
+ public:
+  DevWalk(const HostRoot& host, std::size_t most, Findings& findings)
+      : host_(host), most_(most), findings_(findings) {}
+
+  Result<std::vector<SeenName>> Run() &&;
+
+ private:
+  Status Directory(const std::string& directory, int depth);
+  void Entry(const std::string& path, FileType type, int depth);
+  bool IsOnDev(const HostNode& node) const;
+
+  const HostRoot& host_;
+  const std::size_t most_;
+  Findings& findings_;
+  std::uint64_t file_system_ = 0;
+  std::vector<SeenName> names_;
+};
+
+/// A directory that something else is mounted on belongs to that.
+bool DevWalk::IsOnDev(const HostNode& node) const {
+  const auto stamp = host_.StampOf(node);
+  return stamp && stamp->device == file_system_;
+}
+
+void DevWalk::Entry(const std::string& path, FileType type, int depth) {
+  HostNode node{path, type, 0, 0};
+  if (type == FileType::kSymlink) {
+    auto resolved = host_.Resolve(path);
+    if (!resolved) return;  // it leads nowhere
+    node = std::move(*resolved);
+  }
+  const bool is_directory = node.type == FileType::kDirectory;
+  const bool is_device = node.type == FileType::kCharacter || node.type == FileType::kBlock;
+  if (!is_device && !(is_directory && IsOnDev(node))) return;
+  names_.push_back({path.substr(kDev.size() + 1), is_directory});
+  if (type != FileType::kDirectory || depth == kDeepest) return;
+  const auto listed = Directory(path, depth + 1);
+  if (listed || listed.error().kind == ErrorKind::kNotFound) return;
+  findings_.Assumed({path, 0, 0}, listed.error().message,
+                    "what is in it is taken for not there; convert as a user who may read it");
+}
+
+Status DevWalk::Directory(const std::string& directory, int depth) {
+  const auto entries = TRY(host_.List(directory, [](const std::string&) { return true; }));
+  for (const HostEntry& entry : entries) {
+    if (names_.size() > most_) break;
+    Entry(directory + "/" + entry.name, entry.type, depth);
+  }
+  return {};
+}
+
+Result<std::vector<SeenName>> DevWalk::Run() && {
+  const HostNode dev = TRY(host_.Resolve(kDev));
+  file_system_ = TRY(host_.StampOf(dev)).device;
+  TRY(Directory(std::string(kDev), 0));
+  if (names_.size() > most_) {
+    names_.resize(most_);
+    findings_.Assumed({std::string(kDev), 0, 0},
+                      format("there are more than {} names here; the rest is left out", most_),
+                      "see whether devices are missing in the outcome, and add them");
+  }
+  std::sort(names_.begin(), names_.end(),
+            [](const SeenName& a, const SeenName& b) { return a.name < b.name; });
+  return std::move(names_);
+}
+
+}  // namespace
+
+Result<std::vector<SeenName>> ListDev(const HostRoot& host, std::size_t most, Findings& findings) {
+  return DevWalk(host, most, findings).Run();
+}
+
+}  // namespace patchbay

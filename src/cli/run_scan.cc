@@ -1,0 +1,169 @@
+#include "cli/run_scan.h"
+
+#include <algorithm>
+
+#include "base/diagnostics.h"
+#include "base/escape.h"
+#include "base/format.h"
+#include "cli/access_hints.h"
+#include "inventory/inventory.h"
+
+namespace patchbay {
+namespace {
+
+bool AsksForProperties(const MatchSpec& match) {
+  const auto* udev = std::get_if<UdevPattern>(&match.source);
+  return (udev != nullptr && !udev->properties.empty()) ||
+         (match.conditions.udev && !match.conditions.udev->properties.empty());
+}
+
+/// A pass does without udev's database; who lacks what it would hold is told of it.
+void ReportDatabase(const HostRoot& host, const Snapshot& snapshot,
+                    std::vector<MatchReport>& reports) {
+  const std::string place = "/run/udev/data";
+  const auto database = host.List(place, [](const std::string&) { return false; });
+  if (database) return;
+  const bool lacks_variables =
+      std::any_of(snapshot.rejected.begin(), snapshot.rejected.end(),
+                  [](const Rejection& r) { return r.reason == RejectReason::kMissingVariable; });
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const MatchSpec& match = snapshot.spec->matches[i];
+    if ((AsksForProperties(match) && reports[i].found.empty()) ||
+        (UsesSysfs(match) && lacks_variables)) {
+      reports[i].looks.push_back({.place = place, .problem = database.error().message});
+    }
+  }
+}
+
+std::string FindMend(const HostRoot& host, const MatchReport::Look& look) {
+  const bool is_empty = look.at == MatchReport::Look::At::kNames && look.seen == 0;
+  // An empty /sys is as good as none.
+  if (!look.problem.empty()) {
+    return AccessHint(CheckAccess(host, look.place == "/sys" ? "/sys/dev" : look.place), host);
+  }
+  if (!is_empty) return "";
+  const auto directory = host.Resolve(look.place);
+  return directory ? AccessHint({Barrier::kMissing, directory->path}, host) : "";
+}
+
+/// Names in a directory that a pattern which fits none of them may be meant for.
+std::string FindNames(const HostRoot& host, const MatchReport::Look& look) {
+  const bool fits_none = look.at == MatchReport::Look::At::kNames && look.problem.empty() &&
+                         look.seen > 0 && look.matched == 0;
+  if (!fits_none) return "";
+  const auto entries = host.List(look.place, [](const std::string&) { return true; });
+  if (!entries) return "";
+  const auto names = NamesLike(look.pattern, *entries);
+  std::string place = look.place;
+  if (place.size() > 1 && place.ends_with('/')) place.pop_back();
+  return names.empty() ? "" : format("{} has {}", place, fmt::join(names, ", "));
+}
+
+std::map<std::string, std::string> FindMends(const HostRoot& host,
+                                             const std::vector<MatchReport>& reports) {
+  std::map<std::string, std::string> mends;
+  for (const MatchReport& report : reports) {
+    for (const MatchReport::Look& look : report.looks) {
+      if (std::string names = FindNames(host, look); !names.empty()) {
+        mends[look.place + "/" + look.pattern] = names;
+      }
+      if (mends.contains(look.place)) continue;
+      if (std::string mend = FindMend(host, look); !mend.empty()) mends[look.place] = mend;
+    }
+    for (const MatchReport::Drop& drop : report.drops) {
+      if (drop.reason != DropReason::kMissing) continue;
+      const std::string& path = drop.paths.front();
+      mends[path] = AccessHint(CheckAccess(host, path), host);
+    }
+  }
+  return mends;
+}
+
+}  // namespace
+
+Status CheckResource(const Model& model, const std::string& resource,
+                     const std::string& node_name) {
+  const auto is_it = [&](const auto& spec) { return spec->name == resource; };
+  const ResourceSpecs here = ResourcesFor(model, node_name);
+  if (std::any_of(here.begin(), here.end(), is_it)) return {};
+  if (resource.starts_with('/')) {
+    return Fail(ErrorKind::kInvalid,
+                format("\"{0}\" is a path, no resource: `patchbay explain --path {0}` tells what "
+                       "becomes of it",
+                       resource));
+  }
+  std::vector<std::string_view> names;
+  for (const ResourceSpec& spec : model.resources) names.push_back(spec.name);
+  if (std::find(names.begin(), names.end(), resource) != names.end()) {
+    return Fail(ErrorKind::kPrecondition,
+                format("{} is not for the node \"{}\" (see on_nodes)", resource, node_name));
+  }
+  const std::string_view nearest = Nearest(resource, names);
+  return Fail(
+      ErrorKind::kNotFound,
+      format("the configuration has no resource \"{}\"; {}", resource,
+             nearest.empty() ? JoinQuoted(names) : format("did you mean \"{}\"?", nearest)));
+}
+
+std::string LeftOutText(const Model& model, const std::string& node_name) {
+  const ResourceSpecs here = ResourcesFor(model, node_name);
+  std::string text;
+  auto next = here.begin();  // both are in the order of the file
+  for (const ResourceSpec& spec : model.resources) {
+    if (next != here.end() && (*next)->name == spec.name) {
+      ++next;
+      continue;
+    }
+    std::string nodes;
+    for (const NamePattern& pattern : spec.on_nodes) {
+      nodes += format("{}\"{}\"", nodes.empty() ? "" : ", ", Printable(pattern.text()));
+    }
+    text += format("{}: not for this node ({}); on_nodes = [{}]\n", spec.name, Printable(node_name),
+                   nodes);
+  }
+  return text;
+}
+
+Result<std::vector<Inspection>> RunScan(const Model& model, const InspectOptions& options) {
+  if (!options.resource.empty()) TRY(CheckResource(model, options.resource, options.node_name));
+  const HostRoot host(model.daemon.host_root);
+  const ResourceSpecs specs = ResourcesFor(model, options.node_name);
+  std::vector<Inspection> inspections;
+  for (const auto& spec : specs) {
+    if (!options.resource.empty() && spec->name != options.resource) continue;
+    const ScanRequest request{.node_name = options.node_name,
+                              .owners = ExclusiveResourcesAbove(*spec, specs),
+                              .wanted_path = options.path,
+                              .report = options.report};
+    Discovery discovery = Discover(*spec, host, request);
+    std::vector<MatchReport> reports = std::move(discovery.reports);
+    Inventory inventory(spec, options.node_name);
+    inventory.MergeScan(std::move(discovery), std::chrono::steady_clock::now());
+    inventory.Publish();
+    if (options.report) ReportDatabase(host, *inventory.snapshot(), reports);
+    auto mends = FindMends(host, reports);
+    inspections.push_back({inventory.snapshot(), std::move(reports), std::move(mends)});
+  }
+  return inspections;
+}
+
+std::string WhyUnhealthy(const Snapshot& snapshot) {
+  const auto sick =
+      std::find_if(snapshot.devices.begin(), snapshot.devices.end(),
+                   [](const ListedDevice& listed) { return listed.health != Health::kHealthy; });
+  if (sick == snapshot.devices.end()) return "";
+  return format("the device \"{}\" is unhealthy: {}", sick->device->id, sick->reason);
+}
+
+std::vector<std::string> HealthyUnits(const Snapshot& snapshot, std::size_t count) {
+  std::vector<std::string> ids;
+  for (const ListedDevice& listed : snapshot.devices) {
+    if (listed.health != Health::kHealthy) continue;
+    for (int replica = 0; replica < snapshot.spec->replicas && ids.size() < count; ++replica) {
+      ids.push_back(AdvertisedId(*snapshot.spec, listed.device->id, replica));
+    }
+  }
+  return ids;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,94 @@
+#include "cli/shutdown_watchdog.h"
+
+#include <csignal>
+#include <cstdlib>
+#include <utility>
+
+namespace patchbay {
+namespace {
+
+sigset_t SetOf(const std::vector<int>& signals) {
+  sigset_t set;
+  sigemptyset(&set);
+  for (const int number : signals) sigaddset(&set, number);
+  return set;
+}
+
+}  // namespace
+
+ShutdownWatchdog::ShutdownWatchdog(std::vector<int> signals, Loop& loop, std::function<void(int)> f)
+    : signals_(std::move(signals)),
+      ends_(own_loop_.OnSignals(signals_, [this, &loop, f = std::move(f)](int number) {
+        Start(0);
+        loop.Post([f, number] { f(number); });
+      })) {
+  // The kernel gives a signal to any one thread that does not block it. One that hangs in a lookup
+  // would never handle it, so that only the thread that waits for the deadline may have it.
+  const sigset_t set = SetOf(signals_);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  last_act_thread_ = std::thread([this] { Act(); });
+  try {
+    thread_ = std::thread([this, set] {
+      pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+      own_loop_.Run();
+    });
+  } catch (...) {
+    End();
+    throw;
+  }
+}
+
+ShutdownWatchdog::~ShutdownWatchdog() {
+  End();
+  own_loop_.Stop();
+  thread_.join();
+  ends_ = Subscription();
+  for (const int number : signals_) std::signal(number, SIG_IGN);
+  const sigset_t set = SetOf(signals_);
+  pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+/// Returns if the time is not over yet; otherwise the process exits meanwhile.
+void ShutdownWatchdog::End() {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_in_time_ = !is_late_;
+  }
+  changed_.notify_one();
+  last_act_thread_.join();
+}
+
+void ShutdownWatchdog::SetLastAct(std::function<void()> f) {
+  const std::lock_guard lock(mutex_);
+  last_act_ = std::move(f);
+}
+
+void ShutdownWatchdog::Begin(int code) {
+  own_loop_.Post([this, code] { Start(code); });
+}
+
+void ShutdownWatchdog::Start(int code) {
+  if (limit_) return;
+  limit_ = own_loop_.After(kLimit, [this, code] {
+    {
+      const std::lock_guard lock(mutex_);
+      if (ended_in_time_) return;
+      is_late_ = true;
+      code_ = code;
+    }
+    changed_.notify_one();
+    limit_ = own_loop_.After(kLastActLimit, [code] { std::_Exit(code); });
+  });
+}
+
+void ShutdownWatchdog::Act() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return is_late_ || ended_in_time_; });
+  if (!is_late_) return;
+  const auto last_act = last_act_;
+  lock.unlock();
+  if (last_act) last_act();
+  std::_Exit(code_);
+}
+
+}  // namespace patchbay

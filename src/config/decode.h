@@ -1,0 +1,152 @@
+#pragma once
+
+#include <concepts>
+#include <set>
+
+#include "config/key_diagnostics.h"
+#include "config/keys.h"
+
+namespace patchbay {
+
+/// TOML values into drafts. Each Decode reports a value of the wrong type or outside its bounds and
+/// returns whether it could be used; ValueTypeOf is the type that the reference shows.
+
+bool Decode(const KeyInfo& key, const TomlValue& value, Text& out, Reporter& reporter);
+bool Decode(const KeyInfo& key, const TomlValue& value, Choice& out, Reporter& reporter);
+bool Decode(const KeyInfo& key, const TomlValue& value, TextList& out, Reporter& reporter);
+bool Decode(const KeyInfo& key, const TomlValue& value, OneOrMore& out, Reporter& reporter);
+bool Decode(const KeyInfo& key, const TomlValue& value, TemplatePairs& out, Reporter& reporter);
+bool Decode(const KeyInfo& key, const TomlValue& value, Spanned<bool>& out, Reporter& reporter);
+bool Decode(const KeyInfo& key, const TomlValue& value, Spanned<std::int64_t>& out,
+            Reporter& reporter);
+bool Decode(const KeyInfo& key, const TomlValue& value, Spanned<std::chrono::milliseconds>& out,
+            Reporter& reporter);
+
+inline constexpr ValueType ValueTypeOf(const Text*) { return ValueType::kString; }
+inline constexpr ValueType ValueTypeOf(const TemplateText*) { return ValueType::kTemplate; }
+inline constexpr ValueType ValueTypeOf(const Choice*) { return ValueType::kChoice; }
+inline constexpr ValueType ValueTypeOf(const OneOrMore*) { return ValueType::kStringOrStrings; }
+inline constexpr ValueType ValueTypeOf(const TextList*) { return ValueType::kStrings; }
+inline constexpr ValueType ValueTypeOf(const TemplateList*) { return ValueType::kTemplates; }
+inline constexpr ValueType ValueTypeOf(const TemplatePairs*) { return ValueType::kTemplateTable; }
+inline constexpr ValueType ValueTypeOf(const PatternPairs*) { return ValueType::kPatternTable; }
+inline constexpr ValueType ValueTypeOf(const Spanned<bool>*) { return ValueType::kBoolean; }
+inline constexpr ValueType ValueTypeOf(const Spanned<std::int64_t>*) { return ValueType::kInteger; }
+inline constexpr ValueType ValueTypeOf(const Spanned<std::chrono::milliseconds>*) {
+  return ValueType::kDuration;
+}
+inline constexpr ValueType ValueTypeOf(const Draft*) { return ValueType::kTable; }
+
+/// Fills a section: every key into its member, unknown and missing ones reported.
+template <class D>
+bool DecodeSection(const TomlTable& table, const SourceLocation& place, D& draft,
+                   Reporter& reporter) {
+  draft.place = place;
+  std::set<std::string_view> seen;
+  for (const TomlEntry& entry : table.entries) {
+    const Key<D>* found = nullptr;
+    for (const Key<D>& key : KeysOf<D>()) {
+      if (key.info.name == entry.key.value) found = &key;
+    }
+    if (found != nullptr) {
+      seen.insert(found->info.name);
+      if (!found->decode(found->info, entry, draft, reporter)) draft.broken = true;
+    } else {
+      std::vector<std::string_view> known;
+      for (const Key<D>& key : KeysOf<D>()) known.push_back(key.info.name);
+      // One that is only misspelt is not reported as missing too.
+      seen.insert(ReportUnknownKey(entry, D::kSection, known, reporter));
+      draft.broken = true;
+    }
+  }
+  for (const Key<D>& key : KeysOf<D>()) {
+    if (key.info.required && !seen.contains(key.info.name)) {
+      ReportMissingKey(key.info, place, reporter);
+    }
+  }
+  return true;
+}
+
+/// A section that may appear once.
+template <class D>
+requires std::derived_from<D, Draft>
+bool Decode(const KeyInfo& key, const TomlValue& value, std::optional<D>& out, Reporter& reporter) {
+  const auto* table = std::get_if<TomlTable>(&value.value);
+  if (table == nullptr) {
+    ReportWrongType(key, value, reporter);
+    return false;
+  }
+  if (out) {
+    ReportDuplicateSection(key, value.place, out->place, reporter);
+    D unused;  // for the mistakes in it
+    DecodeSection(*table, value.place, unused, reporter);
+    return false;
+  }
+  return DecodeSection(*table, value.place, out.emplace(), reporter);
+}
+
+/// A value that may be absent. Of a list the good parts are kept, so that they are checked too.
+template <class T>
+bool Decode(const KeyInfo& key, const TomlValue& value, std::optional<T>& out, Reporter& reporter) {
+  T bound;
+  const bool good = Decode(key, value, bound, reporter);
+  bool keep = good;
+  if constexpr (requires { bound.items; }) keep = keep || !bound.items.empty();
+  if (keep) out = std::move(bound);
+  return good;
+}
+
+/// A section that may appear any number of times; those of `value` are added.
+template <class D>
+bool Decode(const KeyInfo& key, const TomlValue& value, std::vector<D>& out, Reporter& reporter) {
+  const auto* array = std::get_if<TomlArray>(&value.value);
+  if (array == nullptr) {
+    ReportWrongType(key, value, reporter);
+    if (const auto* table = std::get_if<TomlTable>(&value.value)) {  // [x] instead of [[x]]
+      DecodeSection(*table, value.place, out.emplace_back(), reporter);
+    }
+    return false;
+  }
+  if (array->items.empty() && key.required) ReportMissingKey(key, value.place, reporter);
+  bool all = true;
+  for (const TomlValue& item : array->items) {
+    if (const auto* table = std::get_if<TomlTable>(&item.value)) {
+      DecodeSection(*table, item.place, out.emplace_back(), reporter);
+    } else {
+      ReportWrongType(key, item, reporter);
+      all = false;
+    }
+  }
+  return all;
+}
+
+template <class T>
+constexpr ValueType ValueTypeOf(const std::optional<T>*) {
+  return ValueTypeOf(static_cast<const T*>(nullptr));
+}
+template <class D>
+constexpr ValueType ValueTypeOf(const std::vector<D>*) {
+  return ValueType::kTables;
+}
+
+namespace detail {
+template <class D, class T>
+D DraftOf(T D::*);
+template <class D, class T>
+T ValueOf(T D::*);
+}  // namespace detail
+
+/// A line of a table of keys: the key that `Member` of a draft keeps, as `info` describes it; its
+/// section and type follow from the member.
+template <auto Member>
+constexpr auto KeyFor(KeyInfo info) {
+  using D = decltype(detail::DraftOf(Member));
+  using T = decltype(detail::ValueOf(Member));
+  info.section = D::kSection;
+  info.type = ValueTypeOf(static_cast<const T*>(nullptr));
+  return Key<D>{info, [](const KeyInfo& key, const TomlEntry& entry, D& draft, Reporter& reporter) {
+                  return Decode(key, entry.value, draft.*Member, reporter);
+                }};
+}
+
+}  // namespace patchbay

@@ -1,0 +1,99 @@
+#include "config/diagnostic_code.h"
+
+#include <iterator>
+
+namespace patchbay {
+namespace {
+
+using enum Severity;
+
+constexpr CodeInfo kCodes[] = {
+    {Code::kUnreadableFile, "unreadable-file", kError, "the file cannot be read"},
+    {Code::kNoFiles, "no-files", kError, "the directory holds no *.toml file"},
+    {Code::kFileTooLarge, "file-too-large", kError, "the file is larger than 1 MiB"},
+    {Code::kInputTooLarge, "input-too-large", kError, "the files are larger than 16 MiB together"},
+    {Code::kNotUtf8, "not-utf8", kError, "the text is not UTF-8"},
+    {Code::kSyntax, "syntax", kError, "the text is not TOML"},
+    {Code::kUnknownKey, "unknown-key", kError, "there is no key of this name here"},
+    {Code::kWrongType, "wrong-type", kError, "the value has another type than the key takes"},
+    {Code::kMissingKey, "missing-key", kError, "a key that must be there is not"},
+    {Code::kDuplicateSection, "duplicate-section", kError,
+     "a section that may appear once is in two files"},
+    {Code::kTooManyResources, "too-many-resources", kError, "there are more than 1,000 resources"},
+    {Code::kOutOfRange, "out-of-range", kError, "the number or duration is outside its bounds"},
+    {Code::kUnknownValue, "unknown-value", kError,
+     "the key takes one of a few words, not this one"},
+    {Code::kBadDuration, "bad-duration", kError, "the text is not a duration"},
+    {Code::kBadListenAddress, "bad-listen-address", kError,
+     "the text is not an address to listen on"},
+    {Code::kBadHost, "bad-host", kError, "the text is not a host name"},
+    {Code::kSocketPathTooLong, "socket-path-too-long", kError,
+     "sockets in this directory would have paths that are too long for the system"},
+    {Code::kBadResourceName, "bad-resource-name", kError,
+     "the kubelet would refuse the name of the resource"},
+    {Code::kDuplicateResource, "duplicate-resource", kError, "two resources have the same name"},
+    {Code::kMatchSource, "match-source", kError, "a match has no source or more than one"},
+    {Code::kNotWithSource, "not-with-source", kError,
+     "the key has no meaning with the source of the match"},
+    {Code::kNeedsKey, "needs-key", kError, "the key has no meaning without another one"},
+    {Code::kBadDeviceNumbers, "bad-device-numbers", kError,
+     "the text is not a pair of USB or PCI numbers"},
+    {Code::kNoCondition, "no-condition", kError, "a condition that everything would meet"},
+    {Code::kBadCommand, "bad-command", kError, "the list is not a program and its arguments"},
+    {Code::kBadGlob, "bad-glob", kError, "a glob pattern is malformed"},
+    {Code::kBadRegex, "bad-regex", kError, "a regular expression is malformed"},
+    {Code::kReservedVariable, "reserved-variable", kError,
+     "a named group hides behind a variable that every device has"},
+    {Code::kMatchesNothing, "matches-nothing", kError, "no path can match the pattern"},
+    {Code::kBadTemplate, "bad-template", kError, "a template is malformed"},
+    {Code::kUnknownVariable, "unknown-variable", kError, "no match supplies the variable"},
+    {Code::kBadFormat, "bad-format", kError,
+     "the format specification does not fit the type of the variable"},
+    {Code::kBadPath, "bad-path", kError, "the path is not absolute or not usable"},
+    {Code::kBadPermissions, "bad-permissions", kError,
+     "the permissions are not a selection of r, w and m"},
+    {Code::kNoHostNode, "no-host-node", kError,
+     "a device_node without host_path where devices have no node on the host"},
+    {Code::kBadEnvName, "bad-env-name", kError,
+     "the name cannot be that of an environment variable"},
+    {Code::kReservedEnv, "reserved-env", kError,
+     "the environment variable decides which programs or libraries run"},
+    {Code::kBadAnnotationKey, "bad-annotation-key", kError,
+     "the key is not a qualified name as Kubernetes has them"},
+    {Code::kBadCdiName, "bad-cdi-name", kError,
+     "the name is not that of a CDI device: vendor/class=name"},
+    {Code::kProbeKind, "probe-kind", kError,
+     "a [resource.health] has not exactly one kind of probe"},
+    {Code::kTemplateInProgram, "template-in-program", kError,
+     "a variable would decide which program runs, or what an interpreter runs"},
+    {Code::kNoResources, "no-resources", kWarning, "there is no [[resource]] in the whole input"},
+    {Code::kConstantId, "constant-id", kWarning,
+     "if a match finds more than one device, all get the same ID and are rejected"},
+    {Code::kMissingVariable, "missing-variable", kWarning,
+     "all devices of a match lack a variable that a template needs"},
+    {Code::kContainerPathClash, "container-path-clash", kWarning,
+     "two host paths can end on one path in the container"},
+    {Code::kRenamedDrmNode, "renamed-drm-node", kWarning,
+     "graphics libraries look for the node under the kernel's name"},
+    {Code::kSharedNode, "shared-node", kWarning, "two resources claim the same path or device"},
+    {Code::kSlowAdmission, "slow-admission", kWarning,
+     "the kubelet waits for a program before it admits any other pod"},
+    {Code::kTooManyFindings, "too-many-findings", kError,
+     "there are more errors, or more warnings, than are shown"},
+};
+
+constexpr bool InOrder() {
+  for (std::size_t i = 0; i < std::size(kCodes); ++i) {
+    if (kCodes[i].code != static_cast<Code>(i)) return false;
+  }
+  return std::size(kCodes) == static_cast<std::size_t>(Code::kTooManyFindings) + 1;
+}
+static_assert(InOrder(), "the table has one line for each Code, in the order of the enumeration");
+
+}  // namespace
+
+std::span<const CodeInfo> AllCodes() { return kCodes; }
+
+const CodeInfo& InfoOf(Code code) { return kCodes[static_cast<std::size_t>(code)]; }
+
+}  // namespace patchbay

@@ -1,0 +1,239 @@
+#include "config/key_diagnostics.h"
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+
+#include "base/escape.h"
+#include "base/format.h"
+#include "config/duration.h"
+
+namespace patchbay {
+namespace {
+
+/// What a value is, in words.
+std::string_view KindOf(const TomlValue& value) {
+  struct Visitor {
+    std::string_view operator()(const TomlOther& other) const { return other.kind; }
+    std::string_view operator()(const Text&) const { return "a string"; }
+    std::string_view operator()(std::int64_t) const { return "an integer"; }
+    std::string_view operator()(bool) const { return "true or false"; }
+    std::string_view operator()(const TomlArray&) const { return "a list"; }
+    std::string_view operator()(const TomlTable&) const { return "a table"; }
+  };
+  return std::visit(Visitor(), value.value);
+}
+
+/// How to write a value of the type.
+std::string ExampleOf(const KeyInfo& key) {
+  switch (key.type) {
+    case ValueType::kString:
+    case ValueType::kTemplate: return format("write {} = \"…\"", key.name);
+    case ValueType::kStringOrStrings: return format("write {0} = \"…\" or {0} = [\"…\"]", key.name);
+    case ValueType::kStrings:
+    case ValueType::kTemplates: return format("write {} = [\"…\"]", key.name);
+    case ValueType::kChoice: return format("it is one of {}", OneOf(key.choices));
+    case ValueType::kInteger:
+      // 0 is no number of things, but means that the key is not there.
+      return format("write {} = {}", key.name,
+                    key.fallback.empty() || key.fallback == "0"
+                        ? std::to_string(std::max<std::int64_t>(key.range.least, 1))
+                        : key.fallback);
+    case ValueType::kBoolean: return format("write {} = true or false", key.name);
+    case ValueType::kDuration: return format("write {} = {}", key.name, key.fallback);
+    case ValueType::kTemplateTable:
+      return format("write [{}.{}] and below it KEY = \"…\"", key.section, key.name);
+    case ValueType::kPatternTable: return format("write {} = {{ NAME = \"…\" }}", key.name);
+    case ValueType::kTable:
+      return key.section.empty()
+                 ? format("write [{}]", key.name)
+                 : format("write [{0}.{1}] or {1} = {{ … }}", key.section, key.name);
+    case ValueType::kTables:
+      return key.section.empty()
+                 ? format("write [[{}]]", key.name)
+                 : format("write [[{0}.{1}]] or {1} = [{{ … }}]", key.section, key.name);
+  }
+  return "";
+}
+
+std::optional<std::int64_t> NumberIn(const std::string& text) {
+  std::int64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
+}
+
+/// Whether the text can stand between quotes as it is, and is no command line for a shell.
+bool IsPlainWord(const std::string& text) {
+  return text.size() <= 100 && IsPrintable(text) &&
+         text.find_first_of(" \"\\") == std::string::npos;
+}
+
+/// A duration that was given as a number: of seconds, or of milliseconds where that is too much.
+std::string WithUnit(const KeyInfo& key, std::int64_t number) {
+  for (const std::string_view unit : {"s", "ms"}) {
+    std::string text = format("{}{}", number, unit);
+    const auto duration = ParseDuration(text);
+    if (duration && key.range.Holds(duration->count())) return text;
+  }
+  return "";
+}
+
+/// The value as it is written for the key, where it leaves no doubt what is meant; else "".
+std::string Converted(const KeyInfo& key, const TomlValue& value) {
+  const auto* text = std::get_if<Text>(&value.value);
+  const auto* number = std::get_if<std::int64_t>(&value.value);
+  const auto quoted = [](const std::string& s) { return s.empty() ? s : format("\"{}\"", s); };
+  switch (key.type) {
+    case ValueType::kInteger: {
+      const auto meant = text == nullptr ? std::nullopt : NumberIn(text->value);
+      return meant && key.range.Holds(*meant) ? std::to_string(*meant) : "";
+    }
+    case ValueType::kBoolean:
+      return text != nullptr && (text->value == "true" || text->value == "false") ? text->value
+                                                                                  : "";
+    case ValueType::kDuration: return number == nullptr ? "" : quoted(WithUnit(key, *number));
+    case ValueType::kString:
+    case ValueType::kTemplate: return number == nullptr ? "" : quoted(std::to_string(*number));
+    case ValueType::kStrings:
+    case ValueType::kTemplates:
+      return text != nullptr && IsPlainWord(text->value) ? format("[\"{}\"]", text->value) : "";
+    default: return "";
+  }
+}
+
+std::string HintOnWrongType(const KeyInfo& key, const TomlValue& value) {
+  const std::string converted = Converted(key, value);
+  const std::string hint =
+      converted.empty() ? ExampleOf(key) : format("write {} = {}", key.name, converted);
+  const bool bare = key.type == ValueType::kInteger || key.type == ValueType::kBoolean;
+  return hint + (bare && std::holds_alternative<Text>(value.value) ? ", without quotes" : "");
+}
+
+/// A key as TOML has it; "" for one that nobody would write on purpose.
+std::string KeyText(const std::string& key) {
+  const bool is_bare = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
+    return c < 0x80 && (std::isalnum(c) != 0 || c == '_' || c == '-');
+  });
+  if (is_bare) return key;
+  return IsPlainWord(key) ? format("\"{}\"", key) : "";
+}
+
+bool IsSection(ValueType type) {
+  return type == ValueType::kTables || type == ValueType::kTable ||
+         type == ValueType::kTemplateTable;
+}
+
+/// Whether it was written as [x] or [[x]], or could have been.
+bool IsSection(const TomlValue& value) {
+  const auto is_table = [](const TomlValue& v) {
+    return std::holds_alternative<TomlTable>(v.value);
+  };
+  const auto* array = std::get_if<TomlArray>(&value.value);
+  return is_table(value) || (array != nullptr && !array->items.empty() &&
+                             std::all_of(array->items.begin(), array->items.end(), is_table));
+}
+
+/// The keys of a section that are sections themselves.
+std::vector<std::string_view> SectionsOf(std::string_view section) {
+  std::vector<std::string_view> names;
+  for (const KeyInfo& key : AllKeys()) {
+    if (key.section == section && IsSection(key.type)) names.push_back(key.name);
+  }
+  return names;
+}
+
+/// A key that stands somewhere else, as it is written there.
+std::string WhereItBelongs(std::string_view key) {
+  std::string hint;
+  for (const KeyInfo& other : AllKeys()) {
+    if (other.name != key) continue;
+    hint = "it belongs to " + SectionTitle(other.section);
+    if (IsSection(other.type)) hint += ": " + ExampleOf(other);
+  }
+  return hint;
+}
+
+/// What stands in `udev` itself may have been meant for one of its tables.
+std::string HintOnUdevKey(std::string_view key, std::span<const std::string_view> known) {
+  std::string lower(key);
+  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (std::string near = DidYouMean(lower, known); !near.empty()) return near;
+  if (lower != key && key.find_first_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos) {
+    return format("a udev property is written properties = {{ {} = \"…\" }}", key);
+  }
+  const std::string elsewhere = WhereItBelongs(key);
+  return format("{}{}a sysfs attribute is written attributes = {{ {} = \"…\" }}", elsewhere,
+                elsewhere.empty() ? "" : "; ", key);
+}
+
+std::string HintOnUnknown(const TomlEntry& entry, std::string_view section,
+                          std::span<const std::string_view> known) {
+  const std::string_view key = entry.key.value;
+  if (section == UdevDraft::kSection) return HintOnUdevKey(key, known);
+  if (IsSection(entry.value)) {
+    if (std::string hint = DidYouMean(key, SectionsOf(section)); !hint.empty()) return hint;
+  }
+  if (std::string hint = WhereItBelongs(key); !hint.empty()) return hint;
+  return DidYouMean(key, known,
+                    known.size() > 9 ? "" : format("the keys here are {}", OneOf(known)));
+}
+
+}  // namespace
+
+void ReportWrongType(const KeyInfo& key, const TomlValue& value, Reporter& reporter) {
+  reporter.Report(Code::kWrongType, value.place,
+                  format("\"{}\" takes a {}, not {}", key.name, Name(key.type), KindOf(value)),
+                  HintOnWrongType(key, value));
+}
+
+void ReportWrongPair(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter) {
+  const std::string& name = entry.key.value;
+  const std::string key = name.size() > 100 ? "" : KeyText(name);
+  const KeyInfo pair{.name = key.empty() ? "KEY" : std::string_view(key)};
+  reporter.Report(Code::kWrongType, entry.value.place,
+                  format("\"{}.{}\" takes a {}, not {}", table.name, name.substr(0, 100),
+                         Name(pair.type), KindOf(entry.value)),
+                  format("in the table {}, {}", table.name, HintOnWrongType(pair, entry.value)));
+}
+
+std::string_view ReportUnknownKey(const TomlEntry& entry, std::string_view section,
+                                  std::span<const std::string_view> known, Reporter& reporter) {
+  const Text& key = entry.key;
+  const bool is_long = key.value.size() > 100;
+  const std::string hint = is_long ? "" : HintOnUnknown(entry, section, known);
+  reporter.Report(Code::kUnknownKey, key.place,
+                  format("{} has no key \"{}\"", SectionTitle(section), key.value.substr(0, 100)),
+                  hint);
+  const std::string_view nearest = is_long ? "" : Nearest(key.value, known);
+  return !nearest.empty() && hint == DidYouMean(nearest, known) ? nearest : "";
+}
+
+void ReportMissingKey(const KeyInfo& key, const SourceLocation& place, Reporter& reporter) {
+  reporter.Report(Code::kMissingKey, place,
+                  format("{} has no \"{}\"", SectionTitle(key.section), key.name),
+                  format("{}: {}", ExampleOf(key), key.meaning));
+}
+
+void ReportDuplicateSection(const KeyInfo& key, const SourceLocation& place,
+                            const SourceLocation& first, Reporter& reporter) {
+  reporter.Report(Code::kDuplicateSection, place,
+                  format("{} is already at {}", SectionTitle(key.name), Where(first)),
+                  "all files are one document: keep this section in one of them");
+}
+
+void ReportOutOfRange(const KeyInfo& key, std::int64_t value, const SourceLocation& place,
+                      Reporter& reporter) {
+  const auto shown = [&](std::int64_t n) {
+    return key.type == ValueType::kDuration ? FormatDuration(std::chrono::milliseconds(n))
+                                            : std::to_string(n);
+  };
+  reporter.Report(Code::kOutOfRange, place,
+                  format("{} for \"{}\" is too {}", shown(value), key.name,
+                         value < key.range.least ? "little" : "much"),
+                  key.range.most == Range().most
+                      ? format("it is at least {}", shown(key.range.least))
+                      : format("it is {} to {}", shown(key.range.least), shown(key.range.most)));
+}
+
+}  // namespace patchbay

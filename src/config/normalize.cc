@@ -1,0 +1,62 @@
+#include "config/normalize.h"
+
+#include <arpa/inet.h>
+
+#include <charconv>
+
+#include "base/ascii.h"
+
+namespace patchbay {
+namespace {
+
+std::optional<int> ParsePort(std::string_view text) {
+  int port = -1;
+  const char* end = text.data() + text.size();
+  const auto [rest, error] = std::from_chars(text.data(), end, port);
+  if (text.empty() || !IsDigit(text[0]) || rest != end || error != std::errc() || port > 65535) {
+    return std::nullopt;
+  }
+  return port;
+}
+
+bool IsAddress(int family, std::string_view text) {
+  in6_addr address;
+  return inet_pton(family, std::string(text).c_str(), &address) == 1;
+}
+
+}  // namespace
+
+std::optional<std::string> NormalizedPermissions(std::string_view text) {
+  std::string normalised;
+  for (const char letter : std::string_view("rwm")) {
+    if (text.find(letter) != std::string_view::npos) normalised.push_back(letter);
+  }
+  if (text.empty() || normalised.size() != text.size()) return std::nullopt;
+  return normalised;
+}
+
+std::optional<std::string> NormalizedHost(std::string_view text) {
+  std::string host;
+  for (const char c : text) {
+    if (!IsAlnum(c) && std::string_view("*.-_").find(c) == std::string_view::npos) {
+      return std::nullopt;
+    }
+    host.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+  }
+  if (host.empty()) return std::nullopt;
+  return host;
+}
+
+std::optional<std::string> NormalizedListenAddress(std::string_view text) {
+  const auto colon = text.rfind(':');
+  if (colon == std::string_view::npos || !ParsePort(text.substr(colon + 1))) return std::nullopt;
+  const std::string_view host = text.substr(0, colon);
+  if (host.empty()) return "[::]" + std::string(text);
+  const bool bracketed = host.size() > 2 && host.starts_with('[') && host.ends_with(']');
+  const bool valid =
+      bracketed ? IsAddress(AF_INET6, host.substr(1, host.size() - 2)) : IsAddress(AF_INET, host);
+  if (!valid) return std::nullopt;
+  return std::string(text);
+}
+
+}  // namespace patchbay

@@ -1,0 +1,63 @@
+#include "config/toml_precheck.h"
+
+namespace patchbay {
+namespace {
+
+constexpr int kMostDotsInALine = 16;
+
+/// The offset behind the string that opens at `at`.
+std::size_t SkipString(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  const std::string_view three = text.substr(at, 3);
+  const bool multiline = three.size() == 3 && three[1] == quote && three[2] == quote;
+  at += multiline ? 3 : 1;
+  while (at < text.size()) {
+    const char c = text[at];
+    if (c == '\\' && quote == '"') {
+      at += 2;
+    } else if (multiline) {
+      if (c != quote || text.substr(at, 3) != three) {
+        ++at;
+        continue;
+      }
+      at += 3;
+      while (at < text.size() && text[at] == quote) ++at;  // up to two quotes may end the value
+      return at;
+    } else if (c == quote) {
+      return at + 1;
+    } else if (c == '\n') {
+      return at;
+    } else {
+      ++at;
+    }
+  }
+  return text.size();
+}
+
+}  // namespace
+
+std::optional<SyntaxError> ProblemWithText(std::string_view text) {
+  int dots = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
+    if (c == '"' || c == '\'') {
+      at = SkipString(text, at);
+      continue;
+    }
+    if (c == '#') {
+      at = std::min(text.find('\n', at), text.size());
+      continue;
+    }
+    if (c == '\n') dots = 0;
+    if (c == '.' && ++dots > kMostDotsInALine) {
+      return SyntaxError{at, "the key has too many parts"};
+    }
+    if (static_cast<unsigned char>(c) >= 0x80) {
+      return SyntaxError{at, "only strings and comments may hold characters beyond ASCII"};
+    }
+    ++at;
+  }
+  return std::nullopt;
+}
+
+}  // namespace patchbay

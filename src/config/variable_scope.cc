@@ -1,0 +1,157 @@
+#include "config/variable_scope.h"
+
+#include <algorithm>
+
+#include "base/format.h"
+#include "model/spec.h"
+#include "model/template_shape.h"
+
+namespace patchbay {
+namespace {
+
+bool IsAmong(std::string_view name, std::span<const std::string_view> names) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// What to do about a variable that nothing in the scope supplies.
+std::string HintOn(std::string_view name, const Scope& scope) {
+  std::vector<std::string_view> names;
+  for (const Variable& v : scope.variables) names.push_back(v.name);
+  const std::string near = DidYouMean(name, names);
+  const bool only_counts = std::all_of(
+      scope.matches.begin(), scope.matches.end(),
+      [](const MatchSpec* m) { return std::holds_alternative<CountSource>(m->source); });
+  if (IsNodeVariable(name)) {
+    if (only_counts) return "devices of a count have no node: use {id} or {index}";
+    return format("a network interface has no node: use {{INTERFACE}}{}",
+                  scope.TypeOf("id") ? " or {id}" : "");
+  }
+  MatchSpec asking_sysfs;
+  asking_sysfs.conditions.udev.emplace();
+  const bool is_property = CanProvide(asking_sysfs, name);
+  if (!only_counts && !is_property && IdentityScope(asking_sysfs).TypeOf(name)) {
+    return "add usb = \"*:*\", pci = \"*:*\" or udev = { … } to the match, to ask sysfs for it";
+  }
+  if (!only_counts && is_property && near.empty()) {
+    return "a udev property comes with usb, pci or udev in the match, as with "
+           "udev = { properties = { ID_SERIAL = \"*\" } }";
+  }
+  return near.empty() ? "there are " + OneOf(names) : near;
+}
+
+/// Known only when the whole list is, or a container.
+constexpr std::string_view kLateVariables[] = {"id", "index", "slot", "replica", "numa_node"};
+constexpr std::string_view kContainerVariables[] = {"index", "slot", "replica"};
+
+/// Takes out of the scope what is known elsewhere.
+void Withhold(Scope& scope, std::span<const std::string_view> names, std::string_view why) {
+  std::erase_if(scope.variables, [&](const Variable& v) { return IsAmong(v.name, names); });
+  scope.missing = names;
+  scope.why_missing = why;
+}
+
+}  // namespace
+
+std::optional<VariableType> Scope::TypeOf(std::string_view name) const {
+  for (const Variable& variable : variables) {
+    if (variable.name == name) return variable.type;
+  }
+  const bool may = std::any_of(matches.begin(), matches.end(),
+                               [&](const MatchSpec* match) { return CanProvide(*match, name); });
+  return may ? std::optional(VariableType::kText) : std::nullopt;
+}
+
+void CheckVariable(std::string_view name, const SourceLocation& place, const Scope& scope,
+                   Reporter& reporter) {
+  if (!scope.complete || scope.TypeOf(name)) return;
+  name = name.substr(0, 100);
+  if (IsAmong(name, scope.missing)) {
+    reporter.Report(Code::kUnknownVariable, place, format("\"{}\" {}", name, scope.why_missing),
+                    "use what was matched: path, name or a named group of the regex");
+    return;
+  }
+  reporter.Report(Code::kUnknownVariable, place,
+                  format("no match supplies the variable \"{}\"", name), HintOn(name, scope));
+}
+
+Scope ContainerScope(std::span<const MatchSpec> matches, bool complete) {
+  Scope scope{{}, complete, {}};
+  for (const MatchSpec& match : matches) {
+    for (Variable& variable : SuppliedBy(match)) {
+      if (!scope.TypeOf(variable.name)) scope.variables.push_back(std::move(variable));
+    }
+  }
+  for (const MatchSpec& match : matches) scope.matches.push_back(&match);
+  return scope;
+}
+
+Scope DeviceScope(std::span<const MatchSpec> matches, bool complete) {
+  Scope scope = ContainerScope(matches, complete);
+  Withhold(scope, kContainerVariables, "is only known of a device in a container");
+  return scope;
+}
+
+Scope IdentityScope(const MatchSpec& match) {
+  Scope scope{SuppliedBy(match), true, {&match}};
+  Withhold(scope, kLateVariables, "is not known yet where a device gets its ID");
+  return scope;
+}
+
+std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Reporter& reporter) {
+  if (const auto nul = text.value.find('\0'); nul != std::string::npos) {
+    reporter.Report(Code::kBadTemplate, text.At(nul), "no container can get a NUL byte");
+    return std::nullopt;
+  }
+  auto compiled = Template::Compile(text.value);
+  if (!compiled) {
+    reporter.Report(
+        Code::kBadTemplate, text.At(compiled.error().offset), compiled.error().message,
+        "variables stand in braces: {name}, or {slot:02} with a format; for a brace itself, "
+        "as in a shell command, write {{ or }}: awk '{{print $1}}'");
+    return std::nullopt;
+  }
+  if (ShapeOf(*compiled).text.size() > Template::kMaxResult) {
+    reporter.Report(Code::kBadTemplate, text.place,
+                    format("the text is longer than {} bytes", Template::kMaxResult));
+    return std::nullopt;
+  }
+  for (const Template::Field& field : compiled->fields()) {
+    const SourceLocation place = text.At(field.offset);
+    const auto type = scope.TypeOf(field.name);
+    if (!type) {
+      CheckVariable(field.name, place, scope, reporter);
+      continue;
+    }
+    const bool integer = type == VariableType::kInteger;
+    const auto sample = integer ? FormatValue(std::int64_t{1}) : FormatValue("x");
+    const std::string hint = integer ? "numbers take formats such as 02, >4 or x"
+                                     : "text takes formats such as >8, <8 or .4";
+    const auto formatted = FormatBySpec(field.spec, sample);
+    if (formatted && formatted->size() <= Template::kMaxResult) continue;
+    reporter.Report(Code::kBadFormat, place,
+                    format("the format \"{}\" does not fit \"{}\", which is {}: {}", field.spec,
+                           field.name, integer ? "a number" : "text",
+                           formatted ? "its width makes it too long" : formatted.error().message),
+                    hint);
+  }
+  return std::move(*compiled);
+}
+
+bool IsUniquePerDevice(const Template& compiled) {
+  constexpr std::string_view kShared[] = {"resource",   "node_name",  "replica",     "major",
+                                          "numa_node",  "usb_vendor", "usb_product", "pci_vendor",
+                                          "pci_device", "driver"};
+  return std::any_of(compiled.fields().begin(), compiled.fields().end(),
+                     [&](const Template::Field& f) { return !IsAmong(f.name, kShared); });
+}
+
+bool TellsNodesApart(const Template& compiled, const MatchSpec& match) {
+  constexpr std::string_view kShared[] = {"id",   "resource", "node_name", "index",
+                                          "slot", "replica",  "numa_node"};
+  return std::any_of(compiled.fields().begin(), compiled.fields().end(),
+                     [&](const Template::Field& f) {
+                       return f.name != match.group_by && !IsAmong(f.name, kShared);
+                     });
+}
+
+}  // namespace patchbay

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "config/reporter.h"
+#include "config/toml_value.h"
+#include "model/template.h"
+#include "model/variables.h"
+
+namespace patchbay {
+
+/// The variables that a template may use.
+struct Scope {
+  std::vector<Variable> variables;
+  /// These are all variables. False if a match is invalid and might provide more: then an unknown
+  /// variable is not an error of the template.
+  bool complete = true;
+  std::vector<const MatchSpec*> matches;  ///< that may provide more; must outlive the scope
+  /// Variables of other scopes, and why they are not available in this one.
+  std::span<const std::string_view> missing = {};
+  std::string_view why_missing = {};
+
+  /// The type of a variable that a template may use.
+  std::optional<VariableType> TypeOf(std::string_view name) const;
+};
+
+/// Returns the variables of the containers of a resource: those that any of its matches provides.
+Scope ContainerScope(std::span<const MatchSpec> matches, bool complete);
+
+/// Returns the variables of a device on the host, independent of containers: without slot, replica
+/// and index, which may change.
+Scope DeviceScope(std::span<const MatchSpec> matches, bool complete);
+
+/// Returns the variables of a device that has no ID and no index yet.
+Scope IdentityScope(const MatchSpec& match);
+
+/// Reports a variable that is not available in this scope; `place` is the location of the name.
+void CheckVariable(std::string_view name, const SourceLocation& place, const Scope& scope,
+                   Reporter& reporter);
+
+/// Compiles a template. Reports errors of its syntax, variables and formats; returns none if the
+/// template is unusable.
+std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Reporter& reporter);
+
+/// Returns whether the template can render differently for two devices.
+bool IsUniquePerDevice(const Template& compiled);
+/// Returns whether the template can render differently for two nodes of one device.
+bool TellsNodesApart(const Template& compiled, const MatchSpec& match);
+
+}  // namespace patchbay

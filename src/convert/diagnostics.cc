@@ -1,0 +1,21 @@
+#include "convert/diagnostics.h"
+
+#include <utility>
+
+#include "base/format.h"
+
+namespace patchbay {
+
+void Findings::Add(Severity severity, std::string_view code, const SourceLocation& place,
+                   std::string message, std::string hint) {
+  if (count_ > kMost) return;
+  if (count_++ == kMost) {
+    severity = Severity::kError;
+    code = "too-many-findings";
+    message = format("there are more than {} findings; the rest is not shown", kMost);
+    hint = "mend these first";
+  }
+  diagnostics_.Add({severity, code, place, std::move(message), std::move(hint)});
+}
+
+}  // namespace patchbay

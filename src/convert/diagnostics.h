@@ -1,0 +1,43 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/diagnostics.h"
+
+namespace patchbay {
+
+/// Adds findings about a file of another plugin to Diagnostics, which must outlive it. After kMost
+/// findings one more is added, which reports that there are more.
+class Findings {
+ public:
+  static constexpr int kMost = 200;
+
+  explicit Findings(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+
+  /// The file has the wrong format: not valid YAML, or a value of the wrong type.
+  void Malformed(const SourceLocation& place, std::string message, std::string hint = "") {
+    Add(Severity::kError, "foreign-syntax", place, std::move(message), std::move(hint));
+  }
+  /// Patchbay has no equivalent for it.
+  void CannotSay(const SourceLocation& place, std::string message, std::string hint) {
+    Add(Severity::kError, "cannot-convert", place, std::move(message), std::move(hint));
+  }
+  /// The other program ignores it as well.
+  void Ignored(const SourceLocation& place, std::string message, std::string hint = "") {
+    Add(Severity::kWarning, "ignored", place, std::move(message), std::move(hint));
+  }
+  /// The file does not specify it, and an assumption was made that needs a review.
+  void Assumed(const SourceLocation& place, std::string message, std::string hint) {
+    Add(Severity::kWarning, "assumed", place, std::move(message), std::move(hint));
+  }
+
+ private:
+  void Add(Severity severity, std::string_view code, const SourceLocation& place,
+           std::string message, std::string hint);
+
+  Diagnostics& diagnostics_;
+  int count_ = 0;
+};
+
+}  // namespace patchbay

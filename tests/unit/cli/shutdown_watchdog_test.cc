@@ -1,0 +1,142 @@
+#include "cli/shutdown_watchdog.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <system_error>
+#include <thread>
+
+namespace patchbay {
+namespace {
+
+/// Runs on the loop after a signal.
+void Ignore(int) {}
+
+TEST(EndDeadlineDeathTest, EndsAProcessThatHangs) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        AsioLoop loop;
+        ShutdownWatchdog deadline({}, loop, Ignore);
+        deadline.SetLastAct([] { std::fputs("the last act", stderr); });
+        deadline.Begin(3);
+        while (true) pause();
+      },
+      testing::ExitedWithCode(3), "the last act");
+}
+
+/// As while a file system hangs that the loop looked at.
+TEST(EndDeadlineDeathTest, SignalEndsAProcessWhoseLoopHangs) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        AsioLoop loop;
+        ShutdownWatchdog deadline({SIGTERM}, loop, Ignore);
+        deadline.SetLastAct([] { std::fputs("the last act", stderr); });
+        loop.Post([] {
+          kill(getpid(), SIGTERM);
+          while (true) pause();
+        });
+        loop.Run();
+      },
+      testing::ExitedWithCode(0), "the last act");
+}
+
+TEST(EndDeadlineDeathTest, EndsAProcessWhoseLastActHangs) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        AsioLoop loop;
+        ShutdownWatchdog deadline({}, loop, Ignore);
+        deadline.SetLastAct([] {
+          while (true) pause();
+        });
+        deadline.Begin(3);
+        while (true) pause();
+      },
+      testing::ExitedWithCode(3), "");
+}
+
+TEST(ShutdownWatchdog, TellsTheLoopOfASignal) {
+  AsioLoop loop;
+  int told = 0;
+  ShutdownWatchdog deadline({SIGUSR2}, loop, [&](int number) {
+    told = number;
+    loop.Stop();
+  });
+  kill(getpid(), SIGUSR2);
+  loop.Run();
+  EXPECT_EQ(told, SIGUSR2);
+}
+
+TEST(EndDeadlineDeathTest, IgnoresASignalAfterTheEnd) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        AsioLoop loop;
+        { ShutdownWatchdog deadline({SIGTERM}, loop, Ignore); }
+        kill(getpid(), SIGTERM);
+        _exit(4);
+      },
+      testing::ExitedWithCode(4), "");
+}
+
+TEST(ShutdownWatchdog, LeavesAProcessAloneThatEndsInTime) {
+  AsioLoop loop;
+  bool acted = false;
+  {
+    ShutdownWatchdog deadline({}, loop, Ignore);
+    deadline.SetLastAct([&] { acted = true; });
+    deadline.Begin(3);
+  }
+  EXPECT_FALSE(acted);
+}
+
+TEST(ShutdownWatchdog, NeedsNoBeginning) {
+  AsioLoop loop;
+  const ShutdownWatchdog deadline({}, loop, Ignore);
+}
+
+TEST(EndDeadlineDeathTest, KeepsToTheFirstBeginning) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        AsioLoop loop;
+        ShutdownWatchdog deadline({}, loop, Ignore);
+        deadline.Begin(3);
+        deadline.Begin(4);
+        while (true) pause();
+      },
+      testing::ExitedWithCode(3), "");
+}
+
+/// A user other than root, whose processes the kernel counts, and who may not have one more.
+void LetThereBeNoMoreThreads() {
+  const rlimit one{1, 1};
+  if (setrlimit(RLIMIT_NPROC, &one) != 0 || setresuid(54321, 54321, 54321) != 0) _exit(5);
+  try {
+    std::thread([] {}).join();
+    _exit(6);
+  } catch (const std::system_error&) {
+  }
+}
+
+TEST(EndDeadlineDeathTest, NeedsNoThreadWhenTheEndBegins) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may become another user";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(
+      {
+        AsioLoop loop;
+        ShutdownWatchdog deadline({}, loop, Ignore);
+        LetThereBeNoMoreThreads();
+        deadline.Begin(3);
+        while (true) pause();
+      },
+      testing::ExitedWithCode(3), "");
+}
+
+}  // namespace
+}  // namespace patchbay
