@@ -34,18 +34,18 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
 }
 
 /// At most this many bytes of a line are quoted.
-constexpr std::size_t kLongestQuote = 240;
+constexpr std::size_t kMaxQuote = 240;
 
 /// The part of a long line around `column`, which becomes the column in that part.
 std::string_view Clip(std::string_view line, int& column) {
-  if (line.size() <= kLongestQuote) return line;
+  if (line.size() <= kMaxQuote) return line;
   const auto at = std::min(static_cast<std::size_t>(std::max(column - 1, 0)), line.size());
-  std::size_t start = at > kLongestQuote / 2 ? at - kLongestQuote / 2 : 0;
+  std::size_t start = at > kMaxQuote / 2 ? at - kMaxQuote / 2 : 0;
   const auto inside_character = [&](std::size_t i) {
     return i < line.size() && (static_cast<unsigned char>(line[i]) & 0xC0) == 0x80;
   };
   while (inside_character(start)) ++start;
-  std::size_t end = std::min(start + kLongestQuote, line.size());
+  std::size_t end = std::min(start + kMaxQuote, line.size());
   while (end > start && inside_character(end)) --end;
   column -= static_cast<int>(start);
   return line.substr(start, end - start);
@@ -163,11 +163,11 @@ std::string_view Nearest(std::string_view word, std::span<const std::string_view
 }
 
 std::string JoinQuoted(std::span<const std::string_view> names) {
-  constexpr std::size_t kMost = 10;
+  constexpr std::size_t kMax = 10;
   if (names.empty()) return "it has none";
-  const auto shown = names.first(std::min(names.size(), kMost));
+  const auto shown = names.first(std::min(names.size(), kMax));
   const auto text = format("it has {}", fmt::join(shown.begin(), shown.end(), ", "));
-  return names.size() > kMost ? format("{} and {} more", text, names.size() - kMost) : text;
+  return names.size() > kMax ? format("{} and {} more", text, names.size() - kMax) : text;
 }
 
 }  // namespace patchbay

@@ -16,7 +16,7 @@
 namespace patchbay {
 namespace {
 
-constexpr int kMostLinks = 40;  // as the kernel
+constexpr int kMaxLinks = 40;  // as the kernel
 
 Barrier BarrierOf(int error) {
   switch (error) {
@@ -65,7 +65,7 @@ Obstacle InStep(const HostRoot& host, const HostNode& above, std::string_view na
   }
   const auto link = host.ReadLink(above, name);
   if (!link) return {};
-  if (links == kMostLinks) return {Barrier::kTooManyLinks, path};
+  if (links == kMaxLinks) return {Barrier::kTooManyLinks, path};
   return Find(host, link->starts_with('/') ? *link : base + "/" + *link, links + 1);
 }
 
@@ -87,13 +87,13 @@ Obstacle Find(const HostRoot& host, const std::string& path, int links) {
 /// The names that are nearest to `name`, the nearest first.
 std::vector<std::string> Neighbours(const std::string& name,
                                     const std::vector<HostEntry>& entries) {
-  constexpr std::size_t kMost = 3;
+  constexpr std::size_t kMax = 3;
   std::vector<std::string_view> names;
   names.reserve(entries.size());
   for (const HostEntry& entry : entries) names.push_back(entry.name);
   std::sort(names.begin(), names.end(), IdLess);
   std::vector<std::string> neighbours;
-  while (neighbours.size() < kMost) {
+  while (neighbours.size() < kMax) {
     const std::string_view nearest = Nearest(name, names);
     if (nearest.empty()) break;
     neighbours.emplace_back(nearest);
@@ -106,7 +106,7 @@ std::vector<std::string> Neighbours(const std::string& name,
 
 std::vector<std::string> NamesLike(std::string_view pattern,
                                    const std::vector<HostEntry>& entries) {
-  constexpr std::size_t kMost = 3, kMostWrong = 2;
+  constexpr std::size_t kMax = 3, kMaxWrong = 2;
   const std::string_view prefix = pattern.substr(0, pattern.find_first_of("*?[{\\"));
   const auto begins = [](std::string_view name, std::string_view with) {
     return name.size() >= with.size() &&
@@ -115,13 +115,13 @@ std::vector<std::string> NamesLike(std::string_view pattern,
            });
   };
   std::vector<std::string> names;
-  for (std::size_t wrong = 0; wrong <= kMostWrong && prefix.size() > wrong + 1; ++wrong) {
+  for (std::size_t wrong = 0; wrong <= kMaxWrong && prefix.size() > wrong + 1; ++wrong) {
     for (const HostEntry& entry : entries) {
       if (begins(entry.name, prefix.substr(0, prefix.size() - wrong))) names.push_back(entry.name);
     }
     if (names.empty()) continue;
     std::sort(names.begin(), names.end(), IdLess);
-    names.resize(std::min(names.size(), kMost));
+    names.resize(std::min(names.size(), kMax));
     break;
   }
   return names;

@@ -83,21 +83,21 @@ std::string CheckDomain(const std::string& text) {
 
 std::string TakeKubeletDir(std::string& text) {
   if (auto problem = TakeDirectory(text); !problem.empty()) return problem;
-  constexpr std::size_t kLongestDir = kLongestSocketPath - kLongestSocketName - 1;
-  return text.size() <= kLongestDir ? ""
-                                    : format(
-                                          "\"{}\" is longer than the {} bytes that leave room "
-                                          "for the names of sockets",
-                                          text, kLongestDir);
+  constexpr std::size_t kMaxDir = kMaxSocketPathLength - kMaxSocketName - 1;
+  return text.size() <= kMaxDir ? ""
+                                : format(
+                                      "\"{}\" is longer than the {} bytes that leave room "
+                                      "for the names of sockets",
+                                      text, kMaxDir);
 }
 
 std::string ProblemWithCount(const std::string& text) {
-  constexpr int kMost = std::numeric_limits<int>::max();
+  constexpr int kMax = std::numeric_limits<int>::max();
   int count = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, count);
   if (error == std::errc() && rest == end && count > 0) return "";
-  return format("\"{}\" is no whole number from 1 to {}", text, kMost);
+  return format("\"{}\" is no whole number from 1 to {}", text, kMax);
 }
 
 void AddDaemonFlags(CLI::App& app, const std::string& name, Arguments& arguments) {

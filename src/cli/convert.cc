@@ -12,7 +12,7 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kMostNames = 100'000;
+constexpr std::size_t kMaxNames = 100'000;
 
 Result<SourceFile> ReadForeignFile(const std::string& name) {
   if (name == "-") {
@@ -35,7 +35,7 @@ int RunConvert(const Arguments& arguments, Streams streams) {
   if (arguments.host_root) {
     Diagnostics diagnostics;
     Findings findings(diagnostics);
-    auto names = ListDev(HostRoot(*arguments.host_root), kMostNames, findings);
+    auto names = ListDev(HostRoot(*arguments.host_root), kMaxNames, findings);
     if (!names) {
       return ReportFailure({names.error().kind, format("--host-root {}: {}", *arguments.host_root,
                                                        names.error().message)},

@@ -120,10 +120,10 @@ void AddShared(const std::vector<Inspection>& inspections, std::vector<Explanati
 
 /// As many as one reads.
 std::string Paths(const std::vector<std::string>& paths) {
-  constexpr std::size_t kMost = 4;
-  const std::size_t shown = std::min(paths.size(), kMost);
+  constexpr std::size_t kMax = 4;
+  const std::size_t shown = std::min(paths.size(), kMax);
   std::string text = format("{}", fmt::join(paths.begin(), paths.begin() + shown, ", "));
-  return paths.size() > kMost ? format("{} and {} more", text, paths.size() - kMost) : text;
+  return paths.size() > kMax ? format("{} and {} more", text, paths.size() - kMax) : text;
 }
 
 }  // namespace

@@ -14,11 +14,11 @@ namespace {
 using Look = Explanation::Look;
 
 /// More lines than these of one kind are counted only.
-constexpr std::size_t kMostDevices = 20;
-constexpr std::size_t kMostOthers = 10;
+constexpr std::size_t kMaxDevices = 20;
+constexpr std::size_t kMaxOthers = 10;
 /// More than these with one fate share a line, which names as many.
-constexpr std::size_t kMostAlike = 3;
-constexpr std::size_t kMostNumbers = 6;
+constexpr std::size_t kMaxAlike = 3;
+constexpr std::size_t kMaxNumbers = 6;
 
 /// "a, b, c and 4 more".
 std::string Some(const std::vector<std::string>& names, std::size_t most) {
@@ -78,15 +78,15 @@ void AddLooks(const Explanation::Match& match, Lines& lines) {
       }
       places.push_back(look.place);
       good.push_back(&look);
-    } else if (!IsToldByRejection(look, match.fates) && ++problems <= kMostOthers) {
+    } else if (!IsToldByRejection(look, match.fates) && ++problems <= kMaxOthers) {
       lines.Add("looked at", ProblemText(look));
       lines.Hint(look.hint);
     }
   }
-  lines.More(problems - std::min(problems, kMostOthers), " that cannot be read");
+  lines.More(problems - std::min(problems, kMaxOthers), " that cannot be read");
   for (const Look* look : good) {
     const auto& [sum, places] = sums.at(look->pattern);
-    if (places.size() <= kMostAlike) {
+    if (places.size() <= kMaxAlike) {
       lines.Add("looked at", LookText(*look, {look->place}));
     } else if (look->place == places.front()) {
       lines.Add("looked at", LookText(sum, places));
@@ -104,7 +104,7 @@ struct Group {
   std::vector<std::string> labels;
   const Fate* first;
 
-  bool is_of_many() const { return labels.size() > kMostAlike; }
+  bool is_of_many() const { return labels.size() > kMaxAlike; }
   /// What came near first, what many share last.
   int rank() const {
     return is_of_many() ? 2 : first->reason == Name(DropReason::kOtherKind) ? 1 : 0;
@@ -134,14 +134,14 @@ std::vector<Group> GroupsOf(const std::vector<Fate>& fates, Outcome outcome) {
 
 void AddFates(const Explanation::Match& match, Outcome outcome, Lines& lines) {
   const bool is_listed = outcome == Outcome::kListed;
-  const std::size_t most = is_listed ? kMostDevices : kMostOthers;
+  const std::size_t most = is_listed ? kMaxDevices : kMaxOthers;
   std::size_t shown = 0, hidden = 0;
   for (const Group& group : GroupsOf(match.fates, outcome)) {
     if (++shown > most) {
       hidden += group.labels.size();
       continue;
     }
-    const std::string what = Some(group.labels, kMostAlike), why = Why(*group.first);
+    const std::string what = Some(group.labels, kMaxAlike), why = Why(*group.first);
     lines.Add(Name(outcome), why.empty() ? what : what + (is_listed ? ", " : ": ") + why);
     lines.Hint(group.first->hint);
   }
@@ -161,7 +161,7 @@ void AddOtherVendors(const Explanation::Match& match, Lines& lines) {
   if (count == 0) return;
   lines.Add(Name(Outcome::kNotTaken),
             format("{}: {}", Counted(count, "device of another vendor", "devices of other vendors"),
-                   Some({numbers.begin(), numbers.end()}, kMostNumbers)));
+                   Some({numbers.begin(), numbers.end()}, kMaxNumbers)));
 }
 
 void AddMatch(const Explanation::Match& match, std::size_t number, Lines& lines) {
@@ -221,7 +221,7 @@ std::string AnswerText(const Inquiry& inquiry, const std::vector<Explanation>& e
       owners.insert({explanation.resource, other});
     }
   }
-  if (beside.size() <= kMostAlike) beside.clear();
+  if (beside.size() <= kMaxAlike) beside.clear();
   for (const Explanation& explanation : explanations) {
     if (!beside.empty() && IsBesideAll(explanation)) continue;
     out += format("\n{}\n", explanation.resource);
@@ -234,7 +234,7 @@ std::string AnswerText(const Inquiry& inquiry, const std::vector<Explanation>& e
                   fmt::join(owners, ", "), owners.size());
   }
   if (!beside.empty())
-    out += format("\nfor other devices (ask for one to see why): {}\n", Some(beside, kMostDevices));
+    out += format("\nfor other devices (ask for one to see why): {}\n", Some(beside, kMaxDevices));
   return out;
 }
 

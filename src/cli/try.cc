@@ -31,7 +31,7 @@ constexpr std::chrono::seconds kRegistrationDeadline{10};
 /// For the last lines of the log, which a person waits for.
 constexpr std::chrono::seconds kLogPatience{10};
 /// More devices of one resource than this are counted, not listed.
-constexpr std::size_t kMostDevicesShown = 8;
+constexpr std::size_t kMaxDevicesShown = 8;
 
 /// A directory for the built-in kubelet, gone with the command.
 class PrivateDirectory {
@@ -41,7 +41,7 @@ class PrivateDirectory {
     std::error_code none;
     std::string pattern = std::filesystem::temp_directory_path(none).string().append(kName);
     // Sockets need short paths, which a TMPDIR of one's own need not be.
-    if (none || pattern.size() > kLongestSocketPath - kLongestSocketName - 1) {
+    if (none || pattern.size() > kMaxSocketPathLength - kMaxSocketName - 1) {
       pattern = "/tmp" + std::string(kName);
     }
     if (mkdtemp(pattern.data()) == nullptr) return FailErrno("cannot create " + pattern, errno);
@@ -86,11 +86,11 @@ std::vector<std::string> StatusRow(const std::string& resource,
   for (const SimDevice& device : view->devices) ids.push_back(device.id);
   std::sort(ids.begin(), ids.end(), IdLess);
   std::string devices;
-  for (std::size_t i = 0; i < std::min(ids.size(), kMostDevicesShown); ++i) {
+  for (std::size_t i = 0; i < std::min(ids.size(), kMaxDevicesShown); ++i) {
     devices += (i == 0 ? "" : " ") + ids[i];
   }
-  if (ids.size() > kMostDevicesShown) {
-    devices += format(" and {} more", ids.size() - kMostDevicesShown);
+  if (ids.size() > kMaxDevicesShown) {
+    devices += format(" and {} more", ids.size() - kMaxDevicesShown);
   }
   return {resource, view->connected && view->lists > 0 ? "yes" : "no",
           std::to_string(view->capacity), std::to_string(view->allocatable),

@@ -12,7 +12,7 @@ struct Unit {
   std::int64_t milliseconds;
 };
 constexpr Unit kUnits[] = {{"h", 3'600'000}, {"m", 60'000}, {"s", 1'000}, {"ms", 1}};
-constexpr std::int64_t kMost = std::int64_t{1000} * 366 * 24 * 3'600'000;
+constexpr std::int64_t kMax = std::int64_t{1000} * 366 * 24 * 3'600'000;
 
 }  // namespace
 
@@ -25,7 +25,7 @@ std::optional<std::chrono::milliseconds> ParseDuration(std::string_view text) {
   const std::string_view name(rest, static_cast<std::size_t>(end - rest));
   for (const Unit& unit : kUnits) {
     if (unit.name != name) continue;
-    if (number > kMost / unit.milliseconds) return std::nullopt;
+    if (number > kMax / unit.milliseconds) return std::nullopt;
     return std::chrono::milliseconds(number * unit.milliseconds);
   }
   return std::nullopt;

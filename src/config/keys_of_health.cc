@@ -94,7 +94,7 @@ constexpr std::array<Key<D>, 2> HookKeys(std::string_view fallback,
 }
 
 constexpr std::string_view kOfAll = "when it is stopped; for all devices of the container together";
-constexpr auto kPreStartKeys = HookKeys<PreStartDraft>(R"("20s")", kLongestPreStart, kOfAll);
+constexpr auto kPreStartKeys = HookKeys<PreStartDraft>(R"("20s")", kMaxPreStart, kOfAll);
 constexpr auto kAllocateKeys = HookKeys<AllocateDraft>(R"("5s")", std::chrono::minutes(1), kOfAll);
 constexpr auto kReleaseKeys =
     HookKeys<ReleaseDraft>(R"("60s")", std::chrono::hours(1), "when it is stopped");

@@ -172,7 +172,7 @@ class Comparison {
   void CompareHardware(const std::vector<Claim>& claims) {
     for (auto second = claims.begin(); second != claims.end(); ++second) {
       for (auto first = claims.begin(); first != second; ++first) {
-        if (!search_.Spend(1) || reported_.size() > Reporter::kMostFindings) return;
+        if (!search_.Spend(1) || reported_.size() > Reporter::kMaxFindings) return;
         if (!Concerns(*first, *second) || !search_.Spend(100)) continue;
         const auto common = CommonHardware(*first->match, *second->match);
         if (common) Report(*first, *second, *common, "narrow one of the two or make one exclusive");
@@ -186,7 +186,7 @@ class Comparison {
     const bool begins_differ = by_begin.CountPairs() <= by_end.CountPairs();
     (begins_differ ? by_begin : by_end).Walk([&](const Alternative& a, const auto& candidates) {
       for (const Alternative* b : candidates) {
-        if (!search_.Spend(1) || reported_.size() > Reporter::kMostFindings) return false;
+        if (!search_.Spend(1) || reported_.size() > Reporter::kMaxFindings) return false;
         if (CanMeet(a.ends, b->ends) && Concerns(*a.claim, *b->claim)) Compare(*b, a);
       }
       return true;

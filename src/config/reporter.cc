@@ -8,11 +8,11 @@ void Reporter::Report(Code code, const SourceLocation& place, std::string messag
                       std::string hint) {
   const Severity severity = InfoOf(code).severity;
   int& count = severity == Severity::kError ? errors_ : warnings_;
-  if (count > kMostFindings) return;
-  if (count++ == kMostFindings) {
+  if (count > kMaxFindings) return;
+  if (count++ == kMaxFindings) {
     code = Code::kTooManyFindings;
     message =
-        format("there are more than {} {}s; the rest is not shown", kMostFindings, Name(severity));
+        format("there are more than {} {}s; the rest is not shown", kMaxFindings, Name(severity));
     hint = "mend these first";
   }
   diagnostics_.Add({severity, InfoOf(code).name, place, std::move(message), std::move(hint)});

@@ -7,12 +7,12 @@
 
 namespace patchbay {
 
-/// Writes findings, each by its Code, into Diagnostics that must outlive it. Beyond kMostFindings
+/// Writes findings, each by its Code, into Diagnostics that must outlive it. Beyond kMaxFindings
 /// errors, and as many warnings, only one more is written, which says so: a file of another kind
 /// would otherwise fill the screen.
 class Reporter {
  public:
-  static constexpr int kMostFindings = 200;
+  static constexpr int kMaxFindings = 200;
 
   explicit Reporter(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 

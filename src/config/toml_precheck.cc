@@ -3,7 +3,7 @@
 namespace patchbay {
 namespace {
 
-constexpr int kMostDotsInALine = 16;
+constexpr int kMaxDotsInALine = 16;
 
 /// The offset behind the string that opens at `at`.
 std::size_t SkipString(std::string_view text, std::size_t at) {
@@ -49,7 +49,7 @@ std::optional<SyntaxError> ProblemWithText(std::string_view text) {
       continue;
     }
     if (c == '\n') dots = 0;
-    if (c == '.' && ++dots > kMostDotsInALine) {
+    if (c == '.' && ++dots > kMaxDotsInALine) {
       return SyntaxError{at, "the key has too many parts"};
     }
     if (static_cast<unsigned char>(c) >= 0x80) {

@@ -18,7 +18,7 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kMostResources = 1000;
+constexpr std::size_t kMaxResources = 1000;
 
 /// Copies a value out of its draft, where there is one.
 template <class To, class From>
@@ -44,9 +44,9 @@ void CompilePodResources(const Text& draft, Reporter& reporter, DaemonSpec& spec
   if (const auto problem = ProblemWithPath(LiteralShape(draft.value))) {
     reporter.Report(Code::kBadPath, draft.At(problem->offset), problem->message,
                     "write the whole path of the socket, or \"\" to not ask the kubelet");
-  } else if (draft.value.size() > kLongestSocketPath) {
+  } else if (draft.value.size() > kMaxSocketPathLength) {
     reporter.Report(Code::kSocketPathTooLong, draft.place,
-                    format("the path of a socket has at most {} bytes", kLongestSocketPath),
+                    format("the path of a socket has at most {} bytes", kMaxSocketPathLength),
                     "mount it elsewhere");
   }
 }
@@ -93,13 +93,13 @@ DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
   if (draft.hosts) CompileHosts(*draft.hosts, reporter, spec);
   TakeDirectory(draft.kubelet_dir, reporter, spec.kubelet_dir);
   TakeDirectory(draft.host_root, reporter, spec.host_root);
-  constexpr std::size_t kLongestDir = kLongestSocketPath - kLongestSocketName - 1;
-  if (spec.kubelet_dir.size() > kLongestDir) {
+  constexpr std::size_t kMaxDir = kMaxSocketPathLength - kMaxSocketName - 1;
+  if (spec.kubelet_dir.size() > kMaxDir) {
     reporter.Report(
         Code::kSocketPathTooLong, draft.kubelet_dir->place,
         format("sockets in a directory of {} bytes have paths longer than {}",
-               spec.kubelet_dir.size(), kLongestSocketPath),
-        format("the path of the directory has at most {} bytes; mount it elsewhere", kLongestDir));
+               spec.kubelet_dir.size(), kMaxSocketPathLength),
+        format("the path of the directory has at most {} bytes; mount it elsewhere", kMaxDir));
   }
   if (draft.rescan) spec.rescan = draft.rescan->value;
   if (draft.pod_resources) CompilePodResources(*draft.pod_resources, reporter, spec);
@@ -213,10 +213,10 @@ void CheckDuplicates(const DocumentDraft& document, Reporter& reporter) {
 Model Validate(const DocumentDraft& document, Reporter& reporter) {
   Model model;
   if (document.daemon) model.daemon = CompileDaemon(*document.daemon, reporter);
-  if (document.resources.size() > kMostResources) {
+  if (document.resources.size() > kMaxResources) {
     reporter.Report(
-        Code::kTooManyResources, document.resources[kMostResources].place,
-        format("there are {} resources, more than {}", document.resources.size(), kMostResources),
+        Code::kTooManyResources, document.resources[kMaxResources].place,
+        format("there are {} resources, more than {}", document.resources.size(), kMaxResources),
         "one resource can have several [[resource.match]]");
     return model;
   }

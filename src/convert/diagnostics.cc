@@ -8,11 +8,11 @@ namespace patchbay {
 
 void Findings::Add(Severity severity, std::string_view code, const SourceLocation& place,
                    std::string message, std::string hint) {
-  if (count_ > kMost) return;
-  if (count_++ == kMost) {
+  if (count_ > kMaxFindings) return;
+  if (count_++ == kMaxFindings) {
     severity = Severity::kError;
     code = "too-many-findings";
-    message = format("there are more than {} findings; the rest is not shown", kMost);
+    message = format("there are more than {} findings; the rest is not shown", kMaxFindings);
     hint = "mend these first";
   }
   diagnostics_.Add({severity, code, place, std::move(message), std::move(hint)});

@@ -7,11 +7,11 @@
 
 namespace patchbay {
 
-/// Adds findings about a file of another plugin to Diagnostics, which must outlive it. After kMost
-/// findings one more is added, which reports that there are more.
+/// Adds findings about a file of another plugin to Diagnostics, which must outlive it. After
+/// kMaxFindings findings one more is added, which reports that there are more.
 class Findings {
  public:
-  static constexpr int kMost = 200;
+  static constexpr int kMaxFindings = 200;
 
   explicit Findings(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 

@@ -17,8 +17,8 @@ constexpr std::string_view kGroupKeys[] = {"paths", "usb", "count"};
 constexpr std::string_view kPathKeys[] = {"path", "mountPath", "permissions", "readOnly",
                                           "type", "limit",     "optional"};
 constexpr std::string_view kUsbKeys[] = {"vendor", "product", "serial"};
-constexpr int kMostReplicas = 10'000;
-constexpr int kMostLimit = 1'000'000'000;
+constexpr int kMaxReplicas = 10'000;
+constexpr int kMaxLimit = 1'000'000'000;
 
 /// Whether a list is something else, which has been reported.
 bool IsOther(const Fields& fields, std::string_view key) {
@@ -68,7 +68,7 @@ GenericGroup DeviceReader::Group(const YamlValue& value) {
   if (!ExpectMap(value, "a group", findings_)) return group;
   const Fields fields(value, kOwner, kGroupKeys, findings_);
   group.count =
-      static_cast<int>(std::max<std::int64_t>(fields.Number("count", kMostReplicas, 1), 1));
+      static_cast<int>(std::max<std::int64_t>(fields.Number("count", kMaxReplicas, 1), 1));
   for (const YamlValue& path : fields.List("paths")) group.paths.push_back(Path(path));
   for (const YamlValue& usb : fields.List("usb")) group.usb.push_back(Usb(usb));
   if (!group.paths.empty() && !group.usb.empty()) {
@@ -112,7 +112,7 @@ GenericPath DeviceReader::Path(const YamlValue& value) {
   }
   path.read_only = fields.Flag("readOnly");
   path.optional = fields.Flag("optional");
-  path.limit = static_cast<int>(std::max<std::int64_t>(fields.Number("limit", kMostLimit, 1), 1));
+  path.limit = static_cast<int>(std::max<std::int64_t>(fields.Number("limit", kMaxLimit, 1), 1));
   return path;
 }
 

@@ -15,8 +15,8 @@ using Names = std::vector<std::string>;
 using ByteSet = std::bitset<256>;
 
 constexpr int kDeepest = 20;
-constexpr std::size_t kMostRepeats = 16;
-constexpr std::size_t kLongestName = 255;  // as the kernel has it
+constexpr std::size_t kMaxRepeats = 16;
+constexpr std::size_t kMaxName = 255;  // as the kernel has it
 
 /// What an expression comes to, read from left to right. Each function returns the names of its
 /// part; a mistake is remembered, and what follows does not matter.
@@ -56,23 +56,23 @@ class Reader {
   }
 
   Names Bounded(Names names) {
-    if (names.size() > kMostNames) {
-      Refuse(format("it matches more than {} names", kMostNames));
+    if (names.size() > kMaxNames) {
+      Refuse(format("it matches more than {} names", kMaxNames));
       names.clear();
     }
     return names;
   }
 
   Names Joined(const Names& heads, const Names& tails) {
-    if (heads.size() * tails.size() > 10 * kMostNames) {
-      Refuse(format("it matches more than {} names", kMostNames));
+    if (heads.size() * tails.size() > 10 * kMaxNames) {
+      Refuse(format("it matches more than {} names", kMaxNames));
       return {};
     }
     Names joined;
     for (const std::string& head : heads) {
       for (const std::string& tail : tails) {
-        if (head.size() + tail.size() > kLongestName) {
-          Refuse(format("it matches names of more than {} bytes", kLongestName));
+        if (head.size() + tail.size() > kMaxName) {
+          Refuse(format("it matches names of more than {} bytes", kMaxName));
           return {};
         }
         joined.push_back(head + tail);
@@ -265,8 +265,8 @@ class Reader {
         error = upper.ec;
       }
     }
-    if (error != std::errc() || next != stop || least > most || most > kMostRepeats) {
-      Refuse(format("a repetition is not {{n}}, {{n,}} or {{n,m}} with at most {}", kMostRepeats));
+    if (error != std::errc() || next != stop || least > most || most > kMaxRepeats) {
+      Refuse(format("a repetition is not {{n}}, {{n,}} or {{n,m}} with at most {}", kMaxRepeats));
       least = most = 0;
       return;
     }

@@ -16,11 +16,11 @@ struct NamesOfRegex {
   bool is_open = false;      ///< it matches more names, which nobody can foresee
 };
 
-/// Writes out what the expression matches: at most kMostNames. Digits that repeat are written out
+/// Writes out what the expression matches: at most kMaxNames. Digits that repeat are written out
 /// as 0 to 9, other repetitions as few times as they may. Fails where it is not a regular
 /// expression, or nothing or too much would be written.
 Parsed<NamesOfRegex> WriteOut(std::string_view regex);
 
-inline constexpr std::size_t kMostNames = 100;
+inline constexpr std::size_t kMaxNames = 100;
 
 }  // namespace patchbay

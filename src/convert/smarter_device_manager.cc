@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kSmarter = "smarter-device-manager";
 constexpr std::string_view kSmarterKeys[] = {"devicematch", "nummaxdevices"};
 constexpr std::string_view kGpus = "nvidia-gpu";
-constexpr int kMostUnits = 10'000;
+constexpr int kMaxUnits = 10'000;
 
 /// The entries of a file, one after the other.
 class SmarterConversion {
@@ -175,7 +175,7 @@ void SmarterConversion::Entry(const YamlValue& value) {
   // A wrong number is told of once: it is not as if there were none.
   const bool has_number = fields.Find("nummaxdevices") != nullptr;
   const auto units =
-      static_cast<int>(fields.Number("nummaxdevices", kMostUnits, has_number ? 1 : 0));
+      static_cast<int>(fields.Number("nummaxdevices", kMaxUnits, has_number ? 1 : 0));
   if (!match || match->empty()) {
     findings_.CannotSay(place, "an entry without `devicematch` makes a resource of everything",
                         "say which devices are meant");

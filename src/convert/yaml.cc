@@ -20,11 +20,11 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kDeepestNesting = 64;   // lists and maps in each other
-constexpr std::size_t kMostValues = 100'000;  // with all aliases followed
-constexpr std::size_t kMostBytes = 8U << 20;  // of their texts
-constexpr std::size_t kMostDocuments = 1'000;
-constexpr std::size_t kLongestFlag = 64;  // and a quote, in front of a text
+constexpr std::size_t kDeepestNesting = 64;  // lists and maps in each other
+constexpr std::size_t kMaxValues = 100'000;  // with all aliases followed
+constexpr std::size_t kMaxBytes = 8U << 20;  // of their texts
+constexpr std::size_t kMaxDocuments = 1'000;
+constexpr std::size_t kMaxFlag = 64;  // and a quote, in front of a text
 
 /// Builds values of what the parser reads. The parser is told to stop by an exception of its own
 /// kind; it has no other way.
@@ -97,7 +97,7 @@ class ValueBuilder : public YAML::EventHandler {
   void Account(const YAML::Mark& mark, std::size_t values, std::size_t bytes) {
     values_ += values;
     bytes_ += bytes;
-    if (values_ > kMostValues || bytes_ > kMostBytes) {
+    if (values_ > kMaxValues || bytes_ > kMaxBytes) {
       Stop(mark, "there is more here than any configuration has");
     }
   }
@@ -218,7 +218,7 @@ std::vector<YamlValue> ReadYaml(const std::string& text, const PlaceOf& place_of
   try {
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {
-      if (builder.documents() > kMostDocuments) {
+      if (builder.documents() > kMaxDocuments) {
         findings.Malformed(place_of(1, 1), "there are more documents than any manifest has");
         return {};
       }
@@ -269,7 +269,7 @@ PlaceOf PlacesIn(const YamlValue& scalar, const TextLines& source) {
       const std::string_view line = source[line_of_scalar];
       const auto from =
           std::min(static_cast<std::size_t>(std::max(place.column - 1, 0)), line.size());
-      const auto at = line.substr(from, kLongestFlag + inner.size()).find(inner);
+      const auto at = line.substr(from, kMaxFlag + inner.size()).find(inner);
       if (at != std::string_view::npos) {
         beginnings.back() = {place.line, static_cast<int>(from + at)};
       }

@@ -6,7 +6,7 @@ namespace patchbay {
 namespace {
 
 /// More errors than this are counted.
-constexpr std::size_t kMostErrorsLogged = 50;
+constexpr std::size_t kMaxErrorsLogged = 50;
 constexpr std::chrono::seconds kWriterPause{1};
 /// Beyond this the file system of the configuration does not answer.
 constexpr std::chrono::seconds kAnswerLimit{10};
@@ -32,16 +32,16 @@ void LogDiagnostics(Log& log, const std::vector<Diagnostic>& findings,
   for (const Diagnostic& finding : findings) {
     if (finding.severity == Severity::kWarning) {
       ++warnings;
-    } else if (++errors <= kMostErrorsLogged) {
+    } else if (++errors <= kMaxErrorsLogged) {
       log.Error("mistake in the configuration", {{"at", TextOf(finding.place)},
                                                  {"code", finding.code},
                                                  {"reason", finding.message},
                                                  {"hint", finding.hint}});
     }
   }
-  if (errors > kMostErrorsLogged) {
+  if (errors > kMaxErrorsLogged) {
     log.Warning("there is more to say about the configuration; patchbay check says it",
-                {{"more", errors - kMostErrorsLogged}});
+                {{"more", errors - kMaxErrorsLogged}});
   }
   if (warnings > 0) {
     log.Warning("the configuration has warnings; patchbay check shows them",

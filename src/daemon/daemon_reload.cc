@@ -13,7 +13,7 @@ namespace patchbay {
 namespace {
 
 /// More resources than this are counted.
-constexpr std::size_t kMostStepsLogged = 20;
+constexpr std::size_t kMaxStepsLogged = 20;
 
 /// Between two attempts to start resources whose name has become free.
 constexpr std::chrono::seconds kStartRetry{1};
@@ -37,10 +37,10 @@ std::string LogPlan(Log& log, const ReloadPlan& plan, const std::string& told) {
   std::size_t touched = 0;
   for (const ResourceStep& step : plan.resources) {
     ++counts[step.impact];
-    if (step.impact != ChangeImpact::kNothing && ++touched <= kMostStepsLogged) LogStep(log, step);
+    if (step.impact != ChangeImpact::kNothing && ++touched <= kMaxStepsLogged) LogStep(log, step);
   }
-  if (touched > kMostStepsLogged)
-    log.Info("and more resources", {{"more", touched - kMostStepsLogged}});
+  if (touched > kMaxStepsLogged)
+    log.Info("and more resources", {{"more", touched - kMaxStepsLogged}});
   std::vector<std::string> now, later;
   for (const DaemonStep& step : plan.daemon) (step.is_live ? now : later).push_back(step.key);
   if (!now.empty()) log.Info("keys of [daemon] changed", {{"keys", JoinKeys(now)}});

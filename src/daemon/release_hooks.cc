@@ -4,7 +4,7 @@ namespace patchbay {
 namespace {
 
 /// More devices at once than this are told in one line.
-constexpr std::size_t kMostReleasesLogged = 20;
+constexpr std::size_t kMaxReleasesLogged = 20;
 
 }  // namespace
 
@@ -19,7 +19,7 @@ ReleaseHooks::ReleaseHooks(std::shared_ptr<const ResourceSpec> spec, std::string
 
 void ReleaseHooks::OnHolders(const HoldersReport& report, const Snapshot* snapshot) {
   const ReleaseTracker::Verdict verdict = tracker_.Update(report);
-  const bool many = verdict.released.size() + verdict.missed.size() > kMostReleasesLogged;
+  const bool many = verdict.released.size() + verdict.missed.size() > kMaxReleasesLogged;
   if (many) {
     log_.Info("releasing devices", {{"resource", spec_->name},
                                     {"devices", verdict.released.size()},

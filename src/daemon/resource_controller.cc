@@ -11,7 +11,7 @@ namespace patchbay {
 namespace {
 
 /// More changes at once than this are told in one line.
-constexpr std::size_t kMostChangesLogged = 20;
+constexpr std::size_t kMaxChangesLogged = 20;
 
 /// How long the programs of a resource that ends are waited for; see RunSubprocess.
 constexpr std::chrono::seconds kProgramPatience{3};
@@ -335,7 +335,7 @@ void ResourceController::OnScanned(Outcome outcome) {
   // The longer a storm of changes lasts, the more rarely it is scanned. A scan that has waited for
   // a file system or a program does not cost what it took, so that does not count in full.
   pause_length_ = std::max<Loop::Duration>(2 * pause_length_, outcome.took);
-  pause_length_ = std::min<Loop::Duration>(pause_length_, kLongestPause);
+  pause_length_ = std::min<Loop::Duration>(pause_length_, kMaxPause);
   pause_ = deps_.plugin.loop.After(pause_length_, [this] {
     pause_ = Subscription();
     if (scan_again_) StartScan();
@@ -403,13 +403,13 @@ void ResourceController::LogChanges(const Snapshot* before, const Snapshot& afte
   if (before == nullptr) {
     std::erase_if(changes, [](const Change& c) { return c.kind == Change::Kind::kAppeared; });
   }
-  if (before == nullptr || changes.size() > kMostChangesLogged) {
+  if (before == nullptr || changes.size() > kMaxChangesLogged) {
     log.Info("devices", {{"resource", entry_.spec->name},
                          {"listed", after.devices.size()},
                          {"unhealthy", Unhealthy(after)},
                          {"rejected", after.rejected.size()}});
   }
-  if (changes.size() > kMostChangesLogged) return;
+  if (changes.size() > kMaxChangesLogged) return;
   for (const Change& change : changes) {
     switch (change.kind) {
       case Change::Kind::kAppeared:

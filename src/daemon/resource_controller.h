@@ -65,7 +65,7 @@ class ResourceController {
   void Apply(Entry entry);
 
   /// Looks at the host soon. Calls made while it looks come to one more look after that; while they
-  /// keep coming, the looks become rarer, down to one in kLongestPause.
+  /// keep coming, the looks become rarer, down to one in kMaxPause.
   void Scan();
   /// The same, and runs commands again.
   void Refresh();
@@ -109,7 +109,7 @@ class ResourceController {
 
  private:
   /// No list is sent more often either.
-  static constexpr std::chrono::seconds kLongestPause{1};
+  static constexpr std::chrono::seconds kMaxPause{1};
   /// Changes that are further apart are no storm.
   static constexpr std::chrono::milliseconds kCalm{250};
 

@@ -19,12 +19,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr std::size_t kMostEntries = 10'000;
-constexpr std::size_t kMostPaths = 64;
-constexpr std::size_t kMostVariables = 64;
-constexpr std::size_t kMostNameBytes = 64;
-constexpr std::size_t kMostTextBytes = 4096;
-constexpr int kMostDepth = 16;
+constexpr std::size_t kMaxEntries = 10'000;
+constexpr std::size_t kMaxPaths = 64;
+constexpr std::size_t kMaxVariables = 64;
+constexpr std::size_t kMaxNameBytes = 64;
+constexpr std::size_t kMaxTextBytes = 4096;
+constexpr int kMaxJsonDepth = 16;
 
 constexpr std::string_view kExample = R"({"id": "…", "paths": ["/dev/…"]})";
 
@@ -62,8 +62,8 @@ bool IsVariableName(std::string_view name) {
 
 /// What is wrong with a text of any kind, as the end of a sentence; empty when nothing is.
 std::string ProblemWithText(std::string_view text) {
-  if (text.size() > kMostTextBytes) {
-    return format("is longer than {} bytes; print less", kMostTextBytes);
+  if (text.size() > kMaxTextBytes) {
+    return format("is longer than {} bytes; print less", kMaxTextBytes);
   }
   if (!IsPrintable(text)) return "holds a control character; print it without";
   return "";
@@ -148,9 +148,9 @@ bool Reader::Scalar(Kind kind, const std::string& text) {
 
 bool Reader::Open(Kind kind) {
   if (!Value(kind, "")) return false;
-  if (++depth_ <= kMostDepth) return true;
+  if (++depth_ <= kMaxJsonDepth) return true;
   return Fatal(format("entry {} of the output is nested deeper than {} levels; print {}", number_,
-                      kMostDepth, kExample));
+                      kMaxJsonDepth, kExample));
 }
 
 bool Reader::Close() {
@@ -176,8 +176,8 @@ bool Reader::Value(Kind kind, const std::string& text) {
 }
 
 bool Reader::BeginEntry(Kind kind) {
-  if (++number_ > kMostEntries) {
-    return Fatal(format("the output has more than {} entries; print fewer", kMostEntries));
+  if (++number_ > kMaxEntries) {
+    return Fatal(format("the output has more than {} entries; print fewer", kMaxEntries));
   }
   entry_ = {};
   seen_ = {};
@@ -274,19 +274,19 @@ void Reader::Path(Kind kind, const std::string& text) {
   if (std::find(entry_.paths.begin(), entry_.paths.end(), text) != entry_.paths.end()) {
     return Problem(format("has the path {} twice; print it once", Quoted(text)));
   }
-  if (entry_.paths.size() == kMostPaths) {
-    return Problem(format("has more than {} paths; print several entries", kMostPaths));
+  if (entry_.paths.size() == kMaxPaths) {
+    return Problem(format("has more than {} paths; print several entries", kMaxPaths));
   }
   entry_.paths.push_back(text);
 }
 
 void Reader::VariableName(const std::string& name) {
   const auto is_same = [&](const auto& variable) { return variable.first == name; };
-  if (!IsVariableName(name) || name.size() > kMostNameBytes) {
+  if (!IsVariableName(name) || name.size() > kMaxNameBytes) {
     return Problem(
         format("has a variable {}; a name is at most {} letters, digits and \"_\", and "
                "does not begin with a digit",
-               Quoted(name), kMostNameBytes));
+               Quoted(name), kMaxNameBytes));
   }
   if (std::any_of(taken_.begin(), taken_.end(), [&](const auto& v) { return v.name == name; })) {
     return Problem(format(
@@ -295,8 +295,8 @@ void Reader::VariableName(const std::string& name) {
   if (std::any_of(entry_.vars.begin(), entry_.vars.end(), is_same)) {
     return Problem(format("has the variable {} twice; print it once", Quoted(name)));
   }
-  if (entry_.vars.size() == kMostVariables) {
-    return Problem(format("has more than {} variables; print fewer", kMostVariables));
+  if (entry_.vars.size() == kMaxVariables) {
+    return Problem(format("has more than {} variables; print fewer", kMaxVariables));
   }
   entry_.vars.emplace_back(name, "");
 }
@@ -364,9 +364,9 @@ Status CheckBytes(std::string_view text) {
 }  // namespace
 
 Result<CommandList> ParseCommandOutput(std::string_view text) {
-  if (text.size() > kMostCommandOutput) {
+  if (text.size() > kMaxCommandOutput) {
     return Fail(ErrorKind::kInvalid,
-                format("the output has more than {} bytes; print less", kMostCommandOutput));
+                format("the output has more than {} bytes; print less", kMaxCommandOutput));
   }
   if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) {
     return Fail(ErrorKind::kInvalid,

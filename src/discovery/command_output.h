@@ -12,7 +12,7 @@
 namespace patchbay {
 
 /// More than this a discovery command may not print.
-inline constexpr std::size_t kMostCommandOutput = 4 * 1024 * 1024;
+inline constexpr std::size_t kMaxCommandOutput = 4 * 1024 * 1024;
 
 /// A device as a command printed it. All texts are UTF-8 without control characters.
 struct CommandEntry {

@@ -17,7 +17,7 @@ Result<CommandList> Run(const CommandSource& source, const ScanRequest& request,
   SubprocessSpec child;
   child.argv = source.argv;
   child.timeout = source.timeout;
-  child.max_output = kMostCommandOutput;
+  child.max_output = kMaxCommandOutput;
   SubprocessResult result = RunSubprocess(child, *cancellation);
   left_behind = std::move(result.left_behind);
   if (result.end != SubprocessEnd::kExited || result.code != 0) {

@@ -15,7 +15,7 @@ namespace patchbay {
 namespace {
 
 /// More missing mounts of a resource are not told of.
-constexpr std::size_t kMostMissingMounts = 100;
+constexpr std::size_t kMaxMissingMounts = 100;
 
 bool Uses(const Template& path, std::string_view name) {
   return std::any_of(path.fields().begin(), path.fields().end(),
@@ -126,7 +126,7 @@ void FindMissing(const ResourceSpec& spec, const std::string& node_name, ScanCon
     for (const MountSpec& mount : spec.mounts) {
       mounts.ForEachProblem(mount.host_path, variables,
                             [&](const std::string& path, const std::string& problem) {
-                              if (missing_mounts.size() < kMostMissingMounts)
+                              if (missing_mounts.size() < kMaxMissingMounts)
                                 missing_mounts.emplace(path, problem);
                             });
     }

@@ -38,7 +38,7 @@ KernelEvents::KernelEvents(Loop& loop, Context context, Monitor monitor,
       readable_(loop.OnReadable(udev_monitor_get_fd(monitor_.get()), [this] { Receive(); })) {}
 
 void KernelEvents::Receive() {
-  for (int i = 0; i < kMostAtOnce; ++i) {
+  for (int i = 0; i < kMaxAtOnce; ++i) {
     const std::unique_ptr<udev_device, UdevFree> device(
         udev_monitor_receive_device(monitor_.get()));
     if (device) {

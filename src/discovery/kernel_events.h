@@ -22,11 +22,11 @@ struct KernelEvent {
 /// that belongs to the first user namespace; only those of network interfaces stay in theirs.
 ///
 /// Belongs to the loop thread. Reads nothing from /sys, so an event tells that something happened
-/// and not what is so now. Takes no more than kMostAtOnce events at a time, then lets the loop
+/// and not what is so now. Takes no more than kMaxAtOnce events at a time, then lets the loop
 /// turn.
 class KernelEvents {
  public:
-  static constexpr int kMostAtOnce = 64;
+  static constexpr int kMaxAtOnce = 64;
 
   /// Calls `on_event` on the loop thread for each event from now on; it may not destroy this
   /// object. Fails where the environment has no such events; looking again now and then must do

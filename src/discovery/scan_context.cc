@@ -73,8 +73,8 @@ void ScanContext::WatchNearestExisting(std::string directory) {
 
 /// Each link of a chain may be retargeted, and what is missing at its end may come.
 void ScanContext::WatchLinks(std::string path) {
-  constexpr int kMostLinks = 40;  // as the kernel
-  for (int links = 0; links < kMostLinks; ++links) {
+  constexpr int kMaxLinks = 40;  // as the kernel
+  for (int links = 0; links < kMaxLinks; ++links) {
     const std::string above = DirectoryOf(path);
     const auto directory = host_.Resolve(above);
     if (!directory) return WatchNearestExisting(above);

@@ -42,7 +42,7 @@ void ScanReport::Look(MatchReport::Look look) {
   if (!request_.report || muted_) return;
   if (!look.problem.empty() && !problems_.insert(look.problem).second) return;
   MatchReport& report = reports_[index_];
-  if (report.looks.size() < MatchReport::kMost) {
+  if (report.looks.size() < MatchReport::kMaxEntries) {
     report.looks.push_back(std::move(look));
   } else {
     ++report.left_out;
@@ -53,7 +53,7 @@ void ScanReport::Drop(MatchReport::Drop drop) {
   if (!request_.report) return;
   if (drop.reason == DropReason::kMissing && !Names(drop.paths.front())) return;
   MatchReport& report = reports_[index_];
-  if (report.drops.size() < MatchReport::kMost || IsWanted(drop)) {
+  if (report.drops.size() < MatchReport::kMaxEntries || IsWanted(drop)) {
     report.drops.push_back(std::move(drop));
   } else {
     ++report.left_out;

@@ -75,9 +75,9 @@ enum class DropReason {
 /// "excluded", "wrong_type", …
 std::string_view Name(DropReason reason);
 
-/// A report about one match of a scan, for explain. At most kMost entries of each kind.
+/// A report about one match of a scan, for explain. At most kMaxEntries entries of each kind.
 struct MatchReport {
-  static constexpr std::size_t kMost = 1000;
+  static constexpr std::size_t kMaxEntries = 1000;
 
   /// A directory or another place that was searched.
   struct Look {

@@ -11,9 +11,9 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kLongestAttribute = 4096;
-constexpr std::size_t kMostDirectories = 16 * 1024;
-constexpr std::size_t kLongestNumber = 32;
+constexpr std::size_t kMaxAttribute = 4096;
+constexpr std::size_t kMaxDirectories = 16 * 1024;
+constexpr std::size_t kMaxNumber = 32;
 constexpr std::string_view kUsb = "usb";
 
 /// Where a link of sysfs leads, judged by its text: such links lead straight to a device. Empty
@@ -132,7 +132,7 @@ Result<SysfsDevice> Sysfs::Read(const std::string& syspath) const {
 /// From the file `dev`, which holds "188:0".
 std::optional<DeviceNumber> Sysfs::NumberOf(const HostNode& directory,
                                             std::string_view subsystem) const {
-  const auto text = host_.ReadFile(directory, "dev", kLongestNumber);
+  const auto text = host_.ReadFile(directory, "dev", kMaxNumber);
   if (!text) {
     Tell(directory.path + "/dev", text.error());
     return std::nullopt;
@@ -186,7 +186,7 @@ Result<std::string> Sysfs::TextAt(const std::string& path) const {
   if (text) {
     text = std::string(BaseName(*text));
   } else if (text.error().kind == ErrorKind::kInvalid) {
-    text = TRY(host_.ReadFile(directory, BaseName(path), kLongestAttribute));
+    text = TRY(host_.ReadFile(directory, BaseName(path), kMaxAttribute));
   } else {
     return text;
   }
@@ -209,8 +209,8 @@ SysfsPaths Sysfs::Below(const std::string& syspath,
   while (!pending.empty()) {
     const Directory directory = std::move(pending.back());
     pending.pop_back();
-    if (directory.level > kMostLevels || ++seen > kMostDirectories ||
-        found.paths.size() == kMostDevices) {
+    if (directory.level > kMaxLevels || ++seen > kMaxDirectories ||
+        found.paths.size() == kMaxDevices) {
       cut = true;
       continue;
     }
@@ -235,7 +235,7 @@ SysfsPaths Sysfs::Below(const std::string& syspath,
     found.errors.push_back(
         {ErrorKind::kInvalid,
          format("{} holds more than {} levels or {} devices; the rest is not looked at", syspath,
-                kMostLevels, kMostDevices)});
+                kMaxLevels, kMaxDevices)});
   }
   std::sort(found.paths.begin(), found.paths.end());
   return found;

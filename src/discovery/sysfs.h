@@ -50,8 +50,8 @@ struct SysfsPaths {
 class Sysfs {
  public:
   /// What Below stops at.
-  static constexpr int kMostLevels = 16;
-  static constexpr std::size_t kMostDevices = 4096;
+  static constexpr int kMaxLevels = 16;
+  static constexpr std::size_t kMaxDevices = 4096;
 
   /// Is told of each place that is there and cannot be read, and why; maybe more than once.
   using OnUnreadable = std::function<void(const std::string& place, const Error& why)>;

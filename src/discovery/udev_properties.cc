@@ -13,8 +13,8 @@ namespace patchbay {
 namespace {
 
 constexpr std::string_view kSys = "/sys/";
-constexpr std::size_t kMostBytes = 64 * 1024;  // of a uevent file or an entry of the database
-constexpr std::size_t kLongestValue = 4096;
+constexpr std::size_t kMaxBytes = 64 * 1024;  // of a uevent file or an entry of the database
+constexpr std::size_t kMaxValue = 4096;
 
 bool IsForUdevAlone(std::string_view name) {
   constexpr std::array<std::string_view, 6> kNames = {"ACTION", "CURRENT_TAGS", "SEQNUM",
@@ -22,7 +22,7 @@ bool IsForUdevAlone(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-bool IsPlain(std::string_view text) { return text.size() <= kLongestValue && IsPrintable(text); }
+bool IsPlain(std::string_view text) { return text.size() <= kMaxValue && IsPrintable(text); }
 
 /// libudev gives them in an order that changes from one process to the next.
 std::string SortedLinks(std::string_view links) {
@@ -154,12 +154,12 @@ Result<Properties> UdevProperties::Of(const HostNode& directory, const KernelFac
   if (!directory.path.starts_with(kSys)) {
     return Fail(ErrorKind::kInvalid, directory.path + " is no device: it is not in /sys");
   }
-  const auto uevent = host_.ReadFile(directory, "uevent", kMostBytes);
+  const auto uevent = host_.ReadFile(directory, "uevent", kMaxBytes);
   // One that may not be read belongs to a device all the same.
   if (!uevent && uevent.error().kind == ErrorKind::kNotFound) return Failure(uevent.error());
   Properties properties = TrustedUevent(uevent ? std::string_view(*uevent) : "");
   if (database_) {
-    const auto entry = host_.ReadFile(*database_, DatabaseKey(facts), kMostBytes);
+    const auto entry = host_.ReadFile(*database_, DatabaseKey(facts), kMaxBytes);
     if (entry) AddDatabaseEntry(*entry, properties);
   }
   AddFacts(directory, facts, properties);
@@ -171,7 +171,7 @@ std::vector<std::string> UdevProperties::LinksOf(const DeviceNumber& number) con
   if (!database_) return links;
   KernelFacts facts;
   facts.number = number;
-  const auto entry = host_.ReadFile(*database_, DatabaseKey(facts), kMostBytes);
+  const auto entry = host_.ReadFile(*database_, DatabaseKey(facts), kMaxBytes);
   if (!entry) return links;
   ForEachPair(*entry, ':', [&](std::string_view kind, std::string_view rest) {
     if (kind == "S") links.push_back(format("/dev/{}", rest));

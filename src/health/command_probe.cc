@@ -3,7 +3,7 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kMostOutput = 4096;
+constexpr std::size_t kMaxOutput = 4096;
 
 ProbeResult ResultOf(const SubprocessResult& child) {
   switch (child.end) {
@@ -25,7 +25,7 @@ ProbeOutcome Probe(const CommandProbe& probe, const ProbeRun& run) {
     child.argv.push_back(std::move(*text));
   }
   child.timeout = run.spec.timeout;
-  child.max_output = kMostOutput;
+  child.max_output = kMaxOutput;
   child.excess = SubprocessSpec::Excess::kDiscard;
   SubprocessResult ended = RunSubprocess(child, *run.context.cancellation);
 
@@ -34,7 +34,7 @@ ProbeOutcome Probe(const CommandProbe& probe, const ProbeRun& run) {
   outcome.output = ended.error_output;
   if (!outcome.output.empty() && !outcome.output.ends_with('\n')) outcome.output += '\n';
   outcome.output += ended.output;
-  outcome.output.resize(std::min(outcome.output.size(), kMostOutput));
+  outcome.output.resize(std::min(outcome.output.size(), kMaxOutput));
   if (outcome.result != ProbeResult::kSuccess) {
     outcome.reason = DescribeWithOutput(child, ended);
   }

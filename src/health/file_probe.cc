@@ -6,8 +6,8 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kMostBytes = 64 * 1024;
-constexpr std::size_t kMostShown = 100;
+constexpr std::size_t kMaxBytes = 64 * 1024;
+constexpr std::size_t kMaxShown = 100;
 
 /// Whether what a file holds may be quoted where many can read it: only what the kernel made.
 bool IsOfKernel(std::string_view real_path) {
@@ -22,12 +22,12 @@ ProbeOutcome Probe(const FileProbe& probe, const ProbeRun& run) {
   const HostRoot& host = run.context.host;
   // Links are followed once, so that what is quoted lies where it was looked for.
   const auto file = host.Resolve(*path);
-  auto text = file ? host.ReadFile(file->path, kMostBytes) : tl::unexpected(file.error());
+  auto text = file ? host.ReadFile(file->path, kMaxBytes) : tl::unexpected(file.error());
   if (!text) return {ProbeResult::kFailure, std::move(text).error().message};
   if (text->ends_with('\n')) text->pop_back();
 
   const bool may_quote = IsOfKernel(file->path);
-  const std::string shown = Truncate(*text, kMostShown);
+  const std::string shown = Truncate(*text, kMaxShown);
   if (const auto* pattern = std::get_if<TextPattern>(&probe.wanted)) {
     if (pattern->Matches(*text)) return {ProbeResult::kSuccess};
     return {ProbeResult::kFailure,
@@ -37,7 +37,7 @@ ProbeOutcome Probe(const FileProbe& probe, const ProbeRun& run) {
   }
   const auto& wanted = std::get<std::string>(probe.wanted);
   if (*text == wanted) return {ProbeResult::kSuccess};
-  const std::string other = Truncate(wanted, kMostShown);
+  const std::string other = Truncate(wanted, kMaxShown);
   return {ProbeResult::kFailure, may_quote
                                      ? format("{} holds \"{}\", not \"{}\"", *path, shown, other)
                                      : format("{} does not hold \"{}\"", *path, other)};

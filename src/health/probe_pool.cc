@@ -17,8 +17,8 @@ namespace {
 
 /// Beyond so many probes that hang in the kernel at once no others are begun: of the same resource,
 /// and of any.
-constexpr std::size_t kMostGivenUpOfOne = 64;
-constexpr std::size_t kMostGivenUp = 256;
+constexpr std::size_t kMaxGivenUpOfOne = 64;
+constexpr std::size_t kMaxGivenUp = 256;
 /// How long an end waits for jobs that were cancelled.
 constexpr std::chrono::milliseconds kPatienceAtEnd{1200};
 
@@ -30,11 +30,11 @@ class ProbePool::Threads : public std::enable_shared_from_this<Threads> {
   /// Called on any thread, under a lock.
   using Ended = std::function<void(const Target& target, ProbeOutcome outcome)>;
 
-  Threads(std::size_t most_idle, Ended ended) : most_idle_(most_idle), ended_(std::move(ended)) {}
+  Threads(std::size_t max_idle, Ended ended) : max_idle_(max_idle), ended_(std::move(ended)) {}
 
-  void SetMostIdle(std::size_t most_idle) {
+  void SetMostIdle(std::size_t max_idle) {
     const std::lock_guard lock(mutex_);
-    most_idle_ = most_idle;
+    max_idle_ = max_idle;
   }
 
   void Run(Target target, Job job) {
@@ -79,13 +79,13 @@ class ProbePool::Threads : public std::enable_shared_from_this<Threads> {
       --busy_;
       if (!ended_) break;
       ended_(next.target, std::move(outcome));
-      if (idle_ >= most_idle_) break;
+      if (idle_ >= max_idle_) break;
       ++idle_;
     }
     over_.notify_all();
   }
 
-  std::size_t most_idle_;
+  std::size_t max_idle_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::condition_variable over_;
@@ -112,11 +112,11 @@ ProbeOutcome ProbePool::Hang(const Task& task, std::string reason) {
   return outcome;
 }
 
-ProbePool::ProbePool(Loop& loop, int most_at_once)
+ProbePool::ProbePool(Loop& loop, int max_at_once)
     : loop_(loop),
-      most_at_once_(most_at_once),
+      max_at_once_(max_at_once),
       threads_(std::make_shared<Threads>(
-          static_cast<std::size_t>(most_at_once),
+          static_cast<std::size_t>(max_at_once),
           [&loop, on_done = lifetime_.Guard([this](const Target& target, ProbeOutcome& outcome) {
             OnDone(target, std::move(outcome));
           })](const Target& target, ProbeOutcome outcome) {
@@ -133,9 +133,9 @@ ProbePool::~ProbePool() {
   threads_->Stop(static_cast<std::size_t>(hanging_threads));
 }
 
-void ProbePool::SetMostAtOnce(int most_at_once) {
-  most_at_once_ = most_at_once;
-  threads_->SetMostIdle(static_cast<std::size_t>(most_at_once));
+void ProbePool::SetMostAtOnce(int max_at_once) {
+  max_at_once_ = max_at_once;
+  threads_->SetMostIdle(static_cast<std::size_t>(max_at_once));
   StartNext();
 }
 
@@ -172,7 +172,7 @@ std::size_t ProbePool::GivenUpOf(const std::string& resource) const {
 
 void ProbePool::StartNext() {
   RefuseWaiting();
-  while (running_ < most_at_once_ && !waiting_.empty()) {
+  while (running_ < max_at_once_ && !waiting_.empty()) {
     auto turn = waiting_.upper_bound(last_turn_);
     if (turn == waiting_.end()) turn = waiting_.begin();
     last_turn_ = turn->first;
@@ -185,11 +185,11 @@ void ProbePool::StartNext() {
 
 /// Nobody has seen a device work that cannot be probed, so it must not stay as it was.
 void ProbePool::RefuseWaiting() {
-  if (given_up() < kMostGivenUpOfOne) return;
-  const bool too_many = given_up() >= kMostGivenUp;
+  if (given_up() < kMaxGivenUpOfOne) return;
+  const bool too_many = given_up() >= kMaxGivenUp;
   std::vector<Task> refused;
   for (auto at = waiting_.begin(); at != waiting_.end();) {
-    if (!too_many && GivenUpOf(at->first) < kMostGivenUpOfOne) {
+    if (!too_many && GivenUpOf(at->first) < kMaxGivenUpOfOne) {
       ++at;
       continue;
     }
@@ -200,7 +200,7 @@ void ProbePool::RefuseWaiting() {
     task.done({ProbeResult::kError,
                format("it was not run, since {} probes hang in the kernel; find out what they wait "
                       "for, such as a disk that does not answer",
-                      too_many ? given_up() : kMostGivenUpOfOne)});
+                      too_many ? given_up() : kMaxGivenUpOfOne)});
   }
 }
 

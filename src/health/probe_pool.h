@@ -28,13 +28,13 @@ class ProbePool {
   using Job = std::function<ProbeOutcome()>;
   using Done = std::function<void(ProbeOutcome)>;
 
-  ProbePool(Loop& loop, int most_at_once);
+  ProbePool(Loop& loop, int max_at_once);
   ~ProbePool();
   ProbePool(const ProbePool&) = delete;
   ProbePool& operator=(const ProbePool&) = delete;
 
   /// From now on; what runs already goes on.
-  void SetMostAtOnce(int most_at_once);
+  void SetMostAtOnce(int max_at_once);
 
   /// Runs `job` when its turn comes, then calls `done` on the loop: once, or twice for a job that
   /// was given up. Where too many hang already it is not run, which is an error
@@ -67,7 +67,7 @@ class ProbePool {
   void End(const Target& target, ProbeOutcome outcome);
 
   Loop& loop_;
-  int most_at_once_;
+  int max_at_once_;
   int running_ = 0;                                  ///< not those that were given up
   std::map<std::string, std::deque<Task>> waiting_;  ///< by resource; no empty queues
   std::string last_turn_;                            ///< the resource that was served last

@@ -14,7 +14,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 /// More findings than this are counted.
-constexpr std::size_t kMostDiagnostics = 100;
+constexpr std::size_t kMaxDiagnostics = 100;
 
 Json TimeJson(std::optional<WallTime> time) { return time ? Json(UtcText(*time)) : Json(); }
 
@@ -25,7 +25,7 @@ double SecondsOf(std::chrono::nanoseconds duration) {
 Json ConfigJson(const ConfigStatus& config) {
   const ConfigReading last = config.last ? *config.last : ConfigReading();
   Json diagnostics = Json::array();
-  const std::size_t shown = std::min(last.diagnostics.size(), kMostDiagnostics);
+  const std::size_t shown = std::min(last.diagnostics.size(), kMaxDiagnostics);
   for (std::size_t i = 0; i < shown; ++i) {
     const Diagnostic& finding = last.diagnostics[i];
     diagnostics.push_back({{"file", finding.place.file},

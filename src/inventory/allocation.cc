@@ -58,12 +58,12 @@ Status CheckSizes(const ContainerResponse& response) {
   constexpr std::string_view kCure = "set a lower max_per_container, or give less of each device";
   for (const auto& [name, value] : response.envs) {
     const std::size_t bytes = name.size() + 1 + value.size();
-    if (bytes <= kLongestEnv) continue;
+    if (bytes <= kMaxEnv) continue;
     return Fail(
         ErrorKind::kInvalid,
         format("the environment variable \"{}\" would have {} bytes, and a program takes at "
                "most {}; {}",
-               Truncate(name, 100), bytes, kLongestEnv, kCure));
+               Truncate(name, 100), bytes, kMaxEnv, kCure));
   }
   if (BytesOf(response) <= kLargestResponse) return {};
   return Fail(ErrorKind::kInvalid,

@@ -37,7 +37,7 @@ struct ContainerResponse {
 };
 
 /// An environment variable with name, "=" and value: the kernel takes no longer one to a program.
-inline constexpr std::size_t kLongestEnv = 131'071;
+inline constexpr std::size_t kMaxEnv = 131'071;
 /// What a container gets of a resource, in bytes: the kubelet takes no answer of more than 4 MiB.
 inline constexpr std::size_t kLargestResponse = 3'670'016;  // 3.5 MiB
 
@@ -72,7 +72,7 @@ AllocationContext CachedAllocationOn(const AllocationHost& host, bool& unknown);
 ///
 /// Fails with kNotFound for an unknown ID, kPrecondition for an unhealthy device or a node that is
 /// gone, kInvalid for more than max_per_container, a conflict of container paths or more than
-/// kLongestEnv or kLargestResponse; the message names the ID, the path or the variable.
+/// kMaxEnv or kLargestResponse; the message names the ID, the path or the variable.
 Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std::string> ids,
                                    const AllocationContext& context);
 

@@ -11,8 +11,8 @@ namespace patchbay {
 namespace {
 
 /// How many commands of one call run at once.
-constexpr std::size_t kMostAtOnce = 16;
-constexpr std::size_t kMostOutput = 4096;
+constexpr std::size_t kMaxAtOnce = 16;
+constexpr std::size_t kMaxOutput = 4096;
 
 /// The commands of a call, shared by the threads that run them.
 class Batch {
@@ -27,7 +27,7 @@ class Batch {
   HookOutcome Run() {
     std::vector<std::thread> others;
     try {
-      while (others.size() + 1 < std::min(call_.commands.size(), kMostAtOnce)) {
+      while (others.size() + 1 < std::min(call_.commands.size(), kMaxAtOnce)) {
         others.emplace_back([this] { Work(); });
       }
     } catch (const std::system_error&) {  // no more threads: those that are there do all of it
@@ -64,7 +64,7 @@ class Batch {
     child.argv = command.argv;
     child.timeout = std::chrono::ceil<std::chrono::milliseconds>(
         std::max(left, std::chrono::steady_clock::duration::zero()));
-    child.max_output = kMostOutput;
+    child.max_output = kMaxOutput;
     child.excess = SubprocessSpec::Excess::kDiscard;
     return child;
   }
@@ -114,7 +114,7 @@ Result<HookCall> PlanHook(Hook hook, const ResourceSpec& spec, std::span<const V
   HookCall call;
   call.resource = spec.name;
   call.hook = hook;
-  if (hook == Hook::kPreStart) call.patience = kLongestPreStart;
+  if (hook == Hook::kPreStart) call.patience = kMaxPreStart;
   for (const Variables& unit : units) call.devices.insert(unit.device->id);
   const std::optional<HookSpec>& wanted = HookOf(spec, hook);
   if (!wanted) return call;

@@ -16,7 +16,7 @@ using std::chrono::seconds;
 using std::chrono::steady_clock;
 
 /// So many devices are released at once.
-constexpr int kMostReleases = 16;
+constexpr int kMaxReleases = 16;
 /// A program for which less time is left is not begun: half a format is worse than none.
 constexpr std::chrono::milliseconds kWorthBeginning{500};
 /// How long the destructor waits. A program is killed within two seconds of its cancellation.
@@ -162,7 +162,7 @@ std::vector<HookRunner::Queue::iterator> HookRunner::Due() {
     const QueueSlot& place = at->second;
     const bool is_free = place.state == State::kWaiting && !Touches(place.call, busy);
     busy.insert(place.call.devices.begin(), place.call.devices.end());
-    if (!is_free || (place.call.hook == Hook::kRelease && ++releases > kMostReleases)) continue;
+    if (!is_free || (place.call.hook == Hook::kRelease && ++releases > kMaxReleases)) continue;
     due.push_back(at);
   }
   return due;

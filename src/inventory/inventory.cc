@@ -51,7 +51,7 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
   const bool finds_others = std::exchange(finds_others_, false);
   rejected_ = std::move(discovery.rejected);
   missing_mounts_ = std::move(discovery.missing_mounts);
-  most_present_ = std::max(most_present_, discovery.devices.size());
+  max_present_ = std::max(max_present_, discovery.devices.size());
   std::vector<Tracked> next;
   next.reserve(discovery.devices.size());
   std::vector<Rejection> problems;
@@ -109,7 +109,7 @@ std::size_t Inventory::DropOldest() {
   for (const Tracked& tracked : tracked_) {
     if (IsForgettable(tracked)) vanished.push_back(tracked.vanished_as);
   }
-  const std::size_t most = std::max(kMaxVanished, most_present_);
+  const std::size_t most = std::max(kMaxVanished, max_present_);
   if (vanished.size() <= most) return 0;
   const std::size_t dropped = vanished.size() - most;
   const auto oldest_kept = vanished.begin() + static_cast<std::ptrdiff_t>(dropped);

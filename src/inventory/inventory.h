@@ -85,7 +85,7 @@ class Inventory {
   std::vector<Rejection> rejected_;
   std::vector<MissingMount> missing_mounts_;
   std::set<std::string> held_;
-  std::size_t most_present_ = 0;  ///< devices that were there at one time
+  std::size_t max_present_ = 0;  ///< devices that were there at one time
   std::uint32_t last_vanished_ = 0;
   std::shared_ptr<const Snapshot> snapshot_;  ///< null before the first Publish
 };

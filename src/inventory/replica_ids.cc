@@ -9,7 +9,7 @@ namespace patchbay {
 namespace {
 
 /// Longer ones are nobody's misspelling.
-constexpr std::size_t kLongestMisspelt = 253;
+constexpr std::size_t kMaxMisspelt = 253;
 
 /// The device that an unknown ID may be meant for, else those that there are.
 std::string AvailableNames(const Snapshot& snapshot, std::string_view id) {
@@ -18,7 +18,7 @@ std::string AvailableNames(const Snapshot& snapshot, std::string_view id) {
   std::vector<std::string_view> devices;
   for (const ListedDevice& listed : snapshot.devices) devices.push_back(listed.device->id);
   const std::string_view nearest =
-      id.size() > kLongestMisspelt ? "" : Nearest(parsed ? parsed->device_id : id, devices);
+      id.size() > kMaxMisspelt ? "" : Nearest(parsed ? parsed->device_id : id, devices);
   if (!nearest.empty()) return format("did you mean \"{}\"?", AdvertisedId(spec, nearest, 0));
   return JoinQuoted(devices);
 }

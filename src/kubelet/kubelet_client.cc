@@ -32,12 +32,12 @@ constexpr std::chrono::milliseconds kMaxDialWait{250};
 /// Sets `channel` to one over a connection made here and now. A channel that makes its connection
 /// itself loses the socket for good when it is given up in the moment in which that succeeds
 /// (gRPC 1.51).
-grpc::Status Dial(const std::string& socket, int most_bytes,
+grpc::Status Dial(const std::string& socket, int max_bytes,
                   std::shared_ptr<grpc::Channel>& channel) {
   auto connection = Connect(socket);
   if (!connection) return {grpc::StatusCode::UNAVAILABLE, connection.error().message};
   grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(most_bytes);
+  arguments.SetMaxReceiveMessageSize(max_bytes);
   arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
   channel =
       grpc::CreateCustomInsecureChannelFromFd("unix:" + socket, connection->release(), arguments);

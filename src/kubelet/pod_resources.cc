@@ -119,7 +119,7 @@ void PodResources::TakeIn(const ReportedHolders& reported) {
     log_.Warning(
         "the kubelet names more holders of devices than are kept, and the devices of the rest look "
         "free; see which pods of this node hold so many",
-        {{"socket", socket_}, {"kept", kMostHoldings}});
+        {{"socket", socket_}, {"kept", kMaxHoldings}});
   }
   events_.on_holders(reported);
 }

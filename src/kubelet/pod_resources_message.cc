@@ -11,10 +11,10 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kLongestResource = 317;  // a prefix of 253 bytes, a slash and a name of 63
-constexpr std::size_t kLongestId = 253;
-constexpr std::size_t kLongestPod = 253;
-constexpr std::size_t kLongestLabel = 63;
+constexpr std::size_t kMaxResource = 317;  // a prefix of 253 bytes, a slash and a name of 63
+constexpr std::size_t kMaxId = 253;
+constexpr std::size_t kMaxPod = 253;
+constexpr std::size_t kMaxLabel = 63;
 
 bool Fits(const std::string& name, std::size_t longest) {
   return !name.empty() && name.size() <= longest;
@@ -33,11 +33,11 @@ class HolderCollector {
  public:
   void Add(const v1::PodResources& pod) {
     for (const v1::ContainerResources& container : pod.containers()) {
-      const Holder holder{.pod_namespace = Cut(pod.namespace_(), kLongestLabel),
-                          .pod = Cut(pod.name(), kLongestPod),
-                          .container = Cut(container.name(), kLongestLabel)};
+      const Holder holder{.pod_namespace = Cut(pod.namespace_(), kMaxLabel),
+                          .pod = Cut(pod.name(), kMaxPod),
+                          .container = Cut(container.name(), kMaxLabel)};
       for (const v1::ContainerDevices& devices : container.devices()) {
-        if (!Fits(devices.resource_name(), kLongestResource)) continue;
+        if (!Fits(devices.resource_name(), kMaxResource)) continue;
         for (const std::string& id : devices.device_ids()) Add(devices.resource_name(), id, holder);
       }
     }
@@ -46,8 +46,8 @@ class HolderCollector {
 
  private:
   void Add(const std::string& resource, const std::string& id, const Holder& holder) {
-    if (!Fits(id, kLongestId)) return;
-    if (kept_ == kMostHoldings) {
+    if (!Fits(id, kMaxId)) return;
+    if (kept_ == kMaxHoldings) {
       reported_.complete = false;
     } else if (reported_.holders[resource][id].insert(holder).second) {
       ++kept_;

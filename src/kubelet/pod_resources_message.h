@@ -12,12 +12,12 @@
 namespace patchbay {
 
 /// No node has so many; what a message says beyond it is left out.
-inline constexpr std::size_t kMostHoldings = 100'000;
+inline constexpr std::size_t kMaxHoldings = 100'000;
 
 /// What the kubelet's answer says, with everything it repeats said once.
 struct ReportedHolders {
   Holders holders;
-  bool complete = true;      ///< there were no more than kMostHoldings
+  bool complete = true;      ///< there were no more than kMaxHoldings
   std::string kubelet = {};  ///< who said it: another one for each run of the kubelet
 
   bool operator==(const ReportedHolders&) const = default;

@@ -40,8 +40,8 @@ bool PodResourcesPoll::End(PollOutcome outcome, Time now) {
 }
 
 PodResourcesPoll::Duration PodResourcesPoll::BackOff() const {
-  constexpr int kMostPeriods = 12;
-  return period_ * std::min(1 << std::min(limited_, 4), kMostPeriods);
+  constexpr int kMaxPeriods = 12;
+  return period_ * std::min(1 << std::min(limited_, 4), kMaxPeriods);
 }
 
 }  // namespace patchbay

@@ -216,7 +216,7 @@ Registration::Actions Registration::Resume(Time now) {
 Registration::Duration Registration::BackOff() const {
   if (failures_ <= 1) return Duration::zero();
   const int doublings = std::min(failures_ - 2, 20);
-  return std::min<Duration>(kFirstBackOff * (1 << doublings), kLongestBackOff);
+  return std::min<Duration>(kFirstBackOff * (1 << doublings), kMaxBackOff);
 }
 
 bool Registration::ServerRuns() const {

@@ -88,7 +88,7 @@ inline constexpr std::chrono::seconds kConfirmDeadline{20};
 inline constexpr std::chrono::milliseconds kSettle{250};
 /// Before the second retry in a row; the first is at once.
 inline constexpr std::chrono::milliseconds kFirstBackOff{100};
-inline constexpr std::chrono::seconds kLongestBackOff{30};
+inline constexpr std::chrono::seconds kMaxBackOff{30};
 /// A stream that lived this long was a success; what ended it starts the back-off anew.
 inline constexpr std::chrono::seconds kProvenStream{10};
 

@@ -6,7 +6,7 @@ namespace patchbay {
 namespace {
 
 /// gRPC carries the text in a header, whose size the other side limits.
-constexpr std::size_t kLongestMessage = 1000;
+constexpr std::size_t kMaxMessage = 1000;
 
 grpc::StatusCode CodeOf(ErrorKind kind) {
   switch (kind) {
@@ -34,7 +34,7 @@ std::string_view NameOf(grpc::StatusCode code) {
 grpc::Status ToGrpc(const Status& status) {
   if (status) return grpc::Status::OK;
   // The text quotes what came from outside, and ends in the status of a pod.
-  return {CodeOf(status.error().kind), Truncate(status.error().message, kLongestMessage)};
+  return {CodeOf(status.error().kind), Truncate(status.error().message, kMaxMessage)};
 }
 
 }  // namespace

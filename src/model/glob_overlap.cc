@@ -8,8 +8,8 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kLongestName = 255;  // NAME_MAX
-constexpr std::size_t kMostComponents = 100;
+constexpr std::size_t kMaxName = 255;  // NAME_MAX
+constexpr std::size_t kMaxComponents = 100;
 constexpr std::size_t kUnreached = std::numeric_limits<std::size_t>::max();
 
 /// A part of a name pattern, as it is written.
@@ -138,7 +138,7 @@ bool OverlapSearch::Spend(std::size_t steps) {
 
 std::optional<std::string> OverlapSearch::Find(const Glob::Components& a, const Glob::Components& b,
                                                const Wanted& wanted) {
-  if (a.size() > kMostComponents || b.size() > kMostComponents) return std::nullopt;
+  if (a.size() > kMaxComponents || b.size() > kMaxComponents) return std::nullopt;
   if (!Spend(a.size() + b.size()) || DifferInNames(a, b)) return std::nullopt;
   // Only this one is sure to exist where any does: in the others no star may stand for nothing.
   constexpr Style kShortest = {"0aA", 0};
@@ -199,7 +199,7 @@ std::optional<std::string> OverlapSearch::CommonName(const NamePattern& a, const
     return CommonName(TokensOf(a, style), TokensOf(b, style), style);
   }
   const std::string& name = a.literal() ? a.text() : b.text();
-  if (name.size() > kLongestName) return std::nullopt;
+  if (name.size() > kMaxName) return std::nullopt;
   if (!Spend(10 + a.text().size() * b.text().size() / 16)) return std::nullopt;
   if (!a.Matches(name) || !b.Matches(name)) return std::nullopt;
   return name;
@@ -218,7 +218,7 @@ std::optional<std::string> OverlapSearch::CommonName(const std::vector<Token>& a
   };
   const auto single = [](const Token& token) { return !token.star; };
   for (const auto* tokens : {&a, &b}) {
-    if (std::count_if(tokens->begin(), tokens->end(), single) > static_cast<int>(kLongestName)) {
+    if (std::count_if(tokens->begin(), tokens->end(), single) > static_cast<int>(kMaxName)) {
       return std::nullopt;
     }
   }
@@ -247,7 +247,7 @@ std::optional<std::string> OverlapSearch::CommonName(const std::vector<Token>& a
     }
     if (bytes.any()) reach(now, kName * stage + next, Choose(bytes, style.favourites));
   }
-  if (states.back().length > kLongestName) return std::nullopt;
+  if (states.back().length > kMaxName) return std::nullopt;
   std::string name;
   for (std::size_t at = states.size() - 1; at != 0; at = states[at].from) {
     if (states[at].byte != 0) name.push_back(states[at].byte);

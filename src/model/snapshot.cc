@@ -8,7 +8,7 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kLongestAdvertisedId = 63;  // what the API's own comment asks for
+constexpr std::size_t kMaxAdvertisedId = 63;  // what the API's own comment asks for
 constexpr std::string_view kReplicaSeparator = "::";
 
 /// The run of digits at `at`, without leading zeros; `at` moves behind it.
@@ -64,7 +64,7 @@ std::string AdvertisedId(const ResourceSpec& spec, std::string_view device_id, i
 }
 
 std::size_t LongestDeviceId(const ResourceSpec& spec) {
-  return kLongestAdvertisedId - AdvertisedId(spec, "", spec.replicas - 1).size();
+  return kMaxAdvertisedId - AdvertisedId(spec, "", spec.replicas - 1).size();
 }
 
 std::optional<AdvertisedUnit> ParseReplica(std::string_view advertised_id) {

@@ -129,7 +129,7 @@ struct HookSpec {
 };
 
 /// The kubelet waits 30 seconds for PreStartContainer, and stopping a program takes two.
-inline constexpr std::chrono::seconds kLongestPreStart{27};
+inline constexpr std::chrono::seconds kMaxPreStart{27};
 
 /// Which free devices a container had best get, where the kubelet leaves it open.
 enum class Preference { kNone, kPacked, kSpread };

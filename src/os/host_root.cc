@@ -183,23 +183,23 @@ Status HostRoot::TryOpen(std::string_view real_path) const {
   return failure;
 }
 
-Result<std::string> HostRoot::ReadFile(std::string_view host_path, std::size_t most_bytes) const {
+Result<std::string> HostRoot::ReadFile(std::string_view host_path, std::size_t max_bytes) const {
   const HostNode file = TRY(Resolve(host_path));
   if (file.type != FileType::kRegular) return NoRegularFile(file.path);
-  return Contents(file.path, most_bytes);
+  return Contents(file.path, max_bytes);
 }
 
 Result<std::string> HostRoot::ReadFile(const HostNode& directory, std::string_view name,
-                                       std::size_t most_bytes) const {
+                                       std::size_t max_bytes) const {
   const std::string path = TRY(PathIn(directory, name));
   struct stat info;
   if (lstat(Local(path).c_str(), &info) != 0) return FailErrno("cannot look at " + path, errno);
-  if (S_ISLNK(info.st_mode)) return ReadFile(path, most_bytes);
+  if (S_ISLNK(info.st_mode)) return ReadFile(path, max_bytes);
   if (!S_ISREG(info.st_mode)) return NoRegularFile(path);
-  return Contents(path, most_bytes);
+  return Contents(path, max_bytes);
 }
 
-Result<std::string> HostRoot::Contents(const std::string& resolved, std::size_t most_bytes) const {
+Result<std::string> HostRoot::Contents(const std::string& resolved, std::size_t max_bytes) const {
   const std::string what = "cannot read " + resolved;
   const UniqueFd fd(
       open(Local(resolved).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
@@ -218,8 +218,8 @@ Result<std::string> HostRoot::Contents(const std::string& resolved, std::size_t 
       return FailErrno(what, errno == ENODEV ? ENOENT : errno);
     }
     text.append(buffer.data(), static_cast<std::size_t>(length));
-    if (text.size() > most_bytes) {
-      return Fail(ErrorKind::kInvalid, format("{} holds more than {} bytes", resolved, most_bytes));
+    if (text.size() > max_bytes) {
+      return Fail(ErrorKind::kInvalid, format("{} holds more than {} bytes", resolved, max_bytes));
     }
   }
 }

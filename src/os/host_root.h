@@ -87,8 +87,8 @@ class HostRoot {
   Status TryOpen(std::string_view real_path) const;
 
   /// What a regular file holds. Fails with kInvalid for anything else and for a file of more than
-  /// `most_bytes`, with kNotFound also for a file of sysfs whose device went.
-  Result<std::string> ReadFile(std::string_view host_path, std::size_t most_bytes) const;
+  /// `max_bytes`, with kNotFound also for a file of sysfs whose device went.
+  Result<std::string> ReadFile(std::string_view host_path, std::size_t max_bytes) const;
 
   /// The text of a link, which is not followed; those on the way to it are. Fails with kInvalid for
   /// what is no link.
@@ -97,11 +97,11 @@ class HostRoot {
   /// The same for a name in a directory that was resolved before, without another look at the
   /// directories on the way.
   Result<std::string> ReadFile(const HostNode& directory, std::string_view name,
-                               std::size_t most_bytes) const;
+                               std::size_t max_bytes) const;
   Result<std::string> ReadLink(const HostNode& directory, std::string_view name) const;
 
  private:
-  Result<std::string> Contents(const std::string& resolved, std::size_t most_bytes) const;
+  Result<std::string> Contents(const std::string& resolved, std::size_t max_bytes) const;
 
   std::string root_;  ///< without a slash at its end; "" for "/"
 };

@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostLinks = 40;  // as the kernel
-constexpr int kMostTries = 10;
+constexpr int kMaxLinks = 40;  // as the kernel
+constexpr int kMaxTries = 10;
 
 /// Follows `path` to its end. Returns the directory that it leads to, nothing if to something else.
 std::optional<std::string> Follow(std::string_view path, DecisiveNames& names) {
@@ -43,7 +43,7 @@ std::optional<std::string> Follow(std::string_view path, DecisiveNames& names) {
       default: return std::nullopt;
     }
     const std::string target = fs::read_symlink(next, error);
-    if (error || ++links > kMostLinks) return std::nullopt;
+    if (error || ++links > kMaxLinks) return std::nullopt;
     if (target.starts_with('/')) directory.clear();
     push(target);
   }
@@ -101,7 +101,7 @@ PathWatch::PathWatch(Loop& loop, ThreadPool& pool, std::vector<std::string> path
 PathWatch::Found PathWatch::FindAndAdd(const std::vector<std::string>& paths,
                                        const DirWatch::Adder& adder) {
   Found found;
-  for (int tries = 0; tries < kMostTries; ++tries) {
+  for (int tries = 0; tries < kMaxTries; ++tries) {
     Found next;
     for (const std::string& path : paths) FindDecisiveNames(path, next.names);
     std::set<std::string> directories;
@@ -150,7 +150,7 @@ void PathWatch::OnEvent(const std::string& directory, std::string_view name) {
 
   const Loop::Time now = loop_.Now();
   if (!first_event_) first_event_ = now;
-  const auto left = *first_event_ + kLongestSettle - now;
+  const auto left = *first_event_ + kMaxSettle - now;
   if (left <= Loop::Duration::zero()) return;  // it is about to be told
   settled_ = loop_.After(std::min<Loop::Duration>(kSettle, left), [this] {
     first_event_.reset();

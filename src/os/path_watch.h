@@ -34,10 +34,10 @@ void FindDecisiveNames(const std::string& path, DecisiveNames& names);
 /// then nothing is reported until it ends.
 class PathWatch {
  public:
-  /// It reports when nothing has happened for kSettle, or when kLongestSettle has passed since the
+  /// It reports when nothing has happened for kSettle, or when kMaxSettle has passed since the
   /// first event: a writer that never stops holds up nothing.
   static constexpr std::chrono::milliseconds kSettle{100};
-  static constexpr std::chrono::milliseconds kLongestSettle{1000};
+  static constexpr std::chrono::milliseconds kMaxSettle{1000};
 
   /// Relative paths are of the working directory of this moment. Fails with kUnavailable where the
   /// system has no inotify instance left. The pool outlives it.

@@ -9,7 +9,7 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kMostShown = 400;
+constexpr std::size_t kMaxShown = 400;
 
 std::string_view LastLine(std::string_view text) {
   const auto end = text.find_last_not_of(" \t\r\n");
@@ -38,14 +38,14 @@ std::string Ending(const SubprocessSpec& spec, const SubprocessResult& result) {
 /// The first lines as one: "no card; see dmesg".
 std::string FirstLines(std::string_view output) {
   std::string line;
-  while (!output.empty() && line.size() < kMostShown) {
+  while (!output.empty() && line.size() < kMaxShown) {
     const auto end = output.find('\n');
     std::string_view part = output.substr(0, end);
     while (part.ends_with(' ') || part.ends_with('\r')) part.remove_suffix(1);
     if (!part.empty()) line.append(line.empty() ? "" : "; ").append(part);
     output.remove_prefix(end == std::string_view::npos ? output.size() : end + 1);
   }
-  return Truncate(line, kMostShown);
+  return Truncate(line, kMaxShown);
 }
 
 }  // namespace

@@ -464,7 +464,7 @@ class Chaos : public testing::Test {
   ConfigFiles files_{config_, random_.Below(ConfigFiles::kKinds),
                      format("[daemon]\nrescan = \"24h\"\nlog_level = \"debug\"\npod_resources = "
                             "\"{}\"\nmax_probes = {}\n",
-                            daemon_.pod_resources(), kMostProbes)};
+                            daemon_.pod_resources(), kMaxProbes)};
   Troubles troubles_{daemon_.kubelet()};
   Pods pods_{daemon_.kubelet(),
              [&](const std::string& node) { return Configuration::MayGive(node, host_); }};

@@ -212,7 +212,7 @@ std::string Configuration::Change(Random& random) {
   Resource& resource = resources_[random.Below(resources_.size())];
   switch (random.Below(15)) {
     case 0:
-      if (resources_.size() < kMostResources) return Add(random);
+      if (resources_.size() < kMaxResources) return Add(random);
       [[fallthrough]];
     case 1: {
       if (resources_.size() == 1) return Add(random);
@@ -280,7 +280,7 @@ std::string Configuration::MoveToOtherNode(Random& random) {
 
 std::string Configuration::NewName(Random& random) const {
   std::set<std::string> free;
-  for (std::size_t i = 0; i < kMostResources + 2; ++i) free.insert(format("chaos.dev/r{}", i));
+  for (std::size_t i = 0; i < kMaxResources + 2; ++i) free.insert(format("chaos.dev/r{}", i));
   for (const Resource& resource : resources_) free.erase(resource.name);
   return random.OneOf(free);
 }

@@ -93,7 +93,7 @@ class Configuration {
   /// Has one resource come to this node, or leave it.
   std::string MoveToOtherNode(Random& random);
 
-  static constexpr std::size_t kMostResources = 6;
+  static constexpr std::size_t kMaxResources = 6;
 
  private:
   /// Whether another resource, the first exclusive one that has the group, keeps it for itself.

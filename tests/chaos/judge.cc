@@ -184,7 +184,7 @@ std::string Judge::WhatIsLeft() const {
   const Measure now = Now();
   const long sockets = SocketsIn(world_.daemon.kubelet().directory());
   if (sockets != now.resources) wrong += format("  there are {} sockets\n", sockets);
-  const long probes = world_.configuration.RunsPrograms() ? kMostProbes : 0;
+  const long probes = world_.configuration.RunsPrograms() ? kMaxProbes : 0;
   at_most("child processes", static_cast<long>(ChildrenOf(world_.daemon.pid()).size()), probes);
   if (measure_.resources == 0) return wrong;
   const long more = now.resources - measure_.resources;
@@ -193,7 +193,7 @@ std::string Judge::WhatIsLeft() const {
               static_cast<long>(world_.troubles.extra_streams()) + kMoreDescriptors);
   if (!wrong.empty()) wrong += "  " + KindsOfDescriptors(world_.daemon.pid()) + "\n";
   at_most("threads", now.threads,
-          ThreadsOfGrpc() + kThreads + kMostProbes + now.resources * kThreadsOfAResource);
+          ThreadsOfGrpc() + kThreads + kMaxProbes + now.resources * kThreadsOfAResource);
   return wrong;
 }
 

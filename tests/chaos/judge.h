@@ -12,7 +12,7 @@
 namespace patchbay::test {
 
 /// How many probes run at once, as the judged daemon is told.
-inline constexpr long kMostProbes = 8;
+inline constexpr long kMaxProbes = 8;
 
 /// Says whether the daemon and the kubelet are as they should be in peace: by the host and the
 /// configuration, never by what the daemon says of itself.

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// More setbacks in a row, and a plugin may rightly wait for longer than it is waited for.
-constexpr int kMostSetbacks = 2;
+constexpr int kMaxSetbacks = 2;
 
 /// Not kRateLimited: the daemon would rightly ask no more for a minute.
 constexpr std::pair<PodResourcesFault, const char*> kPodResources[] = {
@@ -116,7 +116,7 @@ std::string Troubles::BreakStreams(const std::string& resource, Random& random) 
   // A connection that breaks before its stream is there is an accepted registration of which
   // nothing came: the plugin rightly waits for longer, too.
   const auto view = kubelet_.View(resource);
-  if (!view || view->streams == 0 || view->silent_streams > 0) setbacks_[resource] += kMostSetbacks;
+  if (!view || view->streams == 0 || view->silent_streams > 0) setbacks_[resource] += kMaxSetbacks;
   if (random.OneIn(2)) {
     kubelet_.ZombieCancel(resource);
     return "the kubelet takes the end of an old stream for one of " + resource;
@@ -192,7 +192,7 @@ std::string Troubles::End(Random& random) {
   }
   const bool is_any_cautious =
       !faults_.empty() || std::any_of(setbacks_.begin(), setbacks_.end(),
-                                      [](const auto& s) { return s.second > kMostSetbacks; });
+                                      [](const auto& s) { return s.second > kMaxSetbacks; });
   unread_.clear();
   faults_.clear();
   if (kubelet_.Running() && !needs_start_ && !is_any_cautious) return "the kubelet is well";

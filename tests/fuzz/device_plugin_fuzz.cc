@@ -16,7 +16,7 @@ using namespace patchbay;
 
 namespace {
 
-constexpr std::size_t kLongestInput = 64 * 1024;
+constexpr std::size_t kMaxInput = 64 * 1024;
 
 constexpr std::string_view kResources = R"(
 [[resource]]
@@ -212,7 +212,7 @@ extern "C" int LLVMFuzzerInitialize(int*, char***) {
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size == 0 || size > kLongestInput) return 0;
+  if (size == 0 || size > kMaxInput) return 0;
   static const auto plugins = MakePlugins();
   const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
   for (const auto& plugin : plugins) {

@@ -18,7 +18,7 @@ using boost::asio::ip::tcp;
 
 namespace {
 
-constexpr std::size_t kLongestInput = 32 * 1024;
+constexpr std::size_t kMaxInput = 32 * 1024;
 
 /// The pages of a daemon, which sees that no request reaches them that should not.
 HttpHandler Pages(const HttpLimits& limits) {
@@ -59,7 +59,7 @@ void RequireAnswer(std::string_view answer) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  if (size > kLongestInput) return 0;
+  if (size > kMaxInput) return 0;
   static std::ostream nowhere(nullptr);
   static Log log(LogLevel::kError, LogFormat::kText, nowhere);
   static const HttpLimits limits;

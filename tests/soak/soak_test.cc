@@ -34,8 +34,8 @@ namespace patchbay::test {
 namespace {
 
 /// What allocators and gRPC's pools may take beyond what they had after the warm-up.
-constexpr long kMostGrowthKib = 8 * 1024;
-constexpr std::size_t kMostMoreThreads = 12;
+constexpr long kMaxGrowthKib = 8 * 1024;
+constexpr std::size_t kMaxMoreThreads = 12;
 
 class Soak : public testing::Test {
  protected:
@@ -336,12 +336,12 @@ TEST_F(Soak, NothingIsMissedAndNothingIsLeft) {
   Run(duration - warm_up);
   Rest();
   EXPECT_TRUE(Await([&] { return Now().descriptors <= warm.descriptors; })) << "descriptors leak";
-  EXPECT_TRUE(Await([&] { return Now().threads <= warm.threads + kMostMoreThreads; }))
+  EXPECT_TRUE(Await([&] { return Now().threads <= warm.threads + kMaxMoreThreads; }))
       << "threads leak";
   const Holdings end = Now();
   Print("in the end:", end);
   if (!kHasAddressSanitizer) {
-    EXPECT_LE(end.resident_kib, warm.resident_kib + kMostGrowthKib) << "memory leaks";
+    EXPECT_LE(end.resident_kib, warm.resident_kib + kMaxGrowthKib) << "memory leaks";
   }
 
   CompareCounters();

@@ -84,9 +84,9 @@ std::string DaemonProcess::Log() const {
 }
 
 std::string DaemonProcess::LogTail() const {
-  constexpr std::size_t kMostShown = 20'000;
+  constexpr std::size_t kMaxShown = 20'000;
   const std::string log = Log();
-  return log.substr(log.size() - std::min(log.size(), kMostShown));
+  return log.substr(log.size() - std::min(log.size(), kMaxShown));
 }
 
 void DaemonProcess::AwaitListed(int resources, std::size_t devices) {

@@ -355,7 +355,7 @@ TEST(CommandOutput, SaysWhatIsWrongWithTheBytes) {
     EXPECT_EQ(ErrorOf(text),
               "line 2 of the output is not UTF-8; print other bytes in hexadecimal, or not at all");
   }
-  EXPECT_EQ(ErrorOf("[" + std::string(kMostCommandOutput, ' ') + "]"),
+  EXPECT_EQ(ErrorOf("[" + std::string(kMaxCommandOutput, ' ') + "]"),
             "the output has more than 4194304 bytes; print less");
 }
 

@@ -138,9 +138,9 @@ TEST_F(KernelEventsTest, HearsFromANetworkNamespaceOfItsOwn) {
 TEST_F(KernelEventsTest, TakesAStormInPortions) {
   Listen();
   const LoopDevice device;
-  ASSERT_EQ(device.Change(KernelEvents::kMostAtOnce * 2), KernelEvents::kMostAtOnce * 2);
+  ASSERT_EQ(device.Change(KernelEvents::kMaxAtOnce * 2), KernelEvents::kMaxAtOnce * 2);
   ASSERT_TRUE(loop_.RunReadable(kPatience));
-  EXPECT_EQ(heard_.size(), static_cast<std::size_t>(KernelEvents::kMostAtOnce));
+  EXPECT_EQ(heard_.size(), static_cast<std::size_t>(KernelEvents::kMaxAtOnce));
   ASSERT_TRUE(loop_.RunReadable(kPatience)) << "the rest is left for the next time";
 }
 
@@ -168,7 +168,7 @@ TEST_F(KernelEventsTest, RunsOnTheRealLoop) {
   AsioLoop loop;
   const LoopDevice device;
   int heard = 0;
-  constexpr int kChanges = KernelEvents::kMostAtOnce + 10;  // more than one portion
+  constexpr int kChanges = KernelEvents::kMaxAtOnce + 10;  // more than one portion
   const auto events = KernelEvents::Create(loop, [&](const KernelEvent& event) {
     heard += event.syspath == device.syspath() && event.action == "change" ? 1 : 0;
     if (heard == kChanges) loop.Stop();

@@ -305,22 +305,22 @@ class LargeSysfsTest : InMemory, public SysfsTest {};
 TEST_F(LargeSysfsTest, BelowKeepsItsBounds) {
   std::string path = "/sys/devices/deep";
   fake_.Device(path, {});
-  for (int level = 1; level <= Sysfs::kMostLevels + 1; ++level) {
+  for (int level = 1; level <= Sysfs::kMaxLevels + 1; ++level) {
     path += "/x";
     fake_.Device(path, {});
   }
   tree_.Link("/sys/devices/deep/circle", "..");
   const SysfsPaths deep = Sysfs(host_).Below("/sys/devices/deep", kNone);
-  EXPECT_THAT(deep.paths, SizeIs(Sysfs::kMostLevels + 1));
+  EXPECT_THAT(deep.paths, SizeIs(Sysfs::kMaxLevels + 1));
   ASSERT_THAT(deep.errors, SizeIs(1));
   EXPECT_THAT(deep.errors[0].message, HasSubstr("/sys/devices/deep"));
 
   fake_.Device("/sys/devices/wide", {});
-  for (std::size_t i = 1; i <= Sysfs::kMostDevices; ++i) {
+  for (std::size_t i = 1; i <= Sysfs::kMaxDevices; ++i) {
     tree_.File("/sys/devices/wide/" + std::to_string(i) + "/uevent");
   }
   const SysfsPaths wide = Sysfs(host_).Below("/sys/devices/wide", kNone);
-  EXPECT_THAT(wide.paths, SizeIs(Sysfs::kMostDevices));
+  EXPECT_THAT(wide.paths, SizeIs(Sysfs::kMaxDevices));
   EXPECT_THAT(wide.errors, SizeIs(1));
   tree_.Remove("/sys/devices/wide/1");
   EXPECT_THAT(Sysfs(host_).Below("/sys/devices/wide", kNone).errors, IsEmpty());

@@ -126,7 +126,7 @@ TEST_F(SysfsPassTest, ADeviceBelongsToTheFirstMatchThatFindsIt) {
 
 TEST_F(SysfsPassTest, ADeviceThatHoldsTooMuchIsToldSo) {
   std::string path = kStick;
-  for (int level = 0; level <= Sysfs::kMostLevels; ++level) tree_.Dir(path += "/x");
+  for (int level = 0; level <= Sysfs::kMaxLevels; ++level) tree_.Dir(path += "/x");
   const Discovery found = Find({Usb(0x0403, {})});
   EXPECT_THAT(Ids(found), ElementsAre("0403:6001@1-1"));
   EXPECT_THAT(test::Rejected(found.rejected), ElementsAre("unreadable " + kStick));

@@ -59,7 +59,7 @@ class Fifo {
 
 class ProberTest : public testing::Test {
  protected:
-  static constexpr int kMostAtOnce = 8;
+  static constexpr int kMaxAtOnce = 8;
 
   void TearDown() override {
     if (thread_.joinable()) {
@@ -106,7 +106,7 @@ class ProberTest : public testing::Test {
     loop_.emplace();
     thread_ = std::thread([this] { loop_->Run(); });
     OnLoop([&] {
-      pool_.emplace(*loop_, kMostAtOnce);
+      pool_.emplace(*loop_, kMaxAtOnce);
       prober_.emplace(*loop_, *pool_, spec,
                       ProbeContext{spec->name, "node-1", HostRoot(tree_.path()), cancellation_},
                       Prober::Events{.on_probe =
@@ -250,12 +250,12 @@ TEST_F(ProberTest, OfAThousandDevicesEightAreProbedAtOnce) {
     EXPECT_TRUE(begun.insert(line.substr(2)).second) << line << " was probed twice";
     most = std::max(most, ++running);
     // All wait but the one that is let pass, in whose place another one comes.
-    if (begun.size() >= kMostAtOnce) LetOnePass();
+    if (begun.size() >= kMaxAtOnce) LetOnePass();
     if (begun.size() == kDevices) {
-      for (int i = 1; i < kMostAtOnce; ++i) LetOnePass();
+      for (int i = 1; i < kMaxAtOnce; ++i) LetOnePass();
     }
   }
-  EXPECT_EQ(most, kMostAtOnce);
+  EXPECT_EQ(most, kMaxAtOnce);
   EXPECT_EQ(begun.size(), std::size_t{kDevices});
   EXPECT_EQ(AwaitResults(kDevices), (Counts{{ProbeResult::kSuccess, kDevices}}));
 }

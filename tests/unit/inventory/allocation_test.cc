@@ -182,8 +182,8 @@ TEST_F(AllocateTest, RefusesMoreThanAContainerMayHave) {
 
 TEST_F(AllocateTest, AnEnvironmentVariableIsAsLongAsAProgramTakesAndNoLonger) {
   // Joined of what 33 devices give: no single one of them is long.
-  const std::size_t each = kLongestEnv / 33;
-  const std::size_t rest = kLongestEnv - 33 * each;
+  const std::size_t each = kMaxEnv / 33;
+  const std::size_t rest = kMaxEnv - 33 * each;
   ASSERT_LT(each, Template::kMaxResult);
   devices_.clear();
   std::vector<std::string> ids;
@@ -197,7 +197,7 @@ TEST_F(AllocateTest, AnEnvironmentVariableIsAsLongAsAProgramTakesAndNoLonger) {
   }
   spec_.env = {Entry("V", "{v}")};
   const ContainerResponse longest = Granted(ids);
-  ASSERT_EQ(std::string_view("V=").size() + longest.envs.at("V").size(), kLongestEnv);
+  ASSERT_EQ(std::string_view("V=").size() + longest.envs.at("V").size(), kMaxEnv);
 
   spec_.env = {Entry("VV", "{v}")};
   const Error error = Refused(ids);
@@ -207,7 +207,7 @@ TEST_F(AllocateTest, AnEnvironmentVariableIsAsLongAsAProgramTakesAndNoLonger) {
             "131071; set a lower max_per_container, or give less of each device");
   spec_.env.clear();
   spec_.annotations = {Entry("VV", "{v}")};
-  EXPECT_EQ(Granted(ids).annotations.at("VV").size(), kLongestEnv - 2);
+  EXPECT_EQ(Granted(ids).annotations.at("VV").size(), kMaxEnv - 2);
 }
 
 TEST_F(AllocateTest, AContainerGetsNoMoreThanTheKubeletTakes) {

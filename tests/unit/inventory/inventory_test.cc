@@ -405,19 +405,19 @@ std::vector<Device> Numbered(int first, int count) {
 }
 
 TEST_F(InventoryTest, OfNamesThatComeAndGoTheNewestAreRemembered) {
-  constexpr int kMost = static_cast<int>(Inventory::kMaxVanished);
+  constexpr int kMax = static_cast<int>(Inventory::kMaxVanished);
   inventory_.SetHeld({"d3"});
   std::size_t dropped = 0;
-  for (int i = 0; i < 3 * kMost; i += 100) {
+  for (int i = 0; i < 3 * kMax; i += 100) {
     dropped += inventory_.MergeScan(Found(Numbered(i, 100)), start_ + seconds(i / 100));
-    ASSERT_LE(inventory_.Known().size(), std::size_t{kMost + 100 + 1});
+    ASSERT_LE(inventory_.Known().size(), std::size_t{kMax + 100 + 1});
   }
   inventory_.Publish();
   const auto& devices = inventory_.snapshot()->devices;
-  EXPECT_EQ(devices.size(), std::size_t{kMost + 100 + 1});
-  EXPECT_EQ(dropped, std::size_t{3 * kMost} - devices.size());
+  EXPECT_EQ(devices.size(), std::size_t{kMax + 100 + 1});
+  EXPECT_EQ(dropped, std::size_t{3 * kMax} - devices.size());
   EXPECT_EQ(devices[0].device->id, "d3") << "a pod has it";
-  EXPECT_EQ(devices[1].device->id, "d" + std::to_string(2 * kMost - 100));
+  EXPECT_EQ(devices[1].device->id, "d" + std::to_string(2 * kMax - 100));
 }
 
 TEST_F(InventoryTest, AsManyAreRememberedAsWereThereAtOneTime) {

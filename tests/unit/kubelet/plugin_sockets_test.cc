@@ -29,7 +29,7 @@ using testing::UnorderedElementsAre;
 TEST(SocketName, IsBareAndShort) {
   const std::string longest =
       SocketName(std::string(308, 'r'), "ffffffff", std::numeric_limits<std::uint32_t>::max());
-  EXPECT_LE(longest.size(), kLongestSocketName);
+  EXPECT_LE(longest.size(), kMaxSocketName);
   EXPECT_EQ(longest.find('/'), std::string::npos);
   EXPECT_TRUE(SocketName("a/b", "0", 1).ends_with(".sock"));
 }

@@ -139,24 +139,24 @@ TEST(ReadHolders, KeepsNoMoreThanAnyNodeHas) {
   v1::ListPodResourcesResponse message = Held("ns", "p", "c", "r", "0");
   v1::ContainerDevices& devices =
       *message.mutable_pod_resources(0)->mutable_containers(0)->mutable_devices(0);
-  for (std::size_t i = 1; i < kMostHoldings; ++i) devices.add_device_ids(std::to_string(i));
-  EXPECT_THAT(ReadHolders(message).holders.at("r"), SizeIs(kMostHoldings));
+  for (std::size_t i = 1; i < kMaxHoldings; ++i) devices.add_device_ids(std::to_string(i));
+  EXPECT_THAT(ReadHolders(message).holders.at("r"), SizeIs(kMaxHoldings));
   EXPECT_TRUE(ReadHolders(message).complete);
   devices.add_device_ids("one more");
-  EXPECT_THAT(ReadHolders(message).holders.at("r"), SizeIs(kMostHoldings));
+  EXPECT_THAT(ReadHolders(message).holders.at("r"), SizeIs(kMaxHoldings));
   EXPECT_FALSE(ReadHolders(message).complete);
 }
 
 TEST(ReadHolders, KeepsNoMoreHoldersOfOneDeviceEither) {
   v1::ListPodResourcesResponse message = Held("ns", "p", "c", "r", "0");
   v1::PodResources& pod = *message.mutable_pod_resources(0);
-  for (std::size_t i = 0; i < kMostHoldings; ++i) {
+  for (std::size_t i = 0; i < kMaxHoldings; ++i) {
     v1::ContainerResources& added = *pod.add_containers();
     added = pod.containers(0);
     added.set_name(std::to_string(i));
   }
   const auto reported = ReadHolders(message);
-  EXPECT_THAT(reported.holders.at("r").at("0"), SizeIs(kMostHoldings));
+  EXPECT_THAT(reported.holders.at("r").at("0"), SizeIs(kMaxHoldings));
   EXPECT_FALSE(reported.complete);
 }
 

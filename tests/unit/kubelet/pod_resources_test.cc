@@ -355,7 +355,7 @@ TEST_F(PodResourcesTest, AnAnswerOfManyMegabytesIsTaken) {
 
 TEST_F(PodResourcesTest, AnAnswerOfTooManyHoldersSaysSo) {
   Serve();
-  for (std::size_t i = 0; i <= kMostHoldings; ++i) Hold("p", std::to_string(i));
+  for (std::size_t i = 0; i <= kMaxHoldings; ++i) Hold("p", std::to_string(i));
   EXPECT_THAT(AfterStart(), ElementsAre("holders", "up"));
   EXPECT_THAT(Logged(), HasSubstr("more holders of devices than are kept"));
   Hold("p", "one more");

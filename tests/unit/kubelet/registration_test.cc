@@ -357,11 +357,11 @@ TEST(Registration, Case04AcceptedButNeverDialled) {
     bench.Fire();
     bench.Step(ServerStopped{});
     EXPECT_GE(*bench.timer(), last);
-    EXPECT_LE(*bench.timer(), kLongestBackOff);
+    EXPECT_LE(*bench.timer(), kMaxBackOff);
     last = *bench.timer();
     EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStartServer));
   }
-  EXPECT_EQ(last, kLongestBackOff);
+  EXPECT_EQ(last, kMaxBackOff);
 }
 
 // The call came to its deadline; the server goes before the next attempt.
@@ -383,7 +383,7 @@ TEST(Registration, BackOffDoublesUpToTheLongest) {
     bench.Step(ServerStarted{false});
     EXPECT_EQ(bench.registration.failures(), failure);
     EXPECT_EQ(bench.timer(), expected) << failure;
-    expected = std::min<Registration::Duration>(expected * 2, kLongestBackOff);
+    expected = std::min<Registration::Duration>(expected * 2, kMaxBackOff);
     bench.Fire();
   }
 }

@@ -54,7 +54,7 @@ class PathWatchTest : public testing::Test {
   /// How often it was told of what happened since the last call.
   int Told() {
     Read();
-    loop_.Advance(PathWatch::kLongestSettle);
+    loop_.Advance(PathWatch::kMaxSettle);
     AwaitFound();
     return std::exchange(told_, 0);
   }
@@ -403,7 +403,7 @@ TEST_F(PathWatchTest, AWriterThatNeverStopsHoldsUpNothing) {
     AwaitFound();
   }
   // The second series begins with the first event after the first was told.
-  EXPECT_THAT(told, ElementsAre(PathWatch::kLongestSettle, 2 * PathWatch::kLongestSettle));
+  EXPECT_THAT(told, ElementsAre(PathWatch::kMaxSettle, 2 * PathWatch::kMaxSettle));
 }
 
 TEST_F(PathWatchTest, EventsThatWereLostMayHaveBeenOfInterest) {
