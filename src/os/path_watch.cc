@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMaxLinks = 40;  // as the kernel
+constexpr int kMaxPathLinks = 40;  // as the kernel
 constexpr int kMaxTries = 10;
 
 /// Follows `path` to its end. Returns the directory that it leads to, nothing if to something else.
@@ -43,7 +43,7 @@ std::optional<std::string> Follow(std::string_view path, DecisiveNames& names) {
       default: return std::nullopt;
     }
     const std::string target = fs::read_symlink(next, error);
-    if (error || ++links > kMaxLinks) return std::nullopt;
+    if (error || ++links > kMaxPathLinks) return std::nullopt;
     if (target.starts_with('/')) directory.clear();
     push(target);
   }
