@@ -162,7 +162,7 @@ std::string_view Nearest(std::string_view word, std::span<const std::string_view
   return nearest;
 }
 
-std::string JoinQuoted(std::span<const std::string_view> names) {
+std::string ListNames(std::span<const std::string_view> names) {
   constexpr std::size_t kMax = 10;
   if (names.empty()) return "it has none";
   const auto shown = names.first(std::min(names.size(), kMax));

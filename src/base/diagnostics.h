@@ -66,6 +66,6 @@ std::string_view Name(Severity severity);
 std::string_view Nearest(std::string_view word, std::span<const std::string_view> candidates);
 
 /// As many of the names as one reads: "it has a, b and 3 more", or "it has none".
-std::string JoinQuoted(std::span<const std::string_view> names);
+std::string ListNames(std::span<const std::string_view> names);
 
 }  // namespace patchbay

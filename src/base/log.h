@@ -52,10 +52,10 @@ std::string FormatLogLine(const LogStyle& style, LogLevel level, std::string_vie
 
 /// Writes one line for one fact. Text: `time level message key=value …`, values quoted where they
 /// need it. JSON: one object a line with `time`, `level`, `message` and the fields. Any byte may
-/// come in a value; none can break a line. A field whose value is empty is not written. What comes
-/// too often is left out, and counted, see LogRateLimiter: its subject is the message with the
-/// fields `resource`, `device` and `at`. So what else differs from line to line belongs in other
-/// fields. What is left out and not told of is told at the end.
+/// come in a value; none can break a line. A field whose value is empty is not written. Lines
+/// above the rate limit are dropped and counted, see LogRateLimiter: the subject is the message
+/// with the fields `resource`, `device` and `at`, so other values that vary belong in other fields.
+/// Counts that were not logged yet are logged at the end.
 ///
 /// No caller waits for whoever reads the log: lines are formatted at once, in the order of the
 /// calls, and a LogWriter writes them. If it has no room they are dropped, counted and reported.

@@ -22,13 +22,13 @@ Part PartOf(const std::string& path) {
 
 /// {path} is that of the obstacle, {above} its directory, {place} where in this process's tree the
 /// host's belongs.
-struct Mend {
+struct Hint {
   Barrier barrier;
   Part part;  ///< kAny: of all that is not named before
   std::string_view text;
 };
 
-constexpr Mend kMends[] = {
+constexpr Hint kHints[] = {
     {Barrier::kMissing, Part::kDev,
      "in a container, mount the host's /dev {place} (a hostPath volume; read-only will do)"},
     {Barrier::kMissing, Part::kBelowDev,
@@ -80,11 +80,11 @@ std::string AccessHint(const Obstacle& obstacle, const HostRoot& host) {
   const Part part = PartOf(obstacle.path);
   const bool is_misspelt =
       !obstacle.neighbours.empty() && (part == Part::kBelowDev || part == Part::kAny);
-  const auto* mend = std::find_if(std::begin(kMends), std::end(kMends), [&](const Mend& m) {
+  const auto* hint = std::find_if(std::begin(kHints), std::end(kHints), [&](const Hint& m) {
     return m.barrier == obstacle.barrier && (m.part == part || m.part == Part::kAny);
   });
-  if (mend == std::end(kMends)) return "";
-  return format(fmt::runtime(is_misspelt ? kMisspelt : mend->text), fmt::arg("path", obstacle.path),
+  if (hint == std::end(kHints)) return "";
+  return format(fmt::runtime(is_misspelt ? kMisspelt : hint->text), fmt::arg("path", obstacle.path),
                 fmt::arg("above", DirectoryOf(obstacle.path)),
                 fmt::arg("name", BaseName(obstacle.path)),
                 fmt::arg("neighbours", fmt::join(obstacle.neighbours, ", ")),

@@ -9,13 +9,14 @@ namespace patchbay {
 namespace {
 
 /// What else kept the match from finding things.
-std::vector<Fate> Obstacles(const Fate& answer, const MatchReport& report, const Mends& mends) {
+std::vector<Fate> Obstacles(const Fate& answer, const MatchReport& report,
+                            const AccessHints& hints) {
   std::vector<Fate> obstacles;
   for (const MatchReport::Rejected& rejected : report.rejected) {
     const bool is_of_all = rejected.reason == RejectReason::kUnreadable ||
                            rejected.reason == RejectReason::kCommandFailed;
     if (!is_of_all || rejected.detail == answer.detail) continue;
-    obstacles.push_back(FateOf(rejected, report, mends));
+    obstacles.push_back(FateOf(rejected, report, hints));
   }
   return obstacles;
 }
@@ -68,7 +69,7 @@ void NarrowTo(const Inquiry& inquiry, const std::vector<Inspection>& inspections
       std::erase_if(match.looks,
                     [&](const auto& look) { return is_clear || look.problem.empty(); });
       if (is_clear) continue;
-      auto obstacles = Obstacles(answer, report, inspection.mends);
+      auto obstacles = Obstacles(answer, report, inspection.hints);
       std::move(obstacles.begin(), obstacles.end(), std::back_inserter(match.fates));
     }
   }

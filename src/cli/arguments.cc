@@ -253,7 +253,7 @@ std::string HintOnResources(const std::string& config) {
   if (!loaded.model) return "";
   std::vector<std::string_view> names;
   for (const ResourceSpec& spec : loaded.model->resources) names.push_back(spec.name);
-  return format("name one of {}: {}", config, JoinQuoted(names));
+  return format("name one of {}: {}", config, ListNames(names));
 }
 
 /// Says what is wrong with the line, in more words than the library where there are any.

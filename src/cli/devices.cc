@@ -26,7 +26,7 @@ Json ProbeJson(const ProbeOutcome& outcome) {
 
 std::string RenderJson(const Inspections& inspections, const ProbeOutcomes& probes) {
   Json resources = Json::array();
-  for (const auto& [snapshot, reports, mends] : inspections) {
+  for (const auto& [snapshot, reports, hints] : inspections) {
     const SnapshotJson json(*snapshot);
     Json devices = Json::array();
     for (std::size_t i = 0; i < snapshot->devices.size(); ++i) {
@@ -58,7 +58,7 @@ std::string ProblemsText(const Inspections& inspections) {
   std::vector<std::vector<std::string>> unhealthy = {{"RESOURCE", "UNHEALTHY", "REASON"}};
   std::vector<std::vector<std::string>> rejected = {{"RESOURCE", "REJECTED", "REASON"}};
   std::vector<std::vector<std::string>> mounts = {{"RESOURCE", "MISSING MOUNT", "REASON"}};
-  for (const auto& [snapshot, reports, mends] : inspections) {
+  for (const auto& [snapshot, reports, hints] : inspections) {
     const std::string& name = snapshot->spec->name;
     for (const ListedDevice& listed : snapshot->devices) {
       if (listed.health == Health::kHealthy) continue;
@@ -99,7 +99,7 @@ std::string RenderText(const Inspections& inspections) {
   std::vector<std::vector<std::string>> devices = {
       {"RESOURCE", "DEVICE", "UNITS", "HEALTH", "NUMA", "PATH"}};
   bool any_numa_node = false;
-  for (const auto& [snapshot, reports, mends] : inspections) {
+  for (const auto& [snapshot, reports, hints] : inspections) {
     const std::string& name = snapshot->spec->name;
     if (snapshot->devices.empty()) devices.push_back({name, "(none)"});
     for (const ListedDevice& listed : snapshot->devices) {

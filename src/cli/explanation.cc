@@ -12,7 +12,7 @@ namespace patchbay {
 namespace {
 
 /// What to do about a match that found nothing at all, although it could look.
-std::string HintFor(const MatchReport& report, const Mends& mends) {
+std::string HintForMatch(const MatchReport& report, const AccessHints& hints) {
   if (!report.found.empty() || !report.rejected.empty() || !report.drops.empty()) return "";
   std::size_t seen = 0, matched = 0;
   const MatchReport::Look* first = nullptr;
@@ -32,12 +32,12 @@ std::string HintFor(const MatchReport& report, const Mends& mends) {
   }
   if (seen > 0) {
     for (const MatchReport::Look& look : report.looks) {
-      const std::string names = MendOf(look.place + "/" + look.pattern, mends);
+      const std::string names = HintFor(look.place + "/" + look.pattern, hints);
       if (!names.empty()) return "no name there fits the pattern; " + names;
     }
     return "no name there fits the pattern; compare it with what the host has";
   }
-  return MendOf(first->place, mends);
+  return HintFor(first->place, hints);
 }
 
 void SortOnce(std::vector<Fate>& fates) {
@@ -59,19 +59,19 @@ void SortOnce(std::vector<Fate>& fates) {
 }
 
 Explanation::Match ExplainMatch(const MatchSpec& match, const MatchReport& report,
-                                const Snapshot& snapshot, const Mends& mends) {
+                                const Snapshot& snapshot, const AccessHints& hints) {
   Explanation::Match explained;
   explained.text = MatchText(match);
-  for (const auto& look : report.looks) explained.looks.push_back({look, MendOf(look, mends)});
+  for (const auto& look : report.looks) explained.looks.push_back({look, HintFor(look, hints)});
   auto& fates = explained.fates;
   for (const auto& found : report.found) fates.push_back(FateOf(found, snapshot));
   for (const auto& rejected : report.rejected) {
-    fates.push_back(FateOf(rejected, report, mends));
+    fates.push_back(FateOf(rejected, report, hints));
   }
-  for (const auto& drop : report.drops) fates.push_back(FateOf(drop, mends));
+  for (const auto& drop : report.drops) fates.push_back(FateOf(drop, hints));
   SortOnce(fates);
   explained.left_out = report.left_out;
-  explained.hint = HintFor(report, mends);
+  explained.hint = HintForMatch(report, hints);
   return explained;
 }
 
@@ -151,7 +151,7 @@ std::vector<Explanation> Explain(const std::vector<Inspection>& inspections) {
     explanation.missing_mounts = snapshot.missing_mounts;
     for (std::size_t i = 0; i < inspection.reports.size(); ++i) {
       explanation.matches.push_back(ExplainMatch(snapshot.spec->matches[i], inspection.reports[i],
-                                                 snapshot, inspection.mends));
+                                                 snapshot, inspection.hints));
     }
   }
   AddShared(inspections, explanations);

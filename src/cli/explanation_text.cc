@@ -38,7 +38,7 @@ class Lines {
   void Add(std::string_view label, const std::string& text) {
     out_ += format("    {:<10} {}\n", label, Printable(text));
   }
-  /// One mount or right mends many things.
+  /// One mount or permission may fix several problems.
   void Hint(const std::string& text) {
     if (!text.empty() && said_.insert(text).second) Add("hint", text);
   }
@@ -191,7 +191,7 @@ std::string ExplanationText(const std::vector<Explanation>& explanations) {
     out += format("{}: {} listed\n", explanation.resource,
                   Counted(explanation.listed, "device", "devices"));
     for (std::size_t i = 0; i < explanation.matches.size(); ++i) {
-      Lines lines(out);  // each match is told what mends it
+      Lines lines(out);  // each match has its own hints
       AddMatch(explanation.matches[i], i + 1, lines);
     }
     out += format("  NUMA nodes: {}\n", Printable(explanation.numa));
@@ -211,7 +211,7 @@ std::string AnswerText(const Inquiry& inquiry, const std::vector<Explanation>& e
   if (!inquiry.description.empty()) out += ": " + Printable(inquiry.description);
   out += "\n";
   Lines lines(out);
-  // What cannot be looked at is told with its hint where it matters.
+  // Errors are printed with their hint where they matter.
   if (inquiry.error && inquiry.error->kind == ErrorKind::kNotFound) lines.Hint(inquiry.hint);
   std::vector<std::string> beside;
   std::set<std::string> owners;

@@ -12,13 +12,13 @@ std::string_view Name(Outcome outcome) {
   return "";
 }
 
-std::string MendOf(const std::string& place, const Mends& mends) {
-  const auto mend = mends.find(place);
-  return mend == mends.end() ? "" : mend->second;
+std::string HintFor(const std::string& place, const AccessHints& hints) {
+  const auto hint = hints.find(place);
+  return hint == hints.end() ? "" : hint->second;
 }
 
-std::string MendOf(const MatchReport::Look& look, const Mends& mends) {
-  return look.problem.empty() ? "" : MendOf(look.place, mends);
+std::string HintFor(const MatchReport::Look& look, const AccessHints& hints) {
+  return look.problem.empty() ? "" : HintFor(look.place, hints);
 }
 
 Fate FateOf(const MatchReport::Thing& found, const Snapshot& snapshot) {
@@ -37,7 +37,8 @@ Fate FateOf(const MatchReport::Thing& found, const Snapshot& snapshot) {
   return {found, Outcome::kRejected, std::string(Name(rejection->reason)), rejection->detail};
 }
 
-Fate FateOf(const MatchReport::Rejected& rejected, const MatchReport& report, const Mends& mends) {
+Fate FateOf(const MatchReport::Rejected& rejected, const MatchReport& report,
+            const AccessHints& hints) {
   const MatchReport::Thing& thing = rejected;
   Fate fate{thing, Outcome::kRejected, std::string(Name(rejected.reason)), rejected.detail};
   if (rejected.reason != RejectReason::kUnreadable) return fate;
@@ -45,17 +46,17 @@ Fate FateOf(const MatchReport::Rejected& rejected, const MatchReport& report, co
   const auto look =
       std::find_if(report.looks.begin(), report.looks.end(),
                    [&](const MatchReport::Look& l) { return l.problem == rejected.detail; });
-  if (look != report.looks.end()) fate.hint = MendOf(*look, mends);
+  if (look != report.looks.end()) fate.hint = HintFor(*look, hints);
   return fate;
 }
 
-Fate FateOf(const MatchReport::Drop& drop, const Mends& mends) {
+Fate FateOf(const MatchReport::Drop& drop, const AccessHints& hints) {
   const MatchReport::Thing& thing = drop;
   return {thing,
           Outcome::kNotTaken,
           std::string(Name(drop.reason)),
           drop.detail,
-          drop.reason == DropReason::kMissing ? MendOf(drop.paths.front(), mends) : "",
+          drop.reason == DropReason::kMissing ? HintFor(drop.paths.front(), hints) : "",
           drop.numbers};
 }
 

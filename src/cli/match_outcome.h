@@ -26,17 +26,18 @@ inline constexpr std::string_view kNoMatch = "no_match";
 /// Of something that the pass should have taken, as far as can be seen.
 inline constexpr std::string_view kNoReason = "unknown";
 
-/// What lets places be read, by their names in a report.
-using Mends = std::map<std::string, std::string>;
+/// Hints for paths that could not be read, by the names in a report.
+using AccessHints = std::map<std::string, std::string>;
 
 /// Of a device that a match found: templates may have kept it out of the list.
 Fate FateOf(const MatchReport::Thing& found, const Snapshot& snapshot);
-Fate FateOf(const MatchReport::Rejected& rejected, const MatchReport& report, const Mends& mends);
-Fate FateOf(const MatchReport::Drop& drop, const Mends& mends);
+Fate FateOf(const MatchReport::Rejected& rejected, const MatchReport& report,
+            const AccessHints& hints);
+Fate FateOf(const MatchReport::Drop& drop, const AccessHints& hints);
 
 /// Empty for a place of which nothing is known.
-std::string MendOf(const std::string& place, const Mends& mends);
+std::string HintFor(const std::string& place, const AccessHints& hints);
 /// Empty for a place that could be looked at.
-std::string MendOf(const MatchReport::Look& look, const Mends& mends);
+std::string HintFor(const MatchReport::Look& look, const AccessHints& hints);
 
 }  // namespace patchbay

@@ -187,7 +187,7 @@ std::string ByLink(const Question& question, const MatchReport::Thing& found) {
 Fate Answer(const Question& question) {
   const auto& [found, rejected, drops] =
       std::tie(question.report.found, question.report.rejected, question.report.drops);
-  const auto& mends = question.inspection.mends;
+  const auto& hints = question.inspection.hints;
   const auto is_it = [&](const MatchReport::Thing& thing) { return IsIt(question, thing); };
   if (const auto it = std::find_if(found.begin(), found.end(), is_it); it != found.end()) {
     return Listed(question, *it, ByLink(question, *it));
@@ -197,9 +197,9 @@ Fate Answer(const Question& question) {
     return one.reason == RejectReason::kUnreadable && is_it(one);
   });
   if (why == rejected.end()) why = std::find_if(rejected.begin(), rejected.end(), is_it);
-  if (why != rejected.end()) return FateOf(*why, question.report, mends);
+  if (why != rejected.end()) return FateOf(*why, question.report, hints);
   if (const auto it = std::find_if(drops.begin(), drops.end(), is_it); it != drops.end()) {
-    return FateOf(*it, mends);
+    return FateOf(*it, hints);
   }
   if (const auto* bearer = BearerOf(question)) {
     return Listed(question, *bearer, "which it is a part of");

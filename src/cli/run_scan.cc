@@ -35,7 +35,7 @@ void ReportDatabase(const HostRoot& host, const Snapshot& snapshot,
   }
 }
 
-std::string FindMend(const HostRoot& host, const MatchReport::Look& look) {
+std::string FindHint(const HostRoot& host, const MatchReport::Look& look) {
   const bool is_empty = look.at == MatchReport::Look::At::kNames && look.seen == 0;
   // An empty /sys is as good as none.
   if (!look.problem.empty()) {
@@ -59,24 +59,24 @@ std::string FindNames(const HostRoot& host, const MatchReport::Look& look) {
   return names.empty() ? "" : format("{} has {}", place, fmt::join(names, ", "));
 }
 
-std::map<std::string, std::string> FindMends(const HostRoot& host,
+std::map<std::string, std::string> FindHints(const HostRoot& host,
                                              const std::vector<MatchReport>& reports) {
-  std::map<std::string, std::string> mends;
+  std::map<std::string, std::string> hints;
   for (const MatchReport& report : reports) {
     for (const MatchReport::Look& look : report.looks) {
       if (std::string names = FindNames(host, look); !names.empty()) {
-        mends[look.place + "/" + look.pattern] = names;
+        hints[look.place + "/" + look.pattern] = names;
       }
-      if (mends.contains(look.place)) continue;
-      if (std::string mend = FindMend(host, look); !mend.empty()) mends[look.place] = mend;
+      if (hints.contains(look.place)) continue;
+      if (std::string hint = FindHint(host, look); !hint.empty()) hints[look.place] = hint;
     }
     for (const MatchReport::Drop& drop : report.drops) {
       if (drop.reason != DropReason::kMissing) continue;
       const std::string& path = drop.paths.front();
-      mends[path] = AccessHint(CheckAccess(host, path), host);
+      hints[path] = AccessHint(CheckAccess(host, path), host);
     }
   }
-  return mends;
+  return hints;
 }
 
 }  // namespace
@@ -99,10 +99,9 @@ Status CheckResource(const Model& model, const std::string& resource,
                 format("{} is not for the node \"{}\" (see on_nodes)", resource, node_name));
   }
   const std::string_view nearest = Nearest(resource, names);
-  return Fail(
-      ErrorKind::kNotFound,
-      format("the configuration has no resource \"{}\"; {}", resource,
-             nearest.empty() ? JoinQuoted(names) : format("did you mean \"{}\"?", nearest)));
+  return Fail(ErrorKind::kNotFound,
+              format("the configuration has no resource \"{}\"; {}", resource,
+                     nearest.empty() ? ListNames(names) : format("did you mean \"{}\"?", nearest)));
 }
 
 std::string LeftOutText(const Model& model, const std::string& node_name) {
@@ -141,8 +140,8 @@ Result<std::vector<Inspection>> RunScan(const Model& model, const InspectOptions
     inventory.MergeScan(std::move(discovery), std::chrono::steady_clock::now());
     inventory.Publish();
     if (options.report) ReportDatabase(host, *inventory.snapshot(), reports);
-    auto mends = FindMends(host, reports);
-    inspections.push_back({inventory.snapshot(), std::move(reports), std::move(mends)});
+    auto hints = FindHints(host, reports);
+    inspections.push_back({inventory.snapshot(), std::move(reports), std::move(hints)});
   }
   return inspections;
 }

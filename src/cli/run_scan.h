@@ -17,7 +17,7 @@ struct Inspection {
   std::vector<MatchReport> reports;  ///< one for each match, where asked for
   /// What to do about places that cannot be looked at, are empty, or are not there, by their names;
   /// by place, slash and pattern the names that a pattern may be meant for.
-  std::map<std::string, std::string> mends = {};
+  std::map<std::string, std::string> hints = {};
 };
 
 /// What to look at.

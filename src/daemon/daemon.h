@@ -127,7 +127,7 @@ class Daemon {
   ThreadPool scanner_;
   ThreadPool commands_;
   ThreadPool servers_;
-  ThreadPool directory_pool_;  ///< at the kubelet's directory
+  ThreadPool directory_pool_;  ///< for checks of the kubelet's directory
   ThreadPool shutdown_worker_;
   const std::shared_ptr<PendingCalls> pending_calls_ = std::make_shared<PendingCalls>();
   const std::shared_ptr<SharedConnection> kubelet_connection_ =
@@ -146,7 +146,7 @@ class Daemon {
   Resources resources_;
   std::list<Draining> draining_;
   std::vector<std::shared_ptr<ResourceObserver>> gone_;  ///< of resources that have ended
-  Subscription reconcile_;    ///< of resources whose name has become free
+  Subscription reconcile_;    ///< pending, after the name of a resource became free
   Subscription start_retry_;  ///< of those that could not start
   std::unique_ptr<KubeletDir> kubelet_dir_;
   std::unique_ptr<PodResources> pod_resources_;  ///< null where the kubelet is not to be asked

@@ -13,7 +13,7 @@ namespace {
 /// More changes at once than this are told in one line.
 constexpr std::size_t kMaxChangesLogged = 20;
 
-/// How long the programs of a resource that ends are waited for; see RunSubprocess.
+/// The maximum time to wait for the programs of a resource that is removed; see RunSubprocess.
 constexpr std::chrono::seconds kProgramPatience{3};
 
 /// Beyond this a scan hangs.

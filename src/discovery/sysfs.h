@@ -44,9 +44,9 @@ struct SysfsPaths {
 /// The kernel's tree of devices in the host's /sys. A device is a directory with a `uevent` file
 /// and is named by its syspath, which all calls take and give.
 ///
-/// Reads files and links alone, so a tree of plain files is as good. Remembers where /sys/dev and
-/// udev's database are and nothing else, so every call looks anew: make one for each scan. Any one
-/// thread at a time; slow, not for the loop.
+/// Reads only files and links, so a tree of plain files works as well. Caches only the locations of
+/// /sys/dev and udev's database: every call reads the files again. Create one per scan. For one
+/// thread at a time; calls may block, so not for the loop.
 class Sysfs {
  public:
   /// What Below stops at.

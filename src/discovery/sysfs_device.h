@@ -24,7 +24,7 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
 template <class Pattern>
 void DropSysfsDevice(const Pattern& pattern, const DeviceAncestry& device, std::string identity,
                      std::string unmet, ScanContext& scan) {
-  if (!scan.report().is_kept()) return;  // nobody asks, and sysfs is slow
+  if (!scan.report().is_kept()) return;  // reading sysfs is slow
   const bool is_other = IsOfOtherKind(pattern, device, scan.sysfs());
   scan.report().Drop({{std::move(identity), {device.self().path}, device.self().path},
                       is_other ? DropReason::kOtherKind : DropReason::kCondition,

@@ -41,8 +41,8 @@ struct ProbeContext {
   std::shared_ptr<const Cancellation> cancellation;
 };
 
-/// Runs the probe once, and blocks: for a thread that may be slow, since a sick device can keep
-/// whoever touches it for ever. A program is bound by its timeout, see RunSubprocess.
+/// Runs the probe once and blocks. Run it on a pool thread: opening a broken device can hang
+/// forever. A program is limited by its timeout, see RunSubprocess.
 ProbeOutcome RunProbe(const ProbeSpec& spec, const Device& device, const ProbeContext& context);
 
 }  // namespace patchbay

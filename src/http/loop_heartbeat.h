@@ -9,7 +9,7 @@ namespace patchbay {
 
 /// Detects a loop that no longer runs. Each call to IsAlive posts a ping to the loop, and the loop
 /// is alive while the last ping is not overdue: a loop that hangs is detected `limit` after the
-/// first ping that it does not run. A loop that nobody asks about is not woken.
+/// first ping that it does not run. Without calls the loop is not woken.
 ///
 /// Thread-safe. The loop must outlive the last call to IsAlive, but not the heartbeat.
 class LoopHeartbeat {

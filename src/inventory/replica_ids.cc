@@ -20,7 +20,7 @@ std::string AvailableNames(const Snapshot& snapshot, std::string_view id) {
   const std::string_view nearest =
       id.size() > kMaxMisspelt ? "" : Nearest(parsed ? parsed->device_id : id, devices);
   if (!nearest.empty()) return format("did you mean \"{}\"?", AdvertisedId(spec, nearest, 0));
-  return JoinQuoted(devices);
+  return ListNames(devices);
 }
 
 Failure UnknownId(const Snapshot& snapshot, std::string_view id) {

@@ -70,7 +70,7 @@ grpc::ServerUnaryReactor* PluginService::PreStartContainer(
   const auto snapshot = backend_->snapshot->Get();
   if (snapshot == nullptr) {
     refuse(NothingScannedYet());
-  } else if (!NeedsPreStart(*snapshot->spec)) {  // then nobody was asked to call
+  } else if (!NeedsPreStart(*snapshot->spec)) {  // the kubelet was not asked to call it
     reply->Finish({});
   } else if (auto call =
                  backend_->Plan(Hook::kPreStart, *snapshot,

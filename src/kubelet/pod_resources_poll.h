@@ -61,7 +61,7 @@ class PodResourcesPoll {
 
   Duration period_;
   std::optional<Time> due_;
-  std::optional<Time> soon_;  ///< requested for while a call was under way
+  std::optional<Time> soon_;  ///< requested during a call
   PodResourcesVersion version_ = PodResourcesVersion::kV1;
   bool other_tried_ = false;  ///< this question was put to one version in vain
   int limited_ = 0;           ///< in a row

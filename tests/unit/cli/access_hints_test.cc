@@ -18,7 +18,7 @@ constexpr Barrier kBarriers[] = {
     Barrier::kWriteOnly, Barrier::kTooManyLinks, Barrier::kFailure,
 };
 
-TEST(Mend, NamesTheMountOrTheRight) {
+TEST(Hint, NamesTheMountOrTheRight) {
   struct Case {
     Barrier barrier;
     std::string path;
@@ -51,7 +51,7 @@ TEST(Mend, NamesTheMountOrTheRight) {
   }
 }
 
-TEST(Mend, KnowsThePlaceBelowTheHostsRoot) {
+TEST(Hint, KnowsThePlaceBelowTheHostsRoot) {
   const Obstacle no_sys{Barrier::kMissing, "/sys"};
   EXPECT_THAT(AccessHint(no_sys, HostRoot("/")),
               AllOf(HasSubstr("at the same path"), HasSubstr("--host-root")));
@@ -59,7 +59,7 @@ TEST(Mend, KnowsThePlaceBelowTheHostsRoot) {
               AllOf(HasSubstr("at /mnt/host/sys "), Not(HasSubstr("--host-root"))));
 }
 
-TEST(Mend, HasAWordForEveryBarrierAndNoneForNone) {
+TEST(Hint, HasAWordForEveryBarrierAndNoneForNone) {
   std::set<std::string> texts;
   for (const Barrier barrier : kBarriers) texts.insert(AccessHint({barrier, "/srv/x"}, HostRoot()));
   EXPECT_EQ(texts.size(), std::size(kBarriers));
@@ -67,7 +67,7 @@ TEST(Mend, HasAWordForEveryBarrierAndNoneForNone) {
   EXPECT_THAT(AccessHint({}, HostRoot()), IsEmpty());
 }
 
-TEST(Mend, NamesWhatIsThereInstead) {
+TEST(Hint, NamesWhatIsThereInstead) {
   const std::vector<std::string> neighbours = {"serial", "serio"};
   EXPECT_THAT(AccessHint({Barrier::kMissing, "/dev/serail", neighbours}, HostRoot()),
               AllOf(HasSubstr("/dev has serial, serio, but no serail"), Not(HasSubstr("mount"))));
@@ -77,7 +77,7 @@ TEST(Mend, NamesWhatIsThereInstead) {
       << "nobody misspells what we look for ourselves";
 }
 
-TEST(Mend, TakesAnyName) {
+TEST(Hint, TakesAnyName) {
   for (const std::string path : {"/dev/{}", "/dev/{0}", "/dev/{path", "/dev/\xff\n%s"}) {
     EXPECT_THAT(AccessHint({Barrier::kNoRight, path}, HostRoot()), HasSubstr("read " + path));
   }

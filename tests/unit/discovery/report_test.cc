@@ -122,7 +122,7 @@ TEST_F(ReportTest, RejectionsBeyondTheBoundAreCounted) {
   }
 }
 
-/// "reason what" for each drop, in the order of the request.
+/// "reason what" for each drop, in the order of the scan.
 std::vector<std::string> Drops(const MatchReport& report) {
   std::vector<std::string> drops;
   for (const MatchReport::Drop& drop : report.drops) {
