@@ -138,8 +138,9 @@ void Daemon::StartKubeletDir() {
       loop_, directory_pool_, log_,
       KubeletDir::Options{spec_.kubelet_dir, options_.run, spec_.rescan},
       KubeletDir::Events{.on_kubelet =
-                             [this](std::uint64_t epoch) {
+                             [this](std::uint64_t epoch, const std::string& identity) {
                                kubelet_ = epoch;
+                               kubelet_connection_->SetPeer(identity);
                                metrics_.SetKubeletUp(true);
                                if (epoch > 1) {
                                  metrics_.CountKubeletRestart();

@@ -219,7 +219,7 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
                 shared_devices_.Compare();
                 TrimSoon();
               },
-          .on_serving =
+          .check_directory =
               [this] {
                 if (kubelet_dir_) kubelet_dir_->CheckSoon();  // null while the daemon stops
               },

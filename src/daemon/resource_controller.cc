@@ -55,7 +55,7 @@ ResourceController::ResourceController(const Dependencies& deps, Entry entry,
                .on_granted = events_.on_granted,
                .before_start = [this](const auto& devices,
                                       auto then) { BeforeStart(devices, std::move(then)); },
-               .on_serving = events_.on_serving,
+               .check_directory = events_.check_directory,
                .on_registered = [this](bool) { events_.on_registered(); },
                .on_kubelet_answers = events_.on_kubelet_answers}) {
   SetParts();

@@ -34,8 +34,8 @@ class ResourceController {
     /// A scan of the host is over: the directories whose watches it added, and whether what
     /// directories() says has changed.
     std::function<void(const DirWatch::Added& added, bool directories_changed)> on_scanned;
-    std::function<void()> on_published;  ///< snapshot() has changed
-    std::function<void()> on_serving;    ///< see ResourcePlugin::Events
+    std::function<void()> on_published;     ///< snapshot() has changed
+    std::function<void()> check_directory;  ///< see ResourcePlugin::Events
     std::function<void()> on_registered;
     std::function<void(bool)> on_kubelet_answers;
     std::function<void()> on_granted = [] {};  ///< see PluginBackend::on_granted

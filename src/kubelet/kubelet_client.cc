@@ -11,6 +11,8 @@
 #include <optional>
 #include <system_error>
 
+#include "base/format.h"
+#include "base/path.h"
 #include "deviceplugin.grpc.pb.h"
 #include "kubelet/plugin_service.h"
 #include "kubelet/plugin_sockets.h"
@@ -29,19 +31,16 @@ constexpr std::size_t kLargeAnswer = 1 << 20;
 /// normally takes less than a millisecond.
 constexpr std::chrono::milliseconds kMaxDialWait{250};
 
-/// Sets `channel` to one over a connection made here and now. A channel that makes its connection
-/// itself loses the socket for good when it is given up in the moment in which that succeeds
-/// (gRPC 1.51).
-grpc::Status Dial(const std::string& socket, int max_bytes,
-                  std::shared_ptr<grpc::Channel>& channel) {
+/// A channel over a connection made here and now. A channel that makes its connection itself loses
+/// the socket for good when it is given up in the moment in which that succeeds (gRPC 1.51).
+Result<std::shared_ptr<grpc::Channel>> Dial(const std::string& socket, int max_bytes) {
   auto connection = Connect(socket);
-  if (!connection) return {grpc::StatusCode::UNAVAILABLE, connection.error().message};
+  if (!connection) return Fail(ErrorKind::kUnavailable, connection.error().message);
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(max_bytes);
   arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY, "localhost");
-  channel =
-      grpc::CreateCustomInsecureChannelFromFd("unix:" + socket, connection->release(), arguments);
-  return grpc::Status::OK;
+  return grpc::CreateCustomInsecureChannelFromFd("unix:" + socket, connection->release(),
+                                                 arguments);
 }
 
 bool IsUnanswered(const grpc::Status& status) {
@@ -108,17 +107,17 @@ PendingCall Begin(std::chrono::milliseconds deadline, Run run, const Done& done,
 /// Calls List, with bytes: a stub calls an answer that does not parse UNIMPLEMENTED.
 grpc::Status List(const std::string& socket, PodResourcesVersion version,
                   grpc::ClientContext& context, grpc::ByteBuffer& answer) {
-  std::shared_ptr<grpc::Channel> channel;
-  grpc::Status status = Dial(socket, kMaxPodListBytes, channel);
-  if (!status.ok()) return status;
+  const auto channel = Dial(socket, kMaxPodListBytes);
+  if (!channel) return {grpc::StatusCode::UNAVAILABLE, channel.error().message};
   const std::string method = version == PodResourcesVersion::kV1
                                  ? "/v1.PodResourcesLister/List"
                                  : "/v1alpha1.PodResourcesLister/List";
   const grpc::Slice nothing;
+  grpc::Status status;
   grpc::CompletionQueue queue;
   void* tag = nullptr;
   bool ok = false;
-  const auto reader = grpc::GenericStub(channel).PrepareUnaryCall(
+  const auto reader = grpc::GenericStub(*channel).PrepareUnaryCall(
       &context, method, grpc::ByteBuffer(&nothing, 1), &queue);
   reader->StartCall();
   reader->Finish(&answer, &status, nullptr);
@@ -178,34 +177,47 @@ PodResourcesAnswer ToAnswer(const grpc::Status& status, grpc::ByteBuffer& bytes,
 
 }  // namespace
 
-grpc::Status SharedConnection::Get(const std::string& socket,
-                                   std::shared_ptr<grpc::Channel>& channel) {
-  // Before the connection is made: one to a successor of the peer is then known as the peer's, and
-  // not used for calls that start later.
-  const std::string peer = SocketIdentity(socket).value_or("");
+void SharedConnection::SetPeer(std::string peer) {
+  const std::lock_guard lock(mutex_);
+  if (peer == peer_) return;
+  peer_ = std::move(peer);
+  channel_.reset();
+}
+
+std::string SharedConnection::peer() const {
+  const std::lock_guard lock(mutex_);
+  return peer_;
+}
+
+Result<std::shared_ptr<grpc::Channel>> SharedConnection::Get(const std::string& socket,
+                                                             const std::string& peer) {
   std::unique_lock lock(mutex_);
+  std::shared_ptr<grpc::Channel> shared;
   dialed_.wait_for(lock, kMaxDialWait, [&] {
-    channel = Share(peer);
-    return channel != nullptr || !is_dialing_;
+    shared = Share(peer);
+    return shared != nullptr || !is_dialing_;
   });
-  if (channel) return grpc::Status::OK;
+  if (shared) return shared;
   is_dialing_ = true;
   lock.unlock();
-  grpc::Status status = Dial(socket, kMaxMessageBytes, channel);
+  auto dialed = Dial(socket, kMaxMessageBytes);
+  // After it is connected: a socket that was replaced never comes back.
+  if (dialed && SocketIdentity(socket) != peer) {
+    dialed = Fail(ErrorKind::kPrecondition, "another kubelet has started");
+  }
   lock.lock();
   is_dialing_ = false;
-  if (status.ok()) {
-    channel_ = channel;
-    peer_ = peer;
+  if (dialed && peer == peer_) {
+    channel_ = *dialed;
     calls_ = 1;
   }
   dialed_.notify_all();
-  return status;
+  return dialed;
 }
 
 /// The connection to `peer` for one more call; null if there is none that may be used.
 std::shared_ptr<grpc::Channel> SharedConnection::Share(const std::string& peer) {
-  if (peer.empty() || peer != peer_ || calls_ == kMaxCalls) return nullptr;
+  if (peer != peer_ || calls_ == kMaxCalls) return nullptr;
   auto channel = channel_.lock();
   if (channel) ++calls_;
   return channel;
@@ -227,12 +239,17 @@ PendingCall CallRegister(const std::shared_ptr<SharedConnection>& connection,
   *request.mutable_options() = PluginOptions(resource);
   return Begin(
       deadline,
-      [connection, kubelet_socket, request](grpc::ClientContext& context) {
-        std::shared_ptr<grpc::Channel> channel;
-        grpc::Status status = connection->Get(kubelet_socket, channel);
-        if (!status.ok()) return ToStatus(status);
+      // As the caller knows it, who cancels the call when the peer is another.
+      [connection, peer = connection->peer(), kubelet_socket,
+       request](grpc::ClientContext& context) -> Status {
+        const auto channel = TRY(connection->Get(kubelet_socket, peer));
+        // Not earlier: what the peer deletes, it has deleted by now.
+        if (!IsBound(format("{}/{}", DirectoryOf(kubelet_socket), request.endpoint()))) {
+          return Fail(ErrorKind::kPrecondition, "the plugin's socket was deleted");
+        }
         v1beta1::Empty response;
-        status = v1beta1::Registration::NewStub(channel)->Register(&context, request, &response);
+        const grpc::Status status =
+            v1beta1::Registration::NewStub(channel)->Register(&context, request, &response);
         if (!status.ok()) connection->Drop(channel);
         return ToStatus(status);
       },

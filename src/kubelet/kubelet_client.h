@@ -48,13 +48,15 @@ class [[nodiscard]] PendingCall {
 };
 
 /// Called once with the outcome, on the thread of the call, or at once where there can be none:
-/// kUnavailable when nobody answered, kInvalid for a refusal.
+/// kUnavailable when nobody answered, kInvalid for a refusal, kPrecondition when the call was not
+/// made, see there.
 using CallDone = std::function<void(Status)>;
 
-/// A connection that concurrent calls share: with many resources, one connection per call costs
-/// both sides more than the calls. It closes with the last call that uses it. A connection that
-/// failed, or whose socket was replaced, is not used for further calls. No keepalive: the kubelet
-/// answers pings more often than every five minutes with a disconnect. Thread-safe.
+/// A connection to the kubelet that concurrent calls share: with many resources, one connection per
+/// call costs both sides more than the calls. It closes with the last call that uses it. A
+/// connection that failed, or that leads to a previous peer, is not used for further calls. No
+/// keepalive: the kubelet answers pings more often than every five minutes with a disconnect.
+/// Thread-safe.
 class SharedConnection {
  public:
   /// The maximum number of calls per connection. Their requests fit into a socket buffer, so that
@@ -62,25 +64,33 @@ class SharedConnection {
   /// a write to its connection is blocked.
   static constexpr int kMaxCalls = 32;
 
-  /// Sets `channel` to one to the process that listens on `socket` now. Waits while another call
-  /// connects, to share its connection, but at most 250 ms. Looks up paths, which can hang.
-  grpc::Status Get(const std::string& socket, std::shared_ptr<grpc::Channel>& channel);
+  /// Calls that start from now on are for the kubelet whose socket has this SocketIdentity.
+  void SetPeer(std::string peer);
+  std::string peer() const;
+  /// Returns a channel to `peer`, which listens on `socket`. Fails with kUnavailable if nobody
+  /// does, and with kPrecondition if somebody else does. Waits while another call connects, to
+  /// share its connection, but at most 250 ms. Looks up paths, which can hang.
+  Result<std::shared_ptr<grpc::Channel>> Get(const std::string& socket, const std::string& peer);
   /// A call on the channel failed.
   void Drop(const std::shared_ptr<grpc::Channel>& channel);
 
  private:
   std::shared_ptr<grpc::Channel> Share(const std::string& peer);
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable dialed_;
   bool is_dialing_ = false;
-  std::weak_ptr<grpc::Channel> channel_;
-  std::string peer_;  ///< SocketIdentity of the socket it leads to
-  int calls_ = 0;     ///< started on this connection
+  std::string peer_;
+  std::weak_ptr<grpc::Channel> channel_;  ///< to the peer
+  int calls_ = 0;                         ///< started on this connection
 };
 
 /// Asks the kubelet behind `kubelet_socket` to serve `resource` from the socket called `endpoint`
 /// in its own directory. Returns at once.
+///
+/// A kubelet that starts deletes all plugin sockets before it listens. The call is not made to a
+/// kubelet other than the present peer of `connection`, nor if the socket `endpoint` is gone once
+/// connected: the kubelet would dial it for ten seconds. A check of the directory shows both.
 PendingCall CallRegister(const std::shared_ptr<SharedConnection>& connection,
                          const std::string& kubelet_socket, const std::string& endpoint,
                          const ResourceSpec& resource, std::chrono::milliseconds deadline,

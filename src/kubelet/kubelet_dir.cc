@@ -200,7 +200,7 @@ void KubeletDir::OnChecked(const Contents& contents, Loop::Time asked) {
 void KubeletDir::OnKubeletSocket(const Contents& contents) {
   const auto before = std::exchange(identity_, contents.kubelet);
   if (identity_ && identity_ != before) {
-    events_.on_kubelet(++epoch_);
+    events_.on_kubelet(++epoch_, *identity_);
   } else if (!identity_ && before) {
     events_.on_kubelet_lost();
   } else if (!identity_ && !has_checked_) {

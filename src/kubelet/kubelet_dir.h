@@ -28,8 +28,8 @@ namespace patchbay {
 class KubeletDir {
  public:
   struct Events {
-    /// kubelet.sock exists; each new socket has a new epoch.
-    std::function<void(std::uint64_t epoch)> on_kubelet;
+    /// kubelet.sock exists; each new socket has a new epoch. For `identity` see SocketIdentity.
+    std::function<void(std::uint64_t epoch, const std::string& identity)> on_kubelet;
     std::function<void()> on_kubelet_lost;
     /// After each check. It began at `asked`: later changes may be missing.
     std::function<void(const PluginSockets& sockets, Loop::Time asked)> on_sockets;

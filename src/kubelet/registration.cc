@@ -62,7 +62,7 @@ Registration::Actions Registration::On(const ServerStarted& event, Time now) {
     pause_ = BackOff();
     return Resume(now);
   }
-  if (ending_ || socket_lost_) return Stop(Duration::zero());
+  if (ending_) return Stop(Duration::zero());
   phase_ = Phase::kRegistering;
   return {Action::kRegister};
 }
@@ -105,10 +105,6 @@ Registration::Actions Registration::On(const StreamsChanged& event, Time now) {
 
 Registration::Actions Registration::On(const OwnSocketLost&, Time now) {
   switch (phase_) {
-    case Phase::kStarting:
-      // A kubelet cleans up as it starts; it would dial the lost socket for ten seconds.
-      socket_lost_ = true;
-      return {};
     case Phase::kRegistering:
     case Phase::kConfirming:
     case Phase::kRegistered:
@@ -172,7 +168,6 @@ Registration::Actions Registration::Start() {
   streams_ = 0;
   stream_seen_ = false;
   first_ended_ = false;
-  socket_lost_ = false;
   return {Action::kStartServer};
 }
 

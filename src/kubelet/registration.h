@@ -47,6 +47,7 @@ struct ServerStarted {
   bool ok = false;
 };
 struct ServerStopped {};
+/// The call of Register is over, or was not made.
 struct RegisterDone {
   bool ok = false;
 };
@@ -137,7 +138,6 @@ class Registration {
   int streams_ = 0;
   bool stream_seen_ = false;  ///< by this server
   bool first_ended_ = false;  ///< of this server's streams
-  bool socket_lost_ = false;  ///< of this server, before it could register
   bool others_ = false;       ///< serve the resource as well
   bool ending_ = false;
   Time confirmed_at_;

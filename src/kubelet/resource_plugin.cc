@@ -260,7 +260,7 @@ void ResourcePlugin::OnServer(Result<std::unique_ptr<PluginServer>> server) {
   // A check that ended before, or is still running, does not cover this socket. Without another
   // check, a socket that was deleted before this moment would not be missed: the kubelet dials it
   // for ten seconds.
-  events_.on_serving();
+  events_.check_directory();
   Step(ServerStarted{true});
 }
 
@@ -311,6 +311,13 @@ void ResourcePlugin::OnStaleList() {
 }
 
 void ResourcePlugin::OnRegistered(const Status& status) {
+  if (!status && status.error().kind == ErrorKind::kPrecondition) {
+    // The kubelet restarted a moment ago, and was not called. No failure to report.
+    deps_.log.Debug("registration was not attempted",
+                    {{"resource", resource_}, {"reason", status.error().message}});
+    events_.check_directory();
+    return Step(RegisterDone{false});
+  }
   observer_->OnRegistration(status.has_value());
   events_.on_kubelet_answers(status || status.error().kind != ErrorKind::kUnavailable);
   if (!status) {

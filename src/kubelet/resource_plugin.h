@@ -45,11 +45,11 @@ class ResourcePlugin {
     std::function<void()> on_granted;  ///< see PluginBackend::on_granted; on any thread
     /// See PluginBackend::before_start.
     std::function<void(std::set<std::string> devices, std::function<void()> then)> before_start;
-    /// A new socket exists, and may already have been deleted again: a check of the kubelet's
-    /// directory is to begin.
-    std::function<void()> on_serving;
+    /// The kubelet's directory has changed, or may have, since its last check: another one is to
+    /// begin.
+    std::function<void()> check_directory;
     std::function<void(bool)> on_registered;
-    std::function<void(bool)> on_kubelet_answers;  ///< at the end of every registration
+    std::function<void(bool)> on_kubelet_answers;  ///< at the end of every call of Register
   };
 
   ResourcePlugin(const Dependencies& deps, std::string resource,

@@ -281,9 +281,8 @@ TEST_P(Contract, Case51TenRestartsInARow) {
   for (int restart = 0; restart <= 10; ++restart) {
     for (int i = 0; i < kResources; ++i) {
       ASSERT_TRUE(AwaitServed(ResourceName(i))) << restart << "\n" << daemon_->log().text();
-      EXPECT_EQ(View(ResourceName(i)).registrations, 1U)
-          << restart << "\n"
-          << daemon_->log().text();
+      EXPECT_EQ(View(ResourceName(i)).registrations, 1U) << restart << "\n"
+                                                         << daemon_->log().text();
     }
     EXPECT_TRUE(daemon_->AwaitReady());
     EXPECT_THAT(OwnSockets(), SizeIs(kResources));

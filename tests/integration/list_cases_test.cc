@@ -93,9 +93,11 @@ TEST_P(Contract, Case25SlowReader) {
   std::promise<bool> registered;
   ResourceSpec spec;
   spec.name = kSerialName;
-  const auto call = CallRegister(
-      std::make_shared<SharedConnection>(), kubelet_->socket_path(), "plugin.sock", spec, kPatience,
-      [&](const Status& status) { registered.set_value(status.has_value()); });
+  const auto connection = std::make_shared<SharedConnection>();
+  connection->SetPeer(SocketIdentity(kubelet_->socket_path()).value());
+  const auto call =
+      CallRegister(connection, kubelet_->socket_path(), "plugin.sock", spec, kPatience,
+                   [&](const Status& status) { registered.set_value(status.has_value()); });
   ASSERT_TRUE(registered.get_future().get());
   ASSERT_TRUE(AwaitServed());
   ASSERT_TRUE(kubelet_->OpenExtraStreams(kSerialName, 1, /*reading=*/false));

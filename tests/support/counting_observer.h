@@ -18,7 +18,7 @@ class CountingObserver : public ResourceObserver {
     ++usages;
     usage = std::move(now);
   }
-  void OnRegistration(bool) override {}
+  void OnRegistration(bool) override { ++registrations; }
   void OnRegistrationStatus(const RegistrationStatus&) override {}
   void OnStreams(int) override {}
   void OnListSent() override {}
@@ -30,6 +30,7 @@ class CountingObserver : public ResourceObserver {
   std::atomic<int> probes = 0;
   std::atomic<int> hooks = 0;
   std::atomic<int> usages = 0;
+  std::atomic<int> registrations = 0;  ///< calls of Register that are over
   std::shared_ptr<const Usage> usage;  ///< the newest
 };
 

@@ -37,7 +37,7 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
         probes_,
         ResourcePlugin::Dependencies{loop_, servers_, log_, AllocationHost{HostRoot(), ""},
                                      tree_.path("kubelet"), "00000000", servers_made_,
-                                     std::make_shared<SharedConnection>()}};
+                                     connection_}};
     controller_.emplace(
         deps, ResourceController::Entry{std::make_shared<const ResourceSpec>(spec_)},
         std::make_shared<const Cancellation>(Cancellation::Create().value()), observer_,
@@ -47,9 +47,20 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
                                          if (merges_watches_) MergeWatches(added);
                                        },
                                    .on_published = [] {},
-                                   .on_serving = [this] { ++checks_asked_; },
+                                   .check_directory = [this] { ++checks_asked_; },
                                    .on_registered = [] {},
                                    .on_kubelet_answers = [](bool) {}});
+  }
+
+  /// As a kubelet that the daemon knows of. It never answers.
+  UniqueFd ListenAsKubelet() {
+    const std::string socket = tree_.path("kubelet/kubelet.sock");
+    UniqueFd listener = test::BindSocket(socket, true);
+    connection_->SetPeer(SocketIdentity(socket).value());
+    return listener;
+  }
+  bool IsLogged(std::string_view text) const {
+    return log_text_.str().find(text) != std::string::npos;
   }
 
   /// As the daemon does: what is newly watched may have changed before, and is scanned again.
@@ -103,6 +114,7 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
   ThreadPool commands_;
   ThreadPool ends_;
   ThreadPool servers_;
+  const std::shared_ptr<SharedConnection> connection_ = std::make_shared<SharedConnection>();
   std::optional<ResourceController> controller_;
   std::uint64_t servers_made_ = 0;
 };
@@ -296,43 +308,54 @@ TEST_F(ResourceControllerTest, IsNotRegisteredBeforeTheFirstLook) {
 
 TEST_F(ResourceControllerTest, ASocketThatIsNewerThanTheCheckIsNotMissed) {
   tree_.Dir("kubelet");
-  const UniqueFd silent = test::BindSocket(tree_.path("kubelet/kubelet.sock"), true);
-  const auto is_logged = [&](std::string_view text) {
-    return log_text_.str().find(text) != std::string::npos;
-  };
+  const UniqueFd silent = ListenAsKubelet();
   controller_->Scan();
   controller_->OnKubelet(1);
   const auto before = loop_.Now();
   loop_.Advance(std::chrono::milliseconds(1));
-  ASSERT_TRUE(loop_.RunUntil([&] { return is_logged("phase=registering"); }));
+  ASSERT_TRUE(loop_.RunUntil([&] { return IsLogged("phase=registering"); }));
   const PluginSockets none;
   controller_->CheckSocket(none, before);
-  EXPECT_FALSE(is_logged("phase=stopping"));
+  EXPECT_FALSE(IsLogged("phase=stopping"));
   controller_->CheckSocket(none, loop_.Now());
-  EXPECT_TRUE(is_logged("phase=stopping"));
+  EXPECT_TRUE(IsLogged("phase=stopping"));
 }
 
 // The kubelet deletes the socket between the start of the server and its report to the loop. The
 // check that the deletion caused ends before the report, and no event follows.
 TEST_F(ResourceControllerTest, ASocketDeletedBeforeItsServerIsReportedIsMissed) {
   tree_.Dir("kubelet");
-  const UniqueFd silent = test::BindSocket(tree_.path("kubelet/kubelet.sock"), true);
-  const auto is_logged = [&](std::string_view text) {
-    return log_text_.str().find(text) != std::string::npos;
-  };
+  const UniqueFd silent = ListenAsKubelet();
   const PluginSockets none;
   {
     const test::PoolHold hold(servers_);
     controller_->Scan();
     controller_->OnKubelet(1);
-    ASSERT_TRUE(loop_.RunUntil([&] { return is_logged("phase=starting"); }));
+    ASSERT_TRUE(loop_.RunUntil([&] { return IsLogged("phase=starting"); }));
     controller_->CheckSocket(none, loop_.Now());
     EXPECT_EQ(checks_asked_, 0);
   }
-  ASSERT_TRUE(loop_.RunUntil([&] { return is_logged("phase=registering"); }));
+  ASSERT_TRUE(loop_.RunUntil([&] { return IsLogged("phase=registering"); }));
   ASSERT_EQ(checks_asked_, 1);
   controller_->CheckSocket(none, loop_.Now());
-  EXPECT_TRUE(is_logged("phase=stopping"));
+  EXPECT_TRUE(IsLogged("phase=stopping"));
+}
+
+// The daemon sees a new kubelet a moment later than a server that is just ready to register.
+TEST_F(ResourceControllerTest, AKubeletThatIsNotKnownYetIsNoFailure) {
+  tree_.Dir("kubelet");
+  const UniqueFd silent = ListenAsKubelet();
+  connection_->SetPeer("the kubelet before");
+  controller_->Scan();
+  controller_->OnKubelet(1);
+  ASSERT_TRUE(loop_.RunUntil([&] { return IsLogged("phase=stopping"); }));
+  EXPECT_EQ(checks_asked_, 2) << "one of the new socket, one to see that kubelet";
+  EXPECT_EQ(observer_->registrations, 0);
+  EXPECT_THAT(log_text_.str(), testing::Not(testing::HasSubstr("does not answer")));
+  connection_->SetPeer(SocketIdentity(tree_.path("kubelet/kubelet.sock")).value());
+  controller_->OnKubelet(2);
+  log_text_.str("");
+  ASSERT_TRUE(loop_.RunUntil([&] { return IsLogged("phase=registering"); }));
 }
 
 TEST_F(ResourceControllerTest, LogsChangesOnceAndStartsWithASummary) {
@@ -473,7 +496,7 @@ TEST_F(ProbedResourceTest, AVanishedDeviceIsNotProbedAndAtOnceWhenItIsBack) {
   tree_.File("dev/b");
   controller_->Scan();
   AwaitScans(3);
-  // Nobody knows better than its last probe, before the next, for which no time has to request.
+  // The last probe decides until the next one, for which no time needs to pass.
   EXPECT_THAT(Listed(), ElementsAre("a", "b!"));
   loop_.Advance({});
   ASSERT_TRUE(loop_.RunUntil([&] { return observer_->probes > before; }));

@@ -21,6 +21,7 @@
 
 #include "deviceplugin.grpc.pb.h"
 #include "kubelet/plugin_server.h"
+#include "kubelet/plugin_sockets.h"
 #include "os/unique_fd.h"
 #include "support/process.h"
 #include "support/temp_tree.h"
@@ -91,6 +92,10 @@ class Kubelet : public v1beta1::Registration::CallbackService {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, 20s, [&] { return reactors_.size() >= calls; });
   }
+  bool HasCalls() {
+    const std::lock_guard lock(mutex_);
+    return !reactors_.empty();
+  }
   void AnswerAll() {
     const std::lock_guard lock(mutex_);
     for (auto* reactor : reactors_) reactor->Finish(grpc::Status::OK);
@@ -123,7 +128,9 @@ class Calls : public testing::Test {
     resource_.name = "example.com/thing";
   }
 
+  /// To whoever listens now.
   PendingCall Begin(std::chrono::milliseconds deadline, const CallDone& done) {
+    connection_->SetPeer(SocketIdentity(socket_).value_or(""));
     return CallRegister(connection_, socket_, "1.sock", resource_, deadline, done);
   }
   Status CallAndWait(std::chrono::milliseconds deadline) {
@@ -132,9 +139,17 @@ class Calls : public testing::Test {
         Begin(deadline, [&](const Status& status) { outcome.set_value(status); });
     return outcome.get_future().get();
   }
+  /// The outcome of a call whose peer is as it was set last.
+  Status CallPeer() {
+    std::promise<Status> outcome;
+    const PendingCall call = CallRegister(connection_, socket_, "1.sock", resource_, 20s,
+                                          [&](const Status& status) { outcome.set_value(status); });
+    return outcome.get_future().get();
+  }
 
   const TempTree tree_;
   const std::string socket_ = tree_.path("kubelet.sock");
+  const UniqueFd plugin_ = BindSocket(tree_.path("1.sock"), true);
   const std::shared_ptr<SharedConnection> connection_ = std::make_shared<SharedConnection>();
   ResourceSpec resource_;
 };
@@ -241,6 +256,33 @@ TEST_F(Calls, ReachTheKubeletThatListensNow) {
   Kubelet after(socket_);
   const PendingCall call = Begin(20s, [](const Status&) {});
   EXPECT_TRUE(after.AwaitCalls(1));
+}
+
+// The loop learns of a new kubelet from its check of the directory, which a registration made
+// before would have to repeat.
+TEST_F(Calls, AreNotMadeToAKubeletThatIsNotKnownYet) {
+  Kubelet before(socket_);
+  connection_->SetPeer(SocketIdentity(socket_).value());
+  unlink(socket_.c_str());
+  Kubelet after(socket_);
+  const Status early = CallPeer();
+  ASSERT_FALSE(early);
+  EXPECT_EQ(early.error().kind, ErrorKind::kPrecondition);
+  EXPECT_FALSE(after.HasCalls());
+
+  const PendingCall call = Begin(20s, [](const Status&) {});
+  EXPECT_TRUE(after.AwaitCalls(1));
+}
+
+// A kubelet that starts deletes the sockets of plugins, and would dial this one for ten seconds.
+TEST_F(Calls, AreNotMadeForASocketThatIsGone) {
+  Kubelet kubelet(socket_);
+  connection_->SetPeer(SocketIdentity(socket_).value());
+  unlink(tree_.path("1.sock").c_str());
+  const Status gone = CallPeer();
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().kind, ErrorKind::kPrecondition);
+  EXPECT_FALSE(kubelet.HasCalls());
 }
 
 TEST_F(Calls, DialAgainAfterACallTimedOut) {

@@ -37,7 +37,8 @@ class KubeletDirTest : public testing::Test {
     dir_ = std::make_unique<KubeletDir>(
         loop_, pool_, log_, KubeletDir::Options{tree_.path(directory), "00000001", 60s},
         KubeletDir::Events{.on_kubelet =
-                               [this](std::uint64_t epoch) {
+                               [this](std::uint64_t epoch, const std::string& identity) {
+                                 EXPECT_EQ(SocketIdentity(dir_->kubelet_socket()), identity);
                                  said_.push_back("kubelet " + std::to_string(epoch));
                                },
                            .on_kubelet_lost = [this] { said_.emplace_back("lost"); },

@@ -534,17 +534,6 @@ TEST(Registration, KeepsItsStreamsWithoutAKubelet) {
   EXPECT_THAT(bench.Step(KubeletSeen{2}), ElementsAre(Action::kStartServer));
 }
 
-// The kubelet cleans its directory up at its start: a server that was just being started has lost
-// its socket, and the kubelet would dial it for ten seconds.
-TEST(Registration, SocketLostWhileTheServerIsChecked) {
-  Bench bench = In(Phase::kStarting);
-  bench.Step(OwnSocketLost{});
-  EXPECT_THAT(bench.Step(ServerStarted{true}), ElementsAre(Action::kStopServer));
-  EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre(Action::kStartServer));
-  EXPECT_EQ(bench.registration.failures(), 0);
-  EXPECT_THAT(bench.Step(ServerStarted{true}), ElementsAre(Action::kRegister));
-}
-
 /// The world around a registration: does what it says, and holds it to its promises.
 class World {
  public:
