@@ -366,11 +366,15 @@ class Chaos : public testing::Test {
     Do({[&] { return release_.Change(); }, true});
     if (!BecomesWell([&] { return holders_.Begin(); })) return false;
     if (!BecomesWell([&] { return holders_.WhatIsWrong(); }, kPollSeconds)) return false;
+    if (!BecomesWell([&] { return holders_.HandOver(); })) return false;
+    const auto what_is_wrong = [&] {
+      return holders_.WhatIsWrong() + holders_.WhatIsNotReleased();
+    };
+    if (!BecomesWell(what_is_wrong, kPollSeconds)) return false;
     holders_.End();
     // What was held is allocated again, which has the kubelet asked soon.
     return BecomesWell([&] { return judge_.WhatIsWrong(); }) &&
-           BecomesWell([&] { return holders_.WhatIsWrong() + holders_.WhatIsNotReleased(); },
-                       kPollSeconds);
+           BecomesWell([&] { return holders_.WhatIsWrong(); }, kPollSeconds);
   }
   bool BecomesWell(const std::function<std::string()>& what_is_wrong, unsigned more_seconds = 0) {
     const auto deadline =

@@ -5,15 +5,36 @@
 namespace patchbay::test {
 
 std::string Holders::Begin() {
-  KubeletSim& kubelet = world_.daemon.kubelet();
+  std::set<Device> devices;
+  std::string wrong = Hold("holder", devices);
+  if (!wrong.empty()) return wrong;
+  // Not before: a container waits for what its devices' previous holders left.
   const auto runs = world_.release.Runs();
   runs_.clear();
+  for (const Device& device : devices) {
+    const auto before = runs.find(device);
+    runs_[device] = before == runs.end() ? 0 : before->second;
+  }
+  return "";
+}
+
+std::string Holders::HandOver() {
+  for (const auto& [resource, held] : held_) {
+    world_.daemon.kubelet().Release("holder-of-" + resource);
+  }
+  std::set<Device> devices;
+  return Hold("successor", devices);
+}
+
+/// Collects the `devices` of resources that have a release hook.
+std::string Holders::Hold(const std::string& role, std::set<Device>& devices) {
+  KubeletSim& kubelet = world_.daemon.kubelet();
   held_.clear();
   for (const auto& resource : world_.configuration.resources()) {
     held_[resource.name] = 0;
     const auto view = kubelet.View(resource.name);
     if (!view || view->allocatable == 0) continue;
-    const std::string pod = "holder-of-" + resource.name;
+    const std::string pod = format("{}-of-{}", role, resource.name);
     const auto admitted = kubelet.Admit(pod, "main", resource.name, 1);
     if (!admitted) return format("  {}: {}\n", resource.name, admitted.error().message);
     held_[resource.name] = 1;
@@ -21,9 +42,7 @@ std::string Holders::Begin() {
     if (!started) return format("  {}: {}\n", resource.name, started.error().message);
     if (!resource.has_release) continue;
     const std::string unit = admitted->device_ids.front();
-    const Device device(resource.name, unit.substr(0, unit.find("::")));
-    const auto before = runs.find(device);
-    runs_[device] = before == runs.end() ? 0 : before->second;
+    devices.emplace(resource.name, unit.substr(0, unit.find("::")));
   }
   return "";
 }
@@ -41,14 +60,6 @@ std::string Holders::WhatIsWrong() {
   return wrong;
 }
 
-void Holders::End() {
-  for (auto& [resource, held] : held_) {
-    world_.daemon.kubelet().Release("holder-of-" + resource);
-    held = 0;
-  }
-  released_ += runs_.size();
-}
-
 std::string Holders::WhatIsNotReleased() const {
   const auto runs = world_.release.Runs();
   std::string wrong;
@@ -59,6 +70,13 @@ std::string Holders::WhatIsNotReleased() const {
     wrong += format("  {} of {} was released {} times\n", device.second, device.first, count);
   }
   return wrong;
+}
+
+void Holders::End() {
+  for (auto& [resource, held] : held_) {
+    world_.daemon.kubelet().Release("successor-of-" + resource);
+    held = 0;
+  }
 }
 
 }  // namespace patchbay::test

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -11,8 +12,8 @@
 
 namespace patchbay::test {
 
-/// Pods that hold one device of each resource for a while. Says whether the daemon reports them as
-/// the kubelet does, and whether the devices are released when the pods end.
+/// Pods that hold one device of each resource for a while, and others after them. Says whether the
+/// daemon reports them as the kubelet does, and whether the devices of the first are released.
 class Holders {
  public:
   struct World {
@@ -22,24 +23,28 @@ class Holders {
   };
   explicit Holders(World world) : world_(world) {}
 
-  /// Admits the pods and starts their containers. Returns what is wrong; "" if nothing is.
+  /// Admits the pods and starts their containers. Returns what is wrong; "" if nothing is. What
+  /// others left of the devices has been released then.
   std::string Begin();
   /// A line for each resource whose number of devices in use is not that of the pods.
   std::string WhatIsWrong();
-  /// Ends the pods.
-  void End();
-  /// A line for each device that was not released exactly once since Begin.
+  /// Ends the pods, and has others hold as many devices: so whatever is released from now on,
+  /// these pods had. Returns what is wrong; "" if nothing is.
+  std::string HandOver();
+  /// A line for each device of the first pods that was not released exactly once since Begin.
   std::string WhatIsNotReleased() const;
-  std::size_t released() const { return released_; }
+  /// Ends all pods.
+  void End();
 
  private:
   using Device = std::pair<std::string, std::string>;  ///< resource and ID
+
+  std::string Hold(const std::string& role, std::set<Device>& devices);
 
   World world_;
   int port_ = 0;                             ///< of the daemon's metrics, once it is known
   std::map<std::string, std::size_t> held_;  ///< by resource
   std::map<Device, std::size_t> runs_;  ///< of the hook before, by device that is to be released
-  std::size_t released_ = 0;            ///< devices
 };
 
 }  // namespace patchbay::test
