@@ -31,6 +31,7 @@ class ShutdownWatchdog {
   /// but a node that shuts down does not.
   static constexpr std::chrono::milliseconds kLimit{1600};
   static constexpr std::chrono::milliseconds kLastActLimit{300};
+  static_assert(kLimit + kLastActLimit < std::chrono::seconds(2));
 
   /// Sets the function to call when the time is over; from any thread. It is called on a separate
   /// thread, and the process exits after kLastActLimit even if it hangs.

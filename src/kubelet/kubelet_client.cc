@@ -191,7 +191,9 @@ std::string SharedConnection::peer() const {
 
 Result<std::shared_ptr<grpc::Channel>> SharedConnection::Get(const std::string& socket,
                                                              const std::string& peer) {
+  const Error other_peer{ErrorKind::kPrecondition, "another kubelet has started"};
   std::unique_lock lock(mutex_);
+  if (peer != peer_) return tl::unexpected(other_peer);
   std::shared_ptr<grpc::Channel> shared;
   dialed_.wait_for(lock, kMaxDialWait, [&] {
     shared = Share(peer);
@@ -202,9 +204,7 @@ Result<std::shared_ptr<grpc::Channel>> SharedConnection::Get(const std::string& 
   lock.unlock();
   auto dialed = Dial(socket, kMaxMessageBytes);
   // After it is connected: a socket that was replaced never comes back.
-  if (dialed && SocketIdentity(socket) != peer) {
-    dialed = Fail(ErrorKind::kPrecondition, "another kubelet has started");
-  }
+  if (dialed && SocketIdentity(socket) != peer) dialed = tl::unexpected(other_peer);
   lock.lock();
   is_dialing_ = false;
   if (dialed && peer == peer_) {
@@ -244,8 +244,9 @@ PendingCall CallRegister(const std::shared_ptr<SharedConnection>& connection,
        request](grpc::ClientContext& context) -> Status {
         const auto channel = TRY(connection->Get(kubelet_socket, peer));
         // Not earlier: what the peer deletes, it has deleted by now.
-        if (!IsBound(format("{}/{}", DirectoryOf(kubelet_socket), request.endpoint()))) {
-          return Fail(ErrorKind::kPrecondition, "the plugin's socket was deleted");
+        const std::string directory = DirectoryOf(kubelet_socket);
+        if (!SocketIdentity(format("{}/{}", directory, request.endpoint()))) {
+          return Fail(ErrorKind::kPrecondition, OwnSocketDeleted(directory));
         }
         v1beta1::Empty response;
         const grpc::Status status =

@@ -48,8 +48,8 @@ class [[nodiscard]] PendingCall {
 };
 
 /// Called once with the outcome, on the thread of the call, or at once where there can be none:
-/// kUnavailable when nobody answered, kInvalid for a refusal, kPrecondition when the call was not
-/// made, see there.
+/// kUnavailable when nobody answered, kInvalid for a refusal, kPrecondition for a reason not to
+/// make the call, see CallRegister.
 using CallDone = std::function<void(Status)>;
 
 /// A connection to the kubelet that concurrent calls share: with many resources, one connection per

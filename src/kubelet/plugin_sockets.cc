@@ -136,6 +136,10 @@ Result<UniqueFd> Connect(const std::string& path) {
   return connection;
 }
 
+std::string OwnSocketDeleted(std::string_view directory) {
+  return format("the plugin socket was deleted; find out what deletes sockets in {}", directory);
+}
+
 void RemoveSocketsOf(std::string_view run, const std::string& directory) {
   ForEachSocket(directory, [&](const NameParts& parts, const std::filesystem::path& path) {
     if (parts.run == run) unlink(path.c_str());

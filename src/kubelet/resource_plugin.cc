@@ -16,6 +16,8 @@ constexpr std::chrono::seconds kListInterval{1};
 constexpr std::size_t kManyUnits = 10'000;
 constexpr std::chrono::seconds kDrainTimeout{2};
 constexpr std::size_t kMaxFailuresLogged = 4;
+/// Failures in a row that a restart of the kubelet can cause, for which it is not to blame.
+constexpr int kUnreportedFailures = 2;
 
 /// Returns whether the two device lists are the same for the kubelet.
 bool SameList(const Snapshot& a, const Snapshot& b) {
@@ -191,6 +193,9 @@ void ResourcePlugin::LogPhase(RegistrationPhase before, const RegistrationEvent&
     ReportFailure("not registered",
                   "the kubelet accepted the registration but never asked for "
                   "the devices; its log may say why");
+  } else if (std::holds_alternative<OwnSocketLost>(event) &&
+             registration_.failures() > kUnreportedFailures) {
+    ReportFailure("not registered", OwnSocketDeleted(deps_.kubelet_dir));
   }
 }
 
@@ -312,9 +317,12 @@ void ResourcePlugin::OnStaleList() {
 
 void ResourcePlugin::OnRegistered(const Status& status) {
   if (!status && status.error().kind == ErrorKind::kPrecondition) {
-    // The kubelet restarted a moment ago, and was not called. No failure to report.
+    // Normally since the kubelet has just restarted, which the check will show.
     deps_.log.Debug("registration was not attempted",
                     {{"resource", resource_}, {"reason", status.error().message}});
+    if (registration_.failures() >= kUnreportedFailures) {
+      ReportFailure("not registered", status.error().message);
+    }
     events_.check_directory();
     return Step(RegisterDone{false});
   }

@@ -374,7 +374,8 @@ class Chaos : public testing::Test {
     holders_.End();
     // What was held is allocated again, which has the kubelet asked soon.
     return BecomesWell([&] { return judge_.WhatIsWrong(); }) &&
-           BecomesWell([&] { return holders_.WhatIsWrong(); }, kPollSeconds);
+           BecomesWell([&] { return holders_.WhatIsWrong() + holders_.WhatWasKept(); },
+                       kPollSeconds);
   }
   bool BecomesWell(const std::function<std::string()>& what_is_wrong, unsigned more_seconds = 0) {
     const auto deadline =
@@ -419,6 +420,7 @@ class Chaos : public testing::Test {
     for (const char* way : {"succeeds", "fails", "hangs", "floods", "garbage"}) {
       seen[format("command {}", way)] = host_.lister().Runs()[way];
     }
+    seen["releases judged"] = holders_.judged();
     for (const char* way : {"succeeds", "fails", "hangs"}) {
       seen[format("release {}", way)] = release_.Ways()[way];
     }

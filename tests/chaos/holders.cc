@@ -7,23 +7,17 @@ namespace patchbay::test {
 std::string Holders::Begin() {
   std::set<Device> devices;
   std::string wrong = Hold("holder", devices);
-  if (!wrong.empty()) return wrong;
   // Not before: a container waits for what its devices' previous holders left.
-  const auto runs = world_.release.Runs();
-  runs_.clear();
-  for (const Device& device : devices) {
-    const auto before = runs.find(device);
-    runs_[device] = before == runs.end() ? 0 : before->second;
-  }
-  return "";
+  if (wrong.empty()) runs_ = RunsOf(devices);
+  return wrong;
 }
 
 std::string Holders::HandOver() {
   for (const auto& [resource, held] : held_) {
     world_.daemon.kubelet().Release("holder-of-" + resource);
   }
-  std::set<Device> devices;
-  return Hold("successor", devices);
+  last_.clear();
+  return Hold("successor", last_);
 }
 
 /// Collects the `devices` of resources that have a release hook.
@@ -60,8 +54,18 @@ std::string Holders::WhatIsWrong() {
   return wrong;
 }
 
+Holders::Runs Holders::RunsOf(const std::set<Device>& devices) const {
+  const Runs all = world_.release.Runs();
+  Runs runs;
+  for (const Device& device : devices) {
+    const auto of_device = all.find(device);
+    runs[device] = of_device == all.end() ? 0 : of_device->second;
+  }
+  return runs;
+}
+
 std::string Holders::WhatIsNotReleased() const {
-  const auto runs = world_.release.Runs();
+  const Runs runs = world_.release.Runs();
   std::string wrong;
   for (const auto& [device, before] : runs_) {
     const auto now = runs.find(device);
@@ -73,10 +77,22 @@ std::string Holders::WhatIsNotReleased() const {
 }
 
 void Holders::End() {
+  last_runs_ = RunsOf(last_);
+  judged_ += runs_.size() + last_.size();
   for (auto& [resource, held] : held_) {
     world_.daemon.kubelet().Release("successor-of-" + resource);
     held = 0;
   }
+}
+
+std::string Holders::WhatWasKept() const {
+  std::string wrong;
+  for (const auto& [device, now] : RunsOf(last_)) {
+    // A pod of the judge that had it after them may have been released as well.
+    if (now > last_runs_.at(device)) continue;
+    wrong += format("  {} of {} was not released\n", device.second, device.first);
+  }
+  return wrong;
 }
 
 }  // namespace patchbay::test

@@ -35,16 +35,26 @@ class Holders {
   std::string WhatIsNotReleased() const;
   /// Ends all pods.
   void End();
+  /// A line for each device of the pods that ended last which was not released since.
+  std::string WhatWasKept() const;
+  /// The number of devices whose release was judged.
+  std::size_t judged() const { return judged_; }
 
  private:
   using Device = std::pair<std::string, std::string>;  ///< resource and ID
 
+  using Runs = std::map<Device, std::size_t>;  ///< of the hook
+
   std::string Hold(const std::string& role, std::set<Device>& devices);
+  Runs RunsOf(const std::set<Device>& devices) const;
 
   World world_;
   int port_ = 0;                             ///< of the daemon's metrics, once it is known
   std::map<std::string, std::size_t> held_;  ///< by resource
-  std::map<Device, std::size_t> runs_;  ///< of the hook before, by device that is to be released
+  Runs runs_;                                ///< by device that HandOver has released, before it
+  std::set<Device> last_;                    ///< held by the other pods
+  Runs last_runs_;                           ///< by those, before End
+  std::size_t judged_ = 0;
 };
 
 }  // namespace patchbay::test

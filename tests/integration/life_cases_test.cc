@@ -295,16 +295,14 @@ TEST_P(Contract, Case51TenRestartsInARow) {
 // The kubelet comes and goes while servers are being started and stopped, at every moment.
 TEST_P(Contract, Case51RestartsWithoutPause) {
   constexpr int kResources = 4;
-  StartKubelet();
+  // A call for a socket that the kubelet had removed would never end.
+  StartKubelet({.directory = {}, .dial_timeout = 1h});
   StartDaemon(Resources(kResources));
   ASSERT_TRUE(AwaitCalls(1));
   for (int restart = 0; restart < 40; ++restart) ASSERT_TRUE(kubelet_->Restart());
-  const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < kResources; ++i) {
     ASSERT_TRUE(AwaitServed(ResourceName(i))) << daemon_->log().text();
   }
-  // No attempt was lost on a socket that the kubelet had removed, which it dials for ten seconds.
-  EXPECT_LT(std::chrono::steady_clock::now() - start, 5s) << daemon_->log().text();
   EXPECT_TRUE(daemon_->AwaitReady());
   EXPECT_THAT(OwnSockets(), SizeIs(kResources));
 }

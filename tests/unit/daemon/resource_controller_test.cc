@@ -358,6 +358,25 @@ TEST_F(ResourceControllerTest, AKubeletThatIsNotKnownYetIsNoFailure) {
   ASSERT_TRUE(loop_.RunUntil([&] { return IsLogged("phase=registering"); }));
 }
 
+TEST_F(ResourceControllerTest, ReportsThatItsSocketIsDeletedRepeatedly) {
+  tree_.Dir("kubelet");
+  const UniqueFd silent = ListenAsKubelet();
+  controller_->Scan();
+  controller_->OnKubelet(1);
+  const PluginSockets none;
+  for (int deletions = 1; deletions <= 3; ++deletions) {
+    ASSERT_TRUE(loop_.RunUntil([&] { return IsLogged("phase=registering"); }));
+    EXPECT_FALSE(IsLogged("the plugin socket was deleted")) << deletions;
+    log_text_.str("");
+    loop_.Advance(std::chrono::milliseconds(1));
+    controller_->CheckSocket(none, loop_.Now());
+    if (deletions != 2) continue;  // the first retry is at once
+    ASSERT_TRUE(loop_.RunUntil([&] { return IsLogged("phase=waiting"); }));
+    loop_.Advance(kFirstBackOff);
+  }
+  EXPECT_THAT(log_text_.str(), testing::HasSubstr("the plugin socket was deleted"));
+}
+
 TEST_F(ResourceControllerTest, LogsChangesOnceAndStartsWithASummary) {
   tree_.File("dev/a");
   tree_.Link("dev/dangling", "nowhere");
