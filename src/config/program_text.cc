@@ -30,7 +30,23 @@ struct Interpreter : Usage {
   bool is_shell = false;      ///< the text is the first operand, wherever -c stands
   bool runs_operand = true;   ///< the first operand is a program even behind a text
   bool ends_options = false;  ///< what follows the text is data
+  /// Options count behind operands too, as getopt_long has it, and without a text the operands go
+  /// to a shell.
+  bool permutes = false;
+  bool runs_all = false;  ///< every argument is, or may be, a part of what it runs
 };
+
+constexpr Interpreter Permuting(std::string_view name, std::string_view valued) {
+  return {{.name = name, .text = "c", .long_text = " --command ", .valued = valued},
+          false,
+          true,
+          false,
+          true};
+}
+
+constexpr Interpreter RunsAll(std::string_view name) {
+  return {{.name = name}, false, true, false, false, true};
+}
 
 constexpr Interpreter Shell(std::string_view name) {
   return {{.name = name, .text = "c", .long_text = " --command ", .valued = "oO"}, true, true};
@@ -76,10 +92,33 @@ constexpr Interpreter kInterpreters[] = {
      false},
     {{.name = "expect", .text = "cf"}, false, false},
     {{.name = "tclsh"}, false, true},
-    {{.name = "su", .text = "c", .long_text = " --command ", .valued = "gGsw"}, false, false},
-    {{.name = "script", .text = "c", .long_text = " --command ", .valued = "BEIOTmo"},
+    {{.name = "Rscript", .text = "e"}, false, false},
+    {{.name = "bun", .text = "ep", .long_text = " --eval --print "}, false, true},
+    {{.name = "guile", .text = "ce", .valued = "Llsx"}, false, true},
+    {{.name = "julia", .text = "eE", .long_text = " --eval --print ", .valued = "CHJLpt"},
      false,
      false},
+    Permuting("su", "gGsw"),
+    Permuting("runuser", "Ggsuw"),
+    Permuting("script", "BEIOTmo"),
+    Permuting("sg", ""),
+    RunsAll("capsh"),
+    RunsAll("deno"),
+    RunsAll("ed"),
+    RunsAll("ex"),
+    RunsAll("gdb"),
+    RunsAll("m4"),
+    RunsAll("make"),
+    RunsAll("parallel"),
+    RunsAll("pwsh"),
+    RunsAll("rsh"),
+    RunsAll("screen"),
+    RunsAll("socat"),
+    RunsAll("ssh"),
+    RunsAll("tmux"),
+    RunsAll("vi"),
+    RunsAll("vim"),
+    RunsAll("watch"),
 };
 
 /// A program that runs another one, which comes behind its options and operands.
@@ -104,12 +143,17 @@ constexpr Wrapper kWrappers[] = {
     {{.name = "nsenter", .valued = "GSWt"}},
     {{.name = "numactl", .valued = "CNPipmw"}},
     {{.name = "prlimit"}},
-    {{.name = "runuser", .text = "c", .long_text = " --command ", .valued = "Ggsuw"}},
+    {{.name = "runuser", .valued = "Ggu"}},  // with -u; see IsWrapper
     {{.name = "setpriv"}},
     {{.name = "setsid"}},
+    {{.name = "start-stop-daemon",
+      .text = "ax",
+      .long_text = " --exec ",
+      .valued = "INPRcdgknprsu"}},
     {{.name = "stdbuf", .valued = "eio"}},
     {{.name = "strace", .valued = "EIOPSabeopsu"}},
     {{.name = "sudo", .valued = "CDRTUghprtu"}, 0, true},
+    {{.name = "systemd-run", .valued = "EHMPpu"}, 0, true},
     {{.name = "taskset"}, 1},
     {{.name = "time", .valued = "fo"}},
     {{.name = "timeout", .valued = "ks"}, 1},
@@ -152,7 +196,9 @@ Option ParseOption(const Usage& usage, std::string_view argument) {
   if (argument.starts_with("--")) {
     const auto equals = argument.find('=');
     const std::string name = " " + std::string(argument.substr(0, equals)) + " ";
-    const bool is_text = usage.long_text.find(name) != std::string_view::npos;
+    // getopt_long takes any beginning of a name.
+    const bool is_text = argument.size() > 2 && usage.long_text.find(name.substr(
+                                                    0, name.size() - 1)) != std::string_view::npos;
     return {is_text, false, is_text && equals == std::string_view::npos};
   }
   for (std::size_t i = 1; i < argument.size(); ++i) {
@@ -185,9 +231,49 @@ Option ParseShellOption(const Usage& usage, std::string_view argument) {
   return option;
 }
 
+/// As FindInScript, for a program that permutes its arguments.
+Found FindInPermuted(const Interpreter& interpreter, Argv argv, std::size_t at, bool sure) {
+  bool has_text = false;
+  Found operand;
+  const auto add_operand = [&](std::size_t i) {
+    if (!operand && HasVariable(argv[i])) operand = VariableInProgram{i, interpreter.name};
+  };
+  for (std::size_t i = at + 1; i < argv.size(); ++i) {
+    const std::string& argument = argv[i].text;
+    if (argument == "--") {
+      while (++i < argv.size()) add_operand(i);
+      break;
+    }
+    if (argument.size() < 2 || argument[0] != '-') {
+      add_operand(i);
+      continue;
+    }
+    const Option option = ParseOption(interpreter, argument);
+    const std::size_t last = std::min(i + (option.takes_next ? 1 : 0), argv.size() - 1);
+    for (; i <= last; ++i) {
+      if (HasVariable(argv[i]) && (option.is_text || sure)) {
+        return VariableInProgram{i, interpreter.name};
+      }
+    }
+    i = last;
+    has_text = has_text || option.is_text;
+  }
+  return sure && !has_text ? operand : std::nullopt;
+}
+
+/// Any variable from `at` on.
+Found FindAny(const Interpreter& interpreter, Argv argv, std::size_t at) {
+  for (std::size_t i = at + 1; i < argv.size(); ++i) {
+    if (HasVariable(argv[i])) return VariableInProgram{i, interpreter.name};
+  }
+  return std::nullopt;
+}
+
 /// Looks at the interpreter at `at`. Unless it is `sure` that this is run, and not a word that only
 /// looks like it, just a program text counts.
 Found FindInScript(const Interpreter& interpreter, Argv argv, std::size_t at, bool sure) {
+  if (interpreter.runs_all) return sure ? FindAny(interpreter, argv, at) : std::nullopt;
+  if (interpreter.permutes) return FindInPermuted(interpreter, argv, at, sure);
   bool has_text = false;
   std::size_t i = at + 1;
   for (; i < argv.size(); ++i) {
@@ -250,13 +336,39 @@ Wrapped SkipWrapper(const Wrapper& wrapper, Argv argv, std::size_t at) {
   return {i};
 }
 
+/// Whether the interpreter at `at` is asked to run a program instead: runuser -u USER PROGRAM.
+bool IsWrapper(const Interpreter& interpreter, Argv argv, std::size_t at) {
+  if (interpreter.name != "runuser") return false;
+  for (std::size_t i = at + 1; i < argv.size() && argv[i].text.starts_with('-'); ++i) {
+    const std::string& option = argv[i].text;
+    if (option.starts_with("--") ? option.starts_with("--u") : Contains(option, 'u')) return true;
+    if (ParseOption(interpreter, option).takes_next) ++i;
+  }
+  return false;
+}
+
+/// The programs that find runs: what follows each -exec and its kin.
+Found FindInActions(Argv argv, std::size_t at) {
+  static constexpr std::string_view kActions[] = {"-exec", "-execdir", "-ok", "-okdir"};
+  for (std::size_t i = at + 1; i < argv.size(); ++i) {
+    if (std::find(std::begin(kActions), std::end(kActions), argv[i].text) == std::end(kActions)) {
+      continue;
+    }
+    Found found = FindVariableInProgram(argv.subspan(i + 1));
+    if (found) return VariableInProgram{found->argument + i + 1, found->interpreter};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<VariableInProgram> FindVariableInProgram(Argv argv) {
   std::size_t at = 0;
   while (at < argv.size()) {
     if (HasVariable(argv[at])) return VariableInProgram{at};
-    if (const auto* interpreter = FindRow(kInterpreters, argv[at])) {
+    if (BaseName(argv[at].text) == "find") return FindInActions(argv, at);
+    const auto* interpreter = FindRow(kInterpreters, argv[at]);
+    if (interpreter != nullptr && !IsWrapper(*interpreter, argv, at)) {
       return FindInScript(*interpreter, argv, at, true);
     }
     const auto* wrapper = FindRow(kWrappers, argv[at]);

@@ -18,8 +18,9 @@ struct VariableInProgram {
 
 /// The first variable of a command that names a program, or is a part of the text or the file that
 /// an interpreter runs; nothing where all variables are data. Knows shells, awk, sed, the usual
-/// interpreters by their names, and programs that run another one, such as env and nsenter. Behind
-/// a program that it does not know it finds an interpreter with a program text: x sh -c "…".
+/// interpreters by their names, and programs that run another one, such as env, nsenter and find
+/// with -exec. Behind a program that it does not know it finds an interpreter with a program text:
+/// x sh -c "…".
 std::optional<VariableInProgram> FindVariableInProgram(std::span<const TemplateShape> argv);
 
 }  // namespace patchbay

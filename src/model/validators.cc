@@ -219,6 +219,12 @@ Problem ProblemWithPath(const TemplateShape& path) {
     }
     start = end + 1;
   }
+  for (const Template::Span& field : path.fields) {
+    const bool is_first = text.find_first_not_of("/.") >= field.begin;
+    if (!is_first || (field.origin != Origin::kDevice && field.name != "id")) continue;
+    return At(path, field.begin,
+              "text of a device may not begin the first part of a path; put a directory in front");
+  }
   if (!IsUtf8(text)) return At(path, 0, "a path must be valid UTF-8");
   return std::nullopt;
 }
