@@ -76,14 +76,18 @@ std::string ProblemsText(const Inspections& inspections) {
 }
 
 /// Where to ask on about resources that have nothing to list.
-std::string WhereToAsk(const Inspections& inspections) {
+std::string WhereToAsk(const Arguments& arguments, const Inspections& inspections) {
   std::string empty;
   for (const Inspection& inspection : inspections) {
     if (!inspection.snapshot->devices.empty()) continue;
-    if (!empty.empty()) return "`patchbay explain` says why some have no device\n";
+    if (!empty.empty()) {
+      return format("run `{}` to see why some have no device\n", HintCommand(arguments, "explain"));
+    }
     empty = inspection.snapshot->spec->name;
   }
-  return empty.empty() ? "" : format("`patchbay explain {}` says why it has no device\n", empty);
+  return empty.empty() ? ""
+                       : format("run `{}` to see why it has no device\n",
+                                HintCommand(arguments, "explain", empty));
 }
 
 std::string NodesOf(const Device& device) {
@@ -135,7 +139,7 @@ int RunDevices(const Arguments& arguments, Streams streams) {
                   : arguments.probe ? ProbeText(*inspections, probes) + ProblemsText(*inspections)
                                     : RenderText(*inspections));
   streams.err << LeftOutText(*model, NodeName());
-  if (arguments.output == Output::kTable) streams.err << WhereToAsk(*inspections);
+  if (arguments.output == Output::kTable) streams.err << WhereToAsk(arguments, *inspections);
   return AllWork(probes) ? kOk : kFailed;
 }
 

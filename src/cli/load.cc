@@ -48,6 +48,14 @@ std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams) {
   return std::move(loaded.model);
 }
 
+std::string HintCommand(const Arguments& arguments, std::string_view command,
+                        std::string_view rest) {
+  std::string line = format("patchbay {}", command);
+  if (arguments.config != kDefaultConfig) line += " --config " + Printable(arguments.config);
+  if (arguments.host_root) line += " --host-root " + Printable(*arguments.host_root);
+  return rest.empty() ? line : format("{} {}", line, rest);
+}
+
 std::string BriefDiagnostics(const Diagnostics& diagnostics, const std::string& config) {
   std::string text = diagnostics.RenderErrors();
   if (const std::size_t warnings = diagnostics.WarningCount(); warnings > 0) {

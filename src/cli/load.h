@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "cli/arguments.h"
@@ -23,6 +24,11 @@ std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams);
 /// The errors of a configuration with their source, and one line for all warnings, which names the
 /// command that shows them.
 std::string BriefDiagnostics(const Diagnostics& diagnostics, const std::string& config);
+
+/// Another command with the same configuration and host, to be shown as a hint: the flags of this
+/// one, then `rest`. "patchbay explain --config FILE RESOURCE".
+std::string HintCommand(const Arguments& arguments, std::string_view command,
+                        std::string_view rest = {});
 
 /// Says on `err` why a command could not do what it was asked for. Returns kFailed.
 ExitCode ReportFailure(const Error& error, Streams streams);

@@ -167,9 +167,36 @@ std::string HintOnUdevKey(std::string_view key, std::span<const std::string_view
                 elsewhere.empty() ? "" : "; ", key);
 }
 
+/// Keys of other device plugins, and words that stand to reason.
+struct ForeignKey {
+  std::string_view section, key, hint;
+};
+constexpr std::string_view kByNumbers = "write usb = \"0403:6001\" or pci = \"10ee:5000\"";
+constexpr std::string_view kByPath = "write path = \"/dev/…\"";
+constexpr std::string_view kInMatch = "write [[resource.match]] and below it path = \"/dev/…\"";
+constexpr ForeignKey kForeignKeys[] = {
+    {MatchDraft::kSection, "vendor", kByNumbers},
+    {MatchDraft::kSection, "product", kByNumbers},
+    {MatchDraft::kSection, "vendor_id", kByNumbers},
+    {MatchDraft::kSection, "product_id", kByNumbers},
+    {MatchDraft::kSection, "glob", kByPath},
+    {MatchDraft::kSection, "device", kByPath},
+    {MatchDraft::kSection, "devices", kByPath},
+    {MatchDraft::kSection, "paths", kByPath},
+    {MatchDraft::kSection, "node", kByPath},
+    {ResourceDraft::kSection, "device", kInMatch},
+    {ResourceDraft::kSection, "devices", kInMatch},
+    {ResourceDraft::kSection, "paths", kInMatch},
+    {ResourceDraft::kSection, "glob", kInMatch},
+    {ResourceDraft::kSection, "groups", kInMatch},
+};
+
 std::string HintOnUnknown(const TomlEntry& entry, std::string_view section,
                           std::span<const std::string_view> known) {
   const std::string_view key = entry.key.value;
+  for (const ForeignKey& foreign : kForeignKeys) {
+    if (foreign.section == section && foreign.key == key) return std::string(foreign.hint);
+  }
   if (section == UdevDraft::kSection) return HintOnUdevKey(key, known);
   if (IsSection(entry.value)) {
     if (std::string hint = DidYouMean(key, SectionsOf(section)); !hint.empty()) return hint;

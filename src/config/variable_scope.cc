@@ -36,7 +36,12 @@ std::string HintOn(std::string_view name, const Scope& scope) {
     return "a udev property comes with usb, pci or udev in the match, as with "
            "udev = { properties = { ID_SERIAL = \"*\" } }";
   }
-  return near.empty() ? "there are " + OneOf(names) : near;
+  if (!near.empty()) return near;
+  const bool has_regex = std::any_of(
+      scope.matches.begin(), scope.matches.end(),
+      [](const MatchSpec* match) { return std::holds_alternative<RegexSource>(match->source); });
+  return "there are " + OneOf(names) +
+         (has_regex ? format("; or name the group of the regex: (?P<{}>…)", name) : "");
 }
 
 /// Known only when the whole list is, or a container.

@@ -8,6 +8,7 @@ namespace {
 /// More errors than this are counted.
 constexpr std::size_t kMaxErrorsLogged = 50;
 constexpr std::chrono::seconds kWriterPause{1};
+constexpr std::chrono::seconds kMaxWriterWait{10};
 /// Beyond this the file system of the configuration does not answer.
 constexpr std::chrono::seconds kAnswerLimit{10};
 constexpr ThreadPool::Options kConfigThreads{.max_running = 2,
@@ -107,12 +108,31 @@ void ConfigSource::LoadSoon() {
             lifetime_.Guard([this](Loaded loaded) { OnLoadEnded(std::move(loaded)); }));
 }
 
+bool ConfigSource::MustWaitForWriter(const Loaded& loaded) {
+  if (!loaded.is_being_written) {
+    writing_since_.reset();
+    writer_reported_ = false;
+    return false;
+  }
+  if (!loaded_) return false;
+  const auto now = loop_.Now();
+  if (!writing_since_) {
+    log_.Debug("configuration file is still open for writing; waiting");
+    writing_since_ = now;
+  }
+  if (now - *writing_since_ < kMaxWriterWait) return true;
+  if (!std::exchange(writer_reported_, true)) {
+    log_.Warning("configuration file is still open for writing; reading it as it is",
+                 {{"seconds", kMaxWriterWait.count()}});
+  }
+  return false;
+}
+
 void ConfigSource::OnLoadEnded(Loaded loaded) {
   loading_ = false;
   answer_ = Subscription();
-  if (loaded.is_being_written && loaded_) {
+  if (MustWaitForWriter(loaded)) {
     // Its end is an event, but not where it is written from another machine.
-    log_.Debug("the configuration is being written; waiting for the end of that");
     retry_ = loop_.After(kWriterPause, [this] { LoadSoon(); });
   } else {
     loaded_ = true;

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,8 +21,9 @@ void LogDiagnostics(Log& log, const std::vector<Diagnostic>& findings,
                     const std::vector<Diagnostic>& told = {});
 
 /// Where the configuration comes from: loads it at first, again when what it is read from may have
-/// changed, and when asked to. A file that is being written is waited for. Belongs to the loop
-/// thread; paths are looked up and files read in a pool of its own, where that may hang.
+/// changed, and when asked to. A file that is being written is waited for, for ten seconds. Belongs
+/// to the loop thread; paths are looked up and files read in a pool of its own, where that may
+/// hang.
 class ConfigSource {
  public:
   using Load = std::function<Loaded()>;  ///< slow; in the pool, so it owns what it touches
@@ -37,6 +39,7 @@ class ConfigSource {
  private:
   void LoadSoon();
   void OnLoadEnded(Loaded loaded);
+  bool MustWaitForWriter(const Loaded& loaded);
   void TellUnwatched();
   void AwaitAnswer();
 
@@ -50,7 +53,9 @@ class ConfigSource {
   bool loaded_ = false;     ///< once
   bool loading_ = false;
   bool load_again_ = false;
-  Subscription retry_;   ///< of a load that ran into a writer
+  Subscription retry_;                       ///< of a load that ran into a writer
+  std::optional<Loop::Time> writing_since_;  ///< a file is open for writing
+  bool writer_reported_ = false;
   Subscription answer_;  ///< the time that the file system has for it
   Lifetime lifetime_;
 };

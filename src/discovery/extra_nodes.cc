@@ -45,6 +45,9 @@ std::string ProblemWithNode(const std::string& path, ScanContext& scan) {
                      path, node.error().message)
                : format("{} of device_node: {}", path, node.error().message);
   }
+  if (!IsUtf8(node->path)) {
+    return format("{} of device_node leads to a path that is not valid UTF-8", path);
+  }
   if (node->type == FileType::kCharacter || node->type == FileType::kBlock) return "";
   return format("{} of device_node is {}, not a device node", path, Describe(node->type));
 }

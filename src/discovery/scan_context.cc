@@ -237,7 +237,7 @@ Result<HostNode> ScanContext::Resolve(const std::string& path, const HostEntry* 
     last_directory_ = {std::move(directory), std::move(real.path)};
   }
   return HostNode{last_directory_.second + "/" + entry->name, entry->type, entry->major,
-                  entry->minor};
+                  entry->minor, entry->inode};
 }
 
 std::optional<DeviceNode> ScanContext::NodeAt(const std::string& path, const HostEntry* entry,
@@ -269,6 +269,9 @@ std::optional<DeviceNode> ScanContext::NodeAt(const std::string& path, const Hos
                   resolved->major,
                   resolved->minor,
                   std::move(values)};
+  // Not of a regular file, which gets another inode when an editor saves it.
+  const bool is_device = node.type == FileType::kCharacter || node.type == FileType::kBlock;
+  if (is_device) node.inode = resolved->inode;
   if (node.real_path != path) WatchNearestExisting(DirectoryOf(node.real_path));
   if (!IsUtf8(path) || !IsUtf8(node.real_path)) {
     RejectOnce(path, RejectReason::kBadName,

@@ -131,9 +131,14 @@ auto Guarded(const Make& make, std::string_view path, Log& log) -> decltype(make
 }  // namespace
 
 Connection* ConnectionContext::LongestIdle() const {
+  const auto now = std::chrono::steady_clock::now();
+  Connection* longest_busy = nullptr;
   for (Connection* connection : open) {
+    if (connection->is_new(now)) continue;
     if (!connection->busy()) return connection;
+    if (longest_busy == nullptr) longest_busy = connection;
   }
+  if (longest_busy != nullptr) return longest_busy;
   return open.empty() ? nullptr : open.front();
 }
 
@@ -203,6 +208,7 @@ void Connection::OnHeader(const error_code& error) {
     return status == 0 ? Close() : Refuse(status);
   }
   context_.open.splice(context_.open.end(), context_.open, place_);
+  has_sent_request_ = true;
   // Where a request ends that has a body nobody reads, the next one cannot be found.
   const bool whole = !error && parser_->is_done();
   if (!known) {
@@ -210,6 +216,7 @@ void Connection::OnHeader(const error_code& error) {
   }
   if (!whole) return Refuse(413);
   if (header.target().size() > context_.limits.target_bytes) return Refuse(414);
+  if (header.count(http::field::host) > 1) return Refuse(400);
   HttpRequest request;
   request.method = View(header.method_string());
   if (!SplitTarget(View(header.target()), request)) return Refuse(400);

@@ -29,7 +29,8 @@ struct ConnectionContext {
   std::list<Connection*> open{};  ///< the one whose last request is longest ago first
   std::size_t waiting = 0;        ///< requests whose slow response is not made yet
 
-  /// The connection that can be closed with the least harm; null when there is none.
+  /// The connection that can be closed with the least harm; null when there is none. A new one is
+  /// the last choice: it may be a probe of the kubelet.
   Connection* LongestIdle() const;
   /// Closes those that take longest over their response, but not `newest`, until what remains to be
   /// taken is within the limit.
@@ -51,6 +52,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void Close();
   /// Whether a response is being made or sent.
   bool busy() const { return busy_; }
+  /// Whether the client has not had time for its first request.
+  bool is_new(std::chrono::steady_clock::time_point now) const {
+    return !has_sent_request_ && now - accepted_ < context_.limits.first_request;
+  }
   /// The bytes that the response being sent keeps in memory alone, and the text that others may be
   /// sent as well; null where there is none.
   std::size_t sending() const { return sending_; }
@@ -74,6 +79,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
   std::list<Connection*>::iterator place_;  ///< in context_.open; its end once closed
+  const std::chrono::steady_clock::time_point accepted_ = std::chrono::steady_clock::now();
+  bool has_sent_request_ = false;
   bool busy_ = false;
   std::size_t sending_ = 0;
   std::shared_ptr<const std::string> shared_;

@@ -51,11 +51,13 @@ struct HttpLimits {
   std::chrono::milliseconds response = std::chrono::seconds(10);  ///< to take the response
   std::chrono::milliseconds idle = std::chrono::seconds(30);      ///< between two requests
   std::chrono::milliseconds linger = std::chrono::seconds(1);     ///< to close after the last one
+  std::chrono::milliseconds first_request = std::chrono::seconds(1);  ///< so long one is new
   std::size_t header_bytes = 8 * 1024;  ///< of the lines that follow the first
   std::size_t target_bytes = 2 * 1024;
   std::size_t response_bytes = 8 << 20;  ///< of all responses not yet taken, but for the
                                          ///< largest; beyond it whoever takes longest is closed
-  std::size_t connections = 64;          ///< one more closes the connection that is idle longest
+  std::size_t connections = 64;          ///< one more closes the one that is idle longest, else
+                                         ///< one whose client reads nothing, a new one last
   std::size_t waiting = 32;              ///< for slow responses; one more is answered with 503
 };
 

@@ -149,10 +149,10 @@ class ResponseBuilder {
   /// asked about that, and about nothing that took its place.
   Result<HostNode> ResolveMatched(const DeviceNode& matched) const {
     const bool is_link = matched.path != matched.real_path;
-    HostNode known{matched.real_path, matched.type, matched.major, matched.minor};
+    HostNode known{matched.real_path, matched.type, matched.major, matched.minor, matched.inode};
     if (!is_link && context_.holds(known)) return known;
     HostNode now = TRY(context_.resolve(matched.path));
-    if (now.type == known.type && now.major == known.major && now.minor == known.minor) return now;
+    if (IsSameFile(now, known)) return now;
     return Fail(
         ErrorKind::kPrecondition,
         format("{} is not the device that was found there, {}:{}; the host is scanned again",
@@ -334,7 +334,7 @@ std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceS
   context.resolve = [&device](const std::string& host_path) -> Result<HostNode> {
     for (const DeviceNode& node : device.nodes) {
       if (node.path == host_path)
-        return HostNode{node.real_path, node.type, node.major, node.minor};
+        return HostNode{node.real_path, node.type, node.major, node.minor, node.inode};
     }
     return HostNode{host_path, FileType::kCharacter, 0, 0};
   };
@@ -345,6 +345,7 @@ std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceS
   variables.id = id;
   Status status = builder.Add(variables);
   if (status) status = CheckProbe(*spec, variables);
+  if (status) status = CheckSizes(std::move(builder).Build());
   if (!status) {
     return Rejection{path, RejectReason::kBadTemplate, Printable(status.error().message)};
   }

@@ -29,6 +29,8 @@ namespace {
 
 /// A request may name every device of a resource, so it may be larger than gRPC's 4 MiB.
 constexpr int kMaxRequestBytes = 16 * 1024 * 1024;
+/// On one connection. The kubelet has one stream and a few calls at a time.
+constexpr int kMaxConcurrentCalls = 256;
 /// What a call may still take once the server stops; then it is cancelled.
 constexpr std::chrono::milliseconds kShutdownGrace{200};
 /// After the end of that, until connections that do not close are broken.
@@ -127,6 +129,7 @@ Result<std::unique_ptr<PluginServer>> PluginServer::Start(std::string socket, Pl
       new PluginServer(std::move(socket), std::move(backend), std::move(on_streams)));
   grpc::ServerBuilder builder;
   builder.SetMaxReceiveMessageSize(kMaxRequestBytes);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, kMaxConcurrentCalls);
   builder.AddListeningPort("unix:" + plugin->socket_, grpc::InsecureServerCredentials());
   builder.RegisterService(&plugin->service_);
   plugin->server_ = builder.BuildAndStart();

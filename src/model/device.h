@@ -35,6 +35,7 @@ struct DeviceNode {
   unsigned minor = 0;
   NamedValues values = {};    ///< text of the device; hides the values of the device as a whole
   NamedValues captures = {};  ///< parts of `path` that the regex of the match named; hide `values`
+  std::uint64_t inode = 0;    ///< of a device node; 0 for anything else
 
   bool operator==(const DeviceNode&) const = default;
 };

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -13,6 +14,7 @@ struct CachedFile {
   mode_t mode = 0;
   unsigned major = 0;  ///< of a character or block device
   unsigned minor = 0;
+  std::uint64_t inode = 0;
   unsigned links = 0;  ///< names of the file; none once it was removed
 };
 

@@ -59,6 +59,11 @@ HostRoot::HostRoot(std::string root) : root_(std::move(root)) {
   while (root_.ends_with('/')) root_.pop_back();
 }
 
+bool IsSameFile(const HostNode& a, const HostNode& b) {
+  return a.type == b.type && a.major == b.major && a.minor == b.minor &&
+         (a.inode == b.inode || a.inode == 0 || b.inode == 0);
+}
+
 std::string HostRoot::Local(std::string_view host_path) const {
   std::string local = root_;
   local += host_path;
@@ -105,6 +110,7 @@ Result<HostNode> HostRoot::Resolve(std::string_view host_path) const {
     node.type = TypeOf(info.st_mode);
     node.major = major(info.st_rdev);
     node.minor = minor(info.st_rdev);
+    node.inode = info.st_ino;
   }
   if (node.path.empty()) node.path = "/";
   return node;
@@ -113,8 +119,8 @@ Result<HostNode> HostRoot::Resolve(std::string_view host_path) const {
 bool HostRoot::Holds(const HostNode& node) const {
   struct stat info;
   return node.path.find('\0') == std::string::npos && lstat(Local(node.path).c_str(), &info) == 0 &&
-         TypeOf(info.st_mode) == node.type && major(info.st_rdev) == node.major &&
-         minor(info.st_rdev) == node.minor;
+         IsSameFile(node, {"", TypeOf(info.st_mode), static_cast<unsigned>(major(info.st_rdev)),
+                           static_cast<unsigned>(minor(info.st_rdev)), info.st_ino});
 }
 
 std::optional<HostNode> HostRoot::ResolveCached(std::string_view host_path) const {
@@ -123,13 +129,13 @@ std::optional<HostNode> HostRoot::ResolveCached(std::string_view host_path) cons
   const auto file = LookUpCached(root_, path, LastLink::kFollow);
   // The path of what was removed is not its path any more; that of what lies outside never was.
   if (!file || file->links == 0 || !file->path.starts_with(root_ + "/")) return std::nullopt;
-  return HostNode{file->path.substr(root_.size()), TypeOf(file->mode), file->major, file->minor};
+  return HostNode{file->path.substr(root_.size()), TypeOf(file->mode), file->major, file->minor,
+                  file->inode};
 }
 
 bool HostRoot::HoldsCached(const HostNode& node) const {
   const auto file = LookUpCached(root_, node.path, LastLink::kKeep);
-  return file && TypeOf(file->mode) == node.type && file->major == node.major &&
-         file->minor == node.minor;
+  return file && IsSameFile(node, {"", TypeOf(file->mode), file->major, file->minor, file->inode});
 }
 
 Result<std::vector<HostEntry>> HostRoot::List(
@@ -160,7 +166,7 @@ Result<std::vector<HostEntry>> HostRoot::List(
     }
     entries.push_back({std::move(name), TypeOf(info.st_mode),
                        static_cast<unsigned>(major(info.st_rdev)),
-                       static_cast<unsigned>(minor(info.st_rdev))});
+                       static_cast<unsigned>(minor(info.st_rdev)), info.st_ino});
   }
 }
 

@@ -19,6 +19,7 @@ struct HostEntry {
   FileType type = FileType::kOther;
   unsigned major = 0;  ///< of a character or block device
   unsigned minor = 0;
+  std::uint64_t inode = 0;
 };
 
 /// Tells two states of a directory apart: it is another directory, or its names changed. Not every
@@ -39,9 +40,14 @@ struct HostNode {
   FileType type = FileType::kOther;
   unsigned major = 0;
   unsigned minor = 0;
+  std::uint64_t inode = 0;  ///< 0: not known
 
   bool operator==(const HostNode&) const = default;
 };
+
+/// Returns whether both are the same file, wherever they are. A device node that was deleted and
+/// made again, as when another device is plugged in, has another inode, and often the same number.
+bool IsSameFile(const HostNode& a, const HostNode& b);
 
 /// The host's file tree as this process sees it: below "/", or below the directory where the host's
 /// root is mounted. All paths that go in and come out are the host's own; links, also absolute
@@ -62,8 +68,8 @@ class HostRoot {
   /// 40 links, kUnavailable where the system refuses.
   Result<HostNode> Resolve(std::string_view host_path) const;
 
-  /// Whether what was resolved before is still there and the same. One look at the file system,
-  /// where Resolve takes one for every directory on the way.
+  /// Whether what was resolved before is still there and the same file. One look at the file
+  /// system, where Resolve takes one for every directory on the way.
   bool Holds(const HostNode& node) const;
 
   /// The same as Resolve, and as Holds, without ever waiting for a file system: by what the kernel

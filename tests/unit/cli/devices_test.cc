@@ -30,6 +30,10 @@ class DevicesTest : public testing::Test {
     return RunCli(line);
   }
 
+  std::string Flags() const {
+    return "--config " + tree_.path("patchbay.toml") + " --host-root " + tree_.path("host");
+  }
+
   ScopedEnv config_{"PATCHBAY_CONFIG", std::nullopt};
   ScopedEnv node_name_{"NODE_NAME", "rack-1"};
   test::TempTree tree_;
@@ -57,7 +61,8 @@ TEST_F(DevicesTest, PrintsATable) {
   tree_.Link("host/srv/cards/card1", "/srv/real");
   const Ran ran = Devices();
   EXPECT_EQ(ran.code, kOk);
-  EXPECT_EQ(ran.err, "`patchbay explain example.com/none` says why it has no device\n");
+  EXPECT_EQ(ran.err, "run `patchbay explain " + Flags() +
+                         " example.com/none` to see why it has no device\n");
   EXPECT_EQ(ran.out,
             "RESOURCE          DEVICE  UNITS  HEALTH   PATH\n"
             "example.com/card  card1   2      Healthy  /srv/cards/card1 -> /srv/real\n"
@@ -74,7 +79,7 @@ TEST_F(DevicesTest, PrintsWhatWasRejectedAndWhy) {
   EXPECT_EQ(ran.code, kOk);
   EXPECT_THAT(ran.out, HasSubstr("\n\nRESOURCE          REJECTED          REASON\n"
                                  "example.com/card  /srv/cards/card1  dangling"));
-  EXPECT_EQ(ran.err, "`patchbay explain` says why some have no device\n");
+  EXPECT_EQ(ran.err, "run `patchbay explain " + Flags() + "` to see why some have no device\n");
 }
 
 TEST_F(DevicesTest, PrintsWhatContainersWouldMiss) {

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "specs.h"
 #include "support/temp_tree.h"
 
@@ -72,6 +74,10 @@ TEST_F(ExtraNodesTest, WhatIsNoDeviceNodeIsOfNoUse) {
   tree_.Remove("dev/control");
   tree_.Link("dev/control", "card1");
   EXPECT_THAT(ScanContext().missing_nodes, IsEmpty());
+  tree_.Remove("dev/control");
+  tree_.Link("dev/control", "\xff");
+  std::filesystem::rename(tree_.path("dev/card1"), tree_.path("dev/\xff"));
+  EXPECT_THAT(ScanContext().missing_nodes, Contains(Pair("card2", HasSubstr("not valid UTF-8"))));
 }
 
 TEST_F(ExtraNodesTest, AnOptionalNodeIsNotMissed) {

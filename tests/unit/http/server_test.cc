@@ -363,6 +363,24 @@ TEST_F(HttpServerTest, MakesRoomByClosingTheLongestIdle) {
   EXPECT_EQ(third.Get("/").status, 200);
 }
 
+TEST_F(HttpServerTest, ClosesConnectionsThatReadNothingBeforeANewOne) {
+  Serve({.first_request = std::chrono::hours(1), .connections = 3});
+  Client slow(port(), 4096), slower(port(), 4096);
+  for (Client* client : {&slow, &slower}) client->Send("GET /big HTTP/1.1\r\n\r\n");
+  EXPECT_EQ(Client(port()).Get("/").status, 200);  // by now both are busy
+  Client probe(port());
+  EXPECT_EQ(Client(port()).Get("/").status, 200);
+  EXPECT_EQ(Client(port()).Get("/").status, 200);
+  EXPECT_EQ(probe.Get("/healthz").status, 200);
+}
+
+TEST_F(HttpServerTest, RefusesTwoHosts) {
+  Serve();
+  Client client(port());
+  client.Send("GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n");
+  EXPECT_EQ(client.Read().status, 400);
+}
+
 TEST_F(HttpServerTest, AnswersBeyondTheCap) {
   Serve();
   std::vector<std::unique_ptr<Client>> idle;

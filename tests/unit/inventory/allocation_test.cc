@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <functional>
 #include <map>
 #include <random>
@@ -356,6 +357,11 @@ TEST_F(AllocateTest, NodeThatTookThePlaceOfAnotherIsRefused) {
     host_["/dev/c1"] = other;
     EXPECT_EQ(Refused({"c1"}).kind, ErrorKind::kPrecondition);
   }
+  devices_[1].nodes[0].inode = 7;
+  host_["/dev/c1"] = HostNode{"/dev/c1", FileType::kCharacter, 1, 3, 8};
+  EXPECT_EQ(Refused({"c1"}).kind, ErrorKind::kPrecondition) << "the node was made again";
+  host_["/dev/c1"] = HostNode{"/dev/c1", FileType::kCharacter, 1, 3, 7};
+  EXPECT_THAT(Granted({"c1"}).devices, ElementsAre(DeviceSpec{"/dev/c1", "/dev/c1", "rw"}));
   devices_[0].nodes[0].path = "/dev/by-id/c0";
   host_["/dev/by-id/c0"] = HostNode{"/dev/sda", FileType::kBlock, 8, 0};
   const Error error = Refused({"c0"});
@@ -550,6 +556,19 @@ TEST(ProblemWithDevice, Table) {
   }
 }
 
+TEST(ProblemWithDevice, OfOneThatNoResponseHasRoomFor) {
+  ResourceSpec spec = Resource({CountMatch(1)});
+  Device device;
+  device.id = "0";
+  for (int i = 0; i < 1000; ++i) spec.env.push_back(Entry(format("A{}", i), "{id:>4000}"));
+  const auto problem = ProblemWithDevice(std::make_shared<const ResourceSpec>(spec), device, "");
+  ASSERT_TRUE(problem);
+  EXPECT_THAT(problem->detail, HasSubstr("the container would get"));
+  spec.env.resize(500);
+  EXPECT_EQ(ProblemWithDevice(std::make_shared<const ResourceSpec>(spec), device, ""),
+            std::nullopt);
+}
+
 TEST(ProblemWithDevice, OfADeviceWithoutNodes) {
   ResourceSpec spec = Resource({CountMatch(1)});
   const Device device{"7", {}, {}};
@@ -611,12 +630,19 @@ TEST(AllocateFromHost, FollowsRetargetedLinkToTheSameDeviceOnly) {
   ASSERT_FALSE(response) << "another device than the one that was found";
   EXPECT_EQ(response.error().kind, ErrorKind::kPrecondition);
 
-  tree.CharDevice("dev/renamed", 188, 0);
+  std::filesystem::rename(tree.path("dev/ttyUSB0"), tree.path("dev/renamed"));
   tree.Remove("dev/by-id/A");
   tree.Link("dev/by-id/A", "../renamed");
   response = Allocate(*snapshot, ids, context);
   ASSERT_TRUE(response) << response.error().message;
   EXPECT_THAT(response->devices, ElementsAre(DeviceSpec{"/dev/by-id/A", "/dev/renamed", "rw"}));
+
+  // The kernel gives the number of a device that was unplugged to the next one.
+  tree.CharDevice("dev/other", 188, 0);
+  std::filesystem::rename(tree.path("dev/other"), tree.path("dev/renamed"));
+  response = Allocate(*snapshot, ids, context);
+  ASSERT_FALSE(response) << "another device with the number of the one that was found";
+  EXPECT_EQ(response.error().kind, ErrorKind::kPrecondition);
 
   tree.Remove("dev/renamed");
   response = Allocate(*snapshot, ids, context);
