@@ -6,6 +6,7 @@ what they speak of. There is no cluster, so kubectl is asked for everything up t
 flag or an argument that is wrong, or a manifest that does not build, fails before that.
 """
 
+import fnmatch
 import json
 import os
 import pathlib
@@ -130,6 +131,23 @@ class Documents(support.TestCase):
                     if anchor:
                         self.assertIn(anchor, anchors[to])
         self.assertGreater(links, 50)
+
+    def test_security_names_tests_that_exist(self):
+        build = pathlib.Path(PATCHBAY).parents[1]
+        listed = subprocess.run(["ctest", "--test-dir", build, "-N"], capture_output=True, text=True, check=True)
+        tests = re.findall(r"Test +#\d+: (\S+)", listed.stdout)
+        table = prose(SOURCE / "docs/security.md").partition("\n## Tests for these statements\n")[2].partition("\n## ")[0]
+        cells = [line.split("|")[2] for line in table.splitlines() if line.startswith("|")][2:]
+        self.assertGreater(len(cells), 10)
+        for cell in cells:
+            for is_fuzzer, name in re.findall(r"(the fuzzer )?`([^`]+)`", cell):
+                with self.subTest(test=name):
+                    if is_fuzzer:
+                        self.assertTrue((SOURCE / f"tests/fuzz/{name}_fuzz.cc").exists())
+                    elif name.startswith("e2e."):
+                        self.assertTrue((SOURCE / f"tests/e2e/{name[4:]}_test.py").exists())
+                    else:
+                        self.assertTrue(any(fnmatch.fnmatchcase(test, name) for test in tests))
 
     def test_every_page_is_reached_from_the_readme(self):
         linked = {(SOURCE / target.partition("#")[0]).resolve()

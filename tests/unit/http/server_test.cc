@@ -374,6 +374,16 @@ TEST_F(HttpServerTest, ClosesConnectionsThatReadNothingBeforeANewOne) {
   EXPECT_EQ(probe.Get("/healthz").status, 200);
 }
 
+TEST_F(HttpServerTest, ForbidsForeignScripts) {
+  Serve();
+  for (const char* path : {"/", "/absent"}) {
+    const Response response = Client(port()).Get(path);
+    EXPECT_THAT(response.header.at("content-security-policy"),
+                testing::AllOf(testing::HasSubstr("default-src 'none'"),
+                               testing::HasSubstr("script-src 'self'")));
+  }
+}
+
 TEST_F(HttpServerTest, RefusesTwoHosts) {
   Serve();
   Client client(port());
