@@ -8,7 +8,8 @@ namespace {
 /// More errors than this are counted.
 constexpr std::size_t kMaxErrorsLogged = 50;
 constexpr std::chrono::seconds kWriterPause{1};
-constexpr std::chrono::seconds kMaxWriterWait{10};
+/// Then it is reported.
+constexpr std::chrono::seconds kWriterPatience{10};
 /// Beyond this the file system of the configuration does not answer.
 constexpr std::chrono::seconds kAnswerLimit{10};
 constexpr ThreadPool::Options kConfigThreads{.max_running = 2,
@@ -79,6 +80,7 @@ void ConfigSource::TellUnwatched() {
 }
 
 void ConfigSource::Reload() {
+  read_as_it_is_ = writer_reported_;
   AwaitAnswer();
   if (!watch_) return LoadSoon();
   watch_->Watch([this] {
@@ -120,12 +122,14 @@ bool ConfigSource::MustWaitForWriter(const Loaded& loaded) {
     log_.Debug("configuration file is still open for writing; waiting");
     writing_since_ = now;
   }
-  if (now - *writing_since_ < kMaxWriterWait) return true;
+  if (now - *writing_since_ < kWriterPatience) return true;
   if (!std::exchange(writer_reported_, true)) {
-    log_.Warning("configuration file is still open for writing; reading it as it is",
-                 {{"seconds", kMaxWriterWait.count()}});
+    log_.Warning(
+        "configuration file is still open for writing; not reading it; close it, or send SIGHUP "
+        "to have it read as it is",
+        {{"seconds", kWriterPatience.count()}});
   }
-  return false;
+  return !read_as_it_is_;
 }
 
 void ConfigSource::OnLoadEnded(Loaded loaded) {
@@ -136,6 +140,7 @@ void ConfigSource::OnLoadEnded(Loaded loaded) {
     retry_ = loop_.After(kWriterPause, [this] { LoadSoon(); });
   } else {
     loaded_ = true;
+    read_as_it_is_ = false;
     on_loaded_(std::move(loaded));
   }
   if (std::exchange(load_again_, false)) LoadSoon();

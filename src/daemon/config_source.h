@@ -21,7 +21,7 @@ void LogDiagnostics(Log& log, const std::vector<Diagnostic>& findings,
                     const std::vector<Diagnostic>& told = {});
 
 /// Where the configuration comes from: loads it at first, again when what it is read from may have
-/// changed, and when asked to. A file that is being written is waited for, for ten seconds. Belongs
+/// changed, and when asked to. A file that is being written is waited for. Belongs
 /// to the loop thread; paths are looked up and files read in a pool of its own, where that may
 /// hang.
 class ConfigSource {
@@ -56,6 +56,7 @@ class ConfigSource {
   Subscription retry_;                       ///< of a load that ran into a writer
   std::optional<Loop::Time> writing_since_;  ///< a file is open for writing
   bool writer_reported_ = false;
+  bool read_as_it_is_ = false;  ///< requested by SIGHUP after that report
   Subscription answer_;  ///< the time that the file system has for it
   Lifetime lifetime_;
 };

@@ -67,7 +67,7 @@ class Reloading(support.TestCase):
         with open(config, "w") as file:
             file.write(NULL)  # a good file by itself, without the seats
             file.flush()
-            daemon.err.wait("the configuration is being written")
+            daemon.err.wait("configuration file is still open for writing")
             file.write(seats(3))
         self.await_seats(kubelet, 3)
         self.assertNotIn("resource is gone", daemon.err.text())

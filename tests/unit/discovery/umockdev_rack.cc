@@ -125,9 +125,10 @@ TEST_F(UmockdevRack, AFunctionForVfioIsTheNodeOfItsGroup) {
   EXPECT_THAT(found.rejected, IsEmpty());
   ASSERT_THAT(Ids(found), ElementsAre("0000:5e:02.0"));
   const Device& function = found.devices.front();
-  EXPECT_EQ(function.nodes,
-            (std::vector<DeviceNode>{{"/dev/vfio/42", "/dev/vfio/42", FileType::kCharacter, 235, 0,
-                                      function.nodes.at(0).values}}));
+  DeviceNode group{"/dev/vfio/42", "/dev/vfio/42", FileType::kCharacter, 235, 0};
+  group.values = function.nodes.at(0).values;
+  group.inode = function.nodes.at(0).inode;
+  EXPECT_THAT(function.nodes, ElementsAre(group));
   EXPECT_THAT(function.values, Contains(Pair("driver", "vfio-pci")));
   EXPECT_THAT(function.numa_node, Optional(1));
 }
