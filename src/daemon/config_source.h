@@ -57,7 +57,7 @@ class ConfigSource {
   std::optional<Loop::Time> writing_since_;  ///< a file is open for writing
   bool writer_reported_ = false;
   bool read_as_it_is_ = false;  ///< requested by SIGHUP after that report
-  Subscription answer_;  ///< the time that the file system has for it
+  Subscription answer_;         ///< the time that the file system has for it
   Lifetime lifetime_;
 };
 

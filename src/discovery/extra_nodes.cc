@@ -7,6 +7,7 @@
 #include <functional>
 #include <unordered_map>
 
+#include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
 #include "model/render.h"
