@@ -17,7 +17,7 @@ bool IsAmong(std::string_view name, std::span<const std::string_view> names) {
 std::string HintOn(std::string_view name, const Scope& scope) {
   std::vector<std::string_view> names;
   for (const Variable& v : scope.variables) names.push_back(v.name);
-  const std::string near = DidYouMean(name, names);
+  std::string near = DidYouMean(name, names);
   const bool only_counts = std::all_of(
       scope.matches.begin(), scope.matches.end(),
       [](const MatchSpec* m) { return std::holds_alternative<CountSource>(m->source); });
