@@ -17,13 +17,16 @@
 #include <thread>
 
 #include "base/format.h"
+#include "chaos/connections.h"
 #include "support/process.h"
 
 namespace patchbay::test {
 namespace {
 
-/// What the daemon may have more for each resource and each probe, and at a moment.
+/// What the daemon may have more for each resource and each probe, and at a moment; and what it has
+/// less for each resource less.
 constexpr long kDescriptorsOfAResource = 4;
+constexpr long kLeastDescriptorsOfAResource = 1;
 constexpr long kDescriptorsOfAProbe = 3;
 constexpr long kMoreDescriptors = 4;
 /// The maximum number of threads at rest, apart from those of gRPC, probes and resources. The pools
@@ -188,9 +191,10 @@ std::string Judge::WhatIsLeft() const {
   at_most("child processes", static_cast<long>(ChildrenOf(world_.daemon.pid()).size()), probes);
   if (measure_.resources == 0) return wrong;
   const long more = now.resources - measure_.resources;
+  const long of_resources =
+      more * (more > 0 ? kDescriptorsOfAResource : kLeastDescriptorsOfAResource);
   at_most("descriptors", now.descriptors,
-          measure_.descriptors + more * kDescriptorsOfAResource + probes * kDescriptorsOfAProbe +
-              static_cast<long>(world_.troubles.extra_streams()) + kMoreDescriptors);
+          measure_.descriptors + of_resources + probes * kDescriptorsOfAProbe + kMoreDescriptors);
   if (!wrong.empty()) wrong += "  " + KindsOfDescriptors(world_.daemon.pid()) + "\n";
   at_most("threads", now.threads,
           ThreadsOfGrpc() + kThreads + kMaxProbes + now.resources * kThreadsOfAResource);
@@ -218,8 +222,10 @@ std::string Judge::Holdings() const {
 }
 
 Judge::Measure Judge::Now() const {
+  const std::size_t connections = OpenConnections(world_.daemon.kubelet().directory())
+                                      .value_or(world_.troubles.extra_streams());
   return {static_cast<long>(world_.configuration.resources().size()),
-          static_cast<long>(DescriptorsOf(world_.daemon.pid())),
+          static_cast<long>(DescriptorsOf(world_.daemon.pid()) - connections),
           static_cast<long>(ThreadsOf(world_.daemon.pid()))};
 }
 

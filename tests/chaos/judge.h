@@ -40,7 +40,9 @@ class Judge {
 
  private:
   struct Measure {
-    long resources = 0, descriptors = 0, threads = 0;
+    long resources = 0;
+    long descriptors = 0;  ///< without connections to plugin sockets that clients have open
+    long threads = 0;
     std::string Text() const;
   };
 
