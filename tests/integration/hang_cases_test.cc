@@ -156,13 +156,14 @@ TEST_P(HangingFileSystem, OfAProgramThatProbes) {
                              Program())});
 }
 
+// A hook that cannot begin in time is not run, so the timeout leaves a busy machine time for that.
 TEST_P(HangingFileSystem, OfAHook) {
   ExpectTroubleStays({format(R"(
   [[resource.match]]
   path = "/dev/card*"
   [resource.hooks.allocate]
   command = ["{}"]
-  timeout = "1s")",
+  timeout = "4s")",
                              Program()),
                       false});
 }
