@@ -25,8 +25,8 @@ std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams);
 /// command that shows them.
 std::string BriefDiagnostics(const Diagnostics& diagnostics, const std::string& config);
 
-/// Another command with the same configuration and host, to be shown as a hint: the flags of this
-/// one, then `rest`. "patchbay explain --config FILE RESOURCE".
+/// Returns a command line for a hint, with the configuration and host flags of this one and then
+/// `rest`: "patchbay explain --config FILE RESOURCE".
 std::string HintCommand(const Arguments& arguments, std::string_view command,
                         std::string_view rest = {});
 

@@ -167,7 +167,7 @@ std::string HintOnUdevKey(std::string_view key, std::span<const std::string_view
                 elsewhere.empty() ? "" : "; ", key);
 }
 
-/// Keys of other device plugins, and words that stand to reason.
+/// A key of another device plugin, or a plausible name for a key, and its hint.
 struct ForeignKey {
   std::string_view section, key, hint;
 };

@@ -30,10 +30,10 @@ struct Interpreter : Usage {
   bool is_shell = false;      ///< the text is the first operand, wherever -c stands
   bool runs_operand = true;   ///< the first operand is a program even behind a text
   bool ends_options = false;  ///< what follows the text is data
-  /// Options count behind operands too, as getopt_long has it, and without a text the operands go
-  /// to a shell.
+  /// Options are recognized after operands too, as getopt_long does. Without a text, the operands
+  /// are passed to a shell.
   bool permutes = false;
-  bool runs_all = false;  ///< every argument is, or may be, a part of what it runs
+  bool runs_all = false;  ///< every argument is, or may be, part of the code it runs
 };
 
 constexpr Interpreter Permuting(std::string_view name, std::string_view valued) {
@@ -196,7 +196,7 @@ Option ParseOption(const Usage& usage, std::string_view argument) {
   if (argument.starts_with("--")) {
     const auto equals = argument.find('=');
     const std::string name = " " + std::string(argument.substr(0, equals)) + " ";
-    // getopt_long takes any beginning of a name.
+    // getopt_long accepts any prefix of a name.
     const bool is_text = argument.size() > 2 && usage.long_text.find(name.substr(
                                                     0, name.size() - 1)) != std::string_view::npos;
     return {is_text, false, is_text && equals == std::string_view::npos};
@@ -261,7 +261,7 @@ Found FindInPermuted(const Interpreter& interpreter, Argv argv, std::size_t at, 
   return sure && !has_text ? operand : std::nullopt;
 }
 
-/// Any variable from `at` on.
+/// Returns the first variable after `at`.
 Found FindAny(const Interpreter& interpreter, Argv argv, std::size_t at) {
   for (std::size_t i = at + 1; i < argv.size(); ++i) {
     if (HasVariable(argv[i])) return VariableInProgram{i, interpreter.name};
@@ -336,7 +336,7 @@ Wrapped SkipWrapper(const Wrapper& wrapper, Argv argv, std::size_t at) {
   return {i};
 }
 
-/// Whether the interpreter at `at` is asked to run a program instead: runuser -u USER PROGRAM.
+/// Returns whether the interpreter at `at` runs a program instead: runuser -u USER PROGRAM.
 bool IsWrapper(const Interpreter& interpreter, Argv argv, std::size_t at) {
   if (interpreter.name != "runuser") return false;
   for (std::size_t i = at + 1; i < argv.size() && argv[i].text.starts_with('-'); ++i) {
@@ -347,7 +347,7 @@ bool IsWrapper(const Interpreter& interpreter, Argv argv, std::size_t at) {
   return false;
 }
 
-/// The programs that find runs: what follows each -exec and its kin.
+/// Checks the programs that `find` runs, which follow -exec and similar actions.
 Found FindInActions(Argv argv, std::size_t at) {
   static constexpr std::string_view kActions[] = {"-exec", "-execdir", "-ok", "-okdir"};
   for (std::size_t i = at + 1; i < argv.size(); ++i) {

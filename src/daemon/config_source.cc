@@ -8,7 +8,7 @@ namespace {
 /// More errors than this are counted.
 constexpr std::size_t kMaxErrorsLogged = 50;
 constexpr std::chrono::seconds kWriterPause{1};
-/// Then it is reported.
+/// How long a file may stay open for writing before that is logged.
 constexpr std::chrono::seconds kWriterPatience{10};
 /// Beyond this the file system of the configuration does not answer.
 constexpr std::chrono::seconds kAnswerLimit{10};

@@ -269,7 +269,7 @@ std::optional<DeviceNode> ScanContext::NodeAt(const std::string& path, const Hos
                   resolved->major,
                   resolved->minor,
                   std::move(values)};
-  // Not of a regular file, which gets another inode when an editor saves it.
+  // Only for device nodes: a regular file gets another inode when an editor saves it.
   const bool is_device = node.type == FileType::kCharacter || node.type == FileType::kBlock;
   if (is_device) node.inode = resolved->inode;
   if (node.real_path != path) WatchNearestExisting(DirectoryOf(node.real_path));

@@ -51,7 +51,7 @@ struct HttpLimits {
   std::chrono::milliseconds response = std::chrono::seconds(10);  ///< to take the response
   std::chrono::milliseconds idle = std::chrono::seconds(30);      ///< between two requests
   std::chrono::milliseconds linger = std::chrono::seconds(1);     ///< to close after the last one
-  std::chrono::milliseconds first_request = std::chrono::seconds(1);  ///< so long one is new
+  std::chrono::milliseconds first_request = std::chrono::seconds(1);  ///< one is new for this long
   std::size_t header_bytes = 8 * 1024;  ///< of the lines that follow the first
   std::size_t target_bytes = 2 * 1024;
   std::size_t response_bytes = 8 << 20;  ///< of all responses not yet taken, but for the

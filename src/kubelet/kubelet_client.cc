@@ -31,8 +31,8 @@ constexpr std::size_t kLargeAnswer = 1 << 20;
 /// normally takes less than a millisecond.
 constexpr std::chrono::milliseconds kMaxDialWait{250};
 
-/// A channel over a connection made here and now. A channel that makes its connection itself loses
-/// the socket for good when it is given up in the moment in which that succeeds (gRPC 1.51).
+/// Connects, and returns a channel over that connection. A channel that connects by itself leaks
+/// the socket if it is destroyed at the moment the connection succeeds (gRPC 1.51).
 Result<std::shared_ptr<grpc::Channel>> Dial(const std::string& socket, int max_bytes) {
   auto connection = Connect(socket);
   if (!connection) return Fail(ErrorKind::kUnavailable, connection.error().message);
@@ -49,7 +49,7 @@ bool IsUnanswered(const grpc::Status& status) {
          code == grpc::StatusCode::CANCELLED;
 }
 
-/// kUnavailable when nobody answered; anything else is an answer.
+/// Returns kUnavailable if there was no response. Any other error is a response.
 Status ToStatus(const grpc::Status& status) {
   if (status.ok()) return {};
   return Fail(
@@ -203,7 +203,7 @@ Result<std::shared_ptr<grpc::Channel>> SharedConnection::Get(const std::string& 
   is_dialing_ = true;
   lock.unlock();
   auto dialed = Dial(socket, kMaxMessageBytes);
-  // After it is connected: a socket that was replaced never comes back.
+  // Checked after connecting: a socket that was replaced does not come back.
   if (dialed && SocketIdentity(socket) != peer) dialed = tl::unexpected(other_peer);
   lock.lock();
   is_dialing_ = false;
@@ -239,11 +239,11 @@ PendingCall CallRegister(const std::shared_ptr<SharedConnection>& connection,
   *request.mutable_options() = PluginOptions(resource);
   return Begin(
       deadline,
-      // As the caller knows it, who cancels the call when the peer is another.
+      // The peer at the time of the call. The caller cancels the call when it learns of another.
       [connection, peer = connection->peer(), kubelet_socket,
        request](grpc::ClientContext& context) -> Status {
         const auto channel = TRY(connection->Get(kubelet_socket, peer));
-        // Not earlier: what the peer deletes, it has deleted by now.
+        // Not before connecting: a kubelet deletes the sockets before it listens.
         const std::string directory = DirectoryOf(kubelet_socket);
         if (!SocketIdentity(format("{}/{}", directory, request.endpoint()))) {
           return Fail(ErrorKind::kPrecondition, OwnSocketDeleted(directory));

@@ -48,8 +48,8 @@ class [[nodiscard]] PendingCall {
 };
 
 /// Called once with the outcome, on the thread of the call, or at once where there can be none:
-/// kUnavailable when nobody answered, kInvalid for a refusal, kPrecondition for a reason not to
-/// make the call, see CallRegister.
+/// kUnavailable if there was no response, kInvalid if the call was rejected, kPrecondition if it
+/// was not made, see CallRegister.
 using CallDone = std::function<void(Status)>;
 
 /// A connection to the kubelet that concurrent calls share: with many resources, one connection per
@@ -67,9 +67,9 @@ class SharedConnection {
   /// Calls that start from now on are for the kubelet whose socket has this SocketIdentity.
   void SetPeer(std::string peer);
   std::string peer() const;
-  /// Returns a channel to `peer`, which listens on `socket`. Fails with kUnavailable if nobody
-  /// does, and with kPrecondition if somebody else does. Waits while another call connects, to
-  /// share its connection, but at most 250 ms. Looks up paths, which can hang.
+  /// Returns a channel to `peer`, which listens on `socket`. Fails with kUnavailable if no process
+  /// listens there, and with kPrecondition if another process does. Waits while another call
+  /// connects, to share its connection, but at most 250 ms. Looks up paths, which can hang.
   Result<std::shared_ptr<grpc::Channel>> Get(const std::string& socket, const std::string& peer);
   /// A call on the channel failed.
   void Drop(const std::shared_ptr<grpc::Channel>& channel);
@@ -89,8 +89,9 @@ class SharedConnection {
 /// in its own directory. Returns at once.
 ///
 /// A kubelet that starts deletes all plugin sockets before it listens. The call is not made to a
-/// kubelet other than the present peer of `connection`, nor if the socket `endpoint` is gone once
-/// connected: the kubelet would dial it for ten seconds. A check of the directory shows both.
+/// kubelet other than the current peer of `connection`, nor if the socket `endpoint` is missing
+/// after connecting: the kubelet would dial it for ten seconds. A check of the directory detects
+/// both.
 PendingCall CallRegister(const std::shared_ptr<SharedConnection>& connection,
                          const std::string& kubelet_socket, const std::string& endpoint,
                          const ResourceSpec& resource, std::chrono::milliseconds deadline,

@@ -57,7 +57,7 @@ PluginSockets SocketsIn(std::string_view run, const std::string& directory);
 /// to be written to them.
 void BreakConnections(const std::string& path);
 
-/// The reason, where a socket of this run is missing in `directory` and no kubelet restarted.
+/// Returns the message for a socket of this run that was deleted in `directory`.
 std::string OwnSocketDeleted(std::string_view directory);
 
 /// Removes the sockets of one run, whether or not somebody listens: the last act of that run.

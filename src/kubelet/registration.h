@@ -47,7 +47,7 @@ struct ServerStarted {
   bool ok = false;
 };
 struct ServerStopped {};
-/// The call of Register is over, or was not made.
+/// The Register call ended, or was not made.
 struct RegisterDone {
   bool ok = false;
 };

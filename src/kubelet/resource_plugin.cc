@@ -16,7 +16,7 @@ constexpr std::chrono::seconds kListInterval{1};
 constexpr std::size_t kManyUnits = 10'000;
 constexpr std::chrono::seconds kDrainTimeout{2};
 constexpr std::size_t kMaxFailuresLogged = 4;
-/// Failures in a row that a restart of the kubelet can cause, for which it is not to blame.
+/// Consecutive failures that are not reported: a restart of the kubelet can cause them.
 constexpr int kUnreportedFailures = 2;
 
 /// Returns whether the two device lists are the same for the kubelet.
@@ -317,7 +317,7 @@ void ResourcePlugin::OnStaleList() {
 
 void ResourcePlugin::OnRegistered(const Status& status) {
   if (!status && status.error().kind == ErrorKind::kPrecondition) {
-    // Normally since the kubelet has just restarted, which the check will show.
+    // Normally the kubelet has just restarted. The check detects that.
     deps_.log.Debug("registration was not attempted",
                     {{"resource", resource_}, {"reason", status.error().message}});
     if (registration_.failures() >= kUnreportedFailures) {

@@ -45,8 +45,7 @@ class ResourcePlugin {
     std::function<void()> on_granted;  ///< see PluginBackend::on_granted; on any thread
     /// See PluginBackend::before_start.
     std::function<void(std::set<std::string> devices, std::function<void()> then)> before_start;
-    /// The kubelet's directory has changed, or may have, since its last check: another one is to
-    /// begin.
+    /// Requests a check of the kubelet's directory, which may have changed since the last one.
     std::function<void()> check_directory;
     std::function<void(bool)> on_registered;
     std::function<void(bool)> on_kubelet_answers;  ///< at the end of every call of Register

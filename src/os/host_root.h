@@ -45,8 +45,8 @@ struct HostNode {
   bool operator==(const HostNode&) const = default;
 };
 
-/// Returns whether both are the same file, wherever they are. A device node that was deleted and
-/// made again, as when another device is plugged in, has another inode, and often the same number.
+/// Returns whether both are the same file; paths are not compared. A device node that is
+/// re-created, for example for another device, has another inode, and often the same number.
 bool IsSameFile(const HostNode& a, const HostNode& b);
 
 /// The host's file tree as this process sees it: below "/", or below the directory where the host's

@@ -42,8 +42,8 @@ std::set<std::uint32_t> OwnSockets() {
   return inodes;
 }
 
-/// Whether the message is of a connection that was accepted on a socket below `directory`, by a
-/// client among `own`.
+/// Returns whether the message describes a connection that was accepted on a socket below
+/// `directory` and whose client is one of `own`.
 bool IsFromHere(nlmsghdr* message, std::string_view directory, const std::set<std::uint32_t>& own) {
   auto* const body = static_cast<unix_diag_msg*>(NLMSG_DATA(message));
   std::string_view name;

@@ -6,9 +6,9 @@
 
 namespace patchbay::test {
 
-/// The number of connections to sockets below `directory` whose client this process has open. The
-/// server cannot be blamed for those: gRPC 1.51 loses a connection for good when its channel is
-/// given up in the moment in which it connects. Nothing where the kernel has no sock_diag.
+/// Returns the number of connections to sockets below `directory` whose client end is open in this
+/// process. They are not leaks of the server: a gRPC 1.51 client leaks the connection if its
+/// channel is destroyed at the moment it connects. Returns nothing if the kernel has no sock_diag.
 std::optional<std::size_t> OpenConnections(const std::string& directory);
 
 }  // namespace patchbay::test

@@ -7,7 +7,7 @@ namespace patchbay::test {
 std::string Holders::Begin() {
   std::set<Device> devices;
   std::string wrong = Hold("holder", devices);
-  // Not before: a container waits for what its devices' previous holders left.
+  // After the start: a container waits for the release of its devices' previous holders.
   if (wrong.empty()) runs_ = RunsOf(devices);
   return wrong;
 }

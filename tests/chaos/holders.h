@@ -12,8 +12,8 @@
 
 namespace patchbay::test {
 
-/// Pods that hold one device of each resource for a while, and others after them. Says whether the
-/// daemon reports them as the kubelet does, and whether the devices of the first are released.
+/// Pods that hold one device of each resource for a while, and successors after them. Checks that
+/// the daemon reports them as the kubelet does, and that their devices are released.
 class Holders {
  public:
   struct World {
@@ -23,19 +23,19 @@ class Holders {
   };
   explicit Holders(World world) : world_(world) {}
 
-  /// Admits the pods and starts their containers. Returns what is wrong; "" if nothing is. What
-  /// others left of the devices has been released then.
+  /// Admits the pods and starts their containers. Returns what is wrong; "" if nothing is.
+  /// The devices of earlier pods have been released when it returns.
   std::string Begin();
   /// A line for each resource whose number of devices in use is not that of the pods.
   std::string WhatIsWrong();
-  /// Ends the pods, and has others hold as many devices: so whatever is released from now on,
-  /// these pods had. Returns what is wrong; "" if nothing is.
+  /// Ends the pods and starts successors, which hold as many devices. All devices that are released
+  /// from then on were held by the first pods. Returns what is wrong; "" if nothing is.
   std::string HandOver();
   /// A line for each device of the first pods that was not released exactly once since Begin.
   std::string WhatIsNotReleased() const;
   /// Ends all pods.
   void End();
-  /// A line for each device of the pods that ended last which was not released since.
+  /// A line for each device of the successors that was not released since End.
   std::string WhatWasKept() const;
   /// The number of devices whose release was judged.
   std::size_t judged() const { return judged_; }

@@ -23,8 +23,8 @@
 namespace patchbay::test {
 namespace {
 
-/// What the daemon may have more for each resource and each probe, and at a moment; and what it has
-/// less for each resource less.
+/// The descriptors that each resource and each probe may add, those that each removed resource
+/// frees at least, and the temporary ones.
 constexpr long kDescriptorsOfAResource = 4;
 constexpr long kLeastDescriptorsOfAResource = 1;
 constexpr long kDescriptorsOfAProbe = 3;

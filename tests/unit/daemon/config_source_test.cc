@@ -16,7 +16,7 @@ class ConfigSourceTest : public testing::Test {
  protected:
   void AwaitLoads(int loads) {
     ASSERT_TRUE(loop_.RunUntil([&] { return loads_ >= loads; }));
-    loop_.Advance(seconds(0));  // what the load posted
+    loop_.Advance(seconds(0));  // runs the callback that the load posted
   }
 
   test::FakeLoop loop_;

@@ -88,7 +88,7 @@ TEST(Limits, ThePageHasThemAsTheyAre) {
            format("| sending a request | {} s |", http.request.count() / 1000),
            format("| taking the response | {} s |", http.response.count() / 1000),
            format("| between two requests | {} s |", http.idle.count() / 1000),
-           format("| responses that nobody takes | {} together,", Bytes(http.response_bytes)),
+           format("| responses that no client takes | {} together,", Bytes(http.response_bytes)),
        }) {
     EXPECT_NE(page.find(row), std::string::npos) << row;
   }

@@ -128,7 +128,7 @@ class Calls : public testing::Test {
     resource_.name = "example.com/thing";
   }
 
-  /// To whoever listens now.
+  /// Calls the process that listens now.
   PendingCall Begin(std::chrono::milliseconds deadline, const CallDone& done) {
     connection_->SetPeer(SocketIdentity(socket_).value_or(""));
     return CallRegister(connection_, socket_, "1.sock", resource_, deadline, done);
