@@ -22,6 +22,8 @@ FLOORS = {
     "health": 3,
     "convert": 3,
     "inventory": 4,
+    "hooks": 4,
+    "status": 4,
     "kubelet": 5,
     "kubelet_sim": 5,
     "http": 5,

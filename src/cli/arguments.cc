@@ -18,7 +18,7 @@
 #include "config/normalize.h"
 #include "config/reporter.h"
 #include "model/resource_name.h"
-#include "model/socket_name.h"
+#include "model/spec.h"
 
 namespace patchbay {
 namespace {
@@ -83,12 +83,11 @@ std::string CheckDomain(const std::string& text) {
 
 std::string TakeKubeletDir(std::string& text) {
   if (auto problem = TakeDirectory(text); !problem.empty()) return problem;
-  constexpr std::size_t kMaxDir = kMaxSocketPathLength - kMaxSocketName - 1;
-  return text.size() <= kMaxDir ? ""
-                                : format(
-                                      "\"{}\" is longer than the {} bytes that leave room "
-                                      "for the names of sockets",
-                                      text, kMaxDir);
+  return text.size() <= kMaxKubeletDir ? ""
+                                       : format(
+                                             "\"{}\" is longer than the {} bytes that leave room "
+                                             "for the names of sockets",
+                                             text, kMaxKubeletDir);
 }
 
 std::string ProblemWithCount(const std::string& text) {

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "hooks/hook.h"
 #include "inventory/allocation.h"
-#include "inventory/hook.h"
 
 namespace patchbay {
 

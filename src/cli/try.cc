@@ -20,7 +20,7 @@
 #include "daemon/daemon.h"
 #include "daemon/descriptor_need.h"
 #include "kubelet_sim/kubelet_sim.h"
-#include "model/socket_name.h"
+#include "model/spec.h"
 #include "os/descriptors.h"
 
 namespace patchbay {
@@ -41,7 +41,7 @@ class PrivateDirectory {
     std::error_code none;
     std::string pattern = std::filesystem::temp_directory_path(none).string().append(kName);
     // Sockets need short paths, which a TMPDIR of one's own need not be.
-    if (none || pattern.size() > kMaxSocketPathLength - kMaxSocketName - 1) {
+    if (none || pattern.size() > kMaxKubeletDir) {
       pattern = "/tmp" + std::string(kName);
     }
     if (mkdtemp(pattern.data()) == nullptr) return FailErrno("cannot create " + pattern, errno);

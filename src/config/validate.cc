@@ -12,7 +12,6 @@
 #include "config/normalize.h"
 #include "config/variable_scope.h"
 #include "model/resource_name.h"
-#include "model/socket_name.h"
 #include "model/validators.h"
 
 namespace patchbay {
@@ -44,9 +43,9 @@ void CompilePodResources(const Text& draft, Reporter& reporter, DaemonSpec& spec
   if (const auto problem = ProblemWithPath(LiteralShape(draft.value))) {
     reporter.Report(Code::kBadPath, draft.At(problem->offset), problem->message,
                     "write the whole path of the socket, or \"\" to not ask the kubelet");
-  } else if (draft.value.size() > kMaxSocketPathLength) {
+  } else if (draft.value.size() > kMaxSocketPath) {
     reporter.Report(Code::kSocketPathTooLong, draft.place,
-                    format("the path of a socket has at most {} bytes", kMaxSocketPathLength),
+                    format("the path of a socket has at most {} bytes", kMaxSocketPath),
                     "mount it elsewhere");
   }
 }
@@ -93,13 +92,12 @@ DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
   if (draft.hosts) CompileHosts(*draft.hosts, reporter, spec);
   TakeDirectory(draft.kubelet_dir, reporter, spec.kubelet_dir);
   TakeDirectory(draft.host_root, reporter, spec.host_root);
-  constexpr std::size_t kMaxDir = kMaxSocketPathLength - kMaxSocketName - 1;
-  if (spec.kubelet_dir.size() > kMaxDir) {
-    reporter.Report(
-        Code::kSocketPathTooLong, draft.kubelet_dir->place,
-        format("sockets in a directory of {} bytes have paths longer than {}",
-               spec.kubelet_dir.size(), kMaxSocketPathLength),
-        format("the path of the directory has at most {} bytes; mount it elsewhere", kMaxDir));
+  if (spec.kubelet_dir.size() > kMaxKubeletDir) {
+    reporter.Report(Code::kSocketPathTooLong, draft.kubelet_dir->place,
+                    format("sockets in a directory of {} bytes have paths longer than {}",
+                           spec.kubelet_dir.size(), kMaxSocketPath),
+                    format("the path of the directory has at most {} bytes; mount it elsewhere",
+                           kMaxKubeletDir));
   }
   if (draft.rescan) spec.rescan = draft.rescan->value;
   if (draft.pod_resources) CompilePodResources(*draft.pod_resources, reporter, spec);

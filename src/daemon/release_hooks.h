@@ -6,9 +6,10 @@
 #include <string>
 
 #include "base/log.h"
-#include "inventory/hook_runner.h"
-#include "inventory/release_tracker.h"
+#include "hooks/hook_runner.h"
+#include "hooks/release_tracker.h"
 #include "model/snapshot.h"
+#include "status/observer.h"
 
 namespace patchbay {
 

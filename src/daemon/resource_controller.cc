@@ -49,7 +49,11 @@ ResourceController::ResourceController(const Dependencies& deps, Entry entry,
       observer_(std::move(observer)),
       events_(std::move(events)),
       inventory_(entry_.spec, deps_.plugin.allocation.node_name),
-      hooks_(std::make_shared<HookRunner>(observer_, deps_.plugin.log, cancellation_)),
+      hooks_(std::make_shared<HookRunner>(
+          [observer = observer_](Hook hook, bool success, std::chrono::nanoseconds duration) {
+            observer->OnHook(hook, success, duration);
+          },
+          deps_.plugin.log, cancellation_)),
       plugin_(deps_.plugin, entry_.spec->name, observer_, hooks_,
               {.on_stale = [this] { Scan(); },
                .on_granted = events_.on_granted,

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "base/log.h"
-#include "inventory/observer.h"
 #include "inventory/shared_nodes.h"
 #include "os/loop.h"
 #include "os/thread_pool.h"
+#include "status/observer.h"
 
 namespace patchbay {
 

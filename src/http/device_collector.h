@@ -3,9 +3,9 @@
 #include <atomic>
 #include <vector>
 
-#include "http/status_store.h"
 #include "http/text_format.h"
 #include "model/snapshot.h"
+#include "status/status_store.h"
 
 namespace patchbay {
 

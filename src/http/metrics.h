@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "http/node_status.h"
 #include "http/process_collector.h"
-#include "inventory/observer.h"
+#include "status/node_status.h"
+#include "status/observer.h"
 
 namespace patchbay {
 

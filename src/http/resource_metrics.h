@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "http/metric_families.h"
-#include "http/status_store.h"
-#include "inventory/observer.h"
+#include "status/observer.h"
+#include "status/status_store.h"
 
 namespace patchbay {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "http/loop_heartbeat.h"
-#include "http/node_status.h"
 #include "http/server.h"
+#include "status/node_status.h"
 
 namespace patchbay {
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "http/node_status.h"
+#include "status/node_status.h"
 
 namespace patchbay {
 

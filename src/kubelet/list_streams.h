@@ -9,8 +9,8 @@
 #include <string>
 
 #include "deviceplugin.pb.h"
-#include "inventory/observer.h"
 #include "model/snapshot.h"
+#include "status/observer.h"
 
 namespace patchbay {
 

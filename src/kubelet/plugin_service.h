@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "deviceplugin.grpc.pb.h"
+#include "hooks/hook_runner.h"
 #include "inventory/allocation.h"
-#include "inventory/hook_runner.h"
-#include "inventory/observer.h"
 #include "inventory/snapshot_cell.h"
 #include "kubelet/host_lookups.h"
 #include "kubelet/list_streams.h"
 #include "kubelet/unary_reply.h"
+#include "status/observer.h"
 
 namespace patchbay {
 

@@ -17,12 +17,15 @@
 
 #include "base/format.h"
 #include "base/hash.h"
+#include "model/spec.h"
 
 namespace patchbay {
 namespace {
 
 constexpr std::string_view kPrefix = "patchbay-";
 constexpr std::string_view kSuffix = ".sock";
+
+static_assert(kMaxKubeletDir + 1 + kMaxSocketName == kMaxSocketPath);
 
 bool IsHex(std::string_view text) {
   return std::all_of(text.begin(), text.end(),

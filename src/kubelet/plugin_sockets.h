@@ -18,8 +18,11 @@ std::string NewRun();
 
 /// A name for the socket of one registration: of the resource, of this run of the process, and of
 /// the how-manieth server it is: "patchbay-<16 hex>-<run>-<serial>.sock". No two servers ever have
-/// the same. See model/socket_name.h for how long it can be.
+/// the same.
 std::string SocketName(std::string_view resource, std::string_view run, std::uint64_t serial);
+
+/// The longest name in bytes, with a serial of twelve digits, which no process lives to reach.
+inline constexpr std::size_t kMaxSocketName = 56;
 
 /// Whether SocketName could have made the name, in this or another run.
 bool IsSocketName(std::string_view name);

@@ -6,8 +6,7 @@
 #include <string>
 
 #include "base/log.h"
-#include "inventory/hook_runner.h"
-#include "inventory/observer.h"
+#include "hooks/hook_runner.h"
 #include "inventory/rate_limiter.h"
 #include "inventory/snapshot_cell.h"
 #include "kubelet/kubelet_client.h"
@@ -16,6 +15,7 @@
 #include "kubelet/registration.h"
 #include "os/loop.h"
 #include "os/thread_pool.h"
+#include "status/observer.h"
 
 namespace patchbay {
 

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "inventory/observer.h"
 #include "kubelet/pending_calls.h"
+#include "status/observer.h"
 
 namespace patchbay {
 

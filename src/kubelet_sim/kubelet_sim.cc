@@ -9,11 +9,10 @@
 #include "kubelet_sim/kubelet_instance.h"
 #include "kubelet_sim/registration_rules.h"
 #include "kubelet_sim/sim_state.h"
+#include "model/spec.h"
 
 namespace patchbay {
 namespace {
-
-constexpr std::size_t kMaxSocketPath = 107;
 
 KubeletSimOptions Complete(KubeletSimOptions options) {
   if (!options.cleanup) {

@@ -4,6 +4,24 @@
 
 namespace patchbay {
 
+std::string_view Name(Hook hook) {
+  switch (hook) {
+    case Hook::kPreStart: return "pre_start";
+    case Hook::kAllocate: return "allocate";
+    case Hook::kRelease: return "release";
+  }
+  return "";
+}
+
+const std::optional<HookSpec>& HookOf(const ResourceSpec& spec, Hook hook) {
+  switch (hook) {
+    case Hook::kPreStart: return spec.pre_start;
+    case Hook::kAllocate: return spec.allocate;
+    case Hook::kRelease: break;
+  }
+  return spec.release;
+}
+
 bool IsOfSubsystem(const UdevPattern& udev, std::string_view name) {
   return !udev.subsystems.empty() &&
          std::all_of(udev.subsystems.begin(), udev.subsystems.end(),

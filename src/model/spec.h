@@ -128,6 +128,13 @@ struct HookSpec {
   bool operator==(const HookSpec&) const = default;
 };
 
+/// The programs that a resource runs around the life of a container, by their names in the file and
+/// in metrics.
+enum class Hook { kPreStart, kAllocate, kRelease };
+inline constexpr Hook kAllHooks[] = {Hook::kPreStart, Hook::kAllocate, Hook::kRelease};
+/// "pre_start", …
+std::string_view Name(Hook hook);
+
 /// The kubelet waits 30 seconds for PreStartContainer, and stopping a program takes two.
 inline constexpr std::chrono::seconds kMaxPreStart{27};
 
@@ -158,6 +165,16 @@ struct ResourceSpec {
   std::optional<HookSpec> release;    ///< when no pod holds the device any more
   bool operator==(const ResourceSpec&) const = default;
 };
+
+/// The hook of a resource, if it has one.
+const std::optional<HookSpec>& HookOf(const ResourceSpec& spec, Hook hook);
+
+/// The longest path of a Unix socket in bytes: sun_path without its terminator. The kubelet fails
+/// to dial a longer one.
+inline constexpr std::size_t kMaxSocketPath = 107;
+/// The longest kubelet_dir in bytes, which leaves room for the name of a socket
+/// (kubelet/plugin_sockets.h).
+inline constexpr std::size_t kMaxKubeletDir = 50;
 
 /// [daemon].
 struct DaemonSpec {

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "inventory/observer.h"
+#include "status/observer.h"
 
 namespace patchbay::test {
 

@@ -19,7 +19,7 @@
 #include "kubelet/pod_resources_message.h"
 #include "kubelet/proto_convert.h"
 #include "kubelet/registration.h"
-#include "model/socket_name.h"
+#include "model/spec.h"
 #include "model/template.h"
 #include "os/descriptors.h"
 #include "os/pid1.h"
@@ -55,8 +55,8 @@ TEST(Limits, ThePageHasThemAsTheyAre) {
            format("| a file | {} |", Bytes(kLargestSource)),
            format("| all files together | {} |", Bytes(kLargestInput)),
            format("| errors that are shown, and warnings | {} of each |", Reporter::kMaxFindings),
-           format("| `kubelet_dir` | {} bytes, since paths of sockets have {} |",
-                  kMaxSocketPathLength - kMaxSocketName - 1, kMaxSocketPathLength),
+           format("| `kubelet_dir` | {} bytes, since paths of sockets have {} |", kMaxKubeletDir,
+                  kMaxSocketPath),
            format("| what one resource finds | {} |", Grouped(ScanContext::kMaxCandidates)),
            format("| rejections that are kept | {} of", Grouped(ScanContext::kMaxRejections)),
            format("| devices that vanished and that no pod holds | {} of a resource",

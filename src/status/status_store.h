@@ -5,7 +5,7 @@
 #include <mutex>
 #include <string>
 
-#include "http/node_status.h"
+#include "status/node_status.h"
 
 namespace patchbay {
 

@@ -6,10 +6,10 @@
 #include <string_view>
 
 #include "health/probe.h"
-#include "inventory/hook.h"
-#include "inventory/registration_status.h"
 #include "model/holders.h"
 #include "model/snapshot.h"
+#include "model/spec.h"
+#include "status/registration_status.h"
 
 namespace patchbay {
 

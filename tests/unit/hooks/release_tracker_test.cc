@@ -1,4 +1,4 @@
-#include "inventory/release_tracker.h"
+#include "hooks/release_tracker.h"
 
 #include <gmock/gmock.h>
 

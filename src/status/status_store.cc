@@ -1,4 +1,4 @@
-#include "http/status_store.h"
+#include "status/status_store.h"
 
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "inventory/registration_status.h"
+#include "status/registration_status.h"
 
 namespace patchbay {
 

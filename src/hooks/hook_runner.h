@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <functional>
@@ -12,8 +13,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "inventory/hook.h"
-#include "inventory/observer.h"
+#include "hooks/hook.h"
 #include "os/thread_pool.h"
 
 namespace patchbay {
@@ -29,9 +29,10 @@ class HookRunner {
  public:
   /// Fails with kPrecondition, and a text for the administrator of the pod.
   using Done = std::function<void(const Status&)>;
+  /// Receives the result of each call that had commands, before its `Done`; any thread.
+  using OnResult = std::function<void(Hook, bool success, std::chrono::nanoseconds duration)>;
 
-  HookRunner(std::shared_ptr<ResourceObserver> observer, Log& log,
-             std::shared_ptr<const Cancellation> cancellation);
+  HookRunner(OnResult on_result, Log& log, std::shared_ptr<const Cancellation> cancellation);
   ~HookRunner();
   HookRunner(const HookRunner&) = delete;
   HookRunner& operator=(const HookRunner&) = delete;
@@ -72,7 +73,7 @@ class HookRunner {
   bool IsOver() const { return ending_ || cancellation_->triggered(); }
   Time NextLook() const;
 
-  const std::shared_ptr<ResourceObserver> observer_;
+  const OnResult on_result_;
   Log& log_;
   const std::shared_ptr<const Cancellation> cancellation_;
   std::mutex mutex_;

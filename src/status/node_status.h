@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "base/diagnostics.h"
-#include "http/probe_results.h"
-#include "inventory/registration_status.h"
 #include "model/holders.h"
 #include "model/snapshot.h"
+#include "status/probe_results.h"
+#include "status/registration_status.h"
 
 namespace patchbay {
 

@@ -15,16 +15,6 @@
 
 namespace patchbay {
 
-/// The programs that a resource has run around the life of a container, by their names in the file
-/// and in metrics.
-enum class Hook { kPreStart, kAllocate, kRelease };
-inline constexpr Hook kAllHooks[] = {Hook::kPreStart, Hook::kAllocate, Hook::kRelease};
-/// "pre_start", …
-std::string_view Name(Hook hook);
-
-/// The hook of a resource, if it has one.
-const std::optional<HookSpec>& HookOf(const ResourceSpec& spec, Hook hook);
-
 /// A program that is run, and for which unit or device.
 struct HookCommand {
   std::string id;

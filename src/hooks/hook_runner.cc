@@ -1,4 +1,4 @@
-#include "inventory/hook_runner.h"
+#include "hooks/hook_runner.h"
 
 #include <poll.h>
 
@@ -38,9 +38,9 @@ bool Touches(const HookCall& call, const std::set<std::string>& devices) {
 
 }  // namespace
 
-HookRunner::HookRunner(std::shared_ptr<ResourceObserver> observer, Log& log,
+HookRunner::HookRunner(OnResult on_result, Log& log,
                        std::shared_ptr<const Cancellation> cancellation)
-    : observer_(std::move(observer)),
+    : on_result_(std::move(on_result)),
       log_(log),
       cancellation_(std::move(cancellation)),
       pool_(kHookThreads) {}
@@ -205,7 +205,7 @@ void HookRunner::OnOver(std::uint64_t serial) {
 void HookRunner::Report(Execution& execution) {
   const HookCall& call = execution.call;
   HookOutcome& outcome = execution.outcome;
-  observer_->OnHook(call.hook, outcome.status.has_value(), execution.took);
+  on_result_(call.hook, outcome.status.has_value(), execution.took);
   if (!outcome.status) {
     std::string& reason = outcome.status.error().message;
     log_.Warning("hook failed", {{"resource", call.resource},
@@ -251,7 +251,7 @@ void HookRunner::Answer(const Answers& answers) {
     const HookCall& call = place.call;
     const std::string& reason = status.error().message;
     const std::string& device = *call.devices.begin();
-    observer_->OnHook(call.hook, false, steady_clock::now() - place.since);
+    on_result_(call.hook, false, steady_clock::now() - place.since);
     log_.Warning("hook was not run", {{"resource", call.resource},
                                       {"hook", Name(call.hook)},
                                       {"device", device},

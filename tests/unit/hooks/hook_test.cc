@@ -1,4 +1,4 @@
-#include "inventory/hook.h"
+#include "hooks/hook.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "inventory/hook.h"
+#include "hooks/hook.h"
 
 #include <algorithm>
 #include <atomic>
@@ -91,24 +91,6 @@ class Batch {
 };
 
 }  // namespace
-
-std::string_view Name(Hook hook) {
-  switch (hook) {
-    case Hook::kPreStart: return "pre_start";
-    case Hook::kAllocate: return "allocate";
-    case Hook::kRelease: return "release";
-  }
-  return "";
-}
-
-const std::optional<HookSpec>& HookOf(const ResourceSpec& spec, Hook hook) {
-  switch (hook) {
-    case Hook::kPreStart: return spec.pre_start;
-    case Hook::kAllocate: return spec.allocate;
-    case Hook::kRelease: break;
-  }
-  return spec.release;
-}
 
 Result<HookCall> PlanHook(Hook hook, const ResourceSpec& spec, std::span<const Variables> units) {
   HookCall call;

@@ -1,4 +1,4 @@
-#include "inventory/observer.h"
+#include "status/observer.h"
 
 namespace patchbay {
 
