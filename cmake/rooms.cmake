@@ -18,9 +18,15 @@ if(PATCHBAY_SANITIZE)
   endif()
 endif()
 
-# patchbay_room(<room> ROOMS <rooms below> LIBRARIES <third-party targets>)
+# patchbay_room(<room> FLOOR <number> [NO_THREADS] ROOMS <rooms below> HEADERS <third-party headers>
+# LIBRARIES <third-party targets>). tests/floors.py reads FLOOR, NO_THREADS, ROOMS and HEADERS. Adds the room to the
+# global property PATCHBAY_ROOMS, and to PATCHBAY_ROOMS_WITH_THREADS unless it has none.
 function(patchbay_room room)
-  cmake_parse_arguments(arg "" "" "ROOMS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(arg "NO_THREADS" "FLOOR" "ROOMS;HEADERS;LIBRARIES" ${ARGN})
+  set_property(GLOBAL APPEND PROPERTY PATCHBAY_ROOMS ${room})
+  if(NOT arg_NO_THREADS)
+    set_property(GLOBAL APPEND PROPERTY PATCHBAY_ROOMS_WITH_THREADS ${room})
+  endif()
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${room}/*.cc)
   add_library(patchbay_${room} STATIC ${sources})
   add_library(patchbay::${room} ALIAS patchbay_${room})

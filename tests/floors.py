@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Holds the #include lines of src/ to the floors of the architecture.
+"""Holds the #include lines of src/ to the table of floors in src/CMakeLists.txt.
 
-A file may include its own room and rooms on floors below. A third-party library is included in its
-own rooms only. Headers of the language and the system are free.
+A file may include its own room and those that its room names in ROOMS, all on lower floors, and of
+third-party libraries the HEADERS that its room names. Headers of the language and the system are
+free. docs/architecture.md repeats the table with the first sentence of each room's README.
 
     floors.py [SOURCE_DIR]    prints each violation; exit 1 if there is one
-    floors.py --self-test     shows each rule a file that breaks it
+    floors.py --write         writes the table in docs/architecture.md
+    floors.py --self-test     checks files that break each rule
 """
 
 import pathlib
@@ -13,53 +15,47 @@ import re
 import sys
 import tempfile
 
-FLOORS = {
-    "base": 0,
-    "model": 1,
-    "os": 1,
-    "config": 2,
-    "discovery": 3,
-    "health": 3,
-    "convert": 3,
-    "inventory": 4,
-    "hooks": 4,
-    "status": 4,
-    "kubelet": 5,
-    "kubelet_sim": 5,
-    "http": 5,
-    "daemon": 6,
-    "cli": 7,
-    "main.cc": 8,
-}
+ROOT = pathlib.Path(__file__).parent.parent
+MAIN = "main.cc"
 
-# By the longest prefix of the header's name. "base" gives the messages of all floors their format,
-# and a compiled pattern is a plain value that "config" validates and "discovery" uses. Beast is
-# spelled in the types of Asio. JSON is what a command of "discovery" prints, and what
-# "cli" and "http" write, of which the part they share is in "inventory"; "kubelet_sim" keeps a
-# checkpoint in it, as kubelets do.
-LIBRARIES = {
-    "tl/": {"base"},
-    "spdlog/": {"base"},
-    "fmt/": {"base"},
-    "re2/": {"model"},
-    "boost/asio": {"os", "http"},
-    "boost/system/": {"os", "http"},
-    "boost/beast": {"http"},
-    "toml++/": {"config"},
-    "yaml-cpp/": {"convert"},
-    "libudev.h": {"discovery"},
-    "grpc/": {"kubelet", "kubelet_sim"},
-    "grpcpp/": {"kubelet", "kubelet_sim"},
-    "google/protobuf/": {"kubelet", "kubelet_sim"},
-    "prometheus/": {"http"},
-    "CLI/": {"cli"},
-    "absl/strings/escaping.h": {"kubelet_sim"},
-    "absl/synchronization/mutex.h": {"kubelet"},
-    "zlib.h": {"http"},
-    "nlohmann/": {"cli", "discovery", "http", "inventory", "kubelet_sim"},
-}
-MESSAGES = {"kubelet", "kubelet_sim"}  # the rooms of generated *.pb.h
-NO_THREADS = {"model", "config", "convert"}  # whose tests ThreadSanitizer need not see
+
+class Room:
+    """One line of the table."""
+
+    def __init__(self, words):
+        self.name, lists = words[0], {"FLOOR": [], "ROOMS": [], "HEADERS": [], "LIBRARIES": []}
+        self.has_threads = "NO_THREADS" not in words
+        current = None
+        for word in words[1:]:
+            if word in lists:
+                current = lists[word]
+            elif word != "NO_THREADS":
+                current.append(word)
+        self.floor = int(lists["FLOOR"][0])
+        self.rooms, self.headers = lists["ROOMS"], lists["HEADERS"]
+
+
+def read_table(text):
+    """The rooms of src/CMakeLists.txt by name, in its order, and main.cc above them."""
+    calls = re.findall(r"^patchbay_room\(([^)]*)\)", text, re.M)
+    rooms = {room.name: room for room in (Room(call.split()) for call in calls)}
+    top = max(room.floor for room in rooms.values()) + 1
+    rooms[MAIN] = Room([MAIN, "FLOOR", str(top), "ROOMS", "cli"])
+    return rooms
+
+
+TABLE = read_table((ROOT / "src/CMakeLists.txt").read_text(encoding="utf-8"))
+
+
+def rooms_below(room):
+    """What a room may include: its ROOMS, and theirs."""
+    found = set()
+    for other in TABLE[room].rooms:
+        found |= {other} | rooms_below(other)
+    return found
+
+
+THREADS = {"model", "config", "convert"}  # whose tests ThreadSanitizer need not see
 THREADS = {"atomic", "barrier", "condition_variable", "execution", "future", "latch", "mutex",
            "os/thread_pool.h", "pthread.h", "semaphore", "shared_mutex", "stop_token", "thread"}
 SYSTEM = {"arpa", "asm", "linux", "net", "netinet", "sys"}
@@ -73,20 +69,22 @@ def room_of(path):
     return path.split("/", 1)[0]
 
 
+def is_of(header, library):
+    """A library is named by how its headers begin, generated messages by how they end."""
+    return header.endswith(library) if library.startswith(".") else header.startswith(library)
+
+
 def check_library(room, header):
-    if header.endswith(".pb.h"):
-        if room not in MESSAGES:
-            return f"the kubelet's messages ({header}) do not belong in {room}"
-        return None
-    prefixes = [p for p in LIBRARIES if header.startswith(p)]
-    if prefixes:
-        rooms = LIBRARIES[max(prefixes, key=len)]
+    known = {library for r in TABLE.values() for library in r.headers if is_of(header, library)}
+    if known:
+        library = max(known, key=len)
+        rooms = sorted(r.name for r in TABLE.values() if library in r.headers)
         if room not in rooms:
-            return f"<{header}> belongs in {' and '.join(sorted(rooms))}, not in {room}"
+            return f"{header} belongs in {' and '.join(rooms)}, not in {room}"
         return None
     folder, slash, _ = header.partition("/")
     if slash and folder not in SYSTEM:
-        return f"<{header}> is of a library that has no room; see LIBRARIES in tests/floors.py"
+        return f"<{header}> is of a library that no room names in src/CMakeLists.txt"
     return None
 
 
@@ -104,9 +102,49 @@ def check_quoted(src, room, header):
     other = room_of(header)
     if other == room:
         return None
-    if FLOORS.get(other, -1) >= FLOORS[room]:
-        return f"{room} (floor {FLOORS[room]}) may not include {other} (floor {FLOORS.get(other)})"
+    if other not in rooms_below(room):
+        return f"{room} may not include {other}; see src/CMakeLists.txt"
     return None
+
+
+def check_table():
+    for room in TABLE.values():
+        for other in room.rooms:
+            if TABLE[other].floor >= room.floor:
+                yield (f"src/CMakeLists.txt: {room.name} (floor {room.floor}) is not above "
+                       f"{other} (floor {TABLE[other].floor})")
+
+
+def first_sentence(room):
+    """What a room does, as its README begins: "`room/` does …"."""
+    text = (ROOT / "src" / room / "README.md").read_text(encoding="utf-8")
+    paragraph = " ".join(text.split("\n\n")[1].split())
+    return re.split(r"(?<=[.:]) (?=[A-Z`])", paragraph)[0].rstrip(".:").removeprefix(f"`{room}/` ")
+
+
+def document():
+    """The table as docs/architecture.md has it."""
+    lines = ["| floor | room | what it does |", "|---|---|---|",
+             f"| {TABLE[MAIN].floor} | `{MAIN}` | calls the command line and returns its exit code |"]
+    for room in sorted(TABLE.values(), key=lambda room: -room.floor):
+        if room.name != MAIN:
+            lines.append(f"| {room.floor} | `{room.name}/` | {first_sentence(room.name)} |")
+    return "\n".join(lines) + "\n"
+
+
+DOCUMENT = ROOT / "docs/architecture.md"
+IN_DOCUMENT = re.compile(r"^\| floor \|.*\n(?:\|.*\n)*", re.M)
+
+
+def write_document():
+    text = DOCUMENT.read_text(encoding="utf-8")
+    DOCUMENT.write_text(IN_DOCUMENT.sub(lambda _: document(), text), encoding="utf-8")
+
+
+def check_document():
+    found = IN_DOCUMENT.search(DOCUMENT.read_text(encoding="utf-8"))
+    if not found or found.group() != document():
+        yield "docs/architecture.md: the table of floors differs; run tests/floors.py --write"
 
 
 def check(src):
@@ -121,8 +159,8 @@ def check(src):
         lines = path.read_text(encoding="utf-8").splitlines()
         if len(lines) > LONG:
             notes.append(f"src/{name}: {len(lines)} lines")
-        if room not in FLOORS:
-            violations.append(f"src/{name}: {room} is not a room; see FLOORS in tests/floors.py")
+        if room not in TABLE:
+            violations.append(f"src/{name}: {room} is not a room; see src/CMakeLists.txt")
             continue
         if path.suffix == ".h" and "#pragma once" not in lines:
             violations.append(f"src/{name}: has no #pragma once")
@@ -131,8 +169,8 @@ def check(src):
             if not include:
                 continue
             system, quoted, other = include.groups()
-            if room in NO_THREADS and (system or quoted) in THREADS:
-                problem = f"{room} has no threads; see NO_THREADS in tests/floors.py"
+            if not TABLE[room].has_threads and (system or quoted) in THREADS:
+                problem = f"{room} has no threads; see NO_THREADS in src/CMakeLists.txt"
             elif system:
                 problem = check_library(room, system)
             elif quoted:
@@ -144,7 +182,7 @@ def check(src):
     return violations, notes
 
 
-# File, text, and what the violation must say; None where there is none.
+# File, text, and a part of the violation; None if there is none.
 SELF_TEST = [
     ("base/a.h", "#pragma once\n#include <string>\n#include <sys/stat.h>\n", None),
     ("base/b.h", "#include <string>\n", "no #pragma once"),
@@ -161,14 +199,14 @@ SELF_TEST = [
     ("model/c.cc", '#include "os/a.h"\n', "may not include os"),
     ("os/a.h", "#pragma once\n#include <boost/asio/post.hpp>\n", None),
     ("os/b.cc", "#include <boost/beast/http.hpp>\n", "belongs in http"),
-    ("os/c.cc", "#include <boost/filesystem.hpp>\n", "has no room"),
-    ("os/d.cc", "#include <openssl/ssl.h>\n", "has no room"),
+    ("os/c.cc", "#include <boost/filesystem.hpp>\n", "no room names"),
+    ("os/d.cc", "#include <openssl/ssl.h>\n", "no room names"),
     ("config/a.cc", '#include "model/a.h"\n#  include <toml++/toml.h>\n', None),
     ("discovery/a.cc", "#include <toml++/toml.h>\n", "belongs in config"),
     ("convert/a.cc", '#include "base/a.h"\n#include <yaml-cpp/parser.h>\n', None),
     ("convert/b.cc", '#include "kubelet/a.h"\n', "may not include kubelet"),
     ("config/b.cc", "#include <yaml-cpp/yaml.h>\n", "belongs in convert"),
-    ("inventory/a.cc", '#include "deviceplugin.pb.h"\n', "do not belong in inventory"),
+    ("inventory/a.cc", '#include "deviceplugin.pb.h"\n', "belongs in kubelet and kubelet_sim"),
     ("inventory/b.cc", "#include <grpcpp/server.h>\n", "belongs in kubelet and kubelet_sim"),
     ("kubelet/a.h", '#pragma once\n#include "deviceplugin.grpc.pb.h"\n', None),
     ("kubelet/b.cc", '#include "missing.pb.h"\n', "does not exist"),
@@ -179,6 +217,9 @@ SELF_TEST = [
     ("cli/a.h", '#pragma once\n#include "daemon/a.h"\n#include <CLI/CLI.hpp>\n', None),
     ("cli/made.h.in", "#pragma once\n", None),
     ("main.cc", '#include "cli/a.h"\n#include "cli/made.h"\n', None),
+    ("hooks/a.cc", '#include "base/a.h"\n#include "model/a.h"\n', None),
+    ("inventory/c.cc", '#include "status/a.h"\n', "may not include status"),
+    ("status/a.h", "#pragma once\n", None),
     ("attic/a.cc", "int a;\n", "not a room"),
 ]
 
@@ -212,8 +253,11 @@ def self_test():
 def main(arguments):
     if arguments == ["--self-test"]:
         return self_test()
-    tree = pathlib.Path(arguments[0]) if arguments else pathlib.Path(__file__).parent.parent
-    violations, notes = check(tree / "src")
+    if arguments == ["--write"]:
+        write_document()
+        return 0
+    violations, notes = check((pathlib.Path(arguments[0]) if arguments else ROOT) / "src")
+    violations += [*check_table(), *check_document()]
     for note in notes:
         print("note:", note)
     for violation in violations:
