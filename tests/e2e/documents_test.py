@@ -306,7 +306,8 @@ class Sessions(support.TestCase):
             script.append("patchbay try --listen 127.0.0.1:9478 > /dev/null &")
         for block in blocks(page, "sh", "console"):
             script += [line for line in self.here(commands(block)).splitlines() if is_run(line)]
-        script.append("jobs -p | xargs -r kill 2>/dev/null; wait")
+        # A job that the page has stopped itself may end before it is stopped again.
+        script.append("jobs -p | xargs -r kill 2>/dev/null || true; wait")
         path = self.dir / "session.sh"
         path.write_text("\n".join(script) + "\n")
         env = support.environment(
