@@ -10,7 +10,7 @@ constexpr std::size_t kMaxErrorsLogged = 50;
 constexpr std::chrono::seconds kWriterPause{1};
 /// How long a file may stay open for writing before that is logged.
 constexpr std::chrono::seconds kWriterPatience{10};
-/// Beyond this the file system of the configuration does not answer.
+/// After this time a load that has not ended is logged: its file system may hang.
 constexpr std::chrono::seconds kAnswerLimit{10};
 constexpr ThreadPool::Options kConfigThreads{.max_running = 2,
                                              .max_overdue = 8,
@@ -25,28 +25,27 @@ std::string TextOf(const SourceLocation& place) {
 }  // namespace
 
 void LogDiagnostics(Log& log, const std::vector<Diagnostic>& findings,
-                    const std::vector<Diagnostic>& told) {
-  if (!findings.empty() && findings == told) {
-    return log.Info("what there is to say about the configuration was said before",
-                    {{"findings", findings.size()}});
+                    const std::vector<Diagnostic>& logged) {
+  if (!findings.empty() && findings == logged) {
+    return log.Info("configuration diagnostics unchanged", {{"findings", findings.size()}});
   }
   std::size_t errors = 0, warnings = 0;
   for (const Diagnostic& finding : findings) {
     if (finding.severity == Severity::kWarning) {
       ++warnings;
     } else if (++errors <= kMaxErrorsLogged) {
-      log.Error("mistake in the configuration", {{"at", TextOf(finding.place)},
-                                                 {"code", finding.code},
-                                                 {"reason", finding.message},
-                                                 {"hint", finding.hint}});
+      log.Error("configuration error", {{"at", TextOf(finding.place)},
+                                        {"code", finding.code},
+                                        {"reason", finding.message},
+                                        {"hint", finding.hint}});
     }
   }
   if (errors > kMaxErrorsLogged) {
-    log.Warning("there is more to say about the configuration; patchbay check says it",
+    log.Warning("further configuration errors omitted; run patchbay check",
                 {{"more", errors - kMaxErrorsLogged}});
   }
   if (warnings > 0) {
-    log.Warning("the configuration has warnings; patchbay check shows them",
+    log.Warning("configuration has warnings; run patchbay check to see them",
                 {{"warnings", warnings}});
   }
 }
@@ -59,21 +58,21 @@ ConfigSource::ConfigSource(Loop& loop, Log& log, const std::vector<std::string>&
       on_loaded_(std::move(on_loaded)),
       pool_(kConfigThreads) {
   auto watch = PathWatch::Create(loop_, pool_, paths, [this] {
-    TellUnwatched();
+    ReportUnwatched();
     LoadSoon();
   });
   if (watch) {
     watch_ = std::move(*watch);
   } else {
-    log_.Warning("the configuration is not watched; send SIGHUP after a change",
+    log_.Warning("configuration is not watched for changes; send SIGHUP after a change",
                  {{"reason", watch.error().message}});
   }
 }
 
-void ConfigSource::TellUnwatched() {
+void ConfigSource::ReportUnwatched() {
   const auto& failed = watch_->failed();
   if (!failed.empty() && !unwatched_) {
-    log_.Warning("not all of the configuration is watched; send SIGHUP after a change",
+    log_.Warning("part of the configuration is not watched for changes; send SIGHUP after a change",
                  {{"reason", failed.front().message}});
   }
   unwatched_ = !failed.empty();
@@ -84,7 +83,7 @@ void ConfigSource::Reload() {
   AwaitAnswer();
   if (!watch_) return LoadSoon();
   watch_->Watch([this] {
-    TellUnwatched();
+    ReportUnwatched();
     LoadSoon();
   });
 }
@@ -98,7 +97,7 @@ void ConfigSource::AwaitAnswer() {
   });
 }
 
-/// Once more when it is loading already.
+/// While a load runs, one more follows it.
 void ConfigSource::LoadSoon() {
   retry_ = Subscription();
   AwaitAnswer();
@@ -136,7 +135,7 @@ void ConfigSource::OnLoadEnded(Loaded loaded) {
   loading_ = false;
   answer_ = Subscription();
   if (MustWaitForWriter(loaded)) {
-    // Its end is an event, but not where it is written from another machine.
+    // Closing the file is an event, unless another machine writes it over the network.
     retry_ = loop_.After(kWriterPause, [this] { LoadSoon(); });
   } else {
     loaded_ = true;

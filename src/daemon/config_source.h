@@ -14,33 +14,32 @@
 
 namespace patchbay {
 
-/// Writes what there is to say about a configuration to the log: a line for each error, and one for
-/// all warnings, which names the command that shows them. One line for all where that is what was
-/// `told` the last time.
+/// Logs the diagnostics of a configuration: a line for each error, and one line for all warnings,
+/// which names the command that shows them. If they equal those logged last time (`logged`), one
+/// line for all.
 void LogDiagnostics(Log& log, const std::vector<Diagnostic>& findings,
-                    const std::vector<Diagnostic>& told = {});
+                    const std::vector<Diagnostic>& logged = {});
 
-/// Where the configuration comes from: loads it at first, again when what it is read from may have
-/// changed, and when asked to. A file that is being written is waited for. Belongs
-/// to the loop thread; paths are looked up and files read in a pool of its own, where that may
-/// hang.
+/// Loads the configuration at start, when its files may have changed, and on request. Waits while a
+/// file is open for writing. Belongs to the loop thread; path lookups and reads, which may hang,
+/// run in a pool of its own.
 class ConfigSource {
  public:
   using Load = std::function<Loaded()>;  ///< slow; in the pool, so it owns what it touches
   using OnLoaded = std::function<void(Loaded)>;
 
-  /// `paths` are those that `load` reads. Where they cannot be watched the log says so.
+  /// `paths` are those that `load` reads. Logs a warning if they cannot be watched.
   ConfigSource(Loop& loop, Log& log, const std::vector<std::string>& paths, Load load,
                OnLoaded on_loaded);
 
-  /// Watches, then loads: at the start, and again as asked by SIGHUP.
+  /// Watches the paths, then loads: at start, and again at SIGHUP.
   void Reload();
 
  private:
   void LoadSoon();
   void OnLoadEnded(Loaded loaded);
   bool MustWaitForWriter(const Loaded& loaded);
-  void TellUnwatched();
+  void ReportUnwatched();
   void AwaitAnswer();
 
   Loop& loop_;
@@ -49,15 +48,15 @@ class ConfigSource {
   const OnLoaded on_loaded_;
   ThreadPool pool_;
   std::unique_ptr<PathWatch> watch_;
-  bool unwatched_ = false;  ///< as far as was told
-  bool loaded_ = false;     ///< once
+  bool unwatched_ = false;  ///< as logged last
+  bool loaded_ = false;     ///< at least once
   bool loading_ = false;
   bool load_again_ = false;
-  Subscription retry_;                       ///< of a load that ran into a writer
+  Subscription retry_;                       ///< of a load that found an open writer
   std::optional<Loop::Time> writing_since_;  ///< a file is open for writing
   bool writer_reported_ = false;
   bool read_as_it_is_ = false;  ///< requested by SIGHUP after that report
-  Subscription answer_;         ///< the time that the file system has for it
+  Subscription answer_;         ///< the time until a slow file system is reported
   Lifetime lifetime_;
 };
 

@@ -12,7 +12,7 @@ namespace {
 std::string ReasonOf(const std::vector<Diagnostic>& diagnostics) {
   const bool mistakes = std::any_of(diagnostics.begin(), diagnostics.end(),
                                     [](const auto& d) { return d.severity == Severity::kError; });
-  return mistakes ? "it has mistakes" : "it has no resource at all";
+  return mistakes ? "the configuration has errors" : "the configuration has no resources";
 }
 
 }  // namespace
@@ -23,16 +23,15 @@ Result<std::unique_ptr<ConfigWait>> ConfigWait::Create(Loop& loop, Log& log,
   Routes routes;
   routes.metrics = [&metrics = waiting->metrics_] { return metrics.Text(); };
   routes.alive = AliveWith(waiting->heartbeat_);
-  routes.ready =
-      [text = format("there is no configuration without mistakes in {} yet\n", options.config)] {
-        return Verdict{false, text};
-      };
+  routes.ready = [text = format("no valid configuration in {} yet\n", options.config)] {
+    return Verdict{false, text};
+  };
   routes.status = [&metrics = waiting->metrics_] { return metrics.Now(); };
   waiting->http_ = TRY(HttpServer::Create(
       options.listen,
       CheckHost(MakeRoutes(std::move(routes)), options.node_name, DaemonSpec().hosts), log));
   waiting->OnRefused(options.diagnostics);
-  log.Warning("waiting for a configuration without mistakes",
+  log.Warning("waiting for a valid configuration",
               {{"path", options.config}, {"address", waiting->http_->address()}});
   return waiting;
 }

@@ -107,8 +107,8 @@ Status Daemon::StartResources() {
       lifetime_.Guard([this](bool is_there) {
         if (is_there) return;
         log_.Warning(
-            "there is no directory to see the host in, so none of its devices is found; mount "
-            "the host's root there, or correct host_root",
+            "host_root is not a directory, so no device of the host is found; mount the host's "
+            "root file system there, or correct host_root",
             {{"path", spec_.host_root}});
       }));
   InitGrpc();
@@ -118,7 +118,7 @@ Status Daemon::StartResources() {
   if (watch) {
     device_dirs_ = std::move(*watch);
   } else {
-    log_.Warning("devices are looked for only at every rescan",
+    log_.Warning("device directories cannot be watched; new devices are found only at each rescan",
                  {{"reason", watch.error().message}});
   }
 
@@ -127,7 +127,7 @@ Status Daemon::StartResources() {
     const bool here = std::any_of(specs.begin(), specs.end(),
                                   [&](const auto& other) { return other->name == spec.name; });
     if (here) continue;
-    log_.Info("resource is not for this node",
+    log_.Info("resource skipped: on_nodes does not include this node",
               {{"resource", spec.name}, {"node", options_.node_name}});
   }
   return Reconcile(specs);
@@ -144,7 +144,7 @@ void Daemon::StartKubeletDir() {
                                metrics_.SetKubeletUp(true);
                                if (epoch > 1) {
                                  metrics_.CountKubeletRestart();
-                                 log_.Info("the kubelet was restarted");
+                                 log_.Info("kubelet restarted");
                                }
                                for (const auto& resource : resources_) resource->OnKubelet(epoch);
                              },
@@ -152,7 +152,7 @@ void Daemon::StartKubeletDir() {
                              [this] {
                                kubelet_.reset();
                                metrics_.SetKubeletUp(false);
-                               log_.Warning("the kubelet's socket is gone; waiting for it",
+                               log_.Warning("kubelet socket disappeared; waiting for it",
                                             {{"socket", kubelet_dir_->kubelet_socket()}});
                                for (const auto& resource : resources_) resource->OnKubeletLost();
                              },
@@ -180,10 +180,10 @@ void Daemon::StartPodResources() {
 
 void Daemon::OnHolders(const ReportedHolders& reported) {
   holders_ = reported;
-  for (const auto& resource : resources_) TellHolders(*resource);
+  for (const auto& resource : resources_) ReportHolders(*resource);
 }
 
-void Daemon::TellHolders(ResourceController& resource) const {
+void Daemon::ReportHolders(ResourceController& resource) const {
   if (!holders_) return;
   const auto found = holders_->holders.find(resource.name());
   resource.OnHolders({found == holders_->holders.end() ? DeviceHolders() : found->second,
@@ -212,8 +212,8 @@ void Daemon::Refresh() {
   for (const auto& resource : resources_) resource->Refresh();
 }
 
-/// Devices of sysfs come and go without a trace that inotify could see. Returns whether the kernel
-/// is heard from now on, and was not before.
+/// inotify does not see changes in sysfs, so kernel events replace it. Returns true if they are
+/// received from now on and were not before.
 bool Daemon::WatchKernel() {
   if (kernel_events_ ||
       std::none_of(resources_.begin(), resources_.end(),
@@ -224,7 +224,7 @@ bool Daemon::WatchKernel() {
   if (events) {
     kernel_events_ = std::move(*events);
   } else {
-    log_.Warning("devices of sysfs are looked for only at every rescan",
+    log_.Warning("kernel events are not available; devices in sysfs are found only at each rescan",
                  {{"reason", events.error().message}});
   }
   return kernel_events_ != nullptr;
@@ -232,7 +232,7 @@ bool Daemon::WatchKernel() {
 
 void Daemon::OnKernelEvent() {
   ScanSysfs();
-  // The kernel tells of a device before it takes it away, and before udev knows it.
+  // The kernel sends the event before it removes the device, and before udev has handled it.
   settle_ = loop_.After(kSettleTime, [this] {
     settle_ = Subscription();
     ScanSysfs();
@@ -253,7 +253,7 @@ SharedDeviceMonitor::Participants Daemon::ParticipantsInSharing() const {
   return participants;
 }
 
-/// A directory whose watch is new is scanned again, also by those that are scanning now and may
+/// A directory with a new watch is scanned again, also by resources that are scanning now and may
 /// have read it before.
 void Daemon::OnScanned(const DirWatch::Added& added, bool directories_changed) {
   if (!device_dirs_ || stopping_) return;
@@ -269,13 +269,13 @@ void Daemon::OnScanned(const DirWatch::Added& added, bool directories_changed) {
   if (directories_changed) RetainWatchesSoon();
   if (!unwatched_.empty() && unwatched_.size() != before) {
     log_.Warning(
-        "some directories cannot be watched; they are looked at only at every rescan",
+        "some directories cannot be watched; they are scanned only at each rescan",
         {{"directories", unwatched_.size()}, {"reason", unwatched_.begin()->second.message}});
   }
   for (const std::string& changed : outcome.changed) OnDirectoryChanged(changed);
 }
 
-/// Once for all scans that end together: it goes through every resource.
+/// Runs once for all scans that end together, because it visits every resource.
 void Daemon::RetainWatchesSoon() {
   if (retain_) return;
   retain_ = loop_.After(kRetainPause, [this] {

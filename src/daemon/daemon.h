@@ -26,10 +26,10 @@
 
 namespace patchbay {
 
-/// The whole program but for its command line: every resource of the model that is for this node,
-/// served to the kubelet, and the HTTP port. The members, in their order, are the wiring.
+/// The whole program except its command line: serves every resource of the model that is meant for
+/// this node to the kubelet, and the HTTP port. The order of the members is the wiring.
 ///
-/// Belongs to the loop thread, on which it must be made and destroyed.
+/// Belongs to the loop thread; create and destroy it there.
 class Daemon {
  public:
   using Resources = std::vector<std::unique_ptr<ResourceController>>;
@@ -40,45 +40,45 @@ class Daemon {
     std::string run;        ///< of this process, see NewRun
     std::string version;
     std::string revision;
-    /// Nothing can be mended from inside; end the process with a failure. On the loop.
+    /// An error that only a restart can fix: exit with a failure. Called on the loop.
     std::function<void(std::string reason)> on_fatal;
     PodResourcesPace pod_resources_pace = {};
-    /// How long the loop may stand still before /healthz says so.
+    /// How long the loop may stall before /healthz fails.
     Loop::Duration longest_standstill = std::chrono::seconds(10);
-    /// How long what the kubelet needs may take before /healthz fails.
+    /// How long work that the kubelet waits for may take before /healthz fails.
     ProgressLimits progress_limits = {};
-    std::string config = {};                   ///< where the model was read from
-    std::vector<Diagnostic> diagnostics = {};  ///< what there was to say about it
-    /// Makes what ends the programs of a resource, without which it cannot start; fails where no
-    /// descriptors are left.
+    std::string config = {};                   ///< the path of the configuration
+    std::vector<Diagnostic> diagnostics = {};  ///< of the configuration
+    /// Creates the object that stops the programs of a resource. Fails if no file descriptors are
+    /// left; the resource cannot start then.
     std::function<Result<Cancellation>()> make_cancellation = Cancellation::Create;
     std::uint64_t watchdog_kills = 0;  ///< of the processes before this one
   };
 
-  /// Binds the HTTP port and starts everything. Fails when the port cannot be had.
+  /// Binds the HTTP port and starts everything. Fails if the port is in use.
   static Result<std::unique_ptr<Daemon>> Create(Loop& loop, Log& log, Options options);
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
 
-  /// Looks at the host again, all of it, and runs the commands of resources.
+  /// Scans the host again for every resource and runs their commands.
   void Refresh();
 
-  /// Puts another configuration in force: touches the resources that differ, see PlanReload, and
-  /// nothing else. One with errors changes nothing. What of [daemon] cannot change in a running
-  /// process stays. A resource whose name one that is going still has comes when that is gone.
-  /// Returns whether it is in force now.
+  /// Applies another configuration: changes the resources that differ, see PlanReload, and nothing
+  /// else. A configuration with errors changes nothing. Keys of [daemon] that need a restart keep
+  /// their values. A resource with the name of one that is being drained starts when that has
+  /// ended. Returns true if the configuration was applied.
   bool Reload(Loaded loaded);
 
-  /// Ends streams, removes sockets, then calls `done`. Destroy it after that.
+  /// Ends streams, removes sockets, then calls `done`. Destroy the daemon after that.
   void Stop(std::function<void()> done);
 
-  /// Where HTTP is served: "127.0.0.1:9478".
+  /// The address of the HTTP port: "127.0.0.1:9478".
   std::string http_address() const { return http_->address(); }
   const Resources& resources() const { return resources_; }
 
  private:
-  /// A resource that is no more, but not gone yet.
+  /// A resource that was removed and is being drained.
   struct Draining {
     std::unique_ptr<ResourceController> resource;
     Subscription settled = {};
@@ -99,7 +99,7 @@ class Daemon {
   void StartKubeletDir();
   void StartPodResources();
   void OnHolders(const ReportedHolders& reported);
-  void TellHolders(ResourceController& resource) const;
+  void ReportHolders(ResourceController& resource) const;
   SharedDeviceMonitor::Participants ParticipantsInSharing() const;
   void TrimSoon();
   void ScheduleRescan();
@@ -117,13 +117,13 @@ class Daemon {
   Loop& loop_;
   Log& log_;
   const Options options_;
-  std::vector<Diagnostic> told_ = options_.diagnostics;  ///< of the configuration, the last time
-  std::string told_keys_;  ///< of [daemon]: those that were said to need a restart
-  DaemonSpec spec_;        ///< in force
-  ResourceSpecs wanted_;   ///< in force; those of this node
-  ResourceSpecs specs_;    ///< the same, without those whose name is not free yet
+  std::vector<Diagnostic> logged_ = options_.diagnostics;  ///< of the configuration, as logged last
+  std::string logged_keys_;  ///< of [daemon]: those reported to need a restart
+  DaemonSpec spec_;          ///< in force
+  ResourceSpecs wanted_;     ///< in force; the resources of this node
+  ResourceSpecs specs_;      ///< the same, without those whose name is still taken
   const HostRoot host_;
-  // The pools outlive all that has jobs in them or asks how they are.
+  // The pools outlive everything that has jobs in them or reads their state.
   ThreadPool scanner_;
   ThreadPool commands_;
   ThreadPool servers_;
@@ -139,7 +139,7 @@ class Daemon {
   std::unique_ptr<HttpServer> http_;
   std::unique_ptr<DirWatch> device_dirs_;
   std::unique_ptr<KernelEvents> kernel_events_;
-  Subscription settle_;  ///< after the last event of the kernel
+  Subscription settle_;  ///< after the last kernel event
   Subscription trim_;
   Subscription retain_;
   ProbePool probes_;
@@ -149,11 +149,11 @@ class Daemon {
   Subscription reconcile_;    ///< pending, after the name of a resource became free
   Subscription start_retry_;  ///< of those that could not start
   std::unique_ptr<KubeletDir> kubelet_dir_;
-  std::unique_ptr<PodResources> pod_resources_;  ///< null where the kubelet is not to be asked
+  std::unique_ptr<PodResources> pod_resources_;  ///< null if disabled
   std::uint64_t servers_made_ = 0;
   SharedDeviceMonitor shared_devices_;
-  std::optional<std::uint64_t> kubelet_;    ///< its epoch; nothing while it is away
-  std::optional<ReportedHolders> holders_;  ///< as it said last
+  std::optional<std::uint64_t> kubelet_;    ///< its epoch; nothing while it is down
+  std::optional<ReportedHolders> holders_;  ///< the last report
   bool stopping_ = false;
   Subscription rescan_;
   std::map<std::string, Error> unwatched_;  ///< directories, and why

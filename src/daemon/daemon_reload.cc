@@ -15,15 +15,15 @@ namespace {
 /// More resources than this are counted.
 constexpr std::size_t kMaxStepsLogged = 20;
 
-/// Between two attempts to start resources whose name has become free.
+/// The pause between two attempts to start resources whose name has become free.
 constexpr std::chrono::seconds kStartRetry{1};
 constexpr std::chrono::milliseconds kReconcilePause{50};
 
 void LogStep(Log& log, const ResourceStep& step) {
   switch (step.impact) {
     case ChangeImpact::kNothing: return;
-    case ChangeImpact::kNew: return log.Info("resource is new", {{"resource", step.resource}});
-    case ChangeImpact::kGone: return log.Info("resource is gone", {{"resource", step.resource}});
+    case ChangeImpact::kNew: return log.Info("resource added", {{"resource", step.resource}});
+    case ChangeImpact::kGone: return log.Info("resource removed", {{"resource", step.resource}});
     default:
       log.Info("resource changed", {{"resource", step.resource},
                                     {"keys", JoinKeys(step.keys)},
@@ -31,8 +31,9 @@ void LogStep(Log& log, const ResourceStep& step) {
   }
 }
 
-/// Tells what a reload does. Returns the keys that need a restart; `told` are those of last time.
-std::string LogPlan(Log& log, const ReloadPlan& plan, const std::string& told) {
+/// Logs the effects of a reload. Returns the keys that need a restart; `logged` are those logged
+/// last.
+std::string LogPlan(Log& log, const ReloadPlan& plan, const std::string& logged) {
   std::map<ChangeImpact, std::size_t> counts;
   std::size_t touched = 0;
   for (const ResourceStep& step : plan.resources) {
@@ -40,21 +41,19 @@ std::string LogPlan(Log& log, const ReloadPlan& plan, const std::string& told) {
     if (step.impact != ChangeImpact::kNothing && ++touched <= kMaxStepsLogged) LogStep(log, step);
   }
   if (touched > kMaxStepsLogged)
-    log.Info("and more resources", {{"more", touched - kMaxStepsLogged}});
+    log.Info("further changed resources not listed", {{"more", touched - kMaxStepsLogged}});
   std::vector<std::string> now, later;
   for (const DaemonStep& step : plan.daemon) (step.is_live ? now : later).push_back(step.key);
-  if (!now.empty()) log.Info("keys of [daemon] changed", {{"keys", JoinKeys(now)}});
+  if (!now.empty()) log.Info("[daemon] keys changed", {{"keys", JoinKeys(now)}});
   log.Info("configuration reloaded",
            {{"resources", plan.resources.size() - counts[ChangeImpact::kGone]},
             {"changed", touched - counts[ChangeImpact::kNew] - counts[ChangeImpact::kGone]},
             {"new", counts[ChangeImpact::kNew]},
             {"gone", counts[ChangeImpact::kGone]}});
   std::string keys = JoinKeys(later);
-  if (keys.empty() || keys == told) return keys;
-  log.Warning(
-      "keys of [daemon] that cannot change in a running process were left as they were; "
-      "restart patchbay for them",
-      {{"keys", keys}});
+  if (keys.empty() || keys == logged) return keys;
+  log.Warning("some [daemon] keys need a restart to take effect; restart patchbay",
+              {{"keys", keys}});
   return keys;
 }
 
@@ -63,9 +62,9 @@ std::string LogPlan(Log& log, const ReloadPlan& plan, const std::string& told) {
 bool Daemon::Reload(Loaded loaded) {
   if (stopping_) return false;
   std::vector<Diagnostic> diagnostics = loaded.diagnostics.Sorted();
-  LogDiagnostics(log_, diagnostics, told_);
-  told_ = diagnostics;
-  if (!loaded.model) return RefuseReload("it has mistakes", std::move(diagnostics));
+  LogDiagnostics(log_, diagnostics, logged_);
+  logged_ = diagnostics;
+  if (!loaded.model) return RefuseReload("the configuration has errors", std::move(diagnostics));
   if (const auto why = WhyRefused(wanted_, *loaded.model)) {
     return RefuseReload(std::string(*why), std::move(diagnostics));
   }
@@ -80,20 +79,19 @@ bool Daemon::Reload(Loaded loaded) {
   }
   ApplyLive(loaded.model->daemon);
   metrics_.SetConfigReading({true, std::chrono::system_clock::now(), "", std::move(diagnostics)});
-  told_keys_ = LogPlan(log_, plan, told_keys_);
+  logged_keys_ = LogPlan(log_, plan, logged_keys_);
   return true;
 }
 
-/// False, for Reload.
+/// Returns false, the result of Reload.
 bool Daemon::RefuseReload(const std::string& reason, std::vector<Diagnostic> diagnostics) {
   metrics_.SetConfigReading(
       {false, std::chrono::system_clock::now(), reason, std::move(diagnostics)});
-  log_.Error("the configuration was refused; the last good one stays in force",
-             {{"reason", reason}});
+  log_.Error("config reload failed; keeping the last valid configuration", {{"reason", reason}});
   return false;
 }
 
-/// Serves what is wanted, but for a resource whose name one that is going still has.
+/// Serves the wanted resources, except those whose name a draining resource still has.
 Status Daemon::Reconcile(const ResourceSpecs& wanted) {
   std::set<std::string_view> taken;
   for (const Draining& draining : draining_) taken.insert(draining.resource->name());
@@ -106,18 +104,18 @@ Status Daemon::Reconcile(const ResourceSpecs& wanted) {
   return {};
 }
 
-/// Once for all names that become free at one time: it goes through every resource.
+/// Runs once for all names that become free together, because it visits every resource.
 void Daemon::ReconcileWaitingSoon() {
   if (reconcile_) return;
   reconcile_ = loop_.After(kReconcilePause, [this] {
     reconcile_ = Subscription();
     ReconcileWaiting();
-    // Removing series is too slow for the loop. A resource that is back keeps its series.
+    // Removing series is too slow for the loop. A resource that has returned keeps its series.
     shutdown_worker_.Run({.work = [gone = std::exchange(gone_, {})]() mutable { gone.clear(); }});
   });
 }
 
-/// Serves what waited for a name that is free now, and tries again until that succeeds.
+/// Starts the resources that waited for their name, and retries until that succeeds.
 void Daemon::ReconcileWaiting() {
   const bool retries = static_cast<bool>(start_retry_);
   start_retry_ = Subscription();
@@ -125,7 +123,7 @@ void Daemon::ReconcileWaiting() {
   const Status reconciled = Reconcile(wanted_);
   if (reconciled) return;
   if (!retries) {
-    log_.Warning("resources cannot start yet; trying again every second",
+    log_.Warning("resources cannot start yet; retrying every second",
                  {{"reason", reconciled.error().message}});
   }
   start_retry_ = loop_.After(kStartRetry, [this] { ReconcileWaiting(); });
@@ -181,13 +179,13 @@ Status Daemon::ApplyPlan(const ResourceSpecs& specs, const ReloadPlan& plan) {
       resources_.back()->Apply({spec, ExclusiveResourcesAbove(*spec, specs)});
     }
   }
-  const bool hears_kernel = WatchKernel();  // before the first look, so that nothing is missed
+  const bool watches_kernel = WatchKernel();  // before the first scan, so that no event is lost
   for (const auto& resource : resources_) {
     if (impact.at(resource->name()) == ChangeImpact::kNew) {
       resource->Scan();
       if (kubelet_) resource->OnKubelet(*kubelet_);
-      TellHolders(*resource);
-    } else if (hears_kernel && resource->DependsOnSysfs()) {
+      ReportHolders(*resource);
+    } else if (watches_kernel && resource->DependsOnSysfs()) {
       resource->Scan();
     }
   }
@@ -224,7 +222,7 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
                 if (kubelet_dir_) kubelet_dir_->CheckSoon();  // null while the daemon stops
               },
           .on_registered = [this] { UpdateReadiness(); },
-          // The answer may be older than the news that its socket is gone.
+          // The response may be older than the loss of the socket.
           .on_kubelet_answers =
               [this](bool answers) { metrics_.SetKubeletUp(answers && kubelet_); },
           .on_granted = pod_resources_ ? pod_resources_->RequestPoll() : [] {},
@@ -235,11 +233,12 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
               }});
 }
 
-/// Its name is free again once the kubelet had a moment to see that the stream is over.
+/// Its name becomes free after a moment in which the kubelet notices the end of the stream.
 void Daemon::Drain(std::unique_ptr<ResourceController> resource) {
   if (const std::size_t held = resource->held(); held > 0) {
     log_.Warning(
-        "a resource goes while pods have devices of it, which they keep; no release hook will run",
+        "resource removed while pods still hold its devices; they keep them and no release hook "
+        "will run",
         {{"resource", resource->name()}, {"devices", held}});
   }
   const auto at = draining_.insert(draining_.end(), {std::move(resource)});

@@ -15,11 +15,11 @@ Verdict JudgeProgress(const Progress& progress, const ProgressLimits& limits, Pr
         "a gRPC server has been starting or stopping for {} s; its resource cannot be registered\n",
         duration_cast<seconds>(progress.server).count());
   }
-  if (progress.look > limits.look) {
+  if (progress.directory > limits.directory) {
     verdict.ok = false;
     verdict.body +=
         format("the kubelet's directory has not answered for {} s; no resource can be registered\n",
-               duration_cast<seconds>(progress.look).count());
+               duration_cast<seconds>(progress.directory).count());
   }
   if (progress.call && now - progress.call->first > limits.call) {
     verdict.ok = false;

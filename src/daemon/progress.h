@@ -9,27 +9,27 @@
 
 namespace patchbay {
 
-/// What bounds the work without which the kubelet cannot register a resource or admit a pod.
+/// Time limits for the work that registration and pod admission depend on.
 struct ProgressLimits {
-  /// Of the start or stop of a gRPC server, which takes less than a second.
+  /// For the start or stop of a gRPC server, which normally takes less than a second.
   std::chrono::milliseconds server = std::chrono::seconds(30);
-  /// Of a look at the kubelet's directory, which takes milliseconds.
-  std::chrono::milliseconds look = std::chrono::seconds(30);
-  /// Of an Allocate or PreStartContainer call. Lookups end after 5 s and hooks after 27 s at most.
+  /// For a check of the kubelet's directory, which normally takes milliseconds.
+  std::chrono::milliseconds directory = std::chrono::seconds(30);
+  /// For an Allocate or PreStartContainer call. Lookups end after 5 s and hooks after 27 s at most.
   std::chrono::milliseconds call = std::chrono::seconds(60);
 };
 
-/// The work of this kind that is under way.
+/// The work of this kind that is in progress.
 struct Progress {
   using Time = std::chrono::steady_clock::time_point;
-  /// For how long the oldest start or stop of a server has waited or run.
+  /// How long the oldest start or stop of a server has waited or run.
   std::chrono::nanoseconds server{};
-  std::chrono::nanoseconds look{};  ///< the same of the look at the kubelet's directory
-  /// The call that is pending for longest: since when, and of which resource.
+  std::chrono::nanoseconds directory{};  ///< the same for the check of the kubelet's directory
+  /// The call that has been pending longest: its start and its resource.
   std::optional<std::pair<Time, std::string>> call;
 };
 
-/// Whether the process can still do what the kubelet needs it for; if not, a restart may help.
+/// Decides if the process can still serve the kubelet; if not, a restart may help. Pure.
 Verdict JudgeProgress(const Progress& progress, const ProgressLimits& limits, Progress::Time now);
 
 }  // namespace patchbay

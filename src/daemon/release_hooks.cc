@@ -3,7 +3,7 @@
 namespace patchbay {
 namespace {
 
-/// More devices at once than this are told in one line.
+/// More devices at once than this are logged in one line.
 constexpr std::size_t kMaxReleasesLogged = 20;
 
 }  // namespace
@@ -32,7 +32,8 @@ void ReleaseHooks::OnHolders(const HoldersReport& report, const Snapshot* snapsh
     }
   }
   for (const std::string& device : verdict.missed) {
-    ReportMissed(device, "the kubelet did not answer before the next container started", many);
+    ReportMissed(device,
+                 "the kubelet did not report device usage before the next container started", many);
   }
 }
 
@@ -44,7 +45,7 @@ Status ReleaseHooks::Release(const std::string& device, const Snapshot* snapshot
   const FoundDevice found = snapshot != nullptr
                                 ? FindAdvertised(*snapshot, AdvertisedId(*spec_, device, 0))
                                 : FoundDevice();
-  if (found.listed == nullptr) return Fail(ErrorKind::kNotFound, "it is not known any more");
+  if (found.listed == nullptr) return Fail(ErrorKind::kNotFound, "the device is no longer known");
   const Variables variables = VariablesOf(*found.listed->device, spec_->name, node_name_);
   HookCall call = TRY(PlanHook(Hook::kRelease, *spec_, {&variables, 1}));
   hooks_->Run(std::move(call), [](const Status&) {});
@@ -54,7 +55,7 @@ Status ReleaseHooks::Release(const std::string& device, const Snapshot* snapshot
 void ReleaseHooks::ReportMissed(const std::string& device, const std::string& reason, bool many) {
   observer_->OnHook(Hook::kRelease, false, {});
   if (many) return;
-  log_.Warning("the release hook was not run",
+  log_.Warning("release hook was not run",
                {{"resource", spec_->name}, {"device", device}, {"reason", reason}});
 }
 

@@ -11,12 +11,12 @@ bool Same(const Spec& a, const Spec& b) {
   return a.*Member == b.*Member;
 }
 
-/// What topology is without the key depends on replicas, which are told then.
+/// The default of topology depends on replicas, whose change is listed then.
 bool SameTopology(const ResourceSpec& a, const ResourceSpec& b) {
   return a.topology == b.topology || a.replicas != b.replicas;
 }
 
-/// A key of [[resource]], and how far a change of it reaches.
+/// A key of [[resource]] and the effect of its change.
 struct ResourceKey {
   std::string_view name;
   ChangeImpact impact;
@@ -65,7 +65,7 @@ constexpr DaemonKey kDaemonKeys[] = {
     {"log_level", true, Same<&D::log_level>},
 };
 
-/// Whether a plugin would register with the same options.
+/// Returns true if a plugin would register with the same options.
 bool SameOptions(const ResourceSpec& a, const ResourceSpec& b) {
   return (a.preferred_allocation == Preference::kNone) ==
              (b.preferred_allocation == Preference::kNone) &&
@@ -90,7 +90,7 @@ ResourceStep StepFor(const ResourceSpec& from, const ResourceSpec& to) {
     step.impact = std::max(step.impact, key.impact);
     step.keys.emplace_back(key.name);
   }
-  // Of the keys that these depend on not every change matters.
+  // Not every change of the keys that the options depend on changes the options.
   if (!SameOptions(from, to)) step.impact = ChangeImpact::kRegistration;
   return step;
 }
@@ -118,7 +118,7 @@ std::string JoinKeys(const std::vector<std::string>& keys) {
 
 std::optional<std::string_view> WhyRefused(const ResourceSpecs& from, const Model& to) {
   if (from.empty() || !to.resources.empty()) return std::nullopt;
-  return "it has no resource at all; if that is meant, restart patchbay with it";
+  return "the configuration has no resources; if that is intended, restart patchbay";
 }
 
 ReloadPlan PlanReload(const DaemonSpec& from_daemon, const ResourceSpecs& from,

@@ -1,42 +1,15 @@
 #include "daemon/resource_controller.h"
 
 #include <algorithm>
-#include <cassert>
-#include <variant>
 
-#include "inventory/diff.h"
+#include "daemon/device_log.h"
 #include "inventory/usage.h"
 
 namespace patchbay {
 namespace {
 
-/// More changes at once than this are told in one line.
-constexpr std::size_t kMaxChangesLogged = 20;
-
 /// The maximum time to wait for the programs of a resource that is removed; see RunSubprocess.
 constexpr std::chrono::seconds kProgramPatience{3};
-
-/// Beyond this a scan hangs.
-constexpr std::chrono::seconds kScanLimit{10};
-
-/// Its commands run one after the other.
-std::chrono::seconds LimitOf(const ResourceSpec& spec) {
-  std::chrono::milliseconds limit = kScanLimit;
-  for (const MatchSpec& match : spec.matches) {
-    const auto* command = std::get_if<CommandSource>(&match.source);
-    if (command != nullptr) limit += command->timeout + kProgramPatience;
-  }
-  return std::chrono::ceil<std::chrono::seconds>(limit);
-}
-
-/// How long a new reason for what is unhealthy already may take to be seen.
-constexpr std::chrono::seconds kReasonPause{1};
-
-std::size_t Unhealthy(const Snapshot& snapshot) {
-  return static_cast<std::size_t>(
-      std::count_if(snapshot.devices.begin(), snapshot.devices.end(),
-                    [](const ListedDevice& d) { return d.health == Health::kUnhealthy; }));
-}
 
 }  // namespace
 
@@ -65,13 +38,13 @@ ResourceController::ResourceController(const Dependencies& deps, Entry entry,
   SetParts();
 }
 
-/// Those that not every entry has.
+/// The optional parts of an entry.
 void ResourceController::SetParts() {
-  SetReleaser();
+  SetReleaseHooks();
   SetProber();
 }
 
-void ResourceController::SetReleaser() {
+void ResourceController::SetReleaseHooks() {
   if (!entry_.spec->release) {
     release_hooks_.reset();
   } else if (release_hooks_) {
@@ -105,20 +78,20 @@ void ResourceController::Apply(Entry entry) {
   }
   next_ = std::move(entry);
   pause_ = Subscription();
-  // The scan that hangs may be for matches that are no more.
+  scans_.EndPause();
+  // The hanging scan may be for matches that were removed.
   if (scan_hangs_) AbandonScan();
   Scan();
 }
 
-/// Its thread goes on, with what belongs to that scan alone.
+/// Its thread continues, with data of its own.
 void ResourceController::AbandonScan() {
-  scanning_ = false;
-  abandoned_.insert(scan_);
+  scans_.Abandon();
   scan_cache_ = std::make_shared<ScanCache>();
   refresh_ = true;
 }
 
-/// The entry that was scanned for, before what the scan found.
+/// Applies the entry that was scanned for, before the result of the scan is merged.
 void ResourceController::PutInForce() {
   if (!next_) return;
   const Entry before = std::exchange(entry_, *std::exchange(next_, std::nullopt));
@@ -155,10 +128,10 @@ void ResourceController::SetUsage(Usage usage) {
   std::set<std::string> held;
   for (const auto& [device, holders] : usage_->holders) held.insert(held.end(), device);
   inventory_.SetHeld(std::move(held));
-  AwaitExpiry();  // of what was let go it may be over already
+  AwaitExpiry();  // a device that was released may have expired already
 }
 
-/// What others left of the devices is being released once the kubelet has said who has them now.
+/// A new report of device usage first starts the release hooks of the previous pods.
 void ResourceController::BeforeStart(const std::set<std::string>& devices,
                                      std::function<void()> then) {
   events_.ask_holders(lifetime_.Guard([this, devices, then = std::move(then)](bool answered) {
@@ -201,7 +174,7 @@ void ResourceController::EndParts() {
   scan_limit_ = Subscription();
 }
 
-/// Calls `done` once nothing runs any more for the resource. To wait for that is not for the loop.
+/// Calls `done` when no program of the resource runs any more. The loop does not wait for that.
 std::function<void()> ResourceController::AfterPrograms(std::function<void()> done) {
   return [this, done = std::move(done)] {
     cancellation_->Trigger();
@@ -216,13 +189,13 @@ std::function<void()> ResourceController::AfterPrograms(std::function<void()> do
           hooks_ended_ = true;
           CheckPrograms();
         }));
-    // One that hangs in the kernel must not keep the name of the resource for ever.
+    // A program that hangs in the kernel must not keep the name of the resource indefinitely.
     programs_ = deps_.plugin.loop.After(kProgramPatience, [this] { OnProgramsEnded(); });
   };
 }
 
 void ResourceController::CheckPrograms() {
-  if (hooks_ended_ && !(scanning_ && runs_command_)) OnProgramsEnded();
+  if (hooks_ended_ && !(scans_.scanning() && runs_command_)) OnProgramsEnded();
 }
 
 void ResourceController::OnProgramsEnded() {
@@ -242,28 +215,21 @@ void ResourceController::OnChanged(const std::string& directory) {
 }
 
 void ResourceController::ScanSoon() {
-  if (scanning_ || pause_) {
-    scan_again_ = true;
-    return;
-  }
-  StartScan();
+  if (scans_.Request()) StartScan();
 }
 
 void ResourceController::StartScan() {
   if (ended_) return;
-  assert(!scanning_);  // two concurrent scans would share scan_cache_
-  scanning_ = true;
-  scan_again_ = false;
+  const std::uint64_t scan = scans_.Start(deps_.plugin.loop.Now());
   scan_hangs_ = false;
   const Entry& wanted = Wanted();
   scanned_for_ = wanted.spec;
   runs_command_ = HasCommand(*wanted.spec);
-  scan_limit_ = deps_.plugin.loop.After(LimitOf(*wanted.spec), [this] { OnScanHangs(); });
-  if (deps_.plugin.loop.Now() - pause_end_ >= kCalm) pause_length_ = {};
+  scan_limit_ = deps_.plugin.loop.After(ScanLimit(*wanted.spec), [this] { OnScanHangs(); });
   const ScanRequest request{.node_name = deps_.plugin.allocation.node_name,
                             .owners = wanted.owners,
                             .owned_before = owned_,
-                            .skips_owners = !abandoned_.empty(),
+                            .skips_owners = scans_.has_abandoned(),
                             .refresh = std::exchange(refresh_, false),
                             .unchanged_dirs = std::exchange(unchanged_dirs_, WatchedDirectories()),
                             .before = inventory_.snapshot(),
@@ -274,13 +240,13 @@ void ResourceController::StartScan() {
   ThreadPool& pool = runs_command_ ? deps_.commands : deps_.scanner;
   pool.Run(
       deps_.plugin.loop,
-      [scan = ++scan_, spec = wanted.spec, host = deps_.host, request, adder] {
+      [scan, spec = wanted.spec, host = deps_.host, request, adder] {
         const auto start = std::chrono::steady_clock::now();
         Outcome outcome{scan, spec, Discover(*spec, host, request), {}, {}, {}};
         for (const std::string& directory : outcome.discovery.directories) {
           outcome.directories.insert(host.Local(directory));
         }
-        // Also those that are watched: see DirWatch.
+        // Watched ones are added again, see DirWatch.
         if (adder) outcome.added = adder->Add(outcome.directories);
         outcome.took = std::chrono::steady_clock::now() - start;
         return outcome;
@@ -288,15 +254,15 @@ void ResourceController::StartScan() {
       lifetime_.Guard([this](Outcome outcome) { OnScanned(std::move(outcome)); }));
 }
 
-/// The devices stay as they are. Another entry does not wait for it, and one that looked for the
-/// devices of exclusive resources goes by what those had, as long as the scan that hangs does.
+/// The devices stay as they are. Another entry does not wait for the hanging scan. A resource that
+/// also scans for exclusive resources scans again without them, and uses their last known devices.
 void ResourceController::OnScanHangs() {
   scan_hangs_ = true;
   deps_.plugin.log.Warning(
-      "host scan has not ended; a file system that it looks at may not be responding",
-      {{"resource", name()}, {"seconds", LimitOf(*Wanted().spec).count()}});
+      "host scan has not ended; a file system that it reads may not be responding",
+      {{"resource", name()}, {"seconds", ScanLimit(*Wanted().spec).count()}});
   const bool is_for_another = next_ && scanned_for_ != next_->spec;
-  const bool may_be_an_owner = !Wanted().owners.empty() && abandoned_.empty();
+  const bool may_be_an_owner = !Wanted().owners.empty() && !scans_.has_abandoned();
   if (!is_for_another && !may_be_an_owner) return;
   AbandonScan();
   StartScan();
@@ -311,12 +277,13 @@ std::set<std::string> ResourceController::WatchedDirectories() const {
 }
 
 void ResourceController::OnScanned(Outcome outcome) {
-  // One that hung and was replaced; its watches count until it is known that nobody wants them.
-  if (abandoned_.erase(outcome.scan) > 0) {
-    if (abandoned_.empty() && !Wanted().owners.empty()) Scan();
+  // Of an abandoned scan only the watches count, until RetainWatches finds them unused.
+  const ScanScheduler::Finished finished = scans_.Finish(outcome.scan);
+  if (finished != ScanScheduler::Finished::kCounts) {
+    const bool is_last = finished == ScanScheduler::Finished::kLastAbandoned;
+    if (is_last && !Wanted().owners.empty()) Scan();
     return events_.on_scanned(outcome.added, true);
   }
-  scanning_ = false;
   scan_limit_ = Subscription();
   if (std::exchange(scan_hangs_, false)) {
     deps_.plugin.log.Info("host scan ended", {{"resource", name()}});
@@ -326,7 +293,7 @@ void ResourceController::OnScanned(Outcome outcome) {
     return CheckPrograms();
   }
   if (outcome.spec != Wanted().spec) {
-    // For an entry that is no more. The next scan first: the event may ask for one itself.
+    // The entry was replaced. Start the next scan first: the event may request one itself.
     StartScan();
     return events_.on_scanned(outcome.added, true);
   }
@@ -336,30 +303,22 @@ void ResourceController::OnScanned(Outcome outcome) {
   const bool moved = outcome.directories != directories_;
   directories_ = std::move(outcome.directories);
   LogForgotten(inventory_.MergeScan(std::move(outcome.discovery), deps_.plugin.loop.Now()));
-  // The longer a storm of changes lasts, the more rarely it is scanned. A scan that has waited for
-  // a file system or a program does not cost what it took, so that does not count in full.
-  pause_length_ = std::max<Loop::Duration>(2 * pause_length_, outcome.took);
-  pause_length_ = std::min<Loop::Duration>(pause_length_, kMaxPause);
-  pause_ = deps_.plugin.loop.After(pause_length_, [this] {
+  const Loop::Duration pause = scans_.Pause(outcome.took, deps_.plugin.loop.Now());
+  pause_ = deps_.plugin.loop.After(pause, [this] {
     pause_ = Subscription();
-    if (scan_again_) StartScan();
+    if (scans_.EndPause()) StartScan();
   });
-  pause_end_ = deps_.plugin.loop.Now() + pause_length_;
   Publish(true);
-  observer_->OnScan(outcome.took, complete);  // after what it found, for those who look meanwhile
+  observer_->OnScan(outcome.took,
+                    complete);  // after Publish, so that a reader sees the result of the scan
   events_.on_scanned(outcome.added, moved);
 }
 
-/// Many verdicts at once are few lists: making one may take no more than a fifth of the loop's
-/// time.
 void ResourceController::OnVerdicts(ProbeScheduler::Change change) {
   Loop& loop = deps_.plugin.loop;
-  const Loop::Time due = change == ProbeScheduler::Change::kHealth
-                             ? std::max(loop.Now(), next_wave_)
-                             : loop.Now() + kReasonPause;
-  if (verdicts_ && verdicts_due_ <= due) return;
-  verdicts_due_ = due;
-  verdicts_ = loop.After(due - loop.Now(), [this] { Publish(false); });
+  if (const auto due = throttle_.OnChange(change, loop.Now())) {
+    verdicts_ = loop.After(*due - loop.Now(), [this] { Publish(false); });
+  }
 }
 
 void ResourceController::AwaitExpiry() {
@@ -376,6 +335,7 @@ void ResourceController::AwaitExpiry() {
 void ResourceController::Publish(bool devices_changed) {
   const auto start = std::chrono::steady_clock::now();
   verdicts_ = Subscription();
+  throttle_.OnPublishing();
   if (devices_changed) {
     AwaitExpiry();
     if (prober_) prober_->SetDevices(inventory_.Known());
@@ -384,67 +344,20 @@ void ResourceController::Publish(bool devices_changed) {
                              : Inventory::HealthLookup());
   if (inventory_.snapshot() == published_) return;
   const bool first = published_ == nullptr;
-  LogChanges(published_.get(), *inventory_.snapshot());
+  LogDeviceChanges(deps_.plugin.log, published_.get(), *inventory_.snapshot());
   published_ = inventory_.snapshot();
   plugin_.Publish(published_);
   events_.on_published();
   if (first && kubelet_) plugin_.OnKubelet(*kubelet_);
-  next_wave_ = deps_.plugin.loop.Now() + 4 * (std::chrono::steady_clock::now() - start);
+  throttle_.OnPublished(std::chrono::steady_clock::now() - start, deps_.plugin.loop.Now());
 }
 
-/// Once, until a scan drops none.
+/// Logs once, until a scan forgets none.
 void ResourceController::LogForgotten(std::size_t devices) {
   if (std::exchange(forgets_early_, devices > 0) || devices == 0) return;
   deps_.plugin.log.Warning(
-      "devices vanish faster than they are forgotten; only the newest are remembered",
+      "devices disappear faster than they are forgotten; only the newest are remembered",
       {{"resource", name()}, {"forgotten", devices}});
-}
-
-void ResourceController::LogChanges(const Snapshot* before, const Snapshot& after) {
-  Log& log = deps_.plugin.log;
-  auto changes = Diff(before, after);
-  // At the start every device is new; only what is wrong is worth a line of its own.
-  if (before == nullptr) {
-    std::erase_if(changes, [](const Change& c) { return c.kind == Change::Kind::kAppeared; });
-  }
-  if (before == nullptr || changes.size() > kMaxChangesLogged) {
-    log.Info("devices", {{"resource", entry_.spec->name},
-                         {"listed", after.devices.size()},
-                         {"unhealthy", Unhealthy(after)},
-                         {"rejected", after.rejected.size()}});
-  }
-  if (changes.size() > kMaxChangesLogged) return;
-  for (const Change& change : changes) {
-    switch (change.kind) {
-      case Change::Kind::kAppeared:
-        log.Info("device appeared", {{"resource", entry_.spec->name}, {"device", change.device}});
-        break;
-      case Change::Kind::kHealthy:
-        log.Info("device is healthy", {{"resource", entry_.spec->name}, {"device", change.device}});
-        break;
-      case Change::Kind::kForgotten:
-        log.Info("device forgotten", {{"resource", entry_.spec->name}, {"device", change.device}});
-        break;
-      case Change::Kind::kUnhealthy:
-        log.Warning("device is unhealthy", {{"resource", entry_.spec->name},
-                                            {"device", change.device},
-                                            {"reason", change.reason}});
-        break;
-      case Change::Kind::kRejected:
-        log.Warning(
-            "device rejected",
-            {{"resource", entry_.spec->name}, {"path", change.device}, {"reason", change.reason}});
-        break;
-      case Change::Kind::kAccepted:
-        log.Info("device no longer rejected",
-                 {{"resource", entry_.spec->name}, {"path", change.device}});
-        break;
-      case Change::Kind::kMissingMount:
-        log.Warning("the source of a mount is missing",
-                    {{"resource", name()}, {"path", change.device}, {"reason", change.reason}});
-        break;
-    }
-  }
 }
 
 }  // namespace patchbay

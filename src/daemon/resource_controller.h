@@ -5,7 +5,9 @@
 #include <set>
 #include <string>
 
+#include "daemon/publish_throttle.h"
 #include "daemon/release_hooks.h"
+#include "daemon/scan_scheduler.h"
 #include "health/prober.h"
 #include "inventory/inventory.h"
 #include "kubelet/resource_plugin.h"
@@ -14,13 +16,14 @@
 
 namespace patchbay {
 
-/// One resource, from the host to the kubelet: has the host looked at, keeps the inventory, logs
-/// what changed, and publishes it.
+/// Connects the parts of one resource, from the host to the kubelet: requests scans, merges them
+/// into the inventory, logs the changes and publishes snapshots. ScanScheduler and PublishThrottle
+/// decide when.
 ///
-/// Belongs to the loop thread; the host is scanned, and directories are watched, in the pools.
+/// Belongs to the loop thread; scans run and watches are added in the pools.
 class ResourceController {
  public:
-  /// What it works with; all of it outlives the controller.
+  /// They outlive the controller.
   struct Dependencies {
     ThreadPool& scanner;
     ThreadPool& commands;         ///< for scans that run commands, which may take long
@@ -31,91 +34,86 @@ class ResourceController {
     ResourcePlugin::Dependencies plugin;
   };
   struct Events {
-    /// A scan of the host is over: the directories whose watches it added, and whether what
-    /// directories() says has changed.
+    /// A scan of the host ended: the directories whose watches it added, and true if directories()
+    /// changed.
     std::function<void(const DirWatch::Added& added, bool directories_changed)> on_scanned;
     std::function<void()> on_published;     ///< snapshot() has changed
     std::function<void()> check_directory;  ///< see ResourcePlugin::Events
     std::function<void()> on_registered;
     std::function<void(bool)> on_kubelet_answers;
     std::function<void()> on_granted = [] {};  ///< see PluginBackend::on_granted
-    /// Has the kubelet asked who holds what, see PodResources::PollNow.
+    /// Requests the device usage from the kubelet, see PodResources::PollNow.
     std::function<void(std::function<void(bool answered)>)> ask_holders = [](const auto& asked) {
       asked(false);
     };
   };
 
-  /// What the configuration says of the resource.
+  /// The configuration of the resource.
   struct Entry {
     std::shared_ptr<const ResourceSpec> spec;
     ResourceSpecs owners = {};  ///< see ExclusiveResourcesAbove
   };
 
-  /// `cancellation` is of what it runs, and of nothing else; it triggers it at its end.
+  /// `cancellation` stops the programs of this resource only; the controller triggers it at its
+  /// end.
   ResourceController(const Dependencies& deps, Entry entry,
                      std::shared_ptr<const Cancellation> cancellation,
                      std::shared_ptr<ResourceObserver> observer, Events events);
   ResourceController(const ResourceController&) = delete;
   ResourceController& operator=(const ResourceController&) = delete;
 
-  /// Has the host scanned for another entry of the same name. When that scan is over, the entry is
-  /// in force, all of it at once: devices, templates, probes and hooks; until then, and so while
-  /// the scan hangs, everything goes by the entry before. What did not change stays: probes and
-  /// what they found, hooks that run, the socket and the kubelet's stream.
+  /// Replaces the entry by another one of the same name. Scans the host for it first; when that
+  /// scan has ended, devices, templates, probes and hooks change together. Until then, also while
+  /// the scan hangs, the previous entry is in force. Unchanged parts stay: probes and their
+  /// results, running hooks, the socket and the kubelet's stream.
   void Apply(Entry entry);
 
-  /// Looks at the host soon. Calls made while it looks come to one more look after that; while they
-  /// keep coming, the looks become rarer, down to one in kMaxPause.
+  /// Requests a full scan of the host; see ScanScheduler for when it starts.
   void Scan();
-  /// The same, and runs commands again.
+  /// Requests a full scan that runs commands again.
   void Refresh();
-  /// Names came or went there: looks soon, if that may matter, and where nothing else was heard of
-  /// goes by what the last look saw.
+  /// Entries of the directory changed: requests a scan if the resource depends on it. Directories
+  /// without a reported change are not read again.
   void OnChanged(const std::string& directory);
-  /// Whose changes are a reason to look; paths of this process.
+  /// The directories whose changes require a scan; paths of this process.
   const std::set<std::string>& directories() const { return directories_; }
-  /// Whether that holds of the kernel's events, too.
+  /// Returns true if kernel events require a scan, too.
   bool DependsOnSysfs() const;
-  /// Whether a change there may matter. While the host is being looked at nobody knows: all may.
+  /// Returns true if a change there may matter. During a scan that is unknown, so any may.
   bool MayDependOn(const std::string& directory) const {
-    return scanning_ || directories_.contains(directory);
+    return scans_.scanning() || directories_.contains(directory);
   }
 
-  /// The kubelet's socket, as KubeletDir tells it. The resource is registered once the host was
-  /// looked at, so that the first list is a true one.
+  /// The kubelet's socket appeared or disappeared, see KubeletDir. The resource registers after its
+  /// first scan, so that the first device list is complete.
   void OnKubelet(std::uint64_t epoch);
   void OnKubeletLost();
   void CheckSocket(const PluginSockets& sockets, Loop::Time asked) {
     plugin_.CheckSocket(sockets, asked);
   }
 
-  /// Who holds the units of the resource, by the ID that the kubelet sees, as it said just now.
+  /// The kubelet reported the holders of the units, by the advertised IDs.
   void OnHolders(const HoldersReport& report);
 
-  /// Ends serving and all that it runs, then calls `done`, once. What is still being looked at does
-  /// not count any more.
+  /// Stops serving, probes and hooks, then calls `done`, once. The result of a running scan is
+  /// ignored.
   void End(std::function<void()> done);
-  /// The same for a resource that is no more, of which the kubelet is told, see ResourcePlugin.
-  /// Programs that hooks run may end before they are stopped.
+  /// The same for a resource that was removed: the kubelet gets an empty list first, see
+  /// ResourcePlugin. Running hooks get time to end.
   void Drain(std::function<void()> done);
 
   const std::string& name() const { return entry_.spec->name; }
   const std::shared_ptr<ResourceObserver>& observer() const { return observer_; }
-  /// How many devices pods hold, as far as the kubelet has said.
+  /// The number of devices in use by pods, as last reported.
   std::size_t held() const { return usage_ ? usage_->holders.size() : 0; }
   bool registered() const { return plugin_.registered(); }
-  /// Null before the first look.
+  /// Null before the first scan.
   const std::shared_ptr<const Snapshot>& snapshot() const { return inventory_.snapshot(); }
 
  private:
-  /// No list is sent more often either.
-  static constexpr std::chrono::seconds kMaxPause{1};
-  /// Changes that are further apart are no storm.
-  static constexpr std::chrono::milliseconds kCalm{250};
-
   struct Outcome {
     std::uint64_t scan;
-    std::shared_ptr<const ResourceSpec> spec;  ///< that was looked for
+    std::shared_ptr<const ResourceSpec> spec;  ///< the entry it was for
     Discovery discovery;
     std::set<std::string> directories;  ///< of it, as paths of this process
     DirWatch::Added added;
@@ -130,7 +128,7 @@ class ResourceController {
   void OnProgramsEnded();
   void SetUsage(Usage usage);
   void SetProber();
-  void SetReleaser();
+  void SetReleaseHooks();
   void ScanSoon();
   void StartScan();
   void AbandonScan();
@@ -140,52 +138,45 @@ class ResourceController {
   void OnVerdicts(ProbeScheduler::Change change);
   void AwaitExpiry();
   void BeforeStart(const std::set<std::string>& devices, std::function<void()> then);
-  /// To the prober, which devices there are; to all others, how they are.
+  /// Gives the prober the devices, if they changed, and everyone else the new snapshot.
   void Publish(bool devices_changed);
   void LogForgotten(std::size_t devices);
-  void LogChanges(const Snapshot* before, const Snapshot& after);
 
   const Dependencies deps_;
   Entry entry_;                ///< in force
-  std::optional<Entry> next_;  ///< to be in force when it has been scanned for
+  std::optional<Entry> next_;  ///< applied when its scan has ended
   const std::shared_ptr<const Cancellation> cancellation_;
   const std::shared_ptr<ResourceObserver> observer_;
   const Events events_;
   Inventory inventory_;
-  std::optional<Prober> prober_;  ///< where the resource has a probe
+  std::optional<Prober> prober_;  ///< if the resource has a probe
   const std::shared_ptr<HookRunner> hooks_;
-  std::optional<ReleaseHooks> release_hooks_;  ///< where it has a release hook
+  std::optional<ReleaseHooks> release_hooks_;  ///< if it has a release hook
   ResourcePlugin plugin_;
   std::set<std::string> directories_;
-  /// Those that were watched when the last scan began and of which nothing was heard since.
+  /// The directories watched when the last scan began, without a change since.
   std::set<std::string> unchanged_dirs_;
   std::shared_ptr<const Snapshot> published_;
-  std::optional<DeviceHolders> units_;  ///< that the kubelet named last
-  std::shared_ptr<const Usage> usage_;  ///< null before the kubelet said for the first time
+  std::optional<DeviceHolders> units_;  ///< as last reported by the kubelet
+  std::shared_ptr<const Usage> usage_;  ///< null before the first report
   std::optional<std::uint64_t> kubelet_;
-  std::uint64_t scan_ = 0;             ///< the last one that began
-  std::set<std::uint64_t> abandoned_;  ///< scans that hang and whose results are no longer wanted
-  bool scanning_ = false;
-  std::shared_ptr<const ResourceSpec> scanned_for_;  ///< by that scan
-  bool runs_command_ = false;                        ///< that scan
+  ScanScheduler scans_;
+  std::shared_ptr<const ResourceSpec> scanned_for_;  ///< by the running scan
+  bool runs_command_ = false;                        ///< the running scan does
   bool scan_hangs_ = false;
   Subscription scan_limit_;
-  bool scan_again_ = false;
   bool ended_ = false;
-  bool forgets_early_ = false;  ///< see Inventory::Advance; that is logged
-  bool refresh_ = false;        ///< with the next scan; the first runs commands in any case
-  std::shared_ptr<const OwnedNodes> owned_;  ///< of other resources, in the last scan
+  bool forgets_early_ = false;  ///< see Inventory::MergeScan; as logged
+  bool refresh_ = false;        ///< run commands in the next scan; the first does so anyway
+  std::shared_ptr<const OwnedNodes> owned_;  ///< by other resources, in the last scan
   std::shared_ptr<ScanCache> scan_cache_ = std::make_shared<ScanCache>();
-  Loop::Duration pause_length_{};
-  Loop::Time pause_end_{};
   Subscription pause_;     ///< between two scans
-  Subscription expiry_;    ///< of the next vanished device
-  Subscription programs_;  ///< the end of their time to end
+  Subscription expiry_;    ///< of the next missing device
+  Subscription programs_;  ///< limits the wait for their end
   bool hooks_ended_ = false;
   std::function<void()> on_programs_ended_;
-  Subscription verdicts_;  ///< that are to be published
-  Loop::Time verdicts_due_{};
-  Loop::Time next_wave_{};  ///< not before this are verdicts published again
+  PublishThrottle throttle_;
+  Subscription verdicts_;  ///< publishes the pending health changes
   Lifetime lifetime_;
 };
 

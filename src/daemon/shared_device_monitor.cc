@@ -30,8 +30,9 @@ void SharedDeviceMonitor::OnCompared(const Participants& participants, const Sha
     sharing.insert(names);
     if (known_.contains(names)) continue;
     log_.Warning(
-        "two resources have the same node, which the kubelet may give out twice; exclude it from "
-        "one, or make one exclusive",
+        "two resources list the same device node, so the kubelet may allocate it twice; exclude it "
+        "from "
+        "one of them, or make one exclusive",
         {{"resource", names.first}, {"other", names.second}, {"path", pair.path}});
   }
   known_ = std::move(sharing);

@@ -47,7 +47,8 @@ struct ScanStatus {
 
 /// One resource at this moment. What is null is not known yet.
 struct ResourceStatus {
-  RegistrationStatus registration = {RegistrationState::kWaiting, "the host is being looked at"};
+  RegistrationStatus registration = {RegistrationState::kWaiting,
+                                     "the first scan of the host has not ended"};
   int streams = 0;
   std::optional<ScanStatus> last_scan = {};
   std::shared_ptr<const Snapshot> snapshot = {};

@@ -70,7 +70,7 @@ class Reloading(support.TestCase):
             daemon.err.wait("configuration file is still open for writing")
             file.write(seats(3))
         self.await_seats(kubelet, 3)
-        self.assertNotIn("resource is gone", daemon.err.text())
+        self.assertNotIn("resource removed", daemon.err.text())
         self.expect_untouched(kubelet)
 
     def test_an_empty_file_takes_nothing_away(self):
@@ -210,7 +210,7 @@ class Waiting(support.TestCase):
             self.assertIn("patchbay_config_last_reload_successful 0",
                           support.get(address, "/metrics")[1])
             config.write_text("nonsense")
-            daemon.err.wait("mistake in the configuration")
+            daemon.err.wait("configuration error")
             config.write_text(seats(2))
             kubelet.wait_view(SEAT, lambda view: view["capacity"] == 2)
             self.await_true(lambda: daemon.get("/readyz")[0] == 200, "ready")

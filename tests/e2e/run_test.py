@@ -45,7 +45,7 @@ class Registering(support.TestCase):
         config = self.config('[daemon]\nhost_root = "/no/such"\n' + THREE)
         self.kubelet_dir.write_text("")
         with Daemon(config, self.kubelet_dir) as daemon:
-            daemon.err.wait("there is no directory to see the host in")
+            daemon.err.wait("host_root is not a directory")
             daemon.err.wait("is a file: mend kubelet_dir")
             self.assertEqual(daemon.end()[0], 0)
 
@@ -244,7 +244,7 @@ class Logging(support.TestCase):
         for line in lines:
             self.assertLessEqual({"time", "level", "message"}, line.keys())
         warnings = [line for line in lines
-                    if line["message"] == "the configuration has warnings; patchbay check shows them"]
+                    if line["message"] == "configuration has warnings; run patchbay check to see them"]
         self.assertEqual([(line["level"], line["warnings"]) for line in warnings], [("warning", 1)])
         self.assertIn("ending", [line["message"] for line in lines])
 

@@ -132,7 +132,7 @@ class Status(support.TestCase):
                                         "refused")["config"]
             self.assertEqual(refused["loaded_at"], before["loaded_at"])
             self.assertGreater(refused["read_at"], before["read_at"])
-            self.assertEqual(refused["reason"], "it has mistakes")
+            self.assertEqual(refused["reason"], "the configuration has errors")
             finding, = refused["diagnostics"]
             self.assertEqual((finding["file"], finding["line"], finding["column"], finding["code"]),
                              (str(config), len(good.splitlines()) + 1, 1, "unknown-key"))

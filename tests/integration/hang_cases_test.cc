@@ -199,7 +199,7 @@ TEST_P(HangingFileSystem, OfTheConfiguration) {
 TEST_P(HangingFileSystem, OfTheKubeletDirectoryWhileOtherThingsChange) {
   StartKubelet();
   StartDaemon(kSerial, {.daemon_keys = "rescan = \"1s\"",
-                        .progress_limits = {.look = std::chrono::milliseconds(200)}});
+                        .progress_limits = {.directory = std::chrono::milliseconds(200)}});
   ASSERT_TRUE(AwaitServed());
   kubelet_->Stop();  // which would hold the lock of the directory while it hangs there itself
   ASSERT_TRUE(daemon_->log().Await("the kubelet's socket is gone"));

@@ -257,7 +257,7 @@ TEST_P(HooksOfDevices, WhatTheNextContainerHasIsNotReleased) {
   kubelet_->Release("a");
   Run("b");
   ASSERT_TRUE(kubelet_->SetPodResourcesFault(PodResourcesFault::kNone));
-  ASSERT_TRUE(daemon_->log().Await("the release hook was not run")) << daemon_->log().text();
+  ASSERT_TRUE(daemon_->log().Await("release hook was not run")) << daemon_->log().text();
   EXPECT_EQ(Written("ran"), "");
   EXPECT_EQ(Runs("release", "failure"), 1);
   kubelet_->Release("b");

@@ -63,8 +63,8 @@ name = "example.com/serial"
   }
   EXPECT_EQ(HealthOf(View()), devices);
   ASSERT_TRUE(
-      process.AwaitLog("some directories cannot be watched; they are looked at only at "
-                       "every rescan"))
+      process.AwaitLog("some directories cannot be watched; they are scanned only at each "
+                       "rescan"))
       << process.log();
   EXPECT_THAT(process.log(), HasSubstr("(see fs.inotify.max_user_watches)"));
   add("tty1");

@@ -70,10 +70,10 @@ TEST_F(DiffTest, ToNoResourceAtAllIsRefused) {
   const auto ran = Diff(Resource("a.com/b"), "[daemon]\nrescan = \"2m\"\n");
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(ran.out,
-            "a running patchbay refuses it: it has no resource at all; if that is meant, restart "
-            "patchbay with it\n");
+            "a running patchbay refuses it: the configuration has no resources; if that is "
+            "intended, restart patchbay\n");
   const auto json = Json::parse(Diff(Resource("a.com/b"), "", {"-o", "json"}).out);
-  EXPECT_THAT(json["refused"].get<std::string>(), HasSubstr("no resource at all"));
+  EXPECT_THAT(json["refused"].get<std::string>(), HasSubstr("has no resources"));
   EXPECT_EQ(json["resources"], Json::array());
   EXPECT_EQ(Diff("", "").out, "nothing differs\n");
   EXPECT_THAT(Diff("", Resource("a.com/b")).out, HasSubstr("new"));

@@ -15,7 +15,7 @@ TEST(Progress, IsFineWhileNothingIsPendingForLong) {
 
 TEST(Progress, FailsWhenAServerDoesNotStartOrStop) {
   const Verdict verdict =
-      JudgeProgress({.server = 31s, .look = {}, .call = {}}, {}, Progress::Time() + 1h);
+      JudgeProgress({.server = 31s, .directory = {}, .call = {}}, {}, Progress::Time() + 1h);
   EXPECT_FALSE(verdict.ok);
   EXPECT_EQ(verdict.body,
             "a gRPC server has been starting or stopping for 31 s; its resource cannot be "
@@ -24,7 +24,7 @@ TEST(Progress, FailsWhenAServerDoesNotStartOrStop) {
 
 TEST(Progress, FailsWhenTheKubeletsDirectoryHangs) {
   const Verdict verdict =
-      JudgeProgress({.server = {}, .look = 31s, .call = {}}, {}, Progress::Time() + 1h);
+      JudgeProgress({.server = {}, .directory = 31s, .call = {}}, {}, Progress::Time() + 1h);
   EXPECT_FALSE(verdict.ok);
   EXPECT_EQ(verdict.body,
             "the kubelet's directory has not answered for 31 s; no resource can be registered\n");
@@ -33,7 +33,7 @@ TEST(Progress, FailsWhenTheKubeletsDirectoryHangs) {
 TEST(Progress, FailsWhenACallIsNotAnswered) {
   const Progress::Time now = Progress::Time() + 1h;
   const Verdict verdict = JudgeProgress(
-      {.server = {}, .look = {}, .call = std::pair(now - 61s, std::string("a.b/c"))}, {}, now);
+      {.server = {}, .directory = {}, .call = std::pair(now - 61s, std::string("a.b/c"))}, {}, now);
   EXPECT_FALSE(verdict.ok);
   EXPECT_EQ(verdict.body, "a call of the kubelet for a.b/c has been pending for 61 s\n");
 }

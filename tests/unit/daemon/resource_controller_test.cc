@@ -399,7 +399,7 @@ TEST_F(ResourceControllerTest, LogsChangesOnceAndStartsWithASummary) {
 }
 
 TEST_F(ResourceControllerTest, LogsOnceThatNamesComeAndGoTooFast) {
-  constexpr std::string_view kTold = "devices vanish faster than they are forgotten";
+  constexpr std::string_view kTold = "devices disappear faster than they are forgotten";
   const auto told = [&] {
     std::size_t count = 0;
     for (auto at = log_text_.str().find(kTold); at != std::string::npos;

@@ -72,11 +72,11 @@ TEST_F(StatusJsonTest, KeepsWhatIsInForceWhenTheNextFileIsRefused) {
   metrics_.SetConfigReading(
       {false,
        kThen + seconds(1),
-       "it has mistakes",
+       "the configuration has errors",
        {{Severity::kError, "unknown-key", {"a.toml", 3, 7}, "what", "do this"}}});
   const json config = Status()["config"];
   EXPECT_EQ(config["successful"], false);
-  EXPECT_EQ(config["reason"], "it has mistakes");
+  EXPECT_EQ(config["reason"], "the configuration has errors");
   EXPECT_EQ(config["loaded_at"], "2023-11-14T22:13:20.250Z");
   EXPECT_EQ(config["read_at"], "2023-11-14T22:13:21.250Z");
   EXPECT_EQ(config["diagnostics"], json::array({{{"file", "a.toml"},
@@ -100,7 +100,7 @@ TEST_F(StatusJsonTest, ShowsAResourceBeforeTheFirstLookAtTheHost) {
   const auto observer = metrics_.AddResource("example.com/card");
   const json resource = Status()["resources"][0];
   EXPECT_EQ(resource["state"], "waiting");
-  EXPECT_EQ(resource["state_reason"], "the host is being looked at");
+  EXPECT_EQ(resource["state_reason"], "the first scan of the host has not ended");
   EXPECT_EQ(resource["registered"], false);
   EXPECT_EQ(resource["in_use"], nullptr);
   EXPECT_EQ(resource["last_scan"], nullptr);

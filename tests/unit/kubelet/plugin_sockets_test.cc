@@ -13,7 +13,6 @@
 
 #include "base/hash.h"
 #include "kubelet/plugin_sockets.h"
-#include "model/socket_name.h"
 #include "os/unique_fd.h"
 #include "support/temp_tree.h"
 #include "support/unix_socket.h"
