@@ -10,7 +10,7 @@
 namespace patchbay {
 namespace {
 
-/// How many commands of one call run at once.
+/// The maximum number of commands of one call that run at once.
 constexpr std::size_t kMaxAtOnce = 16;
 constexpr std::size_t kMaxOutput = 4096;
 
@@ -30,7 +30,7 @@ class Batch {
       while (others.size() + 1 < std::min(call_.commands.size(), kMaxAtOnce)) {
         others.emplace_back([this] { Work(); });
       }
-    } catch (const std::system_error&) {  // no more threads: those that are there do all of it
+    } catch (const std::system_error&) {  // no more threads: the existing ones do all of the work
     }
     Work();
     for (std::thread& other : others) other.join();
@@ -85,7 +85,7 @@ class Batch {
   const HookCall& call_;
   const std::chrono::steady_clock::time_point deadline_;
   const Cancellation& cancellation_;
-  std::vector<std::optional<Ended>> results_;  ///< nothing for what was not begun
+  std::vector<std::optional<Ended>> results_;  ///< nothing for commands that did not start
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> failed_ = false;
 };

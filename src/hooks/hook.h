@@ -15,25 +15,26 @@
 
 namespace patchbay {
 
-/// A program that is run, and for which unit or device.
+/// A command line, and the unit or device it runs for.
 struct HookCommand {
   std::string id;
   std::vector<std::string> argv;
 };
 
-/// What one call of a hook comes to.
+/// One call of a hook.
 struct HookCall {
   std::string resource = {};
   Hook hook = Hook::kPreStart;
   std::chrono::milliseconds timeout{};  ///< of all commands together
-  /// With the time that it waits for its turn; nothing: it waits as long as it takes.
+  /// The limit for waiting and running together; nothing: it waits without limit.
   std::optional<std::chrono::milliseconds> patience = {};
-  std::set<std::string> devices = {};      ///< whose state it changes, by their IDs
-  std::vector<HookCommand> commands = {};  ///< none where the resource has no such hook
+  std::set<std::string> devices = {};      ///< the IDs of the devices whose state it changes
+  std::vector<HookCommand> commands = {};  ///< none if the resource has no such hook
 };
 
-/// The call for what a container gets, or of kRelease for devices: the program once for each, in
-/// their order, and equal commands once. Fails with kInvalid when a template cannot be rendered.
+/// Plans the call for the units of a container, or for devices in case of kRelease: the program
+/// once for each, in their order, equal command lines once. Fails with kInvalid if a template
+/// cannot be rendered. Pure.
 Result<HookCall> PlanHook(Hook hook, const ResourceSpec& spec, std::span<const Variables> units);
 
 struct HookOutcome {
@@ -42,8 +43,8 @@ struct HookOutcome {
   std::vector<UniqueFd> left_behind = {};  ///< see SubprocessResult
 };
 
-/// Runs the commands side by side, and blocks until all have ended or were stopped at `deadline`,
-/// two seconds more at most. After a failure no further one is begun.
+/// Runs the commands in parallel, and blocks until all have ended, or were stopped at `deadline`,
+/// which takes two more seconds at most. After a failure no further command starts.
 HookOutcome RunHook(const HookCall& call, std::chrono::steady_clock::time_point deadline,
                     const Cancellation& cancellation);
 

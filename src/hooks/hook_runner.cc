@@ -15,21 +15,21 @@ namespace {
 using std::chrono::seconds;
 using std::chrono::steady_clock;
 
-/// So many devices are released at once.
+/// The maximum number of devices released at once.
 constexpr int kMaxReleases = 16;
-/// A program for which less time is left is not begun: half a format is worse than none.
+/// A program does not start with less time than this left: half a format is worse than none.
 constexpr std::chrono::milliseconds kWorthBeginning{500};
-/// How long the destructor waits. A program is killed within two seconds of its cancellation.
+/// The time that the destructor waits. A cancelled program is killed within two seconds.
 constexpr seconds kPatienceAtDestruction{3};
-/// As many as there are calls. That some take long is for their limits to say.
+/// One thread per call. Calls have limits of their own.
 constexpr ThreadPool::Options kHookThreads{.max_running = 100'000,
                                            .patience = std::chrono::hours(24),
                                            .max_idle = 1,
                                            .end_patience = std::chrono::milliseconds(0)};
-/// Until a thread that could not be had is asked for again.
+/// The pause after which a thread is requested again.
 constexpr seconds kThreadPause{1};
 
-constexpr const char* kOver = "patchbay ends, or the resource is no more";
+constexpr const char* kOver = "patchbay is shutting down, or the resource was removed";
 
 bool Touches(const HookCall& call, const std::set<std::string>& devices) {
   return std::any_of(call.devices.begin(), call.devices.end(),
@@ -94,9 +94,9 @@ void HookRunner::Run(HookCall call, Done done) {
     try {
       keeper_ = std::thread([this] { Keep(); });
     } catch (const std::system_error& problem) {
-      answers.emplace_back(std::move(at->second),
-                           Fail(ErrorKind::kPrecondition,
-                                format("no thread can be had for it: {}", problem.what())));
+      answers.emplace_back(
+          std::move(at->second),
+          Fail(ErrorKind::kPrecondition, format("no thread is available: {}", problem.what())));
       queue_.erase(at);
     }
   }
@@ -110,7 +110,7 @@ void HookRunner::Keep() {
   while (!abandoned_ && (!ending_ || !queue_.empty())) {
     const Answers answers = Advance();
     if (answers.empty()) {
-      changed_.wait_until(lock, NextLook());
+      changed_.wait_until(lock, NextWakeup());
     } else {
       lock.unlock();
       Answer(answers);
@@ -119,8 +119,8 @@ void HookRunner::Keep() {
   }
 }
 
-/// Starts what is due, and takes out of the queue what has nothing to run or came to its end
-/// waiting.
+/// Starts the calls that are due, and removes calls from the queue that have nothing to run or
+/// whose waiting time is over.
 HookRunner::Answers HookRunner::Advance() {
   Answers answers;
   const auto answer = [&](Queue::iterator at, Status status) {
@@ -142,8 +142,8 @@ HookRunner::Answers HookRunner::Advance() {
         answer(at, Fail(ErrorKind::kPrecondition, kOver));
       } else if (at->second.begin_by < steady_clock::now()) {
         answer(at, Fail(ErrorKind::kPrecondition,
-                        "its turn did not come in time; another hook still works on the device, "
-                        "or the kubelet was slow to say who has it"));
+                        "timed out waiting in the hook queue; another hook still works on the "
+                        "device, or the kubelet was slow to report device usage"));
       }
     }
     at = next;
@@ -151,7 +151,7 @@ HookRunner::Answers HookRunner::Advance() {
   return answers;
 }
 
-/// Those that wait and whose turn it is.
+/// Returns the waiting calls whose devices are free.
 std::vector<HookRunner::Queue::iterator> HookRunner::Due() {
   std::vector<Queue::iterator> due;
   auto releases = std::ranges::count_if(queue_, [](const Queue::value_type& entry) {
@@ -168,7 +168,7 @@ std::vector<HookRunner::Queue::iterator> HookRunner::Due() {
   return due;
 }
 
-/// Whether there was a thread for it.
+/// Returns false if no thread is available.
 bool HookRunner::Start(Queue::iterator at) {
   const auto execution = std::make_shared<Execution>(Execution{at->second.call, at->second.end_by});
   const bool begun =
@@ -219,8 +219,7 @@ void HookRunner::Report(Execution& execution) {
   }
 }
 
-/// Until the programs that nothing can kill have ended, or this process does, nobody else gets the
-/// devices.
+/// Blocks the devices until programs that nothing can kill have ended, or this process ends.
 void HookRunner::AwaitLeftBehind(std::uint64_t serial, std::vector<UniqueFd> left_behind) {
   {
     const std::lock_guard lock(mutex_);
@@ -241,7 +240,7 @@ void HookRunner::AwaitLeftBehind(std::uint64_t serial, std::vector<UniqueFd> lef
              .then = [this, serial] { OnOver(serial); }});
 }
 
-/// Of calls that were not run.
+/// Completes calls that were not run.
 void HookRunner::Answer(const Answers& answers) {
   for (const auto& [place, status] : answers) {
     if (status) {
@@ -262,7 +261,7 @@ void HookRunner::Answer(const Answers& answers) {
   }
 }
 
-HookRunner::Time HookRunner::NextLook() const {
+HookRunner::Time HookRunner::NextWakeup() const {
   Time next = steady_clock::now() + std::chrono::hours(1);
   for (const auto& [serial, place] : queue_) {
     if (place.state == State::kWaiting) next = std::min(next, place.begin_by);

@@ -18,16 +18,16 @@
 
 namespace patchbay {
 
-/// Runs the hooks of one resource, each call on a thread of its own. Calls that work on one device
-/// run one after the other, in the order in which they came, so that what makes a device clean has
-/// ended before the next container gets it; of kRelease sixteen run at once. A device whose program
-/// hangs in the kernel keeps the next call waiting. Calls that wait have no thread.
+/// Runs the hooks of one resource, each call on a thread of its own. Calls for the same device run
+/// one after the other in the order they came, so that a release ends before the next container
+/// gets the device. At most sixteen calls of kRelease run at once. If a program hangs in the
+/// kernel, the next call for its device waits. Waiting calls have no thread.
 ///
-/// Thread-safe. The destructor does as End, but waits three seconds at most; after it no `done` is
-/// called any more.
+/// Thread-safe. The destructor does the same as End, but waits three seconds at most; no `done` is
+/// called after it.
 class HookRunner {
  public:
-  /// Fails with kPrecondition, and a text for the administrator of the pod.
+  /// Receives kPrecondition and a message for the owner of the pod if the hook failed.
   using Done = std::function<void(const Status&)>;
   /// Receives the result of each call that had commands, before its `Done`; any thread.
   using OnResult = std::function<void(Hook, bool success, std::chrono::nanoseconds duration)>;
@@ -37,11 +37,11 @@ class HookRunner {
   HookRunner(const HookRunner&) = delete;
   HookRunner& operator=(const HookRunner&) = delete;
 
-  /// Returns at once. `done` is called once, on a thread of the runner, or on this one where there
-  /// is nothing to run and nothing to wait for. A call without commands waits for its devices.
+  /// Returns immediately. `done` is called once, on a thread of the runner, or on this thread if
+  /// there is nothing to run or to wait for. A call without commands waits for its devices.
   void Run(HookCall call, Done done);
 
-  /// Waits for what runs: trigger the cancellation first. What comes later is refused.
+  /// Waits for running calls: trigger the cancellation first. Later calls fail.
   void End();
 
  private:
@@ -50,14 +50,14 @@ class HookRunner {
   struct QueueSlot {
     HookCall call;
     Done done;
-    Time since;     ///< it waits
-    Time begin_by;  ///< there would be no time for it after that
+    Time since;     ///< waiting since then
+    Time begin_by;  ///< too little time is left after that
     Time end_by;
     State state = State::kWaiting;
   };
   using Queue = std::map<std::uint64_t, QueueSlot>;
   using Answers = std::vector<std::pair<QueueSlot, Status>>;
-  /// What the thread of a call has, also when the runner is gone.
+  /// The data of a call's thread, which may outlive the runner.
   struct Execution;
 
   static QueueSlot PlaceFor(HookCall call, Done done);
@@ -71,18 +71,18 @@ class HookRunner {
   void OnOver(std::uint64_t serial);
   void Answer(const Answers& answers);
   bool IsOver() const { return ending_ || cancellation_->triggered(); }
-  Time NextLook() const;
+  Time NextWakeup() const;
 
   const OnResult on_result_;
   Log& log_;
   const std::shared_ptr<const Cancellation> cancellation_;
   std::mutex mutex_;
   std::condition_variable changed_;
-  Queue queue_;  ///< the calls that wait or run, as they came
+  Queue queue_;  ///< the waiting and running calls in their order
   std::uint64_t next_serial_ = 0;
   bool ending_ = false;
   bool abandoned_ = false;
-  std::thread keeper_;  ///< since the first call: sees whose turn it is, and whose time is over
+  std::thread keeper_;  ///< from the first call on: starts and expires waiting calls
   ThreadPool pool_;
 };
 

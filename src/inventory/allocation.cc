@@ -11,7 +11,7 @@
 namespace patchbay {
 namespace {
 
-/// A path as the host has it. It may hold any bytes; a message to the kubelet may not.
+/// A host path may contain any bytes; a message to the kubelet may not.
 Status CheckHostPath(const std::string& path) {
   if (IsShortestPath(path) && IsUtf8(path)) return {};
   return Fail(ErrorKind::kInvalid,
@@ -36,9 +36,9 @@ std::string JoinPermissions(std::string_view a, std::string_view b) {
   return joined;
 }
 
-/// The bytes of a response as a message, or a few more.
+/// An upper bound for the size of the serialized response in bytes.
 std::size_t BytesOf(const ContainerResponse& response) {
-  constexpr std::size_t kTags = 24;  // and lengths, of an entry with all that it holds
+  constexpr std::size_t kTags = 24;  // and lengths of an entry and its fields
   std::size_t bytes = 0;
   for (const auto* pairs : {&response.envs, &response.annotations}) {
     for (const auto& [key, value] : *pairs) bytes += key.size() + value.size() + kTags;
@@ -53,7 +53,7 @@ std::size_t BytesOf(const ContainerResponse& response) {
   return bytes;
 }
 
-/// Else the kubelet or the kernel would refuse it, with words that name neither.
+/// Otherwise the kubelet or the kernel rejects it later, with an error that names no cause.
 Status CheckSizes(const ContainerResponse& response) {
   constexpr std::string_view kCure = "set a lower max_per_container, or give less of each device";
   for (const auto& [name, value] : response.envs) {
@@ -65,18 +65,18 @@ Status CheckSizes(const ContainerResponse& response) {
                "most {}; {}",
                Truncate(name, 100), bytes, kMaxEnv, kCure));
   }
-  if (BytesOf(response) <= kLargestResponse) return {};
+  if (BytesOf(response) <= kMaxResponse) return {};
   return Fail(ErrorKind::kInvalid,
               format("the container would get {} bytes of paths, env and annotations, and the "
                      "kubelet takes at most {}; {}",
-                     BytesOf(response), kLargestResponse, kCure));
+                     BytesOf(response), kMaxResponse, kCure));
 }
 
 Result<std::string> RenderContainerPath(const Template& path, const Variables& variables) {
   return RenderPath(path, variables, "container_path", ProblemWithContainerPath);
 }
 
-/// What the probe of a device reads, if it reads a file.
+/// Renders the file that the probe of a device reads, if it reads one.
 Status CheckProbe(const ResourceSpec& spec, const Variables& variables) {
   if (!spec.health) return {};
   const auto* file = std::get_if<FileProbe>(&spec.health->kind);
@@ -145,8 +145,8 @@ class ResponseBuilder {
     return {};
   }
 
-  /// What is at the path now must be what the scan found there: conditions and `exclusive` were
-  /// asked about that, and about nothing that took its place.
+  /// The path must still lead to the node that the scan found: conditions and `exclusive` were
+  /// checked for that node only.
   Result<HostNode> ResolveMatched(const DeviceNode& matched) const {
     const bool is_link = matched.path != matched.real_path;
     HostNode known{matched.real_path, matched.type, matched.major, matched.minor, matched.inode};
@@ -167,10 +167,10 @@ class ResponseBuilder {
     if (!resolved) {
       if (node.optional) return {};
       return Fail(ErrorKind::kPrecondition,
-                  format("the device \"{}\" has lost {}: {}{}", variables.id, host_path,
+                  format("device \"{}\": node {} is missing: {}{}", variables.id, host_path,
                          resolved.error().message,
-                         node.host_path ? "; where containers can do without it, set optional = "
-                                          "true for this device_node"
+                         node.host_path ? "; if containers can run without it, set optional = true "
+                                          "for this device_node"
                                         : ""));
     }
     if (resolved->type != FileType::kCharacter && resolved->type != FileType::kBlock) {
@@ -225,16 +225,16 @@ class ResponseBuilder {
     return {};
   }
 
-  /// A value that holds the separator could not be told from two values. That of the template's own
-  /// text is left to the file.
+  /// A value that contains the separator is indistinguishable from two values. Separators in the
+  /// text of the template itself are allowed.
   Status CheckSeparator(std::string_view what, const std::string& key, const std::string& value,
                         const std::vector<Template::Span>& spans) const {
     const std::string& separator = spec_.env_separator;
     if (separator.empty()) return {};
     const std::string joined = value + separator;
     for (const Template::Span& span : spans) {
-      // One that only begins or ends in the variable counts: with "::" a value may not end with
-      // ":".
+      // A separator that only begins or ends in the variable counts: with "::" a value may not end
+      // with ":".
       const std::size_t reach = separator.size() - 1;
       const std::size_t begin = span.begin - std::min(span.begin, reach);
       const auto around = std::string_view(joined).substr(begin, span.end + reach - begin);
@@ -277,7 +277,7 @@ Result<ContainerResponse> Answer(const Snapshot& snapshot, std::span<const std::
   return response;
 }
 
-/// What to write for a variable that the device lacks.
+/// Suggests a template for a variable that the device lacks.
 std::string Alternatives(const Variables& variables, std::string_view name) {
   if (!IsNodeVariable(name)) return "; leave it out, or match only devices that have it";
   return format(": it has no node; use {}{{id}}",
@@ -304,7 +304,7 @@ AllocationContext CachedAllocationOn(const AllocationHost& host, bool& unknown) 
             auto node = host.host.ResolveCached(path);
             if (node) return *std::move(node);
             unknown = true;
-            return Fail(ErrorKind::kUnavailable, "the kernel has to ask the file system");
+            return Fail(ErrorKind::kUnavailable, "not in the kernel's caches");
           },
           [&host](const HostNode& node) { return host.host.HoldsCached(node); }, host.node_name};
 }
@@ -312,7 +312,7 @@ AllocationContext CachedAllocationOn(const AllocationHost& host, bool& unknown) 
 Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std::string> ids,
                                    const AllocationContext& context) {
   auto response = Answer(snapshot, ids, context);
-  // The message quotes what came from outside, and ends in the status of a pod.
+  // The message quotes untrusted text and appears in the status of a pod.
   if (!response) response.error().message = Printable(response.error().message);
   return response;
 }
@@ -329,7 +329,7 @@ std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceS
                               field.name, Alternatives(variables, field.name))};
     }
   }
-  // Whether the nodes are there is not asked: that is a matter of the moment.
+  // Nodes are not looked up: they may be missing for a moment only.
   AllocationContext context;
   context.resolve = [&device](const std::string& host_path) -> Result<HostNode> {
     for (const DeviceNode& node : device.nodes) {

@@ -13,7 +13,7 @@
 
 namespace patchbay {
 
-/// What a container gets: the fields of the kubelet's ContainerAllocateResponse as plain values.
+/// The fields of the kubelet's ContainerAllocateResponse as plain values.
 struct ContainerResponse {
   struct Mount {
     std::string container_path;
@@ -36,48 +36,46 @@ struct ContainerResponse {
   bool operator==(const ContainerResponse&) const = default;
 };
 
-/// An environment variable with name, "=" and value: the kernel takes no longer one to a program.
+/// The maximum size of an environment variable in bytes, with name and "=": a limit of the kernel.
 inline constexpr std::size_t kMaxEnv = 131'071;
-/// What a container gets of a resource, in bytes: the kubelet takes no answer of more than 4 MiB.
-inline constexpr std::size_t kLargestResponse = 3'670'016;  // 3.5 MiB
+/// The maximum size of a response in bytes. The kubelet accepts 4 MiB.
+inline constexpr std::size_t kMaxResponse = 3'670'016;  // 3.5 MiB
 
-/// What an allocation needs to know besides the snapshot.
+/// The inputs of an allocation besides the snapshot.
 struct AllocationContext {
-  /// Where a host path leads right now; a node that went or a link that was retargeted since the
-  /// snapshot is found here, and not by the runtime when the container is created.
+  /// Resolves a host path now, so that a node that disappeared or a link that changed since the
+  /// snapshot fails the admission and not the creation of the container.
   std::function<Result<HostNode>(const std::string& host_path)> resolve;
-  /// Whether a node is there still as it was found: spares most allocations the longer way.
+  /// Returns true if a node is unchanged since the scan; most allocations need no more.
   std::function<bool(const HostNode& node)> holds;
   std::string node_name;  ///< of the Kubernetes node
 };
 
-/// Where devices are allocated.
+/// The host on which devices are allocated.
 struct AllocationHost {
   HostRoot host;
   std::string node_name;  ///< of the Kubernetes node
 };
 
-/// As the host is now. Lookups can hang with the file system; `on_lookup`, if not null, is called
-/// with each path before it is looked up.
+/// Looks paths up on the host, which can hang with the file system. `on_lookup`, if not null, is
+/// called with each path before its lookup.
 AllocationContext AllocationOn(const AllocationHost& host,
                                std::function<void(const std::string& path)> on_lookup = nullptr);
-/// The same without ever waiting for a file system. Where the kernel does not have the answer in
-/// memory `unknown` becomes true, and the result of Allocate means nothing. Both arguments outlive
-/// the context.
+/// The same without waiting for a file system. Sets `unknown` if the kernel does not have the
+/// answer in its caches; then ignore the result of Allocate. Both arguments outlive the context.
 AllocationContext CachedAllocationOn(const AllocationHost& host, bool& unknown);
 
-/// The answer to one container request, for devices by the IDs the kubelet sees, in any order,
-/// repeated ones counted once. Pure but for what `context` sees; the same arguments give the same
-/// answer, and nothing is remembered. No IDs give an empty response.
+/// Returns the response to one container request. The IDs are as advertised, in any order,
+/// duplicates count once; no IDs give an empty response. Pure except for `context`.
 ///
-/// Fails with kNotFound for an unknown ID, kPrecondition for an unhealthy device or a node that is
-/// gone, kInvalid for more than max_per_container, a conflict of container paths or more than
-/// kMaxEnv or kLargestResponse; the message names the ID, the path or the variable.
+/// Fails with kNotFound for an unknown ID, kPrecondition for an unhealthy device or a missing
+/// node, kInvalid for more than max_per_container, a conflict of container paths or more than
+/// kMaxEnv or kMaxResponse; the message names the ID, the path or the variable.
 Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std::string> ids,
                                    const AllocationContext& context);
 
-/// Why a device can never be allocated, though it is there: a template that lacks a variable or
-/// renders to something no container can get. Nothing for a device that can.
+/// Returns why a device can never be allocated although it is present: a template lacks a variable
+/// or renders to an invalid value. Nothing for any other device.
 std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceSpec>& spec,
                                            const Device& device, std::string_view node_name);
 

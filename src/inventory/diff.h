@@ -19,16 +19,16 @@ struct Change {
     kMissingMount,
   };
   Kind kind = Kind::kAppeared;
-  std::string device;  ///< its ID; of kRejected, kAccepted and kMissingMount the path
-  std::string reason;  ///< of kUnhealthy, kRejected and kMissingMount
+  std::string device;  ///< its ID; for kRejected, kAccepted and kMissingMount the path
+  std::string reason;  ///< for kUnhealthy, kRejected and kMissingMount
 
   bool operator==(const Change&) const = default;
 };
 
-/// What changed from `before` (null: there was nothing) to `after`, in the order of IDs, rejections
-/// and mounts last. A device that appears and is known not to work is unhealthy as well. A path
-/// that is rejected for the same reason, though the details differ, did not change, and kAccepted
-/// is one that is not rejected any more. Linear in the number of devices.
+/// Returns the changes from `before` (may be null) to `after`, ordered by ID, rejections and mounts
+/// last. An Unhealthy device that appears makes two changes. A path that is rejected for the same
+/// reason with other details did not change; kAccepted is a path that is no longer rejected. Linear
+/// in the number of devices.
 std::vector<Change> Diff(const Snapshot* before, const Snapshot& after);
 
 }  // namespace patchbay

@@ -10,12 +10,12 @@
 namespace patchbay {
 namespace {
 
-/// Whether the device lies where this time nothing could be read: it is not known to be gone.
+/// Returns true if the device is where this scan could not read: it may still exist.
 bool IsOutOfSight(const ResourceSpec& spec, const Device& device,
                   const std::vector<Rejection>& rejected) {
   return std::any_of(rejected.begin(), rejected.end(), [&](const Rejection& rejection) {
     if (rejection.reason != RejectReason::kUnreadable) return false;
-    // Any device may be known by what could not be read there.
+    // Without a readable directory, any device may still exist.
     if (UsesSysfs(spec) && rejection.path.starts_with("/sys")) return true;
     std::string_view unread = rejection.path;
     while (unread.ends_with('/')) unread.remove_suffix(1);
@@ -26,10 +26,10 @@ bool IsOutOfSight(const ResourceSpec& spec, const Device& device,
   });
 }
 
-/// What became of a device that was not found: its nodes may be there and yet not make one.
+/// Returns why a device was not found; its nodes may still exist.
 std::string VanishedReason(const Device& device,
                            const std::map<std::string_view, std::string_view>& rejected) {
-  if (device.nodes.empty()) return "it is not found any more";
+  if (device.nodes.empty()) return "no longer found";
   for (const DeviceNode& node : device.nodes) {
     if (const auto why = rejected.find(node.path); why != rejected.end()) {
       return std::string(why->second);
@@ -64,10 +64,9 @@ std::size_t Inventory::MergeScan(Discovery discovery, Time now) {
       old.removed_by_config = finds_others || (is_respecified && !why.empty());
     }
     if (old.vanished_at) {
-      old.reason = !why.empty() ? why
-                   : old.removed_by_config
-                       ? "by the configuration it is no device of the resource any more"
-                       : VanishedReason(*old.device, reasons);
+      old.reason = !why.empty()            ? why
+                   : old.removed_by_config ? "no longer matched by the configuration"
+                                           : VanishedReason(*old.device, reasons);
     }
     next.push_back(std::move(old));
   };
@@ -103,7 +102,7 @@ void Inventory::Expire(Time now) {
   });
 }
 
-/// Bounds the number of vanished devices, and with it memory and the kubelet's list.
+/// Limits the number of missing devices, and with it memory and the device list.
 std::size_t Inventory::DropOldest() {
   std::vector<std::uint32_t> vanished;
   for (const Tracked& tracked : tracked_) {

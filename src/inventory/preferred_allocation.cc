@@ -12,12 +12,12 @@
 namespace patchbay {
 namespace {
 
-/// No NUMA node is known.
+/// The NUMA node is unknown.
 constexpr int kNowhere = std::numeric_limits<int>::max();
 
 /// A unit that can be allocated.
 struct PlacedUnit {
-  std::int64_t device = 0;  ///< its place in the list
+  std::int64_t device = 0;  ///< its index in the list
   std::int64_t replica = 0;
   std::int64_t numa_node = kNowhere;
 
@@ -28,12 +28,12 @@ struct PlacedUnit {
 using Units = std::vector<PlacedUnit>;
 using Ids = std::set<std::string_view>;
 
-/// What groups units that are near to each other, the largest groups first.
+/// Keys that group units near each other, the largest groups first.
 using Level = std::int64_t PlacedUnit::*;
 constexpr Level kLevels[] = {&PlacedUnit::numa_node, &PlacedUnit::device};
 
-/// Those of the IDs that can be allocated, in the order of the list. The kubelet's list may be
-/// older than the snapshot.
+/// Returns the units of these IDs that can be allocated, in the order of the list. The kubelet's
+/// list may be older than the snapshot.
 Units FindUnits(const Snapshot& snapshot, const Ids& ids) {
   Units units;
   for (const std::string_view id : ids) {
@@ -46,9 +46,9 @@ Units FindUnits(const Snapshot& snapshot, const Ids& ids) {
   return units;
 }
 
-/// Takes whole groups: those in use already, then the smallest that has all that is missing, or
-/// else the largest. As a unit is in one group only, no other choice needs fewer. Of the last group
-/// the same by the next level.
+/// Takes whole groups: those already in use, then the smallest group that has all missing units, or
+/// the largest. A unit is in one group only, so no other choice needs fewer groups. The last group
+/// is divided the same way at the next level.
 Units Packed(Units from, const Units& chosen, std::size_t size, std::span<const Level> levels) {
   if (levels.empty() || from.size() <= size) {
     from.resize(std::min(from.size(), size));
@@ -81,8 +81,8 @@ Units Packed(Units from, const Units& chosen, std::size_t size, std::span<const 
   return taken;
 }
 
-/// Takes one unit after the other, each of the device that the container has least of; among
-/// these, of the one with the most units free, so that the load is shared.
+/// Takes one unit after the other, each from the device that the container has least of; among
+/// these from the device with the most free units, to balance the load.
 Units Spread(const Units& from, const Units& chosen, std::size_t size) {
   struct Use {
     std::int64_t taken = 0;
@@ -91,7 +91,7 @@ Units Spread(const Units& from, const Units& chosen, std::size_t size) {
   std::map<std::int64_t, Use> devices;
   for (const PlacedUnit& unit : chosen) ++devices[unit.device].taken;
   for (const PlacedUnit& unit : from) ++devices[unit.device].free;
-  // As a device is used up its units rank lower, so that all can be ranked beforehand.
+  // Each further unit of a device ranks lower, so all units can be ranked in advance.
   std::vector<std::tuple<std::int64_t, std::int64_t, PlacedUnit>> ranks;
   for (const PlacedUnit& unit : from) {
     Use& use = devices[unit.device];

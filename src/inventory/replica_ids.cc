@@ -8,10 +8,10 @@
 namespace patchbay {
 namespace {
 
-/// Longer ones are nobody's misspelling.
+/// Longer IDs are not misspellings.
 constexpr std::size_t kMaxMisspelt = 253;
 
-/// The device that an unknown ID may be meant for, else those that there are.
+/// Suggests the device that an unknown ID may mean, otherwise lists those that exist.
 std::string AvailableNames(const Snapshot& snapshot, std::string_view id) {
   const ResourceSpec& spec = *snapshot.spec;
   const auto parsed = ParseReplica(id);

@@ -8,7 +8,7 @@
 namespace patchbay {
 namespace {
 
-/// A device of one of the snapshots, by its place in it.
+/// A device by its snapshot and its index there.
 struct Owner {
   std::size_t snapshot = 0;
   std::size_t device = 0;
@@ -38,7 +38,7 @@ SharedNodes FindSharedNodes(std::span<const std::shared_ptr<const Snapshot>> sna
   std::map<std::pair<std::size_t, std::size_t>, std::string_view> examples;
   for (const auto& [key, node] : nodes) {
     const auto& [path, all] = node;
-    // In the order of the snapshots, so that the first and the last tell whether there are two.
+    // Ordered by snapshot, so that the first and the last differ if there are two.
     if (all.front().snapshot == all.back().snapshot) continue;
     for (const Owner& owner : all) {
       shared[owner.snapshot].insert(owner.device);

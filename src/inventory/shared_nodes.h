@@ -10,20 +10,21 @@
 
 namespace patchbay {
 
-/// Device nodes that several resources hand out. Between them the kubelet cannot tell that two
-/// devices are one, and may give it out twice.
+/// Device nodes that several resources list. The kubelet does not know that they are one device and
+/// may allocate it twice.
 struct SharedNodes {
   struct Pair {
-    std::size_t first = 0;  ///< of the snapshots, in their order
+    std::size_t first = 0;  ///< indexes of the snapshots
     std::size_t second = 0;
     std::string path;  ///< one such node
   };
-  std::vector<std::size_t> devices;  ///< of each snapshot: how many of its devices others have too
-  std::vector<Pair> pairs;           ///< each once, in the order of the snapshots
+  std::vector<std::size_t>
+      devices;              ///< per snapshot: the number of its devices that others list too
+  std::vector<Pair> pairs;  ///< each once, ordered by the snapshots
 };
 
-/// Looks at the healthy devices of all resources; null snapshots have none. Linear in the number of
-/// their nodes. Pure.
+/// Compares the healthy devices of all resources; null snapshots have none. Linear in the number of
+/// nodes. Pure.
 SharedNodes FindSharedNodes(std::span<const std::shared_ptr<const Snapshot>> snapshots);
 
 }  // namespace patchbay

@@ -7,8 +7,8 @@
 
 namespace patchbay {
 
-/// Holds the newest snapshot of a resource. The loop thread sets it; any thread reads it and keeps
-/// what it read as long as it likes, so that nobody can see half an update.
+/// Holds the newest snapshot of a resource. The loop thread sets it; any thread reads it and may
+/// keep the result, so that no reader sees half an update.
 class SnapshotCell {
  public:
   void Set(std::shared_ptr<const Snapshot> snapshot) {

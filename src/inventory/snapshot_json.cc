@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Of the container and of the node, not of the device.
+/// Variables of the container and of the node, not of the device.
 constexpr std::string_view kOfOthers[] = {"slot", "replica", "node_name"};
 
 }  // namespace

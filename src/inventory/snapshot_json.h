@@ -10,17 +10,17 @@
 
 namespace patchbay {
 
-/// The devices of one snapshot as JSON: what `patchbay devices` and /api/v1/status have in common.
-/// Bytes that are not UTF-8 may remain in it; dump it with JsonText. The snapshot outlives it.
+/// The devices of one snapshot as JSON, for `patchbay devices` and /api/v1/status. It may contain
+/// bytes that are not UTF-8: dump it with JsonText. The snapshot outlives it.
 class SnapshotJson {
  public:
   explicit SnapshotJson(const Snapshot& snapshot);
 
-  /// {id, health, reason, paths, numa_node, variables} of a device by its place in the list.
+  /// {id, health, reason, paths, numa_node, variables} of the device at this index.
   nlohmann::ordered_json Device(std::size_t index) const;
-  /// [{path, reason}] of all that was rejected.
+  /// [{path, reason}] of all rejected paths.
   nlohmann::ordered_json Rejected() const;
-  /// [{path, reason}] of all mounts whose source is not there.
+  /// [{path, reason}] of all mounts whose source is missing.
   nlohmann::ordered_json MissingMounts() const;
 
  private:
@@ -28,7 +28,7 @@ class SnapshotJson {
   std::vector<std::string> variables_;  ///< that a device may have
 };
 
-/// The text of it, each byte that is no UTF-8 replaced by U+FFFD; on one line where `indent` is -1.
+/// Returns JSON as text; bytes that are not UTF-8 become U+FFFD. An `indent` of -1 makes one line.
 std::string JsonText(const nlohmann::ordered_json& json, int indent = -1);
 
 }  // namespace patchbay

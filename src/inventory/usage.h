@@ -5,10 +5,9 @@
 
 namespace patchbay {
 
-/// What of a resource is in use, from who holds its units, by the ID that the kubelet sees. A unit
-/// from before `replicas` changed is of the same device still, as far as that is among the `known`
-/// ones (null: none are). What is no unit of the resource is held all the same, and counts as a
-/// device of that ID. Pure.
+/// Returns the devices of a resource that are in use, from the holders of its units by advertised
+/// ID. A unit from before `replicas` changed counts for its device, if that is among the `known`
+/// ones (may be null). Any other ID counts as a device of that ID. Pure.
 Usage UsageOf(const ResourceSpec& spec, const DeviceHolders& units,
               const Snapshot* known = nullptr);
 

@@ -18,34 +18,34 @@ namespace patchbay {
 
 using WallTime = std::chrono::system_clock::time_point;
 
-/// What came of reading the configuration.
+/// The result of reading the configuration.
 struct ConfigReading {
   bool accepted = false;
   WallTime at{};
-  std::string reason = {};  ///< why it was refused, in one line
+  std::string reason = {};  ///< why it was rejected, in one line
   std::vector<Diagnostic> diagnostics = {};
 };
 
 struct ConfigStatus {
   std::string path;
-  std::optional<WallTime> loaded_at = {};          ///< of what is in force; nothing: nothing is
+  std::optional<WallTime> loaded_at = {};          ///< of the one in force; nothing if none is
   std::shared_ptr<const ConfigReading> last = {};  ///< null before the first
 };
 
 struct KubeletStatus {
   bool up = false;
   std::uint64_t restarts = 0;
-  std::optional<bool> pod_resources_up = {};  ///< nothing: it is not asked, or has not answered yet
+  std::optional<bool> pod_resources_up = {};  ///< nothing: disabled, or no response yet
 };
 
-/// A look at the host.
+/// A scan of the host.
 struct ScanStatus {
   WallTime at{};  ///< its end
   std::chrono::nanoseconds took{};
   bool complete = false;
 };
 
-/// One resource at this moment. What is null is not known yet.
+/// One resource at this moment. Null fields are not known yet.
 struct ResourceStatus {
   RegistrationStatus registration = {RegistrationState::kWaiting,
                                      "the first scan of the host has not ended"};
@@ -57,8 +57,8 @@ struct ResourceStatus {
 };
 using ResourceStatuses = std::map<std::string, ResourceStatus>;
 
-/// All that the page shows, at one moment. A value of shared immutable parts: copying it is cheap,
-/// whatever the number of devices.
+/// Everything that the page shows, at one moment. A value of shared immutable parts: copying it is
+/// cheap, independent of the number of devices.
 struct NodeStatus {
   std::string version = {};
   std::string revision = {};

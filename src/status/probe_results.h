@@ -17,7 +17,7 @@ struct LastProbe {
   std::chrono::system_clock::time_point at{};  ///< its end
   std::chrono::nanoseconds took{};
   ProbeResult result = ProbeResult::kError;
-  std::string message = {};  ///< of all but a success
+  std::string message = {};  ///< empty for a success
 };
 
 /// The last probe result of each device of a resource, by device ID. Thread-safe. The duration of a

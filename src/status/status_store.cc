@@ -7,8 +7,8 @@
 namespace patchbay {
 namespace {
 
-/// Forgets what was found on devices that are listed no more, or are others by now, or are not
-/// probed any more. Returns whether that may have changed anything.
+/// Forgets the probe results of devices that are no longer listed, were replaced, or are no longer
+/// probed. Returns true if that may have changed anything.
 bool Prune(ProbeResults& probes, const Snapshot* before, const Snapshot& after) {
   if (!after.spec->health) {
     probes.Clear();
@@ -42,7 +42,7 @@ void StatusStore::AddResource(const std::string& resource) {
 }
 
 void StatusStore::RemoveResource(const std::string& resource) {
-  ResourceStatuses::node_type removed;  // its devices end after the lock
+  ResourceStatuses::node_type removed;  // destroys its devices after the lock
   Change([&](NodeStatus& node) { removed = node.resources.extract(resource); });
 }
 
@@ -71,7 +71,7 @@ void StatusStore::SetProbe(const std::string& resource, const std::string& devic
   Changed();
 }
 
-/// Whoever read what is not under the lock meanwhile must read it again.
+/// Makes readers read again if they read unlocked data meanwhile.
 void StatusStore::Changed() {
   const std::lock_guard lock(mutex_);
   ++status_.serial;

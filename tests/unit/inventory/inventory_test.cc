@@ -97,7 +97,7 @@ TEST_F(InventoryTest, AVanishedDeviceSaysWhy) {
   Advance(inventory_, Found({Made("a"), count}), start_);
   Advance(inventory_, Found({}), start_);
   ASSERT_THAT(Listed(), ElementsAre("7!", "a!"));
-  EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "it is not found any more");
+  EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "no longer found");
   EXPECT_EQ(inventory_.snapshot()->devices[1].reason, "/dev/a is gone");
 }
 
