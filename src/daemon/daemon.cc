@@ -329,7 +329,7 @@ Verdict Daemon::Readiness() const {
 /// On the HTTP thread, and also while the loop stands still.
 Verdict Daemon::Liveness() {
   const auto now = std::chrono::steady_clock::now();
-  if (!heartbeat_.IsAlive(now)) return {false, "the loop does not turn\n"};
+  if (!heartbeat_.IsAlive(now)) return {false, "the main loop is stalled\n"};
   return JudgeProgress(
       {servers_.OldestAge(now), directory_pool_.OldestAge(now), pending_calls_->Oldest()},
       options_.progress_limits, now);

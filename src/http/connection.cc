@@ -30,20 +30,20 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using beast::error_code;
 
-/// The page is of files of its own; nothing else may run, load, be framed or be sent anywhere.
+/// The page consists of its own files: nothing else may run, load, be framed or receive data.
 constexpr const char* kContentSecurityPolicy =
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
     "require-trusted-types-for 'script'";
 
-/// How much of what a refused client still sends is read before the connection is cut.
+/// The maximum number of bytes read from a rejected client before the connection is cut.
 constexpr std::size_t kDrainBytes = 64 * 1024;
 
 std::size_t Size(const std::string& own, const std::string* shared) {
   return own.size() + (shared != nullptr ? shared->size() : 0);
 }
 
-/// For Beast: a body of two parts, of which the second is shared and stays where it is.
+/// A body for Beast with two parts; the second is shared and never copied.
 struct TwoPartBody {
   struct value_type {
     std::string own;
@@ -73,7 +73,7 @@ struct TwoPartBody {
 
 std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
 
-/// The status for a header that could not be read; 0 where there is nobody left to answer.
+/// Returns the status for a header that could not be read; 0 if the client is gone.
 int StatusFor(const error_code& error) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow) return 431;
   if (error == http::error::body_limit) return 413;
@@ -81,7 +81,7 @@ int StatusFor(const error_code& error) {
   return error.category() == http::make_error_code(http::error::bad_method).category() ? 400 : 0;
 }
 
-/// Fills path and query from a target in origin form, or in the absolute form that proxies send.
+/// Sets path and query from a target in origin form, or in the absolute form that proxies send.
 bool SplitTarget(std::string_view target, HttpRequest& request) {
   constexpr std::string_view kScheme = "http://";
   if (target.starts_with(kScheme)) {
@@ -113,7 +113,7 @@ void SetHeader(http::response<Body>& message, const HttpResponse& response, bool
   message.keep_alive(keep_alive);
 }
 
-/// What `make` makes; an exception becomes a 500. From any thread.
+/// Calls `make`; an exception becomes a 500. Any thread.
 template <class Make>
 auto Guarded(const Make& make, std::string_view path, Log& log) -> decltype(make()) {
   std::string problem;
@@ -153,7 +153,7 @@ void ConnectionContext::LimitSending(const Connection& newest) {
       total += bytes;
       largest = std::max(largest, bytes);
     }
-    // A single response beyond the limit must not fall to the next probe.
+    // A single response beyond the limit must not be cut by the next probe.
     if (total - largest <= limits.response_bytes) return;
     Connection& connection = **next++;
     const bool sends = connection.sending() > 0 || connection.sending_shared() != nullptr;
@@ -235,7 +235,7 @@ void Connection::Answer(const HttpRequest& request, bool keep_alive) {
     return Send(std::move(*response), keep_alive);
   }
   if (context_.waiting >= context_.limits.waiting) {
-    return Send({503, kPlainText, "too many ask for this; ask again in a second\n"}, keep_alive);
+    return Send({503, kPlainText, "too many requests; retry in a second\n"}, keep_alive);
   }
   AnswerLater(std::get<SlowHttpResponse>(std::move(answer)), request.path, keep_alive);
 }
@@ -243,7 +243,7 @@ void Connection::Answer(const HttpRequest& request, bool keep_alive) {
 void Connection::AnswerLater(SlowHttpResponse make, std::string path, bool keep_alive) {
   busy_ = true;
   ++context_.waiting;
-  // The slow thread hands the connection back whole: it must not be the one that destroys it.
+  // The slow thread passes its reference back: it must not destroy the connection.
   context_.run_slow([self = shared_from_this(), make = std::move(make), path = std::move(path),
                      keep_alive]() mutable {
     const auto executor = self->stream_.get_executor();
@@ -297,8 +297,8 @@ void Connection::OnSent(bool keep_alive) {
   shared_.reset();
   if (place_ == context_.open.end()) return;
   if (keep_alive) return buffer_.size() > 0 ? ReadHeader() : AwaitRequest();
-  // Closing with unread bytes in the socket resets the connection, and the client may never see the
-  // response: end our half, read on for a moment, then close.
+  // Closing with unread bytes in the socket resets the connection, and the client may lose the
+  // response: shut down our half, read for a moment, then close.
   error_code error;
   stream_.socket().shutdown(tcp::socket::shutdown_send, error);
   if (error) return Close();

@@ -20,26 +20,27 @@ namespace patchbay {
 
 class Connection;
 
-/// What the connections of one server share. All of it belongs to the HTTP thread.
+/// State shared by the connections of one server. Belongs to the HTTP thread.
 struct ConnectionContext {
   HttpHandler handler;
   HttpLimits limits;
   Log& log;
-  std::function<void(std::function<void()>)> run_slow;  ///< runs it later, on the slow thread
-  std::list<Connection*> open{};  ///< the one whose last request is longest ago first
-  std::size_t waiting = 0;        ///< requests whose slow response is not made yet
+  std::function<void(std::function<void()>)>
+      run_slow;                   ///< runs a function later, on the slow thread
+  std::list<Connection*> open{};  ///< least recently used first
+  std::size_t waiting = 0;        ///< requests that wait for a slow response
 
-  /// The connection that can be closed with the least harm; null when there is none. A new one is
-  /// the last choice: it may be a probe of the kubelet.
+  /// Returns the connection whose end does the least harm; null if there is none. A new connection
+  /// is the last choice: it may be a probe of the kubelet.
   Connection* LongestIdle() const;
-  /// Closes those that take longest over their response, but not `newest`, until what remains to be
-  /// taken is within the limit.
+  /// Closes the connections that have been receiving their response longest, but not `newest`,
+  /// until the unsent bytes are within the limit.
   void LimitSending(const Connection& newest);
 };
 
-/// One client: reads a request's header, answers, reads the next. Keeps itself alive through the
-/// operation under way; every one of these has a deadline, so that no connection stays for ever.
-/// Only a slow response may take as long as it takes.
+/// One client: reads the header of a request, sends the response, reads the next. The pending
+/// operation keeps the connection alive; every operation has a deadline, except the making of a
+/// slow response.
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(boost::asio::ip::tcp::socket socket, ConnectionContext& context);
@@ -48,16 +49,16 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Connection& operator=(const Connection&) = delete;
 
   void Start() { ReadHeader(); }
-  /// Ends the connection now; no handler is called for it any more.
+  /// Closes the connection now; no handler is called for it after that.
   void Close();
-  /// Whether a response is being made or sent.
+  /// Returns true while a response is being made or sent.
   bool busy() const { return busy_; }
-  /// Whether the client has not had time for its first request.
+  /// Returns true while the client may still be about to send its first request.
   bool is_new(std::chrono::steady_clock::time_point now) const {
     return !has_sent_request_ && now - accepted_ < context_.limits.first_request;
   }
-  /// The bytes that the response being sent keeps in memory alone, and the text that others may be
-  /// sent as well; null where there is none.
+  /// The bytes that only the response being sent keeps in memory, and the text that other responses
+  /// may share (may be null).
   std::size_t sending() const { return sending_; }
   const std::string* sending_shared() const { return shared_.get(); }
 
@@ -78,7 +79,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ConnectionContext& context_;
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
-  std::list<Connection*>::iterator place_;  ///< in context_.open; its end once closed
+  std::list<Connection*>::iterator place_;  ///< in context_.open; its end() once closed
   const std::chrono::steady_clock::time_point accepted_ = std::chrono::steady_clock::now();
   bool has_sent_request_ = false;
   bool busy_ = false;

@@ -21,8 +21,7 @@ std::string InLowerCase(std::string_view text) {
 
 bool IsDigits(std::string_view text) { return std::all_of(text.begin(), text.end(), IsDigit); }
 
-/// "[::1]:9478" without the port and the brackets, "Name.Example.:80" as "name.example"; "" if
-/// it is neither.
+/// Returns "::1" for "[::1]:9478", "name.example" for "Name.Example.:80"; "" for an invalid host.
 std::string NameIn(std::string_view host) {
   const auto end = host.starts_with('[') ? host.find(']') : host.find(':');
   const std::string_view behind =
@@ -58,7 +57,7 @@ HttpHandler CheckHost(HttpHandler next, std::string node_name, std::vector<NameP
     if (IsHostAccepted(request.host, node_name, names)) return next(request);
     return HttpResponse{
         421, kPlainText,
-        format("patchbay does not answer for the host {}; ask by IP address, or add the name to "
+        format("patchbay does not serve the host {}; use the IP address, or add the name to "
                "hosts in [daemon] and restart patchbay\n",
                Truncate(request.host, 100))};
   };

@@ -19,7 +19,7 @@ using boost::system::error_code;
 
 struct Target {
   tcp::endpoint endpoint;
-  bool any = false;  ///< every address of both families
+  bool any = false;  ///< all addresses of both families
 };
 
 Failure NotAnAddress(const std::string& listen, std::string_view why) {
@@ -60,7 +60,7 @@ error_code Open(tcp::acceptor& acceptor, const Target& target) {
   acceptor.set_option(tcp::acceptor::reuse_address(true), error);
   if (failed()) return error;
   if (target.any && target.endpoint.protocol() == tcp::v6()) {
-    // The host's default (net.ipv6.bindv6only) must not decide whether IPv4 gets through.
+    // Do not depend on the default of the host (net.ipv6.bindv6only).
     acceptor.set_option(asio::ip::v6_only(false), error);
     if (failed()) return error;
   }

@@ -8,11 +8,10 @@
 
 namespace patchbay {
 
-/// Keeps a descriptor from the programs that this process starts: a listener that lived on in one
-/// would hold the port. Asio does not ask for it.
+/// Sets close-on-exec, which Asio does not: a listener inherited by a program would keep the port.
 void CloseOnExec(int fd);
 
-/// A socket that listens on `listen`, as HttpServer::Create has it. The acceptor is non-blocking
+/// Returns a socket that listens on `listen`, see HttpServer::Create. The acceptor is non-blocking
 /// and belongs to the thread that runs `context`.
 Result<boost::asio::ip::tcp::acceptor> Listen(boost::asio::io_context& context,
                                               const std::string& listen);

@@ -7,7 +7,7 @@ namespace patchbay {
 
 struct LoopHeartbeat::State {
   std::mutex mutex;
-  std::optional<Loop::Time> asked;  ///< when the ping under way was left
+  std::optional<Loop::Time> asked;  ///< when the pending ping was posted
 };
 
 LoopHeartbeat::LoopHeartbeat(Loop& loop, Loop::Duration limit)
@@ -19,7 +19,7 @@ bool LoopHeartbeat::IsAlive(Loop::Time now) {
     if (state_->asked) return now - *state_->asked <= limit_;
     state_->asked = now;
   }
-  // Not under the mutex: a loop may run what is posted at once.
+  // Without the mutex: a loop may run the ping immediately.
   loop_.Post([state = state_] {
     const std::lock_guard lock(state->mutex);
     state->asked.reset();

@@ -24,7 +24,7 @@ class LoopHeartbeat {
 
   Loop& loop_;
   Loop::Duration limit_;
-  std::shared_ptr<State> state_;  ///< shared with the ping under way
+  std::shared_ptr<State> state_;  ///< shared with the pending ping
 };
 
 }  // namespace patchbay

@@ -5,14 +5,14 @@
 
 namespace patchbay {
 
-/// A file of src/http/page, as it was when the program was built.
+/// A file of src/http/page, embedded at build time.
 struct PageFile {
   std::string_view name;  ///< "index.html"
   std::string_view bytes;
   std::string_view etag;  ///< with quotes
 };
 
-/// All of them. The source is made by cmake/embed.cmake.
+/// All files; cmake/embed.cmake generates the source.
 std::span<const PageFile> PageFiles();
 
 }  // namespace patchbay

@@ -21,7 +21,7 @@ namespace {
 constexpr const char* kPrometheus = "text/plain; version=0.0.4; charset=utf-8";
 constexpr const char* kJson = "application/json";
 
-/// By how the name of a file ends.
+/// The content type by file extension.
 constexpr std::pair<std::string_view, const char*> kFileTypes[] = {
     {".html", "text/html; charset=utf-8"},
     {".css", "text/css; charset=utf-8"},
@@ -56,13 +56,13 @@ HttpResponse AnswerFile(const HttpRequest& request, const PageFile& file) {
   return {200, name, std::string(file.bytes), etag};
 }
 
-/// All that is served. Answer is for the HTTP thread, and what it returns for the slow one.
+/// All routes. Answer runs on the HTTP thread, the responses it returns on the slow thread.
 class Pages : public std::enable_shared_from_this<Pages> {
  public:
   explicit Pages(Routes routes) : routes_(std::move(routes)) {}
 
   HttpAnswer Answer(const HttpRequest& request) {
-    const auto recent = RecentMetrics();  // whatever is asked for, so that an old one goes
+    const auto recent = RecentMetrics();  // at any request, to free an old one
     if (request.path == "/metrics") {
       if (recent && request.takes_gzip) return MetricsResponse(recent, true);
       return AnswerMetrics(request.takes_gzip);
@@ -77,23 +77,23 @@ class Pages : public std::enable_shared_from_this<Pages> {
       return [pages = shared_from_this(), serial] { return pages->Status(serial); };
     }
     if (const PageFile* file = FindFile(request.path)) return AnswerFile(request, *file);
-    return HttpResponse{404, kPlainText, "not found; / shows what there is\n"};
+    return HttpResponse{404, kPlainText, "not found; see / for the status page\n"};
   }
 
  private:
-  /// What requests share that came before its making began. It goes with the last of them.
+  /// A text shared by the requests that arrived before its rendering began.
   struct Batch {
     std::atomic<bool> begun = false;
-    std::shared_ptr<const std::string> text = {};  ///< of the slow thread
+    std::shared_ptr<const std::string> text = {};  ///< belongs to the slow thread
   };
 
-  /// Compressed metrics, and until when they serve.
+  /// Compressed metrics and their expiry.
   struct Recent {
     std::shared_ptr<const std::string> text;
     std::chrono::steady_clock::time_point until;
   };
 
-  /// A status, and the serial of what it tells.
+  /// A rendered status and its serial.
   struct Made {
     std::shared_ptr<const std::string> text;
     std::uint64_t covers = 0;
@@ -130,15 +130,15 @@ class Pages : public std::enable_shared_from_this<Pages> {
     return text;
   }
 
-  /// The compressed metrics that still serve, null for none; forgets those that do not.
+  /// Returns the compressed metrics unless they expired; frees expired ones.
   std::shared_ptr<const std::string> RecentMetrics() {
-    std::shared_ptr<const std::string> old;  // ends after the lock
+    std::shared_ptr<const std::string> old;  // destroyed after the lock
     const std::lock_guard lock(mutex_);
     if (recent_.text && routes_.now() > recent_.until) recent_.text.swap(old);
     return recent_.text;
   }
 
-  /// The status of this serial, or a newer one, if it is made.
+  /// Returns the status of this serial, or a newer one, if it is rendered.
   std::optional<HttpResponse> KnownStatus(std::uint64_t serial) const {
     const Made status = GetStatus();
     if (!status.text || status.covers < serial) return std::nullopt;
@@ -151,7 +151,7 @@ class Pages : public std::enable_shared_from_this<Pages> {
   HttpResponse Status(std::uint64_t serial) {
     if (auto known = KnownStatus(serial)) return *std::move(known);
     const NodeStatus newest = routes_.status();
-    SetStatus({});  // not two at a time
+    SetStatus({});  // never keep two
     SetStatus({std::make_shared<const std::string>(StatusRest(newest)), newest.serial});
     return *KnownStatus(newest.serial);
   }
@@ -166,9 +166,9 @@ class Pages : public std::enable_shared_from_this<Pages> {
   }
 
   const Routes routes_;
-  /// Tells what this process says from what another one at the same address said.
+  /// Distinguishes this process from an earlier one at the same address.
   const std::int64_t run_ = std::chrono::system_clock::now().time_since_epoch().count();
-  std::weak_ptr<Batch> plain_batch_, gzip_batch_;  ///< the last of each, of the HTTP thread
+  std::weak_ptr<Batch> plain_batch_, gzip_batch_;  ///< the last of each; belong to the HTTP thread
   mutable std::mutex mutex_;
   Recent recent_;  ///< under `mutex_`
   Made status_;    ///< under `mutex_`
@@ -179,7 +179,7 @@ class Pages : public std::enable_shared_from_this<Pages> {
 std::function<Verdict()> AliveWith(LoopHeartbeat& heartbeat) {
   return [&heartbeat] {
     const bool alive = heartbeat.IsAlive(Loop::Clock::now());
-    return Verdict{alive, alive ? "" : "the loop does not turn\n"};
+    return Verdict{alive, alive ? "" : "the main loop is stalled\n"};
   };
 }
 

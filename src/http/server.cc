@@ -21,11 +21,11 @@ namespace asio = boost::asio;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-/// How long to leave a listener alone that cannot accept: out of descriptors, out of memory.
+/// The pause after a failed accept, such as without free descriptors or memory.
 constexpr auto kAcceptPause = std::chrono::milliseconds(100);
 
-/// Texts are made from what this process has, so they never hang; and as they are made from what
-/// belongs to the daemon, the end waits for them.
+/// Slow responses use only data of this process, so they never hang. That data belongs to the
+/// daemon, so shutdown waits for them.
 const ThreadPool::Options kSlow{.patience = std::chrono::hours(24),
                                 .starts_at_once = true,
                                 .end_patience = std::chrono::hours(24)};
@@ -44,7 +44,7 @@ struct HttpServer::Impl {
     context.stop();
     if (thread.joinable()) thread.join();
     while (!shared.open.empty()) shared.open.front()->Close();
-    slow.reset();  // while there is a context for what it hands back
+    slow.reset();  // while the context for its results exists
   }
 
   void Run() {
@@ -54,7 +54,7 @@ struct HttpServer::Impl {
         context.run();
         return;
       } catch (const std::exception& exception) {
-        // Costs the one connection whose operation it was.
+        // Only the connection of this operation is lost.
         shared.log.Error("http connection failed", {{"reason", exception.what()}});
       }
     }
@@ -83,8 +83,8 @@ struct HttpServer::Impl {
     if (Connection* idle = shared.LongestIdle()) idle->Close();
   }
 
-  // Connections are owned by the operations in `context` and leave `shared` when they end, so the
-  // order of these members is the order of their lives.
+  // The operations in `context` own the connections, which unregister from `shared` at their end;
+  // hence the order of these members.
   ConnectionContext shared;
   asio::io_context context{1};
   std::optional<tcp::acceptor> acceptor;

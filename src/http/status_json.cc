@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// More findings than this are counted.
+/// More diagnostics than this are counted.
 constexpr std::size_t kMaxDiagnostics = 100;
 
 Json TimeJson(std::optional<WallTime> time) { return time ? Json(UtcText(*time)) : Json(); }
@@ -52,7 +52,7 @@ Json KubeletJson(const KubeletStatus& kubelet) {
           {"pod_resources_up", asked ? Json(*asked) : Json()}};
 }
 
-/// Null where the kubelet has not said yet who holds what.
+/// Null before the first report of device usage.
 Json HoldersJson(const Usage* usage, const std::string& device) {
   if (usage == nullptr) return nullptr;
   Json holders = Json::array();
@@ -80,7 +80,7 @@ Json ScanJson(const std::optional<ScanStatus>& scan) {
       {"at", TimeJson(scan->at)}, {"seconds", SecondsOf(scan->took)}, {"complete", scan->complete}};
 }
 
-/// All of a resource but the lists.
+/// The fields of a resource without its lists.
 Json HeadJson(const std::string& name, const ResourceStatus& resource) {
   const Snapshot* snapshot = resource.snapshot.get();
   const auto replicas =
@@ -105,14 +105,14 @@ Json HeadJson(const std::string& name, const ResourceStatus& resource) {
           {"last_scan", ScanJson(resource.last_scan)}};
 }
 
-/// The text of it but for the last brace, so that more members can follow.
+/// The text of an object without the last brace, so that members can be appended.
 std::string WithoutBrace(const Json& object) {
   std::string text = JsonText(object);
   text.pop_back();
   return text;
 }
 
-/// One device at a time: the whole as a tree would take ten times the memory of its text.
+/// Writes one device at a time: a tree of all devices takes ten times the memory of the text.
 void AppendResource(std::string& text, const std::string& name, const ResourceStatus& resource) {
   text += WithoutBrace(HeadJson(name, resource)) + ",\"devices\":[";
   if (resource.snapshot == nullptr) {

@@ -6,13 +6,13 @@
 
 namespace patchbay {
 
-/// The status as /api/v1/status gives it, on one line, is the opening and the rest; docs/api.md has
-/// its schema. Whatever bytes are in it, the text is valid JSON in UTF-8.
+/// The response of /api/v1/status, on one line, consists of an opening and the rest; docs/api.md
+/// has its schema. The text is valid JSON in UTF-8, whatever bytes the status contains.
 
-/// What differs between two answers of one and the same status: `now` is when it is answered.
+/// Returns the opening, the only part that depends on the time of the response.
 std::string StatusOpening(WallTime now);
 
-/// The same for everybody. Linear in the number of devices, in time and in memory.
+/// Returns the rest. Linear in the number of devices, in time and memory.
 std::string StatusRest(const NodeStatus& status);
 
 }  // namespace patchbay

@@ -483,7 +483,7 @@ class Page(PageTest):
         self.assertEqual(said, f"{at[:10]} {at[11:19]} UTC")
         self.assertRegex(self.browser.see("document.querySelector('.c-probe time').title"),
                          r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$")
-        self.assertIn("last look ", self.browser.texts(".sums")[0])
+        self.assertIn("last scan ", self.browser.texts(".sums")[0])
 
     def test_chevrons_stand_in_the_middle_of_their_line(self):
         self.open(self.daemon(resource("example.com/card", self.files("card0"))))
@@ -527,8 +527,8 @@ class Page(PageTest):
         self.ask_again("!status.config.successful")
         text = self.browser.texts("#config")[0]
         line = len(good.splitlines()) + 1
-        for part in ("The last reload was refused", f"{config}:{line}:1", "error[unknown-key]",
-                     "stays in force", "descripton"):
+        for part in ("The last reload failed", f"{config}:{line}:1", "error[unknown-key]",
+                     "is still in use", "descripton"):
             self.assertIn(part, text)
         self.assertEqual(self.browser.devices(), ["card0"])
         config.write_text(good + resource("example.com/rival", 'path = "/srv/*"\ntype = "file"'))
@@ -548,8 +548,8 @@ class Page(PageTest):
         none = "[...document.querySelectorAll('.resource')].find((e) => e.textContent.includes('%s'))" \
                ".querySelector('.none').textContent"
         self.assertIn('"patchbay explain example.com/none"', self.browser.see(none % "/none"))
-        self.assertIn("what matched was rejected", self.browser.see(none % "/rejected"))
-        self.assertNotIn("No device was found", self.browser.see(none % "/rejected"))
+        self.assertIn("everything that matched was rejected", self.browser.see(none % "/rejected"))
+        self.assertNotIn("No devices found", self.browser.see(none % "/rejected"))
         self.assertEqual(self.browser.texts(".rejected .path"), ["/srv/gone"])
 
     def test_shows_what_containers_would_miss(self):
@@ -569,7 +569,7 @@ class Page(PageTest):
             address = line.rsplit("address=", 1)[1].strip()
             self.browser.do(open=f"http://{address}/")
             self.await_see("status !== null")
-            self.assertIn("There is no configuration to work with", self.browser.texts("#config")[0])
+            self.assertIn("No valid configuration", self.browser.texts("#config")[0])
             self.assertIn(f"{config}:1:1", self.browser.texts("#config")[0])
 
     def test_says_when_nobody_answers(self):
@@ -578,7 +578,7 @@ class Page(PageTest):
         self.ask_again("resources[0]?.devices.length === 1")
         daemon.end()
         self.ask_again("lostSince !== null")
-        self.assertIn("has not answered since", self.browser.texts("#lost")[0])
+        self.assertIn("has not responded since", self.browser.texts("#lost")[0])
         self.assertEqual(self.browser.devices(), ["card0"])
 
     def test_says_what_to_do_without_scripts(self):

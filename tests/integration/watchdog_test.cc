@@ -111,7 +111,7 @@ TEST_P(Watchdog, SaysThatTheLoopStandsStillAndThatItTurnsAgain) {
     for (int j = 0; j < 3; ++j) {
       const HttpAnswer answer = daemon_->Get("/healthz");
       EXPECT_EQ(answer.status, 503);
-      EXPECT_EQ(answer.body, "the loop does not turn\n");
+      EXPECT_EQ(answer.body, "the main loop is stalled\n");
     }
     // What needs no loop is there all the while.
     EXPECT_EQ(daemon_->Get("/readyz").status, 200);

@@ -1,6 +1,6 @@
 "use strict";
 
-// A device: a row, and what opens below it.
+// A device: its row, and the details that open below it.
 
 function makeRow(resource, device) {
   const cell = (index) =>
@@ -41,7 +41,7 @@ function openRow(row, open) {
 
 function showDetails(row) {
   const device = row.device;
-  set(row.more.cells[0], "colspan", String(columnsShown));  // one more would make a column
+  set(row.more.cells[0], "colspan", String(columnsShown));  // a larger value would add a column
   fill(row.details, JSON.stringify(device), () => {
     const list = [];
     const add = (name, value) => list.push(make("dt", {}, name), make("dd", {}, value));
@@ -52,7 +52,7 @@ function showDetails(row) {
       add("last probe", `${probe.result} in ${duration(probe.seconds)}, ${moment(probe.at)}` +
         (probe.message && probe.message !== device.reason ? `\n${probe.message}` : ""));
     }
-    for (const holder of device.in_use_by ?? []) add("held by", `${holderText(holder)} (${holder.container})`);
+    for (const holder of device.in_use_by ?? []) add("used by", `${holderText(holder)} (${holder.container})`);
     for (const [name, value] of Object.entries(device.variables)) {
       if (name !== "path" && name !== "resource" && name !== "id") add(`{${name}}`, String(value));
     }
@@ -72,8 +72,8 @@ function showRow(row, resource, device) {
 
   const holders = device.in_use_by;
   fill(held, JSON.stringify(holders), () => {
-    if (holders === null) return [make("span", { class: "quiet" }, "not known")];
-    if (holders.length === 0) return [make("span", { class: "quiet" }, "–", make("span", { class: "unseen" }, " nobody"))];
+    if (holders === null) return [make("span", { class: "quiet" }, "unknown")];
+    if (holders.length === 0) return [make("span", { class: "quiet" }, "–", make("span", { class: "unseen" }, " no pod"))];
     return [make("div", {}, ...holders.map((holder) => make("span", { class: "holder" }, holderText(holder),
       make("span", { class: "quiet" }, ` ${holder.container}`))))];
   });

@@ -1,13 +1,13 @@
 "use strict";
 
-// Elements, which are brought in line with what they show instead of being made anew, and the words in
-// them. All that comes from outside becomes text; nothing is ever parsed as markup.
+// Creates and updates elements. Existing elements are updated in place. Data from outside becomes text; nothing is
+// parsed as markup.
 
 const at = (id) => document.getElementById(id);
 const number = new Intl.NumberFormat("en-US");
 const count = (n, one, many = one + "s") => `${number.format(n)} ${n === 1 ? one : many}`;
 
-/** An element with attributes and children, which may be texts. */
+/** Creates an element with attributes and children, which may be strings. */
 function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
@@ -15,7 +15,7 @@ function make(tag, attributes = {}, ...children) {
   return element;
 }
 
-/** Touches the text only if it differs, so that a selection in it stays. */
+/** Changes the text only if it differs, so that a selection stays. */
 function write(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
@@ -24,20 +24,20 @@ function set(element, name, value) {
   if (element.getAttribute(name) !== value) element.setAttribute(name, value);
 }
 
-/** Replaces children, but only if `signature`, which says all that they show, differs. */
+/** Replaces the children if `signature`, which covers everything they show, differs. */
 function fill(element, signature, build) {
   if (element.signature === signature) return;
   element.signature = signature;
   element.replaceChildren(...build());
 }
 
-/** Makes the children of `parent` those of `items`, keeping the elements of keys that stay. */
+/** Makes the children of `parent` match `items`; elements of keys that remain are kept. */
 function align(parent, items, keyOf, create, update) {
   const had = parent.byKey ?? new Map();
   const have = new Map();
   for (const item of items) {
     const key = keyOf(item);
-    if (have.has(key)) continue;  // what is said twice is shown once
+    if (have.has(key)) continue;  // duplicates are shown once
     const part = had.get(key) ?? create(item);
     had.delete(key);
     update(part, item);
@@ -65,13 +65,13 @@ function ago(time) {
   return `${Math.round(seconds / 86400)} days ago`;
 }
 
-/** As in the log, and the same for all who look: 2026-11-20 09:41:07 UTC. */
+/** A time as in the log, independent of the time zone: 2026-11-20 09:41:07 UTC. */
 const moment = (time) => new Date(time).toISOString().replace("T", " ").replace(/\..*/, " UTC");
 
 const duration = (seconds) =>
   seconds < 1 ? `${Math.max(1, Math.round(seconds * 1000))} ms` : `${seconds.toFixed(1)} s`;
 
-/** A <time> whose words are brought up to date by showTimes. */
+/** Creates a <time>; showTimes updates its text. */
 function timeOf(time) {
   const element = make("time", { datetime: time, title: moment(time) });
   element.textContent = ago(time);

@@ -1,6 +1,6 @@
 "use strict";
 
-// What is asked for: the filter, its place in the address, and what of the status it lets through.
+// The filter: its state in the address, and the devices it matches.
 
 const kHealth = {
   "": () => true,
@@ -13,7 +13,7 @@ const kHealth = {
 
 const isFiltered = () => wish.text.trim() !== "" || wish.health !== "";
 
-/** The devices and rejections of a resource that are asked for. */
+/** Returns the devices and rejections of a resource that match the filter. */
 function asked(resource) {
   const terms = wish.text.toLowerCase().split(/\s+/).filter(Boolean);
   const matches = (item) => terms.every((term) => item.words.includes(term));
@@ -26,9 +26,9 @@ function asked(resource) {
   };
 }
 
-/** The wish in the address, so that a link or a reload shows the same. */
+/** Reads the filter from the address, so that a link or a reload shows the same. */
 function readAddress() {
-  clearTimeout(addressTimer);  // else it would undo what was just asked for
+  clearTimeout(addressTimer);  // a pending write would undo the new address
   ranks.clear();
   const hash = new URLSearchParams(location.hash.slice(1));
   const health = hash.get("health") ?? "";
@@ -56,7 +56,7 @@ function writeAddress() {
   try {
     history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
   } catch (error) {
-    console.info("the address cannot be changed now:", error.message);
+    console.info("cannot update the address:", error.message);
   }
 }
 

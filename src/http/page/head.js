@@ -1,6 +1,6 @@
 "use strict";
 
-// All above the resources: this node, the configuration, the totals; and what is said of the filter.
+// Everything above the resources: node, configuration, totals, and the result of the filter.
 
 function fact(name, state, text, title = "") {
   return { name, state, text, title };
@@ -14,13 +14,13 @@ function showHead() {
   document.title = `${sick > 0 ? `(${sick}) ` : ""}${status.node} · Patchbay`;
   const pods = kubelet.pod_resources_up;
   const facts = [
-    fact("Kubelet", kubelet.up ? "good" : "bad", kubelet.up ? "connected" : "not there",
-      kubelet.restarts > 0 ? `restarted ${count(kubelet.restarts, "time")} since Patchbay began` : ""),
-    fact("Who holds what", pods ? "good" : pods === null ? "idle" : "warn",
-      pods ? "known" : pods === null ? "not known" : "kubelet does not say",
-      "what the kubelet's PodResources API says"),
-    config.successful ? fact("Configuration", "good", "in force", config.path)
-      : fact("Configuration", "bad", config.loaded_at ? "refused" : "missing", config.path),
+    fact("Kubelet", kubelet.up ? "good" : "bad", kubelet.up ? "connected" : "not running",
+      kubelet.restarts > 0 ? `restarted ${count(kubelet.restarts, "time")} since Patchbay started` : ""),
+    fact("Pod assignments", pods ? "good" : pods === null ? "idle" : "warn",
+      pods ? "known" : pods === null ? "unknown" : "unavailable",
+      "as reported by the kubelet's PodResources API"),
+    config.successful ? fact("Configuration", "good", "loaded", config.path)
+      : fact("Configuration", "bad", config.loaded_at ? "rejected" : "missing", config.path),
   ];
   align(at("facts"), facts, (f) => f.name,
     (f) => {
@@ -47,7 +47,7 @@ function findingsOf(config) {
     ` ${finding.message}`,
     ...(finding.hint ? [make("span", { class: "hint" }, finding.hint)] : [])));
   if (config.diagnostics_left_out > 0) {
-    items.push(make("li", {}, `and ${number.format(config.diagnostics_left_out)} more; "patchbay check" prints all`));
+    items.push(make("li", {}, `and ${number.format(config.diagnostics_left_out)} more; "patchbay check" shows all`));
   }
   return items.length > 0 ? [make("ul", { class: "findings", tabindex: "0", "aria-label": "Diagnostics" }, ...items)] : [];
 }
@@ -65,12 +65,12 @@ function showConfig() {
     }
     return [
       make("p", { class: "lead", role: "alert" },
-        config.loaded_at ? "The last reload was refused" : "There is no configuration to work with",
+        config.loaded_at ? "The last reload failed" : "No valid configuration",
         `: ${config.reason}.`),
       make("p", { class: "note" }, "Read ",
         ...(config.read_at ? [timeOf(config.read_at)] : []), " from ", make("code", {}, config.path),
-        config.loaded_at ? "; the configuration loaded " : "; it is read again when it changes",
-        ...(config.loaded_at ? [timeOf(config.loaded_at), " stays in force"] : []), "."),
+        config.loaded_at ? "; the configuration loaded " : "; Patchbay reads it again when it changes",
+        ...(config.loaded_at ? [timeOf(config.loaded_at), " is still in use"] : []), "."),
       ...findingsOf(config),
     ];
   });
@@ -125,8 +125,8 @@ function showEmpty(visible) {
   if (visible.length > 0) return;
   fill(box, `${isFiltered()} ${status.config.loaded_at !== null}`, () => {
     if (!isFiltered()) {
-      return [status.config.loaded_at ? "The configuration has no resource for this node."
-        : "There are no resources before there is a configuration without mistakes."];
+      return [status.config.loaded_at ? "The configuration has no resources for this node."
+        : "No resources until the configuration is valid."];
     }
     const button = make("button", { type: "button" }, "Clear the filter");
     button.addEventListener("click", () => { setFilter("", ""); at("text").focus(); });
@@ -138,10 +138,10 @@ function showLost() {
   const box = at("lost");
   box.hidden = lostSince === null;
   if (lostSince === null) {
-    write(at("fresh"), status ? "Up to date; looks again every 5 seconds" : "");
+    write(at("fresh"), status ? "Live; refreshes every 5 s" : "");
   } else {
-    write(box, `Patchbay has not answered since ${moment(lostSince)}. ` +
-      (status ? "This is what was so before; the page goes on asking." : "The page goes on asking."));
+    write(box, `Patchbay has not responded since ${moment(lostSince)}. ` +
+      (status ? "Showing the last known state; retrying." : "Retrying."));
     write(at("fresh"), "Out of date");
   }
 }

@@ -1,10 +1,10 @@
 "use strict";
 
-// The page asks for the status every few seconds and brings what is shown in line with it, element
-// by element, so that whoever reads it keeps the place, the selection and what was opened.
+// Requests the status every few seconds and updates the page element by element, so that scroll position, selection
+// and opened rows stay.
 
-const kPeriod = 5000;     // ms between two questions
-const kPatience = 15000;  // ms for an answer
+const kPeriod = 5000;     // ms between two requests
+const kPatience = 15000;  // ms for a response
 
 let etag = "";
 let timer = 0;
@@ -22,20 +22,20 @@ async function ask() {
       signal: AbortSignal.timeout(kPatience),
     });
     if (answer.status !== 304) {
-      if (!answer.ok) throw new Error(`it answers ${answer.status}`);
+      if (!answer.ok) throw new Error(`status ${answer.status}`);
       const next = await answer.json();
       take(next);
-      etag = answer.headers.get("ETag") ?? "";  // not before it is shown
+      etag = answer.headers.get("ETag") ?? "";  // only after the status is shown
     }
     lostSince = null;
   } catch (error) {
     lostSince ??= now();
-    console.info("patchbay does not answer:", error.message);
+    console.info("patchbay does not respond:", error.message);
   }
   asking = false;
   showLost();
   showTimes();
-  // A slow answer, of very many devices or over a slow line, is not asked for all the time.
+  // A slow response, with many devices or over a slow line, is requested less often.
   timer = setTimeout(ask, Math.max(kPeriod, 10 * (performance.now() - began)));
 }
 
@@ -49,7 +49,7 @@ function take(next) {
   if (first) reveal();
 }
 
-/** What is asked of a resource at each key stroke, worked out once. */
+/** Prepares what the filter reads at each key stroke. */
 function prepare(resource) {
   const devices = resource.devices.map((device) => ({
     ...device,
@@ -89,8 +89,8 @@ function rankOf({ sick, state, rejected, last_scan: scan }) {
   return rejected.length > 0 || (scan && !scan.complete) ? 1 : 2;
 }
 
-/** What is wrong comes first. That is settled when the page or the filter is new, and stays so until
- * then, whatever turns: nothing moves below the eyes of who reads it. */
+/** Resources with problems come first. The order is set when the page or the filter changes and stays until then, so
+ * that nothing moves while a person reads. */
 function inOrder(parts) {
   for (const { resource } of parts) {
     if (!ranks.has(resource.name)) ranks.set(resource.name, rankOf(resource));
@@ -98,7 +98,7 @@ function inOrder(parts) {
   return parts.sort((a, b) => ranks.get(a.resource.name) - ranks.get(b.resource.name));
 }
 
-/** Columns in which nothing would stand are hidden. */
+/** Hides columns that would be empty. */
 function showColumns() {
   const filled = (has) => resources.some((resource) => resource.devices.some(has));
   const probes = filled((device) => device.last_probe);
@@ -116,12 +116,12 @@ function showChosen() {
   }
 }
 
-/** Goes to the resource or device of the address. */
+/** Scrolls to the resource or device in the address. */
 function reveal() {
   if (!status || !wish.resource) return;
   const resource = resources.find((r) => r.name === wish.resource);
   const part = at("resources").byKey?.get(wish.resource);
-  if (!resource || !part) return say(`${wish.resource} is not a resource here`);
+  if (!resource || !part) return say(`${wish.resource} is not a resource of this node`);
   part.details.open = true;
   if (!wish.device) return part.details.scrollIntoView();
   const place = asked(resource).devices.findIndex((device) => device.id === wish.device);
@@ -146,7 +146,7 @@ function say(text) {
 }
 
 document.querySelector(".skip").addEventListener("click", (event) => {
-  event.preventDefault();  // the address is of the filter
+  event.preventDefault();  // the address holds the filter
   at("devices").focus();
   at("devices").scrollIntoView();
 });

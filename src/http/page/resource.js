@@ -1,6 +1,6 @@
 "use strict";
 
-// A resource, its devices and what was rejected.
+// A resource, its devices and its rejected paths.
 
 const kRowsAtFirst = 1000;  // in all resources together
 const kMoreRows = 200;
@@ -13,16 +13,16 @@ const kStates = {
   retiring: ["idle", "retiring"],
 };
 
-const kColumns = [["c-id", "Device"], ["c-health", "Health"], ["c-held", "Held by"],
+const kColumns = [["c-id", "Device"], ["c-health", "Health"], ["c-held", "Used by"],
   ["c-probe", "Last probe"], ["c-path", "Path"], ["c-numa", "NUMA"]];
 
 const sections = () => [...(at("resources").byKey ?? new Map()).values()];
 
 function makeSection({ resource }) {
   const part = {
-    rows: 0,  // that may be shown; 0: as many as at first
+    rows: 0,  // the maximum; 0: the initial number
     name: make("h2", { class: "mono" }), about: make("span", { class: "about" }),
-    standing: make("span"), why: make("span", { class: "why" }),
+    registration: make("span"), why: make("span", { class: "why" }),
     sums: make("span", { class: "sums" }),
     body: make("tbody", { role: "rowgroup" }), none: make("p", { class: "none" }),
     more: make("div", { class: "rows-more" }), left: make("span"),
@@ -36,9 +36,9 @@ function makeSection({ resource }) {
     part.body);
   part.more.append(part.button, part.left);
   part.rejected.append(part.title, part.rejections);
-  part.missing.append(make("h3", {}, "Missing mounts: the host has no such path"), part.mounts);
+  part.missing.append(make("h3", {}, "Missing mount sources on the host"), part.mounts);
   part.details = make("details", { class: "resource", open: "" },
-    make("summary", {}, make("span", {}, part.name, part.about), part.standing, part.why, part.sums),
+    make("summary", {}, make("span", {}, part.name, part.about), part.registration, part.why, part.sums),
     part.none, part.table, part.more, part.rejected, part.missing);
   part.elements = [part.details];
   part.button.addEventListener("click", () => {
@@ -58,8 +58,8 @@ function showSection(part, { resource, devices, rejected }) {
   const [state, word] = kStates[resource.state] ?? ["idle", resource.state];
   write(part.name, resource.name);
   write(part.about, resource.description);
-  set(part.standing, "class", `standing state ${state}`);
-  write(part.standing, word);
+  set(part.registration, "class", `registration state ${state}`);
+  write(part.registration, word);
   part.why.hidden = resource.state_reason === "";
   write(part.why, resource.state_reason);
   fill(part.sums, JSON.stringify([resource.devices.length, resource.sick, resource.in_use,
@@ -72,11 +72,11 @@ function showSection(part, { resource, devices, rejected }) {
   align(part.body, devices.slice(0, part.limit), (device) => device.id,
     (device) => makeRow(resource.name, device), (row, device) => showRow(row, resource, device));
   part.more.hidden = devices.length <= part.limit;
-  write(part.left, `${number.format(part.limit)} of ${count(devices.length, "device")} are shown`);
+  write(part.left, `${number.format(part.limit)} of ${count(devices.length, "device")} shown`);
 
   part.rejected.hidden = rejected.length === 0;
-  write(part.title, `${number.format(rejected.length)} rejected: matched, but not given to the kubelet` +
-    (rejected.length > kMoreRows ? `; the first ${kMoreRows} are here, the filter finds the others` : ""));
+  write(part.title, `${number.format(rejected.length)} rejected: matched, but not advertised to the kubelet` +
+    (rejected.length > kMoreRows ? `; showing the first ${kMoreRows}, use the filter to find others` : ""));
   showPaths(part.rejections, rejected.slice(0, kMoreRows));
   part.missing.hidden = resource.missing_mounts.length === 0 || isFiltered();
   showPaths(part.mounts, resource.missing_mounts);
@@ -90,10 +90,10 @@ function showPaths(list, items) {
 }
 
 function whyNone(resource) {
-  if (!resource.last_scan) return "This host is being looked at.";
+  if (!resource.last_scan) return "Scanning for devices…";
   return resource.rejected.length > 0
-    ? "No device is listed: what matched was rejected, each path for the reason beside it."
-    : `No device was found. "patchbay explain ${resource.name}" on this node says what was looked at.`;
+    ? "No devices: everything that matched was rejected (see below)."
+    : `No devices found. Run "patchbay explain ${resource.name}" on this node to see why.`;
 }
 
 function sumsOf(resource) {
@@ -111,8 +111,8 @@ function sumsOf(resource) {
     parts.push(make("span", { class: "warn" }, `${number.format(resource.rejected.length)} rejected`));
   }
   if (scan) {
-    parts.push(make("span", {}, "last look ", timeOf(scan.at), `, took ${duration(scan.seconds)}`));
-    if (!scan.complete) parts.push(make("span", { class: "warn" }, "not all could be read"));
+    parts.push(make("span", {}, "last scan ", timeOf(scan.at), `, took ${duration(scan.seconds)}`));
+    if (!scan.complete) parts.push(make("span", { class: "warn" }, "scan incomplete"));
   }
   return parts;
 }

@@ -1,13 +1,13 @@
 "use strict";
 
-// What the page's scripts share, and the first of them. They run in the order of index.html, and only
-// the last, page.js, begins: all that another file names is there by then.
+// State shared by the scripts of the page. They load in the order of index.html; only the last one, page.js, starts
+// anything, so every name is defined by then.
 
-let status = null;     // the last answer; hides window.status, which browsers do not use any more
-let resources = [];    // of it, with what filtering needs
-let wish = { text: "", health: "", resource: "", device: "" };  // the filter, and what is opened
-const ranks = new Map();  // of resources by name: what is wrong stands above what is well
+let status = null;     // the last response; hides the obsolete window.status
+let resources = [];    // of the status, prepared for the filter
+let wish = { text: "", health: "", resource: "", device: "" };  // the filter and the open row
+const ranks = new Map();  // by resource name; problems first
 let columnsShown = 0;  // of the table of devices
 let clockAhead = 0;    // of this machine's clock, in ms
-let lostSince = null;  // when Patchbay did not answer for the first time, by its clock, in ms
-let message = "";      // on what the address asks for, until the filter or the address changes
+let lostSince = null;  // the first request without a response, by Patchbay's clock, in ms
+let message = "";      // about the address, until the filter or the address changes
