@@ -565,7 +565,7 @@ class Page(PageTest):
     def test_is_there_before_a_configuration_is(self):
         config = self.config("nonsense = 1\n")
         with Daemon(config, self.kubelet_dir, "--wait-for-config") as daemon:
-            _, line = daemon.err.wait("waiting for a configuration")
+            _, line = daemon.err.wait("waiting for a valid configuration")
             address = line.rsplit("address=", 1)[1].strip()
             self.browser.do(open=f"http://{address}/")
             self.await_see("status !== null")

@@ -201,7 +201,7 @@ class Waiting(support.TestCase):
         config.unlink()
         with Kubelet(self.kubelet_dir) as kubelet, \
                 Daemon(config, self.kubelet_dir, "--wait-for-config") as daemon:
-            _, line = daemon.err.wait("waiting for a configuration")
+            _, line = daemon.err.wait("waiting for a valid configuration")
             address = line.rsplit("address=", 1)[1].strip()
             self.assertEqual(support.get(address, "/healthz")[0], 200)
             status, body = support.get(address, "/readyz")
@@ -218,7 +218,7 @@ class Waiting(support.TestCase):
 
     def test_and_can_be_ended_meanwhile(self):
         with Daemon(self.config("x"), self.kubelet_dir, "--wait-for-config") as daemon:
-            daemon.err.wait("waiting for a configuration")
+            daemon.err.wait("waiting for a valid configuration")
             self.assertEqual(daemon.end()[0], 0)
 
 

@@ -146,7 +146,7 @@ class Status(support.TestCase):
     def test_is_there_before_a_configuration_is(self):
         config = self.config("nonsense = 1\n")
         with Daemon(config, self.kubelet_dir, "--wait-for-config") as daemon:
-            _, line = daemon.err.wait("waiting for a configuration")
+            _, line = daemon.err.wait("waiting for a valid configuration")
             code, body = support.get(line.rsplit("address=", 1)[1].strip(), "/api/v1/status")
             status = json.loads(body)
             self.assertEqual((code, schema.problems(SCHEMA, status)), (200, []))
