@@ -30,33 +30,33 @@ struct Hint {
 
 constexpr Hint kHints[] = {
     {Barrier::kMissing, Part::kDev,
-     "in a container, mount the host's /dev {place} (a hostPath volume; read-only will do)"},
+     "in a container, mount the host's /dev {place} (a hostPath volume; read-only is enough)"},
     {Barrier::kMissing, Part::kBelowDev,
-     "it comes with the first device of its kind, unless the path is misspelt; compare with the "
-     "host's own /dev"},
+     "udev creates it with the first such device; check the spelling and compare with the host's "
+     "own /dev"},
     {Barrier::kMissing, Part::kSys,
-     "in a container, mount the host's /sys {place} (a hostPath volume; read-only will do)"},
+     "in a container, mount the host's /sys {place} (a hostPath volume; read-only is enough)"},
     {Barrier::kMissing, Part::kUdev,
-     "in a container, mount the host's /run/udev {place} (a hostPath volume; read-only will do); "
-     "where the host has no udev, match by usb, pci or attributes instead of properties"},
+     "in a container, mount the host's /run/udev {place} (a hostPath volume; read-only is enough); "
+     "if the host has no udev, match by usb, pci or attributes instead of properties"},
     {Barrier::kMissing, Part::kAny,
-     "wait for it, or mend the pattern; if the host has it, mount it {place}"},
-    {Barrier::kNoDirectory, Part::kAny, "{path} is no directory: mend the pattern, or remove it"},
+     "wait for it, or fix the pattern; if the host has it, mount it {place}"},
+    {Barrier::kNoDirectory, Part::kAny, "{path} is not a directory: fix the pattern, or remove it"},
     {Barrier::kNoRight, Part::kAny,
-     "run as root, with CAP_DAC_READ_SEARCH where capabilities are dropped, or give this user the "
-     "right to read {path}; where root is refused, a policy such as SELinux forbids it"},
+     "run as root, with CAP_DAC_READ_SEARCH if capabilities are dropped, or allow this user to "
+     "read {path}; if root is refused, a policy such as SELinux forbids it"},
     {Barrier::kForbidden, Part::kAny,
      "the mode of {path} is not what forbids it: allow it in the policy of the container "
      "(SELinux, AppArmor, seccomp, device cgroup)"},
-    {Barrier::kWriteOnly, Part::kAny, "nobody may read {path}: match by something else"},
+    {Barrier::kWriteOnly, Part::kAny, "no user may read {path}: match by something else"},
     {Barrier::kTooManyLinks, Part::kAny,
-     "mend the link {path}: it leads in a circle, or through more than 40 others"},
+     "fix the link {path}: it is circular, or leads through more than 40 other links"},
     {Barrier::kFailure, Part::kAny,
-     "no mount or right mends this; if it lasts, the log of the kernel (dmesg) may say why"},
+     "this is not a mount or permission problem; if it persists, check the kernel log (dmesg)"},
 };
 
 constexpr std::string_view kMisspelt =
-    "{above} has {neighbours}, but no {name}: mend the path, or wait for the device";
+    "{above} has {neighbours}, but no {name}: fix the path, or wait for the device";
 
 std::string MountOf(Part part, const std::string& path) {
   switch (part) {
@@ -71,7 +71,7 @@ std::string MountOf(Part part, const std::string& path) {
 
 std::string PlaceOf(const std::string& path, const HostRoot& host) {
   const std::string local = host.Local(path);
-  return local == path ? "at the same path, or name its place with --host-root" : "at " + local;
+  return local == path ? "at the same path, or set --host-root" : "at " + local;
 }
 
 }  // namespace

@@ -76,8 +76,9 @@ Result<Allocated> AllocateOnHost(const Arguments& arguments, const Model& model)
   std::vector<std::string> ids = arguments.ids;
   for (auto id = ids.begin(); id != ids.end(); ++id) {
     if (std::find(ids.begin(), id, *id) == id) continue;
-    return Fail(ErrorKind::kInvalid,
-                format("\"{}\" is named twice; a container has a device once", *id));
+    return Fail(
+        ErrorKind::kInvalid,
+        format("\"{}\" is listed twice; each device can be allocated once per container", *id));
   }
   if (ids.empty()) {
     const auto wanted = static_cast<std::size_t>(arguments.count.value_or(1));

@@ -62,13 +62,13 @@ std::string TakeListen(std::string& text) {
 }
 
 std::string TakeDirectory(std::string& text) {
-  if (text.empty()) return "no directory is given";
+  if (text.empty()) return "the directory is empty";
   std::error_code error;
   const auto absolute = std::filesystem::absolute(text, error);
   if (error) {
     return format(
-        "\"{}\" cannot be resolved: the working directory does not exist any more; give an "
-        "absolute path or change to another directory",
+        "\"{}\" cannot be resolved: the working directory no longer exists; use an absolute path "
+        "or change to another directory",
         text);
   }
   text = absolute.lexically_normal();
@@ -78,16 +78,15 @@ std::string TakeDirectory(std::string& text) {
 
 std::string CheckDomain(const std::string& text) {
   const auto problem = ProblemWithResourceName(text + "/name");
-  return problem ? format("no resource can be called {}/…: {}", text, *problem) : "";
+  return problem ? format("invalid resource name {}/…: {}", text, *problem) : "";
 }
 
 std::string TakeKubeletDir(std::string& text) {
   if (auto problem = TakeDirectory(text); !problem.empty()) return problem;
-  return text.size() <= kMaxKubeletDir ? ""
-                                       : format(
-                                             "\"{}\" is longer than the {} bytes that leave room "
-                                             "for the names of sockets",
-                                             text, kMaxKubeletDir);
+  return text.size() <= kMaxKubeletDir
+             ? ""
+             : format("\"{}\" is longer than {} bytes, which leave room for the names of sockets",
+                      text, kMaxKubeletDir);
 }
 
 std::string ProblemWithCount(const std::string& text) {
@@ -96,23 +95,22 @@ std::string ProblemWithCount(const std::string& text) {
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, count);
   if (error == std::errc() && rest == end && count > 0) return "";
-  return format("\"{}\" is no whole number from 1 to {}", text, kMax);
+  return format("\"{}\" must be a whole number from 1 to {}", text, kMax);
 }
 
 void AddDaemonFlags(CLI::App& app, const std::string& name, Arguments& arguments) {
   const bool is_run = name == "run";
   app.add_option("--listen", arguments.listen,
-                 is_run ? "where to serve metrics and health over HTTP; default: listen of the "
-                          "file, else [::]:9478"
-                        : "where to serve metrics and health over HTTP; default: a free port of "
+                 is_run ? "HTTP address for metrics and health (default: listen of the file, "
+                          "otherwise [::]:9478)"
+                        : "HTTP address for metrics and health; default: a free port of "
                           "127.0.0.1")
       ->type_name("ADDRESS:PORT")
       ->transform(CLI::Validator(TakeListen, ""));
   AddChoice(app, "--log-level", arguments.log_level, kLogLevels,
-            is_run ? "least severe line to log; default: log_level of the file, else info"
-                   : "least severe line to log; default: warning");
-  AddChoice(app, "--log-format", arguments.log_format, kLogFormats,
-            "how log lines are written; default: text");
+            is_run ? "minimum log level (default: log_level of the file, otherwise info)"
+                   : "minimum log level (default: warning)");
+  AddChoice(app, "--log-format", arguments.log_format, kLogFormats, "log format (default: text)");
 }
 
 void AddHostRoot(CLI::App& app, Arguments& arguments, const std::string& help) {
@@ -123,12 +121,13 @@ void AddHostRoot(CLI::App& app, Arguments& arguments, const std::string& help) {
 }
 
 void AddConvertOptions(CLI::App& app, Arguments& arguments) {
-  AddChoice(app, "--from", arguments.from, kForeign, "whose configuration it is")->required();
+  AddChoice(app, "--from", arguments.from, kForeign, "plugin to convert from")->required();
   app.add_option("--domain", arguments.domain, "domain of the resources; default: as in the file")
       ->type_name("DOMAIN")
       ->check(CLI::Validator(CheckDomain, ""));
-  AddHostRoot(app, arguments, "see on this node which devices and directories there are in /dev");
-  app.add_option("file", arguments.files, "its file, or manifests that hold it; - for stdin")
+  AddHostRoot(app, arguments, "inspect this node's /dev to tell devices from directories");
+  app.add_option("file", arguments.files,
+                 "its config file, or Kubernetes manifests containing it; - for stdin")
       ->required()
       ->expected(1)
       ->type_name("FILE");
@@ -149,42 +148,43 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
         ->required()
         ->type_name("RESOURCE");
     auto* ids = app.add_option("ids", arguments.ids, "IDs as listed by `devices`")->type_name("ID");
-    app.add_option("--count", arguments.count, "as many healthy ones as this; default: 1")
+    app.add_option("--count", arguments.count, "number of healthy devices to allocate (default: 1)")
         ->type_name("N")
         ->check(CLI::Validator(ProblemWithCount, ""))
         ->excludes(ids);
   }
   if (name == "explain") {
     app.add_option("resource", arguments.resource, "only this resource")->type_name("RESOURCE");
-    app.add_option("--path", arguments.path, "only what became of this path, ID or name in sysfs")
+    app.add_option("--path", arguments.path, "explain only this path, device ID or sysfs name")
         ->type_name("PATH");
   }
   if (name == "run" || name == "try") AddDaemonFlags(app, name, arguments);
   if (name == "run") {
-    app.add_option("--kubelet-dir", arguments.kubelet_dir,
-                   "the kubelet's device plugin directory; default: kubelet_dir of the file, else "
-                   "/var/lib/kubelet/device-plugins")
+    app.add_option(
+           "--kubelet-dir", arguments.kubelet_dir,
+           "the kubelet's device plugin directory; default: kubelet_dir of the file, otherwise "
+           "/var/lib/kubelet/device-plugins")
         ->type_name("DIR")
         ->transform(CLI::Validator(TakeKubeletDir, ""));
-    app.add_flag("--wait-for-config", arguments.wait_for_config,
-                 "while the configuration has mistakes, wait instead of ending");
+    app.add_flag(
+        "--wait-for-config", arguments.wait_for_config,
+        "if the configuration is missing or invalid, wait for a valid one instead of exiting");
   }
   if (name == "try") {
-    app.add_flag("--once", arguments.once,
-                 "probe each device once and end after the report, instead of waiting for Ctrl-C");
+    app.add_flag("--once", arguments.once, "probe each device once, print the report and exit");
   }
   if (name == "diff") {
     const auto add = [&](const std::string& file) { arguments.files.push_back(file); };
-    app.add_option_function<std::string>("old", add, "the configuration that is")
+    app.add_option_function<std::string>("old", add, "current configuration")
         ->required()
         ->type_name("FILE or DIR");
-    app.add_option_function<std::string>("new", add, "the one to come")
+    app.add_option_function<std::string>("new", add, "new configuration")
         ->required()
         ->type_name("FILE or DIR");
   }
   if (name == "check" || name == "devices" || name == "explain" || name == "allocate" ||
       name == "diff") {
-    AddChoice(app, "--output,-o", arguments.output, kOutputs, "how to print; default: table");
+    AddChoice(app, "--output,-o", arguments.output, kOutputs, "output format (default: table)");
   }
   if (name == "convert") AddConvertOptions(app, arguments);
   if (name == "diff" || name == "schema" || name == "convert") return;
@@ -194,7 +194,8 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
       ->capture_default_str();
   if (name != "check") {
     AddHostRoot(app, arguments,
-                "where the host's root is seen from here; default: host_root of the file, else /");
+                "directory where the host's root file system is mounted; default: host_root of the "
+                "file, otherwise /");
   }
 }
 
@@ -207,12 +208,13 @@ bool NamesNoCommand(int argc, const char* const* argv, std::ostream& err) {
   if (std::find(names.begin(), names.end(), word) != names.end()) return false;
   const std::string all = "it is one of " + OneOf(names);
   if (word.empty()) {
-    err << format("no command is given; {}\n", all);
+    err << format("no command given; {}\n", all);
   } else if (word.starts_with('-')) {
-    err << format("the command stands before \"{}\"; {}\n", Printable(word), all);
+    err << format(
+        "options go after the command: patchbay COMMAND [OPTIONS]; move \"{}\" there; {}\n",
+        Printable(word), all);
   } else {
-    err << format("there is no command \"{}\"; {}\n", Printable(word),
-                  DidYouMean(word, names, all));
+    err << format("unknown command \"{}\"; {}\n", Printable(word), DidYouMean(word, names, all));
   }
   err << "Run with --help for more information.\n";
   return true;
@@ -285,7 +287,7 @@ std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* ar
   if (const char* config = std::getenv("PATCHBAY_CONFIG"); config != nullptr && *config != '\0') {
     arguments.config = config;
   }
-  CLI::App app("Gives containers on Kubernetes any device a node has.", "patchbay");
+  CLI::App app("Exposes any host device to Kubernetes containers.", "patchbay");
   app.set_version_flag("--version", format("patchbay {} ({})", kVersion, kRevision));
   app.require_subcommand(1);
   for (const Command& command : Commands()) {
@@ -305,7 +307,7 @@ std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* ar
     return kOk;
   }
   if (IsMeantAsConfig(arguments.resource)) {
-    streams.err << format("\"{0}\" is a file, no resource; did you mean `--config {0}`?\n",
+    streams.err << format("\"{0}\" is a file, not a resource name; did you mean `--config {0}`?\n",
                           Printable(arguments.resource));
     return kUsage;
   }

@@ -13,13 +13,13 @@ namespace {
 
 constexpr Command kCommands[] = {
     {"run", "serve the configured resources to the kubelet", RunDaemon},
-    {"check", "report every mistake in the configuration", RunCheck},
+    {"check", "report every error in the configuration", RunCheck},
     {"devices", "list what would be advertised on this host", RunDevices},
-    {"explain", "say why a device is there, or is not", RunExplain},
+    {"explain", "explain why a device is or is not advertised", RunExplain},
     {"allocate", "show what a container would get", RunAllocate},
-    {"diff", "show what a reload from one file to another would touch", RunDiff},
+    {"diff", "show what a reload from one file to another would change", RunDiff},
     {"schema", "print the JSON Schema of the configuration, for editors", RunSchema},
-    {"convert", "write the configuration of another plugin in Patchbay's terms", RunConvert},
+    {"convert", "convert another plugin's configuration to Patchbay TOML", RunConvert},
     {"try", "run everything against the built-in kubelet", RunTry},
 };
 
@@ -27,7 +27,7 @@ constexpr Command kCommands[] = {
 void ReportKill(const Arguments& arguments, const WatchdogKill& kill) {
   const LogField fields[] = {{"kills", kill.kills}};
   const std::string_view message =
-      kill.restarts ? "process was stopped or its loop hung; killed it, starting another one"
+      kill.restarts ? "process was stopped or its loop hung; killed it, starting a new one"
                     : "process was stopped or its loop hung; killed it, exiting";
   WriteWithin(STDERR_FILENO,
               FormatLogLine(StderrStyle(arguments.log_format), LogLevel::kError, message, fields),
@@ -47,10 +47,9 @@ int RunCommandLine(int argc, const char* const* argv, Streams streams) {
   if (role) {
     arguments.heartbeat = std::move(role->heartbeat);
   } else {
-    streams.err
-        << "patchbay: " << role.error().message
-        << "; what programs leave behind will stay zombies: raise the limit of processes of "
-           "this container, or run it with an init\n";
+    streams.err << "patchbay: " << role.error().message
+                << "; orphaned processes will stay zombies: raise the process limit of this "
+                   "container, or run it with an init\n";
   }
   const auto command = std::find_if(std::begin(kCommands), std::end(kCommands),
                                     [&](const Command& c) { return c.name == arguments.command; });

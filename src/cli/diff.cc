@@ -45,20 +45,20 @@ std::string RenderJson(const Outlook& outlook) {
 std::string_view MeaningOf(ChangeImpact impact) {
   switch (impact) {
     case ChangeImpact::kNothing: return "untouched";
-    case ChangeImpact::kInternal: return "neither the kubelet nor containers see it";
-    case ChangeImpact::kAllocateResponse:
-      return "containers that start from then on get something else";
-    case ChangeImpact::kDeviceList: return "the kubelet gets a new list on the stream it has";
+    case ChangeImpact::kInternal: return "no effect on the kubelet or on containers";
+    case ChangeImpact::kAllocateResponse: return "applies to containers started after the reload";
+    case ChangeImpact::kDeviceList:
+      return "kubelet receives an updated device list; running pods unaffected";
     case ChangeImpact::kRegistration: return "registers again, with a new socket";
     case ChangeImpact::kNew: return "registers";
-    case ChangeImpact::kGone: return "the kubelet gets an empty list, then the socket goes";
+    case ChangeImpact::kGone: return "unregistered: capacity drops to 0";
   }
   return "";
 }
 
 std::string RenderText(const Outlook& outlook) {
   if (!outlook.refused.empty()) {
-    return format("a running patchbay refuses it: {}\n", outlook.refused);
+    return format("a running patchbay rejects it: {}\n", outlook.refused);
   }
   const ReloadPlan& plan = outlook.plan;
   std::vector<std::vector<std::string>> rows = {{"RESOURCE", "REACH", "KEYS", "MEANING"}};
@@ -76,9 +76,9 @@ std::string RenderText(const Outlook& outlook) {
   if (untouched > 0) text += format("{} untouched\n", untouched);
   for (const DaemonStep& step : plan.daemon) {
     text += format("[daemon] {}: {}\n", step.key,
-                   step.is_live ? "changes in the running process" : "needs a restart of patchbay");
+                   step.is_live ? "takes effect on reload" : "needs a restart of Patchbay");
   }
-  return text.empty() ? "nothing differs\n" : text;
+  return text.empty() ? "no changes\n" : text;
 }
 
 }  // namespace

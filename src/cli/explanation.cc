@@ -33,9 +33,9 @@ std::string HintForMatch(const MatchReport& report, const AccessHints& hints) {
   if (seen > 0) {
     for (const MatchReport::Look& look : report.looks) {
       const std::string names = HintFor(look.place + "/" + look.pattern, hints);
-      if (!names.empty()) return "no name there fits the pattern; " + names;
+      if (!names.empty()) return "no name there matches the pattern; " + names;
     }
-    return "no name there fits the pattern; compare it with what the host has";
+    return "no name there matches the pattern; compare it with the names on the host";
   }
   return HintFor(first->place, hints);
 }
@@ -91,18 +91,18 @@ bool IsCounted(const Inspection& inspection, const std::string& id) {
 
 std::string ExplainNuma(const Inspection& inspection) {
   const Snapshot& snapshot = *inspection.snapshot;
-  if (snapshot.topology && !snapshot.devices.empty()) return "the kubelet is told of them";
+  if (snapshot.topology && !snapshot.devices.empty()) return "reported to the kubelet";
   if (!snapshot.spec->topology) {
-    return snapshot.spec->replicas > 1 ? "not told: replicas share a device; see topology"
-                                       : "not told: topology is false";
+    return snapshot.spec->replicas > 1 ? "not reported (replicas share a device; see topology)"
+                                       : "not reported (topology = false)";
   }
   for (const ListedDevice& listed : snapshot.devices) {
     if (listed.device->numa_node) continue;
     const std::string& id = listed.device->id;
-    if (IsCounted(inspection, id)) return "not told: devices of a count are nowhere";
-    return format("not told: sysfs knows none for the device \"{}\"", id);
+    if (IsCounted(inspection, id)) return "not reported (count devices have no hardware)";
+    return format("not reported (sysfs has no NUMA node for device \"{}\")", id);
   }
-  return "not told: there is no device";
+  return "not reported (no devices)";
 }
 
 void AddShared(const std::vector<Inspection>& inspections, std::vector<Explanation>& explanations) {

@@ -79,7 +79,7 @@ void AddLooks(const Explanation::Match& match, Lines& lines) {
       places.push_back(look.place);
       good.push_back(&look);
     } else if (!IsToldByRejection(look, match.fates) && ++problems <= kMaxOthers) {
-      lines.Add("looked at", ProblemText(look));
+      lines.Add("scanned", ProblemText(look));
       lines.Hint(look.hint);
     }
   }
@@ -87,9 +87,9 @@ void AddLooks(const Explanation::Match& match, Lines& lines) {
   for (const Look* look : good) {
     const auto& [sum, places] = sums.at(look->pattern);
     if (places.size() <= kMaxAlike) {
-      lines.Add("looked at", LookText(*look, {look->place}));
+      lines.Add("scanned", LookText(*look, {look->place}));
     } else if (look->place == places.front()) {
-      lines.Add("looked at", LookText(sum, places));
+      lines.Add("scanned", LookText(sum, places));
     }
   }
 }
@@ -145,8 +145,8 @@ void AddFates(const Explanation::Match& match, Outcome outcome, Lines& lines) {
     lines.Add(Name(outcome), why.empty() ? what : what + (is_listed ? ", " : ": ") + why);
     lines.Hint(group.first->hint);
   }
-  lines.More(hidden, is_listed ? "; `patchbay devices` lists them all"
-                               : "; --output json tells of them all");
+  lines.More(hidden,
+             is_listed ? "; `patchbay devices` lists them all" : "; --output json prints them all");
 }
 
 /// Devices that a match for USB or PCI numbers was hardly meant for, and their numbers.
@@ -199,7 +199,7 @@ std::string ExplanationText(const std::vector<Explanation>& explanations) {
       out += format("  mount: {} is missing: {}\n", Printable(path), Printable(detail));
     }
     for (const auto& [path, other] : explanation.shared) {
-      out += format("  shared: {} also belongs to {}; the kubelet may give it out twice\n",
+      out += format("  shared: {} also belongs to {}; the kubelet may allocate it twice\n",
                     Printable(path), other);
     }
   }
@@ -230,11 +230,12 @@ std::string AnswerText(const Inquiry& inquiry, const std::vector<Explanation>& e
     }
   }
   if (!owners.empty()) {
-    out += format("\nshared: it belongs to {}; the kubelet may give it out {} times\n",
+    out += format("\nshared: it belongs to {}; the kubelet may allocate it {} times\n",
                   fmt::join(owners, ", "), owners.size());
   }
   if (!beside.empty())
-    out += format("\nfor other devices (ask for one to see why): {}\n", Some(beside, kMaxDevices));
+    out += format("\nnot relevant here (run `explain RESOURCE --path …` for details): {}\n",
+                  Some(beside, kMaxDevices));
   return out;
 }
 

@@ -59,7 +59,7 @@ std::string Describe(const Inquiry& inquiry, const std::string& leads_to,
                      DeviceAncestries& ancestries) {
   if (inquiry.error) {
     if (inquiry.error->kind != ErrorKind::kNotFound) return inquiry.error->message;
-    return leads_to.empty() ? "nothing is there" : "a link to " + leads_to + ", where nothing is";
+    return leads_to.empty() ? "it does not exist" : "a link to " + leads_to + ", where nothing is";
   }
   std::string text = leads_to.empty() ? "" : "it leads to " + leads_to;
   const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
@@ -87,13 +87,13 @@ Failure WhatToWrite(const std::string& asked, const HostRoot& host) {
     const auto node = host.Resolve(above + asked);
     if (node && node->type != FileType::kDirectory) meant = above + asked;
   }
-  return Fail(ErrorKind::kInvalid,
-              format("\"{}\" is no path, and there is no device with this ID or this name in "
-                     "sysfs: {}",
-                     asked,
-                     meant.empty() ? "write a path such as /dev/ttyUSB0, an ID that `patchbay "
-                                     "devices` lists, or a name such as 1-1.2, can0 or 0000:00:05.0"
-                                   : format("did you mean {}?", meant)));
+  return Fail(
+      ErrorKind::kInvalid,
+      format("\"{}\" is not a path, and there is no device with this ID or name in sysfs: {}",
+             asked,
+             meant.empty() ? "write a path such as /dev/ttyUSB0, an ID that `patchbay "
+                             "devices` lists, or a name such as 1-1.2, can0 or 0000:00:05.0"
+                           : format("did you mean {}?", meant)));
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ void DevWalk::Entry(const std::string& path, FileType type, int depth) {
   const auto listed = Directory(path, depth + 1);
   if (listed || listed.error().kind == ErrorKind::kNotFound) return;
   findings_.Assumed({path, 0, 0}, listed.error().message,
-                    "what is in it is taken for not there; convert as a user who may read it");
+                    "its entries count as missing; convert as a user that may read it");
 }
 
 Status DevWalk::Directory(const std::string& directory, int depth) {
@@ -72,8 +72,8 @@ Result<std::vector<SeenName>> DevWalk::Run() && {
   if (names_.size() > most_) {
     names_.resize(most_);
     findings_.Assumed({std::string(kDev), 0, 0},
-                      format("there are more than {} names here; the rest is left out", most_),
-                      "see whether devices are missing in the outcome, and add them");
+                      format("more than {} names; the rest is omitted", most_),
+                      "check if devices are missing in the result, and add them");
   }
   std::sort(names_.begin(), names_.end(),
             [](const SeenName& a, const SeenName& b) { return a.name < b.name; });

@@ -32,7 +32,7 @@ Status CheckHostRoot(const DaemonSpec& daemon) {
   std::error_code none;
   if (std::filesystem::is_directory(daemon.host_root, none)) return {};
   return Fail(ErrorKind::kNotFound,
-              format("host_root = \"{}\" is no directory here; say where this machine's root is "
+              format("host_root = \"{}\" is not a directory here; set the root of this machine "
                      "with --host-root, as in --host-root /",
                      daemon.host_root));
 }

@@ -30,15 +30,15 @@ std::string LookText(const MatchReport::Look& sum, const std::vector<std::string
     return text + ": " + Counted(sum.seen, "device", "devices");
   if (sum.at == MatchReport::Look::At::kEntries) {
     text += ": printed " + Counted(sum.seen, "entry", "entries");
-    return sum.matched == sum.seen ? text : format("{}, {} of them good", text, sum.matched);
+    return sum.matched == sum.seen ? text : format("{}, {} of them valid", text, sum.matched);
   }
   text += ": " + Counted(sum.seen, "name", "names");
   if (sum.pattern == "**" || sum.seen == 0) return text;
   if (sum.seen == 1) {
-    text += sum.matched == 1 ? ", which fits" : ", which does not fit";
+    text += sum.matched == 1 ? ", which matches" : ", which does not match";
   } else {
     text += format(", {} of them {}", sum.matched == 0 ? "none" : std::to_string(sum.matched),
-                   sum.matched > 1 ? "fit" : "fits");
+                   sum.matched > 1 ? "match" : "matches");
   }
   return sum.pattern.empty() ? text : text + " " + sum.pattern;
 }

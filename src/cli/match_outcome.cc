@@ -7,7 +7,7 @@ std::string_view Name(Outcome outcome) {
   switch (outcome) {
     case Outcome::kListed: return "listed";
     case Outcome::kRejected: return "rejected";
-    case Outcome::kNotTaken: return "not taken";
+    case Outcome::kNotTaken: return "filtered";
   }
   return "";
 }

@@ -9,7 +9,7 @@
 namespace patchbay {
 
 enum class Outcome { kListed, kRejected, kNotTaken };
-/// "listed", "rejected", "not taken".
+/// "listed", "rejected", "filtered".
 std::string_view Name(Outcome outcome);
 
 /// What became of something that was seen. Texts are of the host and not yet made printable.

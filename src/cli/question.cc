@@ -84,24 +84,24 @@ Fate NoDevice(const Question& question, std::string_view if_missing) {
     return NotTaken(question, kNoMatch, "no device of this match has this ID");
   }
   if (const auto numbers = host.Resolve("/sys/dev"); !numbers) {
-    return Unreadable(question, "only /sys can tell what it is: " + numbers.error().message,
+    return Unreadable(question, "only /sys identifies it: " + numbers.error().message,
                       AccessHint(CheckAccess(host, "/sys/dev"), host));
   }
   const std::string_view what = inquiry.type ? Describe(*inquiry.type) : "something";
   return NotTaken(question, DropReason::kUnknown,
-                  format("it is {} that sysfs knows nothing of", what));
+                  format("it is {} that sysfs does not know", what));
 }
 
 Fate LastWord(const Question& question) {
   return NotTaken(question, kNoReason,
-                  "nothing speaks against it; it may have come a moment ago: ask again");
+                  "nothing excludes it; it may have appeared a moment ago: try again");
 }
 
 Fate WhyNotByPath(const Question& question) {
   const MatchSpec& match = question.match;
   const auto& paths = question.inquiry.paths;
   if (paths.empty()) {
-    return NotTaken(question, kNoMatch, "it has no path that the pattern could match");
+    return NotTaken(question, kNoMatch, "it has no path for the pattern to match");
   }
   const bool fits = std::any_of(paths.begin(), paths.end(), [&](const std::string& path) {
     return PatternMatches(match, path).value_or(false);
@@ -145,7 +145,7 @@ Fate WhyNotByCommand(const Question& question) {
   const bool failed = std::any_of(rejected.begin(), rejected.end(), [](const auto& one) {
     return one.reason == RejectReason::kCommandFailed;
   });
-  return failed ? NotTaken(question, kNoReason, "the command printed no such entry that is of use")
+  return failed ? NotTaken(question, kNoReason, "the command printed no usable entry for it")
                 : NotTaken(question, kNoMatch, "the command did not print it");
 }
 
@@ -154,7 +154,7 @@ struct WhyNot {
   const Question& question;
 
   Fate operator()(const CountSource&) const {
-    return NotTaken(question, kNoMatch, "a count has no devices of the host");
+    return NotTaken(question, kNoMatch, "a count has no devices on the host");
   }
   Fate operator()(const CommandSource&) const { return WhyNotByCommand(question); }
   Fate operator()(const PathSource&) const { return WhyNotByPath(question); }

@@ -39,7 +39,7 @@ std::string RenderResponse(const ContainerResponse& response) {
   for (const auto& [key, value] : response.envs) line("env", key + "=" + value);
   for (const auto& [key, value] : response.annotations) line("annotation", key + "=" + value);
   for (const auto& name : response.cdi_devices) line("cdi", name);
-  return out.empty() ? "  nothing but the permission to run\n" : out;
+  return out.empty() ? "  (nothing: no device nodes, mounts, env or annotations)\n" : out;
 }
 
 std::string RenderHook(const HookCall& call) {

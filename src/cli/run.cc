@@ -127,7 +127,7 @@ class Service {
     LogDiagnostics(log_, findings, told_);
     told_ = std::move(findings);
     if (!loaded.model || loaded.model->resources.empty()) {
-      log_.Warning("still waiting for a configuration that is of use");
+      log_.Warning("still waiting for a valid configuration");
       return waiting_->OnRefused(told_);
     }
     waiting_.reset();
@@ -174,11 +174,11 @@ class Service {
   Subscription beat_;
   // From the start: without a handler these signals end the process.
   const Subscription refresh_ = loop_.OnSignals({SIGUSR1}, [this](int) {
-    log_.Info("looking for devices again, as asked by SIGUSR1");
+    log_.Info("rescanning devices after SIGUSR1");
     if (daemon_) daemon_->Refresh();
   });
   const Subscription reload_ = loop_.OnSignals({SIGHUP}, [this](int) {
-    log_.Info("loading the configuration again, as asked by SIGHUP");
+    log_.Info("reloading the configuration after SIGHUP");
     source_.Reload();
   });
   ConfigSource source_;

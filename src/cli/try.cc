@@ -176,7 +176,7 @@ bool Report(KubeletSim& kubelet, const Model& model, const std::vector<std::stri
     }
     if (kubelet.View(resource)->allocatable == 0) {
       const std::string why = WhyNothing(model, resource);
-      out << resource << " has nothing to allocate on this host" << Printable(why) << "\n";
+      out << resource << " has no device to allocate on this host" << Printable(why) << "\n";
       well = well && why.empty();
       continue;
     }
@@ -278,13 +278,13 @@ int RunTry(const Arguments& arguments, Streams streams) {
     (*daemon)->Stop([&] { loop.Stop(); });
   };
   refresh = [&] {
-    log.Info("looking for devices again, as asked by SIGUSR1");
+    log.Info("rescanning devices after SIGUSR1");
     if (!stopping) (*daemon)->Refresh();
   };
   reload = [&](Loaded changed) {
     if (stopping) return;
     if (!(*daemon)->Reload(std::move(changed)) || !reported) return;
-    streams.out << "The configuration was read again.\n" << std::flush;
+    streams.out << "Configuration reloaded.\n" << std::flush;
   };
   std::vector<std::string> resources;
   for (const auto& resource : (*daemon)->resources()) resources.push_back(resource->name());

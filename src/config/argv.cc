@@ -12,13 +12,14 @@ namespace {
 bool CheckProgram(const Text& program, std::string_view example, Reporter& reporter) {
   const std::string& text = program.value;
   if (const auto blank = text.find(' '); blank != std::string::npos) {
-    reporter.Report(Code::kBadCommand, program.At(blank), "the name of the program has a blank",
-                    "there is no shell; write each argument for itself: " + std::string(example));
+    reporter.Report(Code::kBadCommand, program.At(blank),
+                    "the name of the program contains a blank",
+                    "no shell is used; list each argument separately: " + std::string(example));
     return false;
   }
   if (text.find('/') != std::string::npos && text.front() != '/' && text.front() != '{') {
     reporter.Report(Code::kBadCommand, program.place, "the path of the program is not absolute",
-                    "write the whole path, or a name that is looked for in PATH");
+                    "use an absolute path, or a name that is found in PATH");
     return false;
   }
   return true;
@@ -29,15 +30,15 @@ bool CheckProgram(const Text& program, std::string_view example, Reporter& repor
 bool CheckArgv(const TextList& list, std::string_view example, Reporter& reporter) {
   for (const Text& argument : list.items) {
     if (const auto nul = argument.value.find('\0'); nul != std::string::npos) {
-      reporter.Report(Code::kBadCommand, argument.At(nul), "no program can get a NUL byte");
+      reporter.Report(Code::kBadCommand, argument.At(nul), "an argument cannot contain a NUL byte");
       return false;
     }
   }
   if (!list.items.empty() && !list.items.front().value.empty()) {
     return CheckProgram(list.items.front(), example, reporter);
   }
-  reporter.Report(Code::kBadCommand, list.place, "no program is named",
-                  "write the program and each argument for itself: " + std::string(example));
+  reporter.Report(Code::kBadCommand, list.place, "the list has no program",
+                  "list the program and each argument separately: " + std::string(example));
   return false;
 }
 
@@ -51,16 +52,16 @@ void CheckVariablesOfArgv(const TextList& list, std::span<const Template> compil
   const Template::Span& field = shape.fields.front();
   const SourceLocation place = list.items[found->argument].At(shape.offsets[field.begin]);
   if (found->interpreter.empty()) {
-    reporter.Report(
-        Code::kTemplateInProgram, place,
-        format("the variable \"{}\" would name the program", field.name),
-        "name the program itself, and pass values as arguments: " + std::string(example));
+    reporter.Report(Code::kTemplateInProgram, place,
+                    format("the variable \"{}\" would choose the program", field.name),
+                    "use a fixed program, and pass values as arguments: " + std::string(example));
     return;
   }
   reporter.Report(
       Code::kTemplateInProgram, place,
-      format("the value of \"{}\" would be a part of what {} runs", field.name, found->interpreter),
-      R"(pass it as an argument of its own: ["sh", "-c", "probe \"$1\"", "sh", "{path}"])");
+      format("the value of \"{}\" would become part of the code that {} runs", field.name,
+             found->interpreter),
+      R"(pass it as a separate argument: ["sh", "-c", "probe \"$1\"", "sh", "{path}"])");
 }
 
 }  // namespace patchbay

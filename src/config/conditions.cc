@@ -32,7 +32,7 @@ bool ParseNumbers(const Text& text, std::string_view key, Number& first, Number&
   }
   reporter.Report(
       Code::kBadDeviceNumbers, text.place,
-      format("\"{}\" is not a pair of numbers as ls{} shows them", text.value.substr(0, 100), key),
+      format("\"{}\" is not a pair of IDs as shown by ls{}", text.value.substr(0, 100), key),
       key == "usb" ? "write vendor:product with four hexadecimal digits each, or * for "
                      "any: \"0403:6001\", \"0403:*\""
                    : "write vendor:device with four hexadecimal digits each, or * for "
@@ -76,8 +76,8 @@ UdevPattern::Values CompileValues(const std::optional<PatternPairs>& pairs, Repo
 void CheckAttributeNames(const PatternPairs& attributes, Reporter& reporter) {
   for (const auto& [name, pattern] : attributes.items) {
     if (IsShortestPath("/" + name.value)) continue;
-    reporter.Report(Code::kBadPath, name.place, "this is not the name of a sysfs attribute",
-                    "write it as it is called below the device: idVendor, device/model");
+    reporter.Report(Code::kBadPath, name.place, "not a valid name of a sysfs attribute",
+                    "use the name below the device directory: idVendor, device/model");
   }
 }
 
@@ -85,8 +85,8 @@ std::optional<UdevPattern> CompileUdev(const UdevDraft& draft, Reporter& reporte
   const auto empty = [](const auto& list) { return !list || list->items.empty(); };
   if (!draft.broken && empty(draft.subsystem) && empty(draft.driver) && empty(draft.properties) &&
       empty(draft.attributes)) {
-    reporter.Report(Code::kNoCondition, draft.place, "every device would meet this condition",
-                    "name a subsystem, a driver, properties or attributes: "
+    reporter.Report(Code::kNoCondition, draft.place, "this condition matches every device",
+                    "add a subsystem, a driver, properties or attributes: "
                     "udev = { subsystem = \"tty\" }");
     return std::nullopt;
   }
@@ -102,7 +102,7 @@ std::optional<NamePattern> CompileNamePattern(const Text& text, Reporter& report
   auto pattern = NamePattern::Compile(text.value);
   if (pattern) return std::move(*pattern);
   reporter.Report(Code::kBadGlob, text.At(pattern.error().offset), pattern.error().message,
-                  "a pattern for a name knows *, ? and [a-z]");
+                  "supported: *, ? and [a-z]");
   return std::nullopt;
 }
 
@@ -112,9 +112,8 @@ Conditions CompileConditions(const MatchDraft& draft, Reporter& reporter) {
   if (draft.pci) conditions.pci = CompilePci(*draft.pci, reporter);
   if (draft.udev) conditions.udev = CompileUdev(*draft.udev, reporter);
   if (draft.serial && !draft.usb) {
-    reporter.Report(Code::kNeedsKey, draft.serial->place,
-                    "\"serial\" has no meaning without \"usb\"",
-                    "add usb = \"*:*\" for any device of that number");
+    reporter.Report(Code::kNeedsKey, draft.serial->place, "\"serial\" needs \"usb\"",
+                    "add usb = \"*:*\" to match any device with that serial number");
   }
   return conditions;
 }

@@ -66,7 +66,7 @@ std::optional<Template> ContainerCompiler::Checked(const Text& text, Check check
 std::optional<Template> ContainerCompiler::Path(const std::optional<TemplateText>& text,
                                                 Check check) {
   if (!text) return std::nullopt;
-  return Checked(*text, check, Code::kBadPath, "write the whole path, as in /dev/{name}");
+  return Checked(*text, check, Code::kBadPath, "use an absolute path, as in /dev/{name}");
 }
 
 /// Whether a container can get two devices that are not the same.
@@ -88,23 +88,22 @@ bool ContainerCompiler::NodesCanClash(const Template& container) const {
 void ContainerCompiler::AddTarget(Target target) {
   const bool host_differs = !target.host || IsUniquePerDevice(*target.host);
   if (host_differs && !IsUniquePerDevice(target.container) && CanHoldSeveral()) {
-    reporter_.Report(
-        Code::kContainerPathClash, target.place,
-        "a container that gets two devices would get both on this path, and is refused",
-        "add a variable such as {slot} or {name}, or set max_per_container = 1");
+    reporter_.Report(Code::kContainerPathClash, target.place,
+                     "a container with two devices would get both at this path, so it is rejected",
+                     "add a variable such as {slot} or {name}, or set max_per_container = 1");
   }
   if (!target.host && NodesCanClash(target.container)) {
-    reporter_.Report(Code::kContainerPathClash, target.place,
-                     "a device with several nodes would have all of them on this path, and is "
-                     "rejected",
-                     "add what tells its nodes apart, such as {name} or a named group; where every "
-                     "device has one node this does no harm");
+    reporter_.Report(
+        Code::kContainerPathClash, target.place,
+        "a device with several nodes would have all of them at this path, so it is rejected",
+        "add a variable that differs, such as {name} or a named group; this is harmless if every "
+        "device has one node");
   }
   for (const Target& other : targets_) {
     if (other.container != target.container || other.host == target.host) continue;
     reporter_.Report(Code::kContainerPathClash, target.place,
-                     "this path in the container is already taken at " + Where(other.place),
-                     "give one of the two another container_path");
+                     "this path in the container is already used at " + Where(other.place),
+                     "use another container_path for one of the two");
     break;
   }
   targets_.push_back(std::move(target));
@@ -118,9 +117,9 @@ void ContainerCompiler::CheckChoiceOfNode(const Template& host_path, const Templ
         [&](const MatchSpec& match) { return OriginOf(field.name, match) == Origin::kDevice; });
     if (!is_of_device) continue;
     reporter_.Report(Code::kBadPath, text.At(field.offset),
-                     format("{{{}}} is text of a device, which may not choose a device node",
+                     format("{{{}}} is text from a device, which must not select a device node",
                             Truncate(field.name, 100)),
-                     "use {path}, {name} or a named group of a regex; or have the match find the "
+                     "use {path}, {name} or a named group of a regex; or let the match find the "
                      "node too, since a container gets all nodes of its device");
     return;
   }
@@ -141,23 +140,23 @@ void ContainerCompiler::DeviceNodes() {
         reporter_.Report(Code::kBadPermissions, draft.permissions->place,
                          format("\"{}\" is not a selection of r, w and m",
                                 draft.permissions->value.substr(0, 100)),
-                         "write one to three of them, each once: \"rw\"");
+                         "use one to three of them, each once: \"rw\"");
       }
     }
     if (no_nodes && !draft.host_path && !draft.broken) {
       reporter_.Report(Code::kNoHostNode, draft.place,
-                       "devices of this resource have no node that the container could get",
-                       "name one with host_path, or take the device_node away");
+                       "devices of this resource have no device node",
+                       "set host_path, or remove this device_node");
     }
     if (node.container_path) {
       AddTarget({*node.container_path, node.host_path, draft.container_path->place});
     }
     if (const auto drm = RenamedDrmNode(node, spec_)) {
       reporter_.Report(Code::kRenamedDrmNode, draft.container_path->place,
-                       format("{} gets another name in the container, where libdrm and VA-API open "
-                              "the kernel's name again and do not find it",
+                       format("{} is renamed in the container, but libdrm and VA-API open the node "
+                              "by its kernel name",
                               *drm),
-                       "leave container_path out, or keep the name: /dev/dri/{name}");
+                       "remove container_path, or keep the name: /dev/dri/{name}");
     }
     spec_.device_nodes.push_back(std::move(node));
   }
@@ -182,11 +181,11 @@ void ContainerCompiler::Env() {
   if (!draft_.env) return;
   for (const auto& [key, value] : draft_.env->items) {
     auto name = Checked(key, ProblemWithEnvName, Code::kBadEnvName,
-                        "a name is [A-Za-z_][A-Za-z0-9_]*; variables may be part of it");
+                        "a name must match [A-Za-z_][A-Za-z0-9_]*; it can contain variables");
     auto text = Compile(value);
     if (name && IsReservedEnv(ShapeOf(*name).text)) {
       reporter_.Report(Code::kReservedEnv, key.place,
-                       format("{} decides which programs or libraries run in the container",
+                       format("{} controls which programs or libraries run in the container",
                               key.value.substr(0, 100)),
                        "set it in the pod or in the image, or choose another name");
     }

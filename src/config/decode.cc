@@ -36,7 +36,7 @@ bool Decode(const KeyInfo& key, const TomlValue& value, Choice& out, Reporter& r
   if (text == nullptr) return false;
   const auto found = std::find(key.choices.begin(), key.choices.end(), text->value);
   if (found == key.choices.end()) {
-    const std::string all = format("it is one of {}", OneOf(key.choices));
+    const std::string all = format("must be one of {}", OneOf(key.choices));
     const std::string word = text->value.substr(0, 100);
     reporter.Report(Code::kUnknownValue, value.place,
                     format("\"{}\" cannot be \"{}\"", key.name, word),
@@ -109,7 +109,7 @@ bool Decode(const KeyInfo& key, const TomlValue& value, Spanned<std::chrono::mil
   if (!duration) {
     reporter.Report(Code::kBadDuration, value.place,
                     format("\"{}\" is not a duration", text->value.substr(0, 100)),
-                    "write a whole number and a unit, ms, s, m or h: \"250ms\", \"30s\", \"5m\"");
+                    "use a whole number and a unit, ms, s, m or h: \"250ms\", \"30s\", \"5m\"");
     return false;
   }
   if (!InRange(key, duration->count(), value.place, reporter)) return false;

@@ -43,9 +43,7 @@ class HealthCompiler {
     if (kinds != 1) {
       reporter_.Report(
           Code::kProbeKind, draft_.place,
-          kinds == 0 ? "the section says no way to tell whether a device works"
-                     : "the section says more than one way to tell whether a device "
-                       "works",
+          kinds == 0 ? "no probe is configured" : "more than one probe is configured",
           "write exactly one of command, open = true, and file with equals or matches");
       return std::nullopt;
     }
@@ -53,9 +51,8 @@ class HealthCompiler {
     if (draft_.command) return Command();
     if (draft_.file) return File();
     if (!devices_have_nodes) {
-      reporter_.Report(Code::kNoHostNode, draft_.open->place,
-                       "there is no node that could be opened",
-                       "such devices have none; probe them with a command or a file");
+      reporter_.Report(Code::kNoHostNode, draft_.open->place, "the devices have no node to open",
+                       "use a command or a file to probe them");
     }
     return OpenProbe{};
   }
@@ -65,9 +62,8 @@ class HealthCompiler {
     for (const auto& [name, text] :
          {std::pair("equals", &draft_.equals), std::pair("matches", &draft_.matches)}) {
       if (*text) {
-        reporter_.Report(Code::kNeedsKey, (*text)->place,
-                         format("\"{}\" has no meaning without \"file\"", name),
-                         "write the file that must hold this");
+        reporter_.Report(Code::kNeedsKey, (*text)->place, format("\"{}\" needs \"file\"", name),
+                         "add the file to read");
       }
     }
   }
@@ -81,12 +77,12 @@ class HealthCompiler {
     if (path) {
       if (const auto problem = ProblemWithPath(ShapeOf(*path))) {
         reporter_.Report(Code::kBadPath, draft_.file->At(problem->offset), problem->message,
-                         "write the whole path, as in /sys/class/net/{INTERFACE}/operstate");
+                         "use an absolute path, as in /sys/class/net/{INTERFACE}/operstate");
       }
     }
     if (draft_.equals.has_value() == draft_.matches.has_value()) {
       reporter_.Report(Code::kNeedsKey, draft_.file->place,
-                       draft_.equals ? "\"equals\" and \"matches\" exclude each other"
+                       draft_.equals ? "\"equals\" and \"matches\" are mutually exclusive"
                                      : "\"file\" needs \"equals\" or \"matches\"",
                        "equals = \"up\", or matches = 'up|unknown'");
       return std::nullopt;
@@ -96,7 +92,7 @@ class HealthCompiler {
     auto pattern = TextPattern::Compile(draft_.matches->value);
     if (!pattern) {
       reporter_.Report(Code::kBadRegex, draft_.matches->At(pattern.error().offset),
-                       pattern.error().message, "the syntax is that of RE2");
+                       pattern.error().message, "use RE2 syntax");
       return std::nullopt;
     }
     return FileProbe{std::move(*path), std::move(*pattern)};
@@ -149,14 +145,14 @@ void CompileHooks(const HooksDraft& draft, const Scope& devices, const Scope& co
                              seconds(60), devices, reporter);
   if (spec.allocate && !draft.allocate->broken && spec.allocate->timeout > kQuick) {
     reporter.Report(Code::kSlowAdmission, draft.allocate->place,
-                    format("while this runs, for up to {}, the kubelet admits no other pod",
+                    format("while this program runs, for up to {}, the kubelet admits no other pod",
                            FormatDuration(spec.allocate->timeout)),
-                    "do what can wait in pre_start, which delays its own container alone; a "
-                    "timeout of at most 1s says that it is quick");
+                    "use pre_start for slow work, which delays only its own container; a timeout "
+                    "of at most 1s disables this warning");
   }
   if (!draft.broken && !draft.pre_start && !draft.allocate && !draft.release) {
     reporter.Report(Code::kNeedsKey, draft.place, "the section has no hook",
-                    "add pre_start, allocate or release, or leave the section out");
+                    "add pre_start, allocate or release, or remove the section");
   }
 }
 

@@ -32,7 +32,7 @@ std::string ExampleOf(const KeyInfo& key) {
     case ValueType::kStringOrStrings: return format("write {0} = \"…\" or {0} = [\"…\"]", key.name);
     case ValueType::kStrings:
     case ValueType::kTemplates: return format("write {} = [\"…\"]", key.name);
-    case ValueType::kChoice: return format("it is one of {}", OneOf(key.choices));
+    case ValueType::kChoice: return format("must be one of {}", OneOf(key.choices));
     case ValueType::kInteger:
       // 0 is no number of things, but means that the key is not there.
       return format("write {} = {}", key.name,
@@ -210,7 +210,7 @@ std::string HintOnUnknown(const TomlEntry& entry, std::string_view section,
 
 void ReportWrongType(const KeyInfo& key, const TomlValue& value, Reporter& reporter) {
   reporter.Report(Code::kWrongType, value.place,
-                  format("\"{}\" takes a {}, not {}", key.name, Name(key.type), KindOf(value)),
+                  format("\"{}\" must be a {}, not {}", key.name, Name(key.type), KindOf(value)),
                   HintOnWrongType(key, value));
 }
 
@@ -219,7 +219,7 @@ void ReportWrongPair(const KeyInfo& table, const TomlEntry& entry, Reporter& rep
   const std::string key = name.size() > 100 ? "" : KeyText(name);
   const KeyInfo pair{.name = key.empty() ? "KEY" : std::string_view(key)};
   reporter.Report(Code::kWrongType, entry.value.place,
-                  format("\"{}.{}\" takes a {}, not {}", table.name, name.substr(0, 100),
+                  format("\"{}.{}\" must be a {}, not {}", table.name, name.substr(0, 100),
                          Name(pair.type), KindOf(entry.value)),
                   format("in the table {}, {}", table.name, HintOnWrongType(pair, entry.value)));
 }
@@ -246,7 +246,7 @@ void ReportDuplicateSection(const KeyInfo& key, const SourceLocation& place,
                             const SourceLocation& first, Reporter& reporter) {
   reporter.Report(Code::kDuplicateSection, place,
                   format("{} is already at {}", SectionTitle(key.name), Where(first)),
-                  "all files are one document: keep this section in one of them");
+                  "all files form one document: keep this section in one of them");
 }
 
 void ReportOutOfRange(const KeyInfo& key, std::int64_t value, const SourceLocation& place,
@@ -257,10 +257,10 @@ void ReportOutOfRange(const KeyInfo& key, std::int64_t value, const SourceLocati
   };
   reporter.Report(Code::kOutOfRange, place,
                   format("{} for \"{}\" is too {}", shown(value), key.name,
-                         value < key.range.least ? "little" : "much"),
+                         value < key.range.least ? "small" : "large"),
                   key.range.most == Range().most
-                      ? format("it is at least {}", shown(key.range.least))
-                      : format("it is {} to {}", shown(key.range.least), shown(key.range.most)));
+                      ? format("the minimum is {}", shown(key.range.least))
+                      : format("must be {} to {}", shown(key.range.least), shown(key.range.most)));
 }
 
 }  // namespace patchbay

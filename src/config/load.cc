@@ -20,7 +20,7 @@ bool AddSource(SourceFile source, Reporter& reporter, Diagnostics& diagnostics,
   if (source.text.size() > kLargestSource) {
     reporter.Report(Code::kFileTooLarge, whole,
                     format("the file is larger than {} bytes", kLargestSource),
-                    "several files of a directory are one document");
+                    "split it: all files of a directory form one document");
     return false;
   }
   if (source.text.starts_with(kByteOrderMark)) source.text.erase(0, kByteOrderMark.size());

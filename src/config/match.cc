@@ -13,9 +13,10 @@ namespace patchbay {
 namespace {
 
 std::string HintOnGlob(std::string_view text, std::size_t offset) {
-  if (!text.starts_with('/')) return "write the whole path, as in /dev/ttyUSB*";
-  if (offset < text.size() && text[offset] == '.') return "write the path that it leads to";
-  return "globs know *, ?, [a-z], {a,b} and **; a backslash takes the next one as it is";
+  if (!text.starts_with('/')) return "use an absolute path, as in /dev/ttyUSB*";
+  if (offset < text.size() && text[offset] == '.')
+    return "write the path without . and .. components";
+  return "supported: *, ?, [a-z], {a,b} and **; a backslash escapes the next character";
 }
 
 std::optional<Glob> CompileGlob(const Text& text, PatternBudget& budget, Reporter& reporter) {
@@ -27,12 +28,12 @@ std::optional<Glob> CompileGlob(const Text& text, PatternBudget& budget, Reporte
   }
   if (text.value.ends_with('/') && !text.value.ends_with("\\/")) {
     reporter.Report(Code::kMatchesNothing, text.At(text.value.size() - 1),
-                    "no path ends with a slash", "take the slash away");
+                    "a path cannot end with a slash", "remove the slash");
     return std::nullopt;
   }
   if (glob->alternatives().size() > budget.left) {
-    reporter.Report(Code::kBadGlob, text.place, "the input has too many patterns in all",
-                    "use wildcards instead of so many names");
+    reporter.Report(Code::kBadGlob, text.place, "the configuration has too many patterns",
+                    "use wildcards instead of single names");
     return std::nullopt;
   }
   budget.left -= glob->alternatives().size();
@@ -58,15 +59,15 @@ void CheckCaptureNames(const Text& text, const Regex& regex, Reporter& reporter)
     if (!taken) continue;
     const auto at = text.value.find("<" + name + ">");
     reporter.Report(Code::kReservedVariable, text.At(at == std::string::npos ? 0 : at + 1),
-                    format("every device has a variable \"{}\" of its own", name),
-                    "give the group another name");
+                    format("\"{}\" is a built-in variable of every device", name),
+                    "rename the group");
   }
 }
 
 std::string HintOnRegex(std::string_view text) {
   if (text.starts_with('^')) return "it is anchored already: leave out ^ and $";
-  if (!text.starts_with('/')) return "begin with the directory, as in '/dev/tty(USB|ACM)\\d+'";
-  return "the syntax is that of RE2; single quotes save doubling the backslashes";
+  if (!text.starts_with('/')) return "start with the directory, as in '/dev/tty(USB|ACM)\\d+'";
+  return "use RE2 syntax; in single quotes, backslashes need no doubling";
 }
 
 std::optional<Regex> CompileRegex(const Text& text, Reporter& reporter) {
@@ -81,12 +82,12 @@ std::optional<Regex> CompileRegex(const Text& text, Reporter& reporter) {
     if (directory.find(impossible) == std::string::npos) continue;
     const auto at = text.value.find(impossible);
     reporter.Report(Code::kMatchesNothing, text.At(at == std::string::npos ? 0 : at),
-                    format("no path of a device contains \"{}\"", impossible));
+                    format("the path of a device cannot contain \"{}\"", impossible));
     return std::nullopt;
   }
   if (text.value.ends_with('/')) {
     reporter.Report(Code::kMatchesNothing, text.At(text.value.size() - 1),
-                    "no path ends with a slash", "name the files below it: …/.+");
+                    "a path cannot end with a slash", "name the files below it: …/.+");
     return std::nullopt;
   }
   CheckCaptureNames(text, *regex, reporter);
@@ -176,12 +177,12 @@ std::optional<Source> CompileSource(const MatchDraft& draft, MatchSpec& match,
   if (rivals.size() == 1) return found->compile(draft, match, budget, reporter);
   if (rivals.size() > 1) {
     reporter.Report(Code::kMatchSource, draft.place, "the match has several sources",
-                    format("keep {}; a second source is a second {}", OneOf(rivals),
+                    format("keep {}; a second source needs a second {}", OneOf(rivals),
                            SectionTitle(MatchDraft::kSection)));
   } else if (!draft.broken) {  // a key that could not be used may have been the source
     reporter.Report(
         Code::kMatchSource, draft.place, "the match has no source",
-        format("give it {}; the last three may also stand beside a path or regex", OneOf(names)));
+        format("add {}; the last three can also be combined with path or regex", OneOf(names)));
   }
   return std::nullopt;
 }
@@ -216,16 +217,16 @@ void CheckKeysOfSource(const MatchDraft& draft, const MatchSpec& match, Reporter
     for (const PlacedKey& key : placed) {
       if (key.place == nullptr || !std::count(keys.begin(), keys.end(), key.name)) continue;
       reporter.Report(Code::kNotWithSource, *key.place,
-                      format("\"{}\" has no meaning together with \"{}\"", key.name, name),
-                      format("{}; take the key away", why));
+                      format("\"{}\" cannot be combined with \"{}\"", key.name, name),
+                      format("{}; remove the key", why));
     }
   };
   const auto refuse_excluded = [&](std::string_view name, std::string_view why) {
     refuse(name, KeyOf<MatchDraft>(name).excludes, why);
   };
   if (draft.timeout && !draft.command) {
-    reporter.Report(Code::kNeedsKey, draft.timeout->place,
-                    "\"timeout\" has no meaning without \"command\"", "take the key away");
+    reporter.Report(Code::kNeedsKey, draft.timeout->place, "\"timeout\" needs \"command\"",
+                    "remove the key");
   }
   if (draft.count) {
     refuse_excluded("count", "devices of a count have no path and are numbered");
@@ -239,12 +240,13 @@ void CheckKeysOfSource(const MatchDraft& draft, const MatchSpec& match, Reporter
     refuse("udev", kOfPaths, "its nodes are always devices");
     if (udev->subsystems.empty() && !draft.udev->subsystem && !draft.udev->broken) {
       reporter.Report(Code::kNeedsKey, draft.udev->place,
-                      "\"udev\" without \"subsystem\" finds a device and all that it sits on",
+                      "\"udev\" without \"subsystem\" matches a device and all of its parents",
                       "add the subsystem of the device itself: udev = { subsystem = \"tty\", … }");
     }
   } else if (draft.udev && !CanHaveNodes(match)) {
-    reporter.Report(Code::kMatchesNothing, draft.udev->place, "no path is a network interface",
-                    "leave path or regex out: udev finds it alone");
+    reporter.Report(Code::kMatchesNothing, draft.udev->place,
+                    "a path cannot be a network interface",
+                    "remove path or regex: udev alone finds network interfaces");
   }
 }
 
@@ -263,15 +265,15 @@ bool IsWithoutNodes(const Glob& glob) { return glob.fixed_directory().starts_wit
 void CheckUseOfExclude(const MatchDraft& draft, const MatchSpec& match, Reporter& reporter) {
   if (std::holds_alternative<UdevPattern>(match.source) && !CanHaveNodes(match)) {
     return reporter.Report(Code::kMatchesNothing, draft.exclude->place,
-                           "no path is a network interface, so that nothing is excluded",
-                           "leave interfaces out by udev = { … } of the match");
+                           "a path cannot be a network interface, so nothing is excluded",
+                           "exclude interfaces with udev = { … } of the match");
   }
   if (match.type != NodeType::kDevice) return;
   for (std::size_t i = 0; i < match.exclude.size(); ++i) {
     if (!IsWithoutNodes(match.exclude[i])) continue;
     reporter.Report(Code::kMatchesNothing, draft.exclude->items[i].place,
-                    "below /sys there is neither a device node nor a link to one",
-                    "name the node, or a link to it below /dev");
+                    "/sys contains neither device nodes nor links to them",
+                    "use the node, or a link to it below /dev");
   }
 }
 
@@ -291,14 +293,14 @@ void CheckId(const TemplateText& text, MatchSpec& match, Reporter& reporter) {
   auto id = CompileTemplate(text, IdentityScope(match), reporter);
   if (!id) return;
   if (id->text().empty()) {
-    reporter.Report(Code::kBadTemplate, text.place, "an ID may not be empty",
+    reporter.Report(Code::kBadTemplate, text.place, "an ID must not be empty",
                     "without the key, devices are named after their path");
   } else if (!IsUniquePerDevice(*id) && CanFindSeveral(match)) {
     reporter.Report(
         Code::kConstantId, text.place,
         "if this match finds more than one device, all get the same ID and are rejected",
-        "use what tells them apart: {name}, {path} or a named group of the regex; or "
-        "add max_devices = 1 where there is only one");
+        "use a variable that differs: {name}, {path} or a named group of the regex; or add "
+        "max_devices = 1 if there is only one");
   }
   match.id = std::move(*id);
 }
@@ -309,7 +311,7 @@ void CheckGroupBy(const Text& variable, const Scope& scope, Reporter& reporter) 
     return CheckVariable(name, variable.place, scope, reporter);
   }
   reporter.Report(Code::kUnknownVariable, variable.place,
-                  "\"group_by\" takes the name of a variable, not a template",
+                  "\"group_by\" must be the name of a variable, not a template",
                   "write one name, without braces");
 }
 

@@ -175,7 +175,7 @@ class Comparison {
         if (!search_.Spend(1) || reported_.size() > Reporter::kMaxFindings) return;
         if (!Concerns(*first, *second) || !search_.Spend(100)) continue;
         const auto common = CommonHardware(*first->match, *second->match);
-        if (common) Report(*first, *second, *common, "narrow one of the two or make one exclusive");
+        if (common) Report(*first, *second, *common, "narrow one of them or make one exclusive");
       }
     }
   }
@@ -239,14 +239,15 @@ class Comparison {
   }
 
   void Report(const Claim& first, const Claim& second, std::string_view common,
-              std::string_view cure = "exclude what both match from one of the two") {
+              std::string_view cure = "exclude the overlap from one of them") {
     reported_.insert(std::minmax(first.resource, second.resource));
     reporter_.Report(
         Code::kSharedNode, second.place,
-        format("{} also belongs to the resource {}, by {}", common,
+        format("{} also belongs to the resource {}, through {}", common,
                model_.resources[first.resource].name, Where(first.place)),
-        format("the kubelet may give it out twice: {}, or make one resource of both, with replicas",
-               cure));
+        format(
+            "the kubelet may allocate it twice: {}, or merge both into one resource with replicas",
+            cure));
   }
 
   const Model& model_;

@@ -11,9 +11,8 @@ void Reporter::Report(Code code, const SourceLocation& place, std::string messag
   if (count > kMaxFindings) return;
   if (count++ == kMaxFindings) {
     code = Code::kTooManyFindings;
-    message =
-        format("there are more than {} {}s; the rest is not shown", kMaxFindings, Name(severity));
-    hint = "mend these first";
+    message = format("more than {} {}s; the rest is not shown", kMaxFindings, Name(severity));
+    hint = "fix these first";
   }
   diagnostics_.Add({severity, InfoOf(code).name, place, std::move(message), std::move(hint)});
 }

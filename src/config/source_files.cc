@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kUnread = "it cannot be read: ";
+const std::string kUnread = "cannot be read: ";
 
 void Refuse(const std::string& path, std::string message, Reporter& reporter) {
   const bool lacks_right = message.ends_with(std::strerror(EACCES));
@@ -29,7 +29,7 @@ std::string_view Described(fs::file_type type) {
     case fs::file_type::socket: return "it is a socket";
     case fs::file_type::block:
     case fs::file_type::character: return "it is a device";
-    default: return "nobody can say what it is";
+    default: return "of unknown type";
   }
 }
 
@@ -59,7 +59,7 @@ void ReadFile(const std::string& path, Reporter& reporter, Sources& out) {
   if (!out.full()) return;
   reporter.Report(Code::kInputTooLarge, {path, 0, 0},
                   format("with this file the input is larger than {} bytes", kLargestInput),
-                  "see that only what belongs to the configuration is in the directory");
+                  "keep only configuration files in the directory");
 }
 
 void ReadDirectory(const std::string& path, Reporter& reporter, Sources& out) {
@@ -79,13 +79,13 @@ void ReadDirectory(const std::string& path, Reporter& reporter, Sources& out) {
       odd = true;
       reporter.Report(Code::kUnreadableFile, {entries->path(), 0, 0},
                       format("{}{}, not a file", kUnread, Described(type)),
-                      "take it away, or give it a name that does not end in .toml");
+                      "remove it, or rename it so that it does not end in .toml");
     }
   }
   if (error) return Refuse(path, kUnread + error.message(), reporter);
   if (files.empty() && !odd) {
-    reporter.Report(Code::kNoFiles, {path, 0, 0}, "the directory holds no *.toml file",
-                    "names that begin with a dot do not count");
+    reporter.Report(Code::kNoFiles, {path, 0, 0}, "the directory contains no *.toml file",
+                    "names that start with a dot are ignored");
   }
   std::sort(files.begin(), files.end());
   for (const std::string& file : files) ReadFile(file, reporter, out);

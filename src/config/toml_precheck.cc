@@ -53,7 +53,7 @@ std::optional<SyntaxError> ProblemWithText(std::string_view text) {
       return SyntaxError{at, "the key has too many parts"};
     }
     if (static_cast<unsigned char>(c) >= 0x80) {
-      return SyntaxError{at, "only strings and comments may hold characters beyond ASCII"};
+      return SyntaxError{at, "only strings and comments may contain non-ASCII characters"};
     }
     ++at;
   }

@@ -135,8 +135,8 @@ class Converter {
 
 constexpr std::string_view kLine =
     "a line is key = value, a table [x], one of a list [[x]], or a # comment";
-constexpr std::string_view kBrackets = "a table is [x], and every one of a list is [[x]]";
-constexpr std::string_view kQuotes = "text stands in quotes: key = \"value\"";
+constexpr std::string_view kBrackets = "write a table as [x], and each table of a list as [[x]]";
+constexpr std::string_view kQuotes = "strings need quotes: key = \"value\"";
 constexpr std::string_view kUnclosed = "is the closing quote missing?";
 
 /// What may help about a text that is not TOML, by words of the parser or of text_check.h.
@@ -145,27 +145,28 @@ std::string HintOn(std::string_view description) {
     std::string_view words, hint;
   };
   constexpr Hint kHints[] = {
-      {"exceeded maximum nested", "no key is nested as deep"},
-      {"too many parts", "no key of Patchbay has as many"},
-      {"beyond ASCII", "quotes are \" or ', and text stands between two of them"},
+      {"exceeded maximum nested", "too deeply nested"},
+      {"too many parts", "use fewer parts"},
+      {"non-ASCII", "put strings between two \" or two '"},
       {"string: unescaped control", kUnclosed},
       {"string: control", kUnclosed},
       {"string: encountered end-of-file", kUnclosed},
-      {"unknown escape sequence", "write it in single quotes, which leave backslashes alone"},
+      {"unknown escape sequence",
+       "use single quotes, in which a backslash is an ordinary character"},
       {"cannot redefine existing table",
-       "a table [x] is written once; every one of a list is [[x]], as [[resource.match]]"},
+       "write a table [x] once, and each table of a list as [[x]], as in [[resource.match]]"},
       {"cannot redefine existing array",
-       "a table [x] is written once; every one of a list is [[x]], as [[resource.match]]"},
-      {"cannot redefine existing", "a key is given once: keep one of the two lines"},
+       "write a table [x] once, and each table of a list as [[x]], as in [[resource.match]]"},
+      {"cannot redefine existing", "a key can be set only once: keep one of the two lines"},
       {"table header", kBrackets},
       {"expected a comment or whitespace, saw ']'", kBrackets},
       {"expected a comment or whitespace",
-       "one value ends the line; a list is [\"a\", \"b\"], and a comment begins with #"},
-      {"closing ']'", "commas stand between the values of a list, and a ] ends it"},
-      {"inline table", "all of { … } stands on one line, with commas between the keys"},
-      {"expected value", "write the value behind the =: key = \"value\""},
+       "a line has one value; write a list as [\"a\", \"b\"] and a comment after #"},
+      {"closing ']'", "separate the values of a list with commas and end it with ]"},
+      {"inline table", "write { … } on one line, with commas between the keys"},
+      {"expected value", "write a value after =: key = \"value\""},
       {"expected '='", "write key = value"},
-      {"leading zero", "write the number without zeros before it"},
+      {"leading zero", "write the number without leading zeros"},
       {"parsing floating-point", kQuotes},
       {"parsing boolean", kQuotes},
       {"integer: ", kQuotes},

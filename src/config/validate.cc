@@ -30,7 +30,7 @@ void TakeDirectory(const std::optional<Text>& draft, Reporter& reporter, std::st
   if (!draft) return;
   if (const auto problem = ProblemWithPath(LiteralShape(draft->value))) {
     reporter.Report(Code::kBadPath, draft->At(problem->offset), problem->message,
-                    "write the whole path of a directory");
+                    "use the absolute path of a directory");
   }
   out = draft->value;
   while (out.size() > 1 && out.ends_with('/')) out.pop_back();
@@ -42,7 +42,7 @@ void CompilePodResources(const Text& draft, Reporter& reporter, DaemonSpec& spec
   if (draft.value.empty()) return;
   if (const auto problem = ProblemWithPath(LiteralShape(draft.value))) {
     reporter.Report(Code::kBadPath, draft.At(problem->offset), problem->message,
-                    "write the whole path of the socket, or \"\" to not ask the kubelet");
+                    "use the absolute path of the socket, or \"\" to disable it");
   } else if (draft.value.size() > kMaxSocketPath) {
     reporter.Report(Code::kSocketPathTooLong, draft.place,
                     format("the path of a socket has at most {} bytes", kMaxSocketPath),
@@ -57,9 +57,9 @@ void CheckReleaseHooks(const DocumentDraft& document, const DaemonSpec& daemon,
   for (const ResourceDraft& resource : document.resources) {
     if (!resource.hooks || !resource.hooks->release) continue;
     reporter.Report(Code::kNeedsKey, resource.hooks->release->place,
-                    "a release hook needs pod_resources, which is turned off",
-                    "only the kubelet knows when a device is free again; take pod_resources = \"\" "
-                    "out of [daemon]");
+                    "a release hook needs pod_resources, which is disabled",
+                    "only the kubelet knows when a device is free again; remove pod_resources = "
+                    "\"\" from [daemon]");
   }
 }
 
@@ -72,7 +72,7 @@ void CompileHosts(const OneOrMore& list, Reporter& reporter, DaemonSpec& spec) {
     }
     reporter.Report(Code::kBadHost, text.place,
                     format("\"{}\" is not a host name", text.value.substr(0, 100)),
-                    "write the name alone, as in \"patchbay.example.com\", without scheme, port or "
+                    "use the name only, as in \"patchbay.example.com\", without scheme, port or "
                     "path; IP addresses are always accepted");
   }
 }
@@ -110,7 +110,7 @@ DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
 void CompileOnNodes(const TextList& list, Reporter& reporter, ResourceSpec& spec) {
   if (list.items.empty()) {
     reporter.Report(Code::kMatchesNothing, list.place, "the list of nodes is empty",
-                    "leave the key out to serve all nodes");
+                    "remove the key to serve all nodes");
   }
   for (const Text& text : list.items) {
     if (auto pattern = CompileNamePattern(text, reporter)) {
@@ -121,7 +121,7 @@ void CompileOnNodes(const TextList& list, Reporter& reporter, ResourceSpec& spec
 
 void CheckSeparator(const Text& separator, Reporter& reporter) {
   if (const auto nul = separator.value.find('\0'); nul != std::string::npos) {
-    reporter.Report(Code::kBadTemplate, separator.At(nul), "no container can get a NUL byte");
+    reporter.Report(Code::kBadTemplate, separator.At(nul), "the value cannot contain a NUL byte");
   }
 }
 
@@ -142,9 +142,9 @@ void CheckEveryMatch(const ResourceDraft& draft, const Scope& scope, const Resou
     if (missing == names.end()) continue;
     reporter.Report(Code::kMissingVariable, draft.matches[i].place,
                     format("devices of this match have no \"{}\" for the templates of the "
-                           "resource, and are all rejected",
+                           "resource, so all of them are rejected",
                            *missing),
-                    "make the match a resource of its own, or use what devices of all matches "
+                    "move the match to a resource of its own, or use a variable that all devices "
                     "have, such as {id}");
   }
 }
@@ -178,9 +178,9 @@ ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
   }
   if (spec.exclusive && HasCommand(spec)) {
     reporter.Report(Code::kNotWithSource, draft.exclusive->place,
-                    "\"exclusive\" has no meaning together with \"command\"",
-                    "which nodes it has is only known when the command has run; exclude them from "
-                    "the other resources");
+                    "\"exclusive\" cannot be combined with \"command\"",
+                    "its nodes are known only after the command has run; exclude them from the "
+                    "other resources");
   }
   const Scope containers = ContainerScope(spec.matches, complete);
   CompileContainer(draft, containers, reporter, spec);
@@ -219,7 +219,8 @@ Model Validate(const DocumentDraft& document, Reporter& reporter) {
     return model;
   }
   if (document.resources.empty() && !document.broken) {
-    reporter.Report(Code::kNoResources, {document.place.file, 0, 0}, "there is no resource",
+    reporter.Report(Code::kNoResources, {document.place.file, 0, 0},
+                    "the configuration has no resource",
                     "write [[resource]] with a name and a [[resource.match]]");
   }
   PatternBudget budget;

@@ -30,10 +30,10 @@ std::string HintOn(std::string_view name, const Scope& scope) {
   asking_sysfs.conditions.udev.emplace();
   const bool is_property = CanProvide(asking_sysfs, name);
   if (!only_counts && !is_property && IdentityScope(asking_sysfs).TypeOf(name)) {
-    return "add usb = \"*:*\", pci = \"*:*\" or udev = { … } to the match, to ask sysfs for it";
+    return "add usb = \"*:*\", pci = \"*:*\" or udev = { … } to the match, to read it from sysfs";
   }
   if (!only_counts && is_property && near.empty()) {
-    return "a udev property comes with usb, pci or udev in the match, as with "
+    return "a udev property needs usb, pci or udev in the match, as in "
            "udev = { properties = { ID_SERIAL = \"*\" } }";
   }
   if (!near.empty()) return near;
@@ -72,11 +72,11 @@ void CheckVariable(std::string_view name, const SourceLocation& place, const Sco
   name = name.substr(0, 100);
   if (IsAmong(name, scope.missing)) {
     reporter.Report(Code::kUnknownVariable, place, format("\"{}\" {}", name, scope.why_missing),
-                    "use what was matched: path, name or a named group of the regex");
+                    "use a variable of the match: path, name or a named group of the regex");
     return;
   }
   reporter.Report(Code::kUnknownVariable, place,
-                  format("no match supplies the variable \"{}\"", name), HintOn(name, scope));
+                  format("no match provides the variable \"{}\"", name), HintOn(name, scope));
 }
 
 Scope ContainerScope(std::span<const MatchSpec> matches, bool complete) {
@@ -92,27 +92,26 @@ Scope ContainerScope(std::span<const MatchSpec> matches, bool complete) {
 
 Scope DeviceScope(std::span<const MatchSpec> matches, bool complete) {
   Scope scope = ContainerScope(matches, complete);
-  Withhold(scope, kContainerVariables, "is only known of a device in a container");
+  Withhold(scope, kContainerVariables, "exists only for a device in a container");
   return scope;
 }
 
 Scope IdentityScope(const MatchSpec& match) {
   Scope scope{SuppliedBy(match), true, {&match}};
-  Withhold(scope, kLateVariables, "is not known yet where a device gets its ID");
+  Withhold(scope, kLateVariables, "does not exist yet when a device gets its ID");
   return scope;
 }
 
 std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Reporter& reporter) {
   if (const auto nul = text.value.find('\0'); nul != std::string::npos) {
-    reporter.Report(Code::kBadTemplate, text.At(nul), "no container can get a NUL byte");
+    reporter.Report(Code::kBadTemplate, text.At(nul), "the value cannot contain a NUL byte");
     return std::nullopt;
   }
   auto compiled = Template::Compile(text.value);
   if (!compiled) {
-    reporter.Report(
-        Code::kBadTemplate, text.At(compiled.error().offset), compiled.error().message,
-        "variables stand in braces: {name}, or {slot:02} with a format; for a brace itself, "
-        "as in a shell command, write {{ or }}: awk '{{print $1}}'");
+    reporter.Report(Code::kBadTemplate, text.At(compiled.error().offset), compiled.error().message,
+                    "variables are written in braces: {name}, or {slot:02} with a format; for a "
+                    "literal brace, as in a shell command, write {{ or }}: awk '{{print $1}}'");
     return std::nullopt;
   }
   if (ShapeOf(*compiled).text.size() > Template::kMaxResult) {
@@ -129,8 +128,8 @@ std::optional<Template> CompileTemplate(const Text& text, const Scope& scope, Re
     }
     const bool integer = type == VariableType::kInteger;
     const auto sample = integer ? FormatValue(std::int64_t{1}) : FormatValue("x");
-    const std::string hint = integer ? "numbers take formats such as 02, >4 or x"
-                                     : "text takes formats such as >8, <8 or .4";
+    const std::string hint =
+        integer ? "valid formats for numbers: 02, >4, x" : "valid formats for text: >8, <8, .4";
     const auto formatted = FormatBySpec(field.spec, sample);
     if (formatted && formatted->size() <= Template::kMaxResult) continue;
     reporter.Report(Code::kBadFormat, place,

@@ -24,7 +24,7 @@ void CheckOutcome(const std::string& toml, const std::string& file, Findings& fi
                        format("the outcome would have {} bytes, and no file of Patchbay may have "
                               "more than {}",
                               toml.size(), kLargestSource),
-                       "convert it in parts; several files of a directory are one document");
+                       "convert it in parts; split it: all files of a directory form one document");
     return;
   }
   const Loaded loaded = LoadTexts({{"converted", toml}});

@@ -13,7 +13,7 @@ void Findings::Add(Severity severity, std::string_view code, const SourceLocatio
     severity = Severity::kError;
     code = "too-many-findings";
     message = format("there are more than {} findings; the rest is not shown", kMaxFindings);
-    hint = "mend these first";
+    hint = "fix these first";
   }
   diagnostics_.Add({severity, code, place, std::move(message), std::move(hint)});
 }

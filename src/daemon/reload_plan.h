@@ -12,7 +12,7 @@ namespace patchbay {
 /// Effect of a configuration change on one resource, in increasing order.
 enum class ChangeImpact {
   kNothing,           ///< its entry did not change
-  kInternal,          ///< neither the kubelet nor containers see it
+  kInternal,          ///< no effect on the kubelet or on containers
   kAllocateResponse,  ///< what containers get that start from now on
   kDeviceList,        ///< the devices that the kubelet sees, or their health
   kRegistration,      ///< options that the kubelet reads only at registration

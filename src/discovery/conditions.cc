@@ -80,7 +80,7 @@ std::string MissingAttribute(const UdevPattern& udev, const DeviceAncestry& devi
 std::optional<std::string> Unmet(const UsbPattern& usb, const DeviceAncestry& device,
                                  const Sysfs& sysfs) {
   const SysfsDevice* found = device.UsbDevice();
-  if (found == nullptr) return "it is not a USB device and sits on none";
+  if (found == nullptr) return "it is not a USB device, nor a child of one";
   if (auto wrong = WrongNumber("USB vendor", usb.vendor, *found, "idVendor", sysfs)) return wrong;
   if (auto wrong = WrongNumber("USB product", usb.product, *found, "idProduct", sysfs)) {
     return wrong;
@@ -98,7 +98,7 @@ std::optional<std::string> Unmet(const UsbPattern& usb, const DeviceAncestry& de
 std::optional<std::string> Unmet(const PciPattern& pci, const DeviceAncestry& device,
                                  const Sysfs& sysfs) {
   const SysfsDevice* found = device.PciDevice();
-  if (found == nullptr) return "it is not a PCI device and sits on none";
+  if (found == nullptr) return "it is not a PCI device, nor a child of one";
   if (auto wrong = WrongNumber("PCI vendor", pci.vendor, *found, "vendor", sysfs)) return wrong;
   return WrongNumber("PCI device", pci.device, *found, "device", sysfs);
 }

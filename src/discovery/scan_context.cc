@@ -135,8 +135,9 @@ bool ScanContext::IsDirectory(const std::string& path) {
   if (report_.is_kept() && report_.Names(path)) {
     const bool is_there = node.has_value();
     report_.Look({.place = is_there ? path + "/" : path,
-                  .problem = is_there ? format("{} is {}, no directory", path, Describe(node->type))
-                                      : node.error().message});
+                  .problem = is_there
+                                 ? format("{} is {}, not a directory", path, Describe(node->type))
+                                 : node.error().message});
   }
   if (!node && node.error().kind == ErrorKind::kUnavailable) {
     RejectUnreadable(path, std::move(node).error());
@@ -275,7 +276,7 @@ std::optional<DeviceNode> ScanContext::NodeAt(const std::string& path, const Hos
   if (node.real_path != path) WatchNearestExisting(DirectoryOf(node.real_path));
   if (!IsUtf8(path) || !IsUtf8(node.real_path)) {
     RejectOnce(path, RejectReason::kBadName,
-               "its path is not valid UTF-8, which no message to the kubelet can carry");
+               "its path is not valid UTF-8, so it cannot be sent to the kubelet");
     return std::nullopt;
   }
   return node;

@@ -92,7 +92,7 @@ Result<HostNode> HostRoot::Resolve(std::string_view host_path) const {
     const std::string local = Local(next);
     struct stat info;
     if (lstat(local.c_str(), &info) != 0) {
-      return FailErrno("cannot look at " + next, errno);
+      return FailErrno("cannot access " + next, errno);
     }
     if (S_ISLNK(info.st_mode)) {
       if (++links > kMaxLinks) {
@@ -162,7 +162,7 @@ Result<std::vector<HostEntry>> HostRoot::List(
     struct stat info;
     if (fstatat(directory_fd, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) {
       if (errno == ENOENT) continue;
-      return FailErrno("cannot look at " + directory.path + "/" + name, errno);
+      return FailErrno("cannot access " + directory.path + "/" + name, errno);
     }
     entries.push_back({std::move(name), TypeOf(info.st_mode),
                        static_cast<unsigned>(major(info.st_rdev)),
@@ -173,7 +173,7 @@ Result<std::vector<HostEntry>> HostRoot::List(
 Result<DirectoryStamp> HostRoot::StampOf(const HostNode& directory) const {
   struct stat info;
   if (lstat(Local(directory.path).c_str(), &info) != 0) {
-    return FailErrno("cannot look at " + directory.path, errno);
+    return FailErrno("cannot access " + directory.path, errno);
   }
   return DirectoryStamp{info.st_dev, info.st_ino, Nanoseconds(info.st_mtim),
                         Nanoseconds(info.st_ctim)};
@@ -199,7 +199,7 @@ Result<std::string> HostRoot::ReadFile(const HostNode& directory, std::string_vi
                                        std::size_t max_bytes) const {
   const std::string path = TRY(PathIn(directory, name));
   struct stat info;
-  if (lstat(Local(path).c_str(), &info) != 0) return FailErrno("cannot look at " + path, errno);
+  if (lstat(Local(path).c_str(), &info) != 0) return FailErrno("cannot access " + path, errno);
   if (S_ISLNK(info.st_mode)) return ReadFile(path, max_bytes);
   if (!S_ISREG(info.st_mode)) return NoRegularFile(path);
   return Contents(path, max_bytes);

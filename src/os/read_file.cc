@@ -24,7 +24,7 @@ bool IsBeingWritten(int fd) {
 
 Result<FileContent> ReadFileContent(const std::string& path, std::size_t max_bytes) {
   const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) return FailErrno("it cannot be read", errno);
+  if (!fd) return FailErrno("cannot be read", errno);
   FileContent file;
   file.is_being_written = IsBeingWritten(fd.get());
   constexpr std::size_t kPart = 64 * 1024;
@@ -32,7 +32,7 @@ Result<FileContent> ReadFileContent(const std::string& path, std::size_t max_byt
     const std::size_t before = file.text.size();
     file.text.resize(before + kPart);
     const ssize_t length = read(fd.get(), file.text.data() + before, kPart);
-    if (length < 0 && errno != EINTR) return FailErrno("it cannot be read", errno);
+    if (length < 0 && errno != EINTR) return FailErrno("cannot be read", errno);
     file.text.resize(before + static_cast<std::size_t>(std::max<ssize_t>(length, 0)));
     if (length == 0) break;
   }

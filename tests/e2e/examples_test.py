@@ -95,7 +95,7 @@ class Examples(support.TestCase):
         listed = json.loads(run("devices", "-o", "json", "-c", example).stdout)
         for resource in listed["resources"]:
             expected = ("A container that asks for 1 {} gets " if resource["devices"]
-                        else "{} has nothing to allocate on this host")
+                        else "{} has no device to allocate on this host")
             self.assertIn(expected.format(resource["name"]), ran.stdout)
 
 

@@ -128,7 +128,7 @@ class AsInit(support.TestCase):
             stop(stopped)
             mark = kubelet.mark()
             self.assertFalse(kubelet.ask("admit a c example.com/seat 1", timeout=WATCHDOG)["ok"])
-            daemon.err.wait("process was stopped or its loop hung; killed it, starting another one "
+            daemon.err.wait("process was stopped or its loop hung; killed it, starting a new one "
                             "kills=1")
             kubelet.wait_view("example.com/seat", lambda v: v["connected"] and
                               v["endpoint"] != first["endpoint"] and v["allocatable"] == DEVICES,

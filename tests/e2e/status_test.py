@@ -112,7 +112,7 @@ class Status(support.TestCase):
         with Daemon(config, self.kubelet_dir) as daemon:
             status = self.await_status(
                 daemon, lambda s: len(s["resources"]) == len(printed) and
-                all(r["last_scan"] for r in s["resources"]), "looked at")
+                all(r["last_scan"] for r in s["resources"]), "scanned")
         for name, served in self.resources(status).items():
             shared = {"name": name, "rejected": served["rejected"],
                       "missing_mounts": served["missing_mounts"], "devices": [
@@ -158,7 +158,7 @@ class Status(support.TestCase):
         with Daemon(self.config(resource("example.com/seat", "count = 3")),
                     self.kubelet_dir) as daemon:
             self.await_status(daemon, lambda s: s["resources"] and s["resources"][0]["devices"],
-                              "looked at")
+                              "scanned")
             connection = http.client.HTTPConnection(daemon.address(), timeout=support.PATIENCE)
             self.addCleanup(connection.close)
 

@@ -38,7 +38,7 @@ class Try(support.TestCase):
         self.assertRegex(report, r"A container that asks for 1 example.com/null gets null::[01]:\n"
                                  r"  device      /dev/null rw\n"
                                  r"  env         NULL=/dev/null\n")
-        self.assertIn("example.com/none has nothing to allocate on this host", report)
+        self.assertIn("example.com/none has no device to allocate on this host", report)
         self.assertNotIn("http://", report)
         self.assert_clean()
 
@@ -66,7 +66,7 @@ class Try(support.TestCase):
         with Process([PATCHBAY, "try", "--config", str(config), "--once"], env=self.env) as process:
             self.assertEqual(process.wait(), 1, process.err.text())
             report = "\n".join(process.out.all())
-        self.assertIn('a.com/null has nothing to allocate on this host: the device "null" is unhealthy: '
+        self.assertIn('a.com/null has no device to allocate on this host: the device "null" is unhealthy: '
                       "/dev/no-such-node of device_node is missing", report)
 
     def test_stays_until_it_is_interrupted(self):
@@ -109,7 +109,7 @@ class Try(support.TestCase):
             _, line = process.out.wait("Metrics: http://")
             address = re.search("http://(.*)/metrics", line)[1]
             config.write_text(CONFIG + resource("example.com/new", 'path = "/dev/zero"'))
-            process.out.wait("The configuration was read again.")
+            process.out.wait("Configuration reloaded.")
             served = 'patchbay_registered{resource="example.com/new"} 1'
             self.await_true(lambda: served in get(address, "/metrics")[1], served)
             config.write_text("")
@@ -119,7 +119,7 @@ class Try(support.TestCase):
             self.await_true(lambda: served not in get(address, "/metrics")[1], "it is gone")
             process.send(signal.SIGINT)
             self.assertEqual(process.wait(), 0, process.err.text())
-            self.assertEqual(process.out.all().count("The configuration was read again."), 2)
+            self.assertEqual(process.out.all().count("Configuration reloaded."), 2)
             self.assert_clean()
 
     def test_tells_of_resources_for_other_nodes(self):

@@ -26,7 +26,7 @@ TEST(Hint, NamesTheMountOrTheRight) {
   };
   const Case cases[] = {
       {Barrier::kMissing, "/dev", {"the host's /dev at /host/dev", "hostPath", "read-only"}},
-      {Barrier::kMissing, "/dev/serial", {"first device", "the host's own /dev"}},
+      {Barrier::kMissing, "/dev/serial", {"first such device", "the host's own /dev"}},
       {Barrier::kMissing, "/sys", {"the host's /sys at /host/sys", "hostPath", "read-only"}},
       {Barrier::kMissing, "/sys/class", {"the host's /sys at /host/sys"}},
       {Barrier::kMissing, "/run", {"the host's /run/udev at /host/run/udev"}},
@@ -35,12 +35,12 @@ TEST(Hint, NamesTheMountOrTheRight) {
       {Barrier::kMissing, "/srv/cards", {"wait for it", "mount it at /host/srv/cards"}},
       {Barrier::kMissing, "/sys/class/net/eth0", {"wait for it"}},
       {Barrier::kMissing, "/devices", {"wait for it"}},
-      {Barrier::kNoDirectory, "/dev/file", {"/dev/file is no directory"}},
+      {Barrier::kNoDirectory, "/dev/file", {"/dev/file is not a directory"}},
       {Barrier::kNoRight, "/dev/secret", {"root", "CAP_DAC_READ_SEARCH", "read /dev/secret"}},
       {Barrier::kNoRight, "/sys/class/net", {"root", "CAP_DAC_READ_SEARCH", "SELinux"}},
       {Barrier::kForbidden, "/dev", {"policy", "device cgroup", "seccomp"}},
-      {Barrier::kWriteOnly, "/sys/devices/a/reset", {"nobody may read /sys/devices/a/reset"}},
-      {Barrier::kTooManyLinks, "/dev/loop", {"mend the link /dev/loop"}},
+      {Barrier::kWriteOnly, "/sys/devices/a/reset", {"no user may read /sys/devices/a/reset"}},
+      {Barrier::kTooManyLinks, "/dev/loop", {"fix the link /dev/loop"}},
       {Barrier::kFailure, "/sys/devices/a/speed", {"dmesg"}},
   };
   const HostRoot host("/host");

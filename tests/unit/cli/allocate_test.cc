@@ -188,7 +188,7 @@ TEST_F(AllocateTest, NamesTheDeviceThatIsNotThere) {
 }
 
 TEST_F(AllocateTest, TakesADeviceOnce) {
-  EXPECT_THAT(Refused({"example.com/seat", "1", "0", "1"}), HasSubstr("\"1\" is named twice"));
+  EXPECT_THAT(Refused({"example.com/seat", "1", "0", "1"}), HasSubstr("\"1\" is listed twice"));
 }
 
 TEST_F(AllocateTest, NamesTheUnitsOfADevice) {

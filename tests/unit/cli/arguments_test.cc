@@ -149,7 +149,7 @@ TEST_F(ArgumentsTest, NeedsAWorkingDirectoryForARelativeOne) {
   const Arguments absolute = Parse({"run", "--kubelet-dir", "/k"});
   std::filesystem::current_path(here);
   EXPECT_EQ(relative.code, kUsage);
-  EXPECT_THAT(relative.err, HasSubstr("the working directory does not exist any more"));
+  EXPECT_THAT(relative.err, HasSubstr("the working directory no longer exists"));
   EXPECT_EQ(absolute.kubelet_dir, "/k");
 }
 
@@ -194,7 +194,7 @@ TEST_F(ArgumentsTest, WhoNamesNoCommandIsToldWhichThereAre) {
       EXPECT_THAT(ran.err, HasSubstr(format("`{}`", command.name)));
     }
   }
-  EXPECT_THAT(RunCli({"--config", "/x"}).err, HasSubstr("before \"--config\""));
+  EXPECT_THAT(RunCli({"--config", "/x"}).err, HasSubstr("move \"--config\" there"));
   EXPECT_THAT(RunCli({"chek"}).err, HasSubstr("did you mean `check`?"));
 }
 
@@ -231,7 +231,7 @@ TEST_F(ArgumentsTest, WhoNamesNoResourceIsToldWhichThereAre) {
 TEST_F(ArgumentsTest, CountIsAWholeNumber) {
   for (const std::string count : {"two", "0", "-1", "1.5", "99999999999999999999", ""}) {
     EXPECT_THAT(RunCli({"allocate", "a.com/x", "--count", count}).err,
-                HasSubstr("\"" + count + "\" is no whole number from 1 to"));
+                HasSubstr("\"" + count + "\" must be a whole number from 1 to"));
   }
 }
 
@@ -248,11 +248,11 @@ TEST_F(ArgumentsTest, HelpReadsWell) {
     EXPECT_THAT(ran.out, StartsWith(std::string(command.summary)));
     EXPECT_THAT(ran.out, Not(AnyOf(HasSubstr("2147483647"), HasSubstr(" x 2"), HasSubstr("INT"))));
   }
-  EXPECT_THAT(RunCli({"--help"}).out, StartsWith("Gives"));
+  EXPECT_THAT(RunCli({"--help"}).out, StartsWith("Exposes"));
   EXPECT_THAT(RunCli({"diff", "--help"}).out, HasSubstr("[OPTIONS] old new\n"));
   const std::string run = RunCli({"run", "--help"}).out;
   EXPECT_THAT(run, HasSubstr("debug|info|warning|error"));
-  EXPECT_THAT(run, HasSubstr("else [::]:9478"));
+  EXPECT_THAT(run, HasSubstr("otherwise [::]:9478"));
 }
 
 class Misuse : public testing::TestWithParam<std::vector<std::string>> {};

@@ -275,11 +275,11 @@ TEST_F(ConvertTest, WritesNothingWhereThereAreErrors) {
 TEST_F(ConvertTest, NamesTheFileThatCannotBeRead) {
   const Ran ran = RunCli({"convert", "--from", kGeneric, tree_.path("none.yaml")});
   EXPECT_EQ(ran.code, kFailed);
-  EXPECT_THAT(ran.err, HasSubstr("none.yaml: it cannot be read: No such file or directory"));
+  EXPECT_THAT(ran.err, HasSubstr("none.yaml: cannot be read: No such file or directory"));
   EXPECT_THAT(RunCli({"convert", "--from", kSmarter, "--host-root", tree_.path(),
                       ForeignFile("smarter-configmap.yaml")})
                   .err,
-              HasSubstr("--host-root " + tree_.path() + ": cannot look at /dev"));
+              HasSubstr("--host-root " + tree_.path() + ": cannot access /dev"));
 }
 
 TEST_F(ConvertTest, ADomainThatIsNoneIsAMistakeOfTheCommandLine) {
@@ -288,7 +288,7 @@ TEST_F(ConvertTest, ADomainThatIsNoneIsAMistakeOfTheCommandLine) {
         {"convert", "--from", kGeneric, "--domain", domain, ForeignFile("generic-config.yaml")});
     EXPECT_EQ(ran.code, kUsage) << domain;
     EXPECT_EQ(ran.out, "") << domain;
-    EXPECT_THAT(ran.err, testing::StartsWith("--domain: no resource can be called " + domain))
+    EXPECT_THAT(ran.err, testing::StartsWith("--domain: invalid resource name " + domain))
         << ran.err;
   }
 }

@@ -225,7 +225,7 @@ TEST_F(DevicesTest, NeedsThePlaceWhereTheHostIsToBeSeen) {
                                                {"try", "--once", "-c", file}}) {
     const Ran ran = RunCli(line);
     EXPECT_EQ(ran.code, kFailed) << line.front();
-    EXPECT_THAT(ran.err, HasSubstr("\"/no/such\" is no directory here")) << line.front();
+    EXPECT_THAT(ran.err, HasSubstr("\"/no/such\" is not a directory here")) << line.front();
   }
   EXPECT_EQ(Devices().code, kOk);
   EXPECT_EQ(RunCli({"check", file}).code, kOk);

@@ -41,17 +41,15 @@ TEST_F(DiffTest, ShowsWhatAReloadWouldTouch) {
                             Resource("a.com/changed", "replicas = 2\ndescription = \"x\"") +
                             Resource("a.com/new"));
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_EQ(
-      ran.out,
-      "RESOURCE       REACH  KEYS                   MEANING\n"
-      "a.com/old      gone   -                      the kubelet gets an empty list, then the "
-      "socket goes\n"
-      "a.com/changed  list   description, replicas  the kubelet gets a new list on the stream "
-      "it has\n"
-      "a.com/new      new    -                      registers\n"
-      "1 untouched\n"
-      "[daemon] listen: needs a restart of patchbay\n"
-      "[daemon] rescan: changes in the running process\n");
+  EXPECT_EQ(ran.out,
+            "RESOURCE       REACH  KEYS                   MEANING\n"
+            "a.com/old      gone   -                      unregistered: capacity drops to 0\n"
+            "a.com/changed  list   description, replicas  kubelet receives an updated device list; "
+            "running pods unaffected\n"
+            "a.com/new      new    -                      registers\n"
+            "1 untouched\n"
+            "[daemon] listen: needs a restart of Patchbay\n"
+            "[daemon] rescan: takes effect on reload\n");
 }
 
 TEST_F(DiffTest, SaysThatNothingDiffers) {
@@ -70,12 +68,12 @@ TEST_F(DiffTest, ToNoResourceAtAllIsRefused) {
   const auto ran = Diff(Resource("a.com/b"), "[daemon]\nrescan = \"2m\"\n");
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(ran.out,
-            "a running patchbay refuses it: the configuration has no resources; if that is "
+            "a running patchbay rejects it: the configuration has no resources; if that is "
             "intended, restart patchbay\n");
   const auto json = Json::parse(Diff(Resource("a.com/b"), "", {"-o", "json"}).out);
   EXPECT_THAT(json["refused"].get<std::string>(), HasSubstr("has no resources"));
   EXPECT_EQ(json["resources"], Json::array());
-  EXPECT_EQ(Diff("", "").out, "nothing differs\n");
+  EXPECT_EQ(Diff("", "").out, "no changes\n");
   EXPECT_THAT(Diff("", Resource("a.com/b")).out, HasSubstr("new"));
 }
 

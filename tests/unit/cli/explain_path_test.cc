@@ -64,12 +64,12 @@ TEST_F(ExplainPathTest, SaysWhatBecameOfAFile) {
   tree_.File("srv/card1");
   tree_.File("srv/card9");
   EXPECT_THAT(Asked("/srv/card1"), HasSubstr("listed     card1: /srv/card1\n"));
-  EXPECT_THAT(Asked("/srv/card9"), HasSubstr("not taken  /srv/card9: it is excluded by"));
+  EXPECT_THAT(Asked("/srv/card9"), HasSubstr("filtered   /srv/card9: it is excluded by"));
   EXPECT_THAT(Asked("/srv/other"),
               AllOf(StartsWith("/srv/other: nothing is there\n"),
-                    HasSubstr("not taken  /srv/other: the pattern does not match it\n")));
+                    HasSubstr("filtered   /srv/other: the pattern does not match it\n")));
   EXPECT_THAT(Asked("/srv/card3"),
-              AllOf(HasSubstr("not taken  /srv/card3: there is nothing at"),
+              AllOf(HasSubstr("filtered   /srv/card3: there is nothing at"),
                     HasSubstr("hint       /srv has card1, card9, but no card3"),
                     Not(HasSubstr("listed     ")), Not(HasSubstr("NUMA"))));
 }
@@ -95,7 +95,7 @@ TEST_F(ExplainPathTest, AnotherVendorsNodeIsNotAbsent) {
   Match("udev = { subsystem = 'net' }");
   EXPECT_THAT(Asked("/dev/ttyUSB0"), HasSubstr("its subsystem is \"tty\", not net\n"));
   Match("pci = '10ee:*'");
-  EXPECT_THAT(Asked("/dev/ttyUSB0"), HasSubstr("it is not a PCI device and sits on none\n"));
+  EXPECT_THAT(Asked("/dev/ttyUSB0"), HasSubstr("it is not a PCI device, nor a child of one\n"));
 }
 
 TEST_F(ExplainPathTest, ConditionsAreNamed) {
@@ -130,7 +130,7 @@ TEST_F(ExplainPathTest, WhatIsListedIsFoundByAllItsNames) {
   Config("[[resource]]\nname = 'a.com/x'\nreplicas = 2\n[[resource.match]]\ncount = 2\n");
   for (const char* id : {"1", "1::0"}) EXPECT_THAT(Asked(id), HasSubstr("listed     1\n")) << id;
   Match("count = 2\n[[resource.match]]\nregex = '/dev/x'");
-  EXPECT_THAT(Asked("0"), HasSubstr("it has no path that the pattern could match\n"));
+  EXPECT_THAT(Asked("0"), HasSubstr("it has no path for the pattern to match\n"));
   Match("count = 2\n[[resource.match]]\nusb = '*:*'");
   EXPECT_THAT(Asked("0"), HasSubstr("no device of this match has this ID\n"));
 }
@@ -174,9 +174,10 @@ TEST_F(ExplainPathTest, SysIsNotMounted) {
 TEST_F(ExplainPathTest, ADirectoryThatOneMayNotRead) {
   tree_.CharDevice("dev/snd/controlC0", 116, 0);
   chmod(tree_.path("dev/snd").c_str(), 0700);
-  const auto may_not = AllOf(HasSubstr("rejected   /dev/snd/controlC0: unreadable: cannot look at "
-                                       "/dev/snd/controlC0: Permission denied\n"),
-                             HasSubstr("the right to read /dev/snd;"), Not(HasSubstr(kNothing)));
+  const auto may_not =
+      AllOf(HasSubstr("rejected   /dev/snd/controlC0: unreadable: cannot access "
+                      "/dev/snd/controlC0: Permission denied\n"),
+            HasSubstr("allow this user to read /dev/snd;"), Not(HasSubstr(kNothing)));
   for (const char* keys : {"path = '/dev/snd/*'", "usb = '0d8c:*'"}) {
     Match(keys);
     EXPECT_THAT(ExplainUnprivileged({"--path", "/dev/snd/controlC0"}).out, may_not) << keys;
@@ -203,7 +204,7 @@ TEST_F(ExplainPathTest, WhatACommandDoesNotPrint) {
   tree_.CharDevice("dev/x", 1, 3);
   Match(R"(command = ["/bin/echo", '[{"id": "a", "paths": ["/dev/x"]}]'])");
   EXPECT_THAT(Asked("/dev/x"), HasSubstr("listed     a: /dev/x\n"));
-  EXPECT_THAT(Asked("/dev/y"), HasSubstr("not taken  /dev/y: the command did not print it\n"));
+  EXPECT_THAT(Asked("/dev/y"), HasSubstr("filtered   /dev/y: the command did not print it\n"));
   Match(R"(command = ["/bin/false"])");
   EXPECT_THAT(Asked("/dev/x"), HasSubstr("rejected   /bin/false: command_failed: "))
       << "that may be why";
@@ -243,14 +244,13 @@ TEST_F(ExplainPathTest, ResourcesForOtherThingsShareALine) {
   EXPECT_THAT(Asked("/srv/x1"), HasSubstr("a.com/n2\n  match 1: path = \"/dev/n2\"\n")) << "few";
   add(3);
   Config(config);
-  EXPECT_THAT(
-      Asked("/srv/x1"),
-      AllOf(HasSubstr("listed     x1: /srv/x1\n"),
-            HasSubstr("for other devices (ask for one to see why): a.com/n0, a.com/n1, a.com/n2, "
-                      "a.com/n3\n"),
-            Not(HasSubstr("/dev/n2"))));
+  EXPECT_THAT(Asked("/srv/x1"), AllOf(HasSubstr("listed     x1: /srv/x1\n"),
+                                      HasSubstr("not relevant here (run `explain RESOURCE --path "
+                                                "…` for details): a.com/n0, a.com/n1, a.com/n2, "
+                                                "a.com/n3\n"),
+                                      Not(HasSubstr("/dev/n2"))));
   EXPECT_THAT(Explain({"a.com/n2", "--path", "/srv/x1"}).out,
-              HasSubstr("not taken  /srv/x1: the pattern does not match it\n"));
+              HasSubstr("filtered   /srv/x1: the pattern does not match it\n"));
 }
 
 TEST_F(ExplainPathTest, ANodeThatTwoResourcesListIsShared) {

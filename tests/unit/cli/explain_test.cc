@@ -50,10 +50,10 @@ TEST_F(ExplainTest, TellsWhatBecameOfEverythingThatFits) {
   EXPECT_THAT(ran.out, HasSubstr("example.com/card: 1 device listed\n"));
   EXPECT_THAT(ran.out, HasSubstr("match 1: path = \"/srv/card*\", exclude = "
                                  "\"/srv/card9\", type = \"file\"\n"));
-  EXPECT_THAT(ran.out, HasSubstr("looked at  /srv/: 5 names, 4 of them fit card*\n"));
+  EXPECT_THAT(ran.out, HasSubstr("scanned    /srv/: 5 names, 4 of them match card*\n"));
   EXPECT_THAT(ran.out, HasSubstr("listed     card1: /srv/card1\n"));
-  EXPECT_THAT(ran.out, HasSubstr("not taken  /srv/card9: it is excluded by /srv/card9\n"));
-  EXPECT_THAT(ran.out, HasSubstr("not taken  /srv/card.d: it is a directory"));
+  EXPECT_THAT(ran.out, HasSubstr("filtered   /srv/card9: it is excluded by /srv/card9\n"));
+  EXPECT_THAT(ran.out, HasSubstr("filtered   /srv/card.d: it is a directory"));
   EXPECT_THAT(ran.out, HasSubstr("rejected   /srv/card2: dangling_link"));
   EXPECT_THAT(ran.out, Not(HasSubstr("other")));
 }
@@ -81,16 +81,16 @@ mount = [{ host_path = "/dev/firmware" }]
 TEST_F(ExplainTest, SaysWhatToDoWhereThereIsNothing) {
   Config(kCards);
   const auto wait =
-      HasSubstr("hint       wait for it, or mend the pattern; if the host has it, mount it at " +
+      HasSubstr("hint       wait for it, or fix the pattern; if the host has it, mount it at " +
                 tree_.path("srv") + "\n");
-  EXPECT_THAT(Explain().out, AllOf(HasSubstr("looked at  /srv: No such file"), wait));
+  EXPECT_THAT(Explain().out, AllOf(HasSubstr("scanned    /srv: No such file"), wait));
   tree_.Dir("srv");
-  EXPECT_THAT(Explain().out, AllOf(HasSubstr("looked at  /srv/: 0 names\n"), wait));
+  EXPECT_THAT(Explain().out, AllOf(HasSubstr("scanned    /srv/: 0 names\n"), wait));
   tree_.File("srv/other");
   EXPECT_THAT(Explain().out, AllOf(HasSubstr("/srv/: 1 name, which does not fit card*\n"),
-                                   HasSubstr("no name there fits the pattern; compare it")));
+                                   HasSubstr("no name there matches the pattern; compare it")));
   tree_.File("srv/Card7");
-  EXPECT_THAT(Explain().out, HasSubstr("no name there fits the pattern; /srv has Card7\n"));
+  EXPECT_THAT(Explain().out, HasSubstr("no name there matches the pattern; /srv has Card7\n"));
 }
 
 TEST_F(ExplainTest, TellsOfGroupsAndTemplates) {
@@ -133,7 +133,7 @@ udev = { subsystem = "tty" }
 )");
   const Ran ran = Explain();
   EXPECT_THAT(ran.out, HasSubstr("match 1: usb = \"1a86:7523\"\n"));
-  EXPECT_THAT(ran.out, HasSubstr("not taken  1 device of another vendor: 0403:6001\n"));
+  EXPECT_THAT(ran.out, HasSubstr("filtered   1 device of another vendor: 0403:6001\n"));
   EXPECT_THAT(ran.out, HasSubstr("path = \"/dev/bus/usb/*/*\", udev = { subsystem = \"tty\" }\n"));
   EXPECT_THAT(ran.out, HasSubstr("/dev/bus/usb/001/002: its subsystem is \"usb\", not tty\n"));
 }
@@ -151,7 +151,7 @@ TEST_F(ExplainTest, NamesDevicesWithoutANodeAsSysfsDoes) {
   Match("udev = { subsystem = 'net', attributes = { type = '280' } }");
   EXPECT_THAT(Explain().out,
               AllOf(HasSubstr("listed     0c72:1@1-1: can1\n"), HasSubstr("listed     can0\n"),
-                    HasSubstr("not taken  lo: its attribute type is \"772\"")));
+                    HasSubstr("filtered   lo: its attribute type is \"772\"")));
 }
 
 TEST_F(ExplainTest, HasAWordForWhatSysfsDoesNotHave) {
@@ -164,7 +164,7 @@ udev = { subsystem = "nett" }
 command = ["/bin/echo", "[]"]
 )");
   const std::string out = Explain().out;
-  EXPECT_THAT(out, HasSubstr("looked at  /sys: 0 devices\n"));
+  EXPECT_THAT(out, HasSubstr("scanned    /sys: 0 devices\n"));
   EXPECT_THAT(out, HasSubstr("sysfs has no such device"));
   EXPECT_THAT(out, HasSubstr("/bin/echo: printed 0 entries\n"));
   EXPECT_THAT(out, HasSubstr("hint       the command prints no device; run it by hand\n"));
@@ -212,8 +212,8 @@ TEST_F(ExplainTest, KnowsWhichResourcesThereAre) {
                                                "a.com/x4, a.com/x5, a.com/x6, a.com/x7, a.com/x8, "
                                                "a.com/x9 and 2 more\n"));
   EXPECT_THAT(Explain({"/dev/ttyUSB0"}).err,
-              HasSubstr("\"/dev/ttyUSB0\" is a path, no resource: `patchbay explain --path "
-                        "/dev/ttyUSB0` tells"));
+              HasSubstr("\"/dev/ttyUSB0\" is a path, not a resource name; run `patchbay explain "
+                        "--path /dev/ttyUSB0`"));
 }
 
 TEST_F(ExplainTest, TellsEachThingOnceInTheOrderOfNumbers) {
@@ -230,7 +230,7 @@ exclude = "/srv/card?*"
   }
   const std::string out = Explain().out;
   const std::string why = "it is excluded by /srv/card?*\n";
-  EXPECT_THAT(out, HasSubstr("not taken  /srv/card1, /srv/card2, /srv/card10 and 1 more: " + why));
+  EXPECT_THAT(out, HasSubstr("filtered   /srv/card1, /srv/card2, /srv/card10 and 1 more: " + why));
   EXPECT_THAT(out, Not(HasSubstr("nothing at this path")));
   const auto json = nlohmann::json::parse(Explain({"-o", "json"}).out);
   std::vector<std::string> paths;
@@ -243,10 +243,12 @@ exclude = "/srv/card?*"
 
 TEST_F(ExplainTest, ACountIsNowhere) {
   Match("count = 2");
-  EXPECT_THAT(Explain().out, HasSubstr("NUMA nodes: not told: devices of a count are nowhere\n"));
+  EXPECT_THAT(Explain().out,
+              HasSubstr("NUMA nodes: not reported (count devices have no hardware)\n"));
   Match("path = '/srv/x'\ntype = 'file'\n[[resource.match]]\ncount = 2");
   tree_.File("srv/x");
-  EXPECT_THAT(Explain().out, HasSubstr("NUMA nodes: not told: devices of a count are nowhere\n"));
+  EXPECT_THAT(Explain().out,
+              HasSubstr("NUMA nodes: not reported (count devices have no hardware)\n"));
 }
 
 TEST_F(ExplainTest, PrintsJson) {
@@ -273,7 +275,7 @@ TEST_F(ExplainTest, PrintsJson) {
   EXPECT_EQ(fates.at(1).at("paths").at(0), "/srv/card\\xff");
   EXPECT_EQ(fates.at(1).at("reason"), "bad_name");
   EXPECT_THAT(fates.at(1).at("detail"), testing::StartsWith("its path is not valid UTF-8"));
-  EXPECT_EQ(fates.at(2), nlohmann::json::parse(R"({"outcome": "not taken", "id": "",
+  EXPECT_EQ(fates.at(2), nlohmann::json::parse(R"({"outcome": "filtered", "id": "",
       "paths": ["/srv/card9"], "reason": "excluded", "detail": "it is excluded by /srv/card9",
       "hint": ""})"));
 }
@@ -289,7 +291,7 @@ class MendingTest : public ExplainTest {
 TEST_F(MendingTest, DevIsNotMounted) {
   Match(R"(path = ["/dev/ttyUSB*", "/dev/serial/by-id/*"])");
   const Ran ran = Explain();
-  EXPECT_THAT(ran.out, HasSubstr("looked at  /dev: No such file"));
+  EXPECT_THAT(ran.out, HasSubstr("scanned    /dev: No such file"));
   EXPECT_THAT(ran.out, HasSubstr(Mount("/dev")));
   EXPECT_EQ(ran.out.find("hint"), ran.out.rfind("hint")) << "one mount mends both";
 }
@@ -300,7 +302,7 @@ TEST_F(MendingTest, APartOfDevIsMissing) {
   EXPECT_THAT(Explain().out, HasSubstr(Mount("/dev"))) << "an empty one is as good as none";
   tree_.File("dev/other");
   EXPECT_THAT(Explain().out,
-              AllOf(HasSubstr("hint       it comes with the first device of its kind"),
+              AllOf(HasSubstr("hint       udev creates it with the first such device"),
                     Not(HasSubstr("mount"))));
 }
 
@@ -309,13 +311,13 @@ TEST_F(MendingTest, APathIsMisspelt) {
   for (const char* name : {"dev/kvm", "dev/null", "dev/ttyS0", "dev/ttyS1"}) tree_.File(name);
   Match(R"(path = "/dev/serail/by-id/*")");
   EXPECT_THAT(Explain().out,
-              AllOf(HasSubstr("looked at  /dev/serail: No such file or directory\n"
-                              "    hint       /dev has serial, but no serail: mend the path"),
+              AllOf(HasSubstr("scanned    /dev/serail: No such file or directory\n"
+                              "    hint       /dev has serial, but no serail: fix the path"),
                     Not(HasSubstr("mount"))));
   Match(R"(path = ["/dev/kmv", "/dev/ttyS2"])");
   EXPECT_THAT(Explain().out,
-              AllOf(HasSubstr("not taken  /dev/kmv: there is nothing at this path\n"
-                              "    hint       /dev has kvm, but no kmv: mend the path"),
+              AllOf(HasSubstr("filtered   /dev/kmv: there is nothing at this path\n"
+                              "    hint       /dev has kvm, but no kmv: fix the path"),
                     HasSubstr("hint       /dev has ttyS0, ttyS1, but no ttyS2")));
 }
 
@@ -324,8 +326,8 @@ TEST_F(MendingTest, WhatIsAboveIsNoDirectory) {
   for (const char* keys : {"path = '/dev/ttyUSB0/*'", "regex = '/dev/ttyUSB0/.*'"}) {
     Match(keys);
     EXPECT_THAT(Explain().out,
-                AllOf(HasSubstr("looked at  /dev/ttyUSB0: "), HasSubstr("directory\n"),
-                      HasSubstr("hint       /dev/ttyUSB0 is no directory: mend the pattern"),
+                AllOf(HasSubstr("scanned    /dev/ttyUSB0: "), HasSubstr("directory\n"),
+                      HasSubstr("hint       /dev/ttyUSB0 is not a directory: fix the pattern"),
                       Not(HasSubstr("mount"))))
         << keys;
   }
@@ -359,7 +361,7 @@ TEST_F(MendingTest, UdevsDatabaseIsNotMounted) {
   const std::string_view serial =
       R"(udev = { subsystem = "net", properties = { ID_SERIAL = "*" } })";
   EXPECT_THAT(asks_for(serial),
-              AllOf(HasSubstr("looked at  /run/udev/data: cannot look at /run: No such file"),
+              AllOf(HasSubstr("scanned    /run/udev/data: cannot access /run: No such file"),
                     HasSubstr(Mount("/run/udev"))));
   EXPECT_THAT(
       asks_for(R"(udev = { subsystem = "net", properties = { ID_PATH = "*", IFINDEX = "4" } })"),
@@ -371,7 +373,7 @@ TEST_F(MendingTest, UdevsDatabaseIsNotMounted) {
   EXPECT_THAT(asks_for("udev = { subsystem = \"net\" }\n[resource.env]\nS = \"{ID_SERIAL}\""),
               AllOf(HasSubstr("missing_variable"), HasSubstr(Mount("/run/udev"))));
   tree_.Dir("run/udev/data");
-  EXPECT_THAT(asks_for(serial), Not(HasSubstr("looked at  /run/udev")));
+  EXPECT_THAT(asks_for(serial), Not(HasSubstr("scanned    /run/udev")));
 }
 
 TEST_F(MendingTest, ADirectoryThatOneMayNotRead) {
@@ -382,12 +384,12 @@ TEST_F(MendingTest, ADirectoryThatOneMayNotRead) {
   const auto json = nlohmann::json::parse(ExplainUnprivileged({"--output", "json"}).out);
   const std::string path = ExplainUnprivileged({"--path", "/srv/secret/sub"}).out;
   chmod(tree_.path("srv/secret").c_str(), 0755);
-  EXPECT_THAT(text, HasSubstr("rejected   /srv/secret/sub: unreadable: cannot look at "
+  EXPECT_THAT(text, HasSubstr("rejected   /srv/secret/sub: unreadable: cannot access "
                               "/srv/secret/sub: Permission denied\n"
-                              "    hint       run as root, with CAP_DAC_READ_SEARCH where"));
-  EXPECT_THAT(text, Not(HasSubstr("looked at"))) << "it is said once";
-  EXPECT_THAT(text, HasSubstr("the right to read /srv/secret;"));
-  EXPECT_THAT(path, HasSubstr("the right to read /srv/secret;"));
+                              "    hint       run as root, with CAP_DAC_READ_SEARCH if"));
+  EXPECT_THAT(text, Not(HasSubstr("scanned"))) << "it is said once";
+  EXPECT_THAT(text, HasSubstr("allow this user to read /srv/secret;"));
+  EXPECT_THAT(path, HasSubstr("allow this user to read /srv/secret;"));
   const auto& match = json.at("resources").at(0).at("matches").at(0);
   for (const auto& told : {match.at("looked_at").at(0), match.at("verdicts").at(0)}) {
     EXPECT_THAT(told.at("hint"), HasSubstr("CAP_DAC_READ_SEARCH"));
@@ -406,7 +408,7 @@ TEST_F(MendingTest, AnAttributeThatOneMayNotRead) {
     return ExplainUnprivileged().out;
   };
   EXPECT_THAT(asks_for("serial", geteuid() == 0 ? 0400 : 0004),
-              AllOf(HasSubstr("looked at  " + device + "/serial: Permission denied\n"),
+              AllOf(HasSubstr("scanned    " + device + "/serial: Permission denied\n"),
                     HasSubstr("the right to read " + device + "/serial;")));
   EXPECT_THAT(asks_for("reset", 0200), HasSubstr("nobody may read " + device + "/reset"));
   EXPECT_THAT(asks_for("serial", 0644),
@@ -424,15 +426,15 @@ TEST_F(MendingTest, APlaceInSysfsThatOneMayNotRead) {
   EXPECT_EQ(match.at("looked_at").at(0).at("place"), "/sys/class/net");
   const auto& fate = match.at("verdicts").at(0);
   EXPECT_EQ(fate.at("paths").at(0), "/sys");
-  EXPECT_THAT(fate.at("hint"), HasSubstr("the right to read /sys/class/net;"));
+  EXPECT_THAT(fate.at("hint"), HasSubstr("allow this user to read /sys/class/net;"));
 }
 
 TEST_F(MendingTest, LinksInACircle) {
   for (const std::string path : {"/srv/loop", "/dev/loopd"}) {
     Match(format("path = '{}/*'", path));
     tree_.Link(path, path);
-    EXPECT_THAT(Explain().out, AllOf(HasSubstr("hint       mend the link " + path + ":"),
-                                     Not(HasSubstr("mount"))));
+    EXPECT_THAT(Explain().out,
+                AllOf(HasSubstr("hint       fix the link " + path + ":"), Not(HasSubstr("mount"))));
   }
 }
 

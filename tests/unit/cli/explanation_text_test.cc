@@ -37,17 +37,17 @@ TEST(ExplanationTextTest, CountsAsPeopleDo) {
     const auto from = out.find("/x/: ");
     return out.substr(from + 5, out.find('\n', from) - from - 5);
   };
-  EXPECT_EQ(text(At::kNames, 108, 0, "tty*"), "108 names, none of them fits tty*");
-  EXPECT_EQ(text(At::kNames, 108, 1, "tty*"), "108 names, 1 of them fits tty*");
-  EXPECT_EQ(text(At::kNames, 108, 2, "tty*"), "108 names, 2 of them fit tty*");
-  EXPECT_EQ(text(At::kNames, 1, 1, "*"), "1 name, which fits *");
+  EXPECT_EQ(text(At::kNames, 108, 0, "tty*"), "108 names, none of them matches tty*");
+  EXPECT_EQ(text(At::kNames, 108, 1, "tty*"), "108 names, 1 of them matches tty*");
+  EXPECT_EQ(text(At::kNames, 108, 2, "tty*"), "108 names, 2 of them match tty*");
+  EXPECT_EQ(text(At::kNames, 1, 1, "*"), "1 name, which matches *");
   EXPECT_EQ(text(At::kNames, 1, 0, "*"), "1 name, which does not fit *");
   EXPECT_EQ(text(At::kNames, 0, 0, "*"), "0 names");
-  EXPECT_EQ(text(At::kNames, 5, 2, ""), "5 names, 2 of them fit") << "a regex";
+  EXPECT_EQ(text(At::kNames, 5, 2, ""), "5 names, 2 of them match") << "a regex";
   EXPECT_EQ(text(At::kNames, 5, 5, "**"), "5 names") << "all are walked through";
   EXPECT_EQ(text(At::kDevices, 17, 0, ""), "17 devices");
   EXPECT_EQ(text(At::kDevices, 1, 0, ""), "1 device");
-  EXPECT_EQ(text(At::kEntries, 3, 2, ""), "printed 3 entries, 2 of them good");
+  EXPECT_EQ(text(At::kEntries, 3, 2, ""), "printed 3 entries, 2 of them valid");
   EXPECT_EQ(text(At::kEntries, 1, 1, ""), "printed 1 entry");
 }
 
@@ -60,8 +60,8 @@ TEST(ExplanationTextTest, ManyDirectoriesShareALine) {
   match.looks.push_back({{"/srv/", At::kNames, "other*", 1, 1, ""}, ""});
   EXPECT_THAT(
       TextOf(match),
-      AllOf(HasSubstr("looked at  /dev/0/ and 11 more directories: 120 names, 12 of them fit "
-                      "card*\n    looked at  /srv/: 1 name, which fits other*\n"),
+      AllOf(HasSubstr("scanned    /dev/0/ and 11 more directories: 120 names, 12 of them match "
+                      "card*\n    scanned    /srv/: 1 name, which matches other*\n"),
             Not(HasSubstr("**"))));
 }
 
@@ -71,16 +71,16 @@ TEST(ExplanationTextTest, ProblemsNameTheirPlaceOnce) {
     match.looks.push_back({{.place = place, .problem = problem}, "mend it"});
     return TextOf(match);
   };
-  EXPECT_THAT(text("/dev/x", "cannot look at /dev/x: No such file"),
-              HasSubstr("looked at  /dev/x: No such file\n    hint       mend it\n"));
+  EXPECT_THAT(text("/dev/x", "cannot access /dev/x: No such file"),
+              HasSubstr("scanned    /dev/x: No such file\n    hint       mend it\n"));
   EXPECT_THAT(text("/dev/x/", "cannot read the directory /dev/x: Denied"),
-              HasSubstr("looked at  /dev/x: Denied\n"));
-  EXPECT_THAT(text("/dev/x/", "/dev/x is a file, no directory"),
-              HasSubstr("looked at  /dev/x: is a file, no directory\n"));
-  EXPECT_THAT(text("/dev/x/y", "cannot look at /dev/x: No such file"),
-              HasSubstr("looked at  /dev/x/y: cannot look at /dev/x: No such file\n"));
+              HasSubstr("scanned    /dev/x: Denied\n"));
+  EXPECT_THAT(text("/dev/x/", "/dev/x is a file, not a directory"),
+              HasSubstr("scanned    /dev/x: is a file, not a directory\n"));
+  EXPECT_THAT(text("/dev/x/y", "cannot access /dev/x: No such file"),
+              HasSubstr("scanned    /dev/x/y: cannot access /dev/x: No such file\n"));
   EXPECT_THAT(text("/", "cannot read the directory /: Denied"), HasSubstr("/: Denied\n"));
-  EXPECT_THAT(text("", ""), HasSubstr("looked at  : 0 names")) << "whatever comes";
+  EXPECT_THAT(text("", ""), HasSubstr("scanned    : 0 names")) << "whatever comes";
 }
 
 TEST(ExplanationTextTest, WhatManyShareComesLastAndOnce) {
@@ -92,9 +92,9 @@ TEST(ExplanationTextTest, WhatManyShareComesLastAndOnce) {
   match.fates.push_back(Dropped("/dev/ttyUSB0", "its USB vendor is 1a86", DropReason::kOtherKind));
   match.fates.push_back(Dropped("/dev/ttyUSB1", "its serial number is \"B\", not A*"));
   EXPECT_THAT(TextOf(match),
-              HasSubstr("    not taken  /dev/ttyUSB1: its serial number is \"B\", not A*\n"
-                        "    not taken  /dev/ttyUSB0: its USB vendor is 1a86\n"
-                        "    not taken  /dev/tty0, /dev/tty1, /dev/tty2 and 61 more: it is not "
+              HasSubstr("    filtered   /dev/ttyUSB1: its serial number is \"B\", not A*\n"
+                        "    filtered   /dev/ttyUSB0: its USB vendor is 1a86\n"
+                        "    filtered   /dev/tty0, /dev/tty1, /dev/tty2 and 61 more: it is not "
                         "a USB device\n"));
 }
 
@@ -107,8 +107,8 @@ TEST(ExplanationTextTest, OtherVendorsShareALineWithTheirNumbers) {
   }
   match.fates.push_back(Dropped("/dev/x", "its serial number is…"));
   EXPECT_THAT(TextOf(match),
-              HasSubstr("    not taken  /dev/x: its serial number is…\n"
-                        "    not taken  12 devices of other vendors: 1d6b:0000, 1d6b:0001, "
+              HasSubstr("    filtered   /dev/x: its serial number is…\n"
+                        "    filtered   12 devices of other vendors: 1d6b:0000, 1d6b:0001, "
                         "1d6b:0002, 1d6b:0003, 1d6b:0004, 1d6b:0005 and 2 more\n"));
 }
 
@@ -132,9 +132,9 @@ TEST(ExplanationTextTest, FitsOnAScreen) {
       out, AllOf(HasSubstr("listed     tty19: /dev/tty19\n"
                            "               and 44 more; `patchbay devices` lists them"),
                  HasSubstr("rejected   /dev/x9: bad_name: fault 9\n"
-                           "               and 20 more; --output json tells of them all\n"),
+                           "               and 20 more; --output json prints them all\n"),
                  HasSubstr("and 20 more that cannot be read\n"),
-                 HasSubstr("               and 7 more\n"), Not(HasSubstr("looked at  /dev/x3"))));
+                 HasSubstr("               and 7 more\n"), Not(HasSubstr("scanned    /dev/x3"))));
   EXPECT_EQ(out.find("hint"), out.rfind("hint")) << "one hint mends all of the match";
 }
 

@@ -87,7 +87,7 @@ TEST_F(NamesInDevTest, BeyondTheMostAreToldOf) {
   EXPECT_EQ(diagnostics_.RenderText(), "");
   EXPECT_THAT(Names(1), SizeIs(1));
   EXPECT_THAT(diagnostics_.RenderText(),
-              testing::StartsWith("/dev: warning[assumed]: there are more than 1 names here"));
+              testing::StartsWith("/dev: warning[assumed]: more than 1 names"));
 }
 
 TEST_F(NamesInDevTest, OfADirectoryThatCannotBeReadAreToldOf) {
@@ -127,7 +127,7 @@ TEST_F(NamesInDevTest, ThatVanishMeanwhileWereNeverThere) {
 TEST_F(NamesInDevTest, AreNoneWithoutADev) {
   const auto seen = ListDev(HostRoot(host_.path()), 10, findings_);
   ASSERT_FALSE(seen);
-  EXPECT_EQ(seen.error().message, "cannot look at /dev: No such file or directory");
+  EXPECT_EQ(seen.error().message, "cannot access /dev: No such file or directory");
 }
 
 }  // namespace

@@ -8,7 +8,7 @@ namespace patchbay {
 namespace {
 
 TEST(ResponseText, SaysWhenThereIsNothing) {
-  EXPECT_EQ(RenderResponse({}), "  nothing but the permission to run\n");
+  EXPECT_EQ(RenderResponse({}), "  (nothing: no device nodes, mounts, env or annotations)\n");
 }
 
 TEST(ResponseText, HasALineForEachThingAContainerGets) {

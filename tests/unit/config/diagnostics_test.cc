@@ -91,7 +91,7 @@ TEST(Diagnostics, OfTheGoodPartsOfABrokenValueAreReportedToo) {
 TEST(Diagnostics, RenderAsText) {
   EXPECT_EQ(
       LoadText(Env("\tCARD = 'é{crd:02}'  # card")).diagnostics.RenderText(),
-      "test.toml:6:13: error[unknown-variable]: no match supplies the variable \"crd\"\n"
+      "test.toml:6:13: error[unknown-variable]: no match provides the variable \"crd\"\n"
       "    \tCARD = 'é{crd:02}'  # card\n"
       "    \t          ^\n"
       "    hint: there are `id`, `resource`, `node_name`, `index`, `slot`, `replica`, `path`, "

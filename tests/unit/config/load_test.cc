@@ -284,14 +284,14 @@ TEST(Load, ReportsWhatItCannotRead) {
   EXPECT_THAT(findings("odd"),
               ElementsAre("0:0 unreadable-file", "0:0 unreadable-file", "0:0 unreadable-file"));
   const std::string text = LoadPaths({tree.path("odd")}).diagnostics.RenderText();
-  EXPECT_THAT(text, testing::HasSubstr("odd/a.toml: error[unreadable-file]: it cannot be read: it "
+  EXPECT_THAT(text, testing::HasSubstr("odd/a.toml: error[unreadable-file]: cannot be read: it "
                                        "is a FIFO, not a file\n"));
   EXPECT_THAT(text, testing::HasSubstr("it is a socket, not a file"));
   EXPECT_THAT(text, testing::HasSubstr("it is a device, not a file"));
   EXPECT_THAT(Findings(LoadPaths({"/dev/zero"})), ElementsAre("0:0 unreadable-file"));
   EXPECT_EQ(LoadPaths({tree.path("missing.toml")}).diagnostics.RenderText(),
             tree.path("missing.toml") +
-                ": error[unreadable-file]: it cannot be read: No such file or directory\n"
+                ": error[unreadable-file]: cannot be read: No such file or directory\n"
                 "    hint: name a file, or a directory with *.toml files\n");
 }
 

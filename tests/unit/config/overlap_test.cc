@@ -158,7 +158,7 @@ TEST(Overlap, PointsAtTheLaterOneOrAtTheOneWithWildcards) {
   EXPECT_THAT(Findings(LoadText(Two(Match(wild), Match(plain)))), ElementsAre("3:18 shared-node"));
   const Loaded loaded = LoadText(Two(Match(wild), Match(other)));
   EXPECT_EQ(loaded.diagnostics.Sorted().front().message,
-            "/dev/x1 also belongs to the resource a.com/a, by test.toml:3");
+            "/dev/x1 also belongs to the resource a.com/a, through test.toml:3");
 }
 
 TEST(Overlap, WarnsOnceForTwoResources) {

@@ -146,7 +146,7 @@ TEST_F(ReportTest, OnlyWhatIsNamedIsMissed) {
   EXPECT_THAT(Drops(reports[2]), ElementsAre("missing /dev/a/x", "missing /dev/b/x"));
   EXPECT_THAT(Problems(reports[2]), ElementsAre("/dev/y"));
   EXPECT_THAT(Problems(reports[3]), ElementsAre("/dev/link/")) << "what others fit is no fault";
-  EXPECT_EQ(reports[3].looks.back().problem, "/dev/link is a regular file, no directory");
+  EXPECT_EQ(reports[3].looks.back().problem, "/dev/link is a regular file, not a directory");
 }
 
 TEST_F(ReportTest, LooksSayWhatTheyLookedAt) {

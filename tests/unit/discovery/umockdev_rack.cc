@@ -167,7 +167,7 @@ TEST_F(UmockdevRack, NodesByTheirPathsMeetConditionsAndAreNearANumaNode) {
   EXPECT_THAT(Ids(found), ElementsAre("video0"));
   EXPECT_THAT(Paths(found), ElementsAre("/dev/video0"));
   EXPECT_THAT(found.devices.front().numa_node, Optional(0));
-  EXPECT_EQ(WhyNot(found, "/dev/dri/card0"), "it is not a USB device and sits on none");
+  EXPECT_EQ(WhyNot(found, "/dev/dri/card0"), "it is not a USB device, nor a child of one");
 }
 
 TEST_F(UmockdevRack, NodesWithOneValueOfAPropertyAreOneDevice) {

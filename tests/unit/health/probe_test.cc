@@ -187,7 +187,7 @@ TEST_F(ProbeTest, AValueThatLooksLikeAnOptionIsAnArgument) {
 }
 
 TEST_F(ProbeTest, AFileThatIsNotThereIsAFailure) {
-  EXPECT_EQ(FileIs("/sys/gone", "up").reason, "cannot look at /sys: No such file or directory");
+  EXPECT_EQ(FileIs("/sys/gone", "up").reason, "cannot access /sys: No such file or directory");
   EXPECT_EQ(FileIs("/sys/gone", "up").result, ProbeResult::kFailure);
   EXPECT_EQ(FileIs("/sys/{nothing}", "up").result, ProbeResult::kError);
 }

@@ -105,7 +105,7 @@ class AllocateTest : public testing::Test {
 
   /// As when the node went.
   static Result<HostNode> Gone(const std::string& what) {
-    return Fail(ErrorKind::kNotFound, "cannot look at " + what + ": No such file or directory");
+    return Fail(ErrorKind::kNotFound, "cannot access " + what + ": No such file or directory");
   }
 
   ResourceSpec spec_;
