@@ -21,10 +21,10 @@ bool HoldsHugeNumber(std::string_view spec) {
 
 Result<std::string> FormatBySpec(std::string_view spec, const FormatValue& value) {
   if (HoldsHugeNumber(spec)) {
-    return Fail(ErrorKind::kInvalid, "its width or precision is beyond any sense");
+    return Fail(ErrorKind::kInvalid, "the width or precision is too large");
   }
   // With a width, libfmt 9 counts a text that needs escapes through a null buffer and aborts.
-  if (spec.ends_with('?')) return Fail(ErrorKind::kInvalid, "\"?\" is no presentation here");
+  if (spec.ends_with('?')) return Fail(ErrorKind::kInvalid, "\"?\" is not a supported format");
   const std::string pattern = "{:" + std::string(spec) + "}";
   try {
     return std::visit(

@@ -27,7 +27,7 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
   return spdlog::level::info;
 }
 
-constexpr std::string_view kTooMuch = "lines were left out, since there were too many";
+constexpr std::string_view kTooMuch = "log lines dropped (rate limit)";
 
 /// Whether lines that differ in it are of different things.
 bool IsOfSubject(const LogField& field) {
@@ -135,7 +135,7 @@ void Log::Write(LogLevel level, std::string_view message, Fields fields) {
     std::vector<LogField> about = {{"like", message}};
     std::copy_if(fields.begin(), fields.end(), std::back_inserter(about), IsOfSubject);
     about.emplace_back("count", outcome.left_out_alike);
-    Put(level, "lines like this were left out", about);
+    Put(level, "repeated log lines suppressed", about);
   }
   Put(level, message, {fields.begin(), fields.size()});
 }

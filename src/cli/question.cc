@@ -78,7 +78,7 @@ Fate NoDevice(const Question& question, std::string_view if_missing) {
   if (inquiry.error) {
     return NotTaken(
         question, if_missing,
-        host.ReadLink(inquiry.asked) ? "the link leads nowhere" : "there is nothing at this path");
+        host.ReadLink(inquiry.asked) ? "the link leads nowhere" : "the path does not exist");
   }
   if (inquiry.paths.empty()) {
     return NotTaken(question, kNoMatch, "no device of this match has this ID");

@@ -65,15 +65,14 @@ std::string ProblemWithText(std::string_view text) {
   if (text.size() > kMaxTextBytes) {
     return format("is longer than {} bytes; print less", kMaxTextBytes);
   }
-  if (!IsPrintable(text)) return "holds a control character; print it without";
+  if (!IsPrintable(text)) return "contains a control character; remove it";
   return "";
 }
 
 std::string ProblemWithPath(std::string_view path) {
   if (std::string problem = ProblemWithText(path); !problem.empty()) return problem;
-  if (!path.starts_with('/')) return "is not absolute; print the whole path, as in /dev/ttyS0";
-  if (!IsShortestPath(path))
-    return R"(has "//", "." or ".." in it, or a "/" at its end; leave it out)";
+  if (!path.starts_with('/')) return "is not absolute; print an absolute path, as in /dev/ttyS0";
+  if (!IsShortestPath(path)) return R"(has "//", "." or ".." in it, or ends with "/"; remove it)";
   return "";
 }
 
@@ -210,9 +209,9 @@ void Reader::FieldName(const std::string& name) {
   const auto at = std::find(kFieldNames.begin(), kFieldNames.end(), name);
   if (at == kFieldNames.end()) {
     const std::string_view near = Nearest(name, kFieldNames);
-    return Problem(format("has the unknown key {}; {}", Quoted(name),
-                          near.empty() ? R"(further values belong into "vars")"
-                                       : format("did you mean \"{}\"?", near)));
+    return Problem(format(
+        "has the unknown key {}; {}", Quoted(name),
+        near.empty() ? R"(put further values in "vars")" : format("did you mean \"{}\"?", near)));
   }
   field_ = static_cast<Field>(at - kFieldNames.begin());
   if (seen_[field_]) return Problem(format("has \"{}\" twice; print it once", name));

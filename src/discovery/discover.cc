@@ -77,8 +77,8 @@ std::string HintOnSharedId(std::span<const Candidate> sharing) {
     if (port) ports.insert(std::get<std::string_view>(*port));
   }
   const bool by_port = ports.size() == sharing.size();
-  return by_port ? "give the match id = \"{usb_port}\", which tells them apart"
-                 : "give the match an id that tells them apart";
+  return by_port ? "set id = \"{usb_port}\" in the match, which differs for each"
+                 : "set an id in the match that differs for each device";
 }
 
 /// A device that had the ID before keeps it: plugging in another one with the same serial number
@@ -93,11 +93,10 @@ void RejectSharedIds(std::vector<Candidate>& found, const ScanRequest& request, 
     const bool is_known = std::count_if(sharing.begin(), sharing.end(), had) == 1;
     const auto owner = is_known ? std::find_if(sharing.begin(), sharing.end(), had) : sharing.end();
     const std::string& id = sharing.front().device.id;
-    const std::string detail =
-        is_known ? format("the ID \"{}\" belongs to {}, which was there first; {}", id,
-                          owner->label(), HintOnSharedId(sharing))
-                 : format("{} devices have the ID \"{}\"; {}", sharing.size(), id,
-                          HintOnSharedId(sharing));
+    const std::string detail = is_known ? format("the ID \"{}\" is already used by {}; {}", id,
+                                                 owner->label(), HintOnSharedId(sharing))
+                                        : format("{} devices have the ID \"{}\"; {}",
+                                                 sharing.size(), id, HintOnSharedId(sharing));
     for (auto at = sharing.begin(); at != sharing.end(); ++at) {
       if (at == owner) continue;
       rejected[first + static_cast<std::size_t>(at - sharing.begin())] = true;
@@ -175,7 +174,7 @@ void RejectTakenNodes(const Taken& taken, std::vector<Candidate>& found, ScanCon
   Sift(found, scan, RejectReason::kTaken, [&](const Device& device) {
     for (const DeviceNode& node : device.nodes) {
       if (const auto owner = taken.owners.find(KeyOf(node)); owner != taken.owners.end()) {
-        return format("{} belongs to {} alone, which is exclusive", node.path, owner->second);
+        return format("{} belongs to {}, which is exclusive", node.path, owner->second);
       }
       for (const auto& owner : taken.unknown) {
         const bool may_be_its = std::ranges::any_of(

@@ -66,7 +66,7 @@ std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
     const auto value = GroupValue(candidate, variable);
     if (!value) {
       scan.RejectCandidate(candidate, RejectReason::kMissingVariable,
-                           format("group_by: it has no value for \"{}\"", variable));
+                           format("group_by: no value for \"{}\"", variable));
       continue;
     }
     const auto [place, is_new] = places.emplace(

@@ -17,7 +17,7 @@ std::string Text(const char* text) { return text == nullptr ? "" : text; }
 
 Result<std::unique_ptr<KernelEvents>> KernelEvents::Create(
     Loop& loop, std::function<void(const KernelEvent&)> on_event) {
-  const std::string what = "cannot listen to the kernel's events of devices";
+  const std::string what = "cannot receive the kernel's device events";
   Context context(udev_new());
   if (!context) return FailErrno(what, errno);
   Monitor monitor(udev_monitor_new_from_netlink(context.get(), "kernel"));

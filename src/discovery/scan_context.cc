@@ -159,7 +159,7 @@ void ScanContext::RejectUnresolved(const std::string& path, const HostEntry* ent
   if (entry == nullptr) is_link = host_.ReadLink(path).has_value();
   // Without a link nothing is there, which is no fault.
   if (!is_link) {
-    return report_.Drop(path, DropReason::kMissing, "there is nothing at this path");
+    return report_.Drop(path, DropReason::kMissing, "the path does not exist");
   }
   RejectOnce(path, RejectReason::kDanglingLink, std::move(error.message));
 }
@@ -186,7 +186,7 @@ std::vector<DeviceAncestry> ScanContext::SysfsDevices(
 
 bool ScanContext::Take(const SysfsDevice& device) {
   if (taken_.insert(device.path).second) return true;
-  report_.Drop(device.path, DropReason::kFoundBefore, "it was found before");
+  report_.Drop(device.path, DropReason::kFoundBefore, "already found");
   return false;
 }
 
@@ -289,7 +289,7 @@ std::optional<DeviceNode> ScanContext::NodeOf(const SysfsDevice& device, NamedVa
   if (found == *device.number) return node;
   RejectOnce(
       node->path, RejectReason::kWrongNumber,
-      format("it is {}, and the device at {} is {}; if that stays so, look who made the node",
+      format("it is {}, and the device at {} is {}; if this persists, check what created the node",
              NumberText(found), device.path, NumberText(*device.number)));
   return std::nullopt;
 }
@@ -305,7 +305,7 @@ bool ScanContext::AddSysfsValues(DeviceNode& node) {
     } else if (ancestry.error().kind == ErrorKind::kUnavailable) {
       RejectUnreadable(node.path, ancestry.error());
     } else {
-      report_.Drop(node.path, DropReason::kUnknown, "sysfs does not know it");
+      report_.Drop(node.path, DropReason::kUnknown, "it is not in sysfs");
     }
     return false;
   }
@@ -325,7 +325,7 @@ void ScanContext::AddNode(const std::string& path, const HostEntry* entry, Named
   if (!node || !AddSysfsValues(*node)) return;
   node->captures = std::move(captures);
   if (!paths_.insert(path).second) {
-    return report_.Drop(path, DropReason::kFoundBefore, "it was found before");
+    return report_.Drop(path, DropReason::kFoundBefore, "already found");
   }
   Candidate candidate;
   candidate.device.nodes.push_back(std::move(*node));

@@ -92,7 +92,7 @@ SysfsPaths Sysfs::Devices(const std::function<bool(std::string_view subsystem)>&
   if (!is_there && found.errors.empty()) {
     found.errors.push_back(
         {ErrorKind::kNotFound,
-         format("no devices are known: mount the host's /sys at {}", host_.Local("/sys"))});
+         format("sysfs has no devices: mount the host's /sys at {}", host_.Local("/sys"))});
   }
   std::sort(found.paths.begin(), found.paths.end());
   found.paths.erase(std::unique(found.paths.begin(), found.paths.end()), found.paths.end());
@@ -173,7 +173,7 @@ std::optional<std::string> Sysfs::Parent(const std::string& syspath) const {
 Result<std::string> Sysfs::Attribute(const std::string& syspath, std::string_view name) const {
   const std::string path = format("{}/{}", syspath, name);
   if (!IsShortestPath(path)) {
-    return Fail(ErrorKind::kInvalid, Printable(name) + " is no name of an attribute");
+    return Fail(ErrorKind::kInvalid, Printable(name) + " is not the name of an attribute");
   }
   auto text = TextAt(path);
   if (!text && text.error().kind == ErrorKind::kUnavailable) Tell(path, text.error());
@@ -192,7 +192,7 @@ Result<std::string> Sysfs::TextAt(const std::string& path) const {
   }
   // Device trees end their texts with NUL.
   text->resize(text->find_last_not_of(std::string_view("\n\r\0", 3)) + 1);
-  if (!IsText(*text)) return Fail(ErrorKind::kInvalid, path + " holds no text");
+  if (!IsText(*text)) return Fail(ErrorKind::kInvalid, path + " is not text");
   return text;
 }
 
@@ -234,7 +234,7 @@ SysfsPaths Sysfs::Below(const std::string& syspath,
   if (cut) {
     found.errors.push_back(
         {ErrorKind::kInvalid,
-         format("{} holds more than {} levels or {} devices; the rest is not looked at", syspath,
+         format("{} holds more than {} levels or {} devices; the rest is not scanned", syspath,
                 kMaxLevels, kMaxDevices)});
   }
   std::sort(found.paths.begin(), found.paths.end());

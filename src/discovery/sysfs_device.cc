@@ -92,8 +92,8 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
     } else {
       return scan.RejectOnce(
           node_path, RejectReason::kIncomplete,
-          format("sysfs has this node of the device \"{}\", but it cannot be had; "
-                 "is the host's /dev mounted, and may it be read?",
+          format("sysfs has this node of the device \"{}\", but the node is not accessible; check "
+                 "that the host's /dev is mounted and readable",
                  candidate.identity));
     }
   }

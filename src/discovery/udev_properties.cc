@@ -152,7 +152,7 @@ UdevProperties::UdevProperties(HostRoot host)
 
 Result<Properties> UdevProperties::Of(const HostNode& directory, const KernelFacts& facts) const {
   if (!directory.path.starts_with(kSys)) {
-    return Fail(ErrorKind::kInvalid, directory.path + " is no device: it is not in /sys");
+    return Fail(ErrorKind::kInvalid, directory.path + " is not a device: it is not in /sys");
   }
   const auto uevent = host_.ReadFile(directory, "uevent", kMaxBytes);
   // One that may not be read belongs to a device all the same.

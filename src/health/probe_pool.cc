@@ -197,10 +197,9 @@ void ProbePool::RefuseWaiting() {
     at = waiting_.erase(at);
   }
   for (const Task& task : refused) {
-    task.done({ProbeResult::kError,
-               format("it was not run, since {} probes hang in the kernel; find out what they wait "
-                      "for, such as a disk that does not answer",
-                      too_many ? given_up() : kMaxGivenUpOfOne)});
+    task.done({ProbeResult::kError, format("not run: {} probes hang in the kernel; check what they "
+                                           "wait for, such as a disk that does not respond",
+                                           too_many ? given_up() : kMaxGivenUpOfOne)});
   }
 }
 
@@ -215,8 +214,8 @@ void ProbePool::Begin(Task task) {
 void ProbePool::OnLate(const Target& target) {
   Task& task = begun_.at(target);
   const auto begun = std::chrono::system_clock::now() - task.patience;
-  GiveUp(task, Hang(task, format("its probe has been hanging in the kernel since {}, and the "
-                                 "device cannot be probed again before that probe ends",
+  GiveUp(task, Hang(task, format("its probe has been hanging in the kernel since {}; the device "
+                                 "cannot be probed again until that probe ends",
                                  UtcText(begun))));
   StartNext();
 }
@@ -227,10 +226,9 @@ void ProbePool::OnDone(const Target& target, ProbeOutcome outcome) {
   task.program = std::move(outcome.left_behind);
   task.awaited = loop_.OnReadable(task.program.get(), [this, target] { OnProgramEnded(target); });
   if (task.hang) return;  // that was told
-  outcome.reason += format(
-      "; it was killed at {}, and the device cannot be probed again before it "
-      "ends",
-      UtcText(std::chrono::system_clock::now()));
+  outcome.reason +=
+      format("; it was killed at {}, and the device cannot be probed again until it ends",
+             UtcText(std::chrono::system_clock::now()));
   GiveUp(task, std::move(outcome));
   StartNext();
 }

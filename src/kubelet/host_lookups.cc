@@ -70,14 +70,14 @@ void HostLookups::Run(std::function<void(const AllocationContext&)> work,
   job.then = std::move(then);
   job.on_late = [paths = paths_, call, limit = limit_, on_late] {
     on_late(
-        format("looking up {} took longer than {} s; its file system does not answer: see that "
+        format("timed out looking up {} after {} s; its file system is not responding: check that "
                "the server of the mount can be reached, or unmount it",
                paths->HangsAt(*call), std::chrono::duration<double>(limit).count()));
   };
   job.limit = limit_;
   job.needs_thread = true;
   if (!pool_.Run(std::move(job))) {
-    on_late("the system has no thread left to look up a path that may not answer");
+    on_late("no thread is available for a path lookup that may hang");
   }
 }
 

@@ -58,7 +58,7 @@ Status ToStatus(const grpc::Status& status) {
 }
 
 constexpr char kNoThread[] =
-    "no thread could be started for the call; raise the limit of processes and threads";
+    "cannot start a thread for the call; raise the limit of processes and threads";
 
 /// The context of a call, which another thread can cancel while the call runs. A context holds the
 /// channel of its call: destroying it closes the connection.

@@ -54,16 +54,17 @@ bool IsDead(const std::string& directory) {
 std::string_view WhyAbsent(const std::string& directory) {
   struct stat info;
   if (stat((directory + "/.").c_str(), &info) == 0) {
-    return "no kubelet yet; waiting for its socket";
+    return "waiting for the kubelet's socket to appear";
   }
   if (errno == EACCES) {
-    return "no kubelet that this user may see; run as root, or let this user enter the directory";
+    return "no permission to access the kubelet's directory; run as root, or allow this user to "
+           "enter it";
   }
   if (errno == ENOTDIR) {
-    return "no kubelet yet; its directory, or what that is to be in, is a file: mend kubelet_dir";
+    return "the kubelet's directory, or one of its parents, is a file; correct kubelet_dir";
   }
-  return "no kubelet yet; waiting for its directory, which does not exist: is this a node? see "
-         "kubelet_dir";
+  return "waiting for the device-plugins directory to appear; is this a Kubernetes node, and is "
+         "kubelet_dir right? see kubelet_dir";
 }
 
 }  // namespace
@@ -173,15 +174,14 @@ void KubeletDir::OnChecked(const Contents& contents, Loop::Time asked) {
   is_checking_ = false;
   if (contents.dead) {
     dead_ = true;
-    events_.on_dead(
-        options_.directory +
-        " was removed on the host while it was mounted here; the mount cannot be mended "
-        "from inside, so this process ends to be started again with a fresh one");
+    events_.on_dead(options_.directory +
+                    " was removed on the host while it was mounted here; the process cannot fix "
+                    "the mount and exits, so that it restarts with a new mount");
     return;
   }
   const bool is_newly_watched = Watch(contents.watches);
   for (const std::string& name : contents.swept) {
-    log_.Info("removed the socket of a run that was killed",
+    log_.Info("removed stale socket of an earlier run",
               {{"socket", format("{}/{}", options_.directory, name)}});
   }
   OnKubeletSocket(contents);

@@ -37,7 +37,7 @@ class ListStreams::Stream final : public grpc::ServerWriteReactor<v1beta1::ListA
     if (ok && is_over) {
       Close();
     } else if (!ok) {
-      FinishOnce(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the stream broke"));
+      FinishOnce(grpc::Status(grpc::StatusCode::UNAVAILABLE, "the stream was interrupted"));
     }
   }
 
@@ -110,8 +110,8 @@ grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListStreams::Open(
   }
   if (stream == nullptr) {
     const std::string reason = format(
-        "{} streams are open on this socket, and more are not served; the kubelet needs one, so "
-        "see which programs on the node hold the others",
+        "too many streams are open on this socket ({}); the kubelet needs one, so check which "
+        "programs on the node hold the others",
         kMaxStreams);
     on_refused_(reason);
     return new RefusedStream(observer_, reason);

@@ -96,8 +96,8 @@ Status SelfCheck(const std::string& socket) {
   if (IsServed(socket)) return {};
   return Fail(ErrorKind::kUnavailable,
               "self-check failed: the plugin socket in " + DirectoryOf(socket) +
-                  " is not responding; check whether something removes sockets there, and whether "
-                  "file descriptors and threads are available");
+                  " is not responding; check if something removes sockets there, and if file "
+                  "descriptors and threads are available");
 }
 
 }  // namespace
@@ -135,8 +135,8 @@ Result<std::unique_ptr<PluginServer>> PluginServer::Start(std::string socket, Pl
   plugin->server_ = builder.BuildAndStart();
   if (plugin->server_ == nullptr) {
     return Fail(ErrorKind::kUnavailable,
-                "cannot serve on a socket in " + DirectoryOf(plugin->socket_) +
-                    "; see that the directory exists, that this process may write there (run as "
+                "cannot listen on a socket in " + DirectoryOf(plugin->socket_) +
+                    "; check that the directory exists, that this process may write there (run as "
                     "root) and that its path is not too long");
   }
   TRY(SelfCheck(plugin->socket_));

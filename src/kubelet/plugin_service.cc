@@ -11,7 +11,7 @@
 namespace patchbay {
 
 Failure NothingScannedYet() {
-  return Fail(ErrorKind::kUnavailable, "no device was looked for yet");
+  return Fail(ErrorKind::kUnavailable, "the first scan of the host has not ended");
 }
 
 v1beta1::DevicePluginOptions PluginOptions(const ResourceSpec& spec) {

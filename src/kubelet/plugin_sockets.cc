@@ -140,7 +140,7 @@ Result<UniqueFd> Connect(const std::string& path) {
 }
 
 std::string OwnSocketDeleted(std::string_view directory) {
-  return format("the plugin socket was deleted; find out what deletes sockets in {}", directory);
+  return format("the plugin socket was deleted; check what deletes sockets in {}", directory);
 }
 
 void RemoveSocketsOf(std::string_view run, const std::string& directory) {

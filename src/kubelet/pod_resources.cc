@@ -10,34 +10,35 @@ namespace {
 /// What an administrator is told of an outcome, and to do about it.
 std::string_view Advice(PollOutcome outcome) {
   switch (outcome) {
-    case PollOutcome::kAnswered: return "the kubelet says who holds which device";
+    case PollOutcome::kAnswered: return "device assignments available from the kubelet";
     case PollOutcome::kRateLimited:
-      return "the kubelet is asked too often who holds which device and will be asked less; see "
-             "who else on this node uses its PodResources API";
+      return "the kubelet rate-limits PodResources requests; polling less often; check which other "
+             "clients on this node use its PodResources API";
     case PollOutcome::kUnimplemented:
-      return "who holds which device is not known: the socket has no PodResources API; let "
-             "pod_resources name the kubelet's pod-resources/kubelet.sock";
+      return "device assignments unavailable: the socket does not serve the PodResources API; set "
+             "pod_resources to the kubelet's pod-resources/kubelet.sock";
     case PollOutcome::kNoSocket:
-      return "who holds which device is not known: the kubelet's socket is not there; mount its "
-             "directory, /var/lib/kubelet/pod-resources, let pod_resources name the socket, and "
-             "with a kubelet before 1.28 see that its feature KubeletPodResources is on";
+      return "device assignments unavailable: the kubelet's PodResources socket does not exist; "
+             "mount its directory, /var/lib/kubelet/pod-resources, set pod_resources to the "
+             "socket, and for a kubelet before 1.28 enable its feature gate KubeletPodResources";
     case PollOutcome::kForbidden:
-      return "who holds which device is not known: this user may not connect to the kubelet's "
-             "socket; run as root";
+      return "device assignments unavailable: no permission to connect to the kubelet's "
+             "PodResources socket; run as root";
     case PollOutcome::kNoAnswer:
-      return "who holds which device is not known: nobody answers on the kubelet's socket; see "
-             "that the kubelet runs, and that not the socket alone is mounted but its directory";
+      return "device assignments unavailable: the kubelet's PodResources socket does not respond; "
+             "check that the kubelet is running and that the directory, not just the socket, is "
+             "mounted";
     case PollOutcome::kTooLate:
-      return "who holds which device is not known: the kubelet did not answer in time; see its "
-             "log";
+      return "device assignments unavailable: the PodResources request timed out; see its log";
     case PollOutcome::kUnreadable:
-      return "who holds which device is not known: the answer is not that of a kubelet; let "
-             "pod_resources name the kubelet's pod-resources/kubelet.sock";
+      return "device assignments unavailable: the PodResources response is not valid; set "
+             "pod_resources to the kubelet's pod-resources/kubelet.sock";
     case PollOutcome::kTooLong:
-      return "who holds which device is not known: the kubelet's answer is longer than 16 MiB; "
-             "see which pods of this node hold so many devices";
+      return "device assignments unavailable: the PodResources response is larger than 16 MiB; "
+             "check which pods of this node hold so many devices";
     case PollOutcome::kRefused:
-      return "who holds which device is not known: the kubelet refused to say; its log may say why";
+      return "device assignments unavailable: the kubelet rejected the PodResources request; check "
+             "the kubelet log";
   }
   return "";
 }
@@ -117,8 +118,8 @@ void PodResources::Tell(std::vector<Asked>& askers, bool answered) {
 void PodResources::TakeIn(const ReportedHolders& reported) {
   if (std::exchange(complete_, reported.complete) && !reported.complete) {
     log_.Warning(
-        "the kubelet names more holders of devices than are kept, and the devices of the rest look "
-        "free; see which pods of this node hold so many",
+        "the PodResources response has more device holders than Patchbay keeps, so the other "
+        "devices look free; check which pods of this node hold so many",
         {{"socket", socket_}, {"kept", kMaxHoldings}});
   }
   events_.on_holders(reported);

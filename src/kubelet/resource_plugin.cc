@@ -82,14 +82,15 @@ void ResourcePlugin::Announce() {
   const std::size_t left_out = units - UnitsThatFit(*announced_);
   if (left_out > 0 && left_out != left_out_) {
     deps_.log.Error(
-        "the list is too long for the kubelet and was cut; split the resource or lower replicas",
+        "the device list is too long for the kubelet and was truncated; split the resource or "
+        "lower replicas",
         {{"resource", resource_}, {"units", units - left_out}, {"left_out", left_out}});
   }
   left_out_ = left_out;
   if (const bool many = units > kManyUnits; many != std::exchange(many_units_, many) && many) {
     deps_.log.Warning(
-        "the list is long, and the kubelet writes all of it to its disk whenever something in it "
-        "changes; see that no more is matched than is meant, or lower replicas",
+        "the device list is long, and the kubelet writes all of it to disk at every change; check "
+        "that the match is not too broad, or lower replicas",
         {{"resource", resource_}, {"units", units - left_out}});
   }
   if (server_) server_->Announce(announced_);
@@ -158,7 +159,7 @@ RegistrationStatus ResourcePlugin::CurrentStatus() const {
   if (on_ended_) return {RegistrationState::kRetiring};
   switch (registration_.phase()) {
     case RegistrationPhase::kIdle:
-      return {RegistrationState::kWaiting, "the kubelet's socket is not there"};
+      return {RegistrationState::kWaiting, "the kubelet's socket does not exist"};
     case RegistrationPhase::kWaiting:
       if (last_failure_.empty()) return {RegistrationState::kRegistering};  // after a short pause
       return {RegistrationState::kRetrying, last_failure_};
@@ -179,7 +180,7 @@ void ResourcePlugin::LogPhase(RegistrationPhase before, const RegistrationEvent&
     deps_.log.Info("registered", {{"resource", resource_}});
   } else if (was_registered && !on_ended_) {
     if (std::holds_alternative<OptionsChanged>(event)) {
-      return deps_.log.Info("registering again, with other options", {{"resource", resource_}});
+      return deps_.log.Info("registering again with other options", {{"resource", resource_}});
     }
     const char* reason = std::holds_alternative<KubeletSeen>(event)     ? "the kubelet restarted"
                          : std::holds_alternative<OwnSocketLost>(event) ? "our socket was deleted"
@@ -191,8 +192,8 @@ void ResourcePlugin::LogPhase(RegistrationPhase before, const RegistrationEvent&
   } else if (before == RegistrationPhase::kConfirming &&
              std::holds_alternative<TimerFired>(event)) {
     ReportFailure("not registered",
-                  "the kubelet accepted the registration but never asked for "
-                  "the devices; its log may say why");
+                  "the kubelet accepted the registration but did not open the device list; check "
+                  "the kubelet log");
   } else if (std::holds_alternative<OwnSocketLost>(event) &&
              registration_.failures() > kUnreportedFailures) {
     ReportFailure("not registered", OwnSocketDeleted(deps_.kubelet_dir));
@@ -330,8 +331,8 @@ void ResourcePlugin::OnRegistered(const Status& status) {
   events_.on_kubelet_answers(status || status.error().kind != ErrorKind::kUnavailable);
   if (!status) {
     ReportFailure(status.error().kind == ErrorKind::kUnavailable
-                      ? "the kubelet does not answer"
-                      : "the kubelet refused the registration",
+                      ? "the kubelet is not responding"
+                      : "the kubelet rejected the registration",
                   status.error().message);
   }
   Step(RegisterDone{status.has_value()});

@@ -86,7 +86,7 @@ Parsed<Glob::Components> ParseComponents(const std::string& path, std::string_vi
     auto name = NamePattern::Compile(part);
     if (!name) return Malformed(offset + name.error().offset, name.error().message);
     if (name->literal() && (name->text() == "." || name->text() == "..")) {
-      return Malformed(offset, format("a path may not contain \"{}\"", name->text()));
+      return Malformed(offset, format("a path cannot contain \"{}\"", name->text()));
     }
     const bool any_depth = part == "**";
     // A second one adds nothing but ways to match the same.
@@ -146,7 +146,7 @@ Parsed<NamePattern> NamePattern::Compile(std::string_view pattern) {
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     const char c = pattern[i];
     if (c == '\\') {
-      if (++i == pattern.size()) return Malformed(i - 1, "a backslash stands at the end");
+      if (++i == pattern.size()) return Malformed(i - 1, "a backslash at the end");
       unescaped.push_back(pattern[i]);
       continue;
     }
@@ -178,12 +178,12 @@ bool MatchesAny(const std::vector<NamePattern>& patterns, const std::string& nam
 }
 
 Parsed<Glob> Glob::Compile(std::string_view pattern) {
-  if (!pattern.starts_with('/')) return Malformed(0, "a path pattern must begin with \"/\"");
+  if (!pattern.starts_with('/')) return Malformed(0, "a path pattern must start with \"/\"");
   if (pattern.size() > kMaxPattern) {
     return Malformed(kMaxPattern, format("the pattern is longer than {} bytes", kMaxPattern));
   }
   if (const auto nul = pattern.find('\0'); nul != std::string_view::npos) {
-    return Malformed(nul, "a path may not contain a NUL");
+    return Malformed(nul, "a path cannot contain a NUL");
   }
   for (std::size_t i = 0, depth = 0; i < pattern.size(); ++i) {
     if (pattern[i] == '\\') {

@@ -86,7 +86,7 @@ Parsed<Regex> Regex::Compile(std::string_view pattern) {
   if (!compiled) return tl::unexpected(std::move(compiled).error());
   const auto& re = *compiled;
   if (!pattern.starts_with('/')) {
-    return Malformed(0, "the pattern is matched against a whole path and must begin with \"/\"");
+    return Malformed(0, "the pattern matches the whole path and must start with \"/\"");
   }
 
   Regex regex;

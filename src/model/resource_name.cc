@@ -35,7 +35,7 @@ std::optional<std::string> ProblemWithBaseName(std::string_view base) {
   if (base.size() > 63) return "the name after the slash is longer than 63 bytes";
   const auto fits = [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; };
   if (!std::all_of(base.begin(), base.end(), fits)) {
-    return "the name after the slash may hold only letters, digits, \"-\", \"_\" and \".\"";
+    return "the name after the slash can contain only letters, digits, \"-\", \"_\" and \".\"";
   }
   if (!IsAlnum(base.front()) || !IsAlnum(base.back())) {
     return "the name after the slash must begin and end with a letter or a digit";
@@ -47,10 +47,10 @@ std::optional<std::string> ProblemWithBaseName(std::string_view base) {
 
 std::optional<std::string> ProblemWithResourceName(std::string_view name) {
   if (std::count(name.begin(), name.end(), '/') != 1) {
-    return "a resource name is a domain and a name with one slash between them";
+    return "a resource name must be a domain, a slash and a name";
   }
   if (name.find("kubernetes.io/") != std::string_view::npos) {
-    return "names below kubernetes.io are Kubernetes' own";
+    return "names below kubernetes.io are reserved for Kubernetes";
   }
   if (name.starts_with("requests.")) return "a resource name must not begin with \"requests.\"";
   const auto slash = name.find('/');

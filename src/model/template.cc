@@ -18,11 +18,11 @@ Parsed<Template::Field> ParseField(std::string_view body, std::size_t offset) {
     return Malformed(offset, format("\"{}\" is not the name of a variable", name));
   }
   if (name.front() >= '0' && name.front() <= '9') {
-    return Malformed(offset, "arguments have names here, not positions");
+    return Malformed(offset, "use variable names, not positions");
   }
   const auto spec = colon == std::string_view::npos ? "" : body.substr(colon + 1);
   if (spec.find('{') != std::string_view::npos) {
-    return Malformed(offset, "a format specification may not hold another variable");
+    return Malformed(offset, "a format specification cannot contain a variable");
   }
   return Template::Field{std::string(name), std::string(spec), offset};
 }
@@ -67,7 +67,7 @@ Result<std::string> Template::Render(const Variables& variables, std::vector<Spa
     const Field& field = fields_[i];
     const auto found = variables.Lookup(field.name);
     if (!found) {
-      return Fail(ErrorKind::kInvalid, format("it has no value for \"{}\"", field.name));
+      return Fail(ErrorKind::kInvalid, format("no value for \"{}\"", field.name));
     }
     const std::size_t begin = out.size();
     const auto* text = std::get_if<std::string_view>(&found->value);

@@ -113,7 +113,7 @@ bool IsSafeComponent(std::string_view text) {
 /// What is wrong with the component from `start` to `end`.
 Problem CheckComponent(const TemplateShape& path, std::size_t start, std::size_t end) {
   const std::string_view component = std::string_view(path.text).substr(start, end - start);
-  if (component == "..") return At(path, start, "a path may not contain \"..\"");
+  if (component == "..") return At(path, start, "a path cannot contain \"..\"");
   if (!component.empty() && component != "." && component.size() <= kMaxComponent) {
     return std::nullopt;
   }
@@ -124,11 +124,12 @@ Problem CheckComponent(const TemplateShape& path, std::size_t start, std::size_t
       return field.begin == end && field.end > end && field.origin == Origin::kNode;
     });
     if (joins) return std::nullopt;
-    return At(path, start, "a variable may not make a part of a path empty");
+    return At(path, start, "a variable must not make a component of a path empty");
   }
   return At(path, start,
-            component == "." ? "a variable may not make a part of a path \".\""
-                             : format("a part of a path has at most {} bytes", kMaxComponent));
+            component == "."
+                ? "a variable must not make a component of a path \".\""
+                : format("a component of a path is limited to {} bytes", kMaxComponent));
 }
 
 struct ReservedEnv {
@@ -202,13 +203,13 @@ Problem ProblemWithPath(const TemplateShape& path) {
     if (field.origin != Origin::kDevice || !IsKnown(path, field)) continue;
     if (IsSafeComponent(ValueOf(path, field))) continue;
     return At(path, field.begin,
-              format("text of a device may fill one part of a path, with 1 to {} letters, digits, "
-                     "blanks and ._:@+,=~%#-",
+              format("text from a device can only fill one component of a path, with 1 to {} "
+                     "letters, digits, blanks and ._:@+,=~%#-",
                      kMaxComponent));
   }
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (IsControl(text[i]) && !IsField(text[i])) {
-      return At(path, i, "a path may not hold control characters");
+      return At(path, i, "a path cannot contain control characters");
     }
   }
   for (std::size_t start = 0; start <= text.size();) {
@@ -222,8 +223,9 @@ Problem ProblemWithPath(const TemplateShape& path) {
   for (const Template::Span& field : path.fields) {
     const bool is_first = text.find_first_not_of("/.") >= field.begin;
     if (!is_first || (field.origin != Origin::kDevice && field.name != "id")) continue;
-    return At(path, field.begin,
-              "text of a device may not begin the first part of a path; put a directory in front");
+    return At(
+        path, field.begin,
+        "text from a device cannot start the first component of a path; put a directory in front");
   }
   if (!IsUtf8(text)) return At(path, 0, "a path must be valid UTF-8");
   return std::nullopt;
@@ -233,8 +235,8 @@ Problem ProblemWithNodePath(const TemplateShape& path) {
   for (const Template::Span& field : path.fields) {
     if (field.origin != Origin::kDevice || !IsKnown(path, field)) continue;
     return At(path, field.begin,
-              "text of a device may not choose a device node; {path}, {real_path}, {name} and "
-              "named groups may");
+              "text from a device cannot select a device node; {path}, {real_path}, {name} and "
+              "named groups can");
   }
   return ProblemWithPath(path);
 }
@@ -242,7 +244,7 @@ Problem ProblemWithNodePath(const TemplateShape& path) {
 Problem ProblemWithContainerPath(const TemplateShape& path) {
   if (auto problem = ProblemWithPath(path)) return problem;
   if (path.text.find_first_not_of("/.") == std::string::npos) {
-    return At(path, 0, "this is the root of the container");
+    return At(path, 0, "the path is the root directory of the container");
   }
   return std::nullopt;
 }
@@ -250,9 +252,10 @@ Problem ProblemWithContainerPath(const TemplateShape& path) {
 Problem ProblemWithEnvName(const TemplateShape& name) {
   static constexpr Alphabet kName = {
       [](char c) { return IsLetter(c) || c == '_'; }, [](char c) { return IsAlnum(c) || c == '_'; },
-      [](char) { return true; }, "may hold only letters, digits and \"_\", no digit first"};
+      [](char) { return true; }, "can contain only letters, digits and \"_\", no digit first"};
   if (!name.fields.empty() && name.fields.front().begin == 0) {
-    return At(name, 0, "the name of an environment variable must begin with text of the file");
+    return At(name, 0,
+              "the name of an environment variable must start with text from the configuration");
   }
   return CheckName(name, {name.text}, "the name of an environment variable", kName);
 }
@@ -266,13 +269,14 @@ bool IsReservedEnv(std::string_view name) {
 Problem ProblemWithAnnotationKey(const TemplateShape& key) {
   static constexpr Alphabet kName = {
       IsAlnum, [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; }, IsAlnum,
-      "may hold only letters, digits, \"-\", \"_\" and \".\", with a letter or digit at both ends"};
+      "can contain only letters, digits, \"-\", \"_\" and \".\", with a letter or digit at both "
+      "ends"};
   const auto last_slash = key.text.rfind('/');  // of the file, or of {resource}
   for (const Template::Span& field : key.fields) {
     const bool in_prefix = last_slash != std::string::npos && field.begin <= last_slash;
     const bool is_resource = IsOfTheFile(field) && field.end > last_slash;
     if (!in_prefix || is_resource) continue;
-    return At(key, field.begin, "only the file may write the part before the slash");
+    return At(key, field.begin, "a variable cannot be used before the slash");
   }
   Part name{key.text};
   if (const auto slash = key.text.find('/'); slash != std::string::npos) {
@@ -290,24 +294,24 @@ Problem ProblemWithAnnotationKey(const TemplateShape& key) {
 Problem ProblemWithCdiName(const TemplateShape& name) {
   static constexpr Alphabet kVendor = {
       IsLetter, [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; }, IsAlnum,
-      "may hold only letters, digits, \"-\", \"_\" and \".\", with a letter first"};
+      "can contain only letters, digits, \"-\", \"_\" and \".\", with a letter first"};
   static constexpr Alphabet kClass = {
       IsLetter, [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; }, IsAlnum,
-      "may hold only letters, digits, \"-\", \"_\" and \".\", with a letter first"};
+      "can contain only letters, digits, \"-\", \"_\" and \".\", with a letter first"};
   static constexpr Alphabet kDevice = {
       IsAlnum, [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.' || c == ':'; },
       IsAlnum,
-      "may hold only letters, digits, \"-\", \"_\", \".\" and \":\", with a letter or digit at "
+      "can contain only letters, digits, \"-\", \"_\", \".\" and \":\", with a letter or digit at "
       "both ends"};
   const Part whole{name.text};
   const auto equals = name.text.find('=');
   const auto slash = name.text.find('/');
   if (slash == std::string::npos || equals == std::string::npos || equals < slash) {
-    return At(name, 0, "a CDI device is named vendor/class=name");
+    return At(name, 0, "a CDI device name must be vendor/class=name");
   }
   for (const Template::Span& field : name.fields) {
     if (field.begin > equals) continue;
-    return At(name, field.begin, "only the file may write the vendor and the class");
+    return At(name, field.begin, "a variable cannot be used in the vendor or the class");
   }
   const Part kind = whole.Before(equals);
   if (auto problem = CheckName(name, kind.Before(slash), "the vendor", kVendor)) return problem;
@@ -317,7 +321,8 @@ Problem ProblemWithCdiName(const TemplateShape& name) {
   if (device.text != "all" || !HoldsField(name, device.start, name.text.size())) {
     return std::nullopt;
   }
-  return At(name, device.start, "a variable may not make the name \"all\", which is every device");
+  return At(name, device.start,
+            "a variable must not make the name \"all\", which means every device");
 }
 
 }  // namespace patchbay

@@ -50,7 +50,7 @@ std::int64_t Nanoseconds(const timespec& time) {
 }
 
 Failure NoRegularFile(const std::string& path) {
-  return Fail(ErrorKind::kInvalid, path + " is no regular file");
+  return Fail(ErrorKind::kInvalid, path + " is not a regular file");
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ std::string HostRoot::Local(std::string_view host_path) const {
 
 Result<HostNode> HostRoot::Resolve(std::string_view host_path) const {
   if (host_path.find('\0') != std::string_view::npos) {
-    return Fail(ErrorKind::kInvalid, "a path may not hold a NUL byte");
+    return Fail(ErrorKind::kInvalid, "a path cannot contain a NUL byte");
   }
   std::vector<std::string> pending;  // the next component is at the back
   PushComponents(host_path, pending);
@@ -225,7 +225,8 @@ Result<std::string> HostRoot::Contents(const std::string& resolved, std::size_t 
     }
     text.append(buffer.data(), static_cast<std::size_t>(length));
     if (text.size() > max_bytes) {
-      return Fail(ErrorKind::kInvalid, format("{} holds more than {} bytes", resolved, max_bytes));
+      return Fail(ErrorKind::kInvalid,
+                  format("{} contains more than {} bytes", resolved, max_bytes));
     }
   }
 }

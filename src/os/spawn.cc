@@ -95,15 +95,17 @@ std::string_view HintFor(int error) {
   switch (error) {
     case ENOENT:
     case ENOTDIR:
-      return "; it, and what a script names in its first line, must exist where patchbay runs: the "
-             "default image has no shell and no programs, the image with tools has (see \"In the "
+      return "; the program, and the interpreter in the first line of a script, must exist where "
+             "patchbay runs: the default image has no shell and no programs, the image with tools "
+             "has (see \"In the "
              "DaemonSet\" in docs/health.md)";
     case EACCES:
-      return "; it must be an executable file: for a script from a ConfigMap set defaultMode: 0755 "
+      return "; the program must be an executable file: for a script from a ConfigMap set "
+             "defaultMode: 0755 "
              "on the volume";
     case ENOEXEC:
-      return "; it must be a program for this machine, or begin with a line like #!/bin/sh";
-    case E2BIG: return "; an argument has at most 128 KiB";
+      return "; the program must be built for this machine, or start with a line like #!/bin/sh";
+    case E2BIG: return "; an argument is limited to 128 KiB";
     default: return "";
   }
 }

@@ -207,7 +207,7 @@ void Watch::ReadStatus(SubprocessResult& result) {
   siginfo_t info = {};
   if (waitid(P_PIDFD, static_cast<id_t>(process_.get()), &info, WEXITED | WNOHANG) != 0) {
     // So it is where this program was started with SIGCHLD ignored.
-    result.error = FailErrno("cannot learn how the program ended", errno).value().message;
+    result.error = FailErrno("cannot read the exit status of the program", errno).value().message;
     return;
   }
   result.end = info.si_code == CLD_EXITED ? SubprocessEnd::kExited : SubprocessEnd::kSignalled;

@@ -23,11 +23,12 @@ std::string Ending(const SubprocessSpec& spec, const SubprocessResult& result) {
     case SubprocessEnd::kExited: return format("ended with exit code {}", result.code);
     case SubprocessEnd::kSignalled: {
       const char* name = sigdescr_np(result.code);
-      return format("was ended by signal {} ({})", result.code, name != nullptr ? name : "unknown");
+      return format("was killed by signal {} ({})", result.code,
+                    name != nullptr ? name : "unknown");
     }
     case SubprocessEnd::kTimedOut:
       return format("did not end within {} ms and was stopped", spec.timeout.count());
-    case SubprocessEnd::kCancelled: return "was stopped since patchbay ends";
+    case SubprocessEnd::kCancelled: return "was stopped because patchbay is shutting down";
     case SubprocessEnd::kTooMuchOutput:
       return format("printed more than {} bytes and was killed", spec.max_output);
     case SubprocessEnd::kFailed: break;

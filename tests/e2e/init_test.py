@@ -117,7 +117,7 @@ class AsInit(support.TestCase):
     def test_passes_on_the_wish_to_look_again(self):
         with ContainedDaemon(self.config(CONFIG), self.kubelet_dir) as daemon:
             daemon.send(signal.SIGUSR1)
-            daemon.err.wait("as asked by SIGUSR1")
+            daemon.err.wait("rescanning devices after SIGUSR1")
 
     def test_replaces_a_process_that_is_stopped(self):
         """Its kubelet waits for an Allocate meanwhile, without a deadline."""

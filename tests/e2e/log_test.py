@@ -121,7 +121,7 @@ class StalledLog(support.TestCase):
             self.assertEqual(daemon.read_report(), dropped)
             # Room again: the next line comes, and no other is missing.
             daemon.process.send_signal(signal.SIGUSR1)
-            daemon._read_until("as asked by SIGUSR1")
+            daemon._read_until("rescanning devices after SIGUSR1")
             self.assertEqual(daemon.dropped(), dropped)
             self.assertEqual(daemon.end()[0], 0)
 

@@ -46,7 +46,7 @@ class Registering(support.TestCase):
         self.kubelet_dir.write_text("")
         with Daemon(config, self.kubelet_dir) as daemon:
             daemon.err.wait("host_root is not a directory")
-            daemon.err.wait("is a file: mend kubelet_dir")
+            daemon.err.wait("the kubelet's directory, or one of its parents, is a file; correct kubelet_dir")
             self.assertEqual(daemon.end()[0], 0)
 
     def test_ten_restarts_of_the_kubelet_in_a_row(self):

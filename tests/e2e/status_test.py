@@ -90,7 +90,7 @@ class Status(support.TestCase):
                 daemon, lambda s: not s["kubelet"]["up"] and
                 all(r["state"] == "waiting" for r in s["resources"]), "the kubelet is gone")
             for each in status["resources"]:
-                self.assertIn("socket is not there", each["state_reason"])
+                self.assertIn("the kubelet's socket does not exist", each["state_reason"])
             kubelet.ask("start")
             self.await_status(daemon, lambda s: s["kubelet"]["restarts"] == 1 and
                               all(r["registered"] for r in s["resources"]), "it is back")
@@ -98,7 +98,7 @@ class Status(support.TestCase):
             kubelet.ask("restart")
             status = self.await_status(
                 daemon, lambda s: all(r["state"] == "retrying" and
-                                      "refused the registration" in r["state_reason"]
+                                      "rejected the registration" in r["state_reason"]
                                       for r in s["resources"]), "the kubelet refuses")
 
     def test_has_the_devices_of_the_command(self):

@@ -286,7 +286,7 @@ TEST_P(Contract, Case43LinkThatIsRetargeted) {
     EXPECT_THAT(nodes(), testing::ElementsAre(HasSubstr("not the device that was found there")));
     tree_.Remove("dev/ttyUSB0");
     tree_.Link("dev/ttyUSB0", "nowhere");
-    EXPECT_THAT(nodes(), testing::ElementsAre(HasSubstr("has lost /dev/ttyUSB0")));
+    EXPECT_THAT(nodes(), testing::ElementsAre(HasSubstr("node /dev/ttyUSB0 is missing")));
   });
   EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Unhealthy"}}));
   tree_.Remove("dev/ttyUSB0");

@@ -209,7 +209,7 @@ name = "example.com/other"
   EXPECT_THAT(Calls("example.com/hangs-0"), testing::IsEmpty());
   EXPECT_THAT(daemon_->Get("/readyz").body, HasSubstr("example.com/hangs-9"));
   EXPECT_TRUE(daemon_->Stop());
-  EXPECT_THAT(daemon_->log().text(), Not(HasSubstr("stopped since")))
+  EXPECT_THAT(daemon_->log().text(), Not(HasSubstr("stopped because")))
       << "of what is not over at the end nothing is told";
 }
 
@@ -234,7 +234,7 @@ TEST_P(DiscoveryOf, AnExclusiveResourceTakesWhatItStartsToMatch) {
   tree_.Link("dev/serial/by-id/a", "../../ttyUSB0");
   ASSERT_TRUE(AwaitHealth({{"a", "Healthy"}}, kOtherName));
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Unhealthy"}, {"ttyUSB1", "Healthy"}}));
-  EXPECT_TRUE(daemon_->log().Await("belongs to example.com/other alone"));
+  EXPECT_TRUE(daemon_->log().Await("belongs to example.com/other, which is exclusive"));
   EXPECT_FALSE(Stub().Allocate({{"ttyUSB0"}}).ok());
   Retarget("dev/serial/by-id/a", "../../ttyUSB1");
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Unhealthy"}}));

@@ -293,7 +293,7 @@ TEST_P(HangingFileSystem, AllocateEndsAtItsDeadlineAndSaysWhy) {
     ASSERT_EQ(call.wait_for(kPatience), std::future_status::ready);
     const grpc::Status status = call.get();
     EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
-    EXPECT_THAT(status.error_message(), HasSubstr("looking up /mnt/card1 took longer than 5 s"));
+    EXPECT_THAT(status.error_message(), HasSubstr("timed out looking up /mnt/card1 after 5 s"));
   }
   EXPECT_EQ(daemon_->Get("/healthz").status, 200);
   mount.End();

@@ -348,7 +348,7 @@ TEST_P(Contract, Case58DirectoryThatCannotBeWritten) {
   Process process(tree_, directory, kSerial,
                   [] { return prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE) == 0; });
   ASSERT_TRUE(
-      process.AwaitLog("see that the directory exists, that this process may write there "
+      process.AwaitLog("check that the directory exists, that this process may write there "
                        "(run as root)"))
       << process.log();
   EXPECT_THAT(Calls(), SizeIs(0));

@@ -31,7 +31,7 @@ replicas = 73
   ASSERT_TRUE(AwaitServed("example.com/more"));
   EXPECT_EQ(View("example.com/many").capacity, 10'000U);
   EXPECT_EQ(View("example.com/more").capacity, 10'001U);
-  EXPECT_EQ(daemon_->log().Count("the list is long"), 1U);
+  EXPECT_EQ(daemon_->log().Count("the device list is long"), 1U);
   EXPECT_THAT(daemon_->log().text(),
               HasSubstr("lower replicas resource=example.com/more units=10001\n"));
 }

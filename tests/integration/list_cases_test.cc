@@ -244,7 +244,7 @@ replicas = 20
   count = 10000
 )");
   ASSERT_TRUE(AwaitServed("example.com/licence"));
-  EXPECT_EQ(daemon_->log().Count("the list is too long for the kubelet"), 1U);
+  EXPECT_EQ(daemon_->log().Count("the device list is too long for the kubelet"), 1U);
   const auto view = View("example.com/licence");
   EXPECT_LT(view.capacity, 200'000U);
   EXPECT_GT(view.capacity, 150'000U);

@@ -155,7 +155,7 @@ TEST_P(Numa, Case32OneUnknownNumaNodeAndNobodyHasTopology) {
 }
 
 TEST_P(Numa, Case32UnknownNumaNode) {
-  tree_.CharDevice("dev/card0");  // sysfs does not know it
+  tree_.CharDevice("dev/card0");  // it is not in sysfs
   Card("card1", "64");            // more than the kubelet can think of
   Card("card2", "nonsense");
   Start("");

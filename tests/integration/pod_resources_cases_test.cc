@@ -138,12 +138,12 @@ TEST_P(PodResourcesCases, Case56_RateLimitsAreNoOutage) {
   ASSERT_TRUE(AwaitUp(true));
   ASSERT_TRUE(AwaitUnits(1));
   ASSERT_TRUE(kubelet_->SetPodResourcesFault(Fault::kRateLimited));
-  ASSERT_TRUE(daemon_->log().Await("asked too often"));
+  ASSERT_TRUE(daemon_->log().Await("rate-limits PodResources requests"));
   kubelet_->Release("a");
   ASSERT_TRUE(AwaitAsked(2));
   EXPECT_EQ(daemon_->Metric("patchbay_pod_resources_up"), 1);
   EXPECT_EQ(daemon_->Metric(Held("a", held)), 1);
-  EXPECT_EQ(daemon_->log().Count("asked too often"), 1U);
+  EXPECT_EQ(daemon_->log().Count("rate-limits PodResources requests"), 1U);
   ASSERT_TRUE(kubelet_->SetPodResourcesFault(Fault::kNone));
   ASSERT_TRUE(AwaitUnits(0));
 }

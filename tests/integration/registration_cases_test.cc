@@ -149,7 +149,7 @@ TEST_P(Contract, Case06StaleKubeletSocket) {
   ASSERT_TRUE(daemon_->AwaitMetricAtLeast(failures, 3));
   EXPECT_EQ(daemon_->Metric("patchbay_kubelet_up"), 0);
   EXPECT_LT(daemon_->Metric(failures), 10);  // it backs off
-  EXPECT_EQ(daemon_->log().Count("the kubelet does not answer"), 1) << daemon_->log().text();
+  EXPECT_EQ(daemon_->log().Count("the kubelet is not responding"), 1) << daemon_->log().text();
 
   StartKubelet();
   ASSERT_TRUE(AwaitServed());
@@ -355,7 +355,7 @@ TEST_P(Contract, Case17Unimplemented) {
   StartKubelet().SetRegisterFault(RegisterFault::kUnimplemented);
   StartDaemon();
   ASSERT_TRUE(AwaitCalls(3));
-  EXPECT_EQ(daemon_->log().Count("the kubelet refused the registration"), 1U);
+  EXPECT_EQ(daemon_->log().Count("the kubelet rejected the registration"), 1U);
   EXPECT_EQ(daemon_->Get("/healthz").status, 200);
   EXPECT_THAT(OwnSockets(), SizeIs(testing::Le(1U)));  // no old server is left behind
   kubelet_->SetRegisterFault(RegisterFault::kNone);
@@ -372,7 +372,7 @@ TEST_P(Contract, ReasonsThatTakeTurnsAreNotLoggedForEver) {
   kubelet_->SetRegisterFault(RegisterFault::kNone);
   ASSERT_TRUE(AwaitServed());
   ASSERT_TRUE(daemon_->log().Await("registered resource=example.com/serial"));
-  const std::size_t lines = daemon_->log().Count("refused the registration");
+  const std::size_t lines = daemon_->log().Count("the kubelet rejected the registration");
   EXPECT_GE(lines, 1U);
   EXPECT_LE(lines, 4U) << daemon_->log().text();
 }

@@ -146,13 +146,13 @@ TEST(LogRateLimiter, IsWhatTheLogKeepsTo) {
     now += seconds(61);
     flap("x");
     EXPECT_EQ(LinesOf(out),
-              "warning lines like this were left out like=flaps resource=a.b/c device=x count=40\n"
+              "warning repeated log lines suppressed like=flaps resource=a.b/c device=x count=40\n"
               "warning flaps resource=a.b/c device=x reason=r\n");
     flap("x");
     flap("x");
     out.str("");
   }
-  EXPECT_EQ(LinesOf(out), "warning lines were left out, since there were too many count=2\n");
+  EXPECT_EQ(LinesOf(out), "warning log lines dropped (rate limit) count=2\n");
 }
 
 }  // namespace

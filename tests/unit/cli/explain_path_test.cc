@@ -17,7 +17,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-constexpr std::string_view kNothing = "there is nothing at this path";
+constexpr std::string_view kNothing = "the path does not exist";
 
 class ExplainPathTest : public test::ExplainTest {
  protected:
@@ -66,7 +66,7 @@ TEST_F(ExplainPathTest, SaysWhatBecameOfAFile) {
   EXPECT_THAT(Asked("/srv/card1"), HasSubstr("listed     card1: /srv/card1\n"));
   EXPECT_THAT(Asked("/srv/card9"), HasSubstr("filtered   /srv/card9: it is excluded by"));
   EXPECT_THAT(Asked("/srv/other"),
-              AllOf(StartsWith("/srv/other: nothing is there\n"),
+              AllOf(StartsWith("/srv/other: it does not exist\n"),
                     HasSubstr("filtered   /srv/other: the pattern does not match it\n")));
   EXPECT_THAT(Asked("/srv/card3"),
               AllOf(HasSubstr("filtered   /srv/card3: there is nothing at"),
@@ -219,8 +219,8 @@ TEST_F(ExplainPathTest, OtherArgumentsAreToldWhatToWrite) {
     EXPECT_EQ(ran.out, "");
     return ran.err;
   };
-  EXPECT_THAT(refused("kvm"), HasSubstr("\"kvm\" is no path, and there is no device with this ID "
-                                        "or this name in sysfs: did you mean /dev/kvm?"));
+  EXPECT_THAT(refused("kvm"), HasSubstr("\"kvm\" is not a path, and there is no device with this "
+                                        "ID or name in sysfs: did you mean /dev/kvm?"));
   EXPECT_THAT(refused("dev/kvm"), HasSubstr("did you mean /dev/kvm?"));
   for (const std::string path : {"foo", "../x", "a\nb", "."}) {
     EXPECT_THAT(refused(path), HasSubstr("write a path such as /dev/ttyUSB0")) << path;

@@ -87,7 +87,7 @@ TEST_F(ExplainTest, SaysWhatToDoWhereThereIsNothing) {
   tree_.Dir("srv");
   EXPECT_THAT(Explain().out, AllOf(HasSubstr("scanned    /srv/: 0 names\n"), wait));
   tree_.File("srv/other");
-  EXPECT_THAT(Explain().out, AllOf(HasSubstr("/srv/: 1 name, which does not fit card*\n"),
+  EXPECT_THAT(Explain().out, AllOf(HasSubstr("/srv/: 1 name, which does not match card*\n"),
                                    HasSubstr("no name there matches the pattern; compare it")));
   tree_.File("srv/Card7");
   EXPECT_THAT(Explain().out, HasSubstr("no name there matches the pattern; /srv has Card7\n"));
@@ -231,7 +231,7 @@ exclude = "/srv/card?*"
   const std::string out = Explain().out;
   const std::string why = "it is excluded by /srv/card?*\n";
   EXPECT_THAT(out, HasSubstr("filtered   /srv/card1, /srv/card2, /srv/card10 and 1 more: " + why));
-  EXPECT_THAT(out, Not(HasSubstr("nothing at this path")));
+  EXPECT_THAT(out, Not(HasSubstr("the path does not exist")));
   const auto json = nlohmann::json::parse(Explain({"-o", "json"}).out);
   std::vector<std::string> paths;
   for (const auto& fate : json.at("resources").at(0).at("matches").at(0).at("verdicts")) {
@@ -316,7 +316,7 @@ TEST_F(MendingTest, APathIsMisspelt) {
                     Not(HasSubstr("mount"))));
   Match(R"(path = ["/dev/kmv", "/dev/ttyS2"])");
   EXPECT_THAT(Explain().out,
-              AllOf(HasSubstr("filtered   /dev/kmv: there is nothing at this path\n"
+              AllOf(HasSubstr("filtered   /dev/kmv: the path does not exist\n"
                               "    hint       /dev has kvm, but no kmv: fix the path"),
                     HasSubstr("hint       /dev has ttyS0, ttyS1, but no ttyS2")));
 }
@@ -409,8 +409,8 @@ TEST_F(MendingTest, AnAttributeThatOneMayNotRead) {
   };
   EXPECT_THAT(asks_for("serial", geteuid() == 0 ? 0400 : 0004),
               AllOf(HasSubstr("scanned    " + device + "/serial: Permission denied\n"),
-                    HasSubstr("the right to read " + device + "/serial;")));
-  EXPECT_THAT(asks_for("reset", 0200), HasSubstr("nobody may read " + device + "/reset"));
+                    HasSubstr("allow this user to read " + device + "/serial;")));
+  EXPECT_THAT(asks_for("reset", 0200), HasSubstr("no user may read " + device + "/reset"));
   EXPECT_THAT(asks_for("serial", 0644),
               AllOf(HasSubstr("1 device listed"), Not(HasSubstr("hint"))));
 }

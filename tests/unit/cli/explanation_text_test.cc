@@ -41,7 +41,7 @@ TEST(ExplanationTextTest, CountsAsPeopleDo) {
   EXPECT_EQ(text(At::kNames, 108, 1, "tty*"), "108 names, 1 of them matches tty*");
   EXPECT_EQ(text(At::kNames, 108, 2, "tty*"), "108 names, 2 of them match tty*");
   EXPECT_EQ(text(At::kNames, 1, 1, "*"), "1 name, which matches *");
-  EXPECT_EQ(text(At::kNames, 1, 0, "*"), "1 name, which does not fit *");
+  EXPECT_EQ(text(At::kNames, 1, 0, "*"), "1 name, which does not match *");
   EXPECT_EQ(text(At::kNames, 0, 0, "*"), "0 names");
   EXPECT_EQ(text(At::kNames, 5, 2, ""), "5 names, 2 of them match") << "a regex";
   EXPECT_EQ(text(At::kNames, 5, 5, "**"), "5 names") << "all are walked through";

@@ -223,7 +223,7 @@ TEST_F(ResourceControllerTest, ARescanForAnotherEntryIsOneScan) {
   Settle();
   ASSERT_THAT(Listed(), ElementsAre("a"));
   EXPECT_THAT(controller_->snapshot()->rejected.front().detail,
-              testing::HasSubstr("belongs to example.com/owner alone"));
+              testing::HasSubstr("belongs to example.com/owner, which is exclusive"));
 }
 
 TEST_F(ResourceControllerTest, VanishedDevicesAreForgottenInTime) {
@@ -299,7 +299,7 @@ TEST_F(ResourceControllerTest, IsNotRegisteredBeforeTheFirstLook) {
   AwaitScans(1);
   // It serves first; there is nobody to register with.
   ASSERT_TRUE(loop_.RunUntil(
-      [&] { return log_text_.str().find("the kubelet does not answer") != std::string::npos; }));
+      [&] { return log_text_.str().find("the kubelet is not responding") != std::string::npos; }));
   bool ended = false;
   controller_->End([&] { ended = true; });
   ASSERT_TRUE(loop_.RunUntil([&] { return ended; }));

@@ -216,8 +216,8 @@ TEST_F(SharedSerialTest, DeviceThatWasThereFirstKeepsItsId) {
     EXPECT_THAT(Paths(found), ElementsAre("/dev/bus/usb/001/001", "/dev/ttyUSB0"));
     ASSERT_THAT(Rejected(found.rejected), ElementsAre("duplicate_id /dev/bus/usb/001/003"));
     EXPECT_EQ(found.rejected[0].detail,
-              "the ID \"0403:6001-A9007YHT\" belongs to /dev/bus/usb/001/001, which was there "
-              "first; give the match id = \"{usb_port}\", which tells them apart");
+              "the ID \"0403:6001-A9007YHT\" is already used by /dev/bus/usb/001/001"
+              "first; set id = \"{usb_port}\" in the match, which differs for each");
   }
   sysfs_.Remove(Usb("1-1"));
   const Discovery found = FindAgain(UsbMatch(0x0403));
@@ -230,8 +230,8 @@ TEST_F(SharedSerialTest, NobodyKnowsWhoseIdItIsWhenBothAreNew) {
   EXPECT_THAT(found.devices, IsEmpty());
   ASSERT_THAT(found.rejected, testing::SizeIs(2));
   EXPECT_EQ(found.rejected[0].detail,
-            "2 devices have the ID \"0403:6001-A9007YHT\"; give the match id = \"{usb_port}\", "
-            "which tells them apart");
+            "2 devices have the ID \"0403:6001-A9007YHT\"; set id = \"{usb_port}\" in the match, "
+            "which differs for each");
   EXPECT_THAT(Ids(FindAgain(test::WithId(UsbMatch(0x0403), "{usb_port}"))),
               ElementsAre("1-0", "1-1"));
 }

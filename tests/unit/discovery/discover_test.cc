@@ -239,7 +239,7 @@ class NumaNodeOfDevice : public DiscoverTest {
     Function("0000:00:01.0", "0", {"a0", "b0", "c0"});
     Function("0000:00:02.0", "1", {"a1", "c1"});
     Function("0000:00:03.0", "-1", {"b2", "c2"});
-    tree_.CharDevice("dev/d9", 1, 3);  // sysfs does not know it
+    tree_.CharDevice("dev/d9", 1, 3);  // it is not in sysfs
   }
 
   /// A function of a PCI device with its nodes.

@@ -163,8 +163,9 @@ TEST_F(ProbeTest, OnlyWhatTheKernelWroteIsQuoted) {
       EXPECT_EQ(outcome.output, "");
     }
   }
-  EXPECT_EQ(FileIs("/etc/shadow", "up").reason, "/etc/shadow does not hold \"up\"");
-  EXPECT_EQ(FileMatches("/etc/shadow", "u.").reason, "what /etc/shadow holds does not match u.");
+  EXPECT_EQ(FileIs("/etc/shadow", "up").reason, "/etc/shadow does not contain \"up\"");
+  EXPECT_EQ(FileMatches("/etc/shadow", "u.").reason,
+            "the content of /etc/shadow does not match u.");
   EXPECT_THAT(FileIs("/etc/state", "down").reason, HasSubstr("holds \"up\""));
   EXPECT_EQ(FileIs("/etc/shadow", "root:$y$secret:19000::::::").result, ProbeResult::kSuccess);
 }
@@ -201,7 +202,7 @@ TEST_F(ProbeTest, AFileThatWouldKeepItsReaderWaitingIsNotRead) {
   for (const char* file : {"/sys/pipe", "/sys/zero", "/sys/large", "/sys/loop", "/sys"}) {
     EXPECT_EQ(FileIs(file, "up").result, ProbeResult::kFailure) << file;
   }
-  EXPECT_THAT(FileIs("/sys/pipe", "up").reason, HasSubstr("no regular file"));
+  EXPECT_THAT(FileIs("/sys/pipe", "up").reason, HasSubstr("is not a regular file"));
 }
 
 TEST_F(ProbeTest, HostileTextIsSafeToPrint) {

@@ -179,9 +179,11 @@ TEST_F(HookRunnerTest, TheEndStopsWhatRunsAndWhatWaits) {
   auto start = Run(Call(Hook::kPreStart, {"a"}, ""));
   End();
   ASSERT_EQ(release.wait_for(seconds(0)), std::future_status::ready);
-  EXPECT_THAT(release.get().error().message, HasSubstr("stopped since patchbay ends"));
+  EXPECT_THAT(release.get().error().message,
+              HasSubstr("was stopped because patchbay is shutting down"));
   ASSERT_EQ(start.wait_for(seconds(0)), std::future_status::ready);
-  EXPECT_THAT(start.get().error().message, HasSubstr("patchbay ends"));
+  EXPECT_THAT(start.get().error().message,
+              HasSubstr("was stopped because patchbay is shutting down"));
 }
 
 TEST_F(HookRunnerTest, ManyCallsLeaveNothingBehind) {

@@ -80,7 +80,8 @@ TEST(CheckHost, AnswersAnotherNameWithAHintAndPassesTheRestOn) {
   request.host = "evil.example\x1b[2J";
   const auto refused = std::get<HttpResponse>(handler(request));
   EXPECT_EQ(refused.status, 421);
-  EXPECT_THAT(refused.body, HasSubstr("serve the host evil.example\\x1b[2J; use the IP address, or"));
+  EXPECT_THAT(refused.body,
+              HasSubstr("serve the host evil.example\\x1b[2J; use the IP address, or"));
   EXPECT_THAT(refused.body, HasSubstr("hosts in [daemon]"));
   request.host = "127.0.0.1:9478";
   EXPECT_EQ(std::get<HttpResponse>(handler(request)).body, "metrics");

@@ -335,7 +335,7 @@ TEST_F(AllocateTest, ADeviceThatWentSinceTheSnapshot) {
   host_["/dev/c1"] = Gone("/dev/c1");
   const Error error = Refused({"c1"});
   EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
-  EXPECT_THAT(error.message, HasSubstr("\"c1\" has lost /dev/c1"));
+  EXPECT_THAT(error.message, HasSubstr("device \"c1\": node /dev/c1 is missing"));
   EXPECT_THAT(Granted({"c0"}).devices, SizeIs(1));
 }
 
@@ -344,7 +344,7 @@ TEST_F(AllocateTest, ANodeThatBecameSomethingElse) {
     host_["/dev/c1"] = HostNode{"/dev/c1", type, 0, 0};
     const Error error = Refused({"c1"});
     EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
-    EXPECT_THAT(error.message, HasSubstr("\"c1\" has lost /dev/c1"));
+    EXPECT_THAT(error.message, HasSubstr("device \"c1\": node /dev/c1 is missing"));
     EXPECT_THAT(error.message, HasSubstr("not the device that was found there"));
   }
 }

@@ -107,7 +107,7 @@ TEST(DeviceText, ChoosesNoDeviceNode) {
       s.device_nodes[0].host_path = MakeTemplate(path);
     });
     for (const std::string serial : {"sda", "null", "A9007YHT", "../sda"}) {
-      EXPECT_THAT(RejectionOf(spec, Calling(serial)), HasSubstr("may not choose a device node"));
+      EXPECT_THAT(RejectionOf(spec, Calling(serial)), HasSubstr("cannot select a device node"));
     }
     EXPECT_EQ(RejectionOf(spec, Calling("sda", {{"serial", "0"}})), "") << "a named group may";
   }
@@ -209,7 +209,8 @@ TEST(DeviceText, MakesNoNameThatTheFileMayNotHave) {
   EXPECT_NE(RejectionOf(env("LD{serial}"), Calling("_PRELOAD")), "");
   EXPECT_NE(RejectionOf(env("P{serial:.3}"), Calling("ATH9")), "");
   for (const std::string serial : {"A9", "_", "PATH_A9", "LDA"}) {
-    EXPECT_THAT(RejectionOf(env("{serial}"), Calling(serial)), HasSubstr("text of the file"));
+    EXPECT_THAT(RejectionOf(env("{serial}"), Calling(serial)),
+                HasSubstr("text from the configuration"));
     EXPECT_EQ(RejectionOf(env("X{serial}"), Calling(serial)), "") << serial;
   }
   EXPECT_EQ(RejectionOf(env("SERIAL_{serial}"), Calling("1x")), "");

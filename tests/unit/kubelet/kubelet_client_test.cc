@@ -182,7 +182,10 @@ int CallWithoutThreads() {
   std::string why;
   (void)CallRegister(std::make_shared<SharedConnection>(), "/absent/kubelet.sock", "1.sock", {},
                      10s, [&](const Status& s) { why = s.error().message; });
-  return why.starts_with("no thread could be started") ? 0 : 2;
+  return why.starts_with(
+             "cannot start a thread for the call; raise the limit of processes and threads")
+             ? 0
+             : 2;
 }
 
 // The caller is the loop, which may not wait for a path.

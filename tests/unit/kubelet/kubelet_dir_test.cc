@@ -113,7 +113,7 @@ TEST_F(KubeletDirTest, SaysWhyThereIsNoKubelet) {
   };
   EXPECT_THAT(why("dir"), HasSubstr("does not exist"));
   tree_.Dir("dir");
-  EXPECT_THAT(why("dir"), HasSubstr("no kubelet yet; waiting for its socket"));
+  EXPECT_THAT(why("dir"), HasSubstr("waiting for the kubelet's socket to appear"));
   tree_.File("file");
   EXPECT_THAT(why("file"), HasSubstr("is a file"));
   if (geteuid() != 0) return;

@@ -122,7 +122,7 @@ TEST_F(PodResourcesTest, SaysAtOnceThatNobodyHoldsAnything) {
   Serve();
   EXPECT_THAT(AfterStart(), ElementsAre("holders", "up"));
   EXPECT_THAT(*holders_, IsEmpty());
-  EXPECT_THAT(Logged(), HasSubstr("the kubelet says who holds which device"));
+  EXPECT_THAT(Logged(), HasSubstr("device assignments available from the kubelet"));
 }
 
 TEST_F(PodResourcesTest, SaysAtEachAnswerWhoHoldsWhat) {
@@ -226,7 +226,7 @@ TEST_P(PodResourcesFaults, AreToldOnceAndLeaveTheHolders) {
   ASSERT_TRUE(server_->SetFault(GetParam().fault));
   EXPECT_THAT(After(10s), ElementsAre("down"));
   const std::string logged = Logged();
-  EXPECT_THAT(logged, HasSubstr("who holds which device is not known: "));
+  EXPECT_THAT(logged, HasSubstr("device assignments unavailable: "));
   EXPECT_THAT(logged, HasSubstr(GetParam().logged));
   EXPECT_THAT(logged, HasSubstr("socket=" + path_));
   EXPECT_THAT(After(10s), IsEmpty());
@@ -235,18 +235,25 @@ TEST_P(PodResourcesFaults, AreToldOnceAndLeaveTheHolders) {
   ASSERT_TRUE(server_->SetFault(Fault::kNone));
   EXPECT_THAT(After(10s), testing::Contains("up"));
   EXPECT_EQ(*holders_, *holders);
-  EXPECT_THAT(Logged(), HasSubstr("the kubelet says who holds which device"));
+  EXPECT_THAT(Logged(), HasSubstr("device assignments available from the kubelet"));
 }
 
 INSTANTIATE_TEST_SUITE_P(
     , PodResourcesFaults,
-    testing::Values(FaultCase{"Absent", Fault::kAbsent, "mount its directory"},
-                    FaultCase{"Unimplemented", Fault::kUnimplemented,
-                              "the socket has no PodResources API"},
-                    FaultCase{"Hang", Fault::kHang, "did not answer in time"},
-                    FaultCase{"Garbage", Fault::kGarbage, "the answer is not that of a kubelet"},
-                    FaultCase{"TooLong", Fault::kTooLong, "longer than 16 MiB"},
-                    FaultCase{"UnknownError", Fault::kUnknownError, "fault injected"}),
+    testing::Values(
+        FaultCase{"Absent", Fault::kAbsent, "mount its directory"},
+        FaultCase{"Unimplemented", Fault::kUnimplemented,
+                  "device assignments unavailable: the socket does not serve the PodResources API; "
+                  "set pod_resources to the kubelet's pod-resources/kubelet.sock"},
+        FaultCase{"Hang", Fault::kHang,
+                  "device assignments unavailable: the PodResources request timed out; see its"},
+        FaultCase{"Garbage", Fault::kGarbage,
+                  "device assignments unavailable: the PodResources response is not valid; set "
+                  "pod_resources to the kubelet's pod-resources/kubelet.sock"},
+        FaultCase{"TooLong", Fault::kTooLong,
+                  "device assignments unavailable: the PodResources response is larger than 16 "
+                  "MiB; check which pods of this node hold so many devices"},
+        FaultCase{"UnknownError", Fault::kUnknownError, "fault injected"}),
     [](const auto& i) { return std::string(i.param.name); });
 
 TEST_F(PodResourcesTest, WithoutASocketFromTheStart) {
@@ -263,7 +270,9 @@ TEST_F(PodResourcesTest, ASocketThatRefuses) {
   Logged();
   server_.reset();
   EXPECT_THAT(After(10s), ElementsAre("down"));
-  EXPECT_THAT(Logged(), HasSubstr("nobody answers on the kubelet's socket"));
+  EXPECT_THAT(Logged(), HasSubstr("device assignments unavailable: the kubelet's PodResources "
+                                  "socket does not respond; check that the kubelet is running and "
+                                  "that the directory, not just the socket, is mounted"));
   const std::string before = kubelet_;
   Serve();
   EXPECT_THAT(After(10s), ElementsAre("holders", "up"));
@@ -308,12 +317,16 @@ TEST_F(PodResourcesTest, WhoAsksDuringACallIsToldOfTheNext) {
 TEST_F(PodResourcesTest, EveryChangeOfWhatIsWrongIsOneLine) {
   Serve(Fault::kUnknownError);
   EXPECT_THAT(AfterStart(), ElementsAre("down"));
-  EXPECT_THAT(Logged(), HasSubstr("refused to say"));
+  EXPECT_THAT(Logged(), HasSubstr("device assignments unavailable: the kubelet rejected the "
+                                  "PodResources request; check the kubelet log"));
   ASSERT_TRUE(server_->SetFault(Fault::kGarbage));
   EXPECT_THAT(After(10s), IsEmpty());
   const std::string logged = Logged();
-  EXPECT_THAT(logged, HasSubstr("not that of a kubelet"));
-  EXPECT_THAT(logged, Not(HasSubstr("refused to say")));
+  EXPECT_THAT(logged,
+              HasSubstr("device assignments unavailable: the PodResources response is not valid; "
+                        "set pod_resources to the kubelet's pod-resources/kubelet.sock"));
+  EXPECT_THAT(logged, Not(HasSubstr("device assignments unavailable: the kubelet rejected the "
+                                    "PodResources request; check the kubelet log")));
 }
 
 TEST_F(PodResourcesTest, ARateLimitIsNoOutage) {
@@ -357,7 +370,9 @@ TEST_F(PodResourcesTest, AnAnswerOfTooManyHoldersSaysSo) {
   Serve();
   for (std::size_t i = 0; i <= kMaxHoldings; ++i) Hold("p", std::to_string(i));
   EXPECT_THAT(AfterStart(), ElementsAre("holders", "up"));
-  EXPECT_THAT(Logged(), HasSubstr("more holders of devices than are kept"));
+  EXPECT_THAT(Logged(),
+              HasSubstr("the PodResources response has more device holders than Patchbay keeps, so "
+                        "the other devices look free; check which pods of this node hold so many"));
   Hold("p", "one more");
   EXPECT_THAT(After(10s), ElementsAre("holders"));
   EXPECT_THAT(Logged(), IsEmpty());

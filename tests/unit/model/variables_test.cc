@@ -71,7 +71,7 @@ TEST(Variables, OfADeviceWithoutNodes) {
 TEST(Variables, SayWhereTheyComeFrom) {
   Seen seen;
   DeviceNode& node = seen.device.nodes.front();
-  node.captures = {{"card", "7"}, {"name", "never asked"}, {"resource", "never asked"}};
+  node.captures = {{"card", "7"}, {"name", "unused"}, {"resource", "unused"}};
   node.values = {{"card", "8"}, {"port", "9"}, {"real_path", "/never/asked"}};
   const std::pair<std::string_view, Origin> cases[] = {
       {"resource", Origin::kConfiguration},

@@ -272,7 +272,7 @@ TEST_F(HostRootTest, ReadsNoMoreThanIsAskedFor) {
   const auto cut = root_.ReadFile("/large", 9'999);
   ASSERT_FALSE(cut);
   EXPECT_EQ(cut.error().kind, ErrorKind::kInvalid);
-  EXPECT_THAT(cut.error().message, HasSubstr("/large holds more than 9999 bytes"));
+  EXPECT_THAT(cut.error().message, HasSubstr("/large contains more than 9999 bytes"));
 }
 
 TEST_F(HostRootTest, OpensNothingButRegularFiles) {
@@ -289,7 +289,7 @@ TEST_F(HostRootTest, OpensNothingButRegularFiles) {
     for (const auto& text : {root_.ReadFile("/" + name, 100), root_.ReadFile(top, name, 100)}) {
       ASSERT_FALSE(text) << name;
       EXPECT_EQ(text.error().kind, ErrorKind::kInvalid) << name;
-      EXPECT_THAT(text.error().message, HasSubstr("is no regular file"));
+      EXPECT_THAT(text.error().message, HasSubstr("is not a regular file"));
     }
   }
 }

@@ -433,7 +433,7 @@ TEST_F(ChildTest, RefusesWhatCannotBeAnArgument) {
   spec.environment["NAME"] = std::string("a\0b", 3);
   EXPECT_THAT(Run(spec).error, HasSubstr("NUL"));
   EXPECT_THAT(Run(Program({"echo", std::string(200'000, 'x')})).error,
-              HasSubstr("Argument list too long; an argument has at most 128 KiB"));
+              HasSubstr("Argument list too long; an argument is limited to 128 KiB"));
 }
 
 TEST_F(ChildTest, HasNoDescriptorButTheStandardOnes) {
@@ -605,10 +605,11 @@ TEST(DescribeChild, TellsEveryEnd) {
       {SubprocessEnd::kExited, 1, "\x1b[31mred",
        R"(/bin/card-ok ended with exit code 1: \x1b[31mred)"},
       {SubprocessEnd::kSignalled, SIGSEGV, "",
-       "/bin/card-ok was ended by signal 11 (Segmentation fault)"},
+       "/bin/card-ok was killed by signal 11 (Segmentation fault)"},
       {SubprocessEnd::kSignalled, 63, "", "/bin/card-ok was ended by signal 63 (unknown)"},
       {SubprocessEnd::kTimedOut, 0, "", "/bin/card-ok did not end within 5000 ms and was stopped"},
-      {SubprocessEnd::kCancelled, 0, "", "/bin/card-ok was stopped since patchbay ends"},
+      {SubprocessEnd::kCancelled, 0, "",
+       "/bin/card-ok was stopped because patchbay is shutting down"},
       {SubprocessEnd::kTooMuchOutput, 0, "",
        "/bin/card-ok printed more than 4096 bytes and was killed"},
   };
