@@ -64,7 +64,7 @@ std::string_view WhyAbsent(const std::string& directory) {
     return "the kubelet's directory, or one of its parents, is a file; correct kubelet_dir";
   }
   return "waiting for the device-plugins directory to appear; is this a Kubernetes node, and is "
-         "kubelet_dir right? see kubelet_dir";
+         "kubelet_dir right?";
 }
 
 }  // namespace

@@ -318,7 +318,7 @@ TEST_F(DevicesTest, ProbeShowsVerdictTimeAndOutput) {
   EXPECT_THAT(ran.out,
               testing::ContainsRegex("example.com/card +card1 +failure +[0-9.]+ ms +/bin/sh "
                                      "ended with exit code 1: bad .x1b; this is card1"));
-  EXPECT_THAT(ran.out, HasSubstr(R"(/sys/state/link0 holds "down", not "up")"));
+  EXPECT_THAT(ran.out, HasSubstr(R"(/sys/state/link0 contains "down", not "up")"));
   EXPECT_THAT(ran.out, testing::ContainsRegex("plain +- +- +the resource has no"));
   EXPECT_THAT(ran.out,
               HasSubstr("example.com/card card0 printed:\n  bad \\x1b\n  this is card0\n"));

@@ -157,7 +157,7 @@ TEST(YamlTest, FindingsComeToAnEnd) {
   std::string text = "devices:\n";
   for (int i = 0; i < 1'000; ++i) text += "- 1\n";
   const auto outcome = test::Converted(ForeignProgram::kGenericDevicePlugin, text);
-  EXPECT_THAT(outcome.findings, HasSubstr("error more than 200 findings"));
+  EXPECT_THAT(outcome.findings, HasSubstr("error there are more than 200 findings"));
   EXPECT_LT(std::count(outcome.findings.begin(), outcome.findings.end(), '\n'), 210);
 }
 

@@ -480,7 +480,7 @@ TEST_F(ProbedResourceTest, ADeviceIsAsItsProbeSays) {
   tree_.File("sys/state/b", "no link\n");
   Probe();
   EXPECT_THAT(Listed(), ElementsAre("a", "b!"));
-  EXPECT_EQ(ReasonOf(1), "/sys/state/b holds \"no link\", not \"ok\"");
+  EXPECT_EQ(ReasonOf(1), "/sys/state/b contains \"no link\", not \"ok\"");
   EXPECT_THAT(log_text_.str(), testing::HasSubstr("device is unhealthy"));
   EXPECT_THAT(log_text_.str(), testing::HasSubstr("no link"));
   log_text_.str("");
@@ -489,7 +489,7 @@ TEST_F(ProbedResourceTest, ADeviceIsAsItsProbeSays) {
   tree_.File("sys/state/b", "dead\n");
   Probe();
   loop_.Advance(std::chrono::seconds(1));
-  EXPECT_EQ(ReasonOf(1), "/sys/state/b holds \"dead\", not \"ok\"");
+  EXPECT_EQ(ReasonOf(1), "/sys/state/b contains \"dead\", not \"ok\"");
   EXPECT_EQ(log_text_.str(), "");
   tree_.File("sys/state/b", "ok\n");
   Probe();

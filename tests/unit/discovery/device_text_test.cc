@@ -216,8 +216,8 @@ TEST_F(SharedSerialTest, DeviceThatWasThereFirstKeepsItsId) {
     EXPECT_THAT(Paths(found), ElementsAre("/dev/bus/usb/001/001", "/dev/ttyUSB0"));
     ASSERT_THAT(Rejected(found.rejected), ElementsAre("duplicate_id /dev/bus/usb/001/003"));
     EXPECT_EQ(found.rejected[0].detail,
-              "the ID \"0403:6001-A9007YHT\" is already used by /dev/bus/usb/001/001"
-              "first; set id = \"{usb_port}\" in the match, which differs for each");
+              "the ID \"0403:6001-A9007YHT\" is already used by /dev/bus/usb/001/001; set id = "
+              "\"{usb_port}\" in the match, which differs for each");
   }
   sysfs_.Remove(Usb("1-1"));
   const Discovery found = FindAgain(UsbMatch(0x0403));

@@ -146,9 +146,9 @@ TEST_F(ProbeTest, AFileHoldsWhatIsWanted) {
   EXPECT_EQ(FileMatches("/sys/d7/state", "u").result, ProbeResult::kFailure);
   const ProbeOutcome outcome = FileIs("/sys/{name}/state", "down");
   EXPECT_EQ(outcome.result, ProbeResult::kFailure);
-  EXPECT_EQ(outcome.reason, R"(/sys/d7/state holds "up", not "down")");
+  EXPECT_EQ(outcome.reason, R"(/sys/d7/state contains "up", not "down")");
   EXPECT_EQ(FileMatches("/sys/d7/state", "down|.").reason,
-            R"(/sys/d7/state holds "up", which does not match down|.)");
+            R"(/sys/d7/state contains "up", which does not match down|.)");
 }
 
 TEST_F(ProbeTest, OnlyWhatTheKernelWroteIsQuoted) {
@@ -166,7 +166,7 @@ TEST_F(ProbeTest, OnlyWhatTheKernelWroteIsQuoted) {
   EXPECT_EQ(FileIs("/etc/shadow", "up").reason, "/etc/shadow does not contain \"up\"");
   EXPECT_EQ(FileMatches("/etc/shadow", "u.").reason,
             "the content of /etc/shadow does not match u.");
-  EXPECT_THAT(FileIs("/etc/state", "down").reason, HasSubstr("holds \"up\""));
+  EXPECT_THAT(FileIs("/etc/state", "down").reason, HasSubstr("contains \"up\""));
   EXPECT_EQ(FileIs("/etc/shadow", "root:$y$secret:19000::::::").result, ProbeResult::kSuccess);
 }
 

@@ -111,7 +111,7 @@ TEST_F(KubeletDirTest, SaysWhyThereIsNoKubelet) {
     AwaitCheck();
     return log_text_.str();
   };
-  EXPECT_THAT(why("dir"), HasSubstr("does not exist"));
+  EXPECT_THAT(why("dir"), HasSubstr("device-plugins directory to appear"));
   tree_.Dir("dir");
   EXPECT_THAT(why("dir"), HasSubstr("waiting for the kubelet's socket to appear"));
   tree_.File("file");

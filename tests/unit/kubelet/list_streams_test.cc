@@ -137,10 +137,11 @@ TEST_F(ListStreamsTest, RefusesMoreStreamsThanTheLimitAndKeepsTheFirst) {
     EXPECT_THAT(one_more.Read(), ElementsAre());
     const grpc::Status status = one_more.Finish();
     EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
-    EXPECT_THAT(status.error_message(), HasSubstr("16 streams"));
+    EXPECT_THAT(status.error_message(), HasSubstr("on this socket (16)"));
   }
-  EXPECT_THAT(refused(), testing::AllOf(testing::SizeIs(3),
-                                        Each(HasSubstr("stream refused: 16 streams are open"))));
+  EXPECT_THAT(refused(),
+              testing::AllOf(testing::SizeIs(3),
+                             Each(HasSubstr("stream refused: too many streams are open"))));
   EXPECT_TRUE(AwaitOpen(kMaxStreams));
   EXPECT_FALSE(first_ended_);
   server_->Announce(ListOf(2, "another"));

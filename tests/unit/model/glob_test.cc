@@ -112,8 +112,8 @@ TEST(Glob, PointsAtTheMistake) {
     std::string_view part_of_message;
   };
   const Case cases[] = {
-      {"dev/tty", 0, "begin with"},
-      {"", 0, "begin with"},
+      {"dev/tty", 0, "start with"},
+      {"", 0, "start with"},
       {"/dev/[a-", 5, "never closed"},
       {"/dev/{a,b", 5, "never closed"},
       {"/dev/a}", 6, "closes nothing"},

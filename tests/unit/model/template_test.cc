@@ -75,7 +75,7 @@ TEST(Template, PointsAtTheMistake) {
       {"a}", 1, "closes nothing"},  {"{a}}", 3, "closes nothing"},
       {"{}", 1, "missing"},         {"{:02}", 1, "missing"},
       {"x{0}", 2, "positions"},     {"{a b}", 1, "not the name"},
-      {"{a.b}", 1, "not the name"}, {"{a:{b}}", 1, "another variable"},
+      {"{a.b}", 1, "not the name"}, {"{a:{b}}", 1, "cannot contain a variable"},
   };
   for (const Case& c : cases) {
     const auto compiled = Template::Compile(c.text);

@@ -400,14 +400,14 @@ TEST_F(ChildTest, SaysWhyAProgramCannotBeRun) {
     std::string_view reason;
   };
   const Case cases[] = {
-      {"/no/such/program", "No such file or directory; it, and what a script names"},
-      {"no-such-program", "No such file or directory; it, and what a script names"},
-      {"/dev/null/program", "Not a directory; it, and what a script names"},
+      {"/no/such/program", "No such file or directory; the program, and the interpreter"},
+      {"no-such-program", "No such file or directory; the program, and the interpreter"},
+      {"/dev/null/program", "Not a directory; the program, and the interpreter"},
       {"", "No such file or directory"},
-      {tree.path(), "Permission denied; it must be an executable file"},
-      {tree.path("text"), "Permission denied; it must be an executable file"},
-      {tree.path("damaged"), "Exec format error; it must be a program for this machine"},
-      {tree.path("script"), "No such file or directory; it, and what a script names"},
+      {tree.path(), "Permission denied; the program must be an executable file"},
+      {tree.path("text"), "Permission denied; the program must be an executable file"},
+      {tree.path("damaged"), "Exec format error; the program must be built for this machine"},
+      {tree.path("script"), "No such file or directory; the program, and the interpreter"},
   };
   for (const Case& c : cases) {
     const SubprocessResult result = Run(Program({c.program, "argument"}));
@@ -606,7 +606,7 @@ TEST(DescribeChild, TellsEveryEnd) {
        R"(/bin/card-ok ended with exit code 1: \x1b[31mred)"},
       {SubprocessEnd::kSignalled, SIGSEGV, "",
        "/bin/card-ok was killed by signal 11 (Segmentation fault)"},
-      {SubprocessEnd::kSignalled, 63, "", "/bin/card-ok was ended by signal 63 (unknown)"},
+      {SubprocessEnd::kSignalled, 63, "", "/bin/card-ok was killed by signal 63 (unknown)"},
       {SubprocessEnd::kTimedOut, 0, "", "/bin/card-ok did not end within 5000 ms and was stopped"},
       {SubprocessEnd::kCancelled, 0, "",
        "/bin/card-ok was stopped because patchbay is shutting down"},
