@@ -57,7 +57,7 @@ class Reloading(support.TestCase):
             (config.parent / "notes").write_text("x")
             file.write(text[len(text) // 2:])
         self.await_seats(kubelet, 2)
-        self.assertNotIn("refused", daemon.err.text())
+        self.assertNotIn("config reload failed", daemon.err.text())
         self.expect_untouched(kubelet)
 
     def test_a_file_that_is_read_while_it_is_written_is_waited_for(self):
@@ -77,7 +77,7 @@ class Reloading(support.TestCase):
         config = pathlib.Path(self.config(NULL + seats(1)))
         kubelet, daemon = self.begin(config)
         config.write_text("")
-        daemon.err.wait("no resource at all")
+        daemon.err.wait("the configuration has no resources; if that is intended, restart patchbay")
         self.assertIn("patchbay_config_last_reload_successful 0", daemon.get("/metrics")[1])
         config.write_text(NULL + seats(2))
         self.await_seats(kubelet, 2)
@@ -119,7 +119,7 @@ class Reloading(support.TestCase):
         config = pathlib.Path(self.config(NULL + seats(1)))
         kubelet, daemon = self.begin(config)
         config.write_text(NULL + seats(2) + "colour = 1\n")
-        daemon.err.wait("the configuration was refused")
+        daemon.err.wait("config reload failed")
         self.assertIn("unknown-key", daemon.err.text())
         self.assertEqual(daemon.get("/readyz")[0], 200)
         self.assertIn("patchbay_config_last_reload_successful 0", daemon.get("/metrics")[1])
@@ -178,14 +178,14 @@ class Reloading(support.TestCase):
         config.write_text('[daemon]\nlisten = "127.0.0.1:1"\npod_resources = ""\n' + NULL +
                           seats(2))
         self.await_seats(kubelet, 2)
-        _, line = daemon.err.wait("cannot change in a running process")
+        _, line = daemon.err.wait("need a restart to take effect")
         self.assertIn("pod_resources", line)
         self.assertNotIn("listen", line)
         config.write_text('[daemon]\npod_resources = ""\n' + NULL + seats(3))
         self.await_seats(kubelet, 3)
         config.write_text('[daemon]\npod_resources = ""\n' + NULL + seats(4))
         self.await_seats(kubelet, 4)
-        self.assertEqual(daemon.err.text().count("cannot change in a running process"), 1)
+        self.assertEqual(daemon.err.text().count("need a restart to take effect"), 1)
         self.expect_untouched(kubelet)
 
 

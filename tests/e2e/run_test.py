@@ -272,7 +272,7 @@ class Logging(support.TestCase):
                 lines = daemon.err.all()
                 for line in lines:
                     self.assertRegex(line, LINE)
-                told = [line for line in lines if " warning the configuration has warnings; " in line]
+                told = [line for line in lines if " warning configuration has warnings; " in line]
                 self.assertEqual(len(told), doubts, lines)
                 if doubts:
                     self.assertIn(" warnings=1", told[0])

@@ -113,7 +113,7 @@ class Try(support.TestCase):
             served = 'patchbay_registered{resource="example.com/new"} 1'
             self.await_true(lambda: served in get(address, "/metrics")[1], served)
             config.write_text("")
-            process.err.wait("the configuration was refused")
+            process.err.wait("config reload failed")
             self.assertIn(served, get(address, "/metrics")[1])
             config.write_text(CONFIG)
             self.await_true(lambda: served not in get(address, "/metrics")[1], "it is gone")

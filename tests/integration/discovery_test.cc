@@ -252,7 +252,7 @@ TEST_P(DiscoveryOf, NodesOfTwoResourcesAreToldOnceAndCounted) {
                                 devices) &&
            daemon_->AwaitMetric("patchbay_shared_devices{resource=\"example.com/other\"}", devices);
   };
-  const std::string warning = "two resources have the same node";
+  const std::string warning = "two resources list the same device node";
   EXPECT_TRUE(shared(0));
   tree_.Link("dev/serial/by-id/a", "../../ttyUSB0");
   EXPECT_TRUE(shared(1));

@@ -202,7 +202,7 @@ TEST_P(HangingFileSystem, OfTheKubeletDirectoryWhileOtherThingsChange) {
                         .progress_limits = {.directory = std::chrono::milliseconds(200)}});
   ASSERT_TRUE(AwaitServed());
   kubelet_->Stop();  // which would hold the lock of the directory while it hangs there itself
-  ASSERT_TRUE(daemon_->log().Await("the kubelet's socket is gone"));
+  ASSERT_TRUE(daemon_->log().Await("kubelet socket disappeared"));
   HangingMount mount(tree_.path("kubelet"));
   if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
   ASSERT_TRUE(mount.AwaitHang(kPatience)) << daemon_->log().text();
