@@ -2,7 +2,8 @@
 
 namespace patchbay {
 
-/// Classes of ASCII characters, whatever the locale. No other byte is in any of them.
+/// Classification of ASCII characters, independent of the locale. All functions return false for
+/// bytes outside ASCII.
 
 constexpr bool IsLower(char c) { return c >= 'a' && c <= 'z'; }
 constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }

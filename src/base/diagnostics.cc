@@ -1,3 +1,12 @@
+// Diagnostics are rendered like compiler messages. File names, messages and source lines come from
+// untrusted input, so each is escaped before it is printed. A long source line is clipped around
+// the column. The caret line repeats the tabs of the source line, so that the caret is in the right
+// place for any tab width.
+//
+// Suggestions for a misspelled name use an edit distance that counts a swap of adjacent characters
+// as one edit, because that is a frequent typing error. A candidate is suggested if it needs one
+// edit, or at most as many as a third of the length of the word.
+
 #include "base/diagnostics.h"
 
 #include <algorithm>
@@ -11,7 +20,8 @@
 namespace patchbay {
 namespace {
 
-/// Edit distance, in which two neighbours that changed places count one. Ignores ASCII case.
+/// Returns the edit distance of two words. A swap of two adjacent characters counts as one edit
+/// (optimal string alignment). Ignores ASCII case.
 std::size_t EditDistance(std::string_view a, std::string_view b) {
   const auto same = [](char x, char y) {
     const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
@@ -33,10 +43,10 @@ std::size_t EditDistance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
-/// At most this many bytes of a line are quoted.
+/// Maximum number of bytes quoted from a source line.
 constexpr std::size_t kMaxQuote = 240;
 
-/// The part of a long line around `column`, which becomes the column in that part.
+/// Returns the part of a long line around `column`, and makes `column` relative to that part.
 std::string_view Clip(std::string_view line, int& column) {
   if (line.size() <= kMaxQuote) return line;
   const auto at = std::min(static_cast<std::size_t>(std::max(column - 1, 0)), line.size());
@@ -51,7 +61,7 @@ std::string_view Clip(std::string_view line, int& column) {
   return line.substr(start, end - start);
 }
 
-/// A source line as it can be shown: printable, but for tabs, which stay.
+/// Escapes the characters of a source line that are not printable, except tabs.
 std::string Shown(std::string_view line) {
   std::string shown;
   while (true) {
@@ -63,12 +73,12 @@ std::string Shown(std::string_view line) {
   }
 }
 
-/// The white space that puts a caret below what follows `before`: tabs stay tabs, so that both
-/// lines align.
+/// Returns the whitespace that places a caret below the character after `before`. Tabs are kept, so
+/// that both lines align.
 std::string Indent(std::string_view before) {
   std::string indent;
   for (const char c : Shown(before)) {
-    if ((static_cast<unsigned char>(c) & 0xC0) == 0x80) continue;  // inside a UTF-8 sequence
+    if ((static_cast<unsigned char>(c) & 0xC0) == 0x80) continue;  // continuation byte
     indent.push_back(c == '\t' ? '\t' : ' ');
   }
   return indent;

@@ -9,8 +9,8 @@
 
 namespace patchbay {
 
-/// A place in an input file. Line and column count from 1, the column in bytes; line 0 is the file
-/// as a whole.
+/// A position in an input file. Lines and columns are numbered from 1; a column counts bytes. Line
+/// 0 stands for the whole file.
 struct SourceLocation {
   std::string file;
   int line = 0;
@@ -21,33 +21,33 @@ struct SourceLocation {
 
 enum class Severity { kError, kWarning };
 
-/// One finding about the input, as a compiler would report it.
+/// An error or a warning about the input, in the style of a compiler message.
 struct Diagnostic {
   Severity severity = Severity::kError;
-  std::string_view code;  ///< stable and documented: "unknown-key"
+  std::string_view code;  ///< stable, see docs/diagnostics.md: "unknown-key"
   SourceLocation place;
-  std::string message;  ///< what is wrong, without a full stop
-  std::string hint;     ///< what to do about it; may be empty
+  std::string message;  ///< what is wrong, without a final period
+  std::string hint;     ///< how to fix it; may be empty
 
   bool operator==(const Diagnostic&) const = default;
 };
 
-/// Collects the findings about one input, so that all of them can be shown at once.
-/// Not thread-safe; a value of the thread that loads.
+/// Collects the errors and warnings about one input, so that they can be reported together. Not
+/// thread-safe; owned by the thread that loads the input.
 class Diagnostics {
  public:
-  /// Remembers the text of a file, whose lines RenderText quotes.
+  /// Stores the text of a file. RenderText and RenderErrors quote its lines.
   void AddSource(std::string file, std::string text);
   void Add(Diagnostic diagnostic) { list_.push_back(std::move(diagnostic)); }
 
   bool HasErrors() const;
   std::size_t WarningCount() const;
-  /// In the order of file (as added), line and column.
+  /// Returns the diagnostics sorted by file (in the order of AddSource), line and column.
   std::vector<Diagnostic> Sorted() const;
   bool empty() const { return list_.empty(); }
 
-  /// `file:line:column: error[code]: message`, the source line, a caret, the hint; for each, or for
-  /// each error.
+  /// Renders each diagnostic as `file:line:column: error[code]: message`, followed by the source
+  /// line, a caret and the hint. RenderErrors omits warnings.
   std::string RenderText() const { return Render(Sorted()); }
   std::string RenderErrors() const;
 
@@ -59,13 +59,14 @@ class Diagnostics {
   std::vector<std::pair<std::string, std::string>> sources_;
 };
 
-/// "error" or "warning".
+/// Returns "error" or "warning".
 std::string_view Name(Severity severity);
 
-/// The candidate nearest to `word`, or "" when none is near enough to be what was meant.
+/// Returns the candidate with the smallest edit distance to `word`, or "" if `word` is probably not
+/// a misspelling of any candidate.
 std::string_view Nearest(std::string_view word, std::span<const std::string_view> candidates);
 
-/// As many of the names as one reads: "it has a, b and 3 more", or "it has none".
+/// Lists at most ten names for a hint: "it has a, b and 3 more", or "it has none".
 std::string ListNames(std::span<const std::string_view> names);
 
 }  // namespace patchbay

@@ -1,3 +1,11 @@
+// Text from the configuration, the host and other programs is untrusted: it can contain invalid
+// UTF-8 and characters that control a terminal. Every function processes one UTF-8 sequence at a
+// time. A byte that does not start a well-formed sequence counts as one invalid byte, and decoding
+// continues at the next byte.
+//
+// The table kUnseen defines which characters are printable. It does not depend on the locale, so
+// that the output is the same on every host.
+
 #include "base/escape.h"
 
 #include <algorithm>
@@ -9,8 +17,8 @@
 namespace patchbay {
 namespace {
 
-/// Length of the well-formed UTF-8 sequence at the start of `text`, 0 if there is none.
-/// Ranges as in table 3-7 of the Unicode standard.
+/// Returns the length of the well-formed UTF-8 sequence at the start of `text`, or 0 if there is
+/// none. `text` must not be empty. The byte ranges are those of table 3-7 of the Unicode Standard.
 std::size_t SequenceLength(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
   const unsigned char lead = byte(0);
@@ -36,7 +44,7 @@ std::size_t SequenceLength(std::string_view text) {
   return length;
 }
 
-/// What a well-formed sequence stands for.
+/// Returns the code point of a well-formed sequence.
 char32_t Decode(std::string_view sequence) {
   constexpr unsigned char kLeadBits[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
   char32_t code = static_cast<unsigned char>(sequence[0]) & kLeadBits[sequence.size()];
@@ -50,8 +58,8 @@ struct CodeRange {
   char32_t last;
 };
 
-/// Characters that a reader cannot see: they move the cursor, end a line, change the direction of
-/// the text around them, or have no width, so that two texts that differ look the same.
+/// Invisible characters. They move the cursor, end a line, change the direction of the surrounding
+/// text, or have no width, so that two different texts look the same.
 constexpr CodeRange kUnseen[] = {
     {0x00, 0x1f},        // controls
     {0x7f, 0x9f},        // DEL and C1
@@ -80,7 +88,7 @@ bool IsUnseen(char32_t code) {
   });
 }
 
-/// As JSON has it: beyond U+FFFF as a pair of surrogates.
+/// Returns the JSON escape of a character. Above U+FFFF it is a surrogate pair.
 std::string JsonEscape(char32_t code) {
   const auto value = static_cast<unsigned>(code);
   if (value <= 0xffff) return format("\\u{:04x}", value);
@@ -149,7 +157,7 @@ std::string Printable(std::string_view text) {
 
 std::string Truncate(std::string_view text, std::size_t most) {
   if (text.size() <= most) return Printable(text);
-  // Not in the middle of a character.
+  // Do not split a character.
   while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
   return Printable(text.substr(0, most)) + "…";
 }

@@ -5,14 +5,16 @@
 
 namespace patchbay {
 
-/// Why the exception that is being handled was thrown, for one line.
+/// Returns the message of the exception that is being handled, unescaped. Precondition: an
+/// exception is being handled.
 std::string CurrentExceptionText();
 
-/// Writes "patchbay: fatal error: `reason`" to stderr. Waits a second at most for whoever reads it.
+/// Writes the line "patchbay: fatal error: `reason`" to stderr, with `reason` escaped. Blocks for
+/// at most one second if stderr does not accept it.
 void ReportFatal(std::string_view reason);
 
-/// Has std::terminate, where an exception leaves a thread, write that line before it aborts, and
-/// never hang in it.
+/// Installs a std::terminate handler that writes this line before the process aborts, for example
+/// when an exception leaves a thread. Like ReportFatal, the handler never hangs.
 void ReportFatalOnTerminate();
 
 }  // namespace patchbay

@@ -4,10 +4,10 @@
 
 namespace patchbay {
 
-/// The kinds of file that matter here, as lstat tells them.
+/// The file types that Patchbay distinguishes, as reported by lstat(2).
 enum class FileType { kCharacter, kBlock, kRegular, kDirectory, kSymlink, kOther };
 
-/// "a character device", "a directory", … for messages.
+/// Returns a noun phrase for messages: "a character device", "a directory", …
 constexpr std::string_view Describe(FileType type) {
   switch (type) {
     case FileType::kCharacter: return "a character device";

@@ -7,8 +7,8 @@
 namespace patchbay {
 namespace {
 
-/// Whether `spec` holds a number of more than four digits, which can only be a width or a precision
-/// that costs memory before anybody sees how long the result is.
+/// Returns whether `spec` contains a number of more than four digits. Such a width or precision
+/// would allocate the memory before the length of the result can be checked.
 bool HoldsHugeNumber(std::string_view spec) {
   int digits = 0;
   return std::any_of(spec.begin(), spec.end(), [&](char c) {
@@ -23,7 +23,8 @@ Result<std::string> FormatBySpec(std::string_view spec, const FormatValue& value
   if (HoldsHugeNumber(spec)) {
     return Fail(ErrorKind::kInvalid, "the width or precision is too large");
   }
-  // With a width, libfmt 9 counts a text that needs escapes through a null buffer and aborts.
+  // With a width, libfmt 9 computes the width of a text that needs escaping through a null buffer
+  // and aborts.
   if (spec.ends_with('?')) return Fail(ErrorKind::kInvalid, "\"?\" is not a supported format");
   const std::string pattern = "{:" + std::string(spec) + "}";
   try {

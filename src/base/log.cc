@@ -1,3 +1,11 @@
+// A line passes three stages: the rate limiter admits it, the pattern formatter of spdlog formats
+// it on the calling thread, and the LogWriter, or in tests the stream, writes it. spdlog is used
+// only for formatting and for terminal detection. Reports about suppressed lines bypass the rate
+// limiter.
+//
+// `quota_mutex_` guards the rate limiter. `order_mutex_` covers formatting, which reads the clock,
+// and queueing, so that lines are written in the order of their timestamps.
+
 #include "base/log.h"
 
 #include <spdlog/details/log_msg.h>
@@ -29,7 +37,7 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
 
 constexpr std::string_view kTooMuch = "log lines dropped (rate limit)";
 
-/// Whether lines that differ in it are of different things.
+/// Returns whether the field is part of the subject of the rate limit.
 bool IsOfSubject(const LogField& field) {
   return field.key == "resource" || field.key == "device" || field.key == "at";
 }

@@ -20,20 +20,22 @@ namespace patchbay {
 class LogWriter;
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
-/// In the order of LogLevel.
+/// Indexed by LogLevel.
 inline constexpr std::string_view kLogLevelNames[] = {"debug", "info", "warning", "error"};
 enum class LogFormat { kText, kJson };
 
-/// How lines look.
+/// The appearance of log lines.
 struct LogStyle {
   LogFormat format = LogFormat::kText;
   bool colored = false;
 };
 
-/// The style of lines on stderr: colored only on a terminal and never where NO_COLOR is set.
+/// Returns the style for stderr. Lines are colored only on a terminal, and never if NO_COLOR is
+/// set.
 LogStyle StderrStyle(LogFormat format);
 
-/// One key=value pair of a log line; docs/logs.md has the keys, which are the same everywhere.
+/// A key=value pair of a log line. docs/logs.md lists the keys; a key has the same meaning in every
+/// message.
 struct LogField {
   LogField(std::string_view k, std::string_view v) : key(k), value(v) {}
   LogField(std::string_view k, const char* v) : key(k), value(v) {}
@@ -45,45 +47,49 @@ struct LogField {
   bool is_number = false;
 };
 
-/// One line as Log writes it, with the current time and a line end. For what cannot have a Log,
-/// such as PID 1.
+/// Formats one line as Log writes it, with the current time and a line end. For code that cannot
+/// use a Log, such as PID 1.
 std::string FormatLogLine(const LogStyle& style, LogLevel level, std::string_view message,
                           std::span<const LogField> fields);
 
-/// Writes one line for one fact. Text: `time level message key=value …`, values quoted where they
-/// need it. JSON: one object a line with `time`, `level`, `message` and the fields. Any byte may
-/// come in a value; none can break a line. A field whose value is empty is not written. Lines
-/// above the rate limit are dropped and counted, see LogRateLimiter: the subject is the message
-/// with the fields `resource`, `device` and `at`, so other values that vary belong in other fields.
-/// Counts that were not logged yet are logged at the end.
+/// Writes log lines, one per event. Text format: `time level message key=value …`, with values
+/// quoted where necessary. JSON format: one object per line with `time`, `level`, `message` and the
+/// fields. A value can contain any byte; escaping ensures that it cannot break a line. Fields with
+/// an empty value are omitted.
 ///
-/// No caller waits for whoever reads the log: lines are formatted at once, in the order of the
-/// calls, and a LogWriter writes them. If it has no room they are dropped, counted and reported.
+/// Lines above the rate limit are dropped and counted, see LogRateLimiter. The subject of the rate
+/// limit is the message with the fields `resource`, `device` and `at`, so put other varying values
+/// in other fields. The destructor logs the counts that were not logged before.
 ///
-/// Thread-safe. Handed down by reference; there is no global logger. The destructor waits for the
-/// last lines, but only for LogWriter::kDrainTime.
+/// A slow reader of the log never blocks a caller: the calling thread formats a line, in the order
+/// of the calls, and a LogWriter writes it. If the LogWriter has no room, lines are dropped,
+/// counted and reported.
+///
+/// Thread-safe. Passed by reference; there is no global logger. The destructor waits at most
+/// LogWriter::kDrainTime for the last lines.
 class Log {
  public:
   using Fields = std::initializer_list<LogField>;
   using Clock = std::function<LogRateLimiter::Time()>;
 
-  /// Logs to stderr, see StderrStyle.
+  /// Logs to stderr in the style that StderrStyle returns.
   Log(LogLevel level, LogFormat format);
-  /// Logs to a stream that must outlive the log, before the call returns; for tests.
+  /// Logs to a stream, which must outlive the log. Each call writes its line before it returns. For
+  /// tests.
   Log(LogLevel level, LogFormat format, std::ostream& out,
       Clock clock = std::chrono::steady_clock::now);
   ~Log();
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
 
-  /// What is less severe is not logged from now on.
+  /// Sets the minimum level. Lines below it are not logged.
   void SetLevel(LogLevel level) { level_ = level; }
 
-  /// Waits until everything logged so far is written, at most for `longest`. Before other text goes
-  /// to stderr, and before the process exits without destroying the log.
+  /// Waits at most `longest` until all lines logged so far are written. Call it before other text
+  /// is written to stderr, and before the process exits without destroying the log.
   void Flush(std::chrono::milliseconds longest);
 
-  /// Lines dropped so far because nobody read the log.
+  /// Returns the number of lines dropped so far because stderr did not accept them.
   std::uint64_t dropped() const;
 
   void Debug(std::string_view message, Fields fields = {}) {
@@ -109,9 +115,9 @@ class Log {
   std::atomic<LogLevel> level_;
   std::mutex quota_mutex_;
   LogRateLimiter quota_;
-  std::mutex order_mutex_;  ///< lines are written in the order of their times
+  std::mutex order_mutex_;  ///< keeps lines in the order of their timestamps
   const std::unique_ptr<LogWriter> writer_;
-  std::ostream* const out_ = nullptr;  ///< instead of the writer
+  std::ostream* const out_ = nullptr;  ///< used instead of the writer if not null
 };
 
 }  // namespace patchbay

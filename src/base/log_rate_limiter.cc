@@ -11,7 +11,7 @@ constexpr double kOneAMinute = 1.0 / 60;
 
 }  // namespace
 
-/// Returns whether there is enough for a line.
+/// Refills the bucket. Returns whether it has a token for one line.
 bool LogRateLimiter::Bucket::Fill(double burst, double per_second, Time now) {
   const double seconds = std::chrono::duration<double>(now - filled).count();
   tokens = std::min(burst, tokens + seconds * per_second);

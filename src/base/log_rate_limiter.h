@@ -8,13 +8,13 @@
 
 namespace patchbay {
 
-/// Limits the number of log lines: per subject, which is a message and its device, kBurst lines and
-/// then one per minute; in total kBurstOfAll and then kPerSecondOfAll. A flapping device must
-/// neither fill the disk nor suppress the message of another device. Debug lines have only a total
-/// limit, a separate one.
+/// Limits the number of log lines. Each subject, a message and its device, can log kBurst lines and
+/// then one per minute. All subjects together can log kBurstOfAll lines and then kPerSecondOfAll
+/// per second. So a flapping device neither fills the disk nor suppresses the messages of another
+/// device. Debug lines have only a total limit, which is counted separately.
 ///
-/// A plain value; time is an argument. The least recent of kMaxSubjects is dropped and starts again
-/// with a full burst.
+/// A value type, not thread-safe. The caller passes the time. At most kMaxSubjects subjects are
+/// tracked: the least recently used one is dropped, and its next line starts with a full burst.
 class LogRateLimiter {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -27,15 +27,17 @@ class LogRateLimiter {
 
   struct Outcome {
     bool write = false;
-    /// To report with the line: how many lines were suppressed. Each is reported at most once per
-    /// kReportInterval.
+    /// Numbers of suppressed lines to report with the line: of this subject, and by the total
+    /// limit. Each number is reported at most once per kReportInterval; otherwise it is 0.
     std::size_t left_out_alike = 0;
     std::size_t left_out_of_all = 0;
   };
+  /// Decides whether a line of `subject` is written at `now`.
   Outcome Ask(std::string_view subject, Time now);
+  /// Decides whether a debug line is written at `now`.
   Outcome AllowDetail(Time now);
 
-  /// The number of suppressed lines that were not reported yet.
+  /// Returns the number of suppressed lines that are not reported yet.
   std::size_t SuppressedCount() const;
 
  private:
@@ -50,7 +52,7 @@ class LogRateLimiter {
   };
   Bucket& BucketOf(std::string_view subject, Time now);
 
-  std::unordered_map<std::size_t, Bucket> subjects_;  ///< by their hash
+  std::unordered_map<std::size_t, Bucket> subjects_;  ///< key: hash of the subject
   Bucket all_ = {.tokens = kBurstOfAll, .filled = {}};
   Bucket details_ = all_;
 };

@@ -1,3 +1,11 @@
+// The writer and its thread share ownership of the queue, so that the destructor can abandon a
+// thread that is blocked in write(2). The thread writes the front line without holding the mutex.
+// The line stays in the queue, and counts against the limits, until it is written. This is safe
+// because push_back does not move the elements of a deque and only one thread removes lines.
+//
+// Without a thread, callers of Write write to the descriptor themselves, in parts that do not
+// block; `begun_` is the progress in the front line.
+
 #include "base/log_writer.h"
 
 #include <poll.h>
@@ -16,16 +24,13 @@
 #include <thread>
 #include <utility>
 
-// The queue is shared by the writer and its thread, so that the thread can be left behind while it
-// hangs in write(2). A line stays at the front of the queue, and counts, until it is written:
-// push_back does not move it, and only one thread removes lines.
-
 namespace patchbay {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Waits until `fd` accepts a few bytes, or is closed at the other end; at most until `deadline`.
+/// Waits until `fd` accepts a few bytes or the other end is closed, or until `deadline`. Returns
+/// false on timeout and error.
 bool AwaitWritable(int fd, std::optional<Clock::time_point> deadline) {
   while (true) {
     int wait = -1;
@@ -43,7 +48,7 @@ bool AwaitWritable(int fd, std::optional<Clock::time_point> deadline) {
 
 enum class Written { kSome, kLater, kFailed };
 
-/// Writes the beginning of `text`, no more than `most` bytes, and removes it from `text`.
+/// Writes at most `most` bytes from the start of `text`, and removes them from `text`.
 Written WriteSome(int fd, std::string_view& text, std::size_t most) {
   const ssize_t count = write(fd, text.data(), std::min(text.size(), most));
   if (count >= 0) {
@@ -53,7 +58,7 @@ Written WriteSome(int fd, std::string_view& text, std::size_t most) {
   return errno == EINTR || errno == EAGAIN ? Written::kLater : Written::kFailed;
 }
 
-/// A pipe that poll calls writable takes this much without making anybody wait.
+/// A pipe that poll(2) reports as writable accepts this many bytes without blocking.
 constexpr std::size_t kNeverWaits = PIPE_BUF;
 
 void BlockSignals() {
@@ -83,7 +88,7 @@ class LogWriter::Queue {
     changed_.notify_all();
   }
 
-  /// The thread: writes until Stop, and then what is left.
+  /// Body of the thread: writes lines until Stop, and then those left in the queue.
   void Run() {
     std::unique_lock lock(mutex_);
     while (true) {
@@ -135,12 +140,12 @@ class LogWriter::Queue {
  private:
   struct Entry {
     std::string text;
-    std::uint64_t lines = 0;     ///< without the one that reports
-    std::uint64_t reported = 0;  ///< dropped lines that the text begins with a report of
+    std::uint64_t lines = 0;     ///< excluding the report
+    std::uint64_t reported = 0;  ///< dropped lines reported at the start of the text
   };
 
-  /// After the queue was full, once half of it is free: else a slow reader would get a report with
-  /// each line.
+  /// Returns whether a line of `size` bytes fits. After the queue was full, none fits until half of
+  /// it is free; otherwise a slow reader would get a report with each line.
   bool HasRoomFor(std::size_t size) {
     const std::size_t share = full_ ? 2 : 1;
     full_ = !lines_.empty() &&
@@ -166,7 +171,8 @@ class LogWriter::Queue {
     bytes_ -= entry.text.size();
     lines_.pop_front();
     begun_ = 0;
-    // What nobody could read is reported with the next line, not again and again.
+    // Report dropped lines now only if the queue is empty. If the write failed, the report waits
+    // for the next line; otherwise it would fail and be repeated without end.
     if (!written || !lines_.empty() || unreported_ == 0) return;
     const std::uint64_t reported = std::exchange(unreported_, 0);
     lines_.push_back({report_(reported), 0, reported});
@@ -180,7 +186,7 @@ class LogWriter::Queue {
   std::condition_variable changed_;
   std::deque<Entry> lines_;
   std::size_t bytes_ = 0;
-  std::size_t begun_ = 0;  ///< bytes of the front that were written without a thread
+  std::size_t begun_ = 0;  ///< bytes of the front line that WriteUntil has written
   std::uint64_t dropped_ = 0;
   std::uint64_t unreported_ = 0;
   bool full_ = false;
@@ -192,11 +198,11 @@ LogWriter::LogWriter(int fd, Report report, Limits limits)
   if (!limits.thread) return;
   try {
     std::thread([queue = queue_] {
-      BlockSignals();  // they are for the loop, and SIGPIPE is an error of write
+      BlockSignals();  // the loop handles them; instead of SIGPIPE, write(2) fails
       queue->Run();
     }).detach();
     has_thread_ = true;
-  } catch (const std::system_error&) {  // no more threads
+  } catch (const std::system_error&) {  // Write then writes without a thread
   }
 }
 

@@ -6,23 +6,23 @@
 
 namespace patchbay {
 
-/// Paths as text; nobody looks at a file system here.
+/// Functions on paths as text. They do not access the file system.
 
-/// The components, without empty ones.
+/// Returns the components of a path, without empty ones.
 std::vector<std::string_view> SplitPath(std::string_view path);
 
-/// Whether an absolute path is as short as it can be: no empty component, no "." or "..", no slash
-/// at its end, no NUL.
+/// Returns whether `path` is absolute and in its shortest form: no empty component, no "." or "..",
+/// no trailing slash, no NUL. Returns false for "/".
 bool IsShortestPath(std::string_view path);
 
-/// Where a link in an absolute directory leads, judged by its text: "/dev/null" of "../null" in
-/// "/dev/x". Empty for the root.
+/// Resolves the text of a link in an absolute directory, without access to the file system:
+/// "../null" in "/dev/x" is "/dev/null". Returns "" for the root.
 std::string FollowLink(std::string_view directory, std::string_view link);
 
-/// The last part: "null" of "/dev/null".
+/// Returns the last component: "null" for "/dev/null".
 std::string_view BaseName(std::string_view path);
 
-/// The directory: "/dev" of "/dev/null", "/" of "/dev".
+/// Returns the directory part: "/dev" for "/dev/null", "/" for "/dev".
 std::string DirectoryOf(std::string_view path);
 
 }  // namespace patchbay

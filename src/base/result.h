@@ -9,21 +9,21 @@
 
 namespace patchbay {
 
-/// What an error means to the caller who must decide what to do next. The text says the rest.
+/// The kind of an error, which determines what the caller does next. The message has the details.
 enum class ErrorKind {
-  kInvalid,       ///< the request or the input is wrong; repeating it cannot help
-  kNotFound,      ///< something named does not exist
-  kPrecondition,  ///< right request, wrong state: an unhealthy device, a taken path
-  kUnavailable,   ///< the environment failed; it may work later
+  kInvalid,       ///< the request or the input is wrong; a retry cannot succeed
+  kNotFound,      ///< a named object does not exist
+  kPrecondition,  ///< valid request, wrong state: an unhealthy device, a path in use
+  kUnavailable,   ///< the environment failed; a retry may succeed
 };
 
-/// A failure, with a message an administrator can act on.
+/// An error with a message that an administrator can act on.
 struct Error {
   ErrorKind kind = ErrorKind::kUnavailable;
   std::string message;
 };
 
-/// A value or an Error. The interface is that of C++23's std::expected.
+/// A value or an Error. The interface is that of std::expected of C++23.
 template <class T>
 class [[nodiscard]] Result : public tl::expected<T, Error> {
  public:
@@ -39,13 +39,13 @@ inline Failure Fail(ErrorKind kind, std::string message) {
   return Failure(Error{kind, std::move(message)});
 }
 
-/// Why a pattern or a template does not parse, and where: the byte of the text that is wrong.
+/// A syntax error in a pattern or a template. `offset` is the index of the wrong byte in the text.
 struct SyntaxError {
   std::size_t offset = 0;
   std::string message;
 };
 
-/// A compiled pattern or template, or why there is none.
+/// A compiled pattern or template, or its syntax error.
 template <class T>
 using Parsed = tl::expected<T, SyntaxError>;
 
@@ -53,7 +53,9 @@ inline tl::unexpected<SyntaxError> Malformed(std::size_t offset, std::string mes
   return tl::unexpected<SyntaxError>(SyntaxError{offset, std::move(message)});
 }
 
-/// `what`, followed by the text of errno: "cannot open /dev/x: Permission denied".
+/// Returns an error whose message is `what` and the text of the errno value `error`: "cannot open
+/// /dev/x: Permission denied". The kind is kNotFound for ENOENT and ENOTDIR, otherwise
+/// kUnavailable.
 Failure FailErrno(std::string_view what, int error);
 
 namespace detail {
@@ -65,7 +67,7 @@ T Take(Result<T>&& result) {
 
 }  // namespace patchbay
 
-/// Yields the value of a Result, or returns its error from the enclosing function.
+/// Evaluates to the value of a Result, or returns its error from the enclosing function.
 #define TRY(...)                                                                \
   ({                                                                            \
     auto try_result = (__VA_ARGS__);                                            \

@@ -18,7 +18,8 @@ struct AsioLoop::Impl {
 
 namespace {
 
-/// Shared by a subscription and the handler under way: dropping the first silences the second.
+/// Shared by a subscription and its pending handler. Destroying the subscription clears `f`, so
+/// that the handler does nothing.
 struct Timer {
   Timer(asio::io_context& context, std::function<void()> function)
       : timer(context), f(std::move(function)) {}
@@ -29,13 +30,13 @@ struct Timer {
 struct Readable : std::enable_shared_from_this<Readable> {
   Readable(asio::io_context& context, int fd, std::function<void()> function)
       : descriptor(context, fd), f(std::move(function)) {}
-  ~Readable() { descriptor.release(); }  // the descriptor belongs to the caller
+  ~Readable() { descriptor.release(); }  // the caller owns the descriptor
 
   void Wait() {
     descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
                           [self = shared_from_this()](const boost::system::error_code& error) {
                             if (error || !self->f) return;
-                            // A copy: the function may drop its own subscription.
+                            // Call a copy, because the function may destroy its own subscription.
                             const auto call = self->f;
                             call();
                             if (self->f) self->Wait();

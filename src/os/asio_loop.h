@@ -7,7 +7,7 @@
 
 namespace patchbay {
 
-/// The Loop of the running program, on Boost.Asio.
+/// The Loop of the running program, based on Boost.Asio.
 class AsioLoop : public Loop {
  public:
   AsioLoop();
@@ -20,12 +20,12 @@ class AsioLoop : public Loop {
   Subscription After(Duration delay, std::function<void()> f) override;
   Subscription OnReadable(int fd, std::function<void()> f) override;
 
-  /// Calls `f` with the number of each of these signals that the process receives.
+  /// Calls `f` with the signal number whenever the process receives one of `signals`.
   Subscription OnSignals(const std::vector<int>& signals, std::function<void(int)> f);
 
-  /// Makes the calling thread the loop thread until Stop; again after that.
+  /// Makes the calling thread the loop thread until Stop. Can be called again afterwards.
   void Run();
-  /// Ends Run; from any thread.
+  /// Makes Run return. Can be called on any thread.
   void Stop();
 
  private:

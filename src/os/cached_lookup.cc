@@ -21,7 +21,8 @@ UniqueFd OpenCached(int at, const std::string& path, std::uint64_t flags, std::u
   return UniqueFd(static_cast<int>(syscall(SYS_openat2, at, path.c_str(), &how, sizeof how)));
 }
 
-/// The kernel's name of what an O_PATH descriptor stands for. Reading it asks no file system.
+/// Returns the kernel's path of the file of an O_PATH descriptor, or "". Reading this link does not
+/// access the file system of the file.
 std::string PathOf(const UniqueFd& fd) {
   const std::string link = "/proc/self/fd/" + std::to_string(fd.get());
   char path[PATH_MAX];

@@ -10,18 +10,18 @@
 namespace patchbay {
 namespace {
 
-/// As RaiseDescriptorLimit found it. Of the process, as the limit itself is.
+/// The limit from before RaiseDescriptorLimit. Global, because the limit belongs to the process.
 std::optional<rlimit> limit_before;
 
 }  // namespace
 
 void OpenStandardDescriptors() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    // What would be closed by exec was opened after it: gRPC 1.51 opens an eventfd when it is
-    // loaded, and forgets it.
+    // A descriptor with FD_CLOEXEC was opened after exec: gRPC 1.51 opens an eventfd when it is
+    // loaded, and leaks it. Replace it.
     const int flags = fcntl(fd, F_GETFD);
     if (flags >= 0 && (flags & FD_CLOEXEC) == 0) continue;
-    // Where there is no /dev/null a write fails instead.
+    // Without /dev/null, use a descriptor on which writes fail.
     int null = open("/dev/null", O_RDWR);
     if (null < 0) null = open("/", O_PATH);
     if (null < 0 || null == fd) continue;
@@ -38,7 +38,7 @@ std::size_t DescriptorLimit() {
 
 std::size_t RaiseDescriptorLimit() {
   rlimit limit{};
-  // prlimit, since filters of system calls allow it where they refuse setrlimit.
+  // Use prlimit, because some seccomp filters allow it but reject setrlimit.
   if (prlimit(0, RLIMIT_NOFILE, nullptr, &limit) != 0) return DescriptorLimit();
   const rlimit raised{std::max(limit.rlim_cur, std::min<rlim_t>(limit.rlim_max, kMaxDescriptors)),
                       limit.rlim_max};

@@ -7,21 +7,23 @@
 namespace patchbay {
 
 /// Opens /dev/null for each of stdin, stdout and stderr that is closed, so that no other file gets
-/// its number and is written to by mistake. Call it before anything else opens a descriptor.
+/// its number and is overwritten by accident. Call it before any other descriptor is opened.
 void OpenStandardDescriptors();
 
-/// No process needs more, and some programs loop over all that they may have.
+/// Upper bound of the descriptor limit. No process needs more, and some programs iterate over all
+/// descriptors that they may have.
 inline constexpr std::size_t kMaxDescriptors = std::size_t{1} << 20;
 
-/// How many descriptors this process may have open: its soft limit.
+/// Returns the number of descriptors that this process can have open: its soft limit, at most
+/// kMaxDescriptors.
 std::size_t DescriptorLimit();
 
-/// Raises the soft limit to the hard one, at most to kMaxDescriptors. Never lowers it. Call it
-/// before there are threads. Returns the limit in force.
+/// Raises the soft limit to the hard limit, at most to kMaxDescriptors. Never lowers it. Call it
+/// before threads are started. Returns the resulting limit.
 std::size_t RaiseDescriptorLimit();
 
-/// Gives a child that has just been started the soft limit from before RaiseDescriptorLimit:
-/// programs that use select(2) do not work beyond 1,024.
+/// Sets the soft limit of a child that has just been started to the limit from before
+/// RaiseDescriptorLimit, because programs that use select(2) do not work above 1,024 descriptors.
 void RestoreDescriptorLimit(pid_t child);
 
 }  // namespace patchbay

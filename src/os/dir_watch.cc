@@ -16,9 +16,10 @@ namespace {
 constexpr std::uint32_t kMask = IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO |
                                 IN_DELETE_SELF | IN_MOVE_SELF | IN_ONLYDIR;
 
-/// Whether what was just made is a file to be written, which is reported when it is closed; and not
-/// another name of one that is complete. What was just made is in the kernel's memory; where it is
-/// not, it counts as complete, since the loop may not wait for the file system.
+/// Returns whether a name that was just created is a new regular file, which is reported when its
+/// writer closes it, and not another hard link to a complete file. A new file is in the kernel's
+/// caches. If it is not found there, it counts as complete, because the loop must not wait for the
+/// file system.
 bool WillBeClosed(const std::string& path) {
   const auto file = LookUpCached("", path, LastLink::kKeep);
   return file && S_ISREG(file->mode) && file->links == 1;
@@ -45,9 +46,9 @@ DirWatch::DirWatch(Loop& loop, UniqueFd fd, OnChange on_change, Events events)
 DirWatch::Added DirWatch::Adder::Add(const std::set<std::string>& directories) const {
   Added added;
   for (const std::string& path : directories) {
-    // Also where it is watched already: the directory at this path may be another one by now, of
-    // which a watch that stayed with the old one would report nothing. The same gives the same
-    // watch.
+    // Add the watch even if the path is watched: another directory may have replaced the old one,
+    // whose watch would report nothing about it. For the same directory the kernel returns the same
+    // watch descriptor.
     const int watch = inotify_add_watch(fd_->get(), path.c_str(), mask_);
     if (watch >= 0) {
       added.emplace(path, watch);
@@ -110,7 +111,7 @@ void DirWatch::Forget(int watch) {
 }
 
 void DirWatch::Read() {
-  // Collected first: a callback may call Watch.
+  // Collect the changes first, because a callback may call Watch.
   std::set<std::pair<std::string, std::string>> changes;
   alignas(inotify_event) std::array<char, 64 * 1024> buffer;
   const ssize_t length = read(adder_.fd_->get(), buffer.data(), buffer.size());

@@ -15,37 +15,41 @@
 
 namespace patchbay {
 
-/// Reports when names come and go in a set of directories, and if asked when a file there was
-/// written (inotify).
+/// Reports when names are created or removed in a set of directories and, optionally, when a file
+/// in them is written. Uses inotify(7).
 ///
-/// Belongs to the loop thread. Adding a watch looks up a path, which can hang, so it is separate:
-/// an Adder does it on any thread, and Merge takes the result on the loop. Between the two the
-/// events of a new watch are lost, and by the time of Merge it may be gone again, with its
-/// directory or because nothing else used it. Therefore whoever scans a directory adds its watch
-/// after each scan, and scans again what Merge calls new: the second scan finds what happened in
-/// between, and the second Add replaces a watch that is gone.
+/// Used on the loop thread only. Adding a watch looks up a path, which can hang, so it is a
+/// separate step: an Adder adds watches on any thread, and Merge applies the result on the loop.
+/// Events of a new watch are lost between the two steps. By the time of Merge the watch may also be
+/// removed again, with its directory or because another path of the same directory was dropped.
+/// Therefore add the watch of a directory after each scan, and scan the directories that Merge
+/// returns as changed again: the second scan finds the changes in between, and the second Add
+/// replaces a removed watch.
 class DirWatch {
  public:
-  /// A name in `directory` was made, removed or replaced, or written if that is asked for. `name`
-  /// is empty when the directory itself went or events were lost: look at all of it.
+  /// A name in `directory` was created, removed or replaced or, with kNamesAndWrites, written.
+  /// `name` is empty if the directory itself was removed or moved or if events were lost: scan the
+  /// whole directory.
   using OnChange = std::function<void(const std::string& directory, std::string_view name)>;
 
   enum class Events {
     kNames,
-    /// Also that a file was closed by who could write to it. One that is new is reported only then.
+    /// Also reports when a file that was open for writing is closed. A new file is reported only
+    /// then.
     kNamesAndWrites,
   };
 
   static Result<std::unique_ptr<DirWatch>> Create(Loop& loop, OnChange on_change,
                                                   Events events = Events::kNames);
 
-  /// What became of the directories that were added.
+  /// The result for each directory that was added.
   using Added = std::map<std::string, Result<int>>;  ///< watch descriptors
 
-  /// Adds watches. A value; thread-safe, and usable after the DirWatch is gone.
+  /// Adds watches. A value type; thread-safe, and usable after the DirWatch is destroyed.
   class Adder {
    public:
-    /// Watches the directories that are at these paths (of this process) now. Can hang.
+    /// Watches the directories that exist at these paths, in the namespace of this process. Can
+    /// hang.
     Added Add(const std::set<std::string>& directories) const;
 
    private:
@@ -55,23 +59,26 @@ class DirWatch {
   };
   const Adder& adder() const { return adder_; }
 
-  /// What a call to Merge or Watch came to.
+  /// The result of Merge or Watch.
   struct Outcome {
-    /// To be scanned again: newly watched, so that they may have changed before the watch was
-    /// there; or gone, whatever was seen there before.
+    /// Directories to scan again: newly watched ones, which may have changed before they were
+    /// watched, and removed ones, even if an earlier scan found them.
     std::vector<std::string> changed;
+    /// Errors for the directories that cannot be watched, including those that do not exist.
     std::vector<Error> failed;
   };
-  /// From now on these directories are watched too. One that was replaced by another is new.
+  /// Watches these directories in addition to the others. A directory that replaced another one at
+  /// its path is new.
   Outcome Merge(const Added& added);
-  /// Watches no directories but these.
+  /// Stops watching all directories except these.
   void Retain(const std::set<std::string>& directories);
 
-  /// All of that at once, for paths that do not hang: watches these directories and no others.
+  /// Combines Retain, Add and Merge for paths that cannot hang: watches these directories and no
+  /// others.
   Outcome Watch(const std::set<std::string>& directories);
 
   bool Watches(const std::string& directory) const { return by_path_.contains(directory); }
-  /// How many directories are watched.
+  /// Returns the number of watched directories.
   std::size_t size() const { return by_path_.size(); }
 
  private:
@@ -84,7 +91,7 @@ class DirWatch {
   OnChange on_change_;
   const Events events_;
   std::map<std::string, int> by_path_;
-  std::map<int, std::set<std::string>> by_watch_;  ///< one inode may have several paths
+  std::map<int, std::set<std::string>> by_watch_;  ///< an inode can have several paths
   Subscription readable_;
 };
 

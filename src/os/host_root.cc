@@ -1,3 +1,10 @@
+// Resolve walks a path component by component with lstat(2) and readlink(2), because the kernel
+// would resolve an absolute link below the root of this process instead of the root of the host.
+// The path of the result contains no links. Functions that open such a path use O_NOFOLLOW, in case
+// a link has replaced the file since then, and Contents checks the file type again after open(2).
+//
+// ResolveCached and HoldsCached leave the walk to the kernel, see os/cached_lookup.h.
+
 #include "os/host_root.h"
 
 #include <dirent.h>
@@ -19,7 +26,7 @@
 namespace patchbay {
 namespace {
 
-constexpr int kMaxLinks = 40;  // as the kernel
+constexpr int kMaxLinks = 40;  // the limit of the kernel, see path_resolution(7)
 
 FileType TypeOf(mode_t mode) {
   switch (mode & S_IFMT) {
@@ -32,7 +39,7 @@ FileType TypeOf(mode_t mode) {
   }
 }
 
-/// Pushes the components of `path` in front of those still to be walked.
+/// Pushes the components of `path` in front of the pending ones.
 void PushComponents(std::string_view path, std::vector<std::string>& pending) {
   const auto parts = SplitPath(path);
   pending.insert(pending.end(), parts.rbegin(), parts.rend());
@@ -127,7 +134,7 @@ std::optional<HostNode> HostRoot::ResolveCached(std::string_view host_path) cons
   std::string path = host_path.starts_with('/') ? "" : "/";
   path += host_path;
   const auto file = LookUpCached(root_, path, LastLink::kFollow);
-  // The path of what was removed is not its path any more; that of what lies outside never was.
+  // The path of a removed file is stale. A file outside the root has no host path.
   if (!file || file->links == 0 || !file->path.starts_with(root_ + "/")) return std::nullopt;
   return HostNode{file->path.substr(root_.size()), TypeOf(file->mode), file->major, file->minor,
                   file->inode};
@@ -147,7 +154,7 @@ Result<std::vector<HostEntry>> HostRoot::List(
   if (!fd) return FailErrno(what, errno);
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(fd.get()), &closedir);
   if (!stream) return FailErrno(what, errno);
-  const int directory_fd = fd.release();  // the stream's now
+  const int directory_fd = fd.release();  // now owned by the stream
 
   std::vector<HostEntry> entries;
   while (true) {
@@ -210,7 +217,7 @@ Result<std::string> HostRoot::Contents(const std::string& resolved, std::size_t 
   const UniqueFd fd(
       open(Local(resolved).c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
   if (!fd) return FailErrno(what, errno);
-  struct stat info;  // once more: it may be another file by now
+  struct stat info;  // check again: the file may have been replaced
   if (fstat(fd.get(), &info) != 0) return FailErrno(what, errno);
   if (!S_ISREG(info.st_mode)) return NoRegularFile(resolved);
 

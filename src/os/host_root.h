@@ -13,7 +13,7 @@
 
 namespace patchbay {
 
-/// A name in a directory of the host.
+/// A directory entry on the host.
 struct HostEntry {
   std::string name;
   FileType type = FileType::kOther;
@@ -22,9 +22,9 @@ struct HostEntry {
   std::uint64_t inode = 0;
 };
 
-/// Tells two states of a directory apart: it is another directory, or its names changed. Not every
-/// file system keeps the times of its directories, and those that do keep them coarsely, so that
-/// equal stamps prove nothing where no event vouches for them.
+/// Identifies a state of a directory. Different stamps mean that the directory was replaced or that
+/// its names changed. Equal stamps prove nothing unless a directory watch confirms that there was
+/// no change: not every file system maintains directory timestamps, and their resolution is coarse.
 struct DirectoryStamp {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;
@@ -34,74 +34,77 @@ struct DirectoryStamp {
   bool operator==(const DirectoryStamp&) const = default;
 };
 
-/// What a host path leads to when every link on the way is followed.
+/// The file that a host path resolves to when all links are followed.
 struct HostNode {
   std::string path;  ///< without links, "." and ".."
   FileType type = FileType::kOther;
   unsigned major = 0;
   unsigned minor = 0;
-  std::uint64_t inode = 0;  ///< 0: not known
+  std::uint64_t inode = 0;  ///< 0: unknown
 
   bool operator==(const HostNode&) const = default;
 };
 
-/// Returns whether both are the same file; paths are not compared. A device node that is
-/// re-created, for example for another device, has another inode, and often the same number.
+/// Returns whether both are the same file. Does not compare paths; an unknown inode matches every
+/// inode. A device node that is re-created, for example for another device, has a different inode
+/// but often the same device number.
 bool IsSameFile(const HostNode& a, const HostNode& b);
 
-/// The host's file tree as this process sees it: below "/", or below the directory where the host's
-/// root is mounted. All paths that go in and come out are the host's own; links, also absolute
-/// ones, are followed below the root and cannot lead out of it.
+/// Access to the host's file tree, which is below "/" or below the directory where the host's root
+/// file system is mounted. All paths passed in and returned are host paths. Links, including
+/// absolute ones, are resolved below the root and cannot lead out of it.
 ///
-/// A value; thread-safe. Nothing is opened but directories and regular files, so no device is ever
-/// touched but by TryOpen. Calls go to the file system, which can be slow or hang, and do not
-/// belong on the loop, but for those that say otherwise.
+/// A value type; thread-safe. Only TryOpen opens device nodes; all other methods open only
+/// directories and regular files. Methods access file systems, which can be slow or hang, so call
+/// them on the loop only if their comment permits it.
 class HostRoot {
  public:
   HostRoot() : HostRoot("/") {}
   explicit HostRoot(std::string root);
 
-  /// Where a host path is in the namespace of this process.
+  /// Returns the path in the namespace of this process for a host path.
   std::string Local(std::string_view host_path) const;
 
-  /// Follows every link. Fails with kNotFound for a path that is not there, kInvalid for more than
-  /// 40 links, kUnavailable where the system refuses.
+  /// Resolves a path, following every link. Fails with kNotFound if the path does not exist,
+  /// kInvalid for more than 40 links or a NUL byte, and kUnavailable for any other system error.
   Result<HostNode> Resolve(std::string_view host_path) const;
 
-  /// Whether what was resolved before is still there and the same file. One look at the file
-  /// system, where Resolve takes one for every directory on the way.
+  /// Returns whether a node that was resolved before still exists and is the same file. Needs one
+  /// system call, where Resolve needs one for each component.
   bool Holds(const HostNode& node) const;
 
-  /// The same as Resolve, and as Holds, without ever waiting for a file system: by what the kernel
-  /// has in memory. Nothing, or false, where that does not answer the question, and for what is
-  /// missing; see LookUpCached.
+  /// Like Resolve and Holds, but only with the kernel's caches, so that they never wait for a file
+  /// system and can be called on the loop. Return nothing, or false, if the caches have no answer
+  /// or the path does not exist; see LookUpCached.
   std::optional<HostNode> ResolveCached(std::string_view host_path) const;
   bool HoldsCached(const HostNode& node) const;
 
-  /// The entries of a directory whose name passes `wanted`, in no order. A name that vanishes
-  /// meanwhile is left out.
+  /// Returns the entries of a directory whose name satisfies `wanted`, in no particular order.
+  /// Omits a name that is removed during the call. Fails like Resolve.
   Result<std::vector<HostEntry>> List(
       std::string_view host_directory,
       const std::function<bool(const std::string& name)>& wanted) const;
 
-  /// Fails as Resolve does.
+  /// Returns the current stamp of a resolved directory. Fails like Resolve.
   Result<DirectoryStamp> StampOf(const HostNode& directory) const;
 
-  /// Whether the node at a path without links can be opened for reading: opens it without waiting,
-  /// and closes it. One that somebody has for himself alone can. Drivers may act on that, so nobody
-  /// calls this but who was told to. Fails with kPrecondition where this process lacks the right.
+  /// Opens the node at a path without links for reading, without blocking, and closes it. Succeeds
+  /// also if another process has the node open exclusively (EBUSY). Opening can have side effects
+  /// in a driver, so call this only if the configuration requests it. Fails with kPrecondition if
+  /// this process lacks the permission, and with kNotFound or kUnavailable for other errors.
   Status TryOpen(std::string_view real_path) const;
 
-  /// What a regular file holds. Fails with kInvalid for anything else and for a file of more than
-  /// `max_bytes`, with kNotFound also for a file of sysfs whose device went.
+  /// Returns the content of a regular file. Fails with kInvalid for any other file type and for a
+  /// file of more than `max_bytes`, and with kNotFound also for a sysfs file whose device was
+  /// removed.
   Result<std::string> ReadFile(std::string_view host_path, std::size_t max_bytes) const;
 
-  /// The text of a link, which is not followed; those on the way to it are. Fails with kInvalid for
-  /// what is no link.
+  /// Returns the text of a link without following it; links in its parent directories are followed.
+  /// Fails with kInvalid if the path is not a link.
   Result<std::string> ReadLink(std::string_view host_path) const;
 
-  /// The same for a name in a directory that was resolved before, without another look at the
-  /// directories on the way.
+  /// Like the above, for a name in a directory that was resolved before. The parent directories are
+  /// not looked up again.
   Result<std::string> ReadFile(const HostNode& directory, std::string_view name,
                                std::size_t max_bytes) const;
   Result<std::string> ReadLink(const HostNode& directory, std::string_view name) const;
@@ -109,7 +112,7 @@ class HostRoot {
  private:
   Result<std::string> Contents(const std::string& resolved, std::size_t max_bytes) const;
 
-  std::string root_;  ///< without a slash at its end; "" for "/"
+  std::string root_;  ///< without a trailing slash; "" for "/"
 };
 
 }  // namespace patchbay

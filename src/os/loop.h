@@ -7,8 +7,8 @@
 
 namespace patchbay {
 
-/// Keeps something registered with a Loop; dropping it takes the registration back, after which its
-/// function is not called any more. Belongs to the loop thread.
+/// A registration with a Loop. Destroying it cancels the registration; its function is not called
+/// afterwards. Used on the loop thread only.
 class [[nodiscard]] Subscription {
  public:
   Subscription() = default;
@@ -27,11 +27,11 @@ class [[nodiscard]] Subscription {
   std::function<void()> cancel_;
 };
 
-/// The one thread that owns everything that changes, seen from the parts that live on it. Time is
-/// asked of the loop, so that a test can put one with a clock of its own in its place.
+/// The event loop, as its users see it. Its thread owns all mutable state. Users read the time from
+/// the loop, so that a test can replace it with a loop that has a simulated clock.
 ///
-/// Post may be called from any thread; all else belongs to the loop thread. No function given to a
-/// loop may block.
+/// Post can be called on any thread, all other methods only on the loop thread. Functions passed to
+/// a loop must not block.
 class Loop {
  public:
   using Clock = std::chrono::steady_clock;
@@ -43,14 +43,14 @@ class Loop {
   virtual Time Now() const = 0;
   /// Calls `f` on the loop thread, in the order of the calls to Post.
   virtual void Post(std::function<void()> f) = 0;
-  /// Calls `f` once, `delay` from now, unless the subscription is dropped first.
+  /// Calls `f` once, `delay` from now, unless the subscription is destroyed first.
   virtual Subscription After(Duration delay, std::function<void()> f) = 0;
-  /// Calls `f` whenever `fd` has something to read. The descriptor must outlive the subscription.
+  /// Calls `f` whenever `fd` is readable. The descriptor must outlive the subscription.
   virtual Subscription OnReadable(int fd, std::function<void()> f) = 0;
 };
 
-/// Binds functions to the life of an object on the loop thread: a guarded function does nothing
-/// once the Lifetime is gone. Make it the last member, so that it goes first.
+/// Binds functions to the lifetime of an object on the loop thread: a guarded function does nothing
+/// after the Lifetime is destroyed. Declare it as the last member, so that it is destroyed first.
 class Lifetime {
  public:
   template <class F>

@@ -6,8 +6,8 @@ namespace patchbay {
 /// little. Call it before threads are started.
 void LimitMallocArenas();
 
-/// Returns free memory to the system after a job that used much of it. It takes a moment, during
-/// which other threads cannot allocate: do not call it on the loop or often.
+/// Returns free memory to the system. Call it after a job that used much memory. Other threads
+/// cannot allocate while it runs, so do not call it on the loop or often.
 void TrimHeap();
 
 }  // namespace patchbay

@@ -1,3 +1,11 @@
+// A path is watched through all directories that contain one of its components, including the
+// components of link targets. FindAndAdd runs in the thread pool and repeats lookup and watch until
+// two consecutive rounds give the same result. Everything else runs on the loop. At most one
+// FindAndAdd runs at a time; requests that arrive meanwhile share the next one.
+//
+// After an event the targets may have changed, so the paths are watched again before `on_change_`
+// is called. A change during the following read therefore causes another event.
+
 #include "os/path_watch.h"
 
 #include <algorithm>
@@ -13,10 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMaxPathLinks = 40;  // as the kernel
+constexpr int kMaxPathLinks = 40;  // the limit of the kernel, see path_resolution(7)
 constexpr int kMaxTries = 10;
 
-/// Follows `path` to its end. Returns the directory that it leads to, nothing if to something else.
+/// Follows `path` to its end and adds its components to `names`. Returns the directory that it
+/// leads to, or nothing if it leads to anything else.
 std::optional<std::string> Follow(std::string_view path, DecisiveNames& names) {
   std::vector<std::string> pending;  // the next component is at the back
   const auto push = [&pending](std::string_view more) {
@@ -72,7 +81,7 @@ Result<std::unique_ptr<PathWatch>> PathWatch::Create(Loop& loop, ThreadPool& poo
   for (const std::string& path : paths) {
     std::error_code error;
     const fs::path full = fs::absolute(path, error);
-    if (error) {  // an empty path would stand for the root
+    if (error) {  // an empty path would mean the root
       lost.push_back(
           {ErrorKind::kUnavailable,
            format("cannot watch {}: the working directory is gone ({})", path, error.message())});
@@ -96,8 +105,9 @@ PathWatch::PathWatch(Loop& loop, ThreadPool& pool, std::vector<std::string> path
                      std::function<void()> on_change)
     : loop_(loop), pool_(pool), paths_(std::move(paths)), on_change_(std::move(on_change)) {}
 
-/// What was changed before its directory was watched may lead elsewhere, so it tries until nothing
-/// is new. Who changes it faster than it can be looked at is seen to be at it.
+/// Repeats lookup and watch until the result is stable, because a component that changed before its
+/// directory was watched may lead elsewhere. Paths that change faster than that produce events
+/// anyway, so the number of attempts is limited.
 PathWatch::Found PathWatch::FindAndAdd(const std::vector<std::string>& paths,
                                        const DirWatch::Adder& adder) {
   Found found;
@@ -151,10 +161,10 @@ void PathWatch::OnEvent(const std::string& directory, std::string_view name) {
   const Loop::Time now = loop_.Now();
   if (!first_event_) first_event_ = now;
   const auto left = *first_event_ + kMaxSettle - now;
-  if (left <= Loop::Duration::zero()) return;  // it is about to be told
+  if (left <= Loop::Duration::zero()) return;  // the report is due
   settled_ = loop_.After(std::min<Loop::Duration>(kSettle, left), [this] {
     first_event_.reset();
-    // Where the way leads now is watched before it is read, so that nothing falls in between.
+    // Watch the current targets before they are read, so that no change in between is missed.
     reports_change_ = true;
     Watch(nullptr);
   });

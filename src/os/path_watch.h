@@ -17,44 +17,44 @@
 
 namespace patchbay {
 
-/// The names that decide what a path leads to, by the directory they lie in, which is one without
-/// links. "" stands for every name.
+/// The names that determine what a path resolves to, keyed by the directory that contains them (a
+/// path without links). "" stands for every name in the directory.
 using DecisiveNames = std::map<std::string, std::set<std::string, std::less<>>>;
 
-/// Adds to `names` each component of an absolute path, links followed as the kernel does, and where
-/// it leads to a directory every name there and what links in it lead through. What is missing ends
-/// the way, as does a circle of links.
+/// Adds each component of an absolute path to `names`, following links like the kernel. If the path
+/// leads to a directory, also adds every name in it, and the components of the targets of its
+/// links. Stops at a missing component and at a cycle of links.
 void FindDecisiveNames(const std::string& path, DecisiveNames& names);
 
-/// Reports when what is read from some files and directories may have changed: a file was written
-/// and closed, or anything on the way to it, links included, was made, removed or replaced. A
-/// directory stands for all that lies in it. A path need not exist.
+/// Reports when the content of some files and directories may have changed: a file was written and
+/// closed, or a component of its path, including links, was created, removed or replaced. A
+/// directory stands for all files in it. A path need not exist.
 ///
-/// Belongs to the loop thread. Paths are looked up and watched in the pool, since that can hang:
-/// then nothing is reported until it ends.
+/// Used on the loop thread only. The thread pool looks up and watches the paths, because that can
+/// hang; nothing is reported until it returns.
 class PathWatch {
  public:
-  /// It reports when nothing has happened for kSettle, or when kMaxSettle has passed since the
-  /// first event: a writer that never stops holds up nothing.
+  /// A change is reported when no event has arrived for kSettle, or when kMaxSettle has passed
+  /// since the first event, so that continuous writes do not delay the report indefinitely.
   static constexpr std::chrono::milliseconds kSettle{100};
   static constexpr std::chrono::milliseconds kMaxSettle{1000};
 
-  /// Relative paths are of the working directory of this moment. Fails with kUnavailable where the
-  /// system has no inotify instance left. The pool outlives it.
+  /// Relative paths are relative to the working directory at the time of the call. Fails with
+  /// kUnavailable if no inotify instance is available. The pool must outlive the PathWatch.
   static Result<std::unique_ptr<PathWatch>> Create(Loop& loop, ThreadPool& pool,
                                                    const std::vector<std::string>& paths,
                                                    std::function<void()> on_change);
 
-  /// Finds where the paths lead and watches that, then calls `done` on the loop: what is read after
-  /// that is watched. Without it nothing is, so call it first; again for what could not be watched
-  /// before.
+  /// Resolves the paths and watches the directories on the way, then calls `done` on the loop.
+  /// Changes to files that are read after that are reported. Nothing is watched before the first
+  /// call. Call it again to retry paths that could not be watched.
   void Watch(std::function<void()> done);
 
-  /// Whether that is under way.
+  /// Returns whether such a search is in progress.
   bool finding() const { return finding_; }
 
-  /// Directories that cannot be watched, so that changes there are missed. Of the last Watch, which
-  /// comes before each `on_change`, too.
+  /// Returns the errors for directories that cannot be watched, where changes are missed. Describes
+  /// the last Watch; the paths are watched again before each `on_change`.
   const std::vector<Error>& failed() const { return failed_; }
 
  private:
@@ -75,14 +75,14 @@ class PathWatch {
   const std::function<void()> on_change_;
   std::unique_ptr<DirWatch> directories_;
   DecisiveNames names_;
-  std::vector<Error> lost_;  ///< relative paths of a working directory that is gone
+  std::vector<Error> lost_;  ///< relative paths whose working directory was removed
   std::vector<Error> failed_;
-  std::optional<Loop::Time> first_event_;  ///< of those that were not reported yet
+  std::optional<Loop::Time> first_event_;  ///< of those not reported yet
   Subscription settled_;
   bool finding_ = false;
-  bool reports_change_ = false;                   ///< after the next FindAndAdd that begins
-  std::vector<std::function<void()>> asked_;      ///< to be called after that
-  std::vector<std::function<void()>> answering_;  ///< to be called after the one under way
+  bool reports_change_ = false;                   ///< after the next FindAndAdd that starts
+  std::vector<std::function<void()>> asked_;      ///< callbacks for the next FindAndAdd
+  std::vector<std::function<void()>> answering_;  ///< callbacks for the current FindAndAdd
   Lifetime lifetime_;
 };
 

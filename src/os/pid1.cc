@@ -1,3 +1,11 @@
+// PID 1 is an init process and a watchdog. It forks the worker and then only waits for signals,
+// which are blocked and received with sigtimedwait(2). The timeout of that call is the timer of the
+// watchdog, so PID 1 needs neither signal handlers nor threads, and can fork again at any time.
+//
+// The watchdog is active from the first beat of a worker, so a slow start is not mistaken for a
+// hang. Only a worker that the watchdog killed is replaced. If a worker ends by itself, PID 1
+// returns its exit code.
+
 #include "os/pid1.h"
 
 #include <sys/mman.h>
@@ -48,8 +56,8 @@ using InitClock = std::chrono::steady_clock;
 
 constexpr int kPassedOn[] = {SIGHUP, SIGINT, SIGQUIT, SIGUSR1, SIGTERM};
 
-/// What the init waits for, kept from doing anything else: blocked, signals wait until they are
-/// asked for, and none is lost or ends a copy that has only begun.
+/// Blocks the signals that PID 1 waits for. A blocked signal stays pending until Await receives it,
+/// so that none is lost and none terminates a worker process that was just forked.
 class HeldSignals {
  public:
   HeldSignals() {
@@ -57,19 +65,19 @@ class HeldSignals {
     sigaddset(&signals_, SIGCHLD);
     for (const int number : kPassedOn) sigaddset(&signals_, number);
     sigprocmask(SIG_BLOCK, &signals_, &mask_before_);
-    // Where SIGCHLD is ignored nobody learns how a child ended.
+    // While SIGCHLD is ignored, the exit status of a child is not available.
     struct sigaction action = {};
     action.sa_handler = SIG_DFL;
     sigaction(SIGCHLD, &action, &action_before_);
   }
 
-  /// All as it was before.
+  /// Restores the previous signal mask and SIGCHLD action.
   void Release() const {
     sigaction(SIGCHLD, &action_before_, nullptr);
     sigprocmask(SIG_SETMASK, &mask_before_, nullptr);
   }
 
-  /// The next one; negative if there is none before `deadline`.
+  /// Returns the next signal, or a negative number if none arrives before `deadline`.
   int Await(InitClock::time_point deadline) const {
     const auto left = std::max(deadline - InitClock::now(), InitClock::duration::zero());
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
@@ -83,7 +91,8 @@ class HeldSignals {
   struct sigaction action_before_ = {};
 };
 
-/// Reaps all that has ended. Returns the exit code if the copy is among it.
+/// Reaps all children that have ended. Returns the exit code of the worker process `copy` if it is
+/// one of them.
 std::optional<int> Reap(pid_t copy) {
   std::optional<int> code;
   int status = 0;
@@ -93,7 +102,7 @@ std::optional<int> Reap(pid_t copy) {
   return code;
 }
 
-/// PID 1 and the copies it makes of itself, one after the other.
+/// PID 1 and its worker processes, one at a time.
 class InitProcess {
  public:
   InitProcess(std::shared_ptr<Heartbeat> heartbeat, const OnWatchdogKill& on_kill,
@@ -115,7 +124,7 @@ class InitProcess {
         return Pid1Role{std::nullopt, heartbeat_};
       }
       const int code = Watch();
-      // It may have ended by itself just before it was to be killed.
+      // The worker may have ended by itself just before the kill.
       if (!killed_ || code != 128 + SIGKILL) return Pid1Role{code, nullptr};
       const bool restarts = MayRestart();
       heartbeat_->CountKill();
@@ -125,7 +134,7 @@ class InitProcess {
   }
 
  private:
-  /// Returns the exit code of the copy.
+  /// Waits for the worker process to end, and kills it if it hangs. Returns its exit code.
   int Watch() {
     HangDetector hang(pace_.max_missed);
     auto next_check = InitClock::now() + pace_.check;
@@ -167,7 +176,7 @@ class InitProcess {
   const WatchdogPace pace_;
   pid_t copy_ = 0;
   bool killed_ = false;                          ///< by the watchdog
-  std::optional<InitClock::time_point> end_by_;  ///< the end was asked for
+  std::optional<InitClock::time_point> end_by_;  ///< set once shutdown is requested
   std::vector<InitClock::time_point> kills_;
 };
 

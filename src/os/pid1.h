@@ -10,7 +10,8 @@
 
 namespace patchbay {
 
-/// Memory shared by PID 1 and the worker process, which shows there that it is alive. Thread-safe.
+/// Memory shared by PID 1 and the worker process, in which the worker reports that it is alive.
+/// Thread-safe.
 class Heartbeat {
  public:
   /// Fails if no memory can be shared.
@@ -19,18 +20,19 @@ class Heartbeat {
   Heartbeat(const Heartbeat&) = delete;
   Heartbeat& operator=(const Heartbeat&) = delete;
 
-  /// How often to call Beat.
+  /// The interval between calls of Beat.
   static constexpr std::chrono::seconds kPeriod{5};
 
-  /// From the first call on, the worker process is killed when the calls stop.
+  /// Reports that the worker process is alive. After the first call, the worker is killed if the
+  /// calls stop.
   void Beat();
-  /// How often that happened.
+  /// Returns how often PID 1 has killed a worker process.
   std::uint64_t kills() const;
 
   // For PID 1.
   std::uint64_t beats() const;
   void CountKill();
-  /// A new worker process starts.
+  /// Resets the beats for a new worker process.
   void Restart();
 
  private:
@@ -40,14 +42,14 @@ class Heartbeat {
 };
 
 /// Detects a process that hangs, by checks at regular intervals. It counts checks and does not
-/// measure time, so that a pause of the whole machine is not taken for a hang.
+/// measure time, so that a pause of the whole machine is not mistaken for a hang.
 class HangDetector {
  public:
   /// `max_missed` is the maximum number of consecutive checks without a beat.
   explicit HangDetector(int max_missed) : max_missed_(max_missed) {}
 
-  /// Returns whether the process hangs, given the number of beats so far. It is not watched before
-  /// the first beat.
+  /// Returns whether the process hangs, given the number of beats so far. Returns false before the
+  /// first beat.
   bool Check(std::uint64_t beats);
 
  private:
@@ -56,43 +58,44 @@ class HangDetector {
   std::uint64_t last_ = 0;
 };
 
+/// Intervals and limits of the watchdog in PID 1.
 struct WatchdogPace {
   std::chrono::milliseconds check = Heartbeat::kPeriod;
-  int max_missed = 4;  ///< so it is killed 25 to 30 seconds after its last beat
-  /// After SIGTERM, a process that has beaten is killed after this time.
+  int max_missed = 4;  ///< the kill follows 25 to 30 seconds after the last beat
+  /// After SIGTERM or SIGINT, a worker process that has called Beat is killed after this time.
   std::chrono::milliseconds end{3000};
   /// After this many kills within `within`, PID 1 exits.
   std::size_t max_kills = 3;
   std::chrono::minutes within{10};
 };
 
-/// A report of the watchdog, in PID 1. The function must not block or start threads.
+/// A kill by the watchdog, reported in PID 1. The callback must not block or start threads.
 struct WatchdogKill {
-  std::uint64_t kills = 0;  ///< this one included
+  std::uint64_t kills = 0;  ///< including this one
   bool restarts = false;    ///< a new process starts; otherwise PID 1 exits
 };
 using OnWatchdogKill = std::function<void(const WatchdogKill&)>;
 
 /// The role of this process.
 struct Pid1Role {
-  std::optional<int> exit_code;          ///< this was PID 1; exit with this code
+  std::optional<int> exit_code;          ///< set if this was PID 1: exit with this code
   std::shared_ptr<Heartbeat> heartbeat;  ///< of a worker process; null if it is not watched
 };
 
 /// If this process is PID 1, as in a container whose image has no init, orphaned processes become
 /// its children and remain zombies unless it reaps them; RunSubprocess reaps only its own. This
-/// function then forks. In the worker, which the kernel kills when PID 1 exits, it returns
-/// immediately. PID 1 stays in this function: it reaps all children, forwards SIGHUP, SIGINT,
-/// SIGQUIT, SIGUSR1 and SIGTERM to the worker, and returns an exit code when the worker has ended:
-/// the same code, or 128 plus the signal.
+/// function then forks. It returns immediately in the worker process, which the kernel kills when
+/// PID 1 exits. PID 1 stays in this function: it reaps all children and forwards SIGHUP, SIGINT,
+/// SIGQUIT, SIGUSR1 and SIGTERM to the worker. When the worker has ended, it returns an exit code:
+/// that of the worker, or 128 plus the signal number.
 ///
-/// PID 1 is a watchdog as well: if the worker stops beating, because it is stopped or its loop
-/// hangs, PID 1 kills it and forks another one, in which the function returns in the same way.
-/// After too many kills, and after SIGTERM, it returns an exit code instead.
+/// PID 1 is also a watchdog: if the worker stops beating, because it is stopped or its loop hangs,
+/// PID 1 kills it and forks another one, in which the function returns in the same way. After too
+/// many kills, and after SIGTERM or SIGINT, it returns an exit code instead.
 ///
 /// If this process is not PID 1, the function does nothing. Call it before threads are started,
-/// which a fork does not copy, and before much memory is in use. Fails if fork fails; nothing has
-/// changed then.
+/// which fork does not copy, and before much memory is in use. Fails if no memory can be shared or
+/// fork fails; nothing has changed in that case.
 Result<Pid1Role> RunAsPid1(const OnWatchdogKill& on_kill, WatchdogPace pace = WatchdogPace());
 
 }  // namespace patchbay

@@ -12,10 +12,12 @@
 namespace patchbay {
 namespace {
 
-/// A lease lets nobody open the file for writing until it is given back, which is when the
-/// descriptor is closed. Returns whether somebody has it open for writing already.
+/// Takes a lease, which prevents other processes from opening the file for writing until the
+/// descriptor is closed; see fcntl(2). Returns whether a process already has the file open for
+/// writing.
 bool IsBeingWritten(int fd) {
-  // Who has to wait for us has a signal sent to us, of which nothing must come.
+  // A process that has to wait for the lease causes a signal to this process. Use SIGURG, which is
+  // ignored by default.
   fcntl(fd, F_SETSIG, SIGURG);
   return fcntl(fd, F_SETLEASE, F_RDLCK) != 0 && errno == EAGAIN;
 }

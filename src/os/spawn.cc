@@ -1,9 +1,9 @@
-// posix_spawn, since this program has many threads and gRPC's handlers of fork: glibc's runs no
-// such handlers and nothing but system calls between the two programs, takes the same time however
-// large the process is, and reports why a program could not be executed. It returns when the
-// program is executed, and hangs as long as that does: so it runs on a thread of its own, which is
-// left alone when the caller has waited long enough. Such a thread ends when the process it started
-// is dead.
+// posix_spawn is used instead of fork, because this process has many threads and gRPC installs fork
+// handlers. The implementation in glibc runs no fork handlers and only system calls between fork
+// and exec, takes the same time for any size of the process, and reports why a program could not be
+// executed. It returns when the program is executed, and hangs as long as exec hangs. It therefore
+// runs on a separate thread, which is abandoned when the deadline has passed. Such a thread ends
+// when the process that it started is dead.
 
 #include "os/spawn.h"
 
@@ -27,7 +27,7 @@
 #include <system_error>
 #include <thread>
 
-// glibc 2.36 forgot that a header may be read by a C++ compiler.
+// In glibc 2.36 this header lacks its own extern "C".
 extern "C" {
 #include <sys/pidfd.h>
 }
@@ -38,10 +38,10 @@ extern "C" {
 namespace patchbay {
 namespace {
 
-/// How long a process that was killed may take to end.
+/// Time in milliseconds for a killed process to end.
 constexpr int kEndMs = 500;
 
-/// What posix_spawn is to do between the two programs.
+/// The actions of posix_spawn between fork and exec.
 class SpawnPlan {
  public:
   SpawnPlan() {
@@ -55,7 +55,7 @@ class SpawnPlan {
   SpawnPlan(const SpawnPlan&) = delete;
   SpawnPlan& operator=(const SpawnPlan&) = delete;
 
-  /// Returns an errno.
+  /// Returns 0 or an errno value.
   int Prepare(int output, int errors) {
     sigset_t all, none;
     sigfillset(&all);
@@ -112,10 +112,10 @@ std::string_view HintFor(int error) {
 
 bool HoldsNul(const std::string& text) { return text.find('\0') != std::string::npos; }
 
-/// What the caller and the thread share.
+/// State shared by the caller and the thread.
 struct Start {
   SpawnSpec spec;
-  UniqueFd ended;  ///< an eventfd; readable when the thread has `result`
+  UniqueFd ended;  ///< an eventfd; readable when the thread has stored the result
   std::atomic<pid_t> thread = 0;
   std::mutex mutex;
   bool is_abandoned = false;
@@ -146,32 +146,33 @@ void SpawnAndReport(const std::shared_ptr<Start>& start) {
       return;
     }
   }
-  // Nobody is left who wants it. By this descriptor, since others may reap it, see HasEnded.
+  // The caller has given up, so kill the process. Use a pidfd, because the process may be reaped
+  // elsewhere; see HasEnded.
   const UniqueFd process(error == 0 ? pidfd_open(pid, 0) : -1);
   if (!process) return;
   pidfd_send_signal(process.get(), SIGKILL, nullptr, 0);
   const auto id = static_cast<id_t>(process.get());
   siginfo_t ended;
   if (waitid(P_PIDFD, id, &ended, WEXITED | WNOWAIT) != 0) return;
-  kill(-pid, SIGKILL);  // it may have started others in a moment
+  kill(-pid, SIGKILL);  // it may already have started other processes
   waitid(P_PIDFD, id, &ended, WEXITED);
 }
 
-/// The process that a thread has begun and whose program is not executed yet.
+/// Returns the child process of a thread that is in posix_spawn, or 0 if there is none.
 pid_t ChildOf(pid_t thread) {
   pid_t child = 0;
   std::ifstream(format("/proc/self/task/{}/children", thread)) >> child;
   return child;
 }
 
-/// Whether the process executes its program, so that the thread that began it is about to report
-/// it. By the flag PF_FORKNOEXEC of include/linux/sched.h in the kernel's source, the ninth field
-/// of proc(5)'s stat.
+/// Returns whether the process already executes its program, so that the thread that started it is
+/// about to report it. Reads the flag PF_FORKNOEXEC (include/linux/sched.h in the kernel source) in
+/// the ninth field of /proc/PID/stat; see proc(5).
 bool IsExecuted(pid_t process) {
   constexpr unsigned kForkNoExec = 0x40;
   std::ifstream stat(format("/proc/{}/stat", process));
   const std::string text{std::istreambuf_iterator<char>(stat), {}};
-  std::istringstream fields(text.substr(text.rfind(')') + 1));  // after the name of the program
+  std::istringstream fields(text.substr(text.rfind(')') + 1));  // after the program name
   std::string skipped;
   for (int i = 3; i < 9; ++i) fields >> skipped;
   unsigned flags = kForkNoExec;
@@ -179,16 +180,17 @@ bool IsExecuted(pid_t process) {
   return fields && (flags & kForkNoExec) == 0;
 }
 
-/// The process that a thread has begun, if there is one. Empty if it cannot be had.
+/// Returns a pidfd of the child process of a thread that is in posix_spawn. Empty if there is none
+/// or it cannot be opened.
 UniqueFd ProcessOf(pid_t thread) {
   const pid_t child = ChildOf(thread);
   if (child == 0) return {};
   UniqueFd process(pidfd_open(child, 0));
-  // Otherwise it is another process, or none, by now.
+  // If the child has changed, the pidfd may refer to another process.
   return ChildOf(thread) == child ? std::move(process) : UniqueFd();
 }
 
-/// Kills a process. Returns whether it has ended, which one that hangs for good does not.
+/// Kills a process. Returns whether it has ended; a process that hangs in the kernel does not.
 bool KillProcess(const UniqueFd& process) {
   pidfd_send_signal(process.get(), SIGKILL, nullptr, 0);
   pollfd ended = {process.get(), POLLIN, 0};
@@ -223,7 +225,8 @@ Result<Spawned> Spawn(SpawnSpec spec, std::chrono::steady_clock::time_point dead
          static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000)));
   } while (fds[0].revents == 0 && fds[1].revents == 0 &&
            std::chrono::steady_clock::now() < deadline);
-  // A program that runs, and all that it started, is ended by the caller, with SIGTERM first.
+  // If the program already runs, wait for the thread to report it: the caller of Spawn stops the
+  // whole process group, with SIGTERM first.
   while (fds[0].revents == 0 && IsExecuted(ChildOf(start->thread))) poll(fds.data(), 1, -1);
   {
     const std::lock_guard lock(start->mutex);
@@ -235,7 +238,7 @@ Result<Spawned> Spawn(SpawnSpec spec, std::chrono::steady_clock::time_point dead
     none.timed_out = !none.cancelled;
     UniqueFd process = ProcessOf(start->thread);
     if (process && KillProcess(process)) {
-      thread.join();  // it reaps the process
+      thread.join();  // the thread reaps the process
     } else {
       thread.detach();
       none.left_behind = std::move(process);

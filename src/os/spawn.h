@@ -13,7 +13,7 @@
 
 namespace patchbay {
 
-/// A program to start, see SubprocessSpec.
+/// A program to start; see SubprocessSpec.
 struct SpawnSpec {
   std::vector<std::string> argv;
   std::vector<std::string> environment;  ///< NAME=value
@@ -26,12 +26,12 @@ struct Spawned {
   pid_t pid = 0;  ///< of the process and its group; the caller reaps it
   bool timed_out = false;
   bool cancelled = false;
-  UniqueFd left_behind = {};  ///< without a `pid`, see SubprocessResult
+  UniqueFd left_behind = {};  ///< set only without a `pid`; see SubprocessResult
 };
 
-/// Starts a program in a new process group. The start hangs while the file system of the program
-/// does; at `deadline` and on cancellation the new process is killed. Fails with a hint if the
-/// program cannot be executed.
+/// Starts a program in a new process group. Blocks while the file system of the program blocks; at
+/// `deadline` and on cancellation the new process is killed. Fails with a hint if the program
+/// cannot be executed.
 Result<Spawned> Spawn(SpawnSpec spec, std::chrono::steady_clock::time_point deadline,
                       const Cancellation& cancellation);
 

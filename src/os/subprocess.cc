@@ -1,3 +1,11 @@
+// Spawn starts the program, and a Watch follows it with poll(2) until it has ended and both output
+// streams are closed. A Watch passes through phases with a deadline each: run, terminate (SIGTERM),
+// kill (SIGKILL). A child that survives the last phase is left behind. When the program ends while
+// descendants still hold its streams open, these get a short time to close them.
+//
+// The child is not reaped before Finish, so its ID, which is also that of its group, cannot be
+// reused while signals are sent to it.
+
 #include "os/subprocess.h"
 
 #include <fcntl.h>
@@ -15,7 +23,7 @@
 #include <fstream>
 #include <optional>
 
-// glibc 2.36 forgot that a header may be read by a C++ compiler.
+// In glibc 2.36 this header lacks its own extern "C".
 extern "C" {
 #include <sys/pidfd.h>
 }
@@ -30,13 +38,14 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long a group may take to end after SIGTERM, a process after SIGKILL, and what a child left
-/// behind to let go of its output.
+/// Time for a group to end after SIGTERM, for a process to end after SIGKILL, and for descendants
+/// of the child to close its output.
 constexpr std::chrono::milliseconds kTermGrace{1000};
 constexpr std::chrono::milliseconds kKillGrace{500};
 constexpr std::chrono::milliseconds kPipeGrace{100};
 
-/// Between a pod of no importance and one of some, as the kubelet gives them.
+/// An oom_score_adj between those that the kubelet sets for pods of low and of high importance
+/// (1000 for BestEffort, -997 for Guaranteed).
 constexpr int kOomScore = 500;
 
 constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
@@ -64,16 +73,17 @@ std::vector<std::string> EnvironmentOf(const SubprocessSpec& spec) {
   return environment;
 }
 
-/// Where memory runs out a program that leaks is to go, not this process, and not a pod of the node
-/// because the kernel spares this process and so what it starts. Anybody may raise the score; one
-/// that is higher already stays.
+/// Raises the OOM score of a child. When memory runs out, the kernel then kills a leaking program
+/// and not this process. Without it the child would inherit the protection of this process, and the
+/// kernel would kill pods of the node first. Raising the score needs no privilege. A higher score
+/// is not lowered, because that needs CAP_SYS_RESOURCE.
 void RaiseOomScore(pid_t child) {
   std::ofstream(format("/proc/{}/oom_score_adj", child)) << kOomScore;
 }
 
-/// One of the two streams of a child, and what is kept of it.
+/// One of the two output streams of a child, and its content.
 struct Stream {
-  UniqueFd fd;  ///< empty after its end
+  UniqueFd fd;  ///< empty after end of file
   std::size_t most = 0;
   std::string text = {};
   bool cut = false;
@@ -90,7 +100,7 @@ struct Stream {
   }
 };
 
-/// Looks after a child from its start to its end.
+/// Supervises a child from its start to its end.
 class Watch {
  public:
   Watch(const SubprocessSpec& spec, const Cancellation& cancellation, Clock::time_point deadline,
@@ -111,7 +121,7 @@ class Watch {
   }
 
  private:
-  /// What the child was told to do.
+  /// The last action on the child: started, sent SIGTERM, or sent SIGKILL.
   enum class Phase { kRun, kTerminate, kKill };
 
   void Await();
@@ -124,17 +134,17 @@ class Watch {
 
   const SubprocessSpec& spec_;
   const Cancellation& cancellation_;
-  pid_t pid_;  ///< of the process and its group; not reaped before Finish, so it is nobody else's
+  pid_t pid_;  ///< of the process and its group; not reused, since it is not reaped before Finish
   UniqueFd process_;
   Stream output_;
   Stream errors_;
   Phase phase_ = Phase::kRun;
-  Clock::time_point deadline_;  ///< of the phase; after the end of the child, of its streams
+  Clock::time_point deadline_;  ///< of the phase, or of the streams after the child has ended
   bool ended_ = false;
-  std::optional<SubprocessEnd> why_;  ///< it was stopped
+  std::optional<SubprocessEnd> why_;  ///< set when the child is stopped
 };
 
-/// Waits for the next event, or the deadline, and follows the child.
+/// Waits for the next event or the deadline, and handles the event.
 void Watch::Await() {
   const bool may_cancel = phase_ == Phase::kRun;
   std::array<pollfd, 4> fds = {{{ended_ ? -1 : process_.get(), POLLIN, 0},
@@ -153,7 +163,7 @@ void Watch::Await() {
   if (output_.cut && output_.fd && spec_.excess == SubprocessSpec::Excess::kEnd) OnExcess();
 }
 
-/// At the deadline: whether there is something left to try, and to wait for.
+/// Called at the deadline: enters the next phase. Returns false if there is none.
 bool Watch::GoOn() {
   if (ended_ || phase_ == Phase::kKill) return false;
   if (phase_ == Phase::kRun) {
@@ -182,7 +192,7 @@ void Watch::Stop(SubprocessEnd why, Phase phase) {
     deadline_ = Clock::now() + kTermGrace;
   } else {
     kill(-pid_, SIGKILL);
-    pidfd_send_signal(process_.get(), SIGKILL, nullptr, 0);  // it may have left its group
+    pidfd_send_signal(process_.get(), SIGKILL, nullptr, 0);  // the child may have left its group
     deadline_ = Clock::now() + kKillGrace;
   }
 }
@@ -202,11 +212,11 @@ SubprocessResult Watch::Finish() {
   return result;
 }
 
-/// Reaps the child.
+/// Reaps the child and stores its exit status.
 void Watch::ReadStatus(SubprocessResult& result) {
   siginfo_t info = {};
   if (waitid(P_PIDFD, static_cast<id_t>(process_.get()), &info, WEXITED | WNOHANG) != 0) {
-    // So it is where this program was started with SIGCHLD ignored.
+    // This happens if this process was started with SIGCHLD ignored.
     result.error = FailErrno("cannot read the exit status of the program", errno).value().message;
     return;
   }
@@ -234,7 +244,7 @@ Result<SubprocessResult> Run(const SubprocessSpec& spec, const Cancellation& can
   if (!process) {
     const int error = errno;
     kill(-pid, SIGKILL);
-    waitpid(pid, nullptr, 0);  // it has only begun, and is killed: this takes no time
+    waitpid(pid, nullptr, 0);  // returns soon: it was just started, and is killed
     return FailErrno("cannot watch the program that was started", error);
   }
   return Watch(spec, cancellation, deadline, pid, std::move(process), std::move(output.read),

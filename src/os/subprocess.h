@@ -12,15 +12,15 @@
 
 namespace patchbay {
 
-/// Stops subprocesses from another thread. It cannot be reset. Thread-safe; it must outlive the
-/// calls of RunSubprocess that use it, of which there may be many.
+/// Stops any number of subprocesses from another thread. It cannot be reset. Thread-safe; it must
+/// outlive the calls of RunSubprocess that use it.
 class Cancellation {
  public:
   static Result<Cancellation> Create();
 
   void Trigger() const;
   bool triggered() const;
-  /// Becomes readable when it is triggered.
+  /// Returns a descriptor that becomes readable after Trigger.
   int fd() const { return fd_.get(); }
 
  private:
@@ -29,11 +29,12 @@ class Cancellation {
   UniqueFd fd_;
 };
 
-/// A program to run, and its limits. Its stdin is /dev/null, its working directory "/"; it inherits
-/// no other descriptors, and signals have their default action. Its environment is PATH of this
-/// process, HOME=/, LANG=C.UTF-8 and `environment`. The kernel's OOM killer prefers it to this
-/// process. Its limit of descriptors is the one this process was started with.
+/// A program to run, and its limits. Its stdin is /dev/null and its working directory is "/". It
+/// inherits no other descriptors, and signals have their default action. Its environment is PATH of
+/// this process, HOME=/, LANG=C.UTF-8 and `environment`. The kernel's OOM killer prefers it to this
+/// process. Its descriptor limit is the one this process was started with.
 struct SubprocessSpec {
+  /// Action if the program prints more than `max_output`: kill it, or discard the rest.
   enum class Excess { kEnd, kDiscard };
   /// The number of bytes of stderr that are kept; the rest is discarded.
   static constexpr std::size_t kMaxErrors = 4096;
@@ -42,8 +43,8 @@ struct SubprocessSpec {
   std::vector<std::string> argv;
   std::chrono::milliseconds timeout{};
   std::size_t max_output = 0;                      ///< bytes of stdout that are kept
-  Excess excess = Excess::kEnd;                    ///< what happens if it prints more
-  std::map<std::string, std::string> environment;  ///< may override the three above
+  Excess excess = Excess::kEnd;                    ///< action above `max_output`
+  std::map<std::string, std::string> environment;  ///< can override PATH, HOME and LANG
 };
 
 /// How a subprocess ended.
@@ -59,34 +60,35 @@ enum class SubprocessEnd {
 struct SubprocessResult {
   SubprocessEnd end = SubprocessEnd::kFailed;
   int code = 0;       ///< the exit code of kExited, the signal of kSignalled
-  std::string error;  ///< of kFailed: why
+  std::string error;  ///< the reason for kFailed
   std::string output;
-  bool output_cut = false;   ///< there was more than is kept
+  bool output_cut = false;   ///< the program printed more than is kept
   std::string error_output;  ///< the beginning of stderr
   /// The pidfd of a process that hangs in the kernel and did not end after SIGKILL. Call HasEnded
   /// until it returns true, or a zombie remains. Normally empty.
   UniqueFd left_behind;
 };
 
-/// Runs a program in a new process group and blocks until it has ended: for pool threads, never for
-/// the loop. At the timeout and on cancellation the group gets SIGTERM, and SIGKILL one second
-/// later; processes that remain in the group when the program ends are killed. Returns at most two
-/// seconds after the timeout, whatever the program does. Processes that left the group, such as
-/// daemons, continue to run and are reaped by their new parent, PID 1: see os/pid1.h.
+/// Runs a program in a new process group and blocks until it has ended: call it on a pool thread,
+/// never on the loop. At the timeout and on cancellation the group receives SIGTERM, and SIGKILL
+/// one second later. Processes that remain in the group when the program ends are killed. Returns
+/// at most two seconds after the timeout, even if the program hangs in the kernel. Processes that
+/// left the group, such as daemons, continue to run and are reaped by their new parent, PID 1: see
+/// os/pid1.h.
 SubprocessResult RunSubprocess(const SubprocessSpec& spec, const Cancellation& cancellation);
 
-/// Returns whether a process that was left behind has ended, and if so reaps it. Its pidfd becomes
-/// readable when that happens.
+/// Returns whether a process that was left behind has ended, and reaps it in that case. Its pidfd
+/// becomes readable when the process ends.
 bool HasEnded(const UniqueFd& left_behind);
 
 /// Describes how the program ended: `/bin/card-ok ended with exit code 1`. One line of limited
 /// length, safe to print.
 std::string DescribeEnd(const SubprocessSpec& spec, const SubprocessResult& result);
 
-/// The same with the last line of stderr: `…: no card`.
+/// Like DescribeEnd, followed by the last line of stderr: `…: no card`.
 std::string Describe(const SubprocessSpec& spec, const SubprocessResult& result);
 
-/// The same with the first lines of stderr and stdout: `…: no card; see dmesg`.
+/// Like DescribeEnd, followed by the first lines of stderr and stdout: `…: no card; see dmesg`.
 std::string DescribeWithOutput(const SubprocessSpec& spec, const SubprocessResult& result);
 
 }  // namespace patchbay

@@ -36,7 +36,7 @@ std::string Ending(const SubprocessSpec& spec, const SubprocessResult& result) {
   return result.error;
 }
 
-/// The first lines as one: "no card; see dmesg".
+/// Joins the first lines into one: "no card; see dmesg".
 std::string FirstLines(std::string_view output) {
   std::string line;
   while (!output.empty() && line.size() < kMaxShown) {

@@ -1,11 +1,10 @@
-// Every thread does the same: it calls the `on_late` of a job whose limit has passed, begins the
-// next job if one may begin, and otherwise waits for the moment at which that can change. So a
-// thread that waits is the timer of the jobs that run, and Ensure sees to it that there is one
-// while a timer is needed: while jobs wait for one that may become overdue, and while a job has a
-// limit.
+// All threads run the same loop: call the `on_late` of a job whose limit has passed, start the next
+// job if one may start, and otherwise wait for the time at which that can change. A waiting thread
+// is therefore the timer for the running jobs. Ensure keeps one waiting while a timer is needed:
+// while jobs wait for a running job to become overdue, and while a job has a limit.
 //
-// The state belongs to the pool and to its threads together. After the pool is gone, a thread whose
-// work returns finds `stopped_` and touches nothing else.
+// The pool and its threads share ownership of the state. After the pool is destroyed, a thread
+// whose work returns detects `stopped_` and accesses nothing else.
 
 #include "os/thread_pool.h"
 
@@ -92,7 +91,7 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
     return static_cast<std::size_t>(std::ranges::count_if(
         running_, [&](const auto& entry) { return !IsOverdue(entry.second, now); }));
   }
-  /// How many jobs may begin now.
+  /// Returns the number of jobs that may start now.
   std::size_t FreePlaces(Time now) const {
     const std::size_t in_time = InTime(now);
     const std::size_t overdue = running_.size() - in_time;
@@ -106,7 +105,7 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
     }
     return next;
   }
-  /// When a thread that waits has something to do, if nothing else happens.
+  /// Returns the time at which a waiting thread has work, if no other event occurs.
   Time NextEvent(Time now) const {
     Time next = queue_.empty() ? Time::max() : NextOverdue(now);
     if (limited_ == 0) return next;
@@ -122,8 +121,8 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
     ++idle_;
   }
 
-  /// Sees to it that threads wait for what can begin and for what can become late. Returns whether
-  /// there are enough.
+  /// Ensures that enough threads wait for the jobs that may start and for those that may become
+  /// late. Returns whether there are enough.
   bool Ensure(Time now) {
     const std::size_t beginning = std::min(queue_.size(), FreePlaces(now));
     const bool needs_timer = queue_.size() > beginning || limited_ > 0;
@@ -181,13 +180,13 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
     }
     ++idle_;
     ended_.notify_all();
-    lock.unlock();  // what the functions hold may block when it goes
+    lock.unlock();  // destroying what the functions own may block
     ended = {};
     task = {};
     lock.lock();
   }
 
-  /// Of a job whose limit has passed; null if there is none.
+  /// Returns the `on_late` of a job whose limit has passed, or null if there is none.
   std::function<void()> TakeLate(Time now) {
     if (limited_ == 0) return nullptr;
     for (auto& [serial, running] : running_) {
@@ -199,7 +198,7 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
     const auto late =
         std::ranges::find_if(queue_, [&](const Task& task) { return task.late_at <= now; });
     if (late == queue_.end()) return nullptr;
-    // The rest of the job goes with the function, when the lock is not held.
+    // The function owns the rest of the job, which is destroyed when the lock is not held.
     auto dropped = std::make_shared<Job>(std::move(late->job));
     queue_.erase(late);
     --limited_;
@@ -219,13 +218,13 @@ class ThreadPool::State : public std::enable_shared_from_this<State> {
   const Options options_;
   mutable std::mutex mutex_;
   std::condition_variable wake_;
-  std::condition_variable ended_;  ///< a job, a call or a thread
+  std::condition_variable ended_;  ///< notified when a job, a callback or a thread ends
   std::deque<Task> queue_;
   std::map<std::uint64_t, Running> running_;
   std::uint64_t next_serial_ = 0;
   std::size_t limited_ = 0;    ///< jobs, waiting or running, whose on_late may still be called
   std::size_t idle_ = 0;       ///< threads that run no job
-  std::size_t finishing_ = 0;  ///< calls of `then` and `on_late`
+  std::size_t finishing_ = 0;  ///< running calls of `then` and `on_late`
   bool stopped_ = false;
 };
 

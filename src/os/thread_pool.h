@@ -11,16 +11,17 @@
 
 namespace patchbay {
 
-/// Threads for work that is too slow for the loop and that can hang in the kernel for good: looking
-/// up paths, starting and stopping servers. At most `max_running` jobs run at once, and they begin
-/// in the order of the calls to Run. A job that runs longer than `patience` is overdue: it no
-/// longer counts, and another thread takes its place, until `max_overdue` jobs are.
+/// A thread pool for work that is too slow for the loop and that can hang in the kernel
+/// indefinitely: looking up paths, starting and stopping servers. At most `max_running` jobs run at
+/// once; they start in the order of the calls to Run. A job that runs longer than `patience` is
+/// overdue: it no longer counts, and another thread replaces it, unless `max_overdue` jobs are
+/// overdue already.
 ///
-/// Threads are not joined, since some may never return. Where the system has no thread left, jobs
-/// wait for the threads that exist. Thread-safe.
+/// Threads are not joined, because some may never return. If the system cannot create a thread,
+/// jobs wait for the existing threads. Thread-safe.
 ///
-/// The destructor drops the jobs that have not begun, waits up to `end_patience` for those that run
-/// and never for those that are overdue. It may not be called on a thread of the pool.
+/// The destructor drops the jobs that have not started, waits up to `end_patience` for running
+/// jobs, and does not wait for overdue jobs. It must not be called on a thread of the pool.
 class ThreadPool {
  public:
   using Clock = std::chrono::steady_clock;
@@ -30,36 +31,37 @@ class ThreadPool {
     std::size_t max_running = 1;
     std::chrono::milliseconds patience = std::chrono::seconds(1);
     std::size_t max_overdue = 256;
-    std::size_t max_idle = 4;  ///< threads that are kept for the next jobs; at least 1
-    /// The first thread starts with the pool and stays, so that a job never waits for the system to
-    /// have a thread. Otherwise threads start when there is work.
+    std::size_t max_idle = 4;  ///< idle threads that are kept for the next jobs; at least 1
+    /// If true, the first thread starts with the pool and stays, so that a job never waits for the
+    /// system to create a thread. If false, threads start on demand.
     bool starts_at_once = false;
     std::chrono::milliseconds end_patience{500};
   };
 
   struct Job {
-    /// May hang. It may outlive the pool and everything else, so it touches only what it owns.
+    /// Can hang. It can outlive the pool and all other objects, so it must access only what it
+    /// owns.
     std::function<void()> work;
-    /// Called after `work`, on the same thread, unless the pool is gone or the job is late. May not
-    /// block: the destructor of the pool waits for it.
+    /// Called after `work` on the same thread, unless the pool is destroyed or the job is late.
+    /// Must not block, because the destructor of the pool waits for it.
     std::function<void()> then = nullptr;
-    /// Called once if `work` has not ended `limit` after the call to Run, also when it has not
-    /// begun; in that case it never does. On a thread of the pool; may not block.
+    /// Called once if `work` has not ended `limit` after the call to Run. If `work` has not started
+    /// by then, it never starts. Called on a thread of the pool; must not block.
     std::function<void()> on_late = nullptr;
-    std::chrono::milliseconds limit{};  ///< of on_late
-    /// Where there is no thread to begin the job, or none to call its `on_late`, and the system has
-    /// no other, Run refuses the job; otherwise it waits.
+    std::chrono::milliseconds limit{};  ///< for on_late
+    /// If true, Run refuses the job if the pool has no thread to start it or to call its `on_late`,
+    /// and the system cannot create one. If false, the job waits.
     bool needs_thread = false;
   };
 
-  /// Throws std::system_error where the first thread cannot start and is to start at once.
+  /// Throws std::system_error if `starts_at_once` is set and the first thread cannot be started.
   explicit ThreadPool(const Options& options);
   ThreadPool() : ThreadPool(Options()) {}
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
   ThreadPool& operator=(const ThreadPool&) = delete;
 
-  /// Returns false, and drops the job, if it is refused.
+  /// Queues a job. Returns false, and drops the job, if it is refused.
   bool Run(Job job);
 
   /// Runs `work` in the pool, then `done` with its result on `loop`.
@@ -74,7 +76,7 @@ class ThreadPool {
                 }});
   }
 
-  /// How long ago the oldest job that has not ended was passed to Run; zero without one.
+  /// Returns the time since the oldest unfinished job was passed to Run, or zero if there is none.
   Clock::duration OldestAge(Time now) const;
 
  private:

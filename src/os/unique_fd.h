@@ -6,7 +6,7 @@
 
 namespace patchbay {
 
-/// Owns a file descriptor; closes it once.
+/// Owns a file descriptor and closes it once.
 class UniqueFd {
  public:
   UniqueFd() = default;
