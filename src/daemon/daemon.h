@@ -16,12 +16,12 @@
 #include "daemon/shared_device_monitor.h"
 #include "discovery/kernel_events.h"
 #include "http/loop_heartbeat.h"
-#include "http/metrics.h"
 #include "http/routes.h"
 #include "http/server.h"
 #include "kubelet/kubelet_dir.h"
 #include "kubelet/plugin_sockets.h"
 #include "kubelet/pod_resources.h"
+#include "metrics/metrics.h"
 #include "os/dir_watch.h"
 
 namespace patchbay {

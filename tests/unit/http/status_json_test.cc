@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/escape.h"
-#include "http/metrics.h"
+#include "metrics/metrics.h"
 
 namespace patchbay {
 namespace {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "http/process_collector.h"
+#include "metrics/process_families.h"
 #include "status/node_status.h"
 #include "status/observer.h"
 

@@ -1,10 +1,10 @@
-#include "http/resource_metrics.h"
+#include "metrics/resource_metrics.h"
 
 #include <algorithm>
 #include <iterator>
 #include <span>
 
-#include "http/device_collector.h"
+#include "metrics/device_families.h"
 
 namespace patchbay {
 namespace {

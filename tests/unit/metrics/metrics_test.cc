@@ -1,4 +1,4 @@
-#include "http/metrics.h"
+#include "metrics/metrics.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -93,7 +93,7 @@ std::set<std::string> MetricFamilies(const Metrics& metrics) {
 
 /// The rows of metrics.golden that begin with one of these words, without it.
 std::set<std::string> Golden(const std::set<std::string>& wanted) {
-  std::ifstream file(PATCHBAY_SOURCE_DIR "/tests/unit/http/metrics.golden");
+  std::ifstream file(PATCHBAY_SOURCE_DIR "/tests/unit/metrics/metrics.golden");
   std::set<std::string> families;
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);

@@ -1,4 +1,4 @@
-#include "http/metrics.h"
+#include "metrics/metrics.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "http/device_collector.h"
-#include "http/metric_families.h"
-#include "http/process_collector.h"
-#include "http/resource_metrics.h"
-#include "http/text_format.h"
+#include "metrics/device_families.h"
+#include "metrics/families.h"
+#include "metrics/process_families.h"
+#include "metrics/resource_metrics.h"
+#include "metrics/text_format.h"
 
 namespace patchbay {
 

@@ -1,4 +1,4 @@
-#include "http/process_collector.h"
+#include "metrics/process_families.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

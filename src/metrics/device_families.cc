@@ -1,4 +1,4 @@
-#include "http/device_collector.h"
+#include "metrics/device_families.h"
 
 #include <array>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "http/metric_families.h"
+#include "metrics/families.h"
 
 namespace patchbay {
 namespace {

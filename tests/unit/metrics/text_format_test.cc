@@ -1,4 +1,4 @@
-#include "http/text_format.h"
+#include "metrics/text_format.h"
 
 #include <gtest/gtest.h>
 #include <prometheus/text_serializer.h>

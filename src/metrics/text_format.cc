@@ -1,4 +1,4 @@
-#include "http/text_format.h"
+#include "metrics/text_format.h"
 
 #include <algorithm>
 #include <cmath>

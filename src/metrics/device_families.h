@@ -3,7 +3,7 @@
 #include <atomic>
 #include <vector>
 
-#include "http/text_format.h"
+#include "metrics/text_format.h"
 #include "model/snapshot.h"
 #include "status/status_store.h"
 

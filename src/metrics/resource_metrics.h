@@ -9,7 +9,7 @@
 #include <string_view>
 #include <utility>
 
-#include "http/metric_families.h"
+#include "metrics/families.h"
 #include "status/observer.h"
 #include "status/status_store.h"
 
