@@ -2,123 +2,151 @@
 
 #include <algorithm>
 #include <iterator>
-#include <span>
-
-#include "metrics/device_families.h"
 
 namespace patchbay {
 namespace {
 
+// How it works: prometheus-cpp's counters are atomic, so counting needs no lock. The series that
+// are created when needed live in maps, whose elements never move: the lock covers only the lookup.
+
 using Seconds = std::chrono::duration<double>;
 
-constexpr std::string_view kCodeNames[] = {
-    "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",
-    "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED", "RESOURCE_EXHAUSTED", "FAILED_PRECONDITION",
-    "ABORTED",   "OUT_OF_RANGE",   "UNIMPLEMENTED",     "INTERNAL",           "UNAVAILABLE",
-    "DATA_LOSS", "UNAUTHENTICATED"};
-constexpr std::size_t kUnknown = 2;
+prometheus::Labels With(prometheus::Labels labels, const char* name, std::string_view value) {
+  labels.emplace(name, value);
+  return labels;
+}
 
-/// The codes that are to be expected: a series has to be there at 0 for its first increase to be
-/// seen.
-std::span<const std::string_view> CodesOf(Rpc rpc) {
-  static constexpr std::string_view kAsked[] = {"OK"};
-  static constexpr std::string_view kStreamed[] = {"OK", "CANCELLED"};
-  static constexpr std::string_view kGiven[] = {
-      "OK", "CANCELLED", "INVALID_ARGUMENT", "NOT_FOUND", "FAILED_PRECONDITION", "UNAVAILABLE"};
-  switch (rpc) {
-    case Rpc::kListAndWatch: return kStreamed;
-    case Rpc::kAllocate:
-    case Rpc::kPreStartContainer: return kGiven;
-    case Rpc::kGetDevicePluginOptions:
-    case Rpc::kGetPreferredAllocation: break;
+/// The status codes of gRPC; any other text is counted as UNKNOWN, so that labels are bounded.
+std::string_view KnownCode(std::string_view code) {
+  static constexpr std::string_view kCodes[] = {"OK",
+                                                "CANCELLED",
+                                                "UNKNOWN",
+                                                "INVALID_ARGUMENT",
+                                                "DEADLINE_EXCEEDED",
+                                                "NOT_FOUND",
+                                                "ALREADY_EXISTS",
+                                                "PERMISSION_DENIED",
+                                                "RESOURCE_EXHAUSTED",
+                                                "FAILED_PRECONDITION",
+                                                "ABORTED",
+                                                "OUT_OF_RANGE",
+                                                "UNIMPLEMENTED",
+                                                "INTERNAL",
+                                                "UNAVAILABLE",
+                                                "DATA_LOSS",
+                                                "UNAUTHENTICATED"};
+  const auto found = std::find(std::begin(kCodes), std::end(kCodes), code);
+  return found == std::end(kCodes) ? "UNKNOWN" : *found;
+}
+
+/// A stream lasts as long as the kubelet, and the options are a constant.
+bool HasDuration(Rpc rpc) {
+  return rpc != Rpc::kListAndWatch && rpc != Rpc::kGetDevicePluginOptions;
+}
+
+struct HealthTransitions {
+  int to_healthy = 0;
+  int to_unhealthy = 0;
+};
+
+/// Counts the devices, listed in both snapshots, whose health changed.
+HealthTransitions CountTransitions(const Snapshot& before, const Snapshot& after) {
+  HealthTransitions transitions;
+  auto old = before.devices.begin();
+  for (const ListedDevice& listed : after.devices) {
+    while (old != before.devices.end() && IdLess(old->device->id, listed.device->id)) ++old;
+    if (old == before.devices.end()) break;
+    if (old->device->id != listed.device->id || old->health == listed.health) continue;
+    ++(listed.health == Health::kHealthy ? transitions.to_healthy : transitions.to_unhealthy);
   }
-  return kAsked;
+  return transitions;
 }
 
 }  // namespace
 
-ResourceMetrics::Method::Method(const std::string& resource, Rpc rpc, MetricFamilies& all_families)
-    : families(all_families),
-      labels{{"method", std::string(Name(rpc))}, {"resource", resource}},
-      duration(families, families.rpc_duration, labels, DurationBuckets()) {
-  static_assert(std::size(kCodeNames) == kCodes);
-  for (const std::string_view code : CodesOf(rpc)) Code(code);
-}
+ResourceMetrics::ByResult::ByResult(const MetricFamilies& families,
+                                    MetricFamilies::Counters& family, prometheus::Labels labels)
+    : success(families, family, With(labels, "result", "success")),
+      failure(families, family, With(labels, "result", "failure")) {}
 
-ResourceMetrics::Method::~Method() {
-  if (families.is_shutting_down) return;
-  for (const auto& counter : codes) {
-    if (prometheus::Counter* known = counter.load()) families.rpcs.Remove(known);
+ResourceMetrics::ProbeSeries::ProbeSeries(const prometheus::Labels& resource,
+                                          MetricFamilies& families)
+    : duration(families, families.probe_duration, resource, DurationBuckets()) {
+  for (const ProbeResult result : kAllProbeResults) {
+    results.try_emplace(result, families, families.probes, With(resource, "result", Name(result)));
   }
 }
-
-prometheus::Counter& ResourceMetrics::Method::Code(std::string_view code) {
-  const auto found = std::find(std::begin(kCodeNames), std::end(kCodeNames), code);
-  const std::size_t index = found == std::end(kCodeNames)
-                                ? kUnknown
-                                : static_cast<std::size_t>(found - std::begin(kCodeNames));
-  if (prometheus::Counter* known = codes[index].load(std::memory_order_acquire)) return *known;
-  prometheus::Labels all = labels;
-  all.emplace("code", kCodeNames[index]);
-  // Threads that come here together get the same counter.
-  prometheus::Counter& counter = families.rpcs.Add(all);
-  codes[index].store(&counter, std::memory_order_release);
-  return counter;
-}
-
-ResourceMetrics::HookSeries::HookSeries(const std::string& resource, Hook hook,
-                                        std::string_view result, MetricFamilies& families)
-    : runs(families, families.hooks,
-           {{"hook", std::string(Name(hook))},
-            {"resource", resource},
-            {"result", std::string(result)}}),
-      duration(families, families.hook_duration,
-               {{"hook", std::string(Name(hook))},
-                {"resource", resource},
-                {"result", std::string(result)}},
-               DurationBuckets()) {}
 
 ResourceMetrics::ResourceMetrics(const std::string& resource, MetricFamilies& families,
                                  StatusStore& store, const Now& now)
     : resource_(resource),
+      labels_{{"resource", resource}},
+      families_(families),
       store_(store),
       now_(now),
-      registered_(families, families.registered, {{"resource", resource_}}),
-      registrations_(families, families.registrations, resource_),
-      streams_(families, families.list_watch_streams, {{"resource", resource_}}),
-      lists_sent_(families, families.list_watch_updates, {{"resource", resource_}}),
-      to_healthy_(families, families.device_health_transitions,
-                  {{"resource", resource_}, {"to", "healthy"}}),
-      to_unhealthy_(families, families.device_health_transitions,
-                    {{"resource", resource_}, {"to", "unhealthy"}}),
-      allocations_(families, families.allocations, resource_),
-      allocated_devices_(families, families.allocated_devices, {{"resource", resource_}}),
-      scans_(families, families.discovery_scans, {{"resource", resource_}}),
-      scan_duration_(families, families.discovery_duration, {{"resource", resource_}},
-                     DurationBuckets()),
-      last_complete_scan_(families, families.discovery_last_success_timestamp,
-                          {{"resource", resource_}}),
-      shared_devices_(families, families.shared_devices, {{"resource", resource_}}),
-      probe_duration_(families, families.probe_duration, {{"resource", resource_}},
-                      DurationBuckets()) {
-  for (const ProbeResult result : kAllProbeResults) {
-    const prometheus::Labels labels{{"resource", resource_}, {"result", std::string(Name(result))}};
-    probes_.at(static_cast<std::size_t>(result)) =
-        std::make_unique<OwnedMetric<prometheus::Counter>>(families, families.probes, labels);
-  }
-  for (const Hook hook : kAllHooks) {
-    hooks_.at(static_cast<std::size_t>(hook)) =
-        std::make_unique<HookOutcomes>(resource_, hook, families);
-  }
-  for (const Rpc rpc : kAllRpcs) {
-    methods_.at(static_cast<std::size_t>(rpc)) = std::make_unique<Method>(resource_, rpc, families);
-  }
+      registered_(families, families.resource_registered, labels_),
+      registrations_(families, families.registrations, labels_),
+      streams_(families, families.list_watch_streams, labels_),
+      lists_sent_(families, families.list_watch_updates, labels_),
+      to_healthy_(families, families.device_health_transitions, With(labels_, "to", "healthy")),
+      to_unhealthy_(families, families.device_health_transitions, With(labels_, "to", "unhealthy")),
+      allocations_(families, families.allocations, labels_),
+      allocated_units_(families, families.allocated_units, labels_),
+      scans_(families, families.discovery_scans, labels_),
+      scan_duration_(families, families.discovery_duration, labels_, DurationBuckets()),
+      last_complete_scan_(families, families.discovery_last_success_timestamp, labels_),
+      shared_devices_(families, families.shared_devices, labels_) {
+  for (const Rpc rpc : kAllRpcs) Calls(rpc, "OK");
+  Calls(Rpc::kListAndWatch, "CANCELLED");
+  CallDuration(Rpc::kAllocate);
   store_.AddResource(resource_);
 }
 
 ResourceMetrics::~ResourceMetrics() { store_.RemoveResource(resource_); }
 
+ResourceMetrics::ProbeSeries& ResourceMetrics::Probes() {
+  const std::lock_guard lock(mutex_);
+  if (!probes_) probes_.emplace(labels_, families_);
+  return *probes_;
+}
+
+ResourceMetrics::HookSeries& ResourceMetrics::Hooks(Hook hook, bool success) {
+  const std::lock_guard lock(mutex_);
+  const std::pair key(hook, success);
+  if (const auto found = hooks_.find(key); found != hooks_.end()) return found->second;
+  const prometheus::Labels labels = With(labels_, "hook", Name(hook));
+  return hooks_.try_emplace(key, With(labels, "result", success ? "success" : "failure"), families_)
+      .first->second;
+}
+
+OwnedCounter& ResourceMetrics::Calls(Rpc rpc, std::string_view code) {
+  const std::lock_guard lock(mutex_);
+  const std::pair key(rpc, KnownCode(code));
+  if (const auto found = calls_.find(key); found != calls_.end()) return found->second;
+  const prometheus::Labels labels = With(labels_, "method", Name(rpc));
+  return calls_.try_emplace(key, families_, families_.rpcs, With(labels, "code", key.second))
+      .first->second;
+}
+
+OwnedHistogram& ResourceMetrics::CallDuration(Rpc rpc) {
+  const std::lock_guard lock(mutex_);
+  const auto found = call_durations_.find(rpc);
+  if (found != call_durations_.end()) return found->second;
+  return call_durations_
+      .try_emplace(rpc, families_, families_.rpc_duration, With(labels_, "method", Name(rpc)),
+                   DurationBuckets())
+      .first->second;
+}
+
 void ResourceMetrics::OnSnapshot(std::shared_ptr<const Snapshot> snapshot) {
+  if (snapshot && snapshot->spec) {
+    if (snapshot->spec->health) Probes();
+    for (const Hook hook : kAllHooks) {
+      if (!HookOf(*snapshot->spec, hook)) continue;
+      Hooks(hook, true);
+      Hooks(hook, false);
+    }
+  }
   const auto before = store_.Exchange(resource_, snapshot);
   if (!before || !snapshot) return;
   const HealthTransitions transitions = CountTransitions(*before, *snapshot);
@@ -141,14 +169,14 @@ void ResourceMetrics::OnScan(std::chrono::nanoseconds duration, bool complete) {
 }
 
 void ResourceMetrics::OnProbe(const std::string& device, const ProbeOutcome& outcome) {
-  (*probes_.at(static_cast<std::size_t>(outcome.result)))->Increment();
-  probe_duration_->Observe(Seconds(outcome.took).count());
+  ProbeSeries& series = Probes();
+  series.results.at(outcome.result)->Increment();
+  series.duration->Observe(Seconds(outcome.took).count());
   store_.SetProbe(resource_, device, {now_(), outcome.took, outcome.result, outcome.reason});
 }
 
 void ResourceMetrics::OnHook(Hook hook, bool success, std::chrono::nanoseconds duration) {
-  HookOutcomes& outcomes = *hooks_.at(static_cast<std::size_t>(hook));
-  HookSeries& series = success ? outcomes.success : outcomes.failure;
+  HookSeries& series = Hooks(hook, success);
   series.runs->Increment();
   series.duration->Observe(Seconds(duration).count());
 }
@@ -157,9 +185,7 @@ void ResourceMetrics::OnUsage(std::shared_ptr<const Usage> usage) {
   store_.Change(resource_, [&](ResourceStatus& status) { status.usage.swap(usage); });
 }
 
-void ResourceMetrics::OnRegistration(bool accepted) {
-  (accepted ? registrations_.success : registrations_.failure)->Increment();
-}
+void ResourceMetrics::OnRegistration(bool accepted) { registrations_.of(accepted)->Increment(); }
 
 void ResourceMetrics::OnRegistrationStatus(const RegistrationStatus& registration) {
   registered_->Set(registration.state == RegistrationState::kRegistered ? 1 : 0);
@@ -174,14 +200,13 @@ void ResourceMetrics::OnStreams(int open) {
 void ResourceMetrics::OnListSent() { lists_sent_->Increment(); }
 
 void ResourceMetrics::OnRpc(Rpc rpc, std::string_view code, std::chrono::nanoseconds duration) {
-  Method& method = *methods_.at(static_cast<std::size_t>(rpc));
-  method.Code(code).Increment();
-  method.duration->Observe(Seconds(duration).count());
+  Calls(rpc, code)->Increment();
+  if (HasDuration(rpc)) CallDuration(rpc)->Observe(Seconds(duration).count());
 }
 
 void ResourceMetrics::OnAllocation(bool granted, int devices) {
-  (granted ? allocations_.success : allocations_.failure)->Increment();
-  if (granted) allocated_devices_->Increment(devices);
+  allocations_.of(granted)->Increment();
+  if (granted) allocated_units_->Increment(devices);
 }
 
 }  // namespace patchbay

@@ -1,10 +1,11 @@
 #pragma once
 
-#include <array>
-#include <atomic>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,19 +40,14 @@ class OwnedMetric {
   T* metric_;
 };
 
-/// Two counters that differ in the label `result`.
-struct ResultCounters {
-  ResultCounters(const MetricFamilies& families, MetricFamilies::Counters& family,
-                 const std::string& resource)
-      : success(families, family, {{"resource", resource}, {"result", "success"}}),
-        failure(families, family, {{"resource", resource}, {"result", "failure"}}) {}
+using OwnedCounter = OwnedMetric<prometheus::Counter>;
+using OwnedGauge = OwnedMetric<prometheus::Gauge>;
+using OwnedHistogram = OwnedMetric<prometheus::Histogram>;
 
-  OwnedMetric<prometheus::Counter> success, failure;
-};
-
-/// The time series of one resource. They are looked up once, in the constructor: counting a
-/// successful call is an atomic increment. Status goes to the store. At most one object may exist
-/// per resource name.
+/// The time series of one resource; its status goes to the store. At most one object may exist per
+/// resource name. Series that every resource needs exist from the start, at zero. Those of probes
+/// and hooks exist from the first snapshot whose spec has them, those of an unexpected gRPC code
+/// from its first occurrence.
 ///
 /// Thread-safe. `families`, `store` and `now` must outlive it.
 class ResourceMetrics : public ResourceObserver {
@@ -76,55 +72,59 @@ class ResourceMetrics : public ResourceObserver {
   void OnAllocation(bool granted, int devices) override;
 
  private:
-  static constexpr std::size_t kCodes = 17;  ///< the status codes of gRPC
+  /// Two counters that differ in the label `result`.
+  struct ByResult {
+    ByResult(const MetricFamilies& families, MetricFamilies::Counters& family,
+             prometheus::Labels labels);
+    OwnedCounter& of(bool ok) { return ok ? success : failure; }
 
-  /// One method of the API. Codes that nobody expects get their series when they first come.
-  struct Method {
-    Method(const std::string& resource, Rpc rpc, MetricFamilies& families);
-    ~Method();
-    prometheus::Counter& Code(std::string_view code);
-
-    MetricFamilies& families;
-    prometheus::Labels labels;  ///< resource and method
-    std::array<std::atomic<prometheus::Counter*>, kCodes> codes{};
-    OwnedMetric<prometheus::Histogram> duration;
+    OwnedCounter success, failure;
   };
 
-  /// One hook, and what came of it.
+  struct ProbeSeries {
+    ProbeSeries(const prometheus::Labels& resource, MetricFamilies& families);
+
+    std::map<ProbeResult, OwnedCounter> results;
+    OwnedHistogram duration;
+  };
+
+  /// One hook with one result.
   struct HookSeries {
-    HookSeries(const std::string& resource, Hook hook, std::string_view result,
-               MetricFamilies& families);
+    HookSeries(const prometheus::Labels& labels, MetricFamilies& families)
+        : runs(families, families.hooks, labels),
+          duration(families, families.hook_duration, labels, DurationBuckets()) {}
 
-    OwnedMetric<prometheus::Counter> runs;
-    OwnedMetric<prometheus::Histogram> duration;
+    OwnedCounter runs;
+    OwnedHistogram duration;
   };
-  struct HookOutcomes {
-    HookOutcomes(const std::string& resource, Hook hook, MetricFamilies& families)
-        : success(resource, hook, "success", families),
-          failure(resource, hook, "failure", families) {}
 
-    HookSeries success, failure;
-  };
+  ProbeSeries& Probes();
+  HookSeries& Hooks(Hook hook, bool success);
+  OwnedCounter& Calls(Rpc rpc, std::string_view code);
+  OwnedHistogram& CallDuration(Rpc rpc);
 
   const std::string resource_;
+  const prometheus::Labels labels_;  ///< the resource
+  MetricFamilies& families_;
   StatusStore& store_;
   const Now& now_;
-  OwnedMetric<prometheus::Gauge> registered_;
-  ResultCounters registrations_;
-  OwnedMetric<prometheus::Gauge> streams_;
-  OwnedMetric<prometheus::Counter> lists_sent_;
-  OwnedMetric<prometheus::Counter> to_healthy_, to_unhealthy_;
-  ResultCounters allocations_;
-  OwnedMetric<prometheus::Counter> allocated_devices_;
-  OwnedMetric<prometheus::Counter> scans_;
-  OwnedMetric<prometheus::Histogram> scan_duration_;
-  OwnedMetric<prometheus::Gauge> last_complete_scan_;
-  OwnedMetric<prometheus::Gauge> shared_devices_;
-  std::array<std::unique_ptr<OwnedMetric<prometheus::Counter>>, std::size(kAllProbeResults)>
-      probes_;
-  OwnedMetric<prometheus::Histogram> probe_duration_;
-  std::array<std::unique_ptr<HookOutcomes>, std::size(kAllHooks)> hooks_;
-  std::array<std::unique_ptr<Method>, std::size(kAllRpcs)> methods_;
+  OwnedGauge registered_;
+  ByResult registrations_;
+  OwnedGauge streams_;
+  OwnedCounter lists_sent_;
+  OwnedCounter to_healthy_, to_unhealthy_;
+  ByResult allocations_;
+  OwnedCounter allocated_units_;
+  OwnedCounter scans_;
+  OwnedHistogram scan_duration_;
+  OwnedGauge last_complete_scan_;
+  OwnedGauge shared_devices_;
+
+  std::mutex mutex_;  ///< for the series below, which are created when needed
+  std::optional<ProbeSeries> probes_;
+  std::map<std::pair<Hook, bool>, HookSeries> hooks_;
+  std::map<std::pair<Rpc, std::string_view>, OwnedCounter> calls_;
+  std::map<Rpc, OwnedHistogram> call_durations_;
 };
 
 }  // namespace patchbay

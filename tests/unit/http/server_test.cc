@@ -31,7 +31,6 @@ class HttpServerTest : public ::testing::Test {
         return []() -> HttpResponse { throw std::runtime_error("not\nnow"); };
       }
       if (request.path == "/slow") return [this] { return MakeSlowly(); };
-      if (request.path == "/shared") return HttpResponse{.body = "own ", .shared = shared_};
       if (request.path == "/big") {
         return HttpResponse{.body = std::string(std::size_t{64} << 20, 'x')};
       }
@@ -52,8 +51,6 @@ class HttpServerTest : public ::testing::Test {
   bool AwaitMaking() { return making_.try_acquire_for(std::chrono::seconds(10)); }
 
   std::counting_semaphore<> making_{0}, go_on_{0};
-  const std::shared_ptr<const std::string> shared_ =
-      std::make_shared<const std::string>(std::size_t{8} << 20, 's');
   std::ostringstream logged_;
   Log log_{LogLevel::kDebug, LogFormat::kText, logged_};
   std::unique_ptr<HttpServer> server_;
@@ -269,21 +266,6 @@ TEST_F(HttpServerTest, KeepsOnlySoMuchForWhoeverIsSlow) {
   EXPECT_TRUE(first.AwaitClose());
   EXPECT_LT(first.unread().size(), std::size_t{64} << 20);
   EXPECT_EQ(Client(port()).Get("/").status, 200);
-}
-
-TEST_F(HttpServerTest, CountsWhatManyAreSentOnce) {
-  Serve({.response_bytes = 1 << 20});
-  std::vector<std::unique_ptr<Client>> slow;
-  for (int i = 0; i < 3; ++i) {
-    slow.push_back(std::make_unique<Client>(port(), 64 * 1024));
-    slow.back()->Send("GET /shared HTTP/1.1\r\nConnection: close\r\n\r\n");
-    const Response response = slow.back()->Read(/*without_body=*/true);
-    EXPECT_EQ(response.header.at("content-length"), std::to_string(4 + shared_->size()));
-  }
-  for (const auto& client : slow) {
-    EXPECT_TRUE(client->AwaitClose());
-    EXPECT_TRUE(client->unread() == "own " + *shared_) << client->unread().size();
-  }
 }
 
 TEST_F(HttpServerTest, AnswersOthersWhileASlowResponseIsMade) {

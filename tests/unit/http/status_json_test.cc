@@ -39,7 +39,7 @@ class StatusJsonTest : public testing::Test {
     return snapshot;
   }
 
-  std::string Text() const { return StatusOpening(kThen) + StatusRest(metrics_.Now()); }
+  std::string Text() const { return StatusJson(metrics_.Now(), kThen); }
   json Status() const { return json::parse(Text()); }
 
   Metrics metrics_{{.version = "1.2.3",
