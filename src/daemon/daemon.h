@@ -149,7 +149,7 @@ class Daemon {
   Subscription reconcile_;    ///< pending, after the name of a resource became free
   Subscription start_retry_;  ///< of those that could not start
   std::unique_ptr<KubeletDir> kubelet_dir_;
-  std::unique_ptr<PodResources> pod_resources_;  ///< null if disabled
+  std::shared_ptr<PodResources> pod_resources_;  ///< null if disabled
   std::uint64_t servers_made_ = 0;
   SharedDeviceMonitor shared_devices_;
   std::optional<std::uint64_t> kubelet_;    ///< its epoch; nothing while it is down

@@ -28,10 +28,12 @@ ResourceController::ResourceController(const Dependencies& deps, Entry entry,
           },
           deps_.plugin.log, cancellation_)),
       plugin_(deps_.plugin, entry_.spec->name, observer_, hooks_,
+              std::make_shared<const DeviceUsage>(
+                  deps_.plugin.loop, deps_.pod_resources,
+                  lifetime_.Guard([this](const std::set<std::string>& devices) {
+                    if (release_hooks_) release_hooks_->OnUnverifiedStart(devices);
+                  })),
               {.on_stale = [this] { Scan(); },
-               .on_granted = events_.on_granted,
-               .before_start = [this](const auto& devices,
-                                      auto then) { BeforeStart(devices, std::move(then)); },
                .check_directory = events_.check_directory,
                .on_registered = [this](bool) { events_.on_registered(); },
                .on_kubelet_answers = events_.on_kubelet_answers}) {
@@ -129,15 +131,6 @@ void ResourceController::SetUsage(Usage usage) {
   for (const auto& [device, holders] : usage_->holders) held.insert(held.end(), device);
   inventory_.SetHeld(std::move(held));
   AwaitExpiry();  // a device that was released may have expired already
-}
-
-/// A new report of device usage first starts the release hooks of the previous pods.
-void ResourceController::BeforeStart(const std::set<std::string>& devices,
-                                     std::function<void()> then) {
-  events_.ask_holders(lifetime_.Guard([this, devices, then = std::move(then)](bool answered) {
-    if (!answered && release_hooks_) release_hooks_->OnUnverifiedStart(devices);
-    then();
-  }));
 }
 
 void ResourceController::Refresh() {
