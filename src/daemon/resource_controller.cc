@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "daemon/device_log.h"
-#include "inventory/usage.h"
+#include "inventory/pod_usage.h"
 
 namespace patchbay {
 namespace {
@@ -98,7 +98,7 @@ void ResourceController::PutInForce() {
   if (!next_) return;
   const Entry before = std::exchange(entry_, *std::exchange(next_, std::nullopt));
   SetParts();
-  if (units_) SetUsage(UsageOf(*entry_.spec, *units_, published_.get()));
+  if (units_) SetUsage(PodUsageOf(*entry_.spec, *units_, published_.get()));
   inventory_.SetSpec(entry_.spec, entry_.spec->matches != before.spec->matches ||
                                       !SameOwners(entry_.owners, before.owners));
 }
@@ -116,16 +116,16 @@ void ResourceController::OnKubeletLost() {
 void ResourceController::OnHolders(const HoldersReport& report) {
   if (ended_) return;
   units_ = report.holders;
-  Usage usage = UsageOf(*entry_.spec, *units_, published_.get());
+  PodUsage usage = PodUsageOf(*entry_.spec, *units_, published_.get());
   if (release_hooks_) {
     release_hooks_->OnHolders({usage.holders, report.complete, report.kubelet}, published_.get());
   }
   SetUsage(std::move(usage));
 }
 
-void ResourceController::SetUsage(Usage usage) {
+void ResourceController::SetUsage(PodUsage usage) {
   if (usage_ && *usage_ == usage) return;
-  usage_ = std::make_shared<const Usage>(std::move(usage));
+  usage_ = std::make_shared<const PodUsage>(std::move(usage));
   observer_->OnUsage(usage_);
   std::set<std::string> held;
   for (const auto& [device, holders] : usage_->holders) held.insert(held.end(), device);

@@ -122,7 +122,7 @@ class ResourceController {
   std::function<void()> AfterPrograms(std::function<void()> done);
   void CheckPrograms();
   void OnProgramsEnded();
-  void SetUsage(Usage usage);
+  void SetUsage(PodUsage usage);
   void SetProber();
   void SetReleaseHooks();
   void ScanSoon();
@@ -153,8 +153,8 @@ class ResourceController {
   /// The directories watched when the last scan began, without a change since.
   std::set<std::string> unchanged_dirs_;
   std::shared_ptr<const Snapshot> published_;
-  std::optional<DeviceHolders> units_;  ///< as last reported by the kubelet
-  std::shared_ptr<const Usage> usage_;  ///< null before the first report
+  std::optional<DeviceHolders> units_;     ///< as last reported by the kubelet
+  std::shared_ptr<const PodUsage> usage_;  ///< null before the first report
   std::optional<std::uint64_t> kubelet_;
   ScanScheduler scans_;
   std::shared_ptr<const ResourceSpec> scanned_for_;  ///< by the running scan

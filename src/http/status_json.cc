@@ -53,7 +53,7 @@ Json KubeletJson(const KubeletStatus& kubelet) {
 }
 
 /// Null before the first report of device usage.
-Json HoldersJson(const Usage* usage, const std::string& device) {
+Json HoldersJson(const PodUsage* usage, const std::string& device) {
   if (usage == nullptr) return nullptr;
   Json holders = Json::array();
   const auto found = usage->holders.find(device);

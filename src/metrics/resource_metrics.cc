@@ -181,7 +181,7 @@ void ResourceMetrics::OnHook(Hook hook, bool success, std::chrono::nanoseconds d
   series.duration->Observe(Seconds(duration).count());
 }
 
-void ResourceMetrics::OnUsage(std::shared_ptr<const Usage> usage) {
+void ResourceMetrics::OnUsage(std::shared_ptr<const PodUsage> usage) {
   store_.Change(resource_, [&](ResourceStatus& status) { status.usage.swap(usage); });
 }
 

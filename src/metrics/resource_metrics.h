@@ -63,7 +63,7 @@ class ResourceMetrics : public ResourceObserver {
   void OnScan(std::chrono::nanoseconds duration, bool complete) override;
   void OnProbe(const std::string& device, const ProbeOutcome& outcome) override;
   void OnHook(Hook hook, bool success, std::chrono::nanoseconds duration) override;
-  void OnUsage(std::shared_ptr<const Usage> usage) override;
+  void OnUsage(std::shared_ptr<const PodUsage> usage) override;
   void OnRegistration(bool accepted) override;
   void OnRegistrationStatus(const RegistrationStatus& registration) override;
   void OnStreams(int open) override;

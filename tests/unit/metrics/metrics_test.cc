@@ -125,7 +125,7 @@ TEST(Metrics, HasFamiliesOfHoldersOnceTheyAreKnown) {
   EXPECT_EQ(metrics.Now().kubelet.pod_resources_up, std::nullopt);
   metrics.SetPodResourcesUp(true);
   EXPECT_EQ(Samples(metrics).at("patchbay_pod_resources_up"), "1");
-  observer->OnUsage(std::make_shared<const Usage>(Usage{{{"x", {{"ns", "p", "c"}}}}, 1}));
+  observer->OnUsage(std::make_shared<const PodUsage>(PodUsage{{{"x", {{"ns", "p", "c"}}}}, 1}));
   EXPECT_EQ(MetricFamilies(metrics), Golden({"process", "resource", "holders"}));
 }
 
@@ -303,8 +303,8 @@ TEST(Metrics, TellsWhichPodHoldsWhat) {
 
   const auto observer = metrics.AddResource("a/b");
   EXPECT_EQ(Samples(metrics)["patchbay_units_in_use{resource=\"a/b\"}"], "0");
-  observer->OnUsage(std::make_shared<const Usage>(
-      Usage{{{"x", {{"ns", "p1", "c"}, {"ns", "p2", "c"}}}, {"y", {{"ns", "p\"1", "c"}}}}, 4}));
+  observer->OnUsage(std::make_shared<const PodUsage>(
+      PodUsage{{{"x", {{"ns", "p1", "c"}, {"ns", "p2", "c"}}}, {"y", {{"ns", "p\"1", "c"}}}}, 4}));
   auto samples = Samples(metrics);
   EXPECT_EQ(samples["patchbay_units_in_use{resource=\"a/b\"}"], "4");
   const std::string held = "patchbay_device_in_use{container=\"c\",device=\"";
@@ -315,7 +315,7 @@ TEST(Metrics, TellsWhichPodHoldsWhat) {
   metrics.SetDeviceMetrics(false);
   EXPECT_EQ(metrics.Text().find("patchbay_device_in_use{"), std::string::npos);
   metrics.SetDeviceMetrics(true);
-  observer->OnUsage(std::make_shared<const Usage>());
+  observer->OnUsage(std::make_shared<const PodUsage>());
   EXPECT_EQ(metrics.Text().find("patchbay_device_in_use{"), std::string::npos);
 }
 
