@@ -83,7 +83,7 @@ struct SourceText {
 std::string MatchText(const MatchSpec& match) {
   std::string text = std::visit(SourceText(), match.source);
   const auto add = [&](const std::string& key) { text += ", " + key; };
-  const Conditions& conditions = match.conditions;
+  const HardwarePatterns& conditions = match.conditions;
   if (conditions.usb) add(SourceText()(*conditions.usb));
   if (conditions.pci) add(SourceText()(*conditions.pci));
   if (conditions.udev) add(SourceText()(*conditions.udev));

@@ -1,7 +1,7 @@
 #include <ostream>
 
 #include "cli/commands.h"
-#include "cli/json_schema.h"
+#include "config/json_schema.h"
 
 namespace patchbay {
 

@@ -106,16 +106,16 @@ std::optional<NamePattern> CompileNamePattern(const Text& text, Reporter& report
   return std::nullopt;
 }
 
-Conditions CompileConditions(const MatchDraft& draft, Reporter& reporter) {
-  Conditions conditions;
-  if (draft.usb) conditions.usb = CompileUsb(draft, reporter);
-  if (draft.pci) conditions.pci = CompilePci(*draft.pci, reporter);
-  if (draft.udev) conditions.udev = CompileUdev(*draft.udev, reporter);
+HardwarePatterns CompileConditions(const MatchDraft& draft, Reporter& reporter) {
+  HardwarePatterns patterns;
+  if (draft.usb) patterns.usb = CompileUsb(draft, reporter);
+  if (draft.pci) patterns.pci = CompilePci(*draft.pci, reporter);
+  if (draft.udev) patterns.udev = CompileUdev(*draft.udev, reporter);
   if (draft.serial && !draft.usb) {
     reporter.Report(Code::kNeedsKey, draft.serial->place, "\"serial\" needs \"usb\"",
                     "add usb = \"*:*\" to match any device with that serial number");
   }
-  return conditions;
+  return patterns;
 }
 
 }  // namespace patchbay

@@ -36,11 +36,11 @@ std::string ExampleOf(const KeyInfo& key) {
     case ValueType::kInteger:
       // 0 is no number of things, but means that the key is not there.
       return format("write {} = {}", key.name,
-                    key.fallback.empty() || key.fallback == "0"
+                    key.default_value.empty() || key.default_value == "0"
                         ? std::to_string(std::max<std::int64_t>(key.range.least, 1))
-                        : key.fallback);
+                        : key.default_value);
     case ValueType::kBoolean: return format("write {} = true or false", key.name);
-    case ValueType::kDuration: return format("write {} = {}", key.name, key.fallback);
+    case ValueType::kDuration: return format("write {} = {}", key.name, key.default_value);
     case ValueType::kTemplateTable:
       return format("write [{}.{}] and below it KEY = \"…\"", key.section, key.name);
     case ValueType::kPatternTable: return format("write {} = {{ NAME = \"…\" }}", key.name);

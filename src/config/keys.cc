@@ -16,46 +16,46 @@ constexpr Key<DocumentDraft> kDocumentKeys[] = {
 constexpr Key<DaemonDraft> kDaemonKeys[] = {
     KeyFor<&DaemonDraft::listen>(
         {.name = "listen",
-         .fallback = R"("[::]:9478")",
+         .default_value = R"("[::]:9478")",
          .meaning = "address and port of the HTTP server: metrics and health",
          .pattern = kListenPattern}),
     KeyFor<&DaemonDraft::hosts>(
         {.name = "hosts",
-         .fallback = R"(["*.svc", "*.svc.cluster.local"])",
+         .default_value = R"(["*.svc", "*.svc.cluster.local"])",
          .meaning = "names in the Host header that the HTTP server accepts, besides IP addresses, "
                     "localhost and the node's name; * matches any text",
          .example = R"("patchbay.example.com")",
          .pattern = kHostPattern}),
     KeyFor<&DaemonDraft::kubelet_dir>(
         {.name = "kubelet_dir",
-         .fallback = R"("/var/lib/kubelet/device-plugins")",
+         .default_value = R"("/var/lib/kubelet/device-plugins")",
          .meaning = "the kubelet's device-plugin directory, at most 50 bytes",
          .pattern = kKubeletDirPattern}),
     KeyFor<&DaemonDraft::host_root>(
         {.name = "host_root",
-         .fallback = R"("/")",
+         .default_value = R"("/")",
          .meaning = "the directory where the host's /dev and /sys are seen from here",
          .pattern = kPathPattern}),
     KeyFor<&DaemonDraft::pod_resources>(
         {.name = "pod_resources",
-         .fallback = R"("/var/lib/kubelet/pod-resources/kubelet.sock")",
+         .default_value = R"("/var/lib/kubelet/pod-resources/kubelet.sock")",
          .meaning = "the kubelet's socket that tells which pods hold what; \"\" to not ask",
          .pattern = kPathOrNothingPattern}),
     KeyFor<&DaemonDraft::rescan>(
         {.name = "rescan",
-         .fallback = R"("60s")",
+         .default_value = R"("60s")",
          .meaning = "how often all devices are looked for again; a safety net behind file watching",
          .range = {kSecond, kDay}}),
     KeyFor<&DaemonDraft::max_probes>({.name = "max_probes",
-                                      .fallback = "8",
+                                      .default_value = "8",
                                       .meaning = "how many health probes run at once",
                                       .range = {1, 256}}),
     KeyFor<&DaemonDraft::device_metrics>(
         {.name = "device_metrics",
-         .fallback = "true",
+         .default_value = "true",
          .meaning = "whether metrics have series for single devices"}),
     KeyFor<&DaemonDraft::log_level>({.name = "log_level",
-                                     .fallback = R"("info")",
+                                     .default_value = R"("info")",
                                      .meaning = "the least severe lines that are logged",
                                      .choices = kLogLevelNames}),
 };
@@ -68,21 +68,21 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
          .example = R"("example.com/serial")",
          .pattern = kResourceNamePattern}),
     KeyFor<&ResourceDraft::description>({.name = "description",
-                                         .fallback = R"("")",
+                                         .default_value = R"("")",
                                          .meaning = "a note for people",
                                          .example = R"("serial ports of the lab")"}),
     KeyFor<&ResourceDraft::replicas>({.name = "replicas",
-                                      .fallback = "1",
+                                      .default_value = "1",
                                       .meaning = "how many times every device is advertised",
                                       .range = {1, 10'000}}),
     KeyFor<&ResourceDraft::max_per_container>(
         {.name = "max_per_container",
-         .fallback = "0",
+         .default_value = "0",
          .meaning = "a container that asks for more is refused; 0 is no limit",
          .range = {0, 1'000'000}}),
     KeyFor<&ResourceDraft::preferred_allocation>(
         {.name = "preferred_allocation",
-         .fallback = R"("none")",
+         .default_value = R"("none")",
          .meaning = "which devices a container had best get: packed on few NUMA nodes, or spread "
                     "over distinct devices",
          .choices = kPreferences}),
@@ -92,22 +92,22 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
              "whether the kubelet is told of NUMA nodes; absent: unless replicas is above 1"}),
     KeyFor<&ResourceDraft::exclusive>(
         {.name = "exclusive",
-         .fallback = "false",
+         .default_value = "false",
          .meaning = "whether other resources are refused the nodes that this one has"}),
     KeyFor<&ResourceDraft::forget_after>(
         {.name = "forget_after",
-         .fallback = R"("10m")",
+         .default_value = R"("10m")",
          .meaning = "how long a vanished device stays listed as Unhealthy",
          .range = {1, 365 * kDay}}),
     KeyFor<&ResourceDraft::env_separator>(
         {.name = "env_separator",
-         .fallback = R"(",")",
+         .default_value = R"(",")",
          .meaning = "what stands between the values of several devices in one variable"}),
     KeyFor<&ResourceDraft::on_nodes>(
         {.name = "on_nodes",
          .meaning = "only on Kubernetes nodes whose name matches one of these; absent: on all",
          .example = R"(["rack-*"])",
-         .filled = true}),
+         .non_empty = true}),
     KeyFor<&ResourceDraft::cdi_devices>(
         {.name = "cdi_devices",
          .meaning = "names of CDI devices for the container, vendor/class=name",
@@ -116,7 +116,7 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
     KeyFor<&ResourceDraft::matches>({.name = "match",
                                      .meaning = "a rule that finds devices; one or more",
                                      .required = true,
-                                     .filled = true}),
+                                     .non_empty = true}),
     KeyFor<&ResourceDraft::device_nodes>(
         {.name = "device_node",
          .meaning = "a device node for the container; absent: every node, same path, \"rw\""}),
@@ -125,16 +125,16 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
     KeyFor<&ResourceDraft::env>({.name = "env",
                                  .meaning = "environment variables",
                                  .example = R"({"SERIAL_PORTS": "{path}"})",
-                                 .names = kEnvNamePattern}),
+                                 .key_pattern = kEnvNamePattern}),
     KeyFor<&ResourceDraft::annotations>({.name = "annotations",
                                          .meaning = "annotations for the container runtime",
                                          .example = R"({"example.com/port": "{name}"})",
-                                         .names = kAnnotationKeyPattern}),
+                                         .key_pattern = kAnnotationKeyPattern}),
     KeyFor<&ResourceDraft::health>(
         {.name = "health", .meaning = "how a device shows that it works; absent: by being there"}),
     KeyFor<&ResourceDraft::hooks>({.name = "hooks",
                                    .meaning = "programs that run around the life of a container",
-                                   .filled = true}),
+                                   .non_empty = true}),
 };
 
 constexpr Key<DeviceNodeDraft> kDeviceNodeKeys[] = {
@@ -150,12 +150,12 @@ constexpr Key<DeviceNodeDraft> kDeviceNodeKeys[] = {
          .pattern = kContainerPathPattern}),
     KeyFor<&DeviceNodeDraft::permissions>(
         {.name = "permissions",
-         .fallback = R"("rw")",
+         .default_value = R"("rw")",
          .meaning = "what the container may do: r (read), w (write), m (mknod)",
          .pattern = kPermissionsPattern}),
     KeyFor<&DeviceNodeDraft::optional>(
         {.name = "optional",
-         .fallback = "false",
+         .default_value = "false",
          .meaning = "leave the node out where the host has none, instead of failing"}),
 };
 
@@ -170,7 +170,7 @@ constexpr Key<MountDraft> kMountKeys[] = {
                                          .example = R"("/opt/tools")",
                                          .pattern = kContainerPathPattern}),
     KeyFor<&MountDraft::read_only>({.name = "read_only",
-                                    .fallback = "true",
+                                    .default_value = "true",
                                     .meaning = "whether the container may only read"}),
 };
 

@@ -50,17 +50,19 @@ struct KeyInfo {
   std::string_view section = "";  ///< "resource.match"; empty for the top level
   std::string_view name = "";
   ValueType type = ValueType::kString;
-  std::string_view fallback = "";  ///< what holds without the key, as TOML has it; may be empty
-  std::string_view meaning = "";   ///< one line, without a full stop
+  std::string_view default_value =
+      "";                         ///< what holds without the key, as TOML has it; may be empty
+  std::string_view meaning = "";  ///< one line, without a full stop
   bool required = false;
   Range range = {};                                ///< of integers and durations
   std::span<const std::string_view> choices = {};  ///< of kChoice
   std::string_view example = "";                   ///< a value, as JSON has it
-  std::string_view pattern = "";  ///< of a text, or of each in a list; see patterns.h
-  std::string_view names = "";    ///< the same for the keys of a table of any keys
-  bool filled = false;            ///< whether an empty text, list or table is a mistake
-  int way = 0;  ///< if not 0: a section has exactly one key of the lowest number that it has
-  std::string_view way_needs = "";               ///< as the way, the table has this key
+  std::string_view pattern = "";      ///< of a text, or of each in a list; see patterns.h
+  std::string_view key_pattern = "";  ///< the same for the keys of a table of any keys
+  bool non_empty = false;             ///< whether an empty text, list or table is a mistake
+  int alternative_group =
+      0;  ///< if not 0: a section has exactly one key of the lowest number that it has
+  std::string_view alternative_requires = "";    ///< as the way, the table has this key
   std::span<const std::string_view> needs = {};  ///< it has no meaning unless one of them is there
   std::span<const std::string_view> excludes = {};  ///< they have no meaning beside it
 };

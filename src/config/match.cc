@@ -157,12 +157,12 @@ constexpr SourceKey kSources[] = {
     {"regex", Has<&MatchDraft::regex>, CompileRegexSource},
     {"command", Has<&MatchDraft::command>, CompileCommandSource},
     {"count", Has<&MatchDraft::count>, CompileCountSource},
-    {"usb", Has<&MatchDraft::usb>, TakeCondition<&Conditions::usb>},
-    {"pci", Has<&MatchDraft::pci>, TakeCondition<&Conditions::pci>},
-    {"udev", Has<&MatchDraft::udev>, TakeCondition<&Conditions::udev>},
+    {"usb", Has<&MatchDraft::usb>, TakeCondition<&HardwarePatterns::usb>},
+    {"pci", Has<&MatchDraft::pci>, TakeCondition<&HardwarePatterns::pci>},
+    {"udev", Has<&MatchDraft::udev>, TakeCondition<&HardwarePatterns::udev>},
 };
 
-int WayOf(const SourceKey& source) { return KeyOf<MatchDraft>(source.name).way; }
+int WayOf(const SourceKey& source) { return KeyOf<MatchDraft>(source.name).alternative_group; }
 
 std::optional<Source> CompileSource(const MatchDraft& draft, MatchSpec& match,
                                     PatternBudget& budget, Reporter& reporter) {

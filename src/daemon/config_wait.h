@@ -8,8 +8,8 @@
 #include "base/diagnostics.h"
 #include "base/log.h"
 #include "http/loop_heartbeat.h"
-#include "http/metrics.h"
 #include "http/server.h"
+#include "metrics/metrics.h"
 
 namespace patchbay {
 

@@ -170,7 +170,7 @@ void Daemon::StartPodResources() {
   const std::string& socket = spec_.pod_resources;
   if (socket.empty()) return;
   metrics_.EnablePodResources();
-  pod_resources_ = std::make_unique<PodResources>(
+  pod_resources_ = std::make_shared<PodResources>(
       loop_, log_, socket,
       PodResources::Events{
           .on_holders = [this](const ReportedHolders& reported) { OnHolders(reported); },

@@ -16,12 +16,12 @@
 #include "daemon/shared_device_monitor.h"
 #include "discovery/kernel_events.h"
 #include "http/loop_heartbeat.h"
-#include "http/metrics.h"
 #include "http/routes.h"
 #include "http/server.h"
 #include "kubelet/kubelet_dir.h"
 #include "kubelet/plugin_sockets.h"
 #include "kubelet/pod_resources.h"
+#include "metrics/metrics.h"
 #include "os/dir_watch.h"
 
 namespace patchbay {
@@ -149,7 +149,7 @@ class Daemon {
   Subscription reconcile_;    ///< pending, after the name of a resource became free
   Subscription start_retry_;  ///< of those that could not start
   std::unique_ptr<KubeletDir> kubelet_dir_;
-  std::unique_ptr<PodResources> pod_resources_;  ///< null if disabled
+  std::shared_ptr<PodResources> pod_resources_;  ///< null if disabled
   std::uint64_t servers_made_ = 0;
   SharedDeviceMonitor shared_devices_;
   std::optional<std::uint64_t> kubelet_;    ///< its epoch; nothing while it is down

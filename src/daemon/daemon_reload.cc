@@ -204,7 +204,8 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
       probes_,
       ResourcePlugin::Dependencies{loop_, servers_, log_, AllocationHost{host_, options_.node_name},
                                    spec_.kubelet_dir, options_.run, servers_made_,
-                                   kubelet_connection_, pending_calls_}};
+                                   kubelet_connection_, pending_calls_},
+      pod_resources_};
   auto observer = metrics_.AddResource(entry.spec->name);
   return std::make_unique<ResourceController>(
       deps, std::move(entry), std::make_shared<const Cancellation>(std::move(cancellation)),
@@ -225,12 +226,7 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
           // The response may be older than the loss of the socket.
           .on_kubelet_answers =
               [this](bool answers) { metrics_.SetKubeletUp(answers && kubelet_); },
-          .on_granted = pod_resources_ ? pod_resources_->RequestPoll() : [] {},
-          .ask_holders =
-              [this](PodResources::Asked asked) {
-                if (!pod_resources_) return asked(false);
-                pod_resources_->PollNow(std::move(asked));
-              }});
+      });
 }
 
 /// Its name becomes free after a moment in which the kubelet notices the end of the stream.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "daemon/device_log.h"
-#include "inventory/usage.h"
+#include "inventory/pod_usage.h"
 
 namespace patchbay {
 namespace {
@@ -28,10 +28,12 @@ ResourceController::ResourceController(const Dependencies& deps, Entry entry,
           },
           deps_.plugin.log, cancellation_)),
       plugin_(deps_.plugin, entry_.spec->name, observer_, hooks_,
+              std::make_shared<const DeviceUsage>(
+                  deps_.plugin.loop, deps_.pod_resources,
+                  lifetime_.Guard([this](const std::set<std::string>& devices) {
+                    if (release_hooks_) release_hooks_->OnUnverifiedStart(devices);
+                  })),
               {.on_stale = [this] { Scan(); },
-               .on_granted = events_.on_granted,
-               .before_start = [this](const auto& devices,
-                                      auto then) { BeforeStart(devices, std::move(then)); },
                .check_directory = events_.check_directory,
                .on_registered = [this](bool) { events_.on_registered(); },
                .on_kubelet_answers = events_.on_kubelet_answers}) {
@@ -96,7 +98,7 @@ void ResourceController::PutInForce() {
   if (!next_) return;
   const Entry before = std::exchange(entry_, *std::exchange(next_, std::nullopt));
   SetParts();
-  if (units_) SetUsage(UsageOf(*entry_.spec, *units_, published_.get()));
+  if (units_) SetUsage(PodUsageOf(*entry_.spec, *units_, published_.get()));
   inventory_.SetSpec(entry_.spec, entry_.spec->matches != before.spec->matches ||
                                       !SameOwners(entry_.owners, before.owners));
 }
@@ -114,30 +116,21 @@ void ResourceController::OnKubeletLost() {
 void ResourceController::OnHolders(const HoldersReport& report) {
   if (ended_) return;
   units_ = report.holders;
-  Usage usage = UsageOf(*entry_.spec, *units_, published_.get());
+  PodUsage usage = PodUsageOf(*entry_.spec, *units_, published_.get());
   if (release_hooks_) {
     release_hooks_->OnHolders({usage.holders, report.complete, report.kubelet}, published_.get());
   }
   SetUsage(std::move(usage));
 }
 
-void ResourceController::SetUsage(Usage usage) {
+void ResourceController::SetUsage(PodUsage usage) {
   if (usage_ && *usage_ == usage) return;
-  usage_ = std::make_shared<const Usage>(std::move(usage));
+  usage_ = std::make_shared<const PodUsage>(std::move(usage));
   observer_->OnUsage(usage_);
   std::set<std::string> held;
   for (const auto& [device, holders] : usage_->holders) held.insert(held.end(), device);
   inventory_.SetHeld(std::move(held));
   AwaitExpiry();  // a device that was released may have expired already
-}
-
-/// A new report of device usage first starts the release hooks of the previous pods.
-void ResourceController::BeforeStart(const std::set<std::string>& devices,
-                                     std::function<void()> then) {
-  events_.ask_holders(lifetime_.Guard([this, devices, then = std::move(then)](bool answered) {
-    if (!answered && release_hooks_) release_hooks_->OnUnverifiedStart(devices);
-    then();
-  }));
 }
 
 void ResourceController::Refresh() {

@@ -32,6 +32,7 @@ class ResourceController {
     const DirWatch* watch;  ///< of all resources; may be null
     ProbePool& probes;
     ResourcePlugin::Dependencies plugin;
+    std::weak_ptr<PodResources> pod_resources = {};  ///< expired if disabled
   };
   struct Events {
     /// A scan of the host ended: the directories whose watches it added, and true if directories()
@@ -41,11 +42,6 @@ class ResourceController {
     std::function<void()> check_directory;  ///< see ResourcePlugin::Events
     std::function<void()> on_registered;
     std::function<void(bool)> on_kubelet_answers;
-    std::function<void()> on_granted = [] {};  ///< see PluginBackend::on_granted
-    /// Requests the device usage from the kubelet, see PodResources::PollNow.
-    std::function<void(std::function<void(bool answered)>)> ask_holders = [](const auto& asked) {
-      asked(false);
-    };
   };
 
   /// The configuration of the resource.
@@ -126,7 +122,7 @@ class ResourceController {
   std::function<void()> AfterPrograms(std::function<void()> done);
   void CheckPrograms();
   void OnProgramsEnded();
-  void SetUsage(Usage usage);
+  void SetUsage(PodUsage usage);
   void SetProber();
   void SetReleaseHooks();
   void ScanSoon();
@@ -137,11 +133,11 @@ class ResourceController {
   void OnScanned(Outcome outcome);
   void OnVerdicts(ProbeScheduler::Change change);
   void AwaitExpiry();
-  void BeforeStart(const std::set<std::string>& devices, std::function<void()> then);
   /// Gives the prober the devices, if they changed, and everyone else the new snapshot.
   void Publish(bool devices_changed);
   void LogForgotten(std::size_t devices);
 
+  const Lifetime lifetime_;
   const Dependencies deps_;
   Entry entry_;                ///< in force
   std::optional<Entry> next_;  ///< applied when its scan has ended
@@ -157,8 +153,8 @@ class ResourceController {
   /// The directories watched when the last scan began, without a change since.
   std::set<std::string> unchanged_dirs_;
   std::shared_ptr<const Snapshot> published_;
-  std::optional<DeviceHolders> units_;  ///< as last reported by the kubelet
-  std::shared_ptr<const Usage> usage_;  ///< null before the first report
+  std::optional<DeviceHolders> units_;     ///< as last reported by the kubelet
+  std::shared_ptr<const PodUsage> usage_;  ///< null before the first report
   std::optional<std::uint64_t> kubelet_;
   ScanScheduler scans_;
   std::shared_ptr<const ResourceSpec> scanned_for_;  ///< by the running scan
@@ -177,7 +173,6 @@ class ResourceController {
   std::function<void()> on_programs_ended_;
   PublishThrottle throttle_;
   Subscription verdicts_;  ///< publishes the pending health changes
-  Lifetime lifetime_;
 };
 
 }  // namespace patchbay

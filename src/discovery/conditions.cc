@@ -136,13 +136,14 @@ bool IsOfOtherKind(const UdevPattern& udev, const DeviceAncestry& device, const 
   return Unmet(UdevPattern{udev.subsystems, {}, {}, {}}, device, sysfs).has_value();
 }
 
-bool IsOfOtherKind(const Conditions& conditions, const DeviceAncestry& device, const Sysfs& sysfs) {
+bool IsOfOtherKind(const HardwarePatterns& conditions, const DeviceAncestry& device,
+                   const Sysfs& sysfs) {
   return (conditions.usb && IsOfOtherKind(*conditions.usb, device, sysfs)) ||
          (conditions.pci && IsOfOtherKind(*conditions.pci, device, sysfs)) ||
          (conditions.udev && IsOfOtherKind(*conditions.udev, device, sysfs));
 }
 
-std::optional<std::string> Unmet(const Conditions& conditions, const DeviceAncestry& device,
+std::optional<std::string> Unmet(const HardwarePatterns& conditions, const DeviceAncestry& device,
                                  const Sysfs& sysfs) {
   Mismatch unmet;
   if (conditions.usb) unmet = Unmet(*conditions.usb, device, sysfs);

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "discovery/device_ancestry.h"
-#include "model/conditions.h"
+#include "model/hardware_patterns.h"
 
 namespace patchbay {
 
@@ -21,9 +21,10 @@ std::optional<std::string> Unmet(const UdevPattern& udev, const DeviceAncestry& 
 bool IsOfOtherKind(const UsbPattern& usb, const DeviceAncestry& device, const Sysfs& sysfs);
 bool IsOfOtherKind(const PciPattern& pci, const DeviceAncestry& device, const Sysfs& sysfs);
 bool IsOfOtherKind(const UdevPattern& udev, const DeviceAncestry& device, const Sysfs& sysfs);
-bool IsOfOtherKind(const Conditions& conditions, const DeviceAncestry& device, const Sysfs& sysfs);
+bool IsOfOtherKind(const HardwarePatterns& conditions, const DeviceAncestry& device,
+                   const Sysfs& sysfs);
 /// The first that is not met.
-std::optional<std::string> Unmet(const Conditions& conditions, const DeviceAncestry& device,
+std::optional<std::string> Unmet(const HardwarePatterns& conditions, const DeviceAncestry& device,
                                  const Sysfs& sysfs);
 
 }  // namespace patchbay

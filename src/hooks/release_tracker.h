@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "model/holders.h"
+#include "model/pod_usage.h"
 
 namespace patchbay {
 

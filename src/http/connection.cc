@@ -1,18 +1,16 @@
 #include "http/connection.h"
 
 #include <algorithm>
-#include <array>
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/beast/core/error.hpp>
 #include <boost/beast/http/error.hpp>
 #include <boost/beast/http/message.hpp>
 #include <boost/beast/http/message_generator.hpp>
 #include <boost/beast/http/read.hpp>
+#include <boost/beast/http/string_body.hpp>
 #include <boost/beast/http/write.hpp>
 #include <cstdint>
 #include <exception>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,38 +36,6 @@ constexpr const char* kContentSecurityPolicy =
 
 /// The maximum number of bytes read from a rejected client before the connection is cut.
 constexpr std::size_t kDrainBytes = 64 * 1024;
-
-std::size_t Size(const std::string& own, const std::string* shared) {
-  return own.size() + (shared != nullptr ? shared->size() : 0);
-}
-
-/// A body for Beast with two parts; the second is shared and never copied.
-struct TwoPartBody {
-  struct value_type {
-    std::string own;
-    std::shared_ptr<const std::string> shared;
-  };
-  static std::uint64_t size(const value_type& body) { return Size(body.own, body.shared.get()); }
-
-  class writer {
-   public:
-    using const_buffers_type = std::array<asio::const_buffer, 2>;
-
-    template <bool is_request, class Fields>
-    writer(const http::header<is_request, Fields>&, const value_type& body) : body_(body) {}
-    void init(error_code& error) { error = {}; }
-    boost::optional<std::pair<const_buffers_type, bool>> get(error_code& error) {
-      error = {};
-      const bool more_to_come = false;
-      return {{{asio::buffer(body_.own),
-                body_.shared ? asio::buffer(*body_.shared) : asio::const_buffer()},
-               more_to_come}};
-    }
-
-   private:
-    const value_type& body_;
-  };
-};
 
 std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -108,7 +74,7 @@ void SetHeader(http::response<Body>& message, const HttpResponse& response, bool
   if (response.status == 405) message.set(http::field::allow, "GET, HEAD");
   if (response.status == 503) message.set(http::field::retry_after, "1");
   if (response.status != 304) {
-    message.content_length(Size(response.body, response.shared.get()));
+    message.content_length(response.body.size());
   }
   message.keep_alive(keep_alive);
 }
@@ -143,21 +109,17 @@ Connection* ConnectionContext::LongestIdle() const {
 }
 
 void ConnectionContext::LimitSending(const Connection& newest) {
-  for (auto next = open.begin(); next != open.end();) {
-    std::size_t total = 0, largest = 0;
-    std::set<const std::string*> counted;
-    for (const Connection* connection : open) {
-      const std::string* shared = connection->sending_shared();
-      const bool first = shared != nullptr && counted.insert(shared).second;
-      const std::size_t bytes = connection->sending() + (first ? shared->size() : 0);
-      total += bytes;
-      largest = std::max(largest, bytes);
-    }
-    // A single response beyond the limit must not be cut by the next probe.
-    if (total - largest <= limits.response_bytes) return;
+  std::size_t total = 0, largest = 0;
+  for (const Connection* connection : open) {
+    total += connection->sending();
+    largest = std::max(largest, connection->sending());
+  }
+  // Without the largest: a single response beyond the limit must not be cut by the next probe.
+  for (auto next = open.begin(); next != open.end() && total > largest + limits.response_bytes;) {
     Connection& connection = **next++;
-    const bool sends = connection.sending() > 0 || connection.sending_shared() != nullptr;
-    if (&connection != &newest && sends) connection.Close();
+    if (&connection == &newest || connection.sending() == 0) continue;
+    total -= connection.sending();
+    connection.Close();
   }
 }
 
@@ -265,10 +227,7 @@ void Connection::Refuse(int status) {
 void Connection::Send(HttpResponse response, bool keep_alive) {
   const auto& request = parser_->get();
   busy_ = true;
-  if (request.method() != http::verb::head) {
-    sending_ = response.body.size();
-    shared_ = response.shared;
-  }
+  if (request.method() != http::verb::head) sending_ = response.body.size();
   context_.LimitSending(*this);
   const unsigned version = request.version() == 10 ? 10 : 11;
   const auto status = http::int_to_status(static_cast<unsigned>(response.status));
@@ -278,9 +237,9 @@ void Connection::Send(HttpResponse response, bool keep_alive) {
       SetHeader(message, response, keep_alive);
       return message;
     }
-    http::response<TwoPartBody> message(status, version);
+    http::response<http::string_body> message(status, version);
     SetHeader(message, response, keep_alive);
-    message.body() = {std::move(response.body), std::move(response.shared)};
+    message.body() = std::move(response.body);
     return message;
   };
   stream_.expires_after(context_.limits.response);
@@ -294,7 +253,6 @@ void Connection::Send(HttpResponse response, bool keep_alive) {
 void Connection::OnSent(bool keep_alive) {
   busy_ = false;
   sending_ = 0;
-  shared_.reset();
   if (place_ == context_.open.end()) return;
   if (keep_alive) return buffer_.size() > 0 ? ReadHeader() : AwaitRequest();
   // Closing with unread bytes in the socket resets the connection, and the client may lose the

@@ -57,10 +57,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool is_new(std::chrono::steady_clock::time_point now) const {
     return !has_sent_request_ && now - accepted_ < context_.limits.first_request;
   }
-  /// The bytes that only the response being sent keeps in memory, and the text that other responses
-  /// may share (may be null).
+  /// Returns the size in bytes of the body being sent.
   std::size_t sending() const { return sending_; }
-  const std::string* sending_shared() const { return shared_.get(); }
 
  private:
   using Parser = boost::beast::http::request_parser<boost::beast::http::empty_body>;
@@ -84,7 +82,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool has_sent_request_ = false;
   bool busy_ = false;
   std::size_t sending_ = 0;
-  std::shared_ptr<const std::string> shared_;
 };
 
 }  // namespace patchbay

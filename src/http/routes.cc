@@ -1,12 +1,9 @@
 #include "http/routes.h"
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -56,123 +53,22 @@ HttpResponse AnswerFile(const HttpRequest& request, const PageFile& file) {
   return {200, name, std::string(file.bytes), etag};
 }
 
-/// All routes. Answer runs on the HTTP thread, the responses it returns on the slow thread.
-class Pages : public std::enable_shared_from_this<Pages> {
- public:
-  explicit Pages(Routes routes) : routes_(std::move(routes)) {}
+HttpResponse MetricsResponse(const Routes& routes, bool gzip) {
+  std::string text = routes.metrics();
+  return {.content_type = kPrometheus, .body = gzip ? Gzip(text) : std::move(text), .gzip = gzip};
+}
 
-  HttpAnswer Answer(const HttpRequest& request) {
-    const auto recent = RecentMetrics();  // at any request, to free an old one
-    if (request.path == "/metrics") {
-      if (recent && request.takes_gzip) return MetricsResponse(recent, true);
-      return AnswerMetrics(request.takes_gzip);
-    }
-    if (request.path == "/healthz") return AnswerVerdict(routes_.alive());
-    if (request.path == "/readyz") return AnswerVerdict(routes_.ready());
-    if (request.path == "/api/v1/status") {
-      const std::uint64_t serial = routes_.status().serial;
-      std::string etag = StatusTag(serial);
-      if (HasIt(request, etag)) return HttpResponse{304, kJson, "", std::move(etag)};
-      if (auto known = KnownStatus(serial)) return *std::move(known);
-      return [pages = shared_from_this(), serial] { return pages->Status(serial); };
-    }
-    if (const PageFile* file = FindFile(request.path)) return AnswerFile(request, *file);
-    return HttpResponse{404, kPlainText, "not found; see / for the status page\n"};
-  }
+/// `run` distinguishes this process from an earlier one at the same address.
+std::string StatusTag(std::int64_t run, std::uint64_t serial) {
+  return format("\"{:x}-{:x}\"", run, serial);
+}
 
- private:
-  /// A text shared by the requests that arrived before its rendering began.
-  struct Batch {
-    std::atomic<bool> begun = false;
-    std::shared_ptr<const std::string> text = {};  ///< belongs to the slow thread
-  };
-
-  /// Compressed metrics and their expiry.
-  struct Recent {
-    std::shared_ptr<const std::string> text;
-    std::chrono::steady_clock::time_point until;
-  };
-
-  /// A rendered status and its serial.
-  struct Made {
-    std::shared_ptr<const std::string> text;
-    std::uint64_t covers = 0;
-  };
-
-  std::string StatusTag(std::uint64_t serial) const {
-    return format("\"{:x}-{:x}\"", run_, serial);
-  }
-
-  static HttpResponse MetricsResponse(std::shared_ptr<const std::string> text, bool gzip) {
-    return {.content_type = kPrometheus, .gzip = gzip, .shared = std::move(text)};
-  }
-
-  HttpAnswer AnswerMetrics(bool gzip) {
-    std::weak_ptr<Batch>& last = gzip ? gzip_batch_ : plain_batch_;
-    std::shared_ptr<Batch> batch = last.lock();
-    if (!batch || batch->begun) last = batch = std::make_shared<Batch>();
-    return [pages = shared_from_this(), batch, gzip] {
-      if (!batch->text) {
-        batch->begun = true;
-        batch->text = gzip ? pages->CompressedMetrics()
-                           : std::make_shared<const std::string>(pages->routes_.metrics());
-      }
-      return MetricsResponse(batch->text, gzip);
-    };
-  }
-
-  std::shared_ptr<const std::string> CompressedMetrics() {
-    if (auto recent = RecentMetrics()) return recent;
-    const auto begun = routes_.now();
-    auto text = std::make_shared<const std::string>(Gzip(routes_.metrics()));
-    const std::lock_guard lock(mutex_);
-    recent_ = {text, begun + kCompressedMetricsAge};
-    return text;
-  }
-
-  /// Returns the compressed metrics unless they expired; frees expired ones.
-  std::shared_ptr<const std::string> RecentMetrics() {
-    std::shared_ptr<const std::string> old;  // destroyed after the lock
-    const std::lock_guard lock(mutex_);
-    if (recent_.text && routes_.now() > recent_.until) recent_.text.swap(old);
-    return recent_.text;
-  }
-
-  /// Returns the status of this serial, or a newer one, if it is rendered.
-  std::optional<HttpResponse> KnownStatus(std::uint64_t serial) const {
-    const Made status = GetStatus();
-    if (!status.text || status.covers < serial) return std::nullopt;
-    return HttpResponse{.content_type = kJson,
-                        .body = StatusOpening(std::chrono::system_clock::now()),
-                        .etag = StatusTag(status.covers),
-                        .shared = status.text};
-  }
-
-  HttpResponse Status(std::uint64_t serial) {
-    if (auto known = KnownStatus(serial)) return *std::move(known);
-    const NodeStatus newest = routes_.status();
-    SetStatus({});  // never keep two
-    SetStatus({std::make_shared<const std::string>(StatusRest(newest)), newest.serial});
-    return *KnownStatus(newest.serial);
-  }
-
-  Made GetStatus() const {
-    const std::lock_guard lock(mutex_);
-    return status_;
-  }
-  void SetStatus(Made status) {
-    const std::lock_guard lock(mutex_);
-    std::swap(status_, status);
-  }
-
-  const Routes routes_;
-  /// Distinguishes this process from an earlier one at the same address.
-  const std::int64_t run_ = std::chrono::system_clock::now().time_since_epoch().count();
-  std::weak_ptr<Batch> plain_batch_, gzip_batch_;  ///< the last of each; belong to the HTTP thread
-  mutable std::mutex mutex_;
-  Recent recent_;  ///< under `mutex_`
-  Made status_;    ///< under `mutex_`
-};
+HttpResponse StatusResponse(const Routes& routes, std::int64_t run) {
+  const NodeStatus status = routes.status();
+  return {.content_type = kJson,
+          .body = StatusJson(status, std::chrono::system_clock::now()),
+          .etag = StatusTag(run, status.serial)};
+}
 
 }  // namespace
 
@@ -183,9 +79,22 @@ std::function<Verdict()> AliveWith(LoopHeartbeat& heartbeat) {
   };
 }
 
-HttpHandler MakeRoutes(Routes routes) {
-  return [pages = std::make_shared<Pages>(std::move(routes))](const HttpRequest& request) {
-    return pages->Answer(request);
+HttpHandler MakeRoutes(Routes given) {
+  const auto routes = std::make_shared<const Routes>(std::move(given));
+  const std::int64_t run = std::chrono::system_clock::now().time_since_epoch().count();
+  return [routes, run](const HttpRequest& request) -> HttpAnswer {
+    if (request.path == "/metrics") {
+      return [routes, gzip = request.takes_gzip] { return MetricsResponse(*routes, gzip); };
+    }
+    if (request.path == "/healthz") return AnswerVerdict(routes->alive());
+    if (request.path == "/readyz") return AnswerVerdict(routes->ready());
+    if (request.path == "/api/v1/status") {
+      std::string etag = StatusTag(run, routes->status().serial);
+      if (HasIt(request, etag)) return HttpResponse{304, kJson, "", std::move(etag)};
+      return [routes, run] { return StatusResponse(*routes, run); };
+    }
+    if (const PageFile* file = FindFile(request.path)) return AnswerFile(request, *file);
+    return HttpResponse{404, kPlainText, "not found; see / for the status page\n"};
   };
 }
 

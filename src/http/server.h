@@ -30,8 +30,6 @@ struct HttpResponse {
   std::string body = {};  ///< not sent for HEAD, but counted
   std::string etag = {};  ///< with quotes; 304 is sent if the client has it
   bool gzip = false;      ///< the body is compressed
-  /// Sent after `body`; may be null. Never copied, so many clients can receive one text.
-  std::shared_ptr<const std::string> shared = {};
 };
 
 /// Makes a response that takes time. Called on the slow thread, one call at a time, in the order of

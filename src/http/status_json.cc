@@ -53,7 +53,7 @@ Json KubeletJson(const KubeletStatus& kubelet) {
 }
 
 /// Null before the first report of device usage.
-Json HoldersJson(const Usage* usage, const std::string& device) {
+Json HoldersJson(const PodUsage* usage, const std::string& device) {
   if (usage == nullptr) return nullptr;
   Json holders = Json::array();
   const auto found = usage->holders.find(device);
@@ -135,17 +135,14 @@ void AppendResource(std::string& text, const std::string& name, const ResourceSt
 
 }  // namespace
 
-std::string StatusOpening(WallTime now) {
-  return WithoutBrace({{"generated_at", TimeJson(now)}}) + ",";
-}
-
-std::string StatusRest(const NodeStatus& status) {
-  const std::string head = WithoutBrace({{"version", status.version},
-                                         {"revision", status.revision},
-                                         {"node", status.node_name},
-                                         {"config", ConfigJson(status.config)},
-                                         {"kubelet", KubeletJson(status.kubelet)}});
-  std::string text = head.substr(1) + ",\"resources\":[";  // the opening has the first brace
+std::string StatusJson(const NodeStatus& status, WallTime now) {
+  std::string text = WithoutBrace({{"generated_at", TimeJson(now)},
+                                   {"version", status.version},
+                                   {"revision", status.revision},
+                                   {"node", status.node_name},
+                                   {"config", ConfigJson(status.config)},
+                                   {"kubelet", KubeletJson(status.kubelet)}});
+  text += ",\"resources\":[";
   bool first = true;
   for (const auto& [name, resource] : status.resources) {
     if (!std::exchange(first, false)) text += ",";

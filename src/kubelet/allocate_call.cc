@@ -16,7 +16,7 @@ AllocateCall::AllocateCall(std::shared_ptr<const PluginBackend> backend,
                                               {},
                                               {},
                                               backend_->observer,
-                                              backend_->on_granted})),
+                                              backend_->usage})),
       snapshot_(backend_->snapshot->Get()) {
   for (const auto& container : request.container_requests()) {
     containers_.emplace_back(container.devices_ids().begin(), container.devices_ids().end());
@@ -79,7 +79,7 @@ void AllocateCall::Answer::Finish(const Status& status) {
     if (status) response->Swap(&rendered);
     for (const int count : devices) observer->OnAllocation(status.has_value(), count);
   });
-  if (heard && status) on_granted();
+  if (heard && status) usage->OnAllocated();
 }
 
 }  // namespace patchbay

@@ -32,7 +32,7 @@ class AllocateCall : public std::enable_shared_from_this<AllocateCall> {
     v1beta1::AllocateResponse rendered;
     std::vector<int> devices;  ///< how many each container asked for
     std::shared_ptr<ResourceObserver> observer;
-    std::function<void()> on_granted;
+    std::shared_ptr<const DeviceUsage> usage;
 
     void Finish(const Status& status);
   };

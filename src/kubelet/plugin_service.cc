@@ -92,12 +92,13 @@ void PluginBackend::RunAfterRelease(HookCall call, const ResourceSpec& spec,
                                     HookRunner::Done done) const {
   using namespace std::chrono;
   if (!spec.release) return hooks->Run(std::move(call), std::move(done));
-  const std::set<std::string> devices = call.devices;
-  before_start(devices, [start = steady_clock::now(), hooks = hooks, call = std::move(call),
-                         done = std::move(done)]() mutable {
-    *call.patience -= duration_cast<milliseconds>(steady_clock::now() - start);
-    hooks->Run(std::move(call), std::move(done));
-  });
+  std::set<std::string> devices = call.devices;
+  usage->QueueReleasesThen(
+      std::move(devices), [start = steady_clock::now(), hooks = hooks, call = std::move(call),
+                           done = std::move(done)]() mutable {
+        *call.patience -= duration_cast<milliseconds>(steady_clock::now() - start);
+        hooks->Run(std::move(call), std::move(done));
+      });
 }
 
 Result<HookCall> PluginBackend::Plan(

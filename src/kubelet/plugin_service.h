@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "hooks/hook_runner.h"
 #include "inventory/allocation.h"
 #include "inventory/snapshot_cell.h"
+#include "kubelet/device_usage.h"
 #include "kubelet/host_lookups.h"
 #include "kubelet/list_streams.h"
 #include "kubelet/unary_reply.h"
@@ -29,14 +29,8 @@ struct PluginBackend {
   std::weak_ptr<HostLookups> lookups;
   /// The kubelet asked for a device that it should not have: its list is out of date. Any thread.
   std::function<void()> on_stale_list;
-  /// A container was given devices. Any thread; may be called after the plugin is gone. To wake a
-  /// thread here would make each Allocate slower by a fifteenth.
-  std::function<void()> on_granted = [] {};
+  std::shared_ptr<const DeviceUsage> usage = std::make_shared<const DeviceUsage>();
   std::shared_ptr<HookRunner> hooks = nullptr;
-  /// A container is about to get these devices, or to start with them: calls `then`, once, when
-  /// what others left of them is being released. Any thread.
-  std::function<void(std::set<std::string> devices, std::function<void()> then)> before_start =
-      [](const auto&, const auto& then) { then(); };
   /// A call is refused, and why: "allocation refused", "start refused" or "stream refused". Not of
   /// hooks, whose failures HookRunner tells. Any thread.
   std::function<void(const char* what, const std::string& reason)> on_refused =

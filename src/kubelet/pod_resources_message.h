@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "model/holders.h"
+#include "model/pod_usage.h"
 #include "podresources.pb.h"
 
 namespace patchbay {

@@ -38,11 +38,13 @@ bool SameOptions(const v1beta1::DevicePluginOptions& a, const v1beta1::DevicePlu
 
 ResourcePlugin::ResourcePlugin(const Dependencies& deps, std::string resource,
                                std::shared_ptr<ResourceObserver> observer,
-                               std::shared_ptr<HookRunner> hooks, Events events)
+                               std::shared_ptr<HookRunner> hooks,
+                               std::shared_ptr<const DeviceUsage> usage, Events events)
     : deps_(deps),
       resource_(std::move(resource)),
       observer_(std::move(observer)),
       hooks_(std::move(hooks)),
+      usage_(std::move(usage)),
       events_(std::move(events)),
       rate_limiter_(kListInterval),
       lookups_(std::make_shared<HostLookups>(deps_.allocation)) {}
@@ -219,14 +221,8 @@ void ResourcePlugin::StartServer() {
       deps_.allocation,
       lookups_,
       [&loop, on_stale = lifetime_.Guard([this] { OnStaleList(); })] { loop.Post(on_stale); },
-      events_.on_granted,
+      usage_,
       hooks_,
-      [&loop, before_start = lifetime_.Guard(events_.before_start)](
-          std::set<std::string> devices, std::function<void()> then) mutable {
-        loop.Post([before_start, devices = std::move(devices), then = std::move(then)]() mutable {
-          before_start(std::move(devices), std::move(then));
-        });
-      },
       [&log = deps_.log, resource = resource_](const char* what, const std::string& reason) {
         log.Warning(what, {{"resource", resource}, {"reason", reason}});
       },

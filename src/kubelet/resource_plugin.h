@@ -9,6 +9,7 @@
 #include "hooks/hook_runner.h"
 #include "inventory/rate_limiter.h"
 #include "inventory/snapshot_cell.h"
+#include "kubelet/device_usage.h"
 #include "kubelet/kubelet_client.h"
 #include "kubelet/plugin_server.h"
 #include "kubelet/plugin_sockets.h"
@@ -39,12 +40,9 @@ class ResourcePlugin {
     std::shared_ptr<PendingCalls> pending = nullptr;  ///< of all plugins; may be null
   };
 
-  /// Called on the loop unless stated otherwise.
+  /// Called on the loop.
   struct Events {
-    std::function<void()> on_stale;    ///< an allocated device is not as listed: scan again
-    std::function<void()> on_granted;  ///< see PluginBackend::on_granted; on any thread
-    /// See PluginBackend::before_start.
-    std::function<void(std::set<std::string> devices, std::function<void()> then)> before_start;
+    std::function<void()> on_stale;  ///< an allocated device is not as listed: scan again
     /// Requests a check of the kubelet's directory, which may have changed since the last one.
     std::function<void()> check_directory;
     std::function<void(bool)> on_registered;
@@ -53,7 +51,7 @@ class ResourcePlugin {
 
   ResourcePlugin(const Dependencies& deps, std::string resource,
                  std::shared_ptr<ResourceObserver> observer, std::shared_ptr<HookRunner> hooks,
-                 Events events);
+                 std::shared_ptr<const DeviceUsage> usage, Events events);
   /// Stops a running server in the pool. To know when it has stopped, call End first.
   ~ResourcePlugin();
   ResourcePlugin(const ResourcePlugin&) = delete;
@@ -102,6 +100,7 @@ class ResourcePlugin {
   const std::string resource_;
   const std::shared_ptr<ResourceObserver> observer_;
   const std::shared_ptr<HookRunner> hooks_;
+  const std::shared_ptr<const DeviceUsage> usage_;
   const Events events_;
   Registration registration_;
   RateLimiter rate_limiter_;

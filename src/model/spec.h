@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/log.h"
-#include "model/conditions.h"
 #include "model/device.h"
 #include "model/glob.h"
+#include "model/hardware_patterns.h"
 #include "model/regex.h"
 #include "model/template.h"
 #include "model/text_pattern.h"
@@ -63,7 +63,8 @@ struct MatchSpec {
   std::vector<Glob> exclude;
   std::optional<Template> id;  ///< absent: the default identity, see discovery/device_id.h
   NodeType type = NodeType::kDevice;
-  Conditions conditions = {};      ///< on every node of a path or regex, USB device or PCI function
+  HardwarePatterns conditions =
+      {};                          ///< on every node of a path or regex, USB device or PCI function
   std::string group_by = {};       ///< nodes with one value of this variable are one device
   std::vector<Glob> require = {};  ///< a device must have a node for each of these
   int max_devices = 0;             ///< further ones are rejected; 0: no limit

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/diagnostics.h"
-#include "model/holders.h"
+#include "model/pod_usage.h"
 #include "model/snapshot.h"
 #include "status/probe_results.h"
 #include "status/registration_status.h"
@@ -52,7 +52,7 @@ struct ResourceStatus {
   int streams = 0;
   std::optional<ScanStatus> last_scan = {};
   std::shared_ptr<const Snapshot> snapshot = {};
-  std::shared_ptr<const Usage> usage = {};
+  std::shared_ptr<const PodUsage> usage = {};
   std::shared_ptr<ProbeResults> probes = std::make_shared<ProbeResults>();
 };
 using ResourceStatuses = std::map<std::string, ResourceStatus>;

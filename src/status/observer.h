@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include "health/probe.h"
-#include "model/holders.h"
+#include "model/pod_usage.h"
 #include "model/snapshot.h"
 #include "model/spec.h"
 #include "status/registration_status.h"
@@ -45,7 +45,7 @@ class ResourceObserver {
   /// The programs of a hook ended, for all devices concerned.
   virtual void OnHook(Hook hook, bool success, std::chrono::nanoseconds duration) = 0;
   /// The pods that hold the devices changed.
-  virtual void OnUsage(std::shared_ptr<const Usage> usage) = 0;
+  virtual void OnUsage(std::shared_ptr<const PodUsage> usage) = 0;
   /// An attempt to register ended.
   virtual void OnRegistration(bool accepted) = 0;
   /// The registration status changed.

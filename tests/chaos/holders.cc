@@ -47,7 +47,7 @@ std::string Holders::WhatIsWrong() {
   std::string wrong;
   if (metrics["patchbay_pod_resources_up"] != 1) wrong += "  the kubelet's pods are not known\n";
   for (const auto& [resource, held] : held_) {
-    const double now = metrics[format("patchbay_devices_in_use{{resource=\"{}\"}}", resource)];
+    const double now = metrics[format("patchbay_units_in_use{{resource=\"{}\"}}", resource)];
     if (now == static_cast<double>(held)) continue;
     wrong += format("  {} devices of {} are in use, not {}\n", held, resource, now);
   }

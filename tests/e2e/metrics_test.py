@@ -9,6 +9,7 @@ from support import Daemon, Kubelet, resource
 
 CONFIG = (resource("example.com/null", 'path = "/dev/null"', "replicas = 3") +
           resource("example.com/seat", "count = 3") +
+          '[resource.health]\ncommand = ["true"]\n[resource.hooks.release]\ncommand = ["true"]\n' +
           resource("example.com/none", 'path = "/dev/no-such-device*"') +
           resource("example.com/clash", 'path = "/dev/{zero,full}"\nid = "same"'))
 
@@ -66,16 +67,16 @@ class Metrics(support.TestCase):
                 'patchbay_kubelet_up 1',
                 'patchbay_kubelet_restarts_total 0',
                 'patchbay_config_last_reload_successful 1',
-                'patchbay_registered{resource="example.com/null"} 1',
+                'patchbay_resource_registered{resource="example.com/null"} 1',
                 'patchbay_list_watch_streams{resource="example.com/seat"} 1',
-                'patchbay_devices{resource="example.com/seat",health="healthy"} 3',
-                'patchbay_devices{resource="example.com/none",health="healthy"} 0',
+                'patchbay_units{resource="example.com/seat",health="healthy"} 3',
+                'patchbay_units{resource="example.com/none",health="healthy"} 0',
                 'patchbay_rejected_devices{resource="example.com/clash",reason="duplicate_id"} 2',
                 'patchbay_allocations_total{resource="example.com/null",result="success"} 1',
-                'patchbay_allocated_devices_total{resource="example.com/null"} 2',
-                'patchbay_allocated_devices_total{resource="example.com/seat"} 1',
+                'patchbay_allocated_units_total{resource="example.com/null"} 2',
+                'patchbay_allocated_units_total{resource="example.com/seat"} 1',
                 'patchbay_pod_resources_up 1',
-                'patchbay_devices_in_use{resource="example.com/null"} 2',
+                'patchbay_units_in_use{resource="example.com/null"} 2',
                 'patchbay_device_in_use{resource="example.com/null",device="null",'
                 'namespace="default",pod="a",container="c"} 1'):
             name, value = sample.rsplit(" ", 1)

@@ -15,7 +15,7 @@ ALERTS = SOURCE / "dashboards/alerts.yaml"
 ALERTS_TEST = SOURCE / "dashboards/alerts_test.yaml"
 RUNBOOK = SOURCE / "docs/runbook.md"
 RUNBOOK_URL = "https://github.com/patchbay/patchbay/blob/main/docs/runbook.md"
-GOLDEN = SOURCE / "tests/unit/http/metrics.golden"
+GOLDEN = SOURCE / "tests/unit/metrics/metrics.golden"
 REFERENCE = SOURCE / "docs/metrics.md"
 STEP = "1s"  # of scrapes and of ranges
 

@@ -363,7 +363,7 @@ class Nodes(support.TestCase):
             self.await_true(lambda: daemon.get("/readyz")[0] == 200, "ready")
             self.assertEqual(sorted(kubelet.ask("resources")["resources"]), sorted(expected))
             for name in ("rack", "desk", "all"):
-                served = f'patchbay_registered{{resource="example.com/{name}"}}' in \
+                served = f'patchbay_resource_registered{{resource="example.com/{name}"}}' in \
                     daemon.get("/metrics")[1]
                 self.assertEqual(served, f"example.com/{name}" in expected)
 

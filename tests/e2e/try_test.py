@@ -76,7 +76,7 @@ class Try(support.TestCase):
                 _, line = process.out.wait("Metrics: http://")
                 address = re.search("http://(.*)/metrics", line)[1]
                 self.await_true(lambda: get(address, "/readyz") == (200, "ok\n"), "ready")
-                self.assertIn('patchbay_registered{resource="example.com/null"} 1',
+                self.assertIn('patchbay_resource_registered{resource="example.com/null"} 1',
                               get(address, "/metrics")[1])
                 self.assertEqual(len(list(self.temp.iterdir())), 1)
                 process.send(number)
@@ -96,7 +96,7 @@ class Try(support.TestCase):
             for number in (1, 2):
                 found.write_text(json.dumps([{"id": str(i)} for i in range(number)]))
                 process.send(signal.SIGUSR1)
-                listed = f'patchbay_devices{{health="healthy",resource="a.com/listed"}} {number}'
+                listed = f'patchbay_units{{health="healthy",resource="a.com/listed"}} {number}'
                 self.await_true(lambda: listed in get(address, "/metrics")[1], listed)
             process.send(signal.SIGINT)
             self.assertEqual(process.wait(), 0, process.err.text())
@@ -110,7 +110,7 @@ class Try(support.TestCase):
             address = re.search("http://(.*)/metrics", line)[1]
             config.write_text(CONFIG + resource("example.com/new", 'path = "/dev/zero"'))
             process.out.wait("Configuration reloaded.")
-            served = 'patchbay_registered{resource="example.com/new"} 1'
+            served = 'patchbay_resource_registered{resource="example.com/new"} 1'
             self.await_true(lambda: served in get(address, "/metrics")[1], served)
             config.write_text("")
             process.err.wait("config reload failed")

@@ -23,7 +23,7 @@ constexpr std::size_t kMaxInput = 32 * 1024;
 /// The pages of a daemon, which sees that no request reaches them that should not.
 HttpHandler Pages(const HttpLimits& limits) {
   Routes routes;
-  routes.metrics = [] { return std::string("patchbay_devices{resource=\"a/b\"} 1\n"); };
+  routes.metrics = [] { return std::string("patchbay_units{resource=\"a/b\"} 1\n"); };
   routes.alive = [] { return Verdict{true, ""}; };
   routes.ready = [] { return Verdict{false, "a/b is not registered with the kubelet\n"}; };
   routes.status = [] { return NodeStatus{.version = "1", .node_name = "n", .serial = 4}; };

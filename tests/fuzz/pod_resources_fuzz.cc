@@ -8,7 +8,7 @@
 
 #include "base/escape.h"
 #include "fuzz.h"
-#include "inventory/usage.h"
+#include "inventory/pod_usage.h"
 #include "kubelet/pod_resources_message.h"
 
 using namespace patchbay;
@@ -22,7 +22,7 @@ void RequireName(const std::string& name, std::size_t longest) {
 void RequireUsage(const DeviceHolders& units, int replicas) {
   ResourceSpec spec;
   spec.replicas = replicas;
-  const Usage usage = UsageOf(spec, units);
+  const PodUsage usage = PodUsageOf(spec, units);
   fuzz::Require(usage.units <= units.size());
   fuzz::Require(usage.holders.size() <= units.size());
   fuzz::Require(usage.holders.empty() == units.empty());

@@ -207,8 +207,8 @@ TEST_P(HangingFileSystem, OfTheKubeletDirectoryWhileOtherThingsChange) {
   if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
   ASSERT_TRUE(mount.AwaitHang(kPatience)) << daemon_->log().text();
   tree_.CharDevice("dev/ttyUSB1");
-  EXPECT_TRUE(daemon_->AwaitMetric(
-      "patchbay_devices{health=\"healthy\",resource=\"example.com/serial\"}", 2))
+  EXPECT_TRUE(
+      daemon_->AwaitMetric("patchbay_units{health=\"healthy\",resource=\"example.com/serial\"}", 2))
       << daemon_->Get("/metrics").body;
   const auto deadline = std::chrono::steady_clock::now() + kPatience;
   HttpAnswer health;

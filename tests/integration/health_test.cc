@@ -54,8 +54,8 @@ TEST_P(HealthOfDevices, FollowTheirFile) {
   EXPECT_EQ(
       daemon_->Metric(R"(patchbay_device_healthy{device="ttyUSB1",resource="example.com/serial"})"),
       0);
-  EXPECT_EQ(
-      daemon_->Metric(R"(patchbay_devices{health="unhealthy",resource="example.com/serial"})"), 1);
+  EXPECT_EQ(daemon_->Metric(R"(patchbay_units{health="unhealthy",resource="example.com/serial"})"),
+            1);
   EXPECT_GE(
       daemon_->Metric(R"(patchbay_probes_total{resource="example.com/serial",result="failure"})"),
       2);

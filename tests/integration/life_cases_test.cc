@@ -243,7 +243,7 @@ TEST_P(Contract, Case51TenResources) {
       EXPECT_TRUE(AwaitServed(ResourceName(i))) << i;
       EXPECT_EQ(HealthOf(View(ResourceName(i))), (HealthById{{format("r{}.0", i), "Healthy"}}));
       EXPECT_TRUE(daemon_->AwaitMetric(
-          format("patchbay_registered{{resource=\"{}\"}}", ResourceName(i)), 1));
+          format("patchbay_resource_registered{{resource=\"{}\"}}", ResourceName(i)), 1));
     }
   };
   served_but_two();

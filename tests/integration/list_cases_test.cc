@@ -44,7 +44,7 @@ TEST_P(Contract, Case24ThreeStreamsAtOnce) {
   kubelet_->CloseExtraStreams(kSerialName);
   EXPECT_TRUE(
       daemon_->AwaitMetric("patchbay_list_watch_streams{resource=\"example.com/serial\"}", 1));
-  EXPECT_EQ(daemon_->Metric("patchbay_registered{resource=\"example.com/serial\"}"), 1);
+  EXPECT_EQ(daemon_->Metric("patchbay_resource_registered{resource=\"example.com/serial\"}"), 1);
 }
 
 /// Lists of 10,000 devices, the first of which changes its health with every one.

@@ -59,7 +59,7 @@ TEST_P(MetricsOfTheDaemon, AgreeWithTheKubelet) {
   ASSERT_TRUE(AwaitCalls(calls + 1));
   ASSERT_TRUE(daemon_->log().Await("fault injected"));
   EXPECT_EQ(daemon_->Get("/readyz").status, 503);
-  Agrees("registered", r, 0);
+  Agrees("resource_registered", r, 0);
   kubelet_->SetRegisterFault(RegisterFault::kNone);
   ASSERT_TRUE(AwaitServed());
   ASSERT_TRUE(daemon_->AwaitReady());
@@ -79,12 +79,12 @@ TEST_P(MetricsOfTheDaemon, AgreeWithTheKubelet) {
       daemon_->Metric(format("patchbay_registrations_total{{{},result=\"failure\"}}", r)));
   EXPECT_GE(failures, failed) << daemon_->log().text();
   EXPECT_LE(failures, failed + 1) << daemon_->log().text();
-  Agrees("registered", r, 1);
+  Agrees("resource_registered", r, 1);
   Agrees("list_watch_updates_total", r, lists);
   Agrees("list_watch_streams", r, 1);
   Agrees("allocations_total", r + ",result=\"success\"", granted);
   Agrees("allocations_total", r + ",result=\"failure\"", refused);
-  Agrees("allocated_devices_total", r, 2);
+  Agrees("allocated_units_total", r, 2);
   Agrees("rpcs_total", "code=\"OK\",method=\"Allocate\"," + r, granted);
   Agrees("rpcs_total", "code=\"NOT_FOUND\",method=\"Allocate\"," + r, refused);
   // One for every connection, of the kubelets that ask.
@@ -98,8 +98,8 @@ TEST_P(MetricsOfTheDaemon, AgreeWithTheKubelet) {
   };
   EXPECT_EQ(ended("CANCELLED") + ended("OK"), 2);
   EXPECT_GE(ended("CANCELLED"), 1);
-  Agrees("devices", "health=\"healthy\"," + r, 1);
-  Agrees("devices", "health=\"unhealthy\"," + r, 1);
+  Agrees("units", "health=\"healthy\"," + r, 1);
+  Agrees("units", "health=\"unhealthy\"," + r, 1);
   Agrees("device_healthy", "device=\"ttyUSB1\"," + r, 0);
   Agrees("device_health_transitions_total", r + ",to=\"unhealthy\"", 1);
   EXPECT_EQ(daemon_->Metric("patchbay_kubelet_up"), 1);
@@ -138,7 +138,8 @@ on_nodes = ["other-*"]
   ASSERT_TRUE(AwaitServed());
   EXPECT_TRUE(daemon_->AwaitReady());
   EXPECT_EQ(Calls("example.com/elsewhere").size(), 0U);
-  EXPECT_EQ(daemon_->Metric("patchbay_registered{resource=\"example.com/elsewhere\"}"), -1);
+  EXPECT_EQ(daemon_->Metric("patchbay_resource_registered{resource=\"example.com/elsewhere\"}"),
+            -1);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, MetricsOfTheDaemon,

@@ -257,7 +257,7 @@ TEST_P(Numa, PreferredAllocationIsOfferedWhereThereIsAPreference) {
     EXPECT_EQ(options.get_preferred_allocation_available(), offered);
     EXPECT_FALSE(options.pre_start_required());
     AdmitOnce(1);
-    EXPECT_EQ(daemon_->Metric(format("patchbay_rpc_duration_seconds_count{{"
+    EXPECT_EQ(daemon_->Metric(format("patchbay_rpcs_total{{code=\"OK\","
                                      "method=\"GetPreferredAllocation\",resource=\"{}\"}}",
                                      kCardName)),
               offered ? 1 : 0);

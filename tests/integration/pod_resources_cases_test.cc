@@ -32,7 +32,7 @@ class PodResourcesCases : public Contract {
 
   bool AwaitUp(bool up) const { return daemon_->AwaitMetric("patchbay_pod_resources_up", up); }
   static std::string Units() {
-    return format("patchbay_devices_in_use{{resource=\"{}\"}}", kSerialName);
+    return format("patchbay_units_in_use{{resource=\"{}\"}}", kSerialName);
   }
   static std::string Held(std::string_view pod, std::string_view device) {
     return format(

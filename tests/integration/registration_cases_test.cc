@@ -48,7 +48,7 @@ TEST_P(SyncContract, Case02OptionsAreAnsweredInsideRegister) {
   StartDaemon();
   ASSERT_TRUE(AwaitServed());
   EXPECT_EQ(View().options, Calls().front().options);
-  EXPECT_EQ(daemon_->Metric("patchbay_rpc_duration_seconds_count{method=\"GetDevicePluginOptions\""
+  EXPECT_EQ(daemon_->Metric("patchbay_rpcs_total{code=\"OK\",method=\"GetDevicePluginOptions\""
                             ",resource=\"example.com/serial\"}"),
             1);
 }
@@ -339,7 +339,7 @@ TEST_P(Contract, Case16VersionNotSupported) {
   EXPECT_GE(daemon_->Metric(
                 "patchbay_registrations_total{resource=\"example.com/serial\",result=\"failure\"}"),
             3);
-  EXPECT_EQ(daemon_->Metric("patchbay_registered{resource=\"example.com/serial\"}"), 0);
+  EXPECT_EQ(daemon_->Metric("patchbay_resource_registered{resource=\"example.com/serial\"}"), 0);
   EXPECT_THAT(daemon_->Get("/readyz").body, HasSubstr(kSerialName));
   // Each attempt waits longer than the one before.
   const auto calls = Calls();

@@ -195,7 +195,8 @@ TEST_P(Reloading, AResourceThatIsGoneTellsTheKubeletFirst) {
   EXPECT_THAT(View().devices, IsEmpty());
   EXPECT_EQ(View().lists, serial_before_.lists + 1);
   EXPECT_TRUE(Await([&] { return OwnSockets().size() == 1; }));
-  EXPECT_TRUE(daemon_->AwaitMetric("patchbay_registered{resource=\"example.com/serial\"}", -1));
+  EXPECT_TRUE(
+      daemon_->AwaitMetric("patchbay_resource_registered{resource=\"example.com/serial\"}", -1));
   EXPECT_THAT(daemon_->Get("/metrics").body, Not(HasSubstr("example.com/serial")));
   EXPECT_EQ(daemon_->Get("/readyz").status, 200);
   ExpectUntouched(camera_before_, kCameraName);

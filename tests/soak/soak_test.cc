@@ -155,14 +155,14 @@ class Soak : public testing::Test {
       constexpr const char* kSuccess = ",result=\"success\"";
       counted = {
           value("allocations_total", Pods::kResource, kSuccess),
-          value("allocated_devices_total", Pods::kResource),
+          value("allocated_units_total", Pods::kResource),
           scrape[format("patchbay_rpcs_total{{code=\"OK\",method=\"Allocate\",resource=\"{}\"}}",
                         Pods::kResource)],
           {}};
       bool registered = true;
       for (const std::string& resource : Resources()) {
         counted.registrations.push_back(value("registrations_total", resource, kSuccess));
-        registered = registered && value("registered", resource) == 1;
+        registered = registered && value("resource_registered", resource) == 1;
       }
       return registered && counted.calls == counted.allocations;
     };
@@ -229,7 +229,7 @@ class Soak : public testing::Test {
                                 [](const SimDevice& device) { return device.health == "Healthy"; });
         const auto scrape = daemon_->GetMetrics();
         const auto units = [&](const char* health) {
-          return scrape[format("patchbay_devices{{health=\"{}\",resource=\"{}\"}}", health,
+          return scrape[format("patchbay_units{{health=\"{}\",resource=\"{}\"}}", health,
                                resource)];
         };
         counted_healthy = units("healthy");

@@ -14,7 +14,7 @@ class CountingObserver : public ResourceObserver {
   void OnScan(std::chrono::nanoseconds, bool) override { ++scans; }
   void OnProbe(const std::string&, const ProbeOutcome&) override { ++probes; }
   void OnHook(Hook, bool, std::chrono::nanoseconds) override { ++hooks; }
-  void OnUsage(std::shared_ptr<const Usage> now) override {
+  void OnUsage(std::shared_ptr<const PodUsage> now) override {
     ++usages;
     usage = std::move(now);
   }
@@ -30,8 +30,8 @@ class CountingObserver : public ResourceObserver {
   std::atomic<int> probes = 0;
   std::atomic<int> hooks = 0;
   std::atomic<int> usages = 0;
-  std::atomic<int> registrations = 0;  ///< calls of Register that are over
-  std::shared_ptr<const Usage> usage;  ///< the newest
+  std::atomic<int> registrations = 0;     ///< calls of Register that are over
+  std::shared_ptr<const PodUsage> usage;  ///< the newest
 };
 
 }  // namespace patchbay::test

@@ -53,7 +53,7 @@ struct HttpAnswer {
 HttpAnswer HttpGet(const std::string& address, std::string_view path);
 
 /// The value of a series as /metrics shows it, by its name and labels as printed:
-/// `patchbay_registered{resource="a.b/c"}`. -1 when there is no such series.
+/// `patchbay_resource_registered{resource="a.b/c"}`. -1 when there is no such series.
 double MetricValue(std::string_view metrics, std::string_view series);
 
 /// Removes a directory in which others may be making files meanwhile.

@@ -56,9 +56,9 @@ std::vector<std::string> TomlBlocks(std::string_view text) {
 
 /// The line of a key in the table of its section.
 std::string Row(const KeyInfo& key) {
-  const std::string fallback = key.required           ? "**required**"
-                               : key.fallback.empty() ? "–"
-                                                      : format("`{}`", key.fallback);
+  const std::string fallback = key.required                ? "**required**"
+                               : key.default_value.empty() ? "–"
+                                                           : format("`{}`", key.default_value);
   return format("| `{}` | {} | {} | {} |\n", key.name, TypeText(key), fallback, key.meaning);
 }
 
@@ -99,9 +99,10 @@ std::string Scdoc(std::string_view text) {
 
 /// What patchbay.toml(5) says of a key.
 std::string Paragraph(const KeyInfo& key) {
-  const std::string fallback = key.required           ? "; required"
-                               : key.fallback.empty() ? ""
-                                                      : format("; default {}", key.fallback);
+  const std::string fallback = key.required ? "; required"
+                               : key.default_value.empty()
+                                   ? ""
+                                   : format("; default {}", key.default_value);
   std::string type = TypeText(key);
   std::erase(type, '`');
   return format("*{}*: {}\n\t{}\n", Scdoc(key.name), Scdoc(type + fallback), Scdoc(key.meaning));
@@ -217,8 +218,8 @@ std::string With(std::string_view section, std::string_view line) {
 TEST(Keys, TheirDefaultsAreThoseOfTheModel) {
   const std::string plain = Shape(LoadGood(With("", "")));
   for (const KeyInfo& key : AllKeys()) {
-    if (key.fallback.empty()) continue;
-    const std::string text = With(key.section, format("{} = {}", key.name, key.fallback));
+    if (key.default_value.empty()) continue;
+    const std::string text = With(key.section, format("{} = {}", key.name, key.default_value));
     EXPECT_EQ(Shape(LoadGood(text)), plain) << text;
   }
 }
@@ -247,7 +248,7 @@ TEST(Keys, AreDescribed) {
   for (const KeyInfo& key : AllKeys()) {
     EXPECT_TRUE(seen.emplace(key.section, key.name).second) << key.name;
     EXPECT_FALSE(key.meaning.empty() || key.meaning.ends_with('.')) << key.name;
-    EXPECT_TRUE(key.fallback.empty() || !key.required) << key.name;
+    EXPECT_TRUE(key.default_value.empty() || !key.required) << key.name;
   }
 }
 

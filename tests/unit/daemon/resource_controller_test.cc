@@ -264,7 +264,7 @@ TEST_F(ResourceControllerTest, TellsOnceWhoHoldsWhat) {
   EXPECT_EQ(observer_->usages, 1);  // nobody is an answer, too
   for (int i = 0; i < 3; ++i) controller_->OnHolders({{{"a", kPod}}});
   EXPECT_EQ(observer_->usages, 2);
-  EXPECT_EQ(*observer_->usage, (Usage{{{"a", kPod}}, 1}));
+  EXPECT_EQ(*observer_->usage, (PodUsage{{{"a", kPod}}, 1}));
   // Nobody has looked at the host yet, and nothing is listed because of what is held.
   loop_.Advance(minutes(60));
   EXPECT_EQ(observer_->snapshots, 0);

@@ -2,9 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
-#include <deque>
 #include <iostream>
 #include <new>
 #include <nlohmann/json.hpp>
@@ -18,12 +16,9 @@ namespace {
 
 class RoutesTest : public ::testing::Test {
  protected:
-  /// The whole of it, without what is shared.
   static HttpResponse Whole(const HttpAnswer& answer) {
     const auto* const slow = std::get_if<SlowHttpResponse>(&answer);
-    HttpResponse response = slow != nullptr ? (*slow)() : std::get<HttpResponse>(answer);
-    if (response.shared) response.body += *response.shared;
-    return response;
+    return slow != nullptr ? (*slow)() : std::get<HttpResponse>(answer);
   }
   static HttpResponse Unpacked(const HttpAnswer& answer) {
     HttpResponse response = Whole(answer);
@@ -40,10 +35,8 @@ class RoutesTest : public ::testing::Test {
   HttpResponse Get(const std::string& path, const std::string& tags = "") {
     return Whole(Ask(path, tags));
   }
-  void Pass(std::chrono::milliseconds time) { now_ = now_.load() + time; }
   std::string MakeMetrics() {
     making_.release();
-    Pass(making_takes_);
     if (failing_) throw std::bad_alloc();
     if (held_up_ && !go_on_.try_acquire_for(std::chrono::seconds(10))) return "held up";
     return "m " + std::to_string(++scrapes_) + "\n";
@@ -51,18 +44,15 @@ class RoutesTest : public ::testing::Test {
 
   bool held_up_ = false;
   bool failing_ = false;
-  std::chrono::milliseconds making_takes_{0};
   std::counting_semaphore<> making_{0}, go_on_{0};
   int scrapes_ = 0;
 
   Verdict alive_{true, ""}, ready_{true, ""};
   NodeStatus status_;
-  std::atomic<std::chrono::steady_clock::time_point> now_ = {};
   HttpHandler handler_ = MakeRoutes({.metrics = [this] { return MakeMetrics(); },
                                      .alive = [this] { return alive_; },
                                      .ready = [this] { return ready_; },
-                                     .status = [this] { return status_; },
-                                     .now = [this] { return now_.load(); }});
+                                     .status = [this] { return status_; }});
 };
 
 TEST_F(RoutesTest, ServesMetricsAsPrometheusWantsThem) {
@@ -111,57 +101,24 @@ TEST_F(RoutesTest, SendsTheStatusAgainOnlyWhenItChanged) {
   EXPECT_EQ(Get("/api/v1/status", first.etag).status, 200);
 }
 
-TEST_F(RoutesTest, MakesAStatusOnceForAllWhoMayHaveIt) {
+TEST_F(RoutesTest, StatusIsTheNewestWhenItIsRendered) {
   status_.serial = 7;
   status_.node_name = "old";
-  const HttpAnswer before = Ask("/api/v1/status"), also_before = Ask("/api/v1/status");
-  const HttpResponse first = Get("/api/v1/status");
-  const HttpAnswer same = Ask("/api/v1/status");
-  ASSERT_TRUE(std::holds_alternative<HttpResponse>(same));  // nobody has to wait for it
-  EXPECT_EQ(Whole(same).shared, first.shared);
+  const HttpAnswer waiting = Ask("/api/v1/status");
+  const HttpResponse first = Whole(waiting);
+  EXPECT_EQ(nlohmann::json::parse(first.body)["node"], "old");
   status_.serial = 9;
   status_.node_name = "new";
-  // It was new enough for whoever asked then, but not for who asks now.
-  EXPECT_EQ(Whole(before).shared, first.shared);
-  EXPECT_EQ(Whole(before).etag, first.etag);
-  const HttpResponse second = Get("/api/v1/status");
-  EXPECT_NE(second.etag, first.etag);
+  const HttpResponse second = Whole(waiting);
   EXPECT_EQ(nlohmann::json::parse(second.body)["node"], "new");
-  // And who asked before takes the newer one, with the tag of that.
-  EXPECT_EQ(Whole(also_before).shared, second.shared);
-  EXPECT_EQ(Whole(also_before).etag, second.etag);
-  EXPECT_EQ(nlohmann::json::parse(first.body)["node"], "old");
+  EXPECT_NE(second.etag, first.etag);
+  EXPECT_EQ(Get("/api/v1/status", second.etag).status, 304);
 }
 
-TEST_F(RoutesTest, MakesMetricsOnceForAllWhoAskedBefore) {
-  const HttpAnswer first = Ask("/metrics"), second = Ask("/metrics"), third = Ask("/metrics");
+TEST_F(RoutesTest, MetricsAreRenderedForEachRequest) {
+  const HttpAnswer first = Ask("/metrics"), second = AskCompressed("/metrics");
   EXPECT_EQ(Whole(first).body, "m 1\n");
-  EXPECT_EQ(Whole(second).body, "m 1\n");
-  const HttpAnswer fourth = Ask("/metrics");
-  EXPECT_EQ(Whole(third).body, "m 1\n");
-  EXPECT_EQ(Whole(fourth).body, "m 2\n");
-  EXPECT_EQ(Get("/metrics").body, "m 3\n");
-}
-
-TEST_F(RoutesTest, KeepsNoMetricsThatNobodyWaitsFor) {
-  std::deque<HttpAnswer> waiting = {Ask("/metrics"), Ask("/metrics")};
-  Ask("/metrics");  // one for which there was no room
-  const std::weak_ptr<const std::string> text = Whole(waiting.front()).shared;
-  waiting.pop_front();
-  EXPECT_FALSE(text.expired());
-  EXPECT_EQ(Whole(waiting.front()).body, "m 1\n");
-  waiting.pop_front();
-  EXPECT_TRUE(text.expired());
-}
-
-TEST_F(RoutesTest, KeepsNoCompressedMetricsThatAreTooOld) {
-  const std::weak_ptr<const std::string> text = Whole(AskCompressed("/metrics")).shared;
-  Pass(kCompressedMetricsAge);
-  Get("/healthz");
-  EXPECT_FALSE(text.expired());
-  Pass(std::chrono::milliseconds(1));
-  Get("/healthz");
-  EXPECT_TRUE(text.expired());
+  EXPECT_EQ(Unpacked(second).body, "m 2\n");
 }
 
 TEST_F(RoutesTest, MakesMetricsAgainWhereThatFailed) {
@@ -179,27 +136,6 @@ TEST_F(RoutesTest, SendsMetricsCompressedToThoseWhoTakeThem) {
   EXPECT_EQ(response.body, "m 1\n");
   EXPECT_FALSE(Get("/metrics").gzip);
   EXPECT_FALSE(Whole(AskCompressed("/healthz")).gzip);
-}
-
-TEST_F(RoutesTest, MakesCompressedMetricsOnceInAWhile) {
-  const HttpAnswer first = AskCompressed("/metrics"), waited = AskCompressed("/metrics");
-  const auto text = Whole(first).shared;
-  EXPECT_EQ(Whole(waited).shared, text);
-  Pass(kCompressedMetricsAge);
-  const HttpAnswer known = AskCompressed("/metrics");
-  ASSERT_TRUE(std::holds_alternative<HttpResponse>(known));  // nobody has to wait for it
-  EXPECT_EQ(Whole(known).shared, text);
-  EXPECT_EQ(Get("/metrics").body, "m 2\n");  // whoever takes all as it is gets it as it is now
-  Pass(std::chrono::milliseconds(1));
-  EXPECT_EQ(Unpacked(AskCompressed("/metrics")).body, "m 3\n");
-}
-
-TEST_F(RoutesTest, MakesCompressedMetricsOnceForAllWhoWaitedLong) {
-  making_takes_ = 2 * kCompressedMetricsAge;
-  const HttpAnswer first = AskCompressed("/metrics"), waited = AskCompressed("/metrics");
-  EXPECT_EQ(Unpacked(first).body, "m 1\n");
-  EXPECT_EQ(Unpacked(waited).body, "m 1\n");
-  EXPECT_EQ(Unpacked(AskCompressed("/metrics")).body, "m 2\n");
 }
 
 TEST_F(RoutesTest, HasTheFilesOfThePage) {
@@ -281,9 +217,11 @@ TEST_F(RoutesTest, TellsThatItIsAliveWhileManyWaitForATextThatTakesLong) {
     EXPECT_EQ(probe.Get(path).status, 200);
     EXPECT_EQ(test::Client(port).Get(path).status, 200);
   }
-  go_on_.release(2);
+  go_on_.release(1 + static_cast<std::ptrdiff_t>(more.size()));
   EXPECT_EQ(first.Read().body, "m 1\n");
-  for (const auto& client : more) EXPECT_EQ(client->Read().body, "m 2\n");
+  for (std::size_t i = 0; i < more.size(); ++i) {
+    EXPECT_EQ(more[i]->Read().body, "m " + std::to_string(i + 2) + "\n");
+  }
   EXPECT_EQ(page.Read().status, 200);
 }
 

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/escape.h"
-#include "http/metrics.h"
+#include "metrics/metrics.h"
 
 namespace patchbay {
 namespace {
@@ -39,7 +39,7 @@ class StatusJsonTest : public testing::Test {
     return snapshot;
   }
 
-  std::string Text() const { return StatusOpening(kThen) + StatusRest(metrics_.Now()); }
+  std::string Text() const { return StatusJson(metrics_.Now(), kThen); }
   json Status() const { return json::parse(Text()); }
 
   Metrics metrics_{{.version = "1.2.3",
@@ -114,8 +114,8 @@ TEST_F(StatusJsonTest, ShowsAllThatIsKnownOfADevice) {
       SnapshotWith({"c0", "c1"}, {{"/dev/c9", RejectReason::kDanglingLink, "it"}}));
   observer->OnRegistrationStatus({RegistrationState::kRegistered});
   observer->OnStreams(1);
-  observer->OnUsage(std::make_shared<const Usage>(
-      Usage{{{"c1", {{"ns", "pod", "main"}, {"ns", "other", "main"}}}}, 2}));
+  observer->OnUsage(std::make_shared<const PodUsage>(
+      PodUsage{{{"c1", {{"ns", "pod", "main"}, {"ns", "other", "main"}}}}, 2}));
   observer->OnProbe(
       "c1",
       {.result = ProbeResult::kTimeout, .reason = "no answer in 5s", .took = milliseconds(1500)});
@@ -156,7 +156,7 @@ TEST_F(StatusJsonTest, IsValidWhateverBytesAreInIt) {
   observer->OnRegistrationStatus({RegistrationState::kRetrying, hostile});
   observer->OnProbe(hostile, {.result = ProbeResult::kFailure, .reason = hostile});
   observer->OnUsage(
-      std::make_shared<const Usage>(Usage{{{hostile, {{hostile, hostile, hostile}}}}, 1}));
+      std::make_shared<const PodUsage>(PodUsage{{{hostile, {{hostile, hostile, hostile}}}}, 1}));
   metrics_.SetConfigReading(
       {false, kThen, hostile, {{Severity::kError, "x", {hostile, 1, 1}, hostile, hostile}}});
   const std::string text = Text();
@@ -216,7 +216,7 @@ TEST_F(StatusJsonTest, ChangesItsSerialWithEveryChange) {
   expect_more("OnSnapshot");
   observer->OnProbe("c0", {.result = ProbeResult::kSuccess});
   expect_more("OnProbe");
-  observer->OnUsage(std::make_shared<const Usage>());
+  observer->OnUsage(std::make_shared<const PodUsage>());
   expect_more("OnUsage");
   observer->OnRegistrationStatus({});
   expect_more("OnRegistrationStatus");

@@ -1,4 +1,4 @@
-#include "http/process_collector.h"
+#include "metrics/process_families.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -30,7 +30,8 @@ std::optional<double> Number(std::string_view text) {
   return static_cast<double>(value);
 }
 
-/// Unix time of the boot; it moves when the clock of the host is set, so it is read each time.
+/// Returns the Unix time of the boot. It changes when the host's clock is set, so it is read each
+/// time.
 std::optional<double> BootTime() {
   const std::string text = ReadAll("/proc/stat");
   constexpr std::string_view kKey = "\nbtime ";
@@ -48,7 +49,7 @@ std::optional<double> OpenDescriptors() {
     if (error) return std::nullopt;
     ++count;
   }
-  return count - 1;  // without the one that reads the directory
+  return count - 1;  // without the descriptor of the directory itself
 }
 
 std::optional<double> MaxDescriptors() {
@@ -70,7 +71,7 @@ void Add(std::vector<MetricFamily>& families, MetricType type, const char* name,
 }  // namespace
 
 std::optional<ProcessStat> ParseProcessStat(std::string_view text, double ticks, double page) {
-  // The second field is the program's name in brackets, which may itself hold anything.
+  // The second field is the program's name in parentheses, which may contain any characters.
   const std::size_t bracket = text.rfind(')');
   if (bracket == std::string_view::npos) return std::nullopt;
   text.remove_prefix(bracket + 1);
@@ -95,7 +96,7 @@ std::optional<ProcessStat> ParseProcessStat(std::string_view text, double ticks,
                      .resident_bytes = fields[kResident] * page};
 }
 
-std::vector<MetricFamily> ProcessCollector::Collect() const {
+std::vector<MetricFamily> ProcessFamilies(const ProcessCounts& counts) {
   std::vector<MetricFamily> families;
   const auto add = [&](MetricType type, const char* name, const char* help,
                        std::optional<double> value) { Add(families, type, name, help, value); };
@@ -104,34 +105,35 @@ std::vector<MetricFamily> ProcessCollector::Collect() const {
                        static_cast<double>(sysconf(_SC_PAGESIZE)));
   if (stat) {
     add(MetricType::Counter, "process_cpu_seconds_total",
-        "User and system CPU time spent. Its rate is the share of a core; idle it is near 0.",
+        "User and system CPU time in seconds. Its rate is the number of cores in use; near 0 when "
+        "idle.",
         stat->cpu_seconds);
-    add(MetricType::Gauge, "process_threads", "Threads of the process. It should not grow.",
+    add(MetricType::Gauge, "process_threads", "Number of threads. It should not keep growing.",
         stat->threads);
     add(MetricType::Gauge, "process_virtual_memory_bytes",
-        "Address space of the process. It says little about memory in use.", stat->virtual_bytes);
+        "Virtual memory size. It does not show how much memory is in use.", stat->virtual_bytes);
     add(MetricType::Gauge, "process_resident_memory_bytes",
-        "Memory in use. Compare it with the memory limit of the container.", stat->resident_bytes);
+        "Resident memory size. Compare it with the container's memory limit.",
+        stat->resident_bytes);
     if (const auto boot = BootTime()) {
       add(MetricType::Gauge, "process_start_time_seconds",
-          "When the process started, in Unix time. A change is a restart.",
+          "Start time of the process as Unix time. It changes when the process restarts.",
           *boot + stat->start_seconds_after_boot);
     }
   }
   add(MetricType::Gauge, "process_open_fds",
-      "Open file descriptors. Near process_max_fds nothing new can be opened.", OpenDescriptors());
-  add(MetricType::Counter, "patchbay_log_lines_dropped_total",
-      "Log lines dropped because nobody read the log. An increase: the container runtime or "
-      "journald "
-      "does not keep up or is stuck; the log has gaps.",
-      static_cast<double>(counts_.log_lines_dropped()));
-  add(MetricType::Counter, "patchbay_watchdog_kills_total",
-      "How often the process was killed and replaced because it was stopped or its loop hung. "
-      "Alert "
-      "on any increase; the log before the kill says what it did last.",
-      static_cast<double>(counts_.watchdog_kills));
-  add(MetricType::Gauge, "process_max_fds", "The limit of open file descriptors.",
+      "Number of open file descriptors. Near process_max_fds, nothing new can be opened.",
+      OpenDescriptors());
+  add(MetricType::Gauge, "process_max_fds", "Maximum number of open file descriptors.",
       MaxDescriptors());
+  add(MetricType::Counter, "patchbay_log_lines_dropped_total",
+      "Log lines dropped because the log is not read fast enough. An increase means that the log "
+      "has gaps; check the container runtime or journald.",
+      static_cast<double>(counts.log_lines_dropped()));
+  add(MetricType::Counter, "patchbay_watchdog_kills_total",
+      "Number of times the process was killed and replaced because it was stopped or its loop "
+      "hung. Alert on any increase; the log has the last lines before the kill.",
+      static_cast<double>(counts.watchdog_kills));
   return families;
 }
 

@@ -1,4 +1,4 @@
-#include "http/metrics.h"
+#include "metrics/metrics.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -93,7 +93,7 @@ std::set<std::string> MetricFamilies(const Metrics& metrics) {
 
 /// The rows of metrics.golden that begin with one of these words, without it.
 std::set<std::string> Golden(const std::set<std::string>& wanted) {
-  std::ifstream file(PATCHBAY_SOURCE_DIR "/tests/unit/http/metrics.golden");
+  std::ifstream file(PATCHBAY_SOURCE_DIR "/tests/unit/metrics/metrics.golden");
   std::set<std::string> families;
   for (std::string line; std::getline(file, line);) {
     std::istringstream words(line);
@@ -125,7 +125,7 @@ TEST(Metrics, HasFamiliesOfHoldersOnceTheyAreKnown) {
   EXPECT_EQ(metrics.Now().kubelet.pod_resources_up, std::nullopt);
   metrics.SetPodResourcesUp(true);
   EXPECT_EQ(Samples(metrics).at("patchbay_pod_resources_up"), "1");
-  observer->OnUsage(std::make_shared<const Usage>(Usage{{{"x", {{"ns", "p", "c"}}}}, 1}));
+  observer->OnUsage(std::make_shared<const PodUsage>(PodUsage{{{"x", {{"ns", "p", "c"}}}}, 1}));
   EXPECT_EQ(MetricFamilies(metrics), Golden({"process", "resource", "holders"}));
 }
 
@@ -145,16 +145,57 @@ TEST(Metrics, StartsAtZero) {
   };
   EXPECT_EQ(count("patchbay_rpcs_total{code=\"OK\""), 5);
   EXPECT_EQ(count("patchbay_rpcs_total{code=\"CANCELLED\",method=\"ListAndWatch\""), 1);
-  EXPECT_EQ(count("patchbay_rpcs_total{code=\"NOT_FOUND\",method=\"Allocate\""), 1);
-  EXPECT_EQ(count("patchbay_rpcs_total"), 1 + 2 + 1 + 2 * 6);
+  EXPECT_EQ(count("patchbay_rpcs_total"), 6);
   EXPECT_EQ(count("patchbay_rejected_devices"), static_cast<long>(std::size(kAllRejectReasons)));
-  EXPECT_EQ(count("patchbay_devices{"), 2);
+  EXPECT_EQ(count("patchbay_units{"), 2);
   EXPECT_EQ(count("patchbay_device_health_transitions_total{"), 2);
   EXPECT_EQ(count("patchbay_allocations_total{"), 2);
   EXPECT_EQ(count("patchbay_registrations_total{"), 2);
-  EXPECT_EQ(count("patchbay_rpc_duration_seconds_count"), 5);
-  EXPECT_EQ(count("patchbay_probes_total{"), 4);
-  EXPECT_EQ(count("patchbay_hooks_total{"), 6);
+  EXPECT_EQ(count("patchbay_rpc_duration_seconds_count"), 1);
+  EXPECT_EQ(count("patchbay_probes_total{"), 0);
+  EXPECT_EQ(count("patchbay_hooks_total{"), 0);
+}
+
+TEST(Metrics, IdleResourceHasAtMostSixtySeries) {
+  Metrics metrics(Options());
+  const std::size_t without = Samples(metrics).size();
+  const auto observer = metrics.AddResource("a/b");
+  observer->OnSnapshot(SnapshotOf({}));
+  // The calls of a kubelet that registers the resource.
+  observer->OnRpc(Rpc::kGetDevicePluginOptions, "OK", milliseconds(1));
+  observer->OnRpc(Rpc::kListAndWatch, "CANCELLED", seconds(1));
+  EXPECT_LE(Samples(metrics).size() - without, 60U);
+}
+
+TEST(Metrics, SeriesOfProbesAndHooksExistForResourcesThatHaveThem) {
+  Metrics metrics(Options());
+  const auto observer = metrics.AddResource("a/b");
+  auto snapshot = std::make_shared<Snapshot>();
+  auto spec = std::make_shared<ResourceSpec>();
+  spec->name = "a/b";
+  snapshot->spec = spec;
+  observer->OnSnapshot(snapshot);
+  EXPECT_EQ(metrics.Text().find("patchbay_probe"), std::string::npos);
+  EXPECT_EQ(metrics.Text().find("patchbay_hook"), std::string::npos);
+  spec = std::make_shared<ResourceSpec>(*spec);
+  spec->health.emplace();
+  spec->release.emplace();
+  auto next = std::make_shared<Snapshot>();
+  next->spec = spec;
+  observer->OnSnapshot(next);
+  const auto samples = Samples(metrics);
+  for (const char* result : {"success", "failure", "timeout", "error"}) {
+    const std::string name = "patchbay_probes_total{resource=\"a/b\",result=\"";
+    EXPECT_EQ(samples.count(name + result + "\"}"), 1U) << result;
+  }
+  EXPECT_EQ(samples.count("patchbay_probe_duration_seconds_count{resource=\"a/b\"}"), 1U);
+  for (const char* result : {"success", "failure"}) {
+    const std::string labels =
+        std::string("{hook=\"release\",resource=\"a/b\",result=\"") + result + "\"}";
+    EXPECT_EQ(samples.count("patchbay_hooks_total" + labels), 1U) << labels;
+    EXPECT_EQ(samples.count("patchbay_hook_duration_seconds_count" + labels), 1U) << labels;
+  }
+  EXPECT_EQ(metrics.Text().find("hook=\"pre_start\""), std::string::npos);
 }
 
 TEST(Metrics, CountsWhatItIsTold) {
@@ -185,17 +226,17 @@ TEST(Metrics, CountsWhatItIsTold) {
   const std::map<std::string, std::string> expected = {
       {"patchbay_registrations_total{resource=\"a/b\",result=\"success\"}", "1"},
       {"patchbay_registrations_total{resource=\"a/b\",result=\"failure\"}", "2"},
-      {"patchbay_registered{resource=\"a/b\"}", "1"},
+      {"patchbay_resource_registered{resource=\"a/b\"}", "1"},
       {"patchbay_list_watch_streams{resource=\"a/b\"}", "2"},
       {"patchbay_list_watch_updates_total{resource=\"a/b\"}", "1"},
       {"patchbay_allocations_total{resource=\"a/b\",result=\"success\"}", "1"},
       {"patchbay_allocations_total{resource=\"a/b\",result=\"failure\"}", "1"},
-      {"patchbay_allocated_devices_total{resource=\"a/b\"}", "3"},
+      {"patchbay_allocated_units_total{resource=\"a/b\"}", "3"},
       {"patchbay_rpcs_total{code=\"OK\",method=\"Allocate\",resource=\"a/b\"}", "1"},
       {"patchbay_rpcs_total{code=\"NOT_FOUND\",method=\"Allocate\",resource=\"a/b\"}", "2"},
       {"patchbay_rpcs_total{code=\"UNKNOWN\",method=\"Allocate\",resource=\"a/b\"}", "1"},
       {"patchbay_rpc_duration_seconds_count{method=\"Allocate\",resource=\"a/b\"}", "4"},
-      {"patchbay_rpc_duration_seconds_bucket{method=\"Allocate\",resource=\"a/b\",le=\"0.0025\"}",
+      {"patchbay_rpc_duration_seconds_bucket{method=\"Allocate\",resource=\"a/b\",le=\"0.01\"}",
        "1"},
       {"patchbay_probes_total{resource=\"a/b\",result=\"success\"}", "1"},
       {"patchbay_probes_total{resource=\"a/b\",result=\"timeout\"}", "2"},
@@ -203,7 +244,6 @@ TEST(Metrics, CountsWhatItIsTold) {
       {"patchbay_probe_duration_seconds_count{resource=\"a/b\"}", "3"},
       {"patchbay_hooks_total{hook=\"pre_start\",resource=\"a/b\",result=\"success\"}", "1"},
       {"patchbay_hooks_total{hook=\"release\",resource=\"a/b\",result=\"failure\"}", "1"},
-      {"patchbay_hooks_total{hook=\"allocate\",resource=\"a/b\",result=\"failure\"}", "0"},
       {"patchbay_hook_duration_seconds_count{hook=\"pre_start\",resource=\"a/"
        "b\",result=\"success\"}",
        "1"},
@@ -239,8 +279,8 @@ TEST(Metrics, CountsUnitsOfDevicesAndShowsEachDeviceOnce) {
       {Listed("x", Health::kHealthy, "/dev/x"), Listed("y"), Listed("z", Health::kUnhealthy)}, 4,
       {{"/dev/p", RejectReason::kLimit, ""}, {"/dev/q", RejectReason::kLimit, ""}}));
   auto samples = Samples(metrics);
-  EXPECT_EQ(samples["patchbay_devices{health=\"healthy\",resource=\"a/b\"}"], "8");
-  EXPECT_EQ(samples["patchbay_devices{health=\"unhealthy\",resource=\"a/b\"}"], "4");
+  EXPECT_EQ(samples["patchbay_units{health=\"healthy\",resource=\"a/b\"}"], "8");
+  EXPECT_EQ(samples["patchbay_units{health=\"unhealthy\",resource=\"a/b\"}"], "4");
   EXPECT_EQ(samples["patchbay_rejected_devices{reason=\"limit\",resource=\"a/b\"}"], "2");
   EXPECT_EQ(samples["patchbay_rejected_devices{reason=\"bad_name\",resource=\"a/b\"}"], "0");
   EXPECT_EQ(samples["patchbay_device_info{device=\"x\",numa_node=\"\",path=\"/dev/x\","
@@ -262,11 +302,11 @@ TEST(Metrics, TellsWhichPodHoldsWhat) {
   EXPECT_EQ(Samples(metrics)["patchbay_pod_resources_up"], "0");
 
   const auto observer = metrics.AddResource("a/b");
-  EXPECT_EQ(Samples(metrics)["patchbay_devices_in_use{resource=\"a/b\"}"], "0");
-  observer->OnUsage(std::make_shared<const Usage>(
-      Usage{{{"x", {{"ns", "p1", "c"}, {"ns", "p2", "c"}}}, {"y", {{"ns", "p\"1", "c"}}}}, 4}));
+  EXPECT_EQ(Samples(metrics)["patchbay_units_in_use{resource=\"a/b\"}"], "0");
+  observer->OnUsage(std::make_shared<const PodUsage>(
+      PodUsage{{{"x", {{"ns", "p1", "c"}, {"ns", "p2", "c"}}}, {"y", {{"ns", "p\"1", "c"}}}}, 4}));
   auto samples = Samples(metrics);
-  EXPECT_EQ(samples["patchbay_devices_in_use{resource=\"a/b\"}"], "4");
+  EXPECT_EQ(samples["patchbay_units_in_use{resource=\"a/b\"}"], "4");
   const std::string held = "patchbay_device_in_use{container=\"c\",device=\"";
   for (const char* holder : {"x\",namespace=\"ns\",pod=\"p1", "x\",namespace=\"ns\",pod=\"p2",
                              "y\",namespace=\"ns\",pod=\"p\\\"1"}) {
@@ -275,7 +315,7 @@ TEST(Metrics, TellsWhichPodHoldsWhat) {
   metrics.SetDeviceMetrics(false);
   EXPECT_EQ(metrics.Text().find("patchbay_device_in_use{"), std::string::npos);
   metrics.SetDeviceMetrics(true);
-  observer->OnUsage(std::make_shared<const Usage>());
+  observer->OnUsage(std::make_shared<const PodUsage>());
   EXPECT_EQ(metrics.Text().find("patchbay_device_in_use{"), std::string::npos);
 }
 
@@ -367,18 +407,12 @@ TEST(Metrics, EscapesHostileLabels) {
   EXPECT_NE(text.find("path=\"/dev/\xc3\xa4\""), std::string::npos);
 }
 
-TEST(Metrics, IsOrdered) {
+TEST(Metrics, SeriesAreSortedByTheirLabels) {
   Metrics metrics(Options());
   const auto b = metrics.AddResource("a/b"), a = metrics.AddResource("a/a");
-  std::vector<std::string> names;
-  std::istringstream text(metrics.Text());
-  for (std::string line; std::getline(text, line);) {
-    if (line.starts_with("# TYPE ")) names.push_back(line);
-  }
-  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
   const std::string all = metrics.Text();
-  EXPECT_LT(all.find("patchbay_registered{resource=\"a/a\"}"),
-            all.find("patchbay_registered{resource=\"a/b\"}"));
+  EXPECT_LT(all.find("patchbay_resource_registered{resource=\"a/a\"}"),
+            all.find("patchbay_resource_registered{resource=\"a/b\"}"));
 }
 
 TEST(Metrics, PassesPromtool) {

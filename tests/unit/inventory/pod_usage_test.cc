@@ -1,4 +1,4 @@
-#include "inventory/usage.h"
+#include "inventory/pod_usage.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,29 +18,29 @@ ResourceSpec WithReplicas(int replicas) {
   return spec;
 }
 
-TEST(UsageOf, NobodyHoldsAnything) {
-  const Usage usage = UsageOf(WithReplicas(1), {});
+TEST(PodUsageOf, NobodyHoldsAnything) {
+  const PodUsage usage = PodUsageOf(WithReplicas(1), {});
   EXPECT_EQ(usage.units, 0u);
   EXPECT_THAT(usage.holders, IsEmpty());
 }
 
-TEST(UsageOf, WithoutReplicasUnitsAreDevices) {
+TEST(PodUsageOf, WithoutReplicasUnitsAreDevices) {
   const DeviceHolders units = {{"x", {kA}}, {"y::1", {kB}}, {"::", {kB}}};
-  const Usage usage = UsageOf(WithReplicas(1), units);
+  const PodUsage usage = PodUsageOf(WithReplicas(1), units);
   EXPECT_EQ(usage.units, 3u);
   EXPECT_EQ(usage.holders, units);
 }
 
-TEST(UsageOf, ADeviceIsHeldByAllWhoHoldAReplica) {
-  const Usage usage =
-      UsageOf(WithReplicas(3), {{"x::0", {kA}}, {"x::2", {kA, kB}}, {"y::1::1", {kB}}});
+TEST(PodUsageOf, ADeviceIsHeldByAllWhoHoldAReplica) {
+  const PodUsage usage =
+      PodUsageOf(WithReplicas(3), {{"x::0", {kA}}, {"x::2", {kA, kB}}, {"y::1::1", {kB}}});
   EXPECT_EQ(usage.units, 3u);
   EXPECT_THAT(usage.holders,
               ElementsAre(Pair("x", ElementsAre(kA, kB)), Pair("y::1", ElementsAre(kB))));
 }
 
-TEST(UsageOf, WhatIsNoUnitIsHeldAllTheSame) {
-  const Usage usage = UsageOf(
+TEST(PodUsageOf, WhatIsNoUnitIsHeldAllTheSame) {
+  const PodUsage usage = PodUsageOf(
       WithReplicas(2),
       {{"x", {kA}}, {"x::0", {kB}}, {"x::2", {kA}}, {"x::01", {kA}}, {"x::", {kA}}, {"", {kA}}});
   EXPECT_EQ(usage.units, 6u);
@@ -51,13 +51,13 @@ TEST(UsageOf, WhatIsNoUnitIsHeldAllTheSame) {
 }
 
 // A pod keeps what it was given under the old number of replicas, and so does the device its pod.
-TEST(UsageOf, UnitsFromBeforeReplicasChangedAreOfTheSameDevice) {
+TEST(PodUsageOf, UnitsFromBeforeReplicasChangedAreOfTheSameDevice) {
   Snapshot known;
   for (const char* id : {"x", "y::1"}) {
     known.devices.push_back({std::make_shared<const Device>(Device{id, {}, {}, {}}), {}, {}});
   }
   const auto holders = [&](int replicas, const DeviceHolders& units) {
-    return UsageOf(WithReplicas(replicas), units, &known).holders;
+    return PodUsageOf(WithReplicas(replicas), units, &known).holders;
   };
   const auto x = ElementsAre(Pair("x", ElementsAre(kA)));
   EXPECT_THAT(holders(2, {{"x", {kA}}}), x);

@@ -1,4 +1,4 @@
-#include "http/process_collector.h"
+#include "metrics/process_families.h"
 
 #include <gtest/gtest.h>
 
@@ -32,10 +32,10 @@ TEST(ProcessStat, IsNothingWhereTheTextIsAnother) {
   }
 }
 
-TEST(ProcessCollector, TellsOfThisProcess) {
+TEST(ProcessFamilies, TellsOfThisProcess) {
   std::map<std::string, double> values;
   const ProcessCounts counts{[] { return std::uint64_t{12}; }, 3};
-  for (const auto& family : ProcessCollector(counts).Collect()) {
+  for (const auto& family : ProcessFamilies(counts)) {
     ASSERT_EQ(family.metric.size(), 1u);
     const bool counter = family.type == prometheus::MetricType::Counter;
     values[family.name] = counter ? family.metric[0].counter.value : family.metric[0].gauge.value;

@@ -25,10 +25,10 @@ using DeviceHolders = std::map<std::string, std::set<Holder>>;
 using Holders = std::map<std::string, DeviceHolders>;
 
 /// What of one resource is in use.
-struct Usage {
+struct PodUsage {
   DeviceHolders holders = {};  ///< by the ID of the device, whatever its replica
   std::size_t units = 0;       ///< how many of what the kubelet sees
-  bool operator==(const Usage&) const = default;
+  bool operator==(const PodUsage&) const = default;
 };
 
 }  // namespace patchbay

@@ -1,4 +1,4 @@
-#include "cli/json_schema.h"
+#include "config/json_schema.h"
 
 #include <algorithm>
 #include <map>
@@ -27,26 +27,26 @@ std::string Describe(const KeyInfo& key) {
   text += ".";
   if (!IsSection(key)) text += format("\n\nTakes: {}.", TypeText(key));
   if (key.required) text += " Required.";
-  if (!key.fallback.empty()) text += format(" Default: `{}`.", key.fallback);
+  if (!key.default_value.empty()) text += format(" Default: `{}`.", key.default_value);
   return text;
 }
 
-Json Text(std::string_view pattern, bool filled) {
+Json Text(std::string_view pattern, bool non_empty) {
   Json text = {{"type", "string"}};
-  if (filled) text["minLength"] = 1;
+  if (non_empty) text["minLength"] = 1;
   if (!pattern.empty()) text["pattern"] = pattern;
   return text;
 }
 
-Json TemplateText(std::string_view pattern, bool filled) {
-  Json text = Text(pattern.empty() ? kTemplatePattern : pattern, filled);
+Json TemplateText(std::string_view pattern, bool non_empty) {
+  Json text = Text(pattern.empty() ? kTemplatePattern : pattern, non_empty);
   text["maxLength"] = Template::kMaxResult;
   return text;
 }
 
-Json List(Json item, bool filled) {
+Json List(Json item, bool non_empty) {
   Json list = {{"type", "array"}};
-  if (filled) list["minItems"] = 1;
+  if (non_empty) list["minItems"] = 1;
   list["items"] = std::move(item);
   return list;
 }
@@ -68,12 +68,12 @@ Json Table(const KeyInfo& key) {
 /// What values the key takes.
 Json ValueSchema(const KeyInfo& key) {
   switch (key.type) {
-    case ValueType::kString: return Text(key.pattern, key.filled);
-    case ValueType::kTemplate: return TemplateText(key.pattern, key.filled);
-    case ValueType::kStrings: return List(Text(key.pattern, false), key.filled);
-    case ValueType::kTemplates: return List(TemplateText(key.pattern, false), key.filled);
+    case ValueType::kString: return Text(key.pattern, key.non_empty);
+    case ValueType::kTemplate: return TemplateText(key.pattern, key.non_empty);
+    case ValueType::kStrings: return List(Text(key.pattern, false), key.non_empty);
+    case ValueType::kTemplates: return List(TemplateText(key.pattern, false), key.non_empty);
     case ValueType::kStringOrStrings: {
-      Json either = List(Text(key.pattern, false), key.filled);
+      Json either = List(Text(key.pattern, false), key.non_empty);
       either["type"] = {"string", "array"};
       if (!key.pattern.empty()) either["pattern"] = key.pattern;
       return either;
@@ -83,21 +83,21 @@ Json ValueSchema(const KeyInfo& key) {
       return {{"type", "integer"}, {"minimum", key.range.least}, {"maximum", key.range.most}};
     case ValueType::kBoolean: return {{"type", "boolean"}};
     case ValueType::kDuration: return Text(kDurationPattern, false);
-    case ValueType::kTemplateTable: return TableOf(TemplateText("", false), key.names);
-    case ValueType::kPatternTable: return TableOf(Text("", false), key.names);
+    case ValueType::kTemplateTable: return TableOf(TemplateText("", false), key.key_pattern);
+    case ValueType::kPatternTable: return TableOf(Text("", false), key.key_pattern);
     case ValueType::kTable: {
       Json table = Table(key);
-      if (key.filled) table["minProperties"] = 1;
+      if (key.non_empty) table["minProperties"] = 1;
       return table;
     }
-    case ValueType::kTables: return List(Table(key), key.filled);
+    case ValueType::kTables: return List(Table(key), key.non_empty);
   }
   return {};
 }
 
 Json KeySchema(const KeyInfo& key) {
   Json schema = {{"title", key.name}, {"description", Describe(key)}};
-  if (!key.fallback.empty()) schema["default"] = Json::parse(key.fallback);
+  if (!key.default_value.empty()) schema["default"] = Json::parse(key.default_value);
   if (!key.example.empty()) schema["examples"] = Json::array({Json::parse(key.example)});
   schema.update(ValueSchema(key));
   return schema;
@@ -164,15 +164,15 @@ void Section::AddWays(Json& rules) const {
   std::map<int, std::vector<KeyInfo>> ways;
   std::vector<KeyInfo> lower;
   for (const KeyInfo& key : keys_) {
-    if (key.way != 0) ways[key.way].push_back(key);
+    if (key.alternative_group != 0) ways[key.alternative_group].push_back(key);
   }
   for (const auto& [way, keys] : ways) {
     for (const KeyInfo& key : keys) {
       std::vector<KeyInfo> others = keys;
       std::erase_if(others, [&](const KeyInfo& other) { return other.name == key.name; });
       Json alone = others.empty() ? Json::object() : HasNone(others);
-      if (!key.way_needs.empty()) {
-        alone["properties"][std::string(key.name)] = {{"required", {key.way_needs}}};
+      if (!key.alternative_requires.empty()) {
+        alone["properties"][std::string(key.name)] = {{"required", {key.alternative_requires}}};
       }
       if (alone.empty()) continue;
       Json rule = {{"if", Has(key)}, {"then", alone}};

@@ -1,4 +1,4 @@
-#include "inventory/usage.h"
+#include "inventory/pod_usage.h"
 
 namespace patchbay {
 namespace {
@@ -16,8 +16,8 @@ std::string_view DeviceOf(std::string_view id, const ResourceSpec& spec, const S
 
 }  // namespace
 
-Usage UsageOf(const ResourceSpec& spec, const DeviceHolders& units, const Snapshot* known) {
-  Usage usage{.units = units.size()};
+PodUsage PodUsageOf(const ResourceSpec& spec, const DeviceHolders& units, const Snapshot* known) {
+  PodUsage usage{.units = units.size()};
   for (const auto& [id, holders] : units) {
     usage.holders[std::string(DeviceOf(id, spec, known))].insert(holders.begin(), holders.end());
   }

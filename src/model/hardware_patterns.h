@@ -38,13 +38,13 @@ struct UdevPattern {
 };
 
 /// All of them must be met; none is no condition.
-struct Conditions {
+struct HardwarePatterns {
   std::optional<UsbPattern> usb;
   std::optional<PciPattern> pci;
   std::optional<UdevPattern> udev;
 
   bool empty() const { return !usb && !pci && !udev; }
-  bool operator==(const Conditions&) const = default;
+  bool operator==(const HardwarePatterns&) const = default;
 };
 
 }  // namespace patchbay

@@ -11,8 +11,8 @@
 namespace patchbay {
 
 /// The metric families whose values are kept between scrapes, with their names, types and help.
-/// Families that are computed from snapshots are in device_collector.h, those of the process in
-/// process_collector.h.
+/// Families that are computed from snapshots are in device_families.h, those of the process in
+/// process_families.h.
 ///
 /// Thread-safe after construction.
 struct MetricFamilies {
@@ -33,13 +33,13 @@ struct MetricFamilies {
   Gauges& kubelet_up;
   Counters& kubelet_restarts;
 
-  Gauges& registered;
+  Gauges& resource_registered;
   Counters& registrations;
   Gauges& list_watch_streams;
   Counters& list_watch_updates;
   Counters& device_health_transitions;
   Counters& allocations;
-  Counters& allocated_devices;
+  Counters& allocated_units;
   Counters& rpcs;
   Histograms& rpc_duration;
   Counters& discovery_scans;
@@ -53,7 +53,7 @@ struct MetricFamilies {
   Gauges& pod_resources_up;
 };
 
-/// Upper bounds in seconds, from 50 µs to 10 s.
+/// The eight upper bounds of every duration histogram, in seconds, from 0.5 ms to 10 s.
 const prometheus::Histogram::BucketBoundaries& DurationBuckets();
 
 }  // namespace patchbay

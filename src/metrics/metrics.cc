@@ -1,19 +1,19 @@
-#include "http/metrics.h"
+#include "metrics/metrics.h"
+
+#include <prometheus/text_serializer.h>
 
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstddef>
 #include <map>
 #include <mutex>
+#include <sstream>
 #include <utility>
-#include <vector>
 
-#include "http/device_collector.h"
-#include "http/metric_families.h"
-#include "http/process_collector.h"
-#include "http/resource_metrics.h"
-#include "http/text_format.h"
+#include "metrics/device_families.h"
+#include "metrics/families.h"
+#include "metrics/process_families.h"
+#include "metrics/resource_metrics.h"
 
 namespace patchbay {
 
@@ -24,8 +24,7 @@ struct Metrics::Impl {
                .revision = options.revision,
                .node_name = options.node_name,
                .config = {options.config}}),
-        devices(store, options.device_metrics),
-        process(options.counts),
+        device_metrics(options.device_metrics),
         config_ok(families.config_last_reload_successful.Add({})),
         config_loaded(families.config_last_reload_success_timestamp.Add({})),
         reloads_accepted(families.config_reloads.Add({{"result", "success"}})),
@@ -44,15 +43,13 @@ struct Metrics::Impl {
   const Options options;
   MetricFamilies families;
   StatusStore store;
-  DeviceCollector devices;
-  ProcessCollector process;
+  std::atomic<bool> device_metrics;
   prometheus::Gauge& config_ok;
   prometheus::Gauge& config_loaded;
   prometheus::Counter& reloads_accepted;
   prometheus::Counter& reloads_refused;
   prometheus::Gauge& kubelet_up;
   prometheus::Counter& kubelet_restarts;
-  std::atomic<std::size_t> last_size = 0;  ///< of the text, in bytes
 
   std::mutex mutex;
   std::condition_variable gone;            ///< an entry that was going
@@ -130,25 +127,22 @@ NodeStatus Metrics::Now() const { return impl_->store.Read(); }
 
 void Metrics::BeginShutdown() { impl_->families.is_shutting_down = true; }
 
-void Metrics::SetDeviceMetrics(bool on) { impl_->devices.SetDeviceMetrics(on); }
+void Metrics::SetDeviceMetrics(bool on) { impl_->device_metrics = on; }
 
 std::string Metrics::Text() const {
-  using prometheus::MetricFamily;
-  const std::vector<MetricFamily> kept = impl_->families.registry.Collect();
-  const std::vector<MetricFamily> process = impl_->process.Collect();
-  std::vector<TextFamily> families = impl_->devices.Collect();
-  for (const MetricFamily& family : kept) families.push_back(TextFamilyOf(family));
-  for (const MetricFamily& family : process) families.push_back(TextFamilyOf(family));
-  std::sort(families.begin(), families.end(),
-            [](const TextFamily& a, const TextFamily& b) { return a.name < b.name; });
-  std::string text;
-  // About as much as the last time: a string that grows to half a megabyte is copied again and
-  // again.
-  const std::size_t last = impl_->last_size;
-  text.reserve(last + last / 16);
-  for (const TextFamily& family : families) family.append(text);
-  impl_->last_size = text.size();
-  return text;
+  const prometheus::TextSerializer serializer;
+  std::ostringstream text;
+  const auto append = [&](prometheus::MetricFamily family) {
+    if (family.metric.empty()) return;
+    // The registry keeps its series in hash tables.
+    std::sort(family.metric.begin(), family.metric.end(),
+              [](const auto& a, const auto& b) { return a.label < b.label; });
+    serializer.Serialize(text, {std::move(family)});
+  };
+  for (auto& family : impl_->families.registry.Collect()) append(std::move(family));
+  CollectDeviceFamilies(impl_->store.Resources(), impl_->device_metrics, append);
+  for (auto& family : ProcessFamilies(impl_->options.counts)) append(std::move(family));
+  return std::move(text).str();
 }
 
 }  // namespace patchbay

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "http/process_collector.h"
+#include "metrics/process_families.h"
 #include "status/node_status.h"
 #include "status/observer.h"
 
@@ -54,8 +54,8 @@ class Metrics {
   /// The process shuts down: from now on, destroying an observer does not remove its series.
   void BeginShutdown();
 
-  /// Returns all metrics in Prometheus text format 0.0.4, sorted by family, then by resource. The
-  /// cost is linear in the number of devices.
+  /// Returns all metrics in Prometheus text format 0.0.4; the series of a family are sorted by
+  /// their labels. Takes milliseconds per thousand devices, so it must not run where others wait.
   std::string Text() const;
   /// Returns the current status. Never blocks; the cost does not depend on the number of devices.
   NodeStatus Now() const;

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <prometheus/metric_family.h>
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace patchbay {
+
+/// Process statistics from the kernel.
+struct ProcessStat {
+  double cpu_seconds = 0;
+  double threads = 0;
+  double start_seconds_after_boot = 0;
+  double virtual_bytes = 0;
+  double resident_bytes = 0;
+};
+
+/// Parses the text of /proc/self/stat; nullopt if it does not have the format of proc(5). `ticks`
+/// is the number of clock ticks per second, `page` the size of a page in bytes.
+std::optional<ProcessStat> ParseProcessStat(std::string_view text, double ticks, double page);
+
+/// Counts that the process keeps about itself, read at each scrape. The function is thread-safe.
+struct ProcessCounts {
+  std::function<std::uint64_t()> log_lines_dropped = [] { return std::uint64_t{0}; };
+  std::uint64_t watchdog_kills = 0;  ///< of earlier processes under the same init process
+};
+
+/// Reads the standard process_* families from /proc and adds the process's own counts. Leaves out
+/// what cannot be read. Any thread.
+std::vector<prometheus::MetricFamily> ProcessFamilies(const ProcessCounts& counts);
+
+}  // namespace patchbay
