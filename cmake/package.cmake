@@ -42,7 +42,7 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
     ${debian}/conffiles ${debian}/postinst ${debian}/prerm ${debian}/postrm)
 
-# Debian has its own name for the licence and the two changelogs.
+# Debian has its own name for the license and the two changelogs.
 execute_process(COMMAND date -R -u -d @${PATCHBAY_EPOCH}
                 OUTPUT_VARIABLE PATCHBAY_DATE OUTPUT_STRIP_TRAILING_WHITESPACE)
 configure_file(${debian}/changelog.in ${built}/changelog.Debian @ONLY)

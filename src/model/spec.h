@@ -34,7 +34,7 @@ struct RegexSource {
   bool operator==(const RegexSource&) const = default;
 };
 
-/// Devices that are only numbers: licences, ports.
+/// Devices that are only numbers: licenses, ports.
 struct CountSource {
   int count = 0;
   bool operator==(const CountSource&) const = default;

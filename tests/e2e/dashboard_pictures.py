@@ -107,7 +107,7 @@ def story(one, two):
     yield 43, lambda: one.kubelet.ask("restart")
     yield 46, lambda: one.broken(video2="hangs")
     yield 48, lambda: one.kubelet.ask("release place-and-route-0")
-    yield 50, lambda: one.script("allow-guest", "#!/bin/sh\necho no licence left; exit 1\n")
+    yield 50, lambda: one.script("allow-guest", "#!/bin/sh\necho no license left; exit 1\n")
     yield 51, lambda: one.pod("android-ci-71f0", "emulator", KVM, 1)
     yield 53, lambda: one.script("allow-guest", "#!/bin/sh\nsleep 0.05\n")
     yield 55, lambda: one.pod("android-ci-71f0", "emulator", KVM, 1)

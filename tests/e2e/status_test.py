@@ -15,6 +15,11 @@ HEALTH = '[resource.health]\nperiod = "1s"\nfailure_threshold = 1\n'
 
 
 class Status(support.TestCase):
+    def config(self, text, name="patchbay.toml"):
+        """A configuration that does not use the PodResources socket of this machine."""
+        own = "pod_resources" in text
+        return super().config(text if own else f'{text}[daemon]\npod_resources = ""\n', name)
+
     def get(self, daemon):
         code, body = daemon.get("/api/v1/status")
         self.assertEqual(code, 200)

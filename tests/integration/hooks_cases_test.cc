@@ -135,12 +135,12 @@ TEST_P(HooksOfDevices, AllocateRunsBeforeTheAnswer) {
 
 TEST_P(HooksOfDevices, AllocateThatFailsRefuses) {
   tree_.CharDevice("dev/ttyUSB0");
-  Start("allocate", "echo licence server is down >&2; exit 1");
+  Start("allocate", "echo license server is down >&2; exit 1");
   const auto refused = kubelet_->Admit("pod", "c", kSerialName, 1);
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message,
               AllOf(HasSubstr("the allocate hook of example.com/serial failed for \"ttyUSB0\""),
-                    HasSubstr("licence server is down")));
+                    HasSubstr("license server is down")));
   EXPECT_EQ(daemon_->Metric(
                 R"(patchbay_allocations_total{resource="example.com/serial",result="failure"})"),
             1);
@@ -264,7 +264,7 @@ TEST_P(HooksOfDevices, WhatTheNextContainerHasIsNotReleased) {
   ASSERT_TRUE(AwaitReleased(1));
 }
 
-// The kubelet allocates before the last pod's licence is back, were it not for this order.
+// The kubelet allocates before the last pod's license is back, were it not for this order.
 TEST_P(HooksOfDevices, TheLastIsReleasedBeforeTheNextIsAllocated) {
   tree_.CharDevice("dev/ttyUSB0");
   period_ = std::chrono::hours(1);

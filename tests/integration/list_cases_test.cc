@@ -238,14 +238,14 @@ TEST_P(Contract, Case31ListThatIsTooLong) {
   StartKubelet();
   StartDaemon(R"(
 [[resource]]
-name = "example.com/licence"
+name = "example.com/license"
 replicas = 20
   [[resource.match]]
   count = 10000
 )");
-  ASSERT_TRUE(AwaitServed("example.com/licence"));
+  ASSERT_TRUE(AwaitServed("example.com/license"));
   EXPECT_EQ(daemon_->log().Count("the device list is too long for the kubelet"), 1U);
-  const auto view = View("example.com/licence");
+  const auto view = View("example.com/license");
   EXPECT_LT(view.capacity, 200'000U);
   EXPECT_GT(view.capacity, 150'000U);
   EXPECT_EQ(view.streams, 1U);
