@@ -1,9 +1,9 @@
 # Two images of one build:
-#   docker build -t patchbay .                        the program and what it links to, nothing else
+#   docker build -t patchbay .                        the program and its libraries, nothing else
 #   docker build -t patchbay:tools --target tools .   the same with a shell and the usual programs
 # See docs/image.md.
 
-# Compiles on the machine that builds, for the one that is wanted.
+# Compiles on the build machine, for the target machine.
 FROM --platform=$BUILDPLATFORM debian:bookworm-slim AS build
 ARG TARGETARCH
 WORKDIR /src
@@ -17,7 +17,7 @@ ARG REVISION=unknown
 RUN --mount=type=cache,target=/root/.cache/ccache scripts/image build "$TARGETARCH" "$REVISION"
 RUN scripts/image root "$TARGETARCH" /root-of-image
 
-# What both images have in common.
+# The parts that both images share.
 FROM scratch AS base
 ARG VERSION=0.1.0
 ARG REVISION=unknown
@@ -33,7 +33,7 @@ LABEL org.opencontainers.image.title="Patchbay" \
       org.opencontainers.image.revision="$REVISION" \
       org.opencontainers.image.created="$CREATED"
 ENV PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
-# Only root may make a socket in the kubelet's directory. It needs no capability.
+# Only root can create a socket in the kubelet's directory. No capability is needed.
 USER 0:0
 ENTRYPOINT ["/usr/bin/patchbay"]
 CMD ["run"]

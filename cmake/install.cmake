@@ -1,10 +1,10 @@
-# What `cmake --install` puts where, below any prefix. The configuration in /etc and what else only a
-# Debian package has is the component `debian`, which nobody gets who does not ask for it.
+# Files that `cmake --install` installs, below any prefix. The configuration in /etc and other files of the Debian
+# package are the component `debian`, which is installed only on request.
 include(GNUInstallDirs)
 
 install(TARGETS patchbay RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 
-# The prefix is known when it is installed, and not before.
+# The prefix is known only at installation.
 set(unit ${PROJECT_BINARY_DIR}/patchbay.service)
 install(CODE "
   set(BINDIR \"\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}\")
@@ -19,14 +19,14 @@ install(FILES deploy/completions/_patchbay DESTINATION ${PATCHBAY_ZSH_DIR})
 install(FILES deploy/completions/patchbay.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
 
-# Beside the examples is a link to the schema, which would lead nowhere there.
+# Without the link to the schema, which would dangle there.
 install(DIRECTORY examples/configs/ DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples
         PATTERN patchbay.schema.json EXCLUDE)
 install(FILES patchbay.schema.json DESTINATION ${CMAKE_INSTALL_DOCDIR}/examples)
 install(FILES dashboards/alerts.yaml dashboards/patchbay-node.json dashboards/patchbay-overview.json
         DESTINATION ${CMAKE_INSTALL_DATADIR}/patchbay)
 
-# Texts that belong to this commit have its date, so that two builds of it are the same.
+# Generated texts have the date of the commit, so that builds are reproducible.
 execute_process(COMMAND git -C ${PROJECT_SOURCE_DIR} log -1 --format=%ct
                 OUTPUT_VARIABLE PATCHBAY_EPOCH OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
 if(DEFINED ENV{SOURCE_DATE_EPOCH})

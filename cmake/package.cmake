@@ -1,5 +1,5 @@
-# `cpack` in a build directory makes the Debian package. Needs dpkg-dev and file; docs/package.md is
-# for those who install it.
+# `cpack` in a build directory makes the Debian package. Needs dpkg-dev and file; docs/package.md describes
+# its installation.
 set(debian ${PROJECT_SOURCE_DIR}/deploy/debian)
 set(built ${PROJECT_BINARY_DIR}/debian)
 
@@ -23,7 +23,7 @@ set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 set(CPACK_DEBIAN_PACKAGE_SECTION admin)
-if(PATCHBAY_MACHINE)  # by default that of the machine that compiles
+if(PATCHBAY_MACHINE)  # default: the build machine
   string(REPLACE "aarch64" "arm64" CPACK_DEBIAN_PACKAGE_ARCHITECTURE ${PATCHBAY_MACHINE})
   string(REPLACE "x86_64" "amd64" CPACK_DEBIAN_PACKAGE_ARCHITECTURE ${CPACK_DEBIAN_PACKAGE_ARCHITECTURE})
 endif()
@@ -32,7 +32,7 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
 "Kubernetes device plugin for any device a node has
 Gives containers on Kubernetes serial ports, cameras, FPGAs, network
-interfaces, sound cards, disks and whatever else a node has. A TOML file
+interfaces, sound cards, disks and any other device of a node. A TOML file
 names resources and the devices that belong to each; every entry becomes a
 device plugin registered with the kubelet.
 
@@ -42,7 +42,7 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA
     ${debian}/conffiles ${debian}/postinst ${debian}/prerm ${debian}/postrm)
 
-# Debian has its own name for the license and the two changelogs.
+# Debian has its own names for the license and the two changelogs.
 execute_process(COMMAND date -R -u -d @${PATCHBAY_EPOCH}
                 OUTPUT_VARIABLE PATCHBAY_DATE OUTPUT_STRIP_TRAILING_WHITESPACE)
 configure_file(${debian}/changelog.in ${built}/changelog.Debian @ONLY)

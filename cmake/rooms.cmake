@@ -11,8 +11,8 @@ if(PATCHBAY_SANITIZE)
     -fsanitize=${PATCHBAY_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(patchbay_options INTERFACE -fsanitize=${PATCHBAY_SANITIZE})
   if(PATCHBAY_SANITIZE STREQUAL "thread")
-    # Protobuf's maps have one more member when it knows of the sanitizer, but not those of Debian's
-    # library. The standard library must know, and Asio must not use fences, which nobody can follow.
+    # Protobuf's maps have another member under this sanitizer, but not in Debian's library. The standard
+    # library needs the macro, and Asio must not use fences, which the sanitizer does not support.
     target_compile_options(patchbay_options INTERFACE
       -U__SANITIZE_THREAD__ -D_GLIBCXX_TSAN=1 -DBOOST_ASIO_DISABLE_FENCED_BLOCK)
   endif()

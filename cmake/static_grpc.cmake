@@ -1,7 +1,7 @@
-# gRPC, what it needs, yaml-cpp and zlib, from the archives that Debian ships beside the shared libraries. Include it
-# when everything was found. What has no archive, libudev and prometheus-cpp for two, stays shared.
+# Links gRPC, its dependencies, yaml-cpp and zlib from the archives that Debian ships with the shared libraries.
+# Include it after all find_package calls. Libraries without an archive, such as libudev and prometheus-cpp, stay shared.
 
-# patchbay_archive_of(<out> <file>): the archive beside a shared library; another file stays as it is.
+# patchbay_archive_of(<out> <file>): the archive of a shared library; other files stay as they are.
 function(patchbay_archive_of out file)
   if(file MATCHES "^(/.*)\\.so[.0-9]*$")
     set(file ${CMAKE_MATCH_1}.a)
@@ -12,7 +12,7 @@ function(patchbay_archive_of out file)
   set(${out} ${file} PARENT_SCOPE)
 endfunction()
 
-# patchbay_use_archives(<target>...): makes imported targets, and all that they link, archives.
+# patchbay_use_archives(<target>...): makes imported targets, and their dependencies, archives.
 function(patchbay_use_archives)
   foreach(target ${ARGN})
     get_property(done GLOBAL PROPERTY patchbay_archives)
@@ -40,14 +40,14 @@ function(patchbay_use_archives)
   endforeach()
 endfunction()
 
-# gRPC knows it as "-lre2" only.
+# gRPC refers to it as "-lre2".
 set_target_properties(re2::re2 PROPERTIES INTERFACE_LINK_LIBRARIES PkgConfig::RE2)
-# All that Patchbay talks gRPC to is sockets of the node: TLS would be 7 MB of program that never runs.
+# Patchbay uses gRPC only over Unix sockets: TLS would add 7 MB of unused code.
 set(PATCHBAY_GRPC gRPC::grpc++_unsecure)
-# Messages that do not know the names of their fields, which only tests ask for.
+# Messages without the names of their fields, which only tests need.
 set(PATCHBAY_PROTOBUF protobuf::libprotobuf-lite)
 set(PATCHBAY_CPP_OUT lite:)
-# These have no archive, but their headers will do.
+# These have no archive, but their headers are sufficient.
 set(PATCHBAY_SPDLOG spdlog::spdlog_header_only)
 set(PATCHBAY_FMT fmt::fmt-header-only)
 patchbay_use_archives(${PATCHBAY_GRPC} ${PATCHBAY_PROTOBUF} yaml-cpp ZLIB::ZLIB)

@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Sourced by the scripts: installing what is missing, configuring and building.
+# Functions for the scripts: install missing packages, configure and build.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -18,19 +18,19 @@ quietly() {
   fi
 }
 
-# telling_skipped COMMAND...: runs tests, and says in the end what could not be tested here, and why.
-telling_skipped() {
+# list_skipped COMMAND...: runs tests, then lists the skipped ones and the reasons.
+list_skipped() {
   local skipped=$root/build/dev/skipped.txt status=0
   rm -f "$skipped"
   "$@" || status=$?
   if [[ -s $skipped ]]; then
-    echo "Skipped for want of something here:"
+    echo "Skipped because something is missing on this machine:"
     sort "$skipped" | sed 's/^/  /'
   fi
   return "$status"
 }
 
-# install_packages GROUP...: installs what is missing of these groups of packages.txt.
+# install_packages GROUP...: installs the missing packages of these groups of packages.txt.
 install_packages() {
   local wanted missing as_root=()
   mapfile -t wanted < <(packages_of "$@" | sort -u)
@@ -55,7 +55,7 @@ install_packages() {
   quietly "$root/build/install.log" "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
 }
 
-# packages_of GROUP...: what packages.txt has of them, but for those whose program is there.
+# packages_of GROUP...: prints their packages from packages.txt, without those whose program is installed.
 packages_of() {
   local group package program
   while read -r group package program; do
@@ -64,14 +64,14 @@ packages_of() {
   done <"$root/scripts/packages.txt"
 }
 
-# installed PACKAGE...: those that are, sorted.
+# installed PACKAGE...: prints the installed ones, sorted.
 installed() {
   dpkg-query -W -f '${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
     sed -n 's/^installed //p' | sort -u
 }
 
-# install_node_modules: what tests/node/package.json names, in build/node. Without npm, or a registry
-# that it can ask, the tests that need it say so and are skipped.
+# install_node_modules: installs the modules of tests/node/package.json in build/node. Without npm or a
+# reachable registry, the tests that need them are skipped.
 install_node_modules() {
   local from=$root/tests/node to=$root/build/node
   command -v npm >/dev/null || return 0
@@ -85,13 +85,13 @@ install_node_modules() {
   fi
 }
 
-# build PRESET [TARGET]...: configures when it must, then builds, quietly when nobody watches.
+# build PRESET [TARGET]...: configures if needed, then builds, quietly without a terminal.
 build() {
   local preset=$1 dir=$root/build/$1
   shift
   if [[ ! $dir/build.ninja -nt $root/CMakePresets.json ]]; then
     echo "Building build/$preset, which takes some minutes the first time; see build/$preset/build.log" >&2
-    # From inside, where the presets are looked for.
+    # cmake looks for presets in the current directory.
     (cd "$root" && quietly "$dir/configure.log" cmake --preset "$preset")
     touch "$dir/build.ninja"
   fi

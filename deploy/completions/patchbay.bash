@@ -1,7 +1,7 @@
-# Completion of patchbay for bash. What there is to complete is what `patchbay --help` names, so that
-# it is always that of the program at hand. Resources are those of the configuration, which is only read.
+# Completion of patchbay for bash. Commands and options are read from `patchbay --help`, so that they match
+# the installed program. Resources are read from the configuration.
 
-# The words for a kind of value as the help has it: RESOURCE, DIR, json|table.
+# Prints the words for a kind of value, named as in the help: RESOURCE, DIR, json|table.
 _patchbay_values() {
   local kind=$1 cur=$2
   case $kind in
@@ -24,7 +24,7 @@ _patchbay_resources() {
     [[ ${COMP_WORDS[i]} != -c && ${COMP_WORDS[i]} != --config ]] || config=${COMP_WORDS[i + 1]}
   done
   [[ ! -d $config ]] || config+=/*.toml
-  # A directory is a pattern now; a name without a slash is that of something else.
+  # A directory is a pattern; a name without a slash is not a path.
   # shellcheck disable=SC2086
   sed -nE "s|^[[:space:]]*name[[:space:]]*=[[:space:]]*[\"']([a-z0-9.-]+/[A-Za-z0-9._-]+)[\"'].*|\1|p" \
     $config 2>/dev/null
@@ -34,7 +34,7 @@ _patchbay() {
   local program=${COMP_WORDS[0]} cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
   local help kind i places=0
   COMPREPLY=()
-  # In --output=json bash sees three words.
+  # bash splits --output=json into three words.
   if [[ $cur == = ]]; then
     cur=
   elif [[ $prev == = && $COMP_CWORD -gt 2 ]]; then
@@ -67,10 +67,10 @@ _patchbay() {
   fi
 }
 
-# The options of $help, without the short ones, which are as long as what one would type.
+# Prints the options of $help, without short ones, which need no completion.
 _patchbay_options() { sed -nE 's/^  (-[a-z],)?(--[a-z-]+).*/\2/p' <<<"$help"; }
 
-# The kind of value that an option of $help takes; nothing where it takes none.
+# Prints the kind of value that an option of $help takes, if any.
 _patchbay_kind() {
   [[ $1 =~ ^-[a-z-]+$ ]] || return 0
   sed -nE "s/^  (.*,)?$1(,[^ ]*)? ([A-Z]+|[a-z-]+(\|[a-z-]+)+).*/\3/p" <<<"$help"

@@ -1,5 +1,5 @@
-# Completion of patchbay for fish. What there is to complete is what `patchbay --help` names, so that it
-# is always that of the program at hand. Resources are those of the configuration, which is only read.
+# Completion of patchbay for fish. Commands and options are read from `patchbay --help`, so that they match
+# the installed program. Resources are read from the configuration.
 
 function __patchbay_resources
     set -l config /etc/patchbay
@@ -15,7 +15,7 @@ function __patchbay_resources
     sed -nE 's|^[[:space:]]*name[[:space:]]*=[[:space:]]*["\']([a-z0-9.-]+/[A-Za-z0-9._-]+)["\'].*|\1|p' $files 2>/dev/null
 end
 
-# The words for a kind of value as the help has it: RESOURCE, DIR, json|table.
+# Prints the words for a kind of value, named as in the help: RESOURCE, DIR, json|table.
 function __patchbay_values -a kind word
     switch $kind
         case '*|*'
@@ -29,7 +29,7 @@ function __patchbay_values -a kind word
     end
 end
 
-# The kind of value that an option takes; nothing where it takes none.
+# Prints the kind of value that an option takes, if any.
 function __patchbay_kind -a option
     string match -q -- '-*' $option; or return
     string replace -rf -- "^  (?:.*,)?$option(?:,\S*)? ([A-Z]+|[a-z-]+(?:\|[a-z-]+)+).*" '$1' $argv[2..]
@@ -38,7 +38,7 @@ end
 function __patchbay_complete
     set -l words (commandline -opc)
     set -l word (commandline -ct)
-    # A long name has what it means on the next line.
+    # The description of a long name is on the next line.
     set -l help ($words[1] $words[2] --help 2>/dev/null | sed -E '/^  [^ ].*[^ ]$/{N;s/\n {20,}/  /;t;P;D}')
     if string match -q -- '--*=*' $word
         set -l parts (string split -m 1 = -- $word)

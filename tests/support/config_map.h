@@ -8,9 +8,8 @@
 
 namespace patchbay::test {
 
-/// A directory in which a ConfigMap is mounted, written as the kubelet writes it (its
-/// AtomicWriter): the files are in a directory of their own that is replaced by the renaming of one
-/// link.
+/// A mounted ConfigMap, written as the kubelet's AtomicWriter writes it: the files are in a
+/// separate directory, which is replaced by renaming a link.
 class ConfigMap {
  public:
   using Files = std::map<std::string, std::string>;  ///< text by name

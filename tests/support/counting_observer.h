@@ -6,7 +6,7 @@
 
 namespace patchbay::test {
 
-/// Counts what a test may ask about; hears the rest.
+/// Counts the events that tests check, ignores the others.
 class CountingObserver : public ResourceObserver {
  public:
   void OnSnapshot(std::shared_ptr<const Snapshot>) override { ++snapshots; }
@@ -30,7 +30,7 @@ class CountingObserver : public ResourceObserver {
   std::atomic<int> probes = 0;
   std::atomic<int> hooks = 0;
   std::atomic<int> usages = 0;
-  std::atomic<int> registrations = 0;     ///< calls of Register that are over
+  std::atomic<int> registrations = 0;     ///< calls of Register that ended
   std::shared_ptr<const PodUsage> usage;  ///< the newest
 };
 

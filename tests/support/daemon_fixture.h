@@ -21,15 +21,15 @@
 
 namespace patchbay::test {
 
-/// How long a test waits for what must happen. Long, since it is only waited out by a failure.
+/// The deadline of an expected event. Long, because only a failure waits for it.
 inline constexpr std::chrono::milliseconds kPatience = std::chrono::seconds(20);
 
-/// What a log wrote, and a way to wait for more of it. Thread-safe.
+/// The text of a log, and a way to wait for more. Thread-safe.
 class LogText : public std::streambuf {
  public:
   std::string text() const;
   std::size_t Count(std::string_view part) const;
-  /// Waits until `part` was written `times` times; returns whether it was.
+  /// Waits until `part` was written `times` times; returns false if it was not.
   bool Await(std::string_view part, std::size_t times = 1,
              std::chrono::milliseconds timeout = kPatience) const;
 
@@ -43,39 +43,39 @@ class LogText : public std::streambuf {
   std::string text_;
 };
 
-/// An HTTP answer; status 0 when there was none.
+/// An HTTP response; status 0 if there was none.
 struct HttpAnswer {
   int status = 0;
   std::string body;
 };
 
-/// Asks "address:port" for a path, with a connection of its own.
+/// Requests a path from "address:port", on a new connection.
 HttpAnswer HttpGet(const std::string& address, std::string_view path);
 
-/// The value of a series as /metrics shows it, by its name and labels as printed:
-/// `patchbay_resource_registered{resource="a.b/c"}`. -1 when there is no such series.
+/// Returns the value of a series in the text of /metrics, by its name and labels as printed:
+/// `patchbay_resource_registered{resource="a.b/c"}`. -1 if there is no such series.
 double MetricValue(std::string_view metrics, std::string_view series);
 
-/// Removes a directory in which others may be making files meanwhile.
+/// Removes a directory in which other processes may create files at the same time.
 void RemoveBusyDirectory(const std::string& path);
 
-/// The whole daemon, on a loop on a thread of its own: kubelet_dir is "kubelet" in the tree, which
-/// is also the host's root; HTTP is on a free port of 127.0.0.1.
+/// The whole daemon, on a loop on its own thread. kubelet_dir is "kubelet" in the tree, which is
+/// also the host's root; HTTP is on a free port of 127.0.0.1.
 class RunningDaemon {
  public:
   struct Settings {
-    std::string daemon_keys = {};  ///< more lines for [daemon]
+    std::string daemon_keys = {};  ///< further lines for [daemon]
     std::string node_name = "node-1";
-    std::string pod_resources = {};  ///< the kubelet's socket; not asked without it
+    std::string pod_resources = {};  ///< the kubelet's socket; empty: disabled
     PodResourcesPace pod_resources_pace = {};
     Loop::Duration longest_standstill = std::chrono::seconds(10);
     ProgressLimits progress_limits = {};
-    /// Changes what the text cannot say.
+    /// Changes values that the text cannot express.
     std::function<void(Model&)> change_model = {};
     std::function<Result<Cancellation>()> make_cancellation = Cancellation::Create;
   };
 
-  /// Fails the test, and runs nothing, when the text is not a configuration.
+  /// Fails the test, and runs nothing, if the text is not a valid configuration.
   RunningDaemon(const TempTree& tree, std::string_view resources, Settings settings);
   RunningDaemon(const TempTree& tree, std::string_view resources)
       : RunningDaemon(tree, resources, Settings{}) {}
@@ -83,13 +83,13 @@ class RunningDaemon {
   RunningDaemon(const RunningDaemon&) = delete;
   RunningDaemon& operator=(const RunningDaemon&) = delete;
 
-  /// As a change of the file does, to these resources and these more lines for [daemon].
+  /// Reloads with these resources and further lines for [daemon], as after a change of the file.
   void Reload(std::string_view resources, std::string_view daemon_keys = "");
 
-  /// As SIGTERM does. Returns whether everything ended within `timeout`; waits for it in any case.
+  /// Stops as on SIGTERM. Waits for the end; returns false if it took longer than `timeout`.
   bool Stop(std::chrono::milliseconds timeout = kPatience);
 
-  /// Runs `f` on the loop thread and returns what it returns.
+  /// Runs `f` on the loop thread and returns its result.
   template <class F>
   auto OnLoop(F f) -> std::invoke_result_t<F> {
     std::packaged_task<std::invoke_result_t<F>()> task(std::move(f));
@@ -100,16 +100,16 @@ class RunningDaemon {
 
   HttpAnswer Get(std::string_view path) const { return HttpGet(address_, path); }
   double Metric(std::string_view series) const { return MetricValue(Get("/metrics").body, series); }
-  /// Scrapes until the series has the value. What is counted on threads of gRPC tells nobody.
+  /// Scrapes until the series has the value, because counting on gRPC's threads sends no event.
   bool AwaitMetric(std::string_view series, double value,
                    std::chrono::milliseconds timeout = kPatience) const;
   bool AwaitMetricAtLeast(std::string_view series, double value,
                           std::chrono::milliseconds timeout = kPatience) const;
-  /// Waits until /readyz says yes.
+  /// Waits until /readyz returns 200.
   bool AwaitReady() const;
 
   const LogText& log() const { return text_; }
-  /// Why the daemon asked for the end of the process; "" if it did not.
+  /// The reason for which the daemon requested the end of the process; "" if it did not.
   std::string fatal() const;
 
  private:

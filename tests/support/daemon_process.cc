@@ -94,7 +94,7 @@ void DaemonProcess::AwaitListed(int resources, std::size_t devices) {
     const auto view = kubelet_->View("bench.dev/r" + std::to_string(i));
     return view && view->connected && view->allocatable == devices;
   };
-  int reached = 0;  // what was listed once is looked at again only when all are
+  int reached = 0;  // resources that were listed are checked again only at the end
   const bool listed = kubelet_->Await(
       [&] {
         while (reached < resources && listed_one(reached)) ++reached;

@@ -4,7 +4,7 @@
 
 namespace patchbay::test {
 
-/// A number that the environment has for a test.
+/// Returns a number from the environment.
 inline unsigned FromEnvironment(const char* name, unsigned otherwise) {
   const char* text = std::getenv(name);
   return text == nullptr ? otherwise : static_cast<unsigned>(std::strtoul(text, nullptr, 10));

@@ -17,8 +17,8 @@
 
 namespace patchbay::test {
 
-/// A Loop whose clock stands still until a test moves it. Nothing runs but within Advance,
-/// RunPosted, RunReadable and RunUntil, on the thread that calls them.
+/// A Loop with virtual time. Functions run only within Advance, RunPosted, RunReadable and
+/// RunUntil, on the thread that calls them.
 class FakeLoop : public Loop {
  public:
   Time Now() const override { return now_; }
@@ -47,8 +47,8 @@ class FakeLoop : public Loop {
     });
   }
 
-  /// Moves the clock, firing what falls due: at its own time, in the order of time and, at one
-  /// time, of the calls to After. What is posted runs before the clock moves on.
+  /// Advances the clock and runs the timers that are due, each at its own time; timers of the same
+  /// time in the order of the calls to After. Posted functions run before the clock advances.
   void Advance(Duration duration) {
     const Time end = now_ + duration;
     RunPosted();
@@ -61,7 +61,7 @@ class FakeLoop : public Loop {
     now_ = end;
   }
 
-  /// Runs what was posted, and what that posts. Returns whether there was anything.
+  /// Runs the posted functions, and those that they post. Returns false if there were none.
   bool RunPosted() {
     bool any = false;
     while (auto f = TakePosted()) {
@@ -71,8 +71,8 @@ class FakeLoop : public Loop {
     return any;
   }
 
-  /// Calls the function of every descriptor that can be read now, once, waiting up to `patience`
-  /// of real time for the first. Returns whether there was any.
+  /// Calls the function of every readable descriptor once, waiting up to `patience` of real time
+  /// for the first. Returns false if there was none.
   bool RunReadable(std::chrono::milliseconds patience = {}) {
     std::vector<int> keys;
     std::vector<pollfd> fds;
@@ -90,8 +90,8 @@ class FakeLoop : public Loop {
     return true;
   }
 
-  /// Runs what other threads post until `done` holds. Returns false when nothing more came within
-  /// `patience` of real time.
+  /// Runs the functions that other threads post until `done` holds. Returns false if none was
+  /// posted within `patience` of real time.
   template <class Predicate>
   bool RunUntil(Predicate done, std::chrono::milliseconds patience = std::chrono::seconds(60)) {
     while (!done()) {
@@ -103,7 +103,7 @@ class FakeLoop : public Loop {
   }
 
   std::size_t timers() const { return timers_->size(); }
-  /// When the next timer falls due, from now; there must be one.
+  /// The time until the next timer; there must be one.
   Duration UntilNextTimer() const { return timers_->begin()->first.first - now_; }
 
  private:

@@ -16,7 +16,7 @@
 
 namespace patchbay::test {
 
-/// A device for FakeSysfs. What is left empty is left out.
+/// A device for FakeSysfs. Empty fields are left out.
 struct FakeDevice {
   using Pairs = std::vector<std::pair<std::string, std::string>>;
 
@@ -26,14 +26,14 @@ struct FakeDevice {
   std::string number = {};   ///< "188:0"; of a block device where the subsystem is "block"
   std::string node = {};     ///< below /dev; with a number, the name where it is empty
   std::string ifindex = {};  ///< of a network interface
-  Pairs attributes = {};     ///< "numa_node", "power/control"; a newline is put behind
+  Pairs attributes = {};     ///< "numa_node", "power/control"; a newline is appended
   Pairs uevent = {};         ///< further lines of the kernel, such as PRODUCT
-  Pairs udev = {};           ///< what udev's database says
+  Pairs udev = {};           ///< properties in udev's database
   std::vector<std::string> links = {};  ///< of udev, below /dev
 };
 
-/// Makes devices in the /sys, /run/udev and, as root, the /dev of a tree, laid out as the kernel
-/// and udev do. Make parents before their children.
+/// Creates devices in the /sys, /run/udev and, as root, the /dev of a tree, in the layout of the
+/// kernel and udev. Create parents before their children.
 class FakeSysfs {
  public:
   explicit FakeSysfs(TempTree& tree) : tree_(tree) {
@@ -66,7 +66,7 @@ class FakeSysfs {
     AddToDatabase(path, name, device);
   }
 
-  /// Takes back all that Device made for a path and those below it.
+  /// Removes everything that Device created for a path and the paths below it.
   void Remove(const std::string& path) {
     std::erase_if(made_, [&](const auto& made) {
       if (made.first != path && !made.first.starts_with(path + "/")) return false;
@@ -86,7 +86,7 @@ class FakeSysfs {
     return name;
   }
 
-  /// A link as sysfs has them: relative, and with a name at its end.
+  /// Creates a link as in sysfs: relative, to a path that ends with a name.
   void Link(const std::string& from, const std::filesystem::path& to) {
     const auto directory = std::filesystem::path(from).parent_path();
     tree_.Link(from, (to.parent_path().lexically_relative(directory) / to.filename()).string());

@@ -16,9 +16,9 @@
 
 namespace patchbay::test {
 
-/// A file system whose server answers nothing, on a directory that exists: every lookup below it
-/// hangs until this is gone, as below an NFS mount whose server is away. Destroy it before whatever
-/// waits for a thread that may hang there; all of them go on with an error then.
+/// A file system whose server does not respond, mounted on an existing directory: every lookup
+/// below it hangs until this object is destroyed, as below an NFS mount without its server. Destroy
+/// it before objects that wait for a thread that may hang there; the lookups then fail.
 class HangingMount {
  public:
   explicit HangingMount(std::string directory) : directory_(std::move(directory)) {
@@ -39,26 +39,26 @@ class HangingMount {
   HangingMount(const HangingMount&) = delete;
   HangingMount& operator=(const HangingMount&) = delete;
 
-  /// Ends the mount and every hang below it.
+  /// Unmounts; lookups that hang fail.
   void End() {
     if (!server_) return;
     umount2(directory_.c_str(), MNT_FORCE | MNT_DETACH);
     server_ = UniqueFd();
   }
 
-  /// Waits until somebody hangs below it; returns whether somebody came to.
+  /// Waits until a lookup hangs below it; returns false if none does.
   bool AwaitHang(std::chrono::milliseconds timeout) const {
-    // What hangs is a request that nobody reads, so that it can be read. One that was read would
-    // not even end with its process.
+    // The request is pending but not read: a process whose request was read could not even be
+    // killed.
     pollfd request = {server_.get(), POLLIN, 0};
     return poll(&request, 1, static_cast<int>(timeout.count())) == 1;
   }
 
-  /// Why there is no mount; empty if there is one. Mounting needs root and /dev/fuse.
+  /// The reason why it is not mounted; empty if it is. Mounting needs root and /dev/fuse.
   const std::string& why_not() const { return why_not_; }
 
  private:
-  /// Answers the first request, which all others wait for.
+  /// Responds to the first request, on which all others wait.
   bool Greet() const {
     struct {
       fuse_in_header header;

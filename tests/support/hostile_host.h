@@ -24,15 +24,15 @@
 
 namespace patchbay::test {
 
-/// Choices and texts made of bytes, which are those of a fuzzer or of a random generator. When the
-/// bytes are used up, every choice is the first.
+/// Makes choices and texts from the bytes of a fuzzer or a random generator. When the bytes are
+/// used up, every choice is the first.
 class Choices {
  public:
   explicit Choices(std::string_view bytes) : bytes_(bytes) {}
 
   std::size_t Below(std::size_t count) { return Byte() % count; }
 
-  /// A text as a stranger would choose it: scraps of attacks, and any bytes.
+  /// A text as an attacker would choose it: fragments of attacks, and random bytes.
   std::string Text() {
     static constexpr std::array<std::string_view, 47> kScraps = {
         "A9007YHT",
@@ -103,9 +103,9 @@ class Choices {
   std::size_t at_ = 0;
 };
 
-/// A host with a disk, a good serial adapter, and one whose every text a stranger has chosen; and
-/// resources whose templates use those texts wherever a configuration may. Check looks for what no
-/// text may ever bring about. Needs root.
+/// A host with a disk, a good serial adapter, and one whose texts are all chosen by an attacker,
+/// and resources whose templates use those texts wherever a configuration can. Check verifies what
+/// must hold for any text. Needs root.
 class HostileHost : InMemory {
  public:
   HostileHost() {
@@ -136,11 +136,10 @@ class HostileHost : InMemory {
     }
   }
 
-  /// How often a device was allocated in all checks.
+  /// The number of allocations in all checks.
   std::size_t allocations() const { return allocations_; }
 
-  /// Chooses all texts, looks for the devices and allocates each. Returns what is wrong with the
-  /// outcome; "" if nothing is.
+  /// Chooses all texts, scans and allocates each device. Returns the violated property, or "".
   std::string Check(Choices choices) {
     Rewrite(choices);
     const std::size_t source = choices.Below(sources_.size());
@@ -176,7 +175,7 @@ class HostileHost : InMemory {
   static bool IsComponent(std::string_view text) {
     return !text.empty() && text != "." && text != ".." && text.find('/') == std::string_view::npos;
   }
-  /// Whether `path` is one component, which is not nothing, below `directory`.
+  /// Returns true if `path` is exactly one non-empty component below `directory`.
   static bool IsIn(std::string_view directory, std::string_view path) {
     return path.starts_with(directory) && IsComponent(path.substr(directory.size()));
   }
@@ -293,7 +292,7 @@ class HostileHost : InMemory {
     return std::move(*spec);
   }
 
-  /// Gives the bad stick other texts, wherever a device or its owner chooses some.
+  /// Gives the hostile device other texts, wherever a device or its owner chooses one.
   void Rewrite(Choices& choices) {
     for (const char* attribute : {"/serial", "/product", "/manufacturer"}) {
       tree_.File(Usb("1-2") + attribute, choices.Text() + "\n");
@@ -313,7 +312,7 @@ class HostileHost : InMemory {
     fake_.Device(interface_, {.subsystem = "net", .ifindex = "7"});
   }
 
-  /// What a name in a directory can be.
+  /// Returns `text` as a valid name in a directory.
   static std::string FileName(std::string text) {
     for (char& c : text) {
       if (c == '/' || c == '\0') c = '_';
@@ -322,7 +321,7 @@ class HostileHost : InMemory {
     return text.empty() || text == "." || text == ".." ? "x" : text;
   }
 
-  /// Which nodes the kernel has for the two sticks, as "usb port type major:minor".
+  /// The device nodes that the kernel has for the two adapters, as "usb port type major:minor".
   static bool IsOf(std::string_view id_of_vendor, const HostNode& node) {
     using Number = std::pair<unsigned, unsigned>;
     static const std::set<Number> kGood = {{189, 1}, {188, 0}};

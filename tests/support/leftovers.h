@@ -12,9 +12,8 @@
 
 namespace patchbay::test {
 
-/// Made before a test, it says after it whether anything is left: a process, a zombie, a
-/// descriptor. Orphans become children of this process, so that also what a child's child left is
-/// seen.
+/// Created before a test, it detects leftovers after it: a process, a zombie, a descriptor. Orphans
+/// become children of this process, so that descendants are detected, too.
 class Leftovers {
  public:
   Leftovers() {
@@ -26,9 +25,9 @@ class Leftovers {
     EXPECT_EQ(DescriptorsOf(getpid()), descriptors_);
   }
 
-  /// Waits for the processes that children left, all of which must have been killed, and counts
-  /// them. What leads a group is no orphan: somebody should have reaped it. Those that a test
-  /// starts end by themselves after a while, so that this cannot hang.
+  /// Waits for the orphans of child processes, all of which must have been killed, and counts them.
+  /// A group leader is not an orphan: its parent should have reaped it. Processes that a test
+  /// starts exit on their own after a while, so this cannot hang.
   static int ReapOrphans() {
     int orphans = 0;
     siginfo_t ended{};

@@ -9,7 +9,7 @@
 
 namespace patchbay::test {
 
-/// All that libudev says of a device of this system; empty when it does not know it.
+/// Returns libudev's properties of a device of this system; empty for an unknown device.
 inline Properties ReadByLibudev(const std::string& syspath) {
   const std::unique_ptr<udev, decltype(&udev_unref)> context(udev_new(), &udev_unref);
   const std::unique_ptr<udev_device, decltype(&udev_device_unref)> device(
@@ -24,8 +24,8 @@ inline Properties ReadByLibudev(const std::string& syspath) {
   return properties;
 }
 
-/// The first of these properties that libudev does not know, or knows otherwise; "" if there is
-/// none. The order of DEVLINKS is nobody's.
+/// Returns the first of these properties that libudev does not have, or that differs; "" if there
+/// is none. The order of DEVLINKS is undefined.
 inline std::string DifferenceFromLibudev(const std::string& syspath, const Properties& properties) {
   const Properties known = ReadByLibudev(syspath);
   for (const auto& [name, value] : properties) {

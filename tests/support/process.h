@@ -12,7 +12,7 @@
 
 namespace patchbay::test {
 
-/// What a process has at this moment, as /proc tells it.
+/// Returns the number of entries in a /proc directory of a process.
 inline std::size_t CountInProc(pid_t pid, const char* what) {
   std::error_code gone;
   const std::filesystem::directory_iterator entries("/proc/" + std::to_string(pid) + "/" + what,
@@ -22,7 +22,7 @@ inline std::size_t CountInProc(pid_t pid, const char* what) {
 inline std::size_t DescriptorsOf(pid_t pid) { return CountInProc(pid, "fd"); }
 inline std::size_t ThreadsOf(pid_t pid) { return CountInProc(pid, "task"); }
 
-/// Those that it is the parent of, zombies included.
+/// Returns the child processes, including zombies.
 inline std::vector<pid_t> ChildrenOf(pid_t parent) {
   std::vector<pid_t> children;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -30,9 +30,10 @@ inline std::vector<pid_t> ChildrenOf(pid_t parent) {
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
     std::ifstream stat(entry.path() / "stat");
     std::string text(1024, '\0');
-    stat.read(text.data(), static_cast<std::streamsize>(text.size()));  // it may be gone by now
+    stat.read(text.data(),
+              static_cast<std::streamsize>(text.size()));  // the process may have ended
     text.resize(static_cast<std::size_t>(stat.gcount()));
-    // "pid (name) state parent": a name may hold anything.
+    // "pid (name) state parent": a name can contain any bytes.
     const auto name_end = text.rfind(") ");
     if (name_end == std::string::npos) continue;
     if (std::stoi(text.substr(name_end + 4)) == parent) children.push_back(std::stoi(name));

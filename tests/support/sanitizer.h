@@ -2,7 +2,7 @@
 
 namespace patchbay::test {
 
-/// Whether AddressSanitizer is compiled in, which keeps what was freed for a while.
+/// True if AddressSanitizer is compiled in, which keeps freed memory for a while.
 #if defined(__SANITIZE_ADDRESS__)
 inline constexpr bool kHasAddressSanitizer = true;
 #elif defined(__has_feature)

@@ -13,15 +13,15 @@
 
 namespace patchbay::test {
 
-/// Has temporary trees made in memory from now on: on a slow disk thousands of files take a minute.
+/// Creates temporary trees in memory from now on: on a slow disk thousands of files take a minute.
 struct InMemory {
   InMemory() {
     if (std::filesystem::is_directory("/dev/shm")) setenv("TMPDIR", "/dev/shm", 0);
   }
 };
 
-/// A directory of its own for one test, removed with all below it. Paths are relative to it;
-/// missing parents are made.
+/// A temporary directory for one test, removed with its contents. Paths are relative to it; missing
+/// parents are created.
 class TempTree {
  public:
   TempTree() {
@@ -49,8 +49,8 @@ class TempTree {
     Parent(relative);
     std::filesystem::create_symlink(target, path(relative));
   }
-  /// A character device with a number of its own, which depends on the path alone. No driver has
-  /// it, so that it cannot be opened. Needs root.
+  /// Creates a character device with a number that depends only on the path. It has no driver, so
+  /// it cannot be opened. Needs root.
   void CharDevice(std::string_view relative) {
     const std::size_t hash = std::hash<std::string_view>()(Relative(relative));
     CharDevice(relative, static_cast<unsigned>(1000 + (hash >> 20U) % 3000),
@@ -59,7 +59,7 @@ class TempTree {
   void CharDevice(std::string_view relative, unsigned major, unsigned minor) {
     Node(relative, S_IFCHR | 0666, major, minor);
   }
-  /// One that can be opened: another node of /dev/null, and the same device as every other.
+  /// Creates another node of /dev/null, which can be opened.
   void NullDevice(std::string_view relative) { CharDevice(relative, 1, 3); }
   void BlockDevice(std::string_view relative, unsigned major, unsigned minor) {
     Node(relative, S_IFBLK | 0660, major, minor);

@@ -10,7 +10,7 @@
 
 namespace patchbay::test {
 
-/// A socket at `path`, on which somebody listens or nobody does. The file stays when it is closed.
+/// Binds a socket at `path`, and listens on it if `listening`. The file stays when it is closed.
 inline UniqueFd BindSocket(const std::string& path, bool listening) {
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};

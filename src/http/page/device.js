@@ -16,7 +16,7 @@ function makeRow(resource, device) {
   row.elements = [row.element];
   row.toggle.addEventListener("click", () => {
     openRow(row, !row.open);
-    wish = { ...wish, resource: row.open ? resource : "", device: row.open ? device.id : "" };
+    selection = { ...selection, resource: row.open ? resource : "", device: row.open ? device.id : "" };
     writeAddress();
     showChosen();
   });
@@ -64,7 +64,7 @@ function showRow(row, resource, device) {
   row.device = device;
   const [, , held, probed, paths, numa] = row.cells;
   row.element.classList.toggle("sick", device.sick);
-  row.element.classList.toggle("chosen", wish.device === device.id && wish.resource === resource.name);
+  row.element.classList.toggle("chosen", selection.device === device.id && selection.resource === resource.name);
   set(row.health, "class", `state ${device.sick ? "bad" : "good"}`);
   write(row.health, device.health);
   row.reason.hidden = device.reason === "";

@@ -11,14 +11,14 @@ const kHealth = {
   rejected: () => false,
 };
 
-const isFiltered = () => wish.text.trim() !== "" || wish.health !== "";
+const isFiltered = () => selection.text.trim() !== "" || selection.health !== "";
 
 /** Returns the devices and rejections of a resource that match the filter. */
 function asked(resource) {
-  const terms = wish.text.toLowerCase().split(/\s+/).filter(Boolean);
+  const terms = selection.text.toLowerCase().split(/\s+/).filter(Boolean);
   const matches = (item) => terms.every((term) => item.words.includes(term));
-  const ofHealth = kHealth[wish.health];
-  const rejected = wish.health === "" || wish.health === "rejected";
+  const ofHealth = kHealth[selection.health];
+  const rejected = selection.health === "" || selection.health === "rejected";
   return {
     resource,
     devices: resource.devices.filter((device) => ofHealth(device) && matches(device)),
@@ -32,14 +32,14 @@ function readAddress() {
   ranks.clear();
   const hash = new URLSearchParams(location.hash.slice(1));
   const health = hash.get("health") ?? "";
-  wish = {
+  selection = {
     text: hash.get("q") ?? "",
     health: Object.hasOwn(kHealth, health) ? health : "",
     resource: hash.get("resource") ?? "",
     device: hash.get("device") ?? "",
   };
-  at("text").value = wish.text;
-  at("health").value = wish.health;
+  at("text").value = selection.text;
+  at("health").value = selection.health;
 }
 
 const kAddressPause = 300;  // ms; Safari refuses more than 100 changes in 30 s
@@ -48,10 +48,10 @@ let addressTimer = 0;
 function writeAddress() {
   clearTimeout(addressTimer);
   const hash = new URLSearchParams();
-  if (wish.text) hash.set("q", wish.text);
-  if (wish.health) hash.set("health", wish.health);
-  if (wish.resource) hash.set("resource", wish.resource);
-  if (wish.device) hash.set("device", wish.device);
+  if (selection.text) hash.set("q", selection.text);
+  if (selection.health) hash.set("health", selection.health);
+  if (selection.resource) hash.set("resource", selection.resource);
+  if (selection.device) hash.set("device", selection.device);
   const text = hash.toString();
   try {
     history.replaceState(null, "", text ? `#${text}` : location.pathname + location.search);
@@ -61,7 +61,7 @@ function writeAddress() {
 }
 
 function setFilter(text, health) {
-  wish = { text, health, resource: "", device: "" };
+  selection = { text, health, resource: "", device: "" };
   ranks.clear();
   if (at("text").value !== text) at("text").value = text;
   at("health").value = health;

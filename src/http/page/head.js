@@ -97,13 +97,13 @@ function showTiles() {
       const value = make("b"), button = tile.filter !== undefined;
       const box = make(button ? "button" : "div", button ? { type: "button" } : {}, value,
         make("span", {}, tile.label));
-      if (button) box.addEventListener("click", () => setFilter("", wish.health === tile.filter ? "" : tile.filter));
+      if (button) box.addEventListener("click", () => setFilter("", selection.health === tile.filter ? "" : tile.filter));
       return { elements: [make("li", {}, box)], box, value };
     },
     (part, tile) => {
       write(part.value, tile.value);
       set(part.box, "class", `tile ${tile.state ?? ""}`);
-      if (tile.filter) set(part.box, "aria-pressed", String(wish.health === tile.filter));
+      if (tile.filter) set(part.box, "aria-pressed", String(selection.health === tile.filter));
     });
 }
 
@@ -113,7 +113,7 @@ function showCount(shown) {
   const rejected = shown.reduce((sum, part) => sum + part.rejected.length, 0);
   const text = message ? message
     : !isFiltered() ? ""
-    : wish.health === "rejected" ? `${number.format(rejected)} rejected`
+    : selection.health === "rejected" ? `${number.format(rejected)} rejected`
     : `${number.format(devices)} of ${count(all, "device")}`;
   write(at("count"), text);
   at("clear").hidden = !isFiltered();

@@ -111,29 +111,29 @@ function showColumns() {
 function showChosen() {
   for (const part of sections()) {
     for (const [id, row] of part.body.byKey ?? []) {
-      row.element.classList.toggle("chosen", wish.device === id && wish.resource === part.name.textContent);
+      row.element.classList.toggle("chosen", selection.device === id && selection.resource === part.name.textContent);
     }
   }
 }
 
 /** Scrolls to the resource or device in the address. */
 function reveal() {
-  if (!status || !wish.resource) return;
-  const resource = resources.find((r) => r.name === wish.resource);
-  const part = at("resources").byKey?.get(wish.resource);
-  if (!resource || !part) return say(`${wish.resource} is not a resource of this node`);
+  if (!status || !selection.resource) return;
+  const resource = resources.find((r) => r.name === selection.resource);
+  const part = at("resources").byKey?.get(selection.resource);
+  if (!resource || !part) return say(`${selection.resource} is not a resource of this node`);
   part.details.open = true;
-  if (!wish.device) return part.details.scrollIntoView();
-  const place = asked(resource).devices.findIndex((device) => device.id === wish.device);
+  if (!selection.device) return part.details.scrollIntoView();
+  const place = asked(resource).devices.findIndex((device) => device.id === selection.device);
   if (place < 0) {
     part.details.scrollIntoView();
-    return say(`${wish.resource} has no device ${wish.device}`);
+    return say(`${selection.resource} has no device ${selection.device}`);
   }
   if (place >= part.limit) {
     part.rows = place + kMoreRows;
     show();
   }
-  const row = part.body.byKey.get(wish.device);
+  const row = part.body.byKey.get(selection.device);
   if (!row.open) openRow(row, true);
   showChosen();
   row.element.scrollIntoView({ block: "center" });
@@ -151,8 +151,8 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   at("devices").scrollIntoView();
 });
 at("filter").addEventListener("submit", (event) => event.preventDefault());
-at("text").addEventListener("input", () => setFilter(at("text").value, wish.health));
-at("health").addEventListener("change", () => setFilter(wish.text, at("health").value));
+at("text").addEventListener("input", () => setFilter(at("text").value, selection.health));
+at("health").addEventListener("change", () => setFilter(selection.text, at("health").value));
 at("clear").addEventListener("click", () => { setFilter("", ""); at("text").focus(); });
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;

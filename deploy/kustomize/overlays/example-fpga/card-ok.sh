@@ -1,8 +1,8 @@
-# Given a PCI address: whether the card still answers and has its driver. Reads /sys only, so it needs no
+# Succeeds if the card at this PCI address responds and has its driver. Only reads /sys, so it needs no
 # privileges.
 device=/sys/bus/pci/devices/$1
 
-# A card that fell off the bus reads as ones.
+# A card that is no longer on the bus reads as all ones.
 vendor=$(od -An -tx2 -N2 "$device/config") || exit 1
 if [ "$vendor" = " ffff" ]; then
   echo "the card does not answer any more"
