@@ -96,7 +96,7 @@ def check_quoted(src, room, header):
         return check_library(room, header)
     if ".." in header.split("/"):
         return f'"{header}" is relative; name it from src/'
-    # What configure makes from x.h.in is x.h.
+    # CMake generates x.h from x.h.in.
     if not (src / header).is_file() and not (src / (header + ".in")).is_file():
         return f'"{header}" does not exist below src/'
     other = room_of(header)
@@ -176,7 +176,7 @@ def check(src):
             elif quoted:
                 problem = check_quoted(src, room, quoted)
             else:
-                problem = f"cannot tell what is included: {other}"
+                problem = f"cannot determine the included file: {other}"
             if problem:
                 violations.append(f"src/{name}:{number}: {problem}")
     return violations, notes
@@ -190,7 +190,7 @@ SELF_TEST = [
     ("base/d.cc", '#include "os/a.h"\n', "may not include os"),
     ("base/e.cc", '#include "../os/a.h"\n', "relative"),
     ("base/f.cc", '#include "base/none.h"\n', "does not exist"),
-    ("base/g.cc", "#include MACRO\n", "cannot tell"),
+    ("base/g.cc", "#include MACRO\n", "cannot determine"),
     ("base/h.cc", '// #include "cli/a.h"\n', None),
     ("model/a.h", '#pragma once\n#include "base/a.h"\n#include <re2/re2.h>\n', None),
     ("model/b.cc", "#include <fmt/format.h>\n", "belongs in base"),

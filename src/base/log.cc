@@ -154,7 +154,7 @@ LogRateLimiter::Outcome Log::Ask(LogLevel level, std::string_view message, Field
     if (IsOfSubject(field)) subject.append("\n").append(field.value);
   }
   const std::lock_guard lock(quota_mutex_);
-  return level == LogLevel::kDebug ? quota_.AllowDetail(clock_()) : quota_.Ask(subject, clock_());
+  return level == LogLevel::kDebug ? quota_.AllowDetail(clock_()) : quota_.Admit(subject, clock_());
 }
 
 void Log::Put(LogLevel level, std::string_view message, std::span<const LogField> fields) {

@@ -19,13 +19,13 @@ bool LogRateLimiter::Bucket::Fill(double burst, double per_second, Time now) {
   return tokens >= 1;
 }
 
-std::size_t LogRateLimiter::Bucket::Tell(Time now) {
-  if (left_out == 0 || (told && now - *told < kReportInterval)) return 0;
-  told = now;
+std::size_t LogRateLimiter::Bucket::TakeSuppressed(Time now) {
+  if (left_out == 0 || (reported && now - *reported < kReportInterval)) return 0;
+  reported = now;
   return std::exchange(left_out, 0);
 }
 
-LogRateLimiter::Outcome LogRateLimiter::Ask(std::string_view subject, Time now) {
+LogRateLimiter::Outcome LogRateLimiter::Admit(std::string_view subject, Time now) {
   if (!all_.Fill(kBurstOfAll, kPerSecondOfAll, now)) {
     ++all_.left_out;
     return {};
@@ -37,7 +37,7 @@ LogRateLimiter::Outcome LogRateLimiter::Ask(std::string_view subject, Time now) 
   }
   all_.tokens -= 1;
   bucket.tokens -= 1;
-  return {true, bucket.Tell(now), all_.Tell(now)};
+  return {true, bucket.TakeSuppressed(now), all_.TakeSuppressed(now)};
 }
 
 LogRateLimiter::Outcome LogRateLimiter::AllowDetail(Time now) {
@@ -46,7 +46,7 @@ LogRateLimiter::Outcome LogRateLimiter::AllowDetail(Time now) {
     return {};
   }
   details_.tokens -= 1;
-  return {true, 0, details_.Tell(now)};
+  return {true, 0, details_.TakeSuppressed(now)};
 }
 
 std::size_t LogRateLimiter::SuppressedCount() const {

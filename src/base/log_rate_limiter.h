@@ -33,7 +33,7 @@ class LogRateLimiter {
     std::size_t left_out_of_all = 0;
   };
   /// Decides whether a line of `subject` is written at `now`.
-  Outcome Ask(std::string_view subject, Time now);
+  Outcome Admit(std::string_view subject, Time now);
   /// Decides whether a debug line is written at `now`.
   Outcome AllowDetail(Time now);
 
@@ -45,10 +45,10 @@ class LogRateLimiter {
     double tokens = 0;
     Time filled;
     std::size_t left_out = 0;
-    std::optional<Time> told = {};
+    std::optional<Time> reported = {};
 
     bool Fill(double burst, double per_second, Time now);
-    std::size_t Tell(Time now);
+    std::size_t TakeSuppressed(Time now);
   };
   Bucket& BucketOf(std::string_view subject, Time now);
 

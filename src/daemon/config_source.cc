@@ -8,7 +8,7 @@ namespace {
 /// More errors than this are counted.
 constexpr std::size_t kMaxErrorsLogged = 50;
 constexpr std::chrono::seconds kWriterPause{1};
-/// How long a file may stay open for writing before that is logged.
+/// A file that stays open for writing longer than this is logged.
 constexpr std::chrono::seconds kWriterPatience{10};
 /// After this time a load that has not ended is logged: its file system may hang.
 constexpr std::chrono::seconds kAnswerLimit{10};

@@ -10,9 +10,9 @@ namespace patchbay {
 namespace {
 
 std::string ReasonOf(const std::vector<Diagnostic>& diagnostics) {
-  const bool mistakes = std::any_of(diagnostics.begin(), diagnostics.end(),
-                                    [](const auto& d) { return d.severity == Severity::kError; });
-  return mistakes ? "the configuration has errors" : "the configuration has no resources";
+  const bool has_errors = std::any_of(diagnostics.begin(), diagnostics.end(),
+                                      [](const auto& d) { return d.severity == Severity::kError; });
+  return has_errors ? "the configuration has errors" : "the configuration has no resources";
 }
 
 }  // namespace

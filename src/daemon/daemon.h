@@ -43,9 +43,9 @@ class Daemon {
     /// An error that only a restart can fix: exit with a failure. Called on the loop.
     std::function<void(std::string reason)> on_fatal;
     PodResourcesPace pod_resources_pace = {};
-    /// How long the loop may stall before /healthz fails.
+    /// /healthz fails if the loop stalls for longer.
     Loop::Duration longest_standstill = std::chrono::seconds(10);
-    /// How long work that the kubelet waits for may take before /healthz fails.
+    /// /healthz fails if work that the kubelet waits for takes longer.
     ProgressLimits progress_limits = {};
     std::string config = {};                   ///< the path of the configuration
     std::vector<Diagnostic> diagnostics = {};  ///< of the configuration

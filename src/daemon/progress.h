@@ -22,7 +22,7 @@ struct ProgressLimits {
 /// The work of this kind that is in progress.
 struct Progress {
   using Time = std::chrono::steady_clock::time_point;
-  /// How long the oldest start or stop of a server has waited or run.
+  /// The time that the oldest start or stop of a server has waited or run.
   std::chrono::nanoseconds server{};
   std::chrono::nanoseconds directory{};  ///< the same for the check of the kubelet's directory
   /// The call that has been pending longest: its start and its resource.

@@ -9,7 +9,7 @@ namespace patchbay {
 namespace {
 
 constexpr std::chrono::seconds kLimit{10};
-/// What stopping a program takes at most; see RunSubprocess.
+/// The maximum time to stop a program; see RunSubprocess.
 constexpr std::chrono::seconds kStopProgram{3};
 
 }  // namespace

@@ -171,7 +171,7 @@ void Connection::OnHeader(const error_code& error) {
   }
   context_.open.splice(context_.open.end(), context_.open, place_);
   has_sent_request_ = true;
-  // Where a request ends that has a body nobody reads, the next one cannot be found.
+  // Bodies are not read, so the next request on the connection cannot be found after one.
   const bool whole = !error && parser_->is_done();
   if (!known) {
     return whole ? Send({405, kPlainText, "use GET or HEAD\n"}, header.keep_alive()) : Refuse(405);

@@ -5,12 +5,11 @@
 
 namespace patchbay {
 
-/// `text`, of less than 4 GiB, in the gzip format (RFC 1952), as small as is had quickly: metrics
-/// become a seventeenth of their size, at 2 ms a MiB. From any thread; throws where there is no
-/// memory for it.
+/// Compresses a text of less than 4 GiB in the gzip format (RFC 1952), with the fastest level:
+/// metrics shrink to a seventeenth, at 2 ms per MiB. Any thread. Throws std::bad_alloc.
 std::string Gzip(std::string_view text);
 
-/// Whether a client that sent this Accept-Encoding (RFC 9110, 12.5.3) takes gzip.
+/// Returns true if a client that sent this Accept-Encoding (RFC 9110, 12.5.3) accepts gzip.
 bool TakesGzip(std::string_view accept_encoding);
 
 }  // namespace patchbay

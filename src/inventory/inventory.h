@@ -53,9 +53,9 @@ class Inventory {
   /// Returns all devices, with those that are present marked.
   std::vector<ProbeScheduler::Presence> Known() const;
 
-  /// Makes a new snapshot. A missing device, or one that cannot be allocated, is Unhealthy whatever
-  /// its probe reported. Healthy devices have the lowest rank, then come present ones and missing
-  /// ones that pods hold, then the other missing ones, newest first.
+  /// Makes a new snapshot. A missing device, or one that cannot be allocated, is Unhealthy
+  /// regardless of its probe. Healthy devices have the lowest rank, then come present ones and
+  /// missing ones that pods hold, then the other missing ones, newest first.
   void Publish(const HealthLookup& health_of = nullptr);
   /// The last published snapshot; the same object as long as nothing changed.
   const std::shared_ptr<const Snapshot>& snapshot() const { return snapshot_; }

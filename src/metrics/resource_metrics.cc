@@ -6,8 +6,9 @@
 namespace patchbay {
 namespace {
 
-// How it works: prometheus-cpp's counters are atomic, so counting needs no lock. The series that
-// are created when needed live in maps, whose elements never move: the lock covers only the lookup.
+// Implementation notes: prometheus-cpp's counters are atomic, so counting needs no lock. The series
+// that are created when needed live in maps, whose elements never move: the lock covers only the
+// lookup.
 
 using Seconds = std::chrono::duration<double>;
 

@@ -22,7 +22,7 @@ constexpr int kBurstOfAll = static_cast<int>(LogRateLimiter::kBurstOfAll);
 int Written(LogRateLimiter& quota, const std::string& subject, int lines,
             LogRateLimiter::Time now) {
   int written = 0;
-  for (int i = 0; i < lines; ++i) written += quota.Ask(subject, now).write ? 1 : 0;
+  for (int i = 0; i < lines; ++i) written += quota.Admit(subject, now).write ? 1 : 0;
   return written;
 }
 
@@ -32,9 +32,9 @@ TEST(LogRateLimiter, LetsABurstThroughAndThenOneAMinute) {
   EXPECT_EQ(Written(quota, "flaps", 1000, now), kBurst);
   EXPECT_EQ(quota.SuppressedCount(), 1000U - kBurst);
   now += seconds(59);
-  EXPECT_FALSE(quota.Ask("flaps", now).write);
+  EXPECT_FALSE(quota.Admit("flaps", now).write);
   now += seconds(2);
-  const auto outcome = quota.Ask("flaps", now);
+  const auto outcome = quota.Admit("flaps", now);
   EXPECT_TRUE(outcome.write);
   EXPECT_EQ(outcome.left_out_alike, 1001U - kBurst);
   EXPECT_EQ(outcome.left_out_of_all, 0U);
@@ -44,7 +44,7 @@ TEST(LogRateLimiter, LetsABurstThroughAndThenOneAMinute) {
   std::size_t told = 0;
   for (int i = 0; i < 3600; ++i) {
     now += seconds(1);
-    const auto later = quota.Ask("flaps", now);
+    const auto later = quota.Admit("flaps", now);
     written += later.write ? 1 : 0;
     told += later.left_out_alike;
   }
@@ -56,7 +56,7 @@ TEST(LogRateLimiter, WhatFlapsHidesNothingElse) {
   LogRateLimiter quota;
   const LogRateLimiter::Time now{};
   Written(quota, "flaps", 100000, now);
-  EXPECT_TRUE(quota.Ask("fails once", now).write);
+  EXPECT_TRUE(quota.Admit("fails once", now).write);
 }
 
 TEST(LogRateLimiter, IsFullAgainAfterAWhile) {
@@ -64,7 +64,7 @@ TEST(LogRateLimiter, IsFullAgainAfterAWhile) {
   LogRateLimiter::Time now{};
   Written(quota, "flaps", kBurst + 5, now);
   now += hours(1);
-  EXPECT_EQ(quota.Ask("flaps", now).left_out_alike, 5U);
+  EXPECT_EQ(quota.Admit("flaps", now).left_out_alike, 5U);
   EXPECT_EQ(Written(quota, "flaps", 1000, now), kBurst - 1);
 }
 
@@ -73,27 +73,27 @@ TEST(LogRateLimiter, TellsOnceAMinute) {
   LogRateLimiter::Time now{};
   Written(quota, "flaps", kBurst + 1, now);
   now += seconds(90);
-  EXPECT_EQ(quota.Ask("flaps", now).left_out_alike, 1U);
-  EXPECT_FALSE(quota.Ask("flaps", now).write);
+  EXPECT_EQ(quota.Admit("flaps", now).left_out_alike, 1U);
+  EXPECT_FALSE(quota.Admit("flaps", now).write);
   now += seconds(31);  // there was half a line over
-  const auto soon = quota.Ask("flaps", now);
+  const auto soon = quota.Admit("flaps", now);
   EXPECT_TRUE(soon.write);
   EXPECT_EQ(soon.left_out_alike, 0U);
   now += seconds(61);
-  EXPECT_EQ(quota.Ask("flaps", now).left_out_alike, 1U);
+  EXPECT_EQ(quota.Admit("flaps", now).left_out_alike, 1U);
 }
 
 TEST(LogRateLimiter, BoundsAllTogether) {
   LogRateLimiter quota;
   LogRateLimiter::Time now{};
   int written = 0;
-  for (int i = 0; i < 100000; ++i) written += quota.Ask(std::to_string(i), now).write ? 1 : 0;
+  for (int i = 0; i < 100000; ++i) written += quota.Admit(std::to_string(i), now).write ? 1 : 0;
   EXPECT_EQ(written, kBurstOfAll);
   now += milliseconds(101);
-  const auto outcome = quota.Ask("another", now);
+  const auto outcome = quota.Admit("another", now);
   EXPECT_TRUE(outcome.write);
   EXPECT_EQ(outcome.left_out_of_all, 100000U - kBurstOfAll);
-  EXPECT_FALSE(quota.Ask("one more", now).write);
+  EXPECT_FALSE(quota.Admit("one more", now).write);
 }
 
 TEST(LogRateLimiter, RemembersSoManySubjects) {
@@ -102,7 +102,7 @@ TEST(LogRateLimiter, RemembersSoManySubjects) {
   Written(quota, "old", kBurst + 7, now);
   for (std::size_t i = 0; i < LogRateLimiter::kMaxSubjects; ++i) {
     now += milliseconds(101);
-    const auto outcome = quota.Ask(std::to_string(i), now);
+    const auto outcome = quota.Admit(std::to_string(i), now);
     ASSERT_TRUE(outcome.write) << i;
     ASSERT_EQ(outcome.left_out_of_all, i + 1 == LogRateLimiter::kMaxSubjects ? 7U : 0U) << i;
   }
@@ -114,7 +114,7 @@ TEST(LogRateLimiter, DetailsHaveTheirOwn) {
   LogRateLimiter::Time now{};
   for (int i = 0; i < kBurstOfAll; ++i) ASSERT_TRUE(quota.AllowDetail(now).write) << i;
   EXPECT_FALSE(quota.AllowDetail(now).write);
-  EXPECT_TRUE(quota.Ask("fails once", now).write);
+  EXPECT_TRUE(quota.Admit("fails once", now).write);
   EXPECT_EQ(quota.AllowDetail(now + seconds(1)).left_out_of_all, 1U);
 }
 
