@@ -77,7 +77,8 @@ std::string HostRoot::Local(std::string_view host_path) const {
   return local;
 }
 
-Result<HostNode> HostRoot::Resolve(std::string_view host_path) const {
+Result<HostNode> HostRoot::Resolve(std::string_view host_path,
+                                   const OnComponent& on_component) const {
   if (host_path.find('\0') != std::string_view::npos) {
     return Fail(ErrorKind::kInvalid, "a path cannot contain a NUL byte");
   }
@@ -94,6 +95,9 @@ Result<HostNode> HostRoot::Resolve(std::string_view host_path) const {
       node.path.resize(parent == std::string::npos ? 0 : parent);
       node.type = FileType::kDirectory;
       continue;
+    }
+    if (on_component && node.type == FileType::kDirectory) {
+      on_component(node.path.empty() ? "/" : node.path, component);
     }
     const std::string next = node.path + "/" + component;
     const std::string local = Local(next);

@@ -14,49 +14,24 @@
 #include <system_error>
 
 #include "base/format.h"
-#include "base/path.h"
+#include "os/host_root.h"
 
 namespace patchbay {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMaxPathLinks = 40;  // the limit of the kernel, see path_resolution(7)
 constexpr int kMaxTries = 10;
 
 /// Follows `path` to its end and adds its components to `names`. Returns the directory that it
 /// leads to, or nothing if it leads to anything else.
-std::optional<std::string> Follow(std::string_view path, DecisiveNames& names) {
-  std::vector<std::string> pending;  // the next component is at the back
-  const auto push = [&pending](std::string_view more) {
-    const auto parts = SplitPath(more);
-    pending.insert(pending.end(), parts.rbegin(), parts.rend());
-  };
-  push(path);
-  std::string directory;  // "" for the root
-  int links = 0;
-  while (!pending.empty()) {
-    const std::string name = std::move(pending.back());
-    pending.pop_back();
-    if (name == ".") continue;
-    if (name == "..") {
-      directory.resize(directory.empty() ? 0 : directory.rfind('/'));
-      continue;
-    }
-    names[directory.empty() ? "/" : directory].insert(name);
-    const std::string next = directory + "/" + name;
-    std::error_code error;
-    switch (fs::symlink_status(next, error).type()) {
-      case fs::file_type::directory: directory = next; continue;
-      case fs::file_type::symlink: break;
-      default: return std::nullopt;
-    }
-    const std::string target = fs::read_symlink(next, error);
-    if (error || ++links > kMaxPathLinks) return std::nullopt;
-    if (target.starts_with('/')) directory.clear();
-    push(target);
-  }
-  return directory.empty() ? "/" : directory;
+std::optional<std::string> Follow(const std::string& path, DecisiveNames& names) {
+  const auto end =
+      HostRoot().Resolve(path, [&names](const std::string& directory, const std::string& name) {
+        names[directory].insert(name);
+      });
+  if (!end || end->type != FileType::kDirectory) return std::nullopt;
+  return end->path;
 }
 
 }  // namespace
