@@ -16,15 +16,14 @@ namespace {
 using Converter = NewFile (*)(const Manifest&, const std::string&, const ConvertHints&, Findings&);
 constexpr Converter kConverters[] = {ConvertGenericDevicePlugin, ConvertSmarterDeviceManager};
 
-/// What the loader has against the outcome, such as a name or a pattern that is none; it is told of
-/// the file that was converted.
+/// Loads the result and reports the loader's errors, such as an invalid name or pattern, for the
+/// file that was converted.
 void CheckOutcome(const std::string& toml, const std::string& file, Findings& findings) {
   if (toml.size() > kLargestSource) {
     findings.CannotSay({file, 0, 0},
-                       format("the outcome would have {} bytes, and no file of Patchbay may have "
-                              "more than {}",
+                       format("the converted file would have {} bytes; the limit is {}",
                               toml.size(), kLargestSource),
-                       "convert it in parts; split it: all files of a directory form one document");
+                       "convert the input in parts; Patchbay combines all files of a directory");
     return;
   }
   const Loaded loaded = LoadTexts({{"converted", toml}});
@@ -34,15 +33,16 @@ void CheckOutcome(const std::string& toml, const std::string& file, Findings& fi
   }
 }
 
-/// Texts that may have been meant: they were if nothing else was found.
+/// Reports texts in ConfigMaps that are not valid YAML. They are errors if there is no other
+/// configuration of the plugin, and otherwise probably belong to other programs.
 void ReportUnreadable(const Manifest& manifest, bool has_nothing_else, Findings& findings) {
   for (const Diagnostic& d : manifest.unreadable) {
     if (has_nothing_else) {
       findings.Malformed(d.place, d.message, d.hint);
     } else {
       findings.Assumed(d.place, d.message,
-                       "it is taken for something else's and passed over; mend it if it is the "
-                       "plugin's");
+                       "it probably belongs to another program and is ignored; if it belongs to "
+                       "the plugin, fix it");
     }
   }
 }
@@ -56,7 +56,7 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
   if (source.text.size() > kLargestSource) {
     findings.Malformed({source.name, 0, 0},
                        format("the file is larger than {} bytes", kLargestSource),
-                       "give only what belongs to the plugin");
+                       "pass only the objects of the plugin");
     return conversion;
   }
   diagnostics.AddSource(source.name, source.text);
@@ -66,7 +66,7 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
   NewFile file = kConverters[index](manifest, source.name, hints, findings);
   ReportUnreadable(manifest, file.resources.empty() && diagnostics.HasErrors(), findings);
   file.notes.insert(file.notes.begin(),
-                    format("Converted from {}: {}. Comments tell where the meaning differs.",
+                    format("Converted from {}: {}. Comments mark differences in meaning.",
                            kForeignPrograms[index], source.name));
   std::string toml = WriteToml(file);
   if (!diagnostics.HasErrors()) CheckOutcome(toml, source.name, findings);

@@ -10,35 +10,37 @@
 
 namespace patchbay {
 
-/// The programs whose files can be converted, and their names, in the same order.
+/// The plugins whose configuration can be converted.
 enum class ForeignProgram { kGenericDevicePlugin, kSmarterDeviceManager };
+/// The names of the plugins, in the order of ForeignProgram.
 inline constexpr std::string_view kForeignPrograms[] = {"generic-device-plugin",
                                                         "smarter-device-manager"};
 
-/// What of a node's /dev somebody has looked at: a path without "/dev/" in front.
+/// A device or directory in the /dev of a node. The name is its path without the leading "/dev/".
 struct SeenName {
   std::string name;
   bool is_directory = false;
 };
 
-/// What the file itself does not say.
+/// Information that the converted file does not contain.
 struct ConvertHints {
-  std::optional<std::string> domain = {};  ///< of resources, instead of what the file says
-  /// The names in the /dev of a node: what smarter-device-manager makes resources of, and what of
-  /// that is a directory.
+  std::optional<std::string> domain = {};  ///< replaces the resource domain in the file
+  /// The content of a node's /dev. It shows which paths are directories, and for which names
+  /// smarter-device-manager creates resources.
   std::optional<std::vector<SeenName>> dev = {};
 };
 
-/// A foreign file in Patchbay's terms. The TOML is there if and only if there are no errors; then
-/// `check` accepts it. Warnings speak of what somebody should look at.
+/// A converted configuration. `toml` is present if and only if there are no errors; `check` then
+/// accepts it. Each warning describes something that the user should review.
 struct Conversion {
   std::optional<std::string> toml;
   Diagnostics diagnostics;
 };
 
-/// Converts a configuration file, or Kubernetes manifests in which it or the arguments are found.
-/// The resources keep their names; a comment stands where the meaning differs, and what cannot be
-/// said in Patchbay is an error. Any bytes may come in. A pure function: it asks no host.
+/// Converts the configuration file of a plugin, or Kubernetes manifests that contain the file or
+/// the arguments of the plugin. The resources keep their names. Comments in the TOML mark
+/// differences in meaning; a setting without an equivalent in Patchbay is an error. The input may
+/// be any bytes. A pure function that does not access the host.
 Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertHints& hints);
 
 }  // namespace patchbay

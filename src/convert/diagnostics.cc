@@ -12,7 +12,7 @@ void Findings::Add(Severity severity, std::string_view code, const SourceLocatio
   if (count_++ == kMaxFindings) {
     severity = Severity::kError;
     code = "too-many-findings";
-    message = format("there are more than {} findings; the rest is not shown", kMaxFindings);
+    message = format("more than {} findings; the rest is not shown", kMaxFindings);
     hint = "fix these first";
   }
   diagnostics_.Add({severity, code, place, std::move(message), std::move(hint)});

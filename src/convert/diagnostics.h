@@ -23,7 +23,7 @@ class Findings {
   void CannotSay(const SourceLocation& place, std::string message, std::string hint) {
     Add(Severity::kError, "cannot-convert", place, std::move(message), std::move(hint));
   }
-  /// The other program ignores it as well.
+  /// The other plugin ignores it as well.
   void Ignored(const SourceLocation& place, std::string message, std::string hint = "") {
     Add(Severity::kWarning, "ignored", place, std::move(message), std::move(hint));
   }

@@ -25,7 +25,8 @@ bool IsAmong(std::span<const std::string_view> paths, std::string_view path) {
   return std::find(paths.begin(), paths.end(), path) != paths.end();
 }
 
-/// A name with a number in it, such as video0, is that of a device, but for the buses of USB.
+/// A name with a number, such as video0, is usually that of a device node. Below /dev/bus, such
+/// names are directories too: /dev/bus/usb/001.
 bool IsNumbered(std::string_view path) {
   const std::string_view name = BaseName(path);
   return std::any_of(name.begin(), name.end(), IsDigit) && !path.starts_with("/dev/bus/");
@@ -51,19 +52,19 @@ void Directories::TellWhatWasAssumed(Notes& notes) const {
   if (assumed_nodes_.empty()) return;
   std::string paths;
   for (const std::string& path : assumed_nodes_) paths += (paths.empty() ? "" : ", ") + path;
-  notes.push_back(
-      format("Taken for devices, and found only if they are: {}. Of a directory the nodes in it "
-             "can be one device: convert on a node that has it, with --host-root /.",
-             paths));
+  notes.push_back(format(
+      "Assumed to be devices: {}. If one of them is a directory, its match finds nothing. To group "
+      "the nodes in it into one device, run convert on a node that has it, with --host-root /.",
+      paths));
 }
 
 NewMatch MatchOfDirectory(const std::string& path, std::string_view program,
                           std::string_view group) {
   NewMatch match;
-  match.notes.push_back(
-      format("{} is a directory: {} leaves it to the runtime to hand over what is in it; here the "
-             "nodes in it are one device.",
-             path, program));
+  match.notes.push_back(format(
+      "{} is a directory: with {}, the container runtime adds the nodes in it; in Patchbay, they "
+      "form one device.",
+      path, program));
   const std::string below =
       group.empty() ? std::string(kBelow) : format("(?P<{}>{})", group, kBelow);
   match.regex = format("{}(?P<group>{})/{}", kDev, RegexOf(path.substr(kDev.size())), below);

@@ -12,15 +12,17 @@
 
 namespace patchbay {
 
-/// Which paths are directories of devices. The other programs hand them over whole without knowing;
-/// here a match has to say so. Known are the usual ones, such as /dev/snd, and what somebody saw.
+/// Determines which paths are directories of device nodes. The other plugins treat a directory like
+/// a device node and leave it to the container runtime; a Patchbay match must distinguish them.
+/// Uses the given content of /dev, and otherwise a list of common directories such as /dev/snd.
 class Directories {
  public:
   explicit Directories(const std::optional<std::vector<SeenName>>& dev);
 
-  /// Whether a path without wildcards is one. Remembers those of which nobody can tell.
+  /// Returns whether `path`, which has no wildcards, is a directory of device nodes. Records the
+  /// path if it is only assumed to be a device node.
   bool Has(const std::string& path);
-  /// Adds a note that names them, if there are any.
+  /// Adds a note with the recorded paths, if there are any.
   void TellWhatWasAssumed(Notes& notes) const;
 
  private:
@@ -28,12 +30,14 @@ class Directories {
   std::set<std::string> assumed_nodes_;
 };
 
-/// The regular expression of what lies below a directory, without what begins with "by-": those are
-/// links to the nodes, which no runtime hands over. An `exclude` would take the nodes as well.
+/// Matches the relative path of a node below a directory, unless the path starts with "by-". Such
+/// directories contain symbolic links to the nodes, which container runtimes do not pass to the
+/// container. An `exclude` cannot be used, because it would also exclude the nodes.
 inline constexpr std::string_view kBelow = "(?:[^b]|b[^y]|by[^-]).*";
 
-/// The nodes below a directory of /dev that `program` hands over, as one device. Where `group` is
-/// not empty, it is a group of the regular expression that holds the path below the directory.
+/// Returns a match that groups the nodes below `path`, a directory in /dev, into one device.
+/// `program` is the name of the plugin for the note. If `group` is not empty, the regular
+/// expression captures the path below the directory in a group of this name.
 NewMatch MatchOfDirectory(const std::string& path, std::string_view program,
                           std::string_view group = "");
 

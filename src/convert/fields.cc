@@ -27,8 +27,7 @@ Fields::Fields(const YamlValue& map, std::string_view owner,
     });
     if (is_known || !entry.key.IsScalar()) continue;
     findings.Ignored(entry.key.place,
-                     format("`{}` is not a key that {} knows; it is ignored",
-                            Truncate(entry.key.text, 60), owner),
+                     format("unknown key `{}`; {} ignores it", Truncate(entry.key.text, 60), owner),
                      DidYouMean(entry.key.text.substr(0, 60), known));
   }
 }
@@ -42,7 +41,7 @@ std::optional<std::string> Fields::Text(std::string_view key) const {
   const YamlValue* value = Find(key);
   if (value == nullptr) return std::nullopt;
   if (value->IsScalar()) return value->text;
-  findings_.Malformed(value->place, format("`{}` must be a text", key));
+  findings_.Malformed(value->place, format("`{}` must be a string", key));
   return std::nullopt;
 }
 
@@ -65,14 +64,16 @@ std::int64_t Fields::Number(std::string_view key, std::int64_t most, std::int64_
   const std::string& text = value->text;
   if (!value->IsScalar() || value->is_quoted || text.empty() ||
       !std::all_of(text.begin(), text.end(), IsDigit) || (text.size() > 1 && text[0] == '0')) {
-    findings_.Malformed(value->place, format("`{}` must be a whole number from 0 to {}", key, most),
-                        value->is_quoted ? "write it without quotes" : "write it in plain digits");
+    findings_.Malformed(
+        value->place, format("`{}` must be a whole number from 0 to {}", key, most),
+        value->is_quoted ? "remove the quotes" : "use decimal digits without a leading zero");
     return otherwise;
   }
   std::int64_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   if (parsed.ec == std::errc() && number <= most) return number;
-  findings_.CannotSay(value->place, format("`{}` is above {}", key, most), "write a smaller one");
+  findings_.CannotSay(value->place, format("`{}` must be at most {}", key, most),
+                      "use a smaller number");
   return otherwise;
 }
 

@@ -11,23 +11,25 @@
 
 namespace patchbay {
 
-/// The keys of one map of a foreign file, each with its type. What is of another type is a finding
-/// and comes back as if it were not there. Null is as good as absent.
+/// Typed access to the keys of one map in a file of another plugin. A value of the wrong type is a
+/// finding, and the accessor returns a default. Null counts as absent. The map and the findings
+/// must outlive the object.
 class Fields {
  public:
-  /// Reports the keys that are not among `known`, which `owner`, a program, ignores.
+  /// Reports the keys that are not in `known`. `owner` is the plugin, which ignores them.
   Fields(const YamlValue& map, std::string_view owner, std::span<const std::string_view> known,
          Findings& findings);
 
   const YamlValue* Find(std::string_view key) const;
   std::optional<std::string> Text(std::string_view key) const;
+  /// False if absent.
   bool Flag(std::string_view key) const;
-  /// A whole number from 0 to `most`; what is beyond that cannot be said in Patchbay. `otherwise`
-  /// if there is none, or it is a finding.
+  /// A whole number from 0 to `most`, which is Patchbay's limit. Returns `otherwise` if the key is
+  /// absent or its value is a finding.
   std::int64_t Number(std::string_view key, std::int64_t most, std::int64_t otherwise) const;
-  /// The items of a list, none where there is no list.
+  /// The items of a list; empty if absent.
   std::span<const YamlValue> List(std::string_view key) const;
-  /// The place of the value, or of the map.
+  /// The location of the value, or of the map if the key is absent.
   SourceLocation PlaceOfKey(std::string_view key) const;
 
  private:
@@ -35,7 +37,7 @@ class Fields {
   Findings& findings_;
 };
 
-/// Whether `value` is a map; a finding where it is not.
+/// Returns whether `value` is a map. Otherwise adds a finding that refers to the value as `what`.
 bool ExpectMap(const YamlValue& value, std::string_view what, Findings& findings);
 
 }  // namespace patchbay

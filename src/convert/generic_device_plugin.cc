@@ -1,3 +1,12 @@
+// The plugin takes its devices from --device flags, or otherwise from a file. Arguments are read
+// from containers that are recognizably the plugin. If there is no such container, they are read
+// from every container with --device, because the image may have a different name. The
+// documents of the file and its ConfigMaps are converted only if no such container has --device.
+//
+// The domain of a document is the first of: the one from the caller, the --domain flag of the
+// container that reads the document, the one in the document, the default of the version in the tag
+// of the container's image, and an assumed default with a warning.
+
 #include "convert/generic_device_plugin.h"
 
 #include <algorithm>
@@ -25,7 +34,8 @@ constexpr std::string_view kNewDomain = "devic.es";
 constexpr std::string_view kFileKeys[] = {"devices",   "device",           "domain", "listen",
                                           "log-level", "plugin-directory", "config"};
 
-/// The domain by default of the version that an image is of; nothing where its tag does not tell.
+/// Returns the default domain of the plugin version in the tag of an image, or nothing if the tag
+/// is not a version.
 std::optional<std::string_view> DomainOfImage(std::string_view image) {
   image = image.substr(0, image.find('@'));
   const std::string_view last = BaseName(image);
@@ -45,12 +55,12 @@ std::optional<std::string_view> DomainOfImage(std::string_view image) {
 
 using Container = Manifest::Container;
 
-/// Whether a container says by itself that it runs the plugin.
+/// Returns whether the name, image or command of a container identifies the plugin.
 bool IsNamed(const Container& container) {
   const auto is_it = [](std::string_view text) {
     return text.find(kProgram) != std::string_view::npos;
   };
-  // Behind tini or a shell the program is not the first word.
+  // After tini or a shell, the program is not the first word.
   const std::size_t words = std::max<std::size_t>(container.command_size, 1);
   const auto command =
       std::span(container.arguments).first(std::min(words, container.arguments.size()));
@@ -60,8 +70,8 @@ bool IsNamed(const Container& container) {
          });
 }
 
-/// The container that reads a document: one that mounts its ConfigMap, whatever its image is
-/// called, or else one of the plugin, whose file may come from anywhere. Null where there is none.
+/// Returns the container that reads a document: preferably one that mounts its ConfigMap, with any
+/// image, and otherwise one that runs the plugin. Returns null if there is none.
 const Container* ReaderOf(const Manifest::Document& document, const Manifest& manifest) {
   const Container* reader = nullptr;
   int likeliest = 0;
@@ -76,7 +86,7 @@ const Container* ReaderOf(const Manifest::Document& document, const Manifest& ma
   return reader;
 }
 
-/// One after the other the devices of a file.
+/// Converts the devices of a manifest one after the other and collects their resources.
 class GenericConversion {
  public:
   GenericConversion(const Manifest& manifest, const ConvertHints& hints, Findings& findings)
@@ -108,14 +118,14 @@ class GenericConversion {
   bool has_assumed_ = false;
 };
 
-/// Read once, so that what is wrong with them is told once.
+/// The flags are read once, so that errors in them are reported once.
 const GenericFlags& GenericConversion::FlagsOf(const Container& container) {
   const auto known = flags_.find(&container);
   if (known != flags_.end()) return known->second;
   return flags_.emplace(&container, ReadGenericFlags(container, findings_)).first->second;
 }
 
-/// The domain among the flags wins over that of the file.
+/// The --domain flag of a container, if any. It overrides the domain in the file.
 std::optional<std::string> GenericConversion::DomainFlag(const Container* container) {
   return container == nullptr ? std::nullopt : FlagsOf(*container).domain;
 }
@@ -127,14 +137,15 @@ std::string GenericConversion::Domain(const std::optional<std::string>& said,
   const auto of_image = DomainOfImage(container == nullptr ? "" : container->image);
   if (of_image) return std::string(*of_image);
   if (!std::exchange(has_assumed_, true)) {
-    findings_.Assumed(place, format("no domain is given; {} is assumed", kOldDomain),
-                      format("it is that of generic-device-plugin up to 0.1; from 0.2.0 on it is "
-                             "{}: see what the nodes have, and give --domain {} where it is that",
-                             kNewDomain, kNewDomain));
-    file_.notes.push_back(
-        format("The file names no domain. {} is that of generic-device-plugin up to 0.1; if the "
-               "nodes have {}/…, convert again with --domain {}.",
-               kOldDomain, kNewDomain, kNewDomain));
+    findings_.Assumed(
+        place, format("no domain specified; assuming {}", kOldDomain),
+        format("this is the default of generic-device-plugin up to 0.1; from 0.2.0 on "
+               "it is {}. Check the resources of the nodes, and use --domain {} if needed",
+               kNewDomain, kNewDomain));
+    file_.notes.push_back(format(
+        "The file specifies no domain. {} is the default of generic-device-plugin up to 0.1. If "
+        "the nodes have {}/…, convert again with --domain {}.",
+        kOldDomain, kNewDomain, kNewDomain));
   }
   return std::string(kOldDomain);
 }
@@ -144,10 +155,10 @@ void GenericConversion::Add(GenericDevice device, const std::string& domain) {
   const std::string name = domain + "/" + device.name;
   const auto [known, is_new] = names_.emplace(name, device.place);
   if (!is_new) {
-    findings_.CannotSay(
-        device.place,
-        format("{} is there already, at {}", Truncate(name, 120), Where(known->second)),
-        "make one device of the groups of both");
+    findings_.CannotSay(device.place,
+                        format("duplicate device {}, first defined at {}", Truncate(name, 120),
+                               Where(known->second)),
+                        "combine the groups of both in one device");
     return;
   }
   for (GenericGroup& group : device.groups) {
@@ -161,7 +172,7 @@ void GenericConversion::Add(GenericDevice device, const std::string& domain) {
 
 void GenericConversion::NotTaken(std::string_view key, std::string_view value) {
   file_.notes.push_back(
-      format("Not taken over: {} = {}. See [daemon] in docs/configuration.md.", key, value));
+      format("Not converted: {} = {}. See [daemon] in docs/configuration.md.", key, value));
 }
 
 void GenericConversion::Flags(const Container& container) {
@@ -172,7 +183,7 @@ void GenericConversion::Flags(const Container& container) {
   for (const auto& [flag, value] : flags.settings) NotTaken(flag, value);
   for (const YamlValue& value : flags.devices) {
     if (!value.IsScalar()) {
-      findings_.Malformed(value.place, "--device must be followed by a text");
+      findings_.Malformed(value.place, "--device must be followed by a string");
       continue;
     }
     const auto parts = ReadYaml(value.text, PlacesIn(value, manifest_.lines), findings_);
@@ -186,8 +197,8 @@ void GenericConversion::Flags(const Container& container) {
   }
 }
 
-/// Other programs have a --device too. Where one container says that it is the plugin, those that
-/// do not are something else; where none does, the image may go by another name.
+/// Other programs have a --device flag too. If a container is recognizably the plugin, containers
+/// that are not are ignored. If none is, the plugin's image may have a different name.
 void GenericConversion::AllFlags() {
   const auto& containers = manifest_.containers;
   const bool has_named = std::any_of(containers.begin(), containers.end(), IsNamed);
@@ -230,16 +241,16 @@ NewFile ConvertGenericDevicePlugin(const Manifest& manifest, const std::string& 
                                    const ConvertHints& hints, Findings& findings) {
   GenericConversion conversion(manifest, hints, findings);
   conversion.AllFlags();
-  // With devices among its arguments the plugin takes none from its file.
+  // The plugin ignores the devices in its file if there are devices in its arguments.
   if (!conversion.found()) {
     for (const auto& document : manifest.documents) {
       conversion.Document(document.value, ReaderOf(document, manifest));
     }
   }
   if (!conversion.found()) {
-    findings.Malformed({file, 0, 0}, "nothing of generic-device-plugin is in it",
-                       "give its configuration file, or the manifest with its --device arguments "
-                       "or its ConfigMap; a chart has to be rendered first");
+    findings.Malformed({file, 0, 0}, "no configuration of generic-device-plugin found",
+                       "pass its configuration file, or a manifest with its --device arguments or "
+                       "its ConfigMap; render a chart first, with `helm template`");
   }
   return std::move(conversion).Take();
 }

@@ -10,27 +10,29 @@
 
 namespace patchbay {
 
-/// What generic-device-plugin can be told, with its defaults filled in.
+/// One path in a group of generic-device-plugin, with the plugin's defaults.
 struct GenericPath {
   std::string path;
-  std::string mount_path = {};      ///< in the container; absent: the path as found
-  std::string permissions = "rwm";  ///< in our order
-  bool is_mount = false;            ///< a bind mount and no device
-  bool is_directory = false;        ///< of devices, as far as anybody can tell
+  std::string mount_path = {};      ///< in the container; empty: the same as on the host
+  std::string permissions = "rwm";  ///< in the order r, w, m
+  bool is_mount = false;            ///< `type: Mount`: a bind mount, not a device
+  bool is_directory = false;        ///< of device nodes; see Directories
   bool read_only = false;           ///< of a mount
   bool optional = false;
-  int limit = 1;  ///< how many devices of the group may have one and the same node of this path
+  int limit = 1;  ///< how many devices of the group can share one node of this path
   SourceLocation place = {};
 };
 
+/// One USB ID in a group.
 struct GenericUsb {
-  std::string vendor, product;  ///< four hexadecimal digits
+  std::string vendor, product;  ///< four lower-case hexadecimal digits
   std::string serial = {};
   SourceLocation place = {};
 };
 
-/// Several paths are one device: of globs the first match of each, then the second and so on. All
-/// USB devices that any of `usb` finds are one device too.
+/// The paths of a group form one device together. If they are globs, the first match of each glob
+/// forms the first device, the second match of each the second device, and so on. All USB devices
+/// that match an entry of `usb` form one device.
 struct GenericGroup {
   int count = 1;  ///< how many times each device is advertised
   std::vector<GenericPath> paths = {};
@@ -38,6 +40,7 @@ struct GenericGroup {
   SourceLocation place = {};
 };
 
+/// An entry of `devices`, which the plugin advertises as one resource.
 struct GenericDevice {
   std::string name;  ///< without the domain
   std::vector<GenericGroup> groups = {};
@@ -45,17 +48,18 @@ struct GenericDevice {
   Notes notes = {};
 };
 
-/// One device as a flag or the file has it. `is_file` is whether it is from the configuration file,
-/// which takes numbers without quotes for decimal ones.
+/// Reads one device from a --device flag or the configuration file. `is_file` is true for the
+/// file, in which the plugin reads numbers without quotes as decimal.
 GenericDevice ReadGenericDevice(const YamlValue& value, bool is_file, Findings& findings);
 
-/// The old form of a flag: name,path,path.
+/// Reads a device from the old form of --device: name,path,path. Each path is a group.
 GenericDevice ReadGenericList(const YamlValue& value);
 
-/// The device as a resource of this name.
+/// Converts the device to a resource with this name. The result is incomplete if there are
+/// findings.
 NewResource ResourceOf(const GenericDevice& device, const std::string& name, Findings& findings);
 
-/// All that is in a file.
+/// Converts all devices in a manifest. `file` is its name, for diagnostics.
 NewFile ConvertGenericDevicePlugin(const Manifest& manifest, const std::string& file,
                                    const ConvertHints& hints, Findings& findings);
 

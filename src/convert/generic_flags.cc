@@ -13,7 +13,8 @@
 namespace patchbay {
 namespace {
 
-// --config is not of every version; where it is refused, nobody has it in a manifest that works.
+// Not every version has --config. A version without it does not start with it, so a working
+// manifest has the flag only for a version that supports it.
 constexpr std::string_view kFlags[] = {"--config", "--config-file",     "--device",    "--domain",
                                        "--help",   "--listen",          "--log-level", "--version",
                                        "-h",       "--plugin-directory"};
@@ -28,20 +29,21 @@ bool IsFlag(const YamlValue& argument) {
   return argument.IsScalar() && argument.text.size() > 1 && argument.text.starts_with('-');
 }
 
-/// What is before the first "=", with the dashes that the plugin's help has.
+/// Returns the text before the first "=", with as many dashes as in the plugin's help.
 std::string NameOfFlag(const YamlValue& argument) {
   const std::string name = argument.text.substr(0, argument.text.find('='));
   return name.starts_with("--") || name.size() == 2 ? name : "-" + name;
 }
 
-/// A word that no flag takes: the program, where the container has a command, or a slip.
+/// Handles an argument that is neither a flag nor its value: part of the container's command, or a
+/// typing error.
 void TakeWord(const YamlValue& word, bool is_of_command, Findings& findings) {
   if (!word.IsScalar()) {
-    findings.Malformed(word.place, "an argument must be a text", "put quotes around it");
+    findings.Malformed(word.place, "an argument must be a string", "put it in quotes");
   } else if (!is_of_command && word.text.find("generic-device-plugin") == std::string::npos) {
     findings.Ignored(word.place,
-                     format("no flag takes \"{}\"; it is ignored", Truncate(word.text, 60)),
-                     "put --device in front if it is a device");
+                     format("unexpected argument \"{}\"; it is ignored", Truncate(word.text, 60)),
+                     "if it is a device, put --device before it");
   }
 }
 
@@ -69,10 +71,9 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
     if (!IsOneOfFlags(kFlags, flag)) {
       findings.Ignored(
           argument.place,
-          format("`{}` is not a flag that generic-device-plugin knows; it is ignored",
-                 Truncate(flag, 60)),
-          DidYouMean(flag.substr(0, 60), kFlags, "take it out: the plugin does not start with it"));
-      // What follows is rather its value than a word by itself.
+          format("unknown flag `{}` for generic-device-plugin; it is ignored", Truncate(flag, 60)),
+          DidYouMean(flag.substr(0, 60), kFlags, "remove it: the plugin does not start with it"));
+      // The next word is probably the value of this flag.
       if (argument.text.find('=') == std::string::npos && has_next && !IsFlag(arguments[i + 1])) {
         ++i;
       }
@@ -86,7 +87,7 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
       value = arguments[++i];
     } else {
       findings.Malformed(argument.place, format("{} has no value", flag),
-                         "put its value behind it, or take it out");
+                         "add its value, or remove the flag");
       continue;
     }
     if (flag == "--device") {

@@ -10,19 +10,19 @@
 
 namespace patchbay {
 
-/// What the command line of generic-device-plugin says.
+/// The parsed command line of generic-device-plugin.
 struct GenericFlags {
-  std::vector<YamlValue> devices = {};     ///< what follows each --device, in order
-  bool names_devices = false;              ///< --device is there, be it without a value
-  std::optional<std::string> domain = {};  ///< the last one, which wins
-  std::vector<std::pair<std::string, std::string>> settings = {};  ///< others, with their dashes
+  std::vector<YamlValue> devices = {};     ///< the value of each --device, in order
+  bool names_devices = false;              ///< --device is present, even without a value
+  std::optional<std::string> domain = {};  ///< of the last --domain, which wins
+  std::vector<std::pair<std::string, std::string>> settings = {};  ///< other flags and values
 };
 
-/// Whether --device is among the arguments of a container, whatever program it runs.
+/// Returns whether the arguments of a container contain --device. Does not check its program.
 bool NamesDevices(const Manifest::Container& container);
 
-/// Reads "--device X" and "--device=X", with one dash or two. What is no argument of the plugin,
-/// or lacks its value, is a finding.
+/// Parses the arguments of a container. Accepts "--device X" and "--device=X", with one dash or
+/// two. An argument that the plugin does not have is a finding, and so is a flag without its value.
 GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& findings);
 
 }  // namespace patchbay

@@ -1,3 +1,9 @@
+// The maps of the plugin's configuration are read top down: device, group, then path or USB ID. A
+// value that is invalid is reported and replaced by its default, so that one run reports all
+// errors; any error prevents the output, so the defaults have no effect.
+//
+// Notes on numbers are collected in the reader and moved to the device when it is complete.
+
 #include <algorithm>
 
 #include "base/ascii.h"
@@ -20,13 +26,13 @@ constexpr std::string_view kUsbKeys[] = {"vendor", "product", "serial"};
 constexpr int kMaxReplicas = 10'000;
 constexpr int kMaxLimit = 1'000'000'000;
 
-/// Whether a list is something else, which has been reported.
+/// Returns whether the value of a key is not a list, which has already been reported.
 bool IsOther(const Fields& fields, std::string_view key) {
   const YamlValue* value = fields.Find(key);
   return value != nullptr && !value->IsList();
 }
 
-/// Reads one device; the notes of its parts are gathered in it.
+/// Reads one device.
 class DeviceReader {
  public:
   DeviceReader(bool is_file, Findings& findings) : is_file_(is_file), findings_(findings) {}
@@ -55,8 +61,8 @@ GenericDevice DeviceReader::Device(const YamlValue& value) {
   if (device.groups.empty() && !IsOther(fields, "groups")) {
     findings_.CannotSay(
         device.place,
-        format("\"{}\" has no groups, so there is nothing to find", Truncate(device.name, 60)),
-        "take it out, or say with `groups` what its devices are");
+        format("\"{}\" has no groups, so it has no devices", Truncate(device.name, 60)),
+        "remove it, or add `groups`");
   }
   device.notes = std::move(notes_);
   return device;
@@ -72,12 +78,12 @@ GenericGroup DeviceReader::Group(const YamlValue& value) {
   for (const YamlValue& path : fields.List("paths")) group.paths.push_back(Path(path));
   for (const YamlValue& usb : fields.List("usb")) group.usb.push_back(Usb(usb));
   if (!group.paths.empty() && !group.usb.empty()) {
-    findings_.CannotSay(group.place, "a group has either `paths` or `usb`",
-                        "generic-device-plugin does not start with both; make two groups");
+    findings_.CannotSay(group.place, "a group cannot have both `paths` and `usb`",
+                        "generic-device-plugin does not start with both; create two groups");
   } else if (group.paths.empty() && group.usb.empty() && !IsOther(fields, "paths") &&
              !IsOther(fields, "usb")) {
     findings_.CannotSay(group.place, "the group has neither `paths` nor `usb`",
-                        "take the group out, or say what it finds");
+                        "remove the group, or add `paths` or `usb`");
   }
   return group;
 }
@@ -92,7 +98,7 @@ GenericPath DeviceReader::Path(const YamlValue& value) {
   path.path = std::string(Trimmed(text.value_or("")));
   const bool is_reported = !text && fields.Find("path") != nullptr;
   if (!path.path.starts_with('/') && !is_reported) {
-    findings_.Malformed(path.place, "`path` must be an absolute path", "begin it with a slash");
+    findings_.Malformed(path.place, "`path` must be an absolute path", "start it with a slash");
   }
   path.mount_path = std::string(Trimmed(fields.Text("mountPath").value_or("")));
   if (!path.mount_path.empty() && !path.mount_path.starts_with('/')) {
@@ -108,7 +114,7 @@ GenericPath DeviceReader::Path(const YamlValue& value) {
     path.permissions = std::move(*ours);
   } else if (!permissions.empty()) {
     findings_.Malformed(fields.PlaceOfKey("permissions"),
-                        "`permissions` must be a selection of r, w and m, each once");
+                        "`permissions` must be a combination of r, w and m, each at most once");
   }
   path.read_only = fields.Flag("readOnly");
   path.optional = fields.Flag("optional");
@@ -116,7 +122,7 @@ GenericPath DeviceReader::Path(const YamlValue& value) {
   return path;
 }
 
-/// A number of USB in the four digits that the kernel writes.
+/// Returns a USB ID with four lower-case digits, as in sysfs.
 std::string DeviceReader::Numbers(const Fields& fields, std::string_view key) {
   const YamlValue* value = fields.Find(key);
   std::string text = fields.Text(key).value_or("");
@@ -127,16 +133,17 @@ std::string DeviceReader::Numbers(const Fields& fields, std::string_view key) {
   if (!is_hex) {
     findings_.Malformed(fields.PlaceOfKey(key),
                         format("`{}` must be one to four hexadecimal digits", key),
-                        "as `lsusb` shows them, in quotes");
+                        "use the digits that `lsusb` prints, in quotes");
     return "0000";
   }
-  // Without quotes it is a number of YAML, which is what the other program goes by.
+  // Without quotes, generic-device-plugin reads a YAML number: decimal in the file, and octal with
+  // a leading zero in a flag.
   const bool is_number = !value->is_quoted && std::all_of(text.begin(), text.end(), IsDigit);
   if (is_number && (is_file_ || (text.size() > 1 && text.front() == '0'))) {
-    notes_.push_back(
-        format("{} {} stands without quotes, and generic-device-plugin reads another "
-               "number; here it is what it says.",
-               key, text));
+    notes_.push_back(format(
+        "{} {} has no quotes, so generic-device-plugin reads a different number; Patchbay uses "
+        "the digits as they are.",
+        key, text));
   }
   for (char& c : text) c = c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c;
   return std::string(4 - text.size(), '0') + text;

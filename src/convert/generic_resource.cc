@@ -1,3 +1,11 @@
+// Each group of a device is converted by PlanOfGroup independently. The plans are then combined
+// into one resource, which has a match for each group, but only one count and one list of nodes and
+// mounts.
+//
+// If the nodes of the plans differ, Agree tries two ways to make them equal: templates with
+// variables of numbered sets (AddressNodes), then permissions without mknod (DropMknod). If neither
+// succeeds, the device cannot be converted. A resource without matches always comes with an error.
+
 #include <algorithm>
 #include <map>
 #include <set>
@@ -16,7 +24,7 @@ namespace {
 
 using Plans = std::vector<GroupPlan>;
 
-/// The groups of one device, which become one resource.
+/// Combines the groups of one device into one resource.
 class ResourcePlanner {
  public:
   ResourcePlanner(const GenericDevice& device, const std::string& name, Findings& findings)
@@ -39,22 +47,24 @@ class ResourcePlanner {
   NewResource resource_;
 };
 
-/// A resource has one number of replicas.
+/// Sets `replicas`, which a resource has only once. Returns false if the counts differ.
 bool ResourcePlanner::TakeCount() {
   resource_.replicas = device_.groups.front().count;
   for (const GenericGroup& group : device_.groups) {
     if (group.count == resource_.replicas) continue;
-    findings_.CannotSay(group.place,
-                        format("the groups of \"{}\" have the counts {} and {}; Patchbay has one "
-                               "number of replicas for all devices of a resource",
-                               Truncate(device_.name, 60), resource_.replicas, group.count),
-                        "give the groups one count, or names of their own");
+    findings_.CannotSay(
+        group.place,
+        format("the groups of \"{}\" have different counts, {} and {}; in Patchbay, all devices "
+               "of a resource have the same number of replicas",
+               Truncate(device_.name, 60), resource_.replicas, group.count),
+        "use the same `count`, or move the groups to separate devices");
     return false;
   }
   return true;
 }
 
-/// The paths of a group that has no wildcards, nor anything else that needs a match of its own.
+/// Returns the device paths of a group, or none if a path cannot be part of a numbered set: globs,
+/// directories, optional paths and paths outside /dev.
 std::vector<Part> SetOf(const GenericGroup& group) {
   std::vector<Part> parts;
   for (const GenericPath& path : group.paths) {
@@ -69,8 +79,9 @@ std::vector<Part> SetOf(const GenericGroup& group) {
   return parts;
 }
 
-/// Where the groups are sets of paths that are a series, the container gets the nth of each by one
-/// template, at the one place that all of them have.
+/// Rewrites the nodes of all plans with the common templates of numbered sets, so that the nth path
+/// of each group has the same host path template and the same container path. Returns false if the
+/// groups are not numbered sets.
 bool ResourcePlanner::AddressNodes(Plans& plans) const {
   std::vector<std::vector<Part>> sets;
   std::vector<std::vector<std::string>> paths;
@@ -111,7 +122,7 @@ bool HaveSameNodes(const Plans& plans) {
                      [&](const GroupPlan& plan) { return plan.nodes == plans.front().nodes; });
 }
 
-/// Takes the m away from what has it, where others do not.
+/// Removes the permission m (mknod) from all nodes if that makes the plans equal.
 bool DropMknod(Plans& plans) {
   Plans without = plans;
   for (GroupPlan& plan : without) {
@@ -125,7 +136,7 @@ bool DropMknod(Plans& plans) {
   return true;
 }
 
-/// What a container gets is said once for all devices of a resource.
+/// Makes the nodes of all plans equal, because a resource has one list of device nodes.
 bool ResourcePlanner::Agree(Plans& plans) {
   if (HaveSameNodes(plans)) return true;
   Plans addressed = plans;
@@ -135,8 +146,8 @@ bool ResourcePlanner::Agree(Plans& plans) {
   }
   if (DropMknod(plans)) {
     resource_.notes.push_back(
-        "Differs: some of the groups let a container make device nodes (m), others do not; here "
-        "none does.");
+        "Difference: some of the groups allow a container to create device nodes (m), others do "
+        "not; in Patchbay, none of them does.");
     return true;
   }
   const auto other = std::find_if(plans.begin(), plans.end(), [&](const GroupPlan& plan) {
@@ -144,9 +155,9 @@ bool ResourcePlanner::Agree(Plans& plans) {
   });
   findings_.CannotSay(
       device_.groups[static_cast<std::size_t>(other - plans.begin())].place,
-      "this group gives a container other paths or permissions than the first one; in Patchbay "
-      "that is said once for all devices of a resource",
-      "give the group a name of its own, or the same `mountPath` and `permissions`");
+      "this group has different container paths or permissions than the first one; in Patchbay, "
+      "they are the same for all devices of a resource",
+      "move the group to a separate device, or use the same `mountPath` and `permissions`");
   return false;
 }
 
@@ -155,9 +166,9 @@ bool ResourcePlanner::Join(Plans plans) {
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (plans[i].mounts == plans.front().mounts) continue;
     findings_.CannotSay(device_.groups[i].place,
-                        "this group has other mounts than the first one; in Patchbay all devices "
-                        "of a resource come with the same",
-                        "give the group a name of its own");
+                        "this group has different mounts than the first one; in Patchbay, all "
+                        "devices of a resource have the same mounts",
+                        "move the group to a separate device");
     return false;
   }
   const auto has_fixed_place = [](const NewNode& node) {
@@ -167,15 +178,16 @@ bool ResourcePlanner::Join(Plans plans) {
   if (std::any_of(resource_.nodes.begin(), resource_.nodes.end(), has_fixed_place) &&
       (plans.size() > 1 || !FromGo(device_.groups[0].paths[0].path).path)) {
     resource_.notes.push_back(
-        "Differs where a container asks for several: they would come to one path in it, which is "
-        "refused here.");
+        "Difference: if a container requests several devices, they would have the same path in it; "
+        "Patchbay rejects the request.");
   }
   resource_.mounts = plans.front().mounts;
   for (GroupPlan& plan : plans) resource_.matches.push_back(std::move(plan.match));
   return true;
 }
 
-/// Nodes of one name in several directories would have one ID; so would groups of one composition.
+/// Makes the device IDs unique. Otherwise nodes with the same name in different directories would
+/// have the same ID, and so would groups with the same paths.
 void ResourcePlanner::TellApart() {
   std::set<std::string> directories;
   std::map<std::string, int> ids;
@@ -195,7 +207,7 @@ NewResource ResourcePlanner::Run() && {
   if (device_.groups.empty() || !TakeCount()) return std::move(resource_);
   Plans plans;
   for (const GenericGroup& group : device_.groups) {
-    if (group.paths.empty() && group.usb.empty()) continue;  // has been reported
+    if (group.paths.empty() && group.usb.empty()) continue;  // already reported
     if (auto plan = PlanOfGroup(group, findings_)) plans.push_back(std::move(*plan));
   }
   if (plans.size() == device_.groups.size() && Join(std::move(plans))) TellApart();

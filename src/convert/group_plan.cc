@@ -1,3 +1,12 @@
+// A group is converted by one of six strategies, depending on its paths: USB IDs (PlanOfUsb), only
+// mounts (PlanOfMounts), one device path (PlanOfOne), several paths without wildcards (PlanOfSet),
+// or paths with one glob (PlanOfShared) or several globs (PlanOfPairs). A set or a pair becomes one
+// regular expression whose named group, which has the same value for all nodes of a device, is the
+// `group_by`.
+//
+// Text from the input is escaped for its destination: GlobOf, RegexOf or EscapedForTemplate. A
+// strategy adds at least one finding whenever it returns nothing.
+
 #include "convert/group_plan.h"
 
 #include <algorithm>
@@ -11,7 +20,6 @@
 namespace patchbay {
 namespace {
 
-/// One group.
 class GroupPlanner {
  public:
   explicit GroupPlanner(Findings& findings) : findings_(findings) {}
@@ -44,9 +52,9 @@ std::nullopt_t GroupPlanner::CannotSay(const GenericPath& path, std::string mess
 std::optional<GroupPlan> GroupPlanner::PlanOfUsb(const GenericGroup& group) {
   if (group.usb.size() > 1) {
     findings_.CannotSay(group.usb[1].place,
-                        "all USB devices that a group finds are one unit in generic-device-plugin; "
-                        "Patchbay can say that of one vendor and product only",
-                        "make a group of each, which are then units of their own");
+                        "generic-device-plugin combines all USB devices of a group into one "
+                        "device; only a group with one USB ID can be converted",
+                        "create a group for each USB ID; their devices are then separate");
     return std::nullopt;
   }
   GroupPlan plan;
@@ -54,13 +62,14 @@ std::optional<GroupPlan> GroupPlanner::PlanOfUsb(const GenericGroup& group) {
   plan.match.serial = GlobOf(group.usb[0].serial);
   plan.match.udev_subsystem = "usb";  // the node below /dev/bus/usb and no other
   plan.match.notes.push_back(
-      "Differs where several such devices are plugged in: generic-device-plugin makes one unit of "
-      "all of them, here each is a unit of its own.");
+      "Difference: if several such devices are plugged in, generic-device-plugin combines them "
+      "into one device; in Patchbay, each is a separate device.");
   plan.nodes.emplace_back();
   return plan;
 }
 
-/// A directory of devices is taken apart into what is in it, or else a path into itself.
+/// A directory becomes one device of all nodes in it, and any other path or glob a device for each
+/// match.
 std::optional<GroupPlan> GroupPlanner::PlanOfOne(const Part& part) {
   GroupPlan plan;
   NewNode node;
@@ -82,7 +91,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfOne(const Part& part) {
   return plan;
 }
 
-/// Several paths without wildcards: the nodes of one regular expression.
+/// Several paths without wildcards: one device of all nodes that a regular expression matches.
 std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
   GroupPlan plan;
   std::string regex;
@@ -94,8 +103,9 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
     regex += (regex.empty() ? "" : "|") + RegexOf(std::string_view(path).substr(5)) +
              (part.is_directory() ? format("/{}", kBelow) : "");
     if (part.is_directory() && !part.is_in_place()) {
-      return CannotSay(*part.path, "a directory beside other paths cannot have a `mountPath`",
-                       "name the nodes in it, or make it a group of its own");
+      return CannotSay(*part.path,
+                       "a directory in a group with other paths cannot have a `mountPath`",
+                       "list the nodes in it, or move it to a separate group");
     }
     in_place = in_place && part.is_in_place();
     alike = alike && part.path->permissions == parts.front().path->permissions;
@@ -104,8 +114,9 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
     }
   }
   if (!below_dev) {
-    return CannotSay(*parts.front().path, "a device of several paths must have all below /dev",
-                     "make `type: Mount` of what is elsewhere");
+    return CannotSay(*parts.front().path,
+                     "all paths of a device with several paths must be below /dev",
+                     "use `type: Mount` for the other paths");
   }
   plan.match.regex = format("/(?P<group>dev)/(?:{})", regex);
   plan.match.group_by = "group";
@@ -117,9 +128,9 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
   for (const Part& part : parts) {
     if (part.is_directory()) {
       return CannotSay(*part.path,
-                       "a directory beside paths with `mountPath` or other permissions cannot be "
-                       "said",
-                       "name the nodes in it, or make it a group of its own");
+                       "a directory in a group with `mountPath` or different permissions cannot be "
+                       "converted",
+                       "list the nodes in it, or move it to a separate group");
     }
     plan.nodes.push_back({{},
                           EscapedForTemplate(*part.pattern.path),
@@ -130,41 +141,43 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
   return plan;
 }
 
-/// Whether every match of a glob can come with a path: one without a limit goes to the first only.
+/// Returns whether each match of a glob can form a device with this path. In generic-device-plugin,
+/// a path without a limit is part of the first device only.
 bool GroupPlanner::CanShare(const Part& part) {
   if (part.path->limit > 1) return true;
   findings_.CannotSay(
       part.path->place,
-      format("beside a glob {} makes one device of the first match only, as it has no `limit`; "
-             "Patchbay has no first match",
+      format("{} has no `limit`, so it forms a device with the first match of the glob only; "
+             "Patchbay has no equivalent",
              Truncate(*part.pattern.path, 100)),
-      "name the node instead of the glob, or give the path a `limit`");
+      "replace the glob with the path of one node, or set a `limit` for this path");
   return false;
 }
 
-/// A node that every device of a glob comes with.
+/// Returns a node that is part of every device of a glob.
 std::optional<NewNode> GroupPlanner::SharedNode(const Part& part) {
   if (!CanShare(part)) return std::nullopt;
   if (part.is_directory()) {
-    return CannotSay(*part.path, "a directory beside a glob cannot be said",
-                     "name the nodes in it");
+    return CannotSay(*part.path, "a directory in a group with a glob cannot be converted",
+                     "list the nodes in it");
   }
   NewNode node;
   node.host_path = EscapedForTemplate(*part.pattern.path);
   node.container_path = ContainerPath(*part.path, EscapedForTemplate(part.name()));
   node.permissions = part.path->permissions;
   node.optional = part.path->optional;
-  node.notes.push_back(format("Differs: the limit of {} is not kept, every device comes with {}.",
-                              part.path->limit, *part.pattern.path));
+  node.notes.push_back(
+      format("Difference: the limit of {} is not enforced; every device includes {}.",
+             part.path->limit, *part.pattern.path));
   if (!part.path->optional) {
     node.notes.push_back(
-        "Differs where it is missing: generic-device-plugin then lists nothing, "
-        "here a pod is refused with the reason.");
+        "Difference: if the path is missing, generic-device-plugin advertises no devices; Patchbay "
+        "rejects the pod with the reason.");
   }
   return node;
 }
 
-/// One glob, and what each of its matches comes with.
+/// One glob, and paths that are part of the device of each match.
 std::optional<GroupPlan> GroupPlanner::PlanOfShared(const Parts& parts) {
   GroupPlan plan;
   for (const Part& part : parts) {
@@ -180,7 +193,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfShared(const Parts& parts) {
   return plan;
 }
 
-/// Several globs with one star each: what the stars stand for tells which nodes belong together.
+/// Several globs with one star each. Nodes for which the stars match the same text form a device.
 std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
   GroupPlan plan;
   std::vector<const Part*> globs;
@@ -188,9 +201,9 @@ std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
     if (part.is_literal()) continue;
     if (!part.pattern.has_one_star || part.path->limit != 1) {
       return CannotSay(*part.path,
-                       "several globs in a group are paired in the order of their names, which "
-                       "Patchbay can follow only where each has a single * and no `limit`",
-                       "say with a regex and group_by which nodes belong together; see "
+                       "generic-device-plugin pairs the matches of several globs by sort order; "
+                       "this can be converted only if each glob has a single * and no `limit`",
+                       "use regex and group_by to specify which nodes form a device; see "
                        "docs/migration.md");
     }
     globs.push_back(&part);
@@ -202,7 +215,6 @@ std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
         std::mismatch(common.begin(), common.end(), before.begin(), before.end()).first -
         common.begin()));
   }
-  // The template of an ID is made of the first pattern.
   std::string befores, afters;
   for (const Part* glob : globs) {
     befores +=
@@ -210,7 +222,8 @@ std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
     afters += (glob == globs.front() ? "" : "|") + RegexOf(glob->pattern.after);
     if (!glob->path->optional) plan.match.require.push_back(glob->pattern.glob);
   }
-  // Where one pattern ends in its star, it would match what others of the directory are called too.
+  // A pattern that ends with its star also matches the names of other nodes in the directory. If
+  // only some of the patterns do, the star is therefore restricted to digits.
   const bool is_loose = std::any_of(globs.begin(), globs.end(), [&](const Part* glob) {
     return glob->pattern.after.empty() != globs.front()->pattern.after.empty();
   });
@@ -219,10 +232,10 @@ std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
   plan.match.group_by = "pair";
   plan.match.id =
       EscapedForTemplate(std::string(BaseName(globs.front()->pattern.before))) + "{pair}";
-  plan.match.notes.push_back(format(
-      "Differs: generic-device-plugin pairs the matches of these patterns in the order of their "
-      "names, here those belong together in which the * stands for the same {}.",
-      is_loose ? "number" : "text"));
+  plan.match.notes.push_back(
+      format("Difference: generic-device-plugin pairs the matches of these patterns by sort order; "
+             "Patchbay groups the nodes for which the * matches the same {}.",
+             is_loose ? "number" : "text"));
   for (const Part& part : parts) {
     if (part.is_literal()) {
       auto node = SharedNode(part);
@@ -241,7 +254,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
   return plan;
 }
 
-/// A group that has nothing but files and directories.
+/// A group with mounts only. The first one becomes the match of the resource.
 std::optional<GroupPlan> GroupPlanner::PlanOfMounts(const Parts& mounts) {
   GroupPlan plan;
   const Part& first = mounts.front();
@@ -256,7 +269,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfMounts(const Parts& mounts) {
                                            : mount(first, "{path}", "{name}"));
   if (first.pattern.glob.starts_with("/dev/")) {
     plan.mounts.back().notes.push_back(
-        "Differs where this is a device: the container may then open it as well.");
+        "Difference: if this is a device, the container is also allowed to open it.");
   }
   if (!AddMounts({mounts.begin() + 1, mounts.end()}, !first.is_literal(), plan)) {
     return std::nullopt;
@@ -267,8 +280,9 @@ std::optional<GroupPlan> GroupPlanner::PlanOfMounts(const Parts& mounts) {
 bool GroupPlanner::AddMounts(const Parts& mounts, bool has_glob, GroupPlan& plan) {
   for (const Part& part : mounts) {
     if (!part.is_literal()) {
-      CannotSay(*part.path, "a glob of `type: Mount` beside other paths cannot be said",
-                "name the path, or make it a group of its own");
+      CannotSay(*part.path,
+                "a glob with `type: Mount` in a group with other paths cannot be converted",
+                "list the paths, or move the glob to a separate group");
       return false;
     }
     if (has_glob && !CanShare(part)) return false;
@@ -278,11 +292,12 @@ bool GroupPlanner::AddMounts(const Parts& mounts, bool has_glob, GroupPlan& plan
                    part.path->read_only};
     mount.notes.push_back(
         part.path->optional
-            ? "Differs: it is no longer optional, a mount must exist."
-            : "Differs where it is missing: generic-device-plugin then lists nothing, here the "
-              "container does not start.");
+            ? "Difference: this mount is no longer optional; its path must exist."
+            : "Difference: if the path is missing, generic-device-plugin advertises no devices; in "
+              "Patchbay, the container does not start.");
     if (has_glob) {
-      mount.notes.push_back(format("Differs: the limit of {} is not kept.", part.path->limit));
+      mount.notes.push_back(
+          format("Difference: the limit of {} is not enforced.", part.path->limit));
     }
     plan.mounts.push_back(std::move(mount));
   }

@@ -15,7 +15,7 @@ std::span<const YamlValue> ItemsOf(const YamlValue* value) {
   return value == nullptr ? std::span<const YamlValue>() : value->items;
 }
 
-/// The name of a ConfigMap by that of the volume that holds it.
+/// Maps the name of a volume to the name of its ConfigMap.
 using ConfigMapVolumes = std::map<std::string, std::string>;
 
 ConfigMapVolumes VolumesOf(const YamlValue& pod) {
@@ -29,8 +29,8 @@ ConfigMapVolumes VolumesOf(const YamlValue& pod) {
   return volumes;
 }
 
-/// Every map that has an image or arguments, wherever it stands: in a DaemonSet, a pod, the values
-/// of a chart. The volumes of a pod stand beside the list of its containers.
+/// Adds every map with an image or arguments, at any depth: in a DaemonSet, a pod, or the values of
+/// a chart. The map that contains the list of containers also contains the volumes of the pod.
 void FindContainers(const YamlValue& value, const ConfigMapVolumes& volumes,
                     std::vector<Manifest::Container>& containers) {
   Manifest::Container container{{}, TextOf(value.Find("name")), TextOf(value.Find("image")), {}, 0};
@@ -54,13 +54,13 @@ void FindContainers(const YamlValue& value, const ConfigMapVolumes& volumes,
   for (const YamlValue& item : value.items) FindContainers(item, volumes, containers);
 }
 
-/// A text in the data of a ConfigMap.
+/// A text in the data of a ConfigMap, and the name of the ConfigMap.
 struct ConfigMapText {
   const YamlValue* text;
   std::string config_map;
 };
 
-/// The data of ConfigMaps; those of a List too.
+/// Adds the data of a ConfigMap, or of all ConfigMaps in a List.
 void FindData(const YamlValue& value, std::vector<ConfigMapText>& texts) {
   if (TextOf(value.Find("kind")) == "ConfigMap") {
     const YamlValue* metadata = value.Find("metadata");
@@ -75,7 +75,8 @@ void FindData(const YamlValue& value, std::vector<ConfigMapText>& texts) {
   for (const YamlValue& item : ItemsOf(value.Find("items"))) FindData(item, texts);
 }
 
-/// The documents in a text of a ConfigMap, which need not be ours.
+/// Reads the documents in a text of a ConfigMap. Errors in it are only recorded, because it may
+/// belong to another program, and only if it contains the word "device".
 void ReadData(const ConfigMapText& data, Manifest& manifest) {
   Diagnostics of_text;
   Findings findings(of_text);

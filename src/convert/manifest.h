@@ -9,28 +9,28 @@
 
 namespace patchbay {
 
-/// What a file is made of: the documents of a ConfigMap count as well as the file's own.
+/// The content of an input file. Its documents include those in the data of its ConfigMaps.
 struct Manifest {
-  /// The arguments of one container, its program in front if there is a `command`.
+  /// A container and its arguments: those of `command`, then those of `args`.
   struct Container {
     std::vector<YamlValue> arguments;
     std::string name;
     std::string image;
-    std::set<std::string> config_maps;  ///< the names of those it mounts
-    std::size_t command_size = 0;  ///< how many arguments, from the first, are of its `command`
+    std::set<std::string> config_maps;  ///< the names of the ConfigMaps that it mounts
+    std::size_t command_size = 0;       ///< number of arguments from `command`
   };
   struct Document {
     YamlValue value;
-    std::string config_map;  ///< the name of the ConfigMap it is in; empty for one of the file
+    std::string config_map;  ///< the name of its ConfigMap; empty for a document of the file
   };
   std::vector<Document> documents;
-  std::vector<Container> containers;   ///< all that have an image or arguments, however deep
-  std::vector<Diagnostic> unreadable;  ///< texts of ConfigMaps that may have been meant
-  TextLines lines;                     ///< of the file
+  std::vector<Container> containers;   ///< all with an image or arguments, at any depth
+  std::vector<Diagnostic> unreadable;  ///< errors in ConfigMaps that may be the plugin's
+  TextLines lines;                     ///< of the file; refer to its text
 };
 
-/// Reads a file of any number of documents, whose text must outlive the result. Texts of ConfigMaps
-/// need not be YAML.
+/// Reads a file with any number of YAML documents. `file` is its name, for diagnostics; `text` must
+/// outlive the result. The data of a ConfigMap need not be YAML.
 Manifest ReadManifest(const std::string& file, const std::string& text, Findings& findings);
 
 }  // namespace patchbay

@@ -1,3 +1,11 @@
+// A recursive-descent parser that computes the list of matching names directly, without a syntax
+// tree: the names of a sequence are the combinations of the names of its parts, and the names of
+// alternatives are their union. After the first error, the parser jumps to the end of the
+// expression, and the remaining results do not matter.
+//
+// The number of names and their length are bounded at every step, so that nested repetitions cannot
+// grow exponentially. kDeepest bounds the recursion.
+
 #include "convert/names.h"
 
 #include <algorithm>
@@ -16,22 +24,21 @@ using ByteSet = std::bitset<256>;
 
 constexpr int kDeepest = 20;
 constexpr std::size_t kMaxRepeats = 16;
-constexpr std::size_t kMaxName = 255;  // as the kernel has it
+constexpr std::size_t kMaxName = 255;  // bytes, as NAME_MAX in <linux/limits.h>
 
-/// What an expression comes to, read from left to right. Each function returns the names of its
-/// part; a mistake is remembered, and what follows does not matter.
+/// Reads the expression from left to right. Each function returns the names that its part matches.
 class Reader {
  public:
   explicit Reader(std::string_view regex) : regex_(regex) {}
 
   Parsed<NamesOfRegex> Run() && {
     out_.names = Alternatives(0);
-    if (!problem_ && at_ < regex_.size()) Refuse("a bracket is closed that was not opened");
+    if (!problem_ && at_ < regex_.size()) Refuse("unmatched closing parenthesis");
     if (problem_) return Malformed(problem_->offset, std::move(problem_->message));
     std::sort(out_.names.begin(), out_.names.end());
     out_.names.erase(std::unique(out_.names.begin(), out_.names.end()), out_.names.end());
     std::erase(out_.names, "");
-    if (out_.names.empty()) return Malformed(0, "no name can be foreseen");
+    if (out_.names.empty()) return Malformed(0, "it matches no name that can be listed");
     out_.is_anchored = begins_ && ends_;
     return std::move(out_);
   }
@@ -41,7 +48,7 @@ class Reader {
   struct Atom {
     Names names;
     bool is_digit = false;  ///< one digit, any of several
-    bool is_any = false;    ///< one character of too many to write out
+    bool is_any = false;    ///< one character, too many to list
   };
 
   bool Sees(char c) const { return at_ < regex_.size() && regex_[at_] == c; }
@@ -72,7 +79,7 @@ class Reader {
     for (const std::string& head : heads) {
       for (const std::string& tail : tails) {
         if (head.size() + tail.size() > kMaxName) {
-          Refuse(format("it matches names of more than {} bytes", kMaxName));
+          Refuse(format("it matches names longer than {} bytes", kMaxName));
           return {};
         }
         joined.push_back(head + tail);
@@ -88,7 +95,7 @@ class Reader {
     }
     Names names = Sequence(depth);
     while (Takes('|')) {
-      // An anchor of one alternative would say nothing of the other.
+      // An anchor in one alternative does not apply to the others.
       if (depth == 0) begins_ = ends_ = false;
       Names more = Sequence(depth);
       if (depth == 0) begins_ = ends_ = false;
@@ -125,7 +132,7 @@ class Reader {
     if (Takes('\\')) return Escape();
     const char c = regex_[at_];
     if (std::string_view("*+?{^$").find(c) != std::string_view::npos) {
-      Refuse(format("this \"{}\" is not understood here", c));
+      Refuse(format("\"{}\" is not supported here", c));
       return {};
     }
     ++at_;
@@ -134,7 +141,7 @@ class Reader {
 
   Atom Group(int depth) {
     if (Takes('?') && !Takes(':')) {
-      Refuse("flags and names of groups are not understood here");
+      Refuse("flags and named groups are not supported");
       return {};
     }
     Atom atom{Alternatives(depth + 1)};
@@ -171,14 +178,14 @@ class Reader {
 
   Atom Escape() {
     if (at_ == regex_.size()) {
-      Refuse("nothing follows the backslash");
+      Refuse("trailing backslash");
       return {};
     }
     const char c = regex_[at_++];
     ByteSet set;
     if (AddClassOf(c, set)) return Of(set);
     if (IsAlnum(c)) {
-      Refuse(format("\"\\{}\" is not understood here", c));
+      Refuse(format("\"\\{}\" is not supported", c));
       return {};
     }
     return {{std::string(1, c)}};
@@ -192,7 +199,7 @@ class Reader {
       is_first = false;
       char c = regex_[at_++];
       if (c == '[' && Sees(':')) {
-        Refuse("named classes of characters are not understood here");
+        Refuse("named character classes are not supported");
         return {};
       }
       if (c == '\\' && at_ < regex_.size()) {
@@ -206,12 +213,12 @@ class Reader {
       }
       AddRange(set, c, last);
     }
-    if (!Takes(']')) Refuse("a class of characters is not closed");
+    if (!Takes(']')) Refuse("a character class is not closed");
     if (is_negated) return {{}, false, true};
     return Of(set);
   }
 
-  /// How often an atom may come, as far as it is written out.
+  /// Reads the repetition of an atom, if any, and returns the names of the repeated atom.
   Names Repeated(const Atom& atom) {
     std::size_t least = 1, most = 1;
     bool is_endless = false;
@@ -224,10 +231,10 @@ class Reader {
     } else if (Sees('{')) {
       Braces(least, most, is_endless);
     }
-    if (is_endless || least != most) Takes('?');  // as few as may be: the same names
+    if (is_endless || least != most) Takes('?');  // lazy: matches the same names
     if (is_endless && atom.is_digit) {
       out_.has_numbers = true;
-      // A number without digits is hardly a device.
+      // A name without a number is probably not a device.
       least = std::max<std::size_t>(least, 1);
       most = least;
     } else if (is_endless) {
@@ -236,7 +243,7 @@ class Reader {
     }
     if (atom.is_any && most > 0) {
       if (least > 0) {
-        Refuse("it leaves open what stands here");
+        Refuse("it matches too many characters here");
         return {};
       }
       out_.is_open = true;
@@ -266,7 +273,7 @@ class Reader {
       }
     }
     if (error != std::errc() || next != stop || least > most || most > kMaxRepeats) {
-      Refuse(format("a repetition is not {{n}}, {{n,}} or {{n,m}} with at most {}", kMaxRepeats));
+      Refuse(format("a repetition must be {{n}}, {{n,}} or {{n,m}} with at most {}", kMaxRepeats));
       least = most = 0;
       return;
     }

@@ -8,17 +8,18 @@
 
 namespace patchbay {
 
-/// Names that a regular expression of Go or RE2 matches somewhere, as when it is searched for.
+/// The names that a regular expression of Go or RE2 matches. As in a search, an expression without
+/// anchors also matches a part of a name.
 struct NamesOfRegex {
   std::vector<std::string> names = {};  ///< sorted, each once
-  bool is_anchored = false;             ///< at both ends: it matches nothing that only holds a name
-  bool has_numbers = false;  ///< of numbers of any length those of one digit are written out
-  bool is_open = false;      ///< it matches more names, which nobody can foresee
+  bool is_anchored = false;             ///< at both ends, so it does not match a part of a name
+  bool has_numbers = false;  ///< digits repeat without a limit; only the shortest are listed
+  bool is_open = false;      ///< it also matches names that are not listed
 };
 
-/// Writes out what the expression matches: at most kMaxNames. Digits that repeat are written out
-/// as 0 to 9, other repetitions as few times as they may. Fails where it is not a regular
-/// expression, or nothing or too much would be written.
+/// Lists the names that the expression matches, at most kMaxNames. A digit that repeats without a
+/// limit is listed as 0 to 9; other unlimited repetitions have the minimum length. Fails if the
+/// syntax is invalid or not supported, or if there are no names or too many.
 Parsed<NamesOfRegex> WriteOut(std::string_view regex);
 
 inline constexpr std::size_t kMaxNames = 100;

@@ -13,7 +13,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// Runs of digits, and what is between them.
+/// Splits a path into runs of digits and the text between them.
 Texts RunsOf(const std::string& path) {
   Texts runs;
   for (const char c : path) {
@@ -23,7 +23,7 @@ Texts RunsOf(const std::string& path) {
   return runs;
 }
 
-/// One run of all nth paths: what it is in each set.
+/// The values of one run of the nth paths, one for each set.
 using Column = Texts;
 
 bool IsTheSame(const Column& column) {
@@ -31,7 +31,7 @@ bool IsTheSame(const Column& column) {
                      [&](const std::string& text) { return text == column.front(); });
 }
 
-/// The runs of the nth paths; nothing where they are not as many in each set.
+/// Returns the columns of the nth paths, or nothing if the paths have different numbers of runs.
 std::optional<std::vector<Column>> ColumnsOf(const std::vector<Texts>& sets, std::size_t n) {
   std::vector<Column> columns(RunsOf(sets.front()[n]).size());
   for (const Texts& set : sets) {

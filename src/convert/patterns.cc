@@ -12,7 +12,7 @@ std::string Escaped(std::string_view text, std::string_view special) {
   return escaped;
 }
 
-/// Reads the pattern byte by byte and writes it anew.
+/// Reads the pattern byte by byte and writes the glob.
 class Translation {
  public:
   explicit Translation(std::string_view pattern) : rest_(pattern) {}
@@ -39,7 +39,8 @@ class Translation {
   void Next() {
     const char c = Take();
     if (c == '*') {
-      // Several are as good as one, and "**" alone between slashes would mean more here.
+      // In Go, several stars are equivalent to one. In Patchbay, "**" matches several directory
+      // levels.
       while (rest_.starts_with('*')) Take();
       ++wildcards_;
       ++stars_;

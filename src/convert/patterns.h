@@ -6,23 +6,24 @@
 
 namespace patchbay {
 
-/// A path pattern of Go's path/filepath in the words of Patchbay.
+/// A pattern of Go's filepath.Match (pkg.go.dev/path/filepath#Match), converted for Patchbay.
 struct GoPattern {
-  std::string glob = {};                 ///< as model/glob.h has it
-  std::optional<std::string> path = {};  ///< the one path it matches, where it has no wildcard
-  std::string before = {}, after = {};   ///< what is around its only wildcard
-  bool has_one_star = false;             ///< the only wildcard is one `*`
+  std::string glob = {};                 ///< in the syntax of model/glob.h
+  std::optional<std::string> path = {};  ///< the only match, if there is no wildcard
+  std::string before = {}, after = {};   ///< the text around the only wildcard
+  bool has_one_star = false;             ///< there is exactly one wildcard, and it is `*`
 };
 
-/// `*` and `?` are the same in both, braces are none in Go, and its classes are turned round by a
-/// `^`. A pattern that Go would refuse comes back as it is, for our own rules to refuse.
+/// Converts a pattern of Go. `*` and `?` mean the same in both; in Go, braces are literal and `^`
+/// negates a class. Trailing slashes are removed. A pattern that is invalid in Go remains invalid,
+/// so that the loader reports it.
 GoPattern FromGo(std::string_view pattern);
 
-/// A glob, or regular expression, that matches nothing but `text`.
+/// Returns a glob, or a regular expression, that matches only `text`.
 std::string GlobOf(std::string_view text);
 std::string RegexOf(std::string_view text);
 
-/// Text without white space around it.
+/// Returns `text` without leading and trailing white space.
 std::string_view Trimmed(std::string_view text);
 
 }  // namespace patchbay

@@ -1,3 +1,10 @@
+// smarter-device-manager searches the names in /dev with each `devicematch` and creates a resource
+// for each name that it finds. A Patchbay configuration lists its resources, so each entry becomes
+// one resource for each name. The names come from the given content of /dev, and otherwise from
+// WriteOut, with a note or a warning if the list may be incomplete.
+//
+// Each entry is converted independently. The first of several entries with the same name wins.
+
 #include "convert/smarter_device_manager.h"
 
 #include <algorithm>
@@ -22,7 +29,7 @@ constexpr std::string_view kSmarterKeys[] = {"devicematch", "nummaxdevices"};
 constexpr std::string_view kGpus = "nvidia-gpu";
 constexpr int kMaxUnits = 10'000;
 
-/// The entries of a file, one after the other.
+/// Converts the entries of a manifest one after the other and collects their resources.
 class SmarterConversion {
  public:
   SmarterConversion(const ConvertHints& hints, Findings& findings)
@@ -66,14 +73,14 @@ void SmarterConversion::Document(const YamlValue& document) {
   for (const YamlValue& item : document.items) Entry(item);
 }
 
-/// Looked for anywhere in the names of a node, as the other program does. Ours match whole texts.
+/// smarter-device-manager searches within a name; TextPattern matches the whole name.
 std::vector<SeenName> SmarterConversion::SeenNamesFor(const std::string& match,
                                                       const SourceLocation& place) {
   std::vector<SeenName> seen;
   const auto pattern = TextPattern::Compile(format("(?s:.*)(?:{})(?s:.*)", match));
   if (!pattern) {
-    findings_.CannotSay(place, "`devicematch` cannot be looked for within names",
-                        "write a shorter expression, without \\Q");
+    findings_.CannotSay(place, "`devicematch` cannot be searched for in names",
+                        "use a shorter expression, without \\Q");
     return seen;
   }
   for (const SeenName& name : *hints_.dev) {
@@ -86,37 +93,39 @@ std::vector<SeenName> SmarterConversion::NamesFor(const std::string& match,
                                                   const SourceLocation& place, Notes& notes) {
   if (const auto pattern = TextPattern::Compile(match); !pattern) {
     findings_.Malformed(
-        place, format("`devicematch` is no regular expression: {}", pattern.error().message),
-        "mend it; a bracket that is meant as such has a \\ in front");
+        place,
+        format("`devicematch` is not a valid regular expression: {}", pattern.error().message),
+        "fix the expression; put a \\ before a literal bracket");
     return {};
   }
   if (hints_.dev) {
     auto seen = SeenNamesFor(match, place);
-    if (seen.empty()) notes.push_back("There is no such device in the /dev that was looked at.");
+    if (seen.empty()) notes.push_back("No name in the scanned /dev matches this expression.");
     return seen;
   }
   const auto written = WriteOut(match);
   if (!written) {
-    findings_.CannotSay(place,
-                        format("every name in /dev that this matches is a resource of its own, and "
-                               "cannot be written out: {}",
-                               written.error().message),
-                        "convert on a node that has the devices, with --host-root /");
+    findings_.CannotSay(
+        place,
+        format("smarter-device-manager creates a resource for each matching name in /dev, "
+               "and these names cannot be listed: {}",
+               written.error().message),
+        "run convert on a node that has the devices, with --host-root /");
     return {};
   }
   if (written->has_numbers) {
     notes.push_back(
-        "Differs: names of resources are fixed here, so the numbers 0 to 9 are written "
-        "out. Add in the same way what your nodes have beyond them, or convert on a "
-        "node, with --host-root /. Of a device that is not there the node shows 0.");
+        "Difference: the names of resources are fixed in Patchbay, so the numbers 0 to 9 are "
+        "listed. If your nodes have other numbers, add them in the same way, or run convert on a "
+        "node, with --host-root /. A node without one of the devices shows 0 for its resource.");
   }
   if (written->is_open || !written->is_anchored) {
     notes.push_back(
-        "Differs: it matches more names than can be foreseen; each of them is a "
-        "resource there. Add in the same way what your nodes have.");
-    findings_.Assumed(place, "this matches more names than are written out",
-                      "compare with the resources that the nodes have, or convert on a node, with "
-                      "--host-root /");
+        "Difference: the expression also matches names that are not listed; smarter-device-manager "
+        "creates a resource for each of them. Add the names of your nodes in the same way.");
+    findings_.Assumed(place, "this expression matches more names than are listed",
+                      "compare the output with the resources of your nodes, or run convert on a "
+                      "node, with --host-root /");
   }
   std::vector<SeenName> names;
   for (const std::string& name : written->names) {
@@ -137,11 +146,12 @@ NewResource SmarterConversion::ResourceFor(const SeenName& seen) const {
   return resource;
 }
 
-/// The GPUs of Tegra boards are found in sysfs and handed over by a variable.
+/// Tegra boards have their GPUs in sysfs. The container runtime passes the ones that are named in
+/// an environment variable.
 NewResource Gpu(const std::string& domain) {
   NewResource resource;
   resource.name = domain + "/nvidia-gpu0";
-  resource.notes.push_back("Differs: of the GPUs in /sys/devices, gpu.0 is written out.");
+  resource.notes.push_back("Difference: of the GPUs in /sys/devices, only gpu.0 is converted.");
   NewMatch match;
   match.path = "/sys/devices/gpu.0";
   match.type = "directory";
@@ -153,9 +163,10 @@ NewResource Gpu(const std::string& domain) {
 
 void SmarterConversion::Add(NewResource resource, const SourceLocation& place) {
   if (const auto problem = ProblemWithResourceName(resource.name)) {
-    findings_.Ignored(place,
-                      format("{} cannot be a resource: {}", Truncate(resource.name, 120), *problem),
-                      "the kubelet refuses it for smarter-device-manager as well");
+    findings_.Ignored(
+        place,
+        format("{} is not a valid resource name: {}", Truncate(resource.name, 120), *problem),
+        "the kubelet also rejects it from smarter-device-manager");
     return;
   }
   const auto [known, is_new] = names_.emplace(resource.name, place);
@@ -163,8 +174,8 @@ void SmarterConversion::Add(NewResource resource, const SourceLocation& place) {
     file_.resources.push_back(std::move(resource));
     return;
   }
-  findings_.Ignored(place,
-                    format("{} is there already, at {}", resource.name, Where(known->second)));
+  findings_.Ignored(place, format("duplicate resource {}, first defined at {}", resource.name,
+                                  Where(known->second)));
 }
 
 void SmarterConversion::Entry(const YamlValue& value) {
@@ -172,20 +183,19 @@ void SmarterConversion::Entry(const YamlValue& value) {
   const Fields fields(value, kSmarter, kSmarterKeys, findings_);
   const auto match = fields.Text("devicematch");
   const SourceLocation place = fields.PlaceOfKey("devicematch");
-  // A wrong number is told of once: it is not as if there were none.
+  // An invalid number has its own finding, so it must not count as a missing one.
   const bool has_number = fields.Find("nummaxdevices") != nullptr;
   const auto units =
       static_cast<int>(fields.Number("nummaxdevices", kMaxUnits, has_number ? 1 : 0));
   if (!match || match->empty()) {
-    findings_.CannotSay(place, "an entry without `devicematch` makes a resource of everything",
-                        "say which devices are meant");
+    findings_.CannotSay(place, "an entry without `devicematch` creates a resource for every device",
+                        "set `devicematch` to the devices that you need");
     return;
   }
   if (units == 0) {
-    findings_.Ignored(
-        fields.PlaceOfKey("nummaxdevices"),
-        format("{} there is none to be had; the entry is left out",
-               has_number ? "with a `nummaxdevices` of 0" : "without `nummaxdevices`"));
+    findings_.Ignored(fields.PlaceOfKey("nummaxdevices"),
+                      format("an entry {} provides no devices; it is not converted",
+                             has_number ? "with `nummaxdevices: 0`" : "without `nummaxdevices`"));
     return;
   }
   Notes notes = {format("devicematch: {}", Truncate(*match, 120))};
@@ -214,15 +224,16 @@ NewFile ConvertSmarterDeviceManager(const Manifest& manifest, const std::string&
                                     const ConvertHints& hints, Findings& findings) {
   SmarterConversion conversion(hints, findings);
   for (const auto& document : manifest.documents) conversion.Document(document.value);
-  // The values of its chart.
+  // The Helm values of smarter-device-manager have the list in `config`.
   for (const auto& document : manifest.documents) {
     const YamlValue* list = document.value.Find("config");
     if (list != nullptr) conversion.Document(*list);
   }
   if (!conversion.found()) {
-    findings.Malformed({file, 0, 0}, "there is no list of `devicematch` in it",
-                       "give conf.yaml, the ConfigMap that holds it, or the values of the chart; "
-                       "without any the image's own conf.yaml is in force");
+    findings.Malformed(
+        {file, 0, 0}, "no list of `devicematch` entries found",
+        "pass conf.yaml, the ConfigMap that contains it, or the values of the chart; "
+        "without any of these, smarter-device-manager uses the conf.yaml in its image");
   }
   return std::move(conversion).Take();
 }

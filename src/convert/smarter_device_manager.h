@@ -9,9 +9,10 @@
 
 namespace patchbay {
 
-/// Every list of `devicematch` that is in a file. There each name in /dev that an entry matches is
-/// a resource; here the names of resources are in the file. So they are taken from `hints.dev`,
-/// and written out as far as an expression tells them where that is absent.
+/// Converts every list of `devicematch` entries in a manifest. `file` is its name, for diagnostics.
+/// In smarter-device-manager, each name in /dev that an entry matches is a resource; in Patchbay,
+/// the configuration contains the names of the resources. The names come from `hints.dev`. If that
+/// is absent, they are derived from the expression as far as possible.
 NewFile ConvertSmarterDeviceManager(const Manifest& manifest, const std::string& file,
                                     const ConvertHints& hints, Findings& findings);
 

@@ -1,3 +1,10 @@
+// The file is written as text, table by table, because comments have to be in front of the tables
+// that they describe. The tables of a resource are indented by two spaces.
+//
+// Strings of the input may contain any UTF-8. A string with backslashes becomes a literal string if
+// that is possible, so that regular expressions remain readable; all others are basic strings with
+// escapes. Notes are made printable, and wrapped at spaces to 100 columns.
+
 #include "convert/toml_writer.h"
 
 #include <algorithm>
@@ -37,7 +44,7 @@ std::string Quoted(const std::vector<std::string>& texts) {
   return "[" + list + "]";
 }
 
-/// Lines of one table, each with the same indent.
+/// Writes the lines of one table with the same indentation.
 class Lines {
  public:
   Lines(std::string& out, std::string indent) : out_(out), indent_(std::move(indent)) {}

@@ -6,14 +6,14 @@
 
 namespace patchbay {
 
-/// A configuration that is to be written: texts as they will stand in the file, most of them
-/// optional, an empty one being absent. A note becomes a comment in front of what it belongs to; it
-/// may hold foreign text.
+/// Comments in front of the table that they belong to. They may contain text of other programs. In
+/// the structs below, each string is the value of the key with the same name; an empty string means
+/// that the key is absent.
 using Notes = std::vector<std::string>;
 
 struct NewMatch {
   Notes notes = {};
-  std::string path = {};  ///< a glob; of path, regex and usb exactly one
+  std::string path = {};  ///< a glob; exactly one of path, regex and usb is set
   std::string regex = {};
   std::string usb = {};
   std::string serial = {};
@@ -56,11 +56,12 @@ struct NewFile {
   std::vector<NewResource> resources = {};
 };
 
-/// The file in TOML. What Patchbay takes as the default is left out. No text breaks out of its
-/// string or comment; whether it means anything is for the loader to say.
+/// Returns the file as TOML. Omits `replicas` and `device_node` if they have their default values.
+/// Values and notes are escaped, so that no text can leave its string or comment. Does not validate
+/// the values.
 std::string WriteToml(const NewFile& file);
 
-/// `text` with its braces doubled, as templates want it.
+/// Returns a template that renders `text` literally: its braces are doubled.
 std::string EscapedForTemplate(const std::string& text);
 
 }  // namespace patchbay

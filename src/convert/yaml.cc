@@ -1,3 +1,14 @@
+// ValueBuilder turns the events of yaml-cpp into values. It does not use the node tree of yaml-cpp,
+// so that limits on nesting, number of values and text hold while the input is parsed. An alias is
+// a copy of its value and counts with its full size, so that nested aliases cannot grow
+// exponentially.
+//
+// An anchor becomes known when its value is complete; an alias inside its own value is therefore
+// unknown and an error. CheckKeys runs on the finished values.
+//
+// PlacesIn searches for each line of a scalar only in the line of the file where it must be, so its
+// time does not depend on the size of the file.
+
 #include "convert/yaml.h"
 
 #include <yaml-cpp/eventhandler.h>
@@ -20,14 +31,14 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kDeepestNesting = 64;  // lists and maps in each other
-constexpr std::size_t kMaxValues = 100'000;  // with all aliases followed
-constexpr std::size_t kMaxBytes = 8U << 20;  // of their texts
+constexpr std::size_t kDeepestNesting = 64;  // levels of lists and maps
+constexpr std::size_t kMaxValues = 100'000;  // with all aliases expanded
+constexpr std::size_t kMaxBytes = 8U << 20;  // of scalars, with all aliases expanded
 constexpr std::size_t kMaxDocuments = 1'000;
-constexpr std::size_t kMaxFlag = 64;  // and a quote, in front of a text
+constexpr std::size_t kMaxFlag = 64;  // bytes of a flag and a quote in front of a text
 
-/// Builds values of what the parser reads. The parser is told to stop by an exception of its own
-/// kind; it has no other way.
+/// Builds values from the events of the parser. Throws YAML::ParserException to stop the parser,
+/// which has no other way to do so.
 class ValueBuilder : public YAML::EventHandler {
  public:
   explicit ValueBuilder(const PlaceOf& place_of) : place_of_(place_of) {}
@@ -42,13 +53,13 @@ class ValueBuilder : public YAML::EventHandler {
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     const auto known = anchors_.find(anchor);
-    if (known == anchors_.end()) Stop(mark, "an alias stands within what it stands for");
+    if (known == anchors_.end()) Stop(mark, "an alias refers to a value that contains it");
     Account(mark, known->second.values, known->second.bytes);
     Put(mark, 0, known->second.value);
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
                 const std::string& value) override {
-    if (!IsUtf8(value)) Stop(mark, "this is not text in UTF-8");
+    if (!IsUtf8(value)) Stop(mark, "the text is not valid UTF-8");
     YamlValue made = Made(YamlValue::Kind::kScalar, mark);
     made.text = value;
     made.is_quoted = tag != "?";
@@ -67,14 +78,14 @@ class ValueBuilder : public YAML::EventHandler {
   void OnMapEnd() override { Close(); }
 
  private:
-  /// A list or map that is not at its end yet, and what there was before it.
+  /// An unfinished list or map, and the totals before it.
   struct Opened {
     YamlValue value;
     YAML::anchor_t anchor;
     YAML::Mark mark;
     std::size_t values_before;
     std::size_t bytes_before;
-    std::vector<YamlValue> key = {};  ///< one that waits for its value
+    std::vector<YamlValue> key = {};  ///< the key without a value yet, if any
   };
   struct Anchored {
     YamlValue value;
@@ -98,7 +109,7 @@ class ValueBuilder : public YAML::EventHandler {
     values_ += values;
     bytes_ += bytes;
     if (values_ > kMaxValues || bytes_ > kMaxBytes) {
-      Stop(mark, "there is more here than any configuration has");
+      Stop(mark, "too many values, or too much text");
     }
   }
 
@@ -145,25 +156,25 @@ class ValueBuilder : public YAML::EventHandler {
   std::size_t bytes_ = 0;
 };
 
-/// What no map may have. Merge keys would have to be followed for the outcome to be right.
+/// Reports keys that are not scalars, duplicates, or merge keys, which are not implemented.
 void CheckKeys(const YamlValue& value, Findings& findings) {
   std::set<std::string_view> seen;
   for (const YamlEntry& entry : value.entries) {
     if (!entry.key.IsScalar()) {
-      findings.Malformed(entry.key.place, "a key must be a text");
+      findings.Malformed(entry.key.place, "a key must be a string");
     } else if (entry.key.text == "<<" && !entry.key.is_quoted) {
-      findings.CannotSay(entry.key.place, "merge keys are not understood here",
-                         "write out what is merged");
+      findings.CannotSay(entry.key.place, "merge keys are not supported",
+                         "write out the merged keys");
     } else if (!seen.insert(entry.key.text).second) {
       findings.Malformed(entry.key.place,
-                         format("the key \"{}\" is here twice", Truncate(entry.key.text, 60)));
+                         format("duplicate key \"{}\"", Truncate(entry.key.text, 60)));
     }
     CheckKeys(entry.value, findings);
   }
   for (const YamlValue& item : value.items) CheckKeys(item, findings);
 }
 
-/// `Mark` counts from 0, and from -1 where it knows nothing.
+/// A Mark counts from 0. It contains -1 if the location is unknown.
 SourceLocation PlaceOfMark(const YAML::Mark& mark, const PlaceOf& place_of) {
   return place_of(std::max(mark.line, 0) + 1, std::max(mark.column, 0) + 1);
 }
@@ -177,17 +188,17 @@ std::string_view LineAt(std::string_view text, int line) {
 
 std::string HintOnBrokenYaml(std::string_view text, const YAML::Mark& mark) {
   if (text.find("{{") != std::string_view::npos) {
-    return "a chart has to be rendered first, with `helm template`";
+    return "render the chart first, with `helm template`";
   }
-  // The parser comes to a tab, or past it, depending on what is in front.
+  // The mark is on the line of the tab or on the next one, depending on the text before the tab.
   for (const int line : {mark.line, mark.line - 1}) {
     const std::string_view indentation = LineAt(text, line);
     if (indentation.substr(0, indentation.find_first_not_of(" \t")).find('\t') !=
         std::string_view::npos) {
-      return "YAML takes no tabs; indent with spaces";
+      return "YAML does not allow tabs for indentation; use spaces";
     }
   }
-  return "look for a bracket or a quote that is not closed, or for other indentation";
+  return "check for a missing bracket or quote, or wrong indentation";
 }
 
 bool SameWithoutCase(std::string_view a, std::string_view b) {
@@ -207,10 +218,10 @@ const YamlValue* YamlValue::Find(std::string_view key) const {
 
 std::vector<YamlValue> ReadYaml(const std::string& text, const PlaceOf& place_of,
                                 Findings& findings) {
-  // The parser would take bytes for UTF-16, or stop at a zero byte as if all had been read.
+  // The parser would interpret some bytes as UTF-16, and treat a zero byte as the end of the text.
   if (!IsUtf8(text) || text.find('\0') != std::string::npos) {
-    findings.Malformed(place_of(1, 1), "this is not text in UTF-8",
-                       "give the YAML file or manifest itself");
+    findings.Malformed(place_of(1, 1), "the text is not valid UTF-8",
+                       "pass the YAML file or manifest itself");
     return {};
   }
   std::istringstream stream(text);
@@ -219,16 +230,16 @@ std::vector<YamlValue> ReadYaml(const std::string& text, const PlaceOf& place_of
     YAML::Parser parser(stream);
     while (parser.HandleNextDocument(builder)) {
       if (builder.documents() > kMaxDocuments) {
-        findings.Malformed(place_of(1, 1), "there are more documents than any manifest has");
+        findings.Malformed(place_of(1, 1), "too many YAML documents");
         return {};
       }
     }
   } catch (const YAML::Exception& error) {
-    findings.Malformed(PlaceOfMark(error.mark, place_of), "this is not YAML: " + error.msg,
+    findings.Malformed(PlaceOfMark(error.mark, place_of), "invalid YAML: " + error.msg,
                        HintOnBrokenYaml(text, error.mark));
     return {};
   } catch (const std::exception& error) {
-    findings.Malformed(place_of(1, 1), format("this cannot be read as YAML: {}", error.what()));
+    findings.Malformed(place_of(1, 1), format("cannot parse YAML: {}", error.what()));
     return {};
   }
   auto documents = builder.TakeDocuments();
@@ -248,7 +259,7 @@ TextLines LinesOf(std::string_view text) {
 }
 
 PlaceOf PlacesIn(const YamlValue& scalar, const TextLines& source) {
-  /// Where a line of the text begins: behind so many bytes of a line of the file.
+  /// The start of a line of the text: a line of the file and the bytes before the start in it.
   struct Beginning {
     int line;
     int bytes_before;
@@ -260,7 +271,7 @@ PlaceOf PlacesIn(const YamlValue& scalar, const TextLines& source) {
     const std::size_t index = beginnings.size();
     beginnings.emplace_back();
     if (place.line < 1 || inner.empty()) continue;
-    // Of a block the text begins on the next line, else behind a quote or a flag.
+    // A block scalar starts on the next line, any other after a quote or a flag on the same line.
     const std::size_t in_block = line_of_scalar + 1 + index;
     if (in_block < source.size() && source[in_block].ends_with(inner)) {
       beginnings.back() = {static_cast<int>(in_block) + 1,

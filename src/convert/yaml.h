@@ -12,23 +12,23 @@ namespace patchbay {
 
 struct YamlEntry;
 
-/// A value of a YAML document and where it stands. Plain values; aliases are already followed.
+/// A value of a YAML document and its location. Aliases are replaced by copies of their values.
 struct YamlValue {
   enum class Kind { kNull, kScalar, kList, kMap };
 
   Kind kind = Kind::kNull;
   SourceLocation place;
-  std::string text = {};         ///< of a scalar
-  bool is_quoted = false;        ///< a scalar in quotes or a block, which is text whatever it holds
-  std::vector<YamlValue> items;  ///< of a list
+  std::string text = {};           ///< of a scalar
+  bool is_quoted = false;          ///< a scalar in quotes or a block scalar: always a string
+  std::vector<YamlValue> items;    ///< of a list
   std::vector<YamlEntry> entries;  ///< of a map, in the order of the file
 
   bool IsList() const { return kind == Kind::kList; }
   bool IsMap() const { return kind == Kind::kMap; }
   bool IsScalar() const { return kind == Kind::kScalar; }
 
-  /// The value of a key of a map, whose name is compared without case, as Go compares the names of
-  /// JSON; null where there is none. The first of several.
+  /// Returns the value of a key of a map, or null if there is none. Ignores the case of ASCII
+  /// letters, like Go (pkg.go.dev/encoding/json#Unmarshal). Returns the first of several matches.
   const YamlValue* Find(std::string_view key) const;
 };
 
@@ -37,22 +37,24 @@ struct YamlEntry {
   YamlValue value;
 };
 
-/// Where a line and a column of a text, both from 1, stand in the file that holds the text.
+/// Maps a line and a column of a text, both from 1, to a location in the file that contains the
+/// text.
 using PlaceOf = std::function<SourceLocation(int line, int column)>;
 
-/// The documents of a text; JSON is YAML as well. Any bytes may come in: what is no YAML, too deep,
-/// or too large when its aliases are followed, is a finding, and then there are no documents; so is
-/// a key that is there twice. Throws nothing.
+/// Parses the documents of a text. JSON is accepted too, because it is a subset of YAML. The text
+/// may be any bytes. If it is not valid YAML, nested too deeply, or too large with its aliases
+/// expanded, adds a finding and returns no documents. Duplicate keys, merge keys and keys that are
+/// not scalars are findings too. Does not throw.
 std::vector<YamlValue> ReadYaml(const std::string& text, const PlaceOf& place_of,
                                 Findings& findings);
 
-/// The lines of a text, without their ends. They must not outlive it.
+/// The lines of a text, without line ends. The text must outlive them.
 using TextLines = std::vector<std::string_view>;
 TextLines LinesOf(std::string_view text);
 
-/// How places in the text of a scalar become places in the file that the scalar is in, whose lines
-/// are `source`. Where that cannot be told, as in folded text, it is the place of the scalar. Takes
-/// as long as the scalar has bytes, however long the file is.
+/// Returns a function that maps locations in the text of a scalar to locations in the file, whose
+/// lines are `source`. If a location cannot be determined, as in folded text, the function returns
+/// the location of the scalar. The time depends on the size of the scalar, not of the file.
 PlaceOf PlacesIn(const YamlValue& scalar, const TextLines& source);
 
 }  // namespace patchbay

@@ -24,8 +24,8 @@ std::string ForeignFile(const std::string& name) {
   return std::string(PATCHBAY_SOURCE_DIR) + "/tests/unit/convert/files/" + name;
 }
 
-/// A file of another plugin, converted and loaded on a host of nodes, against what the other plugin
-/// answers on that host by its documentation and source, written down by hand.
+/// Converts a file of another plugin and compares the Allocate responses on a host with those of
+/// the other plugin, which were derived by hand from its documentation and source code.
 class ConvertTest : public testing::Test {
  protected:
   void Nodes(const std::vector<std::string>& paths) {
@@ -33,7 +33,7 @@ class ConvertTest : public testing::Test {
     for (const std::string& path : paths) host_.CharDevice(path, 240, minor++);
   }
 
-  /// Converts; the outcome is what the other commands load from now on.
+  /// Runs `convert` and writes its output to the file that the other commands load.
   Ran Converted(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "convert");
     Ran ran = RunCli(arguments);
@@ -50,7 +50,8 @@ class ConvertTest : public testing::Test {
     return RunCli(arguments);
   }
 
-  /// Of every resource, how often a container that asks for one unit gets which answer.
+  /// Maps the response for a container that requests one unit to the number of units with this
+  /// response.
   using Answers = std::map<std::string, int>;
   std::map<std::string, Answers> AllAnswers() {
     std::map<std::string, Answers> answers;
@@ -73,7 +74,7 @@ class ConvertTest : public testing::Test {
     return answers;
   }
 
-  /// "host > container permissions" of each node and mount.
+  /// Returns "host > container permissions" for each node and mount of the response.
   std::string Answer(const std::string& resource, const std::string& id) {
     const Ran ran = OnHost({"allocate", resource, id});
     EXPECT_EQ(ran.code, kOk) << ran.err;
@@ -172,7 +173,7 @@ TEST_F(ConvertTest, OfAWholeNamespaceThePluginIsFound) {
   const Ran ran = Converted({"--from", kGeneric, ForeignFile("kube-system.yaml")});
   EXPECT_EQ(ran.code, kOk);
   EXPECT_THAT(ran.err, testing::StartsWith(ForeignFile("kube-system.yaml") +
-                                           ":122:48: warning[assumed]: this is not YAML"));
+                                           ":122:48: warning[assumed]: invalid YAML"));
   const std::map<std::string, Answers> expected = {
       {"acme.io/fuse", {{"/dev/fuse > /dev/fuse rwm", 10}}},
       {"acme.io/serial", {{"/dev/ttyUSB0 > /dev/ttyUSB0 rwm", 1}}}};
@@ -185,7 +186,7 @@ TEST_F(ConvertTest, ADirectoryThatIsThereIsOneDevice) {
   tree_.File("flags.yaml", "args: [--device, 'disks,/dev/mapper']\n");
   const std::vector<std::string> arguments = {"--from", kGeneric, "--domain", "acme.org",
                                               tree_.path("flags.yaml")};
-  EXPECT_THAT(Converted(arguments).out, HasSubstr("found only if they are: /dev/mapper."));
+  EXPECT_THAT(Converted(arguments).out, HasSubstr("# Assumed to be devices: /dev/mapper. If"));
   EXPECT_EQ(AllAnswers(), (std::map<std::string, Answers>{{"acme.org/disks", {}}}));
   auto on_the_node = arguments;
   on_the_node.insert(on_the_node.end(), {"--host-root", host_.path()});
@@ -241,16 +242,16 @@ TEST_F(ConvertTest, SmarterConfigMapAnswersAsBefore) {
       {"smarter-devices/vcsm", {{"/dev/vcsm > /dev/vcsm rw", 20}}},
       {"smarter-devices/vcsm-cma", {{"/dev/vcsm-cma > /dev/vcsm-cma rw", 20}}},
       {"smarter-devices/net_tun", {{"/dev/net/tun > /dev/net/tun rw", 5}}}};
-  // On a node the names are those that smarter-device-manager finds there.
+  // On a node, the names are those that smarter-device-manager finds there.
   Ran ran = Converted(
       {"--from", kSmarter, "--host-root", host_.path(), ForeignFile("smarter-configmap.yaml")});
   EXPECT_EQ(ran.code, kOk);
   EXPECT_EQ(ran.err, "");
   EXPECT_EQ(AllAnswers(), expected);
-  // Elsewhere those that can be foreseen: without video12 and vcsm-cma, which a warning tells of.
+  // Elsewhere, video12 and vcsm-cma cannot be derived from the expressions. A warning reports this.
   ran = Converted({"--from", kSmarter, ForeignFile("smarter-configmap.yaml")});
   EXPECT_EQ(ran.code, kOk);
-  EXPECT_THAT(ran.err, HasSubstr(":15:24: warning[assumed]: this matches more names"));
+  EXPECT_THAT(ran.err, HasSubstr(":15:24: warning[assumed]: this expression matches more names"));
   auto foreseen = expected;
   foreseen.erase("smarter-devices/video12");
   foreseen.erase("smarter-devices/vcsm-cma");
@@ -269,7 +270,7 @@ TEST_F(ConvertTest, WritesNothingWhereThereAreErrors) {
                          ":4:20: error[foreign-syntax]: `path` must be an absolute path\n"
                          "      - paths: [{path: relative}]\n"
                          "                       ^\n"
-                         "    hint: begin it with a slash\n");
+                         "    hint: start it with a slash\n");
 }
 
 TEST_F(ConvertTest, NamesTheFileThatCannotBeRead) {

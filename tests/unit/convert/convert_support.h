@@ -7,8 +7,8 @@
 namespace patchbay::test {
 
 struct Outcome {
-  std::string toml;      ///< empty where there were errors
-  std::string findings;  ///< one line each: "3:5 error message"; places without the file's name
+  std::string toml;      ///< empty if there are errors
+  std::string findings;  ///< one line each, without the file name: "3:5 error message"
 };
 
 inline Outcome Converted(ForeignProgram from, const std::string& text,

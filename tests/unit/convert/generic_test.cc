@@ -15,7 +15,7 @@ test::Outcome Generic(const std::string& text) {
   return test::Converted(ForeignProgram::kGenericDevicePlugin, text);
 }
 
-/// A configuration file with the groups of one device, each as a line of its own from line 5 on.
+/// Returns a configuration file with one device. Its groups start at line 5, one for each line.
 std::string WithGroups(const std::string& groups) {
   return "domain: a.com\ndevices:\n- name: x1\n  groups:\n" + groups;
 }
@@ -25,30 +25,30 @@ test::Outcome Groups(const std::string& groups) { return Generic(WithGroups(grou
 TEST(GenericDevicePluginTest, APathIsAMatch) {
   const auto outcome = Groups("  - paths: [{path: '/dev/tty*'}]\n");
   EXPECT_EQ(outcome.findings, "");
-  EXPECT_EQ(outcome.toml,
-            "# Converted from generic-device-plugin: in.yaml. Comments tell where the meaning "
-            "differs.\n"
-            "\n"
-            "[[resource]]\n"
-            "name = \"a.com/x1\"\n"
-            "\n"
-            "  [[resource.match]]\n"
-            "  path = \"/dev/tty*\"\n"
-            "\n"
-            "  [[resource.device_node]]\n"
-            "  permissions = \"rwm\"\n");
+  EXPECT_EQ(
+      outcome.toml,
+      "# Converted from generic-device-plugin: in.yaml. Comments mark differences in meaning.\n"
+      "\n"
+      "[[resource]]\n"
+      "name = \"a.com/x1\"\n"
+      "\n"
+      "  [[resource.match]]\n"
+      "  path = \"/dev/tty*\"\n"
+      "\n"
+      "  [[resource.device_node]]\n"
+      "  permissions = \"rwm\"\n");
 }
 
 struct Said {
   const char* groups;
-  std::vector<std::string> toml;  ///< what is in it
+  std::vector<std::string> toml;  ///< substrings of the output
 };
 
 TEST(GenericDevicePluginTest, WhatCanBeSaidIsSaid) {
   const Said cases[] = {
       {"  - {count: 10, paths: [{path: /dev/fuse, permissions: wr}]}\n",
        {"replicas = 10\n", "path = \"/dev/fuse\"\n"}},
-      // Patterns of Go: braces are none, classes are turned round by ^, ** is one level.
+      // In Go patterns, braces are literal, ^ negates a class, and ** matches one level.
       {"  - paths: [{path: '/dev/[^a-c]{x}/**/?'}]\n", {R"(path = '/dev/[!a-c]\{x\}/*/?')"}},
       {"  - paths: [{path: ' /dev/a ', mountPath: /dev/b/}]\n",
        {"path = \"/dev/a\"", "container_path = \"/dev/b/{name}\""}},
@@ -56,7 +56,7 @@ TEST(GenericDevicePluginTest, WhatCanBeSaidIsSaid) {
       {"  - paths: [{path: /dev/dri, mountPath: /gpu}]\n",
        {"regex = \"/dev/(?P<group>dri)/(?P<below>(?:[^b]|b[^y]|by[^-]).*)\"",
         "container_path = \"/gpu/{below}\""}},
-      // So that directories of one name are devices of their own.
+      // The group is the whole path, so that directories with the same name are separate devices.
       {"  - paths: [{path: /dev/bus/usb}]\n  - paths: [{path: /dev/usb}]\n",
        {"regex = \"/dev/(?P<group>bus/usb)/(?:[^b]|b[^y]|by[^-]).*\"",
         "regex = \"/dev/(?P<group>usb)/(?:[^b]|b[^y]|by[^-]).*\""}},
@@ -66,21 +66,21 @@ TEST(GenericDevicePluginTest, WhatCanBeSaidIsSaid) {
       {"  - paths: [{path: /dev/a, permissions: r}, {path: /dev/b, mountPath: /dev/c}]\n",
        {"host_path = \"/dev/a\"\n  permissions = \"r\"",
         "host_path = \"/dev/b\"\n  container_path = \"/dev/c\"\n  permissions = \"rwm\""}},
-      // Two sets of the same shape, which differ in what is where.
+      // Two numbered sets with the same container paths.
       {"  - paths: [{path: /dev/a0}, {path: /dev/b0x}]\n"
        "  - paths: [{path: /dev/a1, mountPath: /dev/a0}, {path: /dev/b1x, mountPath: /dev/b0x}]\n",
        {"(?:a(?P<n1>0)|b0x)", "(?:a(?P<n1>1)|b1x)",
         "host_path = \"/dev/b{n1}x\"\n  container_path = \"/dev/b0x\"",
-        "# Differs where a container asks for several"}},
+        "# Difference: if a container requests several devices"}},
       {"  - paths: [{path: /dev/v0}]\n  - paths: [{path: /dev/v1, mountPath: /dev/v0}]\n",
        {"path = \"/dev/v0\"", "path = \"/dev/v1\"", "container_path = \"/dev/v0\""}},
       {"  - paths: [{path: '/dev/v*'}, {path: '/dev/m*', mountPath: /dev/m/}]\n",
        {"regex = \"/dev/(?:v|m)(?P<pair>[^/]*?)(?:|)\"", "container_path = \"/dev/m/m{pair}\"",
-        "stands for the same text"}},
+        "the * matches the same text"}},
       {"  - paths: [{path: '/dev/v*'}, {path: '/dev/vm*', optional: true}]\n",
        {"regex = \"/dev/v(?:|m)(?P<pair>[^/]*?)(?:|)\"", "require = \"/dev/v*\""}},
       {"  - paths: [{path: '/dev/v*'}, {path: /dev/fuse, limit: 9, optional: true}]\n",
-       {"host_path = \"/dev/fuse\"", "optional = true", "the limit of 9 is not kept"}},
+       {"host_path = \"/dev/fuse\"", "optional = true", "the limit of 9 is not enforced"}},
       {"  - paths: [{path: '/run/a/*.sock', type: Mount, mountPath: /run/}]\n",
        {"type = \"any\"", "host_path = \"{path}\"\n  container_path = \"/run/{name}\"",
         "read_only = false"}},
@@ -90,10 +90,11 @@ TEST(GenericDevicePluginTest, WhatCanBeSaidIsSaid) {
       {"  - usb: [{vendor: '1A86', product: '7523', serial: 'A*'}]\n",
        {"usb = \"1a86:7523\"", R"(serial = 'A\*')", "udev = { subsystem = \"usb\" }"}},
       {"  - usb: [{vendor: '403', product: '0001'}]\n  - paths: [{path: /dev/a}]\n",
-       {"usb = \"0403:0001\"", "# Differs: some of the groups let a container make device nodes"}},
-      // The same name in two directories.
+       {"usb = \"0403:0001\"",
+        "# Difference: some of the groups allow a container to create device nodes"}},
+      // Nodes with the same name in two directories.
       {"  - paths: [{path: /dev/a/x}]\n  - paths: [{path: /dev/b/x}]\n", {"id = \"{path}\""}},
-      // Written in another case, which Go does not mind.
+      // Go ignores the case of keys.
       {"  - Paths: [{PATH: /dev/a, mountpath: /dev/b}]\n    COUNT: 2\n",
        {"replicas = 2", "container_path = \"/dev/b\""}}};
   for (const Said& said : cases) {
@@ -107,49 +108,52 @@ TEST(GenericDevicePluginTest, WhatCanBeSaidIsSaid) {
 
 struct Wrong {
   const char* groups;
-  const char* finding;  ///< the beginning of the only one
+  const char* finding;  ///< the beginning of the first finding
 };
 
 TEST(GenericDevicePluginTest, WhatCannotBeSaidIsAnErrorAtItsPlace) {
   const Wrong cases[] = {
       {"  - {count: 2, paths: [{path: /dev/a}]}\n  - paths: [{path: /dev/b}]\n",
-       "6:5 error the groups of \"x1\" have the counts 2 and 1;"},
-      {"  - {count: 10001, paths: [{path: /dev/a}]}\n", "5:13 error `count` is above 10000"},
+       "6:5 error the groups of \"x1\" have different counts, 2 and 1;"},
+      {"  - {count: 10001, paths: [{path: /dev/a}]}\n", "5:13 error `count` must be at most 10000"},
       {"  - {count: '2', paths: [{path: /dev/a}]}\n", "5:13 error `count` must be a whole number"},
       {"  - {count: 010, paths: [{path: /dev/a}]}\n", "5:13 error `count` must be a whole number"},
-      {"  - {count: 99999999999999999999, paths: [{path: /dev/a}]}\n", "5:13 error `count` is abo"},
+      {"  - {count: 99999999999999999999, paths: [{path: /dev/a}]}\n",
+       "5:13 error `count` must be at m"},
       {"  - paths: [{path: dev/a}]\n", "5:20 error `path` must be an absolute path"},
       {"  - paths: [{path: '/dev/[a'}]\n", "0:0 error "},
       {"  - paths: [{path: /dev/../a}]\n", "0:0 error "},
-      {"  - paths: [{path: [a]}]\n", "5:20 error `path` must be a text"},
+      {"  - paths: [{path: [a]}]\n", "5:20 error `path` must be a string"},
       {"  - paths: {path: /dev/a}\n", "5:12 error `paths` must be a list"},
       {"  - paths: [{path: /dev/a, type: Socket}]\n", "5:34 error `type` must be Device or Mount"},
       {"  - paths: [{path: /dev/a, permissions: rwx}]\n", "5:41 error `permissions` must be"},
       {"  - paths: [{path: /dev/a, optional: maybe}]\n", "5:38 error `optional` must be true or"},
       {"  - paths: [{path: /dev/a, mountPath: b}]\n", "5:39 error `mountPath` must be an absolute"},
-      {"  - paths: [{path: '/dev/v*'}, {path: /dev/fuse}]\n", "5:39 error beside a glob /dev/fuse"},
+      {"  - paths: [{path: '/dev/v*'}, {path: /dev/fuse}]\n",
+       "5:39 error /dev/fuse has no `limit`"},
       {"  - paths: [{path: '/dev/v[0-3]'}, {path: '/dev/m*'}]\n",
-       "5:20 error several globs in a group are paired"},
-      {"  - paths: [{path: /dev/a}, {path: /opt/b}]\n", "5:20 error a device of several paths"},
+       "5:20 error generic-device-plugin pairs the matches of several globs"},
+      {"  - paths: [{path: /dev/a}, {path: /opt/b}]\n",
+       "5:20 error all paths of a device with several paths"},
       {"  - paths: [{path: /dev/a}, {path: '/opt/*', type: Mount}]\n",
-       "5:36 error a glob of `type: Mount` beside other paths"},
+       "5:36 error a glob with `type: Mount` in a group with other paths"},
       {"  - paths: [{path: /dev/a}]\n  - paths: [{path: /dev/b, mountPath: /dev/c}]\n"
        "  - paths: [{path: /dev/d, mountPath: /dev/e}]\n",
-       "6:5 error this group gives a container other paths or permissions"},
+       "6:5 error this group has different container paths or permissions"},
       {"  - paths: [{path: /dev/a}]\n  - paths: [{path: /dev/b, permissions: r}]\n",
-       "6:5 error this group gives a container other paths or permissions"},
+       "6:5 error this group has different container paths or permissions"},
       {"  - paths: [{path: /dev/a}]\n  - paths: [{path: /dev/b}, {path: /opt/b, type: Mount}]\n",
-       "6:5 error this group has other mounts"},
+       "6:5 error this group has different mounts"},
       {"  - paths: [{path: /dev/a}, {path: /dev/b}]\n"
        "  - paths: [{path: /dev/c, mountPath: /dev/a}, {path: /dev/d, mountPath: /dev/b}]\n",
-       "6:5 error this group gives a container other paths or permissions"},
+       "6:5 error this group has different container paths or permissions"},
       {"  - paths: [{path: /dev/a, permissions: m}]\n  - paths: [{path: /dev/b, permissions: "
        "rm}]\n",
-       "6:5 error this group gives a container other paths or permissions"},
+       "6:5 error this group has different container paths or permissions"},
       {"  - {usb: [{vendor: '1', product: '2'}], paths: [{path: /dev/a}]}\n",
-       "5:5 error a group has either `paths` or `usb`"},
+       "5:5 error a group cannot have both `paths` and `usb`"},
       {"  - usb: [{vendor: '1', product: '2'}, {vendor: '3', product: '4'}]\n",
-       "5:40 error all USB devices that a group finds are one unit"},
+       "5:40 error generic-device-plugin combines all USB devices of a group"},
       {"  - usb: [{vendor: '0x1', product: '2'}]\n", "5:20 error `vendor` must be one to four hex"},
       {"  - usb: [{vendor: '1'}]\n", "5:11 error `product` must be one to four hex"},
       {"  - count: 1\n", "5:5 error the group has neither `paths` nor `usb`"},
@@ -164,22 +168,21 @@ TEST(GenericDevicePluginTest, WhatCannotBeSaidIsAnErrorAtItsPlace) {
 
 TEST(GenericDevicePluginTest, WhatItIgnoresIsNamed) {
   const auto outcome = Groups("  - paths: [{path: /dev/a, mountPaht: /dev/b}]\n    color: red\n");
-  EXPECT_EQ(
-      outcome.findings,
-      "5:28 warning `mountPaht` is not a key that generic-device-plugin knows; it is ignored\n"
-      "6:5 warning `color` is not a key that generic-device-plugin knows; it is ignored\n");
+  EXPECT_EQ(outcome.findings,
+            "5:28 warning unknown key `mountPaht`; generic-device-plugin ignores it\n"
+            "6:5 warning unknown key `color`; generic-device-plugin ignores it\n");
   EXPECT_THAT(outcome.toml, HasSubstr("path = \"/dev/a\""));
 }
 
 TEST(GenericDevicePluginTest, NumbersWithoutQuotesAreTakenAsTheyStand) {
   const auto in_file = Groups("  - usb: [{vendor: 1050, product: '0407'}]\n");
-  EXPECT_THAT(in_file.toml, AllOf(HasSubstr("usb = \"1050:0407\""),
-                                  HasSubstr("# vendor 1050 stands without quotes")));
+  EXPECT_THAT(in_file.toml,
+              AllOf(HasSubstr("usb = \"1050:0407\""), HasSubstr("# vendor 1050 has no quotes")));
   const auto in_flag = Generic(
       "args: ['--domain=a.com', --device, \"{name: x1, groups: [{usb: [{vendor: 1050, product: "
       "0407}]}]}\"]\n");
   EXPECT_THAT(in_flag.toml, AllOf(HasSubstr("usb = \"1050:0407\""), Not(HasSubstr("# vendor")),
-                                  HasSubstr("# product 0407 stands without quotes")));
+                                  HasSubstr("# product 0407 has no quotes")));
 }
 
 TEST(GenericDevicePluginTest, PlacesInFlagsAreThoseOfTheManifest) {
@@ -205,9 +208,9 @@ TEST(GenericDevicePluginTest, PlacesInFlagsAreThoseOfTheManifest) {
   EXPECT_EQ(Generic(head + "    - '--device={name: x1, groups: [{paths: [{path: }]}]}'\n").findings,
             "8:46 error `path` must be an absolute path\n");
   EXPECT_THAT(Generic(head + "    - --device\n    - |\n      a: [\n").findings,
-              StartsWith("9:7 error this is not YAML"));
+              StartsWith("9:7 error invalid YAML"));
   EXPECT_EQ(Generic(head + "    - --device\n    - [a]\n").findings,
-            "9:7 error --device must be followed by a text\n");
+            "9:7 error --device must be followed by a string\n");
 }
 
 TEST(GenericDevicePluginTest, ConfigMapsAndListsOfObjectsAreLookedInto) {
@@ -231,7 +234,7 @@ TEST(GenericDevicePluginTest, ConfigMapsAndListsOfObjectsAreLookedInto) {
   EXPECT_THAT(Generic(indented).toml, HasSubstr("name = \"squat.ai/x1\""));
 }
 
-/// Manifests of the whole namespace: what else is in it has flags and ConfigMaps too.
+/// Manifests of a whole namespace, in which other programs also have flags and ConfigMaps.
 std::string WithNeighbours(const std::string& container) {
   return "kind: List\n"
          "items:\n"
@@ -259,15 +262,15 @@ TEST(GenericDevicePluginTest, TheContainerThatCountsIsTheOneThatReadsTheFile) {
   const std::pair<const char*, const char*> cases[] = {
       {"{image: 'squat/generic-device-plugin:0.1.0', args: [--config, /c]}", "squat.ai"},
       {"{image: 'squat/generic-device-plugin:0.2.0', args: [--config-file, /c]}", "devic.es"},
-      // The file where the plugin looks for it by itself.
+      // The plugin reads its file from the default path.
       {"{image: 'squat/generic-device-plugin:0.2.0'}", "devic.es"},
       {"{image: 'squat/generic-device-plugin', args: [--domain, acme.io]}", "acme.io"},
-      // A mirror has the image under another name.
+      // The image in a mirror has a different name.
       {"{image: 'm/x:0.2.0', command: [/generic-device-plugin], args: [--config=/c]}", "devic.es"},
       {"{name: generic-device-plugin, image: 'mirror/x:0.1.0'}", "squat.ai"},
       {"{image: 'mirror/x:0.2.0', volumeMounts: [{name: config}]}", "devic.es"},
       {"{image: 'mirror/x', args: [--domain=acme.io], volumeMounts: [{name: config}]}", "acme.io"},
-      // One beside it that waits for changes of the ConfigMap.
+      // A sidecar that watches the ConfigMap mounts it too.
       {"{image: 'squat/generic-device-plugin:0.2.0', volumeMounts: [{name: config}]}, "
        "{image: 'reload:0.1.0', args: [--domain=no.org], volumeMounts: [{name: config}]}",
        "devic.es"}};
@@ -305,7 +308,7 @@ TEST(GenericDevicePluginTest, ArgumentsAreReadOfThePluginOnlyWhereOneSaysThatItI
     EXPECT_EQ(outcome.findings, "") << container;
     EXPECT_THAT(outcome.toml, HasSubstr("\"a.com/x1\"")) << container;
   }
-  // Under another name it cannot be told from what is beside it.
+  // A container with a different name cannot be distinguished from the other containers.
   EXPECT_THAT(Generic(other + "- containers: [{image: 'mirror/x'" + args + "}]\n").findings,
               HasSubstr("1:54 error a device must be a map"));
 }
@@ -317,11 +320,11 @@ TEST(GenericDevicePluginTest, ArgumentsThatItDoesNotKnowAreNamed) {
   };
   const std::pair<const char*, const char*> cases[] = {
       {"- --doman=foo.io\n",
-       "3:3 warning `--doman` is not a flag that generic-device-plugin knows; it is ignored\n"},
-      {"- --bogus\n- x\n", "3:3 warning `--bogus` is not a flag that"},
-      {"- --bogus\n", "3:3 warning `--bogus` is not a flag that"},
-      {"- -d\n- x1,/dev/a1\n", "3:3 warning `-d` is not a flag that"},
-      {"- x2,/dev/a1\n", "3:3 warning no flag takes \"x2,/dev/a1\"; it is ignored\n"}};
+       "3:3 warning unknown flag `--doman` for generic-device-plugin; it is ignored\n"},
+      {"- --bogus\n- x\n", "3:3 warning unknown flag `--bogus` for"},
+      {"- --bogus\n", "3:3 warning unknown flag `--bogus` for"},
+      {"- -d\n- x1,/dev/a1\n", "3:3 warning unknown flag `-d` for"},
+      {"- x2,/dev/a1\n", "3:3 warning unexpected argument \"x2,/dev/a1\"; it is ignored\n"}};
   for (const auto& [args, finding] : cases) {
     const auto outcome = with(args);
     EXPECT_THAT(outcome.findings, StartsWith(finding)) << args;
@@ -346,18 +349,18 @@ TEST(GenericDevicePluginTest, AnArgumentWithoutItsValueIsAnError) {
   const Conversion slip = Convert(ForeignProgram::kGenericDevicePlugin,
                                   {"in.yaml", head + "- --devices\n- x1,/dev/a\n"}, {});
   EXPECT_THAT(slip.diagnostics.RenderText(),
-              AllOf(HasSubstr("`--devices` is not a flag"), HasSubstr("did you mean `--device`?"),
-                    HasSubstr("nothing of generic-device-plugin is in it")));
+              AllOf(HasSubstr("unknown flag `--devices`"), HasSubstr("did you mean `--device`?"),
+                    HasSubstr("no configuration of generic-device-plugin found")));
 }
 
 TEST(GenericDevicePluginTest, AConfigMapThatIsNoYamlIsPassedOverIfSomethingElseIsThere) {
   const std::string readme =
       "kind: ConfigMap\ndata:\n  README: 'Edit this: file to choose a device: see docs'\n---\n";
   const auto outcome = Generic(readme + WithGroups("  - paths: [{path: /dev/a0}]\n"));
-  EXPECT_THAT(outcome.findings, StartsWith("3:46 warning this is not YAML"));
+  EXPECT_THAT(outcome.findings, StartsWith("3:46 warning invalid YAML"));
   EXPECT_THAT(outcome.toml, HasSubstr("\"a.com/x1\""));
   const auto alone = Generic(readme);
-  EXPECT_THAT(alone.findings, HasSubstr("3:46 error this is not YAML"));
+  EXPECT_THAT(alone.findings, HasSubstr("3:46 error invalid YAML"));
   EXPECT_EQ(alone.toml, "");
 }
 
@@ -366,16 +369,16 @@ TEST(GenericDevicePluginTest, ADirectoryIsOneWhereSomebodyHasSeenIt) {
       "  - paths: [{path: /dev/mapper}]\n  - paths: [{path: /dev/fuse}]\n"
       "  - paths: [{path: /dev/pcmC0D0c}]\n  - paths: [{path: /dev/bus/usb/001}]\n");
   const auto blind = Generic(text);
-  EXPECT_THAT(blind.toml, AllOf(HasSubstr("# Taken for devices, and found only if they are: "
-                                          "/dev/bus/usb/001, /dev/mapper. Of"),
-                                HasSubstr("path = \"/dev/mapper\"")));
+  EXPECT_THAT(blind.toml,
+              AllOf(HasSubstr("# Assumed to be devices: /dev/bus/usb/001, /dev/mapper. If"),
+                    HasSubstr("path = \"/dev/mapper\"")));
   ConvertHints hints;
   hints.dev = {{"bus/usb/001", true}, {"mapper", true}, {"snd", false}};
   const auto seen = test::Converted(ForeignProgram::kGenericDevicePlugin, text, hints);
   EXPECT_EQ(seen.findings, "");
   EXPECT_THAT(seen.toml,
               AllOf(HasSubstr("regex = \"/dev/(?P<group>mapper)/(?:[^b]|b[^y]|by[^-]).*\""),
-                    Not(HasSubstr("# Taken"))));
+                    Not(HasSubstr("# Assumed"))));
 }
 
 TEST(GenericDevicePluginTest, TheDomainIsThatOfTheVersion) {
@@ -385,7 +388,7 @@ TEST(GenericDevicePluginTest, TheDomainIsThatOfTheVersion) {
   EXPECT_EQ(domain("'squat/x:0.1.0'").findings, "");
   EXPECT_THAT(domain("'localhost:5000/x:v1.0'").toml, HasSubstr("\"devic.es/x1\""));
   const auto unknown = domain("'localhost:5000/x'");
-  EXPECT_THAT(unknown.findings, HasSubstr("warning no domain is given; squat.ai is assumed"));
+  EXPECT_THAT(unknown.findings, HasSubstr("warning no domain specified; assuming squat.ai"));
   EXPECT_THAT(unknown.toml, HasSubstr("convert again with --domain devic.es"));
   const auto given = test::Converted(ForeignProgram::kGenericDevicePlugin, "{image: x" + flag,
                                      {"mine.com", std::nullopt});
@@ -397,13 +400,13 @@ TEST(GenericDevicePluginTest, SettingsOfTheProgramAreNotTakenOver) {
   EXPECT_THAT(Generic("domain: a.com\nlisten: ':80'\n" +
                       WithGroups("  - paths: [{path: /dev/a}]\n").substr(14))
                   .toml,
-              HasSubstr("# Not taken over: listen = :80."));
+              HasSubstr("# Not converted: listen = :80."));
 }
 
 TEST(GenericDevicePluginTest, ANameIsThereOnceAndFitsTheKubelet) {
   const std::string device = "- name: x1\n  groups: [{paths: [{path: /dev/a}]}]\n";
   EXPECT_THAT(Generic("domain: a.com\ndevices:\n" + device + device).findings,
-              StartsWith("5:9 error a.com/x1 is there already, at in.yaml:3"));
+              StartsWith("5:9 error duplicate device a.com/x1, first defined at in.yaml:3"));
   EXPECT_THAT(Generic("domain: a_b\ndevices:\n" + device).findings, StartsWith("0:0 error "));
 }
 
@@ -412,7 +415,8 @@ TEST(GenericDevicePluginTest, NothingOfItIsAnError) {
        {"", "a: b\n", "- a\n", "kind: DaemonSet\nargs: [--foo]\n", "text"}) {
     const auto outcome = Generic(text);
     EXPECT_EQ(outcome.toml, "") << text;
-    EXPECT_EQ(outcome.findings, "0:0 error nothing of generic-device-plugin is in it\n") << text;
+    EXPECT_EQ(outcome.findings, "0:0 error no configuration of generic-device-plugin found\n")
+        << text;
   }
 }
 

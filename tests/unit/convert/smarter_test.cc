@@ -25,8 +25,8 @@ TEST(SmarterDeviceManagerTest, EveryNameIsAResource) {
   const auto outcome = Match("^net/(tun|tap[01])$");
   EXPECT_EQ(outcome.findings, "");
   EXPECT_EQ(outcome.toml,
-            "# Converted from smarter-device-manager: in.yaml. Comments tell where the meaning "
-            "differs.\n"
+            "# Converted from smarter-device-manager: in.yaml. Comments mark differences in "
+            "meaning.\n"
             "\n"
             "# devicematch: ^net/(tun|tap[01])$\n"
             "[[resource]]\n"
@@ -54,22 +54,26 @@ TEST(SmarterDeviceManagerTest, EveryNameIsAResource) {
 TEST(SmarterDeviceManagerTest, NumbersAreWrittenOutAndToldOf) {
   const auto outcome = Match("^ttyUSB[0-9]*$");
   EXPECT_EQ(outcome.findings, "");
-  EXPECT_THAT(outcome.toml, AllOf(HasSubstr("ttyUSB0\""), HasSubstr("ttyUSB9\""),
-                                  HasSubstr("# Differs: names of resources are fixed here")));
+  EXPECT_THAT(outcome.toml,
+              AllOf(HasSubstr("ttyUSB0\""), HasSubstr("ttyUSB9\""),
+                    HasSubstr("# Difference: the names of resources are fixed in Patchbay")));
 }
 
 TEST(SmarterDeviceManagerTest, WhatMatchesMoreIsToldOf) {
   for (const char* regex : {"^vcsm.*$", "vcsm", "^vcsm", "vcsm$"}) {
     const auto outcome = Match(regex);
-    EXPECT_THAT(outcome.findings, StartsWith("1:16 warning this matches more names")) << regex;
+    EXPECT_THAT(outcome.findings, StartsWith("1:16 warning this expression matches more names"))
+        << regex;
     EXPECT_THAT(outcome.toml, HasSubstr("name = \"smarter-devices/vcsm\"")) << regex;
   }
-  EXPECT_THAT(Match(".*").findings, StartsWith("1:16 error every name in /dev that this matches"));
+  EXPECT_THAT(
+      Match(".*").findings,
+      StartsWith("1:16 error smarter-device-manager creates a resource for each matching name in"));
 }
 
 TEST(SmarterDeviceManagerTest, NamesThatMayBeDirectoriesAreToldOf) {
   EXPECT_THAT(Match("^(mapper|snd|kvm|video0)$").toml,
-              HasSubstr("# Taken for devices, and found only if they are: /dev/mapper. Of a"));
+              HasSubstr("# Assumed to be devices: /dev/mapper. If one"));
 }
 
 TEST(SmarterDeviceManagerTest, OnANodeNamesAreThoseThatAreThere) {
@@ -85,13 +89,13 @@ TEST(SmarterDeviceManagerTest, OnANodeNamesAreThoseThatAreThere) {
   EXPECT_THAT(names("video\\d+$"), AllOf(HasSubstr("/video0\""), HasSubstr("/video12\"")));
   EXPECT_THAT(names("^snd$|^video0$"), AllOf(HasSubstr("(?P<group>snd)/"), HasSubstr("/video0\""),
                                              Not(HasSubstr("timer")), Not(HasSubstr("video12"))));
-  EXPECT_THAT(names("^tty"), HasSubstr("# There is no such device in the /dev"));
-  // A name that no resource can have: there it is refused by the kubelet.
+  EXPECT_THAT(names("^tty"), HasSubstr("# No name in the scanned /dev matches"));
+  // A resource cannot have this name; the kubelet also rejects it from smarter-device-manager.
   EXPECT_THAT(Match("video0", hints).findings,
-              HasSubstr("warning smarter-devices/my video0 cannot be a resource"));
-  // Nothing is looked for in what is only near it.
+              HasSubstr("warning smarter-devices/my video0 is not a valid resource name"));
+  // An expression that would change the meaning of the search around it is an error.
   EXPECT_THAT(Match("\\Qvideo0", hints).findings,
-              StartsWith("1:16 error `devicematch` cannot be looked for within names"));
+              StartsWith("1:16 error `devicematch` cannot be searched for in names"));
 }
 
 TEST(SmarterDeviceManagerTest, ABrokenExpressionIsQuotedAsItStands) {
@@ -99,9 +103,9 @@ TEST(SmarterDeviceManagerTest, ABrokenExpressionIsQuotedAsItStands) {
   seen.dev = {{"snd", true}};
   for (const ConvertHints& hints : {ConvertHints(), seen}) {
     EXPECT_EQ(Match("^snd(", hints).findings,
-              "1:16 error `devicematch` is no regular expression: missing ): ^snd(\n");
+              "1:16 error `devicematch` is not a valid regular expression: missing ): ^snd(\n");
     EXPECT_THAT(Match("a)|(b", hints).findings,
-                StartsWith("1:16 error `devicematch` is no regular expression: "));
+                StartsWith("1:16 error `devicematch` is not a valid regular expression: "));
   }
 }
 
@@ -112,28 +116,30 @@ TEST(SmarterDeviceManagerTest, GpusOfTegraAreAVariable) {
 }
 
 TEST(SmarterDeviceManagerTest, WrongEntriesAreNamed) {
-  EXPECT_EQ(Smarter("- devicematch: ^a$\n").findings,
-            "1:3 warning without `nummaxdevices` there is none to be had; the entry is left out\n");
+  EXPECT_EQ(
+      Smarter("- devicematch: ^a$\n").findings,
+      "1:3 warning an entry without `nummaxdevices` provides no devices; it is not converted\n");
   EXPECT_THAT(Smarter("- nummaxdevices: 1\n").findings, StartsWith("1:3 error an entry without"));
-  EXPECT_EQ(Smarter("- devicematch: ^a$\n  nummaxdevices: 0\n").findings,
-            "2:18 warning with a `nummaxdevices` of 0 there is none to be had; the entry is left "
-            "out\n");
+  EXPECT_EQ(
+      Smarter("- devicematch: ^a$\n  nummaxdevices: 0\n").findings,
+      "2:18 warning an entry with `nummaxdevices: 0` provides no devices; it is not converted\n");
   for (const std::string wrong : {"-1", "'40'", "many", "[1]"}) {
     EXPECT_EQ(Smarter("- devicematch: ^a$\n  nummaxdevices: " + wrong + "\n").findings,
               "2:18 error `nummaxdevices` must be a whole number from 0 to 10000\n");
   }
   EXPECT_EQ(Smarter("- devicematch: ^a$\n  nummaxdevices: 10001\n").findings,
-            "2:18 error `nummaxdevices` is above 10000\n");
+            "2:18 error `nummaxdevices` must be at most 10000\n");
   EXPECT_THAT(Smarter("- devicematch: ^a$\n  nummaxdevices: 1\n- x\n").findings,
               StartsWith("3:3 error an entry must be a map"));
   EXPECT_THAT(Smarter("- devicematch: ^a$\n  nummaxdevices: 1\n  nummax: 1\n").findings,
-              StartsWith("3:3 warning `nummax` is not a key that smarter-device-manager knows"));
-  EXPECT_THAT(Smarter("- devicematch: ^a$\n  nummaxdevices: 1\n"
-                      "- devicematch: ^[ab]$\n  nummaxdevices: 2\n")
-                  .findings,
-              StartsWith("3:16 warning smarter-devices/a is there already, at in.yaml:1"));
+              StartsWith("3:3 warning unknown key `nummax`; smarter-device-manager ignores it"));
+  EXPECT_THAT(
+      Smarter("- devicematch: ^a$\n  nummaxdevices: 1\n"
+              "- devicematch: ^[ab]$\n  nummaxdevices: 2\n")
+          .findings,
+      StartsWith("3:16 warning duplicate resource smarter-devices/a, first defined at in.yaml:1"));
   EXPECT_THAT(Smarter("kind: DaemonSet\n").findings,
-              StartsWith("0:0 error there is no list of `devicematch` in it"));
+              StartsWith("0:0 error no list of `devicematch` entries found"));
 }
 
 TEST(SmarterDeviceManagerTest, AHintOnQuotesIsForWhatHasThem) {
@@ -142,8 +148,8 @@ TEST(SmarterDeviceManagerTest, AHintOnQuotesIsForWhatHasThem) {
     return Convert(ForeignProgram::kSmarterDeviceManager, {"in.yaml", text}, {})
         .diagnostics.RenderText();
   };
-  EXPECT_THAT(shown("'40'"), HasSubstr("hint: write it without quotes"));
-  EXPECT_THAT(shown("many"), HasSubstr("hint: write it in plain digits"));
+  EXPECT_THAT(shown("'40'"), HasSubstr("hint: remove the quotes"));
+  EXPECT_THAT(shown("many"), HasSubstr("hint: use decimal digits without a leading zero"));
 }
 
 TEST(SmarterDeviceManagerTest, PlacesInAConfigMapAreThoseOfTheFile) {

@@ -118,10 +118,10 @@ TEST(YamlTest, TheHintOnBrokenTextIsOnWhatIsInIt) {
   EXPECT_THAT(hint("a:\n{{- if .Values.b }}\n  c: d\n"), HasSubstr("`helm template`"));
   for (const std::string text :
        {"\t- a", "a:\n\tb: c\n", "a:\n  b: c\n\td: e\n", "- a\n \t- b: c\n"}) {
-    EXPECT_THAT(hint(text), StartsWith("YAML takes no tabs")) << text;
+    EXPECT_THAT(hint(text), StartsWith("YAML does not allow tabs")) << text;
   }
   for (const std::string text : {"a: [", "{name: x1, groups: [{paths: }", "- {a\n", "a: b: c"}) {
-    EXPECT_THAT(hint(text), StartsWith("look for a bracket")) << text;
+    EXPECT_THAT(hint(text), StartsWith("check for a missing bracket")) << text;
   }
 }
 
@@ -132,32 +132,32 @@ TEST(YamlTest, AFileThatIsTooLargeIsNotRead) {
 }
 
 TEST(YamlTest, AnOutcomeThatWouldBeTooLargeIsSaidToBe) {
-  // Comments tell of each of them that it is a directory.
+  // The output is larger than the input, because it has a comment for each directory.
   std::string devices = "domain: a.com\ndevices:\n- name: x1\n  groups:\n";
-  for (int i = 0; i < 4'000; ++i) devices += "  - paths: [{path: /dev/snd}]\n";
+  for (int i = 0; i < 6'000; ++i) devices += "  - paths: [{path: /dev/snd}]\n";
   ASSERT_LT(devices.size(), kLargestSource);
   const auto outcome = test::Converted(ForeignProgram::kGenericDevicePlugin, devices);
-  EXPECT_THAT(outcome.findings, StartsWith("0:0 error the outcome would have "));
-  EXPECT_THAT(outcome.findings, HasSubstr("no file of Patchbay may have more than 1048576"));
+  EXPECT_THAT(outcome.findings, StartsWith("0:0 error the converted file would have "));
+  EXPECT_THAT(outcome.findings, HasSubstr(" bytes; the limit is 1048576"));
   EXPECT_EQ(outcome.toml, "");
 }
 
-/// Of each of them the place is looked for; in a file of as many lines that must not take as long
-/// as both together.
+/// The location of each text is searched for in the file. The time must not grow with the product
+/// of the number of texts and the number of lines.
 TEST(YamlTest, AConfigMapMayHaveManyTexts) {
   std::string text = "kind: ConfigMap\ndata:\n";
   for (int i = 0; i < 45'000; ++i) text += "  k" + std::to_string(i) + ": |\n    a: b\n";
   text += "  last: |\n    devices:\n    - name: [x]\n";
   ASSERT_LT(text.size(), kLargestSource);
   EXPECT_THAT(test::Converted(ForeignProgram::kGenericDevicePlugin, text).findings,
-              HasSubstr("90005:13 error `name` must be a text"));
+              HasSubstr("90005:13 error `name` must be a string"));
 }
 
 TEST(YamlTest, FindingsComeToAnEnd) {
   std::string text = "devices:\n";
   for (int i = 0; i < 1'000; ++i) text += "- 1\n";
   const auto outcome = test::Converted(ForeignProgram::kGenericDevicePlugin, text);
-  EXPECT_THAT(outcome.findings, HasSubstr("error there are more than 200 findings"));
+  EXPECT_THAT(outcome.findings, HasSubstr("error more than 200 findings"));
   EXPECT_LT(std::count(outcome.findings.begin(), outcome.findings.end(), '\n'), 210);
 }
 
