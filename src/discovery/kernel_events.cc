@@ -15,6 +15,10 @@ std::string Text(const char* text) { return text == nullptr ? "" : text; }
 
 }  // namespace
 
+void UdevFree::operator()(udev* context) const { udev_unref(context); }
+void UdevFree::operator()(udev_device* device) const { udev_device_unref(device); }
+void UdevFree::operator()(udev_monitor* monitor) const { udev_monitor_unref(monitor); }
+
 Result<std::unique_ptr<KernelEvents>> KernelEvents::Create(
     Loop& loop, std::function<void(const KernelEvent&)> on_event) {
   const std::string what = "cannot receive the kernel's device events";

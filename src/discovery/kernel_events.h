@@ -5,10 +5,20 @@
 #include <string>
 
 #include "base/result.h"
-#include "discovery/udev_free.h"
 #include "os/loop.h"
 
+struct udev;
+struct udev_device;
+struct udev_monitor;
+
 namespace patchbay {
+
+/// Releases libudev's objects, for std::unique_ptr.
+struct UdevFree {
+  void operator()(udev* context) const;
+  void operator()(udev_device* device) const;
+  void operator()(udev_monitor* monitor) const;
+};
 
 /// What the kernel says has happened to a device.
 struct KernelEvent {

@@ -7,12 +7,12 @@
 
 #include "base/log.h"
 #include "hooks/hook_runner.h"
-#include "inventory/rate_limiter.h"
 #include "inventory/snapshot_cell.h"
 #include "kubelet/device_usage.h"
 #include "kubelet/kubelet_client.h"
 #include "kubelet/plugin_server.h"
 #include "kubelet/plugin_sockets.h"
+#include "kubelet/rate_limiter.h"
 #include "kubelet/registration.h"
 #include "os/loop.h"
 #include "os/thread_pool.h"

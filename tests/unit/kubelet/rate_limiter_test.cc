@@ -1,4 +1,4 @@
-#include "inventory/rate_limiter.h"
+#include "kubelet/rate_limiter.h"
 
 #include <gtest/gtest.h>
 
