@@ -66,7 +66,8 @@ HealthTransitions CountTransitions(const Snapshot& before, const Snapshot& after
 }  // namespace
 
 ResourceMetrics::ByResult::ByResult(const MetricFamilies& families,
-                                    MetricFamilies::Counters& family, prometheus::Labels labels)
+                                    MetricFamilies::Counters& family,
+                                    const prometheus::Labels& labels)
     : success(families, family, With(labels, "result", "success")),
       failure(families, family, With(labels, "result", "failure")) {}
 

@@ -75,7 +75,7 @@ class ResourceMetrics : public ResourceObserver {
   /// Two counters that differ in the label `result`.
   struct ByResult {
     ByResult(const MetricFamilies& families, MetricFamilies::Counters& family,
-             prometheus::Labels labels);
+             const prometheus::Labels& labels);
     OwnedCounter& of(bool ok) { return ok ? success : failure; }
 
     OwnedCounter success, failure;
