@@ -84,11 +84,12 @@ TEST(Limits, ThePageHasThemAsTheyAre) {
            format("| connections | {} |", http.connections),
            format("| path and query of a request | {} |", Bytes(http.target_bytes)),
            format("| the lines that follow | {} |", Bytes(http.header_bytes)),
-           format("| requests that wait until a status or metrics are made | {} |", http.waiting),
+           format("| requests that wait until the status or the metrics are rendered | {} |",
+                  http.waiting),
            format("| sending a request | {} s |", http.request.count() / 1000),
            format("| taking the response | {} s |", http.response.count() / 1000),
            format("| between two requests | {} s |", http.idle.count() / 1000),
-           format("| responses that no client takes | {} together,", Bytes(http.response_bytes)),
+           format("| responses that are being sent | {} together,", Bytes(http.response_bytes)),
        }) {
     EXPECT_NE(page.find(row), std::string::npos) << row;
   }
