@@ -1,4 +1,4 @@
-"""The alerts as files: each is tried both ways, and leads to what is to be done."""
+"""Checks the files of the alerts: promtool tests for each alert, annotations, and runbook entries."""
 
 import re
 import unittest
@@ -8,7 +8,7 @@ import support
 
 
 def anchors():
-    """The headings of the runbook that are alerts, by the anchor that GitHub makes of them."""
+    """The runbook's headings of alerts, by the anchor that GitHub generates for them."""
     titles = re.findall(r"^## (Patchbay\w+)$", observability.RUNBOOK.read_text(), re.M)
     return {title.lower(): title for title in titles}
 
@@ -18,44 +18,60 @@ class Alerts(unittest.TestCase):
         self.maxDiff = None
         self.rules = {rule["alert"]: rule for rule in observability.rules()}
 
-    def test_are_tried_firing_and_not_firing(self):
+    def test_each_alert_is_tested_firing_and_silent(self):
         fires, silent = set(), set()
         for test in observability.parsed(observability.ALERTS_TEST)["tests"]:
             cases = test["alert_rule_test"]
             fires |= {case["alertname"] for case in cases if case["exp_alerts"]}
-            # Not yet firing is one thing, never firing where all is well another.
+            # A test in which the alert fires later does not show that it stays silent without a fault.
             if not any(case["exp_alerts"] for case in cases):
                 silent |= {case["alertname"] for case in cases}
         self.assertEqual(fires, set(self.rules))
         self.assertEqual(silent, set(self.rules))
 
-    def test_say_how_bad_it_is_and_what_it_is(self):
+    def test_each_alert_has_a_severity_and_all_annotations(self):
         for name, rule in self.rules.items():
             self.assertIn(rule["labels"]["severity"], ("critical", "warning", "info"), name)
             self.assertEqual({"summary", "description", "runbook_url"}, set(rule["annotations"]),
                              name)
 
-    def test_lead_to_the_runbook_and_it_has_no_others(self):
+    def test_aggregations_and_joins_keep_clusters_apart(self):
+        grouped = 0
+        for name, rule in self.rules.items():
+            for labels in re.findall(r"\b(?:by|on|ignoring|without) \(([^)]*)\)", rule["expr"]):
+                self.assertIn("cluster", labels.split(", "), name)
+                grouped += 1
+        self.assertGreater(grouped, 5)
+
+    def test_runbook_has_an_entry_for_each_alert_and_no_others(self):
         self.assertEqual(set(anchors().values()), set(self.rules))
         for name, rule in self.rules.items():
             url, anchor = rule["annotations"]["runbook_url"].split("#")
             self.assertEqual((url, anchors()[anchor]), (observability.RUNBOOK_URL, name))
 
-    def test_have_entries_that_help(self):
+    def test_runbook_entries_have_all_parts(self):
         text = observability.RUNBOOK.read_text()
         for name, entry in zip(re.findall(r"^## (Patchbay\w+)$", text, re.M),
                                re.split(r"^## Patchbay\w+$", text, flags=re.M)[1:]):
             for part in ("**Meaning.**", "**Impact.**", "**Diagnosis.**", "**Mitigation.**"):
                 self.assertIn(part, entry, name)
 
-    def test_name_commands_that_there_are(self):
-        said = support.run("--help")
-        there_are = set(re.findall(r"^  (\w+) ", said.stdout, re.M))
-        self.assertIn("explain", there_are)
+    def test_runbook_names_only_existing_panels(self):
+        titles = {panel["title"] for board in observability.dashboards()
+                  for panel in observability.panels(board)}
+        text = " ".join(observability.RUNBOOK.read_text().split())
+        named = re.findall(r"\*([^*]+)\* (?:panel|table)", text)
+        self.assertGreater(len(named), 4)
+        self.assertLessEqual(set(named), titles)
+
+    def test_runbook_names_only_existing_commands(self):
+        help_text = support.run("--help")
+        existing = set(re.findall(r"^  (\w+) ", help_text.stdout, re.M))
+        self.assertIn("explain", existing)
         code = re.findall(r"`[^`\n]+`|^\$ .*$", observability.RUNBOOK.read_text(), re.M)
         named = set(re.findall(r"\bpatchbay ([a-z]+)\b", " ".join(code)))
         self.assertGreater(len(named), 2)
-        self.assertLessEqual(named, there_are)
+        self.assertLessEqual(named, existing)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Makes docs/images/dashboard-*.png: the dashboards over a minute and a half of two nodes.
+"""Creates docs/images/dashboard-*.png: the dashboards of two nodes over a minute and a half.
 
-The daemons, their scrapes and the answers to each panel's queries are real; the kubelets are the
-built-in one, the hosts are trees of files. Grafana is not here: page/dashboard.html draws what it
-would draw. It tests nothing; look at the pictures before you commit them.
+The daemons, the scrapes and the results of the queries are real. The kubelets are built-in ones, and the
+hosts are simulated with directories. page/dashboard.html renders the panels similarly to Grafana, which
+is not needed. The script tests nothing; check the pictures before you commit them.
 """
 
 import json
@@ -23,16 +23,16 @@ from support import SOURCE, Daemon, Kubelet
 
 HERE = pathlib.Path(__file__).parent / "page"
 IMAGES = SOURCE / "docs/images"
-RATE = "4s"  # $__rate_interval of Grafana for scrapes each second
+RATE = "4s"  # Grafana's $__rate_interval for one scrape per second
 SECONDS = 90
 ALVEO, CONSOLE, CAMERA, KVM = ("fpga.example.com/alveo", "serial.example.com/console",
                                "video.example.com/camera", "devices.example.com/kvm")
 
-# Rows that are open; the rest is drawn as Grafana draws closed ones, lest the picture is a scroll.
+# Rows that are expanded. The others are collapsed, to limit the height of the pictures.
 OPEN = {"patchbay-overview": ["At a glance", "Resources and nodes", "Devices"],
         "patchbay-node": ["At a glance", "Devices", "Probes"]}
 
-# What is wrong with a card stands in a file beside this, or that the question hangs.
+# A probe that reads the fault of each card from the file `broken` next to it, or hangs.
 CARD_OK = """#!/bin/sh
 trouble=$(grep "^$1 " "$(dirname "$0")/broken" | cut -d ' ' -f 2-)
 [ "$trouble" = hangs ] && exec sleep 60
@@ -47,7 +47,7 @@ command = ["/bin/true"]
 
 
 class Node:
-    """A daemon with its kubelet and its host."""
+    """A daemon with its kubelet and its simulated host."""
 
     def __init__(self, stack, directory, name, address):
         self.dir = directory / name
@@ -89,7 +89,7 @@ class Node:
 
 
 def story(one, two):
-    """(from this second on, what happens)"""
+    """Yields (second, event), ordered by time."""
     dma = {"0000:a1:00.0": "DMA self test failed: timeout on channel 1"}
     frame = {"video3": "no frame for 10 s"}
     yield 4, lambda: one.pod("place-and-route-0", "vivado", ALVEO, 1)
@@ -115,14 +115,14 @@ def story(one, two):
     yield 60, lambda: one.broken(**dma)
     yield 62, lambda: one.pod("place-and-route-2", "vivado", ALVEO, 1)
     yield 66, lambda: two.pod("bench-recorder-2", "gst", CAMERA, 2)
-    yield 70, lambda: one.configure(one.text + "a mistake\n")
+    yield 70, lambda: one.configure(one.text + "an error\n")
     yield 74, lambda: two.kubelet.ask("release board-farm-lab3-k2")
     yield 78, lambda: one.broken(**dma, **frame)
     yield 82, lambda: one.pod("android-ci-8e21", "emulator", KVM, 2)
 
 
 def live(one, two, prometheus):
-    """Lets the story happen; returns when it began and ended."""
+    """Runs the story and returns its start and end time."""
     prometheus.serve({"rack-7-node-3": one.daemon.address(), "rack-7-node-4": two.daemon.address()})
     while prometheus.value("sum(patchbay_kubelet_up)") != 2:
         time.sleep(0.1)
@@ -134,10 +134,10 @@ def live(one, two, prometheus):
 
 
 def shown(dashboard, prometheus, start, end):
-    """The dashboard with the answers to its queries, for page/dashboard.html."""
+    """The dashboard with the results of its queries, for page/dashboard.html."""
     node = "rack-7-node-3" if dashboard["uid"] == "patchbay-node" else ".*"
-    variables = {"node": node, "resource": ".*", "device": ".*", "__rate_interval": RATE,
-                 "__range": f"{SECONDS}s"}
+    variables = {"cluster": ".*", "node": node, "resource": ".*", "device": ".*",
+                 "__rate_interval": RATE, "__range": f"{SECONDS}s"}
 
     def over_time(expression):
         return prometheus.ask("query_range", query=substituted(expression, variables), start=start,

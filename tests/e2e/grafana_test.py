@@ -1,5 +1,7 @@
-"""The dashboards are what Grafana's own types want: they compile against @grafana/schema, of the oldest Grafana
-whose types are whole and of a new one."""
+"""Compiles the dashboards against the types of @grafana/schema.
+
+It uses two versions: the oldest Grafana with complete types, and a recent one.
+"""
 
 import json
 import pathlib
@@ -14,9 +16,9 @@ from support import SOURCE
 MODULES = SOURCE / "build/node/node_modules"
 SCHEMAS = ("grafana-schema-10", "@grafana/schema")
 
-# Enumerations are written as the text they stand for. An option that came later, and without which a panel is
-# as it was, is left out of both. What the types do not know of is what the data
-# source adds to an event: grafana-prometheus reads these keys.
+# `Plain` replaces enumerations with their values. `percentChangeColorMode` was added later and is optional in
+# practice, so it is omitted for both versions. `Event` adds the keys of annotations that the Prometheus data
+# source (grafana-prometheus) reads, which are missing in the types.
 TYPES = """
 import type { AnnotationQuery, Dashboard } from "SCHEMA";
 import type * as stat from "SCHEMA/dist/esm/raw/composable/stat/panelcfg/x/StatPanelCfg_types.gen";
@@ -43,7 +45,7 @@ export interface Custom {
 
 
 def program(dashboard):
-    """A program in TypeScript that compiles if the dashboard is one."""
+    """A TypeScript program that compiles if the dashboard is valid."""
     lines = ['import type { Board, Custom, Options } from "./types";',
              f"export const board: Board = {json.dumps(dashboard, indent=1)};"]
     for panel in observability.panels(dashboard):
@@ -55,7 +57,7 @@ def program(dashboard):
 
 
 def compile_all(dashboards, schema):
-    """What tsc says of them; empty if all is well."""
+    """Returns the output of tsc, which is empty without errors."""
     with tempfile.TemporaryDirectory(prefix="pb-", dir="/tmp") as directory:
         at = pathlib.Path(directory)
         (at / "node_modules").symlink_to(MODULES)
@@ -71,19 +73,19 @@ def compile_all(dashboards, schema):
 
 
 class Dashboards(unittest.TestCase):
-    def test_compile_against_the_types_of_grafana(self):
+    def test_dashboards_compile_against_grafanas_types(self):
         support.skip_unless_programs("node")
         for schema in SCHEMAS:
             with self.subTest(schema):
                 if not (MODULES / schema).exists():
                     self.skipTest(f"{schema} is not in build/node: scripts/test installs it with npm")
                 self.assertEqual(compile_all(observability.dashboards(), schema), "")
-                spoiled = observability.dashboards()[0]
-                spoiled["refresh_every"] = "30s"
-                observability.panels(spoiled)[0]["options"]["colorMode"] = "gaudy"
-                said = compile_all([spoiled], schema)
-                self.assertIn("refresh_every", said)
-                self.assertIn("gaudy", said)
+                invalid = observability.dashboards()[0]
+                invalid["refresh_every"] = "30s"
+                observability.panels(invalid)[0]["options"]["colorMode"] = "gaudy"
+                errors = compile_all([invalid], schema)
+                self.assertIn("refresh_every", errors)
+                self.assertIn("gaudy", errors)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What there is to look at Patchbay with: families, dashboards, alerts, runbook, Prometheus."""
+"""Access to metric families, dashboards, alerts and the runbook, and a Prometheus server for tests."""
 
 import json
 import math
@@ -21,18 +21,18 @@ STEP = "1s"  # of scrapes and of ranges
 
 
 def golden():
-    """`name type label label` of all families that there can be."""
+    """The rows `name type label label` of all metric families."""
     rows = (line.split(None, 1)[1] for line in GOLDEN.read_text().splitlines()
             if line and not line.startswith("#"))
     return set(rows)
 
 
 def documented():
-    """name: (type, labels, help) of the tables in docs/metrics.md."""
+    """The tables in docs/metrics.md, as name: (type, labels, help)."""
     rows = re.findall(r"^\| `(\w+)` \| (\w+) \| (.*?) \| (.*) \|$", REFERENCE.read_text(), re.M)
     found = {name: (kind, " ".join(sorted(re.findall(r"`(\w+)`", labels))), help_text)
              for name, kind, labels, help_text in rows}
-    assert len(found) == len(rows), "a family stands twice in docs/metrics.md"
+    assert len(found) == len(rows), "docs/metrics.md lists a family twice"
     return found
 
 
@@ -45,7 +45,7 @@ def panels(dashboard):
 
 
 def queries(dashboard):
-    """Where it stands and its PromQL, of all panels and events; without those of variables."""
+    """Yields the place and the PromQL of all queries of panels and annotations, but not of variables."""
     for panel in panels(dashboard):
         for target in panel["targets"]:
             yield f"{dashboard['uid']}: {panel['title']} {target['refId']}", target["expr"]
@@ -54,7 +54,7 @@ def queries(dashboard):
 
 
 def parsed(file):
-    """What a file of YAML holds."""
+    """The contents of a YAML file."""
     try:
         import yaml
     except ImportError:
@@ -67,13 +67,13 @@ def rules():
 
 
 def metrics_of(expression):
-    """The names of Patchbay's and the process's families in an expression."""
+    """The names of the patchbay_* and process_* families in an expression."""
     return {re.sub(r"_(bucket|sum|count)$", "", name) if "_seconds_" in name else name
             for name in re.findall(r"\b(?:patchbay|process)_\w+", expression)}
 
 
 def substituted(expression, variables):
-    """A query as Grafana would ask it."""
+    """A query with its variables replaced, as Grafana sends it."""
     for name, value in {"__rate_interval": "10s", "__interval": STEP, "__range": "5m",
                         **variables}.items():
         expression = re.sub(rf"\$({name}\b|\{{{name}\}})", value, expression)
@@ -82,7 +82,7 @@ def substituted(expression, variables):
 
 
 class Prometheus(Process):
-    """The server, with the rules of dashboards/ that wait for nothing, and targets read from a file."""
+    """A server with the rules of dashboards/, without their `for`, and with targets from a file."""
 
     def __init__(self, directory):
         self._targets = directory / "targets.json"
@@ -94,9 +94,9 @@ class Prometheus(Process):
         (directory / "prometheus.yaml").write_text(json.dumps({
             "global": {"scrape_interval": STEP, "scrape_timeout": STEP, "evaluation_interval": STEP},
             "rule_files": ["rules.yaml"],
-            # As a PodMonitor with honorLabels and the node's name has it; see docs/dashboards.md.
+            # Like a PodMonitor with honorLabels and the label `node`; see docs/dashboards.md.
             "scrape_configs": [{"job_name": "patchbay", "honor_labels": True,
-                                # What comes before it watches the file is seen when it looks again.
+                                # Changes made before it watches the file are found by the refresh.
                                 "file_sd_configs": [{"files": [self._targets.name],
                                                      "refresh_interval": "1s"}]}]}))
         self.serve({})
@@ -107,11 +107,13 @@ class Prometheus(Process):
         self._address = re.search(r"address=(\S+)", line)[1]
         self.err.wait("Server is ready")
 
-    def serve(self, nodes):
-        """Scrape these from now on: address by the name of the node."""
+    def serve(self, nodes, clusters=None):
+        """Sets the targets: addresses by node name, and the label `cluster` of some of the nodes."""
         self._targets.with_suffix(".new").write_text(json.dumps([
-            {"targets": [address], "labels": {"node": node, "namespace": "kube-system",
-                                              "pod": f"patchbay-{node}", "container": "patchbay"}}
+            {"targets": [address],
+             "labels": {"node": node, "namespace": "kube-system", "pod": f"patchbay-{node}",
+                        "container": "patchbay",
+                        **({"cluster": clusters[node]} if node in (clusters or {}) else {})}}
             for node, address in nodes.items()]))
         self._targets.with_suffix(".new").rename(self._targets)
 
@@ -124,20 +126,25 @@ class Prometheus(Process):
         return answer["data"]
 
     def value(self, expression):
-        """Of the first series now; None without one."""
+        """The current value of the first series, or None."""
         result = self.ask("query", query=expression)["result"]
         return float(result[0]["value"][1]) if result else None
 
-    def has_data(self, expression, start):
-        """Whether there was a number at any moment since `start`."""
+    def values(self, expression, start):
+        """The numbers of all series since `start`, without NaN."""
         result = self.ask("query_range", query=expression, start=start, end=time.time(),
                           step=STEP)["result"]
-        return any(not math.isnan(float(v)) for series in result for _, v in series["values"])
+        return {float(v) for series in result for _, v in series["values"]
+                if not math.isnan(float(v))}
+
+    def has_data(self, expression, start):
+        """Whether there was a number at any time since `start`."""
+        return bool(self.values(expression, start))
 
     def firing(self):
-        """The labels of the alerts that fire."""
+        """The labels of all firing alerts."""
         return [a["labels"] for a in self.ask("alerts")["alerts"] if a["state"] == "firing"]
 
     def up(self):
-        """How many targets answer."""
+        """The number of targets that respond."""
         return sum(t["health"] == "up" for t in self.ask("targets")["activeTargets"])
