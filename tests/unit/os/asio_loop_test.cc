@@ -93,6 +93,7 @@ TEST_F(AsioLoopTest, PostFromAnotherThreadRunsOnTheLoopThread) {
   EXPECT_EQ(ran_on, std::this_thread::get_id());
 }
 
+// A failure is a hang in Run.
 TEST_F(AsioLoopTest, StopEndsRunFromAnotherThread) {
   std::optional<std::thread> other;
   loop_.Post([&] { other.emplace([this] { loop_.Stop(); }); });

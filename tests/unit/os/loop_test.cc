@@ -87,7 +87,8 @@ TEST(FakeLoop, FiresWhatATimerSetsWithinTheSameAdvance) {
   EXPECT_EQ(loop.timers(), 0u);
 }
 
-TEST(FakeLoop, ASubscriptionMayOutliveIt) {
+// A failure is a use after free, which AddressSanitizer reports.
+TEST(FakeLoop, SubscriptionMayOutliveIt) {
   std::optional<test::FakeLoop> loop(std::in_place);
   const Subscription timer = loop->After(seconds(1), [] {});
   const Subscription reader = loop->OnReadable(0, [] {});

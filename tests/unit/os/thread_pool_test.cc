@@ -99,7 +99,7 @@ TEST(ThreadPool, AJobMayAddAnother) {
   ThreadPool pool;
   std::promise<void> done;
   pool.Run({[&] { pool.Run({[&] { done.set_value(); }}); }});
-  done.get_future().wait();
+  EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
 }
 
 TEST(ThreadPool, AnOverdueJobLosesItsPlace) {
@@ -111,7 +111,7 @@ TEST(ThreadPool, AnOverdueJobLosesItsPlace) {
   }
   std::promise<void> done;
   pool.Run({[&] { done.set_value(); }});
-  done.get_future().wait();
+  EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
   for (Hang& hang : hangs) hang.LetGo();
 }
 
@@ -161,6 +161,7 @@ TEST(ThreadPool, DestructorDoesNotWaitForOverdueJobs) {
   EXPECT_FALSE(called) << "after the pool is gone nothing is posted";
 }
 
+// A failure is a destructor that waits for an hour.
 TEST(ThreadPool, DestructorWaitsNoLongerThanEndPatience) {
   Hang hang;
   {
@@ -203,7 +204,7 @@ TEST(ThreadPool, ReportsAJobWhosePlaceIsTakenForLongerThanItsLimit) {
   hang.LetGo();
   std::promise<void> done;
   pool.Run({[&] { done.set_value(); }});
-  done.get_future().wait();
+  EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
   EXPECT_FALSE(*began);
 }
 
@@ -216,7 +217,7 @@ TEST(ThreadPool, AJobWithinItsLimitIsNotReported) {
                           .then = [&] { done.set_value(); },
                           .on_late = [late] { *late = true; },
                           .limit = hours(1)}));
-    done.get_future().wait();
+    EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
   }
   EXPECT_FALSE(*late);
 }
@@ -234,7 +235,7 @@ TEST(ThreadPool, KnowsTheAgeOfTheOldestJob) {
   std::promise<void> done;
   pool.Run({[] {}, [&] { done.set_value(); }});
   hang.LetGo();
-  done.get_future().wait();
+  EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
 }
 
 TEST(ThreadPool, AHangInTheKernelKeepsNoOtherJob) {
@@ -250,7 +251,7 @@ TEST(ThreadPool, AHangInTheKernelKeepsNoOtherJob) {
             },
             [&] { ended.set_value(); }});
   pool.Run({[&] { done.set_value(); }});
-  done.get_future().wait();
+  EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
   mount.End();
   ended.get_future().wait();
 }
