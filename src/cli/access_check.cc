@@ -16,7 +16,7 @@
 namespace patchbay {
 namespace {
 
-constexpr int kMaxLinks = 40;  // as the kernel
+constexpr int kMaxLinks = 40;  // MAXSYMLINKS of the kernel
 
 Barrier BarrierOf(int error) {
   switch (error) {
@@ -30,7 +30,7 @@ Barrier BarrierOf(int error) {
   }
 }
 
-/// What is in the way of reading something that was reached.
+/// Tries to read a file or directory that was resolved, and returns the obstacle.
 Obstacle InReading(const HostRoot& host, const HostNode& node) {
   const bool is_directory = node.type == FileType::kDirectory;
   if (!is_directory && node.type != FileType::kRegular) return {};
@@ -44,7 +44,7 @@ Obstacle InReading(const HostRoot& host, const HostNode& node) {
     return {is_for_nobody ? Barrier::kWriteOnly : barrier, node.path};
   }
   char byte;
-  // The names of a directory are of no use to those who may not look at what they name.
+  // A scan also needs search permission: without it, the entries cannot be examined.
   const bool is_readable = is_directory ? fstatat(fd.get(), "./.", &info, AT_SYMLINK_NOFOLLOW) == 0
                                         : read(fd.get(), &byte, 1) >= 0;
   if (is_readable) return {};
@@ -53,7 +53,7 @@ Obstacle InReading(const HostRoot& host, const HostNode& node) {
 
 Obstacle Find(const HostRoot& host, const std::string& path, int links);
 
-/// What is in the way of a step from a directory to a name in it that cannot be resolved.
+/// Returns the obstacle between a directory and an entry of it that cannot be resolved.
 Obstacle InStep(const HostRoot& host, const HostNode& above, std::string_view name, int links) {
   if (above.type != FileType::kDirectory) return {Barrier::kNoDirectory, above.path};
   const std::string base = above.path == "/" ? "" : above.path;
@@ -84,7 +84,7 @@ Obstacle Find(const HostRoot& host, const std::string& path, int links) {
   return InReading(host, reached);
 }
 
-/// The names that are nearest to `name`, the nearest first.
+/// Returns the names that are most similar to `name`, the most similar first.
 std::vector<std::string> Neighbours(const std::string& name,
                                     const std::vector<HostEntry>& entries) {
   constexpr std::size_t kMax = 3;

@@ -22,21 +22,22 @@ enum class Barrier {
 /// The first obstacle on the way to a path.
 struct Obstacle {
   Barrier barrier = Barrier::kNone;
-  std::string path = {};  ///< the host path where it stands, at or above the place
-  std::vector<std::string> neighbours = {};  ///< of what is missing: names that it may be meant for
+  std::string path = {};  ///< the host path of the obstacle: the requested path or one above it
+  std::vector<std::string> neighbours = {};  ///< if the path is missing: similar names next to it
 
   bool operator==(const Obstacle&) const = default;
 };
 
-/// Follows a path that a scan could not read, and tries to read it as a scan does, to find what an
-/// Error does not contain: the reason, and the directory on the way that causes it. A path with a
+/// Finds out why a scan could not read a path. Follows the path and tries to read it as a scan
+/// does, because an Error does not name the directory that causes the failure. A path with a
 /// trailing slash should be a directory. An empty /dev counts as missing. Returns kNone if the path
 /// can be read now. Opens no device. May block.
 Obstacle CheckAccess(const HostRoot& host, const std::string& path);
 
-/// Returns the first names that are similar to a pattern of one component that matches none of
-/// them: they have the same prefix before the first wildcard, ignoring case and its last two
-/// characters.
+/// Returns at most three entries with names similar to `pattern`, a glob of one path component that
+/// matches none of them. A name is similar if it starts with the text before the first wildcard.
+/// The comparison ignores case and, if nothing matches, up to two characters at the end of the
+/// text.
 std::vector<std::string> NamesLike(std::string_view pattern, const std::vector<HostEntry>& entries);
 
 }  // namespace patchbay

@@ -8,8 +8,8 @@
 namespace patchbay {
 namespace {
 
-/// The parts of a host that are mounted as one. What is directly below one of them is there
-/// whenever it is; further down things come and go.
+/// The parts of a host that a container mounts as a whole. If an entry directly below one of them
+/// is missing, the mount is missing; entries further down may appear later.
 enum class Part { kAny, kDev, kBelowDev, kSys, kUdev };
 
 Part PartOf(const std::string& path) {
@@ -20,11 +20,11 @@ Part PartOf(const std::string& path) {
   return Part::kAny;
 }
 
-/// {path} is that of the obstacle, {above} its directory, {place} where in this process's tree the
-/// host's belongs.
+/// A row of the table of hints; the first that applies is used. In the text, {path} is the path of
+/// the obstacle, {above} its directory, and {place} where to mount the host's part in this process.
 struct Hint {
   Barrier barrier;
-  Part part;  ///< kAny: of all that is not named before
+  Part part;  ///< kAny applies to each part
   std::string_view text;
 };
 

@@ -7,8 +7,8 @@
 
 namespace patchbay {
 
-/// Returns a hint for an obstacle: the mount or permission with which this process can read the
-/// path. Empty if there is no obstacle. Pure; of `host` only its path is used.
+/// Returns a hint that names the mount or permission with which this process can read the path.
+/// Empty if there is no obstacle. Pure; uses only the path of `host`.
 std::string AccessHint(const Obstacle& obstacle, const HostRoot& host);
 
 }  // namespace patchbay

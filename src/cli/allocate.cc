@@ -15,13 +15,13 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What a container would get, and what would be run for it.
+/// The response for a container, and the hooks that would run for it.
 struct Allocated {
   ContainerResponse response;
   std::vector<HookCall> hooks;
 };
 
-/// The hooks in the order in which they run.
+/// Returns the hooks in the order in which they run.
 Result<std::vector<HookCall>> HooksFor(const Snapshot& snapshot,
                                        const std::vector<std::string>& ids) {
   const std::string node_name = NodeName();
@@ -39,7 +39,7 @@ Result<std::vector<HookCall>> HooksFor(const Snapshot& snapshot,
   return calls;
 }
 
-/// The fields of ContainerAllocateResponse under their own names, and "hooks".
+/// Formats the fields of ContainerAllocateResponse under their own names, and "hooks".
 std::string RenderJson(const Allocated& allocated) {
   const ContainerResponse& response = allocated.response;
   Json hooks = Json::array();

@@ -8,7 +8,7 @@
 namespace patchbay {
 namespace {
 
-/// What else kept the match from finding things.
+/// Returns the problems that affected the whole match, other than the answer itself.
 std::vector<Fate> Obstacles(const Fate& answer, const MatchReport& report,
                             const AccessHints& hints) {
   std::vector<Fate> obstacles;
@@ -21,7 +21,7 @@ std::vector<Fate> Obstacles(const Fate& answer, const MatchReport& report,
   return obstacles;
 }
 
-/// Says of each resource that lists it which others do.
+/// Sets for each resource that lists the object which other resources list it.
 void AddShared(std::vector<Explanation>& explanations, const std::string& asked) {
   const auto lists = [](const Explanation& explanation) {
     return std::any_of(
@@ -37,7 +37,8 @@ void AddShared(std::vector<Explanation>& explanations, const std::string& asked)
   }
 }
 
-/// Whether the answer is that the match is for other things. A path that fits its pattern is not.
+/// Returns whether the match does not apply to the object. A path that matches a `path` or `regex`
+/// pattern always applies.
 bool IsBeside(const Fate& answer, const MatchSpec& match) {
   return answer.reason == kNoMatch ||
          (answer.reason == Name(DropReason::kOtherKind) && !PatternMatches(match, "/").has_value());

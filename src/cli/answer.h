@@ -7,9 +7,9 @@
 
 namespace patchbay {
 
-/// Narrows explanations of these inspections to what became of the one thing that is asked about:
-/// one fate for each match, and what could not be read where that may be why. Looks at the host
-/// where the pass left no word of it. Slow.
+/// Reduces the explanations of `inspections` to the one object of the inquiry: one fate for each
+/// match, plus the paths that could not be read if they may be the reason. Inspects the host for
+/// matches whose report does not mention the object. May block.
 void NarrowTo(const Inquiry& inquiry, const std::vector<Inspection>& inspections,
               const Sysfs& sysfs, DeviceAncestries& ancestries,
               std::vector<Explanation>& explanations);

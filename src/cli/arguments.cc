@@ -1,3 +1,10 @@
+// Each command is a subcommand of CLI11, and all of them write to the same Arguments, because only
+// one is parsed. Values that the configuration can also have are checked by the functions that
+// check the configuration.
+//
+// The error messages of CLI11 do not name alternatives. Therefore NamesNoCommand reports a missing
+// or misspelled command before CLI11 runs, and ReportMisuse adds a hint after CLI11 fails.
+
 #include "cli/arguments.h"
 
 #include <CLI/CLI.hpp>
@@ -25,7 +32,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Words by what they mean, in the order of the help.
+/// The words of an option and their values, in the order of the help.
 template <class T>
 using Choices = std::vector<std::pair<std::string, T>>;
 
@@ -47,12 +54,13 @@ CLI::Option* AddChoice(CLI::App& app, const std::string& name, Target& target,
   for (const auto& [choice, value] : choices) names += (names.empty() ? "" : "|") + choice;
   return app.add_option(name, target, help)
       ->transform(CLI::CheckedTransformer(choices).description(""))
-      // Runs first, since the other takes the numbers of the choices as well.
+      // Runs before the transformer, which would also accept the numeric values of the choices.
       ->transform(CLI::IsMember(choices, CLI::ignore_case).description(""))
       ->type_name(names);
 }
 
-// What wins over the file is held to the rules of the file. Each returns what is wrong, or "".
+// Validators for CLI11: flags that override the file obey the rules of the file. Each normalizes
+// its text and returns the error, or "".
 
 std::string TakeListen(std::string& text) {
   auto address = NormalizedListenAddress(text);
@@ -133,7 +141,7 @@ void AddConvertOptions(CLI::App& app, Arguments& arguments) {
       ->type_name("FILE");
 }
 
-/// The options of one command beside those that all have.
+/// Adds the options of one command.
 void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& arguments) {
   if (name == "check") {
     app.add_option("files", arguments.files, "files and directories; default: --config")
@@ -199,7 +207,8 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
   }
 }
 
-/// The library would say that a subcommand is missing, and not name any.
+/// Reports a missing or unknown command, and returns whether it did. The message of CLI11 would not
+/// list the commands.
 bool NamesNoCommand(int argc, const char* const* argv, std::ostream& err) {
   const std::string_view word = argc < 2 ? "" : argv[1];
   if (word == "--help" || word == "-h" || word == "--version") return false;
@@ -220,14 +229,14 @@ bool NamesNoCommand(int argc, const char* const* argv, std::ostream& err) {
   return true;
 }
 
-/// Whether a word that stands where there is no place for one, or for a resource, is meant to be
-/// the configuration.
+/// Returns whether a word in the wrong place, or in place of a resource, is probably meant as the
+/// configuration.
 bool IsMeantAsConfig(const std::string& word) {
   std::error_code none;
   return word.ends_with(".toml") && (ProblemWithResourceName(word) || fs::exists(word, none));
 }
 
-/// What a command line with a flag or a word too many may mean; "" where nobody knows.
+/// Returns a correction for a command line with an unexpected flag or word, or "".
 std::string HintOnExtra(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
     std::vector<std::string> flags;
@@ -248,7 +257,7 @@ std::string HintOnExtra(const CLI::App& app) {
   return "";
 }
 
-/// The resources that there are to choose from; "" where that cannot be told.
+/// Lists the resources of the configuration; "" if it cannot be loaded.
 std::string HintOnResources(const std::string& config) {
   const Loaded loaded = LoadPaths({config});
   if (!loaded.model) return "";
@@ -257,7 +266,7 @@ std::string HintOnResources(const std::string& config) {
   return format("name one of {}: {}", config, ListNames(names));
 }
 
-/// Says what is wrong with the line, in more words than the library where there are any.
+/// Prints the error of the library, with a hint if there is one.
 ExitCode ReportMisuse(const CLI::App& app, const CLI::ParseError& error, const Arguments& arguments,
                       Streams streams) {
   const bool has_too_much = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
@@ -274,7 +283,7 @@ ExitCode ReportMisuse(const CLI::App& app, const CLI::ParseError& error, const A
 
 std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* argv,
                                                  Streams streams) {
-  // Whoever asks for help as of git gets it: `help` and `help COMMAND`.
+  // `help` and `help COMMAND`, as in git.
   if (argc > 1 && std::string_view(argv[1]) == "help") {
     std::vector<const char*> asked(argv, argv + std::min(argc, 3));
     asked.erase(asked.begin() + 1);
@@ -282,8 +291,8 @@ std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* ar
     return ParseArguments(static_cast<int>(asked.size()), asked.data(), streams);
   }
   Arguments arguments;
-  // Not left to the library: there the variable would win over the flag, through the options of the
-  // other commands.
+  // Not CLI11's envname(): all commands share the variable, so the options of the other commands
+  // would override the flag.
   if (const char* config = std::getenv("PATCHBAY_CONFIG"); config != nullptr && *config != '\0') {
     arguments.config = config;
   }

@@ -20,17 +20,17 @@ enum class Output { kTable, kJson };
 /// Exit codes of every command.
 enum ExitCode : int {
   kOk = 0,
-  kFailed = 1,  ///< errors in the file, or what was asked for could not be done
+  kFailed = 1,  ///< the configuration has errors, or the command failed
   kUsage = 2,   ///< the command line itself is wrong
 };
 
-/// The command line, parsed. What a command does not know stays at its default.
+/// The parsed command line. Options that a command does not have keep their defaults.
 struct Arguments {
   std::string command;
   std::string config{kDefaultConfig};
-  std::vector<std::string> files;  ///< check; of diff two: from and to; of convert one
+  std::vector<std::string> files;  ///< check; two for diff: old and new; one for convert
   Output output = Output::kTable;
-  std::optional<LogLevel> log_level;  ///< run: that of the file, try: warning
+  std::optional<LogLevel> log_level;  ///< default: log_level of the file (run), warning (try)
   LogFormat log_format = LogFormat::kText;
   bool strict = false;                ///< check
   bool once = false;                  ///< try
@@ -43,23 +43,25 @@ struct Arguments {
   ForeignProgram from = {};           ///< convert
   std::optional<std::string> domain;  ///< convert
 
-  /// Flags that win over [daemon]; with host_root, convert looks at a node.
+  /// Flags that override [daemon]. With host_root, convert inspects /dev of that host.
   std::optional<std::string> host_root;
   std::optional<std::string> listen;
   std::optional<std::string> kubelet_dir;
 
-  /// Not of the command line: where PID 1 sees that `run` is alive, see os/pid1.h; may be null.
+  /// Reports to PID 1 that `run` is alive, see os/pid1.h. Not a flag. Null unless PID 1 is
+  /// patchbay.
   std::shared_ptr<Heartbeat> heartbeat;
 };
 
-/// Where a command writes: what it is asked for to `out`, everything else to `err`.
+/// The output streams of a command: its result goes to `out`, everything else to `err`.
 struct Streams {
   std::ostream& out;
   std::ostream& err;
 };
 
-/// The arguments, or the exit code of a command line that ends here: --help, --version, a mistake.
-/// PATCHBAY_CONFIG stands in for --config.
+/// Parses the command line. Returns an exit code if there is no command to run: after --help,
+/// --version, or a usage error, which is reported to `streams.err`. The environment variable
+/// PATCHBAY_CONFIG is the default of --config.
 std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* argv,
                                                  Streams streams);
 

@@ -23,7 +23,7 @@ constexpr Command kCommands[] = {
     {"try", "run everything against the built-in kubelet", RunTry},
 };
 
-/// In PID 1, which must not wait for whoever reads the log.
+/// Runs in PID 1, which must not block on the reader of the log.
 void ReportKill(const Arguments& arguments, const WatchdogKill& kill) {
   const LogField fields[] = {{"kills", kill.kills}};
   const std::string_view message =

@@ -27,8 +27,8 @@ struct Command {
 /// All commands, in the order of the help.
 std::span<const Command> Commands();
 
-/// The whole program: parses, runs the command, returns the exit code. As PID 1 it is an init, and
-/// a copy of it runs the command (os/pid1.h).
+/// The program after main(): parses the command line, runs the command and returns the exit code.
+/// As PID 1, the process becomes an init, and a copy of it runs the command (os/pid1.h).
 int RunCommandLine(int argc, const char* const* argv, Streams streams);
 
 }  // namespace patchbay

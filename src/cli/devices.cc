@@ -42,18 +42,20 @@ std::string RenderJson(const Inspections& inspections, const ProbeOutcomes& prob
   return JsonText({{"resources", std::move(resources)}}, 2) + "\n";
 }
 
-/// Of what is there and could be given out its probe has a say, which was not run here.
+/// Returns the health for the table. A device that is present would be Healthy or Unhealthy
+/// depending on its probe, which was not run.
 std::string HealthOf(const ListedDevice& listed, const ResourceSpec& spec) {
   const bool depends_on_probe = spec.health && listed.health == Health::kHealthy;
   return depends_on_probe ? "not probed" : std::string(Name(listed.health));
 }
 
-/// A table behind others, where it has any row.
+/// Returns a table to append to others; empty if it has no rows.
 std::string Below(const std::vector<std::vector<std::string>>& rows) {
   return rows.size() > 1 ? "\n" + RenderTable(rows) : "";
 }
 
-/// Why devices cannot be given out, whatever their probes say, and what else is amiss.
+/// Returns tables of unhealthy and rejected devices and of missing mounts: all problems that do not
+/// depend on probes.
 std::string ProblemsText(const Inspections& inspections) {
   std::vector<std::vector<std::string>> unhealthy = {{"RESOURCE", "UNHEALTHY", "REASON"}};
   std::vector<std::vector<std::string>> rejected = {{"RESOURCE", "REJECTED", "REASON"}};
@@ -75,7 +77,7 @@ std::string ProblemsText(const Inspections& inspections) {
   return Below(unhealthy) + Below(rejected) + Below(mounts);
 }
 
-/// Where to ask on about resources that have nothing to list.
+/// Returns a hint with the `explain` command for resources without devices.
 std::string WhereToAsk(const Arguments& arguments, const Inspections& inspections) {
   std::string empty;
   for (const Inspection& inspection : inspections) {

@@ -12,9 +12,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// What a reload would do; a refused one would do nothing.
+/// The effect of a reload. A rejected one has none.
 struct Outlook {
-  std::string_view refused;  ///< why; else empty
+  std::string_view refused;  ///< the reason; empty if the reload would be accepted
   ReloadPlan plan;
 };
 

@@ -11,7 +11,7 @@ namespace {
 
 Result<std::string> ExplainHost(const Model& model, const Arguments& arguments) {
   if (!arguments.resource.empty()) TRY(CheckResource(model, arguments.resource, NodeName()));
-  // All are looked at, also where one is asked for: they may have its nodes.
+  // Scans for all resources even if one is requested, because others may share its nodes.
   const auto inspections = TRY(RunScan(
       model, {.node_name = NodeName(), .report = true, .path = ShortestPath(arguments.path)}));
   auto explanations = Explain(inspections);

@@ -1,3 +1,8 @@
+// An explanation combines two results of a scan: the report of each match, which has everything
+// that the scan saw, and the snapshot, which has the devices that the inventory lists. A device
+// that a match found can be missing from the snapshot; FateOf then looks up why it was rejected.
+// Hints were collected together with the scan, so nothing here accesses the host.
+
 #include "cli/explanation.h"
 
 #include <algorithm>
@@ -11,7 +16,7 @@
 namespace patchbay {
 namespace {
 
-/// What to do about a match that found nothing at all, although it could look.
+/// Returns a hint for a match that found nothing although everything could be read.
 std::string HintForMatch(const MatchReport& report, const AccessHints& hints) {
   if (!report.found.empty() || !report.rejected.empty() || !report.drops.empty()) return "";
   std::size_t seen = 0, matched = 0;
@@ -75,7 +80,7 @@ Explanation::Match ExplainMatch(const MatchSpec& match, const MatchReport& repor
   return explained;
 }
 
-/// Whether a match with a `count` has the device.
+/// Returns whether the device comes from a `count` source.
 bool IsCounted(const Inspection& inspection, const std::string& id) {
   for (std::size_t i = 0; i < inspection.reports.size(); ++i) {
     if (!std::holds_alternative<CountSource>(inspection.snapshot->spec->matches[i].source)) {
@@ -118,7 +123,7 @@ void AddShared(const std::vector<Inspection>& inspections, std::vector<Explanati
   }
 }
 
-/// As many as one reads.
+/// Joins up to four paths and counts the rest.
 std::string Paths(const std::vector<std::string>& paths) {
   constexpr std::size_t kMax = 4;
   const std::size_t shown = std::min(paths.size(), kMax);
@@ -131,11 +136,11 @@ std::string Paths(const std::vector<std::string>& paths) {
 std::string LabelOf(const Fate& fate) {
   const auto& [id, paths] = std::tie(fate.id, fate.paths);
   const bool is_in_sysfs = paths.size() == 1 && paths.front() == fate.syspath;
-  // What sysfs calls it is shorter than where it is, and good for --path as well.
+  // The sysfs name is shorter than the path, and --path accepts it as well.
   std::string where = is_in_sysfs ? std::string(BaseName(fate.syspath)) : Paths(paths);
   if (id.empty()) return where;
   if (where.empty() || where == id || fate.outcome == Outcome::kNotTaken) return id;
-  // Of what is listed the ID matters, of all else where it is.
+  // A rejected device whose ID is the name of its only node needs no ID in the label.
   const bool is_told = paths.size() == 1 && BaseName(where) == id;
   return is_told && fate.outcome == Outcome::kRejected ? where : id + ": " + where;
 }

@@ -8,21 +8,21 @@
 
 namespace patchbay {
 
-/// Why the devices of one resource are there, and others are not. Plain values, as `explain` prints
-/// them; texts are of the host and not yet made printable.
+/// Explains why devices of one resource are listed, rejected or filtered. Contains the values that
+/// `explain` prints. Texts from the host are not escaped.
 struct Explanation {
   struct Look : MatchReport::Look {
-    std::string hint;  ///< what lets it be read; empty where it could be
+    std::string hint;  ///< how to make the place readable; empty if it was read
   };
   struct Match {
     std::string text;  ///< see MatchText
     std::vector<Look> looks;
-    std::vector<Fate> fates;   ///< by outcome, then in the order of IdLess, each once
-    std::size_t left_out = 0;  ///< that would be too many
-    std::string hint;          ///< what to do where nothing was found; may be empty
-    bool is_beside = false;    ///< the one thing that is asked about is no business of it
+    std::vector<Fate> fates;   ///< by outcome, then in the order of IdLess, without duplicates
+    std::size_t left_out = 0;  ///< number of entries beyond the maximum of a report
+    std::string hint;          ///< what to do if nothing was found; may be empty
+    bool is_beside = false;    ///< the match does not apply to the object of the inquiry
   };
-  /// A node that another resource has as well.
+  /// A node that another resource also has.
   struct Shared {
     std::string path;
     std::string other;
@@ -31,15 +31,15 @@ struct Explanation {
   std::string resource;
   std::size_t listed = 0;
   std::vector<Match> matches;
-  std::string numa;  ///< whether the kubelet is told of NUMA nodes, and why not
+  std::string numa;  ///< whether NUMA nodes are reported to the kubelet, and if not, why
   std::vector<Shared> shared;
   std::vector<MissingMount> missing_mounts;
 };
 
-/// Explains every inspected resource. Pure.
+/// Explains each inspected resource, in the order of `inspections`. Pure.
 std::vector<Explanation> Explain(const std::vector<Inspection>& inspections);
 
-/// What a fate or a place is called in a line of text: "ttyS0: /dev/ttyS0".
+/// Returns the label of a fate in a line of text: "ttyS0: /dev/ttyS0".
 std::string LabelOf(const Fate& fate);
 
 }  // namespace patchbay

@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// In the order of MatchReport::Look::At.
+/// Keys for the number of entries, in the order of MatchReport::Look::At.
 constexpr std::string_view kSeen[] = {"names", "devices", "entries"};
 
 Json Texts(const std::vector<std::string>& texts) {

@@ -8,8 +8,8 @@
 
 namespace patchbay {
 
-/// Explanations for programs, everything that is known; docs/discovery.md has the shape. `inquiry`
-/// is what they were narrowed to, or null.
+/// Formats complete explanations as JSON; docs/discovery.md describes the schema. `inquiry` is the
+/// one that NarrowTo was called with, or null.
 std::string ExplanationJson(const std::vector<Explanation>& explanations, const Inquiry* inquiry);
 
 }  // namespace patchbay

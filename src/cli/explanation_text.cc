@@ -1,3 +1,9 @@
+// This file keeps reports short. Rejected or filtered entries with the same reason form a Group; a
+// group of more than kMaxAlike entries shares a line. Groups are sorted so that near misses come
+// first. Devices of other vendors share one line, and so do many directories that were scanned with
+// the same pattern. Lines beyond the maximum are counted. Each hint is printed once per match, or
+// once per answer to `--path`.
+
 #include "cli/explanation_text.h"
 
 #include <algorithm>
@@ -13,21 +19,21 @@ namespace {
 
 using Look = Explanation::Look;
 
-/// More lines than these of one kind are counted only.
+/// More lines of one kind than these are counted, not printed.
 constexpr std::size_t kMaxDevices = 20;
 constexpr std::size_t kMaxOthers = 10;
-/// More than these with one fate share a line, which names as many.
+/// More entries with the same outcome and reason than these share a line, which names this many.
 constexpr std::size_t kMaxAlike = 3;
 constexpr std::size_t kMaxNumbers = 6;
 
-/// "a, b, c and 4 more".
+/// Returns "a, b, c and 4 more".
 std::string Some(const std::vector<std::string>& names, std::size_t most) {
   const std::size_t shown = std::min(names.size(), most);
   const auto text = format("{}", fmt::join(names.begin(), names.begin() + shown, ", "));
   return names.size() > shown ? format("{} and {} more", text, names.size() - shown) : text;
 }
 
-/// The lines of matches that are read together.
+/// Writes the lines of one or more matches, and each hint once.
 class Lines {
  public:
   explicit Lines(std::string& out) : out_(out) {}
@@ -38,7 +44,7 @@ class Lines {
   void Add(std::string_view label, const std::string& text) {
     out_ += format("    {:<10} {}\n", label, Printable(text));
   }
-  /// One mount or permission may fix several problems.
+  /// Adds a hint unless it was added before: one mount or permission may fix several problems.
   void Hint(const std::string& text) {
     if (!text.empty() && said_.insert(text).second) Add("hint", text);
   }
@@ -57,7 +63,7 @@ bool IsToldByRejection(const Look& look, const std::vector<Fate>& fates) {
   });
 }
 
-/// Where directories are walked through the same names are seen twice.
+/// Returns whether a look is the recursive part of another one, which saw the same names.
 bool IsWalkOf(const Look& walk, const std::vector<Look>& looks) {
   return walk.pattern == "**" && std::any_of(looks.begin(), looks.end(), [&](const Look& look) {
            return look.place == walk.place && look.pattern != "**";
@@ -99,13 +105,13 @@ std::string Why(const Fate& fate) {
   return fate.detail;
 }
 
-/// Fates that a line tells of: one, or several that are alike.
+/// The fates that share a line: one, or several with the same reason.
 struct Group {
   std::vector<std::string> labels;
   const Fate* first;
 
   bool is_of_many() const { return labels.size() > kMaxAlike; }
-  /// What came near first, what many share last.
+  /// The order of groups: near misses first, large groups last.
   int rank() const {
     return is_of_many() ? 2 : first->reason == Name(DropReason::kOtherKind) ? 1 : 0;
   }
@@ -149,7 +155,7 @@ void AddFates(const Explanation::Match& match, Outcome outcome, Lines& lines) {
              is_listed ? "; `patchbay devices` lists them all" : "; --output json prints them all");
 }
 
-/// Devices that a match for USB or PCI numbers was hardly meant for, and their numbers.
+/// Adds a line with the devices of other vendors than the match selects, and their IDs.
 void AddOtherVendors(const Explanation::Match& match, Lines& lines) {
   std::set<std::string> numbers;
   std::size_t count = 0;
@@ -211,7 +217,7 @@ std::string AnswerText(const Inquiry& inquiry, const std::vector<Explanation>& e
   if (!inquiry.description.empty()) out += ": " + Printable(inquiry.description);
   out += "\n";
   Lines lines(out);
-  // Errors are printed with their hint where they matter.
+  // Other errors are printed with their hint below the matches that they affect.
   if (inquiry.error && inquiry.error->kind == ErrorKind::kNotFound) lines.Hint(inquiry.hint);
   std::vector<std::string> beside;
   std::set<std::string> owners;

@@ -8,12 +8,12 @@
 
 namespace patchbay {
 
-/// Explanations for people, on a screen or two: of what many have in common only a few are named.
-/// Printable, whatever the host has.
+/// Formats explanations as text of one or two screens: entries with the same outcome and reason
+/// share a line, and long lists are truncated. Names from the host are escaped.
 std::string ExplanationText(const std::vector<Explanation>& explanations);
 
-/// The same where one thing is asked about: first what it is; of resources that are for other
-/// things, where there are several, the names alone.
+/// Formats explanations that NarrowTo has reduced to `inquiry`. Begins with a description of the
+/// object. If several resources do not apply to it, only their names are listed.
 std::string AnswerText(const Inquiry& inquiry, const std::vector<Explanation>& explanations);
 
 }  // namespace patchbay

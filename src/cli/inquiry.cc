@@ -31,14 +31,15 @@ std::vector<std::string> DevicesNamed(const std::string& name, const Sysfs& sysf
   return paths;
 }
 
-/// The device of sysfs that a resolved path of the host is, or belongs to.
+/// Returns the sysfs device of a resolved host path: of a device node by its number, or the nearest
+/// one at or above a path in /sys/devices.
 std::optional<std::string> DeviceAt(const HostNode& node, const Sysfs& sysfs) {
   if (node.path.starts_with("/sys/devices/")) return sysfs.Parent(node.path + "/uevent");
   auto device = sysfs.OfNode(node.type, node.major, node.minor);
   return device ? std::optional(std::move(*device)) : std::nullopt;
 }
 
-/// The USB device or PCI function that it is or sits on.
+/// Describes the nearest USB device or PCI function at or above a device.
 std::string Bearer(const DeviceAncestry& device, DeviceAncestries& ancestries) {
   const auto owner = [&](const SysfsDevice& bearer) {
     return bearer.path == device.self().path ? "the" : "of the";

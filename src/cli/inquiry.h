@@ -9,23 +9,24 @@
 
 namespace patchbay {
 
-/// What `explain --path` asks about, as this host knows it: a node, a link to one, a device of
-/// sysfs by its path or name, or the ID of a device.
+/// The argument of `explain --path`, resolved on this host: a device node, a link to one, a sysfs
+/// device given by path or name, or a device ID.
 struct Inquiry {
-  std::string asked;                       ///< as given, but a path is as short as it can be
-  std::vector<std::string> paths = {};     ///< that a match may know it by, its own first
-  std::vector<std::string> syspaths = {};  ///< what it is to sysfs: several where they share a name
-  std::optional<FileType> type = {};       ///< of what its path leads to, outside of sysfs
-  std::optional<Error> error = {};         ///< why its path leads nowhere
-  std::string hint = {};                   ///< what to do about the error; may be empty
-  std::string description = {};            ///< what it is, in words; may be empty
+  std::string asked;                       ///< the argument; a path is normalized
+  std::vector<std::string> paths = {};     ///< all paths of the object, the argument first
+  std::vector<std::string> syspaths = {};  ///< its sysfs devices; several if they share a name
+  std::optional<FileType> type = {};  ///< of the file that the path resolves to, if not in /sys
+  std::optional<Error> error = {};    ///< why the path cannot be resolved
+  std::string hint = {};              ///< how to fix the error; may be empty
+  std::string description = {};       ///< a description of the object; may be empty
 };
 
-/// A path as short as it can be, judged by its text; anything else as it is.
+/// Normalizes a path by its text alone: removes duplicate slashes, "." and "..". Returns anything
+/// else unchanged.
 std::string ShortestPath(const std::string& asked);
 
-/// Looks for it on the host. Fails for what is no path, and neither a name in sysfs nor an ID in
-/// the inspections, and says what to write. Slow, as all that looks.
+/// Resolves the argument on the host. Fails if it is neither a path, nor a name in sysfs, nor an ID
+/// in `inspections`; the error lists the valid forms. May block.
 Result<Inquiry> Inquire(const std::string& asked, const std::vector<Inspection>& inspections,
                         const Sysfs& sysfs, DeviceAncestries& ancestries);
 

@@ -32,7 +32,7 @@ class DevWalk {
   std::vector<SeenName> names_;
 };
 
-/// A directory that something else is mounted on belongs to that.
+/// Returns whether a directory is on the file system of /dev: mount points are not.
 bool DevWalk::IsOnDev(const HostNode& node) const {
   const auto stamp = host_.StampOf(node);
   return stamp && stamp->device == file_system_;
@@ -42,7 +42,7 @@ void DevWalk::Entry(const std::string& path, FileType type, int depth) {
   HostNode node{path, type, 0, 0};
   if (type == FileType::kSymlink) {
     auto resolved = host_.Resolve(path);
-    if (!resolved) return;  // it leads nowhere
+    if (!resolved) return;  // a dangling link
     node = std::move(*resolved);
   }
   const bool is_directory = node.type == FileType::kDirectory;

@@ -10,11 +10,11 @@
 
 namespace patchbay {
 
-/// Returns the names of the devices and directories in /dev of a host, sorted, to the depth that
-/// smarter-device-manager uses. A link counts as its target, and links to directories are not
-/// followed. Other file systems, such as /dev/shm and /dev/pts, are left out. Directories that
-/// cannot be read, and names beyond `most`, are findings. Fails if /dev itself cannot be read. May
-/// block.
+/// Returns the sorted names of devices and directories in /dev of a host, down to the depth that
+/// smarter-device-manager uses. A link counts as its target; links to directories are listed and
+/// not descended into. Other file systems, such as /dev/shm and /dev/pts, are omitted. Directories
+/// that cannot be read, and names beyond `most`, are added to `findings`. Fails if /dev itself
+/// cannot be read. May block.
 Result<std::vector<SeenName>> ListDev(const HostRoot& host, std::size_t most, Findings& findings);
 
 }  // namespace patchbay

@@ -10,30 +10,30 @@
 
 namespace patchbay {
 
-/// What --config says, with the flags applied. Slow.
+/// Loads the configuration of --config and applies the flags. May block.
 Loaded LoadConfig(const Arguments& arguments);
 
-/// Fails where there is no directory to see the host's root in: without one, nothing of the host
-/// can be told. Only for commands that look at it; a file may well be checked elsewhere.
+/// Fails if host_root is not a directory. Only for commands that inspect the host: `check` and
+/// `diff` may run on another machine.
 Status CheckHostRoot(const DaemonSpec& daemon);
 
-/// The model of --config with the flags applied; nothing when there are errors. What there is to
-/// say about the file goes to `err`.
+/// Loads as LoadConfig does, and writes the diagnostics to `err`. Returns nothing if the
+/// configuration has errors or host_root is not a directory.
 std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams);
 
-/// The errors of a configuration with their source, and one line for all warnings, which names the
-/// command that shows them.
+/// Formats the errors of a configuration with their source lines, and one line for all warnings,
+/// which names the command that shows them.
 std::string BriefDiagnostics(const Diagnostics& diagnostics, const std::string& config);
 
-/// Returns a command line for a hint, with the configuration and host flags of this one and then
-/// `rest`: "patchbay explain --config FILE RESOURCE".
+/// Returns a command line for a hint, with --config and --host-root as given to this command,
+/// followed by `rest`: "patchbay explain --config FILE RESOURCE".
 std::string HintCommand(const Arguments& arguments, std::string_view command,
                         std::string_view rest = {});
 
-/// Says on `err` why a command could not do what it was asked for. Returns kFailed.
+/// Writes the error of a failed command to `err`. Returns kFailed.
 ExitCode ReportFailure(const Error& error, Streams streams);
 
-/// The name of the Kubernetes node: NODE_NAME, else the name of the host.
+/// Returns the name of the Kubernetes node: NODE_NAME, or the host name if it is not set.
 std::string NodeName();
 
 }  // namespace patchbay

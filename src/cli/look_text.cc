@@ -9,7 +9,7 @@ std::string Counted(std::size_t n, std::string_view noun, std::string_view plura
 }
 
 std::string ProblemText(const MatchReport::Look& look) {
-  // Most problems name their place themselves.
+  // Most error messages contain the place; avoid repeating it.
   std::string_view place = look.place;
   if (place.size() > 1 && place.ends_with('/')) place.remove_suffix(1);
   const auto at = look.problem.find(place);

@@ -26,7 +26,7 @@ Fate FateOf(const MatchReport::Thing& found, const Snapshot& snapshot) {
     return {found, Outcome::kListed, "",
             listed->health == Health::kHealthy ? "" : "unhealthy: " + listed->reason};
   }
-  // Inventories know what they reject by its first node, or its ID.
+  // An inventory records a rejected device under the path of its first node, or its ID.
   const auto& rejected = snapshot.rejected;
   const auto rejection = std::find_if(rejected.begin(), rejected.end(), [&](const Rejection& one) {
     return one.path == found.id || (!found.paths.empty() && one.path == found.paths.front());
@@ -42,7 +42,7 @@ Fate FateOf(const MatchReport::Rejected& rejected, const MatchReport& report,
   const MatchReport::Thing& thing = rejected;
   Fate fate{thing, Outcome::kRejected, std::string(Name(rejected.reason)), rejected.detail};
   if (rejected.reason != RejectReason::kUnreadable) return fate;
-  // All that cannot be read in /sys is rejected as one; the look tells which place it was.
+  // Everything unreadable in /sys is rejected under one name; the look has the actual place.
   const auto look =
       std::find_if(report.looks.begin(), report.looks.end(),
                    [&](const MatchReport::Look& l) { return l.problem == rejected.detail; });

@@ -9,7 +9,7 @@
 namespace patchbay {
 namespace {
 
-/// As TOML quotes it, whose escapes are those of JSON.
+/// Quotes a text for TOML, which has the escapes of JSON.
 std::string Quoted(std::string_view text) { return QuoteJson(text); }
 
 std::string TextOf(const std::string& text) { return text; }
@@ -23,7 +23,7 @@ std::string List(const Range& range) {
   return "[" + list + "]";
 }
 
-/// One text by itself, several as a list.
+/// Returns a single text as a string and several as a list.
 template <class Range>
 std::string OneOrList(const Range& range) {
   return range.size() == 1 ? Quoted(TextOf(range.front())) : List(range);

@@ -6,11 +6,12 @@
 
 namespace patchbay {
 
-/// A match as the file has it, all that is set in one line: `path = "/dev/ttyUSB*", usb = "0403:*",
-/// id = "{usb_port}"`. In a file each key has a line of its own.
+/// Formats the keys of a match that are set on one line, in the syntax of the configuration file:
+/// `path = "/dev/ttyUSB*", usb = "0403:*", id = "{usb_port}"`.
 std::string MatchText(const MatchSpec& match);
 
-/// Whether a path or regex could match `path`; nothing where the source has no pattern for paths.
+/// Returns whether the pattern of a `path` or `regex` source matches `path`. Returns nothing for
+/// other sources.
 std::optional<bool> PatternMatches(const MatchSpec& match, const std::string& path);
 
 }  // namespace patchbay

@@ -17,7 +17,7 @@ std::string TookText(std::chrono::nanoseconds took) {
   return format("{:.1f} ms", std::chrono::duration<double, std::milli>(took).count());
 }
 
-/// Whether all that was printed can be read in the reason.
+/// Returns whether the reason contains every line of the output.
 bool HasAllOf(const std::string& reason, std::string_view output) {
   while (!output.empty()) {
     const auto end = output.find('\n');
@@ -27,7 +27,7 @@ bool HasAllOf(const std::string& reason, std::string_view output) {
   return true;
 }
 
-/// The lines of an output, each safe to print, below a heading.
+/// Formats the lines of an output below a heading, with terminal escapes.
 std::string OutputText(const std::string& heading, std::string_view output) {
   std::string text = format("\n{}\n", Printable(heading));
   if (output.ends_with('\n')) output.remove_suffix(1);
@@ -60,7 +60,7 @@ ProbeOutcomes ProbeAll(const std::vector<Inspection>& inspections, const DaemonS
             return RunProbe(*spec->health, *device, context);
           },
           [&, key = std::pair(spec->name, listed.device->id)](ProbeOutcome outcome) {
-            // One that hangs may still come to its end.
+            // A probe that timed out can report a second time when it ends.
             if (outcomes.try_emplace(key, std::move(outcome)).second && --awaited == 0) loop.Stop();
           });
     }

@@ -14,8 +14,8 @@ namespace patchbay {
 /// The probe result of each device that has a probe, by resource and device ID.
 using ProbeOutcomes = std::map<std::pair<std::string, std::string>, ProbeOutcome>;
 
-/// Runs the probe of each device once, as the daemon does, and waits until all have ended or were
-/// cancelled by `cancellation`.
+/// Runs the probe of each device once, as the daemon does. Blocks until all have finished, timed
+/// out, or been cancelled through `cancellation`.
 ProbeOutcomes ProbeAll(const std::vector<Inspection>& inspections, const DaemonSpec& daemon,
                        const std::string& node_name,
                        const std::shared_ptr<const Cancellation>& cancellation);

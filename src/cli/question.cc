@@ -1,3 +1,9 @@
+// Answer searches the report of the scan for the object, by ID, path, link target and sysfs path,
+// first among the devices found, then the rejected ones, then the dropped ones. If the report does
+// not mention the object, it may be a child of a USB or PCI device that was found. Otherwise WhyNot
+// evaluates the source of the match for this one object: first the pattern, then whether the object
+// exists, then the conditions. It never returns "listed": only a scan lists a device.
+
 #include "cli/question.h"
 
 #include <algorithm>
@@ -15,7 +21,7 @@ bool IsKnownAs(const Inquiry& inquiry, const std::string& path) {
   return std::find(inquiry.paths.begin(), inquiry.paths.end(), path) != inquiry.paths.end();
 }
 
-/// Where a path leads, if it leads to what is asked about.
+/// Returns the path or its target if it is the object of the inquiry.
 std::optional<std::string> LeadsToIt(const Question& question, const std::string& path) {
   if (IsKnownAs(question.inquiry, path)) return path;
   auto node = question.sysfs.host().Resolve(path);
@@ -23,7 +29,7 @@ std::optional<std::string> LeadsToIt(const Question& question, const std::string
   return std::move(node->path);
 }
 
-/// By its ID, its path, a link to it, or what it is to sysfs.
+/// Returns whether an entry of the report is the object, by ID, path, link or sysfs device.
 bool IsIt(const Question& question, const MatchReport::Thing& thing) {
   if (!thing.id.empty() && thing.id == question.id) return true;
   const auto& syspaths = question.inquiry.syspaths;
@@ -33,7 +39,7 @@ bool IsIt(const Question& question, const MatchReport::Thing& thing) {
   });
 }
 
-/// The device of a USB or PCI match that it is a part of.
+/// Returns the device of a USB or PCI match that the object belongs to.
 const MatchReport::Thing* BearerOf(const Question& question) {
   const auto& found = question.report.found;
   for (const std::string& path : question.inquiry.syspaths) {
@@ -68,7 +74,7 @@ Fate Unreadable(const Question& question, std::string why, std::string hint) {
           std::move(hint)};
 }
 
-/// There is no device that the match could be held to.
+/// The fate of an object that has no device to compare with the match.
 Fate NoDevice(const Question& question, std::string_view if_missing) {
   const HostRoot& host = question.sysfs.host();
   const Inquiry& inquiry = question.inquiry;
@@ -128,7 +134,7 @@ Fate WhyNotBySysfs(const Question& question, const Pattern& pattern) {
     if (!ancestry) {
       answer = Unreadable(question, ancestry.error().message, "");
     } else if (IsOfOtherKind(pattern, *ancestry, sysfs)) {
-      // Another that shares the name may be nearer.
+      // Another device with the same name may be a closer match.
       answer = NotTaken(question, DropReason::kOtherKind, *Unmet(pattern, *ancestry, sysfs));
     } else {
       auto unmet = Unmet(pattern, *ancestry, sysfs);
@@ -149,7 +155,7 @@ Fate WhyNotByCommand(const Question& question) {
                 : NotTaken(question, kNoMatch, "the command did not print it");
 }
 
-/// By the source of the match.
+/// Returns why the match did not find the object, by the source of the match.
 struct WhyNot {
   const Question& question;
 
@@ -173,7 +179,7 @@ Fate Listed(const Question& question, const MatchReport::Thing& found, std::stri
   return fate;
 }
 
-/// What is to be said of a device that is found by nothing but a link.
+/// Returns a note if the match found the device only through a link.
 std::string ByLink(const Question& question, const MatchReport::Thing& found) {
   for (const std::string& path : found.paths) {
     const auto target = LeadsToIt(question, path);
@@ -192,7 +198,8 @@ Fate Answer(const Question& question) {
   if (const auto it = std::find_if(found.begin(), found.end(), is_it); it != found.end()) {
     return Listed(question, *it, ByLink(question, *it));
   }
-  // What cannot be read is told once more as what that makes of the device.
+  // An unreadable object can be rejected twice: as unreadable, and for what follows from that. The
+  // first is the cause.
   auto why = std::find_if(rejected.begin(), rejected.end(), [&](const auto& one) {
     return one.reason == RejectReason::kUnreadable && is_it(one);
   });

@@ -5,10 +5,11 @@
 
 namespace patchbay {
 
-/// What a match makes of one thing. A view; all it names outlives it.
+/// The input of Answer: one match and the object of the inquiry. Everything it refers to must
+/// outlive it.
 struct Question {
   const Inquiry& inquiry;
-  const std::string& id;  ///< what the inquiry would be as a device of the resource
+  const std::string& id;  ///< the device ID of the object in this resource, if it is listed
   const MatchSpec& match;
   const MatchReport& report;
   const Inspection& inspection;
@@ -16,8 +17,9 @@ struct Question {
   DeviceAncestries& ancestries;
 };
 
-/// What became of it in the pass; where the pass left no word of it, what the host says now. Claims
-/// that nothing is there only where nothing is. Slow.
+/// Returns what the scan did with the object. If the report does not mention it, inspects the host
+/// to find the reason. Reports an object as missing only if it does not exist; an object that
+/// cannot be read is reported as unreadable. May block.
 Fate Answer(const Question& question);
 
 }  // namespace patchbay

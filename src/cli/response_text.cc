@@ -6,7 +6,7 @@
 namespace patchbay {
 namespace {
 
-/// A word for a shell: bare, or in single quotes where it needs them.
+/// Quotes a word for a shell, if necessary.
 std::string ShellWord(std::string_view word) {
   constexpr std::string_view kBare =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+=:,@%";

@@ -8,11 +8,11 @@
 
 namespace patchbay {
 
-/// What a container gets, for people: a line for each device node, mount, variable, annotation and
-/// CDI name, indented by two.
+/// Formats the response for a container as text: one line for each device node, mount, environment
+/// variable, annotation and CDI device name, indented by two spaces.
 std::string RenderResponse(const ContainerResponse& response);
 
-/// What hooks would run, for people: a line for each command, as one would write it for a shell.
+/// Formats the commands of a hook as text: one line each, quoted for a shell.
 std::string RenderHook(const HookCall& call);
 
 }  // namespace patchbay

@@ -1,3 +1,11 @@
+// ConfigSource loads the configuration and calls OnLoaded, which creates either the daemon or, with
+// --wait-for-config, a ConfigWait, which serves HTTP until there is a valid configuration. They use
+// the same port, so at most one of them exists.
+//
+// Signals and fatal errors call Stop, a failed start calls Fail, and an exception ends Run. The
+// shutdown watchdog is declared before all members that have threads, so that it is created before
+// anything that may hang and destroyed after it.
+
 #include <unistd.h>
 
 #include <csignal>
@@ -20,15 +28,15 @@
 namespace patchbay {
 namespace {
 
-/// Whether a person reads what is said at the start, and nothing of it is too little for the level:
-/// then mistakes are shown as the other commands show them. Else a line is a fact, see
-/// docs/logs.md.
+/// Returns whether diagnostics at start are printed with their source lines, as the other commands
+/// print them: if stderr is a terminal and the log level includes warnings. Otherwise they are log
+/// lines, see docs/logs.md.
 bool ShowsSource(const Arguments& arguments, LogLevel level) {
   return isatty(STDERR_FILENO) != 0 && arguments.log_format == LogFormat::kText &&
          level <= LogLevel::kWarning && !arguments.wait_for_config;
 }
 
-/// The daemon, or what stands in for it until there is a configuration.
+/// Owns the daemon, or the ConfigWait that precedes it.
 class Service {
  public:
   Service(const Arguments& arguments, AsioLoop& loop, Log& log, std::ostream& err)
@@ -40,7 +48,7 @@ class Service {
             loop, log, {arguments.config}, [arguments] { return LoadConfig(arguments); },
             [this](Loaded loaded) { OnLoaded(std::move(loaded)); }) {}
 
-  /// Runs the loop until the end, and returns the exit code.
+  /// Runs the loop until shutdown and returns the exit code.
   int Run() {
     end_.SetLastAct([this] { TellOfTimeout(); });
     try {
@@ -88,7 +96,7 @@ class Service {
     return {};
   }
 
-  /// With what was loaded first.
+  /// Starts with the result of the first load.
   void Begin(Loaded loaded) {
     const LogLevel level = loaded.model ? loaded.model->daemon.log_level
                                         : arguments_.log_level.value_or(LogLevel::kInfo);
@@ -149,7 +157,7 @@ class Service {
     log_.Flush(LogWriter::kDrainTime);
   }
 
-  /// Shows PID 1 that the loop turns.
+  /// Reports to PID 1 that the loop runs.
   void Beat() {
     if (!arguments_.heartbeat) return;
     arguments_.heartbeat->Beat();
@@ -169,10 +177,10 @@ class Service {
                           Stop();
                         }};
   int code_ = kOk;
-  std::vector<Diagnostic> told_;  ///< of the configuration, the last time
+  std::vector<Diagnostic> told_;  ///< diagnostics that were logged last
   bool stopping_ = false;
   Subscription beat_;
-  // From the start: without a handler these signals end the process.
+  // Installed before the first load: without a handler these signals end the process.
   const Subscription refresh_ = loop_.OnSignals({SIGUSR1}, [this](int) {
     log_.Info("rescanning devices after SIGUSR1");
     if (daemon_) daemon_->Refresh();
@@ -190,7 +198,7 @@ class Service {
 
 int RunDaemon(const Arguments& arguments, Streams streams) {
   LimitMallocArenas();
-  std::signal(SIGPIPE, SIG_IGN);  // a log reader or client that went is not our end
+  std::signal(SIGPIPE, SIG_IGN);  // a closed log pipe or client must not end the process
   if (const Status enough = CheckDescriptors(0, DaemonSpec(), RaiseDescriptorLimit()); !enough) {
     return ReportFailure(enough.error(), streams);
   }

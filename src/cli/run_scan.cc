@@ -1,3 +1,8 @@
+// Each resource is scanned into an inventory that is discarded afterwards, so that the code of the
+// daemon decides which devices are listed, rejected or unhealthy. As in the daemon, a scan receives
+// the exclusive resources that have precedence, because they may own nodes. Hints are collected
+// together with the scan, because the host may change after it.
+
 #include "cli/run_scan.h"
 
 #include <algorithm>
@@ -17,7 +22,8 @@ bool AsksForProperties(const MatchSpec& match) {
          (match.conditions.udev && !match.conditions.udev->properties.empty());
 }
 
-/// A pass does without udev's database; who lacks what it would hold is told of it.
+/// Adds the missing udev database to the reports of the matches that need it. A scan treats a
+/// missing database as an empty one, so nothing else would report it.
 void ReportDatabase(const HostRoot& host, const Snapshot& snapshot,
                     std::vector<MatchReport>& reports) {
   const std::string place = "/run/udev/data";
@@ -37,7 +43,7 @@ void ReportDatabase(const HostRoot& host, const Snapshot& snapshot,
 
 std::string FindHint(const HostRoot& host, const MatchReport::Look& look) {
   const bool is_empty = look.at == MatchReport::Look::At::kNames && look.seen == 0;
-  // An empty /sys is as good as none.
+  // An empty /sys counts as missing, hence /sys/dev.
   if (!look.problem.empty()) {
     return AccessHint(CheckAccess(host, look.place == "/sys" ? "/sys/dev" : look.place), host);
   }
@@ -46,7 +52,7 @@ std::string FindHint(const HostRoot& host, const MatchReport::Look& look) {
   return directory ? AccessHint({Barrier::kMissing, directory->path}, host) : "";
 }
 
-/// Names in a directory that a pattern which fits none of them may be meant for.
+/// Returns names in a directory that are similar to a pattern that matches none of them.
 std::string FindNames(const HostRoot& host, const MatchReport::Look& look) {
   const bool fits_none = look.at == MatchReport::Look::At::kNames && look.problem.empty() &&
                          look.seen > 0 && look.matched == 0;

@@ -11,40 +11,40 @@
 
 namespace patchbay {
 
-/// What the daemon's first look at this host would find of one resource, and how it came about.
+/// The result of one scan for one resource, as the first scan of the daemon would have it.
 struct Inspection {
   std::shared_ptr<const Snapshot> snapshot;
-  std::vector<MatchReport> reports;  ///< one for each match, where asked for
-  /// What to do about places that cannot be looked at, are empty, or are not there, by their names;
-  /// by place, slash and pattern the names that a pattern may be meant for.
+  std::vector<MatchReport> reports;  ///< one for each match if a report was requested
+  /// Hints of two kinds: how to fix a place that is missing, empty or unreadable, by its path; and
+  /// names similar to a pattern without a match, by "PLACE/PATTERN".
   std::map<std::string, std::string> hints = {};
 };
 
-/// What to look at.
+/// The scope of RunScan.
 struct InspectOptions {
   std::string node_name;      ///< of the Kubernetes node
   std::string resource = {};  ///< only this one; empty for all
   bool report = false;
-  std::string path = {};  ///< what a report must tell of
+  std::string path = {};  ///< a path that a report must include, even if it is truncated
 };
 
-/// Fails for a resource that the model does not have or that is not for the node, and says which
-/// there are.
+/// Fails if the model does not have the resource, or if it is not for this node. The error suggests
+/// a similar name or lists the resources.
 Status CheckResource(const Model& model, const std::string& resource, const std::string& node_name);
 
-/// A line for each resource of the model that is not for the node, and why.
+/// Returns a line with the reason for each resource of the model that is not for this node.
 std::string LeftOutText(const Model& model, const std::string& node_name);
 
-/// Looks at this host for the resources that are for this node, in the order of the file. Needs no
-/// kubelet. Fails as CheckResource does.
+/// Scans this host for the resources that are for this node, in the order of the file. Needs no
+/// kubelet. Fails as CheckResource does. May block.
 Result<std::vector<Inspection>> RunScan(const Model& model, const InspectOptions& options);
 
-/// Why the first unhealthy device of a resource cannot be given out: `the device "a" is unhealthy:
-/// …`. Empty where all are healthy.
+/// Returns why the first unhealthy device of a resource cannot be allocated: `the device "a" is
+/// unhealthy: …`. Empty if all devices are healthy.
 std::string WhyUnhealthy(const Snapshot& snapshot);
 
-/// The first `count` healthy units of a resource, by the IDs the kubelet would see. Fewer where
-/// there are not as many.
+/// Returns the advertised IDs of the first `count` healthy units of a resource, or of all healthy
+/// units if there are fewer.
 std::vector<std::string> HealthyUnits(const Snapshot& snapshot, std::size_t count);
 
 }  // namespace patchbay

@@ -22,8 +22,8 @@ ShutdownWatchdog::ShutdownWatchdog(std::vector<int> signals, Loop& loop, std::fu
         Start(0);
         loop.Post([f, number] { f(number); });
       })) {
-  // The kernel gives a signal to any one thread that does not block it. One that hangs in a lookup
-  // would never handle it, so that only the thread that waits for the deadline may have it.
+  // The kernel delivers a signal to any thread that does not block it. A thread that hangs in a
+  // path lookup would never handle it, so only the thread of the watchdog receives signals.
   const sigset_t set = SetOf(signals_);
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   last_act_thread_ = std::thread([this] { Act(); });
@@ -48,7 +48,7 @@ ShutdownWatchdog::~ShutdownWatchdog() {
   pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
 }
 
-/// Returns if the time is not over yet; otherwise the process exits meanwhile.
+/// Returns if kLimit has not passed yet. Otherwise the join lasts until the process exits.
 void ShutdownWatchdog::End() {
   {
     const std::lock_guard lock(mutex_);

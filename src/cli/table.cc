@@ -7,7 +7,7 @@
 namespace patchbay {
 namespace {
 
-/// Characters, taking every code point for one column.
+/// Returns the number of columns, assuming that each code point takes one.
 std::size_t Width(const std::string& text) {
   return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) {
     return (static_cast<unsigned char>(c) & 0xC0) != 0x80;

@@ -5,8 +5,8 @@
 
 namespace patchbay {
 
-/// Rows of cells as text, in columns as wide as their widest cell. The first row is the heading.
-/// Anything may be in a cell; it is made printable.
+/// Formats rows of cells as a table whose columns are as wide as their widest cell. The first row
+/// is the heading. Escapes the text of each cell.
 std::string RenderTable(const std::vector<std::vector<std::string>>& rows);
 
 }  // namespace patchbay

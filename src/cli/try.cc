@@ -1,3 +1,13 @@
+// `try` runs the real daemon against a simulated kubelet in a temporary directory.
+//
+// The main thread runs the loop of the daemon. A ConfigSource on that loop loads the configuration,
+// so that Ctrl-C works while a file system hangs. A second thread waits until all resources have
+// registered and prints the report, because calls to the simulated kubelet block until the daemon
+// has answered. Until `reported` is set, only that thread writes to the output.
+//
+// After the daemon has started, every way to end calls `stop`, which runs once. The shutdown
+// watchdog limits how long it takes, and removes the directory if the process cannot.
+
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -28,19 +38,19 @@ namespace {
 
 constexpr LogLevel kLevelOfTry = LogLevel::kWarning;
 constexpr std::chrono::seconds kRegistrationDeadline{10};
-/// For the last lines of the log, which a person waits for.
+/// The time to flush the log before the process exits.
 constexpr std::chrono::seconds kLogPatience{10};
 /// More devices of one resource than this are counted, not listed.
 constexpr std::size_t kMaxDevicesShown = 8;
 
-/// A directory for the built-in kubelet, gone with the command.
+/// A temporary directory for the built-in kubelet, removed by the destructor.
 class PrivateDirectory {
  public:
   static Result<std::unique_ptr<PrivateDirectory>> Create() {
     constexpr std::string_view kName = "/patchbay-try-XXXXXX";
     std::error_code none;
     std::string pattern = std::filesystem::temp_directory_path(none).string().append(kName);
-    // Sockets need short paths, which a TMPDIR of one's own need not be.
+    // TMPDIR may be too long for the path of a socket.
     if (none || pattern.size() > kMaxKubeletDir) {
       pattern = "/tmp" + std::string(kName);
     }
@@ -97,8 +107,8 @@ std::vector<std::string> StatusRow(const std::string& resource,
           devices.empty() ? "(none)" : devices};
 }
 
-/// What --config says, as it is served to the built-in kubelet: on its sockets and at this level of
-/// the log, which no reload is to change.
+/// Loads --config and overrides what the built-in kubelet requires: its sockets and the log level.
+/// Applied to each load, so that a reload does not change them.
 Loaded LoadForTry(const Arguments& arguments, const KubeletSimOptions& kubelet) {
   Loaded loaded = LoadConfig(arguments);
   if (!loaded.model) return loaded;
@@ -108,7 +118,7 @@ Loaded LoadForTry(const Arguments& arguments, const KubeletSimOptions& kubelet) 
   daemon.log_level = arguments.log_level.value_or(kLevelOfTry);
   if (!arguments.listen) daemon.listen = "127.0.0.1:0";
   if (!arguments.once) return loaded;
-  // What runs for a moment probes each device once, and tells of it itself.
+  // With --once, ReportProbes runs each probe exactly once; the daemon must not run them too.
   for (ResourceSpec& resource : loaded.model->resources) {
     if (!resource.health) continue;
     resource.health->initial_delay = std::chrono::hours(24);
@@ -117,8 +127,8 @@ Loaded LoadForTry(const Arguments& arguments, const KubeletSimOptions& kubelet) 
   return loaded;
 }
 
-/// Starts the container that was given devices, where hooks have a say in it. Returns whether it
-/// started.
+/// Starts the container that was allocated devices, if a resource requires PreStartContainer.
+/// Returns whether it started.
 bool ReportStart(KubeletSim& kubelet, const std::vector<std::string>& resources,
                  std::ostream& out) {
   const bool hooks = std::any_of(resources.begin(), resources.end(), [&](const auto& resource) {
@@ -131,14 +141,14 @@ bool ReportStart(KubeletSim& kubelet, const std::vector<std::string>& resources,
   return started.has_value();
 }
 
-/// Why none of its devices can be allocated.
+/// Returns why no device of the resource can be allocated; empty if it has no devices.
 std::string WhyNothing(const Model& model, const std::string& resource) {
   const auto inspections = RunScan(model, {.node_name = NodeName(), .resource = resource});
   const std::string why = inspections ? WhyUnhealthy(*inspections->front().snapshot) : "";
   return why.empty() ? "" : ": " + why;
 }
 
-/// Runs the probe of each device once. Returns whether all of them work.
+/// Runs the probe of each device once. Returns whether all succeeded.
 bool ReportProbes(const Model& model, const std::shared_ptr<const Cancellation>& cancellation,
                   std::ostream& out) {
   if (std::none_of(model.resources.begin(), model.resources.end(),
@@ -154,8 +164,8 @@ bool ReportProbes(const Model& model, const std::shared_ptr<const Cancellation>&
   return AllWork(outcomes);
 }
 
-/// What the kubelet knows, one allocation of each resource, and the start of the container that has
-/// them. Returns whether all of that went well.
+/// Prints the state of the kubelet, allocates one device of each resource, and starts the container
+/// that has them. Returns whether all of it succeeded. A resource without devices is not a failure.
 bool Report(KubeletSim& kubelet, const Model& model, const std::vector<std::string>& resources,
             std::ostream& out) {
   std::vector<std::vector<std::string>> rows = {
@@ -236,7 +246,7 @@ int RunTry(const Arguments& arguments, Streams streams) {
       [&](Loaded loaded) { reload(std::move(loaded)); });
   source.Reload();
   loop.Run();
-  if (!first) return arguments.once ? kFailed : kOk;  // it was ended
+  if (!first) return arguments.once ? kFailed : kOk;  // stopped by a signal
   Loaded loaded = *std::move(first);
   log.Flush(LogWriter::kDrainTime);
   streams.err << BriefDiagnostics(loaded.diagnostics, arguments.config);
@@ -252,7 +262,7 @@ int RunTry(const Arguments& arguments, Streams streams) {
   if (!made) return fail(made.error());
   const auto probing = std::make_shared<const Cancellation>(std::move(*made));
   const Model model = *loaded.model;
-  int code = arguments.once ? kFailed : kOk;  // if it is ended before it has tried
+  int code = arguments.once ? kFailed : kOk;  // if stopped before the report
   auto daemon = Daemon::Create(loop, log,
                                {.model = std::move(*loaded.model),
                                 .node_name = NodeName(),
@@ -270,7 +280,7 @@ int RunTry(const Arguments& arguments, Streams streams) {
   if (!daemon) return fail(daemon.error());
 
   std::atomic<bool> stopping = false;
-  bool reported = false;  // from then on this thread has the output
+  bool reported = false;  // once set, this thread writes to the output
   stop = [&] {
     if (stopping.exchange(true)) return;
     probing->Trigger();
@@ -313,7 +323,7 @@ int RunTry(const Arguments& arguments, Streams streams) {
   });
   loop.Run();
   stopping = true;
-  (*kubelet)->Stop();  // wakes the report where it still waits
+  (*kubelet)->Stop();  // wakes the report thread if it still waits
   report.join();
   log.Flush(kLogPatience);
   return code;
