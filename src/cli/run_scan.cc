@@ -36,13 +36,13 @@ void ReportDatabase(const HostRoot& host, const Snapshot& snapshot,
     const MatchSpec& match = snapshot.spec->matches[i];
     if ((AsksForProperties(match) && reports[i].found.empty()) ||
         (UsesSysfs(match) && lacks_variables)) {
-      reports[i].looks.push_back({.place = place, .problem = database.error().message});
+      reports[i].scanned.push_back({.place = place, .problem = database.error().message});
     }
   }
 }
 
-std::string FindHint(const HostRoot& host, const MatchReport::Look& look) {
-  const bool is_empty = look.at == MatchReport::Look::At::kNames && look.seen == 0;
+std::string FindHint(const HostRoot& host, const MatchReport::ScannedPlace& look) {
+  const bool is_empty = look.at == MatchReport::ScannedPlace::At::kNames && look.seen == 0;
   // An empty /sys counts as missing, hence /sys/dev.
   if (!look.problem.empty()) {
     return AccessHint(CheckAccess(host, look.place == "/sys" ? "/sys/dev" : look.place), host);
@@ -53,8 +53,8 @@ std::string FindHint(const HostRoot& host, const MatchReport::Look& look) {
 }
 
 /// Returns names in a directory that are similar to a pattern that matches none of them.
-std::string FindNames(const HostRoot& host, const MatchReport::Look& look) {
-  const bool fits_none = look.at == MatchReport::Look::At::kNames && look.problem.empty() &&
+std::string FindNames(const HostRoot& host, const MatchReport::ScannedPlace& look) {
+  const bool fits_none = look.at == MatchReport::ScannedPlace::At::kNames && look.problem.empty() &&
                          look.seen > 0 && look.matched == 0;
   if (!fits_none) return "";
   const auto entries = host.List(look.place, [](const std::string&) { return true; });
@@ -69,7 +69,7 @@ std::map<std::string, std::string> FindHints(const HostRoot& host,
                                              const std::vector<MatchReport>& reports) {
   std::map<std::string, std::string> hints;
   for (const MatchReport& report : reports) {
-    for (const MatchReport::Look& look : report.looks) {
+    for (const MatchReport::ScannedPlace& look : report.scanned) {
       if (std::string names = FindNames(host, look); !names.empty()) {
         hints[look.place + "/" + look.pattern] = names;
       }

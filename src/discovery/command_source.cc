@@ -58,10 +58,10 @@ void ScanSource(const CommandSource& source, ScanContext& scan) {
                 cache.failure + (cache.good ? "; its last good list stays in force" : ""));
   }
   if (!cache.good) return;
-  scan.report().Look({.place = source.argv.front(),
-                      .at = MatchReport::Look::At::kEntries,
-                      .seen = cache.good->entries.size() + cache.good->problems.size(),
-                      .matched = cache.good->entries.size()});
+  scan.report().AddPlace({.place = source.argv.front(),
+                          .at = MatchReport::ScannedPlace::At::kEntries,
+                          .seen = cache.good->entries.size() + cache.good->problems.size(),
+                          .matched = cache.good->entries.size()});
   for (const CommandProblem& problem : cache.good->problems) {
     scan.Reject(problem.id.empty() ? source.argv.front() : problem.id, RejectReason::kCommandFailed,
                 problem.message);

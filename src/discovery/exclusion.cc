@@ -54,9 +54,9 @@ Exclusion Exclusion::Of(const std::vector<Glob>& globs, ScanContext& scan) {
   }
   scan.report().SetMuted(false);
   for (const std::string& glob : unused) {
-    scan.report().Look({.place = glob,
-                        .problem = glob + " excludes nothing: the host has no such path now",
-                        .is_exclude = true});
+    scan.report().AddPlace({.place = glob,
+                            .problem = glob + " excludes nothing: the host has no such path now",
+                            .is_exclude = true});
   }
   return exclusion;
 }

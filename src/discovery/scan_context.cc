@@ -115,12 +115,12 @@ const std::vector<HostEntry>& ScanContext::List(
     return wanted(name);
   });
   if (entries) {
-    report_.Look(
+    report_.AddPlace(
         {.place = directory, .pattern = pattern, .seen = seen, .matched = entries->size()});
     listing.entries = std::move(*entries);
     return listings.insert_or_assign(std::move(key), std::move(listing)).first->second.entries;
   }
-  report_.Look({.place = directory, .problem = entries.error().message});
+  report_.AddPlace({.place = directory, .problem = entries.error().message});
   if (entries.error().kind != ErrorKind::kNotFound) {
     RejectUnreadable(directory, std::move(entries).error());
   }
@@ -134,10 +134,10 @@ bool ScanContext::IsDirectory(const std::string& path) {
   if (node && node->type == FileType::kDirectory) return true;
   if (report_.is_kept() && report_.Names(path)) {
     const bool is_there = node.has_value();
-    report_.Look({.place = is_there ? path + "/" : path,
-                  .problem = is_there
-                                 ? format("{} is {}, not a directory", path, Describe(node->type))
-                                 : node.error().message});
+    report_.AddPlace(
+        {.place = is_there ? path + "/" : path,
+         .problem = is_there ? format("{} is {}, not a directory", path, Describe(node->type))
+                             : node.error().message});
   }
   if (!node && node.error().kind == ErrorKind::kUnavailable) {
     RejectUnreadable(path, std::move(node).error());
@@ -147,7 +147,7 @@ bool ScanContext::IsDirectory(const std::string& path) {
 
 void ScanContext::RejectUnreadable(const std::string& path, Error error) {
   ++unreadable_;
-  report_.Look({.place = path, .problem = error.message});
+  report_.AddPlace({.place = path, .problem = error.message});
   RejectOnce(path, RejectReason::kUnreadable, std::move(error.message));
 }
 
@@ -179,7 +179,8 @@ std::vector<DeviceAncestry> ScanContext::SysfsDevices(
     }
   }
   if (found.errors.empty() || !devices.empty()) {
-    report_.Look({.place = "/sys", .at = MatchReport::Look::At::kDevices, .seen = devices.size()});
+    report_.AddPlace(
+        {.place = "/sys", .at = MatchReport::ScannedPlace::At::kDevices, .seen = devices.size()});
   }
   return devices;
 }

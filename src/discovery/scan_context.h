@@ -50,7 +50,7 @@ class ScanContext {
         report_(request),
         sysfs_(host,
                [this](const std::string& place, const Error& error) {
-                 report_.Look({.place = place, .problem = error.message});
+                 report_.AddPlace({.place = place, .problem = error.message});
                }),
         ancestries_(sysfs_),
         last_listings_(std::exchange(request.cache->listings, {})) {}

@@ -38,12 +38,12 @@ void ScanReport::BeginMatch(const MatchSpec& match, std::size_t index) {
   if (request_.report && reports_.size() <= index) reports_.resize(index + 1);
 }
 
-void ScanReport::Look(MatchReport::Look look) {
+void ScanReport::AddPlace(MatchReport::ScannedPlace look) {
   if (!request_.report || muted_) return;
   if (!look.problem.empty() && !problems_.insert(look.problem).second) return;
   MatchReport& report = reports_[index_];
-  if (report.looks.size() < MatchReport::kMaxEntries) {
-    report.looks.push_back(std::move(look));
+  if (report.scanned.size() < MatchReport::kMaxEntries) {
+    report.scanned.push_back(std::move(look));
   } else {
     ++report.left_out;
   }

@@ -21,7 +21,7 @@ class ScanReport {
   /// While muted, searched places are not reported.
   void SetMuted(bool muted) { muted_ = muted; }
   /// Adds a place that was searched; a problem is added once per match.
-  void Look(MatchReport::Look look);
+  void AddPlace(MatchReport::ScannedPlace look);
   /// Adds something that is skipped. A path that does not exist is left out if only a pattern could
   /// have matched it.
   void Drop(MatchReport::Drop drop);

@@ -80,7 +80,7 @@ struct MatchReport {
   static constexpr std::size_t kMaxEntries = 1000;
 
   /// A directory or another place that was searched.
-  struct Look {
+  struct ScannedPlace {
     enum class At { kNames, kDevices, kEntries };  ///< of a directory, of sysfs, of a command
     std::string place;
     At at = At::kNames;
@@ -109,7 +109,7 @@ struct MatchReport {
     std::string numbers = {};  ///< its vendor and product if the vendor differs: "0403:6001"
   };
 
-  std::vector<Look> looks;
+  std::vector<ScannedPlace> scanned;
   std::vector<Thing> found;  ///< the devices of the match
   std::vector<Rejected> rejected;
   std::vector<Drop> drops;

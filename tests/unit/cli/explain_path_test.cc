@@ -50,10 +50,10 @@ class ExplainPathTest : public test::ExplainTest {
     EXPECT_EQ(ran.code, kOk) << ran.err;
     return ran.out;
   }
-  /// The fates of the first match.
+  /// The outcomes of the first match.
   nlohmann::json Fates(const std::string& path) {
     const auto json = nlohmann::json::parse(Explain({"--path", path, "--output", "json"}).out);
-    return json.at("resources").at(0).at("matches").at(0).at("verdicts");
+    return json.at("resources").at(0).at("matches").at(0).at("outcomes");
   }
 
   test::FakeSysfs sysfs_{tree_};
@@ -268,13 +268,13 @@ TEST_F(ExplainPathTest, JsonSaysWhatWasAsked) {
   tree_.Link("dev/modem", "ttyUSB0");
   Match("usb = '0403:6001'");
   const auto json = nlohmann::json::parse(Explain({"--path", "/dev/modem", "-o", "json"}).out);
-  const auto& asked = json.at("asked");
+  const auto& asked = json.at("target");
   EXPECT_EQ(asked.at("path"), "/dev/modem");
-  EXPECT_THAT(asked.at("known_as"), ElementsAre("/dev/modem", "/dev/ttyUSB0"));
-  EXPECT_THAT(asked.at("in_sysfs"), ElementsAre("/sys/devices/pci0000:00/0000:00:14.0/usb1/1-1/"
-                                                "1-1:1.0/tty/ttyUSB0"));
+  EXPECT_THAT(asked.at("paths"), ElementsAre("/dev/modem", "/dev/ttyUSB0"));
+  EXPECT_THAT(asked.at("sysfs"), ElementsAre("/sys/devices/pci0000:00/0000:00:14.0/usb1/1-1/"
+                                             "1-1:1.0/tty/ttyUSB0"));
   EXPECT_EQ(Fates("/dev/modem").at(0).at("id"), "0403:6001-A1");
-  EXPECT_THAT(nlohmann::json::parse(Explain({"-o", "json"}).out).count("asked"), 0);
+  EXPECT_THAT(nlohmann::json::parse(Explain({"-o", "json"}).out).count("target"), 0);
 }
 
 }  // namespace

@@ -30,10 +30,10 @@ TEST_F(ExplainTest, TellsWhatIsForOtherNodes) {
       "[[resource]]\nname = 'a.com/y'\non_nodes = ['desk', 'lab-*']\n[[resource.match]]\ncount = "
       "1\n"
       "[[resource]]\nname = 'a.com/x'\n[[resource.match]]\ncount = 1\n");
-  const std::string told =
+  const std::string added =
       "a.com/y: not for this node (rack-1); on_nodes = [\"desk\", \"lab-*\"]\n";
-  EXPECT_EQ(Explain().err, told);
-  EXPECT_EQ(Explain({"-o", "json"}).err, told);
+  EXPECT_EQ(Explain().err, added);
+  EXPECT_EQ(Explain({"-o", "json"}).err, added);
   EXPECT_EQ(Explain({"a.com/x"}).err, "");
 }
 
@@ -234,8 +234,8 @@ exclude = "/srv/card?*"
   EXPECT_THAT(out, Not(HasSubstr("the path does not exist")));
   const auto json = nlohmann::json::parse(Explain({"-o", "json"}).out);
   std::vector<std::string> paths;
-  for (const auto& fate : json.at("resources").at(0).at("matches").at(0).at("verdicts")) {
-    paths.push_back(fate.at("paths").at(0));
+  for (const auto& outcome : json.at("resources").at(0).at("matches").at(0).at("outcomes")) {
+    paths.push_back(outcome.at("paths").at(0));
   }
   EXPECT_THAT(paths,
               testing::ElementsAre("/srv/card1", "/srv/card2", "/srv/card10", "/srv/card33"));
@@ -262,20 +262,20 @@ TEST_F(ExplainTest, PrintsJson) {
   EXPECT_EQ(resource.at("listed"), 1);
   const auto& match = resource.at("matches").at(0);
   EXPECT_EQ(match.at("match"), R"(path = "/srv/card*", exclude = "/srv/card9", type = "file")");
-  const auto& look = match.at("looked_at").at(0);
+  const auto& look = match.at("scanned").at(0);
   EXPECT_EQ(look.at("place"), "/srv/");
   EXPECT_EQ(look.at("pattern"), "card*");
   EXPECT_EQ(look.at("names"), 3);
-  EXPECT_EQ(look.at("fitting"), 3);
-  const auto& fates = match.at("verdicts");
-  ASSERT_EQ(fates.size(), 3);
-  EXPECT_EQ(fates.at(0), nlohmann::json::parse(R"({"outcome": "listed", "id": "card1",
+  EXPECT_EQ(look.at("matched"), 3);
+  const auto& outcomes = match.at("outcomes");
+  ASSERT_EQ(outcomes.size(), 3);
+  EXPECT_EQ(outcomes.at(0), nlohmann::json::parse(R"({"outcome": "listed", "id": "card1",
       "paths": ["/srv/card1"], "reason": "", "detail": "", "hint": ""})"));
-  EXPECT_EQ(fates.at(1).at("outcome"), "rejected");
-  EXPECT_EQ(fates.at(1).at("paths").at(0), "/srv/card\\xff");
-  EXPECT_EQ(fates.at(1).at("reason"), "bad_name");
-  EXPECT_THAT(fates.at(1).at("detail"), testing::StartsWith("its path is not valid UTF-8"));
-  EXPECT_EQ(fates.at(2), nlohmann::json::parse(R"({"outcome": "filtered", "id": "",
+  EXPECT_EQ(outcomes.at(1).at("outcome"), "rejected");
+  EXPECT_EQ(outcomes.at(1).at("paths").at(0), "/srv/card\\xff");
+  EXPECT_EQ(outcomes.at(1).at("reason"), "bad_name");
+  EXPECT_THAT(outcomes.at(1).at("detail"), testing::StartsWith("its path is not valid UTF-8"));
+  EXPECT_EQ(outcomes.at(2), nlohmann::json::parse(R"({"outcome": "filtered", "id": "",
       "paths": ["/srv/card9"], "reason": "excluded", "detail": "it is excluded by /srv/card9",
       "hint": ""})"));
 }
@@ -338,7 +338,7 @@ TEST_F(MendingTest, SysIsNotMounted) {
   const std::string out = Explain().out;
   EXPECT_THAT(out, AllOf(HasSubstr("rejected   /sys: unreadable: sysfs has no devices"),
                          HasSubstr(Mount("/sys")), Not(HasSubstr("sysfs has no such device"))));
-  EXPECT_NE(out.find(Mount("/sys")), out.rfind(Mount("/sys"))) << "each match is told";
+  EXPECT_NE(out.find(Mount("/sys")), out.rfind(Mount("/sys"))) << "each match is added";
   tree_.Dir("sys");  // what a container has where nothing is mounted
   EXPECT_THAT(Explain().out, HasSubstr(Mount("/sys")));
 }
@@ -391,8 +391,8 @@ TEST_F(MendingTest, ADirectoryThatOneMayNotRead) {
   EXPECT_THAT(text, HasSubstr("allow this user to read /srv/secret;"));
   EXPECT_THAT(path, HasSubstr("allow this user to read /srv/secret;"));
   const auto& match = json.at("resources").at(0).at("matches").at(0);
-  for (const auto& told : {match.at("looked_at").at(0), match.at("verdicts").at(0)}) {
-    EXPECT_THAT(told.at("hint"), HasSubstr("CAP_DAC_READ_SEARCH"));
+  for (const auto& added : {match.at("scanned").at(0), match.at("outcomes").at(0)}) {
+    EXPECT_THAT(added.at("hint"), HasSubstr("CAP_DAC_READ_SEARCH"));
   }
   EXPECT_EQ(match.at("hint"), "");
   EXPECT_THAT(ExplainUnprivileged().out, Not(HasSubstr("hint")));
@@ -423,10 +423,10 @@ TEST_F(MendingTest, APlaceInSysfsThatOneMayNotRead) {
   const auto json = nlohmann::json::parse(ExplainUnprivileged({"--output", "json"}).out);
   chmod(tree_.path("sys/class/net").c_str(), 0755);
   const auto& match = json.at("resources").at(0).at("matches").at(0);
-  EXPECT_EQ(match.at("looked_at").at(0).at("place"), "/sys/class/net");
-  const auto& fate = match.at("verdicts").at(0);
-  EXPECT_EQ(fate.at("paths").at(0), "/sys");
-  EXPECT_THAT(fate.at("hint"), HasSubstr("allow this user to read /sys/class/net;"));
+  EXPECT_EQ(match.at("scanned").at(0).at("place"), "/sys/class/net");
+  const auto& outcome = match.at("outcomes").at(0);
+  EXPECT_EQ(outcome.at("paths").at(0), "/sys");
+  EXPECT_THAT(outcome.at("hint"), HasSubstr("allow this user to read /sys/class/net;"));
 }
 
 TEST_F(MendingTest, LinksInACircle) {

@@ -1,4 +1,4 @@
-#include "cli/match_text.h"
+#include "cli/explain/match_text.h"
 
 #include <gtest/gtest.h>
 

@@ -154,7 +154,7 @@ TEST_F(ExclusionTest, ReportTellsOfAPatternThatNamesNothingAndOfNoOther) {
     std::vector<std::string> texts;
     const auto discovery = Look(Without(PathMatch({"/dev/nvme*n1"}, NodeType::kAny), exclude));
     EXPECT_TRUE(discovery.complete);
-    for (const auto& look : discovery.reports.at(0).looks) {
+    for (const auto& look : discovery.reports.at(0).scanned) {
       if (look.place != "/dev/") texts.push_back(look.problem);
     }
     return texts;

@@ -34,7 +34,7 @@ class ReportTest : public testing::Test {
   }
   static std::vector<std::string> Problems(const MatchReport& report) {
     std::vector<std::string> problems;
-    for (const MatchReport::Look& look : report.looks) {
+    for (const MatchReport::ScannedPlace& look : report.scanned) {
       if (!look.problem.empty()) problems.push_back(look.place);
     }
     return problems;
@@ -75,7 +75,7 @@ TEST_F(ReportTest, AnAttributeIsToldOnceForEachMatch) {
   EXPECT_THAT(Problems(found.reports[0]), ElementsAre(path + "/key"));
   EXPECT_THAT(Problems(found.reports[1]), ElementsAre(path + "/key"));
   EXPECT_THAT(Problems(found.reports[2]), IsEmpty());
-  EXPECT_THAT(found.reports[0].looks[1].problem, HasSubstr("Permission denied"));
+  EXPECT_THAT(found.reports[0].scanned[1].problem, HasSubstr("Permission denied"));
   EXPECT_THAT(found.rejected, IsEmpty());
 }
 
@@ -146,7 +146,7 @@ TEST_F(ReportTest, OnlyWhatIsNamedIsMissed) {
   EXPECT_THAT(Drops(reports[2]), ElementsAre("missing /dev/a/x", "missing /dev/b/x"));
   EXPECT_THAT(Problems(reports[2]), ElementsAre("/dev/y"));
   EXPECT_THAT(Problems(reports[3]), ElementsAre("/dev/link/")) << "what others fit is no fault";
-  EXPECT_EQ(reports[3].looks.back().problem, "/dev/link is a regular file, not a directory");
+  EXPECT_EQ(reports[3].scanned.back().problem, "/dev/link is a regular file, not a directory");
 }
 
 TEST_F(ReportTest, LooksSayWhatTheyLookedAt) {
@@ -159,7 +159,7 @@ TEST_F(ReportTest, LooksSayWhatTheyLookedAt) {
             test::RegexMatch("/dev/a[0-9]", kind), test::RegexMatch("/dev/(sub/)?a[0-9]", kind)});
   const auto looks = [&](std::size_t match) {
     std::vector<std::string> texts;
-    for (const auto& look : found.reports[match].looks) {
+    for (const auto& look : found.reports[match].scanned) {
       texts.push_back(format("{} {} {}/{}", look.place, look.pattern, look.matched, look.seen));
     }
     return texts;
@@ -196,7 +196,7 @@ TEST_F(ReportTest, TheOtherVendorsAreToldFromTheNearMisses) {
       << "once, not for each part";
   EXPECT_EQ(reports[0].drops.back().detail,
             "no part of it meets the conditions; 1-3:1.0: its subsystem is \"usb\", not tty");
-  EXPECT_EQ(reports[1].looks.front().seen, 3) << "interfaces are no devices of their own";
+  EXPECT_EQ(reports[1].scanned.front().seen, 3) << "interfaces are no devices of their own";
   EXPECT_EQ(reports[1].found.front().syspath, "/sys/devices/usb1/1-3");
 }
 

@@ -1,4 +1,4 @@
-#include "cli/explanation_text.h"
+#include "cli/explain/report_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,26 +13,27 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
-using At = MatchReport::Look::At;
+using At = MatchReport::ScannedPlace::At;
 
-std::string TextOf(Explanation::Match match) {
-  Explanation explanation;
-  explanation.resource = "a.com/x";
-  explanation.matches.push_back(std::move(match));
-  return ExplanationText({explanation});
+std::string TextOf(ExplainReport::Match match) {
+  ExplainReport report;
+  report.resource = "a.com/x";
+  report.matches.push_back(std::move(match));
+  return ReportText({report});
 }
 
-Fate Dropped(std::string path, std::string detail, DropReason reason = DropReason::kCondition) {
+MatchOutcome Dropped(std::string path, std::string detail,
+                     DropReason reason = DropReason::kCondition) {
   return {{"", {std::move(path)}, ""},
-          Outcome::kNotTaken,
+          OutcomeKind::kFiltered,
           std::string(Name(reason)),
           std::move(detail)};
 }
 
 TEST(ExplanationTextTest, CountsAsPeopleDo) {
   const auto text = [](At at, std::size_t seen, std::size_t matched, const std::string& pattern) {
-    Explanation::Match match;
-    match.looks.push_back({{"/x/", at, pattern, seen, matched, ""}, ""});
+    ExplainReport::Match match;
+    match.scanned.push_back({{"/x/", at, pattern, seen, matched, ""}, ""});
     const std::string out = TextOf(match);
     const auto from = out.find("/x/: ");
     return out.substr(from + 5, out.find('\n', from) - from - 5);
@@ -52,12 +53,12 @@ TEST(ExplanationTextTest, CountsAsPeopleDo) {
 }
 
 TEST(ExplanationTextTest, ManyDirectoriesShareALine) {
-  Explanation::Match match;
+  ExplainReport::Match match;
   for (int i = 0; i < 12; ++i) {
-    match.looks.push_back({{format("/dev/{}/", i), At::kNames, "card*", 10, 1, ""}, ""});
-    match.looks.push_back({{format("/dev/{}/", i), At::kNames, "**", 10, 10, ""}, ""});
+    match.scanned.push_back({{format("/dev/{}/", i), At::kNames, "card*", 10, 1, ""}, ""});
+    match.scanned.push_back({{format("/dev/{}/", i), At::kNames, "**", 10, 10, ""}, ""});
   }
-  match.looks.push_back({{"/srv/", At::kNames, "other*", 1, 1, ""}, ""});
+  match.scanned.push_back({{"/srv/", At::kNames, "other*", 1, 1, ""}, ""});
   EXPECT_THAT(
       TextOf(match),
       AllOf(HasSubstr("scanned    /dev/0/ and 11 more directories: 120 names, 12 of them match "
@@ -67,8 +68,8 @@ TEST(ExplanationTextTest, ManyDirectoriesShareALine) {
 
 TEST(ExplanationTextTest, ProblemsNameTheirPlaceOnce) {
   const auto text = [](const std::string& place, const std::string& problem) {
-    Explanation::Match match;
-    match.looks.push_back({{.place = place, .problem = problem}, "mend it"});
+    ExplainReport::Match match;
+    match.scanned.push_back({{.place = place, .problem = problem}, "mend it"});
     return TextOf(match);
   };
   EXPECT_THAT(text("/dev/x", "cannot access /dev/x: No such file"),
@@ -84,13 +85,14 @@ TEST(ExplanationTextTest, ProblemsNameTheirPlaceOnce) {
 }
 
 TEST(ExplanationTextTest, WhatManyShareComesLastAndOnce) {
-  Explanation::Match match;
+  ExplainReport::Match match;
   for (int i = 0; i < 64; ++i) {
-    match.fates.push_back(
+    match.outcomes.push_back(
         Dropped(format("/dev/tty{}", i), "it is not a USB device", DropReason::kOtherKind));
   }
-  match.fates.push_back(Dropped("/dev/ttyUSB0", "its USB vendor is 1a86", DropReason::kOtherKind));
-  match.fates.push_back(Dropped("/dev/ttyUSB1", "its serial number is \"B\", not A*"));
+  match.outcomes.push_back(
+      Dropped("/dev/ttyUSB0", "its USB vendor is 1a86", DropReason::kOtherKind));
+  match.outcomes.push_back(Dropped("/dev/ttyUSB1", "its serial number is \"B\", not A*"));
   EXPECT_THAT(TextOf(match),
               HasSubstr("    filtered   /dev/ttyUSB1: its serial number is \"B\", not A*\n"
                         "    filtered   /dev/ttyUSB0: its USB vendor is 1a86\n"
@@ -99,13 +101,14 @@ TEST(ExplanationTextTest, WhatManyShareComesLastAndOnce) {
 }
 
 TEST(ExplanationTextTest, OtherVendorsShareALineWithTheirNumbers) {
-  Explanation::Match match;
+  ExplainReport::Match match;
   for (int i = 0; i < 12; ++i) {
-    Fate other = Dropped(format("/sys/{}", i), "its USB vendor is…", DropReason::kOtherKind);
+    MatchOutcome other =
+        Dropped(format("/sys/{}", i), "its USB vendor is…", DropReason::kOtherKind);
     other.numbers = format("1d6b:000{}", i % 8);
-    match.fates.push_back(other);
+    match.outcomes.push_back(other);
   }
-  match.fates.push_back(Dropped("/dev/x", "its serial number is…"));
+  match.outcomes.push_back(Dropped("/dev/x", "its serial number is…"));
   EXPECT_THAT(TextOf(match),
               HasSubstr("    filtered   /dev/x: its serial number is…\n"
                         "    filtered   12 devices of other vendors: 1d6b:0000, 1d6b:0001, "
@@ -113,18 +116,18 @@ TEST(ExplanationTextTest, OtherVendorsShareALineWithTheirNumbers) {
 }
 
 TEST(ExplanationTextTest, FitsOnAScreen) {
-  Explanation::Match match;
+  ExplainReport::Match match;
   for (int i = 0; i < 64; ++i) {
-    match.fates.push_back({{format("tty{}", i), {format("/dev/tty{}", i)}, ""}});
+    match.outcomes.push_back({{format("tty{}", i), {format("/dev/tty{}", i)}, ""}});
   }
   for (int i = 0; i < 30; ++i) {
-    Fate rejected{{"", {format("/dev/x{}", i)}, ""}, Outcome::kRejected, "bad_name"};
+    MatchOutcome rejected{{"", {format("/dev/x{}", i)}, ""}, OutcomeKind::kRejected, "bad_name"};
     rejected.detail = format("fault {}", i);
     rejected.hint = "mend it";
-    match.fates.push_back(rejected);
-    match.looks.push_back({{.place = "/p", .problem = format("trouble {}", i)}, "mend it"});
+    match.outcomes.push_back(rejected);
+    match.scanned.push_back({{.place = "/p", .problem = format("trouble {}", i)}, "mend it"});
   }
-  match.looks.push_back({{.place = "/dev/x3", .problem = "fault 3"}, "mend it"});
+  match.scanned.push_back({{.place = "/dev/x3", .problem = "fault 3"}, "mend it"});
   match.left_out = 7;
   const std::string out = TextOf(match);
   EXPECT_LT(std::count(out.begin(), out.end(), '\n'), 55);
@@ -139,10 +142,10 @@ TEST(ExplanationTextTest, FitsOnAScreen) {
 }
 
 TEST(ExplanationTextTest, NothingFromOutsideBreaksALine) {
-  Explanation::Match match;
+  ExplainReport::Match match;
   match.text = "regex = '\n'";
-  match.fates.push_back(Dropped("/dev/a\nb\xff", "x\x1b[31m"));
-  match.looks.push_back({{.place = "/\n", .problem = "y\n"}, "z\n"});
+  match.outcomes.push_back(Dropped("/dev/a\nb\xff", "x\x1b[31m"));
+  match.scanned.push_back({{.place = "/\n", .problem = "y\n"}, "z\n"});
   const std::string out = TextOf(match);
   EXPECT_THAT(out, HasSubstr("/dev/a\\x0ab\\xff: x\\x1b[31m\n"));
   EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 6);

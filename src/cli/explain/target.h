@@ -11,8 +11,8 @@ namespace patchbay {
 
 /// The argument of `explain --path`, resolved on this host: a device node, a link to one, a sysfs
 /// device given by path or name, or a device ID.
-struct Inquiry {
-  std::string asked;                       ///< the argument; a path is normalized
+struct ExplainTarget {
+  std::string argument;                    ///< the argument; a path is normalized
   std::vector<std::string> paths = {};     ///< all paths of the object, the argument first
   std::vector<std::string> syspaths = {};  ///< its sysfs devices; several if they share a name
   std::optional<FileType> type = {};  ///< of the file that the path resolves to, if not in /sys
@@ -23,11 +23,12 @@ struct Inquiry {
 
 /// Normalizes a path by its text alone: removes duplicate slashes, "." and "..". Returns anything
 /// else unchanged.
-std::string ShortestPath(const std::string& asked);
+std::string NormalizedPath(const std::string& argument);
 
 /// Resolves the argument on the host. Fails if it is neither a path, nor a name in sysfs, nor an ID
 /// in `inspections`; the error lists the valid forms. May block.
-Result<Inquiry> Inquire(const std::string& asked, const std::vector<Inspection>& inspections,
-                        const Sysfs& sysfs, DeviceAncestries& ancestries);
+Result<ExplainTarget> ResolveTarget(const std::string& argument,
+                                    const std::vector<Inspection>& inspections, const Sysfs& sysfs,
+                                    DeviceAncestries& ancestries);
 
 }  // namespace patchbay

@@ -1,4 +1,4 @@
-#include "cli/inquiry.h"
+#include "cli/explain/target.h"
 
 #include <algorithm>
 
@@ -14,13 +14,13 @@ bool HasId(const Things& things, const std::string& id) {
   return std::any_of(things.begin(), things.end(), [&](const auto& one) { return one.id == id; });
 }
 
-bool IsId(const std::string& asked, const std::vector<Inspection>& inspections) {
+bool IsId(const std::string& argument, const std::vector<Inspection>& inspections) {
   return std::any_of(inspections.begin(), inspections.end(), [&](const Inspection& inspection) {
     const auto& reports = inspection.reports;
-    return FindAdvertised(*inspection.snapshot, asked).listed != nullptr ||
+    return FindAdvertised(*inspection.snapshot, argument).listed != nullptr ||
            std::any_of(reports.begin(), reports.end(), [&](const MatchReport& report) {
-             return HasId(report.found, asked) || HasId(report.rejected, asked) ||
-                    HasId(report.drops, asked);
+             return HasId(report.found, argument) || HasId(report.rejected, argument) ||
+                    HasId(report.drops, argument);
            });
   });
 }
@@ -40,9 +40,9 @@ std::optional<std::string> DeviceAt(const HostNode& node, const Sysfs& sysfs) {
 }
 
 /// Describes the nearest USB device or PCI function at or above a device.
-std::string Bearer(const DeviceAncestry& device, DeviceAncestries& ancestries) {
-  const auto owner = [&](const SysfsDevice& bearer) {
-    return bearer.path == device.self().path ? "the" : "of the";
+std::string ParentText(const DeviceAncestry& device, DeviceAncestries& ancestries) {
+  const auto owner = [&](const SysfsDevice& parent) {
+    return parent.path == device.self().path ? "the" : "of the";
   };
   if (const SysfsDevice* usb = device.UsbDevice()) {
     const std::string numbers = ancestries.NumbersOf(*usb), identity = ancestries.UsbIdentity(*usb);
@@ -56,22 +56,22 @@ std::string Bearer(const DeviceAncestry& device, DeviceAncestries& ancestries) {
   return "";
 }
 
-std::string Describe(const Inquiry& inquiry, const std::string& leads_to,
+std::string Describe(const ExplainTarget& target, const std::string& leads_to,
                      DeviceAncestries& ancestries) {
-  if (inquiry.error) {
-    if (inquiry.error->kind != ErrorKind::kNotFound) return inquiry.error->message;
+  if (target.error) {
+    if (target.error->kind != ErrorKind::kNotFound) return target.error->message;
     return leads_to.empty() ? "it does not exist" : "a link to " + leads_to + ", where nothing is";
   }
   std::string text = leads_to.empty() ? "" : "it leads to " + leads_to;
   const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
-  if (inquiry.type) add(std::string(Describe(*inquiry.type)));
-  for (const std::string& path : inquiry.syspaths) {
+  if (target.type) add(std::string(Describe(*target.type)));
+  for (const std::string& path : target.syspaths) {
     const auto device = ancestries.Of(path);
     if (!device) continue;
-    if (!inquiry.type && path != leads_to) add(path);
-    const std::string bearer = Bearer(*device, ancestries);
-    if (bearer.empty()) continue;
-    add(bearer);
+    if (!target.type && path != leads_to) add(path);
+    const std::string parent = ParentText(*device, ancestries);
+    if (parent.empty()) continue;
+    add(parent);
     break;
   }
   return text;
@@ -82,16 +82,16 @@ void AddNew(std::string path, std::vector<std::string>& paths) {
   paths.push_back(std::move(path));
 }
 
-Failure WhatToWrite(const std::string& asked, const HostRoot& host) {
+Failure InvalidTarget(const std::string& argument, const HostRoot& host) {
   std::string meant;
   for (const std::string above : {"/", "/dev/"}) {
-    const auto node = host.Resolve(above + asked);
-    if (node && node->type != FileType::kDirectory) meant = above + asked;
+    const auto node = host.Resolve(above + argument);
+    if (node && node->type != FileType::kDirectory) meant = above + argument;
   }
   return Fail(
       ErrorKind::kInvalid,
       format("\"{}\" is not a path, and there is no device with this ID or name in sysfs: {}",
-             asked,
+             argument,
              meant.empty() ? "write a path such as /dev/ttyUSB0, an ID that `patchbay "
                              "devices` lists, or a name such as 1-1.2, can0 or 0000:00:05.0"
                            : format("did you mean {}?", meant)));
@@ -99,42 +99,43 @@ Failure WhatToWrite(const std::string& asked, const HostRoot& host) {
 
 }  // namespace
 
-std::string ShortestPath(const std::string& asked) {
-  if (!asked.starts_with('/')) return asked;
-  std::string path = FollowLink("", asked);
+std::string NormalizedPath(const std::string& argument) {
+  if (!argument.starts_with('/')) return argument;
+  std::string path = FollowLink("", argument);
   return path.empty() ? "/" : path;
 }
 
-Result<Inquiry> Inquire(const std::string& asked, const std::vector<Inspection>& inspections,
-                        const Sysfs& sysfs, DeviceAncestries& ancestries) {
+Result<ExplainTarget> ResolveTarget(const std::string& argument,
+                                    const std::vector<Inspection>& inspections, const Sysfs& sysfs,
+                                    DeviceAncestries& ancestries) {
   const HostRoot& host = sysfs.host();
-  Inquiry inquiry{ShortestPath(asked)};
+  ExplainTarget target{NormalizedPath(argument)};
   std::string leads_to;
-  if (inquiry.asked.starts_with('/')) {
-    inquiry.paths.push_back(inquiry.asked);
-    if (const auto link = host.ReadLink(inquiry.asked)) leads_to = *link;
-    auto node = host.Resolve(inquiry.asked);
+  if (target.argument.starts_with('/')) {
+    target.paths.push_back(target.argument);
+    if (const auto link = host.ReadLink(target.argument)) leads_to = *link;
+    auto node = host.Resolve(target.argument);
     if (node) {
-      if (!node->path.starts_with("/sys/devices/")) inquiry.type = node->type;
-      if (node->path != inquiry.asked) leads_to = node->path;
-      AddNew(node->path, inquiry.paths);
-      if (auto device = DeviceAt(*node, sysfs)) inquiry.syspaths.push_back(std::move(*device));
+      if (!node->path.starts_with("/sys/devices/")) target.type = node->type;
+      if (node->path != target.argument) leads_to = node->path;
+      AddNew(node->path, target.paths);
+      if (auto device = DeviceAt(*node, sysfs)) target.syspaths.push_back(std::move(*device));
     } else {
-      inquiry.hint = AccessHint(CheckAccess(host, inquiry.asked), host);
-      inquiry.error = std::move(node).error();
+      target.hint = AccessHint(CheckAccess(host, target.argument), host);
+      target.error = std::move(node).error();
     }
   } else {
-    inquiry.syspaths = DevicesNamed(inquiry.asked, sysfs);
-    if (inquiry.syspaths.empty() && !IsId(inquiry.asked, inspections)) {
-      return WhatToWrite(inquiry.asked, host);
+    target.syspaths = DevicesNamed(target.argument, sysfs);
+    if (target.syspaths.empty() && !IsId(target.argument, inspections)) {
+      return InvalidTarget(target.argument, host);
     }
   }
-  for (const std::string& path : inquiry.syspaths) {
+  for (const std::string& path : target.syspaths) {
     const auto device = ancestries.Of(path);
-    if (device) AddNew(device->self().node, inquiry.paths);
+    if (device) AddNew(device->self().node, target.paths);
   }
-  inquiry.description = Describe(inquiry, leads_to, ancestries);
-  return inquiry;
+  target.description = Describe(target, leads_to, ancestries);
+  return target;
 }
 
 }  // namespace patchbay

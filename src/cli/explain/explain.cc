@@ -1,9 +1,9 @@
 #include <ostream>
 
-#include "cli/answer.h"
 #include "cli/commands.h"
-#include "cli/explanation_json.h"
-#include "cli/explanation_text.h"
+#include "cli/explain/report_json.h"
+#include "cli/explain/report_text.h"
+#include "cli/explain/target_filter.h"
 #include "cli/load.h"
 
 namespace patchbay {
@@ -13,23 +13,23 @@ Result<std::string> ExplainHost(const Model& model, const Arguments& arguments) 
   if (!arguments.resource.empty()) TRY(CheckResource(model, arguments.resource, NodeName()));
   // Scans for all resources even if one is requested, because others may share its nodes.
   const auto inspections = TRY(RunScan(
-      model, {.node_name = NodeName(), .report = true, .path = ShortestPath(arguments.path)}));
-  auto explanations = Explain(inspections);
-  std::optional<Inquiry> inquiry;
+      model, {.node_name = NodeName(), .report = true, .path = NormalizedPath(arguments.path)}));
+  auto reports = Explain(inspections);
+  std::optional<ExplainTarget> target;
   if (!arguments.path.empty()) {
     const Sysfs sysfs{HostRoot(model.daemon.host_root)};
     DeviceAncestries ancestries(sysfs);
-    inquiry = TRY(Inquire(arguments.path, inspections, sysfs, ancestries));
-    NarrowTo(*inquiry, inspections, sysfs, ancestries, explanations);
+    target = TRY(ResolveTarget(arguments.path, inspections, sysfs, ancestries));
+    FilterByTarget(*target, inspections, sysfs, ancestries, reports);
   }
   if (!arguments.resource.empty()) {
-    std::erase_if(explanations,
-                  [&](const Explanation& e) { return e.resource != arguments.resource; });
+    std::erase_if(reports,
+                  [&](const ExplainReport& e) { return e.resource != arguments.resource; });
   }
   if (arguments.output == Output::kJson) {
-    return ExplanationJson(explanations, inquiry ? &*inquiry : nullptr);
+    return ReportJson(reports, target ? &*target : nullptr);
   }
-  return inquiry ? AnswerText(*inquiry, explanations) : ExplanationText(explanations);
+  return target ? TargetReportText(*target, reports) : ReportText(reports);
 }
 
 }  // namespace
@@ -37,9 +37,9 @@ Result<std::string> ExplainHost(const Model& model, const Arguments& arguments) 
 int RunExplain(const Arguments& arguments, Streams streams) {
   const auto model = LoadOrReport(arguments, streams);
   if (!model) return kFailed;
-  const auto explanation = ExplainHost(*model, arguments);
-  if (!explanation) return ReportFailure(explanation.error(), streams);
-  streams.out << *explanation;
+  const auto report = ExplainHost(*model, arguments);
+  if (!report) return ReportFailure(report.error(), streams);
+  streams.out << *report;
   if (arguments.resource.empty()) streams.err << LeftOutText(*model, NodeName());
   return kOk;
 }

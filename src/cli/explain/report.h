@@ -1,0 +1,82 @@
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/run_scan.h"
+#include "discovery/scan_request.h"
+#include "model/snapshot.h"
+
+namespace patchbay {
+
+enum class OutcomeKind { kListed, kRejected, kFiltered };
+/// "listed", "rejected", "filtered".
+std::string_view Name(OutcomeKind kind);
+
+/// The outcome of a scan for one candidate. Texts from the host are not escaped.
+struct MatchOutcome : MatchReport::Thing {
+  OutcomeKind kind = OutcomeKind::kListed;
+  std::string reason = {};   ///< the name of a RejectReason or DropReason, kNoMatch or kNoReason
+  std::string detail = {};   ///< the reason in words; if listed: additional facts
+  std::string hint = {};     ///< how to fix it; may be empty
+  std::string numbers = {};  ///< see MatchReport::Drop
+};
+
+/// The match does not select the object. Only used in reports for `explain --path`.
+inline constexpr std::string_view kNoMatch = "no_match";
+/// The scan did not list the candidate, and no reason was found.
+inline constexpr std::string_view kNoReason = "unknown";
+
+/// Hints for paths that could not be read, by the path in the report.
+using AccessHints = std::map<std::string, std::string>;
+
+/// Returns the outcome of a device that a match found. It can still be rejected, for example if a
+/// template cannot be rendered.
+MatchOutcome OutcomeOf(const MatchReport::Thing& found, const Snapshot& snapshot);
+MatchOutcome OutcomeOf(const MatchReport::Rejected& rejected, const MatchReport& report,
+                       const AccessHints& hints);
+MatchOutcome OutcomeOf(const MatchReport::Drop& drop, const AccessHints& hints);
+
+/// Returns the hint for a place, or an empty text if there is none.
+std::string HintFor(const std::string& place, const AccessHints& hints);
+/// Returns the hint for a place that could not be scanned; empty for any other place.
+std::string HintFor(const MatchReport::ScannedPlace& place, const AccessHints& hints);
+
+/// Explains why devices of one resource are listed, rejected or filtered. Contains the values that
+/// `explain` prints. Texts from the host are not escaped.
+struct ExplainReport {
+  struct ScannedPlace : MatchReport::ScannedPlace {
+    std::string hint;  ///< how to make the place readable; empty if it was read
+  };
+  struct Match {
+    std::string text;  ///< see MatchText
+    std::vector<ScannedPlace> scanned;
+    std::vector<MatchOutcome>
+        outcomes;               ///< by outcome, then in the order of IdLess, without duplicates
+    std::size_t left_out = 0;   ///< number of entries beyond the maximum of a report
+    std::string hint;           ///< what to do if nothing was found; may be empty
+    bool is_unrelated = false;  ///< the match cannot apply to the target
+  };
+  /// A node that another resource also has.
+  struct Shared {
+    std::string path;
+    std::string other;
+  };
+
+  std::string resource;
+  std::size_t listed = 0;
+  std::vector<Match> matches;
+  std::string numa;  ///< whether NUMA nodes are reported to the kubelet, and if not, why
+  std::vector<Shared> shared;
+  std::vector<MissingMount> missing_mounts;
+};
+
+/// Explains each inspected resource, in the order of `inspections`. Pure.
+std::vector<ExplainReport> Explain(const std::vector<Inspection>& inspections);
+
+/// Returns the label of an outcome in a line of text: "ttyS0: /dev/ttyS0".
+std::string LabelOf(const MatchOutcome& outcome);
+
+}  // namespace patchbay

@@ -1,0 +1,81 @@
+#include "cli/explain/report_json.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/escape.h"
+
+namespace patchbay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Keys for the number of entries, in the order of MatchReport::ScannedPlace::At.
+constexpr std::string_view kSeen[] = {"names", "devices", "entries"};
+
+Json Texts(const std::vector<std::string>& texts) {
+  Json list = Json::array();
+  for (const std::string& text : texts) list.push_back(Printable(text));
+  return list;
+}
+
+Json ScannedJson(const ExplainReport::ScannedPlace& place) {
+  return {{"place", Printable(place.place)},
+          {"pattern", Printable(place.pattern)},
+          {std::string(kSeen[static_cast<std::size_t>(place.at)]), place.seen},
+          {"matched", place.matched},
+          {"problem", Printable(place.problem)},
+          {"hint", Printable(place.hint)}};
+}
+
+Json OutcomeJson(const MatchOutcome& outcome) {
+  return {{"outcome", Name(outcome.kind)},       {"id", Printable(outcome.id)},
+          {"paths", Texts(outcome.paths)},       {"reason", outcome.reason},
+          {"detail", Printable(outcome.detail)}, {"hint", Printable(outcome.hint)}};
+}
+
+template <class Things, class ToJson>
+Json List(const Things& things, ToJson to_json) {
+  Json list = Json::array();
+  for (const auto& thing : things) list.push_back(to_json(thing));
+  return list;
+}
+
+Json MatchJson(const ExplainReport::Match& match) {
+  return {{"match", Printable(match.text)},
+          {"scanned", List(match.scanned, ScannedJson)},
+          {"outcomes", List(match.outcomes, OutcomeJson)},
+          {"left_out", match.left_out},
+          {"hint", Printable(match.hint)}};
+}
+
+Json ResourceJson(const ExplainReport& report) {
+  return {{"name", report.resource},
+          {"listed", report.listed},
+          {"matches", List(report.matches, MatchJson)},
+          {"numa", Printable(report.numa)},
+          {"shared", List(report.shared,
+                          [](const ExplainReport::Shared& shared) -> Json {
+                            return {{"path", Printable(shared.path)}, {"other", shared.other}};
+                          })},
+          {"missing_mounts", List(report.missing_mounts, [](const MissingMount& mount) -> Json {
+             return {{"path", Printable(mount.path)}, {"reason", Printable(mount.detail)}};
+           })}};
+}
+
+}  // namespace
+
+std::string ReportJson(const std::vector<ExplainReport>& reports, const ExplainTarget* target) {
+  Json json = Json::object();
+  if (target != nullptr) {
+    json["target"] = {{"path", Printable(target->argument)},
+                      {"paths", Texts(target->paths)},
+                      {"sysfs", Texts(target->syspaths)},
+                      {"description", Printable(target->description)},
+                      {"hint", Printable(target->hint)}};
+  }
+  json["resources"] = List(reports, ResourceJson);
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace patchbay

@@ -1,0 +1,295 @@
+// This file keeps reports short. Rejected or filtered entries with the same reason form a Group; a
+// group of more than kMaxAlike entries shares a line. Groups are sorted so that near misses come
+// first. Devices of other vendors share one line, and so do many directories that were scanned with
+// the same pattern. Lines beyond the maximum are counted. Each hint is printed once per match, or
+// once per report for `--path`.
+
+#include "cli/explain/report_text.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/escape.h"
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+using ScannedPlace = ExplainReport::ScannedPlace;
+
+/// More lines of one kind than these are counted, not printed.
+constexpr std::size_t kMaxDevices = 20;
+constexpr std::size_t kMaxOthers = 10;
+/// More entries with the same outcome and reason than these share a line, which names this many.
+constexpr std::size_t kMaxAlike = 3;
+constexpr std::size_t kMaxNumbers = 6;
+
+/// Returns a number with its noun: "1 name", "2 names".
+std::string Counted(std::size_t n, std::string_view noun, std::string_view plural) {
+  return format("{} {}", n, n == 1 ? noun : plural);
+}
+
+/// Returns why a place could not be scanned: "/dev/serial: No such file or directory".
+std::string ProblemText(const MatchReport::ScannedPlace& scanned) {
+  // Most error messages contain the place; avoid repeating it.
+  std::string_view place = scanned.place;
+  if (place.size() > 1 && place.ends_with('/')) place.remove_suffix(1);
+  const auto at = scanned.problem.find(place);
+  const auto end = at == std::string::npos ? at : at + place.size();
+  if (end < scanned.problem.size() && scanned.problem[end] == ':')
+    return scanned.problem.substr(at);
+  if (at == 0 && scanned.problem[end] == ' ') {
+    return format("{}: {}", place, scanned.problem.substr(end + 1));
+  }
+  return format("{}: {}", place, scanned.problem);
+}
+
+/// Describes the scan of one or more places with one pattern: "/dev/ and 3 more directories: 108
+/// names, 2 of them match ttyUSB*". `sum` has the sums of their numbers.
+std::string ScannedText(const MatchReport::ScannedPlace& sum,
+                        const std::vector<std::string>& places) {
+  std::string text = places.front();
+  if (places.size() > 1) {
+    text += " and " + Counted(places.size() - 1, "more directory", "more directories");
+  }
+  if (sum.at == MatchReport::ScannedPlace::At::kDevices)
+    return text + ": " + Counted(sum.seen, "device", "devices");
+  if (sum.at == MatchReport::ScannedPlace::At::kEntries) {
+    text += ": printed " + Counted(sum.seen, "entry", "entries");
+    return sum.matched == sum.seen ? text : format("{}, {} of them valid", text, sum.matched);
+  }
+  text += ": " + Counted(sum.seen, "name", "names");
+  if (sum.pattern == "**" || sum.seen == 0) return text;
+  if (sum.seen == 1) {
+    text += sum.matched == 1 ? ", which matches" : ", which does not match";
+  } else {
+    text += format(", {} of them {}", sum.matched == 0 ? "none" : std::to_string(sum.matched),
+                   sum.matched > 1 ? "match" : "matches");
+  }
+  return sum.pattern.empty() ? text : text + " " + sum.pattern;
+}
+
+/// Returns "a, b, c and 4 more".
+std::string Some(const std::vector<std::string>& names, std::size_t most) {
+  const std::size_t shown = std::min(names.size(), most);
+  const auto text = format("{}", fmt::join(names.begin(), names.begin() + shown, ", "));
+  return names.size() > shown ? format("{} and {} more", text, names.size() - shown) : text;
+}
+
+/// Writes the lines of one or more matches, and each hint once.
+class Lines {
+ public:
+  explicit Lines(std::string& out) : out_(out) {}
+
+  void Match(std::size_t number, const std::string& text) {
+    out_ += format("  match {}: {}\n", number, Printable(text));
+  }
+  void Add(std::string_view label, const std::string& text) {
+    out_ += format("    {:<10} {}\n", label, Printable(text));
+  }
+  /// Adds a hint unless it was added before: one mount or permission may fix several problems.
+  void Hint(const std::string& text) {
+    if (!text.empty() && added_.insert(text).second) Add("hint", text);
+  }
+  void More(std::size_t count, std::string_view where) {
+    if (count > 0) Add("", format("and {} more{}", count, where));
+  }
+
+ private:
+  std::string& out_;
+  std::set<std::string> added_;
+};
+
+bool IsReportedAsRejection(const ScannedPlace& place, const std::vector<MatchOutcome>& outcomes) {
+  return std::any_of(outcomes.begin(), outcomes.end(), [&](const MatchOutcome& outcome) {
+    return outcome.kind == OutcomeKind::kRejected && outcome.detail == place.problem;
+  });
+}
+
+/// Returns whether a place is the recursive part of another one, which saw the same names.
+bool IsWalkOf(const ScannedPlace& walk, const std::vector<ScannedPlace>& scanned) {
+  return walk.pattern == "**" &&
+         std::any_of(scanned.begin(), scanned.end(), [&](const ScannedPlace& place) {
+           return place.place == walk.place && place.pattern != "**";
+         });
+}
+
+void AddScanned(const ExplainReport::Match& match, Lines& lines) {
+  std::map<std::string, std::pair<ScannedPlace, std::vector<std::string>>> sums;  // by pattern
+  std::vector<const ScannedPlace*> good;
+  std::size_t problems = 0;
+  for (const ScannedPlace& place : match.scanned) {
+    if (place.problem.empty()) {
+      if (IsWalkOf(place, match.scanned)) continue;
+      auto& [sum, places] = sums.try_emplace(place.pattern, place, 0).first->second;
+      if (!places.empty()) {
+        sum.seen += place.seen;
+        sum.matched += place.matched;
+      }
+      places.push_back(place.place);
+      good.push_back(&place);
+    } else if (!IsReportedAsRejection(place, match.outcomes) && ++problems <= kMaxOthers) {
+      lines.Add("scanned", ProblemText(place));
+      lines.Hint(place.hint);
+    }
+  }
+  lines.More(problems - std::min(problems, kMaxOthers), " that cannot be read");
+  for (const ScannedPlace* place : good) {
+    const auto& [sum, places] = sums.at(place->pattern);
+    if (places.size() <= kMaxAlike) {
+      lines.Add("scanned", ScannedText(*place, {place->place}));
+    } else if (place->place == places.front()) {
+      lines.Add("scanned", ScannedText(sum, places));
+    }
+  }
+}
+
+std::string Why(const MatchOutcome& outcome) {
+  if (outcome.kind == OutcomeKind::kRejected) return outcome.reason + ": " + outcome.detail;
+  return outcome.detail;
+}
+
+/// The outcomes that share a line: one, or several with the same reason.
+struct Group {
+  std::vector<std::string> labels;
+  const MatchOutcome* first;
+
+  bool is_of_many() const { return labels.size() > kMaxAlike; }
+  /// The order of groups: near misses first, large groups last.
+  int rank() const {
+    return is_of_many() ? 2 : first->reason == Name(DropReason::kOtherKind) ? 1 : 0;
+  }
+};
+
+std::vector<Group> GroupsOf(const std::vector<MatchOutcome>& outcomes, OutcomeKind kind) {
+  std::map<std::string, Group> alike;
+  for (const MatchOutcome& outcome : outcomes) {
+    if (outcome.kind != kind || !outcome.numbers.empty()) continue;
+    alike.try_emplace(Why(outcome), Group{{}, &outcome})
+        .first->second.labels.push_back(LabelOf(outcome));
+  }
+  std::vector<Group> groups;
+  for (const MatchOutcome& outcome : outcomes) {
+    if (outcome.kind != kind || !outcome.numbers.empty()) continue;
+    const Group& all = alike.at(Why(outcome));
+    if (kind == OutcomeKind::kListed || !all.is_of_many()) {
+      groups.push_back({{LabelOf(outcome)}, &outcome});
+    } else if (all.first == &outcome) {
+      groups.push_back(all);
+    }
+  }
+  std::stable_sort(groups.begin(), groups.end(),
+                   [](const Group& a, const Group& b) { return a.rank() < b.rank(); });
+  return groups;
+}
+
+void AddOutcomes(const ExplainReport::Match& match, OutcomeKind kind, Lines& lines) {
+  const bool is_listed = kind == OutcomeKind::kListed;
+  const std::size_t most = is_listed ? kMaxDevices : kMaxOthers;
+  std::size_t shown = 0, hidden = 0;
+  for (const Group& group : GroupsOf(match.outcomes, kind)) {
+    if (++shown > most) {
+      hidden += group.labels.size();
+      continue;
+    }
+    const std::string what = Some(group.labels, kMaxAlike), why = Why(*group.first);
+    lines.Add(Name(kind), why.empty() ? what : what + (is_listed ? ", " : ": ") + why);
+    lines.Hint(group.first->hint);
+  }
+  lines.More(hidden,
+             is_listed ? "; `patchbay devices` lists them all" : "; --output json prints them all");
+}
+
+/// Adds a line with the devices of other vendors than the match selects, and their IDs.
+void AddOtherVendors(const ExplainReport::Match& match, Lines& lines) {
+  std::set<std::string> numbers;
+  std::size_t count = 0;
+  for (const MatchOutcome& outcome : match.outcomes) {
+    if (outcome.numbers.empty()) continue;
+    ++count;
+    numbers.insert(outcome.numbers);
+  }
+  if (count == 0) return;
+  lines.Add(Name(OutcomeKind::kFiltered),
+            format("{}: {}", Counted(count, "device of another vendor", "devices of other vendors"),
+                   Some({numbers.begin(), numbers.end()}, kMaxNumbers)));
+}
+
+void AddMatch(const ExplainReport::Match& match, std::size_t number, Lines& lines) {
+  lines.Match(number, match.text);
+  AddScanned(match, lines);
+  std::set<OutcomeKind> added;
+  for (const MatchOutcome& outcome : match.outcomes) {
+    if (added.insert(outcome.kind).second) AddOutcomes(match, outcome.kind, lines);
+  }
+  AddOtherVendors(match, lines);
+  lines.More(match.left_out, "");
+  lines.Hint(match.hint);
+}
+
+bool IsUnrelated(const ExplainReport& report) {
+  return std::all_of(report.matches.begin(), report.matches.end(),
+                     [](const ExplainReport::Match& match) {
+                       return match.is_unrelated && match.outcomes.size() == 1;
+                     });
+}
+
+}  // namespace
+
+std::string ReportText(const std::vector<ExplainReport>& reports) {
+  std::string out;
+  for (const ExplainReport& report : reports) {
+    if (!out.empty()) out += "\n";
+    out += format("{}: {} listed\n", report.resource, Counted(report.listed, "device", "devices"));
+    for (std::size_t i = 0; i < report.matches.size(); ++i) {
+      Lines lines(out);  // each match has its own hints
+      AddMatch(report.matches[i], i + 1, lines);
+    }
+    out += format("  NUMA nodes: {}\n", Printable(report.numa));
+    for (const auto& [path, detail] : report.missing_mounts) {
+      out += format("  mount: {} is missing: {}\n", Printable(path), Printable(detail));
+    }
+    for (const auto& [path, other] : report.shared) {
+      out += format("  shared: {} also belongs to {}; the kubelet may allocate it twice\n",
+                    Printable(path), other);
+    }
+  }
+  return out;
+}
+
+std::string TargetReportText(const ExplainTarget& target,
+                             const std::vector<ExplainReport>& reports) {
+  std::string out = Printable(target.argument);
+  if (!target.description.empty()) out += ": " + Printable(target.description);
+  out += "\n";
+  Lines lines(out);
+  // Other errors are printed with their hint below the matches that they affect.
+  if (target.error && target.error->kind == ErrorKind::kNotFound) lines.Hint(target.hint);
+  std::vector<std::string> unrelated;
+  std::set<std::string> owners;
+  for (const ExplainReport& report : reports) {
+    if (IsUnrelated(report)) unrelated.push_back(report.resource);
+    for (const auto& [path, other] : report.shared) {
+      owners.insert({report.resource, other});
+    }
+  }
+  if (unrelated.size() <= kMaxAlike) unrelated.clear();
+  for (const ExplainReport& report : reports) {
+    if (!unrelated.empty() && IsUnrelated(report)) continue;
+    out += format("\n{}\n", report.resource);
+    for (std::size_t i = 0; i < report.matches.size(); ++i) {
+      AddMatch(report.matches[i], i + 1, lines);
+    }
+  }
+  if (!owners.empty()) {
+    out += format("\nshared: it belongs to {}; the kubelet may allocate it {} times\n",
+                  fmt::join(owners, ", "), owners.size());
+  }
+  if (!unrelated.empty())
+    out += format("\nnot relevant here (run `explain RESOURCE --path …` for details): {}\n",
+                  Some(unrelated, kMaxDevices));
+  return out;
+}
+
+}  // namespace patchbay
