@@ -10,21 +10,21 @@
 namespace patchbay {
 namespace {
 
-/// The longest directory that every string matched by `re` begins with.
+/// Returns the longest directory that is a prefix of every string that `re` matches.
 std::string FixedDirectory(const re2::RE2& re) {
   constexpr int kMaxPrefix = 256;
   std::string low, high;
   if (!re.PossibleMatchRange(&low, &high, kMaxPrefix)) return "/";
   const auto end = std::mismatch(low.begin(), low.end(), high.begin(), high.end()).first;
   const std::string common(low.begin(), end);
-  // Empty where only a part of the pattern begins with a slash: "/dev/a|b".
+  // Empty if only one alternative begins with a slash: "/dev/a|b".
   return common.empty() ? "/" : common.substr(0, common.rfind('/') + 1);
 }
 
-/// Whether the bracket expression `body` (without its brackets) can match a slash.
+/// Returns whether the bracket expression `body` (without its brackets) can match a slash.
 bool ClassMatchesSlash(std::string_view body) {
   if (body.find("[:") != std::string_view::npos || body.find('\\') != std::string_view::npos) {
-    return true;  // not worth telling apart: the price of being wrong is a deeper walk
+    return true;  // not analyzed; the only cost of a wrong result is a deeper search
   }
   const bool negated = body.starts_with('^');
   if (negated) body.remove_prefix(1);
@@ -40,9 +40,10 @@ bool ClassMatchesSlash(std::string_view body) {
   return holds_slash != negated;
 }
 
-/// How many slashes a match can hold at the most, from the text of the pattern: a slash counts one,
-/// anything else that may match a slash, or may repeat one, makes it kAnyDepth. RE2 does not show
-/// its syntax tree, and an estimate that is too high costs only a deeper walk.
+/// Returns the maximum number of slashes in a match, estimated from the text of the pattern. Each
+/// literal slash counts as one. Returns kAnyDepth if anything else can match a slash, or if a slash
+/// can be repeated. RE2 does not expose its syntax tree; an estimate that is too high costs only a
+/// deeper search.
 int MostSlashes(std::string_view pattern) {
   int slashes = 0;
   bool repeated_group = false;

@@ -9,11 +9,12 @@
 namespace patchbay {
 namespace {
 
-/// How much of a template and of a value a message shows.
+/// The maximum number of bytes of a template and of a value in a message.
 constexpr std::size_t kShownTemplate = 200;
 constexpr std::size_t kShownValue = 60;
 
-/// The variable to name for a problem at `offset`: the one there, or else the nearest.
+/// Returns the variable to name for a problem at `offset`: the first one that ends there or later,
+/// otherwise the last one.
 const Template::Span* FieldAt(const TemplateShape& shape, std::size_t offset) {
   const auto at = std::find_if(shape.fields.begin(), shape.fields.end(),
                                [&](const Template::Span& field) { return field.end >= offset; });
@@ -64,7 +65,7 @@ Result<std::string> RenderPath(const Template& path, const Variables& variables,
   if (IsShortestPath(text)) return text;
   std::string shortest;
   for (const std::string_view part : SplitPath(text)) {
-    if (part != ".") shortest.append("/").append(part);  // only the file itself can have written it
+    if (part != ".") shortest.append("/").append(part);  // only literal text of the file can contain "."
   }
   return shortest.empty() ? "/" : shortest;
 }

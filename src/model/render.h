@@ -9,18 +9,19 @@
 
 namespace patchbay {
 
-/// Renders a template and holds the result to the rule that `check` holds the template to. Fails
-/// with kInvalid; the message names `what` is rendered, the variable, its value and what to do, and
-/// may hold any bytes of that value.
+/// Renders a template and applies `rule` to the result, the same rule that `check` applies to the
+/// template. Fails with kInvalid; the message names `what` is rendered, the variable, its value and
+/// a fix. The value in the message is not escaped and can contain any bytes.
 Result<std::string> RenderChecked(const Template& compiled, const Variables& variables,
                                   std::string_view what, Problem (*rule)(const TemplateShape&));
 
-/// The same for a path; the result is in its shortest form, so that one place has one name.
+/// Renders a path like RenderChecked, and normalizes it: without "." components and without empty
+/// ones.
 Result<std::string> RenderPath(const Template& path, const Variables& variables,
                                std::string_view what,
                                Problem (*rule)(const TemplateShape&) = ProblemWithPath);
 
-/// The name of an environment variable, which must not be a reserved one.
+/// Renders the name of an environment variable like RenderChecked. Fails if the name is reserved.
 Result<std::string> RenderEnvName(const Template& name, const Variables& variables);
 
 }  // namespace patchbay

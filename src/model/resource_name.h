@@ -6,9 +6,9 @@
 
 namespace patchbay {
 
-/// Why the kubelet would refuse `name` as an extended resource, in words; nothing if it would not.
-/// The grammar is that of the kubelet's IsExtendedResourceName, with one tightening: labels of the
-/// prefix are at most 63 bytes, as DNS has it.
+/// Returns an error message if `name` is not a valid name of an extended resource. The rules are
+/// those of the kubelet's IsExtendedResourceName, and in addition each label of the domain has at
+/// most 63 bytes, as in DNS.
 std::optional<std::string> ProblemWithResourceName(std::string_view name);
 
 }  // namespace patchbay

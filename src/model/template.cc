@@ -9,7 +9,7 @@ bool IsNameByte(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
 }
 
-/// Parses `{name:spec}` or `{name}`, whose body (without the braces) stands at `offset`.
+/// Parses the body of `{name:spec}` or `{name}`, without the braces, which begins at `offset`.
 Parsed<Template::Field> ParseField(std::string_view body, std::size_t offset) {
   const auto colon = body.find(':');
   const std::string_view name = body.substr(0, colon);

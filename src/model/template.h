@@ -9,16 +9,16 @@
 
 namespace patchbay {
 
-/// A libfmt format string with named arguments: `{card}`, `{slot:02}`, `{{` for a brace. Compiled
-/// when the file is loaded, rendered once for each device a container gets.
+/// A libfmt format string with named arguments: `{card}`, `{slot:02}`, `{{` for a brace. It is
+/// compiled when the file is loaded, and rendered once for each device that a container gets.
 ///
 /// Immutable and thread-safe. There are no positional or nested arguments, loops or conditions.
 class Template {
  public:
-  /// No value and no result may be longer than this, whatever a device is called.
+  /// The maximum length of a rendered template in bytes.
   static constexpr std::size_t kMaxResult = 4096;
 
-  /// A `{name:spec}` of the template and where it stands.
+  /// A `{name:spec}` of the template, and the offset of its name in the text.
   struct Field {
     std::string name;
     std::string spec;
@@ -28,22 +28,22 @@ class Template {
   Template() = default;
   static Parsed<Template> Compile(std::string_view text);
 
-  /// The value of a field in a rendered text.
+  /// The position of the value of a field in a rendered text.
   struct Span {
-    std::string_view name;  ///< a view of the template
+    std::string_view name;  ///< a view into the template
     Origin origin = Origin::kDevice;
     std::size_t begin = 0;
     std::size_t end = 0;
   };
 
-  /// Fails with kInvalid when a variable has no value or the result is too long. The result is held
-  /// to no rule: for paths and names see model/render.h. Tells in `spans`, unless it is null, where
-  /// the values are.
+  /// Renders the template. Fails with kInvalid if a variable has no value, its value does not fit
+  /// the format, or the result is too long. Does not validate the result; see model/render.h for
+  /// paths and names. Appends the positions of the values to `spans` unless it is null.
   Result<std::string> Render(const Variables& variables, std::vector<Span>* spans = nullptr) const;
 
   const std::vector<Field>& fields() const { return fields_; }
   const std::string& text() const { return text_; }
-  /// Templates are equal when their texts are.
+  /// Templates are equal if their texts are equal.
   bool operator==(const Template& other) const { return text_ == other.text_; }
 
  private:

@@ -5,7 +5,8 @@
 namespace patchbay {
 namespace {
 
-// No byte but that of a field may pass for one; another control character takes its place.
+// Replaces a kField byte in literal text or in a value, which would look like a field. It is also a
+// control character, so the validators treat it the same way.
 constexpr char kNoField = '\x02';
 
 void Push(TemplateShape& shape, char c, std::size_t offset) {
@@ -27,7 +28,7 @@ TemplateShape ShapeOf(const Template& compiled) {
       i = text.find('}', i);
     } else {
       Push(shape, text[i], i);
-      if (text[i] == '{' || text[i] == '}') ++i;  // the second of a doubled brace
+      if (text[i] == '{' || text[i] == '}') ++i;  // skip the second of a doubled brace
     }
   }
   return shape;

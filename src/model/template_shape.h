@@ -9,25 +9,26 @@
 
 namespace patchbay {
 
-/// The text of a template with the places of its variables. Before a device is known, one kField
-/// byte stands for every value; when rendered, the values themselves. What can be checked of names
-/// and paths is checked on this, by the same functions at both times.
+/// The text of a template and the positions of its variables. Before a device is known, one kField
+/// byte stands for each value; after rendering, the text contains the values. The functions of
+/// model/validators.h check names and paths in both states.
 struct TemplateShape {
   static constexpr char kField = '\x01';
 
   std::string text;
-  /// Of every byte of `text` in the template; empty where the text was rendered.
+  /// For each byte of `text`, its offset in the template; empty if the text was rendered.
   std::vector<std::size_t> offsets;
-  std::vector<Template::Span> fields;  ///< in order; no two overlap
+  std::vector<Template::Span> fields;  ///< by position; they do not overlap
 };
 
-/// The shape of `compiled`, which must outlive it.
+/// Returns the shape of `compiled` before rendering. `compiled` must outlive the shape.
 TemplateShape ShapeOf(const Template& compiled);
 
-/// The shape of a text that is no template.
+/// Returns the shape of a text without variables.
 TemplateShape LiteralShape(std::string_view text);
 
-/// The shape with the values of a device. Fails as Template::Render does.
+/// Returns the shape with the values of a device. Fails like Template::Render. `compiled` must
+/// outlive the shape.
 Result<TemplateShape> RenderShape(const Template& compiled, const Variables& variables);
 
 }  // namespace patchbay

@@ -1,3 +1,11 @@
+// Variables come from two places. Built-in variables are rows of kBuiltins, which say which matches
+// supply them and how to read their values. All other variables are named values of the node or of
+// the device: named groups, values from sysfs, udev properties and variables of a command.
+//
+// `check` uses SuppliedBy, CanProvide and OriginOf, without a device; rendering uses Lookup. A
+// value has the same origin in both cases, except that OriginOf(name) counts a named group as
+// kDevice.
+
 #include "model/variables.h"
 
 #include <algorithm>
@@ -20,16 +28,16 @@ std::optional<FormatValue> OfNode(const Variables& v) {
 bool ByAll(const MatchSpec&) { return true; }
 bool ByHost(const MatchSpec& m) { return !std::holds_alternative<CountSource>(m.source); }
 
-/// A variable that needs no capture. The order is that of the reference.
+/// A built-in variable.
 struct Builtin {
   std::string_view name;
   VariableType type;
   Origin origin;
-  Supplied supplied;  ///< whether devices of a match can have it
+  Supplied supplied;  ///< returns whether devices of a match can have it
   Finder find;
 };
 
-/// What sysfs says of the device itself or of what it sits on; see discovery/device_ancestry.h.
+/// Values that discovery/device_ancestry.h reads from sysfs, of the device or of an ancestor.
 constexpr std::string_view kSysfsVariables[] = {
     "driver",        "usb_vendor",  "usb_product", "usb_serial", "usb_port",
     "usb_interface", "pci_address", "pci_vendor",  "pci_device",

@@ -15,70 +15,72 @@ struct MatchSpec;
 
 enum class VariableType { kText, kInteger };
 
-/// Where the value of a variable comes from. This decides what a template may make of it: the text
-/// of a device is data, and names no path, variable or program.
+/// The origin of the value of a variable. It decides how a template may use the variable: text from
+/// a device is data, and cannot select a path, a variable or a program.
 enum class Origin {
-  kConfiguration,  ///< the configuration, a number of the kernel, or an ID, which is always safe
-  kNode,           ///< the node that was matched, or what it leads to: an absolute path
-  kMatched,        ///< a part of that path: its name, or a group of the configuration's own regex
-  kDevice,         ///< text that the device, udev or a command chose
+  kConfiguration,  ///< the configuration, a number from the kernel, or an ID, which is always safe
+  kNode,           ///< the path that matched, or the path that it resolves to; absolute
+  kMatched,        ///< a part of that path: its last component, or a named group of the regex
+  kDevice,         ///< text from the device, udev or a command
 };
 
-/// A name that templates may use.
+/// A variable that templates can use.
 struct Variable {
   std::string name;
   VariableType type = VariableType::kText;
 };
 
-/// The names that a device found by `match` can supply. A capture that takes no part in some
-/// matches counts: it is missing on single devices only.
+/// Returns the variables that devices of `match` can have, except those of CanProvide. Includes
+/// optional groups of a regex, which are missing only on single devices.
 std::vector<Variable> SuppliedBy(const MatchSpec& match);
 
-/// Whether only a device that has a node has the variable of this name.
+/// Returns whether the variable exists only for devices with a node.
 bool IsNodeVariable(std::string_view name);
 
-/// Whether a device found by `match` may have a variable of a name that nobody can list: udev's
-/// properties, which begin with a capital letter, and those that a command prints, which may have
-/// any name. Such variables are text.
+/// Returns whether a device of `match` may have a variable with a name that is not known in
+/// advance: a udev property, which begins with a capital letter, or a variable that a command
+/// prints, which can have any name. The type of such variables is kText.
 bool CanProvide(const MatchSpec& match, std::string_view name);
 
-/// The origin of a variable as far as its name says it. A named group counts as kDevice, since the
-/// device may have a variable of the same name.
+/// Returns the origin of a variable by its name alone. A named group counts as kDevice, because the
+/// device may have a variable with the same name.
 Origin OriginOf(std::string_view name);
 
-/// The same where it is known what finds the device: named groups are of the configuration, and an
-/// ID is of the device unless the match makes it of what the configuration decides.
+/// Returns the origin of a variable for devices of `match`. A named group is kMatched. The ID is
+/// kMatched if it is made only of the path or of values that the device does not decide, and
+/// kDevice otherwise.
 Origin OriginOf(std::string_view name, const MatchSpec& match);
 
-/// What a variable of one device holds; a view of the device.
+/// The value of a variable and its origin. A view, valid as long as Variables is.
 struct VariableValue {
   FormatValue value;
   Origin origin = Origin::kDevice;
 };
 
-/// The variables of one device as one container sees it.
+/// The variables of a device in a container.
 ///
-/// A view: valid as long as the device, the node and the strings it was made from.
+/// A view, valid as long as the device, the node and the strings that it refers to.
 struct Variables {
   std::string_view resource;
-  std::string_view node_name;  ///< of the Kubernetes node
+  std::string_view node_name;  ///< the name of the Kubernetes node
   const Device* device = nullptr;
-  const DeviceNode* node = nullptr;  ///< which node `path` and its kin speak of; may be null
-  std::string_view id;               ///< as advertised, with the suffix of a replica
+  const DeviceNode* node = nullptr;  ///< the node of `path` and the related variables; may be null
+  std::string_view id;               ///< as advertised, with the suffix of the replica
   std::int64_t index = 0;
   std::int64_t slot = 0;
   std::int64_t replica = 0;
 
-  /// The value of `name`; nothing when this device has none. What every device has comes first,
-  /// then the captures of the node, then what is known of the node and of the device.
+  /// Returns the value of `name`, or nothing if this device has none. Built-in variables have
+  /// precedence, then come the captures of the node, the values of the node, and the values of the
+  /// device.
   std::optional<VariableValue> Lookup(std::string_view name) const;
-  /// The same without its origin.
+  /// Returns the value of Lookup without its origin.
   std::optional<FormatValue> Find(std::string_view name) const;
 };
 
-/// Those of a device and its first node; the rest is to be filled in.
+/// Returns variables with `device` and its first node. The caller sets the other fields.
 Variables VariablesOf(const Device& device);
-/// All that a device has without a container.
+/// Returns the variables of a device outside a container; `slot`, `replica` and `index` are 0.
 Variables VariablesOf(const Device& device, std::string_view resource, std::string_view node_name);
 
 }  // namespace patchbay

@@ -16,7 +16,7 @@ std::string Endpoint(KubeletSim& kubelet, const std::string& resource) {
   return kubelet.View(resource)->endpoint;
 }
 
-/// Allocate of one device against a call that does nothing, turn by turn on one connection.
+/// Compares Allocate of one device with a call that does nothing, alternately on one connection.
 void BenchOneAllocate() {
   constexpr int kCalls = 6000, kWarmUp = 500;
   DaemonProcess daemon;
@@ -48,7 +48,8 @@ void BenchOneAllocate() {
   Print("Allocate / empty call, p99", Quantile(allocate, 0.99) / Quantile(empty, 0.99), 1.5, "x");
 }
 
-/// Sixteen at a time while devices come and go; the kubelet wants each within 10 ms.
+/// Sends sixteen Allocate calls at a time while devices appear and disappear. Each must take less
+/// than 10 ms.
 void BenchParallelAllocate() {
   constexpr int kThreads = 16, kCalls = 400;
   DaemonProcess daemon;
@@ -77,7 +78,7 @@ void BenchParallelAllocate() {
         samples.push_back(Ms(Clock::now() - start));
       }
       const std::lock_guard lock(mutex);
-      all.insert(all.end(), samples.begin() + 1, samples.end());  // the first one connects
+      all.insert(all.end(), samples.begin() + 1, samples.end());  // the first includes connecting
       --running;
     });
   }

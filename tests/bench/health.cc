@@ -16,9 +16,9 @@ std::string WithHealth(std::string_view health) {
   return format("{}[resource.health]\n{}", Config(1), health);
 }
 
-/// Breaks or mends a device. The moment of the verdict is taken to be when the probe has read the
-/// file, which is told by inotify: all that comes after it is in the sample, from the thread of the
-/// probe to the kubelet's table.
+/// Breaks or repairs a device. Returns the time in ms from the moment when the probe has read the
+/// file, which inotify reports, until the kubelet has the new list. So the sample includes all work
+/// after the read, from the thread of the probe to the table of the kubelet.
 double FlipMs(DaemonProcess& daemon, int device, const char* state, std::size_t working) {
   const std::string fresh = daemon.host().path("state/new");
   daemon.host().File("state/new", state);
@@ -40,7 +40,7 @@ void BenchFileProbes() {
   daemon.Start(
       WithHealth("file = \"/state/{name}\"\nequals = \"ok\"\nperiod = \"10s\"\n"
                  "failure_threshold = 1\nbefore_first = \"unhealthy\"\n"));
-  daemon.AwaitListed(1, kDevices);  // all were probed once
+  daemon.AwaitListed(1, kDevices);  // all have been probed once
   const double cpu = daemon.CpuSeconds();
   std::this_thread::sleep_for(std::chrono::seconds(kWindow));
   Print("10,000 file probes every 10 s, percent of a core",
@@ -48,7 +48,7 @@ void BenchFileProbes() {
 
   std::vector<double> samples;
   for (int flip = 0; flip < kFlips; ++flip) {
-    // A resource sends at most one list a second.
+    // A resource sends at most one list per second.
     std::this_thread::sleep_for(std::chrono::milliseconds(1100));
     const bool breaks = flip % 2 == 0;
     samples.push_back(FlipMs(daemon, 4200 + flip / 2, breaks ? "broken\n" : "ok\n",
@@ -59,7 +59,7 @@ void BenchFileProbes() {
 }
 
 void BenchCommandProbes() {
-  constexpr int kDevices = 100;  // each every six seconds: 1,000 a minute
+  constexpr int kDevices = 100;  // each every six seconds: 1,000 per minute
   DaemonProcess daemon;
   MakeNodes(daemon.host(), 0, kDevices);
   daemon.Start(

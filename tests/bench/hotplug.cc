@@ -6,7 +6,7 @@
 namespace patchbay::bench {
 namespace {
 
-/// A node appears in a directory; the kubelet has it in its list.
+/// Measures the time from the creation of a node until the kubelet has it in its list.
 void BenchHotplug(int nodes_there, int rounds, const char* label) {
   constexpr int kResources = 25;
   DaemonProcess daemon;
@@ -15,7 +15,7 @@ void BenchHotplug(int nodes_there, int rounds, const char* label) {
   daemon.AwaitListed(kResources, static_cast<std::size_t>(nodes_there));
   std::vector<double> samples;
   for (int round = 0; round < rounds; ++round) {
-    // A resource sends at most one list a second; each is asked once in a round.
+    // A resource sends at most one list per second; each is used once per round.
     std::this_thread::sleep_for(std::chrono::milliseconds(1100));
     for (int i = 0; i < kResources; ++i) {
       const std::string resource = "bench.dev/r" + std::to_string(i);
@@ -40,7 +40,7 @@ void BenchHotplugs() {
   BenchHotplug(400, 4, "10,000 nodes there");
 }
 
-/// One resource of 10,000 nodes in ten directories.
+/// Measures the same for one resource with 10,000 nodes in ten directories.
 void BenchDirectories() {
   constexpr int kDirectories = 10, kNodes = 1000, kRounds = 25;
   DaemonProcess daemon;
@@ -53,7 +53,7 @@ void BenchDirectories() {
         Ms(daemon.kubelet().View("bench.dev/r0")->last_list - t0), 300, "ms");
   std::vector<double> samples;
   for (int round = 0; round < kRounds; ++round) {
-    // A resource sends at most one list a second.
+    // A resource sends at most one list per second.
     std::this_thread::sleep_for(std::chrono::milliseconds(1100));
     const auto made = Clock::now();
     daemon.host().CharDevice(format("dev/r{}/n-{}", round % kDirectories, round));

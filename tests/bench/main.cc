@@ -1,6 +1,6 @@
-// The measures of the whole program. Every line holds a figure, the bar it is held to, and their
-// ratio: at most 1.00 is met. Machines differ, so what can be is taken as a ratio of two things
-// measured in this run.
+// Benchmarks of the whole program. Each line has a figure, its limit, and their ratio; a ratio of
+// at most 1.00 passes. Machines differ, so figures are ratios of two measurements of the same run
+// where possible.
 #include <absl/synchronization/mutex.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace patchbay::bench {
 
-/// All measures, or those whose names are given.
+/// Runs all benchmarks, or those whose names are given.
 int Main(std::vector<std::string> wanted) {
   const std::pair<std::string, void (*)()> measures[] = {
       {"allocate", BenchAllocate},       {"hotplug", BenchHotplugs},
@@ -31,7 +31,7 @@ int Main(std::vector<std::string> wanted) {
 }  // namespace patchbay::bench
 
 int main(int argc, char** argv) {
-  // As the daemon does: neither side of a call pays for abseil's debugging.
+  // As in the daemon, so that neither side of a call pays for the deadlock detection of Abseil.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   const patchbay::test::InMemory not_the_disk;
   return patchbay::bench::Main({argv + 1, argv + argc});

@@ -10,7 +10,7 @@ namespace patchbay::bench {
 using test::Clock;
 using test::DaemonProcess;
 
-/// The measures, each of which prints its lines.
+/// The benchmarks. Each prints its lines.
 void BenchAllocate();
 void BenchHotplugs();
 void BenchKubeletRestart();
@@ -24,12 +24,12 @@ void BenchReload();
 void BenchScrape();
 
 double Ms(Clock::duration d);
-/// The value below which `share` of the samples lie.
+/// Returns the value below which a fraction `share` of the samples lies.
 double Quantile(std::vector<double> samples, double share);
-/// A figure, the bar it is held to, and their ratio.
+/// Prints a figure, its limit `bar`, and their ratio.
 void Print(const std::string& what, double value, double bar, const char* unit);
 
-/// `count` resources, each with all nodes of a directory of its own.
+/// Returns a configuration with `count` resources. Each has all nodes of its own directory.
 std::string Config(int count);
 void MakeNodes(test::TempTree& host, int resource, int count);
 

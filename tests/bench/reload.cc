@@ -17,7 +17,7 @@ constexpr int kResources = 50, kNodes = 10, kClients = 4;
 
 std::string Name(int resource) { return format("bench.dev/r{}", resource); }
 
-/// Fifty resources, of which `edited` has one device more.
+/// Returns fifty resources, of which `edited` has one more device.
 std::string FileWith(int edited) {
   std::string toml = "[daemon]\npod_resources = \"\"\n";
   for (int i = 0; i < kResources; ++i) {
@@ -29,7 +29,7 @@ std::string FileWith(int edited) {
   return toml;
 }
 
-/// Replaces the configuration as editors and the kubelet do; returns the moment of the rename.
+/// Replaces the configuration as editors and the kubelet do. Returns the time of the rename.
 Clock::time_point Replace(test::TempTree& tree, const std::string& text) {
   tree.File("new", text);
   const auto now = Clock::now();
@@ -37,7 +37,7 @@ Clock::time_point Replace(test::TempTree& tree, const std::string& text) {
   return now;
 }
 
-/// Allocates a device of each resource in turn, for as long as it is wanted. No call may fail.
+/// Allocates a device of each resource in turn, while `wanted` is set. No call may fail.
 void Allocate(const std::vector<std::string>& sockets, const std::atomic<bool>& wanted,
               std::atomic<long>& calls) {
   std::vector<std::unique_ptr<v1beta1::DevicePlugin::Stub>> stubs;
@@ -73,8 +73,9 @@ void AwaitCapacity(DaemonProcess& daemon, int resource, std::size_t devices) {
 
 }  // namespace
 
-/// One of fifty resources is edited while devices of all are allocated: from the rename of the file
-/// to the new list at the kubelet. No call may fail, and of the others no stream may end.
+/// Edits one of fifty resources while devices of all are allocated, and measures the time from the
+/// rename of the file until the kubelet has the new list. No call may fail, and no stream of
+/// another resource may end.
 void BenchReload() {
   DaemonProcess daemon;
   test::TempTree etc;
@@ -98,7 +99,7 @@ void BenchReload() {
   const auto begun = Clock::now();
   std::vector<double> samples;
   for (int next = 0; next < kResources; ++next) {
-    // No resource sends a list less than a second after its last.
+    // A resource sends at most one list per second.
     std::this_thread::sleep_until(kubelet.View(Name(next))->last_list + std::chrono::seconds(1));
     const auto renamed = Replace(etc, FileWith(next));
     AwaitCapacity(daemon, next, kNodes + 1);

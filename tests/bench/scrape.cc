@@ -91,7 +91,7 @@ void BenchOneScrape(const DaemonProcess& daemon) {
         static_cast<double>(daemon.ResidentKib()) / static_cast<double>(warm), 1.05, "x");
 }
 
-/// With and without scrapes by turns, so that other load of the machine affects both.
+/// Measures with and without scrapes alternately, so that other load on the machine affects both.
 void BenchAllocateWhileScraped(DaemonProcess& daemon) {
   constexpr int kTurns = 20, kCalls = 600, kWarmUp = 500;
   Allocations allocations(daemon.kubelet());

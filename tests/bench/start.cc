@@ -51,7 +51,7 @@ void BenchManyResources() {
   const auto t0 = daemon.Start(Config(kResources));
   daemon.AwaitListed(kResources, 1);
   Print("process start -> 1,000 resources registered", Ms(Clock::now() - t0), 2000, "ms");
-  // The built-in kubelet takes its share of the same CPUs.
+  // CPU time, because the built-in kubelet runs on the same CPUs.
   Print("CPU time of the daemon until then", daemon.CpuSeconds() * 1000, 2000, "ms");
   Print("resident memory, 1,000 resources", static_cast<double>(daemon.ResidentKib()) / 1024, 130,
         "MiB");

@@ -1,13 +1,15 @@
-// Rounds of whatever can happen to the daemon, in any order: kubelets that restart, crash, hang and
-// lose their directory, devices that flap, sockets that are deleted, configurations that are
-// rewritten, file systems that do not respond, a log without a reader, devices and programs with
-// hostile texts. After each round peace is made, and within seconds all must be as it should: each
-// resource of the last valid configuration registered once, the kubelet's list equal to the truth,
-// and nothing left behind. What hangs, hangs a little longer: before it ends, all must be well with
-// what does not depend on it.
+// Rounds of random events in random order: kubelets that restart, crash, hang and lose their
+// directory, devices that flap, sockets that are deleted, configurations that are rewritten, file
+// systems that do not respond, a log without a reader, and devices and programs with hostile texts.
 //
-// PATCHBAY_CHAOS_SECONDS says for how long, PATCHBAY_CHAOS_SEED what happens; the seed is printed.
-// When it happens is up to the machine. PATCHBAY_CHAOS_PATIENCE is for busy ones, in seconds.
+// After each round, the faults end. Within seconds, each resource of the last valid configuration
+// must be registered exactly once, the list of the kubelet must equal the actual devices, and
+// nothing may be left behind. Hangs end later than the other faults: before, every resource that
+// does not depend on them must be in order.
+//
+// PATCHBAY_CHAOS_SECONDS is the duration. PATCHBAY_CHAOS_SEED determines the events, but not their
+// timing; the seed is printed. PATCHBAY_CHAOS_PATIENCE, in seconds, is how long the checks wait;
+// set it on busy machines.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/stat.h>
@@ -52,14 +54,14 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr unsigned kPatienceSeconds = kHasAddressSanitizer ? 30 : 5;
-/// So long after a call that fails or hangs, and what it is for, the kubelet has been asked again.
+/// The maximum time until the daemon calls the PodResources API again, after a failure or a hang.
 constexpr unsigned kPollSeconds = 15;
-/// A pod whose Allocate hangs keeps the next one waiting for so long.
+/// The maximum time that a pod whose Allocate hangs delays the next pod.
 constexpr unsigned kAllocateSeconds = 6;
-/// In a run this long each kind of trouble happens dozens of times.
+/// In a run of this length, each kind of fault happens dozens of times.
 constexpr std::chrono::minutes kLong{5};
 
-/// Ends as the state of the device says, or does not end.
+/// Succeeds, fails or hangs, as the state of the device requires.
 constexpr std::string_view kProbeProgram = R"(#!/bin/sh
 read -r state < "$1"
 case $state in
@@ -115,11 +117,11 @@ class Chaos : public testing::Test {
 
  private:
   struct Action {
-    std::function<std::string()> act;  ///< says what was done
-    bool is_calm = false;              ///< no reason for a resource to register again
+    std::function<std::string()> act;  ///< returns what was done
+    bool is_calm = false;              ///< gives no resource a reason to register again
   };
 
-  // --- what happens ---
+  // --- events ---
 
   void Round() {
     history_.clear();
@@ -130,7 +132,7 @@ class Chaos : public testing::Test {
     const std::size_t starts = troubles_.starts();
     const auto registered = RegisterCalls();
     const std::vector<Action> moods = Moods();
-    // Moods alone would make these rare.
+    // These would be rare otherwise.
     if (random_.OneIn(2)) Do({[&] { return UseAndHang(); }, files_.IsAtomic()});
     if (random_.OneIn(2)) Do({[&] { return AndRefresh(host_.ChangeList(random_)); }, true});
     if (random_.OneIn(3)) Do({[&] { return troubles_.BreakPodResources(); }, true});
@@ -147,7 +149,8 @@ class Chaos : public testing::Test {
     ADD_FAILURE() << "PATCHBAY_CHAOS_SEED=" << seed_ << ", round " << round_ << ":\n" << story;
   }
 
-  /// A part of what can happen: what never happens alone with few others hides what they do.
+  /// Returns a random subset of the actions. With all of them in each round, the effects of
+  /// frequent actions would hide those of others.
   std::vector<Action> Moods() {
     std::vector<Action> all = Actions(), some;
     if (random_.OneIn(3)) std::erase_if(all, [](const Action& action) { return !action.is_calm; });
@@ -215,18 +218,18 @@ class Chaos : public testing::Test {
     for (std::size_t i = 0; i < times; ++i) kill(daemon_.pid(), number);
     return format("{} times {}", times, name);
   }
-  /// What is not seen before the next scan.
+  /// Requests a scan after a change that the daemon cannot detect otherwise.
   std::string AndRefresh(const std::string& what) {
     kill(daemon_.pid(), SIGUSR1);
     return what + ", SIGUSR1";
   }
-  /// Where it matters, if it does anywhere.
+  /// Makes a directory hang that a resource uses, or any if none is used.
   std::string BeginHang() {
     const auto needs = configuration_.needs();
     if (!needs.empty()) return hangs_.Begin(random_.OneOf(needs).first);
     return hangs_.Begin(static_cast<Hangs::SourceLocation>(random_.Below(Hangs::kPlaces)));
   }
-  /// The places take turns, so that none is rare.
+  /// Makes the directories hang in turn, so that each hangs often.
   std::string UseAndHang() {
     const auto place = static_cast<Hangs::SourceLocation>(++hangs_begun_ % Hangs::kPlaces);
     std::string what;
@@ -238,7 +241,8 @@ class Chaos : public testing::Test {
     return AndRefresh(what + hangs_.Begin(place));
   }
   void AddMounted() { mounted_.merge(configuration_.mounted()); }
-  /// Of resources whose Allocate hangs, or may: a hook ends soon, a lookup of a node takes longer.
+  /// Adds pods of resources whose Allocate may hang. A hook times out soon; the lookup of a node
+  /// takes longer and is therefore less frequent.
   void AddPodsThatHang() {
     const auto needs = configuration_.needs();
     for (const Hangs::SourceLocation place : {Hangs::kHook, Hangs::kDeviceNode}) {
@@ -324,13 +328,13 @@ class Chaos : public testing::Test {
   }
   static void Pause(std::size_t ms) { poll(nullptr, 0, static_cast<int>(ms)); }
 
-  // --- what must be then ---
+  // --- checks ---
 
-  /// While something hangs, whatever else there is must be well; then it hangs no longer.
+  /// While something hangs, checks everything that does not depend on it; then ends the hang.
   bool AreOthersWellSoon() {
     if (!hangs_.any() && !log_.stalled() && !troubles_.is_pod_resources_broken()) return true;
     std::set<std::string> affected = hangs_.any() ? mounted_ : std::set<std::string>();
-    // Their hooks may rightly time out while they wait for the kubelet.
+    // Their hooks may time out while they wait for the kubelet.
     if (troubles_.does_pod_resources_hang()) affected.merge(configuration_.released());
     ++hanging_rounds_;
     const auto what_is_wrong = [&] { return judge_.WhatIsWrongBeside(affected); };
@@ -359,7 +363,7 @@ class Chaos : public testing::Test {
     slowest_ = std::max(slowest_, std::chrono::duration_cast<milliseconds>(Clock::now() - start));
     return true;
   }
-  /// The daemon agrees with the kubelet on who holds what, and what was held is released.
+  /// Checks that the daemon reports the same device usage as the kubelet, and runs release hooks.
   bool AreHoldersReported() {
     if (!BecomesWell([&] { return judge_.WhatLingers(); }, kPollSeconds)) return false;
     if (!random_.OneIn(3)) return true;
@@ -372,7 +376,7 @@ class Chaos : public testing::Test {
     };
     if (!BecomesWell(what_is_wrong, kPollSeconds)) return false;
     holders_.End();
-    // What was held is allocated again, which has the kubelet asked soon.
+    // Allocates released devices again, which makes the daemon call the PodResources API soon.
     return BecomesWell([&] { return judge_.WhatIsWrong(); }) &&
            BecomesWell([&] { return holders_.WhatIsWrong() + holders_.WhatWasKept(); },
                        kPollSeconds);
@@ -401,7 +405,7 @@ class Chaos : public testing::Test {
     std::ofstream(kept / "status") << DaemonProcess::Get("/api/v1/status", daemon_.Port()).text;
     return kept;
   }
-  /// Names of devices may hold anything.
+  /// Escapes each line, because names of devices can contain any bytes.
   static std::string Lines(const std::string& text) {
     std::string lines;
     std::istringstream in(text);
@@ -409,7 +413,7 @@ class Chaos : public testing::Test {
     return lines;
   }
 
-  /// With `must_have_been` each of them must have happened.
+  /// Prints how often each fault happened. With `must_have_been`, each must have happened.
   void ReportTroubles(bool must_have_been) {
     auto seen = troubles_seen_;
     for (std::size_t i = 0; i < Hangs::kPlaces; ++i) {
@@ -441,7 +445,8 @@ class Chaos : public testing::Test {
     }
   }
 
-  /// Whatever became of its devices and its other keys, the kubelet was not asked again.
+  /// Checks that resources without a reason did not register again, although their devices and
+  /// other keys may have changed.
   void ExpectKept(const std::map<std::string, std::size_t>& before) {
     ++calm_rounds_;
     auto now = RegisterCalls();
@@ -466,7 +471,7 @@ class Chaos : public testing::Test {
   Hangs hangs_{daemon_.host()};
   ReleaseProgram release_{daemon_.host()};
   Configuration configuration_{random_, {daemon_.host().path(), host_, release_}};
-  // Without the rescan, which would find what was missed.
+  // Without the periodic rescan, which would hide missed events.
   ConfigFiles files_{config_, random_.Below(ConfigFiles::kKinds),
                      format("[daemon]\nrescan = \"24h\"\nlog_level = \"debug\"\npod_resources = "
                             "\"{}\"\nmax_probes = {}\n",
@@ -476,19 +481,19 @@ class Chaos : public testing::Test {
              [&](const std::string& node) { return Configuration::MayGive(node, host_); }};
   Holders holders_{{daemon_, configuration_, release_}};
   Judge judge_{{daemon_, configuration_, host_, troubles_, pods_}};
-  // Of the round.
+  // State of the round.
   std::vector<std::string> history_;
   bool is_calm_ = true;
   std::set<Configuration::Registration> kept_;
-  /// Resources that have had something in a directory of Hangs in this round.
+  /// Resources that have used a directory of Hangs in this round.
   std::set<std::string> mounted_;
-  // Of all.
+  // State of all rounds.
   std::size_t round_ = 0;
   std::size_t calm_rounds_ = 0;
   std::size_t hanging_rounds_ = 0;
   std::size_t hangs_begun_ = 0;
   std::size_t actions_ = 0;
-  /// How often it happened, for those that do not count themselves.
+  /// How often a fault happened, for faults that are not counted elsewhere.
   std::map<std::string, std::size_t> troubles_seen_{{"log not read", 0}, {"on_nodes", 0}};
   milliseconds slowest_{0};
 };

@@ -54,7 +54,7 @@ std::string ConfigFiles::Write(const std::string& resources, Random& random) {
   }
 }
 
-/// The next to be written is another directory than the one that is read.
+/// Selects the directory that is not read now for the next write.
 void ConfigFiles::MoveAway() { directory_ = directory_ == "etc" ? "etc.new" : "etc"; }
 
 std::string ConfigFiles::WriteHalf(const std::string& resources, Random& random) {

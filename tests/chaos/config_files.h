@@ -11,24 +11,24 @@
 
 namespace patchbay::test {
 
-/// The configuration on the disk: a file, a directory, or a ConfigMap's mount behind a link, in the
-/// ways in which people and kubelets write them.
+/// The configuration on disk: a file, a directory, or the mount of a ConfigMap behind a link. It is
+/// written in the ways that editors and kubelets use.
 class ConfigFiles {
  public:
   static constexpr std::size_t kKinds = 4;
 
-  /// `settings` are the lines of [daemon], which stay as they are.
+  /// `settings` are the lines of [daemon], which do not change.
   ConfigFiles(TempTree& tree, std::size_t kind, std::string settings);
 
-  /// What the daemon is told to read.
+  /// The path for --config.
   std::string path() const;
   std::string kind() const;
-  /// Whether nobody ever reads a part of it.
+  /// Returns whether a reader always gets a complete configuration.
   bool IsAtomic() const { return IsMap(); }
 
-  /// Writes these resources, whole. Says how.
+  /// Writes these resources completely. Returns how.
   std::string Write(const std::string& resources, Random& random);
-  /// Writes a part, where there is a way to do so; the rest comes with the next write.
+  /// Writes a part of the resources if the kind permits it; the next write completes it.
   std::string WriteHalf(const std::string& resources, Random& random);
 
  private:
@@ -43,7 +43,7 @@ class ConfigFiles {
   const std::size_t kind_;
   const std::string settings_;
   ConfigMap map_;
-  std::string directory_ = "etc";  ///< where the link leads, if not to the map
+  std::string directory_ = "etc";  ///< the target of the link, unless it is the map
   std::optional<std::ofstream> half_;
   std::string rest_;
 };

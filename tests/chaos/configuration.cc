@@ -1,3 +1,10 @@
+// A resource is a set of independent properties. Toml() writes it as a configuration, and Listed()
+// and WhatIsWrongWith() derive the expected state from the same properties and from the Host. This
+// is a second, much simpler implementation of the rules of Patchbay, and must not use its code.
+//
+// Two rules keep the expectations simple: groups of devices never share nodes or IDs, and a group
+// is owned either by one exclusive resource or by none.
+
 #include "chaos/configuration.h"
 
 #include <algorithm>
@@ -11,7 +18,7 @@ namespace {
 
 using Resource = Configuration::Resource;
 
-/// Programs are rarer than files: there are few processors.
+/// Programs are less likely than files, because they need more CPU time.
 constexpr decltype(Resource::probe) kProbes[] = {Resource::kUnprobed, Resource::kByFile,
                                                  Resource::kByFile, Resource::kByProgram,
                                                  Resource::kByMountedFile};
@@ -75,7 +82,7 @@ bool Configuration::Resource::IsExclusive() const {
   return is_exclusive && !groups.contains(Host::kListed) && !groups.contains(Host::kMounted);
 }
 
-/// Where only devices of one group are, since those of others have no such variable.
+/// Returns a variable only if the resource has a single group, because other groups lack it.
 std::string Configuration::Resource::TextInPath() const {
   return has_text_in_path && groups.size() == 1 ? Host::Text(*groups.begin()) : "";
 }
@@ -266,7 +273,7 @@ std::string Configuration::Use(Hangs::SourceLocation place, Random& random) {
     case Hangs::kProbe: resource.probe = Resource::kByMountedFile; break;
     default:
       resource.container_needs.insert(place);
-      resource.probe = Resource::kUnprobed;  // so that containers get it
+      resource.probe = Resource::kUnprobed;  // so that its devices are allocated
   }
   return format("{} uses the directory of a {}", resource.name, Hangs::Name(place));
 }

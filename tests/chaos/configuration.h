@@ -15,12 +15,13 @@
 
 namespace patchbay::test {
 
-/// What a file of resources says, as values, and what the kubelet must come to have of it.
+/// The resources of the configuration as values, and the state that the kubelet must eventually
+/// have with them.
 class Configuration {
  public:
   using Health = std::map<std::string, std::string>;
 
-  /// Where the root of the host is, from which programs are run, and what is there.
+  /// The root directory of the host, and what it contains.
   struct World {
     std::string root;
     const Host& host;
@@ -30,25 +31,25 @@ class Configuration {
   struct Resource {
     std::string name;
     std::size_t replicas = 1;
-    std::size_t version = 0;  ///< what containers find in the variable VERSION
+    std::size_t version = 0;  ///< the value of the environment variable VERSION of containers
     std::set<std::size_t> groups;
     enum { kUnprobed, kByFile, kByProgram, kByMountedFile } probe = kUnprobed;
     bool is_doubted = false;  ///< Unhealthy before the first probe
-    /// The kubelet is to ask for preferences: what it is told by registering alone.
+    /// The kubelet must call GetPreferredAllocation. Only a registration can change that.
     bool is_packed = false;
     bool has_hook = false;
-    /// What the kubelet is told by registering, too: it is to call before a container starts.
+    /// The kubelet must call PreStartContainer. Only a registration can change that, too.
     bool has_release = false;
     bool is_exclusive = false;
-    /// The path in the container has a variable that the device decides, see Host::Text.
+    /// The path in the container contains a variable with a value of the device, see Host::Text.
     bool has_text_in_path = false;
     bool is_elsewhere = false;  ///< `on_nodes` has only other nodes
-    /// The container, or a hook, needs what lies in these directories.
+    /// The directories that have files for the container or a hook.
     Hangs::Places container_needs = {};
 
-    /// Everywhere where something that it uses lies.
+    /// Returns all directories that have something that the resource uses.
     Hangs::Places Needs() const;
-    /// What is wrong with what a container got; "" if nothing is.
+    /// Returns the error in the response for a container; "" if it is correct.
     std::string WhatIsWrongWith(const v1beta1::ContainerAllocateResponse& response,
                                 const Host& host) const;
 
@@ -58,8 +59,9 @@ class Configuration {
     std::string ContainerToml() const;
     std::string HookToml(const World& world) const;
     std::string ProbeToml(const std::string& root) const;
-    /// Whether it keeps nodes from others: not those that a program lists, which it cannot, and
-    /// not those that may hang, since then others would wait for them, too.
+    /// Returns whether the resource is exclusive. It never is if a program lists its nodes, because
+    /// that is not supported, or if they are on a file system that may hang, because then others
+    /// would depend on it, too.
     bool IsExclusive() const;
     std::string TextInPath() const;
     Health Listed(const Host& host, std::size_t group) const;
@@ -67,38 +69,39 @@ class Configuration {
 
   Configuration(Random& random, World world);
 
-  /// Those that this node has.
+  /// Returns the resources that are for this node.
   std::vector<Resource> resources() const;
-  /// The names of all.
+  /// Returns the names of all resources.
   std::set<std::string> names() const;
-  /// The names of those on this node that use something in a directory of Hangs.
+  /// Returns the names of the resources for this node that use a directory of Hangs, by directory.
   std::map<Hangs::SourceLocation, std::set<std::string>> needs() const;
-  /// The names of all that do, wherever.
+  /// Returns the names of all resources that use a directory of Hangs, for any node.
   std::set<std::string> mounted() const;
-  /// The names of those whose hooks wait until the kubelet has said who holds what.
+  /// Returns the names of the resources whose hooks wait for the device usage from the kubelet.
   std::set<std::string> released() const;
   std::string Toml() const;
-  /// What the kubelet must have of one of them, by unit.
+  /// Returns the list that the kubelet must have of a resource, by unit.
   Health Listed(const Resource& resource) const;
   bool RunsPrograms() const;
-  /// Whether a plugin that served the one can serve the other as it is registered.
+  /// The properties that are part of a registration. A change of another one must not cause a new
+  /// registration.
   using Registration = std::tuple<std::string, bool, bool>;
   std::set<Registration> Registrations() const;
-  /// Whether any configuration may give a container this node of the host.
+  /// Returns whether any configuration may give this host node to a container.
   static bool MayGive(const std::string& node, const Host& host);
-  /// Changes a resource, adds or removes one, or gives it another name. Says which.
+  /// Changes, adds, removes or renames a resource. Returns what was done.
   std::string Change(Random& random);
-  /// Has a resource on this node use what lies in the directory.
+  /// Makes a resource on this node use the directory. Returns what was done.
   std::string Use(Hangs::SourceLocation place, Random& random);
-  /// Has one resource come to this node, or leave it.
+  /// Moves a resource to this node or away from it. Returns what was done.
   std::string MoveToOtherNode(Random& random);
 
   static constexpr std::size_t kMaxResources = 6;
 
  private:
-  /// Whether another resource, the first exclusive one that has the group, keeps it for itself.
+  /// Returns whether another resource owns the group: the first exclusive one that selects it.
   bool IsKeptFrom(const Resource& resource, std::size_t group) const;
-  /// A name that no resource has now.
+  /// Returns a name that no resource has.
   std::string NewName(Random& random) const;
   std::string Add(Random& random);
 

@@ -18,7 +18,7 @@
 
 #include "os/unique_fd.h"
 
-// The macros of netlink cast as C does.
+// The macros of netlink use C-style casts.
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wold-style-cast"
 
@@ -30,7 +30,7 @@ struct Request {
   unix_diag_req body;
 };
 
-/// The inodes of this process's sockets.
+/// Returns the inodes of the sockets of this process.
 std::set<std::uint32_t> OwnSockets() {
   std::set<std::uint32_t> inodes;
   std::error_code gone;

@@ -12,13 +12,13 @@
 
 namespace patchbay::test {
 
-/// Directories of the host with files that resources need, and file systems that do not respond,
-/// which are mounted on them for a while. While one hangs, this process must not look below it.
+/// Directories of the host with files that resources need. File systems that do not respond are
+/// mounted on them for a while. While one hangs, this process must not access paths below it.
 ///
 /// Every change returns what was done.
 class Hangs {
  public:
-  /// What lies in the directory. Each has the directory /mnt/N of its own.
+  /// The purpose of a directory. Each purpose has its own directory /mnt/N.
   enum SourceLocation : std::size_t {
     kMatch,       ///< devices that a match finds
     kDeviceNode,  ///< a device node that containers get
@@ -31,21 +31,22 @@ class Hangs {
   static std::string Directory(SourceLocation place);
   static std::string Name(SourceLocation place);
 
-  /// Makes the directories and what lies in them, but for the devices.
+  /// Creates the directories and their files, except the devices.
   explicit Hangs(TempTree& tree);
 
   std::string Begin(SourceLocation place);
   std::string End(Random& random);
   std::string EndAll();
 
-  /// Counts on which of them somebody hangs now. Call it often: that can end by itself.
+  /// Counts the mounts on which a process hangs now. Call it often, because a hang can end by
+  /// itself.
   void Count();
 
   bool any() const { return !mounts_.empty(); }
   bool contains(SourceLocation place) const { return mounts_.contains(place); }
-  /// Why no file system can be mounted here; empty if one can, or none was tried.
+  /// Returns why no file system can be mounted; empty if it works or was not tried.
   const std::string& why_not() const { return why_not_; }
-  /// On how many file systems of each place somebody has hung.
+  /// Returns on how many mounts a process has hung, by directory.
   const std::map<SourceLocation, std::size_t>& hung() const { return hung_; }
 
  private:
@@ -53,7 +54,7 @@ class Hangs {
   std::string why_not_;
   std::map<SourceLocation, std::size_t> hung_;
   std::map<SourceLocation, std::unique_ptr<HangingMount>> mounts_;
-  Places counted_;  ///< of the mounts
+  Places counted_;  ///< current mounts that have been counted
 };
 
 }  // namespace patchbay::test

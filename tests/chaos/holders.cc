@@ -88,7 +88,7 @@ void Holders::End() {
 std::string Holders::WhatWasKept() const {
   std::string wrong;
   for (const auto& [device, now] : RunsOf(last_)) {
-    // A pod of the judge that had it after them may have been released as well.
+    // A pod of the judge that held it later may have been released as well.
     if (now > last_runs_.at(device)) continue;
     wrong += format("  {} of {} was not released\n", device.second, device.first);
   }

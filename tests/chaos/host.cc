@@ -1,3 +1,8 @@
+// Each group has kEach devices with the IDs "a0", "a1" and so on, where the letter is that of the
+// group. Each device has a file state/NAME for its probe, which is replaced atomically. nodes_,
+// links_, works_ and serials_ mirror what is on disk, and every change updates both. Devices() and
+// IsNode() answer from them and never access the host, which may hang.
+
 #include "chaos/host.h"
 
 #include <algorithm>
@@ -12,11 +17,12 @@ namespace patchbay::test {
 namespace {
 
 constexpr std::size_t kEach = 4;  ///< devices of a group
-/// Whose nodes come and go.
+/// The groups whose nodes are created and removed.
 constexpr Host::Group kChurned[] = {Host::kFirstNodes, Host::kFirstNodes, Host::kSecondNodes,
                                     Host::kThirdNodes, Host::kListed,     Host::kHostile};
 
-/// Of kHostile: the first of them cannot be a part of a path, the last one can be no device.
+/// Devices of kHostile: the first ones have control characters, which a path cannot contain; the
+/// last one is never listed.
 constexpr std::size_t kControlCharacters = 2;
 constexpr std::size_t kNotUtf8 = kEach - 1;
 
@@ -26,7 +32,8 @@ constexpr std::string_view kSerials[] = {"GOOD",  "A B",    "..",     "/etc", "a
 std::string Id(std::size_t group, std::size_t number) {
   return format("{}{}", Host::Letter(group), number);
 }
-/// Of kHostile what follows the ID is hostile, and one name is as long as a name can be.
+/// Returns the name of a node. In kHostile, a hostile suffix follows the ID, and one name has the
+/// maximum length.
 std::string Name(std::size_t group, std::size_t number) {
   std::string id = Id(group, number);
   if (group != Host::kHostile) return id;
@@ -43,7 +50,7 @@ std::string Directory(std::size_t group) {
 std::string Path(std::size_t group, std::size_t number) {
   return Directory(group) + "/" + Name(group, number);
 }
-/// Each link has two nodes of its own to choose from, so that no two lead to one.
+/// Returns one of the two possible targets of a link. No other link uses them.
 std::string Target(std::size_t link, std::size_t which) {
   return format("dev/targets/{}-{}", link, which);
 }
@@ -190,7 +197,7 @@ void Host::SetNode(const std::string& path, bool present) {
   nodes_[path] = present;
 }
 
-/// As udev does: there is never no link while it leads elsewhere.
+/// Replaces a link atomically, as udev does.
 void Host::SetLink(const std::string& id, const std::string& target) {
   const std::string link = Directory(kLinks) + "/" + id;
   links_[id] = target;

@@ -12,8 +12,8 @@
 
 namespace patchbay::test {
 
-/// The devices of a host, and what becomes of them, in groups that differ in how they are found. It
-/// knows what is there because it alone changes it.
+/// The devices of a host and their changes, in groups that are found in different ways. Only this
+/// class changes them, so it has the actual state.
 ///
 /// Every change returns what was done.
 class Host {
@@ -25,44 +25,44 @@ class Host {
     kLinks,    ///< links to nodes
     kListed,   ///< a program lists them
     kMounted,  ///< below Hangs::kMatch; they always exist
-    kHostile,  ///< nodes with names as an attacker chooses them
-    kSticks,   ///< USB devices whose serial numbers an attacker chooses
+    kHostile,  ///< nodes with hostile names
+    kSticks,   ///< USB devices with hostile serial numbers
     kGroups
   };
 
   struct Device {
-    bool works = true;            ///< the file that its probe reads is as it must be
-    bool has_usable_text = true;  ///< its variable Text can be a part of a path
-    bool has_usable_name = true;  ///< its name can be a part of the path of a file that is read
+    bool works = true;            ///< the file that its probe reads has the expected content
+    bool has_usable_text = true;  ///< its variable Text is a valid component of a path
+    bool has_usable_name = true;  ///< its name is a valid component of the path of a probed file
   };
 
-  /// With which the IDs of a group begin; the number of the device follows.
+  /// Returns the first letter of the IDs of a group. The number of the device follows.
   static char Letter(std::size_t group) { return static_cast<char>('a' + group); }
 
   explicit Host(TempTree& tree);
 
-  /// The keys of a match that finds the devices of a group. Their IDs differ from those of all
+  /// Returns the keys of a match for the devices of a group. Their IDs differ from those of all
   /// other groups.
   std::string Match(std::size_t group) const;
-  /// A variable whose value the device decides; "" where the group has none.
+  /// Returns a variable whose value comes from the device; "" if the group has none.
   static std::string Text(std::size_t group);
 
   std::string Churn(Random& random);
-  /// One node comes and goes many times.
+  /// Creates and removes one node many times.
   std::string Storm(Random& random);
   std::string RemoveDirectory(Random& random);
   std::string Retarget(Random& random);
   std::string FlipProbe(Random& random);
-  /// These are noticed for certain only by the next SIGUSR1; see NeedsRefresh.
+  /// Only a SIGUSR1 makes sure that these are detected, see TakeNeedsRefresh.
   std::string ChangeList(Random& random);
   std::string ChangeStick(Random& random);
 
-  /// The program that lists succeeds from now on.
+  /// Makes the program that lists devices succeed from now on.
   std::string End() { return lister_.End(); }
-  /// Returns whether something has changed since the last call that only a SIGUSR1 shows.
+  /// Returns whether, since the last call, something has changed that needs a SIGUSR1.
   bool TakeNeedsRefresh();
 
-  /// By ID; of kHostile without what stands for the hostile part of the name.
+  /// Returns the devices by ID; IDs of kHostile are without the part for the hostile suffix.
   std::map<std::string, Device> Devices(std::size_t group) const;
   /// Whether a device of the group has ever had a node at this path of the host.
   bool IsNode(std::size_t group, const std::string& path) const;
@@ -80,13 +80,13 @@ class Host {
   FakeSysfs sysfs_{tree_};
   Lister lister_;
   bool needs_refresh_ = false;
-  std::map<std::string, bool> nodes_;         ///< whether it is there, by path
-  std::map<std::string, std::string> links_;  ///< what it leads to, by ID; "" where it is not there
-  std::map<std::string, bool> works_;         ///< by ID
-  std::map<std::size_t, std::string> serials_;  ///< of the sticks that are there
+  std::map<std::string, bool> nodes_;           ///< whether the node exists, by path
+  std::map<std::string, std::string> links_;    ///< target by ID; "" if the link does not exist
+  std::map<std::string, bool> works_;           ///< by ID
+  std::map<std::size_t, std::string> serials_;  ///< of the USB devices that exist
 };
 
-/// Whether a text that a device decides may be a part of a path.
+/// Returns whether a text from a device is valid as a component of a path.
 bool IsPathComponent(const std::string& text);
 
 }  // namespace patchbay::test

@@ -1,3 +1,10 @@
+// Three checks, from cheap to expensive: the lists of the kubelet, what a removed resource or an
+// ended probe has left in the process, and the response to an Allocate for each resource. The first
+// one that fails ends the check. Only the last one calls the daemon.
+//
+// Descriptors and threads are compared with limits, because gRPC and its pools vary. The reference
+// is taken by TakeMeasure, and the limits grow with the number of resources.
+
 #include "chaos/judge.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +52,8 @@ bool HasEnded(pid_t pid) {
          ended.si_pid != 0;
 }
 
-/// The paths that sockets of the process's network are bound to, by what links in /proc call them.
+/// Returns the paths of bound sockets in the network namespace of the process, by their name in
+/// /proc/PID/fd.
 std::map<std::string, std::string> BoundSockets(pid_t pid) {
   std::map<std::string, std::string> bound;
   std::ifstream table(format("/proc/{}/net/unix", pid));
@@ -58,8 +66,8 @@ std::map<std::string, std::string> BoundSockets(pid_t pid) {
   return bound;
 }
 
-/// "anon_inode:[eventfd] 5, socket 3, socket of /tmp/kubelet.sock 1": how many there are of each
-/// kind.
+/// Counts the descriptors of each kind: "anon_inode:[eventfd] 5, socket 3, socket of
+/// /tmp/kubelet.sock 1".
 std::string KindsOfDescriptors(pid_t pid) {
   const auto bound = BoundSockets(pid);
   std::map<std::string, int> kinds;
@@ -79,8 +87,8 @@ std::string KindsOfDescriptors(pid_t pid) {
   return text;
 }
 
-/// The ID of a device of Host::kHostile without what stands for the hostile part of its name: "g1"
-/// and what its replica adds to it. Any other ID, and one that is not valid, stays as it is.
+/// Removes the part for the hostile suffix from the ID of a device of Host::kHostile, and keeps
+/// "g1" and the suffix of the replica. Returns other IDs, and invalid ones, unchanged.
 std::string WithoutHash(const std::string& id) {
   const auto is_valid = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
@@ -105,7 +113,7 @@ long SocketsIn(const std::string& directory) {
 std::string Judge::WhatIsWrong() {
   std::string wrong = WhatListsLack({});
   if (wrong.empty()) wrong = WhatIsLeft();
-  // Last, since it asks the daemon.
+  // Last, because it calls the daemon.
   return wrong.empty() ? WhatPodsMiss({}) : wrong;
 }
 
@@ -165,7 +173,7 @@ std::string Judge::WhatLingers() const {
   return wrong;
 }
 
-/// Resources that the configuration does not have any more.
+/// Checks resources that the configuration no longer has.
 std::string Judge::WhoIsLeft(const std::set<std::string>& affected) const {
   std::set<std::string> names = affected;
   for (const auto& resource : world_.configuration.resources()) names.insert(resource.name);
@@ -201,7 +209,7 @@ std::string Judge::WhatIsLeft() const {
   return wrong;
 }
 
-/// What the kubelet's list does not show: that containers get what the configuration says.
+/// Checks that containers get what the configuration requires, which the lists do not show.
 std::string Judge::WhatPodsMiss(const std::set<std::string>& affected) {
   if (!world_.pods.End(std::chrono::milliseconds(1))) return "  an Allocate is not answered\n";
   KubeletSim& kubelet = world_.daemon.kubelet();

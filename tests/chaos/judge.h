@@ -11,11 +11,11 @@
 
 namespace patchbay::test {
 
-/// How many probes run at once, as the judged daemon is told.
+/// The max_probes of the daemon.
 inline constexpr long kMaxProbes = 8;
 
-/// Says whether the daemon and the kubelet are as they should be in peace: by the host and the
-/// configuration, never by what the daemon says of itself.
+/// Checks whether the daemon and the kubelet are in the state that the host and the configuration
+/// require. Does not rely on what the daemon reports about itself.
 class Judge {
  public:
   struct World {
@@ -27,27 +27,27 @@ class Judge {
   };
   explicit Judge(World world) : world_(world) {}
 
-  /// A line for each thing that is wrong.
+  /// Returns a line for each error.
   std::string WhatIsWrong();
-  /// The same while some troubles last, which may affect these resources and no others.
+  /// Returns the same during faults that may only affect these resources.
   std::string WhatIsWrongBeside(const std::set<std::string>& affected);
-  /// A line for each resource with vanished devices. They stay listed until the kubelet has said
-  /// that no pod holds them any more, and are not wrong before.
+  /// Returns a line for each resource with vanished devices. They stay listed until the kubelet
+  /// reports that no pod holds them, and are not errors before.
   std::string WhatLingers() const;
-  /// What the daemon has now is right for so many resources.
+  /// Uses the current number of descriptors and threads as the reference for later checks.
   void TakeMeasure() { measure_ = Now(); }
   std::string Holdings() const;
 
  private:
   struct Measure {
     long resources = 0;
-    long descriptors = 0;  ///< without connections to plugin sockets that clients have open
+    long descriptors = 0;  ///< without the connections that clients have open to plugin sockets
     long threads = 0;
     std::string Text() const;
   };
 
   std::string WhatIsWrongWith(const Configuration::Resource& resource) const;
-  /// What the kubelet has of it, with or without the vanished devices that pods may hold.
+  /// Returns the list of the kubelet, with or without vanished devices, which pods may hold.
   Configuration::Health Listed(const Configuration::Resource& resource, bool with_vanished) const;
   std::string WhatListsLack(const std::set<std::string>& affected) const;
   std::string WhoIsLeft(const std::set<std::string>& affected) const;

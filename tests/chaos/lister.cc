@@ -25,7 +25,7 @@ garbage) exec cat "$1/garbage" ;;
 esac
 )";
 
-/// No list of entries. "fails" prints one of them to stderr, too.
+/// Outputs that are not valid lists. "fails" also prints one of them to stderr.
 constexpr std::string_view kGarbage[] = {"",
                                          "{}",
                                          "[",
@@ -54,7 +54,7 @@ constexpr std::string_view kHostile[] = {
     R"("id": "bad", "vars": {"label": "a\nb"}, "paths": ["/dev/g4/e0"])",
     R"("name": "bad", "paths": ["/dev/g4/e0"])"};
 
-/// The first ones can be a part of a path; see IsPathComponent.
+/// The first three are valid components of a path, see IsPathComponent.
 constexpr std::string_view kLabels[] = {"good", "A B", "x=1,y", "..",     ".",       "",
                                         "a/b",  "/",   "$(id)", "{path}", "\xc3\xbc"};
 
@@ -77,7 +77,7 @@ std::string Lister::Command() const {
 std::string Lister::Change(Random& random) {
   static constexpr const char* kModes[] = {"fails", "hangs", "floods", "garbage"};
   if (random.OneIn(2)) return Print(random);
-  // In turns, so that none is rare.
+  // In turn, so that each happens often.
   const std::string mode = kModes[++changes_ % std::size(kModes)];
   SetText("garbage", std::string(random.OneOf(kGarbage)));
   SetMode(mode);

@@ -12,7 +12,7 @@ namespace patchbay::test {
 /// A program for the `command` of a match, and what it prints. Some of its entries are valid and
 /// name a device and a label; the rest must be rejected.
 ///
-/// Every change returns what was done. The daemon learns of it when it runs the program again.
+/// Every change returns what was done. It takes effect when the daemon runs the program again.
 class Lister {
  public:
   /// `node` + i is the path of the node of device i on the host, and `id` + i is the ID that is
@@ -20,14 +20,14 @@ class Lister {
   Lister(TempTree& tree, std::string node, std::string id, std::size_t devices);
 
   std::string Change(Random& random);
-  /// From now on the program succeeds.
+  /// Makes the program succeed from now on.
   std::string End();
 
-  /// The program and its argument, as a TOML list.
+  /// Returns the program and its argument as a TOML list.
   std::string Command() const;
-  /// The label of each device that it prints when it succeeds, by ID.
+  /// The labels that the program prints when it succeeds, by device ID.
   const std::map<std::string, std::string>& labels() const { return labels_; }
-  /// How often the program ran in each way.
+  /// Returns how often the program ran in each mode.
   std::map<std::string, std::size_t> Runs() const;
 
  private:

@@ -68,7 +68,7 @@ class LogPipe {
   }
 
  private:
-  static constexpr char kFiller = '\0';  ///< no log has it
+  static constexpr char kFiller = '\0';  ///< does not occur in logs
 
   void Run() {
     std::string buffer(4096, '\0');

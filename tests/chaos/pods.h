@@ -14,8 +14,8 @@
 
 namespace patchbay::test {
 
-/// Pods that come and go, one after the other on a thread of its own. The kubelet must be answered,
-/// and whatever the configuration is at that moment, some nodes are never given.
+/// Admits pods one after the other on its own thread. Each call of the kubelet must be answered,
+/// and some nodes must never be allocated, with any configuration.
 class Pods {
  public:
   /// Called on the thread of the pods.
@@ -37,23 +37,23 @@ class Pods {
     waiting_.emplace_back(resource, devices);
     changed_.notify_all();
   }
-  /// What pods were given that no configuration has.
+  /// Returns the nodes that pods got although no configuration permits them.
   std::string wrong() const {
     const std::lock_guard lock(mutex_);
     return wrong_;
   }
-  /// Whether all that were added have been admitted or refused.
+  /// Returns whether all added pods have been admitted or rejected.
   bool IsIdle() const {
     const std::lock_guard lock(mutex_);
     return waiting_.empty();
   }
-  /// No more are admitted than the one under way, if there is one. Waits for it, then releases what
-  /// all have. False when it still waits after `patience`, and nothing is released.
+  /// Cancels the pods that are not being admitted yet, waits for the one in progress, and releases
+  /// all devices. If that takes longer than `patience`, returns false and releases nothing.
   bool End(std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     if (!waiting_.empty()) waiting_.erase(waiting_.begin() + 1, waiting_.end());
     if (!changed_.wait_for(lock, patience, [&] { return waiting_.empty(); })) return false;
-    // Also those that were released: a kubelet that crashed meanwhile may have saved them before.
+    // Also the released ones: a kubelet that crashed may have restored them from its checkpoint.
     for (const std::string& pod : pods_) kubelet_.Release(pod);
     pods_.clear();
     return true;

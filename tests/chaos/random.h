@@ -5,8 +5,8 @@
 
 namespace patchbay::test {
 
-/// Where everything comes from that is left to chance: of one seed come the same draws, if nothing
-/// but earlier draws decides what is drawn.
+/// The source of all random choices. The same seed yields the same sequence, as long as the
+/// sequence of calls depends only on earlier results.
 class Random {
  public:
   explicit Random(unsigned seed) : engine_(seed) {}

@@ -12,7 +12,7 @@
 namespace patchbay::test {
 namespace {
 
-/// One write for each line, so that those of programs that run at once do not mix.
+/// A single write for each line, so that the output of concurrent programs does not mix.
 constexpr std::string_view kReleaseProgram = R"(#!/bin/sh
 read -r mode < "$1/mode"
 echo "$mode $2 $3" >> "$1/runs"
@@ -34,7 +34,7 @@ ReleaseProgram::ReleaseProgram(TempTree& tree) : tree_(tree) {
 }
 
 std::string ReleaseProgram::Change() {
-  // In turns, so that none is rare.
+  // In turn, so that each happens often.
   const std::string mode = kReleaseModes[++changes_ % std::size(kReleaseModes)];
   SetMode(mode);
   return "the release hook " + mode;

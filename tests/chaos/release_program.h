@@ -9,7 +9,8 @@
 
 namespace patchbay::test {
 
-/// A program for release hooks, which succeeds, fails or hangs, and notes for which devices it ran.
+/// A program for release hooks, which succeeds, fails or hangs, and records the devices that it ran
+/// for.
 ///
 /// Every change returns what was done.
 class ReleaseProgram {
@@ -18,11 +19,11 @@ class ReleaseProgram {
 
   std::string Change();
 
-  /// The hook, as keys of TOML.
+  /// Returns the hook as TOML.
   std::string Toml() const;
-  /// How often it ran for a device, by resource and ID.
+  /// Returns how often it ran for a device, by resource and ID.
   std::map<std::pair<std::string, std::string>, std::size_t> Runs() const;
-  /// How often it ran in each way.
+  /// Returns how often it ran in each mode.
   std::map<std::string, std::size_t> Ways() const;
 
  private:

@@ -1,3 +1,8 @@
+// Each function causes one fault and records what End must undo: whether the kubelet must be
+// started, which resources have faults, and how often a plugin had a reason to back off. A plugin
+// that has backed off too often waits longer than the checks do, which is correct behavior. End
+// then restarts the kubelet, because a plugin registers at once with a new kubelet.
+
 #include "chaos/troubles.h"
 
 #include <algorithm>
@@ -13,10 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// More setbacks in a row, and a plugin may rightly wait for longer than it is waited for.
+/// After more consecutive setbacks, a plugin may back off for longer than the checks wait.
 constexpr int kMaxSetbacks = 2;
 
-/// Not kRateLimited: the daemon would rightly ask no more for a minute.
+/// Without kRateLimited, after which the daemon correctly sends no calls for a minute.
 constexpr std::pair<PodResourcesFault, const char*> kPodResources[] = {
     {PodResourcesFault::kNone, "answered"},
     {PodResourcesFault::kAbsent, "absent"},
@@ -33,7 +38,7 @@ std::string NameOf(PodResourcesFault fault) {
       ->second;
 }
 
-/// In which others may be making files meanwhile.
+/// Removes a directory while other processes may create files in it.
 void RemoveBusy(const std::string& path) {
   std::error_code error;
   do {
@@ -113,8 +118,8 @@ std::string Troubles::FailRegister(const std::string& resource, Random& random) 
 
 std::string Troubles::BreakStreams(const std::string& resource, Random& random) {
   ++setbacks_[resource];
-  // A connection that breaks before its stream is there is an accepted registration of which
-  // nothing came: the plugin rightly waits for longer, too.
+  // If the connection breaks before the stream has started, the registration counts as failed, and
+  // the plugin correctly waits longer, too.
   const auto view = kubelet_.View(resource);
   if (!view || view->streams == 0 || view->silent_streams > 0) setbacks_[resource] += kMaxSetbacks;
   if (random.OneIn(2)) {

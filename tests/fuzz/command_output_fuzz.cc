@@ -1,4 +1,4 @@
-// Input: what a discovery command printed.
+// Input: the output of a discovery command.
 #include <nlohmann/json.hpp>
 
 #include "base/escape.h"

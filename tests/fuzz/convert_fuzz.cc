@@ -1,4 +1,4 @@
-// Input: a file of another plugin; the length says of which.
+// Input: a configuration of another plugin, which is selected by the length of the input.
 #include <algorithm>
 
 #include "config/load.h"

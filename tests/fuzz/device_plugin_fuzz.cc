@@ -1,5 +1,9 @@
-// Input: a letter for the call of the kubelet, and its message as it comes over the socket:
-// (a)llocate, (p)referred allocation, pre-(s)tart.
+// Input: a letter for the call of the kubelet, and its serialized message: (a)llocate, (p)referred
+// allocation, pre-(s)tart.
+//
+// The calls go to PluginService directly, without a server. The snapshot has devices that exist on
+// every machine, one that is Unhealthy, and one without a node. Responses must be readable and may
+// only contain units that were requested; errors must have one of the expected codes.
 #include <google/protobuf/stubs/logging.h>
 
 #include <algorithm>
@@ -59,7 +63,7 @@ DeviceNode Node(const std::string& path, unsigned minor) {
   return {path, path, FileType::kCharacter, 1, minor, {}};
 }
 
-/// Devices that are there on every machine, one that is Unhealthy and one whose node is gone.
+/// Returns devices that exist on every machine, one that is Unhealthy, and one without a node.
 Snapshot SnapshotOf(const ResourceSpec& spec) {
   Snapshot snapshot{std::make_shared<const ResourceSpec>(spec), 1, {}, {}};
   const auto add = [&](const std::string& name, unsigned minor, int numa_node,
@@ -74,7 +78,7 @@ Snapshot SnapshotOf(const ResourceSpec& spec) {
   return snapshot;
 }
 
-/// Keeps how the last call ended.
+/// Records the status code of the last call.
 class LastCode : public test::CountingObserver {
  public:
   void OnRpc(Rpc, std::string_view code, std::chrono::nanoseconds) override { code_ = code; }
@@ -84,7 +88,7 @@ class LastCode : public test::CountingObserver {
   std::string code_;
 };
 
-/// One resource and its service, as a server has it, without a server.
+/// One resource and its service, without a server.
 struct Plugin {
   explicit Plugin(const ResourceSpec& spec) {
     auto snapshot = SnapshotOf(spec);
@@ -118,10 +122,11 @@ std::vector<std::unique_ptr<Plugin>> MakePlugins() {
   return plugins;
 }
 
-/// gRPC would do so when the answer is sent.
+/// Ends a call, as gRPC does after it has sent the response.
 void End(grpc::ServerUnaryReactor* reactor) { reactor->OnDone(); }
 
-/// A string that is no UTF-8 would be sent, and not be read.
+/// Requires that the message can be parsed: gRPC sends strings that are not valid UTF-8, but the
+/// receiver rejects them.
 template <class Message>
 void RequireReadable(const Message& message) {
   Message again;
@@ -129,7 +134,7 @@ void RequireReadable(const Message& message) {
 }
 
 void RequireFailure(const std::string& code) {
-  // There are no threads for lookups here, and so no node that the kernel does not remember.
+  // UNAVAILABLE: without threads for lookups, only paths in the kernel's cache can be resolved.
   fuzz::Require(code == "INVALID_ARGUMENT" || code == "NOT_FOUND" ||
                 code == "FAILED_PRECONDITION" || code == "UNAVAILABLE");
 }
@@ -179,7 +184,7 @@ void Prefer(Plugin& plugin, std::string_view bytes) {
   }
 }
 
-/// The programs are planned and not run.
+/// Plans the programs without running them.
 void PreStart(Plugin& plugin, std::string_view bytes) {
   v1beta1::PreStartContainerRequest request;
   if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return;
@@ -198,7 +203,7 @@ void PreStart(Plugin& plugin, std::string_view bytes) {
   for (const HookCommand& command : call->commands) {
     fuzz::Require(plugin.ids.contains(command.id) && command.argv.front() == "/bin/wipe");
   }
-  if (NeedsPreStart(*snapshot->spec)) return;  // else it would be run
+  if (NeedsPreStart(*snapshot->spec)) return;  // the call would run the hook
   v1beta1::PreStartContainerResponse response;
   End(plugin.service.PreStartContainer(nullptr, &request, &response));
   fuzz::Require(plugin.observer->code() == "OK");

@@ -1,4 +1,4 @@
-// Input: bytes from which all texts of a device are chosen, see support/hostile_host.h.
+// Input: bytes that select all texts of a device, see support/hostile_host.h.
 #include <unistd.h>
 
 #include "fuzz.h"

@@ -7,12 +7,12 @@
 
 namespace patchbay::fuzz {
 
-/// Ends the run with the input at hand when what must always hold does not.
+/// Aborts if an invariant does not hold, so that the fuzzer reports the current input.
 inline void Require(bool holds) {
   if (!holds) std::abort();
 }
 
-/// The input in two: what stands before its first line end, and the rest.
+/// Splits the input at its first line end.
 inline std::pair<std::string_view, std::string_view> TwoParts(const std::uint8_t* data,
                                                               std::size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::Require(directory.starts_with('/') && directory.ends_with('/'));
   fuzz::Require(!glob->alternatives().empty());
   for (const auto& components : glob->alternatives()) fuzz::Require(!components.empty());
-  // Discovery looks nowhere else, so no match may lie anywhere else.
+  // Discovery only scans this directory, so every match must be in it.
   const bool plain = path.starts_with('/') && path.find("//") == std::string_view::npos;
   if (glob->Matches(path) && plain) fuzz::Require(path.starts_with(directory));
   return 0;

@@ -1,4 +1,4 @@
-// Input: all that a client sends on one connection.
+// Input: all bytes that a client sends on one connection.
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMaxInput = 32 * 1024;
 
-/// The pages of a daemon, which sees that no request reaches them that should not.
+/// Returns the handler of a daemon, and checks that only valid requests reach it.
 HttpHandler Pages(const HttpLimits& limits) {
   Routes routes;
   routes.metrics = [] { return std::string("patchbay_units{resource=\"a/b\"} 1\n"); };
@@ -36,7 +36,7 @@ HttpHandler Pages(const HttpLimits& limits) {
   };
 }
 
-/// What the client has not taken yet. Nothing once the server closed.
+/// Reads what the server has sent so far. Reads nothing after the server has closed.
 void Read(int client, std::string& answer) {
   std::array<char, 16 * 1024> bytes;
   ssize_t got = 0;
@@ -46,7 +46,7 @@ void Read(int client, std::string& answer) {
 }
 
 void RequireAnswer(std::string_view answer) {
-  if (answer.empty()) return;  // there was nobody to answer
+  if (answer.empty()) return;  // no request was complete
   fuzz::Require(answer.starts_with("HTTP/1.1 ") || answer.starts_with("HTTP/1.0 "));
   const std::string_view status = answer.substr(9, 4);
   for (const char* known :
@@ -72,7 +72,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const UniqueFd client(ends[0]);
   std::make_shared<Connection>(tcp::socket(context, tcp::v4(), ends[1]), shared)->Start();
 
-  // All of it, then the end; whoever has nothing more to say must not be kept waiting.
+  // Sends all of the input, then closes the sending side. The server must always make progress.
   std::string answer;
   for (std::size_t sent = 0; sent < size && !shared.open.empty();) {
     const auto more = send(client.get(), data + sent, size - sent, MSG_DONTWAIT | MSG_NOSIGNAL);

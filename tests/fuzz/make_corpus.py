@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes the seeds of the fuzzers that read messages: corpus/<fuzzer>/<seed>, made by protoc of the
-text below. The other seeds are text, and written by hand."""
+"""Writes the seeds of the fuzzers that read protobuf messages: corpus/<fuzzer>/<seed>. protoc encodes
+them from the text below. All other seeds are text files, written by hand."""
 
 import pathlib
 import subprocess
@@ -8,7 +8,7 @@ import subprocess
 HERE = pathlib.Path(__file__).resolve().parent
 PROTO = HERE.parent.parent / "proto"
 
-# (fuzzer, seed): what stands before the message, its type, the message.
+# (fuzzer, seed): the bytes before the message, its type, and the message.
 SEEDS = {
     ("device_plugin", "allocate"): ("a", "v1beta1.AllocateRequest", """
         container_requests { devices_ids: "null" devices_ids: "zero" }

@@ -1,4 +1,4 @@
-// Input: the answer of the kubelet's PodResources API, as it comes over the socket.
+// Input: a serialized response of the kubelet's PodResources API.
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/stubs/logging.h>
 
@@ -50,7 +50,7 @@ void RequireReport(const ReportedHolders& reported) {
   }
 }
 
-/// As gRPC has them.
+/// Reads a response in small buffers, as gRPC delivers it.
 std::optional<ReportedHolders> ReadInPieces(std::string_view bytes) {
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()), 7);
   return ReadHolders(stream);
@@ -68,13 +68,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool valid = message.ParseFromArray(data, static_cast<int>(size));
   const auto streamed = ReadInPieces({reinterpret_cast<const char*>(data), size});
   if (streamed) RequireReport(*streamed);
-  // Beyond that it may take a tag or a length in more bytes than it needs, which protobuf's two
-  // readers do not agree about.
+  // ReadHolders may accept a message that ParseFromArray rejects: the two parsers of protobuf
+  // disagree about tags and lengths with more bytes than necessary.
   if (!valid) return 0;
   fuzz::Require(streamed == ReadHolders(message));
 
-  // Of what protobuf writes itself, an answer that breaks off included, it takes what protobuf
-  // takes.
+  // For messages written by protobuf, also truncated ones, both must agree.
   message.DiscardUnknownFields();
   std::string written = message.SerializeAsString();
   if (!written.empty()) written.resize(written.size() - data[size - 1] % written.size());

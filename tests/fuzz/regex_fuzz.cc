@@ -19,7 +19,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::Require(directory.starts_with('/') && directory.ends_with('/'));
   Captures captures;
   if (!regex->Match(path, captures)) return 0;
-  // Discovery looks nowhere else, so no match may lie anywhere else.
+  // Discovery only scans this directory, so every match must be in it.
   if (!path.starts_with('/') || path.find("//") != std::string_view::npos) return 0;
   fuzz::Require(path.starts_with(directory));
   const auto levels = std::count(path.begin() + std::ssize(directory), path.end(), '/');

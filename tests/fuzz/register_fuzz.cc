@@ -1,6 +1,5 @@
-// Input: a RegisterRequest, as it comes over the socket of the built-in kubelet; its resource name
-// is also judged by the rules of the configuration, which must let nothing pass that a kubelet
-// refuses.
+// Input: a serialized RegisterRequest for the built-in kubelet. The rules of the configuration must
+// reject every resource name that a kubelet rejects.
 #include <google/protobuf/stubs/logging.h>
 
 #include <filesystem>
@@ -14,7 +13,7 @@ using namespace patchbay;
 
 namespace {
 
-/// DNS has labels of 63 bytes; the kubelet does not ask.
+/// Returns whether a DNS label is longer than 63 bytes, which the kubelet does not check.
 bool HasLongLabel(std::string_view name) {
   std::size_t label = 0;
   for (const char c : name.substr(0, name.find('/'))) {

@@ -1,4 +1,4 @@
-// Input: a template, a line end, the value of every text variable.
+// Input: a template, a line end, and the value of every text variable.
 #include <algorithm>
 
 #include "base/ascii.h"
@@ -11,15 +11,15 @@ using namespace patchbay;
 
 namespace {
 
-/// The parts of a path, without those that say nothing.
+/// Returns the components of a path without ".".
 std::vector<std::string_view> Parts(std::string_view path) {
   std::vector<std::string_view> parts = SplitPath(path);
   std::erase(parts, ".");
   return parts;
 }
 
-/// Whatever the value is, a path lies below the literal text before the first variable, and a value
-/// of a device is one part of it.
+/// Checks that for any value, a path stays below the literal text before its first variable, and
+/// the value of a device is a single component of the path.
 void CheckPath(const Template& compiled, const Variables& variables) {
   const TemplateShape shape = ShapeOf(compiled);
   const auto path = RenderPath(compiled, variables, "path");
@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const Template::Field& field : compiled->fields()) {
     fuzz::Require(text.substr(field.offset).starts_with(field.name));
   }
-  // The node is one that was found, and so has a path that leads to it.
+  // Discovery only finds nodes with a normalized path.
   std::string path = "/dev/" + std::string(value);
   if (!IsShortestPath(path) || !IsUtf8(path)) path = "/dev/x";
   Device device;

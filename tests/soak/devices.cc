@@ -10,7 +10,7 @@
 
 namespace patchbay::test {
 
-/// Ends as the state of the device says, which is the text of the file that it is given.
+/// Behaves as the state of the device requires. Its argument is the file with the state.
 const std::string_view kProbeProgram = R"(#!/bin/sh
 read -r state < "$1"
 case $state in
@@ -27,13 +27,13 @@ namespace {
 
 constexpr std::size_t kDevices = 6;  ///< of each resource
 
-/// One resource: how its devices are probed, and the states in which they work or do not.
+/// A kind of resource: how its devices are probed, and the states in which they work or are broken.
 struct Kind {
   std::string_view forget_after;
   std::string_view health;  ///< lines of [resource.health]; {0} is the host, {1} the resource
   std::vector<std::string_view> working;
   std::vector<std::string_view> broken;
-  bool is_remembered;  ///< a device that went stays listed
+  bool is_remembered;  ///< a device that vanished stays listed
 };
 
 const Kind& KindOf(std::size_t number) {
@@ -141,7 +141,7 @@ void Devices::SetPresent(const std::string& id, bool present) {
   present_[id] = present;
 }
 
-/// As a driver would: readers see the old text or the new.
+/// Replaces the state atomically, as a driver does: readers get either the old or the new text.
 void Devices::SetWorking(const std::string& id, bool working) {
   const auto& states = working ? KindOf(kind_).working : KindOf(kind_).broken;
   const std::string file = format("state/{}-{}", label_, id);

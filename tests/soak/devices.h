@@ -12,33 +12,33 @@
 
 namespace patchbay::test {
 
-/// How long a soak waits for what must happen. Long, since it is only waited out by a failure.
+/// The time to wait for an expected event. It is long, because only a failure uses all of it.
 inline constexpr std::chrono::milliseconds kPatience = std::chrono::minutes(1);
 
-/// The probe of devices that are probed by a program, to be made as /probe of the host.
+/// The program that probes devices. The test installs it as /probe of the host.
 extern const std::string_view kProbeProgram;
 
-/// Resources of this many kinds are there, numbered from 0.
+/// The number of kinds of resources. A kind is a number from 0.
 inline constexpr std::size_t kKinds = 4;
 
-/// The devices of one resource as they are, and so as the kubelet must come to have them. Belongs
-/// to one thread at a time.
+/// The devices of one resource in their actual state, which the kubelet must eventually have. Used
+/// by one thread at a time.
 class Devices {
  public:
-  /// Makes them, all of them working.
+  /// Creates the devices; all of them work.
   Devices(DaemonProcess& daemon, std::size_t kind, unsigned seed);
 
   std::string name() const { return "soak.dev/" + label_; }
-  /// The resource, as the daemon's file has it.
+  /// Returns the resource for the configuration of the daemon.
   std::string Toml() const;
 
-  /// A few changes in a row, so that some undo others.
+  /// Makes a few changes, some of which may undo others.
   void Change();
   void MakeAllWork();
   void RemoveAll();
 
-  /// Waits until the kubelet's table says exactly what is so. Returns by how many devices that
-  /// differs from the last time; fails the test, and returns nothing, where it never does.
+  /// Waits until the table of the kubelet has exactly the actual state. Returns in how many devices
+  /// that differs from the last time. After kPatience, fails the test and returns nothing.
   std::optional<std::size_t> Follow();
 
  private:

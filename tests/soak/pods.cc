@@ -13,7 +13,7 @@ void Pods::ComeAndGo() {
   const std::string pod = format("pod-{}", number);
   const auto admitted = kubelet_.Admit(pod, "main", kResource, 1 + static_cast<int>(number % 3));
   if (admitted) {
-    // None at all where the kubelet has just started and does not know the resource yet.
+    // A kubelet that has just started does not know the resource yet and admits without devices.
     admitted_ += admitted->device_ids.empty() ? 0 : 1;
     devices_ += admitted->device_ids.size();
   } else if (admitted.error().kind == ErrorKind::kUnavailable) {

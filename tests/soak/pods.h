@@ -8,24 +8,24 @@
 
 namespace patchbay::test {
 
-/// Pods that come and go while everything else does, and what the kubelet saw of them. Their
-/// resource is one of its own, whose devices always work. Any thread may call it.
+/// Pods that start and end during the soak, and the counts of the kubelet. They use a resource of
+/// their own, whose devices always work. Thread-safe.
 class Pods {
  public:
   static constexpr const char* kResource = "soak.dev/pods";
 
   explicit Pods(KubeletSim& kubelet) : kubelet_(kubelet) {}
 
-  /// The resource, as the daemon's file has it.
+  /// Returns the resource for the configuration of the daemon.
   static std::string Toml();
 
-  /// A pod gets one to three devices and ends, or does not get them while the kubelet restarts.
+  /// Runs a pod that requests one to three devices. It may not get them while the kubelet restarts.
   void ComeAndGo();
 
-  /// Containers that got their devices, and how many these were.
+  /// The number of containers that got devices, and the number of these devices.
   std::size_t admitted() const { return admitted_; }
   std::size_t devices() const { return devices_; }
-  /// Containers of which the kubelet never heard what became of its call, if it made one.
+  /// The number of containers for which the kubelet got no response, if it sent a call.
   std::size_t cut_off() const { return cut_off_; }
 
  private:

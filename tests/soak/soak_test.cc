@@ -1,9 +1,10 @@
-// Everything at once, for as long as one likes: devices come and go, work and break, probes hang,
-// and the kubelet restarts. Whatever is held long enough must reach the kubelet's table, and in the
-// end the daemon has no more than it had in the beginning, and has counted what the kubelet has.
+// Everything at once, for any duration: devices appear, disappear, break and recover, probes hang,
+// and the kubelet restarts. Each state that lasts long enough must reach the table of the kubelet.
+// At the end, the daemon must not use more resources than at the beginning, and its metrics must
+// agree with the counts of the kubelet.
 //
-// PATCHBAY_SOAK_SECONDS says for how long, PATCHBAY_SOAK_SEED what happens; the seed is printed.
-// When it happens is up to the machine.
+// PATCHBAY_SOAK_SECONDS is the duration. PATCHBAY_SOAK_SEED determines the events, but not their
+// timing; the seed is printed.
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/prctl.h>
@@ -33,13 +34,13 @@
 namespace patchbay::test {
 namespace {
 
-/// What allocators and gRPC's pools may take beyond what they had after the warm-up.
+/// The permitted growth of memory and threads after the warm-up, for allocators and pools of gRPC.
 constexpr long kMaxGrowthKib = 8 * 1024;
 constexpr std::size_t kMaxMoreThreads = 12;
 
 class Soak : public testing::Test {
  protected:
-  /// What the daemon has.
+  /// The resources that the daemon uses.
   struct Holdings {
     std::size_t descriptors = 0;
     std::size_t threads = 0;
@@ -48,7 +49,7 @@ class Soak : public testing::Test {
 
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
-    // What a probe leaves behind becomes a child of this process, where it is seen.
+    // Processes that a probe leaves behind become children of this process and can be detected.
     ASSERT_EQ(prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
     const unsigned seed = FromEnvironment("PATCHBAY_SOAK_SEED", std::random_device{}());
     random_.seed(seed);
@@ -62,7 +63,7 @@ class Soak : public testing::Test {
     daemon_ = std::make_unique<DaemonProcess>(options);
     daemon_->host().File("probe", kProbeProgram);
     chmod(daemon_->host().path("probe").c_str(), 0755);
-    // Without the rescan, which would mend what was missed.
+    // Without the periodic rescan, which would hide missed events.
     std::string toml = Pods::Toml();
     pods_ = std::make_unique<Pods>(daemon_->kubelet());
     for (std::size_t i = 0; i < kKinds; ++i) {
@@ -77,7 +78,7 @@ class Soak : public testing::Test {
     std::printf("%s\n", daemon_->LogTail().c_str());
   }
 
-  /// Each resource changes and is followed on a thread of its own, while the kubelet restarts.
+  /// Changes and follows each resource on its own thread, while the kubelet restarts.
   void Run(std::chrono::seconds duration) {
     const auto end = Clock::now() + duration;
     std::vector<std::thread> threads;
@@ -103,7 +104,7 @@ class Soak : public testing::Test {
     }
     for (std::thread& thread : threads) thread.join();
   }
-  /// False when no more are to come.
+  /// Waits for this many more changes. Returns false if there will be no more.
   bool AwaitChanges(std::size_t more) {
     std::unique_lock lock(mutex_);
     const std::size_t goal = followed_ + more;
@@ -127,7 +128,8 @@ class Soak : public testing::Test {
     }
   }
 
-  /// Brings everything to a known state, and in the end to one in which there is nothing to probe.
+  /// Makes all devices work, then removes them, so that nothing is left to probe. Returns what the
+  /// daemon uses then.
   Holdings Rest() {
     for (auto& devices : devices_) devices->MakeAllWork();
     for (auto& devices : devices_) EXPECT_TRUE(devices->Follow());
@@ -140,10 +142,10 @@ class Soak : public testing::Test {
     })) << "processes that a probe started are left";
     return Now();
   }
-  /// What the daemon has counted, once it is at rest.
+  /// The counters of the daemon at rest.
   struct Counted {
     double allocations = 0, devices = 0, calls = 0;
-    std::vector<double> registrations;  ///< of the resources, as in Resources()
+    std::vector<double> registrations;  ///< by resource, in the order of Resources()
   };
   Counted Count() const {
     Counted counted;
@@ -176,8 +178,8 @@ class Soak : public testing::Test {
     return names;
   }
 
-  /// Against what the kubelet has counted. Of a call that was under way when the kubelet ended only
-  /// the side that answered knows what became of it.
+  /// Compares the counters with those of the kubelet. They may differ by the calls that were in
+  /// progress when the kubelet stopped, because only the responding side counted those.
   void CompareCounters() {
     const Counted counted = Count();
     const auto calls = daemon_->kubelet().RegisterCalls();
@@ -200,7 +202,7 @@ class Soak : public testing::Test {
     EXPECT_GE(counted.devices, devices);
     EXPECT_LE(counted.devices, devices + 3 * cut_off);
 
-    // While nothing is cut off, they agree to the last one.
+    // Without interrupted calls, the counters must agree exactly.
     std::vector<std::thread> threads(4);
     for (std::thread& thread : threads) {
       thread = std::thread([&] {
@@ -216,7 +218,7 @@ class Soak : public testing::Test {
     EXPECT_EQ(more.registrations, counted.registrations);
   }
 
-  /// What is so now, at rest: units by health, as the kubelet has them in its table.
+  /// Compares the units by health with the table of the kubelet, at rest.
   void CompareDevices() {
     for (const std::string& resource : Resources()) {
       std::ptrdiff_t devices = 0, healthy = 0;
@@ -243,7 +245,7 @@ class Soak : public testing::Test {
     }
   }
 
-  /// Lists that were sent, and those that the kubelet took in.
+  /// The number of lists that were sent, and that the kubelet received.
   struct Lists {
     double sent = 0, taken = 0;
   };
@@ -254,7 +256,8 @@ class Soak : public testing::Test {
             view ? static_cast<double>(view->lists) : 0};
   }
 
-  /// While devices change and no stream breaks, none is counted that is not taken in.
+  /// Checks that the kubelet receives every list that is counted, while devices change and no
+  /// stream breaks.
   void CompareLists() {
     std::vector<Lists> before;
     for (const auto& devices : devices_) before.push_back(CountLists(devices->name()));
@@ -277,7 +280,8 @@ class Soak : public testing::Test {
     EXPECT_GT(sent, 0);
   }
 
-  /// One that comes while the last is being followed is part of that; one by itself counts.
+  /// Compares the number of restarts. The daemon may count several restarts in quick succession as
+  /// one, but must count a single one.
   void CompareRestarts() {
     const auto counted = [&] { return daemon_->GetMetrics()["patchbay_kubelet_restarts_total"]; };
     const double before = counted();
@@ -292,7 +296,7 @@ class Soak : public testing::Test {
   Holdings Now() const {
     return {DescriptorsOf(daemon_->pid()), ThreadsOf(daemon_->pid()), daemon_->ResidentKib()};
   }
-  /// What a probe started was killed before it was seen here.
+  /// Reaps processes that probes left behind. The daemon must have killed each of them.
   void ReapOrphans() {
     int status = 0;
     for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
@@ -300,7 +304,7 @@ class Soak : public testing::Test {
       EXPECT_TRUE(WIFSIGNALED(status)) << pid << " lived on";
     }
   }
-  /// For what /proc says, of which nobody is told.
+  /// Polls a condition for which there are no events, such as the contents of /proc.
   static bool Await(const std::function<bool()>& condition) {
     const auto deadline = Clock::now() + kPatience;
     while (!condition()) {
@@ -321,10 +325,10 @@ class Soak : public testing::Test {
   std::unique_ptr<Pods> pods_;
   std::mutex mutex_;
   std::condition_variable progress_;
-  std::size_t followed_ = 0;  ///< changes of a device's health that the kubelet came to have
+  std::size_t followed_ = 0;  ///< health changes of devices that have reached the kubelet
   std::size_t running_ = 0;   ///< threads of Run
   std::size_t disturbances_ = 0;
-  std::size_t restarts_ = 0;  ///< of them, those of the kubelet
+  std::size_t restarts_ = 0;  ///< disturbances that were restarts of the kubelet
 };
 
 TEST_F(Soak, NothingIsMissedAndNothingIsLeft) {

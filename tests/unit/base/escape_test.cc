@@ -13,9 +13,9 @@ TEST(Escape, KnowsUtf8) {
     EXPECT_TRUE(IsUtf8(good)) << good;
   }
   const std::string_view bad[] = {
-      "\xff",              // never a byte of UTF-8
-      "\x80",              // a continuation without a beginning
-      "\xC3",              // a beginning without its continuation
+      "\xff",              // not a byte of UTF-8
+      "\x80",              // a continuation byte without a leading byte
+      "\xC3",              // a leading byte without a continuation byte
       "\xC3(",             //
       "\xC0\x80",          // overlong
       "\xE0\x9F\xBF",      // overlong
@@ -46,7 +46,7 @@ TEST(Escape, KnowsWhatCannotBeSeen) {
     EXPECT_EQ(Printable(text).find(text), std::string::npos) << Printable(text);
     EXPECT_EQ(QuoteJson("a" + text + "b").find(text), std::string::npos) << Printable(text);
   }
-  // Beside them are characters that people write.
+  // Printable characters next to the ranges above.
   for (const char* text : {"\u00ae", "\u061b", "\u200a", "\u2010", "\u2070", "\u3165", "\ufefc",
                            "\uff9f", "\ufffd", "\U0001D17B", "é", "日本"}) {
     EXPECT_TRUE(IsPrintable(text)) << text;

@@ -6,7 +6,7 @@ namespace patchbay {
 namespace {
 
 TEST(StableHash, IsFnv1a) {
-  // The vectors of the algorithm's authors: IDs must not change with a release.
+  // Test vectors of the authors of FNV. The hash is part of IDs, which must not change.
   EXPECT_EQ(StableHash(""), 0xcbf29ce484222325u);
   EXPECT_EQ(StableHash("a"), 0xaf63dc4c8601ec8cu);
   EXPECT_EQ(StableHash("foobar"), 0x85944171f73967e8u);

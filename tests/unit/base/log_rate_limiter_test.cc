@@ -18,7 +18,7 @@ using std::chrono::seconds;
 constexpr int kBurst = static_cast<int>(LogRateLimiter::kBurst);
 constexpr int kBurstOfAll = static_cast<int>(LogRateLimiter::kBurstOfAll);
 
-/// How many of so many lines are written.
+/// Submits lines and returns how many are written.
 int Written(LogRateLimiter& quota, const std::string& subject, int lines,
             LogRateLimiter::Time now) {
   int written = 0;
@@ -75,7 +75,7 @@ TEST(LogRateLimiter, TellsOnceAMinute) {
   now += seconds(90);
   EXPECT_EQ(quota.Admit("flaps", now).left_out_alike, 1U);
   EXPECT_FALSE(quota.Admit("flaps", now).write);
-  now += seconds(31);  // there was half a line over
+  now += seconds(31);  // half a line had accumulated before
   const auto soon = quota.Admit("flaps", now);
   EXPECT_TRUE(soon.write);
   EXPECT_EQ(soon.left_out_alike, 0U);
@@ -118,7 +118,7 @@ TEST(LogRateLimiter, DetailsHaveTheirOwn) {
   EXPECT_EQ(quota.AllowDetail(now + seconds(1)).left_out_of_all, 1U);
 }
 
-/// The lines without their times.
+/// Returns the lines without timestamps.
 std::string LinesOf(const std::ostringstream& out) {
   std::string lines;
   std::istringstream in(out.str());

@@ -14,7 +14,7 @@ namespace {
 using testing::EndsWith;
 using testing::MatchesRegex;
 
-/// A line without the time it begins with.
+/// Returns a line without its timestamp.
 std::string WithoutTime(const std::string& line) { return line.substr(line.find(' ') + 1); }
 
 class LogTest : public testing::Test {
@@ -22,7 +22,7 @@ class LogTest : public testing::Test {
   std::string Text(std::string_view message, Log::Fields fields = {}) {
     return WithoutTime(Write(LogFormat::kText, message, fields));
   }
-  /// The members behind the time.
+  /// Returns the JSON members after the timestamp.
   std::string Json(std::string_view message, Log::Fields fields = {}) {
     const std::string line = Write(LogFormat::kJson, message, fields);
     return line.substr(line.find(',') + 1);

@@ -21,7 +21,7 @@ constexpr std::size_t kPipeBytes = 2 * kPage;
 
 std::string ReportLost(std::uint64_t count) { return "lost " + std::to_string(count) + "\n"; }
 
-/// A pipe of two pages, with the reader in the hands of the test.
+/// A pipe of two pages that the test reads.
 class LogWriterTest : public testing::TestWithParam<bool> {
  protected:
   LogWriterTest() {
@@ -30,7 +30,7 @@ class LogWriterTest : public testing::TestWithParam<bool> {
     EXPECT_EQ(fcntl(ends_[1], F_SETPIPE_SZ, static_cast<int>(kPipeBytes)),
               static_cast<int>(kPipeBytes));
   }
-  // The end that is written stays open: a writer that was left behind still has it.
+  // The write end stays open, because an abandoned writer still uses it.
   ~LogWriterTest() override { CloseReader(); }
 
   LogWriter::Limits Limits(std::size_t lines) const {
@@ -40,7 +40,7 @@ class LogWriterTest : public testing::TestWithParam<bool> {
     ASSERT_EQ(write(ends_[1], std::string(kPipeBytes, '.').data(), kPipeBytes),
               static_cast<ssize_t>(kPipeBytes));
   }
-  /// A writer without a thread writes only when it is called.
+  /// Drains a writer without a thread, which writes only when it is called.
   void Continue(LogWriter& writer) const {
     if (!GetParam()) writer.Drain(milliseconds(0));
   }
@@ -102,8 +102,8 @@ TEST_P(LogWriterTest, ReportsInThePlaceOfTheLoss) {
   const std::string big = std::string(kPage - 1, 'b') + "\n";
   writer.Write(big);
   writer.Write(big);
-  writer.Write(big);        // too much
-  writer.Write("short\n");  // would fit, but less than half is free
+  writer.Write(big);        // exceeds the limit
+  writer.Write("short\n");  // dropped too, because less than half of the queue is free
   EXPECT_EQ(writer.dropped(), 2U);
   Empty();
   Continue(writer);
@@ -129,7 +129,7 @@ TEST_P(LogWriterTest, LeavesAWriterBehindThatHangs) {
   }
   Empty();
   if (!GetParam()) return;
-  EXPECT_EQ(ReadUntil("\n"), "last words\n");  // as it lives on here
+  EXPECT_EQ(ReadUntil("\n"), "last words\n");  // the abandoned thread still runs in this process
 }
 
 TEST_P(LogWriterTest, DrainsAtItsEnd) {

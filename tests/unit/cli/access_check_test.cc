@@ -10,7 +10,7 @@
 
 namespace patchbay {
 
-// For messages of a test that fails.
+// For failure messages.
 void PrintTo(const Obstacle& obstacle, std::ostream* out) {
   *out << static_cast<int>(obstacle.barrier) << " at " << obstacle.path;
   for (const std::string& name : obstacle.neighbours) *out << " near " << name;
@@ -119,7 +119,7 @@ TEST_F(ObstacleTest, IsTheDirectoryThatOneHasNoRightTo) {
 }
 
 TEST_F(ObstacleTest, IsAFileThatOpensAndCannotBeRead) {
-  // The kernel lets nobody read what is at address 0.
+  // Reading /proc/self/mem fails at address 0.
   const Obstacle memory = CheckAccess(HostRoot("/"), "/proc/self/mem");
   EXPECT_EQ(memory.barrier, Barrier::kFailure);
   EXPECT_THAT(memory.path, testing::EndsWith("/mem"));

@@ -63,7 +63,7 @@ class AllocateTest : public testing::Test {
     line.insert(line.end(), more.begin(), more.end());
     return RunCli(line);
   }
-  /// Runs what must fail, and returns what it says about that.
+  /// Runs a command that must fail, and returns its error output.
   std::string Refused(const std::vector<std::string>& more) {
     const Ran ran = Allocate(more);
     EXPECT_EQ(ran.code, kFailed);

@@ -24,7 +24,7 @@ using testing::StartsWith;
 
 class ArgumentsTest : public testing::Test {
  protected:
-  /// The arguments of a command line that is right.
+  /// Parses a valid command line.
   Arguments Parse(const std::vector<std::string>& arguments) {
     const auto argv = Argv(arguments);
     std::ostringstream out, err;

@@ -24,7 +24,7 @@ name = "example.com/serial"
 path = "/dev/ttyUSB*"
 )";
 
-// Two resources that may claim one node: nothing wrong, but worth a word.
+// Two resources that may claim the same node: valid, with a warning.
 constexpr const char* kDoubtful = R"([[resource]]
 name = "example.com/a"
 [[resource.match]]
@@ -152,7 +152,7 @@ TEST_F(CheckTest, ReadsADirectoryAsOneDocument) {
   const auto ran = RunCli({"check", "-o", "json", tree_.path("d")});
   EXPECT_EQ(ran.code, kOk) << ran.out;
 
-  // One name twice: the second file is at fault, in the order of the names.
+  // The same name twice: the error is in the second file, in the order of the file names.
   tree_.File("d/30.toml", kGood);
   const auto twice = RunCli({"check", "-o", "json", tree_.path("d")});
   EXPECT_EQ(twice.code, kFailed);

@@ -13,7 +13,7 @@
 
 namespace patchbay::test {
 
-/// A command line that was run in this process.
+/// The result of a command line that was run in this process.
 struct Ran {
   int code = -1;
   std::string out;
@@ -26,7 +26,7 @@ inline std::vector<const char*> Argv(const std::vector<std::string>& arguments) 
   return argv;
 }
 
-/// Runs what stands behind "patchbay".
+/// Runs "patchbay" with these arguments.
 inline Ran RunCli(const std::vector<std::string>& arguments) {
   const auto argv = Argv(arguments);
   std::ostringstream out, err;
@@ -34,7 +34,7 @@ inline Ran RunCli(const std::vector<std::string>& arguments) {
   return {code, out.str(), err.str()};
 }
 
-/// An environment variable for the length of a scope; without a value it is unset.
+/// Sets an environment variable for the duration of a scope, or unsets it if there is no value.
 class ScopedEnv {
  public:
   ScopedEnv(std::string name, const std::optional<std::string>& value) : name_(std::move(name)) {
@@ -58,7 +58,8 @@ class ScopedEnv {
   std::optional<std::string> old_;
 };
 
-/// Where the tests are run by root, makes them nobody for the length of a scope: root reads all.
+/// Drops root privileges for the duration of a scope, because root can read every file. No effect
+/// for other users.
 class Unprivileged {
  public:
   Unprivileged() : was_root_(geteuid() == 0) {

@@ -1,4 +1,4 @@
-// What `explain --path` says of one thing.
+// The answers of `explain --path`.
 
 #include <gmock/gmock.h>
 
@@ -182,7 +182,7 @@ TEST_F(ExplainPathTest, ADirectoryThatOneMayNotRead) {
     Match(keys);
     EXPECT_THAT(ExplainUnprivileged({"--path", "/dev/snd/controlC0"}).out, may_not) << keys;
   }
-  // It is known what it is by sysfs alone.
+  // Only sysfs identifies the device.
   sysfs_.Device(
       "/sys/devices/usb1/1-1",
       {.subsystem = "usb", .devtype = "usb_device", .attributes = {{"idVendor", "0d8c"}}});

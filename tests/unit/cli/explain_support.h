@@ -13,7 +13,7 @@
 
 namespace patchbay::test {
 
-/// Runs `explain` on a host below a temporary directory, which anybody may enter.
+/// Runs `explain` on a host in a temporary directory that every user can enter.
 class ExplainTest : public testing::Test {
  protected:
   ExplainTest() {
@@ -21,7 +21,7 @@ class ExplainTest : public testing::Test {
   }
 
   void Config(std::string_view text) { config_tree_.File("patchbay.toml", text); }
-  /// A resource a.com/x with one match, in which each line is a key.
+  /// Writes a resource a.com/x with one match, which has these lines.
   void Match(std::string_view keys) {
     Config(format("[[resource]]\nname = \"a.com/x\"\n[[resource.match]]\n{}\n", keys));
   }

@@ -280,7 +280,7 @@ TEST_F(ExplainTest, PrintsJson) {
       "hint": ""})"));
 }
 
-/// What a host lacks or keeps to itself, and what to do about it.
+/// Hints for missing mounts and permissions.
 class MendingTest : public ExplainTest {
  protected:
   std::string Mount(const std::string& path) const {
@@ -338,8 +338,8 @@ TEST_F(MendingTest, SysIsNotMounted) {
   const std::string out = Explain().out;
   EXPECT_THAT(out, AllOf(HasSubstr("rejected   /sys: unreadable: sysfs has no devices"),
                          HasSubstr(Mount("/sys")), Not(HasSubstr("sysfs has no such device"))));
-  EXPECT_NE(out.find(Mount("/sys")), out.rfind(Mount("/sys"))) << "each match is added";
-  tree_.Dir("sys");  // what a container has where nothing is mounted
+  EXPECT_NE(out.find(Mount("/sys")), out.rfind(Mount("/sys"))) << "each match has the hint";
+  tree_.Dir("sys");  // a container without a mount has an empty directory
   EXPECT_THAT(Explain().out, HasSubstr(Mount("/sys")));
 }
 

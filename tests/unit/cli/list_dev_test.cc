@@ -25,7 +25,7 @@ class NamesInDevTest : public testing::Test {
     if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   }
 
-  /// The names, those of directories with a slash at the end.
+  /// Returns the names, with a slash after those of directories.
   std::vector<std::string> Names(std::size_t most = 1000) {
     const auto seen = ListDev(HostRoot(host_.path()), most, findings_);
     if (!seen) return {seen.error().message};
@@ -102,7 +102,7 @@ TEST_F(NamesInDevTest, OfADirectoryThatCannotBeReadAreToldOf) {
   EXPECT_THAT(diagnostics_.RenderText(), testing::StartsWith("/dev/secret: warning[assumed]: "));
 }
 
-/// Directories come and go all the while; none of that is worth a word.
+/// Directories appear and disappear during the scan. None of that is reported.
 TEST_F(NamesInDevTest, ThatVanishMeanwhileWereNeverThere) {
   host_.CharDevice("/dev/zz");
   host_.Dir("/away");

@@ -9,7 +9,7 @@
 namespace patchbay {
 namespace {
 
-/// The text of a match with these keys.
+/// Returns the text of a match with these keys.
 std::string TextOf(std::string_view keys) {
   test::TempTree tree;
   tree.File("x.toml", format("[[resource]]\nname = \"a.com/x\"\n[[resource.match]]\n{}\n", keys));

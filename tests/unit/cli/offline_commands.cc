@@ -1,5 +1,5 @@
-// The commands that need no kubelet, made of their own sources and the floors below. That this
-// links shows that they need nothing of gRPC; tests/unit/cli/CMakeLists.txt looks at what it loads.
+// A program with the commands that need no kubelet, built from their sources and the rooms below.
+// It links only if they do not use gRPC. offline_commands.sh checks which libraries it loads.
 #include <iostream>
 
 #include "cli/commands.h"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# offline_commands.sh PROGRAM CONFIG FOREIGN: the program runs, and loads nothing of gRPC.
+# offline_commands.sh PROGRAM CONFIG FOREIGN: checks that the program runs without loading gRPC.
 set -euo pipefail
 
 loaded=$(ldd "$1")

@@ -28,7 +28,7 @@ TEST(EndDeadlineDeathTest, EndsAProcessThatHangs) {
       testing::ExitedWithCode(3), "the last act");
 }
 
-/// As while a file system hangs that the loop looked at.
+/// For example, if the loop accesses a file system that hangs.
 TEST(EndDeadlineDeathTest, SignalEndsAProcessWhoseLoopHangs) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
@@ -114,7 +114,7 @@ TEST(EndDeadlineDeathTest, KeepsToTheFirstBeginning) {
       testing::ExitedWithCode(3), "");
 }
 
-/// A user other than root, whose processes the kernel counts, and who may not have one more.
+/// Sets a limit on processes that is already reached. The kernel does not enforce it for root.
 void LetThereBeNoMoreThreads() {
   const rlimit one{1, 1};
   if (setrlimit(RLIMIT_NPROC, &one) != 0 || setresuid(54321, 54321, 54321) != 0) _exit(5);

@@ -24,7 +24,7 @@ class ConfigSourceTest : public testing::Test {
   Log log_{LogLevel::kInfo, LogFormat::kText, text_};
   std::atomic<bool> is_being_written_ = false;
   std::atomic<int> loads_ = 0;
-  int taken_ = 0;  ///< loads that counted
+  int taken_ = 0;  ///< loads whose result was passed on
   ConfigSource source_{loop_,
                        log_,
                        {},
@@ -51,7 +51,7 @@ TEST_F(ConfigSourceTest, ReportsAWriterThatDoesNotEnd) {
       [&] { return text_.str().find("is still open for writing; not") != std::string::npos; }));
   EXPECT_EQ(taken_, 1) << "it may be half of what it will be";
 
-  // As SIGHUP does.
+  // As after SIGHUP.
   source_.Reload();
   ASSERT_TRUE(loop_.RunUntil([&] { return taken_ == 2; }));
   const int loads = loads_;

@@ -1,4 +1,4 @@
-// docs/limits.md says what the program does.
+// Compares docs/limits.md with the constants of the program.
 
 #include <gtest/gtest.h>
 
@@ -27,7 +27,7 @@
 namespace patchbay {
 namespace {
 
-/// As people write it: 12,345.
+/// Formats a number with separators: 12,345.
 std::string Grouped(std::size_t number) {
   std::string text = std::to_string(number);
   for (auto at = std::ssize(text) - 3; at > 0; at -= 3) {
@@ -36,7 +36,7 @@ std::string Grouped(std::size_t number) {
   return text;
 }
 
-/// 1 MiB, 3.5 MiB, 64 KiB.
+/// Formats a size: 1 MiB, 3.5 MiB, 64 KiB.
 std::string Bytes(std::size_t bytes) {
   constexpr std::size_t kMebibyte = std::size_t{1} << 20;
   if (bytes % kMebibyte == 0) return format("{} MiB", bytes / kMebibyte);

@@ -22,7 +22,7 @@ ResourceSpec Named(const std::string& name) {
 
 ResourceSpecs Specs(std::vector<ResourceSpec> specs) { return ResourcesFor({{}, specs}, "node"); }
 
-/// "a/b impact key key", without those that are as they were.
+/// Returns the changed resources as "a/b impact key key".
 std::vector<std::string> Steps(const std::vector<ResourceSpec>& from,
                                const std::vector<ResourceSpec>& to) {
   std::vector<std::string> texts;
@@ -90,7 +90,8 @@ TEST(PlanReload, KnowsHowFarEachKeyReaches) {
   };
   for (const Case& c : cases) EXPECT_EQ(StepOf(c.change), c.expected);
 
-  // Whoever adds a key to ResourceSpec adds it to the plan, and to the cases above; then here.
+  // Fails to compile if a key is added to ResourceSpec: add it to the plan, to the cases above, and
+  // here.
   const auto& [name, description, replicas, max, preferred, topology, exclusive, forget, separator,
                nodes, matches, device_nodes, mounts, env, annotations, cdi, health, pre_start,
                allocate, release] = Named("a/b");
@@ -155,7 +156,7 @@ TEST(PlanReload, TellsWhatOfTheDaemonCanChangeAlive) {
                           DaemonStep{"device_metrics", true}, DaemonStep{"log_level", true}));
   const auto& [listen, hosts, kubelet_dir, host_root, pod_resources, rescan, max_probes,
                device_metrics,
-               log_level] = to;  // each is above
+               log_level] = to;  // each has a case above
   (void)listen, (void)hosts, (void)kubelet_dir, (void)host_root, (void)pod_resources, (void)rescan,
       (void)max_probes, (void)device_metrics, (void)log_level;
 }

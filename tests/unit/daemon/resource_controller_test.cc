@@ -20,7 +20,8 @@ namespace {
 using std::chrono::minutes;
 using testing::ElementsAre;
 
-/// A resource of all regular files in /dev of a host tree, on a loop whose clock stands still.
+/// A resource with all regular files in /dev of a host tree, on a loop whose clock the test
+/// controls.
 class ResourceControllerTest : test::InMemory, public testing::Test {
  protected:
   ResourceControllerTest()
@@ -52,7 +53,7 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
                                    .on_kubelet_answers = [](bool) {}});
   }
 
-  /// As a kubelet that the daemon knows of. It never answers.
+  /// Listens like a kubelet that the daemon has detected, and never answers.
   UniqueFd ListenAsKubelet() {
     const std::string socket = tree_.path("kubelet/kubelet.sock");
     UniqueFd listener = test::BindSocket(socket, true);
@@ -63,14 +64,15 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
     return log_text_.str().find(text) != std::string::npos;
   }
 
-  /// As the daemon does: what is newly watched may have changed before, and is scanned again.
+  /// Merges watches as the daemon does: directories that are newly watched may have changed before,
+  /// and are scanned again.
   void MergeWatches(const DirWatch::Added& added) {
     for (const std::string& changed : watch_->Merge(added).changed) controller_->OnChanged(changed);
   }
   void AwaitScans(int scans) {
     ASSERT_TRUE(loop_.RunUntil([&] { return observer_->scans == scans; }));
   }
-  /// Until nothing moves any more: what inotify tells, scans, and pauses between them.
+  /// Waits until no inotify events, scans, or pauses between scans are left.
   void Settle() {
     do {
       ASSERT_TRUE(loop_.RunUntil([&] { return !controller_->MayDependOn("/"); }));
@@ -78,7 +80,7 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
       loop_.Advance(std::chrono::seconds(2));
     } while (loop_.RunReadable() || controller_->MayDependOn("/"));
   }
-  /// Lists these files of /dev, of which some went a minute later.
+  /// Creates and lists these files in /dev, and removes some of them a minute later.
   void ListedAndGone(const std::vector<std::string>& listed, const std::vector<std::string>& gone) {
     for (const std::string& name : listed) tree_.File("dev/" + name);
     controller_->Scan();
@@ -107,7 +109,7 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
   Log log_{LogLevel::kDebug, LogFormat::kText, log_text_};
   std::shared_ptr<test::CountingObserver> observer_ = std::make_shared<test::CountingObserver>();
   int moves_ = 0;
-  int checks_asked_ = 0;  ///< of the kubelet's directory
+  int checks_asked_ = 0;  ///< requested checks of the kubelet's directory
   bool merges_watches_ = false;
   ProbePool probes_{loop_, 8};
   ThreadPool scanner_{{.patience = minutes(10)}};
@@ -123,7 +125,7 @@ TEST_F(ResourceControllerTest, ManyWishesToScanAreOneMoreScan) {
   tree_.File("dev/a");
   for (int i = 0; i < 5; ++i) controller_->Scan();
   AwaitScans(1);
-  loop_.Advance(minutes(1));  // over the pause, which is as long as the scan took, or a second
+  loop_.Advance(minutes(1));  // longer than the pause after a scan
   AwaitScans(2);
   loop_.Advance(minutes(1));
   EXPECT_EQ(observer_->scans, 2);
@@ -135,24 +137,24 @@ TEST_F(ResourceControllerTest, AStormIsLookedAtMoreAndMoreRarely) {
     const int before = observer_->scans;
     for (const auto end = loop_.Now() + length; loop_.Now() < end;) {
       controller_->Scan();
-      // Nobody knows what matters while the host is looked at.
+      // During a scan, every path may matter.
       ASSERT_TRUE(loop_.RunUntil([&] { return !controller_->MayDependOn("/"); }));
       loop_.Advance(std::chrono::milliseconds(5));
     }
-    // One a second, and those of the first second, between which the pause doubles.
+    // One scan per second, plus those of the first second, while the pause doubles.
     EXPECT_LE(observer_->scans - before, length / std::chrono::seconds(1) + 30);
     EXPECT_GE(observer_->scans - before, length / std::chrono::seconds(2));
   };
   storm(minutes(2));
   loop_.Advance(minutes(1));
-  // When it is over all is as before.
+  // Afterwards, scans are as before.
   storm(std::chrono::milliseconds(100));
   const int before = observer_->scans;
   loop_.Advance(minutes(1));
   EXPECT_LE(observer_->scans, before + 1);
 }
 
-/// A resource of a command that takes more than a second.
+/// A resource with a command that takes more than a second.
 class SlowResourceTest : public ResourceControllerTest {
  protected:
   SlowResourceTest() : ResourceControllerTest(test::Resource({SlowMatch()})) {}
@@ -212,10 +214,10 @@ TEST_F(ResourceControllerTest, ARescanForAnotherEntryIsOneScan) {
   tree_.Remove("dev");
   tree_.File("dev/a");
   tree_.File("dev/b");
-  controller_->Scan();  // finds another directory, for an entry that is no more
+  controller_->Scan();  // finds the new directory, for the entry before Apply
   controller_->Apply({std::make_shared<const ResourceSpec>(spec_)});
   Settle();
-  // No scan hung, so owners are looked for.
+  // No scan hung, so the scan includes the owners.
   ResourceSpec owner = test::Resource({test::PathMatch({"/dev/b"}, NodeType::kFile)});
   owner.name = "example.com/owner";
   controller_->Apply(
@@ -261,11 +263,11 @@ TEST_F(ResourceControllerTest, WhatIsLetGoInTimeIsForgottenInTime) {
 
 TEST_F(ResourceControllerTest, TellsOnceWhoHoldsWhat) {
   controller_->OnHolders({});
-  EXPECT_EQ(observer_->usages, 1);  // nobody is an answer, too
+  EXPECT_EQ(observer_->usages, 1);  // an empty usage is reported, too
   for (int i = 0; i < 3; ++i) controller_->OnHolders({{{"a", kPod}}});
   EXPECT_EQ(observer_->usages, 2);
   EXPECT_EQ(*observer_->usage, (PodUsage{{{"a", kPod}}, 1}));
-  // Nobody has looked at the host yet, and nothing is listed because of what is held.
+  // The host has not been scanned yet; usage alone does not list a device.
   loop_.Advance(minutes(60));
   EXPECT_EQ(observer_->snapshots, 0);
   bool ended = false;
@@ -279,7 +281,7 @@ TEST_F(ResourceControllerTest, TellsWhichDirectoriesMatter) {
   tree_.Dir("dev");
   EXPECT_FALSE(controller_->MayDependOn(tree_.path("dev")));
   controller_->Scan();
-  EXPECT_TRUE(controller_->MayDependOn("/anything"));  // nobody knows before the scan is over
+  EXPECT_TRUE(controller_->MayDependOn("/anything"));  // unknown until the scan has ended
   AwaitScans(1);
   EXPECT_TRUE(controller_->MayDependOn(tree_.path("dev")));
   EXPECT_FALSE(controller_->MayDependOn("/anything"));
@@ -297,7 +299,7 @@ TEST_F(ResourceControllerTest, IsNotRegisteredBeforeTheFirstLook) {
   EXPECT_TRUE(std::filesystem::is_empty(tree_.path("kubelet")));
   controller_->Scan();
   AwaitScans(1);
-  // It serves first; there is nobody to register with.
+  // The server starts first. No kubelet is listening.
   ASSERT_TRUE(loop_.RunUntil(
       [&] { return log_text_.str().find("the kubelet is not responding") != std::string::npos; }));
   bool ended = false;
@@ -341,7 +343,7 @@ TEST_F(ResourceControllerTest, ASocketDeletedBeforeItsServerIsReportedIsMissed) 
   EXPECT_TRUE(IsLogged("phase=stopping"));
 }
 
-// The daemon sees a new kubelet a moment later than a server that is just ready to register.
+// A server that has just started can reach a new kubelet before the daemon detects that kubelet.
 TEST_F(ResourceControllerTest, AKubeletThatIsNotKnownYetIsNoFailure) {
   tree_.Dir("kubelet");
   const UniqueFd silent = ListenAsKubelet();
@@ -370,7 +372,7 @@ TEST_F(ResourceControllerTest, ReportsThatItsSocketIsDeletedRepeatedly) {
     log_text_.str("");
     loop_.Advance(std::chrono::milliseconds(1));
     controller_->CheckSocket(none, loop_.Now());
-    if (deletions != 2) continue;  // the first retry is at once
+    if (deletions != 2) continue;  // the first retry is immediate
     ASSERT_TRUE(loop_.RunUntil([&] { return IsLogged("phase=waiting"); }));
     loop_.Advance(kFirstBackOff);
   }
@@ -434,7 +436,7 @@ TEST_F(ResourceControllerTest, LogsOnceThatNamesComeAndGoTooFast) {
   EXPECT_EQ(told(), 1U);
 }
 
-/// The same with a probe: /dev/NAME works while /sys/state/NAME holds "ok".
+/// The same with a probe: /dev/NAME is healthy while /sys/state/NAME contains "ok".
 class ProbedResourceTest : public ResourceControllerTest {
  protected:
   explicit ProbedResourceTest(ResourceSpec spec = Probed(Health::kHealthy))
@@ -445,7 +447,7 @@ class ProbedResourceTest : public ResourceControllerTest {
     ProbeSpec probe;
     probe.kind = FileProbe{test::MakeTemplate("/sys/state/{name}"), "ok"};
     probe.period = std::chrono::seconds(10);
-    probe.timeout = minutes(10);  // on a clock that jumps
+    probe.timeout = minutes(10);  // long, because the clock jumps
     probe.failure_threshold = 1;
     probe.before_first = before_first;
     spec.health = probe;
@@ -456,7 +458,7 @@ class ProbedResourceTest : public ResourceControllerTest {
     tree_.File("dev/" + name);
     tree_.File("sys/state/" + name, state);
   }
-  /// Until every device that is there was probed once or twice more.
+  /// Waits until every present device has been probed once or twice more.
   void Probe() {
     for (int second = 0; second < 12; ++second) {
       loop_.Advance(std::chrono::seconds(1));
@@ -485,7 +487,7 @@ TEST_F(ProbedResourceTest, ADeviceIsAsItsProbeSays) {
   EXPECT_THAT(log_text_.str(), testing::HasSubstr("no link"));
   log_text_.str("");
   Probe();
-  EXPECT_EQ(log_text_.str(), "");  // once per change
+  EXPECT_EQ(log_text_.str(), "");  // logged once per change
   tree_.File("sys/state/b", "dead\n");
   Probe();
   loop_.Advance(std::chrono::seconds(1));
@@ -515,7 +517,7 @@ TEST_F(ProbedResourceTest, AVanishedDeviceIsNotProbedAndAtOnceWhenItIsBack) {
   tree_.File("dev/b");
   controller_->Scan();
   AwaitScans(3);
-  // The last probe decides until the next one, for which no time needs to pass.
+  // The result of the last probe stays in force until the next one, which is due at once.
   EXPECT_THAT(Listed(), ElementsAre("a", "b!"));
   loop_.Advance({});
   ASSERT_TRUE(loop_.RunUntil([&] { return observer_->probes > before; }));
@@ -538,7 +540,7 @@ TEST_F(ProbedResourceTest, AWaveOfVerdictsIsFewLists) {
   make_all("broken");
   controller_->Scan();
   AwaitScans(3);
-  // All are back, and so are probed now.
+  // All devices are back and are probed at once.
   const int probes = observer_->probes, snapshots = observer_->snapshots;
   loop_.Advance({});
   ASSERT_TRUE(loop_.RunUntil([&] { return observer_->probes == probes + 200; }));
@@ -560,7 +562,7 @@ TEST_F(ProbedResourceTest, AfterTheEndNothingIsProbed) {
   EXPECT_EQ(observer_->probes, 0);
 }
 
-/// Nothing is known to work before it was probed.
+/// Devices are Unhealthy until the first probe.
 class DoubtedResourceTest : public ProbedResourceTest {
  protected:
   DoubtedResourceTest() : ProbedResourceTest(Probed(Health::kUnhealthy)) {}
@@ -576,7 +578,7 @@ TEST_F(DoubtedResourceTest, IsUnhealthyBeforeTheFirstVerdict) {
   EXPECT_THAT(Listed(), ElementsAre("a"));
 }
 
-/// A resource of files and links to files, two directories deep, whose directories are watched.
+/// A resource with files and links to files in two levels of directories, which are watched.
 class WatchedResourceTest : public ResourceControllerTest {
  protected:
   WatchedResourceTest()
@@ -589,7 +591,8 @@ class WatchedResourceTest : public ResourceControllerTest {
     Settle();
   }
 
-  /// What is there, by what it is: of two names of one device the first that was seen stays.
+  /// Devices by node key, because the name differs: if a device has two names, the inventory keeps
+  /// the one that was found first.
   using Nodes = std::vector<NodeKey>;
   Nodes Healthy() const {
     Nodes nodes;
@@ -608,7 +611,7 @@ class WatchedResourceTest : public ResourceControllerTest {
     return nodes;
   }
 
-  /// Something that happens to one of a few names; what is not possible does not.
+  /// Performs a random operation on a few names. Impossible operations are skipped.
   void Disturb() {
     const auto one_of = [&](std::initializer_list<const char*> names) {
       return std::string(names.begin()[random_() % names.size()]);

@@ -14,10 +14,10 @@ using std::chrono::seconds;
 using testing::ElementsAre;
 using Finished = ScanScheduler::Finished;
 
-/// A scheduler and a clock; scans take the time that the test says.
+/// A scheduler with a simulated clock. The test defines how long scans take.
 class ScanSchedulerTest : public testing::Test {
  protected:
-  /// A scan from start to result, and its pause.
+  /// Simulates a scan and returns the pause after it.
   milliseconds Scan(milliseconds took) {
     const std::uint64_t scan = scans_.Start(now_);
     now_ += took;

@@ -19,15 +19,15 @@
 
 namespace patchbay::test {
 
-/// A response as it came; status 0 when there was none.
+/// A parsed response. The status is 0 if there was none.
 struct Response {
   int status = 0;
-  std::map<std::string, std::string> header;  ///< names in small letters
+  std::map<std::string, std::string> header;  ///< names in lower case
   std::string body;
 };
 
-/// A blocking HTTP client on 127.0.0.1 that sends just the bytes it is given. Every read gives up
-/// after ten seconds.
+/// A blocking HTTP client for 127.0.0.1 that sends exactly the given bytes. Reads time out after
+/// ten seconds.
 class Client {
  public:
   explicit Client(int port, int receive_buffer = 0) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
@@ -45,7 +45,7 @@ class Client {
     EXPECT_TRUE(connected_);
   }
 
-  /// What cannot be sent any more is dropped: the server may have closed.
+  /// Sends until an error occurs, because the server may have closed the connection.
   void Send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = send(fd_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
@@ -76,7 +76,7 @@ class Client {
     return response;
   }
 
-  /// Whether the server closes; what it sends before is in unread().
+  /// Returns whether the server closes the connection. Data received before that is in unread().
   bool AwaitClose() {
     while (Fill()) {
     }
@@ -108,7 +108,7 @@ class Client {
       unread_.append(buffer, static_cast<std::size_t>(got));
       return true;
     }
-    // Running out of patience is the one way to end that is not the server's doing.
+    // Only a timeout is not caused by the server.
     closed_ = got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK);
     return false;
   }

@@ -47,7 +47,7 @@ TEST_F(ConnectionTest, SendsNoBodyForHeadButItsLength) {
   const Response response = client.Get("/a", "HEAD");
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.header.at("content-length"), "8");
-  EXPECT_EQ(client.Get("/b").body, "GET /b ");  // nothing of the first answer is in the way
+  EXPECT_EQ(client.Get("/b").body, "GET /b ");  // no bytes of the first response are left
 }
 
 TEST_F(ConnectionTest, KeepsConnectionsAlive) {
@@ -135,8 +135,7 @@ TEST_F(ConnectionTest, AcceptsRequestsUpToTheLimits) {
   const int good = status(100, 100);
   EXPECT_EQ(status(limits.target_bytes, 100), good);
   EXPECT_EQ(status(limits.target_bytes + 1, 100), 414);
-  constexpr std::size_t kEnd =
-      4;  // the parser may want to see beyond the limit that this is the end
+  constexpr std::size_t kEnd = 4;  // the parser may look beyond the limit for the end of the header
   EXPECT_EQ(status(100, limits.header_bytes - kEnd), good);
   EXPECT_EQ(status(100, limits.header_bytes + 1), 431);
 }
@@ -185,14 +184,14 @@ TEST_F(ConnectionTest, ClosesIfTheRequestDrips) {
   Serve({.request = milliseconds(50)});
   Client client(port());
   client.Send("GET / HTTP/1.1\r\nX: ");
-  // Each byte comes in time for an idle limit; only a deadline of the whole ends this.
+  // No pause exceeds an idle limit; only a deadline for the whole request ends this.
   Client clock(port());
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   std::size_t sent = 0;
   while (std::chrono::steady_clock::now() < give_up && sent < 5000) {
     client.Send("x");
     ++sent;
-    if (clock.Get("/").status != 200) break;  // its own turn-around paces the drip
+    if (clock.Get("/").status != 200) break;  // the round trip is the pause between bytes
   }
   EXPECT_TRUE(client.AwaitClose());
 }
@@ -214,7 +213,7 @@ TEST_F(ConnectionTest, ClosesIfTheResponseIsNotRead) {
   const auto before = descriptors();
   Client client(port(), 4096);
   client.Send("GET /big HTTP/1.1\r\n\r\n");
-  // The client reads nothing, so it cannot see the close; the server's descriptor can be counted.
+  // The client reads nothing and cannot detect the close; count the server's descriptors instead.
   const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   bool was_open = false, closed = false;
   while (!closed && std::chrono::steady_clock::now() < give_up) {
@@ -243,7 +242,7 @@ TEST_F(ConnectionTest, SlowResponseDelaysNoOtherConnection) {
   slow.Send("GET /slow HTTP/1.1\r\n\r\n");
   ASSERT_TRUE(AwaitMaking());
   EXPECT_EQ(other.Get("/healthz").status, 200);
-  { Client(port()).Send("GET /slow HTTP/1.1\r\n\r\n"); }  // and does not wait
+  { Client(port()).Send("GET /slow HTTP/1.1\r\n\r\n"); }  // disconnects without waiting
   EXPECT_EQ(other.Get("/healthz").status, 200);
   go_on_.release(2);
   EXPECT_EQ(slow.Read().body, "slow");

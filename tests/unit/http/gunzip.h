@@ -9,7 +9,7 @@
 
 namespace patchbay::test {
 
-/// What was compressed, if `packed` is one whole member of gzip's format and no more.
+/// Decompresses `packed`, which must be exactly one complete gzip member.
 inline std::string Gunzip(std::string_view packed) {
   z_stream stream{};
   EXPECT_EQ(inflateInit2(&stream, MAX_WBITS + 16), Z_OK);

@@ -1,4 +1,4 @@
-// Which names this server answers to.
+// Checks of the Host header.
 
 #include "http/host_check.h"
 

@@ -12,7 +12,7 @@ namespace {
 
 using std::chrono::seconds;
 
-/// A loop that turns when it is told to.
+/// A loop that runs posted functions only on request.
 class StillLoop : public Loop {
  public:
   Time Now() const override { return {}; }

@@ -13,7 +13,7 @@
 
 namespace patchbay::test {
 
-/// A server whose responses show the request, and the paths /throw, /throw-later, /slow and /big.
+/// A server that echoes the request, with the special paths /throw, /throw-later, /slow and /big.
 class HttpServerFixture : public ::testing::Test {
  protected:
   void Serve(HttpLimits limits = {}) {

@@ -78,7 +78,7 @@ TEST_F(HttpServerTest, ClosesConnectionsThatReadNothingBeforeANewOne) {
   Serve({.first_request = std::chrono::hours(1), .connections = 3});
   Client slow(port(), 4096), slower(port(), 4096);
   for (Client* client : {&slow, &slower}) client->Send("GET /big HTTP/1.1\r\n\r\n");
-  EXPECT_EQ(Client(port()).Get("/").status, 200);  // by now both are busy
+  EXPECT_EQ(Client(port()).Get("/").status, 200);  // both connections are busy now
   Client probe(port());
   EXPECT_EQ(Client(port()).Get("/").status, 200);
   EXPECT_EQ(Client(port()).Get("/").status, 200);

@@ -40,7 +40,7 @@ struct Pipe {
 
 class AsioLoopTest : public testing::Test {
  protected:
-  /// Runs the loop until something stops it; a test that forgets to fails after a while.
+  /// Runs the loop until the test stops it. Fails after ten seconds.
   void Run() {
     const Subscription guard = loop_.After(std::chrono::seconds(10), [this] {
       ADD_FAILURE() << "nothing stopped the loop";
@@ -117,12 +117,12 @@ TEST_F(AsioLoopTest, TimersFireInTheOrderOfTheirTimes) {
 TEST_F(AsioLoopTest, ATimerDoesNotFireOnceItsSubscriptionIsDropped) {
   Subscription dropped = loop_.After(milliseconds(1), Append('x'));
   dropped = Subscription();
-  // Expired, and dropped by the one that fires before it.
+  // A timer that has expired is dropped by another one that fires before it.
   Subscription late;
   const Subscription early = loop_.After(milliseconds(2), [&] { late = Subscription(); });
   late = loop_.After(milliseconds(2), Append('y'));
   const Subscription end = loop_.After(milliseconds(10), [this] { loop_.Stop(); });
-  // Both are due when the loop first looks at its timers.
+  // Both are due when the loop first checks its timers.
   loop_.Post([this, due = loop_.Now() + milliseconds(3)] {
     while (loop_.Now() < due) std::this_thread::yield();
   });
@@ -206,7 +206,7 @@ TEST_F(AsioLoopTest, SignalsAreToldEachTime) {
 }
 
 TEST_F(AsioLoopTest, SignalsAreNotToldOnceTheSubscriptionIsDropped) {
-  // Two, so that the signal keeps a handler and does not end the process.
+  // Two subscriptions, so that the signal keeps a handler and does not end the process.
   const Subscription kept = loop_.OnSignals({SIGUSR1}, [&](int) {
     seen_ += 'k';
     loop_.Post([this] { loop_.Stop(); });

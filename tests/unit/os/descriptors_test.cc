@@ -48,7 +48,7 @@ TEST(DescriptorsDeathTest, LeavesThoseAloneThatAreOpen) {
       testing::ExitedWithCode(7), "still here");
 }
 
-/// Prints the hard limit of a child, once its soft limit is what this process had at first.
+/// Raises the limit, then prints the hard limit of a child whose soft limit is the original one.
 [[noreturn]] void ShowLimits() {
   rlimit limit{};
   getrlimit(RLIMIT_NOFILE, &limit);

@@ -36,7 +36,7 @@ class DirWatchTest : public testing::Test {
   DirWatch::Outcome Watch(const std::set<std::string>& directories) {
     return watch_->Watch(directories);
   }
-  /// What was told since the last call. The kernel has the events ready when a call returns.
+  /// Returns the changes since the last call. When a system call returns, its events are readable.
   std::set<std::pair<std::string, std::string>> Changes() {
     while (loop_.RunReadable()) {
     }
@@ -110,7 +110,7 @@ TEST_F(DirWatchTest, TellsThatTheDirectoryItselfWent) {
   tree_.Remove("dev");
   EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "")));
   EXPECT_EQ(watch_->size(), 0u);
-  // Made again it is a new directory, to be watched anew.
+  // After it is re-created, it is a new directory and needs a new watch.
   tree_.Dir("dev");
   EXPECT_THAT(Watch({dev_}).changed, ElementsAre(dev_));
   tree_.File("dev/a");
@@ -136,7 +136,7 @@ TEST_F(DirWatchTest, TellsAChangeUnderEachPathOfOneDirectory) {
   EXPECT_THAT(Watch({dev_, link}).changed, UnorderedElementsAre(dev_, link));
   tree_.File("dev/a");
   EXPECT_THAT(Changes(), UnorderedElementsAre(Pair(dev_, "a"), Pair(link, "a")));
-  // One path less does not end the watch that both share.
+  // Both paths share a watch, which stays when one of them is removed.
   EXPECT_THAT(Watch({link}).changed, IsEmpty());
   tree_.File("dev/b");
   EXPECT_THAT(Changes(), ElementsAre(Pair(link, "b")));
@@ -169,7 +169,7 @@ TEST_F(DirWatchTest, WatchNamesADirectoryThatIsGoneThoughNothingWasReadOfIt) {
 
 TEST_F(DirWatchTest, AnUnwatchedDirectoryIsSilent) {
   Watch({dev_});
-  tree_.File("dev/a");  // not read yet when the watch ends
+  tree_.File("dev/a");  // the event is unread when the watch is removed
   Watch({});
   tree_.File("dev/b");
   EXPECT_THAT(Changes(), IsEmpty());
@@ -218,7 +218,7 @@ TEST_F(DirWatchTest, ADirectoryThatIsReplacedBeforeTheMergeIsWatchedByTheNextAdd
 
 TEST_F(DirWatchTest, AWatchThatIsDroppedBeforeTheMergeIsMadeAgainByTheNextAdd) {
   Watch({dev_});
-  const auto added = watch_->adder().Add({dev_});  // by another, who gets the same watch
+  const auto added = watch_->adder().Add({dev_});  // returns the existing watch
   watch_->Retain({});
   EXPECT_THAT(watch_->Merge(added).changed, ElementsAre(dev_));
   EXPECT_THAT(watch_->Merge(watch_->adder().Add({dev_})).changed, ElementsAre(dev_));

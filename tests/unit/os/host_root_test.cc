@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
-/// Gives up root's right to look everywhere, for one scope.
+/// Drops root's access to all files for the duration of a scope.
 class AsNobody {
  public:
   AsNobody() : was_root_(geteuid() == 0) {
@@ -38,7 +38,7 @@ class AsNobody {
 
 class HostRootTest : public testing::Test {
  protected:
-  /// The path that `host_path` leads to, or what kind of error.
+  /// Returns the path that `host_path` resolves to, or the kind of error.
   std::string Resolved(std::string_view host_path) const {
     const auto node = root_.Resolve(host_path);
     if (node) return node->path;
@@ -320,7 +320,7 @@ TEST_F(HostRootTest, ReadFileSaysWhyNot) {
   ASSERT_FALSE(closed);
   EXPECT_EQ(closed.error().kind, ErrorKind::kUnavailable);
   EXPECT_EQ(closed.error().message, "cannot read /closed: Permission denied");
-  // A read that fails: nothing is mapped at the address 0.
+  // Reading fails, because nothing is mapped at address 0.
   const auto memory = HostRoot("/").ReadFile("/proc/self/mem", 100);
   ASSERT_FALSE(memory);
   EXPECT_EQ(memory.error().kind, ErrorKind::kUnavailable);
@@ -359,9 +359,9 @@ TEST_F(HostRootTest, ReadLinkSaysWhyNot) {
   EXPECT_EQ(root_.ReadLink(top, "../link").error().kind, ErrorKind::kInvalid) << "no name";
 }
 
-// --- without waiting ---
+// --- lookups that do not block ---
 
-/// Needs a kernel that can, which has looked at the path before.
+/// Needs a kernel that supports RESOLVE_CACHED, and paths that are in its cache.
 TEST_F(HostRootTest, CachedLookupsAnswerAsTheOthersDo) {
   tree_.CharDevice("dev/tty0", 4, 7);
   tree_.Link("dev/by-id/relative", "../tty0");
@@ -370,7 +370,7 @@ TEST_F(HostRootTest, CachedLookupsAnswerAsTheOthersDo) {
   if (!root_.ResolveCached("/dev/tty0")) GTEST_SKIP() << "no openat2 with RESOLVE_CACHED";
   for (const char* path : {"/dev/tty0", "dev/tty0", "/dev/by-id/relative", "/dev/by-id/absolute",
                            "/class/absolute", "/class/../tty0", "/dev"}) {
-    const auto node = root_.Resolve(path);  // also updates the links' times, which may take a write
+    const auto node = root_.Resolve(path);  // also updates the access times of links
     ASSERT_TRUE(node) << path;
     EXPECT_EQ(root_.ResolveCached(path), *node) << path;
     EXPECT_EQ(HostRoot("/").ResolveCached(tree_.path("dev/tty0"))->path, tree_.path("dev/tty0"));

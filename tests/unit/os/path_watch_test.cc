@@ -42,16 +42,16 @@ class PathWatchTest : public testing::Test {
     watch_->Watch(nullptr);
     AwaitFound();
   }
-  /// Until the paths are looked up, if they are being looked up.
+  /// Waits until lookups of paths have ended.
   void AwaitFound() {
     ASSERT_TRUE(loop_.RunUntil([&] { return watch_ == nullptr || !watch_->finding(); }));
   }
-  /// Takes in what happened. The kernel has the events ready when a call returns.
+  /// Reads all events. When a system call returns, its events are readable.
   void Read() {
     while (loop_.RunReadable()) {
     }
   }
-  /// How often it was told of what happened since the last call.
+  /// Returns the number of notifications since the last call.
   int Told() {
     Read();
     loop_.Advance(PathWatch::kMaxSettle);
@@ -61,7 +61,7 @@ class PathWatchTest : public testing::Test {
   void Rename(std::string_view from, std::string_view to) {
     std::filesystem::rename(tree_.path(from), tree_.path(to));
   }
-  /// As an editor or `ln -sf` does.
+  /// Replaces a link as an editor or `ln -sf` does.
   void Retarget(std::string_view link, std::string_view target) {
     tree_.Link(format("{}.new", link), target);
     Rename(format("{}.new", link), link);
@@ -75,11 +75,11 @@ class PathWatchTest : public testing::Test {
   std::unique_ptr<PathWatch> watch_;
 };
 
-// --- the way of a path ---
+// --- names that decide where a path leads ---
 
 class DecisiveNamesTest : public testing::Test {
  protected:
-  /// Those in and below the tree, by directories relative to it.
+  /// Returns the decisive names in the tree, by directory relative to its root.
   std::map<std::string, std::set<std::string>> NamesOf(std::string_view path) {
     DecisiveNames all;
     FindDecisiveNames(tree_.path(path), all);
@@ -115,9 +115,9 @@ TEST_F(DecisiveNamesTest, EndWhereNothingIs) {
 
 TEST_F(DecisiveNamesTest, LeadThroughLinksOfAllKinds) {
   tree_.File("real/deep/a.toml");
-  tree_.Link("etc", "real");                         // of a directory, relative
+  tree_.Link("etc", "real");                         // to a directory, relative
   tree_.Link("real/b.toml", tree_.path("c"));        // absolute
-  tree_.Link("c", "./real//deep/../deep/./a.toml");  // through what is there twice
+  tree_.Link("c", "./real//deep/../deep/./a.toml");  // through one directory twice
   EXPECT_THAT(NamesOf("etc/b.toml"),
               ElementsAre(Pair("", UnorderedElementsAre("etc", "real", "c")),
                           Pair("/real", UnorderedElementsAre("b.toml", "deep")),
@@ -180,7 +180,7 @@ TEST_F(PathWatchTest, AFileThatIsNewIsToldOfWhenItIsClosed) {
   EXPECT_EQ(Told(), 0);
   file.close();
   EXPECT_EQ(Told(), 1);
-  // Another name of a file that is complete: nobody will close it.
+  // A new link to a complete file: no process will close it.
   tree_.Remove("etc/a.toml");
   EXPECT_EQ(Told(), 1);
   tree_.File("complete");
@@ -261,7 +261,7 @@ TEST_F(PathWatchTest, TakesARelativePath) {
   EXPECT_EQ(Told(), 1);
 }
 
-// An empty path in its place would stand for the root, and all of it would be watched.
+// If the path became empty, it would stand for the root directory, which would be watched.
 TEST_F(PathWatchTest, RelativePathOfADirectoryThatIsGoneIsReportedAndNotWatched) {
   const auto before = std::filesystem::current_path();
   tree_.Dir("gone");
@@ -374,7 +374,7 @@ TEST_P(ConfigMapWatchTest, FollowsEverySwap) {
 INSTANTIATE_TEST_SUITE_P(Paths, ConfigMapWatchTest,
                          testing::Values("mount/a.toml", "mount", "etc/a.toml", "etc"));
 
-// --- when it is told ---
+// --- timing of notifications ---
 
 TEST_F(PathWatchTest, WaitsUntilNothingHappens) {
   Watch({tree_.path("a.toml")});
@@ -402,7 +402,7 @@ TEST_F(PathWatchTest, AWriterThatNeverStopsHoldsUpNothing) {
     loop_.Advance(step);
     AwaitFound();
   }
-  // The second series begins with the first event after the first was told.
+  // The second period begins with the first event after the first notification.
   EXPECT_THAT(told, ElementsAre(PathWatch::kMaxSettle, 2 * PathWatch::kMaxSettle));
 }
 
@@ -412,7 +412,7 @@ TEST_F(PathWatchTest, EventsThatWereLostMayHaveBeenOfInterest) {
   int most = 0;
   std::ifstream("/proc/sys/fs/inotify/max_queued_events") >> most;
   ASSERT_GT(most, 0);
-  // Two names take turns, since equal events in a row are one.
+  // Two names alternate, because the kernel merges consecutive equal events.
   for (int i = 0; i <= most / 2; ++i) {
     for (const char* name : {"etc/b", "etc/c"}) tree_.File(name);
   }
@@ -434,7 +434,7 @@ TEST_F(PathWatchTest, SaysWhatItCannotWatch) {
   tree_.File("locked/etc/a.toml");
   ASSERT_EQ(chmod(tree_.path().c_str(), 0755), 0);
   ASSERT_EQ(chmod(tree_.path("locked").c_str(), 0711), 0);
-  // One who may pass through a directory and not read it.
+  // Without read permission for a directory, only search permission.
   const uid_t before = geteuid();
   if (before == 0) {
     ASSERT_EQ(seteuid(65534), 0);
@@ -445,7 +445,7 @@ TEST_F(PathWatchTest, SaysWhatItCannotWatch) {
   ASSERT_EQ(seteuid(before), 0);
   ASSERT_EQ(watch_->failed().size(), 1u);
   EXPECT_THAT(watch_->failed()[0].message, HasSubstr(tree_.path("locked")));
-  // The rest is watched, and what could not be is tried again.
+  // The other directories are watched, and this one is tried again.
   ASSERT_EQ(chmod(tree_.path("locked").c_str(), 0755), 0);
   tree_.File("locked/etc/a.toml", "more");
   EXPECT_EQ(Told(), 1);

@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// What it does as PID 1 of a container, tests/e2e/init_test.py shows.
+// tests/e2e/init_test.py covers PID 1 of a container.
 TEST(Init, IsNoneWhereAnotherProcessIs) {
   if (getpid() == 1) GTEST_SKIP() << "this is PID 1";
   const pid_t before = getpid();
@@ -42,8 +42,8 @@ TEST(HangDetector, WatchesNobodyWhoNeverBeat) {
   EXPECT_TRUE(hang.Check(1));
 }
 
-/// In a namespace of processes of its own, where it is PID 1, so that what it leaves goes with it.
-/// Returns its exit code; nothing where namespaces are not to be had.
+/// Runs `f` as PID 1 of a new PID namespace, so that its processes end with it. Returns the exit
+/// code, or nothing if namespaces are not available.
 std::optional<int> AsPid1(const std::function<int()>& f) {
   const pid_t outer = fork();
   if (outer == 0) {
@@ -62,7 +62,8 @@ std::optional<int> AsPid1(const std::function<int()>& f) {
 
 class Watchdog : public testing::Test {
  protected:
-  /// The worker is `work`; PID 1 exits as it does, or with the number of kills plus 100.
+  /// Runs `work` as the worker. PID 1 exits with its exit code, or with the number of kills plus
+  /// 100.
   static std::optional<int> Run(const std::function<int(Heartbeat&)>& work,
                                 WatchdogPace pace = {.check = milliseconds(20)}) {
     return AsPid1([&] {

@@ -43,7 +43,7 @@ TEST(ReadFileContent, SaysWhyItCannot) {
 TEST(ReadFileContent, KnowsAFileThatIsBeingWritten) {
   test::TempTree tree;
   tree.File("a", "before");
-  std::ofstream writer(tree.path("a"));  // which is empty now
+  std::ofstream writer(tree.path("a"));  // truncates the file
   EXPECT_TRUE(ReadFileContent(tree.path("a"), 100)->is_being_written);
   writer << "after";
   writer.close();
@@ -52,7 +52,8 @@ TEST(ReadFileContent, KnowsAFileThatIsBeingWritten) {
   EXPECT_FALSE(file->is_being_written);
 }
 
-// Whoever comes to write waits for the reader; nobody is killed, and nobody reads half of it.
+// A process that opens the file for writing waits for the reader. Neither is killed, and the reader
+// never gets a part of the file.
 TEST(ReadFileContent, NoWriterComesInBetween) {
   test::TempTree tree;
   const std::string one(300'000, '1'), two(300'000, '2');

@@ -21,7 +21,7 @@
 #include <thread>
 #include <utility>
 
-// glibc 2.36 forgot that a header may be read by a C++ compiler.
+// The header of glibc 2.36 lacks extern "C".
 extern "C" {
 #include <sys/pidfd.h>
 }
@@ -32,12 +32,12 @@ extern "C" {
 
 namespace {
 
-/// Called on the thread that started a program, before that thread can tell of it.
+/// Called on the thread that started a program, before posix_spawnp returns.
 std::function<void(pid_t)> after_spawn;
 
 }  // namespace
 
-/// In front of the C library's.
+/// Overrides the function of the C library.
 extern "C" int posix_spawnp(pid_t* pid, const char* file, const posix_spawn_file_actions_t* actions,
                             const posix_spawnattr_t* attributes, char* const* argv,
                             char* const* environment) {
@@ -97,12 +97,12 @@ class ChildTest : public testing::Test {
   const test::Leftovers leftovers_;
 };
 
-/// A FIFO by which a child says that it has come so far.
+/// A FIFO to which a child writes when it reaches a certain point.
 class Milestone {
  public:
   Milestone() {
     if (mkfifo(path().c_str(), 0666) != 0) throw std::runtime_error("mkfifo failed");
-    // Both ends, so that no child waits for a reader, or is ended since there is none any more.
+    // Opens both ends, so that a child neither blocks nor gets SIGPIPE for lack of a reader.
     fd_ = UniqueFd(open(path().c_str(), O_RDWR | O_CLOEXEC));
   }
   std::string path() const { return tree_.path("reached"); }
@@ -171,7 +171,7 @@ TEST_F(ChildTest, KeepsAsMuchAsItMayAndNoMore) {
 }
 
 TEST_F(ChildTest, KillsWhoeverFloodsItsOutput) {
-  // Two processes, one of which does not care for SIGTERM.
+  // Two processes, one of which ignores SIGTERM.
   const SubprocessResult result = Run(Shell("trap '' TERM; yes & yes; wait"));
   EXPECT_EQ(result.end, SubprocessEnd::kTooMuchOutput);
   EXPECT_EQ(result.output.size(), 64u * 1024);
@@ -263,14 +263,14 @@ TEST_F(ChildTest, CancelLetsAProgramTidyUp) {
   ReapOrphans();
 }
 
-/// The thread that executed a program has not said so yet when the program is cancelled.
+/// The program is cancelled before posix_spawnp has returned on the thread that started it.
 TEST_F(ChildTest, CancelReachesWhatAProgramStartedAtOnce) {
   const Milestone ready;
   const Cancellation cancellation = NewCancellation();
   after_spawn = [&](pid_t pid) {
     ready.Await();
     cancellation.Trigger();
-    // A wrong SIGKILL comes at once, the right SIGTERM when this has returned.
+    // SIGTERM, which is correct, is sent after this has returned. SIGKILL would arrive before.
     const UniqueFd process(pidfd_open(pid, 0));
     pollfd ended = {process.get(), POLLIN, 0};
     EXPECT_EQ(poll(&ended, 1, 200), 0) << "it was not allowed to tidy up";
@@ -284,7 +284,7 @@ TEST_F(ChildTest, CancelReachesWhatAProgramStartedAtOnce) {
   ReapOrphans();
 }
 
-/// The shell goes at once on SIGTERM; what it started has the rest of the second.
+/// The shell exits at once on SIGTERM; the processes that it started have the rest of the second.
 TEST_F(ChildTest, CancelLetsWhatAProgramStartedTidyUp) {
   const Milestone ready;
   const Cancellation cancellation = NewCancellation();
@@ -315,7 +315,7 @@ TEST_F(ChildTest, ACancellationIsForAllAndForEver) {
       result = RunSubprocess(Shell("echo > " + ready.path() + "; exec sleep 20"), cancellation);
     });
   }
-  ready.Await();  // one of them runs; the others may not have begun
+  ready.Await();  // one of them runs; the others may not have started
   cancellation.Trigger();
   cancellation.Trigger();
   for (std::thread& thread : threads) thread.join();
@@ -344,13 +344,13 @@ TEST_F(ChildTest, KillsWhatStaysWithoutHoldingTheOutput) {
 }
 
 TEST_F(ChildTest, ReadsAllThatWasPrintedBeforeTheEnd) {
-  // As much as a pipe holds, so that the child has ended before it is read.
+  // The capacity of a pipe, so that the child can end before its output is read.
   SubprocessSpec spec = Shell("head -c 65536 /dev/zero");
   spec.max_output = 1 << 20;
   EXPECT_EQ(Run(spec).output.size(), 65536u);
 }
 
-/// A daemon leaves the group; it can only be let go.
+/// A daemon leaves the process group and is not killed.
 TEST_F(ChildTest, ADaemonDoesNotHoldUpTheCall) {
   const Milestone ready;
   const SubprocessResult result = Run(Shell("setsid sh -c 'echo $$; echo > " + ready.path() +
@@ -382,7 +382,8 @@ TEST_F(ChildTest, ADaemonDoesNotHoldUpATimeout) {
 }
 
 TEST_F(ChildTest, ChildrenAreStoppedThatLeftTheirGroup) {
-  // As Perl's, setpgid may join any group of the session: here that of this process.
+  // setpgrp() of Perl is setpgid(), with which a process can join any group of its session: here
+  // the group of this process.
   const SubprocessResult result =
       Run(Program({"perl", "-e", "setpgrp(0, getpgrp(getppid())); sleep 20"}, 200ms));
   EXPECT_EQ(result.end, SubprocessEnd::kTimedOut);
@@ -437,17 +438,17 @@ TEST_F(ChildTest, RefusesWhatCannotBeAnArgument) {
 }
 
 TEST_F(ChildTest, HasNoDescriptorButTheStandardOnes) {
-  // Not closed on exec, unlike all that this program opens itself.
+  // Without O_CLOEXEC, unlike all descriptors that Patchbay opens.
   const UniqueFd open_file(open("/dev/null", O_RDWR));
   const UniqueFd far(fcntl(open_file.get(), F_DUPFD, 200));
   ASSERT_TRUE(far);
-  // The fourth is the directory that ls reads.
+  // Descriptor 3 is the directory that ls reads.
   EXPECT_EQ(Run(Program({"ls", "/proc/self/fd"})).output, "0\n1\n2\n3\n");
   EXPECT_EQ(Run(Program({"readlink", "/proc/self/fd/0"})).output, "/dev/null\n");
   EXPECT_EQ(Run(Program({"cat"})).output, "");
 }
 
-/// With a standard descriptor closed here, those of the child's pipes take its number.
+/// If a standard descriptor is closed in this process, a pipe for the child gets its number.
 TEST_F(ChildTest, StandardDescriptorsMayBeClosed) {
   std::vector<std::pair<UniqueFd, int>> saved;
   for (const int fd : {0, 1, 2}) {
@@ -482,7 +483,7 @@ TEST_F(ChildTest, HasSignalsAsAfterLogin) {
         Run(Program({"grep", "-E", "Sig(Blk|Ign):", "/proc/self/status"}));
     std::signal(SIGPIPE, before);
     EXPECT_EQ(result.output.substr(0, 24), "SigBlk:\t0000000000000000") << result.output;
-    // Of the two that glibc keeps for itself a program learns nothing.
+    // The mask omits the real-time signals, two of which glibc reserves.
     const auto ignored = result.output.find("SigIgn:");
     ASSERT_NE(ignored, std::string::npos);
     EXPECT_EQ(std::stoull(result.output.substr(ignored + 8), nullptr, 16) & 0x7fffffff, 0u);
@@ -490,7 +491,7 @@ TEST_F(ChildTest, HasSignalsAsAfterLogin) {
 }
 
 TEST_F(ChildTest, GoesFirstWhenMemoryRunsOut) {
-  // It is told so when it has begun already.
+  // The score is set after the program has started.
   const SubprocessResult result =
       Run(Shell("until [ $(cat /proc/$$/oom_score_adj) -ge 500 ]; do :; done; echo first"));
   EXPECT_EQ(result.output, "first\n") << result.error_output;
@@ -507,9 +508,9 @@ TEST_F(ChildTest, SaysWhenThereAreNoDescriptorsLeft) {
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const Cancellation cancellation = NewCancellation();
   const UniqueFd next(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  std::vector<std::string> failures;  // looked at later: the sanitizers want descriptors, too
+  std::vector<std::string> failures;  // checked later, because sanitizers need descriptors, too
   std::optional<SubprocessResult> result;
-  // Every step on the way fails for want of its descriptors.
+  // With each limit, another step fails for lack of descriptors.
   for (auto limit = static_cast<rlim_t>(next.get() + 1); failures.size() < 20; ++limit) {
     const rlimit tight = {limit, before.rlim_max};
     if (setrlimit(RLIMIT_NOFILE, &tight) != 0) break;
@@ -549,8 +550,8 @@ TEST_F(ChildTest, SurvivesAProgramThatIgnoresSigchld) {
   EXPECT_THAT(result.error, StartsWith("cannot "));
 }
 
-/// Nobody can make a test process that hangs in the kernel; one that this thread has no right to
-/// kill comes near.
+/// A test cannot make a process hang in the kernel. A process that this thread has no permission to
+/// kill has the same effect.
 TEST_F(ChildTest, LeavesBehindWhatCannotBeKilled) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   const Milestone ready;
@@ -636,7 +637,7 @@ TEST(DescribeChild, IsBoundedAndOneLine) {
   EXPECT_EQ(text.find('\n'), std::string::npos);
 }
 
-// --- a program whose file system does not answer ---
+// --- programs on a file system that does not respond ---
 
 class HangingProgramTest : public ChildTest {
  protected:

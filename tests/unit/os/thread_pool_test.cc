@@ -26,7 +26,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 
-/// Work that hangs until it is let go; it may outlive the pool.
+/// Work that hangs until LetGo is called. It may outlive the pool.
 class Hang {
  public:
   std::function<void()> Work() {
@@ -49,7 +49,7 @@ class Hang {
 
 TEST(ThreadPool, RunsJobsInOrderOnAnotherThread) {
   ThreadPool pool({.patience = hours(1)});
-  std::string seen;  // of the pool, until `done` is kept
+  std::string seen;  // used by the pool until `done` is set
   std::promise<std::thread::id> done;
   pool.Run({[&] { seen += 'a'; }});
   pool.Run({[&] { seen += 'b'; }});
@@ -91,7 +91,7 @@ TEST(ThreadPool, DestructorWaitsForTheRunningJobAndDropsTheRest) {
   hang.LetGo();
   ends.join();
   EXPECT_TRUE(*finished);
-  // It may have begun just before the end.
+  // The second job may have started just before the pool was destroyed.
   EXPECT_EQ(held.use_count(), 1);
 }
 
@@ -107,7 +107,7 @@ TEST(ThreadPool, AnOverdueJobLosesItsPlace) {
   std::vector<Hang> hangs(5);
   for (Hang& hang : hangs) {
     pool.Run({hang.Work()});
-    hang.AwaitBegun();  // each though those before hang
+    hang.AwaitBegun();  // starts although the jobs before it hang
   }
   std::promise<void> done;
   pool.Run({[&] { done.set_value(); }});
@@ -122,7 +122,7 @@ TEST(ThreadPool, OverdueJobsBeyondTheBoundKeepTheirPlaces) {
     pool.Run({hang.Work()});
     hang.AwaitBegun();
   }
-  // The third is overdue, too; its place is free again only when one of them has ended.
+  // The third is overdue, too, but keeps its place until one of the others has ended.
   std::promise<void> done;
   const auto ran = done.get_future().share();
   std::atomic<bool> let_go = false, began_before = false;
@@ -256,7 +256,7 @@ TEST(ThreadPool, AHangInTheKernelKeepsNoOtherJob) {
   ended.get_future().wait();
 }
 
-/// The process may have no further thread from now on.
+/// Prevents the process from starting further threads.
 bool TakeThreads() {
   const rlimit none = {0, 0};
   return setrlimit(RLIMIT_NPROC, &none) == 0 && setuid(65534) == 0;
