@@ -498,7 +498,7 @@ class Chaos : public testing::Test {
   milliseconds slowest_{0};
 };
 
-TEST_F(Chaos, EndsInOrder) {
+TEST_F(Chaos, ConvergesAfterRandomFaults) {
   Run(std::chrono::seconds(FromEnvironment("PATCHBAY_CHAOS_SECONDS", 10)));
 }
 

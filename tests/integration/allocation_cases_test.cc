@@ -150,7 +150,7 @@ TEST_P(Contract, Case37UnhealthyId) {
   EXPECT_TRUE(daemon_->log().Await("allocation refused resource=example.com/serial reason="));
 }
 
-TEST_P(Allocation, Case38ManyNoAndRepeatedRequests) {
+TEST_P(Allocation, Case38SeveralEmptyAndRepeatedRequests) {
   ASSERT_NO_FATAL_FAILURE(StartCards());
   v1beta1::AllocateResponse response;
   ASSERT_TRUE(Stub(kCard).Allocate({{"card10"}, {}, {"card2"}}, &response).ok());
@@ -222,7 +222,7 @@ TEST_P(Contract, Case41AllocateBeforeAnyStream) {
               testing::ElementsAre("/dev/ttyUSB0:/dev/ttyUSB0:rw"));
 }
 
-TEST_P(Contract, Case42OneContainerPathForTwo) {
+TEST_P(Contract, Case42OneContainerPathForTwoDevices) {
   tree_.CharDevice("dev/ttyUSB0");
   tree_.CharDevice("dev/ttyUSB1");
   StartKubelet();
@@ -246,7 +246,7 @@ name = "example.com/serial"
   EXPECT_THAT(admitted.error().message, HasSubstr("UnexpectedAdmissionError"));
 }
 
-TEST_P(Contract, Case43NodeThatIsMissing) {
+TEST_P(Contract, Case43MissingNode) {
   tree_.CharDevice("dev/ttyUSB0");
   StartKubelet();
   StartDaemon();
@@ -261,7 +261,7 @@ TEST_P(Contract, Case43NodeThatIsMissing) {
   EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Unhealthy"}}));
 }
 
-TEST_P(Contract, Case43LinkThatIsRetargeted) {
+TEST_P(Contract, Case43RetargetedLink) {
   tree_.CharDevice("dev/real0");
   tree_.CharDevice("dev/real1");
   tree_.File("dev/file");
@@ -295,7 +295,7 @@ TEST_P(Contract, Case43LinkThatIsRetargeted) {
   EXPECT_THAT(nodes(), testing::ElementsAre("/dev/real1:/dev/ttyUSB0:rw"));
 }
 
-TEST_P(Contract, Case47CallsThatWereNotOffered) {
+TEST_P(Contract, Case47CallsThatWereNotAdvertised) {
   tree_.CharDevice("dev/ttyUSB0");
   StartKubelet();
   StartDaemon();
@@ -331,7 +331,7 @@ TEST_P(Contract, Case48RequestOfMoreThanFourMebibytes) {
 
 // Kubelets before 1.28 overlook the names of CDI devices in the answer. What else is in it is all
 // that a container gets of them, so that it must be as complete as it is without those names.
-TEST_P(Contract, Case57NamesOfCdiDevicesAreNotAllThatIsGiven) {
+TEST_P(Contract, Case57CdiDevicesDoNotReplaceNodesAndMounts) {
   tree_.CharDevice("dev/card0");
   constexpr std::string_view kPlain = R"(
 [[resource]]

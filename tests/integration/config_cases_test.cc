@@ -124,7 +124,7 @@ TEST_P(Contract, Case34SocketPathOf107Bytes) {
 }
 
 // The flag of the command line is not held to 50 bytes; the daemon says what is wrong, once.
-TEST_P(Contract, Case34DirectoryInWhichNoSocketFits) {
+TEST_P(Contract, Case34DirectoryTooLongForASocket) {
   const std::string directory = DirectoryOfBytes(tree_, 80);
   auto kubelet = KubeletSim::Create({.directory = directory, .profile = GetParam()});
   ASSERT_TRUE(kubelet);

@@ -17,7 +17,7 @@ const std::string kOtherName = "example.com/other";
 
 /// A host tree with a /sys of its own. Nothing but what happens in the tree is told: the safety net
 /// is a day away.
-class DiscoveryOf : public Contract {
+class DeviceDiscovery : public Contract {
  protected:
   void Start(std::string_view resources, std::string_view rescan = "24h") {
     StartKubelet();
@@ -62,7 +62,7 @@ class DiscoveryOf : public Contract {
 
 // --- sysfs and udev ---
 
-TEST_P(DiscoveryOf, AUsbDeviceKeepsItsIdUnderAnotherNumber) {
+TEST_P(DeviceDiscovery, UsbDeviceKeepsItsIdWithANewNodeNumber) {
   PlugIn("1-1.1", 0);
   ASSERT_NO_FATAL_FAILURE(Start(R"(
 [[resource]]
@@ -87,7 +87,7 @@ name = "example.com/serial"
   EXPECT_EQ(response.container_responses(0).devices(0).host_path(), "/dev/ttyUSB0");
 }
 
-TEST_P(DiscoveryOf, PropertiesComeAndChangeWithTheDatabase) {
+TEST_P(DeviceDiscovery, PropertiesFollowTheUdevDatabase) {
   PlugIn("1-1.1", 0);
   ASSERT_NO_FATAL_FAILURE(Start(R"(
 [[resource]]
@@ -112,7 +112,7 @@ name = "example.com/other"
   EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Unhealthy"}}, kOtherName));
 }
 
-TEST_P(DiscoveryOf, WhatNobodyTellsIsFoundByTheRescan) {
+TEST_P(DeviceDiscovery, RescanFindsDevicesWithoutEvents) {
   ASSERT_NO_FATAL_FAILURE(Start(R"(
 [[resource]]
 name = "example.com/serial"
@@ -135,7 +135,7 @@ name = "example.com/serial"
   path = "/dev/serial/by-id/*"
 )";
 
-TEST_P(DiscoveryOf, ADeviceAtTheEndOfAChainOfLinks) {
+TEST_P(DeviceDiscovery, FollowsADeviceBehindAChainOfLinks) {
   tree_.CharDevice("dev/ttyUSB0");
   tree_.Link("dev/modems/modem", "../ttyUSB0");
   tree_.Link("dev/serial/by-id/a", "../../modems/modem");
@@ -155,7 +155,7 @@ TEST_P(DiscoveryOf, ADeviceAtTheEndOfAChainOfLinks) {
   ASSERT_TRUE(AwaitHealth({{"a", "Healthy"}}));
 }
 
-TEST_P(DiscoveryOf, ALoopOfLinksIsRejectedUntilItIsMended) {
+TEST_P(DeviceDiscovery, RejectsALinkLoopUntilItIsFixed) {
   tree_.CharDevice("dev/ttyUSB0");
   tree_.Link("dev/modems/modem", "../serial/by-id/a");
   tree_.Link("dev/serial/by-id/a", "../../modems/modem");
@@ -168,7 +168,7 @@ TEST_P(DiscoveryOf, ALoopOfLinksIsRejectedUntilItIsMended) {
   EXPECT_TRUE(daemon_->AwaitMetric(rejected, 0));
 }
 
-TEST_P(DiscoveryOf, ADirectoryBehindAChainOfLinks) {
+TEST_P(DeviceDiscovery, FollowsADirectoryBehindAChainOfLinks) {
   tree_.CharDevice("srv/one/a");
   tree_.CharDevice("srv/two/b");
   tree_.Link("opt/current", "/srv/one");
@@ -182,7 +182,7 @@ TEST_P(DiscoveryOf, ADirectoryBehindAChainOfLinks) {
 
 // --- commands ---
 
-TEST_P(DiscoveryOf, CommandsThatHangDelayNobodyElse) {
+TEST_P(DeviceDiscovery, HangingCommandsDoNotDelayOtherResources) {
   tree_.CharDevice("dev/ttyUSB0");
   std::string resources;
   for (int i = 0; i < 10; ++i) {  // more than there are scanners
@@ -226,7 +226,7 @@ name = "example.com/other"
                 first_keys, kSerial);
 }
 
-TEST_P(DiscoveryOf, AnExclusiveResourceTakesWhatItStartsToMatch) {
+TEST_P(DeviceDiscovery, ExclusiveResourceTakesNewMatches) {
   tree_.CharDevice("dev/ttyUSB0");
   tree_.CharDevice("dev/ttyUSB1");
   ASSERT_NO_FATAL_FAILURE(Start(TwoResources("exclusive = true")));
@@ -243,7 +243,7 @@ TEST_P(DiscoveryOf, AnExclusiveResourceTakesWhatItStartsToMatch) {
   ASSERT_TRUE(AwaitHealth({{"a", "Unhealthy"}}, kOtherName));
 }
 
-TEST_P(DiscoveryOf, NodesOfTwoResourcesAreToldOnceAndCounted) {
+TEST_P(DeviceDiscovery, ReportsAndCountsNodesOfTwoResources) {
   tree_.CharDevice("dev/ttyUSB0");
   tree_.CharDevice("dev/ttyUSB1");
   ASSERT_NO_FATAL_FAILURE(Start(TwoResources("")));
@@ -269,7 +269,7 @@ TEST_P(DiscoveryOf, NodesOfTwoResourcesAreToldOnceAndCounted) {
   EXPECT_TRUE(daemon_->log().Await(warning, 2));
 }
 
-INSTANTIATE_TEST_SUITE_P(AKubelet, DiscoveryOf, testing::Values(KubeletProfile::kSync),
+INSTANTIATE_TEST_SUITE_P(AKubelet, DeviceDiscovery, testing::Values(KubeletProfile::kSync),
                          ProfileName);
 
 }  // namespace

@@ -86,21 +86,21 @@ class HangingFileSystem : public Contract {
   }
 };
 
-TEST_P(HangingFileSystem, OfAMatch) {
+TEST_P(HangingFileSystem, OfAMatchAffectsOnlyItsResource) {
   ExpectTroubleStays({R"(
   [[resource.match]]
   path = ["/dev/card*", "/mnt/none*"])"});
 }
 
 /// All other resources have to know what it has.
-TEST_P(HangingFileSystem, OfAnExclusiveResource) {
+TEST_P(HangingFileSystem, OfAnExclusiveResourceAffectsOnlyIt) {
   ExpectTroubleStays({R"(
   exclusive = true
   [[resource.match]]
   path = ["/dev/card*", "/mnt/none*"])"});
 }
 
-TEST_P(HangingFileSystem, OfADeviceNode) {
+TEST_P(HangingFileSystem, OfADeviceNodeAffectsOnlyItsResource) {
   ExpectTroubleStays({R"(
   [[resource.match]]
   path = "/dev/card*"
@@ -109,7 +109,7 @@ TEST_P(HangingFileSystem, OfADeviceNode) {
                       false});
 }
 
-TEST_P(HangingFileSystem, OfAMount) {
+TEST_P(HangingFileSystem, OfAMountAffectsOnlyItsResource) {
   ExpectTroubleStays({R"(
   [[resource.match]]
   path = "/dev/card*"
@@ -118,7 +118,7 @@ TEST_P(HangingFileSystem, OfAMount) {
   container_path = "/state")"});
 }
 
-TEST_P(HangingFileSystem, OfAFileThatIsProbed) {
+TEST_P(HangingFileSystem, OfAProbedFileAffectsOnlyItsResource) {
   ExpectTroubleStays({R"(
   [[resource.match]]
   path = "/dev/card*"
@@ -130,7 +130,7 @@ TEST_P(HangingFileSystem, OfAFileThatIsProbed) {
   failure_threshold = 1000)"});
 }
 
-TEST_P(HangingFileSystem, OfADeviceThatIsOpened) {
+TEST_P(HangingFileSystem, OfAnOpenProbeAffectsOnlyItsResource) {
   tree_.Dir("links");
   tree_.CharDevice("mnt/card0");
   ExpectTroubleStays({R"(
@@ -144,7 +144,7 @@ TEST_P(HangingFileSystem, OfADeviceThatIsOpened) {
                       false});
 }
 
-TEST_P(HangingFileSystem, OfAProgramThatProbes) {
+TEST_P(HangingFileSystem, OfAProbeCommandAffectsOnlyItsResource) {
   ExpectTroubleStays({format(R"(
   [[resource.match]]
   path = "/dev/card*"
@@ -157,7 +157,7 @@ TEST_P(HangingFileSystem, OfAProgramThatProbes) {
 }
 
 // A hook that cannot begin in time is not run, so the timeout leaves a busy machine time for that.
-TEST_P(HangingFileSystem, OfAHook) {
+TEST_P(HangingFileSystem, OfAHookAffectsOnlyItsResource) {
   ExpectTroubleStays({format(R"(
   [[resource.match]]
   path = "/dev/card*"
@@ -168,7 +168,7 @@ TEST_P(HangingFileSystem, OfAHook) {
                       false});
 }
 
-TEST_P(HangingFileSystem, OfAProgramThatLists) {
+TEST_P(HangingFileSystem, OfADiscoveryCommandAffectsOnlyItsResource) {
   ExpectTroubleStays({format(R"(
   [[resource.match]]
   command = ["{}"]
@@ -176,7 +176,7 @@ TEST_P(HangingFileSystem, OfAProgramThatLists) {
                              Program())});
 }
 
-TEST_P(HangingFileSystem, OfTheConfiguration) {
+TEST_P(HangingFileSystem, OfTheConfigurationDoesNotBlockTheDaemon) {
   StartKubelet();
   Process process(tree_, tree_.path("kubelet"), kSerial);
   ASSERT_TRUE(AwaitServed()) << process.log();
@@ -196,7 +196,7 @@ TEST_P(HangingFileSystem, OfTheConfiguration) {
 }
 
 /// Looks at it are taken while all else goes on, and /healthz says that they do not end.
-TEST_P(HangingFileSystem, OfTheKubeletDirectoryWhileOtherThingsChange) {
+TEST_P(HangingFileSystem, OfTheKubeletDirectoryIsReportedByHealthz) {
   StartKubelet();
   StartDaemon(kSerial, {.daemon_keys = "rescan = \"1s\"",
                         .progress_limits = {.directory = std::chrono::milliseconds(200)}});
@@ -218,7 +218,7 @@ TEST_P(HangingFileSystem, OfTheKubeletDirectoryWhileOtherThingsChange) {
   EXPECT_THAT(health.body, HasSubstr("the kubelet's directory has not answered"));
 }
 
-TEST_P(HangingFileSystem, OfTheKubeletDirectory) {
+TEST_P(HangingFileSystem, OfTheKubeletDirectoryDoesNotBlockShutdown) {
   StartKubelet();
   Process process(tree_, tree_.path("kubelet"), kSerial);
   ASSERT_TRUE(AwaitServed()) << process.log();
@@ -230,7 +230,7 @@ TEST_P(HangingFileSystem, OfTheKubeletDirectory) {
   EXPECT_EQ(process.Wait(), 0) << process.log();
 }
 
-TEST_P(HangingFileSystem, OfThePodResources) {
+TEST_P(HangingFileSystem, OfPodResourcesDoesNotBlockTheDaemon) {
   StartKubelet();
   HangingMount mount(tree_.path("mnt"));
   if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
@@ -243,7 +243,7 @@ TEST_P(HangingFileSystem, OfThePodResources) {
   EXPECT_THAT(process.log(), Not(HasSubstr("shutdown timed out")));
 }
 
-TEST_P(HangingFileSystem, OfTheConfigurationAtTheStart) {
+TEST_P(HangingFileSystem, OfTheConfigurationAtStartDoesNotBlockShutdown) {
   StartKubelet();
   const std::string gate = tree_.path("gate");
   ASSERT_EQ(mkfifo(gate.c_str(), 0600), 0);
@@ -273,7 +273,7 @@ name = "example.com/hung"
   host_path = "/mnt/card1"
 )";
 
-TEST_P(HangingFileSystem, AllocateEndsAtItsDeadlineAndSaysWhy) {
+TEST_P(HangingFileSystem, AllocateTimesOutWithAReason) {
   StartKubelet();
   StartDaemon(kHungNode);
   ASSERT_TRUE(AwaitServed(kHungName));
@@ -302,7 +302,7 @@ TEST_P(HangingFileSystem, AllocateEndsAtItsDeadlineAndSaysWhy) {
   EXPECT_TRUE(kubelet_->Await(works, kPatience));
 }
 
-TEST_P(HangingFileSystem, AnEntryComesIntoForceAsAWhole) {
+TEST_P(HangingFileSystem, OldEntryStaysInEffectUntilTheNewScanEnds) {
   const auto entry = [&](std::string_view path, std::string_view version) {
     return format(R"(
 [[resource]]
@@ -333,7 +333,7 @@ name = "example.com/hung"
 }
 
 // The scan of an entry that is no more does not hold up the one that replaces it.
-TEST_P(HangingFileSystem, AReloadCuresAScanThatHangs) {
+TEST_P(HangingFileSystem, ReloadReplacesAHangingScan) {
   const auto entry = [](std::string_view path) {
     return format("[[resource]]\nname = \"{}\"\n[[resource.match]]\npath = \"{}\"\n", kHungName,
                   path);

@@ -22,7 +22,7 @@ constexpr std::string_view kFileProbe = R"(
   failure_threshold = 2
 )";
 
-class HealthOfDevices : public Contract {
+class DeviceHealth : public Contract {
  protected:
   /// Serves every serial line, with these lines in [resource.health].
   void Start(std::string_view health) {
@@ -43,7 +43,7 @@ class HealthOfDevices : public Contract {
   }
 };
 
-TEST_P(HealthOfDevices, FollowTheirFile) {
+TEST_P(DeviceHealth, FollowsTheProbedFile) {
   Make(0), Make(1);
   Start(kFileProbe);
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
@@ -67,7 +67,7 @@ TEST_P(HealthOfDevices, FollowTheirFile) {
   EXPECT_TRUE(Stub().Allocate({{"ttyUSB1"}}).ok());
 }
 
-TEST_P(HealthOfDevices, AreKnownToOneThatComesBackAsTheyWere) {
+TEST_P(DeviceHealth, IsKeptForAReturnedDevice) {
   Make(0), Make(1, "broken");
   Start(kFileProbe);
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Unhealthy"}}));
@@ -78,7 +78,7 @@ TEST_P(HealthOfDevices, AreKnownToOneThatComesBackAsTheyWere) {
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Unhealthy"}}));
 }
 
-TEST_P(HealthOfDevices, AreDoubtedWhereTheFileSaysSo) {
+TEST_P(DeviceHealth, StartsUnhealthyIfConfigured) {
   Make(0), Make(1, "broken");
   std::string doubting(kFileProbe);
   doubting += "before_first = \"unhealthy\"\n";
@@ -86,7 +86,7 @@ TEST_P(HealthOfDevices, AreDoubtedWhereTheFileSaysSo) {
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Unhealthy"}}));
 }
 
-TEST_P(HealthOfDevices, AreAskedOfPrograms) {
+TEST_P(DeviceHealth, FollowsTheProbeCommand) {
   Make(0), Make(1);
   Start(R"(
   command = ["/bin/sh", "-c", "echo no answer from $0; test $0 = ttyUSB0", "{name}"]
@@ -97,7 +97,7 @@ TEST_P(HealthOfDevices, AreAskedOfPrograms) {
   EXPECT_TRUE(daemon_->log().Await("/bin/sh ended with exit code 1: no answer from ttyUSB1"));
 }
 
-TEST_P(HealthOfDevices, AProgramThatHangsKeepsNeitherTheOthersNorTheEndWaiting) {
+TEST_P(DeviceHealth, HangingProbeDoesNotBlockOthersOrShutdown) {
   Make(0), Make(1);
   Start(R"(
   command = ["/bin/sh", "-c", "trap '' TERM; test $0 = ttyUSB0 || exec sleep 1000", "{name}"]
@@ -111,10 +111,10 @@ TEST_P(HealthOfDevices, AProgramThatHangsKeepsNeitherTheOthersNorTheEndWaiting) 
 }
 
 /// A device whose container needs a node that the host may lack.
-class NodesBesideDevices : public HealthOfDevices {
+class ExtraDeviceNodes : public DeviceHealth {
  protected:
   void SetUp() override {
-    HealthOfDevices::SetUp();
+    DeviceHealth::SetUp();
     Make(0);
     StartKubelet();
     StartDaemon(format(R"({}
@@ -128,7 +128,7 @@ class NodesBesideDevices : public HealthOfDevices {
   }
 };
 
-TEST_P(NodesBesideDevices, MakeADeviceUnhealthyWhileTheyAreMissing) {
+TEST_P(ExtraDeviceNodes, MissingNodeMakesADeviceUnhealthy) {
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Unhealthy"}}));
   EXPECT_TRUE(daemon_->log().Await("/dev/control of device_node is missing"));
   EXPECT_THAT(Stub().Allocate({{"ttyUSB0"}}).error_message(),
@@ -141,13 +141,13 @@ TEST_P(NodesBesideDevices, MakeADeviceUnhealthyWhileTheyAreMissing) {
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Unhealthy"}}));
 }
 
-INSTANTIATE_TEST_SUITE_P(All, NodesBesideDevices,
+INSTANTIATE_TEST_SUITE_P(All, ExtraDeviceNodes,
                          testing::Values(KubeletProfile::kAsync, KubeletProfile::kSync,
                                          KubeletProfile::kMulti),
                          ProfileName);
 
 /// What the probe of ttyUSB1 asks hangs in the kernel, which no signal ends; ttyUSB0 works.
-class ProbesThatHang : public HealthOfDevices {
+class HangingProbes : public DeviceHealth {
  protected:
   static constexpr std::string_view kHangingProbe = R"(
   file = "/{name}/state"
@@ -158,7 +158,7 @@ class ProbesThatHang : public HealthOfDevices {
 )";
 
   void SetUp() override {
-    HealthOfDevices::SetUp();
+    DeviceHealth::SetUp();
     tree_.Dir("ttyUSB1");
     tree_.File("ttyUSB0/state", "ok\n");
     tree_.CharDevice("dev/ttyUSB0");
@@ -181,7 +181,7 @@ class ProbesThatHang : public HealthOfDevices {
   std::optional<HangingMount> mount_;
 };
 
-TEST_P(ProbesThatHang, AreFailuresEveryPeriodUntilTheyComeBack) {
+TEST_P(HangingProbes, FailEveryPeriodUntilTheyReturn) {
   Start(kHangingProbe);
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Unhealthy"}}));
   EXPECT_TRUE(daemon_->log().Await("its probe has been hanging in the kernel since"));
@@ -194,7 +194,7 @@ TEST_P(ProbesThatHang, AreFailuresEveryPeriodUntilTheyComeBack) {
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
 }
 
-TEST_P(ProbesThatHang, AreRememberedWhenHealthIsTakenOutOfTheFileAndPutBack) {
+TEST_P(HangingProbes, AreRememberedWhenHealthIsRemovedAndRestored) {
   Start(kHangingProbe);
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Unhealthy"}}));
   const std::string why = WhyRefused();
@@ -205,12 +205,12 @@ TEST_P(ProbesThatHang, AreRememberedWhenHealthIsTakenOutOfTheFileAndPutBack) {
   EXPECT_EQ(WhyRefused(), why) << "it is the one that hung before";
 }
 
-INSTANTIATE_TEST_SUITE_P(All, ProbesThatHang,
+INSTANTIATE_TEST_SUITE_P(All, HangingProbes,
                          testing::Values(KubeletProfile::kAsync, KubeletProfile::kSync,
                                          KubeletProfile::kMulti),
                          ProfileName);
 
-INSTANTIATE_TEST_SUITE_P(All, HealthOfDevices,
+INSTANTIATE_TEST_SUITE_P(All, DeviceHealth,
                          testing::Values(KubeletProfile::kAsync, KubeletProfile::kSync,
                                          KubeletProfile::kMulti),
                          ProfileName);

@@ -15,7 +15,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-class HooksOfDevices : public Contract {
+class DeviceHooks : public Contract {
  protected:
   /// Serves every serial line, with a shell script as its hook; "$1" is the ID of the device.
   void Start(std::string_view hook, std::string_view script, std::string_view keys = "") {
@@ -69,7 +69,7 @@ class HooksOfDevices : public Contract {
   std::chrono::milliseconds deadline_ = kPatience;
 };
 
-TEST_P(HooksOfDevices, PreStartRunsAtEveryStart) {
+TEST_P(DeviceHooks, PreStartRunsAtEveryStart) {
   tree_.CharDevice("dev/ttyUSB0"), tree_.CharDevice("dev/ttyUSB1");
   Start("pre_start", format("echo $1 >> {}", tree_.path("ran")));
   EXPECT_TRUE(View().options.pre_start_required);
@@ -82,7 +82,7 @@ TEST_P(HooksOfDevices, PreStartRunsAtEveryStart) {
   EXPECT_EQ(Runs("pre_start", "success"), 2);
 }
 
-TEST_P(HooksOfDevices, ThePodSeesWhyPreStartFailed) {
+TEST_P(DeviceHooks, PodEventContainsThePreStartFailure) {
   tree_.CharDevice("dev/ttyUSB0");
   Start("pre_start",
         format("test -e {} && exit; echo no medium in $1 >&2; exit 7", tree_.path("medium")));
@@ -100,7 +100,7 @@ TEST_P(HooksOfDevices, ThePodSeesWhyPreStartFailed) {
 }
 
 // The daemon was restarted, and the kubelet starts what was allocated before.
-TEST_P(HooksOfDevices, Case45PreStartWithoutAllocate) {
+TEST_P(DeviceHooks, Case45PreStartWithoutAllocate) {
   tree_.CharDevice("dev/ttyUSB0");
   Start("pre_start", format("echo $1 >> {}", tree_.path("ran")));
   EXPECT_TRUE(Stub().PreStart({"ttyUSB0"}).ok());
@@ -113,7 +113,7 @@ TEST_P(HooksOfDevices, Case45PreStartWithoutAllocate) {
   EXPECT_TRUE(daemon_->log().Await("start refused resource=example.com/serial reason="));
 }
 
-TEST_P(HooksOfDevices, Case45PreStartThatIsTooSlowIsStopped) {
+TEST_P(DeviceHooks, Case45SlowPreStartIsStopped) {
   tree_.CharDevice("dev/ttyUSB0");
   Start("pre_start", "trap '' TERM; sleep 3600", "timeout = \"100ms\"");
   const grpc::Status late = Stub().PreStart({"ttyUSB0"});
@@ -121,7 +121,7 @@ TEST_P(HooksOfDevices, Case45PreStartThatIsTooSlowIsStopped) {
   EXPECT_THAT(late.error_message(), HasSubstr("did not end within "));
 }
 
-TEST_P(HooksOfDevices, AllocateRunsBeforeTheAnswer) {
+TEST_P(DeviceHooks, AllocateRunsBeforeTheResponse) {
   tree_.CharDevice("dev/ttyUSB0");
   Start("allocate", format("echo $1 >> {}", tree_.path("ran")));
   EXPECT_FALSE(View().options.pre_start_required);
@@ -133,7 +133,7 @@ TEST_P(HooksOfDevices, AllocateRunsBeforeTheAnswer) {
             1);
 }
 
-TEST_P(HooksOfDevices, AllocateThatFailsRefuses) {
+TEST_P(DeviceHooks, FailedAllocateRejectsTheAllocation) {
   tree_.CharDevice("dev/ttyUSB0");
   Start("allocate", "echo license server is down >&2; exit 1");
   const auto refused = kubelet_->Admit("pod", "c", kSerialName, 1);
@@ -146,14 +146,14 @@ TEST_P(HooksOfDevices, AllocateThatFailsRefuses) {
             1);
 }
 
-TEST_P(HooksOfDevices, AnAllocationThatIsRefusedRunsNoHook) {
+TEST_P(DeviceHooks, RejectedAllocationRunsNoHook) {
   tree_.CharDevice("dev/ttyUSB0");
   Start("allocate", format("echo $1 >> {}", tree_.path("ran")));
   EXPECT_FALSE(Stub().Allocate({{"ttyUSB0"}, {"ttyUSB7"}}).ok());
   EXPECT_EQ(Written("ran"), "");
 }
 
-TEST_P(HooksOfDevices, OthersAreServedWhileAHookRuns) {
+TEST_P(DeviceHooks, RunningHookDoesNotBlockOtherDevices) {
   tree_.CharDevice("dev/ttyUSB0"), tree_.CharDevice("dev/ttyUSB1");
   Start("pre_start", WaitAtGate());
   auto starting = std::async(std::launch::async, [this] { return Stub().PreStart({"ttyUSB0"}); });
@@ -166,7 +166,7 @@ TEST_P(HooksOfDevices, OthersAreServedWhileAHookRuns) {
   EXPECT_TRUE(starting.get().ok());
 }
 
-TEST_P(HooksOfDevices, AKubeletThatRestartsDoesNotWaitForAHook) {
+TEST_P(DeviceHooks, RegistersAgainWhileAHookRuns) {
   tree_.CharDevice("dev/ttyUSB0");
   Start("pre_start", WaitAtGate());
   const std::string before = View().endpoint;
@@ -179,7 +179,7 @@ TEST_P(HooksOfDevices, AKubeletThatRestartsDoesNotWaitForAHook) {
   OpenGate();
 }
 
-TEST_P(HooksOfDevices, TheEndWaitsForNoHook) {
+TEST_P(DeviceHooks, ShutdownDoesNotWaitForHooks) {
   tree_.CharDevice("dev/ttyUSB0");
   Start("pre_start", "trap '' TERM; " + WaitAtGate(), "timeout = \"27s\"");
   auto starting = std::async(std::launch::async, [this] { return Stub().PreStart({"ttyUSB0"}); });
@@ -188,7 +188,7 @@ TEST_P(HooksOfDevices, TheEndWaitsForNoHook) {
   EXPECT_FALSE(starting.get().ok());
 }
 
-TEST_P(HooksOfDevices, ReleaseRunsOnceWhenThePodIsGone) {
+TEST_P(DeviceHooks, ReleaseRunsOnceWhenThePodIsGone) {
   tree_.CharDevice("dev/ttyUSB0"), tree_.CharDevice("dev/ttyUSB1");
   Start("release", format("echo $1 >> {}", tree_.path("ran")));
   EXPECT_TRUE(View().options.pre_start_required);  // the next container may have to wait
@@ -205,7 +205,7 @@ TEST_P(HooksOfDevices, ReleaseRunsOnceWhenThePodIsGone) {
   EXPECT_EQ(Written("ran"), a + "\n" + b + "\n");
 }
 
-TEST_P(HooksOfDevices, AnOutageReleasesNothing) {
+TEST_P(DeviceHooks, PodResourcesOutageReleasesNothing) {
   tree_.CharDevice("dev/ttyUSB0");
   Start("release", format("echo $1 >> {}", tree_.path("ran")));
   Run("a");
@@ -232,7 +232,7 @@ TEST_P(HooksOfDevices, AnOutageReleasesNothing) {
   EXPECT_EQ(Written("ran"), "ttyUSB0\n");
 }
 
-TEST_P(HooksOfDevices, TheNextContainerStartsWhenItsDeviceIsReleased) {
+TEST_P(DeviceHooks, NextContainerStartsAfterTheRelease) {
   tree_.CharDevice("dev/ttyUSB0");
   period_ = std::chrono::hours(1);  // only its start makes anybody look
   Start("release", WaitAtGate());
@@ -248,7 +248,7 @@ TEST_P(HooksOfDevices, TheNextContainerStartsWhenItsDeviceIsReleased) {
   EXPECT_EQ(Runs("release", "success"), 1);
 }
 
-TEST_P(HooksOfDevices, WhatTheNextContainerHasIsNotReleased) {
+TEST_P(DeviceHooks, DoesNotReleaseADeviceInUseByTheNextContainer) {
   tree_.CharDevice("dev/ttyUSB0");
   Start("release", format("echo $1 >> {}", tree_.path("ran")));
   Run("a");
@@ -265,7 +265,7 @@ TEST_P(HooksOfDevices, WhatTheNextContainerHasIsNotReleased) {
 }
 
 // The kubelet allocates before the last pod's license is back, were it not for this order.
-TEST_P(HooksOfDevices, TheLastIsReleasedBeforeTheNextIsAllocated) {
+TEST_P(DeviceHooks, ReleaseRunsBeforeTheNextAllocateHook) {
   tree_.CharDevice("dev/ttyUSB0");
   period_ = std::chrono::hours(1);
   const std::string file = tree_.path("ran");
@@ -283,7 +283,7 @@ TEST_P(HooksOfDevices, TheLastIsReleasedBeforeTheNextIsAllocated) {
   EXPECT_EQ(Written("ran"), "take\ndrop\ntake\n");
 }
 
-TEST_P(HooksOfDevices, AReleaseThatFailsIsToldAndTheNextContainerStarts) {
+TEST_P(DeviceHooks, FailedReleaseIsLoggedAndDoesNotBlockTheNext) {
   tree_.CharDevice("dev/ttyUSB0");
   Start("release", "echo stuck >&2; exit 1");
   Run("a");
@@ -293,7 +293,7 @@ TEST_P(HooksOfDevices, AReleaseThatFailsIsToldAndTheNextContainerStarts) {
   EXPECT_EQ(Runs("release", "failure"), 1);
 }
 
-TEST_P(HooksOfDevices, ContainersStartThoughTheKubeletDoesNotSayWhoHoldsWhat) {
+TEST_P(DeviceHooks, ContainersStartWithoutPodResources) {
   tree_.CharDevice("dev/ttyUSB0");
   deadline_ = std::chrono::milliseconds(200);
   Start("release", "true");
@@ -301,7 +301,7 @@ TEST_P(HooksOfDevices, ContainersStartThoughTheKubeletDoesNotSayWhoHoldsWhat) {
   Run("a");
 }
 
-TEST_P(HooksOfDevices, ADeviceThatWentMeanwhileIsReleasedAsWell) {
+TEST_P(DeviceHooks, VanishedDeviceIsReleased) {
   tree_.CharDevice("dev/ttyUSB0");
   Start("release", format("echo $1 >> {}", tree_.path("ran")));
   Run("a");
@@ -312,7 +312,7 @@ TEST_P(HooksOfDevices, ADeviceThatWentMeanwhileIsReleasedAsWell) {
   EXPECT_EQ(Written("ran"), "ttyUSB0\n");
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HooksOfDevices,
+INSTANTIATE_TEST_SUITE_P(All, DeviceHooks,
                          testing::Values(KubeletProfile::kAsync, KubeletProfile::kSync,
                                          KubeletProfile::kMulti),
                          ProfileName);

@@ -24,7 +24,7 @@ class Hotplug : public Contract {
 /// What takes long and is of no concern to the kubelet, whichever it is.
 class HotplugWithOneKubelet : public Hotplug {};
 
-TEST_P(Hotplug, NodeIsMadeRemovedAndReplaced) {
+TEST_P(Hotplug, FollowsACreatedRemovedAndReplacedNode) {
   ASSERT_NO_FATAL_FAILURE(Start());
   EXPECT_EQ(View().capacity, 0U);
   tree_.CharDevice("dev/ttyUSB0");
@@ -40,7 +40,7 @@ TEST_P(Hotplug, NodeIsMadeRemovedAndReplaced) {
   EXPECT_THAT(Calls(), SizeIs(1));
 }
 
-TEST_P(Hotplug, NodeIsReplacedByRename) {
+TEST_P(Hotplug, FollowsARenamedNode) {
   tree_.CharDevice("dev/ttyUSB0");
   ASSERT_NO_FATAL_FAILURE(Start());
   tree_.CharDevice("dev/other");
@@ -57,7 +57,7 @@ name = "example.com/serial"
   path = "/dev/serial/by-id/*"
 )";
 
-TEST_P(Hotplug, DirectoryThatDidNotExistYet) {
+TEST_P(Hotplug, FindsADirectoryCreatedLater) {
   ASSERT_NO_FATAL_FAILURE(Start(kDeep));
   tree_.CharDevice("dev/serial/by-id/a");  // made with all its directories
   ASSERT_TRUE(AwaitHealth({{"a", "Healthy"}}));
@@ -71,7 +71,7 @@ TEST_P(Hotplug, DirectoryThatDidNotExistYet) {
 
 // Nothing tells of what happens above a directory that is watched. The safety net finds it, and
 // from then on the new directory is watched.
-TEST_P(HotplugWithOneKubelet, DirectoryIsReplacedAtOnce) {
+TEST_P(HotplugWithOneKubelet, RescanFindsAReplacedDirectory) {
   tree_.CharDevice("dev/serial/by-id/a");
   StartKubelet();
   StartDaemon(kDeep, {.daemon_keys = "rescan = \"8s\""});
@@ -85,7 +85,7 @@ TEST_P(HotplugWithOneKubelet, DirectoryIsReplacedAtOnce) {
                         kSerialName, 7s));
 }
 
-TEST_P(Hotplug, LinkIsRetargeted) {
+TEST_P(Hotplug, FollowsARetargetedLink) {
   tree_.CharDevice("dev/ttyUSB0");
   tree_.CharDevice("dev/ttyUSB1");
   tree_.Link("dev/serial/by-id/a", "../../ttyUSB0");
@@ -106,7 +106,7 @@ TEST_P(Hotplug, LinkIsRetargeted) {
   EXPECT_EQ(host_path(), "/dev/ttyUSB1");
 }
 
-TEST_P(Hotplug, VanishedDeviceIsForgotten) {
+TEST_P(Hotplug, ForgetsAVanishedDevice) {
   tree_.CharDevice("dev/ttyUSB0");
   tree_.CharDevice("dev/ttyUSB1");
   ASSERT_NO_FATAL_FAILURE(Start(R"(
@@ -125,7 +125,7 @@ forget_after = "1500ms"
   EXPECT_EQ(Stub().Allocate({{"ttyUSB1"}}).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
-TEST_P(Hotplug, ThousandNodesAtOnce) {
+TEST_P(Hotplug, SendsFewListsForAThousandNodes) {
   ASSERT_NO_FATAL_FAILURE(Start());
   HealthById all;
   for (int i = 0; i < 1000; ++i) {

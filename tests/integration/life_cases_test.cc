@@ -135,7 +135,7 @@ UniqueFd SilentPeer(const std::string& path) {
   return fd;
 }
 
-TEST_P(Contract, Case49StopWithPeersThatHang) {
+TEST_P(Contract, Case49StopWithHangingPeers) {
   constexpr int kResources = 15;
   StartKubelet();
   StartDaemon(Resources(kResources));
@@ -148,7 +148,7 @@ TEST_P(Contract, Case49StopWithPeersThatHang) {
   EXPECT_THAT(OwnSockets(), SizeIs(0));
 }
 
-TEST_P(Contract, Case49StopWithReadersThatStall) {
+TEST_P(Contract, Case49StopWithStalledReaders) {
   StartKubelet();
   StartDaemon(R"(
 [[resource]]
@@ -200,7 +200,7 @@ name = "{}"
   for (auto& call : calls) EXPECT_EQ(call.wait_for(kPatience), std::future_status::ready);
 }
 
-TEST_P(Contract, Case50KilledAndStartedAnew) {
+TEST_P(Contract, Case50RestartAfterSigkill) {
   tree_.CharDevice("dev/ttyUSB0");
   tree_.CharDevice("dev/ttyUSB1");
   StartKubelet();
@@ -323,7 +323,7 @@ TEST_P(Contract, Case52Authorities) {
   }
 }
 
-TEST_P(Contract, Case54AwayForLongerThanTheGrace) {
+TEST_P(Contract, Case54AbsentLongerThanTheGracePeriod) {
   tree_.CharDevice("dev/ttyUSB0");
   StartKubelet({.directory = {}, .clock_scale = 1500});  // the five minutes are 200 ms
   StartDaemon();
@@ -338,7 +338,7 @@ TEST_P(Contract, Case54AwayForLongerThanTheGrace) {
 
 // It is tried for as long as it takes: to end would only be another way of trying again, and would
 // take the other resources and /readyz, which says what is wrong, with it.
-TEST_P(Contract, Case58DirectoryThatCannotBeWritten) {
+TEST_P(Contract, Case58UnwritableDirectory) {
   constexpr uid_t kSomebody = 65534;
   tree_.CharDevice("dev/ttyUSB0");
   StartKubelet();

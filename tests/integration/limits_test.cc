@@ -12,7 +12,7 @@ using testing::HasSubstr;
 /// How the kubelet registers does not matter.
 class Limits : public Contract {};
 
-TEST_P(Limits, AListIsWarnedOfThatIsLongerThanTenThousand) {
+TEST_P(Limits, WarnsOfListsLongerThanTenThousand) {
   StartKubelet();
   constexpr std::string_view kResources = R"(
 [[resource]]
@@ -37,7 +37,7 @@ replicas = 73
 }
 
 // With fewer watches than directories some are only looked at by the rescan, and nothing is missed.
-TEST_P(Limits, DirectoriesForWhichNoWatchIsLeftAreLookedAtAtEveryRescan) {
+TEST_P(Limits, RescanFindsChangesInUnwatchedDirectories) {
   constexpr int kDirectories = 60;
   HealthById devices;
   const auto add = [&](const char* name) {

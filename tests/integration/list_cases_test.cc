@@ -234,7 +234,7 @@ TEST_P(Contract, Case30HostileNames) {
   EXPECT_EQ(daemon_->Get("/metrics").status, 200);
 }
 
-TEST_P(Contract, Case31ListThatIsTooLong) {
+TEST_P(Contract, Case31TruncatesALongList) {
   StartKubelet();
   StartDaemon(R"(
 [[resource]]

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-class MetricsOfTheDaemon : public Contract {
+class DaemonMetrics : public Contract {
  protected:
   bool Agrees(std::string_view name, std::string_view labels, std::size_t value) {
     const std::string series = format("patchbay_{}{{{}}}", name, labels);
@@ -22,7 +22,7 @@ class MetricsOfTheDaemon : public Contract {
   }
 };
 
-TEST_P(MetricsOfTheDaemon, AgreeWithTheKubelet) {
+TEST_P(DaemonMetrics, AgreeWithTheKubelet) {
   const std::string r = "resource=\"example.com/serial\"";
   tree_.CharDevice("dev/ttyUSB0");
   tree_.CharDevice("dev/ttyUSB1");
@@ -107,7 +107,7 @@ TEST_P(MetricsOfTheDaemon, AgreeWithTheKubelet) {
   EXPECT_EQ(daemon_->Metric("patchbay_kubelet_restarts_total"), 1);
 }
 
-TEST_P(MetricsOfTheDaemon, ReadinessSaysWhatIsMissing) {
+TEST_P(DaemonMetrics, ReadyzReportsMissingResources) {
   StartDaemon();
   HttpAnswer ready = daemon_->Get("/readyz");
   EXPECT_EQ(ready.status, 503);
@@ -123,7 +123,7 @@ TEST_P(MetricsOfTheDaemon, ReadinessSaysWhatIsMissing) {
   EXPECT_TRUE(daemon_->AwaitMetric("patchbay_kubelet_up", 0));
 }
 
-TEST_P(MetricsOfTheDaemon, ResourceOfAnotherNodeIsNotServed) {
+TEST_P(DaemonMetrics, OmitResourcesOfOtherNodes) {
   StartKubelet();
   StartDaemon(R"(
 [[resource]]
@@ -143,7 +143,7 @@ on_nodes = ["other-*"]
             -1);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, MetricsOfTheDaemon,
+INSTANTIATE_TEST_SUITE_P(All, DaemonMetrics,
                          testing::Values(KubeletProfile::kAsync, KubeletProfile::kSync,
                                          KubeletProfile::kMulti),
                          ProfileName);

@@ -124,7 +124,7 @@ std::set<std::string> DevicesOf(const Ids& ids) {
   return devices;
 }
 
-TEST_P(Numa, Case32EveryDeviceSaysItsNumaNode) {
+TEST_P(Numa, Case32EveryDeviceReportsItsNumaNode) {
   Cards({0, 1, 63});
   Start("");
   EXPECT_EQ(TopologyOf(View(kCardName)),
@@ -137,7 +137,7 @@ TEST_P(Numa, Case32EveryDeviceSaysItsNumaNode) {
   EXPECT_EQ(InfoMetric("card2", "63"), 1);
 }
 
-TEST_P(Numa, Case32OneUnknownNumaNodeAndNobodyHasTopology) {
+TEST_P(Numa, Case32OneUnknownNumaNodeDisablesTopology) {
   Cards({0, 1});
   Start("forget_after = \"1ms\"");
   const Topology known{{"card0", {0}}, {"card1", {1}}};
@@ -163,7 +163,7 @@ TEST_P(Numa, Case32UnknownNumaNode) {
   EXPECT_THAT(Admit(3), SizeIs(3));
 }
 
-TEST_P(Numa, AnotherNumaNodeIsTold) {
+TEST_P(Numa, ReportsAChangedNumaNode) {
   Cards({0, 1});
   Start("", {.daemon_keys = "rescan = \"1s\""});
   ASSERT_EQ(TopologyOf(View(kCardName)), (Topology{{"card0", {0}}, {"card1", {1}}}));
@@ -180,14 +180,14 @@ TEST_P(Numa, AnotherNumaNodeIsTold) {
   EXPECT_EQ(View(kCardName).allocatable, 2U);
 }
 
-TEST_P(Numa, ReplicasHaveNoTopologyUnasked) {
+TEST_P(Numa, ReplicasHaveNoTopologyByDefault) {
   Cards({0, 1});
   Start("replicas = 2");
   EXPECT_EQ(TopologyOf(View(kCardName)),
             (Topology{{"card0::0", {}}, {"card0::1", {}}, {"card1::0", {}}, {"card1::1", {}}}));
 }
 
-TEST_P(Numa, ReplicasHaveTopologyWhereItIsAskedFor) {
+TEST_P(Numa, ReplicasHaveTopologyIfConfigured) {
   Cards({0, 1});
   Start("replicas = 2\ntopology = true");
   EXPECT_EQ(TopologyOf(View(kCardName)),
@@ -195,7 +195,7 @@ TEST_P(Numa, ReplicasHaveTopologyWhereItIsAskedFor) {
   EXPECT_THAT(AdmitOnce(2, {1}), UnorderedElementsAre("card1::0", "card1::1"));
 }
 
-TEST_P(Numa, TopologyCanBeTurnedOff) {
+TEST_P(Numa, TopologyCanBeDisabled) {
   Cards({0, 1});
   Start("topology = false\nenv = { NUMA = \"{numa_node}\" }");
   EXPECT_EQ(TopologyOf(View(kCardName)), (Topology{{"card0", {}}, {"card1", {}}}));
@@ -206,7 +206,7 @@ TEST_P(Numa, TopologyCanBeTurnedOff) {
   EXPECT_EQ(admitted->response.envs().at("NUMA"), "0,1");
 }
 
-TEST_P(Numa, WhatNeedsANumaNodeAndHasNoneIsRejected) {
+TEST_P(Numa, RejectsDevicesThatLackARequiredNumaNode) {
   Cards({0, -1, 1});
   Start("env = { \"NUMA_{slot}\" = \"{numa_node}\" }");
   EXPECT_EQ(TopologyOf(View(kCardName)), (Topology{{"card0", {0}}, {"card2", {1}}}));
@@ -219,7 +219,7 @@ TEST_P(Numa, WhatNeedsANumaNodeAndHasNoneIsRejected) {
   EXPECT_EQ(admitted->response.envs().at("NUMA_1"), "1");
 }
 
-TEST_P(Numa, AGroupOnTwoNumaNodesIsOnNone) {
+TEST_P(Numa, GroupOnTwoNumaNodesHasNoTopology) {
   Card("card0a", "0");
   Card("card0b", "1");
   Card("card1a", "1");
@@ -244,7 +244,7 @@ forget_after = "1ms"
   EXPECT_TRUE(AwaitTopology({{"0", {0}}, {"1", {1}}}));
 }
 
-TEST_P(Numa, PreferredAllocationIsOfferedWhereThereIsAPreference) {
+TEST_P(Numa, PreferredAllocationIsAdvertisedOnlyIfConfigured) {
   Cards({0});
   for (const std::string preference : {"none", "packed", "spread"}) {
     Start(format("preferred_allocation = \"{}\"", preference));
@@ -269,7 +269,7 @@ TEST_P(Numa, PreferredAllocationIsOfferedWhereThereIsAPreference) {
 // The orders of the kubelet are random: what is no accident happens every time.
 constexpr int kTimes = 5;
 
-TEST_P(Numa, PackedGetsFewNumaNodes) {
+TEST_P(Numa, PackedUsesFewNumaNodes) {
   Cards({0, 0, 1, 1, 1, 2, 2, 2, 2});
   Start("preferred_allocation = \"packed\"");
   for (int i = 0; i < kTimes; ++i) {
@@ -286,7 +286,7 @@ TEST_P(Numa, PackedGetsFewNumaNodes) {
   EXPECT_THAT(Admit(1), UnorderedElementsAre("card4"));
 }
 
-TEST_P(Numa, PackedWithinTheHintOfTheTopologyManager) {
+TEST_P(Numa, PackedRespectsTheTopologyManagerHint) {
   Cards({0, 0, 1, 1, 1, 2, 2, 2, 2});
   Start("preferred_allocation = \"packed\"");
   for (int i = 0; i < kTimes; ++i) {
@@ -300,7 +300,7 @@ TEST_P(Numa, PackedWithinTheHintOfTheTopologyManager) {
   }
 }
 
-TEST_P(Numa, PackedFillsSharedDevicesUp) {
+TEST_P(Numa, PackedFillsSharedDevices) {
   Cards({0, 0, 0});
   Start("replicas = 3\npreferred_allocation = \"packed\"");
   EXPECT_THAT(DevicesOf(Admit(2)), ElementsAre("card0"));
@@ -310,7 +310,7 @@ TEST_P(Numa, PackedFillsSharedDevicesUp) {
   EXPECT_THAT(DevicesOf(Admit(1)), ElementsAre("card1"));
 }
 
-TEST_P(Numa, PackedKnowsNumaNodesOfReplicas) {
+TEST_P(Numa, PackedUsesNumaNodesOfReplicas) {
   Cards({0, 1, 0, 1});
   Start("replicas = 2\npreferred_allocation = \"packed\"");
   for (int i = 0; i < kTimes; ++i) {
@@ -318,7 +318,7 @@ TEST_P(Numa, PackedKnowsNumaNodesOfReplicas) {
   }
 }
 
-TEST_P(Numa, SpreadGetsDistinctDevices) {
+TEST_P(Numa, SpreadUsesDistinctDevices) {
   Cards({0, 0, 1});
   Start("replicas = 4\npreferred_allocation = \"spread\"");
   for (int i = 0; i < 2; ++i) {
@@ -329,7 +329,7 @@ TEST_P(Numa, SpreadGetsDistinctDevices) {
   }
 }
 
-TEST_P(Numa, APreferenceKeepsOffWhatIsGone) {
+TEST_P(Numa, PreferenceAvoidsVanishedDevices) {
   Cards({0, 0, 1});
   Start("preferred_allocation = \"packed\"");
   const Ids all = {"card0", "card1", "card2"};
@@ -340,7 +340,7 @@ TEST_P(Numa, APreferenceKeepsOffWhatIsGone) {
   EXPECT_THAT(Preferred({{all, {}, 2}}), ElementsAre(UnorderedElementsAre("card0", "card2")));
 }
 
-TEST_P(Numa, Case46AsManyAsAskedForAndNoOthers) {
+TEST_P(Numa, Case46RequestedSizeFromAvailableDevices) {
   Cards({0, 1, 1, 0});
   for (const char* preference : {"packed", "spread"}) {
     SCOPED_TRACE(preference);

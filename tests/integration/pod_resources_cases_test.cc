@@ -49,7 +49,7 @@ class PodResourcesCases : public Contract {
   }
 };
 
-TEST_P(PodResourcesCases, Case56_MetricsFollowThePods) {
+TEST_P(PodResourcesCases, Case56MetricsFollowThePods) {
   tree_.CharDevice("dev/ttyUSB0");
   tree_.CharDevice("dev/ttyUSB1");
   StartKubeletWithPods();
@@ -66,7 +66,7 @@ TEST_P(PodResourcesCases, Case56_MetricsFollowThePods) {
   EXPECT_EQ(daemon_->Metric(Held("b", b)), 1);
 }
 
-TEST_P(PodResourcesCases, PollsSoonAfterAnAllocateOfAResourceThatWasThereAtTheStart) {
+TEST_P(PodResourcesCases, PollsSoonAfterAnAllocate) {
   tree_.CharDevice("dev/ttyUSB0");
   StartKubeletWithPods();
   StartAsking(kSerial, {.period = std::chrono::hours(1), .deadline = kPatience});
@@ -75,7 +75,7 @@ TEST_P(PodResourcesCases, PollsSoonAfterAnAllocateOfAResourceThatWasThereAtTheSt
   EXPECT_TRUE(AwaitUnits(1)) << daemon_->log().text();
 }
 
-TEST_P(PodResourcesCases, Case56_ADeviceIsHeldByAllWhoHoldAReplica) {
+TEST_P(PodResourcesCases, Case56DeviceHasTheHoldersOfItsReplicas) {
   tree_.CharDevice("dev/ttyUSB0");
   StartKubeletWithPods();
   StartAsking(
@@ -88,7 +88,7 @@ TEST_P(PodResourcesCases, Case56_ADeviceIsHeldByAllWhoHoldAReplica) {
   EXPECT_EQ(daemon_->Metric(Held("b", "ttyUSB0")), 1);
 }
 
-TEST_P(PodResourcesCases, Case56_AnOutageLeavesWhatWasSaidLastAndHarmsNothingElse) {
+TEST_P(PodResourcesCases, Case56OutageKeepsTheLastReport) {
   tree_.CharDevice("dev/ttyUSB0");
   tree_.CharDevice("dev/ttyUSB1");
   StartKubeletWithPods();
@@ -118,7 +118,7 @@ TEST_P(PodResourcesCases, Case56_AnOutageLeavesWhatWasSaidLastAndHarmsNothingEls
   }
 }
 
-TEST_P(PodResourcesCases, Case56_ASocketThatIsNotThereIsToldOnceWithWhatToDo) {
+TEST_P(PodResourcesCases, Case56LogsAMissingSocketOnceWithAHint) {
   StartKubeletWithPods();
   ASSERT_TRUE(kubelet_->SetPodResourcesFault(Fault::kAbsent));
   StartAsking();
@@ -130,7 +130,7 @@ TEST_P(PodResourcesCases, Case56_ASocketThatIsNotThereIsToldOnceWithWhatToDo) {
   EXPECT_EQ(daemon_->log().Count("mount its directory, /var/lib/kubelet/pod-resources"), 1U);
 }
 
-TEST_P(PodResourcesCases, Case56_RateLimitsAreNoOutage) {
+TEST_P(PodResourcesCases, Case56RateLimitsAreNotAnOutage) {
   tree_.CharDevice("dev/ttyUSB0");
   StartKubeletWithPods();
   StartAsking();
@@ -148,7 +148,7 @@ TEST_P(PodResourcesCases, Case56_RateLimitsAreNoOutage) {
   ASSERT_TRUE(AwaitUnits(0));
 }
 
-TEST_P(PodResourcesCases, Case56_OldKubeletsSayItInTheirWay) {
+TEST_P(PodResourcesCases, Case56UsesV1alpha1WithOldKubelets) {
   tree_.CharDevice("dev/ttyUSB0");
   StartKubeletWithPods();
   ASSERT_TRUE(kubelet_->SetPodResourcesFault(Fault::kOnlyV1alpha1));
@@ -160,7 +160,7 @@ TEST_P(PodResourcesCases, Case56_OldKubeletsSayItInTheirWay) {
   EXPECT_EQ(daemon_->log().Count("is not known"), 0U);
 }
 
-TEST_P(PodResourcesCases, ARestartOfTheKubeletForgetsNoHolder) {
+TEST_P(PodResourcesCases, KubeletRestartKeepsHolders) {
   tree_.CharDevice("dev/ttyUSB0");
   StartKubeletWithPods();
   StartAsking();
@@ -176,7 +176,7 @@ TEST_P(PodResourcesCases, ARestartOfTheKubeletForgetsNoHolder) {
   ASSERT_TRUE(AwaitUnits(0));
 }
 
-TEST_P(PodResourcesCases, AVanishedDeviceThatAPodHoldsStaysListedUntilThePodEnds) {
+TEST_P(PodResourcesCases, KeepsVanishedDevicesThatAreInUse) {
   tree_.CharDevice("dev/ttyUSB0");
   tree_.CharDevice("dev/ttyUSB1");
   StartKubeletWithPods();
@@ -195,7 +195,7 @@ TEST_P(PodResourcesCases, AVanishedDeviceThatAPodHoldsStaysListedUntilThePodEnds
   ASSERT_TRUE(AwaitHealth({}));
 }
 
-TEST_P(PodResourcesCases, AKubeletThatDoesNotAnswerDoesNotHoldUpTheEnd) {
+TEST_P(PodResourcesCases, HangingPollDoesNotBlockShutdown) {
   StartKubeletWithPods();
   ASSERT_TRUE(kubelet_->SetPodResourcesFault(Fault::kHang));
   StartAsking(kSerial, {.deadline = std::chrono::hours(1)});
@@ -203,7 +203,7 @@ TEST_P(PodResourcesCases, AKubeletThatDoesNotAnswerDoesNotHoldUpTheEnd) {
   EXPECT_TRUE(daemon_->Stop());
 }
 
-TEST_P(PodResourcesCases, WhoIsNotToBeAskedIsNotAsked) {
+TEST_P(PodResourcesCases, DoesNotPollUnlessConfigured) {
   StartKubeletWithPods();
   StartDaemon();
   ASSERT_TRUE(AwaitServed());
@@ -218,7 +218,7 @@ INSTANTIATE_TEST_SUITE_P(All, PodResourcesCases,
                          ProfileName);
 
 /// A kubelet whose answer is made up. How it registers does not matter.
-class MadeUpPods : public PodResourcesCases {
+class FakePods : public PodResourcesCases {
  protected:
   void Say(const std::string& pod, const std::string& resource,
            const std::vector<std::string>& ids) {
@@ -244,7 +244,7 @@ class MadeUpPods : public PodResourcesCases {
   std::unique_ptr<PodResourcesServer> server_;
 };
 
-TEST_P(MadeUpPods, Case56_WhatIsSaidForEveryNumaNodeCountsOnce) {
+TEST_P(FakePods, Case56CountsADeviceReportedPerNumaNodeOnce) {
   tree_.CharDevice("dev/ttyUSB0");
   StartKubelet();
   Say("a", kSerialName, {"ttyUSB0", "ttyUSB0"});
@@ -259,7 +259,7 @@ TEST_P(MadeUpPods, Case56_WhatIsSaidForEveryNumaNodeCountsOnce) {
   EXPECT_EQ(metrics.find("example.com/other"), std::string::npos);
 }
 
-TEST_P(MadeUpPods, WhatIsListedNowhereIsHeldAllTheSame) {
+TEST_P(FakePods, CountsUnlistedDevicesAsInUse) {
   StartKubelet();
   Say("a", kSerialName, {"of-yesterday", std::string(10'000, 'x'), "a \"\n\\"});
   Serve();
@@ -270,7 +270,7 @@ TEST_P(MadeUpPods, WhatIsListedNowhereIsHeldAllTheSame) {
   EXPECT_TRUE(AwaitHealth({}));
 }
 
-TEST_P(MadeUpPods, AServerThatIsKilledIsFoundAgain) {
+TEST_P(FakePods, ReconnectsToARestartedServer) {
   StartKubelet();
   Say("a", kSerialName, {"x"});
   Serve();
@@ -285,7 +285,7 @@ TEST_P(MadeUpPods, AServerThatIsKilledIsFoundAgain) {
   EXPECT_EQ(daemon_->Metric(Units()), 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, MadeUpPods, testing::Values(KubeletProfile::kSync), ProfileName);
+INSTANTIATE_TEST_SUITE_P(All, FakePods, testing::Values(KubeletProfile::kSync), ProfileName);
 
 }  // namespace
 }  // namespace patchbay::test

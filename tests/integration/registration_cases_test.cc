@@ -43,7 +43,7 @@ TEST_P(Contract, Case01ServesBeforeItRegisters) {
   EXPECT_THAT(Calls(), SizeIs(1));
 }
 
-TEST_P(SyncContract, Case02OptionsAreAnsweredInsideRegister) {
+TEST_P(SyncContract, Case02OptionsAreRequestedDuringRegister) {
   StartKubelet();
   StartDaemon();
   ASSERT_TRUE(AwaitServed());
@@ -88,7 +88,7 @@ class EagerKubelet : public v1beta1::Registration::Service {
   std::unique_ptr<grpc::Server> server_;
 };
 
-TEST_P(SyncContract, Case03ListAndWatchBeforeTheAnswerToRegister) {
+TEST_P(SyncContract, Case03ListAndWatchBeforeTheRegisterResponse) {
   tree_.CharDevice("dev/ttyUSB0");
   EagerKubelet kubelet(tree_.path("kubelet"));
   StartDaemon();
@@ -126,7 +126,7 @@ TEST_P(Contract, Case05NoKubeletYet) {
   EXPECT_EQ(daemon_->Metric("patchbay_kubelet_up"), 1);
 }
 
-TEST_P(Contract, Case05DirectoryThatComesStepByStep) {
+TEST_P(Contract, Case05DirectoryCreatedStepByStep) {
   StartDaemon(kSerial, {.daemon_keys = "rescan = \"24h\"", .change_model = [&](Model& model) {
                           model.daemon.kubelet_dir = tree_.path("a/b/kubelet");
                         }});
@@ -193,7 +193,7 @@ TEST_P(Contract, Case08KubeletCrash) {
   EXPECT_THAT(OwnSockets(), SizeIs(1));
 }
 
-TEST_P(Contract, Case09KubeletReplacedWhileOldStreamsLive) {
+TEST_P(Contract, Case09KubeletReplacedWhileOldStreamsAreOpen) {
   StartKubelet();
   StartDaemon();
   ASSERT_TRUE(AwaitServed());
@@ -210,7 +210,7 @@ TEST_P(Contract, Case09KubeletReplacedWhileOldStreamsLive) {
   old->Crash();  // a Stop would unlink the other's socket
 }
 
-TEST_P(Contract, Case10KubeletSocketDeletedForGood) {
+TEST_P(Contract, Case10KubeletSocketDeleted) {
   tree_.CharDevice("dev/ttyUSB0");
   StartKubelet();
   StartDaemon();
@@ -239,7 +239,7 @@ TEST_P(Contract, Case11OwnSocketDeleted) {
   EXPECT_THAT(Calls(), SizeIs(2));
 }
 
-TEST_P(Contract, Case12DirectoryRemovedAndMadeAgain) {
+TEST_P(Contract, Case12DirectoryRecreated) {
   StartKubelet();
   StartDaemon(kSerial, {.daemon_keys = "rescan = \"24h\""});
   ASSERT_TRUE(AwaitServed());
@@ -255,7 +255,7 @@ TEST_P(Contract, Case12DirectoryRemovedAndMadeAgain) {
   EXPECT_TRUE(AwaitServed(kSerialName, again));
 }
 
-TEST_P(Contract, Case12DirectoryReplacedWhileSomebodyHoldsIt) {
+TEST_P(Contract, Case12DirectoryReplacedWhileOpen) {
   StartKubelet();
   StartDaemon(kSerial, {.daemon_keys = "rescan = \"24h\""});
   ASSERT_TRUE(AwaitServed());
@@ -274,7 +274,7 @@ TEST_P(Contract, Case12DirectoryReplacedWhileSomebodyHoldsIt) {
   EXPECT_TRUE(AwaitServed(kSerialName, again));
 }
 
-TEST_P(Contract, Case12DirectoryRenamedAway) {
+TEST_P(Contract, Case12DirectoryRenamed) {
   StartKubelet();
   StartDaemon(kSerial, {.daemon_keys = "rescan = \"24h\""});
   ASSERT_TRUE(AwaitServed());
@@ -362,7 +362,7 @@ TEST_P(Contract, Case17Unimplemented) {
   EXPECT_TRUE(AwaitServed());
 }
 
-TEST_P(Contract, ReasonsThatTakeTurnsAreNotLoggedForEver) {
+TEST_P(Contract, AlternatingFailureReasonsAreRateLimited) {
   StartKubelet();
   for (int i = 0; i < 7; ++i) {
     kubelet_->SetRegisterFault(RegisterFault::kUnknownError, "", format("reason {}", i));
@@ -454,7 +454,7 @@ TEST_P(Contract, Case21ZombieCancelsTheNewStream) {
   EXPECT_GE(calls[3].received - calls[2].received, 200ms);  // the back-off grows
 }
 
-TEST_P(Contract, Case23StreamIsCancelled) {
+TEST_P(Contract, Case23StreamIsCanceled) {
   StartKubelet();
   StartDaemon();
   ASSERT_TRUE(AwaitServed());
@@ -473,7 +473,7 @@ TEST_P(Contract, Case23StreamIsCancelled) {
 }
 
 // Somebody else who watches the list must not hide that the kubelet stopped.
-TEST_P(Contract, Case23StreamIsCancelledWhileAnotherGoesOn) {
+TEST_P(Contract, Case23StreamIsCanceledWhileAnotherContinues) {
   StartKubelet();
   StartDaemon();
   ASSERT_TRUE(AwaitServed());

@@ -101,7 +101,7 @@ INSTANTIATE_TEST_SUITE_P(All, Reloading,
                                          KubeletProfile::kMulti),
                          ProfileName);
 
-TEST_P(Reloading, WhatDoesNotDifferIsNotTouched) {
+TEST_P(Reloading, LeavesUnchangedResourcesUntouched) {
   Begin();
   const std::string scans =
       format("patchbay_discovery_scans_total{{resource=\"{}\"}}", kSerialName);
@@ -120,7 +120,7 @@ TEST_P(Reloading, WhatDoesNotDifferIsNotTouched) {
   EXPECT_EQ(daemon_->Metric("patchbay_config_last_reload_successful"), 1);
 }
 
-TEST_P(Reloading, OtherMatchesLeaveAnIdToTheDeviceThatHasIt) {
+TEST_P(Reloading, ChangedMatchKeepsAnIdWithItsDevice) {
   const auto serial = [](std::string_view directories) {
     return format(R"(
 [[resource]]
@@ -143,7 +143,7 @@ id = "port{{port}}"
   EXPECT_EQ(daemon_->Metric(rejected), 1);
 }
 
-TEST_P(Reloading, AnotherResponseNeedsNoWordToTheKubelet) {
+TEST_P(Reloading, ChangedResponseDoesNotInvolveTheKubelet) {
   Begin();
   EXPECT_THAT(EnvOf("ttyUSB0", kSerialName), IsEmpty());
   Reload(Camera() + Serial("", "[resource.env]\nPORT = \"{path}\""));
@@ -154,7 +154,7 @@ TEST_P(Reloading, AnotherResponseNeedsNoWordToTheKubelet) {
   ExpectUntouched(camera_before_, kCameraName);
 }
 
-TEST_P(Reloading, AnotherListComesOnTheSameStream) {
+TEST_P(Reloading, SendsAChangedListOnTheSameStream) {
   Begin();
   Reload(Camera() + Serial("replicas = 2"));
   EXPECT_TRUE(AwaitHealth({{"ttyUSB0::0", "Healthy"},
@@ -168,7 +168,7 @@ TEST_P(Reloading, AnotherListComesOnTheSameStream) {
   ExpectUntouched(camera_before_, kCameraName);
 }
 
-TEST_P(Reloading, OtherOptionsAreRegistered) {
+TEST_P(Reloading, RegistersAgainWithChangedOptions) {
   Begin();
   EXPECT_FALSE(serial_before_.options.get_preferred_allocation_available);
   Reload(Camera() + Serial("preferred_allocation = \"packed\""));
@@ -181,7 +181,7 @@ TEST_P(Reloading, OtherOptionsAreRegistered) {
   ExpectUntouched(camera_before_, kCameraName);
 }
 
-TEST_P(Reloading, AResourceThatIsGoneTellsTheKubeletFirst) {
+TEST_P(Reloading, RemovedResourceSendsAnEmptyListFirst) {
   Begin();
   ASSERT_TRUE(kubelet_->OpenExtraStreams(kSerialName, 1));
   ASSERT_TRUE(AwaitView([](const ResourceView& view) { return view.extra_streams[0].lists == 1; }));
@@ -202,7 +202,7 @@ TEST_P(Reloading, AResourceThatIsGoneTellsTheKubeletFirst) {
   ExpectUntouched(camera_before_, kCameraName);
 }
 
-TEST_P(Reloading, AResourceThatIsNewIsServed) {
+TEST_P(Reloading, ServesANewResource) {
   Begin();
   Reload(Camera() + Serial() + Resource("example.com/null", "/dev/null0"));
   ASSERT_TRUE(AwaitServed("example.com/null")) << daemon_->log().text();
@@ -213,7 +213,7 @@ TEST_P(Reloading, AResourceThatIsNewIsServed) {
   ExpectUntouched(serial_before_, kSerialName);
 }
 
-TEST_P(Reloading, ARenamedResourceGoesAndComes) {
+TEST_P(Reloading, RenameReplacesAResource) {
   Begin();
   Reload(Camera() + Resource("example.com/port", "/dev/ttyUSB*"));
   EXPECT_TRUE(AwaitServed("example.com/port")) << daemon_->log().text();
@@ -223,7 +223,7 @@ TEST_P(Reloading, ARenamedResourceGoesAndComes) {
   ExpectUntouched(camera_before_, kCameraName);
 }
 
-TEST_P(Reloading, AResourceThatIsBackAtOnceIsServedOnce) {
+TEST_P(Reloading, ServesAnImmediatelyRestoredResourceOnce) {
   Begin();
   daemon_->Reload(Camera());
   daemon_->Reload(Camera() + Serial("replicas = 2"));
@@ -235,7 +235,7 @@ TEST_P(Reloading, AResourceThatIsBackAtOnceIsServedOnce) {
   ExpectUntouched(camera_before_, kCameraName);
 }
 
-TEST_P(Reloading, AFileWithMistakesChangesNothing) {
+TEST_P(Reloading, InvalidFileChangesNothing) {
   Begin();
   daemon_->Reload(Camera() + "[[resource]]\nname = \"example.com/serial\"\nreplica = 2\n");
   ASSERT_TRUE(daemon_->log().Await("config reload failed"));
@@ -253,7 +253,7 @@ TEST_P(Reloading, AFileWithMistakesChangesNothing) {
   ExpectUntouched(serial_before_, kSerialName);
 }
 
-TEST_P(Reloading, WhatWaitsForAnothersEndIsNotLostByAMistake) {
+TEST_P(Reloading, InvalidFileKeepsAResourceWaitingForItsName) {
   Begin();
   ASSERT_TRUE(kubelet_->OpenExtraStreams(kSerialName, 1, /*reading=*/false));
   daemon_->Reload(Camera());                           // serial goes, which takes a while
@@ -265,7 +265,7 @@ TEST_P(Reloading, WhatWaitsForAnothersEndIsNotLostByAMistake) {
   EXPECT_EQ(daemon_->Metric("patchbay_config_last_reload_successful"), 0);
 }
 
-TEST_P(Reloading, ReadinessCountsAResourceThatWaitsForItsNameAndCannotStart) {
+TEST_P(Reloading, ReadyzReportsAResourceThatCannotStart) {
   std::atomic<bool> can_start = true;
   RunningDaemon::Settings settings;
   settings.make_cancellation = [&]() -> Result<Cancellation> {
@@ -293,7 +293,7 @@ TEST_P(Reloading, ReadinessCountsAResourceThatWaitsForItsNameAndCannotStart) {
   EXPECT_TRUE(daemon_->AwaitReady());
 }
 
-TEST_P(Reloading, AResourceMayLeaveThisNodeAndComeBack) {
+TEST_P(Reloading, AppliesChangesOfOnNodes) {
   Begin();
   Reload(Camera() + Serial("on_nodes = [\"elsewhere-*\"]"));
   EXPECT_TRUE(AwaitView([](const ResourceView& view) { return view.streams == 0; }));
@@ -302,7 +302,7 @@ TEST_P(Reloading, AResourceMayLeaveThisNodeAndComeBack) {
   ExpectUntouched(camera_before_, kCameraName);
 }
 
-TEST_P(Reloading, AnotherCommandIsRunAndTheSameOneIsNot) {
+TEST_P(Reloading, RunsOnlyAChangedCommand) {
   const auto command = [&](std::string_view id, std::string_view keys = "") {
     return Camera() +
            format(
@@ -321,7 +321,7 @@ TEST_P(Reloading, AnotherCommandIsRunAndTheSameOneIsNot) {
   EXPECT_EQ(std::filesystem::file_size(tree_.path("runs")), 4u);
 }
 
-TEST_P(Reloading, AKubeletThatDoesNotReadHoldsUpNoRemoval) {
+TEST_P(Reloading, StalledKubeletDoesNotBlockARemoval) {
   Begin();
   ASSERT_TRUE(kubelet_->OpenExtraStreams(kSerialName, 1, /*reading=*/false));
   kubelet_->StopReading(kSerialName);
@@ -330,7 +330,7 @@ TEST_P(Reloading, AKubeletThatDoesNotReadHoldsUpNoRemoval) {
   ExpectUntouched(camera_before_, kCameraName);
 }
 
-TEST_P(Reloading, WithoutAKubeletTheNewOneGetsWhatIsInForce) {
+TEST_P(Reloading, AppliesChangesMadeWithoutAKubelet) {
   Begin();
   kubelet_->Stop();
   Reload(Resource("example.com/port", "/dev/ttyUSB*") + Camera("replicas = 2"));
@@ -340,7 +340,7 @@ TEST_P(Reloading, WithoutAKubeletTheNewOneGetsWhatIsInForce) {
   EXPECT_TRUE(Calls(kSerialName).size() == 1);
 }
 
-TEST_P(Reloading, WhatProbesFoundStaysAsLongAsTheProbe) {
+TEST_P(Reloading, KeepsHealthWhileTheProbeIsUnchanged) {
   tree_.File("state-ttyUSB0", "up");
   tree_.File("state-ttyUSB1", "down");
   const auto health = [](std::string_view more) {
@@ -373,7 +373,7 @@ TEST_P(Reloading, WhatProbesFoundStaysAsLongAsTheProbe) {
 }
 
 // The kubelet goes on naming what a pod has as it was named when the pod got it.
-TEST_P(Reloading, WhatAPodHoldsIsNotReleasedByAnotherNumberOfReplicas) {
+TEST_P(Reloading, ChangedReplicasDoNotReleaseDevicesInUse) {
   const std::string release = format(
       "[resource.hooks.release]\ncommand = [\"/bin/sh\", \"-c\", \"echo $0 >> {}\", "
       "\"{{id}}\"]\n",
@@ -405,7 +405,7 @@ TEST_P(Reloading, WhatAPodHoldsIsNotReleasedByAnotherNumberOfReplicas) {
   EXPECT_TRUE(Await([&] { return std::filesystem::exists(tree_.path("released")); }));
 }
 
-TEST_P(Reloading, AnExclusiveResourceTakesAndGivesBack) {
+TEST_P(Reloading, ExclusiveResourceTakesAndReturnsDevices) {
   const std::string one = "example.com/one";
   Begin();
   Reload(Camera() + Serial() + Resource(one, "/dev/ttyUSB1", "exclusive = true"));
@@ -416,7 +416,7 @@ TEST_P(Reloading, AnExclusiveResourceTakesAndGivesBack) {
   ExpectUntouched(camera_before_, kCameraName);
 }
 
-TEST_P(Reloading, AHookThatHangsHoldsUpNobodyElse) {
+TEST_P(Reloading, HangingHookDoesNotBlockOtherResources) {
   const std::string hook = format(
       "[resource.hooks.allocate]\ncommand = [\"/bin/sh\", \"-c\", \"trap '' TERM; : > {}; sleep "
       "3600\"]\ntimeout = \"60s\"\n",
@@ -434,7 +434,7 @@ TEST_P(Reloading, AHookThatHangsHoldsUpNobodyElse) {
   Leftovers::ReapOrphans();
 }
 
-TEST_P(Reloading, KeysOfTheDaemonChangeWhereTheyCan) {
+TEST_P(Reloading, AppliesDaemonKeysWithoutARestart) {
   Begin();
   EXPECT_THAT(daemon_->Get("/metrics").body, HasSubstr("patchbay_device_healthy{"));
   Reload(Camera() + Serial(),
@@ -452,7 +452,7 @@ std::size_t Entries(const char* directory) {
   return static_cast<std::size_t>(std::distance(begin(entries), end(entries)));
 }
 
-TEST_P(Reloading, NothingIsLeftOfResourcesThatWent) {
+TEST_P(Reloading, LeaksNothingOfRemovedResources) {
   Begin();
   const auto churn = [&] {
     Reload(Camera() + Serial() + Resource("example.com/guest", "/dev/ttyUSB*"));
@@ -471,7 +471,7 @@ TEST_P(Reloading, NothingIsLeftOfResourcesThatWent) {
 }
 
 /// Fifty resources, of which one has more devices, allocated all the time.
-TEST_P(Reloading, OneOfFiftyIsEditedUnderLoad) {
+TEST_P(Reloading, EditOfOneResourceUnderLoadKeepsTheOthers) {
   constexpr int kResources = 50;
   const auto name = [](int i) { return format("example.com/r{}", i); };
   const auto file = [&](int edited) {
@@ -514,7 +514,7 @@ TEST_P(Reloading, OneOfFiftyIsEditedUnderLoad) {
   }
 }
 
-TEST_P(Reloading, AnEndInTheMiddleIsAnEnd) {
+TEST_P(Reloading, ShutdownDuringAReloadCompletes) {
   Begin();
   ASSERT_TRUE(kubelet_->OpenExtraStreams(kSerialName, 1, /*reading=*/false));
   daemon_->Reload(Camera());

@@ -39,7 +39,7 @@ class TwoPlugins : public Contract {
   std::unique_ptr<RunningDaemon> second_;
 };
 
-TEST_P(TwoPlugins, Case22BothSurviveAndTellTheSame) {
+TEST_P(TwoPlugins, Case22BothServeTheSameList) {
   ASSERT_NO_FATAL_FAILURE(StartBoth());
   EXPECT_THAT(OwnSockets(), SizeIs(2));
   EXPECT_THAT(Calls(), SizeIs(2));
@@ -58,14 +58,14 @@ TEST_P(TwoPlugins, Case22BothSurviveAndTellTheSame) {
   }
 }
 
-TEST_P(TwoPlugins, Case22TheOlderOneEnds) {
+TEST_P(TwoPlugins, Case22OlderProcessExits) {
   ASSERT_NO_FATAL_FAILURE(StartBoth());
   EXPECT_TRUE(daemon_->Stop());
   ExpectServed();
   EXPECT_TRUE(second_->AwaitReady());
 }
 
-TEST_P(TwoPlugins, Case22TheNewerOneEnds) {
+TEST_P(TwoPlugins, Case22NewerProcessExits) {
   ASSERT_NO_FATAL_FAILURE(StartBoth());
   EXPECT_TRUE(second_->Stop());
   ExpectServed();

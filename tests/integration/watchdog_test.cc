@@ -38,7 +38,7 @@ class Watchdog : public Contract {
   }
 };
 
-TEST_P(Watchdog, IsHappyWhateverHangsOutside) {
+TEST_P(Watchdog, StaysAliveWhileExternalCallsHang) {
   const std::string pods = tree_.path("pod-resources/kubelet.sock");
   tree_.CharDevice("dev/ttyUSB0");
   tree_.CharDevice("dev/card0");
@@ -91,7 +91,7 @@ name = "example.com/told"
   admission.join();
 }
 
-TEST_P(Watchdog, SaysThatTheLoopStandsStillAndThatItTurnsAgain) {
+TEST_P(Watchdog, ReportsAStalledLoopAndItsRecovery) {
   tree_.CharDevice("dev/ttyUSB0");
   StartKubelet();
   StartDaemon(kSerial, {.longest_standstill = {}});

@@ -331,7 +331,7 @@ class Soak : public testing::Test {
   std::size_t restarts_ = 0;  ///< disturbances that were restarts of the kubelet
 };
 
-TEST_F(Soak, NothingIsMissedAndNothingIsLeft) {
+TEST_F(Soak, MissesNoDeviceAndLeaksNothing) {
   const std::chrono::seconds duration(FromEnvironment("PATCHBAY_SOAK_SECONDS", 5));
   const std::chrono::seconds warm_up = duration / 5 + std::chrono::seconds(1);
   Run(warm_up);

@@ -10,7 +10,7 @@ Diagnostic At(std::string file, int line, int column, std::string_view code = "s
   return {severity, code, {std::move(file), line, column}, "it is wrong", ""};
 }
 
-TEST(Diagnostics, RenderLikeACompiler) {
+TEST(Diagnostics, RenderInCompilerFormat) {
   Diagnostics diagnostics;
   diagnostics.AddSource("a.toml", "first\n\tkey = 1\r\n");
   diagnostics.Add({Severity::kWarning, "odd-key", {"a.toml", 2, 2}, "odd \x1b[31m", "use another"});
@@ -21,14 +21,14 @@ TEST(Diagnostics, RenderLikeACompiler) {
             "    hint: use another\n");
 }
 
-TEST(Diagnostics, CaretsStandBelowCharactersNotBytes) {
+TEST(Diagnostics, AlignCaretsByCharacterNotByte) {
   Diagnostics diagnostics;
   diagnostics.AddSource("a", "éé x");
   diagnostics.Add(At("a", 1, 6));
   EXPECT_EQ(diagnostics.RenderText(), "a:1:6: error[some-code]: it is wrong\n    éé x\n       ^\n");
 }
 
-TEST(Diagnostics, OfAWholeFileOrAnUnknownOneQuoteNoLine) {
+TEST(Diagnostics, QuoteNoLineForWholeOrUnknownFiles) {
   Diagnostics diagnostics;
   diagnostics.AddSource("a", "text");
   diagnostics.Add(At("a", 0, 0));
@@ -40,7 +40,7 @@ TEST(Diagnostics, OfAWholeFileOrAnUnknownOneQuoteNoLine) {
             "b:1:1: error[some-code]: it is wrong\n");
 }
 
-TEST(Diagnostics, QuoteOnlyAPartOfALongLine) {
+TEST(Diagnostics, TruncateLongQuotedLines) {
   Diagnostics diagnostics;
   diagnostics.AddSource("a", std::string(5000, 'x') + "!" + std::string(100000, 'y'));
   diagnostics.Add(At("a", 1, 5001));
@@ -51,14 +51,14 @@ TEST(Diagnostics, QuoteOnlyAPartOfALongLine) {
   EXPECT_EQ(text[line + (caret - text.rfind('\n', caret) - 5)], '!');
 }
 
-TEST(Diagnostics, QuoteLinesThatAreNotUtf8) {
+TEST(Diagnostics, EscapeInvalidUtf8InQuotedLines) {
   Diagnostics diagnostics;
   diagnostics.AddSource("a", "x\xff");
   diagnostics.Add(At("a", 1, 2));
   EXPECT_NE(diagnostics.RenderText().find("    x\\xff\n"), std::string::npos);
 }
 
-TEST(Diagnostics, NeverSendATerminalWhatTheInputSays) {
+TEST(Diagnostics, EscapeTerminalSequencesFromInput) {
   Diagnostics diagnostics;
   diagnostics.AddSource("a\x1b[2J.toml", "# \x1b[2J\tx\n");
   diagnostics.Add({Severity::kError, "code", {"a\x1b[2J.toml", 1, 8}, "wrong", ""});
@@ -68,7 +68,7 @@ TEST(Diagnostics, NeverSendATerminalWhatTheInputSays) {
             "             \t^\n");
 }
 
-TEST(Diagnostics, AreSortedByFileAsAddedThenLineThenColumn) {
+TEST(Diagnostics, SortByFileOrderThenLineThenColumn) {
   Diagnostics diagnostics;
   diagnostics.AddSource("b", "");
   diagnostics.AddSource("a", "");
@@ -82,7 +82,7 @@ TEST(Diagnostics, AreSortedByFileAsAddedThenLineThenColumn) {
   EXPECT_EQ(order, "b12 b17 b21 a11 ");
 }
 
-TEST(Diagnostics, WarningsAreNoErrors) {
+TEST(Diagnostics, WarningsDoNotCountAsErrors) {
   Diagnostics diagnostics;
   EXPECT_TRUE(diagnostics.empty());
   diagnostics.Add(At("a", 1, 1, "c", Severity::kWarning));
@@ -91,7 +91,7 @@ TEST(Diagnostics, WarningsAreNoErrors) {
   EXPECT_TRUE(diagnostics.HasErrors());
 }
 
-TEST(Nearest, FindsWhatWasMeant) {
+TEST(Nearest, FindsTheClosestWordForTypos) {
   constexpr std::string_view kWords[] = {"name", "replicas", "container_path", "host_path"};
   struct Case {
     std::string_view word, nearest;

@@ -7,7 +7,7 @@ namespace {
 
 using std::string_literals::operator""s;
 
-TEST(Escape, KnowsUtf8) {
+TEST(Escape, IsUtf8RejectsInvalidSequences) {
   for (const std::string_view good :
        {"", "abc", "é", "€", "😀", "\xEF\xBF\xBF", "\xF4\x8F\xBF\xBF"}) {
     EXPECT_TRUE(IsUtf8(good)) << good;
@@ -28,7 +28,7 @@ TEST(Escape, KnowsUtf8) {
   for (const std::string_view text : bad) EXPECT_FALSE(IsUtf8(text));
 }
 
-TEST(Escape, KnowsWhatIsPrintable) {
+TEST(Escape, IsPrintableRejectsControlAndBidiCharacters) {
   for (const char* text : {"", "plain", "Grüße", "a b"}) EXPECT_TRUE(IsPrintable(text)) << text;
   for (const char* text :
        {"a\nb", "\x1b[2J", "\x7f", "\xff", "caf\xc3", "a\u009b", "\u2028", "a\u202eb", "\u2069"}) {
@@ -37,7 +37,7 @@ TEST(Escape, KnowsWhatIsPrintable) {
   EXPECT_FALSE(IsPrintable(std::string_view("a\0b", 3)));
 }
 
-TEST(Escape, KnowsWhatCannotBeSeen) {
+TEST(Escape, EscapesInvisibleCharacters) {
   for (const std::string text :
        {"\u200f", "\u200e", "\u061c", "\u200b", "\u200d", "\ufeff", "\u2060", "\u2064", "\u00ad",
         "\u180e", "\u034f", "\u115f", "\u3164", "\uffa0", "\ufff9", "\ufe0f", "\U000E0001",
@@ -71,7 +71,7 @@ TEST(Escape, MakesTextPrintable) {
             "a\\xc2\\x9b\\xe2\\x80\\xa8\\xe2\\x80\\xae\\xe2\\x81\\xa6 \u00a0");
 }
 
-TEST(Escape, AnExcerptEndsBetweenCharacters) {
+TEST(Escape, TruncatesAtCharacterBoundaries) {
   EXPECT_EQ(Truncate("short", 5), "short");
   EXPECT_EQ(Truncate("longer", 5), "longe…");
   EXPECT_EQ(Truncate("aé", 2), "a…");

@@ -8,7 +8,7 @@
 namespace patchbay {
 namespace {
 
-TEST(FatalDeathTest, SaysWhatEndedAThread) {
+TEST(FatalDeathTest, ReportsUncaughtExceptionOfAThread) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_DEATH(
       {
@@ -18,7 +18,7 @@ TEST(FatalDeathTest, SaysWhatEndedAThread) {
       "^patchbay: fatal error: no.x0athreads\n");
 }
 
-TEST(Fatal, TellsExceptionsApart) {
+TEST(Fatal, CurrentExceptionTextHandlesUnknownTypes) {
   const auto text = [](auto exception) {
     try {
       throw exception;

@@ -13,7 +13,7 @@ TEST(FormatBySpec, FormatsNumbersAndText) {
   EXPECT_EQ(*FormatBySpec(".1", "ab"), "a");
 }
 
-TEST(FormatBySpec, RefusesWhatDoesNotFit) {
+TEST(FormatBySpec, RejectsSpecsThatDoNotFitTheType) {
   const std::pair<std::string_view, FormatValue> cases[] = {
       {"d", "text"},           {"s", std::int64_t{1}}, {"%", "x"},    {"}{", "x"},
       {"{}", std::int64_t{1}}, {"8?", "\x13g"},        {"?", "text"},
@@ -26,7 +26,7 @@ TEST(FormatBySpec, RefusesWhatDoesNotFit) {
   }
 }
 
-TEST(FormatBySpec, RefusesToFillMemory) {
+TEST(FormatBySpec, RejectsHugeWidths) {
   for (const std::string_view spec : {"400000000", ".400000000", ">99999"}) {
     EXPECT_FALSE(FormatBySpec(spec, "x")) << spec;
   }

@@ -5,7 +5,7 @@
 namespace patchbay {
 namespace {
 
-TEST(StableHash, IsFnv1a) {
+TEST(StableHash, MatchesFnv1aTestVectors) {
   // Test vectors of the authors of FNV. The hash is part of IDs, which must not change.
   EXPECT_EQ(StableHash(""), 0xcbf29ce484222325u);
   EXPECT_EQ(StableHash("a"), 0xaf63dc4c8601ec8cu);

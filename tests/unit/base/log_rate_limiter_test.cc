@@ -26,7 +26,7 @@ int Written(LogRateLimiter& quota, const std::string& subject, int lines,
   return written;
 }
 
-TEST(LogRateLimiter, LetsABurstThroughAndThenOneAMinute) {
+TEST(LogRateLimiter, AllowsABurstAndThenOneLinePerMinute) {
   LogRateLimiter quota;
   LogRateLimiter::Time now{};
   EXPECT_EQ(Written(quota, "flaps", 1000, now), kBurst);
@@ -52,14 +52,14 @@ TEST(LogRateLimiter, LetsABurstThroughAndThenOneAMinute) {
   EXPECT_EQ(told + quota.SuppressedCount(), 3600U - 60);
 }
 
-TEST(LogRateLimiter, WhatFlapsHidesNothingElse) {
+TEST(LogRateLimiter, FlappingSubjectDoesNotSuppressOthers) {
   LogRateLimiter quota;
   const LogRateLimiter::Time now{};
   Written(quota, "flaps", 100000, now);
   EXPECT_TRUE(quota.Admit("fails once", now).write);
 }
 
-TEST(LogRateLimiter, IsFullAgainAfterAWhile) {
+TEST(LogRateLimiter, RestoresTheBurstAfterQuietTime) {
   LogRateLimiter quota;
   LogRateLimiter::Time now{};
   Written(quota, "flaps", kBurst + 5, now);
@@ -68,7 +68,7 @@ TEST(LogRateLimiter, IsFullAgainAfterAWhile) {
   EXPECT_EQ(Written(quota, "flaps", 1000, now), kBurst - 1);
 }
 
-TEST(LogRateLimiter, TellsOnceAMinute) {
+TEST(LogRateLimiter, ReportsSuppressedLinesOncePerMinute) {
   LogRateLimiter quota;
   LogRateLimiter::Time now{};
   Written(quota, "flaps", kBurst + 1, now);
@@ -83,7 +83,7 @@ TEST(LogRateLimiter, TellsOnceAMinute) {
   EXPECT_EQ(quota.Admit("flaps", now).left_out_alike, 1U);
 }
 
-TEST(LogRateLimiter, BoundsAllTogether) {
+TEST(LogRateLimiter, LimitsAllSubjectsTogether) {
   LogRateLimiter quota;
   LogRateLimiter::Time now{};
   int written = 0;
@@ -96,7 +96,7 @@ TEST(LogRateLimiter, BoundsAllTogether) {
   EXPECT_FALSE(quota.Admit("one more", now).write);
 }
 
-TEST(LogRateLimiter, RemembersSoManySubjects) {
+TEST(LogRateLimiter, EvictsOldestSubjectBeyondMaxSubjects) {
   LogRateLimiter quota;
   LogRateLimiter::Time now{};
   Written(quota, "old", kBurst + 7, now);
@@ -109,7 +109,7 @@ TEST(LogRateLimiter, RemembersSoManySubjects) {
   EXPECT_EQ(Written(quota, "old", 1000, now + seconds(100)), kBurst);
 }
 
-TEST(LogRateLimiter, DetailsHaveTheirOwn) {
+TEST(LogRateLimiter, DetailsHaveASeparateLimit) {
   LogRateLimiter quota;
   LogRateLimiter::Time now{};
   for (int i = 0; i < kBurstOfAll; ++i) ASSERT_TRUE(quota.AllowDetail(now).write) << i;
@@ -126,7 +126,7 @@ std::string LinesOf(const std::ostringstream& out) {
   return lines;
 }
 
-TEST(LogRateLimiter, IsWhatTheLogKeepsTo) {
+TEST(LogRateLimiter, LimitsLinesOfTheLog) {
   std::ostringstream out;
   LogRateLimiter::Time now{};
   {

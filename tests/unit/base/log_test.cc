@@ -36,33 +36,33 @@ class LogTest : public testing::Test {
   std::ostringstream out_;
 };
 
-TEST_F(LogTest, TextIsTimeLevelMessageAndFields) {
+TEST_F(LogTest, WritesTextAsTimeLevelMessageAndFields) {
   EXPECT_THAT(Write(LogFormat::kText, "registered", {{"resource", "a.b/c"}, {"devices", 3}}),
               MatchesRegex("[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{3}Z "
                            "info registered resource=a\\.b/c devices=3\n"));
 }
 
-TEST_F(LogTest, JsonIsOneObjectALine) {
+TEST_F(LogTest, WritesOneJsonObjectPerLine) {
   EXPECT_THAT(Write(LogFormat::kJson, "registered", {{"resource", "a.b/c"}, {"devices", 3}}),
               MatchesRegex("\\{\"time\":\"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}"
                            "\\.[0-9]{3}Z\",\"level\":\"info\",\"message\":\"registered\","
                            "\"resource\":\"a\\.b/c\",\"devices\":3\\}\n"));
 }
 
-TEST_F(LogTest, TextQuotesWhatNeedsIt) {
+TEST_F(LogTest, QuotesTextValuesWithSpecialCharacters) {
   EXPECT_EQ(Text("m", {{"k", "plain-1/x:y"}}), "info m k=plain-1/x:y\n");
   EXPECT_EQ(Text("m", {{"k", "a b"}}), "info m k=\"a b\"\n");
   EXPECT_EQ(Text("m", {{"k", "a=b"}}), "info m k=\"a=b\"\n");
   EXPECT_EQ(Text("m", {{"k", "a\"b\\c"}}), "info m k=\"a\\\"b\\\\c\"\n");
 }
 
-TEST_F(LogTest, AFieldWithoutAValueIsLeftOut) {
+TEST_F(LogTest, OmitsFieldsWithoutValue) {
   EXPECT_EQ(Text("m", {{"k", ""}, {"l", "x"}}), "info m l=x\n");
   EXPECT_EQ(Json("m", {{"k", ""}, {"l", 0}}), R"("level":"info","message":"m","l":0})"
                                               "\n");
 }
 
-TEST_F(LogTest, NoValueBreaksALine) {
+TEST_F(LogTest, EscapesControlCharactersInValues) {
   const std::string hostile = "a\nb\r\x1b[31m\x7f\xff";
   const std::string quoted = "\"a\\nb\\u000d\\u001b[31m\\u007f\xEF\xBF\xBD\"";
   EXPECT_EQ(Text("m", {{"k", hostile}}), "info m k=" + quoted + "\n");
@@ -71,17 +71,17 @@ TEST_F(LogTest, NoValueBreaksALine) {
   EXPECT_EQ(Text("m", {{"k", std::string_view("a\0b", 3)}}), "info m k=\"a\\u0000b\"\n");
 }
 
-TEST_F(LogTest, NoMessageBreaksALine) {
+TEST_F(LogTest, EscapesNewlinesInMessages) {
   const std::string line = Text("cannot read /dev/a\ninfo forged");
   EXPECT_EQ(std::count(line.begin(), line.end(), '\n'), 1) << line;
 }
 
-TEST_F(LogTest, BracesAreNoFormat) {
+TEST_F(LogTest, DoesNotInterpretFormatSpecifiers) {
   EXPECT_EQ(Text("{} {0} %v %n", {{"k", "{}%v"}}), "info {} {0} %v %n k={}%v\n");
   EXPECT_EQ(Json("{}%v"), "\"level\":\"info\",\"message\":\"{}%v\"}\n");
 }
 
-TEST_F(LogTest, WritesTheLevelsAskedForAndAbove) {
+TEST_F(LogTest, WritesTheConfiguredLevelAndAbove) {
   const auto levels = [this](LogLevel level) {
     out_.str("");
     Log log(level, LogFormat::kText, out_);
@@ -103,7 +103,7 @@ TEST_F(LogTest, WritesTheLevelsAskedForAndAbove) {
   EXPECT_EQ(levels(LogLevel::kError), "error ");
 }
 
-TEST_F(LogTest, LinesOfThreadsDoNotMix) {
+TEST_F(LogTest, ConcurrentWritesDoNotInterleave) {
   Log log(LogLevel::kDebug, LogFormat::kText, out_);
   std::vector<std::thread> threads;
   for (int i = 0; i < 4; ++i) {

@@ -66,7 +66,7 @@ class LogWriterTest : public testing::TestWithParam<bool> {
   std::array<int, 2> ends_ = {-1, -1};
 };
 
-TEST_P(LogWriterTest, WritesLinesInTheirOrder) {
+TEST_P(LogWriterTest, WritesLinesInOrder) {
   LogWriter writer(ends_[1], ReportLost, Limits(100));
   std::string expected;
   for (int i = 0; i < 50; ++i) {
@@ -78,7 +78,7 @@ TEST_P(LogWriterTest, WritesLinesInTheirOrder) {
   EXPECT_EQ(writer.dropped(), 0U);
 }
 
-TEST_P(LogWriterTest, DropsAndReportsWhatNobodyReads) {
+TEST_P(LogWriterTest, DropsAndReportsLinesThatAreNotRead) {
   LogWriter writer(ends_[1], ReportLost, Limits(10));
   Fill();
   for (int i = 0; i < 25; ++i) writer.Write("line " + std::to_string(i) + "\n");
@@ -94,7 +94,7 @@ TEST_P(LogWriterTest, DropsAndReportsWhatNobodyReads) {
   EXPECT_EQ(writer.dropped(), 15U);
 }
 
-TEST_P(LogWriterTest, ReportsInThePlaceOfTheLoss) {
+TEST_P(LogWriterTest, ReportsLostLinesWhereTheyAreMissing) {
   LogWriter::Limits limits = Limits(1000);
   limits.bytes = 10'000;
   LogWriter writer(ends_[1], ReportLost, limits);
@@ -112,7 +112,7 @@ TEST_P(LogWriterTest, ReportsInThePlaceOfTheLoss) {
   EXPECT_EQ(ReadUntil("\n"), "lost 2\n");
 }
 
-TEST_P(LogWriterTest, CountsWhatTheDescriptorRefuses) {
+TEST_P(LogWriterTest, CountsLinesThatFailToWrite) {
   LogWriter writer(ends_[1], ReportLost, Limits(100));
   CloseReader();
   writer.Write("a\n");
@@ -121,7 +121,7 @@ TEST_P(LogWriterTest, CountsWhatTheDescriptorRefuses) {
   EXPECT_EQ(writer.dropped(), 2U);
 }
 
-TEST_P(LogWriterTest, LeavesAWriterBehindThatHangs) {
+TEST_P(LogWriterTest, DestructorDoesNotWaitForABlockedWrite) {
   Fill();
   {
     LogWriter writer(ends_[1], ReportLost, Limits(100));
@@ -132,12 +132,12 @@ TEST_P(LogWriterTest, LeavesAWriterBehindThatHangs) {
   EXPECT_EQ(ReadUntil("\n"), "last words\n");  // the abandoned thread still runs in this process
 }
 
-TEST_P(LogWriterTest, DrainsAtItsEnd) {
+TEST_P(LogWriterTest, DestructorDrains) {
   { LogWriter(ends_[1], ReportLost, Limits(100)).Write("last words\n"); }
   EXPECT_EQ(ReadUntil("\n"), "last words\n");
 }
 
-TEST_P(LogWriterTest, NeverTearsALine) {
+TEST_P(LogWriterTest, NeverSplitsALine) {
   LogWriter writer(ends_[1], ReportLost, Limits(100));
   const std::string line = std::string(2 * kPipeBytes + kPage, 'x') + "\n";
   writer.Write(line);
@@ -162,7 +162,7 @@ TEST_P(LogWriterTest, NeverTearsALine) {
 INSTANTIATE_TEST_SUITE_P(, LogWriterTest, testing::Bool(),
                          [](const auto& p) { return p.param ? "Thread" : "NoThread"; });
 
-TEST(WriteWithin, GivesUpWhereNobodyReads) {
+TEST(WriteWithin, TimesOutIfNobodyReads) {
   std::array<int, 2> ends;
   ASSERT_EQ(pipe(ends.data()), 0);
   ASSERT_GT(fcntl(ends[1], F_SETPIPE_SZ, 4096), 0);

@@ -5,7 +5,7 @@
 namespace patchbay {
 namespace {
 
-TEST(SplitPath, LeavesOutEmptyComponents) {
+TEST(SplitPath, OmitsEmptyComponents) {
   using Parts = std::vector<std::string_view>;
   EXPECT_EQ(SplitPath("/dev/null"), (Parts{"dev", "null"}));
   EXPECT_EQ(SplitPath("//dev///null/"), (Parts{"dev", "null"}));
@@ -14,7 +14,7 @@ TEST(SplitPath, LeavesOutEmptyComponents) {
   EXPECT_EQ(SplitPath("a"), (Parts{"a"}));
 }
 
-TEST(IsShortestPath, KnowsTheOneNameOfAPlace) {
+TEST(IsShortestPath, AcceptsOnlyNormalizedAbsolutePaths) {
   for (const char* path : {"/a", "/dev/null", "/dev/..a", "/.../x"}) {
     EXPECT_TRUE(IsShortestPath(path)) << path;
   }
@@ -25,7 +25,7 @@ TEST(IsShortestPath, KnowsTheOneNameOfAPlace) {
   EXPECT_FALSE(IsShortestPath(std::string_view("/a\0b", 4)));
 }
 
-TEST(FollowLink, LeadsWhereItsTextSays) {
+TEST(FollowLink, ResolvesRelativeAndAbsoluteTargets) {
   EXPECT_EQ(FollowLink("/dev/x", "../null"), "/dev/null");
   EXPECT_EQ(FollowLink("/dev/x", "y/./z"), "/dev/x/y/z");
   EXPECT_EQ(FollowLink("/dev/x", "/run//a"), "/run/a");
@@ -34,14 +34,14 @@ TEST(FollowLink, LeadsWhereItsTextSays) {
   EXPECT_EQ(FollowLink("/dev", ".."), "");
 }
 
-TEST(BaseName, IsTheLastPart) {
+TEST(BaseName, ReturnsTheLastComponent) {
   const std::pair<std::string_view, std::string_view> cases[] = {
       {"/dev/null", "null"}, {"/null", "null"}, {"null", "null"}, {"/dev/", ""}, {"", ""},
   };
   for (const auto& [path, name] : cases) EXPECT_EQ(BaseName(path), name) << path;
 }
 
-TEST(DirectoryOf, IsTheParent) {
+TEST(DirectoryOf, ReturnsTheParent) {
   EXPECT_EQ(DirectoryOf("/dev/null"), "/dev");
   EXPECT_EQ(DirectoryOf("/dev/"), "/dev");
   EXPECT_EQ(DirectoryOf("/dev"), "/");

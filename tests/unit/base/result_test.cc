@@ -52,7 +52,7 @@ TEST(Try, EvaluatesItsArgumentOnce) {
   EXPECT_EQ(calls, 2);
 }
 
-TEST(FailErrno, TellsAbsenceFromRefusal) {
+TEST(FailErrno, DistinguishesNotFoundFromUnavailable) {
   EXPECT_EQ(FailErrno("x", ENOENT).value().kind, ErrorKind::kNotFound);
   EXPECT_EQ(FailErrno("x", ENOTDIR).value().kind, ErrorKind::kNotFound);
   EXPECT_EQ(FailErrno("x", EACCES).value().kind, ErrorKind::kUnavailable);

@@ -18,7 +18,7 @@ void PrintTo(const Obstacle& obstacle, std::ostream* out) {
 
 namespace {
 
-class ObstacleTest : public testing::Test {
+class AccessCheckTest : public testing::Test {
  protected:
   void SetUp() override { chmod(tree_.path().c_str(), 0711); }
   Obstacle At(const std::string& path) const { return CheckAccess(HostRoot(tree_.path()), path); }
@@ -26,7 +26,7 @@ class ObstacleTest : public testing::Test {
   test::TempTree tree_;
 };
 
-TEST_F(ObstacleTest, NothingIsInTheWay) {
+TEST_F(AccessCheckTest, FindsNothingOnAccessiblePaths) {
   tree_.File("dev/node", "text");
   tree_.File("dev/empty");
   tree_.Link("dev/link", "/dev/node");
@@ -35,7 +35,7 @@ TEST_F(ObstacleTest, NothingIsInTheWay) {
   }
 }
 
-TEST_F(ObstacleTest, IsTheFirstThingThatIsMissing) {
+TEST_F(AccessCheckTest, ReportsTheFirstMissingComponent) {
   EXPECT_EQ(At("/dev/serial/by-id/"), (Obstacle{Barrier::kMissing, "/dev"}));
   tree_.Dir("dev");
   EXPECT_EQ(At("/dev/serial/by-id/"), (Obstacle{Barrier::kMissing, "/dev"})) << "it is empty";
@@ -48,7 +48,7 @@ TEST_F(ObstacleTest, IsTheFirstThingThatIsMissing) {
   EXPECT_EQ(At("/dev/../srv/./x"), (Obstacle{Barrier::kMissing, "/srv/x"}));
 }
 
-TEST(NamesLike, BeginAsThePatternDoes) {
+TEST(NamesLike, ReturnsNamesWithThePrefixOfThePattern) {
   std::vector<HostEntry> entries;
   for (const char* name : {"ttyS10", "ttyS2", "ttyS1", "ttyS0", "loop0", "loop-control", "null"}) {
     entries.push_back({name});
@@ -62,7 +62,7 @@ TEST(NamesLike, BeginAsThePatternDoes) {
   EXPECT_THAT(NamesLike("", entries), testing::IsEmpty());
 }
 
-TEST_F(ObstacleTest, HasNeighboursThatWereMeant) {
+TEST_F(AccessCheckTest, SuggestsSimilarNames) {
   for (const char* name : {"ttyUSB10", "ttyUSB0", "ttyUSB1", "ttyUSB2", "serial", "null"}) {
     tree_.File(std::string("dev/") + name);
   }
@@ -73,7 +73,7 @@ TEST_F(ObstacleTest, HasNeighboursThatWereMeant) {
   EXPECT_THAT(neighbours("/dev/kvm"), testing::IsEmpty());
 }
 
-TEST_F(ObstacleTest, IsWhatIsNoDirectory) {
+TEST_F(AccessCheckTest, ReportsAComponentThatIsNotADirectory) {
   tree_.File("dev/file");
   EXPECT_EQ(At("/dev/file/below"), (Obstacle{Barrier::kNoDirectory, "/dev/file"}));
   EXPECT_EQ(At("/dev/file/"), (Obstacle{Barrier::kNoDirectory, "/dev/file"}));
@@ -81,7 +81,7 @@ TEST_F(ObstacleTest, IsWhatIsNoDirectory) {
   EXPECT_EQ(At("/dev/link"), (Obstacle{Barrier::kNoDirectory, "/dev/file"}));
 }
 
-TEST_F(ObstacleTest, IsALinkInACircle) {
+TEST_F(AccessCheckTest, ReportsLinkLoops) {
   tree_.Link("dev/self", "self");
   EXPECT_EQ(At("/dev/self/x"), (Obstacle{Barrier::kTooManyLinks, "/dev/self"}));
   tree_.Link("dev/a", "b/x");
@@ -89,7 +89,7 @@ TEST_F(ObstacleTest, IsALinkInACircle) {
   EXPECT_EQ(At("/dev/a").barrier, Barrier::kTooManyLinks);
 }
 
-TEST_F(ObstacleTest, IsTheDirectoryThatOneHasNoRightTo) {
+TEST_F(AccessCheckTest, ReportsMissingPermissions) {
   tree_.File("dev/shut/sub/node");
   tree_.File("dev/names/node");
   tree_.File("dev/mine", "text");
@@ -118,7 +118,7 @@ TEST_F(ObstacleTest, IsTheDirectoryThatOneHasNoRightTo) {
                                           Obstacle{Barrier::kWriteOnly, "/dev/reset"}));
 }
 
-TEST_F(ObstacleTest, IsAFileThatOpensAndCannotBeRead) {
+TEST_F(AccessCheckTest, ReportsFilesThatOpenButCannotBeRead) {
   // Reading /proc/self/mem fails at address 0.
   const Obstacle memory = CheckAccess(HostRoot("/"), "/proc/self/mem");
   EXPECT_EQ(memory.barrier, Barrier::kFailure);

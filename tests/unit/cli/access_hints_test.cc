@@ -18,7 +18,7 @@ constexpr Barrier kBarriers[] = {
     Barrier::kWriteOnly, Barrier::kTooManyLinks, Barrier::kFailure,
 };
 
-TEST(Hint, NamesTheMountOrTheRight) {
+TEST(AccessHint, NamesTheMissingMountOrPermission) {
   struct Case {
     Barrier barrier;
     std::string path;
@@ -51,7 +51,7 @@ TEST(Hint, NamesTheMountOrTheRight) {
   }
 }
 
-TEST(Hint, KnowsThePlaceBelowTheHostsRoot) {
+TEST(AccessHint, IncludesTheHostRoot) {
   const Obstacle no_sys{Barrier::kMissing, "/sys"};
   EXPECT_THAT(AccessHint(no_sys, HostRoot("/")),
               AllOf(HasSubstr("at the same path"), HasSubstr("--host-root")));
@@ -59,7 +59,7 @@ TEST(Hint, KnowsThePlaceBelowTheHostsRoot) {
               AllOf(HasSubstr("at /mnt/host/sys "), Not(HasSubstr("--host-root"))));
 }
 
-TEST(Hint, HasAWordForEveryBarrierAndNoneForNone) {
+TEST(AccessHint, CoversEveryBarrier) {
   std::set<std::string> texts;
   for (const Barrier barrier : kBarriers) texts.insert(AccessHint({barrier, "/srv/x"}, HostRoot()));
   EXPECT_EQ(texts.size(), std::size(kBarriers));
@@ -67,7 +67,7 @@ TEST(Hint, HasAWordForEveryBarrierAndNoneForNone) {
   EXPECT_THAT(AccessHint({}, HostRoot()), IsEmpty());
 }
 
-TEST(Hint, NamesWhatIsThereInstead) {
+TEST(AccessHint, ListsSimilarNames) {
   const std::vector<std::string> neighbours = {"serial", "serio"};
   EXPECT_THAT(AccessHint({Barrier::kMissing, "/dev/serail", neighbours}, HostRoot()),
               AllOf(HasSubstr("/dev has serial, serio, but no serail"), Not(HasSubstr("mount"))));
@@ -77,7 +77,7 @@ TEST(Hint, NamesWhatIsThereInstead) {
       << "nobody misspells what we look for ourselves";
 }
 
-TEST(Hint, TakesAnyName) {
+TEST(AccessHint, AcceptsAnyPath) {
   for (const std::string path : {"/dev/{}", "/dev/{0}", "/dev/{path", "/dev/\xff\n%s"}) {
     EXPECT_THAT(AccessHint({Barrier::kNoRight, path}, HostRoot()), HasSubstr("read " + path));
   }

@@ -76,7 +76,7 @@ class AllocateTest : public testing::Test {
   test::TempTree tree_;
 };
 
-TEST_F(AllocateTest, SaysWhatADeviceMisses) {
+TEST_F(AllocateTest, ReportsMissingDeviceNodes) {
   tree_.File("patchbay.toml", R"([[resource]]
 name = "example.com/seat"
 match = [{ count = 2 }]
@@ -92,7 +92,7 @@ device_node = [{ host_path = "/dev/control" }]
   EXPECT_THAT(Allocate({"example.com/seat", "1"}).err, HasSubstr("/dev/control of device_node"));
 }
 
-TEST_F(AllocateTest, PrintsTheFieldsOfTheResponseUnderTheirOwnNames) {
+TEST_F(AllocateTest, PrintsJsonWithTheFieldNamesOfTheApi) {
   const Ran ran = Allocate({"example.com/seat", "2", "0", "--output", "json"});
   EXPECT_EQ(ran.code, kOk);
   EXPECT_EQ(ran.err, "");
@@ -135,7 +135,7 @@ TEST_F(AllocateTest, PrintsTheFieldsOfTheResponseUnderTheirOwnNames) {
 )");
 }
 
-TEST_F(AllocateTest, PrintsForPeople) {
+TEST_F(AllocateTest, PrintsText) {
   const Ran ran = Allocate({"example.com/seat", "1"});
   EXPECT_EQ(ran.code, kOk);
   EXPECT_EQ(ran.out,
@@ -147,7 +147,7 @@ TEST_F(AllocateTest, PrintsForPeople) {
             "  cdi         example.com/seat=1\n");
 }
 
-TEST_F(AllocateTest, TakesTheFirstHealthyOnesOnItsOwn) {
+TEST_F(AllocateTest, SelectsTheFirstHealthyDevicesByDefault) {
   EXPECT_THAT(Allocate({"example.com/seat"}).out, HasSubstr("SEATS=0\n"));
   EXPECT_THAT(Allocate({"example.com/seat", "--count", "3"}).out, HasSubstr("SEATS=0,1,2\n"));
   EXPECT_THAT(Allocate({"example.com/shared", "--count", "3"}).out,
@@ -167,36 +167,36 @@ TEST_F(AllocateTest, ResolvesDeviceNodesOfTheHost) {
   EXPECT_EQ(Allocate({"a.com/x"}).out, "  device      /dev/by-id/modem rw  from /dev/ttyUSB3\n");
 }
 
-TEST_F(AllocateTest, NamesTheResourceThatIsNotThere) {
+TEST_F(AllocateTest, SuggestsASimilarResourceName) {
   EXPECT_EQ(Refused({"example.com/saet"}),
             "patchbay: the configuration has no resource \"example.com/saet\"; did you mean "
             "\"example.com/seat\"?\n");
 }
 
-TEST_F(AllocateTest, SaysWhichResourcesThereAre) {
+TEST_F(AllocateTest, ListsResourcesForAnUnknownName) {
   EXPECT_THAT(Refused({"NOPE"}), HasSubstr("has no resource \"NOPE\"; it has example.com/"));
   EXPECT_THAT(Refused({"/dev/ttyUSB0"}), HasSubstr("`patchbay explain --path /dev/ttyUSB0`"));
 }
 
-TEST_F(AllocateTest, NamesTheNodeThatTheResourceIsNotFor) {
+TEST_F(AllocateTest, RejectsResourcesOfOtherNodes) {
   EXPECT_THAT(Refused({"example.com/elsewhere"}), HasSubstr("rack-1"));
 }
 
-TEST_F(AllocateTest, NamesTheDeviceThatIsNotThere) {
+TEST_F(AllocateTest, RejectsUnknownDeviceIds) {
   EXPECT_THAT(Refused({"example.com/seat", "0", "9"}), HasSubstr("\"9\""));
   EXPECT_THAT(Refused({"example.com/shared", "0"}), HasSubstr("\"0\""));
 }
 
-TEST_F(AllocateTest, TakesADeviceOnce) {
+TEST_F(AllocateTest, RejectsRepeatedDeviceIds) {
   EXPECT_THAT(Refused({"example.com/seat", "1", "0", "1"}), HasSubstr("\"1\" is listed twice"));
 }
 
-TEST_F(AllocateTest, NamesTheUnitsOfADevice) {
+TEST_F(AllocateTest, ListsReplicaIdsForAnUnknownReplica) {
   EXPECT_THAT(Refused({"example.com/shared", "1::2"}),
               HasSubstr("those of \"1\" are \"1::0\" to \"1::1\""));
 }
 
-TEST_F(AllocateTest, HasNoMoreThanThereIs) {
+TEST_F(AllocateTest, RejectsMoreThanTheHealthyUnits) {
   const std::string refused = Refused({"example.com/shared", "--count", "5"});
   EXPECT_THAT(refused, StartsWith("patchbay: example.com/shared has 4 healthy units but 5 were "
                                   "requested; run `patchbay explain --config "));
@@ -204,11 +204,11 @@ TEST_F(AllocateTest, HasNoMoreThanThereIs) {
   EXPECT_THAT(Refused({"example.com/shared", "--count", "2147483647"}), HasSubstr("has 4 healthy"));
 }
 
-TEST_F(AllocateTest, KeepsToMaxPerContainer) {
+TEST_F(AllocateTest, EnforcesMaxPerContainer) {
   EXPECT_THAT(Refused({"example.com/seat", "--count", "4"}), HasSubstr("at most 3"));
 }
 
-TEST_F(AllocateTest, KeepsStrangeIdsOnOneLine) {
+TEST_F(AllocateTest, EscapesHostileIdsInErrors) {
   const std::string err = Refused({"example.com/seat", "a\nb\x1b[2J\xff"});
   EXPECT_EQ(err.find('\n'), err.size() - 1);
   EXPECT_EQ(err.find('\x1b'), std::string::npos);
@@ -217,7 +217,7 @@ TEST_F(AllocateTest, KeepsStrangeIdsOnOneLine) {
   EXPECT_EQ(resource.find('\x1b'), std::string::npos);
 }
 
-TEST_F(AllocateTest, ShowsWhatHooksWouldRunAndRunsNothing) {
+TEST_F(AllocateTest, PrintsHooksWithoutRunningThem) {
   const std::string ran = tree_.path("ran");
   tree_.File("patchbay.toml",
              "[[resource]]\nname = \"a.com/x\"\nreplicas = 2\n"

@@ -41,7 +41,7 @@ class ArgumentsTest : public testing::Test {
   test::TempTree tree_;
 };
 
-TEST_F(ArgumentsTest, HasTheDefaultsOfTheManual) {
+TEST_F(ArgumentsTest, HasTheDocumentedDefaults) {
   for (const char* command : {"run", "check", "devices", "try"}) {
     const Arguments arguments = Parse({command});
     EXPECT_EQ(arguments.command, command);
@@ -97,40 +97,40 @@ TEST_F(ArgumentsTest, ReadsEveryFlagOfAllocate) {
   EXPECT_THAT(arguments.ids, IsEmpty());
 }
 
-TEST_F(ArgumentsTest, TakesAnIdThatLooksLikeAFlag) {
+TEST_F(ArgumentsTest, AcceptsIdsThatLookLikeFlags) {
   EXPECT_THAT(Parse({"allocate", "a.com/x", "--", "-x", "--count"}).ids,
               ElementsAre("-x", "--count"));
 }
 
-TEST_F(ArgumentsTest, TakesACommandsNameForAnArgument) {
+TEST_F(ArgumentsTest, AcceptsCommandNamesAsArguments) {
   EXPECT_THAT(Parse({"check", "devices", "check"}).files, ElementsAre("devices", "check"));
   EXPECT_EQ(Parse({"allocate", "run"}).resource, "run");
 }
 
-TEST_F(ArgumentsTest, ReadsTheNamesOfLevels) {
+TEST_F(ArgumentsTest, ParsesLogLevels) {
   EXPECT_EQ(Parse({"run", "--log-level", "info"}).log_level, LogLevel::kInfo);
   EXPECT_EQ(Parse({"run", "--log-level", "warning"}).log_level, LogLevel::kWarning);
   EXPECT_EQ(Parse({"run", "--log-level", "DEBUG"}).log_level, LogLevel::kDebug);
 }
 
-TEST_F(ArgumentsTest, TakesTheConfigFromTheEnvironmentUnlessThereIsAFlag) {
+TEST_F(ArgumentsTest, ConfigFlagOverridesTheEnvironment) {
   const ScopedEnv config("PATCHBAY_CONFIG", "/from/env");
   EXPECT_EQ(Parse({"devices"}).config, "/from/env");
   EXPECT_EQ(Parse({"devices", "--config", "/from/flag"}).config, "/from/flag");
 }
 
-TEST_F(ArgumentsTest, TakesAnEmptyVariableForNone) {
+TEST_F(ArgumentsTest, IgnoresAnEmptyEnvironmentVariable) {
   const ScopedEnv config("PATCHBAY_CONFIG", "");
   EXPECT_EQ(Parse({"devices"}).config, "/etc/patchbay");
 }
 
-TEST_F(ArgumentsTest, WritesDirectoriesAsTheFileWould) {
+TEST_F(ArgumentsTest, NormalizesDirectoriesAndListenAddresses) {
   EXPECT_EQ(Parse({"run", "--kubelet-dir", "/a/b///"}).kubelet_dir, "/a/b");
   EXPECT_EQ(Parse({"run", "--kubelet-dir", "/"}).kubelet_dir, "/");
   EXPECT_EQ(Parse({"run", "--listen", ":80"}).listen, "[::]:80");
 }
 
-TEST_F(ArgumentsTest, TakesADirectoryFromWhereItIsCalled) {
+TEST_F(ArgumentsTest, ResolvesRelativeDirectories) {
   const auto here = std::filesystem::current_path();
   std::filesystem::current_path(tree_.path());
   tree_.Dir("host");
@@ -140,7 +140,7 @@ TEST_F(ArgumentsTest, TakesADirectoryFromWhereItIsCalled) {
   EXPECT_EQ(arguments.kubelet_dir, tree_.path("k"));
 }
 
-TEST_F(ArgumentsTest, NeedsAWorkingDirectoryForARelativeOne) {
+TEST_F(ArgumentsTest, RejectsRelativePathWithoutWorkingDirectory) {
   const auto here = std::filesystem::current_path();
   tree_.Dir("gone");
   std::filesystem::current_path(tree_.path("gone"));
@@ -153,7 +153,7 @@ TEST_F(ArgumentsTest, NeedsAWorkingDirectoryForARelativeOne) {
   EXPECT_EQ(absolute.kubelet_dir, "/k");
 }
 
-TEST_F(ArgumentsTest, HelpIsNoMistake) {
+TEST_F(ArgumentsTest, HelpExitsWithZero) {
   for (const std::vector<std::string>& line : {std::vector<std::string>{"--help"},
                                                {"-h"},
                                                {"run", "--help"},
@@ -169,7 +169,7 @@ TEST_F(ArgumentsTest, HelpIsNoMistake) {
   }
 }
 
-TEST_F(ArgumentsTest, HelpNamesEveryCommand) {
+TEST_F(ArgumentsTest, HelpListsEveryCommand) {
   const auto ran = RunCli({"--help"});
   for (const Command& command : Commands()) {
     EXPECT_THAT(ran.out, HasSubstr(std::string(command.name)));
@@ -177,7 +177,7 @@ TEST_F(ArgumentsTest, HelpNamesEveryCommand) {
   }
 }
 
-TEST_F(ArgumentsTest, VersionIsOneLine) {
+TEST_F(ArgumentsTest, PrintsTheVersionOnOneLine) {
   const auto ran = RunCli({"--version"});
   EXPECT_EQ(ran.code, kOk);
   EXPECT_THAT(ran.out, StartsWith("patchbay "));
@@ -185,7 +185,7 @@ TEST_F(ArgumentsTest, VersionIsOneLine) {
   EXPECT_EQ(ran.err, "");
 }
 
-TEST_F(ArgumentsTest, WhoNamesNoCommandIsToldWhichThereAre) {
+TEST_F(ArgumentsTest, ListsCommandsIfNoneIsGiven) {
   for (const std::vector<std::string>& line :
        {std::vector<std::string>{}, {""}, {"serve"}, {"--config", "/x"}, {"-o", "json", "check"}}) {
     const auto ran = RunCli(line);
@@ -198,7 +198,7 @@ TEST_F(ArgumentsTest, WhoNamesNoCommandIsToldWhichThereAre) {
   EXPECT_THAT(RunCli({"chek"}).err, HasSubstr("did you mean `check`?"));
 }
 
-TEST_F(ArgumentsTest, WhoMistypesIsToldWhatIsMeant) {
+TEST_F(ArgumentsTest, SuggestsCorrectionsForTypos) {
   EXPECT_THAT(RunCli({"try", "--onec"}).err, HasSubstr("--onec; did you mean `--once`?"));
   EXPECT_THAT(RunCli({"run", "--listem=:1"}).err, HasSubstr("did you mean `--listen`?"));
   for (const std::vector<std::string>& line :
@@ -212,7 +212,7 @@ TEST_F(ArgumentsTest, WhoMistypesIsToldWhatIsMeant) {
   }
 }
 
-TEST_F(ArgumentsTest, WhoNamesAFileIsToldOfConfig) {
+TEST_F(ArgumentsTest, SuggestsConfigFlagForAFileArgument) {
   for (const std::string command : {"devices", "explain", "allocate", "run", "try"}) {
     const auto ran = RunCli({command, "first.toml"});
     EXPECT_EQ(ran.code, kUsage);
@@ -221,28 +221,28 @@ TEST_F(ArgumentsTest, WhoNamesAFileIsToldOfConfig) {
   EXPECT_EQ(Parse({"allocate", "a.com/x.toml"}).resource, "a.com/x.toml");
 }
 
-TEST_F(ArgumentsTest, WhoNamesNoResourceIsToldWhichThereAre) {
+TEST_F(ArgumentsTest, ListsResourcesIfNoneIsGiven) {
   tree_.File("a.toml", "[[resource]]\nname = 'a.com/x'\n[[resource.match]]\ncount = 1\n");
   const auto ran = RunCli({"allocate", "--config", tree_.path("a.toml")});
   EXPECT_EQ(ran.code, kUsage);
   EXPECT_THAT(ran.err, HasSubstr("it has a.com/x\n"));
 }
 
-TEST_F(ArgumentsTest, CountIsAWholeNumber) {
+TEST_F(ArgumentsTest, RejectsInvalidCounts) {
   for (const std::string count : {"two", "0", "-1", "1.5", "99999999999999999999", ""}) {
     EXPECT_THAT(RunCli({"allocate", "a.com/x", "--count", count}).err,
                 HasSubstr("\"" + count + "\" must be a whole number from 1 to"));
   }
 }
 
-TEST_F(ArgumentsTest, HelpIsACommandToo) {
+TEST_F(ArgumentsTest, HelpCommandMatchesTheHelpFlag) {
   EXPECT_EQ(RunCli({"help"}).out, RunCli({"--help"}).out);
   EXPECT_EQ(RunCli({"help"}).code, kOk);
   EXPECT_EQ(RunCli({"help", "diff"}).out, RunCli({"diff", "--help"}).out);
   EXPECT_EQ(RunCli({"help", "chek"}).code, kUsage);
 }
 
-TEST_F(ArgumentsTest, HelpReadsWell) {
+TEST_F(ArgumentsTest, HelpNamesChoicesInsteadOfTypes) {
   for (const Command& command : Commands()) {
     const auto ran = RunCli({std::string(command.name), "--help"});
     EXPECT_THAT(ran.out, StartsWith(std::string(command.summary)));
@@ -257,7 +257,7 @@ TEST_F(ArgumentsTest, HelpReadsWell) {
 
 class Misuse : public testing::TestWithParam<std::vector<std::string>> {};
 
-TEST_P(Misuse, EndsWithTwoAndAWord) {
+TEST_P(Misuse, ExitsWithTwoAndAMessage) {
   const auto ran = RunCli(GetParam());
   EXPECT_EQ(ran.code, kUsage);
   EXPECT_EQ(ran.out, "");

@@ -73,7 +73,7 @@ std::vector<std::string> Places(const Json& diagnostics) {
   return places;
 }
 
-TEST_F(CheckTest, IsShortAboutAFileThatIsRight) {
+TEST_F(CheckTest, PrintsASummaryForAValidFile) {
   tree_.File("a.toml", kGood);
   const auto ran = RunCli({"check", tree_.path("a.toml")});
   EXPECT_EQ(ran.code, kOk);
@@ -81,14 +81,14 @@ TEST_F(CheckTest, IsShortAboutAFileThatIsRight) {
   EXPECT_EQ(ran.err, "");
 }
 
-TEST_F(CheckTest, PrintsAnEmptyArrayForAFileThatIsRight) {
+TEST_F(CheckTest, PrintsAnEmptyJsonArrayForAValidFile) {
   tree_.File("a.toml", kGood);
   const auto ran = RunCli({"check", "--output", "json", tree_.path("a.toml")});
   EXPECT_EQ(ran.code, kOk);
   EXPECT_EQ(ran.out, "[]\n");
 }
 
-TEST_F(CheckTest, TakesTheConfigWhereNoFileIsNamed) {
+TEST_F(CheckTest, ChecksTheConfigIfNoFileIsNamed) {
   tree_.File("a.toml", kGood);
   EXPECT_EQ(RunCli({"check", "--config", tree_.path("a.toml")}).code, kOk);
   const ScopedEnv config("PATCHBAY_CONFIG", tree_.path("none.toml"));
@@ -96,7 +96,7 @@ TEST_F(CheckTest, TakesTheConfigWhereNoFileIsNamed) {
   EXPECT_EQ(RunCli({"check", tree_.path("a.toml")}).code, kOk);
 }
 
-TEST_F(CheckTest, ReportsFiveMistakesAtOnceEachInItsPlace) {
+TEST_F(CheckTest, ReportsEveryErrorWithItsLocation) {
   tree_.File("bad.toml", kFiveMistakes);
   const auto ran = RunCli({"check", "-o", "json", tree_.path("bad.toml")});
   EXPECT_EQ(ran.code, kFailed);
@@ -106,7 +106,7 @@ TEST_F(CheckTest, ReportsFiveMistakesAtOnceEachInItsPlace) {
                           "12:17 error bad-permissions", "21:13 error unknown-variable"));
 }
 
-TEST_F(CheckTest, PrintsMistakesAsCompilersDo) {
+TEST_F(CheckTest, PrintsErrorsInCompilerFormat) {
   tree_.File("bad.toml", kFiveMistakes);
   const std::string file = tree_.path("bad.toml");
   const auto ran = RunCli({"check", file});
@@ -120,7 +120,7 @@ TEST_F(CheckTest, PrintsMistakesAsCompilersDo) {
   EXPECT_THAT(ran.out, EndsWith("\n5 errors, 0 warnings\n"));
 }
 
-TEST_F(CheckTest, HasTheDocumentedFieldsInJson) {
+TEST_F(CheckTest, PrintsTheDocumentedJsonFields) {
   tree_.File("bad.toml", kFiveMistakes);
   const Json list = Json::parse(RunCli({"check", "-o", "json", tree_.path("bad.toml")}).out);
   for (const Json& d : list) {
@@ -131,7 +131,7 @@ TEST_F(CheckTest, HasTheDocumentedFieldsInJson) {
   }
 }
 
-TEST_F(CheckTest, LetsWarningsPassUnlessStrict) {
+TEST_F(CheckTest, FailsOnWarningsOnlyIfStrict) {
   tree_.File("a.toml", kDoubtful);
   const std::string file = tree_.path("a.toml");
   const auto ran = RunCli({"check", file});
@@ -173,7 +173,7 @@ TEST_F(CheckTest, ReadsSeveralFilesAsOneDocument) {
   EXPECT_EQ(RunCli({"check", tree_.path("a.toml"), tree_.path("b.toml")}).code, kFailed);
 }
 
-TEST_F(CheckTest, FailsForWhatIsNotThere) {
+TEST_F(CheckTest, FailsForMissingAndUnreadableFiles) {
   const auto missing = RunCli({"check", tree_.path("none.toml")});
   EXPECT_EQ(missing.code, kFailed);
   EXPECT_THAT(missing.out, HasSubstr("error[unreadable-file]"));
@@ -192,7 +192,7 @@ TEST_F(CheckTest, FailsForWhatIsNotThere) {
   EXPECT_THAT(empty.out, HasSubstr("error[no-files]"));
 }
 
-TEST_F(CheckTest, PrintsValidJsonOfAnyBytes) {
+TEST_F(CheckTest, PrintsValidJsonForAnyBytes) {
   tree_.File("bad.toml", "[[resource]]\nname = \"\xff\xfe\x00\"\n");
   tree_.File("\xff.toml", "x = 1\n");
   const auto ran = RunCli({"check", "-o", "json", tree_.path()});

@@ -105,7 +105,7 @@ class ConvertTest : public testing::Test {
 const std::string kGeneric = "generic-device-plugin";
 const std::string kSmarter = "smarter-device-manager";
 
-TEST_F(ConvertTest, GenericDaemonSetAnswersAsBefore) {
+TEST_F(ConvertTest, GenericDaemonSetKeepsItsAllocations) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   Nodes({"/dev/ttyUSB0", "/dev/ttyUSB1", "/dev/ttyACM0", "/dev/video0", "/dev/video1", "/dev/fuse",
          "/dev/kvm", "/dev/snd/controlC0", "/dev/snd/pcmC0D0c", "/dev/snd/controlC1",
@@ -134,7 +134,7 @@ TEST_F(ConvertTest, GenericDaemonSetAnswersAsBefore) {
   EXPECT_EQ(AllAnswers(), expected);
 }
 
-TEST_F(ConvertTest, GenericFileAnswersAsBefore) {
+TEST_F(ConvertTest, GenericFileKeepsItsAllocations) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   Nodes({"/dev/ttyS0", "/dev/ttyUSB1", "/dev/video0", "/dev/video1", "/dev/video2", "/dev/fuse",
          "/dev/snd/controlC0", "/dev/snd/pcmC0D0p", "/dev/snd/pcmC0D0c", "/dev/snd/hwC0D0",
@@ -167,7 +167,7 @@ TEST_F(ConvertTest, GenericFileAnswersAsBefore) {
   EXPECT_EQ(AllAnswers(), expected);
 }
 
-TEST_F(ConvertTest, OfAWholeNamespaceThePluginIsFound) {
+TEST_F(ConvertTest, FindsThePluginAmongOtherObjects) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   Nodes({"/dev/fuse", "/dev/ttyUSB0"});
   const Ran ran = Converted({"--from", kGeneric, ForeignFile("kube-system.yaml")});
@@ -180,7 +180,7 @@ TEST_F(ConvertTest, OfAWholeNamespaceThePluginIsFound) {
   EXPECT_EQ(AllAnswers(), expected);
 }
 
-TEST_F(ConvertTest, ADirectoryThatIsThereIsOneDevice) {
+TEST_F(ConvertTest, ConvertsAnExistingDirectoryToOneDevice) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   Nodes({"/dev/mapper/control", "/dev/mapper/data"});
   tree_.File("flags.yaml", "args: [--device, 'disks,/dev/mapper']\n");
@@ -198,7 +198,7 @@ TEST_F(ConvertTest, ADirectoryThatIsThereIsOneDevice) {
                                                1}}}}));
 }
 
-TEST_F(ConvertTest, OfAUsbDeviceThereIsTheNodeOnItsBus) {
+TEST_F(ConvertTest, UsbDeviceKeepsItsBusNode) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   const auto plug = [&](const std::string& port, const std::string& vendor,
                         const std::string& product, const std::string& serial) {
@@ -227,7 +227,7 @@ TEST_F(ConvertTest, OfAUsbDeviceThereIsTheNodeOnItsBus) {
                      {"/dev/bus/usb/001/004 > /dev/bus/usb/001/004 rw", 1}}));
 }
 
-TEST_F(ConvertTest, SmarterConfigMapAnswersAsBefore) {
+TEST_F(ConvertTest, SmarterConfigMapKeepsItsAllocations) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   Nodes({"/dev/snd/controlC0", "/dev/snd/pcmC0D0p", "/dev/gpiomem", "/dev/video0", "/dev/video12",
          "/dev/i2c-1", "/dev/vcsm", "/dev/vcsm-cma", "/dev/net/tun", "/dev/null"});
@@ -260,7 +260,7 @@ TEST_F(ConvertTest, SmarterConfigMapAnswersAsBefore) {
   EXPECT_EQ(answers, foreseen);
 }
 
-TEST_F(ConvertTest, WritesNothingWhereThereAreErrors) {
+TEST_F(ConvertTest, WritesNothingIfThereAreErrors) {
   tree_.File("bad.yaml", "devices:\n- name: x\n  groups:\n  - paths: [{path: relative}]\n");
   const Ran ran =
       RunCli({"convert", "--from", kGeneric, "--domain", "a.com", tree_.path("bad.yaml")});
@@ -273,7 +273,7 @@ TEST_F(ConvertTest, WritesNothingWhereThereAreErrors) {
                          "    hint: start it with a slash\n");
 }
 
-TEST_F(ConvertTest, NamesTheFileThatCannotBeRead) {
+TEST_F(ConvertTest, ReportsUnreadableFiles) {
   const Ran ran = RunCli({"convert", "--from", kGeneric, tree_.path("none.yaml")});
   EXPECT_EQ(ran.code, kFailed);
   EXPECT_THAT(ran.err, HasSubstr("none.yaml: cannot be read: No such file or directory"));
@@ -283,7 +283,7 @@ TEST_F(ConvertTest, NamesTheFileThatCannotBeRead) {
               HasSubstr("--host-root " + tree_.path() + ": cannot access /dev"));
 }
 
-TEST_F(ConvertTest, ADomainThatIsNoneIsAMistakeOfTheCommandLine) {
+TEST_F(ConvertTest, RejectsInvalidDomains) {
   for (const std::string domain : {"Bad domain", "a.org/b", "", "kubernetes.io"}) {
     const Ran ran = RunCli(
         {"convert", "--from", kGeneric, "--domain", domain, ForeignFile("generic-config.yaml")});
@@ -294,7 +294,7 @@ TEST_F(ConvertTest, ADomainThatIsNoneIsAMistakeOfTheCommandLine) {
   }
 }
 
-TEST_F(ConvertTest, WantsToKnowWhatToConvert) {
+TEST_F(ConvertTest, RequiresAProgramAndAFile) {
   EXPECT_EQ(RunCli({"convert", ForeignFile("generic-config.yaml")}).code, kUsage);
   EXPECT_EQ(RunCli({"convert", "--from", kGeneric}).code, kUsage);
   const Ran ran = RunCli({"convert", "--from", "akri", "x"});

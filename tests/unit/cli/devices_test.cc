@@ -71,7 +71,7 @@ TEST_F(DevicesTest, PrintsATable) {
             "example.com/none  (none)\n");
 }
 
-TEST_F(DevicesTest, PrintsWhatWasRejectedAndWhy) {
+TEST_F(DevicesTest, PrintsRejectedDevicesWithReasons) {
   Config(kTwoResources);
   tree_.Link("host/srv/cards/card1", "/srv/nowhere");
   tree_.Dir("host/srv/cards/card2");
@@ -82,7 +82,7 @@ TEST_F(DevicesTest, PrintsWhatWasRejectedAndWhy) {
   EXPECT_EQ(ran.err, "run `patchbay explain " + Flags() + "` to see why some have no device\n");
 }
 
-TEST_F(DevicesTest, PrintsWhatContainersWouldMiss) {
+TEST_F(DevicesTest, PrintsMissingDeviceNodesAndMounts) {
   Config(R"([[resource]]
 name = "example.com/card"
 match = [{ path = "/dev/card*" }]
@@ -156,7 +156,7 @@ TEST_F(DevicesTest, PrintsTheDocumentedJson) {
 )");
 }
 
-TEST_F(DevicesTest, KnowsTheNumbersOfDeviceNodes) {
+TEST_F(DevicesTest, PrintsMajorAndMinorNumbers) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   Config("[[resource]]\nname = 'a.com/x'\n[[resource.match]]\npath = '/dev/x*'\n");
   tree_.CharDevice("host/dev/x1", 1, 7);
@@ -170,7 +170,7 @@ TEST_F(DevicesTest, KnowsTheNumbersOfDeviceNodes) {
   EXPECT_EQ(devices[1]["variables"]["index"], 1);
 }
 
-TEST_F(DevicesTest, SaysWhichNumaNodesThereAre) {
+TEST_F(DevicesTest, PrintsNumaNodes) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   Config(
       "[[resource]]\nname = 'a.com/x'\n[[resource.match]]\npath = '/dev/x*'\n"
@@ -198,7 +198,7 @@ TEST_F(DevicesTest, SaysWhichNumaNodesThereAre) {
   EXPECT_FALSE(json[1]["variables"].contains("numa_node"));
 }
 
-TEST_F(DevicesTest, LeavesOutWhatIsForOtherNodes) {
+TEST_F(DevicesTest, OmitsResourcesOfOtherNodes) {
   Config(
       "[[resource]]\nname = 'a.com/x'\non_nodes = ['rack-*']\n[[resource.match]]\ncount = 1\n"
       "[[resource]]\nname = 'a.com/y'\non_nodes = ['desk']\n[[resource.match]]\ncount = 1\n");
@@ -213,7 +213,7 @@ TEST_F(DevicesTest, LeavesOutWhatIsForOtherNodes) {
   EXPECT_THAT(names, ElementsAre("a.com/x"));
 }
 
-TEST_F(DevicesTest, NeedsThePlaceWhereTheHostIsToBeSeen) {
+TEST_F(DevicesTest, RequiresAnExistingHostRoot) {
   Config(
       "[daemon]\nhost_root = '/no/such'\n[[resource]]\nname = 'a.com/x'\n"
       "[[resource.match]]\ncount = 1\n");
@@ -231,7 +231,7 @@ TEST_F(DevicesTest, NeedsThePlaceWhereTheHostIsToBeSeen) {
   EXPECT_EQ(RunCli({"check", file}).code, kOk);
 }
 
-TEST_F(DevicesTest, KeepsStrangeNamesOnTheirLine) {
+TEST_F(DevicesTest, EscapesHostileDeviceNames) {
   Config(
       "[[resource]]\nname = 'a.com/x'\n[[resource.match]]\npath = '/dev/*'\ntype = 'file'\n"
       "[resource.env]\nX = '{path}'\n");
@@ -246,7 +246,7 @@ TEST_F(DevicesTest, KeepsStrangeNamesOnTheirLine) {
   EXPECT_FALSE(Json::parse(json.out, nullptr, false).is_discarded()) << json.out;
 }
 
-TEST_F(DevicesTest, PrintsNothingOfAFileThatIsWrong) {
+TEST_F(DevicesTest, PrintsOnlyErrorsForAnInvalidFile) {
   Config("[[resource]]\nname = 'x'\n");
   tree_.Dir("host");
   const Ran ran = Devices();
@@ -255,7 +255,7 @@ TEST_F(DevicesTest, PrintsNothingOfAFileThatIsWrong) {
   EXPECT_THAT(ran.err, StartsWith(tree_.path("patchbay.toml") + ":1:"));
 }
 
-TEST_F(DevicesTest, TellsWarningsAside) {
+TEST_F(DevicesTest, ReportsWarningsOnStderr) {
   Config(
       "[[resource]]\nname = 'a.com/x'\n[[resource.match]]\npath = '/dev/ttyUSB*'\n"
       "[[resource]]\nname = 'a.com/y'\n[[resource.match]]\npath = '/dev/ttyUSB0'\n");
@@ -267,7 +267,7 @@ TEST_F(DevicesTest, TellsWarningsAside) {
   EXPECT_FALSE(Json::parse(ran.out, nullptr, false).is_discarded());
 }
 
-TEST_F(DevicesTest, TakesAConfigWithoutResources) {
+TEST_F(DevicesTest, AcceptsAConfigWithoutResources) {
   Config("");
   tree_.Dir("host");
   EXPECT_EQ(Devices({"-o", "json"}).out, "{\n  \"resources\": []\n}\n");
@@ -293,7 +293,7 @@ name = "example.com/plain"
 path = "/dev/plain"
 )";
 
-TEST_F(DevicesTest, SaysWhoseHealthOnlyAProbeWouldTell) {
+TEST_F(DevicesTest, MarksDevicesThatWereNotProbed) {
   Config(kProbes);
   for (const char* name : {"card0", "link0", "plain"}) {
     tree_.CharDevice(std::string("host/dev/") + name);
@@ -305,7 +305,7 @@ TEST_F(DevicesTest, SaysWhoseHealthOnlyAProbeWouldTell) {
             "example.com/plain  plain   1      Healthy     /dev/plain\n");
 }
 
-TEST_F(DevicesTest, ProbeShowsVerdictTimeAndOutput) {
+TEST_F(DevicesTest, ProbePrintsResultTimeAndOutput) {
   Config(kProbes);
   for (const char* name : {"card0", "card1", "link0", "plain"}) {
     tree_.CharDevice(std::string("host/dev/") + name);
@@ -342,7 +342,7 @@ TEST_F(DevicesTest, ProbeShowsVerdictTimeAndOutput) {
                    .contains("probe"));
 }
 
-TEST_F(DevicesTest, ProbeShowsTheOutputThatAReasonHasNoRoomFor) {
+TEST_F(DevicesTest, ProbePrintsTheOutputOfACommand) {
   Config(R"([[resource]]
 name = "example.com/card"
 [[resource.match]]
@@ -354,7 +354,7 @@ command = ["/bin/sh", "-c", "seq 1000; exit 1"]
   EXPECT_THAT(Devices({"--probe"}).out, HasSubstr("card0 printed:\n  1\n  2\n"));
 }
 
-TEST_F(DevicesTest, ProbeIsWellWhenAllDevicesAre) {
+TEST_F(DevicesTest, ProbeExitsWithZeroIfAllDevicesAreHealthy) {
   Config(kProbes);
   tree_.CharDevice("host/dev/card0");
   tree_.CharDevice("host/dev/link0");

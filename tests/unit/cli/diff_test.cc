@@ -34,7 +34,7 @@ class DiffTest : public testing::Test {
   test::TempTree tree_;
 };
 
-TEST_F(DiffTest, ShowsWhatAReloadWouldTouch) {
+TEST_F(DiffTest, PrintsTheEffectOfAReload) {
   const auto ran = Diff("[daemon]\nrescan = \"1m\"\n" + Resource("a.com/old") +
                             Resource("a.com/same") + Resource("a.com/changed"),
                         "[daemon]\nlisten = \":1\"\nrescan = \"2m\"\n" + Resource("a.com/same") +
@@ -52,11 +52,11 @@ TEST_F(DiffTest, ShowsWhatAReloadWouldTouch) {
             "[daemon] rescan: takes effect on reload\n");
 }
 
-TEST_F(DiffTest, SaysThatNothingDiffers) {
+TEST_F(DiffTest, ReportsUntouchedResources) {
   EXPECT_EQ(Diff(Resource("a.com/b"), "# a note\n" + Resource("a.com/b")).out, "1 untouched\n");
 }
 
-TEST_F(DiffTest, AsJson) {
+TEST_F(DiffTest, PrintsJson) {
   const auto ran = Diff(Resource("a.com/b"), Resource("a.com/b", "replicas = 2"), {"-o", "json"});
   EXPECT_EQ(Json::parse(ran.out), Json::parse(R"({
     "refused": "",
@@ -64,7 +64,7 @@ TEST_F(DiffTest, AsJson) {
     "daemon": []})"));
 }
 
-TEST_F(DiffTest, ToNoResourceAtAllIsRefused) {
+TEST_F(DiffTest, RejectsRemovalOfAllResources) {
   const auto ran = Diff(Resource("a.com/b"), "[daemon]\nrescan = \"2m\"\n");
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(ran.out,
@@ -77,13 +77,13 @@ TEST_F(DiffTest, ToNoResourceAtAllIsRefused) {
   EXPECT_THAT(Diff("", Resource("a.com/b")).out, HasSubstr("new"));
 }
 
-TEST_F(DiffTest, KnowsWhichResourcesAreForThisNode) {
+TEST_F(DiffTest, ConsidersOnNodes) {
   const ScopedEnv node("NODE_NAME", "rack-1");
   const auto ran = Diff(Resource("a.com/b"), Resource("a.com/b", "on_nodes = [\"rack-2\"]"));
   EXPECT_THAT(ran.out, HasSubstr("gone"));
 }
 
-TEST_F(DiffTest, MistakesInEitherFileAreShown) {
+TEST_F(DiffTest, ReportsErrorsInEitherFile) {
   for (const auto& [from, to] : {std::pair(std::string("x"), Resource("a.com/b")),
                                  std::pair(Resource("a.com/b"), std::string("x"))}) {
     const auto ran = Diff(from, to);

@@ -59,7 +59,7 @@ class ExplainPathTest : public test::ExplainTest {
   test::FakeSysfs sysfs_{tree_};
 };
 
-TEST_F(ExplainPathTest, SaysWhatBecameOfAFile) {
+TEST_F(ExplainPathTest, PrintsTheOutcomeOfAFile) {
   Match("path = '/srv/card*'\nexclude = '/srv/card9'\ntype = 'file'");
   tree_.File("srv/card1");
   tree_.File("srv/card9");
@@ -74,7 +74,7 @@ TEST_F(ExplainPathTest, SaysWhatBecameOfAFile) {
                     Not(HasSubstr("listed     ")), Not(HasSubstr("NUMA"))));
 }
 
-TEST_F(ExplainPathTest, AnotherVendorsNodeIsNotAbsent) {
+TEST_F(ExplainPathTest, ReportsNodesOfOtherVendors) {
   Adapter("1", "1a86", "0");
   Match("usb = '0403:6001'");
   for (const char* path :
@@ -98,7 +98,7 @@ TEST_F(ExplainPathTest, AnotherVendorsNodeIsNotAbsent) {
   EXPECT_THAT(Asked("/dev/ttyUSB0"), HasSubstr("it is not a PCI device, nor a child of one\n"));
 }
 
-TEST_F(ExplainPathTest, ConditionsAreNamed) {
+TEST_F(ExplainPathTest, ReportsTheConditionThatDoesNotMatch) {
   Adapter("1", "0403", "0");
   Match("usb = '0403:6001'\nudev = { driver = 'cdc_acm' }");
   EXPECT_THAT(Asked("/dev/ttyUSB0"), HasSubstr("has the driver cdc_acm\n"));
@@ -109,7 +109,7 @@ TEST_F(ExplainPathTest, ConditionsAreNamed) {
   EXPECT_EQ(Fates("/dev/ttyUSB0").at(0).at("reason"), "no_match");
 }
 
-TEST_F(ExplainPathTest, WhatIsListedIsFoundByAllItsNames) {
+TEST_F(ExplainPathTest, FindsListedDevicesByAllTheirNames) {
   Adapter("1", "0403", "0");
   Card();
   sysfs_.Device("/sys/devices/virtual/net/can0", {.subsystem = "net", .ifindex = "4"});
@@ -135,7 +135,7 @@ TEST_F(ExplainPathTest, WhatIsListedIsFoundByAllItsNames) {
   EXPECT_THAT(Asked("0"), HasSubstr("no device of this match has this ID\n"));
 }
 
-TEST_F(ExplainPathTest, LinksLeadToWhatIsListed) {
+TEST_F(ExplainPathTest, FollowsLinksToListedDevices) {
   Adapter("1", "0403", "0");
   tree_.Link("dev/serial/by-id/ftdi", "../../ttyUSB0");
   Match("path = '/dev/serial/by-id/*'");
@@ -155,7 +155,7 @@ TEST_F(ExplainPathTest, LinksLeadToWhatIsListed) {
                     HasSubstr("rejected   /dev/serial/by-id/gone: dangling_link: ")));
 }
 
-TEST_F(ExplainPathTest, SysIsNotMounted) {
+TEST_F(ExplainPathTest, ReportsMissingSysMount) {
   tree_.CharDevice("dev/ttyUSB0", 188, 0);
   tree_.CharDevice("dev/ttyUSB1", 188, 1);
   for (const char* keys : {"path = '/dev/ttyUSB*'\nusb = '0403:6001'", "usb = '0403:6001'"}) {
@@ -171,7 +171,7 @@ TEST_F(ExplainPathTest, SysIsNotMounted) {
   }
 }
 
-TEST_F(ExplainPathTest, ADirectoryThatOneMayNotRead) {
+TEST_F(ExplainPathTest, ReportsUnreadableDirectories) {
   tree_.CharDevice("dev/snd/controlC0", 116, 0);
   chmod(tree_.path("dev/snd").c_str(), 0700);
   const auto may_not =
@@ -192,7 +192,7 @@ TEST_F(ExplainPathTest, ADirectoryThatOneMayNotRead) {
               AllOf(HasSubstr("/dev/snd/controlC1: unreadable: "), HasSubstr("read /dev/snd;")));
 }
 
-TEST_F(ExplainPathTest, ADeviceOfSeveralNodesHasOneFate) {
+TEST_F(ExplainPathTest, PrintsOneOutcomePerGroupedDevice) {
   for (const char* name : {"srv/a1", "srv/b1", "srv/a2", "srv/b2"}) tree_.File(name);
   Match("regex = '/srv/(?P<kind>.)(?P<n>\\d)'\ntype = 'file'\ngroup_by = 'n'\nid = 'same'");
   for (const char* path : {"/srv/a2", "/srv/b2"}) {
@@ -200,7 +200,7 @@ TEST_F(ExplainPathTest, ADeviceOfSeveralNodesHasOneFate) {
   }
 }
 
-TEST_F(ExplainPathTest, WhatACommandDoesNotPrint) {
+TEST_F(ExplainPathTest, ReportsPathsThatACommandDidNotPrint) {
   tree_.CharDevice("dev/x", 1, 3);
   Match(R"(command = ["/bin/echo", '[{"id": "a", "paths": ["/dev/x"]}]'])");
   EXPECT_THAT(Asked("/dev/x"), HasSubstr("listed     a: /dev/x\n"));
@@ -210,7 +210,7 @@ TEST_F(ExplainPathTest, WhatACommandDoesNotPrint) {
       << "that may be why";
 }
 
-TEST_F(ExplainPathTest, OtherArgumentsAreToldWhatToWrite) {
+TEST_F(ExplainPathTest, SuggestsAPathForOtherArguments) {
   Match("path = '/dev/*'");
   tree_.File("dev/kvm");
   const auto refused = [&](const std::string& path) {
@@ -228,7 +228,7 @@ TEST_F(ExplainPathTest, OtherArgumentsAreToldWhatToWrite) {
   EXPECT_THAT(refused("a\nb"), HasSubstr("\"a\\x0ab\""));
 }
 
-TEST_F(ExplainPathTest, ResourcesForOtherThingsShareALine) {
+TEST_F(ExplainPathTest, GroupsUnrelatedResourcesOnOneLine) {
   std::string config =
       "[[resource]]\nname = \"a.com/file\"\n[[resource.match]]\npath = "
       "\"/srv/x*\"\ntype = \"file\"\n";
@@ -253,7 +253,7 @@ TEST_F(ExplainPathTest, ResourcesForOtherThingsShareALine) {
               HasSubstr("filtered   /srv/x1: the pattern does not match it\n"));
 }
 
-TEST_F(ExplainPathTest, ANodeThatTwoResourcesListIsShared) {
+TEST_F(ExplainPathTest, ReportsNodesSharedByTwoResources) {
   tree_.File("srv/x1");
   tree_.File("srv/x2");
   const std::string match = "[[resource.match]]\npath = \"/srv/x*\"\ntype = \"file\"\n";
@@ -263,7 +263,7 @@ TEST_F(ExplainPathTest, ANodeThatTwoResourcesListIsShared) {
   EXPECT_THAT(Asked("/srv/x3"), Not(HasSubstr("shared")));
 }
 
-TEST_F(ExplainPathTest, JsonSaysWhatWasAsked) {
+TEST_F(ExplainPathTest, JsonContainsTheQuery) {
   Adapter("1", "0403", "0");
   tree_.Link("dev/modem", "ttyUSB0");
   Match("usb = '0403:6001'");

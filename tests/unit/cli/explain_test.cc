@@ -25,7 +25,7 @@ exclude = "/srv/card9"
 type = "file"
 )";
 
-TEST_F(ExplainTest, TellsWhatIsForOtherNodes) {
+TEST_F(ExplainTest, ReportsResourcesOfOtherNodes) {
   Config(
       "[[resource]]\nname = 'a.com/y'\non_nodes = ['desk', 'lab-*']\n[[resource.match]]\ncount = "
       "1\n"
@@ -37,7 +37,7 @@ TEST_F(ExplainTest, TellsWhatIsForOtherNodes) {
   EXPECT_EQ(Explain({"a.com/x"}).err, "");
 }
 
-TEST_F(ExplainTest, TellsWhatBecameOfEverythingThatFits) {
+TEST_F(ExplainTest, ReportsTheOutcomeOfEveryMatch) {
   Config(kCards);
   tree_.File("srv/card1");
   tree_.File("srv/card9");
@@ -58,7 +58,7 @@ TEST_F(ExplainTest, TellsWhatBecameOfEverythingThatFits) {
   EXPECT_THAT(ran.out, Not(HasSubstr("other")));
 }
 
-TEST_F(ExplainTest, TellsWhatContainersWouldMiss) {
+TEST_F(ExplainTest, ReportsMissingDeviceNodesAndMounts) {
   Config(R"([[resource]]
 name = "example.com/card"
 match = [{ path = "/dev/card*" }]
@@ -78,7 +78,7 @@ mount = [{ host_path = "/dev/firmware" }]
   EXPECT_THAT(Explain().out, AllOf(Not(HasSubstr("unhealthy")), Not(HasSubstr("mount:"))));
 }
 
-TEST_F(ExplainTest, SaysWhatToDoWhereThereIsNothing) {
+TEST_F(ExplainTest, PrintsAHintIfNothingMatches) {
   Config(kCards);
   const auto wait =
       HasSubstr("hint       wait for it, or fix the pattern; if the host has it, mount it at " +
@@ -93,7 +93,7 @@ TEST_F(ExplainTest, SaysWhatToDoWhereThereIsNothing) {
   EXPECT_THAT(Explain().out, HasSubstr("no name there matches the pattern; /srv has Card7\n"));
 }
 
-TEST_F(ExplainTest, TellsOfGroupsAndTemplates) {
+TEST_F(ExplainTest, ReportsGroupsAndTemplates) {
   Config(R"([[resource]]
 name = "example.com/card"
 [[resource.match]]
@@ -112,7 +112,7 @@ REST = "{rest}"
   EXPECT_THAT(ran.out, HasSubstr("rejected   3: /srv/control3: missing_variable: "));
 }
 
-TEST_F(ExplainTest, TellsWhichConditionIsNotMet) {
+TEST_F(ExplainTest, ReportsTheConditionThatDoesNotMatch) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   test::FakeSysfs sysfs(tree_);
   sysfs.Device("/sys/devices/usb1/1-1",
@@ -138,7 +138,7 @@ udev = { subsystem = "tty" }
   EXPECT_THAT(ran.out, HasSubstr("/dev/bus/usb/001/002: its subsystem is \"usb\", not tty\n"));
 }
 
-TEST_F(ExplainTest, NamesDevicesWithoutANodeAsSysfsDoes) {
+TEST_F(ExplainTest, UsesSysfsNamesForDevicesWithoutNode) {
   test::FakeSysfs sysfs(tree_);
   sysfs.Device("/sys/devices/usb1/1-1", {.subsystem = "usb",
                                          .devtype = "usb_device",
@@ -154,7 +154,7 @@ TEST_F(ExplainTest, NamesDevicesWithoutANodeAsSysfsDoes) {
                     HasSubstr("filtered   lo: its attribute type is \"772\"")));
 }
 
-TEST_F(ExplainTest, HasAWordForWhatSysfsDoesNotHave) {
+TEST_F(ExplainTest, ReportsAnEmptyScanOfSysfs) {
   test::FakeSysfs sysfs(tree_);
   Config(R"([[resource]]
 name = "a.com/x"
@@ -171,7 +171,7 @@ command = ["/bin/echo", "[]"]
   EXPECT_THAT(out, HasSubstr("match 2: command = [\"/bin/echo\", \"[]\"]\n"));
 }
 
-TEST_F(ExplainTest, TellsOfNodesThatTwoResourcesHave) {
+TEST_F(ExplainTest, ReportsNodesSharedByTwoResources) {
   const std::string two = R"([[resource]]
 name = "example.com/a"
 [[resource.match]]
@@ -195,7 +195,7 @@ type = "file"
   EXPECT_THAT(ran.out, Not(HasSubstr("shared")));
 }
 
-TEST_F(ExplainTest, KnowsWhichResourcesThereAre) {
+TEST_F(ExplainTest, ListsResourcesForAnUnknownName) {
   Config(kCards);
   const Ran ran = Explain({"example.com/cards"});
   EXPECT_EQ(ran.code, kFailed);
@@ -216,7 +216,7 @@ TEST_F(ExplainTest, KnowsWhichResourcesThereAre) {
                         "--path /dev/ttyUSB0`"));
 }
 
-TEST_F(ExplainTest, TellsEachThingOnceInTheOrderOfNumbers) {
+TEST_F(ExplainTest, PrintsEachPathOnceInNumericOrder) {
   Config(R"([[resource]]
 name = "example.com/card"
 [[resource.match]]
@@ -241,7 +241,7 @@ exclude = "/srv/card?*"
               testing::ElementsAre("/srv/card1", "/srv/card2", "/srv/card10", "/srv/card33"));
 }
 
-TEST_F(ExplainTest, ACountIsNowhere) {
+TEST_F(ExplainTest, CountDevicesHaveNoNumaNode) {
   Match("count = 2");
   EXPECT_THAT(Explain().out,
               HasSubstr("NUMA nodes: not reported (count devices have no hardware)\n"));
@@ -281,14 +281,14 @@ TEST_F(ExplainTest, PrintsJson) {
 }
 
 /// Hints for missing mounts and permissions.
-class MendingTest : public ExplainTest {
+class ExplainHintTest : public ExplainTest {
  protected:
   std::string Mount(const std::string& path) const {
     return format("hint       in a container, mount the host's {} at {} (", path, tree_.path(path));
   }
 };
 
-TEST_F(MendingTest, DevIsNotMounted) {
+TEST_F(ExplainHintTest, NamesTheMissingDevMount) {
   Match(R"(path = ["/dev/ttyUSB*", "/dev/serial/by-id/*"])");
   const Ran ran = Explain();
   EXPECT_THAT(ran.out, HasSubstr("scanned    /dev: No such file"));
@@ -296,7 +296,7 @@ TEST_F(MendingTest, DevIsNotMounted) {
   EXPECT_EQ(ran.out.find("hint"), ran.out.rfind("hint")) << "one mount mends both";
 }
 
-TEST_F(MendingTest, APartOfDevIsMissing) {
+TEST_F(ExplainHintTest, ExplainsAMissingDirectoryBelowDev) {
   Match(R"(path = "/dev/serial/by-id/*")");
   tree_.Dir("dev");
   EXPECT_THAT(Explain().out, HasSubstr(Mount("/dev"))) << "an empty one is as good as none";
@@ -306,7 +306,7 @@ TEST_F(MendingTest, APartOfDevIsMissing) {
                     Not(HasSubstr("mount"))));
 }
 
-TEST_F(MendingTest, APathIsMisspelt) {
+TEST_F(ExplainHintTest, SuggestsSimilarPaths) {
   tree_.File("dev/serial/by-id/x");
   for (const char* name : {"dev/kvm", "dev/null", "dev/ttyS0", "dev/ttyS1"}) tree_.File(name);
   Match(R"(path = "/dev/serail/by-id/*")");
@@ -321,7 +321,7 @@ TEST_F(MendingTest, APathIsMisspelt) {
                     HasSubstr("hint       /dev has ttyS0, ttyS1, but no ttyS2")));
 }
 
-TEST_F(MendingTest, WhatIsAboveIsNoDirectory) {
+TEST_F(ExplainHintTest, ReportsAParentThatIsNotADirectory) {
   tree_.File("dev/ttyUSB0");
   for (const char* keys : {"path = '/dev/ttyUSB0/*'", "regex = '/dev/ttyUSB0/.*'"}) {
     Match(keys);
@@ -333,7 +333,7 @@ TEST_F(MendingTest, WhatIsAboveIsNoDirectory) {
   }
 }
 
-TEST_F(MendingTest, SysIsNotMounted) {
+TEST_F(ExplainHintTest, NamesTheMissingSysMount) {
   Match("pci = \"10ee:5000\"\n[[resource.match]]\nusb = \"0403:*\"");
   const std::string out = Explain().out;
   EXPECT_THAT(out, AllOf(HasSubstr("rejected   /sys: unreadable: sysfs has no devices"),
@@ -343,7 +343,7 @@ TEST_F(MendingTest, SysIsNotMounted) {
   EXPECT_THAT(Explain().out, HasSubstr(Mount("/sys")));
 }
 
-TEST_F(MendingTest, SysIsNotMountedForANodeWithConditions) {
+TEST_F(ExplainHintTest, NamesTheMissingSysMountForPathConditions) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   Match("path = \"/dev/tty*\"\nusb = \"0403:6001\"");
   tree_.CharDevice("dev/ttyUSB0", 188, 0);
@@ -351,7 +351,7 @@ TEST_F(MendingTest, SysIsNotMountedForANodeWithConditions) {
               AllOf(HasSubstr("rejected   /sys: unreadable: "), HasSubstr(Mount("/sys"))));
 }
 
-TEST_F(MendingTest, UdevsDatabaseIsNotMounted) {
+TEST_F(ExplainHintTest, NamesTheMissingUdevDatabaseMount) {
   test::FakeSysfs sysfs(tree_);
   sysfs.Device("/sys/devices/virtual/net/can0", {.subsystem = "net", .ifindex = "4"});
   const auto asks_for = [&](std::string_view keys) {
@@ -376,7 +376,7 @@ TEST_F(MendingTest, UdevsDatabaseIsNotMounted) {
   EXPECT_THAT(asks_for(serial), Not(HasSubstr("scanned    /run/udev")));
 }
 
-TEST_F(MendingTest, ADirectoryThatOneMayNotRead) {
+TEST_F(ExplainHintTest, NamesThePermissionForADirectory) {
   Match("path = \"/srv/secret/sub/*\"\ntype = \"file\"");
   tree_.File("srv/secret/sub/card");
   chmod(tree_.path("srv/secret").c_str(), 0);
@@ -398,7 +398,7 @@ TEST_F(MendingTest, ADirectoryThatOneMayNotRead) {
   EXPECT_THAT(ExplainUnprivileged().out, Not(HasSubstr("hint")));
 }
 
-TEST_F(MendingTest, AnAttributeThatOneMayNotRead) {
+TEST_F(ExplainHintTest, NamesThePermissionForAnAttribute) {
   test::FakeSysfs sysfs(tree_);
   const std::string device = "/sys/devices/virtual/x/a";
   sysfs.Device(device, {.subsystem = "x", .attributes = {{"serial", "1"}, {"reset", "1"}}});
@@ -415,7 +415,7 @@ TEST_F(MendingTest, AnAttributeThatOneMayNotRead) {
               AllOf(HasSubstr("1 device listed"), Not(HasSubstr("hint"))));
 }
 
-TEST_F(MendingTest, APlaceInSysfsThatOneMayNotRead) {
+TEST_F(ExplainHintTest, NamesThePermissionForASysfsDirectory) {
   test::FakeSysfs sysfs(tree_);
   sysfs.Device("/sys/devices/virtual/net/a", {.subsystem = "net"});
   chmod(tree_.path("sys/class/net").c_str(), 0);
@@ -429,7 +429,7 @@ TEST_F(MendingTest, APlaceInSysfsThatOneMayNotRead) {
   EXPECT_THAT(outcome.at("hint"), HasSubstr("allow this user to read /sys/class/net;"));
 }
 
-TEST_F(MendingTest, LinksInACircle) {
+TEST_F(ExplainHintTest, NamesTheLinkOfALoop) {
   for (const std::string path : {"/srv/loop", "/dev/loopd"}) {
     Match(format("path = '{}/*'", path));
     tree_.Link(path, path);
@@ -438,7 +438,7 @@ TEST_F(MendingTest, LinksInACircle) {
   }
 }
 
-TEST_F(MendingTest, SaysHowManyRejectionsThereAreBesides) {
+TEST_F(ExplainHintTest, CountsFurtherRejections) {
   Config(kCards);
   for (int i = 0; i < 1'013; ++i) tree_.Link(format("srv/card{}", i), "nowhere");
   const std::string out = Explain().out;

@@ -19,7 +19,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-class NamesInDevTest : public testing::Test {
+class ListDevTest : public testing::Test {
  protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
@@ -39,7 +39,7 @@ class NamesInDevTest : public testing::Test {
   Findings findings_{diagnostics_};
 };
 
-TEST_F(NamesInDevTest, AreThoseOfDevicesAndDirectoriesAndWhatLeadsToThem) {
+TEST_F(ListDevTest, ListsDevicesDirectoriesAndLinksToThem) {
   host_.CharDevice("/dev/snd/timer");
   host_.BlockDevice("/dev/sr0", 11, 0);
   host_.File("/dev/text");
@@ -55,7 +55,7 @@ TEST_F(NamesInDevTest, AreThoseOfDevicesAndDirectoriesAndWhatLeadsToThem) {
   EXPECT_EQ(diagnostics_.RenderText(), "");
 }
 
-TEST_F(NamesInDevTest, AreNotThoseOfOtherFileSystems) {
+TEST_F(ListDevTest, SkipsOtherFileSystems) {
   host_.CharDevice("/dev/ptmx");
   host_.Dir("/dev/pts");
   host_.Dir("/proc");
@@ -72,7 +72,7 @@ TEST_F(NamesInDevTest, AreNotThoseOfOtherFileSystems) {
   EXPECT_THAT(names, ElementsAre("ptmx"));
 }
 
-TEST_F(NamesInDevTest, GoAsDeepAsTheOtherProgram) {
+TEST_F(ListDevTest, DescendsTenLevels) {
   const std::string ten = "/dev/1/2/3/4/5/6/7/8/9/10";
   host_.CharDevice(ten + "/in");
   host_.CharDevice(ten + "/11/out");
@@ -80,7 +80,7 @@ TEST_F(NamesInDevTest, GoAsDeepAsTheOtherProgram) {
   EXPECT_THAT(Names(), SizeIs(12));
 }
 
-TEST_F(NamesInDevTest, BeyondTheMostAreToldOf) {
+TEST_F(ListDevTest, WarnsBeyondTheMaximum) {
   host_.CharDevice("/dev/a");
   host_.CharDevice("/dev/b");
   EXPECT_THAT(Names(2), SizeIs(2));
@@ -90,7 +90,7 @@ TEST_F(NamesInDevTest, BeyondTheMostAreToldOf) {
               testing::StartsWith("/dev: warning[assumed]: more than 1 names"));
 }
 
-TEST_F(NamesInDevTest, OfADirectoryThatCannotBeReadAreToldOf) {
+TEST_F(ListDevTest, WarnsOfUnreadableDirectories) {
   host_.CharDevice("/dev/a");
   host_.CharDevice("/dev/secret/b");
   std::filesystem::permissions(host_.path(), std::filesystem::perms(0755));
@@ -103,7 +103,7 @@ TEST_F(NamesInDevTest, OfADirectoryThatCannotBeReadAreToldOf) {
 }
 
 /// Directories appear and disappear during the scan. None of that is reported.
-TEST_F(NamesInDevTest, ThatVanishMeanwhileWereNeverThere) {
+TEST_F(ListDevTest, IgnoresDirectoriesThatVanishDuringTheScan) {
   host_.CharDevice("/dev/zz");
   host_.Dir("/away");
   std::vector<std::pair<std::string, std::string>> moves;
@@ -124,7 +124,7 @@ TEST_F(NamesInDevTest, ThatVanishMeanwhileWereNeverThere) {
   EXPECT_EQ(diagnostics_.RenderText(), "");
 }
 
-TEST_F(NamesInDevTest, AreNoneWithoutADev) {
+TEST_F(ListDevTest, FailsWithoutDev) {
   const auto seen = ListDev(HostRoot(host_.path()), 10, findings_);
   ASSERT_FALSE(seen);
   EXPECT_EQ(seen.error().message, "cannot access /dev: No such file or directory");

@@ -18,7 +18,7 @@ std::string TextOf(std::string_view keys) {
   return MatchText(loaded.model->resources.at(0).matches.at(0));
 }
 
-TEST(MatchTextTest, HasAllKeysThatAreSet) {
+TEST(MatchTextTest, ContainsEveryKeyThatIsSet) {
   const std::vector<std::string> cases[] = {
       {R"(path = "/dev/kvm")"},
       {R"(path = ["/dev/a*", "/dev/b*"])", R"(exclude = ["/dev/a1", "/dev/a2"])",
@@ -37,12 +37,12 @@ TEST(MatchTextTest, HasAllKeysThatAreSet) {
   }
 }
 
-TEST(MatchTextTest, QuotesWhatNeedsQuotes) {
+TEST(MatchTextTest, QuotesSpecialCharacters) {
   EXPECT_EQ(TextOf(R"(path = '/dev/a"b\*c')"), R"(path = "/dev/a\"b\\*c")");
   EXPECT_EQ(TextOf(R"(regex = "/dev/it's\\d")"), R"(regex = "/dev/it's\\d")");
 }
 
-TEST(MatchTextTest, LeavesOutWhatIsTheDefault) {
+TEST(MatchTextTest, OmitsDefaults) {
   EXPECT_EQ(TextOf("command = [\"/bin/false\"]\ntimeout = \"10s\""), "command = [\"/bin/false\"]");
   EXPECT_EQ(TextOf("path = \"/dev/kvm\"\ntype = \"device\""), "path = \"/dev/kvm\"");
 }

@@ -30,7 +30,7 @@ MatchOutcome Dropped(std::string path, std::string detail,
           std::move(detail)};
 }
 
-TEST(ExplanationTextTest, CountsAsPeopleDo) {
+TEST(ExplanationTextTest, UsesSingularAndPlural) {
   const auto text = [](At at, std::size_t seen, std::size_t matched, const std::string& pattern) {
     ExplainReport::Match match;
     match.scanned.push_back({{"/x/", at, pattern, seen, matched, ""}, ""});
@@ -52,7 +52,7 @@ TEST(ExplanationTextTest, CountsAsPeopleDo) {
   EXPECT_EQ(text(At::kEntries, 1, 1, ""), "printed 1 entry");
 }
 
-TEST(ExplanationTextTest, ManyDirectoriesShareALine) {
+TEST(ExplanationTextTest, GroupsDirectoriesOnOneLine) {
   ExplainReport::Match match;
   for (int i = 0; i < 12; ++i) {
     match.scanned.push_back({{format("/dev/{}/", i), At::kNames, "card*", 10, 1, ""}, ""});
@@ -66,7 +66,7 @@ TEST(ExplanationTextTest, ManyDirectoriesShareALine) {
             Not(HasSubstr("**"))));
 }
 
-TEST(ExplanationTextTest, ProblemsNameTheirPlaceOnce) {
+TEST(ExplanationTextTest, PrintsThePathOfAProblemOnce) {
   const auto text = [](const std::string& place, const std::string& problem) {
     ExplainReport::Match match;
     match.scanned.push_back({{.place = place, .problem = problem}, "mend it"});
@@ -84,7 +84,7 @@ TEST(ExplanationTextTest, ProblemsNameTheirPlaceOnce) {
   EXPECT_THAT(text("", ""), HasSubstr("scanned    : 0 names")) << "whatever comes";
 }
 
-TEST(ExplanationTextTest, WhatManyShareComesLastAndOnce) {
+TEST(ExplanationTextTest, PrintsCommonReasonsLastAndOnce) {
   ExplainReport::Match match;
   for (int i = 0; i < 64; ++i) {
     match.outcomes.push_back(
@@ -100,7 +100,7 @@ TEST(ExplanationTextTest, WhatManyShareComesLastAndOnce) {
                         "a USB device\n"));
 }
 
-TEST(ExplanationTextTest, OtherVendorsShareALineWithTheirNumbers) {
+TEST(ExplanationTextTest, GroupsDevicesOfOtherVendorsOnOneLine) {
   ExplainReport::Match match;
   for (int i = 0; i < 12; ++i) {
     MatchOutcome other =
@@ -115,7 +115,7 @@ TEST(ExplanationTextTest, OtherVendorsShareALineWithTheirNumbers) {
                         "1d6b:0002, 1d6b:0003, 1d6b:0004, 1d6b:0005 and 2 more\n"));
 }
 
-TEST(ExplanationTextTest, FitsOnAScreen) {
+TEST(ExplanationTextTest, LimitsTheNumberOfLines) {
   ExplainReport::Match match;
   for (int i = 0; i < 64; ++i) {
     match.outcomes.push_back({{format("tty{}", i), {format("/dev/tty{}", i)}, ""}});
@@ -141,7 +141,7 @@ TEST(ExplanationTextTest, FitsOnAScreen) {
   EXPECT_EQ(out.find("hint"), out.rfind("hint")) << "one hint mends all of the match";
 }
 
-TEST(ExplanationTextTest, NothingFromOutsideBreaksALine) {
+TEST(ExplanationTextTest, EscapesHostileText) {
   ExplainReport::Match match;
   match.text = "regex = '\n'";
   match.outcomes.push_back(Dropped("/dev/a\nb\xff", "x\x1b[31m"));

@@ -7,11 +7,11 @@
 namespace patchbay {
 namespace {
 
-TEST(ResponseText, SaysWhenThereIsNothing) {
+TEST(ResponseText, ReportsAnEmptyResponse) {
   EXPECT_EQ(RenderResponse({}), "  (nothing: no device nodes, mounts, env or annotations)\n");
 }
 
-TEST(ResponseText, HasALineForEachThingAContainerGets) {
+TEST(ResponseText, PrintsOneLinePerItem) {
   ContainerResponse response;
   response.devices = {{"/dev/a", "/dev/a", "rw"}, {"/dev/b", "/dev/host-b", "r"}};
   response.mounts = {{"/opt/x", "/opt/x", true}, {"/data", "/srv/data", false}};
@@ -29,7 +29,7 @@ TEST(ResponseText, HasALineForEachThingAContainerGets) {
             "  cdi         example.com/card=7\n");
 }
 
-TEST(ResponseText, KeepsEveryValueOnItsLine) {
+TEST(ResponseText, EscapesNewlinesInValues) {
   ContainerResponse response;
   response.envs = {{"A", "1\n  env  FAKE=1"}};
   response.devices = {{"/dev/\x1b[2J", "/dev/x\ny", "rw"}};
@@ -38,7 +38,7 @@ TEST(ResponseText, KeepsEveryValueOnItsLine) {
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
-TEST(RenderHook, IsWhatOneWouldWriteForAShell) {
+TEST(RenderHook, QuotesForAShell) {
   HookCall call;
   call.commands = {{"sda", {"/sbin/mkfs.ext4", "-q", "/dev/sda"}},
                    {"sdb", {"/bin/sh", "-c", "echo it's $1", "", "a\nb"}}};

@@ -15,7 +15,7 @@ namespace {
 /// Runs on the loop after a signal.
 void Ignore(int) {}
 
-TEST(EndDeadlineDeathTest, EndsAProcessThatHangs) {
+TEST(ShutdownWatchdogDeathTest, ExitsAProcessThatHangs) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
@@ -29,7 +29,7 @@ TEST(EndDeadlineDeathTest, EndsAProcessThatHangs) {
 }
 
 /// For example, if the loop accesses a file system that hangs.
-TEST(EndDeadlineDeathTest, SignalEndsAProcessWhoseLoopHangs) {
+TEST(ShutdownWatchdogDeathTest, ExitsOnASignalWhileTheLoopHangs) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
@@ -45,7 +45,7 @@ TEST(EndDeadlineDeathTest, SignalEndsAProcessWhoseLoopHangs) {
       testing::ExitedWithCode(0), "the last act");
 }
 
-TEST(EndDeadlineDeathTest, EndsAProcessWhoseLastActHangs) {
+TEST(ShutdownWatchdogDeathTest, ExitsIfTheLastActHangs) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
@@ -60,7 +60,7 @@ TEST(EndDeadlineDeathTest, EndsAProcessWhoseLastActHangs) {
       testing::ExitedWithCode(3), "");
 }
 
-TEST(ShutdownWatchdog, TellsTheLoopOfASignal) {
+TEST(ShutdownWatchdog, NotifiesTheLoopOfASignal) {
   AsioLoop loop;
   int told = 0;
   ShutdownWatchdog deadline({SIGUSR2}, loop, [&](int number) {
@@ -72,7 +72,7 @@ TEST(ShutdownWatchdog, TellsTheLoopOfASignal) {
   EXPECT_EQ(told, SIGUSR2);
 }
 
-TEST(EndDeadlineDeathTest, IgnoresASignalAfterTheEnd) {
+TEST(ShutdownWatchdogDeathTest, IgnoresSignalsAfterDestruction) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
@@ -84,7 +84,7 @@ TEST(EndDeadlineDeathTest, IgnoresASignalAfterTheEnd) {
       testing::ExitedWithCode(4), "");
 }
 
-TEST(ShutdownWatchdog, LeavesAProcessAloneThatEndsInTime) {
+TEST(ShutdownWatchdog, DoesNothingIfTheProcessExitsInTime) {
   AsioLoop loop;
   bool acted = false;
   {
@@ -101,7 +101,7 @@ TEST(ShutdownWatchdog, MayBeDestroyedWithoutAStart) {
   const ShutdownWatchdog deadline({}, loop, Ignore);
 }
 
-TEST(EndDeadlineDeathTest, KeepsToTheFirstBeginning) {
+TEST(ShutdownWatchdogDeathTest, IgnoresASecondBegin) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {
@@ -125,7 +125,7 @@ void LetThereBeNoMoreThreads() {
   }
 }
 
-TEST(EndDeadlineDeathTest, NeedsNoThreadWhenTheEndBegins) {
+TEST(ShutdownWatchdogDeathTest, BeginNeedsNoNewThread) {
   if (geteuid() != 0) GTEST_SKIP() << "only root may become another user";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(

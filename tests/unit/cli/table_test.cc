@@ -9,7 +9,7 @@ namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
 
-TEST(Table, HasNothingToSayOfNoRows) { EXPECT_EQ(RenderTable({}), ""); }
+TEST(Table, IsEmptyWithoutRows) { EXPECT_EQ(RenderTable({}), ""); }
 
 TEST(Table, MakesColumnsAsWideAsTheirWidestCell) {
   EXPECT_EQ(RenderTable({{"A", "BB", "C"}, {"1234", "5", "6"}, {"7", "890", "1"}}),
@@ -18,7 +18,7 @@ TEST(Table, MakesColumnsAsWideAsTheirWidestCell) {
             "7     890  1\n");
 }
 
-TEST(Table, LeavesNoBlanksAtTheEndOfALine) {
+TEST(Table, WritesNoTrailingBlanks) {
   EXPECT_EQ(RenderTable({{"A", "B"}, {"long", "wide cell"}, {"x", ""}, {"y"}}),
             "A     B\n"
             "long  wide cell\n"
@@ -26,26 +26,26 @@ TEST(Table, LeavesNoBlanksAtTheEndOfALine) {
             "y\n");
 }
 
-TEST(Table, TakesRowsOfDifferentLengths) {
+TEST(Table, AcceptsRowsOfDifferentLengths) {
   EXPECT_EQ(RenderTable({{"A"}, {"b", "c", "d"}, {}}),
             "A\n"
             "b  c  d\n"
             "\n");
 }
 
-TEST(Table, KeepsAnEmptyCellInItsPlace) {
+TEST(Table, KeepsEmptyCells) {
   EXPECT_EQ(RenderTable({{"A", "B", "C"}, {"", "", "x"}}),
             "A  B  C\n"
             "      x\n");
 }
 
-TEST(Table, CountsLettersAndNotBytes) {
+TEST(Table, CountsCharactersNotBytes) {
   EXPECT_EQ(RenderTable({{"Gerät", "x"}, {"abcde", "y"}}),
             "Gerät  x\n"
             "abcde  y\n");
 }
 
-TEST(Table, NeverLetsACellBreakALineOrMoveTheCursor) {
+TEST(Table, EscapesControlCharacters) {
   const std::string table = RenderTable({{"NAME"}, {"a\nb\x1b[2J\r\t\x7f"}, {"\xff\xfe"}});
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
   for (const char c : table) {

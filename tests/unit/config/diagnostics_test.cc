@@ -19,7 +19,7 @@ using test::Resource;
 using test::Sample;
 using test::WithMatch;
 
-TEST(Diagnostics, PointAtEachMistake) {
+TEST(Diagnostics, PointAtEachError) {
   for (const Sample& c : BadSamples()) {
     const std::string shown = c.text.substr(0, 400);
     const Loaded loaded = LoadText(c.text);
@@ -40,7 +40,7 @@ constexpr std::string_view kTestedElsewhere[] = {"unreadable-file",    "no-files
                                                  "input-too-large",    "duplicate-section",
                                                  "too-many-resources", "too-many-findings"};
 
-TEST(Diagnostics, EveryCodeIsTested) {
+TEST(Diagnostics, SamplesCoverEveryCode) {
   std::set<std::string_view> missing;
   for (const CodeInfo& code : AllCodes()) missing.insert(code.name);
   const std::vector<Sample> samples = BadSamples();
@@ -51,7 +51,7 @@ TEST(Diagnostics, EveryCodeIsTested) {
   EXPECT_TRUE(missing.empty()) << *missing.begin();
 }
 
-TEST(Diagnostics, AreAllReportedAtOnceAndInOrder) {
+TEST(Diagnostics, ReportAllErrorsInOrder) {
   const Loaded loaded = LoadText(R"([daemon]
 rescan = "soon"
 
@@ -69,7 +69,7 @@ replicas = "two"
                                       "10:3 unknown-key", "11:17 bad-permissions"}));
 }
 
-TEST(Diagnostics, DoNotFollowFromOneAnother) {
+TEST(Diagnostics, DoNotReportConsequentialErrors) {
   // What a broken match would have supplied is not unknown, and a mistyped source not missing.
   EXPECT_EQ(Findings(LoadText(Resource("[resource.env]\nA = '{card}'", "regex = '/dev/(?P<card>'")))
                 .size(),
@@ -80,7 +80,7 @@ TEST(Diagnostics, DoNotFollowFromOneAnother) {
             (std::vector<std::string>{"6:1 unknown-key"}));
 }
 
-TEST(Diagnostics, OfTheGoodPartsOfABrokenValueAreReportedToo) {
+TEST(Diagnostics, ReportFurtherErrorsInAnInvalidValue) {
   EXPECT_EQ(Findings(LoadText(WithMatch("path = [3, '/dev/[']"))),
             (std::vector<std::string>{"4:9 wrong-type", "4:18 bad-glob"}));
   EXPECT_EQ(
@@ -98,7 +98,7 @@ TEST(Diagnostics, RenderAsText) {
       "`real_path`, `name`, `major`, `minor` or `numa_node`\n");
 }
 
-TEST(Diagnostics, OfVeryManyStopAtALimit) {
+TEST(Diagnostics, StopAtTheLimitOfErrors) {
   std::string text = Resource("");
   for (int i = 0; i < 5000; ++i) text += format("k{} = 1\n", i);
   const Loaded loaded = LoadText(text);
@@ -108,7 +108,7 @@ TEST(Diagnostics, OfVeryManyStopAtALimit) {
   EXPECT_FALSE(loaded.model);
 }
 
-TEST(Diagnostics, OfVeryManyWarningsDoNotBecomeErrors) {
+TEST(Diagnostics, WarningsBeyondTheLimitAreNotErrors) {
   std::string text;
   for (int i = 0; i < 300; ++i) text += Named(format("a.com/x{}", i));
   const Loaded loaded = LoadText(text);

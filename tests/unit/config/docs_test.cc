@@ -62,7 +62,7 @@ std::string Row(const KeyInfo& key) {
   return format("| `{}` | {} | {} | {} |\n", key.name, TypeText(key), fallback, key.meaning);
 }
 
-TEST(Docs, ReferenceHasEveryKey) {
+TEST(Docs, ReferenceDocumentsEveryKey) {
   const auto chapters = Chapters(Read("docs/configuration.md"));
   for (const KeyInfo& key : AllKeys()) {
     const std::string title =
@@ -74,7 +74,7 @@ TEST(Docs, ReferenceHasEveryKey) {
   }
 }
 
-TEST(Docs, ReferenceHasNoOtherKeys) {
+TEST(Docs, ReferenceDocumentsNoUnknownKey) {
   std::set<std::string> rows;
   for (const KeyInfo& key : AllKeys()) rows.insert(Row(key));
   for (const Chapter& chapter : Chapters(Read("docs/configuration.md"))) {
@@ -108,7 +108,7 @@ std::string Paragraph(const KeyInfo& key) {
   return format("*{}*: {}\n\t{}\n", Scdoc(key.name), Scdoc(type + fallback), Scdoc(key.meaning));
 }
 
-TEST(Docs, ManPageHasEveryKeyAndNoOther) {
+TEST(Docs, ManPageDocumentsExactlyTheKeys) {
   std::set<std::string> first_lines;
   const auto chapters = Chapters(Read("docs/man/patchbay.toml.5.scd"));
   for (const KeyInfo& key : AllKeys()) {
@@ -136,7 +136,7 @@ TEST(Docs, ExamplesOfTheReferenceLoad) {
   for (const std::string& block : TomlBlocks(Read("docs/discovery.md"))) LoadGood(block);
 }
 
-TEST(Docs, MatchesThatExplainShowsCanBeWritten) {
+TEST(Docs, MatchesPrintedByExplainLoad) {
   std::istringstream lines(Read("docs/discovery.md"));
   int matches = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -148,14 +148,14 @@ TEST(Docs, MatchesThatExplainShowsCanBeWritten) {
   EXPECT_GE(matches, 2);
 }
 
-TEST(Docs, EveryReasonOfARejectionIsExplained) {
+TEST(Docs, DiscoveryPageExplainsEveryRejectReason) {
   const std::string page = Read("docs/discovery.md");
   for (const RejectReason reason : kAllRejectReasons) {
     EXPECT_NE(page.find(format("| `{}` |", Name(reason))), std::string::npos) << Name(reason);
   }
 }
 
-TEST(Docs, ReferenceHasEveryVariable) {
+TEST(Docs, ReferenceDocumentsEveryVariable) {
   const std::string page = Read("docs/configuration.md");
   MatchSpec match;
   match.conditions.usb.emplace();
@@ -168,7 +168,7 @@ TEST(Docs, ReferenceHasEveryVariable) {
   }
 }
 
-TEST(Docs, EveryCodeHasAChapterInOrder) {
+TEST(Docs, DiagnosticsPageHasOneChapterPerCode) {
   const auto chapters = Chapters(Read("docs/diagnostics.md"));
   const auto codes = AllCodes();
   ASSERT_EQ(chapters.size(), codes.size());
@@ -179,7 +179,7 @@ TEST(Docs, EveryCodeHasAChapterInOrder) {
   }
 }
 
-TEST(Docs, SamplesOfCodesHaveTheirCode) {
+TEST(Docs, DiagnosticsPageSamplesReportTheirCode) {
   for (const Chapter& chapter : Chapters(Read("docs/diagnostics.md"))) {
     for (const std::string& block : TomlBlocks(chapter.text)) {
       const Loaded loaded = LoadText(block);
@@ -215,7 +215,7 @@ std::string With(std::string_view section, std::string_view line) {
       in("resource.device_node"), in("resource.mount"));
 }
 
-TEST(Keys, TheirDefaultsAreThoseOfTheModel) {
+TEST(Keys, DefaultsEqualThoseOfTheModel) {
   const std::string plain = Shape(LoadGood(With("", "")));
   for (const KeyInfo& key : AllKeys()) {
     if (key.default_value.empty()) continue;
@@ -225,7 +225,7 @@ TEST(Keys, TheirDefaultsAreThoseOfTheModel) {
 }
 
 // What a fuzzer is not shown it takes long to find.
-TEST(Keys, AreInWhatTheFuzzerBeginsWith) {
+TEST(Keys, FuzzerCorpusContainsEveryKey) {
   std::string seeds;
   for (const char* directory : {"tests/fuzz/corpus/config", "examples/configs"}) {
     const auto path = format("{}/{}", PATCHBAY_SOURCE_DIR, directory);
@@ -243,7 +243,7 @@ TEST(Keys, AreInWhatTheFuzzerBeginsWith) {
   }
 }
 
-TEST(Keys, AreDescribed) {
+TEST(Keys, HaveAUniqueNameAndADescription) {
   std::set<std::pair<std::string_view, std::string_view>> seen;
   for (const KeyInfo& key : AllKeys()) {
     EXPECT_TRUE(seen.emplace(key.section, key.name).second) << key.name;

@@ -26,7 +26,7 @@ const Json& SectionIn(const Json& schema, std::string_view section) {
   return *at;
 }
 
-TEST(JsonSchema, HasEveryKeyInItsSectionAndNoOther) {
+TEST(JsonSchema, ContainsExactlyTheKeysOfEachSection) {
   const Json schema = JsonSchema();
   std::map<std::string, std::set<std::string>> expected, found;
   for (const KeyInfo& key : AllKeys()) {
@@ -48,7 +48,7 @@ TEST(JsonSchema, HasEveryKeyInItsSectionAndNoOther) {
   EXPECT_EQ(found, expected);
 }
 
-TEST(JsonSchema, OfWhatAKeyTakesKeepsToTheTable) {
+TEST(JsonSchema, RangesAndChoicesMatchTheKeyTable) {
   const Json schema = JsonSchema();
   for (const KeyInfo& key : AllKeys()) {
     const Json& value = SectionIn(schema, key.section).at("properties").at(std::string(key.name));

@@ -142,7 +142,7 @@ TEST(Load, CompilesEveryKey) {
   ASSERT_THAT(r.annotations, SizeIs(1));
 }
 
-TEST(Load, LeavesTheDefaultsOfTheModel) {
+TEST(Load, KeepsTheDefaultsOfTheModel) {
   const Model model = LoadGood(Resource(""));
   const ResourceSpec& r = model.resources.front();
   const ResourceSpec defaults;
@@ -154,7 +154,7 @@ TEST(Load, LeavesTheDefaultsOfTheModel) {
   EXPECT_EQ(r.device_nodes[0].permissions, "rw");
 }
 
-TEST(Load, GivesDeviceNodesOnlyToWhatHasNodes) {
+TEST(Load, AddsDefaultDeviceNodeOnlyForMatchesWithNodes) {
   EXPECT_THAT(LoadGood(Resource("", "count = 3")).resources[0].device_nodes, IsEmpty());
   EXPECT_THAT(LoadGood(Resource("", "udev = { subsystem = 'net' }")).resources[0].device_nodes,
               IsEmpty());
@@ -168,7 +168,7 @@ TEST(Load, GivesDeviceNodesOnlyToWhatHasNodes) {
               SizeIs(1));
 }
 
-TEST(Load, AcceptsWhatIsUnusualButRight) {
+TEST(Load, AcceptsUnusualButValidInput) {
   const std::string_view texts[] = {
       "[[resource.device_node]]\nhost_path = '{real_path}'",
       "[[resource.device_node]]\ncontainer_path = '{path}'",
@@ -194,7 +194,7 @@ TEST(Load, AcceptsWhatIsUnusualButRight) {
   LoadGood("\xEF\xBB\xBF[daemon]\r\nlisten = ':0'\r\n" + Resource(""));
 }
 
-TEST(Load, WarnsOfSharedPathsOnlyWhereTheyCanMeet) {
+TEST(Load, WarnsOfSharedPathsOnlyIfBothCanMatch) {
   const auto two = [](std::string_view a, std::string_view b) {
     return format("[[resource]]\nname = 'a.com/a'\n{}\n[[resource]]\nname = 'a.com/b'\n{}", a, b);
   };
@@ -217,12 +217,12 @@ TEST(Load, WarnsOfSharedPathsOnlyWhereTheyCanMeet) {
   }
 }
 
-TEST(Load, FixedIdIsFineWhereOnlyOneDeviceIsKept) {
+TEST(Load, AcceptsAFixedIdIfMaxDevicesIsOne) {
   LoadGood(Resource("", "path = '/dev/x*'\nid = 'x'\nmax_devices = 1"));
   LoadGood(Resource("", "usb = '0403:6001'\nid = 'x'\nmax_devices = 1"));
 }
 
-TEST(Load, ExcludesThatMayNameALinkAreFine) {
+TEST(Load, AcceptsExcludesThatMayNameALink) {
   for (const char* exclude :
        {"/dev/disk/by-id/nvme-SYSTEM", "/srv/links/x", "/run/udev/x", "/**/x"}) {
     LoadGood(Resource("", format("path = '/dev/nvme*n1'\nexclude = '{}'", exclude)));
@@ -230,7 +230,7 @@ TEST(Load, ExcludesThatMayNameALinkAreFine) {
   LoadGood(Resource("", "path = '/sys/x/*'\ntype = 'file'\nexclude = '/sys/x/y'"));
 }
 
-TEST(Load, DrmNodesThatKeepTheirNameAreFine) {
+TEST(Load, AcceptsDrmNodesThatKeepTheirName) {
   const auto good = [](std::string_view match, std::string_view container) {
     LoadGood(Resource(format("[[resource.device_node]]\ncontainer_path = '{}'", container), match));
   };
@@ -243,7 +243,7 @@ TEST(Load, DrmNodesThatKeepTheirNameAreFine) {
   good("path = '/dev/dri/by-path/*'", "/dev/dri/{name}");
 }
 
-TEST(Load, TakesNamesOfHostsInAnyCase) {
+TEST(Load, AcceptsHostNamesInAnyCase) {
   const Model model =
       LoadGood("[daemon]\nhosts = ['Patchbay.Example.com', '*.svc.corp']\n" + Resource(""));
   ASSERT_EQ(model.daemon.hosts.size(), 2U);
@@ -251,7 +251,7 @@ TEST(Load, TakesNamesOfHostsInAnyCase) {
   EXPECT_TRUE(model.daemon.hosts[1].Matches("a.b.svc.corp"));
 }
 
-TEST(Load, TakesADirectoryAsOneDocument) {
+TEST(Load, ReadsADirectoryAsOneDocument) {
   test::TempTree tree;
   tree.File("conf/20-b.toml", SmallFile("a.com/b"));
   tree.File("conf/10-a.toml", "[daemon]\nrescan = '2s'\n" + SmallFile("a.com/a"));
@@ -267,7 +267,7 @@ TEST(Load, TakesADirectoryAsOneDocument) {
   EXPECT_TRUE(loaded.diagnostics.empty());
 }
 
-TEST(Load, ReportsWhatItCannotRead) {
+TEST(Load, ReportsUnreadableFiles) {
   test::TempTree tree;
   tree.Dir("empty");
   tree.Link("conf/a.toml", "nowhere");
@@ -295,7 +295,7 @@ TEST(Load, ReportsWhatItCannotRead) {
                 "    hint: name a file, or a directory with *.toml files\n");
 }
 
-TEST(Load, SaysHowToNameAnotherConfiguration) {
+TEST(Load, HintsAtTheConfigFlagIfTheDefaultIsMissing) {
   test::TempTree tree;
   if (std::filesystem::exists(kDefaultConfig)) GTEST_SKIP() << "there is one here";
   const auto findings = LoadPaths({std::string(kDefaultConfig)}).diagnostics.Sorted();
@@ -312,7 +312,7 @@ TEST(Load, ReportsAFileThatIsTooLarge) {
   EXPECT_THAT(Names(LoadPaths({tree.path("largest.toml")})), ElementsAre("a.com/x"));
 }
 
-TEST(Load, TakesSixteenMebibytesOfFilesButNotMore) {
+TEST(Load, LimitsTheTotalSizeOfTheFiles) {
   static_assert(kLargestInput == 16 * kLargestSource);
   test::TempTree tree;
   for (int i = 10; i < 26; ++i) {
@@ -330,7 +330,7 @@ TEST(Load, TakesSixteenMebibytesOfFilesButNotMore) {
             "with this file the input is larger than 16777216 bytes");
 }
 
-TEST(Load, ReportsASectionThatIsInTwoFiles) {
+TEST(Load, ReportsASectionInTwoFiles) {
   const Loaded loaded = LoadTexts({{"a.toml", "[daemon]\nrescan = '2s'\n" + SmallFile("a.com/a")},
                                    {"b.toml", SmallFile("a.com/b") + "[daemon]\nrescan = 2\n"}});
   EXPECT_THAT(Findings(loaded), ElementsAre("5:1 duplicate-section", "6:10 wrong-type"));
@@ -338,7 +338,7 @@ TEST(Load, ReportsASectionThatIsInTwoFiles) {
   EXPECT_EQ(loaded.diagnostics.Sorted()[0].place.file, "b.toml");
 }
 
-TEST(Load, ReportsTheMistakesOfAllFilesInTheirOrder) {
+TEST(Load, ReportsErrorsOfAllFilesInOrder) {
   const Loaded loaded =
       LoadTexts({{"b.toml", "x = 1"}, {"a.toml", "y = = 2"}, {"c.toml", "z = 1"}});
   std::vector<std::string> files;
@@ -346,7 +346,7 @@ TEST(Load, ReportsTheMistakesOfAllFilesInTheirOrder) {
   EXPECT_THAT(files, ElementsAre("b.toml", "a.toml", "c.toml"));
 }
 
-TEST(Load, TakesAThousandResourcesButNotMore) {
+TEST(Load, LimitsTheNumberOfResources) {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += SmallFile(format("a.com/r{}", i));
   EXPECT_EQ(LoadGood(text).resources.size(), 1000u);
@@ -355,7 +355,7 @@ TEST(Load, TakesAThousandResourcesButNotMore) {
   EXPECT_FALSE(loaded.model);
 }
 
-TEST(Load, BoundsThePatternsOfTheWholeInput) {
+TEST(Load, LimitsThePatternsOfTheWholeInput) {
   std::string text;
   for (int i = 0; i < 41; ++i) {
     text += Resource("", format("path = '/dev/{}{{a,b}}{{a,b}}{{a,b}}{{a,b}}{{a,b}}{{a,b}}{{a,b}}"
@@ -433,7 +433,7 @@ name = "a.com/z"
   EXPECT_EQ(open.failure_threshold, 3);
 }
 
-TEST(Load, EachHookHasATimeoutOfItsOwn) {
+TEST(Load, EachHookHasItsOwnDefaultTimeout) {
   const Loaded loaded = LoadText(R"(
 [[resource]]
 name = "a.com/x"

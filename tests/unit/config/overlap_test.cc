@@ -33,7 +33,7 @@ std::vector<std::string> Examples(std::string_view text) {
   return examples;
 }
 
-TEST(Overlap, ShowsAPathThatBothClaim) {
+TEST(Overlap, ReportsAPathThatBothMatch) {
   struct Overlapping {
     std::string_view a, b;
     std::string_view example;
@@ -72,7 +72,7 @@ TEST(Overlap, ShowsAPathThatBothClaim) {
   }
 }
 
-TEST(Overlap, ShowsTheHardwareThatBothFind) {
+TEST(Overlap, ReportsHardwareThatBothMatch) {
   const std::string_view cases[][3] = {
       {"usb = '0403:6001'", "usb = '0403:*'", "the USB device 0403:6001"},
       {"usb = '*:6001'", "usb = '0403:*'", "the USB device 0403:6001"},
@@ -96,7 +96,7 @@ TEST(Overlap, ShowsTheHardwareThatBothFind) {
   EXPECT_THAT(loaded.diagnostics.Sorted().front().hint, HasSubstr("exclusive"));
 }
 
-TEST(Overlap, IsQuietWhereNoHardwareIsSurelyShared) {
+TEST(Overlap, DoesNotWarnIfSharedHardwareIsUncertain) {
   const std::string_view pairs[][2] = {
       {"usb = '0403:6001'", "usb = '0403:6011'"},
       {"usb = '0403:*'", "usb = '0404:*'"},
@@ -121,7 +121,7 @@ TEST(Overlap, IsQuietWhereNoHardwareIsSurelyShared) {
       IsEmpty());
 }
 
-TEST(Overlap, IsQuietWhereNoPathIsShared) {
+TEST(Overlap, DoesNotWarnWithoutASharedPath) {
   const std::string_view pairs[][2] = {
       {"path = '/dev/ttyUSB*'", "path = '/dev/ttyACM*'"},
       {"path = '/dev/sd[a-c]'", "path = '/dev/sd[d-f]'"},
@@ -150,7 +150,7 @@ TEST(Overlap, IsQuietWhereNoPathIsShared) {
       ElementsAre("/dev/x1"));
 }
 
-TEST(Overlap, PointsAtTheLaterOneOrAtTheOneWithWildcards) {
+TEST(Overlap, PointsAtTheLaterOrTheWildcardPattern) {
   const std::string_view wild = "path = '/dev/x*'", plain = "path = '/dev/x1'";
   const std::string_view other = "path = '/dev/?1'";
   EXPECT_THAT(Findings(LoadText(Two(Match(wild), Match(other)))), ElementsAre("6:18 shared-node"));
@@ -201,7 +201,7 @@ TEST(Overlap, ComparesThousandsOfPatterns) {
   }
 }
 
-TEST(Overlap, OutlivesHostileInput) {
+TEST(Overlap, HandlesHostileInput) {
   const auto all = [](int r) { return r % 2 == 0 ? "path = '/dev/**'" : "regex = '/dev/.*'"; };
   EXPECT_THAT(LoadText(Many(1000, all)).diagnostics.Sorted(), SizeIs(201));
   // Not a crash, and not for ever; what comes of it does not matter.

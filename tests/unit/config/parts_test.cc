@@ -28,7 +28,7 @@ TEST(Duration, FormatsInTheLargestUnit) {
   EXPECT_EQ(FormatDuration(milliseconds(60'000)), "1m");
 }
 
-TEST(Permissions, AreNormalised) {
+TEST(Permissions, AreNormalized) {
   EXPECT_EQ(NormalizedPermissions("mrw"), "rwm");
   EXPECT_EQ(NormalizedPermissions("w"), "w");
   for (const std::string_view bad : {"", "rx", "rr", "rwmr", "RW", "r w"}) {
@@ -36,7 +36,7 @@ TEST(Permissions, AreNormalised) {
   }
 }
 
-TEST(ListenAddress, IsAHostAndAPort) {
+TEST(ListenAddress, RequiresAnIpAddressAndAPort) {
   EXPECT_EQ(NormalizedListenAddress(":9478"), "[::]:9478");
   for (const std::string_view good : {"[::]:9478", "0.0.0.0:0", "127.0.0.1:65535", "[::1]:80"}) {
     EXPECT_EQ(NormalizedListenAddress(good), good);
@@ -66,7 +66,7 @@ TEST(ListenAddress, IsAHostAndAPort) {
   }
 }
 
-TEST(TextCheck, FindsWhatTheParserMustNotSee) {
+TEST(TextCheck, RejectsInputThatBreaksTheParser) {
   EXPECT_FALSE(
       ProblemWithText("a = \"é\" # é\nb = 'é'\nc = \"\"\"é\n\"é\"\"\"\"\nd = '''é\n'é'''"));
   EXPECT_FALSE(ProblemWithText("a = \"\\\"é\"\n\"é\" = 1"));

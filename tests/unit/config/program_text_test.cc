@@ -16,7 +16,7 @@ std::string Finding(const std::vector<std::string_view>& argv) {
   return std::to_string(found->argument) + " " + std::string(found->interpreter);
 }
 
-TEST(VariableInProgram, NamesTheProgram) {
+TEST(VariableInProgram, RejectsVariablesInTheProgramName) {
   EXPECT_EQ(Finding({"{x}"}), "0 ");
   EXPECT_EQ(Finding({"/opt/{x}", "a"}), "0 ");
   EXPECT_EQ(Finding({"env", "{x}"}), "1 ");
@@ -30,7 +30,7 @@ TEST(VariableInProgram, NamesTheProgram) {
   EXPECT_EQ(Finding({"busybox", "{x}"}), "1 ");
 }
 
-TEST(VariableInProgram, IsInTheTextOrTheFileOfAnInterpreter) {
+TEST(VariableInProgram, RejectsVariablesInInterpreterCode) {
   const std::pair<std::vector<std::string_view>, std::string_view> cases[] = {
       {{"sh", "-c", "x {x}"}, "2 sh"},
       {{"/bin/bash", "-ec", "{x}"}, "2 bash"},
@@ -112,7 +112,7 @@ TEST(VariableInProgram, IsInTheTextOrTheFileOfAnInterpreter) {
   }
 }
 
-TEST(VariableInProgram, IsDataEverywhereElse) {
+TEST(VariableInProgram, AcceptsVariablesInOtherArguments) {
   const std::vector<std::string_view> cases[] = {
       {},
       {"/usr/local/bin/card-ok", "{x}"},

@@ -21,7 +21,7 @@ std::string Repeated(std::string_view part, std::size_t times) {
   return text;
 }
 
-TEST(Robustness, SurvivesKnownTraps) {
+TEST(Robustness, SurvivesKnownParserTraps) {
   using std::string_literals::operator""s;
   const std::string texts[] = {
       "",

@@ -22,7 +22,7 @@ std::string WithGroups(const std::string& groups) {
 
 test::Outcome Groups(const std::string& groups) { return Generic(WithGroups(groups)); }
 
-TEST(GenericDevicePluginTest, APathIsAMatch) {
+TEST(GenericDevicePluginTest, ConvertsAPathToAMatch) {
   const auto outcome = Groups("  - paths: [{path: '/dev/tty*'}]\n");
   EXPECT_EQ(outcome.findings, "");
   EXPECT_EQ(
@@ -44,7 +44,7 @@ struct Said {
   std::vector<std::string> toml;  ///< substrings of the output
 };
 
-TEST(GenericDevicePluginTest, WhatCanBeSaidIsSaid) {
+TEST(GenericDevicePluginTest, ConvertsEverySupportedFeature) {
   const Said cases[] = {
       {"  - {count: 10, paths: [{path: /dev/fuse, permissions: wr}]}\n",
        {"replicas = 10\n", "path = \"/dev/fuse\"\n"}},
@@ -111,7 +111,7 @@ struct Wrong {
   const char* finding;  ///< the beginning of the first finding
 };
 
-TEST(GenericDevicePluginTest, WhatCannotBeSaidIsAnErrorAtItsPlace) {
+TEST(GenericDevicePluginTest, ReportsUnsupportedInputWithItsLocation) {
   const Wrong cases[] = {
       {"  - {count: 2, paths: [{path: /dev/a}]}\n  - paths: [{path: /dev/b}]\n",
        "6:5 error the groups of \"x1\" have different counts, 2 and 1;"},
@@ -166,7 +166,7 @@ TEST(GenericDevicePluginTest, WhatCannotBeSaidIsAnErrorAtItsPlace) {
   }
 }
 
-TEST(GenericDevicePluginTest, WhatItIgnoresIsNamed) {
+TEST(GenericDevicePluginTest, WarnsOfIgnoredKeys) {
   const auto outcome = Groups("  - paths: [{path: /dev/a, mountPaht: /dev/b}]\n    color: red\n");
   EXPECT_EQ(outcome.findings,
             "5:28 warning unknown key `mountPaht`; generic-device-plugin ignores it\n"
@@ -174,7 +174,7 @@ TEST(GenericDevicePluginTest, WhatItIgnoresIsNamed) {
   EXPECT_THAT(outcome.toml, HasSubstr("path = \"/dev/a\""));
 }
 
-TEST(GenericDevicePluginTest, NumbersWithoutQuotesAreTakenAsTheyStand) {
+TEST(GenericDevicePluginTest, KeepsUnquotedNumbersVerbatim) {
   const auto in_file = Groups("  - usb: [{vendor: 1050, product: '0407'}]\n");
   EXPECT_THAT(in_file.toml,
               AllOf(HasSubstr("usb = \"1050:0407\""), HasSubstr("# vendor 1050 has no quotes")));
@@ -185,7 +185,7 @@ TEST(GenericDevicePluginTest, NumbersWithoutQuotesAreTakenAsTheyStand) {
                                   HasSubstr("# product 0407 has no quotes")));
 }
 
-TEST(GenericDevicePluginTest, PlacesInFlagsAreThoseOfTheManifest) {
+TEST(GenericDevicePluginTest, LocatesErrorsInFlagsInTheManifest) {
   const std::string head =
       "apiVersion: apps/v1\n"
       "kind: DaemonSet\n"
@@ -213,7 +213,7 @@ TEST(GenericDevicePluginTest, PlacesInFlagsAreThoseOfTheManifest) {
             "9:7 error --device must be followed by a string\n");
 }
 
-TEST(GenericDevicePluginTest, ConfigMapsAndListsOfObjectsAreLookedInto) {
+TEST(GenericDevicePluginTest, SearchesConfigMapsAndLists) {
   const std::string config_map =
       "kind: ConfigMap\n"
       "data:\n"
@@ -258,7 +258,7 @@ std::string WithNeighbours(const std::string& container) {
          "    volumes: [{name: config, configMap: {name: kube-proxy}}]\n";
 }
 
-TEST(GenericDevicePluginTest, TheContainerThatCountsIsTheOneThatReadsTheFile) {
+TEST(GenericDevicePluginTest, UsesTheContainerThatReadsTheFile) {
   const std::pair<const char*, const char*> cases[] = {
       {"{image: 'squat/generic-device-plugin:0.1.0', args: [--config, /c]}", "squat.ai"},
       {"{image: 'squat/generic-device-plugin:0.2.0', args: [--config-file, /c]}", "devic.es"},
@@ -281,7 +281,7 @@ TEST(GenericDevicePluginTest, TheContainerThatCountsIsTheOneThatReadsTheFile) {
   }
 }
 
-TEST(GenericDevicePluginTest, OfTwoOfThemEachReadsItsOwnFile) {
+TEST(GenericDevicePluginTest, AssignsEachPluginItsOwnFile) {
   std::string text;
   for (const std::string name : {"one", "two"}) {
     text += "---\nkind: ConfigMap\nmetadata: {name: " + name +
@@ -296,7 +296,7 @@ TEST(GenericDevicePluginTest, OfTwoOfThemEachReadsItsOwnFile) {
   EXPECT_THAT(outcome.toml, AllOf(HasSubstr("\"one.org/one\""), HasSubstr("\"two.org/two\"")));
 }
 
-TEST(GenericDevicePluginTest, ArgumentsAreReadOfThePluginOnlyWhereOneSaysThatItIsIt) {
+TEST(GenericDevicePluginTest, ReadsOnlyArgumentsOfThePlugin) {
   const std::string device = "'{name: x1, groups: [{paths: [{path: /dev/a0}]}]}'";
   const std::string other = "- containers: [{image: 'nvidia/x:1', args: [--device=all, --x]}]\n";
   const std::string args = ", args: [--domain=a.com, --device, " + device + "]";
@@ -313,7 +313,7 @@ TEST(GenericDevicePluginTest, ArgumentsAreReadOfThePluginOnlyWhereOneSaysThatItI
               HasSubstr("1:54 error a device must be a map"));
 }
 
-TEST(GenericDevicePluginTest, ArgumentsThatItDoesNotKnowAreNamed) {
+TEST(GenericDevicePluginTest, WarnsOfUnknownFlags) {
   const auto with = [](const std::string& args) {
     return Generic("image: generic-device-plugin:0.1.0\nargs:\n" + args +
                    "- --device=x1,/dev/a0\n");
@@ -339,7 +339,7 @@ TEST(GenericDevicePluginTest, ArgumentsThatItDoesNotKnowAreNamed) {
                                 HasSubstr("--plugin-directory = --device.")));
 }
 
-TEST(GenericDevicePluginTest, AnArgumentWithoutItsValueIsAnError) {
+TEST(GenericDevicePluginTest, RejectsFlagsWithoutValue) {
   const std::string head = "image: generic-device-plugin:0.1.0\nargs:\n";
   EXPECT_EQ(Generic(head + "- --device=x1,/dev/a\n- --device\n").findings,
             "4:3 error --device has no value\n");
@@ -353,7 +353,7 @@ TEST(GenericDevicePluginTest, AnArgumentWithoutItsValueIsAnError) {
                     HasSubstr("no configuration of generic-device-plugin found")));
 }
 
-TEST(GenericDevicePluginTest, AConfigMapThatIsNoYamlIsPassedOverIfSomethingElseIsThere) {
+TEST(GenericDevicePluginTest, SkipsInvalidYamlIfOtherConfigExists) {
   const std::string readme =
       "kind: ConfigMap\ndata:\n  README: 'Edit this: file to choose a device: see docs'\n---\n";
   const auto outcome = Generic(readme + WithGroups("  - paths: [{path: /dev/a0}]\n"));
@@ -364,7 +364,7 @@ TEST(GenericDevicePluginTest, AConfigMapThatIsNoYamlIsPassedOverIfSomethingElseI
   EXPECT_EQ(alone.toml, "");
 }
 
-TEST(GenericDevicePluginTest, ADirectoryIsOneWhereSomebodyHasSeenIt) {
+TEST(GenericDevicePluginTest, TreatsOnlyKnownDirectoriesAsDirectories) {
   const std::string text = WithGroups(
       "  - paths: [{path: /dev/mapper}]\n  - paths: [{path: /dev/fuse}]\n"
       "  - paths: [{path: /dev/pcmC0D0c}]\n  - paths: [{path: /dev/bus/usb/001}]\n");
@@ -381,7 +381,7 @@ TEST(GenericDevicePluginTest, ADirectoryIsOneWhereSomebodyHasSeenIt) {
                     Not(HasSubstr("# Assumed"))));
 }
 
-TEST(GenericDevicePluginTest, TheDomainIsThatOfTheVersion) {
+TEST(GenericDevicePluginTest, DerivesTheDomainFromTheVersion) {
   const std::string flag = ", args: [--device, '{name: x1, groups: [{paths: [{path: /dev/a}]}]}']}";
   const auto domain = [&](const std::string& image) { return Generic("{image: " + image + flag); };
   EXPECT_THAT(domain("'squat/x:0.1.0@sha256:1'").toml, HasSubstr("\"squat.ai/x1\""));
@@ -396,21 +396,21 @@ TEST(GenericDevicePluginTest, TheDomainIsThatOfTheVersion) {
   EXPECT_THAT(given.toml, HasSubstr("\"mine.com/x1\""));
 }
 
-TEST(GenericDevicePluginTest, SettingsOfTheProgramAreNotTakenOver) {
+TEST(GenericDevicePluginTest, DoesNotConvertProgramSettings) {
   EXPECT_THAT(Generic("domain: a.com\nlisten: ':80'\n" +
                       WithGroups("  - paths: [{path: /dev/a}]\n").substr(14))
                   .toml,
               HasSubstr("# Not converted: listen = :80."));
 }
 
-TEST(GenericDevicePluginTest, ANameIsThereOnceAndFitsTheKubelet) {
+TEST(GenericDevicePluginTest, RejectsDuplicateAndInvalidNames) {
   const std::string device = "- name: x1\n  groups: [{paths: [{path: /dev/a}]}]\n";
   EXPECT_THAT(Generic("domain: a.com\ndevices:\n" + device + device).findings,
               StartsWith("5:9 error duplicate device a.com/x1, first defined at in.yaml:3"));
   EXPECT_THAT(Generic("domain: a_b\ndevices:\n" + device).findings, StartsWith("0:0 error "));
 }
 
-TEST(GenericDevicePluginTest, NothingOfItIsAnError) {
+TEST(GenericDevicePluginTest, RejectsInputWithoutConfiguration) {
   for (const std::string text :
        {"", "a: b\n", "- a\n", "kind: DaemonSet\nargs: [--foo]\n", "text"}) {
     const auto outcome = Generic(text);
@@ -420,7 +420,7 @@ TEST(GenericDevicePluginTest, NothingOfItIsAnError) {
   }
 }
 
-TEST(GenericDevicePluginTest, ForeignTextStaysInItsCommentsAndStrings) {
+TEST(GenericDevicePluginTest, EscapesForeignTextInCommentsAndStrings) {
   const auto outcome = Generic(
       "domain: a.com\nlisten: \"x\\n[[resource]]\\nname = 1\"\ndevices:\n- name: x1\n  groups:\n"
       "  - paths: [{path: \"/dev/a\\\"\\t\\\\\\u2028\"}]\n");

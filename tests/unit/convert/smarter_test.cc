@@ -21,7 +21,7 @@ test::Outcome Match(const std::string& regex, const ConvertHints& hints = {}) {
   return Smarter("- devicematch: '" + regex + "'\n  nummaxdevices: 3\n", hints);
 }
 
-TEST(SmarterDeviceManagerTest, EveryNameIsAResource) {
+TEST(SmarterDeviceManagerTest, ConvertsEachNameToAResource) {
   const auto outcome = Match("^net/(tun|tap[01])$");
   EXPECT_EQ(outcome.findings, "");
   EXPECT_EQ(outcome.toml,
@@ -51,7 +51,7 @@ TEST(SmarterDeviceManagerTest, EveryNameIsAResource) {
             "  path = \"/dev/net/tun\"\n");
 }
 
-TEST(SmarterDeviceManagerTest, NumbersAreWrittenOutAndToldOf) {
+TEST(SmarterDeviceManagerTest, ExpandsNumbersAndNotesTheDifference) {
   const auto outcome = Match("^ttyUSB[0-9]*$");
   EXPECT_EQ(outcome.findings, "");
   EXPECT_THAT(outcome.toml,
@@ -59,7 +59,7 @@ TEST(SmarterDeviceManagerTest, NumbersAreWrittenOutAndToldOf) {
                     HasSubstr("# Difference: the names of resources are fixed in Patchbay")));
 }
 
-TEST(SmarterDeviceManagerTest, WhatMatchesMoreIsToldOf) {
+TEST(SmarterDeviceManagerTest, WarnsIfTheExpressionMatchesMoreNames) {
   for (const char* regex : {"^vcsm.*$", "vcsm", "^vcsm", "vcsm$"}) {
     const auto outcome = Match(regex);
     EXPECT_THAT(outcome.findings, StartsWith("1:16 warning this expression matches more names"))
@@ -71,12 +71,12 @@ TEST(SmarterDeviceManagerTest, WhatMatchesMoreIsToldOf) {
       StartsWith("1:16 error smarter-device-manager creates a resource for each matching name in"));
 }
 
-TEST(SmarterDeviceManagerTest, NamesThatMayBeDirectoriesAreToldOf) {
+TEST(SmarterDeviceManagerTest, NotesNamesThatMayBeDirectories) {
   EXPECT_THAT(Match("^(mapper|snd|kvm|video0)$").toml,
               HasSubstr("# Assumed to be devices: /dev/mapper. If one"));
 }
 
-TEST(SmarterDeviceManagerTest, OnANodeNamesAreThoseThatAreThere) {
+TEST(SmarterDeviceManagerTest, UsesTheNamesThatExistOnTheNode) {
   ConvertHints hints;
   hints.dev = {{"snd", true},
                {"snd/timer", false},
@@ -98,7 +98,7 @@ TEST(SmarterDeviceManagerTest, OnANodeNamesAreThoseThatAreThere) {
               StartsWith("1:16 error `devicematch` cannot be searched for in names"));
 }
 
-TEST(SmarterDeviceManagerTest, ABrokenExpressionIsQuotedAsItStands) {
+TEST(SmarterDeviceManagerTest, QuotesInvalidExpressionsVerbatim) {
   ConvertHints seen;
   seen.dev = {{"snd", true}};
   for (const ConvertHints& hints : {ConvertHints(), seen}) {
@@ -109,13 +109,13 @@ TEST(SmarterDeviceManagerTest, ABrokenExpressionIsQuotedAsItStands) {
   }
 }
 
-TEST(SmarterDeviceManagerTest, GpusOfTegraAreAVariable) {
+TEST(SmarterDeviceManagerTest, ConvertsTegraGpusToAVariable) {
   EXPECT_THAT(Match("nvidia-gpu").toml, AllOf(HasSubstr("name = \"smarter-devices/nvidia-gpu0\""),
                                               HasSubstr("path = \"/sys/devices/gpu.0\""),
                                               HasSubstr("NVIDIA_VISIBLE_DEVICES = \"0\"")));
 }
 
-TEST(SmarterDeviceManagerTest, WrongEntriesAreNamed) {
+TEST(SmarterDeviceManagerTest, ReportsInvalidEntries) {
   EXPECT_EQ(
       Smarter("- devicematch: ^a$\n").findings,
       "1:3 warning an entry without `nummaxdevices` provides no devices; it is not converted\n");
@@ -142,7 +142,7 @@ TEST(SmarterDeviceManagerTest, WrongEntriesAreNamed) {
               StartsWith("0:0 error no list of `devicematch` entries found"));
 }
 
-TEST(SmarterDeviceManagerTest, AHintOnQuotesIsForWhatHasThem) {
+TEST(SmarterDeviceManagerTest, HintsAtQuotesOnlyForQuotedNumbers) {
   const auto shown = [](const std::string& number) {
     const std::string text = "- devicematch: ^a$\n  nummaxdevices: " + number + "\n";
     return Convert(ForeignProgram::kSmarterDeviceManager, {"in.yaml", text}, {})
@@ -152,7 +152,7 @@ TEST(SmarterDeviceManagerTest, AHintOnQuotesIsForWhatHasThem) {
   EXPECT_THAT(shown("many"), HasSubstr("hint: use decimal digits without a leading zero"));
 }
 
-TEST(SmarterDeviceManagerTest, PlacesInAConfigMapAreThoseOfTheFile) {
+TEST(SmarterDeviceManagerTest, LocatesErrorsOfAConfigMapInTheFile) {
   EXPECT_THAT(Smarter("kind: ConfigMap\n"
                       "data:\n"
                       "  conf.yaml: |\n"
@@ -162,12 +162,12 @@ TEST(SmarterDeviceManagerTest, PlacesInAConfigMapAreThoseOfTheFile) {
               StartsWith("5:26 error `nummaxdevices` must be a whole number"));
 }
 
-TEST(SmarterDeviceManagerTest, ValuesOfTheChartWillDo) {
+TEST(SmarterDeviceManagerTest, AcceptsHelmChartValues) {
   EXPECT_THAT(Smarter("config:\n  - devicematch: ^snd$\n    nummaxdevices: 20\n").toml,
               AllOf(HasSubstr("smarter-devices/snd\""), HasSubstr("replicas = 20")));
 }
 
-TEST(NamesTest, RegularExpressionsAreWrittenOut) {
+TEST(NamesTest, ExpandsRegularExpressions) {
   const auto names = [](const std::string& regex) {
     const auto written = WriteOut(regex);
     return written ? written->names : std::vector<std::string>{written.error().message};
@@ -192,7 +192,7 @@ TEST(NamesTest, RegularExpressionsAreWrittenOut) {
   EXPECT_FALSE(WriteOut(bomb));
 }
 
-TEST(NamesTest, WhatIsLeftOpenIsKnown) {
+TEST(NamesTest, DetectsAnchorsNumbersAndOpenRepetition) {
   EXPECT_TRUE(WriteOut("^a$")->is_anchored);
   EXPECT_FALSE(WriteOut("^a$|^b$")->is_anchored);
   EXPECT_FALSE(WriteOut("^a")->is_anchored);

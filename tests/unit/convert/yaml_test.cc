@@ -29,7 +29,7 @@ Read ReadText(const std::string& text) {
   return read;
 }
 
-TEST(YamlTest, ValuesKnowWhereTheyStand) {
+TEST(YamlTest, ValuesHaveTheirLocation) {
   const Read read = ReadText("a:\n  - b\n  - {c: 'd'}\n---\n~\n");
   ASSERT_EQ(read.documents.size(), 2U);
   const YamlValue* list = read.documents[0].Find("A");
@@ -43,7 +43,7 @@ TEST(YamlTest, ValuesKnowWhereTheyStand) {
   EXPECT_EQ(read.documents[1].kind, YamlValue::Kind::kNull);
 }
 
-TEST(YamlTest, AliasesAreFollowed) {
+TEST(YamlTest, FollowsAliases) {
   const Read read = ReadText("a: &x {b: [1, 2]}\nc: *x\n");
   ASSERT_FALSE(read.diagnostics.HasErrors());
   EXPECT_EQ(read.documents[0].Find("c")->Find("b")->items.size(), 2U);
@@ -60,7 +60,7 @@ std::string Bomb() {
   return bomb;
 }
 
-TEST(YamlTest, HostileTextIsAFinding) {
+TEST(YamlTest, RejectsHostileText) {
   std::string long_text = "a: &a " + std::string(500'000, 'x') + "\nb: [*a";
   for (int i = 0; i < 10'000; ++i) long_text += ", *a";
   std::string many_documents;
@@ -110,7 +110,7 @@ TEST(YamlTest, HostileTextIsAFinding) {
   }
 }
 
-TEST(YamlTest, TheHintOnBrokenTextIsOnWhatIsInIt) {
+TEST(YamlTest, HintOfSyntaxErrorsDependsOnTheText) {
   const auto hint = [](const std::string& text) {
     const Read read = ReadText(text);
     return read.diagnostics.empty() ? "" : read.diagnostics.Sorted().front().hint;
@@ -125,13 +125,13 @@ TEST(YamlTest, TheHintOnBrokenTextIsOnWhatIsInIt) {
   }
 }
 
-TEST(YamlTest, AFileThatIsTooLargeIsNotRead) {
+TEST(YamlTest, RejectsFilesThatAreTooLarge) {
   const auto outcome =
       test::Converted(ForeignProgram::kGenericDevicePlugin, std::string(kLargestSource + 1, '['));
   EXPECT_EQ(outcome.findings, "0:0 error the file is larger than 1048576 bytes\n");
 }
 
-TEST(YamlTest, AnOutcomeThatWouldBeTooLargeIsSaidToBe) {
+TEST(YamlTest, RejectsOutputThatWouldBeTooLarge) {
   // The output is larger than the input, because it has a comment for each directory.
   std::string devices = "domain: a.com\ndevices:\n- name: x1\n  groups:\n";
   for (int i = 0; i < 6'000; ++i) devices += "  - paths: [{path: /dev/snd}]\n";
@@ -144,7 +144,7 @@ TEST(YamlTest, AnOutcomeThatWouldBeTooLargeIsSaidToBe) {
 
 /// The location of each text is searched for in the file. The time must not grow with the product
 /// of the number of texts and the number of lines.
-TEST(YamlTest, AConfigMapMayHaveManyTexts) {
+TEST(YamlTest, LocatesErrorsInConfigMapsWithManyTexts) {
   std::string text = "kind: ConfigMap\ndata:\n";
   for (int i = 0; i < 45'000; ++i) text += "  k" + std::to_string(i) + ": |\n    a: b\n";
   text += "  last: |\n    devices:\n    - name: [x]\n";
@@ -153,7 +153,7 @@ TEST(YamlTest, AConfigMapMayHaveManyTexts) {
               HasSubstr("90005:13 error `name` must be a string"));
 }
 
-TEST(YamlTest, FindingsComeToAnEnd) {
+TEST(YamlTest, LimitsTheNumberOfFindings) {
   std::string text = "devices:\n";
   for (int i = 0; i < 1'000; ++i) text += "- 1\n";
   const auto outcome = test::Converted(ForeignProgram::kGenericDevicePlugin, text);
@@ -161,7 +161,7 @@ TEST(YamlTest, FindingsComeToAnEnd) {
   EXPECT_LT(std::count(outcome.findings.begin(), outcome.findings.end(), '\n'), 210);
 }
 
-TEST(YamlTest, PlacesInATextAreThoseOfTheFileWhereItCanBeTold) {
+TEST(YamlTest, MapsLocationsInBlocksToTheFile) {
   const std::string source =
       "block: |\n"
       "  one\n"

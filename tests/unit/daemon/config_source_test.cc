@@ -37,7 +37,7 @@ class ConfigSourceTest : public testing::Test {
                        [this](Loaded) { ++taken_; }};
 };
 
-TEST_F(ConfigSourceTest, ReportsAWriterThatDoesNotEnd) {
+TEST_F(ConfigSourceTest, ReportsAFileThatStaysOpenForWriting) {
   source_.Reload();
   ASSERT_TRUE(loop_.RunUntil([&] { return taken_ == 1; }));
   is_being_written_ = true;
@@ -59,7 +59,7 @@ TEST_F(ConfigSourceTest, ReportsAWriterThatDoesNotEnd) {
   EXPECT_EQ(loads_, loads);
 }
 
-TEST_F(ConfigSourceTest, ReadsAFileWhoseWriterHasEnded) {
+TEST_F(ConfigSourceTest, ReadsAFileOnceItIsNoLongerBeingWritten) {
   source_.Reload();
   ASSERT_TRUE(loop_.RunUntil([&] { return taken_ == 1; }));
   is_being_written_ = true;

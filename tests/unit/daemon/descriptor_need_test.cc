@@ -14,7 +14,7 @@ TEST(DescriptorNeed, GrowsWithResourcesAndProbes) {
   EXPECT_EQ(DescriptorsNeeded(0, daemon), base + 8 * kDescriptorsPerProbe);
 }
 
-TEST(DescriptorNeed, RefusesOnlyWhatDoesNotFit) {
+TEST(DescriptorNeed, FailsOnlyIfTheLimitIsTooLow) {
   const DaemonSpec daemon;
   const std::size_t needed = DescriptorsNeeded(100, daemon);
   EXPECT_TRUE(CheckDescriptors(100, daemon, needed));

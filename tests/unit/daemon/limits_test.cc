@@ -44,7 +44,7 @@ std::string Bytes(std::size_t bytes) {
   return format("{} bytes", Grouped(bytes));
 }
 
-TEST(Limits, ThePageHasThemAsTheyAre) {
+TEST(Limits, DocumentationMatchesTheConstants) {
   std::ifstream file(PATCHBAY_SOURCE_DIR "/docs/limits.md");
   const std::string page{std::istreambuf_iterator<char>(file), {}};
   ASSERT_FALSE(page.empty());

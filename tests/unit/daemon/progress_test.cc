@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Progress, IsFineWhileNothingIsPendingForLong) {
+TEST(Progress, IsOkWhileNothingIsPendingForLong) {
   const Progress::Time now = Progress::Time() + 1h;
   EXPECT_TRUE(JudgeProgress({}, {}, now).ok);
   EXPECT_TRUE(JudgeProgress({30s, 30s, std::pair(now - 60s, std::string("a.b/c"))}, {}, now).ok);
@@ -30,7 +30,7 @@ TEST(Progress, FailsWhenTheKubeletsDirectoryHangs) {
             "the kubelet's directory has not answered for 31 s; no resource can be registered\n");
 }
 
-TEST(Progress, FailsWhenACallIsNotAnswered) {
+TEST(Progress, FailsWhenAKubeletCallIsPendingForLong) {
   const Progress::Time now = Progress::Time() + 1h;
   const Verdict verdict = JudgeProgress(
       {.server = {}, .directory = {}, .call = std::pair(now - 61s, std::string("a.b/c"))}, {}, now);

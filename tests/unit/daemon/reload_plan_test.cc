@@ -42,13 +42,13 @@ std::string StepOf(const std::function<void(ResourceSpec&)>& change) {
   return steps.size() == 1 ? steps[0].substr(4) : "";
 }
 
-TEST(PlanReload, OfEqualsIsNothing) {
+TEST(PlanReload, IsEmptyWithoutChanges) {
   EXPECT_THAT(Steps({}, {}), IsEmpty());
   EXPECT_THAT(Steps({Named("a/b"), Named("a/c")}, {Named("a/b"), Named("a/c")}), IsEmpty());
   EXPECT_THAT(Steps({Named("a/b"), Named("a/c")}, {Named("a/c"), Named("a/b")}), IsEmpty());
 }
 
-TEST(PlanReload, KnowsHowFarEachKeyReaches) {
+TEST(PlanReload, ClassifiesTheImpactOfEachKey) {
   using S = ResourceSpec;
   struct Case {
     std::string expected;
@@ -101,7 +101,7 @@ TEST(PlanReload, KnowsHowFarEachKeyReaches) {
       (void)pre_start, (void)allocate, (void)release;
 }
 
-TEST(PlanReload, OptionsThatStayNeedNoRegistration) {
+TEST(PlanReload, UnchangedOptionsNeedNoRegistration) {
   ResourceSpec packed = Named("a/b"), spread = packed;
   packed.preferred_allocation = Preference::kPacked;
   spread.preferred_allocation = Preference::kSpread;
@@ -117,12 +117,12 @@ TEST(PlanReload, OptionsThatStayNeedNoRegistration) {
   EXPECT_THAT(Steps({releases}, {other}), ElementsAre("a/b inside hooks.release"));
 }
 
-TEST(PlanReload, ARenamedResourceGoesAndComes) {
+TEST(PlanReload, RenameRemovesAndAddsAResource) {
   EXPECT_THAT(Steps({Named("a/b"), Named("a/c")}, {Named("a/d"), Named("a/c")}),
               ElementsAre("a/b gone", "a/d new"));
 }
 
-TEST(PlanReload, AnExclusiveResourceReachesTheOthers) {
+TEST(PlanReload, ExclusiveResourceAffectsOthers) {
   ResourceSpec owner = Named("a/owner"), exclusive = owner;
   exclusive.exclusive = true;
   EXPECT_THAT(Steps({owner, Named("a/b")}, {exclusive, Named("a/b")}),
@@ -139,7 +139,7 @@ TEST(PlanReload, AnExclusiveResourceReachesTheOthers) {
               ElementsAre("a/owner inside description"));
 }
 
-TEST(PlanReload, TellsWhatOfTheDaemonCanChangeAlive) {
+TEST(PlanReload, ReportsDaemonKeysThatNeedARestart) {
   DaemonSpec to;
   to.listen = "[::]:1";
   to.kubelet_dir = "/a";

@@ -121,7 +121,7 @@ class ResourceControllerTest : test::InMemory, public testing::Test {
   std::uint64_t servers_made_ = 0;
 };
 
-TEST_F(ResourceControllerTest, ManyWishesToScanAreOneMoreScan) {
+TEST_F(ResourceControllerTest, CoalescesScanRequests) {
   tree_.File("dev/a");
   for (int i = 0; i < 5; ++i) controller_->Scan();
   AwaitScans(1);
@@ -132,7 +132,7 @@ TEST_F(ResourceControllerTest, ManyWishesToScanAreOneMoreScan) {
   EXPECT_THAT(Listed(), ElementsAre("a"));
 }
 
-TEST_F(ResourceControllerTest, AStormIsLookedAtMoreAndMoreRarely) {
+TEST_F(ResourceControllerTest, ScansLessOftenDuringAnEventStorm) {
   const auto storm = [&](std::chrono::milliseconds length) {
     const int before = observer_->scans;
     for (const auto end = loop_.Now() + length; loop_.Now() < end;) {
@@ -175,7 +175,7 @@ TEST_F(SlowResourceTest, ScansAgainASecondAfterASlowScan) {
   EXPECT_TRUE(controller_->MayDependOn("/anything")) << "it does not scan";
 }
 
-TEST_F(ResourceControllerTest, WhatIsFoundAfterTheEndDoesNotCount) {
+TEST_F(ResourceControllerTest, IgnoresScanResultsAfterTheEnd) {
   tree_.File("dev/a");
   controller_->Scan();
   AwaitScans(1);
@@ -191,7 +191,7 @@ TEST_F(ResourceControllerTest, WhatIsFoundAfterTheEndDoesNotCount) {
   EXPECT_FALSE(controller_->MayDependOn("/"));
 }
 
-TEST_F(ResourceControllerTest, WhatDidNotChangeIsNotPublished) {
+TEST_F(ResourceControllerTest, PublishesOnlyChanges) {
   tree_.File("dev/a");
   for (int scan = 1; scan <= 3; ++scan) {
     controller_->Scan();
@@ -206,7 +206,7 @@ TEST_F(ResourceControllerTest, WhatDidNotChangeIsNotPublished) {
   EXPECT_THAT(Listed(), ElementsAre("a", "b"));
 }
 
-TEST_F(ResourceControllerTest, ARescanForAnotherEntryIsOneScan) {
+TEST_F(ResourceControllerTest, RescansOnceForAChangedEntry) {
   merges_watches_ = true;
   tree_.File("dev/a");
   controller_->Scan();
@@ -228,7 +228,7 @@ TEST_F(ResourceControllerTest, ARescanForAnotherEntryIsOneScan) {
               testing::HasSubstr("belongs to example.com/owner, which is exclusive"));
 }
 
-TEST_F(ResourceControllerTest, VanishedDevicesAreForgottenInTime) {
+TEST_F(ResourceControllerTest, ForgetsVanishedDevicesAfterForgetAfter) {
   ListedAndGone({"a", "b"}, {"a"});
   EXPECT_THAT(Listed(), ElementsAre("a!", "b"));
   loop_.Advance(minutes(9));
@@ -239,7 +239,7 @@ TEST_F(ResourceControllerTest, VanishedDevicesAreForgottenInTime) {
 
 const std::set<Holder> kPod = {{"default", "pod", "c"}};
 
-TEST_F(ResourceControllerTest, WhatAPodHoldsIsNotForgottenBeforeItIsLetGo) {
+TEST_F(ResourceControllerTest, KeepsVanishedDevicesThatAreInUse) {
   controller_->OnHolders({{{"a", kPod}}});
   ListedAndGone({"a", "b"}, {"a", "b"});
   loop_.Advance(minutes(60));
@@ -249,7 +249,7 @@ TEST_F(ResourceControllerTest, WhatAPodHoldsIsNotForgottenBeforeItIsLetGo) {
   EXPECT_THAT(Listed(), ElementsAre());
 }
 
-TEST_F(ResourceControllerTest, WhatIsLetGoInTimeIsForgottenInTime) {
+TEST_F(ResourceControllerTest, ForgetsADeviceReleasedBeforeForgetAfter) {
   ListedAndGone({"a"}, {"a"});
   loop_.Advance(minutes(4));
   controller_->OnHolders({{{"a", kPod}}});
@@ -261,7 +261,7 @@ TEST_F(ResourceControllerTest, WhatIsLetGoInTimeIsForgottenInTime) {
   EXPECT_THAT(Listed(), ElementsAre());
 }
 
-TEST_F(ResourceControllerTest, TellsOnceWhoHoldsWhat) {
+TEST_F(ResourceControllerTest, ReportsUnchangedUsageOnce) {
   controller_->OnHolders({});
   EXPECT_EQ(observer_->usages, 1);  // an empty usage is reported, too
   for (int i = 0; i < 3; ++i) controller_->OnHolders({{{"a", kPod}}});
@@ -277,7 +277,7 @@ TEST_F(ResourceControllerTest, TellsOnceWhoHoldsWhat) {
   ASSERT_TRUE(loop_.RunUntil([&] { return ended; }));
 }
 
-TEST_F(ResourceControllerTest, TellsWhichDirectoriesMatter) {
+TEST_F(ResourceControllerTest, MayDependOnOnlyWatchedDirectories) {
   tree_.Dir("dev");
   EXPECT_FALSE(controller_->MayDependOn(tree_.path("dev")));
   controller_->Scan();
@@ -292,7 +292,7 @@ TEST_F(ResourceControllerTest, TellsWhichDirectoriesMatter) {
   EXPECT_EQ(moves_, 1);
 }
 
-TEST_F(ResourceControllerTest, IsNotRegisteredBeforeTheFirstLook) {
+TEST_F(ResourceControllerTest, DoesNotRegisterBeforeTheFirstScan) {
   tree_.Dir("kubelet");
   controller_->OnKubelet(1);
   loop_.RunPosted();
@@ -308,7 +308,7 @@ TEST_F(ResourceControllerTest, IsNotRegisteredBeforeTheFirstLook) {
   EXPECT_TRUE(std::filesystem::is_empty(tree_.path("kubelet")));
 }
 
-TEST_F(ResourceControllerTest, ASocketThatIsNewerThanTheCheckIsNotMissed) {
+TEST_F(ResourceControllerTest, IgnoresChecksOlderThanItsSocket) {
   tree_.Dir("kubelet");
   const UniqueFd silent = ListenAsKubelet();
   controller_->Scan();
@@ -325,7 +325,7 @@ TEST_F(ResourceControllerTest, ASocketThatIsNewerThanTheCheckIsNotMissed) {
 
 // The kubelet deletes the socket between the start of the server and its report to the loop. The
 // check that the deletion caused ends before the report, and no event follows.
-TEST_F(ResourceControllerTest, ASocketDeletedBeforeItsServerIsReportedIsMissed) {
+TEST_F(ResourceControllerTest, DetectsASocketDeletedDuringServerStart) {
   tree_.Dir("kubelet");
   const UniqueFd silent = ListenAsKubelet();
   const PluginSockets none;
@@ -344,7 +344,7 @@ TEST_F(ResourceControllerTest, ASocketDeletedBeforeItsServerIsReportedIsMissed) 
 }
 
 // A server that has just started can reach a new kubelet before the daemon detects that kubelet.
-TEST_F(ResourceControllerTest, AKubeletThatIsNotKnownYetIsNoFailure) {
+TEST_F(ResourceControllerTest, KubeletNotYetDetectedIsNotAFailure) {
   tree_.Dir("kubelet");
   const UniqueFd silent = ListenAsKubelet();
   connection_->SetPeer("the kubelet before");
@@ -400,7 +400,7 @@ TEST_F(ResourceControllerTest, LogsChangesOnceAndStartsWithASummary) {
   EXPECT_THAT(log_text_.str(), testing::Not(testing::HasSubstr("rejected")));
 }
 
-TEST_F(ResourceControllerTest, LogsOnceThatNamesComeAndGoTooFast) {
+TEST_F(ResourceControllerTest, LogsOnceThatDevicesDisappearTooFast) {
   constexpr std::string_view kTold = "devices disappear faster than they are forgotten";
   const auto told = [&] {
     std::size_t count = 0;
@@ -471,7 +471,7 @@ class ProbedResourceTest : public ResourceControllerTest {
   }
 };
 
-TEST_F(ProbedResourceTest, ADeviceIsAsItsProbeSays) {
+TEST_F(ProbedResourceTest, HealthFollowsTheProbe) {
   Make("a"), Make("b");
   controller_->Scan();
   AwaitScans(1);
@@ -499,7 +499,7 @@ TEST_F(ProbedResourceTest, ADeviceIsAsItsProbeSays) {
   EXPECT_THAT(log_text_.str(), testing::HasSubstr("device is healthy"));
 }
 
-TEST_F(ProbedResourceTest, AVanishedDeviceIsNotProbedAndAtOnceWhenItIsBack) {
+TEST_F(ProbedResourceTest, ProbesAReturnedDeviceImmediately) {
   Make("a"), Make("b", "broken");
   controller_->Scan();
   AwaitScans(1);
@@ -525,7 +525,7 @@ TEST_F(ProbedResourceTest, AVanishedDeviceIsNotProbedAndAtOnceWhenItIsBack) {
   EXPECT_THAT(Listed(), ElementsAre("a", "b"));
 }
 
-TEST_F(ProbedResourceTest, AWaveOfVerdictsIsFewLists) {
+TEST_F(ProbedResourceTest, CoalescesManyHealthChangesIntoFewLists) {
   const auto make_all = [&](const std::string& state) {
     for (int i = 0; i < 200; ++i) Make("d" + std::to_string(i), state);
   };
@@ -550,7 +550,7 @@ TEST_F(ProbedResourceTest, AWaveOfVerdictsIsFewLists) {
   EXPECT_LE(observer_->snapshots, snapshots + 2);
 }
 
-TEST_F(ProbedResourceTest, AfterTheEndNothingIsProbed) {
+TEST_F(ProbedResourceTest, DoesNotProbeAfterTheEnd) {
   Make("a");
   controller_->Scan();
   AwaitScans(1);
@@ -563,12 +563,12 @@ TEST_F(ProbedResourceTest, AfterTheEndNothingIsProbed) {
 }
 
 /// Devices are Unhealthy until the first probe.
-class DoubtedResourceTest : public ProbedResourceTest {
+class InitiallyUnhealthyResourceTest : public ProbedResourceTest {
  protected:
-  DoubtedResourceTest() : ProbedResourceTest(Probed(Health::kUnhealthy)) {}
+  InitiallyUnhealthyResourceTest() : ProbedResourceTest(Probed(Health::kUnhealthy)) {}
 };
 
-TEST_F(DoubtedResourceTest, IsUnhealthyBeforeTheFirstVerdict) {
+TEST_F(InitiallyUnhealthyResourceTest, IsUnhealthyBeforeTheFirstProbe) {
   Make("a");
   controller_->Scan();
   AwaitScans(1);
@@ -636,7 +636,7 @@ class WatchedResourceTest : public ResourceControllerTest {
   std::minstd_rand random_{20};
 };
 
-TEST_F(WatchedResourceTest, FindsWhatALookAtEverythingFinds) {
+TEST_F(WatchedResourceTest, IncrementalScansEqualFullScans) {
   std::size_t most = 0;
   for (int round = 0; round < 400; ++round) {
     for (auto changes = random_() % 3 + 1; changes > 0; --changes) {

@@ -62,7 +62,7 @@ std::string Repeat(std::string_view item, int count) {
   return text;
 }
 
-TEST(CommandOutput, ReadsAWholeEntry) {
+TEST(CommandOutput, ReadsACompleteEntry) {
   const CommandEntry entry = One(R"({
     "id": "port 1/ä", "paths": ["/dev/ttyS1", "/dev/by-id/x"], "numa_node": 1,
     "vars": {"speed": 9600, "label": "a \"b\"", "up": true, "_x9": false, "empty": ""}
@@ -74,7 +74,7 @@ TEST(CommandOutput, ReadsAWholeEntry) {
                                       Pair("up", "true"), Pair("_x9", "false"), Pair("empty", "")));
 }
 
-TEST(CommandOutput, OnlyTheIdMustBeThere) {
+TEST(CommandOutput, RequiresOnlyTheId) {
   for (const std::string_view text :
        {R"({"id": "a"})", R"({"id": "a", "paths": []})", R"({"id": "a", "vars": {}})",
         R"({"id": "a", "numa_node": null})", R"({"id": "a", "numa_node": -1})",
@@ -87,7 +87,7 @@ TEST(CommandOutput, OnlyTheIdMustBeThere) {
   }
 }
 
-TEST(CommandOutput, NoDevicesAreNoMistake) {
+TEST(CommandOutput, AcceptsAnEmptyList) {
   for (const std::string_view text : {"[]", " [ ]\n", "\r\n[\n\t]\r\n", "\xEF\xBB\xBF[]"}) {
     const CommandList list = Parse(text);
     EXPECT_THAT(list.entries, IsEmpty());
@@ -103,7 +103,7 @@ TEST(CommandOutput, KeepsTheOrderAndEqualIds) {
   EXPECT_EQ(list.entries[2].id, "b");
 }
 
-TEST(CommandOutput, NothingPassesFromOneEntryToTheNext) {
+TEST(CommandOutput, EntriesDoNotShareState) {
   const CommandList list = Parse(
       R"([{"id": "a", "paths": ["/dev/a"], "numa_node": 3, "vars": {"x": 1}}, {"id": "b"}, {}])");
   ASSERT_THAT(list.entries, SizeIs(2));
@@ -114,7 +114,7 @@ TEST(CommandOutput, NothingPassesFromOneEntryToTheNext) {
   EXPECT_EQ(list.problems[0].id, "");
 }
 
-TEST(CommandOutput, NumbersBecomeTheirText) {
+TEST(CommandOutput, KeepsTheTextOfNumbers) {
   struct Case {
     std::string_view number;
     std::string_view text;
@@ -135,7 +135,7 @@ TEST(CommandOutput, NumbersBecomeTheirText) {
   }
 }
 
-TEST(CommandOutput, ABadEntryCostsNoOther) {
+TEST(CommandOutput, InvalidEntryDoesNotAffectOthers) {
   struct Case {
     std::string_view entry;
     std::string_view message;  ///< behind "entry 2 "
@@ -225,17 +225,17 @@ TEST(CommandOutput, ABadEntryCostsNoOther) {
   }
 }
 
-TEST(CommandOutput, AProblemNamesTheEntryThatHasAnId) {
+TEST(CommandOutput, ProblemsContainTheIdOfTheEntry) {
   EXPECT_EQ(ProblemOf(R"({"id": "card0", "paths": 1})").id, "card0");
   EXPECT_EQ(ProblemOf(R"({"paths": 1, "id": "card0"})").id, "");
 }
 
-TEST(CommandOutput, OnlyTheFirstProblemOfAnEntryIsTold) {
+TEST(CommandOutput, ReportsOnlyTheFirstProblemOfAnEntry) {
   EXPECT_EQ(ProblemOf(R"({"id": 1, "paths": 2, "nonsense": 3})").message,
             R"(entry 2 has an "id" that is a number; print a string)");
 }
 
-TEST(CommandOutput, HoldsEveryBound) {
+TEST(CommandOutput, EnforcesEveryLimit) {
   const std::string longest(4096, 'x');
   const std::string path = "/" + std::string(4095, 'x');
   const std::string name(64, 'x');
@@ -265,7 +265,7 @@ TEST(CommandOutput, HoldsEveryBound) {
             "entry 2 has more than 64 variables; print fewer");
 }
 
-TEST(CommandOutput, HoldsTenThousandEntries) {
+TEST(CommandOutput, AcceptsTenThousandEntriesButNotMore) {
   EXPECT_THAT(Parse("[" + Repeat(R"({"id": "#"})", 10'000) + "]").entries, SizeIs(10'000));
   EXPECT_THAT(Parse("[" + Repeat("#", 10'000) + "]").problems, SizeIs(10'000));
   EXPECT_EQ(ErrorOf("[" + Repeat(R"({"id": "#"})", 10'001) + "]"),
@@ -274,7 +274,7 @@ TEST(CommandOutput, HoldsTenThousandEntries) {
             "the output has more than 10000 entries; print fewer");
 }
 
-TEST(CommandOutput, SaysWhereItIsNotJson) {
+TEST(CommandOutput, LocatesInvalidJson) {
   constexpr std::string_view kAdvice =
       R"(, is not JSON; print one array, as in [{"id": "…", "paths": ["/dev/…"]}], and everything else to stderr)";
   const std::string spaces(50, ' ');
@@ -302,7 +302,7 @@ TEST(CommandOutput, SaysWhereItIsNotJson) {
   for (const Case& c : cases) EXPECT_EQ(ErrorOf(c.text), c.message + std::string(kAdvice));
 }
 
-TEST(CommandOutput, SaysWhereItEndsEarly) {
+TEST(CommandOutput, LocatesTruncatedJson) {
   struct Case {
     std::string_view text;
     std::string_view where;
@@ -323,7 +323,7 @@ TEST(CommandOutput, SaysWhereItEndsEarly) {
   }
 }
 
-TEST(CommandOutput, SaysWhyItIsNotAList) {
+TEST(CommandOutput, RejectsJsonThatIsNotAnArray) {
   constexpr std::string_view kPrint = R"(, not an array; print [{"id": "…", "paths": ["/dev/…"]}])";
   struct Case {
     std::string_view text;
@@ -342,7 +342,7 @@ TEST(CommandOutput, SaysWhyItIsNotAList) {
   }
 }
 
-TEST(CommandOutput, SaysWhatIsWrongWithTheBytes) {
+TEST(CommandOutput, RejectsEmptyAndNonUtf8Output) {
   for (const std::string_view nothing : {"", " ", "\n\n", "\t\r\n"}) {
     EXPECT_EQ(ErrorOf(nothing), "the command printed nothing; print [] when there is no device");
   }
@@ -359,14 +359,14 @@ TEST(CommandOutput, SaysWhatIsWrongWithTheBytes) {
             "the output has more than 4194304 bytes; print less");
 }
 
-TEST(CommandOutput, RefusesNumbersBeyondMeasure) {
+TEST(CommandOutput, RejectsNumbersThatAreTooLarge) {
   EXPECT_EQ(
       ErrorOf(R"([{"id": "a", "vars": {"x": 1e999}}])"),
       R"(the number at line 1, column 32 of the output, "{"id": "a", "vars": {"x": 1e999}}]", is too large; print it as a string)");
   EXPECT_LT(ErrorOf("[" + std::string(1'000'000, '9') + "]").size(), 200u);
 }
 
-TEST(CommandOutput, StandsDeepNesting) {
+TEST(CommandOutput, RejectsDeepNesting) {
   const std::string deep(2'000'000, '[');
   constexpr std::string_view kMessage =
       R"(of the output is nested deeper than 16 levels; print {"id": "…", "paths": ["/dev/…"]})";
@@ -379,7 +379,7 @@ TEST(CommandOutput, StandsDeepNesting) {
             "entry 2 is an array, n");
 }
 
-TEST(CommandOutput, NoMessageIsLongOrUnprintable) {
+TEST(CommandOutput, MessagesAreShortAndPrintable) {
   for (const std::string_view part : {"x", "\x1b", "ä", "\""}) {
     std::string junk;
     while (junk.size() < 1'000'000) junk += part;
@@ -401,7 +401,7 @@ TEST(CommandOutput, NoMessageIsLongOrUnprintable) {
 }
 
 /// Any piece of a good output, and any with one byte changed, is read or refused with a message.
-TEST(CommandOutput, StandsDamage) {
+TEST(CommandOutput, HandlesDamagedOutput) {
   const std::string good =
       R"([{"id": "p1", "paths": ["/dev/ttyS1"], "numa_node": 0, "vars": {"s": 9.5, "u": true}},)"
       R"( {"id": "p\u00e4", "vars": {"label": "a\\b"}}])";

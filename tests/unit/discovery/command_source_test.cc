@@ -42,7 +42,7 @@ class CommandSourceTest : public testing::Test {
   std::shared_ptr<ScanCache> cache_ = std::make_shared<ScanCache>();
 };
 
-TEST_F(CommandSourceTest, DevicesAreWhatItPrints) {
+TEST_F(CommandSourceTest, ListsThePrintedDevices) {
   tree_.File("dev/a");
   Prints(R"(echo '[{"id": "one", "paths": ["/dev/a"], "numa_node": 1, "vars": {"speed": 9600}},
                    {"id": "two"}]')");
@@ -55,7 +55,7 @@ TEST_F(CommandSourceTest, DevicesAreWhatItPrints) {
   EXPECT_TRUE(found.complete);
 }
 
-TEST_F(CommandSourceTest, WhatItSaysOfNumaNodesCounts) {
+TEST_F(CommandSourceTest, PrintedNumaNodeOverridesSysfs) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   test::FakeSysfs sysfs(tree_);
   sysfs.Device("/sys/devices/a", {.attributes = {{"numa_node", "0"}}});
@@ -67,7 +67,7 @@ TEST_F(CommandSourceTest, WhatItSaysOfNumaNodesCounts) {
   EXPECT_EQ(Find().devices.at(0).numa_node, 0);
 }
 
-TEST_F(CommandSourceTest, AFailureKeepsTheLastGoodListAndSaysSo) {
+TEST_F(CommandSourceTest, FailureKeepsTheLastListAndIsReported) {
   Prints(R"(echo '[{"id": "one"}]')");
   EXPECT_THAT(Ids(Find()), ElementsAre("one"));
   const std::pair<std::string, std::string> failures[] = {
@@ -95,13 +95,13 @@ TEST_F(CommandSourceTest, AFailureKeepsTheLastGoodListAndSaysSo) {
   EXPECT_THAT(found.rejected, IsEmpty());
 }
 
-TEST_F(CommandSourceTest, AFailureFromTheStartIsNoList) {
+TEST_F(CommandSourceTest, FirstFailureListsNothing) {
   const Discovery found = Find();
   EXPECT_THAT(found.devices, IsEmpty());
   EXPECT_THAT(Rejected(found.rejected), ElementsAre("command_failed /bin/sh"));
 }
 
-TEST_F(CommandSourceTest, RunsAgainOnlyWhenAsked) {
+TEST_F(CommandSourceTest, RunsOnlyIfARefreshIsRequested) {
   Prints("echo run >> " + tree_.path("runs") + "; echo '[{\"id\": \"one\"}]'");
   for (const bool refresh : {true, false, true, false}) {
     EXPECT_THAT(Ids(Find(refresh)), ElementsAre("one"));
@@ -110,13 +110,13 @@ TEST_F(CommandSourceTest, RunsAgainOnlyWhenAsked) {
   EXPECT_EQ(std::count(std::istreambuf_iterator<char>(runs), {}, '\n'), 2);
 }
 
-TEST_F(CommandSourceTest, AFailureIsStillToldWhenItDoesNotRun) {
+TEST_F(CommandSourceTest, ReportsTheLastFailureWithoutARun) {
   Prints("exit 1");
   Find();
   EXPECT_THAT(Find(false).rejected, SizeIs(1));
 }
 
-TEST_F(CommandSourceTest, ABadEntryCostsNoOther) {
+TEST_F(CommandSourceTest, InvalidEntryDoesNotAffectOthers) {
   tree_.File("dev/a");
   tree_.File("dev/x");
   Prints(R"(echo '[{"id": "good", "paths": ["/dev/a"]}, {"paths": []}, {"id": "gone",
@@ -128,14 +128,14 @@ TEST_F(CommandSourceTest, ABadEntryCostsNoOther) {
                           "duplicate_id same", "incomplete gone"));
 }
 
-TEST_F(CommandSourceTest, GroupsByWhatItPrints) {
+TEST_F(CommandSourceTest, GroupsByPrintedVariables) {
   Prints(R"(echo '[{"id": "a", "vars": {"card": 1}}, {"id": "b", "vars": {"card": 1}}]')");
   const Discovery found =
       Discover(Resource({test::Grouped(Match(), "card")}), HostRoot(tree_.path()), "");
   EXPECT_THAT(Ids(found), ElementsAre("1"));
 }
 
-TEST_F(CommandSourceTest, IsEndedByACancellation) {
+TEST_F(CommandSourceTest, CancellationStopsTheCommand) {
   Prints("exec sleep 60");
   auto cancellation = Cancellation::Create();
   ASSERT_TRUE(cancellation);

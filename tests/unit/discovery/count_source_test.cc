@@ -34,11 +34,11 @@ TEST_F(CountSourceTest, NumbersItsDevices) {
   EXPECT_TRUE(found.complete);
 }
 
-TEST_F(CountSourceTest, NoneIsNone) {
+TEST_F(CountSourceTest, CountZeroListsNothing) {
   EXPECT_THAT(Ids(Find(Resource({CountMatch(0)}))), IsEmpty());
 }
 
-TEST_F(CountSourceTest, TenThousandInTheOrderOfNumbers) {
+TEST_F(CountSourceTest, ListsTenThousandDevicesInNumericOrder) {
   ResourceSpec spec = Resource({CountMatch(10'000)});
   spec.replicas = 100;
   const Discovery found = Find(spec);
@@ -48,7 +48,7 @@ TEST_F(CountSourceTest, TenThousandInTheOrderOfNumbers) {
   }
 }
 
-TEST_F(CountSourceTest, MoreThanAResourceMayHaveIsCutAndTold) {
+TEST_F(CountSourceTest, RejectsDevicesBeyondTheLimit) {
   const Discovery found =
       Find(Resource({CountMatch(static_cast<int>(ScanContext::kMaxCandidates) + 2)}));
   EXPECT_THAT(found.devices, SizeIs(ScanContext::kMaxCandidates));
@@ -56,7 +56,7 @@ TEST_F(CountSourceTest, MoreThanAResourceMayHaveIsCutAndTold) {
   EXPECT_FALSE(found.complete);
 }
 
-TEST_F(CountSourceTest, TwoCountsCollideUnlessTheyAreNamed) {
+TEST_F(CountSourceTest, RejectsEqualIdsOfTwoCounts) {
   const Discovery collided = Find(Resource({CountMatch(2), CountMatch(1)}));
   EXPECT_THAT(Ids(collided), ElementsAre("1"));
   EXPECT_THAT(Rejected(collided.rejected), ElementsAre("duplicate_id 0", "duplicate_id 0"));

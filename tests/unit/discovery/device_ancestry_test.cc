@@ -109,7 +109,7 @@ class ManyAdapters : InMemory, public testing::Test {
   test::FakeSysfs sysfs_{tree_};
 };
 
-TEST_F(ManyAdapters, AreFoundWithEachDeviceReadOnce) {
+TEST_F(ManyAdapters, ScanReadsEachDeviceOnce) {
   const MatchSpec usb{.source = UsbPattern{0x0403, 0x6001, std::nullopt}, .exclude = {}, .id = {}};
   MatchSpec udev;
   udev.source = UdevPattern{{NamePattern::Compile("tty").value()}, {}, {}, {}};
@@ -127,7 +127,7 @@ TEST_F(ManyAdapters, AreFoundWithEachDeviceReadOnce) {
   }
 }
 
-TEST(LineagesTest, OnlyNumbersLoseTheirPrefix) {
+TEST(DeviceAncestriesTest, StripsTheHexPrefixOnlyFromNumbers) {
   test::TempTree tree;
   test::FakeSysfs fake(tree);
   fake.Device("/sys/devices/pci0000:00/0000:00:14.0",
@@ -148,7 +148,7 @@ TEST(LineagesTest, OnlyNumbersLoseTheirPrefix) {
   EXPECT_EQ(ancestries.UsbIdentity(device->self()), "0403:-0x17");
 }
 
-TEST(LineagesTest, StayAsTheyWereWhenFirstRead) {
+TEST(DeviceAncestriesTest, CachesTheFirstRead) {
   test::TempTree tree;
   test::FakeSysfs fake(tree);
   fake.Device("/sys/devices/virtual/x/a", {.subsystem = "x"});

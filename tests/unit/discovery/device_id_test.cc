@@ -12,7 +12,7 @@ namespace {
 
 using test::IsLegalId;
 
-TEST(DeviceId, KeepsWhatIsLegal) {
+TEST(DeviceId, KeepsValidNames) {
   for (const std::string_view text :
        {"ttyUSB0", "0", "usb-FTDI_FT232R_A9XYZ-if00-port0", "pci-0000:00:14.0-usb-0:1:1.0",
         "a@b+c.d", "-", "...", ".a", "A::1"}) {
@@ -20,7 +20,7 @@ TEST(DeviceId, KeepsWhatIsLegal) {
   }
 }
 
-TEST(DeviceId, NamesADirectoryNever) {
+TEST(DeviceId, IsNeverADotDirectory) {
   for (const std::string_view dots : {".", ".."}) {
     const std::string id = DeviceId(dots, 63);
     EXPECT_THAT(id, testing::StartsWith(std::string(dots) + "-"));
@@ -29,13 +29,13 @@ TEST(DeviceId, NamesADirectoryNever) {
   EXPECT_NE(DeviceId(".", 63), DeviceId("..", 63));
 }
 
-TEST(DeviceId, WritesASlashAsAColon) {
+TEST(DeviceId, ReplacesSlashesWithColons) {
   EXPECT_EQ(DeviceId("snd/pcmC0D0p", 63), "snd:pcmC0D0p");
   EXPECT_EQ(DeviceId("bus/usb/001/002", 63), "bus:usb:001:002");
   EXPECT_THAT(DeviceId("by-path/pci-0000:00", 63), testing::StartsWith("by-path:pci-0000:00-"));
 }
 
-TEST(DeviceId, NeverChanges) {
+TEST(DeviceId, IsStableAcrossReleases) {
   struct Case {
     std::string_view text;
     std::size_t longest;
@@ -49,7 +49,7 @@ TEST(DeviceId, NeverChanges) {
   for (const Case& c : cases) EXPECT_EQ(DeviceId(c.text, c.longest), c.id) << c.text;
 }
 
-TEST(DeviceId, FitsWhateverTheLengths) {
+TEST(DeviceId, IsValidForEveryLength) {
   for (const std::size_t longest : {16u, 17u, 58u, 60u, 63u}) {
     for (std::size_t size = 0; size <= 300; ++size) {
       for (const char c : {'a', '/', ' ', '\xff', ':'}) {
@@ -63,7 +63,7 @@ TEST(DeviceId, FitsWhateverTheLengths) {
   }
 }
 
-TEST(DeviceId, TellsHostileNamesApart) {
+TEST(DeviceId, DiffersForHostileNames) {
   const std::string long_name(255, 'x');
   const std::vector<std::string> texts = {"",
                                           " ",
@@ -106,7 +106,7 @@ TEST(DeviceId, TellsHostileNamesApart) {
   }
 }
 
-TEST(DeviceId, TellsRandomBytesApart) {
+TEST(DeviceId, DiffersForRandomBytes) {
   std::mt19937 random(20240229);
   std::map<std::string, std::string> seen;
   for (int i = 0; i < 5000; ++i) {

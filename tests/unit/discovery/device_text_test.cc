@@ -104,14 +104,14 @@ class DeviceTextTest : public testing::Test {
 
 constexpr char kForged[] = "A1\nDEVNAME=sda\nMAJOR=8\nMINOR=0";
 
-TEST_F(DeviceTextTest, SerialNumberGivesUsbDeviceNoNodeOfAnother) {
+TEST_F(DeviceTextTest, SerialNumberCannotAddANodeOfAnotherDevice) {
   HidUevent(kForged);
   InputUevent(kForged);
   const Discovery found = Find(UsbMatch(0xdead));
   EXPECT_THAT(Paths(found), ElementsAre("/dev/bus/usb/001/002", "/dev/input/event7"));
 }
 
-TEST_F(DeviceTextTest, SerialNumberIsNoDeviceOfItsSubsystem) {
+TEST_F(DeviceTextTest, SerialNumberCannotAddANodeToASubsystem) {
   HidUevent(kForged);
   InputUevent(kForged);
   const Discovery hid = Find(SubsystemMatch("hid"));
@@ -122,7 +122,7 @@ TEST_F(DeviceTextTest, SerialNumberIsNoDeviceOfItsSubsystem) {
   EXPECT_THAT(Paths(input), ElementsAre("/dev/input/event7"));
 }
 
-TEST_F(DeviceTextTest, SerialNumberCannotTakeTheNodeOfAnotherStick) {
+TEST_F(DeviceTextTest, SerialNumberCannotClaimANodeOfAnotherDevice) {
   const std::string forged = "A1\nDEVNAME=ttyUSB0\nMAJOR=188\nMINOR=0\nSUBSYSTEM=tty";
   HidUevent(forged);
   InputUevent(forged);
@@ -137,7 +137,7 @@ TEST_F(DeviceTextTest, SerialNumberCannotTakeTheNodeOfAnotherStick) {
   }
 }
 
-TEST_F(DeviceTextTest, SerialNumberCannotTakeNodesFromOtherResources) {
+TEST_F(DeviceTextTest, SerialNumberCannotClaimExclusiveNodes) {
   HidUevent(kForged);
   InputUevent(kForged);
   ResourceSpec owner = Resource({UsbMatch(0xdead)});
@@ -149,7 +149,7 @@ TEST_F(DeviceTextTest, SerialNumberCannotTakeNodesFromOtherResources) {
   EXPECT_THAT(Ids(disks), ElementsAre("sda"));
 }
 
-TEST_F(DeviceTextTest, SerialNumberForgesNoVariable) {
+TEST_F(DeviceTextTest, SerialNumberCannotForgeVariables) {
   const std::string forged =
       "A1\nINTERFACE=eth0\nID_PATH=pci-0\nDEVTYPE=usb_device\nDRIVER=vfio-pci\nSUBSYSTEM="
       "net\nIFINDEX=2";
@@ -171,7 +171,7 @@ TEST_F(DeviceTextTest, SerialNumberForgesNoVariable) {
   EXPECT_THAT(Find(SubsystemMatch("net")).devices, IsEmpty());
 }
 
-TEST_F(DeviceTextTest, NumbersInTextDoNotChooseTheEntryOfTheDatabase) {
+TEST_F(DeviceTextTest, SerialNumberCannotSelectAUdevDatabaseEntry) {
   HidUevent("A1\nMAJOR=188\nMINOR=0");
   const Discovery found = Find(SubsystemMatch("hid"));
   ASSERT_THAT(found.devices, testing::SizeIs(1));
@@ -207,7 +207,7 @@ class SharedSerialTest : public DeviceTextTest {
   std::shared_ptr<const Snapshot> before_;
 };
 
-TEST_F(SharedSerialTest, DeviceThatWasThereFirstKeepsItsId) {
+TEST_F(SharedSerialTest, FirstDeviceKeepsItsId) {
   EXPECT_THAT(Ids(FindAgain(UsbMatch(0x0403))), ElementsAre("0403:6001-A9007YHT"));
   Stick("1-0", 0x0403, "A9007YHT", 3);
   for (int request = 0; request < 2; ++request) {
@@ -224,7 +224,7 @@ TEST_F(SharedSerialTest, DeviceThatWasThereFirstKeepsItsId) {
   EXPECT_THAT(Paths(found), ElementsAre("/dev/bus/usb/001/003")) << "the first one has gone";
 }
 
-TEST_F(SharedSerialTest, NobodyKnowsWhoseIdItIsWhenBothAreNew) {
+TEST_F(SharedSerialTest, RejectsBothIfBothAreNew) {
   Stick("1-0", 0x0403, "A9007YHT", 3);
   const Discovery found = FindAgain(UsbMatch(0x0403));
   EXPECT_THAT(found.devices, IsEmpty());
@@ -236,7 +236,7 @@ TEST_F(SharedSerialTest, NobodyKnowsWhoseIdItIsWhenBothAreNew) {
               ElementsAre("1-0", "1-1"));
 }
 
-TEST_F(SharedSerialTest, NewcomerDoesNotJoinTheGroupOfTheFirst) {
+TEST_F(SharedSerialTest, NewDeviceDoesNotJoinTheGroupOfTheFirst) {
   MatchSpec match = test::PathMatch({"/dev/ttyUSB*"});
   match.conditions.usb = UsbPattern{};
   match.group_by = "usb_serial";
@@ -260,7 +260,7 @@ TEST_F(SharedSerialTest, LinksToOneNodeAreOneDevice) {
   EXPECT_THAT(Ids(Find(links)), ElementsAre("alias")) << "to a pass that knows of no other";
 }
 
-TEST_F(SharedSerialTest, NodesAreTheSameByTheirNumbers) {
+TEST_F(SharedSerialTest, NodesAreComparedByDeviceNumber) {
   tree_.CharDevice("/dev/copy", 188, 0);
   ResourceSpec owner = Resource({test::PathMatch({"/dev/copy"})});
   owner.exclusive = true;

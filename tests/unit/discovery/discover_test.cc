@@ -44,7 +44,7 @@ class DiscoverTest : public testing::Test {
   HostRoot host_{tree_.path()};
 };
 
-TEST_F(DiscoverTest, NothingIsAnAnswer) {
+TEST_F(DiscoverTest, EmptyHostIsACompleteScan) {
   const Discovery found = Find({Files({"/dev/*"}), RegexMatch("/dev/.*")});
   EXPECT_THAT(found.devices, IsEmpty());
   EXPECT_THAT(found.rejected, IsEmpty());
@@ -64,7 +64,7 @@ TEST_F(DiscoverTest, MaxDevicesKeepsTheFirstInTheOrderOfIds) {
   EXPECT_THAT(Find({limited}).rejected, IsEmpty());
 }
 
-TEST_F(DiscoverTest, MaxDevicesOfOneMakesAFixedIdOfTheFirst) {
+TEST_F(DiscoverTest, MaxDevicesOfOneAllowsAFixedId) {
   for (const char* name : {"dev/x1", "dev/x2"}) tree_.File(name);
   MatchSpec one = WithId(Files({"/dev/x*"}), "card");
   EXPECT_THAT(Find({one}).devices, IsEmpty()) << "without it, they take each other away";
@@ -75,7 +75,7 @@ TEST_F(DiscoverTest, MaxDevicesOfOneMakesAFixedIdOfTheFirst) {
   EXPECT_THAT(Rejected(found.rejected), ElementsAre("limit /dev/x2"));
 }
 
-TEST_F(DiscoverTest, TellsEverythingOfANode) {
+TEST_F(DiscoverTest, FillsEveryFieldOfANode) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   tree_.CharDevice("dev/ttyUSB3", 188, 3);
   tree_.Link("dev/serial/by-id/usb-A9", "../../ttyUSB3");
@@ -104,7 +104,7 @@ TEST_F(DiscoverTest, TheFirstMatchKeepsANode) {
   EXPECT_THAT(found.rejected, IsEmpty());
 }
 
-TEST_F(DiscoverTest, AnExcludedNodeIsLeftToTheNextMatch) {
+TEST_F(DiscoverTest, NextMatchMayListAnExcludedNode) {
   tree_.File("dev/a1");
   tree_.File("dev/a2");
   const Discovery found =
@@ -112,7 +112,7 @@ TEST_F(DiscoverTest, AnExcludedNodeIsLeftToTheNextMatch) {
   EXPECT_THAT(Ids(found), ElementsAre("a1", "xa2"));
 }
 
-TEST_F(DiscoverTest, OneNodeIsOneDevice) {
+TEST_F(DiscoverTest, LinksToOneNodeAreOneDevice) {
   tree_.File("dev/node");
   tree_.Link("dev/b", "node");
   tree_.Link("dev/a", "b");
@@ -122,7 +122,7 @@ TEST_F(DiscoverTest, OneNodeIsOneDevice) {
   EXPECT_THAT(found.rejected, IsEmpty());
 }
 
-TEST_F(DiscoverTest, OneIdIsNoDevice) {
+TEST_F(DiscoverTest, RejectsAllDevicesWithADuplicateId) {
   tree_.File("dev/a/x");
   tree_.File("dev/b/x");
   tree_.File("dev/b/y");
@@ -135,7 +135,7 @@ TEST_F(DiscoverTest, OneIdIsNoDevice) {
   }
 }
 
-TEST_F(DiscoverTest, ASlashAndAColonCollideOpenly) {
+TEST_F(DiscoverTest, RejectsIdsThatDifferOnlyInSlashAndColon) {
   tree_.File("dev/a/b");
   tree_.File("dev/a:b");
   const Discovery found = Find({Files({"/dev/**"})});
@@ -144,7 +144,7 @@ TEST_F(DiscoverTest, ASlashAndAColonCollideOpenly) {
               ElementsAre("duplicate_id /dev/a/b", "duplicate_id /dev/a:b"));
 }
 
-TEST_F(DiscoverTest, IdTemplates) {
+TEST_F(DiscoverTest, RendersIdTemplates) {
   tree_.File("dev/x7");
   struct Case {
     std::string_view id, expected;
@@ -165,7 +165,7 @@ TEST_F(DiscoverTest, IdTemplates) {
   }
 }
 
-TEST_F(DiscoverTest, AnIdThatCannotBeRenderedRejectsThatDeviceAlone) {
+TEST_F(DiscoverTest, InvalidIdRejectsOnlyThatDevice) {
   tree_.File("dev/" + std::string(200, 'a'));
   tree_.File("dev/b");
   std::string id;
@@ -176,7 +176,7 @@ TEST_F(DiscoverTest, AnIdThatCannotBeRenderedRejectsThatDeviceAlone) {
               ElementsAre("missing_variable /dev/" + std::string(200, 'a'), "missing_variable 0"));
 }
 
-TEST_F(DiscoverTest, IdsDoNotDependOnTheOthers) {
+TEST_F(DiscoverTest, IdsDoNotDependOnOtherDevices) {
   const std::vector<std::string> names = {"a b", "a_b", "x1",  "x2",  "x10",
                                           "é",   "y",   "y-1", "z z", std::string(200, 'l')};
   for (const std::string& name : names) tree_.File("dev/" + name);
@@ -211,7 +211,7 @@ TEST_F(DiscoverTest, IdsLeaveRoomForTheReplica) {
   }
 }
 
-TEST_F(DiscoverTest, SaysWhatItRejectedInAnOrderOfItsOwn) {
+TEST_F(DiscoverTest, SortsRejections) {
   // A directory lists its names in any order; the same faults must make the same list.
   std::vector<std::string> expected;
   for (const int n : {7, 2, 9, 4, 0, 5, 8, 1, 6, 3}) {
@@ -223,7 +223,7 @@ TEST_F(DiscoverTest, SaysWhatItRejectedInAnOrderOfItsOwn) {
   EXPECT_EQ(paths, expected);
 }
 
-TEST_F(DiscoverTest, AnUnreadableDirectoryDoesNotHideTheOthers) {
+TEST_F(DiscoverTest, UnreadableDirectoryDoesNotHideOthers) {
   tree_.File("dev/good/x");
   tree_.Link("dev/loop", "loop");
   const Discovery found = Find({RegexMatch("/dev/loop/.*"), Files({"/dev/good/*"})});
@@ -267,12 +267,12 @@ class NumaNodeOfDevice : public DiscoverTest {
   test::FakeSysfs sysfs_{tree_};
 };
 
-TEST_F(NumaNodeOfDevice, IsThatOfItsNode) {
+TEST_F(NumaNodeOfDevice, EqualsThatOfItsNodes) {
   EXPECT_EQ(NumaNodes(Resource({PathMatch({"/dev/c?", "/dev/d?"})})),
             (Nodes{{"c0", 0}, {"c1", 1}, {"c2", std::nullopt}, {"d9", std::nullopt}}));
 }
 
-TEST_F(NumaNodeOfDevice, IsNoneWhereItsNodesAreOnSeveral) {
+TEST_F(NumaNodeOfDevice, IsUnsetIfItsNodesDiffer) {
   EXPECT_EQ(NumaNodes(Resource({Grouped(RegexMatch("/dev/(?P<group>[abc]).*"), "group")})),
             (Nodes{{"a", std::nullopt}, {"b", 0}, {"c", std::nullopt}}));
   // One more on the first node does not make it forget the second.
@@ -281,7 +281,7 @@ TEST_F(NumaNodeOfDevice, IsNoneWhereItsNodesAreOnSeveral) {
             (Nodes{{"a", std::nullopt}}));
 }
 
-TEST_F(NumaNodeOfDevice, IsKnownToTemplatesWhereTheKubeletIsNotTold) {
+TEST_F(NumaNodeOfDevice, IsAvailableToTemplatesWithoutTopology) {
   ResourceSpec spec = Resource({PathMatch({"/dev/a?"})});
   spec.topology = false;
   spec.env.emplace_back(MakeTemplate("NUMA"), MakeTemplate("node {numa_node:>2}"));
@@ -337,7 +337,7 @@ void Grow(test::TempTree& tree, std::mt19937& random, bool nodes) {
   }
 }
 
-TEST_F(DiscoverTest, WhateverTheTreeTheRulesHold) {
+TEST_F(DiscoverTest, InvariantsHoldOnRandomTrees) {
   std::mt19937 random(4711);
   const std::vector<std::vector<MatchSpec>> resources = {
       {PathMatch({"/**"}, NodeType::kAny)},

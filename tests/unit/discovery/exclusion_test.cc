@@ -50,7 +50,7 @@ class ExclusionTest : public testing::Test {
   test::TempTree tree_;
 };
 
-TEST_F(ExclusionTest, LinkExcludesTheNodeItLeadsTo) {
+TEST_F(ExclusionTest, LinkExcludesItsTarget) {
   EXPECT_THAT(Disks("/dev/disk/by-id/nvme-SYSTEM"), ElementsAre("nvme1n1", "nvme2n1"));
   EXPECT_THAT(Disks("/dev/disk/by-id/nvme-SYS*"), ElementsAre("nvme1n1", "nvme2n1"));
   EXPECT_THAT(Disks("/dev/disk/*/nvme-{SYSTEM,DATA}"), ElementsAre("nvme2n1"));
@@ -59,7 +59,7 @@ TEST_F(ExclusionTest, LinkExcludesTheNodeItLeadsTo) {
 }
 
 /// As the UUID of a file system, which a stick can copy: the link leads to that stick then.
-TEST_F(ExclusionTest, LinkThatAnotherDeviceTookStillExcludes) {
+TEST_F(ExclusionTest, StolenLinkStillExcludesTheOriginalDevice) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   tree_.CharDevice("dev/sda1", 8, 1);
   tree_.CharDevice("dev/sdb1", 8, 17);
@@ -69,7 +69,7 @@ TEST_F(ExclusionTest, LinkThatAnotherDeviceTookStillExcludes) {
   EXPECT_THAT(Ids(Look(Without(PathMatch({"/dev/sd*"}), "/dev/disk/by-uuid/ROOT"))), IsEmpty());
 }
 
-TEST_F(ExclusionTest, GlobThatCannotBeLookedUpExcludesEverything) {
+TEST_F(ExclusionTest, UnreadablePatternExcludesEverything) {
   tree_.Link("dev/error", std::string(300, 'x'));  // a name that no file system takes
   EXPECT_THAT(Disks("/dev/error/SYSTEM"), IsEmpty());
   EXPECT_THAT(Disks("/dev/error/*"), IsEmpty());
@@ -87,7 +87,7 @@ TEST_F(ExclusionTest, EachLinkOfAChainExcludes) {
   }
 }
 
-TEST_F(ExclusionTest, LinkToADirectoryOnTheWay) {
+TEST_F(ExclusionTest, FollowsLinksToDirectories) {
   tree_.Link("dev/links", "disk/by-id");
   EXPECT_THAT(Disks("/dev/links/nvme-SYSTEM"), ElementsAre("nvme1n1", "nvme2n1"));
   tree_.Dir("srv/data1");
@@ -97,7 +97,7 @@ TEST_F(ExclusionTest, LinkToADirectoryOnTheWay) {
               ElementsAre("data2"));
 }
 
-TEST_F(ExclusionTest, MatchedLinkIsExcludedByItsNodeAndByOtherLinks) {
+TEST_F(ExclusionTest, ExcludesMatchedLinksByNodeAndByOtherLinks) {
   const MatchSpec links = PathMatch({"/dev/disk/by-id/*"}, NodeType::kAny);
   for (const char* exclude : {"/dev/nvme0n1", "/dev/disk/by-path/pci-1", "/dev/disk/by-path/*"}) {
     EXPECT_THAT(Ids(Look(Without(links, exclude))), ElementsAre("nvme-DATA")) << exclude;
@@ -106,7 +106,7 @@ TEST_F(ExclusionTest, MatchedLinkIsExcludedByItsNodeAndByOtherLinks) {
   EXPECT_THAT(Ids(Look(Without(regex, "/dev/disk/by-path/pci-1"))), ElementsAre("nvme-DATA"));
 }
 
-TEST_F(ExclusionTest, LinkThatLeadsNowhereOrIsNotThereExcludesNothing) {
+TEST_F(ExclusionTest, DanglingOrMissingLinkExcludesNothing) {
   tree_.Link("dev/disk/by-id/nvme-GONE", "../../nvme7n1");
   for (const char* exclude : {"/dev/disk/by-id/nvme-GONE", "/dev/disk/by-id/nvme-OTHER",
                               "/run/disks/*", "/dev/nvme0n1/below"}) {
@@ -126,7 +126,7 @@ TEST_F(ExclusionTest, WatchesWhereALinkMayAppearOrBeRetargeted) {
 }
 
 // "/**/x" names the node all the same, but nobody walks through the whole host for links.
-TEST_F(ExclusionTest, PatternThatCouldBeAnywhereIsComparedWithPathsAlone) {
+TEST_F(ExclusionTest, UnrootedPatternIsComparedOnlyWithPaths) {
   EXPECT_THAT(Disks("/**/nvme0*"), ElementsAre("nvme1n1", "nvme2n1"));
   const MatchSpec match = Without(PathMatch({"/dev/nvme*n1"}, NodeType::kAny), "/*/**/nvme-SYSTEM");
   EXPECT_THAT(Look(match).directories, ElementsAre("/dev"));
@@ -149,7 +149,7 @@ TEST_F(ExclusionTest, ReportNamesThePatternAndTheLink) {
                           "/dev/nvme0n1"));
 }
 
-TEST_F(ExclusionTest, ReportTellsOfAPatternThatNamesNothingAndOfNoOther) {
+TEST_F(ExclusionTest, ReportNamesOnlyPatternsThatMatchNothing) {
   const auto problems = [&](std::string_view exclude) {
     std::vector<std::string> texts;
     const auto discovery = Look(Without(PathMatch({"/dev/nvme*n1"}, NodeType::kAny), exclude));

@@ -40,7 +40,7 @@ class ExtraNodesTest : public testing::Test {
   ResourceSpec spec_ = test::Resource({test::PathMatch({"/dev/card*"})});
 };
 
-TEST_F(ExtraNodesTest, ANodeThatIsMissingIsMissedByEachDevice) {
+TEST_F(ExtraNodesTest, ReportsAMissingNodeForEachDevice) {
   NeedsNode("/dev/control");
   const Discovery without = ScanContext();
   EXPECT_THAT(test::Ids(without), ElementsAre("card1", "card2"));
@@ -54,14 +54,14 @@ TEST_F(ExtraNodesTest, ANodeThatIsMissingIsMissedByEachDevice) {
   EXPECT_THAT(ScanContext().missing_nodes, IsEmpty());
 }
 
-TEST_F(ExtraNodesTest, ANodeOfEachDeviceIsMissedByThatDevice) {
+TEST_F(ExtraNodesTest, ReportsAMissingNodeOfOneDevice) {
   NeedsNode("/dev/control-{name}");
   tree_.CharDevice("dev/control-card2");
   EXPECT_THAT(ScanContext().missing_nodes,
               ElementsAre(Pair("card1", HasSubstr("/dev/control-card1"))));
 }
 
-TEST_F(ExtraNodesTest, WhatIsNoDeviceNodeIsOfNoUse) {
+TEST_F(ExtraNodesTest, ReportsPathsThatAreNotDeviceNodes) {
   NeedsNode("/dev/control");
   tree_.Dir("dev/control");
   EXPECT_THAT(
@@ -80,12 +80,12 @@ TEST_F(ExtraNodesTest, WhatIsNoDeviceNodeIsOfNoUse) {
   EXPECT_THAT(ScanContext().missing_nodes, Contains(Pair("card2", HasSubstr("not valid UTF-8"))));
 }
 
-TEST_F(ExtraNodesTest, AnOptionalNodeIsNotMissed) {
+TEST_F(ExtraNodesTest, IgnoresMissingOptionalNodes) {
   NeedsNode("/dev/control", true);
   EXPECT_THAT(ScanContext().missing_nodes, IsEmpty());
 }
 
-TEST_F(ExtraNodesTest, EveryReplicaNeedsItsNode) {
+TEST_F(ExtraNodesTest, RequiresTheNodeOfEveryReplica) {
   spec_.replicas = 3;
   NeedsNode("/dev/part{replica}-{name}");
   for (const char* node :
@@ -96,20 +96,20 @@ TEST_F(ExtraNodesTest, EveryReplicaNeedsItsNode) {
               ElementsAre(Pair("card2", HasSubstr("/dev/part2-card2"))));
 }
 
-TEST_F(ExtraNodesTest, WhatDependsOnTheContainerIsLeftToTheAllocation) {
+TEST_F(ExtraNodesTest, DoesNotCheckPathsThatDependOnTheContainer) {
   NeedsNode("/dev/slot{slot}");
   NeedsNode("/dev/index{index}");
   EXPECT_THAT(ScanContext().missing_nodes, IsEmpty());
 }
 
-TEST_F(ExtraNodesTest, WhereANodeMayComeIsWatched) {
+TEST_F(ExtraNodesTest, WatchesDirectoriesWhereANodeMayAppear) {
   NeedsNode("/dev/extra/control");
   EXPECT_THAT(ScanContext().directories, ElementsAre("/dev"));
   tree_.Link("dev/extra/control", "/srv/cards/control");
   EXPECT_THAT(ScanContext().directories, ElementsAre("/", "/dev", "/dev/extra"));
 }
 
-TEST_F(ExtraNodesTest, MountsThatAreMissingAreNamedOnce) {
+TEST_F(ExtraNodesTest, ReportsEachMissingMountOnce) {
   NeedsMount("/opt/firmware");
   NeedsMount("/srv/{name}");
   tree_.Dir("srv/card1");

@@ -41,7 +41,7 @@ class GroupingTest : public testing::Test {
   test::TempTree tree_;
 };
 
-TEST_F(GroupingTest, NodesWithOneValueAreOneDeviceInTheOrderOfTheirPaths) {
+TEST_F(GroupingTest, GroupsNodesByValueInPathOrder) {
   Add({"pcmC1D10p", "pcmC1D2p", "controlC1", "controlC0", "pcmC0D0c", "timer"});
   const Discovery found = Find();
   ASSERT_THAT(Ids(found), ElementsAre("0", "1"));
@@ -61,7 +61,7 @@ TEST_F(GroupingTest, EveryNodeKeepsItsOwnValues) {
             (NamedValues{{"kind", "pcm"}, {"card", "7"}, {"rest", "D0p"}}));
 }
 
-TEST_F(GroupingTest, ADeviceThatLacksARequiredNodeIsLeftOutAndTheOthersAreNot) {
+TEST_F(GroupingTest, RejectsOnlyDevicesThatLackARequiredNode) {
   Add({"controlC0", "pcmC0D0p", "controlC1", "pcmC2D0p"});
   const Discovery found = Find({"/dev/snd/controlC*", "/dev/snd/pcmC*"});
   EXPECT_THAT(Ids(found), ElementsAre("0"));
@@ -72,7 +72,7 @@ TEST_F(GroupingTest, ADeviceThatLacksARequiredNodeIsLeftOutAndTheOthersAreNot) {
   EXPECT_THAT(found.rejected[1].detail, HasSubstr("/dev/snd/controlC*"));
 }
 
-TEST_F(GroupingTest, ANodeWithoutAValueBelongsToNoGroup) {
+TEST_F(GroupingTest, RejectsNodesWithoutTheGroupingValue) {
   tree_.File("dev/a1");
   tree_.File("dev/b");
   const MatchSpec match = RegexMatch(R"(/dev/(a(?P<n>\d)|b))", NodeType::kFile);
@@ -81,7 +81,7 @@ TEST_F(GroupingTest, ANodeWithoutAValueBelongsToNoGroup) {
   EXPECT_THAT(Rejected(found.rejected), ElementsAre("missing_variable /dev/b"));
 }
 
-TEST_F(GroupingTest, MatchesDoNotMix) {
+TEST_F(GroupingTest, DoesNotGroupAcrossMatches) {
   tree_.File("dev/a1");
   tree_.File("dev/b1");
   const auto match = [](std::string_view pattern) {
@@ -99,7 +99,7 @@ TEST_F(GroupingTest, WorksByAnyVariable) {
   EXPECT_THAT(Ids(Find({}, "name")), ElementsAre("controlC0", "controlC1", "pcmC0D0p"));
 }
 
-TEST_F(GroupingTest, RequireNeedsNoGroup) {
+TEST_F(GroupingTest, RequireWorksWithoutGroupBy) {
   Add({"controlC0", "pcmC0D0p"});
   MatchSpec match = RegexMatch(kSound, NodeType::kFile);
   match.require.push_back(Glob::Compile("/dev/snd/pcm*").value());

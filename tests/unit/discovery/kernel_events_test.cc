@@ -102,7 +102,7 @@ class KernelEventsTest : public testing::Test {
   std::unique_ptr<KernelEvents> events_;
 };
 
-TEST_F(KernelEventsTest, HearsOfDevicesThatComeAndGo) {
+TEST_F(KernelEventsTest, ReportsAddChangeAndRemove) {
   Listen();
   LoopDevice device;
   ASSERT_EQ(device.why_not(), "");
@@ -123,7 +123,7 @@ TEST_F(KernelEventsTest, NeedsNoPrivilege) {
   EXPECT_TRUE(Hears("add", device.syspath()));
 }
 
-TEST_F(KernelEventsTest, HearsFromANetworkNamespaceOfItsOwn) {
+TEST_F(KernelEventsTest, ReceivesEventsInANetworkNamespace) {
   bool moved = false;
   std::thread([&] {
     moved = unshare(CLONE_NEWNET) == 0;
@@ -135,7 +135,7 @@ TEST_F(KernelEventsTest, HearsFromANetworkNamespaceOfItsOwn) {
   EXPECT_TRUE(Hears("add", device.syspath()));
 }
 
-TEST_F(KernelEventsTest, TakesAStormInPortions) {
+TEST_F(KernelEventsTest, HandlesAtMostMaxAtOnceEventsPerTurn) {
   Listen();
   const LoopDevice device;
   ASSERT_EQ(device.Change(KernelEvents::kMaxAtOnce * 2), KernelEvents::kMaxAtOnce * 2);
@@ -144,7 +144,7 @@ TEST_F(KernelEventsTest, TakesAStormInPortions) {
   ASSERT_TRUE(loop_.RunReadable(kPatience)) << "the rest is left for the next time";
 }
 
-TEST_F(KernelEventsTest, SaysThatEventsWereLost) {
+TEST_F(KernelEventsTest, ReportsLostEvents) {
   Listen();
   const LoopDevice device;
   constexpr int kStorm = 20'000;  // more than any socket holds
@@ -180,7 +180,7 @@ TEST_F(KernelEventsTest, RunsOnTheRealLoop) {
   EXPECT_EQ(heard, kChanges);
 }
 
-TEST_F(KernelEventsTest, IsSilentOnceItIsGone) {
+TEST_F(KernelEventsTest, ReportsNothingAfterDestruction) {
   Listen();
   const LoopDevice device;
   events_.reset();

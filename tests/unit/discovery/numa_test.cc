@@ -27,7 +27,7 @@ class NumaTest : public testing::Test {
   HostRoot host_{tree_.path()};
 };
 
-TEST_F(NumaTest, TakesNumbersThatAreNodes) {
+TEST_F(NumaTest, AcceptsOnlyValidNodeNumbers) {
   fake_.Device(kFunction, {.subsystem = "pci"});
   EXPECT_EQ(With("0\n"), 0);
   EXPECT_EQ(With("1\n"), 1);
@@ -39,7 +39,7 @@ TEST_F(NumaTest, TakesNumbersThatAreNodes) {
   }
 }
 
-TEST_F(NumaTest, AsksTheNearestThatKnows) {
+TEST_F(NumaTest, ReadsTheNearestAncestorWithANumaNode) {
   const std::string root_port = "/sys/devices/pci0000:00/0000:00:01.0";
   const std::string disk = root_port + "/0000:01:00.0/nvme/nvme0/nvme0n1";
   fake_.Device(root_port, {.subsystem = "pci", .attributes = {{"numa_node", "1"}}});
@@ -52,7 +52,7 @@ TEST_F(NumaTest, AsksTheNearestThatKnows) {
   EXPECT_EQ(NumaNode(host_, disk), std::nullopt) << "the nearest word is the last";
 }
 
-TEST_F(NumaTest, NeverLeavesTheDevices) {
+TEST_F(NumaTest, DoesNotReadAboveTheDevices) {
   tree_.File("/sys/devices/numa_node", "1\n");
   tree_.File("/sys/devices/virtual/mem/numa_node", "1\n");
   fake_.Device("/sys/devices/platform/serial8250", {});
@@ -65,7 +65,7 @@ TEST_F(NumaTest, NeverLeavesTheDevices) {
   EXPECT_EQ(NumaNodes(sysfs).Of(FileType::kCharacter, 1, 3), std::nullopt);
 }
 
-TEST_F(NumaTest, KnowsTheNodesOfDeviceNodes) {
+TEST_F(NumaTest, FindsTheNumaNodeOfDeviceNodes) {
   const std::string function = kFunction;
   fake_.Device(function, {.subsystem = "pci", .attributes = {{"numa_node", "1"}}});
   fake_.Device(function + "/drm/card0", {.subsystem = "drm", .number = "226:0"});

@@ -40,7 +40,7 @@ class OwnersTest : public testing::Test {
   test::TempTree tree_;
 };
 
-TEST_F(OwnersTest, AnExclusiveResourceHasItsNodesAlone) {
+TEST_F(OwnersTest, ExclusiveResourceTakesItsNodes) {
   const Model model{
       {}, {Named("x/all", false, {"/dev/a*", "/dev/b*"}), Named("x/one", true, {"/dev/by-id/*"})}};
   const Discovery all = Find(model, 0);
@@ -52,7 +52,7 @@ TEST_F(OwnersTest, AnExclusiveResourceHasItsNodesAlone) {
   EXPECT_THAT(Ids(Find(model, 1)), ElementsAre("one"));
 }
 
-TEST_F(OwnersTest, OfTwoExclusiveResourcesTheFirstHasIt) {
+TEST_F(OwnersTest, FirstExclusiveResourceTakesTheNode) {
   const Model model{{},
                     {Named("x/a", true, {"/dev/a*"}), Named("x/b", true, {"/dev/a1", "/dev/b1"}),
                      Named("x/c", false, {"/dev/*"})}};
@@ -61,14 +61,14 @@ TEST_F(OwnersTest, OfTwoExclusiveResourcesTheFirstHasIt) {
   EXPECT_THAT(Find(model, 2).devices, IsEmpty());
 }
 
-TEST_F(OwnersTest, WhatTheOwnerRejectsIsTakenAllTheSame) {
+TEST_F(OwnersTest, ExclusiveResourceTakesNodesItRejects) {
   Model model{{}, {Named("x/a", true, {"/dev/a*"}), Named("x/b", false, {"/dev/*"})}};
   model.resources[0].matches[0] = test::WithId(model.resources[0].matches[0], "same");
   EXPECT_THAT(Find(model, 0).devices, IsEmpty());
   EXPECT_THAT(Ids(Find(model, 1)), ElementsAre("b1"));
 }
 
-TEST_F(OwnersTest, WhatCannotBeReadStaysTaken) {
+TEST_F(OwnersTest, UnreadableNodesStayTaken) {
   const Model model{{},
                     {Named("x/all", false, {"/dev/a*"}), Named("x/one", true, {"/dev/by-id/*"})}};
   const Discovery before = Find(model, 0);
@@ -82,7 +82,7 @@ TEST_F(OwnersTest, WhatCannotBeReadStaysTaken) {
       << "for as long as that lasts";
 }
 
-TEST_F(OwnersTest, OwnersThatHangKeepWhatTheyHad) {
+TEST_F(OwnersTest, HangingExclusiveResourceKeepsItsNodes) {
   const Model model{
       {}, {Named("x/all", false, {"/dev/a*", "/dev/b*"}), Named("x/one", true, {"/dev/a*"})}};
   const Discovery before = Find(model, 0);
@@ -92,7 +92,7 @@ TEST_F(OwnersTest, OwnersThatHangKeepWhatTheyHad) {
               ElementsAre("a3", "b1"));
 }
 
-TEST_F(OwnersTest, OwnersThatAlwaysHungHaveWhatTheirPathsName) {
+TEST_F(OwnersTest, UnscannedExclusiveResourceTakesMatchingPaths) {
   const Model model{
       {}, {Named("x/all", false, {"/dev/a*", "/dev/b*"}), Named("x/one", true, {"/dev/a*"})}};
   const Discovery found = Find(model, 0, ScanRequest{.skips_owners = true});
@@ -102,12 +102,12 @@ TEST_F(OwnersTest, OwnersThatAlwaysHungHaveWhatTheirPathsName) {
   EXPECT_FALSE(found.owned->contains("x/one")) << "still unknown";
 }
 
-TEST_F(OwnersTest, WithoutExclusiveResourcesNobodyIsRefused) {
+TEST_F(OwnersTest, NothingIsTakenWithoutExclusiveResources) {
   const Model model{{}, {Named("x/a", false, {"/dev/a*"}), Named("x/b", false, {"/dev/*"})}};
   EXPECT_THAT(Ids(Find(model, 1)), ElementsAre("a1", "a2", "b1"));
 }
 
-TEST_F(OwnersTest, WhatTheOwnerDoesNotTakeIsFree) {
+TEST_F(OwnersTest, NodesExcludedByTheExclusiveResourceAreFree) {
   Model model{{}, {Named("x/a", true, {"/dev/a*"}), Named("x/b", false, {"/dev/a*"})}};
   model.resources[0].matches[0] = test::Without(model.resources[0].matches[0], "/dev/a2");
   EXPECT_THAT(Ids(Find(model, 1)), ElementsAre("a2"));

@@ -28,7 +28,7 @@ class PathSourceTest : public testing::Test {
   HostRoot host_{tree_.path()};
 };
 
-TEST_F(PathSourceTest, FindsWhatTheGlobMatches) {
+TEST_F(PathSourceTest, FindsPathsThatMatchTheGlob) {
   const std::vector<std::string> files = {"/dev/ttyUSB0",
                                           "/dev/ttyUSB1",
                                           "/dev/ttyUSB10",
@@ -119,7 +119,7 @@ TEST_F(PathSourceTest, FindsWhatTheGlobMatches) {
   EXPECT_THAT(Paths(Find("/dev/bus/*/[12]/*")), SizeIs(3));
 }
 
-TEST_F(PathSourceTest, IdentityHoldsTheDirectoriesThatVary) {
+TEST_F(PathSourceTest, IdContainsTheVariableDirectories) {
   tree_.File("dev/snd/a");
   tree_.File("dev/dri/a");
   EXPECT_THAT(Ids(Find("/dev/snd/*")), ElementsAre("a"));
@@ -130,7 +130,7 @@ TEST_F(PathSourceTest, IdentityHoldsTheDirectoriesThatVary) {
   EXPECT_THAT(Ids(Find("/**")), ElementsAre("dev:dri:a", "dev:snd:a"));
 }
 
-TEST_F(PathSourceTest, WatchesDownToWhatIsThereAndFindsWhatComes) {
+TEST_F(PathSourceTest, WatchesTheDeepestDirectoryAndFindsNewNodes) {
   struct Step {
     std::string_view make;
     std::string_view watched;  ///< the deepest directory
@@ -166,7 +166,7 @@ TEST_F(PathSourceTest, WatchesEveryDirectoryThatCanHoldMatches) {
   EXPECT_THAT(Find("/dev/*/x").directories, ElementsAre("/dev", "/dev/dri", "/dev/snd"));
 }
 
-TEST_F(PathSourceTest, FollowsLinksToDirectoriesButNotForAnyDepth) {
+TEST_F(PathSourceTest, FollowsLinksToDirectoriesExceptForDoubleStar) {
   tree_.File("srv/real/x");
   tree_.Link("dev/link", "/srv/real");
   tree_.Link("dev/loop", "loop");
@@ -181,13 +181,13 @@ TEST_F(PathSourceTest, FollowsLinksToDirectoriesButNotForAnyDepth) {
   EXPECT_THAT(Paths(Find("/dev/**/x")), IsEmpty());
 }
 
-TEST_F(PathSourceTest, NoticesWhenTheLinkToItsDirectoryIsRetargeted) {
+TEST_F(PathSourceTest, WatchesTheLinkToItsDirectory) {
   tree_.File("srv/x");
   tree_.Link("devices", "/srv");
   EXPECT_THAT(Find("/devices/x*").directories, ElementsAre("/", "/srv"));
 }
 
-TEST_F(PathSourceTest, LinksToNodes) {
+TEST_F(PathSourceTest, FollowsLinksToNodes) {
   tree_.File("dev/ttyUSB0");
   tree_.Link("dev/serial/by-id/usb-A", "../../ttyUSB0");
   tree_.Link("dev/serial/by-id/usb-B", "/dev/ttyUSB1");
@@ -205,7 +205,7 @@ TEST_F(PathSourceTest, LinksToNodes) {
   EXPECT_THAT(after.rejected, IsEmpty());
 }
 
-TEST_F(PathSourceTest, SaysOnceWhatTwoPatternsSaw) {
+TEST_F(PathSourceTest, ReportsPathsOfSeveralPatternsOnce) {
   tree_.File("dev/a");
   tree_.Link("dev/b", "nowhere");
   const Discovery found =
@@ -214,7 +214,7 @@ TEST_F(PathSourceTest, SaysOnceWhatTwoPatternsSaw) {
   EXPECT_THAT(Rejected(found.rejected), ElementsAre("dangling_link /dev/b"));
 }
 
-TEST_F(PathSourceTest, GoesNoDeeperThanItsLimit) {
+TEST_F(PathSourceTest, LimitsTheDepthOfDoubleStar) {
   std::string path = "dev";
   for (int i = 0; i < 20; ++i) {
     path += "/d";
@@ -224,7 +224,7 @@ TEST_F(PathSourceTest, GoesNoDeeperThanItsLimit) {
   EXPECT_THAT(Find("/" + path + "/node").devices, SizeIs(1)) << "a literal path may be deeper";
 }
 
-TEST_F(PathSourceTest, HostileNames) {
+TEST_F(PathSourceTest, GivesHostileNamesValidIds) {
   tree_.File("dev/a b");
   tree_.File("dev/a_b");
   tree_.File("dev/a\nb");
@@ -241,7 +241,7 @@ TEST_F(PathSourceTest, HostileNames) {
   EXPECT_THAT(Rejected(found.rejected), ElementsAre("bad_name /dev/a\xff", "bad_name /dev/b\xc3"));
 }
 
-TEST_F(PathSourceTest, ALinkInACircleIsNoDirectory) {
+TEST_F(PathSourceTest, IgnoresLinkLoops) {
   tree_.File("dev/good/x");
   tree_.Link("dev/loop", "loop");
   const Discovery found = Find(PathMatch({"/dev/loop/*", "/dev/*/x"}, NodeType::kFile));

@@ -66,7 +66,7 @@ TEST_F(RegexSourceTest, MatchesWholePaths) {
   }
 }
 
-TEST_F(RegexSourceTest, CapturesBecomeTheDevice) {
+TEST_F(RegexSourceTest, SetsCapturesOfTheDevice) {
   tree_.File("dev/xfpga/user.m3");
   tree_.File("dev/xfpga/mgmt.m3");
   const Discovery found = Find(WithId(
@@ -76,7 +76,7 @@ TEST_F(RegexSourceTest, CapturesBecomeTheDevice) {
             (NamedValues{{"kind", "mgmt"}, {"card", "3"}}));
 }
 
-TEST_F(RegexSourceTest, AGroupThatTookNoPartIsMissingOnThatDeviceAlone) {
+TEST_F(RegexSourceTest, OmitsGroupsThatDidNotParticipate) {
   tree_.File("dev/card0");
   tree_.File("dev/card1p2");
   tree_.File("dev/card2p");
@@ -94,7 +94,7 @@ TEST_F(RegexSourceTest, AGroupThatTookNoPartIsMissingOnThatDeviceAlone) {
   EXPECT_THAT(found.rejected.front().detail, testing::HasSubstr("\"part\""));
 }
 
-TEST_F(RegexSourceTest, IdentityHoldsTheDirectoriesThatVary) {
+TEST_F(RegexSourceTest, IdContainsTheVariableDirectories) {
   tree_.File("dev/a/x0");
   tree_.File("dev/b/x0");
   EXPECT_THAT(Ids(Find(R"(/dev/[ab]/x\d)")), ElementsAre("a:x0", "b:x0"));
@@ -113,7 +113,7 @@ TEST_F(RegexSourceTest, FollowsLinksToNodesButNotIntoDirectories) {
   EXPECT_THAT(Rejected(found.rejected), ElementsAre("dangling_link /dev/real/x2"));
 }
 
-TEST_F(RegexSourceTest, WatchesWhatItWalked) {
+TEST_F(RegexSourceTest, WatchesTheDirectoriesItReads) {
   tree_.Dir("dev/snd/by-id");
   tree_.Dir("dev/dri");
   EXPECT_THAT(Find(R"(/dev/snd/pcm\d+)").directories, ElementsAre("/dev/snd"));
@@ -121,7 +121,7 @@ TEST_F(RegexSourceTest, WatchesWhatItWalked) {
   EXPECT_THAT(Find(R"(/dev/none/deep/x\d+)").directories, ElementsAre("/dev"));
 }
 
-TEST_F(RegexSourceTest, NoticesWhenTheLinkToItsDirectoryIsRetargeted) {
+TEST_F(RegexSourceTest, FollowsARetargetedLinkToItsDirectory) {
   tree_.File("srv/one/x0");
   tree_.File("srv/two/x1");
   tree_.Link("dev/things", "/srv/one");
@@ -134,7 +134,7 @@ TEST_F(RegexSourceTest, NoticesWhenTheLinkToItsDirectoryIsRetargeted) {
   EXPECT_THAT(Paths(Find(R"(/dev/things/x\d)")), ElementsAre("/dev/things/x1"));
 }
 
-TEST_F(RegexSourceTest, GoesNoDeeperThanItsLimit) {
+TEST_F(RegexSourceTest, LimitsTheDepth) {
   std::string path = "dev";
   for (int i = 0; i < Regex::kAnyDepth + 3; ++i) {
     path += "/d";
@@ -143,7 +143,7 @@ TEST_F(RegexSourceTest, GoesNoDeeperThanItsLimit) {
   EXPECT_THAT(Find("/dev/.*/node").devices, SizeIs(Regex::kAnyDepth));
 }
 
-TEST_F(RegexSourceTest, HostileNames) {
+TEST_F(RegexSourceTest, GivesHostileNamesValidIds) {
   tree_.File("dev/a b");
   tree_.File("dev/a\nb");
   tree_.File("dev/a\xff");

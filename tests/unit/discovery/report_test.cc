@@ -50,7 +50,7 @@ class ReportTest : public testing::Test {
   test::FakeSysfs sysfs_{tree_};
 };
 
-TEST_F(ReportTest, EachPlaceInSysfsIsToldAndRejectedAsOne) {
+TEST_F(ReportTest, RejectsUnreadableSysfsDirectoriesTogether) {
   for (const std::string name : {"net", "tty", "misc"}) {
     sysfs_.Device("/sys/devices/virtual/" + name + "/a", {.subsystem = name});
   }
@@ -66,7 +66,7 @@ TEST_F(ReportTest, EachPlaceInSysfsIsToldAndRejectedAsOne) {
   chmod(tree_.path("/sys/class/tty").c_str(), 0755);
 }
 
-TEST_F(ReportTest, AnAttributeIsToldOnceForEachMatch) {
+TEST_F(ReportTest, ReportsAnUnreadableAttributeOncePerMatch) {
   const std::string path = "/sys/devices/virtual/x/a";
   sysfs_.Device(path, {.subsystem = "x", .attributes = {{"key", "1"}}});
   sysfs_.Device(path + "/b", {.subsystem = "x"});
@@ -79,7 +79,7 @@ TEST_F(ReportTest, AnAttributeIsToldOnceForEachMatch) {
   EXPECT_THAT(found.rejected, IsEmpty());
 }
 
-TEST_F(ReportTest, WhatIsBelowADeviceIsTold) {
+TEST_F(ReportTest, ReportsUnreadableDirectoriesBelowADevice) {
   const std::string stick = "/sys/devices/usb1/1-1";
   sysfs_.Device(stick, {.subsystem = "usb", .devtype = "usb_device"});
   tree_.Dir(stick + "/closed");
@@ -93,7 +93,7 @@ TEST_F(ReportTest, WhatIsBelowADeviceIsTold) {
   for (const char* name : {"/closed", "/shut"}) chmod(tree_.path(stick + name).c_str(), 0755);
 }
 
-TEST_F(ReportTest, EveryMatchIsToldWhatIsRejectedOnce) {
+TEST_F(ReportTest, ReportsACommonRejectionToEveryMatch) {
   for (const char* directory : {"/sys/class", "/sys/bus"}) tree_.Remove(directory);
   const Discovery found = Find({Udev("a"), Udev("b")});
   EXPECT_THAT(Rejected(found.rejected), ElementsAre("unreadable /sys"));
@@ -101,7 +101,7 @@ TEST_F(ReportTest, EveryMatchIsToldWhatIsRejectedOnce) {
     EXPECT_THAT(Problems(report), ElementsAre("/sys"));
 }
 
-TEST_F(ReportTest, RejectionsBeyondTheBoundAreCounted) {
+TEST_F(ReportTest, CountsRejectionsBeyondTheLimit) {
   constexpr std::size_t kMore = 7;
   for (std::size_t i = 0; i < ScanContext::kMaxRejections + kMore; ++i) {
     tree_.Link("dev/x" + std::to_string(i), "nowhere");
@@ -132,7 +132,7 @@ std::vector<std::string> Drops(const MatchReport& report) {
   return drops;
 }
 
-TEST_F(ReportTest, OnlyWhatIsNamedIsMissed) {
+TEST_F(ReportTest, ReportsOnlyLiteralPathsAsMissing) {
   tree_.File("dev/a/file");
   tree_.Dir("dev/b/c");
   tree_.Link("dev/link", "a/file");
@@ -149,7 +149,7 @@ TEST_F(ReportTest, OnlyWhatIsNamedIsMissed) {
   EXPECT_EQ(reports[3].scanned.back().problem, "/dev/link is a regular file, not a directory");
 }
 
-TEST_F(ReportTest, LooksSayWhatTheyLookedAt) {
+TEST_F(ReportTest, ListsScannedDirectoriesAndPatterns) {
   tree_.File("dev/a1");
   tree_.File("dev/a2");
   tree_.File("dev/sub/a3");
@@ -170,7 +170,7 @@ TEST_F(ReportTest, LooksSayWhatTheyLookedAt) {
   EXPECT_THAT(looks(3), ElementsAre("/dev/ ** 3/3", "/dev/sub/  1/1"));
 }
 
-TEST_F(ReportTest, TheOtherVendorsAreToldFromTheNearMisses) {
+TEST_F(ReportTest, SeparatesOtherVendorsFromNearMisses) {
   const auto usb = [&](const std::string& name, const std::string& vendor, const char* product) {
     sysfs_.Device("/sys/devices/usb1/" + name,
                   {.subsystem = "usb",
@@ -200,7 +200,7 @@ TEST_F(ReportTest, TheOtherVendorsAreToldFromTheNearMisses) {
   EXPECT_EQ(reports[1].found.front().syspath, "/sys/devices/usb1/1-3");
 }
 
-TEST_F(ReportTest, ARejectedDeviceHasAllItsPaths) {
+TEST_F(ReportTest, ListsEveryPathOfARejectedDevice) {
   for (const char* name : {"dev/x1a", "dev/x1b"}) tree_.File(name);
   const MatchSpec match =
       test::Grouped(test::RegexMatch("/dev/x(?P<n>1).", NodeType::kAny), "n", {"/dev/y*"});
@@ -209,7 +209,7 @@ TEST_F(ReportTest, ARejectedDeviceHasAllItsPaths) {
   EXPECT_THAT(report.rejected.front().paths, ElementsAre("/dev/x1a", "/dev/x1b"));
 }
 
-TEST_F(ReportTest, NobodyIsToldWhoDidNotAsk) {
+TEST_F(ReportTest, IsEmptyUnlessRequested) {
   tree_.Link("dev/loop", "loop");
   const Discovery found = Discover(test::Resource({test::RegexMatch("/dev/loop/.*")}),
                                    HostRoot(tree_.path()), "node-1");

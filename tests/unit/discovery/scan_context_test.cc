@@ -46,7 +46,7 @@ class ScanTest : public testing::Test {
   ScanContext scan_{host_, request_};
 };
 
-TEST_F(ScanTest, ListsADirectoryAndWatchesIt) {
+TEST_F(ScanTest, ListsAndWatchesADirectory) {
   tree_.File("dev/a");
   tree_.Dir("dev/b");
   EXPECT_THAT(Names("/dev/"), UnorderedElementsAre("a", "b"));
@@ -71,7 +71,7 @@ class ListingsTest : public ScanTest {
   }
 };
 
-TEST_F(ListingsTest, AQuietDirectoryIsNotLookedAtAgain) {
+TEST_F(ListingsTest, DoesNotReadAnUnchangedDirectoryAgain) {
   tree_.File("dev/a");
   EXPECT_EQ(LooksAt({"a"}), 1);
   EXPECT_EQ(LooksAt({"a"}), 1);  // nobody says that it was quiet
@@ -83,7 +83,7 @@ TEST_F(ListingsTest, AQuietDirectoryIsNotLookedAtAgain) {
   EXPECT_EQ(LooksAt({"a"}, 0, "a*"), 1);
 }
 
-TEST_F(ListingsTest, AnotherDirectoryIsLookedAtHoweverQuiet) {
+TEST_F(ListingsTest, ReadsAReplacedDirectoryAgain) {
   tree_.File("dev/a");
   tree_.File("other/b");
   request_.unchanged_dirs = {tree_.path("dev"), tree_.path("other")};
@@ -97,7 +97,7 @@ TEST_F(ListingsTest, AnotherDirectoryIsLookedAtHoweverQuiet) {
   EXPECT_EQ(LooksAt({"b"}), 0);
 }
 
-TEST_F(ScanTest, WatchesTheNearestAncestorOfWhatIsMissing) {
+TEST_F(ScanTest, WatchesTheNearestExistingAncestor) {
   struct Case {
     std::string_view make, list, watched;
   };
@@ -117,7 +117,7 @@ TEST_F(ScanTest, WatchesTheNearestAncestorOfWhatIsMissing) {
   }
 }
 
-TEST_F(ScanTest, AFileWhereADirectoryShouldBeIsNoFault) {
+TEST_F(ScanTest, AcceptsAFileInPlaceOfADirectory) {
   tree_.File("dev/file");
   EXPECT_THAT(Names("/dev/file/"), IsEmpty());
   EXPECT_THAT(scan_.directories(), ElementsAre("/dev"));
@@ -127,14 +127,14 @@ TEST_F(ScanTest, AFileWhereADirectoryShouldBeIsNoFault) {
   EXPECT_THAT(scan_.rejected(), IsEmpty());
 }
 
-TEST_F(ScanTest, WatchesWhereALinkToADirectoryStandsAndLeads) {
+TEST_F(ScanTest, WatchesADirectoryLinkAndItsTarget) {
   tree_.Dir("srv/real");
   tree_.Link("dev/link", "/srv/real");
   EXPECT_TRUE(scan_.IsDirectory("/dev/link"));
   EXPECT_THAT(scan_.directories(), ElementsAre("/dev", "/srv/real"));
 }
 
-TEST_F(ScanTest, SaysWhatItCannotRead) {
+TEST_F(ScanTest, RejectsUnreadableDirectories) {
   tree_.Link("dev/loop", "loop");
   EXPECT_THAT(Names("/dev/loop/"), IsEmpty());
   EXPECT_FALSE(scan_.complete());
@@ -142,7 +142,7 @@ TEST_F(ScanTest, SaysWhatItCannotRead) {
   EXPECT_THAT(scan_.rejected().front().detail, HasSubstr("too many links"));
 }
 
-TEST_F(ScanTest, SaysAThingOnce) {
+TEST_F(ScanTest, ReportsARejectionOnce) {
   tree_.Link("dev/dangling", "nowhere");
   Add("/dev/dangling");
   Add("/dev/dangling");
@@ -173,7 +173,7 @@ TEST_F(ScanTest, FollowsLinksToNodes) {
   }
 }
 
-TEST_F(ScanTest, RejectsLinksThatLeadNowhere) {
+TEST_F(ScanTest, RejectsDanglingLinks) {
   tree_.File("dev/file");
   tree_.Link("dev/dangling", "nowhere");
   tree_.Link("dev/self", "self");
@@ -193,7 +193,7 @@ TEST_F(ScanTest, RejectsLinksThatLeadNowhere) {
   }
 }
 
-TEST_F(ScanTest, WhatIsNotThereIsNoFault) {
+TEST_F(ScanTest, AcceptsMissingPaths) {
   tree_.Dir("dev");
   Add("/dev/none");
   Add("/dev/none/below");
@@ -202,7 +202,7 @@ TEST_F(ScanTest, WhatIsNotThereIsNoFault) {
   EXPECT_THAT(scan_.directories(), ElementsAre("/dev"));
 }
 
-TEST_F(ScanTest, LeavesOutWhatIsExcluded) {
+TEST_F(ScanTest, OmitsExcludedPaths) {
   tree_.File("dev/a");
   tree_.Link("dev/b", "a");
   tree_.Link("dev/c", "nowhere");
@@ -223,7 +223,7 @@ TEST_F(ScanTest, KeepsAPathOnce) {
   EXPECT_EQ(scan_.candidates().front().match, 0u);
 }
 
-TEST_F(ScanTest, AMatchOfAnotherTypeDoesNotTakeThePath) {
+TEST_F(ScanTest, MatchOfAnotherTypeDoesNotClaimThePath) {
   tree_.File("dev/a");
   const MatchSpec directories = PathMatch({"/x"}, NodeType::kDirectory);
   scan_.BeginMatch(directories, 0);
@@ -280,7 +280,7 @@ TEST_F(ScanTest, FiltersByType) {
   }
 }
 
-TEST_F(ScanTest, RejectsWhatNoMessageCanCarry) {
+TEST_F(ScanTest, RejectsNamesThatAreNotUtf8) {
   tree_.File("dev/plain");
   tree_.File("dev/bad\xff");
   tree_.Link("dev/good", "bad\xff");
@@ -292,7 +292,7 @@ TEST_F(ScanTest, RejectsWhatNoMessageCanCarry) {
               ElementsAre("bad_name /dev/bad\xff", "bad_name /dev/good"));
 }
 
-TEST_F(ScanTest, HoldsNoMoreThanTheLimits) {
+TEST_F(ScanTest, EnforcesItsLimits) {
   for (std::size_t i = 0; i < ScanContext::kMaxCandidates; ++i) {
     scan_.AddCandidate({{}, std::to_string(i)});
   }
@@ -308,7 +308,7 @@ TEST_F(ScanTest, HoldsNoMoreThanTheLimits) {
   EXPECT_EQ(scan_.rejected().front().path, "more0");
 }
 
-TEST_F(ScanTest, SaysWhatItIsNotAllowedToRead) {
+TEST_F(ScanTest, ReportsMissingPermissions) {
   if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
   tree_.File("dev/secret/sub/node");
   ASSERT_EQ(chmod(tree_.path().c_str(), 0755), 0);

@@ -128,7 +128,7 @@ class SysfsSourcesTest : public testing::Test {
   test::FakeSysfs sysfs_{tree_};
 };
 
-TEST_F(SysfsSourcesTest, AUsbDeviceHasAllNodesThatBelongToIt) {
+TEST_F(SysfsSourcesTest, UsbDeviceContainsAllItsNodes) {
   const Discovery found = Find(Usb(0x0403, 0x6001));
   EXPECT_THAT(Ids(found), ElementsAre("0403:6001-A9007YHT", "0403:6001@1-1.2"));
   EXPECT_THAT(Paths(found), UnorderedElementsAre("/dev/bus/usb/001/004", "/dev/bus/usb/001/005",
@@ -138,11 +138,11 @@ TEST_F(SysfsSourcesTest, AUsbDeviceHasAllNodesThatBelongToIt) {
   EXPECT_TRUE(found.complete);
 }
 
-TEST_F(SysfsSourcesTest, AHubIsNotWhatIsPluggedIntoIt) {
+TEST_F(SysfsSourcesTest, HubDoesNotContainItsDevices) {
   EXPECT_THAT(Paths(Find(Usb(0x2109, std::nullopt))), ElementsAre("/dev/bus/usb/001/002"));
 }
 
-TEST_F(SysfsSourcesTest, ConditionsChooseAmongTheNodes) {
+TEST_F(SysfsSourcesTest, ConditionsFilterTheNodes) {
   MatchSpec match = Usb(0x0403, std::nullopt);
   match.conditions.udev = Subsystem("tty");
   const Discovery found = Find(match);
@@ -152,7 +152,7 @@ TEST_F(SysfsSourcesTest, ConditionsChooseAmongTheNodes) {
   EXPECT_THAT(Find(match).devices, IsEmpty());
 }
 
-TEST_F(SysfsSourcesTest, SerialNumbersArePatterns) {
+TEST_F(SysfsSourcesTest, MatchesSerialNumberPatterns) {
   MatchSpec match = Usb(0x0403, 0x6001);
   std::get<UsbPattern>(match.source).serial = Name("A9*");
   EXPECT_THAT(Ids(Find(match)), ElementsAre("0403:6001-A9007YHT"));
@@ -160,7 +160,7 @@ TEST_F(SysfsSourcesTest, SerialNumbersArePatterns) {
   EXPECT_THAT(Find(match).devices, IsEmpty());
 }
 
-TEST_F(SysfsSourcesTest, ReplugInTheSamePlaceGivesTheSameId) {
+TEST_F(SysfsSourcesTest, ReplugInTheSamePortKeepsTheId) {
   const auto before = Ids(Find(Usb(0x0403, 0x6001)));
   sysfs_.Remove(kHub + "/1-1.2");
   EXPECT_THAT(Ids(Find(Usb(0x0403, 0x6001))), ElementsAre("0403:6001-A9007YHT"));
@@ -170,7 +170,7 @@ TEST_F(SysfsSourcesTest, ReplugInTheSamePlaceGivesTheSameId) {
   EXPECT_THAT(Paths(found), Contains("/dev/ttyUSB7"));
 }
 
-TEST_F(SysfsSourcesTest, OneSerialNumberTwiceRejectsBothUntilThePortTellsThem) {
+TEST_F(SysfsSourcesTest, DuplicateSerialNumbersNeedThePortInTheId) {
   Adapter("1-1.3", "A9007YHT", 3);
   const Discovery found = Find(Usb(0x0403, 0x6001));
   EXPECT_THAT(Ids(found), ElementsAre("0403:6001@1-1.2"));
@@ -179,7 +179,7 @@ TEST_F(SysfsSourcesTest, OneSerialNumberTwiceRejectsBothUntilThePortTellsThem) {
               ElementsAre("1-1.1", "1-1.2", "1-1.3"));
 }
 
-TEST_F(SysfsSourcesTest, HostileSerialNumbersGiveLegalIds) {
+TEST_F(SysfsSourcesTest, HostileSerialNumbersGetValidIds) {
   Adapter("1-1.3", std::string(300, 'q'), 3);
   Adapter("1-1.4", "a\x01z", 4);
   Adapter("1-1.5", "../../etc", 5);
@@ -190,7 +190,7 @@ TEST_F(SysfsSourcesTest, HostileSerialNumbersGiveLegalIds) {
   EXPECT_THAT(Ids(found), Contains("0403:6001@1-1.4")) << "by its port";
 }
 
-TEST_F(SysfsSourcesTest, APciFunctionHasItsCardAndRenderNode) {
+TEST_F(SysfsSourcesTest, PciFunctionContainsCardAndRenderNode) {
   Graphics();
   const Discovery all = Find(Pci(0x1002, std::nullopt));
   EXPECT_THAT(Ids(all), ElementsAre("0000:03:00.0"));
@@ -202,7 +202,7 @@ TEST_F(SysfsSourcesTest, APciFunctionHasItsCardAndRenderNode) {
   EXPECT_THAT(all.devices[0].values, Contains(Pair("pci_device", "73bf")));
 }
 
-TEST_F(SysfsSourcesTest, ABridgeIsNotWhatLiesBehindIt) {
+TEST_F(SysfsSourcesTest, BridgeDoesNotContainDevicesBehindIt) {
   sysfs_.Device(kRoot + "/0000:00:01.0",
                 {.subsystem = "pci", .attributes = {{"vendor", "0x8086"}, {"device", "0x1"}}});
   Graphics();
@@ -211,7 +211,7 @@ TEST_F(SysfsSourcesTest, ABridgeIsNotWhatLiesBehindIt) {
   EXPECT_THAT(found.devices[0].nodes, IsEmpty());
 }
 
-TEST_F(SysfsSourcesTest, AFunctionOfVfioHasTheNodeOfItsGroup) {
+TEST_F(SysfsSourcesTest, VfioFunctionContainsItsGroupNode) {
   const std::string function = kRoot + "/0000:00:02.1";
   tree_.Dir("/sys/kernel/iommu_groups/17");
   sysfs_.Device(function, {.subsystem = "pci",
@@ -226,7 +226,7 @@ TEST_F(SysfsSourcesTest, AFunctionOfVfioHasTheNodeOfItsGroup) {
   EXPECT_THAT(Paths(Find(bound)), ElementsAre("/dev/vfio/17")) << "its driver is that of the group";
 }
 
-TEST_F(SysfsSourcesTest, AnInterfaceHasNoNodeButValues) {
+TEST_F(SysfsSourcesTest, NetworkInterfaceHasVariablesButNoNode) {
   for (const std::string name : {"can0", "can1"}) {
     sysfs_.Device("/sys/devices/platform/soc/" + name + "/net/" + name,
                   {.subsystem = "net",
@@ -242,7 +242,7 @@ TEST_F(SysfsSourcesTest, AnInterfaceHasNoNodeButValues) {
   EXPECT_THAT(found.devices[1].values, Contains(Pair("INTERFACE", "can1")));
 }
 
-TEST_F(SysfsSourcesTest, UdevFindsTheDeviceItselfAndLooksUpItsParents) {
+TEST_F(SysfsSourcesTest, UdevConditionsIncludeParents) {
   UdevPattern udev = Subsystem("tty");
   udev.drivers = {Name("ftdi*")};
   udev.properties = {{"ID_MODEL", Name("FT2*")}};
@@ -255,7 +255,7 @@ TEST_F(SysfsSourcesTest, UdevFindsTheDeviceItselfAndLooksUpItsParents) {
   EXPECT_THAT(Find(Udev(udev)).devices, IsEmpty()) << "as with ATTRS, all of one parent";
 }
 
-TEST_F(SysfsSourcesTest, ConditionsNarrowAPath) {
+TEST_F(SysfsSourcesTest, ConditionsFilterPathMatches) {
   tree_.CharDevice("dev/ttyS0", 4, 64);
   MatchSpec match = test::PathMatch({"/dev/tty*"});
   EXPECT_THAT(Paths(Find(match)), ElementsAre("/dev/ttyS0", "/dev/ttyUSB0", "/dev/ttyUSB1"));
@@ -268,7 +268,7 @@ TEST_F(SysfsSourcesTest, ConditionsNarrowAPath) {
   EXPECT_THAT(Paths(Find(match)), ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
 }
 
-TEST_F(SysfsSourcesTest, ConditionsNarrowARegexAndItsGroupsWin) {
+TEST_F(SysfsSourcesTest, RegexGroupsOverrideSysfsVariables) {
   MatchSpec match = test::RegexMatch(R"(/dev/ttyUSB(?P<driver>\d))");
   match.conditions.udev = Subsystem("tty");
   match.conditions.udev->drivers = {Name("ftdi_sio")};
@@ -276,7 +276,7 @@ TEST_F(SysfsSourcesTest, ConditionsNarrowARegexAndItsGroupsWin) {
   EXPECT_THAT(Ids(found), ElementsAre("0", "1"));
 }
 
-TEST_F(SysfsSourcesTest, NodesAreGroupedByTheUsbPortTheySitOn) {
+TEST_F(SysfsSourcesTest, GroupsNodesByUsbPort) {
   tree_.CharDevice("dev/other", 1, 3);
   MatchSpec match = test::PathMatch({"/dev/ttyUSB*", "/dev/bus/usb/*/*"});
   match.conditions.usb = UsbPattern{0x0403, 0x6001, std::nullopt};
@@ -285,12 +285,12 @@ TEST_F(SysfsSourcesTest, NodesAreGroupedByTheUsbPortTheySitOn) {
   EXPECT_THAT(found.devices[0].nodes, testing::SizeIs(2));
 }
 
-TEST_F(SysfsSourcesTest, ExcludeTakesNodesOfADeviceAway) {
+TEST_F(SysfsSourcesTest, ExcludeRemovesNodesOfADevice) {
   EXPECT_THAT(Paths(Find(test::Without(Usb(0x0403, 0x6001), "/dev/bus/**"))),
               ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
 }
 
-TEST_F(SysfsSourcesTest, ExcludeByALinkTakesTheNodeOfADeviceAway) {
+TEST_F(SysfsSourcesTest, ExcludedLinkRemovesItsNodeFromTheDevice) {
   tree_.Link("dev/serial/by-id/one", "../../ttyUSB0");
   const Discovery found = Find(test::Without(Usb(0x0403, 0x6001), "/dev/serial/by-id/one"));
   EXPECT_THAT(found.devices, testing::SizeIs(2));
@@ -300,7 +300,7 @@ TEST_F(SysfsSourcesTest, ExcludeByALinkTakesTheNodeOfADeviceAway) {
               testing::SizeIs(1));
 }
 
-TEST_F(SysfsSourcesTest, ADeviceWithoutOneOfItsNodesIsNotServed) {
+TEST_F(SysfsSourcesTest, RejectsADeviceWithAMissingNode) {
   tree_.Remove("dev/ttyUSB0");
   const Discovery found = Find(Usb(0x0403, 0x6001));
   EXPECT_THAT(Ids(found), ElementsAre("0403:6001@1-1.2"));
@@ -309,7 +309,7 @@ TEST_F(SysfsSourcesTest, ADeviceWithoutOneOfItsNodesIsNotServed) {
       << "what is excluded need not be there";
 }
 
-TEST_F(SysfsSourcesTest, ADeviceOfWhichEverythingIsExcludedIsNone) {
+TEST_F(SysfsSourcesTest, OmitsADeviceIfAllNodesAreExcluded) {
   EXPECT_THAT(Find(test::Without(Usb(0x0403, 0x6001), "/dev/**")).devices, IsEmpty());
 }
 
@@ -322,7 +322,7 @@ TEST_F(SysfsSourcesTest, TheFirstMatchKeepsADevice) {
   EXPECT_THAT(found.rejected, IsEmpty());
 }
 
-TEST_F(SysfsSourcesTest, DevicesOfOneInterfaceAreToldApartByWhatIsFixed) {
+TEST_F(SysfsSourcesTest, IdsOfOneInterfaceDifferByIndex) {
   const std::string camera = kHub + "/1-1.4", interface = camera + "/1-1.4:1.0";
   UsbDevice(camera, "1-1.4", "046d", "0825", "CAFE", "189:20", "bus/usb/001/020");
   sysfs_.Device(
@@ -341,7 +341,7 @@ TEST_F(SysfsSourcesTest, DevicesOfOneInterfaceAreToldApartByWhatIsFixed) {
 }
 
 /// Channels of one USB interface, named in the order of plugging in.
-TEST_F(SysfsSourcesTest, NetworkInterfacesOfOneAdapterAreToldApartByTheirPort) {
+TEST_F(SysfsSourcesTest, IdsOfNetworkInterfacesDifferByPort) {
   struct Channel {
     FakeDevice::Pairs attributes;
     std::string id;
@@ -364,13 +364,13 @@ TEST_F(SysfsSourcesTest, NetworkInterfacesOfOneAdapterAreToldApartByTheirPort) {
   EXPECT_THAT(Ids(Find(Udev(Subsystem("ne?")))), testing::UnorderedElementsAreArray(ids));
 }
 
-TEST_F(SysfsSourcesTest, WhatIsNoPortNumberTellsNothingApart) {
+TEST_F(SysfsSourcesTest, InvalidPortNumbersStayOutOfTheId) {
   CanAdapter();
   CanChannel("can4", {{"dev_port", "-1"}, {"dev_id", "one"}});
   EXPECT_THAT(Ids(Find(Udev(Subsystem("net")))), ElementsAre("1d50:606f-CAND-if00"));
 }
 
-TEST_F(SysfsSourcesTest, WhatHasNoNodeIsRejectedByItsNameInSysfs) {
+TEST_F(SysfsSourcesTest, RejectionsWithoutNodeUseTheSysfsName) {
   CanAdapter();
   CanChannel("can2", {{"dev_port", "0"}});
   CanChannel("can3", {{"dev_port", "0"}});
@@ -384,7 +384,7 @@ TEST_F(SysfsSourcesTest, WhatHasNoNodeIsRejectedByItsNameInSysfs) {
               ElementsAre("missing_variable 1-1.4"));
 }
 
-TEST_F(SysfsSourcesTest, AnAdapterSpeaksOfOneOfItsInterfacesAndSaysSo) {
+TEST_F(SysfsSourcesTest, AdapterUsesOneInterfaceAndReportsIt) {
   CanAdapter();
   for (const std::string name : {"can2", "can3"}) CanChannel(name, {});
   MatchSpec adapter = Usb(0x1d50, 0x606f);
@@ -405,7 +405,7 @@ TEST_F(SysfsSourcesTest, EveryNodeOfAUdevGroupKeepsItsValues) {
   EXPECT_THAT(found.devices[0].nodes[1].values, Contains(Pair("MINOR", "1")));
 }
 
-TEST_F(SysfsSourcesTest, WhatIsNoPlainTextStaysOutOfVariables) {
+TEST_F(SysfsSourcesTest, ControlCharactersStayOutOfVariables) {
   Adapter("1-1.3", "A9\nB\tC", 3);
   const Discovery found = Find(Usb(0x0403, 0x6001));
   EXPECT_THAT(Ids(found), Contains("0403:6001@1-1.3"));
@@ -414,12 +414,12 @@ TEST_F(SysfsSourcesTest, WhatIsNoPlainTextStaysOutOfVariables) {
   }
 }
 
-TEST_F(SysfsSourcesTest, UdevDoesNotTakeWhatIsExcluded) {
+TEST_F(SysfsSourcesTest, UdevMatchOmitsExcludedNodes) {
   EXPECT_THAT(Paths(Find(test::Without(Udev(Subsystem("tty")), "/dev/ttyUSB1"))),
               ElementsAre("/dev/ttyUSB0"));
 }
 
-TEST(SysfsSourcesOnAnEmptyHost, SayThatSysIsMissing) {
+TEST(SysfsSourcesOnAnEmptyHost, ReportMissingSys) {
   const test::TempTree tree;
   for (const MatchSpec& match : {Usb(0x0403, 0x6001), Pci({}, {}), Udev(Subsystem("tty"))}) {
     const Discovery found = Discover(Resource({match}), HostRoot(tree.path()), "");

@@ -89,13 +89,13 @@ TEST_F(SysfsTest, FindsTheDevicesOfASubsystem) {
   EXPECT_THAT(Devices("usb"), ElementsAre(kUsb, kHub));
 }
 
-TEST_F(SysfsTest, GivesADeviceOnceThatIsListedTwice) {
+TEST_F(SysfsTest, ListsADeviceOnceThatIsLinkedTwice) {
   fake_.Device("/sys/devices/virtual/mei", {.subsystem = "mei"});
   tree_.Link("/sys/bus/mei/devices/mei", "../../../devices/virtual/mei");
   EXPECT_THAT(Devices("mei"), ElementsAre("/sys/devices/virtual/mei"));
 }
 
-TEST_F(SysfsTest, LeavesOutWhatIsNoDevice) {
+TEST_F(SysfsTest, IgnoresEntriesThatAreNotDevices) {
   fake_.Device("/sys/devices/virtual/net/lo", {.subsystem = "net", .ifindex = "1"});
   tree_.File("/sys/class/net/bonding_masters");
   tree_.Dir("/sys/class/net/directory");
@@ -109,7 +109,7 @@ TEST_F(SysfsTest, LeavesOutWhatIsNoDevice) {
   for (const Error& error : all.errors) EXPECT_THAT(error.message, HasSubstr("/sys/class/circle"));
 }
 
-TEST_F(SysfsTest, SaysWhatToMountWhereThereIsNoSys) {
+TEST_F(SysfsTest, NamesTheMissingSysMount) {
   const test::TempTree empty;
   const SysfsPaths none = Sysfs(HostRoot(empty.path())).Devices(kAll);
   EXPECT_THAT(none.paths, IsEmpty());
@@ -120,7 +120,7 @@ TEST_F(SysfsTest, SaysWhatToMountWhereThereIsNoSys) {
   EXPECT_THAT(Sysfs(host_).Devices(kAll).errors, IsEmpty()) << "a system without buses";
 }
 
-TEST_F(SysfsTest, SaysWhichDirectoryCannotBeRead) {
+TEST_F(SysfsTest, ReportsUnreadableDirectories) {
   fake_.Device("/sys/devices/virtual/net/lo", {.subsystem = "net"});
   fake_.Device("/sys/devices/virtual/tty/tty1", {.subsystem = "tty"});
   chmod(tree_.path().c_str(), 0711);
@@ -167,7 +167,7 @@ TEST_F(SysfsTest, ReadsADevice) {
   EXPECT_EQ(Sysfs(host_).Read(kUsb)->node, "/dev/bus/usb/001/001");
 }
 
-TEST_F(SysfsTest, ReadSaysThatADeviceHasGone) {
+TEST_F(SysfsTest, ReadFailsForARemovedDevice) {
   AddSerialAdapter();
   fake_.Remove(kPort);
   EXPECT_EQ(Sysfs(host_).Read(kPort).error().kind, ErrorKind::kNotFound);
@@ -178,7 +178,7 @@ TEST_F(SysfsTest, ReadSaysThatADeviceHasGone) {
   EXPECT_EQ(Sysfs(host_).Read("/etc").error().kind, ErrorKind::kInvalid);
 }
 
-TEST_F(SysfsTest, ADeviceNodeStaysBelowDev) {
+TEST_F(SysfsTest, RejectsNodePathsOutsideDev) {
   for (const auto& [name, node] :
        {std::pair("a", "../etc/shadow"), {"b", "/dev/snd/pcm"}, {"c", "/etc/shadow"}}) {
     const std::string path = std::string("/sys/devices/virtual/x/") + name;
@@ -208,7 +208,7 @@ TEST_F(SysfsTest, FindsTheDeviceOfANode) {
             ErrorKind::kNotFound);
 }
 
-TEST_F(SysfsTest, FindsTheDeviceAbove) {
+TEST_F(SysfsTest, FindsTheParentDevice) {
   AddSerialAdapter();
   const Sysfs sysfs(host_);
   std::vector<std::string> above;
@@ -248,7 +248,7 @@ TEST_F(SysfsTest, ReadsAttributes) {
   EXPECT_EQ(sysfs.Attribute(kPort, "device"), "ttyUSB0");
 }
 
-TEST_F(SysfsTest, RefusesWhatIsNoAttribute) {
+TEST_F(SysfsTest, RejectsInvalidAttributes) {
   AddSerialAdapter();
   const std::string stick = kStick;
   tree_.File(stick + "/long", std::string(4097, 's'));
@@ -268,7 +268,7 @@ TEST_F(SysfsTest, RefusesWhatIsNoAttribute) {
   EXPECT_EQ(AttributeFails("/sys/devices/gone", "idVendor"), ErrorKind::kNotFound);
 }
 
-TEST_F(SysfsTest, AnAttributeMayNotBeReadable) {
+TEST_F(SysfsTest, ReportsUnreadableAttributes) {
   fake_.Device("/sys/devices/virtual/x/a", {.subsystem = "x", .attributes = {{"reset", "1"}}});
   chmod(tree_.path().c_str(), 0711);
   chmod(tree_.path("/sys/devices/virtual/x/a/reset").c_str(), 0200);
@@ -281,7 +281,7 @@ TEST_F(SysfsTest, AnAttributeMayNotBeReadable) {
   EXPECT_THAT(value.error().message, HasSubstr("/reset: Permission denied"));
 }
 
-TEST_F(SysfsTest, FindsWhatIsBelowADevice) {
+TEST_F(SysfsTest, FindsDescendantsOfADevice) {
   AddSerialAdapter();
   const Sysfs sysfs(host_);
   const std::string interface = std::string(kStick) + "/1-1.2:1.0";
@@ -302,7 +302,7 @@ TEST_F(SysfsTest, FindsWhatIsBelowADevice) {
 
 class LargeSysfsTest : InMemory, public SysfsTest {};
 
-TEST_F(LargeSysfsTest, BelowKeepsItsBounds) {
+TEST_F(LargeSysfsTest, BelowEnforcesItsLimits) {
   std::string path = "/sys/devices/deep";
   fake_.Device(path, {});
   for (int level = 1; level <= Sysfs::kMaxLevels + 1; ++level) {
@@ -326,7 +326,7 @@ TEST_F(LargeSysfsTest, BelowKeepsItsBounds) {
   EXPECT_THAT(Sysfs(host_).Below("/sys/devices/wide", kNone).errors, IsEmpty());
 }
 
-TEST_F(LargeSysfsTest, TakesThousandsOfDevices) {
+TEST_F(LargeSysfsTest, ReadsThousandsOfDevices) {
   const std::string directory = "/sys/devices/virtual/misc/";
   for (int i = 0; i < 5'000; ++i) {
     fake_.Device(directory + "card" + std::to_string(i), {.subsystem = "misc"});

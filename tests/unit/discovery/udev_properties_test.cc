@@ -46,7 +46,7 @@ class UdevPropertiesTest : public testing::Test {
   test::FakeSysfs fake_{tree_};
 };
 
-TEST_F(UdevPropertiesTest, JoinsTheKernelAndTheDatabase) {
+TEST_F(UdevPropertiesTest, MergesKernelAndDatabaseProperties) {
   fake_.Device(kCard, {.subsystem = "x",
                        .number = "240:7",
                        .uevent = {{"PRODUCT", "1/2/3"}},
@@ -59,7 +59,7 @@ TEST_F(UdevPropertiesTest, JoinsTheKernelAndTheDatabase) {
                   Pair("MINOR", "7"), Pair("PRODUCT", "better"), Pair("SUBSYSTEM", "x")));
 }
 
-TEST_F(UdevPropertiesTest, FindsTheEntryOfEveryKindOfDevice) {
+TEST_F(UdevPropertiesTest, FindsTheDatabaseEntryOfEveryDeviceType) {
   const FakeDevice::Pairs udev = {{"ID_PATH", "there"}};
   const std::string top = "/sys/devices/virtual/";
   fake_.Device(top + "tty/tty1", {.subsystem = "tty", .number = "4:1", .udev = udev});
@@ -78,7 +78,7 @@ TEST_F(UdevPropertiesTest, FindsTheEntryOfEveryKindOfDevice) {
   }
 }
 
-TEST_F(UdevPropertiesTest, TheKernelAloneMustDoWithoutADatabase) {
+TEST_F(UdevPropertiesTest, ReadsOnlyKernelPropertiesWithoutADatabase) {
   fake_.Device(kCard, {.subsystem = "x", .devtype = "card"});
   EXPECT_FALSE(UdevProperties(HostRoot(tree_.path())).HasDatabase());
   EXPECT_THAT(Of(kCard), ElementsAre(Pair("DEVPATH", kCard + 4), Pair("DEVTYPE", "card"),
@@ -87,14 +87,14 @@ TEST_F(UdevPropertiesTest, TheKernelAloneMustDoWithoutADatabase) {
   EXPECT_TRUE(UdevProperties(HostRoot(tree_.path())).HasDatabase());
 }
 
-TEST_F(UdevPropertiesTest, LeavesOutWhatOnlyUdevHasAUseFor) {
+TEST_F(UdevPropertiesTest, OmitsInternalUdevProperties) {
   fake_.Device(kCard, {.subsystem = "x",
                        .uevent = {{"SEQNUM", "1"}, {"ACTION", "add"}, {"SYNTH_UUID", "0"}},
                        .udev = {{"USEC_INITIALIZED", "1"}, {"TAGS", ":a:"}, {"CURRENT_TAGS", ""}}});
   EXPECT_THAT(Of(kCard), ElementsAre(Pair("DEVPATH", kCard + 4), Pair("SUBSYSTEM", "x")));
 }
 
-TEST_F(UdevPropertiesTest, LeavesOutWhatNobodyCanUse) {
+TEST_F(UdevPropertiesTest, OmitsInvalidValues) {
   EXPECT_EQ(Kept("A=B:C"), "A=B:C");
   EXPECT_EQ(Kept("M\xc3\xbcller"), "M\xc3\xbcller");
   EXPECT_EQ(Kept(std::string(300, 's')), std::string(300, 's'));
@@ -109,7 +109,7 @@ TEST_F(UdevPropertiesTest, LeavesOutWhatNobodyCanUse) {
   EXPECT_EQ(Kept(""), "nothing") << "an empty value takes a property away";
 }
 
-TEST_F(UdevPropertiesTest, ReadsDatabaseLinesOfAnyKind) {
+TEST_F(UdevPropertiesTest, IgnoresMalformedDatabaseLines) {
   fake_.Device(kCard, {.number = "240:7", .udev = {{"ID", "first"}}});
   tree_.File("/run/udev/data/c240:7", "\nE\nE:\nE:=x\nE:LONELY\nX:A=B\nS:\nID=1\nE:ID=last\nE:A=B");
   EXPECT_THAT(Of(kCard), ElementsAre(Pair("A", "B"), Pair("DEVLINKS", "/dev/"),
@@ -129,7 +129,7 @@ TEST_F(UdevPropertiesTest, NumberCannotLeaveTheDatabase) {
   }
 }
 
-TEST(TrustedUevent, EndsWithTheFirstLineThatMayHoldTextOfTheDevice) {
+TEST(TrustedUevent, StopsAtTheFirstLineWithDeviceText) {
   EXPECT_THAT(
       TrustedUevent("MAJOR=188\nMINOR=0\nDEVNAME=ttyUSB0\n"),
       ElementsAre(Pair("DEVNAME", "/dev/ttyUSB0"), Pair("MAJOR", "188"), Pair("MINOR", "0")));
@@ -147,7 +147,7 @@ TEST(TrustedUevent, EndsWithTheFirstLineThatMayHoldTextOfTheDevice) {
   EXPECT_THAT(TrustedUevent(""), IsEmpty());
 }
 
-TEST_F(UdevPropertiesTest, DatabaseCannotReplaceWhatTheKernelKnows) {
+TEST_F(UdevPropertiesTest, DatabaseCannotOverrideKernelProperties) {
   fake_.Device(kCard, {.subsystem = "x",
                        .number = "240:7",
                        .udev = {{"DEVNAME", "/dev/sda"},

@@ -66,7 +66,7 @@ class UmockdevTest : public testing::Test {
   test::FakeSysfs fake_{tree_};
 };
 
-TEST_F(UmockdevTest, DevicesOfAllKinds) {
+TEST_F(UmockdevTest, AgreesWithLibudevOnDevices) {
   const std::string pci = "/sys/devices/pci0000:00/0000:00:14.0";
   const std::string stick = pci + "/usb1/1-1";
   const std::string port = stick + "/1-1:1.0/ttyUSB0/tty/ttyUSB0";
@@ -106,7 +106,7 @@ TEST_F(UmockdevTest, DevicesOfAllKinds) {
   EXPECT_THAT(properties, Contains(Pair("DEVNAME", "/dev/ttyUSB0")));
 }
 
-TEST_F(UmockdevTest, ValuesOfAllKinds) {
+TEST_F(UmockdevTest, AgreesWithLibudevOnValues) {
   const std::string card = "/sys/devices/virtual/x/card0";
   fake_.Device(card, {.subsystem = "x",
                       .number = "240:0",
@@ -124,7 +124,7 @@ TEST_F(UmockdevTest, ValuesOfAllKinds) {
   EXPECT_THAT(AgreeWithLibudev(card), Contains(Pair("LONG", std::string(300, 's'))));
 }
 
-TEST_F(UmockdevTest, WithoutADatabase) {
+TEST_F(UmockdevTest, AgreesWithLibudevWithoutADatabase) {
   const std::string card = "/sys/devices/virtual/x/card0";
   fake_.Device(card, {.subsystem = "x", .number = "240:0"});
   EXPECT_THAT(AgreeWithLibudev(card), SizeIs(5));
@@ -133,7 +133,7 @@ TEST_F(UmockdevTest, WithoutADatabase) {
 }
 
 // A HID device prints its serial number into its own uevent, where a newline makes lines of it.
-TEST_F(UmockdevTest, SerialNumberThatLooksLikeLinesOfTheKernel) {
+TEST_F(UmockdevTest, SerialNumberCannotForgeUeventLines) {
   const std::string usb = "/sys/devices/pci0000:00/0000:00:14.0/usb1/1-1";
   const std::string hid = usb + "/1-1:1.0/0003:DEAD:BEEF.0001";
   const std::string disk = "/sys/devices/virtual/block/sda";
@@ -160,7 +160,7 @@ TEST_F(UmockdevTest, SerialNumberThatLooksLikeLinesOfTheKernel) {
   }
 }
 
-TEST_F(UmockdevTest, ADeviceThatHasGone) {
+TEST_F(UmockdevTest, ReadFailsForARemovedDevice) {
   const std::string card = "/sys/devices/virtual/x/card0";
   fake_.Device(card, {.subsystem = "x"});
   const Sysfs here(HostRoot("/")), below(HostRoot(tree_.path()));

@@ -76,7 +76,7 @@ class UmockdevRack : public testing::Test {
   test::TempTree run_;
 };
 
-TEST_F(UmockdevRack, AUsbDeviceIsAllItsNodesUnderItsSerialNumber) {
+TEST_F(UmockdevRack, UsbDeviceContainsAllItsNodes) {
   const Discovery found = Find("usb = '046d:*'");
   EXPECT_THAT(found.rejected, IsEmpty());
   ASSERT_THAT(Ids(found), ElementsAre("046d:0825-CAFE0001"));
@@ -93,7 +93,7 @@ TEST_F(UmockdevRack, AUsbDeviceIsAllItsNodesUnderItsSerialNumber) {
   EXPECT_THAT(camera.numa_node, Optional(0));
 }
 
-TEST_F(UmockdevRack, APropertyOfUdevChoosesAmongTheNodes) {
+TEST_F(UmockdevRack, UdevPropertiesFilterTheNodes) {
   const Discovery found =
       Find("usb = '046d:*'\nudev = { properties = { ID_V4L_CAPABILITIES = '*:capture:*' } }");
   EXPECT_THAT(Ids(found), ElementsAre("046d:0825-CAFE0001"));
@@ -102,12 +102,12 @@ TEST_F(UmockdevRack, APropertyOfUdevChoosesAmongTheNodes) {
             "its property ID_V4L_CAPABILITIES is \":\", not *:capture:*");
 }
 
-TEST_F(UmockdevRack, WithoutASerialNumberThePortTellsThemApart) {
+TEST_F(UmockdevRack, IdContainsThePortWithoutASerialNumber) {
   EXPECT_THAT(Ids(Find("usb = '0403:*'")), ElementsAre("0403:6001@1-3", "0403:6010-FT42"));
   EXPECT_THAT(Ids(Find("usb = '0403:*'\nserial = 'FT?2'")), ElementsAre("0403:6010-FT42"));
 }
 
-TEST_F(UmockdevRack, AGraphicsCardIsItsCardAndItsRenderNode) {
+TEST_F(UmockdevRack, GraphicsCardContainsCardAndRenderNode) {
   const Discovery found = Find(
       "pci = '1002:*'\nudev = { subsystem = 'drm' }\n"
       "require = ['/dev/dri/card*', '/dev/dri/renderD*']");
@@ -120,7 +120,7 @@ TEST_F(UmockdevRack, AGraphicsCardIsItsCardAndItsRenderNode) {
                     Contains(Pair("ID_MODEL_FROM_DATABASE", "Navi 21"))));
 }
 
-TEST_F(UmockdevRack, AFunctionForVfioIsTheNodeOfItsGroup) {
+TEST_F(UmockdevRack, VfioFunctionContainsItsGroupNode) {
   const Discovery found = Find("pci = '8086:1889'\nrequire = '/dev/vfio/[0-9]*'");
   EXPECT_THAT(found.rejected, IsEmpty());
   ASSERT_THAT(Ids(found), ElementsAre("0000:5e:02.0"));
@@ -133,7 +133,7 @@ TEST_F(UmockdevRack, AFunctionForVfioIsTheNodeOfItsGroup) {
   EXPECT_THAT(function.numa_node, Optional(1));
 }
 
-TEST_F(UmockdevRack, GlobsOverPropertiesAndAttributes) {
+TEST_F(UmockdevRack, MatchesGlobsOnPropertiesAndAttributes) {
   const Discovery found = Find(
       "udev = { subsystem = 'tty', properties = { ID_MODEL = 'FT*', ID_USB_INTERFACE_NUM = '01' },"
       " attributes = { idProduct = '60?0' } }");
@@ -150,7 +150,7 @@ TEST_F(UmockdevRack, GlobsOverPropertiesAndAttributes) {
               HasSubstr("no property ID_USB_INTERFACE_NUM"));
 }
 
-TEST_F(UmockdevRack, AnInterfaceHasNoNode) {
+TEST_F(UmockdevRack, NetworkInterfaceHasNoNode) {
   const Discovery found = Find(
       "udev = { subsystem = 'net', properties = { ID_PATH = 'pci-*' }, "
       "attributes = { type = '280' } }");
@@ -160,7 +160,7 @@ TEST_F(UmockdevRack, AnInterfaceHasNoNode) {
   EXPECT_EQ(found.devices.front().numa_node, std::nullopt) << "the firmware does not know it";
 }
 
-TEST_F(UmockdevRack, NodesByTheirPathsMeetConditionsAndAreNearANumaNode) {
+TEST_F(UmockdevRack, PathMatchesHaveConditionsAndNumaNodes) {
   const Discovery found = Find(
       "path = ['/dev/video*', '/dev/dri/card0']\n"
       "usb = '046d:0825'\nudev = { properties = { ID_V4L_CAPABILITIES = ':capture:' } }");
@@ -170,14 +170,14 @@ TEST_F(UmockdevRack, NodesByTheirPathsMeetConditionsAndAreNearANumaNode) {
   EXPECT_EQ(WhyNot(found, "/dev/dri/card0"), "it is not a USB device, nor a child of one");
 }
 
-TEST_F(UmockdevRack, NodesWithOneValueOfAPropertyAreOneDevice) {
+TEST_F(UmockdevRack, GroupsNodesByAProperty) {
   const Discovery found = Find("udev = { subsystem = 'tty' }\ngroup_by = 'ID_SERIAL_SHORT'");
   EXPECT_THAT(Ids(found), ElementsAre("FT42"));
   EXPECT_THAT(Paths(found), ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
   EXPECT_THAT(Rejected(found.rejected), ElementsAre("missing_variable /dev/ttyUSB2"));
 }
 
-TEST_F(UmockdevRack, PropertiesOfUdevComeFromItsDatabase) {
+TEST_F(UmockdevRack, ReportsTheMissingUdevDatabase) {
   const std::string_view match = "udev = { subsystem = 'net', properties = { ID_PATH = 'pci-*' } }";
   EXPECT_THAT(Ids(Find(match)), ElementsAre("can0"));
   // The same machine as another root, where its database is not mounted.

@@ -29,7 +29,7 @@ class WatchingTest : public testing::Test {
   test::TempTree tree_;
 };
 
-TEST_F(WatchingTest, EachLinkOfAChain) {
+TEST_F(WatchingTest, WatchesEachLinkOfAChain) {
   tree_.File("dev/node");
   tree_.Link("dev/c/last", "../node");
   tree_.Link("dev/b/middle", "/dev/c/last");
@@ -38,7 +38,7 @@ TEST_F(WatchingTest, EachLinkOfAChain) {
   EXPECT_THAT(Watched("/dev/a/first"), ElementsAre("/dev", "/dev/a", "/dev/b", "/dev/c"));
 }
 
-TEST_F(WatchingTest, WhereTheMissingEndOfALinkMayCome) {
+TEST_F(WatchingTest, WatchesWhereAMissingTargetMayAppear) {
   tree_.Link("dev/by-id/a", "../node");
   EXPECT_THAT(Watched("/dev/by-id/*"), ElementsAre("/dev", "/dev/by-id"));
   tree_.Link("dev/by-id/b", "/srv/cards/node");
@@ -47,7 +47,7 @@ TEST_F(WatchingTest, WhereTheMissingEndOfALinkMayCome) {
   EXPECT_THAT(Watched("/dev/by-id/b"), ElementsAre("/dev", "/dev/by-id", "/srv/cards"));
 }
 
-TEST_F(WatchingTest, LinksToDirectoriesOnTheWay) {
+TEST_F(WatchingTest, WatchesLinksToDirectories) {
   tree_.File("srv/real/node");
   tree_.Link("opt/second", "/srv/real");
   tree_.Link("dev/first", "/opt/second");
@@ -56,7 +56,7 @@ TEST_F(WatchingTest, LinksToDirectoriesOnTheWay) {
   EXPECT_THAT(Watched("/links/*"), ElementsAre("/dev", "/links", "/opt", "/srv/real"));
 }
 
-TEST_F(WatchingTest, LoopsAndKnotsOfLinksHaveAnEnd) {
+TEST_F(WatchingTest, TerminatesOnLinkLoops) {
   tree_.Link("dev/self", "self");
   tree_.Link("dev/a", "b/x");
   tree_.Link("dev/b", "a/y");
@@ -75,7 +75,7 @@ TEST_F(WatchingTest, LoopsAndKnotsOfLinksHaveAnEnd) {
   EXPECT_THAT(watched, Contains(real));
 }
 
-TEST_F(WatchingTest, TheDatabaseOfUdevWhereSysfsIsAsked) {
+TEST_F(WatchingTest, WatchesTheUdevDatabaseForSysfsMatches) {
   MatchSpec usb, path = PathMatch({"/dev/tty*"});
   usb.source = UsbPattern{0x0403, {}, {}};
   EXPECT_THAT(Watched(usb), ElementsAre("/"));
@@ -88,7 +88,7 @@ TEST_F(WatchingTest, TheDatabaseOfUdevWhereSysfsIsAsked) {
 }
 
 /// A host with one USB device that holds more than a scan looks at.
-class SysfsPassTest : public WatchingTest {
+class SysfsScanTest : public WatchingTest {
  protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
@@ -112,7 +112,7 @@ class SysfsPassTest : public WatchingTest {
   test::FakeSysfs sysfs_{tree_};
 };
 
-TEST_F(SysfsPassTest, ADeviceBelongsToTheFirstMatchThatFindsIt) {
+TEST_F(SysfsScanTest, FirstMatchKeepsADevice) {
   const Discovery found = Find({Usb(0x0403, {}), Usb({}, 0x6001)});
   EXPECT_THAT(Ids(found), ElementsAre("0403:6001@1-1"));
   EXPECT_THAT(found.rejected, IsEmpty());
@@ -124,7 +124,7 @@ TEST_F(SysfsPassTest, ADeviceBelongsToTheFirstMatchThatFindsIt) {
   EXPECT_THAT(Ids(Find({ttys, udev, Usb(0x0403, {})})), ElementsAre("0403:6001@1-1"));
 }
 
-TEST_F(SysfsPassTest, ADeviceThatHoldsTooMuchIsToldSo) {
+TEST_F(SysfsScanTest, RejectsADeviceWithTooManyLevels) {
   std::string path = kStick;
   for (int level = 0; level <= Sysfs::kMaxLevels; ++level) tree_.Dir(path += "/x");
   const Discovery found = Find({Usb(0x0403, {})});

@@ -95,7 +95,7 @@ class ProbePoolTest : public testing::Test {
   std::unique_ptr<ProbePool> pool_ = std::make_unique<ProbePool>(loop_, 2);
 };
 
-TEST_F(ProbePoolTest, SoManyRunAtOnceAndNoMore) {
+TEST_F(ProbePoolTest, LimitsConcurrentProbes) {
   for (const char* name : {"a1", "a2", "a3", "a4"}) Run("a", name);
   ASSERT_TRUE(gate_->AwaitBegun(2));
   EXPECT_THAT(gate_->Begun(), testing::UnorderedElementsAre("a1", "a2"));
@@ -109,7 +109,7 @@ TEST_F(ProbePoolTest, SoManyRunAtOnceAndNoMore) {
   EXPECT_THAT(ended_, ElementsAre("a2", "a1", "a3", "a4"));
 }
 
-TEST_F(ProbePoolTest, HowManyRunAtOnceCanChange) {
+TEST_F(ProbePoolTest, ChangesTheConcurrencyLimit) {
   for (const char* name : {"a1", "a2", "a3", "a4", "a5"}) Run("a", name);
   ASSERT_TRUE(gate_->AwaitBegun(2));
   pool_->SetMostAtOnce(3);
@@ -138,7 +138,7 @@ TEST_F(ProbePoolTest, ResourcesTakeTurns) {
   EXPECT_THAT(ended_, ElementsAre("a1", "a2", "b1", "c1", "a3", "b2", "a4", "a5"));
 }
 
-TEST_F(ProbePoolTest, WhatDoesNotComeBackLosesItsPlaceAndIsToldTwice) {
+TEST_F(ProbePoolTest, HangingProbeFreesItsSlotAndReportsTwice) {
   for (const char* name : {"a1", "a2", "a3"}) Run("a", name);
   ASSERT_TRUE(gate_->AwaitBegun(2));
   loop_.Advance(seconds(5));
@@ -156,7 +156,7 @@ TEST_F(ProbePoolTest, WhatDoesNotComeBackLosesItsPlaceAndIsToldTwice) {
   ASSERT_TRUE(gate_->AwaitBegun(6));
 }
 
-TEST_F(ProbePoolTest, ADroppedProbeIsWaitedForBeforeTheNextOfItsDevice) {
+TEST_F(ProbePoolTest, NextProbeWaitsForADroppedProbeOfItsDevice) {
   Run("a", "device", "old");
   ASSERT_TRUE(gate_->AwaitBegun(1));
   pool_->Drop("a");
@@ -171,7 +171,7 @@ TEST_F(ProbePoolTest, ADroppedProbeIsWaitedForBeforeTheNextOfItsDevice) {
   EXPECT_THAT(ended_, ElementsAre("new")) << "the result of the old one is nobody's";
 }
 
-TEST_F(ProbePoolTest, OneThatHangsIsRememberedAfterItWasDropped) {
+TEST_F(ProbePoolTest, RemembersAHangAfterDrop) {
   Run("a", "device", "old");
   ASSERT_TRUE(gate_->AwaitBegun(1));
   loop_.Advance(seconds(5));
@@ -188,7 +188,7 @@ TEST_F(ProbePoolTest, OneThatHangsIsRememberedAfterItWasDropped) {
   ASSERT_TRUE(gate_->AwaitBegun(2));
 }
 
-TEST_F(ProbePoolTest, OneThatComesToHangAfterItWasDroppedIsToldToTheNext) {
+TEST_F(ProbePoolTest, ReportsAHangOfADroppedProbeToTheNext) {
   Run("a", "device", "old");
   ASSERT_TRUE(gate_->AwaitBegun(1));
   pool_->Drop("a");
@@ -200,7 +200,7 @@ TEST_F(ProbePoolTest, OneThatComesToHangAfterItWasDroppedIsToldToTheNext) {
   EXPECT_THAT(gate_->Begun(), ElementsAre("old"));
 }
 
-TEST_F(ProbePoolTest, WhereTooManyHangTheOthersOfTheResourceAreErrors) {
+TEST_F(ProbePoolTest, FailsFurtherProbesIfTooManyHang) {
   for (int i = 0; i < 100; ++i) Run("a", "a" + std::to_string(i));
   // Two at a time, each of which makes place for another one.
   for (int hanging = 2; hanging <= 64; hanging += 2) {
@@ -225,7 +225,7 @@ TEST_F(ProbePoolTest, WhereTooManyHangTheOthersOfTheResourceAreErrors) {
 }
 
 /// A program that ended its probe's job, and lives on as one that cannot be killed does.
-TEST_F(ProbePoolTest, AProgramThatIsLeftBehindIsReapedWhenItEnds) {
+TEST_F(ProbePoolTest, ReapsLeftoverPrograms) {
   const pid_t pid = fork();
   if (pid == 0) {
     pause();
@@ -254,7 +254,7 @@ TEST_F(ProbePoolTest, AProgramThatIsLeftBehindIsReapedWhenItEnds) {
   EXPECT_THAT(ended_, ElementsAre("hangs"));
 }
 
-TEST_F(ProbePoolTest, OfAResourceThatWasDroppedNothingIsHeard) {
+TEST_F(ProbePoolTest, ReportsNothingForADroppedResource) {
   Run("a", "a1"), Run("a", "a2"), Run("a", "a3"), Run("b", "b1");
   ASSERT_TRUE(gate_->AwaitBegun(2));
   pool_->Drop("a");
@@ -264,7 +264,7 @@ TEST_F(ProbePoolTest, OfAResourceThatWasDroppedNothingIsHeard) {
   EXPECT_EQ(gate_->Begun().size(), 3U);
 }
 
-TEST_F(ProbePoolTest, TheEndWaitsForNoneThatWasGivenUp) {
+TEST_F(ProbePoolTest, DestructorDoesNotWaitForHangingProbes) {
   Run("a", "a1"), Run("a", "a2"), Run("a", "a3");
   ASSERT_TRUE(gate_->AwaitBegun(2));
   loop_.Advance(seconds(5));
@@ -275,7 +275,7 @@ TEST_F(ProbePoolTest, TheEndWaitsForNoneThatWasGivenUp) {
   EXPECT_EQ(ended_.size(), 3U);
 }
 
-TEST_F(ProbePoolTest, AfterTheEndNothingIsHeard) {
+TEST_F(ProbePoolTest, ReportsNothingAfterDestruction) {
   Run("a", "a1");
   ASSERT_TRUE(gate_->AwaitBegun(1));
   gate_->Open("a1");

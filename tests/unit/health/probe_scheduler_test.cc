@@ -69,7 +69,7 @@ class ProbeSchedulerTest : public testing::Test {
   ProbeScheduler::Time now_ = ProbeScheduler::Time() + std::chrono::hours(1);
 };
 
-TEST_F(ProbeSchedulerTest, ANewDeviceIsProbedAfterTheInitialDelayAndABit) {
+TEST_F(ProbeSchedulerTest, ProbesNewDevicesAfterInitialDelayAndJitter) {
   EXPECT_EQ(table_->NextDue(), std::nullopt);
   Set({"a"});
   const auto due = table_->NextDue();
@@ -82,7 +82,7 @@ TEST_F(ProbeSchedulerTest, ANewDeviceIsProbedAfterTheInitialDelayAndABit) {
   EXPECT_EQ(table_->NextDue(), std::nullopt);  // not before it has ended
 }
 
-TEST_F(ProbeSchedulerTest, TheNextProbeIsAPeriodAfterTheBeginOfTheLast) {
+TEST_F(ProbeSchedulerTest, PeriodCountsFromTheStartOfTheLastProbe) {
   Set({"a"});
   DueAfter(seconds(6));
   const auto begun = now_;
@@ -97,7 +97,7 @@ TEST_F(ProbeSchedulerTest, TheNextProbeIsAPeriodAfterTheBeginOfTheLast) {
   EXPECT_THAT(Due(), ElementsAre("a"));
 }
 
-TEST_F(ProbeSchedulerTest, ManyDevicesDoNotStartTogether) {
+TEST_F(ProbeSchedulerTest, SpreadsTheFirstProbesOfManyDevices) {
   std::vector<std::string> ids;
   ids.reserve(100);
   for (int i = 0; i < 100; ++i) ids.push_back("d" + std::to_string(i));
@@ -113,7 +113,7 @@ TEST_F(ProbeSchedulerTest, ManyDevicesDoNotStartTogether) {
   EXPECT_LE(most, 10U);
 }
 
-TEST_F(ProbeSchedulerTest, ThresholdsMakeTheVerdictAndTheLastFailureItsReason) {
+TEST_F(ProbeSchedulerTest, ThresholdsDecideHealthAndLastFailureTheReason) {
   Set({"a", "b"});
   DueAfter(seconds(6));
   EXPECT_EQ(Fail("a", "one"), Change::kNothing);
@@ -133,7 +133,7 @@ TEST_F(ProbeSchedulerTest, ThresholdsMakeTheVerdictAndTheLastFailureItsReason) {
   EXPECT_TRUE(Healthy("unknown"));
 }
 
-TEST_F(ProbeSchedulerTest, BeforeTheFirstVerdictItIsAsTheFileSays) {
+TEST_F(ProbeSchedulerTest, ReportsTheConfiguredHealthBeforeTheFirstProbe) {
   spec_.before_first = Health::kUnhealthy;
   Reset();
   Set({"a"});
@@ -143,7 +143,7 @@ TEST_F(ProbeSchedulerTest, BeforeTheFirstVerdictItIsAsTheFileSays) {
   EXPECT_EQ(Succeed("a"), Change::kHealth);
 }
 
-TEST_F(ProbeSchedulerTest, AVanishedDeviceIsNotProbedAndAtOnceWhenItIsBack) {
+TEST_F(ProbeSchedulerTest, ProbesAReturnedDeviceImmediately) {
   Set({"a", "b"});
   DueAfter(seconds(6));
   Fail("a"), Succeed("b");
@@ -159,7 +159,7 @@ TEST_F(ProbeSchedulerTest, AVanishedDeviceIsNotProbedAndAtOnceWhenItIsBack) {
   EXPECT_EQ(Succeed("a"), Change::kHealth);
 }
 
-TEST_F(ProbeSchedulerTest, ADeviceWithOtherNodesIsProbedAtOnce) {
+TEST_F(ProbeSchedulerTest, ProbesADeviceWithChangedNodesImmediately) {
   Set({"a"});
   DueAfter(seconds(6));
   Succeed("a");
@@ -169,7 +169,7 @@ TEST_F(ProbeSchedulerTest, ADeviceWithOtherNodesIsProbedAtOnce) {
   EXPECT_THAT(Due(), ElementsAre("a"));
 }
 
-TEST_F(ProbeSchedulerTest, NoDeviceIsProbedTwiceAtATime) {
+TEST_F(ProbeSchedulerTest, RunsOneProbePerDeviceAtATime) {
   Set({"a"});
   DueAfter(seconds(6));
   // It goes and comes back, and is forgotten and found anew, while its probe runs.
@@ -186,7 +186,7 @@ TEST_F(ProbeSchedulerTest, NoDeviceIsProbedTwiceAtATime) {
   EXPECT_THAT(Due(), ElementsAre("a"));
 }
 
-TEST_F(ProbeSchedulerTest, TheProbeOfADeviceThatWentDoesNotCount) {
+TEST_F(ProbeSchedulerTest, IgnoresResultsForVanishedDevices) {
   spec_.failure_threshold = 1;
   Reset();
   Set({"a"});
@@ -203,7 +203,7 @@ TEST_F(ProbeSchedulerTest, TheProbeOfADeviceThatWentDoesNotCount) {
   EXPECT_EQ(Fail("a"), Change::kNothing);  // not known at all
 }
 
-TEST_F(ProbeSchedulerTest, WhileAProbeHangsEveryPeriodIsAFailure) {
+TEST_F(ProbeSchedulerTest, CountsAFailurePerPeriodWhileAProbeHangs) {
   spec_.failure_threshold = 3;
   Reset();
   Set({"a"});
@@ -220,7 +220,7 @@ TEST_F(ProbeSchedulerTest, WhileAProbeHangsEveryPeriodIsAFailure) {
   EXPECT_EQ(Hang("a"), Change::kNothing);
 }
 
-TEST_F(ProbeSchedulerTest, AProbeThatComesBackSaysNothingAndIsFollowedAtOnce) {
+TEST_F(ProbeSchedulerTest, ProbesAgainImmediatelyAfterAHangEnds) {
   spec_.failure_threshold = 1;
   Reset();
   Set({"a"});
@@ -233,7 +233,7 @@ TEST_F(ProbeSchedulerTest, AProbeThatComesBackSaysNothingAndIsFollowedAtOnce) {
   EXPECT_EQ(Succeed("a"), Change::kHealth);
 }
 
-TEST_F(ProbeSchedulerTest, AHangIsRememberedOfADeviceThatIsForgottenAndFoundAgain) {
+TEST_F(ProbeSchedulerTest, RemembersAHangOfAForgottenDevice) {
   Set({"a"});
   DueAfter(seconds(6));
   Hang("a");
@@ -251,7 +251,7 @@ TEST_F(ProbeSchedulerTest, AHangIsRememberedOfADeviceThatIsForgottenAndFoundAgai
   EXPECT_THAT(Due(), ElementsAre("a"));
 }
 
-TEST_F(ProbeSchedulerTest, AHangOfADeviceThatIsForgottenEndsQuietly) {
+TEST_F(ProbeSchedulerTest, EndOfAHangOfAForgottenDeviceIsIgnored) {
   Set({"a"});
   DueAfter(seconds(6));
   Hang("a");
@@ -262,9 +262,9 @@ TEST_F(ProbeSchedulerTest, AHangOfADeviceThatIsForgottenEndsQuietly) {
 }
 
 /// What ends while a device is another one than when it was begun.
-class ResultOfAnotherDevice : public ProbeSchedulerTest {
+class StaleProbeResultTest : public ProbeSchedulerTest {
  protected:
-  ResultOfAnotherDevice() {
+  StaleProbeResultTest() {
     spec_.failure_threshold = 1;
     spec_.before_first = Health::kUnhealthy;
     Reset();
@@ -279,25 +279,25 @@ class ResultOfAnotherDevice : public ProbeSchedulerTest {
   }
 };
 
-TEST_F(ResultOfAnotherDevice, OfOneThatWentAndCameBack) {
+TEST_F(StaleProbeResultTest, IsIgnoredAfterTheDeviceReturned) {
   Set({}, {"a"});
   Set({"a"});
   ExpectIgnoredAndProbedAgain();
 }
 
-TEST_F(ResultOfAnotherDevice, OfOneWithOtherNodes) {
+TEST_F(StaleProbeResultTest, IsIgnoredIfTheNodesChanged) {
   table_->SetDevices({{MakeDevice("a", "/dev/other"), true}}, now_);
   ExpectIgnoredAndProbedAgain();
 }
 
-TEST_F(ResultOfAnotherDevice, OfOneThatWasForgotten) {
+TEST_F(StaleProbeResultTest, IsIgnoredAfterTheDeviceWasForgotten) {
   Set({});
   Set({"a"});
   now_ += seconds(6);
   ExpectIgnoredAndProbedAgain();
 }
 
-TEST_F(ResultOfAnotherDevice, NotOfOneOfWhichMoreIsKnown) {
+TEST_F(StaleProbeResultTest, CountsIfOnlyVariablesChanged) {
   Device device = *MakeDevice("a");
   device.nodes.front().values = {{"ID_MODEL", "x"}};
   device.numa_node = 1;
@@ -305,7 +305,7 @@ TEST_F(ResultOfAnotherDevice, NotOfOneOfWhichMoreIsKnown) {
   EXPECT_EQ(Succeed("a"), Change::kHealth);
 }
 
-TEST_F(ResultOfAnotherDevice, NorOfARunThatIsOver) {
+TEST_F(StaleProbeResultTest, IsIgnoredIfItIsFromAnEarlierRun) {
   const std::uint64_t first = runs_["a"];
   Succeed("a");
   DueAfter(seconds(11));
@@ -316,9 +316,9 @@ TEST_F(ResultOfAnotherDevice, NorOfARunThatIsOver) {
 }
 
 /// What is known when another probe comes.
-class AnotherProbe : public ProbeSchedulerTest {
+class ChangedProbeTest : public ProbeSchedulerTest {
  protected:
-  AnotherProbe() {
+  ChangedProbeTest() {
     Set({"good", "bad", "new"});
     DueAfter(seconds(6));
     Succeed("good");
@@ -334,7 +334,7 @@ class AnotherProbe : public ProbeSchedulerTest {
   }
 };
 
-TEST_F(AnotherProbe, WhatIsKnownHoldsUntilItHasHadItsSay) {
+TEST_F(ChangedProbeTest, KeepsHealthUntilTheNewProbeDecides) {
   EXPECT_FALSE(Healthy("bad"));
   Change(Health::kUnhealthy);
   EXPECT_TRUE(Healthy("good"));
@@ -347,14 +347,14 @@ TEST_F(AnotherProbe, WhatIsKnownHoldsUntilItHasHadItsSay) {
   EXPECT_EQ(Succeed("bad"), ProbeScheduler::Change::kNothing) << "two are needed now";
 }
 
-TEST_F(AnotherProbe, AndAnotherOneAfterThat) {
+TEST_F(ChangedProbeTest, KeepsHealthAcrossTwoChanges) {
   Change(Health::kHealthy);
   Change(Health::kHealthy);
   EXPECT_FALSE(Healthy("bad")) << "no probe has ended in between";
   EXPECT_TRUE(Healthy("new"));
 }
 
-TEST_F(AnotherProbe, WhatAnOldOneComesToDoesNotCount) {
+TEST_F(ChangedProbeTest, IgnoresResultsOfThePreviousProbe) {
   Change(Health::kHealthy);
   EXPECT_EQ(Fail("good"), ProbeScheduler::Change::kNothing);
   EXPECT_TRUE(Healthy("good"));
@@ -362,7 +362,7 @@ TEST_F(AnotherProbe, WhatAnOldOneComesToDoesNotCount) {
   EXPECT_EQ(Fail("good"), ProbeScheduler::Change::kHealth) << "one is enough now";
 }
 
-TEST_F(AnotherProbe, ADeviceWhoseOldOneHangsIsNotSeenToWorkAndProbedWhenItIsBack) {
+TEST_F(ChangedProbeTest, HangOfThePreviousProbeIsAFailure) {
   Hang("good");
   Change(Health::kHealthy);
   EXPECT_THAT(DueAfter(seconds(1)), testing::UnorderedElementsAre("bad", "good hangs: stuck"));

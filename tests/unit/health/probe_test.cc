@@ -48,7 +48,7 @@ class ProbeTest : public testing::Test {
       std::make_shared<const Cancellation>(Cancellation::Create().value());
 };
 
-TEST_F(ProbeTest, AProgramThatEndsWithZeroIsASuccess) {
+TEST_F(ProbeTest, CommandSucceedsWithExitCodeZero) {
   const ProbeOutcome outcome = Shell("echo fine; echo hm >&2");
   EXPECT_EQ(outcome.result, ProbeResult::kSuccess);
   EXPECT_EQ(outcome.reason, "");
@@ -56,33 +56,33 @@ TEST_F(ProbeTest, AProgramThatEndsWithZeroIsASuccess) {
   EXPECT_GT(outcome.took.count(), 0);
 }
 
-TEST_F(ProbeTest, AProgramIsToldOfTheDevice) {
+TEST_F(ProbeTest, CommandReceivesVariablesOfTheDevice) {
   const ProbeOutcome outcome = Command({"/bin/echo", "{id}", "{path}", "{name}", "{serial}",
                                         "{resource}", "{node_name}", "{{}} $HOME *"});
   EXPECT_EQ(outcome.output, "d7 /dev/d7 d7 A9 example.com/d node-1 {} $HOME *\n");
 }
 
-TEST_F(ProbeTest, AFailureIsToldWithTheFirstLinesOfTheOutput) {
+TEST_F(ProbeTest, FailureReasonContainsTheFirstLinesOfTheOutput) {
   const ProbeOutcome outcome = Shell("echo ' no card '; echo; printf 'see\\tdmesg'; exit 3");
   EXPECT_EQ(outcome.result, ProbeResult::kFailure);
   EXPECT_EQ(outcome.reason, "/bin/sh ended with exit code 3:  no card; see\\x09dmesg");
   EXPECT_EQ(Shell("exit 1").reason, "/bin/sh ended with exit code 1");
 }
 
-TEST_F(ProbeTest, ASignalIsAFailure) {
+TEST_F(ProbeTest, CommandKilledByASignalFails) {
   const ProbeOutcome outcome = Shell("kill -SEGV $$");
   EXPECT_EQ(outcome.result, ProbeResult::kFailure);
   EXPECT_THAT(outcome.reason, HasSubstr("signal 11"));
 }
 
-TEST_F(ProbeTest, AProgramThatTakesTooLongIsATimeout) {
+TEST_F(ProbeTest, CommandTimesOut) {
   timeout_ = milliseconds(100);
   const ProbeOutcome outcome = Shell("echo begun; sleep 1000");
   EXPECT_EQ(outcome.result, ProbeResult::kTimeout);
   EXPECT_THAT(outcome.reason, AllOf(HasSubstr("did not end within 100 ms"), HasSubstr("begun")));
 }
 
-TEST_F(ProbeTest, WhatCannotBeRunIsAnError) {
+TEST_F(ProbeTest, ReportsAnErrorForCommandsThatCannotRun) {
   tree_.File("not-executable");
   const std::string file = tree_.path("not-executable");
   for (const std::string& program : {std::string("/no/such/program"), file, std::string()}) {
@@ -97,14 +97,14 @@ TEST_F(ProbeTest, WhatCannotBeRunIsAnError) {
   EXPECT_EQ(Command({"/bin/true", "{nothing}"}).result, ProbeResult::kError);
 }
 
-TEST_F(ProbeTest, OutputBeyondItsBoundIsDropped) {
+TEST_F(ProbeTest, TruncatesOutput) {
   const ProbeOutcome outcome = Shell("head -c 100000000 /dev/zero; exit 1");
   EXPECT_EQ(outcome.result, ProbeResult::kFailure);
   EXPECT_EQ(outcome.output.size(), 4096U);
   EXPECT_LE(outcome.reason.size(), 2500U);
 }
 
-TEST_F(ProbeTest, NodesThatCanBeOpenedAreASuccess) {
+TEST_F(ProbeTest, OpenSucceedsIfEveryNodeOpens) {
   tree_.NullDevice("dev/d7");
   EXPECT_EQ(Run(OpenProbe{}).result, ProbeResult::kSuccess);
   device_.nodes.push_back({.path = "/dev/e", .real_path = "/dev/e"});
@@ -113,14 +113,14 @@ TEST_F(ProbeTest, NodesThatCanBeOpenedAreASuccess) {
   EXPECT_EQ(outcome.reason, "cannot open /dev/e: No such file or directory");
 }
 
-TEST_F(ProbeTest, ANodeWithoutADriverCannotBeOpened) {
+TEST_F(ProbeTest, OpenFailsForANodeWithoutDriver) {
   tree_.CharDevice("dev/d7", 240, 7);  // of the range for local use
   const ProbeOutcome outcome = Run(OpenProbe{});
   EXPECT_EQ(outcome.result, ProbeResult::kFailure);
   EXPECT_THAT(outcome.reason, HasSubstr("No such device"));
 }
 
-TEST_F(ProbeTest, AMissingRightIsAnErrorThatSaysWhatToDo) {
+TEST_F(ProbeTest, OpenReportsMissingPermissionWithAHint) {
   tree_.NullDevice("dev/d7");
   ASSERT_EQ(chmod(tree_.path("dev/d7").c_str(), 0), 0);
   ASSERT_EQ(chmod(tree_.path().c_str(), 0755), 0);
@@ -131,13 +131,13 @@ TEST_F(ProbeTest, AMissingRightIsAnErrorThatSaysWhatToDo) {
   EXPECT_THAT(outcome.reason, AllOf(HasSubstr("Permission denied"), HasSubstr("privileged")));
 }
 
-TEST_F(ProbeTest, OpeningAPipeDoesNotWait) {
+TEST_F(ProbeTest, OpenDoesNotBlockOnAPipe) {
   tree_.Dir("dev");
   ASSERT_EQ(mkfifo(tree_.path("dev/d7").c_str(), 0600), 0);
   EXPECT_EQ(Run(OpenProbe{}).result, ProbeResult::kSuccess);
 }
 
-TEST_F(ProbeTest, AFileHoldsWhatIsWanted) {
+TEST_F(ProbeTest, FileComparesTheContent) {
   tree_.File("sys/d7/state", "up\n");
   tree_.File("sys/d7/empty", "");
   EXPECT_EQ(FileIs("/sys/{name}/state", "up").result, ProbeResult::kSuccess);
@@ -151,7 +151,7 @@ TEST_F(ProbeTest, AFileHoldsWhatIsWanted) {
             R"(/sys/d7/state contains "up", which does not match down|.)");
 }
 
-TEST_F(ProbeTest, OnlyWhatTheKernelWroteIsQuoted) {
+TEST_F(ProbeTest, QuotesOnlySysfsContent) {
   tree_.File("etc/shadow", "root:$y$secret:19000::::::\n");
   tree_.File("sys/d7/state", "up\n");
   tree_.Link("sys/d7/link", "/etc/shadow");
@@ -170,7 +170,7 @@ TEST_F(ProbeTest, OnlyWhatTheKernelWroteIsQuoted) {
   EXPECT_EQ(FileIs("/etc/shadow", "root:$y$secret:19000::::::").result, ProbeResult::kSuccess);
 }
 
-TEST_F(ProbeTest, ADeviceDoesNotSayWhichFileIsRead) {
+TEST_F(ProbeTest, FilePathRejectsVariablesWithPathComponents) {
   tree_.File("etc/shadow", "secret");
   for (const char* serial : {"../../etc/shadow", "..", ".", "", "a/b", "/etc/shadow"}) {
     device_.values = {{"serial", serial}};
@@ -182,18 +182,18 @@ TEST_F(ProbeTest, ADeviceDoesNotSayWhichFileIsRead) {
   }
 }
 
-TEST_F(ProbeTest, AValueThatLooksLikeAnOptionIsAnArgument) {
+TEST_F(ProbeTest, PassesValuesAsArgumentsWithoutAShell) {
   device_.values = {{"serial", "-n"}};
   EXPECT_EQ(Command({"/usr/bin/printf", "%s|", "--", "{serial}", "$(id)"}).output, "--|-n|$(id)|");
 }
 
-TEST_F(ProbeTest, AFileThatIsNotThereIsAFailure) {
+TEST_F(ProbeTest, MissingFileIsAFailure) {
   EXPECT_EQ(FileIs("/sys/gone", "up").reason, "cannot access /sys: No such file or directory");
   EXPECT_EQ(FileIs("/sys/gone", "up").result, ProbeResult::kFailure);
   EXPECT_EQ(FileIs("/sys/{nothing}", "up").result, ProbeResult::kError);
 }
 
-TEST_F(ProbeTest, AFileThatWouldKeepItsReaderWaitingIsNotRead) {
+TEST_F(ProbeTest, FileRejectsPipesDevicesAndLargeFiles) {
   tree_.Dir("sys");
   ASSERT_EQ(mkfifo(tree_.path("sys/pipe").c_str(), 0600), 0);
   tree_.CharDevice("sys/zero", 1, 5);
@@ -205,7 +205,7 @@ TEST_F(ProbeTest, AFileThatWouldKeepItsReaderWaitingIsNotRead) {
   EXPECT_THAT(FileIs("/sys/pipe", "up").reason, HasSubstr("is not a regular file"));
 }
 
-TEST_F(ProbeTest, HostileTextIsSafeToPrint) {
+TEST_F(ProbeTest, EscapesHostileText) {
   tree_.File("sys/state", std::string("\x1b[2J\0\xff", 6) + std::string(5000, 'y'));
   const std::string reason = FileIs("/sys/state", "up").reason;
   EXPECT_THAT(reason, HasSubstr("\\x1b[2J\\x00\\xff"));

@@ -175,14 +175,14 @@ class ProberTest : public testing::Test {
 
 using Counts = std::map<ProbeResult, int>;
 
-TEST_F(ProberTest, ASleepThatIgnoresSigtermIsATimeout) {
+TEST_F(ProberTest, KillsACommandThatIgnoresSigterm) {
   Start("trap '' TERM; echo begun; exec sleep 30", 1, 200ms);
   EXPECT_EQ(AwaitResults(1), (Counts{{ProbeResult::kTimeout, 1}}));
   EXPECT_EQ(Verdict().health, Health::kUnhealthy);
   EXPECT_THAT(Verdict().reason, HasSubstr("did not end within 200 ms"));
 }
 
-TEST_F(ProberTest, AHundredMegabytesOfOutputHurtNobody) {
+TEST_F(ProberTest, HandlesAHundredMegabytesOfOutput) {
   Start("head -c 50000000 /dev/zero; head -c 50000000 /dev/zero >&2; exit 3");
   EXPECT_EQ(AwaitResults(1), (Counts{{ProbeResult::kFailure, 1}}));
   EXPECT_THAT(Verdict().reason, HasSubstr("ended with exit code 3"));
@@ -202,7 +202,7 @@ done
 echo $n $$ > trace
 )";
 
-TEST_F(ProberTest, OfAForkBombThatEndsNothingIsLeft) {
+TEST_F(ProberTest, LeavesNoProcessesAfterAForkBombEnds) {
   Start(format("{}[ $n = 1 ] || exec sleep 30\nread go < gate", kForkBomb));
   for (int i = 0; i < 50; ++i) NextLine();
   LetOnePass();
@@ -210,7 +210,7 @@ TEST_F(ProberTest, OfAForkBombThatEndsNothingIsLeft) {
   EXPECT_EQ(test::Leftovers::ReapOrphans(), 49);
 }
 
-TEST_F(ProberTest, OfAForkBombThatIsStoppedNothingIsLeft) {
+TEST_F(ProberTest, LeavesNoProcessesAfterAForkBombIsStopped) {
   Start(format("{}exec sleep 30", kForkBomb));
   for (int i = 0; i < 50; ++i) NextLine();
   Cancel();
@@ -219,7 +219,7 @@ TEST_F(ProberTest, OfAForkBombThatIsStoppedNothingIsLeft) {
 }
 
 /// What left the group, as daemons do, is let go: number 5 and those that it starts.
-TEST_F(ProberTest, AForkBombOfWhichAPartLeftItsGroupEndsAllTheSame) {
+TEST_F(ProberTest, StopsAForkBombThatLeavesItsProcessGroup) {
   Start(format("leaves=5\n{}exec sleep 30", kForkBomb));
   std::map<int, pid_t> processes;
   for (int i = 0; i < 50; ++i) {
@@ -235,7 +235,7 @@ TEST_F(ProberTest, AForkBombOfWhichAPartLeftItsGroupEndsAllTheSame) {
   EXPECT_EQ(test::Leftovers::ReapOrphans(), 48);
 }
 
-TEST_F(ProberTest, OfAThousandDevicesEightAreProbedAtOnce) {
+TEST_F(ProberTest, ProbesEightOfAThousandDevicesAtOnce) {
   constexpr int kDevices = 1000;
   Start("echo + $1 > trace; read go < gate; echo - $1 > trace", kDevices);
   std::set<std::string> begun;

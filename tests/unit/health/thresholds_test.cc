@@ -22,7 +22,7 @@ std::string Reported(int failures, int successes, Health before_first,
   return reported;
 }
 
-TEST(Thresholds, ARunOfVerdictsMakesTheState) {
+TEST(Thresholds, ConsecutiveResultsDecideTheHealth) {
   constexpr Health kGood = Health::kHealthy, kBad = Health::kUnhealthy;
   struct Case {
     int failures, successes;

@@ -78,7 +78,7 @@ class HookRunnerTest : public testing::Test {
   std::optional<HookRunner> runner_;
 };
 
-TEST_F(HookRunnerTest, TellsHowACallEnded) {
+TEST_F(HookRunnerTest, ReportsSuccessAndFailure) {
   EXPECT_TRUE(Run(Call(Hook::kPreStart, {"a"}, "true")).get());
   const Status failed = Run(Call(Hook::kRelease, {"a"}, "echo no >&2; exit 1")).get();
   ASSERT_FALSE(failed);
@@ -91,7 +91,7 @@ TEST_F(HookRunnerTest, TellsHowACallEnded) {
                                      "reason=\"/bin/sh ended with exit code 1: no\"\n"));
 }
 
-TEST_F(HookRunnerTest, ACallWithoutCommandsIsDoneAtOnce) {
+TEST_F(HookRunnerTest, CallWithoutCommandsSucceedsImmediately) {
   auto done = Run(Call(Hook::kPreStart, {"a"}, ""));
   ASSERT_EQ(done.wait_for(seconds(0)), std::future_status::ready);
   EXPECT_TRUE(done.get());
@@ -107,7 +107,7 @@ TEST_F(HookRunnerTest, CallsForOtherDevicesDoNotWait) {
   EXPECT_TRUE(held.get());
 }
 
-TEST_F(HookRunnerTest, ACallForADeviceWaitsForTheOneBefore) {
+TEST_F(HookRunnerTest, CallsForOneDeviceRunInOrder) {
   auto release = Run(Call(Hook::kRelease, {"a"}, WaitAt("release")));
   AwaitBegun("release");
   auto start = Run(Call(Hook::kPreStart, {"a", "b"}, "echo start >> " + tree_.path("order")));
@@ -120,7 +120,7 @@ TEST_F(HookRunnerTest, ACallForADeviceWaitsForTheOneBefore) {
   EXPECT_EQ(Order(), "release\nstart\n");
 }
 
-TEST_F(HookRunnerTest, AWildProgramIsStoppedWithAllThatItStarted) {
+TEST_F(HookRunnerTest, StopsAProgramAndItsChildren) {
   // Fifty children, deaf to SIGTERM, and a flood of output.
   const Status wild =
       Run(Call(Hook::kPreStart, {"a"},
@@ -131,7 +131,7 @@ TEST_F(HookRunnerTest, AWildProgramIsStoppedWithAllThatItStarted) {
   EXPECT_TRUE(Run(Call(Hook::kPreStart, {"a"}, "true")).get());
 }
 
-TEST_F(HookRunnerTest, WaitingEndsWithThePatienceOfTheCall) {
+TEST_F(HookRunnerTest, WaitingCallTimesOut) {
   auto release = Run(Call(Hook::kRelease, {"a"}, WaitAt("release")));
   AwaitBegun("release");
   const Status late = Run(Call(Hook::kPreStart, {"a"}, "true", milliseconds(10))).get();
@@ -143,13 +143,13 @@ TEST_F(HookRunnerTest, WaitingEndsWithThePatienceOfTheCall) {
   EXPECT_TRUE(Run(Call(Hook::kPreStart, {"a"}, "true")).get());
 }
 
-TEST_F(HookRunnerTest, ARunEndsWithThePatienceOfTheCall) {
+TEST_F(HookRunnerTest, RunningCallTimesOut) {
   const Status late = Run(Call(Hook::kPreStart, {"a"}, "sleep 3600", seconds(1))).get();
   ASSERT_FALSE(late);
   EXPECT_THAT(late.error().message, HasSubstr("did not end"));
 }
 
-TEST_F(HookRunnerTest, SixteenDevicesAreReleasedAtOnce) {
+TEST_F(HookRunnerTest, RunsSixteenReleasesAtOnce) {
   const std::size_t threads = test::ThreadsOf(getpid());
   std::vector<std::future<Status>> calls;
   for (int i = 0; i < 40; ++i) {
@@ -173,7 +173,7 @@ TEST_F(HookRunnerTest, SixteenDevicesAreReleasedAtOnce) {
   EXPECT_THAT(Order(), testing::StartsWith("gate7\n"));
 }
 
-TEST_F(HookRunnerTest, TheEndStopsWhatRunsAndWhatWaits) {
+TEST_F(HookRunnerTest, EndStopsRunningAndWaitingCalls) {
   auto release = Run(Call(Hook::kRelease, {"a"}, WaitAt("release")));
   AwaitBegun("release");
   auto start = Run(Call(Hook::kPreStart, {"a"}, ""));
@@ -185,7 +185,7 @@ TEST_F(HookRunnerTest, TheEndStopsWhatRunsAndWhatWaits) {
   EXPECT_THAT(start.get().error().message, HasSubstr("patchbay is shutting down, or"));
 }
 
-TEST_F(HookRunnerTest, ManyCallsLeaveNothingBehind) {
+TEST_F(HookRunnerTest, RunsManyCalls) {
   std::vector<std::future<Status>> calls;
   for (int i = 0; i < 60; ++i) {
     calls.push_back(Run(Call(Hook::kPreStart, {format("d{}", i % 7)}, "true")));

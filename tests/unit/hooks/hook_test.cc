@@ -43,7 +43,7 @@ class PlanHookTest : public testing::Test {
   ResourceSpec spec_ = test::Resource({test::CountMatch(1)});
 };
 
-TEST_F(PlanHookTest, RunsTheProgramOnceForEachUnitInTheOrderOfTheirIds) {
+TEST_F(PlanHookTest, RunsTheProgramOncePerUnitInIdOrder) {
   spec_.pre_start = MakeHook({"/bin/wipe", "{path}", "{slot}", "{bay}", "{node_name} {resource}"});
   const auto call = Plan(Hook::kPreStart, {"sdb", "sda", "sdb"});
   ASSERT_TRUE(call);
@@ -77,7 +77,7 @@ TEST_F(PlanHookTest, ReplicasOfADeviceAreOneDevice) {
   EXPECT_THAT(call->commands[1].argv, ElementsAre("/bin/wipe", "sda::2", "2"));
 }
 
-TEST_F(PlanHookTest, WithoutAHookThereIsNothingToRun) {
+TEST_F(PlanHookTest, RunsNothingWithoutAHook) {
   spec_.release = MakeHook({"/bin/wipe"});
   const auto call = Plan(Hook::kPreStart, {"sda"});
   ASSERT_TRUE(call);
@@ -86,14 +86,14 @@ TEST_F(PlanHookTest, WithoutAHookThereIsNothingToRun) {
   EXPECT_EQ(call->patience, seconds(27));  // for the release
 }
 
-TEST_F(PlanHookTest, SomebodyWaitsForPreStartAndAllocate) {
+TEST_F(PlanHookTest, LimitsTheWaitForPreStartAndAllocate) {
   spec_.pre_start = spec_.allocate = spec_.release = MakeHook({"/bin/true"});
   EXPECT_EQ(Plan(Hook::kPreStart, {"sda"})->patience, seconds(27));
   EXPECT_EQ(Plan(Hook::kAllocate, {"sda"})->patience, seconds(7));
   EXPECT_EQ(Plan(Hook::kRelease, {"sda"})->patience, std::nullopt);
 }
 
-TEST_F(PlanHookTest, AnUnknownIdIsAnError) {
+TEST_F(PlanHookTest, RejectsUnknownIds) {
   spec_.pre_start = MakeHook({"/bin/wipe"});
   const auto call = Plan(Hook::kPreStart, {"sda", "sdx"});
   ASSERT_FALSE(call);
@@ -101,7 +101,7 @@ TEST_F(PlanHookTest, AnUnknownIdIsAnError) {
   EXPECT_THAT(call.error().message, HasSubstr("no device \"sdx\""));
 }
 
-TEST_F(PlanHookTest, AMissingVariableIsAnError) {
+TEST_F(PlanHookTest, RejectsMissingVariables) {
   spec_.pre_start = MakeHook({"/bin/wipe", "{shelf}"});
   const auto call = Plan(Hook::kPreStart, {"sda"});
   ASSERT_FALSE(call);
@@ -132,14 +132,14 @@ class RunHookTest : public testing::Test {
   const test::Leftovers leftovers_;
 };
 
-TEST_F(RunHookTest, CommandsRunSideBySide) {
+TEST_F(RunHookTest, RunsCommandsConcurrently) {
   // Each waits for the other to open the pipe.
   const std::string pipe = tree_.path("pipe");
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_TRUE(Run({"echo x > " + pipe, "read x < " + pipe}).status);
 }
 
-TEST_F(RunHookTest, AFailureNamesTheDeviceAndWhatTheProgramSaid) {
+TEST_F(RunHookTest, FailureContainsTheDeviceAndTheOutput) {
   const auto outcome = Run({"true", "echo disk is >&2; echo busy >&2; exit 3", "exit 4"});
   ASSERT_FALSE(outcome.status);
   EXPECT_EQ(outcome.status.error().kind, ErrorKind::kPrecondition);
@@ -147,21 +147,21 @@ TEST_F(RunHookTest, AFailureNamesTheDeviceAndWhatTheProgramSaid) {
   EXPECT_EQ(outcome.id, "d1");
 }
 
-TEST_F(RunHookTest, AfterAFailureNoFurtherOneIsBegun) {
+TEST_F(RunHookTest, StartsNoCommandAfterAFailure) {
   std::vector<std::string> scripts(16, "exit 1");  // as many as run at once
   scripts.push_back(": > " + tree_.path("begun"));
   ASSERT_FALSE(Run(scripts).status);
   EXPECT_FALSE(std::filesystem::exists(tree_.path("begun")));
 }
 
-TEST_F(RunHookTest, AllOfItEndsAtTheDeadline) {
+TEST_F(RunHookTest, StopsAllCommandsAtTheDeadline) {
   const auto outcome = Run({"sleep 3600", "trap '' TERM; sleep 3600"}, seconds(1));
   ASSERT_FALSE(outcome.status);
   EXPECT_THAT(outcome.status.error().message, HasSubstr("did not end within "));
   EXPECT_THAT(outcome.left_behind, IsEmpty());
 }
 
-TEST_F(RunHookTest, SaysWhyAProgramCannotBeRun) {
+TEST_F(RunHookTest, ReportsWhyAProgramCannotRun) {
   HookCall call;
   const auto run = [&](std::vector<std::string> argv) {
     call.commands = {{"d0", std::move(argv)}};

@@ -11,7 +11,7 @@ using testing::IsEmpty;
 Holder Pod(const std::string& name) { return {"ns", name, "c"}; }
 
 /// Reports of one run of the kubelet, one after the other.
-class ReleasesTest : public testing::Test {
+class ReleaseTrackerTest : public testing::Test {
  protected:
   /// What is released when the kubelet says this.
   std::vector<std::string> Take(DeviceHolders holders) {
@@ -23,7 +23,7 @@ class ReleasesTest : public testing::Test {
   bool complete_ = true;
 };
 
-TEST_F(ReleasesTest, WhatNobodyHoldsAnyMoreIsReleasedOnce) {
+TEST_F(ReleaseTrackerTest, ReleasesUnusedDevicesOnce) {
   EXPECT_THAT(Take({{"a", {Pod("p")}}, {"b", {Pod("p")}}, {"c", {Pod("q")}}}), IsEmpty());
   EXPECT_THAT(Take({{"c", {Pod("q")}}}), ElementsAre("a", "b"));
   EXPECT_THAT(Take({{"c", {Pod("q")}}}), IsEmpty());
@@ -31,20 +31,20 @@ TEST_F(ReleasesTest, WhatNobodyHoldsAnyMoreIsReleasedOnce) {
   EXPECT_THAT(Take({}), IsEmpty());
 }
 
-TEST_F(ReleasesTest, OneOfSeveralHoldersIsEnoughToKeepIt) {
+TEST_F(ReleaseTrackerTest, KeepsDevicesUntilTheLastHolderEnds) {
   EXPECT_THAT(Take({{"a", {Pod("p"), Pod("q")}}}), IsEmpty());
   EXPECT_THAT(Take({{"a", {Pod("q"), Pod("r")}}}), IsEmpty());
   EXPECT_THAT(Take({{"a", {Pod("r")}}}), IsEmpty());
   EXPECT_THAT(Take({}), ElementsAre("a"));
 }
 
-TEST_F(ReleasesTest, WhatWentToTheNextIsReleasedBeforeItStarts) {
+TEST_F(ReleaseTrackerTest, ReleasesBeforeTheNextHolderStarts) {
   Take({{"a", {Pod("p")}}});
   EXPECT_THAT(Take({{"a", {Pod("q")}}}), ElementsAre("a"));
   EXPECT_THAT(Take({{"a", {Pod("q")}}}), IsEmpty());
 }
 
-TEST_F(ReleasesTest, WhatTheNextMayUseAlreadyIsNotReleased) {
+TEST_F(ReleaseTrackerTest, DoesNotReleaseAfterAnUnverifiedStart) {
   Take({{"a", {Pod("p")}}, {"b", {Pod("p")}}});
   tracker_.OnUnverifiedStart("a");
   tracker_.OnUnverifiedStart("b");
@@ -55,7 +55,7 @@ TEST_F(ReleasesTest, WhatTheNextMayUseAlreadyIsNotReleased) {
   EXPECT_THAT(Take({{"a", {Pod("r")}}}), ElementsAre("a"));
 }
 
-TEST_F(ReleasesTest, AKubeletThatHasJustStartedKnowsNobody) {
+TEST_F(ReleaseTrackerTest, IgnoresMissingHoldersAfterAKubeletRestart) {
   Take({{"a", {Pod("p")}}, {"b", {Pod("q")}}});
   kubelet_ = "run 2";
   EXPECT_THAT(Take({}), IsEmpty());
@@ -64,7 +64,7 @@ TEST_F(ReleasesTest, AKubeletThatHasJustStartedKnowsNobody) {
   EXPECT_THAT(Take({}), ElementsAre("b"));
 }
 
-TEST_F(ReleasesTest, WhoIsLeftOutOfAnAnswerThatIsCutHoldsOn) {
+TEST_F(ReleaseTrackerTest, KeepsHoldersMissingFromTruncatedResponse) {
   Take({{"a", {Pod("p")}}, {"b", {Pod("p")}}, {"c", {Pod("p")}}});
   complete_ = false;
   EXPECT_THAT(Take({{"b", {Pod("p")}}, {"c", {Pod("q")}}}), IsEmpty());

@@ -41,7 +41,7 @@ TEST_F(ConnectionTest, RespondsToGet) {
   EXPECT_EQ(response.header.at("cache-control"), "no-store");
 }
 
-TEST_F(ConnectionTest, SendsNoBodyForHeadButItsLength) {
+TEST_F(ConnectionTest, SendsOnlyTheContentLengthForHead) {
   Serve();
   Client client(port());
   const Response response = client.Get("/a", "HEAD");
@@ -180,7 +180,7 @@ TEST_F(ConnectionTest, ClosesIfTheRequestIsNotFinished) {
   EXPECT_EQ(slow.unread() + silent.unread(), "");
 }
 
-TEST_F(ConnectionTest, ClosesIfTheRequestDrips) {
+TEST_F(ConnectionTest, ClosesIfTheRequestArrivesTooSlowly) {
   Serve({.request = milliseconds(50)});
   Client client(port());
   client.Send("GET / HTTP/1.1\r\nX: ");

@@ -10,12 +10,12 @@
 namespace patchbay {
 namespace {
 
-TEST(GzipTest, GivesBackWhatItWasGiven) {
+TEST(GzipTest, RoundTrips) {
   EXPECT_EQ(test::Gunzip(Gzip("")), "");
   EXPECT_EQ(test::Gunzip(Gzip("one line\n")), "one line\n");
 }
 
-TEST(GzipTest, MakesWhatRepeatsItselfMuchSmaller) {
+TEST(GzipTest, CompressesRepetitiveText) {
   std::string text;
   for (int i = 0; i < 10'000; ++i) {
     text += "patchbay_device_healthy{device=\"n" + std::to_string(i) + "\"} 1\n";
@@ -25,14 +25,14 @@ TEST(GzipTest, MakesWhatRepeatsItselfMuchSmaller) {
   EXPECT_EQ(test::Gunzip(packed), text);
 }
 
-TEST(GzipTest, TakesBytesThatCannotBeMadeSmaller) {
+TEST(GzipTest, AcceptsIncompressibleBytes) {
   std::minstd_rand random(7);
   std::string noise;
   for (int i = 0; i < 200'000; ++i) noise += static_cast<char>(random());
   EXPECT_EQ(test::Gunzip(Gzip(noise)), noise);
 }
 
-TEST(GzipTest, KnowsWhoTakesIt) {
+TEST(GzipTest, ParsesAcceptEncoding) {
   for (const char* header :
        {"gzip", "GZip", "deflate, gzip", "gzip;q=0.5", "gzip; q=1.000, identity;q=0.1",
         "br;q=1.0, gzip;q=0.001, *;q=0", "zstd,gzip", "identity;q=0, gzip"}) {

@@ -18,7 +18,7 @@ std::vector<NamePattern> Patterns(const std::vector<std::string>& texts) {
   return patterns;
 }
 
-TEST(IsHostAccepted, TakesAddressesAndNamesThatNobodyElseCanOwn) {
+TEST(IsHostAccepted, AcceptsIpAddressesLocalhostAndTheNodeName) {
   for (const char* host :
        {"", "10.1.2.3", "10.1.2.3:9478", "[::1]", "[::1]:9478", "[fd00::7]:80", "localhost",
         "localhost:9478", "LOCALHOST", "localhost.", "node-1.example.com",
@@ -27,7 +27,7 @@ TEST(IsHostAccepted, TakesAddressesAndNamesThatNobodyElseCanOwn) {
   }
 }
 
-TEST(IsHostAccepted, RefusesNamesThatAnybodyCanOwn) {
+TEST(IsHostAccepted, RejectsOtherNames) {
   for (const char* host : {"evil.example",
                            "evil.example:9478",
                            "evil",
@@ -52,7 +52,7 @@ TEST(IsHostAccepted, RefusesNamesThatAnybodyCanOwn) {
   }
 }
 
-TEST(IsHostAccepted, TakesNamesOfServicesByDefault) {
+TEST(IsHostAccepted, AcceptsServiceNamesByDefault) {
   const std::vector<NamePattern> names = DaemonSpec().hosts;
   EXPECT_TRUE(IsHostAccepted("patchbay.monitoring.svc:9478", "n", names));
   EXPECT_TRUE(IsHostAccepted("patchbay.monitoring.svc.cluster.local", "n", names));
@@ -60,7 +60,7 @@ TEST(IsHostAccepted, TakesNamesOfServicesByDefault) {
   EXPECT_FALSE(IsHostAccepted("svc", "n", names));
 }
 
-TEST(IsHostAccepted, TakesConfiguredNames) {
+TEST(IsHostAccepted, AcceptsConfiguredNames) {
   const auto names = Patterns({"patchbay.example.com", "*.nodes.example.org"});
   EXPECT_TRUE(IsHostAccepted("patchbay.example.com:443", "n", names));
   EXPECT_TRUE(IsHostAccepted("PATCHBAY.example.com", "n", names));
@@ -70,7 +70,7 @@ TEST(IsHostAccepted, TakesConfiguredNames) {
   EXPECT_TRUE(IsHostAccepted("anything.example", "n", Patterns({"*"})));
 }
 
-TEST(CheckHost, AnswersAnotherNameWithAHintAndPassesTheRestOn) {
+TEST(CheckHost, RejectsOtherNamesWithAHint) {
   const HttpHandler handler = CheckHost(
       [](const HttpRequest&) {
         return HttpResponse{200, kPlainText, "metrics"};

@@ -29,7 +29,7 @@ class StillLoop : public Loop {
   std::vector<std::function<void()>> posted_;
 };
 
-TEST(LoopHeartbeat, IsAliveWhileTheLoopTurns) {
+TEST(LoopHeartbeat, IsAliveWhileTheLoopRuns) {
   StillLoop loop;
   LoopHeartbeat heartbeat(loop, seconds(10));
   for (int second = 0; second < 1000; second += 100) {
@@ -38,7 +38,7 @@ TEST(LoopHeartbeat, IsAliveWhileTheLoopTurns) {
   }
 }
 
-TEST(LoopHeartbeat, LeavesOnePingOnly) {
+TEST(LoopHeartbeat, HasAtMostOnePendingPing) {
   StillLoop loop;
   LoopHeartbeat heartbeat(loop, seconds(10));
   EXPECT_EQ(loop.waiting(), 0u);
@@ -46,7 +46,7 @@ TEST(LoopHeartbeat, LeavesOnePingOnly) {
   EXPECT_EQ(loop.waiting(), 1u);
 }
 
-TEST(LoopHeartbeat, FindsOutALoopThatStandsStillAndThatItTurnsAgain) {
+TEST(LoopHeartbeat, DetectsAStalledLoopAndItsRecovery) {
   StillLoop loop;
   LoopHeartbeat heartbeat(loop, seconds(10));
   EXPECT_TRUE(heartbeat.IsAlive(Loop::Time(seconds(100))));

@@ -55,14 +55,14 @@ class RoutesTest : public ::testing::Test {
                                      .status = [this] { return status_; }});
 };
 
-TEST_F(RoutesTest, ServesMetricsAsPrometheusWantsThem) {
+TEST_F(RoutesTest, ServesMetricsInPrometheusFormat) {
   const HttpResponse response = Get("/metrics");
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.content_type, "text/plain; version=0.0.4; charset=utf-8");
   EXPECT_EQ(response.body, "m 1\n");
 }
 
-TEST_F(RoutesTest, TellsWhetherItIsAlive) {
+TEST_F(RoutesTest, HealthzReportsLiveness) {
   EXPECT_EQ(Get("/healthz").status, 200);
   EXPECT_EQ(Get("/healthz").body, "ok\n");
   alive_ = {false, "the loop stands still"};
@@ -70,7 +70,7 @@ TEST_F(RoutesTest, TellsWhetherItIsAlive) {
   EXPECT_EQ(Get("/healthz").body, "the loop stands still\n");
 }
 
-TEST_F(RoutesTest, TellsWhatIsMissing) {
+TEST_F(RoutesTest, ReadyzReportsMissingResources) {
   EXPECT_EQ(Get("/readyz").body, "ok\n");
   ready_ = {false, "a/b: not registered\nc/d: not registered\n"};
   EXPECT_EQ(Get("/readyz").status, 503);
@@ -88,7 +88,7 @@ TEST_F(RoutesTest, ListsItsPaths) {
   }
 }
 
-TEST_F(RoutesTest, SendsTheStatusAgainOnlyWhenItChanged) {
+TEST_F(RoutesTest, RespondsNotModifiedToAnUnchangedStatus) {
   const HttpResponse first = Get("/api/v1/status");
   EXPECT_EQ(first.status, 200);
   EXPECT_EQ(first.content_type, "application/json");
@@ -101,7 +101,7 @@ TEST_F(RoutesTest, SendsTheStatusAgainOnlyWhenItChanged) {
   EXPECT_EQ(Get("/api/v1/status", first.etag).status, 200);
 }
 
-TEST_F(RoutesTest, StatusIsTheNewestWhenItIsRendered) {
+TEST_F(RoutesTest, RendersTheNewestStatus) {
   status_.serial = 7;
   status_.node_name = "old";
   const HttpAnswer waiting = Ask("/api/v1/status");
@@ -121,7 +121,7 @@ TEST_F(RoutesTest, MetricsAreRenderedForEachRequest) {
   EXPECT_EQ(Unpacked(second).body, "m 2\n");
 }
 
-TEST_F(RoutesTest, MakesMetricsAgainWhereThatFailed) {
+TEST_F(RoutesTest, RendersMetricsAgainAfterAFailure) {
   const HttpAnswer first = Ask("/metrics"), second = Ask("/metrics");
   failing_ = true;
   EXPECT_THROW(Whole(first), std::bad_alloc);
@@ -129,7 +129,7 @@ TEST_F(RoutesTest, MakesMetricsAgainWhereThatFailed) {
   EXPECT_EQ(Whole(second).body, "m 1\n");
 }
 
-TEST_F(RoutesTest, SendsMetricsCompressedToThoseWhoTakeThem) {
+TEST_F(RoutesTest, CompressesMetricsIfAccepted) {
   const HttpResponse response = Unpacked(AskCompressed("/metrics"));
   EXPECT_EQ(response.status, 200);
   EXPECT_EQ(response.content_type, "text/plain; version=0.0.4; charset=utf-8");
@@ -138,7 +138,7 @@ TEST_F(RoutesTest, SendsMetricsCompressedToThoseWhoTakeThem) {
   EXPECT_FALSE(Whole(AskCompressed("/healthz")).gzip);
 }
 
-TEST_F(RoutesTest, HasTheFilesOfThePage) {
+TEST_F(RoutesTest, ServesTheFilesOfThePage) {
   const std::pair<const char*, const char*> types[] = {
       {"/", "text/html; charset=utf-8"},
       {"/page.css", "text/css; charset=utf-8"},
@@ -153,7 +153,7 @@ TEST_F(RoutesTest, HasTheFilesOfThePage) {
   }
 }
 
-TEST_F(RoutesTest, KnowsNoOtherPath) {
+TEST_F(RoutesTest, RespondsNotFoundForOtherPaths) {
   for (const char* path : {"/metrics/", "/page.html", "/api/v1/status/", "/api", "/Metrics", "//",
                            "/..", "/healthz/x"}) {
     EXPECT_EQ(Get(path).status, 404) << path;
@@ -188,7 +188,7 @@ TEST_F(RoutesTest, WorksBehindAServer) {
   EXPECT_EQ(client.Get("/healthz").status, 200);    // on the same connection
 }
 
-TEST_F(RoutesTest, TellsThatItIsAliveWhileManyWaitForATextThatTakesLong) {
+TEST_F(RoutesTest, HealthzRespondsWhileMetricsAreSlow) {
   held_up_ = true;
   std::counting_semaphore<> asked(0);
   const auto handler = [&](const HttpRequest& request) {

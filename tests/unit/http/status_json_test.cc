@@ -49,7 +49,7 @@ class StatusJsonTest : public testing::Test {
                     .now = [] { return kThen; }}};
 };
 
-TEST_F(StatusJsonTest, TellsOfTheProcess) {
+TEST_F(StatusJsonTest, ContainsTheProcess) {
   json status = Status();
   EXPECT_EQ(status["version"], "1.2.3");
   EXPECT_EQ(status["node"], "rack-1");
@@ -67,7 +67,7 @@ TEST_F(StatusJsonTest, TellsOfTheProcess) {
             json({{"up", true}, {"restarts", 1}, {"pod_resources_up", false}}));
 }
 
-TEST_F(StatusJsonTest, KeepsWhatIsInForceWhenTheNextFileIsRefused) {
+TEST_F(StatusJsonTest, KeepsTheActiveConfigAfterAFailedReload) {
   metrics_.SetConfigReading({true, kThen, "", {}});
   metrics_.SetConfigReading(
       {false,
@@ -89,14 +89,14 @@ TEST_F(StatusJsonTest, KeepsWhatIsInForceWhenTheNextFileIsRefused) {
   EXPECT_EQ(config["diagnostics_left_out"], 0);
 }
 
-TEST_F(StatusJsonTest, CountsDiagnosticsBeyondTheFirst) {
+TEST_F(StatusJsonTest, CountsOmittedDiagnostics) {
   metrics_.SetConfigReading({false, kThen, "", std::vector<Diagnostic>(250)});
   const json config = Status()["config"];
   EXPECT_EQ(config["diagnostics"].size(), 100u);
   EXPECT_EQ(config["diagnostics_left_out"], 150);
 }
 
-TEST_F(StatusJsonTest, ShowsAResourceBeforeTheFirstLookAtTheHost) {
+TEST_F(StatusJsonTest, ContainsAResourceBeforeTheFirstScan) {
   const auto observer = metrics_.AddResource("example.com/card");
   const json resource = Status()["resources"][0];
   EXPECT_EQ(resource["state"], "waiting");
@@ -107,7 +107,7 @@ TEST_F(StatusJsonTest, ShowsAResourceBeforeTheFirstLookAtTheHost) {
   EXPECT_EQ(resource["devices"], json::array());
 }
 
-TEST_F(StatusJsonTest, ShowsAllThatIsKnownOfADevice) {
+TEST_F(StatusJsonTest, ContainsEveryFieldOfADevice) {
   const auto observer = metrics_.AddResource("example.com/card");
   observer->OnScan(milliseconds(2), true);
   observer->OnSnapshot(
@@ -149,7 +149,7 @@ TEST_F(StatusJsonTest, ShowsAllThatIsKnownOfADevice) {
                                       {"message", "no answer in 5s"}}));
 }
 
-TEST_F(StatusJsonTest, IsValidWhateverBytesAreInIt) {
+TEST_F(StatusJsonTest, IsValidForHostileBytes) {
   const std::string hostile = "\xff\xc3</script>\"\\\n\t\x01\u2028";
   const auto observer = metrics_.AddResource("example.com/card");
   observer->OnSnapshot(SnapshotWith({hostile}, {{hostile, RejectReason::kBadName, hostile}}));
@@ -165,7 +165,7 @@ TEST_F(StatusJsonTest, IsValidWhateverBytesAreInIt) {
   EXPECT_EQ(text.find('\n'), text.size() - 1);
 }
 
-TEST_F(StatusJsonTest, ForgetsProbesOfDevicesThatAreNotListedAnyMore) {
+TEST_F(StatusJsonTest, ForgetsProbesOfUnlistedDevices) {
   const auto observer = metrics_.AddResource("example.com/card");
   observer->OnSnapshot(SnapshotWith({"c0", "c1"}));
   for (const char* id : {"c0", "c1"}) observer->OnProbe(id, {.result = ProbeResult::kSuccess});
@@ -175,7 +175,7 @@ TEST_F(StatusJsonTest, ForgetsProbesOfDevicesThatAreNotListedAnyMore) {
   EXPECT_FALSE(probes->Find("c1"));
 }
 
-TEST_F(StatusJsonTest, ForgetsProbesOfADeviceThatIsAnotherByNow) {
+TEST_F(StatusJsonTest, ForgetsProbesOfReplacedDevices) {
   const auto observer = metrics_.AddResource("example.com/card");
   const auto before = SnapshotWith({"c0", "c1"});
   observer->OnSnapshot(before);
@@ -190,7 +190,7 @@ TEST_F(StatusJsonTest, ForgetsProbesOfADeviceThatIsAnotherByNow) {
   EXPECT_FALSE(probes->Find("c1"));
 }
 
-TEST_F(StatusJsonTest, ForgetsProbesOfAResourceThatIsNotProbedAnyMore) {
+TEST_F(StatusJsonTest, ForgetsProbesOfAResourceWithoutProbe) {
   const auto observer = metrics_.AddResource("example.com/card");
   const auto before = SnapshotWith({"c0"});
   observer->OnSnapshot(before);
@@ -203,7 +203,7 @@ TEST_F(StatusJsonTest, ForgetsProbesOfAResourceThatIsNotProbedAnyMore) {
   EXPECT_EQ(Status()["resources"][0]["devices"][0]["last_probe"], nullptr);
 }
 
-TEST_F(StatusJsonTest, ChangesItsSerialWithEveryChange) {
+TEST_F(StatusJsonTest, IncrementsTheSerialWithEveryChange) {
   std::uint64_t last = metrics_.Now().serial;
   const auto expect_more = [&](const char* what) {
     const std::uint64_t now = metrics_.Now().serial;
@@ -225,7 +225,7 @@ TEST_F(StatusJsonTest, ChangesItsSerialWithEveryChange) {
   EXPECT_EQ(metrics_.Now().serial, last);
 }
 
-TEST_F(StatusJsonTest, MayBeReadWhileAllOfItChanges) {
+TEST_F(StatusJsonTest, CanBeRenderedDuringChanges) {
   const auto observer = metrics_.AddResource("example.com/card");
   std::thread writer([&] {
     for (int i = 0; i < 300; ++i) {

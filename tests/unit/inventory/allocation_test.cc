@@ -114,17 +114,17 @@ class AllocateTest : public testing::Test {
   std::map<std::string, Result<HostNode>> host_;  ///< what does not resolve to itself
 };
 
-TEST_F(AllocateTest, OneDevice) {
+TEST_F(AllocateTest, AllocatesOneDevice) {
   EXPECT_THAT(Granted({"c1"}).devices, ElementsAre(DeviceSpec{"/dev/c1", "/dev/c1", "rw"}));
 }
 
-TEST_F(AllocateTest, NoDeviceIsAnEmptyAnswer) {
+TEST_F(AllocateTest, NoIdsGiveAnEmptyResponse) {
   spec_.env.push_back(Entry("A", "b"));
   spec_.mounts.push_back(Mounted("/opt", "/opt"));
   EXPECT_EQ(Granted({}), ContainerResponse());
 }
 
-TEST_F(AllocateTest, OrderAndRepetitionDoNotMatter) {
+TEST_F(AllocateTest, IgnoresOrderAndRepetitionOfIds) {
   spec_.device_nodes = {Node({}, "/dev/fpga{slot}")};
   spec_.env = {Entry("CARDS", "{card}"), Entry("FPGA_{slot}", "{path}")};
   spec_.annotations = {Entry("example.com/slots", "{slot:02}/{index}")};
@@ -147,7 +147,7 @@ TEST_F(AllocateTest, OrderAndRepetitionDoNotMatter) {
   } while (std::next_permutation(ids.begin(), ids.end()));
 }
 
-TEST_F(AllocateTest, RefusesAnUnknownId) {
+TEST_F(AllocateTest, RejectsUnknownIds) {
   for (const std::string id : {"c3", "", "C1", "c1::0", "c01", "c1 ", "/dev/c1"}) {
     const Error error = Refused({"c0", id});
     EXPECT_EQ(error.kind, ErrorKind::kNotFound) << id;
@@ -164,7 +164,7 @@ TEST_F(AllocateTest, RefusesAnUnknownId) {
   EXPECT_THAT(Refused({"c0"}).message, HasSubstr("; it has none"));
 }
 
-TEST_F(AllocateTest, RefusesAnUnhealthyDevice) {
+TEST_F(AllocateTest, RejectsUnhealthyDevices) {
   unhealthy_["c2"] = "/dev/c2 is gone";
   const Error error = Refused({"c0", "c2"});
   EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
@@ -173,7 +173,7 @@ TEST_F(AllocateTest, RefusesAnUnhealthyDevice) {
   EXPECT_THAT(Granted({"c0", "c1"}).devices, SizeIs(2)) << "its neighbours are not touched";
 }
 
-TEST_F(AllocateTest, RefusesMoreThanAContainerMayHave) {
+TEST_F(AllocateTest, EnforcesMaxPerContainer) {
   spec_.max_per_container = 2;
   EXPECT_THAT(Granted({"c0", "c1", "c0", "c1"}).devices, SizeIs(2));
   const Error error = Refused({"c0", "c1", "c2"});
@@ -181,7 +181,7 @@ TEST_F(AllocateTest, RefusesMoreThanAContainerMayHave) {
   EXPECT_THAT(error.message, HasSubstr("at most 2"));
 }
 
-TEST_F(AllocateTest, AnEnvironmentVariableIsAsLongAsAProgramTakesAndNoLonger) {
+TEST_F(AllocateTest, LimitsTheLengthOfEnvironmentVariables) {
   // Joined of what 33 devices give: no single one of them is long.
   const std::size_t each = kMaxEnv / 33;
   const std::size_t rest = kMaxEnv - 33 * each;
@@ -211,7 +211,7 @@ TEST_F(AllocateTest, AnEnvironmentVariableIsAsLongAsAProgramTakesAndNoLonger) {
   EXPECT_EQ(Granted(ids).annotations.at("VV").size(), kMaxEnv - 2);
 }
 
-TEST_F(AllocateTest, AContainerGetsNoMoreThanTheKubeletTakes) {
+TEST_F(AllocateTest, LimitsTheSizeOfTheResponse) {
   devices_ = {WithCaptures("d", {{"v", std::string(250, 'x')}})};
   const auto give = [&](int mounts) {
     std::string target;
@@ -230,7 +230,7 @@ TEST_F(AllocateTest, AContainerGetsNoMoreThanTheKubeletTakes) {
   EXPECT_THAT(error.message, HasSubstr("takes at most 3670016"));
 }
 
-TEST_F(AllocateTest, ReplicasOfOneDeviceInOneContainer) {
+TEST_F(AllocateTest, AllocatesReplicasOfOneDevice) {
   spec_.replicas = 12;
   spec_.env = {Entry("IDS", "{id}"), Entry("CARDS", "{card}"), Entry("R", "{replica}")};
   const ContainerResponse response = Granted({"c1::10", "c1::9", "c0::0"});
@@ -244,7 +244,7 @@ TEST_F(AllocateTest, ReplicasOfOneDeviceInOneContainer) {
   }
 }
 
-TEST_F(AllocateTest, EqualValuesCollapseAndOthersAreJoinedInIdOrder) {
+TEST_F(AllocateTest, JoinsDistinctValuesInIdOrder) {
   devices_ = {WithCaptures("a", {{"v", "x"}, {"w", ""}}),
               WithCaptures("b", {{"v", "y"}, {"w", ""}}),
               WithCaptures("c", {{"v", "x"}, {"w", "1"}})};
@@ -258,12 +258,12 @@ TEST_F(AllocateTest, EqualValuesCollapseAndOthersAreJoinedInIdOrder) {
   EXPECT_THAT(Granted({"c", "b", "a"}).envs, testing::Contains(Pair("V", "xy")));
 }
 
-TEST_F(AllocateTest, TwoTemplatesMayMakeOneKey) {
+TEST_F(AllocateTest, JoinsValuesOfEqualKeys) {
   spec_.env = {Entry("A", "1"), Entry("CARD_{card}", "x"), Entry("A", "2"), Entry("A", "1")};
   EXPECT_THAT(Granted({"c0"}).envs, ElementsAre(Pair("A", "1,2"), Pair("CARD_0", "x")));
 }
 
-TEST_F(AllocateTest, TwoHostPathsOnOneContainerPathAreRefused) {
+TEST_F(AllocateTest, RejectsTwoHostPathsForOneContainerPath) {
   struct Case {
     std::vector<DeviceNodeSpec> nodes;
     std::vector<MountSpec> mounts;
@@ -296,13 +296,13 @@ TEST_F(AllocateTest, TwoHostPathsOnOneContainerPathAreRefused) {
   }
 }
 
-TEST_F(AllocateTest, TwoLinksToOneNodeMayShareAContainerPath) {
+TEST_F(AllocateTest, MergesLinksToOneNodeOnOneContainerPath) {
   host_["/dev/other"] = HostNode{"/dev/c0", FileType::kCharacter, 1, 3};
   spec_.device_nodes = {Node({}, "/dev/x", "r"), Node("/dev/other", "/dev/x", "wm")};
   EXPECT_THAT(Granted({"c0"}).devices, ElementsAre(DeviceSpec{"/dev/x", "/dev/c0", "rwm"}));
 }
 
-TEST_F(AllocateTest, PermissionsAreTheUnion) {
+TEST_F(AllocateTest, MergesPermissions) {
   struct Case {
     std::string one, other, both;
   };
@@ -314,7 +314,7 @@ TEST_F(AllocateTest, PermissionsAreTheUnion) {
   }
 }
 
-TEST_F(AllocateTest, ExtraNodes) {
+TEST_F(AllocateTest, AddsExtraNodesAndSkipsMissingOptionalOnes) {
   spec_.device_nodes = {Node({}, {}, "rw"),
                         Node("/dev/dri/renderD{card}", "/dev/dri/renderD{slot}", "r", true)};
   host_["/dev/dri/renderD1"] = Gone("/dev/dri/renderD1");
@@ -331,7 +331,7 @@ TEST_F(AllocateTest, ExtraNodes) {
   EXPECT_THAT(error.message, HasSubstr("/dev/dri/renderD1"));
 }
 
-TEST_F(AllocateTest, ADeviceThatWentSinceTheSnapshot) {
+TEST_F(AllocateTest, RejectsADeviceRemovedSinceTheScan) {
   host_["/dev/c1"] = Gone("/dev/c1");
   const Error error = Refused({"c1"});
   EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
@@ -339,7 +339,7 @@ TEST_F(AllocateTest, ADeviceThatWentSinceTheSnapshot) {
   EXPECT_THAT(Granted({"c0"}).devices, SizeIs(1));
 }
 
-TEST_F(AllocateTest, ANodeThatBecameSomethingElse) {
+TEST_F(AllocateTest, RejectsANodeThatIsNoLongerADevice) {
   for (const FileType type : {FileType::kRegular, FileType::kDirectory, FileType::kOther}) {
     host_["/dev/c1"] = HostNode{"/dev/c1", type, 0, 0};
     const Error error = Refused({"c1"});
@@ -350,7 +350,7 @@ TEST_F(AllocateTest, ANodeThatBecameSomethingElse) {
 }
 
 // Conditions, `exclusive` and the probe were asked about the node that the scan found.
-TEST_F(AllocateTest, NodeThatTookThePlaceOfAnotherIsRefused) {
+TEST_F(AllocateTest, RejectsAReplacedNode) {
   for (const HostNode& other : {HostNode{"/dev/c1", FileType::kBlock, 1, 3},
                                 HostNode{"/dev/c1", FileType::kCharacter, 8, 3},
                                 HostNode{"/dev/c1", FileType::kCharacter, 1, 0}}) {
@@ -369,7 +369,7 @@ TEST_F(AllocateTest, NodeThatTookThePlaceOfAnotherIsRefused) {
   EXPECT_THAT(error.message, HasSubstr("/dev/by-id/c0 is not the device that was found there"));
 }
 
-TEST_F(AllocateTest, ALinkIsFollowedAtThatMoment) {
+TEST_F(AllocateTest, ResolvesLinksAtAllocation) {
   devices_[0].nodes[0].path = "/dev/by-id/c0";
   host_["/dev/by-id/c0"] = HostNode{"/dev/ttyUSB7", FileType::kCharacter, 1, 3};
   EXPECT_THAT(Granted({"c0"}).devices,
@@ -383,7 +383,7 @@ TEST_F(AllocateTest, ALinkIsFollowedAtThatMoment) {
   EXPECT_EQ(Refused({"c0"}).kind, ErrorKind::kPrecondition);
 }
 
-TEST_F(AllocateTest, OnlyDeviceNodesAreDevices) {
+TEST_F(AllocateTest, IncludesOnlyDeviceNodes) {
   Device mixed{"mixed", {}, {}};
   for (const auto& [name, type] :
        {std::pair("char", FileType::kCharacter), std::pair("block", FileType::kBlock),
@@ -398,7 +398,7 @@ TEST_F(AllocateTest, OnlyDeviceNodesAreDevices) {
                           DeviceSpec{"/x/block", "/x/block", "rw"}));
 }
 
-TEST_F(AllocateTest, TemplatesOfANodeSpeakOfThatNode) {
+TEST_F(AllocateTest, NodeTemplatesUseVariablesOfTheNode) {
   devices_ = {{"two",
                {{"/dev/a0", "/dev/a0", FileType::kCharacter, 9, 1},
                 {"/dev/b0", "/dev/b0", FileType::kBlock, 9, 2}},
@@ -411,7 +411,7 @@ TEST_F(AllocateTest, TemplatesOfANodeSpeakOfThatNode) {
   EXPECT_THAT(response.envs, ElementsAre(Pair("FIRST", "a0")));
 }
 
-TEST_F(AllocateTest, MountsMerge) {
+TEST_F(AllocateTest, MergesMounts) {
   spec_.device_nodes.clear();
   spec_.mounts = {Mounted("/opt/x", "/opt/x"), Mounted("/srv/{card}", "/data/{slot}", false),
                   Mounted("/opt/x", "/opt/x", false)};
@@ -422,14 +422,14 @@ TEST_F(AllocateTest, MountsMerge) {
   EXPECT_THAT(Granted({"c0"}).mounts, ElementsAre(Mount{"/opt/x", "/opt/x", true}));
 }
 
-TEST_F(AllocateTest, CdiNamesAreNotRepeated) {
+TEST_F(AllocateTest, DeduplicatesCdiNames) {
   spec_.cdi_devices = {MakeTemplate("example.com/x=all"), MakeTemplate("example.com/x={card}"),
                        MakeTemplate("example.com/x=all")};
   EXPECT_THAT(Granted({"c1", "c0"}).cdi_devices,
               ElementsAre("example.com/x=all", "example.com/x=0", "example.com/x=1"));
 }
 
-TEST_F(AllocateTest, HostileValuesAreRefused) {
+TEST_F(AllocateTest, RejectsHostileValues) {
   const std::string nul("a\0b", 3);
   struct Case {
     std::string_view what;
@@ -497,21 +497,21 @@ TEST_F(AllocateTest, HostileValuesAreRefused) {
   }
 }
 
-TEST_F(AllocateTest, AFormatCanMakeANulToo) {
+TEST_F(AllocateTest, RejectsNulBytesFromFormatSpecs) {
   for (const char* text : {"{slot:c}", "{major:c}{slot:c}"}) {
     spec_.env = {Entry("A", text)};
     EXPECT_EQ(Refused({"c0"}).kind, ErrorKind::kInvalid) << text;
   }
 }
 
-TEST_F(AllocateTest, AVariableWithoutValueIsRefused) {
+TEST_F(AllocateTest, RejectsMissingVariables) {
   devices_ = {WithCaptures("with", {{"v", ""}}), WithCaptures("without")};
   spec_.env = {Entry("A", "{v}")};
   EXPECT_THAT(Granted({"with"}).envs, ElementsAre(Pair("A", "")));
   EXPECT_THAT(Refused({"without"}).message, HasSubstr("\"v\""));
 }
 
-TEST(ProblemWithDevice, Table) {
+TEST(ProblemWithDevice, DetectsEveryRejectReason) {
   struct Case {
     std::string_view what;
     std::function<void(ResourceSpec&)> change;
@@ -556,7 +556,7 @@ TEST(ProblemWithDevice, Table) {
   }
 }
 
-TEST(ProblemWithDevice, OfOneThatNoResponseHasRoomFor) {
+TEST(ProblemWithDevice, DetectsResponsesThatAreTooLarge) {
   ResourceSpec spec = Resource({CountMatch(1)});
   Device device;
   device.id = "0";
@@ -569,7 +569,7 @@ TEST(ProblemWithDevice, OfOneThatNoResponseHasRoomFor) {
             std::nullopt);
 }
 
-TEST(ProblemWithDevice, OfADeviceWithoutNodes) {
+TEST(ProblemWithDevice, DetectsPathVariablesOfDevicesWithoutNode) {
   ResourceSpec spec = Resource({CountMatch(1)});
   const Device device{"7", {}, {}};
   EXPECT_EQ(ProblemWithDevice(std::make_shared<const ResourceSpec>(spec), device, ""),
@@ -586,7 +586,7 @@ TEST(ProblemWithDevice, OfADeviceWithoutNodes) {
   EXPECT_THAT(of_interface->detail, HasSubstr("use {INTERFACE}"));
 }
 
-TEST_F(AllocateTest, EveryNodeOfAGroupIsNamedByItsOwnValues) {
+TEST_F(AllocateTest, GroupedNodesUseTheirOwnVariables) {
   Device card;
   card.id = "card3";
   card.values = {{"vendor", "acme"}, {"kind", "hidden"}};
@@ -651,7 +651,7 @@ TEST(AllocateFromHost, FollowsRetargetedLinkToTheSameDeviceOnly) {
   EXPECT_THAT(response.error().message, HasSubstr("/dev/by-id/A"));
 }
 
-TEST(AllocateFromHost, WhateverIsListedCanBeAllocated) {
+TEST(AllocateFromHost, EveryListedDeviceCanBeAllocated) {
   std::mt19937 random(99);
   const std::vector<std::string> names = {"a",    "b b", "c\nc", "..d",
                                           "=",    "é",   "{x}",  "x:y",

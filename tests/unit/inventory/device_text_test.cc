@@ -80,7 +80,7 @@ std::vector<std::pair<std::string_view, ChangeSpec>> PathPlaces() {
            }}};
 }
 
-TEST(DeviceText, FillsOnePartOfAPathAndNoMore) {
+TEST(DeviceText, CannotAddPathComponents) {
   for (const auto& [name, change] : PathPlaces()) {
     const ResourceSpec spec = SpecWith(change);
     for (const std::string serial :
@@ -100,7 +100,7 @@ TEST(DeviceText, FillsOnePartOfAPathAndNoMore) {
   }
 }
 
-TEST(DeviceText, ChoosesNoDeviceNode) {
+TEST(DeviceText, CannotSelectADeviceNode) {
   for (const std::string_view path : {"/dev/{serial}", "/dev/x/{serial}", "/dev/x{serial}"}) {
     const ResourceSpec spec = SpecWith([=](ResourceSpec& s) {
       s.device_nodes.emplace_back();
@@ -113,7 +113,7 @@ TEST(DeviceText, ChoosesNoDeviceNode) {
   }
 }
 
-TEST(DeviceText, IsJudgedAsItIsFormattedAndTogether) {
+TEST(DeviceText, IsCheckedAfterFormattingAndJoining) {
   const auto rejection = [](std::string_view path, std::string serial) {
     return RejectionOf(SpecWith(MountOf(path)), Calling(std::move(serial), {{"dots", "."}}));
   };
@@ -132,7 +132,7 @@ TEST(DeviceText, IsJudgedAsItIsFormattedAndTogether) {
       << "what is formatted away does not count";
 }
 
-TEST(DeviceText, MayNotBeginAPath) {
+TEST(DeviceText, CannotStartAPath) {
   for (const std::string_view path : {"{serial}", "{serial}/x", "{path:.0}{serial}", "{dir}"}) {
     const ResourceSpec spec = SpecWith(MountOf(path));
     for (const std::string_view serial : {"/etc", "etc", "/"}) {
@@ -145,7 +145,7 @@ TEST(DeviceText, MayNotBeginAPath) {
   EXPECT_EQ(RejectionOf(SpecWith(MountOf("{path}-{serial}")), Calling("A9")), "");
 }
 
-TEST(DeviceText, OfACaptureIsWhatThePathHolds) {
+TEST(DeviceText, CaptureMayContainPathComponents) {
   const auto rejection = [](std::string_view path, std::string capture) {
     return RejectionOf(SpecWith(MountOf(path)), Calling("A9", {{"below", std::move(capture)}}));
   };
@@ -159,18 +159,18 @@ TEST(DeviceText, OfACaptureIsWhatThePathHolds) {
   EXPECT_NE(rejection("/srv/{below}", ""), "") << "it would be /srv itself";
 }
 
-TEST(DeviceText, OfTheNodeMayStandInThePath) {
+TEST(DeviceText, PathVariablesOfTheNodeAreAllowedInPaths) {
   const ResourceSpec spec = SpecWith(MountOf("/host/{path}", "/data{real_path}/{name}"));
   EXPECT_EQ(RejectionOf(spec, Calling("A9")), "");
 }
 
-TEST(DeviceText, ThatACaptureHidesDoesNotCount) {
+TEST(DeviceText, IsIgnoredIfACaptureOverridesIt) {
   // The device sets a property by the name of the group: the group of the regex is asked first.
   const ResourceSpec spec = SpecWith(MountOf("/srv/{serial}"));
   EXPECT_EQ(RejectionOf(spec, Calling("../..", {{"serial", "a/b"}})), "");
 }
 
-TEST(DeviceText, MakesNoNameThatTheFileMayNotHave) {
+TEST(DeviceText, CannotFormReservedNames) {
   const auto env = [](std::string_view key) {
     return SpecWith([=](ResourceSpec& s) { s.env = {{MakeTemplate(key), MakeTemplate("x")}}; });
   };
@@ -243,14 +243,14 @@ TEST(DeviceText, MakesNoNameThatTheFileMayNotHave) {
   EXPECT_EQ(RejectionOf(cdi("vendor.com/gpu=all"), Calling("A9")), "");
 }
 
-TEST(DeviceText, IsShownEscapedAndShort) {
+TEST(DeviceText, IsEscapedAndTruncatedInMessages) {
   const std::string detail =
       RejectionOf(SpecWith(MountOf("/srv/{serial}")), Calling("\x1b[2J" + std::string(3000, 'x')));
   EXPECT_THAT(detail, HasSubstr("\\x1b[2J"));
   EXPECT_LE(detail.size(), 500U);
 }
 
-TEST(DeviceText, ThatHoldsTheSeparatorMakesNoList) {
+TEST(DeviceText, CannotContainTheEnvSeparator) {
   const auto with = [](std::string_view value, std::string separator, int max_per_container) {
     return SpecWith([=](ResourceSpec& s) {
       s.env = {{MakeTemplate("A"), MakeTemplate(value)}};

@@ -20,14 +20,14 @@ Snapshot Of(std::vector<ListedDevice> devices, std::vector<Rejection> rejected =
   return {nullptr, 1, std::move(devices), std::move(rejected), false};
 }
 
-TEST(Diff, OfNothingIsEverything) {
+TEST(Diff, ReportsEverythingForTheFirstSnapshot) {
   const Rejection rejection{"/dev/x", RejectReason::kBadName, "not text"};
   EXPECT_THAT(Diff(nullptr, Of({Listed("a"), Listed("b")}, {rejection})),
               ElementsAre(Change{Kind::kAppeared, "a", ""}, Change{Kind::kAppeared, "b", ""},
                           Change{Kind::kRejected, "/dev/x", "bad_name: not text"}));
 }
 
-TEST(Diff, OfADeviceThatAppearsAndDoesNotWorkIsBoth) {
+TEST(Diff, ReportsNewUnhealthyDevicesAsAppearedAndUnhealthy) {
   EXPECT_THAT(Diff(nullptr, Of({Listed("a", Health::kUnhealthy, "no /dev/control"),
                                 Listed("b", Health::kUnhealthy, std::string(kNotProbedYet))})),
               ElementsAre(Change{Kind::kAppeared, "a", ""},
@@ -35,7 +35,7 @@ TEST(Diff, OfADeviceThatAppearsAndDoesNotWorkIsBoth) {
                           Change{Kind::kAppeared, "b", ""}));
 }
 
-TEST(Diff, TellsOnceThatAMountIsMissing) {
+TEST(Diff, ReportsAMissingMountOnce) {
   const Snapshot before = Of({Listed("a")});
   Snapshot after = before;
   after.missing_mounts = {{"/opt/firmware", "nothing there"}};
@@ -45,13 +45,13 @@ TEST(Diff, TellsOnceThatAMountIsMissing) {
   EXPECT_THAT(Diff(&after, before), IsEmpty());
 }
 
-TEST(Diff, OfEqualsIsNothing) {
+TEST(Diff, IsEmptyForEqualSnapshots) {
   const Snapshot snapshot = Of({Listed("a"), Listed("b", Health::kUnhealthy, "gone")},
                                {{"/dev/x", RejectReason::kLimit, ""}});
   EXPECT_THAT(Diff(&snapshot, snapshot), IsEmpty());
 }
 
-TEST(Diff, TellsWhatCameWentAndTurned) {
+TEST(Diff, ReportsAppearedForgottenAndHealthChanges) {
   const Snapshot before = Of({Listed("a1"), Listed("a2"), Listed("a9"), Listed("b")});
   const Snapshot after =
       Of({Listed("a2", Health::kUnhealthy, "gone"), Listed("a9"), Listed("a10"), Listed("b")});
@@ -63,7 +63,7 @@ TEST(Diff, TellsWhatCameWentAndTurned) {
                           Change{Kind::kForgotten, "a10", ""}));
 }
 
-TEST(Diff, TheFirstVerdictOnADeviceThatWasDoubtedIsNews) {
+TEST(Diff, ReportsTheFirstProbeFailure) {
   const Snapshot before = Of({Listed("a", Health::kUnhealthy, std::string(kNotProbedYet)),
                               Listed("b", Health::kUnhealthy, "no link")});
   const Snapshot after = Of(
@@ -71,7 +71,7 @@ TEST(Diff, TheFirstVerdictOnADeviceThatWasDoubtedIsNews) {
   EXPECT_THAT(Diff(&before, after), ElementsAre(Change{Kind::kUnhealthy, "a", "no card"}));
 }
 
-TEST(Diff, TellsARejectionOnce) {
+TEST(Diff, ReportsARejectionOnce) {
   const Snapshot before = Of({}, {{"/dev/x", RejectReason::kLimit, "1"}});
   const Snapshot after =
       Of({}, {{"/dev/x", RejectReason::kLimit, "2"}, {"/dev/x", RejectReason::kBadName, "3"}});
@@ -79,7 +79,7 @@ TEST(Diff, TellsARejectionOnce) {
   EXPECT_THAT(Diff(&after, before), IsEmpty());
 }
 
-TEST(Diff, TellsOnceThatAPathIsNotRejectedAnyMore) {
+TEST(Diff, ReportsOnceThatAPathIsNoLongerRejected) {
   const Snapshot before =
       Of({}, {{"/dev/x", RejectReason::kLimit, "1"}, {"/dev/x", RejectReason::kBadName, "2"}});
   EXPECT_THAT(Diff(&before, Of({Listed("a")})),

@@ -18,7 +18,7 @@ class HostileHost : public testing::TestWithParam<unsigned> {};
 
 /// Whatever a device says of itself, each node handed out has the number that the kernel gave that
 /// device, each path stays where the configuration put it, and each name obeys its grammar.
-TEST_P(HostileHost, GetsNothingByItsTexts) {
+TEST_P(HostileHost, DeviceTextsCannotGainAccess) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   test::HostileHost host;
   std::mt19937 random(20'261'122 + GetParam());

@@ -68,12 +68,12 @@ class InventoryTest : public testing::Test {
   Inventory inventory_{Spec(), "node-1"};
 };
 
-TEST_F(InventoryTest, KnowsNothingBeforeTheFirstPass) {
+TEST_F(InventoryTest, HasNoSnapshotBeforeTheFirstScan) {
   EXPECT_EQ(inventory_.snapshot(), nullptr);
   EXPECT_EQ(inventory_.NextExpiry(), std::nullopt);
 }
 
-TEST_F(InventoryTest, AnEmptyHostIsAnEmptyList) {
+TEST_F(InventoryTest, EmptyHostGivesAnEmptySnapshot) {
   Advance(inventory_, Found({}), start_);
   ASSERT_NE(inventory_.snapshot(), nullptr);
   EXPECT_THAT(Listed(), IsEmpty());
@@ -92,7 +92,7 @@ TEST_F(InventoryTest, ListsInTheOrderOfIdsAsDevicesComeAndGo) {
   EXPECT_THAT(Listed(), ElementsAre("t1!", "t09!", "t9!", "t10!", "t100!"));
 }
 
-TEST_F(InventoryTest, AVanishedDeviceSaysWhy) {
+TEST_F(InventoryTest, VanishedDeviceHasAReason) {
   Device count{"7", {}, {}};
   Advance(inventory_, Found({Made("a"), count}), start_);
   Advance(inventory_, Found({}), start_);
@@ -101,7 +101,7 @@ TEST_F(InventoryTest, AVanishedDeviceSaysWhy) {
   EXPECT_EQ(inventory_.snapshot()->devices[1].reason, "/dev/a is gone");
 }
 
-TEST_F(InventoryTest, ADeviceWhoseNodesDoNotMakeOneAnyMoreSaysWhy) {
+TEST_F(InventoryTest, IncompleteDeviceHasTheReasonOfItsRejection) {
   Device card = Made("card");
   card.nodes.push_back({"/dev/pcm", "/dev/pcm", FileType::kCharacter, 1, 1, {}});
   Advance(inventory_, Found({card}), start_);
@@ -113,7 +113,7 @@ TEST_F(InventoryTest, ADeviceWhoseNodesDoNotMakeOneAnyMoreSaysWhy) {
   EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "/dev/card is gone");
 }
 
-TEST_F(InventoryTest, AVanishedDeviceIsForgottenInTime) {
+TEST_F(InventoryTest, ForgetsVanishedDevicesAfterForgetAfter) {
   Advance(inventory_, Found({Made("a"), Made("b")}), start_);
   EXPECT_EQ(inventory_.NextExpiry(), std::nullopt);
   Advance(inventory_, Found({Made("b")}), start_ + seconds(1));
@@ -131,7 +131,7 @@ TEST_F(InventoryTest, AVanishedDeviceIsForgottenInTime) {
   EXPECT_EQ(inventory_.NextExpiry(), std::nullopt);
 }
 
-TEST_F(InventoryTest, ForgetAfterNothingForgetsAtOnce) {
+TEST_F(InventoryTest, ForgetAfterZeroForgetsImmediately) {
   Inventory inventory(Spec([](ResourceSpec& spec) { spec.forget_after = minutes(0); }), "");
   Advance(inventory, Found({Made("a")}), start_);
   Advance(inventory, Found({}), start_);
@@ -139,7 +139,7 @@ TEST_F(InventoryTest, ForgetAfterNothingForgetsAtOnce) {
   EXPECT_EQ(inventory.NextExpiry(), std::nullopt);
 }
 
-TEST_F(InventoryTest, AReturnHeals) {
+TEST_F(InventoryTest, ReturnedDeviceIsHealthyAgain) {
   Advance(inventory_, Found({Made("a")}), start_);
   const auto device = inventory_.snapshot()->devices[0].device;
   Advance(inventory_, Found({}), start_);
@@ -155,7 +155,7 @@ TEST_F(InventoryTest, AReturnHeals) {
   EXPECT_EQ(inventory_.NextExpiry(), start_ + minutes(210));
 }
 
-TEST_F(InventoryTest, WhatCannotBeReadIsNotGone) {
+TEST_F(InventoryTest, KeepsDevicesInUnreadableDirectories) {
   Advance(inventory_, Found({Made("a/x"), Made("ab/x"), Made("b")}), start_);
   const std::vector<Rejection> unread = {{"/dev/a/", RejectReason::kUnreadable, "no permission"}};
   Advance(inventory_, Found({}, unread), start_ + seconds(1));
@@ -166,7 +166,7 @@ TEST_F(InventoryTest, WhatCannotBeReadIsNotGone) {
   EXPECT_THAT(Listed(), ElementsAre("a/x!", "ab/x!", "b!"));
 }
 
-TEST_F(InventoryTest, WhileSysfsCannotBeReadItsDevicesStayAsTheyWere) {
+TEST_F(InventoryTest, KeepsSysfsDevicesWhileSysfsIsUnreadable) {
   const Rejection no_sys{"/sys", RejectReason::kUnreadable, "why"};
   Advance(inventory_, Found({Made("a")}), start_);
   Advance(inventory_, Found({}, {no_sys}), start_);
@@ -179,7 +179,7 @@ TEST_F(InventoryTest, WhileSysfsCannotBeReadItsDevicesStayAsTheyWere) {
   EXPECT_THAT(States(*usb.snapshot()), ElementsAre("a!"));
 }
 
-TEST_F(InventoryTest, AChangedNodeIsANewDevice) {
+TEST_F(InventoryTest, ChangedNodeReplacesTheDevice) {
   const auto change = [](const char* what, const Device& before, const Device& after) {
     Inventory inventory(Spec(), "");
     Advance(inventory, Found({before}), Inventory::Time());
@@ -202,7 +202,7 @@ TEST_F(InventoryTest, AChangedNodeIsANewDevice) {
   change("moved", Made("a"), {"a", {{"/dev/x/a", "/dev/a", FileType::kCharacter, 188, 0}}, {}});
 }
 
-TEST_F(InventoryTest, AChangeOnReturnIsANewDevice) {
+TEST_F(InventoryTest, ChangedNodeOnReturnReplacesTheDevice) {
   Advance(inventory_, Found({Made("a", 1)}), start_);
   Advance(inventory_, Found({}), start_);
   Advance(inventory_, Found({Made("a", 2)}), start_);
@@ -210,7 +210,7 @@ TEST_F(InventoryTest, AChangeOnReturnIsANewDevice) {
   EXPECT_EQ(inventory_.snapshot()->devices[0].device->nodes[0].minor, 2u);
 }
 
-TEST_F(InventoryTest, TheSameObjectAsLongAsNothingChanges) {
+TEST_F(InventoryTest, KeepsTheSnapshotObjectWithoutChanges) {
   const std::vector<Rejection> rejected = {{"/dev/x", RejectReason::kDanglingLink, "why"}};
   Advance(inventory_, Found({Made("a"), Made("b")}, rejected), start_);
   Advance(inventory_, Found({Made("a")}, rejected), start_);
@@ -228,7 +228,7 @@ Device On(const std::string& id, std::optional<int> numa_node) {
   return device;
 }
 
-TEST_F(InventoryTest, TopologyIsForAllDevicesOrNone) {
+TEST_F(InventoryTest, ReportsTopologyForAllDevicesOrNone) {
   const auto topology_of = [&](std::vector<Device> devices) {
     Advance(inventory_, Found(std::move(devices)), start_);
     return inventory_.snapshot()->topology;
@@ -245,14 +245,14 @@ TEST_F(InventoryTest, TopologyIsForAllDevicesOrNone) {
   EXPECT_TRUE(inventory_.snapshot()->topology);
 }
 
-TEST_F(InventoryTest, TopologyIsAWish) {
+TEST_F(InventoryTest, TopologyCanBeDisabled) {
   Inventory inventory(Spec([](ResourceSpec& spec) { spec.topology = false; }), "");
   Advance(inventory, Found({On("a", 0)}), start_);
   EXPECT_FALSE(inventory.snapshot()->topology);
   EXPECT_EQ(inventory.snapshot()->devices[0].device->numa_node, 0);
 }
 
-TEST_F(InventoryTest, AnotherNumaNodeIsAChange) {
+TEST_F(InventoryTest, ChangedNumaNodeIsANewGeneration) {
   Advance(inventory_, Found({On("a", 0)}), start_);
   const auto before = inventory_.snapshot();
   Advance(inventory_, Found({On("a", 1)}), start_);
@@ -261,7 +261,7 @@ TEST_F(InventoryTest, AnotherNumaNodeIsAChange) {
   EXPECT_TRUE(inventory_.snapshot()->topology);
 }
 
-TEST_F(InventoryTest, TheGenerationGrowsWithEveryChange) {
+TEST_F(InventoryTest, IncrementsTheGenerationWithEveryChange) {
   std::uint64_t last = 0;
   for (int i = 0; i < 6; ++i) {
     std::vector<Device> devices;
@@ -272,7 +272,7 @@ TEST_F(InventoryTest, TheGenerationGrowsWithEveryChange) {
   }
 }
 
-TEST_F(InventoryTest, WhatCanNeverBeAllocatedIsRejected) {
+TEST_F(InventoryTest, RejectsDevicesThatCannotBeAllocated) {
   Inventory inventory(Spec([](ResourceSpec& spec) {
                         spec.env.emplace_back(MakeTemplate("CARD"), MakeTemplate("{card}"));
                       }),
@@ -298,7 +298,7 @@ TEST_F(InventoryTest, WhatCanNeverBeAllocatedIsRejected) {
   EXPECT_THAT(Rejected(inventory.snapshot()->rejected), ElementsAre("missing_variable /dev/a"));
 }
 
-TEST_F(InventoryTest, WhateverComesTheRulesHold) {
+TEST_F(InventoryTest, InvariantsHoldOnRandomScans) {
   std::mt19937 random(815);
   Inventory inventory(Spec([](ResourceSpec& spec) { spec.forget_after = seconds(7); }), "");
   Inventory::Time now = start_;
@@ -338,7 +338,7 @@ TEST_F(InventoryTest, WhateverComesTheRulesHold) {
   }
 }
 
-TEST_F(InventoryTest, ProbesSayWhichDevicesWork) {
+TEST_F(InventoryTest, HealthFollowsTheProbes) {
   inventory_.MergeScan(Found({Made("a"), Made("b"), Made("c")}), start_);
   const auto verdict_on = [](const std::string& id) {
     return id == "b" ? ProbeScheduler::Verdict{Health::kUnhealthy, "exit code 1"}
@@ -354,7 +354,7 @@ TEST_F(InventoryTest, ProbesSayWhichDevicesWork) {
   EXPECT_THAT(Listed(), ElementsAre("a", "b", "c"));
 }
 
-TEST_F(InventoryTest, ADeviceThatWentIsUnhealthyWhateverItsProbeSaid) {
+TEST_F(InventoryTest, VanishedDeviceIsUnhealthyDespiteItsProbe) {
   Advance(inventory_, Found({Made("a")}), start_);
   inventory_.MergeScan(Found({}), start_);
   inventory_.Publish([](const std::string&) { return ProbeScheduler::Verdict(); });
@@ -362,7 +362,7 @@ TEST_F(InventoryTest, ADeviceThatWentIsUnhealthyWhateverItsProbeSaid) {
   EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "/dev/a is gone");
 }
 
-TEST_F(InventoryTest, ADeviceThatNoContainerCouldBeGivenIsUnhealthyUntilItCould) {
+TEST_F(InventoryTest, DeviceIsUnhealthyWhileANodeIsMissing) {
   const auto advance = [&](std::vector<Device> devices, std::vector<Rejection> rejected = {},
                            bool is_missing = true) {
     Discovery found = Found(std::move(devices), std::move(rejected));
@@ -384,7 +384,7 @@ TEST_F(InventoryTest, ADeviceThatNoContainerCouldBeGivenIsUnhealthyUntilItCould)
   EXPECT_EQ(inventory_.snapshot()->devices[0].device, before->devices[0].device);
 }
 
-TEST_F(InventoryTest, AMountThatIsMissingIsAChange) {
+TEST_F(InventoryTest, MissingMountIsANewSnapshot) {
   Discovery found = Found({Made("a")});
   found.missing_mounts = {{"/opt/firmware", "nothing there"}};
   Advance(inventory_, found, start_);
@@ -404,7 +404,7 @@ std::vector<Device> Numbered(int first, int count) {
   return devices;
 }
 
-TEST_F(InventoryTest, OfNamesThatComeAndGoTheNewestAreRemembered) {
+TEST_F(InventoryTest, KeepsOnlyTheNewestVanishedDevices) {
   constexpr int kMax = static_cast<int>(Inventory::kMaxVanished);
   inventory_.SetHeld({"d3"});
   std::size_t dropped = 0;
@@ -420,7 +420,7 @@ TEST_F(InventoryTest, OfNamesThatComeAndGoTheNewestAreRemembered) {
   EXPECT_EQ(devices[1].device->id, "d" + std::to_string(2 * kMax - 100));
 }
 
-TEST_F(InventoryTest, AsManyAreRememberedAsWereThereAtOneTime) {
+TEST_F(InventoryTest, KeepsAsManyVanishedDevicesAsWerePresentAtOnce) {
   constexpr int kMany = 3 * static_cast<int>(Inventory::kMaxVanished);
   EXPECT_EQ(inventory_.MergeScan(Found(Numbered(0, kMany)), start_), 0U);
   EXPECT_EQ(inventory_.MergeScan(Found({}), start_), 0U);
@@ -429,7 +429,7 @@ TEST_F(InventoryTest, AsManyAreRememberedAsWereThereAtOneTime) {
   EXPECT_EQ(inventory_.MergeScan(Found({}), start_), 10U);
 }
 
-TEST_F(InventoryTest, RanksWhatIsToBeListedWhereNotAllFits) {
+TEST_F(InventoryTest, RanksDevicesForATruncatedList) {
   inventory_.SetHeld({"held"});
   const auto advance = [&](std::vector<Device> devices) {
     inventory_.MergeScan(Found(std::move(devices)), start_);
@@ -452,7 +452,7 @@ TEST_F(InventoryTest, RanksWhatIsToBeListedWhereNotAllFits) {
   EXPECT_LT(rank.at("new"), rank.at("old"));
 }
 
-TEST_F(InventoryTest, KnowsWhichDevicesAreThere) {
+TEST_F(InventoryTest, KnownReportsPresentDevices) {
   Advance(inventory_, Found({Made("a"), Made("b")}), start_);
   Advance(inventory_, Found({Made("b")}), start_);
   const auto known = inventory_.Known();
@@ -462,7 +462,7 @@ TEST_F(InventoryTest, KnowsWhichDevicesAreThere) {
   EXPECT_TRUE(known[1].present);
 }
 
-TEST_F(InventoryTest, AHeldDeviceIsNotForgottenBeforeItIsLetGo) {
+TEST_F(InventoryTest, KeepsVanishedDevicesThatAreInUse) {
   Advance(inventory_, Found({Made("a"), Made("b")}), start_);
   inventory_.SetHeld({"a"});
   Advance(inventory_, Found({}), start_);
@@ -477,7 +477,7 @@ TEST_F(InventoryTest, AHeldDeviceIsNotForgottenBeforeItIsLetGo) {
   EXPECT_THAT(Listed(), IsEmpty());
 }
 
-TEST_F(InventoryTest, ANewEntryDropsAtOnceWhatItDoesNotFind) {
+TEST_F(InventoryTest, NewEntryRemovesDevicesItDoesNotMatch) {
   Advance(inventory_, Found({Made("a"), Made("b"), Made("held")}), start_);
   inventory_.SetHeld({"held"});
   inventory_.SetSpec(Spec(), true);
@@ -491,7 +491,7 @@ TEST_F(InventoryTest, ANewEntryDropsAtOnceWhatItDoesNotFind) {
   EXPECT_THAT(Listed(), ElementsAre("a"));
 }
 
-TEST_F(InventoryTest, WhatWentBeforeANewEntryIsRememberedAsEver) {
+TEST_F(InventoryTest, NewEntryKeepsPreviouslyVanishedDevices) {
   Advance(inventory_, Found({Made("a"), Made("b")}), start_);
   Advance(inventory_, Found({Made("a")}), start_);
   inventory_.SetSpec(Spec(), true);
@@ -503,7 +503,7 @@ TEST_F(InventoryTest, WhatWentBeforeANewEntryIsRememberedAsEver) {
   EXPECT_EQ(inventory_.NextExpiry(), start_ + minutes(10));
 }
 
-TEST_F(InventoryTest, ACableThatComesLooseWhenAnEntryChangesIsRemembered) {
+TEST_F(InventoryTest, KeepsADeviceThatVanishesDuringAReload) {
   Advance(inventory_, Found({Made("a"), Made("b")}), start_);
   inventory_.SetSpec(Spec(), false);  // it finds the same devices, so it was not the entry
   Advance(inventory_, Found({Made("a")}), start_);
@@ -511,7 +511,7 @@ TEST_F(InventoryTest, ACableThatComesLooseWhenAnEntryChangesIsRemembered) {
   EXPECT_EQ(inventory_.NextExpiry(), start_ + minutes(10));
 }
 
-TEST_F(InventoryTest, DevicesThatCannotBeAllocatedByANewEntryAreRejected) {
+TEST_F(InventoryTest, NewEntryRejectsDevicesItCannotAllocate) {
   Advance(inventory_, Found({Made("a", 0, {{"card", "1"}}), Made("b")}), start_);
   inventory_.SetSpec(Spec([](ResourceSpec& spec) {
                        spec.env.emplace_back(MakeTemplate("CARD"), MakeTemplate("{card}"));
@@ -522,7 +522,7 @@ TEST_F(InventoryTest, DevicesThatCannotBeAllocatedByANewEntryAreRejected) {
   EXPECT_THAT(Rejected(inventory_.snapshot()->rejected), ElementsAre("missing_variable /dev/b"));
 }
 
-TEST_F(InventoryTest, ANewEntryIsANewSnapshotOfTheSameDevices) {
+TEST_F(InventoryTest, NewEntryKeepsUnchangedDevices) {
   Advance(inventory_, Found({Made("a")}), start_);
   const auto before = inventory_.snapshot();
   inventory_.SetSpec(Spec([](ResourceSpec& spec) { spec.replicas = 2; }), false);

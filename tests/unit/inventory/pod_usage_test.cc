@@ -18,7 +18,7 @@ ResourceSpec WithReplicas(int replicas) {
   return spec;
 }
 
-TEST(PodUsageOf, NobodyHoldsAnything) {
+TEST(PodUsageOf, IsEmptyWithoutHolders) {
   const PodUsage usage = PodUsageOf(WithReplicas(1), {});
   EXPECT_EQ(usage.units, 0u);
   EXPECT_THAT(usage.holders, IsEmpty());
@@ -31,7 +31,7 @@ TEST(PodUsageOf, WithoutReplicasUnitsAreDevices) {
   EXPECT_EQ(usage.holders, units);
 }
 
-TEST(PodUsageOf, ADeviceIsHeldByAllWhoHoldAReplica) {
+TEST(PodUsageOf, CollectsTheHoldersOfAllReplicas) {
   const PodUsage usage =
       PodUsageOf(WithReplicas(3), {{"x::0", {kA}}, {"x::2", {kA, kB}}, {"y::1::1", {kB}}});
   EXPECT_EQ(usage.units, 3u);
@@ -39,7 +39,7 @@ TEST(PodUsageOf, ADeviceIsHeldByAllWhoHoldAReplica) {
               ElementsAre(Pair("x", ElementsAre(kA, kB)), Pair("y::1", ElementsAre(kB))));
 }
 
-TEST(PodUsageOf, WhatIsNoUnitIsHeldAllTheSame) {
+TEST(PodUsageOf, CountsIdsThatAreNotUnits) {
   const PodUsage usage = PodUsageOf(
       WithReplicas(2),
       {{"x", {kA}}, {"x::0", {kB}}, {"x::2", {kA}}, {"x::01", {kA}}, {"x::", {kA}}, {"", {kA}}});
@@ -51,7 +51,7 @@ TEST(PodUsageOf, WhatIsNoUnitIsHeldAllTheSame) {
 }
 
 // A pod keeps what it was given under the old number of replicas, and so does the device its pod.
-TEST(PodUsageOf, UnitsFromBeforeReplicasChangedAreOfTheSameDevice) {
+TEST(PodUsageOf, AssignsUnitsOfAnEarlierReplicaCount) {
   Snapshot known;
   for (const char* id : {"x", "y::1"}) {
     known.devices.push_back({std::make_shared<const Device>(Device{id, {}, {}, {}}), {}, {}});

@@ -41,31 +41,31 @@ const Snapshot kEight = Packed(
     {{"a0", 0}, {"a1", 0}, {"a2", 0}, {"b0", 1}, {"b1", 1}, {"c0", 2}, {"d0", -1}, {"d1", -1}});
 const std::vector<std::string> kAll = {"d1", "c0", "b1", "a2", "a0", "d0", "b0", "a1"};
 
-TEST(PreferPacked, TakesTheSmallestNumaNodeThatHasEnough) {
+TEST(PreferPacked, ChoosesTheSmallestSufficientNumaNode) {
   EXPECT_THAT(ChoosePreferred(kEight, {kAll, {}, 1}), ElementsAre("c0"));
   EXPECT_THAT(ChoosePreferred(kEight, {kAll, {}, 2}), ElementsAre("b0", "b1"));
   EXPECT_THAT(ChoosePreferred(kEight, {kAll, {}, 3}), ElementsAre("a0", "a1", "a2"));
 }
 
-TEST(PreferPacked, TakesTheLargestWhereNoneHasEnough) {
+TEST(PreferPacked, ChoosesTheLargestNumaNodeIfNoneSuffices) {
   EXPECT_THAT(ChoosePreferred(kEight, {kAll, {}, 4}), ElementsAre("a0", "a1", "a2", "c0"));
   EXPECT_THAT(ChoosePreferred(kEight, {kAll, {}, 5}), ElementsAre("a0", "a1", "a2", "b0", "b1"));
 }
 
-TEST(PreferPacked, StaysWhereTheContainerAlreadyIs) {
+TEST(PreferPacked, KeepsTheNumaNodesOfTheContainer) {
   EXPECT_THAT(ChoosePreferred(kEight, {kAll, {"b1"}, 2}), ElementsAre("b1", "b0"));
   EXPECT_THAT(ChoosePreferred(kEight, {kAll, {"a0", "c0"}, 4}),
               ElementsAre("a0", "c0", "a1", "a2"));
 }
 
-TEST(PreferPacked, LeavesDevicesWithoutANumaNodeForTheEnd) {
+TEST(PreferPacked, ChoosesDevicesWithoutNumaNodeLast) {
   EXPECT_THAT(ChoosePreferred(kEight, {{"d0", "d1", "c0"}, {}, 1}), ElementsAre("c0"));
   EXPECT_THAT(ChoosePreferred(kEight, {{"d0", "d1", "c0"}, {}, 2}), ElementsAre("c0", "d0"));
   EXPECT_THAT(ChoosePreferred(kEight, {kAll, {"d1"}, 2}), ElementsAre("d1", "c0"))
       << "d0 may be anywhere";
 }
 
-TEST(PreferPacked, FillsDevicesUpBeforeItBeginsAnother) {
+TEST(PreferPacked, FillsADeviceBeforeUsingAnother) {
   const Snapshot shared =
       Replicated(Preference::kPacked, 3, {{"w", 0}, {"x", 0}, {"y", 0}, {"z", 1}});
   const std::vector<std::string> free = {"w::0", "w::1", "w::2", "x::2", "y::0",
@@ -81,7 +81,7 @@ TEST(PreferPacked, FillsDevicesUpBeforeItBeginsAnother) {
       << "the container has that device already";
 }
 
-TEST(PreferPacked, WithoutReplicasTheFirstIdsAreTakenFirst) {
+TEST(PreferPacked, ChoosesTheFirstIdsWithoutReplicas) {
   std::vector<std::pair<std::string, int>> devices;
   std::vector<std::string> ids;
   for (int i = 0; i < 12; ++i) {
@@ -94,7 +94,7 @@ TEST(PreferPacked, WithoutReplicasTheFirstIdsAreTakenFirst) {
             std::vector<std::string>(ids.begin(), ids.end() - 1));
 }
 
-TEST(PreferSpread, TakesDistinctDevicesFirst) {
+TEST(PreferSpread, ChoosesDistinctDevicesFirst) {
   const Snapshot shared = Replicated(Preference::kSpread, 3, {{"x", 0}, {"y", 0}});
   const std::vector<std::string> all = {"x::0", "x::1", "x::2", "y::0", "y::1", "y::2"};
   EXPECT_THAT(ChoosePreferred(shared, {all, {}, 2}), ElementsAre("x::0", "y::0"));
@@ -104,12 +104,12 @@ TEST(PreferSpread, TakesDistinctDevicesFirst) {
       << "the one that is used least";
 }
 
-TEST(Prefer, SaysNothingWithoutAPreference) {
+TEST(Prefer, IsEmptyWithoutAPreference) {
   EXPECT_THAT(ChoosePreferred(Replicated(Preference::kNone, 1, {{"a", 0}}), {{"a"}, {}, 1}),
               IsEmpty());
 }
 
-TEST(PreferSpread, TurnsToDevicesThatTheContainerHasLeastOf) {
+TEST(PreferSpread, ChoosesDevicesLeastUsedByTheContainer) {
   const Snapshot shared = Replicated(Preference::kSpread, 4, {{"x", 0}, {"y", 0}, {"z", 0}});
   const std::vector<std::string> all = {"x::0", "x::1", "x::2", "x::3", "y::0",
                                         "y::1", "y::2", "y::3", "z::3"};
@@ -117,7 +117,7 @@ TEST(PreferSpread, TurnsToDevicesThatTheContainerHasLeastOf) {
               ElementsAre("x::0", "x::3", "y::0", "z::3", "y::1", "x::1", "y::2"));
 }
 
-TEST(Prefer, BearsWithWhatCannotBe) {
+TEST(Prefer, HandlesImpossibleRequests) {
   for (const Preference preference : {Preference::kPacked, Preference::kSpread}) {
     const Snapshot snapshot = Replicated(preference, 1, {{"a", 0}, {"b", 1}});
     const auto preferred = [&](const PreferenceRequest& request) {
@@ -139,7 +139,7 @@ TEST(Prefer, BearsWithWhatCannotBe) {
 }
 
 // The kubelet's list is older than the host: what it names in vain would fail the admission.
-TEST(Prefer, NamesNothingThatCannotBeAllocated) {
+TEST(Prefer, OmitsIdsThatCannotBeAllocated) {
   for (const Preference preference : {Preference::kPacked, Preference::kSpread}) {
     Snapshot snapshot = Replicated(preference, 2, {{"a", 0}, {"b", 0}, {"c", 1}});
     snapshot.devices[0].health = Health::kUnhealthy;
@@ -225,16 +225,16 @@ class PreferAmongEight : public testing::Test {
   }
 };
 
-TEST_F(PreferAmongEight, PackedNeedsTheFewestNumaNodes) { Check(UnitOnItsOwn, OnNumaNodes, true); }
+TEST_F(PreferAmongEight, PackedUsesTheFewestNumaNodes) { Check(UnitOnItsOwn, OnNumaNodes, true); }
 
-TEST_F(PreferAmongEight, PackedNeedsTheFewestDevicesOfANumaNode) {
+TEST_F(PreferAmongEight, PackedUsesTheFewestDevicesOfANumaNode) {
   const auto shared = [](const std::vector<int>&) {
     return Replicated(Preference::kPacked, 8, {{"d0", 1}, {"d1", 1}, {"d2", 1}, {"d3", 1}});
   };
   Check(Replica, shared, true);
 }
 
-TEST_F(PreferAmongEight, SpreadHasTheMostDevices) {
+TEST_F(PreferAmongEight, SpreadUsesTheMostDevices) {
   const auto shared = [](const std::vector<int>&) {
     return Replicated(Preference::kSpread, 8, {{"d0", 0}, {"d1", -1}, {"d2", 1}, {"d3", 1}});
   };
@@ -242,7 +242,7 @@ TEST_F(PreferAmongEight, SpreadHasTheMostDevices) {
 }
 
 // What compares each with each would take minutes.
-TEST(Prefer, IsQuickWithManyUnits) {
+TEST(Prefer, IsFastWithManyUnits) {
   std::vector<std::pair<std::string, int>> devices;
   std::vector<std::string> ids;
   for (int i = 0; i < 100'000; ++i) {

@@ -38,7 +38,7 @@ std::vector<std::string> Pairs(const SharedNodes& shared) {
   return pairs;
 }
 
-TEST(SharedNodes, AreFoundByWhatPathsLeadTo) {
+TEST(SharedNodes, AreFoundByResolvedPath) {
   const std::shared_ptr<const Snapshot> all[] = {
       SnapshotOf({{"/dev/a"}, {"/dev/b"}, {"/dev/c", "/dev/d"}}),
       SnapshotOf({{"/dev/x"}, {"/dev/b"}}), SnapshotOf({{"/dev/d", "/dev/c"}, {"/dev/b"}})};
@@ -47,13 +47,13 @@ TEST(SharedNodes, AreFoundByWhatPathsLeadTo) {
   EXPECT_THAT(Pairs(shared), ElementsAre("0-1 /dev/b", "0-2 /dev/b"));
 }
 
-TEST(SharedNodes, AreFoundByTheirNumberWhateverTheyAreCalled) {
+TEST(SharedNodes, AreFoundByDeviceNumber) {
   const std::shared_ptr<const Snapshot> all[] = {SnapshotOf({{"/dev/a1"}}),
                                                  SnapshotOf({{"/dev/b1"}})};
   EXPECT_THAT(Pairs(FindSharedNodes(all)), ElementsAre("0-1 /dev/a1"));
 }
 
-TEST(SharedNodes, OfOneResourceAreItsOwnMatter) {
+TEST(SharedNodes, IgnoreNodesSharedWithinOneResource) {
   const std::shared_ptr<const Snapshot> all[] = {SnapshotOf({{"/dev/a"}, {"/dev/a"}}), nullptr,
                                                  SnapshotOf({{"/dev/b"}, {}})};
   const SharedNodes shared = FindSharedNodes(all);
@@ -61,7 +61,7 @@ TEST(SharedNodes, OfOneResourceAreItsOwnMatter) {
   EXPECT_THAT(shared.pairs, IsEmpty());
 }
 
-TEST(SharedNodes, OfAnUnhealthyDeviceAreNotGivenOutTwice) {
+TEST(SharedNodes, IgnoreUnhealthyDevices) {
   const std::shared_ptr<const Snapshot> all[] = {SnapshotOf({{"!/dev/a"}}),
                                                  SnapshotOf({{"/dev/a"}})};
   EXPECT_THAT(FindSharedNodes(all).pairs, IsEmpty());

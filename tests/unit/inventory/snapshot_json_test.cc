@@ -27,7 +27,7 @@ Snapshot OneDevice() {
   return snapshot;
 }
 
-TEST(SnapshotJson, HasWhatIsKnownOfADeviceWithoutAContainer) {
+TEST(SnapshotJson, ContainsEveryFieldOfADevice) {
   const Snapshot snapshot = OneDevice();
   EXPECT_EQ(
       JsonText(SnapshotJson(snapshot).Device(0)),
@@ -38,15 +38,13 @@ TEST(SnapshotJson, HasWhatIsKnownOfADeviceWithoutAContainer) {
       "\uFFFD\"}}");
 }
 
-TEST(SnapshotJson, SaysWhyWhatWasRejected) {
+TEST(SnapshotJson, ContainsTheReasonOfARejection) {
   const Snapshot snapshot = OneDevice();
   EXPECT_EQ(JsonText(SnapshotJson(snapshot).Rejected()),
             R"([{"path":"/dev/\\x0a","reason":"bad_name: a line end"}])");
 }
 
-TEST(SnapshotJson, IsOnManyLinesForPeople) {
-  EXPECT_EQ(JsonText({{"a", 1}}, 2), "{\n  \"a\": 1\n}");
-}
+TEST(SnapshotJson, IndentsOnRequest) { EXPECT_EQ(JsonText({{"a", 1}}, 2), "{\n  \"a\": 1\n}"); }
 
 }  // namespace
 }  // namespace patchbay

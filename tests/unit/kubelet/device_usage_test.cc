@@ -47,7 +47,7 @@ class DeviceUsageTest : public testing::Test {
   std::vector<std::string> events_;
 };
 
-TEST_F(DeviceUsageTest, StartsAtOnceWithoutALoop) {
+TEST_F(DeviceUsageTest, StartsImmediatelyWithoutALoop) {
   const DeviceUsage usage;
   usage.OnAllocated();
   usage.QueueReleasesThen({"a"}, Started());
@@ -83,7 +83,7 @@ TEST_F(DeviceUsageTest, StartFollowsTheReportOfTheKubelet) {
   EXPECT_THAT(events_, ElementsAre("holders", "start"));
 }
 
-TEST_F(DeviceUsageTest, MayOutliveItsSource) {
+TEST_F(DeviceUsageTest, CanOutliveItsSource) {
   auto pod_resources = MakePodResources();
   const DeviceUsage usage = Make(pod_resources);
   pod_resources.reset();

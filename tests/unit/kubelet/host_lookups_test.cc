@@ -43,7 +43,7 @@ TEST_F(HostLookupsTest, LooksUpOnAThread) {
   EXPECT_EQ(LookUp(lookups, "/link").get(), "/dev/a");
 }
 
-TEST_F(HostLookupsTest, ReportsThePathThatHangsToAllThatWaitForIt) {
+TEST_F(HostLookupsTest, ReportsAHangingPathToEveryWaiter) {
   tree_.Dir("mnt");
   tree_.CharDevice("dev/a");
   test::HangingMount mount(tree_.path("mnt"));
@@ -59,7 +59,7 @@ TEST_F(HostLookupsTest, ReportsThePathThatHangsToAllThatWaitForIt) {
   while (LookUp(lookups, "/dev/a").get() != "/dev/a") continue;
 }
 
-TEST_F(HostLookupsTest, TheirEndDoesNotWaitForThem) {
+TEST_F(HostLookupsTest, DestructorDoesNotWaitForLookups) {
   tree_.Dir("mnt");
   test::HangingMount mount(tree_.path("mnt"));
   if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
@@ -73,7 +73,7 @@ TEST_F(HostLookupsTest, TheirEndDoesNotWaitForThem) {
   EXPECT_THROW(hangs.get(), std::future_error) << "neither function was called";
 }
 
-TEST(PendingCalls, KnowsTheOneThatWaitsForLongest) {
+TEST(PendingCalls, ReturnsTheOldestCall) {
   PendingCalls calls;
   const PendingCalls::Time start{};
   EXPECT_EQ(calls.Oldest(), std::nullopt);

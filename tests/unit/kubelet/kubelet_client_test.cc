@@ -121,14 +121,14 @@ class Kubelet : public v1beta1::Registration::CallbackService {
   std::vector<grpc::ServerUnaryReactor*> reactors_;
 };
 
-class Calls : public testing::Test {
+class KubeletClientTest : public testing::Test {
  protected:
-  Calls() {
+  KubeletClientTest() {
     InitGrpc();
     resource_.name = "example.com/thing";
   }
 
-  /// Calls the process that listens now.
+  /// KubeletClientTest the process that listens now.
   PendingCall Begin(std::chrono::milliseconds deadline, const CallDone& done) {
     connection_->SetPeer(SocketIdentity(socket_).value_or(""));
     return CallRegister(connection_, socket_, "1.sock", resource_, deadline, done);
@@ -154,7 +154,7 @@ class Calls : public testing::Test {
   ResourceSpec resource_;
 };
 
-TEST_F(Calls, NobodyIsUnavailable) {
+TEST_F(KubeletClientTest, FailsWithUnavailableIfNobodyListens) {
   const Status absent = CallAndWait(10s);
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().kind, ErrorKind::kUnavailable);
@@ -167,7 +167,7 @@ TEST_F(Calls, NobodyIsUnavailable) {
   EXPECT_NE(refused.error().message.find("refused"), std::string::npos);
 }
 
-TEST_F(Calls, EndAtTheirDeadline) {
+TEST_F(KubeletClientTest, CallsEndAtTheirDeadline) {
   const Peer peer(socket_);
   const Status status = CallAndWait(50ms);
   ASSERT_FALSE(status);
@@ -189,12 +189,12 @@ int CallWithoutThreads() {
 }
 
 // The caller is the loop, which may not wait for a path.
-TEST(CallsDeathTest, LookUpNothingWhereThereIsNoThread) {
+TEST(KubeletClientDeathTest, CallFailsIfNoThreadCanStart) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(_exit(CallWithoutThreads()), testing::ExitedWithCode(0), "");
 }
 
-TEST_F(Calls, GivenUpLeaveNothing) {
+TEST_F(KubeletClientTest, CanceledCallsLeakNothing) {
   const Peer peer(socket_);
   (void)CallAndWait(1ms);  // gRPC has made what it keeps
   EXPECT_TRUE(Peer::AwaitEnd(peer.Accept()));
@@ -212,7 +212,7 @@ TEST_F(Calls, GivenUpLeaveNothing) {
   EXPECT_EQ(DescriptorsOf(getpid()), before);
 }
 
-TEST_F(Calls, AtOneTimeShareAConnection) {
+TEST_F(KubeletClientTest, ConcurrentCallsShareAConnection) {
   Kubelet kubelet(socket_);
   std::vector<std::promise<Status>> outcomes(3);
   std::vector<PendingCall> calls;
@@ -230,7 +230,7 @@ TEST_F(Calls, AtOneTimeShareAConnection) {
   EXPECT_EQ(kubelet.connections(), 2);
 }
 
-TEST_F(Calls, ShareNoConnectionThatHasManyCalls) {
+TEST_F(KubeletClientTest, LimitsTheCallsPerConnection) {
   Kubelet kubelet(socket_);
   std::vector<PendingCall> calls;
   for (int i = 0; i < SharedConnection::kMaxCalls + 1; ++i) {
@@ -240,7 +240,7 @@ TEST_F(Calls, ShareNoConnectionThatHasManyCalls) {
   EXPECT_EQ(kubelet.connections(), 2);
 }
 
-TEST_F(Calls, ThatStartTogetherDialOneAtATime) {
+TEST_F(KubeletClientTest, DialsOneConnectionAtATime) {
   Kubelet kubelet(socket_);
   std::vector<PendingCall> calls;
   for (int i = 0; i < 4 * SharedConnection::kMaxCalls; ++i) {
@@ -251,7 +251,7 @@ TEST_F(Calls, ThatStartTogetherDialOneAtATime) {
   EXPECT_LE(kubelet.connections(), 8) << "a machine that stands still may cause more than four";
 }
 
-TEST_F(Calls, ReachTheKubeletThatListensNow) {
+TEST_F(KubeletClientTest, ReachesANewKubelet) {
   Kubelet before(socket_);
   const PendingCall hung = Begin(20s, [](const Status&) {});
   ASSERT_TRUE(before.AwaitCalls(1));
@@ -263,7 +263,7 @@ TEST_F(Calls, ReachTheKubeletThatListensNow) {
 
 // The loop learns of a new kubelet from its check of the directory, which a registration made
 // before would have to repeat.
-TEST_F(Calls, AreNotMadeToAKubeletThatIsNotKnownYet) {
+TEST_F(KubeletClientTest, DoesNotCallAKubeletThatIsNotYetDetected) {
   Kubelet before(socket_);
   connection_->SetPeer(SocketIdentity(socket_).value());
   unlink(socket_.c_str());
@@ -278,7 +278,7 @@ TEST_F(Calls, AreNotMadeToAKubeletThatIsNotKnownYet) {
 }
 
 // A kubelet that starts deletes the sockets of plugins, and would dial this one for ten seconds.
-TEST_F(Calls, AreNotMadeForASocketThatIsGone) {
+TEST_F(KubeletClientTest, DoesNotCallForADeletedPluginSocket) {
   Kubelet kubelet(socket_);
   connection_->SetPeer(SocketIdentity(socket_).value());
   unlink(tree_.path("1.sock").c_str());
@@ -288,7 +288,7 @@ TEST_F(Calls, AreNotMadeForASocketThatIsGone) {
   EXPECT_FALSE(kubelet.HasCalls());
 }
 
-TEST_F(Calls, DialAgainAfterACallTimedOut) {
+TEST_F(KubeletClientTest, DialsAgainAfterATimeout) {
   Kubelet kubelet(socket_);
   const PendingCall first = Begin(20s, [](const Status&) {});
   ASSERT_TRUE(kubelet.AwaitCalls(1));
@@ -302,7 +302,7 @@ TEST_F(Calls, DialAgainAfterACallTimedOut) {
   EXPECT_EQ(kubelet.connections(), 2);
 }
 
-TEST_F(Calls, EndWhenTheirConnectionDoes) {
+TEST_F(KubeletClientTest, CallsEndWithTheirConnection) {
   std::vector<std::promise<Status>> outcomes(3);
   std::vector<PendingCall> calls;
   {
@@ -321,7 +321,7 @@ TEST_F(Calls, EndWhenTheirConnectionDoes) {
 }
 
 // A stopped kubelet reads nothing, so the socket buffers fill up.
-TEST_F(Calls, EndAtTheirDeadlineIfThePeerReadsNothing) {
+TEST_F(KubeletClientTest, CallsEndAtTheirDeadlineIfThePeerDoesNotRead) {
   resource_.name = "example.com/" + std::string(60, 'x');
   const UniqueFd listener = BindSocket(socket_, true);
   ASSERT_EQ(listen(listener.get(), 1000), 0);

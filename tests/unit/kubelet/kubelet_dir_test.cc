@@ -84,7 +84,7 @@ class KubeletDirTest : public testing::Test {
   std::unique_ptr<KubeletDir> dir_;
 };
 
-TEST_F(KubeletDirTest, SocketThatIsThere) {
+TEST_F(KubeletDirTest, ReportsAnExistingSocket) {
   tree_.Dir("dir");
   Bind("dir/kubelet.sock");
   Start();
@@ -92,7 +92,7 @@ TEST_F(KubeletDirTest, SocketThatIsThere) {
   EXPECT_EQ(dir_->kubelet_socket(), tree_.path("dir/kubelet.sock"));
 }
 
-TEST_F(KubeletDirTest, SocketThatComesGoesAndComes) {
+TEST_F(KubeletDirTest, ReportsCreatedAndRemovedSockets) {
   tree_.Dir("dir");
   Start();
   EXPECT_THAT(Said(), ElementsAre());
@@ -104,7 +104,7 @@ TEST_F(KubeletDirTest, SocketThatComesGoesAndComes) {
   EXPECT_THAT(Said(), ElementsAre("kubelet 2"));
 }
 
-TEST_F(KubeletDirTest, SaysWhyThereIsNoKubelet) {
+TEST_F(KubeletDirTest, LogsWhyThereIsNoKubelet) {
   const auto why = [this](std::string_view directory) {
     log_text_.str("");
     Start(directory);
@@ -125,7 +125,7 @@ TEST_F(KubeletDirTest, SaysWhyThereIsNoKubelet) {
   EXPECT_THAT(closed, HasSubstr("run as root"));
 }
 
-TEST_F(KubeletDirTest, SaysNothingOfAKubeletThatIsGoneTwice) {
+TEST_F(KubeletDirTest, LogsNothingForAKubeletAlreadyReportedLost) {
   tree_.Dir("dir");
   Bind("dir/kubelet.sock");
   Start();
@@ -135,7 +135,7 @@ TEST_F(KubeletDirTest, SaysNothingOfAKubeletThatIsGoneTwice) {
   EXPECT_EQ(log_text_.str(), "");
 }
 
-TEST_F(KubeletDirTest, SweepsAtFirstAndForEachNewKubelet) {
+TEST_F(KubeletDirTest, RemovesLeftoverSocketsForEachNewKubelet) {
   tree_.Dir("dir");
   const std::string left = SocketName("a/b", "00000002", 1);
   const std::string own = SocketName("a/b", "00000001", 1);
@@ -155,7 +155,7 @@ TEST_F(KubeletDirTest, SweepsAtFirstAndForEachNewKubelet) {
 }
 
 // The inode number may be the same; the time of birth is not.
-TEST_F(KubeletDirTest, SocketThatIsReplacedBetweenTwoChecks) {
+TEST_F(KubeletDirTest, DetectsASocketReplacedBetweenTwoChecks) {
   tree_.Dir("dir");
   Bind("dir/kubelet.sock");
   Start();
@@ -167,7 +167,7 @@ TEST_F(KubeletDirTest, SocketThatIsReplacedBetweenTwoChecks) {
   }
 }
 
-TEST_F(KubeletDirTest, OnlyASocketIsAKubelet) {
+TEST_F(KubeletDirTest, IgnoresPathsThatAreNotSockets) {
   tree_.File("dir/kubelet.sock");
   Start();
   EXPECT_THAT(Said(), ElementsAre());
@@ -176,7 +176,7 @@ TEST_F(KubeletDirTest, OnlyASocketIsAKubelet) {
   EXPECT_THAT(Said(), ElementsAre());
 }
 
-TEST_F(KubeletDirTest, TouchedSocketIsTheSame) {
+TEST_F(KubeletDirTest, IgnoresMetadataChangesOfTheSocket) {
   tree_.Dir("dir");
   Bind("dir/kubelet.sock");
   Start();
@@ -186,7 +186,7 @@ TEST_F(KubeletDirTest, TouchedSocketIsTheSame) {
   EXPECT_THAT(Said(), ElementsAre());
 }
 
-TEST_F(KubeletDirTest, CheckpointsWakeNobody) {
+TEST_F(KubeletDirTest, IgnoresCheckpointsAndOtherPlugins) {
   tree_.Dir("dir");
   Start();
   Checks();
@@ -202,7 +202,7 @@ TEST_F(KubeletDirTest, CheckpointsWakeNobody) {
   EXPECT_GE(Checks(), 1);
 }
 
-TEST_F(KubeletDirTest, ManyChangesCauseTwentyChecksPerSecond) {
+TEST_F(KubeletDirTest, LimitsChecksToTwentyPerSecond) {
   tree_.File(kFirst);
   Start();
   Checks();
@@ -220,7 +220,7 @@ TEST_F(KubeletDirTest, ManyChangesCauseTwentyChecksPerSecond) {
   EXPECT_EQ(said_.size(), 1U) << "when it is over, all is as before";
 }
 
-TEST_F(KubeletDirTest, DirectoryThatComesStepByStep) {
+TEST_F(KubeletDirTest, DetectsADirectoryCreatedStepByStep) {
   Start("a/b/dir");
   for (const char* step : {"a", "a/b", "a/b/dir"}) {
     tree_.Dir(step);
@@ -230,14 +230,14 @@ TEST_F(KubeletDirTest, DirectoryThatComesStepByStep) {
   EXPECT_THAT(Said(), ElementsAre("kubelet 1"));
 }
 
-TEST_F(KubeletDirTest, DirectoryThatComesAtOnce) {
+TEST_F(KubeletDirTest, DetectsADirectoryCreatedAtOnce) {
   Start("a/b/dir");
   tree_.Dir("a/b/dir");
   Bind("a/b/dir/kubelet.sock");
   EXPECT_THAT(Said(), ElementsAre("kubelet 1"));
 }
 
-TEST_F(KubeletDirTest, DirectoryThatIsRemovedAndMadeAgain) {
+TEST_F(KubeletDirTest, DetectsARecreatedDirectory) {
   tree_.Dir("dir");
   Bind("dir/kubelet.sock");
   Start();
@@ -253,7 +253,7 @@ TEST_F(KubeletDirTest, DirectoryThatIsRemovedAndMadeAgain) {
 }
 
 // As when a container has the directory mounted: nothing tells that its inode is out of use.
-TEST_F(KubeletDirTest, DirectoryThatIsReplacedWhileSomebodyHoldsIt) {
+TEST_F(KubeletDirTest, DetectsADirectoryReplacedWhileOpen) {
   tree_.Dir("dir");
   Bind("dir/kubelet.sock");
   Start();
@@ -266,7 +266,7 @@ TEST_F(KubeletDirTest, DirectoryThatIsReplacedWhileSomebodyHoldsIt) {
   EXPECT_THAT(Said(), ElementsAre("kubelet 2"));
 }
 
-TEST_F(KubeletDirTest, DirectoryThatIsRenamedAway) {
+TEST_F(KubeletDirTest, DetectsARenamedDirectory) {
   tree_.Dir("dir");
   Bind("dir/kubelet.sock");
   Start();
@@ -280,7 +280,7 @@ TEST_F(KubeletDirTest, DirectoryThatIsRenamedAway) {
   EXPECT_THAT(Said(), ElementsAre("kubelet 2"));
 }
 
-TEST_F(KubeletDirTest, TheTimerChecksWithoutEvents) {
+TEST_F(KubeletDirTest, ChecksPeriodicallyWithoutEvents) {
   tree_.Dir("dir");
   Start();
   Checks();
@@ -296,7 +296,7 @@ TEST_F(KubeletDirTest, TheTimerChecksWithoutEvents) {
   EXPECT_EQ(loop_.timers(), 1U);
 }
 
-TEST_F(KubeletDirTest, ChecksThatAreRequestedTogetherAreOne) {
+TEST_F(KubeletDirTest, CoalescesRequestedChecks) {
   tree_.Dir("dir");
   Start();
   Checks();
@@ -312,7 +312,7 @@ TEST_F(KubeletDirTest, ChecksThatAreRequestedTogetherAreOne) {
   EXPECT_EQ(Checks(), 2) << "one began before the request";
 }
 
-TEST_F(KubeletDirTest, AChangeDuringACheckCausesAnotherCheck) {
+TEST_F(KubeletDirTest, ChangeDuringACheckCausesAnotherCheck) {
   tree_.Dir("dir");
   Start();
   Checks();
@@ -329,7 +329,7 @@ TEST_F(KubeletDirTest, AChangeDuringACheckCausesAnotherCheck) {
   EXPECT_EQ(Checks(), 2);
 }
 
-TEST_F(KubeletDirTest, ACheckThatEndsAfterTheObjectIsIgnored) {
+TEST_F(KubeletDirTest, IgnoresAPendingCheckAfterDestruction) {
   tree_.Dir("dir");
   Bind("dir/kubelet.sock");
   {
@@ -388,7 +388,7 @@ TEST_F(KubeletDirTest, DoesNotPauseForAKubeletThatStartedDuringTheCheck) {
   EXPECT_THAT(Said(), ElementsAre("kubelet 1"));
 }
 
-TEST_F(KubeletDirTest, ANewLookPutsTheTimerOff) {
+TEST_F(KubeletDirTest, CheckRestartsTheTimer) {
   tree_.Dir("dir");
   Start();
   Settle();

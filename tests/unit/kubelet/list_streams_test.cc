@@ -109,7 +109,7 @@ class ListStreamsTest : public testing::Test {
 
 // The call read the snapshot, then a newer one was published, then the stream was added: what was
 // published has to reach it all the same.
-TEST_F(ListStreamsTest, StreamStartsWithAListThatWasPublishedAfterItReadTheSnapshot) {
+TEST_F(ListStreamsTest, StreamStartsWithAListAnnouncedDuringItsStart) {
   cell_->Set(ListOf(1, "old"));
   server_->Announce(ListOf(2, "new"));
   StreamClient client(socket_);
@@ -118,14 +118,14 @@ TEST_F(ListStreamsTest, StreamStartsWithAListThatWasPublishedAfterItReadTheSnaps
   EXPECT_THAT(client.Read(), ElementsAre("newer"));
 }
 
-TEST_F(ListStreamsTest, StreamStartsWithTheSnapshotThatIsNewerThanTheLastAnnouncement) {
+TEST_F(ListStreamsTest, StreamStartsWithASnapshotNewerThanAnnounced) {
   server_->Announce(ListOf(1, "old"));
   cell_->Set(ListOf(2, "new"));
   StreamClient client(socket_);
   EXPECT_THAT(client.Read(), ElementsAre("new"));
 }
 
-TEST_F(ListStreamsTest, RefusesMoreStreamsThanTheLimitAndKeepsTheFirst) {
+TEST_F(ListStreamsTest, RejectsStreamsBeyondTheLimit) {
   cell_->Set(ListOf(1, "device"));
   std::vector<std::unique_ptr<StreamClient>> clients;
   for (int i = 0; i < kMaxStreams; ++i) {

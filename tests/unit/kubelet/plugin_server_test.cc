@@ -62,7 +62,7 @@ TEST_F(PluginServerTest, FailsWithoutADirectoryAndNamesIt) {
   EXPECT_THAT(server.error().message, HasSubstr(tree_.path("missing")));
 }
 
-TEST_F(PluginServerTest, ServersDoNotDisturbEachOther) {
+TEST_F(PluginServerTest, ServersAreIndependent) {
   auto first = Start(tree_.path("a.sock"));
   const auto second = Start(tree_.path("b.sock"));
   ASSERT_TRUE(first && second);

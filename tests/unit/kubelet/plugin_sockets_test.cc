@@ -33,7 +33,7 @@ TEST(SocketName, IsBareAndShort) {
   EXPECT_TRUE(SocketName("a/b", "0", 1).ends_with(".sock"));
 }
 
-TEST(SocketName, IsAnotherForEveryResourceRunAndServer) {
+TEST(SocketName, DiffersByResourceRunAndServer) {
   std::set<std::string> names;
   for (const char* resource : {"a/b", "a/c", "a.b/c", "ab/c"}) {
     for (const char* run : {"00000001", "00000002"}) {
@@ -54,7 +54,7 @@ TEST(NewRun, DiffersAndHasEightDigits) {
   }
 }
 
-TEST(SweepLeftovers, RemovesOnlyDeadSocketsOfOurs) {
+TEST(SweepLeftovers, RemovesOnlyOwnDeadSockets) {
   TempTree tree;
   const std::string dead = SocketName("a/b", "00000001", 1);
   const std::string live = SocketName("a/b", "00000002", 1);
@@ -81,7 +81,7 @@ TEST(SweepLeftovers, RemovesOnlyDeadSocketsOfOurs) {
   EXPECT_THAT(SweepLeftovers("", tree.path()), ElementsAre());
 }
 
-TEST(SocketsIn, TellsItsOwnFromThoseOfOthers) {
+TEST(SocketsIn, SeparatesOwnSocketsFromOthers) {
   TempTree tree;
   const auto bind = [&](const char* resource, const char* run) {
     BindSocket(tree.path(SocketName(resource, run, 1)), false);
@@ -98,7 +98,7 @@ TEST(SocketsIn, TellsItsOwnFromThoseOfOthers) {
   EXPECT_TRUE(sockets.complete);
 }
 
-TEST(SocketsIn, OfADirectoryThatIsNotThereOrCannotBeRead) {
+TEST(SocketsIn, HandlesMissingAndUnreadableDirectories) {
   TempTree tree;
   tree.File("file");
   for (const char* none : {"absent", "file"}) {
@@ -109,7 +109,7 @@ TEST(SocketsIn, OfADirectoryThatIsNotThereOrCannotBeRead) {
   EXPECT_FALSE(SocketsIn("00000001", std::string(5000, 'x')).complete);
 }
 
-TEST(SweepLeftovers, BusyListenerIsAlive) {
+TEST(SweepLeftovers, KeepsABusyListener) {
   TempTree tree;
   const std::string name = SocketName("a/b", "00000001", 1);
   const UniqueFd listener = BindSocket(tree.path(name), true);
@@ -125,7 +125,7 @@ TEST(SweepLeftovers, BusyListenerIsAlive) {
   EXPECT_THAT(SweepLeftovers("", tree.path()), ElementsAre());
 }
 
-TEST(SweepLeftovers, SocketThatDoesNotListenYetStays) {
+TEST(SweepLeftovers, KeepsASocketThatDoesNotListenYet) {
   TempTree tree;
   const std::string name = SocketName("a/b", "00000001", 1);
   UniqueFd starting = BindSocket(tree.path(name), false);
@@ -136,21 +136,21 @@ TEST(SweepLeftovers, SocketThatDoesNotListenYetStays) {
   EXPECT_THAT(SweepLeftovers("", tree.path()), ElementsAre(name));
 }
 
-TEST(SweepLeftovers, LinkToASocketOfSomebodyStays) {
+TEST(SweepLeftovers, KeepsALinkToAForeignSocket) {
   TempTree tree;
   BindSocket(tree.path("foreign.sock"), false);
   tree.Link(SocketName("a/b", "00000001", 1), "foreign.sock");
   EXPECT_THAT(SweepLeftovers("", tree.path()), ElementsAre());
 }
 
-TEST(SweepLeftovers, NoDirectoryIsNoTrouble) {
+TEST(SweepLeftovers, AcceptsAMissingDirectory) {
   TempTree tree;
   EXPECT_THAT(SweepLeftovers("", tree.path("absent")), ElementsAre());
   tree.File("file");
   EXPECT_THAT(SweepLeftovers("", tree.path("file")), ElementsAre());
 }
 
-TEST(IsBound, WhereAProcessHasAStreamSocketWhetherItListensOrNot) {
+TEST(IsBound, DetectsSocketsWithoutConnecting) {
   TempTree tree;
   const std::string path = tree.path("patchbay.sock");
   EXPECT_FALSE(IsBound(path));

@@ -38,7 +38,7 @@ v1::ListPodResourcesResponse Held(const std::string& pod_namespace, const std::s
   return message;
 }
 
-TEST(ReadHolders, NobodyHoldsAnything) {
+TEST(ReadHolders, IsEmptyWithoutDevices) {
   EXPECT_EQ(ReadHolders({}), ReportedHolders());
   EXPECT_EQ(ReadHolders(Parse(R"(pod_resources { name: "p" containers { name: "c" } })")),
             ReportedHolders());
@@ -50,7 +50,7 @@ std::optional<ReportedHolders> ReadBytes(const std::string& bytes, int piece = -
   return ReadHolders(stream);
 }
 
-TEST(ReadHolders, ReadsBytesAsItReadsTheMessage) {
+TEST(ReadHolders, ParsesBytesLikeTheMessage) {
   v1::ListPodResourcesResponse message = Held("ns", "p", "c", "a.b/x", "1");
   message.MergeFrom(Held("ns", "q", "c", "a.b/x", "2"));
   message.MergeFrom(Held("other", "p", "d", "a.b/y", "1"));
@@ -60,7 +60,7 @@ TEST(ReadHolders, ReadsBytesAsItReadsTheMessage) {
   EXPECT_EQ(ReadBytes(""), ReportedHolders());
 }
 
-TEST(ReadHolders, RefusesBytesThatAreNoMessage) {
+TEST(ReadHolders, RejectsInvalidBytes) {
   const std::string bytes = Held("ns", "p", "c", "a.b/x", "1").SerializeAsString();
   for (std::size_t size = 1; size < bytes.size(); ++size) {
     EXPECT_FALSE(ReadBytes(bytes.substr(0, size))) << size;
@@ -71,7 +71,7 @@ TEST(ReadHolders, RefusesBytesThatAreNoMessage) {
   EXPECT_FALSE(ReadBytes("\x0f"));                      // no type of a field
 }
 
-TEST(ReadHolders, OnceForEachNumaNodeIsOnce) {
+TEST(ReadHolders, DeduplicatesDevicesReportedPerNumaNode) {
   const auto reported = ReadHolders(Parse(R"(
     pod_resources {
       name: "p" namespace: "ns"
@@ -91,7 +91,7 @@ TEST(ReadHolders, OnceForEachNumaNodeIsOnce) {
   EXPECT_TRUE(reported.complete);
 }
 
-TEST(ReadHolders, SeveralContainersMayHoldADevice) {
+TEST(ReadHolders, KeepsSeveralHoldersOfADevice) {
   const auto reported = ReadHolders(Parse(R"(
     pod_resources {
       name: "p" namespace: "ns"
@@ -107,7 +107,7 @@ TEST(ReadHolders, SeveralContainersMayHoldADevice) {
       ElementsAre(Holder{"ns", "p", "init"}, Holder{"ns", "p", "main"}, Holder{"ns", "q", "main"}));
 }
 
-TEST(ReadHolders, WhatIsNoDeviceIsLeftOut) {
+TEST(ReadHolders, OmitsInvalidIdsAndResources) {
   const std::string longest_id(253, 'i');
   const std::string longest_resource(317, 'r');
   EXPECT_THAT(ReadHolders(Held("ns", "p", "c", longest_resource, longest_id)).holders, SizeIs(1));
@@ -117,7 +117,7 @@ TEST(ReadHolders, WhatIsNoDeviceIsLeftOut) {
   EXPECT_THAT(ReadHolders(Held("ns", "p", "c", longest_resource + "r", "1")).holders, IsEmpty());
 }
 
-TEST(ReadHolders, LongNamesAreCutBetweenCharacters) {
+TEST(ReadHolders, TruncatesLongNamesAtCharacterBoundaries) {
   const std::string umlauts = [] {
     std::string text = "x";
     for (int i = 0; i < 200; ++i) text += "ü";
@@ -135,7 +135,7 @@ TEST(ReadHolders, LongNamesAreCutBetweenCharacters) {
   EXPECT_TRUE(IsUtf8(cut));
 }
 
-TEST(ReadHolders, KeepsNoMoreThanAnyNodeHas) {
+TEST(ReadHolders, LimitsTheNumberOfDevices) {
   v1::ListPodResourcesResponse message = Held("ns", "p", "c", "r", "0");
   v1::ContainerDevices& devices =
       *message.mutable_pod_resources(0)->mutable_containers(0)->mutable_devices(0);
@@ -147,7 +147,7 @@ TEST(ReadHolders, KeepsNoMoreThanAnyNodeHas) {
   EXPECT_FALSE(ReadHolders(message).complete);
 }
 
-TEST(ReadHolders, KeepsNoMoreHoldersOfOneDeviceEither) {
+TEST(ReadHolders, LimitsTheNumberOfHoldersOfADevice) {
   v1::ListPodResourcesResponse message = Held("ns", "p", "c", "r", "0");
   v1::PodResources& pod = *message.mutable_pod_resources(0);
   for (std::size_t i = 0; i < kMaxHoldings; ++i) {
@@ -160,7 +160,7 @@ TEST(ReadHolders, KeepsNoMoreHoldersOfOneDeviceEither) {
   EXPECT_FALSE(reported.complete);
 }
 
-TEST(ReadHolders, FieldsOfLaterKubeletsAreNoMatter) {
+TEST(ReadHolders, IgnoresUnknownFields) {
   std::string bytes = Held("ns", "p", "c", "r", "1").SerializeAsString();
   bytes += "\x9a\x06\x03xyz";  // field 99, three bytes
   v1::ListPodResourcesResponse message;
@@ -169,7 +169,7 @@ TEST(ReadHolders, FieldsOfLaterKubeletsAreNoMatter) {
 }
 
 /// What is read as text is UTF-8, or the message does not parse.
-TEST(ReadHolders, NamesAreUtf8) {
+TEST(ReadHolders, MessageWithInvalidUtf8DoesNotParse) {
   for (const int field : {0, 1, 2, 3, 4}) {
     const std::string bad = "\xff\xfe";
     const auto name = [&](int i) { return i == field ? bad : std::string("x"); };

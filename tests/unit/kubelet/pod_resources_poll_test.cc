@@ -49,7 +49,7 @@ struct PollBench {
   void Soon() { poll.Soon(now); }
 };
 
-TEST(PodResourcesPoll, AsksAtOnceAndThenEveryPeriod) {
+TEST(PodResourcesPoll, PollsImmediatelyAndThenEveryPeriod) {
   PollBench bench;
   EXPECT_EQ(bench.due(), 0s);
   EXPECT_EQ(bench.poll.version(), Version::kV1);
@@ -65,7 +65,7 @@ TEST(PodResourcesPoll, AsksAtOnceAndThenEveryPeriod) {
 }
 
 /// What each way to end means, after an answer.
-TEST(PodResourcesPoll, Outcomes) {
+TEST(PodResourcesPoll, FailureIsAnOutageUntilTheNextResponse) {
   for (const Outcome failure : kFailures) {
     PollBench bench;
     bench.Call(Outcome::kAnswered);
@@ -78,7 +78,7 @@ TEST(PodResourcesPoll, Outcomes) {
   }
 }
 
-TEST(PodResourcesPoll, ARateLimitBacksOffAndIsNoOutage) {
+TEST(PodResourcesPoll, RateLimitBacksOffWithoutAnOutage) {
   PollBench bench;
   bench.Call(Outcome::kRateLimited);
   EXPECT_EQ(bench.poll.up(), std::nullopt);
@@ -97,7 +97,7 @@ TEST(PodResourcesPoll, ARateLimitBacksOffAndIsNoOutage) {
   EXPECT_EQ(bench.due(), 120s);
 }
 
-TEST(PodResourcesPoll, AMissingVersionHasTheOtherAskedAtOnce) {
+TEST(PodResourcesPoll, TriesTheOtherVersionImmediately) {
   PollBench bench;
   bench.Call(Outcome::kUnimplemented);
   EXPECT_EQ(bench.due(), 0s);
@@ -110,7 +110,7 @@ TEST(PodResourcesPoll, AMissingVersionHasTheOtherAskedAtOnce) {
   EXPECT_EQ(bench.poll.version(), Version::kV1alpha1);
 }
 
-TEST(PodResourcesPoll, NeitherVersionIsAFailure) {
+TEST(PodResourcesPoll, FailsIfNeitherVersionIsImplemented) {
   PollBench bench;
   for (int i = 0; i < 3; ++i) {
     bench.Call(Outcome::kUnimplemented);
@@ -122,7 +122,7 @@ TEST(PodResourcesPoll, NeitherVersionIsAFailure) {
   }
 }
 
-TEST(PodResourcesPoll, RemembersTheVersionThatAnsweredUntilAnError) {
+TEST(PodResourcesPoll, KeepsTheWorkingVersionUntilAnError) {
   PollBench old;
   old.Call(Outcome::kUnimplemented);
   old.Call(Outcome::kAnswered);
@@ -144,7 +144,7 @@ TEST(PodResourcesPoll, RemembersTheVersionThatAnsweredUntilAnError) {
   EXPECT_EQ(updated.poll.up(), true);
 }
 
-TEST(PodResourcesPoll, SoonIsASecondFromNowHoweverOftenItIsSaid) {
+TEST(PodResourcesPoll, SoonSchedulesOnePollInASecond) {
   PollBench bench;
   bench.Call(Outcome::kAnswered);
   bench.now += 3s;
@@ -160,7 +160,7 @@ TEST(PodResourcesPoll, SoonIsASecondFromNowHoweverOftenItIsSaid) {
   EXPECT_EQ(bench.due(), 500ms);
 }
 
-TEST(PodResourcesPoll, SoonDuringACall) {
+TEST(PodResourcesPoll, SoonDuringACallSchedulesAnotherPoll) {
   struct Case {
     Duration said;   ///< after the beginning of the call
     Duration ended;  ///< likewise
@@ -186,7 +186,7 @@ TEST(PodResourcesPoll, SoonDuringACall) {
   }
 }
 
-TEST(PodResourcesPoll, SoonOutlivesTheChangeOfTheVersion) {
+TEST(PodResourcesPoll, SoonSurvivesAVersionChange) {
   PollBench bench;
   bench.Begin();
   bench.Soon();
@@ -203,7 +203,7 @@ TEST(PodResourcesPoll, SoonWaitsForTheEndOfABackOff) {
   EXPECT_EQ(bench.due(), 20s);
 }
 
-TEST(PodResourcesPoll, NowIsNow) {
+TEST(PodResourcesPoll, NowPollsImmediatelyOrAfterTheCurrentCall) {
   PollBench bench;
   bench.Begin();
   bench.poll.Now(bench.now);  // when the call under way is over

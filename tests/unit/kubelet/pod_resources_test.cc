@@ -91,7 +91,7 @@ class PodResourcesTest : public testing::Test {
     std::unique_lock lock(mutex_);
     EXPECT_TRUE(called_.wait_for(lock, 10s, [this] { return calls_ > 0; }));
   }
-  int Calls() {
+  int KubeletClientTest() {
     const std::lock_guard lock(mutex_);
     return calls_;
   }
@@ -118,23 +118,23 @@ class PodResourcesTest : public testing::Test {
   std::unique_ptr<PodResources> agent_;
 };
 
-TEST_F(PodResourcesTest, SaysAtOnceThatNobodyHoldsAnything) {
+TEST_F(PodResourcesTest, ReportsNoHoldersImmediately) {
   Serve();
   EXPECT_THAT(AfterStart(), ElementsAre("holders", "up"));
   EXPECT_THAT(*holders_, IsEmpty());
   EXPECT_THAT(Logged(), HasSubstr("device assignments available from the kubelet"));
 }
 
-TEST_F(PodResourcesTest, SaysAtEachAnswerWhoHoldsWhat) {
+TEST_F(PodResourcesTest, ReportsHoldersAfterEachPoll) {
   Serve();
   Hold("p", "1");
   EXPECT_THAT(AfterStart(), ElementsAre("holders", "up"));
   const Holder p{"", "p", ""};
   EXPECT_THAT(*holders_, ElementsAre(Pair("a.b/r", ElementsAre(Pair("1", ElementsAre(p))))));
   EXPECT_THAT(After(9s), IsEmpty());
-  EXPECT_EQ(Calls(), 1);
+  EXPECT_EQ(KubeletClientTest(), 1);
   EXPECT_THAT(After(1s), ElementsAre("holders"));
-  EXPECT_EQ(Calls(), 2);
+  EXPECT_EQ(KubeletClientTest(), 2);
   Hold("q", "2");
   Logged();
   EXPECT_THAT(After(10s), ElementsAre("holders"));
@@ -142,23 +142,23 @@ TEST_F(PodResourcesTest, SaysAtEachAnswerWhoHoldsWhat) {
   EXPECT_THAT(Logged(), IsEmpty());
 }
 
-TEST_F(PodResourcesTest, AsksSoonAndOnceWhenToldSo) {
+TEST_F(PodResourcesTest, CoalescesPollRequests) {
   Serve();
   Start();
   After(0s);
   for (int i = 0; i < 100; ++i) agent_->RequestPoll()();
   After(1s);
-  EXPECT_EQ(Calls(), 2);
+  EXPECT_EQ(KubeletClientTest(), 2);
   After(9s);
-  EXPECT_EQ(Calls(), 2);
+  EXPECT_EQ(KubeletClientTest(), 2);
   After(1s);
-  EXPECT_EQ(Calls(), 3);
+  EXPECT_EQ(KubeletClientTest(), 3);
   agent_->RequestPoll()();
   After(1s);
-  EXPECT_EQ(Calls(), 4);
+  EXPECT_EQ(KubeletClientTest(), 4);
 }
 
-TEST_F(PodResourcesTest, IsToldSoOnAnyThread) {
+TEST_F(PodResourcesTest, RequestPollIsThreadSafe) {
   Serve();
   Start();
   After(0s);
@@ -171,14 +171,14 @@ TEST_F(PodResourcesTest, IsToldSoOnAnyThread) {
   }
   for (std::thread& thread : threads) thread.join();
   After(1s);
-  EXPECT_EQ(Calls(), 2);
+  EXPECT_EQ(KubeletClientTest(), 2);
   agent_.reset();
   poll_soon();
   loop_.Advance(1h);
-  EXPECT_EQ(Calls(), 2);
+  EXPECT_EQ(KubeletClientTest(), 2);
 }
 
-TEST_F(PodResourcesTest, AsksAgainWhenToldSoWhileItAsks) {
+TEST_F(PodResourcesTest, PollsAgainIfRequestedDuringACall) {
   Serve(Fault::kHang);
   Start(1s);
   loop_.Advance(0s);
@@ -187,23 +187,23 @@ TEST_F(PodResourcesTest, AsksAgainWhenToldSoWhileItAsks) {
   poll_soon();
   poll_soon();
   After(0s);
-  EXPECT_EQ(Calls(), 1);
+  EXPECT_EQ(KubeletClientTest(), 1);
   ASSERT_TRUE(server_->SetFault(Fault::kNone));
   After(1s);
-  EXPECT_EQ(Calls(), 2);
+  EXPECT_EQ(KubeletClientTest(), 2);
   poll_soon();
   After(1s);
-  EXPECT_EQ(Calls(), 3);
+  EXPECT_EQ(KubeletClientTest(), 3);
 }
 
-TEST_F(PodResourcesTest, OneCallAtATime) {
+TEST_F(PodResourcesTest, MakesOneCallAtATime) {
   Serve(Fault::kHang);
   Start();
   loop_.Advance(0s);
   AwaitCall();
   agent_->RequestPoll()();
   loop_.Advance(1h);
-  EXPECT_EQ(Calls(), 1);
+  EXPECT_EQ(KubeletClientTest(), 1);
 }
 
 /// How a fault shows; the last holders stay in every case.
@@ -216,7 +216,7 @@ struct FaultCase {
 class PodResourcesFaults : public PodResourcesTest,
                            public testing::WithParamInterface<FaultCase> {};
 
-TEST_P(PodResourcesFaults, AreToldOnceAndLeaveTheHolders) {
+TEST_P(PodResourcesFaults, AreReportedOnceAndKeepTheHolders) {
   Serve();
   Hold("p", "1");
   Start(GetParam().fault == Fault::kHang ? 1s : 10s);
@@ -256,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(
         FaultCase{"UnknownError", Fault::kUnknownError, "fault injected"}),
     [](const auto& i) { return std::string(i.param.name); });
 
-TEST_F(PodResourcesTest, WithoutASocketFromTheStart) {
+TEST_F(PodResourcesTest, ReportsAMissingSocketAtStart) {
   EXPECT_THAT(AfterStart(), ElementsAre("down"));
   EXPECT_EQ(holders_, nullptr);
   EXPECT_THAT(Logged(), HasSubstr("/var/lib/kubelet/pod-resources"));
@@ -264,7 +264,7 @@ TEST_F(PodResourcesTest, WithoutASocketFromTheStart) {
   EXPECT_THAT(After(10s), ElementsAre("holders", "up"));
 }
 
-TEST_F(PodResourcesTest, ASocketThatRefuses) {
+TEST_F(PodResourcesTest, ReportsARefusedConnection) {
   Serve();
   AfterStart();
   Logged();
@@ -279,7 +279,7 @@ TEST_F(PodResourcesTest, ASocketThatRefuses) {
   EXPECT_NE(kubelet_, before);  // the same words of another one
 }
 
-TEST_F(PodResourcesTest, WhoeverAsksNowIsTold) {
+TEST_F(PodResourcesTest, PollNowNotifiesEveryCaller) {
   Serve();
   AfterStart();
   const auto ask = [this] {
@@ -289,7 +289,7 @@ TEST_F(PodResourcesTest, WhoeverAsksNowIsTold) {
   Hold("p", "1");
   ask(), ask();
   EXPECT_THAT(After(0s), ElementsAre("holders", "answered", "answered"));
-  EXPECT_EQ(Calls(), 2);
+  EXPECT_EQ(KubeletClientTest(), 2);
   ASSERT_TRUE(server_->SetFault(Fault::kUnknownError));
   ask();
   EXPECT_THAT(After(0s), ElementsAre("down", "unknown"));
@@ -304,17 +304,17 @@ TEST_F(PodResourcesTest, WhoeverAsksNowIsTold) {
   EXPECT_THAT(After(0s), ElementsAre("holders", "answered"));
 }
 
-TEST_F(PodResourcesTest, WhoAsksDuringACallIsToldOfTheNext) {
+TEST_F(PodResourcesTest, PollNowDuringACallReportsTheNextCall) {
   Serve();
   Start();
   loop_.Advance(0s);
   AwaitCall();
   agent_->PollNow([this](bool answered) { said_.emplace_back(answered ? "answered" : "unknown"); });
   EXPECT_THAT(After(0s), ElementsAre("holders", "up", "holders", "answered"));
-  EXPECT_EQ(Calls(), 2);
+  EXPECT_EQ(KubeletClientTest(), 2);
 }
 
-TEST_F(PodResourcesTest, EveryChangeOfWhatIsWrongIsOneLine) {
+TEST_F(PodResourcesTest, LogsEachNewFailureOnce) {
   Serve(Fault::kUnknownError);
   EXPECT_THAT(AfterStart(), ElementsAre("down"));
   EXPECT_THAT(Logged(), HasSubstr("device assignments unavailable: the kubelet rejected the "
@@ -329,7 +329,7 @@ TEST_F(PodResourcesTest, EveryChangeOfWhatIsWrongIsOneLine) {
                                     "PodResources request; check the kubelet log")));
 }
 
-TEST_F(PodResourcesTest, ARateLimitIsNoOutage) {
+TEST_F(PodResourcesTest, RateLimitIsNotAnOutage) {
   Serve();
   Hold("p", "1");
   AfterStart();
@@ -337,36 +337,36 @@ TEST_F(PodResourcesTest, ARateLimitIsNoOutage) {
   ASSERT_TRUE(server_->SetFault(Fault::kRateLimited));
   EXPECT_THAT(After(10s), IsEmpty());
   EXPECT_THAT(Logged(), HasSubstr("rejected by rate limit"));
-  EXPECT_EQ(Calls(), 2);
+  EXPECT_EQ(KubeletClientTest(), 2);
   agent_->RequestPoll()();
   EXPECT_THAT(After(19s), IsEmpty());
-  EXPECT_EQ(Calls(), 2);
+  EXPECT_EQ(KubeletClientTest(), 2);
   EXPECT_THAT(After(1s), IsEmpty());
-  EXPECT_EQ(Calls(), 3);
+  EXPECT_EQ(KubeletClientTest(), 3);
   EXPECT_THAT(Logged(), IsEmpty());
   ASSERT_TRUE(server_->SetFault(Fault::kNone));
   Hold("q", "2");
   EXPECT_THAT(After(40s), ElementsAre("holders"));
 }
 
-TEST_F(PodResourcesTest, AnOldKubeletIsAskedInItsOwnWords) {
+TEST_F(PodResourcesTest, UsesV1alpha1WithOldKubelets) {
   Serve(Fault::kOnlyV1alpha1);
   Hold("p", "1");
   EXPECT_THAT(AfterStart(), ElementsAre("holders", "up"));
   EXPECT_EQ(holders_->at("a.b/r").size(), 1u);
-  EXPECT_EQ(Calls(), 2);
+  EXPECT_EQ(KubeletClientTest(), 2);
   After(10s);
-  EXPECT_EQ(Calls(), 3);
+  EXPECT_EQ(KubeletClientTest(), 3);
 }
 
-TEST_F(PodResourcesTest, AnAnswerOfManyMegabytesIsTaken) {
+TEST_F(PodResourcesTest, AcceptsResponsesOfManyMegabytes) {
   Serve();
   Hold(std::string(15 << 20, 'x'), "1");
   EXPECT_THAT(AfterStart(), ElementsAre("holders", "up"));
   EXPECT_EQ(holders_->at("a.b/r").at("1").begin()->pod.size(), 253u);
 }
 
-TEST_F(PodResourcesTest, AnAnswerOfTooManyHoldersSaysSo) {
+TEST_F(PodResourcesTest, LogsTooManyHoldersOnce) {
   Serve();
   for (std::size_t i = 0; i <= kMaxHoldings; ++i) Hold("p", std::to_string(i));
   EXPECT_THAT(AfterStart(), ElementsAre("holders", "up"));
@@ -392,21 +392,21 @@ class Stranger {
   std::unique_ptr<SocketListener> listener_;
 };
 
-TEST_F(PodResourcesTest, SomebodyWhoSaysNothing) {
+TEST_F(PodResourcesTest, TimesOutIfTheServerIsSilent) {
   tree_.Dir("pod-resources");
   const Stranger stranger(path_, "");
   Start(200ms);
   EXPECT_THAT(After(0s), ElementsAre("down"));
 }
 
-TEST_F(PodResourcesTest, SomebodyWhoSpeaksAnotherProtocol) {
+TEST_F(PodResourcesTest, ReportsAServerOfAnotherProtocol) {
   tree_.Dir("pod-resources");
   const Stranger stranger(path_, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
   Start(2s);
   EXPECT_THAT(After(0s), ElementsAre("down"));
 }
 
-TEST_F(PodResourcesTest, EndsACallUnderWay) {
+TEST_F(PodResourcesTest, DestructorCancelsACallInProgress) {
   Serve(Fault::kHang);
   Start(1h);
   loop_.Advance(0s);
@@ -416,7 +416,7 @@ TEST_F(PodResourcesTest, EndsACallUnderWay) {
   EXPECT_THAT(said_, IsEmpty());
 }
 
-TEST_F(PodResourcesTest, EndsACallThatHasJustBegun) {
+TEST_F(PodResourcesTest, DestructorCancelsACallThatJustStarted) {
   Serve(Fault::kHang);
   Start(1h);
   loop_.Advance(0s);

@@ -37,7 +37,7 @@ Snapshot OnNumaNodes(Snapshot snapshot, const std::vector<int>& nodes) {
   return snapshot;
 }
 
-TEST(ListMessage, NamesEveryDeviceInOrder) {
+TEST(ListMessage, ListsEveryDeviceInOrder) {
   Snapshot snapshot = Devices(3, 1, 1);
   snapshot.devices[1].health = Health::kUnhealthy;
   const auto message = ListMessage(snapshot);
@@ -49,12 +49,12 @@ TEST(ListMessage, NamesEveryDeviceInOrder) {
   EXPECT_FALSE(message.devices(0).has_topology());
 }
 
-TEST(ListMessage, EmptyListIsAList) {
+TEST(ListMessage, AcceptsAnEmptyList) {
   EXPECT_EQ(ListMessage(Devices(0)).ByteSizeLong(), 0U);
   EXPECT_EQ(UnitsThatFit(Devices(0)), 0U);
 }
 
-TEST(ListMessage, EveryReplicaIsAUnit) {
+TEST(ListMessage, ListsEveryReplica) {
   const auto message = ListMessage(Devices(2, 3, 1));
   std::vector<std::string> ids;
   for (const auto& device : message.devices()) ids.push_back(device.id());
@@ -62,7 +62,7 @@ TEST(ListMessage, EveryReplicaIsAUnit) {
 }
 
 // The bound is reached exactly: what is left out would not have fitted.
-TEST(ListMessage, IsCutAtTheBound) {
+TEST(ListMessage, IsTruncatedExactlyAtTheLimit) {
   for (const std::size_t id_bytes : {1, 8, 36, 63}) {
     for (const int replicas : {1, 7, 40}) {
       const std::size_t bytes = replicas == 1 ? id_bytes : std::min<std::size_t>(id_bytes, 57);
@@ -78,7 +78,7 @@ TEST(ListMessage, IsCutAtTheBound) {
   }
 }
 
-TEST(ListMessage, WhatIsCutHasTheHighestRank) {
+TEST(ListMessage, OmitsTheHighestRanksFirst) {
   Snapshot snapshot = Devices(200'000);
   // The healthy ones are the last in the order of IDs.
   for (std::size_t i = 0; i < snapshot.devices.size(); ++i) {
@@ -103,7 +103,7 @@ TEST(ListMessage, WhatIsCutHasTheHighestRank) {
   EXPECT_EQ(message.devices(1).id(), format("{:08}", 150'000 - others));
 }
 
-TEST(ListMessage, UnhealthyDevicesTakeMoreRoom) {
+TEST(ListMessage, UnhealthyDevicesTakeMoreBytes) {
   Snapshot snapshot = Devices(200'000);
   const std::size_t healthy = UnitsThatFit(snapshot);
   for (ListedDevice& listed : snapshot.devices) listed.health = Health::kUnhealthy;
@@ -111,7 +111,7 @@ TEST(ListMessage, UnhealthyDevicesTakeMoreRoom) {
   EXPECT_LE(ListMessage(snapshot).ByteSizeLong(), kMaxListBytes);
 }
 
-TEST(ListMessage, EveryReplicaSaysItsNumaNode) {
+TEST(ListMessage, EveryReplicaHasItsNumaNode) {
   Snapshot snapshot = OnNumaNodes(Devices(3, 2, 1), {0, 1, 63});
   auto message = ListMessage(snapshot);
   ASSERT_EQ(message.devices_size(), 6);
@@ -136,7 +136,7 @@ std::size_t WireBytes(const Snapshot& snapshot, std::size_t count) {
   return message.SerializeAsString().size();
 }
 
-TEST(ListMessage, TopologyIsCountedToTheByte) {
+TEST(ListMessage, CountsTheBytesOfTopology) {
   for (const std::vector<int>& nodes : {std::vector{0}, {63}, {0, 1}, {5, 0, 0, 63, 1}}) {
     for (const std::size_t id_bytes : {6, 63}) {
       Snapshot snapshot = OnNumaNodes(Devices(200'000, 1, id_bytes), nodes);
@@ -158,7 +158,7 @@ TEST(ListMessage, FitsTheKubeletsLimit) {
   EXPECT_EQ(UnitsThatFit(Devices(10'000, 1, 63)), 10'000U);
 }
 
-TEST(FromMessage, TakesAnyNumber) {
+TEST(FromMessage, AcceptsAnyAllocationSize) {
   v1beta1::ContainerPreferredAllocationRequest message;
   EXPECT_EQ(FromMessage(message).size, 0U);
   for (const char* id : {"b", "a", "b"}) message.add_available_device_ids(id);
@@ -198,7 +198,7 @@ TEST(FillResponse, CopiesEveryField) {
   EXPECT_EQ(message.cdi_devices(1).name(), "example.com/c=2");
 }
 
-TEST(FillResponse, NothingGivesNothing) {
+TEST(FillResponse, EmptyResponseGivesAnEmptyMessage) {
   v1beta1::ContainerAllocateResponse message;
   FillResponse({}, message);
   EXPECT_EQ(message.ByteSizeLong(), 0U);

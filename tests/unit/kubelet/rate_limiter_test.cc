@@ -9,7 +9,7 @@ using std::chrono::milliseconds;
 
 RateLimiter::Time At(int ms) { return RateLimiter::Time(std::chrono::hours(1)) + milliseconds(ms); }
 
-TEST(RateLimiter, SendsAtOnceAfterAQuietInterval) {
+TEST(RateLimiter, AllowsASendImmediatelyAfterAQuietInterval) {
   RateLimiter limiter(milliseconds(1000));
   EXPECT_EQ(limiter.NextAllowed(At(5)), At(5)) << "nothing was ever sent";
   limiter.RecordSend(At(10));
@@ -22,7 +22,7 @@ TEST(RateLimiter, SendsAtOnceAfterAQuietInterval) {
     EXPECT_EQ(limiter.NextAllowed(At(c.changed)), At(c.sent)) << c.changed;
 }
 
-TEST(RateLimiter, AFlappingDeviceIsSentOnceAnInterval) {
+TEST(RateLimiter, AllowsOneSendPerInterval) {
   RateLimiter limiter(milliseconds(1000));
   limiter.RecordSend(At(-1000));
   int sent = 0;
@@ -34,7 +34,7 @@ TEST(RateLimiter, AFlappingDeviceIsSentOnceAnInterval) {
   EXPECT_EQ(sent, 10);
 }
 
-TEST(RateLimiter, AnIntervalOfNothingHoldsNothingBack) {
+TEST(RateLimiter, IntervalOfZeroAllowsEverySend) {
   RateLimiter limiter(milliseconds(0));
   limiter.RecordSend(At(1));
   EXPECT_EQ(limiter.NextAllowed(At(1)), At(1));

@@ -112,7 +112,7 @@ void Check(const std::vector<Row>& rows) {
   EXPECT_EQ(seen.size(), std::size(kAllPhases)) << "a phase is missing in the table";
 }
 
-TEST(Registration, NewKubelet) {
+TEST(Registration, NewKubeletStartsANewServer) {
   Check({{Phase::kIdle, KubeletSeen{9}, Phase::kStarting, {Action::kStartServer}},
          {Phase::kStarting, KubeletSeen{9}, Phase::kStarting, {}},
          {Phase::kRegistering,
@@ -126,7 +126,7 @@ TEST(Registration, NewKubelet) {
          {Phase::kEnded, KubeletSeen{9}, Phase::kEnded, {}}});
 }
 
-TEST(Registration, SameKubeletAgain) {
+TEST(Registration, IgnoresTheSameKubelet) {
   for (const Phase phase : kAllPhases) {
     if (phase == Phase::kIdle || phase == Phase::kEnded) continue;
     Bench bench = In(phase);
@@ -137,7 +137,7 @@ TEST(Registration, SameKubeletAgain) {
   }
 }
 
-TEST(Registration, KubeletLost) {
+TEST(Registration, KeepsItsServerWhenTheKubeletIsLost) {
   Check({{Phase::kIdle, KubeletLost{}, Phase::kIdle, {}},
          {Phase::kStarting, KubeletLost{}, Phase::kStarting, {}},
          {Phase::kRegistering, KubeletLost{}, Phase::kRegistering, {}},
@@ -148,7 +148,7 @@ TEST(Registration, KubeletLost) {
          {Phase::kEnded, KubeletLost{}, Phase::kEnded, {}}});
 }
 
-TEST(Registration, ServerStarted) {
+TEST(Registration, RegistersWhenTheServerHasStarted) {
   Check({{Phase::kIdle, ServerStarted{true}, Phase::kIdle, {}},
          {Phase::kStarting, ServerStarted{true}, Phase::kRegistering, {Action::kRegister}},
          {Phase::kStarting, ServerStarted{false}, Phase::kStarting, {Action::kStartServer}},
@@ -160,7 +160,7 @@ TEST(Registration, ServerStarted) {
          {Phase::kEnded, ServerStarted{true}, Phase::kEnded, {}}});
 }
 
-TEST(Registration, ServerStopped) {
+TEST(Registration, WaitsWhenTheServerHasStopped) {
   Check({{Phase::kIdle, ServerStopped{}, Phase::kIdle, {}},
          {Phase::kStarting, ServerStopped{}, Phase::kStarting, {}},
          {Phase::kRegistering, ServerStopped{}, Phase::kRegistering, {}},
@@ -171,7 +171,7 @@ TEST(Registration, ServerStopped) {
          {Phase::kEnded, ServerStopped{}, Phase::kEnded, {}}});
 }
 
-TEST(Registration, RegisterAccepted) {
+TEST(Registration, WaitsForAStreamAfterRegister) {
   Check({{Phase::kIdle, RegisterDone{true}, Phase::kIdle, {}},
          {Phase::kStarting, RegisterDone{true}, Phase::kStarting, {}},
          {Phase::kRegistering, RegisterDone{true}, Phase::kConfirming, {}},
@@ -182,7 +182,7 @@ TEST(Registration, RegisterAccepted) {
          {Phase::kEnded, RegisterDone{true}, Phase::kEnded, {}}});
 }
 
-TEST(Registration, RegisterFailed) {
+TEST(Registration, StopsTheServerWhenRegisterFails) {
   Check({{Phase::kIdle, RegisterDone{false}, Phase::kIdle, {}},
          {Phase::kStarting, RegisterDone{false}, Phase::kStarting, {}},
          {Phase::kRegistering, RegisterDone{false}, Phase::kStopping, {Action::kStopServer}},
@@ -193,7 +193,7 @@ TEST(Registration, RegisterFailed) {
          {Phase::kEnded, RegisterDone{false}, Phase::kEnded, {}}});
 }
 
-TEST(Registration, StreamOpens) {
+TEST(Registration, IsRegisteredWhenAStreamOpens) {
   Check({{Phase::kIdle, StreamsChanged{1}, Phase::kIdle, {}},
          {Phase::kStarting, StreamsChanged{1}, Phase::kStarting, {}},
          {Phase::kRegistering, StreamsChanged{1}, Phase::kRegistering, {}},
@@ -205,7 +205,7 @@ TEST(Registration, StreamOpens) {
          {Phase::kEnded, StreamsChanged{1}, Phase::kEnded, {}}});
 }
 
-TEST(Registration, LastStreamEnds) {
+TEST(Registration, StopsTheServerWhenTheLastStreamEnds) {
   Check({{Phase::kIdle, StreamsChanged{0}, Phase::kIdle, {}},
          {Phase::kStarting, StreamsChanged{0}, Phase::kStarting, {}},
          {Phase::kRegistering, StreamsChanged{0}, Phase::kRegistering, {}},
@@ -216,7 +216,7 @@ TEST(Registration, LastStreamEnds) {
          {Phase::kEnded, StreamsChanged{0}, Phase::kEnded, {}}});
 }
 
-TEST(Registration, OwnSocketLost) {
+TEST(Registration, StopsTheServerWhenItsSocketIsDeleted) {
   Check({{Phase::kIdle, OwnSocketLost{}, Phase::kIdle, {}},
          {Phase::kStarting, OwnSocketLost{}, Phase::kStarting, {}},
          {Phase::kRegistering,
@@ -230,7 +230,7 @@ TEST(Registration, OwnSocketLost) {
          {Phase::kEnded, OwnSocketLost{}, Phase::kEnded, {}}});
 }
 
-TEST(Registration, OptionsChanged) {
+TEST(Registration, StopsTheServerWhenOptionsChange) {
   Check({{Phase::kIdle, OptionsChanged{}, Phase::kIdle, {}},
          {Phase::kStarting, OptionsChanged{}, Phase::kStarting, {}},
          {Phase::kRegistering,
@@ -277,7 +277,7 @@ TEST(Registration, Case22RegistersAgainWhenTheOthersAreGone) {
   EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStartServer));
 }
 
-TEST(Registration, OthersMatterToWhoIsRegisteredOnly) {
+TEST(Registration, IgnoresOtherProcessesUnlessRegistered) {
   for (const Phase phase : kAllPhases) {
     if (phase == Phase::kRegistered) continue;
     Bench bench = In(phase);
@@ -295,7 +295,7 @@ TEST(Registration, OthersMatterToWhoIsRegisteredOnly) {
   EXPECT_EQ(without_kubelet.phase(), Phase::kRegistered);
 }
 
-TEST(Registration, TimerFired) {
+TEST(Registration, IgnoresTimersThatAreEarlyOrUnset) {
   for (const Phase phase : kAllPhases) {
     Bench bench = In(phase);
     if (bench.timer()) {
@@ -310,7 +310,7 @@ TEST(Registration, TimerFired) {
   }
 }
 
-TEST(Registration, EndRequested) {
+TEST(Registration, EndStopsTheServer) {
   Check({{Phase::kIdle, EndRequested{}, Phase::kEnded, {}},
          {Phase::kStarting, EndRequested{}, Phase::kStarting, {}},
          {Phase::kRegistering,
@@ -324,7 +324,7 @@ TEST(Registration, EndRequested) {
          {Phase::kEnded, EndRequested{}, Phase::kEnded, {}}});
 }
 
-TEST(Registration, EndsWhateverComesBack) {
+TEST(Registration, EndsWithAnyPendingResult) {
   for (const bool ok : {true, false}) {
     Bench bench = In(Phase::kStarting);
     bench.Step(EndRequested{});
@@ -343,7 +343,7 @@ TEST(Registration, EndsWhateverComesBack) {
   }
 }
 
-TEST(Registration, Case04AcceptedButNeverDialled) {
+TEST(Registration, Case04AcceptedButNeverDialed) {
   Bench bench = In(Phase::kConfirming);
   EXPECT_EQ(bench.timer(), kConfirmDeadline);
   EXPECT_EQ(kConfirmDeadline, 20s);
@@ -365,7 +365,7 @@ TEST(Registration, Case04AcceptedButNeverDialled) {
 }
 
 // The call came to its deadline; the server goes before the next attempt.
-TEST(Registration, Case18RegisterCameToItsDeadline) {
+TEST(Registration, Case18RegisterTimedOut) {
   EXPECT_GE(kRegisterDeadline, 15s);
   Bench bench = In(Phase::kRegistering);
   bench.now += kRegisterDeadline;
@@ -375,7 +375,7 @@ TEST(Registration, Case18RegisterCameToItsDeadline) {
   EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre(Action::kStartServer));
 }
 
-TEST(Registration, BackOffDoublesUpToTheLongest) {
+TEST(Registration, BackOffDoublesUpToTheMaximum) {
   Bench bench = In(Phase::kStarting);
   EXPECT_THAT(bench.Step(ServerStarted{false}), ElementsAre(Action::kStartServer));
   Registration::Duration expected = kFirstBackOff;
@@ -390,7 +390,7 @@ TEST(Registration, BackOffDoublesUpToTheLongest) {
 
 // The wall clock is not asked, so that nothing comes of setting it. A machine that slept finds one
 // timer over, however many would have been.
-TEST(Registration, Case53ADayAsleepIsOneAttempt) {
+TEST(Registration, Case53SleepOfADayCausesOneAttempt) {
   static_assert(std::is_same_v<Registration::Time, std::chrono::steady_clock::time_point>);
   static_assert(std::chrono::steady_clock::is_steady);
   Bench bench = In(Phase::kWaiting);
@@ -402,7 +402,7 @@ TEST(Registration, Case53ADayAsleepIsOneAttempt) {
   EXPECT_EQ(bench.timer(), kFirstBackOff * 2);
 }
 
-TEST(Registration, NewKubeletStartsTheBackOffAnew) {
+TEST(Registration, NewKubeletResetsTheBackOff) {
   Bench bench = In(Phase::kStarting);
   for (int i = 0; i < 8; ++i) {
     bench.Step(ServerStarted{false});
@@ -414,7 +414,7 @@ TEST(Registration, NewKubeletStartsTheBackOffAnew) {
   EXPECT_THAT(bench.Step(ServerStarted{false}), ElementsAre(Action::kStartServer));
 }
 
-TEST(Registration, StreamThatLastedStartsTheBackOffAnew) {
+TEST(Registration, LongStreamResetsTheBackOff) {
   for (const bool proven : {false, true}) {
     Bench bench = In(Phase::kStarting);
     for (int i = 0; i < 3; ++i) {
@@ -435,7 +435,7 @@ TEST(Registration, StreamThatLastedStartsTheBackOffAnew) {
 
 // The gap of a rolling update with a surge: the old process ends, and the kubelet, which takes the
 // resource for gone, ends the stream of the new one. Until that is back no device can be allocated.
-TEST(Registration, RegistersAtOnceWhenTheKubeletEndsTheStream) {
+TEST(Registration, RegistersImmediatelyIfTheKubeletEndsTheStream) {
   Bench bench = In(Phase::kRegistered);
   EXPECT_THAT(bench.Step(StreamsChanged{0, true}), ElementsAre(Action::kStopServer));
   EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre(Action::kStartServer));
@@ -449,7 +449,7 @@ TEST(Registration, RegistersAtOnceWhenTheKubeletEndsTheStream) {
 }
 
 // A stream of somebody else is no reason to wait.
-TEST(Registration, RegistersAtOnceWhenTheKubeletEndsTheFirstOfTwoStreams) {
+TEST(Registration, RegistersImmediatelyIfTheFirstOfTwoStreamsEnds) {
   Bench bench = In(Phase::kRegistered);
   bench.Step(StreamsChanged{2});
   EXPECT_THAT(bench.Step(StreamsChanged{1, true}), ElementsAre(Action::kStopServer));
@@ -457,7 +457,7 @@ TEST(Registration, RegistersAtOnceWhenTheKubeletEndsTheFirstOfTwoStreams) {
 }
 
 // R4 holds for the first retry as well: Register failed, and yet the kubelet has a stream.
-TEST(Registration, SettlesAfterAFailureThatLeavesAStreamOfTheKubelet) {
+TEST(Registration, SettlesAfterAFailureWithAnOpenStream) {
   Bench bench = In(Phase::kRegistering);
   bench.Step(StreamsChanged{1});
   EXPECT_THAT(bench.Step(RegisterDone{false}), ElementsAre(Action::kStopServer));
@@ -466,7 +466,7 @@ TEST(Registration, SettlesAfterAFailureThatLeavesAStreamOfTheKubelet) {
 }
 
 // R4: a kubelet that still had our stream needs time to notice that it ended.
-TEST(Registration, SettlesAfterAStreamOfOurs) {
+TEST(Registration, SettlesAfterItEndsAStream) {
   Bench bench = In(Phase::kRegistered);
   bench.Step(KubeletSeen{2});
   bench.Step(ServerStopped{});
@@ -484,7 +484,7 @@ TEST(Registration, SettlesAfterAStreamOfOurs) {
   EXPECT_EQ(lost.timer(), kSettle);
 }
 
-TEST(Registration, NewKubeletShortensABackOffToComeButNotBelowTheSettling) {
+TEST(Registration, NewKubeletShortensTheBackOffToTheSettleTime) {
   Bench bench = In(Phase::kStarting);
   for (int i = 0; i < 8; ++i) {
     bench.Step(ServerStarted{false});
@@ -497,7 +497,7 @@ TEST(Registration, NewKubeletShortensABackOffToComeButNotBelowTheSettling) {
   EXPECT_EQ(bench.timer(), kSettle);
 }
 
-TEST(Registration, StreamBeforeTheAnswer) {
+TEST(Registration, StreamBeforeTheRegisterResponseCounts) {
   Bench bench = In(Phase::kRegistering);
   bench.Step(StreamsChanged{1});
   EXPECT_EQ(bench.phase(), Phase::kRegistering);
@@ -505,14 +505,14 @@ TEST(Registration, StreamBeforeTheAnswer) {
   EXPECT_EQ(bench.phase(), Phase::kRegistered);
 }
 
-TEST(Registration, StreamThatCameAndWentBeforeTheAnswer) {
+TEST(Registration, StreamEndedBeforeTheRegisterResponseStopsServer) {
   Bench bench = In(Phase::kRegistering);
   bench.Step(StreamsChanged{1});
   bench.Step(StreamsChanged{0});
   EXPECT_THAT(bench.Step(RegisterDone{true}), ElementsAre(Action::kStopServer));
 }
 
-TEST(Registration, SeveralStreams) {
+TEST(Registration, StopsTheServerOnlyAfterTheLastOfSeveralStreams) {
   Bench bench = In(Phase::kRegistered);
   for (const int open : {2, 3, 2, 1}) {
     EXPECT_THAT(bench.Step(StreamsChanged{open}), ElementsAre());
@@ -653,7 +653,7 @@ class World {
   bool registering_ = false;
 };
 
-TEST(Registration, KeepsItsPromisesWhateverHappens) {
+TEST(Registration, InvariantsHoldForRandomEvents) {
   for (unsigned seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     World world(seed);

@@ -30,11 +30,11 @@ std::string Refusal(KubeletProfile profile, std::size_t wanted, const ContainerD
   return start ? "" : start.error().message;
 }
 
-TEST(StartAdmission, LetsAnUnknownResourceRunWithout) {
+TEST(StartAdmission, AdmitsUnknownResourcesWithoutDevices) {
   EXPECT_EQ(*StartAdmission(kSync, kKey, 1, nullptr, nullptr, false), AdmissionStart::kWithout);
 }
 
-TEST(StartAdmission, RefusesInTheKubeletsWords) {
+TEST(StartAdmission, RejectsWithTheMessagesOfTheKubelet) {
   const DeviceTable healthy = Table({{"x", "Healthy", {}}, {"y", "Healthy", {}}});
   const DeviceTable sick = Table({{"x", "Unhealthy", {}}});
   const ContainerDevices held{{"x"}, {}}, lost{{"z"}, {}};
@@ -50,7 +50,7 @@ TEST(StartAdmission, RefusesInTheKubeletsWords) {
             "pod \"pod\" container \"c\" changed request for resource \"a/b\" from 1 to 2");
 }
 
-TEST(StartAdmission, ReusesWhatTheContainerHas) {
+TEST(StartAdmission, ReusesDevicesOfTheContainer) {
   const DeviceTable healthy = Table({{"x", "Healthy", {}}});
   const DeviceTable sick = Table({{"x", "Unhealthy", {}}});
   const ContainerDevices held{{"x"}, {}};
@@ -94,7 +94,7 @@ TEST_F(Choice, OffersOnlyTheAlignedWhenTheyAreMoreThanNeeded) {
   EXPECT_THAT(CompleteChoice(*choice, {"c"}, random_), IsSubsetOf(Ids{"a", "b"}));
 }
 
-TEST_F(Choice, DoesNotAskWhenTheAlignedAreExactlyEnough) {
+TEST_F(Choice, SkipsThePluginIfTheAlignedAreExactlyEnough) {
   const auto choice = Begin(2, {}, {0});
   ASSERT_TRUE(choice);
   EXPECT_THAT(choice->available, IsEmpty());
@@ -110,7 +110,7 @@ TEST_F(Choice, MustIncludeTheAlignedWhenTheyAreTooFew) {
   EXPECT_THAT(CompleteChoice(*choice, {}, random_), UnorderedElementsAre("a", "b", "c"));
 }
 
-TEST_F(Choice, DropsWhatIsNotAvailableAndFillsUp) {
+TEST_F(Choice, DropsUnavailableIdsAndFillsUp) {
   const auto choice = Begin(2, {"b"});
   ASSERT_TRUE(choice);
   const Ids ids = CompleteChoice(*choice, {"b", "e", "zzz", "c", "c"}, random_);
@@ -119,7 +119,7 @@ TEST_F(Choice, DropsWhatIsNotAvailableAndFillsUp) {
   EXPECT_THAT(ids, Contains(AnyOf("a", "d")));
 }
 
-TEST_F(Choice, TakesAPartOfTooMany) {
+TEST_F(Choice, TruncatesTooManyIds) {
   const auto choice = Begin(2);
   ASSERT_TRUE(choice);
   const Ids ids = CompleteChoice(*choice, {"a", "b", "c"}, random_);

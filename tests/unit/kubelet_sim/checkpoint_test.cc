@@ -18,7 +18,7 @@ Checkpoint Sample() {
   return checkpoint;
 }
 
-TEST(Checkpoint, ComesBackAsItWas) {
+TEST(Checkpoint, RoundTrips) {
   const auto decoded = DecodeCheckpoint(EncodeCheckpoint(Sample()));
   ASSERT_TRUE(decoded);
   EXPECT_EQ(decoded->registered, Sample().registered);
@@ -27,7 +27,7 @@ TEST(Checkpoint, ComesBackAsItWas) {
   EXPECT_EQ(devices.response.envs().at("KEY"), "v\"\n");
 }
 
-TEST(Checkpoint, IsWrittenUnderTheKubeletsNameAndNothingElseStays) {
+TEST(Checkpoint, LeavesNoTemporaryFiles) {
   const test::TempTree tree;
   ASSERT_TRUE(WriteCheckpoint(tree.path(), Sample()));
   ASSERT_TRUE(WriteCheckpoint(tree.path(), Sample()));
@@ -36,14 +36,14 @@ TEST(Checkpoint, IsWrittenUnderTheKubeletsNameAndNothingElseStays) {
   EXPECT_EQ(std::distance(begin(entries), end(entries)), 1);
 }
 
-TEST(Checkpoint, IsJsonAsTheKubeletWritesIt) {
+TEST(Checkpoint, HasTheJsonFormatOfTheKubelet) {
   EXPECT_EQ(EncodeCheckpoint(Sample()),
             R"({"Data":{"PodDeviceEntries":[{"AllocResp":"CgoKA0tFWRIDdiIK","ContainerName":"c",)"
             R"("DeviceIDs":{"-1":["x"]},"PodUID":"pod","ResourceName":"a/b"}],)"
             R"("RegisteredDevices":{"a/b":["x","y"],"a/empty":[]}}})");
 }
 
-TEST(Checkpoint, OfOtherTypesIsNoneOrLeavesThemOut) {
+TEST(Checkpoint, RejectsOrOmitsUnexpectedTypes) {
   EXPECT_FALSE(DecodeCheckpoint("[]"));
   EXPECT_FALSE(DecodeCheckpoint(R"({"Data": 1})"));
   EXPECT_FALSE(DecodeCheckpoint(R"({"Data": {"PodDeviceEntries": [{"AllocResp": "???"}]}})"));

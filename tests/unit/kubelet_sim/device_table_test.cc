@@ -16,7 +16,7 @@ TEST(DeviceTable, CountsOnlyExactHealthyAsHealthy) {
   EXPECT_EQ(table.allocatable(), 1u);
 }
 
-TEST(DeviceTable, ReplacesAllThatWasKnown) {
+TEST(DeviceTable, UpdateReplacesAllDevices) {
   DeviceTable table;
   table.Update({{"a", "Healthy", {}}, {"b", "Unhealthy", {}}});
   table.Update({{"c", "Healthy", {1}}});
@@ -36,7 +36,7 @@ TEST(DeviceTable, CountsAnIdWithBothHealthsTwice) {
   EXPECT_EQ(table.devices().at("a").health, "Unhealthy");
 }
 
-TEST(DeviceTable, KeepsTheCapacityWhenThePluginGoes) {
+TEST(DeviceTable, KeepsTheCapacityWhenThePluginStops) {
   DeviceTable table;
   table.Update({{"a", "Healthy", {}}, {"b", "Unhealthy", {}}});
   table.MarkUnhealthy();

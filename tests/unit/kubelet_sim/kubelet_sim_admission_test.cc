@@ -61,7 +61,7 @@ TEST_F(SimAdmission, AllocatesOnceAndUsesTheFirstResponse) {
   EXPECT_THAT(calls[0].container_requests(0).devices_ids(), ElementsAreArray(admitted->device_ids));
 }
 
-TEST_F(SimAdmission, GivesAContainerItsDevicesAgainAndAnotherPodOthers) {
+TEST_F(SimAdmission, ReusesDevicesForTheSameContainerOnly) {
   Register();
   const auto first = sim_->Admit("p", "c", kR, 2);
   const auto again = sim_->Admit("p", "c", kR, 2);
@@ -75,7 +75,7 @@ TEST_F(SimAdmission, GivesAContainerItsDevicesAgainAndAnotherPodOthers) {
   EXPECT_TRUE(sim_->Admit("q", "c", kR, 3));
 }
 
-TEST_F(SimAdmission, AsksWhatThePluginPrefers) {
+TEST_F(SimAdmission, RequestsThePreferredAllocation) {
   plugin_->prefers = true;
   plugin_->preferred = std::vector<std::string>{"c", "d", "zzz"};
   Register();
@@ -96,7 +96,7 @@ TEST_F(SimAdmission, RunsPodsOfAnUnknownResourceWithoutDevices) {
   EXPECT_THAT(admitted->device_ids, IsEmpty());
 }
 
-TEST_F(SimAdmission, RollsBackWhatThePluginRefuses) {
+TEST_F(SimAdmission, RollsBackARejectedAllocation) {
   Register();
   plugin_->allocate_status = grpc::Status(grpc::StatusCode::NOT_FOUND, "no such device");
   EXPECT_EQ(Refusal("p", 3),
@@ -106,7 +106,7 @@ TEST_F(SimAdmission, RollsBackWhatThePluginRefuses) {
   EXPECT_TRUE(sim_->Admit("q", "c", kR, 3));
 }
 
-TEST_F(SimAdmission, NeedsAResponse) {
+TEST_F(SimAdmission, FailsOnAnEmptyResponse) {
   plugin_->responses = 0;
   Register();
   EXPECT_THAT(Refusal("p", 1), HasSubstr("no containers return in allocation response"));

@@ -43,7 +43,7 @@ class SimFaults : public testing::Test {
   std::unique_ptr<FakePlugin> plugin_;
 };
 
-TEST_F(SimFaults, AnswerWithAnError) {
+TEST_F(SimFaults, RegisterReturnsTheConfiguredError) {
   sim_->SetRegisterFault(RegisterFault::kUnimplemented);
   EXPECT_EQ(Register().error_code(), grpc::StatusCode::UNIMPLEMENTED);
   sim_->SetRegisterFault(RegisterFault::kUnknownError, kR, "not today");
@@ -53,21 +53,21 @@ TEST_F(SimFaults, AnswerWithAnError) {
   EXPECT_TRUE(Connected());
 }
 
-TEST_F(SimFaults, AnswerAndNeverDial) {
+TEST_F(SimFaults, RegisterSucceedsWithoutDialing) {
   sim_->SetRegisterFault(RegisterFault::kNeverDial);
   EXPECT_TRUE(Register().ok());
   EXPECT_FALSE(sim_->View(kR));
   EXPECT_EQ(plugin_->options_calls(), 0);
 }
 
-TEST_F(SimFaults, HangUntilTheCallerIsGone) {
+TEST_F(SimFaults, HangEndsWhenTheCallerCancels) {
   sim_->SetRegisterFault(RegisterFault::kHang);
   EXPECT_EQ(Register(milliseconds(100)).error_code(), grpc::StatusCode::DEADLINE_EXCEEDED);
   EXPECT_TRUE(Await([&] { return sim_->RegisterCalls()[0].answered; }));
   EXPECT_EQ(sim_->RegisterCalls()[0].code, grpc::StatusCode::CANCELLED);
 }
 
-TEST_F(SimFaults, HangUntilReleased) {
+TEST_F(SimFaults, HangEndsWhenReleased) {
   sim_->SetRegisterFault(RegisterFault::kHang);
   auto registered = std::async(std::launch::async, [&] { return Register(); });
   ASSERT_TRUE(Await([&] { return sim_->RegisterCalls().size() == 1; }));
@@ -76,7 +76,7 @@ TEST_F(SimFaults, HangUntilReleased) {
   EXPECT_TRUE(Await([&] { return View().allocatable == 1; }));
 }
 
-TEST_F(SimFaults, HangIsEndedByACrash) {
+TEST_F(SimFaults, HangEndsWhenTheKubeletCrashes) {
   sim_->SetRegisterFault(RegisterFault::kHang);
   auto registered = std::async(std::launch::async, [&] { return Register(); });
   ASSERT_TRUE(Await([&] { return sim_->RegisterCalls().size() == 1; }));
@@ -84,14 +84,14 @@ TEST_F(SimFaults, HangIsEndedByACrash) {
   EXPECT_EQ(registered.get().error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
-TEST_F(SimFaults, DropTheStream) {
+TEST_F(SimFaults, DropsTheStream) {
   ASSERT_TRUE(Connected());
   sim_->DropStreams(kR);
   EXPECT_TRUE(Await([&] { return View().streams == 0 && View().allocatable == 0; }));
   EXPECT_TRUE(Connected());
 }
 
-TEST_F(SimFaults, CancelAsAZombieWould) {
+TEST_F(SimFaults, ZombieCancelsTheStream) {
   ASSERT_TRUE(Connected());
   sim_->ZombieCancel(kR);
   EXPECT_FALSE(View().connected);
@@ -100,7 +100,7 @@ TEST_F(SimFaults, CancelAsAZombieWould) {
   EXPECT_TRUE(Connected());
 }
 
-TEST_F(SimFaults, OpenMoreStreams) {
+TEST_F(SimFaults, OpensExtraStreams) {
   EXPECT_FALSE(sim_->OpenExtraStreams(kR, 1));
   ASSERT_TRUE(Connected());
   ASSERT_TRUE(sim_->OpenExtraStreams(kR, 3));
@@ -120,7 +120,7 @@ TEST_F(SimFaults, OpenMoreStreams) {
   EXPECT_TRUE(View().connected);
 }
 
-TEST_F(SimFaults, OpenAStreamThatDoesNotRead) {
+TEST_F(SimFaults, OpensAStreamThatDoesNotRead) {
   ASSERT_TRUE(Connected());
   ASSERT_TRUE(sim_->OpenExtraStreams(kR, 1, false));
   ASSERT_TRUE(Await([&] { return View().extra_streams[0].open; }));
@@ -136,7 +136,7 @@ TEST_F(SimFaults, OpenAStreamThatDoesNotRead) {
   }));
 }
 
-TEST_F(SimFaults, StopReadingAndGoOn) {
+TEST_F(SimFaults, StopsAndResumesReading) {
   ASSERT_TRUE(Connected());
   sim_->StopReading(kR);
   // A read that was under way takes one message more.
@@ -148,7 +148,7 @@ TEST_F(SimFaults, StopReadingAndGoOn) {
   EXPECT_TRUE(Await([&] { return View().devices[0].id == "c"; }));
 }
 
-TEST_F(SimFaults, GoOnReadingWhileAPluginIsBeingConnected) {
+TEST_F(SimFaults, ResumesReadingWhileAPluginConnects) {
   plugin_->HangOptions();
   sim_->StopReading(kR);
   auto registered = std::async(std::launch::async, [&] { return Register(); });

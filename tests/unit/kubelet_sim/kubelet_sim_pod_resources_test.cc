@@ -84,7 +84,7 @@ class SimPodResources : public testing::Test {
   v1::ListPodResourcesResponse list_;
 };
 
-TEST_F(SimPodResources, SaysWhoHoldsWhat) {
+TEST_F(SimPodResources, ReportsHolders) {
   Start();
   Plug();
   EXPECT_THAT(Listed(), IsEmpty());
@@ -97,7 +97,7 @@ TEST_F(SimPodResources, SaysWhoHoldsWhat) {
   EXPECT_EQ(sim_->PodResourcesCalls(), 4u);
 }
 
-TEST_F(SimPodResources, SaysADeviceOnceForEachNumaNode) {
+TEST_F(SimPodResources, ReportsADeviceOncePerNumaNode) {
   Start();
   Plug({0, 1});
   ASSERT_TRUE(sim_->Admit("p", "c", kR, 1));
@@ -105,7 +105,7 @@ TEST_F(SimPodResources, SaysADeviceOnceForEachNumaNode) {
               ElementsAre("default/p/c example.com/r=a@0", "default/p/c example.com/r=a@1"));
 }
 
-TEST_F(SimPodResources, RemembersOverARestart) {
+TEST_F(SimPodResources, KeepsHoldersAcrossARestart) {
   Start();
   Plug();
   ASSERT_TRUE(sim_->Admit("p", "c", kR, 1));
@@ -113,7 +113,7 @@ TEST_F(SimPodResources, RemembersOverARestart) {
   EXPECT_THAT(Listed(), ElementsAre("default/p/c example.com/r=a"));
 }
 
-TEST_F(SimPodResources, EndsAsTheKubeletDoes) {
+TEST_F(SimPodResources, StopsAndCrashesWithTheKubelet) {
   Start();
   EXPECT_TRUE(std::filesystem::is_socket(socket_));
   sim_->Stop();
@@ -126,7 +126,7 @@ TEST_F(SimPodResources, EndsAsTheKubeletDoes) {
   EXPECT_EQ(Code(), grpc::StatusCode::OK);
 }
 
-TEST_F(SimPodResources, IsNotServedUnlessAskedFor) {
+TEST_F(SimPodResources, IsNotServedUnlessConfigured) {
   sim_ = std::move(*KubeletSim::Create({.directory = tree_.path("plugins")}));
   Start();
   EXPECT_FALSE(std::filesystem::exists(socket_));
@@ -134,7 +134,7 @@ TEST_F(SimPodResources, IsNotServedUnlessAskedFor) {
   EXPECT_FALSE(std::filesystem::exists(socket_));
 }
 
-TEST_F(SimPodResources, NeedsAPathThatFits) {
+TEST_F(SimPodResources, RejectsInvalidPaths) {
   const auto long_path =
       KubeletSim::Create({.directory = tree_.path(), .pod_resources = std::string(108, 'x')});
   ASSERT_FALSE(long_path);
@@ -145,7 +145,7 @@ TEST_F(SimPodResources, NeedsAPathThatFits) {
   EXPECT_THAT(started.error().message, HasSubstr(socket_));
 }
 
-TEST_F(SimPodResources, FaultsAreSetAndOutliveARestart) {
+TEST_F(SimPodResources, KeepsFaultsAcrossARestart) {
   Start();
   ASSERT_TRUE(sim_->SetPodResourcesFault(Fault::kRateLimited));
   const grpc::Status limited = List();
@@ -164,7 +164,7 @@ TEST_F(SimPodResources, FaultsAreSetAndOutliveARestart) {
   EXPECT_EQ(Code(), grpc::StatusCode::OK);
 }
 
-TEST_F(SimPodResources, AHangIsEndedByTheEndOfTheKubelet) {
+TEST_F(SimPodResources, StopEndsAHangingCall) {
   Start();
   ASSERT_TRUE(sim_->SetPodResourcesFault(Fault::kHang));
   grpc::Status status;
@@ -175,7 +175,7 @@ TEST_F(SimPodResources, AHangIsEndedByTheEndOfTheKubelet) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
 }
 
-TEST_F(SimPodResources, IsAbsentForAWhile) {
+TEST_F(SimPodResources, AbsentFaultRemovesTheSocket) {
   ASSERT_TRUE(sim_->SetPodResourcesFault(Fault::kAbsent));
   Start();
   EXPECT_FALSE(std::filesystem::exists(socket_));
@@ -186,7 +186,7 @@ TEST_F(SimPodResources, IsAbsentForAWhile) {
   EXPECT_EQ(Code(), grpc::StatusCode::UNAVAILABLE);
 }
 
-TEST_F(SimPodResources, OldKubeletsServeTheOldVersionOnly) {
+TEST_F(SimPodResources, OldKubeletsServeOnlyV1alpha1) {
   Start();
   const auto code = [&](const std::string& method) {
     grpc::TemplatedGenericStub<v1::ListPodResourcesRequest, v1::ListPodResourcesResponse> stub(

@@ -68,7 +68,7 @@ class SimStart : public testing::Test {
   std::vector<std::string> ids_;
 };
 
-TEST_F(SimStart, TellsThePluginAtEveryStart) {
+TEST_F(SimStart, CallsPreStartAtEveryStart) {
   Start();
   Register();
   Admit();
@@ -82,7 +82,7 @@ TEST_F(SimStart, TellsThePluginAtEveryStart) {
 }
 
 /// The options of the registration count up to 1.24, those of the dialled plugin later.
-TEST_F(SimStart, AsksWhoeverSaidSoWhereItCounts) {
+TEST_F(SimStart, UsesTheOptionsThatTheProfileHonors) {
   struct Case {
     KubeletProfile profile;
     bool dialled;
@@ -104,14 +104,14 @@ TEST_F(SimStart, AsksWhoeverSaidSoWhereItCounts) {
   }
 }
 
-TEST_F(SimStart, AContainerWithoutDevicesNeedsNobody) {
+TEST_F(SimStart, SkipsPreStartWithoutDevices) {
   Start();
   Register();
   EXPECT_EQ(Waits(), "");
   EXPECT_THAT(plugin_->pre_start_calls(), IsEmpty());
 }
 
-TEST_F(SimStart, AnErrorOfThePluginKeepsTheContainerWaiting) {
+TEST_F(SimStart, PluginErrorKeepsTheContainerWaiting) {
   Start();
   Register();
   Admit();
@@ -121,7 +121,7 @@ TEST_F(SimStart, AnErrorOfThePluginKeepsTheContainerWaiting) {
   EXPECT_EQ(Waits(), "");
 }
 
-TEST_F(SimStart, APluginThatHangsRunsIntoTheDeadline) {
+TEST_F(SimStart, HangingPluginTimesOut) {
   Start(KubeletProfile::kSync,
         [](KubeletSimOptions& options) { options.pre_start_timeout = milliseconds(100); });
   Register();
@@ -130,7 +130,7 @@ TEST_F(SimStart, APluginThatHangsRunsIntoTheDeadline) {
   EXPECT_THAT(Waits(), HasSubstr(kCallFailed + "rpc error: code = DeadlineExceeded"));
 }
 
-TEST_F(SimStart, IsNotHeldUpByAnAdmission) {
+TEST_F(SimStart, DoesNotWaitForAnAdmission) {
   Start();
   Register();
   ASSERT_TRUE(sim_->Admit("p", "c", kR, 1));
@@ -142,7 +142,7 @@ TEST_F(SimStart, IsNotHeldUpByAnAdmission) {
   EXPECT_TRUE(admitted.get());
 }
 
-TEST_F(SimStart, IsEndedByTheEndOfTheKubelet) {
+TEST_F(SimStart, KubeletCrashEndsAHangingCall) {
   Start();
   Register();
   Admit();
@@ -154,7 +154,7 @@ TEST_F(SimStart, IsEndedByTheEndOfTheKubelet) {
   EXPECT_EQ(Waits(), "the kubelet is not running");
 }
 
-TEST_F(SimStart, NobodyIsAskedAfterARestartUntilThePluginRegisters) {
+TEST_F(SimStart, SkipsPreStartAfterARestartUntilRegistration) {
   Start();
   Register();
   Admit();
@@ -167,7 +167,7 @@ TEST_F(SimStart, NobodyIsAskedAfterARestartUntilThePluginRegisters) {
   EXPECT_THAT(plugin_->pre_start_calls(), SizeIs(1));
 }
 
-TEST_F(SimStart, WaitsForAPluginThatWent) {
+TEST_F(SimStart, FailsIfAPreStartPluginHasStopped) {
   Start();
   Register();
   Admit();
@@ -176,7 +176,7 @@ TEST_F(SimStart, WaitsForAPluginThatWent) {
   EXPECT_EQ(Waits(), kCallFailed + "endpoint example.com/r has been stopped");
 }
 
-TEST_F(SimStart, DoesNotWaitForAPluginThatWentAndNeverAsked) {
+TEST_F(SimStart, SucceedsIfAPluginWithoutPreStartHasStopped) {
   Start();
   Register(false);
   Admit();
@@ -185,7 +185,7 @@ TEST_F(SimStart, DoesNotWaitForAPluginThatWentAndNeverAsked) {
   EXPECT_EQ(Waits(), "");
 }
 
-TEST_F(SimStart, WaitsForWhoeverIsGoneForLong) {
+TEST_F(SimStart, FailsAfterTheGracePeriodOfAStoppedPlugin) {
   Start(KubeletProfile::kSync, [](KubeletSimOptions& options) { options.clock_scale = 6000; });
   Register(false);
   Admit();

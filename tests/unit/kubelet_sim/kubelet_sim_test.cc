@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(All, KubeletSimProfiles,
                          testing::Values(KubeletProfile::kAsync, KubeletProfile::kSync,
                                          KubeletProfile::kMulti));
 
-TEST_P(KubeletSimProfiles, TakesAPluginAndItsListsIn) {
+TEST_P(KubeletSimProfiles, RegistersAPluginAndReadsItsLists) {
   Make(GetParam());
   const auto plugin = ServeAndRegister("1.sock");
   ResourceView view = View();
@@ -124,7 +124,7 @@ TEST_P(KubeletSimProfiles, TakesAPluginAndItsListsIn) {
   EXPECT_EQ(calls[0].code, 0);
 }
 
-TEST_P(KubeletSimProfiles, SpeaksWithTheAuthorityOfEachEra) {
+TEST_P(KubeletSimProfiles, UsesTheConfiguredAuthority) {
   for (const auto authority : {KubeletAuthority::kLocalhost, KubeletAuthority::kSocketPath}) {
     Make(GetParam(), [&](KubeletSimOptions& options) { options.authority = authority; });
     ServeAndRegister("1.sock");
@@ -132,7 +132,7 @@ TEST_P(KubeletSimProfiles, SpeaksWithTheAuthorityOfEachEra) {
   }
 }
 
-TEST_P(KubeletSimProfiles, RefusesABadRequestWithUnknown) {
+TEST_P(KubeletSimProfiles, RejectsAnInvalidRequestWithUnknown) {
   Make(GetParam());
   const auto version = FakePlugin::Register(sim_->socket_path(), kR, "x", kLong, "v1beta2");
   EXPECT_EQ(version.error_code(), grpc::StatusCode::UNKNOWN);
@@ -144,7 +144,7 @@ TEST_P(KubeletSimProfiles, RefusesABadRequestWithUnknown) {
   EXPECT_FALSE(sim_->View(kR));
 }
 
-TEST_P(KubeletSimProfiles, KeepsCapacityWhenTheStreamEndsAndDoesNotComeBack) {
+TEST_P(KubeletSimProfiles, KeepsCapacityWhenTheStreamEnds) {
   Make(GetParam());
   const auto plugin = ServeAndRegister("1.sock");
   plugin->EndStreams({grpc::StatusCode::ABORTED, "enough"});
@@ -165,7 +165,7 @@ TEST_P(KubeletSimProfiles, KeepsCapacityWhenTheStreamEndsAndDoesNotComeBack) {
   EXPECT_TRUE(AwaitAllocatable(2));
 }
 
-TEST_P(KubeletSimProfiles, ForgetsThePluginAfterTheGrace) {
+TEST_P(KubeletSimProfiles, ForgetsThePluginAfterTheGracePeriod) {
   Make(GetParam(), [](KubeletSimOptions& options) { options.clock_scale = 6000; });
   ServeAndRegister("1.sock")->Stop();
   ASSERT_TRUE(Await([&] { return View().known && View().capacity == 0; }));
@@ -193,7 +193,7 @@ TEST_P(KubeletSimProfiles, RestartsWithStoppedEndpointsAndAnEmptyDirectory) {
   EXPECT_THAT(next->allocate_calls(), SizeIs(0));
 }
 
-TEST_P(KubeletSimProfiles, StopsAtOnceWhateverAPluginDoes) {
+TEST_P(KubeletSimProfiles, StopsImmediatelyWhilePluginsHang) {
   Make(GetParam());
   const auto plugin = ServeAndRegister("1.sock");
   plugin->HangAllocate();
@@ -225,7 +225,7 @@ TEST_F(KubeletSimTest, LeavesAStaleSocketWhenItCrashes) {
   EXPECT_EQ(Connect(sim_->socket_path()), ENOENT);
 }
 
-TEST_F(KubeletSimTest, LetsCallersQueueBeforeItAccepts) {
+TEST_F(KubeletSimTest, QueuesCallersBeforeItAccepts) {
   Make(KubeletProfile::kSync,
        [](KubeletSimOptions& options) { options.accept_delay = milliseconds(200); });
   EXPECT_EQ(Connect(sim_->socket_path()), 0);
@@ -243,7 +243,7 @@ TEST_F(KubeletSimTest, FailsARegistrationThatItCannotDial) {
   EXPECT_FALSE(sim_->View(kR));
 }
 
-TEST_F(KubeletSimTest, DialsUntilThePluginIsThere) {
+TEST_F(KubeletSimTest, DialsUntilThePluginServes) {
   Make();
   auto registered = std::async(std::launch::async, [&] { return Register("1.sock"); });
   ASSERT_TRUE(Await([&] { return sim_->RegisterCalls().size() == 1; }));
@@ -252,7 +252,7 @@ TEST_F(KubeletSimTest, DialsUntilThePluginIsThere) {
   EXPECT_TRUE(AwaitAllocatable(2));
 }
 
-TEST_F(KubeletSimTest, AsyncAnswersBeforeItDials) {
+TEST_F(KubeletSimTest, AsyncRespondsBeforeItDials) {
   Make(KubeletProfile::kAsync);
   EXPECT_TRUE(FakePlugin::Register(sim_->socket_path(), kR, "1.sock", kLong, "v1beta1", true).ok());
   const auto plugin = Serve("1.sock");
@@ -271,7 +271,7 @@ TEST_F(KubeletSimTest, SyncFailsWithoutOptions) {
   EXPECT_EQ(plugin->sent(), 0);
 }
 
-TEST_F(KubeletSimTest, SyncConnectsAlsoWhenTheCallerHasGivenUp) {
+TEST_F(KubeletSimTest, SyncConnectsEvenIfTheCallerTimedOut) {
   Make();
   const auto plugin = Serve("1.sock");
   plugin->HangOptions();
@@ -281,7 +281,7 @@ TEST_F(KubeletSimTest, SyncConnectsAlsoWhenTheCallerHasGivenUp) {
   EXPECT_TRUE(AwaitAllocatable(2));
 }
 
-TEST_F(KubeletSimTest, SyncLetsAZombieTakeTheNewPluginDown) {
+TEST_F(KubeletSimTest, SyncEndOfTheOldStreamEndsTheNewPlugin) {
   Make();
   const auto old = ServeAndRegister("1.sock");
   const auto plugin = ServeAndRegister("2.sock");
@@ -293,7 +293,7 @@ TEST_F(KubeletSimTest, SyncLetsAZombieTakeTheNewPluginDown) {
   EXPECT_EQ(View().stream_error.substr(0, 8), "Canceled");
 }
 
-TEST_F(KubeletSimTest, SyncMissesThePluginAfterAFailedDuplicate) {
+TEST_F(KubeletSimTest, SyncDoesNotNoticeThePluginEndAfterFailedDuplicate) {
   Make(KubeletProfile::kSync,
        [](KubeletSimOptions& options) { options.dial_timeout = milliseconds(100); });
   const auto plugin = ServeAndRegister("1.sock");
@@ -317,7 +317,7 @@ TEST_F(KubeletSimTest, AsyncKeepsTheNewPluginWhenTheOldStreamEnds) {
   EXPECT_EQ(View().allocatable, 2u);
 }
 
-TEST_F(KubeletSimTest, MultiPromotesTheSurvivor) {
+TEST_F(KubeletSimTest, MultiPromotesTheRemainingPlugin) {
   Make(KubeletProfile::kMulti);
   const auto old = ServeAndRegister("1.sock");
   const auto plugin = ServeAndRegister("2.sock");
@@ -329,14 +329,14 @@ TEST_F(KubeletSimTest, MultiPromotesTheSurvivor) {
   EXPECT_TRUE(AwaitAllocatable(0));
 }
 
-TEST_F(KubeletSimTest, MultiRefusesAConnectedSocket) {
+TEST_F(KubeletSimTest, MultiRejectsAConnectedSocket) {
   Make(KubeletProfile::kMulti);
   const auto plugin = ServeAndRegister("1.sock");
   EXPECT_EQ(Register("1.sock").error_message(),
             "device plugin already connected: " + sim_->directory() + "/1.sock");
 }
 
-TEST_F(KubeletSimTest, MultiMayIgnoreAConnectedSocketInSilence) {
+TEST_F(KubeletSimTest, MultiCanIgnoreAConnectedSocketSilently) {
   Make(KubeletProfile::kMulti, [](KubeletSimOptions& options) { options.silent_dedupe = true; });
   const auto plugin = ServeAndRegister("1.sock");
   EXPECT_TRUE(Register("1.sock").ok());

@@ -33,7 +33,7 @@ class PluginDirectory : public testing::Test {
   test::TempTree tree_;
 };
 
-TEST_F(PluginDirectory, LosesAllFilesToTheOlderRule) {
+TEST_F(PluginDirectory, AllFilesCleanupRemovesAllFiles) {
   ASSERT_TRUE(PreparePluginDirectory(tree_.path(), KubeletCleanup::kAllFiles));
   for (const char* gone : {"file", "dangling", "link.sock", "real.sock"}) {
     EXPECT_FALSE(There(tree_, gone)) << gone;
@@ -42,7 +42,7 @@ TEST_F(PluginDirectory, LosesAllFilesToTheOlderRule) {
   EXPECT_TRUE(There(tree_, "sub/file"));
 }
 
-TEST_F(PluginDirectory, LosesSocketsOnlyToTheLaterRule) {
+TEST_F(PluginDirectory, SocketsOnlyCleanupRemovesOnlySockets) {
   ASSERT_TRUE(PreparePluginDirectory(tree_.path(), KubeletCleanup::kSocketsOnly));
   EXPECT_FALSE(There(tree_, "real.sock"));
   for (const char* kept : {"file", "dangling", kCheckpointName, "sub/file"}) {
@@ -50,7 +50,7 @@ TEST_F(PluginDirectory, LosesSocketsOnlyToTheLaterRule) {
   }
 }
 
-TEST(PluginDirectoryAbsent, IsMade) {
+TEST(PluginDirectoryAbsent, IsCreated) {
   const test::TempTree tree;
   ASSERT_TRUE(PreparePluginDirectory(tree.path("a/b"), KubeletCleanup::kAllFiles));
   EXPECT_TRUE(There(tree, "a/b"));

@@ -21,7 +21,7 @@ TEST(PodList, IsEmptyWithoutPods) {
   EXPECT_EQ(PodList({}, registry).pod_resources_size(), 0);
 }
 
-TEST(PodList, SortsDevicesIntoPodsAndContainers) {
+TEST(PodList, GroupsDevicesByPodAndContainer) {
   Registry registry(KubeletProfile::kSync, false, std::chrono::minutes(5));
   registry.Listed("r", {{"1", "Healthy", {0, 1}}, {"2", "Unhealthy", {}}});
   const PodDevices pods = {

@@ -12,7 +12,7 @@ struct NameCase {
 
 class ResourceNames : public testing::TestWithParam<NameCase> {};
 
-TEST_P(ResourceNames, AreAcceptedAsTheKubeletDoes) {
+TEST_P(ResourceNames, AreAcceptedLikeTheKubelet) {
   EXPECT_EQ(IsExtendedResourceName(GetParam().name), GetParam().accepted) << GetParam().name;
 }
 
@@ -32,7 +32,7 @@ INSTANTIATE_TEST_SUITE_P(
                     NameCase{"a.com/x-", false}, NameCase{"a.com/x y", false},
                     NameCase{"a.com/\xc3\xa4", false}));
 
-TEST(CheckRegister, LooksAtTheVersionFirst) {
+TEST(CheckRegister, ChecksTheVersionFirst) {
   EXPECT_TRUE(CheckRegister("v1beta1", "a/b"));
   EXPECT_EQ(CheckRegister("v1", "").error().message,
             "requested API version \"v1\" is not supported by kubelet. Supported version is "

@@ -31,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(All, EveryProfile,
                          testing::Values(KubeletProfile::kAsync, KubeletProfile::kSync,
                                          KubeletProfile::kMulti));
 
-TEST_P(EveryProfile, KnowsAResourceFromItsFirstList) {
+TEST_P(EveryProfile, ResourceIsKnownAfterItsFirstList) {
   Registry registry = Make(GetParam());
   Connect(registry, "/1", 1);
   EXPECT_FALSE(registry.Known(kName));
@@ -39,7 +39,7 @@ TEST_P(EveryProfile, KnowsAResourceFromItsFirstList) {
   EXPECT_TRUE(registry.Known(kName));
 }
 
-TEST_P(EveryProfile, ForgetsDevicesWhenTheGraceIsOver) {
+TEST_P(EveryProfile, ForgetsDevicesAfterTheGracePeriod) {
   Registry registry = Make(GetParam());
   Connect(registry, "/1", 1);
   registry.Listed(kName, {{"x", "Healthy", {}}});
@@ -57,7 +57,7 @@ TEST_P(EveryProfile, ForgetsDevicesWhenTheGraceIsOver) {
   EXPECT_EQ(registry.NextExpiry(), std::nullopt);
 }
 
-TEST_P(EveryProfile, ForgetsADeviceThatIsListedAfterThat) {
+TEST_P(EveryProfile, ForgetsDevicesListedAfterTheGracePeriod) {
   Registry registry = Make(GetParam());
   Connect(registry, "/1", 1);
   registry.StreamEnded(kName, "/1", 1, kNow);
@@ -68,7 +68,7 @@ TEST_P(EveryProfile, ForgetsADeviceThatIsListedAfterThat) {
   EXPECT_EQ(registry.Table(kName), nullptr);
 }
 
-TEST_P(EveryProfile, ForgetsEachResourceAtItsTime) {
+TEST_P(EveryProfile, ForgetsEachResourceAtItsOwnExpiry) {
   Registry registry = Make(GetParam());
   registry.Restore("a/first", kNow);
   registry.Restore("a/second", kNow + minutes(1));
@@ -86,7 +86,7 @@ TEST_P(EveryProfile, ForgetsEachResourceAtItsTime) {
   EXPECT_EQ(registry.NextExpiry(), std::nullopt);
 }
 
-TEST_P(EveryProfile, BringsACheckpointedResourceBackStopped) {
+TEST_P(EveryProfile, RestoresCheckpointedResourcesAsStopped) {
   Registry registry = Make(GetParam());
   registry.Restore(kName, kNow);
   EXPECT_TRUE(registry.Known(kName));
@@ -98,7 +98,7 @@ TEST_P(EveryProfile, BringsACheckpointedResourceBackStopped) {
   EXPECT_EQ(Allocatable(registry), 1u);
 }
 
-TEST_P(EveryProfile, ShowsNothingOfAStreamThatEndedAtOnceButZero) {
+TEST_P(EveryProfile, StreamEndedWithoutAListHasZeroCapacity) {
   Registry registry = Make(GetParam());
   Connect(registry, "/1", 1);
   registry.StreamEnded(kName, "/1", 1, kNow);
@@ -106,7 +106,7 @@ TEST_P(EveryProfile, ShowsNothingOfAStreamThatEndedAtOnceButZero) {
   EXPECT_EQ(registry.Table(kName)->capacity(), 0u);
 }
 
-TEST(RegistryAsync, ProtectsTheNewEndpointFromTheEndOfTheOld) {
+TEST(RegistryAsync, EndOfTheOldStreamKeepsTheNewEndpoint) {
   Registry registry = Make(KubeletProfile::kAsync);
   Connect(registry, "/1", 1);
   Connect(registry, "/2", 2);
@@ -116,7 +116,7 @@ TEST(RegistryAsync, ProtectsTheNewEndpointFromTheEndOfTheOld) {
   EXPECT_FALSE(registry.Primary(kName)->stopped);
 }
 
-TEST(RegistrySync, LetsTheEndOfTheOldStreamTakeTheNewPluginDown) {
+TEST(RegistrySync, EndOfTheOldStreamEndsTheNewPlugin) {
   Registry registry = Make(KubeletProfile::kSync);
   Connect(registry, "/1", 1);
   Connect(registry, "/2", 2);
@@ -126,7 +126,7 @@ TEST(RegistrySync, LetsTheEndOfTheOldStreamTakeTheNewPluginDown) {
   EXPECT_EQ(registry.StreamEnded(kName, "/2", 2, kNow), std::nullopt);
 }
 
-TEST(RegistrySync, NeverMissesAPluginAfterAFailedDuplicate) {
+TEST(RegistrySync, DoesNotNoticeThePluginEndAfterAFailedDuplicate) {
   Registry registry = Make(KubeletProfile::kSync);
   Connect(registry, "/1", 1);
   registry.Listed(kName, {{"x", "Healthy", {}}});
@@ -137,7 +137,7 @@ TEST(RegistrySync, NeverMissesAPluginAfterAFailedDuplicate) {
   EXPECT_FALSE(registry.Primary(kName)->stopped);
 }
 
-TEST(RegistryMulti, KeepsTheResourceUntilItsLastSocketGoes) {
+TEST(RegistryMulti, KeepsTheResourceUntilItsLastSocketEnds) {
   Registry registry = Make(KubeletProfile::kMulti);
   Connect(registry, "/1", 1);
   Connect(registry, "/2", 2);
@@ -150,7 +150,7 @@ TEST(RegistryMulti, KeepsTheResourceUntilItsLastSocketGoes) {
   EXPECT_EQ(Allocatable(registry), 0u);
 }
 
-TEST(RegistryMulti, RefusesAConnectedSocketAndThenLosesIt) {
+TEST(RegistryMulti, RejectsAConnectedSocketAndThenIgnoresItsEnd) {
   Registry registry = Make(KubeletProfile::kMulti);
   Connect(registry, "/1", 1);
   ASSERT_TRUE(registry.Begin(kName, "/1", 2));
@@ -162,7 +162,7 @@ TEST(RegistryMulti, RefusesAConnectedSocketAndThenLosesIt) {
   EXPECT_FALSE(registry.Check(kName, "/1"));
 }
 
-TEST(RegistryMulti, CanIgnoreAConnectedSocketInSilence) {
+TEST(RegistryMulti, CanIgnoreAConnectedSocketSilently) {
   Registry registry = Make(KubeletProfile::kMulti, true);
   Connect(registry, "/1", 1);
   EXPECT_FALSE(registry.Begin(kName, "/1", 2));

@@ -106,7 +106,7 @@ std::set<std::string> Golden(const std::set<std::string>& wanted) {
   return families;
 }
 
-TEST(Metrics, HasTheFamiliesOfTheDesign) {
+TEST(Metrics, HasTheFamiliesOfTheGoldenFile) {
   Metrics metrics(Options());
   EXPECT_EQ(MetricFamilies(metrics), Golden({"process"}));
   auto observer = metrics.AddResource("a/b");
@@ -117,7 +117,7 @@ TEST(Metrics, HasTheFamiliesOfTheDesign) {
   EXPECT_EQ(MetricFamilies(metrics), Golden({"process"}));
 }
 
-TEST(Metrics, HasFamiliesOfHoldersOnceTheyAreKnown) {
+TEST(Metrics, AddsHolderFamiliesOnceHoldersAreKnown) {
   Metrics metrics(Options());
   const auto observer = metrics.AddResource("a/b");
   metrics.EnablePodResources();
@@ -167,7 +167,7 @@ TEST(Metrics, IdleResourceHasAtMostSixtySeries) {
   EXPECT_LE(Samples(metrics).size() - without, 60U);
 }
 
-TEST(Metrics, SeriesOfProbesAndHooksExistForResourcesThatHaveThem) {
+TEST(Metrics, HasProbeAndHookSeriesOnlyIfConfigured) {
   Metrics metrics(Options());
   const auto observer = metrics.AddResource("a/b");
   auto snapshot = std::make_shared<Snapshot>();
@@ -198,7 +198,7 @@ TEST(Metrics, SeriesOfProbesAndHooksExistForResourcesThatHaveThem) {
   EXPECT_EQ(metrics.Text().find("hook=\"pre_start\""), std::string::npos);
 }
 
-TEST(Metrics, CountsWhatItIsTold) {
+TEST(Metrics, CountsEveryReportedEvent) {
   Metrics metrics(Options());
   const auto observer = metrics.AddResource("a/b");
   observer->OnRegistration(true);
@@ -255,7 +255,7 @@ TEST(Metrics, CountsWhatItIsTold) {
   for (const auto& [name, value] : expected) EXPECT_EQ(samples[name], value) << name;
 }
 
-TEST(Metrics, TellsOfTheProcessAsAWhole) {
+TEST(Metrics, ReportsConfigAndKubeletState) {
   Metrics metrics(Options());
   metrics.SetConfigReading({true, system_clock::time_point(seconds(1600000000))});
   metrics.SetConfigReading({false, system_clock::time_point(seconds(1600000001))});
@@ -272,7 +272,7 @@ TEST(Metrics, TellsOfTheProcessAsAWhole) {
   EXPECT_EQ(Samples(metrics)["patchbay_config_last_reload_successful"], "1");
 }
 
-TEST(Metrics, CountsUnitsOfDevicesAndShowsEachDeviceOnce) {
+TEST(Metrics, CountsUnitsAndReportsEachDeviceOnce) {
   Metrics metrics(Options());
   const auto observer = metrics.AddResource("a/b");
   observer->OnSnapshot(SnapshotOf(
@@ -293,7 +293,7 @@ TEST(Metrics, CountsUnitsOfDevicesAndShowsEachDeviceOnce) {
   EXPECT_EQ(samples["patchbay_device_healthy{device=\"z\",resource=\"a/b\"}"], "0");
 }
 
-TEST(Metrics, TellsWhichPodHoldsWhat) {
+TEST(Metrics, ReportsHoldersOfEachDevice) {
   Metrics metrics(Options());
   EXPECT_EQ(Samples(metrics).count("patchbay_pod_resources_up"), 0u);
   metrics.SetPodResourcesUp(true);
@@ -343,7 +343,7 @@ TEST(Metrics, CountsTransitionsBetweenSnapshots) {
   expect("2", "2");
 }
 
-TEST(Metrics, LeavesDevicesOutWhereTheyAreNotWanted) {
+TEST(Metrics, OmitsDeviceSeriesIfDisabled) {
   Metrics metrics(Options(/*device_metrics=*/false));
   const auto observer = metrics.AddResource("a/b");
   observer->OnSnapshot(SnapshotOf({Listed("x")}));
@@ -352,7 +352,7 @@ TEST(Metrics, LeavesDevicesOutWhereTheyAreNotWanted) {
   EXPECT_TRUE(MetricFamilies(metrics).count("patchbay_device_healthy gauge device resource"));
 }
 
-TEST(Metrics, RemovesAResourceAlone) {
+TEST(Metrics, RemovesOnlyTheSeriesOfTheResource) {
   Metrics metrics(Options());
   auto gone = metrics.AddResource("a/gone");
   const auto kept = metrics.AddResource("a/kept");
@@ -365,7 +365,7 @@ TEST(Metrics, RemovesAResourceAlone) {
   EXPECT_NE(metrics.AddResource("a/gone"), nullptr);
 }
 
-TEST(Metrics, KeepsTheSeriesOfResourcesAtTheEnd) {
+TEST(Metrics, KeepsResourceSeriesDuringShutdown) {
   Metrics metrics(Options());
   auto observer = metrics.AddResource("a/b");
   observer->OnListSent();
@@ -374,7 +374,7 @@ TEST(Metrics, KeepsTheSeriesOfResourcesAtTheEnd) {
   EXPECT_EQ(Samples(metrics)["patchbay_list_watch_updates_total{resource=\"a/b\"}"], "1");
 }
 
-TEST(Metrics, GoesOnCountingWhereAResourceIsReplaced) {
+TEST(Metrics, KeepsCountersWhenAResourceIsReplaced) {
   Metrics metrics(Options());
   auto before = metrics.AddResource("a/b");
   before->OnListSent();
@@ -408,7 +408,7 @@ TEST(Metrics, EscapesHostileLabels) {
   EXPECT_NE(text.find("path=\"/dev/\xc3\xa4\""), std::string::npos);
 }
 
-TEST(Metrics, SeriesAreSortedByTheirLabels) {
+TEST(Metrics, SortsSeriesByLabels) {
   Metrics metrics(Options());
   const auto b = metrics.AddResource("a/b"), a = metrics.AddResource("a/a");
   const std::string all = metrics.Text();
@@ -436,7 +436,7 @@ TEST(Metrics, PassesPromtool) {
   EXPECT_EQ(said, "");
 }
 
-TEST(Metrics, TakesCallsFromManyThreads) {
+TEST(Metrics, IsThreadSafe) {
   Metrics metrics(Options());
   const auto shared = metrics.AddResource("a/b");
   const auto snapshot = SnapshotOf({Listed("x")}), other = SnapshotOf({});

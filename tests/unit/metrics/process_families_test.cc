@@ -12,7 +12,7 @@ const std::string kRest =
     " S 1 1 1 0 -1 4194560 500 0 3 0 120 30 0 0 20 0 7 0 5000 104857600 2048 "
     "18446744073709551615 1 1 0 0 0 0 0 4096 0 0 0 0 17 1 0 0 0 0 0\n";
 
-TEST(ProcessStat, IsReadWhateverTheProgramIsCalled) {
+TEST(ProcessStat, ParsesAnyProgramName) {
   for (const char* name : {"patchbay", "a b", "a) S 9 9", "(((", ""}) {
     const auto stat = ParseProcessStat("42 (" + std::string(name) + ")" + kRest, 100, 4096);
     ASSERT_TRUE(stat) << name;
@@ -24,7 +24,7 @@ TEST(ProcessStat, IsReadWhateverTheProgramIsCalled) {
   }
 }
 
-TEST(ProcessStat, IsNothingWhereTheTextIsAnother) {
+TEST(ProcessStat, RejectsMalformedText) {
   for (const char* text : {"", "42", "42 (x", "42 (x)", "42 (x) S 1 2 3",
                            "42 (x) S 1 1 1 0 -1 0 0 "
                            "0 0 0 x 30 0 0 20 0 7 0 5000 1 2"}) {
@@ -32,7 +32,7 @@ TEST(ProcessStat, IsNothingWhereTheTextIsAnother) {
   }
 }
 
-TEST(ProcessFamilies, TellsOfThisProcess) {
+TEST(ProcessFamilies, ReportThisProcess) {
   std::map<std::string, double> values;
   const ProcessCounts counts{[] { return std::uint64_t{12}; }, 3};
   for (const auto& family : ProcessFamilies(counts)) {

@@ -48,7 +48,7 @@ std::string Common(std::string_view pattern_a, std::string_view pattern_b) {
   return *path;
 }
 
-TEST(GlobOverlap, ShowsAPathInCommon) {
+TEST(GlobOverlap, FindsACommonPath) {
   struct Case {
     std::string_view a, b, path;
   };
@@ -111,7 +111,7 @@ TEST(GlobOverlap, ShowsAPathInCommon) {
   for (const Case& c : cases) EXPECT_EQ(Common(c.a, c.b), c.path) << c.a << " " << c.b;
 }
 
-TEST(GlobOverlap, NamesArePossibleOnes) {
+TEST(GlobOverlap, FindsOnlyNamesOfValidLength) {
   EXPECT_EQ(Common("/" + Repeated("?", 255), "/*"), "/" + Repeated("0", 255));
   EXPECT_EQ(Common("/" + Repeated("?", 256), "/*"), "");
   EXPECT_EQ(Common("/" + Repeated("a", 256), "/*"), "");
@@ -147,7 +147,7 @@ std::vector<std::string> ShortPaths() {
   return paths;
 }
 
-TEST(GlobOverlap, FindsWhatAllShortPathsFind) {
+TEST(GlobOverlap, AgreesWithExhaustiveSearch) {
   const std::vector<std::string> paths = ShortPaths();
   std::mt19937 random(1);
   const auto below = [&](std::size_t n) {
@@ -192,7 +192,7 @@ TEST(GlobOverlap, FindsWhatAllShortPathsFind) {
   EXPECT_GT(found, 1000);
 }
 
-TEST(GlobOverlap, GoesOnUntilAPathIsWanted) {
+TEST(GlobOverlap, SearchesUntilAPathIsAccepted) {
   const Glob a = OverlapGlob("/dev/sd*"), b = OverlapGlob("/dev/sd[a-z]*");
   const auto find = [&](std::string_view unwanted) {
     const Glob exclude = OverlapGlob(unwanted);
@@ -211,7 +211,7 @@ TEST(GlobOverlap, GoesOnUntilAPathIsWanted) {
   EXPECT_EQ(find("/dev/sd*"), "");
 }
 
-TEST(GlobOverlap, FindsNothingOnceTheStepsAreSpent) {
+TEST(GlobOverlap, StopsAtTheStepLimit) {
   const Glob a = OverlapGlob("/dev/tty*"), b = OverlapGlob("/dev/*USB?");
   const auto any = [](const std::string&) { return true; };
   OverlapSearch search(100'000);
@@ -222,7 +222,7 @@ TEST(GlobOverlap, FindsNothingOnceTheStepsAreSpent) {
   EXPECT_FALSE(search.Find(a.alternatives()[0], b.alternatives()[0], any));
 }
 
-TEST(GlobOverlap, KnowsTheFixedEnds) {
+TEST(GlobOverlap, ReturnsTheLiteralPrefixAndSuffix) {
   struct Case {
     std::string_view pattern, begin, backward_end;
     bool whole;

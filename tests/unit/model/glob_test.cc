@@ -87,7 +87,7 @@ TEST(Glob, MatchesWholePaths) {
   }
 }
 
-TEST(Glob, KnowsTheDirectoryOfItsMatches) {
+TEST(Glob, ReturnsTheDirectoryOfItsMatches) {
   struct Case {
     std::string_view pattern, directory;
     bool spans;
@@ -105,7 +105,7 @@ TEST(Glob, KnowsTheDirectoryOfItsMatches) {
   }
 }
 
-TEST(Glob, PointsAtTheMistake) {
+TEST(Glob, LocatesSyntaxErrors) {
   struct Case {
     std::string_view pattern;
     std::size_t offset;
@@ -141,7 +141,7 @@ TEST(Glob, PointsAtTheMistake) {
   }
 }
 
-TEST(Glob, MultipliesOutItsBraces) {
+TEST(Glob, ExpandsBraces) {
   const Glob glob = GlobOf("/{a,b{c,d}}/{1,2}");
   std::vector<std::string> alternatives;
   for (const Glob::Components& components : glob.alternatives()) {
@@ -157,7 +157,7 @@ TEST(Glob, MultipliesOutItsBraces) {
             1000u);
 }
 
-TEST(Glob, OutlivesHostilePatterns) {
+TEST(Glob, HandlesHostilePatterns) {
   const auto many = [](std::string_view text, int times) {
     std::string out;
     for (int i = 0; i < times; ++i) out += text;
@@ -176,7 +176,7 @@ TEST(Glob, OutlivesHostilePatterns) {
   EXPECT_FALSE(GlobOf("/" + many("a*", 40) + "b").Matches("/" + many("a", 255)));
 }
 
-TEST(NamePattern, KnowsWhenItIsLiteral) {
+TEST(NamePattern, DetectsLiterals) {
   struct Case {
     std::string_view pattern;
     bool literal;

@@ -19,7 +19,7 @@ TEST(Regex, MatchesTheWholePathAndCaptures) {
   EXPECT_FALSE(regex->Match("x/dev/xfpga/user.m12", captures));
 }
 
-TEST(Regex, KnowsWhereMatchesCanLie) {
+TEST(Regex, ReturnsTheDirectoryAndDepthOfItsMatches) {
   struct Case {
     std::string_view pattern, directory;
     int depth;
@@ -64,7 +64,7 @@ TEST(Regex, KnowsWhereMatchesCanLie) {
   }
 }
 
-TEST(Regex, PointsAtTheMistake) {
+TEST(Regex, LocatesSyntaxErrors) {
   EXPECT_EQ(Regex::Compile("dev/x").error().offset, 0u);
   EXPECT_EQ(Regex::Compile("/dev/(a").error().message.empty(), false);
   const auto bad = Regex::Compile(R"(/dev/[z-a])");
@@ -72,7 +72,7 @@ TEST(Regex, PointsAtTheMistake) {
   EXPECT_EQ(bad.error().offset, 6u);
 }
 
-TEST(Regex, EveryMatchLiesWhereItSays) {
+TEST(Regex, MatchesLieWithinItsDirectoryAndDepth) {
   const std::string_view patterns[] = {
       R"(/dev/.*)",           R"(/dev/[^/]+)",    R"(/dev/a|b)",     R"(/dev/(a/)?b)",
       R"(/dev/[!-~]+)",       R"(/dev(/[a-c])+)", R"(/dev/a\/b)",    R"(/dev/\W?a)",
@@ -101,7 +101,7 @@ TEST(Regex, EveryMatchLiesWhereItSays) {
   EXPECT_GT(matches, 40);
 }
 
-TEST(Regex, TheLastMatchLeavesNoCaptures) {
+TEST(Regex, MatchClearsPreviousCaptures) {
   const auto regex = Regex::Compile(R"(/dev/a(?P<n>\d)?(x)?(?P<m>\d)?)");
   ASSERT_TRUE(regex);
   Captures captures;
@@ -113,7 +113,7 @@ TEST(Regex, TheLastMatchLeavesNoCaptures) {
   EXPECT_EQ(captures, Captures());
 }
 
-TEST(Regex, OneNameMayStandInTwoAlternatives) {
+TEST(Regex, AcceptsOneGroupNameInTwoAlternatives) {
   const auto regex = Regex::Compile(R"(/dev/(?:x(?P<n>\d)|y(?P<n>\d)))");
   ASSERT_TRUE(regex);
   Captures captures;
@@ -123,7 +123,7 @@ TEST(Regex, OneNameMayStandInTwoAlternatives) {
   EXPECT_EQ(captures, (Captures{{"n", "2"}}));
 }
 
-TEST(Regex, RefusesWhatCannotBeCompiled) {
+TEST(Regex, RejectsInvalidPatterns) {
   for (const std::string_view pattern :
        {"", "(/dev/x)", "^/dev/x", "/dev/(?P<a>x", "/dev/(?=x)", R"(/dev/(x)\1)", "/dev/*+",
         "/dev/x{2000}", "/((((((((((a{100}){100}){100}){100}))))))){9}", "/dev/\xff"}) {

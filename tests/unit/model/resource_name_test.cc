@@ -11,7 +11,7 @@ std::string Domain(std::size_t size) {
   return domain + std::string(size - domain.size(), 'd');
 }
 
-TEST(ResourceName, AcceptsWhatTheKubeletAccepts) {
+TEST(ResourceName, AcceptsNamesAcceptedByTheKubelet) {
   for (const std::string& name :
        {std::string("a/b"), std::string("example.com/serial"), std::string("a-b.c/X_y.z-9"),
         "a.com/" + std::string(63, 'x'), Domain(244) + "/x", std::string(63, 'a') + "/x",
@@ -20,7 +20,7 @@ TEST(ResourceName, AcceptsWhatTheKubeletAccepts) {
   }
 }
 
-TEST(ResourceName, RefusesWhatTheKubeletRefuses) {
+TEST(ResourceName, RejectsNamesRejectedByTheKubelet) {
   for (const std::string& name : {std::string(""),
                                   std::string("noslash"),
                                   std::string("a/b/c"),

@@ -19,7 +19,7 @@ Snapshot SnapshotOf(int replicas, std::vector<std::string> ids) {
   return snapshot;
 }
 
-TEST(IdLess, OrdersNumbersAsPeopleDo) {
+TEST(IdLess, OrdersNumbersNumerically) {
   const std::vector<std::string_view> sorted = {"",
                                                 "001",
                                                 "1",
@@ -72,7 +72,7 @@ TEST(FindAdvertised, FindsEveryDeviceAndReplica) {
   EXPECT_EQ(FindAdvertised(shared, "y::1::0").listed->device->id, "y::1");
 }
 
-TEST(FindAdvertised, FindsNothingElse) {
+TEST(FindAdvertised, RejectsUnknownIds) {
   const Snapshot plain = SnapshotOf(1, {"x"});
   for (const std::string_view id : {"", "y", "x::0", "X"}) {
     EXPECT_EQ(FindAdvertised(plain, id).listed, nullptr) << id;
@@ -84,7 +84,7 @@ TEST(FindAdvertised, FindsNothingElse) {
   }
 }
 
-TEST(ParseAdvertised, TakesApartWhatWasMade) {
+TEST(ParseAdvertised, InvertsAdvertisedId) {
   ResourceSpec spec;
   EXPECT_EQ(ParseAdvertised(spec, "x::7")->device_id, "x::7");
   spec.replicas = 12;
@@ -102,7 +102,7 @@ TEST(ParseAdvertised, TakesApartWhatWasMade) {
   EXPECT_FALSE(ParseAdvertised(spec, "x::12"));
 }
 
-TEST(RejectReason, HasANameEach) {
+TEST(RejectReason, NamesAreUnique) {
   std::vector<std::string_view> names;
   for (const RejectReason reason : kAllRejectReasons) names.push_back(Name(reason));
   std::sort(names.begin(), names.end());

@@ -10,7 +10,7 @@ using testing::IsEmpty;
 
 Template TemplateOf(std::string_view text) { return Template::Compile(text).value(); }
 
-TEST(DeviceTemplates, HoldsAllButTheIdentity) {
+TEST(DeviceTemplates, ContainsAllExceptTheId) {
   ResourceSpec spec;
   EXPECT_THAT(DeviceTemplates(spec), IsEmpty());
 
@@ -28,7 +28,7 @@ TEST(DeviceTemplates, HoldsAllButTheIdentity) {
                                  "env-key", "env-value", "note-key", "note-value", "cdi"));
 }
 
-TEST(ResourcesFor, AreThoseOneOfWhosePatternsMatches) {
+TEST(ResourcesFor, SelectsByOnNodesPatterns) {
   struct Case {
     std::vector<std::string_view> patterns;
     std::string_view node;

@@ -21,7 +21,7 @@ TEST(TemplateShape, KeepsTheLiteralTextAndItsOffsets) {
   EXPECT_EQ(LiteralShape("a\x01").text, "a\x02");
 }
 
-TEST(TemplateShape, HasTheValuesWhereItIsRendered) {
+TEST(TemplateShape, ContainsTheRenderedValues) {
   const auto compiled = Template::Compile("{{{a}{b:>3}{a:.0}");
   ASSERT_TRUE(compiled);
   const Device device{.id = "x", .nodes = {}, .values = {{"a", "va\x01"}, {"b", "1"}}};

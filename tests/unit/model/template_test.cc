@@ -13,14 +13,14 @@ Template Compiled(std::string_view text) {
   return compiled ? *compiled : Template();
 }
 
-class TemplateOfADevice : public testing::Test {
+class DeviceTemplate : public testing::Test {
  protected:
   const DeviceNode node_{"/dev/serial/by-id/x", "/dev/ttyUSB7", FileType::kCharacter, 188, 255};
   const Device device_{"x", {node_}, {{"card", "12"}}};
   const Variables variables_{"a.com/x", "node-1", &device_, &device_.nodes[0], "x::3", 5, 7, 3};
 };
 
-TEST_F(TemplateOfADevice, RendersEveryVariable) {
+TEST_F(DeviceTemplate, RendersEveryVariable) {
   struct Case {
     std::string_view text, result;
   };
@@ -44,7 +44,7 @@ TEST_F(TemplateOfADevice, RendersEveryVariable) {
   }
 }
 
-TEST_F(TemplateOfADevice, FailsForAVariableTheDeviceLacks) {
+TEST_F(DeviceTemplate, FailsForMissingVariables) {
   const auto rendered = Compiled("{port}").Render(variables_);
   ASSERT_FALSE(rendered);
   EXPECT_EQ(rendered.error().kind, ErrorKind::kInvalid);
@@ -55,7 +55,7 @@ TEST_F(TemplateOfADevice, FailsForAVariableTheDeviceLacks) {
   EXPECT_TRUE(Compiled("{card}{slot}").Render(without_node));
 }
 
-TEST_F(TemplateOfADevice, FailsWhenTheResultIsTooLong) {
+TEST_F(DeviceTemplate, FailsWhenTheResultIsTooLong) {
   const std::string longest(Template::kMaxResult - 2, 'x');
   EXPECT_TRUE(Compiled(longest + "{card}").Render(variables_));
   const auto longer = Compiled(longest + "x{card}").Render(variables_);
@@ -64,7 +64,7 @@ TEST_F(TemplateOfADevice, FailsWhenTheResultIsTooLong) {
   EXPECT_FALSE(Compiled(longest + "{card}x").Render(variables_));
 }
 
-TEST(Template, PointsAtTheMistake) {
+TEST(Template, LocatesSyntaxErrors) {
   struct Case {
     std::string_view text;
     std::size_t offset;
@@ -86,7 +86,7 @@ TEST(Template, PointsAtTheMistake) {
   }
 }
 
-TEST(Template, TellsItsFields) {
+TEST(Template, ListsItsFields) {
   const Template compiled = Compiled("a{b:>2}{{{c}");
   ASSERT_EQ(compiled.fields().size(), 2u);
   EXPECT_EQ(compiled.fields()[0].name, "b");

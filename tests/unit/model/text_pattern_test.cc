@@ -15,7 +15,7 @@ TEST(TextPattern, MatchesAWholeText) {
   EXPECT_EQ(pattern.text(), "up|un.*");
 }
 
-TEST(TextPattern, SaysWhereItIsWrong) {
+TEST(TextPattern, LocatesSyntaxErrors) {
   const auto broken = TextPattern::Compile("up|(down");
   ASSERT_FALSE(broken);
   EXPECT_EQ(broken.error().offset, 0U);

@@ -14,7 +14,7 @@ int OffsetIn(std::string_view text, Problem (*rule)(const TemplateShape&)) {
   return problem ? static_cast<int>(problem->offset) : -1;
 }
 
-TEST(PathRule, HoldsTheShapeOfATemplate) {
+TEST(PathRule, ChecksTemplates) {
   for (const std::string_view good :
        {"/", "/a", "/a//b/./c/", "/a{x}", "/a/.{x}", "/a/..{x}", "{path}", "{real_path:.9}/x",
         "/host{path}", "/host/{path}", "/{{x}}", "/srv/{id}/{resource}", "/a/{x}{y}"}) {
@@ -31,7 +31,7 @@ TEST(PathRule, HoldsTheShapeOfATemplate) {
   EXPECT_EQ(OffsetIn("/./", ProblemWithContainerPath), 0);
 }
 
-TEST(ReservedEnv, IsWhatDecidesWhichCodeRuns) {
+TEST(ReservedEnv, IncludesVariablesThatSelectCode) {
   for (const std::string_view name :
        {"PATH",           "LD_PRELOAD",   "LD_LIBRARY_PATH",   "LD_AUDIT",      "LD_",
         "GLIBC_TUNABLES", "GCONV_PATH",   "BASH_ENV",          "ENV",           "IFS",
@@ -45,7 +45,7 @@ TEST(ReservedEnv, IsWhatDecidesWhichCodeRuns) {
   }
 }
 
-TEST(NameRules, HoldTheShapeOfATemplate) {
+TEST(NameRules, CheckTemplates) {
   EXPECT_EQ(OffsetIn("A_{x}", ProblemWithEnvName), -1);
   EXPECT_EQ(OffsetIn("A{x}-", ProblemWithEnvName), 4);
   EXPECT_EQ(OffsetIn("{x}", ProblemWithEnvName), 0) << "the device would choose the whole name";

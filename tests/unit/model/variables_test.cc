@@ -33,7 +33,7 @@ struct Seen {
                       "dev-id::4",     5,        6,       4};
 };
 
-TEST(Variables, FindsEveryName) {
+TEST(Variables, FindEveryName) {
   const Seen seen;
   const std::pair<std::string_view, std::string_view> cases[] = {
       {"id", "dev-id::4"},
@@ -56,7 +56,7 @@ TEST(Variables, FindsEveryName) {
   for (const auto& [name, value] : cases) EXPECT_EQ(Text(seen.variables.Find(name)), value) << name;
 }
 
-TEST(Variables, OfADeviceWithoutNodes) {
+TEST(Variables, OmitNodeVariablesWithoutNodes) {
   Seen seen;
   seen.variables.node = nullptr;
   for (const std::string_view name : {"real_path", "name", "major", "minor"}) {
@@ -68,7 +68,7 @@ TEST(Variables, OfADeviceWithoutNodes) {
   EXPECT_EQ(Text(seen.variables.Find("slot")), "6");
 }
 
-TEST(Variables, SayWhereTheyComeFrom) {
+TEST(Variables, ReportTheirOrigin) {
   Seen seen;
   DeviceNode& node = seen.device.nodes.front();
   node.captures = {{"card", "7"}, {"name", "unused"}, {"resource", "unused"}};
@@ -100,7 +100,7 @@ TEST(Variables, SayWhereTheyComeFrom) {
   EXPECT_EQ(OriginOf("card"), Origin::kDevice) << "its name alone does not say";
 }
 
-TEST(SuppliedBy, IsWhatFindFinds) {
+TEST(SuppliedBy, AgreesWithFind) {
   const Seen seen;
   const MatchSpec path{PathSource{{*Glob::Compile("/dev/x")}}, {}, std::nullopt};
   const std::vector<Variable> supplied = SuppliedBy(path);
@@ -113,7 +113,7 @@ TEST(SuppliedBy, IsWhatFindFinds) {
   }
 }
 
-TEST(SuppliedBy, SysfsKnowsMore) {
+TEST(SuppliedBy, IncludesSysfsVariables) {
   MatchSpec match{PathSource{{*Glob::Compile("/dev/x")}}, {}, std::nullopt};
   EXPECT_FALSE(CanProvide(match, "ID_SERIAL"));
   match.conditions.udev.emplace();
@@ -125,7 +125,7 @@ TEST(SuppliedBy, SysfsKnowsMore) {
               Contains("pci_address"));
 }
 
-TEST(SuppliedBy, NetworkInterfacesHaveNoNode) {
+TEST(SuppliedBy, OmitsNodeVariablesOfNetworkInterfaces) {
   const UdevPattern net{{*NamePattern::Compile("net")}, {}, {}, {}};
   const MatchSpec match{net, {}, std::nullopt};
   EXPECT_THAT(Names(SuppliedBy(match)), Not(Contains("name")));
@@ -139,7 +139,7 @@ TEST(SuppliedBy, NetworkInterfacesHaveNoNode) {
   EXPECT_THAT(Names(SuppliedBy(card)), Contains("name"));
 }
 
-TEST(IsNodeVariable, IsSoForWhatTheNodeIsCalledAndNumbered) {
+TEST(IsNodeVariable, AcceptsPathNameAndNumberVariables) {
   for (const std::string_view name : {"path", "real_path", "name", "major", "minor"}) {
     EXPECT_TRUE(IsNodeVariable(name)) << name;
   }

@@ -56,7 +56,7 @@ class AsioLoopTest : public testing::Test {
   std::string seen_;
 };
 
-TEST_F(AsioLoopTest, Case53TimeIsThatOfTheClockWhichNobodySets) {
+TEST_F(AsioLoopTest, Case53NowIsTheMonotonicClock) {
   const auto monotonic = [] {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -68,7 +68,7 @@ TEST_F(AsioLoopTest, Case53TimeIsThatOfTheClockWhichNobodySets) {
   EXPECT_LE(now, monotonic());
 }
 
-TEST_F(AsioLoopTest, PostKeepsTheOrderOfTheCalls) {
+TEST_F(AsioLoopTest, PostKeepsTheOrder) {
   loop_.Post(Append('a'));
   loop_.Post([this] {
     seen_ += 'b';
@@ -101,7 +101,7 @@ TEST_F(AsioLoopTest, StopEndsRunFromAnotherThread) {
   other->join();
 }
 
-TEST_F(AsioLoopTest, TimersFireInTheOrderOfTheirTimes) {
+TEST_F(AsioLoopTest, TimersFireInOrder) {
   const auto start = loop_.Now();
   const Subscription third = loop_.After(milliseconds(20), [this] {
     seen_ += 'c';
@@ -114,7 +114,7 @@ TEST_F(AsioLoopTest, TimersFireInTheOrderOfTheirTimes) {
   EXPECT_GE(loop_.Now() - start, milliseconds(20));
 }
 
-TEST_F(AsioLoopTest, ATimerDoesNotFireOnceItsSubscriptionIsDropped) {
+TEST_F(AsioLoopTest, DroppedTimerDoesNotFire) {
   Subscription dropped = loop_.After(milliseconds(1), Append('x'));
   dropped = Subscription();
   // A timer that has expired is dropped by another one that fires before it.
@@ -130,7 +130,7 @@ TEST_F(AsioLoopTest, ATimerDoesNotFireOnceItsSubscriptionIsDropped) {
   EXPECT_EQ(seen_, "");
 }
 
-TEST_F(AsioLoopTest, ATimerMayDropOrReplaceItsOwnSubscription) {
+TEST_F(AsioLoopTest, TimerCanDropOrReplaceItsSubscription) {
   Subscription timer;
   timer = loop_.After(milliseconds(0), [&] {
     seen_ += 'a';
@@ -144,7 +144,7 @@ TEST_F(AsioLoopTest, ATimerMayDropOrReplaceItsOwnSubscription) {
   EXPECT_EQ(seen_, "ab");
 }
 
-TEST_F(AsioLoopTest, ReadableIsToldAgainWhileThereIsMore) {
+TEST_F(AsioLoopTest, ReportsReadableAgainWhileDataRemains) {
   const Pipe pipe;
   pipe.Write("abc");
   const Subscription readable = loop_.OnReadable(pipe.read_end.get(), [&] {
@@ -156,7 +156,7 @@ TEST_F(AsioLoopTest, ReadableIsToldAgainWhileThereIsMore) {
   EXPECT_EQ(seen_, "abcd");
 }
 
-TEST_F(AsioLoopTest, ReadableIsToldTheEndOfThePipe) {
+TEST_F(AsioLoopTest, ReportsReadableAtTheEndOfAPipe) {
   Pipe pipe;
   const Subscription readable = loop_.OnReadable(pipe.read_end.get(), [&] {
     char c = 0;
@@ -167,7 +167,7 @@ TEST_F(AsioLoopTest, ReadableIsToldTheEndOfThePipe) {
   Run();
 }
 
-TEST_F(AsioLoopTest, ReadableMayDropItsOwnSubscription) {
+TEST_F(AsioLoopTest, ReadableCallbackCanDropItsSubscription) {
   const Pipe pipe;
   pipe.Write("ab");
   Subscription readable;
@@ -181,7 +181,7 @@ TEST_F(AsioLoopTest, ReadableMayDropItsOwnSubscription) {
   EXPECT_EQ(pipe.ReadByte(), 'b') << "the descriptor is still open and its own";
 }
 
-TEST_F(AsioLoopTest, ADescriptorCanBeSubscribedToAgain) {
+TEST_F(AsioLoopTest, DescriptorCanBeSubscribedToAgain) {
   const Pipe pipe;
   Subscription readable = loop_.OnReadable(pipe.read_end.get(), Append('x'));
   readable = Subscription();
@@ -194,7 +194,7 @@ TEST_F(AsioLoopTest, ADescriptorCanBeSubscribedToAgain) {
   EXPECT_EQ(seen_, "a");
 }
 
-TEST_F(AsioLoopTest, SignalsAreToldEachTime) {
+TEST_F(AsioLoopTest, ReportsEverySignal) {
   const Subscription signals = loop_.OnSignals({SIGUSR1, SIGUSR2}, [&](int number) {
     seen_ += number == SIGUSR1 ? '1' : '2';
     if (seen_.size() == 1) std::raise(SIGUSR2);
@@ -205,7 +205,7 @@ TEST_F(AsioLoopTest, SignalsAreToldEachTime) {
   EXPECT_EQ(seen_, "12");
 }
 
-TEST_F(AsioLoopTest, SignalsAreNotToldOnceTheSubscriptionIsDropped) {
+TEST_F(AsioLoopTest, DroppedSubscriptionReceivesNoSignals) {
   // Two subscriptions, so that the signal keeps a handler and does not end the process.
   const Subscription kept = loop_.OnSignals({SIGUSR1}, [&](int) {
     seen_ += 'k';
@@ -218,7 +218,7 @@ TEST_F(AsioLoopTest, SignalsAreNotToldOnceTheSubscriptionIsDropped) {
   EXPECT_EQ(seen_, "k");
 }
 
-TEST_F(AsioLoopTest, ALoopMayGoWithTimersAndPostsOutstanding) {
+TEST_F(AsioLoopTest, DestructorDropsPendingTimersAndPosts) {
   std::weak_ptr<int> held;
   {
     AsioLoop loop;

@@ -14,7 +14,7 @@
 namespace patchbay {
 namespace {
 
-TEST(DescriptorsDeathTest, OpensThoseThatAreClosed) {
+TEST(DescriptorsDeathTest, OpensClosedStandardDescriptors) {
   EXPECT_EXIT(
       {
         for (const int fd : {0, 1, 2}) close(fd);
@@ -26,7 +26,7 @@ TEST(DescriptorsDeathTest, OpensThoseThatAreClosed) {
       testing::ExitedWithCode(7), "");
 }
 
-TEST(DescriptorsDeathTest, ReplacesWhatALibraryOpenedInTheirPlace) {
+TEST(DescriptorsDeathTest, ReplacesFilesOpenedAsStandardDescriptors) {
   EXPECT_EXIT(
       {
         close(0);
@@ -38,7 +38,7 @@ TEST(DescriptorsDeathTest, ReplacesWhatALibraryOpenedInTheirPlace) {
       testing::ExitedWithCode(7), "");
 }
 
-TEST(DescriptorsDeathTest, LeavesThoseAloneThatAreOpen) {
+TEST(DescriptorsDeathTest, KeepsOpenStandardDescriptors) {
   EXPECT_EXIT(
       {
         OpenStandardDescriptors();
@@ -65,7 +65,7 @@ TEST(DescriptorsDeathTest, LeavesThoseAloneThatAreOpen) {
   _exit(DescriptorLimit() == limit.rlim_max ? 7 : 1);
 }
 
-TEST(DescriptorsDeathTest, RaisesTheLimitForThisProcessAlone) {
+TEST(DescriptorsDeathTest, RaisesTheLimitOnlyForThisProcess) {
   EXPECT_EXIT(ShowLimits(), testing::ExitedWithCode(7), "^700\n$");
 }
 

@@ -54,7 +54,7 @@ class DirWatchTest : public testing::Test {
   std::unique_ptr<DirWatch> watch_;
 };
 
-TEST_F(DirWatchTest, TellsNamesThatComeAndGo) {
+TEST_F(DirWatchTest, ReportsCreatedAndRemovedNames) {
   EXPECT_THAT(Watch({dev_}).changed, ElementsAre(dev_));
   tree_.File("dev/a");
   EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a")));
@@ -65,7 +65,7 @@ TEST_F(DirWatchTest, TellsNamesThatComeAndGo) {
   EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a")));
 }
 
-TEST_F(DirWatchTest, TellsBothNamesOfARename) {
+TEST_F(DirWatchTest, ReportsBothNamesOfARename) {
   tree_.File("dev/a");
   tree_.File("elsewhere/b");
   Watch({dev_});
@@ -74,14 +74,14 @@ TEST_F(DirWatchTest, TellsBothNamesOfARename) {
   EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a"), Pair(dev_, "a2"), Pair(dev_, "b")));
 }
 
-TEST_F(DirWatchTest, TellsNamesOfAnyBytes) {
+TEST_F(DirWatchTest, ReportsNamesOfAnyBytes) {
   Watch({dev_});
   const std::string name = "\xff\n x";
   tree_.File("dev/" + name);
   EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, name)));
 }
 
-TEST_F(DirWatchTest, IsSilentAboutContents) {
+TEST_F(DirWatchTest, IgnoresContentChanges) {
   tree_.File("dev/a");
   Watch({dev_});
   tree_.File("dev/a", "text");
@@ -89,7 +89,7 @@ TEST_F(DirWatchTest, IsSilentAboutContents) {
   EXPECT_THAT(Changes(), IsEmpty());
 }
 
-TEST_F(DirWatchTest, TellsWritesWhereTheyAreAskedFor) {
+TEST_F(DirWatchTest, ReportsWritesIfRequested) {
   auto watch = DirWatch::Create(
       loop_, [this](const std::string& directory, auto name) { changes_.emplace(directory, name); },
       DirWatch::Events::kNamesAndWrites);
@@ -105,7 +105,7 @@ TEST_F(DirWatchTest, TellsWritesWhereTheyAreAskedFor) {
   EXPECT_THAT(Changes(), IsEmpty());
 }
 
-TEST_F(DirWatchTest, TellsThatTheDirectoryItselfWent) {
+TEST_F(DirWatchTest, ReportsRemovalOfTheDirectory) {
   Watch({dev_});
   tree_.Remove("dev");
   EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "")));
@@ -117,7 +117,7 @@ TEST_F(DirWatchTest, TellsThatTheDirectoryItselfWent) {
   EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a")));
 }
 
-TEST_F(DirWatchTest, TellsThatTheDirectoryWasReplaced) {
+TEST_F(DirWatchTest, ReportsReplacementOfTheDirectory) {
   Watch({dev_});
   tree_.Dir("new");
   Rename("dev", "old");
@@ -130,7 +130,7 @@ TEST_F(DirWatchTest, TellsThatTheDirectoryWasReplaced) {
   EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "a")));
 }
 
-TEST_F(DirWatchTest, TellsAChangeUnderEachPathOfOneDirectory) {
+TEST_F(DirWatchTest, ReportsChangesForEachPathOfADirectory) {
   tree_.Link("link", "dev");
   const std::string link = tree_.path("link");
   EXPECT_THAT(Watch({dev_, link}).changed, UnorderedElementsAre(dev_, link));
@@ -145,7 +145,7 @@ TEST_F(DirWatchTest, TellsAChangeUnderEachPathOfOneDirectory) {
   EXPECT_EQ(watch_->size(), 0u);
 }
 
-TEST_F(DirWatchTest, WatchNamesWhatIsNewAndWhatFailed) {
+TEST_F(DirWatchTest, WatchReturnsNewAndFailedDirectories) {
   tree_.File("file");
   const std::string missing = tree_.path("missing");
   const auto first = Watch({dev_, missing, tree_.path("file")});
@@ -160,14 +160,14 @@ TEST_F(DirWatchTest, WatchNamesWhatIsNewAndWhatFailed) {
   EXPECT_EQ(watch_->size(), 2u);
 }
 
-TEST_F(DirWatchTest, WatchNamesADirectoryThatIsGoneThoughNothingWasReadOfIt) {
+TEST_F(DirWatchTest, WatchReturnsARemovedDirectoryBeforeItsEvents) {
   Watch({dev_});
   tree_.Remove("dev");
   EXPECT_THAT(Watch({dev_}).changed, ElementsAre(dev_));
   EXPECT_THAT(Changes(), IsEmpty());
 }
 
-TEST_F(DirWatchTest, AnUnwatchedDirectoryIsSilent) {
+TEST_F(DirWatchTest, IgnoresUnwatchedDirectories) {
   Watch({dev_});
   tree_.File("dev/a");  // the event is unread when the watch is removed
   Watch({});
@@ -179,7 +179,7 @@ TEST_F(DirWatchTest, AnUnwatchedDirectoryIsSilent) {
   EXPECT_THAT(Changes(), ElementsAre(Pair(dev_, "c")));
 }
 
-TEST_F(DirWatchTest, ACallbackMayWatchOthers) {
+TEST_F(DirWatchTest, CallbackCanWatchOtherDirectories) {
   Watch({dev_});
   tree_.Dir("other");
   on_change_ = [this] { Watch({tree_.path("other")}); };
@@ -193,7 +193,7 @@ TEST_F(DirWatchTest, ACallbackMayWatchOthers) {
 
 // --- watches that are added elsewhere ---
 
-TEST_F(DirWatchTest, WhatHappensBeforeTheMergeIsFoundByTheScanAfterIt) {
+TEST_F(DirWatchTest, MergeRequiresARescanOfNewWatches) {
   const auto added = watch_->adder().Add({dev_});
   tree_.File("dev/a");
   EXPECT_THAT(Changes(), IsEmpty()) << "nobody knows the watch yet";
@@ -204,7 +204,7 @@ TEST_F(DirWatchTest, WhatHappensBeforeTheMergeIsFoundByTheScanAfterIt) {
   EXPECT_THAT(watch_->Merge(watch_->adder().Add({dev_})).changed, IsEmpty());
 }
 
-TEST_F(DirWatchTest, ADirectoryThatIsReplacedBeforeTheMergeIsWatchedByTheNextAdd) {
+TEST_F(DirWatchTest, NextAddWatchesADirectoryReplacedBeforeTheMerge) {
   const auto added = watch_->adder().Add({dev_});
   tree_.Remove("dev");
   Changes();
@@ -216,7 +216,7 @@ TEST_F(DirWatchTest, ADirectoryThatIsReplacedBeforeTheMergeIsWatchedByTheNextAdd
   EXPECT_THAT(watch_->Merge(watch_->adder().Add({dev_})).changed, IsEmpty());
 }
 
-TEST_F(DirWatchTest, AWatchThatIsDroppedBeforeTheMergeIsMadeAgainByTheNextAdd) {
+TEST_F(DirWatchTest, NextAddRecreatesAWatchDroppedBeforeTheMerge) {
   Watch({dev_});
   const auto added = watch_->adder().Add({dev_});  // returns the existing watch
   watch_->Retain({});
@@ -227,7 +227,7 @@ TEST_F(DirWatchTest, AWatchThatIsDroppedBeforeTheMergeIsMadeAgainByTheNextAdd) {
   EXPECT_THAT(watch_->Merge(watch_->adder().Add({dev_})).changed, IsEmpty());
 }
 
-TEST_F(DirWatchTest, ResultsThatAreMergedInTheWrongOrderEndWithTheRightWatch) {
+TEST_F(DirWatchTest, OutOfOrderMergesKeepTheNewestWatch) {
   const auto old = watch_->adder().Add({dev_});
   Rename("dev", "old");
   tree_.Dir("dev");
@@ -241,7 +241,7 @@ TEST_F(DirWatchTest, ResultsThatAreMergedInTheWrongOrderEndWithTheRightWatch) {
   EXPECT_THAT(Changes(), IsEmpty());
 }
 
-TEST_F(DirWatchTest, AnAddThatHangsMayOutliveTheWatch) {
+TEST_F(DirWatchTest, HangingAddCanOutliveTheWatch) {
   tree_.Dir("mnt");
   test::HangingMount mount(tree_.path("mnt"));
   if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
@@ -259,7 +259,7 @@ TEST_F(DirWatchTest, AnAddThatHangsMayOutliveTheWatch) {
   adds.join();
 }
 
-TEST_F(DirWatchTest, ABurstLosesNoDirectory) {
+TEST_F(DirWatchTest, ReportsEveryNameOfABurst) {
   Watch({dev_});
   for (int i = 0; i < 5000; ++i) tree_.File("dev/" + std::to_string(i));
   EXPECT_EQ(Changes().size(), 5000u);

@@ -63,7 +63,7 @@ class HostRootTest : public testing::Test {
   HostRoot root_{tree_.path()};
 };
 
-TEST_F(HostRootTest, LocalPutsThePathBelowTheRoot) {
+TEST_F(HostRootTest, LocalPrependsTheRoot) {
   EXPECT_EQ(HostRoot("/host").Local("/dev/null"), "/host/dev/null");
   EXPECT_EQ(HostRoot("/host//").Local("/dev/null"), "/host/dev/null");
   EXPECT_EQ(HostRoot("/").Local("/dev/null"), "/dev/null");
@@ -110,7 +110,7 @@ TEST_F(HostRootTest, NeverLeavesTheRoot) {
   EXPECT_EQ(Resolved("/../etc/passwd"), "/etc/passwd");
 }
 
-TEST_F(HostRootTest, SaysWhatIsMissingAndWhatIsWrong) {
+TEST_F(HostRootTest, DistinguishesMissingFromInvalidPaths) {
   tree_.File("file");
   tree_.Link("dangling", "/nowhere");
   tree_.Link("loop", "loop");
@@ -124,7 +124,7 @@ TEST_F(HostRootTest, SaysWhatIsMissingAndWhatIsWrong) {
   EXPECT_THAT(root_.Resolve("/ping").error().message, HasSubstr("/ping"));
 }
 
-TEST_F(HostRootTest, FollowsAsManyLinksAsTheKernel) {
+TEST_F(HostRootTest, FollowsAtMostFortyLinks) {
   tree_.File("link0");
   for (int i = 1; i <= 41; ++i) {
     tree_.Link("link" + std::to_string(i), "link" + std::to_string(i - 1));
@@ -133,7 +133,7 @@ TEST_F(HostRootTest, FollowsAsManyLinksAsTheKernel) {
   EXPECT_EQ(Resolved("/link41"), "invalid");
 }
 
-TEST_F(HostRootTest, KnowsDevices) {
+TEST_F(HostRootTest, ResolvesDeviceNumbers) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   tree_.CharDevice("dev/null", 1, 3);
   tree_.BlockDevice("dev/disk", 7, 300);
@@ -156,7 +156,7 @@ TEST_F(HostRootTest, KnowsDevices) {
   EXPECT_EQ(entries->front().minor, 300u);
 }
 
-TEST_F(HostRootTest, HoldsWhatHasNotChanged) {
+TEST_F(HostRootTest, HoldsDetectsReplacedNodes) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   tree_.CharDevice("dev/tty", 4, 64);
   const HostNode found = *root_.Resolve("/dev/tty");
@@ -175,7 +175,7 @@ TEST_F(HostRootTest, HoldsWhatHasNotChanged) {
   EXPECT_FALSE(root_.Holds({std::string("/dev/real\0", 10), FileType::kCharacter, 4, 64}));
 }
 
-TEST_F(HostRootTest, ListsTheNamesThatAreWanted) {
+TEST_F(HostRootTest, ListsNamesAcceptedByTheFilter) {
   tree_.File("dev/a");
   tree_.Dir("dev/b");
   tree_.Link("dev/c", "nowhere");
@@ -193,7 +193,7 @@ TEST_F(HostRootTest, ListsTheNamesThatAreWanted) {
   EXPECT_THAT(asked, UnorderedElementsAre("a", "b", "c", ".hidden"));
 }
 
-TEST_F(HostRootTest, StampsTellDirectoriesApart) {
+TEST_F(HostRootTest, StampsDifferForChangedDirectories) {
   tree_.Dir("a");
   tree_.Dir("b");
   const auto stamp = [&](const char* path) { return *root_.StampOf(*root_.Resolve(path)); };
@@ -215,21 +215,21 @@ TEST_F(HostRootTest, ListsThroughLinksBelowTheRoot) {
   EXPECT_THAT(Names("/empty"), IsEmpty());
 }
 
-TEST_F(HostRootTest, TakesAnyByteInAName) {
+TEST_F(HostRootTest, AcceptsAnyByteInAName) {
   const std::string name = "\xff\xfe \n\x1b[31m\"";
   tree_.File("dev/" + name);
   EXPECT_THAT(Names("/dev"), ElementsAre(name));
   EXPECT_EQ(Resolved("/dev/" + name), "/dev/" + name);
 }
 
-TEST_F(HostRootTest, ListSaysWhatCannotBeRead) {
+TEST_F(HostRootTest, ListReportsUnreadableDirectories) {
   const auto all = [](const std::string&) { return true; };
   EXPECT_EQ(root_.List("/nowhere", all).error().kind, ErrorKind::kNotFound);
   tree_.File("file");
   EXPECT_EQ(root_.List("/file", all).error().kind, ErrorKind::kNotFound);
 }
 
-TEST_F(HostRootTest, TellsARefusalFromAbsence) {
+TEST_F(HostRootTest, DistinguishesDeniedFromMissing) {
   tree_.File("closed/x");
   chmod(tree_.path().c_str(), 0711);
   chmod(tree_.path("closed").c_str(), 0);
@@ -266,7 +266,7 @@ TEST_F(HostRootTest, ReadsFilesThroughLinksBelowTheRoot) {
   EXPECT_EQ(root_.ReadFile(*root_.Resolve("/"), "bytes", 100), bytes);
 }
 
-TEST_F(HostRootTest, ReadsNoMoreThanIsAskedFor) {
+TEST_F(HostRootTest, ReadFileEnforcesTheMaximumSize) {
   tree_.File("large", std::string(10'000, 'x'));
   EXPECT_EQ(root_.ReadFile("/large", 10'000)->size(), 10'000u);
   const auto cut = root_.ReadFile("/large", 9'999);
@@ -275,7 +275,7 @@ TEST_F(HostRootTest, ReadsNoMoreThanIsAskedFor) {
   EXPECT_THAT(cut.error().message, HasSubstr("/large contains more than 9999 bytes"));
 }
 
-TEST_F(HostRootTest, OpensNothingButRegularFiles) {
+TEST_F(HostRootTest, ReadFileOpensOnlyRegularFiles) {
   tree_.Dir("directory");
   ASSERT_EQ(mkfifo(tree_.path("fifo").c_str(), 0666), 0);  // opening it would wait for a writer
   tree_.Link("alias", "fifo");
@@ -294,7 +294,7 @@ TEST_F(HostRootTest, OpensNothingButRegularFiles) {
   }
 }
 
-TEST_F(HostRootTest, ReadFileSaysWhyNot) {
+TEST_F(HostRootTest, ReadFileReportsTheReasonOfAFailure) {
   test::TempTree outside;
   outside.File("secret");
   tree_.Link("dotdot", "../../../../../../../.." + outside.path("secret"));
@@ -327,7 +327,7 @@ TEST_F(HostRootTest, ReadFileSaysWhyNot) {
   EXPECT_THAT(memory.error().message, HasSubstr("/mem: Input/output error"));
 }
 
-TEST_F(HostRootTest, ReadsTheTextOfALink) {
+TEST_F(HostRootTest, ReadLinkReturnsTheTarget) {
   tree_.Link("sys/device/driver", "../../bus/drivers/ftdi");
   tree_.Link("sys/class", "device");
   tree_.Link("top", "/anywhere");
@@ -343,7 +343,7 @@ TEST_F(HostRootTest, ReadsTheTextOfALink) {
   EXPECT_EQ(root_.ReadLink(*root_.Resolve("/"), "top"), "/anywhere");
 }
 
-TEST_F(HostRootTest, ReadLinkSaysWhyNot) {
+TEST_F(HostRootTest, ReadLinkReportsTheReasonOfAFailure) {
   tree_.File("file");
   tree_.Link("link", "file");
   const auto kind = [&](std::string_view path) { return root_.ReadLink(path).error().kind; };
@@ -362,7 +362,7 @@ TEST_F(HostRootTest, ReadLinkSaysWhyNot) {
 // --- lookups that do not block ---
 
 /// Needs a kernel that supports RESOLVE_CACHED, and paths that are in its cache.
-TEST_F(HostRootTest, CachedLookupsAnswerAsTheOthersDo) {
+TEST_F(HostRootTest, CachedLookupsAgreeWithOthers) {
   tree_.CharDevice("dev/tty0", 4, 7);
   tree_.Link("dev/by-id/relative", "../tty0");
   tree_.Link("dev/by-id/absolute", "/dev/by-id/relative");
@@ -382,7 +382,7 @@ TEST_F(HostRootTest, CachedLookupsAnswerAsTheOthersDo) {
   EXPECT_FALSE(root_.HoldsCached({"/dev/tty0", FileType::kBlock, node.major, node.minor}));
 }
 
-TEST_F(HostRootTest, CachedLookupsFindNothingThatIsMissing) {
+TEST_F(HostRootTest, CachedLookupsDoNotFindMissingPaths) {
   tree_.CharDevice("dev/tty0", 4, 7);
   tree_.Link("loop", "loop");
   tree_.Link("out", "../../../../../../../../etc/passwd");
@@ -395,7 +395,7 @@ TEST_F(HostRootTest, CachedLookupsFindNothingThatIsMissing) {
   EXPECT_FALSE(HostRoot(tree_.path("nowhere")).ResolveCached("/dev"));
 }
 
-TEST_F(HostRootTest, CachedLookupsDoNotWaitForAFileSystem) {
+TEST_F(HostRootTest, CachedLookupsDoNotBlock) {
   tree_.Dir("mnt");
   tree_.Link("link", "mnt/x");
   test::HangingMount mount(tree_.path("mnt"));

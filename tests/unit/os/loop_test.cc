@@ -13,7 +13,7 @@ namespace {
 
 using std::chrono::seconds;
 
-TEST(Subscription, TakesBackOnce) {
+TEST(Subscription, CancelsOnce) {
   int cancelled = 0;
   {
     Subscription first([&] { ++cancelled; });
@@ -26,7 +26,7 @@ TEST(Subscription, TakesBackOnce) {
   EXPECT_EQ(cancelled, 1);
 }
 
-TEST(Subscription, AssignmentTakesTheOldOneBack) {
+TEST(Subscription, AssignmentCancelsTheOldOne) {
   std::string cancelled;
   Subscription subscription([&] { cancelled += 'a'; });
   subscription = Subscription([&] { cancelled += 'b'; });
@@ -36,7 +36,7 @@ TEST(Subscription, AssignmentTakesTheOldOneBack) {
   EXPECT_FALSE(subscription);
 }
 
-TEST(Lifetime, AGuardedFunctionDoesNothingOnceItIsGone) {
+TEST(Lifetime, GuardedFunctionDoesNothingAfterDestruction) {
   std::string seen;
   std::optional<Lifetime> life(std::in_place);
   auto guarded = life->Guard([&](std::string text) { seen += text; });
@@ -46,7 +46,7 @@ TEST(Lifetime, AGuardedFunctionDoesNothingOnceItIsGone) {
   EXPECT_EQ(seen, "a");
 }
 
-TEST(Lifetime, PassesWhatCannotBeCopied) {
+TEST(Lifetime, PassesMoveOnlyArguments) {
   const Lifetime life;
   int seen = 0;
   auto guarded = life.Guard([&](std::unique_ptr<int> value) { seen = *value; });
@@ -72,7 +72,7 @@ TEST(FakeLoop, FiresTimersInOrderWithStableTies) {
   EXPECT_EQ(loop.UntilNextTimer(), seconds(1));
 }
 
-TEST(FakeLoop, FiresWhatATimerSetsWithinTheSameAdvance) {
+TEST(FakeLoop, FiresTimersSetDuringAnAdvance) {
   test::FakeLoop loop;
   int ticks = 0;
   Subscription timer;

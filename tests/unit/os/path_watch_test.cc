@@ -94,7 +94,7 @@ class DecisiveNamesTest : public testing::Test {
   test::TempTree tree_;
 };
 
-TEST_F(DecisiveNamesTest, AreTheComponentsUpToTheRoot) {
+TEST_F(DecisiveNamesTest, IncludeEveryComponentUpToTheRoot) {
   tree_.File("etc/a.toml");
   EXPECT_THAT(NamesOf("etc/a.toml"),
               ElementsAre(Pair("", ElementsAre("etc")), Pair("/etc", ElementsAre("a.toml"))));
@@ -107,13 +107,13 @@ TEST_F(DecisiveNamesTest, AreTheComponentsUpToTheRoot) {
   }
 }
 
-TEST_F(DecisiveNamesTest, EndWhereNothingIs) {
+TEST_F(DecisiveNamesTest, EndAtTheFirstMissingComponent) {
   tree_.File("file");
   EXPECT_THAT(NamesOf("a/b/c"), ElementsAre(Pair("", ElementsAre("a"))));
   EXPECT_THAT(NamesOf("file/b"), ElementsAre(Pair("", ElementsAre("file"))));
 }
 
-TEST_F(DecisiveNamesTest, LeadThroughLinksOfAllKinds) {
+TEST_F(DecisiveNamesTest, FollowLinksOfAllKinds) {
   tree_.File("real/deep/a.toml");
   tree_.Link("etc", "real");                         // to a directory, relative
   tree_.Link("real/b.toml", tree_.path("c"));        // absolute
@@ -124,7 +124,7 @@ TEST_F(DecisiveNamesTest, LeadThroughLinksOfAllKinds) {
                           Pair("/real/deep", ElementsAre("a.toml"))));
 }
 
-TEST_F(DecisiveNamesTest, ParentIsThatOfWhereALinkLed) {
+TEST_F(DecisiveNamesTest, ResolveDotDotAfterALink) {
   tree_.File("elsewhere/deep/x");
   tree_.File("elsewhere/a.toml");
   tree_.Link("link", "elsewhere/deep");
@@ -133,7 +133,7 @@ TEST_F(DecisiveNamesTest, ParentIsThatOfWhereALinkLed) {
                           Pair("/elsewhere", UnorderedElementsAre("deep", "a.toml"))));
 }
 
-TEST_F(DecisiveNamesTest, EndInCirclesAndLongChains) {
+TEST_F(DecisiveNamesTest, TerminateOnLinkLoopsAndLongChains) {
   tree_.Link("a", "b");
   tree_.Link("b", "a");
   EXPECT_THAT(NamesOf("a/x"), ElementsAre(Pair("", ElementsAre("a", "b"))));
@@ -143,7 +143,7 @@ TEST_F(DecisiveNamesTest, EndInCirclesAndLongChains) {
   EXPECT_EQ(NamesOf("chain0").at("").size(), 41u);
 }
 
-TEST_F(DecisiveNamesTest, OfADirectoryAreAllInItAndWhereItsLinksLead) {
+TEST_F(DecisiveNamesTest, OfADirectoryIncludeItsEntriesAndLinkTargets) {
   test::ConfigMap map(tree_.path("map"));
   map.Write({{"a.toml", ""}});
   const std::string version = std::filesystem::read_symlink(map.path("..data"));
@@ -152,7 +152,7 @@ TEST_F(DecisiveNamesTest, OfADirectoryAreAllInItAndWhereItsLinksLead) {
   EXPECT_THAT(names.at("/map/" + version), ElementsAre("a.toml"));
 }
 
-TEST_F(DecisiveNamesTest, OfTheRootAreAllInIt) {
+TEST_F(DecisiveNamesTest, OfTheRootIncludeItsEntries) {
   DecisiveNames names;
   FindDecisiveNames("/..//.", names);
   EXPECT_TRUE(names.at("/").contains(""));
@@ -160,7 +160,7 @@ TEST_F(DecisiveNamesTest, OfTheRootAreAllInIt) {
 
 // --- files ---
 
-TEST_F(PathWatchTest, TellsAFileThatWasWrittenWhenItIsClosed) {
+TEST_F(PathWatchTest, ReportsAWrittenFileWhenItIsClosed) {
   tree_.File("etc/a.toml", "old");
   Watch({tree_.path("etc/a.toml")});
   EXPECT_EQ(Told(), 0);
@@ -172,7 +172,7 @@ TEST_F(PathWatchTest, TellsAFileThatWasWrittenWhenItIsClosed) {
   EXPECT_EQ(Told(), 0);
 }
 
-TEST_F(PathWatchTest, AFileThatIsNewIsToldOfWhenItIsClosed) {
+TEST_F(PathWatchTest, ReportsANewFileWhenItIsClosed) {
   tree_.Dir("etc");
   Watch({tree_.path("etc/a.toml")});
   std::ofstream file(tree_.path("etc/a.toml"));
@@ -188,7 +188,7 @@ TEST_F(PathWatchTest, AFileThatIsNewIsToldOfWhenItIsClosed) {
   EXPECT_EQ(Told(), 1);
 }
 
-TEST_F(PathWatchTest, TellsAFileThatWasReplacedRemovedOrMade) {
+TEST_F(PathWatchTest, ReportsAReplacedRemovedOrCreatedFile) {
   tree_.File("etc/a.toml");
   Watch({tree_.path("etc/a.toml")});
   tree_.File("elsewhere/new");
@@ -206,7 +206,7 @@ TEST_F(PathWatchTest, TellsAFileThatWasReplacedRemovedOrMade) {
   EXPECT_EQ(Told(), 1);
 }
 
-TEST_F(PathWatchTest, IsSilentAboutOthers) {
+TEST_F(PathWatchTest, IgnoresOtherFiles) {
   tree_.File("etc/a.toml");
   Watch({tree_.path("etc/a.toml")});
   tree_.File("etc/b.toml");
@@ -217,7 +217,7 @@ TEST_F(PathWatchTest, IsSilentAboutOthers) {
   EXPECT_EQ(Told(), 0);
 }
 
-TEST_F(PathWatchTest, FollowsAPathThatIsMadeComponentByComponent) {
+TEST_F(PathWatchTest, FollowsAPathCreatedComponentByComponent) {
   Watch({tree_.path("a/b/c.toml")});
   EXPECT_THAT(watch_->failed(), IsEmpty());
   tree_.Dir("a");
@@ -232,7 +232,7 @@ TEST_F(PathWatchTest, FollowsAPathThatIsMadeComponentByComponent) {
   EXPECT_EQ(Told(), 1);
 }
 
-TEST_F(PathWatchTest, FollowsADirectoryThatIsReplaced) {
+TEST_F(PathWatchTest, FollowsAReplacedDirectory) {
   tree_.File("above/etc/a.toml");
   Watch({tree_.path("above/etc/a.toml")});
   tree_.Remove("above/etc");
@@ -252,7 +252,7 @@ TEST_F(PathWatchTest, FollowsADirectoryThatIsReplaced) {
   EXPECT_EQ(Told(), 1);
 }
 
-TEST_F(PathWatchTest, TakesARelativePath) {
+TEST_F(PathWatchTest, AcceptsARelativePath) {
   const auto before = std::filesystem::current_path();
   std::filesystem::current_path(tree_.path());
   Watch({"a.toml"});
@@ -262,7 +262,7 @@ TEST_F(PathWatchTest, TakesARelativePath) {
 }
 
 // If the path became empty, it would stand for the root directory, which would be watched.
-TEST_F(PathWatchTest, RelativePathOfADirectoryThatIsGoneIsReportedAndNotWatched) {
+TEST_F(PathWatchTest, ReportsARelativePathOfARemovedDirectory) {
   const auto before = std::filesystem::current_path();
   tree_.Dir("gone");
   tree_.File("b.toml");
@@ -289,7 +289,7 @@ TEST_F(PathWatchTest, WatchesSeveralPaths) {
 
 // --- directories ---
 
-TEST_F(PathWatchTest, TellsWhateverHappensInADirectory) {
+TEST_F(PathWatchTest, ReportsEveryChangeInADirectory) {
   tree_.Dir("conf.d");
   Watch({tree_.path("conf.d")});
   tree_.File("conf.d/a.toml");
@@ -304,7 +304,7 @@ TEST_F(PathWatchTest, TellsWhateverHappensInADirectory) {
   EXPECT_EQ(Told(), 1);
 }
 
-TEST_F(PathWatchTest, TellsWhatALinkInADirectoryLeadsTo) {
+TEST_F(PathWatchTest, FollowsLinksInADirectory) {
   tree_.Dir("conf.d");
   tree_.Link("conf.d/a.toml", "../shared/a.toml");
   Watch({tree_.path("conf.d")});
@@ -338,7 +338,7 @@ TEST_F(PathWatchTest, FollowsEveryLinkOfAChain) {
   EXPECT_EQ(Told(), 1);
 }
 
-TEST_F(PathWatchTest, ACircleMayBeOpened) {
+TEST_F(PathWatchTest, ReportsALinkLoopThatIsFixed) {
   tree_.Link("a", "b");
   tree_.Link("b", "a");
   Watch({tree_.path("a")});
@@ -376,7 +376,7 @@ INSTANTIATE_TEST_SUITE_P(Paths, ConfigMapWatchTest,
 
 // --- timing of notifications ---
 
-TEST_F(PathWatchTest, WaitsUntilNothingHappens) {
+TEST_F(PathWatchTest, WaitsUntilChangesSettle) {
   Watch({tree_.path("a.toml")});
   const auto step = PathWatch::kSettle - milliseconds(1);
   for (int i = 0; i < 3; ++i) {
@@ -390,7 +390,7 @@ TEST_F(PathWatchTest, WaitsUntilNothingHappens) {
   EXPECT_EQ(told_, 1);
 }
 
-TEST_F(PathWatchTest, AWriterThatNeverStopsHoldsUpNothing) {
+TEST_F(PathWatchTest, ReportsDuringContinuousWrites) {
   Watch({tree_.path("a.toml")});
   const auto step = PathWatch::kSettle / 2;
   const auto start = loop_.Now();
@@ -406,7 +406,7 @@ TEST_F(PathWatchTest, AWriterThatNeverStopsHoldsUpNothing) {
   EXPECT_THAT(told, ElementsAre(PathWatch::kMaxSettle, 2 * PathWatch::kMaxSettle));
 }
 
-TEST_F(PathWatchTest, EventsThatWereLostMayHaveBeenOfInterest) {
+TEST_F(PathWatchTest, ReportsAChangeAfterLostEvents) {
   tree_.Dir("etc");
   Watch({tree_.path("etc/a.toml")});
   int most = 0;
@@ -422,7 +422,7 @@ TEST_F(PathWatchTest, EventsThatWereLostMayHaveBeenOfInterest) {
   EXPECT_EQ(Told(), 1);
 }
 
-TEST_F(PathWatchTest, IsSilentOnceItIsGone) {
+TEST_F(PathWatchTest, ReportsNothingAfterDestruction) {
   Watch({tree_.path("a.toml")});
   tree_.File("a.toml");
   Read();
@@ -430,7 +430,7 @@ TEST_F(PathWatchTest, IsSilentOnceItIsGone) {
   EXPECT_EQ(Told(), 0);
 }
 
-TEST_F(PathWatchTest, SaysWhatItCannotWatch) {
+TEST_F(PathWatchTest, ReportsPathsThatCannotBeWatched) {
   tree_.File("locked/etc/a.toml");
   ASSERT_EQ(chmod(tree_.path().c_str(), 0755), 0);
   ASSERT_EQ(chmod(tree_.path("locked").c_str(), 0711), 0);
@@ -460,7 +460,7 @@ TEST_F(PathWatchTest, WorksOnTheRealLoop) {
   loop.Run();
 }
 
-TEST_F(PathWatchTest, AFileSystemThatHangsHoldsUpNoLoop) {
+TEST_F(PathWatchTest, HangingFileSystemDoesNotBlockTheLoop) {
   tree_.Dir("mnt");
   tree_.Link("etc", "mnt/etc");
   test::HangingMount mount(tree_.path("mnt"));

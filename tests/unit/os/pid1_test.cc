@@ -14,7 +14,7 @@ namespace {
 using std::chrono::milliseconds;
 
 // tests/e2e/init_test.py covers PID 1 of a container.
-TEST(Init, IsNoneWhereAnotherProcessIs) {
+TEST(Init, DoesNothingUnlessPid1) {
   if (getpid() == 1) GTEST_SKIP() << "this is PID 1";
   const pid_t before = getpid();
   const auto role = RunAsPid1([](const WatchdogKill&) {});
@@ -24,7 +24,7 @@ TEST(Init, IsNoneWhereAnotherProcessIs) {
   EXPECT_EQ(getpid(), before);
 }
 
-TEST(HangDetector, CountsChecksWithoutABeat) {
+TEST(HangDetector, DetectsConsecutiveChecksWithoutAHeartbeat) {
   HangDetector hang(2);
   EXPECT_FALSE(hang.Check(1));
   EXPECT_FALSE(hang.Check(1));
@@ -35,7 +35,7 @@ TEST(HangDetector, CountsChecksWithoutABeat) {
   EXPECT_TRUE(hang.Check(2));
 }
 
-TEST(HangDetector, WatchesNobodyWhoNeverBeat) {
+TEST(HangDetector, IgnoresAProcessWithoutAnyHeartbeat) {
   HangDetector hang(0);
   for (int i = 0; i < 10; ++i) EXPECT_FALSE(hang.Check(0));
   EXPECT_FALSE(hang.Check(1));
@@ -76,7 +76,7 @@ class Watchdog : public testing::Test {
   }
 };
 
-TEST_F(Watchdog, ReplacesAProcessThatIsStopped) {
+TEST_F(Watchdog, ReplacesAStoppedProcess) {
   const auto code = Run([](Heartbeat& heart) {
     if (heart.kills() == 1) return 42;
     heart.Beat();
@@ -97,7 +97,7 @@ TEST_F(Watchdog, GivesUpAfterTooManyKills) {
   EXPECT_EQ(code, 103);
 }
 
-TEST_F(Watchdog, StartsNoOtherProcessAfterTheEndWasAskedFor) {
+TEST_F(Watchdog, StartsNoProcessAfterSigterm) {
   WatchdogPace pace;
   pace.end = milliseconds(50);
   const auto code = Run(

@@ -13,7 +13,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(ReadFileContent, ReadsAllOfAFile) {
+TEST(ReadFileContent, ReadsTheWholeFile) {
   test::TempTree tree;
   tree.File("a", "text");
   tree.File("empty", "");
@@ -24,7 +24,7 @@ TEST(ReadFileContent, ReadsAllOfAFile) {
   EXPECT_EQ(ReadFileContent(tree.path("empty"), 100)->text, "");
 }
 
-TEST(ReadFileContent, ReadsALittleMoreThanTheMost) {
+TEST(ReadFileContent, StopsShortlyAfterTheMaximumSize) {
   test::TempTree tree;
   tree.File("large", std::string(1 << 20, 'x'));
   const auto file = ReadFileContent(tree.path("large"), 1000);
@@ -33,14 +33,14 @@ TEST(ReadFileContent, ReadsALittleMoreThanTheMost) {
   EXPECT_LT(file->text.size(), 200'000u);
 }
 
-TEST(ReadFileContent, SaysWhyItCannot) {
+TEST(ReadFileContent, ReportsTheReasonOfAFailure) {
   test::TempTree tree;
   tree.Dir("directory");
   EXPECT_THAT(ReadFileContent(tree.path("missing"), 1).error().message, HasSubstr("No such file"));
   EXPECT_THAT(ReadFileContent(tree.path("directory"), 1).error().message, HasSubstr("directory"));
 }
 
-TEST(ReadFileContent, KnowsAFileThatIsBeingWritten) {
+TEST(ReadFileContent, DetectsAFileThatIsBeingWritten) {
   test::TempTree tree;
   tree.File("a", "before");
   std::ofstream writer(tree.path("a"));  // truncates the file
@@ -54,7 +54,7 @@ TEST(ReadFileContent, KnowsAFileThatIsBeingWritten) {
 
 // A process that opens the file for writing waits for the reader. Neither is killed, and the reader
 // never gets a part of the file.
-TEST(ReadFileContent, NoWriterComesInBetween) {
+TEST(ReadFileContent, DoesNotReadAPartialWrite) {
   test::TempTree tree;
   const std::string one(300'000, '1'), two(300'000, '2');
   tree.File("a", one);

@@ -78,7 +78,7 @@ SubprocessSpec Shell(std::string script, std::chrono::milliseconds timeout = kPa
 }
 
 /// No test may leave a process or a descriptor.
-class ChildTest : public testing::Test {
+class SubprocessTest : public testing::Test {
  protected:
   void TearDown() override { leftovers_.ExpectNone(); }
 
@@ -117,7 +117,7 @@ class Milestone {
   UniqueFd fd_;
 };
 
-TEST_F(ChildTest, TellsTheExitCode) {
+TEST_F(SubprocessTest, ReportsTheExitCode) {
   EXPECT_EQ(Run(Program({"true"})).end, SubprocessEnd::kExited);
   for (const int code : {0, 1, 3, 127, 255}) {
     const SubprocessResult result = Run(Shell("exit " + std::to_string(code)));
@@ -128,7 +128,7 @@ TEST_F(ChildTest, TellsTheExitCode) {
   }
 }
 
-TEST_F(ChildTest, TellsTheSignal) {
+TEST_F(SubprocessTest, ReportsTheSignal) {
   for (const int signal : {SIGKILL, SIGTERM, SIGSEGV, SIGALRM}) {
     const SubprocessResult result = Run(Shell("kill -" + std::to_string(signal) + " $$"));
     EXPECT_EQ(result.end, SubprocessEnd::kSignalled);
@@ -136,19 +136,19 @@ TEST_F(ChildTest, TellsTheSignal) {
   }
 }
 
-TEST_F(ChildTest, KeepsBothStreamsApart) {
+TEST_F(SubprocessTest, SeparatesStdoutAndStderr) {
   const SubprocessResult result = Run(Shell("echo one; echo wrong >&2; echo two"));
   EXPECT_EQ(result.output, "one\ntwo\n");
   EXPECT_EQ(result.error_output, "wrong\n");
   EXPECT_FALSE(result.output_cut);
 }
 
-TEST_F(ChildTest, OutputMayHoldAnyByte) {
+TEST_F(SubprocessTest, AcceptsAnyByteInOutput) {
   const SubprocessResult result = Run(Program({"printf", R"(a\000\377\n)"}));
   EXPECT_EQ(result.output, std::string("a\0\xff\n", 4));
 }
 
-TEST_F(ChildTest, KeepsAsMuchAsItMayAndNoMore) {
+TEST_F(SubprocessTest, KeepsOutputUpToTheMaximum) {
   SubprocessSpec spec = Program({"printf", "12345678"});
   spec.max_output = 8;
   SubprocessResult result = Run(spec);
@@ -170,7 +170,7 @@ TEST_F(ChildTest, KeepsAsMuchAsItMayAndNoMore) {
   EXPECT_TRUE(result.output_cut);
 }
 
-TEST_F(ChildTest, KillsWhoeverFloodsItsOutput) {
+TEST_F(SubprocessTest, KillsProgramsThatFloodTheOutput) {
   // Two processes, one of which ignores SIGTERM.
   const SubprocessResult result = Run(Shell("trap '' TERM; yes & yes; wait"));
   EXPECT_EQ(result.end, SubprocessEnd::kTooMuchOutput);
@@ -179,7 +179,7 @@ TEST_F(ChildTest, KillsWhoeverFloodsItsOutput) {
   ReapOrphans();
 }
 
-TEST_F(ChildTest, DiscardsAHundredMegabytes) {
+TEST_F(SubprocessTest, DiscardsExcessOutput) {
   SubprocessSpec spec = Shell("head -c 100000000 /dev/zero; exit 5");
   spec.excess = SubprocessSpec::Excess::kDiscard;
   const SubprocessResult result = Run(spec);
@@ -189,7 +189,7 @@ TEST_F(ChildTest, DiscardsAHundredMegabytes) {
   EXPECT_TRUE(result.output_cut);
 }
 
-TEST_F(ChildTest, DiscardsWhatIsTooMuchOnStderr) {
+TEST_F(SubprocessTest, DiscardsExcessStderr) {
   const SubprocessResult result = Run(Shell("head -c 10000000 /dev/zero >&2; echo done"));
   EXPECT_EQ(result.end, SubprocessEnd::kExited);
   EXPECT_EQ(result.code, 0);
@@ -197,13 +197,13 @@ TEST_F(ChildTest, DiscardsWhatIsTooMuchOnStderr) {
   EXPECT_EQ(result.output, "done\n");
 }
 
-TEST_F(ChildTest, StopsAtTheTimeout) {
+TEST_F(SubprocessTest, StopsAtTheTimeout) {
   const SubprocessResult result = Run(Program({"sleep", "20"}, 100ms));
   EXPECT_EQ(result.end, SubprocessEnd::kTimedOut);
   EXPECT_FALSE(result.left_behind);
 }
 
-TEST_F(ChildTest, StopsAtTheTimeoutWhatIgnoresSigterm) {
+TEST_F(SubprocessTest, KillsProgramsThatIgnoreSigtermAtTheTimeout) {
   const SubprocessResult result =
       Run(Shell("trap '' TERM; sleep 20 & sleep 20 & (sleep 20 & wait) & wait", 100ms));
   EXPECT_EQ(result.end, SubprocessEnd::kTimedOut);
@@ -211,25 +211,25 @@ TEST_F(ChildTest, StopsAtTheTimeoutWhatIgnoresSigterm) {
   ReapOrphans();
 }
 
-TEST_F(ChildTest, StopsAtTheTimeoutWhatClosedItsOutput) {
+TEST_F(SubprocessTest, StopsAProgramWithClosedOutputAtTheTimeout) {
   const SubprocessResult result = Run(Shell("exec >&- 2>&-; exec sleep 20", 100ms));
   EXPECT_EQ(result.end, SubprocessEnd::kTimedOut);
 }
 
-TEST_F(ChildTest, WaitsForTheExitCodeOfWhatClosedItsOutput) {
+TEST_F(SubprocessTest, WaitsForTheExitCodeAfterTheOutputIsClosed) {
   const SubprocessResult result = Run(Shell("echo early; exec >&- 2>&-; exit 4"));
   EXPECT_EQ(result.end, SubprocessEnd::kExited);
   EXPECT_EQ(result.code, 4);
   EXPECT_EQ(result.output, "early\n");
 }
 
-TEST_F(ChildTest, AStoppedProcessIsEndedAsWell) {
+TEST_F(SubprocessTest, KillsAStoppedProcessAtTheTimeout) {
   const SubprocessResult result = Run(Shell("kill -STOP $$; echo never", 100ms));
   EXPECT_EQ(result.end, SubprocessEnd::kTimedOut);
   EXPECT_EQ(result.output, "");
 }
 
-TEST_F(ChildTest, CancelEndsAGroupThatIgnoresSigterm) {
+TEST_F(SubprocessTest, CancelKillsAGroupThatIgnoresSigterm) {
   const Milestone ready;
   const Cancellation cancellation = NewCancellation();
   std::thread other([&] {
@@ -247,7 +247,7 @@ TEST_F(ChildTest, CancelEndsAGroupThatIgnoresSigterm) {
   ExpectGroupGone(group);
 }
 
-TEST_F(ChildTest, CancelLetsAProgramTidyUp) {
+TEST_F(SubprocessTest, CancelLetsAProgramCleanUp) {
   const Milestone ready;
   const Cancellation cancellation = NewCancellation();
   std::thread other([&] {
@@ -264,7 +264,7 @@ TEST_F(ChildTest, CancelLetsAProgramTidyUp) {
 }
 
 /// The program is cancelled before posix_spawnp has returned on the thread that started it.
-TEST_F(ChildTest, CancelReachesWhatAProgramStartedAtOnce) {
+TEST_F(SubprocessTest, CancelSendsSigtermRightAfterTheStart) {
   const Milestone ready;
   const Cancellation cancellation = NewCancellation();
   after_spawn = [&](pid_t pid) {
@@ -285,7 +285,7 @@ TEST_F(ChildTest, CancelReachesWhatAProgramStartedAtOnce) {
 }
 
 /// The shell exits at once on SIGTERM; the processes that it started have the rest of the second.
-TEST_F(ChildTest, CancelLetsWhatAProgramStartedTidyUp) {
+TEST_F(SubprocessTest, CancelLetsChildrenOfAProgramCleanUp) {
   const Milestone ready;
   const Cancellation cancellation = NewCancellation();
   std::thread other([&] {
@@ -304,7 +304,7 @@ TEST_F(ChildTest, CancelLetsWhatAProgramStartedTidyUp) {
   ReapOrphans();
 }
 
-TEST_F(ChildTest, ACancellationIsForAllAndForEver) {
+TEST_F(SubprocessTest, CancellationAppliesToAllCurrentAndLaterRuns) {
   const Cancellation cancellation = NewCancellation();
   EXPECT_FALSE(cancellation.triggered());
   std::vector<SubprocessResult> results(4);
@@ -326,7 +326,7 @@ TEST_F(ChildTest, ACancellationIsForAllAndForEver) {
   EXPECT_EQ(late.end, SubprocessEnd::kCancelled);
 }
 
-TEST_F(ChildTest, KillsWhatHoldsTheOutputAfterTheEnd) {
+TEST_F(SubprocessTest, KillsLeftoverProcessesThatHoldTheOutput) {
   const SubprocessResult result = Run(Shell("sleep 20 & sleep 20 & echo $$; exit 6"));
   EXPECT_EQ(result.end, SubprocessEnd::kExited);
   EXPECT_EQ(result.code, 6);
@@ -335,7 +335,7 @@ TEST_F(ChildTest, KillsWhatHoldsTheOutputAfterTheEnd) {
   ExpectGroupGone(group);
 }
 
-TEST_F(ChildTest, KillsWhatStaysWithoutHoldingTheOutput) {
+TEST_F(SubprocessTest, KillsLeftoverProcessesWithClosedOutput) {
   const SubprocessResult result = Run(Shell("sleep 20 >&- 2>&- & echo $$"));
   EXPECT_EQ(result.end, SubprocessEnd::kExited);
   const pid_t group = std::stoi(result.output);
@@ -343,7 +343,7 @@ TEST_F(ChildTest, KillsWhatStaysWithoutHoldingTheOutput) {
   ExpectGroupGone(group);
 }
 
-TEST_F(ChildTest, ReadsAllThatWasPrintedBeforeTheEnd) {
+TEST_F(SubprocessTest, ReadsAllOutputOfAnExitedProgram) {
   // The capacity of a pipe, so that the child can end before its output is read.
   SubprocessSpec spec = Shell("head -c 65536 /dev/zero");
   spec.max_output = 1 << 20;
@@ -351,7 +351,7 @@ TEST_F(ChildTest, ReadsAllThatWasPrintedBeforeTheEnd) {
 }
 
 /// A daemon leaves the process group and is not killed.
-TEST_F(ChildTest, ADaemonDoesNotHoldUpTheCall) {
+TEST_F(SubprocessTest, DaemonizedChildDoesNotBlockTheCall) {
   const Milestone ready;
   const SubprocessResult result = Run(Shell("setsid sh -c 'echo $$; echo > " + ready.path() +
                                             "; exec sleep 20' & read x < " + ready.path()));
@@ -363,7 +363,7 @@ TEST_F(ChildTest, ADaemonDoesNotHoldUpTheCall) {
   EXPECT_EQ(waitpid(daemon, nullptr, 0), daemon);
 }
 
-TEST_F(ChildTest, ADaemonDoesNotHoldUpATimeout) {
+TEST_F(SubprocessTest, DaemonizedChildDoesNotBlockACancellation) {
   const Milestone ready;
   const Cancellation cancellation = NewCancellation();
   std::thread other([&] {
@@ -381,7 +381,7 @@ TEST_F(ChildTest, ADaemonDoesNotHoldUpATimeout) {
   EXPECT_EQ(waitpid(daemon, nullptr, 0), daemon);
 }
 
-TEST_F(ChildTest, ChildrenAreStoppedThatLeftTheirGroup) {
+TEST_F(SubprocessTest, StopsAProgramThatLeavesItsProcessGroup) {
   // setpgrp() of Perl is setpgid(), with which a process can join any group of its session: here
   // the group of this process.
   const SubprocessResult result =
@@ -390,7 +390,7 @@ TEST_F(ChildTest, ChildrenAreStoppedThatLeftTheirGroup) {
   EXPECT_FALSE(result.left_behind);
 }
 
-TEST_F(ChildTest, SaysWhyAProgramCannotBeRun) {
+TEST_F(SubprocessTest, ReportsWhyAProgramCannotRun) {
   test::TempTree tree;
   tree.File("text", "no program\n");
   tree.File("damaged", "no program either\n");
@@ -417,7 +417,7 @@ TEST_F(ChildTest, SaysWhyAProgramCannotBeRun) {
   }
 }
 
-TEST_F(ChildTest, TakesLongAndEmptyArguments) {
+TEST_F(SubprocessTest, PassesLongAndEmptyArguments) {
   SubprocessResult result =
       Run(Program({"sh", "-c", "echo ${#1}", "sh", std::string(100'000, 'x')}));
   EXPECT_EQ(result.output, "100000\n");
@@ -425,7 +425,7 @@ TEST_F(ChildTest, TakesLongAndEmptyArguments) {
   EXPECT_EQ(result.output, "3 [a] [] [$(exit) *]\n");
 }
 
-TEST_F(ChildTest, RefusesWhatCannotBeAnArgument) {
+TEST_F(SubprocessTest, RejectsInvalidArguments) {
   EXPECT_EQ(Run(Program({})).error, "there is no program to run");
   const SubprocessResult nul = Run(Program({"echo", std::string("a\0b", 3)}));
   EXPECT_EQ(nul.end, SubprocessEnd::kFailed);
@@ -437,7 +437,7 @@ TEST_F(ChildTest, RefusesWhatCannotBeAnArgument) {
               HasSubstr("Argument list too long; an argument is limited to 128 KiB"));
 }
 
-TEST_F(ChildTest, HasNoDescriptorButTheStandardOnes) {
+TEST_F(SubprocessTest, InheritsOnlyStandardDescriptors) {
   // Without O_CLOEXEC, unlike all descriptors that Patchbay opens.
   const UniqueFd open_file(open("/dev/null", O_RDWR));
   const UniqueFd far(fcntl(open_file.get(), F_DUPFD, 200));
@@ -449,7 +449,7 @@ TEST_F(ChildTest, HasNoDescriptorButTheStandardOnes) {
 }
 
 /// If a standard descriptor is closed in this process, a pipe for the child gets its number.
-TEST_F(ChildTest, StandardDescriptorsMayBeClosed) {
+TEST_F(SubprocessTest, WorksWithClosedStandardDescriptors) {
   std::vector<std::pair<UniqueFd, int>> saved;
   for (const int fd : {0, 1, 2}) {
     saved.emplace_back(UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 10)), fd);
@@ -462,7 +462,7 @@ TEST_F(ChildTest, StandardDescriptorsMayBeClosed) {
   EXPECT_EQ(result.error_output, "err\n");
 }
 
-TEST_F(ChildTest, HasASmallEnvironment) {
+TEST_F(SubprocessTest, HasAMinimalEnvironment) {
   ASSERT_EQ(setenv("PATCHBAY_SECRET", "1", 1), 0);
   const std::string path = std::getenv("PATH");
   SubprocessSpec spec = Shell("exec env | grep -v ^PWD= | sort");
@@ -472,7 +472,7 @@ TEST_F(ChildTest, HasASmallEnvironment) {
   EXPECT_EQ(Run(Program({"pwd"})).output, "/\n");
 }
 
-TEST_F(ChildTest, HasSignalsAsAfterLogin) {
+TEST_F(SubprocessTest, ResetsSignalMaskAndHandlers) {
   std::thread([&] {
     sigset_t blocked;
     sigemptyset(&blocked);
@@ -490,20 +490,20 @@ TEST_F(ChildTest, HasSignalsAsAfterLogin) {
   }).join();
 }
 
-TEST_F(ChildTest, GoesFirstWhenMemoryRunsOut) {
+TEST_F(SubprocessTest, RaisesTheOomScore) {
   // The score is set after the program has started.
   const SubprocessResult result =
       Run(Shell("until [ $(cat /proc/$$/oom_score_adj) -ge 500 ]; do :; done; echo first"));
   EXPECT_EQ(result.output, "first\n") << result.error_output;
 }
 
-TEST_F(ChildTest, LeadsAGroupOfItsOwn) {
+TEST_F(SubprocessTest, LeadsItsOwnProcessGroup) {
   const SubprocessResult result = Run(Shell("echo $$; cut -d' ' -f5 /proc/$$/stat"));
   const auto line_end = result.output.find('\n');
   EXPECT_EQ(result.output.substr(0, line_end + 1), result.output.substr(line_end + 1));
 }
 
-TEST_F(ChildTest, SaysWhenThereAreNoDescriptorsLeft) {
+TEST_F(SubprocessTest, ReportsExhaustedDescriptors) {
   rlimit before;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const Cancellation cancellation = NewCancellation();
@@ -525,7 +525,7 @@ TEST_F(ChildTest, SaysWhenThereAreNoDescriptorsLeft) {
   EXPECT_THAT(failures, testing::Each(HasSubstr("Too many open files")));
 }
 
-TEST_F(ChildTest, ManyThreadsRunChildrenAtOnce) {
+TEST_F(SubprocessTest, RunsOnManyThreadsAtOnce) {
   const Cancellation cancellation = NewCancellation();
   std::vector<std::thread> threads;
   for (int i = 0; i < 8; ++i) {
@@ -542,7 +542,7 @@ TEST_F(ChildTest, ManyThreadsRunChildrenAtOnce) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST_F(ChildTest, SurvivesAProgramThatIgnoresSigchld) {
+TEST_F(SubprocessTest, FailsCleanlyIfSigchldIsIgnored) {
   const auto before = std::signal(SIGCHLD, SIG_IGN);
   const SubprocessResult result = Run(Program({"true"}));
   std::signal(SIGCHLD, before);
@@ -552,7 +552,7 @@ TEST_F(ChildTest, SurvivesAProgramThatIgnoresSigchld) {
 
 /// A test cannot make a process hang in the kernel. A process that this thread has no permission to
 /// kill has the same effect.
-TEST_F(ChildTest, LeavesBehindWhatCannotBeKilled) {
+TEST_F(SubprocessTest, ReportsProcessesThatCannotBeKilled) {
   if (geteuid() != 0) GTEST_SKIP() << "needs root";
   const Milestone ready;
   const Cancellation cancellation = NewCancellation();
@@ -587,7 +587,7 @@ TEST_F(ChildTest, LeavesBehindWhatCannotBeKilled) {
   result.left_behind = UniqueFd();
 }
 
-TEST(DescribeChild, TellsEveryEnd) {
+TEST(DescribeSubprocess, CoversEveryEnd) {
   SubprocessSpec spec;
   spec.argv = {"/bin/card-ok", "/dev/x"};
   spec.timeout = 5000ms;
@@ -626,7 +626,7 @@ TEST(DescribeChild, TellsEveryEnd) {
   EXPECT_EQ(Describe(spec, failed), failed.error);
 }
 
-TEST(DescribeChild, IsBoundedAndOneLine) {
+TEST(DescribeSubprocess, IsShortAndOnOneLine) {
   SubprocessSpec spec;
   spec.argv = {std::string(100'000, '\n')};
   SubprocessResult result;
@@ -639,14 +639,14 @@ TEST(DescribeChild, IsBoundedAndOneLine) {
 
 // --- programs on a file system that does not respond ---
 
-class HangingProgramTest : public ChildTest {
+class HangingProgramTest : public SubprocessTest {
  protected:
   HangingProgramTest() { tree_.Dir("mnt"); }
 
   test::TempTree tree_;
 };
 
-TEST_F(HangingProgramTest, EndsAtItsTimeout) {
+TEST_F(HangingProgramTest, StopsAtItsTimeout) {
   test::HangingMount mount(tree_.path("mnt"));
   if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
   const SubprocessResult result = Run(Program({tree_.path("mnt/program")}, 100ms));
@@ -655,7 +655,7 @@ TEST_F(HangingProgramTest, EndsAtItsTimeout) {
   mount.End();
 }
 
-TEST_F(HangingProgramTest, EndsWhenItIsCancelled) {
+TEST_F(HangingProgramTest, StopsWhenCanceled) {
   test::HangingMount mount(tree_.path("mnt"));
   if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
   const Cancellation cancellation = NewCancellation();

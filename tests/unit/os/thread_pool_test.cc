@@ -95,14 +95,14 @@ TEST(ThreadPool, DestructorWaitsForTheRunningJobAndDropsTheRest) {
   EXPECT_EQ(held.use_count(), 1);
 }
 
-TEST(ThreadPool, AJobMayAddAnother) {
+TEST(ThreadPool, JobCanAddAnotherJob) {
   ThreadPool pool;
   std::promise<void> done;
   pool.Run({[&] { pool.Run({[&] { done.set_value(); }}); }});
   EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
 }
 
-TEST(ThreadPool, AnOverdueJobLosesItsPlace) {
+TEST(ThreadPool, OverdueJobFreesItsThread) {
   ThreadPool pool({.patience = milliseconds(20)});
   std::vector<Hang> hangs(5);
   for (Hang& hang : hangs) {
@@ -115,7 +115,7 @@ TEST(ThreadPool, AnOverdueJobLosesItsPlace) {
   for (Hang& hang : hangs) hang.LetGo();
 }
 
-TEST(ThreadPool, OverdueJobsBeyondTheBoundKeepTheirPlaces) {
+TEST(ThreadPool, OverdueJobsBeyondTheLimitKeepTheirThreads) {
   ThreadPool pool({.patience = milliseconds(1), .max_overdue = 2, .end_patience = hours(1)});
   std::vector<Hang> hangs(3);
   for (Hang& hang : hangs) {
@@ -190,7 +190,7 @@ TEST(ThreadPool, ReportsAJobThatTakesLongerThanItsLimit) {
   EXPECT_FALSE(*then_called);
 }
 
-TEST(ThreadPool, ReportsAJobWhosePlaceIsTakenForLongerThanItsLimit) {
+TEST(ThreadPool, ReportsAJobThatWaitsLongerThanItsLimit) {
   ThreadPool pool({.patience = hours(1)});
   Hang hang;
   pool.Run({hang.Work()});
@@ -208,7 +208,7 @@ TEST(ThreadPool, ReportsAJobWhosePlaceIsTakenForLongerThanItsLimit) {
   EXPECT_FALSE(*began);
 }
 
-TEST(ThreadPool, AJobWithinItsLimitIsNotReported) {
+TEST(ThreadPool, DoesNotReportAJobWithinItsLimit) {
   ThreadPool pool;
   const auto late = std::make_shared<std::atomic<bool>>(false);
   for (int i = 0; i < 100; ++i) {
@@ -222,7 +222,7 @@ TEST(ThreadPool, AJobWithinItsLimitIsNotReported) {
   EXPECT_FALSE(*late);
 }
 
-TEST(ThreadPool, KnowsTheAgeOfTheOldestJob) {
+TEST(ThreadPool, ReturnsTheAgeOfTheOldestJob) {
   ThreadPool pool;
   EXPECT_EQ(pool.OldestAge(ThreadPool::Clock::now()), ThreadPool::Clock::duration::zero());
   Hang hang;
@@ -238,7 +238,7 @@ TEST(ThreadPool, KnowsTheAgeOfTheOldestJob) {
   EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
 }
 
-TEST(ThreadPool, AHangInTheKernelKeepsNoOtherJob) {
+TEST(ThreadPool, HangInTheKernelDoesNotBlockOtherJobs) {
   test::TempTree tree;
   tree.Dir("mnt");
   test::HangingMount mount(tree.path("mnt"));
@@ -278,7 +278,7 @@ int WithoutThreads() {
   return late ? 3 : 0;
 }
 
-TEST(ThreadPoolDeathTest, WithoutThreadsThePoolIsMadeAndRefusesJobsWithALimit) {
+TEST(ThreadPoolDeathTest, RejectsJobsWithALimitIfNoThreadCanStart) {
   EXPECT_EXIT(_exit(WithoutThreads()), testing::ExitedWithCode(0), "");
 }
 
@@ -298,7 +298,7 @@ int WhileTheOnlyThreadHangs() {
   return accepted ? 2 : 0;
 }
 
-TEST(ThreadPoolDeathTest, RefusesAJobWhoseLimitNoThreadWouldNotice) {
+TEST(ThreadPoolDeathTest, RejectsJobsWithALimitIfTheOnlyThreadHangs) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(_exit(WhileTheOnlyThreadHangs()), testing::ExitedWithCode(0), "");
 }
@@ -316,7 +316,7 @@ int StartWithoutThreads() {
   }
 }
 
-TEST(ThreadPoolDeathTest, OneThatStartsAtOnceSaysThatItCannot) {
+TEST(ThreadPoolDeathTest, EagerStartFailsIfNoThreadCanStart) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(_exit(StartWithoutThreads()), testing::ExitedWithCode(0), "");
 }

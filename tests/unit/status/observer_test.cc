@@ -8,7 +8,7 @@
 namespace patchbay {
 namespace {
 
-TEST(Rpc, HasTheNamesOfTheApi) {
+TEST(Rpc, NamesEqualThoseOfTheApi) {
   std::vector<std::string> names;
   for (const Rpc rpc : kAllRpcs) names.emplace_back(Name(rpc));
   EXPECT_THAT(names,

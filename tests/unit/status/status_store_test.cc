@@ -39,7 +39,7 @@ class StatusStoreTest : public testing::Test {
   StatusStore store_{NodeStatus{.version = "1.2.3"}};
 };
 
-TEST_F(StatusStoreTest, KeepsTheFieldsOfItsOrigin) {
+TEST_F(StatusStoreTest, KeepsItsInitialFields) {
   EXPECT_EQ(store_.Read().version, "1.2.3");
   EXPECT_TRUE(store_.Resources().empty());
 }
@@ -80,7 +80,7 @@ TEST_F(StatusStoreTest, ExchangeReturnsThePreviousSnapshot) {
   EXPECT_EQ(Resource().snapshot, second);
 }
 
-TEST_F(StatusStoreTest, ForgetsProbeResultsOfDevicesThatAreGoneOrReplaced) {
+TEST_F(StatusStoreTest, ForgetsProbeResultsOfRemovedOrReplacedDevices) {
   store_.AddResource(kResource);
   store_.Exchange(kResource, SnapshotOf({"a", "b"}));
   store_.SetProbe(kResource, "a", Probe("a is fine"));
