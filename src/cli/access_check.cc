@@ -85,21 +85,21 @@ Obstacle Find(const HostRoot& host, const std::string& path, int links) {
 }
 
 /// Returns the names that are most similar to `name`, the most similar first.
-std::vector<std::string> Neighbours(const std::string& name,
+std::vector<std::string> Neighbors(const std::string& name,
                                     const std::vector<HostEntry>& entries) {
   constexpr std::size_t kMax = 3;
   std::vector<std::string_view> names;
   names.reserve(entries.size());
   for (const HostEntry& entry : entries) names.push_back(entry.name);
   std::sort(names.begin(), names.end(), IdLess);
-  std::vector<std::string> neighbours;
-  while (neighbours.size() < kMax) {
+  std::vector<std::string> neighbors;
+  while (neighbors.size() < kMax) {
     const std::string_view nearest = Nearest(name, names);
     if (nearest.empty()) break;
-    neighbours.emplace_back(nearest);
+    neighbors.emplace_back(nearest);
     std::erase(names, nearest);
   }
-  return neighbours;
+  return neighbors;
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ Obstacle CheckAccess(const HostRoot& host, const std::string& path) {
   const auto entries = host.List(directory, [](const std::string&) { return true; });
   if (!entries) return obstacle;
   if (entries->empty() && directory == "/dev") return {Barrier::kMissing, directory};
-  obstacle.neighbours = Neighbours(std::string(BaseName(obstacle.path)), *entries);
+  obstacle.neighbors = Neighbors(std::string(BaseName(obstacle.path)), *entries);
   return obstacle;
 }
 

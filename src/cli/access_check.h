@@ -13,7 +13,7 @@ enum class Barrier {
   kMissing,       ///< it does not exist
   kNoDirectory,   ///< not a directory
   kNoRight,       ///< its mode denies access to this process
-  kForbidden,     ///< the system denies access, whatever the mode
+  kForbidden,     ///< the system denies access regardless of the mode
   kWriteOnly,     ///< it cannot be read by anyone
   kTooManyLinks,  ///< a loop of links
   kFailure,       ///< it can be opened, but not read
@@ -23,7 +23,7 @@ enum class Barrier {
 struct Obstacle {
   Barrier barrier = Barrier::kNone;
   std::string path = {};  ///< the host path of the obstacle: the requested path or one above it
-  std::vector<std::string> neighbours = {};  ///< if the path is missing: similar names next to it
+  std::vector<std::string> neighbors = {};  ///< if the path is missing: similar names next to it
 
   bool operator==(const Obstacle&) const = default;
 };

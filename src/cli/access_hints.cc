@@ -56,7 +56,7 @@ constexpr Hint kHints[] = {
 };
 
 constexpr std::string_view kMisspelt =
-    "{above} has {neighbours}, but no {name}: fix the path, or wait for the device";
+    "{above} has {neighbors}, but no {name}: fix the path, or wait for the device";
 
 std::string MountOf(Part part, const std::string& path) {
   switch (part) {
@@ -79,7 +79,7 @@ std::string PlaceOf(const std::string& path, const HostRoot& host) {
 std::string AccessHint(const Obstacle& obstacle, const HostRoot& host) {
   const Part part = PartOf(obstacle.path);
   const bool is_misspelt =
-      !obstacle.neighbours.empty() && (part == Part::kBelowDev || part == Part::kAny);
+      !obstacle.neighbors.empty() && (part == Part::kBelowDev || part == Part::kAny);
   const auto* hint = std::find_if(std::begin(kHints), std::end(kHints), [&](const Hint& m) {
     return m.barrier == obstacle.barrier && (m.part == part || m.part == Part::kAny);
   });
@@ -87,7 +87,7 @@ std::string AccessHint(const Obstacle& obstacle, const HostRoot& host) {
   return format(fmt::runtime(is_misspelt ? kMisspelt : hint->text), fmt::arg("path", obstacle.path),
                 fmt::arg("above", DirectoryOf(obstacle.path)),
                 fmt::arg("name", BaseName(obstacle.path)),
-                fmt::arg("neighbours", fmt::join(obstacle.neighbours, ", ")),
+                fmt::arg("neighbors", fmt::join(obstacle.neighbors, ", ")),
                 fmt::arg("place", PlaceOf(MountOf(part, obstacle.path), host)));
 }
 

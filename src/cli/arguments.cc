@@ -133,7 +133,7 @@ void AddConvertOptions(CLI::App& app, Arguments& arguments) {
   app.add_option("--domain", arguments.domain, "domain of the resources; default: as in the file")
       ->type_name("DOMAIN")
       ->check(CLI::Validator(CheckDomain, ""));
-  AddHostRoot(app, arguments, "inspect this node's /dev to tell devices from directories");
+  AddHostRoot(app, arguments, "inspect this node's /dev to distinguish devices from directories");
   app.add_option("file", arguments.files,
                  "its config file, or Kubernetes manifests containing it; - for stdin")
       ->required()

@@ -120,7 +120,7 @@ RunningDaemon::RunningDaemon(const TempTree& tree, std::string_view resources, S
                           [this](const std::string& reason) {
                             const std::lock_guard lock(mutex_);
                             fatal_ = reason;
-                            log_.Error("cannot go on", {{"reason", reason}});
+                            log_.Error("fatal error", {{"reason", reason}});
                           },
                           settings.pod_resources_pace,
                           settings.longest_standstill,

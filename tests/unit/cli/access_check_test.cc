@@ -13,7 +13,7 @@ namespace patchbay {
 // For failure messages.
 void PrintTo(const Obstacle& obstacle, std::ostream* out) {
   *out << static_cast<int>(obstacle.barrier) << " at " << obstacle.path;
-  for (const std::string& name : obstacle.neighbours) *out << " near " << name;
+  for (const std::string& name : obstacle.neighbors) *out << " near " << name;
 }
 
 namespace {
@@ -66,11 +66,11 @@ TEST_F(AccessCheckTest, SuggestsSimilarNames) {
   for (const char* name : {"ttyUSB10", "ttyUSB0", "ttyUSB1", "ttyUSB2", "serial", "null"}) {
     tree_.File(std::string("dev/") + name);
   }
-  const auto neighbours = [&](const std::string& path) { return At(path).neighbours; };
-  EXPECT_THAT(neighbours("/dev/serail/by-id/"), testing::ElementsAre("serial"));
-  EXPECT_THAT(neighbours("/dev/ttyUSB3"), testing::ElementsAre("ttyUSB0", "ttyUSB1", "ttyUSB2"));
-  EXPECT_THAT(neighbours("/dev/ttyusb10"), testing::Contains("ttyUSB10"));
-  EXPECT_THAT(neighbours("/dev/kvm"), testing::IsEmpty());
+  const auto neighbors = [&](const std::string& path) { return At(path).neighbors; };
+  EXPECT_THAT(neighbors("/dev/serail/by-id/"), testing::ElementsAre("serial"));
+  EXPECT_THAT(neighbors("/dev/ttyUSB3"), testing::ElementsAre("ttyUSB0", "ttyUSB1", "ttyUSB2"));
+  EXPECT_THAT(neighbors("/dev/ttyusb10"), testing::Contains("ttyUSB10"));
+  EXPECT_THAT(neighbors("/dev/kvm"), testing::IsEmpty());
 }
 
 TEST_F(AccessCheckTest, ReportsAComponentThatIsNotADirectory) {

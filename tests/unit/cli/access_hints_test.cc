@@ -68,8 +68,8 @@ TEST(AccessHint, CoversEveryBarrier) {
 }
 
 TEST(AccessHint, ListsSimilarNames) {
-  const std::vector<std::string> neighbours = {"serial", "serio"};
-  EXPECT_THAT(AccessHint({Barrier::kMissing, "/dev/serail", neighbours}, HostRoot()),
+  const std::vector<std::string> neighbors = {"serial", "serio"};
+  EXPECT_THAT(AccessHint({Barrier::kMissing, "/dev/serail", neighbors}, HostRoot()),
               AllOf(HasSubstr("/dev has serial, serio, but no serail"), Not(HasSubstr("mount"))));
   EXPECT_THAT(AccessHint({Barrier::kMissing, "/de", {"dev"}}, HostRoot()),
               HasSubstr("/ has dev, but no de"));

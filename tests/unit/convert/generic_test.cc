@@ -235,7 +235,7 @@ TEST(GenericDevicePluginTest, SearchesConfigMapsAndLists) {
 }
 
 /// Manifests of a whole namespace, in which other programs also have flags and ConfigMaps.
-std::string WithNeighbours(const std::string& container) {
+std::string WithNeighbors(const std::string& container) {
   return "kind: List\n"
          "items:\n"
          "- kind: ConfigMap\n"
@@ -275,7 +275,7 @@ TEST(GenericDevicePluginTest, UsesTheContainerThatReadsTheFile) {
        "{image: 'reload:0.1.0', args: [--domain=no.org], volumeMounts: [{name: config}]}",
        "devic.es"}};
   for (const auto& [container, domain] : cases) {
-    const auto outcome = Generic(WithNeighbours(container));
+    const auto outcome = Generic(WithNeighbors(container));
     EXPECT_EQ(outcome.findings, "") << container;
     EXPECT_THAT(outcome.toml, HasSubstr(std::string("\"") + domain + "/x1\"")) << container;
   }

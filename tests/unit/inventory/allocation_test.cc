@@ -170,7 +170,7 @@ TEST_F(AllocateTest, RejectsUnhealthyDevices) {
   EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
   EXPECT_THAT(error.message, HasSubstr("\"c2\""));
   EXPECT_THAT(error.message, HasSubstr("/dev/c2 is gone"));
-  EXPECT_THAT(Granted({"c0", "c1"}).devices, SizeIs(2)) << "its neighbours are not touched";
+  EXPECT_THAT(Granted({"c0", "c1"}).devices, SizeIs(2)) << "its neighbors are not touched";
 }
 
 TEST_F(AllocateTest, EnforcesMaxPerContainer) {
