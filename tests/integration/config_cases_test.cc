@@ -133,10 +133,10 @@ TEST_P(Contract, Case34DirectoryTooLongForASocket) {
   StartDaemon(kSerial,
               {.change_model = [&](Model& model) { model.daemon.kubelet_dir = directory; }});
   ASSERT_TRUE(daemon_->log().Await("cannot serve"));
-  EXPECT_FALSE(daemon_->log().Await("cannot serve", 3, std::chrono::milliseconds(1500)))
-      << daemon_->log().text();
   EXPECT_EQ(daemon_->Get("/healthz").status, 200);
   EXPECT_EQ(daemon_->Get("/readyz").status, 503);
+  daemon_->Stop();
+  EXPECT_LE(daemon_->log().Count("cannot serve"), 2U) << daemon_->log().text();
 }
 
 }  // namespace

@@ -105,8 +105,8 @@ TEST_P(AsyncContract, Case04KubeletThatNeverDials) {
   StartKubelet().SetRegisterFault(RegisterFault::kNeverDial);
   StartDaemon();
   ASSERT_TRUE(AwaitCalls(1));
-  EXPECT_FALSE(AwaitCalls(2, 1s));  // no busy loop
   EXPECT_EQ(daemon_->Get("/readyz").status, 503);
+  EXPECT_THAT(Calls(), SizeIs(1));
 
   kubelet_->SetRegisterFault(RegisterFault::kNone);
   ASSERT_TRUE(kubelet_->Restart());
@@ -383,8 +383,8 @@ TEST_P(Contract, Case18RegisterHangs) {
   StartKubelet().SetRegisterFault(RegisterFault::kHang);
   StartDaemon();
   ASSERT_TRUE(AwaitCalls(1));
-  EXPECT_FALSE(AwaitCalls(2, 500ms));
   EXPECT_TRUE(daemon_->Stop(2s));
+  EXPECT_THAT(Calls(), SizeIs(1));
   EXPECT_THAT(OwnSockets(), SizeIs(0));
 }
 
@@ -432,8 +432,9 @@ TEST_P(MultiContract, Case20SilentDeduplication) {
   kubelet_->DropStreams(kSerialName);
   ASSERT_TRUE(AwaitCalls(2));
   ASSERT_TRUE(AwaitServed());
-  EXPECT_FALSE(AwaitCalls(3, 1s));
   EXPECT_EQ(View().streams, 1U);
+  EXPECT_TRUE(daemon_->Stop(2s));
+  EXPECT_THAT(Calls(), SizeIs(2));
 }
 
 TEST_P(Contract, Case21ZombieCancelsTheNewStream) {
@@ -447,9 +448,10 @@ TEST_P(Contract, Case21ZombieCancelsTheNewStream) {
     ASSERT_TRUE(AwaitServed(kSerialName, before)) << i << daemon_->log().text();
     ASSERT_TRUE(daemon_->log().Await("registered resource=", static_cast<std::size_t>(i) + 2));
   }
-  EXPECT_FALSE(AwaitCalls(5, 500ms));
   EXPECT_EQ(View().streams, 1U);
   EXPECT_THAT(OwnSockets(), SizeIs(1));
+  EXPECT_TRUE(daemon_->Stop(2s));
+  EXPECT_THAT(Calls(), SizeIs(4));
   const auto calls = Calls();
   EXPECT_GE(calls[3].received - calls[2].received, 200ms);  // the back-off grows
 }
