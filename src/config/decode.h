@@ -5,6 +5,7 @@
 
 #include "config/key_diagnostics.h"
 #include "config/keys.h"
+#include "config/toml_text.h"
 
 namespace patchbay {
 
@@ -42,6 +43,7 @@ template <class D>
 bool DecodeSection(const TomlTable& table, const SourceLocation& place, D& draft,
                    Reporter& reporter) {
   draft.place = place;
+  if constexpr (requires { draft.text; }) draft.text = TomlText(table);
   std::set<std::string_view> seen;
   for (const TomlEntry& entry : table.entries) {
     const Key<D>* found = nullptr;

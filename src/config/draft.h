@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -75,6 +76,7 @@ struct UdevDraft : Draft {
 
 struct MatchDraft : Draft {
   static constexpr std::string_view kSection = "resource.match";
+  std::string text;  ///< the keys on one line, as in the file
   std::optional<OneOrMore> path;
   std::optional<Text> regex;
   std::optional<Text> usb;

@@ -364,6 +364,7 @@ bool CanFindSeveral(const MatchSpec& match) {
 std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& budget,
                                       Reporter& reporter) {
   MatchSpec match;
+  match.display.text = draft.text;
   bool good_exclude = true;
   if (draft.exclude) {
     auto globs = CompileGlobs(*draft.exclude, budget, reporter);

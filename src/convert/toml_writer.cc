@@ -10,37 +10,19 @@
 #include <algorithm>
 #include <string_view>
 
-#include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
+#include "config/toml_text.h"
 
 namespace patchbay {
 namespace {
 
 constexpr std::size_t kWidth = 100;
 
-std::string Quoted(const std::string& text) {
-  const bool has_backslash = text.find('\\') != std::string::npos;
-  if (has_backslash && text.find('\'') == std::string::npos && IsPrintable(text)) {
-    return "'" + text + "'";
-  }
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      quoted.append("\\").push_back(c);
-    } else if (IsControl(c)) {
-      quoted += format("\\u{:04X}", static_cast<unsigned char>(c));
-    } else {
-      quoted.push_back(c);
-    }
-  }
-  return quoted + "\"";
-}
-
-std::string Quoted(const std::vector<std::string>& texts) {
-  if (texts.size() == 1) return Quoted(texts.front());
+std::string OneOrList(const std::vector<std::string>& texts) {
+  if (texts.size() == 1) return QuoteToml(texts.front());
   std::string list;
-  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + Quoted(text);
+  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + QuoteToml(text);
   return "[" + list + "]";
 }
 
@@ -57,10 +39,10 @@ class Lines {
     out_ += format("{}{} = {}\n", indent_, key, value);
   }
   void Key(std::string_view key, const std::string& value) {
-    if (!value.empty()) Raw(key, Quoted(value));
+    if (!value.empty()) Raw(key, QuoteToml(value));
   }
   void Key(std::string_view key, const std::vector<std::string>& values) {
-    if (!values.empty()) Raw(key, Quoted(values));
+    if (!values.empty()) Raw(key, OneOrList(values));
   }
 
  private:
@@ -89,7 +71,7 @@ void WriteMatch(const NewMatch& match, Lines lines) {
   lines.Key("usb", match.usb);
   lines.Key("serial", match.serial);
   if (!match.udev_subsystem.empty()) {
-    lines.Raw("udev", "{ subsystem = " + Quoted(match.udev_subsystem) + " }");
+    lines.Raw("udev", "{ subsystem = " + QuoteToml(match.udev_subsystem) + " }");
   }
   lines.Key("type", match.type);
   lines.Key("group_by", match.group_by);
@@ -133,7 +115,7 @@ void WriteResource(const NewResource& resource, std::string& out) {
   if (resource.env.empty()) return;
   Lines env = part();
   env.Header("[resource.env]");
-  for (const auto& [name, value] : resource.env) env.Raw(name, Quoted(value));
+  for (const auto& [name, value] : resource.env) env.Raw(name, QuoteToml(value));
 }
 
 }  // namespace

@@ -57,6 +57,12 @@ enum class NodeType { kDevice, kFile, kDirectory, kAny };
 /// In the order of NodeType, as the file has them.
 inline constexpr std::string_view kNodeTypeNames[] = {"device", "file", "directory", "any"};
 
+/// A text for people. Two of them are always equal, so that a reload compares only what has effect.
+struct DisplayText {
+  std::string text;
+  bool operator==(const DisplayText&) const { return true; }
+};
+
 /// One [[resource.match]].
 struct MatchSpec {
   Source source;
@@ -68,6 +74,7 @@ struct MatchSpec {
   std::string group_by = {};       ///< nodes with one value of this variable are one device
   std::vector<Glob> require = {};  ///< a device must have a node for each of these
   int max_devices = 0;             ///< further ones are rejected; 0: no limit
+  DisplayText display = {};        ///< the keys on one line, as in the file
   bool operator==(const MatchSpec&) const = default;
 };
 

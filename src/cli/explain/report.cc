@@ -10,7 +10,6 @@
 
 #include "base/format.h"
 #include "base/path.h"
-#include "cli/explain/match_text.h"
 #include "inventory/shared_nodes.h"
 
 namespace patchbay {
@@ -69,7 +68,7 @@ void SortOnce(std::vector<MatchOutcome>& outcomes) {
 ExplainReport::Match ExplainMatch(const MatchSpec& match, const MatchReport& report,
                                   const Snapshot& snapshot, const AccessHints& hints) {
   ExplainReport::Match explained;
-  explained.text = MatchText(match);
+  explained.text = match.display.text;
   for (const auto& place : report.scanned)
     explained.scanned.push_back({place, HintFor(place, hints)});
   auto& outcomes = explained.outcomes;

@@ -51,7 +51,7 @@ struct ExplainReport {
     std::string hint;  ///< how to make the place readable; empty if it was read
   };
   struct Match {
-    std::string text;  ///< see MatchText
+    std::string text;  ///< the keys of the match on one line
     std::vector<ScannedPlace> scanned;
     std::vector<MatchOutcome>
         outcomes;               ///< by outcome, then in the order of IdLess, without duplicates

@@ -11,7 +11,6 @@
 
 #include "base/format.h"
 #include "cli/access_hints.h"
-#include "cli/explain/match_text.h"
 #include "discovery/conditions.h"
 
 namespace patchbay {
@@ -31,6 +30,20 @@ struct TargetQuery {
 
 bool IsKnownAs(const ExplainTarget& target, const std::string& path) {
   return std::find(target.paths.begin(), target.paths.end(), path) != target.paths.end();
+}
+
+/// Returns whether the pattern of a `path` or `regex` source matches `path`. Returns nothing for
+/// other sources.
+std::optional<bool> PatternMatches(const MatchSpec& match, const std::string& path) {
+  if (const auto* source = std::get_if<PathSource>(&match.source)) {
+    return std::any_of(source->globs.begin(), source->globs.end(),
+                       [&](const Glob& glob) { return glob.Matches(path); });
+  }
+  if (const auto* source = std::get_if<RegexSource>(&match.source)) {
+    Captures ignored;
+    return source->regex.Match(path, ignored);
+  }
+  return std::nullopt;
 }
 
 /// Returns the path or its target if it is the target.
@@ -176,9 +189,13 @@ struct WhyNot {
   MatchOutcome operator()(const CommandSource&) const { return WhyNotByCommand(query); }
   MatchOutcome operator()(const PathSource&) const { return WhyNotByPath(query); }
   MatchOutcome operator()(const RegexSource&) const { return WhyNotByPath(query); }
-  template <class Pattern>
-  MatchOutcome operator()(const Pattern& pattern) const {
-    return WhyNotBySysfs(query, pattern);
+  template <class AnySource>
+  MatchOutcome operator()(const AnySource& source) const {
+    if constexpr (requires(const DeviceAncestry& a) { Unmet(source, a, query.sysfs); }) {
+      return WhyNotBySysfs(query, source);
+    } else {
+      return Filtered(query, kNoMatch, "the match did not find it");
+    }
   }
 };
 

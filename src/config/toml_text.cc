@@ -1,0 +1,56 @@
+#include "config/toml_text.h"
+
+#include "base/ascii.h"
+#include "base/escape.h"
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+struct ValueText {
+  std::string operator()(const TomlOther& other) const { return std::string(other.kind); }
+  std::string operator()(const Text& text) const { return QuoteToml(text.value); }
+  std::string operator()(std::int64_t number) const { return std::to_string(number); }
+  std::string operator()(bool value) const { return value ? "true" : "false"; }
+  std::string operator()(const TomlArray& array) const {
+    std::string text;
+    for (const TomlValue& item : array.items) {
+      text += (text.empty() ? "" : ", ") + std::visit(*this, item.value);
+    }
+    return "[" + text + "]";
+  }
+  std::string operator()(const TomlTable& table) const {
+    return table.entries.empty() ? "{}" : "{ " + TomlText(table) + " }";
+  }
+};
+
+}  // namespace
+
+std::string QuoteToml(const std::string& text) {
+  const bool has_backslash = text.find('\\') != std::string::npos;
+  if (has_backslash && text.find('\'') == std::string::npos && IsPrintable(text)) {
+    return "'" + text + "'";
+  }
+  std::string quoted = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      quoted.append("\\").push_back(c);
+    } else if (IsControl(c)) {
+      quoted += format("\\u{:04X}", static_cast<unsigned char>(c));
+    } else {
+      quoted.push_back(c);
+    }
+  }
+  return quoted + "\"";
+}
+
+std::string TomlText(const TomlTable& table) {
+  std::string text;
+  for (const TomlEntry& entry : table.entries) {
+    text += format("{}{} = {}", text.empty() ? "" : ", ", entry.key.value,
+                   std::visit(ValueText(), entry.value.value));
+  }
+  return text;
+}
+
+}  // namespace patchbay
