@@ -132,7 +132,7 @@ void ContainerCompiler::DeviceNodes() {
     node.host_path = Path(draft.host_path, ProblemWithPath);
     if (node.host_path) CheckChoiceOfNode(*node.host_path, *draft.host_path);
     node.container_path = Path(draft.container_path, ProblemWithContainerPath);
-    if (draft.optional) node.optional = draft.optional->value;
+    node.optional = draft.optional;
     if (draft.permissions) {
       if (auto permissions = NormalizedPermissions(draft.permissions->value)) {
         node.permissions = std::move(*permissions);
@@ -170,10 +170,9 @@ void ContainerCompiler::Mounts() {
     const auto container =
         draft.container_path ? Path(draft.container_path, ProblemWithContainerPath) : host;
     if (!host || !container) continue;
-    const bool read_only = !draft.read_only || draft.read_only->value;
     AddTarget(
         {*container, host, (draft.container_path ? draft.container_path : draft.host_path)->place});
-    spec_.mounts.push_back({*host, *container, read_only});
+    spec_.mounts.push_back({*host, *container, draft.read_only});
   }
 }
 

@@ -8,7 +8,7 @@
 namespace patchbay {
 namespace {
 
-/// Binds a value of the TOML type T, or reports its type.
+/// Returns a value of the TOML type T, or reports that it has another type.
 template <class T>
 const T* Get(const KeyInfo& key, const TomlValue& value, Reporter& reporter) {
   const T* found = std::get_if<T>(&value.value);
@@ -87,21 +87,26 @@ bool Decode(const KeyInfo& key, const TomlValue& value, TemplatePairs& out, Repo
   return all;
 }
 
-bool Decode(const KeyInfo& key, const TomlValue& value, Spanned<bool>& out, Reporter& reporter) {
+bool Decode(const KeyInfo& key, const TomlValue& value, std::string& out, Reporter& reporter) {
+  const auto* text = Get<Text>(key, value, reporter);
+  if (text != nullptr) out = text->value;
+  return text != nullptr;
+}
+
+bool Decode(const KeyInfo& key, const TomlValue& value, bool& out, Reporter& reporter) {
   const auto* boolean = Get<bool>(key, value, reporter);
-  if (boolean != nullptr) out = {*boolean, value.place};
+  if (boolean != nullptr) out = *boolean;
   return boolean != nullptr;
 }
 
-bool Decode(const KeyInfo& key, const TomlValue& value, Spanned<std::int64_t>& out,
-            Reporter& reporter) {
+bool Decode(const KeyInfo& key, const TomlValue& value, int& out, Reporter& reporter) {
   const auto* integer = Get<std::int64_t>(key, value, reporter);
   if (integer == nullptr || !InRange(key, *integer, value.place, reporter)) return false;
-  out = {*integer, value.place};
+  out = static_cast<int>(*integer);
   return true;
 }
 
-bool Decode(const KeyInfo& key, const TomlValue& value, Spanned<std::chrono::milliseconds>& out,
+bool Decode(const KeyInfo& key, const TomlValue& value, std::chrono::milliseconds& out,
             Reporter& reporter) {
   const auto* text = Get<Text>(key, value, reporter);
   if (text == nullptr) return false;
@@ -113,7 +118,7 @@ bool Decode(const KeyInfo& key, const TomlValue& value, Spanned<std::chrono::mil
     return false;
   }
   if (!InRange(key, duration->count(), value.place, reporter)) return false;
-  out = {*duration, value.place};
+  out = *duration;
   return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include <concepts>
 #include <set>
+#include <type_traits>
 
 #include "config/key_diagnostics.h"
 #include "config/keys.h"
@@ -17,12 +18,30 @@ bool Decode(const KeyInfo& key, const TomlValue& value, Choice& out, Reporter& r
 bool Decode(const KeyInfo& key, const TomlValue& value, TextList& out, Reporter& reporter);
 bool Decode(const KeyInfo& key, const TomlValue& value, OneOrMore& out, Reporter& reporter);
 bool Decode(const KeyInfo& key, const TomlValue& value, TemplatePairs& out, Reporter& reporter);
-bool Decode(const KeyInfo& key, const TomlValue& value, Spanned<bool>& out, Reporter& reporter);
-bool Decode(const KeyInfo& key, const TomlValue& value, Spanned<std::int64_t>& out,
+bool Decode(const KeyInfo& key, const TomlValue& value, std::string& out, Reporter& reporter);
+bool Decode(const KeyInfo& key, const TomlValue& value, bool& out, Reporter& reporter);
+bool Decode(const KeyInfo& key, const TomlValue& value, int& out, Reporter& reporter);
+bool Decode(const KeyInfo& key, const TomlValue& value, std::chrono::milliseconds& out,
             Reporter& reporter);
-bool Decode(const KeyInfo& key, const TomlValue& value, Spanned<std::chrono::milliseconds>& out,
-            Reporter& reporter);
+/// An enumeration in the order of the key's choices.
+template <class E>
+requires std::is_enum_v<E>
+bool Decode(const KeyInfo& key, const TomlValue& value, E& out, Reporter& reporter) {
+  Choice choice;
+  if (!Decode(key, value, choice, reporter)) return false;
+  out = static_cast<E>(choice.value);
+  return true;
+}
 
+inline constexpr ValueType ValueTypeOf(const std::string*) { return ValueType::kString; }
+inline constexpr ValueType ValueTypeOf(const bool*) { return ValueType::kBoolean; }
+inline constexpr ValueType ValueTypeOf(const int*) { return ValueType::kInteger; }
+inline constexpr ValueType ValueTypeOf(const std::chrono::milliseconds*) {
+  return ValueType::kDuration;
+}
+template <class E>
+requires std::is_enum_v<E>
+constexpr ValueType ValueTypeOf(const E*) { return ValueType::kChoice; }
 inline constexpr ValueType ValueTypeOf(const Text*) { return ValueType::kString; }
 inline constexpr ValueType ValueTypeOf(const TemplateText*) { return ValueType::kTemplate; }
 inline constexpr ValueType ValueTypeOf(const Choice*) { return ValueType::kChoice; }
@@ -31,11 +50,6 @@ inline constexpr ValueType ValueTypeOf(const TextList*) { return ValueType::kStr
 inline constexpr ValueType ValueTypeOf(const TemplateList*) { return ValueType::kTemplates; }
 inline constexpr ValueType ValueTypeOf(const TemplatePairs*) { return ValueType::kTemplateTable; }
 inline constexpr ValueType ValueTypeOf(const PatternPairs*) { return ValueType::kPatternTable; }
-inline constexpr ValueType ValueTypeOf(const Spanned<bool>*) { return ValueType::kBoolean; }
-inline constexpr ValueType ValueTypeOf(const Spanned<std::int64_t>*) { return ValueType::kInteger; }
-inline constexpr ValueType ValueTypeOf(const Spanned<std::chrono::milliseconds>*) {
-  return ValueType::kDuration;
-}
 inline constexpr ValueType ValueTypeOf(const Draft*) { return ValueType::kTable; }
 
 /// Fills a section: every key into its member, unknown and missing ones reported.
@@ -87,6 +101,13 @@ bool Decode(const KeyInfo& key, const TomlValue& value, std::optional<D>& out, R
   return DecodeSection(*table, value.place, out.emplace(), reporter);
 }
 
+/// A value and its location.
+template <class T>
+bool Decode(const KeyInfo& key, const TomlValue& value, Spanned<T>& out, Reporter& reporter) {
+  out.place = value.place;
+  return Decode(key, value, out.value, reporter);
+}
+
 /// A value that may be absent. Of a list the good parts are kept, so that they are checked too.
 template <class T>
 bool Decode(const KeyInfo& key, const TomlValue& value, std::optional<T>& out, Reporter& reporter) {
@@ -123,6 +144,10 @@ bool Decode(const KeyInfo& key, const TomlValue& value, std::vector<D>& out, Rep
 }
 
 template <class T>
+constexpr ValueType ValueTypeOf(const Spanned<T>*) {
+  return ValueTypeOf(static_cast<const T*>(nullptr));
+}
+template <class T>
 constexpr ValueType ValueTypeOf(const std::optional<T>*) {
   return ValueTypeOf(static_cast<const T*>(nullptr));
 }
@@ -134,20 +159,18 @@ constexpr ValueType ValueTypeOf(const std::vector<D>*) {
 namespace detail {
 template <class D, class T>
 D DraftOf(T D::*);
-template <class D, class T>
-T ValueOf(T D::*);
 }  // namespace detail
 
-/// A line of a table of keys: the key that `Member` of a draft keeps, as `info` describes it; its
-/// section and type follow from the member.
-template <auto Member>
+/// Returns the row of a key that is decoded into `Member` of a draft, or into `More` of that
+/// member. Its section and type follow from the members.
+template <auto Member, auto... More>
 constexpr auto KeyFor(KeyInfo info) {
   using D = decltype(detail::DraftOf(Member));
-  using T = decltype(detail::ValueOf(Member));
+  using T = std::remove_cvref_t<decltype(((std::declval<D&>().*Member).*....*More))>;
   info.section = D::kSection;
   info.type = ValueTypeOf(static_cast<const T*>(nullptr));
   return Key<D>{info, [](const KeyInfo& key, const TomlEntry& entry, D& draft, Reporter& reporter) {
-                  return Decode(key, entry.value, draft.*Member, reporter);
+                  return Decode(key, entry.value, ((draft.*Member).*....*More), reporter);
                 }};
 }
 

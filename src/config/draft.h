@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/toml_value.h"
+#include "model/spec.h"
 
 namespace patchbay {
 
@@ -46,6 +47,9 @@ struct TemplatePairs {
 /// A table of patterns under names.
 struct PatternPairs : TemplatePairs {};
 
+/// Drafts of sections with keys that need no check beyond their type and bounds contain the value
+/// of the model, and those keys are decoded into it.
+
 /// What all sections have. A broken one holds a key that could not be used: what is missing from it
 /// may be just that.
 struct Draft {
@@ -60,10 +64,7 @@ struct DaemonDraft : Draft {
   std::optional<Text> kubelet_dir;
   std::optional<Text> host_root;
   std::optional<Text> pod_resources;
-  std::optional<Spanned<std::chrono::milliseconds>> rescan;
-  std::optional<Spanned<std::int64_t>> max_probes;
-  std::optional<Spanned<bool>> device_metrics;
-  std::optional<Choice> log_level;
+  DaemonSpec spec;
 };
 
 struct UdevDraft : Draft {
@@ -85,13 +86,13 @@ struct MatchDraft : Draft {
   std::optional<UdevDraft> udev;
   std::optional<TextList> command;
   std::optional<Spanned<std::chrono::milliseconds>> timeout;
-  std::optional<Spanned<std::int64_t>> count;
+  std::optional<Spanned<int>> count;
   std::optional<OneOrMore> exclude;
   std::optional<TemplateText> id;
   std::optional<Choice> type;
   std::optional<Text> group_by;
   std::optional<OneOrMore> require;
-  std::optional<Spanned<std::int64_t>> max_devices;
+  std::optional<Spanned<int>> max_devices;
 };
 
 struct DeviceNodeDraft : Draft {
@@ -99,14 +100,14 @@ struct DeviceNodeDraft : Draft {
   std::optional<TemplateText> host_path;
   std::optional<TemplateText> container_path;
   std::optional<Text> permissions;
-  std::optional<Spanned<bool>> optional;
+  bool optional = false;
 };
 
 struct MountDraft : Draft {
   static constexpr std::string_view kSection = "resource.mount";
   std::optional<TemplateText> host_path;
   std::optional<TemplateText> container_path;
-  std::optional<Spanned<bool>> read_only;
+  bool read_only = true;
 };
 
 struct HealthDraft : Draft {
@@ -116,12 +117,7 @@ struct HealthDraft : Draft {
   std::optional<TemplateText> file;
   std::optional<Text> equals;
   std::optional<Text> matches;
-  std::optional<Spanned<std::chrono::milliseconds>> period;
-  std::optional<Spanned<std::chrono::milliseconds>> timeout;
-  std::optional<Spanned<std::chrono::milliseconds>> initial_delay;
-  std::optional<Spanned<std::int64_t>> failure_threshold;
-  std::optional<Spanned<std::int64_t>> success_threshold;
-  std::optional<Choice> before_first;
+  ProbeSpec spec;
 };
 
 inline constexpr std::string_view kHookSections[] = {
@@ -130,7 +126,7 @@ template <std::size_t Section>
 struct HookDraft : Draft {
   static constexpr std::string_view kSection = kHookSections[Section];
   std::optional<TemplateList> command;
-  std::optional<Spanned<std::chrono::milliseconds>> timeout;
+  std::optional<std::chrono::milliseconds> timeout;
 };
 using PreStartDraft = HookDraft<0>;
 using AllocateDraft = HookDraft<1>;
@@ -145,13 +141,9 @@ struct HooksDraft : Draft {
 struct ResourceDraft : Draft {
   static constexpr std::string_view kSection = "resource";
   std::optional<Text> name;
-  std::optional<Text> description;
-  std::optional<Spanned<std::int64_t>> replicas;
-  std::optional<Spanned<std::int64_t>> max_per_container;
-  std::optional<Choice> preferred_allocation;
-  std::optional<Spanned<bool>> topology;
+  ResourceSpec spec;
+  std::optional<bool> topology;
   std::optional<Spanned<bool>> exclusive;
-  std::optional<Spanned<std::chrono::milliseconds>> forget_after;
   std::optional<Text> env_separator;
   std::optional<TextList> on_nodes;
   std::optional<TemplateList> cdi_devices;

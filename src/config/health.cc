@@ -110,7 +110,7 @@ std::optional<HookSpec> CompileHook(const std::optional<D>& draft, std::string_v
   if (!draft || !draft->command) return std::nullopt;
   HookSpec hook;
   hook.argv = CompileArgv(*draft->command, example, scope, reporter);
-  hook.timeout = draft->timeout ? draft->timeout->value : timeout;
+  hook.timeout = draft->timeout.value_or(timeout);
   return hook;
 }
 
@@ -120,16 +120,8 @@ std::optional<ProbeSpec> CompileHealth(const HealthDraft& draft, const Scope& de
                                        bool devices_have_nodes, Reporter& reporter) {
   auto kind = HealthCompiler(draft, devices, reporter).Kind(devices_have_nodes);
   if (!kind) return std::nullopt;
-  ProbeSpec probe;
+  ProbeSpec probe = draft.spec;
   probe.kind = std::move(*kind);
-  if (draft.period) probe.period = draft.period->value;
-  if (draft.timeout) probe.timeout = draft.timeout->value;
-  if (draft.initial_delay) probe.initial_delay = draft.initial_delay->value;
-  if (draft.failure_threshold)
-    probe.failure_threshold = static_cast<int>(draft.failure_threshold->value);
-  if (draft.success_threshold)
-    probe.success_threshold = static_cast<int>(draft.success_threshold->value);
-  if (draft.before_first) probe.before_first = static_cast<Health>(draft.before_first->value);
   return probe;
 }
 

@@ -41,23 +41,25 @@ constexpr Key<DaemonDraft> kDaemonKeys[] = {
          .default_value = R"("/var/lib/kubelet/pod-resources/kubelet.sock")",
          .meaning = "the kubelet's socket that tells which pods hold what; \"\" to not ask",
          .pattern = kPathOrNothingPattern}),
-    KeyFor<&DaemonDraft::rescan>(
+    KeyFor<&DaemonDraft::spec, &DaemonSpec::rescan>(
         {.name = "rescan",
          .default_value = R"("60s")",
          .meaning = "how often all devices are looked for again; a safety net behind file watching",
          .range = {kSecond, kDay}}),
-    KeyFor<&DaemonDraft::max_probes>({.name = "max_probes",
-                                      .default_value = "8",
-                                      .meaning = "how many health probes run at once",
-                                      .range = {1, 256}}),
-    KeyFor<&DaemonDraft::device_metrics>(
+    KeyFor<&DaemonDraft::spec, &DaemonSpec::max_probes>(
+        {.name = "max_probes",
+         .default_value = "8",
+         .meaning = "how many health probes run at once",
+         .range = {1, 256}}),
+    KeyFor<&DaemonDraft::spec, &DaemonSpec::device_metrics>(
         {.name = "device_metrics",
          .default_value = "true",
          .meaning = "whether metrics have series for single devices"}),
-    KeyFor<&DaemonDraft::log_level>({.name = "log_level",
-                                     .default_value = R"("info")",
-                                     .meaning = "the least severe lines that are logged",
-                                     .choices = kLogLevelNames}),
+    KeyFor<&DaemonDraft::spec, &DaemonSpec::log_level>(
+        {.name = "log_level",
+         .default_value = R"("info")",
+         .meaning = "the least severe lines that are logged",
+         .choices = kLogLevelNames}),
 };
 
 constexpr Key<ResourceDraft> kResourceKeys[] = {
@@ -67,20 +69,22 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
          .required = true,
          .example = R"("example.com/serial")",
          .pattern = kResourceNamePattern}),
-    KeyFor<&ResourceDraft::description>({.name = "description",
-                                         .default_value = R"("")",
-                                         .meaning = "a note for people",
-                                         .example = R"("serial ports of the lab")"}),
-    KeyFor<&ResourceDraft::replicas>({.name = "replicas",
-                                      .default_value = "1",
-                                      .meaning = "how many times every device is advertised",
-                                      .range = {1, 10'000}}),
-    KeyFor<&ResourceDraft::max_per_container>(
+    KeyFor<&ResourceDraft::spec, &ResourceSpec::description>(
+        {.name = "description",
+         .default_value = R"("")",
+         .meaning = "a note for people",
+         .example = R"("serial ports of the lab")"}),
+    KeyFor<&ResourceDraft::spec, &ResourceSpec::replicas>(
+        {.name = "replicas",
+         .default_value = "1",
+         .meaning = "how many times every device is advertised",
+         .range = {1, 10'000}}),
+    KeyFor<&ResourceDraft::spec, &ResourceSpec::max_per_container>(
         {.name = "max_per_container",
          .default_value = "0",
          .meaning = "a container that asks for more is refused; 0 is no limit",
          .range = {0, 1'000'000}}),
-    KeyFor<&ResourceDraft::preferred_allocation>(
+    KeyFor<&ResourceDraft::spec, &ResourceSpec::preferred_allocation>(
         {.name = "preferred_allocation",
          .default_value = R"("none")",
          .meaning = "which devices a container had best get: packed on few NUMA nodes, or spread "
@@ -94,7 +98,7 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
         {.name = "exclusive",
          .default_value = "false",
          .meaning = "whether other resources are refused the nodes that this one has"}),
-    KeyFor<&ResourceDraft::forget_after>(
+    KeyFor<&ResourceDraft::spec, &ResourceSpec::forget_after>(
         {.name = "forget_after",
          .default_value = R"("10m")",
          .meaning = "how long a vanished device stays listed as Unhealthy",

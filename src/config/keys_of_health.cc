@@ -39,33 +39,35 @@ constexpr Key<HealthDraft> kHealthKeys[] = {
                                    .meaning = "with file: an RE2 expression for the whole text",
                                    .example = R"("up|unknown")",
                                    .needs = kFile}),
-    KeyFor<&HealthDraft::period>({.name = "period",
-                                  .default_value = R"("30s")",
-                                  .meaning = "how often, a tenth more or less",
-                                  .range = {100, kDay}}),
-    KeyFor<&HealthDraft::timeout>({.name = "timeout",
-                                   .default_value = R"("5s")",
-                                   .meaning = "a probe that takes longer has failed",
-                                   .range = {10, 300 * kSecond}}),
-    KeyFor<&HealthDraft::initial_delay>(
+    KeyFor<&HealthDraft::spec, &ProbeSpec::period>({.name = "period",
+                                                    .default_value = R"("30s")",
+                                                    .meaning = "how often, a tenth more or less",
+                                                    .range = {100, kDay}}),
+    KeyFor<&HealthDraft::spec, &ProbeSpec::timeout>(
+        {.name = "timeout",
+         .default_value = R"("5s")",
+         .meaning = "a probe that takes longer has failed",
+         .range = {10, 300 * kSecond}}),
+    KeyFor<&HealthDraft::spec, &ProbeSpec::initial_delay>(
         {.name = "initial_delay",
          .default_value = R"("0s")",
          .meaning = "how long a device that appears is left alone at first",
          .range = {0, kDay}}),
-    KeyFor<&HealthDraft::failure_threshold>(
+    KeyFor<&HealthDraft::spec, &ProbeSpec::failure_threshold>(
         {.name = "failure_threshold",
          .default_value = "3",
          .meaning = "so many failures in a row make a device Unhealthy",
          .range = {1, 1000}}),
-    KeyFor<&HealthDraft::success_threshold>(
+    KeyFor<&HealthDraft::spec, &ProbeSpec::success_threshold>(
         {.name = "success_threshold",
          .default_value = "1",
          .meaning = "so many successes in a row make it Healthy again",
          .range = {1, 1000}}),
-    KeyFor<&HealthDraft::before_first>({.name = "before_first",
-                                        .default_value = R"("healthy")",
-                                        .meaning = "what is reported before the thresholds decide",
-                                        .choices = kHealths}),
+    KeyFor<&HealthDraft::spec, &ProbeSpec::before_first>(
+        {.name = "before_first",
+         .default_value = R"("healthy")",
+         .meaning = "what is reported before the thresholds decide",
+         .choices = kHealths}),
 };
 
 constexpr Key<HooksDraft> kHooksKeys[] = {

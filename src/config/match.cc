@@ -115,7 +115,7 @@ std::optional<Source> CompileRegexSource(const MatchDraft& draft, MatchSpec&, Pa
 
 std::optional<Source> CompileCountSource(const MatchDraft& draft, MatchSpec&, PatternBudget&,
                                          Reporter&) {
-  return CountSource{static_cast<int>(draft.count->value)};
+  return CountSource{draft.count->value};
 }
 
 std::optional<Source> CompileCommandSource(const MatchDraft& draft, MatchSpec&, PatternBudget&,
@@ -371,7 +371,7 @@ std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& bu
     good_exclude = globs.has_value();
     if (globs) match.exclude = std::move(*globs);
   }
-  if (draft.max_devices) match.max_devices = static_cast<int>(draft.max_devices->value);
+  if (draft.max_devices) match.max_devices = draft.max_devices->value;
   if (draft.type) match.type = static_cast<NodeType>(draft.type->value);
   match.conditions = CompileConditions(draft, reporter);
   auto source = CompileSource(draft, match, budget, reporter);

@@ -19,12 +19,6 @@ namespace {
 
 constexpr std::size_t kMaxResources = 1000;
 
-/// Copies a value out of its draft, where there is one.
-template <class To, class From>
-void Take(const std::optional<From>& draft, To& out) {
-  if (draft) out = static_cast<To>(draft->value);
-}
-
 /// An absolute directory without a slash at its end.
 void TakeDirectory(const std::optional<Text>& draft, Reporter& reporter, std::string& out) {
   if (!draft) return;
@@ -78,7 +72,7 @@ void CompileHosts(const OneOrMore& list, Reporter& reporter, DaemonSpec& spec) {
 }
 
 DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
-  DaemonSpec spec;
+  DaemonSpec spec = draft.spec;
   if (draft.listen) {
     if (auto address = NormalizedListenAddress(draft.listen->value)) {
       spec.listen = std::move(*address);
@@ -99,11 +93,7 @@ DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
                     format("the path of the directory has at most {} bytes; mount it elsewhere",
                            kMaxKubeletDir));
   }
-  if (draft.rescan) spec.rescan = draft.rescan->value;
   if (draft.pod_resources) CompilePodResources(*draft.pod_resources, reporter, spec);
-  Take(draft.max_probes, spec.max_probes);
-  Take(draft.device_metrics, spec.device_metrics);
-  Take(draft.log_level, spec.log_level);
   return spec;
 }
 
@@ -151,7 +141,7 @@ void CheckEveryMatch(const ResourceDraft& draft, const Scope& scope, const Resou
 
 ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
                              Reporter& reporter) {
-  ResourceSpec spec;
+  ResourceSpec spec = draft.spec;
   if (draft.name) {
     spec.name = draft.name->value;
     if (auto problem = ProblemWithResourceName(spec.name)) {
@@ -159,16 +149,12 @@ ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
                       "as in \"example.com/serial\"");
     }
   }
-  Take(draft.description, spec.description);
-  Take(draft.replicas, spec.replicas);
-  Take(draft.max_per_container, spec.max_per_container);
-  Take(draft.preferred_allocation, spec.preferred_allocation);
-  spec.topology = spec.replicas == 1;
-  Take(draft.topology, spec.topology);
-  Take(draft.exclusive, spec.exclusive);
-  if (draft.forget_after) spec.forget_after = draft.forget_after->value;
-  Take(draft.env_separator, spec.env_separator);
-  if (draft.env_separator) CheckSeparator(*draft.env_separator, reporter);
+  spec.topology = draft.topology.value_or(spec.replicas == 1);
+  if (draft.exclusive) spec.exclusive = draft.exclusive->value;
+  if (draft.env_separator) {
+    CheckSeparator(*draft.env_separator, reporter);
+    spec.env_separator = draft.env_separator->value;
+  }
   if (draft.on_nodes) CompileOnNodes(*draft.on_nodes, reporter, spec);
   bool complete = !draft.matches.empty();
   for (const MatchDraft& match : draft.matches) {
