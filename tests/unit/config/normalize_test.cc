@@ -1,32 +1,9 @@
-#include <gtest/gtest.h>
-
-#include "config/duration.h"
 #include "config/normalize.h"
-#include "config/toml_precheck.h"
+
+#include <gtest/gtest.h>
 
 namespace patchbay {
 namespace {
-
-using std::chrono::milliseconds;
-
-TEST(Duration, ParsesANumberAndAUnit) {
-  EXPECT_EQ(ParseDuration("250ms"), milliseconds(250));
-  EXPECT_EQ(ParseDuration("30s"), milliseconds(30'000));
-  EXPECT_EQ(ParseDuration("5m"), milliseconds(300'000));
-  EXPECT_EQ(ParseDuration("1h"), milliseconds(3'600'000));
-  EXPECT_EQ(ParseDuration("0s"), milliseconds(0));
-  for (const std::string_view bad : {"", "5", "s", "5 s", " 5s", "5s ", "-5s", "+5s", "1.5s", "5d",
-                                     "1m30s", "5S", "99999999999999999999s", "9999999999h"}) {
-    EXPECT_FALSE(ParseDuration(bad)) << bad;
-  }
-}
-
-TEST(Duration, FormatsInTheLargestUnit) {
-  for (const std::string_view text : {"250ms", "90s", "5m", "36h", "0s"}) {
-    EXPECT_EQ(FormatDuration(*ParseDuration(text)), text);
-  }
-  EXPECT_EQ(FormatDuration(milliseconds(60'000)), "1m");
-}
 
 TEST(Permissions, AreNormalized) {
   EXPECT_EQ(NormalizedPermissions("mrw"), "rwm");
@@ -64,18 +41,6 @@ TEST(ListenAddress, RequiresAnIpAddressAndAPort) {
                                      "http://a:80"}) {
     EXPECT_FALSE(NormalizedListenAddress(bad)) << bad;
   }
-}
-
-TEST(TextCheck, RejectsInputThatBreaksTheParser) {
-  EXPECT_FALSE(
-      ProblemWithText("a = \"é\" # é\nb = 'é'\nc = \"\"\"é\n\"é\"\"\"\"\nd = '''é\n'é'''"));
-  EXPECT_FALSE(ProblemWithText("a = \"\\\"é\"\n\"é\" = 1"));
-  EXPECT_EQ(ProblemWithText("a = 'x' é")->offset, 8u);
-  EXPECT_EQ(ProblemWithText("a = '\\'é'")->offset, 7u);  // the backslash does not escape there
-  EXPECT_EQ(ProblemWithText("a = \"x\né")->offset, 7u);
-  EXPECT_EQ(ProblemWithText("a = '''x'''é")->offset, 11u);
-  EXPECT_FALSE(ProblemWithText("a.b.c = 1\nd.e.f = 1\ng.h.i.j.k.l.m.n.o.p.q = 1"));
-  EXPECT_EQ(ProblemWithText("a.b.c.d.e.f.g.h.i.j.k.l.m.n.o.p.q.r = 1")->offset, 33u);
 }
 
 }  // namespace
