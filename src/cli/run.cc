@@ -173,7 +173,7 @@ class Service {
   AsioLoop& loop_;
   Log& log_;
   ShutdownWatchdog end_{{SIGTERM, SIGINT}, loop_, [this](int number) {
-                          log_.Info("ending", {{"signal", number}});
+                          log_.Info("shutting down", {{"signal", number}});
                           Stop();
                         }};
   int code_ = kOk;

@@ -279,7 +279,7 @@ void ResourceController::OnScanned(Outcome outcome) {
   }
   scan_limit_ = Subscription();
   if (std::exchange(scan_hangs_, false)) {
-    deps_.plugin.log.Info("host scan ended", {{"resource", name()}});
+    deps_.plugin.log.Info("host scan completed", {{"resource", name()}});
   }
   if (ended_) {
     events_.on_scanned(outcome.added, true);

@@ -248,7 +248,7 @@ class Logging(support.TestCase):
         warnings = [line for line in lines
                     if line["message"] == "configuration has warnings; run patchbay check to see them"]
         self.assertEqual([(line["level"], line["warnings"]) for line in warnings], [("warning", 1)])
-        self.assertIn("ending", [line["message"] for line in lines])
+        self.assertIn("shutting down", [line["message"] for line in lines])
 
     def test_mistakes_are_json_too(self):
         config = self.config('[[resource]]\nname = "null"\n')
