@@ -8,7 +8,8 @@
 namespace patchbay {
 namespace {
 
-/// What is surely none: a whole line, or a path that depends on where patchbay was started.
+/// Reports a program that is certainly invalid: a whole command line, or a path that depends on the
+/// working directory.
 bool CheckProgram(const Text& program, std::string_view example, Reporter& reporter) {
   const std::string& text = program.value;
   if (const auto blank = text.find(' '); blank != std::string::npos) {

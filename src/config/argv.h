@@ -9,12 +9,12 @@
 
 namespace patchbay {
 
-/// Whether the list can be a program and its arguments; reports what is wrong with it. `example` is
-/// how the key is written.
+/// Returns whether the list can be a program and its arguments; otherwise reports why not. The hint
+/// shows `example`, a line of TOML with the key.
 bool CheckArgv(const TextList& list, std::string_view example, Reporter& reporter);
 
-/// Reports a variable that would decide what is run, and is not data of the program. `compiled` are
-/// the templates of the list, all of them.
+/// Reports a variable that would choose the program or become part of the code that an interpreter
+/// runs, instead of being an argument. `compiled` contains one template for each item of the list.
 void CheckVariablesOfArgv(const TextList& list, std::span<const Template> compiled,
                           std::string_view example, Reporter& reporter);
 

@@ -10,8 +10,8 @@ namespace {
 
 using Number = std::optional<std::uint16_t>;
 
-/// Four hexadecimal digits, or "*" for any. Fewer digits would leave in doubt whether they are
-/// hexadecimal.
+/// Parses four hexadecimal digits, or "*" for any number. Fewer digits are invalid, because they
+/// might be meant as decimal.
 bool ParseNumber(std::string_view text, Number& out) {
   if (text == "*") return true;
   std::uint16_t number = 0;
@@ -72,7 +72,7 @@ UdevPattern::Values CompileValues(const std::optional<PatternPairs>& pairs, Repo
   return values;
 }
 
-/// A sysfs attribute lies below the directory of its device.
+/// Reports attribute names that are not paths below the sysfs directory of the device.
 void CheckAttributeNames(const PatternPairs& attributes, Reporter& reporter) {
   for (const auto& [name, pattern] : attributes.items) {
     if (IsShortestPath("/" + name.value)) continue;

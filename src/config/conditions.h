@@ -6,11 +6,11 @@
 
 namespace patchbay {
 
-/// Compiles `usb` with `serial`, `pci` and `udev` of a match. Reports what is malformed, a `serial`
-/// without `usb`, and a `udev` that every device would meet; what is reported is left out.
+/// Compiles `usb` with `serial`, `pci` and `udev` of a match. Reports malformed values, `serial`
+/// without `usb`, and a `udev` that matches every device. Invalid parts are left out of the result.
 HardwarePatterns CompileConditions(const MatchDraft& draft, Reporter& reporter);
 
-/// A pattern for one name; reports a malformed one. `at` is where it stands.
+/// Compiles a pattern for one name. Reports a malformed pattern.
 std::optional<NamePattern> CompileNamePattern(const Text& text, Reporter& reporter);
 
 }  // namespace patchbay

@@ -1,3 +1,11 @@
+// Each method of ContainerCompiler compiles one part of a resource into the ResourceSpec. Invalid
+// values are reported and left out, so that the other ones are still checked.
+//
+// Every path in the container is recorded as a Target. AddTarget warns if two host paths can map to
+// the same one: if a container can get several devices, if a device can have several nodes, or if
+// two entries have the same path. The first two checks need all matches, so they are skipped if a
+// match is invalid.
+
 #include "config/container.h"
 
 #include <algorithm>
@@ -14,7 +22,7 @@ namespace {
 
 using Check = Problem (*)(const TemplateShape&);
 
-/// The parts of one resource, one after the other.
+/// Compiles the parts of one resource, one part per method.
 class ContainerCompiler {
  public:
   ContainerCompiler(const ResourceDraft& draft, const Scope& scope, Reporter& reporter,
@@ -28,10 +36,10 @@ class ContainerCompiler {
   void CdiDevices();
 
  private:
-  /// A path in the container and what comes there.
+  /// A path in the container and its source on the host.
   struct Target {
     Template container;
-    std::optional<Template> host;  ///< absent: the node of the device
+    std::optional<Template> host;  ///< absent: a node of the device
     SourceLocation place;
   };
 
@@ -69,7 +77,7 @@ std::optional<Template> ContainerCompiler::Path(const std::optional<TemplateText
   return Checked(*text, check, Code::kBadPath, "use an absolute path, as in /dev/{name}");
 }
 
-/// Whether a container can get two devices that are not the same.
+/// Returns whether a container can get two different devices.
 bool ContainerCompiler::CanHoldSeveral() const {
   if (spec_.max_per_container == 1 || !scope_.complete) return false;
   return spec_.matches.size() > 1 ||
@@ -77,7 +85,7 @@ bool ContainerCompiler::CanHoldSeveral() const {
                      [](const MatchSpec& m) { return CanFindSeveral(m); });
 }
 
-/// Whether a device can have two nodes that would get one path.
+/// Returns whether a device can have two nodes that would get the same path.
 bool ContainerCompiler::NodesCanClash(const Template& container) const {
   return scope_.complete &&
          std::any_of(spec_.matches.begin(), spec_.matches.end(), [&](const MatchSpec& match) {
@@ -109,7 +117,8 @@ void ContainerCompiler::AddTarget(Target target) {
   targets_.push_back(std::move(target));
 }
 
-/// Otherwise a device could have any node of the host handed out.
+/// Reports variables in `host_path` whose text comes from the device itself. With these, a
+/// malicious device could make Patchbay expose any device node of the host.
 void ContainerCompiler::CheckChoiceOfNode(const Template& host_path, const TemplateText& text) {
   for (const Template::Field& field : host_path.fields()) {
     const bool is_of_device = std::any_of(

@@ -7,9 +7,9 @@
 
 namespace patchbay {
 
-/// Fills in what containers get of a resource: device nodes, mounts, env, annotations, CDI devices.
-/// The matches of `spec` must be there already. Reports malformed templates, names and paths, and
-/// warns of host paths that can end on one container path.
+/// Compiles the parts of a resource that containers get into `spec`: device nodes, mounts, env,
+/// annotations and CDI devices. Requires that the matches of `spec` are compiled. Reports malformed
+/// templates, names and paths, and warns if two host paths can map to the same container path.
 void CompileContainer(const ResourceDraft& draft, const Scope& scope, Reporter& reporter,
                       ResourceSpec& spec);
 

@@ -10,8 +10,9 @@
 
 namespace patchbay {
 
-/// TOML values into drafts. Each Decode reports a value of the wrong type or outside its bounds and
-/// returns whether it could be used; ValueTypeOf is the type that the reference shows.
+/// Decoding of TOML values into drafts. Each Decode reports a value of the wrong type or outside
+/// its bounds and returns whether the value is usable. ValueTypeOf returns the type that the
+/// reference shows for a member.
 
 bool Decode(const KeyInfo& key, const TomlValue& value, Text& out, Reporter& reporter);
 bool Decode(const KeyInfo& key, const TomlValue& value, Choice& out, Reporter& reporter);
@@ -23,7 +24,7 @@ bool Decode(const KeyInfo& key, const TomlValue& value, bool& out, Reporter& rep
 bool Decode(const KeyInfo& key, const TomlValue& value, int& out, Reporter& reporter);
 bool Decode(const KeyInfo& key, const TomlValue& value, std::chrono::milliseconds& out,
             Reporter& reporter);
-/// An enumeration in the order of the key's choices.
+/// Decodes a word into an enumeration whose values are in the order of the key's choices.
 template <class E>
 requires std::is_enum_v<E>
 bool Decode(const KeyInfo& key, const TomlValue& value, E& out, Reporter& reporter) {
@@ -52,7 +53,8 @@ inline constexpr ValueType ValueTypeOf(const TemplatePairs*) { return ValueType:
 inline constexpr ValueType ValueTypeOf(const PatternPairs*) { return ValueType::kPatternTable; }
 inline constexpr ValueType ValueTypeOf(const Draft*) { return ValueType::kTable; }
 
-/// Fills a section: every key into its member, unknown and missing ones reported.
+/// Decodes every key of a section into its member of `draft`. Reports unknown and missing keys.
+/// Always returns true, because the draft is usable in any case.
 template <class D>
 bool DecodeSection(const TomlTable& table, const SourceLocation& place, D& draft,
                    Reporter& reporter) {
@@ -70,7 +72,7 @@ bool DecodeSection(const TomlTable& table, const SourceLocation& place, D& draft
     } else {
       std::vector<std::string_view> known;
       for (const Key<D>& key : KeysOf<D>()) known.push_back(key.info.name);
-      // One that is only misspelt is not reported as missing too.
+      // A misspelled key is not also reported as missing.
       seen.insert(ReportUnknownKey(entry, D::kSection, known, reporter));
       draft.broken = true;
     }
@@ -83,7 +85,7 @@ bool DecodeSection(const TomlTable& table, const SourceLocation& place, D& draft
   return true;
 }
 
-/// A section that may appear once.
+/// Decodes a section that may appear only once.
 template <class D>
 requires std::derived_from<D, Draft>
 bool Decode(const KeyInfo& key, const TomlValue& value, std::optional<D>& out, Reporter& reporter) {
@@ -94,21 +96,22 @@ bool Decode(const KeyInfo& key, const TomlValue& value, std::optional<D>& out, R
   }
   if (out) {
     ReportDuplicateSection(key, value.place, out->place, reporter);
-    D unused;  // for the mistakes in it
+    D unused;  // decoded only to report its errors
     DecodeSection(*table, value.place, unused, reporter);
     return false;
   }
   return DecodeSection(*table, value.place, out.emplace(), reporter);
 }
 
-/// A value and its location.
+/// Decodes a value and stores its location.
 template <class T>
 bool Decode(const KeyInfo& key, const TomlValue& value, Spanned<T>& out, Reporter& reporter) {
   out.place = value.place;
   return Decode(key, value, out.value, reporter);
 }
 
-/// A value that may be absent. Of a list the good parts are kept, so that they are checked too.
+/// Decodes a value that may be absent. Keeps the valid items of an invalid list, so that later
+/// steps check them too.
 template <class T>
 bool Decode(const KeyInfo& key, const TomlValue& value, std::optional<T>& out, Reporter& reporter) {
   T bound;
@@ -119,7 +122,7 @@ bool Decode(const KeyInfo& key, const TomlValue& value, std::optional<T>& out, R
   return good;
 }
 
-/// A section that may appear any number of times; those of `value` are added.
+/// Decodes a section that may appear any number of times. Appends the sections of `value` to `out`.
 template <class D>
 bool Decode(const KeyInfo& key, const TomlValue& value, std::vector<D>& out, Reporter& reporter) {
   const auto* array = std::get_if<TomlArray>(&value.value);
@@ -161,8 +164,8 @@ template <class D, class T>
 D DraftOf(T D::*);
 }  // namespace detail
 
-/// Returns the row of a key that is decoded into `Member` of a draft, or into `More` of that
-/// member. Its section and type follow from the members.
+/// Returns the table row of a key that is decoded into `Member` of a draft, or into `More` of that
+/// member. The section and the type are derived from the members.
 template <auto Member, auto... More>
 constexpr auto KeyFor(KeyInfo info) {
   using D = decltype(detail::DraftOf(Member));

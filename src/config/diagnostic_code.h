@@ -7,17 +7,17 @@
 
 namespace patchbay {
 
-/// The codes of diagnostics about a configuration. The names are stable, for searches and scripts.
-/// docs/diagnostics.md explains each.
+/// Codes of the diagnostics for a configuration. Their names are stable, so that users can search
+/// for them and use them in scripts. docs/diagnostics.md explains each code.
 enum class Code {
-  // The input as files.
+  // Input files.
   kUnreadableFile,
   kNoFiles,
   kFileTooLarge,
   kInputTooLarge,
   kNotUtf8,
   kSyntax,
-  // The shape of the document.
+  // Structure of the document.
   kUnknownKey,
   kWrongType,
   kMissingKey,
@@ -30,7 +30,7 @@ enum class Code {
   kBadListenAddress,
   kBadHost,
   kSocketPathTooLong,
-  // What a resource is and which devices belong to it.
+  // Resources and their matches.
   kBadResourceName,
   kDuplicateResource,
   kMatchSource,
@@ -43,7 +43,7 @@ enum class Code {
   kBadRegex,
   kReservedVariable,
   kMatchesNothing,
-  // What a container gets.
+  // Container content.
   kBadTemplate,
   kUnknownVariable,
   kBadFormat,
@@ -65,7 +65,7 @@ enum class Code {
   kRenamedDrmNode,
   kSharedNode,
   kSlowAdmission,
-  // The rest of the findings, when there are very many.
+  // Replaces the remaining diagnostics if there are too many.
   kTooManyFindings,
 };
 
@@ -73,10 +73,10 @@ struct CodeInfo {
   Code code;
   std::string_view name;  ///< "unknown-key"
   Severity severity;
-  std::string_view meaning;  ///< one line, without a full stop
+  std::string_view meaning;  ///< one line, without a period
 };
 
-/// All codes, in the order of the enumeration.
+/// Returns all codes, in the order of the enumeration.
 std::span<const CodeInfo> AllCodes();
 
 const CodeInfo& InfoOf(Code code);

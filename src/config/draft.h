@@ -12,8 +12,9 @@
 
 namespace patchbay {
 
-/// Drafts: the sections of the file with every key in its own type and place, before anything is
-/// checked against anything else. keys.cc has one line for each member that is a key. Plain values.
+/// Drafts are the sections of the file with the type and the location of each value, before keys
+/// are checked against each other. The tables in keys.cc and keys_of_*.cc have one row for each
+/// member that is a key. Drafts are plain values.
 
 template <class T>
 struct Spanned {
@@ -21,13 +22,13 @@ struct Spanned {
   SourceLocation place;
 };
 
-/// A word out of the choices of its key; the value is its index among them.
+/// One of the allowed words of a key; the value is its index in KeyInfo::choices.
 struct Choice {
   std::size_t value = 0;
   SourceLocation place;
 };
 
-/// A string that is a template, so that the reference can say so.
+/// A string that is a template. The separate type makes the reference show "template".
 struct TemplateText : Text {};
 
 /// An array of strings.
@@ -39,19 +40,19 @@ struct TemplateList : TextList {};
 /// A string or an array of strings.
 struct OneOrMore : TextList {};
 
-/// A table of templates whose keys are templates too.
+/// A table of templates whose keys are also templates.
 struct TemplatePairs {
   std::vector<std::pair<Text, Text>> items;
   SourceLocation place;
 };
-/// A table of patterns under names.
+/// A table that maps names to patterns.
 struct PatternPairs : TemplatePairs {};
 
-/// Drafts of sections with keys that need no check beyond their type and bounds contain the value
-/// of the model, and those keys are decoded into it.
+/// If a draft has a member `spec`, keys that need no check beyond their type and bounds are decoded
+/// directly into that part of the model.
 
-/// What all sections have. A broken one holds a key that could not be used: what is missing from it
-/// may be just that.
+/// The common part of all sections. `broken` means that a key of the section is unknown or invalid.
+/// No missing key or variable is then reported that this key might have provided.
 struct Draft {
   SourceLocation place;
   bool broken = false;
@@ -77,7 +78,7 @@ struct UdevDraft : Draft {
 
 struct MatchDraft : Draft {
   static constexpr std::string_view kSection = "resource.match";
-  std::string text;  ///< the keys on one line, as in the file
+  std::string text;  ///< the keys on one line, in the order of the file
   std::optional<OneOrMore> path;
   std::optional<Text> regex;
   std::optional<Text> usb;
@@ -156,7 +157,7 @@ struct ResourceDraft : Draft {
   std::optional<HooksDraft> hooks;
 };
 
-/// The whole input: all files together.
+/// The whole input: all files as one document.
 struct DocumentDraft : Draft {
   static constexpr std::string_view kSection = "";
   std::optional<DaemonDraft> daemon;

@@ -10,7 +10,8 @@ namespace patchbay {
 namespace {
 
 constexpr std::string_view kDirectory = "/dev/dri/";
-/// One of each kind. Patterns are tried on these: few are written for other numbers alone.
+/// Typical names, which stand for all nodes when patterns are tested. Patterns for other numbers
+/// only are rare.
 constexpr std::string_view kSamples[] = {"renderD128", "renderD129", "card0", "card1"};
 
 bool IsDrmName(std::string_view path) {
@@ -38,8 +39,9 @@ std::optional<std::string> DrmNodeOf(const MatchSpec& match) {
   return std::nullopt;
 }
 
-/// Whether the path in the container can be that of the matched node: it is made of the node's own
-/// path, or has in /dev/dri a name that differs from node to node as the kernel's does.
+/// Returns whether the path in the container can be equal to that of the matched node: it begins
+/// with the path of the node, or it is in /dev/dri and contains a variable that can differ from
+/// node to node, as the kernel's names do.
 bool MayKeepName(const Template& container) {
   const std::string& text = container.text();
   if (text.starts_with("{path}") || text.starts_with("{real_path}")) return true;

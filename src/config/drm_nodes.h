@@ -7,9 +7,10 @@
 
 namespace patchbay {
 
-/// A node of /dev/dri that the entry would put under another name into the container: an example of
-/// one, "/dev/dri/renderD128"; nothing where there is none, as far as the patterns say. libdrm and
-/// VA-API find out which device a descriptor is and open /dev/dri/<the kernel's name> again.
+/// Returns an example of a node in /dev/dri that gets another name in the container because of
+/// `node`, such as "/dev/dri/renderD128", or none if the patterns of the resource indicate no such
+/// node. Renaming such nodes is a problem because libdrm and VA-API determine the device number of
+/// an open descriptor and then open /dev/dri/<kernel name>.
 std::optional<std::string> RenamedDrmNode(const DeviceNodeSpec& node, const ResourceSpec& resource);
 
 }  // namespace patchbay

@@ -7,12 +7,12 @@
 
 namespace patchbay {
 
-/// A duration as the file has it: a whole number and one of the units ms, s, m, h, nothing between
-/// or around them ("250ms", "30s", "5m", "1h"). Nothing for any other text, nor for more than a
-/// thousand years.
+/// Parses a duration of the file: a whole number followed by one of the units ms, s, m and h,
+/// without spaces ("250ms", "30s", "5m", "1h"). Returns none for any other text and for more than
+/// a thousand years.
 std::optional<std::chrono::milliseconds> ParseDuration(std::string_view text);
 
-/// The same the other way round, in the largest unit that fits: "90s", "5m".
+/// Formats a duration in the largest unit in which it is a whole number: "90s", "5m".
 std::string FormatDuration(std::chrono::milliseconds duration);
 
 }  // namespace patchbay

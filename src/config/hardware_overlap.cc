@@ -16,7 +16,7 @@ bool CanMeet(const std::optional<NamePattern>& a, const std::optional<NamePatter
          (b->literal() && a->Matches(b->text()));
 }
 
-/// The number that devices of both have, as lsusb and lspci show it.
+/// Returns the number that devices of both patterns have, in the format of lsusb and lspci.
 std::string Shown(Number a, Number b) {
   if (!a) a = b;
   return a ? format("{:04x}", *a) : "*";
@@ -40,7 +40,7 @@ std::optional<std::string> Common(const A&, const B&) {
   return std::nullopt;
 }
 
-/// Which nodes of a device count; empty when all of them do.
+/// Returns a text of the conditions that select nodes of a device; empty if all nodes are selected.
 std::string ChoiceOf(const MatchSpec& match) {
   std::string text;
   const auto add = [&](std::string_view key, const NamePattern& pattern) {

@@ -7,11 +7,11 @@
 
 namespace patchbay {
 
-/// The devices that two matches with the source `usb`, or two with `pci`, can both find, in words:
-/// "the USB device 0403:6001". Nothing where their numbers or serial numbers differ, and where it
-/// is not certain that they can share a node: when both choose among the nodes of a device, by
-/// `udev`, `exclude` or `require`, and not in the same words. Of two serial numbers with wildcards
-/// only equal ones are known to meet.
+/// Describes the devices that two matches can both find if both have the source `usb` or both have
+/// the source `pci`: "the USB device 0403:6001". Returns none if their IDs or serial numbers
+/// differ, or if it is not certain that they can share a node: if both select among the nodes of a
+/// device with `udev`, `exclude` or `require`, and the texts of these keys differ. Two serial
+/// number patterns with wildcards count as overlapping only if they are equal.
 std::optional<std::string> CommonHardware(const MatchSpec& a, const MatchSpec& b);
 
 }  // namespace patchbay

@@ -1,3 +1,8 @@
+// HealthCompiler derives the kind of probe from the keys of [resource.health] and compiles it. All
+// other keys of the section have been decoded into the `spec` of the draft. Commands of probes and
+// hooks are compiled by CompileArgv: it checks the list, compiles each argument as a template and
+// rejects variables that would choose the program or become part of its code.
+
 #include "config/health.h"
 
 #include "base/format.h"
@@ -9,7 +14,7 @@
 namespace patchbay {
 namespace {
 
-/// An allocate hook that delays other pods by no more needs no warning.
+/// Maximum timeout of an allocate hook without a warning that it delays other pods.
 constexpr std::chrono::seconds kQuick{1};
 
 constexpr std::string_view kCommandExample = R"(command = ["/usr/local/bin/card-ok", "{path}"])";
@@ -29,7 +34,7 @@ std::vector<Template> CompileArgv(const TemplateList& list, std::string_view exa
   return argv;
 }
 
-/// [resource.health] is put together kind by kind.
+/// Compiles the kind of probe of [resource.health].
 class HealthCompiler {
  public:
   HealthCompiler(const HealthDraft& draft, const Scope& scope, Reporter& reporter)
@@ -38,7 +43,7 @@ class HealthCompiler {
   std::optional<ProbeKind> Kind(bool devices_have_nodes) {
     const bool opens = draft_.open && draft_.open->value;
     const int kinds = (draft_.command ? 1 : 0) + (opens ? 1 : 0) + (draft_.file ? 1 : 0);
-    if (kinds == 0 && draft_.broken) return std::nullopt;  // by the key that says it
+    if (kinds == 0 && draft_.broken) return std::nullopt;  // the invalid key may be the probe
     if (kinds == 0) CheckNoFileKeys();
     if (kinds != 1) {
       reporter_.Report(

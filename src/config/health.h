@@ -9,13 +9,13 @@
 
 namespace patchbay {
 
-/// Compiles [resource.health]; reports a section that has not exactly one kind of probe, keys that
-/// have no meaning with it, and what is malformed. `devices_have_nodes` is false where no device of
-/// the resource can have one. Nothing when there is no probe to go on with.
+/// Compiles [resource.health]. Reports a section without exactly one kind of probe, keys that do
+/// not apply to that kind, and malformed values. `devices_have_nodes` is false if no device of the
+/// resource can have a device node. Returns none if there is no usable probe.
 std::optional<ProbeSpec> CompileHealth(const HealthDraft& draft, const Scope& devices,
                                        bool devices_have_nodes, Reporter& reporter);
 
-/// Compiles [resource.hooks] into the resource. `devices` are the variables of a device, and
+/// Compiles [resource.hooks] into `spec`. `devices` contains the variables of a device,
 /// `containers` those of a device in a container.
 void CompileHooks(const HooksDraft& draft, const Scope& devices, const Scope& containers,
                   Reporter& reporter, ResourceSpec& spec);

@@ -1,3 +1,9 @@
+// The schema is generated from AllKeys. SectionSchema returns an object schema for a section,
+// KeySchema the schema of one key, and Section::Rules the relations between the keys of a section.
+// Sections are nested inline, and rules are in the `then` of an `if` that is always true;
+// json_schema.h explains why. Most rules have the form "if the section has key A, then it has none
+// of the keys B", so that validators and editors report the error at the unwanted key.
+
 #include "config/json_schema.h"
 
 #include <algorithm>
@@ -14,13 +20,14 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr bool kForbidden = false;  // as a schema, to which nothing fits
+constexpr bool kForbidden = false;  // as a schema that rejects every value
 
 bool IsSection(const KeyInfo& key) {
   return key.type == ValueType::kTable || key.type == ValueType::kTables;
 }
 
-/// What a person reads about a key: a paragraph in Markdown on its meaning, one on what it takes.
+/// Returns the description of a key in Markdown: a paragraph with its meaning and one with its type
+/// and default.
 std::string Describe(const KeyInfo& key) {
   std::string text(key.meaning);
   if (IsLower(text[0])) text[0] = static_cast<char>(text[0] - 'a' + 'A');
@@ -65,7 +72,7 @@ Json Table(const KeyInfo& key) {
                                            : format("{}.{}", key.section, key.name));
 }
 
-/// What values the key takes.
+/// Returns the schema of the values of a key, without title and description.
 Json ValueSchema(const KeyInfo& key) {
   switch (key.type) {
     case ValueType::kString: return Text(key.pattern, key.non_empty);
@@ -114,7 +121,7 @@ class Section {
 
   const std::vector<KeyInfo>& keys() const { return keys_; }
 
-  /// What keys have to do with each other: a list of schemas.
+  /// Returns the relations between the keys of the section as a list of schemas.
   Json Rules() const;
 
  private:
@@ -125,14 +132,15 @@ class Section {
 
   static bool IsSwitch(const KeyInfo& key) { return key.type == ValueType::kBoolean; }
 
-  /// A section that has the key. A switch that is off is as if it were not there.
+  /// Returns a schema for sections that have the key. A boolean key that is false counts as absent.
   static Json Has(const KeyInfo& key) {
     Json has = {{"required", {key.name}}};
     if (IsSwitch(key)) has["properties"][std::string(key.name)] = {{"const", true}};
     return has;
   }
 
-  /// A section that has none of them. Such a mistake is found where the key is.
+  /// Returns a schema for sections that have none of the keys. Validators report a violation at the
+  /// location of the key.
   static Json HasNone(const std::vector<KeyInfo>& keys) {
     Json none = Json::object();
     for (const KeyInfo& key : keys) {
@@ -159,7 +167,8 @@ class Section {
   std::vector<KeyInfo> keys_;
 };
 
-/// There is a way, and of those with the lowest number only one.
+/// Adds the rules of KeyInfo::alternative_group: a section has at least one alternative, and only
+/// one of its lowest group.
 void Section::AddWays(Json& rules) const {
   std::map<int, std::vector<KeyInfo>> ways;
   std::vector<KeyInfo> lower;

@@ -4,13 +4,15 @@
 
 namespace patchbay {
 
-/// The JSON Schema (2020-12) of the configuration, made of the table of keys (config/keys.h). What
-/// it refuses `check` refuses too, but not the other way round: it sees neither two keys of
-/// different sections together, nor the syntax of globs and regular expressions.
+/// Returns the JSON Schema (2020-12) of the configuration, generated from the table of keys
+/// (config/keys.h). Everything that the schema rejects is also rejected by `patchbay check`, but
+/// not vice versa: the schema checks neither relations between keys of different sections nor the
+/// syntax of globs and regular expressions.
 ///
-/// taplo, by which editors know TOML, takes it for draft 7 and completes nothing beside a reference
-/// or an `allOf`. So it says nothing that draft 7 reads in another way; sections stand where they
-/// belong, and what keys have to do with each other is behind an `if` that is always so.
+/// taplo, the TOML language server of common editors, reads the schema as draft 7 and offers no
+/// completion next to a `$ref` or an `allOf`. The schema therefore uses only what means the same in
+/// draft 7, contains each section inline, and puts the rules between keys into the `then` of an
+/// `if` that is always true.
 nlohmann::ordered_json JsonSchema();
 
 }  // namespace patchbay

@@ -1,3 +1,10 @@
+// Messages and hints are generated from KeyInfo. The hint on a wrong type contains the user's own
+// value in the right type if its meaning is clear, otherwise an example. The hint on an unknown key
+// is the first that applies of: the replacement for a key of another device plugin, a section with
+// a similar name if the value is a table, the section to which the key belongs, a key with a
+// similar name, and the list of keys. For `udev` there are separate hints. Text from the file is
+// shortened to 100 bytes.
+
 #include "config/key_diagnostics.h"
 
 #include <algorithm>
@@ -11,7 +18,7 @@
 namespace patchbay {
 namespace {
 
-/// What a value is, in words.
+/// Returns the type of a value in words.
 std::string_view KindOf(const TomlValue& value) {
   struct Visitor {
     std::string_view operator()(const TomlOther& other) const { return other.kind; }
@@ -24,7 +31,7 @@ std::string_view KindOf(const TomlValue& value) {
   return std::visit(Visitor(), value.value);
 }
 
-/// How to write a value of the type.
+/// Returns a hint that shows how to write a value of the key's type.
 std::string ExampleOf(const KeyInfo& key) {
   switch (key.type) {
     case ValueType::kString:
@@ -34,7 +41,7 @@ std::string ExampleOf(const KeyInfo& key) {
     case ValueType::kTemplates: return format("write {} = [\"…\"]", key.name);
     case ValueType::kChoice: return format("must be one of {}", OneOf(key.choices));
     case ValueType::kInteger:
-      // 0 is no number of things, but means that the key is not there.
+      // A default of 0 has the same effect as omitting the key, so it is not a good example.
       return format("write {} = {}", key.name,
                     key.default_value.empty() || key.default_value == "0"
                         ? std::to_string(std::max<std::int64_t>(key.range.least, 1))
@@ -63,13 +70,14 @@ std::optional<std::int64_t> NumberIn(const std::string& text) {
   return error == std::errc() && rest == end ? std::optional(number) : std::nullopt;
 }
 
-/// Whether the text can stand between quotes as it is, and is no command line for a shell.
+/// Returns whether the text can be quoted without escape sequences and is not a shell command line.
 bool IsPlainWord(const std::string& text) {
   return text.size() <= 100 && IsPrintable(text) &&
          text.find_first_of(" \"\\") == std::string::npos;
 }
 
-/// A duration that was given as a number: of seconds, or of milliseconds where that is too much.
+/// Returns the duration for a number without a unit: in seconds, or in milliseconds if that is out
+/// of range, or "" if both are.
 std::string WithUnit(const KeyInfo& key, std::int64_t number) {
   for (const std::string_view unit : {"s", "ms"}) {
     std::string text = format("{}{}", number, unit);
@@ -79,7 +87,7 @@ std::string WithUnit(const KeyInfo& key, std::int64_t number) {
   return "";
 }
 
-/// The value as it is written for the key, where it leaves no doubt what is meant; else "".
+/// Returns the value converted to the type of the key, in TOML, or "" if its meaning is not clear.
 std::string Converted(const KeyInfo& key, const TomlValue& value) {
   const auto* text = std::get_if<Text>(&value.value);
   const auto* number = std::get_if<std::int64_t>(&value.value);
@@ -110,7 +118,7 @@ std::string HintOnWrongType(const KeyInfo& key, const TomlValue& value) {
   return hint + (bare && std::holds_alternative<Text>(value.value) ? ", without quotes" : "");
 }
 
-/// A key as TOML has it; "" for one that nobody would write on purpose.
+/// Returns a key in TOML, or "" for a key that is unlikely to be intended.
 std::string KeyText(const std::string& key) {
   const bool is_bare = !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
     return c < 0x80 && (std::isalnum(c) != 0 || c == '_' || c == '-');
@@ -124,7 +132,7 @@ bool IsSection(ValueType type) {
          type == ValueType::kTemplateTable;
 }
 
-/// Whether it was written as [x] or [[x]], or could have been.
+/// Returns whether the value is written as [x] or [[x]], or could be.
 bool IsSection(const TomlValue& value) {
   const auto is_table = [](const TomlValue& v) {
     return std::holds_alternative<TomlTable>(v.value);
@@ -134,7 +142,7 @@ bool IsSection(const TomlValue& value) {
                              std::all_of(array->items.begin(), array->items.end(), is_table));
 }
 
-/// The keys of a section that are sections themselves.
+/// Returns the keys of a section that are sections themselves.
 std::vector<std::string_view> SectionsOf(std::string_view section) {
   std::vector<std::string_view> names;
   for (const KeyInfo& key : AllKeys()) {
@@ -143,7 +151,7 @@ std::vector<std::string_view> SectionsOf(std::string_view section) {
   return names;
 }
 
-/// A key that stands somewhere else, as it is written there.
+/// Returns a hint that a key belongs to another section, or "" if no section has it.
 std::string WhereItBelongs(std::string_view key) {
   std::string hint;
   for (const KeyInfo& other : AllKeys()) {
@@ -154,7 +162,7 @@ std::string WhereItBelongs(std::string_view key) {
   return hint;
 }
 
-/// What stands in `udev` itself may have been meant for one of its tables.
+/// Returns the hint on an unknown key in `udev`, which may belong to one of its tables.
 std::string HintOnUdevKey(std::string_view key, std::span<const std::string_view> known) {
   std::string lower(key);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));

@@ -8,23 +8,23 @@
 
 namespace patchbay {
 
-// Diagnostics of keys and values that do not fit the file format. The hint shows what to write
-// instead, with the administrator's own value if possible.
+// Diagnostics for keys and values that do not fit the file format. The hint shows what to write
+// instead, with the user's own value if possible.
 
 /// Reports that `value` has the wrong type for `key`.
 void ReportWrongType(const KeyInfo& key, const TomlValue& value, Reporter& reporter);
-/// Reports that a value in `table`, whose keys are free, has the wrong type.
+/// Reports that a value in `table`, a table with arbitrary keys, has the wrong type.
 void ReportWrongPair(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter);
 /// Reports a key that is not in `known`, the keys of `section`. Returns the key that the hint
 /// suggests, or "".
 std::string_view ReportUnknownKey(const TomlEntry& entry, std::string_view section,
                                   std::span<const std::string_view> known, Reporter& reporter);
-/// Reports that the section at `place` lacks `key`.
+/// Reports that the section at `place` lacks the required `key`.
 void ReportMissingKey(const KeyInfo& key, const SourceLocation& place, Reporter& reporter);
-/// Reports that the section `key`, which may appear once, appears again.
+/// Reports that the section `key`, which may appear only once, appears again.
 void ReportDuplicateSection(const KeyInfo& key, const SourceLocation& place,
                             const SourceLocation& first, Reporter& reporter);
-/// Reports a number, or a duration in milliseconds, outside the bounds of `key`.
+/// Reports that a number, or a duration in milliseconds, is outside the bounds of `key`.
 void ReportOutOfRange(const KeyInfo& key, std::int64_t value, const SourceLocation& place,
                       Reporter& reporter);
 

@@ -23,16 +23,16 @@ enum class ValueType {
   kInteger,
   kBoolean,
   kDuration,
-  kTemplateTable,  ///< any keys, templates for values
-  kPatternTable,   ///< any keys, patterns for values
+  kTemplateTable,  ///< arbitrary keys; the values are templates
+  kPatternTable,   ///< arbitrary keys; the values are patterns
   kTable,
   kTables,
 };
 
-/// As the reference has it: "list of strings".
+/// Returns the name of the type in the reference: "list of strings".
 std::string_view Name(ValueType type);
 
-/// The bounds of an integer; of a duration in milliseconds.
+/// The inclusive bounds of an integer, or of a duration in milliseconds.
 struct Range {
   std::int64_t least = std::numeric_limits<std::int64_t>::min();
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -40,42 +40,44 @@ struct Range {
   constexpr bool Holds(std::int64_t value) const { return value >= least && value <= most; }
 };
 
-/// In milliseconds, for ranges of durations.
+/// Milliseconds, for ranges of durations.
 inline constexpr std::int64_t kSecond = 1'000;
 inline constexpr std::int64_t kDay = 24 * 3'600 * kSecond;
 
-/// What is known of a key. One table of these feeds the parser, the hints, the reference and the
-/// schema.
+/// The description of a key. One table of these is the source for the parser, the hints, the
+/// reference and the JSON Schema.
 struct KeyInfo {
   std::string_view section = "";  ///< "resource.match"; empty for the top level
   std::string_view name = "";
   ValueType type = ValueType::kString;
   std::string_view default_value =
-      "";                         ///< what holds without the key, as TOML has it; may be empty
-  std::string_view meaning = "";  ///< one line, without a full stop
+      "";                         ///< the value without the key, in TOML; empty if there is none
+  std::string_view meaning = "";  ///< one line, without a period
   bool required = false;
   Range range = {};                                ///< of integers and durations
-  std::span<const std::string_view> choices = {};  ///< of kChoice
-  std::string_view example = "";                   ///< a value, as JSON has it
-  std::string_view pattern = "";      ///< of a text, or of each in a list; see patterns.h
-  std::string_view key_pattern = "";  ///< the same for the keys of a table of any keys
-  bool non_empty = false;             ///< whether an empty text, list or table is a mistake
-  int alternative_group =
-      0;  ///< if not 0: a section has exactly one key of the lowest number that it has
-  std::string_view alternative_requires = "";    ///< as the way, the table has this key
-  std::span<const std::string_view> needs = {};  ///< it has no meaning unless one of them is there
-  std::span<const std::string_view> excludes = {};  ///< they have no meaning beside it
+  std::span<const std::string_view> choices = {};  ///< the allowed words of kChoice
+  std::string_view example = "";                   ///< a value, in JSON
+  std::string_view pattern = "";      ///< of a string or each list item; see schema_patterns.h
+  std::string_view key_pattern = "";  ///< the same for the keys of a table with arbitrary keys
+  bool non_empty = false;             ///< an empty string, list or table is an error
+  /// Keys with a number other than 0 are alternatives: a section must have one of them, and only
+  /// one of the lowest number that it has. Keys with higher numbers can be added to that one.
+  int alternative_group = 0;
+  /// If the key is the selected alternative, its table must have this key.
+  std::string_view alternative_requires = "";
+  std::span<const std::string_view> needs = {};     ///< the key requires at least one of these
+  std::span<const std::string_view> excludes = {};  ///< keys that cannot be combined with it
 };
 
-/// A key of a section, and how its value gets into the draft of that section. `decode` reports a
-/// value that does not fit and returns whether it did.
+/// A key of a section with the function that decodes its value into the draft of that section.
+/// `decode` reports an invalid value and returns whether the value is usable.
 template <class D>
 struct Key {
   KeyInfo info;
   bool (*decode)(const KeyInfo& info, const TomlEntry& entry, D& draft, Reporter& reporter);
 };
 
-/// The keys of the section that D is the draft of.
+/// Returns the keys of the section whose draft is D.
 template <class D>
 std::span<const Key<D>> KeysOf();
 template <>
@@ -103,7 +105,7 @@ std::span<const Key<AllocateDraft>> KeysOf();
 template <>
 std::span<const Key<ReleaseDraft>> KeysOf();
 
-/// The key of this name in the section that D is the draft of; there is one.
+/// Returns the key with this name in the section whose draft is D. The key must exist.
 template <class D>
 const KeyInfo& KeyOf(std::string_view name) {
   const auto keys = KeysOf<D>();
@@ -112,18 +114,19 @@ const KeyInfo& KeyOf(std::string_view name) {
       ->info;
 }
 
-/// All keys, section by section, in the order of the reference.
+/// Returns all keys, section by section, in the order of the reference.
 std::vector<KeyInfo> AllKeys();
 
-/// What a key takes, as the reference has it: "list of strings", "duration, 1s to 24h".
+/// Returns the type and bounds of a key as in the reference: "list of strings",
+/// "duration, 1s to 24h".
 std::string TypeText(const KeyInfo& key);
 
-/// How a section is written: "[daemon]", "[[resource.match]]", "the top level".
+/// Returns the TOML header of a section, "[daemon]" or "[[resource.match]]", or "the top level".
 std::string SectionTitle(std::string_view section);
 
-/// The words of the key `preferred_allocation`, in the order of Preference.
+/// The allowed words of the key `preferred_allocation`, in the order of Preference.
 inline constexpr std::string_view kPreferences[] = {"none", "packed", "spread"};
-/// The words of the key `before_first`, in the order of Health.
+/// The allowed words of the key `before_first`, in the order of Health.
 inline constexpr std::string_view kHealths[] = {"healthy", "unhealthy"};
 
 }  // namespace patchbay

@@ -23,14 +23,14 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
          .alternative_group = 1}),
     KeyFor<&MatchDraft::regex>(
         {.name = "regex",
-         .meaning = "source: an RE2 expression for the whole path; named groups are variables",
+         .meaning =
+             "source: an RE2 regular expression for the whole path; named groups are variables",
          .example = R"_("/dev/ttyUSB(?P<port>[0-9]+)")_",
          .pattern = kRegexPattern,
          .alternative_group = 1}),
     KeyFor<&MatchDraft::usb>(
         {.name = "usb",
-         .meaning =
-             "source or condition: a USB device, \"vendor:product\" in hexadecimal, * for any",
+         .meaning = "source or condition: USB ID \"vendor:product\" in hexadecimal; * matches any",
          .example = R"("0403:6001")",
          .pattern = kDeviceNumbersPattern,
          .alternative_group = 2}),
@@ -40,20 +40,22 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
                                  .needs = kUsb}),
     KeyFor<&MatchDraft::pci>(
         {.name = "pci",
-         .meaning =
-             "source or condition: a PCI device, \"vendor:device\" in hexadecimal, * for any",
+         .meaning = "source or condition: PCI ID \"vendor:device\" in hexadecimal; * matches any",
          .example = R"("10ee:*")",
          .pattern = kDeviceNumbersPattern,
          .alternative_group = 2}),
-    KeyFor<&MatchDraft::udev>({.name = "udev",
-                               .meaning = "source or condition: a device as udev rules know it",
-                               .example = R"({"subsystem": "tty"})",
-                               .non_empty = true,
-                               .alternative_group = 3,
-                               .alternative_requires = "subsystem"}),
+    KeyFor<&MatchDraft::udev>(
+        {.name = "udev",
+         .meaning =
+             "source or condition: subsystem, driver, properties and attributes as in udev rules",
+         .example = R"({"subsystem": "tty"})",
+         .non_empty = true,
+         .alternative_group = 3,
+         .alternative_requires = "subsystem"}),
     KeyFor<&MatchDraft::command>(
         {.name = "command",
-         .meaning = "source: a program and its arguments, no shell; devices are what it prints",
+         .meaning =
+             "source: a program and its arguments, run without a shell; it prints the devices",
          .example = R"(["/usr/local/bin/list-ports", "--json"])",
          .pattern = kArgumentPattern,
          .non_empty = true,
@@ -61,43 +63,44 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
          .excludes = kNotBesideCommand}),
     KeyFor<&MatchDraft::timeout>({.name = "timeout",
                                   .default_value = R"("10s")",
-                                  .meaning = "with command: when it is killed",
+                                  .meaning = "with command: time after which it is killed",
                                   .range = {100, 300 * kSecond},
                                   .needs = kCommand}),
-    KeyFor<&MatchDraft::count>({.name = "count",
-                                .meaning = "source: so many devices without a host node",
-                                .range = {1, 10'000},
-                                .example = "8",
-                                .alternative_group = 1,
-                                .excludes = kNotBesideCount}),
-    KeyFor<&MatchDraft::exclude>(
-        {.name = "exclude",
-         .meaning = "globs of nodes, and links to nodes, that are left out",
-         .example = R"("/dev/ttyUSB9*")",
-         .pattern = kGlobPattern}),
+    KeyFor<&MatchDraft::count>(
+        {.name = "count",
+         .meaning = "source: number of virtual devices, which have no node on the host",
+         .range = {1, 10'000},
+         .example = "8",
+         .alternative_group = 1,
+         .excludes = kNotBesideCount}),
+    KeyFor<&MatchDraft::exclude>({.name = "exclude",
+                                  .meaning = "globs for nodes, or links to nodes, to exclude",
+                                  .example = R"("/dev/ttyUSB9*")",
+                                  .pattern = kGlobPattern}),
     KeyFor<&MatchDraft::id>({.name = "id",
-                             .meaning = "the ID of a device; absent: from its path, see IDs",
+                             .meaning = "ID of a device; default: derived from its path, see IDs",
                              .example = R"("{usb_port}")",
                              .non_empty = true}),
     KeyFor<&MatchDraft::type>({.name = "type",
                                .default_value = R"("device")",
-                               .meaning = "what a path must lead to: a character or block device, "
-                                          "a regular file, a directory, or anything",
+                               .meaning = "required file type: a character or block device, a "
+                                          "regular file, a directory, or any of these",
                                .choices = kNodeTypeNames,
                                .needs = kFindsPaths}),
     KeyFor<&MatchDraft::group_by>(
         {.name = "group_by",
-         .meaning = "a variable; nodes with the same value of it are one device",
+         .meaning = "a variable; nodes with the same value form one device",
          .example = R"("card")",
          .pattern = kVariablePattern}),
     KeyFor<&MatchDraft::require>(
         {.name = "require",
-         .meaning = "globs; a device that has no node for one of them is left out",
+         .meaning = "globs; a device is left out unless it has a node for each of them",
          .example = R"("/dev/dri/renderD*")",
          .pattern = kGlobPattern}),
     KeyFor<&MatchDraft::max_devices>(
         {.name = "max_devices",
-         .meaning = "further devices of the match are rejected; absent: no limit",
+         .meaning =
+             "maximum number of devices of the match; further ones are rejected; default: no limit",
          .range = {1, 100'000},
          .example = "1"}),
 };
@@ -108,16 +111,16 @@ constexpr Key<UdevDraft> kUdevKeys[] = {
                                    .example = R"("tty")"}),
     KeyFor<&UdevDraft::driver>(
         {.name = "driver",
-         .meaning = "patterns for a driver of the device or of one it sits on",
+         .meaning = "patterns for a driver of the device or of one of its ancestors",
          .example = R"("ftdi_sio")"}),
     KeyFor<&UdevDraft::properties>({.name = "properties",
                                     .meaning = "patterns for udev properties of the device",
                                     .example = R"({"ID_VENDOR_ID": "0403"})"}),
-    KeyFor<&UdevDraft::attributes>(
-        {.name = "attributes",
-         .meaning = "patterns for sysfs attributes, all of the device or of one it sits on",
-         .example = R"({"idProduct": "60*"})",
-         .key_pattern = kAttributePattern}),
+    KeyFor<&UdevDraft::attributes>({.name = "attributes",
+                                    .meaning = "patterns for sysfs attributes; the device or one "
+                                               "of its ancestors must match all of them",
+                                    .example = R"({"idProduct": "60*"})",
+                                    .key_pattern = kAttributePattern}),
 };
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
-/// Parses one text and adds it to the document; false when it is not TOML.
+/// Parses one text and adds it to the document. Returns false if it is too large or not TOML.
 bool AddSource(SourceFile source, Reporter& reporter, Diagnostics& diagnostics,
                DocumentDraft& document) {
   const SourceLocation whole{source.name, 0, 0};
@@ -36,7 +36,7 @@ void Load(std::vector<SourceFile> sources, Reporter& reporter, Loaded& loaded) {
       document.broken = true;
     }
   }
-  if (sources.empty()) document.broken = true;  // there is a diagnostic why already
+  if (sources.empty()) document.broken = true;  // the reason is already reported
   Model model = Validate(document, reporter);
   if (loaded.diagnostics.HasErrors()) return;
   WarnOfSharedNodes(document, model, reporter);

@@ -10,20 +10,21 @@
 
 namespace patchbay {
 
-/// What a configuration came to. The model is present if and only if there are no errors; warnings
-/// do not take it away. The diagnostics hold the texts they speak of.
+/// The result of loading a configuration. The model is present if and only if there are no errors;
+/// warnings do not matter. The diagnostics contain the source texts that they refer to.
 struct Loaded {
   std::optional<Model> model;
   Diagnostics diagnostics;
-  bool is_being_written = false;  ///< a file may be half of what it will be, see os/read_file.h
+  bool is_being_written = false;  ///< a file may be incomplete, see os/read_file.h
 };
 
-/// Loads files and directories as one document. Of a directory all `*.toml` are taken in the order
-/// of their names: regular files and links to such, no names that begin with a dot. Nothing throws;
-/// what cannot be read is a diagnostic. Reads files, so it does not belong on the loop.
+/// Loads files and directories as one document. From a directory, loads all `*.toml` files in the
+/// order of their names: regular files and links to regular files, except names that begin with a
+/// dot. Does not throw; a file that cannot be read causes a diagnostic. Can block, so do not call
+/// it on the loop.
 Loaded LoadPaths(const std::vector<std::string>& paths);
 
-/// The same of texts already in memory. Any bytes may come in.
+/// Loads texts that are already in memory as one document. They can contain any bytes.
 Loaded LoadTexts(std::vector<SourceFile> sources);
 
 }  // namespace patchbay

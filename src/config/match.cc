@@ -1,3 +1,11 @@
+// kSources lists the keys that can be the source of a match by ascending alternative_group. The
+// source is the key of the lowest group that the match has; a second key of that group is an error.
+// `usb`, `pci` and `udev` are compiled as conditions first, and TakeCondition moves the one that is
+// the source out of the conditions. The remaining checks depend on the source: keys that do not
+// apply to it, patterns that match or exclude nothing, and the variables of `group_by` and `id`.
+//
+// No missing source is reported if the match has an invalid key, which may have been the source.
+
 #include "config/match.h"
 
 #include <algorithm>
@@ -40,7 +48,7 @@ std::optional<Glob> CompileGlob(const Text& text, PatternBudget& budget, Reporte
   return std::move(*glob);
 }
 
-/// The globs of a list; nothing when one of them is bad.
+/// Returns the globs of a list, or none if one of them is invalid.
 std::optional<std::vector<Glob>> CompileGlobs(const OneOrMore& list, PatternBudget& budget,
                                               Reporter& reporter) {
   std::vector<Glob> globs;
@@ -130,7 +138,7 @@ std::optional<Source> CompileCommandSource(const MatchDraft& draft, MatchSpec&, 
   return source;
 }
 
-/// A condition that is the source itself.
+/// Moves a condition out of `match` to make it the source.
 template <auto Condition>
 std::optional<Source> TakeCondition(const MatchDraft&, MatchSpec& match, PatternBudget&,
                                     Reporter&) {
@@ -139,8 +147,9 @@ std::optional<Source> TakeCondition(const MatchDraft&, MatchSpec& match, Pattern
   return std::move(*condition);
 }
 
-/// A source by its key in a match: whether the match has it, and what makes a Source of it. Of
-/// several the one of the lowest way is the source, and those of higher ways are conditions.
+/// A key that can be the source of a match, with functions that check for the key and compile it.
+/// If a match has several such keys, the one of the lowest alternative_group is the source and the
+/// others are conditions.
 struct SourceKey {
   std::string_view name;
   bool (*present)(const MatchDraft&);
@@ -187,7 +196,7 @@ std::optional<Source> CompileSource(const MatchDraft& draft, MatchSpec& match,
   return std::nullopt;
 }
 
-/// A key of a match, where it stands if it is there.
+/// A key of a match and its location, which is null if the match does not have the key.
 struct PlacedKey {
   std::string_view name;
   const SourceLocation* place;
@@ -200,7 +209,7 @@ PlacedKey Placed(std::string_view name, const std::optional<Draft>& draft) {
 
 constexpr std::string_view kOfPaths[] = {"type"};
 
-/// Keys that mean nothing with the source of the match.
+/// Reports keys that do not apply to the source of the match.
 void CheckKeysOfSource(const MatchDraft& draft, const MatchSpec& match, Reporter& reporter) {
   const Source& source = match.source;
   const PlacedKey placed[] = {Placed("usb", draft.usb),
@@ -257,11 +266,11 @@ bool IsExcluded(const Glob& glob, const std::vector<Glob>& exclude) {
   });
 }
 
-/// A directory of the kernel in which there is no device node, nor a link to one.
+/// Returns whether the glob is below /sys, where there are neither device nodes nor links to them.
 bool IsWithoutNodes(const Glob& glob) { return glob.fixed_directory().starts_with("/sys/"); }
 
-/// Patterns that exclude nothing, whatever links the host has. A link to a node may be anywhere
-/// else, so that others are not judged here; `explain` shows what they name.
+/// Reports patterns of `exclude` that exclude nothing on any host. Other patterns are not checked,
+/// because they can match links to nodes anywhere else; `patchbay explain` shows what they match.
 void CheckUseOfExclude(const MatchDraft& draft, const MatchSpec& match, Reporter& reporter) {
   if (std::holds_alternative<UdevPattern>(match.source) && !CanHaveNodes(match)) {
     return reporter.Report(Code::kMatchesNothing, draft.exclude->place,
@@ -349,7 +358,7 @@ bool CanHaveSeveralNodes(const MatchSpec& match) {
   if (!CanHaveNodes(match)) return false;
   if (std::holds_alternative<UsbPattern>(match.source) && match.conditions.udev &&
       IsOfSubsystem(*match.conditions.udev, "usb")) {
-    return false;  // its own below /dev/bus/usb
+    return false;  // only the node in /dev/bus/usb
   }
   return !match.group_by.empty() || std::holds_alternative<UsbPattern>(match.source) ||
          std::holds_alternative<PciPattern>(match.source) ||

@@ -8,23 +8,24 @@
 
 namespace patchbay {
 
-/// How many patterns the whole input may still have, braces multiplied out: each costs memory.
+/// The number of patterns that the input can still have, counted after brace expansion. It is
+/// limited because each pattern needs memory.
 struct PatternBudget {
   std::size_t left = 20'000;
 };
 
-/// Compiles one [[resource.match]]; reports what is wrong with its source, its patterns and the
-/// template of its ID. Nothing when there is no source to go on with.
+/// Compiles one [[resource.match]]. Reports errors in its source, its patterns and the template of
+/// its ID. Returns none if the match has no usable source.
 std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& budget,
                                       Reporter& reporter);
 
-/// The one path that the pattern can match, if it has no wildcards at all.
+/// Returns the only path that the glob can match, or none if it has wildcards or alternatives.
 std::optional<std::string> OnlyPath(const Glob& glob);
 
-/// Whether one device of the match can have several nodes.
+/// Returns whether one device of the match can have several nodes.
 bool CanHaveSeveralNodes(const MatchSpec& match);
 
-/// Whether the match can find more than one device.
+/// Returns whether the match can find more than one device.
 bool CanFindSeveral(const MatchSpec& match);
 
 }  // namespace patchbay

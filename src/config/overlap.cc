@@ -1,3 +1,11 @@
+// Each pattern of each match without conditions is a Claim, and each alternative of a glob (after
+// brace expansion) an Alternative. A regex is represented by a glob that matches everything after
+// its fixed beginning. Example paths of two overlapping globs are then tested against the regex.
+//
+// Only alternatives whose fixed beginnings, and whose fixed ends, are prefixes of each other can
+// overlap. Order sorts by one of the two, so that few pairs remain, and Compare uses the end that
+// leaves fewer. All steps are charged to `search_`, which bounds the work for the whole input.
+
 #include "config/overlap.h"
 
 #include <algorithm>
@@ -12,20 +20,20 @@
 namespace patchbay {
 namespace {
 
-/// For the whole input; some tenths of a second.
+/// Maximum number of steps for the whole input. They take a few tenths of a second.
 constexpr std::size_t kSteps = 20'000'000;
 
-/// One pattern of one match.
+/// One pattern, or the hardware source, of one match.
 struct Claim {
   std::size_t resource = 0;
   const MatchSpec* match = nullptr;
-  const Glob* glob = nullptr;  ///< or
+  const Glob* glob = nullptr;  ///< at most one of glob and regex is set
   const Regex* regex = nullptr;
-  std::optional<Glob> around;  ///< of a regex, see GlobAround
+  std::optional<Glob> around;  ///< for a regex, see GlobAround
   SourceLocation place;
 };
 
-/// The text that every match of the regex begins with.
+/// Returns a text with which every match of the regex begins.
 std::string FixedBegin(const Regex& regex) {
   const std::string& text = regex.text();
   const std::string& directory = regex.fixed_directory();
@@ -48,7 +56,7 @@ std::string FixedBegin(const Regex& regex) {
   return begin.size() > directory.size() ? begin : directory;
 }
 
-/// A glob that meets others where the regex may match, to make examples of.
+/// Returns a glob for all paths that the regex may match, to generate example paths.
 std::optional<Glob> GlobAround(const Regex& regex) {
   std::string pattern;
   for (const char c : FixedBegin(regex)) {
@@ -65,7 +73,7 @@ std::vector<Claim> ClaimsOf(const DocumentDraft& document, const Model& model) {
     for (std::size_t m = 0; m < model.resources[r].matches.size(); ++m) {
       const MatchSpec& match = model.resources[r].matches[m];
       const MatchDraft& draft = document.resources[r].matches[m];
-      // What sysfs will say of a path nobody knows here.
+      // Conditions depend on the sysfs of the host, which is unknown here.
       if (!match.conditions.empty()) continue;
       if (const auto* source = std::get_if<RegexSource>(&match.source)) {
         const Regex& regex = source->regex;
@@ -81,7 +89,7 @@ std::vector<Claim> ClaimsOf(const DocumentDraft& document, const Model& model) {
   return claims;
 }
 
-/// The matches whose source is a kind of hardware.
+/// Returns the matches whose source is `usb` or `pci`.
 std::vector<Claim> HardwareClaimsOf(const DocumentDraft& document, const Model& model) {
   std::vector<Claim> claims;
   for (std::size_t r = 0; r < model.resources.size(); ++r) {
@@ -116,7 +124,8 @@ std::vector<Alternative> AlternativesOf(const std::vector<Claim>& claims) {
   return alternatives;
 }
 
-/// The alternatives by one of their ends, so that of two that can meet, one follows the other.
+/// The alternatives sorted by their fixed beginning or end, the key. If two of them can overlap,
+/// the key of one is a prefix of the key of the other, which therefore follows it.
 class Order {
  public:
   Order(const std::vector<Alternative>& alternatives, std::string FixedEnds::*end) : end_(end) {
@@ -125,8 +134,8 @@ class Order {
                      [&](const auto* a, const auto* b) { return Key(*a) < Key(*b); });
   }
 
-  /// Calls `visit` with each alternative and all before it whose key its own begins with, as long
-  /// as `visit` is true.
+  /// Calls `visit` with each alternative and all previous ones whose key is a prefix of its own
+  /// key. Stops when `visit` returns false.
   template <class Visit>
   void Walk(Visit visit) const {
     std::vector<const Alternative*> open;
@@ -153,7 +162,7 @@ class Order {
   std::vector<const Alternative*> sorted_;
 };
 
-/// Compares claims and writes one warning for two resources, whatever they have in common.
+/// Compares claims and reports at most one warning for each pair of resources.
 class Comparison {
  public:
   Comparison(const Model& model, Reporter& reporter) : model_(model), reporter_(reporter) {}
@@ -200,7 +209,7 @@ class Comparison {
     };
     const NodeType s = a.match->type, t = b.match->type;
     const auto exclusive = [&](const Claim& c) { return model_.resources[c.resource].exclusive; };
-    // Where one is exclusive it is settled whose the node is.
+    // If exactly one of them is exclusive, that one gets the node.
     return a.resource != b.resource && !(bound(a) && bound(b)) && exclusive(a) == exclusive(b) &&
            (s == t || s == NodeType::kAny || t == NodeType::kAny) &&
            !reported_.contains(std::minmax(a.resource, b.resource));
@@ -220,7 +229,7 @@ class Comparison {
       path = search_.Find(*a.components, *b.components, both_take);
     }
     if (!path) return;
-    // Where only one of them has wildcards, these are to be looked at.
+    // If only one of them has wildcards, the warning points at that pattern.
     const bool in_order = a.ends.whole == b.ends.whole ? first < second : a.ends.whole;
     if (!in_order) std::swap(first, second);
     Report(*first, *second, *path);

@@ -6,9 +6,10 @@
 #include "base/ascii.h"
 #include "base/path.h"
 
-// The arguments are walked as the programs themselves do: options and their values, then operands.
-// Where an option is not known it is taken for one without a value, so that what is in doubt is
-// taken for a program rather than for data.
+// The arguments are parsed as the programs themselves do: options and their values, then operands.
+// Two tables describe the options of interpreters and of wrappers, which run another program. An
+// unknown option counts as one without a value, so that in case of doubt an argument is treated as
+// a program rather than as data.
 
 namespace patchbay {
 namespace {
@@ -16,24 +17,24 @@ namespace {
 using Argv = std::span<const TemplateShape>;
 using Found = std::optional<VariableInProgram>;
 
-/// How a program reads its arguments. Options are letters.
+/// How a program reads its arguments. A text of short options contains one letter per option.
 struct Usage {
   std::string_view name;
-  std::string_view text = {};       ///< options whose value is program text, or a file of it
-  std::string_view long_text = {};  ///< the same for long ones, each between two blanks
+  std::string_view text = {};       ///< options whose value is code, or a file with code
+  std::string_view long_text = {};  ///< the same for long options, each between two spaces
   std::string_view valued = {};     ///< other options that take a value
   std::string_view attached = {};   ///< options whose value, if any, is in the same argument
   std::string_view data = {};       ///< options whose value may be any text
 };
 
 struct Interpreter : Usage {
-  bool is_shell = false;      ///< the text is the first operand, wherever -c stands
-  bool runs_operand = true;   ///< the first operand is a program even behind a text
-  bool ends_options = false;  ///< what follows the text is data
-  /// Options are recognized after operands too, as getopt_long does. Without a text, the operands
-  /// are passed to a shell.
+  bool is_shell = false;      ///< with -c, the code is the first operand after all options
+  bool runs_operand = true;   ///< the first operand is a program even after code in an option
+  bool ends_options = false;  ///< everything after the code is data
+  /// Options are recognized after operands too, as by getopt_long. Without code in an option, the
+  /// operands are passed to a shell.
   bool permutes = false;
-  bool runs_all = false;  ///< every argument is, or may be, part of the code it runs
+  bool runs_all = false;  ///< every argument is, or may be, part of the code that it runs
 };
 
 constexpr Interpreter Permuting(std::string_view name, std::string_view valued) {
@@ -121,7 +122,7 @@ constexpr Interpreter kInterpreters[] = {
     RunsAll("watch"),
 };
 
-/// A program that runs another one, which comes behind its options and operands.
+/// A program that runs another program, which follows its options and operands.
 struct Wrapper : Usage {
   std::size_t operands = 0;
   bool takes_environment = false;  ///< NAME=value before the program
@@ -164,7 +165,8 @@ constexpr Wrapper kWrappers[] = {
 
 bool HasVariable(const TemplateShape& argument) { return !argument.fields.empty(); }
 
-/// The row of a program by its name, or by that without a version: "python" for "python3.11".
+/// Returns the row of a program by its name, or by its name without a version: "python" for
+/// "python3.11". Returns null if the name is unknown or contains a variable.
 template <class T, std::size_t n>
 const T* FindRow(const T (&rows)[n], const TemplateShape& program) {
   if (HasVariable(program)) return nullptr;
@@ -185,7 +187,7 @@ bool Contains(std::string_view letters, char letter) {
   return letters.find(letter) != std::string_view::npos;
 }
 
-/// What an argument with a "-" in front is to a program.
+/// The meaning of an argument that begins with "-".
 struct Option {
   bool is_text = false;
   bool is_data = false;
@@ -215,7 +217,8 @@ Option ParseOption(const Usage& usage, std::string_view argument) {
   return {};
 }
 
-/// An option of a shell: letters only, and "-o" takes a value that stands behind all of them.
+/// Parses the options of a shell in one argument. The value of -o is the next argument, even if
+/// other letters follow the "o".
 Option ParseShellOption(const Usage& usage, std::string_view argument) {
   if (argument == "--rcfile" || argument == "--init-file") return {false, false, true};
   if (argument.starts_with("--")) {
@@ -231,7 +234,7 @@ Option ParseShellOption(const Usage& usage, std::string_view argument) {
   return option;
 }
 
-/// As FindInScript, for a program that permutes its arguments.
+/// Does the same as FindInScript for a program that permutes its arguments.
 Found FindInPermuted(const Interpreter& interpreter, Argv argv, std::size_t at, bool sure) {
   bool has_text = false;
   Found operand;
@@ -269,8 +272,8 @@ Found FindAny(const Interpreter& interpreter, Argv argv, std::size_t at) {
   return std::nullopt;
 }
 
-/// Looks at the interpreter at `at`. Unless it is `sure` that this is run, and not a word that only
-/// looks like it, just a program text counts.
+/// Returns the first variable in the code or the script file of the interpreter at `at`. If `sure`
+/// is false, that argument may only look like an interpreter, so only code in an option counts.
 Found FindInScript(const Interpreter& interpreter, Argv argv, std::size_t at, bool sure) {
   if (interpreter.runs_all) return sure ? FindAny(interpreter, argv, at) : std::nullopt;
   if (interpreter.permutes) return FindInPermuted(interpreter, argv, at, sure);
@@ -303,8 +306,8 @@ Found FindInScript(const Interpreter& interpreter, Argv argv, std::size_t at, bo
   return std::nullopt;
 }
 
-/// Where the program stands that a wrapper at `at` runs; a variable in a text that it splits
-/// itself.
+/// The position of the program that a wrapper runs. `found` is a variable in an option of the
+/// wrapper whose value is a command, as in env -S.
 struct Wrapped {
   std::size_t program = 0;
   Found found = std::nullopt;
@@ -347,7 +350,7 @@ bool IsWrapper(const Interpreter& interpreter, Argv argv, std::size_t at) {
   return false;
 }
 
-/// Checks the programs that `find` runs, which follow -exec and similar actions.
+/// Checks the programs that find(1) runs. They follow -exec and similar actions.
 Found FindInActions(Argv argv, std::size_t at) {
   static constexpr std::string_view kActions[] = {"-exec", "-execdir", "-ok", "-okdir"};
   for (std::size_t i = at + 1; i < argv.size(); ++i) {

@@ -9,18 +9,18 @@
 
 namespace patchbay {
 
-/// A variable that stands where it would decide what is run.
+/// A variable at a position where its value determines which code runs.
 struct VariableInProgram {
-  std::size_t argument = 0;  ///< of the command
-  std::string_view interpreter =
-      {};  ///< whose program text or file it is; empty: the program itself
+  std::size_t argument = 0;  ///< index in the command
+  /// The interpreter whose code or script file it is; empty if it selects the program itself.
+  std::string_view interpreter = {};
 };
 
-/// The first variable of a command that names a program, or is a part of the text or the file that
-/// an interpreter runs; nothing where all variables are data. Knows shells, awk, sed, the usual
-/// interpreters by their names, and programs that run another one, such as env, nsenter and find
-/// with -exec. Behind a program that it does not know it finds an interpreter with a program text:
-/// x sh -c "…".
+/// Returns the first variable of a command that selects a program or is part of the code or the
+/// script file that an interpreter runs, or none if all variables are data. Supports shells, awk,
+/// sed, other common interpreters by their names, and programs that run another program, such as
+/// env, nsenter and find with -exec. After an unknown program it still detects an interpreter with
+/// code as an argument: x sh -c "…".
 std::optional<VariableInProgram> FindVariableInProgram(std::span<const TemplateShape> argv);
 
 }  // namespace patchbay

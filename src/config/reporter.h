@@ -7,9 +7,9 @@
 
 namespace patchbay {
 
-/// Writes findings, each by its Code, into Diagnostics that must outlive it. Beyond kMaxFindings
-/// errors, and as many warnings, only one more is written, which says so: a file of another kind
-/// would otherwise fill the screen.
+/// Adds diagnostics by their Code to Diagnostics, which must outlive it. After kMaxFindings errors
+/// it adds one more that reports that the rest is not shown, and likewise for warnings. Otherwise a
+/// file of another kind, passed by accident, would fill the screen.
 class Reporter {
  public:
   static constexpr int kMaxFindings = 200;
@@ -24,14 +24,15 @@ class Reporter {
   int warnings_ = 0;
 };
 
-/// `hint` about the nearest candidate: "did you mean `x`?", or `otherwise` when none is near.
+/// Returns a hint with the candidate most similar to `word`, "did you mean `x`?", or `otherwise` if
+/// none is similar.
 std::string DidYouMean(std::string_view word, std::span<const std::string_view> candidates,
                        std::string otherwise = "");
 
-/// The words, quoted as code and joined: "`a`, `b` or `c`".
+/// Returns the words in backticks and joined: "`a`, `b` or `c`".
 std::string OneOf(std::span<const std::string_view> words);
 
-/// "file:line", to point from one finding to another place.
+/// Returns "file:line", to refer to another location in a message.
 std::string Where(const SourceLocation& place);
 
 }  // namespace patchbay

@@ -4,23 +4,23 @@
 
 namespace patchbay {
 
-/// Formats of texts as ECMA regular expressions for the schema. They accept everything that the
-/// parser accepts; the parser checks more, such as the names of variables. Where a template is
-/// allowed, a variable `{name:format}` matches in place of any text.
+/// Formats of strings as ECMA regular expressions for the JSON Schema. They accept everything that
+/// the parser accepts; the parser checks more, such as the names of variables. In templates, a
+/// variable `{name:format}` can stand for any part of the text.
 inline constexpr std::string_view kDurationPattern = "^[0-9]+(ms|s|m|h)$";
 
-/// IPv4:port, [IPv6]:port or :port
+/// IPv4:port, [IPv6]:port or :port.
 inline constexpr std::string_view kListenPattern =
     R"(^(\[[0-9A-Fa-f:.]+\]|[0-9]{1,3}(\.[0-9]{1,3}){3})?:[0-9]+$)";
 
-/// A host name, in which * stands for any text.
+/// A host name in which * matches any text.
 inline constexpr std::string_view kHostPattern = R"(^[A-Za-z0-9*._-]+$)";
 
 /// Absolute, without "..", without control characters.
 inline constexpr std::string_view kPathPattern = R"(^/(?!(.*/)?\.\.(/|$))[^\x00-\x1f\x7f]*$)";
 inline constexpr std::string_view kPathOrNothingPattern =
     R"(^(/(?!(.*/)?\.\.(/|$))[^\x00-\x1f\x7f]*)?$)";
-/// The same, of at most 50 bytes: not more leave room for the names of sockets.
+/// The same, with at most 50 bytes, so that the paths of sockets in it do not become too long.
 inline constexpr std::string_view kKubeletDirPattern =
     R"(^(?=.{1,50}/*$)/(?!(.*/)?\.\.(/|$))[^\x00-\x1f\x7f]*$)";
 
@@ -29,11 +29,11 @@ inline constexpr std::string_view kResourceNamePattern =
     "[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*"
     "/[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?$";
 
-/// Two numbers as lsusb and lspci -n show them.
+/// Two IDs as shown by lsusb and lspci -n.
 inline constexpr std::string_view kDeviceNumbersPattern =
     R"(^([0-9A-Fa-f]{4}|\*):([0-9A-Fa-f]{4}|\*)$)";
 
-/// A glob or a regular expression for whole paths, none of which ends with a slash.
+/// A glob or a regular expression for whole paths. Paths never end with a slash.
 inline constexpr std::string_view kGlobPattern = R"(^/(?!(.*/)?\.\.(/|$))[\s\S]*([^/]|\\/)$)";
 inline constexpr std::string_view kRegexPattern = R"(^/[\s\S]*[^/]$)";
 
@@ -42,20 +42,20 @@ inline constexpr std::string_view kArgumentPattern = R"(^[^\x00]*$)";
 
 inline constexpr std::string_view kVariablePattern = "^[^{}]+$";
 inline constexpr std::string_view kPermissionsPattern = R"(^(?!.*(.).*\1)[rwm]+$)";
-/// A file below the directory of a device in sysfs.
+/// A file below the sysfs directory of a device.
 inline constexpr std::string_view kAttributePattern = R"(^(?!(.*/)?\.{1,2}(/|$))[^/]+(/[^/]+)*$)";
 
 inline constexpr std::string_view kTemplatePattern =
     R"(^([^{}\x00]|\{\{|\}\}|\{[A-Za-z_][A-Za-z0-9_]*(:[^{}]*)?\})*$)";
-/// It begins with a slash or a variable that holds a path.
+/// Begins with a slash or a variable that contains a path.
 inline constexpr std::string_view kPathTemplatePattern =
     R"(^(?=/|\{(real_)?path[:}])(?!(.*/)?\.\.(/|$)))"
     R"(([^{}\x00-\x1f\x7f]|\{\{|\}\}|\{[A-Za-z_][A-Za-z0-9_]*(:[^{}]*)?\})*$)";
-/// The same, and not the root of the container.
+/// The same, except for the root directory of the container.
 inline constexpr std::string_view kContainerPathPattern =
     R"(^(?=/|\{(real_)?path[:}])(?![/.]*$)(?!(.*/)?\.\.(/|$)))"
     R"(([^{}\x00-\x1f\x7f]|\{\{|\}\}|\{[A-Za-z_][A-Za-z0-9_]*(:[^{}]*)?\})*$)";
-/// No name that IsReservedEnv knows.
+/// Any valid name except those that IsReservedEnv rejects.
 inline constexpr std::string_view kEnvNamePattern =
     R"(^(?!(LD_|LUA_|CORECLR_PROFILER)))"
     R"((?!(GCONV_PATH|GETCONF_DIR|GLIBC_TUNABLES|OPENSSL_CONF|OPENSSL_ENGINES|)"

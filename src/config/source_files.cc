@@ -33,7 +33,7 @@ std::string_view Described(fs::file_type type) {
   }
 }
 
-/// The texts read so far, and whether there may be more of them.
+/// The files read so far, with their total size.
 class Sources {
  public:
   void Add(SourceFile source, bool is_being_written) {
@@ -72,7 +72,7 @@ void ReadDirectory(const std::string& path, Reporter& reporter, Sources& out) {
     if (name.starts_with('.') || !name.ends_with(".toml")) continue;
     std::error_code unknown;
     const fs::file_type type = entries->status(unknown).type();
-    // A link that leads nowhere is kept: it was meant to be read, and says so when it is.
+    // A dangling link is kept, so that reading it reports an error.
     if (type == fs::file_type::regular || type == fs::file_type::not_found) {
       files.push_back(entries->path());
     } else if (type != fs::file_type::directory) {

@@ -8,15 +8,15 @@
 
 namespace patchbay {
 
-/// What was read.
+/// The files that were read.
 struct SourceFiles {
   std::vector<SourceFile> files;
-  bool are_being_written = false;  ///< one of them is, see os/read_file.h
+  bool are_being_written = false;  ///< at least one is, see os/read_file.h
 };
 
-/// Reads the files that `paths` name, as LoadPaths promises. Reports what cannot be read, and a
-/// directory without files. Of a file that is too large a little more than kLargestSource is read,
-/// of all files a little more than kLargestInput.
+/// Reads the files and directories in `paths` as LoadPaths specifies. Reports files that cannot be
+/// read and directories without files. Reads slightly more than kLargestSource of a file that is
+/// too large, and slightly more than kLargestInput in total.
 SourceFiles ReadSources(const std::vector<std::string>& paths, Reporter& reporter);
 
 }  // namespace patchbay

@@ -5,7 +5,7 @@ namespace {
 
 constexpr int kMaxDotsInALine = 16;
 
-/// The offset behind the string that opens at `at`.
+/// Returns the offset after the string that begins at `at`.
 std::size_t SkipString(std::string_view text, std::size_t at) {
   const char quote = text[at];
   const std::string_view three = text.substr(at, 3);

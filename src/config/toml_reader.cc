@@ -1,3 +1,9 @@
+// toml++ parses the text, and Converter copies its tree into a TomlTable with the location of each
+// part. Text that the parser cannot handle is rejected before (toml_precheck.h). The parser sorts
+// the keys of a table; Converter restores the order of the file. The parser's messages are
+// shortened, and HintOn selects a hint by words in them, so an update of toml++ may need other
+// words there.
+
 #include "config/toml_reader.h"
 
 #include <toml++/toml.h>
@@ -13,7 +19,7 @@
 namespace patchbay {
 namespace {
 
-constexpr int kDeepest = 8;  // levels of tables and arrays; the deepest key of ours lies at 5
+constexpr int kDeepest = 8;  // levels of tables and arrays; no key is deeper than 5
 
 /// The lines of a text. The parser counts columns in code points, diagnostics in bytes.
 class Lines {
@@ -26,7 +32,7 @@ class Lines {
     }
   }
 
-  /// What stands from `place` to the end of its line.
+  /// Returns the text from `place` to the end of its line.
   std::string_view From(const SourceLocation& place) const {
     if (place.line < 1 || place.line > static_cast<int>(lines_.size())) return {};
     const std::string_view line = lines_[static_cast<std::size_t>(place.line - 1)];
@@ -55,10 +61,10 @@ class Lines {
   }
 
   std::vector<std::string_view> lines_;
-  std::map<int, std::vector<std::size_t>> starts_;  ///< of the characters, in lines beyond ASCII
+  std::map<int, std::vector<std::size_t>> starts_;  ///< of characters, in lines with non-ASCII text
 };
 
-/// Turns the parser's tree into ours.
+/// Converts the parser's tree into TomlValues.
 class Converter {
  public:
   Converter(const std::string& file, std::string_view text) : file_(file), lines_(text) {}
@@ -139,7 +145,8 @@ constexpr std::string_view kBrackets = "write a table as [x], and each table of 
 constexpr std::string_view kQuotes = "strings need quotes: key = \"value\"";
 constexpr std::string_view kUnclosed = "is the closing quote missing?";
 
-/// What may help about a text that is not TOML, by words of the parser or of text_check.h.
+/// Returns a hint on a syntax error, selected by words in the message of the parser or of
+/// ProblemWithText.
 std::string HintOn(std::string_view description) {
   struct Hint {
     std::string_view words, hint;
@@ -178,7 +185,7 @@ std::string HintOn(std::string_view description) {
   return std::string(found == std::end(kHints) ? kLine : found->hint);
 }
 
-/// The parser's words without what all of them begin and end with.
+/// Returns the parser's message without the prefix and suffix that all of its messages have.
 std::string WordsOf(std::string_view description) {
   const auto colon = description.find(": ");
   const std::string_view text =
@@ -186,7 +193,7 @@ std::string WordsOf(std::string_view description) {
   return std::string(text.substr(0, text.find(" (TOML_")));
 }
 
-/// The byte where `text`, which is not UTF-8, stops being so.
+/// Returns the offset of the first character of `text` that is not valid UTF-8.
 std::size_t FirstBadByte(std::string_view text) {
   for (std::size_t start = 0; start < text.size();) {
     std::size_t end = start + 1;

@@ -8,9 +8,9 @@
 
 namespace patchbay {
 
-/// Parses a TOML 1.0 document. Reports what is wrong with the text (kNotUtf8, kSyntax) and returns
-/// nothing; the parser stops at the first mistake. Any bytes may come in. Values deeper than any
-/// key of ours lies are cut off.
+/// Parses a TOML 1.0 document. If the text is invalid, reports the first error (kNotUtf8 or
+/// kSyntax) and returns none. The text can contain any bytes. Omits values that are nested deeper
+/// than any key of the configuration.
 std::optional<TomlTable> ReadToml(const SourceFile& source, Reporter& reporter);
 
 }  // namespace patchbay

@@ -11,14 +11,16 @@
 
 namespace patchbay {
 
-/// A string of the file.
+/// A string in the file.
 struct Text {
   std::string value;
-  SourceLocation place;  ///< where it begins, its quote included
-  int inset = -1;        ///< bytes from there to the value where both agree byte by byte, else -1
+  SourceLocation place;  ///< of its first byte, including the quote
+  /// Number of bytes between `place` and the value if the file contains the value byte for byte,
+  /// otherwise -1.
+  int inset = -1;
 
-  /// The place of the byte at `offset` of the value; the beginning where that cannot be told, as
-  /// behind an escape sequence.
+  /// Returns the location of the byte at `offset` of the value, or the beginning of the string if
+  /// that is unknown because the file does not contain the value byte for byte.
   SourceLocation At(std::size_t offset) const {
     SourceLocation at = place;
     if (inset >= 0) at.column += inset + static_cast<int>(offset);
@@ -26,7 +28,7 @@ struct Text {
   }
 };
 
-/// A spanned TOML document: what the parser read and where each part stands. Plain values.
+/// A TOML document in which each part has its location. Plain values.
 struct TomlValue;
 struct TomlEntry;
 
@@ -38,7 +40,7 @@ struct TomlTable {
   std::vector<TomlEntry> entries;  ///< in the order of the file
 };
 
-/// A kind of value that no key takes: a float, a date, a time.
+/// A value of a type that no key accepts: a float, a date or a time.
 struct TomlOther {
   std::string_view kind;
 };

@@ -1,3 +1,9 @@
+// Compiles [daemon] and then each [[resource]]: first its matches, because they determine the
+// variables that templates may use, then the container parts, the health probe and the hooks. An
+// invalid part is reported and skipped, so that one run reports all errors. If a match is invalid,
+// the Scope is incomplete and unknown variables are not reported, because that match might have
+// provided them. Checks that involve several resources or [daemon] come last.
+
 #include "config/validate.h"
 
 #include <algorithm>
@@ -19,7 +25,7 @@ namespace {
 
 constexpr std::size_t kMaxResources = 1000;
 
-/// An absolute directory without a slash at its end.
+/// Checks the path of a directory and stores it in `out` without trailing slashes.
 void TakeDirectory(const std::optional<Text>& draft, Reporter& reporter, std::string& out) {
   if (!draft) return;
   if (const auto problem = ProblemWithPath(LiteralShape(draft->value))) {
@@ -30,7 +36,7 @@ void TakeDirectory(const std::optional<Text>& draft, Reporter& reporter, std::st
   while (out.size() > 1 && out.ends_with('/')) out.pop_back();
 }
 
-/// The path of a socket, or "" to turn it off.
+/// Compiles the path of the PodResources socket; "" disables the API.
 void CompilePodResources(const Text& draft, Reporter& reporter, DaemonSpec& spec) {
   spec.pod_resources = draft.value;
   if (draft.value.empty()) return;
@@ -44,7 +50,8 @@ void CompilePodResources(const Text& draft, Reporter& reporter, DaemonSpec& spec
   }
 }
 
-/// Nobody could tell when a device is let go.
+/// Reports release hooks if the PodResources API is disabled. Without it, Patchbay cannot detect
+/// that a device is free again.
 void CheckReleaseHooks(const DocumentDraft& document, const DaemonSpec& daemon,
                        Reporter& reporter) {
   if (!daemon.pod_resources.empty()) return;
@@ -115,7 +122,8 @@ void CheckSeparator(const Text& separator, Reporter& reporter) {
   }
 }
 
-/// Warns of matches whose devices all lack what other matches of the resource supply.
+/// Warns if all devices of a match lack a variable that templates of the resource need and other
+/// matches provide.
 void CheckEveryMatch(const ResourceDraft& draft, const Scope& scope, const ResourceSpec& spec,
                      Reporter& reporter) {
   std::set<std::string_view> names;

@@ -6,8 +6,8 @@
 
 namespace patchbay {
 
-/// Compiles the drafts into the model and reports everything that is wrong with them. The model is
-/// of use only when nothing has been reported as an error, here or before.
+/// Compiles the drafts into the model and reports all their errors and warnings. The model is valid
+/// only if no error has been reported, here or before.
 Model Validate(const DocumentDraft& document, Reporter& reporter);
 
 }  // namespace patchbay

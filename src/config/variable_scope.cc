@@ -1,3 +1,8 @@
+// The variables of a Scope are those whose names are known in advance: built-in variables and named
+// groups. A match with a hardware condition or a command can provide more, such as udev properties,
+// whose names are known only on the host; for these the Scope refers to the matches, and CanProvide
+// decides by the form of the name. Variables of other scopes are removed, but remembered for hints.
+
 #include "config/variable_scope.h"
 
 #include <algorithm>
@@ -13,7 +18,7 @@ bool IsAmong(std::string_view name, std::span<const std::string_view> names) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// What to do about a variable that nothing in the scope supplies.
+/// Returns a hint on a variable that nothing in the scope provides.
 std::string HintOn(std::string_view name, const Scope& scope) {
   std::vector<std::string_view> names;
   for (const Variable& v : scope.variables) names.push_back(v.name);
@@ -44,11 +49,11 @@ std::string HintOn(std::string_view name, const Scope& scope) {
          (has_regex ? format("; or name the group of the regex: (?P<{}>…)", name) : "");
 }
 
-/// Known only when the whole list is, or a container.
+/// Variables that are unknown until the whole device list, or a container, is known.
 constexpr std::string_view kLateVariables[] = {"id", "index", "slot", "replica", "numa_node"};
 constexpr std::string_view kContainerVariables[] = {"index", "slot", "replica"};
 
-/// Takes out of the scope what is known elsewhere.
+/// Removes variables that are available only in other scopes, and stores the reason for messages.
 void Withhold(Scope& scope, std::span<const std::string_view> names, std::string_view why) {
   std::erase_if(scope.variables, [&](const Variable& v) { return IsAmong(v.name, names); });
   scope.missing = names;

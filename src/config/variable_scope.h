@@ -15,15 +15,15 @@ namespace patchbay {
 /// The variables that a template may use.
 struct Scope {
   std::vector<Variable> variables;
-  /// These are all variables. False if a match is invalid and might provide more: then an unknown
-  /// variable is not an error of the template.
+  /// False if a match is invalid and might have provided more variables. An unknown variable is
+  /// then not an error of the template.
   bool complete = true;
-  std::vector<const MatchSpec*> matches;  ///< that may provide more; must outlive the scope
-  /// Variables of other scopes, and why they are not available in this one.
+  std::vector<const MatchSpec*> matches;  ///< may provide more variables; must outlive the scope
+  /// Variables of other scopes, and the reason why they are not available in this one.
   std::span<const std::string_view> missing = {};
   std::string_view why_missing = {};
 
-  /// The type of a variable that a template may use.
+  /// Returns the type of a variable, or none if it is not available in this scope.
   std::optional<VariableType> TypeOf(std::string_view name) const;
 };
 
@@ -37,7 +37,8 @@ Scope DeviceScope(std::span<const MatchSpec> matches, bool complete);
 /// Returns the variables of a device that has no ID and no index yet.
 Scope IdentityScope(const MatchSpec& match);
 
-/// Reports a variable that is not available in this scope; `place` is the location of the name.
+/// Reports an error if the variable is not available in this scope. `place` is the location of the
+/// name.
 void CheckVariable(std::string_view name, const SourceLocation& place, const Scope& scope,
                    Reporter& reporter);
 

@@ -1,5 +1,5 @@
-// bad_samples DIRECTORY: writes the texts of bad_samples.h there, as 0.toml, 1.toml and so on, and
-// prints for each a line "0 error unknown-key".
+// bad_samples DIRECTORY: writes the texts of bad_samples.h to 0.toml, 1.toml and so on in that
+// directory, and prints a line for each, such as "0 error unknown-key".
 #include "bad_samples.h"
 
 #include <fstream>

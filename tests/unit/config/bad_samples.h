@@ -8,7 +8,7 @@
 
 namespace patchbay::test {
 
-/// A text and the one finding about it.
+/// A text with exactly one diagnostic.
 struct Sample {
   std::string text;
   std::string finding;
@@ -38,7 +38,8 @@ inline std::string Hook(std::string_view hook, std::string_view lines) {
 inline std::string Annotation(std::string_view line) {
   return Resource(format("[resource.annotations]\n{}", line));
 }
-/// A resource with a key of its own in line 2, the name in line 3, the match from line 4.
+/// Returns a resource with an additional key in line 2, the name in line 3 and the match from line
+/// 4.
 inline std::string WithKey(std::string_view line) {
   return format("[[resource]]\n{}\nname = 'a.com/x'\n[[resource.match]]\npath = '/dev/x*'\n", line);
 }
@@ -46,12 +47,12 @@ inline std::string Named(std::string_view name) {
   return format("[[resource]]\nname = '{}'\n[[resource.match]]\npath = '/dev/x*'\n", name);
 }
 
-/// Every kind of mistake that fits in a table, which is what the parser is held to, and by
-/// tests/e2e/schema_test.py the schema.
+/// Returns a sample of every error and warning that a short text can cause. diagnostics_test.cc
+/// checks the parser with them, tests/e2e/schema_test.py the JSON Schema.
 inline std::vector<Sample> BadSamples() {
   const std::string long_dir = "/" + std::string(50, 'd');
   return {
-      // files
+      // Files.
       {std::string(kLargestSource + 1, '\n'), "0:0 file-too-large", "larger", "directory"},
       {"# ok\na = \"\xff\"\n", "2:6 not-utf8", "UTF-8", "UTF-8"},
       {"a = 1\nb = = 2\n", "2:5 syntax", "", ""},
@@ -79,7 +80,7 @@ inline std::vector<Sample> BadSamples() {
       {"a = “b”\n", "1:5 syntax", "non-ASCII", "put strings between"},
       {"hello", "1:6 syntax", "end-of-file", "a line is"},
       {"a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a.a = 1", "1:34 syntax", "too many parts", ""},
-      // shape
+      // Structure.
       {WithKey("nmae = 1"), "2:1 unknown-key", "[[resource]] has no key \"nmae\"", "`name`"},
       {Resource("[[resource.matches]]\npath = '/dev/y'"), "5:12 unknown-key", "",
        "did you mean `match`?"},
@@ -177,7 +178,7 @@ inline std::vector<Sample> BadSamples() {
       {Daemon("rescan = '5 m'"), "2:10 bad-duration", "5 m", "30s"},
       {WithKey("forget_after = '10'"), "2:16 bad-duration", "", ""},
       {WithKey("forget_after = '-1s'"), "2:16 bad-duration", "", ""},
-      // [daemon]
+      // [daemon].
       {Daemon("listen = '9478'"), "2:10 bad-listen-address", "", "[::]:9478"},
       {Daemon("listen = '::1:9478'"), "2:10 bad-listen-address", "", ""},
       {Daemon("listen = '1.2.3:9478'"), "2:10 bad-listen-address", "", ""},
@@ -189,7 +190,7 @@ inline std::vector<Sample> BadSamples() {
       {Daemon("kubelet_dir = '" + long_dir + "'"), "2:15 socket-path-too-long", "51 bytes", "50"},
       {Daemon("kubelet_dir = 'x'"), "2:16 bad-path", "absolute", ""},
       {Daemon("host_root = '/a/../b'"), "2:17 bad-path", "..", ""},
-      // names and matches
+      // Names and matches.
       {Named("noslash"), "2:8 bad-resource-name",
        "a resource name must be a domain, a slash and a name", "example.com/serial"},
       {Named("x.kubernetes.io/y"), "2:8 bad-resource-name", "kubernetes.io", ""},
@@ -276,7 +277,7 @@ inline std::vector<Sample> BadSamples() {
        "remove path or regex: udev alone finds network interfaces"},
       {WithMatch("regex = '/dev/x/'"), "4:16 matches-nothing", "slash", ""},
       {WithKey("on_nodes = []"), "2:12 matches-nothing", "empty", "all nodes"},
-      // templates
+      // Templates.
       {Env("A = 'x{'"), "6:7 bad-template", "never closed", "{slot:02}"},
       {WithHealth("command = ['sh', '-c', \"awk '{print $1}' /x\"]"), "6:31 bad-template", "",
        "write {{ or }}"},
@@ -317,7 +318,7 @@ inline std::vector<Sample> BadSamples() {
       {Env("A = '{slot:s}'"), "6:7 bad-format", "a number", ""},
       {Env("A = '{slot:99999}'"), "6:7 bad-format", "width", ""},
       {Env("A = '{slot:9999}'"), "6:7 bad-format", "", ""},
-      // paths and permissions
+      // Paths and permissions.
       {Node("host_path = 'dev/{slot}'"), "6:14 bad-path", "absolute", ""},
       {Mount("host_path = '{id}'"), "6:14 bad-path", "{path} or {real_path}", "absolute path"},
       {Mount("host_path = '/x'\ncontainer_path = '{name}/x'"), "7:19 bad-path", "absolute", ""},
@@ -347,7 +348,7 @@ inline std::vector<Sample> BadSamples() {
       {Node("permissions = 'rw'", "count = 2"), "5:1 no-host-node", "no device node", "host_path"},
       {Node("permissions = 'rw'", "udev = { subsystem = 'net' }"), "5:1 no-host-node",
        "no device node", "host_path"},
-      // env, annotations, CDI
+      // Environment variables, annotations and CDI devices.
       {Env("'9A' = 'x'"), "6:2 bad-env-name", "", ""},
       {Env("'A-B' = 'x'"), "6:3 bad-env-name", "", ""},
       {Env("'' = 'x'"), "6:2 bad-env-name", "empty", ""},
@@ -370,7 +371,7 @@ inline std::vector<Sample> BadSamples() {
       {WithKey("cdi_devices = ['{id}/c=x']"), "2:17 bad-cdi-name", "the vendor or the class", ""},
       {WithKey("cdi_devices = ['v/c=x y']"), "2:22 bad-cdi-name", "", ""},
       {WithKey("cdi_devices = ['v/c=']"), "2:20 bad-cdi-name", "empty", ""},
-      // warnings
+      // Warnings.
       {"# nothing\n", "0:0 no-resources", "", "[[resource]]"},
       {WithMatch("path = '/dev/x*'\nid = 'x'"), "5:6 constant-id",
        "if this match finds more than one", "max_devices = 1"},

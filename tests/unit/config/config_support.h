@@ -15,7 +15,7 @@ inline Loaded LoadText(std::string_view text) {
   return LoadTexts({{"test.toml", std::string(text)}});
 }
 
-/// "line:column code" of every finding, in order.
+/// Returns "line:column code" of every diagnostic, in order.
 inline std::vector<std::string> Findings(const Loaded& loaded) {
   std::vector<std::string> findings;
   for (const Diagnostic& d : loaded.diagnostics.Sorted()) {
@@ -30,7 +30,7 @@ inline Model LoadGood(std::string_view text) {
   return loaded.model ? std::move(*loaded.model) : Model();
 }
 
-/// A resource with one match; `more` follows it.
+/// Returns a resource with one match, followed by `more`.
 inline std::string Resource(std::string_view more, std::string_view match = "path = '/dev/x*'") {
   return format("[[resource]]\nname = 'a.com/x'\n[[resource.match]]\n{}\n{}\n", match, more);
 }

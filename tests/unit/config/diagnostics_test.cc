@@ -35,7 +35,7 @@ TEST(Diagnostics, PointAtEachError) {
   }
 }
 
-/// Codes whose tests need files, or more text than fits in a table; see load_test.cc.
+/// Codes whose tests need files, or more text than fits in bad_samples.h; see load_test.cc.
 constexpr std::string_view kTestedElsewhere[] = {"unreadable-file",    "no-files",
                                                  "input-too-large",    "duplicate-section",
                                                  "too-many-resources", "too-many-findings"};
@@ -70,7 +70,8 @@ replicas = "two"
 }
 
 TEST(Diagnostics, DoNotReportConsequentialErrors) {
-  // What a broken match would have supplied is not unknown, and a mistyped source not missing.
+  // A variable that an invalid match might provide is not reported as unknown, and a misspelled
+  // source is not reported as missing.
   EXPECT_EQ(Findings(LoadText(Resource("[resource.env]\nA = '{card}'", "regex = '/dev/(?P<card>'")))
                 .size(),
             1u);

@@ -22,7 +22,7 @@ std::string Read(std::string_view path) {
   return text.str();
 }
 
-/// A part of a page, from one heading of the second level to the next.
+/// The part of a page from one second-level heading to the next.
 struct Chapter {
   std::string title;
   std::string text;
@@ -41,7 +41,7 @@ std::vector<Chapter> Chapters(const std::string& page) {
   return chapters;
 }
 
-/// The code blocks of a text that are TOML.
+/// Returns the code blocks in TOML of a text.
 std::vector<std::string> TomlBlocks(std::string_view text) {
   constexpr std::string_view kOpen = "```toml\n", kClose = "```\n";
   std::vector<std::string> blocks;
@@ -54,7 +54,7 @@ std::vector<std::string> TomlBlocks(std::string_view text) {
   return blocks;
 }
 
-/// The line of a key in the table of its section.
+/// Returns the row of a key in the table of its section.
 std::string Row(const KeyInfo& key) {
   const std::string fallback = key.required                ? "**required**"
                                : key.default_value.empty() ? "–"
@@ -87,7 +87,7 @@ TEST(Docs, ReferenceDocumentsNoUnknownKey) {
   }
 }
 
-/// A text of the table as scdoc has to be given it.
+/// Escapes a text for scdoc.
 std::string Scdoc(std::string_view text) {
   std::string escaped;
   for (const char c : text) {
@@ -97,7 +97,7 @@ std::string Scdoc(std::string_view text) {
   return escaped;
 }
 
-/// What patchbay.toml(5) says of a key.
+/// Returns the paragraph on a key in patchbay.toml(5).
 std::string Paragraph(const KeyInfo& key) {
   const std::string fallback = key.required ? "; required"
                                : key.default_value.empty()
@@ -162,7 +162,7 @@ TEST(Docs, ReferenceDocumentsEveryVariable) {
   for (const Variable& variable : SuppliedBy(match)) {
     EXPECT_NE(page.find("`" + variable.name + "`"), std::string::npos) << variable.name;
   }
-  // Properties that hints name, and what else the examples use.
+  // udev properties in hints, and other names in the examples.
   for (const std::string_view name : {"INTERFACE", "NAME"}) {
     EXPECT_NE(page.find(format("| `{}` |", name)), std::string::npos) << name;
   }
@@ -192,7 +192,7 @@ TEST(Docs, DiagnosticsPageSamplesReportTheirCode) {
   }
 }
 
-/// What a resource or the daemon is like with a text in its section; templates as their text.
+/// Returns the values of a model that have a default, as text.
 std::string Shape(const Model& model) {
   const ResourceSpec& r = model.resources.at(0);
   const DaemonSpec& d = model.daemon;
@@ -204,7 +204,7 @@ std::string Shape(const Model& model) {
                 r.device_nodes.at(0).optional, r.mounts.at(0).read_only);
 }
 
-/// A document with one line in one of its sections; the match has a source that it fits.
+/// Returns a document with `line` in `section`. The match has a source to which the line applies.
 std::string With(std::string_view section, std::string_view line) {
   const auto in = [&](std::string_view name) { return name == section ? line : ""; };
   return format(
@@ -224,7 +224,7 @@ TEST(Keys, DefaultsEqualThoseOfTheModel) {
   }
 }
 
-// What a fuzzer is not shown it takes long to find.
+// A fuzzer needs a long time to find keys that are not in its corpus.
 TEST(Keys, FuzzerCorpusContainsEveryKey) {
   std::string seeds;
   for (const char* directory : {"tests/fuzz/corpus/config", "examples/configs"}) {

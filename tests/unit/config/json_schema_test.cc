@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// The schema of a section, whether there can be one of it or several.
+/// Returns the schema of a section that can appear once or several times.
 const Json& SectionIn(const Json& schema, std::string_view section) {
   const Json* at = &schema;
   while (!section.empty()) {

@@ -32,7 +32,7 @@ std::vector<std::string> Names(const Loaded& loaded) {
   return names;
 }
 
-/// The example of the design, as far as its keys exist.
+/// A configuration that uses most keys.
 constexpr std::string_view kCards = R"(
 [daemon]                        # all optional; command-line flags win
 listen         = "127.0.0.1:9478"

@@ -21,7 +21,7 @@ std::string Two(std::string_view a, std::string_view b) {
 
 std::string Match(std::string_view keys) { return format("match = [{{{}}}]", keys); }
 
-/// What the warnings say that both have.
+/// Returns the example paths or devices in the warnings.
 std::vector<std::string> Examples(std::string_view text) {
   const Loaded loaded = LoadText(text);
   EXPECT_TRUE(loaded.model) << loaded.diagnostics.RenderText();
@@ -45,7 +45,7 @@ TEST(Overlap, ReportsAPathThatBothMatch) {
       {"path = ['/dev/x', '/dev/snd/**']", "path = '/dev/**/pcm*'", "/dev/snd/pcm0"},
       {"path = '/dev/*/event*'", "path = '/dev/input/*'", "/dev/input/event0"},
       {"path = '/dev/video*'", "path = '/dev/video[0-9]', type = 'any'", "/dev/video0"},
-      // What is excluded is no example.
+      // An excluded path is never the example.
       {"path = '/dev/sd*', exclude = '/dev/sd?0'", "path = '/dev/sd[a-c]*'", "/dev/sdb1"},
       {"path = '/dev/sd*', exclude = '/dev/sda*'", "path = '/dev/sd[a-c]'", "/dev/sdb"},
       {"path = '/dev/sd*', exclude = '/dev/sda*'",
@@ -104,7 +104,7 @@ TEST(Overlap, DoesNotWarnIfSharedHardwareIsUncertain) {
       {"usb = '10de:*'", "pci = '10de:*'"},
       {"usb = '*:*', serial = 'A9*'", "usb = '*:*', serial = 'B1'"},
       {"usb = '*:*', serial = 'A9*'", "usb = '*:*', serial = 'B*'"},
-      {"usb = '*:*', serial = 'A9*'", "usb = '*:*', serial = '?*'"},  // not known
+      {"usb = '*:*', serial = 'A9*'", "usb = '*:*', serial = '?*'"},  // not compared
       {"usb = '*:*', udev = { subsystem = 'tty' }", "usb = '*:*', udev = { subsystem = 'sound' }"},
       {"usb = '*:*', udev = { subsystem = 'tty' }", "usb = '*:*', exclude = '/dev/tty*'"},
       {"pci = '*:*', require = '/dev/vfio/*'", "pci = '*:*', require = '/dev/dri/*'"},
@@ -139,7 +139,7 @@ TEST(Overlap, DoesNotWarnWithoutASharedPath) {
   for (const auto& [a, b] : pairs) {
     EXPECT_THAT(Examples(Two(Match(a), Match(b))), IsEmpty()) << a << "\n" << b;
   }
-  // In one resource patterns may meet; on different Kubernetes nodes there are different devices.
+  // Patterns of one resource may overlap. Different Kubernetes nodes have different devices.
   EXPECT_THAT(Examples(Two(Match("path = ['/dev/x*', '/dev/*1']"), Match("path = '/dev/y'"))),
               IsEmpty());
   EXPECT_THAT(Examples(Two("on_nodes = ['a*']\n" + Match("path = '/dev/x*'"),
@@ -168,7 +168,7 @@ TEST(Overlap, WarnsOnceForTwoResources) {
               SizeIs(3));
 }
 
-/// Resources a.com/r0 and so on, each with one match.
+/// Returns the resources a.com/r0, a.com/r1 and so on, each with one match.
 template <class Keys>
 std::string Many(int resources, Keys keys) {
   std::string text;
@@ -204,7 +204,7 @@ TEST(Overlap, ComparesThousandsOfPatterns) {
 TEST(Overlap, HandlesHostileInput) {
   const auto all = [](int r) { return r % 2 == 0 ? "path = '/dev/**'" : "regex = '/dev/.*'"; };
   EXPECT_THAT(LoadText(Many(1000, all)).diagnostics.Sorted(), SizeIs(201));
-  // Not a crash, and not for ever; what comes of it does not matter.
+  // Loading must end in reasonable time without a crash. The result does not matter.
   using Keys = std::string (*)(int resource);
   const Keys shapes[] = {
       [](int r) { return format("path = ['/dev/*{0}/x*', '/dev/*{0}/[{0}a]*?']", r); },

@@ -5,7 +5,7 @@
 namespace patchbay {
 namespace {
 
-/// "argument interpreter" of the variable that would decide what runs; empty where there is none.
+/// Returns "argument interpreter" of the variable that would determine which code runs, or "".
 std::string Finding(const std::vector<std::string_view>& argv) {
   std::vector<Template> compiled;
   for (const std::string_view argument : argv) compiled.push_back(*Template::Compile(argument));

@@ -8,7 +8,8 @@ namespace {
 using test::LoadText;
 using test::Resource;
 
-/// Loading must end, with a model or with an error; sanitizers and the clock judge the rest.
+/// Checks that loading returns either a model or an error. Sanitizers and the test timeout detect
+/// all other problems.
 void Survives(std::string_view text) {
   const Loaded loaded = LoadText(text);
   EXPECT_EQ(loaded.model.has_value(), !loaded.diagnostics.HasErrors());

@@ -8,7 +8,7 @@
 namespace patchbay {
 namespace {
 
-/// Returns the text for people of a match with these keys.
+/// Returns the display text of a match with these keys.
 std::string TextOf(std::string_view keys) {
   const Loaded loaded = LoadTexts(
       {{"x.toml", format("[[resource]]\nname = \"a.com/x\"\n[[resource.match]]\n{}\n", keys)}});
@@ -40,7 +40,7 @@ TEST(TomlText, QuotesSpecialCharacters) {
   EXPECT_EQ(QuoteToml("a\n\"b\""), R"("a\u000A\"b\"")");
 }
 
-// A text that differs only in how it is written does not restart the resource.
+// A match that is only written differently does not change the resource.
 TEST(TomlText, DoesNotMakeMatchesDiffer) {
   MatchSpec a, b;
   a.display.text = "count = 3";
