@@ -8,7 +8,7 @@ namespace patchbay {
 namespace {
 
 constexpr Key<DocumentDraft> kDocumentKeys[] = {
-    KeyFor<&DocumentDraft::daemon>({.name = "daemon", .meaning = "the daemon itself"}),
+    KeyFor<&DocumentDraft::daemon>({.name = "daemon", .meaning = "settings of Patchbay itself"}),
     KeyFor<&DocumentDraft::resources>(
         {.name = "resource", .meaning = "an extended resource and its devices; any number"}),
 };
@@ -17,55 +17,57 @@ constexpr Key<DaemonDraft> kDaemonKeys[] = {
     KeyFor<&DaemonDraft::listen>(
         {.name = "listen",
          .default_value = R"("[::]:9478")",
-         .meaning = "address and port of the HTTP server: metrics and health",
+         .meaning =
+             "address and port of the HTTP server for the status page, metrics and health checks",
          .pattern = kListenPattern}),
     KeyFor<&DaemonDraft::hosts>(
         {.name = "hosts",
          .default_value = R"(["*.svc", "*.svc.cluster.local"])",
-         .meaning = "names in the Host header that the HTTP server accepts, besides IP addresses, "
-                    "localhost and the node's name; * matches any text",
+         .meaning = "names accepted in the Host header, in addition to IP addresses, localhost and "
+                    "the node's name; * matches any text",
          .example = R"("patchbay.example.com")",
          .pattern = kHostPattern}),
     KeyFor<&DaemonDraft::kubelet_dir>(
         {.name = "kubelet_dir",
          .default_value = R"("/var/lib/kubelet/device-plugins")",
-         .meaning = "the kubelet's device-plugin directory, at most 50 bytes",
+         .meaning = "the kubelet's device plugin directory, at most 50 bytes",
          .pattern = kKubeletDirPattern}),
-    KeyFor<&DaemonDraft::host_root>(
-        {.name = "host_root",
-         .default_value = R"("/")",
-         .meaning = "the directory where the host's /dev and /sys are seen from here",
-         .pattern = kPathPattern}),
+    KeyFor<&DaemonDraft::host_root>({.name = "host_root",
+                                     .default_value = R"("/")",
+                                     .meaning = "the directory where the host's root file system "
+                                                "is mounted; /dev and /sys are read below it",
+                                     .pattern = kPathPattern}),
     KeyFor<&DaemonDraft::pod_resources>(
         {.name = "pod_resources",
          .default_value = R"("/var/lib/kubelet/pod-resources/kubelet.sock")",
-         .meaning = "the kubelet's socket that tells which pods hold what; \"\" to not ask",
+         .meaning = "the kubelet's PodResources socket, which reports the devices in use by pods; "
+                    "\"\" disables it",
          .pattern = kPathOrNothingPattern}),
     KeyFor<&DaemonDraft::spec, &DaemonSpec::rescan>(
         {.name = "rescan",
          .default_value = R"("60s")",
-         .meaning = "how often all devices are looked for again; a safety net behind file watching",
+         .meaning = "interval between full scans, in case an event was missed",
          .range = {kSecond, kDay}}),
     KeyFor<&DaemonDraft::spec, &DaemonSpec::max_probes>(
         {.name = "max_probes",
          .default_value = "8",
-         .meaning = "how many health probes run at once",
+         .meaning = "maximum number of health probes that run at the same time",
          .range = {1, 256}}),
     KeyFor<&DaemonDraft::spec, &DaemonSpec::device_metrics>(
         {.name = "device_metrics",
          .default_value = "true",
-         .meaning = "whether metrics have series for single devices"}),
-    KeyFor<&DaemonDraft::spec, &DaemonSpec::log_level>(
-        {.name = "log_level",
-         .default_value = R"("info")",
-         .meaning = "the least severe lines that are logged",
-         .choices = kLogLevelNames}),
+         .meaning = "whether metrics have series for each device"}),
+    KeyFor<&DaemonDraft::spec, &DaemonSpec::log_level>({.name = "log_level",
+                                                        .default_value = R"("info")",
+                                                        .meaning = "minimum log level",
+                                                        .choices = kLogLevelNames}),
 };
 
 constexpr Key<ResourceDraft> kResourceKeys[] = {
     KeyFor<&ResourceDraft::name>(
         {.name = "name",
-         .meaning = "what pods ask for: a domain, a slash and a name, as in example.com/serial",
+         .meaning =
+             "the name that pods request: a domain, a slash and a name, as in example.com/serial",
          .required = true,
          .example = R"("example.com/serial")",
          .pattern = kResourceNamePattern}),
@@ -77,39 +79,39 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
     KeyFor<&ResourceDraft::spec, &ResourceSpec::replicas>(
         {.name = "replicas",
          .default_value = "1",
-         .meaning = "how many times every device is advertised",
+         .meaning = "number of times each device is advertised",
          .range = {1, 10'000}}),
     KeyFor<&ResourceDraft::spec, &ResourceSpec::max_per_container>(
         {.name = "max_per_container",
          .default_value = "0",
-         .meaning = "a container that asks for more is refused; 0 is no limit",
+         .meaning = "maximum number of devices that one container can request; 0 is no limit",
          .range = {0, 1'000'000}}),
     KeyFor<&ResourceDraft::spec, &ResourceSpec::preferred_allocation>(
         {.name = "preferred_allocation",
          .default_value = R"("none")",
-         .meaning = "which devices a container had best get: packed on few NUMA nodes, or spread "
-                    "over distinct devices",
-         .choices = kPreferences}),
-    KeyFor<&ResourceDraft::topology>(
-        {.name = "topology",
          .meaning =
-             "whether the kubelet is told of NUMA nodes; absent: unless replicas is above 1"}),
+             "which devices to prefer: packed on few NUMA nodes, or spread over distinct devices",
+         .choices = kPreferences}),
+    KeyFor<&ResourceDraft::topology>({.name = "topology",
+                                      .meaning = "whether NUMA nodes are reported to the kubelet; "
+                                                 "default: true unless replicas is above 1"}),
     KeyFor<&ResourceDraft::exclusive>(
         {.name = "exclusive",
          .default_value = "false",
-         .meaning = "whether other resources are refused the nodes that this one has"}),
+         .meaning = "whether the nodes of this resource are unavailable to other resources"}),
     KeyFor<&ResourceDraft::spec, &ResourceSpec::forget_after>(
         {.name = "forget_after",
          .default_value = R"("10m")",
-         .meaning = "how long a vanished device stays listed as Unhealthy",
+         .meaning = "how long a missing device stays listed as Unhealthy",
          .range = {1, 365 * kDay}}),
     KeyFor<&ResourceDraft::env_separator>(
         {.name = "env_separator",
          .default_value = R"(",")",
-         .meaning = "what stands between the values of several devices in one variable"}),
+         .meaning = "separator between the values of several devices in one environment variable"}),
     KeyFor<&ResourceDraft::on_nodes>(
         {.name = "on_nodes",
-         .meaning = "only on Kubernetes nodes whose name matches one of these; absent: on all",
+         .meaning =
+             "globs of names of Kubernetes nodes that serve the resource; default: all nodes",
          .example = R"(["rack-*"])",
          .non_empty = true}),
     KeyFor<&ResourceDraft::cdi_devices>(
@@ -123,7 +125,7 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
                                      .non_empty = true}),
     KeyFor<&ResourceDraft::device_nodes>(
         {.name = "device_node",
-         .meaning = "a device node for the container; absent: every node, same path, \"rw\""}),
+         .meaning = "a device node for the container; default: every node, same path, \"rw\""}),
     KeyFor<&ResourceDraft::mounts>(
         {.name = "mount", .meaning = "a file or directory of the host for the container"}),
     KeyFor<&ResourceDraft::env>({.name = "env",
@@ -135,47 +137,52 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
                                          .example = R"({"example.com/port": "{name}"})",
                                          .key_pattern = kAnnotationKeyPattern}),
     KeyFor<&ResourceDraft::health>(
-        {.name = "health", .meaning = "how a device shows that it works; absent: by being there"}),
-    KeyFor<&ResourceDraft::hooks>({.name = "hooks",
-                                   .meaning = "programs that run around the life of a container",
-                                   .non_empty = true}),
+        {.name = "health",
+         .meaning =
+             "a health probe for each device; default: a device is Healthy while it exists"}),
+    KeyFor<&ResourceDraft::hooks>(
+        {.name = "hooks",
+         .meaning = "programs that run before and after containers use devices",
+         .non_empty = true}),
 };
 
 constexpr Key<DeviceNodeDraft> kDeviceNodeKeys[] = {
     KeyFor<&DeviceNodeDraft::host_path>(
         {.name = "host_path",
-         .meaning = "the node on the host; absent: every node of the device",
+         .meaning = "path of the node on the host; default: every node of the device",
          .example = R"("/dev/dri/renderD{card}")",
          .pattern = kPathTemplatePattern}),
     KeyFor<&DeviceNodeDraft::container_path>(
         {.name = "container_path",
-         .meaning = "its path in the container; absent: host_path, or the path as matched",
+         .meaning =
+             "path of the node in the container; default: host_path, or the path that matched",
          .example = R"("/dev/serial{slot}")",
          .pattern = kContainerPathPattern}),
     KeyFor<&DeviceNodeDraft::permissions>(
         {.name = "permissions",
          .default_value = R"("rw")",
-         .meaning = "what the container may do: r (read), w (write), m (mknod)",
+         .meaning = "permissions of the container: r (read), w (write), m (mknod)",
          .pattern = kPermissionsPattern}),
     KeyFor<&DeviceNodeDraft::optional>(
         {.name = "optional",
          .default_value = "false",
-         .meaning = "leave the node out where the host has none, instead of failing"}),
+         .meaning =
+             "whether the node is omitted, instead of an error, if the host does not have it"}),
 };
 
 constexpr Key<MountDraft> kMountKeys[] = {
     KeyFor<&MountDraft::host_path>({.name = "host_path",
-                                    .meaning = "the path on the host",
+                                    .meaning = "path on the host",
                                     .required = true,
                                     .example = R"("/opt/tools")",
                                     .pattern = kPathTemplatePattern}),
     KeyFor<&MountDraft::container_path>({.name = "container_path",
-                                         .meaning = "the path in the container; absent: host_path",
+                                         .meaning = "path in the container; default: host_path",
                                          .example = R"("/opt/tools")",
                                          .pattern = kContainerPathPattern}),
     KeyFor<&MountDraft::read_only>({.name = "read_only",
                                     .default_value = "true",
-                                    .meaning = "whether the container may only read"}),
+                                    .meaning = "whether the mount is read-only"}),
 };
 
 }  // namespace
