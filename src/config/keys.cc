@@ -12,7 +12,7 @@ namespace patchbay {
 namespace {
 
 constexpr Key<DocumentDraft> kDocumentKeys[] = {
-    KeyFor<&DocumentDraft::daemon>({.name = "daemon", .meaning = "settings of the daemon"}),
+    KeyFor<&DocumentDraft::daemon>({.name = "daemon", .meaning = "settings of Patchbay itself"}),
     KeyFor<&DocumentDraft::resources>(
         {.name = "resource", .meaning = "an extended resource and its devices; can be repeated"}),
 };
@@ -27,29 +27,30 @@ constexpr Key<DaemonDraft> kDaemonKeys[] = {
     KeyFor<&DaemonDraft::hosts>(
         {.name = "hosts",
          .default_value = R"(["*.svc", "*.svc.cluster.local"])",
-         .meaning = "values of the Host header that the HTTP server accepts in addition to IP "
-                    "addresses, localhost and the node name; * matches any text",
+         .meaning = "names accepted in the Host header, in addition to IP addresses, localhost and "
+                    "the node's name; * matches any text",
          .example = R"("patchbay.example.com")",
          .pattern = kHostPattern}),
     KeyFor<&DaemonDraft::kubelet_dir>(
         {.name = "kubelet_dir",
          .default_value = R"("/var/lib/kubelet/device-plugins")",
-         .meaning = "device plugin directory of the kubelet; at most 50 bytes",
+         .meaning = "the kubelet's device plugin directory, at most 50 bytes",
          .pattern = kKubeletDirPattern}),
     KeyFor<&DaemonDraft::host_root>({.name = "host_root",
                                      .default_value = R"("/")",
-                                     .meaning = "directory that contains the host's /dev and /sys",
+                                     .meaning = "the directory where the host's root file system "
+                                                "is mounted; /dev and /sys are read below it",
                                      .pattern = kPathPattern}),
     KeyFor<&DaemonDraft::pod_resources>(
         {.name = "pod_resources",
          .default_value = R"("/var/lib/kubelet/pod-resources/kubelet.sock")",
-         .meaning = "PodResources socket of the kubelet, which reports the devices of each pod; "
+         .meaning = "the kubelet's PodResources socket, which reports the devices in use by pods; "
                     "\"\" disables it",
          .pattern = kPathOrNothingPattern}),
     KeyFor<&DaemonDraft::spec, &DaemonSpec::rescan>(
         {.name = "rescan",
          .default_value = R"("60s")",
-         .meaning = "interval between full scans of the host, in case a file event is missed",
+         .meaning = "interval between full scans, in case an event was missed",
          .range = {kSecond, kDay}}),
     KeyFor<&DaemonDraft::spec, &DaemonSpec::max_probes>(
         {.name = "max_probes",
@@ -59,7 +60,7 @@ constexpr Key<DaemonDraft> kDaemonKeys[] = {
     KeyFor<&DaemonDraft::spec, &DaemonSpec::device_metrics>(
         {.name = "device_metrics",
          .default_value = "true",
-         .meaning = "whether to export metrics for each device"}),
+         .meaning = "whether metrics have series for each device"}),
     KeyFor<&DaemonDraft::spec, &DaemonSpec::log_level>({.name = "log_level",
                                                         .default_value = R"("info")",
                                                         .meaning = "minimum log level",
@@ -69,7 +70,8 @@ constexpr Key<DaemonDraft> kDaemonKeys[] = {
 constexpr Key<ResourceDraft> kResourceKeys[] = {
     KeyFor<&ResourceDraft::name>(
         {.name = "name",
-         .meaning = "resource name that pods request: domain/name, as in example.com/serial",
+         .meaning =
+             "the name that pods request: a domain, a slash and a name, as in example.com/serial",
          .required = true,
          .example = R"("example.com/serial")",
          .pattern = kResourceNamePattern}),
@@ -86,18 +88,17 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
     KeyFor<&ResourceDraft::spec, &ResourceSpec::max_per_container>(
         {.name = "max_per_container",
          .default_value = "0",
-         .meaning = "maximum number of devices per container; larger requests are rejected; 0 "
-                    "means no limit",
+         .meaning = "maximum number of devices that one container can request; 0 is no limit",
          .range = {0, 1'000'000}}),
     KeyFor<&ResourceDraft::spec, &ResourceSpec::preferred_allocation>(
         {.name = "preferred_allocation",
          .default_value = R"("none")",
-         .meaning = "which devices to prefer for a container: packed on few NUMA nodes, or spread "
-                    "over distinct devices",
+         .meaning =
+             "which devices to prefer: packed on few NUMA nodes, or spread over distinct devices",
          .choices = kPreferences}),
-    KeyFor<&ResourceDraft::topology>(
-        {.name = "topology",
-         .meaning = "whether to report NUMA nodes to the kubelet; default: only if replicas is 1"}),
+    KeyFor<&ResourceDraft::topology>({.name = "topology",
+                                      .meaning = "whether NUMA nodes are reported to the kubelet; "
+                                                 "default: true unless replicas is above 1"}),
     KeyFor<&ResourceDraft::exclusive>(
         {.name = "exclusive",
          .default_value = "false",
@@ -105,17 +106,18 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
     KeyFor<&ResourceDraft::spec, &ResourceSpec::forget_after>(
         {.name = "forget_after",
          .default_value = R"("10m")",
-         .meaning = "how long a removed device stays listed as Unhealthy",
+         .meaning = "how long a missing device stays listed as Unhealthy",
          .range = {1, 365 * kDay}}),
     KeyFor<&ResourceDraft::env_separator>(
         {.name = "env_separator",
          .default_value = R"(",")",
          .meaning = "separator between the values of several devices in one environment variable"}),
-    KeyFor<&ResourceDraft::on_nodes>({.name = "on_nodes",
-                                      .meaning = "patterns for the names of the Kubernetes nodes "
-                                                 "that serve the resource; default: all nodes",
-                                      .example = R"(["rack-*"])",
-                                      .non_empty = true}),
+    KeyFor<&ResourceDraft::on_nodes>(
+        {.name = "on_nodes",
+         .meaning =
+             "globs of names of Kubernetes nodes that serve the resource; default: all nodes",
+         .example = R"(["rack-*"])",
+         .non_empty = true}),
     KeyFor<&ResourceDraft::cdi_devices>(
         {.name = "cdi_devices",
          .meaning = "CDI device names for the container: vendor/class=name",
@@ -127,8 +129,7 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
                                      .non_empty = true}),
     KeyFor<&ResourceDraft::device_nodes>(
         {.name = "device_node",
-         .meaning = "a device node for the container; default: every node of the device, same "
-                    "path, \"rw\""}),
+         .meaning = "a device node for the container; default: every node, same path, \"rw\""}),
     KeyFor<&ResourceDraft::mounts>(
         {.name = "mount",
          .meaning = "a file or directory of the host to mount into the container"}),
@@ -141,10 +142,12 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
                                          .example = R"({"example.com/port": "{name}"})",
                                          .key_pattern = kAnnotationKeyPattern}),
     KeyFor<&ResourceDraft::health>(
-        {.name = "health", .meaning = "health probe; default: a device is healthy while present"}),
+        {.name = "health",
+         .meaning =
+             "a health probe for each device; default: a device is Healthy while it exists"}),
     KeyFor<&ResourceDraft::hooks>(
         {.name = "hooks",
-         .meaning = "programs that run during the lifecycle of a container",
+         .meaning = "programs that run before and after containers use devices",
          .non_empty = true}),
 };
 
@@ -156,7 +159,8 @@ constexpr Key<DeviceNodeDraft> kDeviceNodeKeys[] = {
          .pattern = kPathTemplatePattern}),
     KeyFor<&DeviceNodeDraft::container_path>(
         {.name = "container_path",
-         .meaning = "path in the container; default: host_path, or the matched path",
+         .meaning =
+             "path of the node in the container; default: host_path, or the path that matched",
          .example = R"("/dev/serial{slot}")",
          .pattern = kContainerPathPattern}),
     KeyFor<&DeviceNodeDraft::permissions>(
@@ -168,7 +172,7 @@ constexpr Key<DeviceNodeDraft> kDeviceNodeKeys[] = {
         {.name = "optional",
          .default_value = "false",
          .meaning =
-             "whether to leave the node out if it does not exist on the host, instead of failing"}),
+             "whether the node is omitted, instead of an error, if the host does not have it"}),
 };
 
 constexpr Key<MountDraft> kMountKeys[] = {

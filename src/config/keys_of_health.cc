@@ -13,21 +13,20 @@ constexpr std::string_view kMatches[] = {"matches"};
 constexpr std::string_view kWhatFileHolds[] = {"equals", "matches"};
 
 constexpr Key<HealthDraft> kHealthKeys[] = {
-    KeyFor<&HealthDraft::command>({.name = "command",
-                                   .meaning = "a program and its arguments, run without a shell; "
-                                              "the probe succeeds if it exits with 0",
-                                   .example = R"(["/usr/local/bin/card-ok", "{path}"])",
-                                   .non_empty = true,
-                                   .alternative_group = 1}),
-    KeyFor<&HealthDraft::open>(
-        {.name = "open",
-         .meaning = "true: the probe succeeds if every node of the device can be opened",
-         .example = "true",
+    KeyFor<&HealthDraft::command>(
+        {.name = "command",
+         .meaning = "a program and its arguments, run without a shell; exit code 0 means healthy",
+         .example = R"(["/usr/local/bin/card-ok", "{path}"])",
+         .non_empty = true,
          .alternative_group = 1}),
+    KeyFor<&HealthDraft::open>({.name = "open",
+                                .meaning = "true: healthy if each node of the device can be opened",
+                                .example = "true",
+                                .alternative_group = 1}),
     KeyFor<&HealthDraft::file>(
         {.name = "file",
          .meaning =
-             "a file on the host, such as one in /sys; the probe succeeds if its content matches",
+             "a file of the host, for example in /sys; healthy if it has the expected content",
          .example = R"("/sys/class/net/{INTERFACE}/operstate")",
          .pattern = kPathTemplatePattern,
          .alternative_group = 1,
@@ -37,25 +36,23 @@ constexpr Key<HealthDraft> kHealthKeys[] = {
                                   .example = R"("up")",
                                   .needs = kFile,
                                   .excludes = kMatches}),
-    KeyFor<&HealthDraft::matches>(
-        {.name = "matches",
-         .meaning = "with file: an RE2 regular expression for the whole content",
-         .example = R"("up|unknown")",
-         .needs = kFile}),
+    KeyFor<&HealthDraft::matches>({.name = "matches",
+                                   .meaning = "with file: an RE2 expression for the whole content",
+                                   .example = R"("up|unknown")",
+                                   .needs = kFile}),
     KeyFor<&HealthDraft::spec, &ProbeSpec::period>(
         {.name = "period",
          .default_value = R"("30s")",
-         .meaning = "interval between probes; varies by up to 10%",
+         .meaning = "interval between probes, with a jitter of 10 %",
          .range = {100, kDay}}),
-    KeyFor<&HealthDraft::spec, &ProbeSpec::timeout>(
-        {.name = "timeout",
-         .default_value = R"("5s")",
-         .meaning = "maximum duration of a probe; a longer one fails",
-         .range = {10, 300 * kSecond}}),
+    KeyFor<&HealthDraft::spec, &ProbeSpec::timeout>({.name = "timeout",
+                                                     .default_value = R"("5s")",
+                                                     .meaning = "a probe that takes longer fails",
+                                                     .range = {10, 300 * kSecond}}),
     KeyFor<&HealthDraft::spec, &ProbeSpec::initial_delay>(
         {.name = "initial_delay",
          .default_value = R"("0s")",
-         .meaning = "delay between the appearance of a device and its first probe",
+         .meaning = "delay before the first probe of a new device",
          .range = {0, kDay}}),
     KeyFor<&HealthDraft::spec, &ProbeSpec::failure_threshold>(
         {.name = "failure_threshold",
@@ -65,22 +62,22 @@ constexpr Key<HealthDraft> kHealthKeys[] = {
     KeyFor<&HealthDraft::spec, &ProbeSpec::success_threshold>(
         {.name = "success_threshold",
          .default_value = "1",
-         .meaning = "consecutive successes before it is marked Healthy again",
+         .meaning = "consecutive successes before a device is marked Healthy again",
          .range = {1, 1000}}),
     KeyFor<&HealthDraft::spec, &ProbeSpec::before_first>(
         {.name = "before_first",
          .default_value = R"("healthy")",
-         .meaning = "health that is reported until a threshold is reached",
+         .meaning = "the health that is reported until a threshold is reached",
          .choices = kHealths}),
 };
 
 constexpr Key<HooksDraft> kHooksKeys[] = {
     KeyFor<&HooksDraft::pre_start>(
-        {.name = "pre_start", .meaning = "runs before each start of a container; may be slow"}),
+        {.name = "pre_start", .meaning = "runs before each start of a container; can be slow"}),
     KeyFor<&HooksDraft::allocate>(
-        {.name = "allocate", .meaning = "runs while the kubelet admits the pod; must be fast"}),
+        {.name = "allocate", .meaning = "runs while the kubelet admits the pod; must be quick"}),
     KeyFor<&HooksDraft::release>(
-        {.name = "release", .meaning = "runs when the device is no longer in use by any pod"}),
+        {.name = "release", .meaning = "runs when no pod uses the device any more"}),
 };
 
 template <class D>
@@ -89,7 +86,7 @@ constexpr std::array<Key<D>, 2> HookKeys(std::string_view fallback,
                                          std::string_view timeout) {
   return {KeyFor<&D::command>(
               {.name = "command",
-               .meaning = "a program and its arguments, run without a shell once per device",
+               .meaning = "a program and its arguments, run without a shell, once for each device",
                .required = true,
                .example = R"(["/usr/local/bin/card-reset", "{path}"])",
                .non_empty = true}),
@@ -100,11 +97,11 @@ constexpr std::array<Key<D>, 2> HookKeys(std::string_view fallback,
 }
 
 constexpr std::string_view kOfAll =
-    "time after which it is stopped, for all devices of the container together";
+    "the program is stopped after this time, counted over all devices of the container";
 constexpr auto kPreStartKeys = HookKeys<PreStartDraft>(R"("20s")", kMaxPreStart, kOfAll);
 constexpr auto kAllocateKeys = HookKeys<AllocateDraft>(R"("5s")", std::chrono::minutes(1), kOfAll);
-constexpr auto kReleaseKeys =
-    HookKeys<ReleaseDraft>(R"("60s")", std::chrono::hours(1), "time after which it is stopped");
+constexpr auto kReleaseKeys = HookKeys<ReleaseDraft>(R"("60s")", std::chrono::hours(1),
+                                                     "the program is stopped after this time");
 
 }  // namespace
 

@@ -46,8 +46,7 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
          .alternative_group = 2}),
     KeyFor<&MatchDraft::udev>(
         {.name = "udev",
-         .meaning =
-             "source or condition: subsystem, driver, properties and attributes as in udev rules",
+         .meaning = "source or condition: properties of a device as in udev rules",
          .example = R"({"subsystem": "tty"})",
          .non_empty = true,
          .alternative_group = 3,
@@ -55,7 +54,7 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
     KeyFor<&MatchDraft::command>(
         {.name = "command",
          .meaning =
-             "source: a program and its arguments, run without a shell; it prints the devices",
+             "source: a program and its arguments, run without a shell; devices are its output",
          .example = R"(["/usr/local/bin/list-ports", "--json"])",
          .pattern = kArgumentPattern,
          .non_empty = true,
@@ -63,44 +62,43 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
          .excludes = kNotBesideCommand}),
     KeyFor<&MatchDraft::timeout>({.name = "timeout",
                                   .default_value = R"("10s")",
-                                  .meaning = "with command: time after which it is killed",
+                                  .meaning = "with command: the program is killed after this time",
                                   .range = {100, 300 * kSecond},
                                   .needs = kCommand}),
     KeyFor<&MatchDraft::count>(
         {.name = "count",
-         .meaning = "source: number of virtual devices, which have no node on the host",
+         .meaning = "source: the number of devices, which have no node on the host",
          .range = {1, 10'000},
          .example = "8",
          .alternative_group = 1,
          .excludes = kNotBesideCount}),
-    KeyFor<&MatchDraft::exclude>({.name = "exclude",
-                                  .meaning = "globs for nodes, or links to nodes, to exclude",
-                                  .example = R"("/dev/ttyUSB9*")",
-                                  .pattern = kGlobPattern}),
+    KeyFor<&MatchDraft::exclude>(
+        {.name = "exclude",
+         .meaning = "globs of nodes, or of links to nodes, that are excluded",
+         .example = R"("/dev/ttyUSB9*")",
+         .pattern = kGlobPattern}),
     KeyFor<&MatchDraft::id>({.name = "id",
-                             .meaning = "ID of a device; default: derived from its path, see IDs",
+                             .meaning = "the ID of a device; default: derived from its path",
                              .example = R"("{usb_port}")",
                              .non_empty = true}),
     KeyFor<&MatchDraft::type>({.name = "type",
                                .default_value = R"("device")",
-                               .meaning = "required file type: a character or block device, a "
-                                          "regular file, a directory, or any of these",
+                               .meaning = "the required file type: a character or block device, a "
+                                          "regular file, a directory, or any type",
                                .choices = kNodeTypeNames,
                                .needs = kFindsPaths}),
     KeyFor<&MatchDraft::group_by>(
         {.name = "group_by",
-         .meaning = "a variable; nodes with the same value form one device",
+         .meaning = "the name of a variable; nodes with the same value are one device",
          .example = R"("card")",
          .pattern = kVariablePattern}),
-    KeyFor<&MatchDraft::require>(
-        {.name = "require",
-         .meaning = "globs; a device is left out unless it has a node for each of them",
-         .example = R"("/dev/dri/renderD*")",
-         .pattern = kGlobPattern}),
+    KeyFor<&MatchDraft::require>({.name = "require",
+                                  .meaning = "globs; a device must have a node for each of them",
+                                  .example = R"("/dev/dri/renderD*")",
+                                  .pattern = kGlobPattern}),
     KeyFor<&MatchDraft::max_devices>(
         {.name = "max_devices",
-         .meaning =
-             "maximum number of devices of the match; further ones are rejected; default: no limit",
+         .meaning = "maximum number of devices of the match; default: no limit",
          .range = {1, 100'000},
          .example = "1"}),
 };
@@ -111,16 +109,16 @@ constexpr Key<UdevDraft> kUdevKeys[] = {
                                    .example = R"("tty")"}),
     KeyFor<&UdevDraft::driver>(
         {.name = "driver",
-         .meaning = "patterns for a driver of the device or of one of its ancestors",
+         .meaning = "patterns for the driver of the device or of one of its ancestors",
          .example = R"("ftdi_sio")"}),
     KeyFor<&UdevDraft::properties>({.name = "properties",
                                     .meaning = "patterns for udev properties of the device",
                                     .example = R"({"ID_VENDOR_ID": "0403"})"}),
-    KeyFor<&UdevDraft::attributes>({.name = "attributes",
-                                    .meaning = "patterns for sysfs attributes; the device or one "
-                                               "of its ancestors must match all of them",
-                                    .example = R"({"idProduct": "60*"})",
-                                    .key_pattern = kAttributePattern}),
+    KeyFor<&UdevDraft::attributes>(
+        {.name = "attributes",
+         .meaning = "patterns for sysfs attributes, all of the device or of the same ancestor",
+         .example = R"({"idProduct": "60*"})",
+         .key_pattern = kAttributePattern}),
 };
 
 }  // namespace
