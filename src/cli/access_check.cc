@@ -85,8 +85,7 @@ Obstacle Find(const HostRoot& host, const std::string& path, int links) {
 }
 
 /// Returns the names that are most similar to `name`, the most similar first.
-std::vector<std::string> Neighbors(const std::string& name,
-                                    const std::vector<HostEntry>& entries) {
+std::vector<std::string> Neighbors(const std::string& name, const std::vector<HostEntry>& entries) {
   constexpr std::size_t kMax = 3;
   std::vector<std::string_view> names;
   names.reserve(entries.size());

@@ -65,7 +65,8 @@ Result<std::string> RenderPath(const Template& path, const Variables& variables,
   if (IsShortestPath(text)) return text;
   std::string shortest;
   for (const std::string_view part : SplitPath(text)) {
-    if (part != ".") shortest.append("/").append(part);  // only literal text of the file can contain "."
+    if (part != ".")
+      shortest.append("/").append(part);  // only literal text of the file can contain "."
   }
   return shortest.empty() ? "/" : shortest;
 }

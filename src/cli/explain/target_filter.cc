@@ -1,8 +1,8 @@
-// OutcomeFor searches the report of the scan for the object, by ID, path, link target and sysfs path,
-// first among the devices found, then the rejected ones, then the dropped ones. If the report does
-// not mention the object, it may be a child of a USB or PCI device that was found. Otherwise WhyNot
-// evaluates the source of the match for this one object: first the pattern, then whether the object
-// exists, then the conditions. It never returns "listed": only a scan lists a device.
+// OutcomeFor searches the report of the scan for the object, by ID, path, link target and sysfs
+// path, first among the devices found, then the rejected ones, then the dropped ones. If the report
+// does not mention the object, it may be a child of a USB or PCI device that was found. Otherwise
+// WhyNot evaluates the source of the match for this one object: first the pattern, then whether the
+// object exists, then the conditions. It never returns "listed": only a scan lists a device.
 
 #include "cli/explain/target_filter.h"
 
@@ -275,8 +275,8 @@ void AddShared(std::vector<ExplainReport>& reports, const std::string& argument)
 /// Returns whether the match does not apply to the object. A path that matches a `path` or `regex`
 /// pattern always applies.
 bool IsUnrelatedMatch(const MatchOutcome& outcome, const MatchSpec& match) {
-  return outcome.reason == kNoMatch ||
-         (outcome.reason == Name(DropReason::kOtherKind) && !PatternMatches(match, "/").has_value());
+  return outcome.reason == kNoMatch || (outcome.reason == Name(DropReason::kOtherKind) &&
+                                        !PatternMatches(match, "/").has_value());
 }
 
 }  // namespace
