@@ -16,35 +16,35 @@ namespace patchbay {
 
 enum class Health { kHealthy, kUnhealthy };
 
-/// "Healthy" or "Unhealthy", exactly as the kubelet compares them.
+/// Returns "Healthy" or "Unhealthy", the values of the device plugin API.
 std::string_view Name(Health health);
 
-/// Values by name: the named groups of a regex, udev properties, the variables of a command.
-/// Whose text they are is known by where they lie: see Origin in model/variables.h.
+/// Values by name: the named groups of a regex, udev properties, the variables of a command. Their
+/// Origin (model/variables.h) depends on the field that contains them.
 using NamedValues = std::vector<std::pair<std::string, std::string>>;
 
-/// Adds to `into` those whose name it does not have.
+/// Adds the values to `into` whose names it does not contain yet.
 void MergeValues(NamedValues from, NamedValues& into);
 
-/// One host path of a device, as a match found it.
+/// A host path of a device.
 struct DeviceNode {
-  std::string path;       ///< as matched; gives identity and the container path
-  std::string real_path;  ///< what it resolves to; handed to the runtime
+  std::string path;       ///< as matched; the default ID and container path come from it
+  std::string real_path;  ///< without symbolic links; for the container runtime
   FileType type = FileType::kOther;
   unsigned major = 0;
   unsigned minor = 0;
-  NamedValues values = {};    ///< text of the device; hides the values of the device as a whole
-  NamedValues captures = {};  ///< parts of `path` that the regex of the match named; hide `values`
+  NamedValues values = {};    ///< text from the device; precedence over Device::values
+  NamedValues captures = {};  ///< named groups of the regex; precedence over `values`
   std::uint64_t inode = 0;    ///< of a device node; 0 for anything else
 
   bool operator==(const DeviceNode&) const = default;
 };
 
-/// What a node is to the kernel, whatever it is called: a device node is its type and number, all
-/// else is its path without links. Two nodes with one key are one.
+/// The identity of a node, independent of its name: type and number of a device node, or the path
+/// without links of any other file. Nodes with equal keys are the same node.
 struct NodeKey {
-  std::uint64_t number = 0;  ///< of a character or block device; else 0
-  std::string path = {};     ///< of anything else
+  std::uint64_t number = 0;  ///< type and number of a device node; 0 for any other file
+  std::string path = {};     ///< of any other file
 
   auto operator<=>(const NodeKey&) const = default;  // NOLINT(modernize-use-nullptr): its own 0
 };
@@ -53,14 +53,14 @@ struct NodeKeyHash {
   std::size_t operator()(const NodeKey& key) const;
 };
 
-/// The kubelet aligns no device of a NUMA node beyond this.
+/// The highest NUMA node that the kubelet aligns.
 inline constexpr int kLastNumaNode = 63;
 
-/// The schedulable unit: what discovery knows of one physical device. Immutable once shared.
+/// A physical device, the unit that a pod requests. Immutable once shared.
 struct Device {
-  std::string id;                 ///< stable; without the suffix of a replica
-  std::vector<DeviceNode> nodes;  ///< by path; empty for a device without host nodes
-  NamedValues values = {};        ///< text of the device, or of the command that named it
+  std::string id;                 ///< the same in every scan; without the suffix of a replica
+  std::vector<DeviceNode> nodes;  ///< ordered by path; empty for a device without host nodes
+  NamedValues values = {};        ///< text from the device or from a command
   std::optional<int> numa_node = {};
 
   bool operator==(const Device&) const = default;

@@ -1,3 +1,8 @@
+// A glob is compiled in three steps: braces are expanded into alternatives, each alternative is
+// split into components, and each component becomes a NamePattern or "**". Matching simulates a
+// nondeterministic automaton over the components, so that its time is linear in the path for any
+// number of "**".
+
 #include "model/glob.h"
 
 #include <fnmatch.h>
@@ -12,9 +17,9 @@ namespace patchbay {
 namespace {
 
 constexpr std::size_t kMaxAlternatives = 1000;
-constexpr std::size_t kMaxPattern = 4096;  // as long as a path can be; bounds the nesting of braces
+constexpr std::size_t kMaxPattern = 4096;  // PATH_MAX; limits the nesting of braces
 
-/// Index of the brace that closes the one at `open`, npos if there is none.
+/// Returns the index of the brace that closes the one at `open`, or npos.
 std::size_t ClosingBrace(std::string_view text, std::size_t open) {
   int depth = 0;
   for (std::size_t i = open; i < text.size(); ++i) {
@@ -29,7 +34,7 @@ std::size_t ClosingBrace(std::string_view text, std::size_t open) {
   return std::string_view::npos;
 }
 
-/// The parts of `body` between the commas that stand outside inner braces.
+/// Splits `body` at the commas outside of nested braces.
 std::vector<std::string_view> SplitAlternatives(std::string_view body) {
   std::vector<std::string_view> parts;
   std::size_t start = 0;
@@ -61,7 +66,7 @@ std::size_t FirstOutsideEscapes(std::string_view text, char wanted) {
   return std::string_view::npos;
 }
 
-/// Multiplies out the braces of `text`; false when there would be too many alternatives.
+/// Appends the alternatives of `text` to `out`. Returns false if there are too many.
 bool ExpandBraces(std::string_view text, std::vector<std::string>& out) {
   const std::size_t open = FirstOutsideEscapes(text, '{');
   if (open == std::string_view::npos) {
@@ -77,7 +82,8 @@ bool ExpandBraces(std::string_view text, std::vector<std::string>& out) {
   return true;
 }
 
-/// Parses one alternative of `pattern`; mistakes point at the component as the pattern has it.
+/// Parses one alternative of `pattern`. The offset of an error is that of the component in
+/// `pattern`.
 Parsed<Glob::Components> ParseComponents(const std::string& path, std::string_view pattern) {
   Glob::Components components;
   for (const std::string_view part : SplitPath(path)) {
@@ -89,7 +95,7 @@ Parsed<Glob::Components> ParseComponents(const std::string& path, std::string_vi
       return Malformed(offset, format("a path cannot contain \"{}\"", name->text()));
     }
     const bool any_depth = part == "**";
-    // A second one adds nothing but ways to match the same.
+    // A repeated "**" does not change what matches.
     if (any_depth && !components.empty() && components.back().any_depth) continue;
     components.push_back({std::move(*name), any_depth});
   }
@@ -98,8 +104,8 @@ Parsed<Glob::Components> ParseComponents(const std::string& path, std::string_vi
   return components;
 }
 
-/// Whether the components of a pattern match those of a path. Takes the path one by one and keeps
-/// which prefixes of the pattern match so far, so that many "**" cost no more than one.
+/// Returns whether the components of a pattern match those of a path. `matched[i]` is whether the
+/// first i components of the pattern match the path up to the current component.
 bool MatchComponents(std::span<const Glob::Component> pattern, std::span<const std::string> path) {
   std::vector<bool> matched(pattern.size() + 1);
   matched[0] = true;
@@ -111,7 +117,7 @@ bool MatchComponents(std::span<const Glob::Component> pattern, std::span<const s
   skip_any_depth();
   for (const std::string& part : path) {
     for (std::size_t i = pattern.size(); i > 0; --i) {
-      // "**" takes the part and goes on; it stays out of what is hidden.
+      // "**" matches the component and continues. It does not match hidden names.
       const bool stays = i < pattern.size() && pattern[i].any_depth && !part.starts_with('.');
       const Glob::Component& component = pattern[i - 1];
       const bool steps = matched[i - 1] && !component.any_depth && component.name.Matches(part);
@@ -151,7 +157,7 @@ Parsed<NamePattern> NamePattern::Compile(std::string_view pattern) {
       continue;
     }
     if (c == '[') {
-      // The first character may be "]" itself, also behind a negation.
+      // The first character can be "]", also after a negation.
       std::size_t first = i + 1;
       if (first < pattern.size() && (pattern[first] == '!' || pattern[first] == '^')) ++first;
       const auto close = pattern.find(']', first + 1);

@@ -1,3 +1,8 @@
+// Both patterns are walked at the same time, first component by component (CommonPath), then byte
+// by byte (CommonName). A state is a position in each pattern, and transitions lead only to later
+// states, so that one pass over the states finds the shortest common path. Each transition records
+// its origin, from which the path is read backward.
+
 #include "model/glob_overlap.h"
 
 #include <fnmatch.h>
@@ -12,7 +17,7 @@ constexpr std::size_t kMaxName = 255;  // NAME_MAX
 constexpr std::size_t kMaxComponents = 100;
 constexpr std::size_t kUnreached = std::numeric_limits<std::size_t>::max();
 
-/// A part of a name pattern, as it is written.
+/// An element of a name pattern.
 struct Piece {
   enum Kind { kByte, kAnyByte, kStar, kBracket };
   Kind kind = kByte;
@@ -20,8 +25,8 @@ struct Piece {
   std::string_view bracket;  ///< "[a-z]"
 };
 
-/// Index of the "]" that closes the bracket at `open`; npos if nothing does, and the bracket is a
-/// character like any other.
+/// Returns the index of the "]" that closes the bracket at `open`. Returns npos if there is none;
+/// the bracket is then a literal character.
 std::size_t ClosingBracket(std::string_view text, std::size_t open) {
   std::size_t i = open + 1;
   if (i < text.size() && (text[i] == '!' || text[i] == '^')) ++i;
@@ -61,7 +66,7 @@ std::vector<Piece> PiecesOf(const NamePattern& pattern) {
   return pieces;
 }
 
-/// Appends the bytes at which `pieces` begins; whether these are all.
+/// Appends the literal bytes at the start of `pieces`. Returns whether all pieces are literal.
 template <class Pieces>
 bool AppendFixed(const Pieces& pieces, std::string& out) {
   for (const Piece& piece : pieces) {
@@ -71,19 +76,20 @@ bool AppendFixed(const Pieces& pieces, std::string& out) {
   return true;
 }
 
-/// Whether the two cannot match one path since names without wildcards differ, or their number.
+/// Returns whether the two cannot match the same path because a literal name differs, or the
+/// number of components.
 bool DifferInNames(const Glob::Components& a, const Glob::Components& b) {
   for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
     if (a[i].any_depth || b[i].any_depth) return false;
     const NamePattern &x = a[i].name, &y = b[i].name;
     if (x.literal() && y.literal() && x.text() != y.text()) return true;
   }
-  return a.size() != b.size();  // behind a "**" there is always a name
+  return a.size() != b.size();  // "**" is always followed by a name
 }
 
-/// The one of `bytes` to show: a favourite, else the first from the digits on.
-unsigned char Choose(const std::bitset<256>& bytes, std::string_view favourites) {
-  for (const char c : favourites) {
+/// Returns a byte of `bytes` for a readable path: a favorite, otherwise the first from "0" on.
+unsigned char Choose(const std::bitset<256>& bytes, std::string_view favorites) {
+  for (const char c : favorites) {
     if (bytes[static_cast<unsigned char>(c)]) return static_cast<unsigned char>(c);
   }
   std::size_t byte = '0';
@@ -97,17 +103,17 @@ bool BeginsAlike(std::string_view a, std::string_view b) {
 
 }  // namespace
 
-/// Takes one byte, a star any number of them.
+/// Matches one byte, or any number of bytes if it is a star.
 struct OverlapSearch::Token {
   Bytes bytes;
   bool star = false;
-  bool plain = false;  ///< stands for itself, and so may be a leading dot
+  bool plain = false;  ///< a literal byte, which can be a leading dot
 };
 
-/// What a path is to look like where there is a choice.
+/// How to replace wildcards in a path.
 struct OverlapSearch::Style {
-  std::string_view favourites;  ///< the bytes to take where wildcards meet
-  int least;                    ///< how many bytes a star stands for at the least
+  std::string_view favorites;  ///< preferred bytes
+  int least;                   ///< the minimum number of bytes for a star
 };
 
 FixedEnds FixedEndsOf(const Glob::Components& components) {
@@ -140,7 +146,7 @@ std::optional<std::string> OverlapSearch::Find(const Glob::Components& a, const 
                                                const Wanted& wanted) {
   if (a.size() > kMaxComponents || b.size() > kMaxComponents) return std::nullopt;
   if (!Spend(a.size() + b.size()) || DifferInNames(a, b)) return std::nullopt;
-  // Only this one is sure to exist where any does: in the others no star may stand for nothing.
+  // If there is a common path, this style finds one. In the other styles a star is never empty.
   constexpr Style kShortest = {"0aA", 0};
   auto shortest = CommonPath(a, b, kShortest);
   if (!shortest) return std::nullopt;
@@ -153,15 +159,15 @@ std::optional<std::string> OverlapSearch::Find(const Glob::Components& a, const 
   return wanted(*shortest) ? shortest : std::nullopt;
 }
 
-/// Walks both along one path. A state is how many components of each are done, and each leads only
-/// to later ones, so that one pass finds the path with the fewest components.
+/// A state is the number of components of each pattern that are matched. Finds the path with the
+/// fewest components.
 std::optional<std::string> OverlapSearch::CommonPath(const Glob::Components& a,
                                                      const Glob::Components& b,
                                                      const Style& style) {
   struct State {
     std::size_t depth = kUnreached;
     std::size_t from = 0;
-    std::string name;  ///< by which it was reached; empty where a "**" was ended
+    std::string name;  ///< of the last transition; empty if it only ended a "**"
   };
   const std::size_t row = b.size() + 1;
   std::vector<State> states((a.size() + 1) * row);
@@ -179,7 +185,7 @@ std::optional<std::string> OverlapSearch::CommonPath(const Glob::Components& a,
     if (a_stays) reach(now, now + row, "");
     if (b_stays) reach(now, now + 1, "");
     if (i == a.size() || j == b.size() || (a_stays && b_stays)) continue;
-    // As a name, "**" matches what a single star does: all that is not hidden.
+    // As a name, "**" matches the same as "*": all names that are not hidden.
     if (auto name = CommonName(a[i].name, b[j].name, style)) {
       reach(now, (a_stays ? i : i + 1) * row + (b_stays ? j : j + 1), std::move(*name));
     }
@@ -205,8 +211,8 @@ std::optional<std::string> OverlapSearch::CommonName(const NamePattern& a, const
   return name;
 }
 
-/// Walks both along one name, as CommonPath does along a path. A state is also what the name is so
-/// far, since it may not end as nothing, "." or "..", and only a plain dot may lead.
+/// A state also contains the kind of the name so far, because a name cannot be empty, "." or "..",
+/// and only a literal dot can be at its start.
 std::optional<std::string> OverlapSearch::CommonName(const std::vector<Token>& a,
                                                      const std::vector<Token>& b,
                                                      const Style& style) {
@@ -214,7 +220,7 @@ std::optional<std::string> OverlapSearch::CommonName(const std::vector<Token>& a
   struct State {
     std::size_t length = kUnreached;
     std::size_t from = 0;
-    char byte = 0;  ///< by which it was reached; none where a star was ended
+    char byte = 0;  ///< of the last transition; 0 if it only ended a star
   };
   const auto single = [](const Token& token) { return !token.star; };
   for (const auto* tokens : {&a, &b}) {
@@ -245,7 +251,7 @@ std::optional<std::string> OverlapSearch::CommonName(const std::vector<Token>& a
       if (leads || so_far != kNothing) reach(now, (so_far + 1) * stage + next, '.');
       bytes.reset('.');
     }
-    if (bytes.any()) reach(now, kName * stage + next, Choose(bytes, style.favourites));
+    if (bytes.any()) reach(now, kName * stage + next, Choose(bytes, style.favorites));
   }
   if (states.back().length > kMaxName) return std::nullopt;
   std::string name;

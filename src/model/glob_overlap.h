@@ -13,36 +13,37 @@
 
 namespace patchbay {
 
-/// The text that every path matched by an alternative begins and ends with.
+/// The literal text at the beginning and at the end of every path that an alternative matches.
 struct FixedEnds {
   std::string begin;
-  std::string backward_end;  ///< the last character first
-  bool whole = false;        ///< there are no wildcards: `begin` is the one path
+  std::string backward_end;  ///< reversed
+  bool whole = false;        ///< there are no wildcards: `begin` is the whole path
 };
 
+/// Returns the fixed ends of an alternative.
 FixedEnds FixedEndsOf(const Glob::Components& components);
 
-/// Whether paths with these ends can be the same; mostly they cannot, which saves a search.
+/// Returns false if no path can have both ends, which avoids most searches.
 bool CanMeet(const FixedEnds& a, const FixedEnds& b);
 
-/// Looks for paths that two alternatives of globs match both. One search serves many pairs and
-/// spends one supply of steps, of a few nanoseconds each; when that is used up, nothing is found
-/// any more. Exact for all that globs know and for paths that can exist: names of up to 255 bytes,
-/// none of them "." or "..", in up to 100 directories. Belongs to one thread.
+/// Searches for paths that two alternatives of globs both match. One search is used for many pairs,
+/// and has a limited number of steps of a few nanoseconds each; when they are used up, it finds
+/// nothing more. The result is exact for paths that can exist: names of up to 255 bytes other than
+/// "." and "..", in up to 100 directories. Not thread-safe.
 class OverlapSearch {
  public:
   using Wanted = std::function<bool(const std::string& path)>;
 
   explicit OverlapSearch(std::size_t steps) : steps_(steps) {}
 
-  /// The first path in common that is wanted, made of "0" and "a" where the globs leave the choice:
-  /// "/dev/ttyUSB0" of "/dev/tty*" and "/dev/*USB?". Of very many, about ten are tried, which
-  /// differ in what stands for the wildcards. `wanted` must ask both globs: for a bracket that
-  /// fnmatch(3) reads in an odd way the path can be wrong.
+  /// Returns a path that both alternatives match and that `wanted` accepts, such as "/dev/ttyUSB0"
+  /// for "/dev/tty*" and "/dev/*USB?". Tries about ten paths with different text for the wildcards.
+  /// `wanted` must match the path against both globs: the path can be wrong if fnmatch(3)
+  /// interprets a bracket expression differently.
   std::optional<std::string> Find(const Glob::Components& a, const Glob::Components& b,
                                   const Wanted& wanted);
 
-  /// Takes `steps` from the supply; false when it is used up.
+  /// Uses `steps` of the remaining steps. Returns false if none remain.
   bool Spend(std::size_t steps);
   bool exhausted() const { return steps_ == 0; }
 
@@ -61,7 +62,7 @@ class OverlapSearch {
   const Bytes& MatchedBy(std::string_view bracket);
 
   std::size_t steps_;
-  std::unordered_map<std::string, Bytes> brackets_;  ///< what each one matches; slow to find out
+  std::unordered_map<std::string, Bytes> brackets_;  ///< a cache, because MatchedBy is slow
 };
 
 }  // namespace patchbay

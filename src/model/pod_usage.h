@@ -8,7 +8,7 @@
 
 namespace patchbay {
 
-/// A container that a device was given to, by the names that Kubernetes has for it.
+/// A container that uses a device.
 struct Holder {
   std::string pod_namespace;
   std::string pod;
@@ -17,17 +17,17 @@ struct Holder {
   auto operator<=>(const Holder&) const = default;  // NOLINT(modernize-use-nullptr): for its own 0
 };
 
-/// Who holds the devices of one resource, by the ID that the kubelet sees. No entry without a
-/// holder.
+/// The containers that use the devices of one resource, by the ID for the kubelet. No entry is
+/// empty.
 using DeviceHolders = std::map<std::string, std::set<Holder>>;
 
-/// The same of all resources of the node, by name; what the kubelet last said.
+/// The DeviceHolders of all resources of the node, by resource name.
 using Holders = std::map<std::string, DeviceHolders>;
 
-/// What of one resource is in use.
+/// The devices of one resource that are in use.
 struct PodUsage {
-  DeviceHolders holders = {};  ///< by the ID of the device, whatever its replica
-  std::size_t units = 0;       ///< how many of what the kubelet sees
+  DeviceHolders holders = {};  ///< by device ID, without replica
+  std::size_t units = 0;       ///< the number of IDs of the kubelet that are in use
   bool operator==(const PodUsage&) const = default;
 };
 

@@ -8,10 +8,10 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kMaxAdvertisedId = 63;  // what the API's own comment asks for
+constexpr std::size_t kMaxAdvertisedId = 63;  // as the comment of Device.ID in api.proto requires
 constexpr std::string_view kReplicaSeparator = "::";
 
-/// The run of digits at `at`, without leading zeros; `at` moves behind it.
+/// Returns the digits at `at` without leading zeros, and sets `at` to their end.
 std::string_view TakeNumber(std::string_view text, std::size_t& at) {
   while (at < text.size() && text[at] == '0') ++at;
   const std::size_t start = at;
@@ -54,7 +54,7 @@ bool IdLess(std::string_view a, std::string_view b) {
   }
   const std::size_t rest_a = a.size() - i, rest_b = b.size() - j;
   if (rest_a != rest_b) return rest_a < rest_b;
-  return a < b;  // equal but for leading zeros
+  return a < b;  // they differ only in leading zeros
 }
 
 std::string AdvertisedId(const ResourceSpec& spec, std::string_view device_id, int replica) {

@@ -13,20 +13,20 @@
 
 namespace patchbay {
 
-/// Why something that matched is not advertised. The names are values of a metric label.
+/// Why a device that matched is not advertised. The names are values of a metric label.
 enum class RejectReason {
-  kUnreadable,       ///< the node or its directory could not be looked at
-  kBadName,          ///< a path that cannot be put in a message to the kubelet
-  kDanglingLink,     ///< a link that leads nowhere, or in a circle
-  kMissingVariable,  ///< a template needs what this device does not have
-  kBadTemplate,      ///< a template renders to something no container can get
-  kDuplicateId,      ///< two devices end with one ID; both are rejected
+  kUnreadable,       ///< the node or its directory could not be read
+  kBadName,          ///< the path is not valid in a message to the kubelet
+  kDanglingLink,     ///< a symbolic link without a target, or a loop
+  kMissingVariable,  ///< a template uses a variable that the device does not have
+  kBadTemplate,      ///< the result of a template is not valid
+  kDuplicateId,      ///< two devices have the same ID; both are rejected
   kDuplicateNode,    ///< another device of the resource has the same node
-  kWrongNumber,      ///< the node is not the one that the kernel has for the device
-  kIncomplete,       ///< a node that the match requires is not there
-  kTaken,            ///< another resource is the only owner of a node of it
-  kCommandFailed,    ///< a command, or one entry of what it printed, is of no use
-  kLimit,            ///< more than a resource may have
+  kWrongNumber,      ///< the device number is not the one in sysfs
+  kIncomplete,       ///< a node that the match requires is missing
+  kTaken,            ///< a node belongs to an exclusive resource
+  kCommandFailed,    ///< a command failed, or an entry of its output is not valid
+  kLimit,            ///< the resource has too many devices
 };
 inline constexpr RejectReason kAllRejectReasons[] = {
     RejectReason::kUnreadable,      RejectReason::kBadName,       RejectReason::kDanglingLink,
@@ -34,10 +34,10 @@ inline constexpr RejectReason kAllRejectReasons[] = {
     RejectReason::kDuplicateNode,   RejectReason::kWrongNumber,   RejectReason::kIncomplete,
     RejectReason::kTaken,           RejectReason::kCommandFailed, RejectReason::kLimit,
 };
-/// "unreadable", "bad_name", …
+/// Returns "unreadable", "bad_name", …
 std::string_view Name(RejectReason reason);
 
-/// Something that matched, or a directory that might hold matches, and why nothing came of it.
+/// A path that matched, or a directory that could contain matches, and why it gave no device.
 struct Rejection {
   std::string path;
   RejectReason reason = RejectReason::kUnreadable;
@@ -51,7 +51,7 @@ struct ListedDevice {
   std::shared_ptr<const Device> device;
   Health health = Health::kHealthy;
   std::string reason;  ///< why it is unhealthy; empty for a healthy one
-  /// Where not all devices fit in a list for the kubelet, those with a lower rank are listed.
+  /// If not all devices fit in a list for the kubelet, devices with a lower rank have precedence.
   std::uint32_t rank = 0;
 
   bool operator==(const ListedDevice& other) const {
@@ -60,8 +60,8 @@ struct ListedDevice {
   }
 };
 
-/// A [[resource.mount]] whose host path is not there, which is no reason to withhold a device: what
-/// it leads to may be made when the container starts.
+/// A [[resource.mount]] whose host path does not exist. The device is still advertised, because the
+/// path may exist when a container starts.
 struct MissingMount {
   std::string path;
   std::string detail;
@@ -69,49 +69,50 @@ struct MissingMount {
   bool operator==(const MissingMount&) const = default;
 };
 
-/// The devices of a resource at one moment. Immutable once shared; any thread may read it.
+/// The devices of a resource at a point in time. Immutable once shared; any thread may read it.
 struct Snapshot {
   std::shared_ptr<const ResourceSpec> spec;
-  std::uint64_t generation = 0;       ///< grows with every change
-  std::vector<ListedDevice> devices;  ///< in the order of IdLess
+  std::uint64_t generation = 0;       ///< increases with every change
+  std::vector<ListedDevice> devices;  ///< ordered by IdLess
   std::vector<Rejection> rejected;
-  /// Whether every device is listed with its NUMA node. With some of them only, the kubelet would
-  /// never align the others.
+  /// True if every device is listed with its NUMA node. If only some were, the kubelet would never
+  /// align the others.
   bool topology = false;
-  std::vector<MissingMount> missing_mounts = {};  ///< by path
+  std::vector<MissingMount> missing_mounts = {};  ///< ordered by path
 };
 
-/// The order of IDs: runs of digits compare as numbers, so that "tty9" is before "tty10".
+/// Compares IDs. Digits compare as numbers, so that "tty9" is before "tty10".
 bool IdLess(std::string_view a, std::string_view b);
 
-/// The ID that the kubelet sees: `device_id` itself, or "device_id::replica" where a resource
-/// advertises its devices more than once.
+/// Returns the ID for the kubelet: `device_id`, or "device_id::replica" if the resource has
+/// replicas.
 std::string AdvertisedId(const ResourceSpec& spec, std::string_view device_id, int replica);
 
-/// What AdvertisedId makes an ID of; `device_id` lies in the ID that was taken apart.
+/// The parts of an ID for the kubelet. `device_id` is a view into it.
 struct AdvertisedUnit {
   std::string_view device_id;
   std::int64_t replica = 0;
 };
-/// Takes apart what AdvertisedId made for any resource that has replicas; nothing for what it
-/// cannot have made.
+/// Parses an ID that AdvertisedId returned for any resource with replicas. Returns nothing for any
+/// other text.
 std::optional<AdvertisedUnit> ParseReplica(std::string_view advertised_id);
-/// Takes apart what AdvertisedId made for this one; nothing for what it cannot have made.
+/// Parses an ID that AdvertisedId returned for `spec`. Returns nothing for any other text.
 std::optional<AdvertisedUnit> ParseAdvertised(const ResourceSpec& spec,
                                               std::string_view advertised_id);
 
-/// The bytes of the longest device ID of this resource, so that AdvertisedId stays within 63.
+/// Returns the maximum length of a device ID in bytes, so that AdvertisedId has at most 63.
 std::size_t LongestDeviceId(const ResourceSpec& spec);
 
-/// A device of the snapshot by its own ID; null when there is none.
+/// Returns the device with the ID `device_id`, without replica. Returns null if there is none.
 const ListedDevice* FindDevice(const Snapshot& snapshot, std::string_view device_id);
 
-/// A device of the snapshot by the ID that the kubelet sees.
+/// A device of the snapshot, its index and the replica.
 struct FoundDevice {
-  const ListedDevice* listed = nullptr;  ///< null when there is none
+  const ListedDevice* listed = nullptr;  ///< null if there is none
   std::int64_t index = 0;
   std::int64_t replica = 0;
 };
+/// Returns the device with the ID that the kubelet uses.
 FoundDevice FindAdvertised(const Snapshot& snapshot, std::string_view advertised_id);
 
 }  // namespace patchbay

@@ -12,19 +12,20 @@ class RE2;
 
 namespace patchbay {
 
-/// The compiled form of an RE2 expression; fails with the offset of the mistake.
+/// Compiles an RE2 regular expression. Fails with the offset of the error.
 Parsed<std::shared_ptr<const re2::RE2>> CompileRe2(std::string_view pattern);
 
-/// An RE2 expression that must match the whole of a text: `up|unknown`.
+/// An RE2 regular expression that must match a whole text: `up|unknown`.
 ///
-/// Immutable, cheap to copy, thread-safe. Linear in the length of the text whatever the pattern.
+/// Immutable, cheap to copy, thread-safe. Matching takes linear time in the length of the text, for
+/// every pattern.
 class TextPattern {
  public:
   static Parsed<TextPattern> Compile(std::string_view pattern);
 
   bool Matches(std::string_view text) const;
   const std::string& text() const { return text_; }
-  /// Expressions are equal when their texts are.
+  /// Expressions are equal if their texts are equal.
   bool operator==(const TextPattern& other) const { return text_ == other.text_; }
 
  private:

@@ -6,10 +6,10 @@
 #include "base/escape.h"
 #include "base/format.h"
 
-// A shape is checked twice by the same functions: at load, where one byte stands for each value,
-// and rendered, where the values are there. The first finds what is wrong whatever the values are;
-// the second never trusts the first. Rules are lists of what may be there, but for two: the
-// reserved names of the environment, since nobody can list what programs use, and "all" of CDI.
+// The same functions check a shape twice: at load, with one byte for each value, and rendered, with
+// the values. The check at load finds errors that do not depend on the values; the check after
+// rendering does not rely on it. All rules are allow-lists except two: the reserved environment
+// variables, because the variables that programs use cannot be listed, and "all" in CDI names.
 
 namespace patchbay {
 namespace {
@@ -18,19 +18,19 @@ bool IsField(char c) { return c == TemplateShape::kField; }
 
 using Test = bool (*)(char);
 
-/// Which bytes a name may begin with, go on with and end with.
+/// The bytes that a name can start with, contain and end with.
 struct Alphabet {
   Test first, inside, last;
-  std::string_view words;  ///< the same for people
+  std::string_view words;  ///< for messages
 };
 
-/// A part of a shape and where it begins in it.
+/// A part of a shape and its position.
 struct Part {
   std::string_view text;
   std::size_t start = 0;
 
   Part Before(std::size_t at) const { return {text.substr(0, at), start}; }
-  Part Behind(std::size_t at) const { return {text.substr(at + 1), start + at + 1}; }
+  Part After(std::size_t at) const { return {text.substr(at + 1), start + at + 1}; }
 };
 
 Problem At(const TemplateShape& shape, std::size_t index, std::string message) {
@@ -47,15 +47,15 @@ std::string_view ValueOf(const TemplateShape& shape, const Template::Span& field
   return std::string_view(shape.text).substr(field.begin, field.end - field.begin);
 }
 
-/// Whether a variable is, or may be, a part of the text from `start` to `end`.
+/// Returns whether a variable is in the text from `start` to `end`, or next to it.
 bool HoldsField(const TemplateShape& shape, std::size_t start, std::size_t end) {
   return std::any_of(shape.fields.begin(), shape.fields.end(), [&](const Template::Span& field) {
     return field.begin <= end && field.end >= start;
   });
 }
 
-/// Whether no device has a say in the value. An ID is safe to print, but may be a serial number.
-bool IsOfTheFile(const Template::Span& field) {
+/// Returns whether the value cannot contain text from a device. An ID can contain a serial number.
+bool IsFromConfiguration(const Template::Span& field) {
   return field.origin == Origin::kConfiguration && field.name != "id";
 }
 
@@ -73,12 +73,12 @@ Problem CheckName(const TemplateShape& shape, Part part, std::string_view what,
   return std::nullopt;
 }
 
-/// The number of bytes that do not depend on variables.
+/// Returns the number of bytes outside of variables.
 std::size_t LiteralSize(std::string_view text) {
   return text.size() - static_cast<std::size_t>(std::count_if(text.begin(), text.end(), IsField));
 }
 
-/// Labels of lower-case letters, digits and "-", with dots between them.
+/// Checks a DNS subdomain: labels of lowercase letters, digits and "-", separated by dots.
 Problem CheckDnsSubdomain(const TemplateShape& shape, Part part, std::string_view what) {
   static constexpr Alphabet kLabel = {[](char c) { return IsLower(c) || IsDigit(c); },
                                       [](char c) { return IsLower(c) || IsDigit(c) || c == '-'; },
@@ -91,14 +91,13 @@ Problem CheckDnsSubdomain(const TemplateShape& shape, Part part, std::string_vie
     const auto dot = part.text.find('.');
     if (auto problem = CheckName(shape, part.Before(dot), what, kLabel)) return problem;
     if (dot == std::string_view::npos) return std::nullopt;
-    part = part.Behind(dot);
+    part = part.After(dot);
   }
 }
 
-constexpr std::size_t kMaxComponent = 255;  // as file systems have it
+constexpr std::size_t kMaxComponent = 255;  // NAME_MAX
 
-/// What the text of a device may hold where it is a part of a path. A list of what is harmless, so
-/// that nobody has to know everything that is not.
+/// Returns whether text from a device can contain the byte in a path. An allow-list.
 bool IsSafeInPath(char c) {
   return IsAlnum(c) || std::string_view("._:@+,=~%#- ").find(c) != std::string_view::npos;
 }
@@ -110,16 +109,17 @@ bool IsSafeComponent(std::string_view text) {
          std::all_of(text.begin(), text.end(), IsSafeInPath);
 }
 
-/// What is wrong with the component from `start` to `end`.
+/// Checks the component from `start` to `end`.
 Problem CheckComponent(const TemplateShape& path, std::size_t start, std::size_t end) {
   const std::string_view component = std::string_view(path.text).substr(start, end - start);
   if (component == "..") return At(path, start, "a path cannot contain \"..\"");
   if (!component.empty() && component != "." && component.size() <= kMaxComponent) {
     return std::nullopt;
   }
-  if (!HoldsField(path, start, end)) return std::nullopt;  // the file may write a path as it likes
+  if (!HoldsField(path, start, end))
+    return std::nullopt;  // literal text of the file is not restricted
   if (component.empty()) {
-    // "/host/{path}": the slash of the path and that before it are one.
+    // "/host/{path}": the slash before the variable and the first one of its value are merged.
     const bool joins = std::any_of(path.fields.begin(), path.fields.end(), [&](const auto& field) {
       return field.begin == end && field.end > end && field.origin == Origin::kNode;
     });
@@ -137,7 +137,7 @@ struct ReservedEnv {
   bool is_prefix = false;
 };
 
-/// What decides which programs, libraries or modules run, or has an interpreter run something.
+/// Variables that select programs, libraries or modules, or make an interpreter run code.
 constexpr ReservedEnv kReservedEnv[] = {
     // the dynamic linker and the C library
     {"LD_", true},
@@ -214,7 +214,7 @@ Problem ProblemWithPath(const TemplateShape& path) {
   }
   for (std::size_t start = 0; start <= text.size();) {
     const std::size_t end = std::min(text.find('/', start), text.size());
-    // What is before the first slash is nothing, or a variable that holds a path.
+    // The text before the first slash is empty, or a variable with a path.
     if (start > 0) {
       if (auto problem = CheckComponent(path, start, end)) return problem;
     }
@@ -271,10 +271,10 @@ Problem ProblemWithAnnotationKey(const TemplateShape& key) {
       IsAlnum, [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; }, IsAlnum,
       "can contain only letters, digits, \"-\", \"_\" and \".\", with a letter or digit at both "
       "ends"};
-  const auto last_slash = key.text.rfind('/');  // of the file, or of {resource}
+  const auto last_slash = key.text.rfind('/');  // in literal text, or in {resource}
   for (const Template::Span& field : key.fields) {
     const bool in_prefix = last_slash != std::string::npos && field.begin <= last_slash;
-    const bool is_resource = IsOfTheFile(field) && field.end > last_slash;
+    const bool is_resource = IsFromConfiguration(field) && field.end > last_slash;
     if (!in_prefix || is_resource) continue;
     return At(key, field.begin, "a variable cannot be used before the slash");
   }
@@ -283,7 +283,7 @@ Problem ProblemWithAnnotationKey(const TemplateShape& key) {
     if (auto problem = CheckDnsSubdomain(key, name.Before(slash), "the part before the slash")) {
       return problem;
     }
-    name = name.Behind(slash);
+    name = name.After(slash);
   }
   if (LiteralSize(name.text) > 63) {
     return At(key, name.start, "the name of an annotation is longer than 63 bytes");
@@ -315,8 +315,8 @@ Problem ProblemWithCdiName(const TemplateShape& name) {
   }
   const Part kind = whole.Before(equals);
   if (auto problem = CheckName(name, kind.Before(slash), "the vendor", kVendor)) return problem;
-  if (auto problem = CheckName(name, kind.Behind(slash), "the class", kClass)) return problem;
-  const Part device = whole.Behind(equals);
+  if (auto problem = CheckName(name, kind.After(slash), "the class", kClass)) return problem;
+  const Part device = whole.After(equals);
   if (auto problem = CheckName(name, device, "the name of a CDI device", kDevice)) return problem;
   if (device.text != "all" || !HoldsField(name, device.start, name.text.size())) {
     return std::nullopt;
