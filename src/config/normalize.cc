@@ -27,12 +27,12 @@ bool IsAddress(int family, std::string_view text) {
 }  // namespace
 
 std::optional<std::string> NormalizedPermissions(std::string_view text) {
-  std::string normalised;
+  std::string normalized;
   for (const char letter : std::string_view("rwm")) {
-    if (text.find(letter) != std::string_view::npos) normalised.push_back(letter);
+    if (text.find(letter) != std::string_view::npos) normalized.push_back(letter);
   }
-  if (text.empty() || normalised.size() != text.size()) return std::nullopt;
-  return normalised;
+  if (text.empty() || normalized.size() != text.size()) return std::nullopt;
+  return normalized;
 }
 
 std::optional<std::string> NormalizedHost(std::string_view text) {

@@ -23,6 +23,7 @@
 #include <fstream>
 #include <iterator>
 #include <mutex>
+#include <optional>
 #include <sstream>
 #include <system_error>
 #include <thread>
@@ -158,34 +159,44 @@ void SpawnAndReport(const std::shared_ptr<Start>& start) {
   waitid(P_PIDFD, id, &ended, WEXITED);
 }
 
-/// Returns the child process of a thread that is in posix_spawn, or 0 if there is none.
-pid_t ChildOf(pid_t thread) {
+/// Returns the child process of a thread that is in posix_spawn, or 0 if it has none. Returns
+/// nothing if the kernel does not report it (CONFIG_PROC_CHILDREN).
+std::optional<pid_t> ChildOf(pid_t thread) {
+  std::ifstream children(format("/proc/self/task/{}/children", thread));
+  if (!children) return std::nullopt;
   pid_t child = 0;
-  std::ifstream(format("/proc/self/task/{}/children", thread)) >> child;
+  children >> child;
   return child;
 }
 
-/// Returns whether the process already executes its program, so that the thread that started it is
-/// about to report it. Reads the flag PF_FORKNOEXEC (include/linux/sched.h in the kernel source) in
-/// the ninth field of /proc/PID/stat; see proc(5).
-bool IsExecuted(pid_t process) {
+/// Returns whether the process exists and does not execute its program yet. Reads the flag
+/// PF_FORKNOEXEC (include/linux/sched.h in the kernel source) in the ninth field of /proc/PID/stat;
+/// see proc(5).
+bool IsInExec(pid_t process) {
   constexpr unsigned kForkNoExec = 0x40;
   std::ifstream stat(format("/proc/{}/stat", process));
   const std::string text{std::istreambuf_iterator<char>(stat), {}};
   std::istringstream fields(text.substr(text.rfind(')') + 1));  // after the program name
   std::string skipped;
   for (int i = 3; i < 9; ++i) fields >> skipped;
-  unsigned flags = kForkNoExec;
+  unsigned flags = 0;
   fields >> flags;
-  return fields && (flags & kForkNoExec) == 0;
+  return (flags & kForkNoExec) != 0;
+}
+
+/// Returns whether the thread is before or after exec, where it cannot hang.
+bool CannotHang(const Start& start) {
+  if (start.thread == 0) return true;
+  const std::optional<pid_t> child = ChildOf(start.thread);
+  return child && !IsInExec(*child);
 }
 
 /// Returns a pidfd of the child process of a thread that is in posix_spawn. Empty if there is none
 /// or it cannot be opened.
 UniqueFd ProcessOf(pid_t thread) {
-  const pid_t child = ChildOf(thread);
-  if (child == 0) return {};
-  UniqueFd process(pidfd_open(child, 0));
+  const std::optional<pid_t> child = ChildOf(thread);
+  if (child.value_or(0) == 0) return {};
+  UniqueFd process(pidfd_open(*child, 0));
   // If the child has changed, the pidfd may refer to another process.
   return ChildOf(thread) == child ? std::move(process) : UniqueFd();
 }
@@ -225,9 +236,9 @@ Result<Spawned> Spawn(SpawnSpec spec, std::chrono::steady_clock::time_point dead
          static_cast<int>(std::clamp<std::int64_t>(left.count(), 0, 60'000)));
   } while (fds[0].revents == 0 && fds[1].revents == 0 &&
            std::chrono::steady_clock::now() < deadline);
-  // If the program already runs, wait for the thread to report it: the caller of Spawn stops the
-  // whole process group, with SIGTERM first.
-  while (fds[0].revents == 0 && IsExecuted(ChildOf(start->thread))) poll(fds.data(), 1, -1);
+  // After exec, wait for the report of the thread: the caller of Spawn stops the whole process
+  // group, with SIGTERM first.
+  while (fds[0].revents == 0 && CannotHang(*start)) poll(fds.data(), 1, 1);
   {
     const std::lock_guard lock(start->mutex);
     start->is_abandoned = !start->has_ended;
@@ -237,7 +248,8 @@ Result<Spawned> Spawn(SpawnSpec spec, std::chrono::steady_clock::time_point dead
     none.cancelled = fds[1].revents != 0;
     none.timed_out = !none.cancelled;
     UniqueFd process = ProcessOf(start->thread);
-    if (process && KillProcess(process)) {
+    const bool is_reaped = ChildOf(start->thread) == std::optional<pid_t>(0);
+    if (is_reaped || (process && KillProcess(process))) {
       thread.join();  // the thread reaps the process
     } else {
       thread.detach();

@@ -173,7 +173,7 @@ inline std::vector<Sample> BadSamples() {
       {Daemon("rescan = '999ms'"), "2:10 out-of-range", "999ms", "1s to 24h"},
       {WithKey("forget_after = '0s'"), "2:16 out-of-range", "", ""},
       {WithMatch("path = '/dev/x'\ntype = 'devise'"), "5:8 unknown-value", "", "`device`"},
-      {WithMatch("path = '/dev/x'\ntype = 'whatever'"), "5:8 unknown-value", "",
+      {WithMatch("path = '/dev/x'\ntype = 'socket'"), "5:8 unknown-value", "",
        "`device`, `file`, `directory` or `any`"},
       {Daemon("rescan = '5 m'"), "2:10 bad-duration", "5 m", "30s"},
       {WithKey("forget_after = '10'"), "2:16 bad-duration", "", ""},
