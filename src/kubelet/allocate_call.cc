@@ -32,7 +32,7 @@ void AllocateCall::Begin() {
   OnRendered();
 }
 
-/// Again, where lookups may hang. What is called there touches only this call and what it shares.
+/// Repeats the call where lookups can hang. Functions there use only this call and shared state.
 void AllocateCall::LookUp() {
   const auto lookups = backend_->lookups.lock();
   if (lookups == nullptr) {
@@ -42,7 +42,7 @@ void AllocateCall::LookUp() {
   lookups->Run([self = shared_from_this()](
                    const AllocationContext& context) { self->status_ = self->Render(context); },
                [self = shared_from_this()] { self->OnRendered(); },
-               // Meanwhile Render may go on.
+               // Render may still be running.
                [self = shared_from_this()](std::string why) {
                  self->Refuse(Fail(ErrorKind::kUnavailable, std::move(why)));
                });
@@ -64,7 +64,7 @@ void AllocateCall::OnRendered() {
   if (!snapshot_->spec->allocate) return answer_->Finish({});
   auto hook = backend_->Plan(Hook::kAllocate, *snapshot_, containers_);
   if (!hook) return Refuse(Failure(std::move(hook).error()));
-  // What a call of the runner holds must not be the runner.
+  // The call must not keep the runner alive, which keeps the call alive.
   backend_->RunAfterRelease(*std::move(hook), *snapshot_->spec,
                             [answer = answer_](const Status& after) { answer->Finish(after); });
 }

@@ -9,28 +9,27 @@
 
 namespace patchbay {
 
-/// One call of Allocate. It is answered on gRPC's thread by what the kernel has in memory of the
-/// host's files; where that is not enough, all of it is done again on a thread of HostLookups. Then
+/// One call of Allocate. The response is rendered on the gRPC thread if the kernel has all paths in
+/// its cache. Otherwise rendering is repeated on a thread of HostLookups, where it can hang. Then
 /// the hook runs, if the resource has one.
 ///
-/// Shared by whoever continues it. It does not keep the server or the resource, which may end
-/// first.
+/// Shared by the threads that continue the call. Does not keep the server or the resource alive.
 class AllocateCall : public std::enable_shared_from_this<AllocateCall> {
  public:
   AllocateCall(std::shared_ptr<const PluginBackend> backend,
                const v1beta1::AllocateRequest& request, v1beta1::AllocateResponse* response);
 
-  /// Returns at once; the reply may be finished later, on any thread.
+  /// Does not block. The reply can be finished later, on any thread.
   void Begin();
   grpc::ServerUnaryReactor* reactor() const { return answer_->reply->reactor(); }
 
  private:
-  /// Of it the hook's call holds nothing else, and it outlives the backend.
+  /// The part that the call of the hook keeps. It can outlive the backend.
   struct Answer {
     std::shared_ptr<UnaryReply> reply;
-    v1beta1::AllocateResponse* response;  ///< gRPC's, until the reply is finished
+    v1beta1::AllocateResponse* response;  ///< owned by gRPC; valid until the reply is finished
     v1beta1::AllocateResponse rendered;
-    std::vector<int> devices;  ///< how many each container asked for
+    std::vector<int> devices;  ///< the number of devices of each container
     std::shared_ptr<ResourceObserver> observer;
     std::shared_ptr<const DeviceUsage> usage;
 
@@ -44,7 +43,7 @@ class AllocateCall : public std::enable_shared_from_this<AllocateCall> {
 
   const std::shared_ptr<const PluginBackend> backend_;
   const std::shared_ptr<Answer> answer_;
-  std::vector<std::vector<std::string>> containers_;  ///< the IDs that each asked for
+  std::vector<std::vector<std::string>> containers_;  ///< the requested IDs of each container
   const std::shared_ptr<const Snapshot> snapshot_;
   Status status_;  ///< of Render
 };

@@ -10,8 +10,8 @@
 
 namespace patchbay {
 
-/// What the calls of one resource need to know about device usage, and report about it. The kubelet
-/// is the source: its PodResources API reports which pods hold which devices.
+/// Device usage for the calls of one resource. The source is the PodResources API of the kubelet,
+/// which reports the devices of each pod.
 ///
 /// Thread-safe. May be called after the resource or `pod_resources` is gone.
 class DeviceUsage {
@@ -22,11 +22,12 @@ class DeviceUsage {
 
   /// Without PodResources: nothing is polled, and no start is verified.
   DeviceUsage() = default;
-  /// Loop thread. `loop` outlives it; `pod_resources` belongs to the loop and may have expired.
+  /// Called on the loop thread. `loop` must outlive it; `pod_resources` belongs to the loop and may
+  /// have expired.
   DeviceUsage(Loop& loop, std::weak_ptr<PodResources> pod_resources, OnUnverified on_unverified);
 
   /// Reports that a container got devices, so that the usage is polled soon. Does not wake a
-  /// thread, which would make each Allocate slower by a fifteenth.
+  /// thread, which would make each Allocate call about 7% slower.
   void OnAllocated() const;
 
   /// Polls the usage, then calls `then` once, on the loop (without PodResources: at once). By then

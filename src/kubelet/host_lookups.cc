@@ -11,8 +11,8 @@
 namespace patchbay {
 namespace {
 
-/// More lookups than one, so that one which hangs does not delay the next. They touch nothing that
-/// ends with the resource, so its end does not wait for them.
+/// More than one thread, so that a lookup that hangs does not delay the next one. Lookups use no
+/// state of the resource, so that it can end without waiting for them.
 constexpr ThreadPool::Options kLookupThreads{.max_running = 4,
                                              .patience = std::chrono::seconds(1),
                                              .max_overdue = 12,
@@ -21,8 +21,8 @@ constexpr ThreadPool::Options kLookupThreads{.max_running = 4,
 
 }  // namespace
 
-/// The paths that are looked up now, by the order in which their calls began. Shared with the
-/// threads, which may never return.
+/// The current lookups, ordered by the start of their calls. Shared with the threads, which may
+/// never return.
 class HostLookups::Paths {
  public:
   std::uint64_t Begin() {
@@ -38,7 +38,7 @@ class HostLookups::Paths {
     const std::lock_guard lock(mutex_);
     paths_.erase(call);
   }
-  /// The path at which this call is, or at which the oldest is, for which this one waits.
+  /// Returns the path of this call, or that of the oldest call if this one is queued.
   std::string HangsAt(std::uint64_t call) const {
     const std::lock_guard lock(mutex_);
     const auto own = paths_.find(call);

@@ -10,18 +10,18 @@
 
 namespace patchbay {
 
-/// The threads on which one resource looks up paths that the kernel does not have in memory, so
-/// that a file system that does not answer holds up nothing but this resource's Allocate calls, and
-/// each of them for no longer than `limit`. Thread-safe.
+/// The threads on which one resource looks up paths that are not in the cache of the kernel. A file
+/// system that hangs delays only the Allocate calls of this resource, each by at most `limit`.
+/// Thread-safe.
 class HostLookups {
  public:
   static constexpr std::chrono::seconds kLimit{5};
 
   explicit HostLookups(AllocationHost host, std::chrono::milliseconds limit = kLimit);
 
-  /// Calls `work` on a thread, where it may hang, with what it needs to look up paths; then `then`,
-  /// or after the limit `on_late` with a text for the administrator. See ThreadPool::Job for what
-  /// they may touch. One of the two is called, on another thread or on this one.
+  /// Calls `work` on a thread where it can hang, and then `then`. If the limit passes, calls
+  /// `on_late` with an error message instead. Exactly one of the two is called, on any thread.
+  /// ThreadPool::Job documents what they can access.
   void Run(std::function<void(const AllocationContext&)> work, std::function<void()> then,
            std::function<void(std::string why)> on_late);
 

@@ -23,9 +23,9 @@ namespace {
 
 /// The default of gRPC.
 constexpr int kMaxMessageBytes = 4 << 20;
-/// An answer of List, which names every pod of the node.
+/// The maximum size of a List response, which contains every pod of the node.
 constexpr int kMaxPodListBytes = 16 << 20;
-/// The memory of such an answer is given back at once.
+/// Above this size, the memory of a response is returned to the system immediately.
 constexpr std::size_t kLargeAnswer = 1 << 20;
 /// The maximum time for which a call waits for another to connect, since connecting can hang. It
 /// normally takes less than a millisecond.
@@ -74,7 +74,7 @@ class CallContext {
     if (context_) context_->TryCancel();
   }
   void End() {
-    std::unique_ptr<grpc::ClientContext> ended;  // goes when the lock is not held
+    std::unique_ptr<grpc::ClientContext> ended;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
     ended.swap(context_);
   }
@@ -84,10 +84,10 @@ class CallContext {
   std::unique_ptr<grpc::ClientContext> context_ = std::make_unique<grpc::ClientContext>();
 };
 
-/// Calls `run` with the context of a call and then `done` with what it returned, on a thread of its
-/// own. Not with callbacks: the last channel that goes takes gRPC's threads for them along and
-/// waits for these, which on one of them, where a callback would let go of the channel, ends the
-/// process. Where there is no thread, `done` is called at once with `refused`.
+/// Calls `run` with the context of a call and then `done` with its result, on a new thread. The
+/// callback API of gRPC cannot be used: destroying the last channel waits for its threads, and the
+/// process aborts if a callback destroys that channel on one of them. If no thread can be created,
+/// `done` is called immediately with `refused`.
 template <class Run, class Done, class Outcome>
 PendingCall Begin(std::chrono::milliseconds deadline, Run run, const Done& done, Outcome refused) {
   const auto context = std::make_shared<CallContext>(deadline);
@@ -104,7 +104,8 @@ PendingCall Begin(std::chrono::milliseconds deadline, Run run, const Done& done,
   }
 }
 
-/// Calls List, with bytes: a stub calls an answer that does not parse UNIMPLEMENTED.
+/// Calls List and returns the bytes: a stub would report a response that does not parse as
+/// UNIMPLEMENTED.
 grpc::Status List(const std::string& socket, PodResourcesVersion version,
                   grpc::ClientContext& context, grpc::ByteBuffer& answer) {
   const auto channel = Dial(socket, kMaxPodListBytes);
@@ -127,7 +128,7 @@ grpc::Status List(const std::string& socket, PodResourcesVersion version,
   return status;
 }
 
-/// Nobody was reached on the socket.
+/// The outcome if no connection was established.
 PollOutcome WhyUnreached(const std::string& socket) {
   if (faccessat(AT_FDCWD, socket.c_str(), W_OK, AT_EACCESS) == 0) return PollOutcome::kNoAnswer;
   if (errno == EACCES) return PollOutcome::kForbidden;
@@ -143,7 +144,7 @@ PollOutcome ToOutcome(const grpc::Status& status, const std::string& socket) {
     case grpc::StatusCode::CANCELLED: return PollOutcome::kNoAnswer;
     case grpc::StatusCode::UNAVAILABLE: return WhyUnreached(socket);
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
-      // Also what gRPC itself, here or there, calls a message that is too long.
+      // gRPC, on both sides, also reports a message that is too large with this code.
       return status.error_message().find("larger than max") == std::string::npos
                  ? PollOutcome::kRateLimited
                  : PollOutcome::kTooLong;
@@ -162,7 +163,7 @@ PodResourcesAnswer ToAnswer(const grpc::Status& status, grpc::ByteBuffer& bytes,
   }
   if (!reported) {
     answer.outcome = PollOutcome::kUnreadable;
-    answer.reason = "it is no ListPodResourcesResponse";
+    answer.reason = "it is not a valid ListPodResourcesResponse";
     return answer;
   }
   if (SocketIdentity(socket) != kubelet) {
@@ -215,7 +216,7 @@ Result<std::shared_ptr<grpc::Channel>> SharedConnection::Get(const std::string& 
   return dialed;
 }
 
-/// The connection to `peer` for one more call; null if there is none that may be used.
+/// Returns the connection to `peer` for another call, or null if there is no usable one.
 std::shared_ptr<grpc::Channel> SharedConnection::Share(const std::string& peer) {
   if (peer != peer_ || calls_ == kMaxCalls) return nullptr;
   auto channel = channel_.lock();
@@ -243,7 +244,7 @@ PendingCall CallRegister(const std::shared_ptr<SharedConnection>& connection,
       [connection, peer = connection->peer(), kubelet_socket,
        request](grpc::ClientContext& context) -> Status {
         const auto channel = TRY(connection->Get(kubelet_socket, peer));
-        // Not before connecting: a kubelet deletes the sockets before it listens.
+        // Checked after connecting, because a kubelet deletes the sockets before it listens.
         const std::string directory = DirectoryOf(kubelet_socket);
         if (!SocketIdentity(format("{}/{}", directory, request.endpoint()))) {
           return Fail(ErrorKind::kPrecondition, OwnSocketDeleted(directory));

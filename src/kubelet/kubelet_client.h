@@ -18,8 +18,8 @@
 
 namespace patchbay {
 
-/// A call under way, on a thread of its own. The destructor cancels it and waits for the moment
-/// that takes; after that `done` is not called any more.
+/// A pending call on its own thread. The destructor cancels it and waits for the thread. `done` is
+/// not called after that.
 class [[nodiscard]] PendingCall {
  public:
   PendingCall() = default;
@@ -37,7 +37,7 @@ class [[nodiscard]] PendingCall {
     thread_.join();
   }
 
-  /// Has the call end soon, without waiting for it. From any thread.
+  /// Cancels the call without waiting for its end. From any thread.
   void Cancel() const {
     if (thread_.joinable()) cancel_();
   }
@@ -47,7 +47,7 @@ class [[nodiscard]] PendingCall {
   std::thread thread_;
 };
 
-/// Called once with the outcome, on the thread of the call, or at once where there can be none:
+/// Called once with the outcome, on the thread of the call, or immediately without a thread:
 /// kUnavailable if there was no response, kInvalid if the call was rejected, kPrecondition if it
 /// was not made, see CallRegister.
 using CallDone = std::function<void(Status)>;
@@ -85,8 +85,8 @@ class SharedConnection {
   int calls_ = 0;                         ///< started on this connection
 };
 
-/// Asks the kubelet behind `kubelet_socket` to serve `resource` from the socket called `endpoint`
-/// in its own directory. Returns at once.
+/// Calls Register on `kubelet_socket` for `resource`, with the socket `endpoint` in the same
+/// directory. Does not block.
 ///
 /// A kubelet that starts deletes all plugin sockets before it listens. The call is not made to a
 /// kubelet other than the current peer of `connection`, nor if the socket `endpoint` is missing
@@ -97,15 +97,15 @@ PendingCall CallRegister(const std::shared_ptr<SharedConnection>& connection,
                          const ResourceSpec& resource, std::chrono::milliseconds deadline,
                          const CallDone& done);
 
-/// What came of asking who holds which device.
+/// The result of CallList.
 struct PodResourcesAnswer {
   PollOutcome outcome = PollOutcome::kNoAnswer;
-  std::string reason;                               ///< as gRPC or the kubelet put it; may be ""
-  std::shared_ptr<const ReportedHolders> reported;  ///< null but for kAnswered
+  std::string reason;  ///< the error message of gRPC or the kubelet; can be empty
+  std::shared_ptr<const ReportedHolders> reported;  ///< null unless the outcome is kAnswered
 };
 
-/// Asks the kubelet's PodResources API behind `socket` for a List of at most 16 MiB. Returns at
-/// once; `done` is called on the thread of the call.
+/// Calls List of the PodResources API on `socket`, with a response of at most 16 MiB. Does not
+/// block; `done` is called on the thread of the call.
 PendingCall CallPodResources(const std::string& socket, PodResourcesVersion version,
                              std::chrono::milliseconds deadline,
                              const std::function<void(PodResourcesAnswer)>& done);

@@ -30,7 +30,7 @@ constexpr std::size_t kManySockets = 100;
 constexpr int kThrottleFactor = 10;
 constexpr std::chrono::milliseconds kMaxThrottle{500};
 
-/// The nearest directory at or above `path` that exists.
+/// Returns `path`, or its nearest parent directory that exists.
 std::string NearestDirectory(std::string path) {
   struct stat info;
   while (path != "/" && (stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode))) {
@@ -50,7 +50,7 @@ bool IsDead(const std::string& directory) {
   return info.stx_nlink == 0 && mounted;
 }
 
-/// The reason that kubelet.sock does not exist, and what to do about it.
+/// Returns why kubelet.sock does not exist, and what to do about it.
 std::string_view WhyAbsent(const std::string& directory) {
   struct stat info;
   if (stat((directory + "/.").c_str(), &info) == 0) {
@@ -69,12 +69,12 @@ std::string_view WhyAbsent(const std::string& directory) {
 
 }  // namespace
 
-/// The state of the directory at one moment.
+/// The state of the directory at a point in time.
 struct KubeletDir::Contents {
-  bool dead = false;  ///< nothing else was checked
+  bool dead = false;  ///< if so, nothing else was checked
   DirWatch::Added watches = {};
-  std::optional<std::string> kubelet = {};  ///< the identity of its socket
-  std::string_view why_absent = {};         ///< where there is none
+  std::optional<std::string> kubelet = {};  ///< the identity of kubelet.sock
+  std::string_view why_absent = {};         ///< set if there is none
   std::vector<std::string> swept = {};
   PluginSockets sockets = {};
 
@@ -85,7 +85,8 @@ struct KubeletDir::Contents {
     Contents contents;
     contents.dead = IsDead(directory);
     if (contents.dead) return contents;
-    // First, so that no change goes unseen. The parent tells when the directory itself is replaced.
+    // The watches come first, so that no change is missed. The parent is watched for a replacement
+    // of the directory.
     if (adder) {
       contents.watches =
           adder->Add({NearestDirectory(directory), NearestDirectory(DirectoryOf(directory))});
@@ -193,7 +194,7 @@ void KubeletDir::OnChecked(const Contents& contents, Loop::Time asked) {
   }
   has_checked_ = true;
   Schedule();
-  // What was made before the watch was there may be the next directory on the way.
+  // The next directory of the path may have been created before the watch.
   if (std::exchange(check_pending_, false) || is_newly_watched) CheckSoon();
 }
 

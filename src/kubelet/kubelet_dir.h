@@ -78,7 +78,7 @@ class KubeletDir {
   std::unique_ptr<DirWatch> watch_;
   bool watching_ = true;  ///< as last reported
   bool is_checking_ = false;
-  bool has_checked_ = false;      ///< a check has ended
+  bool has_checked_ = false;      ///< at least one check has ended
   bool check_pending_ = false;    ///< another check is needed
   Loop::Time paid_until_{};       ///< grows with each check; if too far ahead, the next one waits
   Loop::Time throttled_until_{};  ///< checks of plugin sockets wait until then

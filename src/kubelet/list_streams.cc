@@ -7,8 +7,8 @@
 
 namespace patchbay {
 
-/// One stream. gRPC keeps it alive until OnDone, where it deletes itself. Writes and Finish happen
-/// under the mutex: gRPC allows neither two writes at once nor a write after Finish.
+/// One stream, which deletes itself in OnDone. Writes and Finish are called with the mutex locked:
+/// gRPC allows neither concurrent writes nor a write after Finish.
 class ListStreams::Stream final : public grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse> {
  public:
   explicit Stream(ListStreams& owner) : owner_(owner) {}
@@ -29,7 +29,7 @@ class ListStreams::Stream final : public grpc::ServerWriteReactor<v1beta1::ListA
     {
       const std::lock_guard lock(mutex_);
       writing_ = false;
-      message_ = {};  // a list may be large, and the next may be days away
+      message_ = {};  // frees the memory: the next list can be days away
       if (ok) WriteIfIdle();
       is_over = is_last_ && !writing_;
     }
@@ -74,12 +74,12 @@ class ListStreams::Stream final : public grpc::ServerWriteReactor<v1beta1::ListA
   v1beta1::ListAndWatchResponse message_;
   bool unsent_ = false;
   bool writing_ = false;
-  bool is_last_ = false;  ///< after what is unsent there will be no more
+  bool is_last_ = false;  ///< the unsent list is the last one
   bool finished_ = false;
   bool ended_by_us_ = false;
 };
 
-/// Takes nothing and sends nothing; deletes itself in OnDone.
+/// A rejected stream; deletes itself in OnDone.
 class ListStreams::RefusedStream final
     : public grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse> {
  public:
@@ -101,7 +101,7 @@ grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListStreams::Open(
       streams_.insert(stream);
       if (first_ == nullptr) first_ = stream;
       closed = closed_;
-      // What was offered since `first` was read reached no stream that was not here yet.
+      // Lists that were offered after `first` was read were not sent on this new stream.
       if (offered_ && (first == nullptr || first->generation < offered_->generation)) {
         first = offered_;
       }

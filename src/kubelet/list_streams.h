@@ -14,39 +14,39 @@
 
 namespace patchbay {
 
-/// Open streams of one server. The kubelet has one; the rest is for people who look.
+/// Maximum number of open streams of one server. The kubelet has one; the others are for debugging.
 inline constexpr int kMaxStreams = 16;
 
-/// The ListAndWatch streams of one server: up to kMaxStreams, each of which gets the whole newest
-/// list, at its own speed. A slow reader misses what it was too slow for, never the newest, and
-/// costs no more than one list. A stream beyond the limit is refused with RESOURCE_EXHAUSTED; those
-/// that are open stay, above all the first, which is the kubelet's.
+/// The ListAndWatch streams of one server, at most kMaxStreams. Each stream sends the latest
+/// complete list at its own speed: a slow reader can miss lists, but not the latest one, and needs
+/// memory for only one list. Further streams are rejected with RESOURCE_EXHAUSTED; open ones
+/// remain, so that the kubelet does not lose its stream.
 ///
 /// Thread-safe. Close before destroying; it must outlive the server whose calls it answers.
 class ListStreams {
  public:
-  /// Told whenever the number of open streams changes, in order, from any thread; must return at
-  /// once. `first_ended`: the first stream that was ever opened here is over.
+  /// Called when the number of open streams changes, in order, from any thread; must not block.
+  /// `first_ended`: the first stream of this server has ended.
   using OnChange = std::function<void(int open, bool first_ended)>;
 
-  /// Called with the reason when a stream is refused, from any thread; must return at once.
+  /// Called with the reason when a stream is rejected, from any thread; must not block.
   using OnRefused = std::function<void(const std::string& reason)>;
 
   ListStreams(ResourceObserver& observer, OnChange on_change, OnRefused on_refused)
       : observer_(observer), on_change_(std::move(on_change)), on_refused_(std::move(on_refused)) {}
 
-  /// A new stream, which begins at once with `first` or with what was offered last, whichever is
-  /// newer; without either it waits for the first Offer.
+  /// Opens a stream. It immediately sends `first` or the last offered list, whichever is newer.
+  /// Without either, it waits for the first Offer.
   grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* Open(
       std::shared_ptr<const Snapshot> first);
 
-  /// Sends a list on every stream, unless that stream had a newer one.
+  /// Sends a list on every stream, except those that have sent a newer one.
   void Offer(const std::shared_ptr<const Snapshot>& snapshot);
 
-  /// Sends a last list on every stream and ends it once that was taken.
+  /// Sends a last list on every stream, and ends each stream when the list was written.
   void CloseAfter(const std::shared_ptr<const Snapshot>& last);
 
-  /// Ends all streams, and every one that is opened from now on.
+  /// Ends all streams, and immediately ends streams that are opened later.
   void Close();
 
  private:
@@ -58,7 +58,7 @@ class ListStreams {
   const OnChange on_change_;
   const OnRefused on_refused_;
   std::mutex mutex_;
-  std::shared_ptr<const Snapshot> offered_;  ///< the newest
+  std::shared_ptr<const Snapshot> offered_;  ///< the latest
   std::set<Stream*> streams_;
   const Stream* first_ = nullptr;
   bool first_ended_ = false;

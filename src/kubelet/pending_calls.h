@@ -9,11 +9,11 @@
 
 namespace patchbay {
 
-/// The calls of the kubelet that are not answered yet. Thread-safe.
+/// The calls of the kubelet without a response yet. Thread-safe.
 class PendingCalls {
  public:
   using Time = std::chrono::steady_clock::time_point;
-  using Entries = std::multimap<Time, std::string>;  ///< resources, by when the call came
+  using Entries = std::multimap<Time, std::string>;  ///< the resource of each call, by its start
 
   Entries::iterator Begin(std::string resource, Time now) {
     const std::lock_guard lock(mutex_);
@@ -23,7 +23,7 @@ class PendingCalls {
     const std::lock_guard lock(mutex_);
     entries_.erase(entry);
   }
-  /// The call that has waited longest.
+  /// Returns the oldest call.
   std::optional<std::pair<Time, std::string>> Oldest() const {
     const std::lock_guard lock(mutex_);
     if (entries_.empty()) return std::nullopt;

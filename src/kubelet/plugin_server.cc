@@ -27,13 +27,13 @@
 namespace patchbay {
 namespace {
 
-/// A request may name every device of a resource, so it may be larger than gRPC's 4 MiB.
+/// A request can contain every device of a resource, which exceeds the 4 MiB default of gRPC.
 constexpr int kMaxRequestBytes = 16 * 1024 * 1024;
-/// On one connection. The kubelet has one stream and a few calls at a time.
+/// Per connection. The kubelet has one stream and a few concurrent calls.
 constexpr int kMaxConcurrentCalls = 256;
-/// What a call may still take once the server stops; then it is cancelled.
+/// The time for pending calls when the server stops. They are then cancelled.
 constexpr std::chrono::milliseconds kShutdownGrace{200};
-/// After the end of that, until connections that do not close are broken.
+/// The time after that until open connections are shut down.
 constexpr std::chrono::milliseconds kForcedCloseDelay{200};
 /// The time limit for a server to accept a connection and to send its settings.
 constexpr int kSettingsTimeout = 2000;  // milliseconds
@@ -103,13 +103,12 @@ Status SelfCheck(const std::string& socket) {
 }  // namespace
 
 void InitGrpc() {
-  // What gRPC and protobuf write to stderr by themselves is neither one line nor for
-  // administrators, and what matters of it comes back as errors, which are logged; but for last
-  // words. GRPC_VERBOSITY brings all of it back.
+  // Messages that gRPC and protobuf write to stderr are not structured and not for administrators;
+  // relevant errors are returned and logged. Fatal messages remain, and GRPC_VERBOSITY enables all.
   if (std::getenv("GRPC_VERBOSITY") == nullptr) {
     gpr_set_log_function([](gpr_log_func_args* line) {
       if (std::strstr(line->message, "assertion failed") != nullptr) {
-        // What follows is abort(), which a log without a reader must not hold up.
+        // abort() follows, and must not wait for the log.
         WriteWithin(STDERR_FILENO,
                     format("gRPC: {}:{}: {}\n", line->file, line->line, line->message),
                     LogWriter::kDrainTime);
@@ -117,8 +116,8 @@ void InitGrpc() {
     });
     google::protobuf::SetLogHandler(nullptr);
   }
-  // Debian builds abseil for debugging, where every lock of gRPC is looked up in a graph of all
-  // locks.
+  // Disables deadlock detection of abseil, which Debian enables and which slows down every lock of
+  // gRPC.
   absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   grpc_init();
 }

@@ -24,7 +24,7 @@ v1beta1::DevicePluginOptions PluginOptions(const ResourceSpec& spec) {
 grpc::ServerUnaryReactor* PluginService::GetDevicePluginOptions(
     grpc::CallbackServerContext*, const v1beta1::Empty*, v1beta1::DevicePluginOptions* response) {
   const auto reply = UnaryReply::Begin(backend_->observer, Rpc::kGetDevicePluginOptions);
-  // Whoever asks before the first look at the host is this process, to see whether it is heard.
+  // Before the first scan, the only client is this process, which checks its own socket.
   if (const auto snapshot = backend_->snapshot->Get()) *response = PluginOptions(*snapshot->spec);
   reply->Finish({});
   return reply->reactor();
@@ -70,7 +70,7 @@ grpc::ServerUnaryReactor* PluginService::PreStartContainer(
   const auto snapshot = backend_->snapshot->Get();
   if (snapshot == nullptr) {
     refuse(NothingScannedYet());
-  } else if (!NeedsPreStart(*snapshot->spec)) {  // the kubelet was not asked to call it
+  } else if (!NeedsPreStart(*snapshot->spec)) {  // the options do not request this call
     reply->Finish({});
   } else if (auto call =
                  backend_->Plan(Hook::kPreStart, *snapshot,

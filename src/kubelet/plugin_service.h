@@ -17,41 +17,42 @@
 
 namespace patchbay {
 
-/// What the calls of one resource are answered from. Shared, since a server may be on its way to or
-/// from another thread when the resource ends.
+/// The state that the calls of one resource share. Shared, because a server can still be starting
+/// or stopping on another thread when the resource ends.
 struct PluginBackend {
   std::string resource;
   std::shared_ptr<const SnapshotCell> snapshot;
   std::shared_ptr<ResourceObserver> observer;
   AllocationHost allocation;
-  /// For lookups that may hang. Not kept by calls, since a thread of it may be the last to hold
-  /// one.
+  /// For lookups that can hang. Calls do not keep it alive, because the last reference to a call
+  /// can be on one of its threads.
   std::weak_ptr<HostLookups> lookups;
-  /// The kubelet asked for a device that it should not have: its list is out of date. Any thread.
+  /// Called if the kubelet requests a device that is not available: its list is outdated. Any
+  /// thread.
   std::function<void()> on_stale_list;
   std::shared_ptr<const DeviceUsage> usage = std::make_shared<const DeviceUsage>();
   std::shared_ptr<HookRunner> hooks = nullptr;
-  /// A call is refused, and why: "allocation refused", "start refused" or "stream refused". Not of
-  /// hooks, whose failures HookRunner tells. Any thread.
+  /// Called with the reason if a call is rejected: "allocation refused", "start refused" or "stream
+  /// refused". Not for failed hooks, which HookRunner reports. Any thread.
   std::function<void(const char* what, const std::string& reason)> on_refused =
       [](const char*, const std::string&) {};
-  /// Where Allocate and PreStartContainer calls are listed; may be null.
+  /// The pending Allocate and PreStartContainer calls; may be null.
   std::shared_ptr<PendingCalls> pending = nullptr;
 
   std::shared_ptr<UnaryReply> BeginReply(Rpc rpc) const;
-  /// The call of a hook for the units that each container gets.
+  /// Returns the call of a hook for the units of each container.
   Result<HookCall> Plan(Hook hook, const Snapshot& of,
                         const std::vector<std::vector<std::string>>& containers) const;
-  /// Runs the hook after what others left of the devices is released.
+  /// Runs the hook after the release hooks of the previous containers.
   void RunAfterRelease(HookCall call, const ResourceSpec& spec, HookRunner::Done done) const;
 };
 
-/// The answer to calls that come before the first scan of the host.
+/// The response to calls before the first scan of the host.
 Failure NothingScannedYet();
 
-/// The device plugin API of one resource. Answers from the snapshot in hand, on gRPC's threads,
-/// without waiting there for anything, and remembers nothing: an Allocate that needs a file system
-/// or a hook is answered later, from another thread.
+/// The device plugin API of one resource. Responds from the current snapshot on a gRPC thread
+/// without blocking, and keeps no state. An Allocate call that needs a file system or a hook is
+/// answered later from another thread.
 class PluginService final : public v1beta1::DevicePlugin::CallbackService {
  public:
   PluginService(PluginBackend backend, ListStreams::OnChange on_streams)
@@ -81,7 +82,7 @@ class PluginService final : public v1beta1::DevicePlugin::CallbackService {
   ListStreams streams_;
 };
 
-/// What the plugin of a resource says of itself, the same in the registration as when asked.
+/// Returns the options of a resource, for Register and for GetDevicePluginOptions.
 v1beta1::DevicePluginOptions PluginOptions(const ResourceSpec& spec);
 
 }  // namespace patchbay

@@ -37,7 +37,7 @@ struct NameParts {
   std::string_view run;
 };
 
-/// What a name says that SocketName could have made; nothing for any other.
+/// Parses a name of SocketName. Returns nothing for any other name.
 std::optional<NameParts> PartsOf(std::string_view name) {
   if (!name.starts_with(kPrefix) || !name.ends_with(kSuffix)) return std::nullopt;
   name.remove_prefix(kPrefix.size());
@@ -51,7 +51,7 @@ std::optional<NameParts> PartsOf(std::string_view name) {
   return NameParts{hash, run};
 }
 
-/// Sets `connection` and returns 0, or returns the number of the error.
+/// Sets `connection` and returns 0, or returns an errno value.
 int TryConnect(const std::string& path, int type, UniqueFd& connection) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -65,16 +65,17 @@ int TryConnect(const std::string& path, int type, UniqueFd& connection) {
   return 0;
 }
 
-/// Whether a process has a socket bound to the file. A stream socket that is bound and does not
-/// listen yet refuses connections as a dead one does. A datagram socket is told the two apart: the
-/// kernel answers EPROTOTYPE where there is a socket, ECONNREFUSED where only the file is left. Any
-/// other answer counts as a process.
+/// Returns whether a process has a socket bound to the file. Connecting a stream socket cannot
+/// distinguish a socket that does not listen yet from a file without a socket. Connecting a
+/// datagram socket can: the error is EPROTOTYPE if there is a socket, and ECONNREFUSED if there is
+/// only a file. Any other result counts as a process.
 bool MayBeBound(const std::string& path) {
   UniqueFd connection;
   return TryConnect(path, SOCK_DGRAM, connection) != ECONNREFUSED;
 }
 
-/// Calls `f(parts, path)` with every socket of our kind of name. Returns why there may be more.
+/// Calls `f(parts, path)` for every socket with a name of SocketName. Returns an error if the
+/// directory could not be read completely.
 template <class F>
 std::error_code ForEachSocket(const std::string& directory, F f) {
   std::error_code error;
@@ -82,7 +83,7 @@ std::error_code ForEachSocket(const std::string& directory, F f) {
   for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
     const std::string name = entry->path().filename();
     const auto parts = PartsOf(name);
-    // The directory says what its entries are; a stat of each would cost more than all else.
+    // Uses the type in the directory entry: a stat of each entry would take most of the time.
     std::error_code ignored;
     if (parts && !entry->is_symlink(ignored) && entry->is_socket(ignored)) {
       f(*parts, entry->path());
@@ -165,7 +166,7 @@ void BreakConnections(const std::string& path) {
   std::filesystem::directory_iterator entries("/proc/self/fd", error);
   for (; !error && entries != std::filesystem::directory_iterator(); entries.increment(error)) {
     const std::string name = entries->path().filename();
-    // A descriptor of our own, so that the number is nobody else's when it is used.
+    // Uses a duplicate: the number of the original can be reused by another thread.
     const UniqueFd fd(fcntl(std::atoi(name.c_str()), F_DUPFD_CLOEXEC, 0));
     sockaddr_un address{};
     socklen_t length = sizeof address - 1;

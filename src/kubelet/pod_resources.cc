@@ -7,7 +7,7 @@
 namespace patchbay {
 namespace {
 
-/// What an administrator is told of an outcome, and to do about it.
+/// Returns the log message for an outcome, and what to do about it.
 std::string_view Advice(PollOutcome outcome) {
   switch (outcome) {
     case PollOutcome::kAnswered: return "device assignments available from the kubelet";
@@ -35,7 +35,7 @@ std::string_view Advice(PollOutcome outcome) {
              "pod_resources to the kubelet's pod-resources/kubelet.sock";
     case PollOutcome::kTooLong:
       return "device assignments unavailable: the PodResources response is larger than 16 MiB; "
-             "check which pods of this node hold so many devices";
+             "check which pods of this node use many devices";
     case PollOutcome::kRefused:
       return "device assignments unavailable: the kubelet rejected the PodResources request; check "
              "the kubelet log";
@@ -119,7 +119,7 @@ void PodResources::TakeIn(const ReportedHolders& reported) {
   if (std::exchange(complete_, reported.complete) && !reported.complete) {
     log_.Warning(
         "the PodResources response has more device holders than Patchbay keeps, so the other "
-        "devices look free; check which pods of this node hold so many",
+        "devices look free; check which pods of this node use many",
         {{"socket", socket_}, {"kept", kMaxHoldings}});
   }
   events_.on_holders(reported);

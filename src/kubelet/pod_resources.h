@@ -34,7 +34,7 @@ class PodResources {
   struct Events {
     /// After each response, even if nothing changed. Called before on_up.
     std::function<void(const ReportedHolders&)> on_holders;
-    /// Whether the API responds: when that is first known, and when it changes.
+    /// Called with whether the API responds: when that is first known, and when it changes.
     std::function<void(bool)> on_up;
   };
 
@@ -73,9 +73,9 @@ class PodResources {
   PodResourcesPoll poll_;
   /// A poll was requested since the last one began.
   const std::shared_ptr<std::atomic<bool>> requested_ = std::make_shared<std::atomic<bool>>(false);
-  bool complete_ = true;       ///< the last answer named everybody
-  std::vector<Asked> asking_;  ///< of the call under way
-  std::vector<Asked> to_ask_;  ///< of the next one
+  bool complete_ = true;       ///< the last response was complete
+  std::vector<Asked> asking_;  ///< for the pending call
+  std::vector<Asked> to_ask_;  ///< for the next call
   Subscription timer_;
   PendingCall call_;
   Lifetime lifetime_;

@@ -20,7 +20,7 @@ bool Fits(const std::string& name, std::size_t longest) {
   return !name.empty() && name.size() <= longest;
 }
 
-/// The message holds UTF-8 only; no character is cut in two.
+/// Truncates a UTF-8 text at a character boundary.
 std::string Cut(const std::string& name, std::size_t longest) {
   if (name.size() <= longest) return name;
   std::size_t end = longest;
@@ -28,7 +28,7 @@ std::string Cut(const std::string& name, std::size_t longest) {
   return name.substr(0, end);
 }
 
-/// Collects who holds what, pod by pod.
+/// Collects the holders of devices, pod by pod.
 class HolderCollector {
  public:
   void Add(const v1::PodResources& pod) {

@@ -11,25 +11,25 @@
 
 namespace patchbay {
 
-/// No node has so many; what a message says beyond it is left out.
+/// More than any node has. Further entries of a message are ignored.
 inline constexpr std::size_t kMaxHoldings = 100'000;
 
-/// What the kubelet's answer says, with everything it repeats said once.
+/// The content of a List response, without duplicates.
 struct ReportedHolders {
   Holders holders;
-  bool complete = true;      ///< there were no more than kMaxHoldings
-  std::string kubelet = {};  ///< who said it: another one for each run of the kubelet
+  bool complete = true;      ///< there were at most kMaxHoldings
+  std::string kubelet = {};  ///< identifies the kubelet process that sent it
 
   bool operator==(const ReportedHolders&) const = default;
 };
 
-/// Reads the answer of List. Entries without a resource or an ID are no devices, nor are IDs or
-/// resources longer than any plugin may have. Names of pods, namespaces and containers that are
-/// longer than Kubernetes allows are cut: what somebody holds must not look free.
+/// Converts a List response. Ignores entries without a resource or an ID, and those longer than a
+/// plugin can have. Truncates names of pods, namespaces and containers that are longer than
+/// Kubernetes allows, instead of ignoring them: a device in use must not look free.
 ReportedHolders ReadHolders(const v1::ListPodResourcesResponse& message);
 
-/// The same of its bytes, one pod at a time: as one message an answer of 16 MiB would take several
-/// times that. Nothing where they are no such message.
+/// Parses the bytes of a List response, one pod at a time: a parsed response of 16 MiB would take
+/// several times that amount of memory. Returns nothing if the bytes are not valid.
 std::optional<ReportedHolders> ReadHolders(google::protobuf::io::ZeroCopyInputStream& bytes);
 
 }  // namespace patchbay

@@ -5,30 +5,31 @@
 
 namespace patchbay {
 
-/// How asking the kubelet who holds which device ended.
+/// The outcome of a List call to the PodResources API.
 enum class PollOutcome {
   kAnswered,
-  kRateLimited,    ///< all who ask are too many; no outage, what was said last stays in force
-  kUnimplemented,  ///< this version of the service is not on the socket
+  kRateLimited,    ///< too many requests from all clients; the last response stays valid
+  kUnimplemented,  ///< the kubelet does not have this version of the service
   kNoSocket,
-  kForbidden,   ///< this user may not connect
-  kNoAnswer,    ///< nobody accepts, or the connection broke
-  kTooLate,     ///< nothing before the deadline
-  kUnreadable,  ///< not the message it should be
-  kTooLong,     ///< more bytes than are taken
+  kForbidden,   ///< this user has no permission to connect
+  kNoAnswer,    ///< no process accepts, or the connection was lost
+  kTooLate,     ///< the deadline was exceeded
+  kUnreadable,  ///< the response could not be parsed
+  kTooLong,     ///< the response exceeds the size limit
   kRefused,     ///< any other error
 };
 
-/// Both have a List of the same layout. Kubelets before 1.20 have only the older one.
+/// The versions of the service; the messages of List are compatible. Kubelets before 1.20 have only
+/// v1alpha1.
 enum class PodResourcesVersion { kV1, kV1alpha1 };
 
-/// How long after RequestPoll the question comes: the kubelet must note first what it gave.
+/// The delay after RequestPoll: the kubelet records an allocation after the Allocate call.
 inline constexpr std::chrono::seconds kPollSoon{1};
 
-/// When the kubelet is asked who holds which device, by which version of the service, and what its
-/// answers mean. One call at a time. A version that is not there has the other one asked at once;
-/// the one that answered is asked until an error. When the kubelet finds that it is asked too
-/// often, the pause doubles from twice the period up to twelve periods. Pure; time is an argument.
+/// Decides when to call List and with which version of the service, and interprets the outcome. One
+/// call at a time. If a version is not implemented, the other one is called immediately; the
+/// version that responded is used until an error. If the kubelet limits the rate, the pause doubles
+/// from two periods up to twelve. Pure; time is an argument.
 class PodResourcesPoll {
  public:
   using Time = std::chrono::steady_clock::time_point;
@@ -37,23 +38,22 @@ class PodResourcesPoll {
   /// The first call is due `now`.
   PodResourcesPoll(Duration period, Time now) : period_(period), due_(now) {}
 
-  /// Has a call begin kPollSoon from now, unless one is due before or the kubelet asked for peace.
+  /// Schedules a call after kPollSoon, unless one is due earlier or the rate is limited.
   void Soon(Time now);
-  /// Has a call begin now, even where the kubelet asked for peace, or as soon as the one under way
-  /// is over.
+  /// Schedules a call now, or after the pending one, even if the rate is limited.
   void Now(Time now) { (due_ ? due_ : soon_) = now; }
-  /// The call that is due begins.
+  /// The scheduled call begins.
   void Begin() { due_.reset(); }
-  /// The call ended. Returns whether that is the answer, and not a reason to ask otherwise at once.
+  /// The call has ended. Returns false if another version must be called immediately.
   bool End(PollOutcome outcome, Time now);
 
-  /// When the next call is to begin; nothing while one is under way.
+  /// When the next call is due; nothing while one is pending.
   std::optional<Time> due() const { return due_; }
-  /// Which version it is to ask.
+  /// The version for the next call.
   PodResourcesVersion version() const { return version_; }
-  /// Whether the kubelet says who holds what; nothing before that is known.
+  /// Returns whether the API responds; nothing before the first outcome.
   std::optional<bool> up() const { return up_; }
-  /// How the last question ended; nothing before the first did.
+  /// The last outcome; nothing before the first one.
   std::optional<PollOutcome> last() const { return last_; }
 
  private:
@@ -63,8 +63,8 @@ class PodResourcesPoll {
   std::optional<Time> due_;
   std::optional<Time> soon_;  ///< requested during a call
   PodResourcesVersion version_ = PodResourcesVersion::kV1;
-  bool other_tried_ = false;  ///< this question was put to one version in vain
-  int limited_ = 0;           ///< in a row
+  bool other_tried_ = false;  ///< one version failed for the current poll
+  int limited_ = 0;           ///< consecutive outcomes kRateLimited
   std::optional<bool> up_;
   std::optional<PollOutcome> last_;
 };

@@ -8,14 +8,14 @@
 namespace patchbay {
 namespace {
 
-/// Bytes of a length-delimited field whose tag takes one byte.
+/// Returns the size of a length-delimited field with a tag of one byte.
 std::size_t FieldBytes(std::size_t length) {
   std::size_t varint = 1;
   for (std::size_t rest = length >> 7; rest != 0; rest >>= 7) ++varint;
   return 1 + varint + length;
 }
 
-/// A TopologyInfo of one node. A 0 is left out.
+/// Returns the size of a TopologyInfo with one node. The node 0 is not encoded.
 std::size_t TopologyBytes(int numa_node) { return FieldBytes(FieldBytes(numa_node == 0 ? 0 : 2)); }
 
 std::size_t UnitBytes(const Snapshot& snapshot, const ListedDevice& listed, std::size_t id_length) {
@@ -23,11 +23,11 @@ std::size_t UnitBytes(const Snapshot& snapshot, const ListedDevice& listed, std:
                     (snapshot.topology ? TopologyBytes(*listed.device->numa_node) : 0));
 }
 
-/// How many units of each device fit in one list, by its place in the snapshot.
+/// Returns how many units of each device fit in one list, by index in the snapshot.
 std::vector<int> Fitting(const Snapshot& snapshot) {
   const int replicas = snapshot.spec->replicas;
   std::vector<int> fitting(snapshot.devices.size(), replicas);
-  // No unit is larger than this, so that most lists need not be measured.
+  // An upper bound for a unit, so that most lists need no exact calculation.
   constexpr std::size_t kLargestUnit = 96;
   if (fitting.size() * static_cast<std::size_t>(replicas) * kLargestUnit <= kMaxListBytes) {
     return fitting;

@@ -33,7 +33,7 @@ Registration::Actions Registration::On(const KubeletSeen& event, Time) {
   switch (phase_) {
     case Phase::kIdle:
     case Phase::kWaiting: return Start();
-    // The server under way is as good for the new kubelet as for the old one.
+    // The server that is starting can be registered with the new kubelet.
     case Phase::kStarting: return {};
     case Phase::kStopping: pause_ = std::min<Duration>(pause_, kSettle); return {};
     case Phase::kRegistering:
@@ -50,8 +50,8 @@ Registration::Actions Registration::On(const KubeletLost&, Time) {
     phase_ = Phase::kIdle;
     timer_.reset();
   }
-  // Whatever else is under way ends by itself, and streams of a kubelet whose socket file alone
-  // was deleted are still good.
+  // All other operations end by themselves. If only the socket file was deleted, the streams of the
+  // kubelet remain usable.
   return {};
 }
 
@@ -81,7 +81,7 @@ Registration::Actions Registration::On(const RegisterDone& event, Time now) {
     confirmed_at_ = now;
     return {};
   }
-  // The stream may come and go before the answer to Register does.
+  // The stream can open and end before the response to Register arrives.
   if (stream_seen_) return FailAndStop();
   timer_ = now + kConfirmDeadline;
   return {};
@@ -108,9 +108,9 @@ Registration::Actions Registration::On(const OwnSocketLost&, Time now) {
     case Phase::kRegistering:
     case Phase::kConfirming:
     case Phase::kRegistered:
-      // Without a kubelet the streams are all there is; they outlive the file.
+      // Without kubelet.sock, the open streams are kept: they do not need the file.
       if (!kubelet_) return {};
-      // Once is an accident; somebody who keeps deleting it must not keep us busy.
+      // A repeated deletion counts as a failure, so that it causes a back-off.
       if (phase_ == Phase::kRegistered && now - confirmed_at_ >= kProvenStream) failures_ = 0;
       ++failures_;
       return Stop(std::max<Duration>(BackOff(), streams_ > 0 ? kSettle : Duration::zero()));
@@ -119,7 +119,7 @@ Registration::Actions Registration::On(const OwnSocketLost&, Time now) {
 }
 
 Registration::Actions Registration::On(const OptionsChanged&, Time) {
-  // What is registered later is registered with the new options.
+  // A later registration has the new options.
   const bool is_told =
       phase_ == Phase::kRegistering || phase_ == Phase::kConfirming || phase_ == Phase::kRegistered;
   if (!is_told || !kubelet_) return {};
@@ -171,7 +171,7 @@ Registration::Actions Registration::Start() {
   return {Action::kStartServer};
 }
 
-/// Stops the server that runs; the next may come `pause` later.
+/// Stops the server. The next one starts after `pause`.
 Registration::Actions Registration::Stop(Duration pause) {
   Actions actions;
   if (phase_ == Phase::kRegistering) actions.push_back(Action::kCancelRegister);
@@ -184,12 +184,12 @@ Registration::Actions Registration::Stop(Duration pause) {
 
 Registration::Actions Registration::FailAndStop() {
   ++failures_;
-  // A stream that the kubelet ended itself it need not notice any more.
+  // If the kubelet ended the stream, it needs no time to notice that.
   const bool ends_stream = streams_ > 0 && !first_ended_;
   return Stop(std::max<Duration>(BackOff(), ends_stream ? kSettle : Duration::zero()));
 }
 
-/// What comes after a server: nothing, a kubelet to wait for, or a pause.
+/// Selects what follows a stopped server: the end, the wait for a kubelet, or a pause.
 Registration::Actions Registration::Resume(Time now) {
   timer_.reset();
   streams_ = 0;
@@ -207,7 +207,7 @@ Registration::Actions Registration::Resume(Time now) {
   return {};
 }
 
-/// The first retry is at once: devices cannot be allocated until then.
+/// The first retry is immediate, because no device can be allocated until it succeeds.
 Registration::Duration Registration::BackOff() const {
   if (failures_ <= 1) return Duration::zero();
   const int doublings = std::min(failures_ - 2, 20);

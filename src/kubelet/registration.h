@@ -9,36 +9,37 @@
 
 namespace patchbay {
 
-/// The life of one resource at the kubelet, as a pure state machine: what happened and what time it
-/// is go in, what to do comes out. It keeps the rules R1–R8 for every era of the kubelet:
+/// The registration of one resource with the kubelet, as a pure state machine: an event and the
+/// time go in, and actions come out. It follows these rules, which hold for kubelets 1.10 and
+/// later:
 ///
-///  - serve first, then register; one registration at a time, each with a server (and a socket
-///    name) of its own;
-///  - stop the old server completely before starting the next, and let a kubelet that still had
-///    its stream notice that it ended;
-///  - an accepted registration counts only once the kubelet opens a stream; a stream that ends
-///    without our doing is a reason to register again, since the kubelet never comes back itself;
-///  - the first failure is retried at once, repeated failure backs off, and a new kubelet.sock ends
-///    every wait.
+///  - The server is started before Register is called. There is one registration at a time, each
+///    with its own server and socket name.
+///  - The previous server is stopped completely before the next one starts. A kubelet with an open
+///    stream gets time to notice that the stream has ended.
+///  - A registration is complete when the kubelet opens a stream. If the kubelet ends the stream,
+///    the resource is registered again, because the kubelet does not connect again.
+///  - The first failure is retried immediately, repeated failures with a back-off. A new
+///    kubelet.sock ends every wait.
 ///
 ///     kIdle ──kubelet──▶ kStarting ──▶ kRegistering ──▶ kConfirming ──stream──▶ kRegistered
 ///       ▲                                   │                │                      │
 ///       └────── kWaiting ◀── kStopping ◀────┴────────────────┴── failure, restart ──┘
 enum class RegistrationPhase {
   kIdle,         ///< no server, no kubelet.sock
-  kStarting,     ///< the server is being started and self-checked
-  kRegistering,  ///< Register is under way
+  kStarting,     ///< the server is starting and checks its socket
+  kRegistering,  ///< Register was called
   kConfirming,   ///< Register was accepted; no stream yet
-  kRegistered,   ///< a stream is open, or the kubelet is gone and may still hold one
-  kStopping,     ///< the server is being stopped
+  kRegistered,   ///< a stream is open, or the kubelet is absent and may still have one
+  kStopping,     ///< the server is stopping
   kWaiting,      ///< no server; backing off
-  kEnded,        ///< no server, for good
+  kEnded,        ///< no server; final
 };
 
-/// "idle", "starting", …
+/// Returns "idle", "starting", …
 std::string_view Name(RegistrationPhase phase);
 
-/// The kubelet's socket is there; another `epoch` is another kubelet.
+/// kubelet.sock exists. A new `epoch` means a new kubelet process.
 struct KubeletSeen {
   std::uint64_t epoch = 0;
 };
@@ -47,22 +48,24 @@ struct ServerStarted {
   bool ok = false;
 };
 struct ServerStopped {};
-/// The Register call ended, or was not made.
+/// The Register call has ended, or was not made.
 struct RegisterDone {
   bool ok = false;
 };
-/// How many ListAndWatch streams the server has now, and whether the first it had is over. That one
-/// is the kubelet's, who alone knows the socket when it is new; others may be anybody's.
+/// The number of open ListAndWatch streams, and whether the first one has ended. The first stream
+/// is the one of the kubelet: no other process knows a new socket. Later streams can have any
+/// client.
 struct StreamsChanged {
   int open = 0;
   bool first_ended = false;
 };
-/// The server's socket file was deleted, so that nobody can connect any more.
+/// The socket file of the server was deleted, so that no client can connect.
 struct OwnSocketLost {};
-/// A kubelet that registered the resource before now has other options than the resource.
+/// The options of the resource have changed since it was registered.
 struct OptionsChanged {};
-/// Whether other processes serve the resource as well, as in a rolling update. When the newest of
-/// them ends, most kubelets take the resource for gone, and tell none that is still there.
+/// Reports whether another process serves the resource too, as in a rolling update. When the
+/// process that registered last ends, most kubelets remove the resource, and do not notify the
+/// remaining process.
 struct OthersServe {
   bool any = false;
 };
@@ -76,39 +79,40 @@ using RegistrationEvent = std::variant<KubeletSeen, KubeletLost, ServerStarted, 
 enum class RegistrationAction {
   kStartServer,  ///< with a new socket name, and check that the socket exists; then ServerStarted
   kRegister,     ///< with a deadline of kRegisterDeadline; then RegisterDone
-  kCancelRegister,  ///< no RegisterDone is wanted any more
+  kCancelRegister,  ///< RegisterDone will be ignored
   kStopServer,      ///< completely; then ServerStopped
 };
 
-/// Longer than the kubelet's own ten seconds for dialling back, so that it never finishes
-/// connecting to a client that gave up.
+/// Longer than the ten seconds in which the kubelet dials the plugin, so that it does not connect
+/// to a server that has been stopped.
 inline constexpr std::chrono::seconds kRegisterDeadline{20};
-/// How long after an accepted registration the kubelet may take to open a stream.
+/// The maximum time between a successful Register call and the first stream.
 inline constexpr std::chrono::seconds kConfirmDeadline{20};
-/// What a kubelet gets to notice that our stream ended before we come back.
+/// The minimum time without a server, in which the kubelet notices the end of the stream.
 inline constexpr std::chrono::milliseconds kSettle{250};
-/// Before the second retry in a row; the first is at once.
+/// The delay before the second retry; the first one is immediate.
 inline constexpr std::chrono::milliseconds kFirstBackOff{100};
 inline constexpr std::chrono::seconds kMaxBackOff{30};
-/// A stream that lived this long was a success; what ended it starts the back-off anew.
+/// A stream of at least this duration resets the back-off.
 inline constexpr std::chrono::seconds kProvenStream{10};
 
-/// How long another process may be between two servers before it counts as gone.
+/// The maximum time another process has no server before it counts as ended.
 inline constexpr std::chrono::seconds kOthersReturn{2};
 
+/// Not thread-safe; belongs to the loop thread.
 class Registration {
  public:
   using Time = std::chrono::steady_clock::time_point;
   using Duration = std::chrono::steady_clock::duration;
   using Actions = std::vector<RegistrationAction>;
 
-  /// Takes in an event and says what to do about it, in order.
+  /// Handles an event and returns the actions for it, in order.
   Actions Step(const RegistrationEvent& event, Time now);
 
   RegistrationPhase phase() const { return phase_; }
-  /// When TimerFired is due; nothing while there is nothing to wait for.
+  /// When TimerFired is due; nothing if no timer is needed.
   std::optional<Time> timer() const { return timer_; }
-  /// Failures in a row.
+  /// The number of consecutive failures.
   int failures() const { return failures_; }
 
  private:
@@ -133,15 +137,15 @@ class Registration {
 
   RegistrationPhase phase_ = RegistrationPhase::kIdle;
   std::optional<Time> timer_;
-  std::optional<std::uint64_t> kubelet_;  ///< the epoch of the kubelet that is there
+  std::optional<std::uint64_t> kubelet_;  ///< the epoch of the current kubelet
   int failures_ = 0;
   int streams_ = 0;
-  bool stream_seen_ = false;  ///< by this server
-  bool first_ended_ = false;  ///< of this server's streams
-  bool others_ = false;       ///< serve the resource as well
+  bool stream_seen_ = false;  ///< on this server
+  bool first_ended_ = false;  ///< the first stream of this server has ended
+  bool others_ = false;       ///< another process serves the resource too
   bool ending_ = false;
   Time confirmed_at_;
-  Duration pause_{};  ///< between the end of this server and the next
+  Duration pause_{};  ///< until the next server starts
 };
 
 }  // namespace patchbay

@@ -34,8 +34,8 @@ class ResourcePlugin {
     Log& log;
     AllocationHost allocation;
     std::string kubelet_dir;
-    std::string run;                                  ///< of this process, see NewRun
-    std::uint64_t& servers;                           ///< how many all plugins have made
+    std::string run;         ///< of this process, see NewRun
+    std::uint64_t& servers;  ///< the number of servers that all plugins have started
     std::shared_ptr<SharedConnection> kubelet;        ///< of all plugins
     std::shared_ptr<PendingCalls> pending = nullptr;  ///< of all plugins; may be null
   };
@@ -108,7 +108,7 @@ class ResourcePlugin {
   const std::shared_ptr<HostLookups> lookups_;
   std::shared_ptr<const Snapshot> announced_;
   std::size_t left_out_ = 0;  ///< units that did not fit into that list
-  bool many_units_ = false;   ///< as last reported
+  bool many_units_ = false;   ///< as last logged
   std::unique_ptr<PluginServer> server_;
   PendingCall call_;
   std::optional<v1beta1::DevicePluginOptions> options_;  ///< as last registered

@@ -5,7 +5,7 @@
 namespace patchbay {
 namespace {
 
-/// gRPC carries the text in a header, whose size the other side limits.
+/// gRPC sends the text in a header, and the client limits the size of headers.
 constexpr std::size_t kMaxMessage = 1000;
 
 grpc::StatusCode CodeOf(ErrorKind kind) {
@@ -18,7 +18,7 @@ grpc::StatusCode CodeOf(ErrorKind kind) {
   return grpc::StatusCode::UNKNOWN;
 }
 
-/// The code as metrics name it; only those that are made here.
+/// Returns the label value of a code. Covers only the codes that this service returns.
 std::string_view NameOf(grpc::StatusCode code) {
   switch (code) {
     case grpc::StatusCode::OK: return "OK";
@@ -33,7 +33,7 @@ std::string_view NameOf(grpc::StatusCode code) {
 
 grpc::Status ToGrpc(const Status& status) {
   if (status) return grpc::Status::OK;
-  // The text quotes what came from outside, and ends in the status of a pod.
+  // The text can contain input from outside, and appears in the status of a pod.
   return {CodeOf(status.error().kind), Truncate(status.error().message, kMaxMessage)};
 }
 

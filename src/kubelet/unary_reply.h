@@ -40,7 +40,7 @@ class UnaryReply {
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   grpc::ServerUnaryReactor* reactor_ = nullptr;
   std::shared_ptr<PendingCalls> pending_;
-  PendingCalls::Entries::iterator entry_;  ///< where there is `pending_`
+  PendingCalls::Entries::iterator entry_;  ///< valid if `pending_` is not null
   std::atomic<bool> finished_ = false;
 };
 
