@@ -9,7 +9,8 @@ namespace {
 constexpr std::size_t kMaxBytes = 64 * 1024;
 constexpr std::size_t kMaxShown = 100;
 
-/// Whether what a file holds may be quoted where many can read it: only what the kernel made.
+/// Returns whether a message can quote the content of the file: only for kernel file systems,
+/// because many users can read the message.
 bool IsOfKernel(std::string_view real_path) {
   return real_path.starts_with("/sys/") || real_path.starts_with("/proc/");
 }
@@ -20,7 +21,7 @@ ProbeOutcome Probe(const FileProbe& probe, const ProbeRun& run) {
   const auto path = RenderPath(probe.path, run.variables, "health.file");
   if (!path) return {ProbeResult::kError, Printable(path.error().message)};
   const HostRoot& host = run.context.host;
-  // Links are followed once, so that what is quoted lies where it was looked for.
+  // Resolves links only once, so that the check and the content are of the same file.
   const auto file = host.Resolve(*path);
   auto text = file ? host.ReadFile(file->path, kMaxBytes) : tl::unexpected(file.error());
   if (!text) return {ProbeResult::kFailure, std::move(text).error().message};

@@ -11,29 +11,29 @@
 
 namespace patchbay {
 
-/// What one run of a probe came to. The names are values of a metric label.
+/// The result of one run of a probe. The names are values of a metric label.
 enum class ProbeResult {
   kSuccess,
-  kFailure,  ///< the probe says that the device does not work
-  kTimeout,  ///< no answer in time
-  kError,    ///< the probe could not be run: a missing program, a right that is not there
+  kFailure,  ///< the probe reports that the device does not work
+  kTimeout,  ///< the timeout was exceeded
+  kError,    ///< the probe could not run: a missing program or permission
 };
 inline constexpr ProbeResult kAllProbeResults[] = {ProbeResult::kSuccess, ProbeResult::kFailure,
                                                    ProbeResult::kTimeout, ProbeResult::kError};
-/// "success", "failure", "timeout", "error"
+/// Returns "success", "failure", "timeout" or "error".
 std::string_view Name(ProbeResult result);
 
 struct ProbeOutcome {
   ProbeResult result = ProbeResult::kError;
-  std::string reason = {};  ///< one line for people, bounded, of all but a success
-  std::string output = {};  ///< what a program printed, cut at 4 KiB; any bytes
+  std::string reason = {};  ///< one line of limited length; empty for a success
+  std::string output = {};  ///< the output of the program, at most 4 KiB; any bytes
   std::chrono::nanoseconds took = {};
-  bool hangs = false;         ///< it is still under way; another outcome will follow
-  bool over = false;          ///< one that hung has ended, and says nothing more than that
+  bool hangs = false;         ///< the run continues; another outcome follows
+  bool over = false;          ///< a run that hung has ended; this is not a result
   UniqueFd left_behind = {};  ///< see SubprocessResult; ProbePool takes it
 };
 
-/// What a probe needs to know besides the device.
+/// The environment of a probe.
 struct ProbeContext {
   std::string resource;
   std::string node_name;  ///< of the Kubernetes node

@@ -15,19 +15,19 @@
 namespace patchbay {
 namespace {
 
-/// Beyond so many probes that hang in the kernel at once no others are begun: of the same resource,
-/// and of any.
+/// The maximum number of probes that hang in the kernel, of one resource and of all. Above it, no
+/// further probes are started.
 constexpr std::size_t kMaxGivenUpOfOne = 64;
 constexpr std::size_t kMaxGivenUp = 256;
-/// How long an end waits for jobs that were cancelled.
+/// The time that the destructor waits for cancelled jobs.
 constexpr std::chrono::milliseconds kPatienceAtEnd{1200};
 
 }  // namespace
 
-/// Threads that nobody joins, since some may never come back. What they touch is theirs too.
+/// Threads that are not joined, because some may never return. They share ownership of their state.
 class ProbePool::Threads : public std::enable_shared_from_this<Threads> {
  public:
-  /// Called on any thread, under a lock.
+  /// Called on any thread, with a lock held.
   using Ended = std::function<void(const Target& target, ProbeOutcome outcome)>;
 
   Threads(std::size_t max_idle, Ended ended) : max_idle_(max_idle), ended_(std::move(ended)) {}
@@ -44,11 +44,11 @@ class ProbePool::Threads : public std::enable_shared_from_this<Threads> {
     try {
       std::thread([self = shared_from_this()] { self->Work(); }).detach();
       ++idle_;
-    } catch (const std::system_error&) {  // no more threads: one that is busy will come to it
+    } catch (const std::system_error&) {  // no more threads: a busy one will run the job later
     }
   }
 
-  /// After this nothing is told any more. Waits for jobs that end soon, `given_up` of them not.
+  /// No function is called after this. Waits for jobs that end soon, but not for `given_up` jobs.
   void Stop(std::size_t given_up) {
     std::unique_lock lock(mutex_);
     ended_ = nullptr;
@@ -92,7 +92,7 @@ class ProbePool::Threads : public std::enable_shared_from_this<Threads> {
   std::deque<Begun> jobs_;
   std::size_t idle_ = 0;
   std::size_t busy_ = 0;
-  Ended ended_;  ///< null when all is over
+  Ended ended_;  ///< null after the end
 };
 
 struct ProbePool::Task {
@@ -100,10 +100,10 @@ struct ProbePool::Task {
   std::chrono::milliseconds patience;
   Job job;
   Done done;
-  std::optional<std::string> hang = {};  ///< the reason that was given when it was given up
-  UniqueFd program = {};                 ///< that it left behind
-  Subscription awaited = {};             ///< the end of its patience, or of that program
-  std::unique_ptr<Task> next = {};       ///< to be run when this one, which was dropped, ends
+  std::optional<std::string> hang = {};  ///< the reported reason, if it was abandoned
+  UniqueFd program = {};                 ///< the process that it left behind
+  Subscription awaited = {};             ///< the timer of its patience, or the end of that program
+  std::unique_ptr<Task> next = {};       ///< runs when this task, which was dropped, ends
 };
 
 ProbeOutcome ProbePool::Hang(const Task& task, std::string reason) {
@@ -183,7 +183,7 @@ void ProbePool::StartNext() {
   }
 }
 
-/// Nobody has seen a device work that cannot be probed, so it must not stay as it was.
+/// A probe that cannot run is an error: the device must not keep its last health.
 void ProbePool::RefuseWaiting() {
   if (given_up() < kMaxGivenUpOfOne) return;
   const bool too_many = given_up() >= kMaxGivenUp;
@@ -225,7 +225,7 @@ void ProbePool::OnDone(const Target& target, ProbeOutcome outcome) {
   if (!outcome.left_behind) return End(target, std::move(outcome));
   task.program = std::move(outcome.left_behind);
   task.awaited = loop_.OnReadable(task.program.get(), [this, target] { OnProgramEnded(target); });
-  if (task.hang) return;  // that was told
+  if (task.hang) return;  // already reported
   outcome.reason +=
       format("; it was killed at {}, and the device cannot be probed again until it ends",
              UtcText(std::chrono::system_clock::now()));
@@ -245,7 +245,7 @@ void ProbePool::GiveUp(Task& task, ProbeOutcome outcome) {
     if (!task.program) task.awaited = Subscription();
   }
   outcome.hangs = true;
-  const Done done = task.done;  // which may drop the task
+  const Done done = task.done;  // a copy, because it can drop the task
   done(std::move(outcome));
 }
 

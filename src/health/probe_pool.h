@@ -13,14 +13,15 @@
 
 namespace patchbay {
 
-/// Runs the probes of all resources on threads of its own: at most so many at once, the resources
-/// taking turns, those of one resource in the order in which they came. Never two of one device.
+/// Runs the probes of all resources on its own threads, up to a maximum at the same time. Resources
+/// take turns, and the probes of one resource run in their order. Never runs two probes of the same
+/// device.
 ///
-/// Belongs to the loop thread. A probe hangs when its job does not come back within its patience,
-/// or leaves a program behind that nothing can kill. It is given up: `done` is told so, and its
-/// place is another's, though its thread or program goes on in the kernel; when that ends, a
-/// program is reaped, and `done` is told that it is `over`. The destructor waits for no such
-/// thread.
+/// Belongs to the loop thread. A probe hangs if its job does not return within its patience, or
+/// leaves a program that cannot be killed. It is then abandoned: `done` is called with an outcome
+/// that `hangs`, and another probe takes its place, while its thread or program continues in the
+/// kernel. When that ends, the program is reaped, and `done` is called with `over`. The destructor
+/// does not wait for such threads.
 class ProbePool {
  public:
   /// The names of a resource and of one of its devices.
@@ -33,21 +34,20 @@ class ProbePool {
   ProbePool(const ProbePool&) = delete;
   ProbePool& operator=(const ProbePool&) = delete;
 
-  /// From now on; what runs already goes on.
+  /// Sets the maximum number of running probes. Running probes continue.
   void SetMostAtOnce(int max_at_once);
 
-  /// Runs `job` when its turn comes, then calls `done` on the loop: once, or twice for a job that
-  /// was given up. Where too many hang already it is not run, which is an error
-  /// of the probe.
+  /// Runs `job` when its turn comes, then calls `done` on the loop: once, or twice for an abandoned
+  /// job. If too many jobs hang, it is not run, and the outcome is an error.
   ///
-  /// `target` has no other job, unless that was dropped. One that was dropped and has not ended is
-  /// waited for; if it hangs `job` is not run, and `done` is called for that hang and its end.
+  /// `target` must not have another job, except a dropped one. `job` runs when the dropped one has
+  /// ended; if that hangs, `job` is not run, and `done` is called for the hang and its end.
   void Run(const Target& target, std::chrono::milliseconds patience, Job job, Done done);
-  /// Drops the jobs of a resource that have not begun; `done` of none of its jobs is called any
-  /// more. What runs already goes on, and is remembered until it ends.
+  /// Drops the waiting jobs of a resource. `done` is not called any more for any of its jobs.
+  /// Running jobs continue, and are remembered until they end.
   void Drop(const std::string& resource);
 
-  /// How many run now, but for those that were given up.
+  /// The number of running jobs, without abandoned ones.
   int running() const { return running_; }
 
  private:
@@ -68,9 +68,9 @@ class ProbePool {
 
   Loop& loop_;
   int max_at_once_;
-  int running_ = 0;                                  ///< not those that were given up
+  int running_ = 0;                                  ///< without abandoned jobs
   std::map<std::string, std::deque<Task>> waiting_;  ///< by resource; no empty queues
-  std::string last_turn_;                            ///< the resource that was served last
+  std::string last_turn_;                            ///< the resource of the last started job
   std::map<Target, Task> begun_;
   Lifetime lifetime_;
   std::shared_ptr<Threads> threads_;

@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kJitter = 0.1;
 
-/// Whether the devices are the same as far as a probe can tell. What else is known of them may
-/// change while they are probed.
+/// Returns whether the devices are the same for a probe. Other values of a device can change during
+/// a probe.
 bool HaveSameNodes(const Device& a, const Device& b) {
   return std::equal(a.nodes.begin(), a.nodes.end(), b.nodes.begin(), b.nodes.end(),
                     [](const DeviceNode& x, const DeviceNode& y) {
@@ -56,7 +56,7 @@ void ProbeScheduler::SetDevices(const std::vector<Presence>& devices, Time now) 
   Forget(calls_);
 }
 
-/// The entry of a device, without a device where it is a new one.
+/// Returns the entry of a device; a new entry has no device yet.
 ProbeScheduler::Entries::iterator ProbeScheduler::Admit(const std::string& id) {
   const Entry fresh{
       .device = nullptr,
@@ -64,7 +64,7 @@ ProbeScheduler::Entries::iterator ProbeScheduler::Admit(const std::string& id) {
       .reason = std::string(kNotProbedYet)};
   const auto [at, is_new] = entries_.try_emplace(id, fresh);
   Entry& entry = at->second;
-  if (!is_new && !entry.known) {  // it was forgotten, but for a probe that has not ended
+  if (!is_new && !entry.known) {  // it exists only until its probe ends
     const Entry old = std::exchange(entry, fresh);
     entry.run = old.run;
     entry.hang = old.hang;
@@ -73,7 +73,7 @@ ProbeScheduler::Entries::iterator ProbeScheduler::Admit(const std::string& id) {
   return at;
 }
 
-/// What is being probed stays until that ends, so that it is not probed twice at a time.
+/// An entry remains until its probe has ended, so that no device is probed twice at the same time.
 void ProbeScheduler::Forget(std::uint64_t not_seen_in) {
   for (auto at = entries_.begin(); at != entries_.end();) {
     const auto next = std::next(at);
@@ -129,13 +129,13 @@ ProbeScheduler::Change ProbeScheduler::Finish(const std::string& id, std::uint64
     return Change::kNothing;
   }
   if (!entry.present) return Change::kNothing;
-  if (was_hanging && !outcome.hangs) {  // the hang has been counted all the time
+  if (was_hanging && !outcome.hangs) {  // the hang was counted at each due time
     Schedule(*at, now);
     return Change::kNothing;
   }
   const Time next = entry.begun + PartOfPeriod(1 - kJitter, 1 + kJitter);
   Schedule(*at, entry.due.value_or(std::max(now, next)));
-  // While a probe hangs nobody can see the device work, whichever device that probe was for.
+  // While a probe hangs, the device cannot be probed, even if that probe was for its predecessor.
   const bool counts = was_hanging || run >= entry.counts_from;
   return counts ? Judge(entry, outcome) : Change::kNothing;
 }

@@ -82,13 +82,13 @@ class ProbeScheduler {
     std::shared_ptr<const Device> device;
     Thresholds thresholds;
     std::string reason;
-    std::optional<Time> due = {};   ///< of the next probe, which waits for one that is running
-    Time begun{};                   ///< of the last
-    std::uint64_t run = 0;          ///< the number of the one that is running; 0 for none
-    std::uint64_t counts_from = 0;  ///< the first run whose result says something of the device
-    std::optional<std::string> hang = {};  ///< the reason that was given, while `run` hangs
+    std::optional<Time> due = {};          ///< of the next probe, which waits for a running one
+    Time begun{};                          ///< of the last
+    std::uint64_t run = 0;                 ///< the number of the running probe; 0 for none
+    std::uint64_t counts_from = 0;         ///< the first run whose result counts
+    std::optional<std::string> hang = {};  ///< the reported reason, while `run` hangs
     bool present = true;
-    bool known = true;  ///< else it is only here until its probe ends
+    bool known = true;  ///< false: the entry exists only until its probe ends
     std::uint64_t seen = 0;
   };
   using Entries = std::map<std::string, Entry, std::less<>>;

@@ -17,7 +17,7 @@ Prober::Prober(Loop& loop, ProbePool& pool, std::shared_ptr<const ResourceSpec> 
       spec_(std::move(spec)),
       context_(std::move(context)),
       events_(std::move(events)),
-      // Nodes of a cluster must not probe what they share at the same moments.
+      // The seed differs between nodes, so that they do not probe shared devices at the same time.
       scheduler_(*spec_->health,
                  static_cast<std::uint32_t>(StableHash(spec_->name + "@" + context_.node_name))) {}
 

@@ -6,16 +6,16 @@
 
 namespace patchbay {
 
-/// Turns single verdicts into a state, as Kubernetes does: so many failures in a row make a device
-/// unhealthy, so many successes in a row make it healthy. The first verdict that differs from what
-/// is reported before it needs its threshold as well. A value.
+/// Applies failure_threshold and success_threshold to probe results, like the probes of Kubernetes:
+/// the health changes after that many consecutive failures or successes. This includes the change
+/// from the health before the first result. A value.
 class Thresholds {
  public:
   Thresholds(int failures, int successes, Health before_first)
       : failures_(failures), successes_(successes), health_(before_first) {}
 
-  /// Other thresholds, from the next verdict on. A state that no verdict has made yet is the new
-  /// one from before the first.
+  /// Changes the thresholds from the next result on. If no result has changed the health yet, it is
+  /// the new health before the first result.
   void SetLimits(int failures, int successes, Health before_first) {
     failures_ = failures;
     successes_ = successes;
@@ -23,7 +23,7 @@ class Thresholds {
     if (!is_judged_) health_ = before_first;
   }
 
-  /// Takes in a verdict; returns whether health() is another now.
+  /// Records a result. Returns whether health() has changed.
   bool Step(bool success) {
     const int needed = success ? successes_ : failures_;
     run_ = success == last_ ? std::min(run_ + 1, needed) : 1;
@@ -40,9 +40,9 @@ class Thresholds {
  private:
   int failures_;
   int successes_;
-  int run_ = 0;  ///< verdicts in a row that were as the last
+  int run_ = 0;  ///< the number of consecutive equal results
   bool last_ = false;
-  bool is_judged_ = false;  ///< there was a verdict
+  bool is_judged_ = false;  ///< there was a result
   Health health_;
 };
 

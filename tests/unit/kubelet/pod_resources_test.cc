@@ -252,7 +252,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "pod_resources to the kubelet's pod-resources/kubelet.sock"},
         FaultCase{"TooLong", Fault::kTooLong,
                   "device assignments unavailable: the PodResources response is larger than 16 "
-                  "MiB; check which pods of this node hold so many devices"},
+                  "MiB; check which pods of this node use many devices"},
         FaultCase{"UnknownError", Fault::kUnknownError, "fault injected"}),
     [](const auto& i) { return std::string(i.param.name); });
 
@@ -372,7 +372,7 @@ TEST_F(PodResourcesTest, LogsTooManyHoldersOnce) {
   EXPECT_THAT(AfterStart(), ElementsAre("holders", "up"));
   EXPECT_THAT(Logged(),
               HasSubstr("the PodResources response has more device holders than Patchbay keeps, so "
-                        "the other devices look free; check which pods of this node hold so many"));
+                        "the other devices look free; check which pods of this node use many"));
   Hold("p", "one more");
   EXPECT_THAT(After(10s), ElementsAre("holders"));
   EXPECT_THAT(Logged(), IsEmpty());
