@@ -60,7 +60,7 @@ bool IsVariableName(std::string_view name) {
                      [&](char c) { return is_letter(c) || (c >= '0' && c <= '9'); });
 }
 
-/// What is wrong with a text of any kind, as the end of a sentence; empty when nothing is.
+/// Returns the problem of any text, as the end of a sentence; empty if there is none.
 std::string ProblemWithText(std::string_view text) {
   if (text.size() > kMaxTextBytes) {
     return format("is longer than {} bytes; print less", kMaxTextBytes);
@@ -76,7 +76,7 @@ std::string ProblemWithPath(std::string_view path) {
   return "";
 }
 
-/// Listens to the parser. Nothing is kept but what an entry may hold.
+/// Receives the events of the parser. Keeps only what an entry can contain.
 class Reader : public nlohmann::json_sax<Json> {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -93,7 +93,7 @@ class Reader : public nlohmann::json_sax<Json> {
     return Scalar(Kind::kFraction, text);
   }
   bool string(string_t& text) override { return Scalar(Kind::kText, text); }
-  bool binary(binary_t&) override { return false; }  // of other formats than JSON
+  bool binary(binary_t&) override { return false; }  // not in JSON
   bool start_object(std::size_t) override { return Open(Kind::kObject); }
   bool start_array(std::size_t) override { return Open(Kind::kArray); }
   bool end_object() override { return Close(); }
@@ -120,7 +120,7 @@ class Reader : public nlohmann::json_sax<Json> {
   void VariableName(const std::string& name);
   void VariableValue(Kind kind, const std::string& text);
 
-  /// Costs the entry; the first problem of an entry is told.
+  /// Rejects the current entry. Only the first problem is reported.
   void Problem(const std::string& text) { problem_ = format("entry {} {}", number_, text); }
   bool Fatal(std::string text) {
     error_ = std::move(text);
@@ -131,10 +131,10 @@ class Reader : public nlohmann::json_sax<Json> {
   const std::vector<Variable> taken_ = SuppliedBy(MatchSpec());
   CommandList list_;
   std::string error_;
-  int depth_ = 0;           ///< arrays and objects that are open
+  int depth_ = 0;           ///< the number of open arrays and objects
   std::size_t number_ = 0;  ///< of the entry
   CommandEntry entry_;
-  std::string problem_;  ///< with one, the rest of the entry is passed over
+  std::string problem_;  ///< if not empty, the rest of the entry is skipped
   std::array<bool, kFieldNames.size()> seen_ = {};
   Field field_ = kId;
 };
@@ -250,7 +250,7 @@ void Reader::Id(Kind kind, const std::string& text) {
 }
 
 void Reader::NumaNode(Kind kind, const std::string& text) {
-  constexpr int kNone = -1;  // as the kernel writes it
+  constexpr int kNone = -1;  // the value of the kernel
   if (kind == Kind::kNull) return;
   int node = kNone - 1;
   if (kind == Kind::kInteger) std::from_chars(text.data(), text.data() + text.size(), node);
@@ -340,7 +340,7 @@ bool Reader::parse_error(std::size_t position, const std::string&,
              where, quoted, kExample));
 }
 
-/// What the parser would take for the end of its input, or does not tell apart.
+/// Checks what the parser would treat as the end of the input, or does not distinguish.
 Status CheckBytes(std::string_view text) {
   for (std::size_t line = 1; !text.empty(); ++line) {
     const std::size_t length = std::min(text.find('\n'), text.size() - 1) + 1;

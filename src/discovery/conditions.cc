@@ -10,7 +10,7 @@ namespace {
 
 using Mismatch = std::optional<std::string>;
 
-/// Holds a number of a device, in hexadecimal with or without "0x", to the one that is wanted.
+/// Compares a number of a device, in hexadecimal with or without "0x", with that of the pattern.
 Mismatch WrongNumber(std::string_view what, std::optional<std::uint16_t> wanted,
                      const SysfsDevice& device, std::string_view attribute, const Sysfs& sysfs) {
   if (!wanted) return std::nullopt;
@@ -55,7 +55,8 @@ bool HasAttributes(const UdevPattern& udev, const SysfsDevice& device, const Sys
   });
 }
 
-/// What to say of attributes that no device in the lineage has all of: the first that none has.
+/// Returns the reason if neither the device nor an ancestor has all attributes: the first attribute
+/// that none of them has.
 std::string MissingAttribute(const UdevPattern& udev, const DeviceAncestry& device,
                              const Sysfs& sysfs) {
   for (const auto& [name, pattern] : udev.attributes) {

@@ -40,20 +40,20 @@ Result<DeviceAncestry> DeviceAncestries::Of(const std::string& syspath) {
   return ancestry;
 }
 
-/// What a device adds to the values of those that sit on it.
+/// Adds the values of a device for itself and its descendants.
 const NamedValues& DeviceAncestries::OwnValues(const SysfsDevice& device) {
   const auto [at, is_new] = values_.try_emplace(&device);
   NamedValues& values = at->second;
   if (!is_new) return values;
   const auto add = [&](std::string_view name, std::string_view attribute) {
     auto text = sysfs_.Attribute(device.path, attribute);
-    // A stick may call itself anything; what is no plain text stays out of templates.
+    // A USB device can have any text as its serial number. Templates get only plain text.
     if (text && !text->empty() && IsPrintable(*text)) values.emplace_back(name, std::move(*text));
   };
   const auto add_number = [&](std::string_view name, std::string_view attribute) {
     add(name, attribute);
     if (values.empty() || values.back().first != name) return;
-    // PCI has its numbers as "0x10ee", where USB has "0403".
+    // Numbers are "0x10ee" for PCI and "0403" for USB.
     if (values.back().second.starts_with("0x")) values.back().second.erase(0, 2);
   };
   if (IsUsbDevice(device)) {

@@ -17,11 +17,11 @@ bool IsSafe(char c) {
 
 std::string DeviceId(std::string_view text, std::size_t longest) {
   const bool has_slash = text.find('/') != std::string_view::npos;
-  // "." and ".." would name directories where an ID is a part of a path.
+  // "." and ".." would be directories in a path that contains the ID.
   bool lossy = text.empty() || text.size() > longest || text == "." || text == "..";
   std::string id;
   for (const char c : text) {
-    // A colon of the text's own could not be told from a slash.
+    // A colon in the text would be indistinguishable from a slash.
     lossy = lossy || (c != '/' && !IsSafe(c)) || (c == ':' && has_slash);
     id.push_back(c == '/' ? ':' : IsSafe(c) ? c : '_');
   }

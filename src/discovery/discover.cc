@@ -27,7 +27,7 @@ Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candid
   return id->Render(variables);
 }
 
-/// Moves out of `found` those for which `reject` returns a reason.
+/// Removes the candidates from `found` for which `reject` returns a reason.
 template <class Reject>
 void Sift(std::vector<Candidate>& found, ScanContext& scan, RejectReason reason, Reject reject) {
   std::erase_if(found, [&](const Candidate& candidate) {
@@ -43,7 +43,7 @@ void EraseMarked(const std::vector<bool>& marked, std::vector<Candidate>& found)
   std::erase_if(found, [&](const Candidate&) { return marked[i++]; });
 }
 
-/// What sysfs calls the device itself, whatever its nodes are; "" where only nodes were matched.
+/// Returns the syspath of the device; empty if only its nodes were matched.
 std::string_view SysfsPathOf(const Device& device) {
   for (const auto& [name, value] : device.values) {
     if (name == "DEVPATH") return value;
@@ -51,8 +51,8 @@ std::string_view SysfsPathOf(const Device& device) {
   return "";
 }
 
-/// Whether both are one device: in sysfs, or else by all their nodes. Two devices of sysfs can
-/// share a node, as the functions of one IOMMU group do.
+/// Returns whether both are the same device: by syspath, or otherwise by all their nodes. Two sysfs
+/// devices can share a node, like the functions of an IOMMU group.
 bool IsSameDevice(const Device& a, const Device& b) {
   const std::string_view path_of_a = SysfsPathOf(a), path_of_b = SysfsPathOf(b);
   if (!path_of_a.empty() || !path_of_b.empty()) return path_of_a == path_of_b;
@@ -62,14 +62,14 @@ bool IsSameDevice(const Device& a, const Device& b) {
   return keys_of_a == keys_of_b;
 }
 
-/// Whether the device had its ID before this scan.
+/// Returns whether the device had its ID before this scan.
 bool HadId(const Device& device, const ScanRequest& request) {
   const ListedDevice* before =
       request.before == nullptr ? nullptr : FindDevice(*request.before, device.id);
   return before != nullptr && IsSameDevice(*before->device, device);
 }
 
-/// What to do about devices that share an ID, such as sticks with one serial number.
+/// Returns a hint for devices with the same ID, such as USB devices with the same serial number.
 std::string HintOnSharedId(std::span<const Candidate> sharing) {
   std::set<std::string_view> ports;
   for (const Candidate& candidate : sharing) {
@@ -81,8 +81,9 @@ std::string HintOnSharedId(std::span<const Candidate> sharing) {
                  : "set an id in the match that differs for each device";
 }
 
-/// A device that had the ID before keeps it: plugging in another one with the same serial number
-/// must not take it out of service. If none of them had it, all are rejected.
+/// Rejects devices with the same ID. A device that had the ID before keeps it, so that plugging in
+/// another device with the same serial number does not remove it. If none had the ID, all are
+/// rejected.
 void RejectSharedIds(std::vector<Candidate>& found, const ScanRequest& request, ScanContext& scan) {
   std::vector<bool> rejected(found.size(), false);
   for (std::size_t first = 0, last = 0; first < found.size(); first = last) {
@@ -113,14 +114,14 @@ void ScanMatches(const ResourceSpec& spec, ScanContext& scan) {
   }
 }
 
-/// What exclusive resources have for themselves.
+/// The nodes of exclusive resources.
 struct Taken {
   std::unordered_map<NodeKey, std::string, NodeKeyHash> owners;
-  /// Resources whose devices cannot be looked for, and never were.
+  /// Exclusive resources that have never been scanned successfully.
   std::vector<std::shared_ptr<const ResourceSpec>> unknown;
 };
 
-/// What the matches of owners find is taken even where the owner rejects it.
+/// Returns the nodes that the matches of exclusive resources find, including rejected ones.
 Taken TakenNodes(const HostRoot& host, const ScanRequest& request, Discovery& discovery) {
   Taken taken;
   OwnedNodes owned;
@@ -155,7 +156,7 @@ Taken TakenNodes(const HostRoot& host, const ScanRequest& request, Discovery& di
   return taken;
 }
 
-/// Whether a match can find the node, as far as its path says it.
+/// Returns whether the match can find the node, judging only by its path.
 bool MayFind(const MatchSpec& match, const DeviceNode& node) {
   if (const auto* paths = std::get_if<PathSource>(&match.source)) {
     return std::ranges::any_of(paths->globs, [&](const Glob& glob) {
@@ -200,9 +201,9 @@ bool SharesNodes(const std::vector<Candidate>& found) {
   return false;
 }
 
-/// One node must not be handed out under two IDs: a device that had its ID before keeps it,
-/// otherwise the first in the order of IDs. Two links to one node are one device; a device that
-/// shares only some of its nodes is rejected, and keeps none of them.
+/// Removes devices that share a node, because a node must not be advertised under two IDs. The
+/// device that had its ID before remains, otherwise the first by ID. Two links to the same node are
+/// the same device; a device that shares only some of its nodes is rejected.
 void RejectSharedNodes(std::vector<Candidate>& found, const ScanRequest& request,
                        ScanContext& scan) {
   if (!SharesNodes(found)) return;
@@ -235,8 +236,8 @@ void RejectSharedNodes(std::vector<Candidate>& found, const ScanRequest& request
   EraseMarked(rejected, found);
 }
 
-/// Keeps as many devices of each match as its limit allows: first those that had their ID before,
-/// so that a newcomer displaces none, then in the order of IDs; `found` is sorted.
+/// Applies max_devices of each match. Devices that had their ID before have precedence, so that a
+/// new device does not displace them, then the order of IDs. `found` is sorted.
 void RejectBeyondLimits(const ResourceSpec& spec, std::vector<Candidate>& found,
                         const ScanRequest& request, ScanContext& scan) {
   std::vector<int> room;
@@ -262,7 +263,7 @@ void RejectBeyondLimits(const ResourceSpec& spec, std::vector<Candidate>& found,
   EraseMarked(rejected, found);
 }
 
-/// Whether anybody wants to know where devices are: the kubelet or a template.
+/// Returns whether the NUMA node is needed, by the kubelet or a template.
 bool NeedsNumaNodes(const ResourceSpec& spec) {
   const auto asks = [](const Template* t) {
     return std::any_of(t->fields().begin(), t->fields().end(),
@@ -273,8 +274,8 @@ bool NeedsNumaNodes(const ResourceSpec& spec) {
          std::any_of(templates.begin(), templates.end(), asks);
 }
 
-/// The NUMA node of a device is that of its nodes, unless its source said more. One that spans
-/// several is near to none.
+/// Sets the NUMA node of a device from its nodes, unless the source has set it. A device with nodes
+/// on several NUMA nodes has none.
 void AddNumaNode(Device& device, NumaNodes& numa) {
   if (device.numa_node) return;
   for (const DeviceNode& node : device.nodes) {
@@ -306,8 +307,8 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
     return IdLess(a.device.id, b.device.id);
   });
   Discovery discovery;
-  // The limits after what others have, so that it does not use them up, and before the IDs, which
-  // may be the same where only one device is kept.
+  // Limits come after the nodes of exclusive resources, which do not count, and before the check
+  // for equal IDs, because only one of the devices may remain.
   RejectTakenNodes(TakenNodes(host, request, discovery), found, scan);
   RejectBeyondLimits(spec, found, request, scan);
   RejectSharedIds(found, request, scan);
@@ -327,7 +328,7 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
   }
   FindMissing(spec, request.node_name, scan, discovery);
   discovery.directories.insert(scan.directories().begin(), scan.directories().end());
-  // A directory lists its names in no order; the same faults must not look like a change.
+  // Directory entries have no order. Sorted, so that equal rejections are not a change.
   std::stable_sort(scan.rejected().begin(), scan.rejected().end(),
                    [](const Rejection& a, const Rejection& b) { return a.path < b.path; });
   discovery.rejected = std::move(scan.rejected());

@@ -10,26 +10,25 @@
 
 namespace patchbay {
 
-/// What one scan over the host found for one resource.
+/// The result of a scan of the host for one resource.
 struct Discovery {
-  std::vector<Device> devices;  ///< in the order of IdLess, IDs unique
+  std::vector<Device> devices;  ///< ordered by IdLess; IDs are unique
   std::vector<Rejection> rejected;
-  std::set<std::string> directories;  ///< whose changes may change this; host paths without links
+  std::set<std::string> directories;  ///< to watch for changes; host paths without links
   bool complete = true;               ///< whether everything could be read
-  /// By the ID of a device, why a device node is not there that its containers need; see
-  /// discovery/extra_nodes.h.
+  /// Why a device node that containers need is missing, by device ID; see discovery/extra_nodes.h.
   std::map<std::string, std::string, std::less<>> missing_nodes = {};
   std::vector<MissingMount> missing_mounts = {};
   /// For ScanRequest::owned_before of the next scan.
   std::shared_ptr<const OwnedNodes> owned = {};
-  std::vector<MatchReport> reports = {};  ///< one for each match, where the scan asks for them
+  std::vector<MatchReport> reports = {};  ///< one for each match, if requested
 };
 
-/// Looks for the devices of a resource. Reads directories and the status of files, opens no device,
-/// runs the commands of the resource, and may be slow: not for the loop.
+/// Finds the devices of a resource. Reads directories and file metadata, opens no device, and runs
+/// the commands of the resource. Can block, so it must not run on the loop.
 Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanRequest& request);
 
-/// A scan that knows of no other.
+/// Scans without the results of a previous scan.
 inline Discovery Discover(const ResourceSpec& spec, const HostRoot& host,
                           const std::string& node_name) {
   return Discover(spec, host, ScanRequest{.node_name = node_name});

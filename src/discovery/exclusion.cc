@@ -10,8 +10,8 @@
 namespace patchbay {
 namespace {
 
-/// To find what "/**/x" names, the whole host would be walked through. It is compared with paths
-/// alone.
+/// Returns whether a glob such as "/**/x" would scan the whole host. Such a glob is only matched
+/// against paths.
 bool IsTooWide(const Glob::Components& pattern) {
   const Glob::Component& first = pattern.front();
   return (first.any_depth || !first.name.literal()) &&
@@ -31,7 +31,7 @@ Exclusion Exclusion::Of(const std::vector<Glob>& globs, ScanContext& scan) {
   Exclusion exclusion;
   exclusion.globs_ = globs;
   std::vector<std::string> unused;
-  scan.report().SetMuted(true);  // what is looked at here is not where devices are looked for
+  scan.report().SetMuted(true);  // these directories are not searched for devices
   for (const Glob& glob : globs) {
     bool names_any = false, is_too_wide = false, is_undecided = false;
     const std::size_t unreadable = scan.unreadable();

@@ -15,7 +15,7 @@
 namespace patchbay {
 namespace {
 
-/// More missing mounts of a resource are not told of.
+/// The maximum number of missing mounts that are reported per resource.
 constexpr std::size_t kMaxMissingMounts = 100;
 
 bool Uses(const Template& path, std::string_view name) {
@@ -28,7 +28,7 @@ bool IsInContainer() {
          access("/run/.containerenv", F_OK) == 0;
 }
 
-/// Whether a path that is missing here is missing on the host.
+/// Returns whether a path that is missing here is missing on the host.
 bool IsOfHost(const HostRoot& host, const std::string& path) {
   static const bool is_in_container = IsInContainer();
   return !is_in_container || host.Local("/") != "/" || path.starts_with("/dev/") ||
@@ -61,7 +61,7 @@ std::string ProblemWithMount(const std::string& path, ScanContext& scan) {
                 source.error().message);
 }
 
-/// What is wrong with the paths that one template makes. Each path is looked at once in a scan.
+/// The problems of the paths of one template. Each path is checked once per scan.
 class ExtraPaths {
  public:
   using Problem = std::string (*)(const std::string& path, ScanContext& scan);
@@ -69,7 +69,7 @@ class ExtraPaths {
   ExtraPaths(const ResourceSpec& spec, ScanContext& scan, Problem look)
       : spec_(spec), scan_(scan), look_(look) {}
 
-  /// Calls `f` with each path that has a problem, and the problem.
+  /// Calls `f(path, problem)` for each path with a problem.
   template <class F>
   void ForEachProblem(const Template& path, Variables variables, F f) {
     if (Uses(path, "slot") || Uses(path, "index")) return;
@@ -92,8 +92,8 @@ class ExtraPaths {
  private:
   using Known = std::pair<const std::string, std::string>;
 
-  /// The path and its problem; null for none. What cannot be rendered is rejected as a whole, see
-  /// ProblemWithDevice.
+  /// Returns the path and its problem, or null. A device whose template cannot be rendered is
+  /// rejected, see ProblemWithDevice.
   const Known* Look(const Result<std::string>& path) {
     if (!path || !path->starts_with('/')) return nullptr;
     const auto [known, is_new] = problems_.try_emplace(*path);
@@ -104,7 +104,7 @@ class ExtraPaths {
   const ResourceSpec& spec_;
   ScanContext& scan_;
   const Problem look_;
-  std::unordered_map<std::string, std::string> problems_;  ///< by path; empty for none
+  std::unordered_map<std::string, std::string> problems_;  ///< by path; empty if there is none
   std::unordered_map<const Template*, const Known*> constants_;
 };
 

@@ -6,13 +6,13 @@
 
 namespace patchbay {
 
-/// Paths of the host that a container gets beside the nodes of its devices.
+/// Checks the host paths of `device_node` and `mount`, which a container gets in addition to the
+/// nodes of its devices.
 ///
-/// Fills in `missing_nodes` with the devices that no container could be given, because the host
-/// lacks what a `device_node` names that is not optional, and `missing_mounts`. Watches the
-/// directories of those device nodes. Paths that depend on the container ({slot}, {index}) are left
-/// to the allocation. In a container only /dev, /sys and what host_root shows are the host's, so
-/// elsewhere no mount is missed.
+/// Sets `missing_nodes` to the devices for which a required `device_node` does not exist, and sets
+/// `missing_mounts`. Watches the directories of those device nodes. Paths that depend on the
+/// container ({slot}, {index}) are checked by Allocate. If Patchbay itself runs in a container, it
+/// sees only /dev, /sys and host_root of the host, so mounts elsewhere are not checked.
 void FindMissing(const ResourceSpec& spec, const std::string& node_name, ScanContext& scan,
                  Discovery& discovery);
 

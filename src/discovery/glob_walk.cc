@@ -5,14 +5,14 @@
 namespace patchbay {
 namespace {
 
-/// Deeper trees than this are not walked for "**".
+/// The maximum depth for "**".
 constexpr int kMaxDepth = 16;
 
 struct Walk {
   ScanContext& scan;
   const std::function<void(const std::string& path, const HostEntry* entry)>& found;
 
-  /// `directory` has no slash at its end; "" is the root.
+  /// `directory` does not end with a slash; the root directory is "".
   void Down(const std::string& directory, std::span<const Glob::Component> pattern, int depth) {
     const Glob::Component& component = pattern.front();
     const auto rest = pattern.subspan(1);
@@ -38,7 +38,7 @@ struct Walk {
   void AnyDepth(const std::string& directory, std::span<const Glob::Component> rest, int depth) {
     Down(directory, rest, depth);
     if (depth == kMaxDepth) return;
-    // Links to directories are not followed: they could lead in a circle.
+    // Links to directories are not followed, because they can form a loop.
     const auto visible = [](const std::string& name) { return !name.starts_with('.'); };
     for (const HostEntry& entry : scan.List(directory + "/", "**", visible)) {
       if (entry.type == FileType::kDirectory) {

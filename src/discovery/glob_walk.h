@@ -8,10 +8,9 @@
 
 namespace patchbay {
 
-/// Walks the host along one alternative of a glob, following links to directories but for "**",
-/// and calls `found` with each path that may be there: with its entry where a directory was listed,
-/// with null where the path is named in full and nobody has looked yet. All that can change the
-/// outcome is watched.
+/// Evaluates one alternative of a glob on the host. Follows links to directories, except for "**".
+/// Calls `found` with each path that can match and its directory entry; the entry is null if the
+/// path is literal, and may then not exist. Watches everything that can change the result.
 void WalkGlob(const Glob::Components& pattern, ScanContext& scan,
               const std::function<void(const std::string& path, const HostEntry* entry)>& found);
 

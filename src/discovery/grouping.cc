@@ -10,15 +10,15 @@
 namespace patchbay {
 namespace {
 
-/// The value that decides which group a candidate belongs to, as text.
+/// Returns the value that selects the group of a candidate, as text.
 std::optional<std::string> GroupValue(const Candidate& candidate, const std::string& variable) {
   const auto value = VariablesOf(candidate.device).Find(variable);
   if (!value) return std::nullopt;
   return std::visit([](const auto& v) { return format("{}", v); }, *value);
 }
 
-/// The USB port of a candidate whose value is text of a device. A device that has the serial number
-/// of another must not join it: both are devices of one ID then, of which the first keeps it.
+/// Returns the USB port of a candidate whose value is text from a device. Two devices with the same
+/// serial number must not become one group: they stay two devices with the same ID.
 std::string PortOfChooser(const Candidate& candidate, const std::string& variable) {
   const auto value = VariablesOf(candidate.device).Lookup(variable);
   const bool is_of_device = value && value->origin == Origin::kDevice && variable != "pci_address";
@@ -30,7 +30,7 @@ void Merge(Device from, Device& into) {
   MergeValues(std::move(from.values), into.values);
 }
 
-/// The first of the patterns that no node of the device matches.
+/// Returns the first pattern that no node of the device matches.
 const Glob* MissingNode(const std::vector<Glob>& require, const Device& device) {
   const auto missing = std::find_if(require.begin(), require.end(), [&](const Glob& glob) {
     return std::none_of(device.nodes.begin(), device.nodes.end(),
@@ -39,7 +39,7 @@ const Glob* MissingNode(const std::vector<Glob>& require, const Device& device) 
   return missing == require.end() ? nullptr : &*missing;
 }
 
-/// The nodes of a device, as many as one reads.
+/// Returns the first nodes of a device, for a message.
 std::string Paths(const Device& device) {
   constexpr std::size_t kShown = 4;
   if (device.nodes.empty()) return "none";
@@ -55,7 +55,7 @@ std::string Paths(const Device& device) {
 
 std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
   std::vector<Candidate> grouped;
-  // Of the groups in `grouped`, by match, value, and the device that chose the value.
+  // Indexes in `grouped`, by match, value, and the USB port if the value is text from a device.
   std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> places;
   for (Candidate& candidate : std::exchange(scan.candidates(), {})) {
     const std::string& variable = spec.matches[candidate.match].group_by;

@@ -6,12 +6,10 @@
 
 namespace patchbay {
 
-/// The candidates of a scan as devices: where a match has `group_by`, those with the same value of
-/// that variable become one, whose default identity is the value and whose nodes are in the order
-/// of their paths. A candidate without a value is rejected, and so is a device that lacks a node
-/// its match requires; the others are not touched by that.
-///
-/// Takes the candidates out of `scan`, and leaves the rejections there.
+/// Moves the candidates out of `scan` and returns the devices. If a match has `group_by`,
+/// candidates with the same value of that variable become one device: its default ID is the value,
+/// and its nodes are ordered by path. Rejects candidates without a value, and devices without a
+/// node that the match requires.
 std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan);
 
 }  // namespace patchbay

@@ -8,7 +8,7 @@
 namespace patchbay {
 namespace {
 
-// Enough for thousands of events; libudev would take 128 MiB. More are told as lost.
+// Enough for thousands of events; the default of libudev is 128 MiB. Lost events are reported.
 constexpr int kReceiveBuffer = 1024 * 1024;
 
 std::string Text(const char* text) { return text == nullptr ? "" : text; }
@@ -26,7 +26,7 @@ Result<std::unique_ptr<KernelEvents>> KernelEvents::Create(
   if (!context) return FailErrno(what, errno);
   Monitor monitor(udev_monitor_new_from_netlink(context.get(), "kernel"));
   if (!monitor) return FailErrno(what, errno);
-  // Without the right to that much, as much as the system grants must do.
+  // Without the capability to exceed the limit of the system, that limit applies.
   udev_monitor_set_receive_buffer_size(monitor.get(), kReceiveBuffer);
   const int error = udev_monitor_enable_receiving(monitor.get());
   if (error < 0) return FailErrno(what, -error);

@@ -29,7 +29,7 @@ std::optional<int> NumaNode(const HostRoot& host, const std::string& syspath) {
   if (!directory) return std::nullopt;
   while (directory->path.starts_with(kSysDevices)) {
     const auto text = host.ReadFile(*directory, "numa_node", 64);
-    // The kernel gives a child the node of its parent, so the nearest word is the last.
+    // A device inherits the NUMA node of its parent, so the nearest value is final.
     if (text) return Parse(*text);
     directory->path = DirectoryOf(directory->path);
   }

@@ -8,14 +8,14 @@
 
 namespace patchbay {
 
-/// The NUMA node, 0 to 63, that the device at a syspath belongs to: what its own `numa_node` says
-/// or that of the nearest directory above it which has one. None where that is -1 or nonsense, and
-/// for virtual devices.
+/// Returns the NUMA node, 0 to 63, of the device at a syspath: the value of its `numa_node`, or of
+/// the nearest parent directory that has one. Returns nothing if that is -1 or not valid, and for
+/// virtual devices.
 std::optional<int> NumaNode(const HostRoot& host, const std::string& syspath);
 
-/// The NUMA nodes of device nodes, one look at the file system for each: what lies in one directory
-/// of /sys/devices shares what was found for the directory. Make one for each scan, no longer than
-/// `sysfs` lives. Any one thread at a time; not for the loop.
+/// Finds the NUMA nodes of device nodes. Caches the result for each directory of /sys/devices, so
+/// that each device node needs one lookup. Create one per scan; `sysfs` must outlive it. For one
+/// thread at a time, not the loop.
 class NumaNodes {
  public:
   explicit NumaNodes(const Sysfs& sysfs) : sysfs_(sysfs) {}

@@ -5,8 +5,8 @@
 namespace patchbay {
 namespace {
 
-/// A function that a driver of vfio has is reached through the node of its IOMMU group, which sysfs
-/// keeps elsewhere.
+/// Returns the syspath of the VFIO group of a function, if it has one. Containers access such a
+/// function through the node of its IOMMU group, which is elsewhere in sysfs.
 std::vector<std::string> VfioGroup(const SysfsDevice& device, const ScanContext& scan) {
   const auto group = scan.sysfs().Attribute(device.path, "iommu_group");
   if (!group) return {};
@@ -28,7 +28,7 @@ void ScanSource(const PciPattern& pci, ScanContext& scan) {
       }
       continue;
     }
-    // What lies behind a bridge is not the bridge.
+    // Devices behind a bridge are not part of the bridge.
     AddSysfsDevice(device, device.self().name, is_pci, VfioGroup(device.self(), scan), scan);
   }
 }

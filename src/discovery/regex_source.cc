@@ -4,7 +4,7 @@
 namespace patchbay {
 namespace {
 
-/// `directory` ends with a slash.
+/// Adds matches in `directory`, which ends with a slash, and up to `depth` levels below it.
 void Descend(const Regex& regex, const std::string& directory, int depth, ScanContext& scan) {
   Captures captures;
   const auto wanted = [&](const std::string& name) {
@@ -18,7 +18,7 @@ void Descend(const Regex& regex, const std::string& directory, int depth, ScanCo
                    regex.depth() > 0 ? path.substr(regex.fixed_directory().size())
                                      : std::string(BaseName(path)));
     }
-    // Links to directories are not followed: they could lead in a circle.
+    // Links to directories are not followed, because they can form a loop.
     if (depth > 0 && entry.type == FileType::kDirectory) {
       Descend(regex, path + "/", depth - 1, scan);
     }

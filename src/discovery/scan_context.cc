@@ -21,7 +21,7 @@ bool Accepts(NodeType wanted, FileType type) {
   return false;
 }
 
-/// "c 188:0", as ls shows it.
+/// Returns type and number as in "c 188:0".
 std::string NumberText(const DeviceNumber& number) {
   const bool is_device = number.type == FileType::kCharacter || number.type == FileType::kBlock;
   if (!is_device) return std::string(Describe(number.type));
@@ -62,7 +62,7 @@ void ScanContext::WatchNearestExisting(std::string directory) {
     const auto node = host_.Resolve(directory);
     if (node && node->type == FileType::kDirectory) {
       directories_.insert(node->path);
-      // Where a link led here, what holds the link counts as well: it may be retargeted.
+      // If a link led here, its directory is watched too, because the link can be changed.
       if (node->path == directory) return;
       WatchLinks(directory);
     }
@@ -71,9 +71,9 @@ void ScanContext::WatchNearestExisting(std::string directory) {
   }
 }
 
-/// Each link of a chain may be retargeted, and what is missing at its end may come.
+/// Watches each link of a chain, which can be changed, and the target, which can appear.
 void ScanContext::WatchLinks(std::string path) {
-  constexpr int kMaxLinks = 40;  // as the kernel
+  constexpr int kMaxLinks = 40;  // MAXSYMLINKS of the kernel
   for (int links = 0; links < kMaxLinks; ++links) {
     const std::string above = DirectoryOf(path);
     const auto directory = host_.Resolve(above);
@@ -86,7 +86,7 @@ void ScanContext::WatchLinks(std::string path) {
   }
 }
 
-/// Whether what the last scan saw in the directory still holds.
+/// Returns whether the cached entries of the directory are current.
 bool ScanContext::IsUnchanged(const HostNode& directory, const ScanCache::Listing& last,
                               const DirectoryStamp& stamp) const {
   return last.stamp == stamp && request_.unchanged_dirs.contains(host_.Local(directory.path));
@@ -99,7 +99,7 @@ const std::vector<HostEntry>& ScanContext::List(
   auto& listings = request_.cache->listings;
   ScanCache::ListingKey key{match_index_, directory, pattern};
   ScanCache::Listing listing;
-  // The stamp first: what changes after it was taken is seen by the next scan at the latest.
+  // The timestamp is read first, so that the next scan sees any later change.
   if (const auto real = host_.Resolve(directory)) {
     if (const auto stamp = host_.StampOf(*real)) {
       listing.stamp = *stamp;
@@ -157,7 +157,7 @@ void ScanContext::RejectUnresolved(const std::string& path, const HostEntry* ent
   }
   bool is_link = entry != nullptr && entry->type == FileType::kSymlink;
   if (entry == nullptr) is_link = host_.ReadLink(path).has_value();
-  // Without a link nothing is there, which is no fault.
+  // A path that does not exist and is not a link is not an error.
   if (!is_link) {
     return report_.Drop(path, DropReason::kMissing, "the path does not exist");
   }
@@ -204,7 +204,7 @@ bool ScanContext::IsExcluded(const std::string& path) {
   return Drop(path, std::move(why));
 }
 
-/// Another device may have taken the link, by the UUID of a file system for one.
+/// Another device can have replaced the link, for example with the same file system UUID.
 std::optional<std::string> ScanContext::ExcludedByLinkOf(const HostNode& node) const {
   const bool is_device = node.type == FileType::kCharacter || node.type == FileType::kBlock;
   if (exclusion_.empty() || !is_device) return std::nullopt;
@@ -215,7 +215,7 @@ std::optional<std::string> ScanContext::ExcludedByLinkOf(const HostNode& node) c
   return std::nullopt;
 }
 
-/// Whether there is a reason to exclude the path.
+/// Returns whether the path is excluded, and reports it.
 bool ScanContext::Drop(const std::string& path, std::optional<std::string> excluded) {
   if (!excluded) return false;
   report_.Drop(path, DropReason::kExcluded, std::move(*excluded));
@@ -228,8 +228,8 @@ Result<HostNode> ScanContext::Follow(const std::string& path, const HostEntry* e
   return Resolve(path, entry);
 }
 
-/// The directories above may be links even where the node is none. What lies in one of them shares
-/// the look at them.
+/// Resolves a path whose directories can be links. The result for the directory is cached for the
+/// next path in it.
 Result<HostNode> ScanContext::Resolve(const std::string& path, const HostEntry* entry) {
   if (entry == nullptr || entry->type == FileType::kSymlink) return host_.Resolve(path);
   std::string directory = DirectoryOf(path);
@@ -271,7 +271,7 @@ std::optional<DeviceNode> ScanContext::NodeAt(const std::string& path, const Hos
                   resolved->major,
                   resolved->minor,
                   std::move(values)};
-  // Only for device nodes: a regular file gets another inode when an editor saves it.
+  // Only for device nodes: an editor that saves a regular file changes its inode.
   const bool is_device = node.type == FileType::kCharacter || node.type == FileType::kBlock;
   if (is_device) node.inode = resolved->inode;
   if (node.real_path != path) WatchNearestExisting(DirectoryOf(node.real_path));
@@ -295,7 +295,7 @@ std::optional<DeviceNode> ScanContext::NodeOf(const SysfsDevice& device, NamedVa
   return std::nullopt;
 }
 
-/// Asks sysfs about a node where the match has conditions; false if it does not meet them.
+/// Returns whether the node meets the conditions of the match, and reads sysfs if there are any.
 bool ScanContext::AddSysfsValues(DeviceNode& node) {
   if (match_->conditions.empty()) return true;
   const auto path = sysfs_.OfNode(node.type, node.major, node.minor);
@@ -354,7 +354,7 @@ void ScanContext::RejectCandidate(const Candidate& candidate, RejectReason reaso
 }
 
 void ScanContext::Reject(std::string path, RejectReason reason, std::string detail) {
-  // A command names what it prints by IDs alone.
+  // The label of a device from a command is its ID.
   MatchReport::Thing thing;
   (path.starts_with('/') ? thing.paths.emplace_back() : thing.id) = path;
   Add({std::move(path), reason, std::move(detail)}, std::move(thing), match_index_);

@@ -22,16 +22,16 @@
 
 namespace patchbay {
 
-/// Something that a source found and that may become a device.
+/// A match of a source, which can become a device.
 struct Candidate {
-  Device device;             ///< without an ID as yet
+  Device device;             ///< without its ID
   std::string identity;      ///< the text of the default ID
-  std::string syspath = {};  ///< of the device of sysfs that was found, rather than a node
-  std::size_t match = 0;     ///< which [[resource.match]] found it
+  std::string syspath = {};  ///< of the sysfs device, if the source finds those and not nodes
+  std::size_t match = 0;     ///< the index of its [[resource.match]]
 
-  /// Its name on the host: its first node, or its name in sysfs, or its identity.
+  /// Returns the name on the host: the first node, the syspath, or the default ID.
   std::string label() const;
-  /// The same for a report.
+  /// Returns the label for a report.
   MatchReport::Thing thing() const;
 };
 
@@ -161,7 +161,7 @@ class ScanContext {
   std::set<std::string> directories_;
   std::unordered_set<std::string>
       watched_links_;  ///< paths that may contain links and are watched already
-  std::pair<std::string, std::string> last_directory_;  ///< as asked for, and where it leads
+  std::pair<std::string, std::string> last_directory_;  ///< as requested, and resolved
   std::size_t unreadable_ = 0;
 };
 

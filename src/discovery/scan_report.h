@@ -33,7 +33,7 @@ class ScanReport {
   bool Names(const std::string& path) const;
 
   bool is_kept() const { return request_.report; }
-  /// One for each match so far, where the scan asks for them.
+  /// Returns one report for each match so far, if requested.
   std::vector<MatchReport>& reports() { return reports_; }
 
  private:
@@ -44,7 +44,7 @@ class ScanReport {
   std::size_t index_ = 0;
   bool muted_ = false;
   std::vector<MatchReport> reports_;
-  std::unordered_set<std::string> problems_;  ///< of the match, as they were told
+  std::unordered_set<std::string> problems_;  ///< the reported problems of the match
 };
 
 }  // namespace patchbay

@@ -70,9 +70,9 @@ enum class DropReason {
   kCondition,    ///< its sysfs or udev values differ from those of the match
   kMissing,      ///< it does not exist
   kFoundBefore,  ///< by another pattern or match of the resource
-  kUnknown,      ///< to sysfs, which the match asks about it
+  kUnknown,      ///< not a sysfs device, which the match requires
 };
-/// "excluded", "wrong_type", …
+/// Returns "excluded", "wrong_type", …
 std::string_view Name(DropReason reason);
 
 /// A report about one match of a scan, for explain. At most kMaxEntries entries of each kind.

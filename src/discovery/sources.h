@@ -5,8 +5,8 @@
 namespace patchbay {
 
 /// The sources of devices: one function and one file for each alternative of `Source`. A source
-/// looks at the host through the ScanContext, adds what matches, and reports what it could not
-/// read; it knows nothing of identity, health or the kubelet.
+/// reads the host through the ScanContext, adds candidates, and reports what it cannot read. It
+/// knows nothing about device IDs, health or the kubelet.
 void ScanSource(const PathSource& source, ScanContext& scan);
 void ScanSource(const RegexSource& source, ScanContext& scan);
 void ScanSource(const CountSource& source, ScanContext& scan);

@@ -16,8 +16,8 @@ constexpr std::size_t kMaxDirectories = 16 * 1024;
 constexpr std::size_t kMaxNumber = 32;
 constexpr std::string_view kUsb = "usb";
 
-/// Where a link of sysfs leads, judged by its text: such links lead straight to a device. Empty
-/// when that is outside of the tree of devices.
+/// Returns the target of a link of sysfs from its text, because such links point directly to a
+/// device. Empty if the target is outside of the device tree.
 std::string DeviceBehind(std::string_view directory, std::string_view link) {
   std::string path = FollowLink(directory, link);
   return path.starts_with(kSysDevices) ? path : "";
@@ -129,7 +129,7 @@ Result<SysfsDevice> Sysfs::Read(const std::string& syspath) const {
   return device;
 }
 
-/// From the file `dev`, which holds "188:0".
+/// Parses the content of the file `dev`, such as "188:0".
 std::optional<DeviceNumber> Sysfs::NumberOf(const HostNode& directory,
                                             std::string_view subsystem) const {
   const auto text = host_.ReadFile(directory, "dev", kMaxNumber);
@@ -163,7 +163,7 @@ Result<std::string> Sysfs::OfNode(FileType type, unsigned major, unsigned minor)
 std::optional<std::string> Sysfs::Parent(const std::string& syspath) const {
   std::string above = DirectoryOf(syspath);
   while (above.starts_with(kSysDevices)) {
-    // There are no links in a syspath that would have to be followed once more.
+    // A syspath contains no links, so it is not resolved again.
     if (host_.Holds({above + "/uevent", FileType::kRegular, 0, 0})) return above;
     above = DirectoryOf(above);
   }
@@ -190,7 +190,7 @@ Result<std::string> Sysfs::TextAt(const std::string& path) const {
   } else {
     return text;
   }
-  // Device trees end their texts with NUL.
+  // Texts of a device tree end with NUL.
   text->resize(text->find_last_not_of(std::string_view("\n\r\0", 3)) + 1);
   if (!IsText(*text)) return Fail(ErrorKind::kInvalid, path + " is not text");
   return text;

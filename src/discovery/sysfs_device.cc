@@ -14,8 +14,8 @@ struct UnfitPart {
   std::string why;
 };
 
-/// Keeps account of them: where no part fits it is the device that is not taken, and the deepest
-/// says most of why; else only what a container could have had is worth a word.
+/// Reports the parts that do not meet the conditions. If no part meets them, reports the device
+/// with the reason of the deepest part. Otherwise reports only parts with a node.
 void DropParts(const std::string& identity, const SysfsDevice& device, bool any_fits,
                const std::vector<UnfitPart>& parts, ScanReport& report) {
   if (!any_fits && !parts.empty()) {
@@ -58,7 +58,7 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
   for (const std::string& path : members) {
     auto member = scan.ancestries().Of(path);
     if (!member) continue;
-    // What belongs to it without lying below it has its drivers and attributes all the same.
+    // Parts that are not descendants have the drivers and attributes of the device, too.
     const bool is_apart = std::find(also.begin(), also.end(), path) != also.end();
     if (is_apart) {
       member->devices.insert(member->devices.end(), device.devices.begin(), device.devices.end());
@@ -83,7 +83,7 @@ void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
     }
     NamedValues values = scan.ancestries().ValuesOf(*member);
     if (node_path.empty()) {
-      // A network interface has no node to keep its values.
+      // A network interface has no node for its values.
       MergeValues(std::move(values), candidate.device.values);
     } else if (scan.IsExcluded(node_path)) {
       any_excluded = true;

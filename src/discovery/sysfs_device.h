@@ -9,18 +9,18 @@
 
 namespace patchbay {
 
-/// Adds a device of sysfs with all nodes that belong to it: its own, and those of what lies below
-/// it, up to what `is_other` says is a device by itself. `also` are syspaths of more that belongs
-/// to it. The conditions of the match choose among all these; without any, whatever has a node
-/// counts. Adds nothing when there are conditions and nothing meets them, or when everything that
-/// has a node is excluded; rejects a device one of whose nodes is not there. Of several network
-/// interfaces the first gives it variables.
+/// Adds a sysfs device with all its nodes: its own, and those of its descendants, except
+/// descendants for which `is_other` is true and those below them. `also` are syspaths of further
+/// parts. The conditions of the match select among these parts; without conditions, all parts with
+/// a node are selected. Adds nothing if no part meets the conditions, or if all parts with a node
+/// are excluded. Rejects the device if one of its nodes is missing. The first network interface
+/// sets the variables of the device.
 void AddSysfsDevice(const DeviceAncestry& device, std::string identity,
                     const std::function<bool(const SysfsDevice&)>& is_other,
                     const std::vector<std::string>& also, ScanContext& scan);
 
-/// Keeps account of a device that does not meet the pattern, which is a UsbPattern or PciPattern,
-/// and whether that is hardly a wonder.
+/// Reports a device that does not match the pattern, a UsbPattern or PciPattern, and whether it is
+/// of another kind.
 template <class Pattern>
 void DropSysfsDevice(const Pattern& pattern, const DeviceAncestry& device, std::string identity,
                      std::string unmet, ScanContext& scan) {

@@ -24,7 +24,7 @@ bool IsForUdevAlone(std::string_view name) {
 
 bool IsPlain(std::string_view text) { return text.size() <= kMaxValue && IsPrintable(text); }
 
-/// libudev gives them in an order that changes from one process to the next.
+/// Sorts the properties: their order in libudev differs between processes.
 std::string SortedLinks(std::string_view links) {
   std::set<std::string_view> words;
   while (!links.empty()) {
@@ -44,7 +44,7 @@ void Keep(std::string_view name, std::string_view value, Properties& properties)
   if (!IsPlain(kept)) properties.erase(std::string(name));
 }
 
-/// Calls `f` with the two sides of `separator` for each line that has one.
+/// Calls `f(left, right)` for each line with a `separator`.
 template <class F>
 void ForEachPair(std::string_view text, char separator, F f) {
   while (!text.empty()) {
@@ -56,13 +56,13 @@ void ForEachPair(std::string_view text, char separator, F f) {
   }
 }
 
-/// The kernel names a node relative to /dev.
+/// Returns the path of a node, whose name in the kernel is relative to /dev.
 std::string NodePath(std::string_view name) {
   return name.starts_with("/dev/") ? std::string(name) : format("/dev/{}", name);
 }
 
-/// Whether the kernel alone fills this key, with a number or a name of its own. MODALIAS is not
-/// among them: some buses copy text of the device into it.
+/// Returns whether only the kernel sets this key, to a number or a name of its own. MODALIAS is not
+/// included, because some buses copy text from the device into it.
 bool IsFilledByKernel(std::string_view name) {
   static constexpr std::array<std::string_view, 22> kNames = {
       "BUSNUM",        "DEVGID",  "DEVMODE",   "DEVNAME",   "DEVNUM",  "DEVTYPE",
@@ -73,7 +73,7 @@ bool IsFilledByKernel(std::string_view name) {
          std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-/// What KernelFacts know better than any text.
+/// The properties that KernelFacts override.
 bool IsFact(std::string_view name) {
   static constexpr std::array<std::string_view, 9> kNames = {"DEVNAME", "DEVPATH", "DEVTYPE",
                                                              "DRIVER",  "IFINDEX", "INTERFACE",
@@ -81,7 +81,7 @@ bool IsFact(std::string_view name) {
   return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
 
-/// Under which name udev files what it knows of a device.
+/// Returns the name of the database entry of a device.
 std::string DatabaseKey(const KernelFacts& facts) {
   if (facts.number) {
     return format("{}{}:{}", facts.number->type == FileType::kBlock ? 'b' : 'c',
@@ -91,7 +91,7 @@ std::string DatabaseKey(const KernelFacts& facts) {
   return format("+{}:{}", facts.subsystem, facts.name);
 }
 
-/// Lets facts hide what text says of the same.
+/// Overrides properties with the values of KernelFacts.
 void AddFacts(const HostNode& directory, const KernelFacts& facts, Properties& properties) {
   const auto set = [&](const char* name, const std::string& value) {
     properties.erase(name);
@@ -108,7 +108,7 @@ void AddFacts(const HostNode& directory, const KernelFacts& facts, Properties& p
   if (facts.subsystem == "net") set("INTERFACE", facts.name);
 }
 
-/// Lines are "E:NAME=VALUE" for a property and "S:NAME" for a link below /dev.
+/// Parses a database entry. "E:NAME=VALUE" is a property, "S:NAME" a link in /dev.
 void AddDatabaseEntry(std::string_view text, Properties& properties) {
   std::string links;
   ForEachPair(text, ':', [&](std::string_view kind, std::string_view rest) {
@@ -116,7 +116,8 @@ void AddDatabaseEntry(std::string_view text, Properties& properties) {
     if (kind != "E") return;
     ForEachPair(rest, '=', [&](std::string_view name, std::string_view value) {
       if (IsFact(name)) return;
-      if (value.empty()) return void(properties.erase(std::string(name)));  // udev took it away
+      if (value.empty())
+        return void(properties.erase(std::string(name)));  // udev removed the property
       Keep(name, value, properties);
     });
   });
@@ -155,7 +156,7 @@ Result<Properties> UdevProperties::Of(const HostNode& directory, const KernelFac
     return Fail(ErrorKind::kInvalid, directory.path + " is not a device: it is not in /sys");
   }
   const auto uevent = host_.ReadFile(directory, "uevent", kMaxBytes);
-  // One that may not be read belongs to a device all the same.
+  // A directory without read permission is still a device.
   if (!uevent && uevent.error().kind == ErrorKind::kNotFound) return Failure(uevent.error());
   Properties properties = TrustedUevent(uevent ? std::string_view(*uevent) : "");
   if (database_) {

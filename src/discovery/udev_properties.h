@@ -15,7 +15,7 @@ namespace patchbay {
 /// Properties of a device by name: ID_SERIAL_SHORT, DEVNAME, DEVTYPE, SUBSYSTEM, DEVLINKS.
 using Properties = std::map<std::string, std::string, std::less<>>;
 
-/// The number by which the kernel knows a device node.
+/// The device number of a device node.
 struct DeviceNumber {
   FileType type = FileType::kCharacter;  ///< kCharacter or kBlock
   unsigned major = 0;
@@ -24,45 +24,44 @@ struct DeviceNumber {
   bool operator==(const DeviceNumber&) const = default;
 };
 
-/// What the kernel says of a device where no text of the device can stand: by the names of
-/// directories, by links, and by attributes that hold a number.
+/// Values of a device that come from the kernel only: directory names, links and numeric
+/// attributes. Text from the device cannot forge them.
 struct KernelFacts {
-  std::string name;                    ///< of the directory: "eth0", "1-1.2:1.0"
-  std::string subsystem;               ///< "" where the device has none
-  std::string driver;                  ///< "" where none is bound
-  std::string devtype;                 ///< of USB devices only; elsewhere the text may tell
+  std::string name;                    ///< the name of the directory: "eth0", "1-1.2:1.0"
+  std::string subsystem;               ///< empty if it has none
+  std::string driver;                  ///< empty if none is bound
+  std::string devtype;                 ///< only for USB devices; otherwise see `uevent`
   std::optional<DeviceNumber> number;  ///< from `dev`
   std::string ifindex;                 ///< of a network interface
 };
 
-/// The part of a `uevent` file that no device can have written. The kernel prints one KEY=value for
-/// each line and escapes nothing, so a serial number with a newline in it looks like more lines
-/// (HID_UNIQ, HID_NAME, NAME, MMC_NAME, …). Keys that only the kernel fills come first; from the
-/// first other key on nothing is believed but the rest of that line, and nothing behind a key that
-/// comes twice or a line without "=". Pure.
+/// Returns the trusted part of a `uevent` file. The kernel writes lines of KEY=value without
+/// escaping, so a serial number with a newline looks like further lines (HID_UNIQ, HID_NAME, NAME,
+/// MMC_NAME, …). The keys that only the kernel sets come first. The result ends after the first
+/// line with any other key, before a repeated key, and before a line without "=". Pure.
 Properties TrustedUevent(std::string_view text);
 
-/// Reads what udev and the kernel say of devices from their `uevent` files and udev's database. The
-/// entry of the database is found by KernelFacts, which also hide whatever text says of the same,
-/// so that no device gets the properties of another.
+/// Reads the properties of devices from their `uevent` files and the udev database. KernelFacts
+/// select the database entry and override properties with the same meaning, so that no device gets
+/// the properties of another.
 ///
-/// A value that is longer than 4,096 bytes, not UTF-8 or holds a control character is left out, as
-/// is what only udev has a use for (USEC_INITIALIZED, TAGS, SEQNUM and the like), which would look
-/// like a change of the device. Make one for each scan; any one thread at a time; not for the loop.
+/// Ignores values that are longer than 4,096 bytes, not UTF-8, or contain control characters, and
+/// properties for internal use of udev (such as USEC_INITIALIZED, TAGS, SEQNUM), which would look
+/// like a change of the device. Create one per scan. For one thread at a time, not the loop.
 class UdevProperties {
  public:
   explicit UdevProperties(HostRoot host);
 
-  /// All properties of the device whose directory in /sys this is. Where udev knows nothing of it
-  /// there are only the kernel's. Fails with kNotFound when it is no device or has gone.
+  /// Returns all properties of the device at a syspath; without a database entry, only those of the
+  /// kernel. Fails with kNotFound if it is not a device or was removed.
   Result<Properties> Of(const HostNode& directory, const KernelFacts& facts) const;
 
-  /// The links below /dev that udev wanted for a device node, also where another device has them
-  /// now.
+  /// Returns the links in /dev that udev requested for a device node, including those that another
+  /// device has now.
   std::vector<std::string> LinksOf(const DeviceNumber& number) const;
 
-  /// Whether there is a database of udev. Where there is none, properties such as ID_SERIAL are
-  /// missing on all devices: the host's /run/udev must be mounted here.
+  /// Returns whether the udev database exists. Without it, all devices lack properties such as
+  /// ID_SERIAL: /run/udev of the host must be mounted.
   bool HasDatabase() const { return database_.has_value(); }
 
  private:

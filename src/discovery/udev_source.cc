@@ -8,15 +8,15 @@
 namespace patchbay {
 namespace {
 
-/// What tells apart devices of one subsystem on one USB interface, and does not change with the
-/// order of plugging in.
+/// Attributes that distinguish devices of one subsystem on one USB interface and do not depend on
+/// the order in which devices are plugged in.
 constexpr std::string_view kFixedNumbers[] = {"index", "port_number", "partition"};
 
-/// The same of network interfaces, such as the channels of a CAN adapter, with the base that the
-/// kernel writes it in. Drivers give one of them or both the same.
+/// Attributes that distinguish network interfaces of one device, such as the channels of a CAN
+/// adapter, and the base of their numbers. Drivers set one of them, or both to the same value.
 constexpr std::pair<std::string_view, int> kPortNumbers[] = {{"dev_port", 10}, {"dev_id", 16}};
 
-/// 0 for the first port, for the only one, and for all where the driver does not tell.
+/// Returns the port number; 0 for the first and only port, and if the driver does not set it.
 unsigned PortNumber(const SysfsDevice& net, const Sysfs& sysfs) {
   unsigned port = 0;
   for (const auto& [attribute, base] : kPortNumbers) {
@@ -28,8 +28,8 @@ unsigned PortNumber(const SysfsDevice& net, const Sysfs& sysfs) {
   return port;
 }
 
-/// By the serial number or the port where it sits on USB, whose names change with the order of
-/// plugging in; by its name elsewhere.
+/// Returns the default ID: the serial number or port of a USB device, because its name depends on
+/// the order in which devices are plugged in; the name of any other device.
 std::string IdentityOf(const DeviceAncestry& device, const UdevPattern& udev, ScanContext& scan) {
   const SysfsDevice* usb = device.UsbDevice();
   if (usb == nullptr) return device.self().name;
@@ -48,7 +48,7 @@ std::string IdentityOf(const DeviceAncestry& device, const UdevPattern& udev, Sc
     }
   }
   if (device.self().subsystem == "net") {
-    // The first port goes without, as the only one of an adapter does.
+    // The first port has no suffix, like the only port of an adapter.
     const unsigned port = PortNumber(device.self(), scan.sysfs());
     if (port != 0) identity += format("-{}", port);
   }

@@ -14,7 +14,7 @@ void ScanSource(const UsbPattern& usb, ScanContext& scan) {
       }
       continue;
     }
-    // What is plugged into a hub is not the hub.
+    // Devices on the ports of a hub are not part of the hub.
     AddSysfsDevice(device, identity(), IsUsbDevice, {}, scan);
   }
 }
