@@ -15,7 +15,7 @@
 
 namespace patchbay {
 
-/// Names the devices of one resource in one container.
+/// Identifies one resource of one container.
 struct ContainerKey {
   std::string pod;
   std::string container;
@@ -27,46 +27,48 @@ struct ContainerKey {
   }
 };
 
-/// What a container was given.
+/// The devices that were allocated to a container.
 struct ContainerDevices {
   std::vector<std::string> ids;
   v1beta1::ContainerAllocateResponse response;
 };
 
-/// All that was given and not taken back.
+/// All current allocations.
 using PodDevices = std::map<ContainerKey, ContainerDevices>;
 
-/// What an admission begins with.
+/// The outcome of the checks before an allocation.
 enum class AdmissionStart {
-  kWithout,  ///< no plugin's resource: the container runs without devices
-  kReuse,    ///< nothing to choose: the container has its devices, or wants none
+  kWithout,  ///< not a resource of a plugin: the container runs without devices
+  kReuse,    ///< the container already has its devices, or requests none
   kChoose,
 };
 
-/// The checks that come before any choice (contract 3.5). `held` is what the container has, null
-/// without; `table` is null for a resource without one; `allocated` says whether any container has
-/// devices of it. Fails with the kubelet's text.
+/// Performs the checks before an allocation, like devicesToAllocate in manager.go of the kubelet's
+/// device manager. `held` is the current allocation of the container, or null; `table` is null if
+/// the resource has none; `allocated` is whether any container has devices of the resource. Fails
+/// with the error message of the kubelet.
 Result<AdmissionStart> StartAdmission(KubeletProfile profile, const ContainerKey& key,
                                       std::size_t wanted, const ContainerDevices* held,
                                       const DeviceTable* table, bool allocated);
 
-/// A choice, as far as the kubelet makes it before it asks the plugin what it prefers.
+/// The selection of devices before GetPreferredAllocation.
 struct DeviceChoice {
   std::size_t wanted = 0;
-  std::vector<std::string> taken;      ///< for sure; must_include of the question
-  std::vector<std::string> available;  ///< what the plugin may prefer; empty: do not ask
-  std::vector<std::string> rest;       ///< taken from in this order where it prefers too few
+  std::vector<std::string> taken;      ///< selected; must_include of the request
+  std::vector<std::string> available;  ///< available devices of the request; empty: no request
+  std::vector<std::string> rest;       ///< used in this order if the plugin prefers too few
 };
 
-/// Chooses `wanted` free, healthy devices. `numa` are the NUMA nodes a topology manager hints at:
-/// aligned devices come first (contract 3.2); empty means no hint. All orders are random. Fails
-/// when there are too few.
+/// Selects `wanted` free, healthy devices. `numa` are the NUMA nodes of a hint of the topology
+/// manager, whose devices come first; empty means no hint. All orders are random. Fails if there
+/// are too few devices.
 Result<DeviceChoice> BeginChoice(const std::string& resource, std::size_t wanted,
                                  const DeviceTable& table, const std::set<std::string>& in_use,
                                  const std::set<std::int64_t>& numa, std::mt19937_64& random);
 
-/// Completes the choice with what the plugin prefers: what was not available is dropped, of too
-/// many an arbitrary part is taken, must_include is not verified. In random order.
+/// Completes the selection with the preferred devices of the plugin. Like the kubelet, ignores IDs
+/// that were not available, uses an arbitrary part of too many, and does not verify must_include.
+/// The order is random.
 std::vector<std::string> CompleteChoice(const DeviceChoice& choice,
                                         const std::vector<std::string>& preferred,
                                         std::mt19937_64& random);

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Devices without a NUMA node are under this key in the kubelet's file; here all are.
+/// The key for devices without a NUMA node in the file of the kubelet; used for all devices here.
 constexpr char kNoNode[] = "-1";
 
 Json Field(const Json& object, const char* name) {

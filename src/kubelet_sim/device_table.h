@@ -10,16 +10,16 @@
 
 namespace patchbay {
 
-/// The kubelet's three tables of one resource: all devices, the healthy and the unhealthy IDs
-/// (contract 2.1-2.4). A value.
+/// The three tables of a resource in the kubelet: all devices, the healthy IDs and the unhealthy
+/// IDs (genericDeviceUpdateCallback in manager.go of the device manager). A value.
 class DeviceTable {
  public:
-  /// Takes a list in the place of all that was known. Of equal IDs the last device stays; an ID
-  /// with both healths is in both sets, as in the kubelet, and counts twice.
+  /// Replaces the tables with a list. Of devices with the same ID, the last one remains; like in
+  /// the kubelet, an ID that is listed as healthy and unhealthy is in both sets and counts twice.
   void Update(const std::vector<SimDevice>& list);
 
-  /// The plugin is gone: what was healthy is unhealthy. The devices keep the health they were
-  /// listed with.
+  /// Marks all IDs unhealthy, because the plugin disconnected. The devices keep their listed
+  /// health.
   void MarkUnhealthy();
 
   const std::map<std::string, SimDevice>& devices() const { return devices_; }

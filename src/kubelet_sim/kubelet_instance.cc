@@ -22,7 +22,7 @@ SimPluginOptions FromProto(const v1beta1::DevicePluginOptions& options) {
   return {options.pre_start_required(), options.get_preferred_allocation_available()};
 }
 
-/// Plain Go errors, which reach the plugin as UNKNOWN.
+/// Errors without a gRPC status in Go, which the plugin receives as UNKNOWN.
 grpc::Status GoError(const std::string& text) { return {grpc::StatusCode::UNKNOWN, text}; }
 
 }  // namespace
@@ -59,7 +59,7 @@ KubeletInstance::KubeletInstance(const KubeletSimOptions& options, std::shared_p
 KubeletInstance::~KubeletInstance() { End(); }
 
 void KubeletInstance::End() {
-  // Before anything else, so that a call that is given up below goes unanswered.
+  // First, so that a call that is cancelled below gets no response.
   if (server_) server_->Disconnect();
   std::vector<Client> clients;
   std::shared_ptr<PodResourcesServer> pod_resources;
@@ -143,7 +143,7 @@ grpc::Status KubeletInstance::Register(PendingRegister& call) {
   return connected ? grpc::Status::OK : GoError(connected.error().message);
 }
 
-/// What the fault in force answers, after waiting out a hang; nothing if the call is to go on.
+/// Waits while the fault is a hang. Returns the status of the fault, or nothing to continue.
 std::optional<grpc::Status> KubeletInstance::ApplyFault(PendingRegister& call) {
   std::unique_lock lock(state_->mutex);
   SimState::Fault fault;
@@ -162,8 +162,8 @@ std::optional<grpc::Status> KubeletInstance::ApplyFault(PendingRegister& call) {
   return std::nullopt;
 }
 
-/// Dials and takes the plugin into use; a stream to it is begun before this returns, and so before
-/// Register answers or concurrently. `options` are those of the request where these count.
+/// Dials and connects a plugin. Its stream is opened before this returns, and therefore before or
+/// while Register returns. `options` are those of the request, in versions that use them.
 Status KubeletInstance::Connect(const std::string& resource, const std::string& path, ClientId id,
                                 std::optional<SimPluginOptions> options) {
   const Client client = NewClient(path, id);
@@ -196,7 +196,7 @@ Status KubeletInstance::Connect(const std::string& resource, const std::string& 
     registry_.Connected(resource, path, id, *options);
     Activity& activity = activity_[resource];
     activity.streams[client] = 0;
-    // As it is now, and no longer as it was when the plugin was dialled.
+    // The current state, which may have changed while the plugin was dialed.
     client->SetReading(activity.reading);
     state_->Changed();
   }
@@ -251,7 +251,7 @@ void KubeletInstance::OnList(const std::string& resource, const Client& client,
     activity.last_list = steady_clock::now();
     state_->Changed();
   }
-  // A kubelet only logs that it cannot write, until a pod is admitted.
+  // A kubelet only logs a write error, until the next admission.
   (void)SaveCheckpoint();
 }
 

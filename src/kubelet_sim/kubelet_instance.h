@@ -37,14 +37,14 @@ class KubeletInstance {
   /// Stops everything and waits until it has stopped. Leaves the socket file behind.
   void End();
 
-  // With the state's mutex held.
+  // Called with the mutex of the state held.
   void Expire();
   void Expire(const std::string& resource);
   std::optional<Registry::Time> NextExpiry() const { return registry_.NextExpiry(); }
   std::optional<ResourceView> View(const std::string& resource) const;
   std::vector<std::string> Resources() const { return registry_.Resources(); }
 
-  // Without it.
+  // Called without it.
   Result<Admitted> Admit(const ContainerKey& key, std::size_t wanted,
                          const std::set<std::int64_t>& numa);
   Status StartContainer(const std::string& pod, const std::string& container);
@@ -59,9 +59,9 @@ class KubeletInstance {
  private:
   using Client = std::shared_ptr<PluginClient>;
 
-  /// What is counted of a resource, and its streams.
+  /// The counters and streams of a resource.
   struct Activity {
-    std::map<Client, std::size_t> streams;  ///< and how many lists came on each
+    std::map<Client, std::size_t> streams;  ///< and the number of lists received on each
     std::size_t connections = 0;
     std::size_t registrations = 0;
     std::size_t lists = 0;
@@ -77,7 +77,7 @@ class KubeletInstance {
 
   KubeletInstance(const KubeletSimOptions& options, std::shared_ptr<SimState> state);
 
-  // Registration; each on a thread of its own.
+  // Registration; each call has its own thread.
   void OnRegister(std::shared_ptr<PendingRegister> call);
   grpc::Status Register(PendingRegister& call);
   std::optional<grpc::Status> ApplyFault(PendingRegister& call);
@@ -113,7 +113,8 @@ class KubeletInstance {
   Registry registry_;
   PodDevices pods_;
   std::map<std::string, Activity> activity_;
-  std::map<ClientId, Client> clients_;  ///< all ever dialled: a kubelet forgets, and leaks, some
+  std::map<ClientId, Client>
+      clients_;  ///< all dialed plugins, including those that a kubelet leaks
   ClientId last_client_ = 0;
   bool ending_ = false;
 
@@ -126,7 +127,7 @@ class KubeletInstance {
   Status last_save_;                ///< under one_save_
   ThreadGroup threads_;
   std::unique_ptr<RegistrationServer> server_;
-  std::shared_ptr<PodResourcesServer> pod_resources_;  ///< null where it is not served
+  std::shared_ptr<PodResourcesServer> pod_resources_;  ///< null if it is not served
 };
 
 }  // namespace patchbay

@@ -46,12 +46,12 @@ Result<Admitted> KubeletInstance::Admitting(const ContainerKey& key, std::size_t
     pods_[key] = {admitted.device_ids, admitted.response};
     state_->Changed();
   }
-  // The plugin has answered, and the devices stay taken, even if this fails (contract 3.3).
+  // The plugin has responded, so the devices stay allocated even if this fails.
   TRY(SaveCheckpoint());
   return admitted;
 }
 
-/// What the plugin prefers; nothing if it is not to be asked.
+/// Returns the preferred devices of the plugin; nothing if it does not have the option.
 Result<std::vector<std::string>> KubeletInstance::Prefer(const std::string& resource,
                                                          const DeviceChoice& choice) {
   Client client;

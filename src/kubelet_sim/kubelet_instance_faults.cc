@@ -22,7 +22,7 @@ void KubeletInstance::ZombieCancel(const std::string& resource) {
     const std::lock_guard lock(state_->mutex);
     if (ending_) return;
     disconnected = FindClient(registry_.Disconnect(resource, std::chrono::steady_clock::now()));
-    // Over from now on: its end cannot disconnect a plugin that registers sooner than it ends.
+    // Marked as ended now, so that its end cannot disconnect a plugin that registers earlier.
     activity_[resource].streams.erase(disconnected);
     state_->Changed();
   }
@@ -70,7 +70,7 @@ void KubeletInstance::CloseExtraStreams(const std::string& resource) {
   {
     const std::lock_guard lock(state_->mutex);
     extras.swap(activity_[resource].extras);
-    // The connections end with the clients.
+    // Destroying the clients closes the connections.
     for (const auto& extra : extras) {
       std::erase_if(clients_, [&](const auto& entry) { return entry.second == extra->client; });
     }

@@ -82,7 +82,7 @@ Status KubeletSim::Start() {
 
 void KubeletSim::Stop() {
   if (!Running()) return;
-  // First the paths, so that nobody finds a socket that refuses.
+  // Removes the paths first, so that no client finds a socket that rejects connections.
   unlink(impl_->socket_path.c_str());
   unlink(impl_->options.pod_resources.c_str());
   impl_->StopInstance();
@@ -133,7 +133,7 @@ bool KubeletSim::Await(const std::function<bool()>& predicate,
     lock.lock();
     auto until = deadline;
     if (impl_->instance) {
-      // A grace period that has ended since is seen by the predicate on the next round.
+      // The predicate sees a grace period that ends now in the next iteration.
       until = std::min(until, impl_->instance->NextExpiry().value_or(until));
       impl_->instance->Expire();
     }

@@ -13,13 +13,13 @@ namespace {
 
 /// The default of grpc-go, which the kubelet does not change.
 constexpr int kMaxReceive = 4194304;
-/// gRPC cannot be told to end a wait for a connection; this is how long Close may go unnoticed.
+/// The interval to check for Close: gRPC cannot cancel a wait for a connection.
 constexpr std::chrono::milliseconds kCloseNoticed{50};
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& path, KubeletAuthority authority,
                                            FlowCredit credit) {
   grpc::ChannelArguments arguments;
-  // One dial must not inherit the back-off of another, nor two streams share a connection.
+  // Dials must not share a back-off, and streams must not share a connection.
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   arguments.SetString(GRPC_ARG_DEFAULT_AUTHORITY,
                       authority == KubeletAuthority::kSocketPath ? path : "localhost");
@@ -67,9 +67,9 @@ std::vector<SimDevice> ToDevices(const v1beta1::ListAndWatchResponse& message) {
   return devices;
 }
 
-/// A stream of undecoded messages. A stub's reader does not tell a message that does not parse,
-/// after which the stream is still open, from the end of the stream. Each function blocks until it
-/// is done or the call is cancelled.
+/// A stream of raw messages. The reader of a stub does not distinguish a message that does not
+/// parse, after which the stream is still open, from the end of the stream. Functions block until
+/// they are done or the call is cancelled.
 class RawStream {
  public:
   RawStream(const std::shared_ptr<grpc::Channel>& channel, grpc::ClientContext& context,
@@ -115,7 +115,7 @@ class RawStream {
 
 }  // namespace
 
-/// A call that Close can reach while it lives.
+/// Registers a call for Close during its lifetime.
 class PluginClient::Call {
  public:
   explicit Call(PluginClient& client) : client_(client) {

@@ -16,30 +16,30 @@
 
 namespace patchbay {
 
-/// How much a connection lets a plugin send ahead of the reader.
+/// The flow-control window of a connection.
 enum class FlowCredit {
   kUsual,
   kLeast,  ///< for a slow reader: the windows of HTTP/2 never grow
 };
 
-/// A connection to one plugin, dialled as kubelets do: insecure, receiving at most 4 MiB a message,
-/// without keepalive and sharing nothing with other connections (contract 1.5).
+/// A connection to one plugin with the options of the kubelet (plugin/v1beta1/client.go of the
+/// device manager): insecure, at most 4 MiB per received message, without keepalive, not shared.
 ///
-/// Thread-safe; calls block and have no deadline but for those given. Close ends them all within a
-/// tenth of a second.
+/// Thread-safe. Calls block, without a deadline unless one is given. Close ends all calls within
+/// 100 ms.
 class PluginClient {
  public:
   using OnList = std::function<void(const std::vector<SimDevice>& list)>;
 
-  /// `path` is the plugin's socket. Nothing is done before Dial.
+  /// `path` is the socket of the plugin. Does not connect before Dial.
   PluginClient(const std::string& path, KubeletAuthority authority,
                FlowCredit credit = FlowCredit::kUsual);
 
-  /// Waits for a connection that has completed its HTTP/2 settings; a socket that is missing or
-  /// refuses is tried again meanwhile. Fails with kUnavailable.
+  /// Waits until the connection has exchanged HTTP/2 settings. Retries while the socket is missing
+  /// or rejects the connection. Fails with kUnavailable.
   Status Dial(std::chrono::milliseconds timeout);
 
-  /// These fail with kUnavailable and "rpc error: code = ... desc = ...", as Go prints a status.
+  /// These fail with kUnavailable and "rpc error: code = ... desc = ...", the format of Go.
   Result<SimPluginOptions> GetOptions();
   Result<v1beta1::PreferredAllocationResponse> GetPreferred(
       const v1beta1::PreferredAllocationRequest& request);
@@ -47,12 +47,12 @@ class PluginClient {
   Result<v1beta1::PreStartContainerResponse> PreStart(
       const v1beta1::PreStartContainerRequest& request, std::chrono::milliseconds deadline);
 
-  /// Opens ListAndWatch and reads it to its end, calling `on_list` on this thread. Returns how it
-  /// ended: "CODE: text". Call it once.
+  /// Opens ListAndWatch and reads it to its end, and calls `on_list` on this thread. Returns its
+  /// status: "CODE: text". Call it once.
   std::string Watch(const OnList& on_list);
 
   void CancelWatch();
-  /// Watch takes nothing more from the connection after the message under way, or goes on.
+  /// Makes Watch stop reading after the current message, or continue.
   void SetReading(bool reading);
   void Close();
 

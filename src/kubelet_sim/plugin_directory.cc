@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 bool Goes(const fs::directory_entry& entry, KubeletCleanup cleanup) {
   std::error_code ignored;
   if (entry.path().filename() == kCheckpointName) return false;
-  // Only the later rule follows links: a link to a socket is a socket to it, and a dangling link or
-  // one to a directory stays.
+  // Only kSocketsOnly follows links: it removes a link to a socket, and keeps a dangling link and a
+  // link to a directory.
   if (cleanup == KubeletCleanup::kSocketsOnly) return fs::is_socket(entry.status(ignored));
   return !fs::is_directory(entry.symlink_status(ignored));
 }

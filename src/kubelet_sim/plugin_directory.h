@@ -7,8 +7,8 @@
 
 namespace patchbay {
 
-/// Makes the directory of the device plugins if it is absent and removes from it what a starting
-/// kubelet removes (contract 4.1, 4.2). Never descends. Fails with kUnavailable.
+/// Creates the device plugin directory if it is absent, and removes what a kubelet removes at start
+/// (cleanupPluginDirectory). Ignores subdirectories. Fails with kUnavailable.
 Status PreparePluginDirectory(const std::string& directory, KubeletCleanup cleanup);
 
 }  // namespace patchbay

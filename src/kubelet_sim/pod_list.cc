@@ -36,7 +36,7 @@ v1::ListPodResourcesResponse PodList(const PodDevices& pods, const Registry& reg
   v1::PodResources* pod = nullptr;
   v1::ContainerResources* container = nullptr;
   const ContainerKey* last = nullptr;
-  // In the order of the keys, all of a container and all of a pod come together.
+  // The keys are ordered, so that all entries of a container and of a pod are adjacent.
   for (const auto& [key, devices] : pods) {
     const bool new_pod = last == nullptr || last->pod != key.pod;
     if (new_pod) SetNames(key.pod, *(pod = list.add_pod_resources()));

@@ -6,8 +6,8 @@
 
 namespace patchbay {
 
-/// What List of the PodResources API says of the pods that were given devices: one entry for each
-/// device and NUMA node, so that a device may come several times (contract 6). The NUMA nodes are
+/// Returns the List response of the PodResources API for the pods with devices: one entry for each
+/// device and NUMA node, so that a device can be repeated. The NUMA nodes are
 /// those of the device's last list. A pod "ns/name" is in the namespace ns, others in "default".
 v1::ListPodResourcesResponse PodList(const PodDevices& pods, const Registry& registry);
 

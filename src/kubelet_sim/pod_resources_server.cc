@@ -25,14 +25,14 @@ grpc::ByteBuffer ToBytes(const std::string& text) {
   return {&slice, 1};
 }
 
-/// A call of bytes. Lives until gRPC is done with it.
+/// A call with raw bytes. Exists until gRPC has finished it.
 class ListReactor : public grpc::ServerGenericBidiReactor {
  public:
   using Work = std::function<void(ListReactor&)>;
 
   explicit ListReactor(Work work) : work_(std::move(work)) { StartRead(&request_); }
 
-  /// One of these once, or neither: then the call hangs until the caller is gone.
+  /// Call one of these at most once. Without either, the call hangs until the client cancels it.
   void Answer(const std::string& bytes) {
     response_ = ToBytes(bytes);
     if (!finished_.exchange(true)) StartWriteAndFinish(&response_, {}, grpc::Status::OK);

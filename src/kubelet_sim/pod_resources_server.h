@@ -17,25 +17,24 @@ namespace patchbay {
 
 class SocketListener;
 
-/// Serves List of the kubelet's PodResources API, v1 and v1alpha1, on a socket (contract 6).
-/// Thread-safe.
+/// Serves List of the kubelet's PodResources API, v1 and v1alpha1, on a socket. Thread-safe.
 class PodResourcesServer {
  public:
   /// Both are called on threads of gRPC and must not block.
   struct Backend {
     std::function<v1::ListPodResourcesResponse()> list;
-    std::function<void()> on_call = [] {};  ///< a call came in, whatever becomes of it
+    std::function<void()> on_call = [] {};  ///< called at the start of each call
   };
 
-  /// Serves on `path`, whose directory it makes and where it removes what is there, but for
-  /// kAbsent. Fails with kUnavailable.
+  /// Serves on `path`: creates its directory and replaces an existing file, except for kAbsent.
+  /// Fails with kUnavailable.
   static Result<std::unique_ptr<PodResourcesServer>> Create(
       std::string path, Backend backend, PodResourcesFault fault = PodResourcesFault::kNone);
-  /// Cuts all connections. The socket file stays, as that of a kubelet that was killed.
+  /// Closes all connections. The socket file remains, like that of a killed kubelet.
   ~PodResourcesServer();
 
-  /// From the next call on; kAbsent also cuts connections and removes the socket, and what follows
-  /// makes it anew. Fails with kUnavailable where that is refused.
+  /// Sets the fault from the next call on. kAbsent also closes connections and removes the socket;
+  /// any other fault creates it again. Fails with kUnavailable.
   Status SetFault(PodResourcesFault fault);
 
  private:

@@ -7,19 +7,20 @@
 
 namespace patchbay {
 
-/// Whether the kubelet takes a name as an extended resource: "domain/name", without
-/// "kubernetes.io/" anywhere, which with "requests." before it is still a qualified name (contract
-/// 1.3; kubelet 1.26-1.36). Written apart from the daemon's own rules, to hold them to account.
+/// Returns whether the kubelet accepts the name of an extended resource (IsExtendedResourceName of
+/// kubelets 1.26 to 1.36): "domain/name", without "kubernetes.io/", which is still a qualified name
+/// after "requests." is prepended. Independent of the rules of the daemon, so that tests can
+/// compare the two.
 bool IsExtendedResourceName(std::string_view name);
 
-/// The checks of Register, in the kubelet's order: the version, then the name (contract 1.2). The
-/// endpoint and the options are not looked at. Fails with the kubelet's text; on the wire the
+/// Performs the checks of Register in the order of the kubelet: the version, then the name. Does
+/// not check the endpoint and the options. Fails with the error message of the kubelet; the gRPC
 /// status is UNKNOWN.
 Status CheckRegister(std::string_view version, std::string_view resource);
 
-/// The path the kubelet dials: directory and endpoint joined and cleaned without a look at the file
-/// system, so that ".." leads out, a leading slash does not, and "" is the directory
-/// (contract 1.4).
+/// Returns the path that the kubelet dials: directory and endpoint, joined and cleaned by text like
+/// filepath.Join of Go. ".." can leave the directory, a leading slash cannot, and "" is the
+/// directory.
 std::string JoinEndpoint(const std::string& directory, const std::string& endpoint);
 
 }  // namespace patchbay

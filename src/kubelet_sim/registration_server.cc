@@ -18,7 +18,7 @@ void PendingRegister::Answer(const grpc::Status& status) {
   std::exchange(reactor_, nullptr)->Finish(status);
 }
 
-/// Lives until gRPC is done with the call, which may be before or after the call is forgotten.
+/// Exists until gRPC has finished the call, independent of the lifetime of RegisterCall.
 class RegisterReactor : public grpc::ServerUnaryReactor {
  public:
   RegisterReactor(std::shared_ptr<PendingRegister> call, RegistrationServer::OnCancel on_cancel)

@@ -12,15 +12,15 @@
 
 namespace patchbay {
 
-/// A Register call that waits for its answer. Thread-safe.
+/// A Register call without a response yet. Thread-safe.
 class PendingRegister {
  public:
   explicit PendingRegister(const v1beta1::RegisterRequest& request) : request_(request) {}
 
   const v1beta1::RegisterRequest& request() const { return request_; }
-  /// The caller is gone or has given up.
+  /// Returns whether the client has disconnected or cancelled the call.
   bool Cancelled() const;
-  /// Every call is answered once; a second answer does nothing.
+  /// Sends the response. Only the first call has an effect.
   void Answer(const grpc::Status& status);
 
  private:
@@ -28,27 +28,27 @@ class PendingRegister {
 
   const v1beta1::RegisterRequest request_;
   mutable std::mutex mutex_;
-  grpc::ServerUnaryReactor* reactor_ = nullptr;  ///< null before the start and after the answer
+  grpc::ServerUnaryReactor* reactor_ = nullptr;  ///< null before the start and after the response
   bool cancelled_ = false;
 };
 
 /// Serves v1beta1.Registration on a socket, with the defaults of grpc-go for its server.
 class RegistrationServer {
  public:
-  /// Is called on a thread of gRPC and must not block; who takes the call answers it.
+  /// Called on a gRPC thread; must not block. The receiver must answer the call.
   using OnRegister = std::function<void(std::shared_ptr<PendingRegister> call)>;
-  /// Is called on a thread of gRPC when a caller is gone.
+  /// Called on a gRPC thread when a client has disconnected.
   using OnCancel = std::function<void()>;
 
-  /// Fails with kUnavailable.
+  /// Starts to serve. Fails with kUnavailable.
   static Result<std::unique_ptr<RegistrationServer>> Create(std::string path,
                                                             std::chrono::milliseconds accept_delay,
                                                             OnRegister on_register,
                                                             OnCancel on_cancel);
-  /// All calls must have been answered after Disconnect.
+  /// All calls must be answered before.
   ~RegistrationServer();
 
-  /// Cuts all connections and takes no more. The socket file stays.
+  /// Closes all connections and accepts no more. The socket file remains.
   void Disconnect() { listener_.reset(); }
 
  private:

@@ -41,7 +41,7 @@ Status Registry::Check(const std::string& resource, const std::string& path) con
 }
 
 void Registry::Failed(const std::string& resource, const std::string& path) {
-  // Whoever is recorded, also if it is a live client (contract 1.6).
+  // The recorded client, even if it is connected.
   clients_.erase(Key(resource, path));
 }
 
@@ -72,7 +72,7 @@ std::optional<ClientId> Registry::StreamEnded(const std::string& resource, const
     if (in_use) StopEndpoint(entry, path, now);
     return client;
   }
-  // The lookup by resource, not by client, is the zombie bug of kSync.
+  // The lookup by resource instead of client is the "zombie" bug of kSync.
   const auto record = clients_.find(Key(resource, path));
   if (record == clients_.end()) return std::nullopt;
   const ClientId disconnected = record->second;

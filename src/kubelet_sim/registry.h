@@ -15,73 +15,74 @@
 
 namespace patchbay {
 
-/// Names a dialled plugin.
+/// Identifies a dialed plugin.
 using ClientId = std::uint64_t;
 
-/// Who is registered for what, and what the node makes of it: the kubelet's bookkeeping of clients,
-/// endpoints and device tables, with the rules and the bugs of each era (contract 1.6, 2.9, 4.5).
+/// The clients, endpoints and device tables of the kubelet, and the resulting capacity of the node,
+/// with the rules and bugs of each version.
 ///
-/// Decides and dials nobody: the caller does what the answers say. Time comes in as an argument.
-/// Not thread-safe.
+/// Pure: the caller performs the calls that the results require, and passes the time. Not
+/// thread-safe.
 class Registry {
  public:
   using Time = std::chrono::steady_clock::time_point;
 
   struct Endpoint {
-    ClientId client = 0;  ///< 0: out of a checkpoint
+    ClientId client = 0;  ///< 0: from a checkpoint
     std::string path;
     SimPluginOptions options;
     std::optional<Time> stopped;
   };
 
-  /// `grace` is how long the devices of a plugin that went are remembered.
+  /// `grace` is how long the devices of a disconnected plugin are kept.
   Registry(KubeletProfile profile, bool silent_dedupe, std::chrono::nanoseconds grace);
 
   /// Adds a resource from the checkpoint of the previous run.
   void Restore(const std::string& resource, Time now);
 
-  /// A plugin is about to be dialled. False: say OK and do nothing (kMulti with silent_dedupe). In
-  /// kSync the client of the resource is replaced here, before anything is known of the new one.
+  /// Called before a plugin is dialed. Returns false if the call must return OK without dialing
+  /// (kMulti with silent_dedupe). In kSync, this already replaces the client of the resource.
   bool Begin(const std::string& resource, const std::string& path, ClientId client);
-  /// The dial is done; fails with the text of a refusal (kMulti: this socket is connected).
+  /// Called when the plugin was dialed. Fails with the error message of the kubelet (kMulti: the
+  /// socket is already connected).
   Status Check(const std::string& resource, const std::string& path) const;
-  /// Dial, Check or the call for options failed.
+  /// Called if Dial, Check or GetDevicePluginOptions failed.
   void Failed(const std::string& resource, const std::string& path);
-  /// The plugin is in use from now on.
+  /// Called when the plugin is connected and used.
   void Connected(const std::string& resource, const std::string& path, ClientId client,
                  const SimPluginOptions& options);
 
   void Listed(const std::string& resource, const std::vector<SimDevice>& list);
 
-  /// A stream ended. Returns the client to disconnect, which in kSync may be another one than that
-  /// of the stream.
+  /// Called when a stream has ended. Returns the client to disconnect, which in kSync can differ
+  /// from that of the stream.
   std::optional<ClientId> StreamEnded(const std::string& resource, const std::string& path,
                                       ClientId client, Time now);
-  /// Disconnects the plugin in use; returns its client.
+  /// Disconnects the current plugin and returns its client.
   std::optional<ClientId> Disconnect(const std::string& resource, Time now);
 
-  /// Forgets the endpoints and the table of a resource whose grace is over; the node keeps showing
-  /// 0 devices.
+  /// Removes the endpoints and the table of a resource whose grace period is over. The node still
+  /// has the resource, with 0 devices.
   void Expire(const std::string& resource, Time now);
-  /// Of all resources.
+  /// Does so for all resources.
   void Expire(Time now);
-  /// Before that, Expire has nothing to do.
+  /// Returns when Expire is due next.
   std::optional<Time> NextExpiry() const;
 
   bool Has(const std::string& resource) const { return entries_.contains(resource); }
-  /// The node shows the resource.
+  /// Returns whether the node has the resource.
   bool Known(const std::string& resource) const;
-  /// Null when there is none.
+  /// Returns the table of a resource, or null.
   const DeviceTable* Table(const std::string& resource) const;
-  /// The endpoint that is asked to allocate; null when there is none.
+  /// Returns the endpoint for Allocate, or null.
   const Endpoint* Primary(const std::string& resource) const;
   std::vector<std::string> Resources() const;
 
  private:
   struct Entry {
-    std::vector<Endpoint> endpoints;  ///< the last one is in use
+    std::vector<Endpoint> endpoints;  ///< the last one is the current one
     std::optional<DeviceTable> table;
-    bool zeroed = false;  ///< had a table, which expired
+    bool zeroed = false;  ///< its table has expired
   };
   using ClientKey = std::pair<std::string, std::string>;
 
@@ -90,7 +91,7 @@ class Registry {
   void StopEndpoint(Entry& entry, const std::string& path, Time now);
   static void MarkUnhealthy(Entry& entry);
   void ExpireEntry(Entry& entry, Time now) const;
-  /// Expire may have something to do `grace_` after `stopped`.
+  /// Schedules Expire `grace_` after `stopped`.
   void MayExpire(Time stopped);
   static const Endpoint* LastToStop(const Entry& entry);
 
@@ -99,7 +100,7 @@ class Registry {
   Time::duration grace_;
   std::map<std::string, Entry> entries_;
   std::map<ClientKey, ClientId> clients_;  ///< unused in kAsync
-  std::optional<Time> first_stop_;         ///< Expire has nothing to do until `grace_` after it
+  std::optional<Time> first_stop_;         ///< Expire is due `grace_` after it
 };
 
 }  // namespace patchbay

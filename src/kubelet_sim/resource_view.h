@@ -8,7 +8,7 @@
 
 namespace patchbay {
 
-/// A device as a list told it.
+/// A device in a list.
 struct SimDevice {
   std::string id;
   std::string health;  ///< verbatim; only "Healthy" counts as healthy
@@ -17,7 +17,7 @@ struct SimDevice {
   bool operator==(const SimDevice&) const = default;
 };
 
-/// Options of a plugin as the kubelet has them in effect.
+/// The options of a plugin that the kubelet uses.
 struct SimPluginOptions {
   bool pre_start_required = false;
   bool get_preferred_allocation_available = false;
@@ -29,41 +29,41 @@ struct SimPluginOptions {
 struct ExtraStreamView {
   bool open = false;
   std::size_t lists = 0;           ///< messages received on it
-  std::vector<SimDevice> devices;  ///< of its last message, in the order of the message
+  std::vector<SimDevice> devices;  ///< of its last message, in that order
 };
 
-/// What the kubelet and the node know of one resource at a moment. Counts are since the last Start.
+/// The state of one resource at a point in time. Counts are since the last Start.
 struct ResourceView {
-  /// The tables of the resource exist: a list arrived, a plugin went, or a checkpoint named it.
-  /// Before that the node does not show the resource at all.
+  /// True if the tables of the resource exist: a list was received, a plugin disconnected, or a
+  /// checkpoint contains it. Before that, the node does not have the resource.
   bool known = false;
-  std::vector<SimDevice> devices;  ///< of the last list, by ID; of equal IDs the last one
+  std::vector<SimDevice> devices;  ///< of the last list, ordered by ID; the last one of equal IDs
   std::size_t capacity = 0;
   std::size_t allocatable = 0;
-  bool connected = false;  ///< an endpoint that the kubelet does not consider stopped
-  std::string endpoint;    ///< full path of the socket used for Allocate; may be a stopped one
+  bool connected = false;  ///< the endpoint is not stopped
+  std::string endpoint;    ///< the path of the socket for Allocate, even if it is stopped
   SimPluginOptions options;
-  std::size_t streams = 0;  ///< open ListAndWatch streams, forgotten ("zombie") ones included
-  std::size_t silent_streams = 0;                   ///< those of them on which no list has come yet
-  std::size_t connections = 0;                      ///< successful dials
-  std::size_t registrations = 0;                    ///< Register calls answered OK
-  std::size_t lists = 0;                            ///< lists taken into the tables
-  std::chrono::steady_clock::time_point last_list;  ///< meaningless while lists == 0
-  std::string stream_error;  ///< how the last ended stream ended: "CODE: text"; "" if none did
+  std::size_t streams = 0;         ///< open ListAndWatch streams, including "zombie" streams
+  std::size_t silent_streams = 0;  ///< open streams without a list yet
+  std::size_t connections = 0;     ///< successful dials
+  std::size_t registrations = 0;   ///< successful Register calls
+  std::size_t lists = 0;           ///< lists that updated the tables
+  std::chrono::steady_clock::time_point last_list;  ///< undefined while lists == 0
+  std::string stream_error;  ///< the status of the last ended stream: "CODE: text"; "" if none
   std::vector<ExtraStreamView> extra_streams;
 };
 
-/// A Register call as it came in. Kept over restarts.
+/// A received Register call. Kept across restarts.
 struct RegisterCall {
   std::string version;
   std::string endpoint;  ///< as sent
   std::string resource;
   SimPluginOptions options;
   bool answered = false;
-  int code = 0;         ///< gRPC status code of the answer, as a number; 0 is OK
-  std::string message;  ///< of the answer
+  int code = 0;         ///< the gRPC status code of the response; 0 is OK
+  std::string message;  ///< of the response
   std::chrono::steady_clock::time_point received;
-  std::chrono::steady_clock::time_point finished;  ///< meaningless until answered
+  std::chrono::steady_clock::time_point finished;  ///< undefined before the response
 };
 
 }  // namespace patchbay

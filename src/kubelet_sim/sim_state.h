@@ -22,18 +22,18 @@ struct SimState {
 
   std::mutex mutex;
   std::condition_variable changed;
-  std::uint64_t version = 0;  ///< grows with every change
+  std::uint64_t version = 0;  ///< increases with every change
   std::vector<RegisterCall> calls;
-  std::map<std::string, Fault> faults;  ///< by resource; "" is for those not named
+  std::map<std::string, Fault> faults;  ///< by resource; "" applies to all others
   PodResourcesFault pod_resources_fault = PodResourcesFault::kNone;
   std::size_t pod_resources_calls = 0;
 
-  /// With `mutex` held.
+  /// Called with `mutex` held.
   void Changed() {
     ++version;
     changed.notify_all();
   }
-  /// With `mutex` held.
+  /// Called with `mutex` held.
   Fault FaultFor(const std::string& resource) const {
     for (const std::string& name : {resource, std::string()}) {
       if (const auto fault = faults.find(name); fault != faults.end()) return fault->second;

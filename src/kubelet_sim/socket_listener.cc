@@ -15,7 +15,7 @@
 namespace patchbay {
 namespace {
 
-/// Whether the peer of a connection is gone.
+/// Returns whether the peer has closed the connection.
 bool IsOver(const UniqueFd& connection) {
   pollfd query{.fd = connection.get(), .events = 0, .revents = 0};
   return poll(&query, 1, 0) > 0 && (query.revents & (POLLHUP | POLLERR)) != 0;

@@ -12,21 +12,21 @@
 
 namespace patchbay {
 
-/// Listens on a unix socket and hands out connections, of which it keeps a hold to cut them. gRPC's
-/// own listener would unlink the path when it ends, and so could not leave what a crash leaves.
+/// Listens on a Unix socket and passes on its connections, which it can close later. The listener
+/// of gRPC unlinks the path when it ends, so it cannot simulate a crash.
 ///
 /// Thread-safe.
 class SocketListener {
  public:
-  /// Is called on the listener's thread with a connected, non-blocking socket.
+  /// Called on the thread of the listener with a connected, non-blocking socket.
   using OnAccept = std::function<void(UniqueFd connection)>;
 
-  /// Binds and listens before it returns: connecting succeeds, and waits until `accept_delay` is
-  /// over. Fails with kUnavailable.
+  /// Binds and listens before it returns, so that connecting succeeds. Connections are accepted
+  /// after `accept_delay`. Fails with kUnavailable.
   static Result<std::unique_ptr<SocketListener>> Create(std::string path,
                                                         std::chrono::milliseconds accept_delay,
                                                         OnAccept on_accept);
-  /// Cuts all connections and stops listening. The socket file stays: connecting to it is refused.
+  /// Closes all connections and stops listening. The socket file remains, and rejects connections.
   ~SocketListener();
   SocketListener(const SocketListener&) = delete;
   SocketListener& operator=(const SocketListener&) = delete;
@@ -38,9 +38,9 @@ class SocketListener {
   void Keep(UniqueFd connection);
 
   UniqueFd listening_;
-  UniqueFd stop_;  ///< an eventfd, readable once it is time to end
+  UniqueFd stop_;  ///< an eventfd, readable when the thread must end
   OnAccept on_accept_;
-  std::vector<UniqueFd> connections_;  ///< of the accepting thread until it is joined
+  std::vector<UniqueFd> connections_;  ///< used by the accepting thread until it is joined
   std::thread thread_;
 };
 

@@ -36,7 +36,7 @@ void ThreadGroup::Join() {
     const std::lock_guard lock(mutex_);
     closed_ = true;
   }
-  // No thread changes the list any more.
+  // All threads have ended, so the list does not change.
   for (std::thread& thread : running_) thread.join();
   running_.clear();
   JoinDone();

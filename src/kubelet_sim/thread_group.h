@@ -28,7 +28,7 @@ class ThreadGroup {
   std::mutex mutex_;
   bool closed_ = false;
   std::list<std::thread> running_;
-  std::list<std::thread> done_;  ///< wait to be joined
+  std::list<std::thread> done_;  ///< ended threads to join
 };
 
 }  // namespace patchbay
