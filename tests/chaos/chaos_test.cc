@@ -297,15 +297,15 @@ class Chaos : public testing::Test {
     return format("{}, {}", what, files_.WriteHalf(configuration_.Toml(), random_));
   }
   std::string WriteMistake() {
-    static constexpr std::string_view kMistakes[] = {
+    static constexpr std::string_view kErrors[] = {
         "",
         "[[resource",
         "[[resource]]\nname = \"chaos.dev/r0\"\n",
         "unknown = 1\n",
         "\xff\xfe",
         "[[resource]]\nname = \"not a name\"\n[[resource.match]]\ncount = 1\n"};
-    const std::string mistake = configuration_.Toml() + std::string(random_.OneOf(kMistakes));
-    return "a mistake, " + files_.Write(mistake, random_);
+    const std::string invalid = configuration_.Toml() + std::string(random_.OneOf(kErrors));
+    return "an error, " + files_.Write(invalid, random_);
   }
   std::string WriteNothing() { return "no resources, " + files_.Write("", random_); }
 
@@ -347,9 +347,8 @@ class Chaos : public testing::Test {
       if (!BecomesWell(what_is_wrong_then, 2 * kAllocateSeconds)) return false;
     }
     const auto was_asked = [&] { return troubles_.WasPodResourcesAsked(); };
-    if (!BecomesWell(
-            [&] { return was_asked() ? "" : "  the kubelet is not asked who holds what\n"; },
-            kPollSeconds)) {
+    if (!BecomesWell([&] { return was_asked() ? "" : "  the PodResources API is not polled\n"; },
+                     kPollSeconds)) {
       return false;
     }
     Do({[&] { return hangs_.EndAll(); }, true});
@@ -493,7 +492,7 @@ class Chaos : public testing::Test {
   std::size_t hanging_rounds_ = 0;
   std::size_t hangs_begun_ = 0;
   std::size_t actions_ = 0;
-  /// How often a fault happened, for faults that are not counted elsewhere.
+  /// The number of faults that are not counted elsewhere.
   std::map<std::string, std::size_t> troubles_seen_{{"log not read", 0}, {"on_nodes", 0}};
   milliseconds slowest_{0};
 };

@@ -64,7 +64,7 @@ class Host {
 
   /// Returns the devices by ID; IDs of kHostile are without the part for the hostile suffix.
   std::map<std::string, Device> Devices(std::size_t group) const;
-  /// Whether a device of the group has ever had a node at this path of the host.
+  /// Returns whether a device of the group has ever had a node at this host path.
   bool IsNode(std::size_t group, const std::string& path) const;
   const Lister& lister() const { return lister_; }
 

@@ -166,12 +166,12 @@ std::string Troubles::DeleteSocket(const std::string& resource) {
 
 std::string Troubles::BreakPodResources() {
   SetPodResources(kPodResources[++pod_resources_turn_ % std::size(kPodResources)].first);
-  return "the question who holds what is " + NameOf(pod_resources_);
+  return "the PodResources API is " + NameOf(pod_resources_);
 }
 
 std::string Troubles::MendPodResources() {
   SetPodResources(PodResourcesFault::kNone);
-  return "the question who holds what is answered";
+  return "the PodResources API responds";
 }
 
 bool Troubles::WasPodResourcesAsked() const {

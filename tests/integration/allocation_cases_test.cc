@@ -195,7 +195,7 @@ TEST_P(Allocation, Case39SixteenAtOnceWhileDevicesChange) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
-  // How long they take is for the benchmarks.
+  // The benchmarks measure their duration.
   EXPECT_EQ(daemon_->Metric("patchbay_rpc_duration_seconds_count{method=\"Allocate\",resource=\""
                             "example.com/card\"}"),
             16 * kCalls);
@@ -251,7 +251,7 @@ TEST_P(Contract, Case43MissingNode) {
   StartKubelet();
   StartDaemon();
   ASSERT_TRUE(AwaitServed());
-  // While the loop is held, nobody can have noticed.
+  // The loop is held, so the change cannot have been detected.
   daemon_->OnLoop([&] {
     tree_.Remove("dev/ttyUSB0");
     const grpc::Status status = Stub().Allocate({{"ttyUSB0"}});

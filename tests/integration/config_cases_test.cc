@@ -85,7 +85,7 @@ TEST(ContractConfig, Case34DirectoryTooLong) {
   EXPECT_THAT(codes(51), testing::ElementsAre("socket-path-too-long"));
 }
 
-/// A directory under `tree` whose path has so many bytes.
+/// Returns a directory in `tree` whose path has `size` bytes.
 std::string DirectoryOfBytes(const TempTree& tree, std::size_t bytes) {
   return tree.path("k" + std::string(bytes - tree.path().size() - 2, 'k'));
 }

@@ -42,7 +42,7 @@ inline const std::string kSerialName = "example.com/serial";
 using HealthById = std::map<std::string, std::string>;
 HealthById HealthOf(const ResourceView& view);
 
-/// A client of a plugin, as anybody on the node may be one.
+/// A client of a plugin, like any process on the node can be.
 class PluginStub {
  public:
   explicit PluginStub(const std::string& socket, const std::string& authority = "localhost");
@@ -75,7 +75,7 @@ class Contract : public testing::TestWithParam<KubeletProfile> {
   RunningDaemon& StartDaemon(std::string_view resources = kSerial,
                              RunningDaemon::Settings settings = {});
 
-  /// What the kubelet knows; nothing at all where it knows nothing.
+  /// Returns the view of the kubelet; empty if it has none.
   ResourceView View(const std::string& resource = kSerialName) const;
   bool AwaitView(const std::function<bool(const ResourceView&)>& condition,
                  const std::string& resource = kSerialName,

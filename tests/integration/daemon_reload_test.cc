@@ -82,7 +82,7 @@ class Reloading : public Contract {
   bool AwaitEnv(const std::string& id, const std::map<std::string, std::string>& env) const {
     return Await([&] { return EnvOf(id, kSerialName) == env; });
   }
-  /// For what nobody tells of.
+  /// For changes that cause no event.
   static bool Await(const std::function<bool()>& condition) {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (!condition()) {
@@ -108,8 +108,8 @@ TEST_P(Reloading, LeavesUnchangedResourcesUntouched) {
   const double scans_before = daemon_->Metric(scans);
   Reload(Camera() + Serial());
   Reload(Serial() + Camera());
-  EXPECT_EQ(daemon_->Metric(scans), scans_before) << "not even the host is looked at";
-  // What comes next on the stream is what happens next to the devices.
+  EXPECT_EQ(daemon_->Metric(scans), scans_before) << "the host is not scanned";
+  // The next list on the stream is the next change of the devices.
   ExpectUntouched(camera_before_, kCameraName);
   tree_.CharDevice("dev/ttyUSB2");
   EXPECT_TRUE(
@@ -259,7 +259,7 @@ TEST_P(Reloading, InvalidFileKeepsAResourceWaitingForItsName) {
   daemon_->Reload(Camera());                           // serial goes, which takes a while
   daemon_->Reload(Camera("replicas = 2") + Serial());  // and is to come again
   EXPECT_TRUE(AwaitHealth({{"video0::0", "Healthy"}, {"video0::1", "Healthy"}}, kCameraName))
-      << "nobody else waits for it";
+      << "no other resource waits for it";
   daemon_->Reload("nonsense");
   ASSERT_TRUE(AwaitServed(kSerialName, serial_before_.endpoint)) << daemon_->log().text();
   EXPECT_EQ(daemon_->Metric("patchbay_config_last_reload_successful"), 0);
@@ -356,7 +356,7 @@ TEST_P(Reloading, KeepsHealthWhileTheProbeIsUnchanged) {
       "patchbay_probes_total{resource=\"example.com/serial\",result=\"success\"}";
   ASSERT_TRUE(daemon_->AwaitMetric(probes, 1));
   const std::size_t lists = View().lists;
-  // Nothing about probes: nobody is probed anew, and nothing is doubted anew.
+  // No probe runs again, and no health is reset.
   Reload(Camera() + Serial("", health("equals = \"up\"") + "[resource.env]\nA = \"b\""));
   EXPECT_TRUE(AwaitEnv("ttyUSB0", {{"A", "b"}}));
   EXPECT_EQ(daemon_->Metric(probes), 1);
@@ -372,7 +372,7 @@ TEST_P(Reloading, KeepsHealthWhileTheProbeIsUnchanged) {
   EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
 }
 
-// The kubelet goes on naming what a pod has as it was named when the pod got it.
+// The kubelet keeps reporting the device of a pod by the ID it had at allocation.
 TEST_P(Reloading, ChangedReplicasDoNotReleaseDevicesInUse) {
   const std::string release = format(
       "[resource.hooks.release]\ncommand = [\"/bin/sh\", \"-c\", \"echo $0 >> {}\", "

@@ -1,4 +1,4 @@
-// What devices are, and whose: sysfs and udev's database, links, commands, and resources that claim
+// Discovery of devices: sysfs and the udev database, links, commands, and resources that claim
 // one node, from the host to the kubelet's table.
 
 #include <filesystem>
@@ -15,7 +15,7 @@ using testing::Not;
 
 const std::string kOtherName = "example.com/other";
 
-/// A host tree with a /sys of its own. Nothing but what happens in the tree is told: the safety net
+/// A host tree with a /sys of its own. Only changes in the tree cause events: the periodic scan
 /// is a day away.
 class DeviceDiscovery : public Contract {
  protected:
@@ -42,7 +42,8 @@ class DeviceDiscovery : public Contract {
   }
   void Unplug(const std::string& port) { sysfs_.Remove(kHub + "/" + port); }
 
-  /// What udev knows of a tty of that number, written as udev does: aside, then renamed.
+  /// Writes the udev database entry of a tty with that number, like udev: a temporary file,
+  /// renamed.
   void UdevKnows(int number, const std::string& model) {
     tree_.Dir("run/udev/data");
     tree_.File("run/udev/new", "E:ID_MODEL=" + model + "\n");
@@ -210,7 +211,7 @@ name = "example.com/other"
   EXPECT_THAT(daemon_->Get("/readyz").body, HasSubstr("example.com/hangs-9"));
   EXPECT_TRUE(daemon_->Stop());
   EXPECT_THAT(daemon_->log().text(), Not(HasSubstr("stopped because")))
-      << "of what is not over at the end nothing is told";
+      << "an operation that has not ended is not reported";
 }
 
 // --- several resources ---
@@ -263,7 +264,7 @@ TEST_P(DeviceDiscovery, ReportsAndCountsNodesOfTwoResources) {
   tree_.Remove("dev/serial/by-id");
   EXPECT_TRUE(shared(0));
   EXPECT_EQ(daemon_->log().Count(warning), 1U);
-  // What comes to an end may begin again.
+  // A problem that has ended can occur again.
   tree_.Link("dev/serial/by-id/b", "../../ttyUSB1");
   EXPECT_TRUE(shared(1));
   EXPECT_TRUE(daemon_->log().Await(warning, 2));

@@ -1,4 +1,4 @@
-// What has to hold while a file system does not answer: the trouble stays with the resource that
+// Behavior while a file system hangs: the effect is limited to the resource that
 // has to do with it, and the process ends in time.
 
 #include <fcntl.h>
@@ -195,7 +195,7 @@ TEST_P(HangingFileSystem, OfTheConfigurationDoesNotBlockTheDaemon) {
   EXPECT_THAT(process.log(), Not(HasSubstr("shutdown timed out")));
 }
 
-/// Looks at it are taken while all else goes on, and /healthz says that they do not end.
+/// Checks of it hang while everything else continues, and /healthz reports that they do not end.
 TEST_P(HangingFileSystem, OfTheKubeletDirectoryIsReportedByHealthz) {
   StartKubelet();
   StartDaemon(kSerial, {.daemon_keys = "rescan = \"1s\"",

@@ -59,7 +59,7 @@ TEST_P(DeviceHealth, FollowsTheProbedFile) {
   EXPECT_GE(
       daemon_->Metric(R"(patchbay_probes_total{resource="example.com/serial",result="failure"})"),
       2);
-  // What does not work is not given out.
+  // A device that does not work is not allocated.
   const grpc::Status refused = Stub().Allocate({{"ttyUSB1"}});
   EXPECT_THAT(refused.error_message(), HasSubstr("no link"));
   Set(1, "ok\n");
@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(All, ExtraDeviceNodes,
                                          KubeletProfile::kMulti),
                          ProfileName);
 
-/// What the probe of ttyUSB1 asks hangs in the kernel, which no signal ends; ttyUSB0 works.
+/// The probe of ttyUSB1 hangs in the kernel and cannot be killed; ttyUSB0 works.
 class HangingProbes : public DeviceHealth {
  protected:
   static constexpr std::string_view kHangingProbe = R"(
@@ -170,7 +170,7 @@ class HangingProbes : public DeviceHealth {
     mount_.reset();
     daemon_.reset();
   }
-  /// Until so many probes had this result.
+  /// Waits until `count` probes had this result.
   bool AwaitResults(std::string_view result, int count) const {
     return daemon_->AwaitMetricAtLeast(
         format(R"(patchbay_probes_total{{resource="example.com/serial",result="{}"}})", result),

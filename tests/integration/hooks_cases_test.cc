@@ -38,7 +38,7 @@ class DeviceHooks : public Contract {
         format(R"(patchbay_hooks_total{{hook="{}",resource="example.com/serial",result="{}"}})",
                hook, result));
   }
-  /// A script that tells that it began, and waits until the gate is opened.
+  /// A script that reports its start and waits until the gate opens.
   std::string WaitAtGate() {
     for (const char* pipe : {"gate", "begun"}) mkfifo(tree_.path(pipe).c_str(), 0600);
     return format("echo > {}; read x < {}", tree_.path("begun"), tree_.path("gate"));
@@ -65,7 +65,7 @@ class DeviceHooks : public Contract {
                            kPatience);
   }
 
-  std::chrono::milliseconds period_{50};  ///< of asking who holds what
+  std::chrono::milliseconds period_{50};  ///< of polling the PodResources API
   std::chrono::milliseconds deadline_ = kPatience;
 };
 
@@ -193,7 +193,7 @@ TEST_P(DeviceHooks, ReleaseRunsOnceWhenThePodIsGone) {
   Start("release", format("echo $1 >> {}", tree_.path("ran")));
   EXPECT_TRUE(View().options.pre_start_required);  // the next container may have to wait
   const std::string a = Run("a"), b = Run("b");
-  ASSERT_TRUE(kubelet_->StartContainer("a", "c"));  // once more, after a crash
+  ASSERT_TRUE(kubelet_->StartContainer("a", "c"));  // again, after a crash
   ASSERT_TRUE(AwaitAsked(3));
   EXPECT_EQ(Written("ran"), "");
   kubelet_->Release("a");
@@ -234,7 +234,7 @@ TEST_P(DeviceHooks, PodResourcesOutageReleasesNothing) {
 
 TEST_P(DeviceHooks, NextContainerStartsAfterTheRelease) {
   tree_.CharDevice("dev/ttyUSB0");
-  period_ = std::chrono::hours(1);  // only its start makes anybody look
+  period_ = std::chrono::hours(1);  // only its start causes a poll
   Start("release", WaitAtGate());
   Run("a");
   kubelet_->Release("a");

@@ -11,7 +11,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::SizeIs;
 
-/// Nothing but events can tell: the safety net is a day away.
+/// Only events cause scans: the periodic scan is a day away.
 class Hotplug : public Contract {
  protected:
   void Start(std::string_view resources = kSerial) {
@@ -21,7 +21,7 @@ class Hotplug : public Contract {
   }
 };
 
-/// What takes long and is of no concern to the kubelet, whichever it is.
+/// A slow operation that does not concern the kubelet.
 class HotplugWithOneKubelet : public Hotplug {};
 
 TEST_P(Hotplug, FollowsACreatedRemovedAndReplacedNode) {
@@ -69,7 +69,7 @@ TEST_P(Hotplug, FindsADirectoryCreatedLater) {
   ASSERT_TRUE(AwaitHealth({{"a", "Healthy"}, {"b", "Healthy"}}));
 }
 
-// Nothing tells of what happens above a directory that is watched. The safety net finds it, and
+// Changes above a watched directory cause no event. The periodic scan finds them, and
 // from then on the new directory is watched.
 TEST_P(HotplugWithOneKubelet, RescanFindsAReplacedDirectory) {
   tree_.CharDevice("dev/serial/by-id/a");
@@ -97,7 +97,7 @@ TEST_P(Hotplug, FollowsARetargetedLink) {
     return response.container_responses(0).devices(0).host_path();
   };
   EXPECT_EQ(host_path(), "/dev/ttyUSB0");
-  // What it leads to goes; the link stays and dangles.
+  // The target is removed; the link dangles.
   tree_.Remove("dev/ttyUSB0");
   ASSERT_TRUE(AwaitHealth({{"a", "Unhealthy"}}));
   tree_.Link("dev/serial/by-id/.new", "../../ttyUSB1");

@@ -253,7 +253,7 @@ TEST_P(Contract, Case51TenResources) {
   EXPECT_THAT(ready.body, HasSubstr(ResourceName(7)));
   EXPECT_THAT(ready.body, Not(HasSubstr(ResourceName(1))));
 
-  // The trouble of the two touches no other: nobody registered more than once.
+  // The problem of the two affects no other resource: none registered more than once.
   for (int i = 0; i < kResources; ++i) {
     if (i == 3) continue;
     EXPECT_THAT(Calls(ResourceName(i)), SizeIs(1)) << i;
@@ -357,8 +357,8 @@ TEST_P(Contract, Case58UnwritableDirectory) {
   ASSERT_EQ(chmod(directory.c_str(), 0777), 0);
   EXPECT_TRUE(AwaitServed()) << process.log();
   EXPECT_EQ(HealthOf(View()), (HealthById{{"ttyUSB0", "Healthy"}}));
-  const std::string log = process.log(), told = "warning cannot serve";
-  EXPECT_EQ(log.find(told), log.rfind(told)) << log;  // once
+  const std::string log = process.log(), warning = "warning cannot serve";
+  EXPECT_EQ(log.find(warning), log.rfind(warning)) << log;  // once
   process.Signal(SIGTERM);
   EXPECT_EQ(process.Wait(), 0) << process.log();
 }

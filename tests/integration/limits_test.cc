@@ -1,4 +1,4 @@
-// What happens at the limits that only the whole daemon has. docs/limits.md has all of them.
+// Limits of the whole daemon. docs/limits.md lists all limits.
 
 #include "base/format.h"
 #include "integration/contract.h"
@@ -36,7 +36,8 @@ replicas = 73
               HasSubstr("lower replicas resource=example.com/more units=10001\n"));
 }
 
-// With fewer watches than directories some are only looked at by the rescan, and nothing is missed.
+// With fewer watches than directories, some are read only by the periodic scan, and nothing is
+// missed.
 TEST_P(Limits, RescanFindsChangesInUnwatchedDirectories) {
   constexpr int kDirectories = 60;
   HealthById devices;

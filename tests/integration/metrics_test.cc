@@ -1,4 +1,4 @@
-// What /metrics and /readyz say, held to what the kubelet saw.
+// Compares /metrics and /readyz with the view of the kubelet.
 
 #include <algorithm>
 
@@ -43,7 +43,7 @@ TEST_P(DaemonMetrics, AgreeWithTheKubelet) {
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Unhealthy"}}));
   EXPECT_FALSE(Stub().Allocate({{"nonsense"}}).ok());
   ++refused;
-  // Whoever asked for nonsense is told the list again.
+  // A request for an unknown device sends the list again.
   ASSERT_TRUE(AwaitView([](const ResourceView& view) { return view.lists == 3; }));
   Agrees("list_watch_streams", r, 1);
   take();
@@ -74,7 +74,7 @@ TEST_P(DaemonMetrics, AgreeWithTheKubelet) {
   }
   EXPECT_EQ(accepted, registrations);
   Agrees("registrations_total", r + ",result=\"success\"", accepted);
-  // What comes between the binding of kubelet.sock and its listening fails, and nobody saw it.
+  // Calls between the bind of kubelet.sock and its listen fail without being counted.
   const auto failures = static_cast<std::size_t>(
       daemon_->Metric(format("patchbay_registrations_total{{{},result=\"failure\"}}", r)));
   EXPECT_GE(failures, failed) << daemon_->log().text();

@@ -1,5 +1,5 @@
-// Cases 32 and 46 of the kubelet's contract: what it is told of NUMA nodes, and which devices it is
-// told to prefer.
+// Cases 32 and 46 of the kubelet's contract: the NUMA nodes of devices and the preferred
+// allocation.
 
 #include <limits>
 #include <map>
@@ -91,7 +91,7 @@ class Numa : public Contract {
     return ids;
   }
 
-  /// What is preferred for each container of one request.
+  /// Returns the preferred devices for each container of one request.
   std::vector<Ids> Preferred(const std::vector<Question>& questions) {
     v1beta1::PreferredAllocationRequest request;
     for (const Question& question : questions) {
@@ -199,7 +199,7 @@ TEST_P(Numa, TopologyCanBeDisabled) {
   Cards({0, 1});
   Start("topology = false\nenv = { NUMA = \"{numa_node}\" }");
   EXPECT_EQ(TopologyOf(View(kCardName)), (Topology{{"card0", {}}, {"card1", {}}}));
-  // It is known all the same.
+  // The kubelet still has it.
   EXPECT_EQ(InfoMetric("card1", "1"), 1);
   const auto admitted = kubelet_->Admit("pod", "c", kCardName, 2);
   ASSERT_TRUE(admitted) << admitted.error().message;
@@ -239,7 +239,7 @@ forget_after = "1ms"
   };
   EXPECT_EQ(info("0", ""), 1);
   EXPECT_EQ(info("1", "1"), 1);
-  // What is left of the group is on one.
+  // The rest of the group is on one NUMA node.
   sysfs_.Remove(Function("card0b"));
   EXPECT_TRUE(AwaitTopology({{"0", {0}}, {"1", {1}}}));
 }
@@ -368,7 +368,7 @@ TEST_P(Numa, Case46RequestedSizeFromAvailableDevices) {
     EXPECT_THAT(one({all, {"card3", "card0", "card1"}, 2}),
                 IsSubsetOf({"card0", "card1", "card3"}));
     EXPECT_THAT(one({{"card0"}, {"card1"}, 1}), ElementsAre("card0")) << "it is not available";
-    // Names that nobody knows.
+    // Unknown IDs.
     EXPECT_THAT(one({{"card9", "card0", "", "card0::0", std::string(5000, 'x')}, {}, 1}),
                 ElementsAre("card0"));
     EXPECT_THAT(one({{"card9", "card0"}, {"card8"}, 2}), ElementsAre("card0"));

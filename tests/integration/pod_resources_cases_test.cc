@@ -1,4 +1,4 @@
-// Who holds which device, from the kubelet's PodResources API to the metrics and the list: case 56
+// Device usage, from the kubelet's PodResources API to the metrics and the list: case 56
 // of the kubelet's contract.
 
 #include "base/format.h"

@@ -114,7 +114,7 @@ TEST_P(AsyncContract, Case04KubeletThatNeverDials) {
 }
 
 TEST_P(Contract, Case05NoKubeletYet) {
-  StartDaemon(kSerial, {.daemon_keys = "rescan = \"24h\""});  // nothing but events can tell
+  StartDaemon(kSerial, {.daemon_keys = "rescan = \"24h\""});  // only events cause scans
   EXPECT_EQ(daemon_->Get("/readyz").status, 503);
   EXPECT_EQ(daemon_->Metric("patchbay_kubelet_up"), 0);
   const auto start = std::chrono::steady_clock::now();

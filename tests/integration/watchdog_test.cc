@@ -19,7 +19,7 @@ using testing::HasSubstr;
 /// How the kubelet registers does not matter.
 class Watchdog : public Contract {
  protected:
-  /// A shell script that tells it began, then waits for what nobody writes.
+  /// A shell script that reports its start, then waits indefinitely.
   std::string Hanging(const std::string& name) {
     for (const char* pipe : {"begun", "gate"}) {
       EXPECT_EQ(mkfifo(tree_.path(name + pipe).c_str(), 0600), 0);
@@ -61,7 +61,7 @@ name = "example.com/hooked"
   command = {}
   timeout = "27s"
 [[resource]]
-name = "example.com/told"
+name = "example.com/waiting"
   [[resource.match]]
   command = {}
   timeout = "5m"
@@ -81,7 +81,7 @@ name = "example.com/told"
 
   ExpectTurning();
   EXPECT_EQ(daemon_->Get("/metrics").status, 200);
-  EXPECT_THAT(daemon_->Get("/readyz").body, HasSubstr("example.com/told is not registered"));
+  EXPECT_THAT(daemon_->Get("/readyz").body, HasSubstr("example.com/waiting is not registered"));
   // And the rest works.
   tree_.CharDevice("dev/ttyUSB1");
   EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
@@ -107,13 +107,13 @@ TEST_P(Watchdog, ReportsAStalledLoopAndItsRecovery) {
       });
     });
     stands.get_future().wait();
-    EXPECT_EQ(daemon_->Get("/healthz").status, 200);  // nobody knows yet
+    EXPECT_EQ(daemon_->Get("/healthz").status, 200);  // not detected yet
     for (int j = 0; j < 3; ++j) {
       const HttpAnswer answer = daemon_->Get("/healthz");
       EXPECT_EQ(answer.status, 503);
       EXPECT_EQ(answer.body, "the main loop is stalled\n");
     }
-    // What needs no loop is there all the while.
+    // Functions that do not need the loop remain available.
     EXPECT_EQ(daemon_->Get("/readyz").status, 200);
     EXPECT_EQ(daemon_->Get("/metrics").status, 200);
     EXPECT_TRUE(Stub().Allocate({{"ttyUSB0"}}).ok());

@@ -41,15 +41,15 @@ TEST(LogRateLimiter, AllowsABurstAndThenOneLinePerMinute) {
   EXPECT_EQ(quota.SuppressedCount(), 0U);
 
   int written = 0;
-  std::size_t told = 0;
+  std::size_t reported = 0;
   for (int i = 0; i < 3600; ++i) {
     now += seconds(1);
     const auto later = quota.Admit("flaps", now);
     written += later.write ? 1 : 0;
-    told += later.left_out_alike;
+    reported += later.left_out_alike;
   }
   EXPECT_EQ(written, 60);
-  EXPECT_EQ(told + quota.SuppressedCount(), 3600U - 60);
+  EXPECT_EQ(reported + quota.SuppressedCount(), 3600U - 60);
 }
 
 TEST(LogRateLimiter, FlappingSubjectDoesNotSuppressOthers) {

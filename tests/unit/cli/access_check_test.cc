@@ -101,7 +101,7 @@ TEST_F(AccessCheckTest, ReportsMissingPermissions) {
   chmod(tree_.path("dev/reset").c_str(), 0222);
   std::vector<Obstacle> found;
   {
-    const test::Unprivileged nobody;
+    const test::Unprivileged unprivileged;
     for (const char* path : {"/dev/shut/", "/dev/shut/sub/node", "/dev/link", "/dev/names",
                              "/dev/names/node", "/dev/mine", "/dev/reset"}) {
       found.push_back(At(path));

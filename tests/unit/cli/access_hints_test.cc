@@ -74,7 +74,7 @@ TEST(AccessHint, ListsSimilarNames) {
   EXPECT_THAT(AccessHint({Barrier::kMissing, "/de", {"dev"}}, HostRoot()),
               HasSubstr("/ has dev, but no de"));
   EXPECT_THAT(AccessHint({Barrier::kMissing, "/sys", {"srv"}}, HostRoot()), HasSubstr("mount"))
-      << "nobody misspells what we look for ourselves";
+      << "a path that Patchbay checks itself cannot be misspelled";
 }
 
 TEST(AccessHint, AcceptsAnyPath) {

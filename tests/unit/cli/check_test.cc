@@ -182,7 +182,7 @@ TEST_F(CheckTest, FailsForMissingAndUnreadableFiles) {
   std::filesystem::permissions(tree_.path("secret.toml"), std::filesystem::perms::none);
   std::string secret;
   {
-    const test::Unprivileged nobody;
+    const test::Unprivileged unprivileged;
     secret = RunCli({"check", tree_.path("secret.toml")}).out;
   }
   EXPECT_THAT(secret, HasSubstr("hint: run as root"));

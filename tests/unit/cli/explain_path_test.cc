@@ -161,12 +161,12 @@ TEST_F(ExplainPathTest, ReportsMissingSysMount) {
   for (const char* keys : {"path = '/dev/ttyUSB*'\nusb = '0403:6001'", "usb = '0403:6001'"}) {
     Match(keys);
     tree_.Remove("sys");
-    const auto tells = AllOf(HasSubstr("rejected   /sys: unreadable: "),
-                             HasSubstr("mount the host's /sys at " + tree_.path("sys") + " ("),
-                             Not(HasSubstr(kNothing)));
-    EXPECT_THAT(Asked("/dev/ttyUSB1"), tells);
+    const auto unreadable = AllOf(HasSubstr("rejected   /sys: unreadable: "),
+                                  HasSubstr("mount the host's /sys at " + tree_.path("sys") + " ("),
+                                  Not(HasSubstr(kNothing)));
+    EXPECT_THAT(Asked("/dev/ttyUSB1"), unreadable);
     tree_.Dir("sys");
-    EXPECT_THAT(Asked("/dev/ttyUSB1"), tells) << "an empty one is as good as none";
+    EXPECT_THAT(Asked("/dev/ttyUSB1"), unreadable) << "an empty directory is like a missing one";
     EXPECT_EQ(Fates("/dev/ttyUSB1").at(0).at("reason"), "unreadable");
   }
 }

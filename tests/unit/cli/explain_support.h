@@ -33,7 +33,7 @@ class ExplainTest : public testing::Test {
     return RunCli(line);
   }
   Ran ExplainUnprivileged(const std::vector<std::string>& more = {}) {
-    const Unprivileged nobody;
+    const Unprivileged unprivileged;
     return Explain(more);
   }
 

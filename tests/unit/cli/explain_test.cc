@@ -293,7 +293,7 @@ TEST_F(ExplainHintTest, NamesTheMissingDevMount) {
   const Ran ran = Explain();
   EXPECT_THAT(ran.out, HasSubstr("scanned    /dev: No such file"));
   EXPECT_THAT(ran.out, HasSubstr(Mount("/dev")));
-  EXPECT_EQ(ran.out.find("hint"), ran.out.rfind("hint")) << "one mount mends both";
+  EXPECT_EQ(ran.out.find("hint"), ran.out.rfind("hint")) << "one mount fixes both";
 }
 
 TEST_F(ExplainHintTest, ExplainsAMissingDirectoryBelowDev) {

@@ -96,7 +96,7 @@ TEST_F(ListDevTest, WarnsOfUnreadableDirectories) {
   std::filesystem::permissions(host_.path(), std::filesystem::perms(0755));
   std::filesystem::permissions(host_.path("/dev/secret"), std::filesystem::perms(0700));
   {
-    const test::Unprivileged nobody;
+    const test::Unprivileged unprivileged;
     EXPECT_THAT(Names(), ElementsAre("a", "secret/"));
   }
   EXPECT_THAT(diagnostics_.RenderText(), testing::StartsWith("/dev/secret: warning[assumed]: "));

@@ -69,11 +69,11 @@ TEST(ExplanationTextTest, GroupsDirectoriesOnOneLine) {
 TEST(ExplanationTextTest, PrintsThePathOfAProblemOnce) {
   const auto text = [](const std::string& place, const std::string& problem) {
     ExplainReport::Match match;
-    match.scanned.push_back({{.place = place, .problem = problem}, "mend it"});
+    match.scanned.push_back({{.place = place, .problem = problem}, "fix it"});
     return TextOf(match);
   };
   EXPECT_THAT(text("/dev/x", "cannot access /dev/x: No such file"),
-              HasSubstr("scanned    /dev/x: No such file\n    hint       mend it\n"));
+              HasSubstr("scanned    /dev/x: No such file\n    hint       fix it\n"));
   EXPECT_THAT(text("/dev/x/", "cannot read the directory /dev/x: Denied"),
               HasSubstr("scanned    /dev/x: Denied\n"));
   EXPECT_THAT(text("/dev/x/", "/dev/x is a file, not a directory"),
@@ -81,7 +81,7 @@ TEST(ExplanationTextTest, PrintsThePathOfAProblemOnce) {
   EXPECT_THAT(text("/dev/x/y", "cannot access /dev/x: No such file"),
               HasSubstr("scanned    /dev/x/y: cannot access /dev/x: No such file\n"));
   EXPECT_THAT(text("/", "cannot read the directory /: Denied"), HasSubstr("/: Denied\n"));
-  EXPECT_THAT(text("", ""), HasSubstr("scanned    : 0 names")) << "whatever comes";
+  EXPECT_THAT(text("", ""), HasSubstr("scanned    : 0 names")) << "any text";
 }
 
 TEST(ExplanationTextTest, PrintsCommonReasonsLastAndOnce) {
@@ -123,11 +123,11 @@ TEST(ExplanationTextTest, LimitsTheNumberOfLines) {
   for (int i = 0; i < 30; ++i) {
     MatchOutcome rejected{{"", {format("/dev/x{}", i)}, ""}, OutcomeKind::kRejected, "bad_name"};
     rejected.detail = format("fault {}", i);
-    rejected.hint = "mend it";
+    rejected.hint = "fix it";
     match.outcomes.push_back(rejected);
-    match.scanned.push_back({{.place = "/p", .problem = format("trouble {}", i)}, "mend it"});
+    match.scanned.push_back({{.place = "/p", .problem = format("trouble {}", i)}, "fix it"});
   }
-  match.scanned.push_back({{.place = "/dev/x3", .problem = "fault 3"}, "mend it"});
+  match.scanned.push_back({{.place = "/dev/x3", .problem = "fault 3"}, "fix it"});
   match.left_out = 7;
   const std::string out = TextOf(match);
   EXPECT_LT(std::count(out.begin(), out.end(), '\n'), 55);
@@ -138,7 +138,7 @@ TEST(ExplanationTextTest, LimitsTheNumberOfLines) {
                            "               and 20 more; --output json prints them all\n"),
                  HasSubstr("and 20 more that cannot be read\n"),
                  HasSubstr("               and 7 more\n"), Not(HasSubstr("scanned    /dev/x3"))));
-  EXPECT_EQ(out.find("hint"), out.rfind("hint")) << "one hint mends all of the match";
+  EXPECT_EQ(out.find("hint"), out.rfind("hint")) << "one hint fixes the whole match";
 }
 
 TEST(ExplanationTextTest, EscapesHostileText) {

@@ -62,14 +62,14 @@ TEST(ShutdownWatchdogDeathTest, ExitsIfTheLastActHangs) {
 
 TEST(ShutdownWatchdog, NotifiesTheLoopOfASignal) {
   AsioLoop loop;
-  int told = 0;
+  int received = 0;
   ShutdownWatchdog deadline({SIGUSR2}, loop, [&](int number) {
-    told = number;
+    received = number;
     loop.Stop();
   });
   kill(getpid(), SIGUSR2);
   loop.Run();
-  EXPECT_EQ(told, SIGUSR2);
+  EXPECT_EQ(received, SIGUSR2);
 }
 
 TEST(ShutdownWatchdogDeathTest, IgnoresSignalsAfterDestruction) {

@@ -402,7 +402,7 @@ TEST_F(ResourceControllerTest, LogsChangesOnceAndStartsWithASummary) {
 
 TEST_F(ResourceControllerTest, LogsOnceThatDevicesDisappearTooFast) {
   constexpr std::string_view kTold = "devices disappear faster than they are forgotten";
-  const auto told = [&] {
+  const auto warnings = [&] {
     std::size_t count = 0;
     for (auto at = log_text_.str().find(kTold); at != std::string::npos;
          at = log_text_.str().find(kTold, at + 1)) {
@@ -428,12 +428,12 @@ TEST_F(ResourceControllerTest, LogsOnceThatDevicesDisappearTooFast) {
   };
   scan();
   replace_by("next");
-  EXPECT_EQ(told(), 0U) << "700 are remembered";
+  EXPECT_EQ(warnings(), 0U) << "700 are remembered";
   replace_by("last");
-  EXPECT_EQ(told(), 1U);
+  EXPECT_EQ(warnings(), 1U);
   EXPECT_THAT(Listed(), testing::SizeIs(Inventory::kMaxVanished));
   scan();
-  EXPECT_EQ(told(), 1U);
+  EXPECT_EQ(warnings(), 1U);
 }
 
 /// The same with a probe: /dev/NAME is healthy while /sys/state/NAME contains "ok".

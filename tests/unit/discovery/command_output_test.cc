@@ -30,7 +30,7 @@ CommandEntry One(std::string_view entry) {
   return list.entries.empty() ? CommandEntry() : std::move(list.entries.front());
 }
 
-/// What is wrong with the second of three entries, of which the others must be kept.
+/// Returns the problem of the second of three entries. The others must be kept.
 CommandProblem ProblemOf(std::string_view entry) {
   const CommandList list = Parse(R"([{"id": "first"}, )" + std::string(entry) +
                                  R"(, {"id": "last", "paths": ["/dev/last"]}])");
@@ -160,8 +160,8 @@ TEST(CommandOutput, InvalidEntryDoesNotAffectOthers) {
       {R"({"id": "a", "vars": {"x": 1}, "vars": {}})", R"(has "vars" twice; print it once)"},
       {R"({"id": "a", "path": ["/dev/a"]})",
        R"(has the unknown key "path"; did you mean "paths"?)"},
-      {R"({"id": "a", "colour": {"x": [[1]]}})",
-       R"(has the unknown key "colour"; put further values in "vars")"},
+      {R"({"id": "a", "color": {"x": [[1]]}})",
+       R"(has the unknown key "color"; put further values in "vars")"},
       {R"({"id": "a", "\u001b[2J": 1})",
        R"(has the unknown key "\x1b[2J"; put further values in "vars")"},
       {R"({"id": "a", "paths": "/dev/a"})",

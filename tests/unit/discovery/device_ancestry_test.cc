@@ -34,14 +34,14 @@ class Reads {
       const std::string name = entry.path().filename();
       if (name != "uevent" && name != "vendor" && name != "device") continue;
       if (!entry.is_regular_file() || entry.is_symlink()) continue;
-      // With both, two openings in a row are not told as one.
+      // With both, two consecutive opens are not merged.
       const int watch = inotify_add_watch(fd_.get(), entry.path().c_str(), IN_OPEN | IN_CLOSE);
       if (watch < 0) throw std::runtime_error("cannot watch a file");
       paths_[watch] = entry.path().lexically_relative(tree.path()).string();
     }
   }
 
-  /// By the file; -1 where nobody knows, since there were too many.
+  /// By file; -1 if unknown, because there were too many.
   std::map<std::string, int> Count() {
     std::map<std::string, int> counts;
     alignas(inotify_event) std::array<char, 64 * 1024> buffer;

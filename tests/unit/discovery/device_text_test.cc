@@ -1,4 +1,4 @@
-// What a device says of itself is text from strangers. A USB device chooses its serial number and
+// Text from a device is untrusted. A USB device chooses its serial number and
 // the names of its maker and product, and the kernel prints them as they are.
 
 #include <gmock/gmock.h>

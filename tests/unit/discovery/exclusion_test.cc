@@ -125,7 +125,7 @@ TEST_F(ExclusionTest, WatchesWhereALinkMayAppearOrBeRetargeted) {
   EXPECT_THAT(watched("/srv/system"), Contains("/dev/disk/by-id"));
 }
 
-// "/**/x" names the node all the same, but nobody walks through the whole host for links.
+// "/**/x" still matches the path of the node, but the host is not searched for links.
 TEST_F(ExclusionTest, UnrootedPatternIsComparedOnlyWithPaths) {
   EXPECT_THAT(Disks("/**/nvme0*"), ElementsAre("nvme1n1", "nvme2n1"));
   const MatchSpec match = Without(PathMatch({"/dev/nvme*n1"}, NodeType::kAny), "/*/**/nvme-SYSTEM");

@@ -119,7 +119,7 @@ TEST_F(ExtraNodesTest, ReportsEachMissingMountOnce) {
   EXPECT_EQ(found.missing_mounts[0].path, "/opt/firmware");
   EXPECT_EQ(found.missing_mounts[1].path, "/srv/card2");
   EXPECT_THAT(found.missing_mounts[0].detail, HasSubstr("empty directory"));
-  EXPECT_THAT(found.directories, Not(Contains("/srv"))) << "it is looked at at every rescan";
+  EXPECT_THAT(found.directories, Not(Contains("/srv"))) << "it is checked by the periodic scan";
   tree_.File("opt/firmware");
   tree_.Link("srv/card2", "card1");
   EXPECT_THAT(ScanContext().missing_mounts, IsEmpty());

@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{10};
 
-/// A real block device that comes and goes: a loop device of a number that nobody uses.
+/// A real block device that is added and removed: a loop device with an unused number.
 class LoopDevice {
  public:
   LoopDevice() : control_(open("/dev/loop-control", O_RDWR | O_CLOEXEC)) {
@@ -156,7 +156,7 @@ TEST_F(KernelEventsTest, ReportsLostEvents) {
   }
   ASSERT_NE(lost(), heard_.end());
   EXPECT_EQ(lost()->action + lost()->subsystem + lost()->syspath, "");
-  // It goes on listening.
+  // It continues to receive events.
   while (loop_.RunReadable()) {
   }
   heard_.clear();

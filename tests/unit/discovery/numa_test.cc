@@ -78,7 +78,7 @@ TEST_F(NumaTest, FindsTheNumaNodeOfDeviceNodes) {
   EXPECT_EQ(nodes.Of(FileType::kCharacter, 8, 0), std::nullopt) << "no such device";
   EXPECT_EQ(nodes.Of(FileType::kRegular, 226, 0), std::nullopt);
 
-  // What one directory holds is looked for once.
+  // Each directory is read once.
   tree_.File(function + "/numa_node", "2\n");
   EXPECT_EQ(nodes.Of(FileType::kCharacter, 226, 128), 1);
   EXPECT_EQ(NumaNodes(sysfs).Of(FileType::kCharacter, 226, 128), 2);

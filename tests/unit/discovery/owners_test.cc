@@ -30,7 +30,7 @@ class OwnersTest : public testing::Test {
     tree_.Link("dev/by-id/one", "../a1");
   }
 
-  /// What a resource of the model finds, by its place.
+  /// Returns the scan of a resource of the model, by its index.
   Discovery Find(const Model& model, std::size_t place, ScanRequest request = {}) const {
     const ResourceSpecs all = ResourcesFor(model, "");
     request.owners = ExclusiveResourcesAbove(*all.at(place), all);

@@ -54,10 +54,10 @@ TEST_F(ScanTest, ListsAndWatchesADirectory) {
   EXPECT_TRUE(scan_.complete());
 }
 
-/// What passes that share a memory do about one directory.
+/// Scans of one directory with a shared cache.
 class ListingsTest : public ScanTest {
  protected:
-  /// How many names a scan looks at in /dev, whose entries are `names` after it.
+  /// Returns how many names a scan of /dev reads; its entries are `names` afterwards.
   int LooksAt(const std::vector<std::string>& names, std::size_t match = 0,
               const std::string& pattern = "*") {
     int looks = 0;
@@ -74,7 +74,7 @@ class ListingsTest : public ScanTest {
 TEST_F(ListingsTest, DoesNotReadAnUnchangedDirectoryAgain) {
   tree_.File("dev/a");
   EXPECT_EQ(LooksAt({"a"}), 1);
-  EXPECT_EQ(LooksAt({"a"}), 1);  // nobody says that it was quiet
+  EXPECT_EQ(LooksAt({"a"}), 1);  // not reported as unchanged
   request_.unchanged_dirs.insert(tree_.path("dev"));
   EXPECT_EQ(LooksAt({"a"}), 0);
   EXPECT_EQ(LooksAt({"a"}), 0);
@@ -309,17 +309,17 @@ TEST_F(ScanTest, EnforcesItsLimits) {
 }
 
 TEST_F(ScanTest, ReportsMissingPermissions) {
-  if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+  if (geteuid() != 0) GTEST_SKIP() << "only root can change the user";
   tree_.File("dev/secret/sub/node");
   ASSERT_EQ(chmod(tree_.path().c_str(), 0755), 0);
   ASSERT_EQ(chmod(tree_.path("dev/secret").c_str(), 0700), 0);
   const auto as_nobody = [&](const auto& look) {
     if (setresuid(65534, 65534, 65534) != 0) _exit(2);
     look();
-    const bool told = !scan_.complete() && scan_.rejected().size() == 1 &&
-                      scan_.rejected().front().reason == RejectReason::kUnreadable &&
-                      scan_.rejected().front().detail.ends_with("Permission denied");
-    _exit(told ? 0 : 1);
+    const bool reported = !scan_.complete() && scan_.rejected().size() == 1 &&
+                          scan_.rejected().front().reason == RejectReason::kUnreadable &&
+                          scan_.rejected().front().detail.ends_with("Permission denied");
+    _exit(reported ? 0 : 1);
   };
   const auto ok = testing::ExitedWithCode(0);
   EXPECT_EXIT(as_nobody([&] { Names("/dev/secret/"); }), ok, "");

@@ -1,4 +1,4 @@
-// What a scan tells, for people, of the places that it could not look at.
+// The messages of a scan about places that it could not read.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ class ReportTest : public testing::Test {
  protected:
   void SetUp() override { chmod(tree_.path().c_str(), 0711); }
 
-  /// Looks as somebody who may not read everything.
+  /// Scans as a user without permission to read everything.
   Discovery Find(std::vector<MatchSpec> matches, const std::string& wanted_path = "") const {
     const bool is_root = geteuid() == 0;
     EXPECT_TRUE(!is_root || seteuid(65534) == 0);
@@ -61,7 +61,7 @@ TEST_F(ReportTest, RejectsUnreadableSysfsDirectoriesTogether) {
   for (const MatchReport& report : found.reports) {
     EXPECT_THAT(Problems(report), UnorderedElementsAre("/sys/class/net", "/sys/class/tty"));
   }
-  EXPECT_THAT(found.devices, SizeIs(1)) << "the rest goes on";
+  EXPECT_THAT(found.devices, SizeIs(1)) << "the scan continues";
   chmod(tree_.path("/sys/class/net").c_str(), 0755);
   chmod(tree_.path("/sys/class/tty").c_str(), 0755);
 }
@@ -112,7 +112,7 @@ TEST_F(ReportTest, CountsRejectionsBeyondTheLimit) {
   EXPECT_THAT(found.reports[0].rejected, SizeIs(ScanContext::kMaxRejections));
   EXPECT_EQ(found.reports[0].left_out, kMore);
 
-  // Who asks for one path is told of it, wherever it comes in the order of the directory.
+  // A requested path is in the report, regardless of its position in the directory.
   for (std::size_t i = 0; i < ScanContext::kMaxRejections + kMore; i += 200) {
     const std::string path = "/dev/x" + std::to_string(i);
     found = Find({match}, path);
@@ -145,7 +145,7 @@ TEST_F(ReportTest, ReportsOnlyLiteralPathsAsMissing) {
   EXPECT_THAT(Problems(reports[1]), IsEmpty());
   EXPECT_THAT(Drops(reports[2]), ElementsAre("missing /dev/a/x", "missing /dev/b/x"));
   EXPECT_THAT(Problems(reports[2]), ElementsAre("/dev/y"));
-  EXPECT_THAT(Problems(reports[3]), ElementsAre("/dev/link/")) << "what others fit is no fault";
+  EXPECT_THAT(Problems(reports[3]), ElementsAre("/dev/link/")) << "other matches are not an error";
   EXPECT_EQ(reports[3].scanned.back().problem, "/dev/link is a regular file, not a directory");
 }
 

@@ -10,7 +10,7 @@
 
 namespace patchbay::test {
 
-/// The compiled parts of a ResourceSpec, made by hand. A mistake in a test's own pattern throws.
+/// Compiled parts of a ResourceSpec. An invalid pattern in a test throws.
 inline Template MakeTemplate(std::string_view text) { return Template::Compile(text).value(); }
 
 inline MatchSpec PathMatch(const std::vector<std::string_view>& globs,
@@ -88,7 +88,7 @@ inline std::vector<std::string> Rejected(const std::vector<Rejection>& rejection
   return rejected;
 }
 
-/// Whether `id` is what every kubelet takes.
+/// Returns whether every kubelet accepts `id`.
 inline bool IsLegalId(std::string_view id) {
   return !id.empty() && id.size() <= 63 &&
          id.find_first_not_of(

@@ -133,7 +133,7 @@ TEST_F(SysfsTest, ReportsUnreadableDirectories) {
     ASSERT_TRUE(!was_root || seteuid(0) == 0);
   }
   chmod(tree_.path("/sys/class/net").c_str(), 0755);
-  EXPECT_THAT(found.paths, ElementsAre("/sys/devices/virtual/tty/tty1")) << "the rest goes on";
+  EXPECT_THAT(found.paths, ElementsAre("/sys/devices/virtual/tty/tty1")) << "the scan continues";
   ASSERT_THAT(found.errors, SizeIs(1));
   EXPECT_THAT(found.errors[0].message, HasSubstr("/sys/class/net: Permission denied"));
 }
@@ -172,7 +172,7 @@ TEST_F(SysfsTest, ReadFailsForARemovedDevice) {
   fake_.Remove(kPort);
   EXPECT_EQ(Sysfs(host_).Read(kPort).error().kind, ErrorKind::kNotFound);
   EXPECT_EQ(Sysfs(host_).Read("/sys/devices/pci0000:00").error().kind, ErrorKind::kNotFound)
-      << "a directory that is no device";
+      << "a directory without a device";
   tree_.File("/etc/uevent");
   EXPECT_EQ(Sysfs(host_).Read("/sys/devices/../../etc").error().kind, ErrorKind::kInvalid);
   EXPECT_EQ(Sysfs(host_).Read("/etc").error().kind, ErrorKind::kInvalid);

@@ -22,7 +22,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-/// Jobs that go on until they are let go, on a loop whose clock stands still.
+/// Jobs that run until they are released, on a loop with a stopped clock.
 class ProbePoolTest : public testing::Test {
  protected:
   struct Gate {
@@ -70,7 +70,7 @@ class ProbePoolTest : public testing::Test {
         });
   }
   void Run(const std::string& resource, const std::string& name) { Run(resource, name, name); }
-  /// Lets a job end and waits until that was told.
+  /// Ends a job and waits for its outcome.
   void End(const std::string& name) {
     const std::size_t before = ended_.size();
     gate_->Open(name);
@@ -91,7 +91,7 @@ class ProbePoolTest : public testing::Test {
   std::shared_ptr<Gate> gate_ = std::make_shared<Gate>();
   std::vector<std::string> names_;
   std::vector<std::string> ended_;
-  std::string reason_;  ///< that was told last
+  std::string reason_;  ///< the last reported reason
   std::unique_ptr<ProbePool> pool_ = std::make_unique<ProbePool>(loop_, 2);
 };
 
@@ -168,7 +168,7 @@ TEST_F(ProbePoolTest, NextProbeWaitsForADroppedProbeOfItsDevice) {
   ASSERT_TRUE(RunUntilBegun(3));
   EXPECT_EQ(gate_->Begun().back(), "new");
   End("new");
-  EXPECT_THAT(ended_, ElementsAre("new")) << "the result of the old one is nobody's";
+  EXPECT_THAT(ended_, ElementsAre("new")) << "the result of the old job is dropped";
 }
 
 TEST_F(ProbePoolTest, RemembersAHangAfterDrop) {
@@ -179,7 +179,7 @@ TEST_F(ProbePoolTest, RemembersAHangAfterDrop) {
   const std::string why = reason_;
   pool_->Drop("a");
   Run("a", "device", "new");
-  EXPECT_THAT(ended_, ElementsAre("old~", "new~")) << "it was told at once";
+  EXPECT_THAT(ended_, ElementsAre("old~", "new~")) << "it was reported immediately";
   EXPECT_EQ(reason_, why);
   End("old");
   EXPECT_THAT(ended_, ElementsAre("old~", "new~", "new."));
@@ -246,7 +246,7 @@ TEST_F(ProbePoolTest, ReapsLeftoverPrograms) {
   run();
   ASSERT_TRUE(loop_.RunUntil([&] { return !ended_.empty(); }));
   EXPECT_EQ(pool_->running(), 0);
-  pool_->Drop("a");  // nobody asks any more
+  pool_->Drop("a");  // the resource is removed
   ASSERT_EQ(kill(pid, SIGKILL), 0);
   ASSERT_TRUE(loop_.RunReadable(seconds(60)));
   EXPECT_EQ(waitpid(pid, nullptr, WNOHANG), -1) << "it is a zombie";

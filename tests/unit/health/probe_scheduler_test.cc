@@ -172,7 +172,7 @@ TEST_F(ProbeSchedulerTest, ProbesADeviceWithChangedNodesImmediately) {
 TEST_F(ProbeSchedulerTest, RunsOneProbePerDeviceAtATime) {
   Set({"a"});
   DueAfter(seconds(6));
-  // It goes and comes back, and is forgotten and found anew, while its probe runs.
+  // It is removed and added again, and dropped and found again, while its probe runs.
   Set({}, {"a"});
   Set({"a"});
   EXPECT_THAT(DueAfter(seconds(30)), IsEmpty());
@@ -261,7 +261,7 @@ TEST_F(ProbeSchedulerTest, EndOfAHangOfAForgottenDeviceIsIgnored) {
   EXPECT_THAT(DueAfter(seconds(6)), ElementsAre("a"));
 }
 
-/// What ends while a device is another one than when it was begun.
+/// Probes that end after the device has changed.
 class StaleProbeResultTest : public ProbeSchedulerTest {
  protected:
   StaleProbeResultTest() {
@@ -315,7 +315,7 @@ TEST_F(StaleProbeResultTest, IsIgnoredIfItIsFromAnEarlierRun) {
   EXPECT_EQ(Fail("a"), Change::kHealth) << "the one that runs is not over";
 }
 
-/// What is known when another probe comes.
+/// The state that remains when the probe changes.
 class ChangedProbeTest : public ProbeSchedulerTest {
  protected:
   ChangedProbeTest() {

@@ -77,8 +77,8 @@ class ProberTest : public testing::Test {
     leftovers_.ExpectNone();
   }
 
-  /// Has so many devices, d0 and up, probed once by this script, whose $1 is the device. It may
-  /// write to ./trace, and reads a line of ./gate to be let pass.
+  /// Probes `devices` devices, d0 and up, once with this script, whose $1 is the device. It can
+  /// write to ./trace, and reads a line of ./gate to continue.
   void Start(std::string_view script, int devices = 1,
              std::chrono::milliseconds timeout = kPatience) {
     tree_.File("probe", format("cd {}\n{}", tree_.path(), script));
@@ -114,7 +114,7 @@ class ProberTest : public testing::Test {
                                            results_.Add(outcome.result);
                                          },
                                      .on_change = [](auto) {}});
-      // What is back is probed at once.
+      // A device that is back is probed immediately.
       prober_->SetDevices(gone);
       prober_->SetDevices(there);
     });
@@ -123,7 +123,7 @@ class ProberTest : public testing::Test {
   void LetOnePass() { gate_->WriteLine(); }
   void Cancel() { cancellation_->Trigger(); }
 
-  /// How often each result came, of so many probes.
+  /// Returns the number of each result after `count` probes.
   std::map<ProbeResult, int> AwaitResults(int probes) { return results_.Await(probes); }
   ProbeScheduler::Verdict Verdict() {
     return OnLoop([this] { return prober_->VerdictFor("d0"); });
@@ -190,7 +190,7 @@ TEST_F(ProberTest, HandlesAHundredMegabytesOfOutput) {
 }
 
 /// Fifty processes, each of which starts two more, number n those of 2n and 2n+1. Some ignore
-/// SIGTERM, as do those that they start. All tell that they are there.
+/// SIGTERM, like their child processes. All report that they run.
 constexpr std::string_view kForkBomb = R"(
 n=${2:-1}
 [ $n != 3 ] || trap '' TERM
@@ -218,7 +218,7 @@ TEST_F(ProberTest, LeavesNoProcessesAfterAForkBombIsStopped) {
   EXPECT_EQ(test::Leftovers::ReapOrphans(), 49);
 }
 
-/// What left the group, as daemons do, is let go: number 5 and those that it starts.
+/// Processes that left the group, like daemons, are not killed: number 5 and its children.
 TEST_F(ProberTest, StopsAForkBombThatLeavesItsProcessGroup) {
   Start(format("leaves=5\n{}exec sleep 30", kForkBomb));
   std::map<int, pid_t> processes;

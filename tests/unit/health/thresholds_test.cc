@@ -7,7 +7,7 @@
 namespace patchbay {
 namespace {
 
-/// What is reported after each verdict: "+" for a success, "-" for a failure; "H" and "u" for the
+/// Returns the health after each result: "+" for a success, "-" for a failure; "H" and "u" for the
 /// healths.
 std::string Reported(int failures, int successes, Health before_first,
                      const std::string& verdicts) {

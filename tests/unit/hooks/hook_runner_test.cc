@@ -36,7 +36,7 @@ class HookRunnerTest : public testing::Test {
     leftovers_.ExpectNone();
   }
 
-  /// What a call came to; not ready before it is done.
+  /// The result of a call; ready when it is done.
   std::future<Status> Run(HookCall call) {
     auto promise = std::make_shared<std::promise<Status>>();
     runner_->Run(std::move(call), [promise](const Status& status) { promise->set_value(status); });

@@ -13,7 +13,7 @@ Holder Pod(const std::string& name) { return {"ns", name, "c"}; }
 /// Reports of one run of the kubelet, one after the other.
 class ReleaseTrackerTest : public testing::Test {
  protected:
-  /// What is released when the kubelet says this.
+  /// Returns what is released after this report.
   std::vector<std::string> Take(DeviceHolders holders) {
     return tracker_.Update({std::move(holders), complete_, kubelet_}).released;
   }

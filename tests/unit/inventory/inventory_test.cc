@@ -27,7 +27,7 @@ Device Made(const std::string& id, unsigned minor = 0, NamedValues captures = {}
   return {id, {{path, path, FileType::kCharacter, 188, minor, {}}}, std::move(captures), {}};
 }
 
-/// What a pass found: these devices, in any order.
+/// A scan with these devices, in any order.
 Discovery Found(std::vector<Device> devices, std::vector<Rejection> rejected = {}) {
   std::sort(devices.begin(), devices.end(),
             [](const Device& a, const Device& b) { return IdLess(a.id, b.id); });
@@ -150,7 +150,7 @@ TEST_F(InventoryTest, ReturnedDeviceIsHealthyAgain) {
   EXPECT_EQ(inventory_.NextExpiry(), std::nullopt);
   Expire(inventory_, start_ + minutes(100));
   EXPECT_THAT(Listed(), ElementsAre("a"));
-  // Its next absence starts the clock anew.
+  // Its next absence starts a new period.
   Advance(inventory_, Found({}), start_ + minutes(200));
   EXPECT_EQ(inventory_.NextExpiry(), start_ + minutes(210));
 }
@@ -373,7 +373,7 @@ TEST_F(InventoryTest, DeviceIsUnhealthyWhileANodeIsMissing) {
   advance({Made("a"), Made("b")});
   EXPECT_THAT(Listed(), ElementsAre("a!", "b"));
   EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "/dev/control is missing");
-  EXPECT_TRUE(inventory_.Known()[0].present) << "its probe goes on";
+  EXPECT_TRUE(inventory_.Known()[0].present) << "its probe continues";
   const auto before = inventory_.snapshot();
   advance({Made("a"), Made("b")});
   EXPECT_EQ(inventory_.snapshot(), before);
@@ -482,7 +482,7 @@ TEST_F(InventoryTest, NewEntryRemovesDevicesItDoesNotMatch) {
   inventory_.SetHeld({"held"});
   inventory_.SetSpec(Spec(), true);
   inventory_.Publish();
-  EXPECT_THAT(Listed(), ElementsAre("a", "b", "held")) << "nobody has looked yet";
+  EXPECT_THAT(Listed(), ElementsAre("a", "b", "held")) << "no scan has run yet";
   Advance(inventory_, Found({Made("a")}), start_);
   EXPECT_THAT(Listed(), ElementsAre("a", "held!"));
   inventory_.SetHeld({});

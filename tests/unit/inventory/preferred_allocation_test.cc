@@ -132,7 +132,7 @@ TEST(Prefer, HandlesImpossibleRequests) {
     EXPECT_THAT(preferred({{"a", "b"}, {}, 2}), ElementsAre("a", "b"));
     EXPECT_THAT(preferred({{"a", "b"}, {}, std::size_t(-1)}), ElementsAre("a", "b"));
     EXPECT_THAT(preferred({{"a", "b"}, {"b", "a"}, 1}), ElementsAre("a"));
-    EXPECT_THAT(preferred({{"a", "b"}, {"a", "b"}, 1}), ElementsAre("a")) << "whatever the order";
+    EXPECT_THAT(preferred({{"a", "b"}, {"a", "b"}, 1}), ElementsAre("a")) << "in any order";
     EXPECT_THAT(preferred({{"a", "b"}, {"b", "b"}, 2}), ElementsAre("a", "b"));
     EXPECT_THAT(preferred({{"a", "b", "a"}, {}, 3}), ElementsAre("a", "b"));
   }
@@ -208,8 +208,7 @@ class PreferAmongEight : public testing::Test {
                                     : std::min(all.size(), of_must.size() + size - must.size()));
       std::shuffle(ids.begin(), ids.end(), random);
       std::shuffle(must_ids.begin(), must_ids.end(), random);
-      EXPECT_EQ(ChoosePreferred(snapshot, {ids, must_ids, size}), preferred)
-          << "whatever the order";
+      EXPECT_EQ(ChoosePreferred(snapshot, {ids, must_ids, size}), preferred) << "in any order";
     }
   }
 
@@ -241,7 +240,7 @@ TEST_F(PreferAmongEight, SpreadUsesTheMostDevices) {
   Check(Replica, shared, false);
 }
 
-// What compares each with each would take minutes.
+// A quadratic comparison would take minutes.
 TEST(Prefer, IsFastWithManyUnits) {
   std::vector<std::pair<std::string, int>> devices;
   std::vector<std::string> ids;

@@ -18,7 +18,7 @@ using testing::HasSubstr;
 
 class HostLookupsTest : public testing::Test {
  protected:
-  /// How a lookup of `path` ended: where it leads, or what on_late was told.
+  /// Returns the result of a lookup of `path`: the target, or the message of on_late.
   std::future<std::string> LookUp(HostLookups& lookups, const std::string& path) {
     auto ended = std::make_shared<std::promise<std::string>>();
     const auto found = std::make_shared<std::string>();

@@ -35,7 +35,7 @@ using test::BindSocket;
 using test::DescriptorsOf;
 using test::TempTree;
 
-/// Somebody who listens and speaks HTTP/2 only when told to.
+/// A server that listens, and speaks HTTP/2 only on request.
 class Peer {
  public:
   explicit Peer(const std::string& path) : listener_(BindSocket(path, true)) {}
@@ -65,7 +65,7 @@ class Peer {
   UniqueFd listener_;
 };
 
-/// A kubelet that answers no Register before it is told to.
+/// A kubelet that responds to Register only on request.
 class Kubelet : public v1beta1::Registration::CallbackService {
  public:
   explicit Kubelet(const std::string& path) : listener_(BindSocket(path, true)) {

@@ -53,7 +53,7 @@ class KubeletDirTest : public testing::Test {
 
   void Bind(std::string_view relative) { (void)test::BindSocket(tree_.path(relative), false); }
 
-  /// What was said since the last call, once all events are read.
+  /// Returns the reports since the last call, after all events are read.
   std::vector<std::string> Said() {
     Settle();
     return std::exchange(said_, {});
@@ -252,7 +252,7 @@ TEST_F(KubeletDirTest, DetectsARecreatedDirectory) {
   }
 }
 
-// As when a container has the directory mounted: nothing tells that its inode is out of use.
+// Like a directory that is mounted into a container: its removal causes no event.
 TEST_F(KubeletDirTest, DetectsADirectoryReplacedWhileOpen) {
   tree_.Dir("dir");
   Bind("dir/kubelet.sock");
@@ -286,7 +286,7 @@ TEST_F(KubeletDirTest, ChecksPeriodicallyWithoutEvents) {
   Checks();
   loop_.Advance(59s);
   EXPECT_EQ(checks_, 0);
-  Bind("dir/kubelet.sock");  // nobody reads the events
+  Bind("dir/kubelet.sock");  // events are not read
   loop_.Advance(1s);
   AwaitCheck();
   EXPECT_THAT(std::exchange(said_, {}), ElementsAre("kubelet 1"));

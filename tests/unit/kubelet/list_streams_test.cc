@@ -108,7 +108,7 @@ class ListStreamsTest : public testing::Test {
 };
 
 // The call read the snapshot, then a newer one was published, then the stream was added: what was
-// published has to reach it all the same.
+// published must still reach it.
 TEST_F(ListStreamsTest, StreamStartsWithAListAnnouncedDuringItsStart) {
   cell_->Set(ListOf(1, "old"));
   server_->Announce(ListOf(2, "new"));

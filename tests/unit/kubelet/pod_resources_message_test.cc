@@ -168,7 +168,7 @@ TEST(ReadHolders, IgnoresUnknownFields) {
   EXPECT_THAT(ReadHolders(message).holders, SizeIs(1));
 }
 
-/// What is read as text is UTF-8, or the message does not parse.
+/// Text must be UTF-8, or the message does not parse.
 TEST(ReadHolders, MessageWithInvalidUtf8DoesNotParse) {
   for (const int field : {0, 1, 2, 3, 4}) {
     const std::string bad = "\xff\xfe";

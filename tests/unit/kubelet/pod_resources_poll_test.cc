@@ -64,7 +64,7 @@ TEST(PodResourcesPoll, PollsImmediatelyAndThenEveryPeriod) {
   EXPECT_EQ(bench.poll.last(), Outcome::kAnswered);
 }
 
-/// What each way to end means, after an answer.
+/// The meaning of each outcome after a response.
 TEST(PodResourcesPoll, FailureIsAnOutageUntilTheNextResponse) {
   for (const Outcome failure : kFailures) {
     PollBench bench;
@@ -182,7 +182,7 @@ TEST(PodResourcesPoll, SoonDuringACallSchedulesAnotherPoll) {
     bench.poll.End(c.outcome, bench.now);
     EXPECT_EQ(bench.due(), c.due) << c.outcome;
     bench.Call(Outcome::kAnswered);
-    EXPECT_EQ(bench.due(), 10s) << "the wish was granted";
+    EXPECT_EQ(bench.due(), 10s) << "the request was honored";
   }
 }
 

@@ -70,7 +70,7 @@ class PodResourcesTest : public testing::Test {
         PodResourcesPace{.period = 10s, .deadline = deadline});
   }
 
-  /// Lets `wait` pass and then goes on until no call is due or under way. Returns what was said.
+  /// Advances by `wait`, then runs until no call is due or pending. Returns the reports.
   std::vector<std::string> After(Loop::Duration wait) {
     loop_.Advance(wait);
     while (loop_.timers() == 0 || loop_.UntilNextTimer() == 0s) {
@@ -95,7 +95,7 @@ class PodResourcesTest : public testing::Test {
     const std::lock_guard lock(mutex_);
     return calls_;
   }
-  /// What was logged since the last call.
+  /// Returns the log since the last call.
   std::string Logged() {
     std::string text = log_text_.str();
     log_text_.str("");

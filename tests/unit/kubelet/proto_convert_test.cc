@@ -124,7 +124,7 @@ TEST(ListMessage, EveryReplicaHasItsNumaNode) {
   for (const auto& device : message.devices()) EXPECT_FALSE(device.has_topology());
 }
 
-/// The bytes on the wire of a list of the first `count` devices, whatever the bound.
+/// Returns the encoded size of a list of the first `count` devices, without the limit.
 std::size_t WireBytes(const Snapshot& snapshot, std::size_t count) {
   v1beta1::ListAndWatchResponse message;
   for (std::size_t i = 0; i < count; ++i) {

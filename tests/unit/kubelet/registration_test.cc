@@ -448,7 +448,7 @@ TEST(Registration, RegistersImmediatelyIfTheKubeletEndsTheStream) {
   EXPECT_EQ(bench.timer(), kFirstBackOff);
 }
 
-// A stream of somebody else is no reason to wait.
+// A stream of another client does not cause a wait.
 TEST(Registration, RegistersImmediatelyIfTheFirstOfTwoStreamsEnds) {
   Bench bench = In(Phase::kRegistered);
   bench.Step(StreamsChanged{2});
@@ -553,14 +553,14 @@ class World {
         if (bench_.timer()) Fire();
         return;
       case 7:
-        if (!registering_) Step(RegisterDone{Pick(2) == 0});  // of nobody
+        if (!registering_) Step(RegisterDone{Pick(2) == 0});  // without a call
         return;
       case 8: return Step(OthersServe{Pick(2) == 0});
       default: return Complete(Pick(3) != 0);
     }
   }
 
-  /// What is under way comes to its end. Returns whether there was anything.
+  /// Completes the pending operation. Returns whether there was one.
   void Complete(bool ok) {
     if (starting_) {
       starting_ = false;

@@ -18,7 +18,7 @@ namespace patchbay::test {
 inline constexpr std::chrono::seconds kLong{10};
 inline const std::string kR = "example.com/r";
 
-/// What a test sets and a call reads, from whichever threads.
+/// Settings of a test that calls read, on any thread.
 template <class T>
 class Knob {
  public:
@@ -118,7 +118,7 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
   std::vector<v1beta1::PreferredAllocationRequest> preferred_calls() { return Copy(preferences_); }
   std::vector<v1beta1::AllocateRequest> allocate_calls() { return Copy(allocations_); }
   std::vector<v1beta1::PreStartContainerRequest> pre_start_calls() { return Copy(pre_starts_); }
-  /// Waits until so many calls of Allocate and PreStartContainer came in.
+  /// Waits for this number of Allocate and PreStartContainer calls.
   bool AwaitCalls(std::size_t n) {
     std::unique_lock lock(mutex_);
     return changed_.wait_for(lock, std::chrono::seconds(10),
@@ -207,7 +207,7 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
     const std::lock_guard lock(mutex_);
     return value;
   }
-  /// The blocking API tells of a cancelled call only when asked.
+  /// The blocking API reports a cancelled call only on request.
   void WaitWhile(std::unique_lock<std::mutex>& lock, grpc::ServerContext* context,
                  const std::function<bool()>& condition) {
     while (condition() && !context->IsCancelled()) {

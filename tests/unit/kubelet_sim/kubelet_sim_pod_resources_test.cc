@@ -55,7 +55,7 @@ class SimPodResources : public testing::Test {
     list_.Clear();
     return v1::PodResourcesLister::NewStub(Dial())->List(&context, {}, &list_);
   }
-  /// What List says, one line for each entry: "namespace/pod/container resource=id@node".
+  /// Returns the List response, one line per entry: "namespace/pod/container resource=id@node".
   std::vector<std::string> Listed() {
     const grpc::Status status = List();
     EXPECT_TRUE(status.ok()) << status.error_message();

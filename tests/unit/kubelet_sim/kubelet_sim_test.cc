@@ -304,7 +304,7 @@ TEST_F(KubeletSimTest, SyncDoesNotNoticeThePluginEndAfterFailedDuplicate) {
   const auto admitted = sim_->Admit("p", "c", kR, 1);
   ASSERT_FALSE(admitted);
   EXPECT_THAT(admitted.error().message, HasSubstr("rpc error: code = "));
-  // What failed is not kept.
+  // A failed registration is not kept.
   EXPECT_THAT(sim_->Admit("p", "c", kR, 3).error().message, HasSubstr("Available: 2"));
 }
 

@@ -383,7 +383,7 @@ TEST(Metrics, KeepsCountersWhenAResourceIsReplaced) {
   after->OnListSent();
   EXPECT_EQ(Samples(metrics)["patchbay_list_watch_updates_total{resource=\"a/b\"}"], "2");
   after.reset();
-  const auto anew = metrics.AddResource("a/b");
+  const auto again = metrics.AddResource("a/b");
   EXPECT_EQ(Samples(metrics)["patchbay_list_watch_updates_total{resource=\"a/b\"}"], "0");
 }
 

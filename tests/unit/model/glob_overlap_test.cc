@@ -80,7 +80,7 @@ TEST(GlobOverlap, FindsACommonPath) {
       // Escapes.
       {"/dev/a\\*b", "/dev/a?b", "/dev/a*b"},
       {"/dev/a\\*?", "/dev/a\\?*", ""},
-      // What is hidden.
+      // Hidden names.
       {"/dev/.*", "/dev/*", ""},
       {"/dev/.*", "/dev/[.]x", ""},
       {"/dev/.*", "/dev/.?", "/dev/.0"},

@@ -196,7 +196,7 @@ TEST_F(DirWatchTest, CallbackCanWatchOtherDirectories) {
 TEST_F(DirWatchTest, MergeRequiresARescanOfNewWatches) {
   const auto added = watch_->adder().Add({dev_});
   tree_.File("dev/a");
-  EXPECT_THAT(Changes(), IsEmpty()) << "nobody knows the watch yet";
+  EXPECT_THAT(Changes(), IsEmpty()) << "the watch is not used yet";
   EXPECT_FALSE(watch_->Watches(dev_));
   EXPECT_THAT(watch_->Merge(added).changed, ElementsAre(dev_)) << "it has to be scanned again";
   tree_.File("dev/b");

@@ -21,16 +21,16 @@ using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
 /// Drops root's access to all files for the duration of a scope.
-class AsNobody {
+class AsUnprivileged {
  public:
-  AsNobody() : was_root_(geteuid() == 0) {
+  AsUnprivileged() : was_root_(geteuid() == 0) {
     if (was_root_ && seteuid(65534) != 0) std::abort();
   }
-  ~AsNobody() {
+  ~AsUnprivileged() {
     if (was_root_ && seteuid(0) != 0) std::abort();
   }
-  AsNobody(const AsNobody&) = delete;
-  AsNobody& operator=(const AsNobody&) = delete;
+  AsUnprivileged(const AsUnprivileged&) = delete;
+  AsUnprivileged& operator=(const AsUnprivileged&) = delete;
 
  private:
   bool was_root_;
@@ -236,7 +236,7 @@ TEST_F(HostRootTest, DistinguishesDeniedFromMissing) {
   Result<std::vector<HostEntry>> list = Fail(ErrorKind::kInvalid, "");
   Result<HostNode> node = Fail(ErrorKind::kInvalid, "");
   {
-    const AsNobody nobody;
+    const AsUnprivileged unprivileged;
     list = root_.List("/closed", [](const std::string&) { return true; });
     node = root_.Resolve("/closed/x");
   }
@@ -314,7 +314,7 @@ TEST_F(HostRootTest, ReadFileReportsTheReasonOfAFailure) {
   chmod(tree_.path("closed").c_str(), 0200);
   Result<std::string> closed = "";
   {
-    const AsNobody nobody;
+    const AsUnprivileged unprivileged;
     closed = root_.ReadFile("/closed", 100);
   }
   ASSERT_FALSE(closed);

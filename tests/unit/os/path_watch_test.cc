@@ -273,7 +273,7 @@ TEST_F(PathWatchTest, ReportsARelativePathOfARemovedDirectory) {
   ASSERT_EQ(watch_->failed().size(), 1u);
   EXPECT_THAT(watch_->failed()[0].message, HasSubstr("cannot watch a.toml: the working directory"));
   tree_.File("b.toml", "more");
-  EXPECT_EQ(Told(), 1) << "the other path is watched all the same";
+  EXPECT_EQ(Told(), 1) << "the other path is still watched";
   EXPECT_EQ(watch_->failed().size(), 1u);
 }
 
@@ -394,16 +394,16 @@ TEST_F(PathWatchTest, ReportsDuringContinuousWrites) {
   Watch({tree_.path("a.toml")});
   const auto step = PathWatch::kSettle / 2;
   const auto start = loop_.Now();
-  std::vector<Loop::Duration> told;
-  on_change_ = [&] { told.push_back(loop_.Now() - start); };
-  while (told.size() < 2) {
+  std::vector<Loop::Duration> changes;
+  on_change_ = [&] { changes.push_back(loop_.Now() - start); };
+  while (changes.size() < 2) {
     tree_.File("a.toml");
     Read();
     loop_.Advance(step);
     AwaitFound();
   }
   // The second period begins with the first event after the first notification.
-  EXPECT_THAT(told, ElementsAre(PathWatch::kMaxSettle, 2 * PathWatch::kMaxSettle));
+  EXPECT_THAT(changes, ElementsAre(PathWatch::kMaxSettle, 2 * PathWatch::kMaxSettle));
 }
 
 TEST_F(PathWatchTest, ReportsAChangeAfterLostEvents) {
