@@ -1,4 +1,4 @@
-// Cases 35 to 48 and 57 of the kubelet's contract: what containers get.
+// Cases 35 to 48 and 57 of the kubelet's contract: allocation.
 
 #include <algorithm>
 #include <atomic>
@@ -80,7 +80,7 @@ TEST_P(Contract, Case35OneDevice) {
 
 TEST_P(Allocation, Case35TwoDevicesInAnyOrder) {
   ASSERT_NO_FATAL_FAILURE(StartCards());
-  // The kubelet's order is random; the direct calls below are both.
+  // The order of the kubelet is random; the direct calls below cover both orders.
   const auto admitted = kubelet_->Admit("pod", "c", kCard, 2);
   ASSERT_TRUE(admitted) << admitted.error().message;
   const auto check = [](const v1beta1::ContainerAllocateResponse& response) {
@@ -120,7 +120,7 @@ TEST_P(Allocation, Case36UnknownId) {
     EXPECT_THAT(status.error_message(), HasSubstr("card7"));
     EXPECT_EQ(response.container_responses_size(), 0);
   }
-  // Names come from outside, and end in a header and in the status of a pod.
+  // IDs are untrusted, and appear in a header and in the status of a pod.
   const grpc::Status hostile = Stub(kCard).Allocate({{"x\n\x01" + std::string(5000, 'y')}});
   EXPECT_EQ(hostile.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_LE(hostile.error_message().size(), 1024U);
@@ -141,7 +141,7 @@ TEST_P(Contract, Case37UnhealthyId) {
   const grpc::Status status = Stub().Allocate({{"ttyUSB1"}});
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_THAT(status.error_message(), HasSubstr("ttyUSB1"));
-  // Whoever asks so has an old list, and gets the new one again.
+  // Such a request means that the list is outdated, so the current list is sent again.
   EXPECT_TRUE(AwaitView([&](const ResourceView& view) { return view.lists == lists + 1; }));
   EXPECT_EQ(HealthOf(View())["ttyUSB1"], "Unhealthy");
   EXPECT_EQ(daemon_->Metric(
@@ -279,7 +279,7 @@ TEST_P(Contract, Case43RetargetedLink) {
   daemon_->OnLoop([&] {
     tree_.Remove("dev/ttyUSB0");
     tree_.Link("dev/ttyUSB0", "real1");
-    // Nobody has asked yet whether the match means that one, too.
+    // The daemon has not checked yet whether the match includes that node.
     EXPECT_THAT(nodes(), testing::ElementsAre(HasSubstr("not the device that was found there")));
     tree_.Remove("dev/ttyUSB0");
     tree_.Link("dev/ttyUSB0", "file");
@@ -329,8 +329,8 @@ TEST_P(Contract, Case48RequestOfMoreThanFourMebibytes) {
   EXPECT_TRUE(status.ok()) << status.error_message();
 }
 
-// Kubelets before 1.28 overlook the names of CDI devices in the answer. What else is in it is all
-// that a container gets of them, so that it must be as complete as it is without those names.
+// Kubelets before 1.28 ignore CDI device names in the response. The rest of the response must
+// therefore be as complete as without them.
 TEST_P(Contract, Case57CdiDevicesDoNotReplaceNodesAndMounts) {
   tree_.CharDevice("dev/card0");
   constexpr std::string_view kPlain = R"(
@@ -353,7 +353,7 @@ name = "example.com/card"
   v1beta1::ContainerAllocateResponse old = admitted->response;
   ASSERT_EQ(old.cdi_devices_size(), 1);
   EXPECT_EQ(old.cdi_devices(0).name(), "example.com/card=card0");
-  old.clear_cdi_devices();  // what such a kubelet makes of it
+  old.clear_cdi_devices();  // like such a kubelet
   EXPECT_THAT(NodesOf(old), testing::ElementsAre("/dev/card0:/dev/card0:rw"));
 
   daemon_.reset();

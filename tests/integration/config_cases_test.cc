@@ -1,4 +1,4 @@
-// Cases 33, 34 and 44 of the kubelet's contract: what a configuration may say.
+// Cases 33, 34 and 44 of the kubelet's contract: the configuration.
 
 #include <algorithm>
 #include <filesystem>
@@ -123,7 +123,7 @@ TEST_P(Contract, Case34SocketPathOf107Bytes) {
   EXPECT_THAT(too_long.error().message, testing::HasSubstr(tree_.path() + ";"));
 }
 
-// The flag of the command line is not held to 50 bytes; the daemon says what is wrong, once.
+// The command-line flag is not limited to 50 bytes; the daemon logs the error once.
 TEST_P(Contract, Case34DirectoryTooLongForASocket) {
   const std::string directory = DirectoryOfBytes(tree_, 80);
   auto kubelet = KubeletSim::Create({.directory = directory, .profile = GetParam()});

@@ -17,7 +17,7 @@ HealthById HealthOf(const ResourceView& view) {
 
 namespace {
 
-/// A context for a call that must not hang the test.
+/// A context with a deadline, so that a call cannot hang the test.
 struct Context : grpc::ClientContext {
   Context() { set_deadline(std::chrono::system_clock::now() + kPatience); }
 };

@@ -18,7 +18,7 @@
 
 namespace patchbay {
 
-/// How a test's name says the profile.
+/// Returns the name of the profile in test names.
 inline void PrintTo(KubeletProfile profile, std::ostream* out) {
   *out << (profile == KubeletProfile::kAsync  ? "async"
            : profile == KubeletProfile::kSync ? "sync"
@@ -38,7 +38,7 @@ name = "example.com/serial"
 )";
 inline const std::string kSerialName = "example.com/serial";
 
-/// The health of each device by its ID, as the kubelet has it.
+/// Returns the health of each device in the kubelet, by ID.
 using HealthById = std::map<std::string, std::string>;
 HealthById HealthOf(const ResourceView& view);
 
@@ -57,7 +57,7 @@ class PluginStub {
   grpc::Status PreStart(const std::vector<std::string>& ids);
   grpc::Status Preferred(const v1beta1::PreferredAllocationRequest& request,
                          v1beta1::PreferredAllocationResponse* response);
-  /// The first list of a stream of its own, which is then cancelled.
+  /// Returns the first list of a separate stream, which is then cancelled.
   bool FirstList(v1beta1::ListAndWatchResponse* list);
 
  private:
@@ -70,7 +70,7 @@ class Contract : public testing::TestWithParam<KubeletProfile> {
  protected:
   void SetUp() override;
 
-  /// Makes a kubelet with the profile of the test, on "kubelet" in the tree, and starts it.
+  /// Creates and starts a kubelet with the profile of the test, in "kubelet" of the tree.
   KubeletSim& StartKubelet(KubeletSimOptions options = {});
   RunningDaemon& StartDaemon(std::string_view resources = kSerial,
                              RunningDaemon::Settings settings = {});
@@ -80,19 +80,19 @@ class Contract : public testing::TestWithParam<KubeletProfile> {
   bool AwaitView(const std::function<bool(const ResourceView&)>& condition,
                  const std::string& resource = kSerialName,
                  std::chrono::milliseconds timeout = kPatience) const;
-  /// Until the newest call to Register is answered, and the resource connected and listed on
-  /// exactly one stream since, from another endpoint than `not_from`.
+  /// Waits until the latest Register call was answered and the resource is connected and listed on
+  /// exactly one stream since then, at an endpoint other than `not_from`.
   bool AwaitServed(const std::string& resource = kSerialName,
                    const std::string& not_from = "") const;
-  /// Until the kubelet has exactly these devices.
+  /// Waits until the kubelet has exactly these devices.
   bool AwaitHealth(const HealthById& health, const std::string& resource = kSerialName) const;
   bool AwaitCalls(std::size_t calls, std::chrono::milliseconds timeout = kPatience) const;
-  /// The calls to Register for this resource.
+  /// Returns the Register calls for this resource.
   std::vector<RegisterCall> Calls(const std::string& resource = kSerialName) const;
 
-  /// The names of Patchbay's sockets in the kubelet's directory.
+  /// Returns the names of the sockets of Patchbay in the directory of the kubelet.
   std::vector<std::string> OwnSockets() const;
-  /// Where the resource is served, as the kubelet dials it.
+  /// Returns the endpoint of the resource that the kubelet dials.
   PluginStub Stub(const std::string& resource = kSerialName) const {
     return PluginStub(View(resource).endpoint);
   }
@@ -102,7 +102,7 @@ class Contract : public testing::TestWithParam<KubeletProfile> {
   std::unique_ptr<RunningDaemon> daemon_;
 };
 
-/// The same, for what does not hold of every kubelet.
+/// The same for behavior that differs between kubelets.
 class SyncContract : public Contract {};   ///< kSync and kMulti
 class AsyncContract : public Contract {};  ///< kAsync
 class MultiContract : public Contract {};  ///< kMulti

@@ -1,4 +1,4 @@
-// A changed configuration reaches the kubelet, and disturbs nothing that did not change.
+// A changed configuration takes effect, and does not affect unchanged resources.
 
 #include <atomic>
 #include <filesystem>
@@ -18,7 +18,7 @@ using testing::Not;
 using testing::SizeIs;
 using namespace std::chrono_literals;
 
-/// A resource of what matches `glob`, with more keys before its tables and more tables after.
+/// Returns a resource with this `glob`, further keys before its tables, and further tables.
 std::string Resource(std::string_view name, std::string_view glob, std::string_view keys = "",
                      std::string_view tables = "") {
   return format("[[resource]]\nname = \"{}\"\n{}\n  [[resource.match]]\n  path = \"{}\"\n{}\n",
@@ -43,7 +43,7 @@ class Reloading : public Contract {
     StartKubelet();
   }
 
-  /// Both resources are served.
+  /// Starts with both resources served.
   void Begin(const std::string& camera = Camera(), const std::string& serial = Serial()) {
     StartDaemon(camera + serial);
     for (const std::string& name : {kCameraName, kSerialName}) {
@@ -53,14 +53,14 @@ class Reloading : public Contract {
     camera_before_ = View(kCameraName);
   }
 
-  /// Reloads, and waits until that took.
+  /// Reloads, and waits until the reload has ended.
   void Reload(const std::string& resources, std::string_view daemon_keys = "") {
     daemon_->Reload(resources, daemon_keys);
     ASSERT_TRUE(daemon_->log().Await("configuration reloaded", ++reloads_))
         << daemon_->log().text();
   }
 
-  /// The kubelet has noticed nothing of a change: not a list, not another stream.
+  /// Checks that the kubelet received no list and no new stream.
   void ExpectUntouched(const ResourceView& before, const std::string& name) const {
     const ResourceView now = View(name);
     EXPECT_EQ(now.endpoint, before.endpoint) << name;
@@ -70,7 +70,7 @@ class Reloading : public Contract {
     EXPECT_EQ(now.streams, 1U) << name;
   }
 
-  /// The environment of a container with one device.
+  /// Returns the environment of a container with one device.
   std::map<std::string, std::string> EnvOf(const std::string& id, const std::string& name) const {
     v1beta1::AllocateResponse response;
     const grpc::Status status = Stub(name).Allocate({{id}}, &response);
@@ -162,7 +162,8 @@ TEST_P(Reloading, SendsAChangedListOnTheSameStream) {
                            {"ttyUSB1::0", "Healthy"},
                            {"ttyUSB1::1", "Healthy"}}));
   Reload(Camera() + Resource(kSerialName, "/dev/ttyUSB1"));
-  EXPECT_TRUE(AwaitHealth({{"ttyUSB1", "Healthy"}})) << "what is not matched is dropped at once";
+  EXPECT_TRUE(AwaitHealth({{"ttyUSB1", "Healthy"}}))
+      << "a device that no longer matches is removed immediately";
   EXPECT_EQ(View().endpoint, serial_before_.endpoint);
   EXPECT_EQ(View().connections, serial_before_.connections);
   ExpectUntouched(camera_before_, kCameraName);
@@ -186,7 +187,7 @@ TEST_P(Reloading, RemovedResourceSendsAnEmptyListFirst) {
   ASSERT_TRUE(kubelet_->OpenExtraStreams(kSerialName, 1));
   ASSERT_TRUE(AwaitView([](const ResourceView& view) { return view.extra_streams[0].lists == 1; }));
   Reload(Camera());
-  // The last list had no device, and only then the stream ended.
+  // The last list was empty, and the stream ended after it.
   EXPECT_TRUE(AwaitView([](const ResourceView& view) { return !view.extra_streams[0].open; }));
   const ExtraStreamView extra = View().extra_streams[0];
   EXPECT_EQ(extra.lists, 2U);
@@ -246,7 +247,7 @@ TEST_P(Reloading, InvalidFileChangesNothing) {
   EXPECT_EQ(daemon_->Get("/readyz").status, 200);
   ExpectUntouched(camera_before_, kCameraName);
   ExpectUntouched(serial_before_, kSerialName);
-  // And the next good one is applied as if there had been none.
+  // The next valid configuration is applied.
   Reload(Camera() + Serial("", "[resource.env]\nPORT = \"{path}\""));
   EXPECT_EQ(daemon_->Metric("patchbay_config_last_reload_successful"), 1);
   EXPECT_TRUE(AwaitEnv("ttyUSB0", {{"PORT", "/dev/ttyUSB0"}}));
@@ -256,8 +257,8 @@ TEST_P(Reloading, InvalidFileChangesNothing) {
 TEST_P(Reloading, InvalidFileKeepsAResourceWaitingForItsName) {
   Begin();
   ASSERT_TRUE(kubelet_->OpenExtraStreams(kSerialName, 1, /*reading=*/false));
-  daemon_->Reload(Camera());                           // serial goes, which takes a while
-  daemon_->Reload(Camera("replicas = 2") + Serial());  // and is to come again
+  daemon_->Reload(Camera());                           // removes serial, which takes a while
+  daemon_->Reload(Camera("replicas = 2") + Serial());  // adds it again
   EXPECT_TRUE(AwaitHealth({{"video0::0", "Healthy"}, {"video0::1", "Healthy"}}, kCameraName))
       << "no other resource waits for it";
   daemon_->Reload("nonsense");
@@ -277,8 +278,8 @@ TEST_P(Reloading, ReadyzReportsAResourceThatCannotStart) {
   ASSERT_TRUE(daemon_->AwaitReady());
   const std::string endpoint = View(kSerialName).endpoint;
   can_start = false;
-  daemon_->Reload(Camera());             // serial goes
-  daemon_->Reload(Camera() + Serial());  // and is to come again
+  daemon_->Reload(Camera());             // removes serial
+  daemon_->Reload(Camera() + Serial());  // adds it again
   HttpAnswer ready = daemon_->Get("/readyz");
   EXPECT_EQ(ready.status, 503);
   EXPECT_THAT(ready.body, HasSubstr("example.com/serial waits until"));
@@ -315,7 +316,7 @@ TEST_P(Reloading, RunsOnlyAChangedCommand) {
   ASSERT_TRUE(AwaitHealth({{"a", "Healthy"}})) << daemon_->log().text();
   Reload(command("a", "replicas = 2"));
   ASSERT_TRUE(AwaitHealth({{"a::0", "Healthy"}, {"a::1", "Healthy"}}));
-  EXPECT_EQ(std::filesystem::file_size(tree_.path("runs")), 2u) << "it was run once";
+  EXPECT_EQ(std::filesystem::file_size(tree_.path("runs")), 2u) << "it ran once";
   Reload(command("b"));
   EXPECT_TRUE(AwaitHealth({{"b", "Healthy"}})) << daemon_->log().text();
   EXPECT_EQ(std::filesystem::file_size(tree_.path("runs")), 4u);
@@ -361,11 +362,11 @@ TEST_P(Reloading, KeepsHealthWhileTheProbeIsUnchanged) {
   EXPECT_TRUE(AwaitEnv("ttyUSB0", {{"A", "b"}}));
   EXPECT_EQ(daemon_->Metric(probes), 1);
   EXPECT_EQ(View().lists, lists);
-  // Another probe: what was known holds until it has had its say.
+  // A new probe: the health stays until its first result.
   Reload(Camera() + Serial("", health("matches = \"up|down\"\nperiod = \"1s\"")));
   EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
-  EXPECT_EQ(View().lists, lists + 1) << "no device was doubted in between";
-  // And without one, what it said is forgotten.
+  EXPECT_EQ(View().lists, lists + 1) << "no device changed its health in between";
+  // Without a probe, its results are dropped.
   tree_.File("state-ttyUSB0", "broken");
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Unhealthy"}, {"ttyUSB1", "Healthy"}}));
   Reload(Camera() + Serial());
@@ -441,7 +442,7 @@ TEST_P(Reloading, AppliesDaemonKeysWithoutARestart) {
          "rescan = \"1s\"\nmax_probes = 2\ndevice_metrics = false\nlog_level = \"info\"");
   EXPECT_THAT(daemon_->Get("/metrics").body, Not(HasSubstr("patchbay_device_healthy{")));
   EXPECT_THAT(daemon_->log().text(), Not(HasSubstr("need a restart to take effect")));
-  // The rescan comes by itself.
+  // The periodic scan runs without an event.
   const std::string scans = "patchbay_discovery_scans_total{resource=\"example.com/serial\"}";
   EXPECT_TRUE(daemon_->AwaitMetricAtLeast(scans, daemon_->Metric(scans) + 2));
   ExpectUntouched(camera_before_, kCameraName);
@@ -466,11 +467,11 @@ TEST_P(Reloading, LeaksNothingOfRemovedResources) {
   for (int i = 0; i < 5; ++i) churn();
   EXPECT_TRUE(Await([&] { return Entries("/proc/self/fd") <= descriptors; }));
   EXPECT_TRUE(Await([&] { return Entries("/proc/self/task") <= threads + 2; }))
-      << "gRPC may keep one or two of its own";
+      << "gRPC can keep one or two descriptors";
   ExpectUntouched(serial_before_, kSerialName);
 }
 
-/// Fifty resources, of which one has more devices, allocated all the time.
+/// Fifty resources, one with more devices, under constant allocation.
 TEST_P(Reloading, EditOfOneResourceUnderLoadKeepsTheOthers) {
   constexpr int kResources = 50;
   const auto name = [](int i) { return format("example.com/r{}", i); };

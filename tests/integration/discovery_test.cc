@@ -1,5 +1,5 @@
 // Discovery of devices: sysfs and the udev database, links, commands, and resources that claim
-// one node, from the host to the kubelet's table.
+// the same node, from the host to the table of the kubelet.
 
 #include <filesystem>
 
@@ -15,7 +15,7 @@ using testing::Not;
 
 const std::string kOtherName = "example.com/other";
 
-/// A host tree with a /sys of its own. Only changes in the tree cause events: the periodic scan
+/// A host tree with its own /sys. Only changes in the tree cause events: the periodic scan
 /// is a day away.
 class DeviceDiscovery : public Contract {
  protected:
@@ -25,7 +25,7 @@ class DeviceDiscovery : public Contract {
     ASSERT_TRUE(AwaitServed());
   }
 
-  /// A serial adapter on a port of the one hub. Without a serial number its port is its name.
+  /// Plugs in a serial adapter at a port of the hub. Without a serial number, the port is its ID.
   void PlugIn(const std::string& port, int number) {
     const std::string usb = kHub + "/" + port, interface = usb + "/" + port + ":1.0";
     const std::string name = "ttyUSB" + std::to_string(number);
@@ -51,7 +51,7 @@ class DeviceDiscovery : public Contract {
                             tree_.path("run/udev/data/c188:" + std::to_string(number)));
   }
 
-  /// A link that is never missing meanwhile.
+  /// Replaces a link atomically.
   void Retarget(const std::string& link, const std::string& target) {
     tree_.Link("dev/.new", target);
     std::filesystem::rename(tree_.path("dev/.new"), tree_.path(link));
@@ -74,13 +74,13 @@ name = "example.com/serial"
 )"));
   const std::string one = "0403:6001@1-1.1", two = "0403:6001@1-1.2";
   ASSERT_TRUE(AwaitHealth({{one, "Healthy"}}));
-  PlugIn("1-1.2", 1);  // /dev is watched, since a device was there
+  PlugIn("1-1.2", 1);  // /dev is watched, because a device was there
   ASSERT_TRUE(AwaitHealth({{one, "Healthy"}, {two, "Healthy"}}));
   Unplug("1-1.1");
   ASSERT_TRUE(AwaitHealth({{one, "Unhealthy"}, {two, "Healthy"}}));
   Unplug("1-1.2");
   ASSERT_TRUE(AwaitHealth({{one, "Unhealthy"}, {two, "Unhealthy"}}));
-  PlugIn("1-1.2", 0);  // the first to come back
+  PlugIn("1-1.2", 0);  // the first one that is back
   UdevKnows(0, "FT232R");
   ASSERT_TRUE(AwaitHealth({{one, "Unhealthy"}, {two, "Healthy"}}));
   v1beta1::AllocateResponse response;
@@ -142,7 +142,7 @@ TEST_P(DeviceDiscovery, FollowsADeviceBehindAChainOfLinks) {
   tree_.Link("dev/serial/by-id/a", "../../modems/modem");
   ASSERT_NO_FATAL_FAILURE(Start(kById));
   ASSERT_TRUE(AwaitHealth({{"a", "Healthy"}}));
-  Retarget("dev/modems/modem", "../ttyUSB1");  // which is not there yet
+  Retarget("dev/modems/modem", "../ttyUSB1");  // which does not exist yet
   ASSERT_TRUE(AwaitHealth({{"a", "Unhealthy"}}));
   tree_.CharDevice("dev/ttyUSB1");
   ASSERT_TRUE(AwaitHealth({{"a", "Healthy"}}));
@@ -152,7 +152,7 @@ TEST_P(DeviceDiscovery, FollowsADeviceBehindAChainOfLinks) {
   EXPECT_EQ(response.container_responses(0).devices(0).container_path(), "/dev/serial/by-id/a");
   tree_.Remove("dev/ttyUSB1");
   ASSERT_TRUE(AwaitHealth({{"a", "Unhealthy"}}));
-  tree_.CharDevice("dev/ttyUSB1");  // the links stayed
+  tree_.CharDevice("dev/ttyUSB1");  // the links still exist
   ASSERT_TRUE(AwaitHealth({{"a", "Healthy"}}));
 }
 

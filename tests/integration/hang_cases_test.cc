@@ -1,5 +1,5 @@
 // Behavior while a file system hangs: the effect is limited to the resource that
-// has to do with it, and the process ends in time.
+// that uses it, and the process ends in time.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -23,14 +23,13 @@ using testing::SizeIs;
 
 const std::string kHungName = "example.com/hung";
 
-/// How a resource has to do with what lies below /mnt of the tree.
+/// A resource that uses files in /mnt of the tree.
 struct Dependency {
-  std::string resource;   ///< all of it but its name
-  bool allocates = true;  ///< while it hangs
+  std::string resource;   ///< its keys, except the name
+  bool allocates = true;  ///< while the file system hangs
 };
 
-/// Below /mnt everything works until a test mounts there what does not answer. How the kubelet
-/// registers does not matter.
+/// /mnt works until a test mounts a file system that hangs. Independent of the kubelet profile.
 class HangingFileSystem : public Contract {
  protected:
   void SetUp() override {
@@ -51,8 +50,8 @@ class HangingFileSystem : public Contract {
     std::filesystem::rename(tree_.path("new.toml"), tree_.path("config/test.toml"));
   }
 
-  /// The other resources are allocated, registered after a restart of the kubelet, and reloaded;
-  /// the process ends in time.
+  /// Checks that the other resources are allocated, registered after a restart of the kubelet, and
+  /// reloaded, and that the process ends in time.
   void ExpectTroubleStays(const Dependency& dependency) {
     StartKubelet();
     Process process(
@@ -64,7 +63,7 @@ class HangingFileSystem : public Contract {
 
     HangingMount mount(tree_.path("mnt"));
     if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
-    process.Signal(SIGUSR1);  // has the host scanned again
+    process.Signal(SIGUSR1);  // requests a scan
     auto allocation = std::async(std::launch::async, [stub = Stub(kHungName)]() mutable {
       return stub.Allocate({{"card0"}});
     });
@@ -92,7 +91,7 @@ TEST_P(HangingFileSystem, OfAMatchAffectsOnlyItsResource) {
   path = ["/dev/card*", "/mnt/none*"])"});
 }
 
-/// All other resources have to know what it has.
+/// All other resources need its nodes.
 TEST_P(HangingFileSystem, OfAnExclusiveResourceAffectsOnlyIt) {
   ExpectTroubleStays({R"(
   exclusive = true
@@ -156,7 +155,7 @@ TEST_P(HangingFileSystem, OfAProbeCommandAffectsOnlyItsResource) {
                              Program())});
 }
 
-// A hook that cannot begin in time is not run, so the timeout leaves a busy machine time for that.
+// A hook that cannot start in time is not run, so the timeout is long enough for a busy machine.
 TEST_P(HangingFileSystem, OfAHookAffectsOnlyItsResource) {
   ExpectTroubleStays({format(R"(
   [[resource.match]]
@@ -201,7 +200,7 @@ TEST_P(HangingFileSystem, OfTheKubeletDirectoryIsReportedByHealthz) {
   StartDaemon(kSerial, {.daemon_keys = "rescan = \"1s\"",
                         .progress_limits = {.directory = std::chrono::milliseconds(200)}});
   ASSERT_TRUE(AwaitServed());
-  kubelet_->Stop();  // which would hold the lock of the directory while it hangs there itself
+  kubelet_->Stop();  // it would hang in the directory and hold its lock
   ASSERT_TRUE(daemon_->log().Await("kubelet socket disappeared"));
   HangingMount mount(tree_.path("kubelet"));
   if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
@@ -222,7 +221,7 @@ TEST_P(HangingFileSystem, OfTheKubeletDirectoryDoesNotBlockShutdown) {
   StartKubelet();
   Process process(tree_, tree_.path("kubelet"), kSerial);
   ASSERT_TRUE(AwaitServed()) << process.log();
-  kubelet_->Stop();  // which would hold the lock of the directory while it hangs there itself
+  kubelet_->Stop();  // it would hang in the directory and hold its lock
   HangingMount mount(tree_.path("kubelet"));
   if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
   ASSERT_TRUE(mount.AwaitHang(kPatience)) << process.log();
@@ -259,7 +258,7 @@ TEST_P(HangingFileSystem, OfTheConfigurationAtStartDoesNotBlockShutdown) {
   EXPECT_EQ(process.Wait(), 0) << process.log();
 }
 
-/// A device whose node of the container lies below /mnt, and others.
+/// A device with a container node in /mnt, and others.
 constexpr std::string_view kHungNode = R"(
 [[resource]]
 name = "example.com/serial"
@@ -280,7 +279,7 @@ TEST_P(HangingFileSystem, AllocateTimesOutWithAReason) {
   EXPECT_TRUE(Stub(kHungName).Allocate({{"card0"}}).ok());
   HangingMount mount(tree_.path("mnt"));
   if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
-  // More calls than threads of gRPC, and than may hang at once.
+  // More calls than gRPC threads, and more than can hang at the same time.
   std::vector<std::future<grpc::Status>> calls;
   for (int i = 0; i < 20; ++i) {
     calls.push_back(std::async(std::launch::async, [stub = Stub(kHungName)]() mutable {
@@ -297,7 +296,7 @@ TEST_P(HangingFileSystem, AllocateTimesOutWithAReason) {
   }
   EXPECT_EQ(daemon_->Get("/healthz").status, 200);
   mount.End();
-  // The threads come back.
+  // The threads return.
   const auto works = [&] { return Stub(kHungName).Allocate({{"card0"}}).ok(); };
   EXPECT_TRUE(kubelet_->Await(works, kPatience));
 }
@@ -332,7 +331,7 @@ name = "example.com/hung"
   EXPECT_TRUE(AwaitHealth({{"card1", "Healthy"}}, kHungName)) << daemon_->log().text();
 }
 
-// The scan of an entry that is no more does not hold up the one that replaces it.
+// The scan of a removed entry does not delay the entry that replaces it.
 TEST_P(HangingFileSystem, ReloadReplacesAHangingScan) {
   const auto entry = [](std::string_view path) {
     return format("[[resource]]\nname = \"{}\"\n[[resource.match]]\npath = \"{}\"\n", kHungName,

@@ -1,4 +1,4 @@
-// Health, from a probe on the host to the kubelet's table, the metrics and the log.
+// Health, from a probe on the host to the table of the kubelet, the metrics and the log.
 
 #include <csignal>
 #include <filesystem>
@@ -24,7 +24,7 @@ constexpr std::string_view kFileProbe = R"(
 
 class DeviceHealth : public Contract {
  protected:
-  /// Serves every serial line, with these lines in [resource.health].
+  /// Serves every serial device, with these lines in [resource.health].
   void Start(std::string_view health) {
     StartKubelet();
     StartDaemon(format("{}[resource.health]\n{}", kSerial, health),
@@ -35,7 +35,7 @@ class DeviceHealth : public Contract {
     tree_.CharDevice(format("dev/ttyUSB{}", number));
     Set(number, state);
   }
-  /// As a driver would: readers see the old text or the new.
+  /// Replaces the text atomically, like a driver.
   void Set(int number, std::string_view state) {
     tree_.File("sys/state/new", state);
     std::filesystem::rename(tree_.path("sys/state/new"),
@@ -110,7 +110,7 @@ TEST_P(DeviceHealth, HangingProbeDoesNotBlockOthersOrShutdown) {
   daemon_.reset();  // well before the program's timeout
 }
 
-/// A device whose container needs a node that the host may lack.
+/// A device whose containers need a node that can be missing on the host.
 class ExtraDeviceNodes : public DeviceHealth {
  protected:
   void SetUp() override {
@@ -202,7 +202,7 @@ TEST_P(HangingProbes, AreRememberedWhenHealthIsRemovedAndRestored) {
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
   daemon_->Reload(format("{}[resource.health]\n{}", kSerial, kHangingProbe));
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Unhealthy"}}));
-  EXPECT_EQ(WhyRefused(), why) << "it is the one that hung before";
+  EXPECT_EQ(WhyRefused(), why) << "it is the probe that hung before";
 }
 
 INSTANTIATE_TEST_SUITE_P(All, HangingProbes,

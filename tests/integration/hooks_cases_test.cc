@@ -1,4 +1,4 @@
-// Hooks, as pods and the kubelet see them.
+// Hooks, from the view of pods and the kubelet.
 
 #include <sys/stat.h>
 
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 class DeviceHooks : public Contract {
  protected:
-  /// Serves every serial line, with a shell script as its hook; "$1" is the ID of the device.
+  /// Serves every serial device, with a shell script as its hook; "$1" is the ID of the device.
   void Start(std::string_view hook, std::string_view script, std::string_view keys = "") {
     StartKubelet({.directory = {}, .pod_resources = Socket()});
     StartDaemon(format("{}[resource.hooks.{}]\ncommand = [\"/bin/sh\", \"-c\", '''{}''', \"sh\", "
@@ -45,7 +45,7 @@ class DeviceHooks : public Contract {
   }
   void AwaitBegun() { std::ifstream(tree_.path("begun")).get(); }
   void OpenGate() { std::ofstream(tree_.path("gate")) << "\n"; }
-  /// The device that a container of this pod was given, and started with.
+  /// Admits and starts a container of this pod. Returns its device.
   std::string Run(const std::string& pod) {
     const auto admitted = kubelet_->Admit(pod, "c", kSerialName, 1);
     EXPECT_TRUE(admitted) << admitted.error().message;
@@ -58,7 +58,7 @@ class DeviceHooks : public Contract {
         R"(patchbay_hooks_total{hook="release",resource="example.com/serial",result="success"})",
         times);
   }
-  /// Until the kubelet was asked this often from now on.
+  /// Waits for this number of further polls.
   bool AwaitAsked(std::size_t times) const {
     const std::size_t before = kubelet_->PodResourcesCalls();
     return kubelet_->Await([&] { return kubelet_->PodResourcesCalls() >= before + times; },
@@ -94,12 +94,12 @@ TEST_P(DeviceHooks, PodEventContainsThePreStartFailure) {
                     HasSubstr("\"ttyUSB0\""), HasSubstr("exit code 7: no medium in ttyUSB0")));
   EXPECT_TRUE(daemon_->log().Await("no medium in ttyUSB0"));
   EXPECT_EQ(Runs("pre_start", "failure"), 1);
-  // The kubelet tries again, and by then it may work.
+  // The kubelet tries again, and the hook can succeed then.
   tree_.File("medium");
   EXPECT_TRUE(kubelet_->StartContainer("pod", "c"));
 }
 
-// The daemon was restarted, and the kubelet starts what was allocated before.
+// The daemon was restarted, and the kubelet starts a container that was allocated before.
 TEST_P(DeviceHooks, Case45PreStartWithoutAllocate) {
   tree_.CharDevice("dev/ttyUSB0");
   Start("pre_start", format("echo $1 >> {}", tree_.path("ran")));
@@ -109,7 +109,7 @@ TEST_P(DeviceHooks, Case45PreStartWithoutAllocate) {
   const grpc::Status unknown = Stub().PreStart({"ttyUSB0", "ttyUSB7"});
   EXPECT_EQ(unknown.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_THAT(unknown.error_message(), HasSubstr("no device \"ttyUSB7\""));
-  EXPECT_EQ(Written("ran"), "ttyUSB0\nttyUSB0\n");  // and nothing was run for the others
+  EXPECT_EQ(Written("ran"), "ttyUSB0\nttyUSB0\n");  // and the hook did not run for the others
   EXPECT_TRUE(daemon_->log().Await("start refused resource=example.com/serial reason="));
 }
 
@@ -173,7 +173,7 @@ TEST_P(DeviceHooks, RegistersAgainWhileAHookRuns) {
   auto starting = std::async(std::launch::async, [this] { return Stub().PreStart({"ttyUSB0"}); });
   AwaitBegun();
   ASSERT_TRUE(kubelet_->Restart());
-  // The old server is gone, with the call, before the new one is there.
+  // The old server and its call end before the new server starts.
   ASSERT_TRUE(AwaitServed(kSerialName, before));
   EXPECT_FALSE(starting.get().ok());
   OpenGate();
@@ -191,7 +191,7 @@ TEST_P(DeviceHooks, ShutdownDoesNotWaitForHooks) {
 TEST_P(DeviceHooks, ReleaseRunsOnceWhenThePodIsGone) {
   tree_.CharDevice("dev/ttyUSB0"), tree_.CharDevice("dev/ttyUSB1");
   Start("release", format("echo $1 >> {}", tree_.path("ran")));
-  EXPECT_TRUE(View().options.pre_start_required);  // the next container may have to wait
+  EXPECT_TRUE(View().options.pre_start_required);  // the next container can have to wait
   const std::string a = Run("a"), b = Run("b");
   ASSERT_TRUE(kubelet_->StartContainer("a", "c"));  // again, after a crash
   ASSERT_TRUE(AwaitAsked(3));
@@ -264,7 +264,7 @@ TEST_P(DeviceHooks, DoesNotReleaseADeviceInUseByTheNextContainer) {
   ASSERT_TRUE(AwaitReleased(1));
 }
 
-// The kubelet allocates before the last pod's license is back, were it not for this order.
+// Without this order, the kubelet would allocate before the previous pod returned its license.
 TEST_P(DeviceHooks, ReleaseRunsBeforeTheNextAllocateHook) {
   tree_.CharDevice("dev/ttyUSB0");
   period_ = std::chrono::hours(1);

@@ -1,4 +1,5 @@
-// Devices that come, go and change, from the node on the host to the kubelet's table.
+// Devices that are added, removed and changed, from the node on the host to the table of the
+// kubelet.
 
 #include <filesystem>
 
@@ -33,7 +34,7 @@ TEST_P(Hotplug, FollowsACreatedRemovedAndReplacedNode) {
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Unhealthy"}}));
   tree_.CharDevice("dev/ttyUSB0", 1, 5);
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}}));
-  // Another kind of file under the name is no device.
+  // A file of another type with that name is not a device.
   tree_.Remove("dev/ttyUSB0");
   tree_.File("dev/ttyUSB0");
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Unhealthy"}}));
@@ -59,7 +60,7 @@ name = "example.com/serial"
 
 TEST_P(Hotplug, FindsADirectoryCreatedLater) {
   ASSERT_NO_FATAL_FAILURE(Start(kDeep));
-  tree_.CharDevice("dev/serial/by-id/a");  // made with all its directories
+  tree_.CharDevice("dev/serial/by-id/a");  // created with all its directories
   ASSERT_TRUE(AwaitHealth({{"a", "Healthy"}}));
   tree_.Remove("dev/serial");
   ASSERT_TRUE(AwaitHealth({{"a", "Unhealthy"}}));
@@ -133,7 +134,7 @@ TEST_P(Hotplug, SendsFewListsForAThousandNodes) {
     all[format("ttyUSB{}", i)] = "Healthy";
   }
   ASSERT_TRUE(AwaitHealth(all));
-  EXPECT_LE(View().lists, 8U);  // as many as seconds went by, and not one for each node
+  EXPECT_LE(View().lists, 8U);  // at most one per second, not one per node
   EXPECT_EQ(View().allocatable, 1000U);
 }
 

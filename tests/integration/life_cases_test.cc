@@ -1,5 +1,5 @@
 // Cases 13, 14, 49 to 54 and 58 of the kubelet's contract, with the program itself where a process
-// must die: how it ends, and how it lives with kubelets and others that come and go.
+// must end: the end of the process, and restarts of kubelets and other processes.
 
 #include <linux/capability.h>
 #include <sched.h>
@@ -40,7 +40,7 @@ std::vector<std::string> Names(const std::string& directory) {
   return names;
 }
 
-/// So many resources of one device each: example.com/r0, …
+/// Returns `count` resources with one device each: example.com/r0, …
 std::string Resources(int n) {
   std::string text;
   for (int i = 0; i < n; ++i) {
@@ -53,7 +53,7 @@ std::string Resources(int n) {
 }
 std::string ResourceName(int i) { return format("example.com/r{}", i); }
 
-// --- the ways of ending ---
+// --- end of the process ---
 
 TEST_P(Contract, Case13DirectoryRemovedUnderAMount) {
   tree_.Dir("mnt");
@@ -121,7 +121,7 @@ TEST_P(Contract, Case49StopWithoutAKubelet) {
   EXPECT_FALSE(std::filesystem::exists(tree_.path("kubelet")));
 }
 
-/// A peer that speaks HTTP/2 just far enough to be a connection, then says nothing more.
+/// A peer that establishes an HTTP/2 connection and then sends nothing more.
 UniqueFd SilentPeer(const std::string& path) {
   UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
@@ -131,7 +131,7 @@ UniqueFd SilentPeer(const std::string& path) {
   const char hello[] = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0";
   EXPECT_GT(send(fd.get(), hello, sizeof hello, MSG_NOSIGNAL), 0);
   char byte = 0;
-  EXPECT_EQ(recv(fd.get(), &byte, 1, MSG_PEEK), 1);  // its settings: the connection is up
+  EXPECT_EQ(recv(fd.get(), &byte, 1, MSG_PEEK), 1);  // its settings: the connection is established
   return fd;
 }
 
@@ -292,10 +292,10 @@ TEST_P(Contract, Case51TenRestartsInARow) {
   EXPECT_EQ(daemon_->Metric("patchbay_kubelet_restarts_total"), 10);
 }
 
-// The kubelet comes and goes while servers are being started and stopped, at every moment.
+// The kubelet restarts while servers start and stop, at any moment.
 TEST_P(Contract, Case51RestartsWithoutPause) {
   constexpr int kResources = 4;
-  // A call for a socket that the kubelet had removed would never end.
+  // A call for a socket that the kubelet has removed would never end.
   StartKubelet({.directory = {}, .dial_timeout = 1h});
   StartDaemon(Resources(kResources));
   ASSERT_TRUE(AwaitCalls(1));
@@ -336,15 +336,15 @@ TEST_P(Contract, Case54AbsentLongerThanTheGracePeriod) {
   EXPECT_EQ(View().streams, 1U);
 }
 
-// It is tried for as long as it takes: to end would only be another way of trying again, and would
-// take the other resources and /readyz, which says what is wrong, with it.
+// It is retried indefinitely: ending the process would also be a retry, but would end the other
+// resources and /readyz, which reports the problem.
 TEST_P(Contract, Case58UnwritableDirectory) {
   constexpr uid_t kSomebody = 65534;
   tree_.CharDevice("dev/ttyUSB0");
   StartKubelet();
   const std::string directory = tree_.path("kubelet");
   ASSERT_EQ(chown(directory.c_str(), kSomebody, kSomebody), 0);
-  // Root for whom permissions hold, as in a container without capabilities.
+  // Root without capabilities, like in a container, so that file permissions apply.
   Process process(tree_, directory, kSerial,
                   [] { return prctl(PR_CAPBSET_DROP, CAP_DAC_OVERRIDE) == 0; });
   ASSERT_TRUE(

@@ -1,4 +1,4 @@
-// Cases 24 to 31 of the kubelet's contract: the lists that a kubelet gets to see.
+// Cases 24 to 31 of the kubelet's contract: device lists.
 
 #include <algorithm>
 #include <filesystem>
@@ -47,7 +47,7 @@ TEST_P(Contract, Case24ThreeStreamsAtOnce) {
   EXPECT_EQ(daemon_->Metric("patchbay_resource_registered{resource=\"example.com/serial\"}"), 1);
 }
 
-/// Lists of 10,000 devices, the first of which changes its health with every one.
+/// Lists of 10,000 devices; the health of the first one changes with every list.
 class ManyLists {
  public:
   ManyLists() {
@@ -107,12 +107,12 @@ TEST_P(Contract, Case25SlowReader) {
     cell->Set(lists.Next());
     (*server)->Announce(cell->Get());
   }
-  cell->Set(lists.Next());  // the newest is unhealthy
+  cell->Set(lists.Next());  // the latest list is unhealthy
   (*server)->Announce(cell->Get());
   const auto newest = [](const std::vector<SimDevice>& devices) {
     return devices.size() == 10'000 && devices[0].health == "Unhealthy";
   };
-  // Nobody waits for the slow one.
+  // No other stream waits for the slow one.
   ASSERT_TRUE(AwaitView([&](const ResourceView& view) { return newest(view.devices); }));
   EXPECT_EQ(View().extra_streams[0].lists, 0U);
   EXPECT_EQ(View().streams, 1U);
@@ -121,7 +121,7 @@ TEST_P(Contract, Case25SlowReader) {
   ASSERT_TRUE(AwaitView([&](const ResourceView& view) {
     return newest(view.extra_streams[0].devices) && view.extra_streams[0].lists > 1;
   }));
-  // The list that was on its way, and the newest; at most one more that was begun meanwhile.
+  // The list that was being sent and the latest; at most one more that was started meanwhile.
   EXPECT_LE(View().extra_streams[0].lists, 3U);
   server->reset();
 }
@@ -151,13 +151,13 @@ TEST_P(Contract, Case27DeviceFlaps) {
   const auto start = std::chrono::steady_clock::now();
   auto next = start;
   for (int i = 0; i < 150; ++i, next += 20ms) {
-    std::this_thread::sleep_until(next);  // the load: fifty a second
+    std::this_thread::sleep_until(next);  // the load: fifty per second
     i % 2 == 0 ? tree_.Remove("dev/ttyUSB0") : tree_.CharDevice("dev/ttyUSB0");
   }
   const auto lasted = std::chrono::steady_clock::now() - start;
   tree_.CharDevice("dev/ttyUSB9");
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB9", "Healthy"}}));
-  // The one it began with, one at once, then one a second.
+  // The first list, one immediately, then one per second.
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(lasted).count();
   EXPECT_LE(View().lists, static_cast<std::size_t>(seconds) + 4);
   EXPECT_GE(View().lists, 3U);
@@ -193,10 +193,10 @@ name = "example.com/serial"
   EXPECT_EQ(daemon_->Metric("patchbay_rejected_devices{reason=\"duplicate_id\","
                             "resource=\"example.com/serial\"}"),
             2);
-  // One of them goes: the other is as good as any.
+  // One of them is removed: the other one is listed.
   tree_.Remove("dev/a/port1");
   EXPECT_TRUE(AwaitHealth({{"port1", "Healthy"}, {"port2", "Healthy"}}));
-  // It comes back: the other was there first now, and keeps its ID.
+  // It is back: the other one was first and keeps its ID.
   tree_.CharDevice("dev/a/port1");
   EXPECT_TRUE(
       daemon_->AwaitMetric("patchbay_rejected_devices{reason=\"duplicate_id\","

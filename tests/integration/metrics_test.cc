@@ -88,10 +88,10 @@ TEST_P(DaemonMetrics, AgreeWithTheKubelet) {
   Agrees("allocated_units_total", r, 2);
   Agrees("rpcs_total", "code=\"OK\",method=\"Allocate\"," + r, granted);
   Agrees("rpcs_total", "code=\"NOT_FOUND\",method=\"Allocate\"," + r, refused);
-  // One for every connection, of the kubelets that ask.
+  // One for each connection of a kubelet that calls it.
   const std::size_t asked = GetParam() == KubeletProfile::kAsync ? 0 : connections;
   Agrees("rpcs_total", "code=\"OK\",method=\"GetDevicePluginOptions\"," + r, asked);
-  // At its restart it is a matter of moments who ends the stream.
+  // At a restart, either side can end the stream first.
   const auto ended = [&](std::string_view code) {
     return std::max(
         0.0, daemon_->Metric(

@@ -30,14 +30,14 @@ struct Question {
 
 class Numa : public Contract {
  protected:
-  /// A node of a PCI function of its own, at a NUMA node as sysfs has it.
+  /// Creates a node of a separate PCI function on a NUMA node, with its sysfs files.
   void Card(const std::string& name, const std::string& numa_node) {
     const std::string function = Function(name);
     sysfs_.Device(function, {.subsystem = "pci", .attributes = {{"numa_node", numa_node}}});
     sysfs_.Device(format("{}/misc/{}", function, name),
                   {.subsystem = "misc", .number = format("240:{}", minors_[name])});
   }
-  /// The NUMA nodes of card0, card1 and so on.
+  /// Creates card0, card1 and so on, on these NUMA nodes.
   void Cards(const std::vector<int>& numa_nodes) {
     for (std::size_t i = 0; i < numa_nodes.size(); ++i) {
       Card(format("card{}", i), std::to_string(numa_nodes[i]));
@@ -59,7 +59,7 @@ class Numa : public Contract {
     ASSERT_TRUE(AwaitServed(kCardName));
   }
 
-  /// The NUMA nodes of every device in the kubelet's list.
+  /// Returns the NUMA nodes of every device in the list of the kubelet.
   using Topology = std::map<std::string, std::vector<std::int64_t>>;
   static Topology TopologyOf(const ResourceView& view) {
     Topology topology;
@@ -78,13 +78,13 @@ class Numa : public Contract {
                device, numa_node, kCardName));
   }
 
-  /// The devices that a container of a new pod gets.
+  /// Returns the devices that a container of a new pod gets.
   Ids Admit(int n, const std::set<std::int64_t>& hint = {}) {
     auto admitted = kubelet_->Admit(format("pod-{}", ++pods_), "c", kCardName, n, hint);
     EXPECT_TRUE(admitted) << admitted.error().message;
     return admitted ? admitted->device_ids : Ids{};
   }
-  /// The same of a pod that is over at once.
+  /// Does the same for a pod that is removed immediately.
   Ids AdmitOnce(int n, const std::set<std::int64_t>& hint = {}) {
     const Ids ids = Admit(n, hint);
     kubelet_->Release(format("pod-{}", pods_));
@@ -117,7 +117,7 @@ class Numa : public Contract {
   int pods_ = 0;
 };
 
-/// The physical devices of units.
+/// Returns the physical devices of units.
 std::set<std::string> DevicesOf(const Ids& ids) {
   std::set<std::string> devices;
   for (const std::string& id : ids) devices.insert(id.substr(0, id.find("::")));
@@ -156,7 +156,7 @@ TEST_P(Numa, Case32OneUnknownNumaNodeDisablesTopology) {
 
 TEST_P(Numa, Case32UnknownNumaNode) {
   tree_.CharDevice("dev/card0");  // it is not in sysfs
-  Card("card1", "64");            // more than the kubelet can think of
+  Card("card1", "64");            // more than the kubelet supports
   Card("card2", "nonsense");
   Start("");
   EXPECT_EQ(TopologyOf(View(kCardName)), (Topology{{"card0", {}}, {"card1", {}}, {"card2", {}}}));
@@ -266,7 +266,7 @@ TEST_P(Numa, PreferredAllocationIsAdvertisedOnlyIfConfigured) {
   }
 }
 
-// The orders of the kubelet are random: what is no accident happens every time.
+// The orders of the kubelet are random, so the result must be the same every time.
 constexpr int kTimes = 5;
 
 TEST_P(Numa, PackedUsesFewNumaNodes) {
@@ -294,7 +294,7 @@ TEST_P(Numa, PackedRespectsTheTopologyManagerHint) {
     EXPECT_THAT(AdmitOnce(3, {1}), UnorderedElementsAre("card2", "card3", "card4"));
     EXPECT_THAT(AdmitOnce(2, {1, 2}), UnorderedElementsAre("card2", "card3"));
     EXPECT_THAT(AdmitOnce(4, {1, 2}), UnorderedElementsAre("card5", "card6", "card7", "card8"));
-    // All that is aligned must be included; the rest is on one node more, not on two.
+    // All aligned devices must be included; the others are on one further node, not on two.
     EXPECT_THAT(AdmitOnce(5, {0}),
                 UnorderedElementsAre("card0", "card1", "card2", "card3", "card4"));
   }
@@ -336,7 +336,7 @@ TEST_P(Numa, PreferenceAvoidsVanishedDevices) {
   sysfs_.Remove(Function("card1"));
   ASSERT_TRUE(
       AwaitHealth({{"card0", "Healthy"}, {"card1", "Unhealthy"}, {"card2", "Healthy"}}, kCardName));
-  // As a kubelet asks that has not heard of it.
+  // A request without the option, like that of an older kubelet.
   EXPECT_THAT(Preferred({{all, {}, 2}}), ElementsAre(UnorderedElementsAre("card0", "card2")));
 }
 
@@ -351,17 +351,17 @@ TEST_P(Numa, Case46RequestedSizeFromAvailableDevices) {
       EXPECT_THAT(answers, SizeIs(1));
       return answers.empty() ? Ids{"no answer"} : answers[0];
     };
-    // must_include is a part of what is available.
+    // must_include is a subset of available.
     const Ids three = one({all, {"card1", "card3"}, 3});
     EXPECT_THAT(three, SizeIs(3));
     EXPECT_THAT(three, testing::IsSupersetOf({"card1", "card3"}));
     EXPECT_THAT(DevicesOf(three), SizeIs(3));
     EXPECT_THAT(one({all, {"card1", "card3"}, 2}), UnorderedElementsAre("card1", "card3"));
-    // All there are.
+    // All devices.
     EXPECT_THAT(one({all, {}, 4}), UnorderedElementsAreArray(all));
     EXPECT_THAT(one({all, {"card0"}, 4}), UnorderedElementsAreArray(all));
     EXPECT_THAT(one({all, all, 4}), UnorderedElementsAreArray(all));
-    // More than there are, or than must be included.
+    // More than available, or fewer than must_include.
     EXPECT_THAT(one({all, {}, 7}), UnorderedElementsAreArray(all));
     EXPECT_THAT(one({{}, {}, 1}), IsEmpty());
     EXPECT_THAT(one({all, {"card3", "card0", "card1"}, 2}), SizeIs(2));
@@ -372,18 +372,18 @@ TEST_P(Numa, Case46RequestedSizeFromAvailableDevices) {
     EXPECT_THAT(one({{"card9", "card0", "", "card0::0", std::string(5000, 'x')}, {}, 1}),
                 ElementsAre("card0"));
     EXPECT_THAT(one({{"card9", "card0"}, {"card8"}, 2}), ElementsAre("card0"));
-    // No number at all.
+    // No size.
     EXPECT_THAT(one({all, {}, 0}), IsEmpty());
     EXPECT_THAT(one({all, {"card0"}, 0}), IsEmpty());
     EXPECT_THAT(one({all, {"card0"}, -1}), IsEmpty());
     EXPECT_THAT(one({all, {}, std::numeric_limits<std::int32_t>::min()}), IsEmpty());
     EXPECT_THAT(one({all, {}, std::numeric_limits<std::int32_t>::max()}),
                 UnorderedElementsAreArray(all));
-    // The same more than once.
+    // Repeated IDs.
     EXPECT_THAT(one({{"card0", "card0", "card1"}, {"card0", "card0"}, 2}),
                 UnorderedElementsAre("card0", "card1"));
     EXPECT_THAT(one({{"card0", "card0"}, {}, 2}), ElementsAre("card0"));
-    // Several containers, and none; nothing is remembered from one to the next.
+    // Several containers, and none. No state is kept between them.
     EXPECT_THAT(Preferred({{all, {}, 4}, {{"card2"}, {}, 1}, {{}, {}, 0}, {all, {"card2"}, 1}}),
                 ElementsAre(UnorderedElementsAreArray(all), ElementsAre("card2"), IsEmpty(),
                             ElementsAre("card2")));

@@ -41,7 +41,7 @@ class PodResourcesCases : public Contract {
         device, pod, kSerialName);
   }
   bool AwaitUnits(int units) const { return daemon_->AwaitMetric(Units(), units); }
-  /// Until the kubelet was asked this often from now on.
+  /// Waits for this number of further polls.
   bool AwaitAsked(std::size_t times) const {
     const std::size_t before = kubelet_->PodResourcesCalls();
     return kubelet_->Await([&] { return kubelet_->PodResourcesCalls() >= before + times; },
@@ -186,7 +186,7 @@ TEST_P(PodResourcesCases, KeepsVanishedDevicesThatAreInUse) {
              kSerialName));
   const std::string held = Admit("a");
   ASSERT_TRUE(AwaitUnits(1));
-  // The one that is held goes first: when the other is forgotten, its time is over as well.
+  // The device in use disappears first, so its period is also over when the other one is dropped.
   tree_.Remove("dev/" + held);
   tree_.Remove(held == "ttyUSB0" ? "dev/ttyUSB1" : "dev/ttyUSB0");
   ASSERT_TRUE(AwaitHealth({{held, "Unhealthy"}}));
@@ -217,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(All, PodResourcesCases,
                                          KubeletProfile::kMulti),
                          ProfileName);
 
-/// A kubelet whose answer is made up. How it registers does not matter.
+/// A kubelet with a custom response. Independent of the kubelet profile.
 class FakePods : public PodResourcesCases {
  protected:
   void Say(const std::string& pod, const std::string& resource,

@@ -24,7 +24,7 @@
 namespace patchbay::test {
 
 /// Puts the calling process into a user namespace, which has limits of its own, and sets one of
-/// them, such as "max_inotify_watches". To be called in a child before it runs a program.
+/// them, such as "max_inotify_watches". Call it in a child before it executes a program.
 inline bool EnterLimited(const char* limit, const char* value) {
   const std::string file = std::string("/proc/sys/user/") + limit;
   const auto write_file = [](const char* path, const char* text) {
@@ -40,7 +40,7 @@ inline void DisableLeakDetection() {
   setenv("ASAN_OPTIONS", format("{}:detect_leaks=0", options == nullptr ? "" : options).c_str(), 1);
 }
 
-/// `patchbay run` as a process of its own. What it logs goes to "log" in the tree.
+/// `patchbay run` as a separate process. Its log is "log" in the tree.
 class Process {
  public:
   /// `enter` runs in the child first; the exit code is 99 if it fails.
@@ -59,7 +59,7 @@ class Process {
     if (pid_ != 0) return;
     const int log = open(log_.c_str(), O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600);
     dup2(log, STDERR_FILENO);
-    // At the end it stops all threads, and those that hang in the kernel never are.
+    // At its end it stops all threads; threads that hang in the kernel never stop.
     if (kHasAddressSanitizer) DisableLeakDetection();
     if (!enter()) _exit(kCannotEnter);
     execv(argv[0], const_cast<char**>(argv));
@@ -76,7 +76,8 @@ class Process {
   static constexpr int kCannotEnter = 99;
 
   void Signal(int number) const { kill(pid_, number); }
-  /// Waits until it ended; its exit code, minus the signal that killed it, or -1000 for neither.
+  /// Waits for its end. Returns the exit code, the negative number of the signal, or -1000 on
+  /// timeout.
   int Wait(std::chrono::milliseconds timeout = kPatience) {
     const UniqueFd ended(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
     pollfd wait{.fd = ended.get(), .events = POLLIN, .revents = 0};
@@ -89,7 +90,7 @@ class Process {
     std::ifstream in(log_);
     return {std::istreambuf_iterator<char>(in), {}};
   }
-  /// Reads the log until it has this; returns whether it came to.
+  /// Waits until the log contains `part`. Returns whether it does.
   bool AwaitLog(std::string_view part) const {
     const auto deadline = std::chrono::steady_clock::now() + kPatience;
     while (log().find(part) == std::string::npos) {

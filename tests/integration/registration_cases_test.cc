@@ -1,4 +1,4 @@
-// Cases 1 to 21 of the kubelet's contract: how a plugin becomes known, and stays it.
+// Cases 1 to 21 of the kubelet's contract: registration.
 
 #include <sys/socket.h>
 #include <unistd.h>
@@ -53,7 +53,7 @@ TEST_P(SyncContract, Case02OptionsAreRequestedDuringRegister) {
             1);
 }
 
-/// A kubelet that takes the first list before it answers Register.
+/// A kubelet that receives the first list before it responds to Register.
 class EagerKubelet : public v1beta1::Registration::Service {
  public:
   explicit EagerKubelet(const std::string& directory) : directory_(directory) {
@@ -95,13 +95,13 @@ TEST_P(SyncContract, Case03ListAndWatchBeforeTheRegisterResponse) {
   ASSERT_TRUE(daemon_->log().Await("registered resource=example.com/serial"));
   ASSERT_EQ(kubelet.list.devices_size(), 1);
   EXPECT_EQ(kubelet.list.devices(0).id(), "ttyUSB0");
-  // It dials once and does not wait: the server was there before the first Register.
+  // It dials once without waiting: the server was started before the first Register call.
   EXPECT_THAT(daemon_->log().text(), Not(HasSubstr("rejected the registration")));
   daemon_->Stop();
 }
 
 TEST_P(AsyncContract, Case04KubeletThatNeverDials) {
-  // The twenty seconds of the deadline are those of the state machine's own test.
+  // registration_test.cc covers the deadline of 20 seconds.
   StartKubelet().SetRegisterFault(RegisterFault::kNeverDial);
   StartDaemon();
   ASSERT_TRUE(AwaitCalls(1));
@@ -118,9 +118,9 @@ TEST_P(Contract, Case05NoKubeletYet) {
   EXPECT_EQ(daemon_->Get("/readyz").status, 503);
   EXPECT_EQ(daemon_->Metric("patchbay_kubelet_up"), 0);
   const auto start = std::chrono::steady_clock::now();
-  StartKubelet();  // makes the directory, too
+  StartKubelet();  // creates the directory, too
   ASSERT_TRUE(AwaitServed());
-  EXPECT_LT(Calls().front().received - start, 5s);  // 1 s, and patience with a busy machine
+  EXPECT_LT(Calls().front().received - start, 5s);  // 1 s, plus a margin for a busy machine
   EXPECT_THAT(Calls(), SizeIs(1));
   EXPECT_TRUE(daemon_->AwaitReady());
   EXPECT_EQ(daemon_->Metric("patchbay_kubelet_up"), 1);
@@ -184,7 +184,7 @@ TEST_P(Contract, Case08KubeletCrash) {
   StartKubelet();
   StartDaemon();
   ASSERT_TRUE(AwaitServed());
-  ASSERT_TRUE(daemon_->AwaitReady());  // the list may be there before the answer to Register
+  ASSERT_TRUE(daemon_->AwaitReady());  // the list can arrive before the response to Register
   const std::string before = View().endpoint;
   kubelet_->Crash();
   ASSERT_TRUE(daemon_->log().Await("no longer registered"));
@@ -202,7 +202,7 @@ TEST_P(Contract, Case09KubeletReplacedWhileOldStreamsAreOpen) {
   std::filesystem::remove(tree_.path("kubelet/kubelet.sock"));
   StartKubelet();
   ASSERT_TRUE(AwaitCalls(1));
-  EXPECT_EQ(old->View(kSerialName)->streams, 0U);  // the old server is gone first
+  EXPECT_EQ(old->View(kSerialName)->streams, 0U);  // the old server ends first
   ASSERT_TRUE(AwaitServed(kSerialName, before));
   EXPECT_EQ(View().registrations, 1U);
   EXPECT_THAT(old->RegisterCalls(), SizeIs(1));
@@ -260,9 +260,10 @@ TEST_P(Contract, Case12DirectoryReplacedWhileOpen) {
   StartDaemon(kSerial, {.daemon_keys = "rescan = \"24h\""});
   ASSERT_TRUE(AwaitServed());
   const std::string before = View().endpoint;
-  // As a container does that has it mounted: the inode lives on, and nothing says that it is gone.
+  // Like a directory that is mounted into a container: the inode remains, and its removal causes no
+  // event.
   const UniqueFd held(open(tree_.path("kubelet").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  daemon_->OnLoop([&] {  // so that it sees no moment without it
+  daemon_->OnLoop([&] {  // so that it never observes the directory as missing
     RemoveBusyDirectory(tree_.path("kubelet"));
     tree_.Dir("kubelet");
   });
@@ -293,7 +294,7 @@ TEST_P(Contract, Case14EventsAreLost) {
   StartDaemon(kSerial, {.daemon_keys = "rescan = \"24h\""});
   ASSERT_TRUE(AwaitServed());
   const std::string before = View().endpoint;
-  // More events than the kernel keeps, all while the loop is held.
+  // More events than the queue of the kernel, while the loop is held.
   daemon_->OnLoop([&] {
     const std::string name = tree_.path("kubelet/churn");
     for (int i = 0; i < 10'000; ++i) {
@@ -319,7 +320,7 @@ TEST_P(Contract, Case15CheckpointChurn) {
   const auto used = loop_time();
   const auto start = std::chrono::steady_clock::now();
   for (auto next = start; next < start + 1s; next += 10ms) {
-    std::this_thread::sleep_until(next);  // the load: a hundred a second
+    std::this_thread::sleep_until(next);  // the load: a hundred per second
     tree_.File("kubelet/.1234");
     std::filesystem::rename(tree_.path("kubelet/.1234"),
                             tree_.path("kubelet/kubelet_internal_checkpoint"));
@@ -341,7 +342,7 @@ TEST_P(Contract, Case16VersionNotSupported) {
             3);
   EXPECT_EQ(daemon_->Metric("patchbay_resource_registered{resource=\"example.com/serial\"}"), 0);
   EXPECT_THAT(daemon_->Get("/readyz").body, HasSubstr(kSerialName));
-  // Each attempt waits longer than the one before.
+  // The delay increases with each attempt.
   const auto calls = Calls();
   EXPECT_GE(calls[2].received - calls[1].received, 100ms);
   EXPECT_GE(calls[3].received - calls[2].received, 200ms);
@@ -378,7 +379,7 @@ TEST_P(Contract, AlternatingFailureReasonsAreRateLimited) {
 }
 
 TEST_P(Contract, Case18RegisterHangs) {
-  // That the deadline of 20 s fires is for the state machine's own test.
+  // registration_test.cc covers the expiry of the deadline.
   static_assert(kRegisterDeadline >= 15s);
   StartKubelet().SetRegisterFault(RegisterFault::kHang);
   StartDaemon();
@@ -474,7 +475,7 @@ TEST_P(Contract, Case23StreamIsCanceled) {
   EXPECT_THAT(OwnSockets(), SizeIs(1));
 }
 
-// Somebody else who watches the list must not hide that the kubelet stopped.
+// A stream of another client must not hide that the kubelet stopped.
 TEST_P(Contract, Case23StreamIsCanceledWhileAnotherContinues) {
   StartKubelet();
   StartDaemon();

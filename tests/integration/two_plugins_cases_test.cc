@@ -1,5 +1,5 @@
-// Case 22 of the kubelet's contract: two processes that serve one resource, as for a moment in
-// every rolling update that starts the new pod before it ends the old one.
+// Case 22 of the kubelet's contract: two processes that serve one resource, like during a rolling
+// update that starts the new pod before it ends the old one.
 
 #include "base/format.h"
 #include "integration/contract.h"
@@ -11,7 +11,7 @@ using testing::SizeIs;
 
 class TwoPlugins : public Contract {
  protected:
-  /// The daemon, and once that is served a second one beside it, which is newer at the kubelet.
+  /// Starts the daemon and, when it is registered, a second one, which registers later.
   void StartBoth() {
     tree_.CharDevice("dev/ttyUSB0");
     StartKubelet();
@@ -24,7 +24,7 @@ class TwoPlugins : public Contract {
     }));
     ASSERT_TRUE(second_->AwaitReady());
   }
-  /// Until one plugin is served, and every way to a device works.
+  /// Waits until one plugin is registered and all calls succeed.
   void ExpectServed() {
     ASSERT_TRUE(AwaitView([](const ResourceView& view) {
       return view.connected && view.streams == 1 && view.allocatable == 1;
@@ -35,7 +35,7 @@ class TwoPlugins : public Contract {
     EXPECT_THAT(OwnSockets(), SizeIs(1));
   }
 
-  std::string first_;  ///< where the first one was served
+  std::string first_;  ///< the endpoint of the first one
   std::unique_ptr<RunningDaemon> second_;
 };
 
@@ -50,7 +50,7 @@ TEST_P(TwoPlugins, Case22BothServeTheSameList) {
   for (const std::string& endpoint : {first_, View().endpoint}) {
     EXPECT_TRUE(PluginStub(endpoint).Allocate({{"ttyUSB0"}, {"ttyUSB1"}}).ok());
   }
-  // Neither drives the other out.
+  // Neither displaces the other.
   EXPECT_THAT(Calls(), SizeIs(2));
   for (RunningDaemon* daemon : {daemon_.get(), second_.get()}) {
     EXPECT_EQ(daemon->Get("/readyz").status, 200);

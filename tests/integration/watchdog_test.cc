@@ -1,5 +1,5 @@
-// /healthz, which has the kubelet restart the pod: of what may hang in the world around the daemon
-// nothing makes it say that the daemon hangs, and that the daemon does it says.
+// /healthz, whose failure makes the kubelet restart the pod: it fails if the daemon hangs, and not
+// if something outside of the daemon hangs.
 
 #include <sys/stat.h>
 
@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-/// How the kubelet registers does not matter.
+/// Independent of the kubelet profile.
 class Watchdog : public Contract {
  protected:
   /// A shell script that reports its start, then waits indefinitely.
@@ -29,7 +29,7 @@ class Watchdog : public Contract {
   }
   void AwaitBegun(const std::string& name) { std::ifstream(tree_.path(name + "begun")).get(); }
 
-  /// The second question finds out whether the loop has turned since the first.
+  /// The second request detects whether the loop has run since the first.
   void ExpectTurning() {
     for (int i = 0; i < 20; ++i) {
       EXPECT_EQ(daemon_->Get("/healthz").status, 200);
@@ -82,7 +82,7 @@ name = "example.com/waiting"
   ExpectTurning();
   EXPECT_EQ(daemon_->Get("/metrics").status, 200);
   EXPECT_THAT(daemon_->Get("/readyz").body, HasSubstr("example.com/waiting is not registered"));
-  // And the rest works.
+  // Everything else works.
   tree_.CharDevice("dev/ttyUSB1");
   EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Healthy"}}));
   EXPECT_TRUE(kubelet_->Admit("pod", "c", kSerialName, 2));

@@ -22,7 +22,7 @@ CommandList Parse(std::string_view text) {
   return list ? std::move(*list) : CommandList();
 }
 
-/// The entry of a text that holds one.
+/// Returns the entry of an output with one entry.
 CommandEntry One(std::string_view entry) {
   CommandList list = Parse("[" + std::string(entry) + "]");
   for (const CommandProblem& problem : list.problems) ADD_FAILURE() << problem.message;
@@ -52,7 +52,7 @@ std::string ErrorOf(std::string_view text) {
   return list.error().message;
 }
 
-/// `count` times `item`, with commas; `#` in it is the number.
+/// Returns `item` repeated `count` times, with commas; `#` in it is replaced by the number.
 std::string Repeat(std::string_view item, int count) {
   std::string text;
   for (int i = 0; i < count; ++i) {
@@ -138,7 +138,7 @@ TEST(CommandOutput, KeepsTheTextOfNumbers) {
 TEST(CommandOutput, InvalidEntryDoesNotAffectOthers) {
   struct Case {
     std::string_view entry;
-    std::string_view message;  ///< behind "entry 2 "
+    std::string_view message;  ///< after "entry 2 "
   };
   const Case cases[] = {
       {R"("a")", R"(is a string, not an object; print {"id": "…", "paths": ["/dev/…"]})"},
@@ -400,7 +400,7 @@ TEST(CommandOutput, MessagesAreShortAndPrintable) {
   }
 }
 
-/// Any piece of a good output, and any with one byte changed, is read or refused with a message.
+/// Any part of a valid output, and any with one byte changed, is parsed or rejected with a message.
 TEST(CommandOutput, HandlesDamagedOutput) {
   const std::string good =
       R"([{"id": "p1", "paths": ["/dev/ttyS1"], "numa_node": 0, "vars": {"s": 9.5, "u": true}},)"

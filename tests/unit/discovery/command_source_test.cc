@@ -20,7 +20,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-/// A resource whose devices are what a script of the test prints.
+/// A resource whose devices are the output of a script.
 class CommandSourceTest : public testing::Test {
  protected:
   void Prints(const std::string& script) { tree_.File("list", "#!/bin/sh\n" + script + "\n"); }

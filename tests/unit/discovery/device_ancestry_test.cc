@@ -25,8 +25,8 @@ using testing::ElementsAre;
 using testing::Pair;
 using testing::SizeIs;
 
-/// Counts how often what says something of a device is opened, from now on: its `uevent` file, and
-/// the numbers of a PCI device.
+/// Counts how often files of a device are opened from now on: its `uevent` file, and the numbers of
+/// a PCI device.
 class Reads {
  public:
   explicit Reads(const test::TempTree& tree) : fd_(inotify_init1(IN_NONBLOCK | IN_CLOEXEC)) {

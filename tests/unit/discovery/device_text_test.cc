@@ -39,7 +39,7 @@ MatchSpec SubsystemMatch(std::string_view name) {
   return {.source = std::move(udev), .exclude = {}, .id = {}};
 }
 
-/// A host with a disk, a good serial adapter, and a stick that lies.
+/// A host with a disk, a serial adapter, and a hostile USB stick.
 class DeviceTextTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -77,14 +77,14 @@ class DeviceTextTest : public testing::Test {
     sysfs_.Device(Interface(port), {.subsystem = "usb", .devtype = "usb_interface"});
   }
 
-  /// The kernel's text of the HID device, whose serial number is `unique`.
+  /// Sets the uevent file of the HID device, whose serial number is `unique`.
   void HidUevent(const std::string& unique) {
     tree_.File(kHid + "/uevent",
                "DRIVER=hid-generic\nHID_ID=0003:0000DEAD:0000BEEF\nHID_NAME=x y\n"
                "HID_PHYS=usb-1\nHID_UNIQ=" +
                    unique + "\nMODALIAS=hid:b0003\n");
   }
-  /// The same of the input device.
+  /// Sets that of the input device.
   void InputUevent(const std::string& unique) {
     tree_.File(kInput + "/uevent",
                "PRODUCT=3/dead/beef/111\nNAME=\"x y\"\nPHYS=\"usb-1\"\nUNIQ=\"" + unique +
@@ -189,10 +189,10 @@ TEST_F(DeviceTextTest, NodeWithAnotherNumberIsRejected) {
   EXPECT_THAT(Rejected(Find(UsbMatch(0x0403)).rejected), ElementsAre("wrong_number /dev/ttyUSB0"));
 }
 
-/// Two sticks with one serial number, of which the second comes when the first is known.
+/// Two sticks with the same serial number; the second appears when the first is known.
 class SharedSerialTest : public DeviceTextTest {
  protected:
-  /// A scan that knows what the one before it found.
+  /// A scan with the result of the previous one.
   Discovery FindAgain(MatchSpec match) {
     Discovery found = Find(std::move(match), before_);
     auto snapshot = std::make_shared<Snapshot>();
@@ -221,7 +221,7 @@ TEST_F(SharedSerialTest, FirstDeviceKeepsItsId) {
   }
   sysfs_.Remove(Usb("1-1"));
   const Discovery found = FindAgain(UsbMatch(0x0403));
-  EXPECT_THAT(Paths(found), ElementsAre("/dev/bus/usb/001/003")) << "the first one has gone";
+  EXPECT_THAT(Paths(found), ElementsAre("/dev/bus/usb/001/003")) << "the first one was removed";
 }
 
 TEST_F(SharedSerialTest, RejectsBothIfBothAreNew) {
@@ -255,9 +255,9 @@ TEST_F(SharedSerialTest, LinksToOneNodeAreOneDevice) {
   EXPECT_THAT(Ids(FindAgain(links)), ElementsAre("modem"));
   tree_.Link("/dev/links/alias", "../ttyUSB0");
   const Discovery found = FindAgain(links);
-  EXPECT_THAT(Ids(found), ElementsAre("modem")) << "the name that it had";
+  EXPECT_THAT(Ids(found), ElementsAre("modem")) << "its previous name";
   EXPECT_THAT(found.rejected, IsEmpty());
-  EXPECT_THAT(Ids(Find(links)), ElementsAre("alias")) << "to a pass that knows of no other";
+  EXPECT_THAT(Ids(Find(links)), ElementsAre("alias")) << "in a scan without a previous result";
 }
 
 TEST_F(SharedSerialTest, NodesAreComparedByDeviceNumber) {

@@ -67,7 +67,7 @@ TEST_F(DiscoverTest, MaxDevicesKeepsTheFirstInTheOrderOfIds) {
 TEST_F(DiscoverTest, MaxDevicesOfOneAllowsAFixedId) {
   for (const char* name : {"dev/x1", "dev/x2"}) tree_.File(name);
   MatchSpec one = WithId(Files({"/dev/x*"}), "card");
-  EXPECT_THAT(Find({one}).devices, IsEmpty()) << "without it, they take each other away";
+  EXPECT_THAT(Find({one}).devices, IsEmpty()) << "without it, each rejects the other";
   one.max_devices = 1;
   const Discovery found = Find({one});
   EXPECT_THAT(Ids(found), ElementsAre("card"));
@@ -212,7 +212,7 @@ TEST_F(DiscoverTest, IdsLeaveRoomForTheReplica) {
 }
 
 TEST_F(DiscoverTest, SortsRejections) {
-  // A directory lists its names in any order; the same faults must make the same list.
+  // Directory entries have no order; the same errors must have the same order.
   std::vector<std::string> expected;
   for (const int n : {7, 2, 9, 4, 0, 5, 8, 1, 6, 3}) {
     tree_.Link("dev/x" + std::to_string(n), "nowhere");
@@ -242,7 +242,7 @@ class NumaNodeOfDevice : public DiscoverTest {
     tree_.CharDevice("dev/d9", 1, 3);  // it is not in sysfs
   }
 
-  /// A function of a PCI device with its nodes.
+  /// Creates a function of a PCI device with its nodes.
   void Function(const std::string& address, const std::string& numa_node,
                 const std::vector<std::string>& nodes) {
     const std::string path = "/sys/devices/pci0000:00/" + address;
@@ -253,7 +253,7 @@ class NumaNodeOfDevice : public DiscoverTest {
     }
   }
 
-  /// The NUMA nodes by the IDs of the devices.
+  /// Returns the NUMA nodes by device ID.
   std::map<std::string, std::optional<int>> NumaNodes(const ResourceSpec& spec) const {
     std::map<std::string, std::optional<int>> nodes;
     for (const Device& device : Discover(spec, host_, "").devices) {
@@ -275,7 +275,7 @@ TEST_F(NumaNodeOfDevice, EqualsThatOfItsNodes) {
 TEST_F(NumaNodeOfDevice, IsUnsetIfItsNodesDiffer) {
   EXPECT_EQ(NumaNodes(Resource({Grouped(RegexMatch("/dev/(?P<group>[abc]).*"), "group")})),
             (Nodes{{"a", std::nullopt}, {"b", 0}, {"c", std::nullopt}}));
-  // One more on the first node does not make it forget the second.
+  // Another device on the first node does not change the result for the second.
   Function("0000:00:04.0", "0", {"a2"});
   EXPECT_EQ(NumaNodes(Resource({Grouped(RegexMatch("/dev/(?P<group>a).*"), "group")})),
             (Nodes{{"a", std::nullopt}}));
@@ -288,7 +288,7 @@ TEST_F(NumaNodeOfDevice, IsAvailableToTemplatesWithoutTopology) {
   EXPECT_EQ(NumaNodes(spec), (Nodes{{"a0", 0}, {"a1", 1}}));
 }
 
-/// A tree of files, directories and links with names that were meant to hurt.
+/// A tree of files, directories and links with hostile names.
 void Grow(test::TempTree& tree, std::mt19937& random, bool nodes) {
   static const std::vector<std::string> names = {"a",
                                                  "b",
@@ -381,7 +381,7 @@ TEST_F(DiscoverTest, InvariantsHoldOnRandomTrees) {
       ASSERT_EQ(again.rejected, found.rejected);
     }
   }
-  EXPECT_GT(devices, 1000u) << "the trees are too poor to prove anything";
+  EXPECT_GT(devices, 1000u) << "the trees have too few devices for a meaningful test";
   EXPECT_GT(rejections, 1000u);
 }
 

@@ -1,4 +1,4 @@
-// `exclude`: a node goes by any of its names.
+// `exclude` applies to a node by any of its names.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class ExclusionTest : public testing::Test {
   std::vector<std::string> Disks(std::string_view exclude) const {
     return Ids(Look(Without(PathMatch({"/dev/nvme*n1"}, NodeType::kAny), exclude)));
   }
-  /// Why something is not taken.
+  /// Returns why a path is excluded.
   std::vector<std::string> Drops(const MatchSpec& match) const {
     std::vector<std::string> drops;
     const Discovery found = Look(match);
@@ -58,7 +58,7 @@ TEST_F(ExclusionTest, LinkExcludesItsTarget) {
   EXPECT_THAT(Disks("/dev/nvme[12]n1"), ElementsAre("nvme0n1"));
 }
 
-/// As the UUID of a file system, which a stick can copy: the link leads to that stick then.
+/// Like a link by file system UUID, which a USB stick can copy: the link then points to that stick.
 TEST_F(ExclusionTest, StolenLinkStillExcludesTheOriginalDevice) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   tree_.CharDevice("dev/sda1", 8, 1);
@@ -70,7 +70,7 @@ TEST_F(ExclusionTest, StolenLinkStillExcludesTheOriginalDevice) {
 }
 
 TEST_F(ExclusionTest, UnreadablePatternExcludesEverything) {
-  tree_.Link("dev/error", std::string(300, 'x'));  // a name that no file system takes
+  tree_.Link("dev/error", std::string(300, 'x'));  // longer than NAME_MAX
   EXPECT_THAT(Disks("/dev/error/SYSTEM"), IsEmpty());
   EXPECT_THAT(Disks("/dev/error/*"), IsEmpty());
   EXPECT_THAT(Disks("/dev/error"), IsEmpty());

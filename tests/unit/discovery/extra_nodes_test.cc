@@ -18,7 +18,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::Pair;
 
-/// Two devices, card1 and card2, of which containers get more than their nodes.
+/// Two devices, card1 and card2, for which containers get additional nodes.
 class ExtraNodesTest : public testing::Test {
  protected:
   ExtraNodesTest() {

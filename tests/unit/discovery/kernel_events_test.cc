@@ -47,7 +47,7 @@ class LoopDevice {
     if (number_ >= 0) ioctl(control_.get(), LOOP_CTL_REMOVE, long{number_});
     number_ = -1;
   }
-  /// Has the kernel say "change" of the device `times` times. Returns how often it did.
+  /// Makes the kernel send `times` "change" events of the device. Returns how many it sent.
   int Change(int times) const {
     const UniqueFd uevent(open((syspath() + "/uevent").c_str(), O_WRONLY | O_CLOEXEC));
     int done = 0;
@@ -58,7 +58,7 @@ class LoopDevice {
   std::string syspath() const {
     return "/sys/devices/virtual/block/loop" + std::to_string(number_);
   }
-  /// Empty when there is a device.
+  /// Empty if there is a device.
   const std::string& why_not() const { return why_not_; }
 
  private:
@@ -74,7 +74,7 @@ class KernelEventsTest : public testing::Test {
     why_not_ = device.why_not();
   }
   void SetUp() override {
-    if (!why_not_.empty()) GTEST_SKIP() << "no loop device can be made here: " << why_not_;
+    if (!why_not_.empty()) GTEST_SKIP() << "cannot create a loop device here: " << why_not_;
   }
 
   void Listen() {
@@ -141,13 +141,13 @@ TEST_F(KernelEventsTest, HandlesAtMostMaxAtOnceEventsPerTurn) {
   ASSERT_EQ(device.Change(KernelEvents::kMaxAtOnce * 2), KernelEvents::kMaxAtOnce * 2);
   ASSERT_TRUE(loop_.RunReadable(kPatience));
   EXPECT_EQ(heard_.size(), static_cast<std::size_t>(KernelEvents::kMaxAtOnce));
-  ASSERT_TRUE(loop_.RunReadable(kPatience)) << "the rest is left for the next time";
+  ASSERT_TRUE(loop_.RunReadable(kPatience)) << "the rest is handled in the next call";
 }
 
 TEST_F(KernelEventsTest, ReportsLostEvents) {
   Listen();
   const LoopDevice device;
-  constexpr int kStorm = 20'000;  // more than any socket holds
+  constexpr int kStorm = 20'000;  // more than any socket buffer
   ASSERT_EQ(device.Change(kStorm), kStorm);
   const auto lost = [&] {
     return std::find_if(heard_.begin(), heard_.end(), [](const auto& event) { return event.lost; });
@@ -168,7 +168,7 @@ TEST_F(KernelEventsTest, RunsOnTheRealLoop) {
   AsioLoop loop;
   const LoopDevice device;
   int heard = 0;
-  constexpr int kChanges = KernelEvents::kMaxAtOnce + 10;  // more than one portion
+  constexpr int kChanges = KernelEvents::kMaxAtOnce + 10;  // more than one batch
   const auto events = KernelEvents::Create(loop, [&](const KernelEvent& event) {
     heard += event.syspath == device.syspath() && event.action == "change" ? 1 : 0;
     if (heard == kChanges) loop.Stop();

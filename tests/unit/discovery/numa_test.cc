@@ -16,7 +16,7 @@ constexpr char kFunction[] = "/sys/devices/pci0000:00/0000:00:02.0";
 
 class NumaTest : public testing::Test {
  protected:
-  /// The NUMA node of a device whose attribute holds `text`.
+  /// Returns the NUMA node of a device whose attribute contains `text`.
   std::optional<int> With(const std::string& text) {
     tree_.File(std::string(kFunction) + "/numa_node", text);
     return NumaNode(host_, kFunction);
@@ -49,7 +49,7 @@ TEST_F(NumaTest, ReadsTheNearestAncestorWithANumaNode) {
   tree_.File(root_port + "/0000:01:00.0/numa_node", "2\n");
   EXPECT_EQ(NumaNode(host_, disk), 2);
   tree_.File(root_port + "/0000:01:00.0/numa_node", "-1\n");
-  EXPECT_EQ(NumaNode(host_, disk), std::nullopt) << "the nearest word is the last";
+  EXPECT_EQ(NumaNode(host_, disk), std::nullopt) << "the nearest value is final";
 }
 
 TEST_F(NumaTest, DoesNotReadAboveTheDevices) {

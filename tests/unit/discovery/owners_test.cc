@@ -47,8 +47,7 @@ TEST_F(OwnersTest, ExclusiveResourceTakesItsNodes) {
   EXPECT_THAT(Ids(all), ElementsAre("a2", "b1"));
   ASSERT_THAT(Rejected(all.rejected), ElementsAre("taken /dev/a1"));
   EXPECT_THAT(all.rejected[0].detail, HasSubstr("x/one"));
-  EXPECT_THAT(all.directories, Contains("/dev/by-id"))
-      << "what the owner finds there matters here as well";
+  EXPECT_THAT(all.directories, Contains("/dev/by-id")) << "the scan of the owner depends on it";
   EXPECT_THAT(Ids(Find(model, 1)), ElementsAre("one"));
 }
 
@@ -75,11 +74,11 @@ TEST_F(OwnersTest, UnreadableNodesStayTaken) {
   EXPECT_THAT(Ids(before), ElementsAre("a2"));
   tree_.Remove("dev/by-id/one");
   tree_.Remove("dev/by-id");
-  tree_.Link("dev/by-id", std::string(300, 'x'));  // a name that no file system takes
+  tree_.Link("dev/by-id", std::string(300, 'x'));  // longer than NAME_MAX
   const Discovery now = Find(model, 0, ScanRequest{.owned_before = before.owned});
   EXPECT_THAT(Ids(now), ElementsAre("a2"));
   EXPECT_THAT(Ids(Find(model, 0, ScanRequest{.owned_before = now.owned})), ElementsAre("a2"))
-      << "for as long as that lasts";
+      << "until it can be read again";
 }
 
 TEST_F(OwnersTest, HangingExclusiveResourceKeepsItsNodes) {

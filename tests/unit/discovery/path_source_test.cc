@@ -112,7 +112,7 @@ TEST_F(PathSourceTest, FindsPathsThatMatchTheGlob) {
     EXPECT_THAT(found.rejected, IsEmpty()) << text;
     EXPECT_TRUE(found.complete) << text;
   }
-  // So that walk and pattern cannot be wrong together.
+  // Compares the walk with an independent result.
   EXPECT_THAT(Paths(Find("/dev/**/x")), ElementsAre("/dev/a/b/c/d/e/x", "/dev/a/x"));
   EXPECT_THAT(Paths(Find("/dev/tty{USB,ACM}0")), ElementsAre("/dev/ttyACM0", "/dev/ttyUSB0"));
   EXPECT_THAT(Paths(Find("/dev/{,snd/}pcm0")), ElementsAre("/dev/snd/pcm0"));
@@ -196,7 +196,7 @@ TEST_F(PathSourceTest, FollowsLinksToNodes) {
   EXPECT_EQ(before.devices.front().nodes.front().path, "/dev/serial/by-id/usb-A");
   EXPECT_EQ(before.devices.front().nodes.front().real_path, "/dev/ttyUSB0");
   EXPECT_THAT(Rejected(before.rejected), ElementsAre("dangling_link /dev/serial/by-id/usb-B"));
-  EXPECT_THAT(before.directories, Contains("/dev")) << "where the node may be replaced";
+  EXPECT_THAT(before.directories, Contains("/dev")) << "the node can be replaced there";
 
   tree_.File("dev/ttyUSB1");
   const Discovery after = Find("/dev/serial/by-id/*");
@@ -221,7 +221,7 @@ TEST_F(PathSourceTest, LimitsTheDepthOfDoubleStar) {
     tree_.File(path + "/node");
   }
   EXPECT_THAT(Find("/dev/**/node").devices, SizeIs(16));
-  EXPECT_THAT(Find("/" + path + "/node").devices, SizeIs(1)) << "a literal path may be deeper";
+  EXPECT_THAT(Find("/" + path + "/node").devices, SizeIs(1)) << "a literal path can be deeper";
 }
 
 TEST_F(PathSourceTest, GivesHostileNamesValidIds) {

@@ -51,7 +51,7 @@ TEST_F(RegexSourceTest, MatchesWholePaths) {
       {R"(/dev/[^/]*/card0)", {"/dev/dri/card0"}},
       {R"(/(?i)DEV/TTYusb0)", {"/dev/ttyUSB0"}},
       {R"(/dev/dri/card0|/etc/card0)", {"/dev/dri/card0", "/etc/card0"}},
-      // The second half can match no absolute path; the first must not suffer for it.
+      // The second alternative cannot match an absolute path; the first must still match.
       {R"(/dev/dri/card0|b)", {"/dev/dri/card0"}},
       {R"(/?dev/dri/card0)", {"/dev/dri/card0"}},
       {R"(/dev(/[a-z]+)*/card0)", {"/dev/dri/card0"}},
@@ -86,7 +86,7 @@ TEST_F(RegexSourceTest, OmitsGroupsThatDidNotParticipate) {
   EXPECT_EQ(all.devices[0].nodes.front().captures, (NamedValues{{"card", "0"}}));
   EXPECT_EQ(all.devices[1].nodes.front().captures, (NamedValues{{"card", "1"}, {"part", "2"}}));
   EXPECT_EQ(all.devices[2].nodes.front().captures, (NamedValues{{"card", "2"}, {"part", ""}}))
-      << "empty, but there";
+      << "empty, but present";
 
   const Discovery found = Find(WithId(match, "c{card}.{part}"));
   EXPECT_THAT(Ids(found), ElementsAre("c1.2", "c2."));
@@ -149,7 +149,7 @@ TEST_F(RegexSourceTest, GivesHostileNamesValidIds) {
   tree_.File("dev/a\xff");
   tree_.File("dev/" + std::string(255, 'z'));
   const Discovery found = Find(R"(/dev/(?s:(?P<rest>[^/]*)))");
-  // Bytes that are not UTF-8 match nothing in a regex.
+  // A regex does not match bytes that are not UTF-8.
   EXPECT_THAT(found.devices, SizeIs(3));
   for (const Device& device : found.devices) EXPECT_TRUE(test::IsLegalId(device.id)) << device.id;
   EXPECT_THAT(Paths(found), Contains("/dev/a\nb"));

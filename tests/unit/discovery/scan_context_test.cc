@@ -21,7 +21,7 @@ using testing::UnorderedElementsAre;
 
 bool All(const std::string&) { return true; }
 
-/// A scan of a tree of its own, for a match that takes any type.
+/// A scan of a temporary tree, for a match of any type.
 class ScanTest : public testing::Test {
  protected:
   ScanTest() { scan_.BeginMatch(match_, 0); }
@@ -78,7 +78,7 @@ TEST_F(ListingsTest, DoesNotReadAnUnchangedDirectoryAgain) {
   request_.unchanged_dirs.insert(tree_.path("dev"));
   EXPECT_EQ(LooksAt({"a"}), 0);
   EXPECT_EQ(LooksAt({"a"}), 0);
-  EXPECT_EQ(LooksAt({"a"}, 1), 1);  // a scan remembers the last alone
+  EXPECT_EQ(LooksAt({"a"}, 1), 1);  // only the entries of the last scan are cached
   EXPECT_EQ(LooksAt({"a"}, 0), 1);
   EXPECT_EQ(LooksAt({"a"}, 0, "a*"), 1);
 }

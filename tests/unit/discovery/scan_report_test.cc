@@ -122,7 +122,7 @@ TEST_F(ReportTest, CountsRejectionsBeyondTheLimit) {
   }
 }
 
-/// "reason what" for each drop, in the order of the scan.
+/// Returns "reason what" for each skipped path, in the order of the scan.
 std::vector<std::string> Drops(const MatchReport& report) {
   std::vector<std::string> drops;
   for (const MatchReport::Drop& drop : report.drops) {
@@ -141,7 +141,7 @@ TEST_F(ReportTest, ReportsOnlyLiteralPathsAsMissing) {
                                 test::PathMatch({"/dev/{a,b}/x", "/dev/y/z/*"}, NodeType::kAny),
                                 test::PathMatch({"/dev/*/file/*", "/dev/link/*"}, NodeType::kAny)});
   const auto& reports = found.reports;
-  EXPECT_THAT(Drops(reports[0]), IsEmpty()) << "one for each directory would hide the rest";
+  EXPECT_THAT(Drops(reports[0]), IsEmpty()) << "one entry per directory would hide the rest";
   EXPECT_THAT(Problems(reports[1]), IsEmpty());
   EXPECT_THAT(Drops(reports[2]), ElementsAre("missing /dev/a/x", "missing /dev/b/x"));
   EXPECT_THAT(Problems(reports[2]), ElementsAre("/dev/y"));
@@ -193,10 +193,10 @@ TEST_F(ReportTest, SeparatesOtherVendorsFromNearMisses) {
               ElementsAre("other_kind 1a86:7523-A1 1a86:7523", "condition 0403:6015-A1 "));
   EXPECT_THAT(Drops(reports[2]), ElementsAre("other_kind 0000:00:01.0 8086:1572"));
   EXPECT_THAT(Drops(reports[0]), testing::Contains("condition 0403:6001-A1 "))
-      << "once, not for each part";
+      << "once, not per part";
   EXPECT_EQ(reports[0].drops.back().detail,
             "no part of it meets the conditions; 1-3:1.0: its subsystem is \"usb\", not tty");
-  EXPECT_EQ(reports[1].scanned.front().seen, 3) << "interfaces are no devices of their own";
+  EXPECT_EQ(reports[1].scanned.front().seen, 3) << "interfaces are not separate devices";
   EXPECT_EQ(reports[1].found.front().syspath, "/sys/devices/usb1/1-3");
 }
 

@@ -53,7 +53,7 @@ inline MatchSpec Grouped(MatchSpec match, std::string_view by,
   return match;
 }
 
-/// As validation leaves it: every node, at the same path.
+/// The default after validation: every node, at the same path.
 inline ResourceSpec Resource(std::vector<MatchSpec> matches) {
   ResourceSpec spec;
   spec.name = "example.com/thing";

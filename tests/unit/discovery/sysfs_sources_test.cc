@@ -70,7 +70,7 @@ class SysfsSourcesTest : public testing::Test {
     sysfs_.Device(path, device);
   }
 
-  /// An FTDI adapter: a USB device with one interface that carries a tty.
+  /// Creates an FTDI adapter: a USB device with one interface and a tty.
   void Adapter(const std::string& port, const std::string& serial, int index) {
     const std::string usb = kHub + "/" + port, interface = usb + "/" + port + ":1.0";
     const std::string name = "ttyUSB" + std::to_string(index);
@@ -87,7 +87,7 @@ class SysfsSourcesTest : public testing::Test {
                    .udev = {{"ID_MODEL", "FT232R"}, {"ID_SERIAL_SHORT", serial}}});
   }
 
-  /// A CAN adapter with one interface, which carries its channels.
+  /// Creates a CAN adapter with one interface and several channels.
   void CanAdapter() {
     UsbDevice(kCan, "1-1.4", "1d50", "606f", "CAND", "189:20", "bus/usb/001/020");
     sysfs_.Device(kCan + "/1-1.4:1.0", {.subsystem = "usb",
@@ -187,7 +187,7 @@ TEST_F(SysfsSourcesTest, HostileSerialNumbersGetValidIds) {
   const Discovery found = Find(Usb(0x0403, 0x6001));
   EXPECT_THAT(found.devices, testing::SizeIs(6));
   for (const std::string& id : Ids(found)) EXPECT_TRUE(test::IsLegalId(id)) << id;
-  EXPECT_THAT(Ids(found), Contains("0403:6001@1-1.4")) << "by its port";
+  EXPECT_THAT(Ids(found), Contains("0403:6001@1-1.4")) << "identified by its port";
 }
 
 TEST_F(SysfsSourcesTest, PciFunctionContainsCardAndRenderNode) {
@@ -223,7 +223,7 @@ TEST_F(SysfsSourcesTest, VfioFunctionContainsItsGroupNode) {
   EXPECT_THAT(Paths(Find(Pci(0x8086, 0x10ed))), ElementsAre("/dev/vfio/17"));
   MatchSpec bound = Pci(0x8086, 0x10ed);
   bound.conditions.udev = UdevPattern{{}, {Name("vfio-*")}, {}, {}};
-  EXPECT_THAT(Paths(Find(bound)), ElementsAre("/dev/vfio/17")) << "its driver is that of the group";
+  EXPECT_THAT(Paths(Find(bound)), ElementsAre("/dev/vfio/17")) << "the driver is that of the group";
 }
 
 TEST_F(SysfsSourcesTest, NetworkInterfaceHasVariablesButNoNode) {
@@ -306,7 +306,7 @@ TEST_F(SysfsSourcesTest, RejectsADeviceWithAMissingNode) {
   EXPECT_THAT(Ids(found), ElementsAre("0403:6001@1-1.2"));
   EXPECT_THAT(Rejected(found.rejected), ElementsAre("incomplete /dev/ttyUSB0"));
   EXPECT_THAT(Ids(Find(test::Without(Usb(0x0403, 0x6001), "/dev/ttyUSB*"))), testing::SizeIs(2))
-      << "what is excluded need not be there";
+      << "an excluded node can be missing";
 }
 
 TEST_F(SysfsSourcesTest, OmitsADeviceIfAllNodesAreExcluded) {
@@ -340,7 +340,7 @@ TEST_F(SysfsSourcesTest, IdsOfOneInterfaceDifferByIndex) {
       ElementsAre("046d:0825-CAFE-if00-0-video4linux", "046d:0825-CAFE-if00-1-video4linux"));
 }
 
-/// Channels of one USB interface, named in the order of plugging in.
+/// Channels of one USB interface, with names in the order of detection.
 TEST_F(SysfsSourcesTest, IdsOfNetworkInterfacesDifferByPort) {
   struct Channel {
     FakeDevice::Pairs attributes;

@@ -33,7 +33,7 @@ constexpr char kPort[] =
 
 class SysfsTest : public testing::Test {
  protected:
-  /// A serial adapter behind a hub, as the kernel shows it.
+  /// Creates a serial adapter behind a hub, like the kernel.
   void AddSerialAdapter() {
     fake_.Device("/sys/devices/pci0000:00/0000:00:14.0",
                  {.subsystem = "pci", .driver = "xhci_hcd", .attributes = {{"numa_node", "1"}}});
@@ -297,7 +297,7 @@ TEST_F(SysfsTest, FindsDescendantsOfADevice) {
     return IsUsbDevice(*sysfs.Read(path));
   };
   EXPECT_THAT(sysfs.Below(kHub, other_devices).paths, ElementsAre(kHub));
-  EXPECT_THAT(asked, ElementsAre(kStick)) << "nothing below what is stopped at";
+  EXPECT_THAT(asked, ElementsAre(kStick)) << "nothing below a device at which it stops";
 }
 
 class LargeSysfsTest : InMemory, public SysfsTest {};

@@ -31,7 +31,7 @@ class UdevPropertiesTest : public testing::Test {
     EXPECT_TRUE(device) << device.error().message;
     return device ? device->properties : Properties();
   }
-  /// The value that udev is said to have of the one device.
+  /// Returns the kept value of a property in the udev database.
   std::string Kept(const std::string& value) {
     tree_.Remove("/sys/devices");
     tree_.Remove("/sys/class");
@@ -106,7 +106,7 @@ TEST_F(UdevPropertiesTest, OmitsInvalidValues) {
   EXPECT_EQ(Kept("\x7f"), "nothing");
   EXPECT_EQ(Kept("\xff\xfe"), "nothing");
   EXPECT_EQ(Kept(std::string("a\0b", 3)), "nothing");
-  EXPECT_EQ(Kept(""), "nothing") << "an empty value takes a property away";
+  EXPECT_EQ(Kept(""), "nothing") << "an empty value removes a property";
 }
 
 TEST_F(UdevPropertiesTest, IgnoresMalformedDatabaseLines) {
@@ -139,7 +139,7 @@ TEST(TrustedUevent, StopsAtTheFirstLineWithDeviceText) {
               ElementsAre(Pair("NAME", "\"x"), Pair("PRODUCT", "3/1/1/1")));
   EXPECT_THAT(TrustedUevent("DRIVER=usb\nDRIVER=other\nTYPE=0/0/0\n"),
               ElementsAre(Pair("DRIVER", "usb")))
-      << "a key that comes twice";
+      << "a repeated key";
   EXPECT_THAT(TrustedUevent("DRIVER=usb\n\nTYPE=0/0/0\n"), ElementsAre(Pair("DRIVER", "usb")));
   EXPECT_THAT(
       TrustedUevent("OF_NAME=uart\nOF_COMPATIBLE_0=x\nMODALIAS=of:N\nX=1\n"),
@@ -171,14 +171,14 @@ TEST_F(UdevPropertiesTest, MissingDeviceIsAnError) {
   EXPECT_EQ(error("/"), ErrorKind::kInvalid);
 }
 
-// All devices of this system: libudev must agree with each property that is taken.
+// All devices of this system: libudev must have the same value for each property.
 TEST(UdevPropertiesOfThisSystem, AgreeWithLibudev) {
   const Sysfs sysfs(HostRoot("/"));
   const SysfsPaths found = sysfs.Devices([](std::string_view) { return true; });
   if (found.paths.empty()) GTEST_SKIP() << "no devices here: " << found.errors.front().message;
   for (const std::string& path : found.paths) {
     std::string difference;
-    for (int i = 0; i < 10; ++i) {  // devices change meanwhile; not again and again
+    for (int i = 0; i < 10; ++i) {  // repeated, because devices can change meanwhile
       const auto device = sysfs.Read(path);
       difference = device ? test::DifferenceFromLibudev(path, device->properties) : "";
       if (difference.empty()) break;

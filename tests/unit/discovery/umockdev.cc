@@ -1,6 +1,6 @@
 // Run under umockdev-wrapper, which shows the tree at $UMOCKDEV_DIR as /sys to this process,
-// libudev included; a mount shows its /run, where udev keeps its database. So what libudev says of
-// devices can be compared with what Patchbay takes of the same tree, without real devices.
+// including libudev; a mount provides /run with the udev database. The properties of libudev can
+// thus be compared with those of Patchbay for the same tree, without real devices.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -41,8 +41,8 @@ class UmockdevTest : public testing::Test {
     unsetenv("UMOCKDEV_DIR");
   }
 
-  /// Reads all devices, at "/" and below the root of the tree, which must agree, and libudev with
-  /// both; the properties of the one at `path`.
+  /// Reads all devices, with the root "/" and with the root of the tree, and compares both with
+  /// libudev. Returns the properties of the device at `path`.
   Properties AgreeWithLibudev(const std::string& path) {
     const Sysfs here(HostRoot("/")), below(HostRoot(tree_.path()));
     const auto all = [](std::string_view) { return true; };
@@ -132,7 +132,7 @@ TEST_F(UmockdevTest, AgreesWithLibudevWithoutADatabase) {
   AgreeWithLibudev(card);
 }
 
-// A HID device prints its serial number into its own uevent, where a newline makes lines of it.
+// The uevent file of a HID device contains its serial number; a newline in it adds lines.
 TEST_F(UmockdevTest, SerialNumberCannotForgeUeventLines) {
   const std::string usb = "/sys/devices/pci0000:00/0000:00:14.0/usb1/1-1";
   const std::string hid = usb + "/1-1:1.0/0003:DEAD:BEEF.0001";
@@ -146,7 +146,7 @@ TEST_F(UmockdevTest, SerialNumberCannotForgeUeventLines) {
              "HID_UNIQ=A1\nDEVNAME=sda\nMAJOR=8\nMINOR=0\nSUBSYSTEM=block\nDEVTYPE=disk\n"
              "MODALIAS=hid:b0003g0001v0000DEADp0000BEEF\n");
   const Properties by_libudev = test::ReadByLibudev(hid);
-  EXPECT_THAT(by_libudev, Contains(Pair("DEVNAME", "/dev/sda"))) << "libudev is taken in";
+  EXPECT_THAT(by_libudev, Contains(Pair("DEVNAME", "/dev/sda"))) << "libudev trusts it";
   for (const HostRoot& host : {HostRoot("/"), HostRoot(tree_.path())}) {
     const auto device = Sysfs(host).Read(hid);
     ASSERT_TRUE(device) << device.error().message;

@@ -1,9 +1,8 @@
-// Whole scans over a machine that umockdev-run makes of rack.umockdev: this process sees its /sys
-// and /dev. What udev says of the devices is in a database of its own, mounted at /run/udev, which
-// is no part of the made-up machine.
+// Complete scans of a machine that umockdev-run simulates from rack.umockdev: this process sees its
+// /sys and /dev. The udev database is separate from the simulated machine and mounted at /run/udev.
 //
-// The nodes are plain files that umockdev shows as devices to lstat and fstatat, which is all that
-// a scan asks of them.
+// The nodes are regular files that umockdev presents as devices in lstat and fstatat. A scan uses
+// no other system calls on them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -57,7 +56,7 @@ class UmockdevRack : public testing::Test {
     run_.File("udev/data/" + key, "I:4711\n" + lines + "\nV:1\n");
   }
 
-  /// A resource with this match, looked for as a file would have it.
+  /// Scans for a resource with this match, as loaded from a file.
   static Discovery Find(std::string_view match, const HostRoot& host = HostRoot("/")) {
     const Loaded loaded = LoadTexts(
         {{"rack.toml", format("[[resource]]\nname = 'a.com/x'\n[[resource.match]]\n{}\n", match)}});
@@ -157,7 +156,7 @@ TEST_F(UmockdevRack, NetworkInterfaceHasNoNode) {
   ASSERT_THAT(Ids(found), ElementsAre("can0"));
   EXPECT_THAT(found.devices.front().nodes, IsEmpty());
   EXPECT_THAT(found.devices.front().values, Contains(Pair("driver", "peak_pci")));
-  EXPECT_EQ(found.devices.front().numa_node, std::nullopt) << "the firmware does not know it";
+  EXPECT_EQ(found.devices.front().numa_node, std::nullopt) << "the firmware does not provide it";
 }
 
 TEST_F(UmockdevRack, PathMatchesHaveConditionsAndNumaNodes) {
@@ -180,7 +179,7 @@ TEST_F(UmockdevRack, GroupsNodesByAProperty) {
 TEST_F(UmockdevRack, ReportsTheMissingUdevDatabase) {
   const std::string_view match = "udev = { subsystem = 'net', properties = { ID_PATH = 'pci-*' } }";
   EXPECT_THAT(Ids(Find(match)), ElementsAre("can0"));
-  // The same machine as another root, where its database is not mounted.
+  // The same machine under another root, without its database.
   const Discovery by_files = Find(match, HostRoot(std::getenv("UMOCKDEV_DIR")));
   EXPECT_THAT(by_files.devices, IsEmpty());
   EXPECT_THAT(WhyNot(by_files, "/sys/devices/pci0000:00/0000:00:1f.0/net/can0"),

@@ -1,4 +1,4 @@
-// Which directories a scan says may change its outcome.
+// The directories whose changes can change the result of a scan.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ TEST_F(WatchingTest, TerminatesOnLinkLoops) {
   tree_.Link("dev/a", "b/x");
   tree_.Link("dev/b", "a/y");
   EXPECT_THAT(Watched("/dev/{self,a,b}"), ElementsAre("/dev"));
-  // Each level is a link beside its directory, so that there are as many ways as subsets.
+  // Each level is a link next to its directory, so that the number of paths is exponential.
   std::string path, real;
   for (int level = 0; level < 30; ++level) {
     tree_.Dir(real + "/real");
@@ -87,7 +87,7 @@ TEST_F(WatchingTest, WatchesTheUdevDatabaseForSysfsMatches) {
   EXPECT_THAT(Watched(path), ElementsAre("/", "/run/udev/data"));
 }
 
-/// A host with one USB device that holds more than a scan looks at.
+/// A host with one USB device that has more descendants than a scan reads.
 class SysfsScanTest : public WatchingTest {
  protected:
   void SetUp() override {
@@ -116,7 +116,7 @@ TEST_F(SysfsScanTest, FirstMatchKeepsADevice) {
   const Discovery found = Find({Usb(0x0403, {}), Usb({}, 0x6001)});
   EXPECT_THAT(Ids(found), ElementsAre("0403:6001@1-1"));
   EXPECT_THAT(found.rejected, IsEmpty());
-  // Conditions that nothing meets take nothing.
+  // Conditions that no device meets add nothing.
   MatchSpec ttys = Usb(0x0403, {});
   ttys.conditions.udev = UdevPattern{{NamePattern::Compile("tty").value()}, {}, {}, {}};
   MatchSpec udev;

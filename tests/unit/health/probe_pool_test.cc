@@ -77,7 +77,7 @@ class ProbePoolTest : public testing::Test {
     ASSERT_TRUE(loop_.RunUntil([&] { return ended_.size() > before; }));
   }
 
-  /// The same as of the gate, where the loop has to turn for it.
+  /// Like AwaitBegun of the gate, and runs the loop meanwhile.
   bool RunUntilBegun(std::size_t count) {
     const auto end = std::chrono::steady_clock::now() + seconds(10);
     while (!gate_->AwaitBegun(count, std::chrono::milliseconds(1))) {
@@ -148,7 +148,7 @@ TEST_F(ProbePoolTest, HangingProbeFreesItsSlotAndReportsTwice) {
   End("a3");
   End("a1");
   EXPECT_EQ(ended_.back(), "a1.");
-  // The places are as many as before.
+  // The maximum is unchanged.
   for (const char* name : {"a4", "a5", "a6"}) Run("a", name);
   ASSERT_TRUE(gate_->AwaitBegun(5));
   EXPECT_EQ(gate_->Begun().size(), 5U);
@@ -202,20 +202,20 @@ TEST_F(ProbePoolTest, ReportsAHangOfADroppedProbeToTheNext) {
 
 TEST_F(ProbePoolTest, FailsFurtherProbesIfTooManyHang) {
   for (int i = 0; i < 100; ++i) Run("a", "a" + std::to_string(i));
-  // Two at a time, each of which makes place for another one.
+  // Two at a time; each abandoned job lets another one run.
   for (int hanging = 2; hanging <= 64; hanging += 2) {
     ASSERT_TRUE(gate_->AwaitBegun(static_cast<std::size_t>(hanging)));
     EXPECT_THAT(ended_, SizeIs(hanging - 2));
     loop_.Advance(seconds(5));
   }
-  // The place of the one before the last was another's when the last came to hang.
-  EXPECT_THAT(ended_, SizeIs(99)) << "the one that runs is let run";
+  // Another job took the place of the last but one before the last one hung.
+  EXPECT_THAT(ended_, SizeIs(99)) << "the running job continues";
   EXPECT_EQ(
       std::count_if(ended_.begin(), ended_.end(), [](const auto& e) { return e.back() == '!'; }),
       35);
   EXPECT_THAT(reason_, HasSubstr("64 probes"));
   Run("b", "b1");
-  ASSERT_TRUE(gate_->AwaitBegun(66)) << "b has nothing to do with that";
+  ASSERT_TRUE(gate_->AwaitBegun(66)) << "b is not affected";
   Run("a", "late");
   EXPECT_EQ(ended_.back(), "late!");
   End("a7");
@@ -224,7 +224,7 @@ TEST_F(ProbePoolTest, FailsFurtherProbesIfTooManyHang) {
   ASSERT_TRUE(gate_->AwaitBegun(67));
 }
 
-/// A program that ended its probe's job, and lives on as one that cannot be killed does.
+/// A program that outlives the job of its probe, like one that cannot be killed.
 TEST_F(ProbePoolTest, ReapsLeftoverPrograms) {
   const pid_t pid = fork();
   if (pid == 0) {

@@ -17,7 +17,7 @@ std::shared_ptr<const Device> MakeDevice(const std::string& id, const std::strin
   return std::make_shared<const Device>(std::move(device));
 }
 
-/// A probe every ten seconds, after five at first; two failures, one success.
+/// A probe with period 10 s, initial delay 5 s, failure_threshold 2 and success_threshold 1.
 class ProbeSchedulerTest : public testing::Test {
  protected:
   ProbeSchedulerTest() {
@@ -79,7 +79,7 @@ TEST_F(ProbeSchedulerTest, ProbesNewDevicesAfterInitialDelayAndJitter) {
   EXPECT_THAT(DueAfter(milliseconds(4999)), IsEmpty());
   EXPECT_THAT(DueAfter(milliseconds(1001)), ElementsAre("a"));
   EXPECT_THAT(Due(), IsEmpty());
-  EXPECT_EQ(table_->NextDue(), std::nullopt);  // not before it has ended
+  EXPECT_EQ(table_->NextDue(), std::nullopt);  // nothing is due before it has ended
 }
 
 TEST_F(ProbeSchedulerTest, PeriodCountsFromTheStartOfTheLastProbe) {
@@ -155,7 +155,7 @@ TEST_F(ProbeSchedulerTest, ProbesAReturnedDeviceImmediately) {
   EXPECT_FALSE(Healthy("a"));
   Set({"a", "b"});
   EXPECT_THAT(Due(), ElementsAre("a"));
-  EXPECT_FALSE(Healthy("a"));  // until the probe says so
+  EXPECT_FALSE(Healthy("a"));  // until the first result
   EXPECT_EQ(Succeed("a"), Change::kHealth);
 }
 
@@ -177,7 +177,7 @@ TEST_F(ProbeSchedulerTest, RunsOneProbePerDeviceAtATime) {
   Set({"a"});
   EXPECT_THAT(DueAfter(seconds(30)), IsEmpty());
   EXPECT_EQ(Fail("a"), Change::kNothing);
-  EXPECT_THAT(Due(), ElementsAre("a"));  // at once, as it is back
+  EXPECT_THAT(Due(), ElementsAre("a"));  // immediately, because it is back
   Set({});
   EXPECT_THAT(DueAfter(seconds(30)), IsEmpty());
   Set({"a"});
@@ -200,7 +200,7 @@ TEST_F(ProbeSchedulerTest, IgnoresResultsForVanishedDevices) {
   Set({});
   EXPECT_EQ(Fail("a"), Change::kNothing);
   EXPECT_TRUE(Healthy("a"));
-  EXPECT_EQ(Fail("a"), Change::kNothing);  // not known at all
+  EXPECT_EQ(Fail("a"), Change::kNothing);  // an unknown device
 }
 
 TEST_F(ProbeSchedulerTest, CountsAFailurePerPeriodWhileAProbeHangs) {
@@ -227,7 +227,7 @@ TEST_F(ProbeSchedulerTest, ProbesAgainImmediatelyAfterAHangEnds) {
   DueAfter(seconds(6));
   EXPECT_EQ(Hang("a"), Change::kHealth);
   now_ += seconds(1);
-  EXPECT_EQ(ComeBack("a"), Change::kNothing);  // much too late
+  EXPECT_EQ(ComeBack("a"), Change::kNothing);  // after the device was removed
   EXPECT_FALSE(Healthy("a"));
   EXPECT_THAT(Due(), ElementsAre("a"));
   EXPECT_EQ(Succeed("a"), Change::kHealth);
@@ -245,7 +245,7 @@ TEST_F(ProbeSchedulerTest, RemembersAHangOfAForgottenDevice) {
   EXPECT_THAT(DueAfter(seconds(11)), ElementsAre("a hangs: stuck"));
   EXPECT_EQ(Hang("a"), Change::kHealth) << "two failures";
   Set({}, {"a"});
-  EXPECT_THAT(DueAfter(seconds(30)), IsEmpty()) << "what is gone is not doubted";
+  EXPECT_THAT(DueAfter(seconds(30)), IsEmpty()) << "a removed device is not probed";
   EXPECT_EQ(ComeBack("a"), Change::kNothing);
   Set({"a"});
   EXPECT_THAT(Due(), ElementsAre("a"));
@@ -312,7 +312,7 @@ TEST_F(StaleProbeResultTest, IsIgnoredIfItIsFromAnEarlierRun) {
   const ProbeOutcome failure{.result = ProbeResult::kFailure, .reason = "late"};
   EXPECT_EQ(table_->Finish("a", first, failure, now_), Change::kNothing);
   EXPECT_TRUE(Healthy("a"));
-  EXPECT_EQ(Fail("a"), Change::kHealth) << "the one that runs is not over";
+  EXPECT_EQ(Fail("a"), Change::kHealth) << "the running probe has not ended";
 }
 
 /// The state that remains when the probe changes.
@@ -340,17 +340,17 @@ TEST_F(ChangedProbeTest, KeepsHealthUntilTheNewProbeDecides) {
   EXPECT_TRUE(Healthy("good"));
   EXPECT_FALSE(Healthy("bad"));
   EXPECT_EQ(table_->VerdictFor("bad").reason, "broken");
-  EXPECT_FALSE(Healthy("new")) << "nothing was known of it but what is reported before the first";
-  // Soon, and not all at once.
+  EXPECT_FALSE(Healthy("new")) << "it had no result, only the health before the first one";
+  // Soon, but not at the same time.
   EXPECT_THAT(DueAfter(seconds(1)), testing::UnorderedElementsAre("bad"))
-      << "the others are being probed as it was before";
-  EXPECT_EQ(Succeed("bad"), ProbeScheduler::Change::kNothing) << "two are needed now";
+      << "the others are still being probed with the previous probe";
+  EXPECT_EQ(Succeed("bad"), ProbeScheduler::Change::kNothing) << "the threshold is two now";
 }
 
 TEST_F(ChangedProbeTest, KeepsHealthAcrossTwoChanges) {
   Change(Health::kHealthy);
   Change(Health::kHealthy);
-  EXPECT_FALSE(Healthy("bad")) << "no probe has ended in between";
+  EXPECT_FALSE(Healthy("bad")) << "no probe has ended since";
   EXPECT_TRUE(Healthy("new"));
 }
 
@@ -359,15 +359,16 @@ TEST_F(ChangedProbeTest, IgnoresResultsOfThePreviousProbe) {
   EXPECT_EQ(Fail("good"), ProbeScheduler::Change::kNothing);
   EXPECT_TRUE(Healthy("good"));
   EXPECT_THAT(DueAfter(seconds(1)), testing::UnorderedElementsAre("good", "bad"));
-  EXPECT_EQ(Fail("good"), ProbeScheduler::Change::kHealth) << "one is enough now";
+  EXPECT_EQ(Fail("good"), ProbeScheduler::Change::kHealth) << "the threshold is one now";
 }
 
 TEST_F(ChangedProbeTest, HangOfThePreviousProbeIsAFailure) {
   Hang("good");
   Change(Health::kHealthy);
   EXPECT_THAT(DueAfter(seconds(1)), testing::UnorderedElementsAre("bad", "good hangs: stuck"));
-  EXPECT_EQ(Hang("good"), ProbeScheduler::Change::kHealth) << "one is enough now";
-  EXPECT_EQ(ComeBack("good"), ProbeScheduler::Change::kNothing) << "it says no more than that";
+  EXPECT_EQ(Hang("good"), ProbeScheduler::Change::kHealth) << "the threshold is one now";
+  EXPECT_EQ(ComeBack("good"), ProbeScheduler::Change::kNothing)
+      << "the end of a hang is not a result";
   EXPECT_THAT(Due(), ElementsAre("good"));
 }
 

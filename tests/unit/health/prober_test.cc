@@ -1,5 +1,5 @@
-// A prober at work as in the daemon, with real programs that do their worst. After each test
-// nothing of them is left.
+// A prober like in the daemon, with real programs that misbehave. No test may leave a process or a
+// descriptor.
 #include "health/prober.h"
 
 #include <fcntl.h>
@@ -35,7 +35,7 @@ class Fifo {
     fd_ = UniqueFd(open(path.c_str(), O_RDWR | O_CLOEXEC));
   }
   void WriteLine() const { EXPECT_EQ(write(fd_.get(), "\n", 1), 1); }
-  /// The next line; fails, with an empty one, when none comes.
+  /// Returns the next line. Fails and returns an empty one if there is none.
   std::string NextLine() {
     while (text_.find('\n') == std::string::npos) {
       pollfd written = {fd_.get(), POLLIN, 0};
@@ -130,7 +130,7 @@ class ProberTest : public testing::Test {
   }
 
  private:
-  /// Counts on the loop, is awaited by the test.
+  /// Counted on the loop; the test waits for it.
   class Results {
    public:
     void Add(ProbeResult result) {
@@ -230,7 +230,7 @@ TEST_F(ProberTest, StopsAForkBombThatLeavesItsProcessGroup) {
   Cancel();
   EXPECT_EQ(AwaitResults(1), (Counts{{ProbeResult::kError, 1}}));
   ASSERT_GT(processes[5], 1);
-  EXPECT_EQ(kill(-processes[5], SIGKILL), 0) << "it was killed already";
+  EXPECT_EQ(kill(-processes[5], SIGKILL), 0) << "it was already killed";
   EXPECT_EQ(waitpid(processes[5], nullptr, 0), processes[5]);
   EXPECT_EQ(test::Leftovers::ReapOrphans(), 48);
 }
@@ -249,7 +249,7 @@ TEST_F(ProberTest, ProbesEightOfAThousandDevicesAtOnce) {
     }
     EXPECT_TRUE(begun.insert(line.substr(2)).second) << line << " was probed twice";
     most = std::max(most, ++running);
-    // All wait but the one that is let pass, in whose place another one comes.
+    // All wait except the one that continues, which another one replaces.
     if (begun.size() >= kMaxAtOnce) LetOnePass();
     if (begun.size() == kDevices) {
       for (int i = 1; i < kMaxAtOnce; ++i) LetOnePass();

@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using testing::HasSubstr;
 
-/// Calls of programs that wait at a gate of theirs, a named pipe, until the test opens it.
+/// Calls of programs that wait at a gate, a named pipe, until the test opens it.
 class HookRunnerTest : public testing::Test {
  protected:
   HookRunnerTest() { Make(); }
@@ -28,7 +28,7 @@ class HookRunnerTest : public testing::Test {
     runner_.emplace([this](Hook, bool, std::chrono::nanoseconds) { ++results_; }, log_,
                     cancellation_);
   }
-  /// Nothing is left after it: no process, no descriptor.
+  /// No test may leave a process or a descriptor.
   void End() {
     cancellation_->Trigger();
     runner_.reset();
@@ -54,7 +54,7 @@ class HookRunnerTest : public testing::Test {
     return call;
   }
 
-  /// A script that says that it began and then waits at the gate.
+  /// A script that reports its start and then waits at the gate.
   std::string WaitAt(const std::string& gate) {
     EXPECT_EQ(mkfifo(tree_.path(gate).c_str(), 0600), 0);
     EXPECT_EQ(mkfifo(tree_.path(gate + ".begun").c_str(), 0600), 0);
@@ -121,7 +121,7 @@ TEST_F(HookRunnerTest, CallsForOneDeviceRunInOrder) {
 }
 
 TEST_F(HookRunnerTest, StopsAProgramAndItsChildren) {
-  // Fifty children, deaf to SIGTERM, and a flood of output.
+  // Fifty children that ignore SIGTERM, and unlimited output.
   const Status wild =
       Run(Call(Hook::kPreStart, {"a"},
                "trap '' TERM; for i in $(seq 50); do sleep 3600 & done; yes", seconds(1)))
@@ -156,7 +156,7 @@ TEST_F(HookRunnerTest, RunsSixteenReleasesAtOnce) {
     calls.push_back(Run(Call(Hook::kRelease, {format("d{}", i)}, WaitAt(format("gate{}", i)))));
   }
   for (int i = 0; i < 16; ++i) AwaitBegun(format("gate{}", i));
-  // One sees whose turn it is. Those that start programs go when they have.
+  // One thread schedules the calls. Threads that start programs end afterwards.
   const auto deadline = std::chrono::steady_clock::now() + seconds(20);
   while (test::ThreadsOf(getpid()) > threads + 17 && std::chrono::steady_clock::now() < deadline) {
     std::this_thread::yield();

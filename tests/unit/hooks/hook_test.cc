@@ -83,7 +83,7 @@ TEST_F(PlanHookTest, RunsNothingWithoutAHook) {
   ASSERT_TRUE(call);
   EXPECT_THAT(call->commands, IsEmpty());
   EXPECT_THAT(call->devices, ElementsAre("sda"));
-  EXPECT_EQ(call->patience, seconds(27));  // for the release
+  EXPECT_EQ(call->patience, seconds(27));  // the limit for the release hook
 }
 
 TEST_F(PlanHookTest, LimitsTheWaitForPreStartAndAllocate) {

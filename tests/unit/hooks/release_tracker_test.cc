@@ -10,7 +10,7 @@ using testing::IsEmpty;
 
 Holder Pod(const std::string& name) { return {"ns", name, "c"}; }
 
-/// Reports of one run of the kubelet, one after the other.
+/// Consecutive reports of one run of the kubelet.
 class ReleaseTrackerTest : public testing::Test {
  protected:
   /// Returns what is released after this report.
@@ -51,7 +51,7 @@ TEST_F(ReleaseTrackerTest, DoesNotReleaseAfterAnUnverifiedStart) {
   const auto verdict = tracker_.Update({{{"a", {Pod("q")}}}, true, kubelet_});
   EXPECT_THAT(verdict.missed, ElementsAre("a", "b"));  // an init container may have "b"
   EXPECT_THAT(verdict.released, IsEmpty());
-  // That is over with the next report.
+  // The next report resets that.
   EXPECT_THAT(Take({{"a", {Pod("r")}}}), ElementsAre("a"));
 }
 

@@ -103,7 +103,7 @@ class AllocateTest : public testing::Test {
     return error;
   }
 
-  /// As when the node went.
+  /// Simulates the removal of the node.
   static Result<HostNode> Gone(const std::string& what) {
     return Fail(ErrorKind::kNotFound, "cannot access " + what + ": No such file or directory");
   }
@@ -111,7 +111,7 @@ class AllocateTest : public testing::Test {
   ResourceSpec spec_;
   std::vector<Device> devices_;
   std::map<std::string, std::string> unhealthy_;
-  std::map<std::string, Result<HostNode>> host_;  ///< what does not resolve to itself
+  std::map<std::string, Result<HostNode>> host_;  ///< paths that do not resolve to themselves
 };
 
 TEST_F(AllocateTest, AllocatesOneDevice) {
@@ -170,7 +170,7 @@ TEST_F(AllocateTest, RejectsUnhealthyDevices) {
   EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
   EXPECT_THAT(error.message, HasSubstr("\"c2\""));
   EXPECT_THAT(error.message, HasSubstr("/dev/c2 is gone"));
-  EXPECT_THAT(Granted({"c0", "c1"}).devices, SizeIs(2)) << "its neighbors are not touched";
+  EXPECT_THAT(Granted({"c0", "c1"}).devices, SizeIs(2)) << "its neighbors are not affected";
 }
 
 TEST_F(AllocateTest, EnforcesMaxPerContainer) {
@@ -182,7 +182,7 @@ TEST_F(AllocateTest, EnforcesMaxPerContainer) {
 }
 
 TEST_F(AllocateTest, LimitsTheLengthOfEnvironmentVariables) {
-  // Joined of what 33 devices give: no single one of them is long.
+  // Joined from the values of 33 devices, none of which is long.
   const std::size_t each = kMaxEnv / 33;
   const std::size_t rest = kMaxEnv - 33 * each;
   ASSERT_LT(each, Template::kMaxResult);
@@ -275,7 +275,7 @@ TEST_F(AllocateTest, RejectsTwoHostPathsForOneContainerPath) {
       {{Node("/dev/all", {})}, {}, false},
       {{Node("/dev/all", "/dev/x"), Node("/dev/all", "/dev/x")}, {}, false},
       {{Node("/dev/all", "/dev/x"), Node("/dev/other", "/dev/x")}, {}, true},
-      // Spelled differently, but the same place.
+      // Different spellings of the same path.
       {{Node("/dev/all", "/dev/x"), Node("/dev/other", "/dev//x")}, {}, true},
       {{Node("/dev/all", "/dev/x"), Node("/dev/other", "/dev/./x")}, {}, true},
       {{Node("/dev/all", "/dev/x"), Node("/dev/other", "/dev/x/")}, {}, true},
@@ -349,7 +349,7 @@ TEST_F(AllocateTest, RejectsANodeThatIsNoLongerADevice) {
   }
 }
 
-// Conditions, `exclusive` and the probe were asked about the node that the scan found.
+// Conditions, `exclusive` and the probe were evaluated for the node that the scan found.
 TEST_F(AllocateTest, RejectsAReplacedNode) {
   for (const HostNode& other : {HostNode{"/dev/c1", FileType::kBlock, 1, 3},
                                 HostNode{"/dev/c1", FileType::kCharacter, 8, 3},
@@ -359,7 +359,7 @@ TEST_F(AllocateTest, RejectsAReplacedNode) {
   }
   devices_[1].nodes[0].inode = 7;
   host_["/dev/c1"] = HostNode{"/dev/c1", FileType::kCharacter, 1, 3, 8};
-  EXPECT_EQ(Refused({"c1"}).kind, ErrorKind::kPrecondition) << "the node was made again";
+  EXPECT_EQ(Refused({"c1"}).kind, ErrorKind::kPrecondition) << "the node was re-created";
   host_["/dev/c1"] = HostNode{"/dev/c1", FileType::kCharacter, 1, 3, 7};
   EXPECT_THAT(Granted({"c1"}).devices, ElementsAre(DeviceSpec{"/dev/c1", "/dev/c1", "rw"}));
   devices_[0].nodes[0].path = "/dev/by-id/c0";
@@ -604,7 +604,7 @@ TEST_F(AllocateTest, GroupedNodesUseTheirOwnVariables) {
   EXPECT_THAT(response.envs, ElementsAre(Pair("CARD", "3 control acme")));
 }
 
-/// From the file system to the answer.
+/// From the file system to the response.
 TEST(AllocateFromHost, FollowsRetargetedLinkToTheSameDeviceOnly) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   test::TempTree tree;
@@ -627,7 +627,7 @@ TEST(AllocateFromHost, FollowsRetargetedLinkToTheSameDeviceOnly) {
   tree.Remove("dev/by-id/A");
   tree.Link("dev/by-id/A", "/dev/ttyUSB1");
   response = Allocate(*snapshot, ids, context);
-  ASSERT_FALSE(response) << "another device than the one that was found";
+  ASSERT_FALSE(response) << "not the device that was found";
   EXPECT_EQ(response.error().kind, ErrorKind::kPrecondition);
 
   std::filesystem::rename(tree.path("dev/ttyUSB0"), tree.path("dev/renamed"));
@@ -637,11 +637,11 @@ TEST(AllocateFromHost, FollowsRetargetedLinkToTheSameDeviceOnly) {
   ASSERT_TRUE(response) << response.error().message;
   EXPECT_THAT(response->devices, ElementsAre(DeviceSpec{"/dev/by-id/A", "/dev/renamed", "rw"}));
 
-  // The kernel gives the number of a device that was unplugged to the next one.
+  // The kernel reuses the number of an unplugged device.
   tree.CharDevice("dev/other", 188, 0);
   std::filesystem::rename(tree.path("dev/other"), tree.path("dev/renamed"));
   response = Allocate(*snapshot, ids, context);
-  ASSERT_FALSE(response) << "another device with the number of the one that was found";
+  ASSERT_FALSE(response) << "another device with the same number";
   EXPECT_EQ(response.error().kind, ErrorKind::kPrecondition);
 
   tree.Remove("dev/renamed");
@@ -697,7 +697,7 @@ TEST(AllocateFromHost, EveryListedDeviceCanBeAllocated) {
       }
     }
   }
-  EXPECT_GT(granted, 400u) << "the trees are too poor to prove anything";
+  EXPECT_GT(granted, 400u) << "the trees have too few devices for a meaningful test";
 }
 
 }  // namespace

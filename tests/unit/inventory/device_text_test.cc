@@ -18,8 +18,8 @@ using testing::UnorderedElementsAre;
 
 using ChangeSpec = std::function<void(ResourceSpec&)>;
 
-/// A device "d7" at /dev/d7 that calls itself `serial`, and whose path the configuration's own
-/// regex matched with the groups `captures`.
+/// Returns a device "d7" at /dev/d7 with the serial number `serial`, whose path a regex matched
+/// with the groups `captures`.
 Device Calling(std::string serial, NamedValues captures = {}) {
   DeviceNode node{"/dev/d7", "/dev/d7", FileType::kCharacter, 188, 7, {{"serial", serial}}};
   node.captures = std::move(captures);
@@ -34,7 +34,7 @@ ResourceSpec SpecWith(const ChangeSpec& change) {
   return spec;
 }
 
-/// Why a device is rejected; empty if it is not. An Allocate must agree.
+/// Returns why a device is rejected; empty if it is not. Allocate must agree.
 std::string RejectionOf(const ResourceSpec& spec, const Device& device) {
   const auto shared = std::make_shared<const ResourceSpec>(spec);
   const auto problem = ProblemWithDevice(shared, device, "node-1");
@@ -47,7 +47,7 @@ std::string RejectionOf(const ResourceSpec& spec, const Device& device) {
   };
   context.holds = [](const HostNode&) { return true; };
   const std::vector<std::string> ids = {AdvertisedId(spec, device.id, 0)};
-  if (!spec.health) {  // which an Allocate does not look at
+  if (!spec.health) {  // which Allocate does not check
     EXPECT_EQ(Allocate(snapshot, ids, context).has_value(), !problem.has_value());
   }
   if (!problem) return "";
@@ -62,7 +62,7 @@ ChangeSpec MountOf(std::string_view host_path, std::string_view container_path =
   };
 }
 
-/// The places of a path, each with a template of a path that ends with the serial number.
+/// The keys with a path, each with a template that ends with the serial number.
 std::vector<std::pair<std::string_view, ChangeSpec>> PathPlaces() {
   const auto node = [](std::optional<std::string_view> host, std::string_view container) {
     return [=](ResourceSpec& spec) {
@@ -109,7 +109,7 @@ TEST(DeviceText, CannotSelectADeviceNode) {
     for (const std::string serial : {"sda", "null", "A9007YHT", "../sda"}) {
       EXPECT_THAT(RejectionOf(spec, Calling(serial)), HasSubstr("cannot select a device node"));
     }
-    EXPECT_EQ(RejectionOf(spec, Calling("sda", {{"serial", "0"}})), "") << "a named group may";
+    EXPECT_EQ(RejectionOf(spec, Calling("sda", {{"serial", "0"}})), "") << "a named group can";
   }
 }
 
@@ -125,11 +125,11 @@ TEST(DeviceText, IsCheckedAfterFormattingAndJoining) {
   EXPECT_NE(rejection("/srv/{dots}", "A"), "");
   EXPECT_NE(rejection("/srv/{dots}./x", "A"), "");
   EXPECT_NE(rejection("/srv/{serial:.0}", "A"), "");
-  EXPECT_NE(rejection("/srv/{serial:/>4}", "A"), "") << "the format itself makes slashes";
+  EXPECT_NE(rejection("/srv/{serial:/>4}", "A"), "") << "the format adds slashes";
   EXPECT_NE(rejection("/srv/{minor:c}{minor:c}", "A"), "") << "a control character";
   EXPECT_EQ(rejection("/srv/.{serial}", "A"), "");
   EXPECT_EQ(rejection("/srv/{serial:.1}", "A/../.."), "")
-      << "what is formatted away does not count";
+      << "text removed by the format does not count";
 }
 
 TEST(DeviceText, CannotStartAPath) {
@@ -165,7 +165,7 @@ TEST(DeviceText, PathVariablesOfTheNodeAreAllowedInPaths) {
 }
 
 TEST(DeviceText, IsIgnoredIfACaptureOverridesIt) {
-  // The device sets a property by the name of the group: the group of the regex is asked first.
+  // The device sets a property with the name of the group: the group has precedence.
   const ResourceSpec spec = SpecWith(MountOf("/srv/{serial}"));
   EXPECT_EQ(RejectionOf(spec, Calling("../..", {{"serial", "a/b"}})), "");
 }
@@ -226,7 +226,7 @@ TEST(DeviceText, CannotFormReservedNames) {
   }
   EXPECT_NE(RejectionOf(annotation("{serial}"), Calling(std::string(64, 'x'))), "");
   EXPECT_NE(RejectionOf(annotation("{serial}"), Calling("cdi.k8s.io/x")), "")
-      << "only the file says whose annotation it is";
+      << "only the configuration sets the prefix of an annotation";
   EXPECT_EQ(RejectionOf(annotation("example.com/{serial}"), Calling("A9")), "");
   EXPECT_EQ(RejectionOf(annotation("{serial}"), Calling("A9")), "");
 
@@ -265,7 +265,7 @@ TEST(DeviceText, CannotContainTheEnvSeparator) {
     EXPECT_NE(RejectionOf(with("{below}", ",", several), Calling("A9", {{"below", "a,b"}})), "");
     EXPECT_EQ(RejectionOf(with("{serial}", ";", several), Calling("a,b")), "");
     EXPECT_EQ(RejectionOf(with("{serial},{id}", ",", several), Calling("a")), "")
-        << "the text of the template itself may";
+        << "literal text of the template can";
     EXPECT_EQ(RejectionOf(with("{serial}", "", several), Calling("a")), "");
   }
   EXPECT_EQ(RejectionOf(with("{serial}", ",", 1), Calling("a,b")), "") << "it is never joined";

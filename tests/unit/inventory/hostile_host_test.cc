@@ -10,14 +10,14 @@
 namespace patchbay {
 namespace {
 
-/// In parts that can run side by side; each is of other texts.
+/// Parts that can run in parallel, each with different texts.
 constexpr unsigned kParts = 8;
 constexpr int kCases = 20'000 / kParts;
 
 class HostileHost : public testing::TestWithParam<unsigned> {};
 
-/// Whatever a device says of itself, each node handed out has the number that the kernel gave that
-/// device, each path stays where the configuration put it, and each name obeys its grammar.
+/// For any text from a device, each allocated node has the device number of the kernel, each path
+/// stays below its configured directory, and each name is valid.
 TEST_P(HostileHost, DeviceTextsCannotGainAccess) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   test::HostileHost host;

@@ -34,7 +34,7 @@ Discovery Found(std::vector<Device> devices, std::vector<Rejection> rejected = {
   return {std::move(devices), std::move(rejected), {}, true};
 }
 
-/// Steps whose outcome is published.
+/// Advances and publishes.
 void Advance(Inventory& inventory, Discovery discovery, Inventory::Time now) {
   inventory.MergeScan(std::move(discovery), now);
   inventory.Publish();
@@ -146,7 +146,7 @@ TEST_F(InventoryTest, ReturnedDeviceIsHealthyAgain) {
   Advance(inventory_, Found({Made("a")}), start_ + minutes(9));
   EXPECT_THAT(Listed(), ElementsAre("a"));
   EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "");
-  EXPECT_EQ(inventory_.snapshot()->devices[0].device, device) << "the very same device";
+  EXPECT_EQ(inventory_.snapshot()->devices[0].device, device) << "the same object";
   EXPECT_EQ(inventory_.NextExpiry(), std::nullopt);
   Expire(inventory_, start_ + minutes(100));
   EXPECT_THAT(Listed(), ElementsAre("a"));
@@ -219,7 +219,7 @@ TEST_F(InventoryTest, KeepsTheSnapshotObjectWithoutChanges) {
   Expire(inventory_, start_ + seconds(61));
   EXPECT_EQ(inventory_.snapshot(), snapshot);
   Advance(inventory_, Found({Made("a")}), start_ + seconds(62));
-  EXPECT_NE(inventory_.snapshot(), snapshot) << "a rejection went";
+  EXPECT_NE(inventory_.snapshot(), snapshot) << "a rejection was removed";
 }
 
 Device On(const std::string& id, std::optional<int> numa_node) {
@@ -236,9 +236,9 @@ TEST_F(InventoryTest, ReportsTopologyForAllDevicesOrNone) {
   EXPECT_TRUE(topology_of({On("a", 0), On("b", 1)}));
   EXPECT_FALSE(topology_of({On("a", 0), On("b", std::nullopt)}));
   EXPECT_TRUE(topology_of({On("a", 0), On("b", 1)})) << "b is on a node again";
-  EXPECT_TRUE(topology_of({On("a", 0)})) << "b is gone and keeps its node";
+  EXPECT_TRUE(topology_of({On("a", 0)})) << "b is missing and keeps its node";
   EXPECT_FALSE(topology_of({On("a", 0), On("c", std::nullopt)}));
-  // c is gone, and still listed until it is forgotten.
+  // c is missing, and listed until forget_after has passed.
   EXPECT_FALSE(topology_of({On("a", 0)}));
   Expire(inventory_, start_ + minutes(10));
   EXPECT_THAT(Listed(), ElementsAre("a"));
@@ -291,7 +291,7 @@ TEST_F(InventoryTest, RejectsDevicesThatCannotBeAllocated) {
                 {earlier}),
           start_ + seconds(1));
   EXPECT_EQ(inventory.snapshot(), snapshot);
-  // One that lost what it needs stays listed for a time, like one that went.
+  // A device that lost a required value stays listed for a time, like a missing one.
   Advance(inventory, Found({Made("a")}), start_ + seconds(2));
   EXPECT_THAT(States(*inventory.snapshot()), ElementsAre("a!"));
   EXPECT_THAT(inventory.snapshot()->devices[0].reason, testing::HasSubstr("\"card\""));
@@ -378,7 +378,7 @@ TEST_F(InventoryTest, DeviceIsUnhealthyWhileANodeIsMissing) {
   advance({Made("a"), Made("b")});
   EXPECT_EQ(inventory_.snapshot(), before);
   advance({Made("b")}, {{"/dev/a", RejectReason::kUnreadable, "no right"}}, false);
-  EXPECT_THAT(Listed(), ElementsAre("a!", "b")) << "what cannot be seen stays as it was";
+  EXPECT_THAT(Listed(), ElementsAre("a!", "b")) << "an unreadable device does not change";
   advance({Made("a"), Made("b")}, {}, false);
   EXPECT_THAT(Listed(), ElementsAre("a", "b"));
   EXPECT_EQ(inventory_.snapshot()->devices[0].device, before->devices[0].device);
@@ -396,7 +396,7 @@ TEST_F(InventoryTest, MissingMountIsANewSnapshot) {
   EXPECT_THAT(inventory_.snapshot()->missing_mounts, IsEmpty());
 }
 
-/// Devices with these numbers in their names.
+/// Returns devices with these numbers in their names.
 std::vector<Device> Numbered(int first, int count) {
   std::vector<Device> devices;
   devices.reserve(static_cast<std::size_t>(count));
@@ -416,7 +416,7 @@ TEST_F(InventoryTest, KeepsOnlyTheNewestVanishedDevices) {
   const auto& devices = inventory_.snapshot()->devices;
   EXPECT_EQ(devices.size(), std::size_t{kMax + 100 + 1});
   EXPECT_EQ(dropped, std::size_t{3 * kMax} - devices.size());
-  EXPECT_EQ(devices[0].device->id, "d3") << "a pod has it";
+  EXPECT_EQ(devices[0].device->id, "d3") << "a pod uses it";
   EXPECT_EQ(devices[1].device->id, "d" + std::to_string(2 * kMax - 100));
 }
 
@@ -497,7 +497,7 @@ TEST_F(InventoryTest, NewEntryKeepsPreviouslyVanishedDevices) {
   inventory_.SetSpec(Spec(), true);
   Advance(inventory_, Found({Made("a")}), start_ + minutes(1));
   EXPECT_THAT(Listed(), ElementsAre("a", "b!"));
-  // And what goes after it as well.
+  // Devices that disappear later, too.
   Advance(inventory_, Found({}), start_ + minutes(2));
   EXPECT_THAT(Listed(), ElementsAre("a!", "b!"));
   EXPECT_EQ(inventory_.NextExpiry(), start_ + minutes(10));
@@ -505,7 +505,7 @@ TEST_F(InventoryTest, NewEntryKeepsPreviouslyVanishedDevices) {
 
 TEST_F(InventoryTest, KeepsADeviceThatVanishesDuringAReload) {
   Advance(inventory_, Found({Made("a"), Made("b")}), start_);
-  inventory_.SetSpec(Spec(), false);  // it finds the same devices, so it was not the entry
+  inventory_.SetSpec(Spec(), false);  // it finds the same devices, so the entry is not the cause
   Advance(inventory_, Found({Made("a")}), start_);
   EXPECT_THAT(Listed(), ElementsAre("a", "b!"));
   EXPECT_EQ(inventory_.NextExpiry(), start_ + minutes(10));

@@ -50,7 +50,7 @@ TEST(PodUsageOf, CountsIdsThatAreNotUnits) {
                           Pair("x::01", ElementsAre(kA)), Pair("x::2", ElementsAre(kA))));
 }
 
-// A pod keeps what it was given under the old number of replicas, and so does the device its pod.
+// A pod keeps the units it got with the previous number of replicas.
 TEST(PodUsageOf, AssignsUnitsOfAnEarlierReplicaCount) {
   Snapshot known;
   for (const char* id : {"x", "y::1"}) {

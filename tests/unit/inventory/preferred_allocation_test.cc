@@ -62,7 +62,7 @@ TEST(PreferPacked, ChoosesDevicesWithoutNumaNodeLast) {
   EXPECT_THAT(ChoosePreferred(kEight, {{"d0", "d1", "c0"}, {}, 1}), ElementsAre("c0"));
   EXPECT_THAT(ChoosePreferred(kEight, {{"d0", "d1", "c0"}, {}, 2}), ElementsAre("c0", "d0"));
   EXPECT_THAT(ChoosePreferred(kEight, {kAll, {"d1"}, 2}), ElementsAre("d1", "c0"))
-      << "d0 may be anywhere";
+      << "the NUMA node of d0 is unknown";
 }
 
 TEST(PreferPacked, FillsADeviceBeforeUsingAnother) {
@@ -76,9 +76,9 @@ TEST(PreferPacked, FillsADeviceBeforeUsingAnother) {
               ElementsAre("y::0", "y::1"));
   EXPECT_THAT(ChoosePreferred(shared, {free, {}, 3}), ElementsAre("z::0", "z::1", "z::2"));
   EXPECT_THAT(ChoosePreferred(shared, {free, {}, 4}), ElementsAre("w::0", "w::1", "w::2", "x::2"))
-      << "one NUMA node comes before fewer devices";
+      << "fewer NUMA nodes have precedence over fewer devices";
   EXPECT_THAT(ChoosePreferred(shared, {free, {"y::1"}, 2}), ElementsAre("y::1", "y::0"))
-      << "the container has that device already";
+      << "the container already has that device";
 }
 
 TEST(PreferPacked, ChoosesTheFirstIdsWithoutReplicas) {
@@ -101,7 +101,7 @@ TEST(PreferSpread, ChoosesDistinctDevicesFirst) {
   EXPECT_THAT(ChoosePreferred(shared, {all, {}, 3}), ElementsAre("x::0", "y::0", "x::1"));
   EXPECT_THAT(ChoosePreferred(shared, {all, {"x::1"}, 2}), ElementsAre("x::1", "y::0"));
   EXPECT_THAT(ChoosePreferred(shared, {{"x::2", "y::0", "y::1"}, {}, 1}), ElementsAre("y::0"))
-      << "the one that is used least";
+      << "the least used device";
 }
 
 TEST(Prefer, IsEmptyWithoutAPreference) {
@@ -138,7 +138,7 @@ TEST(Prefer, HandlesImpossibleRequests) {
   }
 }
 
-// The kubelet's list is older than the host: what it names in vain would fail the admission.
+// The list of the kubelet can be outdated: a missing device would fail the admission.
 TEST(Prefer, OmitsIdsThatCannotBeAllocated) {
   for (const Preference preference : {Preference::kPacked, Preference::kSpread}) {
     Snapshot snapshot = Replicated(preference, 2, {{"a", 0}, {"b", 0}, {"c", 1}});
@@ -149,11 +149,11 @@ TEST(Prefer, OmitsIdsThatCannotBeAllocated) {
                 UnorderedElementsAre("b::0", "c::1"));
     EXPECT_THAT(ChoosePreferred(snapshot, {available, {"a::1", "d::0"}, 3}),
                 UnorderedElementsAre("a::1", "d::0", "b::0"))
-        << "what the kubelet has decided counts";
+        << "must_include has precedence";
   }
 }
 
-/// The fewest groups that `size` of the units can be of, by trying all choices.
+/// Returns the minimum number of groups for `size` units, by trying all choices.
 std::size_t FewestGroups(const std::vector<int>& groups, const std::set<std::size_t>& must,
                          std::size_t size) {
   std::size_t fewest = groups.size();
@@ -171,7 +171,7 @@ std::size_t FewestGroups(const std::vector<int>& groups, const std::set<std::siz
   return fewest;
 }
 
-/// Eight units of up to four groups, each of which `id_of(unit, group)` makes an ID of.
+/// Returns eight units of up to four groups, with IDs from `id_of(unit, group)`.
 class PreferAmongEight : public testing::Test {
  protected:
   using IdOf = std::function<std::string(int unit, int group)>;

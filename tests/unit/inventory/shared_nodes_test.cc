@@ -9,7 +9,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-/// A snapshot of devices with these nodes; "!" in front for an unhealthy one.
+/// Returns a snapshot of devices with these nodes; "!" marks an unhealthy one.
 std::shared_ptr<const Snapshot> SnapshotOf(const std::vector<std::vector<std::string>>& devices) {
   auto snapshot = std::make_shared<Snapshot>();
   for (const auto& paths : devices) {
@@ -20,7 +20,7 @@ std::shared_ptr<const Snapshot> SnapshotOf(const std::vector<std::vector<std::st
         health = Health::kUnhealthy;
         path.erase(0, 1);
       }
-      // Of this test every path is a device of its own: its last character is its number.
+      // In this test every path is a separate device: its last character is its number.
       const auto number = static_cast<unsigned>(path.back());
       device.nodes.push_back({"/as-matched" + path, path, FileType::kCharacter, 1, number});
     }

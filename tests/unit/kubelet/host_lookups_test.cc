@@ -55,7 +55,7 @@ TEST_F(HostLookupsTest, ReportsAHangingPathToEveryWaiter) {
     EXPECT_THAT(one.get(), HasSubstr("timed out looking up /mnt/x after 1.5 s"));
   }
   mount.End();
-  // Once they have come back there is place for others.
+  // When they have returned, others can run.
   while (LookUp(lookups, "/dev/a").get() != "/dev/a") continue;
 }
 

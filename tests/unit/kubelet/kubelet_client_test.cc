@@ -42,13 +42,13 @@ class Peer {
 
   UniqueFd Accept() const { return UniqueFd(accept(listener_.get(), nullptr, nullptr)); }
 
-  /// Begins to speak; the other side may have gone by now.
+  /// Begins to speak; the client may have disconnected.
   static void SendSettings(const UniqueFd& connection) {
     constexpr char kSettings[] = "\0\0\0\4\0\0\0\0";  // an empty frame, with the NUL at its end
     (void)send(connection.get(), kSettings, sizeof kSettings, MSG_NOSIGNAL);
   }
 
-  /// Reads until the other side has closed; false when it does not.
+  /// Reads until the client closes the connection. Returns false if it does not.
   static bool AwaitEnd(const UniqueFd& connection) {
     const auto deadline = std::chrono::steady_clock::now() + 15s;
     char bytes[4096];
@@ -128,7 +128,7 @@ class KubeletClientTest : public testing::Test {
     resource_.name = "example.com/thing";
   }
 
-  /// KubeletClientTest the process that listens now.
+  /// Sets the current peer to the process that listens now.
   PendingCall Begin(std::chrono::milliseconds deadline, const CallDone& done) {
     connection_->SetPeer(SocketIdentity(socket_).value_or(""));
     return CallRegister(connection_, socket_, "1.sock", resource_, deadline, done);
@@ -139,7 +139,7 @@ class KubeletClientTest : public testing::Test {
         Begin(deadline, [&](const Status& status) { outcome.set_value(status); });
     return outcome.get_future().get();
   }
-  /// The outcome of a call whose peer is as it was set last.
+  /// Returns the outcome of a call to the last set peer.
   Status CallPeer() {
     std::promise<Status> outcome;
     const PendingCall call = CallRegister(connection_, socket_, "1.sock", resource_, 20s,
@@ -188,7 +188,7 @@ int CallWithoutThreads() {
              : 2;
 }
 
-// The caller is the loop, which may not wait for a path.
+// The caller is the loop, which must not wait for a path lookup.
 TEST(KubeletClientDeathTest, CallFailsIfNoThreadCanStart) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(_exit(CallWithoutThreads()), testing::ExitedWithCode(0), "");
@@ -196,7 +196,7 @@ TEST(KubeletClientDeathTest, CallFailsIfNoThreadCanStart) {
 
 TEST_F(KubeletClientTest, CanceledCallsLeakNothing) {
   const Peer peer(socket_);
-  (void)CallAndWait(1ms);  // gRPC has made what it keeps
+  (void)CallAndWait(1ms);  // gRPC has allocated its permanent state
   EXPECT_TRUE(Peer::AwaitEnd(peer.Accept()));
 
   const std::size_t before = DescriptorsOf(getpid());
@@ -224,7 +224,7 @@ TEST_F(KubeletClientTest, ConcurrentCallsShareAConnection) {
   kubelet.AnswerAll();
   for (auto& outcome : outcomes) EXPECT_TRUE(outcome.get_future().get());
 
-  // The calls are over, and so is their connection.
+  // The calls have ended, and so has their connection.
   calls.push_back(Begin(20s, [](const Status&) {}));
   ASSERT_TRUE(kubelet.AwaitCalls(1));
   EXPECT_EQ(kubelet.connections(), 2);
@@ -248,7 +248,7 @@ TEST_F(KubeletClientTest, DialsOneConnectionAtATime) {
   }
   ASSERT_TRUE(kubelet.AwaitCalls(calls.size()));
   EXPECT_GE(kubelet.connections(), 4);
-  EXPECT_LE(kubelet.connections(), 8) << "a machine that stands still may cause more than four";
+  EXPECT_LE(kubelet.connections(), 8) << "a slow machine can cause more than four";
 }
 
 TEST_F(KubeletClientTest, ReachesANewKubelet) {
@@ -261,8 +261,8 @@ TEST_F(KubeletClientTest, ReachesANewKubelet) {
   EXPECT_TRUE(after.AwaitCalls(1));
 }
 
-// The loop learns of a new kubelet from its check of the directory, which a registration made
-// before would have to repeat.
+// The loop detects a new kubelet by a check of the directory. A registration before that would have
+// to be repeated.
 TEST_F(KubeletClientTest, DoesNotCallAKubeletThatIsNotYetDetected) {
   Kubelet before(socket_);
   connection_->SetPeer(SocketIdentity(socket_).value());

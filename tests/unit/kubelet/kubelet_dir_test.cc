@@ -21,7 +21,7 @@
 namespace patchbay {
 namespace {
 
-/// Names as SocketName makes them.
+/// Names with the format of SocketName.
 constexpr char kFirst[] = "dir/patchbay-0000000000000001-00000001-1.sock";
 constexpr char kSecond[] = "dir/patchbay-0000000000000001-00000001-2.sock";
 
@@ -30,7 +30,7 @@ using test::PoolHold;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-/// A directory, and what KubeletDir says about it.
+/// A directory and the reports of KubeletDir about it.
 class KubeletDirTest : public testing::Test {
  protected:
   void Start(std::string_view directory = "dir") {
@@ -68,7 +68,7 @@ class KubeletDirTest : public testing::Test {
       if (HasFatalFailure()) return;
     }
   }
-  /// Without reading events.
+  /// Does not read events.
   void AwaitCheck() {
     ASSERT_TRUE(loop_.RunUntil([this] { return !dir_->is_checking(); }));
   }
@@ -154,7 +154,7 @@ TEST_F(KubeletDirTest, RemovesLeftoverSocketsForEachNewKubelet) {
   EXPECT_THAT(sockets_.others, ElementsAre());
 }
 
-// The inode number may be the same; the time of birth is not.
+// The inode number can be the same; the birth time differs.
 TEST_F(KubeletDirTest, DetectsASocketReplacedBetweenTwoChecks) {
   tree_.Dir("dir");
   Bind("dir/kubelet.sock");
@@ -217,7 +217,7 @@ TEST_F(KubeletDirTest, LimitsChecksToTwentyPerSecond) {
   loop_.Advance(3s);
   Bind("dir/kubelet.sock");
   Settle();
-  EXPECT_EQ(said_.size(), 1U) << "when it is over, all is as before";
+  EXPECT_EQ(said_.size(), 1U) << "afterwards, checks are as before";
 }
 
 TEST_F(KubeletDirTest, DetectsADirectoryCreatedStepByStep) {
@@ -355,7 +355,7 @@ TEST_F(KubeletDirTest, PausesAfterACheckOfManySocketsUnlessTheKubeletChanged) {
   Checks();
   Bind(kFirst);
   EXPECT_EQ(Checks(), 0);
-  loop_.Advance(500ms);  // however long the check took
+  loop_.Advance(500ms);  // regardless of the duration of the check
   EXPECT_EQ(Checks(), 1);
   {
     const PoolHold hold(pool_);

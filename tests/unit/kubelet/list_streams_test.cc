@@ -31,11 +31,11 @@ std::shared_ptr<const Snapshot> ListOf(std::uint64_t generation, const char* id)
       std::make_shared<const ResourceSpec>(), generation, {{device, Health::kHealthy, ""}}, {}});
 }
 
-/// A stream on a connection of its own.
+/// A stream on its own connection.
 class StreamClient {
  public:
   explicit StreamClient(const std::string& socket) {
-    grpc::ChannelArguments own;  // else all would share one connection
+    grpc::ChannelArguments own;  // otherwise channels share one connection
     own.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
     stub_ = v1beta1::DevicePlugin::NewStub(
         grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), own));
@@ -44,7 +44,7 @@ class StreamClient {
   }
   ~StreamClient() { End(); }
 
-  /// The IDs of the next list; nothing when the stream is over.
+  /// Returns the IDs of the next list; nothing if the stream has ended.
   std::vector<std::string> Read() {
     v1beta1::ListAndWatchResponse list;
     std::vector<std::string> ids;
@@ -66,7 +66,7 @@ class StreamClient {
   std::unique_ptr<grpc::ClientReader<v1beta1::ListAndWatchResponse>> stream_;
 };
 
-/// A server, and what it says of its streams.
+/// A server and its reports about its streams.
 class ListStreamsTest : public testing::Test {
  protected:
   ListStreamsTest() {
@@ -147,7 +147,7 @@ TEST_F(ListStreamsTest, RejectsStreamsBeyondTheLimit) {
   server_->Announce(ListOf(2, "another"));
   for (const auto& client : clients) EXPECT_THAT(client->Read(), ElementsAre("another"));
 
-  // There is room again when one of them ends.
+  // Another stream is accepted when one of them ends.
   clients.pop_back();
   ASSERT_TRUE(AwaitOpen(kMaxStreams - 1));
   StreamClient next(socket_);

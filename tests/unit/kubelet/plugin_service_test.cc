@@ -1,5 +1,5 @@
-// The calls of one resource, over a real socket. What an allocation contains is tested in
-// inventory/allocation_test.cc.
+// Calls of one resource over a real socket. inventory/allocation_test.cc tests the content of
+// allocations.
 
 #include "kubelet/plugin_service.h"
 
@@ -45,7 +45,7 @@ class PluginServiceTest : public testing::Test {
     stub_ = test::ConnectToPlugin(server_->socket());
   }
 
-  /// Publishes devices of this health without device nodes.
+  /// Publishes devices with this health and without device nodes.
   void Publish(
       const std::vector<std::pair<std::string, Health>>& devices,
       const std::function<void(ResourceSpec&)>& change = [](ResourceSpec&) {}) {

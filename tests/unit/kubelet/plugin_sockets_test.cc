@@ -1,4 +1,4 @@
-// Names of sockets, and what killed runs left behind.
+// Socket names, and the sockets of killed runs.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -159,11 +159,11 @@ TEST(IsBound, DetectsSocketsWithoutConnecting) {
     EXPECT_TRUE(IsBound(path)) << listens;
     pollfd waiting{socket.get(), POLLIN, 0};
     (void)poll(&waiting, 1, 0);
-    EXPECT_EQ(waiting.revents & POLLIN, 0) << "it has been connected to";
+    EXPECT_EQ(waiting.revents & POLLIN, 0) << "there was a connection";
     unlink(path.c_str());
   }
   { const UniqueFd ended = BindSocket(path, true); }
-  EXPECT_FALSE(IsBound(path)) << "the file alone";
+  EXPECT_FALSE(IsBound(path)) << "only the file";
   tree.File("a file");
   EXPECT_FALSE(IsBound(tree.path("a file")));
 }

@@ -11,7 +11,7 @@
 
 namespace patchbay::test {
 
-/// A client of one plugin socket, on a connection of its own.
+/// A client of one plugin socket, on its own connection.
 inline std::unique_ptr<v1beta1::DevicePlugin::Stub> ConnectToPlugin(const std::string& socket) {
   grpc::ChannelArguments arguments;
   arguments.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);  // channels share connections otherwise

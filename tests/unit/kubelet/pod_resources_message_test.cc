@@ -54,7 +54,7 @@ TEST(ReadHolders, ParsesBytesLikeTheMessage) {
   v1::ListPodResourcesResponse message = Held("ns", "p", "c", "a.b/x", "1");
   message.MergeFrom(Held("ns", "q", "c", "a.b/x", "2"));
   message.MergeFrom(Held("other", "p", "d", "a.b/y", "1"));
-  // A field that later kubelets may have.
+  // A field of later kubelets.
   const std::string bytes = message.SerializeAsString() + std::string("\x12\x03new\x18\x07", 7);
   for (const int piece : {-1, 1, 5}) EXPECT_EQ(ReadBytes(bytes, piece), ReadHolders(message));
   EXPECT_EQ(ReadBytes(""), ReportedHolders());
@@ -67,8 +67,8 @@ TEST(ReadHolders, RejectsInvalidBytes) {
     EXPECT_FALSE(ReadBytes(bytes.substr(0, size), 1)) << size;
   }
   EXPECT_FALSE(ReadBytes(Held("\xff", "p", "c", "a.b/x", "1").SerializeAsString()));
-  EXPECT_FALSE(ReadBytes("\x0a\xff\xff\xff\xff\x0f"));  // longer than anything
-  EXPECT_FALSE(ReadBytes("\x0f"));                      // no type of a field
+  EXPECT_FALSE(ReadBytes("\x0a\xff\xff\xff\xff\x0f"));  // exceeds the input
+  EXPECT_FALSE(ReadBytes("\x0f"));                      // not a field type
 }
 
 TEST(ReadHolders, DeduplicatesDevicesReportedPerNumaNode) {

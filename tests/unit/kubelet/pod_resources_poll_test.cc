@@ -31,17 +31,17 @@ struct PollBench {
   PodResourcesPoll::Time now = PodResourcesPoll::Time() + 1h;
   PodResourcesPoll poll{10s, now};
 
-  /// From now; nothing while a call is under way.
+  /// The time until the next call; nothing while a call is pending.
   std::optional<Duration> due() const {
     if (!poll.due()) return std::nullopt;
     return *poll.due() - now;
   }
-  /// Waits for the call that is due and begins it.
+  /// Waits until a call is due and begins it.
   void Begin() {
     now = *poll.due();
     poll.Begin();
   }
-  /// Has a call begin and end.
+  /// Begins and ends a call.
   void Call(Outcome outcome) {
     Begin();
     poll.End(outcome, now);
@@ -206,7 +206,7 @@ TEST(PodResourcesPoll, SoonWaitsForTheEndOfABackOff) {
 TEST(PodResourcesPoll, NowPollsImmediatelyOrAfterTheCurrentCall) {
   PollBench bench;
   bench.Begin();
-  bench.poll.Now(bench.now);  // when the call under way is over
+  bench.poll.Now(bench.now);  // after the pending call
   EXPECT_TRUE(bench.poll.End(Outcome::kAnswered, bench.now));
   EXPECT_EQ(bench.due(), 0s);
   bench.Begin();
@@ -215,7 +215,7 @@ TEST(PodResourcesPoll, NowPollsImmediatelyOrAfterTheCurrentCall) {
   bench.poll.Now(bench.now);
   EXPECT_EQ(bench.due(), 0s);
   bench.Begin();
-  EXPECT_FALSE(bench.poll.End(Outcome::kUnimplemented, bench.now));  // the other version is asked
+  EXPECT_FALSE(bench.poll.End(Outcome::kUnimplemented, bench.now));  // the other version is called
   bench.Begin();
   EXPECT_TRUE(bench.poll.End(Outcome::kRateLimited, bench.now));
   EXPECT_EQ(bench.due(), 20s);

@@ -26,7 +26,7 @@ using testing::Not;
 using testing::Pair;
 using Fault = PodResourcesFault;
 
-/// An agent on a loop whose clock stands still, and the built-in kubelet's server.
+/// A client on a loop with a stopped clock, and the server of the built-in kubelet.
 class PodResourcesTest : public testing::Test {
  protected:
   void Serve(Fault fault = Fault::kNone) {
@@ -47,7 +47,7 @@ class PodResourcesTest : public testing::Test {
     server_ = std::move(*made);
   }
 
-  /// Has a pod hold a device of a.b/r, beside what is held already.
+  /// Allocates another device of a.b/r to a pod.
   void Hold(const std::string& pod, const std::string& id) {
     const std::lock_guard lock(mutex_);
     v1::PodResources& added = *list_.add_pod_resources();
@@ -206,7 +206,7 @@ TEST_F(PodResourcesTest, MakesOneCallAtATime) {
   EXPECT_EQ(KubeletClientTest(), 1);
 }
 
-/// How a fault shows; the last holders stay in every case.
+/// The effect of a fault. The last holders remain in every case.
 struct FaultCase {
   const char* name;
   Fault fault;
@@ -276,7 +276,7 @@ TEST_F(PodResourcesTest, ReportsARefusedConnection) {
   const std::string before = kubelet_;
   Serve();
   EXPECT_THAT(After(10s), ElementsAre("holders", "up"));
-  EXPECT_NE(kubelet_, before);  // the same words of another one
+  EXPECT_NE(kubelet_, before);  // the same response of another kubelet
 }
 
 TEST_F(PodResourcesTest, PollNowNotifiesEveryCaller) {
@@ -300,7 +300,7 @@ TEST_F(PodResourcesTest, PollNowNotifiesEveryCaller) {
   ask();
   EXPECT_THAT(After(0s), ElementsAre("unknown"));
   ASSERT_TRUE(server_->SetFault(Fault::kNone));
-  ask();  // once in spite of it
+  ask();  // polls once anyway
   EXPECT_THAT(After(0s), ElementsAre("holders", "answered"));
 }
 
@@ -378,7 +378,7 @@ TEST_F(PodResourcesTest, LogsTooManyHoldersOnce) {
   EXPECT_THAT(Logged(), IsEmpty());
 }
 
-/// Somebody else on the socket, who takes connections and says `words` to them.
+/// Another server on the socket, which accepts connections and sends `words`.
 class Stranger {
  public:
   Stranger(const std::string& path, const std::string& words)

@@ -26,7 +26,7 @@ Snapshot Devices(int count, int replicas = 1, std::size_t id_bytes = 8) {
   return snapshot;
 }
 
-/// Puts the devices on these NUMA nodes in turn.
+/// Assigns the devices to these NUMA nodes in turn.
 Snapshot OnNumaNodes(Snapshot snapshot, const std::vector<int>& nodes) {
   for (std::size_t i = 0; i < snapshot.devices.size(); ++i) {
     Device device = *snapshot.devices[i].device;
@@ -61,7 +61,7 @@ TEST(ListMessage, ListsEveryReplica) {
   EXPECT_THAT(ids, ElementsAre("0::0", "0::1", "0::2", "1::0", "1::1", "1::2"));
 }
 
-// The bound is reached exactly: what is left out would not have fitted.
+// The limit is exact: the omitted units would not have fit.
 TEST(ListMessage, IsTruncatedExactlyAtTheLimit) {
   for (const std::size_t id_bytes : {1, 8, 36, 63}) {
     for (const int replicas : {1, 7, 40}) {
@@ -80,7 +80,7 @@ TEST(ListMessage, IsTruncatedExactlyAtTheLimit) {
 
 TEST(ListMessage, OmitsTheHighestRanksFirst) {
   Snapshot snapshot = Devices(200'000);
-  // The healthy ones are the last in the order of IDs.
+  // The healthy devices are the last by ID.
   for (std::size_t i = 0; i < snapshot.devices.size(); ++i) {
     if (i >= 150'000) continue;
     snapshot.devices[i].health = Health::kUnhealthy;
@@ -93,12 +93,12 @@ TEST(ListMessage, OmitsTheHighestRanksFirst) {
   std::string last;
   for (const auto& device : message.devices()) {
     healthy += device.health() == "Healthy";
-    EXPECT_LT(last, device.id()) << "the order is that of IDs";
+    EXPECT_LT(last, device.id()) << "ordered by ID";
     last = device.id();
   }
   EXPECT_EQ(healthy, 50'000);
   EXPECT_EQ(message.devices(0).id(), "00000007") << "the lowest rank of the others";
-  // Those that vanished last come before the others.
+  // Devices that disappeared last have precedence.
   const int others = message.devices_size() - healthy - 1;
   EXPECT_EQ(message.devices(1).id(), format("{:08}", 150'000 - others));
 }
@@ -146,7 +146,7 @@ TEST(ListMessage, CountsTheBytesOfTopology) {
       const std::size_t fit = UnitsThatFit(snapshot);
       ASSERT_LT(fit, snapshot.devices.size());
       EXPECT_LE(WireBytes(snapshot, fit), kMaxListBytes);
-      EXPECT_GT(WireBytes(snapshot, fit + 1), kMaxListBytes) << "one more would have fitted";
+      EXPECT_GT(WireBytes(snapshot, fit + 1), kMaxListBytes) << "one more would have fit";
       EXPECT_EQ(ListMessage(snapshot).ByteSizeLong(), WireBytes(snapshot, fit));
     }
   }
@@ -154,7 +154,7 @@ TEST(ListMessage, CountsTheBytesOfTopology) {
 
 TEST(ListMessage, FitsTheKubeletsLimit) {
   static_assert(kMaxListBytes < 4'194'304);
-  // The most that discovery finds, with the longest IDs.
+  // The maximum number of devices, with the longest IDs.
   EXPECT_EQ(UnitsThatFit(Devices(10'000, 1, 63)), 10'000U);
 }
 

@@ -38,14 +38,14 @@ constexpr Phase kAllPhases[] = {Phase::kIdle,       Phase::kStarting,   Phase::k
                                 Phase::kConfirming, Phase::kRegistered, Phase::kStopping,
                                 Phase::kWaiting,    Phase::kEnded};
 
-/// A registration and a clock.
+/// A registration with a simulated clock.
 struct Bench {
   Registration registration;
   Registration::Time now = Registration::Time() + 1h;
 
   Actions Step(const RegistrationEvent& event) { return registration.Step(event, now); }
   Phase phase() const { return registration.phase(); }
-  /// From now; nothing while there is no timer.
+  /// The time until the timer fires; nothing without a timer.
   std::optional<Registration::Duration> timer() const {
     if (!registration.timer()) return std::nullopt;
     return *registration.timer() - now;
@@ -71,7 +71,7 @@ struct Bench {
     ToRegistered();
     Step(KubeletSeen{2});
   }
-  void ToWaiting() {  // the first failure is retried at once
+  void ToWaiting() {  // the first failure is retried immediately
     Step(KubeletSeen{1});
     Step(ServerStarted{false});
     Step(ServerStarted{false});
@@ -242,19 +242,19 @@ TEST(Registration, StopsTheServerWhenOptionsChange) {
          {Phase::kStopping, OptionsChanged{}, Phase::kStopping, {}},
          {Phase::kWaiting, OptionsChanged{}, Phase::kWaiting, {}},
          {Phase::kEnded, OptionsChanged{}, Phase::kEnded, {}}});
-  // It is no failure: the kubelet has only to see that the stream ended.
+  // This is not a failure: the kubelet only has to notice the end of the stream.
   Bench bench = In(Phase::kRegistered);
   bench.Step(OptionsChanged{});
   bench.Step(ServerStopped{});
   EXPECT_EQ(bench.timer(), kSettle);
-  // Without a kubelet the streams are all there is, and the next kubelet hears the new options.
+  // Without a kubelet, the streams remain, and the next kubelet gets the new options.
   Bench without = In(Phase::kRegistered);
   without.Step(KubeletLost{});
   EXPECT_THAT(without.Step(OptionsChanged{}), ElementsAre());
   EXPECT_THAT(without.Step(KubeletSeen{2}), ElementsAre(Action::kStopServer));
 }
 
-// A rolling update that is taken back: the newer one ends, and the kubelet says nothing of it.
+// A rolling update that is undone: the newer process ends, and the kubelet reports nothing.
 TEST(Registration, Case22RegistersAgainWhenTheOthersAreGone) {
   Bench bench = In(Phase::kRegistered);
   EXPECT_THAT(bench.Step(OthersServe{false}), ElementsAre());
@@ -262,18 +262,18 @@ TEST(Registration, Case22RegistersAgainWhenTheOthersAreGone) {
   EXPECT_FALSE(bench.timer());
   EXPECT_THAT(bench.Step(OthersServe{false}), ElementsAre());
   EXPECT_EQ(bench.timer(), kOthersReturn);
-  // The other one only took a new socket.
+  // The other process only changed its socket.
   bench.now += 1s;
   EXPECT_THAT(bench.Step(OthersServe{true}), ElementsAre());
   EXPECT_FALSE(bench.timer());
 
   bench.Step(OthersServe{false});
   bench.now += 1s;
-  bench.Step(OthersServe{false});  // seen again, and no later for it
+  bench.Step(OthersServe{false});  // reported again, which does not extend the wait
   EXPECT_EQ(bench.timer(), kOthersReturn - 1s);
   EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStopServer));
   EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre());
-  EXPECT_EQ(bench.timer(), kSettle);  // a kubelet may still have the stream
+  EXPECT_EQ(bench.timer(), kSettle);  // a kubelet can still have the stream
   EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStartServer));
 }
 
@@ -348,7 +348,7 @@ TEST(Registration, Case04AcceptedButNeverDialed) {
   EXPECT_EQ(bench.timer(), kConfirmDeadline);
   EXPECT_EQ(kConfirmDeadline, 20s);
   EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStopServer));
-  // At once, and then longer every time, up to the longest.
+  // Immediately, then with increasing delays up to the maximum.
   EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre(Action::kStartServer));
   Registration::Duration last{};
   for (int i = 0; i < 20; ++i) {
@@ -364,7 +364,7 @@ TEST(Registration, Case04AcceptedButNeverDialed) {
   EXPECT_EQ(last, kMaxBackOff);
 }
 
-// The call came to its deadline; the server goes before the next attempt.
+// The call exceeded its deadline; the server stops before the next attempt.
 TEST(Registration, Case18RegisterTimedOut) {
   EXPECT_GE(kRegisterDeadline, 15s);
   Bench bench = In(Phase::kRegistering);
@@ -388,8 +388,8 @@ TEST(Registration, BackOffDoublesUpToTheMaximum) {
   }
 }
 
-// The wall clock is not asked, so that nothing comes of setting it. A machine that slept finds one
-// timer over, however many would have been.
+// The wall clock is not used, so setting it has no effect. After a suspend, only one timer has
+// expired.
 TEST(Registration, Case53SleepOfADayCausesOneAttempt) {
   static_assert(std::is_same_v<Registration::Time, std::chrono::steady_clock::time_point>);
   static_assert(std::chrono::steady_clock::is_steady);
@@ -433,14 +433,15 @@ TEST(Registration, LongStreamResetsTheBackOff) {
   }
 }
 
-// The gap of a rolling update with a surge: the old process ends, and the kubelet, which takes the
-// resource for gone, ends the stream of the new one. Until that is back no device can be allocated.
+// A rolling update with a surge: when the old process ends, the kubelet removes the resource and
+// ends the stream of the new process. No device can be allocated until that one has registered
+// again.
 TEST(Registration, RegistersImmediatelyIfTheKubeletEndsTheStream) {
   Bench bench = In(Phase::kRegistered);
   EXPECT_THAT(bench.Step(StreamsChanged{0, true}), ElementsAre(Action::kStopServer));
   EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre(Action::kStartServer));
   EXPECT_THAT(bench.Step(ServerStarted{true}), ElementsAre(Action::kRegister));
-  // And not so if that does not help.
+  // But not repeatedly.
   bench.Step(RegisterDone{true});
   bench.Step(StreamsChanged{1});
   bench.Step(StreamsChanged{0, true});
@@ -456,7 +457,7 @@ TEST(Registration, RegistersImmediatelyIfTheFirstOfTwoStreamsEnds) {
   EXPECT_THAT(bench.Step(ServerStopped{}), ElementsAre(Action::kStartServer));
 }
 
-// R4 holds for the first retry as well: Register failed, and yet the kubelet has a stream.
+// The pause applies to the first retry too: Register failed, but the kubelet has a stream.
 TEST(Registration, SettlesAfterAFailureWithAnOpenStream) {
   Bench bench = In(Phase::kRegistering);
   bench.Step(StreamsChanged{1});
@@ -465,7 +466,7 @@ TEST(Registration, SettlesAfterAFailureWithAnOpenStream) {
   EXPECT_EQ(bench.timer(), kSettle);
 }
 
-// R4: a kubelet that still had our stream needs time to notice that it ended.
+// A kubelet with an open stream needs time to notice its end.
 TEST(Registration, SettlesAfterItEndsAStream) {
   Bench bench = In(Phase::kRegistered);
   bench.Step(KubeletSeen{2});
@@ -521,7 +522,7 @@ TEST(Registration, StopsTheServerOnlyAfterTheLastOfSeveralStreams) {
   EXPECT_THAT(bench.Step(StreamsChanged{0}), ElementsAre(Action::kStopServer));
 }
 
-// Without a kubelet the streams are all there is.
+// Without a kubelet, open streams are kept.
 TEST(Registration, KeepsItsStreamsWithoutAKubelet) {
   Bench bench = In(Phase::kRegistered);
   bench.Step(KubeletLost{});
@@ -534,12 +535,12 @@ TEST(Registration, KeepsItsStreamsWithoutAKubelet) {
   EXPECT_THAT(bench.Step(KubeletSeen{2}), ElementsAre(Action::kStartServer));
 }
 
-/// The world around a registration: does what it says, and holds it to its promises.
+/// The environment of a registration: performs its actions and checks its invariants.
 class World {
  public:
   explicit World(unsigned seed) : random_(seed) {}
 
-  /// Something happens, likely or not.
+  /// A random event, possibly an unlikely one.
   void Anything() {
     bench_.now += std::chrono::milliseconds(Pick(2000));
     switch (Pick(13)) {
@@ -576,7 +577,7 @@ class World {
   }
   bool Pending() const { return starting_ || stopping_ || registering_; }
 
-  /// A kubelet that does everything right.
+  /// A kubelet without faults.
   void Heal() {
     Step(KubeletSeen{++epoch_});
     for (int i = 0; i < 20 && bench_.phase() != Phase::kRegistered; ++i) {
@@ -610,7 +611,7 @@ class World {
   void Step(const RegistrationEvent& event) {
     for (const Action action : bench_.Step(event)) Act(action);
     const Phase phase = bench_.phase();
-    if (phase != Phase::kRegistered) {  // which may be waiting for others to come back
+    if (phase != Phase::kRegistered) {  // kRegistered can wait for another process
       EXPECT_EQ(bench_.timer().has_value(), phase == Phase::kConfirming || phase == Phase::kWaiting)
           << phase;
     }
@@ -637,8 +638,8 @@ class World {
         registering_ = false;
         return;
       case Action::kStopServer:
-        EXPECT_TRUE(running_ && !stopping_) << "stops what does not run";
-        EXPECT_FALSE(registering_) << "stops under a registration";
+        EXPECT_TRUE(running_ && !stopping_) << "stops a server that does not run";
+        EXPECT_FALSE(registering_) << "stops during a registration";
         stopping_ = true;
         return;
     }

@@ -1,5 +1,5 @@
-// One resource and the built-in kubelet, on a loop whose clock stands still. Restarts and faults of
-// the kubelet are tested in tests/integration.
+// One resource and the built-in kubelet, on a loop with a stopped clock. tests/integration tests
+// restarts and faults of the kubelet.
 
 #include "kubelet/resource_plugin.h"
 

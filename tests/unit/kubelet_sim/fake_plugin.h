@@ -38,8 +38,7 @@ class Knob {
   T value_;
 };
 
-/// A device plugin as simple as can be, on a socket of its own. The knobs may be turned at any
-/// time.
+/// A minimal device plugin on its own socket. Knobs can be changed at any time.
 class FakePlugin : public v1beta1::DevicePlugin::Service {
  public:
   explicit FakePlugin(const std::string& path) {
@@ -56,7 +55,7 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
     server_->Shutdown(std::chrono::system_clock::now());
   }
 
-  /// Registers with the kubelet and returns its answer.
+  /// Registers with the kubelet and returns the status.
   static grpc::Status Register(const std::string& kubelet, const std::string& resource,
                                const std::string& endpoint,
                                std::chrono::milliseconds timeout = std::chrono::seconds(15),
@@ -90,7 +89,7 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
     }
     Change([&] { list_ = list, ++generation_; });
   }
-  /// Ends the streams that are open, with `status`.
+  /// Ends all open streams with `status`.
   void EndStreams(grpc::Status status = grpc::Status::OK) {
     Change([&] { end_ = status, ++ended_; });
   }
@@ -129,7 +128,7 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
     return changed_.wait_for(lock, kLong, [&] { return options_calls_ > 0; });
   }
   int options_calls() { return Copy(options_calls_); }
-  /// Lists whose sending has begun.
+  /// The number of lists that began to be sent.
   int sent() { return Copy(sent_); }
 
   grpc::Status GetDevicePluginOptions(grpc::ServerContext* context, const v1beta1::Empty*,

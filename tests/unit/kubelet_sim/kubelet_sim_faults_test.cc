@@ -124,7 +124,7 @@ TEST_F(SimFaults, OpensAStreamThatDoesNotRead) {
   ASSERT_TRUE(Connected());
   ASSERT_TRUE(sim_->OpenExtraStreams(kR, 1, false));
   ASSERT_TRUE(Await([&] { return View().extra_streams[0].open; }));
-  // More than any window holds, so that the plugin is stuck in the middle of it.
+  // More than any flow-control window, so that the plugin blocks while it sends this.
   const std::string id(1 << 20, 'x');
   plugin_->SetDevices({{id, "Healthy"}});
   ASSERT_TRUE(Await([&] { return View().devices.size() == 1 && View().devices[0].id == id; }));
@@ -141,7 +141,7 @@ TEST_F(SimFaults, StopsAndResumesReading) {
   sim_->StopReading(kR);
   plugin_->SetDevices({{"b", "Healthy"}});
   plugin_->SetDevices({{"c", "Healthy"}});
-  // Another plugin registers and is listed meanwhile.
+  // Another plugin registers and sends a list meanwhile.
   FakePlugin other(tree_.path("2.sock"));
   other.SetDevices({{"x", "Healthy"}});
   ASSERT_TRUE(FakePlugin::Register(sim_->socket_path(), "example.com/other", "2.sock", kLong).ok());

@@ -40,7 +40,7 @@ class SimStart : public testing::Test {
     plugin_->pre_start = true;
     plugin_->SetDevices({{"a", "Healthy"}, {"b", "Healthy"}});
   }
-  /// With what the plugin says when it is dialled, and with what it says when it registers.
+  /// The options that the plugin returns when dialed, and those that it registers with.
   void Register(bool dialled = true, bool registering = true) {
     plugin_->pre_start = dialled;
     ASSERT_TRUE(
@@ -53,7 +53,7 @@ class SimStart : public testing::Test {
     ASSERT_TRUE(admitted) << admitted.error().message;
     ids_ = admitted->device_ids;
   }
-  /// Why the container does not start; "" if it does.
+  /// Returns why the container does not start; "" if it does.
   std::string Waits() {
     const Status started = sim_->StartContainer("p", "c");
     return started ? "" : started.error().message;
@@ -81,7 +81,7 @@ TEST_F(SimStart, CallsPreStartAtEveryStart) {
   EXPECT_THAT(calls[1].devices_ids(), UnorderedElementsAreArray(ids_));
 }
 
-/// The options of the registration count up to 1.24, those of the dialled plugin later.
+/// Kubelets up to 1.24 use the options of the registration, later ones those of the dialed plugin.
 TEST_F(SimStart, UsesTheOptionsThatTheProfileHonors) {
   struct Case {
     KubeletProfile profile;

@@ -32,7 +32,7 @@ using testing::UnorderedElementsAre;
 const std::vector<std::pair<std::string, std::string>> kThree = {
     {"a", "Healthy"}, {"b", "Healthy"}, {"c", "Unhealthy"}};
 
-/// 0, or the errno of connecting.
+/// Returns 0, or the errno of connect.
 int Connect(const std::string& path) {
   const UniqueFd fd(socket(AF_UNIX, SOCK_STREAM, 0));
   sockaddr_un address{};

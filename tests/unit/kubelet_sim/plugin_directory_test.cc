@@ -25,7 +25,7 @@ class PluginDirectory : public testing::Test {
     tree_.File("sub/file");
     tree_.Link("dangling", "nowhere");
     tree_.Link("link.sock", "real.sock");
-    // Ends at once; the socket file stays.
+    // Ends immediately; the socket file remains.
     EXPECT_TRUE(
         SocketListener::Create(tree_.path("real.sock"), std::chrono::seconds(0), [](UniqueFd) {}));
   }

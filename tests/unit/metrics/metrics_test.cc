@@ -45,7 +45,7 @@ std::shared_ptr<const Snapshot> SnapshotOf(std::vector<ListedDevice> devices, in
   return snapshot;
 }
 
-/// The samples of a scrape: `name{labels}` and the value as it is written.
+/// Returns the samples of a scrape: `name{labels}` and the value as text.
 std::map<std::string, std::string> Samples(const Metrics& metrics) {
   std::map<std::string, std::string> samples;
   std::istringstream text(metrics.Text());
@@ -58,7 +58,8 @@ std::map<std::string, std::string> Samples(const Metrics& metrics) {
   return samples;
 }
 
-/// The families of a scrape: `name type label,label`; the labels are those of any of its samples.
+/// Returns the families of a scrape: `name type label,label`; the labels are those of any of its
+/// samples.
 std::set<std::string> MetricFamilies(const Metrics& metrics) {
   std::map<std::string, std::string> types;
   std::map<std::string, std::set<std::string>> labels;
@@ -91,7 +92,7 @@ std::set<std::string> MetricFamilies(const Metrics& metrics) {
   return families;
 }
 
-/// The rows of metrics.golden that begin with one of these words, without it.
+/// Returns the rows of metrics.golden that begin with one of these words, without the word.
 std::set<std::string> Golden(const std::set<std::string>& wanted) {
   std::ifstream file(PATCHBAY_SOURCE_DIR "/tests/unit/metrics/metrics.golden");
   std::set<std::string> families;
@@ -335,7 +336,7 @@ TEST(Metrics, CountsTransitionsBetweenSnapshots) {
   observer->OnSnapshot(
       SnapshotOf({Listed("tty2", kGood), Listed("tty9", kBad), Listed("tty10", kBad)}));
   expect("1", "2");
-  // Coming and going is not turning.
+  // Added and removed devices are not transitions.
   observer->OnSnapshot(SnapshotOf({Listed("tty1", kBad), Listed("tty10", kGood)}));
   expect("2", "2");
   observer->OnSnapshot(SnapshotOf({}));

@@ -20,7 +20,7 @@ std::string Repeated(std::string_view text, int times) {
   return out;
 }
 
-/// A path that two globs match both, by comparing each alternative with each.
+/// Returns a path that both globs match, by comparing all alternatives.
 std::optional<std::string> PathMatchedByBoth(const Glob& a, const Glob& b) {
   const auto wanted = [&](const std::string& path) { return a.Matches(path) && b.Matches(path); };
   std::vector<FixedEnds> ends;
@@ -37,7 +37,7 @@ std::optional<std::string> PathMatchedByBoth(const Glob& a, const Glob& b) {
   return std::nullopt;
 }
 
-/// The path that both match, "" if there is none; the same whichever comes first.
+/// Returns the path that both match, or "". Must not depend on the order.
 std::string Common(std::string_view pattern_a, std::string_view pattern_b) {
   const Glob a = OverlapGlob(pattern_a), b = OverlapGlob(pattern_b);
   const auto path = PathMatchedByBoth(a, b);
@@ -119,7 +119,7 @@ TEST(GlobOverlap, FindsOnlyNamesOfValidLength) {
   EXPECT_EQ(Common("/" + Repeated("a", 127) + "*", "/*" + Repeated("b", 127)).size(), 255u);
 }
 
-/// All short paths of a few characters.
+/// Returns all short paths of a few characters.
 std::vector<std::string> ShortPaths() {
   std::vector<std::string> names, more = {""};
   std::size_t short_names = 0;

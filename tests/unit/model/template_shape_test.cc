@@ -28,7 +28,7 @@ TEST(TemplateShape, ContainsTheRenderedValues) {
   const Variables variables = VariablesOf(device);
   const auto shape = RenderShape(*compiled, variables);
   ASSERT_TRUE(shape);
-  EXPECT_EQ(shape->text, "{va\x02  1") << "no value passes for an unknown one";
+  EXPECT_EQ(shape->text, "{va\x02  1") << "a value cannot look like a field";
   EXPECT_TRUE(shape->offsets.empty());
   ASSERT_EQ(shape->fields.size(), 3u);
   EXPECT_EQ(shape->fields[0].begin, 1u);

@@ -5,7 +5,7 @@
 namespace patchbay {
 namespace {
 
-/// The byte of the template that is wrong; -1 where nothing is.
+/// Returns the offset of the error in the template, or -1.
 int OffsetIn(std::string_view text, Problem (*rule)(const TemplateShape&)) {
   const auto compiled = Template::Compile(text);
   EXPECT_TRUE(compiled) << text;
@@ -48,7 +48,7 @@ TEST(ReservedEnv, IncludesVariablesThatSelectCode) {
 TEST(NameRules, CheckTemplates) {
   EXPECT_EQ(OffsetIn("A_{x}", ProblemWithEnvName), -1);
   EXPECT_EQ(OffsetIn("A{x}-", ProblemWithEnvName), 4);
-  EXPECT_EQ(OffsetIn("{x}", ProblemWithEnvName), 0) << "the device would choose the whole name";
+  EXPECT_EQ(OffsetIn("{x}", ProblemWithEnvName), 0) << "the device would set the whole name";
   EXPECT_EQ(OffsetIn("{id}", ProblemWithEnvName), 0);
   EXPECT_EQ(OffsetIn("example.com/{x}", ProblemWithAnnotationKey), -1);
   EXPECT_EQ(OffsetIn("{x}", ProblemWithAnnotationKey), -1);
@@ -59,7 +59,7 @@ TEST(NameRules, CheckTemplates) {
   EXPECT_EQ(OffsetIn("{x}.com/c=a", ProblemWithCdiName), 0);
   EXPECT_EQ(OffsetIn("v.com/{id}=a", ProblemWithCdiName), 6);
   EXPECT_EQ(OffsetIn("v.com/c={x}", ProblemWithCdiName), -1);
-  EXPECT_EQ(OffsetIn("v.com/c=all", ProblemWithCdiName), -1) << "the file may say so";
+  EXPECT_EQ(OffsetIn("v.com/c=all", ProblemWithCdiName), -1) << "literal text is allowed";
   EXPECT_EQ(OffsetIn("{x}", ProblemWithCdiName), 0);
 }
 

@@ -23,7 +23,7 @@ std::string Text(const std::optional<FormatValue>& value) {
   return std::string(std::get<std::string_view>(*value));
 }
 
-/// A device seen by a container, with a different value for everything.
+/// A device in a container, with a different value for each variable.
 struct Seen {
   Device device{"dev-id",
                 {{"/dev/by-id/usb-A", "/dev/ttyUSB0", FileType::kCharacter, 188, 7}},
@@ -95,9 +95,9 @@ TEST(Variables, ReportTheirOrigin) {
       EXPECT_EQ(OriginOf(name), origin) << name;
     }
   }
-  EXPECT_EQ(Text(seen.variables.Find("card")), "7") << "what the file says wins";
+  EXPECT_EQ(Text(seen.variables.Find("card")), "7") << "a named group has precedence";
   EXPECT_EQ(Text(seen.variables.Find("real_path")), "/dev/ttyUSB0");
-  EXPECT_EQ(OriginOf("card"), Origin::kDevice) << "its name alone does not say";
+  EXPECT_EQ(OriginOf("card"), Origin::kDevice) << "the name alone is not sufficient";
 }
 
 TEST(SuppliedBy, AgreesWithFind) {
