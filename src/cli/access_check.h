@@ -14,7 +14,7 @@ enum class Barrier {
   kNoDirectory,   ///< not a directory
   kNoRight,       ///< its mode denies access to this process
   kForbidden,     ///< the system denies access regardless of the mode
-  kWriteOnly,     ///< it cannot be read by anyone
+  kWriteOnly,     ///< no user can read it
   kTooManyLinks,  ///< a loop of links
   kFailure,       ///< it can be opened, but not read
 };

@@ -196,7 +196,7 @@ bool Report(KubeletSim& kubelet, const Model& model, const std::vector<std::stri
       well = false;
       continue;
     }
-    out << "A container that asks for 1 " << resource << " gets " << admitted->device_ids.front()
+    out << "A container that requests 1 " << resource << " gets " << admitted->device_ids.front()
         << ":\n"
         << RenderResponse(FromMessage(admitted->response));
     has_devices = true;

@@ -147,7 +147,7 @@ void Daemon::ApplyLive(const DaemonSpec& spec) {
   metrics_.SetDeviceMetrics(spec.device_metrics);
 }
 
-/// Brings the resources to what `specs` say. Fails before anything is touched.
+/// Applies `specs` to the resources. A failure changes nothing.
 Status Daemon::ApplyPlan(const ResourceSpecs& specs, const ReloadPlan& plan) {
   std::map<std::string, ChangeImpact> impact;
   std::map<std::string, Cancellation> cancellations;

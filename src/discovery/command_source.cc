@@ -35,7 +35,7 @@ void AddEntry(const CommandEntry& entry, ScanContext& scan) {
     auto node = scan.NodeAt(path, nullptr, {});
     if (!node) {
       return scan.Reject(entry.id, RejectReason::kIncomplete,
-                         format("{} is not there, or not as the match wants it", path));
+                         format("{} does not exist or does not match", path));
     }
     candidate.device.nodes.push_back(std::move(*node));
   }

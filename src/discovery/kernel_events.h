@@ -28,8 +28,9 @@ struct KernelEvent {
   bool lost = false;      ///< events were lost; all other fields are empty
 };
 
-/// Hears the kernel's own events (uevents), which need no udevd and come to any network namespace
-/// that belongs to the first user namespace; only those of network interfaces stay in theirs.
+/// Receives the events of the kernel (uevents). They need no udevd and reach every network
+/// namespace of the initial user namespace, except those of network interfaces, which stay in their
+/// namespace.
 ///
 /// Belongs to the loop thread. Does not read /sys, so an event describes a change and not the
 /// current state. Handles at most kMaxAtOnce events before it returns to the loop.

@@ -75,11 +75,11 @@ void AllocateCall::Refuse(const Status& status) {
 }
 
 void AllocateCall::Answer::Finish(const Status& status) {
-  const bool heard = reply->Finish(status, [&] {
+  const bool is_sent = reply->Finish(status, [&] {
     if (status) response->Swap(&rendered);
     for (const int count : devices) observer->OnAllocation(status.has_value(), count);
   });
-  if (heard && status) usage->OnAllocated();
+  if (is_sent && status) usage->OnAllocated();
 }
 
 }  // namespace patchbay

@@ -52,7 +52,7 @@ class KubeletDir {
   void Start();
   /// Takes effect after the next check.
   void SetPoll(std::chrono::milliseconds poll) { options_.poll = poll; }
-  /// Checks now, or when the check under way has ended.
+  /// Checks now, or when the running check has ended.
   void Check();
   /// Checks soon: once for all calls made at one time, and after the pause that many sockets cause.
   void CheckSoon();

@@ -1,4 +1,4 @@
-"""What tells people of the command line, held to `--help`: the man page, and the completions of three shells,
+"""Compares the documentation of the command line with `--help`: the man page, and the completions of three shells,
 which really complete.
 """
 
@@ -25,21 +25,21 @@ def commands():
 
 
 def options(command=None):
-    """The options of a command but --help: long name to short name, and to the words it chooses from."""
+    """The options of a command except --help: long name to short name, and to the possible values."""
     found = re.findall(r"^  (?:(-[a-z]),)?(--[a-z-]+)(?: ([a-z|-]*\|[a-z|-]*))?", usage(command), re.M)
     return {long: (short, choices.split("|") if choices else [])
             for short, long, choices in found if long != "--help"}
 
 
 def chapter(page, title, level):
-    """What a page has under a heading, up to the next one that is not below it."""
+    """The content of a page below a heading, up to the next heading of its level."""
     hashes = "#" * level
     found = re.search(rf"^{hashes} {title}\b.*\n((?:(?!#{{1,{level}}} ).*\n)*)", page, re.M)
     return found and found[1]
 
 
 class ManPage(support.TestCase):
-    """docs/man/patchbay.1.scd. When one of these fails a command or an option came, went or changed."""
+    """docs/man/patchbay.1.scd. A failure means that a command or an option was added, removed or changed."""
 
     def setUp(self):
         super().setUp()
@@ -54,8 +54,8 @@ class ManPage(support.TestCase):
             self.assertEqual(sorted(re.findall(r"\*([a-z-]+)\*", value)), sorted(choices), long)
 
     def test_has_every_command_with_its_options(self):
-        told = re.findall(r"^## patchbay ([a-z]+)", self.page, re.M)
-        self.assertEqual(told, commands())
+        documented = re.findall(r"^## patchbay ([a-z]+)", self.page, re.M)
+        self.assertEqual(documented, commands())
         for command in commands():
             with self.subTest(command):
                 self.assert_has(chapter(self.page, f"patchbay {command}", 2), options(command))
@@ -66,7 +66,7 @@ class ManPage(support.TestCase):
         self.assert_has(text.replace("*-h*, *--help*\n", ""), options())
 
     def test_headings_are_plain(self):
-        """scdoc makes nothing of underscores there."""
+        """scdoc does not interpret underscores there."""
         for page in MAN.glob("*.scd"):
             self.assertNotRegex(page.read_text(), r"(?m)^#.* \[?_")
 
@@ -84,7 +84,7 @@ class ManPage(support.TestCase):
 
 
 class Completion:
-    """What each shell has to complete. A word is completed after the others of its line."""
+    """The expected completions of each shell. A word is completed after the others of its line."""
 
     def setUp(self):
         super().setUp()

@@ -1,4 +1,4 @@
-"""A real container, made of nothing but what `patchbay allocate` answers."""
+"""A real container, created from the response of `patchbay allocate`."""
 
 import json
 import os
@@ -50,7 +50,7 @@ class Container(support.TestCase):
         return json.loads(ran.stdout)
 
     def bundle(self, responses, script, extra_devices=(), extra_env=()):
-        """An OCI bundle of busybox with what the responses give, as a container runtime does it."""
+        """An OCI bundle of busybox with the content of the responses, like a container runtime."""
         bundle = self.dir / "bundle"
         rootfs = bundle / "rootfs"
         for name in ("bin", "dev", "proc", "tmp", "opt"):
@@ -131,8 +131,7 @@ class Container(support.TestCase):
         self.assertIn("mount from the vendor", lines)
         self.assertIn("No space left on device", said["fill the full device"])
         self.assertIn("Read-only file system", said["write the mount"])
-        # "r" is all that was given; the rest is refused by the device cgroup, which says EPERM
-        # where file modes would say EACCES.
+        # Only "r" was granted. The device cgroup rejects the rest with EPERM; file modes would cause EACCES.
         for what in ("write the disk", "open the other", "open what was made"):
             self.assertIn("Operation not permitted", said[what], what)
         self.assertEqual(said["make the other"], "allowed")

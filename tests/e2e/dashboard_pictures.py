@@ -178,7 +178,7 @@ def main():
             picture = IMAGES / f"{dashboard['uid'].replace('patchbay', 'dashboard')}.png"
             browser.do(picture=str(picture), full=True)
             png.shrink(picture)
-            print(f"{picture.name}: {picture.stat().st_size} bytes", *browser.do(heard=True))
+            print(f"{picture.name}: {picture.stat().st_size} bytes", *browser.do(problems=True))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import unittest
 
 import support
 
-# Before the last line nothing of the directory has been run.
+# Nothing in the directory runs before the last line.
 PREPARE = """set -e
 mount --make-rprivate /
 mount --bind "$1" "$1"
@@ -32,7 +32,7 @@ mount -o remount,bind,ro proc/sys
 mount -t sysfs sysfs sys
 for directory in run tmp; do mount -t tmpfs $directory $directory -o mode=755; done
 leave() {
-  # No chroot: who enters these mounts must not find the machine in them.
+  # Not chroot: a process that enters these mounts must not see the machine.
   pivot_root . mnt
   cd /
   umount -l mnt
@@ -74,24 +74,24 @@ def archive(directory, packages):
 
 
 class Root:
-    """The directory, as the archive has it."""
+    """Extracts the archive into the directory."""
 
     def __init__(self, directory, tar):
         self.path = directory
         directory.mkdir()
-        # Half of the files are for people.
+        # Omits documentation, which is half of the files.
         left_out = (f"--exclude=./{part}/*" for part in (
             "dev", "usr/share/doc", "usr/share/locale", "usr/share/man", "usr/share/perl"))
         subprocess.run(["tar", "-C", str(directory), "-xf", str(tar), *left_out], check=True)
 
     def run(self, *command, timeout=120):
-        """Runs a command in it, with nothing else running."""
+        """Runs a command in it, without other processes."""
         return subprocess.run(["unshare", "-m", "-p", "-n", "-f", "--kill-child", "sh", "-c", RUN, "sh",
                                str(self.path), *command], capture_output=True, text=True,
                               stdin=subprocess.DEVNULL, timeout=timeout)
 
     def files(self):
-        """Every path in it, but for what the package manager and the journal keep about themselves."""
+        """Every path in it, except the state of the package manager and the journal."""
         kept = ("var/lib/dpkg", "var/log", "var/cache", "dev", "proc", "sys", "run", "tmp",
                 "etc/machine-id", "var/lib/systemd/random-seed", "var/lib/systemd/timers")
         found = set()
@@ -108,7 +108,7 @@ class Booted:
     def __init__(self, root):
         self.root = root
         self.init = None
-        # Of the old kind of cgroups systemd needs a hierarchy of its own.
+        # With cgroup v1, systemd needs its own hierarchy.
         hierarchies = [CGROUPS / kind for kind in ("systemd", "devices")]
         old = all(h.is_dir() for h in hierarchies)
         self.groups = [h / f"patchbay-package-{os.getpid()}" for h in (hierarchies if old else [CGROUPS])]
@@ -149,7 +149,7 @@ class Booted:
 
     @staticmethod
     def _remove(group):
-        """The processes that it had are still leaving."""
+        """Waits for the end of its processes."""
         end = time.monotonic() + support.PATIENCE
         for directory, _, _ in os.walk(group, topdown=False):
             while True:
@@ -162,7 +162,7 @@ class Booted:
                     time.sleep(0.01)
 
     def run(self, *command, timeout=120):
-        """Runs a command in it, as root does on a node."""
+        """Runs a command in it as root."""
         return subprocess.run(["nsenter", "-t", str(self.init), "-m", "-p", "-C", "-n", "-u", "-i", "-r",
                                "-w", "env", "-i", "DEBIAN_FRONTEND=noninteractive",
                                "PATH=/usr/sbin:/usr/bin:/sbin:/bin", *command],

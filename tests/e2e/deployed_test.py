@@ -1,5 +1,5 @@
-"""The DaemonSet of deploy/kustomize in a real container, so that a right that is missing is found
-here and not in somebody's cluster. In place of the image is the program as it was built."""
+"""The DaemonSet of deploy/kustomize in a real container, to find missing permissions. Uses
+the built program instead of the image."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from devices import Loop
 from kustomize import the, with_components
 from support import resource
 
-LOOP = 200000 + os.getpid() % 100000  # a high number, which nobody else has
+LOOP = 200000 + os.getpid() % 100000  # a high number, which is not in use
 
 
 class Deployed(pod.TestCase):
@@ -25,7 +25,7 @@ class Deployed(pod.TestCase):
         self.addCleanup(loop.remove)
 
     def opened_disk(self):
-        """The configuration of a loop device that is found through /sys and opened by its probe."""
+        """A configuration with a loop device that is found through sysfs and opened by its probe."""
         match = f'path = "/dev/loop{LOOP}"\nudev = {{ subsystem = "block" }}'
         return self.config_map({"disk.toml": resource("example.com/disk", match) + (
             '[resource.health]\nopen = true\nperiod = "100ms"\nfailure_threshold = 1\n')})
@@ -48,7 +48,7 @@ class Deployed(pod.TestCase):
             self.assertIn("NoNewPrivs:\t1", status)
             if pod.SECCOMP.exists():
                 self.assertIn("Seccomp:\t2", status)
-            # Who holds what is asked for, and it would be said if that could not be.
+            # PodResources is polled, and an error would be logged.
             self.assertNotIn("pod_resources", process.err.text())
             subprocess.run([*self.runc, "kill", self.name, "TERM"], check=True)
             self.assertEqual(process.wait(), 0)

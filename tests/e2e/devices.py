@@ -1,4 +1,4 @@
-"""Devices of the real kernel that tests may make: loop devices."""
+"""Devices of the real kernel that tests can create: loop devices."""
 
 import fcntl
 import os
@@ -18,7 +18,7 @@ def _control(command, number):
 
 
 class Loop:
-    """A loop device that nobody else has: /dev/loopN with a high N. `file` stands behind it."""
+    """A loop device that is not in use: /dev/loopN with a high N, backed by `file`."""
 
     def __init__(self, number=None, file=None):
         if os.geteuid() != 0:

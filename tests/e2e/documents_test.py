@@ -1,4 +1,4 @@
-"""README and docs/ do as they say: every command in them is run, every configuration is checked, every
+"""Checks README and docs/: every command in them is run, every configuration is checked, every
 link leads somewhere.
 
 The blocks of a page are one session of a shell, in the order of the page, in a directory with a copy of
@@ -24,10 +24,10 @@ PAGES = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", SOURCE / "CHANGELOG.m
          *sorted((SOURCE / "docs").glob("*.md"))]
 PUBLISHED = re.compile(r"https://github\.com/patchbay/patchbay//([^?\s']*)\?ref=v[0-9.]*")
 
-# What is not run, by the beginning of the command.
+# Commands that are not run, by their beginning.
 NOT_RUN = {
     "scripts/test": "it runs this test",
-    "ctest": "it runs this test or those beside it",
+    "ctest": "it runs this test or the tests next to it",
     "docker ": "there is no engine here; e2e.image builds from the same Dockerfile",
     "cmake --build": "it builds what is running",
     "PATCHBAY_SOAK_SECONDS=": "ten minutes; .ci/run has a shorter one",
@@ -36,19 +36,19 @@ NOT_RUN = {
 }
 # Pages whose commands are run in another place.
 RUN_ELSEWHERE = {"package.md": "e2e.package runs them in a Debian that it boots"}
-# What ends with another code than 0 where it does what the page says, by page and end of the command.
+# Commands whose documented exit code is not 0, by page and end of the command.
 MEANT_TO_FAIL = {
     ("health.md", "--probe"): 1,  # it shows a device that fails
     ("runbook.md", "grep patchbay"): 1,  # of pods, which are none
     ("hooks.md", "try --once --config patchbay.toml"): 1,  # it shows a hook that fails
 }
 
-# What Patchbay goes by on a page where no --config says otherwise: what commands there ask for.
+# The configuration of pages whose commands have no --config.
 SERVED = "".join(support.resource(f"example.com/{name}", f'path = "/dev/{node}"')
                  for name, node in (("modem", "null"), ("meter", "zero"), ("serial", "full")))
 
 KUBECTL = """#!/bin/sh
-# {real}, and a cluster that nobody reaches.
+# {real}, and a cluster that does not exist.
 case $1 in kustomize) exec {real} "$@" ;; esac
 said=$({real} --server=http://127.0.0.1:1 "$@" 2>&1)
 status=$?
@@ -56,9 +56,9 @@ case $said in
   *'connection refused'*) ;;
   *) echo "$said"; [ $status -eq 0 ] || exit $status ;;
 esac
-# What it would get there, on the page that has such a file.
+# The downloaded file, on the page that has it.
 case " $* " in *' get '*' -o yaml '*) cat kube-system.yaml; exit ;; esac
-# What is to run in the pod is run here.
+# Commands for the pod are run here.
 while [ $# -gt 0 ]; do
   if [ "$1" = -- ]; then shift; "$@"; exit; fi
   shift
@@ -88,7 +88,7 @@ def blocks(page, *languages):
 
 
 def commands(block):
-    """What of a block is typed: all of `sh`; of `console` what stands behind `$` and goes on in more lines."""
+    """The commands of a block: all of `sh`; the lines after `$` of `console`, with their continuations."""
     if block.language == "sh":
         return block.text
     typed, goes_on = [], False
@@ -159,7 +159,7 @@ class Documents(support.TestCase):
     def test_configurations_are_accepted(self):
         checked = 0
         for page in PAGES:
-            if page.name == "diagnostics.md":  # full of mistakes, which tests of their own hold to the codes
+            if page.name == "diagnostics.md":  # its examples have errors, which other tests check
                 continue
             for number, block in enumerate(blocks(page, "toml")):
                 with self.subTest(page=page.name, block=number):
@@ -261,7 +261,7 @@ class Sessions(support.TestCase):
         (self.world / "build/dev/src").mkdir(parents=True)
         for place in (self.programs / "patchbay", self.world / "build/dev/src/patchbay"):
             place.symlink_to(PATCHBAY)
-        # It installs and builds, which has been done.
+        # It installs and builds, which is already done.
         (self.world / "scripts/try").write_text(
             (SOURCE / "scripts/try").read_text().replace("\ninstall_packages build\nbuild dev patchbay\n", "\n"))
         kubectl = self.programs / "kubectl"
@@ -269,7 +269,7 @@ class Sessions(support.TestCase):
         kubectl.chmod(0o755)
 
     def prepare(self, page):
-        """What a page speaks of as if it were there."""
+        """Creates files that a page assumes."""
         configuration = (SOURCE / "examples/configs/everyday.toml").read_text()
         toml = [block.text for block in blocks(page, "toml")]
         foreign = SOURCE / "tests/unit/convert/files"
@@ -290,7 +290,7 @@ class Sessions(support.TestCase):
             (self.world / name).write_text(self.here(text))
 
     def here(self, text):
-        """With the published repository in place of itself."""
+        """Replaces the published repository by this one."""
         return PUBLISHED.sub(lambda url: f"../{self.world.name}/{url[1]}", text)
 
     def run_page(self, page):
@@ -299,14 +299,14 @@ class Sessions(support.TestCase):
         self.prepare(page)
         script = ["cd " + str(self.world),
                   "trap 'echo \"$? $BASH_COMMAND\" >> ../failed' ERR",
-                  # A page says `sleep 3` to people whose machine has nothing else to do.
+                  # `sleep 3` of a page is too short on a busy machine.
                   "curl() { command curl --retry 20 --retry-delay 1 --retry-connrefused \"$@\"; }",
                   "ip link set lo up"]
         if page.name == "api.md":
             script.append("patchbay try --listen 127.0.0.1:9478 > /dev/null &")
         for block in blocks(page, "sh", "console"):
             script += [line for line in self.here(commands(block)).splitlines() if is_run(line)]
-        # A job that the page has stopped itself may end before it is stopped again.
+        # A job that the page has stopped can end before it is stopped again.
         script.append("jobs -p | xargs -r kill 2>/dev/null || true; wait")
         path = self.dir / "session.sh"
         path.write_text("\n".join(script) + "\n")

@@ -1,4 +1,4 @@
-"""However the daemon is ended: quickly, with exit code 0, and with nothing left behind."""
+"""The daemon ends quickly, with exit code 0, and without leaving anything behind."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ from support import PATCHBAY, Daemon, Kubelet, resource
 
 CONFIG = (resource("example.com/null", 'path = "/dev/null"') +
           resource("example.com/seat", "count = 3"))
-# Seconds. The process ends itself after less than two; a hang lasts as long as it is let.
+# Seconds. The process ends itself after less than two; a hang lasts until the end of the test.
 LONGEST = 10.0
 
 
@@ -45,7 +45,7 @@ class Ending(support.TestCase):
                 self.assertEqual(self.plugin_sockets(), [])
 
     def test_at_its_first_word(self):
-        # A start long enough to fall into: many resources.
+        # Many resources, so that the start takes long enough to be interrupted.
         config = self.config("".join(resource(f"example.com/r{i}", "count = 1")
                                      for i in range(300)))
         self.kubelet_dir.mkdir()

@@ -1,12 +1,11 @@
-"""Every example on a host that has what it is for: the devices it finds there, those it rejects,
-and what containers get, held to a golden answer. And what becomes of devices whose network interface is
-moved into a pod.
+"""Runs every example on a host with its devices, and compares the devices it finds and rejects and the
+allocations with a golden file. Also tests devices whose network interface is moved into a pod.
 
-examples/NAME.toml tells of the host (see host_tree.py) and names the allocations, and
-examples/NAME.golden is the answer; every example has both. examples/NAME.later.toml is the same
-host after a reboot or a replugging, where all devices must have the IDs they had.
+examples/NAME.toml describes the host (see host_tree.py) and the allocations, and examples/NAME.golden is
+the result; every example has both. examples/NAME.later.toml is the same host after a reboot or after
+devices were plugged in again, where all devices must keep their IDs.
 
-    python3 examples_golden_test.py --write    writes the answers anew; read the difference it makes
+    python3 examples_golden_test.py --write    updates the golden files; review the diff
 """
 
 import difflib
@@ -34,7 +33,7 @@ def device_line(device):
 
 
 def listing(document):
-    """What `devices` printed, as lines."""
+    """The output of `devices`, as lines."""
     for resource in document["resources"]:
         yield resource["name"]
         lines = [device_line(device) for device in resource["devices"]]
@@ -46,7 +45,7 @@ def listing(document):
 
 
 def container(answer):
-    """What `allocate` printed, as lines."""
+    """The output of `allocate`, as lines."""
     for node in answer["devices"]:
         yield f"  node   {node['container_path']}  from {node['host_path']}  {node['permissions']}"
     for mount in answer["mounts"]:
@@ -67,7 +66,7 @@ class OnAnotherHost(support.TestCase):
         super().setUp()
 
     def host(self, tree_file):
-        """Makes a host; returns its root and the allocations that its file names."""
+        """Creates a host. Returns its root and the allocations of its file."""
         root = self.dir / tree_file.stem
         more = host_tree.make(tree_file, root)
         self.assertLessEqual(more.keys(), {"allocate"}, tree_file)
@@ -94,7 +93,7 @@ class Golden(OnAnotherHost):
                 lines += ["  refused  " + line for line in ran.stderr.splitlines()]
         for resource in document["resources"]:
             self.assertTrue(resource["devices"], f"the host has no {resource['name']}")
-            self.assertIn(resource["name"], granted, "nobody gets one")
+            self.assertIn(resource["name"], granted, "not allocated")
         return "\n".join(lines).replace(root, "HOST").replace(str(example), "EXAMPLE") + "\n"
 
     def test_each_gives_its_golden_answer(self):
@@ -166,7 +165,7 @@ class Moved(OnAnotherHost):
         mark, listed = kubelet.mark(), self.devices(example, str(host))
         host_tree.move_interface("ens1f0np0", host, self.dir / "pod")
         self.assertEqual(self.devices(example, str(host)), listed)
-        # The daemon is known to have looked when it tells of this.
+        # This line shows that the daemon has scanned the host.
         (host / "dev/infiniband/uverbs2").unlink()
         kubelet.wait_view(resource, lambda v: health(v) == {stays: "Healthy", goes: "Unhealthy"},
                           since=mark)

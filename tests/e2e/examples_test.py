@@ -1,4 +1,4 @@
-"""Every example is right, finds devices in the documented form, and runs."""
+"""Every example is valid, finds devices in the documented form, and runs."""
 
 import itertools
 import json
@@ -94,7 +94,7 @@ class Examples(support.TestCase):
         self.assertNotIn("http://", ran.stdout)
         listed = json.loads(run("devices", "-o", "json", "-c", example).stdout)
         for resource in listed["resources"]:
-            expected = ("A container that asks for 1 {} gets " if resource["devices"]
+            expected = ("A container that requests 1 {} gets " if resource["devices"]
                         else "{} has no device to allocate on this host")
             self.assertIn(expected.format(resource["name"]), ran.stdout)
 

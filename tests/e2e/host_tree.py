@@ -1,8 +1,8 @@
-"""Makes the /dev, /sys and /run/udev of another host below a directory, as a file in TOML tells it.
+"""Creates the /dev, /sys and /run/udev of another host in a directory, from a TOML file.
 
-[dev]                                     # nodes that sysfs does not know, and whatever else
+[dev]                                     # nodes without a sysfs device, and other files
 "/dev/kvm"                = "char 10:232"
-"/dev/nvidia{0..3}"       = "char 195:0+" # {0..3} or {a,b}; with + the minor numbers go on
+"/dev/nvidia{0..3}"       = "char 195:0+" # {0..3} or {a,b}; with + the minor numbers increase
 "/dev/serial/by-id/modem" = "link ../../ttyUSB0"
 "/opt/tools/version"      = "file 1.0"
 "/var/lib/empty"          = "dir"
@@ -36,7 +36,7 @@ KEYS = {"subsystem", "driver", "devtype", "number", "node", "ifindex", "attribut
 
 
 def make(tree_file, root):
-    """Makes the host that the file tells of below `root`. Returns the file's other keys."""
+    """Creates the host of the file in `root`. Returns the other keys of the file."""
     document = tomllib.loads(pathlib.Path(tree_file).read_text())
     tree = _Tree(pathlib.Path(root))
     for pattern, what in document.pop("dev", {}).items():
@@ -49,8 +49,8 @@ def make(tree_file, root):
 
 
 def move_interface(name, root, to):
-    """Moves a network interface from the /sys of one host to that of another, as it is moved from
-    one network namespace to another."""
+    """Moves a network interface from the /sys of one host to that of another, like a move between network
+    namespaces."""
     link = root / "sys/class/net" / name
     for path in (link.resolve(), link):
         there = to / path.relative_to(root)
@@ -77,7 +77,7 @@ class _Tree:
             (root / directory).mkdir(parents=True)
 
     def place(self, path):
-        """Where an absolute path of that host is on this one; its directory is made."""
+        """Returns the path on this host for an absolute path of that host, and creates its directory."""
         local = self.root / path.lstrip("/")
         local.parent.mkdir(parents=True, exist_ok=True)
         return local
@@ -89,7 +89,7 @@ class _Tree:
         self.place(path).symlink_to(target)
 
     def link_to(self, path, target):
-        """A link as sysfs has them: relative, to another absolute path."""
+        """Creates a relative link to another absolute path, like those of sysfs."""
         self.link(path, os.path.relpath(target, os.path.dirname(path)))
 
     def node(self, path, kind, number):
@@ -161,7 +161,7 @@ class _Tree:
 
 
 def _in_full(device):
-    """Without the short forms; what is written beside them wins."""
+    """Expands the short forms; explicit keys have precedence."""
     short = {}
     if "usb" in device:
         numbers, _, serial = device["usb"].partition(" ")

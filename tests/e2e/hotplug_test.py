@@ -1,4 +1,4 @@
-"""Devices that come and go: of the real kernel, and in a tree of the test's own."""
+"""Devices that are added and removed: of the real kernel, and in a temporary tree."""
 
 import json
 import os
@@ -11,19 +11,19 @@ import support
 from devices import Loop
 from support import PATCHBAY, Daemon, Kubelet, health, resource
 
-# Without the safety net: what is seen, is seen by watching.
+# Without the periodic scan, so that only events cause scans.
 BLIND = '[daemon]\nrescan = "24h"\n'
 NETLINK_KOBJECT_UEVENT = 15
 
 
 def block_device(node, attribute=""):
-    """A match that finds a block device by what the kernel says of it, without udev."""
+    """A match that finds a block device by its kernel properties, without udev."""
     attributes = f", attributes = {{ {attribute} }}" if attribute else ""
     return (f'udev = {{ subsystem = "block", properties = {{ DEVNAME = "{node}" }}{attributes} }}')
 
 
 def kernel_event_sockets(pid):
-    """The sockets of a process that hear the kernel's events."""
+    """The sockets of a process that receive kernel events."""
     own = set()
     for fd in pathlib.Path(f"/proc/{pid}/fd").iterdir():
         try:
@@ -38,7 +38,7 @@ def kernel_event_sockets(pid):
 
 
 class Zram:
-    """A block device in memory that comes and goes, under the number that is free now."""
+    """A block device in memory that can be added and removed, with a free number."""
     CONTROL = pathlib.Path("/sys/class/zram-control")
 
     def __init__(self, test):
@@ -61,7 +61,7 @@ class Zram:
         (self.CONTROL / "hot_remove").write_text(self.numbers.pop())
 
     def set(self, attribute, value):
-        """Has the kernel say that the device has changed, too."""
+        """Also makes the kernel send a "change" event."""
         (pathlib.Path("/sys/block") / self.name / attribute).write_text(value)
         (pathlib.Path("/sys/block") / self.name / "uevent").write_text("change")
 
@@ -125,7 +125,7 @@ class Hotplug(support.TestCase):
         self.compressed_memory_comes_and_goes(lambda zram: block_device(zram.node))
 
     def test_exclusive_resource_takes_what_begins_to_match(self):
-        """Nothing but an event of the kernel tells: the node stays what and where it is."""
+        """Only a kernel event reports the change: the node does not change."""
         zram = Zram(self)
         zram.add()
         free, taken = {zram.name: "Healthy"}, {zram.name: "Unhealthy"}
@@ -145,7 +145,7 @@ class Hotplug(support.TestCase):
         kubelet.wait_view("example.com/any", lambda v: health(v) == free, since=mark)
 
     def test_terminal_behind_a_link(self):
-        """As socat and others make them."""
+        """Like those of socat."""
         link = self.dir / "modem"
         terminals = []
 
@@ -164,7 +164,7 @@ class Hotplug(support.TestCase):
         kubelet, _, _ = self.watch("example.com/modem",
                                    resource("example.com/modem", f'path = "{link}"'))
         self.assert_comes_and_goes("example.com/modem", "modem", kubelet, add, remove)
-        # The link stays, and leads nowhere until there is a terminal of that number again.
+        # The link dangles until there is a terminal with that number again.
         mark = kubelet.mark()
         add()
         kubelet.wait_view("example.com/modem", lambda v: health(v) == {"modem": "Healthy"},
@@ -297,7 +297,7 @@ class Hotplug(support.TestCase):
 
 
 class Commands(support.TestCase):
-    """A command that lists devices, and counts how often it was run."""
+    """A command that lists devices and counts its runs."""
 
     def setUp(self):
         super().setUp()
@@ -365,7 +365,7 @@ class Commands(support.TestCase):
         self.assertNotIn("command_failed", daemon.err.text())
 
     def hang(self, shell):
-        """Has the command hang, and a child of it; returns what waits for their process IDs."""
+        """Makes the command and a child of it hang. Returns a function that waits for their process IDs."""
         pids = self.dir / "pids"
         pids.unlink(missing_ok=True)
         self.prints(f"{shell}\nsleep 600 &\necho $$ $! > {pids}.new\nmv {pids}.new {pids}\n"
@@ -405,7 +405,7 @@ def is_running(pid):
         state = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
     except FileNotFoundError:
         return False
-    return state not in "XZ"  # it may be reaped late, by whoever is its parent now
+    return state not in "XZ"  # its new parent can reap it late
 
 
 if __name__ == "__main__":

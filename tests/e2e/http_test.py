@@ -1,4 +1,4 @@
-"""The HTTP port of the real daemon, with clients that mean no good."""
+"""The HTTP port of the real daemon, with hostile clients."""
 
 import os
 import random
@@ -17,7 +17,7 @@ def connect(address):
 
 
 def talk(address, data):
-    """Sends bytes, returns all that comes back until the server closes or has answered."""
+    """Sends bytes. Returns everything received until the server closes or has responded."""
     with connect(address) as client:
         try:
             client.sendall(data)
@@ -129,7 +129,7 @@ class Http(support.TestCase):
     def test_descriptors_of_clients_that_went_are_closed(self):
         def descriptors():
             return len(os.listdir(f"/proc/{self.daemon.process.pid}/fd"))
-        # It serves HTTP before it opens the last of its own.
+        # It serves HTTP before it opens its last descriptors.
         self.await_true(lambda: get(self.address, "/readyz")[1] != "starting\n", "started")
         before = descriptors()
         for _ in range(100):

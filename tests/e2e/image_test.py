@@ -1,5 +1,5 @@
-"""The images of the Dockerfile: what is in them, and that they serve a kubelet as the DaemonSet of
-deploy/kustomize runs them."""
+"""The images of the Dockerfile: their content, and that they serve a kubelet as in the DaemonSet of
+deploy/kustomize."""
 
 import os
 import pathlib
@@ -16,7 +16,7 @@ from kustomize import the, with_components
 
 MIB = 1 << 20
 LABELS = "created description documentation licenses revision source title url vendor version".split()
-# What probes and hooks may count on; example-fpga runs sh and od.
+# Programs that probes and hooks can use; example-fpga runs sh and od.
 TOOLS = "sh od cat head tail cut tr sort test expr timeout grep sed awk find xargs lspci lsusb udevadm"
 CARD = "0000:21:00.1"
 

@@ -10,7 +10,7 @@ import unittest
 
 import support
 
-# Layers of earlier runs are here, as with an engine; it may be removed at any time.
+# Layers of earlier runs, as with an engine; can be removed at any time.
 STORE = support.SOURCE / "build/images"
 BASE = "docker.io/library/debian:bookworm-slim"
 MERGED = "/usr/share/mmdebstrap/hooks/merged-usr"  # as in the original, without usrmerge and its Perl
@@ -39,7 +39,7 @@ def skip_unless_they_build():
 
 @functools.cache
 def make_base():
-    """debian:bookworm-slim, or what is in it, without a registry to ask."""
+    """debian:bookworm-slim, or its content, without a registry."""
     if buildah("inspect", "--type", "image", BASE).returncode == 0:
         return
     STORE.mkdir(parents=True, exist_ok=True)
@@ -61,13 +61,13 @@ def make_base():
 
 
 class Image:
-    """An image for the machine `arch`, `target` of the Dockerfile. Made once."""
+    """An image for the machine `arch`, `target` of the Dockerfile. Built once."""
 
     mounts = []
 
     def __init__(self, target, arch, **arguments):
         self.name = f"patchbay:{target}-{arch}"
-        arguments["BUILDPLATFORM"] = f"linux/{own_arch()}"  # which Debian's buildah does not tell
+        arguments["BUILDPLATFORM"] = f"linux/{own_arch()}"  # not set by buildah of Debian
         given = [f"--build-arg={key}={value}" for key, value in arguments.items()]
         if ccache := os.environ.get("PATCHBAY_CCACHE"):
             given.append(f"--volume={ccache}:/ccache")
@@ -85,7 +85,7 @@ class Image:
         self.env = self.config["Env"]
 
     def unpack(self, rootfs):
-        """Its files, as a container has them."""
+        """Its files in a container."""
         container = built("from", "--pull-never", self.name)
         try:
             # Not shutil.copytree, which would read device nodes to their end.
@@ -107,7 +107,7 @@ def own_arch():
 
 
 def files(rootfs):
-    """The paths of all that is no directory, as a container has them, and their sizes."""
+    """The paths in a container of everything except directories, and their sizes."""
     root = pathlib.Path(rootfs)
     return {"/" + str(path.relative_to(root)): path.lstat().st_size
             for path in root.rglob("*") if path.is_symlink() or not path.is_dir()}

@@ -1,5 +1,5 @@
-"""The daemon as PID 1, as in a container whose image has no init: nothing that programs leave behind
-stays a zombie, signals arrive, and the container ends as the daemon does."""
+"""The daemon as PID 1, as in a container whose image has no init: orphans do not stay
+zombies, signals are forwarded, and the container ends with the exit code of the daemon."""
 
 import functools
 import os
@@ -14,7 +14,7 @@ from support import PATCHBAY, Daemon, Kubelet, Process, resource
 UNSHARE = ["unshare", "--pid", "--kill-child", "--mount-proc"]
 DEVICES = 5
 WATCHDOG = 90.0  # seconds; it waits for 30 until it kills
-# Leaves a process in its group, to be killed with it, and one that is in a group of its own by then.
+# Leaves a process in its group, which is killed with it, and one in a separate group.
 PROBE = """#!/bin/sh
 sleep 300 >/dev/null 2>&1 &
 daemon=$(setsid --fork sh -c 'echo $$; exec sleep 0.2 >/dev/null 2>&1')
@@ -31,7 +31,7 @@ def skip_unless_namespaces():
 
 
 def stop(pid):
-    """SIGSTOP; returns once every thread has stopped."""
+    """Sends SIGSTOP and waits until every thread has stopped."""
     os.kill(pid, signal.SIGSTOP)
     states = set()
     while states != {"T"}:
@@ -47,7 +47,7 @@ def only_child(pid):
 
 
 class ContainedDaemon(Daemon):
-    """`patchbay run` as PID 1 of a namespace of processes."""
+    """`patchbay run` as PID 1 of a PID namespace."""
 
     def __init__(self, config, kubelet_dir, *wrapper):
         Process.__init__(self, [*UNSHARE, *wrapper, PATCHBAY, "run", "--config", str(config),
@@ -55,7 +55,7 @@ class ContainedDaemon(Daemon):
 
     @functools.cached_property
     def init(self):
-        """PID 1, as seen from here, once the daemon serves."""
+        """The host PID of PID 1, when the daemon is ready."""
         self.address()
         return only_child(self.process.pid)
 
@@ -120,7 +120,7 @@ class AsInit(support.TestCase):
             daemon.err.wait("rescanning devices after SIGUSR1")
 
     def test_replaces_a_process_that_is_stopped(self):
-        """Its kubelet waits for an Allocate meanwhile, without a deadline."""
+        """Meanwhile its kubelet waits for an Allocate call without a deadline."""
         with Kubelet(self.kubelet_dir) as kubelet, \
                 ContainedDaemon(self.config(CONFIG), self.kubelet_dir) as daemon:
             first = kubelet.wait_listed("example.com/seat")

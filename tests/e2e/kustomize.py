@@ -1,4 +1,4 @@
-"""What deploy/kustomize makes: overlays and components, built by kubectl, as objects."""
+"""The output of deploy/kustomize: overlays and components, built by kubectl, as objects."""
 
 import functools
 import json
@@ -52,7 +52,7 @@ def overlay(name):
 
 @functools.cache
 def with_components(*names, base="default"):
-    """An overlay as somebody would write one: another with these components."""
+    """An overlay of a user: an existing one with these components."""
     directory = pathlib.Path(tempfile.mkdtemp(prefix="pb-", dir="/tmp"))
     try:
         up = pathlib.Path(os.path.relpath(ROOT, directory))

@@ -1,4 +1,4 @@
-"""Nobody reads the log: nothing waits for it, and what is missing is reported."""
+"""A log that is not read: nothing waits for it, and dropped lines are reported."""
 
 import fcntl
 import os
@@ -10,7 +10,7 @@ import time
 import support
 from support import PATCHBAY, Kubelet, health, resource
 
-# Seconds. The process ends itself after less than two; a hang lasts as long as it is let.
+# Seconds. The process ends itself after less than two; a hang lasts until the end of the test.
 LONGEST = 10.0
 LOUD = 6
 # Prints as much as is kept of it, in bytes that the log escapes.
@@ -21,7 +21,7 @@ exit 1
 
 
 class StalledDaemon:
-    """`patchbay run`, whose log is read up to its first words and no further, and is full then."""
+    """`patchbay run`, whose log is read only up to its first line and is then full."""
 
     def __init__(self, test, *arguments):
         self.read, write = os.pipe()
@@ -33,7 +33,7 @@ class StalledDaemon:
         test.addCleanup(self._kill)
         self.text = ""
         self.address = self._read_until(r"serving http address=(\S+)")[1]
-        # Another description of the same pipe, so that the daemon's own stays as it is.
+        # Another open file description, so that the flags of the daemon's one do not change.
         filler = os.open(f"/proc/self/fd/{write}", os.O_WRONLY | os.O_NONBLOCK)
         os.close(write)
         try:
@@ -60,7 +60,7 @@ class StalledDaemon:
         return int(re.search(r"^patchbay_log_lines_dropped_total (\d+)$", text, re.M)[1])
 
     def read_report(self):
-        """How many lines are missing, as the log says."""
+        """The number of dropped lines that the log reports."""
         return int(self._read_until(r"warning log lines dropped count=(\d+)\n")[1])
 
     def end(self):
@@ -113,13 +113,13 @@ class StalledLog(support.TestCase):
             daemon = self.start(kubelet, more)
             for name in names:
                 kubelet.wait_listed(name)
-            # No more of one resource: the log would leave them out for being alike.
+            # Not more for one resource, because similar lines are rate-limited.
             for i in range(55 * LOUD):
                 self.assertFalse(kubelet.ask(f"admit p{i} c {names[i % LOUD]} 1")["ok"])
             dropped = daemon.dropped()
             self.assertGreater(dropped, 0)
             self.assertEqual(daemon.read_report(), dropped)
-            # Room again: the next line comes, and no other is missing.
+            # There is space again: the next line is written, and no other is dropped.
             daemon.process.send_signal(signal.SIGUSR1)
             daemon._read_until("rescanning devices after SIGUSR1")
             self.assertEqual(daemon.dropped(), dropped)
@@ -127,11 +127,11 @@ class StalledLog(support.TestCase):
 
 
 class NoThread(support.TestCase):
-    """A user other than root, for whom the kernel counts processes and threads."""
+    """A user other than root, for whom the kernel limits processes and threads."""
 
     @staticmethod
     def without_leaks():
-        """To look for leaks takes a thread."""
+        """Leak detection needs a thread."""
         options = os.environ.get("ASAN_OPTIONS")
         return options and f"{options}:detect_leaks=0"
 
@@ -149,8 +149,7 @@ class NoThread(support.TestCase):
                                  env=support.environment(ASAN_OPTIONS=self.without_leaks()))
         with daemon:
             daemon.err.wait("serving http")
-            # prlimit wants root to have a capability that a container seldom gives; the user has
-            # the right.
+            # prlimit needs a capability of root that containers rarely have; the user itself needs none.
             subprocess.run([*user, "prlimit", f"--pid={daemon.process.pid}", "--nproc=1:1"],
                            check=True)
             start = time.monotonic()
@@ -235,7 +234,7 @@ class Descriptors(support.TestCase):
             self.assertEqual(daemon.wait(), 0, daemon.err.text())
 
     def test_closed_ones_are_opened(self):
-        """Else a socket would be stderr, and get the log."""
+        """Otherwise a socket would become stderr and receive the log."""
         with Kubelet(self.kubelet_dir) as kubelet:
             daemon = subprocess.Popen(
                 ["sh", "-c", 'exec "$@" <&- >&- 2>&-', "sh", PATCHBAY, "run", "--config",

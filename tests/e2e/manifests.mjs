@@ -12,7 +12,7 @@ const modules = process.argv[2];
 const require = createRequire(join(modules, "package.json"));
 const ts = require("typescript");
 
-// Of security.openshift.io/v1 nobody has published models. A list that is null is empty.
+// There are no published models of security.openshift.io/v1. A list that is null is empty.
 const OPENSHIFT = `
 interface Strategy { type: string; ranges?: { min: number; max: number }[] }
 export interface ISecurityContextConstraints {

@@ -1,4 +1,4 @@
-"""deploy/kustomize: everything in it builds and is valid, and nothing gives more rights than it says."""
+"""deploy/kustomize: everything builds and is valid, and no component grants more permissions than documented."""
 
 import copy
 import json
@@ -34,7 +34,7 @@ def the_config(objects):
 
 
 def all_components():
-    """In an order that works: what open-devices changes comes before it."""
+    """In a working order: components that open-devices changes come before it."""
     return sorted(kustomize.COMPONENTS, key=lambda name: (name == PRIVILEGED, name))
 
 
@@ -134,7 +134,7 @@ class Manifests(support.TestCase):
                                      {"path": path, "port": port["name"]})
                 self.assertEqual(container["resources"].keys(), {"requests", "limits"})
                 self.assertNotIn("cpu", container["resources"]["limits"])
-                # A file in /dev cannot be made, it being read-only.
+                # A file in /dev cannot be created, because /dev is read-only.
                 self.assertFalse(container["terminationMessagePath"].startswith("/dev"))
                 tools = "-tools" if "tools-image" in name or name in (
                     "all components", "overlays/example-fpga") else ""
@@ -156,7 +156,7 @@ class Manifests(support.TestCase):
                 self.check(name, config["data"])
 
     def check(self, name, data):
-        """The files of a ConfigMap as patchbay sees them, and the scripts among them as sh does."""
+        """Checks the files of a ConfigMap with patchbay, and the scripts among them with sh."""
         directory = self.dir / name.replace("/", "-")
         directory.mkdir()
         for file, text in data.items():
@@ -177,7 +177,7 @@ class Manifests(support.TestCase):
                 paths = host_paths(pod)
                 self.assertEqual(paths["device-plugins"], DEVICE_PLUGINS)
                 self.assertEqual(paths["pod-resources"], f"{root}/pod-resources")
-                # What the configuration says, or its default, is where these are mounted.
+                # The paths of the configuration, or their defaults, must be mounted.
                 config = the("ConfigMap", objects)["data"]["patchbay.toml"]
                 said = dict(re.findall(r'^(kubelet_dir|pod_resources|host_root)\s*=\s*"(.*)"',
                                        config, re.MULTILINE))
@@ -188,7 +188,7 @@ class Manifests(support.TestCase):
                 host = pathlib.PurePath(said.get("host_root", "/"))
                 for volume in ("dev", "sys", "udev"):
                     self.assertEqual(at[volume], str(host / paths[volume].lstrip("/")))
-                # One that is not there is told in the pod's events.
+                # A missing one is reported in the events of the pod.
                 for volume in pod["volumes"]:
                     if volume["name"] in ("device-plugins", "pod-resources"):
                         self.assertEqual(volume["hostPath"]["type"], "Directory")
@@ -222,7 +222,7 @@ class Manifests(support.TestCase):
                 self.assertFalse(update["maxSurge"] and "hooks.release" in text, name)
 
     def test_is_written_as_the_server_stores_it(self):
-        """Else `kubectl apply` says "configured" each time."""
+        """Otherwise `kubectl apply` prints "configured" each time."""
         for name, objects in builds():
             with self.subTest(name):
                 pod = pod_of(the("DaemonSet", objects))
@@ -234,7 +234,7 @@ class Manifests(support.TestCase):
     def test_pools_beside_each_other(self):
         pools = {name: overlay(name) for name in ("default", "example-serial", "example-fpga")}
         seen, selectors, nodes = {}, {}, {}
-        # What one has applied the next must not change.
+        # A second apply must not change anything.
         namespaces = [the("Namespace", objects) for objects in pools.values()]
         self.assertEqual([n for n in namespaces if n != namespaces[0]], [])
         for name, objects in pools.items():
@@ -280,7 +280,7 @@ class Manifests(support.TestCase):
                 "sourceLabels": ["__meta_kubernetes_pod_node_name"], "targetLabel": "node"}])
 
     def test_overlays_of_the_documentation(self):
-        """What docs/deploy.md tells people to write, with this tree instead of a release of it."""
+        """The overlay of docs/deploy.md, with this tree instead of a release."""
         text = (support.SOURCE / "docs/deploy.md").read_text()
         whole, *patches = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
         (self.dir / "patchbay.toml").write_text(support.resource("example.com/own", "count = 1"))
@@ -335,7 +335,7 @@ class Manifests(support.TestCase):
         for config in of_kind(with_components("grafana-dashboard"), "ConfigMap"):
             if config["metadata"]["labels"].get("grafana_dashboard") == "1":
                 found.update(config["data"])
-                # kubectl apply keeps a copy in an annotation, and those have a limit.
+                # kubectl apply stores a copy in an annotation, whose size is limited.
                 self.assertLess(len(json.dumps(config)), 256 * 1024, config["metadata"]["name"])
         there = {p.name: p.read_text() for p in (support.SOURCE / "dashboards").glob("*.json")}
         self.assertEqual(found.keys(), there.keys())

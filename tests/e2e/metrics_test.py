@@ -1,4 +1,4 @@
-"""A real scrape of a daemon at work, as Prometheus would judge it."""
+"""A real scrape of a running daemon, checked by promtool."""
 
 import re
 import subprocess
@@ -83,7 +83,7 @@ class Metrics(support.TestCase):
             self.assertEqual(self.sample(name), value, sample)
 
     def sample(self, series):
-        """The value of a series, whatever the order of its labels."""
+        """The value of a series, with its labels in any order."""
         def parsed(text):
             name, _, labels = text.partition("{")
             return name, frozenset(re.findall(r'\w+="[^"]*"', labels))

@@ -1,4 +1,4 @@
-"""The Debian package: what is in it, and that it is installed, runs, is upgraded, removed and purged, in a
+"""The Debian package: its content, and that it is installed, runs, is upgraded, removed and purged, in a
 Debian without systemd running and in one that it has booted.
 """
 
@@ -17,7 +17,7 @@ import support
 BUILD = pathlib.Path(support.PATCHBAY).parents[1]
 UNIT = "patchbay.service"
 PAGE = support.SOURCE / "docs/package.md"
-# In front of its commands: how dpkg alone does what apt does, since all that is needed is there.
+# Prepended to its commands: dpkg replaces apt, because all dependencies are installed.
 APT = """set -e
 apt() {
   case $1 in
@@ -37,7 +37,7 @@ before_first = "unhealthy"
 
 
 def run(*command, **more):
-    """A command of this machine, and its output; what it says when it fails."""
+    """Runs a command on this machine. Returns its output; a failure includes it."""
     ran = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL,
                          timeout=600, **more)
     if ran.returncode != 0:
@@ -47,7 +47,7 @@ def run(*command, **more):
 
 @functools.cache
 def built():
-    """The package, made of the build that is there."""
+    """The package of the existing build."""
     shutil.rmtree(BUILD / "package", ignore_errors=True)
     run("cpack", "--config", str(BUILD / "CPackConfig.cmake"), cwd=BUILD)
     deb, = (BUILD / "package").glob("*.deb")
@@ -67,7 +67,7 @@ class PackageCase(support.TestCase):
     def root(self):
         packages = [re.sub(r" .*", "", p) for p in self.field("Depends").split(", ")] + ["systemd"]
         root = debian_root.Root(self.dir / "r", debian_root.archive(BUILD, packages))
-        # Where /tmp is one of its own is no place to hand something over.
+        # /tmp can be a private mount there, so it cannot be used for files of this machine.
         shutil.copy(self.deb, root.path / "root/patchbay.deb")
         return root
 
@@ -114,7 +114,7 @@ class Package(PackageCase):
         root = self.root()
         before = root.files()
         self.ok(root.run("dpkg", "-i", "/root/patchbay.deb"))
-        # What systemd of this Debian thinks of the unit.
+        # Checks the unit with the systemd of this Debian.
         self.assertEqual(root.run("systemd-analyze", "verify", "--man=no", UNIT).stderr, "")
         exposure = self.ok(root.run("systemd-analyze", "security", "--offline=yes", "--threshold=25",
                                     "--no-pager", UNIT))
@@ -167,7 +167,7 @@ class Node(PackageCase):
         (self.root_of_node.path / "etc/patchbay/patchbay.toml").write_text(text)
 
     def plug_in(self, name, minor):
-        """A device of the driver for odds and ends, which opens for anybody who may."""
+        """A device of the misc driver, which any user with permission can open."""
         self.ok(self.node.run("mknod", "/dev/" + name, "c", "10", minor))
 
     def test_is_started_and_serves_a_kubelet_that_comes_later(self):
@@ -178,18 +178,18 @@ class Node(PackageCase):
             view = kubelet.wait_listed("patchbay.dev/null")
             self.assertEqual(len(view["devices"]), 10)
 
-            # Killed, it is back, and what it left is swept.
+            # After SIGKILL it is restarted, and the leftover sockets are removed.
             self.systemctl("kill", "-s", "KILL", UNIT)
             self.await_true(lambda: self.show("NRestarts") == "1", "it is started again")
             kubelet.wait_listed("patchbay.dev/null", since=kubelet.mark())
             self.await_true(lambda: len(self.plugin_sockets()) == 1, "one socket is left")
 
-            # The kernel does not tell that a directory goes which is mounted; a rescan does.
+            # The removal of a mounted directory causes no event; a scan detects it.
             self.configure('[daemon]\nrescan = "1s"\n' + RANDOM)
             self.systemctl("reload", UNIT)
             kubelet.wait_listed("example.com/random")
 
-        # As `kubeadm reset` does, which takes the directory away below it.
+        # Like `kubeadm reset`, which removes the directory.
         run("rm", "-rf", str(self.kubelet_dir))
         self.await_true(lambda: self.show("NRestarts") == "2", "it is started again")
         self.await_true(self.kubelet_dir.exists, "the directory is there again")
@@ -197,7 +197,7 @@ class Node(PackageCase):
             kubelet.wait_listed("example.com/random")
 
     def test_does_not_wait_for_a_kubelet_that_takes_long(self):
-        """As a k3s does, which is ready when it has joined its cluster; at a boot both are begun at once."""
+        """Like k3s, which is ready when it has joined its cluster; at boot both start at the same time."""
         unit = self.root_of_node.path / "etc/systemd/system/k3s.service"
         unit.write_text("[Service]\nType=notify\nTimeoutStartSec=0\nExecStart=sleep infinity\n")
         self.install()
@@ -223,15 +223,15 @@ class Node(PackageCase):
             self.systemctl("restart", UNIT)
             kubelet.wait_view("example.com/odd",
                               lambda v: set(support.health(v).values()) == {"Healthy"}, mark)
-            # The kernel's /dev is one for all, and seen through the read-only one.
+            # All mounts of devtmpfs share their content, so the read-only one shows it.
             self.plug_in("odd1", "229")  # fuse
             kubelet.wait_view("example.com/odd",
                               lambda v: support.health(v) == {"odd0": "Healthy", "odd1": "Healthy"}, mark)
 
     def test_what_the_page_tells_to_do(self):
-        told = "".join(block.text for block in documents_test.blocks(PAGE, "sh"))
-        told = re.sub(r"(?m)^(cmake|cpack) .*\n", "", told)  # how it is made
-        said = self.ok(self.node.run("bash", "-c", APT + told))
+        script = "".join(block.text for block in documents_test.blocks(PAGE, "sh"))
+        script = re.sub(r"(?m)^(cmake|cpack) .*\n", "", script)  # how to build it
+        said = self.ok(self.node.run("bash", "-c", APT + script))
         for part in ("active (running)", "ok: 1 resource", "configuration loaded"):
             self.assertIn(part, said)
 
@@ -246,7 +246,7 @@ class Node(PackageCase):
         self.assertNotEqual(self.show("MainPID"), process)
         self.assertEqual((self.root_of_node.path / "etc/patchbay/patchbay.toml").read_text(), RANDOM)
 
-        # What the administrator has said about the service stays said.
+        # The settings of the administrator for the service remain.
         self.systemctl("disable", "--now", UNIT)
         self.install()
         self.assert_runs("inactive")
@@ -259,7 +259,7 @@ class Node(PackageCase):
             self.assertEqual(self.plugin_sockets(), [])
         self.assertEqual(self.show("LoadState"), "not-found")
 
-        # One that a killed run left, and one of a Patchbay in a pod of this node.
+        # A socket of a killed run, and one of Patchbay in a pod of this node.
         with socket.socket(socket.AF_UNIX) as dead, socket.socket(socket.AF_UNIX) as live:
             dead.bind(str(self.kubelet_dir / "patchbay-dead.sock"))
             live.bind(str(self.kubelet_dir / "patchbay-live.sock"))

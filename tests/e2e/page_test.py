@@ -1,6 +1,6 @@
-"""The page for people, in a real browser, before a daemon at work.
+"""The status page in a real browser, with a running daemon.
 
-    page_test.py --write    makes the pictures in docs/images anew: read them before you commit them
+    page_test.py --write    updates the pictures in docs/images; review them before you commit
 """
 
 import json
@@ -17,7 +17,7 @@ from support import SOURCE, Daemon, Kubelet, resource
 HERE = pathlib.Path(__file__).parent / "page"
 IMAGES = SOURCE / "docs/images"
 
-# Says on stderr what is wrong with the cards that a file beside it names.
+# Prints the faults of the cards to stderr, from a file next to it.
 CARD_OK = """#!/bin/sh
 grep "^$1 " "$(dirname "$0")/broken" | cut -d ' ' -f 2- | grep . && exit 1
 exit 0
@@ -95,14 +95,14 @@ class PageTest(support.TestCase):
         self.await_true(lambda: self.browser.see(expression), what or expression)
 
     def ask_again(self, expression):
-        """Has the page look again, without its pause, until it shows what is expected."""
+        """Makes the page request the status without its pause until it shows the expected content."""
         self.await_true(lambda: self.browser.see(f"ask().then(() => {expression})"), expression)
 
     def assert_nothing_heard(self):
-        self.assertEqual(self.browser.do(heard=True), [])
+        self.assertEqual(self.browser.do(problems=True), [])
 
     def files(self, *names):
-        """Files that stand for devices; returns the match that finds them."""
+        """Creates files that represent devices. Returns the match that finds them."""
         directory = self.dir / "host/srv"
         directory.mkdir(parents=True, exist_ok=True)
         for name in names:
@@ -188,7 +188,7 @@ class Page(PageTest):
         for more, shown in (("", 4), (self.card_ok({}), 5)):  # without NUMA; with the last probe
             config.write_text(config.read_text() + more)
             self.ask_again(f"{heads}.length === {shown}")
-            if more:  # it came beside a row that is open
+            if more:  # an added row next to an open one
                 self.assertEqual(len(set(self.browser.see(widths))), 1)
                 self.browser.do(click=".toggle")
             closed = self.browser.see(places)
@@ -281,7 +281,7 @@ class Page(PageTest):
         said = ["example.com/card has no device card7"]
         self.assertEqual(self.browser.texts("#count"), said)
         self.ask_again("(etag = '', true)")
-        self.ask_again("true")  # what is anew, and shown
+        self.ask_again("true")  # renewed and shown
         self.assertEqual(self.browser.texts("#count"), said)
         self.browser.do(click="#text")
         self.browser.do(type="card")
@@ -324,7 +324,7 @@ class Page(PageTest):
                           "{textContent: 'window.ran = 1'}))"):
             self.browser.see(f"void (() => {{ try {{ {forbidden} }} catch {{}} }})()")
         self.assertEqual(self.browser.see("typeof window.ran"), "undefined")
-        self.assertNotEqual(self.browser.do(heard=True), [])
+        self.assertNotEqual(self.browser.do(problems=True), [])
 
     def test_refreshes_without_losing_the_place(self):
         match = self.files(*(f"card{i}" for i in range(150)))
@@ -407,7 +407,7 @@ class Page(PageTest):
         self.ask_again("resources.every((r) => r.devices.every((d) => d.held && d.last_probe))")
 
     def refresh_with_a_change(self, device):
-        """An answer in which all devices were probed anew, and `device` is no longer well."""
+        """A response with a new probe of all devices, in which `device` is unhealthy."""
         spent = self.browser.see(f"""(async () => {{
             const next = structuredClone(status);
             const later = new Date(Date.parse(next.generated_at) + 5000).toISOString();
@@ -588,7 +588,7 @@ class Page(PageTest):
 
 
 class Pictures(PageTest):
-    """A node as there are many, and what its page looks like."""
+    """The page of a typical node."""
 
     def test_of_a_node_at_work(self):
         support.skip_unless_device_nodes()
@@ -627,7 +627,7 @@ class Pictures(PageTest):
             self.open(daemon, address, **how)
             self.assertEqual(self.browser.see(
                 "[...document.querySelectorAll('tr.sick')].map((e) => e.getBoundingClientRect())"
-                ".filter(({ bottom }) => bottom < innerHeight).length"), sick, "what the words beside it say")
+                ".filter(({ bottom }) => bottom < innerHeight).length"), sick, "the number in the text next to it")
             picture = into / f"{name}.png"
             self.browser.do(picture=str(picture))
             self.assertLess(picture.stat().st_size, 200_000, name)

@@ -1,4 +1,4 @@
-"""Makes pictures of a browser small: 256 colours are enough for text and charts."""
+"""Reduces the size of screenshots: 256 colors are enough for text and charts."""
 
 import collections
 import struct
@@ -23,7 +23,7 @@ def _paeth(left, up, corner):
 
 
 def _rows(data, length, size):
-    """The rows as they were before they were filtered; `size` is that of a pixel."""
+    """The rows without filters; `size` is that of a pixel."""
     above = bytearray(length)
     for at in range(0, len(data), length + 1):
         kind, row = data[at], bytearray(data[at + 1:at + 1 + length])
@@ -37,7 +37,7 @@ def _rows(data, length, size):
 
 
 def shrink(file):
-    """Leaves the most frequent colours, of each shade at least one; others become the nearest."""
+    """Keeps the most frequent colors, at least one of each shade, and replaces the others by the nearest."""
     chunks = list(_chunks(file.read_bytes()))
     width, height, depth, kind = struct.unpack_from(">IIBB", chunks[0][1])
     assert depth == 8 and kind in (2, 6), "not a picture of a browser"

@@ -1,7 +1,7 @@
-"""A pod of deploy/kustomize as a real container, made of it as a container runtime does.
+"""Runs a pod of deploy/kustomize as a real container, like a container runtime.
 
-What is not of this world is left out: the network, and seccomp where nobody has brought a profile (buildah
-and podman do). Everything else the pod says counts.
+Omits the network, and seccomp if this machine has no profile (buildah and podman provide one). Uses everything
+else that the pod specifies.
 """
 
 import json
@@ -15,7 +15,7 @@ import kustomize
 import support
 from kustomize import pod_of, the
 
-# The capabilities that container runtimes give where nothing is said.
+# The default capabilities of container runtimes.
 DEFAULT_CAPABILITIES = [f"CAP_{name}" for name in (
     "CHOWN DAC_OVERRIDE FSETID FOWNER MKNOD NET_RAW SETGID SETUID SETFCAP SETPCAP NET_BIND_SERVICE "
     "SYS_CHROOT KILL AUDIT_WRITE").split()]
@@ -53,7 +53,7 @@ def depth(mount):
 
 
 class HostProgram:
-    """Stands for an image: the program under test, with the libraries and programs of this host."""
+    """Replaces an image: the program under test, with the libraries and programs of this host."""
 
     entrypoint = ["/patchbay"]
     env = ["PATH=/usr/bin"]
@@ -79,7 +79,7 @@ class TestCase(support.TestCase):
         self.name = f"patchbay-pod-{os.getpid()}"
 
     def host_directories(self):
-        """What stands for directories of the node that this machine lacks."""
+        """Replacements for directories of the node that this machine does not have."""
         stand_ins = {"/var/lib/kubelet/device-plugins": self.kubelet_dir,
                      "/var/lib/kubelet/pod-resources": self.dir / "p",
                      "/run/udev": self.dir / "udev"}
@@ -131,7 +131,7 @@ class TestCase(support.TestCase):
         if context["privileged"]:
             spec["linux"]["resources"]["devices"] = [{"allow": True, "access": "rwm"}]
 
-        # Both runtimes take what the pod mounts instead of their own, below /dev too.
+        # In both runtimes, mounts of the pod replace the default ones, also in /dev.
         given = self.mounts(pod, container, config)
         taken = {m["destination"] for m in given}
         own = [m for m in spec["mounts"] if m["destination"] not in taken and
@@ -141,7 +141,7 @@ class TestCase(support.TestCase):
         return bundle
 
     def config_map(self, files):
-        """A mounted ConfigMap with these files, as the kubelet makes one."""
+        """A mounted ConfigMap with these files, like that of the kubelet."""
         directory = self.dir / "config"
         (directory / "..1").mkdir(parents=True)
         (directory / "..data").symlink_to("..1")
@@ -159,7 +159,7 @@ class TestCase(support.TestCase):
         try:
             process.err.wait("serving http")
         except AssertionError:
-            # Whether it is the machine, an empty container tells.
+            # An empty container shows whether the machine is the cause.
             self.skip_unless_containers_run()
             raise
         return process

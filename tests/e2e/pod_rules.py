@@ -1,11 +1,11 @@
-"""What a DaemonSet of deploy/kustomize may do, as rules: whether each holds, and a way to break it."""
+"""Rules for the permissions of a DaemonSet of deploy/kustomize, each with a change that breaks it."""
 
 import json
 
 from kustomize import pod_of
 
 KUBELET_DIRECTORIES = {
-    # The directory of device plugins follows no --root-dir, what has to do with pods does.
+    # The device plugin directory does not depend on --root-dir, pod directories do.
     "own": "/var/lib/kubelet",
     "default": "/var/lib/kubelet",
     "k3s": "/var/lib/kubelet",
@@ -21,7 +21,7 @@ HOST_PATHS = {DEVICE_PLUGINS, "/dev", "/sys", "/run/udev",
 
 
 def context(pod, container, key):
-    """The container's word, else the pod's."""
+    """The setting of the container, otherwise that of the pod."""
     return container.get("securityContext", {}).get(key, pod.get("securityContext", {}).get(key))
 
 

@@ -1,4 +1,4 @@
-"""The program of preset release: hardened, as it was told to be, and with gRPC within."""
+"""The program of the release preset: hardened, and linked statically with gRPC."""
 
 import re
 import subprocess
@@ -31,7 +31,7 @@ class Release(support.TestCase):
         self.assertEqual(len(elf.missing_hardening(program)), 7)
 
     def test_its_own_functions_are_guarded(self):
-        """Debian's archives are hardened in any case, so it is our functions that have to tell."""
+        """The archives of Debian are always hardened, so only functions of Patchbay are checked."""
         ran = subprocess.run(["objdump", "--disassemble", "--no-show-raw-insn", "--demangle",
                               "--section=.text", str(RELEASE)], capture_output=True, text=True,
                              check=True, timeout=100)
@@ -44,8 +44,8 @@ class Release(support.TestCase):
         self.assertGreater(guards, 100)
 
     def test_its_flags_fortify(self):
-        """Where the compiler proves that a copy fits, as it does in all of our functions, no call
-        remains that would tell. So it is asked about one that it cannot prove."""
+        """If the compiler proves that a copy fits, as in all functions of Patchbay, it emits no checked call.
+        Therefore this compiles a copy that it cannot prove."""
         ninja = (RELEASE.parents[1] / "build.ninja").read_text()
         flags = set(re.findall(r"^build src/CMakeFiles/patchbay_\w+\.dir/.*\n(?:  .*\n)*?"
                                r"  FLAGS = (.*)$", ninja, re.MULTILINE))

@@ -53,7 +53,7 @@ class Reloading(support.TestCase):
         with open(config, "w") as file:
             file.write(text[:len(text) // 2])
             file.flush()
-            # Another file of the directory is complete, and not of the configuration.
+            # Another file in the directory, which is not part of the configuration.
             (config.parent / "notes").write_text("x")
             file.write(text[len(text) // 2:])
         self.await_seats(kubelet, 2)
@@ -88,7 +88,7 @@ class Reloading(support.TestCase):
         mount.mkdir()
 
         def swap(generation, text):
-            """As the kubelet does it."""
+            """Like the kubelet."""
             data = mount / f"..{generation}"
             data.mkdir()
             (data / "patchbay.toml").write_text(text)
@@ -118,7 +118,7 @@ class Reloading(support.TestCase):
     def test_a_mistake_is_told_and_mended(self):
         config = pathlib.Path(self.config(NULL + seats(1)))
         kubelet, daemon = self.begin(config)
-        config.write_text(NULL + seats(2) + "colour = 1\n")
+        config.write_text(NULL + seats(2) + "color = 1\n")
         daemon.err.wait("config reload failed")
         self.assertIn("unknown-key", daemon.err.text())
         self.assertEqual(daemon.get("/readyz")[0], 200)
@@ -143,7 +143,7 @@ class Reloading(support.TestCase):
         self.assertEqual(daemon.end()[0], 0)
 
     def test_a_kubelet_that_takes_nothing_in_holds_up_no_other_resource(self):
-        # As a stopped process: not even what gRPC has written leaves the socket.
+        # Like a stopped process: not even data that gRPC has written leaves the socket.
         def units(count):
             return (f'[[resource]]\nname = "example.com/units"\nreplicas = {count}\n'
                     f'[[resource.match]]\npath = "/dev/zero"\nid = "{"long-" * 8}"\n')
@@ -153,7 +153,7 @@ class Reloading(support.TestCase):
         kubelet.wait_listed("example.com/units")
         kubelet.send(signal.SIGSTOP)
         try:
-            # Until the socket is full. Lists come a second apart; each is to be written at once.
+            # Until the socket is full. There is one list per second.
             for number in (1, 2, 3):
                 due = time.monotonic() + 1
                 self.await_true(lambda: time.monotonic() > due, "a second has passed")

@@ -55,7 +55,7 @@ class Registering(support.TestCase):
             for name in NAMES:
                 kubelet.wait_listed(name)
             for _ in range(10):
-                # Counts begin anew with every start, so a list tells of this life.
+                # Counts restart with every start, so a list belongs to this run.
                 kubelet.ask("stop")
                 mark = kubelet.mark()
                 kubelet.ask("start")
@@ -108,7 +108,7 @@ class Registering(support.TestCase):
                                 "an attempt that failed")
                 mark = kubelet.mark()
                 kubelet.ask("start")
-                for name in NAMES:  # at once, whatever the back-off was
+                for name in NAMES:  # immediately, regardless of the back-off
                     kubelet.wait_listed(name, since=mark)
 
     def test_a_kubelet_that_hung_and_was_restarted(self):
@@ -132,7 +132,7 @@ class Registering(support.TestCase):
                 missing = (503, "example.com/null is not registered with the kubelet\n")
                 self.await_true(lambda: daemon.get("/readyz") == missing, "only one is missing")
                 kubelet.ask("fault none example.com/null")
-                # Its patience ends after 20 s; then it tries again.
+                # Its timeout is 20 s; then it tries again.
                 kubelet.wait_listed("example.com/null", timeout=40)
 
     def test_a_hundred_resources(self):
@@ -193,7 +193,7 @@ class Registering(support.TestCase):
             kubelet.ask("start")
             kubelet.wait_listed("example.com/zero", since=mark)
             kubelet.wait_listed("example.com/seat", since=mark)
-            # The list may be there before the answer to Register is.
+            # The list can arrive before the response to Register.
             missing = (503, "example.com/null is not registered with the kubelet\n")
             self.await_true(lambda: daemon.get("/readyz") == missing, "only the refused one is missing")
             kubelet.ask("fault none example.com/null")
@@ -274,10 +274,10 @@ class Logging(support.TestCase):
                 lines = daemon.err.all()
                 for line in lines:
                     self.assertRegex(line, LINE)
-                told = [line for line in lines if " warning configuration has warnings; " in line]
-                self.assertEqual(len(told), doubts, lines)
+                warnings = [line for line in lines if " warning configuration has warnings; " in line]
+                self.assertEqual(len(warnings), doubts, lines)
                 if doubts:
-                    self.assertIn(" warnings=1", told[0])
+                    self.assertIn(" warnings=1", warnings[0])
 
     def test_on_a_terminal_mistakes_are_shown_with_their_source(self):
         doubtful = NULL + resource("example.com/also", 'path = "/dev/null"')

@@ -1,4 +1,4 @@
-"""JSON Schema, as much of it as docs/api.md uses. What it does not know is an error, not a pass."""
+"""The part of JSON Schema that docs/api.md uses. Unknown keywords are errors."""
 
 import datetime
 import re
@@ -8,7 +8,7 @@ ANNOTATIONS = {"$schema", "$defs", "title", "description"}
 
 
 def problems(schema, value, root=None, at="$"):
-    """What is wrong with a value, a line for each. Keys that a schema does not name are wrong."""
+    """The errors of a value, one per line. Keys that are not in the schema are errors."""
     root = root or schema
     found = []
     for word, wanted in schema.items():
@@ -40,7 +40,7 @@ def problems(schema, value, root=None, at="$"):
         elif word == "properties":
             pass  # below, with additionalProperties
         else:
-            raise ValueError(f"the schema says {word}, which nobody here knows")
+            raise ValueError(f"unknown keyword in the schema: {word}")
     if isinstance(value, dict) and ("properties" in schema or "additionalProperties" in schema):
         for key, item in value.items():
             rule = schema.get("properties", {}).get(key, schema.get("additionalProperties"))

@@ -1,5 +1,5 @@
-"""The JSON Schema of the configuration: taplo, by which editors know TOML, takes by it all that is right,
-and refuses what a schema can see is wrong."""
+"""The JSON Schema of the configuration: taplo, which editors use for TOML, accepts all valid configurations
+with it, and rejects errors that a schema can detect."""
 
 import datetime
 import itertools
@@ -20,8 +20,8 @@ BAD_SAMPLES = os.environ.get("BAD_SAMPLES", str(SOURCE / "build/dev/tests/e2e/ba
 SCHEMA = SOURCE / "patchbay.schema.json"
 CONFIGURATIONS = EXAMPLES + sorted((SOURCE / "deploy/kustomize").rglob("patchbay.toml"))
 
-# What a schema cannot see of the mistakes that `check` finds: the code, what is in the texts that are
-# meant (all of that code if nothing), and why.
+# Errors that `check` finds and a schema cannot: the code, a pattern for the texts (all of that code if
+# empty), and why.
 UNSEEN = [
     ("duplicate-resource", "", "no schema compares two entries"),
     ("shared-node", "", "no schema compares two entries"),
@@ -37,18 +37,18 @@ UNSEEN = [
     ("matches-nothing", "exclude = ", "no schema knows what a glob matches"),
     ("matches-nothing", r"'/dev//x|/\\\.\\\./", "no schema knows what a regular expression matches"),
     ("matches-nothing", "subsystem = 'net'", "no schema knows which subsystems have nodes"),
-    ("bad-glob", r"[\w/-]\[[\w-]*['\"]|{a'", "the syntax of globs is more than a pattern can tell"),
+    ("bad-glob", r"[\w/-]\[[\w-]*['\"]|{a'", "a pattern cannot describe the syntax of globs"),
     ("bad-regex", r"\[z-a\]|\\\\d\[|a\(|\(USB", "no schema knows the syntax of RE2"),
     ("reserved-variable", "", "no schema reads a regular expression"),
     ("bad-command", r"\['(mkfs|bin/|'[,\]])", "drafts 7 and 2020-12 have no word in common for the first of "
                                               "a list"),
     ("template-in-program", "", "nor for what stands behind another of its items"),
-    ("no-condition", r"= \[\]", "an empty list is right beside another condition"),
+    ("no-condition", r"= \[\]", "an empty list is valid together with another condition"),
     ("out-of-range", "= '[0-9]", "a duration is a text, which has no bounds"),
     ("bad-listen-address", "65536", "nor has the number of a port in a text"),
     ("wrong-type", "2020-01-01", "taplo gives a date to the schema as a text"),
 ]
-# taplo 0.9 ends in an overflow of its stack.
+# taplo 0.9 crashes with a stack overflow.
 NOT_FOR_TAPLO = {"file-too-large"}
 
 
@@ -69,7 +69,7 @@ def toml_blocks(page):
 
 
 def as_taplo(value):
-    """A document as taplo gives it to the schema."""
+    """A document in the form in which taplo validates it."""
     if isinstance(value, dict):
         return {key: as_taplo(item) for key, item in value.items()}
     if isinstance(value, list):
@@ -87,14 +87,14 @@ class Schema(support.TestCase):
         self.directory = pathlib.Path(directory.name)
 
     def write(self, texts):
-        """A file for each text, in the order of the texts."""
+        """Creates a file for each text, in the same order."""
         paths = [self.directory / f"{i}.toml" for i in range(len(texts))]
         for path, text in zip(paths, texts):
             path.write_text(text, encoding="utf-8")
         return paths
 
     def bad_samples(self):
-        """The path, severity and code of what diagnostics_test.cc and docs/diagnostics.md have."""
+        """The path, severity and code of the samples of diagnostics_test.cc and docs/diagnostics.md."""
         ran = subprocess.run([BAD_SAMPLES, self.directory], capture_output=True, text=True, check=True)
         for line in ran.stdout.splitlines():
             number, severity, code = line.split()
@@ -107,7 +107,7 @@ class Schema(support.TestCase):
             yield path, severities[code], code
 
     def refused_by_check(self, paths):
-        """Those that `check` finds errors in; a few at a time, since it shows no more than 200."""
+        """The files in which `check` finds errors; a few at a time, because it prints at most 200."""
         refused = set()
         for i in range(0, len(paths), 50):
             ran = run("check", "--output", "json", *map(str, paths[i:i + 50]))
@@ -239,7 +239,7 @@ class Schema(support.TestCase):
 
 
 def sets_of(lines, most):
-    """Sets of up to so many of the lines, each key once."""
+    """Sets of up to `most` of the lines, each key once."""
     for size in range(most + 1):
         for some in itertools.combinations(lines, size):
             keys = [line.split(" = ")[0] for line in some]

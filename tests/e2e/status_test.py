@@ -1,4 +1,4 @@
-"""/api/v1/status of the real daemon, held to the schema in docs/api.md."""
+"""Validates /api/v1/status of the real daemon against the schema in docs/api.md."""
 
 import copy
 import http.client
@@ -182,7 +182,7 @@ class Status(support.TestCase):
 
 
 class Schema(support.TestCase):
-    """The checker can say no."""
+    """The checker rejects invalid values."""
 
     GOOD = {"version": "", "revision": "", "node": "", "generated_at": "2026-01-02T03:04:05.678Z",
             "config": {"path": "", "successful": True, "reason": "", "loaded_at": None,

@@ -1,4 +1,4 @@
-"""What the tests of the whole program share: running it and its kubelet, waiting for what they say.
+"""Shared functions of the tests of the whole program: running it and its kubelet, waiting for output.
 
 Every wait is for a line or a state, with a deadline; nothing sleeps in the hope that something has
 happened meanwhile. A test module ends with `support.main()`, whose exit code is 77 when nothing
@@ -30,7 +30,7 @@ SKIPPED = 77
 
 
 def make_node(path):
-    """Makes a character device with a number of its own: nodes of one number are one device."""
+    """Creates a character device with a unique number: nodes with the same number are one device."""
     number = zlib.crc32(str(path).encode())
     os.mknod(path, stat.S_IFCHR | 0o666,
              os.makedev(1000 + (number >> 20) % 3000, number & 0xfffff))
@@ -248,7 +248,7 @@ class TestCase(unittest.TestCase):
         return sorted(p.name for p in self.kubelet_dir.glob("patchbay-*"))
 
     def await_true(self, condition, what, timeout=PATIENCE):
-        """For what nobody announces: files. Looks again and again until the deadline."""
+        """For conditions without an event, such as files. Polls until the deadline."""
         deadline = time.monotonic() + timeout
         while not condition():
             self.assertLess(time.monotonic(), deadline, what)

@@ -35,7 +35,7 @@ class Try(support.TestCase):
         self.assertRegex(lines[1], r"\Aexample.com/null +yes +2 +2 +null::0 null::1\Z")
         self.assertRegex(lines[2], r"\Aexample.com/none +yes +0 +0 +\(none\)\Z")
         report = "\n".join(lines[3:])
-        self.assertRegex(report, r"A container that asks for 1 example.com/null gets null::[01]:\n"
+        self.assertRegex(report, r"A container that requests 1 example.com/null gets null::[01]:\n"
                                  r"  device      /dev/null rw\n"
                                  r"  env         NULL=/dev/null\n")
         self.assertIn("example.com/none has no device to allocate on this host", report)
@@ -52,7 +52,7 @@ class Try(support.TestCase):
         with Process([PATCHBAY, "try", "--config", str(config), "--once"], env=self.env) as process:
             self.assertEqual(process.wait(), 1, process.err.text())
             report = "\n".join(process.out.all())
-        self.assertIn("A container that asks for 1 a.com/good gets null:", report)
+        self.assertIn("A container that requests 1 a.com/good gets null:", report)
         self.assertRegex(report, r"\n\nRESOURCE +DEVICE +PROBE +TOOK +REASON\n")
         self.assertRegex(report, r"\na.com/good +null +success ")
         self.assertRegex(report, r"\na.com/bad +zero +error .*cannot run /bin/no-such-probe: No such file "

@@ -4,7 +4,7 @@
 //   {"evaluate": EXPRESSION}
 //   {"press": KEY} {"type": TEXT} {"click": SELECTOR} {"choose": [SELECTOR, VALUE]}
 //   {"picture": PATH}
-//   {"heard": true}    what went wrong since `open`: errors, violations, requests to others
+//   {"problems": true}    what went wrong since `open`: errors, violations, requests to others
 import { createInterface } from "node:readline";
 import { createRequire } from "node:module";
 
@@ -15,7 +15,7 @@ const browser = await chromium.launch({
 });
 
 let page = null;
-let heard = [];
+let problems = [];
 
 async function open({ open: url, width = 1280, height = 800, dark = false, scripts = true, scale = 1 }) {
   await page?.context().close();
@@ -26,15 +26,15 @@ async function open({ open: url, width = 1280, height = 800, dark = false, scrip
   });
   page = await context.newPage();
   page.setDefaultTimeout(15000);
-  heard = [];
+  problems = [];
   const origin = new URL(url).origin;
   page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) heard.push(`console: ${message.text()}`);
+    if (["error", "warning"].includes(message.type())) problems.push(`console: ${message.text()}`);
   });
-  page.on("pageerror", (error) => heard.push(`error: ${error}`));
-  page.on("dialog", (dialog) => { heard.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
+  page.on("pageerror", (error) => problems.push(`error: ${error}`));
+  page.on("dialog", (dialog) => { problems.push(`dialog: ${dialog.message()}`); dialog.dismiss(); });
   page.on("request", (request) => {
-    if (new URL(request.url()).origin !== origin) heard.push(`request: ${request.url()}`);
+    if (new URL(request.url()).origin !== origin) problems.push(`request: ${request.url()}`);
   });
   const answer = await page.goto(url);
   return { status: answer?.status() ?? 0, headers: answer?.headers() ?? {} };
@@ -48,7 +48,7 @@ const commands = {
   click: ({ click }) => page.click(click),
   choose: ({ choose: [selector, value] }) => page.selectOption(selector, value),
   picture: async ({ picture, full = false }) => { await page.screenshot({ path: picture, fullPage: full }); },
-  heard: () => heard,
+  problems: () => problems,
 };
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -167,17 +167,17 @@ TEST_F(KernelEventsTest, ReportsLostEvents) {
 TEST_F(KernelEventsTest, RunsOnTheRealLoop) {
   AsioLoop loop;
   const LoopDevice device;
-  int heard = 0;
+  int received = 0;
   constexpr int kChanges = KernelEvents::kMaxAtOnce + 10;  // more than one batch
   const auto events = KernelEvents::Create(loop, [&](const KernelEvent& event) {
-    heard += event.syspath == device.syspath() && event.action == "change" ? 1 : 0;
-    if (heard == kChanges) loop.Stop();
+    received += event.syspath == device.syspath() && event.action == "change" ? 1 : 0;
+    if (received == kChanges) loop.Stop();
   });
   ASSERT_TRUE(events) << events.error().message;
   const Subscription late = loop.After(kPatience, [&] { loop.Stop(); });
   ASSERT_EQ(device.Change(kChanges), kChanges);
   loop.Run();
-  EXPECT_EQ(heard, kChanges);
+  EXPECT_EQ(received, kChanges);
 }
 
 TEST_F(KernelEventsTest, ReportsNothingAfterDestruction) {
