@@ -44,13 +44,13 @@ constexpr Hint kHints[] = {
     {Barrier::kNoDirectory, Part::kAny, "{path} is not a directory: fix the pattern, or remove it"},
     {Barrier::kNoRight, Part::kAny,
      "run as root, with CAP_DAC_READ_SEARCH if capabilities are dropped, or allow this user to "
-     "read {path}; if root is refused, a policy such as SELinux forbids it"},
+     "read {path}; if root has no access, a policy such as SELinux denies it"},
     {Barrier::kForbidden, Part::kAny,
      "the mode of {path} is not what forbids it: allow it in the policy of the container "
      "(SELinux, AppArmor, seccomp, device cgroup)"},
-    {Barrier::kWriteOnly, Part::kAny, "no user may read {path}: match by something else"},
+    {Barrier::kWriteOnly, Part::kAny, "no user can read {path}: match by something else"},
     {Barrier::kTooManyLinks, Part::kAny,
-     "fix the link {path}: it is circular, or leads through more than 40 other links"},
+     "fix the link {path}: it is a loop, or a chain of more than 40 links"},
     {Barrier::kFailure, Part::kAny,
      "this is not a mount or permission problem; if it persists, check the kernel log (dmesg)"},
 };

@@ -53,7 +53,7 @@ void DevWalk::Entry(const std::string& path, FileType type, int depth) {
   const auto listed = Directory(path, depth + 1);
   if (listed || listed.error().kind == ErrorKind::kNotFound) return;
   findings_.Assumed({path, 0, 0}, listed.error().message,
-                    "its entries count as missing; convert as a user that may read it");
+                    "its entries count as missing; convert as a user that can read it");
 }
 
 Status DevWalk::Directory(const std::string& directory, int depth) {

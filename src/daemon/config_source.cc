@@ -124,8 +124,8 @@ bool ConfigSource::MustWaitForWriter(const Loaded& loaded) {
   if (now - *writing_since_ < kWriterPatience) return true;
   if (!std::exchange(writer_reported_, true)) {
     log_.Warning(
-        "configuration file is still open for writing; not reading it; close it, or send SIGHUP "
-        "to have it read as it is",
+        "configuration file is still open for writing; not reading it; close it, or send SIGHUP to "
+        "read it now",
         {{"seconds", kWriterPatience.count()}});
   }
   return !read_as_it_is_;

@@ -313,7 +313,7 @@ void Daemon::UpdateReadiness() {
     const std::set served(specs_.begin(), specs_.end());
     for (const auto& spec : wanted_) {
       if (served.contains(spec)) continue;
-      add(spec->name, "waits until its predecessor of the same name has stopped");
+      add(spec->name, "waits until the previous resource of this name has stopped");
     }
   }
   if (unready > kMaxUnready) verdict.body += format("and {} more\n", unready - kMaxUnready);

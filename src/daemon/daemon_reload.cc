@@ -233,7 +233,7 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
 void Daemon::Drain(std::unique_ptr<ResourceController> resource) {
   if (const std::size_t held = resource->held(); held > 0) {
     log_.Warning(
-        "resource removed while pods still hold its devices; they keep them and no release hook "
+        "resource removed while pods still use its devices; they keep them and no release hook "
         "will run",
         {{"resource", resource->name()}, {"devices", held}});
   }

@@ -17,9 +17,9 @@ Verdict JudgeProgress(const Progress& progress, const ProgressLimits& limits, Pr
   }
   if (progress.directory > limits.directory) {
     verdict.ok = false;
-    verdict.body +=
-        format("the kubelet's directory has not answered for {} s; no resource can be registered\n",
-               duration_cast<seconds>(progress.directory).count());
+    verdict.body += format(
+        "the kubelet's directory has not responded for {} s; no resource can be registered\n",
+        duration_cast<seconds>(progress.directory).count());
   }
   if (progress.call && now - progress.call->first > limits.call) {
     verdict.ok = false;

@@ -349,7 +349,7 @@ void ResourceController::Publish(bool devices_changed) {
 void ResourceController::LogForgotten(std::size_t devices) {
   if (std::exchange(forgets_early_, devices > 0) || devices == 0) return;
   deps_.plugin.log.Warning(
-      "devices disappear faster than they are forgotten; only the newest are remembered",
+      "devices disappear faster than they expire; keeping only the latest ones",
       {{"resource", name()}, {"forgotten", devices}});
 }
 

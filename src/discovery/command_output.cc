@@ -288,8 +288,8 @@ void Reader::VariableName(const std::string& name) {
                Quoted(name), kMaxNameBytes));
   }
   if (std::any_of(taken_.begin(), taken_.end(), [&](const auto& v) { return v.name == name; })) {
-    return Problem(format(
-        "has a variable {}, which every device has of its own; print another name", Quoted(name)));
+    return Problem(format("has a variable {}, which is a built-in variable; print another name",
+                          Quoted(name)));
   }
   if (std::any_of(entry_.vars.begin(), entry_.vars.end(), is_same)) {
     return Problem(format("has the variable {} twice; print it once", Quoted(name)));
@@ -323,8 +323,8 @@ bool Reader::parse_error(std::size_t position, const std::string&,
       format("line {}, column {}", std::count(before.begin(), before.end(), '\n') + 1, column + 1);
   if (position > text_.size()) {
     return Fatal(
-        format("the output ends at {}, before its JSON does; print one whole array and see "
-               "that the command does not fail halfway",
+        format("the output ends at {}, before its JSON does; print one whole array and check that "
+               "the command does not fail",
                where));
   }
   std::string_view line = text_.substr(line_start);
@@ -347,7 +347,7 @@ Status CheckBytes(std::string_view text) {
     const std::string_view current = text.substr(0, length);
     if (current.find('\0') != std::string_view::npos) {
       return Fail(ErrorKind::kInvalid,
-                  format("line {} of the output holds a NUL byte; print text only", line));
+                  format("line {} of the output contains a NUL byte; print text only", line));
     }
     if (!IsUtf8(current)) {
       return Fail(ErrorKind::kInvalid,

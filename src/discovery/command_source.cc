@@ -55,7 +55,7 @@ void ScanSource(const CommandSource& source, ScanContext& scan) {
   if (!cache.failure.empty()) {
     scan.SetIncomplete();
     scan.Reject(source.argv.front(), RejectReason::kCommandFailed,
-                cache.failure + (cache.good ? "; its last good list stays in force" : ""));
+                cache.failure + (cache.good ? "; its last valid list remains in use" : ""));
   }
   if (!cache.good) return;
   scan.report().AddPlace({.place = source.argv.front(),

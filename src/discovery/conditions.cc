@@ -70,7 +70,7 @@ std::string MissingAttribute(const UdevPattern& udev, const DeviceAncestry& devi
       if (seen.empty()) seen = *value;
     }
     if (met) continue;
-    if (seen.empty()) return format("neither it nor what it sits on has the attribute {}", name);
+    if (seen.empty()) return format("neither it nor a parent device has the attribute {}", name);
     return format("its attribute {} is \"{}\", not {}", name, seen, pattern.text());
   }
   return "its attributes match, but not all of one device";
@@ -114,7 +114,7 @@ std::optional<std::string> Unmet(const UdevPattern& udev, const DeviceAncestry& 
       std::none_of(device.devices.begin(), device.devices.end(), [&](const SysfsDevice& one) {
         return !one.driver.empty() && MatchesAny(udev.drivers, one.driver);
       })) {
-    return format("neither it nor what it sits on has the driver {}", Texts(udev.drivers));
+    return format("neither it nor a parent device has the driver {}", Texts(udev.drivers));
   }
   if (auto wrong = WrongProperty(udev, self, sysfs)) return wrong;
   if (udev.attributes.empty() ||

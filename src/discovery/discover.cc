@@ -254,8 +254,8 @@ void RejectBeyondLimits(const ResourceSpec& spec, std::vector<Candidate>& found,
       }
       rejected[i] = true;
       scan.RejectCandidate(found[i], RejectReason::kLimit,
-                           format("max_devices of the match is {}, and others were there before or "
-                                  "come first in the order of IDs; narrow the match, or raise "
+                           format("max_devices of the match is {}, and other devices were listed "
+                                  "before or have lower IDs; narrow the match, or raise "
                                   "max_devices",
                                   limit));
     }

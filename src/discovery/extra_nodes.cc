@@ -57,8 +57,9 @@ std::string ProblemWithMount(const std::string& path, ScanContext& scan) {
   if (!IsOfHost(scan.host(), path)) return "";
   const auto source = scan.host().Resolve(path);
   if (source) return "";
-  return format("{}; the container runtime makes an empty directory there or refuses the container",
-                source.error().message);
+  return format(
+      "{}; the container runtime creates an empty directory there or rejects the container",
+      source.error().message);
 }
 
 /// The problems of the paths of one template. Each path is checked once per scan.

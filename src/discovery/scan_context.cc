@@ -210,7 +210,7 @@ std::optional<std::string> ScanContext::ExcludedByLinkOf(const HostNode& node) c
   if (exclusion_.empty() || !is_device) return std::nullopt;
   const DeviceNumber number{node.type, node.major, node.minor};
   for (const std::string& link : sysfs_.properties().LinksOf(number)) {
-    if (exclusion_.OfName(link)) return format("it is excluded as udev links {} to it", link);
+    if (exclusion_.OfName(link)) return format("it is excluded because udev links {} to it", link);
   }
   return std::nullopt;
 }

@@ -9,8 +9,8 @@ ProbeOutcome Probe(const OpenProbe&, const ProbeRun& run) {
     if (opened.error().kind == ErrorKind::kPrecondition) {
       return {ProbeResult::kError,
               opened.error().message +
-                  "; in a container allow patchbay to open devices (privileged: true), elsewhere "
-                  "run it as root, or use another probe"};
+                  "; in a container allow patchbay to open devices (privileged: true); outside of "
+                  "a container, run it as root, or use another probe"};
     }
     return {ProbeResult::kFailure, opened.error().message};
   }

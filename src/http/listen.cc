@@ -80,11 +80,11 @@ bool MeansNoIpv6(const error_code& error) {
 
 std::string_view HintOn(const error_code& error) {
   if (error == asio::error::address_in_use) {
-    return "; is it another Patchbay? name another address with --listen, or listen in the file";
+    return "; is it another Patchbay? set another address with --listen, or listen in the file";
   }
-  if (error == asio::error::access_denied) return "; run as root, or take a port above 1023";
+  if (error == asio::error::access_denied) return "; run as root, or use a port above 1023";
   if (error == boost::system::errc::address_not_available) {
-    return "; take an address that this host has, or [::] for all";
+    return "; use an address of this host, or [::] for all";
   }
   return "";
 }

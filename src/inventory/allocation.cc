@@ -55,21 +55,19 @@ std::size_t BytesOf(const ContainerResponse& response) {
 
 /// Otherwise the kubelet or the kernel rejects it later, with an error that names no cause.
 Status CheckSizes(const ContainerResponse& response) {
-  constexpr std::string_view kCure = "set a lower max_per_container, or give less of each device";
+  constexpr std::string_view kCure =
+      "set a lower max_per_container, or pass less data for each device";
   for (const auto& [name, value] : response.envs) {
     const std::size_t bytes = name.size() + 1 + value.size();
     if (bytes <= kMaxEnv) continue;
-    return Fail(
-        ErrorKind::kInvalid,
-        format("the environment variable \"{}\" would have {} bytes, and a program takes at "
-               "most {}; {}",
-               Truncate(name, 100), bytes, kMaxEnv, kCure));
+    return Fail(ErrorKind::kInvalid, format("the environment variable \"{}\" would have {} bytes, "
+                                            "and the limit of the kernel is {}; {}",
+                                            Truncate(name, 100), bytes, kMaxEnv, kCure));
   }
   if (BytesOf(response) <= kMaxResponse) return {};
-  return Fail(ErrorKind::kInvalid,
-              format("the container would get {} bytes of paths, env and annotations, and the "
-                     "kubelet takes at most {}; {}",
-                     BytesOf(response), kMaxResponse, kCure));
+  return Fail(ErrorKind::kInvalid, format("the container would get {} bytes of paths, env and "
+                                          "annotations, and the kubelet accepts at most {}; {}",
+                                          BytesOf(response), kMaxResponse, kCure));
 }
 
 Result<std::string> RenderContainerPath(const Template& path, const Variables& variables) {
@@ -243,7 +241,7 @@ class ResponseBuilder {
           ErrorKind::kInvalid,
           format("the {} \"{}\" is a list where a container gets several devices, and {{{}}} of "
                  "this one holds the separator \"{}\": \"{}\"; set env_separator to a text that no "
-                 "value holds, or max_per_container = 1",
+                 "value contains, or max_per_container = 1",
                  what, Truncate(key, 100), span.name, separator, Truncate(value, 100)));
     }
     return {};
@@ -261,7 +259,7 @@ Result<ContainerResponse> Answer(const Snapshot& snapshot, std::span<const std::
   const std::vector<Unit> units = TRY(FindUnits(snapshot, ids, context.node_name));
   const int limit = snapshot.spec->max_per_container;
   if (limit > 0 && units.size() > static_cast<std::size_t>(limit)) {
-    return Fail(ErrorKind::kInvalid, format("a container may have at most {} of {}, not {}", limit,
+    return Fail(ErrorKind::kInvalid, format("a container can have at most {} of {}, not {}", limit,
                                             snapshot.spec->name, units.size()));
   }
   ResponseBuilder builder(*snapshot.spec, context);

@@ -37,10 +37,9 @@ Failure UnknownId(const Snapshot& snapshot, std::string_view id) {
     }
   }
   if (spec.replicas > 1 && FindAdvertised(snapshot, first).listed != nullptr) {
-    return Fail(
-        ErrorKind::kNotFound,
-        format("\"{0}\" is advertised {1} times, as \"{2}\" to \"{3}\"; ask for one of these", id,
-               spec.replicas, first, AdvertisedId(spec, id, spec.replicas - 1)));
+    return Fail(ErrorKind::kNotFound,
+                format("\"{0}\" is advertised {1} times, as \"{2}\" to \"{3}\"; use one of these",
+                       id, spec.replicas, first, AdvertisedId(spec, id, spec.replicas - 1)));
   }
   return Fail(ErrorKind::kNotFound,
               format("{} has no device \"{}\"; {}", spec.name, id, AvailableNames(snapshot, id)));

@@ -63,8 +63,8 @@ std::string_view WhyAbsent(const std::string& directory) {
   if (errno == ENOTDIR) {
     return "the kubelet's directory, or one of its parents, is a file; correct kubelet_dir";
   }
-  return "waiting for the device-plugins directory to appear; is this a Kubernetes node, and is "
-         "kubelet_dir right?";
+  return "waiting for the device-plugins directory to appear; check that this is a Kubernetes node "
+         "and that kubelet_dir is correct";
 }
 
 }  // namespace

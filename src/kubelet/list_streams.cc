@@ -111,7 +111,7 @@ grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* ListStreams::Open(
   if (stream == nullptr) {
     const std::string reason = format(
         "too many streams are open on this socket ({}); the kubelet needs one, so check which "
-        "programs on the node hold the others",
+        "programs on the node opened the others",
         kMaxStreams);
     on_refused_(reason);
     return new RefusedStream(observer_, reason);

@@ -182,7 +182,7 @@ void ResourcePlugin::LogPhase(RegistrationPhase before, const RegistrationEvent&
     deps_.log.Info("registered", {{"resource", resource_}});
   } else if (was_registered && !on_ended_) {
     if (std::holds_alternative<OptionsChanged>(event)) {
-      return deps_.log.Info("registering again with other options", {{"resource", resource_}});
+      return deps_.log.Info("options changed; registering again", {{"resource", resource_}});
     }
     const char* reason = std::holds_alternative<KubeletSeen>(event)     ? "the kubelet restarted"
                          : std::holds_alternative<OwnSocketLost>(event) ? "our socket was deleted"

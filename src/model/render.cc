@@ -65,8 +65,7 @@ Result<std::string> RenderPath(const Template& path, const Variables& variables,
   if (IsShortestPath(text)) return text;
   std::string shortest;
   for (const std::string_view part : SplitPath(text)) {
-    if (part != ".")
-      shortest.append("/").append(part);  // only literal text of the file can contain "."
+    if (part != ".") shortest.append("/").append(part);  // "." can only be in literal text
   }
   return shortest.empty() ? "/" : shortest;
 }

@@ -116,8 +116,7 @@ Problem CheckComponent(const TemplateShape& path, std::size_t start, std::size_t
   if (!component.empty() && component != "." && component.size() <= kMaxComponent) {
     return std::nullopt;
   }
-  if (!HoldsField(path, start, end))
-    return std::nullopt;  // literal text of the file is not restricted
+  if (!HoldsField(path, start, end)) return std::nullopt;  // literal text is not restricted
   if (component.empty()) {
     // "/host/{path}": the slash before the variable and the first one of its value are merged.
     const bool joins = std::any_of(path.fields.begin(), path.fields.end(), [&](const auto& field) {

@@ -57,9 +57,9 @@ Result<std::unique_ptr<PathWatch>> PathWatch::Create(Loop& loop, ThreadPool& poo
     std::error_code error;
     const fs::path full = fs::absolute(path, error);
     if (error) {  // an empty path would mean the root
-      lost.push_back(
-          {ErrorKind::kUnavailable,
-           format("cannot watch {}: the working directory is gone ({})", path, error.message())});
+      lost.push_back({ErrorKind::kUnavailable,
+                      format("cannot watch {}: the working directory was removed ({})", path,
+                             error.message())});
     } else {
       absolute.push_back(full);
     }

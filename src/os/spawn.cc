@@ -217,7 +217,7 @@ Result<Spawned> Spawn(SpawnSpec spec, std::chrono::steady_clock::time_point dead
   const std::string what = "cannot run " + Truncate(spec.argv.front(), 100);
   if (std::any_of(spec.argv.begin(), spec.argv.end(), HoldsNul) ||
       std::any_of(spec.environment.begin(), spec.environment.end(), HoldsNul)) {
-    return Fail(ErrorKind::kInvalid, what + ": an argument or variable holds a NUL byte");
+    return Fail(ErrorKind::kInvalid, what + ": an argument or variable contains a NUL byte");
   }
   const auto start = std::make_shared<Start>();
   start->spec = std::move(spec);

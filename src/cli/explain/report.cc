@@ -32,7 +32,7 @@ std::string HintForMatch(const MatchReport& report, const AccessHints& hints) {
     case MatchReport::ScannedPlace::At::kDevices:
       return seen > 0 ? "" : "sysfs has no such device; compare with `udevadm info --export-db`";
     case MatchReport::ScannedPlace::At::kEntries:
-      return "the command prints no device; run it by hand";
+      return "the command prints no device; run it manually";
     case MatchReport::ScannedPlace::At::kNames: break;
   }
   if (seen > 0) {

@@ -109,7 +109,7 @@ MatchOutcome NoDevice(const TargetQuery& query, std::string_view if_missing) {
   if (target.error) {
     return Filtered(
         query, if_missing,
-        host.ReadLink(target.argument) ? "the link leads nowhere" : "the path does not exist");
+        host.ReadLink(target.argument) ? "the link is dangling" : "the path does not exist");
   }
   if (target.paths.empty()) {
     return Filtered(query, kNoMatch, "no device of this match has this ID");

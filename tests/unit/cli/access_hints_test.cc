@@ -39,7 +39,7 @@ TEST(AccessHint, NamesTheMissingMountOrPermission) {
       {Barrier::kNoRight, "/dev/secret", {"root", "CAP_DAC_READ_SEARCH", "read /dev/secret"}},
       {Barrier::kNoRight, "/sys/class/net", {"root", "CAP_DAC_READ_SEARCH", "SELinux"}},
       {Barrier::kForbidden, "/dev", {"policy", "device cgroup", "seccomp"}},
-      {Barrier::kWriteOnly, "/sys/devices/a/reset", {"no user may read /sys/devices/a/reset"}},
+      {Barrier::kWriteOnly, "/sys/devices/a/reset", {"no user can read /sys/devices/a/reset"}},
       {Barrier::kTooManyLinks, "/dev/loop", {"fix the link /dev/loop"}},
       {Barrier::kFailure, "/sys/devices/a/speed", {"dmesg"}},
   };

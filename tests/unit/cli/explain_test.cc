@@ -167,7 +167,7 @@ command = ["/bin/echo", "[]"]
   EXPECT_THAT(out, HasSubstr("scanned    /sys: 0 devices\n"));
   EXPECT_THAT(out, HasSubstr("sysfs has no such device"));
   EXPECT_THAT(out, HasSubstr("/bin/echo: printed 0 entries\n"));
-  EXPECT_THAT(out, HasSubstr("hint       the command prints no device; run it by hand\n"));
+  EXPECT_THAT(out, HasSubstr("hint       the command prints no device; run it manually\n"));
   EXPECT_THAT(out, HasSubstr("match 2: command = [\"/bin/echo\", \"[]\"]\n"));
 }
 
@@ -410,7 +410,7 @@ TEST_F(ExplainHintTest, NamesThePermissionForAnAttribute) {
   EXPECT_THAT(asks_for("serial", geteuid() == 0 ? 0400 : 0004),
               AllOf(HasSubstr("scanned    " + device + "/serial: Permission denied\n"),
                     HasSubstr("allow this user to read " + device + "/serial;")));
-  EXPECT_THAT(asks_for("reset", 0200), HasSubstr("no user may read " + device + "/reset"));
+  EXPECT_THAT(asks_for("reset", 0200), HasSubstr("no user can read " + device + "/reset"));
   EXPECT_THAT(asks_for("serial", 0644),
               AllOf(HasSubstr("1 device listed"), Not(HasSubstr("hint"))));
 }

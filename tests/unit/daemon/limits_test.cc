@@ -66,7 +66,7 @@ TEST(Limits, DocumentationMatchesTheConstants) {
            format("| a template when it is filled in | {} |", Bytes(Template::kMaxResult)),
            format("| an environment variable, joined of all devices | {} with", Bytes(kMaxEnv)),
            format("| everything together | {}:", Bytes(kMaxResponse)),
-           format("takes at most {}; …", kMaxResponse),
+           format("accepts at most {}; …", kMaxResponse),
            format("| `ListAndWatch` streams of one resource | {},", kMaxStreams),
            format("| holders that are kept | {} |", Grouped(kMaxHoldings)),
            format("| pause between two registrations | {} s |", kMaxBackOff.count()),

@@ -27,7 +27,7 @@ TEST(Progress, FailsWhenTheKubeletsDirectoryHangs) {
       JudgeProgress({.server = {}, .directory = 31s, .call = {}}, {}, Progress::Time() + 1h);
   EXPECT_FALSE(verdict.ok);
   EXPECT_EQ(verdict.body,
-            "the kubelet's directory has not answered for 31 s; no resource can be registered\n");
+            "the kubelet's directory has not responded for 31 s; no resource can be registered\n");
 }
 
 TEST(Progress, FailsWhenAKubeletCallIsPendingForLong) {

@@ -401,11 +401,11 @@ TEST_F(ResourceControllerTest, LogsChangesOnceAndStartsWithASummary) {
 }
 
 TEST_F(ResourceControllerTest, LogsOnceThatDevicesDisappearTooFast) {
-  constexpr std::string_view kTold = "devices disappear faster than they are forgotten";
+  constexpr std::string_view kWarning = "devices disappear faster than they expire";
   const auto warnings = [&] {
     std::size_t count = 0;
-    for (auto at = log_text_.str().find(kTold); at != std::string::npos;
-         at = log_text_.str().find(kTold, at + 1)) {
+    for (auto at = log_text_.str().find(kWarning); at != std::string::npos;
+         at = log_text_.str().find(kWarning, at + 1)) {
       ++count;
     }
     return count;

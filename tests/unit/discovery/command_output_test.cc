@@ -208,7 +208,7 @@ TEST(CommandOutput, InvalidEntryDoesNotAffectOthers) {
       {R"({"id": "a", "vars": {"ä": 1}})",
        R"(has a variable "ä"; a name is at most 64 letters, digits and "_", and does not begin with a digit)"},
       {R"({"id": "a", "vars": {"path": "/dev/a"}})",
-       R"(has a variable "path", which every device has of its own; print another name)"},
+       R"(has a variable "path", which is a built-in variable; print another name)"},
       {R"({"id": "a", "vars": {"x": 1, "y": 2, "x": 1}})",
        R"(has the variable "x" twice; print it once)"},
       {R"({"id": "a", "vars": {"x": null}})",
@@ -316,10 +316,9 @@ TEST(CommandOutput, LocatesTruncatedJson) {
       {"\xEF\xBB\xBF", "line 1, column 4"},
   };
   for (const Case& c : cases) {
-    EXPECT_EQ(ErrorOf(c.text),
-              "the output ends at " + std::string(c.where) +
-                  ", before its JSON does; print one whole array and see that the command does not "
-                  "fail halfway");
+    EXPECT_EQ(ErrorOf(c.text), "the output ends at " + std::string(c.where) +
+                                   ", before its JSON does; print one whole array and check that "
+                                   "the command does not fail");
   }
 }
 
@@ -347,9 +346,9 @@ TEST(CommandOutput, RejectsEmptyAndNonUtf8Output) {
     EXPECT_EQ(ErrorOf(nothing), "the command printed nothing; print [] when there is no device");
   }
   EXPECT_EQ(ErrorOf(std::string_view("[]\0", 3)),
-            "line 1 of the output holds a NUL byte; print text only");
+            "line 1 of the output contains a NUL byte; print text only");
   EXPECT_EQ(ErrorOf(std::string_view("[\n{}\n]\n\0[]", 10)),
-            "line 4 of the output holds a NUL byte; print text only");
+            "line 4 of the output contains a NUL byte; print text only");
   for (const std::string_view text :
        {"[\n\"\xff\"]", "\n\xC3", "[\n\xED\xA0\x80\n]\n", "[\n\"\xC0\xAF\"]\n"}) {
     EXPECT_EQ(ErrorOf(text),

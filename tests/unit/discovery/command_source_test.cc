@@ -86,7 +86,7 @@ TEST_F(CommandSourceTest, FailureKeepsTheLastListAndIsReported) {
     EXPECT_THAT(Ids(found), ElementsAre("one")) << script;
     EXPECT_FALSE(found.complete) << script;
     ASSERT_THAT(Rejected(found.rejected), ElementsAre("command_failed /bin/sh")) << script;
-    EXPECT_THAT(found.rejected[0].detail, HasSubstr("last good list")) << script;
+    EXPECT_THAT(found.rejected[0].detail, HasSubstr("last valid list")) << script;
     EXPECT_THAT(found.rejected[0].detail, HasSubstr(reason)) << script;
   }
   Prints("echo '[]'");

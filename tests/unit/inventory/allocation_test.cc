@@ -203,9 +203,10 @@ TEST_F(AllocateTest, LimitsTheLengthOfEnvironmentVariables) {
   spec_.env = {Entry("VV", "{v}")};
   const Error error = Refused(ids);
   EXPECT_EQ(error.kind, ErrorKind::kInvalid);
-  EXPECT_EQ(error.message,
-            "the environment variable \"VV\" would have 131072 bytes, and a program takes at most "
-            "131071; set a lower max_per_container, or give less of each device");
+  EXPECT_EQ(
+      error.message,
+      "the environment variable \"VV\" would have 131072 bytes, and the limit of the kernel is "
+      "131071; set a lower max_per_container, or pass less data for each device");
   spec_.env.clear();
   spec_.annotations = {Entry("VV", "{v}")};
   EXPECT_EQ(Granted(ids).annotations.at("VV").size(), kMaxEnv - 2);
@@ -227,7 +228,7 @@ TEST_F(AllocateTest, LimitsTheSizeOfTheResponse) {
   const Error error = Refused({"d"});
   EXPECT_EQ(error.kind, ErrorKind::kInvalid);
   EXPECT_THAT(error.message, HasSubstr("bytes of paths, env and annotations"));
-  EXPECT_THAT(error.message, HasSubstr("takes at most 3670016"));
+  EXPECT_THAT(error.message, HasSubstr("accepts at most 3670016"));
 }
 
 TEST_F(AllocateTest, AllocatesReplicasOfOneDevice) {

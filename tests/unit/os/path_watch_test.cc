@@ -52,7 +52,7 @@ class PathWatchTest : public testing::Test {
     }
   }
   /// Returns the number of notifications since the last call.
-  int Told() {
+  int Notifications() {
     Read();
     loop_.Advance(PathWatch::kMaxSettle);
     AwaitFound();
@@ -163,13 +163,13 @@ TEST_F(DecisiveNamesTest, OfTheRootIncludeItsEntries) {
 TEST_F(PathWatchTest, ReportsAWrittenFileWhenItIsClosed) {
   tree_.File("etc/a.toml", "old");
   Watch({tree_.path("etc/a.toml")});
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notifications(), 0);
   std::ofstream file(tree_.path("etc/a.toml"));
   file << "half" << std::flush;
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notifications(), 0);
   file.close();
-  EXPECT_EQ(Told(), 1);
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notifications(), 1);
+  EXPECT_EQ(Notifications(), 0);
 }
 
 TEST_F(PathWatchTest, ReportsANewFileWhenItIsClosed) {
@@ -177,15 +177,15 @@ TEST_F(PathWatchTest, ReportsANewFileWhenItIsClosed) {
   Watch({tree_.path("etc/a.toml")});
   std::ofstream file(tree_.path("etc/a.toml"));
   file << "half" << std::flush;
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notifications(), 0);
   file.close();
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   // A new link to a complete file: no process will close it.
   tree_.Remove("etc/a.toml");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.File("complete");
   std::filesystem::create_hard_link(tree_.path("complete"), tree_.path("etc/a.toml"));
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
 }
 
 TEST_F(PathWatchTest, ReportsAReplacedRemovedOrCreatedFile) {
@@ -193,17 +193,17 @@ TEST_F(PathWatchTest, ReportsAReplacedRemovedOrCreatedFile) {
   Watch({tree_.path("etc/a.toml")});
   tree_.File("elsewhere/new");
   Rename("elsewhere/new", "etc/a.toml");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.File("etc/a.toml", "the new one is watched");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.Remove("etc/a.toml");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.File("etc/a.toml");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   Rename("etc/a.toml", "etc/b.toml");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   std::filesystem::create_hard_link(tree_.path("etc/b.toml"), tree_.path("etc/a.toml"));
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
 }
 
 TEST_F(PathWatchTest, IgnoresOtherFiles) {
@@ -214,42 +214,42 @@ TEST_F(PathWatchTest, IgnoresOtherFiles) {
   tree_.File("etcetera/a.toml");
   tree_.Remove("etc/b.toml");
   std::ifstream(tree_.path("etc/a.toml")).get();
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notifications(), 0);
 }
 
 TEST_F(PathWatchTest, FollowsAPathCreatedComponentByComponent) {
   Watch({tree_.path("a/b/c.toml")});
   EXPECT_THAT(watch_->failed(), IsEmpty());
   tree_.Dir("a");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.Dir("a/other");
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notifications(), 0);
   tree_.Dir("a/b");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.File("a/b/c.toml");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.File("a/b/c.toml", "more");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
 }
 
 TEST_F(PathWatchTest, FollowsAReplacedDirectory) {
   tree_.File("above/etc/a.toml");
   Watch({tree_.path("above/etc/a.toml")});
   tree_.Remove("above/etc");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.File("above/etc/a.toml");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.File("above/etc/a.toml", "more");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
 
   Rename("above", "away");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.File("away/etc/a.toml", "not of interest any more");
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notifications(), 0);
   tree_.File("above/etc/a.toml");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.File("above/etc/a.toml", "more");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
 }
 
 TEST_F(PathWatchTest, AcceptsARelativePath) {
@@ -258,7 +258,7 @@ TEST_F(PathWatchTest, AcceptsARelativePath) {
   Watch({"a.toml"});
   std::filesystem::current_path(before);
   tree_.File("a.toml");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
 }
 
 // If the path became empty, it would stand for the root directory, which would be watched.
@@ -273,7 +273,7 @@ TEST_F(PathWatchTest, ReportsARelativePathOfARemovedDirectory) {
   ASSERT_EQ(watch_->failed().size(), 1u);
   EXPECT_THAT(watch_->failed()[0].message, HasSubstr("cannot watch a.toml: the working directory"));
   tree_.File("b.toml", "more");
-  EXPECT_EQ(Told(), 1) << "the other path is still watched";
+  EXPECT_EQ(Notifications(), 1) << "the other path is still watched";
   EXPECT_EQ(watch_->failed().size(), 1u);
 }
 
@@ -282,9 +282,9 @@ TEST_F(PathWatchTest, WatchesSeveralPaths) {
   Watch({tree_.path("a/a.toml"), tree_.path("b")});
   tree_.File("b/b.toml");
   tree_.File("a/a.toml");
-  EXPECT_EQ(Told(), 1) << "of both at once";
+  EXPECT_EQ(Notifications(), 1) << "of both at once";
   tree_.File("b/b.toml");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
 }
 
 // --- directories ---
@@ -293,15 +293,15 @@ TEST_F(PathWatchTest, ReportsEveryChangeInADirectory) {
   tree_.Dir("conf.d");
   Watch({tree_.path("conf.d")});
   tree_.File("conf.d/a.toml");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.File("conf.d/a.toml", "more");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.Remove("conf.d/a.toml");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.Remove("conf.d");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.File("conf.d/b.toml");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
 }
 
 TEST_F(PathWatchTest, FollowsLinksInADirectory) {
@@ -309,11 +309,11 @@ TEST_F(PathWatchTest, FollowsLinksInADirectory) {
   tree_.Link("conf.d/a.toml", "../shared/a.toml");
   Watch({tree_.path("conf.d")});
   tree_.File("shared/a.toml");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.File("shared/a.toml", "more");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.File("shared/b.toml");
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notifications(), 0);
 }
 
 // --- links ---
@@ -325,17 +325,17 @@ TEST_F(PathWatchTest, FollowsEveryLinkOfAChain) {
   tree_.Link("etc", tree_.path("links/dir"));
   Watch({tree_.path("etc/a.toml")});
   tree_.File("one/a.toml", "more");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   Retarget("links/dir", "../two");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.File("one/a.toml", "not of interest any more");
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notifications(), 0);
   tree_.File("two/a.toml", "more");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   Retarget("etc", "one");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.File("one/a.toml", "of interest again");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
 }
 
 TEST_F(PathWatchTest, ReportsALinkLoopThatIsFixed) {
@@ -343,11 +343,11 @@ TEST_F(PathWatchTest, ReportsALinkLoopThatIsFixed) {
   tree_.Link("b", "a");
   Watch({tree_.path("a")});
   tree_.File("c");
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notifications(), 0);
   Retarget("b", "c");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.File("c", "more");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
 }
 
 class ConfigMapWatchTest : public PathWatchTest, public testing::WithParamInterface<const char*> {};
@@ -361,13 +361,13 @@ TEST_P(ConfigMapWatchTest, FollowsEverySwap) {
   on_change_ = [&] { std::getline(std::ifstream(map.path("a.toml")), text); };
   for (const char* next : {"2", "3", "4"}) {
     map.Write({{"a.toml", next}});
-    EXPECT_EQ(Told(), 1);
+    EXPECT_EQ(Notifications(), 1);
     EXPECT_EQ(text, next);
   }
   map.Write({{"b.toml", ""}});
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   map.Write({{"a.toml", "5"}, {"b.toml", ""}});
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   EXPECT_EQ(text, "5");
 }
 
@@ -417,9 +417,9 @@ TEST_F(PathWatchTest, ReportsAChangeAfterLostEvents) {
     for (const char* name : {"etc/b", "etc/c"}) tree_.File(name);
   }
   tree_.File("etc/a.toml");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   tree_.File("etc/a.toml", "still watched");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
 }
 
 TEST_F(PathWatchTest, ReportsNothingAfterDestruction) {
@@ -427,7 +427,7 @@ TEST_F(PathWatchTest, ReportsNothingAfterDestruction) {
   tree_.File("a.toml");
   Read();
   watch_.reset();
-  EXPECT_EQ(Told(), 0);
+  EXPECT_EQ(Notifications(), 0);
 }
 
 TEST_F(PathWatchTest, ReportsPathsThatCannotBeWatched) {
@@ -448,7 +448,7 @@ TEST_F(PathWatchTest, ReportsPathsThatCannotBeWatched) {
   // The other directories are watched, and this one is tried again.
   ASSERT_EQ(chmod(tree_.path("locked").c_str(), 0755), 0);
   tree_.File("locked/etc/a.toml", "more");
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
   EXPECT_THAT(watch_->failed(), IsEmpty());
 }
 
@@ -476,7 +476,7 @@ TEST_F(PathWatchTest, HangingFileSystemDoesNotBlockTheLoop) {
   EXPECT_FALSE((*watch)->finding());
   tree_.File("mnt/etc/a.toml");
   watch_ = std::move(*watch);
-  EXPECT_EQ(Told(), 1);
+  EXPECT_EQ(Notifications(), 1);
 }
 
 }  // namespace
