@@ -50,7 +50,7 @@ class Service {
 
   /// Runs the loop until shutdown and returns the exit code.
   int Run() {
-    end_.SetLastAct([this] { TellOfTimeout(); });
+    end_.SetLastAct([this] { LogTimeout(); });
     try {
       Beat();
       source_.Reload();
@@ -67,7 +67,7 @@ class Service {
   Status BeginDaemon(Model model) {
     log_.SetLevel(model.daemon.log_level);
     end_.SetLastAct([this, directory = model.daemon.kubelet_dir] {
-      TellOfTimeout();
+      LogTimeout();
       RemoveSocketsOf(run_, directory);
     });
     Daemon::Options options{.model = std::move(model),
@@ -152,7 +152,7 @@ class Service {
     daemon_->Stop([this] { loop_.Stop(); });
   }
 
-  void TellOfTimeout() {
+  void LogTimeout() {
     log_.Warning("shutdown timed out; exiting anyway");
     log_.Flush(LogWriter::kDrainTime);
   }

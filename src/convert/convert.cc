@@ -20,16 +20,17 @@ constexpr Converter kConverters[] = {ConvertGenericDevicePlugin, ConvertSmarterD
 /// file that was converted.
 void CheckOutcome(const std::string& toml, const std::string& file, Findings& findings) {
   if (toml.size() > kLargestSource) {
-    findings.CannotSay({file, 0, 0},
-                       format("the converted file would have {} bytes; the limit is {}",
-                              toml.size(), kLargestSource),
-                       "convert the input in parts; Patchbay combines all files of a directory");
+    findings.CannotConvert(
+        {file, 0, 0},
+        format("the converted file would have {} bytes; the limit is {}", toml.size(),
+               kLargestSource),
+        "convert the input in parts; Patchbay combines all files of a directory");
     return;
   }
   const Loaded loaded = LoadTexts({{"converted", toml}});
   for (const Diagnostic& d : loaded.diagnostics.Sorted()) {
     if (d.severity != Severity::kError) continue;
-    findings.CannotSay({file, 0, 0}, d.message, d.hint);
+    findings.CannotConvert({file, 0, 0}, d.message, d.hint);
   }
 }
 

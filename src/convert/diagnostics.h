@@ -20,7 +20,7 @@ class Findings {
     Add(Severity::kError, "foreign-syntax", place, std::move(message), std::move(hint));
   }
   /// Patchbay has no equivalent for it.
-  void CannotSay(const SourceLocation& place, std::string message, std::string hint) {
+  void CannotConvert(const SourceLocation& place, std::string message, std::string hint) {
     Add(Severity::kError, "cannot-convert", place, std::move(message), std::move(hint));
   }
   /// The other plugin ignores it as well.

@@ -72,8 +72,8 @@ std::int64_t Fields::Number(std::string_view key, std::int64_t most, std::int64_
   std::int64_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
   if (parsed.ec == std::errc() && number <= most) return number;
-  findings_.CannotSay(value->place, format("`{}` must be at most {}", key, most),
-                      "use a smaller number");
+  findings_.CannotConvert(value->place, format("`{}` must be at most {}", key, most),
+                          "use a smaller number");
   return otherwise;
 }
 

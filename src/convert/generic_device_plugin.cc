@@ -155,10 +155,10 @@ void GenericConversion::Add(GenericDevice device, const std::string& domain) {
   const std::string name = domain + "/" + device.name;
   const auto [known, is_new] = names_.emplace(name, device.place);
   if (!is_new) {
-    findings_.CannotSay(device.place,
-                        format("duplicate device {}, first defined at {}", Truncate(name, 120),
-                               Where(known->second)),
-                        "combine the groups of both in one device");
+    findings_.CannotConvert(device.place,
+                            format("duplicate device {}, first defined at {}", Truncate(name, 120),
+                                   Where(known->second)),
+                            "combine the groups of both in one device");
     return;
   }
   for (GenericGroup& group : device.groups) {

@@ -59,7 +59,7 @@ GenericDevice DeviceReader::Device(const YamlValue& value) {
   if (device.name.empty()) findings_.Malformed(device.place, "the device has no `name`");
   for (const YamlValue& group : fields.List("groups")) device.groups.push_back(Group(group));
   if (device.groups.empty() && !IsOther(fields, "groups")) {
-    findings_.CannotSay(
+    findings_.CannotConvert(
         device.place,
         format("\"{}\" has no groups, so it has no devices", Truncate(device.name, 60)),
         "remove it, or add `groups`");
@@ -78,12 +78,12 @@ GenericGroup DeviceReader::Group(const YamlValue& value) {
   for (const YamlValue& path : fields.List("paths")) group.paths.push_back(Path(path));
   for (const YamlValue& usb : fields.List("usb")) group.usb.push_back(Usb(usb));
   if (!group.paths.empty() && !group.usb.empty()) {
-    findings_.CannotSay(group.place, "a group cannot have both `paths` and `usb`",
-                        "generic-device-plugin does not start with both; create two groups");
+    findings_.CannotConvert(group.place, "a group cannot have both `paths` and `usb`",
+                            "generic-device-plugin does not start with both; create two groups");
   } else if (group.paths.empty() && group.usb.empty() && !IsOther(fields, "paths") &&
              !IsOther(fields, "usb")) {
-    findings_.CannotSay(group.place, "the group has neither `paths` nor `usb`",
-                        "remove the group, or add `paths` or `usb`");
+    findings_.CannotConvert(group.place, "the group has neither `paths` nor `usb`",
+                            "remove the group, or add `paths` or `usb`");
   }
   return group;
 }

@@ -40,7 +40,7 @@ class ResourcePlanner {
   bool AddressNodes(Plans& plans) const;
   bool Agree(Plans& plans);
   bool Join(Plans plans);
-  void TellApart();
+  void MakeDistinct();
 
   const GenericDevice& device_;
   Findings& findings_;
@@ -52,7 +52,7 @@ bool ResourcePlanner::TakeCount() {
   resource_.replicas = device_.groups.front().count;
   for (const GenericGroup& group : device_.groups) {
     if (group.count == resource_.replicas) continue;
-    findings_.CannotSay(
+    findings_.CannotConvert(
         group.place,
         format("the groups of \"{}\" have different counts, {} and {}; in Patchbay, all devices "
                "of a resource have the same number of replicas",
@@ -153,7 +153,7 @@ bool ResourcePlanner::Agree(Plans& plans) {
   const auto other = std::find_if(plans.begin(), plans.end(), [&](const GroupPlan& plan) {
     return plan.nodes != plans.front().nodes;
   });
-  findings_.CannotSay(
+  findings_.CannotConvert(
       device_.groups[static_cast<std::size_t>(other - plans.begin())].place,
       "this group has different container paths or permissions than the first one; in Patchbay, "
       "they are the same for all devices of a resource",
@@ -165,10 +165,10 @@ bool ResourcePlanner::Join(Plans plans) {
   if (!Agree(plans)) return false;
   for (std::size_t i = 0; i < plans.size(); ++i) {
     if (plans[i].mounts == plans.front().mounts) continue;
-    findings_.CannotSay(device_.groups[i].place,
-                        "this group has different mounts than the first one; in Patchbay, all "
-                        "devices of a resource have the same mounts",
-                        "move the group to a separate device");
+    findings_.CannotConvert(device_.groups[i].place,
+                            "this group has different mounts than the first one; in Patchbay, all "
+                            "devices of a resource have the same mounts",
+                            "move the group to a separate device");
     return false;
   }
   const auto has_fixed_place = [](const NewNode& node) {
@@ -188,7 +188,7 @@ bool ResourcePlanner::Join(Plans plans) {
 
 /// Makes the device IDs unique. Otherwise nodes with the same name in different directories would
 /// have the same ID, and so would groups with the same paths.
-void ResourcePlanner::TellApart() {
+void ResourcePlanner::MakeDistinct() {
   std::set<std::string> directories;
   std::map<std::string, int> ids;
   for (const NewMatch& match : resource_.matches) {
@@ -210,7 +210,7 @@ NewResource ResourcePlanner::Run() && {
     if (group.paths.empty() && group.usb.empty()) continue;  // already reported
     if (auto plan = PlanOfGroup(group, findings_)) plans.push_back(std::move(*plan));
   }
-  if (plans.size() == device_.groups.size() && Join(std::move(plans))) TellApart();
+  if (plans.size() == device_.groups.size() && Join(std::move(plans))) MakeDistinct();
   return std::move(resource_);
 }
 

@@ -38,23 +38,23 @@ class GroupPlanner {
   bool CanShare(const Part& part);
   std::optional<NewNode> SharedNode(const Part& part);
   bool AddMounts(const Parts& mounts, bool has_glob, GroupPlan& plan);
-  std::nullopt_t CannotSay(const GenericPath& path, std::string message, std::string hint);
+  std::nullopt_t CannotConvert(const GenericPath& path, std::string message, std::string hint);
 
   Findings& findings_;
 };
 
-std::nullopt_t GroupPlanner::CannotSay(const GenericPath& path, std::string message,
-                                       std::string hint) {
-  findings_.CannotSay(path.place, std::move(message), std::move(hint));
+std::nullopt_t GroupPlanner::CannotConvert(const GenericPath& path, std::string message,
+                                           std::string hint) {
+  findings_.CannotConvert(path.place, std::move(message), std::move(hint));
   return std::nullopt;
 }
 
 std::optional<GroupPlan> GroupPlanner::PlanOfUsb(const GenericGroup& group) {
   if (group.usb.size() > 1) {
-    findings_.CannotSay(group.usb[1].place,
-                        "generic-device-plugin combines all USB devices of a group into one "
-                        "device; only a group with one USB ID can be converted",
-                        "create a group for each USB ID; their devices are then separate");
+    findings_.CannotConvert(group.usb[1].place,
+                            "generic-device-plugin combines all USB devices of a group into one "
+                            "device; only a group with one USB ID can be converted",
+                            "create a group for each USB ID; their devices are then separate");
     return std::nullopt;
   }
   GroupPlan plan;
@@ -103,9 +103,9 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
     regex += (regex.empty() ? "" : "|") + RegexOf(std::string_view(path).substr(5)) +
              (part.is_directory() ? format("/{}", kBelow) : "");
     if (part.is_directory() && !part.is_in_place()) {
-      return CannotSay(*part.path,
-                       "a directory in a group with other paths cannot have a `mountPath`",
-                       "list the nodes in it, or move it to a separate group");
+      return CannotConvert(*part.path,
+                           "a directory in a group with other paths cannot have a `mountPath`",
+                           "list the nodes in it, or move it to a separate group");
     }
     in_place = in_place && part.is_in_place();
     alike = alike && part.path->permissions == parts.front().path->permissions;
@@ -114,9 +114,9 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
     }
   }
   if (!below_dev) {
-    return CannotSay(*parts.front().path,
-                     "all paths of a device with several paths must be below /dev",
-                     "use `type: Mount` for the other paths");
+    return CannotConvert(*parts.front().path,
+                         "all paths of a device with several paths must be below /dev",
+                         "use `type: Mount` for the other paths");
   }
   plan.match.regex = format("/(?P<group>dev)/(?:{})", regex);
   plan.match.group_by = "group";
@@ -127,10 +127,11 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
   }
   for (const Part& part : parts) {
     if (part.is_directory()) {
-      return CannotSay(*part.path,
-                       "a directory in a group with `mountPath` or different permissions cannot be "
-                       "converted",
-                       "list the nodes in it, or move it to a separate group");
+      return CannotConvert(
+          *part.path,
+          "a directory in a group with `mountPath` or different permissions cannot be "
+          "converted",
+          "list the nodes in it, or move it to a separate group");
     }
     plan.nodes.push_back({{},
                           EscapedForTemplate(*part.pattern.path),
@@ -145,7 +146,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
 /// a path without a limit is part of the first device only.
 bool GroupPlanner::CanShare(const Part& part) {
   if (part.path->limit > 1) return true;
-  findings_.CannotSay(
+  findings_.CannotConvert(
       part.path->place,
       format("{} has no `limit`, so it forms a device with the first match of the glob only; "
              "Patchbay has no equivalent",
@@ -158,8 +159,8 @@ bool GroupPlanner::CanShare(const Part& part) {
 std::optional<NewNode> GroupPlanner::SharedNode(const Part& part) {
   if (!CanShare(part)) return std::nullopt;
   if (part.is_directory()) {
-    return CannotSay(*part.path, "a directory in a group with a glob cannot be converted",
-                     "list the nodes in it");
+    return CannotConvert(*part.path, "a directory in a group with a glob cannot be converted",
+                         "list the nodes in it");
   }
   NewNode node;
   node.host_path = EscapedForTemplate(*part.pattern.path);
@@ -200,11 +201,12 @@ std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
   for (const Part& part : parts) {
     if (part.is_literal()) continue;
     if (!part.pattern.has_one_star || part.path->limit != 1) {
-      return CannotSay(*part.path,
-                       "generic-device-plugin pairs the matches of several globs by sort order; "
-                       "this can be converted only if each glob has a single * and no `limit`",
-                       "use regex and group_by to specify which nodes form a device; see "
-                       "docs/migration.md");
+      return CannotConvert(
+          *part.path,
+          "generic-device-plugin pairs the matches of several globs by sort order; "
+          "this can be converted only if each glob has a single * and no `limit`",
+          "use regex and group_by to specify which nodes form a device; see "
+          "docs/migration.md");
     }
     globs.push_back(&part);
   }
@@ -280,9 +282,9 @@ std::optional<GroupPlan> GroupPlanner::PlanOfMounts(const Parts& mounts) {
 bool GroupPlanner::AddMounts(const Parts& mounts, bool has_glob, GroupPlan& plan) {
   for (const Part& part : mounts) {
     if (!part.is_literal()) {
-      CannotSay(*part.path,
-                "a glob with `type: Mount` in a group with other paths cannot be converted",
-                "list the paths, or move the glob to a separate group");
+      CannotConvert(*part.path,
+                    "a glob with `type: Mount` in a group with other paths cannot be converted",
+                    "list the paths, or move the glob to a separate group");
       return false;
     }
     if (has_glob && !CanShare(part)) return false;

@@ -79,8 +79,8 @@ std::vector<SeenName> SmarterConversion::SeenNamesFor(const std::string& match,
   std::vector<SeenName> seen;
   const auto pattern = TextPattern::Compile(format("(?s:.*)(?:{})(?s:.*)", match));
   if (!pattern) {
-    findings_.CannotSay(place, "`devicematch` cannot be searched for in names",
-                        "use a shorter expression, without \\Q");
+    findings_.CannotConvert(place, "`devicematch` cannot be searched for in names",
+                            "use a shorter expression, without \\Q");
     return seen;
   }
   for (const SeenName& name : *hints_.dev) {
@@ -105,7 +105,7 @@ std::vector<SeenName> SmarterConversion::NamesFor(const std::string& match,
   }
   const auto written = WriteOut(match);
   if (!written) {
-    findings_.CannotSay(
+    findings_.CannotConvert(
         place,
         format("smarter-device-manager creates a resource for each matching name in /dev, "
                "and these names cannot be listed: {}",
@@ -188,8 +188,9 @@ void SmarterConversion::Entry(const YamlValue& value) {
   const auto units =
       static_cast<int>(fields.Number("nummaxdevices", kMaxUnits, has_number ? 1 : 0));
   if (!match || match->empty()) {
-    findings_.CannotSay(place, "an entry without `devicematch` creates a resource for every device",
-                        "set `devicematch` to the devices that you need");
+    findings_.CannotConvert(place,
+                            "an entry without `devicematch` creates a resource for every device",
+                            "set `devicematch` to the devices that you need");
     return;
   }
   if (units == 0) {

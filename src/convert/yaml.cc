@@ -163,8 +163,8 @@ void CheckKeys(const YamlValue& value, Findings& findings) {
     if (!entry.key.IsScalar()) {
       findings.Malformed(entry.key.place, "a key must be a string");
     } else if (entry.key.text == "<<" && !entry.key.is_quoted) {
-      findings.CannotSay(entry.key.place, "merge keys are not supported",
-                         "write out the merged keys");
+      findings.CannotConvert(entry.key.place, "merge keys are not supported",
+                             "write out the merged keys");
     } else if (!seen.insert(entry.key.text).second) {
       findings.Malformed(entry.key.place,
                          format("duplicate key \"{}\"", Truncate(entry.key.text, 60)));

@@ -80,7 +80,7 @@ void ConfigSource::ReportUnwatched() {
 
 void ConfigSource::Reload() {
   read_as_it_is_ = writer_reported_;
-  AwaitAnswer();
+  AwaitLoad();
   if (!watch_) return LoadSoon();
   watch_->Watch([this] {
     ReportUnwatched();
@@ -88,7 +88,7 @@ void ConfigSource::Reload() {
   });
 }
 
-void ConfigSource::AwaitAnswer() {
+void ConfigSource::AwaitLoad() {
   if (answer_) return;
   answer_ = loop_.After(kAnswerLimit, [this] {
     answer_ = Subscription();
@@ -100,7 +100,7 @@ void ConfigSource::AwaitAnswer() {
 /// While a load runs, one more follows it.
 void ConfigSource::LoadSoon() {
   retry_ = Subscription();
-  AwaitAnswer();
+  AwaitLoad();
   if (std::exchange(loading_, true)) {
     load_again_ = true;
     return;

@@ -40,7 +40,7 @@ class ConfigSource {
   void OnLoadEnded(Loaded loaded);
   bool MustWaitForWriter(const Loaded& loaded);
   void ReportUnwatched();
-  void AwaitAnswer();
+  void AwaitLoad();
 
   Loop& loop_;
   Log& log_;

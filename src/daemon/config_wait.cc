@@ -24,7 +24,7 @@ Result<std::unique_ptr<ConfigWait>> ConfigWait::Create(Loop& loop, Log& log,
   routes.metrics = [&metrics = waiting->metrics_] { return metrics.Text(); };
   routes.alive = AliveWith(waiting->heartbeat_);
   routes.ready = [text = format("no valid configuration in {} yet\n", options.config)] {
-    return Verdict{false, text};
+    return CheckResult{false, text};
   };
   routes.status = [&metrics = waiting->metrics_] { return metrics.Now(); };
   waiting->http_ = TRY(HttpServer::Create(

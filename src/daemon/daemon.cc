@@ -76,7 +76,7 @@ Daemon::Daemon(Loop& loop, Log& log, Options options)
                 .config = options_.config,
                 .counts = {[&log] { return log.dropped(); }, options_.watchdog_kills},
                 .device_metrics = spec_.device_metrics}),
-      heartbeat_(loop, options_.longest_standstill),
+      heartbeat_(loop, options_.max_loop_stall),
       probes_(loop, spec_.max_probes),
       shared_devices_(loop, scanner_, log, [this] { return ParticipantsInSharing(); }) {
   metrics_.SetConfigReading({true, std::chrono::system_clock::now(), "", options_.diagnostics});
@@ -300,11 +300,11 @@ void Daemon::OnDirectoryChanged(const std::string& directory) {
 }
 
 void Daemon::UpdateReadiness() {
-  Verdict verdict{true, ""};
+  CheckResult result{true, ""};
   std::size_t unready = 0;
   const auto add = [&](const std::string& name, std::string_view why) {
-    verdict.ok = false;
-    if (++unready <= kMaxUnready) verdict.body += format("{} {}\n", name, why);
+    result.ok = false;
+    if (++unready <= kMaxUnready) result.body += format("{} {}\n", name, why);
   };
   for (const auto& resource : resources_) {
     if (!resource->registered()) add(resource->name(), "is not registered with the kubelet");
@@ -316,21 +316,21 @@ void Daemon::UpdateReadiness() {
       add(spec->name, "waits until the previous resource of this name has stopped");
     }
   }
-  if (unready > kMaxUnready) verdict.body += format("and {} more\n", unready - kMaxUnready);
+  if (unready > kMaxUnready) result.body += format("and {} more\n", unready - kMaxUnready);
   const std::lock_guard lock(readiness_mutex_);
-  readiness_ = std::move(verdict);
+  readiness_ = std::move(result);
 }
 
-Verdict Daemon::Readiness() const {
+CheckResult Daemon::Readiness() const {
   const std::lock_guard lock(readiness_mutex_);
   return readiness_;
 }
 
 /// On the HTTP thread, and also while the loop stands still.
-Verdict Daemon::Liveness() {
+CheckResult Daemon::Liveness() {
   const auto now = std::chrono::steady_clock::now();
   if (!heartbeat_.IsAlive(now)) return {false, "the main loop is stalled\n"};
-  return JudgeProgress(
+  return CheckProgress(
       {servers_.OldestAge(now), directory_pool_.OldestAge(now), pending_calls_->Oldest()},
       options_.progress_limits, now);
 }

@@ -44,7 +44,7 @@ class Daemon {
     std::function<void(std::string reason)> on_fatal;
     PodResourcesPace pod_resources_pace = {};
     /// /healthz fails if the loop stalls for longer.
-    Loop::Duration longest_standstill = std::chrono::seconds(10);
+    Loop::Duration max_loop_stall = std::chrono::seconds(10);
     /// /healthz fails if work that the kubelet waits for takes longer.
     ProgressLimits progress_limits = {};
     std::string config = {};                   ///< the path of the configuration
@@ -111,8 +111,8 @@ class Daemon {
   void ScanSysfs();
   void OnDirectoryChanged(const std::string& directory);
   void UpdateReadiness();
-  Verdict Readiness() const;
-  Verdict Liveness();
+  CheckResult Readiness() const;
+  CheckResult Liveness();
 
   Loop& loop_;
   Log& log_;
@@ -135,7 +135,7 @@ class Daemon {
   Metrics metrics_;
   LoopHeartbeat heartbeat_;
   mutable std::mutex readiness_mutex_;
-  Verdict readiness_{false, "starting\n"};  ///< read on the HTTP thread
+  CheckResult readiness_{false, "starting\n"};  ///< read on the HTTP thread
   std::unique_ptr<HttpServer> http_;
   std::unique_ptr<DirWatch> device_dirs_;
   std::unique_ptr<KernelEvents> kernel_events_;
@@ -145,7 +145,8 @@ class Daemon {
   ProbePool probes_;
   Resources resources_;
   std::list<Draining> draining_;
-  std::vector<std::shared_ptr<ResourceObserver>> gone_;  ///< of resources that have ended
+  std::vector<std::shared_ptr<ResourceObserver>>
+      ended_observers_;       ///< of resources that have ended
   Subscription reconcile_;    ///< pending, after the name of a resource became free
   Subscription start_retry_;  ///< of those that could not start
   std::unique_ptr<KubeletDir> kubelet_dir_;

@@ -111,7 +111,8 @@ void Daemon::ReconcileWaitingSoon() {
     reconcile_ = Subscription();
     ReconcileWaiting();
     // Removing series is too slow for the loop. A resource that has returned keeps its series.
-    shutdown_worker_.Run({.work = [gone = std::exchange(gone_, {})]() mutable { gone.clear(); }});
+    shutdown_worker_.Run(
+        {.work = [gone = std::exchange(ended_observers_, {})]() mutable { gone.clear(); }});
   });
 }
 
@@ -240,7 +241,7 @@ void Daemon::Drain(std::unique_ptr<ResourceController> resource) {
   const auto at = draining_.insert(draining_.end(), {std::move(resource)});
   at->resource->Drain([this, at] {
     at->settled = loop_.After(kSettle, [this, at] {
-      gone_.push_back(at->resource->observer());
+      ended_observers_.push_back(at->resource->observer());
       draining_.erase(at);
       if (draining_.empty()) RetainWatches();
       ReconcileWaitingSoon();

@@ -7,27 +7,28 @@ namespace patchbay {
 using std::chrono::duration_cast;
 using std::chrono::seconds;
 
-Verdict JudgeProgress(const Progress& progress, const ProgressLimits& limits, Progress::Time now) {
-  Verdict verdict{true, ""};
+CheckResult CheckProgress(const Progress& progress, const ProgressLimits& limits,
+                          Progress::Time now) {
+  CheckResult result{true, ""};
   if (progress.server > limits.server) {
-    verdict.ok = false;
-    verdict.body += format(
+    result.ok = false;
+    result.body += format(
         "a gRPC server has been starting or stopping for {} s; its resource cannot be registered\n",
         duration_cast<seconds>(progress.server).count());
   }
   if (progress.directory > limits.directory) {
-    verdict.ok = false;
-    verdict.body += format(
+    result.ok = false;
+    result.body += format(
         "the kubelet's directory has not responded for {} s; no resource can be registered\n",
         duration_cast<seconds>(progress.directory).count());
   }
   if (progress.call && now - progress.call->first > limits.call) {
-    verdict.ok = false;
-    verdict.body +=
+    result.ok = false;
+    result.body +=
         format("a call of the kubelet for {} has been pending for {} s\n", progress.call->second,
                duration_cast<seconds>(now - progress.call->first).count());
   }
-  return verdict;
+  return result;
 }
 
 }  // namespace patchbay

@@ -30,6 +30,7 @@ struct Progress {
 };
 
 /// Decides if the process can still serve the kubelet; if not, a restart may help. Pure.
-Verdict JudgeProgress(const Progress& progress, const ProgressLimits& limits, Progress::Time now);
+CheckResult CheckProgress(const Progress& progress, const ProgressLimits& limits,
+                          Progress::Time now);
 
 }  // namespace patchbay

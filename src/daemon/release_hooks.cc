@@ -18,20 +18,20 @@ ReleaseHooks::ReleaseHooks(std::shared_ptr<const ResourceSpec> spec, std::string
       hooks_(std::move(hooks)) {}
 
 void ReleaseHooks::OnHolders(const HoldersReport& report, const Snapshot* snapshot) {
-  const ReleaseTracker::Verdict verdict = tracker_.Update(report);
-  const bool many = verdict.released.size() + verdict.missed.size() > kMaxReleasesLogged;
+  const ReleaseTracker::Decision decision = tracker_.Update(report);
+  const bool many = decision.released.size() + decision.missed.size() > kMaxReleasesLogged;
   if (many) {
     log_.Info("releasing devices", {{"resource", spec_->name},
-                                    {"devices", verdict.released.size()},
-                                    {"too_late", verdict.missed.size()}});
+                                    {"devices", decision.released.size()},
+                                    {"too_late", decision.missed.size()}});
   }
-  for (const std::string& device : verdict.released) {
+  for (const std::string& device : decision.released) {
     if (!many) log_.Info("releasing device", {{"resource", spec_->name}, {"device", device}});
     if (const Status status = Release(device, snapshot); !status) {
       ReportMissed(device, status.error().message, many);
     }
   }
-  for (const std::string& device : verdict.missed) {
+  for (const std::string& device : decision.missed) {
     ReportMissed(device,
                  "the kubelet did not report device usage before the next container started", many);
   }

@@ -67,9 +67,10 @@ void ResourceController::SetProber() {
         deps_.plugin.loop, deps_.probes, entry_.spec,
         ProbeContext{entry_.spec->name, deps_.plugin.allocation.node_name, deps_.host,
                      cancellation_},
-        Prober::Events{.on_probe = [this](const auto& id,
-                                          const auto& outcome) { observer_->OnProbe(id, outcome); },
-                       .on_change = [this](ProbeScheduler::Change change) { OnVerdicts(change); }});
+        Prober::Events{
+            .on_probe = [this](const auto& id,
+                               const auto& outcome) { observer_->OnProbe(id, outcome); },
+            .on_change = [this](ProbeScheduler::Change change) { OnHealthChanged(change); }});
   }
 }
 
@@ -94,7 +95,7 @@ void ResourceController::AbandonScan() {
 }
 
 /// Applies the entry that was scanned for, before the result of the scan is merged.
-void ResourceController::PutInForce() {
+void ResourceController::ApplyNext() {
   if (!next_) return;
   const Entry before = std::exchange(entry_, *std::exchange(next_, std::nullopt));
   SetParts();
@@ -162,7 +163,7 @@ void ResourceController::EndParts() {
   ended_ = true;
   prober_.reset();
   release_hooks_.reset();
-  verdicts_ = Subscription();
+  pending_health_ = Subscription();
   expiry_ = Subscription();
   scan_limit_ = Subscription();
 }
@@ -290,12 +291,12 @@ void ResourceController::OnScanned(Outcome outcome) {
     StartScan();
     return events_.on_scanned(outcome.added, true);
   }
-  PutInForce();
+  ApplyNext();
   const bool complete = outcome.discovery.complete;
   owned_ = outcome.discovery.owned;
   const bool moved = outcome.directories != directories_;
   directories_ = std::move(outcome.directories);
-  LogForgotten(inventory_.MergeScan(std::move(outcome.discovery), deps_.plugin.loop.Now()));
+  LogDroppedEarly(inventory_.MergeScan(std::move(outcome.discovery), deps_.plugin.loop.Now()));
   const Loop::Duration pause = scans_.Pause(outcome.took, deps_.plugin.loop.Now());
   pause_ = deps_.plugin.loop.After(pause, [this] {
     pause_ = Subscription();
@@ -307,10 +308,10 @@ void ResourceController::OnScanned(Outcome outcome) {
   events_.on_scanned(outcome.added, moved);
 }
 
-void ResourceController::OnVerdicts(ProbeScheduler::Change change) {
+void ResourceController::OnHealthChanged(ProbeScheduler::Change change) {
   Loop& loop = deps_.plugin.loop;
   if (const auto due = throttle_.OnChange(change, loop.Now())) {
-    verdicts_ = loop.After(*due - loop.Now(), [this] { Publish(false); });
+    pending_health_ = loop.After(*due - loop.Now(), [this] { Publish(false); });
   }
 }
 
@@ -327,13 +328,13 @@ void ResourceController::AwaitExpiry() {
 
 void ResourceController::Publish(bool devices_changed) {
   const auto start = std::chrono::steady_clock::now();
-  verdicts_ = Subscription();
+  pending_health_ = Subscription();
   throttle_.OnPublishing();
   if (devices_changed) {
     AwaitExpiry();
     if (prober_) prober_->SetDevices(inventory_.Known());
   }
-  inventory_.Publish(prober_ ? [this](const std::string& id) { return prober_->VerdictFor(id); }
+  inventory_.Publish(prober_ ? [this](const std::string& id) { return prober_->HealthOf(id); }
                              : Inventory::HealthLookup());
   if (inventory_.snapshot() == published_) return;
   const bool first = published_ == nullptr;
@@ -346,7 +347,7 @@ void ResourceController::Publish(bool devices_changed) {
 }
 
 /// Logs once, until a scan forgets none.
-void ResourceController::LogForgotten(std::size_t devices) {
+void ResourceController::LogDroppedEarly(std::size_t devices) {
   if (std::exchange(forgets_early_, devices > 0) || devices == 0) return;
   deps_.plugin.log.Warning(
       "devices disappear faster than they expire; keeping only the latest ones",

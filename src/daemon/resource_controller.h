@@ -116,7 +116,7 @@ class ResourceController {
     std::chrono::nanoseconds took{};
   };
   const Entry& Wanted() const { return next_ ? *next_ : entry_; }
-  void PutInForce();
+  void ApplyNext();
   void SetParts();
   void EndParts();
   std::function<void()> AfterPrograms(std::function<void()> done);
@@ -131,11 +131,11 @@ class ResourceController {
   void OnScanHangs();
   std::set<std::string> WatchedDirectories() const;
   void OnScanned(Outcome outcome);
-  void OnVerdicts(ProbeScheduler::Change change);
+  void OnHealthChanged(ProbeScheduler::Change change);
   void AwaitExpiry();
   /// Gives the prober the devices, if they changed, and everyone else the new snapshot.
   void Publish(bool devices_changed);
-  void LogForgotten(std::size_t devices);
+  void LogDroppedEarly(std::size_t devices);
 
   const Lifetime lifetime_;
   const Dependencies deps_;
@@ -172,7 +172,7 @@ class ResourceController {
   bool hooks_ended_ = false;
   std::function<void()> on_programs_ended_;
   PublishThrottle throttle_;
-  Subscription verdicts_;  ///< publishes the pending health changes
+  Subscription pending_health_;  ///< publishes the pending health changes
 };
 
 }  // namespace patchbay

@@ -49,13 +49,13 @@ Sysfs::Sysfs(HostRoot host, OnUnreadable on_unreadable)
       character_(host_.Resolve("/sys/dev/char")),
       block_(host_.Resolve("/sys/dev/block")) {}
 
-void Sysfs::Tell(const std::string& place, const Error& error) const {
+void Sysfs::ReportError(const std::string& place, const Error& error) const {
   if (on_unreadable_ && error.kind != ErrorKind::kNotFound) on_unreadable_(place, error);
 }
 
 void Sysfs::Note(const std::string& place, const Error& error, SysfsPaths& found) const {
   if (error.kind == ErrorKind::kNotFound) return;
-  Tell(place, error);
+  ReportError(place, error);
   found.errors.push_back(error);
 }
 
@@ -104,7 +104,7 @@ Result<SysfsDevice> Sysfs::Read(const std::string& syspath) const {
   const auto linked = [&](std::string_view name) {
     const auto link = host_.ReadLink(directory, name);
     if (link) return std::string(BaseName(*link));
-    Tell(format("{}/{}", directory.path, name), link.error());
+    ReportError(format("{}/{}", directory.path, name), link.error());
     return std::string();
   };
   KernelFacts facts;
@@ -134,7 +134,7 @@ std::optional<DeviceNumber> Sysfs::NumberOf(const HostNode& directory,
                                             std::string_view subsystem) const {
   const auto text = host_.ReadFile(directory, "dev", kMaxNumber);
   if (!text) {
-    Tell(directory.path + "/dev", text.error());
+    ReportError(directory.path + "/dev", text.error());
     return std::nullopt;
   }
   DeviceNumber number{subsystem == "block" ? FileType::kBlock : FileType::kCharacter};
@@ -176,7 +176,7 @@ Result<std::string> Sysfs::Attribute(const std::string& syspath, std::string_vie
     return Fail(ErrorKind::kInvalid, Printable(name) + " is not the name of an attribute");
   }
   auto text = TextAt(path);
-  if (!text && text.error().kind == ErrorKind::kUnavailable) Tell(path, text.error());
+  if (!text && text.error().kind == ErrorKind::kUnavailable) ReportError(path, text.error());
   return text;
 }
 

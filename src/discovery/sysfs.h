@@ -89,7 +89,7 @@ class Sysfs {
   Result<std::string> TextAt(const std::string& path) const;
   std::optional<DeviceNumber> NumberOf(const HostNode& directory, std::string_view subsystem) const;
   void Note(const std::string& place, const Error& error, SysfsPaths& found) const;
-  void Tell(const std::string& place, const Error& error) const;
+  void ReportError(const std::string& place, const Error& error) const;
 
   HostRoot host_;
   OnUnreadable on_unreadable_;

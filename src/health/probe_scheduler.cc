@@ -137,10 +137,10 @@ ProbeScheduler::Change ProbeScheduler::Finish(const std::string& id, std::uint64
   Schedule(*at, entry.due.value_or(std::max(now, next)));
   // While a probe hangs, the device cannot be probed, even if that probe was for its predecessor.
   const bool counts = was_hanging || run >= entry.counts_from;
-  return counts ? Judge(entry, outcome) : Change::kNothing;
+  return counts ? RecordResult(entry, outcome) : Change::kNothing;
 }
 
-ProbeScheduler::Change ProbeScheduler::Judge(Entry& entry, const ProbeOutcome& outcome) {
+ProbeScheduler::Change ProbeScheduler::RecordResult(Entry& entry, const ProbeOutcome& outcome) {
   const bool success = outcome.result == ProbeResult::kSuccess;
   const bool same_reason = success || entry.reason == outcome.reason;
   if (!success) entry.reason = outcome.reason;
@@ -149,7 +149,7 @@ ProbeScheduler::Change ProbeScheduler::Judge(Entry& entry, const ProbeOutcome& o
   return is_shown && !same_reason ? Change::kReason : Change::kNothing;
 }
 
-ProbeScheduler::Verdict ProbeScheduler::VerdictFor(const std::string& id) const {
+ProbeScheduler::DeviceHealth ProbeScheduler::HealthOf(const std::string& id) const {
   const auto at = entries_.find(id);
   if (at == entries_.end()) return {};
   const Health health = at->second.thresholds.health();

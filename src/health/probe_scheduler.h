@@ -42,10 +42,10 @@ class ProbeScheduler {
   };
 
   /// The health that is reported for a device.
-  struct Verdict {
+  struct DeviceHealth {
     Health health = Health::kHealthy;
     std::string reason;  ///< of the last failure; empty for a healthy one
-    bool operator==(const Verdict&) const = default;
+    bool operator==(const DeviceHealth&) const = default;
   };
   /// A known device, and whether it is present.
   struct Presence {
@@ -75,7 +75,7 @@ class ProbeScheduler {
   Change Finish(const std::string& id, std::uint64_t run, const ProbeOutcome& outcome, Time now);
 
   /// Returns the health of a device; healthy if it is not known.
-  Verdict VerdictFor(const std::string& id) const;
+  DeviceHealth HealthOf(const std::string& id) const;
 
  private:
   struct Entry {
@@ -96,7 +96,7 @@ class ProbeScheduler {
   Entries::iterator Admit(const std::string& id);
   void Forget(std::uint64_t not_seen_in);
   void Schedule(Entries::value_type& at, std::optional<Time> due);
-  static Change Judge(Entry& entry, const ProbeOutcome& outcome);
+  static Change RecordResult(Entry& entry, const ProbeOutcome& outcome);
   std::chrono::nanoseconds PartOfPeriod(double least, double most);
 
   ProbeSpec spec_;

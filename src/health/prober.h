@@ -40,8 +40,8 @@ class Prober {
   void SetSpec(std::shared_ptr<const ResourceSpec> spec);
   /// Sets the known devices, see ProbeScheduler.
   void SetDevices(const std::vector<ProbeScheduler::Presence>& devices);
-  ProbeScheduler::Verdict VerdictFor(const std::string& id) const {
-    return scheduler_.VerdictFor(id);
+  ProbeScheduler::DeviceHealth HealthOf(const std::string& id) const {
+    return scheduler_.HealthOf(id);
   }
 
  private:

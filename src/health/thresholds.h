@@ -20,7 +20,7 @@ class Thresholds {
     failures_ = failures;
     successes_ = successes;
     run_ = 0;
-    if (!is_judged_) health_ = before_first;
+    if (!has_result_) health_ = before_first;
   }
 
   /// Records a result. Returns whether health() has changed.
@@ -28,7 +28,7 @@ class Thresholds {
     const int needed = success ? successes_ : failures_;
     run_ = success == last_ ? std::min(run_ + 1, needed) : 1;
     last_ = success;
-    is_judged_ = true;
+    has_result_ = true;
     const Health target = success ? Health::kHealthy : Health::kUnhealthy;
     if (health_ == target || run_ < needed) return false;
     health_ = target;
@@ -42,7 +42,7 @@ class Thresholds {
   int successes_;
   int run_ = 0;  ///< the number of consecutive equal results
   bool last_ = false;
-  bool is_judged_ = false;  ///< there was a result
+  bool has_result_ = false;  ///< there was a result
   Health health_;
 };
 

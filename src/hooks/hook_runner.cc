@@ -83,18 +83,18 @@ HookRunner::QueueSlot HookRunner::PlaceFor(HookCall call, Done done) {
 void HookRunner::Run(HookCall call, Done done) {
   std::unique_lock lock(mutex_);
   const auto at = queue_.emplace(next_serial_++, PlaceFor(std::move(call), std::move(done))).first;
-  Answers answers;
+  Completions completions;
   if (at->second.call.commands.empty() && std::ranges::count(Due(), at) > 0) {
-    answers.emplace_back(std::move(at->second), Status());
+    completions.emplace_back(std::move(at->second), Status());
     queue_.erase(at);
   } else if (ending_) {
-    answers.emplace_back(std::move(at->second), Fail(ErrorKind::kPrecondition, kOver));
+    completions.emplace_back(std::move(at->second), Fail(ErrorKind::kPrecondition, kOver));
     queue_.erase(at);
   } else if (!keeper_.joinable()) {
     try {
       keeper_ = std::thread([this] { Keep(); });
     } catch (const std::system_error& problem) {
-      answers.emplace_back(
+      completions.emplace_back(
           std::move(at->second),
           Fail(ErrorKind::kPrecondition, format("no thread is available: {}", problem.what())));
       queue_.erase(at);
@@ -102,18 +102,18 @@ void HookRunner::Run(HookCall call, Done done) {
   }
   lock.unlock();
   changed_.notify_all();
-  Answer(answers);
+  Complete(completions);
 }
 
 void HookRunner::Keep() {
   std::unique_lock lock(mutex_);
   while (!abandoned_ && (!ending_ || !queue_.empty())) {
-    const Answers answers = Advance();
-    if (answers.empty()) {
+    const Completions completions = Advance();
+    if (completions.empty()) {
       changed_.wait_until(lock, NextWakeup());
     } else {
       lock.unlock();
-      Answer(answers);
+      Complete(completions);
       lock.lock();
     }
   }
@@ -121,10 +121,10 @@ void HookRunner::Keep() {
 
 /// Starts the calls that are due, and removes calls from the queue that have nothing to run or
 /// whose waiting time is over.
-HookRunner::Answers HookRunner::Advance() {
-  Answers answers;
+HookRunner::Completions HookRunner::Advance() {
+  Completions completions;
   const auto answer = [&](Queue::iterator at, Status status) {
-    answers.emplace_back(std::move(at->second), std::move(status));
+    completions.emplace_back(std::move(at->second), std::move(status));
     queue_.erase(at);
   };
   const auto due = IsOver() ? std::vector<Queue::iterator>() : Due();
@@ -148,7 +148,7 @@ HookRunner::Answers HookRunner::Advance() {
     }
     at = next;
   }
-  return answers;
+  return completions;
 }
 
 /// Returns the waiting calls whose devices are free.
@@ -241,8 +241,8 @@ void HookRunner::AwaitLeftBehind(std::uint64_t serial, std::vector<UniqueFd> lef
 }
 
 /// Completes calls that were not run.
-void HookRunner::Answer(const Answers& answers) {
-  for (const auto& [place, status] : answers) {
+void HookRunner::Complete(const Completions& completions) {
+  for (const auto& [place, status] : completions) {
     if (status) {
       place.done(status);
       continue;

@@ -56,20 +56,20 @@ class HookRunner {
     State state = State::kWaiting;
   };
   using Queue = std::map<std::uint64_t, QueueSlot>;
-  using Answers = std::vector<std::pair<QueueSlot, Status>>;
+  using Completions = std::vector<std::pair<QueueSlot, Status>>;
   /// The data of a call's thread, which may outlive the runner.
   struct Execution;
 
   static QueueSlot PlaceFor(HookCall call, Done done);
   void Keep();
-  Answers Advance();
+  Completions Advance();
   std::vector<Queue::iterator> Due();
   bool Start(Queue::iterator at);
   void OnExecuted(std::uint64_t serial, Execution& execution);
   void Report(Execution& execution);
   void AwaitLeftBehind(std::uint64_t serial, std::vector<UniqueFd> left_behind);
   void OnOver(std::uint64_t serial);
-  void Answer(const Answers& answers);
+  void Complete(const Completions& completions);
   bool IsOver() const { return ending_ || cancellation_->triggered(); }
   Time NextWakeup() const;
 

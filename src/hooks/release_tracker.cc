@@ -11,24 +11,24 @@ bool HaveOneInCommon(const std::set<Holder>& a, const std::set<Holder>& b) {
 
 }  // namespace
 
-ReleaseTracker::Verdict ReleaseTracker::Update(const HoldersReport& report) {
-  Verdict verdict;
+ReleaseTracker::Decision ReleaseTracker::Update(const HoldersReport& report) {
+  Decision decision;
   if (report.kubelet != kubelet_) held_.clear();
   kubelet_ = report.kubelet;
   if (!report.complete) {
     for (const auto& [device, holders] : report.holders) {
       held_[device].insert(holders.begin(), holders.end());
     }
-    return verdict;
+    return decision;
   }
   for (const auto& [device, before] : held_) {
     const auto now = report.holders.find(device);
     if (now != report.holders.end() && HaveOneInCommon(before, now->second)) continue;
-    (unverified_.contains(device) ? verdict.missed : verdict.released).push_back(device);
+    (unverified_.contains(device) ? decision.missed : decision.released).push_back(device);
   }
   held_ = report.holders;
   unverified_.clear();
-  return verdict;
+  return decision;
 }
 
 }  // namespace patchbay

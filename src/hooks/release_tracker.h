@@ -28,12 +28,12 @@ class ReleaseTracker {
   /// A container started with the device while its previous holder was unknown.
   void OnUnverifiedStart(const std::string& device) { unverified_.insert(device); }
 
-  struct Verdict {
+  struct Decision {
     std::vector<std::string> released = {};  ///< to release now
     std::vector<std::string> missed = {};    ///< too late: the next container has started
   };
   /// Merges a report. Returns IDs of devices, without their replica.
-  Verdict Update(const HoldersReport& report);
+  Decision Update(const HoldersReport& report);
 
  private:
   DeviceHolders held_;  ///< as reported by this run of the kubelet

@@ -26,10 +26,10 @@ constexpr std::pair<std::string_view, const char*> kFileTypes[] = {
     {".svg", "image/svg+xml"},
 };
 
-HttpResponse AnswerVerdict(Verdict verdict) {
-  if (verdict.body.empty()) verdict.body = verdict.ok ? "ok" : "not ok";
-  if (!verdict.body.ends_with('\n')) verdict.body += '\n';
-  return {verdict.ok ? 200 : 503, kPlainText, std::move(verdict.body)};
+HttpResponse ResponseFor(CheckResult result) {
+  if (result.body.empty()) result.body = result.ok ? "ok" : "not ok";
+  if (!result.body.ends_with('\n')) result.body += '\n';
+  return {result.ok ? 200 : 503, kPlainText, std::move(result.body)};
 }
 
 bool HasIt(const HttpRequest& request, std::string_view etag) {
@@ -72,10 +72,10 @@ HttpResponse StatusResponse(const Routes& routes, std::int64_t run) {
 
 }  // namespace
 
-std::function<Verdict()> AliveWith(LoopHeartbeat& heartbeat) {
+std::function<CheckResult()> AliveWith(LoopHeartbeat& heartbeat) {
   return [&heartbeat] {
     const bool alive = heartbeat.IsAlive(Loop::Clock::now());
-    return Verdict{alive, alive ? "" : "the main loop is stalled\n"};
+    return CheckResult{alive, alive ? "" : "the main loop is stalled\n"};
   };
 }
 
@@ -86,8 +86,8 @@ HttpHandler MakeRoutes(Routes given) {
     if (request.path == "/metrics") {
       return [routes, gzip = request.takes_gzip] { return MetricsResponse(*routes, gzip); };
     }
-    if (request.path == "/healthz") return AnswerVerdict(routes->alive());
-    if (request.path == "/readyz") return AnswerVerdict(routes->ready());
+    if (request.path == "/healthz") return ResponseFor(routes->alive());
+    if (request.path == "/readyz") return ResponseFor(routes->ready());
     if (request.path == "/api/v1/status") {
       std::string etag = StatusTag(run, routes->status().serial);
       if (HasIt(request, etag)) return HttpResponse{304, kJson, "", std::move(etag)};

@@ -10,20 +10,20 @@
 namespace patchbay {
 
 /// The result of a health check.
-struct Verdict {
+struct CheckResult {
   bool ok = false;
   std::string body;  ///< one line per problem; empty: "ok" or "not ok" is sent
 };
 
 /// Returns a liveness check of a loop for Routes::alive. The heartbeat outlives it.
-std::function<Verdict()> AliveWith(LoopHeartbeat& heartbeat);
+std::function<CheckResult()> AliveWith(LoopHeartbeat& heartbeat);
 
 /// The sources of the responses; all must be set. Those called on the HTTP thread must not block.
 struct Routes {
   std::function<std::string()> metrics;  ///< Prometheus text format; called on the slow thread
-  std::function<Verdict()> alive;        ///< called on the HTTP thread
+  std::function<CheckResult()> alive;    ///< called on the HTTP thread
   /// The configuration is loaded and all resources are registered; called on the HTTP thread.
-  std::function<Verdict()> ready;
+  std::function<CheckResult()> ready;
   std::function<NodeStatus()> status;  ///< the current status; called on both threads
 };
 

@@ -14,8 +14,8 @@ namespace {
 using Kind = Change::Kind;
 
 void Compare(const ListedDevice& before, const ListedDevice& after, std::vector<Change>& changes) {
-  const bool first_verdict = before.reason == kNotProbedYet && after.reason != before.reason;
-  if (before.health == after.health && !first_verdict) return;
+  const bool first_result = before.reason == kNotProbedYet && after.reason != before.reason;
+  if (before.health == after.health && !first_result) return;
   changes.push_back({after.health == Health::kHealthy ? Kind::kHealthy : Kind::kUnhealthy,
                      after.device->id, after.reason});
 }

@@ -150,9 +150,9 @@ ListedDevice Inventory::Listed(const Tracked& tracked, const HealthLookup& healt
     return {tracked.device, Health::kUnhealthy, tracked.reason, rank};
   }
   if (!health_of) return {tracked.device, Health::kHealthy, ""};
-  ProbeScheduler::Verdict verdict = health_of(tracked.device->id);
-  return {tracked.device, verdict.health, std::move(verdict.reason),
-          verdict.health == Health::kHealthy ? 0 : kUnhealthyRank};
+  ProbeScheduler::DeviceHealth health = health_of(tracked.device->id);
+  return {tracked.device, health.health, std::move(health.reason),
+          health.health == Health::kHealthy ? 0 : kUnhealthyRank};
 }
 
 void Inventory::Publish(const HealthLookup& health_of) {

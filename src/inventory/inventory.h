@@ -26,7 +26,7 @@ class Inventory {
   /// present at one time.
   static constexpr std::size_t kMaxVanished = 1'000;
   /// Returns the health of a device by its ID; null if the resource has no probe.
-  using HealthLookup = std::function<ProbeScheduler::Verdict(const std::string& id)>;
+  using HealthLookup = std::function<ProbeScheduler::DeviceHealth(const std::string& id)>;
 
   Inventory(std::shared_ptr<const ResourceSpec> spec, std::string node_name)
       : spec_(std::move(spec)), node_name_(std::move(node_name)) {}

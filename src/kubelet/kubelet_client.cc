@@ -26,7 +26,7 @@ constexpr int kMaxMessageBytes = 4 << 20;
 /// The maximum size of a List response, which contains every pod of the node.
 constexpr int kMaxPodListBytes = 16 << 20;
 /// Above this size, the memory of a response is returned to the system immediately.
-constexpr std::size_t kLargeAnswer = 1 << 20;
+constexpr std::size_t kLargeResponse = 1 << 20;
 /// The maximum time for which a call waits for another to connect, since connecting can hang. It
 /// normally takes less than a millisecond.
 constexpr std::chrono::milliseconds kMaxDialWait{250};
@@ -130,10 +130,10 @@ grpc::Status List(const std::string& socket, PodResourcesVersion version,
 
 /// The outcome if no connection was established.
 PollOutcome WhyUnreached(const std::string& socket) {
-  if (faccessat(AT_FDCWD, socket.c_str(), W_OK, AT_EACCESS) == 0) return PollOutcome::kNoAnswer;
+  if (faccessat(AT_FDCWD, socket.c_str(), W_OK, AT_EACCESS) == 0) return PollOutcome::kNoResponse;
   if (errno == EACCES) return PollOutcome::kForbidden;
   struct stat info;
-  return stat(socket.c_str(), &info) == 0 ? PollOutcome::kNoAnswer : PollOutcome::kNoSocket;
+  return stat(socket.c_str(), &info) == 0 ? PollOutcome::kNoResponse : PollOutcome::kNoSocket;
 }
 
 PollOutcome ToOutcome(const grpc::Status& status, const std::string& socket) {
@@ -141,7 +141,7 @@ PollOutcome ToOutcome(const grpc::Status& status, const std::string& socket) {
     case grpc::StatusCode::OK: return PollOutcome::kAnswered;
     case grpc::StatusCode::UNIMPLEMENTED: return PollOutcome::kUnimplemented;
     case grpc::StatusCode::DEADLINE_EXCEEDED: return PollOutcome::kTooLate;
-    case grpc::StatusCode::CANCELLED: return PollOutcome::kNoAnswer;
+    case grpc::StatusCode::CANCELLED: return PollOutcome::kNoResponse;
     case grpc::StatusCode::UNAVAILABLE: return WhyUnreached(socket);
     case grpc::StatusCode::RESOURCE_EXHAUSTED:
       // gRPC, on both sides, also reports a message that is too large with this code.
@@ -152,9 +152,9 @@ PollOutcome ToOutcome(const grpc::Status& status, const std::string& socket) {
   }
 }
 
-PodResourcesAnswer ToAnswer(const grpc::Status& status, grpc::ByteBuffer& bytes,
+PodResourcesResult ToResult(const grpc::Status& status, grpc::ByteBuffer& bytes,
                             const std::string& socket, const std::string& kubelet) {
-  PodResourcesAnswer answer{ToOutcome(status, socket), status.error_message(), nullptr};
+  PodResourcesResult answer{ToOutcome(status, socket), status.error_message(), nullptr};
   if (answer.outcome != PollOutcome::kAnswered) return answer;
   std::optional<ReportedHolders> reported;
   if (bytes.Valid()) {
@@ -167,7 +167,7 @@ PodResourcesAnswer ToAnswer(const grpc::Status& status, grpc::ByteBuffer& bytes,
     return answer;
   }
   if (SocketIdentity(socket) != kubelet) {
-    answer.outcome = PollOutcome::kNoAnswer;
+    answer.outcome = PollOutcome::kNoResponse;
     answer.reason = "the kubelet restarted meanwhile";
     return answer;
   }
@@ -260,7 +260,7 @@ PendingCall CallRegister(const std::shared_ptr<SharedConnection>& connection,
 
 PendingCall CallPodResources(const std::string& socket, PodResourcesVersion version,
                              std::chrono::milliseconds deadline,
-                             const std::function<void(PodResourcesAnswer)>& done) {
+                             const std::function<void(PodResourcesResult)>& done) {
   return Begin(
       deadline,
       [socket, version](grpc::ClientContext& context) {
@@ -268,12 +268,12 @@ PendingCall CallPodResources(const std::string& socket, PodResourcesVersion vers
         grpc::ByteBuffer bytes;
         const grpc::Status status = List(socket, version, context, bytes);
         const std::size_t size = bytes.Valid() ? bytes.Length() : 0;
-        PodResourcesAnswer answer = ToAnswer(status, bytes, socket, kubelet);
+        PodResourcesResult answer = ToResult(status, bytes, socket, kubelet);
         bytes.Clear();
-        if (size > kLargeAnswer) TrimHeap();
+        if (size > kLargeResponse) TrimHeap();
         return answer;
       },
-      done, PodResourcesAnswer{PollOutcome::kNoAnswer, kNoThread, nullptr});
+      done, PodResourcesResult{PollOutcome::kNoResponse, kNoThread, nullptr});
 }
 
 }  // namespace patchbay

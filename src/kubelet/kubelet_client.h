@@ -98,8 +98,8 @@ PendingCall CallRegister(const std::shared_ptr<SharedConnection>& connection,
                          const CallDone& done);
 
 /// The result of CallList.
-struct PodResourcesAnswer {
-  PollOutcome outcome = PollOutcome::kNoAnswer;
+struct PodResourcesResult {
+  PollOutcome outcome = PollOutcome::kNoResponse;
   std::string reason;  ///< the error message of gRPC or the kubelet; can be empty
   std::shared_ptr<const ReportedHolders> reported;  ///< null unless the outcome is kAnswered
 };
@@ -108,6 +108,6 @@ struct PodResourcesAnswer {
 /// block; `done` is called on the thread of the call.
 PendingCall CallPodResources(const std::string& socket, PodResourcesVersion version,
                              std::chrono::milliseconds deadline,
-                             const std::function<void(PodResourcesAnswer)>& done);
+                             const std::function<void(PodResourcesResult)>& done);
 
 }  // namespace patchbay

@@ -24,7 +24,7 @@ std::string_view Advice(PollOutcome outcome) {
     case PollOutcome::kForbidden:
       return "device assignments unavailable: no permission to connect to the kubelet's "
              "PodResources socket; run as root";
-    case PollOutcome::kNoAnswer:
+    case PollOutcome::kNoResponse:
       return "device assignments unavailable: the kubelet's PodResources socket does not respond; "
              "check that the kubelet is running and that the directory, not just the socket, is "
              "mounted";
@@ -66,9 +66,9 @@ std::function<void()> PodResources::RequestPoll() {
   };
 }
 
-void PodResources::PollNow(Asked done) {
+void PodResources::PollNow(PendingPoll done) {
   poll_.Now(loop_.Now());
-  to_ask_.push_back(std::move(done));
+  next_polls_.push_back(std::move(done));
   Schedule();
 }
 
@@ -88,16 +88,16 @@ void PodResources::Ask() {
   *requested_ = false;  // first: a request made meanwhile is for the next poll
   const PodResourcesVersion version = poll_.version();
   poll_.Begin();
-  std::move(to_ask_.begin(), to_ask_.end(), std::back_inserter(asking_));
-  to_ask_.clear();
-  auto on_done = lifetime_.Guard([this](const PodResourcesAnswer& answer) { OnAnswer(answer); });
+  std::move(next_polls_.begin(), next_polls_.end(), std::back_inserter(current_polls_));
+  next_polls_.clear();
+  auto on_done = lifetime_.Guard([this](const PodResourcesResult& answer) { OnResult(answer); });
   call_ = CallPodResources(
-      socket_, version, pace_.deadline, [&loop = loop_, on_done](PodResourcesAnswer answer) {
+      socket_, version, pace_.deadline, [&loop = loop_, on_done](PodResourcesResult answer) {
         loop.Post([on_done, answer = std::move(answer)]() mutable { on_done(answer); });
       });
 }
 
-void PodResources::OnAnswer(const PodResourcesAnswer& answer) {
+void PodResources::OnResult(const PodResourcesResult& answer) {
   call_ = PendingCall();
   const auto was_up = poll_.up();
   const auto last = poll_.last();
@@ -107,12 +107,12 @@ void PodResources::OnAnswer(const PodResourcesAnswer& answer) {
   if (answer.reported) TakeIn(*answer.reported);
   if (poll_.up() && poll_.up() != was_up) events_.on_up(*poll_.up());
   if (!settled) return;
-  Tell(asking_, answer.outcome == PollOutcome::kAnswered);
-  if (answer.outcome == PollOutcome::kRateLimited) Tell(to_ask_, false);
+  Notify(current_polls_, answer.outcome == PollOutcome::kAnswered);
+  if (answer.outcome == PollOutcome::kRateLimited) Notify(next_polls_, false);
 }
 
-void PodResources::Tell(std::vector<Asked>& askers, bool answered) {
-  for (const Asked& asked : std::exchange(askers, {})) asked(answered);
+void PodResources::Notify(std::vector<PendingPoll>& askers, bool answered) {
+  for (const PendingPoll& asked : std::exchange(askers, {})) asked(answered);
 }
 
 void PodResources::TakeIn(const ReportedHolders& reported) {
@@ -125,7 +125,7 @@ void PodResources::TakeIn(const ReportedHolders& reported) {
   events_.on_holders(reported);
 }
 
-void PodResources::Report(const PodResourcesAnswer& answer) {
+void PodResources::Report(const PodResourcesResult& answer) {
   const std::string_view advice = Advice(answer.outcome);
   if (answer.outcome == PollOutcome::kAnswered) {
     log_.Info(advice, {{"socket", socket_}});

@@ -38,7 +38,7 @@ class PodResources {
     std::function<void(bool)> on_up;
   };
 
-  using Asked = std::function<void(bool answered)>;
+  using PendingPoll = std::function<void(bool answered)>;
 
   PodResources(Loop& loop, Log& log, std::string socket, Events events,
                PodResourcesPace pace = PodResourcesPace());
@@ -52,7 +52,7 @@ class PodResources {
 
   /// Polls now, then calls `done` with whether the kubelet reported the holders as of a moment
   /// after this call; on_holders is called before.
-  void PollNow(Asked done);
+  void PollNow(PendingPoll done);
 
   /// Returns the pending call and stops polling. Destroy the call on a thread that may block.
   PendingCall TakeCall();
@@ -60,10 +60,10 @@ class PodResources {
  private:
   void Schedule();
   void Ask();
-  void OnAnswer(const PodResourcesAnswer& answer);
-  void Tell(std::vector<Asked>& askers, bool answered);
+  void OnResult(const PodResourcesResult& answer);
+  void Notify(std::vector<PendingPoll>& askers, bool answered);
   void TakeIn(const ReportedHolders& reported);
-  void Report(const PodResourcesAnswer& answer);
+  void Report(const PodResourcesResult& answer);
 
   Loop& loop_;
   Log& log_;
@@ -73,9 +73,9 @@ class PodResources {
   PodResourcesPoll poll_;
   /// A poll was requested since the last one began.
   const std::shared_ptr<std::atomic<bool>> requested_ = std::make_shared<std::atomic<bool>>(false);
-  bool complete_ = true;       ///< the last response was complete
-  std::vector<Asked> asking_;  ///< for the pending call
-  std::vector<Asked> to_ask_;  ///< for the next call
+  bool complete_ = true;                    ///< the last response was complete
+  std::vector<PendingPoll> current_polls_;  ///< for the pending call
+  std::vector<PendingPoll> next_polls_;     ///< for the next call
   Subscription timer_;
   PendingCall call_;
   Lifetime lifetime_;

@@ -12,7 +12,7 @@ enum class PollOutcome {
   kUnimplemented,  ///< the kubelet does not have this version of the service
   kNoSocket,
   kForbidden,   ///< this user has no permission to connect
-  kNoAnswer,    ///< no process accepts, or the connection was lost
+  kNoResponse,  ///< no process accepts, or the connection was lost
   kTooLate,     ///< the deadline was exceeded
   kUnreadable,  ///< the response could not be parsed
   kTooLong,     ///< the response exceeds the size limit

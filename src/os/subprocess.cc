@@ -116,7 +116,7 @@ class Watch {
   SubprocessResult Run() {
     do {
       Await();
-    } while ((!ended_ || output_.fd || errors_.fd) && (Clock::now() < deadline_ || GoOn()));
+    } while ((!ended_ || output_.fd || errors_.fd) && (Clock::now() < deadline_ || NextPhase()));
     return Finish();
   }
 
@@ -125,7 +125,7 @@ class Watch {
   enum class Phase { kRun, kTerminate, kKill };
 
   void Await();
-  bool GoOn();
+  bool NextPhase();
   void Stop(SubprocessEnd why, Phase phase);
   void OnCancelled();
   void OnExcess();
@@ -164,7 +164,7 @@ void Watch::Await() {
 }
 
 /// Called at the deadline: enters the next phase. Returns false if there is none.
-bool Watch::GoOn() {
+bool Watch::NextPhase() {
   if (ended_ || phase_ == Phase::kKill) return false;
   if (phase_ == Phase::kRun) {
     Stop(SubprocessEnd::kTimedOut, Phase::kTerminate);

@@ -54,8 +54,10 @@ void BenchFileProbes() {
     samples.push_back(FlipMs(daemon, 4200 + flip / 2, breaks ? "broken\n" : "ok\n",
                              std::size_t{kDevices} - (breaks ? 1 : 0)));
   }
-  Print("verdict on one of 10,000 -> list at the kubelet, p50", Quantile(samples, 0.5), 50, "ms");
-  Print("verdict on one of 10,000 -> list at the kubelet, max", Quantile(samples, 1), 50, "ms");
+  Print("probe result of one of 10,000 -> list at the kubelet, p50", Quantile(samples, 0.5), 50,
+        "ms");
+  Print("probe result of one of 10,000 -> list at the kubelet, max", Quantile(samples, 1), 50,
+        "ms");
 }
 
 void BenchCommandProbes() {

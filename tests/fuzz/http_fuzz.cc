@@ -24,8 +24,8 @@ constexpr std::size_t kMaxInput = 32 * 1024;
 HttpHandler Pages(const HttpLimits& limits) {
   Routes routes;
   routes.metrics = [] { return std::string("patchbay_units{resource=\"a/b\"} 1\n"); };
-  routes.alive = [] { return Verdict{true, ""}; };
-  routes.ready = [] { return Verdict{false, "a/b is not registered with the kubelet\n"}; };
+  routes.alive = [] { return CheckResult{true, ""}; };
+  routes.ready = [] { return CheckResult{false, "a/b is not registered with the kubelet\n"}; };
   routes.status = [] { return NodeStatus{.version = "1", .node_name = "n", .serial = 4}; };
   return [limits, pages = MakeRoutes(std::move(routes))](const HttpRequest& request) {
     fuzz::Require(request.method == "GET" || request.method == "HEAD");

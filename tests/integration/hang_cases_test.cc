@@ -214,7 +214,7 @@ TEST_P(HangingFileSystem, OfTheKubeletDirectoryIsReportedByHealthz) {
   do {
     health = daemon_->Get("/healthz");
   } while (health.status != 503 && std::chrono::steady_clock::now() < deadline);
-  EXPECT_THAT(health.body, HasSubstr("the kubelet's directory has not answered"));
+  EXPECT_THAT(health.body, HasSubstr("the kubelet's directory has not responded"));
 }
 
 TEST_P(HangingFileSystem, OfTheKubeletDirectoryDoesNotBlockShutdown) {

@@ -69,7 +69,7 @@ name = "example.com/waiting"
                      kSerial, Hanging("probe"), Hanging("hook"), Hanging("source")),
               {.pod_resources = pods,
                .pod_resources_pace = {.period = 10ms, .deadline = 1h},
-               .longest_standstill = {}});
+               .max_loop_stall = {}});
   ASSERT_TRUE(AwaitServed());
   ASSERT_TRUE(AwaitServed("example.com/probed"));
   ASSERT_TRUE(AwaitServed("example.com/hooked"));
@@ -94,7 +94,7 @@ name = "example.com/waiting"
 TEST_P(Watchdog, ReportsAStalledLoopAndItsRecovery) {
   tree_.CharDevice("dev/ttyUSB0");
   StartKubelet();
-  StartDaemon(kSerial, {.longest_standstill = {}});
+  StartDaemon(kSerial, {.max_loop_stall = {}});
   ASSERT_TRUE(AwaitServed());
   ASSERT_TRUE(daemon_->AwaitReady());
   ExpectTurning();

@@ -123,7 +123,7 @@ RunningDaemon::RunningDaemon(const TempTree& tree, std::string_view resources, S
                             log_.Error("fatal error", {{"reason", reason}});
                           },
                           settings.pod_resources_pace,
-                          settings.longest_standstill,
+                          settings.max_loop_stall,
                           settings.progress_limits};
   options.make_cancellation = settings.make_cancellation;
   thread_ = std::thread([this] { loop_.Run(); });

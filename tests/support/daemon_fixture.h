@@ -68,7 +68,7 @@ class RunningDaemon {
     std::string node_name = "node-1";
     std::string pod_resources = {};  ///< the kubelet's socket; empty: disabled
     PodResourcesPace pod_resources_pace = {};
-    Loop::Duration longest_standstill = std::chrono::seconds(10);
+    Loop::Duration max_loop_stall = std::chrono::seconds(10);
     ProgressLimits progress_limits = {};
     /// Changes values that the text cannot express.
     std::function<void(Model&)> change_model = {};

@@ -61,7 +61,7 @@ class ProbeSchedulerTest : public testing::Test {
   Change ComeBack(const std::string& id) {
     return table_->Finish(id, runs_[id], {.result = ProbeResult::kSuccess, .over = true}, now_);
   }
-  bool Healthy(const std::string& id) { return table_->VerdictFor(id).health == Health::kHealthy; }
+  bool Healthy(const std::string& id) { return table_->HealthOf(id).health == Health::kHealthy; }
 
   ProbeSpec spec_;
   std::optional<ProbeScheduler> table_;
@@ -120,15 +120,15 @@ TEST_F(ProbeSchedulerTest, ThresholdsDecideHealthAndLastFailureTheReason) {
   EXPECT_TRUE(Healthy("a"));
   DueAfter(seconds(11));
   EXPECT_EQ(Fail("a", "two"), Change::kHealth);
-  EXPECT_EQ(table_->VerdictFor("a"), (ProbeScheduler::Verdict{Health::kUnhealthy, "two"}));
+  EXPECT_EQ(table_->HealthOf("a"), (ProbeScheduler::DeviceHealth{Health::kUnhealthy, "two"}));
   DueAfter(seconds(11));
   EXPECT_EQ(Fail("a", "two"), Change::kNothing);
   DueAfter(seconds(11));
   EXPECT_EQ(Fail("a", "three"), Change::kReason);
-  EXPECT_EQ(table_->VerdictFor("a").reason, "three");
+  EXPECT_EQ(table_->HealthOf("a").reason, "three");
   DueAfter(seconds(11));
   EXPECT_EQ(Succeed("a"), Change::kHealth);
-  EXPECT_EQ(table_->VerdictFor("a"), ProbeScheduler::Verdict());
+  EXPECT_EQ(table_->HealthOf("a"), ProbeScheduler::DeviceHealth());
   EXPECT_TRUE(Healthy("b"));
   EXPECT_TRUE(Healthy("unknown"));
 }
@@ -138,7 +138,7 @@ TEST_F(ProbeSchedulerTest, ReportsTheConfiguredHealthBeforeTheFirstProbe) {
   Reset();
   Set({"a"});
   EXPECT_FALSE(Healthy("a"));
-  EXPECT_EQ(table_->VerdictFor("a").reason, "it was not probed yet");
+  EXPECT_EQ(table_->HealthOf("a").reason, "it was not probed yet");
   DueAfter(seconds(6));
   EXPECT_EQ(Succeed("a"), Change::kHealth);
 }
@@ -215,7 +215,7 @@ TEST_F(ProbeSchedulerTest, CountsAFailurePerPeriodWhileAProbeHangs) {
   EXPECT_TRUE(Healthy("a"));
   EXPECT_THAT(DueAfter(seconds(11)), ElementsAre("a hangs: stuck"));
   EXPECT_EQ(Hang("a"), Change::kHealth);
-  EXPECT_EQ(table_->VerdictFor("a"), (ProbeScheduler::Verdict{Health::kUnhealthy, "stuck"}));
+  EXPECT_EQ(table_->HealthOf("a"), (ProbeScheduler::DeviceHealth{Health::kUnhealthy, "stuck"}));
   EXPECT_THAT(DueAfter(seconds(11)), ElementsAre("a hangs: stuck"));
   EXPECT_EQ(Hang("a"), Change::kNothing);
 }
@@ -339,7 +339,7 @@ TEST_F(ChangedProbeTest, KeepsHealthUntilTheNewProbeDecides) {
   Change(Health::kUnhealthy);
   EXPECT_TRUE(Healthy("good"));
   EXPECT_FALSE(Healthy("bad"));
-  EXPECT_EQ(table_->VerdictFor("bad").reason, "broken");
+  EXPECT_EQ(table_->HealthOf("bad").reason, "broken");
   EXPECT_FALSE(Healthy("new")) << "it had no result, only the health before the first one";
   // Soon, but not at the same time.
   EXPECT_THAT(DueAfter(seconds(1)), testing::UnorderedElementsAre("bad"))

@@ -125,8 +125,8 @@ class ProberTest : public testing::Test {
 
   /// Returns the number of each result after `count` probes.
   std::map<ProbeResult, int> AwaitResults(int probes) { return results_.Await(probes); }
-  ProbeScheduler::Verdict Verdict() {
-    return OnLoop([this] { return prober_->VerdictFor("d0"); });
+  ProbeScheduler::DeviceHealth CurrentHealth() {
+    return OnLoop([this] { return prober_->HealthOf("d0"); });
   }
 
  private:
@@ -178,15 +178,15 @@ using Counts = std::map<ProbeResult, int>;
 TEST_F(ProberTest, KillsACommandThatIgnoresSigterm) {
   Start("trap '' TERM; echo begun; exec sleep 30", 1, 200ms);
   EXPECT_EQ(AwaitResults(1), (Counts{{ProbeResult::kTimeout, 1}}));
-  EXPECT_EQ(Verdict().health, Health::kUnhealthy);
-  EXPECT_THAT(Verdict().reason, HasSubstr("did not end within 200 ms"));
+  EXPECT_EQ(CurrentHealth().health, Health::kUnhealthy);
+  EXPECT_THAT(CurrentHealth().reason, HasSubstr("did not end within 200 ms"));
 }
 
 TEST_F(ProberTest, HandlesAHundredMegabytesOfOutput) {
   Start("head -c 50000000 /dev/zero; head -c 50000000 /dev/zero >&2; exit 3");
   EXPECT_EQ(AwaitResults(1), (Counts{{ProbeResult::kFailure, 1}}));
-  EXPECT_THAT(Verdict().reason, HasSubstr("ended with exit code 3"));
-  EXPECT_LT(Verdict().reason.size(), 2048U);
+  EXPECT_THAT(CurrentHealth().reason, HasSubstr("ended with exit code 3"));
+  EXPECT_LT(CurrentHealth().reason.size(), 2048U);
 }
 
 /// Fifty processes, each of which starts two more, number n those of 2n and 2n+1. Some ignore

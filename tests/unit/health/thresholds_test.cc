@@ -9,13 +9,12 @@ namespace {
 
 /// Returns the health after each result: "+" for a success, "-" for a failure; "H" and "u" for the
 /// healths.
-std::string Reported(int failures, int successes, Health before_first,
-                     const std::string& verdicts) {
+std::string Reported(int failures, int successes, Health before_first, const std::string& results) {
   Thresholds thresholds(failures, successes, before_first);
   std::string reported;
-  for (const char verdict : verdicts) {
+  for (const char result : results) {
     const Health before = thresholds.health();
-    const bool changed = thresholds.Step(verdict == '+');
+    const bool changed = thresholds.Step(result == '+');
     EXPECT_EQ(changed, thresholds.health() != before);
     reported += thresholds.health() == Health::kHealthy ? 'H' : 'u';
   }
@@ -27,7 +26,7 @@ TEST(Thresholds, ConsecutiveResultsDecideTheHealth) {
   struct Case {
     int failures, successes;
     Health before_first;
-    const char* verdicts;
+    const char* results;
     const char* reported;
   };
   const Case cases[] = {
@@ -43,8 +42,8 @@ TEST(Thresholds, ConsecutiveResultsDecideTheHealth) {
       {1, 1, kBad, "", ""},
   };
   for (const Case& c : cases) {
-    EXPECT_EQ(Reported(c.failures, c.successes, c.before_first, c.verdicts), c.reported)
-        << c.failures << "/" << c.successes << " " << c.verdicts;
+    EXPECT_EQ(Reported(c.failures, c.successes, c.before_first, c.results), c.reported)
+        << c.failures << "/" << c.successes << " " << c.results;
   }
 }
 

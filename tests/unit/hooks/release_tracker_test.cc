@@ -48,9 +48,9 @@ TEST_F(ReleaseTrackerTest, DoesNotReleaseAfterAnUnverifiedStart) {
   Take({{"a", {Pod("p")}}, {"b", {Pod("p")}}});
   tracker_.OnUnverifiedStart("a");
   tracker_.OnUnverifiedStart("b");
-  const auto verdict = tracker_.Update({{{"a", {Pod("q")}}}, true, kubelet_});
-  EXPECT_THAT(verdict.missed, ElementsAre("a", "b"));  // an init container may have "b"
-  EXPECT_THAT(verdict.released, IsEmpty());
+  const auto decision = tracker_.Update({{{"a", {Pod("q")}}}, true, kubelet_});
+  EXPECT_THAT(decision.missed, ElementsAre("a", "b"));  // an init container may have "b"
+  EXPECT_THAT(decision.released, IsEmpty());
   // The next report resets that.
   EXPECT_THAT(Take({{"a", {Pod("r")}}}), ElementsAre("a"));
 }

@@ -47,7 +47,7 @@ class RoutesTest : public ::testing::Test {
   std::counting_semaphore<> making_{0}, go_on_{0};
   int scrapes_ = 0;
 
-  Verdict alive_{true, ""}, ready_{true, ""};
+  CheckResult alive_{true, ""}, ready_{true, ""};
   NodeStatus status_;
   HttpHandler handler_ = MakeRoutes({.metrics = [this] { return MakeMetrics(); },
                                      .alive = [this] { return alive_; },

@@ -340,15 +340,15 @@ TEST_F(InventoryTest, InvariantsHoldOnRandomScans) {
 
 TEST_F(InventoryTest, HealthFollowsTheProbes) {
   inventory_.MergeScan(Found({Made("a"), Made("b"), Made("c")}), start_);
-  const auto verdict_on = [](const std::string& id) {
-    return id == "b" ? ProbeScheduler::Verdict{Health::kUnhealthy, "exit code 1"}
-                     : ProbeScheduler::Verdict();
+  const auto health_of = [](const std::string& id) {
+    return id == "b" ? ProbeScheduler::DeviceHealth{Health::kUnhealthy, "exit code 1"}
+                     : ProbeScheduler::DeviceHealth();
   };
-  inventory_.Publish(verdict_on);
+  inventory_.Publish(health_of);
   EXPECT_THAT(Listed(), ElementsAre("a", "b!", "c"));
   EXPECT_EQ(inventory_.snapshot()->devices[1].reason, "exit code 1");
   const auto before = inventory_.snapshot();
-  inventory_.Publish(verdict_on);
+  inventory_.Publish(health_of);
   EXPECT_EQ(inventory_.snapshot(), before);
   inventory_.Publish();
   EXPECT_THAT(Listed(), ElementsAre("a", "b", "c"));
@@ -357,7 +357,7 @@ TEST_F(InventoryTest, HealthFollowsTheProbes) {
 TEST_F(InventoryTest, VanishedDeviceIsUnhealthyDespiteItsProbe) {
   Advance(inventory_, Found({Made("a")}), start_);
   inventory_.MergeScan(Found({}), start_);
-  inventory_.Publish([](const std::string&) { return ProbeScheduler::Verdict(); });
+  inventory_.Publish([](const std::string&) { return ProbeScheduler::DeviceHealth(); });
   EXPECT_THAT(Listed(), ElementsAre("a!"));
   EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "/dev/a is gone");
 }
@@ -368,7 +368,7 @@ TEST_F(InventoryTest, DeviceIsUnhealthyWhileANodeIsMissing) {
     Discovery found = Found(std::move(devices), std::move(rejected));
     if (is_missing) found.missing_nodes.emplace("a", "/dev/control is missing");
     inventory_.MergeScan(std::move(found), start_);
-    inventory_.Publish([](const std::string&) { return ProbeScheduler::Verdict(); });
+    inventory_.Publish([](const std::string&) { return ProbeScheduler::DeviceHealth(); });
   };
   advance({Made("a"), Made("b")});
   EXPECT_THAT(Listed(), ElementsAre("a!", "b"));
@@ -438,8 +438,8 @@ TEST_F(InventoryTest, RanksDevicesForATruncatedList) {
   advance({Made("good"), Made("sick"), Made("new"), Made("held")});
   advance({Made("good"), Made("sick")});
   inventory_.Publish([](const std::string& id) {
-    return id == "sick" ? ProbeScheduler::Verdict{Health::kUnhealthy, "why"}
-                        : ProbeScheduler::Verdict();
+    return id == "sick" ? ProbeScheduler::DeviceHealth{Health::kUnhealthy, "why"}
+                        : ProbeScheduler::DeviceHealth();
   });
   std::map<std::string, std::uint32_t> rank;
   for (const ListedDevice& listed : inventory_.snapshot()->devices) {

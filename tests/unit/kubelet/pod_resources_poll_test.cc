@@ -11,7 +11,7 @@ namespace patchbay {
 
 std::ostream& operator<<(std::ostream& out, PollOutcome outcome) {
   static constexpr const char* kNames[] = {"kAnswered",   "kRateLimited", "kUnimplemented",
-                                           "kNoSocket",   "kNoAnswer",    "kTooLate",
+                                           "kNoSocket",   "kNoResponse",  "kTooLate",
                                            "kUnreadable", "kTooLong",     "kRefused"};
   return out << kNames[static_cast<int>(outcome)];
 }
@@ -23,8 +23,8 @@ using Outcome = PollOutcome;
 using Version = PodResourcesVersion;
 using Duration = PodResourcesPoll::Duration;
 
-constexpr Outcome kFailures[] = {Outcome::kNoSocket,   Outcome::kNoAnswer, Outcome::kTooLate,
-                                 Outcome::kUnreadable, Outcome::kTooLong,  Outcome::kRefused};
+constexpr Outcome kFailures[] = {Outcome::kNoSocket,   Outcome::kNoResponse, Outcome::kTooLate,
+                                 Outcome::kUnreadable, Outcome::kTooLong,    Outcome::kRefused};
 
 /// A poll every ten seconds, and a clock.
 struct PollBench {
@@ -83,7 +83,7 @@ TEST(PodResourcesPoll, RateLimitBacksOffWithoutAnOutage) {
   bench.Call(Outcome::kRateLimited);
   EXPECT_EQ(bench.poll.up(), std::nullopt);
   for (const bool up : {true, false}) {
-    bench.Call(up ? Outcome::kAnswered : Outcome::kNoAnswer);
+    bench.Call(up ? Outcome::kAnswered : Outcome::kNoResponse);
     for (const Duration pause : {20s, 40s, 80s, 120s, 120s}) {
       bench.Call(Outcome::kRateLimited);
       EXPECT_EQ(bench.due(), pause);
@@ -169,7 +169,7 @@ TEST(PodResourcesPoll, SoonDuringACallSchedulesAnotherPoll) {
   };
   const Case cases[] = {
       {0s, 100ms, Outcome::kAnswered, 900ms},  {500ms, 500ms, Outcome::kAnswered, 1s},
-      {0s, 3s, Outcome::kAnswered, 0s},        {0s, 1s, Outcome::kNoAnswer, 0s},
+      {0s, 3s, Outcome::kAnswered, 0s},        {0s, 1s, Outcome::kNoResponse, 0s},
       {0s, 100ms, Outcome::kRateLimited, 20s},
   };
   for (const Case& c : cases) {
