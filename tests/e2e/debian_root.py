@@ -1,6 +1,6 @@
 """A small Debian in a directory: files and packages, in which commands run with its root as theirs, or
 which boots with its own systemd as a node does. Nothing of it reaches the machine: it has mounts,
-processes and network of its own, and /sys and /proc/sys read-only.
+its own PID and network namespaces, and /sys and /proc/sys read-only.
 """
 
 import hashlib

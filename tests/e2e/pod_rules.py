@@ -61,7 +61,7 @@ def add_volume(**volume):
 
 # name: (whether a pod and its container keep it, what breaks it)
 RULES = {
-    "is root, or it cannot make a socket": (
+    "runs as root, which creating a socket requires": (
         lambda p, c: context(p, c, "runAsUser") == 0, set_context(runAsUser=1000)),
     "all capabilities dropped": (
         lambda p, c: context(p, c, "capabilities") == {"drop": ["ALL"]},
@@ -77,20 +77,20 @@ RULES = {
     "seccomp RuntimeDefault": (
         lambda p, c: context(p, c, "seccompProfile") == {"type": "RuntimeDefault"},
         set_context(seccompProfile={"type": "Unconfined"})),
-    "AppArmor as it is": (
+    "default AppArmor profile": (
         lambda p, c: context(p, c, "appArmorProfile") is None,
         set_context(appArmorProfile={"type": "Unconfined"})),
-    "/proc as it is": (
+    "default /proc mount": (
         lambda p, c: context(p, c, "procMount") is None, set_context(procMount="Unmasked")),
-    "a network of its own": (
+    "separate network namespace": (
         lambda p, c: not p.get("hostNetwork", False), set_pod(hostNetwork=True)),
-    "processes of its own": (
+    "separate PID and IPC namespaces": (
         lambda p, c: not p.get("hostPID", False) and not p.get("hostIPC", False),
         set_pod(hostPID=True)),
-    "no port of the node": (
+    "no host port": (
         lambda p, c: not any("hostPort" in port for port in c["ports"]),
         lambda p, c: c["ports"][0].update(hostPort=9478)),
-    "no token": (
+    "no service account token": (
         lambda p, c: p.get("automountServiceAccountToken") is False,
         set_pod(automountServiceAccountToken=True)),
     "no other container": (
@@ -104,9 +104,9 @@ RULES = {
         lambda p, c: mounted_read_only(p, c, "/dev"), set_mounts(readOnly=False)),
     "/sys read-only": (
         lambda p, c: mounted_read_only(p, c, "/sys"), set_mounts(readOnly=False)),
-    "nothing to write to but the sockets": (
+    "only the socket directory is writable": (
         lambda p, c: writable(p, c) == {DEVICE_PLUGINS}, set_mounts(readOnly=False)),
-    "no other directory of the node": (
+    "no other host path": (
         lambda p, c: set(host_paths(p).values()) <= HOST_PATHS, add_volume(hostPath={"path": "/"})),
     "no mounts given to the node": (
         lambda p, c: not any(m.get("mountPropagation") == "Bidirectional" for m in c["volumeMounts"]),

@@ -60,7 +60,7 @@ std::string Describe(const ExplainTarget& target, const std::string& leads_to,
                      DeviceAncestries& ancestries) {
   if (target.error) {
     if (target.error->kind != ErrorKind::kNotFound) return target.error->message;
-    return leads_to.empty() ? "it does not exist" : "a link to " + leads_to + ", where nothing is";
+    return leads_to.empty() ? "it does not exist" : "a dangling link to " + leads_to;
   }
   std::string text = leads_to.empty() ? "" : "it leads to " + leads_to;
   const auto add = [&](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };

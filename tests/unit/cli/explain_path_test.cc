@@ -151,7 +151,7 @@ TEST_F(ExplainPathTest, FollowsLinksToListedDevices) {
   EXPECT_THAT(Asked("/dev/ttyUSB0"), HasSubstr("/dev/serial/by-id/ftdi: it is excluded by"));
   tree_.Link("dev/serial/by-id/gone", "../../ttyUSB9");
   EXPECT_THAT(Asked("/dev/serial/by-id/gone"),
-              AllOf(StartsWith("/dev/serial/by-id/gone: a link to ../../ttyUSB9, where nothing"),
+              AllOf(StartsWith("/dev/serial/by-id/gone: a dangling link to ../../ttyUSB9"),
                     HasSubstr("rejected   /dev/serial/by-id/gone: dangling_link: ")));
 }
 
