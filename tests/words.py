@@ -36,6 +36,7 @@ RULES = (
     (r"\b(no|some|every|any)body\b(?!\")", "no process; a client; all", "nobody reads it"),
     (r"\bwho holds what\b", "device usage", "who holds what"),
     (r"\bwish(es)?\b", "request", "the wish for devices"),
+    (r"(?i)\bverdicts?\b", "result; health", "the verdict of a probe"),
     (r"\bgo(es)? on\b", "continue", "it goes on"),
     (r"\bunder way\b", "pending; running", "a call under way"),
     (r"\b(ha[sd]|have) gone\b", "was removed; has ended", "the device has gone"),
