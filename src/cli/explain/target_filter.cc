@@ -119,7 +119,8 @@ MatchOutcome NoDevice(const TargetQuery& query, std::string_view if_missing) {
                       AccessHint(CheckAccess(host, "/sys/dev"), host));
   }
   const std::string_view what = target.type ? Describe(*target.type) : "something";
-  return Filtered(query, DropReason::kUnknown, format("it is {} that sysfs does not know", what));
+  return Filtered(query, DropReason::kUnknown,
+                  format("it is {}, and sysfs has no device for it", what));
 }
 
 MatchOutcome NoReasonFound(const TargetQuery& query) {
@@ -238,7 +239,7 @@ MatchOutcome OutcomeFor(const TargetQuery& query) {
     return OutcomeOf(*it, hints);
   }
   if (const auto* parent = ParentDeviceOf(query)) {
-    return Listed(query, *parent, "which it is a part of");
+    return Listed(query, *parent, "which contains it");
   }
   return std::visit(WhyNot{query}, query.match.source);
 }

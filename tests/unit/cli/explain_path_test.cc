@@ -120,7 +120,7 @@ TEST_F(ExplainPathTest, FindsListedDevicesByAllTheirNames) {
                                        "/dev/ttyUSB0\n"))
         << path;
   }
-  EXPECT_THAT(Asked("1-1:1.0"), HasSubstr("/dev/ttyUSB0, which it is a part of\n"));
+  EXPECT_THAT(Asked("1-1:1.0"), HasSubstr("/dev/ttyUSB0, which contains it\n"));
   Match("udev = { subsystem = 'net' }");
   for (const char* path : {"can0", "/sys/class/net/can0"})
     EXPECT_THAT(Asked(path), HasSubstr("listed     can0\n"));
