@@ -10,7 +10,8 @@ import re
 import sys
 
 ROOTS = ("src", "tests", "docs", "examples", "deploy", "dashboards", "scripts", "cmake", ".ci", "CMakeLists.txt",
-         "CMakePresets.json", "CONTRIBUTING.md", "CHANGELOG.md", "Dockerfile", "README.md")
+         "CMakePresets.json", "CONTRIBUTING.md", "CHANGELOG.md", "CODE_OF_CONDUCT.md", "Dockerfile",
+         "README.md", "SECURITY.md", ".github")
 TEXT = {".cc", ".h", ".md", ".py", ".sh", ".js", ".mjs", ".css", ".html", ".txt", ".cmake", ".toml", ".yaml", ".yml",
         ".scd", ".json", ".golden", ""}
 # Files that hold the words on purpose, or texts of others.

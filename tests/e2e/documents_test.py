@@ -21,6 +21,7 @@ import support
 from support import PATCHBAY, SOURCE
 
 PAGES = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", SOURCE / "CHANGELOG.md",
+         SOURCE / "SECURITY.md", SOURCE / "CODE_OF_CONDUCT.md",
          *sorted((SOURCE / "docs").glob("*.md"))]
 PUBLISHED = re.compile(r"https://github\.com/patchbay/patchbay//([^?\s']*)\?ref=v[0-9.]*")
 
