@@ -18,12 +18,12 @@ import tempfile
 
 # Where the next block of code for a file goes: "before" or "after" a line, or "new" for a whole file.
 PLACES = [
-    ("src/model/spec.h", "before", "/// A USB device or a PCI function is one device with all the nodes that belong to it"),
+    ("src/model/spec.h", "before", "/// How a match finds devices."),
     ("src/discovery/sources.h", "after", "void ScanSource(const UdevPattern& udev, ScanContext& scan);"),
     ("src/discovery/names_source.cc", "new", ""),
     ("src/config/draft.h", "after", "  std::optional<TextList> command;"),
     ("src/config/keys_of_match.cc", "before", "    KeyFor<&MatchDraft::usb>("),
-    ("src/config/match.cc", "before", "/// A source by its key in a match"),
+    ("src/config/match.cc", "before", "/// A key that can be the source of a match, with functions"),
     ("src/config/match.cc", "before", '    {"usb", Has<&MatchDraft::usb>'),
     ("src/config/match.cc", "before", "bool FindsSeveral(const CommandSource&)"),
     ("tests/unit/discovery/names_source_test.cc", "new", ""),
@@ -66,6 +66,8 @@ def insert(tree, file, how, anchor, code):
         path.write_text(code)
         return
     text = path.read_text()
+    if "\n" + anchor not in text:
+        sys.exit(f"{file}: no line begins with {anchor!r}; correct PLACES in tests/contributing.py")
     at = text.index("\n" + anchor) + 1
     if how == "after":
         at = text.index("\n", at) + 1

@@ -1,0 +1,284 @@
+"""The Helm chart: renders the same objects as deploy/kustomize, rejects invalid values, and grants no more."""
+
+import copy
+import hashlib
+import itertools
+import json
+import re
+import shutil
+import subprocess
+import tarfile
+import textwrap
+import tomllib
+import unittest
+
+import chart_readme
+import helm
+import kustomize
+import support
+from kustomize import of_kind, pod_of, the, with_components
+from pod_rules import BROKEN_BY_OPEN_DEVICES, KUBELET_DIRECTORIES, broken_rules
+
+# The value that corresponds to each component of deploy/kustomize.
+TOGGLES = {
+    "grafana-dashboard": "dashboards.enabled=true",
+    "network-policy": "networkPolicy.enabled=true",
+    "open-devices": "openDevices.enabled=true",
+    "openshift": "openshift.enabled=true",
+    "pod-resources": "podResources.enabled=true",
+    "podmonitor": "podMonitor.enabled=true",
+    "prometheus-rule": "prometheusRule.enabled=true",
+    "release-hook": "updateStrategy.rollingUpdate.maxSurge=0,updateStrategy.rollingUpdate.maxUnavailable=10%",
+    "tools-image": "toolsImage.enabled=true",
+}
+# Values and a part of the message that rejects them.
+INVALID = (
+    ("confg=x", "confg"),
+    ("config.resource=x", "config"),
+    ("image.digest=sha256:1", "image"),
+    ("image.repository=registry.example.com/patchbay:1", "image"),
+    ("image.pullPolicy=Sometimes", "pullPolicy"),
+    ("kubelet.root=var/lib/kubelet", "kubelet"),
+    ("openDevices.enabled=maybe", "openDevices"),
+    ("openDevices=true", "openDevices"),
+    ("existingConfigMap=Not_A_Name", "existingConfigMap"),
+    ("pools.Serial.config=x", "Serial"),
+    ("pools.serial.image.tag=x", "pools"),
+    ("updateStrategy.type=Recreate", "updateStrategy"),
+    ("updateStrategy.rollingUpdate.maxSurge=ten", "maxSurge"),
+    ("networkPolicy.from[0]=x", "networkPolicy"),
+    ("extraVolumes[0].hostPath.path=/x", "extraVolumes"),
+)
+POOLS = ("pools.serial.nodeSelector.example\\.com/pool=serial", "pools.serial.openDevices.enabled=true",
+         "pools.gpu.existingConfigMap=gpus", "pools.gpu.kubelet.root=/var/lib/k0s/kubelet")
+
+
+def comparable(objects):
+    """The objects without their labels and the Namespace, which Helm does not create; TOML as values."""
+    result = {}
+    for original in objects:
+        if original["kind"] == "Namespace" or "helm.sh/hook" in original["metadata"].get("annotations", {}):
+            continue
+        o = copy.deepcopy(original)
+        o["metadata"].pop("labels", None)
+        spec = o.get("spec", {})
+        for labels in (spec.get("selector"), spec.get("podSelector")):
+            if labels:
+                labels.pop("matchLabels")
+        if o["kind"] == "DaemonSet":
+            spec["template"]["metadata"].pop("labels")
+            for key in ("volumes", "containers"):
+                pod_of(o)[key].sort(key=lambda one: one["name"])
+            pod_of(o)["containers"][0]["volumeMounts"].sort(key=lambda one: one["name"])
+            context = pod_of(o)["securityContext"]
+            if context.get("seLinuxOptions", 0) is None:
+                del context["seLinuxOptions"]
+        if "patchbay.toml" in o.get("data", {}):
+            o["data"] = tomllib.loads(o["data"]["patchbay.toml"])
+        if o["kind"] == "SecurityContextConstraints":
+            o["metadata"].pop("namespace", None)
+        result[o["kind"], o["metadata"]["name"]] = o
+    return result
+
+
+def each(*cases):
+    """Each version of Helm with each case."""
+    return itertools.product(helm.VERSIONS, cases or (None,))
+
+
+class Chart(support.TestCase):
+    def setUp(self):
+        super().setUp()
+        kustomize.skip_unless_it_builds()
+        for version in helm.VERSIONS:
+            helm.program(version)
+
+    def test_lint_passes(self):
+        for version, _ in each():
+            with self.subTest(helm=version):
+                ran = helm.helm(version, "lint", "--strict", str(helm.CHART))
+                self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+
+    def test_defaults_equal_the_default_overlay(self):
+        for version, _ in each():
+            with self.subTest(helm=version):
+                self.assertEqual(comparable(helm.render(version)), comparable(kustomize.overlay("default")))
+
+    def test_without_pod_resources_it_equals_the_base(self):
+        base = kustomize.kustomize(kustomize.ROOT / "base")
+        for version, _ in each():
+            with self.subTest(helm=version):
+                self.assertEqual(comparable(helm.render(version, "podResources.enabled=false")), comparable(base))
+
+    def test_each_toggle_equals_its_component(self):
+        self.assertEqual(sorted(TOGGLES), kustomize.COMPONENTS)
+        for version, (component, toggle) in each(*TOGGLES.items()):
+            with self.subTest(helm=version, case=(component, toggle)):
+                expected = with_components(component) if component != "pod-resources" else kustomize.overlay("default")
+                self.assertEqual(comparable(helm.render(version, toggle)), comparable(expected))
+
+    def test_all_toggles_equal_all_components(self):
+        components = sorted(set(TOGGLES) - {"pod-resources"}, key=lambda name: (name == "open-devices", name))
+        for version, _ in each():
+            with self.subTest(helm=version):
+                self.assertEqual(comparable(helm.render(version, *TOGGLES.values())),
+                                 comparable(with_components(*components)))
+
+    def test_kubelet_directories_equal_the_overlays(self):
+        for version, (name, root) in each(*KUBELET_DIRECTORIES.items()):
+            with self.subTest(helm=version, case=(name, root)):
+                if name.startswith("example") or name == "own":
+                    continue
+                self.assertEqual(comparable(helm.render(version, f"kubelet.root={root}")),
+                                 comparable(kustomize.overlay(name)))
+
+    def test_grants_no_more_permissions_than_documented(self):
+        combinations = ((), *((toggle,) for toggle in TOGGLES.values()), tuple(TOGGLES.values()), POOLS)
+        for version, settings in each(*combinations):
+            with self.subTest(helm=version, case=settings):
+                objects = helm.render(version, *settings)
+                for daemonset in of_kind(objects, "DaemonSet"):
+                    opens = "openDevices.enabled=true" in settings or daemonset["metadata"]["name"].endswith("-serial")
+                    self.assertEqual(broken_rules(daemonset), BROKEN_BY_OPEN_DEVICES if opens else set())
+                self.assertIs(the("ServiceAccount", objects)["automountServiceAccountToken"], False)
+
+    def test_the_check_has_no_access_to_the_node(self):
+        for version, settings in each((), tuple(TOGGLES.values())):
+            with self.subTest(helm=version, case=settings):
+                check, = of_kind(helm.render(version, *settings), "Pod")
+                pod = check["spec"]
+                self.assertTrue(all("hostPath" not in volume for volume in pod["volumes"]))
+                self.assertTrue(pod["securityContext"]["runAsNonRoot"])
+                self.assertFalse(pod["automountServiceAccountToken"])
+                self.assertFalse(pod["containers"][0]["securityContext"]["privileged"])
+                self.assertEqual(pod["containers"][0]["securityContext"]["capabilities"], {"drop": ["ALL"]})
+
+    def test_the_check_passes_with_the_default_configuration(self):
+        for version, _ in each():
+            with self.subTest(helm=version):
+                objects = helm.render(version)
+                check, = of_kind(objects, "Pod")
+                self.assertEqual(check["spec"]["containers"][0]["args"], ["check", "/etc/patchbay"])
+                for name, text in the("ConfigMap", objects)["data"].items():
+                    (self.dir / name).write_text(text)
+                ran = subprocess.run([support.PATCHBAY, "check", "--strict", str(self.dir)], capture_output=True,
+                                     text=True, timeout=60)
+                self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+
+    def test_pools(self):
+        for version, _ in each():
+            with self.subTest(helm=version):
+                objects = helm.render(version, *POOLS)
+                serial, = (o for o in of_kind(objects, "DaemonSet") if o["metadata"]["name"] == "patchbay-serial")
+                gpu, = (o for o in of_kind(objects, "DaemonSet") if o["metadata"]["name"] == "patchbay-gpu")
+                self.assertEqual(pod_of(serial)["nodeSelector"],
+                                 {"kubernetes.io/os": "linux", "example.com/pool": "serial"})
+                self.assertEqual(pod_of(gpu)["nodeSelector"], {"kubernetes.io/os": "linux"})
+                selectors = [o["spec"]["selector"]["matchLabels"] for o in (serial, gpu)]
+                for daemonset, selector in zip((serial, gpu), selectors, strict=True):
+                    labels = daemonset["spec"]["template"]["metadata"]["labels"]
+                    self.assertEqual([set(s.items()) <= set(labels.items()) for s in selectors],
+                                     [s is selector for s in selectors])
+                self.assertEqual([o["metadata"]["name"] for o in of_kind(objects, "ConfigMap")], ["patchbay-serial"])
+                config, = (v["configMap"]["name"] for v in pod_of(gpu)["volumes"] if v["name"] == "config")
+                self.assertEqual(config, "gpus")
+                directory, = (v["hostPath"]["path"] for v in pod_of(gpu)["volumes"] if v["name"] == "pod-resources")
+                self.assertEqual(directory, "/var/lib/k0s/kubelet/pod-resources")
+
+    def test_values_reach_the_objects(self):
+        for version, _ in each():
+            with self.subTest(helm=version):
+                pod = pod_of(the("DaemonSet", helm.render(
+                    version, "image.repository=registry.example.com:5000/patchbay", f"image.digest=sha256:{'0' * 64}",
+                    "image.pullPolicy=Always", "imagePullSecrets[0].name=registry", "priorityClassName=high",
+                    "extraEnv[0].name=A,extraEnv[0].value=b", "extraVolumes[0].name=scripts",
+                    "extraVolumes[0].configMap.name=scripts",
+                    "extraVolumeMounts[0].name=scripts,extraVolumeMounts[0].mountPath=/scripts")))
+                container, = pod["containers"]
+                self.assertEqual(container["image"], f"registry.example.com:5000/patchbay@sha256:{'0' * 64}")
+                self.assertEqual(container["imagePullPolicy"], "Always")
+                self.assertEqual(pod["imagePullSecrets"], [{"name": "registry"}])
+                self.assertEqual(pod["priorityClassName"], "high")
+                self.assertIn({"name": "A", "value": "b"}, container["env"])
+                self.assertIn({"name": "scripts", "configMap": {"name": "scripts"}}, pod["volumes"])
+                self.assertIn({"name": "scripts", "mountPath": "/scripts"}, container["volumeMounts"])
+
+    def test_configuration_arrives_unchanged(self):
+        text = 'a = """\n{{ .Values }}\n  # tab:\\t"\n"""\n'
+        (self.dir / "own.toml").write_text(text)
+        for version, _ in each():
+            with self.subTest(helm=version):
+                import yaml
+                ran = helm.template(version, "--set-file", f"config={self.dir / 'own.toml'}")
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                self.assertEqual(the("ConfigMap", list(filter(None, yaml.safe_load_all(ran.stdout))))["data"],
+                                 {"patchbay.toml": text})
+
+    def test_invalid_values_are_rejected(self):
+        for version, (setting, named) in each(*INVALID):
+            with self.subTest(helm=version, case=(setting, named)):
+                ran = helm.template(version, "--set", setting)
+                self.assertNotEqual(ran.returncode, 0, ran.stdout)
+                self.assertIn(named, ran.stderr)
+
+    def test_objects_are_valid(self):
+        if not (helm.MODULES / "node_modules/kubernetes-models").is_dir():
+            raise unittest.SkipTest("the modules of tests/node are not installed; scripts/test does it")
+        for version, settings in each((), tuple(TOGGLES.values()), POOLS):
+            with self.subTest(helm=version, case=settings):
+                ran = subprocess.run(
+                    ["node", str(support.SOURCE / "tests/e2e/manifests.mjs"), str(helm.MODULES)],
+                    input=json.dumps(helm.render(version, *settings)), capture_output=True, text=True, timeout=120)
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                self.assertEqual(json.loads(ran.stdout), [])
+
+    def test_notes_name_the_next_command(self):
+        # Helm prints the notes only after an installation, so they are rendered as the value of a YAML key.
+        chart = self.dir / "chart"
+        shutil.copytree(helm.CHART, chart)
+        notes = (chart / "templates/NOTES.txt").read_text()
+        (chart / "templates/notes.yaml").write_text("notes: |\n" + textwrap.indent(notes, "  "))
+        (chart / "templates/NOTES.txt").unlink()
+        for version, config in each("x = 1", ""):
+            with self.subTest(helm=version, config=config):
+                ran = helm.helm(version, "template", "patchbay", str(chart), "--namespace", "devices",
+                                "--show-only", "templates/notes.yaml", "--set", f"config={config}")
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                self.assertIn("helm test patchbay --namespace devices", ran.stdout)
+                self.assertIn("kubectl label namespace devices", ran.stdout)
+                self.assertEqual("configuration of patchbay is empty" in ran.stdout, not config)
+
+    def test_package(self):
+        for version, _ in each():
+            with self.subTest(helm=version):
+                digests = []
+                for name in ("one", "two"):
+                    to = self.dir / version / name
+                    to.mkdir(parents=True)
+                    ran = helm.helm(version, "package", str(helm.CHART), "--destination", str(to))
+                    self.assertEqual(ran.returncode, 0, ran.stderr)
+                    package, = to.glob("*.tgz")
+                    self.assertLess(package.stat().st_size, 60 * 1024)
+                    digests.append(self.contents(package))
+                self.assertEqual(*digests)
+                self.assertIn("patchbay/files/alerts.yaml", digests[0])
+
+    def contents(self, package):
+        with tarfile.open(package) as archive:
+            return {member.name: hashlib.sha256(archive.extractfile(member).read()).hexdigest()
+                    for member in archive if member.isfile()}
+
+    def test_version_is_that_of_the_project(self):
+        version = re.search(r"project\(patchbay VERSION (\S+)",
+                            (support.SOURCE / "CMakeLists.txt").read_text()).group(1)
+        text = (helm.CHART / "Chart.yaml").read_text()
+        self.assertIn(f"\nversion: {version}\n", text)
+        self.assertIn(f"\nappVersion: {version}\n", text)
+
+    def test_readme_is_generated_from_the_values(self):
+        self.assertEqual((helm.CHART / "README.md").read_text(), chart_readme.readme(helm.CHART / "values.yaml"),
+                         "run tests/e2e/chart_readme.py")
+
+
+if __name__ == "__main__":
+    support.main()
