@@ -40,19 +40,6 @@ bool ParseNumbers(const Text& text, std::string_view key, Number& first, Number&
   return false;
 }
 
-std::optional<UsbPattern> CompileUsb(const MatchDraft& draft, Reporter& reporter) {
-  UsbPattern usb;
-  if (draft.serial) usb.serial = CompileNamePattern(*draft.serial, reporter);
-  if (!ParseNumbers(*draft.usb, "usb", usb.vendor, usb.product, reporter)) return std::nullopt;
-  return usb;
-}
-
-std::optional<PciPattern> CompilePci(const Text& text, Reporter& reporter) {
-  PciPattern pci;
-  if (!ParseNumbers(text, "pci", pci.vendor, pci.device, reporter)) return std::nullopt;
-  return pci;
-}
-
 std::vector<NamePattern> CompileNames(const std::optional<OneOrMore>& list, Reporter& reporter) {
   std::vector<NamePattern> patterns;
   if (!list) return patterns;
@@ -60,6 +47,36 @@ std::vector<NamePattern> CompileNames(const std::optional<OneOrMore>& list, Repo
     if (auto pattern = CompileNamePattern(text, reporter)) patterns.push_back(std::move(*pattern));
   }
   return patterns;
+}
+
+/// Returns the IDs of a list, or none if one of them is invalid, because an empty list would match
+/// every device.
+std::optional<std::vector<HardwareId>> CompileIds(const std::optional<OneOrMore>& list,
+                                                  std::string_view key, Reporter& reporter) {
+  std::vector<HardwareId> ids;
+  if (!list) return ids;
+  for (const Text& text : list->items) {
+    HardwareId id;
+    if (ParseNumbers(text, key, id.vendor, id.product, reporter)) ids.push_back(id);
+  }
+  if (ids.size() != list->items.size()) return std::nullopt;
+  return ids;
+}
+
+std::optional<UsbPattern> CompileUsb(const ConditionsDraft& draft, Reporter& reporter) {
+  UsbPattern usb{{}, CompileNames(draft.serial, reporter), CompileNames(draft.usb_port, reporter)};
+  auto ids = CompileIds(draft.usb, "usb", reporter);
+  if (!ids) return std::nullopt;
+  usb.ids = std::move(*ids);
+  return usb;
+}
+
+std::optional<PciPattern> CompilePci(const ConditionsDraft& draft, Reporter& reporter) {
+  PciPattern pci{{}, CompileNames(draft.pci_address, reporter)};
+  auto ids = CompileIds(draft.pci, "pci", reporter);
+  if (!ids) return std::nullopt;
+  pci.ids = std::move(*ids);
+  return pci;
 }
 
 UdevPattern::Values CompileValues(const std::optional<PatternPairs>& pairs, Reporter& reporter) {
@@ -78,6 +95,19 @@ void CheckAttributeNames(const PatternPairs& attributes, Reporter& reporter) {
     if (IsShortestPath("/" + name.value)) continue;
     reporter.Report(Code::kBadPath, name.place, "not a valid name of a sysfs attribute",
                     "use the name below the device directory: idVendor, device/model");
+  }
+}
+
+/// Reports empty lists, which would match every device.
+void ReportEmptyLists(const ConditionsDraft& draft, Reporter& reporter) {
+  const std::pair<std::string_view, const std::optional<OneOrMore>*> lists[] = {
+      {"usb", &draft.usb}, {"serial", &draft.serial},           {"usb_port", &draft.usb_port},
+      {"pci", &draft.pci}, {"pci_address", &draft.pci_address},
+  };
+  for (const auto& [name, list] : lists) {
+    if (!*list || !(*list)->items.empty()) continue;
+    reporter.Report(Code::kNoCondition, (*list)->place, "an empty list matches every device",
+                    format("write {} = \"…\", or remove the key", name));
   }
 }
 
@@ -106,10 +136,11 @@ std::optional<NamePattern> CompileNamePattern(const Text& text, Reporter& report
   return std::nullopt;
 }
 
-HardwarePatterns CompileConditions(const MatchDraft& draft, Reporter& reporter) {
+HardwarePatterns CompileConditions(const ConditionsDraft& draft, Reporter& reporter) {
+  ReportEmptyLists(draft, reporter);
   HardwarePatterns patterns;
-  if (draft.usb) patterns.usb = CompileUsb(draft, reporter);
-  if (draft.pci) patterns.pci = CompilePci(*draft.pci, reporter);
+  if (draft.usb || draft.usb_port) patterns.usb = CompileUsb(draft, reporter);
+  if (draft.pci || draft.pci_address) patterns.pci = CompilePci(draft, reporter);
   if (draft.udev) patterns.udev = CompileUdev(*draft.udev, reporter);
   if (draft.serial && !draft.usb) {
     reporter.Report(Code::kNeedsKey, draft.serial->place, "\"serial\" needs \"usb\"",

@@ -6,9 +6,9 @@
 
 namespace patchbay {
 
-/// Compiles `usb` with `serial`, `pci` and `udev` of a match. Reports malformed values, `serial`
-/// without `usb`, and a `udev` that matches every device. Invalid parts are left out of the result.
-HardwarePatterns CompileConditions(const MatchDraft& draft, Reporter& reporter);
+/// Compiles the conditions of a match or of its `not`. Reports malformed values, `serial` without
+/// `usb`, and conditions that match every device. Invalid parts are left out of the result.
+HardwarePatterns CompileConditions(const ConditionsDraft& draft, Reporter& reporter);
 
 /// Compiles a pattern for one name. Reports a malformed pattern.
 std::optional<NamePattern> CompileNamePattern(const Text& text, Reporter& reporter);

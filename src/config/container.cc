@@ -9,10 +9,13 @@
 #include "config/container.h"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "base/escape.h"
 #include "base/format.h"
 #include "config/drm_nodes.h"
+#include "config/foreign_syntax.h"
 #include "config/match.h"
 #include "config/normalize.h"
 #include "model/validators.h"
@@ -27,9 +30,9 @@ class ContainerCompiler {
  public:
   ContainerCompiler(const ResourceDraft& draft, const Scope& scope, Reporter& reporter,
                     ResourceSpec& spec)
-      : draft_(draft), scope_(scope), reporter_(reporter), spec_(spec) {}
+      : draft_(draft), scope_(&scope), reporter_(reporter), spec_(spec) {}
 
-  void DeviceNodes();
+  void DeviceNodes(std::span<const MatchDraft* const> drafts);
   void Mounts();
   void Env();
   void Annotations();
@@ -41,20 +44,24 @@ class ContainerCompiler {
     Template container;
     std::optional<Template> host;  ///< absent: a node of the device
     SourceLocation place;
+    const void* group = nullptr;  ///< targets for the same devices; null: for all devices
   };
 
   std::optional<Template> Compile(const Text& text) {
-    return CompileTemplate(text, scope_, reporter_);
+    WarnOfForeignVariable(text, *scope_, reporter_);
+    return CompileTemplate(text, *scope_, reporter_);
   }
   std::optional<Template> Checked(const Text& text, Check check, Code code, std::string_view hint);
   std::optional<Template> Path(const std::optional<TemplateText>& text, Check check);
+  DeviceNodeSpec DeviceNode(const DeviceNodeDraft& draft, const void* group);
   void CheckChoiceOfNode(const Template& host_path, const TemplateText& text);
   void AddTarget(Target target);
   bool CanHoldSeveral() const;
   bool NodesCanClash(const Template& container) const;
 
   const ResourceDraft& draft_;
-  const Scope& scope_;
+  const Scope* scope_;                     ///< of the devices that the current part is for
+  std::vector<const MatchSpec*> matches_;  ///< that find these devices
   Reporter& reporter_;
   ResourceSpec& spec_;
   std::vector<Target> targets_;
@@ -79,17 +86,15 @@ std::optional<Template> ContainerCompiler::Path(const std::optional<TemplateText
 
 /// Returns whether a container can get two different devices.
 bool ContainerCompiler::CanHoldSeveral() const {
-  if (spec_.max_per_container == 1 || !scope_.complete) return false;
-  return spec_.matches.size() > 1 ||
-         std::any_of(spec_.matches.begin(), spec_.matches.end(),
-                     [](const MatchSpec& m) { return CanFindSeveral(m); });
+  if (spec_.max_per_container == 1 || !scope_->complete) return false;
+  return matches_.size() > 1 ||
+         std::ranges::any_of(matches_, [](const MatchSpec* m) { return CanFindSeveral(*m); });
 }
 
 /// Returns whether a device can have two nodes that would get the same path.
 bool ContainerCompiler::NodesCanClash(const Template& container) const {
-  return scope_.complete &&
-         std::any_of(spec_.matches.begin(), spec_.matches.end(), [&](const MatchSpec& match) {
-           return CanHaveSeveralNodes(match) && !TellsNodesApart(container, match);
+  return scope_->complete && std::ranges::any_of(matches_, [&](const MatchSpec* match) {
+           return CanHaveSeveralNodes(*match) && !TellsNodesApart(container, *match);
          });
 }
 
@@ -108,7 +113,20 @@ void ContainerCompiler::AddTarget(Target target) {
         "device has one node");
   }
   for (const Target& other : targets_) {
-    if (other.container != target.container || other.host == target.host) continue;
+    if (other.container != target.container || (target.host && other.host == target.host)) continue;
+    const bool is_same_device =
+        target.group == nullptr || other.group == nullptr || target.group == other.group;
+    if (is_same_device && other.host == target.host) continue;
+    if (!is_same_device) {
+      if (spec_.max_per_container == 1 || IsUniquePerDevice(target.container)) continue;
+      reporter_.Report(
+          Code::kContainerPathClash, target.place,
+          format("a container with devices of two matches would get both at this path, as at {}, "
+                 "so it is rejected",
+                 Where(other.place)),
+          "use another container_path for one of the two, or set max_per_container = 1");
+      break;
+    }
     reporter_.Report(Code::kContainerPathClash, target.place,
                      "this path in the container is already used at " + Where(other.place),
                      "use another container_path for one of the two");
@@ -121,9 +139,9 @@ void ContainerCompiler::AddTarget(Target target) {
 /// malicious device could make Patchbay expose any device node of the host.
 void ContainerCompiler::CheckChoiceOfNode(const Template& host_path, const TemplateText& text) {
   for (const Template::Field& field : host_path.fields()) {
-    const bool is_of_device = std::any_of(
-        spec_.matches.begin(), spec_.matches.end(),
-        [&](const MatchSpec& match) { return OriginOf(field.name, match) == Origin::kDevice; });
+    const bool is_of_device = std::ranges::any_of(matches_, [&](const MatchSpec* match) {
+      return OriginOf(field.name, *match) == Origin::kDevice;
+    });
     if (!is_of_device) continue;
     reporter_.Report(Code::kBadPath, text.At(field.offset),
                      format("{{{}}} is text from a device, which must not select a device node",
@@ -134,42 +152,66 @@ void ContainerCompiler::CheckChoiceOfNode(const Template& host_path, const Templ
   }
 }
 
-void ContainerCompiler::DeviceNodes() {
-  const bool no_nodes = scope_.complete && !HasNodes(spec_);
-  for (const DeviceNodeDraft& draft : draft_.device_nodes) {
-    DeviceNodeSpec node;
-    node.host_path = Path(draft.host_path, ProblemWithPath);
-    if (node.host_path) CheckChoiceOfNode(*node.host_path, *draft.host_path);
-    node.container_path = Path(draft.container_path, ProblemWithContainerPath);
-    node.optional = draft.optional;
-    if (draft.permissions) {
-      if (auto permissions = NormalizedPermissions(draft.permissions->value)) {
-        node.permissions = std::move(*permissions);
-      } else {
-        reporter_.Report(Code::kBadPermissions, draft.permissions->place,
-                         format("\"{}\" is not a selection of r, w and m",
-                                draft.permissions->value.substr(0, 100)),
-                         "use one to three of them, each once: \"rw\"");
-      }
+DeviceNodeSpec ContainerCompiler::DeviceNode(const DeviceNodeDraft& draft, const void* group) {
+  DeviceNodeSpec node;
+  node.host_path = Path(draft.host_path, ProblemWithPath);
+  if (node.host_path) CheckChoiceOfNode(*node.host_path, *draft.host_path);
+  node.container_path = Path(draft.container_path, ProblemWithContainerPath);
+  node.optional = draft.optional;
+  if (draft.permissions) {
+    if (auto permissions = NormalizedPermissions(draft.permissions->value)) {
+      node.permissions = std::move(*permissions);
+    } else {
+      reporter_.Report(Code::kBadPermissions, draft.permissions->place,
+                       format("\"{}\" is not a selection of r, w and m",
+                              draft.permissions->value.substr(0, 100)),
+                       "use one to three of them, each once: \"rw\"");
     }
-    if (no_nodes && !draft.host_path && !draft.broken) {
-      reporter_.Report(Code::kNoHostNode, draft.place,
-                       "devices of this resource have no device node",
-                       "set host_path, or remove this device_node");
-    }
-    if (node.container_path) {
-      AddTarget({*node.container_path, node.host_path, draft.container_path->place});
-    }
-    if (const auto drm = RenamedDrmNode(node, spec_)) {
-      reporter_.Report(Code::kRenamedDrmNode, draft.container_path->place,
-                       format("{} is renamed in the container, but libdrm and VA-API open the node "
-                              "by its kernel name",
-                              *drm),
-                       "remove container_path, or keep the name: /dev/dri/{name}");
-    }
-    spec_.device_nodes.push_back(std::move(node));
   }
+  const bool has_no_nodes =
+      scope_->complete && !matches_.empty() &&
+      std::ranges::none_of(matches_, [](const MatchSpec* m) { return CanHaveNodes(*m); });
+  if (has_no_nodes && !draft.host_path && !draft.broken) {
+    reporter_.Report(Code::kNoHostNode, draft.place, "devices of this resource have no device node",
+                     "set host_path, or remove this device_node");
+  }
+  if (node.container_path) {
+    AddTarget({*node.container_path, node.host_path, draft.container_path->place, group});
+  }
+  if (const auto drm = RenamedDrmNode(node, matches_)) {
+    reporter_.Report(Code::kRenamedDrmNode, draft.container_path->place,
+                     format("{} is renamed in the container, but libdrm and VA-API open the node "
+                            "by its kernel name",
+                            *drm),
+                     "remove container_path, or keep the name: /dev/dri/{name}");
+  }
+  return node;
+}
+
+/// Compiles the nodes of single matches first, with the variables of that match, and then those of
+/// the resource, which are for the other matches.
+void ContainerCompiler::DeviceNodes(std::span<const MatchDraft* const> drafts) {
+  const Scope* all = scope_;
+  std::vector<const MatchSpec*> others;
+  for (std::size_t i = 0; i < drafts.size(); ++i) {
+    MatchSpec& match = spec_.matches[i];
+    if (drafts[i]->device_nodes.empty()) others.push_back(&match);
+    const Scope own = ContainerScope({&match, 1}, !drafts[i]->broken);
+    scope_ = &own;
+    matches_ = {&match};
+    for (const DeviceNodeDraft& node : drafts[i]->device_nodes) {
+      match.device_nodes.push_back(DeviceNode(node, &match));
+    }
+  }
+  scope_ = all;
+  matches_ = std::move(others);
+  for (const DeviceNodeDraft& node : draft_.device_nodes) {
+    spec_.device_nodes.push_back(DeviceNode(node, &spec_));
+  }
+  const bool no_nodes = scope_->complete && !HasNodes(spec_);
   if (spec_.device_nodes.empty() && !no_nodes) spec_.device_nodes.emplace_back();
+  matches_.clear();
+  for (const MatchSpec& match : spec_.matches) matches_.push_back(&match);
 }
 
 void ContainerCompiler::Mounts() {
@@ -222,10 +264,10 @@ void ContainerCompiler::CdiDevices() {
 
 }  // namespace
 
-void CompileContainer(const ResourceDraft& draft, const Scope& scope, Reporter& reporter,
-                      ResourceSpec& spec) {
+void CompileContainer(const ResourceDraft& draft, std::span<const MatchDraft* const> matches,
+                      const Scope& scope, Reporter& reporter, ResourceSpec& spec) {
   ContainerCompiler compiler(draft, scope, reporter, spec);
-  compiler.DeviceNodes();
+  compiler.DeviceNodes(matches);
   compiler.Mounts();
   compiler.Env();
   compiler.Annotations();

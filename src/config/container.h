@@ -1,5 +1,7 @@
 #pragma once
 
+#include <span>
+
 #include "config/draft.h"
 #include "config/reporter.h"
 #include "config/variable_scope.h"
@@ -8,9 +10,10 @@
 namespace patchbay {
 
 /// Compiles the parts of a resource that containers get into `spec`: device nodes, mounts, env,
-/// annotations and CDI devices. Requires that the matches of `spec` are compiled. Reports malformed
-/// templates, names and paths, and warns if two host paths can map to the same container path.
-void CompileContainer(const ResourceDraft& draft, const Scope& scope, Reporter& reporter,
-                      ResourceSpec& spec);
+/// annotations and CDI devices. Requires that the matches of `spec` are compiled; `matches` are
+/// their drafts. Reports malformed templates, names and paths, and warns if two host paths can map
+/// to the same container path.
+void CompileContainer(const ResourceDraft& draft, std::span<const MatchDraft* const> matches,
+                      const Scope& scope, Reporter& reporter, ResourceSpec& spec);
 
 }  // namespace patchbay

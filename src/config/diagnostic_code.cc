@@ -74,6 +74,8 @@ constexpr CodeInfo kCodes[] = {
     {Code::kRenamedDrmNode, "renamed-drm-node", kWarning,
      "graphics libraries look for the node under the kernel's name"},
     {Code::kSharedNode, "shared-node", kWarning, "two resources claim the same path or device"},
+    {Code::kForeignVariable, "foreign-variable", kWarning,
+     "the text contains a variable in the syntax of another program"},
     {Code::kSlowAdmission, "slow-admission", kWarning,
      "the kubelet waits for a program before it admits any other pod"},
     {Code::kTooManyFindings, "too-many-findings", kError, "more errors or warnings than are shown"},

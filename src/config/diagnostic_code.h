@@ -64,6 +64,7 @@ enum class Code {
   kContainerPathClash,
   kRenamedDrmNode,
   kSharedNode,
+  kForeignVariable,
   kSlowAdmission,
   // Replaces the remaining diagnostics if there are too many.
   kTooManyFindings,

@@ -76,24 +76,15 @@ struct UdevDraft : Draft {
   std::optional<PatternPairs> attributes;
 };
 
-struct MatchDraft : Draft {
-  static constexpr std::string_view kSection = "resource.match";
-  std::string text;  ///< the keys on one line, in the order of the file
-  std::optional<OneOrMore> path;
-  std::optional<Text> regex;
-  std::optional<Text> usb;
-  std::optional<Text> serial;
-  std::optional<Text> pci;
+/// The conditions of a match, and the section `not`.
+struct ConditionsDraft : Draft {
+  static constexpr std::string_view kSection = "resource.match.not";
+  std::optional<OneOrMore> usb;
+  std::optional<OneOrMore> serial;
+  std::optional<OneOrMore> usb_port;
+  std::optional<OneOrMore> pci;
+  std::optional<OneOrMore> pci_address;
   std::optional<UdevDraft> udev;
-  std::optional<TextList> command;
-  std::optional<Spanned<std::chrono::milliseconds>> timeout;
-  std::optional<Spanned<int>> count;
-  std::optional<OneOrMore> exclude;
-  std::optional<TemplateText> id;
-  std::optional<Choice> type;
-  std::optional<Text> group_by;
-  std::optional<OneOrMore> require;
-  std::optional<Spanned<int>> max_devices;
 };
 
 struct DeviceNodeDraft : Draft {
@@ -102,6 +93,26 @@ struct DeviceNodeDraft : Draft {
   std::optional<TemplateText> container_path;
   std::optional<Text> permissions;
   bool optional = false;
+};
+
+struct MatchDraft : Draft {
+  static constexpr std::string_view kSection = "resource.match";
+  std::string text;  ///< the keys on one line, in the order of the file
+  std::optional<OneOrMore> path;
+  std::optional<Text> regex;
+  ConditionsDraft conditions;
+  std::optional<ConditionsDraft> negated;
+  std::optional<TextList> command;
+  std::optional<Spanned<std::chrono::milliseconds>> timeout;
+  std::optional<Spanned<int>> count;
+  std::optional<OneOrMore> exclude;
+  std::optional<TemplateText> id;
+  std::optional<Choice> type;
+  std::optional<Text> group_by;
+  std::optional<Spanned<bool>> together;
+  std::optional<OneOrMore> require;
+  std::optional<Spanned<int>> max_devices;
+  std::vector<DeviceNodeDraft> device_nodes;
 };
 
 struct MountDraft : Draft {

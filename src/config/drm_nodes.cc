@@ -57,7 +57,7 @@ bool MayKeepName(const Template& container) {
 }  // namespace
 
 std::optional<std::string> RenamedDrmNode(const DeviceNodeSpec& node,
-                                          const ResourceSpec& resource) {
+                                          std::span<const MatchSpec* const> matches) {
   if (!node.container_path) return std::nullopt;
   const std::string& container = node.container_path->text();
   if (node.host_path) {
@@ -66,8 +66,8 @@ std::optional<std::string> RenamedDrmNode(const DeviceNodeSpec& node,
     return host;
   }
   if (MayKeepName(*node.container_path)) return std::nullopt;
-  for (const MatchSpec& match : resource.matches) {
-    auto path = DrmNodeOf(match);
+  for (const MatchSpec* match : matches) {
+    auto path = DrmNodeOf(*match);
     if (path && *path != container) return path;
   }
   return std::nullopt;

@@ -1,5 +1,6 @@
 #include "config/hardware_overlap.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "base/format.h"
@@ -11,9 +12,16 @@ using Number = std::optional<std::uint16_t>;
 
 bool CanMeet(Number a, Number b) { return !a || !b || *a == *b; }
 
-bool CanMeet(const std::optional<NamePattern>& a, const std::optional<NamePattern>& b) {
-  return !a || !b || a->text() == b->text() || (a->literal() && b->Matches(a->text())) ||
-         (b->literal() && a->Matches(b->text()));
+bool CanMeet(const NamePattern& a, const NamePattern& b) {
+  return a.text() == b.text() || (a.literal() && b.Matches(a.text())) ||
+         (b.literal() && a.Matches(b.text()));
+}
+
+/// Returns whether a name can match a pattern of both lists. An empty list matches any name.
+bool CanMeet(const std::vector<NamePattern>& a, const std::vector<NamePattern>& b) {
+  return a.empty() || b.empty() || std::ranges::any_of(a, [&](const NamePattern& x) {
+           return std::ranges::any_of(b, [&](const NamePattern& y) { return CanMeet(x, y); });
+         });
 }
 
 /// Returns the number that devices of both patterns have, in the format of lsusb and lspci.
@@ -22,17 +30,36 @@ std::string Shown(Number a, Number b) {
   return a ? format("{:04x}", *a) : "*";
 }
 
-std::optional<std::string> Common(const UsbPattern& a, const UsbPattern& b) {
-  if (!CanMeet(a.vendor, b.vendor) || !CanMeet(a.product, b.product) ||
-      !CanMeet(a.serial, b.serial)) {
-    return std::nullopt;
+/// Returns the first ID that a device of both lists can have.
+std::optional<std::string> CommonId(std::vector<HardwareId> a, std::vector<HardwareId> b) {
+  for (auto* ids : {&a, &b}) {
+    if (ids->empty()) ids->emplace_back();
   }
-  return format("the USB device {}:{}", Shown(a.vendor, b.vendor), Shown(a.product, b.product));
+  for (const HardwareId& x : a) {
+    for (const HardwareId& y : b) {
+      if (!CanMeet(x.vendor, y.vendor) || !CanMeet(x.product, y.product)) continue;
+      return format("{}:{}", Shown(x.vendor, y.vendor), Shown(x.product, y.product));
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Common(const UsbPattern& a, const UsbPattern& b) {
+  const auto id = CommonId(a.ids, b.ids);
+  if (!id || !CanMeet(a.serials, b.serials) || !CanMeet(a.ports, b.ports)) return std::nullopt;
+  return "the USB device " + *id;
 }
 
 std::optional<std::string> Common(const PciPattern& a, const PciPattern& b) {
-  if (!CanMeet(a.vendor, b.vendor) || !CanMeet(a.device, b.device)) return std::nullopt;
-  return format("the PCI device {}:{}", Shown(a.vendor, b.vendor), Shown(a.device, b.device));
+  const auto id = CommonId(a.ids, b.ids);
+  if (!id || !CanMeet(a.addresses, b.addresses)) return std::nullopt;
+  return "the PCI device " + *id;
+}
+
+/// Returns whether a device can meet both conditions.
+template <class Pattern>
+bool CanMeet(const std::optional<Pattern>& a, const std::optional<Pattern>& b) {
+  return !a || !b || Common(*a, *b);
 }
 
 template <class A, class B>
@@ -62,7 +89,12 @@ std::string ChoiceOf(const MatchSpec& match) {
 std::optional<std::string> CommonHardware(const MatchSpec& a, const MatchSpec& b) {
   auto common =
       std::visit([](const auto& x, const auto& y) { return Common(x, y); }, a.source, b.source);
-  if (!common) return std::nullopt;
+  if (!common || !CanMeet(a.conditions.usb, b.conditions.usb) ||
+      !CanMeet(a.conditions.pci, b.conditions.pci)) {
+    return std::nullopt;
+  }
+  // The result of `not` depends on the devices of the host.
+  if (!a.negated.empty() || !b.negated.empty()) return std::nullopt;
   const std::string one = ChoiceOf(a), other = ChoiceOf(b);
   if (!one.empty() && !other.empty() && one != other) return std::nullopt;
   return common;

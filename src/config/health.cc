@@ -78,6 +78,7 @@ class HealthCompiler {
   }
 
   std::optional<ProbeKind> File() {
+    WarnOfForeignVariable(*draft_.file, scope_, reporter_);
     auto path = CompileTemplate(*draft_.file, scope_, reporter_);
     if (path) {
       if (const auto problem = ProblemWithPath(ShapeOf(*path))) {

@@ -38,15 +38,15 @@ std::string Describe(const KeyInfo& key) {
   return text;
 }
 
-Json Text(std::string_view pattern, bool non_empty) {
+Json StringSchema(std::string_view pattern, bool non_empty) {
   Json text = {{"type", "string"}};
   if (non_empty) text["minLength"] = 1;
   if (!pattern.empty()) text["pattern"] = pattern;
   return text;
 }
 
-Json TemplateText(std::string_view pattern, bool non_empty) {
-  Json text = Text(pattern.empty() ? kTemplatePattern : pattern, non_empty);
+Json TemplateSchema(std::string_view pattern, bool non_empty) {
+  Json text = StringSchema(pattern.empty() ? kTemplatePattern : pattern, non_empty);
   text["maxLength"] = Template::kMaxResult;
   return text;
 }
@@ -68,6 +68,7 @@ Json TableOf(Json value, std::string_view names) {
 Json SectionSchema(std::string_view section);
 
 Json Table(const KeyInfo& key) {
+  if (!key.table.empty()) return SectionSchema(key.table);
   return SectionSchema(key.section.empty() ? std::string(key.name)
                                            : format("{}.{}", key.section, key.name));
 }
@@ -75,12 +76,12 @@ Json Table(const KeyInfo& key) {
 /// Returns the schema of the values of a key, without title and description.
 Json ValueSchema(const KeyInfo& key) {
   switch (key.type) {
-    case ValueType::kString: return Text(key.pattern, key.non_empty);
-    case ValueType::kTemplate: return TemplateText(key.pattern, key.non_empty);
-    case ValueType::kStrings: return List(Text(key.pattern, false), key.non_empty);
-    case ValueType::kTemplates: return List(TemplateText(key.pattern, false), key.non_empty);
+    case ValueType::kString: return StringSchema(key.pattern, key.non_empty);
+    case ValueType::kTemplate: return TemplateSchema(key.pattern, key.non_empty);
+    case ValueType::kStrings: return List(StringSchema(key.pattern, false), key.non_empty);
+    case ValueType::kTemplates: return List(TemplateSchema(key.pattern, false), key.non_empty);
     case ValueType::kStringOrStrings: {
-      Json either = List(Text(key.pattern, false), key.non_empty);
+      Json either = List(StringSchema(key.pattern, false), key.non_empty);
       either["type"] = {"string", "array"};
       if (!key.pattern.empty()) either["pattern"] = key.pattern;
       return either;
@@ -89,9 +90,9 @@ Json ValueSchema(const KeyInfo& key) {
     case ValueType::kInteger:
       return {{"type", "integer"}, {"minimum", key.range.least}, {"maximum", key.range.most}};
     case ValueType::kBoolean: return {{"type", "boolean"}};
-    case ValueType::kDuration: return Text(kDurationPattern, false);
-    case ValueType::kTemplateTable: return TableOf(TemplateText("", false), key.key_pattern);
-    case ValueType::kPatternTable: return TableOf(Text("", false), key.key_pattern);
+    case ValueType::kDuration: return StringSchema(kDurationPattern, false);
+    case ValueType::kTemplateTable: return TableOf(TemplateSchema("", false), key.key_pattern);
+    case ValueType::kPatternTable: return TableOf(StringSchema("", false), key.key_pattern);
     case ValueType::kTable: {
       Json table = Table(key);
       if (key.non_empty) table["minProperties"] = 1;

@@ -153,13 +153,12 @@ std::vector<std::string_view> SectionsOf(std::string_view section) {
 
 /// Returns a hint that a key belongs to another section, or "" if no section has it.
 std::string WhereItBelongs(std::string_view key) {
-  std::string hint;
   for (const KeyInfo& other : AllKeys()) {
     if (other.name != key) continue;
-    hint = "it belongs to " + SectionTitle(other.section);
-    if (IsSection(other.type)) hint += ": " + ExampleOf(other);
+    const std::string hint = "it belongs to " + SectionTitle(other.section);
+    return IsSection(other.type) ? format("{}: {}", hint, ExampleOf(other)) : hint;
   }
-  return hint;
+  return "";
 }
 
 /// Returns the hint on an unknown key in `udev`, which may belong to one of its tables.
@@ -180,6 +179,9 @@ struct ForeignKey {
   std::string_view section, key, hint;
 };
 constexpr std::string_view kByNumbers = "write usb = \"0403:6001\" or pci = \"10ee:5000\"";
+constexpr std::string_view kByPort =
+    "write usb_port = \"1-2\" and usb = \"*:*\", with the port as in `ls /sys/bus/usb/devices`";
+constexpr std::string_view kByAddress = "write pci_address = \"0000:3b:00.0\" and pci = \"*:*\"";
 constexpr std::string_view kByPath = "write path = \"/dev/…\"";
 constexpr std::string_view kInMatch = "write [[resource.match]] and below it path = \"/dev/…\"";
 constexpr ForeignKey kForeignKeys[] = {
@@ -187,6 +189,13 @@ constexpr ForeignKey kForeignKeys[] = {
     {MatchDraft::kSection, "product", kByNumbers},
     {MatchDraft::kSection, "vendor_id", kByNumbers},
     {MatchDraft::kSection, "product_id", kByNumbers},
+    {MatchDraft::kSection, "port", kByPort},
+    {MatchDraft::kSection, "bus", kByPort},
+    {MatchDraft::kSection, "address", kByAddress},
+    {MatchDraft::kSection, "slot", kByAddress},
+    {MatchDraft::kSection, "pci_id", kByNumbers},
+    {MatchDraft::kSection, "usb_id", kByNumbers},
+    {MatchDraft::kSection, "limit", "write max_devices = 1"},
     {MatchDraft::kSection, "glob", kByPath},
     {MatchDraft::kSection, "device", kByPath},
     {MatchDraft::kSection, "devices", kByPath},

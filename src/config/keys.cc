@@ -222,6 +222,7 @@ std::vector<KeyInfo> AllKeys() {
   add(KeysOf<DaemonDraft>());
   add(KeysOf<ResourceDraft>());
   add(KeysOf<MatchDraft>());
+  add(KeysOf<ConditionsDraft>());
   add(KeysOf<UdevDraft>());
   add(KeysOf<DeviceNodeDraft>());
   add(KeysOf<MountDraft>());

@@ -49,6 +49,8 @@ inline constexpr std::int64_t kDay = 24 * 3'600 * kSecond;
 struct KeyInfo {
   std::string_view section = "";  ///< "resource.match"; empty for the top level
   std::string_view name = "";
+  /// Of a table or list of tables: the section with its keys, which several keys can share.
+  std::string_view table = "";
   ValueType type = ValueType::kString;
   std::string_view default_value =
       "";                         ///< the value without the key, in TOML; empty if there is none
@@ -88,6 +90,8 @@ template <>
 std::span<const Key<ResourceDraft>> KeysOf();
 template <>
 std::span<const Key<MatchDraft>> KeysOf();
+template <>
+std::span<const Key<ConditionsDraft>> KeysOf();
 template <>
 std::span<const Key<UdevDraft>> KeysOf();
 template <>

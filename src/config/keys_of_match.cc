@@ -9,9 +9,13 @@ namespace {
 constexpr std::string_view kUsb[] = {"usb"};
 constexpr std::string_view kCommand[] = {"command"};
 constexpr std::string_view kFindsPaths[] = {"path", "regex", "command"};
-constexpr std::string_view kNotBesideCommand[] = {"usb", "pci", "udev"};
-constexpr std::string_view kNotBesideCount[] = {"usb",  "pci",      "udev",    "exclude",    "id",
-                                                "type", "group_by", "require", "max_devices"};
+constexpr std::string_view kPath[] = {"path"};
+constexpr std::string_view kGroupBy[] = {"group_by"};
+constexpr std::string_view kNotBesideCommand[] = {"usb",         "pci",  "usb_port",
+                                                  "pci_address", "udev", "not"};
+constexpr std::string_view kNotBesideCount[] = {
+    "usb", "pci",  "usb_port", "pci_address", "udev",    "not",        "exclude",
+    "id",  "type", "group_by", "together",    "require", "max_devices"};
 
 constexpr Key<MatchDraft> kMatchKeys[] = {
     KeyFor<&MatchDraft::path>(
@@ -28,29 +32,50 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
          .example = R"_("/dev/ttyUSB(?P<port>[0-9]+)")_",
          .pattern = kRegexPattern,
          .alternative_group = 1}),
-    KeyFor<&MatchDraft::usb>(
+    KeyFor<&MatchDraft::conditions, &ConditionsDraft::usb>(
         {.name = "usb",
-         .meaning = "source or condition: USB ID \"vendor:product\" in hexadecimal; * matches any",
+         .meaning = "source or condition: USB IDs \"vendor:product\" in hexadecimal; * matches any",
          .example = R"("0403:6001")",
          .pattern = kDeviceNumbersPattern,
+         .non_empty = true,
          .alternative_group = 2}),
-    KeyFor<&MatchDraft::serial>({.name = "serial",
-                                 .meaning = "with usb: a pattern for the serial number",
-                                 .example = R"("A9*")",
-                                 .needs = kUsb}),
-    KeyFor<&MatchDraft::pci>(
+    KeyFor<&MatchDraft::conditions, &ConditionsDraft::serial>(
+        {.name = "serial",
+         .meaning = "with usb: patterns for the serial number",
+         .example = R"("A9*")",
+         .non_empty = true,
+         .needs = kUsb}),
+    KeyFor<&MatchDraft::conditions, &ConditionsDraft::usb_port>(
+        {.name = "usb_port",
+         .meaning = "condition: patterns for the USB port, as in {usb_port}",
+         .example = R"("1-2.*")",
+         .non_empty = true}),
+    KeyFor<&MatchDraft::conditions, &ConditionsDraft::pci>(
         {.name = "pci",
-         .meaning = "source or condition: PCI ID \"vendor:device\" in hexadecimal; * matches any",
+         .meaning = "source or condition: PCI IDs \"vendor:device\" in hexadecimal; * matches any",
          .example = R"("10ee:*")",
          .pattern = kDeviceNumbersPattern,
+         .non_empty = true,
          .alternative_group = 2}),
-    KeyFor<&MatchDraft::udev>(
+    KeyFor<&MatchDraft::conditions, &ConditionsDraft::pci_address>(
+        {.name = "pci_address",
+         .meaning = "condition: patterns for the PCI address, as in {pci_address}",
+         .example = R"("0000:3b:*")",
+         .non_empty = true}),
+    KeyFor<&MatchDraft::conditions, &ConditionsDraft::udev>(
         {.name = "udev",
+         .table = UdevDraft::kSection,
          .meaning = "source or condition: properties of a device as in udev rules",
          .example = R"({"subsystem": "tty"})",
          .non_empty = true,
          .alternative_group = 3,
          .alternative_requires = "subsystem"}),
+    KeyFor<&MatchDraft::negated>(
+        {.name = "not",
+         .table = ConditionsDraft::kSection,
+         .meaning = "conditions; devices that meet all of them are not matched",
+         .example = R"({"usb_port": "1-2"})",
+         .non_empty = true}),
     KeyFor<&MatchDraft::command>(
         {.name = "command",
          .meaning =
@@ -92,6 +117,13 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
          .meaning = "the name of a variable; nodes with the same value are one device",
          .example = R"("card")",
          .pattern = kVariablePattern}),
+    KeyFor<&MatchDraft::together>(
+        {.name = "together",
+         .default_value = "false",
+         .meaning = "whether all nodes of the match are one device, which needs a node for each "
+                    "pattern of path",
+         .needs = kPath,
+         .excludes = kGroupBy}),
     KeyFor<&MatchDraft::require>({.name = "require",
                                   .meaning = "globs; a device must have a node for each of them",
                                   .example = R"("/dev/dri/renderD*")",
@@ -101,6 +133,45 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
          .meaning = "maximum number of devices of the match; default: no limit",
          .range = {1, 100'000},
          .example = "1"}),
+    KeyFor<&MatchDraft::device_nodes>(
+        {.name = "device_node",
+         .table = DeviceNodeDraft::kSection,
+         .meaning = "a device node for containers with a device of this match, instead of those of "
+                    "the resource"}),
+};
+
+/// The conditions that can be negated, as in the match itself.
+constexpr Key<ConditionsDraft> kConditionKeys[] = {
+    KeyFor<&ConditionsDraft::usb>(
+        {.name = "usb",
+         .meaning = "USB IDs \"vendor:product\" in hexadecimal; * matches any",
+         .example = R"("0403:6001")",
+         .pattern = kDeviceNumbersPattern,
+         .non_empty = true}),
+    KeyFor<&ConditionsDraft::serial>({.name = "serial",
+                                      .meaning = "with usb: patterns for the serial number",
+                                      .example = R"("A9*")",
+                                      .non_empty = true,
+                                      .needs = kUsb}),
+    KeyFor<&ConditionsDraft::usb_port>({.name = "usb_port",
+                                        .meaning = "patterns for the USB port",
+                                        .example = R"("1-2.*")",
+                                        .non_empty = true}),
+    KeyFor<&ConditionsDraft::pci>(
+        {.name = "pci",
+         .meaning = "PCI IDs \"vendor:device\" in hexadecimal; * matches any",
+         .example = R"("10ee:*")",
+         .pattern = kDeviceNumbersPattern,
+         .non_empty = true}),
+    KeyFor<&ConditionsDraft::pci_address>({.name = "pci_address",
+                                           .meaning = "patterns for the PCI address",
+                                           .example = R"("0000:3b:*")",
+                                           .non_empty = true}),
+    KeyFor<&ConditionsDraft::udev>({.name = "udev",
+                                    .table = UdevDraft::kSection,
+                                    .meaning = "properties of a device as in udev rules",
+                                    .example = R"({"subsystem": "tty"})",
+                                    .non_empty = true}),
 };
 
 constexpr Key<UdevDraft> kUdevKeys[] = {
@@ -126,6 +197,10 @@ constexpr Key<UdevDraft> kUdevKeys[] = {
 template <>
 std::span<const Key<MatchDraft>> KeysOf() {
   return kMatchKeys;
+}
+template <>
+std::span<const Key<ConditionsDraft>> KeysOf() {
+  return kConditionKeys;
 }
 template <>
 std::span<const Key<UdevDraft>> KeysOf() {

@@ -14,6 +14,7 @@
 #include "base/format.h"
 #include "config/argv.h"
 #include "config/conditions.h"
+#include "config/foreign_syntax.h"
 #include "config/keys.h"
 #include "config/variable_scope.h"
 
@@ -45,6 +46,7 @@ std::optional<Glob> CompileGlob(const Text& text, PatternBudget& budget, Reporte
     return std::nullopt;
   }
   budget.left -= glob->alternatives().size();
+  WarnOfVariableInGlob(text, reporter);
   return std::move(*glob);
 }
 
@@ -161,17 +163,34 @@ bool Has(const MatchDraft& draft) {
   return (draft.*Member).has_value();
 }
 
+template <auto Member>
+bool HasCondition(const MatchDraft& draft) {
+  return (draft.conditions.*Member).has_value();
+}
+
 constexpr SourceKey kSources[] = {
     {"path", Has<&MatchDraft::path>, CompilePathSource},
     {"regex", Has<&MatchDraft::regex>, CompileRegexSource},
     {"command", Has<&MatchDraft::command>, CompileCommandSource},
     {"count", Has<&MatchDraft::count>, CompileCountSource},
-    {"usb", Has<&MatchDraft::usb>, TakeCondition<&HardwarePatterns::usb>},
-    {"pci", Has<&MatchDraft::pci>, TakeCondition<&HardwarePatterns::pci>},
-    {"udev", Has<&MatchDraft::udev>, TakeCondition<&HardwarePatterns::udev>},
+    {"usb", HasCondition<&ConditionsDraft::usb>, TakeCondition<&HardwarePatterns::usb>},
+    {"pci", HasCondition<&ConditionsDraft::pci>, TakeCondition<&HardwarePatterns::pci>},
+    {"udev", HasCondition<&ConditionsDraft::udev>, TakeCondition<&HardwarePatterns::udev>},
 };
 
 int WayOf(const SourceKey& source) { return KeyOf<MatchDraft>(source.name).alternative_group; }
+
+std::string HintOnMissingSource(const MatchDraft& draft,
+                                const std::vector<std::string_view>& names) {
+  if (draft.conditions.usb_port) {
+    return "usb_port is a condition: add usb = \"*:*\" to find every device on these ports";
+  }
+  if (draft.conditions.pci_address) {
+    return "pci_address is a condition: add pci = \"*:*\" to find every function with these "
+           "addresses";
+  }
+  return format("add {}; the last three can also be combined with path or regex", OneOf(names));
+}
 
 std::optional<Source> CompileSource(const MatchDraft& draft, MatchSpec& match,
                                     PatternBudget& budget, Reporter& reporter) {
@@ -189,9 +208,8 @@ std::optional<Source> CompileSource(const MatchDraft& draft, MatchSpec& match,
                     format("keep {}; a second source needs a second {}", OneOf(rivals),
                            SectionTitle(MatchDraft::kSection)));
   } else if (!draft.broken) {  // a key that could not be used may have been the source
-    reporter.Report(
-        Code::kMatchSource, draft.place, "the match has no source",
-        format("add {}; the last three can also be combined with path or regex", OneOf(names)));
+    reporter.Report(Code::kMatchSource, draft.place, "the match has no source",
+                    HintOnMissingSource(draft, names));
   }
   return std::nullopt;
 }
@@ -212,9 +230,14 @@ constexpr std::string_view kOfPaths[] = {"type"};
 /// Reports keys that do not apply to the source of the match.
 void CheckKeysOfSource(const MatchDraft& draft, const MatchSpec& match, Reporter& reporter) {
   const Source& source = match.source;
-  const PlacedKey placed[] = {Placed("usb", draft.usb),
-                              Placed("pci", draft.pci),
-                              Placed("udev", draft.udev),
+  const ConditionsDraft& conditions = draft.conditions;
+  const PlacedKey placed[] = {Placed("usb", conditions.usb),
+                              Placed("pci", conditions.pci),
+                              Placed("usb_port", conditions.usb_port),
+                              Placed("pci_address", conditions.pci_address),
+                              Placed("udev", conditions.udev),
+                              Placed("not", draft.negated),
+                              Placed("together", draft.together),
                               Placed("exclude", draft.exclude),
                               Placed("id", draft.id),
                               Placed("type", draft.type),
@@ -247,13 +270,13 @@ void CheckKeysOfSource(const MatchDraft& draft, const MatchSpec& match, Reporter
     refuse("pci", kOfPaths, "its nodes are always devices");
   } else if (const auto* udev = std::get_if<UdevPattern>(&source)) {
     refuse("udev", kOfPaths, "its nodes are always devices");
-    if (udev->subsystems.empty() && !draft.udev->subsystem && !draft.udev->broken) {
-      reporter.Report(Code::kNeedsKey, draft.udev->place,
+    if (udev->subsystems.empty() && !conditions.udev->subsystem && !conditions.udev->broken) {
+      reporter.Report(Code::kNeedsKey, conditions.udev->place,
                       "\"udev\" without \"subsystem\" matches a device and all of its parents",
                       "add the subsystem of the device itself: udev = { subsystem = \"tty\", … }");
     }
-  } else if (draft.udev && !CanHaveNodes(match)) {
-    reporter.Report(Code::kMatchesNothing, draft.udev->place,
+  } else if (conditions.udev && !CanHaveNodes(match)) {
+    reporter.Report(Code::kMatchesNothing, conditions.udev->place,
                     "a path cannot be a network interface",
                     "remove path or regex: udev alone finds network interfaces");
   }
@@ -299,8 +322,10 @@ void CheckExclude(const MatchDraft& draft, const MatchSpec& match, Reporter& rep
 }
 
 void CheckId(const TemplateText& text, MatchSpec& match, Reporter& reporter) {
-  auto id = CompileTemplate(text, IdentityScope(match), reporter);
+  const Scope scope = IdentityScope(match);
+  auto id = CompileTemplate(text, scope, reporter);
   if (!id) return;
+  WarnOfForeignVariable(text, scope, reporter);
   if (id->text().empty()) {
     reporter.Report(Code::kBadTemplate, text.place, "an ID must not be empty",
                     "without the key, devices are named after their path");
@@ -324,6 +349,33 @@ void CheckGroupBy(const Text& variable, const Scope& scope, Reporter& reporter) 
                   "write one name, without braces");
 }
 
+/// Compiles `not`. Reports a table without conditions.
+HardwarePatterns CompileNegated(const ConditionsDraft& draft, Reporter& reporter) {
+  HardwarePatterns negated = CompileConditions(draft, reporter);
+  const bool is_empty = !draft.usb && !draft.serial && !draft.usb_port && !draft.pci &&
+                        !draft.pci_address && !draft.udev;
+  if (is_empty && !draft.broken) {
+    reporter.Report(Code::kNoCondition, draft.place, "\"not\" has no condition",
+                    "add one, as in not = { usb_port = \"1-2\" }, or remove the key");
+  }
+  return negated;
+}
+
+void CheckTogether(const MatchDraft& draft, MatchSpec& match, Reporter& reporter) {
+  const Spanned<bool>& together = *draft.together;
+  if (!together.value) return;
+  if (!std::holds_alternative<PathSource>(match.source)) {
+    return reporter.Report(Code::kNeedsKey, together.place, "\"together\" needs \"path\"",
+                           "list the nodes of the device: path = [\"/dev/kvm\", \"/dev/net/tun\"]");
+  }
+  if (draft.group_by) {
+    return reporter.Report(Code::kNotWithSource, together.place,
+                           "\"together\" cannot be combined with \"group_by\"",
+                           "keep group_by for one device per value, or together for one device");
+  }
+  match.together = true;
+}
+
 bool FindsSeveral(const PathSource& source) {
   return source.globs.size() != 1 || !OnlyPath(source.globs.front());
 }
@@ -334,9 +386,16 @@ bool FindsSeveral(const RegexSource& source) {
 
 bool FindsSeveral(const CountSource& source) { return source.count > 1; }
 
-bool FindsSeveral(const UsbPattern& usb) { return !usb.serial || !usb.serial->literal(); }
+/// Returns whether the patterns match only one name.
+bool IsOneName(const std::vector<NamePattern>& patterns) {
+  return patterns.size() == 1 && patterns.front().literal();
+}
 
-bool FindsSeveral(const PciPattern&) { return true; }
+bool FindsSeveral(const UsbPattern& usb) {
+  return !IsOneName(usb.serials) && !IsOneName(usb.ports);
+}
+
+bool FindsSeveral(const PciPattern& pci) { return !IsOneName(pci.addresses); }
 
 bool FindsSeveral(const UdevPattern&) { return true; }
 
@@ -360,13 +419,14 @@ bool CanHaveSeveralNodes(const MatchSpec& match) {
       IsOfSubsystem(*match.conditions.udev, "usb")) {
     return false;  // only the node in /dev/bus/usb
   }
-  return !match.group_by.empty() || std::holds_alternative<UsbPattern>(match.source) ||
+  return !match.group_by.empty() || match.together ||
+         std::holds_alternative<UsbPattern>(match.source) ||
          std::holds_alternative<PciPattern>(match.source) ||
          std::holds_alternative<CommandSource>(match.source);
 }
 
 bool CanFindSeveral(const MatchSpec& match) {
-  return match.max_devices != 1 &&
+  return match.max_devices != 1 && !match.together &&
          std::visit([](const auto& source) { return FindsSeveral(source); }, match.source);
 }
 
@@ -382,7 +442,8 @@ std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& bu
   }
   if (draft.max_devices) match.max_devices = draft.max_devices->value;
   if (draft.type) match.type = static_cast<NodeType>(draft.type->value);
-  match.conditions = CompileConditions(draft, reporter);
+  match.conditions = CompileConditions(draft.conditions, reporter);
+  if (draft.negated) match.negated = CompileNegated(*draft.negated, reporter);
   auto source = CompileSource(draft, match, budget, reporter);
   if (!source) return std::nullopt;
   match.source = std::move(*source);
@@ -393,6 +454,7 @@ std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& bu
     CheckGroupBy(*draft.group_by, IdentityScope(match), reporter);
     match.group_by = draft.group_by->value;
   }
+  if (draft.together) CheckTogether(draft, match, reporter);
   if (draft.require) {
     match.require = CompileGlobs(*draft.require, budget, reporter).value_or(std::vector<Glob>());
   }

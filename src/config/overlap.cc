@@ -74,7 +74,7 @@ std::vector<Claim> ClaimsOf(const DocumentDraft& document, const Model& model) {
       const MatchSpec& match = model.resources[r].matches[m];
       const MatchDraft& draft = document.resources[r].matches[m];
       // Conditions depend on the sysfs of the host, which is unknown here.
-      if (!match.conditions.empty()) continue;
+      if (HasConditions(match)) continue;
       if (const auto* source = std::get_if<RegexSource>(&match.source)) {
         const Regex& regex = source->regex;
         claims.push_back({r, &match, nullptr, &regex, GlobAround(regex), draft.regex->place});
@@ -98,7 +98,7 @@ std::vector<Claim> HardwareClaimsOf(const DocumentDraft& document, const Model& 
       const MatchDraft& draft = document.resources[r].matches[m];
       const bool is_usb = std::holds_alternative<UsbPattern>(match.source);
       if (!is_usb && !std::holds_alternative<PciPattern>(match.source)) continue;
-      const SourceLocation& place = (is_usb ? draft.usb : draft.pci)->place;
+      const SourceLocation& place = (is_usb ? draft.conditions.usb : draft.conditions.pci)->place;
       claims.push_back({r, &match, nullptr, nullptr, std::nullopt, place});
     }
   }

@@ -14,6 +14,7 @@
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "config/foreign_syntax.h"
 #include "config/toml_precheck.h"
 
 namespace patchbay {
@@ -143,6 +144,9 @@ constexpr std::string_view kLine =
     "a line is key = value, a table [x], one of a list [[x]], or a # comment";
 constexpr std::string_view kBrackets = "write a table as [x], and each table of a list as [[x]]";
 constexpr std::string_view kQuotes = "strings need quotes: key = \"value\"";
+constexpr std::string_view kYaml =
+    "the file is YAML, and Patchbay reads TOML: [[resource]] and below it name = \"…\"; `patchbay "
+    "convert` converts files of other device plugins";
 constexpr std::string_view kUnclosed = "is the closing quote missing?";
 
 /// Returns a hint on a syntax error, selected by words in the message of the parser or of
@@ -222,7 +226,7 @@ std::optional<TomlTable> ReadToml(const SourceFile& source, Reporter& reporter) 
     return converter.Table(toml::parse(source.text, std::string_view(source.name)), 0);
   } catch (const toml::parse_error& error) {
     reporter.Report(Code::kSyntax, converter.At(error.source().begin), WordsOf(error.description()),
-                    HintOn(error.description()));
+                    LooksLikeYaml(source.text) ? std::string(kYaml) : HintOn(error.description()));
     return std::nullopt;
   }
 }

@@ -122,18 +122,27 @@ void CheckSeparator(const Text& separator, Reporter& reporter) {
   }
 }
 
+/// Returns whether the template is one of these nodes, and not a copy.
+bool IsOfNodes(const Template* compiled, const std::vector<DeviceNodeSpec>& nodes) {
+  const auto is_it = [&](const std::optional<Template>& t) { return t && &*t == compiled; };
+  return std::ranges::any_of(nodes, [&](const DeviceNodeSpec& node) {
+    return is_it(node.host_path) || is_it(node.container_path);
+  });
+}
+
 /// Warns if all devices of a match lack a variable that templates of the resource need and other
 /// matches provide.
 void CheckEveryMatch(const ResourceDraft& draft, const Scope& scope, const ResourceSpec& spec,
                      Reporter& reporter) {
-  std::set<std::string_view> names;
-  for (const Template* compiled : DeviceTemplates(spec)) {
-    for (const Template::Field& field : compiled->fields()) {
-      if (scope.TypeOf(field.name)) names.insert(field.name);
-    }
-  }
   for (std::size_t i = 0; i < spec.matches.size(); ++i) {
     if (draft.matches[i].broken) continue;
+    std::set<std::string_view> names;
+    for (const Template* compiled : DeviceTemplates(spec, i)) {
+      if (IsOfNodes(compiled, spec.matches[i].device_nodes)) continue;  // checked with this match
+      for (const Template::Field& field : compiled->fields()) {
+        if (scope.TypeOf(field.name)) names.insert(field.name);
+      }
+    }
     const Scope own = ContainerScope({&spec.matches[i], 1}, true);
     const auto missing = std::find_if(names.begin(), names.end(),
                                       [&](std::string_view name) { return !own.TypeOf(name); });
@@ -165,10 +174,13 @@ ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
   }
   if (draft.on_nodes) CompileOnNodes(*draft.on_nodes, reporter, spec);
   bool complete = !draft.matches.empty();
+  std::vector<const MatchDraft*> drafts;  // of the compiled matches
   for (const MatchDraft& match : draft.matches) {
     auto compiled = CompileMatch(match, budget, reporter);
     complete = complete && compiled;
-    if (compiled) spec.matches.push_back(std::move(*compiled));
+    if (!compiled) continue;
+    spec.matches.push_back(std::move(*compiled));
+    drafts.push_back(&match);
   }
   if (spec.exclusive && HasCommand(spec)) {
     reporter.Report(Code::kNotWithSource, draft.exclusive->place,
@@ -177,7 +189,7 @@ ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
                     "other resources");
   }
   const Scope containers = ContainerScope(spec.matches, complete);
-  CompileContainer(draft, containers, reporter, spec);
+  CompileContainer(draft, drafts, containers, reporter, spec);
   const Scope devices = DeviceScope(spec.matches, complete);
   if (draft.health) {
     spec.health = CompileHealth(*draft.health, devices, !complete || HasNodes(spec), reporter);

@@ -16,6 +16,21 @@ bool SameTopology(const ResourceSpec& a, const ResourceSpec& b) {
   return a.topology == b.topology || a.replicas != b.replicas;
 }
 
+/// Returns whether the matches are the same, except for their device nodes.
+bool SameMatches(const ResourceSpec& a, const ResourceSpec& b) {
+  return std::ranges::equal(a.matches, b.matches, [](const MatchSpec& x, MatchSpec y) {
+    y.device_nodes = x.device_nodes;
+    return x == y;
+  });
+}
+
+/// Returns whether the matches have the same device nodes. Different matches are listed as such.
+bool SameNodesOfMatches(const ResourceSpec& a, const ResourceSpec& b) {
+  return !SameMatches(a, b) ||
+         std::ranges::equal(a.matches, b.matches, {}, &MatchSpec::device_nodes,
+                            &MatchSpec::device_nodes);
+}
+
 /// A key of [[resource]] and the effect of its change.
 struct ResourceKey {
   std::string_view name;
@@ -34,7 +49,8 @@ constexpr ResourceKey kResourceKeys[] = {
     {"forget_after", ChangeImpact::kDeviceList, Same<&R::forget_after>},
     {"env_separator", ChangeImpact::kAllocateResponse, Same<&R::env_separator>},
     {"on_nodes", ChangeImpact::kInternal, Same<&R::on_nodes>},
-    {"match", ChangeImpact::kDeviceList, Same<&R::matches>},
+    {"match", ChangeImpact::kDeviceList, SameMatches},
+    {"match.device_node", ChangeImpact::kAllocateResponse, SameNodesOfMatches},
     {"device_node", ChangeImpact::kAllocateResponse, Same<&R::device_nodes>},
     {"mount", ChangeImpact::kAllocateResponse, Same<&R::mounts>},
     {"env", ChangeImpact::kAllocateResponse, Same<&R::env>},

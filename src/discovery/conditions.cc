@@ -8,41 +8,102 @@
 namespace patchbay {
 namespace {
 
-using Mismatch = std::optional<std::string>;
+using Unmatched = std::optional<Mismatch>;
 
-/// Compares a number of a device, in hexadecimal with or without "0x", with that of the pattern.
-Mismatch WrongNumber(std::string_view what, std::optional<std::uint16_t> wanted,
-                     const SysfsDevice& device, std::string_view attribute, const Sysfs& sysfs) {
-  if (!wanted) return std::nullopt;
-  const auto text = sysfs.Attribute(device.path, attribute);
-  if (!text) return text.error().message;
-  std::string_view digits = *text;
-  if (digits.starts_with("0x")) digits.remove_prefix(2);
-  std::uint32_t number = 0;
-  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
-  if (parsed.ec == std::errc() && number == *wanted) return std::nullopt;
-  return format("its {} is {}, not {:04x}", what, digits, *wanted);
+/// Returns the mismatch of a value that cannot be read. `missing` is the reason if it does not
+/// exist.
+Mismatch Unreadable(const Error& error, std::string missing) {
+  if (error.kind == ErrorKind::kNotFound) return {std::move(missing)};
+  return {error.message, true};
 }
 
-std::string Texts(const std::vector<NamePattern>& patterns) {
-  std::string texts;
-  for (const NamePattern& pattern : patterns) {
-    texts += (texts.empty() ? "" : " or ") + pattern.text();
+/// The attributes of the numbers of a kind of device.
+struct IdAttributes {
+  std::string_view kind, vendor, product;
+};
+constexpr IdAttributes kUsbId{"USB", "idVendor", "idProduct"};
+constexpr IdAttributes kPciId{"PCI", "vendor", "device"};
+
+/// Reads a number in hexadecimal, with or without "0x".
+Result<std::uint16_t> ReadNumber(const SysfsDevice& device, std::string_view attribute,
+                                 const Sysfs& sysfs) {
+  const std::string text = TRY(sysfs.Attribute(device.path, attribute));
+  std::string_view digits = text;
+  if (digits.starts_with("0x")) digits.remove_prefix(2);
+  std::uint16_t number = 0;
+  const auto parsed = std::from_chars(digits.data(), digits.data() + digits.size(), number, 16);
+  if (parsed.ec != std::errc()) {
+    return Fail(ErrorKind::kNotFound, format("its {} is \"{}\"", attribute, text));
   }
+  return number;
+}
+
+std::string IdText(const HardwareId& id) {
+  const auto text = [](std::optional<std::uint16_t> number) {
+    return number ? format("{:04x}", *number) : "*";
+  };
+  return text(id.vendor) + ":" + text(id.product);
+}
+
+/// Returns the items as text, separated by "or".
+template <class Item, class TextOf>
+std::string Either(const std::vector<Item>& items, TextOf text_of) {
+  std::string texts;
+  for (const Item& item : items) texts.append(texts.empty() ? "" : " or ").append(text_of(item));
   return texts;
 }
 
-Mismatch WrongProperty(const UdevPattern& udev, const SysfsDevice& device, const Sysfs& sysfs) {
+std::string Texts(const std::vector<NamePattern>& patterns) {
+  return Either(patterns, [](const NamePattern& pattern) { return pattern.text(); });
+}
+
+Unmatched WrongId(const std::vector<HardwareId>& ids, const IdAttributes& attributes,
+                  const SysfsDevice& device, const Sysfs& sysfs) {
+  if (ids.empty()) return std::nullopt;
+  const auto vendor = ReadNumber(device, attributes.vendor, sysfs);
+  if (!vendor) return Unreadable(vendor.error(), vendor.error().message);
+  const auto product = ReadNumber(device, attributes.product, sysfs);
+  const auto fits = [](std::optional<std::uint16_t> wanted, const auto& found) {
+    return !wanted || (found && *wanted == *found);
+  };
+  if (std::ranges::any_of(ids, [&](const HardwareId& id) {
+        return fits(id.vendor, vendor) && fits(id.product, product);
+      })) {
+    return std::nullopt;
+  }
+  if (!product) return Unreadable(product.error(), product.error().message);
+  return Mismatch{format("its {} ID is {}, not {}", attributes.kind, IdText({*vendor, *product}),
+                         Either(ids, IdText))};
+}
+
+Unmatched WrongName(std::string_view what, const std::string& name,
+                    const std::vector<NamePattern>& patterns) {
+  if (patterns.empty() || MatchesAny(patterns, name)) return std::nullopt;
+  return Mismatch{format("its {} is {}, not {}", what, name, Texts(patterns))};
+}
+
+Unmatched WrongSerial(const std::vector<NamePattern>& serials, const SysfsDevice& device,
+                      const Sysfs& sysfs) {
+  if (serials.empty()) return std::nullopt;
+  const auto serial = sysfs.Attribute(device.path, "serial");
+  if (!serial) return Unreadable(serial.error(), "it has no serial number");
+  if (MatchesAny(serials, *serial)) return std::nullopt;
+  return Mismatch{format("its serial number is \"{}\", not {}", *serial, Texts(serials))};
+}
+
+Unmatched WrongProperty(const UdevPattern& udev, const SysfsDevice& device, const Sysfs& sysfs) {
   for (const auto& [name, pattern] : udev.properties) {
     const auto found = device.properties.find(name);
     if (found == device.properties.end()) {
-      return format("it has no property {}{}", name,
-                    sysfs.properties().HasDatabase()
-                        ? ""
-                        : "; there is no udev database: mount the host's /run/udev");
+      const bool is_known = sysfs.properties().HasDatabase();
+      return Mismatch{
+          format("it has no property {}{}", name,
+                 is_known ? "" : "; there is no udev database: mount the host's /run/udev"),
+          !is_known};
     }
     if (!pattern.Matches(found->second)) {
-      return format("its property {} is \"{}\", not {}", name, found->second, pattern.text());
+      return Mismatch{
+          format("its property {} is \"{}\", not {}", name, found->second, pattern.text())};
     }
   }
   return std::nullopt;
@@ -57,64 +118,58 @@ bool HasAttributes(const UdevPattern& udev, const SysfsDevice& device, const Sys
 
 /// Returns the reason if neither the device nor an ancestor has all attributes: the first attribute
 /// that none of them has.
-std::string MissingAttribute(const UdevPattern& udev, const DeviceAncestry& device,
-                             const Sysfs& sysfs) {
+Mismatch MissingAttribute(const UdevPattern& udev, const DeviceAncestry& device,
+                          const Sysfs& sysfs) {
   for (const auto& [name, pattern] : udev.attributes) {
     std::string seen;
     bool met = false;
     for (const SysfsDevice& one : device.devices) {
       const auto value = sysfs.Attribute(one.path, name);
-      if (!value && value.error().kind != ErrorKind::kNotFound) return value.error().message;
+      if (!value && value.error().kind != ErrorKind::kNotFound)
+        return {value.error().message, true};
       if (!value) continue;
       met = met || pattern.Matches(*value);
       if (seen.empty()) seen = *value;
     }
     if (met) continue;
-    if (seen.empty()) return format("neither it nor a parent device has the attribute {}", name);
-    return format("its attribute {} is \"{}\", not {}", name, seen, pattern.text());
+    if (seen.empty()) return {format("neither it nor a parent device has the attribute {}", name)};
+    return {format("its attribute {} is \"{}\", not {}", name, seen, pattern.text())};
   }
-  return "its attributes match, but not all of one device";
+  return {"its attributes match, but not all of one device"};
 }
 
 }  // namespace
 
-std::optional<std::string> Unmet(const UsbPattern& usb, const DeviceAncestry& device,
-                                 const Sysfs& sysfs) {
+std::optional<Mismatch> Unmet(const UsbPattern& usb, const DeviceAncestry& device,
+                              const Sysfs& sysfs) {
   const SysfsDevice* found = device.UsbDevice();
-  if (found == nullptr) return "it is not a USB device, nor a child of one";
-  if (auto wrong = WrongNumber("USB vendor", usb.vendor, *found, "idVendor", sysfs)) return wrong;
-  if (auto wrong = WrongNumber("USB product", usb.product, *found, "idProduct", sysfs)) {
-    return wrong;
-  }
-  if (!usb.serial) return std::nullopt;
-  const auto serial = sysfs.Attribute(found->path, "serial");
-  if (!serial) {
-    return serial.error().kind == ErrorKind::kNotFound ? "it has no serial number"
-                                                       : serial.error().message;
-  }
-  if (usb.serial->Matches(*serial)) return std::nullopt;
-  return format("its serial number is \"{}\", not {}", *serial, usb.serial->text());
+  if (found == nullptr) return Mismatch{"it is not a USB device, nor a child of one"};
+  if (auto wrong = WrongId(usb.ids, kUsbId, *found, sysfs)) return wrong;
+  if (auto wrong = WrongName("USB port", found->name, usb.ports)) return wrong;
+  return WrongSerial(usb.serials, *found, sysfs);
 }
 
-std::optional<std::string> Unmet(const PciPattern& pci, const DeviceAncestry& device,
-                                 const Sysfs& sysfs) {
+std::optional<Mismatch> Unmet(const PciPattern& pci, const DeviceAncestry& device,
+                              const Sysfs& sysfs) {
   const SysfsDevice* found = device.PciDevice();
-  if (found == nullptr) return "it is not a PCI device, nor a child of one";
-  if (auto wrong = WrongNumber("PCI vendor", pci.vendor, *found, "vendor", sysfs)) return wrong;
-  return WrongNumber("PCI device", pci.device, *found, "device", sysfs);
+  if (found == nullptr) return Mismatch{"it is not a PCI device, nor a child of one"};
+  if (auto wrong = WrongId(pci.ids, kPciId, *found, sysfs)) return wrong;
+  return WrongName("PCI address", found->name, pci.addresses);
 }
 
-std::optional<std::string> Unmet(const UdevPattern& udev, const DeviceAncestry& device,
-                                 const Sysfs& sysfs) {
+std::optional<Mismatch> Unmet(const UdevPattern& udev, const DeviceAncestry& device,
+                              const Sysfs& sysfs) {
   const SysfsDevice& self = device.self();
   if (!udev.subsystems.empty() && !MatchesAny(udev.subsystems, self.subsystem)) {
-    return format("its subsystem is \"{}\", not {}", self.subsystem, Texts(udev.subsystems));
+    return Mismatch{
+        format("its subsystem is \"{}\", not {}", self.subsystem, Texts(udev.subsystems))};
   }
   if (!udev.drivers.empty() &&
       std::none_of(device.devices.begin(), device.devices.end(), [&](const SysfsDevice& one) {
         return !one.driver.empty() && MatchesAny(udev.drivers, one.driver);
       })) {
-    return format("neither it nor a parent device has the driver {}", Texts(udev.drivers));
+    return Mismatch{
+        format("neither it nor a parent device has the driver {}", Texts(udev.drivers))};
   }
   if (auto wrong = WrongProperty(udev, self, sysfs)) return wrong;
   if (udev.attributes.empty() ||
@@ -125,12 +180,40 @@ std::optional<std::string> Unmet(const UdevPattern& udev, const DeviceAncestry& 
   return MissingAttribute(udev, device, sysfs);
 }
 
+std::optional<Mismatch> Unmet(const HardwarePatterns& conditions, const DeviceAncestry& device,
+                              const Sysfs& sysfs) {
+  Unmatched unmet;
+  // A value that was read has precedence over one that cannot be read.
+  const auto check = [&](const auto& pattern) {
+    if (!pattern || (unmet && !unmet->is_unreadable)) return;
+    if (auto one = Unmet(*pattern, device, sysfs)) unmet = std::move(one);
+  };
+  check(conditions.usb);
+  check(conditions.pci);
+  check(conditions.udev);
+  return unmet;
+}
+
+std::optional<std::string> WhyNotMet(const MatchSpec& match, const DeviceAncestry& device,
+                                     const Sysfs& sysfs) {
+  if (auto unmet = Unmet(match.conditions, device, sysfs)) return std::move(unmet->why);
+  if (match.negated.empty()) return std::nullopt;
+  const auto spared = Unmet(match.negated, device, sysfs);
+  if (!spared) return "it meets the conditions of \"not\"";
+  if (!spared->is_unreadable) return std::nullopt;
+  return format("the conditions of \"not\" cannot be checked: {}", spared->why);
+}
+
 bool IsOfOtherKind(const UsbPattern& usb, const DeviceAncestry& device, const Sysfs& sysfs) {
-  return Unmet(UsbPattern{usb.vendor, {}, {}}, device, sysfs).has_value();
+  UsbPattern vendors;
+  for (const HardwareId& id : usb.ids) vendors.ids.push_back({id.vendor, {}});
+  return Unmet(vendors, device, sysfs).has_value();
 }
 
 bool IsOfOtherKind(const PciPattern& pci, const DeviceAncestry& device, const Sysfs& sysfs) {
-  return Unmet(PciPattern{pci.vendor, {}}, device, sysfs).has_value();
+  PciPattern vendors;
+  for (const HardwareId& id : pci.ids) vendors.ids.push_back({id.vendor, {}});
+  return Unmet(vendors, device, sysfs).has_value();
 }
 
 bool IsOfOtherKind(const UdevPattern& udev, const DeviceAncestry& device, const Sysfs& sysfs) {
@@ -142,15 +225,6 @@ bool IsOfOtherKind(const HardwarePatterns& conditions, const DeviceAncestry& dev
   return (conditions.usb && IsOfOtherKind(*conditions.usb, device, sysfs)) ||
          (conditions.pci && IsOfOtherKind(*conditions.pci, device, sysfs)) ||
          (conditions.udev && IsOfOtherKind(*conditions.udev, device, sysfs));
-}
-
-std::optional<std::string> Unmet(const HardwarePatterns& conditions, const DeviceAncestry& device,
-                                 const Sysfs& sysfs) {
-  Mismatch unmet;
-  if (conditions.usb) unmet = Unmet(*conditions.usb, device, sysfs);
-  if (!unmet && conditions.pci) unmet = Unmet(*conditions.pci, device, sysfs);
-  if (!unmet && conditions.udev) unmet = Unmet(*conditions.udev, device, sysfs);
-  return unmet;
 }
 
 }  // namespace patchbay

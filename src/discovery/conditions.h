@@ -5,17 +5,33 @@
 
 #include "discovery/device_ancestry.h"
 #include "model/hardware_patterns.h"
+#include "model/spec.h"
 
 namespace patchbay {
 
-/// Returns why a sysfs device does not match the pattern, for an administrator; nothing if it does.
-/// A USB or PCI pattern applies to the nearest such device among the device and its ancestors.
-std::optional<std::string> Unmet(const UsbPattern& usb, const DeviceAncestry& device,
-                                 const Sysfs& sysfs);
-std::optional<std::string> Unmet(const PciPattern& pci, const DeviceAncestry& device,
-                                 const Sysfs& sysfs);
-std::optional<std::string> Unmet(const UdevPattern& udev, const DeviceAncestry& device,
-                                 const Sysfs& sysfs);
+/// Why a sysfs device does not match a pattern.
+struct Mismatch {
+  std::string why;             ///< for an administrator: "its USB ID is 1a86:7523, not 0403:*"
+  bool is_unreadable = false;  ///< whether a value could not be read, so that it might match
+};
+
+/// Returns why a sysfs device does not match the pattern; nothing if it does. A USB or PCI pattern
+/// applies to the nearest such device among the device and its ancestors.
+std::optional<Mismatch> Unmet(const UsbPattern& usb, const DeviceAncestry& device,
+                              const Sysfs& sysfs);
+std::optional<Mismatch> Unmet(const PciPattern& pci, const DeviceAncestry& device,
+                              const Sysfs& sysfs);
+std::optional<Mismatch> Unmet(const UdevPattern& udev, const DeviceAncestry& device,
+                              const Sysfs& sysfs);
+/// Returns the first pattern that does not match.
+std::optional<Mismatch> Unmet(const HardwarePatterns& conditions, const DeviceAncestry& device,
+                              const Sysfs& sysfs);
+
+/// Returns why the device does not meet the conditions of the match, or meets those of its `not`.
+/// A device for which `not` cannot be checked is excluded.
+std::optional<std::string> WhyNotMet(const MatchSpec& match, const DeviceAncestry& device,
+                                     const Sysfs& sysfs);
+
 /// Returns whether the device has another vendor or subsystem than the pattern, or is of another
 /// kind, so that the pattern is probably not intended for it.
 bool IsOfOtherKind(const UsbPattern& usb, const DeviceAncestry& device, const Sysfs& sysfs);
@@ -23,8 +39,5 @@ bool IsOfOtherKind(const PciPattern& pci, const DeviceAncestry& device, const Sy
 bool IsOfOtherKind(const UdevPattern& udev, const DeviceAncestry& device, const Sysfs& sysfs);
 bool IsOfOtherKind(const HardwarePatterns& conditions, const DeviceAncestry& device,
                    const Sysfs& sysfs);
-/// Returns the first pattern that does not match.
-std::optional<std::string> Unmet(const HardwarePatterns& conditions, const DeviceAncestry& device,
-                                 const Sysfs& sysfs);
 
 }  // namespace patchbay

@@ -19,7 +19,7 @@ namespace {
 
 Result<std::string> IdentityOf(const ResourceSpec& spec, const Candidate& candidate,
                                const std::string& node_name) {
-  const auto& id = spec.matches[candidate.match].id;
+  const auto& id = spec.matches[candidate.device.match].id;
   if (!id) return candidate.identity;
   Variables variables = VariablesOf(candidate.device);
   variables.resource = spec.name;
@@ -69,16 +69,25 @@ bool HadId(const Device& device, const ScanRequest& request) {
   return before != nullptr && IsSameDevice(*before->device, device);
 }
 
-/// Returns a hint for devices with the same ID, such as USB devices with the same serial number.
+/// Returns whether the text of a template exists for each candidate and differs.
+bool IsDistinct(std::span<const Candidate> candidates, const Template& id) {
+  std::set<std::string> seen;
+  return std::ranges::all_of(candidates, [&](const Candidate& candidate) {
+    const auto text = id.Render(VariablesOf(candidate.device));
+    return text && seen.insert(*text).second;
+  });
+}
+
+/// Returns a hint for devices with the same ID, such as USB devices with the same serial number:
+/// the first ID that differs for each of them. `path` comes last, because the kernel numbers nodes
+/// in the order in which devices are plugged in.
 std::string HintOnSharedId(std::span<const Candidate> sharing) {
-  std::set<std::string_view> ports;
-  for (const Candidate& candidate : sharing) {
-    const auto port = VariablesOf(candidate.device).Find("usb_port");
-    if (port) ports.insert(std::get<std::string_view>(*port));
+  for (const std::string_view id :
+       {"{usb_port}", "{usb_port}-{usb_interface}", "{pci_address}", "{path}"}) {
+    if (!IsDistinct(sharing, *Template::Compile(id))) continue;
+    return format("set id = \"{}\" in the match, which differs for each", id);
   }
-  const bool by_port = ports.size() == sharing.size();
-  return by_port ? "set id = \"{usb_port}\" in the match, which differs for each"
-                 : "set an id in the match that differs for each device";
+  return "set an id in the match that differs for each device";
 }
 
 /// Rejects devices with the same ID. A device that had the ID before keeps it, so that plugging in
@@ -246,9 +255,9 @@ void RejectBeyondLimits(const ResourceSpec& spec, std::vector<Candidate>& found,
   std::vector<bool> rejected(found.size(), false);
   for (const bool had_id : {true, false}) {
     for (std::size_t i = 0; i < found.size(); ++i) {
-      const int limit = spec.matches[found[i].match].max_devices;
+      const int limit = spec.matches[found[i].device.match].max_devices;
       if (limit == 0 || HadId(found[i].device, request) != had_id) continue;
-      if (int& left = room[found[i].match]; left > 0) {
+      if (int& left = room[found[i].device.match]; left > 0) {
         --left;
         continue;
       }
@@ -269,9 +278,12 @@ bool NeedsNumaNodes(const ResourceSpec& spec) {
     return std::any_of(t->fields().begin(), t->fields().end(),
                        [](const Template::Field& field) { return field.name == "numa_node"; });
   };
-  const auto templates = DeviceTemplates(spec);
-  return spec.topology || spec.preferred_allocation == Preference::kPacked ||
-         std::any_of(templates.begin(), templates.end(), asks);
+  if (spec.topology || spec.preferred_allocation == Preference::kPacked) return true;
+  for (std::size_t match = 0; match < spec.matches.size(); ++match) {
+    const auto templates = DeviceTemplates(spec, match);
+    if (std::any_of(templates.begin(), templates.end(), asks)) return true;
+  }
+  return false;
 }
 
 /// Sets the NUMA node of a device from its nodes, unless the source has set it. A device with nodes
@@ -315,7 +327,7 @@ Discovery Discover(const ResourceSpec& spec, const HostRoot& host, const ScanReq
   RejectSharedNodes(found, request, scan);
   if (request.report) {
     for (const Candidate& candidate : found) {
-      scan.report().reports()[candidate.match].found.push_back(candidate.thing());
+      scan.report().reports()[candidate.device.match].found.push_back(candidate.thing());
     }
   }
 

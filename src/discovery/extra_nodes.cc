@@ -113,20 +113,25 @@ class ExtraPaths {
 
 void FindMissing(const ResourceSpec& spec, const std::string& node_name, ScanContext& scan,
                  Discovery& discovery) {
-  std::vector<const Template*> needed;
-  for (const DeviceNodeSpec& node : spec.device_nodes) {
-    if (node.host_path && !node.optional) needed.push_back(&*node.host_path);
+  const auto needs_paths = [](const std::vector<DeviceNodeSpec>& nodes) {
+    return std::ranges::any_of(nodes,
+                               [](const DeviceNodeSpec& n) { return n.host_path && !n.optional; });
+  };
+  if (spec.mounts.empty() && !needs_paths(spec.device_nodes) &&
+      std::ranges::none_of(spec.matches, needs_paths, &MatchSpec::device_nodes)) {
+    return;
   }
-  if (needed.empty() && spec.mounts.empty()) return;
 
   ExtraPaths nodes(spec, scan, ProblemWithNode), mounts(spec, scan, ProblemWithMount);
   std::map<std::string, std::string> missing_mounts;
   for (const Device& device : discovery.devices) {
     const Variables variables = VariablesOf(device, spec.name, node_name);
-    for (const Template* path : needed) {
-      nodes.ForEachProblem(*path, variables, [&](const std::string&, const std::string& problem) {
-        discovery.missing_nodes.try_emplace(device.id, problem);
-      });
+    for (const DeviceNodeSpec& node : DeviceNodesOf(spec, device.match)) {
+      if (!node.host_path || node.optional) continue;
+      nodes.ForEachProblem(*node.host_path, variables,
+                           [&](const std::string&, const std::string& problem) {
+                             discovery.missing_nodes.try_emplace(device.id, problem);
+                           });
     }
     for (const MountSpec& mount : spec.mounts) {
       mounts.ForEachProblem(mount.host_path, variables,

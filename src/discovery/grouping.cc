@@ -30,13 +30,43 @@ void Merge(Device from, Device& into) {
   MergeValues(std::move(from.values), into.values);
 }
 
-/// Returns the first pattern that no node of the device matches.
-const Glob* MissingNode(const std::vector<Glob>& require, const Device& device) {
-  const auto missing = std::find_if(require.begin(), require.end(), [&](const Glob& glob) {
-    return std::none_of(device.nodes.begin(), device.nodes.end(),
-                        [&](const DeviceNode& node) { return glob.Matches(node.path); });
-  });
-  return missing == require.end() ? nullptr : &*missing;
+/// Returns an alternative of a glob as a pattern.
+std::string PatternText(const Glob::Components& alternative) {
+  std::string text;
+  for (const Glob::Component& component : alternative) {
+    text.append("/").append(component.any_depth ? "**" : component.name.text());
+  }
+  return text;
+}
+
+/// Returns the identity of the only device of a match with `together`: the last components of its
+/// patterns, so that it does not depend on the nodes that exist.
+std::string JoinedIdentity(const MatchSpec& match) {
+  std::string identity;
+  for (const Glob& glob : std::get<PathSource>(match.source).globs) {
+    for (const Glob::Components& alternative : glob.alternatives()) {
+      identity.append(identity.empty() ? "" : "+").append(alternative.back().name.text());
+    }
+  }
+  return identity;
+}
+
+/// Returns the first pattern that the device must have a node for, and has none. A device of a
+/// match with `together` needs a node for each alternative of each path.
+std::optional<std::string> MissingNode(const MatchSpec& match, const Device& device) {
+  const auto has = [&](const auto& matches) { return std::ranges::any_of(device.nodes, matches); };
+  if (match.together) {
+    for (const Glob& glob : std::get<PathSource>(match.source).globs) {
+      for (const Glob::Components& alternative : glob.alternatives()) {
+        const auto is_it = [&](const DeviceNode& n) { return Glob::Matches(alternative, n.path); };
+        if (!has(is_it)) return PatternText(alternative);
+      }
+    }
+  }
+  for (const Glob& glob : match.require) {
+    if (!has([&](const DeviceNode& node) { return glob.Matches(node.path); })) return glob.text();
+  }
+  return std::nullopt;
 }
 
 /// Returns the first nodes of a device, for a message.
@@ -58,19 +88,21 @@ std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
   // Indexes in `grouped`, by match, value, and the USB port if the value is text from a device.
   std::map<std::tuple<std::size_t, std::string, std::string>, std::size_t> places;
   for (Candidate& candidate : std::exchange(scan.candidates(), {})) {
-    const std::string& variable = spec.matches[candidate.match].group_by;
-    if (variable.empty()) {
+    const MatchSpec& match = spec.matches[candidate.device.match];
+    const std::string& variable = match.group_by;
+    if (variable.empty() && !match.together) {
       grouped.push_back(std::move(candidate));
       continue;
     }
-    const auto value = GroupValue(candidate, variable);
+    const auto value = match.together ? JoinedIdentity(match) : GroupValue(candidate, variable);
     if (!value) {
       scan.RejectCandidate(candidate, RejectReason::kMissingVariable,
                            format("group_by: no value for \"{}\"", variable));
       continue;
     }
     const auto [place, is_new] = places.emplace(
-        std::tuple(candidate.match, *value, PortOfChooser(candidate, variable)), grouped.size());
+        std::tuple(candidate.device.match, *value, PortOfChooser(candidate, variable)),
+        grouped.size());
     if (is_new) {
       candidate.identity = *value;
       grouped.push_back(std::move(candidate));
@@ -81,11 +113,11 @@ std::vector<Candidate> Group(const ResourceSpec& spec, ScanContext& scan) {
   std::erase_if(grouped, [&](Candidate& candidate) {
     std::sort(candidate.device.nodes.begin(), candidate.device.nodes.end(),
               [](const DeviceNode& a, const DeviceNode& b) { return IdLess(a.path, b.path); });
-    const Glob* missing = MissingNode(spec.matches[candidate.match].require, candidate.device);
-    if (missing == nullptr) return false;
+    const auto missing = MissingNode(spec.matches[candidate.device.match], candidate.device);
+    if (!missing) return false;
     scan.RejectCandidate(candidate, RejectReason::kIncomplete,
                          format("the device \"{}\" needs a node {}; it has {}", candidate.identity,
-                                missing->text(), Paths(candidate.device)));
+                                *missing, Paths(candidate.device)));
     return true;
   });
   return grouped;

@@ -24,7 +24,7 @@ void ScanSource(const PciPattern& pci, ScanContext& scan) {
   for (const DeviceAncestry& device : scan.SysfsDevices(is_named_pci, is_pci)) {
     if (auto unmet = Unmet(pci, device, scan.sysfs())) {
       if (scan.report().is_kept()) {
-        DropSysfsDevice(pci, device, device.self().name, std::move(*unmet), scan);
+        DropSysfsDevice(pci, device, device.self().name, std::move(unmet->why), scan);
       }
       continue;
     }

@@ -192,7 +192,7 @@ bool ScanContext::Take(const SysfsDevice& device) {
 }
 
 std::optional<std::string> ScanContext::FirstMismatch(const DeviceAncestry& device) const {
-  return Unmet(match_->conditions, device, sysfs_);
+  return WhyNotMet(*match_, device, sysfs_);
 }
 
 bool ScanContext::IsExcluded(const std::string& path) {
@@ -297,7 +297,7 @@ std::optional<DeviceNode> ScanContext::NodeOf(const SysfsDevice& device, NamedVa
 
 /// Returns whether the node meets the conditions of the match, and reads sysfs if there are any.
 bool ScanContext::AddSysfsValues(DeviceNode& node) {
-  if (match_->conditions.empty()) return true;
+  if (!HasConditions(*match_)) return true;
   const auto path = sysfs_.OfNode(node.type, node.major, node.minor);
   const auto ancestry = path ? ancestries_.Of(*path) : tl::unexpected(path.error());
   if (!ancestry) {
@@ -335,7 +335,7 @@ void ScanContext::AddNode(const std::string& path, const HostEntry* entry, Named
 }
 
 void ScanContext::AddCandidate(Candidate candidate) {
-  candidate.match = match_index_;
+  candidate.device.match = match_index_;
   if (candidates_.size() == kMaxCandidates) {
     ++unreadable_;
     return Reject(candidate.label(), RejectReason::kLimit,
@@ -350,7 +350,7 @@ void ScanContext::RejectOnce(const std::string& path, RejectReason reason, std::
 
 void ScanContext::RejectCandidate(const Candidate& candidate, RejectReason reason,
                                   std::string detail) {
-  Add({candidate.label(), reason, std::move(detail)}, candidate.thing(), candidate.match);
+  Add({candidate.label(), reason, std::move(detail)}, candidate.thing(), candidate.device.match);
 }
 
 void ScanContext::Reject(std::string path, RejectReason reason, std::string detail) {

@@ -27,7 +27,6 @@ struct Candidate {
   Device device;             ///< without its ID
   std::string identity;      ///< the text of the default ID
   std::string syspath = {};  ///< of the sysfs device, if the source finds those and not nodes
-  std::size_t match = 0;     ///< the index of its [[resource.match]]
 
   /// Returns the name on the host: the first node, the syspath, or the default ID.
   std::string label() const;

@@ -64,7 +64,13 @@ void ScanSource(const UdevPattern& udev, ScanContext& scan) {
   };
   const auto any = [](const SysfsDevice&) { return true; };
   for (const DeviceAncestry& device : scan.SysfsDevices(wanted, any)) {
-    if (auto unmet = Unmet(udev, device, scan.sysfs())) {
+    std::optional<std::string> unmet;
+    if (auto mismatch = Unmet(udev, device, scan.sysfs())) {
+      unmet = std::move(mismatch->why);
+    } else {
+      unmet = scan.FirstMismatch(device);
+    }
+    if (unmet) {
       const SysfsDevice& self = device.self();
       scan.report().Drop({{"", {self.node.empty() ? self.path : self.node}, self.path},
                           DropReason::kCondition,

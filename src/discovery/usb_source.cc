@@ -10,7 +10,7 @@ void ScanSource(const UsbPattern& usb, ScanContext& scan) {
     const auto identity = [&] { return scan.ancestries().UsbIdentity(device.self()); };
     if (auto unmet = Unmet(usb, device, scan.sysfs())) {
       if (scan.report().is_kept()) {
-        DropSysfsDevice(usb, device, identity(), std::move(*unmet), scan);
+        DropSysfsDevice(usb, device, identity(), std::move(unmet->why), scan);
       }
       continue;
     }

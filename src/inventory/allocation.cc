@@ -89,7 +89,9 @@ class ResponseBuilder {
       : spec_(spec), context_(context) {}
 
   Status Add(const Variables& variables) {
-    for (const DeviceNodeSpec& node : spec_.device_nodes) TRY(AddDeviceNodes(node, variables));
+    for (const DeviceNodeSpec& node : DeviceNodesOf(spec_, variables.device->match)) {
+      TRY(AddDeviceNodes(node, variables));
+    }
     for (const MountSpec& mount : spec_.mounts) TRY(AddMount(mount, variables));
     for (const auto& [name, value] : spec_.env) {
       std::string rendered = TRY(RenderEnvName(name, variables));
@@ -319,7 +321,7 @@ std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceS
                                            const Device& device, std::string_view node_name) {
   const std::string path = device.nodes.empty() ? device.id : device.nodes.front().path;
   Variables variables = VariablesOf(device, spec->name, node_name);
-  for (const Template* t : DeviceTemplates(*spec)) {
+  for (const Template* t : DeviceTemplates(*spec, device.match)) {
     for (const Template::Field& field : t->fields()) {
       if (variables.Find(field.name)) continue;
       return Rejection{path, RejectReason::kMissingVariable,

@@ -62,6 +62,7 @@ struct Device {
   std::vector<DeviceNode> nodes;  ///< ordered by path; empty for a device without host nodes
   NamedValues values = {};        ///< text from the device or from a command
   std::optional<int> numa_node = {};
+  std::size_t match = 0;  ///< the index of the [[resource.match]] that found it
 
   bool operator==(const Device&) const = default;
 };

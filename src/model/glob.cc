@@ -225,6 +225,11 @@ Parsed<Glob> Glob::Compile(std::string_view pattern) {
   return glob;
 }
 
+bool Glob::Matches(const Components& alternative, std::string_view path) {
+  const auto views = SplitPath(path);
+  return MatchComponents(alternative, std::vector<std::string>(views.begin(), views.end()));
+}
+
 bool Glob::Matches(std::string_view path) const {
   const auto views = SplitPath(path);
   const std::vector<std::string> parts(views.begin(), views.end());

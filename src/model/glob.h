@@ -44,6 +44,8 @@ class Glob {
   static Parsed<Glob> Compile(std::string_view pattern);
 
   bool Matches(std::string_view path) const;
+  /// Returns whether one alternative of a glob matches the path.
+  static bool Matches(const Components& alternative, std::string_view path);
 
   /// The pattern with expanded braces. There is at least one alternative, and none is empty.
   const std::vector<Components>& alternatives() const { return alternatives_; }

@@ -13,18 +13,25 @@ namespace patchbay {
 /// Conditions on the sysfs attributes and udev properties of a device. Plain values; discovery/
 /// evaluates them.
 
-/// A USB device by the numbers of its descriptor. An absent number matches any.
-struct UsbPattern {
+/// The numbers that lsusb and lspci -n show as "vendor:product". An absent number matches any.
+struct HardwareId {
   std::optional<std::uint16_t> vendor;
   std::optional<std::uint16_t> product;
-  std::optional<NamePattern> serial;
+  bool operator==(const HardwareId&) const = default;
+};
+
+/// A USB device. One entry of each list must match; an empty list matches any device.
+struct UsbPattern {
+  std::vector<HardwareId> ids = {};
+  std::vector<NamePattern> serials = {};
+  std::vector<NamePattern> ports = {};  ///< the place on its bus, as in sysfs: "1-1.2"
   bool operator==(const UsbPattern&) const = default;
 };
 
-/// A PCI function by the numbers of its configuration space. An absent number matches any.
+/// A PCI function. One entry of each list must match; an empty list matches any function.
 struct PciPattern {
-  std::optional<std::uint16_t> vendor;
-  std::optional<std::uint16_t> device;
+  std::vector<HardwareId> ids = {};
+  std::vector<NamePattern> addresses = {};  ///< as in sysfs: "0000:3b:00.0"
   bool operator==(const PciPattern&) const = default;
 };
 

@@ -28,8 +28,12 @@ bool IsOfSubsystem(const UdevPattern& udev, std::string_view name) {
                      [&](const NamePattern& p) { return p.literal() && p.text() == name; });
 }
 
+bool HasConditions(const MatchSpec& match) {
+  return !match.conditions.empty() || !match.negated.empty();
+}
+
 bool UsesSysfs(const MatchSpec& match) {
-  return !match.conditions.empty() || std::holds_alternative<UsbPattern>(match.source) ||
+  return HasConditions(match) || std::holds_alternative<UsbPattern>(match.source) ||
          std::holds_alternative<PciPattern>(match.source) ||
          std::holds_alternative<UdevPattern>(match.source);
 }
@@ -58,9 +62,15 @@ bool HasCommand(const ResourceSpec& resource) {
 
 bool NeedsPreStart(const ResourceSpec& resource) { return resource.pre_start || resource.release; }
 
-std::vector<const Template*> DeviceTemplates(const ResourceSpec& resource) {
+const std::vector<DeviceNodeSpec>& DeviceNodesOf(const ResourceSpec& resource, std::size_t match) {
+  const bool has_own =
+      match < resource.matches.size() && !resource.matches[match].device_nodes.empty();
+  return has_own ? resource.matches[match].device_nodes : resource.device_nodes;
+}
+
+std::vector<const Template*> DeviceTemplates(const ResourceSpec& resource, std::size_t match) {
   std::vector<const Template*> templates;
-  for (const DeviceNodeSpec& node : resource.device_nodes) {
+  for (const DeviceNodeSpec& node : DeviceNodesOf(resource, match)) {
     if (node.host_path) templates.push_back(&*node.host_path);
     if (node.container_path) templates.push_back(&*node.container_path);
   }

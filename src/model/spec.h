@@ -63,6 +63,15 @@ struct DisplayText {
   bool operator==(const DisplayText&) const { return true; }
 };
 
+/// One [[resource.device_node]]: a device node that a container gets for each device.
+struct DeviceNodeSpec {
+  std::optional<Template> host_path;       ///< absent: every node of the device
+  std::optional<Template> container_path;  ///< absent: the matched path, or host_path
+  std::string permissions = "rw";          ///< a subset of "rwm" in this order
+  bool optional = false;                   ///< left out if the host has no such node
+  bool operator==(const DeviceNodeSpec&) const = default;
+};
+
 /// One [[resource.match]].
 struct MatchSpec {
   Source source;
@@ -71,20 +80,15 @@ struct MatchSpec {
   NodeType type = NodeType::kDevice;
   /// Conditions for each node of a path or regex, for the USB device or for the PCI function.
   HardwarePatterns conditions = {};
+  HardwarePatterns negated = {};   ///< excludes what meets all of these, unless they are empty
   std::string group_by = {};       ///< nodes with the same value of this variable are one device
+  bool together = false;           ///< all nodes are one device, which needs one for each pattern
   std::vector<Glob> require = {};  ///< a device must have a node for each of these globs
   int max_devices = 0;             ///< additional devices are rejected; 0: no limit
-  DisplayText display = {};        ///< the keys on one line, as in the configuration file
+  /// Replaces the device nodes of the resource for devices of this match, unless it is empty.
+  std::vector<DeviceNodeSpec> device_nodes = {};
+  DisplayText display = {};  ///< the keys on one line, as in the configuration file
   bool operator==(const MatchSpec&) const = default;
-};
-
-/// One [[resource.device_node]]: a device node that a container gets for each device.
-struct DeviceNodeSpec {
-  std::optional<Template> host_path;       ///< absent: every node of the device
-  std::optional<Template> container_path;  ///< absent: the matched path, or host_path
-  std::string permissions = "rw";          ///< a subset of "rwm" in this order
-  bool optional = false;                   ///< left out if the host has no such node
-  bool operator==(const DeviceNodeSpec&) const = default;
 };
 
 /// One [[resource.mount]].
@@ -208,6 +212,9 @@ struct Model {
   std::vector<ResourceSpec> resources;
 };
 
+/// Returns whether a node or device must meet conditions, in addition to the source.
+bool HasConditions(const MatchSpec& match);
+
 /// Returns whether discovery reads sysfs for the match, or for any match of the resource.
 bool UsesSysfs(const MatchSpec& match);
 bool UsesSysfs(const ResourceSpec& resource);
@@ -227,9 +234,13 @@ bool HasCommand(const ResourceSpec& resource);
 /// devices have been released by the previous container.
 bool NeedsPreStart(const ResourceSpec& resource);
 
-/// Returns all templates of a resource that are rendered for a device. `id` of a match is not
-/// included: it is rendered before slot and index are known.
-std::vector<const Template*> DeviceTemplates(const ResourceSpec& resource);
+/// Returns the device nodes that a container gets for devices of a match, which is an index in
+/// `matches`. For a match that the resource no longer has, returns those of the resource.
+const std::vector<DeviceNodeSpec>& DeviceNodesOf(const ResourceSpec& resource, std::size_t match);
+
+/// Returns all templates of a resource that are rendered for devices of a match. `id` of the match
+/// is not included: it is rendered before slot and index are known.
+std::vector<const Template*> DeviceTemplates(const ResourceSpec& resource, std::size_t match);
 
 using ResourceSpecs = std::vector<std::shared_ptr<const ResourceSpec>>;
 

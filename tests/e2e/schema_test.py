@@ -43,7 +43,7 @@ UNSEEN = [
     ("bad-command", r"\['(mkfs|bin/|'[,\]])", "drafts 7 and 2020-12 have no word in common for the first of "
                                               "a list"),
     ("template-in-program", "", "nor for what stands behind another of its items"),
-    ("no-condition", r"= \[\]", "an empty list is valid together with another condition"),
+    ("no-condition", r"udev = .*= \[\]", "an empty list is valid together with another condition"),
     ("out-of-range", "= '[0-9]", "a duration is a text, which has no bounds"),
     ("bad-listen-address", "65536", "nor has the number of a port in a text"),
     ("wrong-type", "2020-01-01", "taplo gives a date to the schema as a text"),
@@ -185,8 +185,11 @@ class Schema(support.TestCase):
         lines = ["path = '/dev/x*'", "regex = '/dev/y.'", "usb = '*:1234'", "serial = 'A*'",
                  "pci = '*:1234'", "udev = { subsystem = 'tty' }", "udev = { driver = 'x' }",
                  "command = ['/bin/x']", "timeout = '1s'", "count = 2", "exclude = '/dev/z'",
-                 "id = 'x'", "type = 'any'", "group_by = 'driver'", "require = '/dev/z'"]
-        lines[13] = "group_by = 'path'"
+                 "id = 'x'", "type = 'any'", "group_by = 'path'", "require = '/dev/z'", "usb_port = '1-2'",
+                 "pci_address = '*'", "not = { usb_port = '1-3' }", "together = true", "max_devices = 2",
+                 "device_node = [{ host_path = '/dev/z', container_path = '/dev/y{slot}' }]"]
+        keys = json.loads(SCHEMA.read_text())["properties"]["resource"]["items"]["properties"]["match"]["items"]
+        self.assertEqual(set(keys["properties"]), {line.split()[0] for line in lines}, "a line for each key")
         self.assert_same_as_check(
             [resource(f"a.com/x{i}", match) for i, match in enumerate(sets_of(lines, 3))])
 

@@ -138,14 +138,14 @@ MatchOutcome WhyNotByPath(const TargetQuery& query) {
     return PatternMatches(match, path).value_or(false);
   });
   if (!fits) return Filtered(query, kNoMatch, "the pattern does not match it");
-  const bool is_asked = !match.conditions.empty();
+  const bool is_asked = HasConditions(match);
   if (query.target.error || (is_asked && query.target.syspaths.empty())) {
     return NoDevice(query, Name(DropReason::kMissing));
   }
   if (!is_asked) return NoReasonFound(query);
   const auto ancestry = query.ancestries.Of(query.target.syspaths.front());
   if (!ancestry) return Unreadable(query, ancestry.error().message, "");
-  auto unmet = Unmet(match.conditions, *ancestry, query.sysfs);
+  auto unmet = WhyNotMet(match, *ancestry, query.sysfs);
   return unmet ? Filtered(query, DropReason::kCondition, std::move(*unmet)) : NoReasonFound(query);
 }
 
@@ -160,10 +160,14 @@ MatchOutcome WhyNotBySysfs(const TargetQuery& query, const Pattern& pattern) {
       outcome = Unreadable(query, ancestry.error().message, "");
     } else if (IsOfOtherKind(pattern, *ancestry, sysfs)) {
       // Another device with the same name may be a closer match.
-      outcome = Filtered(query, DropReason::kOtherKind, *Unmet(pattern, *ancestry, sysfs));
+      outcome = Filtered(query, DropReason::kOtherKind, Unmet(pattern, *ancestry, sysfs)->why);
     } else {
-      auto unmet = Unmet(pattern, *ancestry, sysfs);
-      if (!unmet) unmet = Unmet(query.match.conditions, *ancestry, sysfs);
+      std::optional<std::string> unmet;
+      if (auto mismatch = Unmet(pattern, *ancestry, sysfs)) {
+        unmet = std::move(mismatch->why);
+      } else {
+        unmet = WhyNotMet(query.match, *ancestry, sysfs);
+      }
       return unmet ? Filtered(query, DropReason::kCondition, std::move(*unmet))
                    : NoReasonFound(query);
     }

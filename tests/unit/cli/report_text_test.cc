@@ -91,11 +91,11 @@ TEST(ExplanationTextTest, PrintsCommonReasonsLastAndOnce) {
         Dropped(format("/dev/tty{}", i), "it is not a USB device", DropReason::kOtherKind));
   }
   match.outcomes.push_back(
-      Dropped("/dev/ttyUSB0", "its USB vendor is 1a86", DropReason::kOtherKind));
+      Dropped("/dev/ttyUSB0", "its USB ID is 1a86:7523", DropReason::kOtherKind));
   match.outcomes.push_back(Dropped("/dev/ttyUSB1", "its serial number is \"B\", not A*"));
   EXPECT_THAT(TextOf(match),
               HasSubstr("    filtered   /dev/ttyUSB1: its serial number is \"B\", not A*\n"
-                        "    filtered   /dev/ttyUSB0: its USB vendor is 1a86\n"
+                        "    filtered   /dev/ttyUSB0: its USB ID is 1a86:7523\n"
                         "    filtered   /dev/tty0, /dev/tty1, /dev/tty2 and 61 more: it is not "
                         "a USB device\n"));
 }
@@ -103,8 +103,7 @@ TEST(ExplanationTextTest, PrintsCommonReasonsLastAndOnce) {
 TEST(ExplanationTextTest, GroupsDevicesOfOtherVendorsOnOneLine) {
   ExplainReport::Match match;
   for (int i = 0; i < 12; ++i) {
-    MatchOutcome other =
-        Dropped(format("/sys/{}", i), "its USB vendor is…", DropReason::kOtherKind);
+    MatchOutcome other = Dropped(format("/sys/{}", i), "its USB ID is…", DropReason::kOtherKind);
     other.numbers = format("1d6b:000{}", i % 8);
     match.outcomes.push_back(other);
   }

@@ -154,6 +154,69 @@ TEST(Load, KeepsTheDefaultsOfTheModel) {
   EXPECT_EQ(r.device_nodes[0].permissions, "rw");
 }
 
+TEST(Load, CompilesConditionsAndTheirNegation) {
+  const MatchSpec match =
+      LoadGood(Resource("",
+                        "path = '/dev/x*'\nusb = ['0403:6001', '*:7523']\nserial = ['A*', 'B']\n"
+                        "usb_port = '1-2'\npci_address = ['0000:3b:*']\n"
+                        "not = { usb_port = '1-3', udev = { driver = 'x' } }"))
+          .resources[0]
+          .matches[0];
+  const auto texts = [](const std::vector<NamePattern>& patterns) {
+    std::vector<std::string> found;
+    for (const NamePattern& pattern : patterns) found.push_back(pattern.text());
+    return found;
+  };
+  ASSERT_TRUE(match.conditions.usb && match.conditions.pci && match.negated.usb);
+  EXPECT_EQ(match.conditions.usb->ids,
+            (std::vector<HardwareId>{{0x0403, 0x6001}, {std::nullopt, 0x7523}}));
+  EXPECT_THAT(texts(match.conditions.usb->serials), ElementsAre("A*", "B"));
+  EXPECT_THAT(texts(match.conditions.usb->ports), ElementsAre("1-2"));
+  EXPECT_THAT(texts(match.conditions.pci->addresses), ElementsAre("0000:3b:*"));
+  EXPECT_THAT(match.conditions.pci->ids, IsEmpty());
+  EXPECT_THAT(texts(match.negated.usb->ports), ElementsAre("1-3"));
+  EXPECT_TRUE(match.negated.udev);
+  EXPECT_FALSE(match.negated.pci);
+}
+
+TEST(Load, PortsAndAddressesNarrowTheSource) {
+  const auto source = [](std::string_view lines) {
+    return LoadGood(Resource("", lines)).resources[0].matches[0].source;
+  };
+  EXPECT_EQ(std::get<UsbPattern>(source("usb = '*:*'\nusb_port = '1-2'")).ports.size(), 1u);
+  EXPECT_EQ(std::get<PciPattern>(source("pci = '*:*'\npci_address = '*'")).addresses.size(), 1u);
+  LoadGood(Resource("", "usb = '*:*'\nusb_port = '1-2'\nid = 'only'"));
+  LoadGood(Resource("", "pci = '*:*'\npci_address = '0000:3b:00.0'\nid = 'only'"));
+  LoadGood(Resource("", "path = ['/dev/kvm', '/dev/net/tun']\ntogether = true\nid = 'only'"));
+}
+
+TEST(Load, NodesOfAMatchAreCheckedAgainstThatMatch) {
+  const auto two = [](std::string_view before, std::string_view a, std::string_view b) {
+    return format(
+        "[[resource]]\nname = 'a.com/x'\n{}\n[[resource.match]]\nregex = '/dev/a(?P<n>.)'\n"
+        "[[resource.match.device_node]]\n{}\n[[resource.match]]\npath = '/dev/b'\n"
+        "[[resource.match.device_node]]\n{}\n[[resource.device_node]]\n"
+        "container_path = '/dev/{{name}}'\n",
+        before, a, b);
+  };
+  const Model model = LoadGood(
+      two("", "container_path = '/dev/a{n}'\npermissions = 'r'", "container_path = '/dev/fixed'"));
+  const ResourceSpec& spec = model.resources[0];
+  ASSERT_EQ(spec.matches[0].device_nodes.size(), 1u);
+  EXPECT_EQ(spec.matches[0].device_nodes[0].permissions, "r");
+  EXPECT_EQ(DeviceNodesOf(spec, 1)[0].container_path->text(), "/dev/fixed");
+  EXPECT_EQ(DeviceNodesOf(spec, 2)[0].container_path->text(), "/dev/{name}");
+  // The variable of the other match, several devices at one path, and one path for both matches.
+  EXPECT_THAT(Findings(LoadText(two("", "permissions = 'r'", "container_path = '/dev/{n}'"))),
+              ElementsAre("11:25 unknown-variable"));
+  EXPECT_THAT(Findings(LoadText(two("", "container_path = '/dev/a'", "permissions = 'r'"))),
+              ElementsAre("7:18 container-path-clash"));
+  const std::string same = "container_path = '/dev/same'";
+  EXPECT_THAT(Findings(LoadText(two("", same, same))),
+              ElementsAre("7:18 container-path-clash", "11:18 container-path-clash"));
+  LoadGood(two("max_per_container = 1", same, same));
+}
+
 TEST(Load, AddsDefaultDeviceNodeOnlyForMatchesWithNodes) {
   EXPECT_THAT(LoadGood(Resource("", "count = 3")).resources[0].device_nodes, IsEmpty());
   EXPECT_THAT(LoadGood(Resource("", "udev = { subsystem = 'net' }")).resources[0].device_nodes,

@@ -86,6 +86,10 @@ TEST(Overlap, ReportsHardwareThatBothMatch) {
        "usb = '0403:6001', udev = { subsystem = 'tty' }", "the USB device 0403:6001"},
       {"pci = '10DE:*'", "pci = '10de:2204', exclude = '/dev/dri/*'", "the PCI device 10de:2204"},
       {"pci = '10de:*'", "pci = '10de:*'", "the PCI device 10de:*"},
+      {"usb = ['1a86:*', '0403:6001']", "usb = ['0403:*', '2109:*']", "the USB device 0403:6001"},
+      {"usb = '*:*', usb_port = '1-2'", "usb = '0403:*', usb_port = ['1-1', '1-*']",
+       "the USB device 0403:*"},
+      {"pci = '*:*', pci_address = '0000:3b:00.0'", "pci = '10de:*'", "the PCI device 10de:*"},
   };
   for (const auto& [a, b, common] : cases) {
     EXPECT_THAT(Examples(Two(Match(a), Match(b))), ElementsAre(common)) << a << "\n" << b;
@@ -111,6 +115,12 @@ TEST(Overlap, DoesNotWarnIfSharedHardwareIsUncertain) {
       {"usb = '*:*', udev = { subsystem = 'a', properties = { X = '1' } }",
        "usb = '*:*', udev = { subsystem = 'a', attributes = { X = '1' } }"},
       {"path = '/dev/x*', usb = '*:*'", "usb = '*:*'"},
+      {"usb = ['0403:6001', '0403:6010']", "usb = ['0403:6011', '1a86:*']"},
+      {"usb = '*:*', usb_port = '1-1'", "usb = '*:*', usb_port = ['1-2', '1-3']"},
+      {"pci = '*:*', pci_address = '0000:3b:00.0'", "pci = '*:*', pci_address = '0000:3c:*'"},
+      {"usb = '*:*', pci_address = '0000:3b:00.0'", "usb = '*:*', pci_address = '0000:3c:00.0'"},
+      {"usb = '0403:*', not = { usb = '0403:6011' }", "usb = '0403:6011'"},
+      {"path = '/dev/x*', not = { usb_port = '1-1' }", "path = '/dev/x1'"},
   };
   for (const auto& [a, b] : pairs) {
     EXPECT_THAT(Examples(Two(Match(a), Match(b))), IsEmpty()) << a << "\n" << b;

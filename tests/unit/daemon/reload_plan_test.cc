@@ -70,6 +70,12 @@ TEST(PlanReload, ClassifiesTheImpactOfEachKey) {
        [](S& s) {
          s.matches.push_back({CountSource{1}, {}, {}});
        }},
+      {"response match.device_node", [](S& s) { s.matches[0].device_nodes.push_back({}); }},
+      {"list match",
+       [](S& s) {
+         s.matches.push_back({CountSource{1}, {}, {}});
+         s.matches[0].device_nodes.push_back({});
+       }},
       {"response device_node", [](S& s) { s.device_nodes.push_back({}); }},
       {"response mount",
        [](S& s) {

@@ -110,11 +110,11 @@ class ManyAdapters : InMemory, public testing::Test {
 };
 
 TEST_F(ManyAdapters, ScanReadsEachDeviceOnce) {
-  const MatchSpec usb{.source = UsbPattern{0x0403, 0x6001, std::nullopt}, .exclude = {}, .id = {}};
+  const MatchSpec usb{.source = UsbPattern{{{0x0403, 0x6001}}}, .exclude = {}, .id = {}};
   MatchSpec udev;
   udev.source = UdevPattern{{NamePattern::Compile("tty").value()}, {}, {}, {}};
   MatchSpec path = test::PathMatch({"/dev/ttyUSB*"});
-  path.conditions.usb = UsbPattern{0x0403, std::nullopt, std::nullopt};
+  path.conditions.usb = UsbPattern{{{0x0403, std::nullopt}}};
 
   Reads reads(tree_);
   ASSERT_EQ(reads.files(), 4 + kHubs + 4 * kHubs * kPorts);

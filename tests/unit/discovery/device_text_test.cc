@@ -28,8 +28,7 @@ using testing::Key;
 using testing::Not;
 
 MatchSpec UsbMatch(std::uint16_t vendor) {
-  MatchSpec match{
-      .source = UsbPattern{vendor, std::nullopt, std::nullopt}, .exclude = {}, .id = {}};
+  MatchSpec match{.source = UsbPattern{{{vendor, std::nullopt}}}, .exclude = {}, .id = {}};
   return match;
 }
 

@@ -131,7 +131,9 @@ TEST_F(DiscoverTest, RejectsAllDevicesWithADuplicateId) {
   EXPECT_THAT(Rejected(found.rejected),
               ElementsAre("duplicate_id /dev/a/x", "duplicate_id /dev/b/x"));
   for (const Rejection& r : found.rejected) {
-    EXPECT_THAT(r.detail, HasSubstr("2 devices have the ID \"x\""));
+    EXPECT_EQ(
+        r.detail,
+        "2 devices have the ID \"x\"; set id = \"{path}\" in the match, which differs for each");
   }
 }
 

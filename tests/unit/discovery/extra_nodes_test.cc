@@ -40,6 +40,17 @@ class ExtraNodesTest : public testing::Test {
   ResourceSpec spec_ = test::Resource({test::PathMatch({"/dev/card*"})});
 };
 
+TEST_F(ExtraNodesTest, NodesOfAMatchReplaceThoseOfTheResource) {
+  tree_.CharDevice("dev/port1");
+  spec_.matches.push_back(test::PathMatch({"/dev/port*"}));
+  NeedsNode("/dev/control");
+  DeviceNodeSpec& node = spec_.matches[1].device_nodes.emplace_back();
+  node.host_path = MakeTemplate("/dev/switch");
+  EXPECT_THAT(ScanContext().missing_nodes, ElementsAre(Pair("card1", HasSubstr("/dev/control")),
+                                                       Pair("card2", HasSubstr("/dev/control")),
+                                                       Pair("port1", HasSubstr("/dev/switch"))));
+}
+
 TEST_F(ExtraNodesTest, ReportsAMissingNodeForEachDevice) {
   NeedsNode("/dev/control");
   const Discovery without = ScanContext();

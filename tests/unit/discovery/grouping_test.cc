@@ -51,6 +51,27 @@ TEST_F(GroupingTest, GroupsNodesByValueInPathOrder) {
   EXPECT_THAT(found.rejected, IsEmpty());
 }
 
+TEST_F(GroupingTest, TogetherMakesOneDeviceOfAllNodes) {
+  MatchSpec match = test::PathMatch({"/dev/kvm", "/dev/{net/tun,vfio/*}"}, NodeType::kFile);
+  match.together = true;
+  const auto find = [&] { return Discover(Resource({match}), HostRoot(tree_.path()), ""); };
+  for (const char* node : {"dev/vfio/7", "dev/kvm", "dev/vfio/12"}) tree_.File(node);
+  Discovery found = find();
+  EXPECT_THAT(found.devices, IsEmpty()) << "each alternative needs a node";
+  ASSERT_THAT(Rejected(found.rejected), ElementsAre("incomplete /dev/kvm"));
+  EXPECT_THAT(found.rejected[0].detail, HasSubstr("needs a node /dev/net/tun; it has /dev/kvm"));
+  tree_.File("dev/net/tun");
+  found = find();
+  ASSERT_THAT(found.devices, testing::SizeIs(1));
+  EXPECT_THAT(PathsOf(found.devices[0]),
+              ElementsAre("/dev/kvm", "/dev/net/tun", "/dev/vfio/7", "/dev/vfio/12"));
+  EXPECT_THAT(found.rejected, IsEmpty());
+  const std::string id = found.devices[0].id;
+  EXPECT_THAT(id, testing::StartsWith("kvm+tun+"));
+  std::filesystem::remove(tree_.path() + "/dev/vfio/12");
+  EXPECT_EQ(find().devices.at(0).id, id) << "the ID does not depend on the nodes";
+}
+
 TEST_F(GroupingTest, EveryNodeKeepsItsOwnValues) {
   Add({"controlC7", "pcmC7D0p"});
   const Discovery found = Find();

@@ -168,7 +168,7 @@ TEST_F(ScanTest, FollowsLinksToNodes) {
     EXPECT_EQ(candidate.device.nodes.front().type, FileType::kRegular);
     EXPECT_EQ(candidate.identity, "me");
     EXPECT_EQ(candidate.device.nodes.front().captures, (NamedValues{{"k", "v"}}));
-    EXPECT_EQ(candidate.match, 3u);
+    EXPECT_EQ(candidate.device.match, 3u);
     EXPECT_TRUE(scan.directories().contains("/dev")) << path;
   }
 }
@@ -220,7 +220,7 @@ TEST_F(ScanTest, KeepsAPathOnce) {
   scan_.BeginMatch(match_, 1);
   Add("/dev/a");
   EXPECT_THAT(Found(), ElementsAre("/dev/a"));
-  EXPECT_EQ(scan_.candidates().front().match, 0u);
+  EXPECT_EQ(scan_.candidates().front().device.match, 0u);
 }
 
 TEST_F(ScanTest, MatchOfAnotherTypeDoesNotClaimThePath) {

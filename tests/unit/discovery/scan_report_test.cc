@@ -184,9 +184,9 @@ TEST_F(ReportTest, SeparatesOtherVendorsFromNearMisses) {
   sysfs_.Device("/sys/devices/pci0000:00/0000:00:01.0",
                 {.subsystem = "pci", .attributes = {{"vendor", "0x8086"}, {"device", "0x1572"}}});
   MatchSpec ours, narrowed, pci;
-  ours.source = narrowed.source = UsbPattern{0x0403, 0x6001, std::nullopt};
+  ours.source = narrowed.source = UsbPattern{{{0x0403, 0x6001}}};
   narrowed.conditions.udev = UdevPattern{{NamePattern::Compile("tty").value()}, {}, {}, {}};
-  pci.source = PciPattern{0x10ee, std::nullopt};
+  pci.source = PciPattern{{{0x10ee, std::nullopt}}};
   const Discovery found = Find({narrowed, ours, pci});
   const auto& reports = found.reports;
   EXPECT_THAT(Drops(reports[1]),

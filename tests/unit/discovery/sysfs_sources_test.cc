@@ -24,13 +24,13 @@ NamePattern Name(std::string_view text) { return NamePattern::Compile(text).valu
 
 MatchSpec Usb(std::optional<std::uint16_t> vendor, std::optional<std::uint16_t> product) {
   MatchSpec match;
-  match.source = UsbPattern{vendor, product, std::nullopt};
+  match.source = UsbPattern{{{vendor, product}}};
   return match;
 }
 
 MatchSpec Pci(std::optional<std::uint16_t> vendor, std::optional<std::uint16_t> device) {
   MatchSpec match;
-  match.source = PciPattern{vendor, device};
+  match.source = PciPattern{{{vendor, device}}};
   return match;
 }
 
@@ -154,9 +154,9 @@ TEST_F(SysfsSourcesTest, ConditionsFilterTheNodes) {
 
 TEST_F(SysfsSourcesTest, MatchesSerialNumberPatterns) {
   MatchSpec match = Usb(0x0403, 0x6001);
-  std::get<UsbPattern>(match.source).serial = Name("A9*");
+  std::get<UsbPattern>(match.source).serials = {Name("A9*")};
   EXPECT_THAT(Ids(Find(match)), ElementsAre("0403:6001-A9007YHT"));
-  std::get<UsbPattern>(match.source).serial = Name("B*");
+  std::get<UsbPattern>(match.source).serials = {Name("B*")};
   EXPECT_THAT(Find(match).devices, IsEmpty());
 }
 
@@ -259,13 +259,70 @@ TEST_F(SysfsSourcesTest, ConditionsFilterPathMatches) {
   tree_.CharDevice("dev/ttyS0", 4, 64);
   MatchSpec match = test::PathMatch({"/dev/tty*"});
   EXPECT_THAT(Paths(Find(match)), ElementsAre("/dev/ttyS0", "/dev/ttyUSB0", "/dev/ttyUSB1"));
-  match.conditions.usb = UsbPattern{0x0403, std::nullopt, Name("A*")};
+  match.conditions.usb = UsbPattern{{{0x0403, std::nullopt}}, {Name("A*")}};
   const Discovery found = Find(match);
   EXPECT_THAT(Ids(found), ElementsAre("ttyUSB0"));
   EXPECT_THAT(ValuesOf(found.devices[0]), Contains(Pair("usb_serial", "A9007YHT")));
   match.conditions = {};
-  match.conditions.pci = PciPattern{0x8086, 0xa36d};
+  match.conditions.pci = PciPattern{{{0x8086, 0xa36d}}};
   EXPECT_THAT(Paths(Find(match)), ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
+}
+
+TEST_F(SysfsSourcesTest, FindsDevicesByPort) {
+  MatchSpec usb = Usb(0x0403, std::nullopt);
+  std::get<UsbPattern>(usb.source).ports = {Name("1-2"), Name("*.2")};
+  EXPECT_THAT(Ids(Find(usb)), ElementsAre("0403:6001@1-1.2"));
+  MatchSpec path = test::PathMatch({"/dev/ttyUSB*"});
+  path.conditions.usb = UsbPattern{{}, {}, {Name("1-1.1")}};
+  EXPECT_THAT(Paths(Find(path)), ElementsAre("/dev/ttyUSB0"));
+  path.conditions.usb->ports = {Name("1-1")};
+  EXPECT_THAT(Find(path).devices, IsEmpty()) << "the port of the hub is not that of the adapter";
+}
+
+TEST_F(SysfsSourcesTest, FindsDevicesByAnyOfSeveralIdsAndSerials) {
+  MatchSpec match;
+  match.source = UsbPattern{{{0x1a86, 0x7523}, {0x0403, 0x6001}}};
+  EXPECT_THAT(Find(match).devices, testing::SizeIs(2));
+  std::get<UsbPattern>(match.source).serials = {Name("B*"), Name("A*")};
+  EXPECT_THAT(Ids(Find(match)), ElementsAre("0403:6001-A9007YHT"));
+  match.source = UsbPattern{{{0x1a86, 0x7523}, {0x0403, 0x6011}}};
+  EXPECT_THAT(Find(match).devices, IsEmpty());
+}
+
+TEST_F(SysfsSourcesTest, FindsFunctionsByAddress) {
+  Graphics();
+  MatchSpec pci = Pci(std::nullopt, std::nullopt);
+  std::get<PciPattern>(pci.source).addresses = {Name(BaseName(kCard))};
+  EXPECT_THAT(Ids(Find(pci)), ElementsAre(std::string(BaseName(kCard))));
+  MatchSpec path = test::PathMatch({"/dev/ttyUSB*", "/dev/dri/*"});
+  path.conditions.pci = PciPattern{{}, {Name("0000:00:14.*")}};
+  EXPECT_THAT(Paths(Find(path)), ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
+}
+
+TEST_F(SysfsSourcesTest, NotExcludesWhatMeetsAllOfItsConditions) {
+  MatchSpec path = test::PathMatch({"/dev/ttyUSB*"});
+  path.negated.usb = UsbPattern{{{0x0403, std::nullopt}}, {Name("A*")}};
+  EXPECT_THAT(Paths(Find(path)), ElementsAre("/dev/ttyUSB1"));
+  path.negated.udev = Subsystem("sound");
+  EXPECT_THAT(Find(path).devices, testing::SizeIs(2)) << "a tty is no sound device";
+  MatchSpec usb = Usb(0x0403, std::nullopt);
+  usb.negated.usb = UsbPattern{{}, {}, {Name("1-1.1")}};
+  EXPECT_THAT(Ids(Find(usb)), ElementsAre("0403:6001@1-1.2"));
+  MatchSpec udev = Udev(Subsystem("tty"));
+  udev.negated.usb = UsbPattern{{}, {}, {Name("1-1.2")}};
+  EXPECT_THAT(Paths(Find(udev)), ElementsAre("/dev/ttyUSB0"));
+}
+
+TEST_F(SysfsSourcesTest, NotExcludesWhatCannotBeChecked) {
+  MatchSpec path = test::PathMatch({"/dev/ttyUSB*"});
+  path.negated.usb = UsbPattern{{}, {Name("B*")}};
+  EXPECT_THAT(Find(path).devices, testing::SizeIs(2));
+  // Reading a directory fails, with another error than that of a missing file.
+  const std::string serial = (kHub + "/1-1.2/serial").substr(1);
+  tree_.File(serial + "/x");
+  EXPECT_THAT(Paths(Find(path)), ElementsAre("/dev/ttyUSB0"));
+  path.negated.pci = PciPattern{{}, {Name("0000:ff:*")}};
+  EXPECT_THAT(Find(path).devices, testing::SizeIs(2)) << "another condition is certainly not met";
 }
 
 TEST_F(SysfsSourcesTest, RegexGroupsOverrideSysfsVariables) {
@@ -279,7 +336,7 @@ TEST_F(SysfsSourcesTest, RegexGroupsOverrideSysfsVariables) {
 TEST_F(SysfsSourcesTest, GroupsNodesByUsbPort) {
   tree_.CharDevice("dev/other", 1, 3);
   MatchSpec match = test::PathMatch({"/dev/ttyUSB*", "/dev/bus/usb/*/*"});
-  match.conditions.usb = UsbPattern{0x0403, 0x6001, std::nullopt};
+  match.conditions.usb = UsbPattern{{{0x0403, 0x6001}}};
   const Discovery found = Find(test::Grouped(match, "usb_port", {"/dev/tty*"}));
   EXPECT_THAT(Ids(found), ElementsAre("1-1.1", "1-1.2"));
   EXPECT_THAT(found.devices[0].nodes, testing::SizeIs(2));

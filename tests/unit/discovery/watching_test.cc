@@ -77,13 +77,13 @@ TEST_F(WatchingTest, TerminatesOnLinkLoops) {
 
 TEST_F(WatchingTest, WatchesTheUdevDatabaseForSysfsMatches) {
   MatchSpec usb, path = PathMatch({"/dev/tty*"});
-  usb.source = UsbPattern{0x0403, {}, {}};
+  usb.source = UsbPattern{{{0x0403, std::nullopt}}};
   EXPECT_THAT(Watched(usb), ElementsAre("/"));
   EXPECT_THAT(Watched(path), ElementsAre("/"));
   tree_.Dir("run/udev/data");
   EXPECT_THAT(Watched(usb), ElementsAre("/run/udev/data"));
   EXPECT_THAT(Watched(path), ElementsAre("/"));
-  path.conditions.usb = UsbPattern{0x0403, {}, {}};
+  path.conditions.usb = UsbPattern{{{0x0403, std::nullopt}}};
   EXPECT_THAT(Watched(path), ElementsAre("/", "/run/udev/data"));
 }
 
@@ -101,7 +101,7 @@ class SysfsScanTest : public WatchingTest {
   }
   static MatchSpec Usb(std::optional<std::uint16_t> vendor, std::optional<std::uint16_t> product) {
     MatchSpec match;
-    match.source = UsbPattern{vendor, product, std::nullopt};
+    match.source = UsbPattern{{{vendor, product}}};
     return match;
   }
   Discovery Find(std::vector<MatchSpec> matches) const {

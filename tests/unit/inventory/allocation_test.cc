@@ -315,6 +315,21 @@ TEST_F(AllocateTest, MergesPermissions) {
   }
 }
 
+TEST_F(AllocateTest, NodesOfAMatchReplaceThoseOfTheResource) {
+  spec_ = Resource({PathMatch({"/dev/c0"}), PathMatch({"/dev/c1"}), PathMatch({"/dev/c2"})});
+  spec_.device_nodes = {Node({}, "/dev/{name}", "rwm")};
+  spec_.matches[1].device_nodes = {Node({}, "/dev/one", "r"), Node("/dev/extra", {})};
+  devices_[1].match = 1;
+  devices_[2].match = 2;
+  devices_[3].match = 7;  // of a match that was removed by a reload
+  EXPECT_THAT(
+      Granted({"c0", "c1", "c2", "c10"}).devices,
+      ElementsAre(DeviceSpec{"/dev/c0", "/dev/c0", "rwm"}, DeviceSpec{"/dev/one", "/dev/c1", "r"},
+                  DeviceSpec{"/dev/extra", "/dev/extra", "rw"},
+                  DeviceSpec{"/dev/c2", "/dev/c2", "rwm"},
+                  DeviceSpec{"/dev/c10", "/dev/c10", "rwm"}));
+}
+
 TEST_F(AllocateTest, AddsExtraNodesAndSkipsMissingOptionalOnes) {
   spec_.device_nodes = {Node({}, {}, "rw"),
                         Node("/dev/dri/renderD{card}", "/dev/dri/renderD{slot}", "r", true)};

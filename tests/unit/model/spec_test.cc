@@ -12,7 +12,7 @@ Template TemplateOf(std::string_view text) { return Template::Compile(text).valu
 
 TEST(DeviceTemplates, ContainsAllExceptTheId) {
   ResourceSpec spec;
-  EXPECT_THAT(DeviceTemplates(spec), IsEmpty());
+  EXPECT_THAT(DeviceTemplates(spec, 0), IsEmpty());
 
   spec.matches.push_back({CountSource{1}, {}, TemplateOf("identity")});
   spec.device_nodes.push_back({});
@@ -23,7 +23,7 @@ TEST(DeviceTemplates, ContainsAllExceptTheId) {
   spec.annotations.emplace_back(TemplateOf("note-key"), TemplateOf("note-value"));
   spec.cdi_devices.push_back(TemplateOf("cdi"));
   std::vector<std::string> texts;
-  for (const Template* t : DeviceTemplates(spec)) texts.push_back(t->text());
+  for (const Template* t : DeviceTemplates(spec, 0)) texts.push_back(t->text());
   EXPECT_THAT(texts, ElementsAre("node-host", "node-container", "mount-host", "mount-container",
                                  "env-key", "env-value", "note-key", "note-value", "cdi"));
 }
