@@ -22,9 +22,9 @@ PLACES = [
     ("src/discovery/sources.h", "after", "void ScanSource(const UdevPattern& udev, ScanContext& scan);"),
     ("src/discovery/names_source.cc", "new", ""),
     ("src/config/draft.h", "after", "  std::optional<TextList> command;"),
-    ("src/config/keys_of_match.cc", "before", "    KeyFor<&MatchDraft::usb>("),
+    ("src/config/keys_of_match.cc", "before", "    KeyFor<&MatchDraft::conditions, &ConditionsDraft::usb>("),
     ("src/config/match.cc", "before", "/// A key that can be the source of a match, with functions"),
-    ("src/config/match.cc", "before", '    {"usb", Has<&MatchDraft::usb>'),
+    ("src/config/match.cc", "before", '    {"usb", HasCondition<&ConditionsDraft::usb>'),
     ("src/config/match.cc", "before", "bool FindsSeveral(const CommandSource&)"),
     ("tests/unit/discovery/names_source_test.cc", "new", ""),
     ("src/model/spec.h", "after", "  std::string description;"),
@@ -119,6 +119,10 @@ def check(tree):
     build = tree / "build/dev"
     ran = run(build / "tests/unit_discovery", "--gtest_filter=NamesSource.*", cwd=tree)
     wrong = [] if "[  PASSED  ] 1 test." in ran or "[  SKIPPED ] 1 test" in ran else [f"the test did not run:\n{ran}"]
+    empty = tree / "empty.toml"
+    empty.write_text(CONFIG.replace('["null", "zero"]', "[]"))
+    if subprocess.run([build / "src/patchbay", "check", empty], capture_output=True).returncode != 1:
+        wrong.append("`patchbay check` accepts an empty list of names")
     config = tree / "named.toml"
     config.write_text(CONFIG)
     patchbay = build / "src/patchbay"

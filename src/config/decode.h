@@ -68,6 +68,9 @@ bool DecodeSection(const TomlTable& table, const SourceLocation& place, D& draft
     }
     if (found != nullptr) {
       seen.insert(found->info.name);
+      if constexpr (requires { draft.keys; }) {
+        draft.keys.push_back({found->info.name, entry.value.place});
+      }
       if (!found->decode(found->info, entry, draft, reporter)) draft.broken = true;
     } else {
       std::vector<std::string_view> known;

@@ -95,9 +95,16 @@ struct DeviceNodeDraft : Draft {
   bool optional = false;
 };
 
+/// A key of a section, and the location of its value.
+struct PlacedKey {
+  std::string_view name;
+  SourceLocation place;
+};
+
 struct MatchDraft : Draft {
   static constexpr std::string_view kSection = "resource.match";
-  std::string text;  ///< the keys on one line, in the order of the file
+  std::string text;             ///< the keys on one line, in the order of the file
+  std::vector<PlacedKey> keys;  ///< all known keys, in the order of the file
   std::optional<OneOrMore> path;
   std::optional<Text> regex;
   ConditionsDraft conditions;

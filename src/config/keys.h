@@ -61,7 +61,9 @@ struct KeyInfo {
   std::string_view example = "";                   ///< a value, in JSON
   std::string_view pattern = "";      ///< of a string or each list item; see schema_patterns.h
   std::string_view key_pattern = "";  ///< the same for the keys of a table with arbitrary keys
-  bool non_empty = false;             ///< an empty string, list or table is an error
+  /// An empty string, list or table is an error: in the schema by this flag, in `check` by the code
+  /// that compiles the section, with a message of its own.
+  bool non_empty = false;
   /// Keys with a number other than 0 are alternatives: a section must have one of them, and only
   /// one of the lowest number that it has. Keys with higher numbers can be added to that one.
   int alternative_group = 0;

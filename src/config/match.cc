@@ -1,5 +1,5 @@
-// kSources lists the keys that can be the source of a match by ascending alternative_group. The
-// source is the key of the lowest group that the match has; a second key of that group is an error.
+// kSources lists the keys that can be the source of a match. The source is the key of the lowest
+// alternative_group that the match has; a second key of that group is an error.
 // `usb`, `pci` and `udev` are compiled as conditions first, and TakeCondition moves the one that is
 // the source out of the conditions. The remaining checks depend on the source: keys that do not
 // apply to it, patterns that match or exclude nothing, and the variables of `group_by` and `id`.
@@ -9,6 +9,7 @@
 #include "config/match.h"
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "base/format.h"
@@ -149,6 +150,8 @@ std::optional<Source> TakeCondition(const MatchDraft&, MatchSpec& match, Pattern
   return std::move(*condition);
 }
 
+constexpr std::string_view kOfPaths[] = {"type"};
+
 /// A key that can be the source of a match, with functions that check for the key and compile it.
 /// If a match has several such keys, the one of the lowest alternative_group is the source and the
 /// others are conditions.
@@ -156,6 +159,9 @@ struct SourceKey {
   std::string_view name;
   bool (*present)(const MatchDraft&);
   std::optional<Source> (*compile)(const MatchDraft&, MatchSpec&, PatternBudget&, Reporter&);
+  /// Why the match cannot have the `excludes` of the key, or `refused` if that is not empty.
+  std::string_view why_refused = "";
+  std::span<const std::string_view> refused = {};
 };
 
 template <auto Member>
@@ -168,20 +174,25 @@ bool HasCondition(const MatchDraft& draft) {
   return (draft.conditions.*Member).has_value();
 }
 
+constexpr std::string_view kOnlyDevices = "its nodes are always devices";
 constexpr SourceKey kSources[] = {
     {"path", Has<&MatchDraft::path>, CompilePathSource},
     {"regex", Has<&MatchDraft::regex>, CompileRegexSource},
-    {"command", Has<&MatchDraft::command>, CompileCommandSource},
-    {"count", Has<&MatchDraft::count>, CompileCountSource},
-    {"usb", HasCondition<&ConditionsDraft::usb>, TakeCondition<&HardwarePatterns::usb>},
-    {"pci", HasCondition<&ConditionsDraft::pci>, TakeCondition<&HardwarePatterns::pci>},
-    {"udev", HasCondition<&ConditionsDraft::udev>, TakeCondition<&HardwarePatterns::udev>},
+    {"command", Has<&MatchDraft::command>, CompileCommandSource,
+     "the command decides which devices there are"},
+    {"count", Has<&MatchDraft::count>, CompileCountSource,
+     "devices of a count have no path and are numbered"},
+    {"usb", HasCondition<&ConditionsDraft::usb>, TakeCondition<&HardwarePatterns::usb>,
+     kOnlyDevices, kOfPaths},
+    {"pci", HasCondition<&ConditionsDraft::pci>, TakeCondition<&HardwarePatterns::pci>,
+     kOnlyDevices, kOfPaths},
+    {"udev", HasCondition<&ConditionsDraft::udev>, TakeCondition<&HardwarePatterns::udev>,
+     kOnlyDevices, kOfPaths},
 };
 
 int WayOf(const SourceKey& source) { return KeyOf<MatchDraft>(source.name).alternative_group; }
 
-std::string HintOnMissingSource(const MatchDraft& draft,
-                                const std::vector<std::string_view>& names) {
+std::string HintOnMissingSource(const MatchDraft& draft) {
   if (draft.conditions.usb_port) {
     return "usb_port is a condition: add usb = \"*:*\" to find every device on these ports";
   }
@@ -189,94 +200,67 @@ std::string HintOnMissingSource(const MatchDraft& draft,
     return "pci_address is a condition: add pci = \"*:*\" to find every function with these "
            "addresses";
   }
-  return format("add {}; the last three can also be combined with path or regex", OneOf(names));
+  std::vector<std::string_view> names;
+  for (const SourceKey& source : kSources) names.push_back(source.name);
+  return format("add {}; usb, pci and udev can also be combined with path or regex", OneOf(names));
 }
 
-std::optional<Source> CompileSource(const MatchDraft& draft, MatchSpec& match,
-                                    PatternBudget& budget, Reporter& reporter) {
-  std::vector<std::string_view> names, rivals;
-  const SourceKey* found = nullptr;
+/// Returns the keys of the lowest alternative_group that the match has.
+std::vector<const SourceKey*> SourcesOf(const MatchDraft& draft) {
+  std::vector<const SourceKey*> sources;
   for (const SourceKey& source : kSources) {
-    names.push_back(source.name);
     if (!source.present(draft)) continue;
-    if (found == nullptr) found = &source;
-    if (WayOf(source) == WayOf(*found)) rivals.push_back(source.name);
+    if (!sources.empty() && WayOf(source) > WayOf(*sources.front())) continue;
+    if (!sources.empty() && WayOf(source) < WayOf(*sources.front())) sources.clear();
+    sources.push_back(&source);
   }
-  if (rivals.size() == 1) return found->compile(draft, match, budget, reporter);
-  if (rivals.size() > 1) {
+  return sources;
+}
+
+/// Returns the key of the source, or null after an error.
+const SourceKey* SourceOf(const MatchDraft& draft, Reporter& reporter) {
+  const auto sources = SourcesOf(draft);
+  if (sources.size() == 1) return sources.front();
+  if (sources.size() > 1) {
+    std::vector<std::string_view> names;
+    for (const SourceKey* source : sources) names.push_back(source->name);
     reporter.Report(Code::kMatchSource, draft.place, "the match has several sources",
-                    format("keep {}; a second source needs a second {}", OneOf(rivals),
+                    format("keep {}; a second source needs a second {}", OneOf(names),
                            SectionTitle(MatchDraft::kSection)));
   } else if (!draft.broken) {  // a key that could not be used may have been the source
     reporter.Report(Code::kMatchSource, draft.place, "the match has no source",
-                    HintOnMissingSource(draft, names));
+                    HintOnMissingSource(draft));
   }
-  return std::nullopt;
+  return nullptr;
 }
-
-/// A key of a match and its location, which is null if the match does not have the key.
-struct PlacedKey {
-  std::string_view name;
-  const SourceLocation* place;
-};
-
-template <class Draft>
-PlacedKey Placed(std::string_view name, const std::optional<Draft>& draft) {
-  return {name, draft ? &draft->place : nullptr};
-}
-
-constexpr std::string_view kOfPaths[] = {"type"};
 
 /// Reports keys that do not apply to the source of the match.
-void CheckKeysOfSource(const MatchDraft& draft, const MatchSpec& match, Reporter& reporter) {
-  const Source& source = match.source;
-  const ConditionsDraft& conditions = draft.conditions;
-  const PlacedKey placed[] = {Placed("usb", conditions.usb),
-                              Placed("pci", conditions.pci),
-                              Placed("usb_port", conditions.usb_port),
-                              Placed("pci_address", conditions.pci_address),
-                              Placed("udev", conditions.udev),
-                              Placed("not", draft.negated),
-                              Placed("together", draft.together),
-                              Placed("exclude", draft.exclude),
-                              Placed("id", draft.id),
-                              Placed("type", draft.type),
-                              Placed("group_by", draft.group_by),
-                              Placed("require", draft.require),
-                              Placed("max_devices", draft.max_devices)};
-  const auto refuse = [&](std::string_view name, std::span<const std::string_view> keys,
-                          std::string_view why) {
-    for (const PlacedKey& key : placed) {
-      if (key.place == nullptr || !std::count(keys.begin(), keys.end(), key.name)) continue;
-      reporter.Report(Code::kNotWithSource, *key.place,
-                      format("\"{}\" cannot be combined with \"{}\"", key.name, name),
-                      format("{}; remove the key", why));
-    }
-  };
-  const auto refuse_excluded = [&](std::string_view name, std::string_view why) {
-    refuse(name, KeyOf<MatchDraft>(name).excludes, why);
-  };
+void CheckKeysOfSource(const SourceKey& key, const MatchDraft& draft, const MatchSpec& match,
+                       Reporter& reporter) {
+  const auto refused = key.refused.empty() ? KeyOf<MatchDraft>(key.name).excludes : key.refused;
+  for (const PlacedKey& other : draft.keys) {
+    if (!std::ranges::count(refused, other.name)) continue;
+    reporter.Report(Code::kNotWithSource, other.place,
+                    format("\"{}\" cannot be combined with \"{}\"", other.name, key.name),
+                    key.why_refused.empty() ? "remove one of the two keys"
+                                            : format("{}; remove the key", key.why_refused));
+  }
   if (draft.timeout && !draft.command) {
     reporter.Report(Code::kNeedsKey, draft.timeout->place, "\"timeout\" needs \"command\"",
                     "remove the key");
   }
-  if (draft.count) {
-    refuse_excluded("count", "devices of a count have no path and are numbered");
-  } else if (draft.command) {
-    refuse_excluded("command", "the command decides which devices there are");
-  } else if (std::holds_alternative<UsbPattern>(source)) {
-    refuse("usb", kOfPaths, "its nodes are always devices");
-  } else if (std::holds_alternative<PciPattern>(source)) {
-    refuse("pci", kOfPaths, "its nodes are always devices");
-  } else if (const auto* udev = std::get_if<UdevPattern>(&source)) {
-    refuse("udev", kOfPaths, "its nodes are always devices");
-    if (udev->subsystems.empty() && !conditions.udev->subsystem && !conditions.udev->broken) {
-      reporter.Report(Code::kNeedsKey, conditions.udev->place,
-                      "\"udev\" without \"subsystem\" matches a device and all of its parents",
-                      "add the subsystem of the device itself: udev = { subsystem = \"tty\", … }");
-    }
-  } else if (conditions.udev && !CanHaveNodes(match)) {
-    reporter.Report(Code::kMatchesNothing, conditions.udev->place,
+  const auto& udev_draft = draft.conditions.udev;
+  const auto* udev = std::get_if<UdevPattern>(&match.source);
+  if (udev != nullptr && udev->subsystems.empty() && !udev_draft->subsystem &&
+      !udev_draft->broken) {
+    reporter.Report(Code::kNeedsKey, udev_draft->place,
+                    "\"udev\" without \"subsystem\" matches a device and all of its parents",
+                    "add the subsystem of the device itself: udev = { subsystem = \"tty\", … }");
+  }
+  const bool is_path = std::holds_alternative<PathSource>(match.source) ||
+                       std::holds_alternative<RegexSource>(match.source);
+  if (is_path && udev_draft && !CanHaveNodes(match)) {
+    reporter.Report(Code::kMatchesNothing, udev_draft->place,
                     "a path cannot be a network interface",
                     "remove path or regex: udev alone finds network interfaces");
   }
@@ -419,10 +403,7 @@ bool CanHaveSeveralNodes(const MatchSpec& match) {
       IsOfSubsystem(*match.conditions.udev, "usb")) {
     return false;  // only the node in /dev/bus/usb
   }
-  return !match.group_by.empty() || match.together ||
-         std::holds_alternative<UsbPattern>(match.source) ||
-         std::holds_alternative<PciPattern>(match.source) ||
-         std::holds_alternative<CommandSource>(match.source);
+  return !match.group_by.empty() || match.together || TraitsOf(match).has_several_nodes;
 }
 
 bool CanFindSeveral(const MatchSpec& match) {
@@ -444,10 +425,12 @@ std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& bu
   if (draft.type) match.type = static_cast<NodeType>(draft.type->value);
   match.conditions = CompileConditions(draft.conditions, reporter);
   if (draft.negated) match.negated = CompileNegated(*draft.negated, reporter);
-  auto source = CompileSource(draft, match, budget, reporter);
+  const SourceKey* key = SourceOf(draft, reporter);
+  if (key == nullptr) return std::nullopt;
+  auto source = key->compile(draft, match, budget, reporter);
   if (!source) return std::nullopt;
   match.source = std::move(*source);
-  CheckKeysOfSource(draft, match, reporter);
+  CheckKeysOfSource(*key, draft, match, reporter);
   if (draft.exclude && good_exclude) CheckExclude(draft, match, reporter);
   if (draft.count) return match;
   if (draft.group_by) {

@@ -28,6 +28,9 @@ std::string HintOn(std::string_view name, const Scope& scope) {
       [](const MatchSpec* m) { return std::holds_alternative<CountSource>(m->source); });
   if (IsNodeVariable(name)) {
     if (only_counts) return "devices of a count have no node: use {id} or {index}";
+    const bool are_interfaces = std::ranges::all_of(
+        scope.matches, [](const MatchSpec* m) { return TraitsOf(*m).has_nodes; });
+    if (!are_interfaces) return "devices of this match have no node: use {id}";
     return format("a network interface has no node: use {{INTERFACE}}{}",
                   scope.TypeOf("id") ? " or {id}" : "");
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "model/glob.h"
+#include "model/source_traits.h"
 
 namespace patchbay {
 
@@ -22,6 +23,8 @@ struct HardwareId {
 
 /// A USB device. One entry of each list must match; an empty list matches any device.
 struct UsbPattern {
+  static constexpr SourceTraits kTraits{
+      .has_nodes = true, .has_several_nodes = true, .reads_sysfs = true};
   std::vector<HardwareId> ids = {};
   std::vector<NamePattern> serials = {};
   std::vector<NamePattern> ports = {};  ///< the place on its bus, as in sysfs: "1-1.2"
@@ -30,6 +33,8 @@ struct UsbPattern {
 
 /// A PCI function. One entry of each list must match; an empty list matches any function.
 struct PciPattern {
+  static constexpr SourceTraits kTraits{
+      .has_nodes = true, .has_several_nodes = true, .reads_sysfs = true};
   std::vector<HardwareId> ids = {};
   std::vector<NamePattern> addresses = {};  ///< as in sysfs: "0000:3b:00.0"
   bool operator==(const PciPattern&) const = default;
@@ -38,6 +43,8 @@ struct PciPattern {
 /// A device by the keys of udev rules. One pattern of each list must match, and all properties and
 /// attributes.
 struct UdevPattern {
+  static constexpr SourceTraits kTraits{
+      .has_nodes = true, .has_several_nodes = false, .reads_sysfs = true};
   using Values = std::vector<std::pair<std::string, NamePattern>>;
   std::vector<NamePattern> subsystems;  ///< of the device itself; empty: any
   std::vector<NamePattern> drivers;     ///< of the device or a parent; empty: any

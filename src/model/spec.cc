@@ -32,10 +32,12 @@ bool HasConditions(const MatchSpec& match) {
   return !match.conditions.empty() || !match.negated.empty();
 }
 
+SourceTraits TraitsOf(const MatchSpec& match) {
+  return std::visit([](const auto& source) { return source.kTraits; }, match.source);
+}
+
 bool UsesSysfs(const MatchSpec& match) {
-  return HasConditions(match) || std::holds_alternative<UsbPattern>(match.source) ||
-         std::holds_alternative<PciPattern>(match.source) ||
-         std::holds_alternative<UdevPattern>(match.source);
+  return HasConditions(match) || TraitsOf(match).reads_sysfs;
 }
 
 bool UsesSysfs(const ResourceSpec& resource) {
@@ -44,7 +46,7 @@ bool UsesSysfs(const ResourceSpec& resource) {
 }
 
 bool CanHaveNodes(const MatchSpec& match) {
-  if (std::holds_alternative<CountSource>(match.source)) return false;
+  if (!TraitsOf(match).has_nodes) return false;
   const auto* udev = std::get_if<UdevPattern>(&match.source);
   if (udev == nullptr && match.conditions.udev) udev = &*match.conditions.udev;
   return udev == nullptr || !IsOfSubsystem(*udev, "net");

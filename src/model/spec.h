@@ -24,24 +24,32 @@ namespace patchbay {
 
 /// Each file whose path matches one of the globs is a device.
 struct PathSource {
+  static constexpr SourceTraits kTraits{
+      .has_nodes = true, .has_several_nodes = false, .reads_sysfs = false};
   std::vector<Glob> globs;
   bool operator==(const PathSource&) const = default;
 };
 
 /// Each file whose whole path matches is a device. Named groups become variables.
 struct RegexSource {
+  static constexpr SourceTraits kTraits{
+      .has_nodes = true, .has_several_nodes = false, .reads_sysfs = false};
   Regex regex;
   bool operator==(const RegexSource&) const = default;
 };
 
 /// Devices without host nodes, such as licenses or ports.
 struct CountSource {
+  static constexpr SourceTraits kTraits{
+      .has_nodes = false, .has_several_nodes = false, .reads_sysfs = false};
   int count = 0;
   bool operator==(const CountSource&) const = default;
 };
 
 /// A program lists the devices; discovery/command_output.h describes its output.
 struct CommandSource {
+  static constexpr SourceTraits kTraits{
+      .has_nodes = true, .has_several_nodes = true, .reads_sysfs = false};
   std::vector<std::string> argv;
   std::chrono::milliseconds timeout = std::chrono::seconds(10);
   bool operator==(const CommandSource&) const = default;
@@ -241,6 +249,9 @@ const std::vector<DeviceNodeSpec>& DeviceNodesOf(const ResourceSpec& resource, s
 /// Returns all templates of a resource that are rendered for devices of a match. `id` of the match
 /// is not included: it is rendered before slot and index are known.
 std::vector<const Template*> DeviceTemplates(const ResourceSpec& resource, std::size_t match);
+
+/// Returns the traits of the source of a match.
+SourceTraits TraitsOf(const MatchSpec& match);
 
 using ResourceSpecs = std::vector<std::shared_ptr<const ResourceSpec>>;
 

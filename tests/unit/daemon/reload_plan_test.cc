@@ -2,7 +2,9 @@
 
 #include <gmock/gmock.h>
 
+#include <fstream>
 #include <functional>
+#include <iterator>
 
 namespace patchbay {
 namespace {
@@ -94,7 +96,13 @@ TEST(PlanReload, ClassifiesTheImpactOfEachKey) {
          s.replicas = 3;
        }},
   };
-  for (const Case& c : cases) EXPECT_EQ(StepOf(c.change), c.expected);
+  std::ifstream file(PATCHBAY_SOURCE_DIR "/docs/reload.md");
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  for (const Case& c : cases) {
+    EXPECT_EQ(StepOf(c.change), c.expected);
+    const std::string key = c.expected.substr(c.expected.rfind(' ') + 1);
+    EXPECT_NE(page.find("`" + key + "`"), std::string::npos) << key << " is not in docs/reload.md";
+  }
 
   // Fails to compile if a key is added to ResourceSpec: add it to the plan, to the cases above, and
   // here.
