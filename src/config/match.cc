@@ -223,6 +223,7 @@ const SourceKey* SourceOf(const MatchDraft& draft, Reporter& reporter) {
   if (sources.size() == 1) return sources.front();
   if (sources.size() > 1) {
     std::vector<std::string_view> names;
+    names.reserve(sources.size());
     for (const SourceKey* source : sources) names.push_back(source->name);
     reporter.Report(Code::kMatchSource, draft.place, "the match has several sources",
                     format("keep {}; a second source needs a second {}", OneOf(names),
