@@ -15,7 +15,9 @@ COPY proto proto
 COPY src src
 ARG REVISION=unknown
 RUN --mount=type=cache,target=/root/.cache/ccache scripts/image build "$TARGETARCH" "$REVISION"
-RUN scripts/image root "$TARGETARCH" /root-of-image
+COPY scripts/third-party scripts/
+ARG CREATED=1970-01-01T00:00:00Z
+RUN scripts/image root "$TARGETARCH" /root-of-image "$CREATED"
 
 # The parts that both images share.
 FROM scratch AS base

@@ -35,6 +35,19 @@ elseif(NOT PATCHBAY_EPOCH)
   set(PATCHBAY_EPOCH 0)
 endif()
 
+# The libraries of the program are known after it is linked, so they are listed at the installation.
+find_program(DPKG dpkg)
+if(DPKG)
+  set(third_party ${PROJECT_BINARY_DIR}/third-party)
+  install(CODE "
+    execute_process(COMMAND \"${CMAKE_COMMAND}\" -E env SOURCE_DATE_EPOCH=${PATCHBAY_EPOCH}
+                            \"${PROJECT_SOURCE_DIR}/scripts/third-party\" \"${PROJECT_BINARY_DIR}\" \"${third_party}\"
+                    COMMAND_ERROR_IS_FATAL ANY)")
+  install(FILES ${third_party}/NOTICES ${third_party}/sbom.cdx.json DESTINATION ${CMAKE_INSTALL_DOCDIR})
+else()
+  message(STATUS "dpkg is not installed: the notices of the libraries are left out")
+endif()
+
 find_program(SCDOC scdoc)
 if(SCDOC)
   set(pages)

@@ -1,0 +1,125 @@
+"""The notices and the bill of materials: every library of the program is in them, and nothing else."""
+
+import copy
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+import support
+import third_party
+
+BUILD = pathlib.Path(support.PATCHBAY).parents[1]
+# A program of one library of each kind. It is also linked with an archive that it takes nothing from, and a test has
+# headers that the program has not.
+NINJA = """
+rule compile
+  command = g++ -std=c++20 -MD -MF $out.d -c $in -o $out
+  deps = gcc
+  depfile = $out.d
+rule link
+  command = g++ -Wl,-Map=$out.map -Wl,--as-needed $in -l:libz.a -l:libyaml-cpp.a -ludev -lcares -o $out
+build src/main.o: compile main.cc
+build tests/test.o: compile test.cc
+build src/patchbay: link src/main.o
+"""
+MAIN = """#include <libudev.h>
+#include <linux/input.h>
+#include <tl/expected.hpp>
+#include <zlib.h>
+int main() { return udev_new() && zlibVersion() && tl::expected<int, int>(0) ? 0 : 1; }
+"""
+
+
+def dpkg(*arguments):
+    return subprocess.run(["dpkg-query", *arguments], capture_output=True, text=True, check=False).stdout
+
+
+def sources_of(paths):
+    """The source package of each installed file; dpkg knows each with or without the /usr of a merged /usr."""
+    spelled = {name: path for path in map(str, paths) for name in (path, "/usr" + path, path.removeprefix("/usr"))}
+    owners = {}
+    for line in dpkg("--search", *spelled).splitlines():
+        packages, _, path = line.partition(": ")
+        owners[spelled[path]] = packages.split(", ")[0]
+    sources = dict(line.split() for line in dpkg("--show", "--showformat", "${binary:Package} ${source:Package}\n",
+                                                 *owners.values()).splitlines())
+    return {path: sources[owner] for path, owner in owners.items()}
+
+
+def written(build, directory):
+    """The notices and the bill of a build."""
+    directory = pathlib.Path(directory)
+    subprocess.run([support.SOURCE / "scripts/third-party", build, directory], check=True, timeout=120,
+                   env=os.environ | {"SOURCE_DATE_EPOCH": "1700000000"})
+    return (directory / "NOTICES").read_text(), json.loads((directory / "sbom.cdx.json").read_text())
+
+
+class ThirdParty(support.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        support.skip_unless_programs("dpkg", "ninja", "ldd")
+        with tempfile.TemporaryDirectory() as directory:
+            cls.notices, cls.bill = written(BUILD, directory)
+
+    def test_every_library_of_the_program_is_listed(self):
+        loaded = re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", support.PATCHBAY], capture_output=True, text=True,
+                                                          check=True).stdout)
+        self.assertGreater(len(loaded), 7)
+        # The table of src/CMakeLists.txt: what the rooms may include.
+        table = (support.SOURCE / "src/CMakeLists.txt").read_text()
+        prefixes = {prefix for line in re.findall(r"HEADERS ([^)]*?)(?: LIBRARIES|\)|\n)", table)
+                    for prefix in line.split()} - {".pb.h"}
+        self.assertGreater(len(prefixes), 10)
+        included = [next(path for path in sorted(pathlib.Path("/usr/include").glob(f"{prefix.rstrip('/')}*"))
+                         if path.name == pathlib.Path(prefix).name) for prefix in prefixes]
+        expected = sources_of([*loaded, *included])
+        self.assertEqual(expected.keys(), {*loaded, *map(str, included)})
+        self.assertLessEqual(set(expected.values()), set(third_party.sources(self.notices)))
+        listed = {third_party.purl_of(component["purl"])[2]["upstream"].split("@")[0] for component in self.bill["components"]}
+        self.assertLessEqual(set(expected.values()), listed)
+
+    def test_nothing_else_is_listed(self):
+        for name, text in (("build.ninja", NINJA), ("main.cc", MAIN), ("test.cc", "#include <nlohmann/json_fwd.hpp>\n"),
+                           ("CMakeCache.txt", "")):
+            (self.dir / name).write_text(text)
+        subprocess.run(["ninja", "--quiet", "-C", self.dir], check=True, timeout=120)
+        notices, bill = written(self.dir, self.dir)
+        self.assertEqual(third_party.sources(notices), ["gcc-12", "glibc", "systemd", "tl-expected", "zlib"])
+        self.assertEqual(third_party.uses(bill), {
+            "libc6": "loaded at run time",
+            "libc6-dev": "linked statically",  # what is called before main()
+            "libexpected-dev": "compiled in from headers",
+            "libgcc-12-dev": "linked statically",
+            "libudev1": "loaded at run time",
+            "zlib1g-dev": "linked statically"})
+
+    def test_the_bill_is_valid(self):
+        self.assertEqual(third_party.problems(self.bill), [])
+        for component in self.bill["components"]:
+            with self.subTest(component=component["name"]):
+                self.assertEqual(dpkg("--show", "--showformat", "${Version}\n", component["name"]).splitlines()[0],
+                                 component["version"])
+                self.assertTrue(component["licenses"])
+
+    def test_an_invalid_bill_is_found_out(self):
+        bill = copy.deepcopy(self.bill)
+        bill["components"][0]["licenses"] = [{"license": {"id": "Expat"}}]
+        bill["components"][1]["version"] += "x"
+        self.assertEqual(len(third_party.problems(bill)), 2)
+
+    def test_the_same_build_gives_the_same_bytes(self):
+        self.assertEqual(written(BUILD, self.dir), (self.notices, self.bill))
+        self.assertEqual(self.bill["metadata"]["timestamp"], "2023-11-14T22:13:20Z")
+
+    def test_licenses_that_texts_refer_to_are_included(self):
+        referred = {os.path.basename(os.path.realpath(path))
+                    for path in re.findall(r"/usr/share/common-licenses/[\w.-]*\w", self.notices)}
+        self.assertIn("LGPL-2.1", referred)
+        self.assertEqual(sorted(referred), re.findall(r"(?m)^=+\nThe license (\S+)$", self.notices))
+
+
+if __name__ == "__main__":
+    support.main()
