@@ -101,3 +101,10 @@ build() {
     quietly "$dir/build.log" ninja --quiet -C "$dir" -j "$(nproc)" "$@"
   fi
 }
+
+# project_version: prints the version in CMakeLists.txt.
+project_version() { sed -n 's/^project(patchbay VERSION \([0-9.]*\).*/\1/p' "$root/CMakeLists.txt"; }
+
+# The commit that is built, as `patchbay --version` shows it, and its time. Both also exist without git.
+revision() { git -C "$root" rev-parse --short HEAD 2>/dev/null || echo unknown; }
+commit_epoch() { git -C "$root" log -1 --format=%ct 2>/dev/null || echo 0; }

@@ -22,7 +22,12 @@ CARD = "0000:21:00.1"
 
 
 def image(target):
-    return images.image(target, images.own_arch(), REVISION="4711abc", CREATED="2026-01-02T03:04:05Z")
+    return images.image(target, images.own_arch())
+
+
+def git(*arguments):
+    return subprocess.run(["git", "-C", support.SOURCE, *arguments], capture_output=True, text=True, check=True,
+                          env=os.environ | {"TZ": "UTC"}).stdout.strip()
 
 
 class Files(support.TestCase):
@@ -41,11 +46,12 @@ class Files(support.TestCase):
                       for key, value in config["Labels"].items() if "opencontainers" in key}
             self.assertEqual(sorted(labels), LABELS)
             self.assertNotIn("", labels.values())
-            self.assertEqual(labels["revision"], "4711abc")
+            self.assertEqual(labels["revision"], git("rev-parse", "--short", "HEAD"))
             version = support.run("--version").stdout.split()[1]
             self.assertEqual(labels["version"], version)
             self.assertTrue(labels["documentation"].endswith(f"/v{version}/docs"))
-            self.assertEqual(labels["created"], "2026-01-02T03:04:05Z")
+            self.assertEqual(labels["created"],
+                             git("log", "-1", "--format=%cd", "--date=format-local:%Y-%m-%dT%H:%M:%SZ"))
 
     def test_holds_the_program_and_what_it_links_to(self):
         self.patchbay.unpack(self.rootfs)
@@ -90,7 +96,7 @@ class Served(pod.TestCase):
             shown = self.exec("patchbay", "devices")
             self.assertEqual(shown.returncode, 0, shown.stderr)
             self.assertIn("patchbay.dev/null", shown.stdout)
-            self.assertIn("(4711abc)", self.exec("patchbay", "--version").stdout)
+            self.assertIn(f"({git('rev-parse', '--short', 'HEAD')})", self.exec("patchbay", "--version").stdout)
             for shell in ("sh", "/bin/sh", "/bin/bash", "/bin/busybox"):
                 self.assertNotEqual(self.exec(shell, "-c", "true").returncode, 0, shell)
             subprocess.run([*self.runc, "kill", self.name, "TERM"], check=True)

