@@ -40,12 +40,15 @@ USER 0:0
 ENTRYPOINT ["/usr/bin/patchbay"]
 CMD ["run"]
 
-# sh, coreutils, grep, sed and awk are in Debian's base.
+# sh, coreutils, grep, sed and awk are in Debian's base. Documentation, except copyright, is left out, and so are tables that
+# probes do not need: udev's database of hardware names and the character sets of other languages.
 FROM debian:bookworm-slim AS debian-with-tools
 RUN apt-get update && \
     apt-get install -y --no-install-recommends \
       libprometheus-cpp-core1.0 libtomlplusplus3 libudev1 pciutils udev usbutils && \
-    rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/*
+    rm -rf /var/lib/apt/lists/* /var/cache/* /var/log/* /usr/share/info /usr/share/locale/* /usr/share/man/* \
+      /usr/lib/udev/hwdb.bin /usr/lib/udev/hwdb.d /usr/lib/*-linux-gnu/gconv && \
+    find /usr/share/doc -type f ! -name copyright -delete
 COPY --from=build /root-of-image/usr/bin/patchbay /usr/bin/patchbay
 COPY --from=build /root-of-image/usr/share/doc/patchbay /usr/share/doc/patchbay
 

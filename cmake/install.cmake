@@ -43,7 +43,7 @@ if(DPKG)
     execute_process(COMMAND \"${CMAKE_COMMAND}\" -E env SOURCE_DATE_EPOCH=${PATCHBAY_EPOCH}
                             \"${PROJECT_SOURCE_DIR}/scripts/third-party\" \"${PROJECT_BINARY_DIR}\" \"${third_party}\"
                     COMMAND_ERROR_IS_FATAL ANY)")
-  install(FILES ${third_party}/NOTICES ${third_party}/sbom.cdx.json DESTINATION ${CMAKE_INSTALL_DOCDIR})
+  install(FILES ${third_party}/NOTICES.gz ${third_party}/sbom.cdx.json DESTINATION ${CMAKE_INSTALL_DOCDIR})
 else()
   message(STATUS "dpkg is not installed: the notices of the libraries are left out")
 endif()

@@ -5,6 +5,7 @@ import subprocess
 import elf
 import images
 import support
+import third_party
 
 EXAMPLE = support.SOURCE / "examples/configs/everyday.toml"
 
@@ -30,8 +31,18 @@ class Arm64(support.TestCase):
         self.assertIn("AArch64", elf.readelf("--file-header", self.program))
         self.assertEqual(elf.missing_hardening(self.program), set())
         total = sum(images.files(self.rootfs).values())
-        print(f"patchbay for arm64: {total / (1 << 20):.1f} MiB")
-        self.assertLessEqual(total, 30_000_000)
+        print(f"patchbay for arm64: {total / 1_000_000:.1f} MB")
+        self.assertLessEqual(total, 14_000_000)
+
+    def test_has_the_notices_of_its_libraries(self):
+        notices, bill = third_party.read(self.rootfs / "usr/share/doc/patchbay")
+        self.assertEqual(third_party.problems(bill), [])
+        uses = third_party.uses(bill)
+        self.assertEqual({uses[name] for name in ("libc6", "libstdc++6", "libudev1")}, {"loaded at run time"})
+        self.assertEqual(uses["libgrpc++-dev"], "linked statically")
+        arches = {third_party.purl_of(component["purl"])[2]["arch"] for component in bill["components"]}
+        self.assertEqual(arches, {"arm64", "all"})  # the compiler's own parts are in packages of any architecture
+        self.assertIn("grpc", third_party.sources(notices))
 
     def test_runs(self):
         here = support.run("--version").stdout

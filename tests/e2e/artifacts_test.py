@@ -9,6 +9,7 @@ import subprocess
 import tarfile
 import unittest
 
+import documents_test
 import helm
 import images
 import support
@@ -77,6 +78,15 @@ class Files(support.TestCase):
         self.assertEqual({third_party.purl_of(c["purl"])[2]["arch"] for c in bill["components"]} - {"all"}, {ARCH})
         self.assertEqual({third_party.purl_of(c["purl"])[2]["upstream"].split("@")[0] for c in bill["components"]},
                          set(third_party.sources((DIST / f"{ONE}.NOTICES.txt").read_text())))
+
+    def test_commands_of_the_page(self):
+        """Without a registry there is no signature to verify."""
+        script = "".join(block.text for block in documents_test.blocks(support.SOURCE / "docs/release.md", "sh"))
+        script = re.sub(r"(?m)^cosign (?:.*\\\n)*.*\n|^git .*\n", "", script).replace("linux-amd64", f"linux-{ARCH}")
+        script = re.sub(r"\b0\.1\.0\b", VERSION, script)
+        said = run("bash", "-euc", script, cwd=DIST)
+        self.assertIn(f"{CHART}: OK\n", said)
+        self.assertRegex(said, r"(?m)^libgrpc\+\+-dev \S+ Apache-2\.0$")
 
     def test_sizes(self):
         for name, limit in ((CHART, 60_000), (f"{ONE}.oci.tar", 7 * MB), (f"{TOOLS}.oci.tar", 40 * MB)):

@@ -12,9 +12,11 @@ import images
 import kustomize
 import pod
 import support
+import third_party
 from kustomize import the, with_components
 
-MIB = 1 << 20
+MB = 1_000_000  # uncompressed, the sum of all files
+DOC = "/usr/share/doc/patchbay"
 LABELS = "created description documentation licenses revision source title url vendor version".split()
 # Programs that probes and hooks can use; example-fpga runs sh and od.
 TOOLS = "sh od cat head tail cut tr sort test expr timeout grep sed awk find xargs lspci lsusb udevadm"
@@ -64,11 +66,33 @@ class Files(support.TestCase):
                     wanted.add(name)
                     queue.append(next(self.rootfs.rglob(name)))
         others = {path for path in found if pathlib.Path(path).name not in wanted}
-        self.assertEqual(others, {"/lib", "/lib64", "/usr/share/doc/patchbay/LICENSE"})
+        self.assertEqual(others, {"/lib", "/lib64", f"{DOC}/LICENSE", f"{DOC}/NOTICES.gz", f"{DOC}/sbom.cdx.json"})
         self.assertFalse([name for name in wanted if "grpc" in name or "ssl" in name])
         total = sum(found.values())
-        print(f"patchbay: {total / MIB:.1f} MiB, the program {program.stat().st_size / MIB:.1f}")
-        self.assertLessEqual(total, 30_000_000)
+        print(f"patchbay: {total / MB:.1f} MB, the program {program.stat().st_size / MB:.1f}")
+        self.assertLessEqual(total, 14 * MB)
+
+    def test_both_have_the_notices_of_their_libraries(self):
+        texts = []
+        for image in (self.patchbay, self.tools):
+            rootfs = self.dir / image.name.partition(":")[2]
+            image.unpack(rootfs)
+            notices, bill = third_party.read(rootfs / DOC.lstrip("/"))
+            self.assertEqual(third_party.problems(bill), [])
+            texts.append(notices)
+        self.assertEqual(*texts)
+        # grpc and what it needs are within the program; the others are files of the image, or headers.
+        uses = third_party.uses(bill)
+        self.assertEqual({name for name, use in uses.items() if use == "loaded at run time"},
+                         {"libc6", "libgcc-s1", "libprometheus-cpp-core1.0", "libstdc++6", "libtomlplusplus3", "libudev1"})
+        for name in ("libabsl-dev", "libgrpc++-dev", "libgrpc-dev", "libprotobuf-dev", "libre2-dev", "libyaml-cpp-dev"):
+            self.assertEqual(uses[name], "linked statically")
+        for name in ("libboost1.81-dev", "libcli11-dev", "libexpected-dev", "libfmt-dev", "libspdlog-dev"):
+            self.assertEqual(uses[name], "compiled in from headers")
+        for source in ("boost1.81", "grpc", "fmtlib", "systemd", "zlib"):
+            self.assertIn(source, third_party.sources(notices))
+        for source in ("googletest", "google-benchmark", "linux", "openssl"):
+            self.assertNotIn(source, third_party.sources(notices))
 
     def test_is_hardened(self):
         self.patchbay.unpack(self.rootfs)
@@ -77,7 +101,8 @@ class Files(support.TestCase):
     def test_tools_hold_what_probes_need(self):
         self.tools.unpack(self.rootfs)
         total = sum(images.files(self.rootfs).values())
-        print(f"patchbay:tools: {total / MIB:.1f} MiB")
+        print(f"patchbay:tools: {total / MB:.1f} MB")
+        self.assertLessEqual(total, 90 * MB)
         for tool in TOOLS.split():
             found = [p for d in ("usr/bin", "usr/sbin") for p in [self.rootfs / d / tool]
                      if p.is_symlink() or p.exists()]

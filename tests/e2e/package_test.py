@@ -98,7 +98,7 @@ class Package(PackageCase):
                      "usr/share/zsh/vendor-completions/_patchbay", "usr/share/patchbay/alerts.yaml",
                      "usr/share/fish/vendor_completions.d/patchbay.fish",
                      "usr/share/doc/patchbay/copyright", "usr/share/doc/patchbay/changelog.gz",
-                     "usr/share/doc/patchbay/NOTICES", "usr/share/doc/patchbay/sbom.cdx.json",
+                     "usr/share/doc/patchbay/NOTICES.gz", "usr/share/doc/patchbay/sbom.cdx.json",
                      *(f"usr/share/doc/patchbay/examples/{p.name}" for p in support.EXAMPLES)):
             self.assertIn("./" + path, paths)
         for line in listed:

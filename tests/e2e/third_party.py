@@ -1,6 +1,7 @@
 """The bill of materials that scripts/third-party writes, read back."""
 
 import functools
+import gzip
 import json
 import re
 import unittest
@@ -24,6 +25,12 @@ def validator():
              for name, other in zip(REFERRED, others, strict=True)}
     resolver = jsonschema.RefResolver.from_schema(schema, store=store)
     return jsonschema.Draft7Validator(schema, resolver=resolver, format_checker=jsonschema.FormatChecker())
+
+
+def read(directory):
+    """The notices and the bill in a directory."""
+    return (gzip.decompress((directory / "NOTICES.gz").read_bytes()).decode(),
+            json.loads((directory / "sbom.cdx.json").read_text()))
 
 
 def problems(bill):

@@ -54,7 +54,7 @@ def written(build, directory):
     directory = pathlib.Path(directory)
     subprocess.run([support.SOURCE / "scripts/third-party", build, directory], check=True, timeout=120,
                    env=os.environ | {"SOURCE_DATE_EPOCH": "1700000000"})
-    return (directory / "NOTICES").read_text(), json.loads((directory / "sbom.cdx.json").read_text())
+    return third_party.read(directory)
 
 
 class ThirdParty(support.TestCase):

@@ -144,6 +144,50 @@ class Workflows(support.TestCase):
         checkout, = {step["run"] for _, job in self.jobs() for step in job["steps"] if "apt-get" in step.get("run", "")}
         self.assertEqual(devcontainer["onCreateCommand"], checkout)
 
+    def test_code_owners_are_of_paths_that_exist_and_are_well_formed(self):
+        lines = [line.split() for line in (GITHUB / "CODEOWNERS").read_text().splitlines()]
+        rules = [words for words in lines if words and not words[0].startswith("#")]
+        self.assertEqual(rules[0][0], "*")
+        for path, *owners in rules:
+            with self.subTest(path=path):
+                if path != "*":
+                    self.assertRegex(path, r"^/[^*?\[\]!\\]+$")
+                    self.assertEqual((SOURCE / path.lstrip("/")).is_dir(), path.endswith("/"))
+                    self.assertTrue((SOURCE / path.lstrip("/")).exists())
+                for owner in owners:
+                    self.assertRegex(owner, r"^@[A-Za-z0-9-]+(/[A-Za-z0-9_.-]+)?$")
+
+    def test_issue_templates_have_a_name_and_the_links_a_target(self):
+        import yaml
+        templates = sorted((GITHUB / "ISSUE_TEMPLATE").glob("*.md"))
+        self.assertGreaterEqual(len(templates), 2)
+        for path in templates:
+            with self.subTest(path.name):
+                _, head, body = path.read_text().split("---\n", 2)
+                self.assertEqual(yaml.safe_load(head).keys(), {"name", "about"})
+                self.assertTrue(body.strip())
+        config = self.load(GITHUB / "ISSUE_TEMPLATE/config.yml")
+        self.assertEqual(config.keys(), {"contact_links"})
+        for link in config["contact_links"]:
+            self.assertEqual(link.keys(), {"name", "url", "about"})
+            _, is_file, name = link["url"].partition("/blob/main/")
+            self.assertTrue(link["url"].startswith("https://github.com/patchbay/patchbay/"))
+            self.assertTrue(not is_file or (SOURCE / name).exists())
+
+    def test_templates_name_commands_and_files_that_exist(self):
+        texts = "".join(path.read_text() for path in [*(GITHUB / "ISSUE_TEMPLATE").iterdir(),
+                                                      GITHUB / "PULL_REQUEST_TEMPLATE.md"])
+        commands = [code.split() for code in re.findall(r"`([^`\n]+)`", texts)]
+        ours = [words for words in commands if "/" in words[0] and not words[0].startswith("/")]
+        self.assertIn(["scripts/test"], ours)
+        for program, *arguments in ours:
+            self.assertTrue(os.access(SOURCE / program, os.X_OK), program)
+            self.assertLessEqual(set(arguments), self.steps_of_ci())
+        for program, command, *_ in (words for words in commands if words[0] == "patchbay"):
+            self.assertEqual(support.run(command, *([] if command.startswith("--") else ["--help"])).returncode, 0)
+        for name in re.findall(r"\b[A-Z_]+\.md\b", texts):
+            self.assertTrue((SOURCE / name).exists(), name)
+
 
 if __name__ == "__main__":
     support.main()
