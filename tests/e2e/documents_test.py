@@ -1,4 +1,4 @@
-"""Checks README and docs/: every command in them is run, every configuration is checked, every
+"""Checks README, docs/ and other pages: every command in them is run, every configuration is checked, every
 link leads somewhere.
 
 The blocks of a page are one session of a shell, in the order of the page, in a directory with a copy of
@@ -21,7 +21,7 @@ import support
 from support import PATCHBAY, SOURCE
 
 PAGES = [SOURCE / "README.md", SOURCE / "CONTRIBUTING.md", SOURCE / "CHANGELOG.md",
-         SOURCE / "SECURITY.md", SOURCE / "CODE_OF_CONDUCT.md",
+         SOURCE / "SECURITY.md", SOURCE / "CODE_OF_CONDUCT.md", SOURCE / "examples/README.md",
          *sorted((SOURCE / "docs").glob("*.md"))]
 PUBLISHED = re.compile(r"https://github\.com/patchbay/patchbay//([^?\s']*)\?ref=v[0-9.]*")
 
@@ -30,6 +30,8 @@ NOT_RUN = {
     "scripts/test": "it runs this test",
     "ctest": "it runs this test or the tests next to it",
     "helm ": "there is no cluster here; e2e.helm renders the chart",
+    "talosctl ": "there is no node of Talos here",
+    "apiclient ": "there is no node of Bottlerocket here",
     "docker ": "there is no engine here; e2e.image builds from the same Dockerfile",
     "cmake --build": "it builds what is running",
     "PATCHBAY_SOAK_SECONDS=": "ten minutes; .ci/run has a shorter one",
@@ -340,7 +342,7 @@ def a_session(page):
 for _page in PAGES:
     if _page.name not in RUN_ELSEWHERE and any(is_run(line) for block in blocks(_page, "sh", "console")
            for line in commands(block).splitlines()):
-        setattr(Sessions, "test_" + re.sub(r"\W", "_", _page.name), a_session(_page))
+        setattr(Sessions, "test_" + re.sub(r"\W", "_", str(_page.relative_to(SOURCE))), a_session(_page))
 
 
 if __name__ == "__main__":

@@ -38,6 +38,11 @@ class Examples(support.TestCase):
         self.assertIn(len(comment), range(1, 11))
         self.assertEqual(lines[len(comment)], "")
 
+    def test_the_index_lists_each(self):
+        index = (support.SOURCE / "examples/README.md").read_text()
+        for example in EXAMPLES:
+            self.assertIn(f"[{example.stem}](configs/{example.name})", index)
+
     @each_example
     def test_check_takes_all_of_them_as_json(self, example):
         ran = run("check", "--output", "json", example)

@@ -1,0 +1,112 @@
+"""Compares what a configuration finds and allocates on another host with a golden file.
+
+NAME.toml describes the host (see host_tree.py) and the allocations, and NAME.golden is the result. The tests that
+use this module have an option --write, which updates the golden files.
+"""
+
+import difflib
+import json
+import sys
+
+import host_tree
+import support
+from support import SOURCE, run
+
+WRITE = "--write" in sys.argv
+MOST_LINES = 12  # of the devices of one resource; of more the first and the last are shown
+
+
+def device_line(device):
+    words = [device["id"]]
+    if device["numa_node"] is not None:
+        words.append(f"numa={device['numa_node']}")
+    if device["health"] != "Healthy":
+        words.append(f"{device['health']}: {device['reason']}")
+    return "  " + "  ".join(words + device["paths"])
+
+
+def listing(document):
+    """The output of `devices`, as lines."""
+    for resource in document["resources"]:
+        yield resource["name"]
+        lines = [device_line(device) for device in resource["devices"]]
+        if len(lines) > MOST_LINES:
+            lines[3:-3] = [f"  and {len(lines) - 6} more"]
+        yield from lines
+        for rejection in resource["rejected"]:
+            yield f"  rejected  {rejection['path']}  {rejection['reason']}"
+
+
+def container(answer):
+    """The output of `allocate`, as lines."""
+    for node in answer["devices"]:
+        yield f"  node   {node['container_path']}  from {node['host_path']}  {node['permissions']}"
+    for mount in answer["mounts"]:
+        access = "ro" if mount["read_only"] else "rw"
+        yield f"  mount  {mount['container_path']}  from {mount['host_path']}  {access}"
+    for kind in ("envs", "annotations"):
+        for key, value in answer[kind].items():
+            yield f"  {kind[:-1]:5}  {key}={value}"
+    for device in answer["cdi_devices"]:
+        yield f"  cdi    {device['name']}"
+    for hook in answer["hooks"]:
+        yield f"  {hook['hook']} of {hook['device']}  {' '.join(hook['command'])}"
+
+
+class OnAnotherHost(support.TestCase):
+    def setUp(self):
+        support.skip_unless_device_nodes()
+        super().setUp()
+
+    def host(self, tree_file):
+        """Creates a host. Returns its root and the allocations of its file."""
+        root = self.dir / tree_file.stem
+        more = host_tree.make(tree_file, root)
+        self.assertLessEqual(more.keys(), {"allocate"}, tree_file)
+        return str(root), more.get("allocate", [])
+
+    def devices(self, example, root):
+        ran = run("devices", "-o", "json", "-c", str(example), "--host-root", root)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        return json.loads(ran.stdout)
+
+    def answer(self, config, root, allocations):
+        """The golden file of a configuration that finds all its resources on the host."""
+        document = self.devices(config, root)
+        lines, granted = ["patchbay devices", *listing(document)], set()
+        for words in allocations:
+            lines += ["", f"patchbay allocate {words}"]
+            ran = run("allocate", *words.split(), "-o", "json", "-c", str(config),
+                      "--host-root", root)
+            if ran.returncode == 0:
+                lines += container(json.loads(ran.stdout))
+                granted.add(words.split()[0])
+            else:
+                lines += ["  refused  " + line for line in ran.stderr.splitlines()]
+        for resource in document["resources"]:
+            self.assertTrue(resource["devices"], f"the host has no {resource['name']}")
+            self.assertIn(resource["name"], granted, "not allocated")
+        return "\n".join(lines).replace(root, "HOST").replace(str(config), "EXAMPLE") + "\n"
+
+    def compare(self, config, tree_file):
+        """Compares the answer on the host of the file with the golden file next to it."""
+        if not tree_file.exists():
+            self.fail(f"describe a host that has what the configuration is for in {tree_file}, as "
+                      "host_tree.py says and the others there do")
+        golden = tree_file.with_suffix(".golden")
+        answer = self.answer(config, *self.host(tree_file))
+        if WRITE:
+            golden.write_text(answer)
+        if not golden.exists():
+            self.fail(f"\n{answer}\nIf that is right, run python3 {sys.argv[0]} --write")
+        difference = "".join(difflib.unified_diff(
+            golden.read_text().splitlines(True), answer.splitlines(True),
+            str(golden.relative_to(SOURCE)), "now"))
+        if difference:
+            self.fail(f"\n{difference}\nIf that is better, run python3 {sys.argv[0]} --write")
+
+
+def main():
+    if WRITE:
+        sys.argv.remove("--write")
+    support.main()
