@@ -1,8 +1,8 @@
 """Runs every recipe of docs/recipes.md on a host with its devices, and compares the devices it finds and rejects
 and the allocations with a golden file.
 
-A recipe is a section with one TOML block. recipes/NAME.toml describes its host, where NAME is the heading in the
-form of a file name, and recipes/NAME.golden is the result (see golden.py).
+A recipe is a section with one TOML block. recipes/NAME.toml describes its host, where NAME is the anchor of the
+section, and recipes/NAME.golden is the result (see golden.py).
 
     python3 recipes_test.py --write    updates the golden files; review the diff
 """
@@ -17,18 +17,20 @@ HOSTS = SOURCE / "tests/e2e/recipes"
 
 
 def recipes():
-    """The TOML blocks of each section, by the form of its heading as a file name."""
-    sections = re.split(r"^## (.*)$", PAGE.read_text(), flags=re.M)[1:]
-    return {re.sub(r"[^a-z0-9]+", "-", heading.lower()).strip("-"):
-            re.findall(r"^```toml\n(.*?)^```$", text, flags=re.M | re.S)
-            for heading, text in zip(sections[::2], sections[1::2])}
+    """The text before the sections, and the TOML blocks of each section by its anchor."""
+    beginning, *sections = re.split(r"^## (.*)$", PAGE.read_text(), flags=re.M)
+    return beginning, {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-"):
+                       re.findall(r"^```toml\n(.*?)^```$", text, flags=re.M | re.S)
+                       for heading, text in zip(sections[::2], sections[1::2])}
 
 
 class Recipes(golden.OnAnotherHost):
     def test_each_gives_its_golden_answer(self):
-        self.assertGreater(len(recipes()), 15)
-        for name, blocks in recipes().items():
+        index, sections = recipes()
+        self.assertGreater(len(sections), 15)
+        for name, blocks in sections.items():
             with self.subTest(recipe=name):
+                self.assertIn(f"](#{name})", index)
                 self.assertEqual(len(blocks), 1, "a recipe has one TOML block")
                 config = self.config(blocks[0])
                 checked = run("check", "--strict", str(config))
@@ -36,7 +38,7 @@ class Recipes(golden.OnAnotherHost):
                 self.compare(config, HOSTS / f"{name}.toml")
 
     def test_no_host_or_answer_is_left_over(self):
-        known = {f"{name}.{kind}" for name in recipes() for kind in ("toml", "golden")}
+        known = {f"{name}.{kind}" for name in recipes()[1] for kind in ("toml", "golden")}
         self.assertEqual({path.name for path in HOSTS.iterdir()}, known)
 
 
