@@ -47,6 +47,8 @@ const Choices<ForeignProgram> kForeign = {
     {std::string(kForeignPrograms[0]), ForeignProgram::kGenericDevicePlugin},
     {std::string(kForeignPrograms[1]), ForeignProgram::kSmarterDeviceManager}};
 
+const Choices<bool> kConvertOutputs = {{"toml", false}, {"helm", true}};
+
 template <class Target, class T>
 CLI::Option* AddChoice(CLI::App& app, const std::string& name, Target& target,
                        const Choices<T>& choices, const std::string& help) {
@@ -133,6 +135,8 @@ void AddConvertOptions(CLI::App& app, Arguments& arguments) {
   app.add_option("--domain", arguments.domain, "domain of the resources; default: as in the file")
       ->type_name("DOMAIN")
       ->check(CLI::Validator(CheckDomain, ""));
+  AddChoice(app, "--output,-o", arguments.converts_to_helm, kConvertOutputs,
+            "TOML, or values for the Helm chart that contain it (default: toml)");
   AddHostRoot(app, arguments, "inspect this node's /dev to distinguish devices from directories");
   app.add_option("file", arguments.files,
                  "its config file, or Kubernetes manifests containing it; - for stdin")

@@ -42,6 +42,7 @@ struct Arguments {
   std::optional<int> count;           ///< allocate
   ForeignProgram from = {};           ///< convert
   std::optional<std::string> domain;  ///< convert
+  bool converts_to_helm = false;      ///< convert
 
   /// Flags that override [daemon]. With host_root, convert inspects /dev of that host.
   std::optional<std::string> host_root;

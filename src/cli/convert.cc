@@ -31,7 +31,7 @@ Result<SourceFile> ReadForeignFile(const std::string& name) {
 int RunConvert(const Arguments& arguments, Streams streams) {
   const auto source = ReadForeignFile(arguments.files.front());
   if (!source) return ReportFailure(source.error(), streams);
-  ConvertHints hints{arguments.domain, std::nullopt};
+  ConvertHints hints{arguments.domain, std::nullopt, arguments.converts_to_helm};
   if (arguments.host_root) {
     Diagnostics diagnostics;
     Findings findings(diagnostics);
@@ -46,9 +46,9 @@ int RunConvert(const Arguments& arguments, Streams streams) {
   }
   const Conversion conversion = Convert(arguments.from, *source, hints);
   streams.err << conversion.diagnostics.RenderText();
-  if (!conversion.toml) return kFailed;
-  streams.out << *conversion.toml;
-  return kOk;
+  const auto& text = hints.needs_helm ? conversion.helm : conversion.toml;
+  if (text) streams.out << *text;
+  return conversion.diagnostics.HasErrors() ? kFailed : kOk;
 }
 
 }  // namespace patchbay

@@ -6,6 +6,7 @@
 #include "config/load.h"
 #include "convert/diagnostics.h"
 #include "convert/generic_device_plugin.h"
+#include "convert/helm.h"
 #include "convert/manifest.h"
 #include "convert/smarter_device_manager.h"
 #include "convert/toml_writer.h"
@@ -13,29 +14,76 @@
 namespace patchbay {
 namespace {
 
-using Converter = NewFile (*)(const Manifest&, const std::string&, const ConvertHints&, Findings&);
-constexpr Converter kConverters[] = {ConvertGenericDevicePlugin, ConvertSmarterDeviceManager};
+struct Converter {
+  IsConfiguration is_configuration;
+  NewFile (*convert)(const Manifest&, const std::string&, const ConvertHints&, Findings&);
+};
+const Converter& ConverterOf(ForeignProgram from) {
+  static const Converter kConverters[] = {{IsGenericConfiguration, ConvertGenericDevicePlugin},
+                                          {IsSmarterConfiguration, ConvertSmarterDeviceManager}};
+  return kConverters[static_cast<std::size_t>(from)];
+}
 
-/// Loads the result and reports the loader's errors, such as an invalid name or pattern, for the
-/// file that was converted.
-void CheckOutcome(const std::string& toml, const std::string& file, Findings& findings) {
-  if (toml.size() > kLargestSource) {
-    findings.CannotConvert(
-        {file, 0, 0},
-        format("the converted file would have {} bytes; the limit is {}", toml.size(),
-               kLargestSource),
-        "convert the input in parts; Patchbay combines all files of a directory");
-    return;
-  }
-  const Loaded loaded = LoadTexts({{"converted", toml}});
-  for (const Diagnostic& d : loaded.diagnostics.Sorted()) {
-    if (d.severity != Severity::kError) continue;
-    findings.CannotConvert({file, 0, 0}, d.message, d.hint);
+/// Returns the errors of the loader, such as an invalid pattern.
+std::vector<Diagnostic> ErrorsOf(const NewFile& file) {
+  auto errors = LoadTexts({{"converted", WriteToml(file)}}).diagnostics.Sorted();
+  std::erase_if(errors, [](const Diagnostic& d) { return d.severity != Severity::kError; });
+  return errors;
+}
+
+/// Moves what the loader rejects to the parts that are not converted: matches, or a whole resource.
+/// Each is loaded alone, so that an error has the location of its match.
+void RefuseInvalid(NewFile& file, Findings& findings) {
+  if (WriteToml(file).size() > kLargestSource) return;  // reported by Written
+  if (ErrorsOf({{}, file.resources, {}}).empty()) return;
+  const auto refuse = [&](const NewResource& part, const std::vector<Diagnostic>& errors) {
+    for (const Diagnostic& error : errors) {
+      findings.CannotConvert(part.matches.front().place, error.message, error.hint);
+    }
+    file.refused.push_back({part.name, findings.TakeErrors(), WriteToml({{}, {part}, {}})});
+  };
+  for (NewResource& resource : std::exchange(file.resources, {})) {
+    const auto matches = std::exchange(resource.matches, {});
+    NewResource valid = resource;
+    NewResource alone = resource;
+    for (const NewMatch& match : matches) {
+      alone.matches = {match};
+      const auto errors = ErrorsOf({{}, {alone}, {}});
+      if (errors.empty()) {
+        valid.matches.push_back(match);
+      } else {
+        refuse(alone, errors);
+      }
+    }
+    if (valid.matches.empty()) continue;
+    const auto errors = ErrorsOf({{}, {valid}, {}});
+    if (errors.empty()) {
+      file.resources.push_back(std::move(valid));
+    } else {
+      refuse(valid, errors);
+    }
   }
 }
 
-/// Reports texts in ConfigMaps that are not valid YAML. They are errors if there is no other
-/// configuration of the plugin, and otherwise probably belong to other programs.
+/// Returns the file as TOML, or nothing if it is too large.
+std::optional<std::string> Written(const NewFile& file, const std::string& name,
+                                   Findings& findings) {
+  std::string toml = WriteToml(file);
+  if (toml.size() > kLargestSource) {
+    findings.CannotConvert(
+        {name, 0, 0},
+        format("the converted file would have {} bytes; the limit is {}", toml.size(),
+               kLargestSource),
+        "convert the input in parts; Patchbay combines all files of a directory");
+    return std::nullopt;
+  }
+  const auto errors = ErrorsOf({{}, file.resources, {}});
+  for (const Diagnostic& d : errors) findings.CannotConvert({name, 0, 0}, d.message, d.hint);
+  return errors.empty() ? std::optional(std::move(toml)) : std::nullopt;
+}
+
+/// Reports texts that are not valid YAML. They are errors if there is no configuration of the
+/// plugin, and otherwise probably belong to other programs.
 void ReportUnreadable(const Manifest& manifest, bool has_nothing_else, Findings& findings) {
   for (const Diagnostic& d : manifest.unreadable) {
     if (has_nothing_else) {
@@ -61,17 +109,23 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
     return conversion;
   }
   diagnostics.AddSource(source.name, source.text);
-  const Manifest manifest = ReadManifest(source.name, source.text, findings);
+  const Converter& converter = ConverterOf(from);
+  const Manifest manifest =
+      ReadManifest(source.name, source.text, converter.is_configuration, findings);
   if (diagnostics.HasErrors()) return conversion;
-  const auto index = static_cast<std::size_t>(from);
-  NewFile file = kConverters[index](manifest, source.name, hints, findings);
-  ReportUnreadable(manifest, file.resources.empty() && diagnostics.HasErrors(), findings);
+  NewFile file = converter.convert(manifest, source.name, hints, findings);
+  const bool has_nothing = file.resources.empty() && file.refused.empty();
+  ReportUnreadable(manifest, has_nothing && diagnostics.HasErrors(), findings);
+  if (has_nothing && diagnostics.HasErrors()) return conversion;
   file.notes.insert(file.notes.begin(),
                     format("Converted from {}: {}. Comments mark differences in meaning.",
-                           kForeignPrograms[index], source.name));
-  std::string toml = WriteToml(file);
-  if (!diagnostics.HasErrors()) CheckOutcome(toml, source.name, findings);
-  if (!diagnostics.HasErrors()) conversion.toml = std::move(toml);
+                           kForeignPrograms[static_cast<std::size_t>(from)], source.name));
+  RefuseInvalid(file, findings);
+  conversion.toml = Written(file, source.name, findings);
+  if (conversion.toml && hints.needs_helm) {
+    conversion.helm =
+        WriteHelm(manifest, kForeignPrograms[static_cast<std::size_t>(from)], *conversion.toml);
+  }
   return conversion;
 }
 

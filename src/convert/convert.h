@@ -28,12 +28,16 @@ struct ConvertHints {
   /// The content of a node's /dev. It shows which paths are directories, and for which names
   /// smarter-device-manager creates resources.
   std::optional<std::vector<SeenName>> dev = {};
+  bool needs_helm = false;  ///< whether Conversion::helm is requested
 };
 
-/// A converted configuration. `toml` is present if and only if there are no errors; `check` then
-/// accepts it. Each warning describes something that the user should review.
+/// A converted configuration, which `check` accepts. An error prevents the conversion of a part of
+/// the input, which is a comment at the end of `toml` then. `toml` is absent if the input cannot be
+/// read, does not contain a configuration, or is too large. Each warning describes something that
+/// the user should review.
 struct Conversion {
   std::optional<std::string> toml;
+  std::optional<std::string> helm;  ///< the same as values for the chart, see helm.h; if requested
   Diagnostics diagnostics;
 };
 

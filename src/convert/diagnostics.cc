@@ -8,6 +8,7 @@ namespace patchbay {
 
 void Findings::Add(Severity severity, std::string_view code, const SourceLocation& place,
                    std::string message, std::string hint) {
+  if (severity == Severity::kError) errors_.push_back({severity, code, place, message, hint});
   if (count_ > kMaxFindings) return;
   if (count_++ == kMaxFindings) {
     severity = Severity::kError;

@@ -2,13 +2,16 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/diagnostics.h"
 
 namespace patchbay {
 
 /// Adds findings about a file of another plugin to Diagnostics, which must outlive it. After
-/// kMaxFindings findings one more is added, which reports that there are more.
+/// kMaxFindings findings one more is added, which reports that there are more. An error prevents
+/// the conversion of one part of the input, such as a group.
 class Findings {
  public:
   static constexpr int kMaxFindings = 200;
@@ -32,11 +35,17 @@ class Findings {
     Add(Severity::kWarning, "assumed", place, std::move(message), std::move(hint));
   }
 
+  /// Returns whether there are errors that TakeErrors has not returned.
+  bool HasNewErrors() const { return !errors_.empty(); }
+  /// Returns the errors since the last call, including those that are not shown.
+  std::vector<Diagnostic> TakeErrors() { return std::exchange(errors_, {}); }
+
  private:
   void Add(Severity severity, std::string_view code, const SourceLocation& place,
            std::string message, std::string hint);
 
   Diagnostics& diagnostics_;
+  std::vector<Diagnostic> errors_ = {};
   int count_ = 0;
 };
 

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "base/ascii.h"
+#include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
 #include "convert/patterns.h"
@@ -14,15 +15,50 @@ namespace {
 
 constexpr std::string_view kDev = "/dev/";
 constexpr std::string_view kUsualDirectories[] = {
-    "/dev/bus/usb", "/dev/dri", "/dev/dvb", "/dev/infiniband", "/dev/input",
-    "/dev/net",     "/dev/snd", "/dev/usb", "/dev/vfio",       "/dev/xfpga"};
+    "/dev/accel", "/dev/bus/usb", "/dev/dma_heap", "/dev/dri", "/dev/dvb",  "/dev/infiniband",
+    "/dev/input", "/dev/net",     "/dev/snd",      "/dev/usb", "/dev/vfio", "/dev/xfpga"};
 
-constexpr std::string_view kUsualNodes[] = {"/dev/fuse",      "/dev/gpiomem", "/dev/kvm",
-                                            "/dev/net/tun",   "/dev/uinput",  "/dev/vfio/vfio",
-                                            "/dev/vhost-net", "/dev/watchdog"};
+constexpr std::string_view kUsualNodes[] = {"/dev/full",
+                                            "/dev/fuse",
+                                            "/dev/gpiomem",
+                                            "/dev/hwrng",
+                                            "/dev/kfd",
+                                            "/dev/kmsg",
+                                            "/dev/kvm",
+                                            "/dev/mpp_service",
+                                            "/dev/net/tun",
+                                            "/dev/null",
+                                            "/dev/nvidia-modeset",
+                                            "/dev/nvidia-uvm",
+                                            "/dev/nvidiactl",
+                                            "/dev/ppp",
+                                            "/dev/ptmx",
+                                            "/dev/random",
+                                            "/dev/rfkill",
+                                            "/dev/rga",
+                                            "/dev/rtc",
+                                            "/dev/sev",
+                                            "/dev/tty",
+                                            "/dev/uhid",
+                                            "/dev/uinput",
+                                            "/dev/urandom",
+                                            "/dev/vfio/vfio",
+                                            "/dev/vhost-net",
+                                            "/dev/vhost-vsock",
+                                            "/dev/vsock",
+                                            "/dev/watchdog",
+                                            "/dev/zero",
+                                            "/dev/zfs"};
 
 bool IsAmong(std::span<const std::string_view> paths, std::string_view path) {
   return std::find(paths.begin(), paths.end(), path) != paths.end();
+}
+
+/// Returns whether the name cannot be that of a directory: it has an extension, or is a link, as in
+/// /dev/serial/by-id.
+bool IsNodeName(std::string_view path) {
+  return BaseName(path).find('.') != std::string_view::npos ||
+         DirectoryOf(path).find("/by-") != std::string::npos;
 }
 
 /// A name with a number, such as video0, is usually that of a device node. Below /dev/bus, such
@@ -39,11 +75,14 @@ Directories::Directories(const std::optional<std::vector<SeenName>>& dev) {
   for (const SeenName& seen : *dev) seen_.emplace(std::string(kDev) + seen.name, seen.is_directory);
 }
 
-bool Directories::Has(const std::string& path) {
+bool Directories::Has(const std::string& path, const SourceLocation& place, Findings& findings) {
   if (const auto seen = seen_.find(path); seen != seen_.end()) return seen->second;
   if (IsAmong(kUsualDirectories, path)) return true;
-  if (path.starts_with(kDev) && !IsNumbered(path) && !IsAmong(kUsualNodes, path)) {
-    assumed_nodes_.insert(path);
+  if (path.starts_with(kDev) && !IsNumbered(path) && !IsNodeName(path) &&
+      !IsAmong(kUsualNodes, path) && assumed_nodes_.insert(path).second) {
+    findings.Assumed(
+        place, format("{} is converted as a device; it may be a directory", Truncate(path, 100)),
+        "if it is one, run convert on a node that has it, with --host-root /");
   }
   return false;
 }

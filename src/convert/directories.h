@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "convert/convert.h"
+#include "convert/diagnostics.h"
 #include "convert/toml_writer.h"
 
 namespace patchbay {
@@ -19,9 +20,9 @@ class Directories {
  public:
   explicit Directories(const std::optional<std::vector<SeenName>>& dev);
 
-  /// Returns whether `path`, which has no wildcards, is a directory of device nodes. Records the
-  /// path if it is only assumed to be a device node.
-  bool Has(const std::string& path);
+  /// Returns whether `path`, which has no wildcards, is a directory of device nodes. If it is only
+  /// assumed to be a device node, records the path and adds a finding at `place`.
+  bool Has(const std::string& path, const SourceLocation& place, Findings& findings);
   /// Adds a note with the recorded paths, if there are any.
   void TellWhatWasAssumed(Notes& notes) const;
 

@@ -19,8 +19,9 @@ bool IsOneOf(const YamlValue& value, std::span<const std::string_view> words) {
 }  // namespace
 
 Fields::Fields(const YamlValue& map, std::string_view owner,
-               std::span<const std::string_view> known, Findings& findings)
+               std::span<const std::string_view> known, Findings& findings, bool is_closed)
     : map_(map), findings_(findings) {
+  if (!is_closed) return;
   for (const YamlEntry& entry : map.entries) {
     const bool is_known = std::any_of(known.begin(), known.end(), [&](std::string_view key) {
       return map.Find(key) == &entry.value;
@@ -40,7 +41,14 @@ const YamlValue* Fields::Find(std::string_view key) const {
 std::optional<std::string> Fields::Text(std::string_view key) const {
   const YamlValue* value = Find(key);
   if (value == nullptr) return std::nullopt;
-  if (value->IsScalar()) return value->text;
+  if (value->IsScalar()) {
+    if (HasTemplate(value->text)) {
+      findings_.CannotConvert(value->place,
+                              format("`{}` is not known: {}", key, Truncate(value->text, 100)),
+                              "replace the template or substitution with its value");
+    }
+    return value->text;
+  }
   findings_.Malformed(value->place, format("`{}` must be a string", key));
   return std::nullopt;
 }
@@ -88,6 +96,10 @@ std::span<const YamlValue> Fields::List(std::string_view key) const {
 SourceLocation Fields::PlaceOfKey(std::string_view key) const {
   const YamlValue* value = Find(key);
   return value == nullptr ? map_.place : value->place;
+}
+
+bool HasTemplate(std::string_view text) {
+  return text.find("{{") != std::string_view::npos || text.find("${") != std::string_view::npos;
 }
 
 bool ExpectMap(const YamlValue& value, std::string_view what, Findings& findings) {

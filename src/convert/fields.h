@@ -16,11 +16,13 @@ namespace patchbay {
 /// must outlive the object.
 class Fields {
  public:
-  /// Reports the keys that are not in `known`. `owner` is the plugin, which ignores them.
+  /// Reports the keys that are not in `known`, if the map contains no others (`is_closed`). `owner`
+  /// is the plugin, which ignores them.
   Fields(const YamlValue& map, std::string_view owner, std::span<const std::string_view> known,
-         Findings& findings);
+         Findings& findings, bool is_closed = true);
 
   const YamlValue* Find(std::string_view key) const;
+  /// A text with a template or substitution, whose value is not known, is a finding.
   std::optional<std::string> Text(std::string_view key) const;
   /// False if absent.
   bool Flag(std::string_view key) const;
@@ -36,6 +38,10 @@ class Fields {
   const YamlValue& map_;
   Findings& findings_;
 };
+
+/// Returns whether a text contains a template of Helm, "{{ … }}", or a substitution of Flux,
+/// "${…}".
+bool HasTemplate(std::string_view text);
 
 /// Returns whether `value` is a map. Otherwise adds a finding that refers to the value as `what`.
 bool ExpectMap(const YamlValue& value, std::string_view what, Findings& findings);

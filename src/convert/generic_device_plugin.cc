@@ -24,6 +24,7 @@
 #include "convert/fields.h"
 #include "convert/generic_flags.h"
 #include "convert/patterns.h"
+#include "model/resource_name.h"
 
 namespace patchbay {
 namespace {
@@ -31,6 +32,8 @@ namespace {
 constexpr std::string_view kProgram = "generic-device-plugin";
 constexpr std::string_view kOldDomain = "squat.ai";
 constexpr std::string_view kNewDomain = "devic.es";
+constexpr std::string_view kMicroShift = "genericDevicePlugin";  // key in its config.yaml
+constexpr std::string_view kMicroShiftDomain = "device.microshift.io";
 constexpr std::string_view kFileKeys[] = {"devices",   "device",           "domain", "listen",
                                           "log-level", "plugin-directory", "config"};
 
@@ -78,7 +81,8 @@ const Container* ReaderOf(const Manifest::Document& document, const Manifest& ma
   for (const Container& container : manifest.containers) {
     const bool has_mounted =
         !document.config_map.empty() && container.config_maps.contains(document.config_map);
-    const int likely = (has_mounted ? 2 : 0) + (IsNamed(container) ? 1 : 0);
+    int likely = (has_mounted ? 4 : 0) + (IsNamed(container) ? 2 : 0);
+    if (likely > 0 && container.object == document.object) ++likely;
     if (likely <= likeliest) continue;
     likeliest = likely;
     reader = &container;
@@ -90,10 +94,14 @@ const Container* ReaderOf(const Manifest::Document& document, const Manifest& ma
 class GenericConversion {
  public:
   GenericConversion(const Manifest& manifest, const ConvertHints& hints, Findings& findings)
-      : manifest_(manifest), hints_(hints), findings_(findings), directories_(hints.dev) {}
+      : manifest_(manifest),
+        hints_(hints),
+        findings_(findings),
+        directories_(hints.dev),
+        budget_(manifest.budget) {}
 
   void AllFlags();
-  void Document(const YamlValue& document, const Container* reader);
+  void Document(const Manifest::Document& document);
 
   NewFile Take() &&;
   bool found() const { return found_; }
@@ -104,7 +112,11 @@ class GenericConversion {
   std::optional<std::string> DomainFlag(const Container* container);
   std::string Domain(const std::optional<std::string>& said, const Container* container,
                      const SourceLocation& place);
-  void Add(GenericDevice device, const std::string& domain);
+  void Add(GenericDevice device, const std::string& domain, const Container* container);
+  void AddResource(NewResource resource, const SourceLocation& place, const Container* container);
+  void TakePaths(GenericDevice& device, const Container* container);
+  void RefusePending(std::string what, std::string text);
+  void Refuse(std::string what, std::string text, std::vector<Diagnostic> earlier = {});
   void NotTaken(std::string_view key, std::string_view value);
 
   const Manifest& manifest_;
@@ -113,7 +125,14 @@ class GenericConversion {
   Directories directories_;
   NewFile file_;
   std::map<const Container*, GenericFlags> flags_;
-  std::map<std::string, SourceLocation> names_;
+  /// A resource that was written, and the container that reads it.
+  struct Added {
+    std::string toml;
+    SourceLocation place;
+    const Container* container;
+  };
+  std::map<std::string, Added> added_;
+  YamlBudget budget_;
   bool found_ = false;
   bool has_assumed_ = false;
 };
@@ -122,7 +141,10 @@ class GenericConversion {
 const GenericFlags& GenericConversion::FlagsOf(const Container& container) {
   const auto known = flags_.find(&container);
   if (known != flags_.end()) return known->second;
-  return flags_.emplace(&container, ReadGenericFlags(container, findings_)).first->second;
+  const auto& flags =
+      flags_.emplace(&container, ReadGenericFlags(container, findings_)).first->second;
+  RefusePending("arguments of a container", "");
+  return flags;
 }
 
 /// The --domain flag of a container, if any. It overrides the domain in the file.
@@ -150,24 +172,100 @@ std::string GenericConversion::Domain(const std::optional<std::string>& said,
   return std::string(kOldDomain);
 }
 
-void GenericConversion::Add(GenericDevice device, const std::string& domain) {
-  found_ = true;
-  const std::string name = domain + "/" + device.name;
-  const auto [known, is_new] = names_.emplace(name, device.place);
-  if (!is_new) {
-    findings_.CannotConvert(device.place,
-                            format("duplicate device {}, first defined at {}", Truncate(name, 120),
-                                   Where(known->second)),
-                            "combine the groups of both in one device");
-    return;
-  }
+/// Adds the errors since the last refusal, and earlier ones, as the reasons of a new one.
+void GenericConversion::Refuse(std::string what, std::string text,
+                               std::vector<Diagnostic> earlier) {
+  for (Diagnostic& error : findings_.TakeErrors()) earlier.push_back(std::move(error));
+  file_.refused.push_back({std::move(what), std::move(earlier), std::move(text)});
+}
+
+void GenericConversion::RefusePending(std::string what, std::string text) {
+  auto errors = findings_.TakeErrors();
+  if (!errors.empty()) Refuse(std::move(what), std::move(text), std::move(errors));
+}
+
+/// Replaces paths in the container of the plugin by those on the host, and warns of paths that
+/// probably match nothing.
+void GenericConversion::TakePaths(GenericDevice& device, const Container* container) {
+  static const std::map<std::string, std::string> kNone;
+  const auto& host_paths = container == nullptr ? kNone : container->host_paths;
   for (GenericGroup& group : device.groups) {
     for (GenericPath& path : group.paths) {
+      // The longest path of a mount is the last one in the order of the map.
+      for (auto mount = host_paths.rbegin(); mount != host_paths.rend(); ++mount) {
+        const auto& [inside, host] = *mount;
+        if (inside == host || !(path.path + "/").starts_with(inside + "/")) continue;
+        std::string on_host = (host == "/" ? "" : host) + path.path.substr(inside.size());
+        findings_.Assumed(
+            path.place,
+            format("{} is {} on the host", Truncate(path.path, 100), Truncate(on_host, 100)),
+            format("the pod mounts {} at {}; check that the path exists on the nodes",
+                   Truncate(host, 100), Truncate(inside, 100)));
+        path.path = std::move(on_host);
+        break;
+      }
+      if (path.is_mount) continue;
+      if (!path.path.starts_with("/dev/") && path.path.starts_with('/')) {
+        findings_.Assumed(
+            path.place,
+            format("{} is not below /dev, so it probably matches nothing",
+                   Truncate(path.path, 100)),
+            "write the path of the device node on the host; for files, use `type: Mount`");
+      }
       const auto literal = FromGo(path.path).path;
-      path.is_directory = !path.is_mount && literal && directories_.Has(*literal);
+      path.is_directory = literal && directories_.Has(*literal, path.place, findings_);
     }
   }
-  file_.resources.push_back(ResourceOf(device, name, findings_));
+}
+
+void GenericConversion::Add(GenericDevice device, const std::string& domain,
+                            const Container* container) {
+  found_ = true;
+  const std::string name = domain + "/" + device.name;
+  const auto problem = ProblemWithResourceName(name);
+  if (device.errors.empty() && problem) {
+    findings_.CannotConvert(
+        device.place, format("invalid resource name {}: {}", Truncate(name, 120), *problem),
+        HasTemplate(name) ? "replace the template or substitution with its value; for a domain, "
+                            "use --domain"
+                          : "correct the name or the domain");
+  }
+  if (!device.errors.empty() || problem) {
+    for (const GenericGroup& group : device.groups) {
+      device.errors.insert(device.errors.end(), group.errors.begin(), group.errors.end());
+    }
+    Refuse(Truncate(name, 200), ToJson(*device.source, kMaxRefusedText), std::move(device.errors));
+    return;
+  }
+  TakePaths(device, container);
+  NewResource resource = ResourceOf(device, name, findings_, file_.refused);
+  if (!resource.matches.empty()) AddResource(std::move(resource), device.place, container);
+}
+
+/// Adds the resource, unless there is one with the same name.
+void GenericConversion::AddResource(NewResource resource, const SourceLocation& place,
+                                    const Container* container) {
+  std::string toml = WriteToml({{}, {resource}, {}});
+  const auto [known, is_new] = added_.emplace(resource.name, Added{toml, place, container});
+  const Added& first = known->second;
+  if (is_new) {
+    file_.resources.push_back(std::move(resource));
+  } else if (first.toml == toml) {
+    findings_.Ignored(place, format("{} is the same as at {}", resource.name, Where(first.place)));
+  } else {
+    const bool has_nodes =
+        container != nullptr && container != first.container && container->nodes != nullptr;
+    findings_.CannotConvert(
+        place,
+        format("duplicate device {}, first defined at {}; a configuration has each resource once, "
+               "also with `on_nodes`",
+               resource.name, Where(first.place)),
+        has_nodes ? format("use this resource in a second configuration for the nodes with {}: in "
+                           "`pools` of the chart, or in an overlay of its own",
+                           Truncate(ToJson(*container->nodes), 300))
+                  : "combine the groups of both in one device");
+    Refuse(resource.name, std::move(toml));
+  }
 }
 
 void GenericConversion::NotTaken(std::string_view key, std::string_view value) {
@@ -184,16 +282,18 @@ void GenericConversion::Flags(const Container& container) {
   for (const YamlValue& value : flags.devices) {
     if (!value.IsScalar()) {
       findings_.Malformed(value.place, "--device must be followed by a string");
+      RefusePending("an argument", ToJson(value, kMaxRefusedText));
       continue;
     }
-    const auto parts = ReadYaml(value.text, PlacesIn(value, manifest_.lines), findings_);
+    const auto parts = ReadYaml(value.text, PlacesIn(value, manifest_.lines), budget_, findings_);
     if (parts.size() == 1 && parts[0].IsScalar() && parts[0].text.find(',') != std::string::npos) {
-      Add(ReadGenericList(value), domain);
+      Add(ReadGenericList(value), domain, &container);
     } else if (parts.size() == 1) {
-      Add(ReadGenericDevice(parts[0], false, findings_), domain);
+      Add(ReadGenericDevice(parts[0], false, findings_), domain, &container);
     } else if (parts.size() > 1 || Trimmed(value.text).empty()) {
       findings_.Malformed(value.place, "--device must be followed by one device");
     }
+    RefusePending("an argument", value.text.substr(0, kMaxRefusedText));
   }
 }
 
@@ -207,25 +307,35 @@ void GenericConversion::AllFlags() {
   }
 }
 
-void GenericConversion::Document(const YamlValue& document, const Container* reader) {
-  if (!document.IsMap()) return;
-  if (document.Find("groups") != nullptr && document.Find("kind") == nullptr) {
-    Add(ReadGenericDevice(document, false, findings_),
-        Domain(DomainFlag(reader), reader, document.place));
+void GenericConversion::Document(const Manifest::Document& document) {
+  const YamlValue& value = *document.value;
+  const Container* reader = ReaderOf(document, manifest_);
+  if (value.Find("groups") != nullptr) {
+    Add(ReadGenericDevice(value, false, findings_), Domain(DomainFlag(reader), reader, value.place),
+        reader);
     return;
   }
-  if (document.Find("devices") == nullptr && document.Find("device") == nullptr) return;
   found_ = true;
-  const Fields fields(document, kProgram, kFileKeys, findings_);
+  // Other maps with `devices` can have keys of other programs.
+  const Fields fields(value, kProgram, kFileKeys, findings_, document.is_root);
   auto said = fields.Text("domain");
-  if (auto flag = DomainFlag(reader)) said = std::move(flag);
-  const std::string domain = Domain(said, reader, document.place);
-  for (const std::string_view key : {"listen", "log-level", "plugin-directory"}) {
-    if (const auto value = fields.Text(key)) NotTaken(key, Truncate(*value, 80));
+  if (document.key == kMicroShift) {
+    if (!said) said = kMicroShiftDomain;
+    if (fields.Text("status").value_or("") != "Enabled") {
+      findings_.Assumed(value.place, "the plugin is not enabled in MicroShift; it is converted",
+                        "check whether the nodes have its resources");
+    }
   }
+  if (auto flag = DomainFlag(reader)) said = std::move(flag);
+  const std::string domain = Domain(said, reader, value.place);
+  for (const std::string_view key : {"listen", "log-level", "plugin-directory"}) {
+    const auto setting = document.is_root ? fields.Text(key) : std::nullopt;
+    if (setting) NotTaken(key, Truncate(*setting, 80));
+  }
+  RefusePending("a file", "");
   for (const std::string_view key : {"devices", "device"}) {
-    for (const YamlValue& value : fields.List(key)) {
-      Add(ReadGenericDevice(value, true, findings_), domain);
+    for (const YamlValue& device : fields.List(key)) {
+      Add(ReadGenericDevice(device, true, findings_), domain, reader);
     }
   }
 }
@@ -237,15 +347,23 @@ NewFile GenericConversion::Take() && {
 
 }  // namespace
 
+bool IsGenericConfiguration(const YamlValue& value, bool is_root) {
+  const YamlValue* devices = value.Find("devices");
+  if (is_root && value.Find("kind") == nullptr) {
+    return devices != nullptr || value.Find("device") != nullptr || value.Find("groups") != nullptr;
+  }
+  return devices != nullptr &&
+         std::any_of(devices->items.begin(), devices->items.end(),
+                     [](const YamlValue& device) { return device.Find("groups") != nullptr; });
+}
+
 NewFile ConvertGenericDevicePlugin(const Manifest& manifest, const std::string& file,
                                    const ConvertHints& hints, Findings& findings) {
   GenericConversion conversion(manifest, hints, findings);
   conversion.AllFlags();
   // The plugin ignores the devices in its file if there are devices in its arguments.
   if (!conversion.found()) {
-    for (const auto& document : manifest.documents) {
-      conversion.Document(document.value, ReaderOf(document, manifest));
-    }
+    for (const auto& document : manifest.documents) conversion.Document(document);
   }
   if (!conversion.found()) {
     findings.Malformed({file, 0, 0}, "no configuration of generic-device-plugin found",

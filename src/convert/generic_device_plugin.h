@@ -7,6 +7,7 @@
 #include "convert/diagnostics.h"
 #include "convert/manifest.h"
 #include "convert/toml_writer.h"
+#include "convert/yaml.h"
 
 namespace patchbay {
 
@@ -32,12 +33,14 @@ struct GenericUsb {
 
 /// The paths of a group form one device together. If they are globs, the first match of each glob
 /// forms the first device, the second match of each the second device, and so on. All USB devices
-/// that match an entry of `usb` form one device.
+/// that match an entry of `usb` form one device. MicroShift has `usbs` instead.
 struct GenericGroup {
   int count = 1;  ///< how many times each device is advertised
   std::vector<GenericPath> paths = {};
   std::vector<GenericUsb> usb = {};
   SourceLocation place = {};
+  const YamlValue* source = nullptr;    ///< for the comment if it cannot be converted
+  std::vector<Diagnostic> errors = {};  ///< of the reader
 };
 
 /// An entry of `devices`, which the plugin advertises as one resource.
@@ -46,6 +49,8 @@ struct GenericDevice {
   std::vector<GenericGroup> groups = {};
   SourceLocation place = {};
   Notes notes = {};
+  const YamlValue* source = nullptr;
+  std::vector<Diagnostic> errors = {};  ///< other than those of groups
 };
 
 /// Reads one device from a --device flag or the configuration file. `is_file` is true for the
@@ -55,9 +60,13 @@ GenericDevice ReadGenericDevice(const YamlValue& value, bool is_file, Findings& 
 /// Reads a device from the old form of --device: name,path,path. Each path is a group.
 GenericDevice ReadGenericList(const YamlValue& value);
 
-/// Converts the device to a resource with this name. The result is incomplete if there are
-/// findings.
-NewResource ResourceOf(const GenericDevice& device, const std::string& name, Findings& findings);
+/// Converts the device to a resource with this name. Groups that cannot be converted are findings
+/// and are added to `refused`; if there are no others, the resource has no matches.
+NewResource ResourceOf(const GenericDevice& device, const std::string& name, Findings& findings,
+                       std::vector<Refusal>& refused);
+
+/// Returns whether a value is the plugin's file, or a part of another file with the same `devices`.
+bool IsGenericConfiguration(const YamlValue& value, bool is_root);
 
 /// Converts all devices in a manifest. `file` is its name, for diagnostics.
 NewFile ConvertGenericDevicePlugin(const Manifest& manifest, const std::string& file,

@@ -90,6 +90,14 @@ GenericFlags ReadGenericFlags(const Manifest::Container& container, Findings& fi
                          "add its value, or remove the flag");
       continue;
     }
+    if ((flag == "--device" || flag == "--domain") && value.text.find("$(") != std::string::npos) {
+      findings.CannotConvert(
+          value.place,
+          format("{} contains a variable that the `env` of the container does not have: {}", flag,
+                 Truncate(value.text, 100)),
+          "write its value");
+      continue;
+    }
     if (flag == "--device") {
       flags.devices.push_back(std::move(value));
     } else if (flag == "--domain") {

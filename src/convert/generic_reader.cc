@@ -1,6 +1,6 @@
 // The maps of the plugin's configuration are read top down: device, group, then path or USB ID. A
 // value that is invalid is reported and replaced by its default, so that one run reports all
-// errors; any error prevents the output, so the defaults have no effect.
+// errors; a group or device with errors is not converted, so the defaults have no effect.
 //
 // Notes on numbers are collected in the reader and moved to the device when it is complete.
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::string_view kOwner = "generic-device-plugin";
 constexpr std::string_view kDeviceKeys[] = {"name", "groups"};
-constexpr std::string_view kGroupKeys[] = {"paths", "usb", "count"};
+constexpr std::string_view kGroupKeys[] = {"paths", "usb", "usbs", "count"};
 constexpr std::string_view kPathKeys[] = {"path", "mountPath", "permissions", "readOnly",
                                           "type", "limit",     "optional"};
 constexpr std::string_view kUsbKeys[] = {"vendor", "product", "serial"};
@@ -42,8 +42,8 @@ class DeviceReader {
  private:
   GenericGroup Group(const YamlValue& value);
   GenericPath Path(const YamlValue& value);
-  GenericUsb Usb(const YamlValue& value);
-  std::string Numbers(const Fields& fields, std::string_view key);
+  GenericUsb Usb(const YamlValue& value, bool has_prefix);
+  std::string Numbers(const Fields& fields, std::string_view key, bool has_prefix);
 
   bool is_file_;
   Findings& findings_;
@@ -51,18 +51,27 @@ class DeviceReader {
 };
 
 GenericDevice DeviceReader::Device(const YamlValue& value) {
-  GenericDevice device{"", {}, value.place, {}};
-  if (!ExpectMap(value, "a device", findings_)) return device;
+  GenericDevice device{.place = value.place, .source = &value};
+  if (!ExpectMap(value, "a device", findings_)) {
+    device.errors = findings_.TakeErrors();
+    return device;
+  }
   const Fields fields(value, kOwner, kDeviceKeys, findings_);
   device.name = std::string(Trimmed(fields.Text("name").value_or("")));
   device.place = fields.PlaceOfKey("name");
   if (device.name.empty()) findings_.Malformed(device.place, "the device has no `name`");
-  for (const YamlValue& group : fields.List("groups")) device.groups.push_back(Group(group));
+  const auto groups = fields.List("groups");
+  device.errors = findings_.TakeErrors();
+  for (const YamlValue& group : groups) {
+    device.groups.push_back(Group(group));
+    device.groups.back().errors = findings_.TakeErrors();
+  }
   if (device.groups.empty() && !IsOther(fields, "groups")) {
     findings_.CannotConvert(
         device.place,
         format("\"{}\" has no groups, so it has no devices", Truncate(device.name, 60)),
         "remove it, or add `groups`");
+    device.errors = findings_.TakeErrors();
   }
   device.notes = std::move(notes_);
   return device;
@@ -71,17 +80,19 @@ GenericDevice DeviceReader::Device(const YamlValue& value) {
 GenericGroup DeviceReader::Group(const YamlValue& value) {
   GenericGroup group;
   group.place = value.place;
+  group.source = &value;
   if (!ExpectMap(value, "a group", findings_)) return group;
   const Fields fields(value, kOwner, kGroupKeys, findings_);
   group.count =
       static_cast<int>(std::max<std::int64_t>(fields.Number("count", kMaxReplicas, 1), 1));
   for (const YamlValue& path : fields.List("paths")) group.paths.push_back(Path(path));
-  for (const YamlValue& usb : fields.List("usb")) group.usb.push_back(Usb(usb));
+  for (const YamlValue& usb : fields.List("usb")) group.usb.push_back(Usb(usb, false));
+  for (const YamlValue& usb : fields.List("usbs")) group.usb.push_back(Usb(usb, true));
   if (!group.paths.empty() && !group.usb.empty()) {
     findings_.CannotConvert(group.place, "a group cannot have both `paths` and `usb`",
                             "generic-device-plugin does not start with both; create two groups");
   } else if (group.paths.empty() && group.usb.empty() && !IsOther(fields, "paths") &&
-             !IsOther(fields, "usb")) {
+             !IsOther(fields, "usb") && !IsOther(fields, "usbs")) {
     findings_.CannotConvert(group.place, "the group has neither `paths` nor `usb`",
                             "remove the group, or add `paths` or `usb`");
   }
@@ -96,7 +107,7 @@ GenericPath DeviceReader::Path(const YamlValue& value) {
   path.place = fields.PlaceOfKey("path");
   const auto text = fields.Text("path");
   path.path = std::string(Trimmed(text.value_or("")));
-  const bool is_reported = !text && fields.Find("path") != nullptr;
+  const bool is_reported = HasTemplate(path.path) || (!text && fields.Find("path") != nullptr);
   if (!path.path.starts_with('/') && !is_reported) {
     findings_.Malformed(path.place, "`path` must be an absolute path", "start it with a slash");
   }
@@ -122,10 +133,11 @@ GenericPath DeviceReader::Path(const YamlValue& value) {
   return path;
 }
 
-/// Returns a USB ID with four lower-case digits, as in sysfs.
-std::string DeviceReader::Numbers(const Fields& fields, std::string_view key) {
+/// Returns a USB ID with four lower-case digits, as in sysfs. In MicroShift, it has the prefix 0x.
+std::string DeviceReader::Numbers(const Fields& fields, std::string_view key, bool has_prefix) {
   const YamlValue* value = fields.Find(key);
   std::string text = fields.Text(key).value_or("");
+  if (has_prefix && (text.starts_with("0x") || text.starts_with("0X"))) text.erase(0, 2);
   const bool is_hex =
       !text.empty() && text.size() <= 4 && std::all_of(text.begin(), text.end(), [](char c) {
         return IsDigit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
@@ -149,13 +161,13 @@ std::string DeviceReader::Numbers(const Fields& fields, std::string_view key) {
   return std::string(4 - text.size(), '0') + text;
 }
 
-GenericUsb DeviceReader::Usb(const YamlValue& value) {
+GenericUsb DeviceReader::Usb(const YamlValue& value, bool has_prefix) {
   GenericUsb usb;
   usb.place = value.place;
   if (!ExpectMap(value, "an entry of `usb`", findings_)) return usb;
   const Fields fields(value, kOwner, kUsbKeys, findings_);
-  usb.vendor = Numbers(fields, "vendor");
-  usb.product = Numbers(fields, "product");
+  usb.vendor = Numbers(fields, "vendor", has_prefix);
+  usb.product = Numbers(fields, "product", has_prefix);
   usb.serial = fields.Text("serial").value_or("");
   return usb;
 }
@@ -167,7 +179,7 @@ GenericDevice ReadGenericDevice(const YamlValue& value, bool is_file, Findings& 
 }
 
 GenericDevice ReadGenericList(const YamlValue& value) {
-  GenericDevice device{"", {}, value.place, {}};
+  GenericDevice device{.place = value.place, .source = &value};
   std::string_view rest = value.text;
   const auto next = [&] {
     const auto comma = rest.find(',');
@@ -179,6 +191,7 @@ GenericDevice ReadGenericList(const YamlValue& value) {
   while (!rest.empty()) {
     GenericGroup group;
     group.place = value.place;
+    group.source = &value;
     group.paths.push_back({next()});
     group.paths.back().place = value.place;
     device.groups.push_back(std::move(group));

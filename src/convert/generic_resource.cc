@@ -1,10 +1,6 @@
 // Each group of a device is converted by PlanOfGroup independently. The plans are then combined
-// into one resource, which has a match for each group, but only one count and one list of nodes and
-// mounts.
-//
-// If the nodes of the plans differ, Agree tries two ways to make them equal: templates with
-// variables of numbered sets (AddressNodes), then permissions without mknod (DropMknod). If neither
-// succeeds, the device cannot be converted. A resource without matches always comes with an error.
+// into one resource, which has the matches of all groups, but only one count and one list of
+// mounts: those of the first group. A group with others is not converted.
 
 #include <algorithm>
 #include <map>
@@ -16,185 +12,52 @@
 #include "base/path.h"
 #include "convert/generic_device_plugin.h"
 #include "convert/group_plan.h"
-#include "convert/numbered_sets.h"
 #include "convert/patterns.h"
 
 namespace patchbay {
 namespace {
 
-using Plans = std::vector<GroupPlan>;
-
-/// Combines the groups of one device into one resource.
-class ResourcePlanner {
- public:
-  ResourcePlanner(const GenericDevice& device, const std::string& name, Findings& findings)
-      : device_(device), findings_(findings) {
-    resource_.name = name;
-    resource_.notes = device.notes;
-  }
-
-  NewResource Run() &&;
-
- private:
-  bool TakeCount();
-  bool AddressNodes(Plans& plans) const;
-  bool Agree(Plans& plans);
-  bool Join(Plans plans);
-  void MakeDistinct();
-
-  const GenericDevice& device_;
-  Findings& findings_;
-  NewResource resource_;
-};
-
-/// Sets `replicas`, which a resource has only once. Returns false if the counts differ.
-bool ResourcePlanner::TakeCount() {
-  resource_.replicas = device_.groups.front().count;
-  for (const GenericGroup& group : device_.groups) {
-    if (group.count == resource_.replicas) continue;
-    findings_.CannotConvert(
+/// Returns whether a group can belong to the same resource as the first one; otherwise adds a
+/// finding.
+bool FitsWith(const GenericGroup& first, const GroupPlan& first_plan, const GenericGroup& group,
+              const GroupPlan& plan, Findings& findings) {
+  if (group.count != first.count) {
+    findings.CannotConvert(
         group.place,
-        format("the groups of \"{}\" have different counts, {} and {}; in Patchbay, all devices "
-               "of a resource have the same number of replicas",
-               Truncate(device_.name, 60), resource_.replicas, group.count),
-        "use the same `count`, or move the groups to separate devices");
-    return false;
+        format("the count of this group, {}, differs from that of the first one, {}; in Patchbay, "
+               "all devices of a resource have the same number of replicas",
+               group.count, first.count),
+        "use the same `count`, or move the group to a separate device");
+  } else if (plan.mounts != first_plan.mounts) {
+    findings.CannotConvert(group.place,
+                           "this group has different mounts than the first one; in Patchbay, all "
+                           "devices of a resource have the same mounts",
+                           "move the group to a separate device");
   }
-  return true;
+  return group.count == first.count && plan.mounts == first_plan.mounts;
 }
 
-/// Returns the device paths of a group, or none if a path cannot be part of a numbered set: globs,
-/// directories, optional paths and paths outside /dev.
-std::vector<Part> SetOf(const GenericGroup& group) {
-  std::vector<Part> parts;
-  for (const GenericPath& path : group.paths) {
-    if (path.is_mount) continue;
-    Part part{&path, FromGo(path.path)};
-    if (!part.is_literal() || part.is_directory() || path.optional ||
-        !part.pattern.path->starts_with("/dev/")) {
-      return {};
-    }
-    parts.push_back(std::move(part));
-  }
-  return parts;
-}
-
-/// Rewrites the nodes of all plans with the common templates of numbered sets, so that the nth path
-/// of each group has the same host path template and the same container path. Returns false if the
-/// groups are not numbered sets.
-bool ResourcePlanner::AddressNodes(Plans& plans) const {
-  std::vector<std::vector<Part>> sets;
-  std::vector<std::vector<std::string>> paths;
-  for (const GenericGroup& group : device_.groups) {
-    sets.push_back(SetOf(group));
-    if (sets.back().empty()) return false;
-    paths.emplace_back();
-    for (const Part& part : sets.back()) paths.back().push_back(part.pattern.path->substr(5));
-  }
-  const bool are_alone =
-      std::all_of(sets.begin(), sets.end(), [](const auto& set) { return set.size() == 1; });
-  const auto series = FindNumberedSets(paths);
-  if (!series && !are_alone) return false;
-  for (std::size_t i = 0; i < sets.size(); ++i) {
-    GroupPlan& plan = plans[i];
-    plan.nodes.clear();
-    std::string others;
-    for (std::size_t n = 0; n < sets[i].size(); ++n) {
-      const Part& part = sets[i][n];
-      const std::string host = are_alone ? "" : "/dev/" + series->templates[n];
-      const std::string container =
-          part.path->mount_path.empty()
-              ? EscapedForTemplate(*part.pattern.path)
-              : ContainerPath(*part.path, EscapedForTemplate(part.name()));
-      plan.nodes.push_back({{}, host, container, part.path->permissions});
-      if (!are_alone && n != series->first) others += "|" + RegexOf(paths[i][n]);
-    }
-    if (are_alone) continue;
-    plan.match.regex = format("/(?P<group>dev)/(?:{}{})", series->expressions[i], others);
-    plan.match.group_by = "group";
-    plan.match.id = JoinedNames(sets[i]);
-  }
-  return true;
-}
-
-bool HaveSameNodes(const Plans& plans) {
-  return std::all_of(plans.begin(), plans.end(),
-                     [&](const GroupPlan& plan) { return plan.nodes == plans.front().nodes; });
-}
-
-/// Removes the permission m (mknod) from all nodes if that makes the plans equal.
-bool DropMknod(Plans& plans) {
-  Plans without = plans;
-  for (GroupPlan& plan : without) {
-    for (NewNode& node : plan.nodes) {
-      std::erase(node.permissions, 'm');
-      if (node.permissions.empty()) return false;
-    }
-  }
-  if (!HaveSameNodes(without)) return false;
-  plans = std::move(without);
-  return true;
-}
-
-/// Makes the nodes of all plans equal, because a resource has one list of device nodes.
-bool ResourcePlanner::Agree(Plans& plans) {
-  if (HaveSameNodes(plans)) return true;
-  Plans addressed = plans;
-  if (AddressNodes(addressed) && HaveSameNodes(addressed)) {
-    plans = std::move(addressed);
-    return true;
-  }
-  if (DropMknod(plans)) {
-    resource_.notes.push_back(
-        "Difference: some of the groups allow a container to create device nodes (m), others do "
-        "not; in Patchbay, none of them does.");
-    return true;
-  }
-  const auto other = std::find_if(plans.begin(), plans.end(), [&](const GroupPlan& plan) {
-    return plan.nodes != plans.front().nodes;
+/// Returns whether two devices of a group have the same path in a container.
+bool SharesPath(const GenericGroup& group, const GroupPlan& plan, std::set<std::string>& paths) {
+  const bool has_glob = std::any_of(
+      group.paths.begin(), group.paths.end(),
+      [](const GenericPath& path) { return !path.is_mount && !FromGo(path.path).path; });
+  return std::any_of(plan.nodes.begin(), plan.nodes.end(), [&](const NewNode& node) {
+    const bool is_fixed =
+        !node.container_path.empty() && node.container_path.find('{') == std::string::npos;
+    return is_fixed && (!paths.insert(node.container_path).second || has_glob);
   });
-  findings_.CannotConvert(
-      device_.groups[static_cast<std::size_t>(other - plans.begin())].place,
-      "this group has different container paths or permissions than the first one; in Patchbay, "
-      "they are the same for all devices of a resource",
-      "move the group to a separate device, or use the same `mountPath` and `permissions`");
-  return false;
-}
-
-bool ResourcePlanner::Join(Plans plans) {
-  if (!Agree(plans)) return false;
-  for (std::size_t i = 0; i < plans.size(); ++i) {
-    if (plans[i].mounts == plans.front().mounts) continue;
-    findings_.CannotConvert(device_.groups[i].place,
-                            "this group has different mounts than the first one; in Patchbay, all "
-                            "devices of a resource have the same mounts",
-                            "move the group to a separate device");
-    return false;
-  }
-  const auto has_fixed_place = [](const NewNode& node) {
-    return !node.container_path.empty() && node.container_path.find('{') == std::string::npos;
-  };
-  resource_.nodes = plans.front().nodes;
-  if (std::any_of(resource_.nodes.begin(), resource_.nodes.end(), has_fixed_place) &&
-      (plans.size() > 1 || !FromGo(device_.groups[0].paths[0].path).path)) {
-    resource_.notes.push_back(
-        "Difference: if a container requests several devices, they would have the same path in it; "
-        "Patchbay rejects the request.");
-  }
-  resource_.mounts = plans.front().mounts;
-  for (GroupPlan& plan : plans) resource_.matches.push_back(std::move(plan.match));
-  return true;
 }
 
 /// Makes the device IDs unique. Otherwise nodes with the same name in different directories would
 /// have the same ID, and so would groups with the same paths.
-void ResourcePlanner::MakeDistinct() {
+void MakeDistinct(NewResource& resource) {
   std::set<std::string> directories;
   std::map<std::string, int> ids;
-  for (const NewMatch& match : resource_.matches) {
+  for (const NewMatch& match : resource.matches) {
     if (!match.path.empty()) directories.insert(DirectoryOf(match.path));
   }
-  for (NewMatch& match : resource_.matches) {
+  for (NewMatch& match : resource.matches) {
     if (!match.path.empty() && directories.size() > 1) match.id = "{path}";
     const std::string& identity = match.id.empty() ? match.regex : match.id;
     if (match.regex.empty() || ids[identity]++ == 0) continue;
@@ -203,21 +66,50 @@ void ResourcePlanner::MakeDistinct() {
   }
 }
 
-NewResource ResourcePlanner::Run() && {
-  if (device_.groups.empty() || !TakeCount()) return std::move(resource_);
-  Plans plans;
-  for (const GenericGroup& group : device_.groups) {
-    if (group.paths.empty() && group.usb.empty()) continue;  // already reported
-    if (auto plan = PlanOfGroup(group, findings_)) plans.push_back(std::move(*plan));
-  }
-  if (plans.size() == device_.groups.size() && Join(std::move(plans))) MakeDistinct();
-  return std::move(resource_);
-}
-
 }  // namespace
 
-NewResource ResourceOf(const GenericDevice& device, const std::string& name, Findings& findings) {
-  return ResourcePlanner(device, name, findings).Run();
+NewResource ResourceOf(const GenericDevice& device, const std::string& name, Findings& findings,
+                       std::vector<Refusal>& refused) {
+  NewResource resource;
+  resource.name = name;
+  resource.notes = device.notes;
+  std::vector<std::pair<const GenericGroup*, GroupPlan>> plans;
+  for (const GenericGroup& group : device.groups) {
+    auto plan = group.errors.empty() ? PlanOfGroup(group, findings) : std::nullopt;
+    if (plan && (plans.empty() ||
+                 FitsWith(*plans.front().first, plans.front().second, group, *plan, findings))) {
+      plans.emplace_back(&group, std::move(*plan));
+      continue;
+    }
+    auto reasons = findings.TakeErrors();
+    reasons.insert(reasons.begin(), group.errors.begin(), group.errors.end());
+    refused.push_back({format("a group of {}", Truncate(name, 200)), std::move(reasons),
+                       ToJson(*group.source, kMaxRefusedText)});
+  }
+  if (plans.empty()) return resource;
+  resource.replicas = plans.front().first->count;
+  resource.mounts = plans.front().second.mounts;
+  const bool are_alike = std::all_of(plans.begin(), plans.end(), [&](const auto& plan) {
+    return plan.second.nodes == plans.front().second.nodes;
+  });
+  if (are_alike) resource.nodes = plans.front().second.nodes;
+  std::set<std::string> paths;
+  bool is_shared = false;
+  for (auto& [group, plan] : plans) {
+    is_shared = SharesPath(*group, plan, paths) || is_shared;
+    for (NewMatch& match : plan.matches) {
+      match.place = group->place;
+      if (!are_alike) match.nodes = plan.nodes;
+      resource.matches.push_back(std::move(match));
+    }
+  }
+  if (is_shared) {
+    resource.notes.push_back(
+        "Difference: if a container requests several devices, they would have the same path in it; "
+        "Patchbay rejects the request.");
+  }
+  MakeDistinct(resource);
+  return resource;
 }
 
 }  // namespace patchbay

@@ -16,9 +16,41 @@
 #include "base/format.h"
 #include "base/path.h"
 #include "convert/directories.h"
+#include "convert/patterns.h"
 
 namespace patchbay {
 namespace {
+
+/// A path of a group and its pattern in Patchbay.
+struct Part {
+  const GenericPath* path;
+  GoPattern pattern;
+
+  bool is_literal() const { return pattern.path.has_value(); }
+  bool is_directory() const { return path->is_directory; }
+  /// Returns whether the path in the container is the same as on the host.
+  bool is_in_place() const {
+    return path->mount_path.empty() || (is_literal() && path->mount_path == *pattern.path);
+  }
+  /// The last component of the path, which must be literal.
+  std::string name() const { return std::string(BaseName(*pattern.path)); }
+};
+
+/// Returns the path in the container as a template, or "" if it is the same as on the host. `base`
+/// is a template of the last component of the host path. It is appended to a `mountPath` that ends
+/// with a slash.
+std::string ContainerPath(const GenericPath& path, const std::string& base) {
+  if (path.mount_path.empty()) return "";
+  const std::string target = EscapedForTemplate(path.mount_path);
+  return target.ends_with('/') ? target + base : target;
+}
+
+/// Returns an ID template for a device of these paths. It uses the variable "group".
+std::string JoinedNames(const std::vector<Part>& parts) {
+  std::string joined;
+  for (const Part& part : parts) joined += (joined.empty() ? "" : "+") + part.name();
+  return "{group}:" + EscapedForTemplate(joined);
+}
 
 class GroupPlanner {
  public:
@@ -29,7 +61,6 @@ class GroupPlanner {
  private:
   using Parts = std::vector<Part>;
 
-  std::optional<GroupPlan> PlanOfUsb(const GenericGroup& group);
   std::optional<GroupPlan> PlanOfMounts(const Parts& mounts);
   std::optional<GroupPlan> PlanOfOne(const Part& part);
   std::optional<GroupPlan> PlanOfSet(const Parts& parts);
@@ -49,19 +80,16 @@ std::nullopt_t GroupPlanner::CannotConvert(const GenericPath& path, std::string 
   return std::nullopt;
 }
 
-std::optional<GroupPlan> GroupPlanner::PlanOfUsb(const GenericGroup& group) {
-  if (group.usb.size() > 1) {
-    findings_.CannotConvert(group.usb[1].place,
-                            "generic-device-plugin combines all USB devices of a group into one "
-                            "device; only a group with one USB ID can be converted",
-                            "create a group for each USB ID; their devices are then separate");
-    return std::nullopt;
-  }
+/// Each USB ID becomes a match. Several in a group are usually one device that has another ID after
+/// its firmware is loaded.
+GroupPlan PlanOfUsb(const GenericGroup& group) {
   GroupPlan plan;
-  plan.match.usb = group.usb[0].vendor + ":" + group.usb[0].product;
-  plan.match.serial = GlobOf(group.usb[0].serial);
-  plan.match.udev_subsystem = "usb";  // the node below /dev/bus/usb and no other
-  plan.match.notes.push_back(
+  for (const GenericUsb& usb : group.usb) {
+    plan.matches.push_back({.usb = usb.vendor + ":" + usb.product,
+                            .serial = GlobOf(usb.serial),
+                            .udev_subsystem = "usb"});  // the node below /dev/bus/usb and no other
+  }
+  plan.matches.front().notes.push_back(
       "Difference: if several such devices are plugged in, generic-device-plugin combines them "
       "into one device; in Patchbay, each is a separate device.");
   plan.nodes.emplace_back();
@@ -72,19 +100,20 @@ std::optional<GroupPlan> GroupPlanner::PlanOfUsb(const GenericGroup& group) {
 /// match.
 std::optional<GroupPlan> GroupPlanner::PlanOfOne(const Part& part) {
   GroupPlan plan;
+  NewMatch& match = plan.matches.emplace_back();
   NewNode node;
   node.permissions = part.path->permissions;
   if (part.is_directory()) {
     const std::string& path = *part.pattern.path;
     const bool is_elsewhere = !part.path->mount_path.empty();
-    plan.match = MatchOfDirectory(path, "generic-device-plugin", is_elsewhere ? "below" : "");
+    match = MatchOfDirectory(path, "generic-device-plugin", is_elsewhere ? "below" : "");
     if (is_elsewhere) {
       std::string target = EscapedForTemplate(part.path->mount_path);
       if (target.ends_with('/')) target += BaseName(path);
       node.container_path = target + "/{below}";
     }
   } else {
-    plan.match.path = part.pattern.glob;
+    match.path = part.pattern.glob;
     if (!part.is_in_place()) node.container_path = ContainerPath(*part.path, "{name}");
   }
   plan.nodes.push_back(std::move(node));
@@ -94,6 +123,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfOne(const Part& part) {
 /// Several paths without wildcards: one device of all nodes that a regular expression matches.
 std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
   GroupPlan plan;
+  NewMatch& match = plan.matches.emplace_back();
   std::string regex;
   bool in_place = true, alike = true, below_dev = true;
   for (const Part& part : parts) {
@@ -110,7 +140,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
     in_place = in_place && part.is_in_place();
     alike = alike && part.path->permissions == parts.front().path->permissions;
     if (!part.path->optional) {
-      plan.match.require.push_back(GlobOf(path) + (part.is_directory() ? "/**" : ""));
+      match.require.push_back(GlobOf(path) + (part.is_directory() ? "/**" : ""));
     }
   }
   if (!below_dev) {
@@ -118,9 +148,9 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
                          "all paths of a device with several paths must be below /dev",
                          "use `type: Mount` for the other paths");
   }
-  plan.match.regex = format("/(?P<group>dev)/(?:{})", regex);
-  plan.match.group_by = "group";
-  plan.match.id = JoinedNames(parts);
+  match.regex = format("/(?P<group>dev)/(?:{})", regex);
+  match.group_by = "group";
+  match.id = JoinedNames(parts);
   if (in_place && alike) {
     plan.nodes.push_back({{}, "", "", parts.front().path->permissions, false});
     return plan;
@@ -172,8 +202,8 @@ std::optional<NewNode> GroupPlanner::SharedNode(const Part& part) {
              part.path->limit, *part.pattern.path));
   if (!part.path->optional) {
     node.notes.push_back(
-        "Difference: if the path is missing, generic-device-plugin advertises no devices; Patchbay "
-        "rejects the pod with the reason.");
+        "Difference: if the path is missing, generic-device-plugin advertises no devices; in "
+        "Patchbay, they are Unhealthy until it exists.");
   }
   return node;
 }
@@ -181,9 +211,10 @@ std::optional<NewNode> GroupPlanner::SharedNode(const Part& part) {
 /// One glob, and paths that are part of the device of each match.
 std::optional<GroupPlan> GroupPlanner::PlanOfShared(const Parts& parts) {
   GroupPlan plan;
+  NewMatch& match = plan.matches.emplace_back();
   for (const Part& part : parts) {
     if (!part.is_literal()) {
-      plan.match.path = part.pattern.glob;
+      match.path = part.pattern.glob;
       plan.nodes.push_back({{}, "", ContainerPath(*part.path, "{name}"), part.path->permissions});
     } else if (auto node = SharedNode(part)) {
       plan.nodes.push_back(std::move(*node));
@@ -197,6 +228,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfShared(const Parts& parts) {
 /// Several globs with one star each. Nodes for which the stars match the same text form a device.
 std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
   GroupPlan plan;
+  NewMatch& match = plan.matches.emplace_back();
   std::vector<const Part*> globs;
   for (const Part& part : parts) {
     if (part.is_literal()) continue;
@@ -222,19 +254,18 @@ std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
     befores +=
         (glob == globs.front() ? "" : "|") + RegexOf(glob->pattern.before.substr(common.size()));
     afters += (glob == globs.front() ? "" : "|") + RegexOf(glob->pattern.after);
-    if (!glob->path->optional) plan.match.require.push_back(glob->pattern.glob);
+    if (!glob->path->optional) match.require.push_back(glob->pattern.glob);
   }
   // A pattern that ends with its star also matches the names of other nodes in the directory. If
   // only some of the patterns do, the star is therefore restricted to digits.
   const bool is_loose = std::any_of(globs.begin(), globs.end(), [&](const Part* glob) {
     return glob->pattern.after.empty() != globs.front()->pattern.after.empty();
   });
-  plan.match.regex = format("{}(?:{})(?P<pair>{})(?:{})", RegexOf(common), befores,
-                            is_loose ? "\\d+" : "[^/]*?", afters);
-  plan.match.group_by = "pair";
-  plan.match.id =
-      EscapedForTemplate(std::string(BaseName(globs.front()->pattern.before))) + "{pair}";
-  plan.match.notes.push_back(
+  match.regex = format("{}(?:{})(?P<pair>{})(?:{})", RegexOf(common), befores,
+                       is_loose ? "\\d+" : "[^/]*?", afters);
+  match.group_by = "pair";
+  match.id = EscapedForTemplate(std::string(BaseName(globs.front()->pattern.before))) + "{pair}";
+  match.notes.push_back(
       format("Difference: generic-device-plugin pairs the matches of these patterns by sort order; "
              "Patchbay groups the nodes for which the * matches the same {}.",
              is_loose ? "number" : "text"));
@@ -259,9 +290,10 @@ std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
 /// A group with mounts only. The first one becomes the match of the resource.
 std::optional<GroupPlan> GroupPlanner::PlanOfMounts(const Parts& mounts) {
   GroupPlan plan;
+  NewMatch& match = plan.matches.emplace_back();
   const Part& first = mounts.front();
-  plan.match.path = first.pattern.glob;
-  plan.match.type = "any";
+  match.path = first.pattern.glob;
+  match.type = "any";
   plan.nodes.emplace_back();
   const auto mount = [](const Part& part, const std::string& host, const std::string& base) {
     return NewMount{{}, host, ContainerPath(*part.path, base), part.path->read_only};
@@ -324,18 +356,6 @@ std::optional<GroupPlan> GroupPlanner::PlanOf(const GenericGroup& group) {
 }
 
 }  // namespace
-
-std::string ContainerPath(const GenericPath& path, const std::string& base) {
-  if (path.mount_path.empty()) return "";
-  const std::string target = EscapedForTemplate(path.mount_path);
-  return target.ends_with('/') ? target + base : target;
-}
-
-std::string JoinedNames(const std::vector<Part>& parts) {
-  std::string joined;
-  for (const Part& part : parts) joined += (joined.empty() ? "" : "+") + part.name();
-  return "{group}:" + EscapedForTemplate(joined);
-}
 
 std::optional<GroupPlan> PlanOfGroup(const GenericGroup& group, Findings& findings) {
   return GroupPlanner(findings).PlanOf(group);

@@ -1,113 +1,280 @@
+// One walk goes through all values of all documents. It collects containers, which are maps with an
+// image or arguments, and configurations, as the caller recognizes them. A text that may be YAML
+// with a configuration is parsed, and its documents are walked in the same way: the chart of a
+// HelmRelease, for example, has ConfigMaps with such texts in its values.
+//
+// On the way down, the walk remembers the volumes and the nodes of the pod, which are next to the
+// list of its containers, or above it in the values of a chart.
+//
+// Texts of arguments are read with the flags. Annotations are skipped, because kubectl keeps a copy
+// of the object in one of them.
+
 #include "convert/manifest.h"
 
-#include <map>
+#include <algorithm>
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace patchbay {
 namespace {
 
+constexpr int kMaxTextDepth = 4;  // of texts in texts
+constexpr std::size_t kMaxVolumes = 100;
+constexpr std::string_view kPodKeys[] = {"affinity", "nodeSelector", "persistence", "volumes"};
+constexpr std::string_view kNoConfiguration[] = {"annotations", "args", "command", "env"};
+
 std::string TextOf(const YamlValue* value) {
   return value != nullptr && value->IsScalar() ? value->text : "";
 }
 
+std::string TextOf(const YamlValue& map, std::string_view key) { return TextOf(map.Find(key)); }
+
 std::span<const YamlValue> ItemsOf(const YamlValue* value) {
-  return value == nullptr ? std::span<const YamlValue>() : value->items;
+  if (value == nullptr) return {};
+  if (value->IsScalar()) return {value, 1};
+  return value->items;
 }
 
-/// Maps the name of a volume to the name of its ConfigMap.
-using ConfigMapVolumes = std::map<std::string, std::string>;
+/// Returns "repository:tag" of an image, which is a map in the values of charts.
+std::string ImageOf(const YamlValue* image) {
+  if (image == nullptr || !image->IsMap()) return TextOf(image);
+  const std::string tag = TextOf(*image, "tag");
+  return TextOf(*image, "repository") + (tag.empty() ? "" : ":" + tag);
+}
 
-ConfigMapVolumes VolumesOf(const YamlValue& pod) {
-  ConfigMapVolumes volumes;
-  for (const YamlValue& volume : ItemsOf(pod.Find("volumes"))) {
+/// Adds the paths of the mounts of a volume in the values of a chart, which are at any depth.
+void AddMountPaths(const YamlValue& value, std::vector<std::string>& paths) {
+  for (const char* key : {"path", "mountPath"}) {
+    if (auto path = TextOf(value, key); !path.empty()) paths.push_back(std::move(path));
+  }
+  for (const YamlEntry& entry : value.entries) AddMountPaths(entry.value, paths);
+  for (const YamlValue& item : value.items) AddMountPaths(item, paths);
+}
+
+/// The volumes and the nodes of a pod.
+struct Pod {
+  using Names = std::map<std::string, std::string>;
+  Names config_maps = {};   ///< volume → name of the ConfigMap
+  Names host_volumes = {};  ///< volume → path on the host
+  Names host_paths = {};    ///< path in all containers → path on the host
+  const YamlValue* nodes = nullptr;
+
+  void Add(const YamlValue& value);
+};
+
+void Insert(Pod::Names& names, const std::string& name, std::string value) {
+  if (names.size() < kMaxVolumes && !value.empty()) names[name] = std::move(value);
+}
+
+void Pod::Add(const YamlValue& value) {
+  for (const YamlValue& volume : ItemsOf(value.Find("volumes"))) {
+    const std::string name = TextOf(volume, "name");
     const YamlValue* config_map = volume.Find("configMap");
-    if (config_map != nullptr) {
-      volumes[TextOf(volume.Find("name"))] = TextOf(config_map->Find("name"));
+    const YamlValue* host = volume.Find("hostPath");
+    if (config_map != nullptr) Insert(config_maps, name, TextOf(*config_map, "name"));
+    if (host != nullptr) Insert(host_volumes, name, TextOf(*host, "path"));
+  }
+  // The chart app-template.
+  if (const YamlValue* volumes = value.Find("persistence")) {
+    for (const YamlEntry& volume : volumes->entries) {
+      std::vector<std::string> paths;
+      AddMountPaths(volume.value, paths);
+      for (const std::string& path : paths) {
+        Insert(host_paths, path, TextOf(volume.value, "hostPath"));
+      }
     }
   }
-  return volumes;
+  for (const char* key : {"affinity", "nodeSelector"}) {
+    if (const YamlValue* found = value.Find(key)) nodes = found->entries.empty() ? nodes : found;
+  }
 }
 
-/// Adds every map with an image or arguments, at any depth: in a DaemonSet, a pod, or the values of
-/// a chart. The map that contains the list of containers also contains the volumes of the pod.
-void FindContainers(const YamlValue& value, const ConfigMapVolumes& volumes,
-                    std::vector<Manifest::Container>& containers) {
-  Manifest::Container container{{}, TextOf(value.Find("name")), TextOf(value.Find("image")), {}, 0};
+bool HasPod(const YamlValue& value) {
+  return std::any_of(value.entries.begin(), value.entries.end(), [](const YamlEntry& entry) {
+    return std::find(std::begin(kPodKeys), std::end(kPodKeys), entry.key.text) !=
+           std::end(kPodKeys);
+  });
+}
+
+/// The variables in the `env` of a container: a list, or a map in the values of charts.
+using Variables = std::map<std::string_view, std::string_view>;
+
+Variables VariablesOf(const YamlValue& container) {
+  Variables variables;
+  const YamlValue* env = container.Find("env");
+  if (env == nullptr) return variables;
+  const auto add = [&](std::string_view name, const YamlValue* value) {
+    if (value != nullptr && value->IsMap()) value = value->Find("value");
+    if (value != nullptr && value->IsScalar()) variables[name] = value->text;
+  };
+  for (const YamlEntry& entry : env->entries) add(entry.key.text, &entry.value);
+  for (const YamlValue& item : env->items) {
+    const YamlValue* name = item.Find("name");
+    if (name != nullptr) add(name->text, &item);
+  }
+  return variables;
+}
+
+/// Replaces $(NAME) in an argument as Kubernetes does: a variable without a value remains, and $$
+/// is a dollar sign.
+std::string Expanded(const Variables& variables, std::string_view text, std::size_t& budget) {
+  std::string expanded;
+  for (auto at = text.find('$'); at != std::string_view::npos; at = text.find('$')) {
+    expanded += text.substr(0, at);
+    text.remove_prefix(at);
+    const auto end = text.starts_with("$(") ? text.find(')') : std::string_view::npos;
+    const auto known =
+        end == std::string_view::npos ? variables.end() : variables.find(text.substr(2, end - 2));
+    if (known != variables.end() && known->second.size() <= budget) {
+      expanded += known->second;
+      budget -= known->second.size();
+      text.remove_prefix(end + 1);
+    } else {
+      expanded.push_back('$');
+      text.remove_prefix(text.starts_with("$$") ? 2 : 1);
+    }
+  }
+  return expanded.append(text);
+}
+
+/// Returns whether a text may be YAML with a configuration. Others are not parsed.
+bool MayBeConfiguration(const std::string& text) {
+  return text.find("device") != std::string::npos && text.find(':') != std::string::npos;
+}
+
+class Walk {
+ public:
+  Walk(const IsConfiguration& is_configuration, Manifest& manifest)
+      : is_configuration_(is_configuration), manifest_(manifest) {}
+
+  /// Walks a document of the file.
+  void Root(const YamlValue& document) {
+    if (TextOf(document, "kind").ends_with("List") && document.Find("items") != nullptr) {
+      for (const YamlValue& item : ItemsOf(document.Find("items"))) Root(item);
+      return;
+    }
+    manifest_.objects.push_back(&document);
+    object_ = &document;
+    const bool is_config_map = TextOf(document, "kind") == "ConfigMap";
+    const YamlValue* metadata = document.Find("metadata");
+    config_map_ = is_config_map && metadata != nullptr ? TextOf(*metadata, "name") : "";
+    data_ = is_config_map ? document.Find("data") : nullptr;
+    Value(document, {}, "", true, 0);
+  }
+
+ private:
+  void Value(const YamlValue& value, const Pod& outer, const std::string& key, bool is_root,
+             int depth);
+  void Text(const YamlValue& text, const Pod& pod, const std::string& key, bool is_root, int depth);
+  void AddContainer(const YamlValue& value, const Pod& pod);
+
+  const IsConfiguration& is_configuration_;
+  Manifest& manifest_;
+  const YamlValue* object_ = nullptr;
+  const YamlValue* data_ = nullptr;  ///< the texts of the object, if it is a ConfigMap
+  std::string config_map_;
+};
+
+void Walk::Value(const YamlValue& value, const Pod& outer, const std::string& key, bool is_root,
+                 int depth) {
+  if (value.IsScalar()) {
+    Text(value, outer, key, is_root, depth);
+    return;
+  }
+  if (is_configuration_(value, is_root)) {
+    manifest_.documents.push_back({&value, object_, key, config_map_, is_root});
+  }
+  for (const YamlValue& item : value.items) Value(item, outer, key, false, depth);
+  if (value.entries.empty()) return;
+  Pod inner;
+  const bool has_pod = HasPod(value);
+  if (has_pod) (inner = outer).Add(value);
+  const Pod& pod = has_pod ? inner : outer;
+  AddContainer(value, pod);
+  for (const YamlEntry& entry : value.entries) {
+    if (std::find(std::begin(kNoConfiguration), std::end(kNoConfiguration), entry.key.text) ==
+        std::end(kNoConfiguration)) {
+      Value(entry.value, pod, entry.key.text, &value == data_, depth);
+    }
+  }
+}
+
+void Walk::AddContainer(const YamlValue& value, const Pod& pod) {
+  Manifest::Container container{{},
+                                TextOf(value, "name"),
+                                ImageOf(value.Find("image")),
+                                {},
+                                pod.host_paths,
+                                pod.nodes,
+                                &value,
+                                object_};
   const auto command = ItemsOf(value.Find("command"));
   container.command_size = command.size();
   for (const auto items : {command, ItemsOf(value.Find("args"))}) {
     container.arguments.insert(container.arguments.end(), items.begin(), items.end());
   }
-  if (!container.arguments.empty() || !container.image.empty()) {
-    for (const YamlValue& mount : ItemsOf(value.Find("volumeMounts"))) {
-      const auto volume = volumes.find(TextOf(mount.Find("name")));
-      if (volume != volumes.end()) container.config_maps.insert(volume->second);
+  if (container.arguments.empty() && container.image.empty()) return;
+  const Variables variables = VariablesOf(value);
+  for (YamlValue& argument : container.arguments) {
+    argument.text = Expanded(variables, argument.text, manifest_.budget.bytes);
+  }
+  for (const YamlValue& mount : ItemsOf(value.Find("volumeMounts"))) {
+    const std::string name = TextOf(mount, "name");
+    const auto config_map = pod.config_maps.find(name);
+    if (config_map != pod.config_maps.end()) container.config_maps.insert(config_map->second);
+    const auto host = pod.host_volumes.find(name);
+    if (host != pod.host_volumes.end()) {
+      container.host_paths[TextOf(mount, "mountPath")] = host->second;
     }
-    containers.push_back(std::move(container));
   }
-  const bool is_pod = value.Find("volumes") != nullptr;
-  const ConfigMapVolumes inner = is_pod ? VolumesOf(value) : ConfigMapVolumes();
-  for (const YamlEntry& entry : value.entries) {
-    FindContainers(entry.value, is_pod ? inner : volumes, containers);
-  }
-  for (const YamlValue& item : value.items) FindContainers(item, volumes, containers);
+  manifest_.containers.push_back(std::move(container));
 }
 
-/// A text in the data of a ConfigMap, and the name of the ConfigMap.
-struct ConfigMapText {
-  const YamlValue* text;
-  std::string config_map;
-};
-
-/// Adds the data of a ConfigMap, or of all ConfigMaps in a List.
-void FindData(const YamlValue& value, std::vector<ConfigMapText>& texts) {
-  if (TextOf(value.Find("kind")) == "ConfigMap") {
-    const YamlValue* metadata = value.Find("metadata");
-    const std::string name = metadata == nullptr ? "" : TextOf(metadata->Find("name"));
-    const YamlValue* data = value.Find("data");
-    if (data == nullptr) return;
-    for (const YamlEntry& entry : data->entries) {
-      if (entry.value.IsScalar()) texts.push_back({&entry.value, name});
-    }
-    return;
-  }
-  for (const YamlValue& item : ItemsOf(value.Find("items"))) FindData(item, texts);
-}
-
-/// Reads the documents in a text of a ConfigMap. Errors in it are only recorded, because it may
-/// belong to another program, and only if it contains the word "device".
-void ReadData(const ConfigMapText& data, Manifest& manifest) {
+/// Errors in a text are only recorded, because it may belong to another program.
+void Walk::Text(const YamlValue& text, const Pod& pod, const std::string& key, bool is_root,
+                int depth) {
+  if (depth == kMaxTextDepth || !MayBeConfiguration(text.text)) return;
   Diagnostics of_text;
   Findings findings(of_text);
-  auto documents = ReadYaml(data.text->text, PlacesIn(*data.text, manifest.lines), findings);
-  if (!of_text.HasErrors()) {
-    for (YamlValue& document : documents) {
-      manifest.documents.push_back({std::move(document), data.config_map});
-    }
-  } else if (data.text->text.find("device") != std::string::npos) {
-    for (Diagnostic& d : of_text.Sorted()) manifest.unreadable.push_back(std::move(d));
+  auto documents = ReadYaml(text.text, PlacesIn(text, manifest_.lines), manifest_.budget, findings);
+  if (of_text.HasErrors()) {
+    for (Diagnostic& d : of_text.Sorted()) manifest_.unreadable.push_back(std::move(d));
+    return;
+  }
+  const std::size_t known = manifest_.documents.size();
+  bool seems_to_be_one = text.text.find("devicematch") != std::string::npos;
+  for (YamlValue& document : documents) {
+    if (document.IsScalar()) continue;  // no YAML, or a text in a text, which no plugin reads
+    seems_to_be_one = seems_to_be_one || document.Find("devices") != nullptr;
+    manifest_.values.push_back(std::move(document));
+    Value(manifest_.values.back(), pod, key, is_root, depth + 1);
+  }
+  if (manifest_.documents.size() == known && seems_to_be_one) {
+    manifest_.unreadable.push_back({Severity::kError, "", text.place,
+                                    "this text is not a configuration of the plugin",
+                                    "a configuration is a list of `devices` with `groups`, or of "
+                                    "`devicematch` entries"});
   }
 }
 
 }  // namespace
 
-Manifest ReadManifest(const std::string& file, const std::string& text, Findings& findings) {
+Manifest ReadManifest(const std::string& file, const std::string& text,
+                      const IsConfiguration& is_configuration, Findings& findings) {
   Manifest manifest;
   manifest.lines = LinesOf(text);
-  const auto documents = ReadYaml(
+  auto documents = ReadYaml(
       text,
       [&](int line, int column) {
         return SourceLocation{file, line, column};
       },
-      findings);
-  std::vector<ConfigMapText> texts;
-  for (const YamlValue& document : documents) {
-    FindContainers(document, {}, manifest.containers);
-    FindData(document, texts);
-    manifest.documents.push_back({document, ""});
+      manifest.budget, findings);
+  Walk walk(is_configuration, manifest);
+  for (YamlValue& document : documents) {
+    manifest.values.push_back(std::move(document));
+    walk.Root(manifest.values.back());
   }
-  for (const ConfigMapText& data : texts) ReadData(data, manifest);
   return manifest;
 }
 

@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -9,28 +12,45 @@
 
 namespace patchbay {
 
-/// The content of an input file. Its documents include those in the data of its ConfigMaps.
+/// The parts of an input file that can configure a plugin. The pointers refer to `values`.
 struct Manifest {
-  /// A container and its arguments: those of `command`, then those of `args`.
+  /// A container and its arguments: those of `command`, then those of `args`, in which references
+  /// to variables in its `env` are expanded.
   struct Container {
     std::vector<YamlValue> arguments;
     std::string name;
-    std::string image;
-    std::set<std::string> config_maps;  ///< the names of the ConfigMaps that it mounts
-    std::size_t command_size = 0;       ///< number of arguments from `command`
+    std::string image;                              ///< with its tag
+    std::set<std::string> config_maps;              ///< the names of the ConfigMaps that it mounts
+    std::map<std::string, std::string> host_paths;  ///< paths in the container → on the host
+    const YamlValue* nodes;        ///< the nodeSelector or affinity of its pod; null if none
+    const YamlValue* value;        ///< its map
+    const YamlValue* object;       ///< the object that contains it
+    std::size_t command_size = 0;  ///< number of arguments from `command`
   };
+  /// A map or list that can be the configuration of the plugin.
   struct Document {
-    YamlValue value;
-    std::string config_map;  ///< the name of its ConfigMap; empty for a document of the file
+    const YamlValue* value;
+    const YamlValue* object;  ///< the object that contains it
+    std::string key;          ///< of the map that contains it, if any
+    std::string config_map;   ///< the name of its ConfigMap, if any
+    bool is_root;             ///< all content of a file, or of a text in a ConfigMap
   };
+  std::deque<YamlValue> values;           ///< the documents of the file and of texts in it
+  std::vector<const YamlValue*> objects;  ///< the documents of the file; of a List, its items
   std::vector<Document> documents;
   std::vector<Container> containers;   ///< all with an image or arguments, at any depth
-  std::vector<Diagnostic> unreadable;  ///< errors in ConfigMaps that may be the plugin's
+  std::vector<Diagnostic> unreadable;  ///< errors in texts that seem to be a configuration
   TextLines lines;                     ///< of the file; refer to its text
+  YamlBudget budget;                   ///< what is left for the texts in arguments
 };
 
-/// Reads a file with any number of YAML documents. `file` is its name, for diagnostics; `text` must
-/// outlive the result. The data of a ConfigMap need not be YAML.
-Manifest ReadManifest(const std::string& file, const std::string& text, Findings& findings);
+/// Returns whether a value is a configuration of the plugin. A root is recognized by less, so that
+/// errors in it are reported.
+using IsConfiguration = std::function<bool(const YamlValue& value, bool is_root)>;
+
+/// Reads a file with any number of YAML documents, and the YAML in the texts in them. `file` is its
+/// name, for diagnostics; `text` must outlive the result.
+Manifest ReadManifest(const std::string& file, const std::string& text,
+                      const IsConfiguration& is_configuration, Findings& findings);
 
 }  // namespace patchbay

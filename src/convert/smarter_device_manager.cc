@@ -38,8 +38,7 @@ class SmarterConversion {
         findings_(findings),
         directories_(hints.dev) {}
 
-  void Document(const YamlValue& document);
-  bool found() const { return found_; }
+  void List(const YamlValue& list);
   NewFile Take() && {
     directories_.TellWhatWasAssumed(file_.notes);
     return std::move(file_);
@@ -59,18 +58,15 @@ class SmarterConversion {
   Directories directories_;
   NewFile file_;
   std::map<std::string, SourceLocation> names_;
-  bool found_ = false;
 };
 
-void SmarterConversion::Document(const YamlValue& document) {
-  if (!document.IsList()) return;
-  const bool is_ours =
-      std::any_of(document.items.begin(), document.items.end(), [](const YamlValue& item) {
-        return item.Find("devicematch") != nullptr || item.Find("nummaxdevices") != nullptr;
-      });
-  if (!is_ours) return;
-  found_ = true;
-  for (const YamlValue& item : document.items) Entry(item);
+void SmarterConversion::List(const YamlValue& list) {
+  for (const YamlValue& item : list.items) {
+    Entry(item);
+    auto errors = findings_.TakeErrors();
+    if (errors.empty()) continue;
+    file_.refused.push_back({"an entry", std::move(errors), ToJson(item, kMaxRefusedText)});
+  }
 }
 
 /// smarter-device-manager searches within a name; TextPattern matches the whole name.
@@ -129,7 +125,7 @@ std::vector<SeenName> SmarterConversion::NamesFor(const std::string& match,
   }
   std::vector<SeenName> names;
   for (const std::string& name : written->names) {
-    names.push_back({name, directories_.Has("/dev/" + name)});
+    names.push_back({name, directories_.Has("/dev/" + name, place, findings_)});
   }
   return names;
 }
@@ -169,6 +165,7 @@ void SmarterConversion::Add(NewResource resource, const SourceLocation& place) {
         "the kubelet also rejects it from smarter-device-manager");
     return;
   }
+  for (NewMatch& match : resource.matches) match.place = place;
   const auto [known, is_new] = names_.emplace(resource.name, place);
   if (is_new) {
     file_.resources.push_back(std::move(resource));
@@ -187,6 +184,7 @@ void SmarterConversion::Entry(const YamlValue& value) {
   const bool has_number = fields.Find("nummaxdevices") != nullptr;
   const auto units =
       static_cast<int>(fields.Number("nummaxdevices", kMaxUnits, has_number ? 1 : 0));
+  if (findings_.HasNewErrors()) return;
   if (!match || match->empty()) {
     findings_.CannotConvert(place,
                             "an entry without `devicematch` creates a resource for every device",
@@ -221,16 +219,17 @@ void SmarterConversion::Entry(const YamlValue& value) {
 
 }  // namespace
 
+bool IsSmarterConfiguration(const YamlValue& value, bool) {
+  return std::any_of(value.items.begin(), value.items.end(), [](const YamlValue& item) {
+    return item.Find("devicematch") != nullptr || item.Find("nummaxdevices") != nullptr;
+  });
+}
+
 NewFile ConvertSmarterDeviceManager(const Manifest& manifest, const std::string& file,
                                     const ConvertHints& hints, Findings& findings) {
   SmarterConversion conversion(hints, findings);
-  for (const auto& document : manifest.documents) conversion.Document(document.value);
-  // The Helm values of smarter-device-manager have the list in `config`.
-  for (const auto& document : manifest.documents) {
-    const YamlValue* list = document.value.Find("config");
-    if (list != nullptr) conversion.Document(*list);
-  }
-  if (!conversion.found()) {
+  for (const auto& document : manifest.documents) conversion.List(*document.value);
+  if (manifest.documents.empty()) {
     findings.Malformed(
         {file, 0, 0}, "no list of `devicematch` entries found",
         "pass conf.yaml, the ConfigMap that contains it, or the values of the chart; "

@@ -9,7 +9,10 @@
 
 namespace patchbay {
 
-/// Converts every list of `devicematch` entries in a manifest. `file` is its name, for diagnostics.
+/// Returns whether a value is a list of `devicematch` entries.
+bool IsSmarterConfiguration(const YamlValue& value, bool is_root);
+
+/// Converts the configurations in a manifest. `file` is its name, for diagnostics.
 /// In smarter-device-manager, each name in /dev that an entry matches is a resource; in Patchbay,
 /// the configuration contains the names of the resources. The names come from `hints.dev`. If that
 /// is absent, they are derived from the expression as far as possible.

@@ -63,6 +63,22 @@ class Lines {
   std::string indent_;
 };
 
+/// `owner` is the table that contains the node: "resource" or "resource.match".
+void WriteNodes(const std::vector<NewNode>& nodes, std::string_view owner, std::string_view indent,
+                std::string& out) {
+  if (nodes == std::vector<NewNode>{NewNode{}}) return;
+  for (const NewNode& node : nodes) {
+    out += "\n";
+    Lines lines(out, std::string(indent));
+    lines.Comments(node.notes);
+    lines.Header(format("[[{}.device_node]]", owner));
+    lines.Key("host_path", node.host_path);
+    lines.Key("container_path", node.container_path);
+    lines.Key("permissions", node.permissions);
+    if (node.optional) lines.Raw("optional", "true");
+  }
+}
+
 void WriteMatch(const NewMatch& match, Lines lines) {
   lines.Comments(match.notes);
   lines.Header("[[resource.match]]");
@@ -77,15 +93,6 @@ void WriteMatch(const NewMatch& match, Lines lines) {
   lines.Key("group_by", match.group_by);
   lines.Key("id", match.id);
   lines.Key("require", match.require);
-}
-
-void WriteNode(const NewNode& node, Lines lines) {
-  lines.Comments(node.notes);
-  lines.Header("[[resource.device_node]]");
-  lines.Key("host_path", node.host_path);
-  lines.Key("container_path", node.container_path);
-  lines.Key("permissions", node.permissions);
-  if (node.optional) lines.Raw("optional", "true");
 }
 
 void WriteMount(const NewMount& mount, Lines lines) {
@@ -106,16 +113,33 @@ void WriteResource(const NewResource& resource, std::string& out) {
     out += "\n";
     return Lines(out, "  ");
   };
-  for (const NewMatch& match : resource.matches) WriteMatch(match, part());
-  const bool is_default = resource.nodes == std::vector<NewNode>{NewNode{}};
-  if (!is_default) {
-    for (const NewNode& node : resource.nodes) WriteNode(node, part());
+  for (const NewMatch& match : resource.matches) {
+    WriteMatch(match, part());
+    WriteNodes(match.nodes, "resource.match", "    ", out);
   }
+  WriteNodes(resource.nodes, "resource", "  ", out);
   for (const NewMount& mount : resource.mounts) WriteMount(mount, part());
   if (resource.env.empty()) return;
   Lines env = part();
   env.Header("[resource.env]");
   for (const auto& [name, value] : resource.env) env.Raw(name, QuoteToml(value));
+}
+
+void WriteRefusal(const Refusal& refusal, std::string& out) {
+  Lines lines(out, "");
+  lines.Comments({"NOT CONVERTED: " + refusal.what});
+  for (const Diagnostic& reason : refusal.reasons) {
+    const bool has_line = reason.place.line > 0;
+    lines.Comments({format("Reason{}: {}.", has_line ? format(" (line {})", reason.place.line) : "",
+                           reason.message)});
+    if (!reason.hint.empty()) lines.Comments({format("Cure: {}.", reason.hint)});
+  }
+  std::string_view rest = refusal.text;
+  while (!rest.empty()) {
+    const auto end = std::min(rest.find('\n'), rest.size());
+    out += end == 0 ? "#\n" : format("#   {}\n", Printable(rest.substr(0, end)));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
 }
 
 }  // namespace
@@ -126,6 +150,10 @@ std::string WriteToml(const NewFile& file) {
   for (const NewResource& resource : file.resources) {
     if (!out.empty()) out += "\n";
     WriteResource(resource, out);
+  }
+  for (const Refusal& refusal : file.refused) {
+    out += "\n";
+    WriteRefusal(refusal, out);
   }
   return out;
 }

@@ -1,8 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "base/diagnostics.h"
 
 namespace patchbay {
 
@@ -10,6 +13,15 @@ namespace patchbay {
 /// the structs below, each string is the value of the key with the same name; an empty string means
 /// that the key is absent.
 using Notes = std::vector<std::string>;
+
+struct NewNode {
+  Notes notes = {};
+  std::string host_path = {};
+  std::string container_path = {};
+  std::string permissions = "rw";
+  bool optional = false;
+  bool operator==(const NewNode&) const = default;
+};
 
 struct NewMatch {
   Notes notes = {};
@@ -22,15 +34,8 @@ struct NewMatch {
   std::string group_by = {};
   std::string id = {};
   std::vector<std::string> require = {};
-};
-
-struct NewNode {
-  Notes notes = {};
-  std::string host_path = {};
-  std::string container_path = {};
-  std::string permissions = "rw";
-  bool optional = false;
-  bool operator==(const NewNode&) const = default;
+  std::vector<NewNode> nodes = {};  ///< instead of those of the resource, if there are any
+  SourceLocation place = {};        ///< in the input, for diagnostics
 };
 
 struct NewMount {
@@ -51,9 +56,18 @@ struct NewResource {
   std::vector<std::pair<std::string, std::string>> env = {};
 };
 
+/// A part of the input that was not converted, which becomes a comment at the end.
+struct Refusal {
+  std::string what = {};
+  std::vector<Diagnostic> reasons = {};
+  std::string text = {};  ///< the part, from the input or as TOML
+};
+inline constexpr std::size_t kMaxRefusedText = 2000;  ///< bytes of a text from the input
+
 struct NewFile {
   Notes notes = {};
   std::vector<NewResource> resources = {};
+  std::vector<Refusal> refused = {};
 };
 
 /// Returns the file as TOML. Omits `replicas` and `device_node` if they have their default values.

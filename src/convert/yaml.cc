@@ -4,7 +4,10 @@
 // exponentially.
 //
 // An anchor becomes known when its value is complete; an alias inside its own value is therefore
-// unknown and an error. CheckKeys runs on the finished values.
+// unknown and an error. FinishKeys runs on the finished values.
+//
+// yaml-cpp reads the colon of "*name: value" as a part of the name; other parsers do not. A text
+// that is not valid is therefore parsed again with a space before such colons.
 //
 // PlacesIn searches for each line of a scalar only in the line of the file where it must be, so its
 // time does not depend on the size of the file.
@@ -27,13 +30,12 @@
 #include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
+#include "base/result.h"
 
 namespace patchbay {
 namespace {
 
 constexpr std::size_t kDeepestNesting = 64;  // levels of lists and maps
-constexpr std::size_t kMaxValues = 100'000;  // with all aliases expanded
-constexpr std::size_t kMaxBytes = 8U << 20;  // of scalars, with all aliases expanded
 constexpr std::size_t kMaxDocuments = 1'000;
 constexpr std::size_t kMaxFlag = 64;  // bytes of a flag and a quote in front of a text
 
@@ -41,7 +43,8 @@ constexpr std::size_t kMaxFlag = 64;  // bytes of a flag and a quote in front of
 /// which has no other way to do so.
 class ValueBuilder : public YAML::EventHandler {
  public:
-  explicit ValueBuilder(const PlaceOf& place_of) : place_of_(place_of) {}
+  ValueBuilder(const PlaceOf& place_of, YamlBudget& budget)
+      : place_of_(place_of), budget_(budget) {}
 
   std::vector<YamlValue> TakeDocuments() { return std::move(documents_); }
   std::size_t documents() const { return documents_.size(); }
@@ -78,13 +81,12 @@ class ValueBuilder : public YAML::EventHandler {
   void OnMapEnd() override { Close(); }
 
  private:
-  /// An unfinished list or map, and the totals before it.
+  /// An unfinished list or map, and the budget before it.
   struct Opened {
     YamlValue value;
     YAML::anchor_t anchor;
     YAML::Mark mark;
-    std::size_t values_before;
-    std::size_t bytes_before;
+    YamlBudget before;
     std::vector<YamlValue> key = {};  ///< the key without a value yet, if any
   };
   struct Anchored {
@@ -106,16 +108,16 @@ class ValueBuilder : public YAML::EventHandler {
   }
 
   void Account(const YAML::Mark& mark, std::size_t values, std::size_t bytes) {
-    values_ += values;
-    bytes_ += bytes;
-    if (values_ > kMaxValues || bytes_ > kMaxBytes) {
+    if (values > budget_.values || bytes > budget_.bytes) {
       Stop(mark, "too many values, or too much text");
     }
+    budget_.values -= values;
+    budget_.bytes -= bytes;
   }
 
   void Open(YamlValue::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (open_.size() >= kDeepestNesting) Stop(mark, "lists and maps are nested too deeply");
-    open_.push_back({{}, anchor, mark, values_, bytes_});
+    open_.push_back({{}, anchor, mark, budget_});
     open_.back().value = Made(kind, mark);
   }
 
@@ -123,9 +125,10 @@ class ValueBuilder : public YAML::EventHandler {
     Opened done = std::move(open_.back());
     open_.pop_back();
     if (done.anchor != 0) {
-      anchors_[done.anchor] = {done.value, values_ - done.values_before,
-                               bytes_ - done.bytes_before};
-      Account(done.mark, values_ - done.values_before, bytes_ - done.bytes_before);
+      const std::size_t values = done.before.values - budget_.values;
+      const std::size_t bytes = done.before.bytes - budget_.bytes;
+      anchors_[done.anchor] = {done.value, values, bytes};
+      Account(done.mark, values, bytes);
     }
     Put(done.mark, 0, std::move(done.value));
   }
@@ -152,26 +155,38 @@ class ValueBuilder : public YAML::EventHandler {
   std::vector<YamlValue> documents_;
   std::vector<Opened> open_;
   std::map<YAML::anchor_t, Anchored> anchors_;
-  std::size_t values_ = 0;
-  std::size_t bytes_ = 0;
+  YamlBudget& budget_;
 };
 
-/// Reports keys that are not scalars, duplicates, or merge keys, which are not implemented.
-void CheckKeys(const YamlValue& value, Findings& findings) {
-  std::set<std::string_view> seen;
-  for (const YamlEntry& entry : value.entries) {
+/// Adds the entries of a merge key, "<<", that the map does not have.
+void Merge(const YamlValue& from, YamlValue& map, std::set<std::string>& seen) {
+  for (const YamlValue& item : from.items) Merge(item, map, seen);
+  for (const YamlEntry& entry : from.entries) {
+    if (seen.insert(entry.key.text).second) map.entries.push_back(entry);
+  }
+}
+
+/// Reports keys that are not scalars and duplicates, and replaces merge keys.
+void FinishKeys(YamlValue& value, Findings& findings) {
+  for (YamlValue& item : value.items) FinishKeys(item, findings);
+  std::set<std::string> seen;
+  std::vector<YamlValue> merged;
+  for (YamlEntry& entry : value.entries) {
+    FinishKeys(entry.value, findings);
     if (!entry.key.IsScalar()) {
       findings.Malformed(entry.key.place, "a key must be a string");
     } else if (entry.key.text == "<<" && !entry.key.is_quoted) {
-      findings.CannotConvert(entry.key.place, "merge keys are not supported",
-                             "write out the merged keys");
+      merged.push_back(std::move(entry.value));
     } else if (!seen.insert(entry.key.text).second) {
       findings.Malformed(entry.key.place,
                          format("duplicate key \"{}\"", Truncate(entry.key.text, 60)));
     }
-    CheckKeys(entry.value, findings);
   }
-  for (const YamlValue& item : value.items) CheckKeys(item, findings);
+  if (merged.empty()) return;
+  std::erase_if(value.entries, [](const YamlEntry& entry) {
+    return entry.key.text == "<<" && !entry.key.is_quoted;
+  });
+  for (const YamlValue& from : merged) Merge(from, value, seen);
 }
 
 /// A Mark counts from 0. It contains -1 if the location is unknown.
@@ -201,6 +216,109 @@ std::string HintOnBrokenYaml(std::string_view text, const YAML::Mark& mark) {
   return "check for a missing bracket or quote, or wrong indentation";
 }
 
+/// Parses the documents of a text. Fails with what is wrong.
+tl::expected<std::vector<YamlValue>, Diagnostic> Parse(const std::string& text,
+                                                       const PlaceOf& place_of,
+                                                       YamlBudget& budget) {
+  const auto fail = [](SourceLocation place, std::string message, std::string hint = "") {
+    return tl::unexpected(
+        Diagnostic{Severity::kError, "", std::move(place), std::move(message), std::move(hint)});
+  };
+  std::istringstream stream(text);
+  ValueBuilder builder(place_of, budget);
+  try {
+    YAML::Parser parser(stream);
+    while (parser.HandleNextDocument(builder)) {
+      if (builder.documents() > kMaxDocuments)
+        return fail(place_of(1, 1), "too many YAML documents");
+    }
+  } catch (const YAML::Exception& error) {
+    return fail(PlaceOfMark(error.mark, place_of), "invalid YAML: " + error.msg,
+                HintOnBrokenYaml(text, error.mark));
+  } catch (const std::exception& error) {
+    return fail(place_of(1, 1), format("cannot parse YAML: {}", error.what()));
+  }
+  return builder.TakeDocuments();
+}
+
+/// A text with a space before the colon of each alias that is a key at the beginning of a line.
+struct Separated {
+  std::string text = {};
+  std::map<int, int> columns = {};  ///< line → column of the space
+};
+
+Separated SeparateColons(const std::string& text) {
+  Separated separated;
+  int number = 0;
+  for (const std::string_view line : LinesOf(text)) {
+    ++number;
+    const auto star = line.find_first_not_of(" -");
+    auto colon = star;
+    if (star != std::string_view::npos && line[star] == '*') {
+      colon = line.find_first_of(": \t,[]{}", star);
+    }
+    const bool is_key = colon != star && colon != std::string_view::npos && line[colon] == ':' &&
+                        (colon + 1 == line.size() || line[colon + 1] == ' ');
+    if (is_key) separated.columns[number] = static_cast<int>(colon) + 1;
+    separated.text += format("{}{}\n", line.substr(0, is_key ? colon : line.size()),
+                             is_key ? " " + std::string(line.substr(colon)) : "");
+  }
+  return separated;
+}
+
+/// Writes a value as JSON.
+class JsonWriter {
+ public:
+  JsonWriter(std::string& out, std::size_t most) : out_(out), most_(most) {}
+
+  void Write(const YamlValue& value) {
+    if (out_.size() > most_) return;
+    switch (value.kind) {
+      case YamlValue::Kind::kNull: out_ += "null"; break;
+      case YamlValue::Kind::kScalar: Scalar(value); break;
+      case YamlValue::Kind::kList:
+        All("[", value.items, "]", [&](const YamlValue& item) { Write(item); });
+        break;
+      case YamlValue::Kind::kMap:
+        All("{", value.entries, "}", [&](const YamlEntry& entry) {
+          out_ += QuoteJson(entry.key.text) + ": ";
+          Write(entry.value);
+        });
+    }
+  }
+
+ private:
+  void Scalar(const YamlValue& value) {
+    static constexpr std::string_view kWords[] = {"true", "false", "null"};
+    const std::string& text = value.text;
+    const std::string_view digits = std::string_view(text).substr(text.starts_with('-') ? 1 : 0);
+    const bool is_number = !digits.empty() && digits.size() < 16 &&
+                           (digits == "0" || digits[0] != '0') &&
+                           std::all_of(digits.begin(), digits.end(), IsDigit);
+    const bool is_plain =
+        is_number || std::find(std::begin(kWords), std::end(kWords), text) != std::end(kWords);
+    out_ += is_plain && !value.is_quoted ? text : QuoteJson(text);
+  }
+
+  template <class Values, class WriteOne>
+  void All(const char* open, const Values& values, const char* close, WriteOne write) {
+    out_ += open;
+    bool is_first = true;
+    for (const auto& value : values) {
+      if (!std::exchange(is_first, false)) out_ += ", ";
+      if (out_.size() > most_) {
+        out_ += "…";
+        return;
+      }
+      write(value);
+    }
+    out_ += close;
+  }
+
+  std::string& out_;
+  std::size_t most_;
+};
+
 bool SameWithoutCase(std::string_view a, std::string_view b) {
   const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -217,34 +335,39 @@ const YamlValue* YamlValue::Find(std::string_view key) const {
 }
 
 std::vector<YamlValue> ReadYaml(const std::string& text, const PlaceOf& place_of,
-                                Findings& findings) {
+                                YamlBudget& budget, Findings& findings) {
   // The parser would interpret some bytes as UTF-16, and treat a zero byte as the end of the text.
   if (!IsUtf8(text) || text.find('\0') != std::string::npos) {
     findings.Malformed(place_of(1, 1), "the text is not valid UTF-8",
                        "pass the YAML file or manifest itself");
     return {};
   }
-  std::istringstream stream(text);
-  ValueBuilder builder(place_of);
-  try {
-    YAML::Parser parser(stream);
-    while (parser.HandleNextDocument(builder)) {
-      if (builder.documents() > kMaxDocuments) {
-        findings.Malformed(place_of(1, 1), "too many YAML documents");
-        return {};
-      }
+  const YamlBudget before = budget;
+  auto parsed = Parse(text, place_of, budget);
+  if (!parsed) {
+    const Separated separated = SeparateColons(text);
+    const PlaceOf place_in_text = [&](int line, int column) {
+      const auto added = separated.columns.find(line);
+      return place_of(
+          line, added == separated.columns.end() || column <= added->second ? column : column - 1);
+    };
+    if (!separated.columns.empty()) {
+      budget = before;
+      parsed = Parse(separated.text, place_in_text, budget);
     }
-  } catch (const YAML::Exception& error) {
-    findings.Malformed(PlaceOfMark(error.mark, place_of), "invalid YAML: " + error.msg,
-                       HintOnBrokenYaml(text, error.mark));
-    return {};
-  } catch (const std::exception& error) {
-    findings.Malformed(place_of(1, 1), format("cannot parse YAML: {}", error.what()));
+  }
+  if (!parsed) {
+    findings.Malformed(parsed.error().place, parsed.error().message, parsed.error().hint);
     return {};
   }
-  auto documents = builder.TakeDocuments();
-  for (const YamlValue& document : documents) CheckKeys(document, findings);
-  return documents;
+  for (YamlValue& document : *parsed) FinishKeys(document, findings);
+  return std::move(*parsed);
+}
+
+std::string ToJson(const YamlValue& value, std::size_t most) {
+  std::string json;
+  JsonWriter(json, most).Write(value);
+  return json;
 }
 
 TextLines LinesOf(std::string_view text) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -41,12 +42,22 @@ struct YamlEntry {
 /// text.
 using PlaceOf = std::function<SourceLocation(int line, int column)>;
 
+/// The limits for all texts of one input together, with aliases expanded.
+struct YamlBudget {
+  std::size_t values = 200'000;
+  std::size_t bytes = 16U << 20;  ///< of scalars
+};
+
 /// Parses the documents of a text. JSON is accepted too, because it is a subset of YAML. The text
 /// may be any bytes. If it is not valid YAML, nested too deeply, or too large with its aliases
-/// expanded, adds a finding and returns no documents. Duplicate keys, merge keys and keys that are
-/// not scalars are findings too. Does not throw.
+/// expanded, adds a finding and returns no documents. Duplicate keys and keys that are not scalars
+/// are findings too. An alias that is a key can be directly followed by its colon. Does not throw.
 std::vector<YamlValue> ReadYaml(const std::string& text, const PlaceOf& place_of,
-                                Findings& findings);
+                                YamlBudget& budget, Findings& findings);
+
+/// Returns a value as JSON on one line, which is valid YAML too. Stops after about `most` bytes
+/// with "…", which is not.
+std::string ToJson(const YamlValue& value, std::size_t most = 1U << 20);
 
 /// The lines of a text, without line ends. The text must outlive them.
 using TextLines = std::vector<std::string_view>;

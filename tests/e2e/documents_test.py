@@ -283,7 +283,8 @@ class Sessions(support.TestCase):
         files = {
             "migration.md": {"daemonset.yaml": (foreign / "generic-daemonset.yaml").read_text(),
                              "configmap.yaml": (foreign / "smarter-configmap.yaml").read_text(),
-                             "kube-system.yaml": (foreign / "kube-system.yaml").read_text()},
+                             "kube-system.yaml": (foreign / "kube-system.yaml").read_text(),
+                             "helmrelease.yaml": (foreign / "helmrelease-config-maps.yaml").read_text()},
             "README.md": {"/tmp/patchbay.toml": toml[0] if toml else ""},
             "getting-started.md": {"first.toml": toml[0] if toml else "",
                                    "first-pod.yaml": "".join(b.text for b in blocks(page, "yaml"))},

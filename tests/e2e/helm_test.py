@@ -214,6 +214,57 @@ class Chart(support.TestCase):
                 self.assertEqual(the("ConfigMap", list(filter(None, yaml.safe_load_all(ran.stdout))))["data"],
                                  {"patchbay.toml": text})
 
+    def converted(self, name):
+        """The documents that `patchbay convert --output helm` writes for a file of another plugin."""
+        import yaml
+        program = "smarter-device-manager" if name.startswith("smarter") else "generic-device-plugin"
+        ran = subprocess.run([support.PATCHBAY, "convert", "--from", program, "--output", "helm",
+                              str(support.SOURCE / "tests/unit/convert/files" / name)],
+                             capture_output=True, text=True, timeout=60)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return list(yaml.safe_load_all(ran.stdout))
+
+    def test_converted_values_are_those_of_the_chart(self):
+        import yaml
+        cases = (("helmrelease-config-maps.yaml", "kernel.org/zigbee", {"kubernetes.io/arch": "amd64"}),
+                 ("helmrelease-anchors.yaml", "devic.es/fuse", {}),
+                 ("generic-daemonset.yaml", "squat.ai/capture", {}),
+                 ("values-text.yaml", "devic.es/dri", {"pool": "media"}),
+                 ("smarter-values.yaml", "smarter-devices/snd", {}),
+                 ("generic-config.yaml", "devices.example.com/modem", {}))
+        for version, (name, resource, selector) in each(*cases):
+            with self.subTest(helm=version, case=name):
+                values = self.converted(name)[-1]
+                if values.get("kind") == "HelmRelease":
+                    values = values["spec"]["values"]
+                (self.dir / "values.yaml").write_text(yaml.safe_dump(values))
+                ran = helm.template(version, "--values", str(self.dir / "values.yaml"))
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                objects = [o for o in yaml.safe_load_all(ran.stdout) if o]
+                self.assertEqual(pod_of(the("DaemonSet", objects))["nodeSelector"],
+                                 {"kubernetes.io/os": "linux", **selector})
+                text = the("ConfigMap", objects)["data"]["patchbay.toml"]
+                self.assertIn(resource, [r["name"] for r in tomllib.loads(text)["resource"]])
+                (self.dir / "own.toml").write_text(text)
+                ran = subprocess.run([support.PATCHBAY, "check", str(self.dir / "own.toml")],
+                                     capture_output=True, text=True, timeout=60)
+                self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+
+    def test_converted_release_keeps_its_settings(self):
+        source, release = self.converted("helmrelease-config-maps.yaml")
+        self.assertEqual(release["metadata"], {"name": "device-plugin", "namespace": "kube-system"})
+        spec = release["spec"]
+        self.assertEqual(spec["interval"], "30m")
+        self.assertEqual(spec["upgrade"], {"cleanupOnFail": True})
+        self.assertNotIn("chartRef", spec)
+        self.assertTrue((support.SOURCE / spec["chart"]["spec"]["chart"] / "Chart.yaml").is_file())
+        self.assertEqual((source["kind"], source["metadata"]),
+                         ("GitRepository", {"name": "patchbay", "namespace": "kube-system"}))
+        self.assertEqual(spec["chart"]["spec"]["sourceRef"], {"kind": "GitRepository", "name": "patchbay"})
+        self.assertEqual(spec["values"]["resources"], {"requests": {"cpu": "5m", "memory": "16Mi"}})
+        self.assertEqual(spec["values"]["priorityClassName"], "system-node-critical")
+        self.assertEqual([t["key"] for t in spec["values"]["tolerations"]], ["node-role.kubernetes.io/control-plane"])
+
     def test_invalid_values_are_rejected(self):
         for version, (setting, named) in each(*INVALID):
             with self.subTest(helm=version, case=(setting, named)):

@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "cli_support.h"
 #include "config/load.h"
@@ -260,12 +261,84 @@ TEST_F(ConvertTest, SmarterConfigMapKeepsItsAllocations) {
   EXPECT_EQ(answers, foreseen);
 }
 
-TEST_F(ConvertTest, WritesNothingIfThereAreErrors) {
+TEST_F(ConvertTest, GroupsKeepTheirContainerPaths) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  Nodes({"/dev/ttyUSB0", "/dev/ttyACM0", "/dev/ttyS0"});
+  host_.Link("/dev/serial/by-id/usb-zigbee-0", "../../ttyUSB0");
+  host_.Link("/dev/serial/by-id/usb-zwave-0", "../../ttyACM0");
+  const Ran ran = Converted({"--from", kGeneric, ForeignFile("mount-paths.yaml")});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_EQ(ran.err, "");
+  EXPECT_EQ(AllAnswers(), (std::map<std::string, Answers>{{"example.com/radio",
+                                                           {{"/dev/ttyUSB0 > /dev/zigbee rwm", 1},
+                                                            {"/dev/ttyACM0 > /dev/zwave rw", 1},
+                                                            {"/dev/ttyS0 > /dev/ttyS0 rwm", 1}}}}));
+}
+
+TEST_F(ConvertTest, DirectoriesOfARockchipBoardAreOneDevice) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  Nodes({"/dev/dri/renderD128", "/dev/dma_heap/system", "/dev/mali0", "/dev/mpp_service",
+         "/dev/rga"});
+  EXPECT_EQ(Converted({"--from", kGeneric, ForeignFile("rockchip.yaml")}).err, "");
+  EXPECT_EQ(AllAnswers(),
+            (std::map<std::string, Answers>{
+                {"rockchip.example.com/npu",
+                 {{"/dev/dma_heap/system > /dev/dma_heap/system rwm, /dev/dri/renderD128 > "
+                   "/dev/dri/renderD128 rwm, /dev/mali0 > /dev/mali0 rwm, /dev/mpp_service > "
+                   "/dev/mpp_service rwm, /dev/rga > /dev/rga rwm",
+                   10}}}}));
+}
+
+TEST_F(ConvertTest, CoralKeepsItsResourceWhenItsFirmwareIsLoaded) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  EXPECT_EQ(Converted({"--from", kGeneric, ForeignFile("coral.yaml")}).code, kOk);
+  for (const auto& [port, vendor, product] :
+       {std::tuple("1", "1a6e", "089a"), std::tuple("2", "18d1", "9302")}) {
+    sysfs_.Device(std::string("/sys/devices/usb1/1-") + port,
+                  {.subsystem = "usb",
+                   .devtype = "usb_device",
+                   .number = std::string("189:") + port,
+                   .node = std::string("bus/usb/001/00") + port,
+                   .attributes = {{"idVendor", vendor}, {"idProduct", product}}});
+  }
+  EXPECT_EQ(AllAnswers().at("coral.ai/usb"),
+            (Answers{{"/dev/bus/usb/001/001 > /dev/bus/usb/001/001 rw", 4},
+                     {"/dev/bus/usb/001/002 > /dev/bus/usb/001/002 rw", 4}}));
+}
+
+TEST_F(ConvertTest, WritesWhatConvertsAndFails) {
+  const Ran ran = Converted({"--from", kGeneric, ForeignFile("partly.yaml")});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_THAT(ran.err, HasSubstr("partly.yaml:6:24: error[foreign-syntax]: `path` must be"));
+  EXPECT_THAT(ran.out, HasSubstr("\n# NOT CONVERTED: a group of example.com/good\n"));
+  const Loaded loaded = LoadPaths({tree_.path("patchbay.toml")});
+  ASSERT_TRUE(loaded.model.has_value()) << loaded.diagnostics.RenderText();
+  EXPECT_EQ(loaded.model->resources.size(), 2U);
+}
+
+TEST_F(ConvertTest, WritesNothingIfThereIsNoConfiguration) {
+  tree_.File("other.yaml", "kind: Service\n");
+  const Ran ran = RunCli({"convert", "--from", kGeneric, tree_.path("other.yaml")});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_EQ(ran.out, "");
+  EXPECT_THAT(ran.err, HasSubstr("no configuration of generic-device-plugin found"));
+}
+
+TEST_F(ConvertTest, WritesValuesForTheChart) {
+  const Ran ran =
+      RunCli({"convert", "--from", kSmarter, "-o", "helm", ForeignFile("smarter-values.yaml")});
+  EXPECT_EQ(ran.code, kOk);
+  EXPECT_THAT(ran.out, testing::StartsWith("tolerations: [{\"operator\": \"Exists\"}]\n"
+                                           "config: |\n  # Converted from smarter-device-manager"));
+  EXPECT_THAT(ran.out, HasSubstr("\n  [[resource]]\n  name = \"smarter-devices/snd\"\n"));
+  EXPECT_EQ(RunCli({"convert", "--from", kSmarter, "-o", "json", "x"}).code, kUsage);
+}
+
+TEST_F(ConvertTest, LocatesErrorsInTheFile) {
   tree_.File("bad.yaml", "devices:\n- name: x\n  groups:\n  - paths: [{path: relative}]\n");
   const Ran ran =
       RunCli({"convert", "--from", kGeneric, "--domain", "a.com", tree_.path("bad.yaml")});
   EXPECT_EQ(ran.code, kFailed);
-  EXPECT_EQ(ran.out, "");
   EXPECT_EQ(ran.err, tree_.path("bad.yaml") +
                          ":4:20: error[foreign-syntax]: `path` must be an absolute path\n"
                          "      - paths: [{path: relative}]\n"

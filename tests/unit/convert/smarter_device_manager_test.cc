@@ -117,27 +117,27 @@ TEST(SmarterDeviceManagerTest, ConvertsTegraGpusToAVariable) {
 
 TEST(SmarterDeviceManagerTest, ReportsInvalidEntries) {
   EXPECT_EQ(
-      Smarter("- devicematch: ^a$\n").findings,
+      Smarter("- devicematch: ^a0$\n").findings,
       "1:3 warning an entry without `nummaxdevices` provides no devices; it is not converted\n");
   EXPECT_THAT(Smarter("- nummaxdevices: 1\n").findings, StartsWith("1:3 error an entry without"));
   EXPECT_EQ(
-      Smarter("- devicematch: ^a$\n  nummaxdevices: 0\n").findings,
+      Smarter("- devicematch: ^a0$\n  nummaxdevices: 0\n").findings,
       "2:18 warning an entry with `nummaxdevices: 0` provides no devices; it is not converted\n");
   for (const std::string wrong : {"-1", "'40'", "many", "[1]"}) {
-    EXPECT_EQ(Smarter("- devicematch: ^a$\n  nummaxdevices: " + wrong + "\n").findings,
+    EXPECT_EQ(Smarter("- devicematch: ^a0$\n  nummaxdevices: " + wrong + "\n").findings,
               "2:18 error `nummaxdevices` must be a whole number from 0 to 10000\n");
   }
-  EXPECT_EQ(Smarter("- devicematch: ^a$\n  nummaxdevices: 10001\n").findings,
+  EXPECT_EQ(Smarter("- devicematch: ^a0$\n  nummaxdevices: 10001\n").findings,
             "2:18 error `nummaxdevices` must be at most 10000\n");
-  EXPECT_THAT(Smarter("- devicematch: ^a$\n  nummaxdevices: 1\n- x\n").findings,
+  EXPECT_THAT(Smarter("- devicematch: ^a0$\n  nummaxdevices: 1\n- x\n").findings,
               StartsWith("3:3 error an entry must be a map"));
-  EXPECT_THAT(Smarter("- devicematch: ^a$\n  nummaxdevices: 1\n  nummax: 1\n").findings,
+  EXPECT_THAT(Smarter("- devicematch: ^a0$\n  nummaxdevices: 1\n  nummax: 1\n").findings,
               StartsWith("3:3 warning unknown key `nummax`; smarter-device-manager ignores it"));
   EXPECT_THAT(
-      Smarter("- devicematch: ^a$\n  nummaxdevices: 1\n"
-              "- devicematch: ^[ab]$\n  nummaxdevices: 2\n")
+      Smarter("- devicematch: ^a0$\n  nummaxdevices: 1\n"
+              "- devicematch: ^[ab]0$\n  nummaxdevices: 2\n")
           .findings,
-      StartsWith("3:16 warning duplicate resource smarter-devices/a, first defined at in.yaml:1"));
+      StartsWith("3:16 warning duplicate resource smarter-devices/a0, first defined at in.yaml:1"));
   EXPECT_THAT(Smarter("kind: DaemonSet\n").findings,
               StartsWith("0:0 error no list of `devicematch` entries found"));
 }

@@ -1,0 +1,240 @@
+// The forms in which people have the configuration of a plugin, one file in files/ for each.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "convert_support.h"
+
+namespace patchbay {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string Content(const std::string& name) {
+  std::ifstream file(std::string(PATCHBAY_SOURCE_DIR) + "/tests/unit/convert/files/" + name);
+  EXPECT_TRUE(file.is_open()) << name;
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+test::Outcome ConvertedFile(const std::string& name, const ConvertHints& hints = {}) {
+  const auto from = name.starts_with("smarter") ? ForeignProgram::kSmarterDeviceManager
+                                                : ForeignProgram::kGenericDevicePlugin;
+  return test::Converted(from, Content(name), hints);
+}
+
+/// Returns the names of the resources and, if above 1, their replicas: "a.com/x*10 a.com/y".
+std::string Resources(const std::string& toml) {
+  const Loaded loaded = LoadTexts({{"patchbay.toml", toml}});
+  std::string names;
+  if (!loaded.model) return "not valid";
+  for (const auto& spec : loaded.model->resources) {
+    names += (names.empty() ? "" : " ") + spec.name;
+    if (spec.replicas != 1) names += "*" + std::to_string(spec.replicas);
+  }
+  return names;
+}
+
+struct Form {
+  const char* file;
+  const char* resources;
+};
+
+TEST(FormsTest, ConvertsEveryFormWithoutFindings) {
+  const Form forms[] = {
+      {"helmrelease-config-maps.yaml", "kernel.org/tun*1000 kernel.org/zigbee"},
+      {"helmrelease-anchors.yaml", "devic.es/tun*10 devic.es/fuse"},
+      {"values-text.yaml", "devic.es/dri*4"},
+      {"values-list.yaml", "example.com/kvm*100"},
+      {"microshift-config.yaml", "device.example.com/serial device.example.com/converter"},
+      {"smarter-values.yaml",
+       "smarter-devices/snd*20 smarter-devices/ttyUSB0 smarter-devices/ttyUSB1"},
+      {"smarter-helmrelease.yaml", "smarter-devices/dri_renderD128*10"},
+      {"coral.yaml", "coral.ai/usb*4"},
+      {"rockchip.yaml", "rockchip.example.com/npu*10"},
+      {"mount-paths.yaml", "example.com/radio"},
+      {"tty-console.yaml", "example.com/console"},
+      // The annotation with the last applied configuration has another count.
+      {"applied.yaml", "example.com/fuse*20"}};
+  for (const Form& form : forms) {
+    const auto outcome = ConvertedFile(form.file);
+    EXPECT_EQ(outcome.findings, "") << form.file;
+    EXPECT_EQ(Resources(outcome.toml), form.resources) << form.file;
+    EXPECT_THAT(outcome.toml, Not(HasSubstr("NOT CONVERTED"))) << form.file;
+  }
+}
+
+TEST(FormsTest, UsbProductsOfAGroupAreMatchesOfOneResource) {
+  EXPECT_THAT(ConvertedFile("coral.yaml").toml,
+              AllOf(HasSubstr("usb = \"1a6e:089a\""), HasSubstr("usb = \"18d1:9302\"")));
+  EXPECT_THAT(ConvertedFile("microshift-config.yaml").toml, HasSubstr("usb = \"1a86:7523\""));
+}
+
+TEST(FormsTest, KnowsTheDirectoriesOfRockchipBoards) {
+  EXPECT_THAT(ConvertedFile("rockchip.yaml").toml,
+              HasSubstr("require = [\"/dev/dri/**\", \"/dev/dma_heap/**\", \"/dev/mali0\", "
+                        "\"/dev/mpp_service\", \"/dev/rga\"]"));
+}
+
+TEST(FormsTest, GroupsKeepTheirContainerPathsAndPermissions) {
+  const std::string toml = ConvertedFile("mount-paths.yaml").toml;
+  EXPECT_THAT(toml, HasSubstr("    [[resource.match.device_node]]\n"
+                              "    container_path = \"/dev/zigbee\"\n"
+                              "    permissions = \"rwm\"\n"));
+  EXPECT_THAT(toml, HasSubstr("    container_path = \"/dev/zwave\"\n"
+                              "    permissions = \"rw\"\n"));
+  EXPECT_THAT(toml, Not(HasSubstr("[[resource.device_node]]")));
+}
+
+TEST(FormsTest, ReplacesPathsInTheContainerAndWarnsOfPathsOutsideDev) {
+  const auto outcome = ConvertedFile("host-dev.yaml");
+  EXPECT_EQ(outcome.findings,
+            "16:29 warning /host/dev/apex_0 is /dev/apex_0 on the host\n"
+            "22:29 warning /run/udev/data is not below /dev, so it probably matches nothing\n");
+  EXPECT_THAT(outcome.toml, HasSubstr("path = \"/dev/apex_0\"\n"));
+  // The chart app-template; a longer mount wins.
+  const auto chart = test::Converted(
+      ForeignProgram::kGenericDevicePlugin,
+      "persistence:\n"
+      "  dev: {type: hostPath, hostPath: /dev, globalMounts: [{path: /host/dev}]}\n"
+      "  host: {type: hostPath, hostPath: /, advancedMounts: {main: {main: [{path: /host}]}}}\n"
+      "controllers: {main: {containers: {main: {image: {repository: generic-device-plugin, tag: "
+      "0.2.0}}}}}\n"
+      "config: |\n"
+      "  devices:\n"
+      "  - name: x1\n"
+      "    groups: [{paths: [{path: /host/dev/apex_0}, {path: /host/dev/apex_1}]}]\n"
+      "  - name: x2\n"
+      "    groups: [{paths: [{path: /host/opt/x, type: Mount}]}]\n");
+  EXPECT_THAT(chart.toml, AllOf(HasSubstr("require = [\"/dev/apex_0\", \"/dev/apex_1\"]"),
+                                HasSubstr("path = \"/opt/x\"")));
+  // A file alone does not contain the mounts.
+  EXPECT_EQ(test::Converted(ForeignProgram::kGenericDevicePlugin,
+                            "domain: a.com\ndevices: [{name: x1, groups: [{paths: [{path: "
+                            "/host/dev/apex_0}]}]}]\n")
+                .findings,
+            "2:47 warning /host/dev/apex_0 is not below /dev, so it probably matches nothing\n");
+}
+
+TEST(FormsTest, WarnsOfPathsThatMayBeDirectories) {
+  const auto findings = [](const std::string& path) {
+    return test::Converted(
+               ForeignProgram::kGenericDevicePlugin,
+               "domain: a.com\ndevices:\n- name: x1\n  groups: [{paths: [{path: " + path + "}]}]\n")
+        .findings;
+  };
+  EXPECT_EQ(findings("/dev/mapper"),
+            "4:28 warning /dev/mapper is converted as a device; it may be a directory\n");
+  for (const char* path : {"/dev/dma_heap", "/dev/rga", "/dev/zfs", "/dev/video0", "/dev/a.b",
+                           "/dev/serial/by-id/usb-zigbee", "'/dev/tty*'"}) {
+    EXPECT_EQ(findings(path), "") << path;
+  }
+}
+
+TEST(FormsTest, DaemonSetsOfDifferentNodesNeedSeparateConfigurations) {
+  const auto outcome = ConvertedFile("two-daemonsets.yaml");
+  EXPECT_EQ(outcome.findings,
+            "29:23 error duplicate device squat.ai/render, first defined at in.yaml:13; a "
+            "configuration has each resource once, also with `on_nodes`\n"
+            "31:23 warning squat.ai/fuse is the same as at in.yaml:15\n");
+  EXPECT_EQ(Resources(outcome.toml), "squat.ai/render*8 squat.ai/fuse*10");
+  EXPECT_THAT(outcome.toml, AllOf(HasSubstr("the nodes with {\"gpu\": \"amd\"}"),
+                                  HasSubstr("\n#   replicas = 2\n")));
+}
+
+TEST(FormsTest, WritesWhatConvertsAndTheRestAsComments) {
+  const auto outcome = ConvertedFile("partly.yaml");
+  EXPECT_EQ(Resources(outcome.toml), "example.com/good example.com/also-good");
+  EXPECT_THAT(outcome.toml,
+              AllOf(HasSubstr("path = \"/dev/ttyUSB0\""), HasSubstr("path = \"/dev/ttyUSB4\"")));
+  for (const char* comment :
+       {"# NOT CONVERTED: a group of example.com/good\n"
+        "# Reason (line 6): `path` must be an absolute path.\n"
+        "# Cure: start it with a slash.\n"
+        "#   {\"paths\": [{\"path\": \"ttyUSB1\"}]}\n",
+        "# Reason (line 7): the count of this group, 2, differs",
+        "# Reason (line 10): `product` must be one to four hexadecimal digits.",
+        "# Reason (line 12): \"[\" is never closed.", "# NOT CONVERTED: example.com/a b\n",
+        "# Reason (line 17): the device has no `name`."}) {
+    EXPECT_THAT(outcome.toml, HasSubstr(comment));
+  }
+  const auto smarter = test::Converted(
+      ForeignProgram::kSmarterDeviceManager,
+      "- {devicematch: ^kvm$, nummaxdevices: 2}\n- {devicematch: .*, nummaxdevices: 1}\n"
+      "- {devicematch: ^fuse$, nummaxdevices: many}\n");
+  EXPECT_EQ(Resources(smarter.toml), "smarter-devices/kvm*2");
+  EXPECT_THAT(smarter.toml, AllOf(HasSubstr("# NOT CONVERTED: an entry\n# Reason (line 2): "),
+                                  HasSubstr("# Reason (line 3): `nummaxdevices` must be")));
+}
+
+TEST(FormsTest, RefusesTemplatesAndSubstitutionsWithTheirPlace) {
+  const auto outcome = ConvertedFile("substitutions.yaml");
+  EXPECT_EQ(outcome.findings,
+            "22:36 error `path` is not known: ${ZIGBEE_PATH}\n"
+            "23:23 error `name` is not known: {{ .Values.name }}\n"
+            "28:25 warning this text is not a configuration of the plugin\n");
+  EXPECT_EQ(Resources(outcome.toml), "devic.es/tun");
+  const std::string device =
+      "args: ['--domain=${DOMAIN}', --device, '{name: x1, groups: [{paths: [{path: "
+      "/dev/x0}]}]}']\n";
+  EXPECT_THAT(test::Converted(ForeignProgram::kGenericDevicePlugin, device).findings,
+              HasSubstr("error invalid resource name ${DOMAIN}/x1"));
+  EXPECT_EQ(test::Converted(ForeignProgram::kGenericDevicePlugin, device, {"a.com", {}}).findings,
+            "");
+}
+
+TEST(FormsTest, ExpandsVariablesOfTheContainer) {
+  const auto convert = [](const std::string& env) {
+    return test::Converted(ForeignProgram::kGenericDevicePlugin,
+                           "image: generic-device-plugin\nenv: " + env +
+                               "\nargs: ['--domain=$(A).com', '--device=$(D),/dev/$(N)0']\n");
+  };
+  EXPECT_EQ(
+      Resources(convert("[{name: A, value: b}, {name: D, value: x1}, {name: N, value: v}]").toml),
+      "b.com/x1");
+  EXPECT_EQ(Resources(convert("{A: b, D: {value: x1}, N: v}").toml), "b.com/x1");
+  EXPECT_EQ(convert("{A: b, D: {valueFrom: {x: y}}, N: v}").findings,
+            "3:29 error --device contains a variable that the `env` of the container does not "
+            "have: $(D),/dev/v0\n");
+}
+
+TEST(FormsTest, ReadsTheConfigurationOfEachReleaseWithItsOwnContainer) {
+  std::string text;
+  for (const std::string name : {"one", "two"}) {
+    text +=
+        "---\nkind: HelmRelease\nvalues:\n  image: {repository: generic-device-plugin}\n  args: "
+        "[--domain, " +
+        name +
+        ".org]\n  config: |\n    devices: [{name: x1, groups: [{paths: "
+        "[{path: /dev/x0}]}]}]\n";
+  }
+  const auto outcome = test::Converted(ForeignProgram::kGenericDevicePlugin, text);
+  EXPECT_EQ(outcome.findings, "");
+  EXPECT_EQ(Resources(outcome.toml), "one.org/x1 two.org/x1");
+}
+
+/// Texts in texts, and many texts with aliases, must not multiply.
+TEST(FormsTest, LimitsTextsInTexts) {
+  std::string bomb = "{device: &a0 [x, x, x, x, x, x, x, x, x, x]";
+  for (int i = 1; i < 5; ++i) {
+    const std::string alias = "*a" + std::to_string(i - 1);
+    bomb += ", k" + std::to_string(i) + ": &a" + std::to_string(i) + " [" + alias;
+    for (int n = 1; n < 10; ++n) bomb += ", " + alias;
+    bomb += "]";
+  }
+  std::string text =
+      "domain: a.com\ndevices: [{name: x1, groups: [{paths: [{path: /dev/x0}]}]}]\n---\n";
+  for (int i = 0; i < 100; ++i) text += "k" + std::to_string(i) + ": '" + bomb + "}'\n";
+  const auto outcome = test::Converted(ForeignProgram::kGenericDevicePlugin, text);
+  EXPECT_EQ(Resources(outcome.toml), "a.com/x1");
+  EXPECT_THAT(outcome.findings, HasSubstr("too many values, or too much text"));
+}
+
+}  // namespace
+}  // namespace patchbay
