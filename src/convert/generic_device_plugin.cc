@@ -329,8 +329,8 @@ void GenericConversion::Document(const Manifest::Document& document) {
   if (auto flag = DomainFlag(reader)) said = std::move(flag);
   const std::string domain = Domain(said, reader, value.place);
   for (const std::string_view key : {"listen", "log-level", "plugin-directory"}) {
-    const auto setting = document.is_root ? fields.Text(key) : std::nullopt;
-    if (setting) NotTaken(key, Truncate(*setting, 80));
+    const YamlValue* setting = document.is_root ? fields.Find(key) : nullptr;
+    if (setting != nullptr) NotTaken(key, Truncate(setting->text, 80));
   }
   RefusePending("a file", "");
   for (const std::string_view key : {"devices", "device"}) {

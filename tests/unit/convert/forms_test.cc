@@ -180,6 +180,11 @@ TEST(FormsTest, RefusesTemplatesAndSubstitutionsWithTheirPlace) {
             "23:23 error `name` is not known: {{ .Values.name }}\n"
             "28:25 warning this text is not a configuration of the plugin\n");
   EXPECT_EQ(Resources(outcome.toml), "devic.es/tun");
+  EXPECT_EQ(test::Converted(ForeignProgram::kGenericDevicePlugin,
+                            "domain: a.com\nlisten: ${X}\ndevices: [{name: x1, groups: [{paths: "
+                            "[{path: /dev/x0}]}]}]\n")
+                .findings,
+            "");
   const std::string device =
       "args: ['--domain=${DOMAIN}', --device, '{name: x1, groups: [{paths: [{path: "
       "/dev/x0}]}]}']\n";
@@ -217,6 +222,49 @@ TEST(FormsTest, ReadsTheConfigurationOfEachReleaseWithItsOwnContainer) {
   const auto outcome = test::Converted(ForeignProgram::kGenericDevicePlugin, text);
   EXPECT_EQ(outcome.findings, "");
   EXPECT_EQ(Resources(outcome.toml), "one.org/x1 two.org/x1");
+}
+
+std::string Helm(const std::string& text) {
+  return Convert(ForeignProgram::kGenericDevicePlugin, {"in.yaml", text}, {.needs_helm = true})
+      .helm.value_or("");
+}
+
+TEST(FormsTest, HelmValuesHaveWhatCarriesOver) {
+  const std::string config =
+      "domain: a.com\nlog-level: \"${X}\\u2028\"\ndevices: [{name: x1, groups: [{paths: [{path: "
+      "/dev/x0}]}]}]\n";
+  EXPECT_THAT(Helm(config), testing::StartsWith("config: |\n  # Converted from "));
+  const std::string pod =
+      "spec:\n"
+      "  nodeSelector: {a: 'true', b: c}\n"
+      "  affinity: {}\n"
+      "  priorityClassName: '{{ .Values.priority }}'\n"
+      "  containers:\n"
+      "  - image: generic-device-plugin\n"
+      "    resources: {limits: {memory: 20Mi}}\n"
+      "    volumeMounts: [{name: p, mountPath: /var/lib/kubelet/device-plugins}]\n"
+      "  volumes: [{name: p, hostPath: {path: /opt/kubelet/device-plugins}}]\n---\n";
+  EXPECT_THAT(Helm("kind: DaemonSet\n" + pod + config),
+              testing::StartsWith(
+                  "nodeSelector: {\"a\": \"true\", \"b\": \"c\"}\n"
+                  "# Not carried over, because of its template: priorityClassName\n"
+                  "# Not carried over, because Patchbay needs another amount: limits {\"memory\": "
+                  "\"20Mi\"}\n"
+                  "kubelet: {\"devicePlugins\": \"/opt/kubelet/device-plugins\"}\n"
+                  "config: |\n"));
+  // The file of a configMapGenerator after the HelmRelease.
+  const std::string release = Helm("kind: HelmRelease\napiVersion: v2\n" + pod + config);
+  EXPECT_THAT(release, HasSubstr("---\napiVersion: \"v2\"\nkind: HelmRelease\nmetadata: {}\nspec:\n"
+                                 "  interval: 1h\n"));
+  // Flux would replace ${X}.
+  EXPECT_THAT(release, HasSubstr("\n      # Not converted: log-level = $${X}\\xe2\\x80\\xa8."));
+}
+
+TEST(FormsTest, HelmValuesQuoteATextThatABlockWouldChange) {
+  const std::string helm = Helm(
+      "domain: a.com\ndevices: [{name: x1, groups: [{paths: [{path: \"/dev/x0\\u2028\"}]}]}]\n");
+  EXPECT_THAT(helm, testing::StartsWith("config: \"# Converted"));
+  EXPECT_THAT(helm, HasSubstr("path = \\\"/dev/x0\\u2028\\\""));
 }
 
 /// Texts in texts, and many texts with aliases, must not multiply.
