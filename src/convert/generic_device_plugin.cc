@@ -1,7 +1,7 @@
 // The plugin takes its devices from --device flags, or otherwise from a file. Arguments are read
 // from containers that are recognizably the plugin. If there is no such container, they are read
 // from every container with --device, because the image may have a different name. The
-// documents of the file and its ConfigMaps are converted only if no such container has --device.
+// configurations elsewhere in the input are converted only if no such container has --device.
 //
 // The domain of a document is the first of: the one from the caller, the --domain flag of the
 // container that reads the document, the one in the document, the default of the version in the tag
@@ -194,7 +194,8 @@ void GenericConversion::TakePaths(GenericDevice& device, const Container* contai
       // The longest path of a mount is the last one in the order of the map.
       for (auto mount = host_paths.rbegin(); mount != host_paths.rend(); ++mount) {
         const auto& [inside, host] = *mount;
-        if (inside == host || !(path.path + "/").starts_with(inside + "/")) continue;
+        if (!(path.path + "/").starts_with(inside + "/")) continue;
+        if (inside == host) break;
         std::string on_host = (host == "/" ? "" : host) + path.path.substr(inside.size());
         findings_.Assumed(
             path.place,

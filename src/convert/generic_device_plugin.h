@@ -45,7 +45,7 @@ struct GenericGroup {
 
 /// An entry of `devices`, which the plugin advertises as one resource.
 struct GenericDevice {
-  std::string name;  ///< without the domain
+  std::string name = {};  ///< without the domain
   std::vector<GenericGroup> groups = {};
   SourceLocation place = {};
   Notes notes = {};

@@ -67,6 +67,15 @@ void Insert(Pod::Names& names, const std::string& name, std::string value) {
   if (names.size() < kMaxVolumes && !value.empty()) names[name] = std::move(value);
 }
 
+/// Adds a mount of a directory of the host. Both paths are absolute, without a final slash.
+void InsertMount(Pod::Names& mounts, std::string inside, std::string host) {
+  if (!inside.starts_with('/') || !host.starts_with('/')) return;
+  for (std::string* path : {&inside, &host}) {
+    while (path->size() > 1 && path->ends_with('/')) path->pop_back();
+  }
+  Insert(mounts, inside, std::move(host));
+}
+
 void Pod::Add(const YamlValue& value) {
   for (const YamlValue& volume : ItemsOf(value.Find("volumes"))) {
     const std::string name = TextOf(volume, "name");
@@ -81,7 +90,7 @@ void Pod::Add(const YamlValue& value) {
       std::vector<std::string> paths;
       AddMountPaths(volume.value, paths);
       for (const std::string& path : paths) {
-        Insert(host_paths, path, TextOf(volume.value, "hostPath"));
+        InsertMount(host_paths, path, TextOf(volume.value, "hostPath"));
       }
     }
   }
@@ -225,7 +234,7 @@ void Walk::AddContainer(const YamlValue& value, const Pod& pod) {
     if (config_map != pod.config_maps.end()) container.config_maps.insert(config_map->second);
     const auto host = pod.host_volumes.find(name);
     if (host != pod.host_volumes.end()) {
-      container.host_paths[TextOf(mount, "mountPath")] = host->second;
+      InsertMount(container.host_paths, TextOf(mount, "mountPath"), host->second);
     }
   }
   manifest_.containers.push_back(std::move(container));

@@ -102,7 +102,8 @@ TEST(FormsTest, ReplacesPathsInTheContainerAndWarnsOfPathsOutsideDev) {
   const auto chart = test::Converted(
       ForeignProgram::kGenericDevicePlugin,
       "persistence:\n"
-      "  dev: {type: hostPath, hostPath: /dev, globalMounts: [{path: /host/dev}]}\n"
+      "  dev: {type: hostPath, hostPath: /dev/, globalMounts: [{path: /host/dev/}]}\n"
+      "  none: {type: hostPath, hostPath: /no, globalMounts: [{path: ''}]}\n"
       "  host: {type: hostPath, hostPath: /, advancedMounts: {main: {main: [{path: /host}]}}}\n"
       "controllers: {main: {containers: {main: {image: {repository: generic-device-plugin, tag: "
       "0.2.0}}}}}\n"
