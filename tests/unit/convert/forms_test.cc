@@ -76,6 +76,15 @@ TEST(FormsTest, UsbProductsOfAGroupAreMatchesOfOneResource) {
   EXPECT_THAT(ConvertedFile("microshift-config.yaml").toml, HasSubstr("usb = \"1a86:7523\""));
 }
 
+TEST(FormsTest, MicroShiftHasADomainAndAStatus) {
+  const auto outcome = test::Converted(
+      ForeignProgram::kGenericDevicePlugin,
+      "genericDevicePlugin:\n  devices: [{name: x1, groups: [{paths: [{path: /dev/x0}]}]}]\n");
+  EXPECT_EQ(outcome.findings,
+            "2:3 warning the plugin is not enabled in MicroShift; it is converted\n");
+  EXPECT_EQ(Resources(outcome.toml), "device.microshift.io/x1");
+}
+
 TEST(FormsTest, KnowsTheDirectoriesOfRockchipBoards) {
   EXPECT_THAT(ConvertedFile("rockchip.yaml").toml,
               HasSubstr("require = [\"/dev/dri/**\", \"/dev/dma_heap/**\", \"/dev/mali0\", "
