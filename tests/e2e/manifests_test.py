@@ -282,12 +282,15 @@ class Manifests(support.TestCase):
     def test_overlays_of_the_documentation(self):
         """The overlay of docs/deploy.md, with this tree instead of a release."""
         text = (support.SOURCE / "docs/deploy.md").read_text()
-        whole, *patches = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        whole, *blocks = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+        # The others configure the nodes of a distribution.
+        fields = [block for block in blocks if block.startswith(("images:", "patches:"))]
+        self.assertEqual(len(fields), 3)
         (self.dir / "patchbay.toml").write_text(support.resource("example.com/own", "count = 1"))
         up = os.path.relpath(support.SOURCE, self.dir)
         released = re.compile(r"https://github\.com/patchbay/patchbay/(/\S+)\?ref=v(\S+)")
         self.assertEqual({ref for _, ref in released.findall(text.replace("'", " "))}, {VERSION})
-        for more in ("", *patches):
+        for more in ("", *fields):
             with self.subTest(more):
                 (self.dir / "kustomization.yaml").write_text(released.sub(up + r"\1", whole) + more)
                 objects = kustomize.kustomize(self.dir)
