@@ -62,6 +62,11 @@ bool CanMeet(const std::optional<Pattern>& a, const std::optional<Pattern>& b) {
   return !a || !b || Common(*a, *b);
 }
 
+/// Returns whether each kind of condition of `a` is also in `b`.
+bool HasKindsOf(const HardwarePatterns& a, const HardwarePatterns& b) {
+  return (!a.usb || b.usb) && (!a.pci || b.pci) && (!a.udev || b.udev);
+}
+
 template <class A, class B>
 std::optional<std::string> Common(const A&, const B&) {
   return std::nullopt;
@@ -84,7 +89,25 @@ std::string ChoiceOf(const MatchSpec& match) {
   return text;
 }
 
+/// Describes the devices that meet both conditions.
+template <class Pattern>
+std::string DeviceOf(const std::optional<Pattern>& a, const std::optional<Pattern>& b) {
+  if (!a && !b) return "";
+  return Common(a ? *a : *b, b ? *b : *a).value_or("");
+}
+
 }  // namespace
+
+std::optional<std::string> CommonConditions(const MatchSpec& a, const MatchSpec& b) {
+  const HardwarePatterns &one = a.conditions, &other = b.conditions;
+  if (!CanMeet(one.usb, other.usb) || !CanMeet(one.pci, other.pci)) return std::nullopt;
+  if (!HasKindsOf(one, other) && !HasKindsOf(other, one)) return std::nullopt;
+  if (one.udev && other.udev && one.udev != other.udev) return std::nullopt;
+  // The result of `not` depends on the devices of the host.
+  if (a.negated != b.negated) return std::nullopt;
+  const std::string usb = DeviceOf(one.usb, other.usb);
+  return usb.empty() ? DeviceOf(one.pci, other.pci) : usb;
+}
 
 std::optional<std::string> CommonHardware(const MatchSpec& a, const MatchSpec& b) {
   auto common =

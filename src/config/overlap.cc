@@ -1,4 +1,4 @@
-// Each pattern of each match without conditions is a Claim, and each alternative of a glob (after
+// Each pattern of each match is a Claim, and each alternative of a glob (after
 // brace expansion) an Alternative. A regex is represented by a glob that matches everything after
 // its fixed beginning. Example paths of two overlapping globs are then tested against the regex.
 //
@@ -73,8 +73,6 @@ std::vector<Claim> ClaimsOf(const DocumentDraft& document, const Model& model) {
     for (std::size_t m = 0; m < model.resources[r].matches.size(); ++m) {
       const MatchSpec& match = model.resources[r].matches[m];
       const MatchDraft& draft = document.resources[r].matches[m];
-      // Conditions depend on the sysfs of the host, which is unknown here.
-      if (HasConditions(match)) continue;
       if (const auto* source = std::get_if<RegexSource>(&match.source)) {
         const Regex& regex = source->regex;
         claims.push_back({r, &match, nullptr, &regex, GlobAround(regex), draft.regex->place});
@@ -172,9 +170,11 @@ class Comparison {
     for (const Claim& claim : claims) {
       if (claim.regex == nullptr) continue;
       const auto [first, is_new] = by_text.emplace(claim.regex->text(), &claim);
-      if (!is_new && Concerns(*first->second, claim)) {
-        Report(*first->second, claim, claim.regex->text());
-      }
+      if (is_new || !Concerns(*first->second, claim)) continue;
+      const auto device = CommonConditions(*first->second->match, *claim.match);
+      if (!device) continue;
+      Report(*first->second, claim,
+             claim.regex->text() + (device->empty() ? "" : " of " + *device));
     }
   }
 
@@ -203,6 +203,7 @@ class Comparison {
   }
 
  private:
+  /// Returns whether the kubelet may allocate a node that both find twice.
   bool Concerns(const Claim& a, const Claim& b) const {
     const auto bound = [&](const Claim& c) {
       return !model_.resources[c.resource].on_nodes.empty();
@@ -229,6 +230,9 @@ class Comparison {
       path = search_.Find(*a.components, *b.components, both_take);
     }
     if (!path) return;
+    const auto device = CommonConditions(*first->match, *second->match);
+    if (!device) return;
+    if (!device->empty()) *path += " of " + *device;
     // If only one of them has wildcards, the warning points at that pattern.
     const bool in_order = a.ends.whole == b.ends.whole ? first < second : a.ends.whole;
     if (!in_order) std::swap(first, second);

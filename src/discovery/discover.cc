@@ -78,16 +78,45 @@ bool IsDistinct(std::span<const Candidate> candidates, const Template& id) {
   });
 }
 
-/// Returns a hint for devices with the same ID, such as USB devices with the same serial number:
-/// the first ID that differs for each of them. `path` comes last, because the kernel numbers nodes
-/// in the order in which devices are plugged in.
-std::string HintOnSharedId(std::span<const Candidate> sharing) {
+/// Returns the first ID that differs for each candidate; empty if none does. `path` comes last,
+/// because the kernel numbers nodes in the order in which devices are plugged in.
+std::string_view DistinctIdFor(std::span<const Candidate> candidates) {
   for (const std::string_view id :
        {"{usb_port}", "{usb_port}-{usb_interface}", "{pci_address}", "{path}"}) {
-    if (!IsDistinct(sharing, *Template::Compile(id))) continue;
-    return format("set id = \"{}\" in the match, which differs for each", id);
+    if (IsDistinct(candidates, *Template::Compile(id))) return id;
   }
-  return "set an id in the match that differs for each device";
+  return "";
+}
+
+/// Returns the variable that names the one device whose nodes all candidates are, such as the nodes
+/// of a camera; empty if they are several devices. The PCI address of a USB device is that of its
+/// controller, which has many devices.
+std::string_view SharedDeviceOf(std::span<const Candidate> candidates) {
+  for (const std::string_view variable : {"usb_port", "pci_address"}) {
+    const Template value = *Template::Compile(format("{{{}}}", variable));
+    std::set<std::string> values;
+    std::size_t with_value = 0;
+    for (const Candidate& candidate : candidates) {
+      if (candidate.device.nodes.empty()) return "";
+      const auto text = value.Render(VariablesOf(candidate.device));
+      if (text) values.insert(*text), ++with_value;
+    }
+    if (with_value == 0) continue;
+    return with_value == candidates.size() && values.size() == 1 ? variable : "";
+  }
+  return "";
+}
+
+/// Returns what an administrator can do about devices with the same ID.
+std::string HintOnSharedId(std::span<const Candidate> sharing) {
+  const std::string_view id = DistinctIdFor(sharing);
+  if (const std::string_view device = SharedDeviceOf(sharing); !device.empty()) {
+    return format(
+        "they are nodes of one device: set group_by = \"{}\" in the match to list them as one{}",
+        device, id.empty() ? "" : format(", or id = \"{}\" to list each", id));
+  }
+  if (id.empty()) return "set an id in the match that differs for each device";
+  return format("set id = \"{}\" in the match, which differs for each", id);
 }
 
 /// Rejects devices with the same ID. A device that had the ID before keeps it, so that plugging in

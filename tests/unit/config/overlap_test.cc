@@ -63,6 +63,21 @@ TEST(Overlap, ReportsAPathThatBothMatch) {
       {"regex = '/dev/\\.x'", "path = '/dev/.x'", "/dev/.x"},
       {"regex = '/dev/a|/srv/b'", "path = '/srv/{b,c}'", "/srv/b"},
       {"regex = '/dev/x\\d+'", "regex = '/dev/x\\d+'", "/dev/x\\d+"},
+      // With conditions that one device can meet.
+      {"path = '/dev/ttyUSB*', usb = '0403:6001'", "path = '/dev/tty*'",
+       "/dev/ttyUSB0 of the USB device 0403:6001"},
+      {"path = '/dev/ttyUSB*', usb = '0403:*'", "path = '/dev/ttyUSB*', usb = ['1a86:*', '*:6001']",
+       "/dev/ttyUSB0 of the USB device 0403:6001"},
+      {"path = '/dev/ttyUSB*', usb = '0403:*', udev = { driver = 'ftdi_sio' }",
+       "path = '/dev/ttyUSB*', usb = '0403:6001'", "/dev/ttyUSB0 of the USB device 0403:6001"},
+      {"regex = '/dev/nvme\\d+', pci = '144d:*'", "path = '/dev/nvme*', pci = '*:*'",
+       "/dev/nvme0 of the PCI device 144d:*"},
+      {"regex = '/dev/x\\d+', usb_port = '1-1'", "regex = '/dev/x\\d+', usb_port = '1-*'",
+       "/dev/x\\d+ of the USB device *:*"},
+      {"path = '/dev/sd*', udev = { properties = { ID_BUS = 'usb' } }",
+       "path = '/dev/sd?', udev = { properties = { ID_BUS = 'usb' } }", "/dev/sd0"},
+      {"path = '/dev/x*', not = { usb_port = '1-1' }",
+       "path = '/dev/x1', not = { usb_port = '1-1' }", "/dev/x1"},
   };
   for (const Overlapping& c : cases) {
     EXPECT_THAT(Examples(Two(Match(c.a), Match(c.b))), ElementsAre(c.example)) << c.a << "\n"
@@ -121,6 +136,15 @@ TEST(Overlap, DoesNotWarnIfSharedHardwareIsUncertain) {
       {"usb = '*:*', pci_address = '0000:3b:00.0'", "usb = '*:*', pci_address = '0000:3c:00.0'"},
       {"usb = '0403:*', not = { usb = '0403:6011' }", "usb = '0403:6011'"},
       {"path = '/dev/x*', not = { usb_port = '1-1' }", "path = '/dev/x1'"},
+      {"path = '/dev/x*', usb = '0403:6001'", "path = '/dev/x*', usb = '0403:6011'"},
+      {"path = '/dev/x*', usb_port = '1-1'", "path = '/dev/x*', usb_port = '1-2'"},
+      {"path = '/dev/x*', usb = '*:*', serial = 'A9*'",
+       "path = '/dev/x*', usb = '*:*', serial = 'B1'"},
+      {"path = '/dev/x*', usb = '*:*'", "path = '/dev/x*', pci = '*:*'"},
+      {"path = '/dev/x*', usb = '*:*'", "path = '/dev/x*', udev = { subsystem = 'tty' }"},
+      {"regex = '/dev/x', usb = '0403:6001'", "regex = '/dev/x', usb = '0403:6011'"},
+      {"path = '/dev/x*', udev = { subsystem = 'tty' }",
+       "path = '/dev/x*', udev = { subsystem = 'block' }"},
   };
   for (const auto& [a, b] : pairs) {
     EXPECT_THAT(Examples(Two(Match(a), Match(b))), IsEmpty()) << a << "\n" << b;

@@ -235,6 +235,21 @@ TEST_F(SharedSerialTest, RejectsBothIfBothAreNew) {
               ElementsAre("1-0", "1-1"));
 }
 
+TEST_F(SharedSerialTest, HintsHowToGroupNodesOfOneDevice) {
+  sysfs_.Device(Interface("1-1") + "/ttyUSB1/tty/ttyUSB1", {.subsystem = "tty", .number = "188:1"});
+  MatchSpec match = test::WithId(test::PathMatch({"/dev/ttyUSB*"}), "{usb_serial}");
+  match.conditions.usb = UsbPattern{};
+  const Discovery found = Find(match);
+  ASSERT_THAT(Rejected(found.rejected),
+              ElementsAre("duplicate_id /dev/ttyUSB0", "duplicate_id /dev/ttyUSB1"));
+  EXPECT_EQ(found.rejected[0].detail,
+            "2 devices have the ID \"A9007YHT\"; they are nodes of one device: set group_by = "
+            "\"usb_port\" in the match to list them as one, or id = \"{path}\" to list each");
+  match.id.reset();
+  match.group_by = "usb_port";
+  EXPECT_THAT(Ids(Find(match)), ElementsAre("1-1"));
+}
+
 TEST_F(SharedSerialTest, NewDeviceDoesNotJoinTheGroupOfTheFirst) {
   MatchSpec match = test::PathMatch({"/dev/ttyUSB*"});
   match.conditions.usb = UsbPattern{};
