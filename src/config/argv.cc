@@ -12,14 +12,13 @@ namespace {
 /// working directory.
 bool CheckProgram(const Text& program, std::string_view example, Reporter& reporter) {
   const std::string& text = program.value;
-  if (const auto blank = text.find(' '); blank != std::string::npos) {
-    reporter.Report(Code::kBadCommand, program.At(blank),
-                    "the name of the program contains a blank",
+  if (const auto space = text.find(' '); space != std::string::npos) {
+    reporter.Report(Code::kBadCommand, program.At(space), "the program name contains a space",
                     "no shell is used; list each argument separately: " + std::string(example));
     return false;
   }
   if (text.find('/') != std::string::npos && text.front() != '/' && text.front() != '{') {
-    reporter.Report(Code::kBadCommand, program.place, "the path of the program is not absolute",
+    reporter.Report(Code::kBadCommand, program.place, "the program path is not absolute",
                     "use an absolute path, or a name that is found in PATH");
     return false;
   }

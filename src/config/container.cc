@@ -163,9 +163,9 @@ DeviceNodeSpec ContainerCompiler::DeviceNode(const DeviceNodeDraft& draft, const
       node.permissions = std::move(*permissions);
     } else {
       reporter_.Report(Code::kBadPermissions, draft.permissions->place,
-                       format("\"{}\" is not a selection of r, w and m",
+                       format("\"{}\" is not a combination of r, w and m",
                               draft.permissions->value.substr(0, 100)),
-                       "use one to three of them, each once: \"rw\"");
+                       "use each letter at most once, as in \"rw\"");
     }
   }
   const bool has_no_nodes =

@@ -113,7 +113,7 @@ bool Decode(const KeyInfo& key, const TomlValue& value, std::chrono::millisecond
   const auto duration = ParseDuration(text->value);
   if (!duration) {
     reporter.Report(Code::kBadDuration, value.place,
-                    format("\"{}\" is not a duration", text->value.substr(0, 100)),
+                    format("\"{}\" is not a valid duration", text->value.substr(0, 100)),
                     "use a whole number and a unit, ms, s, m or h: \"250ms\", \"30s\", \"5m\"");
     return false;
   }

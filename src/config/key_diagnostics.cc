@@ -24,7 +24,7 @@ std::string_view KindOf(const TomlValue& value) {
     std::string_view operator()(const TomlOther& other) const { return other.kind; }
     std::string_view operator()(const Text&) const { return "a string"; }
     std::string_view operator()(std::int64_t) const { return "an integer"; }
-    std::string_view operator()(bool) const { return "true or false"; }
+    std::string_view operator()(bool) const { return "a boolean"; }
     std::string_view operator()(const TomlArray&) const { return "a list"; }
     std::string_view operator()(const TomlTable&) const { return "a table"; }
   };
@@ -219,8 +219,7 @@ std::string HintOnUnknown(const TomlEntry& entry, std::string_view section,
     if (std::string hint = DidYouMean(key, SectionsOf(section)); !hint.empty()) return hint;
   }
   if (std::string hint = WhereItBelongs(key); !hint.empty()) return hint;
-  return DidYouMean(key, known,
-                    known.size() > 9 ? "" : format("the keys here are {}", OneOf(known)));
+  return DidYouMean(key, known, known.size() > 9 ? "" : format("must be one of {}", OneOf(known)));
 }
 
 }  // namespace
@@ -262,7 +261,7 @@ void ReportMissingKey(const KeyInfo& key, const SourceLocation& place, Reporter&
 void ReportDuplicateSection(const KeyInfo& key, const SourceLocation& place,
                             const SourceLocation& first, Reporter& reporter) {
   reporter.Report(Code::kDuplicateSection, place,
-                  format("{} is already at {}", SectionTitle(key.name), Where(first)),
+                  format("{} is already defined at {}", SectionTitle(key.name), Where(first)),
                   "all files form one document: keep this section in one of them");
 }
 

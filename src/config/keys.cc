@@ -12,7 +12,7 @@ namespace patchbay {
 namespace {
 
 constexpr Key<DocumentDraft> kDocumentKeys[] = {
-    KeyFor<&DocumentDraft::daemon>({.name = "daemon", .meaning = "settings of Patchbay itself"}),
+    KeyFor<&DocumentDraft::daemon>({.name = "daemon", .meaning = "settings of the daemon"}),
     KeyFor<&DocumentDraft::resources>(
         {.name = "resource", .meaning = "an extended resource and its devices; can be repeated"}),
 };

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kFile[] = {"file"};
 constexpr std::string_view kMatches[] = {"matches"};
-constexpr std::string_view kWhatFileHolds[] = {"equals", "matches"};
+constexpr std::string_view kFileExpectations[] = {"equals", "matches"};
 
 constexpr Key<HealthDraft> kHealthKeys[] = {
     KeyFor<&HealthDraft::command>(
@@ -30,7 +30,7 @@ constexpr Key<HealthDraft> kHealthKeys[] = {
          .example = R"("/sys/class/net/{INTERFACE}/operstate")",
          .pattern = kPathTemplatePattern,
          .alternative_group = 1,
-         .needs = kWhatFileHolds}),
+         .needs = kFileExpectations}),
     KeyFor<&HealthDraft::equals>({.name = "equals",
                                   .meaning = "with file: the expected content",
                                   .example = R"("up")",
@@ -97,7 +97,7 @@ constexpr std::array<Key<D>, 2> HookKeys(std::string_view fallback,
 }
 
 constexpr std::string_view kOfAll =
-    "the program is stopped after this time, counted over all devices of the container";
+    "the program is stopped after this time, in total for all devices of the container";
 constexpr auto kPreStartKeys = HookKeys<PreStartDraft>(R"("20s")", kMaxPreStart, kOfAll);
 constexpr auto kAllocateKeys = HookKeys<AllocateDraft>(R"("5s")", std::chrono::minutes(1), kOfAll);
 constexpr auto kReleaseKeys = HookKeys<ReleaseDraft>(R"("60s")", std::chrono::hours(1),

@@ -11,8 +11,8 @@ constexpr std::string_view kCommand[] = {"command"};
 constexpr std::string_view kFindsPaths[] = {"path", "regex", "command"};
 constexpr std::string_view kPath[] = {"path"};
 constexpr std::string_view kGroupBy[] = {"group_by"};
-constexpr std::string_view kNotBesideCommand[] = {"usb",         "pci",  "usb_port",
-                                                  "pci_address", "udev", "not"};
+constexpr std::string_view kExcludedByCommand[] = {"usb",         "pci",  "usb_port",
+                                                   "pci_address", "udev", "not"};
 constexpr std::string_view kNotBesideCount[] = {
     "usb", "pci",  "usb_port", "pci_address", "udev",    "not",        "exclude",
     "id",  "type", "group_by", "together",    "require", "max_devices"};
@@ -84,7 +84,7 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
          .pattern = kArgumentPattern,
          .non_empty = true,
          .alternative_group = 1,
-         .excludes = kNotBesideCommand}),
+         .excludes = kExcludedByCommand}),
     KeyFor<&MatchDraft::timeout>({.name = "timeout",
                                   .default_value = R"("10s")",
                                   .meaning = "with command: the program is killed after this time",

@@ -76,9 +76,9 @@ void CheckCaptureNames(const Text& text, const Regex& regex, Reporter& reporter)
 }
 
 std::string HintOnRegex(std::string_view text) {
-  if (text.starts_with('^')) return "it is anchored already: leave out ^ and $";
+  if (text.starts_with('^')) return "it always matches the whole path: remove ^ and $";
   if (!text.starts_with('/')) return "start with the directory, as in '/dev/tty(USB|ACM)\\d+'";
-  return "use RE2 syntax; in single quotes, backslashes need no doubling";
+  return "use RE2 syntax; in single quotes, backslashes need no escaping";
 }
 
 std::optional<Regex> CompileRegex(const Text& text, Reporter& reporter) {
@@ -89,11 +89,11 @@ std::optional<Regex> CompileRegex(const Text& text, Reporter& reporter) {
     return std::nullopt;
   }
   const std::string& directory = regex->fixed_directory();
-  for (const std::string_view impossible : {"//", "/./", "/../"}) {
-    if (directory.find(impossible) == std::string::npos) continue;
-    const auto at = text.value.find(impossible);
+  for (const std::string_view invalid_part : {"//", "/./", "/../"}) {
+    if (directory.find(invalid_part) == std::string::npos) continue;
+    const auto at = text.value.find(invalid_part);
     reporter.Report(Code::kMatchesNothing, text.At(at == std::string::npos ? 0 : at),
-                    format("the path of a device cannot contain \"{}\"", impossible));
+                    format("the path of a device cannot contain \"{}\"", invalid_part));
     return std::nullopt;
   }
   if (text.value.ends_with('/')) {
@@ -174,14 +174,14 @@ bool HasCondition(const MatchDraft& draft) {
   return (draft.conditions.*Member).has_value();
 }
 
-constexpr std::string_view kOnlyDevices = "its nodes are always devices";
+constexpr std::string_view kOnlyDevices = "its nodes are always device nodes";
 constexpr SourceKey kSources[] = {
     {"path", Has<&MatchDraft::path>, CompilePathSource},
     {"regex", Has<&MatchDraft::regex>, CompileRegexSource},
     {"command", Has<&MatchDraft::command>, CompileCommandSource,
-     "the command decides which devices there are"},
+     "the command determines the devices"},
     {"count", Has<&MatchDraft::count>, CompileCountSource,
-     "devices of a count have no path and are numbered"},
+     "devices of a \"count\" have no path and are numbered"},
     {"usb", HasCondition<&ConditionsDraft::usb>, TakeCondition<&HardwarePatterns::usb>,
      kOnlyDevices, kOfPaths},
     {"pci", HasCondition<&ConditionsDraft::pci>, TakeCondition<&HardwarePatterns::pci>,
@@ -313,7 +313,7 @@ void CheckId(const TemplateText& text, MatchSpec& match, Reporter& reporter) {
   WarnOfForeignVariable(text, scope, reporter);
   if (id->text().empty()) {
     reporter.Report(Code::kBadTemplate, text.place, "an ID must not be empty",
-                    "without the key, devices are named after their path");
+                    "remove the key to derive the ID from the path");
   } else if (!IsUniquePerDevice(*id) && CanFindSeveral(match)) {
     reporter.Report(
         Code::kConstantId, text.place,

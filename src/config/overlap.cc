@@ -252,7 +252,7 @@ class Comparison {
   }
 
   void Report(const Claim& first, const Claim& second, std::string_view common,
-              std::string_view cure = "exclude the overlap from one of them") {
+              std::string_view fix = "exclude the overlap from one of them") {
     reported_.insert(std::minmax(first.resource, second.resource));
     reporter_.Report(
         Code::kSharedNode, second.place,
@@ -260,7 +260,7 @@ class Comparison {
                model_.resources[first.resource].name, Where(first.place)),
         format(
             "the kubelet may allocate it twice: {}, or merge both into one resource with replicas",
-            cure));
+            fix));
   }
 
   const Model& model_;

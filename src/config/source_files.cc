@@ -13,14 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const std::string kUnread = "cannot be read: ";
+const std::string kCannotBeRead = "cannot be read: ";
 
 void Refuse(const std::string& path, std::string message, Reporter& reporter) {
   const bool lacks_right = message.ends_with(std::strerror(EACCES));
   const std::string_view how = path == kDefaultConfig ? ", with --config or PATCHBAY_CONFIG" : "";
-  reporter.Report(Code::kUnreadableFile, {path, 0, 0}, std::move(message),
+  reporter.Report(Code::kCannotBeReadableFile, {path, 0, 0}, std::move(message),
                   lacks_right ? "run as root, or let this user read it and enter its directory"
-                              : format("name a file, or a directory with *.toml files{}", how));
+                              : format("specify a file, or a directory with *.toml files{}", how));
 }
 
 std::string_view Described(fs::file_type type) {
@@ -77,12 +77,12 @@ void ReadDirectory(const std::string& path, Reporter& reporter, Sources& out) {
       files.push_back(entries->path());
     } else if (type != fs::file_type::directory) {
       odd = true;
-      reporter.Report(Code::kUnreadableFile, {entries->path(), 0, 0},
-                      format("{}{}, not a file", kUnread, Described(type)),
+      reporter.Report(Code::kCannotBeReadableFile, {entries->path(), 0, 0},
+                      format("{}{}, not a file", kCannotBeRead, Described(type)),
                       "remove it, or rename it so that it does not end in .toml");
     }
   }
-  if (error) return Refuse(path, kUnread + error.message(), reporter);
+  if (error) return Refuse(path, kCannotBeRead + error.message(), reporter);
   if (files.empty() && !odd) {
     reporter.Report(Code::kNoFiles, {path, 0, 0}, "the directory contains no *.toml file",
                     "names that start with a dot are ignored");
@@ -103,9 +103,9 @@ SourceFiles ReadSources(const std::vector<std::string>& paths, Reporter& reporte
     } else if (fs::is_regular_file(status)) {
       ReadFile(path, reporter, sources);
     } else if (error) {
-      Refuse(path, kUnread + error.message(), reporter);
+      Refuse(path, kCannotBeRead + error.message(), reporter);
     } else {
-      Refuse(path, kUnread + "neither a file nor a directory", reporter);
+      Refuse(path, kCannotBeRead + "neither a file nor a directory", reporter);
     }
   }
   return std::move(sources).Take();

@@ -20,7 +20,7 @@
 namespace patchbay {
 namespace {
 
-constexpr int kDeepest = 8;  // levels of tables and arrays; no key is deeper than 5
+constexpr int kMaxDepth = 8;  // levels of tables and arrays; no key is deeper than 5
 
 /// The lines of a text. The parser counts columns in code points, diagnostics in bytes.
 class Lines {
@@ -84,7 +84,7 @@ class Converter {
 
   TomlTable Table(const toml::table& from, int depth) const {
     TomlTable table;
-    if (depth > kDeepest) return table;
+    if (depth > kMaxDepth) return table;
     for (const auto& [key, node] : from) {
       table.entries.push_back(
           {MakeText(std::string(key.str()), At(key.source().begin)), Value(node, depth + 1)});
@@ -131,7 +131,7 @@ class Converter {
 
   TomlArray Array(const toml::array& from, int depth) const {
     TomlArray array;
-    if (depth > kDeepest) return array;
+    if (depth > kMaxDepth) return array;
     for (const toml::node& node : from) array.items.push_back(Value(node, depth + 1));
     return array;
   }
@@ -141,7 +141,7 @@ class Converter {
 };
 
 constexpr std::string_view kLine =
-    "a line is key = value, a table [x], one of a list [[x]], or a # comment";
+    "a line is key = value, a table [x], an entry [[x]] of a list of tables, or a # comment";
 constexpr std::string_view kBrackets = "write a table as [x], and each table of a list as [[x]]";
 constexpr std::string_view kQuotes = "strings need quotes: key = \"value\"";
 constexpr std::string_view kYaml =

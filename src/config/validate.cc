@@ -45,7 +45,7 @@ void CompilePodResources(const Text& draft, Reporter& reporter, DaemonSpec& spec
                     "use the absolute path of the socket, or \"\" to disable it");
   } else if (draft.value.size() > kMaxSocketPath) {
     reporter.Report(Code::kSocketPathTooLong, draft.place,
-                    format("the path of a socket has at most {} bytes", kMaxSocketPath),
+                    format("the path of a socket is limited to {} bytes", kMaxSocketPath),
                     "mount it elsewhere");
   }
 }
@@ -59,7 +59,7 @@ void CheckReleaseHooks(const DocumentDraft& document, const DaemonSpec& daemon,
     if (!resource.hooks || !resource.hooks->release) continue;
     reporter.Report(Code::kNeedsKey, resource.hooks->release->place,
                     "a release hook needs pod_resources, which is disabled",
-                    "only the kubelet knows when a device is free again; remove pod_resources = "
+                    "only the kubelet reports when a device is free again; remove pod_resources = "
                     "\"\" from [daemon]");
   }
 }
@@ -72,7 +72,7 @@ void CompileHosts(const OneOrMore& list, Reporter& reporter, DaemonSpec& spec) {
       continue;
     }
     reporter.Report(Code::kBadHost, text.place,
-                    format("\"{}\" is not a host name", text.value.substr(0, 100)),
+                    format("\"{}\" is not a valid host name", text.value.substr(0, 100)),
                     "use the name only, as in \"patchbay.example.com\", without scheme, port or "
                     "path; IP addresses are always accepted");
   }
@@ -95,9 +95,9 @@ DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
   TakeDirectory(draft.host_root, reporter, spec.host_root);
   if (spec.kubelet_dir.size() > kMaxKubeletDir) {
     reporter.Report(Code::kSocketPathTooLong, draft.kubelet_dir->place,
-                    format("sockets in a directory of {} bytes have paths longer than {}",
+                    format("a directory path of {} bytes makes socket paths longer than {}",
                            spec.kubelet_dir.size(), kMaxSocketPath),
-                    format("the path of the directory has at most {} bytes; mount it elsewhere",
+                    format("the path of the directory is limited to {} bytes; mount it elsewhere",
                            kMaxKubeletDir));
   }
   if (draft.pod_resources) CompilePodResources(*draft.pod_resources, reporter, spec);

@@ -27,7 +27,7 @@ std::string HintOn(std::string_view name, const Scope& scope) {
       scope.matches.begin(), scope.matches.end(),
       [](const MatchSpec* m) { return std::holds_alternative<CountSource>(m->source); });
   if (IsNodeVariable(name)) {
-    if (only_counts) return "devices of a count have no node: use {id} or {index}";
+    if (only_counts) return "devices of a \"count\" have no node: use {id} or {index}";
     const bool are_interfaces = std::ranges::all_of(
         scope.matches, [](const MatchSpec* m) { return TraitsOf(*m).has_nodes; });
     if (!are_interfaces) return "devices of this match have no node: use {id}";
@@ -48,8 +48,8 @@ std::string HintOn(std::string_view name, const Scope& scope) {
   const bool has_regex = std::any_of(
       scope.matches.begin(), scope.matches.end(),
       [](const MatchSpec* match) { return std::holds_alternative<RegexSource>(match->source); });
-  return "there are " + OneOf(names) +
-         (has_regex ? format("; or name the group of the regex: (?P<{}>…)", name) : "");
+  return "use one of " + OneOf(names) +
+         (has_regex ? format("; or name a group of the regex:  (?P<{}>…)", name) : "");
 }
 
 /// Variables that are unknown until the whole device list, or a container, is known.
@@ -100,13 +100,13 @@ Scope ContainerScope(std::span<const MatchSpec> matches, bool complete) {
 
 Scope DeviceScope(std::span<const MatchSpec> matches, bool complete) {
   Scope scope = ContainerScope(matches, complete);
-  Withhold(scope, kContainerVariables, "exists only for a device in a container");
+  Withhold(scope, kContainerVariables, "is available only in a container");
   return scope;
 }
 
 Scope IdentityScope(const MatchSpec& match) {
   Scope scope{SuppliedBy(match), true, {&match}};
-  Withhold(scope, kLateVariables, "does not exist yet when a device gets its ID");
+  Withhold(scope, kLateVariables, "is not available in the ID of a device");
   return scope;
 }
 

@@ -4,7 +4,7 @@
 // expression, and the remaining results do not matter.
 //
 // The number of names and their length are bounded at every step, so that nested repetitions cannot
-// grow exponentially. kDeepest bounds the recursion.
+// grow exponentially. kMaxDepth bounds the recursion.
 
 #include "convert/names.h"
 
@@ -22,7 +22,7 @@ namespace {
 using Names = std::vector<std::string>;
 using ByteSet = std::bitset<256>;
 
-constexpr int kDeepest = 20;
+constexpr int kMaxDepth = 20;
 constexpr std::size_t kMaxRepeats = 16;
 constexpr std::size_t kMaxName = 255;  // bytes, as NAME_MAX in <linux/limits.h>
 
@@ -89,7 +89,7 @@ class Reader {
   }
 
   Names Alternatives(int depth) {
-    if (depth > kDeepest) {
+    if (depth > kMaxDepth) {
       Refuse("its groups are nested too deeply");
       return {};
     }

@@ -35,7 +35,7 @@
 namespace patchbay {
 namespace {
 
-constexpr std::size_t kDeepestNesting = 64;  // levels of lists and maps
+constexpr std::size_t kMaxNesting = 64;  // levels of lists and maps
 constexpr std::size_t kMaxDocuments = 1'000;
 constexpr std::size_t kMaxFlag = 64;  // bytes of a flag and a quote in front of a text
 
@@ -116,7 +116,7 @@ class ValueBuilder : public YAML::EventHandler {
   }
 
   void Open(YamlValue::Kind kind, const YAML::Mark& mark, YAML::anchor_t anchor) {
-    if (open_.size() >= kDeepestNesting) Stop(mark, "lists and maps are nested too deeply");
+    if (open_.size() >= kMaxNesting) Stop(mark, "lists and maps are nested too deeply");
     open_.push_back({{}, anchor, mark, budget_});
     open_.back().value = Made(kind, mark);
   }

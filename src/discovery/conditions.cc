@@ -198,10 +198,10 @@ std::optional<std::string> WhyNotMet(const MatchSpec& match, const DeviceAncestr
                                      const Sysfs& sysfs) {
   if (auto unmet = Unmet(match.conditions, device, sysfs)) return std::move(unmet->why);
   if (match.negated.empty()) return std::nullopt;
-  const auto spared = Unmet(match.negated, device, sysfs);
-  if (!spared) return "it meets the conditions of \"not\"";
-  if (!spared->is_unreadable) return std::nullopt;
-  return format("the conditions of \"not\" cannot be checked: {}", spared->why);
+  const auto not_mismatch = Unmet(match.negated, device, sysfs);
+  if (!not_mismatch) return "it meets the conditions of \"not\"";
+  if (!not_mismatch->is_unreadable) return std::nullopt;
+  return format("the conditions of \"not\" cannot be checked: {}", not_mismatch->why);
 }
 
 bool IsOfOtherKind(const UsbPattern& usb, const DeviceAncestry& device, const Sysfs& sysfs) {

@@ -99,7 +99,7 @@ Parsed<Glob::Components> ParseComponents(const std::string& path, std::string_vi
     if (any_depth && !components.empty() && components.back().any_depth) continue;
     components.push_back({std::move(*name), any_depth});
   }
-  if (components.empty()) return Malformed(0, "the pattern names no file");
+  if (components.empty()) return Malformed(0, "the pattern does not name a file");
   if (components.back().any_depth) components.push_back({*NamePattern::Compile("*"), false});
   return components;
 }
@@ -152,7 +152,7 @@ Parsed<NamePattern> NamePattern::Compile(std::string_view pattern) {
   for (std::size_t i = 0; i < pattern.size(); ++i) {
     const char c = pattern[i];
     if (c == '\\') {
-      if (++i == pattern.size()) return Malformed(i - 1, "a backslash at the end");
+      if (++i == pattern.size()) return Malformed(i - 1, "a trailing backslash");
       unescaped.push_back(pattern[i]);
       continue;
     }
@@ -161,7 +161,7 @@ Parsed<NamePattern> NamePattern::Compile(std::string_view pattern) {
       std::size_t first = i + 1;
       if (first < pattern.size() && (pattern[first] == '!' || pattern[first] == '^')) ++first;
       const auto close = pattern.find(']', first + 1);
-      if (close == std::string_view::npos) return Malformed(i, "\"[\" is never closed");
+      if (close == std::string_view::npos) return Malformed(i, "\"[\" is not closed");
       compiled.literal_ = false;
       i = close;
       continue;
@@ -189,23 +189,23 @@ Parsed<Glob> Glob::Compile(std::string_view pattern) {
     return Malformed(kMaxPattern, format("the pattern is longer than {} bytes", kMaxPattern));
   }
   if (const auto nul = pattern.find('\0'); nul != std::string_view::npos) {
-    return Malformed(nul, "a path cannot contain a NUL");
+    return Malformed(nul, "a path cannot contain a NUL byte");
   }
   for (std::size_t i = 0, depth = 0; i < pattern.size(); ++i) {
     if (pattern[i] == '\\') {
       ++i;
     } else if (pattern[i] == '{') {
       if (ClosingBrace(pattern, i) == std::string_view::npos) {
-        return Malformed(i, "\"{\" is never closed");
+        return Malformed(i, "\"{\" is not closed");
       }
       ++depth;
     } else if (pattern[i] == '}' && depth-- == 0) {
-      return Malformed(i, "\"}\" closes nothing");
+      return Malformed(i, "\"}\" is unmatched");
     }
   }
   std::vector<std::string> expanded;
   if (!ExpandBraces(pattern, expanded)) {
-    return Malformed(0, format("the braces make more than {} alternatives", kMaxAlternatives));
+    return Malformed(0, format("the braces expand to more than {} alternatives", kMaxAlternatives));
   }
 
   Glob glob;

@@ -47,7 +47,7 @@ Result<TemplateShape> CheckedShape(const Template& compiled, const Variables& va
 Problem ProblemWithRenderedEnvName(const TemplateShape& name) {
   if (auto problem = ProblemWithEnvName(name)) return problem;
   if (!IsReservedEnv(name.text)) return std::nullopt;
-  return SyntaxError{0, format("the environment variable {} decides which programs or libraries "
+  return SyntaxError{0, format("the environment variable {} controls which programs or libraries "
                                "run",
                                name.text)};
 }

@@ -41,7 +41,7 @@ Parsed<Template> Template::Compile(std::string_view text) {
     } else if (c == '{') {
       const auto close = text.find('}', i);
       if (close == std::string_view::npos) {
-        return Malformed(i, "\"{\" is never closed; write \"{{\" for a brace");
+        return Malformed(i, "\"{\" is not closed; write \"{{\" for a literal brace");
       }
       auto field = ParseField(text.substr(i + 1, close - i - 1), i + 1);
       if (!field) return tl::unexpected(std::move(field).error());
@@ -50,7 +50,7 @@ Parsed<Template> Template::Compile(std::string_view text) {
       literal.clear();
       i = close;
     } else if (c == '}') {
-      return Malformed(i, "\"}\" closes nothing; write \"}}\" for a brace");
+      return Malformed(i, "\"}\" is unmatched; write \"}}\" for a literal brace");
     } else {
       literal.push_back(c);
     }
@@ -82,7 +82,7 @@ Result<std::string> Template::Render(const Variables& variables, std::vector<Spa
   out += literals_.back();
   if (out.size() > kMaxResult) {
     return Fail(ErrorKind::kInvalid,
-                format("\"{}\" becomes longer than {} bytes", text_, kMaxResult));
+                format("\"{}\" renders to more than {} bytes", text_, kMaxResult));
   }
   return out;
 }

@@ -203,7 +203,7 @@ Problem ProblemWithPath(const TemplateShape& path) {
     if (IsSafeComponent(ValueOf(path, field))) continue;
     return At(path, field.begin,
               format("text from a device can only fill one component of a path, with 1 to {} "
-                     "letters, digits, blanks and ._:@+,=~%#-",
+                     "letters, digits, spaces and ._:@+,=~%#-",
                      kMaxComponent));
   }
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -224,7 +224,7 @@ Problem ProblemWithPath(const TemplateShape& path) {
     if (!is_first || (field.origin != Origin::kDevice && field.name != "id")) continue;
     return At(
         path, field.begin,
-        "text from a device cannot start the first component of a path; put a directory in front");
+        "text from a device cannot start the first component of a path; add a directory before it");
   }
   if (!IsUtf8(text)) return At(path, 0, "a path must be valid UTF-8");
   return std::nullopt;
@@ -251,7 +251,8 @@ Problem ProblemWithContainerPath(const TemplateShape& path) {
 Problem ProblemWithEnvName(const TemplateShape& name) {
   static constexpr Alphabet kName = {
       [](char c) { return IsLetter(c) || c == '_'; }, [](char c) { return IsAlnum(c) || c == '_'; },
-      [](char) { return true; }, "can contain only letters, digits and \"_\", no digit first"};
+      [](char) { return true; },
+      "can contain only letters, digits and \"_\", and must not begin with a digit"};
   if (!name.fields.empty() && name.fields.front().begin == 0) {
     return At(name, 0,
               "the name of an environment variable must start with text from the configuration");
@@ -293,10 +294,10 @@ Problem ProblemWithAnnotationKey(const TemplateShape& key) {
 Problem ProblemWithCdiName(const TemplateShape& name) {
   static constexpr Alphabet kVendor = {
       IsLetter, [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; }, IsAlnum,
-      "can contain only letters, digits, \"-\", \"_\" and \".\", with a letter first"};
+      "can contain only letters, digits, \"-\", \"_\" and \".\", and must begin with a letter"};
   static constexpr Alphabet kClass = {
       IsLetter, [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.'; }, IsAlnum,
-      "can contain only letters, digits, \"-\", \"_\" and \".\", with a letter first"};
+      "can contain only letters, digits, \"-\", \"_\" and \".\", and must begin with a letter"};
   static constexpr Alphabet kDevice = {
       IsAlnum, [](char c) { return IsAlnum(c) || c == '-' || c == '_' || c == '.' || c == ':'; },
       IsAlnum,

@@ -95,7 +95,7 @@ TEST(Diagnostics, RenderAsText) {
       "test.toml:6:13: error[unknown-variable]: no match provides the variable \"crd\"\n"
       "    \tCARD = 'é{crd:02}'  # card\n"
       "    \t          ^\n"
-      "    hint: there are `id`, `resource`, `node_name`, `index`, `slot`, `replica`, `path`, "
+      "    hint: use one of `id`, `resource`, `node_name`, `index`, `slot`, `replica`, `path`, "
       "`real_path`, `name`, `major`, `minor` or `numa_node`\n");
 }
 

@@ -355,7 +355,7 @@ TEST(Load, ReportsUnreadableFiles) {
   EXPECT_EQ(LoadPaths({tree.path("missing.toml")}).diagnostics.RenderText(),
             tree.path("missing.toml") +
                 ": error[unreadable-file]: cannot be read: No such file or directory\n"
-                "    hint: name a file, or a directory with *.toml files\n");
+                "    hint: specify a file, or a directory with *.toml files\n");
 }
 
 TEST(Load, HintsAtTheConfigFlagIfTheDefaultIsMissing) {
@@ -397,7 +397,7 @@ TEST(Load, ReportsASectionInTwoFiles) {
   const Loaded loaded = LoadTexts({{"a.toml", "[daemon]\nrescan = '2s'\n" + SmallFile("a.com/a")},
                                    {"b.toml", SmallFile("a.com/b") + "[daemon]\nrescan = 2\n"}});
   EXPECT_THAT(Findings(loaded), ElementsAre("5:1 duplicate-section", "6:10 wrong-type"));
-  EXPECT_EQ(loaded.diagnostics.Sorted()[0].message, "[daemon] is already at a.toml:1");
+  EXPECT_EQ(loaded.diagnostics.Sorted()[0].message, "[daemon] is already defined at a.toml:1");
   EXPECT_EQ(loaded.diagnostics.Sorted()[0].place.file, "b.toml");
 }
 

@@ -170,7 +170,7 @@ TEST(FormsTest, WritesWhatConvertsAndTheRestAsComments) {
         "#   {\"paths\": [{\"path\": \"ttyUSB1\"}]}\n",
         "# Reason (line 7): the count of this group, 2, differs",
         "# Reason (line 10): `product` must be one to four hexadecimal digits.",
-        "# Reason (line 12): \"[\" is never closed.", "# NOT CONVERTED: example.com/a b\n",
+        "# Reason (line 12): \"[\" is not closed.", "# NOT CONVERTED: example.com/a b\n",
         "# Reason (line 17): the device has no `name`."}) {
     EXPECT_THAT(outcome.toml, HasSubstr(comment));
   }

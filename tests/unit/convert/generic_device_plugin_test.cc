@@ -142,7 +142,7 @@ TEST(GenericDevicePluginTest, ReportsUnsupportedInputWithItsLocation) {
       {"  - {count: 99999999999999999999, paths: [{path: /dev/a}]}\n",
        "5:13 error `count` must be at m"},
       {"  - paths: [{path: dev/a}]\n", "5:20 error `path` must be an absolute path"},
-      {"  - paths: [{path: '/dev/[a'}]\n", "5:5 error \"[\" is never closed"},
+      {"  - paths: [{path: '/dev/[a'}]\n", "5:5 error \"[\" is not closed"},
       {"  - paths: [{path: /dev/../a}]\n", "5:5 error "},
       {"  - paths: [{path: [a]}]\n", "5:20 error `path` must be a string"},
       {"  - paths: {path: /dev/a}\n", "5:12 error `paths` must be a list"},

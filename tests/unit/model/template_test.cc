@@ -71,8 +71,8 @@ TEST(Template, LocatesSyntaxErrors) {
     std::string_view part_of_message;
   };
   const Case cases[] = {
-      {"a{", 1, "never closed"},    {"a{b", 1, "never closed"},
-      {"a}", 1, "closes nothing"},  {"{a}}", 3, "closes nothing"},
+      {"a{", 1, "not closed"},      {"a{b", 1, "not closed"},
+      {"a}", 1, "is unmatched"},    {"{a}}", 3, "is unmatched"},
       {"{}", 1, "missing"},         {"{:02}", 1, "missing"},
       {"x{0}", 2, "positions"},     {"{a b}", 1, "not the name"},
       {"{a.b}", 1, "not the name"}, {"{a:{b}}", 1, "cannot contain a variable"},
