@@ -37,7 +37,7 @@ enum class Kind { kNull, kBoolean, kInteger, kFraction, kText, kArray, kObject }
 std::string_view Name(Kind kind) {
   switch (kind) {
     case Kind::kNull: return "null";
-    case Kind::kBoolean: return "true or false";
+    case Kind::kBoolean: return "a boolean";
     case Kind::kInteger:
     case Kind::kFraction: return "a number";
     case Kind::kText: return "a string";
@@ -209,9 +209,9 @@ void Reader::FieldName(const std::string& name) {
   const auto at = std::find(kFieldNames.begin(), kFieldNames.end(), name);
   if (at == kFieldNames.end()) {
     const std::string_view near = Nearest(name, kFieldNames);
-    return Problem(format(
-        "has the unknown key {}; {}", Quoted(name),
-        near.empty() ? R"(put further values in "vars")" : format("did you mean \"{}\"?", near)));
+    return Problem(format("has the unknown key {}; {}", Quoted(name),
+                          near.empty() ? R"(put additional values in "vars")"
+                                       : format("did you mean \"{}\"?", near)));
   }
   field_ = static_cast<Field>(at - kFieldNames.begin());
   if (seen_[field_]) return Problem(format("has \"{}\" twice; print it once", name));
@@ -241,7 +241,7 @@ void Reader::Id(Kind kind, const std::string& text) {
     return Problem(format(R"(has an "id" that is {}; print a string)", Name(kind)));
   }
   if (text.empty()) {
-    return Problem(R"(has an "id" that is empty; print a name that is this device's own)");
+    return Problem(R"(has an "id" that is empty; print a name that is unique to this device)");
   }
   if (const std::string problem = ProblemWithText(text); !problem.empty()) {
     return Problem(format(R"(has an "id" that {})", problem));
@@ -322,10 +322,10 @@ bool Reader::parse_error(std::size_t position, const std::string&,
   const std::string where =
       format("line {}, column {}", std::count(before.begin(), before.end(), '\n') + 1, column + 1);
   if (position > text_.size()) {
-    return Fatal(
-        format("the output ends at {}, before its JSON does; print one whole array and check that "
-               "the command does not fail",
-               where));
+    return Fatal(format(
+        "the output ends at {}, before the JSON does; print one complete array and check that "
+        "the command does not fail",
+        where));
   }
   std::string_view line = text_.substr(line_start);
   line = line.substr(0, line.find('\n'));
@@ -351,8 +351,8 @@ Status CheckBytes(std::string_view text) {
     }
     if (!IsUtf8(current)) {
       return Fail(ErrorKind::kInvalid,
-                  format("line {} of the output is not UTF-8; print other bytes in hexadecimal, or "
-                         "not at all",
+                  format("line {} of the output is not UTF-8; encode other bytes in hexadecimal, "
+                         "or omit them",
                          line));
     }
     text.remove_prefix(length);

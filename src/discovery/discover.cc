@@ -264,7 +264,7 @@ void RejectSharedNodes(std::vector<Candidate>& found, const ScanRequest& request
     const Device& owner = found[owners.at(KeyOf(*shared))].device;
     if (IsSameDevice(owner, found[i].device)) {
       scan.report().Drop(shared->path, DropReason::kFoundBefore,
-                         format("it is the device \"{}\" by another name", owner.id));
+                         format("it is another path of the device \"{}\"", owner.id));
     } else {
       scan.RejectCandidate(found[i], RejectReason::kDuplicateNode,
                            format("the device \"{}\" has a node of the device \"{}\"",

@@ -71,7 +71,7 @@ std::optional<std::string> Exclusion::OfNode(const std::string& path,
                                              const std::string& real_path) const {
   if (auto why = OfName(path)) return why;
   if (const Glob* glob = FirstMatch(globs_, real_path)) {
-    return format("it leads to {}, which is excluded by {}", real_path, glob->text());
+    return format("it is a link to {}, which is excluded by {}", real_path, glob->text());
   }
   const auto link = links_.find(real_path);
   if (link == links_.end()) {

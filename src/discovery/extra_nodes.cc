@@ -41,7 +41,7 @@ std::string ProblemWithNode(const std::string& path, ScanContext& scan) {
   if (!node) {
     return node.error().kind == ErrorKind::kNotFound
                ? format(
-                     "{} of device_node is missing: {}; where containers can do without it, set "
+                     "{} of device_node is missing: {}; if containers can run without it, set "
                      "optional = true",
                      path, node.error().message)
                : format("{} of device_node: {}", path, node.error().message);

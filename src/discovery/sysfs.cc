@@ -155,7 +155,7 @@ Result<std::string> Sysfs::OfNode(FileType type, unsigned major, unsigned minor)
   const std::string number = format("{}:{}", major, minor);
   std::string path = DeviceBehind(directory->path, TRY(host_.ReadLink(*directory, number)));
   if (path.empty()) {
-    return Fail(ErrorKind::kNotFound, format("{}/{} is no device", directory->path, number));
+    return Fail(ErrorKind::kNotFound, format("{}/{} is not a device", directory->path, number));
   }
   return path;
 }
@@ -234,7 +234,7 @@ SysfsPaths Sysfs::Below(const std::string& syspath,
   if (cut) {
     found.errors.push_back(
         {ErrorKind::kInvalid,
-         format("{} holds more than {} levels or {} devices; the rest is not scanned", syspath,
+         format("{} contains more than {} levels or {} devices; the rest is not scanned", syspath,
                 kMaxLevels, kMaxDevices)});
   }
   std::sort(found.paths.begin(), found.paths.end());

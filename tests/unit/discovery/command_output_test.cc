@@ -145,7 +145,7 @@ TEST(CommandOutput, InvalidEntryDoesNotAffectOthers) {
       {"7", R"(is a number, not an object; print {"id": "…", "paths": ["/dev/…"]})"},
       {"7.5", R"(is a number, not an object; print {"id": "…", "paths": ["/dev/…"]})"},
       {"null", R"(is null, not an object; print {"id": "…", "paths": ["/dev/…"]})"},
-      {"true", R"(is true or false, not an object; print {"id": "…", "paths": ["/dev/…"]})"},
+      {"true", R"(is a boolean, not an object; print {"id": "…", "paths": ["/dev/…"]})"},
       {R"([{"id": "a", "id": {}}])",
        R"(is an array, not an object; print {"id": "…", "paths": ["/dev/…"]})"},
       {"{}", R"(has no "id"; print {"id": "…", "paths": ["/dev/…"]})"},
@@ -153,7 +153,7 @@ TEST(CommandOutput, InvalidEntryDoesNotAffectOthers) {
       {R"({"id": 7})", R"(has an "id" that is a number; print a string)"},
       {R"({"id": null})", R"(has an "id" that is null; print a string)"},
       {R"({"id": ["a"]})", R"(has an "id" that is an array; print a string)"},
-      {R"({"id": ""})", R"(has an "id" that is empty; print a name that is this device's own)"},
+      {R"({"id": ""})", R"(has an "id" that is empty; print a name that is unique to this device)"},
       {R"({"id": "a\nb"})", R"(has an "id" that contains a control character; remove it)"},
       {R"({"id": "a\u0000b"})", R"(has an "id" that contains a control character; remove it)"},
       {R"({"id": "a", "id": "a"})", R"(has "id" twice; print it once)"},
@@ -161,9 +161,9 @@ TEST(CommandOutput, InvalidEntryDoesNotAffectOthers) {
       {R"({"id": "a", "path": ["/dev/a"]})",
        R"(has the unknown key "path"; did you mean "paths"?)"},
       {R"({"id": "a", "color": {"x": [[1]]}})",
-       R"(has the unknown key "color"; put further values in "vars")"},
+       R"(has the unknown key "color"; put additional values in "vars")"},
       {R"({"id": "a", "\u001b[2J": 1})",
-       R"(has the unknown key "\x1b[2J"; put further values in "vars")"},
+       R"(has the unknown key "\x1b[2J"; put additional values in "vars")"},
       {R"({"id": "a", "paths": "/dev/a"})",
        R"(has "paths" that are a string; print an array, as in ["/dev/…"])"},
       {R"({"id": "a", "paths": null})",
@@ -316,9 +316,10 @@ TEST(CommandOutput, LocatesTruncatedJson) {
       {"\xEF\xBB\xBF", "line 1, column 4"},
   };
   for (const Case& c : cases) {
-    EXPECT_EQ(ErrorOf(c.text), "the output ends at " + std::string(c.where) +
-                                   ", before its JSON does; print one whole array and check that "
-                                   "the command does not fail");
+    EXPECT_EQ(ErrorOf(c.text),
+              "the output ends at " + std::string(c.where) +
+                  ", before the JSON does; print one complete array and check that "
+                  "the command does not fail");
   }
 }
 
@@ -352,7 +353,7 @@ TEST(CommandOutput, RejectsEmptyAndNonUtf8Output) {
   for (const std::string_view text :
        {"[\n\"\xff\"]", "\n\xC3", "[\n\xED\xA0\x80\n]\n", "[\n\"\xC0\xAF\"]\n"}) {
     EXPECT_EQ(ErrorOf(text),
-              "line 2 of the output is not UTF-8; print other bytes in hexadecimal, or not at all");
+              "line 2 of the output is not UTF-8; encode other bytes in hexadecimal, or omit them");
   }
   EXPECT_EQ(ErrorOf("[" + std::string(kMaxCommandOutput, ' ') + "]"),
             "the output has more than 4194304 bytes; print less");
