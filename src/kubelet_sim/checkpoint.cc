@@ -93,7 +93,7 @@ Result<Checkpoint> DecodeCheckpoint(const std::string& text) {
 Status WriteCheckpoint(const std::string& directory, const Checkpoint& checkpoint) {
   std::string temporary = directory + "/.XXXXXX";
   const UniqueFd fd(mkostemp(temporary.data(), O_CLOEXEC));
-  if (!fd) return FailErrno(format("cannot make a file in {}", directory), errno);
+  if (!fd) return FailErrno(format("cannot create a file in {}", directory), errno);
   Status written = WriteAll(fd.get(), EncodeCheckpoint(checkpoint));
   if (written && fsync(fd.get()) != 0) written = FailErrno("cannot sync the checkpoint", errno);
   const std::string path = format("{}/{}", directory, kCheckpointName);

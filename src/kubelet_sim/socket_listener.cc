@@ -16,7 +16,7 @@ namespace patchbay {
 namespace {
 
 /// Returns whether the peer has closed the connection.
-bool IsOver(const UniqueFd& connection) {
+bool IsClosed(const UniqueFd& connection) {
   pollfd query{.fd = connection.get(), .events = 0, .revents = 0};
   return poll(&query, 1, 0) > 0 && (query.revents & (POLLHUP | POLLERR)) != 0;
 }
@@ -33,7 +33,7 @@ Result<std::unique_ptr<SocketListener>> SocketListener::Create(
   std::memcpy(address.sun_path, path.data(), path.size());
   UniqueFd listening(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
   UniqueFd stop(eventfd(0, EFD_CLOEXEC));
-  if (!listening || !stop) return FailErrno("cannot make a socket", errno);
+  if (!listening || !stop) return FailErrno("cannot create a socket", errno);
   if (bind(listening.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
       listen(listening.get(), SOMAXCONN) != 0) {
     return FailErrno(format("cannot listen on {}", path), errno);
@@ -70,7 +70,7 @@ void SocketListener::Accept(std::chrono::milliseconds delay) {
 }
 
 void SocketListener::Keep(UniqueFd connection) {
-  std::erase_if(connections_, IsOver);
+  std::erase_if(connections_, IsClosed);
   connections_.push_back(std::move(connection));
 }
 

@@ -37,7 +37,7 @@ struct Metrics::Impl {
   struct Entry {
     std::unique_ptr<ResourceMetrics> series;
     int observers = 0;
-    bool is_going = false;  ///< its series are being removed
+    bool is_being_removed = false;  ///< its series are being removed
   };
 
   const Options options;
@@ -52,7 +52,7 @@ struct Metrics::Impl {
   prometheus::Counter& kubelet_restarts;
 
   std::mutex mutex;
-  std::condition_variable gone;            ///< an entry that was going
+  std::condition_variable removed;         ///< the series of an entry were removed
   std::map<std::string, Entry> resources;  ///< under `mutex`
 };
 
@@ -62,9 +62,9 @@ Metrics::~Metrics() = default;
 std::shared_ptr<ResourceObserver> Metrics::AddResource(const std::string& name) {
   std::unique_lock lock(impl_->mutex);
   // Series that are being removed must not be shared.
-  impl_->gone.wait(lock, [&] {
+  impl_->removed.wait(lock, [&] {
     const auto found = impl_->resources.find(name);
-    return found == impl_->resources.end() || !found->second.is_going;
+    return found == impl_->resources.end() || !found->second.is_being_removed;
   });
   Impl::Entry& entry = impl_->resources[name];
   if (!entry.series) {
@@ -73,20 +73,20 @@ std::shared_ptr<ResourceObserver> Metrics::AddResource(const std::string& name) 
   }
   ++entry.observers;
   const auto release = [impl = impl_, name](ResourceObserver*) {
-    std::unique_ptr<ResourceMetrics> going;
+    std::unique_ptr<ResourceMetrics> removed_series;
     {
       const std::lock_guard release_lock(impl->mutex);
       Impl::Entry& left = impl->resources.at(name);
       if (--left.observers > 0) return;
-      left.is_going = true;
-      going = std::move(left.series);
+      left.is_being_removed = true;
+      removed_series = std::move(left.series);
     }
-    going.reset();  // searches the series of all resources, so not under the lock
+    removed_series.reset();  // searches the series of all resources, so not under the lock
     {
       const std::lock_guard release_lock(impl->mutex);
       impl->resources.erase(name);
     }
-    impl->gone.notify_all();
+    impl->removed.notify_all();
   };
   return {entry.series.get(), release};
 }

@@ -1,6 +1,7 @@
-// Variables come from two places. Built-in variables are rows of kBuiltins, which say which matches
-// supply them and how to read their values. All other variables are named values of the node or of
-// the device: named groups, values from sysfs, udev properties and variables of a command.
+// Variables come from two places. Built-in variables are rows of kBuiltins, which specify which
+// matches supply them and how to read their values. All other variables are named values of the
+// node or of the device: named groups, values from sysfs, udev properties and variables of a
+// command.
 //
 // `check` uses SuppliedBy, CanProvide and OriginOf, without a device; rendering uses Lookup. A
 // value has the same origin in both cases, except that OriginOf(name) counts a named group as

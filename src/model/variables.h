@@ -15,8 +15,8 @@ struct MatchSpec;
 
 enum class VariableType { kText, kInteger };
 
-/// The origin of the value of a variable. It decides how a template may use the variable: text from
-/// a device is data, and cannot select a path, a variable or a program.
+/// The origin of the value of a variable. It determines how a template may use the variable: text
+/// from a device is data, and cannot select a path, a variable or a program.
 enum class Origin {
   kConfiguration,  ///< the configuration, a number from the kernel, or an ID, which is always safe
   kNode,           ///< the path that matched, or the path that it resolves to; absolute
@@ -47,7 +47,7 @@ bool CanProvide(const MatchSpec& match, std::string_view name);
 Origin OriginOf(std::string_view name);
 
 /// Returns the origin of a variable for devices of `match`. A named group is kMatched. The ID is
-/// kMatched if it is made only of the path or of values that the device does not decide, and
+/// kMatched if it is made only of the path or of values that the device does not control, and
 /// kDevice otherwise.
 Origin OriginOf(std::string_view name, const MatchSpec& match);
 

@@ -48,7 +48,7 @@ struct ScanStatus {
 /// One resource at this moment. Null fields are not known yet.
 struct ResourceStatus {
   RegistrationStatus registration = {RegistrationState::kWaiting,
-                                     "the first scan of the host has not ended"};
+                                     "the first scan of the host has not completed"};
   int streams = 0;
   std::optional<ScanStatus> last_scan = {};
   std::shared_ptr<const Snapshot> snapshot = {};

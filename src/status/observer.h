@@ -33,7 +33,7 @@ class ResourceObserver {
  public:
   virtual ~ResourceObserver() = default;
 
-  /// The device list changed to this one.
+  /// The device list changed to `snapshot`.
   virtual void OnSnapshot(std::shared_ptr<const Snapshot> snapshot) = 0;
   /// The number of devices that another resource lists as well, see inventory/shared_nodes.h.
   virtual void OnShared(std::size_t devices) = 0;
@@ -56,7 +56,7 @@ class ResourceObserver {
   virtual void OnListSent() = 0;
   /// A call ended; `code` is the gRPC status in capitals: "OK", "NOT_FOUND".
   virtual void OnRpc(Rpc rpc, std::string_view code, std::chrono::nanoseconds duration) = 0;
-  /// One container request of an Allocate was answered, with this many devices, or refused.
+  /// A container request of an Allocate call succeeded, with this number of devices, or failed.
   virtual void OnAllocation(bool granted, int devices) = 0;
 };
 

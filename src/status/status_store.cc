@@ -71,7 +71,7 @@ void StatusStore::SetProbe(const std::string& resource, const std::string& devic
   Changed();
 }
 
-/// Makes readers read again if they read unlocked data meanwhile.
+/// Makes readers start again if they have read unlocked data in the meantime.
 void StatusStore::Changed() {
   const std::lock_guard lock(mutex_);
   ++status_.serial;

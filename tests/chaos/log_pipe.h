@@ -25,7 +25,7 @@ class LogPipe {
  public:
   explicit LogPipe(const std::string& file) : file_(file, std::ios::binary) {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0 || !wake_) throw std::runtime_error("cannot make a pipe");
+    if (pipe2(ends, O_CLOEXEC) != 0 || !wake_) throw std::runtime_error("cannot create a pipe");
     read_end_ = UniqueFd(ends[0]);
     write_end_ = UniqueFd(ends[1]);
     // The daemon's end must stay blocking, so the flag cannot be set on the end that it shares.

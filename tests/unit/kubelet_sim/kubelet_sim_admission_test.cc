@@ -115,7 +115,7 @@ TEST_F(SimAdmission, FailsOnAnEmptyResponse) {
 TEST_F(SimAdmission, FailsWhenTheCheckpointCannotBeWritten) {
   Register();
   std::filesystem::remove_all(tree_.path());
-  EXPECT_THAT(Refusal("p", 1), HasSubstr("cannot make a file"));
+  EXPECT_THAT(Refusal("p", 1), HasSubstr("cannot create a file"));
   EXPECT_THAT(plugin_->allocate_calls(), SizeIs(1));
 }
 
