@@ -5,12 +5,12 @@
 namespace patchbay {
 namespace {
 
-/// More errors than this are counted.
+/// Further errors are only counted.
 constexpr std::size_t kMaxErrorsLogged = 50;
 constexpr std::chrono::seconds kWriterPause{1};
 /// A file that stays open for writing longer than this is logged.
 constexpr std::chrono::seconds kWriterPatience{10};
-/// After this time a load that has not ended is logged: its file system may hang.
+/// A load that takes longer than this is logged, because its file system may hang.
 constexpr std::chrono::seconds kAnswerLimit{10};
 constexpr ThreadPool::Options kConfigThreads{.max_running = 2,
                                              .max_overdue = 8,
@@ -92,12 +92,13 @@ void ConfigSource::AwaitLoad() {
   if (answer_) return;
   answer_ = loop_.After(kAnswerLimit, [this] {
     answer_ = Subscription();
-    log_.Warning("reading the configuration has not ended; its file system may not be responding",
-                 {{"seconds", kAnswerLimit.count()}});
+    log_.Warning(
+        "reading the configuration has not completed; its file system may not be responding",
+        {{"seconds", kAnswerLimit.count()}});
   });
 }
 
-/// While a load runs, one more follows it.
+/// A request during a load causes one more load after it.
 void ConfigSource::LoadSoon() {
   retry_ = Subscription();
   AwaitLoad();

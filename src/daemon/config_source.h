@@ -14,18 +14,18 @@
 
 namespace patchbay {
 
-/// Logs the diagnostics of a configuration: a line for each error, and one line for all warnings,
-/// which names the command that shows them. If they equal those logged last time (`logged`), one
-/// line for all.
+/// Logs the diagnostics of a configuration: one line for each error, and one line for all warnings,
+/// with the command that shows them. If they are the same as those logged last time (`logged`),
+/// logs a single line.
 void LogDiagnostics(Log& log, const std::vector<Diagnostic>& findings,
                     const std::vector<Diagnostic>& logged = {});
 
 /// Loads the configuration at start, when its files may have changed, and on request. Waits while a
 /// file is open for writing. Belongs to the loop thread; path lookups and reads, which may hang,
-/// run in a pool of its own.
+/// run in a separate pool.
 class ConfigSource {
  public:
-  using Load = std::function<Loaded()>;  ///< slow; in the pool, so it owns what it touches
+  using Load = std::function<Loaded()>;  ///< slow; runs in the pool, so it owns its data
   using OnLoaded = std::function<void(Loaded)>;
 
   /// `paths` are those that `load` reads. Logs a warning if they cannot be watched.

@@ -16,17 +16,17 @@ namespace patchbay {
 namespace {
 
 constexpr std::chrono::milliseconds kSettleTime{250};
-/// More resources than this are counted.
+/// Further resources are only counted.
 constexpr std::size_t kMaxUnready = 20;
-/// Giving back memory takes milliseconds in which others wait for the heap.
+/// Trimming the heap takes milliseconds, during which other threads cannot allocate.
 constexpr std::chrono::seconds kTrimPause{2};
 
 /// Scans of many resources that finish within this time share one cleanup of unused watches.
 constexpr std::chrono::milliseconds kRetainPause{200};
 
-/// A scan that hangs occupies one of these threads for at most the patience: a hundred resources on
-/// a file system that hangs delay the others by about six seconds. A scan that is merely slow may
-/// become overdue, too; it only costs one more thread.
+/// A scan that hangs occupies one of these threads for at most `patience`: a hundred resources on a
+/// file system that hangs delay the others by about six seconds. A scan that is only slow can also
+/// become overdue, which costs one more thread.
 constexpr ThreadPool::Options kScannerThreads{.max_running = 4,
                                               .patience = std::chrono::milliseconds(250),
                                               .max_overdue = 1000,
@@ -190,7 +190,7 @@ void Daemon::ReportHolders(ResourceController& resource) const {
                       holders_->complete, holders_->kubelet});
 }
 
-/// Once for all that is published within a while, and after the last of it.
+/// Trims the heap once after a pause, however many snapshots were published in the meantime.
 void Daemon::TrimSoon() {
   if (trim_) return;
   trim_ = loop_.After(kTrimPause, [this] {
@@ -202,7 +202,7 @@ void Daemon::TrimSoon() {
 void Daemon::ScheduleRescan() {
   rescan_ = loop_.After(spec_.rescan, [this] {
     Refresh();
-    // Nobody reports when connections end that were many, as of streams that were refused.
+    // No event reports that many connections have ended, such as those of rejected streams.
     TrimSoon();
     ScheduleRescan();
   });
@@ -326,7 +326,7 @@ CheckResult Daemon::Readiness() const {
   return readiness_;
 }
 
-/// On the HTTP thread, and also while the loop stands still.
+/// Called on the HTTP thread, even while the loop is stalled.
 CheckResult Daemon::Liveness() {
   const auto now = std::chrono::steady_clock::now();
   if (!heartbeat_.IsAlive(now)) return {false, "the main loop is stalled\n"};

@@ -26,8 +26,8 @@
 
 namespace patchbay {
 
-/// The whole program except its command line: serves every resource of the model that is meant for
-/// this node to the kubelet, and the HTTP port. The order of the members is the wiring.
+/// The whole program except its command line: serves the resources of this node to the kubelet, and
+/// the HTTP port. Members are declared in the order of their dependencies.
 ///
 /// Belongs to the loop thread; create and destroy it there.
 class Daemon {

@@ -12,7 +12,7 @@
 namespace patchbay {
 namespace {
 
-/// More resources than this are counted.
+/// Further resources are only counted.
 constexpr std::size_t kMaxStepsLogged = 20;
 
 /// The pause between two attempts to start resources whose name has become free.
@@ -230,7 +230,7 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
       });
 }
 
-/// Its name becomes free after a moment in which the kubelet notices the end of the stream.
+/// Its name becomes free after a delay in which the kubelet detects the end of the stream.
 void Daemon::Drain(std::unique_ptr<ResourceController> resource) {
   if (const std::size_t held = resource->held(); held > 0) {
     log_.Warning(

@@ -17,7 +17,7 @@ inline constexpr std::size_t kDescriptorsPerProbe = 3;
 /// Returns the number of descriptors that the daemon needs for `resources` resources.
 std::size_t DescriptorsNeeded(std::size_t resources, const DaemonSpec& daemon);
 
-/// Fails if that is more than `limit`; the message says what to do.
+/// Fails if that is more than `limit`; the message describes the fix.
 Status CheckDescriptors(std::size_t resources, const DaemonSpec& daemon, std::size_t limit);
 
 }  // namespace patchbay

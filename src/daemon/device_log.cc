@@ -21,7 +21,7 @@ std::size_t CountUnhealthy(const Snapshot& snapshot) {
 void LogDeviceChanges(Log& log, const Snapshot* before, const Snapshot& after) {
   const std::string& resource = after.spec->name;
   auto changes = Diff(before, after);
-  // At the start every device is new; only what is wrong is worth a line of its own.
+  // At the start every device is new, so only problems are logged one by one.
   if (before == nullptr) {
     std::erase_if(changes, [](const Change& c) { return c.kind == Change::Kind::kAppeared; });
   }

@@ -25,7 +25,7 @@ CheckResult CheckProgress(const Progress& progress, const ProgressLimits& limits
   if (progress.call && now - progress.call->first > limits.call) {
     result.ok = false;
     result.body +=
-        format("a call of the kubelet for {} has been pending for {} s\n", progress.call->second,
+        format("a kubelet call for {} has been pending for {} s\n", progress.call->second,
                duration_cast<seconds>(now - progress.call->first).count());
   }
   return result;

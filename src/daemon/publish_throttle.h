@@ -8,9 +8,9 @@
 
 namespace patchbay {
 
-/// Decides when results of probes are published, so that many results make few device lists:
-/// publishing takes at most a fifth of the loop's time, and a new reason for a device that is
-/// Unhealthy already waits a second.
+/// Decides when results of probes are published, so that many results cause few device list
+/// updates: publishing takes at most a fifth of the loop's time, and a new reason for a device that
+/// is already Unhealthy is delayed by one second.
 ///
 /// Pure; time is an argument.
 class PublishThrottle {
@@ -28,9 +28,9 @@ class PublishThrottle {
     if (planned_ && *planned_ <= due) return std::nullopt;
     return planned_ = due;
   }
-  /// A list was made, or turned out to be unnecessary: nothing is planned any more.
+  /// A list is being published, or is not necessary: cancels the planned time.
   void OnPublishing() { planned_.reset(); }
-  /// A list was published, which took so long.
+  /// A list was published, which took the duration `took`.
   void OnPublished(Duration took, Time now) { not_before_ = now + 4 * took; }
 
  private:

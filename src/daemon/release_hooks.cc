@@ -3,7 +3,7 @@
 namespace patchbay {
 namespace {
 
-/// More devices at once than this are logged in one line.
+/// More devices than this at once are logged in one line.
 constexpr std::size_t kMaxReleasesLogged = 20;
 
 }  // namespace
@@ -45,7 +45,7 @@ Status ReleaseHooks::Release(const std::string& device, const Snapshot* snapshot
   const FoundDevice found = snapshot != nullptr
                                 ? FindAdvertised(*snapshot, AdvertisedId(*spec_, device, 0))
                                 : FoundDevice();
-  if (found.listed == nullptr) return Fail(ErrorKind::kNotFound, "the device is no longer known");
+  if (found.listed == nullptr) return Fail(ErrorKind::kNotFound, "the device is no longer listed");
   const Variables variables = VariablesOf(*found.listed->device, spec_->name, node_name_);
   HookCall call = TRY(PlanHook(Hook::kRelease, *spec_, {&variables, 1}));
   hooks_->Run(std::move(call), [](const Status&) {});

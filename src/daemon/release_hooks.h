@@ -14,7 +14,7 @@
 namespace patchbay {
 
 /// Runs the release hook of a resource for devices that pods no longer hold. ReleaseTracker
-/// decides. A device that is not released although its pod is gone counts as a failure of the hook
+/// decides. A device that is not released although its pod has ended counts as a failed hook
 /// and is logged, unless there are many.
 ///
 /// Belongs to the loop thread.

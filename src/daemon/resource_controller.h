@@ -133,7 +133,7 @@ class ResourceController {
   void OnScanned(Outcome outcome);
   void OnHealthChanged(ProbeScheduler::Change change);
   void AwaitExpiry();
-  /// Gives the prober the devices, if they changed, and everyone else the new snapshot.
+  /// Passes the devices to the prober, if they changed, and the new snapshot to all other users.
   void Publish(bool devices_changed);
   void LogDroppedEarly(std::size_t devices);
 

@@ -9,8 +9,8 @@
 namespace patchbay {
 
 /// Decides when the next scan of the host for one resource starts, and which results still count.
-/// At most one scan runs, but for abandoned ones. Requests during a scan, or during the pause that
-/// follows it, make one more scan; while they keep coming, the pauses double, up to kMaxPause.
+/// At most one scan runs, except for abandoned ones. Requests during a scan, or during the pause
+/// after it, cause one more scan. While requests continue, the pauses double, up to kMaxPause.
 ///
 /// Pure; time is an argument.
 class ScanScheduler {
@@ -19,7 +19,7 @@ class ScanScheduler {
   using Duration = std::chrono::steady_clock::duration;
 
   static constexpr std::chrono::seconds kMaxPause{1};
-  /// Requests further apart than this are not a storm: the pauses start from nothing again.
+  /// A gap between requests that is longer than this resets the pause.
   static constexpr std::chrono::milliseconds kCalm{250};
 
   /// Requests a scan. Returns true if it may start now; otherwise it follows the running scan.
@@ -36,9 +36,9 @@ class ScanScheduler {
   };
   /// A scan ended.
   Finished Finish(std::uint64_t scan);
-  /// Starts the pause after a scan that took so long, and returns its length.
+  /// Starts the pause after a scan that took the duration `took`, and returns its length.
   Duration Pause(Duration took, Time now);
-  /// The pause is over. Returns true if a scan was requested meanwhile.
+  /// The pause has ended. Returns true if a scan was requested during it.
   bool EndPause();
 
   bool scanning() const { return scanning_; }

@@ -19,7 +19,7 @@
 namespace patchbay {
 
 /// The reason of a device that is unhealthy until its first probe.
-inline constexpr std::string_view kNotProbedYet = "it was not probed yet";
+inline constexpr std::string_view kNotProbedYet = "it has not been probed yet";
 
 /// Decides when the devices of one resource are probed, and keeps the results. A value; time is an
 /// argument.

@@ -17,7 +17,8 @@ using std::chrono::steady_clock;
 
 /// The maximum number of devices released at once.
 constexpr int kMaxReleases = 16;
-/// A program does not start with less time than this left: half a format is worse than none.
+/// The minimum time that must be left to start a program: a program that is killed halfway, such as
+/// one that formats a disk, does more damage than one that never started.
 constexpr std::chrono::milliseconds kWorthBeginning{500};
 /// The time that the destructor waits. A cancelled program is killed within two seconds.
 constexpr seconds kPatienceAtDestruction{3};
@@ -29,7 +30,7 @@ constexpr ThreadPool::Options kHookThreads{.max_running = 100'000,
 /// The pause after which a thread is requested again.
 constexpr seconds kThreadPause{1};
 
-constexpr const char* kOver = "patchbay is shutting down, or the resource was removed";
+constexpr const char* kShutdownReason = "patchbay is shutting down, or the resource was removed";
 
 bool Touches(const HookCall& call, const std::set<std::string>& devices) {
   return std::any_of(call.devices.begin(), call.devices.end(),
@@ -88,7 +89,8 @@ void HookRunner::Run(HookCall call, Done done) {
     completions.emplace_back(std::move(at->second), Status());
     queue_.erase(at);
   } else if (ending_) {
-    completions.emplace_back(std::move(at->second), Fail(ErrorKind::kPrecondition, kOver));
+    completions.emplace_back(std::move(at->second),
+                             Fail(ErrorKind::kPrecondition, kShutdownReason));
     queue_.erase(at);
   } else if (!keeper_.joinable()) {
     try {
@@ -139,10 +141,10 @@ HookRunner::Completions HookRunner::Advance() {
     const auto next = std::next(at);
     if (at->second.state == State::kWaiting) {
       if (IsOver()) {
-        answer(at, Fail(ErrorKind::kPrecondition, kOver));
+        answer(at, Fail(ErrorKind::kPrecondition, kShutdownReason));
       } else if (at->second.begin_by < steady_clock::now()) {
         answer(at, Fail(ErrorKind::kPrecondition,
-                        "timed out waiting in the hook queue; another hook still works on the "
+                        "timed out waiting in the hook queue; another hook still runs for the "
                         "device, or the kubelet was slow to report device usage"));
       }
     }
@@ -215,7 +217,7 @@ void HookRunner::Report(Execution& execution) {
     reason = format("the {} hook of {} failed for \"{}\": {}", Name(call.hook), call.resource,
                     outcome.id, reason);
   } else {
-    log_.Debug("hook ran", {{"resource", call.resource}, {"hook", Name(call.hook)}});
+    log_.Debug("hook completed", {{"resource", call.resource}, {"hook", Name(call.hook)}});
   }
 }
 

@@ -16,7 +16,7 @@ struct HoldersReport {
 };
 
 /// Decides when to release a device: when none of its previous holders holds it any more, according
-/// to reports of one run of the kubelet. A kubelet that has just started does not know its pods
+/// to reports of one run of the kubelet. A kubelet that has just started has not loaded its pods
 /// yet, and lists none while the API server is unreachable. Devices that were held before its start
 /// therefore count as held until they are listed again. A device that moved from one container to
 /// another is released only if the other has not started yet. Init containers are never listed: a

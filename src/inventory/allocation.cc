@@ -241,10 +241,11 @@ class ResponseBuilder {
       if (span.begin == span.end || around.find(separator) == std::string_view::npos) continue;
       return Fail(
           ErrorKind::kInvalid,
-          format("the {} \"{}\" is a list where a container gets several devices, and {{{}}} of "
-                 "this one holds the separator \"{}\": \"{}\"; set env_separator to a text that no "
-                 "value contains, or max_per_container = 1",
-                 what, Truncate(key, 100), span.name, separator, Truncate(value, 100)));
+          format(
+              "the {} \"{}\" is a list where a container gets several devices, and {{{}}} of "
+              "this one contains the separator \"{}\": \"{}\"; set env_separator to a text that no "
+              "value contains, or max_per_container = 1",
+              what, Truncate(key, 100), span.name, separator, Truncate(value, 100)));
     }
     return {};
   }
@@ -279,7 +280,7 @@ Result<ContainerResponse> Answer(const Snapshot& snapshot, std::span<const std::
 
 /// Suggests a template for a variable that the device lacks.
 std::string Alternatives(const Variables& variables, std::string_view name) {
-  if (!IsNodeVariable(name)) return "; leave it out, or match only devices that have it";
+  if (!IsNodeVariable(name)) return "; remove it, or match only devices that have it";
   return format(": it has no node; use {}{{id}}",
                 variables.Find("INTERFACE") ? "{INTERFACE} or " : "");
 }

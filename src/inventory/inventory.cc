@@ -35,7 +35,7 @@ std::string VanishedReason(const Device& device,
       return std::string(why->second);
     }
   }
-  return format("{} is gone", device.nodes.front().path);
+  return format("{} no longer exists", device.nodes.front().path);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace patchbay {
 
-/// Device nodes that several resources list. The kubelet does not know that they are one device and
+/// Device nodes that several resources list. The kubelet treats them as separate devices and
 /// may allocate it twice.
 struct SharedNodes {
   struct Pair {

@@ -13,7 +13,7 @@ namespace patchbay {
 /// Device usage for the calls of one resource. The source is the PodResources API of the kubelet,
 /// which reports the devices of each pod.
 ///
-/// Thread-safe. May be called after the resource or `pod_resources` is gone.
+/// Thread-safe. May be called after the resource or `pod_resources` is destroyed.
 class DeviceUsage {
  public:
   /// Called on the loop: containers start with these devices although the previous holders could

@@ -240,7 +240,7 @@ PendingCall CallRegister(const std::shared_ptr<SharedConnection>& connection,
   *request.mutable_options() = PluginOptions(resource);
   return Begin(
       deadline,
-      // The peer at the time of the call. The caller cancels the call when it learns of another.
+      // The peer at the time of the call. The caller cancels the call when it detects another.
       [connection, peer = connection->peer(), kubelet_socket,
        request](grpc::ClientContext& context) -> Status {
         const auto channel = TRY(connection->Get(kubelet_socket, peer));

@@ -71,7 +71,7 @@ std::string_view WhyAbsent(const std::string& directory) {
 
 /// The state of the directory at a point in time.
 struct KubeletDir::Contents {
-  bool dead = false;  ///< if so, nothing else was checked
+  bool dead = false;  ///< if true, nothing else was checked
   DirWatch::Added watches = {};
   std::optional<std::string> kubelet = {};  ///< the identity of kubelet.sock
   std::string_view why_absent = {};         ///< set if there is none

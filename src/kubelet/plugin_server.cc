@@ -71,7 +71,7 @@ class ForcedClose {
   std::thread thread_;
 };
 
-/// Returns true if the peer sends its HTTP/2 settings, as a server does without being asked.
+/// Returns true if the peer sends its HTTP/2 settings, as a server does without a request.
 bool SendsSettings(const UniqueFd& connection) {
   pollfd readable{connection.get(), POLLIN, 0};
   char first = 0;

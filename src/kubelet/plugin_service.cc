@@ -11,7 +11,7 @@
 namespace patchbay {
 
 Failure NothingScannedYet() {
-  return Fail(ErrorKind::kUnavailable, "the first scan of the host has not ended");
+  return Fail(ErrorKind::kUnavailable, "the first scan of the host has not completed");
 }
 
 v1beta1::DevicePluginOptions PluginOptions(const ResourceSpec& spec) {

@@ -104,22 +104,22 @@ void PodResources::OnResult(const PodResourcesResult& answer) {
   const bool settled = poll_.End(answer.outcome, loop_.Now());
   Schedule();
   if (poll_.last() != last) Report(answer);
-  if (answer.reported) TakeIn(*answer.reported);
+  if (answer.reported) PublishHolders(*answer.reported);
   if (poll_.up() && poll_.up() != was_up) events_.on_up(*poll_.up());
   if (!settled) return;
   Notify(current_polls_, answer.outcome == PollOutcome::kAnswered);
   if (answer.outcome == PollOutcome::kRateLimited) Notify(next_polls_, false);
 }
 
-void PodResources::Notify(std::vector<PendingPoll>& askers, bool answered) {
-  for (const PendingPoll& asked : std::exchange(askers, {})) asked(answered);
+void PodResources::Notify(std::vector<PendingPoll>& polls, bool answered) {
+  for (const PendingPoll& poll : std::exchange(polls, {})) poll(answered);
 }
 
-void PodResources::TakeIn(const ReportedHolders& reported) {
+void PodResources::PublishHolders(const ReportedHolders& reported) {
   if (std::exchange(complete_, reported.complete) && !reported.complete) {
     log_.Warning(
         "the PodResources response has more device holders than Patchbay keeps, so the other "
-        "devices look free; check which pods of this node use many",
+        "devices appear free; check which pods of this node use many",
         {{"socket", socket_}, {"kept", kMaxHoldings}});
   }
   events_.on_holders(reported);

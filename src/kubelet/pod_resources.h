@@ -61,8 +61,8 @@ class PodResources {
   void Schedule();
   void Ask();
   void OnResult(const PodResourcesResult& answer);
-  void Notify(std::vector<PendingPoll>& askers, bool answered);
-  void TakeIn(const ReportedHolders& reported);
+  void Notify(std::vector<PendingPoll>& polls, bool answered);
+  void PublishHolders(const ReportedHolders& reported);
   void Report(const PodResourcesResult& answer);
 
   Loop& loop_;

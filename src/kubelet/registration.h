@@ -53,8 +53,8 @@ struct RegisterDone {
   bool ok = false;
 };
 /// The number of open ListAndWatch streams, and whether the first one has ended. The first stream
-/// is the one of the kubelet: no other process knows a new socket. Later streams can have any
-/// client.
+/// is the one of the kubelet: no other process knows the name of a new socket. Later streams can
+/// have any client.
 struct StreamsChanged {
   int open = 0;
   bool first_ended = false;

@@ -184,21 +184,21 @@ void ResourcePlugin::LogPhase(RegistrationPhase before, const RegistrationEvent&
     if (std::holds_alternative<OptionsChanged>(event)) {
       return deps_.log.Info("options changed; registering again", {{"resource", resource_}});
     }
-    const char* reason = std::holds_alternative<KubeletSeen>(event)     ? "the kubelet restarted"
-                         : std::holds_alternative<OwnSocketLost>(event) ? "our socket was deleted"
-                         : std::holds_alternative<TimerFired>(event)
-                             ? "another process that served it ended"
-                             : "the stream ended";
+    const char* reason =
+        std::holds_alternative<KubeletSeen>(event)     ? "the kubelet restarted"
+        : std::holds_alternative<OwnSocketLost>(event) ? "the plugin socket was deleted"
+        : std::holds_alternative<TimerFired>(event)    ? "another process that served it exited"
+                                                       : "the ListAndWatch stream ended";
     deps_.log.Warning("no longer registered; registering again",
                       {{"resource", resource_}, {"reason", reason}});
   } else if (before == RegistrationPhase::kConfirming &&
              std::holds_alternative<TimerFired>(event)) {
-    ReportFailure("not registered",
+    ReportFailure("registration failed",
                   "the kubelet accepted the registration but did not open the device list; check "
                   "the kubelet log");
   } else if (std::holds_alternative<OwnSocketLost>(event) &&
              registration_.failures() > kUnreportedFailures) {
-    ReportFailure("not registered", OwnSocketDeleted(deps_.kubelet_dir));
+    ReportFailure("registration failed", OwnSocketDeleted(deps_.kubelet_dir));
   }
 }
 
@@ -247,14 +247,14 @@ void ResourcePlugin::OnStreams(int open, bool first_ended) {
   streams_ = open;
   observer_->OnStreams(open);
   if (is_draining_ && open == 0) return FinishDrain();
-  // A new stream begins with a list, which the kubelet takes in like any other.
+  // A new stream begins with a list, which the kubelet processes like any other.
   if (open > 0 && !first_ended) rate_limiter_.RecordSend(deps_.loop.Now());
   Step(StreamsChanged{open, first_ended});
 }
 
 void ResourcePlugin::OnServer(Result<std::unique_ptr<PluginServer>> server) {
   if (!server) {
-    ReportFailure("cannot serve", server.error().message);
+    ReportFailure("plugin server failed to start", server.error().message);
     return Step(ServerStarted{false});
   }
   server_ = std::move(*server);
@@ -315,10 +315,10 @@ void ResourcePlugin::OnStaleList() {
 void ResourcePlugin::OnRegistered(const Status& status) {
   if (!status && status.error().kind == ErrorKind::kPrecondition) {
     // Normally the kubelet has just restarted. The check detects that.
-    deps_.log.Debug("registration was not attempted",
+    deps_.log.Debug("registration not attempted",
                     {{"resource", resource_}, {"reason", status.error().message}});
     if (registration_.failures() >= kUnreportedFailures) {
-      ReportFailure("not registered", status.error().message);
+      ReportFailure("registration failed", status.error().message);
     }
     events_.check_directory();
     return Step(RegisterDone{false});

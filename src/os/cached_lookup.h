@@ -26,7 +26,7 @@ enum class LastLink { kFollow, kKeep };
 /// links before the last component are not confined to `root`, so `path` should contain none. A
 /// `root` of "" stands for "/".
 ///
-/// Returns nothing if the kernel has to ask the file system, as it may for every network file
+/// Returns nothing if the kernel has to query the file system, as it may for every network file
 /// system, if the path does not exist, and if the kernel does not support such a lookup (before
 /// Linux 5.12, or under a seccomp profile without openat2).
 std::optional<CachedFile> LookUpCached(const std::string& root, const std::string& path,

@@ -107,7 +107,7 @@ Result<HostNode> HostRoot::Resolve(std::string_view host_path,
     }
     if (S_ISLNK(info.st_mode)) {
       if (++links > kMaxLinks) {
-        return Fail(ErrorKind::kInvalid, std::string(host_path) + " leads through too many links");
+        return Fail(ErrorKind::kInvalid, std::string(host_path) + " has too many levels of links");
       }
       char target[PATH_MAX];
       const ssize_t length = readlink(local.c_str(), target, sizeof target);
@@ -244,7 +244,7 @@ Result<std::string> HostRoot::Contents(const std::string& resolved, std::size_t 
 
 Result<std::string> HostRoot::ReadLink(std::string_view host_path) const {
   const auto parts = SplitPath(host_path);
-  if (parts.empty()) return Fail(ErrorKind::kInvalid, "/ is no link");
+  if (parts.empty()) return Fail(ErrorKind::kInvalid, "/ is not a link");
   const std::string_view above(host_path.data(),
                                static_cast<std::size_t>(parts.back().data() - host_path.data()));
   return ReadLink(TRY(Resolve(above)), parts.back());
@@ -255,7 +255,7 @@ Result<std::string> HostRoot::ReadLink(const HostNode& directory, std::string_vi
   char target[PATH_MAX];
   const ssize_t length = readlink(Local(path).c_str(), target, sizeof target);
   if (length >= 0) return std::string(target, static_cast<std::size_t>(length));
-  if (errno == EINVAL) return Fail(ErrorKind::kInvalid, path + " is no link");
+  if (errno == EINVAL) return Fail(ErrorKind::kInvalid, path + " is not a link");
   return FailErrno("cannot read the link " + path, errno);
 }
 

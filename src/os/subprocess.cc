@@ -57,7 +57,7 @@ struct Pipe {
 
 Result<Pipe> MakePipe() {
   std::array<int, 2> ends;
-  if (pipe2(ends.data(), O_CLOEXEC) != 0) return FailErrno("cannot make a pipe", errno);
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return FailErrno("cannot create a pipe", errno);
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 

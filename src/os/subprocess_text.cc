@@ -27,7 +27,7 @@ std::string Ending(const SubprocessSpec& spec, const SubprocessResult& result) {
                     name != nullptr ? name : "unknown");
     }
     case SubprocessEnd::kTimedOut:
-      return format("did not end within {} ms and was stopped", spec.timeout.count());
+      return format("timed out after {} ms and was stopped", spec.timeout.count());
     case SubprocessEnd::kCancelled: return "was stopped because patchbay is shutting down";
     case SubprocessEnd::kTooMuchOutput:
       return format("printed more than {} bytes and was killed", spec.max_output);
@@ -69,8 +69,8 @@ std::string Describe(const SubprocessSpec& spec, const SubprocessResult& result)
 
 std::string DescribeWithOutput(const SubprocessSpec& spec, const SubprocessResult& result) {
   std::string text = DescribeEnd(spec, result);
-  const std::string said = FirstLines(result.error_output + "\n" + result.output);
-  if (!said.empty()) text += ": " + said;
+  const std::string first_lines = FirstLines(result.error_output + "\n" + result.output);
+  if (!first_lines.empty()) text += ": " + first_lines;
   return text;
 }
 

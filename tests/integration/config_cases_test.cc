@@ -132,11 +132,11 @@ TEST_P(Contract, Case34DirectoryTooLongForASocket) {
   ASSERT_TRUE(kubelet_->Start());
   StartDaemon(kSerial,
               {.change_model = [&](Model& model) { model.daemon.kubelet_dir = directory; }});
-  ASSERT_TRUE(daemon_->log().Await("cannot serve"));
+  ASSERT_TRUE(daemon_->log().Await("plugin server failed to start"));
   EXPECT_EQ(daemon_->Get("/healthz").status, 200);
   EXPECT_EQ(daemon_->Get("/readyz").status, 503);
   daemon_->Stop();
-  EXPECT_LE(daemon_->log().Count("cannot serve"), 2U) << daemon_->log().text();
+  EXPECT_LE(daemon_->log().Count("plugin server failed to start"), 2U) << daemon_->log().text();
 }
 
 }  // namespace

@@ -341,7 +341,7 @@ TEST_P(HangingFileSystem, ReloadReplacesAHangingScan) {
   HangingMount mount(tree_.path("mnt"));
   if (!mount.why_not().empty()) GTEST_SKIP() << mount.why_not();
   StartDaemon(entry("/mnt/card*"));
-  ASSERT_TRUE(daemon_->log().Await("host scan has not ended"));
+  ASSERT_TRUE(daemon_->log().Await("host scan has not completed"));
   daemon_->Reload(entry("/dev/card*"));
   EXPECT_TRUE(AwaitHealth({{"card0", "Healthy"}}, kHungName)) << daemon_->log().text();
 }

@@ -73,7 +73,7 @@ TEST_P(DeviceHealth, IsKeptForAReturnedDevice) {
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Unhealthy"}}));
   tree_.Remove("dev/ttyUSB0");
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Unhealthy"}, {"ttyUSB1", "Unhealthy"}}));
-  EXPECT_TRUE(daemon_->log().Await("/dev/ttyUSB0 is gone"));
+  EXPECT_TRUE(daemon_->log().Await("/dev/ttyUSB0 no longer exists"));
   tree_.CharDevice("dev/ttyUSB0");
   ASSERT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}, {"ttyUSB1", "Unhealthy"}}));
 }

@@ -118,7 +118,7 @@ TEST_P(DeviceHooks, Case45SlowPreStartIsStopped) {
   Start("pre_start", "trap '' TERM; sleep 3600", "timeout = \"100ms\"");
   const grpc::Status late = Stub().PreStart({"ttyUSB0"});
   EXPECT_EQ(late.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(late.error_message(), HasSubstr("did not end within "));
+  EXPECT_THAT(late.error_message(), HasSubstr("timed out after "));
 }
 
 TEST_P(DeviceHooks, AllocateRunsBeforeTheResponse) {

@@ -357,7 +357,7 @@ TEST_P(Contract, Case58UnwritableDirectory) {
   ASSERT_EQ(chmod(directory.c_str(), 0777), 0);
   EXPECT_TRUE(AwaitServed()) << process.log();
   EXPECT_EQ(HealthOf(View()), (HealthById{{"ttyUSB0", "Healthy"}}));
-  const std::string log = process.log(), warning = "warning cannot serve";
+  const std::string log = process.log(), warning = "warning plugin server failed to start";
   EXPECT_EQ(log.find(warning), log.rfind(warning)) << log;  // once
   process.Signal(SIGTERM);
   EXPECT_EQ(process.Wait(), 0) << process.log();

@@ -355,8 +355,8 @@ TEST_F(Soak, MissesNoDeviceAndLeaksNothing) {
 
   const std::string log = daemon_->Log();
   std::size_t timeouts = 0;
-  for (auto at = log.find("did not end within"); at != std::string::npos;
-       at = log.find("did not end within", at + 1)) {
+  for (auto at = log.find("timed out after"); at != std::string::npos;
+       at = log.find("timed out after", at + 1)) {
     ++timeouts;
   }
   std::printf(

@@ -35,7 +35,7 @@ TEST(Progress, FailsWhenAKubeletCallIsPendingForLong) {
   const CheckResult result = CheckProgress(
       {.server = {}, .directory = {}, .call = std::pair(now - 61s, std::string("a.b/c"))}, {}, now);
   EXPECT_FALSE(result.ok);
-  EXPECT_EQ(result.body, "a call of the kubelet for a.b/c has been pending for 61 s\n");
+  EXPECT_EQ(result.body, "a kubelet call for a.b/c has been pending for 61 s\n");
 }
 
 }  // namespace

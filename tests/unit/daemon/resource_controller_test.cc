@@ -508,10 +508,10 @@ TEST_F(ProbedResourceTest, ProbesAReturnedDeviceImmediately) {
   tree_.Remove("dev/b");
   controller_->Scan();
   AwaitScans(2);
-  EXPECT_EQ(ReasonOf(1), "/dev/b is gone");
+  EXPECT_EQ(ReasonOf(1), "/dev/b no longer exists");
   loop_.Advance(std::chrono::seconds(1));
   Probe();
-  EXPECT_EQ(ReasonOf(1), "/dev/b is gone");
+  EXPECT_EQ(ReasonOf(1), "/dev/b no longer exists");
   const int before = observer_->probes;
   tree_.File("sys/state/b", "ok");
   tree_.File("dev/b");
@@ -573,7 +573,7 @@ TEST_F(InitiallyUnhealthyResourceTest, IsUnhealthyBeforeTheFirstProbe) {
   controller_->Scan();
   AwaitScans(1);
   EXPECT_THAT(Listed(), ElementsAre("a!"));
-  EXPECT_EQ(ReasonOf(0), "it was not probed yet");
+  EXPECT_EQ(ReasonOf(0), "it has not been probed yet");
   Probe();
   EXPECT_THAT(Listed(), ElementsAre("a"));
 }

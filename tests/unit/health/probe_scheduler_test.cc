@@ -138,7 +138,7 @@ TEST_F(ProbeSchedulerTest, ReportsTheConfiguredHealthBeforeTheFirstProbe) {
   Reset();
   Set({"a"});
   EXPECT_FALSE(Healthy("a"));
-  EXPECT_EQ(table_->HealthOf("a").reason, "it was not probed yet");
+  EXPECT_EQ(table_->HealthOf("a").reason, "it has not been probed yet");
   DueAfter(seconds(6));
   EXPECT_EQ(Succeed("a"), Change::kHealth);
 }

@@ -79,7 +79,7 @@ TEST_F(ProbeTest, CommandTimesOut) {
   timeout_ = milliseconds(100);
   const ProbeOutcome outcome = Shell("echo begun; sleep 1000");
   EXPECT_EQ(outcome.result, ProbeResult::kTimeout);
-  EXPECT_THAT(outcome.reason, AllOf(HasSubstr("did not end within 100 ms"), HasSubstr("begun")));
+  EXPECT_THAT(outcome.reason, AllOf(HasSubstr("timed out after 100 ms"), HasSubstr("begun")));
 }
 
 TEST_F(ProbeTest, ReportsAnErrorForCommandsThatCannotRun) {

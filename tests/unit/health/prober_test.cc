@@ -179,7 +179,7 @@ TEST_F(ProberTest, KillsACommandThatIgnoresSigterm) {
   Start("trap '' TERM; echo begun; exec sleep 30", 1, 200ms);
   EXPECT_EQ(AwaitResults(1), (Counts{{ProbeResult::kTimeout, 1}}));
   EXPECT_EQ(CurrentHealth().health, Health::kUnhealthy);
-  EXPECT_THAT(CurrentHealth().reason, HasSubstr("did not end within 200 ms"));
+  EXPECT_THAT(CurrentHealth().reason, HasSubstr("timed out after 200 ms"));
 }
 
 TEST_F(ProberTest, HandlesAHundredMegabytesOfOutput) {

@@ -137,7 +137,7 @@ TEST_F(HookRunnerTest, WaitingCallTimesOut) {
   const Status late = Run(Call(Hook::kPreStart, {"a"}, "true", milliseconds(10))).get();
   ASSERT_FALSE(late);
   EXPECT_EQ(late.error().kind, ErrorKind::kPrecondition);
-  EXPECT_THAT(late.error().message, HasSubstr("another hook still works"));
+  EXPECT_THAT(late.error().message, HasSubstr("another hook still runs"));
   Open("release");
   EXPECT_TRUE(release.get());
   EXPECT_TRUE(Run(Call(Hook::kPreStart, {"a"}, "true")).get());

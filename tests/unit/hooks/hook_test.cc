@@ -157,7 +157,7 @@ TEST_F(RunHookTest, StartsNoCommandAfterAFailure) {
 TEST_F(RunHookTest, StopsAllCommandsAtTheDeadline) {
   const auto outcome = Run({"sleep 3600", "trap '' TERM; sleep 3600"}, seconds(1));
   ASSERT_FALSE(outcome.status);
-  EXPECT_THAT(outcome.status.error().message, HasSubstr("did not end within "));
+  EXPECT_THAT(outcome.status.error().message, HasSubstr("timed out after "));
   EXPECT_THAT(outcome.left_behind, IsEmpty());
 }
 

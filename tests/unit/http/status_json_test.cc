@@ -100,7 +100,7 @@ TEST_F(StatusJsonTest, ContainsAResourceBeforeTheFirstScan) {
   const auto observer = metrics_.AddResource("example.com/card");
   const json resource = Status()["resources"][0];
   EXPECT_EQ(resource["state"], "waiting");
-  EXPECT_EQ(resource["state_reason"], "the first scan of the host has not ended");
+  EXPECT_EQ(resource["state_reason"], "the first scan of the host has not completed");
   EXPECT_EQ(resource["registered"], false);
   EXPECT_EQ(resource["in_use"], nullptr);
   EXPECT_EQ(resource["last_scan"], nullptr);

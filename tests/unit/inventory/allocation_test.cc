@@ -165,11 +165,11 @@ TEST_F(AllocateTest, RejectsUnknownIds) {
 }
 
 TEST_F(AllocateTest, RejectsUnhealthyDevices) {
-  unhealthy_["c2"] = "/dev/c2 is gone";
+  unhealthy_["c2"] = "/dev/c2 no longer exists";
   const Error error = Refused({"c0", "c2"});
   EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
   EXPECT_THAT(error.message, HasSubstr("\"c2\""));
-  EXPECT_THAT(error.message, HasSubstr("/dev/c2 is gone"));
+  EXPECT_THAT(error.message, HasSubstr("/dev/c2 no longer exists"));
   EXPECT_THAT(Granted({"c0", "c1"}).devices, SizeIs(2)) << "its neighbors are not affected";
 }
 

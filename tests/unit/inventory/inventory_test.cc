@@ -98,7 +98,7 @@ TEST_F(InventoryTest, VanishedDeviceHasAReason) {
   Advance(inventory_, Found({}), start_);
   ASSERT_THAT(Listed(), ElementsAre("7!", "a!"));
   EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "no longer found");
-  EXPECT_EQ(inventory_.snapshot()->devices[1].reason, "/dev/a is gone");
+  EXPECT_EQ(inventory_.snapshot()->devices[1].reason, "/dev/a no longer exists");
 }
 
 TEST_F(InventoryTest, IncompleteDeviceHasTheReasonOfItsRejection) {
@@ -110,7 +110,7 @@ TEST_F(InventoryTest, IncompleteDeviceHasTheReasonOfItsRejection) {
   ASSERT_THAT(Listed(), ElementsAre("card!"));
   EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "it needs a control node");
   Advance(inventory_, Found({}), start_);
-  EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "/dev/card is gone");
+  EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "/dev/card no longer exists");
 }
 
 TEST_F(InventoryTest, ForgetsVanishedDevicesAfterForgetAfter) {
@@ -359,7 +359,7 @@ TEST_F(InventoryTest, VanishedDeviceIsUnhealthyDespiteItsProbe) {
   inventory_.MergeScan(Found({}), start_);
   inventory_.Publish([](const std::string&) { return ProbeScheduler::DeviceHealth(); });
   EXPECT_THAT(Listed(), ElementsAre("a!"));
-  EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "/dev/a is gone");
+  EXPECT_EQ(inventory_.snapshot()->devices[0].reason, "/dev/a no longer exists");
 }
 
 TEST_F(InventoryTest, DeviceIsUnhealthyWhileANodeIsMissing) {

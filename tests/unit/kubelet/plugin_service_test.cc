@@ -107,7 +107,7 @@ TEST_F(PluginServiceTest, OptionsFollowTheConfiguration) {
 TEST_F(PluginServiceTest, AllocateFailsBeforeTheFirstScan) {
   const grpc::Status status = Allocate({"a"});
   EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
-  EXPECT_THAT(status.error_message(), HasSubstr("the first scan of the host has not ended"));
+  EXPECT_THAT(status.error_message(), HasSubstr("the first scan of the host has not completed"));
   EXPECT_THAT(refused(), ElementsAre(HasSubstr("allocation refused: ")));
 }
 

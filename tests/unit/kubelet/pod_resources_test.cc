@@ -372,7 +372,7 @@ TEST_F(PodResourcesTest, LogsTooManyHoldersOnce) {
   EXPECT_THAT(AfterStart(), ElementsAre("holders", "up"));
   EXPECT_THAT(Logged(),
               HasSubstr("the PodResources response has more device holders than Patchbay keeps, so "
-                        "the other devices look free; check which pods of this node use many"));
+                        "the other devices appear free; check which pods of this node use many"));
   Hold("p", "one more");
   EXPECT_THAT(After(10s), ElementsAre("holders"));
   EXPECT_THAT(Logged(), IsEmpty());

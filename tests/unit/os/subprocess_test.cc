@@ -608,7 +608,7 @@ TEST(DescribeSubprocess, CoversEveryEnd) {
       {SubprocessEnd::kSignalled, SIGSEGV, "",
        "/bin/card-ok was killed by signal 11 (Segmentation fault)"},
       {SubprocessEnd::kSignalled, 63, "", "/bin/card-ok was killed by signal 63 (unknown)"},
-      {SubprocessEnd::kTimedOut, 0, "", "/bin/card-ok did not end within 5000 ms and was stopped"},
+      {SubprocessEnd::kTimedOut, 0, "", "/bin/card-ok timed out after 5000 ms and was stopped"},
       {SubprocessEnd::kCancelled, 0, "",
        "/bin/card-ok was stopped because patchbay is shutting down"},
       {SubprocessEnd::kTooMuchOutput, 0, "",
