@@ -87,9 +87,9 @@ TEST(Limits, DocumentationMatchesTheConstants) {
            format("| requests that wait until the status or the metrics are rendered | {} |",
                   http.waiting),
            format("| sending a request | {} s |", http.request.count() / 1000),
-           format("| taking the response | {} s |", http.response.count() / 1000),
+           format("| reading the response | {} s |", http.response.count() / 1000),
            format("| between two requests | {} s |", http.idle.count() / 1000),
-           format("| responses that are being sent | {} together,", Bytes(http.response_bytes)),
+           format("| responses that are being sent | {} in total,", Bytes(http.response_bytes)),
        }) {
     EXPECT_NE(page.find(row), std::string::npos) << row;
   }
