@@ -38,12 +38,12 @@
 #include "chaos/hangs.h"
 #include "chaos/holders.h"
 #include "chaos/host.h"
-#include "chaos/judge.h"
+#include "chaos/kubelet_faults.h"
 #include "chaos/log_pipe.h"
 #include "chaos/pods.h"
 #include "chaos/random.h"
 #include "chaos/release_program.h"
-#include "chaos/troubles.h"
+#include "chaos/state_checker.h"
 #include "support/daemon_process.h"
 #include "support/environment.h"
 #include "support/sanitizer.h"
@@ -91,7 +91,7 @@ class Chaos : public testing::Test {
     files_.Write(configuration_.Toml(), random_);
     daemon_.Run(files_.path(), log_.write_end());
     ASSERT_TRUE(IsWellSoon());
-    judge_.TakeMeasure();
+    checker_.SetBaseline();
   }
   void TearDown() override {
     hangs_.EndAll();
@@ -104,11 +104,11 @@ class Chaos : public testing::Test {
     const auto end = Clock::now() + duration;
     for (round_ = 1; Clock::now() < end && !HasFailure(); ++round_) Round();
     std::printf(
-        "%zu rounds, %zu of them calm, %zu judged while something hung, %zu actions; well again "
+        "%zu rounds, %zu of them calm, %zu checked while something hung, %zu actions; recovered "
         "after %lld ms at most\n%s\n",
         round_ - 1, calm_rounds_, hanging_rounds_, actions_,
-        static_cast<long long>(slowest_.count()), judge_.Holdings().c_str());
-    ReportTroubles(duration >= kLong);
+        static_cast<long long>(slowest_.count()), checker_.Holdings().c_str());
+    ReportFaults(duration >= kLong);
     if (HasFailure()) return;
     if (random_.OneIn(2)) log_.Stall();
     if (random_.OneIn(2)) BeginHang();
@@ -129,20 +129,20 @@ class Chaos : public testing::Test {
     kept_ = configuration_.Registrations();
     mounted_.clear();
     AddMounted();
-    const std::size_t starts = troubles_.starts();
+    const std::size_t starts = kubelet_faults_.starts();
     const auto registered = RegisterCalls();
     const std::vector<Action> moods = Moods();
     // These would be rare otherwise.
     if (random_.OneIn(2)) Do({[&] { return UseAndHang(); }, files_.IsAtomic()});
     if (random_.OneIn(2)) Do({[&] { return AndRefresh(host_.ChangeList(random_)); }, true});
-    if (random_.OneIn(3)) Do({[&] { return troubles_.BreakPodResources(); }, true});
+    if (random_.OneIn(3)) Do({[&] { return kubelet_faults_.BreakPodResources(); }, true});
     for (std::size_t left = 5 + random_.Below(36); left > 0; --left) {
       Do(random_.OneOf(moods));
       if (random_.OneIn(2)) Pause(random_.OneIn(5) ? 100 + random_.Below(150) : random_.Below(30));
     }
     MakePeace();
     const bool is_well = AreOthersWellSoon() && IsWellSoon() && AreHoldersReported();
-    if (is_calm_ && troubles_.starts() == starts) ExpectKept(registered);
+    if (is_calm_ && kubelet_faults_.starts() == starts) ExpectKept(registered);
     if (is_well && !HasFailure()) return;
     std::string story;
     for (const std::string& action : history_) story += "  " + action + "\n";
@@ -163,18 +163,18 @@ class Chaos : public testing::Test {
   std::vector<Action> Actions() {
     const bool calm = true, calm_if_atomic = files_.IsAtomic();
     return {
-        {[&] { return troubles_.Restart(); }},
-        {[&] { return troubles_.Crash(); }},
-        {[&] { return troubles_.Stop(); }},
-        {[&] { return troubles_.Start(); }},
-        {[&] { return troubles_.WipeDirectory(); }},
-        {[&] { return troubles_.ReplaceDirectory(random_); }},
-        {[&] { return troubles_.FailRegister(Name(), random_); }},
-        {[&] { return troubles_.BreakStreams(Name(), random_); }},
-        {[&] { return troubles_.DeleteSocket(Name()); }},
-        {[&] { return troubles_.OpenStreams(Name(), random_); }, calm},
-        {[&] { return troubles_.StopReading(Name()); }, calm},
-        {[&] { return troubles_.ResumeReading(Name()); }, calm},
+        {[&] { return kubelet_faults_.Restart(); }},
+        {[&] { return kubelet_faults_.Crash(); }},
+        {[&] { return kubelet_faults_.Stop(); }},
+        {[&] { return kubelet_faults_.Start(); }},
+        {[&] { return kubelet_faults_.WipeDirectory(); }},
+        {[&] { return kubelet_faults_.ReplaceDirectory(random_); }},
+        {[&] { return kubelet_faults_.FailRegister(Name(), random_); }},
+        {[&] { return kubelet_faults_.BreakStreams(Name(), random_); }},
+        {[&] { return kubelet_faults_.DeleteSocket(Name()); }},
+        {[&] { return kubelet_faults_.OpenStreams(Name(), random_); }, calm},
+        {[&] { return kubelet_faults_.StopReading(Name()); }, calm},
+        {[&] { return kubelet_faults_.ResumeReading(Name()); }, calm},
         {[&] { return host_.Churn(random_); }, calm},
         {[&] { return host_.Churn(random_); }, calm},
         {[&] { return host_.Storm(random_); }, calm},
@@ -189,7 +189,7 @@ class Chaos : public testing::Test {
         {[&] { return AndRefresh(BeginHang()); }, calm},
         {[&] { return hangs_.End(random_); }, calm},
         {[&] { return release_.Change(); }, calm},
-        {[&] { return troubles_.BreakPodResources(); }, calm},
+        {[&] { return kubelet_faults_.BreakPodResources(); }, calm},
         {[&] { return StallLog(); }, calm},
         {[&] { return ReadLog(); }, calm},
         {[&] { return AddPods(Name()); }, calm},
@@ -200,7 +200,7 @@ class Chaos : public testing::Test {
         {[&] { return Reconfigure(); }, calm_if_atomic},
         {[&] { return MoveToOtherNode(); }, calm_if_atomic},
         {[&] { return WriteAsItWas(); }, calm_if_atomic},
-        {[&] { return WriteMistake(); }, calm_if_atomic},
+        {[&] { return WriteError(); }, calm_if_atomic},
         {[&] { return WriteHalf(); }, calm_if_atomic},
         {[&] { return WriteNothing(); }},
     };
@@ -258,7 +258,7 @@ class Chaos : public testing::Test {
     return "a pod with 1 of " + resource;
   }
   std::string StallLog() {
-    if (!log_.stalled()) ++troubles_seen_["log not read"];
+    if (!log_.stalled()) ++faults_seen_["log not read"];
     log_.Stall();
     return "the log has no reader";
   }
@@ -284,7 +284,7 @@ class Chaos : public testing::Test {
     return format("{}, {}", what, files_.Write(configuration_.Toml(), random_));
   }
   std::string MoveToOtherNode() {
-    ++troubles_seen_["on_nodes"];
+    ++faults_seen_["on_nodes"];
     const std::string what = configuration_.MoveToOtherNode(random_);
     OnChange();
     return format("{}, {}", what, files_.Write(configuration_.Toml(), random_));
@@ -296,7 +296,7 @@ class Chaos : public testing::Test {
     const std::string what = Change();
     return format("{}, {}", what, files_.WriteHalf(configuration_.Toml(), random_));
   }
-  std::string WriteMistake() {
+  std::string WriteError() {
     static constexpr std::string_view kErrors[] = {
         "",
         "[[resource",
@@ -311,7 +311,7 @@ class Chaos : public testing::Test {
 
   void MakePeace() {
     const bool is_configuration_last = random_.OneIn(2);
-    const Action end{[&] { return troubles_.End(random_); }, true};
+    const Action end{[&] { return kubelet_faults_.End(random_); }, true};
     if (is_configuration_last) Do(end);
     if (random_.OneIn(2)) Pause(random_.Below(200));
     Do({[&] { return WriteAsItWas(); }, true});
@@ -332,55 +332,52 @@ class Chaos : public testing::Test {
 
   /// While something hangs, checks everything that does not depend on it; then ends the hang.
   bool AreOthersWellSoon() {
-    if (!hangs_.any() && !log_.stalled() && !troubles_.is_pod_resources_broken()) return true;
+    if (!hangs_.any() && !log_.stalled() && !kubelet_faults_.is_pod_resources_broken()) return true;
     std::set<std::string> affected = hangs_.any() ? mounted_ : std::set<std::string>();
     // Their hooks may time out while they wait for the kubelet.
-    if (troubles_.does_pod_resources_hang()) affected.merge(configuration_.released());
+    if (kubelet_faults_.does_pod_resources_hang()) affected.merge(configuration_.released());
     ++hanging_rounds_;
-    const auto what_is_wrong = [&] { return judge_.WhatIsWrongBeside(affected); };
-    if (!BecomesWell(what_is_wrong, kAllocateSeconds)) return false;
+    const auto find_errors = [&] { return checker_.FindErrorsExcept(affected); };
+    if (!Recovers(find_errors, kAllocateSeconds)) return false;
     if (hangs_.contains(Hangs::kHook) || random_.OneIn(2)) {
       AddPodsThatHang();
-      const auto what_is_wrong_then = [&] {
-        return pods_.IsIdle() ? what_is_wrong() : "  an Allocate is not answered\n";
+      const auto find_errors_then = [&] {
+        return pods_.IsIdle() ? find_errors() : "  an Allocate has no response\n";
       };
-      if (!BecomesWell(what_is_wrong_then, 2 * kAllocateSeconds)) return false;
+      if (!Recovers(find_errors_then, 2 * kAllocateSeconds)) return false;
     }
-    const auto was_asked = [&] { return troubles_.WasPodResourcesAsked(); };
-    if (!BecomesWell([&] { return was_asked() ? "" : "  the PodResources API is not polled\n"; },
-                     kPollSeconds)) {
+    const auto was_called = [&] { return kubelet_faults_.WasPodResourcesCalled(); };
+    if (!Recovers([&] { return was_called() ? "" : "  the PodResources API is not polled\n"; },
+                  kPollSeconds)) {
       return false;
     }
     Do({[&] { return hangs_.EndAll(); }, true});
     Do({[&] { return ReadLog(); }, true});
-    Do({[&] { return troubles_.MendPodResources(); }, true});
+    Do({[&] { return kubelet_faults_.RepairPodResources(); }, true});
     return true;
   }
   bool IsWellSoon() {
     const auto start = Clock::now();
-    if (!BecomesWell([&] { return judge_.WhatIsWrong(); }, kAllocateSeconds)) return false;
+    if (!Recovers([&] { return checker_.FindErrors(); }, kAllocateSeconds)) return false;
     slowest_ = std::max(slowest_, std::chrono::duration_cast<milliseconds>(Clock::now() - start));
     return true;
   }
   /// Checks that the daemon reports the same device usage as the kubelet, and runs release hooks.
   bool AreHoldersReported() {
-    if (!BecomesWell([&] { return judge_.WhatLingers(); }, kPollSeconds)) return false;
+    if (!Recovers([&] { return checker_.ListLingering(); }, kPollSeconds)) return false;
     if (!random_.OneIn(3)) return true;
     Do({[&] { return release_.Change(); }, true});
-    if (!BecomesWell([&] { return holders_.Begin(); })) return false;
-    if (!BecomesWell([&] { return holders_.WhatIsWrong(); }, kPollSeconds)) return false;
-    if (!BecomesWell([&] { return holders_.HandOver(); })) return false;
-    const auto what_is_wrong = [&] {
-      return holders_.WhatIsWrong() + holders_.WhatIsNotReleased();
-    };
-    if (!BecomesWell(what_is_wrong, kPollSeconds)) return false;
+    if (!Recovers([&] { return holders_.Begin(); })) return false;
+    if (!Recovers([&] { return holders_.FindErrors(); }, kPollSeconds)) return false;
+    if (!Recovers([&] { return holders_.HandOver(); })) return false;
+    const auto find_errors = [&] { return holders_.FindErrors() + holders_.ListUnreleased(); };
+    if (!Recovers(find_errors, kPollSeconds)) return false;
     holders_.End();
     // Allocates released devices again, which makes the daemon call the PodResources API soon.
-    return BecomesWell([&] { return judge_.WhatIsWrong(); }) &&
-           BecomesWell([&] { return holders_.WhatIsWrong() + holders_.WhatWasKept(); },
-                       kPollSeconds);
+    return Recovers([&] { return checker_.FindErrors(); }) &&
+           Recovers([&] { return holders_.FindErrors() + holders_.ListKept(); }, kPollSeconds);
   }
-  bool BecomesWell(const std::function<std::string()>& what_is_wrong, unsigned more_seconds = 0) {
+  bool Recovers(const std::function<std::string()>& find_errors, unsigned more_seconds = 0) {
     const auto deadline =
         Clock::now() +
         std::chrono::seconds(more_seconds +
@@ -388,9 +385,9 @@ class Chaos : public testing::Test {
     for (std::string wrong = "?"; !wrong.empty(); Pause(5)) {
       const bool is_late = Clock::now() > deadline;
       hangs_.Count();
-      wrong = what_is_wrong();
+      wrong = find_errors();
       if (wrong.empty() || !is_late) continue;
-      ADD_FAILURE() << "not well again, but:\n" << Lines(wrong) << "see " << Keep();
+      ADD_FAILURE() << "not recovered:\n" << Lines(wrong) << "see " << Keep();
       return false;
     }
     return true;
@@ -413,8 +410,8 @@ class Chaos : public testing::Test {
   }
 
   /// Prints how often each fault happened. With `must_have_been`, each must have happened.
-  void ReportTroubles(bool must_have_been) {
-    auto seen = troubles_seen_;
+  void ReportFaults(bool must_have_been) {
+    auto seen = faults_seen_;
     for (std::size_t i = 0; i < Hangs::kPlaces; ++i) {
       const auto place = static_cast<Hangs::SourceLocation>(i);
       const auto hung = hangs_.hung().find(place);
@@ -423,19 +420,19 @@ class Chaos : public testing::Test {
     for (const char* way : {"succeeds", "fails", "hangs", "floods", "garbage"}) {
       seen[format("command {}", way)] = host_.lister().Runs()[way];
     }
-    seen["releases judged"] = holders_.judged();
+    seen["releases checked"] = holders_.checked();
     for (const char* way : {"succeeds", "fails", "hangs"}) {
       seen[format("release {}", way)] = release_.Ways()[way];
     }
-    for (const auto& [way, calls] : troubles_.pod_resources_calls()) {
+    for (const auto& [way, calls] : kubelet_faults_.pod_resources_calls()) {
       seen[format("holders {}", way)] = calls;
     }
     std::string text;
-    for (const auto& [trouble, times] : seen) {
-      text += format("{}{} {}", text.empty() ? "" : ", ", trouble, times);
-      const bool is_possible = hangs_.why_not().empty() || !trouble.ends_with(" hung");
+    for (const auto& [fault, times] : seen) {
+      text += format("{}{} {}", text.empty() ? "" : ", ", fault, times);
+      const bool is_possible = hangs_.why_not().empty() || !fault.ends_with(" hung");
       if (must_have_been && is_possible) {
-        EXPECT_GT(times, 0U) << trouble;
+        EXPECT_GT(times, 0U) << fault;
       }
     }
     std::printf("%s\n", text.c_str());
@@ -475,11 +472,11 @@ class Chaos : public testing::Test {
                      format("[daemon]\nrescan = \"24h\"\nlog_level = \"debug\"\npod_resources = "
                             "\"{}\"\nmax_probes = {}\n",
                             daemon_.pod_resources(), kMaxProbes)};
-  Troubles troubles_{daemon_.kubelet()};
+  KubeletFaults kubelet_faults_{daemon_.kubelet()};
   Pods pods_{daemon_.kubelet(),
              [&](const std::string& node) { return Configuration::MayGive(node, host_); }};
   Holders holders_{{daemon_, configuration_, release_}};
-  Judge judge_{{daemon_, configuration_, host_, troubles_, pods_}};
+  StateChecker checker_{{daemon_, configuration_, host_, kubelet_faults_, pods_}};
   // State of the round.
   std::vector<std::string> history_;
   bool is_calm_ = true;
@@ -493,7 +490,7 @@ class Chaos : public testing::Test {
   std::size_t hangs_begun_ = 0;
   std::size_t actions_ = 0;
   /// The number of faults that are not counted elsewhere.
-  std::map<std::string, std::size_t> troubles_seen_{{"log not read", 0}, {"on_nodes", 0}};
+  std::map<std::string, std::size_t> faults_seen_{{"log not read", 0}, {"on_nodes", 0}};
   milliseconds slowest_{0};
 };
 

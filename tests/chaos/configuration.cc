@@ -1,5 +1,5 @@
 // A resource is a set of independent properties. Toml() writes it as a configuration, and Listed()
-// and WhatIsWrongWith() derive the expected state from the same properties and from the Host. This
+// and FindErrorsIn() derive the expected state from the same properties and from the Host. This
 // is a second, much simpler implementation of the rules of Patchbay, and must not use its code.
 //
 // Two rules keep the expectations simple: groups of devices never share nodes or IDs, and a group
@@ -94,7 +94,7 @@ Hangs::Places Configuration::Resource::Needs() const {
   return needs;
 }
 
-std::string Configuration::Resource::WhatIsWrongWith(
+std::string Configuration::Resource::FindErrorsIn(
     const v1beta1::ContainerAllocateResponse& response, const Host& host) const {
   for (const auto& device : response.devices()) {
     const bool is_found = std::any_of(groups.begin(), groups.end(), [&](std::size_t group) {

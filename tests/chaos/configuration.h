@@ -50,8 +50,8 @@ class Configuration {
     /// Returns all directories that have something that the resource uses.
     Hangs::Places Needs() const;
     /// Returns the error in the response for a container; "" if it is correct.
-    std::string WhatIsWrongWith(const v1beta1::ContainerAllocateResponse& response,
-                                const Host& host) const;
+    std::string FindErrorsIn(const v1beta1::ContainerAllocateResponse& response,
+                             const Host& host) const;
 
    private:
     friend class Configuration;

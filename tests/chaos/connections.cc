@@ -33,10 +33,10 @@ struct Request {
 /// Returns the inodes of the sockets of this process.
 std::set<std::uint32_t> OwnSockets() {
   std::set<std::uint32_t> inodes;
-  std::error_code gone;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", gone)) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd", error)) {
     unsigned inode = 0;
-    const std::string target = std::filesystem::read_symlink(entry.path(), gone);
+    const std::string target = std::filesystem::read_symlink(entry.path(), error);
     if (std::sscanf(target.c_str(), "socket:[%u]", &inode) == 1) inodes.insert(inode);
   }
   return inodes;

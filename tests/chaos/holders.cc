@@ -41,7 +41,7 @@ std::string Holders::Hold(const std::string& role, std::set<Device>& devices) {
   return "";
 }
 
-std::string Holders::WhatIsWrong() {
+std::string Holders::FindErrors() {
   if (port_ == 0) port_ = world_.daemon.Port();
   const auto metrics = DaemonProcess::GetMetrics(port_);
   std::string wrong;
@@ -64,7 +64,7 @@ Holders::Runs Holders::RunsOf(const std::set<Device>& devices) const {
   return runs;
 }
 
-std::string Holders::WhatIsNotReleased() const {
+std::string Holders::ListUnreleased() const {
   const Runs runs = world_.release.Runs();
   std::string wrong;
   for (const auto& [device, before] : runs_) {
@@ -78,17 +78,17 @@ std::string Holders::WhatIsNotReleased() const {
 
 void Holders::End() {
   last_runs_ = RunsOf(last_);
-  judged_ += runs_.size() + last_.size();
+  checked_ += runs_.size() + last_.size();
   for (auto& [resource, held] : held_) {
     world_.daemon.kubelet().Release("successor-of-" + resource);
     held = 0;
   }
 }
 
-std::string Holders::WhatWasKept() const {
+std::string Holders::ListKept() const {
   std::string wrong;
   for (const auto& [device, now] : RunsOf(last_)) {
-    // A pod of the judge that held it later may have been released as well.
+    // A pod of the checker that held it later may have been released as well.
     if (now > last_runs_.at(device)) continue;
     wrong += format("  {} of {} was not released\n", device.second, device.first);
   }

@@ -23,22 +23,22 @@ class Holders {
   };
   explicit Holders(World world) : world_(world) {}
 
-  /// Admits the pods and starts their containers. Returns what is wrong; "" if nothing is.
+  /// Admits the pods and starts their containers. Returns the errors; "" if there are none.
   /// The devices of earlier pods have been released when it returns.
   std::string Begin();
   /// A line for each resource whose number of devices in use is not that of the pods.
-  std::string WhatIsWrong();
+  std::string FindErrors();
   /// Ends the pods and starts successors, which hold as many devices. All devices that are released
-  /// from then on were held by the first pods. Returns what is wrong; "" if nothing is.
+  /// from then on were held by the first pods. Returns the errors; "" if there are none.
   std::string HandOver();
   /// A line for each device of the first pods that was not released exactly once since Begin.
-  std::string WhatIsNotReleased() const;
+  std::string ListUnreleased() const;
   /// Ends all pods.
   void End();
   /// A line for each device of the successors that was not released since End.
-  std::string WhatWasKept() const;
-  /// The number of devices whose release was judged.
-  std::size_t judged() const { return judged_; }
+  std::string ListKept() const;
+  /// The number of devices whose release was checked.
+  std::size_t checked() const { return checked_; }
 
  private:
   using Device = std::pair<std::string, std::string>;  ///< resource and ID
@@ -54,7 +54,7 @@ class Holders {
   Runs runs_;                                ///< by device that HandOver has released, before it
   std::set<Device> last_;                    ///< held by the other pods
   Runs last_runs_;                           ///< by those, before End
-  std::size_t judged_ = 0;
+  std::size_t checked_ = 0;
 };
 
 }  // namespace patchbay::test

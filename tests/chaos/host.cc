@@ -106,22 +106,22 @@ std::string Host::Churn(Random& random) {
   const std::string path = is_target ? Target(random.Below(kEach), random.Below(2))
                                      : Path(random.OneOf(kChurned), random.Below(kEach));
   SetNode(path, !nodes_[path]);
-  return format("/{} {}", path, nodes_[path] ? "comes" : "goes");
+  return format("/{} {}", path, nodes_[path] ? "appears" : "disappears");
 }
 
 std::string Host::Storm(Random& random) {
   const std::string path = Path(random.OneOf(kChurned), random.Below(kEach));
   const std::size_t changes = 20 + random.Below(20);
   for (std::size_t i = 0; i < changes; ++i) SetNode(path, !nodes_[path]);
-  return format("/{} comes and goes, {} changes, and is {}", path, changes,
-                nodes_[path] ? "there" : "not there");
+  return format("/{} appears and disappears, {} changes, and is {}", path, changes,
+                nodes_[path] ? "present" : "absent");
 }
 
 std::string Host::RemoveDirectory(Random& random) {
   const std::size_t group = random.OneOf(kChurned);
   for (std::size_t i = 0; i < kEach; ++i) nodes_[Path(group, i)] = false;
   tree_.Remove(Directory(group));
-  return format("/{} goes", Directory(group));
+  return format("/{} disappears", Directory(group));
 }
 
 std::string Host::Retarget(Random& random) {
@@ -129,7 +129,7 @@ std::string Host::Retarget(Random& random) {
   const std::string targets[] = {Target(link, 0), Target(link, 1), "dev/targets/nowhere", ""};
   const std::string& target = random.OneOf(targets);
   SetLink(Id(kLinks, link), target);
-  return format("{} {}", Id(kLinks, link), target.empty() ? "goes" : "leads to /" + target);
+  return format("{} {}", Id(kLinks, link), target.empty() ? "disappears" : "points to /" + target);
 }
 
 std::string Host::FlipProbe(Random& random) {
@@ -153,7 +153,7 @@ std::string Host::ChangeStick(Random& random) {
       random.OneIn(8) ? std::string(300, 'x') : std::string(random.OneOf(kSerials));
   SetStick(number, present, serial);
   return format("{} {}", Id(kSticks, number),
-                present ? format("has a serial number of {} bytes", serial.size()) : "goes");
+                present ? format("has a serial number of {} bytes", serial.size()) : "disappears");
 }
 
 bool Host::TakeNeedsRefresh() { return std::exchange(needs_refresh_, false); }

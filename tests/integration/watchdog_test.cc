@@ -99,14 +99,14 @@ TEST_P(Watchdog, ReportsAStalledLoopAndItsRecovery) {
   ASSERT_TRUE(daemon_->AwaitReady());
   ExpectTurning();
   for (int i = 0; i < 3; ++i) {
-    std::promise<void> stands, go_on;
+    std::promise<void> stalled, resume;
     std::thread blocker([&] {
       daemon_->OnLoop([&] {
-        stands.set_value();
-        go_on.get_future().wait();
+        stalled.set_value();
+        resume.get_future().wait();
       });
     });
-    stands.get_future().wait();
+    stalled.get_future().wait();
     EXPECT_EQ(daemon_->Get("/healthz").status, 200);  // not detected yet
     for (int j = 0; j < 3; ++j) {
       const HttpAnswer answer = daemon_->Get("/healthz");
@@ -117,7 +117,7 @@ TEST_P(Watchdog, ReportsAStalledLoopAndItsRecovery) {
     EXPECT_EQ(daemon_->Get("/readyz").status, 200);
     EXPECT_EQ(daemon_->Get("/metrics").status, 200);
     EXPECT_TRUE(Stub().Allocate({{"ttyUSB0"}}).ok());
-    go_on.set_value();
+    resume.set_value();
     blocker.join();
     daemon_->OnLoop([] {});
     ExpectTurning();

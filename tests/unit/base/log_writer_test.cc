@@ -162,7 +162,7 @@ TEST_P(LogWriterTest, NeverSplitsALine) {
 INSTANTIATE_TEST_SUITE_P(, LogWriterTest, testing::Bool(),
                          [](const auto& p) { return p.param ? "Thread" : "NoThread"; });
 
-TEST(WriteWithin, TimesOutIfNobodyReads) {
+TEST(WriteWithin, TimesOutIfNoProcessReads) {
   std::array<int, 2> ends;
   ASSERT_EQ(pipe(ends.data()), 0);
   ASSERT_GT(fcntl(ends[1], F_SETPIPE_SZ, 4096), 0);

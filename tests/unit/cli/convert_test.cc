@@ -306,7 +306,7 @@ TEST_F(ConvertTest, CoralKeepsItsResourceWhenItsFirmwareIsLoaded) {
                      {"/dev/bus/usb/001/002 > /dev/bus/usb/001/002 rw", 4}}));
 }
 
-TEST_F(ConvertTest, WritesWhatConvertsAndFails) {
+TEST_F(ConvertTest, WritesPartialResultAndFails) {
   const Ran ran = Converted({"--from", kGeneric, ForeignFile("partly.yaml")});
   EXPECT_EQ(ran.code, kFailed);
   EXPECT_THAT(ran.err, HasSubstr("partly.yaml:6:24: error[foreign-syntax]: `path` must be"));

@@ -45,7 +45,7 @@ TEST(ShutdownWatchdogDeathTest, ExitsOnASignalWhileTheLoopHangs) {
       testing::ExitedWithCode(0), "the last act");
 }
 
-TEST(ShutdownWatchdogDeathTest, ExitsIfTheLastActHangs) {
+TEST(ShutdownWatchdogDeathTest, ExitsIfTheFinalActionHangs) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   EXPECT_EXIT(
       {

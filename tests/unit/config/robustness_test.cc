@@ -22,7 +22,7 @@ std::string Repeated(std::string_view part, std::size_t times) {
   return text;
 }
 
-TEST(Robustness, SurvivesKnownParserTraps) {
+TEST(Robustness, HandlesInputThatBreaksTheParser) {
   using std::string_literals::operator""s;
   const std::string texts[] = {
       "",
@@ -74,7 +74,7 @@ TEST(Robustness, SurvivesKnownParserTraps) {
   for (const std::string& text : texts) Survives(text);
 }
 
-TEST(Robustness, SurvivesDamagedFiles) {
+TEST(Robustness, HandlesCorruptFiles) {
   using std::string_view_literals::operator""sv;
   const std::string good = "[daemon]\nlisten = \"[::]:9478\"\nrescan = \"5s\"\n" +
                            Resource(

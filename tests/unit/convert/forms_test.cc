@@ -85,7 +85,7 @@ TEST(FormsTest, MicroShiftHasADomainAndAStatus) {
   EXPECT_EQ(Resources(outcome.toml), "device.microshift.io/x1");
 }
 
-TEST(FormsTest, KnowsTheDirectoriesOfRockchipBoards) {
+TEST(FormsTest, ConvertsTheDirectoriesOfRockchipBoards) {
   EXPECT_THAT(ConvertedFile("rockchip.yaml").toml,
               HasSubstr("require = [\"/dev/dri/**\", \"/dev/dma_heap/**\", \"/dev/mali0\", "
                         "\"/dev/mpp_service\", \"/dev/rga\"]"));
@@ -158,7 +158,7 @@ TEST(FormsTest, DaemonSetsOfDifferentNodesNeedSeparateConfigurations) {
                                   HasSubstr("\n#   replicas = 2\n")));
 }
 
-TEST(FormsTest, WritesWhatConvertsAndTheRestAsComments) {
+TEST(FormsTest, WritesUnsupportedPartsAsComments) {
   const auto outcome = ConvertedFile("partly.yaml");
   EXPECT_EQ(Resources(outcome.toml), "example.com/good example.com/also-good");
   EXPECT_THAT(outcome.toml,
@@ -183,7 +183,7 @@ TEST(FormsTest, WritesWhatConvertsAndTheRestAsComments) {
                                   HasSubstr("# Reason (line 3): `nummaxdevices` must be")));
 }
 
-TEST(FormsTest, RefusesTemplatesAndSubstitutionsWithTheirPlace) {
+TEST(FormsTest, RejectsTemplatesAndSubstitutionsWithTheirLocation) {
   const auto outcome = ConvertedFile("substitutions.yaml");
   EXPECT_EQ(outcome.findings,
             "22:36 error `path` is not known: ${ZIGBEE_PATH}\n"
@@ -239,7 +239,7 @@ std::string Helm(const std::string& text) {
       .helm.value_or("");
 }
 
-TEST(FormsTest, HelmValuesHaveWhatCarriesOver) {
+TEST(FormsTest, HelmValuesContainSupportedSettings) {
   const std::string config =
       "domain: a.com\nlog-level: \"${X}\\u2028\"\ndevices: [{name: x1, groups: [{paths: [{path: "
       "/dev/x0}]}]}]\n";
@@ -278,7 +278,7 @@ TEST(FormsTest, HelmValuesQuoteATextThatABlockWouldChange) {
 }
 
 /// Texts in texts, and many texts with aliases, must not multiply.
-TEST(FormsTest, LimitsTextsInTexts) {
+TEST(FormsTest, LimitsNestedTexts) {
   std::string bomb = "{device: &a0 [x, x, x, x, x, x, x, x, x, x]";
   for (int i = 1; i < 5; ++i) {
     const std::string alias = "*a" + std::to_string(i - 1);

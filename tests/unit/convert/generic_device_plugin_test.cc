@@ -47,13 +47,13 @@ TEST(GenericDevicePluginTest, ConvertsAPathToAMatch) {
       "  permissions = \"rwm\"\n");
 }
 
-struct Said {
+struct GroupCase {
   const char* groups;
   std::vector<std::string> toml;  ///< substrings of the output
 };
 
 TEST(GenericDevicePluginTest, ConvertsEverySupportedFeature) {
-  const Said cases[] = {
+  const GroupCase cases[] = {
       {"  - {count: 10, paths: [{path: /dev/fuse, permissions: wr}]}\n",
        {"replicas = 10\n", "path = \"/dev/fuse\"\n"}},
       // In Go patterns, braces are literal, ^ negates a class, and ** matches one level.
@@ -118,11 +118,11 @@ TEST(GenericDevicePluginTest, ConvertsEverySupportedFeature) {
       // Go ignores the case of keys.
       {"  - Paths: [{PATH: /dev/a, mountpath: /dev/b}]\n    COUNT: 2\n",
        {"replicas = 2", "container_path = \"/dev/b\""}}};
-  for (const Said& said : cases) {
-    const auto outcome = Groups(said.groups);
-    EXPECT_EQ(outcome.findings, "") << said.groups;
-    for (const std::string& toml : said.toml) {
-      EXPECT_THAT(outcome.toml, HasSubstr(toml)) << said.groups;
+  for (const GroupCase& test_case : cases) {
+    const auto outcome = Groups(test_case.groups);
+    EXPECT_EQ(outcome.findings, "") << test_case.groups;
+    for (const std::string& toml : test_case.toml) {
+      EXPECT_THAT(outcome.toml, HasSubstr(toml)) << test_case.groups;
     }
   }
 }

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(Progress, IsOkWhileNothingIsPendingForLong) {
+TEST(Progress, IsOkIfNoWorkIsOverdue) {
   const Progress::Time now = Progress::Time() + 1h;
   EXPECT_TRUE(CheckProgress({}, {}, now).ok);
   EXPECT_TRUE(CheckProgress({30s, 30s, std::pair(now - 60s, std::string("a.b/c"))}, {}, now).ok);

@@ -132,7 +132,7 @@ TEST_F(ResourceControllerTest, CoalescesScanRequests) {
   EXPECT_THAT(Listed(), ElementsAre("a"));
 }
 
-TEST_F(ResourceControllerTest, ScansLessOftenDuringAnEventStorm) {
+TEST_F(ResourceControllerTest, ScansLessOftenDuringEventBursts) {
   const auto storm = [&](std::chrono::milliseconds length) {
     const int before = observer_->scans;
     for (const auto end = loop_.Now() + length; loop_.Now() < end;) {

@@ -31,7 +31,7 @@ class ScanSchedulerTest : public testing::Test {
 
 TEST_F(ScanSchedulerTest, FirstRequestStartsAtOnce) { EXPECT_TRUE(scans_.Request()); }
 
-TEST_F(ScanSchedulerTest, RequestsDuringAScanMakeOneMore) {
+TEST_F(ScanSchedulerTest, RequestsDuringAScanCauseOneMoreScan) {
   const std::uint64_t scan = scans_.Start(now_);
   EXPECT_FALSE(scans_.Request());
   EXPECT_FALSE(scans_.Request());
@@ -54,7 +54,7 @@ TEST_F(ScanSchedulerTest, RequestAfterThePauseStartsAtOnce) {
   EXPECT_TRUE(scans_.Request());
 }
 
-TEST_F(ScanSchedulerTest, PausesDoubleInAStormUpToASecond) {
+TEST_F(ScanSchedulerTest, PausesDoubleUpToASecondWhileRequestsContinue) {
   std::vector<long> pauses;
   for (int i = 0; i < 6; ++i) {
     const milliseconds pause = Scan(milliseconds(50));
@@ -70,7 +70,7 @@ TEST_F(ScanSchedulerTest, PauseIsAsLongAsASlowScanButASecondAtMost) {
   EXPECT_EQ(Scan(seconds(30)), ScanScheduler::kMaxPause);
 }
 
-TEST_F(ScanSchedulerTest, CalmEndsTheStorm) {
+TEST_F(ScanSchedulerTest, GapBetweenRequestsResetsThePause) {
   for (int i = 0; i < 4; ++i) now_ += Scan(milliseconds(50));
   scans_.EndPause();
   now_ += ScanScheduler::kCalm - milliseconds(1);
@@ -79,7 +79,7 @@ TEST_F(ScanSchedulerTest, CalmEndsTheStorm) {
   EXPECT_EQ(Scan(milliseconds(50)), milliseconds(50));
 }
 
-TEST_F(ScanSchedulerTest, ResultOfAnAbandonedScanDoesNotCount) {
+TEST_F(ScanSchedulerTest, IgnoresTheResultOfAnAbandonedScan) {
   const std::uint64_t first = scans_.Start(now_);
   scans_.Abandon();
   EXPECT_FALSE(scans_.scanning());

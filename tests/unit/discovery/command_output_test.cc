@@ -401,7 +401,7 @@ TEST(CommandOutput, MessagesAreShortAndPrintable) {
 }
 
 /// Any part of a valid output, and any with one byte changed, is parsed or rejected with a message.
-TEST(CommandOutput, HandlesDamagedOutput) {
+TEST(CommandOutput, HandlesCorruptOutput) {
   const std::string good =
       R"([{"id": "p1", "paths": ["/dev/ttyS1"], "numa_node": 0, "vars": {"s": 9.5, "u": true}},)"
       R"( {"id": "p\u00e4", "vars": {"label": "a\\b"}}])";

@@ -59,7 +59,7 @@ TEST_F(ExclusionTest, LinkExcludesItsTarget) {
 }
 
 /// Like a link by file system UUID, which a USB stick can copy: the link then points to that stick.
-TEST_F(ExclusionTest, StolenLinkStillExcludesTheOriginalDevice) {
+TEST_F(ExclusionTest, RetargetedLinkStillExcludesTheOriginalDevice) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   tree_.CharDevice("dev/sda1", 8, 1);
   tree_.CharDevice("dev/sdb1", 8, 17);

@@ -114,7 +114,7 @@ TEST_F(GroupingTest, DoesNotGroupAcrossMatches) {
   EXPECT_THAT(Ids(found), ElementsAre("a1", "b1"));
 }
 
-TEST_F(GroupingTest, WorksByAnyVariable) {
+TEST_F(GroupingTest, GroupsByAnyVariable) {
   Add({"controlC0", "controlC1", "pcmC0D0p"});
   EXPECT_THAT(Ids(Find({}, "kind")), ElementsAre("control", "pcm"));
   EXPECT_THAT(Ids(Find({}, "name")), ElementsAre("controlC0", "controlC1", "pcmC0D0p"));

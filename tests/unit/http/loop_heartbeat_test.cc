@@ -13,7 +13,7 @@ namespace {
 using std::chrono::seconds;
 
 /// A loop that runs posted functions only on request.
-class StillLoop : public Loop {
+class ManualLoop : public Loop {
  public:
   Time Now() const override { return {}; }
   void Post(std::function<void()> f) override { posted_.push_back(std::move(f)); }
@@ -30,7 +30,7 @@ class StillLoop : public Loop {
 };
 
 TEST(LoopHeartbeat, IsAliveWhileTheLoopRuns) {
-  StillLoop loop;
+  ManualLoop loop;
   LoopHeartbeat heartbeat(loop, seconds(10));
   for (int second = 0; second < 1000; second += 100) {
     EXPECT_TRUE(heartbeat.IsAlive(Loop::Time(seconds(second))));
@@ -39,7 +39,7 @@ TEST(LoopHeartbeat, IsAliveWhileTheLoopRuns) {
 }
 
 TEST(LoopHeartbeat, HasAtMostOnePendingPing) {
-  StillLoop loop;
+  ManualLoop loop;
   LoopHeartbeat heartbeat(loop, seconds(10));
   EXPECT_EQ(loop.waiting(), 0u);
   for (int second = 0; second < 5; ++second) heartbeat.IsAlive(Loop::Time(seconds(second)));
@@ -47,7 +47,7 @@ TEST(LoopHeartbeat, HasAtMostOnePendingPing) {
 }
 
 TEST(LoopHeartbeat, DetectsAStalledLoopAndItsRecovery) {
-  StillLoop loop;
+  ManualLoop loop;
   LoopHeartbeat heartbeat(loop, seconds(10));
   EXPECT_TRUE(heartbeat.IsAlive(Loop::Time(seconds(100))));
   EXPECT_TRUE(heartbeat.IsAlive(Loop::Time(seconds(110))));
@@ -59,7 +59,7 @@ TEST(LoopHeartbeat, DetectsAStalledLoopAndItsRecovery) {
 
 // A failure is a use after free, which AddressSanitizer reports.
 TEST(LoopHeartbeat, MayBeDestroyedBeforeItsPingRuns) {
-  StillLoop loop;
+  ManualLoop loop;
   { LoopHeartbeat(loop).IsAlive(Loop::Time()); }
   loop.Turn();
 }

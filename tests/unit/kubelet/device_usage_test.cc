@@ -63,7 +63,7 @@ TEST_F(DeviceUsageTest, StartIsUnverifiedWithoutPodResources) {
   EXPECT_THAT(events_, ElementsAre("unverified a", "unverified b", "start"));
 }
 
-TEST_F(DeviceUsageTest, StartIsUnverifiedIfTheKubeletDoesNotAnswer) {
+TEST_F(DeviceUsageTest, StartIsUnverifiedIfTheKubeletDoesNotRespond) {
   const auto pod_resources = MakePodResources();
   Make(pod_resources).QueueReleasesThen({"a"}, Started());
   ASSERT_TRUE(Await("start"));

@@ -35,14 +35,14 @@ using test::BindSocket;
 using test::DescriptorsOf;
 using test::TempTree;
 
-/// A server that listens, and speaks HTTP/2 only on request.
+/// A server that listens, and sends its HTTP/2 settings only on request.
 class Peer {
  public:
   explicit Peer(const std::string& path) : listener_(BindSocket(path, true)) {}
 
   UniqueFd Accept() const { return UniqueFd(accept(listener_.get(), nullptr, nullptr)); }
 
-  /// Begins to speak; the client may have disconnected.
+  /// Sends the HTTP/2 settings; the client may have disconnected.
   static void SendSettings(const UniqueFd& connection) {
     constexpr char kSettings[] = "\0\0\0\4\0\0\0\0";  // an empty frame, with the NUL at its end
     (void)send(connection.get(), kSettings, sizeof kSettings, MSG_NOSIGNAL);
@@ -154,7 +154,7 @@ class KubeletClientTest : public testing::Test {
   ResourceSpec resource_;
 };
 
-TEST_F(KubeletClientTest, FailsWithUnavailableIfNobodyListens) {
+TEST_F(KubeletClientTest, FailsWithUnavailableIfNoProcessListens) {
   const Status absent = CallAndWait(10s);
   ASSERT_FALSE(absent);
   EXPECT_EQ(absent.error().kind, ErrorKind::kUnavailable);

@@ -1,4 +1,4 @@
-// The server on one plugin socket. Streams are tested in list_streams_test.cc, calls in
+// The gRPC server on one plugin socket. Streams are tested in list_streams_test.cc, calls in
 // plugin_service_test.cc.
 
 #include "kubelet/plugin_server.h"
@@ -33,7 +33,7 @@ class PluginServerTest : public testing::Test {
   }
   static grpc::Status Call(v1beta1::DevicePlugin::Stub& stub) {
     v1beta1::DevicePluginOptions options;
-    return stub.GetDevicePluginOptions(test::PatientContext().get(), {}, &options);
+    return stub.GetDevicePluginOptions(test::ContextWithDeadline().get(), {}, &options);
   }
 
   test::TempTree tree_;
@@ -55,7 +55,7 @@ TEST_F(PluginServerTest, RemovesItsSocket) {
   EXPECT_FALSE(std::filesystem::exists(tree_.path("a.sock")));
 }
 
-TEST_F(PluginServerTest, FailsWithoutADirectoryAndNamesIt) {
+TEST_F(PluginServerTest, ReportsTheMissingDirectory) {
   const auto server = Start(tree_.path("missing/a.sock"));
   ASSERT_FALSE(server);
   EXPECT_EQ(server.error().kind, ErrorKind::kUnavailable);
@@ -76,7 +76,7 @@ TEST_F(PluginServerTest, BeginStopEndsTheStreams) {
   const auto server = Start(tree_.path("a.sock"));
   ASSERT_TRUE(server);
   const auto stub = test::ConnectToPlugin(tree_.path("a.sock"));
-  const auto context = test::PatientContext();
+  const auto context = test::ContextWithDeadline();
   const auto stream = stub->ListAndWatch(context.get(), {});
   v1beta1::ListAndWatchResponse list;
   ASSERT_TRUE(stream->Read(&list));
@@ -89,7 +89,7 @@ TEST_F(PluginServerTest, BeginDrainSendsTheLastListFirst) {
   const auto server = Start(tree_.path("a.sock"));
   ASSERT_TRUE(server);
   const auto stub = test::ConnectToPlugin(tree_.path("a.sock"));
-  const auto context = test::PatientContext();
+  const auto context = test::ContextWithDeadline();
   const auto stream = stub->ListAndWatch(context.get(), {});
   v1beta1::ListAndWatchResponse list;
   ASSERT_TRUE(stream->Read(&list));

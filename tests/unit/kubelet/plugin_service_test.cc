@@ -63,18 +63,19 @@ class PluginServiceTest : public testing::Test {
     v1beta1::AllocateRequest request;
     auto& container = *request.add_container_requests();
     for (const std::string& id : ids) container.add_devices_ids(id);
-    return stub_->Allocate(test::PatientContext().get(), request, &allocated_);
+    return stub_->Allocate(test::ContextWithDeadline().get(), request, &allocated_);
   }
   v1beta1::DevicePluginOptions Options() {
     v1beta1::DevicePluginOptions options;
-    EXPECT_TRUE(stub_->GetDevicePluginOptions(test::PatientContext().get(), {}, &options).ok());
+    EXPECT_TRUE(
+        stub_->GetDevicePluginOptions(test::ContextWithDeadline().get(), {}, &options).ok());
     return options;
   }
   grpc::Status PreStart(const std::string& id) {
     v1beta1::PreStartContainerRequest request;
     v1beta1::PreStartContainerResponse response;
     request.add_devices_ids(id);
-    return stub_->PreStartContainer(test::PatientContext().get(), request, &response);
+    return stub_->PreStartContainer(test::ContextWithDeadline().get(), request, &response);
   }
   std::vector<std::string> refused() {
     const std::lock_guard lock(mutex_);
@@ -119,7 +120,7 @@ TEST_F(PluginServiceTest, AllocatesHealthyDevices) {
   EXPECT_EQ(stale_, 0);
 }
 
-TEST_F(PluginServiceTest, UnknownDeviceMeansThatTheKubeletHasAnOldList) {
+TEST_F(PluginServiceTest, UnknownDeviceMeansThatTheKubeletListIsOutdated) {
   Publish({{"a", Health::kHealthy}});
   EXPECT_EQ(Allocate({"gone"}).error_code(), StatusCode::NOT_FOUND);
   EXPECT_EQ(stale_, 1);
@@ -136,7 +137,8 @@ TEST_F(PluginServiceTest, PreferredAllocationContainsTheRequiredDevices) {
   container.add_must_include_device_ids("c");
   container.set_allocation_size(2);
   v1beta1::PreferredAllocationResponse response;
-  ASSERT_TRUE(stub_->GetPreferredAllocation(test::PatientContext().get(), request, &response).ok());
+  ASSERT_TRUE(
+      stub_->GetPreferredAllocation(test::ContextWithDeadline().get(), request, &response).ok());
   ASSERT_EQ(response.container_responses_size(), 1);
   EXPECT_THAT(response.container_responses(0).device_ids(),
               testing::UnorderedElementsAre("c", "a"));

@@ -20,7 +20,7 @@ inline std::unique_ptr<v1beta1::DevicePlugin::Stub> ConnectToPlugin(const std::s
 }
 
 /// A context that fails the call instead of hanging the test.
-inline std::unique_ptr<grpc::ClientContext> PatientContext() {
+inline std::unique_ptr<grpc::ClientContext> ContextWithDeadline() {
   auto context = std::make_unique<grpc::ClientContext>();
   context->set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(60));
   return context;

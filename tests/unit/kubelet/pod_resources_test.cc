@@ -378,12 +378,12 @@ TEST_F(PodResourcesTest, LogsTooManyHoldersOnce) {
   EXPECT_THAT(Logged(), IsEmpty());
 }
 
-/// Another server on the socket, which accepts connections and sends `words`.
-class Stranger {
+/// Another server on the socket, which accepts connections and sends `text`.
+class ForeignServer {
  public:
-  Stranger(const std::string& path, const std::string& words)
-      : listener_(SocketListener::Create(path, 0ms, [this, words](UniqueFd connection) {
-                    (void)send(connection.get(), words.data(), words.size(), MSG_NOSIGNAL);
+  ForeignServer(const std::string& path, const std::string& text)
+      : listener_(SocketListener::Create(path, 0ms, [this, text](UniqueFd connection) {
+                    (void)send(connection.get(), text.data(), text.size(), MSG_NOSIGNAL);
                     connections_.push_back(std::move(connection));
                   }).value()) {}
 
@@ -394,14 +394,14 @@ class Stranger {
 
 TEST_F(PodResourcesTest, TimesOutIfTheServerIsSilent) {
   tree_.Dir("pod-resources");
-  const Stranger stranger(path_, "");
+  const ForeignServer server(path_, "");
   Start(200ms);
   EXPECT_THAT(After(0s), ElementsAre("down"));
 }
 
 TEST_F(PodResourcesTest, ReportsAServerOfAnotherProtocol) {
   tree_.Dir("pod-resources");
-  const Stranger stranger(path_, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
+  const ForeignServer server(path_, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n");
   Start(2s);
   EXPECT_THAT(After(0s), ElementsAre("down"));
 }

@@ -20,10 +20,10 @@ inline const std::string kR = "example.com/r";
 
 /// Settings of a test that calls read, on any thread.
 template <class T>
-class Knob {
+class Setting {
  public:
-  Knob(T value) : value_(std::move(value)) {}
-  Knob& operator=(T value) {
+  Setting(T value) : value_(std::move(value)) {}
+  Setting& operator=(T value) {
     const std::lock_guard lock(mutex_);
     value_ = std::move(value);
     return *this;
@@ -106,13 +106,13 @@ class FakePlugin : public v1beta1::DevicePlugin::Service {
     Change([&] { hang_options_ = hang_allocate_ = hang_pre_start_ = false; });
   }
 
-  Knob<bool> prefers = false;                            ///< the option; set before registering
-  Knob<bool> pre_start = false;                          ///< likewise
-  Knob<grpc::Status> options_status = grpc::Status();    ///< set before registering
-  Knob<grpc::Status> allocate_status = grpc::Status();   ///< set while nothing is admitted
-  Knob<grpc::Status> pre_start_status = grpc::Status();  ///< set while nothing is started
-  Knob<std::vector<std::string>> preferred = std::vector<std::string>();  ///< likewise
-  Knob<int> responses = 1;                                                ///< likewise
+  Setting<bool> prefers = false;                            ///< the option; set before registering
+  Setting<bool> pre_start = false;                          ///< likewise
+  Setting<grpc::Status> options_status = grpc::Status();    ///< set before registering
+  Setting<grpc::Status> allocate_status = grpc::Status();   ///< set while nothing is admitted
+  Setting<grpc::Status> pre_start_status = grpc::Status();  ///< set while nothing is started
+  Setting<std::vector<std::string>> preferred = std::vector<std::string>();  ///< likewise
+  Setting<int> responses = 1;                                                ///< likewise
 
   std::vector<v1beta1::PreferredAllocationRequest> preferred_calls() { return Copy(preferences_); }
   std::vector<v1beta1::AllocateRequest> allocate_calls() { return Copy(allocations_); }

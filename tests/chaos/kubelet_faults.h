@@ -13,9 +13,9 @@ namespace patchbay::test {
 /// Faults of a kubelet. `resource` may be unknown to the kubelet.
 ///
 /// Every change returns what was done.
-class Troubles {
+class KubeletFaults {
  public:
-  explicit Troubles(KubeletSim& kubelet) : kubelet_(kubelet) {}
+  explicit KubeletFaults(KubeletSim& kubelet) : kubelet_(kubelet) {}
 
   std::string Restart();
   /// Stops the kubelet, and leaves its socket behind (Crash) or removes it (Stop). It stays down.
@@ -37,11 +37,11 @@ class Troubles {
 
   /// Makes the PodResources API fail in the next of several ways, or repairs it. Not part of End.
   std::string BreakPodResources();
-  std::string MendPodResources();
+  std::string RepairPodResources();
   bool is_pod_resources_broken() const { return pod_resources_ != PodResourcesFault::kNone; }
   bool does_pod_resources_hang() const { return pod_resources_ == PodResourcesFault::kHang; }
   /// Returns whether the API has been called since then. Always true if it has no socket.
-  bool WasPodResourcesAsked() const;
+  bool WasPodResourcesCalled() const;
 
   /// Ends all faults. Restarts the kubelet if it is down, or if a plugin may be in a long back-off.
   /// Additional streams may stay open; they must have no effect.
@@ -68,7 +68,7 @@ class Troubles {
   std::size_t extra_streams_ = 0;
   /// Events since the start of the kubelet that make a plugin back off, by resource.
   std::map<std::string, int> setbacks_;
-  std::set<std::string> faults_, extra_, unread_;  ///< resources that have these troubles
+  std::set<std::string> faults_, extra_, unread_;  ///< resources that have these faults
 };
 
 }  // namespace patchbay::test

@@ -3,9 +3,9 @@
 // one that fails ends the check. Only the last one calls the daemon.
 //
 // Descriptors and threads are compared with limits, because gRPC and its pools vary. The reference
-// is taken by TakeMeasure, and the limits grow with the number of resources.
+// is taken by SetBaseline, and the limits grow with the number of resources.
 
-#include "chaos/judge.h"
+#include "chaos/state_checker.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -33,7 +33,7 @@ namespace {
 /// The descriptors that each resource and each probe may add, those that each removed resource
 /// frees at least, and the temporary ones.
 constexpr long kDescriptorsOfAResource = 4;
-constexpr long kLeastDescriptorsOfAResource = 1;
+constexpr long kMinDescriptorsOfAResource = 1;
 constexpr long kDescriptorsOfAProbe = 3;
 constexpr long kMoreDescriptors = 4;
 /// The maximum number of threads at rest, apart from those of gRPC, probes and resources. The pools
@@ -71,9 +71,9 @@ std::map<std::string, std::string> BoundSockets(pid_t pid) {
 std::string KindsOfDescriptors(pid_t pid) {
   const auto bound = BoundSockets(pid);
   std::map<std::string, int> kinds;
-  std::error_code gone;
-  for (const auto& entry : std::filesystem::directory_iterator(format("/proc/{}/fd", pid), gone)) {
-    const std::string target = std::filesystem::read_symlink(entry.path(), gone);
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(format("/proc/{}/fd", pid), error)) {
+    const std::string target = std::filesystem::read_symlink(entry.path(), error);
     const auto path = bound.find(target);
     // "socket:[123]" and "pipe:[123]" differ in their numbers.
     const bool is_numbered = target.starts_with("socket:") || target.starts_with("pipe:");
@@ -110,59 +110,59 @@ long SocketsIn(const std::string& directory) {
 
 }  // namespace
 
-std::string Judge::WhatIsWrong() {
-  std::string wrong = WhatListsLack({});
-  if (wrong.empty()) wrong = WhatIsLeft();
+std::string StateChecker::FindErrors() {
+  std::string wrong = CheckLists({});
+  if (wrong.empty()) wrong = CheckLeftovers();
   // Last, because it calls the daemon.
-  return wrong.empty() ? WhatPodsMiss({}) : wrong;
+  return wrong.empty() ? CheckAllocations({}) : wrong;
 }
 
-std::string Judge::WhatIsWrongBeside(const std::set<std::string>& affected) {
-  const std::string wrong = WhatListsLack(affected);
-  return wrong.empty() ? WhatPodsMiss(affected) : wrong;
+std::string StateChecker::FindErrorsExcept(const std::set<std::string>& affected) {
+  const std::string wrong = CheckLists(affected);
+  return wrong.empty() ? CheckAllocations(affected) : wrong;
 }
 
-std::string Judge::WhatListsLack(const std::set<std::string>& affected) const {
+std::string StateChecker::CheckLists(const std::set<std::string>& affected) const {
   if (HasEnded(world_.daemon.pid())) return "  the daemon has ended\n";
   std::string wrong = world_.pods.wrong();
   for (const auto& resource : world_.configuration.resources()) {
-    if (!affected.contains(resource.name)) wrong += WhatIsWrongWith(resource);
+    if (!affected.contains(resource.name)) wrong += FindErrorsIn(resource);
   }
-  return wrong + WhoIsLeft(affected);
+  return wrong + CheckRemovedResources(affected);
 }
 
-std::string Judge::WhatIsWrongWith(const Configuration::Resource& resource) const {
+std::string StateChecker::FindErrorsIn(const Configuration::Resource& resource) const {
   const auto view = world_.daemon.kubelet().View(resource.name);
   if (!view || !view->connected) return "  " + resource.name + " is not registered\n";
   std::string wrong;
   if (view->options.get_preferred_allocation_available != resource.is_packed) {
-    wrong += format("  {} is not registered with the preferences it has now\n", resource.name);
+    wrong += format("  {} is not registered with its current preferences\n", resource.name);
   }
   if (view->options.pre_start_required != resource.has_release) {
-    wrong += format("  {} is not registered with the hooks it has now\n", resource.name);
+    wrong += format("  {} is not registered with its current hooks\n", resource.name);
   }
   if (view->streams != 1) wrong += format("  {} has {} streams\n", resource.name, view->streams);
-  const auto listed = Listed(resource, false), truth = world_.configuration.Listed(resource);
-  if (listed == truth) return wrong;
-  return wrong + format("  {}: there is {}\n    but the kubelet has {}\n", resource.name,
-                        testing::PrintToString(truth), testing::PrintToString(listed));
+  const auto listed = Listed(resource, false), expected = world_.configuration.Listed(resource);
+  if (listed == expected) return wrong;
+  return wrong + format("  {}: expected {}\n    but the kubelet has {}\n", resource.name,
+                        testing::PrintToString(expected), testing::PrintToString(listed));
 }
 
-Configuration::Health Judge::Listed(const Configuration::Resource& resource,
-                                    bool with_vanished) const {
+Configuration::Health StateChecker::Listed(const Configuration::Resource& resource,
+                                           bool with_vanished) const {
   Configuration::Health listed;
   const auto view = world_.daemon.kubelet().View(resource.name);
   if (!view) return listed;
-  const auto truth = world_.configuration.Listed(resource);
+  const auto expected = world_.configuration.Listed(resource);
   for (const SimDevice& device : view->devices) {
     const std::string id = WithoutHash(device.id);
-    if (with_vanished || device.health == "Healthy" || truth.contains(id))
+    if (with_vanished || device.health == "Healthy" || expected.contains(id))
       listed[id] = device.health;
   }
   return listed;
 }
 
-std::string Judge::WhatLingers() const {
+std::string StateChecker::ListLingering() const {
   std::string wrong;
   for (const auto& resource : world_.configuration.resources()) {
     for (const auto& [id, health] : Listed(resource, true)) {
@@ -174,7 +174,7 @@ std::string Judge::WhatLingers() const {
 }
 
 /// Checks resources that the configuration no longer has.
-std::string Judge::WhoIsLeft(const std::set<std::string>& affected) const {
+std::string StateChecker::CheckRemovedResources(const std::set<std::string>& affected) const {
   std::set<std::string> names = affected;
   for (const auto& resource : world_.configuration.resources()) names.insert(resource.name);
   std::string wrong;
@@ -187,10 +187,10 @@ std::string Judge::WhoIsLeft(const std::set<std::string>& affected) const {
   return wrong;
 }
 
-std::string Judge::WhatIsLeft() const {
+std::string StateChecker::CheckLeftovers() const {
   std::string wrong;
   const auto at_most = [&](std::string_view what, long count, long limit) {
-    if (count > limit) wrong += format("  {} {}, at most {} are right\n", count, what, limit);
+    if (count > limit) wrong += format("  {} {}, expected at most {}\n", count, what, limit);
   };
   const Measure now = Now();
   const long sockets = SocketsIn(world_.daemon.kubelet().directory());
@@ -200,7 +200,7 @@ std::string Judge::WhatIsLeft() const {
   if (measure_.resources == 0) return wrong;
   const long more = now.resources - measure_.resources;
   const long of_resources =
-      more * (more > 0 ? kDescriptorsOfAResource : kLeastDescriptorsOfAResource);
+      more * (more > 0 ? kDescriptorsOfAResource : kMinDescriptorsOfAResource);
   at_most("descriptors", now.descriptors,
           measure_.descriptors + of_resources + probes * kDescriptorsOfAProbe + kMoreDescriptors);
   if (!wrong.empty()) wrong += "  " + KindsOfDescriptors(world_.daemon.pid()) + "\n";
@@ -210,34 +210,34 @@ std::string Judge::WhatIsLeft() const {
 }
 
 /// Checks that containers get what the configuration requires, which the lists do not show.
-std::string Judge::WhatPodsMiss(const std::set<std::string>& affected) {
-  if (!world_.pods.End(std::chrono::milliseconds(1))) return "  an Allocate is not answered\n";
+std::string StateChecker::CheckAllocations(const std::set<std::string>& affected) {
+  if (!world_.pods.End(std::chrono::milliseconds(1))) return "  an Allocate has no response\n";
   KubeletSim& kubelet = world_.daemon.kubelet();
   for (const auto& resource : world_.configuration.resources()) {
     const auto view = kubelet.View(resource.name);
     if (affected.contains(resource.name) || !view || view->allocatable == 0) continue;
-    const auto admitted = kubelet.Admit("judge", "main", resource.name, 1);
-    kubelet.Release("judge");
+    const auto admitted = kubelet.Admit("check", "main", resource.name, 1);
+    kubelet.Release("check");
     if (!admitted) return format("  {}: {}\n", resource.name, admitted.error().message);
-    const std::string wrong = resource.WhatIsWrongWith(admitted->response, world_.host);
+    const std::string wrong = resource.FindErrorsIn(admitted->response, world_.host);
     if (!wrong.empty()) return format("  a container of {} gets {}\n", resource.name, wrong);
   }
   return "";
 }
 
-std::string Judge::Holdings() const {
+std::string StateChecker::Holdings() const {
   return format("{} at first, {} now", measure_.Text(), Now().Text());
 }
 
-Judge::Measure Judge::Now() const {
-  const std::size_t connections = OpenConnections(world_.daemon.kubelet().directory())
-                                      .value_or(world_.troubles.extra_streams());
+StateChecker::Measure StateChecker::Now() const {
+  const std::size_t connections =
+      OpenConnections(world_.daemon.kubelet().directory()).value_or(world_.faults.extra_streams());
   return {static_cast<long>(world_.configuration.resources().size()),
           static_cast<long>(DescriptorsOf(world_.daemon.pid()) - connections),
           static_cast<long>(ThreadsOf(world_.daemon.pid()))};
 }
 
-std::string Judge::Measure::Text() const {
+std::string StateChecker::Measure::Text() const {
   return format("{} resources with {} descriptors and {} threads", resources, descriptors, threads);
 }
 

@@ -3,7 +3,7 @@
 // that has backed off too often waits longer than the checks do, which is correct behavior. End
 // then restarts the kubelet, because a plugin registers at once with a new kubelet.
 
-#include "chaos/troubles.h"
+#include "chaos/kubelet_faults.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -48,7 +48,7 @@ void RemoveBusy(const std::string& path) {
 
 }  // namespace
 
-std::string Troubles::FreshStart() {
+std::string KubeletFaults::FreshStart() {
   setbacks_.clear();
   needs_start_ = false;
   ++starts_;
@@ -56,29 +56,29 @@ std::string Troubles::FreshStart() {
   return started ? "" : ", which failed: " + started.error().message;
 }
 
-std::string Troubles::Restart() {
+std::string KubeletFaults::Restart() {
   kubelet_.Stop();
   return "the kubelet restarts" + FreshStart();
 }
 
-std::string Troubles::Crash() {
+std::string KubeletFaults::Crash() {
   kubelet_.Crash();
   needs_start_ = true;
   return "the kubelet crashes";
 }
 
-std::string Troubles::Stop() {
+std::string KubeletFaults::Stop() {
   kubelet_.Stop();
   needs_start_ = true;
   return "the kubelet stops";
 }
 
-std::string Troubles::Start() {
+std::string KubeletFaults::Start() {
   if (kubelet_.Running()) return "the kubelet runs";
   return "the kubelet starts" + FreshStart();
 }
 
-std::string Troubles::WipeDirectory() {
+std::string KubeletFaults::WipeDirectory() {
   std::error_code error;
   for (fs::directory_iterator entry(kubelet_.directory(), error), end; !error && entry != end;
        entry.increment(error)) {
@@ -89,7 +89,7 @@ std::string Troubles::WipeDirectory() {
   return "the kubelet's directory is wiped";
 }
 
-std::string Troubles::ReplaceDirectory(Random& random) {
+std::string KubeletFaults::ReplaceDirectory(Random& random) {
   kubelet_.Crash();
   const std::string directory = kubelet_.directory(), old = directory + ".old";
   std::error_code error;
@@ -105,7 +105,7 @@ std::string Troubles::ReplaceDirectory(Random& random) {
   return "the kubelet's directory is replaced" + with;
 }
 
-std::string Troubles::FailRegister(const std::string& resource, Random& random) {
+std::string KubeletFaults::FailRegister(const std::string& resource, Random& random) {
   static constexpr RegisterFault kFaults[] = {RegisterFault::kNeverDial,
                                               RegisterFault::kUnimplemented,
                                               RegisterFault::kUnknownError, RegisterFault::kHang};
@@ -116,7 +116,7 @@ std::string Troubles::FailRegister(const std::string& resource, Random& random) 
   return format("Register of {} fails in way {}", of.empty() ? "all" : of, static_cast<int>(fault));
 }
 
-std::string Troubles::BreakStreams(const std::string& resource, Random& random) {
+std::string KubeletFaults::BreakStreams(const std::string& resource, Random& random) {
   ++setbacks_[resource];
   // If the connection breaks before the stream has started, the registration counts as failed, and
   // the plugin correctly waits longer, too.
@@ -130,7 +130,7 @@ std::string Troubles::BreakStreams(const std::string& resource, Random& random) 
   return "the streams of " + resource + " break";
 }
 
-std::string Troubles::OpenStreams(const std::string& resource, Random& random) {
+std::string KubeletFaults::OpenStreams(const std::string& resource, Random& random) {
   const std::size_t streams = 1 + random.Below(3);
   const bool reading = random.OneIn(2);
   (void)kubelet_.OpenExtraStreams(resource, static_cast<int>(streams), reading);
@@ -139,47 +139,47 @@ std::string Troubles::OpenStreams(const std::string& resource, Random& random) {
   return format("{} more streams of {}{}", streams, resource, reading ? "" : ", which do not read");
 }
 
-void Troubles::CloseStreams() {
+void KubeletFaults::CloseStreams() {
   for (const std::string& resource : extra_) kubelet_.CloseExtraStreams(resource);
   extra_.clear();
   extra_streams_ = 0;
 }
 
-std::string Troubles::StopReading(const std::string& resource) {
+std::string KubeletFaults::StopReading(const std::string& resource) {
   kubelet_.StopReading(resource);
   unread_.insert(resource);
   return "the kubelet does not read the streams of " + resource;
 }
 
-std::string Troubles::ResumeReading(const std::string& resource) {
+std::string KubeletFaults::ResumeReading(const std::string& resource) {
   kubelet_.ResumeReading(resource);
   unread_.erase(resource);
   return "the kubelet reads the streams of " + resource;
 }
 
-std::string Troubles::DeleteSocket(const std::string& resource) {
+std::string KubeletFaults::DeleteSocket(const std::string& resource) {
   ++setbacks_[resource];
   std::error_code gone;
   if (const auto view = kubelet_.View(resource)) fs::remove(view->endpoint, gone);
   return "the socket of " + resource + " is deleted";
 }
 
-std::string Troubles::BreakPodResources() {
+std::string KubeletFaults::BreakPodResources() {
   SetPodResources(kPodResources[++pod_resources_turn_ % std::size(kPodResources)].first);
   return "the PodResources API is " + NameOf(pod_resources_);
 }
 
-std::string Troubles::MendPodResources() {
+std::string KubeletFaults::RepairPodResources() {
   SetPodResources(PodResourcesFault::kNone);
   return "the PodResources API responds";
 }
 
-bool Troubles::WasPodResourcesAsked() const {
+bool KubeletFaults::WasPodResourcesCalled() const {
   return pod_resources_ == PodResourcesFault::kAbsent ||
          kubelet_.PodResourcesCalls() > calls_before_;
 }
 
-void Troubles::SetPodResources(PodResourcesFault fault) {
+void KubeletFaults::SetPodResources(PodResourcesFault fault) {
   const std::size_t calls = kubelet_.PodResourcesCalls();
   calls_[NameOf(pod_resources_)] += calls - calls_before_;
   // Without a socket there are no calls.
@@ -189,7 +189,7 @@ void Troubles::SetPodResources(PodResourcesFault fault) {
   (void)kubelet_.SetPodResourcesFault(fault);
 }
 
-std::string Troubles::End(Random& random) {
+std::string KubeletFaults::End(Random& random) {
   for (const std::string& resource : unread_) kubelet_.ResumeReading(resource);
   if (random.OneIn(2)) CloseStreams();
   for (const std::string& resource : faults_) {

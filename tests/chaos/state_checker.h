@@ -5,8 +5,8 @@
 
 #include "chaos/configuration.h"
 #include "chaos/host.h"
+#include "chaos/kubelet_faults.h"
 #include "chaos/pods.h"
-#include "chaos/troubles.h"
 #include "support/daemon_process.h"
 
 namespace patchbay::test {
@@ -16,26 +16,26 @@ inline constexpr long kMaxProbes = 8;
 
 /// Checks whether the daemon and the kubelet are in the state that the host and the configuration
 /// require. Does not rely on what the daemon reports about itself.
-class Judge {
+class StateChecker {
  public:
   struct World {
     DaemonProcess& daemon;
     const Configuration& configuration;
     const Host& host;
-    const Troubles& troubles;
+    const KubeletFaults& faults;
     Pods& pods;
   };
-  explicit Judge(World world) : world_(world) {}
+  explicit StateChecker(World world) : world_(world) {}
 
   /// Returns a line for each error.
-  std::string WhatIsWrong();
+  std::string FindErrors();
   /// Returns the same during faults that may only affect these resources.
-  std::string WhatIsWrongBeside(const std::set<std::string>& affected);
+  std::string FindErrorsExcept(const std::set<std::string>& affected);
   /// Returns a line for each resource with vanished devices. They stay listed until the kubelet
   /// reports that no pod holds them, and are not errors before.
-  std::string WhatLingers() const;
+  std::string ListLingering() const;
   /// Uses the current number of descriptors and threads as the reference for later checks.
-  void TakeMeasure() { measure_ = Now(); }
+  void SetBaseline() { measure_ = Now(); }
   std::string Holdings() const;
 
  private:
@@ -46,13 +46,13 @@ class Judge {
     std::string Text() const;
   };
 
-  std::string WhatIsWrongWith(const Configuration::Resource& resource) const;
+  std::string FindErrorsIn(const Configuration::Resource& resource) const;
   /// Returns the list of the kubelet, with or without vanished devices, which pods may hold.
   Configuration::Health Listed(const Configuration::Resource& resource, bool with_vanished) const;
-  std::string WhatListsLack(const std::set<std::string>& affected) const;
-  std::string WhoIsLeft(const std::set<std::string>& affected) const;
-  std::string WhatIsLeft() const;
-  std::string WhatPodsMiss(const std::set<std::string>& affected);
+  std::string CheckLists(const std::set<std::string>& affected) const;
+  std::string CheckRemovedResources(const std::set<std::string>& affected) const;
+  std::string CheckLeftovers() const;
+  std::string CheckAllocations(const std::set<std::string>& affected);
   Measure Now() const;
 
   World world_;
