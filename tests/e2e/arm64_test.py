@@ -26,7 +26,7 @@ class Arm64(support.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         return ran.stdout
 
-    def test_is_an_image_for_arm64(self):
+    def test_image_has_architecture_arm64(self):
         self.assertEqual(self.image.description["architecture"], "arm64")
         self.assertIn("AArch64", elf.readelf("--file-header", self.program))
         self.assertEqual(elf.missing_hardening(self.program), set())
@@ -34,7 +34,7 @@ class Arm64(support.TestCase):
         print(f"patchbay for arm64: {total / 1_000_000:.1f} MB")
         self.assertLessEqual(total, 14_000_000)
 
-    def test_has_the_notices_of_its_libraries(self):
+    def test_image_contains_library_notices(self):
         notices, bill = third_party.read(self.rootfs / "usr/share/doc/patchbay")
         self.assertEqual(third_party.problems(bill), [])
         uses = third_party.uses(bill)
@@ -44,13 +44,13 @@ class Arm64(support.TestCase):
         self.assertEqual(arches, {"arm64", "all"})  # the compiler's own parts are in packages of any architecture
         self.assertIn("grpc", third_party.sources(notices))
 
-    def test_runs(self):
+    def test_program_runs_in_qemu(self):
         here = support.run("--version").stdout
         self.assertEqual(self.run_there("--version").split()[:2], here.split()[:2])
         for example in support.EXAMPLES:
             self.assertIn("ok: ", self.run_there("check", str(example)))
 
-    def test_finds_the_same_devices(self):
+    def test_devices_match_native_build(self):
         config = self.config(support.resource("example.com/memory", 'path = "/dev/{null,zero,full}"'))
         there = self.run_there("devices", "--config", str(config), "--output", "json")
         here = support.run("devices", "--config", str(config), "--output", "json").stdout

@@ -39,14 +39,14 @@ class Files(support.TestCase):
         shutil.rmtree(DIST, ignore_errors=True)
         run(SCRIPT, "--dry-run", VERSION)
 
-    def test_are_complete_and_have_checksums(self):
+    def test_all_files_exist_with_checksums(self):
         names = {path.name for path in DIST.iterdir()}
         self.assertEqual(names, {CHART, DEB, f"{ONE}.oci.tar", f"{TOOLS}.oci.tar", f"{ONE}.cdx.json",
                                  f"{ONE}.NOTICES.txt", "SHA256SUMS"})
         verified = run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=DIST)
         self.assertEqual({line.removesuffix(": OK") for line in verified.splitlines()}, names - {"SHA256SUMS"})
 
-    def test_package_is_of_the_version_and_the_commit(self):
+    def test_package_has_version_and_commit(self):
         for field, expected in (("Version", f"{VERSION}-1"), ("Architecture", ARCH), ("Package", "patchbay")):
             self.assertEqual(run("dpkg-deb", "-f", DIST / DEB, field).strip(), expected)
         run("dpkg-deb", "-x", DIST / DEB, self.dir / "deb")
@@ -56,7 +56,7 @@ class Files(support.TestCase):
         self.assertEqual(third_party.problems(bill), [])
         self.assertEqual(third_party.uses(bill)["libgrpc++-dev"], "linked statically")
 
-    def test_images_are_for_this_machine_and_have_a_tag(self):
+    def test_images_have_architecture_and_tag(self):
         for name, tag in ((ONE, VERSION), (TOOLS, f"{VERSION}-tools")):
             with self.subTest(image=name), tarfile.open(DIST / f"{name}.oci.tar") as archive:
                 def read(path):
@@ -71,7 +71,7 @@ class Files(support.TestCase):
                 self.assertEqual((config["architecture"], config["os"]), (ARCH, "linux"))
                 self.assertEqual(config["config"]["Labels"]["org.opencontainers.image.version"], VERSION)
 
-    def test_bill_of_materials_is_valid(self):
+    def test_sbom_is_valid(self):
         bill = json.loads((DIST / f"{ONE}.cdx.json").read_text())
         self.assertEqual(third_party.problems(bill), [])
         self.assertEqual(bill["metadata"]["component"]["version"], VERSION)
@@ -79,7 +79,7 @@ class Files(support.TestCase):
         self.assertEqual({third_party.purl_of(c["purl"])[2]["upstream"].split("@")[0] for c in bill["components"]},
                          set(third_party.sources((DIST / f"{ONE}.NOTICES.txt").read_text())))
 
-    def test_commands_of_the_page(self):
+    def test_documented_verification_commands_succeed(self):
         """Without a registry there is no signature to verify."""
         script = "".join(block.text for block in documents_test.blocks(support.SOURCE / "docs/release.md", "sh"))
         script = re.sub(r"(?m)^cosign (?:.*\\\n)*.*\n|^git .*\n", "", script).replace("linux-amd64", f"linux-{ARCH}")
@@ -88,7 +88,7 @@ class Files(support.TestCase):
         self.assertIn(f"{CHART}: OK\n", said)
         self.assertRegex(said, r"(?m)^libgrpc\+\+-dev \S+ Apache-2\.0$")
 
-    def test_sizes(self):
+    def test_files_stay_within_size_limits(self):
         for name, limit in ((CHART, 60_000), (f"{ONE}.oci.tar", 7 * MB), (f"{TOOLS}.oci.tar", 40 * MB)):
             size = (DIST / name).stat().st_size
             print(f"{name}: {size / MB:.2f} MB")
@@ -100,7 +100,7 @@ class ChartArchive(support.TestCase):
         run(SCRIPT, "--chart")
         return (DIST / CHART).read_bytes()
 
-    def test_is_reproducible(self):
+    def test_chart_archive_is_reproducible(self):
         one = self.made()
         source = helm.CHART / "values.yaml"
         os.utime(source)  # an archive of helm has the time of each file
@@ -110,7 +110,7 @@ class ChartArchive(support.TestCase):
                 self.assertTrue(member.isfile() or member.isdir(), member.name)
                 self.assertEqual((member.uid, member.gid, member.uname, member.mode & 0o7022), (0, 0, "", 0))
 
-    def test_is_what_helm_packages(self):
+    def test_chart_archive_matches_helm_package(self):
         import yaml
         self.made()
         for version in helm.VERSIONS:
@@ -147,7 +147,7 @@ class Checks(support.TestCase):
         self.assertEqual(ran.stderr.count("\n"), 1, ran.stderr)
         return ran.stderr
 
-    def test_each_file_that_names_another_version_is_found(self):
+    def test_version_mismatch_in_each_file_is_reported(self):
         for name, line in (("CMakeLists.txt", f"project(patchbay VERSION {VERSION}"),
                            ("deploy/helm/patchbay/Chart.yaml", f"\nversion: {VERSION}"),
                            ("deploy/helm/patchbay/Chart.yaml", f"appVersion: {VERSION}"),
@@ -171,7 +171,7 @@ class Checks(support.TestCase):
             (directory / name).chmod(0o755)
         return f"{directory}:{os.environ['PATH']}"
 
-    def test_only_a_tagged_commit_with_a_changelog_is_published(self):
+    def test_publish_requires_tag_and_changelog_section(self):
         git = ("git", "-C", self.copy, "-c", "user.name=test", "-c", "user.email=test@example.com")
         path = {"PATH": self.programs()}
         changelog = self.copy / "CHANGELOG.md"
@@ -191,14 +191,14 @@ class Checks(support.TestCase):
         self.assertIn(f"patchbay-{VERSION}-linux-amd64.oci.tar is missing", ran.stderr)
         self.assertFalse((self.dir / "published").exists())
 
-    def test_a_text_that_is_not_a_version_is_refused(self):
+    def test_invalid_version_is_rejected(self):
         for version in ("v1.2.3", "1.2", "1.2.3-rc.1", "../1.2.3", ""):
             if version:
                 self.assertIn("is not a version", self.refused("--chart", version))
 
 
 class Version(support.TestCase):
-    def test_is_the_newest_of_the_changelog(self):
+    def test_version_is_the_newest_in_the_changelog(self):
         text = (support.SOURCE / "CHANGELOG.md").read_text()
         newest = re.findall(r"(?m)^## \[(.*?)\]", text)[0]
         self.assertIn(newest, ("Unreleased", VERSION))

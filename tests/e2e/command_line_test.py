@@ -53,24 +53,24 @@ class ManPage(support.TestCase):
             choices = options_of[long][1]
             self.assertEqual(sorted(re.findall(r"\*([a-z-]+)\*", value)), sorted(choices), long)
 
-    def test_has_every_command_with_its_options(self):
+    def test_documents_every_command_with_its_options(self):
         documented = re.findall(r"^## patchbay ([a-z]+)", self.page, re.M)
         self.assertEqual(documented, commands())
         for command in commands():
             with self.subTest(command):
                 self.assert_has(chapter(self.page, f"patchbay {command}", 2), options(command))
 
-    def test_has_the_options_of_all(self):
+    def test_documents_the_global_options(self):
         text = chapter(self.page, "OPTIONS", 1)
         self.assertIn("*-h*, *--help*\n", text)
         self.assert_has(text.replace("*-h*, *--help*\n", ""), options())
 
-    def test_headings_are_plain(self):
+    def test_headings_have_no_underscores(self):
         """scdoc does not interpret underscores there."""
         for page in MAN.glob("*.scd"):
             self.assertNotRegex(page.read_text(), r"(?m)^#.* \[?_")
 
-    def test_is_well_formed(self):
+    def test_pages_are_well_formed(self):
         support.skip_unless_programs("scdoc", "man")
         for page in ("patchbay.1", "patchbay.toml.5"):
             made = self.dir / page
@@ -104,17 +104,17 @@ class Completion:
         self.assertEqual((ran.returncode, ran.stderr), (0, ""), command)
         return {line for line in ran.stdout.splitlines() if line}
 
-    def test_commands(self):
+    def test_completes_commands(self):
         self.assertEqual(self.complete("patchbay", ""), set(commands()))
 
-    def test_options_of_every_command(self):
+    def test_completes_options_of_every_command(self):
         self.assertEqual(self.complete("patchbay", "--"), {"--help", *options()})
         for command in commands():
             with self.subTest(command):
                 self.assertEqual(self.complete("patchbay", command, "--"),
                                  {"--help", *options(command)})
 
-    def test_choices(self):
+    def test_completes_choices(self):
         for command in commands():
             for option, (short, choices) in options(command).items():
                 with self.subTest(command=command, option=option):
@@ -123,7 +123,7 @@ class Completion:
                     if choices and short:
                         self.assertEqual(self.complete("patchbay", command, short, ""), set(choices))
 
-    def test_resources_of_the_configuration(self):
+    def test_completes_resources_of_the_configuration(self):
         asked = ("patchbay", "allocate", "--config")
         self.assertEqual(self.complete(*asked, "pool.toml", ""), {"example.com/one", "example.com/two"})
         self.assertEqual(self.complete(*asked, "pool", "example.com/t"), {"example.com/three"})
@@ -131,7 +131,7 @@ class Completion:
         self.assertEqual(self.complete(*asked, "none.toml", ""), set())
         self.assertEqual(self.complete(*asked, "pool", "example.com/three", ""), set())
 
-    def test_files_and_directories(self):
+    def test_completes_files_and_directories(self):
         both, directories = {"pool", "pool.toml"}, {"pool"}
         for words, wanted in ((("check", "poo"), both), (("check", "--strict", "poo"), both),
                               (("diff", "pool", "poo"), both), (("run", "-c", "poo"), both),
@@ -145,7 +145,7 @@ class Bash(Completion, support.TestCase):
     def complete(self, *words):
         return self.ask("bash", "--norc", str(HERE / "complete.bash"), str(COMPLETIONS), *words)
 
-    def test_value_behind_an_equals_sign(self):
+    def test_completes_value_after_equals_sign(self):
         self.assertEqual(self.complete("patchbay", "check", "--output", "=", "j"), {"json"})
 
 
@@ -158,7 +158,7 @@ class Zsh(Completion, support.TestCase):
         found = self.ask("zsh", "-f", str(HERE / "complete.zsh"), str(COMPLETIONS), " ".join(words))
         return {word for word in found if not re.fullmatch("-[a-z]", word)}
 
-    def test_value_behind_an_equals_sign(self):
+    def test_completes_value_after_equals_sign(self):
         self.assertEqual(self.complete("patchbay", "check", "--output=j"), {"json"})
 
 
@@ -172,7 +172,7 @@ class Fish(Completion, support.TestCase):
                          "complete -C $argv[1]", "--", " ".join(words))
         return {line.split("\t")[0] for line in found}
 
-    def test_value_behind_an_equals_sign(self):
+    def test_completes_value_after_equals_sign(self):
         self.assertEqual(self.complete("patchbay", "check", "--output=j"), {"--output=json"})
 
 

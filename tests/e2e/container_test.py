@@ -102,7 +102,7 @@ class Container(support.TestCase):
         if ran.stdout != "hello\n":
             raise unittest.SkipTest(f"runc does not run here: {ran.stderr.strip()[-300:]}")
 
-    def test_gets_what_was_allocated_and_nothing_else(self):
+    def test_container_gets_only_the_allocated_devices(self):
         self.skip_unless_containers_run()
         disk, other = self.loop(1, LETTER), self.loop(2, b"not yours\n")
         vendor = self.dir / "vendor"
@@ -136,7 +136,7 @@ class Container(support.TestCase):
             self.assertIn("Operation not permitted", said[what], what)
         self.assertEqual(said["make the other"], "allowed")
 
-    def test_may_write_what_it_was_given_to_write(self):
+    def test_container_can_write_to_a_writable_device(self):
         self.skip_unless_containers_run()
         disk = self.loop(1, b"")
         config = self.config(resource("example.com/disk", f'path = "{disk.path}"'))

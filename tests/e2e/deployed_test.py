@@ -30,7 +30,7 @@ class Deployed(pod.TestCase):
         return self.config_map({"disk.toml": resource("example.com/disk", match) + (
             '[resource.health]\nopen = true\nperiod = "100ms"\nfailure_threshold = 1\n')})
 
-    def test_serves_its_configuration_without_privileges(self):
+    def test_serves_the_configuration_without_privileges(self):
         objects = with_components()
         base = the("ConfigMap", objects)["data"]["patchbay.toml"]
         with support.Kubelet(self.kubelet_dir, pod_resources=self.dir / "p/kubelet.sock") as kubelet:
@@ -54,7 +54,7 @@ class Deployed(pod.TestCase):
             self.assertEqual(process.wait(), 0)
         self.assertEqual(self.plugin_sockets(), [])
 
-    def test_devices_come_and_cannot_be_opened(self):
+    def test_new_devices_are_listed_but_cannot_be_opened(self):
         with support.Kubelet(self.kubelet_dir) as kubelet:
             self.start(with_components(), self.opened_disk())
             self.assertEqual(kubelet.wait_listed("example.com/disk")["devices"], [])
@@ -64,7 +64,7 @@ class Deployed(pod.TestCase):
             shown = self.exec("/patchbay", "devices", "--probe").stdout
             self.assertIn("Operation not permitted", shown)
 
-    def test_open_devices(self):
+    def test_open_devices_component_permits_open_probes(self):
         self.loop()
         with support.Kubelet(self.kubelet_dir) as kubelet:
             self.start(with_components("open-devices"), self.opened_disk())

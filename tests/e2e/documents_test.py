@@ -123,7 +123,7 @@ def prose(page):
 
 
 class Documents(support.TestCase):
-    def test_links_lead_somewhere(self):
+    def test_link_targets_exist(self):
         anchors = {page: {slug(h) for h in re.findall(r"^#+ (.*)$", prose(page), re.M)} for page in PAGES}
         links = 0
         for page in PAGES:
@@ -139,7 +139,7 @@ class Documents(support.TestCase):
                         self.assertIn(anchor, anchors[to])
         self.assertGreater(links, 50)
 
-    def test_security_names_tests_that_exist(self):
+    def test_security_page_lists_existing_tests(self):
         build = pathlib.Path(PATCHBAY).parents[1]
         listed = subprocess.run(["ctest", "--test-dir", build, "-N"], capture_output=True, text=True, check=True)
         tests = re.findall(r"Test +#\d+: (\S+)", listed.stdout)
@@ -156,14 +156,14 @@ class Documents(support.TestCase):
                     else:
                         self.assertTrue(any(fnmatch.fnmatchcase(test, name) for test in tests))
 
-    def test_every_page_is_reached_from_the_readme(self):
+    def test_readme_links_to_every_page(self):
         linked = {(SOURCE / target.partition("#")[0]).resolve()
                   for target in re.findall(r"\]\(([^)\s]+)\)", prose(SOURCE / "README.md"))}
         for page in PAGES[1:]:
             with self.subTest(page=page.name):
                 self.assertIn(page, linked)
 
-    def test_configurations_are_accepted(self):
+    def test_check_accepts_configurations(self):
         checked = 0
         for page in PAGES:
             if page.name == "diagnostics.md":  # its examples have errors, which other tests check
@@ -175,7 +175,7 @@ class Documents(support.TestCase):
                     checked += 1
         self.assertGreater(checked, 10)
 
-    def test_yaml_and_json_are_that(self):
+    def test_yaml_and_json_blocks_are_valid(self):
         try:
             import yaml
         except ImportError:
@@ -188,7 +188,7 @@ class Documents(support.TestCase):
                 with self.subTest(page=page.name):
                     json.loads(block.text)
 
-    def test_commands_in_the_text_exist(self):
+    def test_mentioned_commands_and_flags_exist(self):
         """`patchbay diff OLD NEW --output json` within a sentence: the command and its flags."""
         helps, mentioned = {}, set()
         for page in PAGES:
@@ -204,7 +204,7 @@ class Documents(support.TestCase):
                                  re.M))
         self.assertEqual(mentioned, offered)
 
-    def test_texts_of_the_log_are_logged(self):
+    def test_quoted_log_messages_exist(self):
         source = "".join(p.read_text() for p in sorted((SOURCE / "src").rglob("*.cc")))
         source = re.sub(r'"\s*\n\s*"', "", source)
         texts = re.findall(r"the log: \*([^*]+)\*", (SOURCE / "docs/troubleshooting.md").read_text())
@@ -233,7 +233,7 @@ usb1 = "pci0000:00/0000:00:14.0/usb1"
 
 
 class Explained(support.TestCase):
-    def test_the_first_explain_of_discovery_is_what_its_file_gives(self):
+    def test_explain_example_matches_output(self):
         support.skip_unless_root()
         page = SOURCE / "docs/discovery.md"
         (self.dir / "host.toml").write_text(MODEMS)

@@ -24,7 +24,7 @@ class Ending(support.TestCase):
             self.assertNotIn("shutdown timed out", daemon.err.text())
         self.assertEqual(self.plugin_sockets(), [])
 
-    def test_with_each_signal(self):
+    def test_stops_on_each_signal(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             with self.subTest(signal=number), Kubelet(self.kubelet_dir) as kubelet, \
                     Daemon(self.config(CONFIG), self.kubelet_dir) as daemon:
@@ -34,7 +34,7 @@ class Ending(support.TestCase):
                 self.assert_ended(daemon, number)
                 kubelet.wait_view("example.com/null", lambda v: v["streams"] == 0)
 
-    def test_with_more_signals_than_one(self):
+    def test_stops_cleanly_on_repeated_signals(self):
         for _ in range(10):
             with Kubelet(self.kubelet_dir) as kubelet, \
                     Daemon(self.config(CONFIG), self.kubelet_dir) as daemon:
@@ -44,7 +44,7 @@ class Ending(support.TestCase):
                 self.assertEqual(daemon.wait(), 0, daemon.err.text())
                 self.assertEqual(self.plugin_sockets(), [])
 
-    def test_at_its_first_word(self):
+    def test_stops_right_after_start(self):
         # Many resources, so that the start takes long enough to be interrupted.
         config = self.config("".join(resource(f"example.com/r{i}", "count = 1")
                                      for i in range(300)))
@@ -53,21 +53,21 @@ class Ending(support.TestCase):
             daemon.err.wait("serving http")
             self.assert_ended(daemon, by_force=True)
 
-    def test_while_it_registers(self):
+    def test_stops_during_registration(self):
         config = self.config("".join(resource(f"example.com/r{i}", "count = 1")
                                      for i in range(50)))
         with Kubelet(self.kubelet_dir) as kubelet, Daemon(config, self.kubelet_dir) as daemon:
             kubelet.wait_listed("example.com/r7")
             self.assert_ended(daemon)
 
-    def test_while_the_kubelet_hangs(self):
+    def test_stops_while_register_calls_hang(self):
         with Kubelet(self.kubelet_dir) as kubelet:
             kubelet.ask("fault hang")
             with Daemon(self.config(CONFIG), self.kubelet_dir) as daemon:
                 self.await_true(lambda: len(kubelet.ask("calls")["calls"]) == 2, "two calls")
                 self.assert_ended(daemon)
 
-    def test_while_the_kubelet_is_frozen(self):
+    def test_stops_while_the_kubelet_is_stopped(self):
         with Kubelet(self.kubelet_dir) as kubelet, \
                 Daemon(self.config(CONFIG), self.kubelet_dir) as daemon:
             kubelet.wait_listed("example.com/null")
@@ -78,14 +78,14 @@ class Ending(support.TestCase):
             finally:
                 kubelet.send(signal.SIGCONT)
 
-    def test_after_the_kubelet(self):
+    def test_stops_after_a_kubelet_crash(self):
         with Kubelet(self.kubelet_dir) as kubelet, \
                 Daemon(self.config(CONFIG), self.kubelet_dir) as daemon:
             kubelet.wait_listed("example.com/null")
             kubelet.ask("crash")
             self.assert_ended(daemon)
 
-    def test_leaves_what_belongs_to_others(self):
+    def test_keeps_files_of_other_processes(self):
         with Kubelet(self.kubelet_dir) as kubelet, \
                 Daemon(self.config(CONFIG), self.kubelet_dir) as daemon:
             kubelet.wait_listed("example.com/null")
@@ -95,7 +95,7 @@ class Ending(support.TestCase):
             self.assertTrue(others.exists())
             self.assertTrue((self.kubelet_dir / "kubelet.sock").exists())
 
-    def test_what_a_killed_run_left_is_swept_by_the_next(self):
+    def test_next_run_removes_sockets_of_a_killed_run(self):
         with Kubelet(self.kubelet_dir) as kubelet:
             with Daemon(self.config(CONFIG), self.kubelet_dir) as killed:
                 kubelet.wait_listed("example.com/null")
@@ -112,7 +112,7 @@ class Ending(support.TestCase):
                 self.assertFalse(set(left) & set(self.plugin_sockets()))
                 self.assert_ended(daemon)
 
-    def test_is_not_that_of_who_reads_its_log(self):
+    def test_keeps_running_after_its_log_reader_exits(self):
         read, write = os.pipe()
         config = self.config(CONFIG)
         with Kubelet(self.kubelet_dir) as kubelet:

@@ -19,12 +19,12 @@ HOSTS = SOURCE / "tests/e2e/examples"
 
 
 class Golden(golden.OnAnotherHost):
-    def test_each_gives_its_golden_answer(self):
+    def test_output_matches_golden_files(self):
         for example in EXAMPLES:
             with self.subTest(example=example.name):
                 self.compare(example, HOSTS / example.name)
 
-    def test_ids_stay_as_they_are(self):
+    def test_ids_stay_the_same(self):
         later = sorted(HOSTS.glob("*.later.toml"))
         self.assertTrue(later, "there is no host to come back to")
         for after in later:
@@ -38,7 +38,7 @@ class Golden(golden.OnAnotherHost):
                 self.assertEqual(ids[0], ids[1])
                 self.assertNotEqual(seen[0], seen[1], "nothing happened to that host")
 
-    def test_no_host_or_answer_is_left_over(self):
+    def test_no_unused_host_or_golden_files(self):
         known = {name for e in EXAMPLES
                  for name in (e.name, f"{e.stem}.golden", f"{e.stem}.later.toml")}
         self.assertLessEqual({p.name for p in HOSTS.iterdir()}, known)
@@ -55,7 +55,7 @@ class Moved(golden.OnAnotherHost):
         daemon = self.enterContext(Daemon(example, self.kubelet_dir, "--host-root", root))
         return example, pathlib.Path(root), kubelet, daemon
 
-    def test_bus_is_unhealthy_until_it_is_back(self):
+    def test_moved_can_bus_is_unhealthy_until_it_returns(self):
         _, host, kubelet, daemon = self.watch("can-bus")
         resource, pod = "can.example.com/bus", self.dir / "pod"
         before = health(kubelet.wait_listed(resource))
@@ -68,7 +68,7 @@ class Moved(golden.OnAnotherHost):
             daemon.send(signal.SIGUSR1)
             kubelet.wait_view(resource, lambda v: health(v) == expected, since=mark)
 
-    def test_rdma_adapter_stays_what_it_is(self):
+    def test_moved_interface_does_not_change_the_rdma_device(self):
         example, host, kubelet, _ = self.watch("nic-rdma")
         resource, stays, goes = "rdma.example.com/connectx", "0000:5e:00.0", "0000:d8:00.0"
         kubelet.wait_view(resource, lambda v: health(v) == {stays: "Healthy", goes: "Healthy"})

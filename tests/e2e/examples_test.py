@@ -24,32 +24,32 @@ def each_example(test):
 
 class Examples(support.TestCase):
     @each_example
-    def test_check_is_silent_even_when_strict(self, example):
+    def test_check_strict_reports_nothing(self, example):
         ran = run("check", "--strict", example)
         self.assertEqual(ran.returncode, 0, ran.stdout)
         self.assertTrue(ran.stdout.startswith("ok: "), ran.stdout)
         self.assertEqual(ran.stderr, "")
 
     @each_example
-    def test_a_short_comment_at_the_top_says_what_it_is_for(self, example):
+    def test_examples_start_with_a_short_comment(self, example):
         schema, empty, *lines = pathlib.Path(example).read_text().splitlines()
         self.assertTrue(schema.startswith("#:schema ") and not empty)
         comment = list(itertools.takewhile(lambda line: line.startswith("#"), lines))
         self.assertIn(len(comment), range(1, 11))
         self.assertEqual(lines[len(comment)], "")
 
-    def test_the_index_lists_each(self):
+    def test_index_lists_every_example(self):
         index = (support.SOURCE / "examples/README.md").read_text()
         for example in EXAMPLES:
             self.assertIn(f"[{example.stem}](configs/{example.name})", index)
 
     @each_example
-    def test_check_takes_all_of_them_as_json(self, example):
+    def test_check_json_reports_nothing(self, example):
         ran = run("check", "--output", "json", example)
         self.assertEqual(json.loads(ran.stdout), [])
 
     @each_example
-    def test_devices_are_listed_in_the_documented_form(self, example):
+    def test_devices_json_has_the_documented_format(self, example):
         ran = run("devices", "--output", "json", "--config", example)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertEqual(ran.stderr, "")
@@ -75,13 +75,13 @@ class Examples(support.TestCase):
             self.assertEqual(set(rejection), {"path", "reason"})
 
     @each_example
-    def test_devices_are_listed_as_a_table(self, example):
+    def test_devices_prints_a_table(self, example):
         ran = run("devices", "--config", example)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertRegex(ran.stdout, r"\ARESOURCE +DEVICE +UNITS +HEALTH +PATH\n")
 
     @each_example
-    def test_what_is_listed_can_be_allocated(self, example):
+    def test_listed_devices_can_be_allocated(self, example):
         listed = json.loads(run("devices", "-o", "json", "-c", example).stdout)
         for resource in listed["resources"]:
             if not resource["devices"]:
@@ -92,7 +92,7 @@ class Examples(support.TestCase):
                              {"envs", "mounts", "devices", "annotations", "cdi_devices", "hooks"})
 
     @each_example
-    def test_try_runs_each_once(self, example):
+    def test_try_once_succeeds(self, example):
         ran = run("try", "--once", "--config", example, timeout=60)
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         self.assertNotIn("did not register", ran.stdout)
@@ -105,7 +105,7 @@ class Examples(support.TestCase):
 
 
 class Output(support.TestCase):
-    def test_that_cannot_be_written_is_a_failure(self):
+    def test_unwritable_output_is_a_failure(self):
         for command in (["devices"], ["check"], ["allocate", "example.com/null"]):
             with self.subTest(command=command), open("/dev/full", "w") as full:
                 config = self.config(support.resource("example.com/null", 'path = "/dev/null"'))

@@ -142,7 +142,7 @@ class Chart(support.TestCase):
                     self.assertEqual(broken_rules(daemonset), BROKEN_BY_OPEN_DEVICES if opens else set())
                 self.assertIs(the("ServiceAccount", objects)["automountServiceAccountToken"], False)
 
-    def test_the_check_has_no_access_to_the_node(self):
+    def test_check_pod_has_no_access_to_the_node(self):
         for version, settings in each((), tuple(TOGGLES.values())):
             with self.subTest(helm=version, case=settings):
                 check, = of_kind(helm.render(version, *settings), "Pod")
@@ -153,7 +153,7 @@ class Chart(support.TestCase):
                 self.assertFalse(pod["containers"][0]["securityContext"]["privileged"])
                 self.assertEqual(pod["containers"][0]["securityContext"]["capabilities"], {"drop": ["ALL"]})
 
-    def test_the_check_passes_with_the_default_configuration(self):
+    def test_check_pod_passes_with_the_default_configuration(self):
         for version, _ in each():
             with self.subTest(helm=version):
                 objects = helm.render(version)
@@ -165,7 +165,7 @@ class Chart(support.TestCase):
                                      text=True, timeout=60)
                 self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
 
-    def test_pools(self):
+    def test_pools_have_separate_selectors_and_configurations(self):
         for version, _ in each():
             with self.subTest(helm=version):
                 objects = helm.render(version, *POOLS)
@@ -185,7 +185,7 @@ class Chart(support.TestCase):
                 directory, = (v["hostPath"]["path"] for v in pod_of(gpu)["volumes"] if v["name"] == "pod-resources")
                 self.assertEqual(directory, "/var/lib/k0s/kubelet/pod-resources")
 
-    def test_values_reach_the_objects(self):
+    def test_values_are_rendered(self):
         for version, _ in each():
             with self.subTest(helm=version):
                 pod = pod_of(the("DaemonSet", helm.render(
@@ -203,7 +203,7 @@ class Chart(support.TestCase):
                 self.assertIn({"name": "scripts", "configMap": {"name": "scripts"}}, pod["volumes"])
                 self.assertIn({"name": "scripts", "mountPath": "/scripts"}, container["volumeMounts"])
 
-    def test_configuration_arrives_unchanged(self):
+    def test_configuration_is_rendered_unchanged(self):
         text = 'a = """\n{{ .Values }}\n  # tab:\\t"\n"""\n'
         (self.dir / "own.toml").write_text(text)
         for version, _ in each():
@@ -224,7 +224,7 @@ class Chart(support.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return list(yaml.safe_load_all(ran.stdout))
 
-    def test_converted_values_are_those_of_the_chart(self):
+    def test_converted_values_are_valid_for_the_chart(self):
         import yaml
         cases = (("helmrelease-config-maps.yaml", "kernel.org/zigbee", {"kubernetes.io/arch": "amd64"}),
                  ("helmrelease-anchors.yaml", "devic.es/fuse", {}),
@@ -299,7 +299,7 @@ class Chart(support.TestCase):
                 self.assertIn("kubectl label namespace devices", ran.stdout)
                 self.assertEqual("configuration of patchbay is empty" in ran.stdout, not config)
 
-    def test_package(self):
+    def test_package_is_reproducible_and_complete(self):
         for version, _ in each():
             with self.subTest(helm=version):
                 digests = []
@@ -319,7 +319,7 @@ class Chart(support.TestCase):
             return {member.name: hashlib.sha256(archive.extractfile(member).read()).hexdigest()
                     for member in archive if member.isfile()}
 
-    def test_version_is_that_of_the_project(self):
+    def test_version_matches_the_project(self):
         version = re.search(r"project\(patchbay VERSION (\S+)",
                             (support.SOURCE / "CMakeLists.txt").read_text()).group(1)
         text = (helm.CHART / "Chart.yaml").read_text()

@@ -73,7 +73,7 @@ class Hotplug(support.TestCase):
         view = kubelet.wait_listed(name)
         return kubelet, daemon, view
 
-    def assert_comes_and_goes(self, name, id, kubelet, add, remove):
+    def assert_follows(self, name, id, kubelet, add, remove):
         for _ in range(2):
             mark = kubelet.mark()
             add()
@@ -86,7 +86,7 @@ class Hotplug(support.TestCase):
             self.assertEqual(view["allocatable"], 0)
             self.assertFalse(kubelet.ask(f"admit q{mark} c {name} 1")["ok"])
 
-    def test_loop_device_of_the_kernel(self):
+    def test_path_match_follows_a_loop_device(self):
         probe = Loop()  # skips where there are none
         probe.remove()
         if os.path.exists(probe.path):
@@ -96,11 +96,11 @@ class Hotplug(support.TestCase):
         kubelet, _, view = self.watch("example.com/loop", resource(
             "example.com/loop", f"regex = '/dev/loop(?P<number>{probe.number})'"))
         self.assertEqual(view["devices"], [])
-        self.assert_comes_and_goes("example.com/loop", f"loop{probe.number}", kubelet,
+        self.assert_follows("example.com/loop", f"loop{probe.number}", kubelet,
                                    add=lambda: loops.append(Loop(probe.number)),
                                    remove=lambda: loops.pop().remove())
 
-    def test_loop_device_by_what_it_is(self):
+    def test_udev_match_follows_a_loop_device(self):
         probe = Loop()
         probe.remove()
         if os.path.exists(probe.path):
@@ -109,22 +109,22 @@ class Hotplug(support.TestCase):
         self.addCleanup(lambda: [loop.remove() for loop in loops])
         kubelet, _, _ = self.watch("example.com/loop", resource(
             "example.com/loop", block_device(probe.path)))
-        self.assert_comes_and_goes("example.com/loop", f"loop{probe.number}", kubelet,
+        self.assert_follows("example.com/loop", f"loop{probe.number}", kubelet,
                                    add=lambda: loops.append(Loop(probe.number)),
                                    remove=lambda: loops.pop().remove())
 
-    def compressed_memory_comes_and_goes(self, match):
+    def assert_follows_zram(self, match):
         zram = Zram(self)
         kubelet, _, _ = self.watch("example.com/zram", resource("example.com/zram", match(zram)))
-        self.assert_comes_and_goes("example.com/zram", zram.name, kubelet, zram.add, zram.remove)
+        self.assert_follows("example.com/zram", zram.name, kubelet, zram.add, zram.remove)
 
-    def test_compressed_memory_of_the_kernel(self):
-        self.compressed_memory_comes_and_goes(lambda zram: f'path = "{zram.node}"')
+    def test_path_match_follows_a_zram_device(self):
+        self.assert_follows_zram(lambda zram: f'path = "{zram.node}"')
 
-    def test_compressed_memory_by_what_it_is(self):
-        self.compressed_memory_comes_and_goes(lambda zram: block_device(zram.node))
+    def test_udev_match_follows_a_zram_device(self):
+        self.assert_follows_zram(lambda zram: block_device(zram.node))
 
-    def test_exclusive_resource_takes_what_begins_to_match(self):
+    def test_exclusive_resource_takes_a_newly_matching_device(self):
         """Only a kernel event reports the change: the node does not change."""
         zram = Zram(self)
         zram.add()
@@ -144,7 +144,7 @@ class Hotplug(support.TestCase):
         zram.set("reset", "1")
         kubelet.wait_view("example.com/any", lambda v: health(v) == free, since=mark)
 
-    def test_terminal_behind_a_link(self):
+    def test_follows_a_terminal_behind_a_link(self):
         """Like those of socat."""
         link = self.dir / "modem"
         terminals = []
@@ -163,7 +163,7 @@ class Hotplug(support.TestCase):
         remove()
         kubelet, _, _ = self.watch("example.com/modem",
                                    resource("example.com/modem", f'path = "{link}"'))
-        self.assert_comes_and_goes("example.com/modem", "modem", kubelet, add, remove)
+        self.assert_follows("example.com/modem", "modem", kubelet, add, remove)
         # The link dangles until there is a terminal with that number again.
         mark = kubelet.mark()
         add()
@@ -175,7 +175,7 @@ class Hotplug(support.TestCase):
         kubelet.wait_view("example.com/modem", lambda v: health(v) == {"modem": "Unhealthy"},
                           since=mark)
 
-    def test_network_interface(self):
+    def test_follows_network_interfaces(self):
         support.skip_unless_root()
         support.skip_unless_programs("unshare", "nsenter", "ip")
         # The interfaces that /sys shows are those of the namespace it was mounted in.
@@ -207,7 +207,7 @@ class Hotplug(support.TestCase):
             kubelet.wait_view("example.com/net", lambda v: health(v) == {
                 "pb0": "Unhealthy", "pb1": "Unhealthy"}, since=mark)
 
-    def test_nobody_listens_to_the_kernel_in_vain(self):
+    def test_receives_kernel_events_only_if_needed(self):
         for match, sockets in (('path = "/dev/null"', 0), ("count = 1", 0),
                                ('usb = "0403:6001"', 1),
                                ('path = "/dev/null"\nudev = { subsystem = "mem" }', 1)):
@@ -217,7 +217,7 @@ class Hotplug(support.TestCase):
                 kubelet.wait_listed("example.com/x")
                 self.assertEqual(len(kernel_event_sockets(daemon.process.pid)), sockets)
 
-    def test_node_in_a_tree_of_its_own(self):
+    def test_follows_a_node_below_host_root(self):
         support.skip_unless_root()
         root = self.dir / "host"
         (root / "dev").mkdir(parents=True)
@@ -226,10 +226,10 @@ class Hotplug(support.TestCase):
         kubelet, _, _ = self.watch("example.com/card",
                                    resource("example.com/card", 'path = "/dev/card*"'),
                                    "--host-root", str(root))
-        self.assert_comes_and_goes("example.com/card", "card7", kubelet,
+        self.assert_follows("example.com/card", "card7", kubelet,
                                    add=lambda: support.make_node(node), remove=node.unlink)
 
-    def test_directory_that_is_not_there_yet(self):
+    def test_finds_a_node_in_a_directory_created_later(self):
         support.skip_unless_root()
         root = self.dir / "host"
         root.mkdir()
@@ -243,7 +243,7 @@ class Hotplug(support.TestCase):
         kubelet.wait_view("example.com/card",
                           lambda v: health(v) == {"7:control": "Healthy"})
 
-    def test_link_that_is_retargeted(self):
+    def test_follows_a_retargeted_link(self):
         support.skip_unless_root()
         root = self.dir / "host"
         (root / "dev").mkdir(parents=True)
@@ -270,7 +270,7 @@ class Hotplug(support.TestCase):
                                "permissions": "rw"}])
             kubelet.ask(f"release {target}")
 
-    def test_storm_of_changes_ends_with_the_truth(self):
+    def test_list_is_correct_after_many_changes(self):
         support.skip_unless_root()
         root = self.dir / "host"
         (root / "dev").mkdir(parents=True)
@@ -327,7 +327,7 @@ class Commands(support.TestCase):
         daemon = self.enterContext(Daemon(self.config(text), self.kubelet_dir, *more))
         return kubelet, daemon
 
-    def test_runs_at_the_start_and_when_asked(self):
+    def test_runs_at_start_and_on_sigusr1(self):
         root = self.dir / "host"
         (root / "dev").mkdir(parents=True)
         files = '\n[[resource.match]]\npath = "/dev/card*"\ntype = "file"\n'
@@ -377,7 +377,7 @@ class Commands(support.TestCase):
 
         return await_pids
 
-    def test_that_hangs_at_the_start_is_ended_with_the_daemon(self):
+    def test_hanging_first_run_ends_with_the_daemon(self):
         for shell in ("", "trap '' TERM"):
             with self.subTest(shell=shell):
                 await_pids = self.hang(shell)
@@ -388,7 +388,7 @@ class Commands(support.TestCase):
                     kubelet.wait_listed("example.com/null")
                     self.assert_ends_with_its_command(daemon, await_pids())
 
-    def test_that_hangs_later_is_ended_with_the_daemon(self):
+    def test_hanging_later_run_ends_with_the_daemon(self):
         kubelet, daemon = self.watch(BLIND + self.resource())
         kubelet.wait_view("example.com/listed", lambda v: health(v) == {"one": "Healthy"})
         self.await_true(lambda: daemon.get("/readyz")[0] == 200, "ready")

@@ -40,7 +40,7 @@ class Http(support.TestCase):
         self.assertEqual(get(self.address, "/healthz", timeout=20), (200, "ok\n"))
         self.assertIsNone(self.daemon.process.poll(), "the daemon is gone")
 
-    def test_readiness_names_what_is_missing(self):
+    def test_readyz_lists_unregistered_resources(self):
         self.assertEqual(get(self.address, "/readyz")[0], 503)
         missing = ("example.com/null is not registered with the kubelet\n"
                    "example.com/seat is not registered with the kubelet\n")
@@ -53,7 +53,7 @@ class Http(support.TestCase):
             self.await_true(lambda: get(self.address, "/readyz")[0] == 503, "not ready any more")
             self.assertEqual(get(self.address, "/healthz")[0], 200)
 
-    def test_answers_for_names_that_nobody_else_can_own_and_no_other(self):
+    def test_rejects_unknown_host_headers(self):
         def status(*headers):
             request = "\r\n".join(["GET /metrics HTTP/1.1", *headers, "Connection: close", "", ""])
             return talk(self.address, request.encode()).split(b" ", 2)[1]
@@ -66,14 +66,14 @@ class Http(support.TestCase):
         self.assertIn(b"add the name to hosts in [daemon]", answer)
         self.assertIn(b" 200 ", talk(self.address, b"GET /healthz HTTP/1.0\r\n\r\n"))
 
-    def test_configured_hosts_are_answered(self):
+    def test_accepts_configured_hosts(self):
         config = self.dir / "named.toml"
         config.write_text('[daemon]\nhosts = "Patchbay.example"\n' + CONFIG)
         with Daemon(config, self.kubelet_dir) as daemon:
             answer = talk(daemon.address(), b"GET /healthz HTTP/1.0\r\nHost: patchbay.EXAMPLE\r\n\r\n")
         self.assertIn(b" 200 ", answer)
 
-    def test_forty_idle_connections_delay_nobody(self):
+    def test_idle_connections_do_not_delay_requests(self):
         idle = [self.enterContext(connect(self.address)) for _ in range(40)]
         for client in idle[20:]:
             client.sendall(b"GET /metrics HT")  # half of a request
@@ -83,12 +83,12 @@ class Http(support.TestCase):
             client.setblocking(False)
             self.assertRaises(BlockingIOError, client.recv, 1)
 
-    def test_more_connections_than_it_keeps(self):
+    def test_handles_more_connections_than_the_limit(self):
         for _ in range(300):
             self.enterContext(connect(self.address))
         self.assert_alive()
 
-    def test_garbage(self):
+    def test_rejects_malformed_requests(self):
         noise = random.Random(4711)
         pieces = [b"", b"\n", b"\r\n\r\n", b"\0" * 100, b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n",
                   b"GET /\xff\xfe HTTP/1.1\r\n\r\n", b"GET " + b"/a" * 100000 + b" HTTP/1.1\r\n\r\n",
@@ -103,7 +103,7 @@ class Http(support.TestCase):
             self.assertFalse(answer.startswith(b"HTTP/1.1 2"), piece[:60])
         self.assert_alive()
 
-    def test_only_reading_is_allowed(self):
+    def test_allows_only_get_and_head(self):
         for method in (b"POST", b"PUT", b"DELETE", b"OPTIONS", b"CONNECT", b"BREW"):
             answer = talk(self.address, method + b" /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
             self.assertRegex(answer, rb"\AHTTP/1.1 4\d\d ", method)
@@ -111,11 +111,11 @@ class Http(support.TestCase):
         self.assertTrue(head.startswith(b"HTTP/1.1 200 "), head)
         self.assertTrue(head.endswith(b"\r\n\r\n"), head)
 
-    def test_what_is_not_there(self):
+    def test_unknown_paths_return_404(self):
         for path in ("/nothing", "/metrics/", "/../etc/passwd", "/%2e%2e/etc/passwd", "//"):
             self.assertEqual(get(self.address, path)[0], 404, path)
 
-    def test_clients_that_never_read(self):
+    def test_handles_clients_that_never_read(self):
         request = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n" * 200
         for _ in range(20):
             client = self.enterContext(connect(self.address))
@@ -126,7 +126,7 @@ class Http(support.TestCase):
                 pass
         self.assert_alive()
 
-    def test_descriptors_of_clients_that_went_are_closed(self):
+    def test_closes_descriptors_of_disconnected_clients(self):
         def descriptors():
             return len(os.listdir(f"/proc/{self.daemon.process.pid}/fd"))
         # It serves HTTP before it opens its last descriptors.
@@ -137,7 +137,7 @@ class Http(support.TestCase):
             connect(self.address).close()
         self.await_true(lambda: descriptors() <= before + 2, "descriptors are kept")
 
-    def test_ends_with_clients_connected(self):
+    def test_stops_with_connected_clients(self):
         for _ in range(10):
             self.enterContext(connect(self.address)).sendall(b"GET /")
         code, seconds = self.daemon.end()

@@ -39,7 +39,7 @@ class Files(support.TestCase):
         self.tools = image("tools")
         self.rootfs = self.dir / "rootfs"
 
-    def test_describes_itself(self):
+    def test_images_have_labels_and_entrypoint(self):
         for config in (self.patchbay.config, self.tools.config):
             self.assertEqual(config["Entrypoint"], ["/usr/bin/patchbay"])
             self.assertEqual(config["Cmd"], ["run"])
@@ -55,7 +55,7 @@ class Files(support.TestCase):
             self.assertEqual(labels["created"],
                              git("log", "-1", "--format=%cd", "--date=format-local:%Y-%m-%dT%H:%M:%SZ"))
 
-    def test_holds_the_program_and_what_it_links_to(self):
+    def test_contains_only_the_program_and_its_libraries(self):
         self.patchbay.unpack(self.rootfs)
         found = images.files(self.rootfs)
         program = self.rootfs / "usr/bin/patchbay"
@@ -72,7 +72,7 @@ class Files(support.TestCase):
         print(f"patchbay: {total / MB:.1f} MB, the program {program.stat().st_size / MB:.1f}")
         self.assertLessEqual(total, 14 * MB)
 
-    def test_both_have_the_notices_of_their_libraries(self):
+    def test_images_contain_library_notices(self):
         texts = []
         for image in (self.patchbay, self.tools):
             rootfs = self.dir / image.name.partition(":")[2]
@@ -94,11 +94,11 @@ class Files(support.TestCase):
         for source in ("googletest", "google-benchmark", "linux", "openssl"):
             self.assertNotIn(source, third_party.sources(notices))
 
-    def test_is_hardened(self):
+    def test_program_is_hardened(self):
         self.patchbay.unpack(self.rootfs)
         self.assertEqual(elf.missing_hardening(self.rootfs / "usr/bin/patchbay"), set())
 
-    def test_tools_hold_what_probes_need(self):
+    def test_tools_image_contains_programs_for_probes(self):
         self.tools.unpack(self.rootfs)
         total = sum(images.files(self.rootfs).values())
         print(f"patchbay:tools: {total / MB:.1f} MB")
@@ -110,7 +110,7 @@ class Files(support.TestCase):
 
 
 class Served(pod.TestCase):
-    def test_serves_a_kubelet_as_it_is_deployed(self):
+    def test_serves_a_kubelet_as_deployed(self):
         self.image = image("patchbay")
         objects = with_components()
         base = the("ConfigMap", objects)["data"]["patchbay.toml"]
@@ -140,7 +140,7 @@ class Probed(pod.TestCase):
         return directories | {"/dev": host / "dev", "/sys": host / "sys",
                               "/run/udev": host / "run/udev"}
 
-    def test_tools_run_the_probe_of_example_fpga(self):
+    def test_tools_image_runs_the_probe_of_example_fpga(self):
         host = self.dir / "host"
         host_tree.make(support.SOURCE / "tests/e2e/examples/fpga-xilinx.toml", host)
         os.mknod(host / "dev/null", stat.S_IFCHR | 0o666, os.makedev(1, 3))  # for runc

@@ -83,7 +83,7 @@ class AsInit(support.TestCase):
         skip_unless_namespaces()
         super().setUp()
 
-    def test_leaves_no_zombie(self):
+    def test_reaps_orphans(self):
         probe = self.dir / "probe"
         probe.write_text(PROBE)
         probe.chmod(0o755)
@@ -100,7 +100,7 @@ class AsInit(support.TestCase):
 
             self.await_true(all_reaped, "what programs left behind is reaped")
 
-    def test_ends_as_it_is_asked_to(self):
+    def test_stops_on_sigterm(self):
         for wrapper in ([], ["env", "--ignore-signal=CHLD"]):
             with self.subTest(wrapper=wrapper), Kubelet(self.kubelet_dir) as kubelet, \
                     ContainedDaemon(self.config(CONFIG), self.kubelet_dir, *wrapper) as daemon:
@@ -109,17 +109,17 @@ class AsInit(support.TestCase):
                 self.assertEqual(daemon.end()[0], 0, daemon.err.text())
                 self.assertEqual(self.plugin_sockets(), [])
 
-    def test_ends_as_the_daemon_is_killed(self):
+    def test_returns_the_exit_code_of_a_killed_daemon(self):
         with ContainedDaemon(self.config(CONFIG), self.kubelet_dir) as daemon:
             os.kill(only_child(daemon.init), signal.SIGKILL)
             self.assertEqual(daemon.wait(), 128 + signal.SIGKILL)
 
-    def test_passes_on_the_wish_to_look_again(self):
+    def test_forwards_sigusr1(self):
         with ContainedDaemon(self.config(CONFIG), self.kubelet_dir) as daemon:
             daemon.send(signal.SIGUSR1)
             daemon.err.wait("rescanning devices after SIGUSR1")
 
-    def test_replaces_a_process_that_is_stopped(self):
+    def test_replaces_a_stopped_process(self):
         """Meanwhile its kubelet waits for an Allocate call without a deadline."""
         with Kubelet(self.kubelet_dir) as kubelet, \
                 ContainedDaemon(self.config(CONFIG), self.kubelet_dir) as daemon:
@@ -144,7 +144,7 @@ class AsInit(support.TestCase):
     def line_of(self, daemon, text):
         return daemon.err.wait(text)[0]
 
-    def test_ends_a_stopped_process_when_asked_to(self):
+    def test_kills_a_stopped_process_on_sigterm(self):
         with Kubelet(self.kubelet_dir) as kubelet, \
                 ContainedDaemon(self.config(CONFIG), self.kubelet_dir) as daemon:
             kubelet.wait_listed("example.com/seat")

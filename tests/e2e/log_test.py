@@ -87,7 +87,7 @@ class StalledLog(support.TestCase):
         kubelet.wait_listed("example.com/card")
         return daemon
 
-    def test_stops_nothing(self):
+    def test_does_not_block_the_daemon(self):
         with Kubelet(self.kubelet_dir) as kubelet:
             daemon = self.start(kubelet)
             self.assertTrue(kubelet.ask("admit a c example.com/card 1")["ok"])
@@ -101,7 +101,7 @@ class StalledLog(support.TestCase):
             self.assertLess(seconds, LONGEST)
             self.assertEqual(self.plugin_sockets(), [])
 
-    def test_loses_lines_and_counts_them(self):
+    def test_drops_and_counts_lines(self):
         hook = self.dir / "hook"
         hook.write_text(HOOK)
         hook.chmod(0o755)
@@ -135,7 +135,7 @@ class NoThread(support.TestCase):
         options = os.environ.get("ASAN_OPTIONS")
         return options and f"{options}:detect_leaks=0"
 
-    def test_ends_in_time(self):
+    def test_stops_in_time(self):
         support.skip_unless_root()
         support.skip_unless_programs("setpriv", "prlimit")
         os.chmod(self.dir, 0o755)
@@ -157,7 +157,7 @@ class NoThread(support.TestCase):
             self.assertEqual(daemon.wait(), 0, daemon.err.text())
             self.assertLess(time.monotonic() - start, LONGEST)
 
-    def test_is_said_where_there_can_be_none_at_the_start(self):
+    def test_reports_a_fatal_error_at_start(self):
         support.skip_unless_root()
         support.skip_unless_programs("setpriv", "prlimit")
         os.chmod(self.dir, 0o755)
@@ -183,7 +183,7 @@ class Descriptors(support.TestCase):
         super().setUp()
         self.config_path = self.config(resource("example.com/seat", "count = 1"))
 
-    def test_too_few_are_refused_in_one_line(self):
+    def test_reports_a_low_limit_in_one_line(self):
         for limit in (10, 12, 16, 20, 24, 30, 40, 64, 100):
             with self.subTest(limit=limit), self.run_limited(f"{limit}:{limit}") as daemon:
                 self.assertEqual(daemon.wait(), 1, daemon.err.text())
@@ -191,7 +191,7 @@ class Descriptors(support.TestCase):
                                  rf"^patchbay: too few file descriptors: .* need \d+, and the limit "
                                  rf"of this process is {limit}; raise it .*\Z")
 
-    def test_more_are_had_where_that_is_allowed(self):
+    def test_raises_the_soft_limit(self):
         seats = [f"example.com/r{i}" for i in range(40)]
         self.config_path.write_text("".join(resource(name, "count = 1") for name in seats))
         with Kubelet(self.kubelet_dir) as kubelet, self.run_limited("64:4096") as daemon:
@@ -200,7 +200,7 @@ class Descriptors(support.TestCase):
             daemon.send(signal.SIGTERM)
             self.assertEqual(daemon.wait(), 0, daemon.err.text())
 
-    def test_with_1024_as_many_work_as_are_promised(self):
+    def test_limit_of_1024_allows_174_resources(self):
         names = [f"example.com/r{i}" for i in range(175)]
         self.config_path.write_text("".join(resource(name, "count = 1") for name in names))
         with self.run_limited("1024:1024") as daemon:
@@ -215,14 +215,14 @@ class Descriptors(support.TestCase):
             daemon.send(signal.SIGTERM)
             self.assertEqual(daemon.wait(), 0, daemon.err.text())
 
-    def test_what_does_not_fit_is_refused(self):
+    def test_start_fails_with_too_many_resources(self):
         seats = "".join(resource(f"example.com/r{i}", "count = 1") for i in range(100))
         self.config_path.write_text(seats)
         with self.run_limited("300:300") as daemon:
             self.assertEqual(daemon.wait(), 1, daemon.err.text())
             self.assertRegex(daemon.err.text(), "cannot start .*too few file descriptors: 100 ")
 
-    def test_a_reload_that_does_not_fit_is_refused(self):
+    def test_reload_with_too_many_resources_is_rejected(self):
         with Kubelet(self.kubelet_dir) as kubelet, self.run_limited("300:300") as daemon:
             kubelet.wait_listed("example.com/seat")
             self.config_path.write_text("".join(
@@ -233,7 +233,7 @@ class Descriptors(support.TestCase):
             daemon.send(signal.SIGTERM)
             self.assertEqual(daemon.wait(), 0, daemon.err.text())
 
-    def test_closed_ones_are_opened(self):
+    def test_opens_closed_standard_descriptors(self):
         """Otherwise a socket would become stderr and receive the log."""
         with Kubelet(self.kubelet_dir) as kubelet:
             daemon = subprocess.Popen(

@@ -53,7 +53,7 @@ class Manifests(support.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return json.loads(ran.stdout)
 
-    def test_all_is_in_its_namespace(self):
+    def test_objects_are_in_the_namespace(self):
         for name, objects in builds():
             with self.subTest(name):
                 self.assertEqual(the("Namespace", objects)["metadata"]["name"], "patchbay")
@@ -62,11 +62,11 @@ class Manifests(support.TestCase):
                 enforced = the("Namespace", objects)["metadata"]["labels"]
                 self.assertEqual(enforced["pod-security.kubernetes.io/enforce"], "privileged")
 
-    def test_all_is_valid(self):
+    def test_objects_are_valid(self):
         objects = {json.dumps(o, sort_keys=True) for _, built in builds() for o in built}
         self.assertEqual(self.problems([json.loads(text) for text in sorted(objects)]), [])
 
-    def test_what_is_not_valid_is_found(self):
+    def test_validator_rejects_invalid_objects(self):
         def unknown_key(o):
             pod_of(o)["containers"][0]["securityContext"]["readOnlyRootFilesytem"] = True
 
@@ -89,7 +89,7 @@ class Manifests(support.TestCase):
         for said in ("unknown_key", "wrong_type", "missing", "allowHostPort"):
             self.assertIn(said, found)
 
-    def test_no_more_rights_than_said(self):
+    def test_grants_no_more_permissions_than_documented(self):
         for name, objects in builds():
             with self.subTest(name):
                 opens = name.endswith(f"/{PRIVILEGED}") or name == "all components"
@@ -97,7 +97,7 @@ class Manifests(support.TestCase):
                                  BROKEN_BY_OPEN_DEVICES if opens else set())
                 self.assertIs(the("ServiceAccount", objects)["automountServiceAccountToken"], False)
 
-    def test_each_rule_can_be_broken(self):
+    def test_each_rule_detects_a_violation(self):
         for name, (_, spoil) in RULES.items():
             with self.subTest(name):
                 daemonset = copy.deepcopy(the("DaemonSet", overlay("default")))
@@ -105,7 +105,7 @@ class Manifests(support.TestCase):
                 spoil(pod, pod["containers"][0])
                 self.assertIn(name, broken_rules(daemonset))
 
-    def test_no_word_of_the_security_contexts_can_be_left_out(self):
+    def test_every_security_context_setting_is_required(self):
         daemonset = the("DaemonSet", overlay("default"))
         for where in (lambda pod: pod, lambda pod: pod["containers"][0]):
             for key in where(pod_of(daemonset))["securityContext"]:
@@ -116,7 +116,7 @@ class Manifests(support.TestCase):
                     del where(pod_of(spoiled))["securityContext"][key]
                     self.assertNotEqual(broken_rules(spoiled), set())
 
-    def test_how_it_is_run(self):
+    def test_pods_have_the_expected_settings(self):
         for name, objects in builds():
             with self.subTest(name):
                 pod = pod_of(the("DaemonSet", objects))
@@ -141,7 +141,7 @@ class Manifests(support.TestCase):
                 self.assertEqual(container["image"],
                                  f"ghcr.io/patchbay/patchbay:{VERSION}{tools}")
 
-    def test_configuration(self):
+    def test_mounted_configuration_is_valid(self):
         for name, objects in builds():
             with self.subTest(name):
                 daemonset = the("DaemonSet", objects)
@@ -167,7 +167,7 @@ class Manifests(support.TestCase):
             self.assertIn(f'"/etc/patchbay/{script.name}"', data["patchbay.toml"])
             subprocess.run(["sh", "-n", str(script)], check=True)
 
-    def test_kubelet_directories(self):
+    def test_overlays_mount_the_kubelet_directories(self):
         self.assertEqual(set(KUBELET_DIRECTORIES), set(OVERLAYS))
         for name, root in KUBELET_DIRECTORIES.items():
             with self.subTest(name):
@@ -193,11 +193,11 @@ class Manifests(support.TestCase):
                     if volume["name"] in ("device-plugins", "pod-resources"):
                         self.assertEqual(volume["hostPath"]["type"], "Directory")
 
-    def test_without_pod_resources(self):
+    def test_base_does_not_mount_pod_resources(self):
         pod = pod_of(the("DaemonSet", kustomize.kustomize(kustomize.ROOT / "base")))
         self.assertEqual(set(host_paths(pod)), {"device-plugins", "dev", "sys", "udev"})
 
-    def test_updates(self):
+    def test_update_strategy_surges_unless_hooks_run(self):
         rolling = {name: the("DaemonSet", objects)["spec"]["updateStrategy"]["rollingUpdate"]
                    for name, objects in builds()}
         one_by_one = {"components/release-hook", "all components"}
@@ -207,7 +207,7 @@ class Manifests(support.TestCase):
                 end_first = {"maxSurge": 0, "maxUnavailable": "10%"}
                 self.assertEqual(update, end_first if name in one_by_one else surge)
 
-    def test_two_pods_of_a_node_can_run_side_by_side(self):
+    def test_two_pods_can_run_on_one_node(self):
         for name, objects in builds():
             with self.subTest(name):
                 pod = pod_of(the("DaemonSet", objects))
@@ -221,7 +221,7 @@ class Manifests(support.TestCase):
             for text in the_config(objects)["data"].values():
                 self.assertFalse(update["maxSurge"] and "hooks.release" in text, name)
 
-    def test_is_written_as_the_server_stores_it(self):
+    def test_manifests_equal_the_stored_objects(self):
         """Otherwise `kubectl apply` prints "configured" each time."""
         for name, objects in builds():
             with self.subTest(name):
@@ -231,7 +231,7 @@ class Manifests(support.TestCase):
                 quota = the("ResourceQuota", objects)["spec"]["hard"]
                 self.assertEqual(quota, {"pods": "1M"})  # the shortest of 1000000
 
-    def test_pools_beside_each_other(self):
+    def test_pools_do_not_conflict(self):
         pools = {name: overlay(name) for name in ("default", "example-serial", "example-fpga")}
         seen, selectors, nodes = {}, {}, {}
         # A second apply must not change anything.
@@ -267,7 +267,7 @@ class Manifests(support.TestCase):
             f"{text}\ncomponents:\n- {up}/components/podmonitor\n")
         return kustomize.kustomize(pool)
 
-    def test_pod_monitor(self):
+    def test_pod_monitor_selects_the_pods(self):
         for objects in (with_components("podmonitor"), overlay("example-fpga"),
                         with_components("podmonitor", base="k0s"), self.monitored_pool()):
             monitor, daemonset = the("PodMonitor", objects), the("DaemonSet", objects)
@@ -279,7 +279,7 @@ class Manifests(support.TestCase):
             self.assertEqual(endpoint["relabelings"], [{
                 "sourceLabels": ["__meta_kubernetes_pod_node_name"], "targetLabel": "node"}])
 
-    def test_overlays_of_the_documentation(self):
+    def test_documented_overlays_build(self):
         """The overlay of docs/deploy.md, with this tree instead of a release."""
         text = (support.SOURCE / "docs/deploy.md").read_text()
         whole, *blocks = re.findall(r"^```yaml\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
@@ -299,7 +299,7 @@ class Manifests(support.TestCase):
                 self.assertEqual(broken_rules(the("DaemonSet", objects)), set())
                 self.assertEqual(self.problems(objects), [])
 
-    def test_network_policy(self):
+    def test_network_policy_allows_only_http(self):
         objects = with_components("network-policy")
         policy = the("NetworkPolicy", objects)["spec"]
         labels = the("DaemonSet", objects)["spec"]["template"]["metadata"]["labels"]
@@ -308,7 +308,7 @@ class Manifests(support.TestCase):
         self.assertEqual([i["ports"] for i in policy["ingress"]],
                          [[{"port": "http", "protocol": "TCP"}]])
 
-    def test_openshift(self):
+    def test_openshift_constraints_match_the_pod(self):
         objects = with_components("openshift")
         pod = pod_of(the("DaemonSet", objects))
         self.assertEqual(pod["securityContext"]["seLinuxOptions"],
@@ -326,14 +326,14 @@ class Manifests(support.TestCase):
         self.assertNotIn("seLinuxOptions",
                          pod_of(the("DaemonSet", opened))["securityContext"])
 
-    def test_alerts_are_those_of_the_dashboards(self):
+    def test_prometheus_rule_contains_the_alerts(self):
         import yaml
         alerts = support.SOURCE / "dashboards/alerts.yaml"
         rule = the("PrometheusRule", with_components("prometheus-rule"))
         self.assertEqual(rule["spec"], yaml.safe_load(alerts.read_text()),
                          "run scripts/prometheus-rule")
 
-    def test_dashboards_are_all_there(self):
+    def test_component_contains_every_dashboard(self):
         found = {}
         for config in of_kind(with_components("grafana-dashboard"), "ConfigMap"):
             if config["metadata"]["labels"].get("grafana_dashboard") == "1":

@@ -44,16 +44,16 @@ class Metrics(support.TestCase):
         status, self.text = daemon.get("/metrics")
         self.assertEqual(status, 200)
 
-    def test_satisfy_promtool(self):
+    def test_promtool_accepts_metrics(self):
         support.skip_unless_programs("promtool")
         ran = subprocess.run(["promtool", "check", "metrics"], input=self.text, text=True,
                              capture_output=True, timeout=support.PATIENCE)
         self.assertEqual((ran.returncode, ran.stdout + ran.stderr), (0, ""))
 
-    def test_have_the_names_and_labels_of_the_golden(self):
+    def test_families_match_the_golden_file(self):
         self.assertEqual(families(self.text), observability.golden())
 
-    def test_are_documented_with_their_help(self):
+    def test_families_match_the_documentation(self):
         helps = dict(re.findall(r"^# HELP (\w+) (.*)$", self.text, re.M))
         self.maxDiff = None
         expected = {}
@@ -62,7 +62,7 @@ class Metrics(support.TestCase):
             expected[name] = (kind, " ".join(labels), helps[name])
         self.assertEqual(observability.documented(), expected)
 
-    def test_tell_what_happened(self):
+    def test_values_match_events(self):
         for sample in (
                 'patchbay_kubelet_up 1',
                 'patchbay_kubelet_restarts_total 0',

@@ -85,11 +85,11 @@ class PackageCase(support.TestCase):
 
 
 class Package(PackageCase):
-    def test_lintian_finds_no_error(self):
+    def test_lintian_reports_no_errors(self):
         support.skip_unless_programs("lintian")
         print(run("lintian", "--allow-root", "--fail-on", "error", str(self.deb)))
 
-    def test_everything_is_in_it_and_readable(self):
+    def test_package_contains_readable_files(self):
         listed = run("dpkg-deb", "-c", str(self.deb)).splitlines()
         paths = {line.split()[-1] for line in listed}
         for path in ("usr/bin/patchbay", "usr/share/man/man1/patchbay.1.gz", "etc/patchbay/patchbay.toml",
@@ -104,14 +104,14 @@ class Package(PackageCase):
         for line in listed:
             self.assertRegex(line, r"^(-rw-r--r--|[-d]rwxr-xr-x) root/root ")
 
-    def test_installs_below_another_prefix_and_touches_nothing_else(self):
+    def test_install_writes_only_below_the_prefix(self):
         prefix = self.dir / "prefix"
         run("cmake", "--install", str(BUILD), "--prefix", str(prefix))
         self.assertIn(f"ExecStart={prefix}/bin/patchbay run",
                       (prefix / "lib/systemd/system" / UNIT).read_text())
         self.assertEqual(sorted(p.name for p in prefix.iterdir()), ["bin", "lib", "share"])
 
-    def test_in_a_chroot(self):
+    def test_installs_upgrades_and_removes_in_a_chroot(self):
         root = self.root()
         before = root.files()
         self.ok(root.run("dpkg", "-i", "/root/patchbay.deb"))
@@ -171,7 +171,7 @@ class Node(PackageCase):
         """A device of the misc driver, which any user with permission can open."""
         self.ok(self.node.run("mknod", "/dev/" + name, "c", "10", minor))
 
-    def test_is_started_and_serves_a_kubelet_that_comes_later(self):
+    def test_service_starts_before_the_kubelet(self):
         self.install()
         self.assert_runs()
         self.assertEqual(self.show("UnitFileState"), "enabled")
@@ -197,7 +197,7 @@ class Node(PackageCase):
         with support.Kubelet(self.kubelet_dir) as kubelet:
             kubelet.wait_listed("example.com/random")
 
-    def test_does_not_wait_for_a_kubelet_that_takes_long(self):
+    def test_service_does_not_wait_for_a_slow_kubelet(self):
         """Like k3s, which is ready when it has joined its cluster; at boot both start at the same time."""
         unit = self.root_of_node.path / "etc/systemd/system/k3s.service"
         unit.write_text("[Service]\nType=notify\nTimeoutStartSec=0\nExecStart=sleep infinity\n")
@@ -229,14 +229,14 @@ class Node(PackageCase):
             kubelet.wait_view("example.com/odd",
                               lambda v: support.health(v) == {"odd0": "Healthy", "odd1": "Healthy"}, mark)
 
-    def test_what_the_page_tells_to_do(self):
+    def test_documented_commands_succeed(self):
         script = "".join(block.text for block in documents_test.blocks(PAGE, "sh"))
         script = re.sub(r"(?m)^(cmake|cpack) .*\n", "", script)  # how to build it
         said = self.ok(self.node.run("bash", "-c", APT + script))
         for part in ("active (running)", "ok: 1 resource", "configuration loaded"):
             self.assertIn(part, said)
 
-    def test_is_upgraded_removed_and_purged(self):
+    def test_service_is_upgraded_removed_and_purged(self):
         before = self.root_of_node.files()
         self.install()
         self.configure(RANDOM)

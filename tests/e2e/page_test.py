@@ -98,7 +98,7 @@ class PageTest(support.TestCase):
         """Makes the page request the status without its pause until it shows the expected content."""
         self.await_true(lambda: self.browser.see(f"ask().then(() => {expression})"), expression)
 
-    def assert_nothing_heard(self):
+    def assert_no_problems(self):
         self.assertEqual(self.browser.do(problems=True), [])
 
     def files(self, *names):
@@ -151,9 +151,9 @@ class Page(PageTest):
         self.assertEqual(len(self.browser.texts("#empty")), 1)
         self.open(daemon, "#q=srv/card&health=healthy")
         self.assertEqual(len(self.browser.devices()), 10)
-        self.assert_nothing_heard()
+        self.assert_no_problems()
 
-    def test_is_worked_by_keyboard(self):
+    def test_supports_keyboard_navigation(self):
         daemon = self.daemon(resource("example.com/card", self.files("card0", "card1")))
         self.open(daemon)
         self.ask_again("resources[0]?.devices.length === 2")
@@ -176,7 +176,7 @@ class Page(PageTest):
         self.browser.do(press="Enter")
         self.assertEqual(self.browser.texts(".details"), [])
 
-    def test_a_table_is_as_wide_as_its_sheet_whatever_is_opened(self):
+    def test_expanded_rows_do_not_change_column_widths(self):
         daemon = self.daemon(resource("example.com/card", self.files("card0", "card1")))
         config = self.dir / "patchbay.toml"
         self.open(daemon)
@@ -196,7 +196,7 @@ class Page(PageTest):
             self.assertEqual(self.browser.see(places), closed)
             self.assertEqual(len(set(self.browser.see(widths))), 1)
 
-    def test_speaks_to_screen_readers(self):
+    def test_has_landmarks_and_roles_for_screen_readers(self):
         daemon = self.daemon(resource("example.com/card", self.files("card0")))
         for width in (1280, 390):
             self.open(daemon, width=width)
@@ -213,7 +213,7 @@ class Page(PageTest):
                 "[...document.querySelectorAll('td')].map((e) => e.role)"),
                 ["rowheader", *["cell"] * 5])
 
-    def test_can_be_read_in_the_dark_and_in_the_light(self):
+    def test_has_contrast_in_light_and_dark_mode(self):
         match = self.files(*(f"card{i}" for i in range(4)))
         (self.dir / "host/srv/gone").symlink_to("nowhere")
         daemon = self.daemon(resource("example.com/card", match) +
@@ -233,7 +233,7 @@ class Page(PageTest):
             grounds.add(self.browser.see("getComputedStyle(document.body).backgroundColor"))
         self.assertEqual(len(grounds), 2)
 
-    def test_shows_markup_from_outside_as_text(self):
+    def test_escapes_untrusted_markup(self):
         bad = "<img src=x onerror=alert(1)>"
         self.files("<script>alert(2)<", "&amp;<b>", "x' onclick='alert(3)")
         (self.dir / "host/srv/<svg onload=alert(4)>").symlink_to("nowhere")
@@ -258,9 +258,9 @@ class Page(PageTest):
             "document.querySelectorAll('main img, main script, main svg, main b:not(.tile b)').length"), 0)
         self.browser.see(f"void (location.hash = '#q=' + encodeURIComponent({json.dumps(bad)}))")
         self.browser.see("void (location.hash = '#resource=" + "%3Cb%3E&device=%3Cb%3E')")
-        self.assert_nothing_heard()
+        self.assert_no_problems()
 
-    def test_keeps_letters_that_turn_the_direction_where_they_are(self):
+    def test_isolates_bidirectional_text(self):
         turning = "card\u202egnp.exe"
         match = self.files(turning)
         (self.dir / "host/srv/\u202egone").symlink_to("nowhere")
@@ -274,7 +274,7 @@ class Page(PageTest):
                 f"getComputedStyle(document.querySelector({json.dumps(selector)})).unicodeBidi"),
                 "isolate", selector)
 
-    def test_says_what_the_address_asks_for_and_is_not_there(self):
+    def test_reports_a_missing_device_of_the_url(self):
         daemon = self.daemon(resource("example.com/card", self.files("card0")))
         self.open(daemon, "#resource=example.com%2Fcard&device=card7")
         self.ask_again("resources[0]?.devices.length === 1")
@@ -287,7 +287,7 @@ class Page(PageTest):
         self.browser.do(type="card")
         self.assertEqual(self.browser.texts("#count"), ["1 of 1 device"])
 
-    def test_filters_also_when_the_address_cannot_change(self):
+    def test_filters_if_the_url_cannot_change(self):
         daemon = self.daemon(resource("example.com/card", self.files("card0", "card1")))
         self.open(daemon)
         self.ask_again("resources[0]?.devices.length === 2")
@@ -297,9 +297,9 @@ class Page(PageTest):
         self.browser.do(type="card1")
         self.assertEqual(self.browser.devices(), ["card1"])
         self.await_see("tried > 0")
-        self.assert_nothing_heard()
+        self.assert_no_problems()
 
-    def test_asks_again_for_what_it_failed_to_show(self):
+    def test_retries_after_a_rendering_error(self):
         match = self.files("card0")
         daemon = self.daemon(resource("example.com/card", match))
         self.open(daemon)
@@ -308,7 +308,7 @@ class Page(PageTest):
         self.files("card1")
         self.ask_again("document.querySelectorAll('tr.device').length === 2")
 
-    def test_lets_nothing_in_and_nothing_out(self):
+    def test_enforces_the_content_security_policy(self):
         daemon = self.daemon(resource("example.com/card", self.files("card0")))
         headers = self.open(daemon)["headers"]
         self.assertEqual(headers["x-content-type-options"], "nosniff")
@@ -317,7 +317,7 @@ class Page(PageTest):
         self.assertTrue(policy.startswith("default-src 'none'; "), policy)
         self.assertNotIn("unsafe", policy)
         self.assertNotIn("http", policy)
-        self.assert_nothing_heard()
+        self.assert_no_problems()
         for forbidden in ("document.body.innerHTML = '<b>x</b>'",
                           "new Function('return 1')()",
                           "document.body.append(Object.assign(document.createElement('script'), "
@@ -326,7 +326,7 @@ class Page(PageTest):
         self.assertEqual(self.browser.see("typeof window.ran"), "undefined")
         self.assertNotEqual(self.browser.do(problems=True), [])
 
-    def test_refreshes_without_losing_the_place(self):
+    def test_refresh_keeps_scroll_position_and_focus(self):
         match = self.files(*(f"card{i}" for i in range(150)))
         daemon = self.daemon(resource("example.com/card", match) + self.card_ok({}))
         self.open(daemon)
@@ -355,7 +355,7 @@ class Page(PageTest):
         self.assertEqual(after, before)
         self.assertTrue(any("no link" in reason for reason in self.browser.texts(".reason")))
 
-    def test_what_is_wrong_comes_first_and_stays_where_it_is(self):
+    def test_lists_problems_first_without_reordering(self):
         (self.dir / "host/srv").mkdir(parents=True)
         names = ("healthy", "link", "most", "sick")
         (self.dir / "host/srv/link0").symlink_to("nowhere")
@@ -383,13 +383,13 @@ class Page(PageTest):
         self.ask_again("resources[0]?.sick === 1")
         self.assertEqual(order(), ["healthy", "link", "most", "sick"])
 
-    def test_tiles_that_filter_look_like_it(self):
+    def test_filter_tiles_look_like_buttons(self):
         self.open(self.daemon(resource("example.com/card", self.files("card0"))))
         looks = self.browser.see("""[...document.querySelectorAll('.tile')].map((e) =>
             [e.tagName, getComputedStyle(e.querySelector('span')).textDecorationLine])""")
         self.assertEqual(looks, [["DIV", "none"], *[["BUTTON", "underline"]] * 4])
 
-    def give_all_something_to_say(self):
+    def fill_all_devices(self):
         """A probe, a holder and a reason for each device, as if it came from the daemon: what takes
         the page its time is not where it comes from."""
         self.browser.see("""void (kept = take, take = (next) => {
@@ -427,12 +427,12 @@ class Page(PageTest):
         print(f"milliseconds for a refresh in which everything was probed: {spent}")
         self.assertIn("pulled out", self.browser.texts("tr.device .reason"))
 
-    def test_ten_thousand_devices_stay_usable(self):
+    def test_handles_ten_thousand_devices(self):
         match = self.files(*(f"card{i}" for i in range(10000)))
         daemon = self.daemon(resource("example.com/card", match))
         self.open(daemon)
         self.ask_again("resources[0]?.devices.length === 10000")
-        self.give_all_something_to_say()
+        self.fill_all_devices()
         rows = "document.querySelectorAll('tr.device').length"
         self.assertLessEqual(self.browser.see(rows), 200)
         spent = self.browser.see("""(() => {
@@ -459,12 +459,12 @@ class Page(PageTest):
             "(({top, bottom}) => top > 0 && bottom < innerHeight)"
             "(document.querySelector('tr.chosen').getBoundingClientRect())"))
 
-    def test_a_hundred_resources_stay_usable(self):
+    def test_handles_a_hundred_resources(self):
         match = self.files(*(f"card{i}" for i in range(100)))
         daemon = self.daemon("".join(resource(f"example.com/card{i}", match) for i in range(100)))
         self.open(daemon)
         self.ask_again("resources.length === 100 && resources.every((r) => r.devices.length === 100)")
-        self.give_all_something_to_say()
+        self.fill_all_devices()
         rows = "document.querySelectorAll('tr.device').length"
         self.assertLessEqual(self.browser.see(rows), 2000)
         self.refresh_with_a_change("card0")
@@ -474,7 +474,7 @@ class Page(PageTest):
         self.browser.do(press="Escape")
         self.assertLessEqual(self.browser.see(rows), 2000)
 
-    def test_tells_the_time_as_the_log_does(self):
+    def test_shows_times_in_utc(self):
         daemon = self.daemon(resource("example.com/card", self.files("card0")) + self.card_ok({}))
         self.open(daemon)
         self.ask_again("resources[0]?.devices[0]?.last_probe")
@@ -485,14 +485,14 @@ class Page(PageTest):
                          r"^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC$")
         self.assertIn("last scan ", self.browser.texts(".sums")[0])
 
-    def test_chevrons_stand_in_the_middle_of_their_line(self):
+    def test_chevrons_are_vertically_centered(self):
         self.open(self.daemon(resource("example.com/card", self.files("card0"))))
         self.ask_again("resources[0]?.devices.length === 1")
         for closed_or_open in (".toggle", ".resource[open] > summary"):
             self.assertLess(self.browser.see(
                 f"{OFF}(document.querySelector({json.dumps(closed_or_open)}))"), 0.5)
 
-    def test_fits_a_phone(self):
+    def test_fits_small_screens(self):
         long_name = "usb-" + "Silicon_Labs_CP2102N_USB_to_UART_Bridge_Controller_" * 4
         match = self.files("card0", long_name)
         daemon = self.daemon(resource("example.com/card", match) +
@@ -517,7 +517,7 @@ class Page(PageTest):
                 self.browser.do(choose=["#health", health])
                 self.assertGreater(self.browser.see(ROOM_FOR_PLACEHOLDER), 0)
 
-    def test_shows_why_a_reload_was_refused(self):
+    def test_shows_diagnostics_of_a_rejected_reload(self):
         daemon = self.daemon(resource("example.com/card", self.files("card0")))
         config = self.dir / "patchbay.toml"
         good = config.read_text()
@@ -538,7 +538,7 @@ class Page(PageTest):
         self.await_see("status.config.diagnostics.length === 0")  # of its own accord
         self.assertEqual(self.browser.texts("#config"), [])
 
-    def test_says_why_a_resource_has_no_device(self):
+    def test_explains_resources_without_devices(self):
         (self.dir / "host/srv").mkdir(parents=True)
         (self.dir / "host/srv/gone").symlink_to("nowhere")
         daemon = self.daemon(resource("example.com/none", 'path = "/dev/none*"') +
@@ -552,7 +552,7 @@ class Page(PageTest):
         self.assertNotIn("No devices found", self.browser.see(none % "/rejected"))
         self.assertEqual(self.browser.texts(".rejected .path"), ["/srv/gone"])
 
-    def test_shows_what_containers_would_miss(self):
+    def test_shows_missing_nodes_and_mounts(self):
         (self.dir / "host/srv").mkdir(parents=True)
         (self.dir / "host/srv/a").touch()
         self.open(self.daemon(resource("example.com/card", 'path = "/srv/*"\ntype = "file"',
@@ -562,7 +562,7 @@ class Page(PageTest):
         self.assertIn("/dev/no-such-node of device_node is missing", self.browser.texts(".reason")[0])
         self.assertEqual(self.browser.texts(".missing .path"), ["/opt/no-such-place"])
 
-    def test_is_there_before_a_configuration_is(self):
+    def test_is_served_without_a_valid_configuration(self):
         config = self.config("nonsense = 1\n")
         with Daemon(config, self.kubelet_dir, "--wait-for-config") as daemon:
             _, line = daemon.err.wait("waiting for a valid configuration")
@@ -572,7 +572,7 @@ class Page(PageTest):
             self.assertIn("No valid configuration", self.browser.texts("#config")[0])
             self.assertIn(f"{config}:1:1", self.browser.texts("#config")[0])
 
-    def test_says_when_nobody_answers(self):
+    def test_reports_a_lost_connection(self):
         daemon = self.daemon(resource("example.com/card", self.files("card0")))
         self.open(daemon)
         self.ask_again("resources[0]?.devices.length === 1")
@@ -581,7 +581,7 @@ class Page(PageTest):
         self.assertIn("has not responded since", self.browser.texts("#lost")[0])
         self.assertEqual(self.browser.devices(), ["card0"])
 
-    def test_says_what_to_do_without_scripts(self):
+    def test_shows_a_message_without_javascript(self):
         daemon = self.daemon(resource("example.com/card", self.files("card0")))
         self.open(daemon, scripts=False)
         self.assertIn("needs JavaScript", self.browser.see("document.body.innerText"))
@@ -590,7 +590,7 @@ class Page(PageTest):
 class Pictures(PageTest):
     """The page of a typical node."""
 
-    def test_of_a_node_at_work(self):
+    def test_screenshots_of_a_typical_node(self):
         support.skip_unless_device_nodes()
         host = self.dir / "host"
         host_tree.make(HERE / "host.toml", host)
@@ -617,7 +617,7 @@ class Pictures(PageTest):
                        " && resources.reduce((sum, r) => sum + r.sick, 0) === 2")
         (host / "dev/video4").unlink()
         self.ask_again("resources.reduce((sum, r) => sum + r.sick, 0) === 3")
-        self.assert_nothing_heard()
+        self.assert_no_problems()
         into = IMAGES if "--write" in ARGUMENTS else self.dir
         into.mkdir(exist_ok=True)
         for name, sick, address, how in (

@@ -256,7 +256,7 @@ class Promtool(unittest.TestCase):
                              capture_output=True, text=True, timeout=5 * support.PATIENCE)
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
 
-    def test_accepts_the_alerts(self):
+    def test_promtool_accepts_the_alerts(self):
         self.run_on("check rules", observability.ALERTS)
 
     def test_alerts_fire_and_stay_silent_as_expected(self):

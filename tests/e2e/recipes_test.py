@@ -25,7 +25,7 @@ def recipes():
 
 
 class Recipes(golden.OnAnotherHost):
-    def test_each_gives_its_golden_answer(self):
+    def test_output_matches_golden_files(self):
         index, sections = recipes()
         self.assertGreater(len(sections), 15)
         for name, blocks in sections.items():
@@ -37,7 +37,7 @@ class Recipes(golden.OnAnotherHost):
                 self.assertEqual((checked.returncode, checked.stderr), (0, ""), checked.stdout)
                 self.compare(config, HOSTS / f"{name}.toml")
 
-    def test_no_host_or_answer_is_left_over(self):
+    def test_no_unused_host_or_golden_files(self):
         known = {f"{name}.{kind}" for name in recipes()[1] for kind in ("toml", "golden")}
         self.assertEqual({path.name for path in HOSTS.iterdir()}, known)
 

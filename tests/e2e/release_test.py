@@ -18,19 +18,19 @@ class Release(support.TestCase):
         if not RELEASE.exists():
             raise unittest.SkipTest("preset release is not built")
 
-    def test_is_hardened(self):
+    def test_program_is_hardened(self):
         stripped = self.dir / "patchbay"
         subprocess.run(["strip", "-o", str(stripped), str(RELEASE)], check=True)
         self.assertEqual(elf.missing_hardening(stripped), set())
 
-    def test_a_program_that_is_not_is_found_out(self):
+    def test_detects_missing_hardening(self):
         source, program = self.dir / "a.c", self.dir / "a"
         source.write_text("int main(void) { return 0; }\n")
         subprocess.run(["gcc", "-no-pie", "-Wl,-z,norelro,-z,lazy,-z,execstack", "-o", str(program),
                         str(source)], check=True)
         self.assertEqual(len(elf.missing_hardening(program)), 7)
 
-    def test_its_own_functions_are_guarded(self):
+    def test_own_functions_have_stack_protectors(self):
         """The archives of Debian are always hardened, so only functions of Patchbay are checked."""
         ran = subprocess.run(["objdump", "--disassemble", "--no-show-raw-insn", "--demangle",
                               "--section=.text", str(RELEASE)], capture_output=True, text=True,
@@ -43,7 +43,7 @@ class Release(support.TestCase):
                 guards += 1
         self.assertGreater(guards, 100)
 
-    def test_its_flags_fortify(self):
+    def test_flags_enable_fortify(self):
         """If the compiler proves that a copy fits, as in all functions of Patchbay, it emits no checked call.
         Therefore this compiles a copy that it cannot prove."""
         ninja = (RELEASE.parents[1] / "build.ninja").read_text()
@@ -60,7 +60,7 @@ class Release(support.TestCase):
                                      text=True, check=True).stdout
             self.assertIn("__memcpy_chk", symbols, line)
 
-    def test_needs_little_at_run_time(self):
+    def test_needs_only_the_expected_libraries(self):
         self.assertLessEqual(set(elf.needed(RELEASE)), SHARED)
 
 

@@ -34,7 +34,7 @@ class Reloading(support.TestCase):
         for key in ("endpoint", "lists", "connections", "registrations"):
             self.assertEqual(now[key], self.null[key], key)
 
-    def test_a_file_that_is_written_and_one_that_is_replaced(self):
+    def test_reloads_a_written_and_a_replaced_file(self):
         config = pathlib.Path(self.config(NULL + seats(1)))
         kubelet, daemon = self.begin(config)
         config.write_text(NULL + seats(2))
@@ -46,7 +46,7 @@ class Reloading(support.TestCase):
         self.expect_untouched(kubelet)
         self.assertEqual(daemon.end()[0], 0)
 
-    def test_half_a_file_is_no_file(self):
+    def test_ignores_a_partially_written_file(self):
         config = pathlib.Path(self.config(NULL + seats(1)))
         kubelet, daemon = self.begin(config)
         text = NULL + seats(2)
@@ -60,7 +60,7 @@ class Reloading(support.TestCase):
         self.assertNotIn("config reload failed", daemon.err.text())
         self.expect_untouched(kubelet)
 
-    def test_a_file_that_is_read_while_it_is_written_is_waited_for(self):
+    def test_waits_for_a_file_that_is_open_for_writing(self):
         config = pathlib.Path(self.config(NULL + seats(1)))
         kubelet, daemon = self.begin(config, "--log-level", "debug")
         config.write_text(NULL + seats(2))  # which will be read 100 ms from now
@@ -73,7 +73,7 @@ class Reloading(support.TestCase):
         self.assertNotIn("resource removed", daemon.err.text())
         self.expect_untouched(kubelet)
 
-    def test_an_empty_file_takes_nothing_away(self):
+    def test_rejects_an_empty_file(self):
         config = pathlib.Path(self.config(NULL + seats(1)))
         kubelet, daemon = self.begin(config)
         config.write_text("")
@@ -83,7 +83,7 @@ class Reloading(support.TestCase):
         self.await_seats(kubelet, 2)
         self.expect_untouched(kubelet)
 
-    def test_a_configmap_that_is_swapped(self):
+    def test_reloads_a_swapped_configmap(self):
         mount = self.dir / "mount"
         mount.mkdir()
 
@@ -115,7 +115,7 @@ class Reloading(support.TestCase):
                 self.assertEqual(daemon.end()[0], 0)
                 kubelet.ask("stop")
 
-    def test_a_mistake_is_told_and_mended(self):
+    def test_recovers_from_an_invalid_file(self):
         config = pathlib.Path(self.config(NULL + seats(1)))
         kubelet, daemon = self.begin(config)
         config.write_text(NULL + seats(2) + "color = 1\n")
@@ -130,7 +130,7 @@ class Reloading(support.TestCase):
             "the reload is counted")
         self.expect_untouched(kubelet)
 
-    def test_sighup_loads_again(self):
+    def test_sighup_reloads(self):
         config = pathlib.Path(self.config(NULL + seats(1)))
         kubelet, daemon = self.begin(config)
         for count in range(1, 4):
@@ -142,7 +142,7 @@ class Reloading(support.TestCase):
         self.assertEqual(daemon.err.text().count("configuration reloaded"), 3)
         self.assertEqual(daemon.end()[0], 0)
 
-    def test_a_kubelet_that_takes_nothing_in_holds_up_no_other_resource(self):
+    def test_stopped_kubelet_does_not_block_other_resources(self):
         # Like a stopped process: not even data that gRPC has written leaves the socket.
         def units(count):
             return (f'[[resource]]\nname = "example.com/units"\nreplicas = {count}\n'
@@ -172,7 +172,7 @@ class Reloading(support.TestCase):
         kubelet.wait_listed("example.com/other")
         self.assertEqual(daemon.end()[0], 0)
 
-    def test_flags_still_win(self):
+    def test_flags_override_a_reloaded_file(self):
         config = pathlib.Path(self.config(NULL + seats(1)))
         kubelet, daemon = self.begin(config)
         config.write_text('[daemon]\nlisten = "127.0.0.1:1"\npod_resources = ""\n' + NULL +
@@ -190,13 +190,13 @@ class Reloading(support.TestCase):
 
 
 class Waiting(support.TestCase):
-    def test_a_mistake_at_the_start_ends_the_process(self):
+    def test_exits_on_an_invalid_file_at_start(self):
         config = self.config("[[resource]]\n")
         with Daemon(config, self.kubelet_dir) as daemon:
             self.assertEqual(daemon.wait(), 1)
             self.assertIn("missing-key", daemon.err.text())
 
-    def test_or_is_waited_out(self):
+    def test_wait_for_config_waits_for_a_valid_file(self):
         config = pathlib.Path(self.config(""))
         config.unlink()
         with Kubelet(self.kubelet_dir) as kubelet, \
@@ -216,7 +216,7 @@ class Waiting(support.TestCase):
             self.await_true(lambda: daemon.get("/readyz")[0] == 200, "ready")
             self.assertEqual(daemon.end()[0], 0)
 
-    def test_and_can_be_ended_meanwhile(self):
+    def test_stops_while_waiting_for_a_valid_file(self):
         with Daemon(self.config("x"), self.kubelet_dir, "--wait-for-config") as daemon:
             daemon.err.wait("waiting for a valid configuration")
             self.assertEqual(daemon.end()[0], 0)

@@ -41,7 +41,7 @@ class Registering(support.TestCase):
                                  ["/dev/full", "/dev/zero"])
                 self.assertEqual(daemon.end()[0], 0)
 
-    def test_what_is_not_there_to_begin_with_is_said(self):
+    def test_reports_an_invalid_host_root_and_kubelet_dir(self):
         config = self.config('[daemon]\nhost_root = "/no/such"\n' + THREE)
         self.kubelet_dir.write_text("")
         with Daemon(config, self.kubelet_dir) as daemon:
@@ -49,7 +49,7 @@ class Registering(support.TestCase):
             daemon.err.wait("the kubelet's directory, or one of its parents, is a file; correct kubelet_dir")
             self.assertEqual(daemon.end()[0], 0)
 
-    def test_ten_restarts_of_the_kubelet_in_a_row(self):
+    def test_registers_after_ten_kubelet_restarts(self):
         with Kubelet(self.kubelet_dir) as kubelet, \
                 Daemon(self.config(THREE), self.kubelet_dir) as daemon:
             for name in NAMES:
@@ -72,7 +72,7 @@ class Registering(support.TestCase):
                 "ten restarts are counted")
             self.assertEqual(daemon.end()[0], 0)
 
-    def test_the_last_of_restarts_without_a_pause_counts(self):
+    def test_registers_after_restarts_without_pause(self):
         with Kubelet(self.kubelet_dir) as kubelet, \
                 Daemon(self.config(THREE), self.kubelet_dir) as daemon:
             for name in NAMES:
@@ -87,7 +87,7 @@ class Registering(support.TestCase):
             for name in NAMES:
                 self.assertEqual(kubelet.view(name)["streams"], 1, name)
 
-    def test_a_kubelet_that_crashed(self):
+    def test_registers_after_a_kubelet_crash(self):
         with Kubelet(self.kubelet_dir) as kubelet, \
                 Daemon(self.config(THREE), self.kubelet_dir):
             for name in NAMES:
@@ -98,7 +98,7 @@ class Registering(support.TestCase):
             for name in NAMES:
                 kubelet.wait_listed(name, since=mark)
 
-    def test_a_socket_on_which_nobody_listens(self):
+    def test_retries_on_a_stale_kubelet_socket(self):
         with Kubelet(self.kubelet_dir) as kubelet:
             kubelet.ask("crash")
             with Daemon(self.config(THREE), self.kubelet_dir) as daemon:
@@ -111,7 +111,7 @@ class Registering(support.TestCase):
                 for name in NAMES:  # immediately, regardless of the back-off
                     kubelet.wait_listed(name, since=mark)
 
-    def test_a_kubelet_that_hung_and_was_restarted(self):
+    def test_registers_after_a_hanging_kubelet_restarts(self):
         with Kubelet(self.kubelet_dir) as kubelet:
             kubelet.ask("fault hang")
             with Daemon(self.config(THREE), self.kubelet_dir):
@@ -123,7 +123,7 @@ class Registering(support.TestCase):
                 for name in NAMES:
                     kubelet.wait_listed(name, since=mark, timeout=10)
 
-    def test_a_kubelet_that_never_calls_back(self):
+    def test_retries_if_the_kubelet_never_connects(self):
         with Kubelet(self.kubelet_dir) as kubelet:
             kubelet.ask("fault never_dial example.com/null")
             with Daemon(self.config(THREE), self.kubelet_dir) as daemon:
@@ -135,7 +135,7 @@ class Registering(support.TestCase):
                 # Its timeout is 20 s; then it tries again.
                 kubelet.wait_listed("example.com/null", timeout=40)
 
-    def test_a_hundred_resources(self):
+    def test_registers_a_hundred_resources(self):
         names = [f"example.com/r{i}" for i in range(100)]
         config = self.config("".join(resource(name, "count = 2") for name in names))
         with Kubelet(self.kubelet_dir) as kubelet, Daemon(config, self.kubelet_dir) as daemon:
@@ -149,7 +149,7 @@ class Registering(support.TestCase):
             self.assertEqual(daemon.end()[0], 0)
             self.assertEqual(self.plugin_sockets(), [])
 
-    def test_a_stream_that_broke(self):
+    def test_registers_again_after_a_broken_stream(self):
         with Kubelet(self.kubelet_dir) as kubelet, \
                 Daemon(self.config(THREE), self.kubelet_dir):
             for name in NAMES:
@@ -163,7 +163,7 @@ class Registering(support.TestCase):
                               since=mark, timeout=3 * support.PATIENCE)
             self.assertEqual(kubelet.view("example.com/null")["registrations"], 1)
 
-    def test_its_own_socket_deleted(self):
+    def test_recreates_a_deleted_plugin_socket(self):
         with Kubelet(self.kubelet_dir) as kubelet, \
                 Daemon(self.config(NULL), self.kubelet_dir):
             first = kubelet.wait_listed("example.com/null")["endpoint"]
@@ -172,7 +172,7 @@ class Registering(support.TestCase):
                                      lambda v: v["connected"] and v["endpoint"] != first)
             self.assertTrue(os.path.exists(view["endpoint"]))
 
-    def test_the_directory_replaced(self):
+    def test_registers_in_a_replaced_directory(self):
         with Kubelet(self.kubelet_dir) as kubelet, \
                 Daemon(self.config(NULL), self.kubelet_dir):
             kubelet.wait_listed("example.com/null")
@@ -182,7 +182,7 @@ class Registering(support.TestCase):
             kubelet.ask("start")
             kubelet.wait_listed("example.com/null", since=mark)
 
-    def test_a_resource_that_is_refused_troubles_no_other(self):
+    def test_rejected_resource_does_not_affect_others(self):
         with Kubelet(self.kubelet_dir) as kubelet, \
                 Daemon(self.config(THREE), self.kubelet_dir) as daemon:
             for name in NAMES:
@@ -201,7 +201,7 @@ class Registering(support.TestCase):
 
 
 class Waiting(support.TestCase):
-    def test_for_a_directory_that_is_not_there_yet(self):
+    def test_waits_for_a_missing_directory(self):
         with Daemon(self.config(NULL), self.kubelet_dir) as daemon:
             self.assertEqual(daemon.get("/readyz")[0], 503)
             self.assertFalse(self.kubelet_dir.exists())
@@ -210,14 +210,14 @@ class Waiting(support.TestCase):
                 self.await_true(lambda: daemon.get("/readyz")[0] == 200, "ready")
                 self.assertEqual(daemon.end()[0], 0)
 
-    def test_for_a_directory_whose_parents_are_not_there_either(self):
+    def test_waits_for_missing_parent_directories(self):
         deep = self.dir / "a/b/c"
         with Daemon(self.config(NULL), deep) as daemon:
             daemon.address()
             with Kubelet(deep) as kubelet:
                 kubelet.wait_listed("example.com/null")
 
-    def test_ends_while_it_waits(self):
+    def test_stops_while_waiting(self):
         with Daemon(self.config(NULL), self.kubelet_dir) as daemon:
             daemon.address()
             code, seconds = daemon.end()
@@ -225,7 +225,7 @@ class Waiting(support.TestCase):
             self.assertLess(seconds, 2)
             self.assertFalse(self.kubelet_dir.exists())
 
-    def test_a_directory_with_a_slash_at_its_end(self):
+    def test_accepts_a_trailing_slash(self):
         with Kubelet(self.kubelet_dir) as kubelet, \
                 Daemon(self.config(NULL), f"{self.kubelet_dir}/"):
             kubelet.wait_listed("example.com/null")
@@ -236,7 +236,7 @@ class Waiting(support.TestCase):
 
 
 class Logging(support.TestCase):
-    def test_every_line_is_json_where_that_is_wanted(self):
+    def test_every_line_is_json_if_requested(self):
         self.kubelet_dir.mkdir()
         config = self.config(NULL + resource("example.com/also", 'path = "/dev/null"'))
         with Daemon(config, self.kubelet_dir, "--log-format", "json") as daemon:
@@ -250,7 +250,7 @@ class Logging(support.TestCase):
         self.assertEqual([(line["level"], line["warnings"]) for line in warnings], [("warning", 1)])
         self.assertIn("shutting down", [line["message"] for line in lines])
 
-    def test_mistakes_are_json_too(self):
+    def test_configuration_errors_are_json(self):
         config = self.config('[[resource]]\nname = "null"\n')
         with Daemon(config, self.kubelet_dir, "--log-format", "json") as daemon:
             self.assertEqual(daemon.wait(), 1)
@@ -258,7 +258,7 @@ class Logging(support.TestCase):
         self.assertIn("bad-resource-name", [line.get("code") for line in lines])
         self.assertNotIn("configuration loaded", [line["message"] for line in lines])
 
-    def test_the_first_reading_is_told_as_all_others_are(self):
+    def test_initial_load_is_logged_like_a_reload(self):
         self.kubelet_dir.mkdir()
         doubtful = NULL + resource("example.com/also", 'path = "/dev/null"')
         for text, more, doubts in ((doubtful, (), 1),
@@ -279,7 +279,7 @@ class Logging(support.TestCase):
                 if doubts:
                     self.assertIn(" warnings=1", warnings[0])
 
-    def test_on_a_terminal_mistakes_are_shown_with_their_source(self):
+    def test_terminal_shows_errors_with_their_source(self):
         doubtful = NULL + resource("example.com/also", 'path = "/dev/null"')
 
         def shown(text, *more):
@@ -312,7 +312,7 @@ class Logging(support.TestCase):
 
 
 class Refusing(support.TestCase):
-    def test_an_invalid_file(self):
+    def test_rejects_an_invalid_file(self):
         self.kubelet_dir.mkdir()
         config = self.config('[[resource]]\nname = "null"\nreplcas = 2\n')
         with Daemon(config, self.kubelet_dir) as daemon:
@@ -324,12 +324,12 @@ class Refusing(support.TestCase):
             self.assertEqual(daemon.out.text(), "")
         self.assertEqual(list(self.kubelet_dir.iterdir()), [])
 
-    def test_no_file(self):
+    def test_rejects_a_missing_file(self):
         with Daemon(self.dir / "none.toml", self.kubelet_dir) as daemon:
             self.assertEqual(daemon.wait(), 1)
             self.assertIn("none.toml code=unreadable-file reason=", daemon.err.text())
 
-    def test_a_port_that_is_taken(self):
+    def test_fails_if_the_port_is_in_use(self):
         self.kubelet_dir.mkdir()
         config = self.config(NULL)
         with Daemon(config, self.kubelet_dir) as first:
@@ -341,11 +341,11 @@ class Refusing(support.TestCase):
                 self.assertIn("in use", second.err.text())
             self.assertEqual(first.get("/healthz")[0], 200)
 
-    def test_an_address_that_is_none(self):
+    def test_rejects_an_invalid_address(self):
         with Daemon(self.config(NULL), self.kubelet_dir, listen="nowhere") as daemon:
             self.assertEqual(daemon.wait(), 2)
 
-    def test_a_directory_too_long_for_sockets(self):
+    def test_rejects_a_directory_too_long_for_sockets(self):
         with Daemon(self.config(NULL), "/tmp/" + "x" * 50) as daemon:
             self.assertEqual(daemon.wait(), 2)
             self.assertIn("--kubelet-dir", daemon.err.text())
@@ -369,15 +369,15 @@ class Nodes(support.TestCase):
                     daemon.get("/metrics")[1]
                 self.assertEqual(served, f"example.com/{name}" in expected)
 
-    def test_take_only_what_is_for_them(self):
+    def test_register_only_resources_for_the_node(self):
         self.registered("rack-17", "example.com/rack", "example.com/all")
         self.registered("desk", "example.com/desk", "example.com/all")
         self.registered("elsewhere", "example.com/all")
 
-    def test_without_a_name_have_that_of_the_host(self):
+    def test_use_the_host_name_by_default(self):
         self.registered("", "example.com/all")
 
-    def test_devices_and_allocate_know_them_too(self):
+    def test_devices_and_allocate_apply_on_nodes(self):
         config = self.config(self.CONFIG)
         listed = support.run("devices", "-o", "json", "-c", str(config), NODE_NAME="rack-1")
         self.assertEqual([r["name"] for r in json.loads(listed.stdout)["resources"]],

@@ -117,13 +117,13 @@ class Schema(support.TestCase):
             refused |= {pathlib.Path(f["file"]) for f in findings if f["severity"] == "error"}
         return refused
 
-    def test_the_file_is_what_the_command_prints(self):
+    def test_file_matches_the_command_output(self):
         ran = run("schema")
         self.assertEqual((ran.returncode, ran.stderr), (0, ""))
         self.assertEqual(SCHEMA.read_text(), ran.stdout,
                          "after a change of the keys: patchbay schema > patchbay.schema.json")
 
-    def test_each_configuration_says_where_its_schema_is(self):
+    def test_each_configuration_names_its_schema(self):
         for path in CONFIGURATIONS:
             with self.subTest(path=path):
                 line, empty = path.read_text().splitlines()[:2]
@@ -133,18 +133,18 @@ class Schema(support.TestCase):
                 if path in EXAMPLES:  # which people copy
                     self.assertEqual(named, "./patchbay.schema.json")
 
-    def test_each_configuration_is_right(self):
+    def test_each_configuration_is_valid(self):
         taplo.skip_unless_installed()
         self.assertEqual(taplo.lint(CONFIGURATIONS), {})
 
-    def test_a_copy_beside_the_schema_is_judged_by_it(self):
+    def test_copy_next_to_the_schema_is_validated(self):
         taplo.skip_unless_installed()
         (self.directory / SCHEMA.name).write_text(run("schema").stdout)
         good, bad = self.write([EXAMPLES[0].read_text(),
                                 EXAMPLES[0].read_text().replace("\nname", "\nnmae", 1)])
         self.assertEqual(set(taplo.lint([good, bad])), {bad})
 
-    def test_what_check_takes_is_taken(self):
+    def test_accepts_files_that_check_accepts(self):
         taplo.skip_unless_installed()
         texts = [text for page in sorted((SOURCE / "docs").glob("*.md"))
                  for _, text in toml_blocks(page.name)]
@@ -155,7 +155,7 @@ class Schema(support.TestCase):
         self.assertGreater(len(good), 15)
         self.assertEqual(taplo.lint(good, SCHEMA), {})
 
-    def test_what_a_schema_can_see_is_refused(self):
+    def test_rejects_errors_that_a_schema_can_detect(self):
         taplo.skip_unless_installed()
         samples = [s for s in self.bad_samples() if s[2] not in NOT_FOR_TAPLO]
         self.assertGreater(len(samples), 200)
@@ -180,7 +180,7 @@ class Schema(support.TestCase):
             with self.subTest(text=path.read_text()):
                 self.assertEqual(path in by_schema, path in refused, "what the schema says of it")
 
-    def test_of_keys_together_it_says_what_check_says_in_a_match(self):
+    def test_key_combinations_of_a_match_agree_with_check(self):
         taplo.skip_unless_installed()
         lines = ["path = '/dev/x*'", "regex = '/dev/y.'", "usb = '*:1234'", "serial = 'A*'",
                  "pci = '*:1234'", "udev = { subsystem = 'tty' }", "udev = { driver = 'x' }",
@@ -193,7 +193,7 @@ class Schema(support.TestCase):
         self.assert_same_as_check(
             [resource(f"a.com/x{i}", match) for i, match in enumerate(sets_of(lines, 3))])
 
-    def test_of_keys_together_it_says_what_check_says_in_health(self):
+    def test_key_combinations_of_health_agree_with_check(self):
         taplo.skip_unless_installed()
         lines = ["command = ['/bin/x']", "open = true", "open = false", "file = '/sys/x'",
                  "equals = 'x'", "matches = 'x'", "period = '1s'"]
@@ -201,7 +201,7 @@ class Schema(support.TestCase):
             [resource(f"a.com/x{i}", "path = '/dev/x*'") + "[resource.health]\n" + health
              for i, health in enumerate(sets_of(lines, 5))])
 
-    def test_it_is_a_schema_to_others_too(self):
+    def test_jsonschema_agrees_with_taplo(self):
         try:
             import jsonschema
         except ImportError:
@@ -222,7 +222,7 @@ class Schema(support.TestCase):
             with self.subTest(code=code, text=text[:300]):
                 self.assertEqual(validator.is_valid(document), not seen)
 
-    def test_its_own_values_fit(self):
+    def test_defaults_and_examples_are_valid(self):
         try:
             import jsonschema
         except ImportError:

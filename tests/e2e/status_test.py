@@ -45,7 +45,7 @@ class Status(support.TestCase):
     def devices(status, name):
         return {d["id"]: d for d in Status.resources(status)[name]["devices"]}
 
-    def test_tells_all_that_is_known(self):
+    def test_contains_the_complete_state(self):
         socket = self.dir / "pods.sock"
         probe = f'{HEALTH}command = ["/bin/sh", "-c", "echo $0 is tired; test $0 != full", "{{id}}"]\n'
         text = (f'[daemon]\npod_resources = "{socket}"\n' +
@@ -106,7 +106,7 @@ class Status(support.TestCase):
                                       "rejected the registration" in r["state_reason"]
                                       for r in s["resources"]), "the kubelet refuses")
 
-    def test_has_the_devices_of_the_command(self):
+    def test_devices_match_the_devices_command(self):
         config = self.config(resource("example.com/null", 'path = "/dev/null"') +
                              resource("example.com/usb", "regex = '/dev/(?P<what>zero|full)'") +
                              resource("example.com/clash", 'path = "/dev/{zero,full}"\nid = "same"') +
@@ -126,7 +126,7 @@ class Status(support.TestCase):
             self.assertEqual(shared, printed[name])
             self.assertTrue(all(d["in_use_by"] is None for d in served["devices"]))
 
-    def test_keeps_the_diagnostics_of_what_was_refused(self):
+    def test_contains_diagnostics_of_a_rejected_reload(self):
         good = resource("example.com/null", 'path = "/dev/null"')
         config = self.config(good)
         with Daemon(config, self.kubelet_dir) as daemon:
@@ -148,7 +148,7 @@ class Status(support.TestCase):
             self.assertGreater(status["config"]["loaded_at"], before["loaded_at"])
             self.assertEqual(len(status["resources"]), 2)
 
-    def test_is_there_before_a_configuration_is(self):
+    def test_is_served_without_a_valid_configuration(self):
         config = self.config("nonsense = 1\n")
         with Daemon(config, self.kubelet_dir, "--wait-for-config") as daemon:
             _, line = daemon.err.wait("waiting for a valid configuration")
@@ -159,7 +159,7 @@ class Status(support.TestCase):
             self.assertEqual(status["config"]["loaded_at"], None)
             self.assertEqual(status["config"]["diagnostics"][0]["line"], 1)
 
-    def test_is_sent_again_only_when_it_changed(self):
+    def test_returns_304_if_unchanged(self):
         with Daemon(self.config(resource("example.com/seat", "count = 3")),
                     self.kubelet_dir) as daemon:
             self.await_status(daemon, lambda s: s["resources"] and s["resources"][0]["devices"],
@@ -189,7 +189,7 @@ class Schema(support.TestCase):
                        "read_at": None, "diagnostics": [], "diagnostics_left_out": 0},
             "kubelet": {"up": True, "restarts": 0, "pod_resources_up": None}, "resources": []}
 
-    def test_knows_good_from_bad(self):
+    def test_rejects_invalid_values(self):
         self.assertEqual(schema.problems(SCHEMA, self.GOOD), [])
         for path, bad in ((["version"], 1), (["generated_at"], "yesterday"), (["new"], 1),
                           (["kubelet", "restarts"], -1), (["kubelet", "restarts"], True),

@@ -280,7 +280,7 @@ def skip_unless_programs(*programs):
             raise unittest.SkipTest(f"{program} is not installed")
 
 
-def tell_skipped(cases):
+def report_skipped(cases):
     """For scripts/test: ctest shows no reason, and nothing at all where the other cases ran."""
     if not (path := os.environ.get("PATCHBAY_SKIPPED")):
         return
@@ -295,7 +295,7 @@ def main():
         if not os.access(program, os.X_OK):
             sys.exit(f"{program} is not built")
     result = unittest.main(module="__main__", exit=False, verbosity=2).result
-    tell_skipped(result.skipped)
+    report_skipped(result.skipped)
     if not result.wasSuccessful():
         sys.exit(1)
     sys.exit(SKIPPED if result.testsRun == len(result.skipped) else 0)

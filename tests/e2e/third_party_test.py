@@ -64,7 +64,7 @@ class ThirdParty(support.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             cls.notices, cls.bill = written(BUILD, directory)
 
-    def test_every_library_of_the_program_is_listed(self):
+    def test_lists_every_library_of_the_program(self):
         loaded = re.findall(r"(/\S+) \(0x", subprocess.run(["ldd", support.PATCHBAY], capture_output=True, text=True,
                                                           check=True).stdout)
         self.assertGreater(len(loaded), 7)
@@ -81,7 +81,7 @@ class ThirdParty(support.TestCase):
         listed = {third_party.purl_of(component["purl"])[2]["upstream"].split("@")[0] for component in self.bill["components"]}
         self.assertLessEqual(set(expected.values()), listed)
 
-    def test_nothing_else_is_listed(self):
+    def test_lists_no_unused_library(self):
         for name, text in (("build.ninja", NINJA), ("main.cc", MAIN), ("test.cc", "#include <nlohmann/json_fwd.hpp>\n"),
                            ("CMakeCache.txt", "")):
             (self.dir / name).write_text(text)
@@ -96,7 +96,7 @@ class ThirdParty(support.TestCase):
             "libudev1": "loaded at run time",
             "zlib1g-dev": "linked statically"})
 
-    def test_the_bill_is_valid(self):
+    def test_sbom_is_valid(self):
         self.assertEqual(third_party.problems(self.bill), [])
         for component in self.bill["components"]:
             with self.subTest(component=component["name"]):
@@ -104,17 +104,17 @@ class ThirdParty(support.TestCase):
                                  component["version"])
                 self.assertTrue(component["licenses"])
 
-    def test_an_invalid_bill_is_found_out(self):
+    def test_validator_rejects_an_invalid_sbom(self):
         bill = copy.deepcopy(self.bill)
         bill["components"][0]["licenses"] = [{"license": {"id": "Expat"}}]
         bill["components"][1]["version"] += "x"
         self.assertEqual(len(third_party.problems(bill)), 2)
 
-    def test_the_same_build_gives_the_same_bytes(self):
+    def test_output_is_reproducible(self):
         self.assertEqual(written(BUILD, self.dir), (self.notices, self.bill))
         self.assertEqual(self.bill["metadata"]["timestamp"], "2023-11-14T22:13:20Z")
 
-    def test_licenses_that_texts_refer_to_are_included(self):
+    def test_includes_referenced_licenses(self):
         referred = {os.path.basename(os.path.realpath(path))
                     for path in re.findall(r"/usr/share/common-licenses/[\w.-]*\w", self.notices)}
         self.assertIn("LGPL-2.1", referred)

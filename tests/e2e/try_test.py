@@ -26,7 +26,7 @@ class Try(support.TestCase):
     def assert_clean(self):
         self.assertEqual(list(self.temp.iterdir()), [])
 
-    def test_once(self):
+    def test_once_prints_a_report(self):
         with Process([*self.command, "--once"], env=self.env) as process:
             self.assertEqual(process.wait(), 0, process.err.text())
             self.assertEqual(process.err.text(), "")
@@ -60,7 +60,7 @@ class Try(support.TestCase):
         self.assertNotRegex(report, r"\na.com/none +full +-")
         self.assert_clean()
 
-    def test_says_why_nothing_can_be_allocated(self):
+    def test_explains_why_nothing_can_be_allocated(self):
         config = self.config(resource("a.com/null", 'path = "/dev/null"',
                                       '[[resource.device_node]]\nhost_path = "/dev/no-such-node"\n'))
         with Process([PATCHBAY, "try", "--config", str(config), "--once"], env=self.env) as process:
@@ -69,7 +69,7 @@ class Try(support.TestCase):
         self.assertIn('a.com/null has no device to allocate on this host: the device "null" is unhealthy: '
                       "/dev/no-such-node of device_node is missing", report)
 
-    def test_stays_until_it_is_interrupted(self):
+    def test_runs_until_interrupted(self):
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             with self.subTest(signal=number), Process(self.command, env=self.env) as process:
                 process.out.wait("Press Ctrl-C to end.")
@@ -83,7 +83,7 @@ class Try(support.TestCase):
                 self.assertEqual(process.wait(), 0, process.err.text())
                 self.assert_clean()
 
-    def test_looks_again_when_asked(self):
+    def test_sigusr1_runs_commands_again(self):
         """A command is run by no event, and a rescan comes too late for this test."""
         found = self.dir / "found"
         found.write_text("[]")
@@ -102,7 +102,7 @@ class Try(support.TestCase):
             self.assertEqual(process.wait(), 0, process.err.text())
             self.assert_clean()
 
-    def test_follows_its_file(self):
+    def test_reloads_a_changed_file(self):
         config = self.config(CONFIG)
         with Process(self.command, env=self.env) as process:
             process.out.wait("Press Ctrl-C to end.")
@@ -122,7 +122,7 @@ class Try(support.TestCase):
             self.assertEqual(process.out.all().count("Configuration reloaded."), 2)
             self.assert_clean()
 
-    def test_tells_of_resources_for_other_nodes(self):
+    def test_lists_resources_of_other_nodes(self):
         config = self.config(CONFIG + resource("example.com/n", 'path = "/dev/zero"', 'on_nodes = ["desk"]'))
         with Process([PATCHBAY, "try", "--once", "--config", str(config)],
                      env={**self.env, "NODE_NAME": "vm"}) as process:
@@ -141,7 +141,7 @@ class Try(support.TestCase):
         os.close(terminal)
         return controller, pid
 
-    def test_a_terminal_that_is_closed(self):
+    def test_exits_when_its_terminal_closes(self):
         controller, pid = self.start_on_a_terminal()
         with os.fdopen(controller, "rb", buffering=0) as screen:
             text = b""
@@ -150,7 +150,7 @@ class Try(support.TestCase):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
         self.assert_clean()
 
-    def test_shows_who_holds_what(self):
+    def test_metrics_contain_device_usage(self):
         with Process(self.command, env=self.env) as process:
             _, line = process.out.wait("Metrics: http://")
             address = re.search("http://(.*)/metrics", line)[1]
@@ -163,7 +163,7 @@ class Try(support.TestCase):
             self.assertEqual(process.err.text(), "")
             self.assert_clean()
 
-    def test_a_container_starts_after_its_hook(self):
+    def test_runs_the_pre_start_hook(self):
         config = self.dir / "hooks.toml"
         for command, code, said in ((["/bin/sh", "-c", f"echo $1 >> {self.dir}/ran", "sh", "{id}"],
                                      0, "The container starts"),
@@ -178,7 +178,7 @@ class Try(support.TestCase):
                 self.assertIn(said, "\n".join(process.out.all()))
         self.assertEqual((self.dir / "ran").read_text(), "0\n")
 
-    def test_on_a_terminal(self):
+    def test_exits_on_ctrl_c(self):
         controller, pid = self.start_on_a_terminal()
         try:
             with os.fdopen(controller, "rb", buffering=0) as screen:
@@ -221,7 +221,7 @@ class Try(support.TestCase):
         if text:
             yield text.decode()
 
-    def test_impatient_people(self):
+    def test_exits_cleanly_on_repeated_sigint(self):
         for _ in range(10):
             with Process(self.command, env=self.env) as process:
                 process.out.wait("Press Ctrl-C to end.")
@@ -230,14 +230,14 @@ class Try(support.TestCase):
                 self.assertEqual(process.wait(), 0, process.err.text())
                 self.assert_clean()
 
-    def test_interrupted_before_the_report(self):
+    def test_exits_if_interrupted_before_the_report(self):
         with Process(self.command, env=self.env) as process:
             self.await_true(lambda: list(self.temp.iterdir()), "its directory")
             process.send(signal.SIGINT)
             self.assertEqual(process.wait(timeout=5), 0, process.err.text())
             self.assert_clean()
 
-    def test_a_long_name_for_the_temporary_directory(self):
+    def test_accepts_a_long_temporary_directory(self):
         long = self.temp / ("x" * 80)
         long.mkdir()
         self.env["TMPDIR"] = str(long)
@@ -245,14 +245,14 @@ class Try(support.TestCase):
             self.assertEqual(process.wait(), 0, process.err.text() + process.out.text())
         self.assertEqual(list(long.iterdir()), [])
 
-    def test_a_file_that_is_wrong(self):
+    def test_rejects_an_invalid_file(self):
         config = self.config("[[resource]]\n")
         with Process([PATCHBAY, "try", "-c", str(config)], env=self.env) as process:
             self.assertEqual(process.wait(), 1)
             self.assertIn("error[", process.err.text())
         self.assert_clean()
 
-    def test_a_port_that_is_taken(self):
+    def test_fails_if_the_port_is_in_use(self):
         with Process(self.command, env=self.env) as first:
             _, line = first.out.wait("Metrics: http://")
             address = re.search("http://(.*)/metrics", line)[1]
@@ -261,7 +261,7 @@ class Try(support.TestCase):
                 self.assertIn("in use", second.err.text())
             self.assertEqual(len(list(self.temp.iterdir())), 1)
 
-    def test_an_empty_file(self):
+    def test_exits_with_an_empty_file(self):
         config = self.config("")
         with Process([PATCHBAY, "try", "--once", "-c", str(config)], env=self.env) as process:
             self.assertIn(process.wait(), (0, 1))
@@ -289,7 +289,7 @@ class Script(support.TestCase):
         return subprocess.run([str(self.dir / "scripts/try"), *arguments], capture_output=True, text=True,
                               env=support.environment(**variables), timeout=support.PATIENCE)
 
-    def test_has_a_configuration_of_its_own_unless_one_is_named(self):
+    def test_uses_the_everyday_example_by_default(self):
         everyday = f"--config {self.dir}/examples/configs/everyday.toml"
         first = str(self.first)
         for arguments, variables, given in (
@@ -304,7 +304,7 @@ class Script(support.TestCase):
                 ran = self.run_script(*arguments, **variables)
                 self.assertEqual((ran.returncode, ran.stdout), (0, f"installs\ntry {given}\n"), ran.stderr)
 
-    def test_a_file_that_is_missing_is_said_before_anything_is_done(self):
+    def test_reports_a_missing_file_before_building(self):
         for arguments, variables in ((("-c", "/no/such"), {}), (("--config=/no/such",), {}),
                                      ((), {"PATCHBAY_CONFIG": "/no/such"})):
             with self.subTest(arguments=arguments, variables=variables):

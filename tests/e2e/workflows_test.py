@@ -68,10 +68,10 @@ class Workflows(support.TestCase):
         return [f"{found['file']}:{found['line']}: {found['message']}" for found in json.loads(ran.stdout)
                 if found["kind"] != "runner-label" or found["message"].split()[1] not in NEW_RUNNERS]
 
-    def test_actionlint_finds_nothing(self):
+    def test_actionlint_accepts_the_workflows(self):
         self.assertEqual(self.lint(*WORKFLOWS), [])
 
-    def test_actionlint_finds_an_expression_without_meaning(self):
+    def test_actionlint_rejects_an_invalid_expression(self):
         path = self.dir / "wrong.yml"
         path.write_text(WORKFLOWS[0].read_text().replace("matrix.steps", "matrix.step"))
         self.assertIn('property "step" is not defined', " ".join(self.lint(path)))
@@ -109,31 +109,31 @@ class Workflows(support.TestCase):
         steps = self.load(GITHUB / "workflows/ci.yml")["jobs"]["run"]["strategy"]["matrix"]["steps"]
         self.assertEqual(sorted(" ".join(steps).split()), sorted(self.steps_of_ci()))
 
-    def test_workflows_cannot_write(self):
+    def test_workflows_have_read_only_permissions(self):
         for path in WORKFLOWS:
             with self.subTest(path.name):
                 self.assertEqual(self.load(path)["permissions"], {"contents": "read"})
         self.assertEqual({name: job["permissions"] for name, job in self.jobs() if "permissions" in job}, PUBLISHES)
 
-    def test_a_release_is_of_a_tag(self):
+    def test_release_runs_only_for_version_tags(self):
         # YAML 1.1 reads `on` as true.
         self.assertEqual(self.load(GITHUB / "workflows/release.yml")[True],
                          {"push": {"tags": ["v[0-9]+.[0-9]+.[0-9]+"]}})
 
-    def test_actions_have_a_version(self):
+    def test_actions_are_pinned_to_a_version(self):
         for name, job in self.jobs():
             for step in job["steps"]:
                 if action := step.get("uses"):
                     with self.subTest(job=name, action=action):
                         self.assertRegex(action, r"^(actions|sigstore)/[\w-]+@v\d+\.\d+\.\d+$")
 
-    def test_jobs_run_on_the_release_of_debian_that_the_packages_are_of(self):
+    def test_jobs_run_on_debian_12(self):
         for name, job in self.jobs():
             with self.subTest(name):
                 if name not in PUBLISHES:
                     self.assertEqual(job["container"]["image"], "debian:12")
 
-    def test_the_devcontainer_installs_what_the_scripts_install(self):
+    def test_devcontainer_uses_the_packages_of_the_scripts(self):
         devcontainer = json.loads((SOURCE / ".devcontainer/devcontainer.json").read_text())
         self.assertEqual(devcontainer["image"], "debian:12")
         for key in ("onCreateCommand", "postCreateCommand"):
@@ -144,7 +144,7 @@ class Workflows(support.TestCase):
         checkout, = {step["run"] for _, job in self.jobs() for step in job["steps"] if "apt-get" in step.get("run", "")}
         self.assertEqual(devcontainer["onCreateCommand"], checkout)
 
-    def test_code_owners_are_of_paths_that_exist_and_are_well_formed(self):
+    def test_code_owners_have_existing_paths(self):
         lines = [line.split() for line in (GITHUB / "CODEOWNERS").read_text().splitlines()]
         rules = [words for words in lines if words and not words[0].startswith("#")]
         self.assertEqual(rules[0][0], "*")
@@ -157,7 +157,7 @@ class Workflows(support.TestCase):
                 for owner in owners:
                     self.assertRegex(owner, r"^@[A-Za-z0-9-]+(/[A-Za-z0-9_.-]+)?$")
 
-    def test_issue_templates_have_a_name_and_the_links_a_target(self):
+    def test_issue_templates_and_links_are_valid(self):
         import yaml
         templates = sorted((GITHUB / "ISSUE_TEMPLATE").glob("*.md"))
         self.assertGreaterEqual(len(templates), 2)
@@ -174,7 +174,7 @@ class Workflows(support.TestCase):
             self.assertTrue(link["url"].startswith("https://github.com/patchbay/patchbay/"))
             self.assertTrue(not is_file or (SOURCE / name).exists())
 
-    def test_templates_name_commands_and_files_that_exist(self):
+    def test_templates_name_existing_commands_and_files(self):
         texts = "".join(path.read_text() for path in [*(GITHUB / "ISSUE_TEMPLATE").iterdir(),
                                                       GITHUB / "PULL_REQUEST_TEMPLATE.md"])
         commands = [code.split() for code in re.findall(r"`([^`\n]+)`", texts)]
