@@ -4,7 +4,7 @@ builds, and runs them.
 
     contributing.py [SOURCE_DIR]    exit 1 if the page misses a step or its code does not work
 
-The code comes from the page. PLACES says where each block of code goes, because the page says it in words.
+The code comes from the page. PLACES has the location of each block, which the page only describes.
 """
 
 import json
@@ -77,7 +77,7 @@ def insert(tree, file, how, anchor, code):
 
 
 def follow(tree):
-    """Adds the source and the key. Returns what is wrong with the page."""
+    """Adds the source and the key. Returns the errors of the page."""
     page = (tree / "CONTRIBUTING.md").read_text()
     wrong, places = [], list(PLACES)
     for title, most in SECTIONS.items():

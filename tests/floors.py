@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Holds the #include lines of src/ to the table of floors in src/CMakeLists.txt.
+"""Checks the #include lines of src/ against the table of floors in src/CMakeLists.txt.
 
 A file may include its own room and those that its room names in ROOMS, all on lower floors, and of
 third-party libraries the HEADERS that its room names. Headers of the language and the system are
@@ -48,14 +48,14 @@ TABLE = read_table((ROOT / "src/CMakeLists.txt").read_text(encoding="utf-8"))
 
 
 def rooms_below(room):
-    """What a room may include: its ROOMS, and theirs."""
+    """Returns the rooms that a room may include: its ROOMS, and theirs."""
     found = set()
     for other in TABLE[room].rooms:
         found |= {other} | rooms_below(other)
     return found
 
 
-THREADS = {"model", "config", "convert"}  # whose tests ThreadSanitizer need not see
+THREADS = {"model", "config", "convert"}  # whose tests do not run under ThreadSanitizer
 THREADS = {"atomic", "barrier", "condition_variable", "execution", "future", "latch", "mutex",
            "os/thread_pool.h", "pthread.h", "semaphore", "shared_mutex", "stop_token", "thread"}
 SYSTEM = {"arpa", "asm", "linux", "net", "netinet", "sys"}
@@ -116,7 +116,7 @@ def check_table():
 
 
 def first_sentence(room):
-    """What a room does, as its README begins: "`room/` does …"."""
+    """Returns the purpose of a room from the start of its README: "`room/` does …"."""
     text = (ROOT / "src" / room / "README.md").read_text(encoding="utf-8")
     paragraph = " ".join(text.split("\n\n")[1].split())
     return re.split(r"(?<=[.:]) (?=[A-Z`])", paragraph)[0].rstrip(".:").removeprefix(f"`{room}/` ")
@@ -246,7 +246,7 @@ def self_test():
             failures.append(f"the long file is not noted: {notes}")
         if not check(pathlib.Path(tree) / "empty")[0]:
             failures.append("an empty tree passes")
-    print("\n".join(failures) if failures else f"{len(SELF_TEST)} files judged as expected")
+    print("\n".join(failures) if failures else f"{len(SELF_TEST)} files checked as expected")
     return 1 if failures else 0
 
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Holds the fields of the log to the table in docs/logs.md: each field that a log call in src/ has
+"""Compares the fields of the log with the table in docs/logs.md: each field that a log call in src/ has
 is in the table, and each in the table is in a log call.
 
     logs.py [SOURCE_DIR]    prints each difference; exit 1 if there is one
-    logs.py --self-test     shows that it sees both kinds
+    logs.py --self-test     shows that it detects both kinds
 """
 
 import pathlib
@@ -18,8 +18,8 @@ NAME = re.compile(r"`([^`]+)`")
 
 
 def balanced(text, start):
-    """What is up to the bracket that closes the one before `start`; brackets in strings count for
-    nothing."""
+    """Returns the text up to the bracket that closes the one before `start`. Ignores brackets in
+    strings."""
     depth, at, quoted = 1, start, False
     while at < len(text) and depth:
         if text[at] == "\\" and quoted:
@@ -33,7 +33,7 @@ def balanced(text, start):
 
 
 def used(src):
-    """The fields by name, and where each is first."""
+    """Returns the first location of each field, by name."""
     fields = {}
     for path in sorted(p for p in src.rglob("*") if p.suffix in (".h", ".cc")):
         text = path.read_text(encoding="utf-8")

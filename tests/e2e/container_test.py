@@ -104,7 +104,7 @@ class Container(support.TestCase):
 
     def test_container_gets_only_the_allocated_devices(self):
         self.skip_unless_containers_run()
-        disk, other = self.loop(1, LETTER), self.loop(2, b"not yours\n")
+        disk, other = self.loop(1, LETTER), self.loop(2, b"another disk\n")
         vendor = self.dir / "vendor"
         vendor.mkdir()
         (vendor / "file").write_text("from the vendor")

@@ -1,5 +1,5 @@
 """A small Debian in a directory: files and packages, in which commands run with its root as theirs, or
-which boots with its own systemd as a node does. Nothing of it reaches the machine: it has mounts,
+which boots with its own systemd as a node does. It does not affect the machine: it has its own mounts,
 its own PID and network namespaces, and /sys and /proc/sys read-only.
 """
 

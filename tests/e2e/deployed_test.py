@@ -1,4 +1,4 @@
-"""The DaemonSet of deploy/kustomize in a real container, to find missing permissions. Uses
+"""Runs the DaemonSet of deploy/kustomize in a real container, to detect missing permissions. Uses
 the built program instead of the image."""
 
 import os

@@ -1,9 +1,8 @@
-"""Checks README, docs/ and other pages: every command in them is run, every configuration is checked, every
-link leads somewhere.
+"""Checks README, docs/ and other pages: runs every command, checks every configuration and every link.
 
-The blocks of a page are one session of a shell, in the order of the page, in a directory with a copy of
-what they speak of. There is no cluster, so kubectl is asked for everything up to the connection: a
-flag or an argument that is wrong, or a manifest that does not build, fails before that.
+The blocks of a page are one shell session, in the order of the page, in a directory with copies of the files
+that they use. There is no cluster, so kubectl fails when it connects; an invalid flag or argument, or a manifest
+that does not build, fails before that.
 """
 
 import fnmatch
@@ -36,9 +35,9 @@ NOT_RUN = {
     "cmake --build": "it builds what is running",
     "PATCHBAY_SOAK_SECONDS=": "ten minutes; .ci/run has a shorter one",
     "PATCHBAY_CHAOS_SECONDS=": "ten minutes; .ci/run has a shorter one",
-    "python3 -B tests/e2e/dashboard_pictures.py": "it draws pictures for people, for minutes",
+    "python3 -B tests/e2e/dashboard_pictures.py": "it takes minutes and creates pictures",
 }
-# Pages whose commands are run in another place.
+# Pages whose commands are run by other tests.
 RUN_ELSEWHERE = {
     "package.md": "e2e.package runs them in a Debian that it boots",
     "release.md": "e2e.artifacts runs those that need no registry, on the files of a release",
@@ -46,7 +45,7 @@ RUN_ELSEWHERE = {
 # Commands whose documented exit code is not 0, by page and end of the command.
 MEANT_TO_FAIL = {
     ("health.md", "--probe"): 1,  # it shows a device that fails
-    ("runbook.md", "grep patchbay"): 1,  # of pods, which are none
+    ("runbook.md", "grep patchbay"): 1,  # there are no pods
     ("hooks.md", "try --once --config patchbay.toml"): 1,  # it shows a hook that fails
 }
 

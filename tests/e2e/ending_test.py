@@ -15,8 +15,7 @@ LONGEST = 10.0
 
 class Ending(support.TestCase):
     def assert_ended(self, daemon, number=signal.SIGTERM, by_force=False):
-        """Ended by itself, which takes less than the time after which it would be forced to, unless
-        that may happen here."""
+        """The daemon ends by itself before the shutdown deadline, unless `by_force` permits the deadline."""
         code, seconds = daemon.end(number)
         self.assertEqual(code, 0, daemon.err.text())
         self.assertLess(seconds, LONGEST)

@@ -87,7 +87,7 @@ class Hotplug(support.TestCase):
             self.assertFalse(kubelet.ask(f"admit q{mark} c {name} 1")["ok"])
 
     def test_path_match_follows_a_loop_device(self):
-        probe = Loop()  # skips where there are none
+        probe = Loop()  # skips the test without loop devices
         probe.remove()
         if os.path.exists(probe.path):
             self.skipTest("loop devices cannot be removed")
@@ -261,7 +261,7 @@ class Hotplug(support.TestCase):
             mark = kubelet.mark()
             link.symlink_to(target)
             admitted = kubelet.ask(f"admit {target} c example.com/modem 1")
-            if not admitted["ok"]:  # seen in the moment without a link
+            if not admitted["ok"]:  # the scan ran while there was no link
                 kubelet.wait_view("example.com/modem",
                                   lambda v: health(v) == {"modem": "Healthy"}, since=mark)
                 admitted = kubelet.ask(f"admit {target} c example.com/modem 1")
@@ -293,7 +293,7 @@ class Hotplug(support.TestCase):
             support.make_node(path)
             path.unlink()
         except PermissionError as error:
-            raise unittest.SkipTest(f"no device nodes can be made: {error}") from None
+            raise unittest.SkipTest(f"cannot create device nodes: {error}") from None
 
 
 class Commands(support.TestCase):

@@ -38,19 +38,19 @@ class Http(support.TestCase):
 
     def assert_alive(self):
         self.assertEqual(get(self.address, "/healthz", timeout=20), (200, "ok\n"))
-        self.assertIsNone(self.daemon.process.poll(), "the daemon is gone")
+        self.assertIsNone(self.daemon.process.poll(), "the daemon has ended")
 
     def test_readyz_lists_unregistered_resources(self):
         self.assertEqual(get(self.address, "/readyz")[0], 503)
         missing = ("example.com/null is not registered with the kubelet\n"
                    "example.com/seat is not registered with the kubelet\n")
-        self.await_true(lambda: get(self.address, "/readyz") == (503, missing), "both are missing")
+        self.await_true(lambda: get(self.address, "/readyz") == (503, missing), "both are unregistered")
         with Kubelet(self.kubelet_dir) as kubelet:
             kubelet.wait_listed("example.com/null")
             kubelet.wait_listed("example.com/seat")
             self.await_true(lambda: get(self.address, "/readyz") == (200, "ok\n"), "ready")
             kubelet.ask("stop")
-            self.await_true(lambda: get(self.address, "/readyz")[0] == 503, "not ready any more")
+            self.await_true(lambda: get(self.address, "/readyz")[0] == 503, "no longer ready")
             self.assertEqual(get(self.address, "/healthz")[0], 200)
 
     def test_rejects_unknown_host_headers(self):
@@ -79,7 +79,7 @@ class Http(support.TestCase):
             client.sendall(b"GET /metrics HT")  # half of a request
         for path in ("/healthz", "/metrics", "/"):
             self.assertEqual(get(self.address, path)[0], 200)
-        for client in idle:  # none had to go before
+        for client in idle:  # none was closed
             client.setblocking(False)
             self.assertRaises(BlockingIOError, client.recv, 1)
 
@@ -135,7 +135,7 @@ class Http(support.TestCase):
         for _ in range(100):
             talk(self.address, b"GET /healthz HTTP/1.1\r\n\r\n")
             connect(self.address).close()
-        self.await_true(lambda: descriptors() <= before + 2, "descriptors are kept")
+        self.await_true(lambda: descriptors() <= before + 2, "descriptors are closed")
 
     def test_stops_with_connected_clients(self):
         for _ in range(10):

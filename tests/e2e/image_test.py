@@ -81,7 +81,7 @@ class Files(support.TestCase):
             self.assertEqual(third_party.problems(bill), [])
             texts.append(notices)
         self.assertEqual(*texts)
-        # grpc and what it needs are within the program; the others are files of the image, or headers.
+        # grpc and its dependencies are linked into the program; the others are files of the image, or headers.
         uses = third_party.uses(bill)
         self.assertEqual({name for name, use in uses.items() if use == "loaded at run time"},
                          {"libc6", "libgcc-s1", "libprometheus-cpp-core1.0", "libstdc++6", "libtomlplusplus3", "libudev1"})

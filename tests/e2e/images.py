@@ -10,7 +10,7 @@ import unittest
 import support
 
 SCRIPT = support.SOURCE / "scripts/images"
-# Where there is no mirror of Debian, or none with this architecture, nothing can be built.
+# Without a Debian mirror that has this architecture, no image can be built.
 LACKING = re.compile(r"E: (Failed to fetch|Unable to fetch|Unable to locate package \S+:arm64|apt-get update .*failed).*")
 
 

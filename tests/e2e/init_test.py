@@ -98,7 +98,7 @@ class AsInit(support.TestCase):
                 states = daemon.processes()
                 return left.isdisjoint(states) and "Z" not in states.values()
 
-            self.await_true(all_reaped, "what programs left behind is reaped")
+            self.await_true(all_reaped, "leftover processes are reaped")
 
     def test_stops_on_sigterm(self):
         for wrapper in ([], ["env", "--ignore-signal=CHLD"]):
@@ -120,7 +120,7 @@ class AsInit(support.TestCase):
             daemon.err.wait("rescanning devices after SIGUSR1")
 
     def test_replaces_a_stopped_process(self):
-        """Meanwhile its kubelet waits for an Allocate call without a deadline."""
+        """During that time, the kubelet waits for an Allocate call without a deadline."""
         with Kubelet(self.kubelet_dir) as kubelet, \
                 ContainedDaemon(self.config(CONFIG), self.kubelet_dir) as daemon:
             first = kubelet.wait_listed("example.com/seat")

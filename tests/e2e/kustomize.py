@@ -14,7 +14,7 @@ import support
 ROOT = support.SOURCE / "deploy/kustomize"
 OVERLAYS = sorted(p.parent.name for p in ROOT.glob("overlays/*/kustomization.yaml"))
 COMPONENTS = sorted(p.parent.name for p in ROOT.glob("components/*/kustomization.yaml"))
-OLDEST = (1, 27)  # the first kubectl whose kustomize knows all that is used there
+OLDEST = (1, 27)  # the first kubectl whose kustomize supports all fields in use
 
 
 def skip_unless_it_builds():

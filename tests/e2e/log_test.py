@@ -1,4 +1,4 @@
-"""A log that is not read: nothing waits for it, and dropped lines are reported."""
+"""A log that is not read does not block Patchbay, and dropped lines are reported."""
 
 import fcntl
 import os

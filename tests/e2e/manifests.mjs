@@ -1,8 +1,8 @@
-// Tells what is wrong with Kubernetes objects: `node manifests.mjs MODULES <objects.json`, MODULES being
-// the directory with the node_modules of tests/node. Prints a JSON list of sentences, empty if all is well.
+// Validates Kubernetes objects: `node manifests.mjs MODULES <objects.json`, MODULES being
+// the directory with the node_modules of tests/node. Prints a JSON list of errors, empty if there are none.
 //
-// Two judges, since each is blind to something: the schemas know missing keys and wrong types, and the
-// compiler knows keys that do not exist, when it sees an object as a literal of its type.
+// Two validators are necessary: the schemas detect missing keys and wrong types, and the compiler detects
+// unknown keys in an object literal of a known type.
 
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -34,7 +34,7 @@ def the_config(objects):
 
 
 def all_components():
-    """In a working order: components that open-devices changes come before it."""
+    """In a valid order: components that open-devices changes precede it."""
     return sorted(kustomize.COMPONENTS, key=lambda name: (name == PRIVILEGED, name))
 
 
@@ -109,7 +109,7 @@ class Manifests(support.TestCase):
         daemonset = the("DaemonSet", overlay("default"))
         for where in (lambda pod: pod, lambda pod: pod["containers"][0]):
             for key in where(pod_of(daemonset))["securityContext"]:
-                if key in ("runAsGroup", "runAsNonRoot"):  # which only say it more plainly
+                if key in ("runAsGroup", "runAsNonRoot"):  # these are redundant
                     continue
                 with self.subTest(key):
                     spoiled = copy.deepcopy(daemonset)

@@ -181,9 +181,9 @@ class Node(PackageCase):
 
             # After SIGKILL it is restarted, and the leftover sockets are removed.
             self.systemctl("kill", "-s", "KILL", UNIT)
-            self.await_true(lambda: self.show("NRestarts") == "1", "it is started again")
+            self.await_true(lambda: self.show("NRestarts") == "1", "the service restarted")
             kubelet.wait_listed("patchbay.dev/null", since=kubelet.mark())
-            self.await_true(lambda: len(self.plugin_sockets()) == 1, "one socket is left")
+            self.await_true(lambda: len(self.plugin_sockets()) == 1, "one socket remains")
 
             # The removal of a mounted directory causes no event; a scan detects it.
             self.configure('[daemon]\nrescan = "1s"\n' + RANDOM)
@@ -192,8 +192,8 @@ class Node(PackageCase):
 
         # Like `kubeadm reset`, which removes the directory.
         run("rm", "-rf", str(self.kubelet_dir))
-        self.await_true(lambda: self.show("NRestarts") == "2", "it is started again")
-        self.await_true(self.kubelet_dir.exists, "the directory is there again")
+        self.await_true(lambda: self.show("NRestarts") == "2", "the service restarted")
+        self.await_true(self.kubelet_dir.exists, "the directory exists again")
         with support.Kubelet(self.kubelet_dir) as kubelet:
             kubelet.wait_listed("example.com/random")
 
@@ -214,7 +214,7 @@ class Node(PackageCase):
         self.configure(ODD)
         with support.Kubelet(self.kubelet_dir) as kubelet:
             kubelet.wait_listed("example.com/odd")
-            self.await_true(lambda: "Operation not permitted" in self.log(), "the probe may not")
+            self.await_true(lambda: "Operation not permitted" in self.log(), "the probe has no permission")
 
             drop_in = self.root_of_node.path / f"etc/systemd/system/{UNIT}.d/devices.conf"
             drop_in.parent.mkdir()

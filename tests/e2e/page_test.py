@@ -227,7 +227,7 @@ class Page(PageTest):
             self.open(daemon, dark=dark)
             self.ask_again("!status.config.successful && resources[0]?.sick === 1")
             self.browser.do(click="tr.sick .toggle")
-            self.await_see("(([red, green]) => red > green)"  # and not green, as what is well
+            self.await_see("(([red, green]) => red > green)"  # and not green, as for healthy devices
                            f"(({GROUND})(document.querySelector('tr.sick.chosen td')))")
             self.assertEqual(self.browser.see(CONTRAST), [])
             grounds.add(self.browser.see("getComputedStyle(document.body).backgroundColor"))
@@ -350,7 +350,7 @@ class Page(PageTest):
         self.files("card1000")
         self.ask_again("resources[0]?.devices.length === 151")
         after = self.browser.see(place)
-        # A reason takes a line of its own: what is read stays where it is on the screen, or nearly.
+        # A reason adds a line, so the visible rows may move slightly.
         self.assertLess(abs(after.pop("y") - before.pop("y")), 60)
         self.assertEqual(after, before)
         self.assertTrue(any("no link" in reason for reason in self.browser.texts(".reason")))
@@ -390,8 +390,8 @@ class Page(PageTest):
         self.assertEqual(looks, [["DIV", "none"], *[["BUTTON", "underline"]] * 4])
 
     def fill_all_devices(self):
-        """A probe, a holder and a reason for each device, as if it came from the daemon: what takes
-        the page its time is not where it comes from."""
+        """Adds a probe result, a holder and a reason to each device of a response. For the rendering time, the
+        origin of the data does not matter."""
         self.browser.see("""void (kept = take, take = (next) => {
             for (const resource of next.resources) {
               for (const [i, device] of resource.devices.entries()) {
@@ -510,7 +510,7 @@ class Page(PageTest):
             self.assertEqual(self.browser.see(
                 "new Set([...document.querySelectorAll('button.tile')].map((e) => e.offsetWidth)).size"), 1)
             self.browser.do(press="Tab")
-            self.browser.do(press="Shift+Tab")  # the ring is for those who use keys
+            self.browser.do(press="Shift+Tab")  # the focus ring is shown only for the keyboard
             self.assertLessEqual(self.browser.see(RING_BOTTOM), self.browser.see(
                 "document.activeElement.closest('tr').cells[1].getBoundingClientRect().top"))
             for health in ("", "unhealthy"):  # which has a button more
@@ -535,7 +535,7 @@ class Page(PageTest):
         self.ask_again("status.config.successful")
         self.assertIn("accepted with 1 warning", self.browser.texts("#config")[0])
         config.write_text(good)
-        self.await_see("status.config.diagnostics.length === 0")  # of its own accord
+        self.await_see("status.config.diagnostics.length === 0")  # without a request by the test
         self.assertEqual(self.browser.texts("#config"), [])
 
     def test_explains_resources_without_devices(self):
@@ -605,7 +605,7 @@ class Pictures(PageTest):
                  "video.example.com/camera", "devices.example.com/kvm")
         for name in names:
             kubelet.wait_listed(name)
-        for name in (names[0], names[2]):  # else one might be given away as it breaks
+        for name in (names[0], names[2]):  # otherwise a failing device could be allocated
             kubelet.wait_view(name, lambda view: "Unhealthy" in support.health(view).values())
         for pod, container, name, number in (
                 ("hil-regression-8d4k", "runner", names[0], 1), ("place-and-route-0", "vivado", names[0], 1),

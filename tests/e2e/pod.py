@@ -27,8 +27,8 @@ ARCHITECTURES = {"x86_64": ("amd64", "SCMP_ARCH_X86_64"), "aarch64": ("arm64", "
 
 
 def runtime_default(capabilities):
-    """The profile RuntimeDefault for this machine and a container with these capabilities, as runc
-    wants it; None where there is none."""
+    """The profile RuntimeDefault for this machine and a container with these capabilities, in the format of
+    runc; None if this machine has no profile."""
     if not SECCOMP.exists():
         return None
     machine, architecture = ARCHITECTURES[os.uname().machine]

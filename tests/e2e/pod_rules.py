@@ -59,7 +59,7 @@ def add_volume(**volume):
     return lambda pod, container: pod["volumes"].append({"name": "more", **volume})
 
 
-# name: (whether a pod and its container keep it, what breaks it)
+# name: (a check of a pod and its container, a change that breaks the rule)
 RULES = {
     "runs as root, which creating a socket requires": (
         lambda p, c: context(p, c, "runAsUser") == 0, set_context(runAsUser=1000)),

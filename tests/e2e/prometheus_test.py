@@ -114,7 +114,7 @@ class OnPrometheus(support.TestCase):
         return self.kubelet.ask(f"admit {pod} main example.com/{name} {n}")
 
     def eventually(self, condition, what, timeout=PATIENCE):
-        """Waits for a condition that depends on the next scrapes, and creates load meanwhile."""
+        """Waits for a condition that depends on the next scrapes, and creates load during that time."""
         deadline = time.monotonic() + timeout
         while not condition():
             self.assertLess(time.monotonic(), deadline, what())

@@ -63,9 +63,9 @@ class Reloading(support.TestCase):
     def test_waits_for_a_file_that_is_open_for_writing(self):
         config = pathlib.Path(self.config(NULL + seats(1)))
         kubelet, daemon = self.begin(config, "--log-level", "debug")
-        config.write_text(NULL + seats(2))  # which will be read 100 ms from now
+        config.write_text(NULL + seats(2))  # read 100 ms later
         with open(config, "w") as file:
-            file.write(NULL)  # a good file by itself, without the seats
+            file.write(NULL)  # valid by itself, without the seats
             file.flush()
             daemon.err.wait("configuration file is still open for writing")
             file.write(seats(3))
@@ -163,10 +163,10 @@ class Reloading(support.TestCase):
             before = self.plugin_sockets()
             config.write_text(NULL + seats(1))
             self.await_true(lambda: len(set(before) & set(self.plugin_sockets())) == 2,
-                            "the socket of what is gone goes")
+                            "the socket of the removed resource is removed")
             config.write_text(NULL + seats(1) + resource("example.com/other", "count = 1"))
             self.await_true(lambda: set(self.plugin_sockets()) - set(before),
-                            "and that of what is new comes")
+                            "the new resource has a socket")
         finally:
             kubelet.send(signal.SIGCONT)
         kubelet.wait_listed("example.com/other")

@@ -105,7 +105,7 @@ class Registering(support.TestCase):
                 daemon.address()
                 failed = re.compile(r'^patchbay_registrations_total\{.*"failure"\} [1-9]', re.M)
                 self.await_true(lambda: failed.search(daemon.get("/metrics")[1]),
-                                "an attempt that failed")
+                                "a failed attempt")
                 mark = kubelet.mark()
                 kubelet.ask("start")
                 for name in NAMES:  # immediately, regardless of the back-off
@@ -130,9 +130,9 @@ class Registering(support.TestCase):
                 kubelet.wait_listed("example.com/zero")
                 kubelet.wait_listed("example.com/seat")
                 missing = (503, "example.com/null is not registered with the kubelet\n")
-                self.await_true(lambda: daemon.get("/readyz") == missing, "only one is missing")
+                self.await_true(lambda: daemon.get("/readyz") == missing, "only one is not registered")
                 kubelet.ask("fault none example.com/null")
-                # Its timeout is 20 s; then it tries again.
+                # It registers again after a timeout of 20 s.
                 kubelet.wait_listed("example.com/null", timeout=40)
 
     def test_registers_a_hundred_resources(self):
@@ -195,7 +195,7 @@ class Registering(support.TestCase):
             kubelet.wait_listed("example.com/seat", since=mark)
             # The list can arrive before the response to Register.
             missing = (503, "example.com/null is not registered with the kubelet\n")
-            self.await_true(lambda: daemon.get("/readyz") == missing, "only the refused one is missing")
+            self.await_true(lambda: daemon.get("/readyz") == missing, "only the rejected one is not registered")
             kubelet.ask("fault none example.com/null")
             kubelet.wait_listed("example.com/null", since=mark)
 
@@ -260,12 +260,12 @@ class Logging(support.TestCase):
 
     def test_initial_load_is_logged_like_a_reload(self):
         self.kubelet_dir.mkdir()
-        doubtful = NULL + resource("example.com/also", 'path = "/dev/null"')
-        for text, more, doubts in ((doubtful, (), 1),
-                                   (doubtful, ("--wait-for-config",), 1),
-                                   (doubtful, ("--log-level", "error"), 0),
-                                   ('[daemon]\nlog_level = "error"\n' + doubtful, (), 0),
-                                   ('[daemon]\nlog_level = "error"\n' + doubtful,
+        text_with_warning = NULL + resource("example.com/also", 'path = "/dev/null"')
+        for text, more, warning_count in ((text_with_warning, (), 1),
+                                   (text_with_warning, ("--wait-for-config",), 1),
+                                   (text_with_warning, ("--log-level", "error"), 0),
+                                   ('[daemon]\nlog_level = "error"\n' + text_with_warning, (), 0),
+                                   ('[daemon]\nlog_level = "error"\n' + text_with_warning,
                                     ("--log-level", "warning"), 1)):
             with self.subTest(more=more, text=text), Kubelet(self.kubelet_dir) as kubelet, \
                     Daemon(self.config(text), self.kubelet_dir, *more) as daemon:
@@ -275,12 +275,12 @@ class Logging(support.TestCase):
                 for line in lines:
                     self.assertRegex(line, LINE)
                 warnings = [line for line in lines if " warning configuration has warnings; " in line]
-                self.assertEqual(len(warnings), doubts, lines)
-                if doubts:
+                self.assertEqual(len(warnings), warning_count, lines)
+                if warning_count:
                     self.assertIn(" warnings=1", warnings[0])
 
     def test_terminal_shows_errors_with_their_source(self):
-        doubtful = NULL + resource("example.com/also", 'path = "/dev/null"')
+        text_with_warning = NULL + resource("example.com/also", 'path = "/dev/null"')
 
         def shown(text, *more):
             config = self.config(text)
@@ -297,16 +297,16 @@ class Logging(support.TestCase):
                 os.close(master)
                 os.close(slave)
 
-        broken = doubtful + "mtach = 1\n"
+        broken = text_with_warning + "mtach = 1\n"
         self.assertIn("error[unknown-key]: ", shown(broken))
         self.assertRegex(shown(broken), r"(?m)^ +\^$")
         lines = [json.loads(line) for line in shown(broken, "--log-format", "json").splitlines()]
         self.assertIn("unknown-key", [line.get("code") for line in lines])
         self.assertIn("patchbay: the configuration has 1 warning; patchbay check --config ",
-                      shown(doubtful).splitlines()[0])
-        line, = shown(doubtful, "--log-level", "error").splitlines()
+                      shown(text_with_warning).splitlines()[0])
+        line, = shown(text_with_warning, "--log-level", "error").splitlines()
         self.assertIn(" error cannot start ", line)
-        line, = shown(doubtful + "mtach = 1\n", "--log-level", "error").splitlines()
+        line, = shown(text_with_warning + "mtach = 1\n", "--log-level", "error").splitlines()
         self.assertRegex(line, LINE)
         self.assertIn(" code=unknown-key ", line)
 
@@ -357,7 +357,7 @@ class Nodes(support.TestCase):
               resource("example.com/all", 'path = "/dev/full"'))
 
     def registered(self, node_name, *expected):
-        self.kubelet_dir = self.dir / f"k-{node_name}"  # a node of its own
+        self.kubelet_dir = self.dir / f"k-{node_name}"  # a separate node
         with Kubelet(self.kubelet_dir) as kubelet, \
                 Daemon(self.config(self.CONFIG), self.kubelet_dir, NODE_NAME=node_name) as daemon:
             for name in expected:

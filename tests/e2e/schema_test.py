@@ -27,26 +27,26 @@ UNSEEN = [
     ("shared-node", "", "no schema compares two entries"),
     ("duplicate-section", "", "no schema compares two files"),
     ("unknown-variable", r"(?<!group_by = )['\"][^'\"]*{\w+}|group_by = '\w+'",
-     "which variables there are, the matches say"),
-    ("bad-format", "", "of what type a variable is, the matches say"),
-    ("no-host-node", "", "whether devices have nodes, the matches say"),
-    ("not-with-source", "exclusive = true", "it is said of the resource, and the source in its match"),
-    ("needs-key", r"pod_resources = ''", "it is said of the daemon, and needed by a resource"),
-    ("bad-path", r"mount\]\]\nhost_path = '/'", "the root is right where there is a container_path"),
-    ("bad-path", r"host_path = '/dev/{(usb_serial|id)}'", "what a variable is, the matches say"),
-    ("matches-nothing", "exclude = ", "no schema knows what a glob matches"),
-    ("matches-nothing", r"'/dev//x|/\\\.\\\./", "no schema knows what a regular expression matches"),
-    ("matches-nothing", "subsystem = 'net'", "no schema knows which subsystems have nodes"),
+     "the variables depend on the matches"),
+    ("bad-format", "", "the type of a variable depends on the matches"),
+    ("no-host-node", "", "only the matches determine whether devices have nodes"),
+    ("not-with-source", "exclusive = true", "the key is in the resource, and the source is in its match"),
+    ("needs-key", r"pod_resources = ''", "the key is in [daemon], and a resource needs it"),
+    ("bad-path", r"mount\]\]\nhost_path = '/'", "the root is valid together with container_path"),
+    ("bad-path", r"host_path = '/dev/{(usb_serial|id)}'", "the origin of a variable depends on the matches"),
+    ("matches-nothing", "exclude = ", "a schema cannot evaluate a glob"),
+    ("matches-nothing", r"'/dev//x|/\\\.\\\./", "a schema cannot evaluate a regular expression"),
+    ("matches-nothing", "subsystem = 'net'", "a schema cannot determine which subsystems have nodes"),
     ("bad-glob", r"[\w/-]\[[\w-]*['\"]|{a'", "a pattern cannot describe the syntax of globs"),
-    ("bad-regex", r"\[z-a\]|\\\\d\[|a\(|\(USB", "no schema knows the syntax of RE2"),
+    ("bad-regex", r"\[z-a\]|\\\\d\[|a\(|\(USB", "a schema cannot check the syntax of RE2"),
     ("reserved-variable", "", "no schema reads a regular expression"),
-    ("bad-command", r"\['(mkfs|bin/|'[,\]])", "drafts 7 and 2020-12 have no word in common for the first of "
-                                              "a list"),
-    ("template-in-program", "", "nor for what stands behind another of its items"),
+    ("bad-command", r"\['(mkfs|bin/|'[,\]])", "drafts 7 and 2020-12 have no common keyword for the first "
+                                              "item of a list"),
+    ("template-in-program", "", "and cannot relate the items of a list"),
     ("no-condition", r"udev = .*= \[\]", "an empty list is valid together with another condition"),
-    ("out-of-range", "= '[0-9]", "a duration is a text, which has no bounds"),
-    ("bad-listen-address", "65536", "nor has the number of a port in a text"),
-    ("wrong-type", "2020-01-01", "taplo gives a date to the schema as a text"),
+    ("out-of-range", "= '[0-9]", "a duration is a string, which has no bounds"),
+    ("bad-listen-address", "65536", "a port in a string has no bounds"),
+    ("wrong-type", "2020-01-01", "taplo passes a date to the schema as a string"),
 ]
 # taplo 0.9 crashes with a stack overflow.
 NOT_FOR_TAPLO = {"file-too-large"}
@@ -130,7 +130,7 @@ class Schema(support.TestCase):
                 self.assertTrue(line.startswith("#:schema ") and not empty, line)
                 named = line.removeprefix("#:schema ")
                 self.assertEqual((path.parent / named).resolve(), SCHEMA)
-                if path in EXAMPLES:  # which people copy
+                if path in EXAMPLES:  # which users copy
                     self.assertEqual(named, "./patchbay.schema.json")
 
     def test_each_configuration_is_valid(self):
@@ -167,7 +167,7 @@ class Schema(support.TestCase):
             needed.add(unseen)
             seen = severity == "error" and not unseen
             with self.subTest(code=code, text=text[:300]):
-                self.assertEqual(path in refused, seen, unseen or "the schema should see it")
+                self.assertEqual(path in refused, seen, unseen or "the schema should detect it")
         # The samples of two files are not in the table.
         self.assertEqual([e for e in UNSEEN if e not in needed and e[0] != "duplicate-section"], [])
 
@@ -178,7 +178,7 @@ class Schema(support.TestCase):
         by_schema = set(taplo.lint(paths, SCHEMA))
         for path in paths:
             with self.subTest(text=path.read_text()):
-                self.assertEqual(path in by_schema, path in refused, "what the schema says of it")
+                self.assertEqual(path in by_schema, path in refused, "the result of the schema")
 
     def test_key_combinations_of_a_match_agree_with_check(self):
         taplo.skip_unless_installed()
@@ -216,7 +216,7 @@ class Schema(support.TestCase):
             try:
                 document = as_taplo(tomllib.loads(path.read_text(encoding="utf-8")))
             except (UnicodeDecodeError, tomllib.TOMLDecodeError):
-                continue  # no schema is asked
+                continue  # not parsed, so not validated
             text = path.read_text()
             seen = severity == "error" and code not in NOT_FOR_TAPLO and not why_unseen(code, text)
             with self.subTest(code=code, text=text[:300]):

@@ -66,7 +66,7 @@ class Status(support.TestCase):
                                       for r in s["resources"]) and
                 self.resources(s)["example.com/card"]["in_use"] == 2 and
                 all(d["last_probe"] for d in self.devices(s, "example.com/card").values()),
-                "all is known")
+                "the status is complete")
             card = self.resources(status)["example.com/card"]
             for key, value in {"description": "cards", "state": "registered", "state_reason": "",
                                "streams": 1, "replicas": 2, "capacity": 4, "allocatable": 2,
@@ -93,18 +93,18 @@ class Status(support.TestCase):
             kubelet.ask("stop")
             status = self.await_status(
                 daemon, lambda s: not s["kubelet"]["up"] and
-                all(r["state"] == "waiting" for r in s["resources"]), "the kubelet is gone")
+                all(r["state"] == "waiting" for r in s["resources"]), "the kubelet is down")
             for each in status["resources"]:
                 self.assertIn("the kubelet's socket does not exist", each["state_reason"])
             kubelet.ask("start")
             self.await_status(daemon, lambda s: s["kubelet"]["restarts"] == 1 and
-                              all(r["registered"] for r in s["resources"]), "it is back")
+                              all(r["registered"] for r in s["resources"]), "registered again")
             kubelet.ask("fault unknown_error")
             kubelet.ask("restart")
             status = self.await_status(
                 daemon, lambda s: all(r["state"] == "retrying" and
                                       "rejected the registration" in r["state_reason"]
-                                      for r in s["resources"]), "the kubelet refuses")
+                                      for r in s["resources"]), "the kubelet rejects registrations")
 
     def test_devices_match_the_devices_command(self):
         config = self.config(resource("example.com/null", 'path = "/dev/null"') +
@@ -172,13 +172,13 @@ class Status(support.TestCase):
                 response = connection.getresponse()
                 return response.status, response.headers["ETag"], response.read()
 
-            self.await_true(lambda: ask(ask("")[1])[0] == 304, "304")  # once all has begun
+            self.await_true(lambda: ask(ask("")[1])[0] == 304, "304")  # after all parts have started
             status, tag, _ = ask("")
             again, same, body = ask(tag)
             self.assertEqual((status, again, same, body), (200, 304, tag, b""))
             with Kubelet(self.kubelet_dir) as kubelet:
                 kubelet.wait_listed("example.com/seat")
-                self.await_true(lambda: ask(tag)[0] == 200, "news")
+                self.await_true(lambda: ask(tag)[0] == 200, "a new status")
 
 
 class Schema(support.TestCase):

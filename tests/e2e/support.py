@@ -1,8 +1,7 @@
 """Shared functions of the tests of the whole program: running it and its kubelet, waiting for output.
 
-Every wait is for a line or a state, with a deadline; nothing sleeps in the hope that something has
-happened meanwhile. A test module ends with `support.main()`, whose exit code is 77 when nothing
-could be tested on this machine.
+Every wait is for a line or a state, with a deadline; no test relies on a fixed sleep. A test module
+ends with `support.main()`, whose exit code is 77 if every test was skipped on this machine.
 """
 
 import http.client
@@ -25,7 +24,7 @@ PATCHBAY = os.environ.get("PATCHBAY", str(SOURCE / "build/dev/src/patchbay"))
 KUBELET_SIM_DRIVER = os.environ.get(
     "KUBELET_SIM_DRIVER", str(SOURCE / "build/dev/tests/e2e/kubelet_sim_driver"))
 EXAMPLES = sorted((SOURCE / "examples/configs").glob("*.toml"))
-PATIENCE = 20.0  # seconds for what takes milliseconds on a machine that is not busy
+PATIENCE = 20.0  # timeout in seconds for operations that normally take milliseconds
 SKIPPED = 77
 
 
@@ -37,7 +36,7 @@ def make_node(path):
 
 
 def environment(**changes):
-    """This process's environment, without what would change how Patchbay runs."""
+    """This process's environment, without variables that affect Patchbay."""
     env = {k: v for k, v in os.environ.items()
            if k not in ("PATCHBAY_CONFIG", "NODE_NAME", "TMPDIR")}
     env.update({k: v for k, v in changes.items() if v is not None})
@@ -51,7 +50,7 @@ def run(*arguments, timeout=PATIENCE, **env):
 
 
 class Lines:
-    """The lines that a process writes, kept as they come."""
+    """The lines that a process writes, in their order."""
 
     def __init__(self, stream):
         self._stream = stream
@@ -92,7 +91,7 @@ class Lines:
                     at += 1
                 left = deadline - time.monotonic()
                 if self._ended or left <= 0:
-                    raise AssertionError("the awaited line never came; there was:\n" +
+                    raise AssertionError("timed out waiting for a line; the last lines are:\n" +
                                          "\n".join(self._lines[-40:]))
                 self._changed.wait(left)
 
@@ -102,7 +101,7 @@ class Lines:
 
 
 class Process:
-    """A program under test; killed, if need be, at the end of a `with`."""
+    """A program under test. If it still runs at the end of a `with`, it is killed."""
 
     def __init__(self, arguments, stdin=subprocess.DEVNULL, env=None):
         self.process = subprocess.Popen(arguments, stdin=stdin, stdout=subprocess.PIPE,
@@ -132,7 +131,7 @@ class Process:
         self.process.send_signal(number)
 
     def wait(self, timeout=PATIENCE):
-        """The exit code, once all that was printed was read, too."""
+        """Returns the exit code after the process has ended and its output has been read."""
         try:
             code = self.process.wait(timeout)
             for lines in (self.out, self.err):
@@ -150,7 +149,7 @@ class Daemon(Process):
                           str(kubelet_dir), "--listen", listen, *more], env=environment(**env))
 
     def address(self):
-        """Where HTTP is served."""
+        """The address of the HTTP server."""
         _, line = self.err.wait("serving http")
         return line.rsplit("address=", 1)[1].strip()
 
@@ -158,14 +157,14 @@ class Daemon(Process):
         return get(self.address(), path, timeout)
 
     def end(self, number=signal.SIGTERM):
-        """Asks it to end; returns the exit code and the seconds it took."""
+        """Sends a signal. Returns the exit code and the duration of the shutdown in seconds."""
         start = time.monotonic()
         self.send(number)
         return self.wait(), time.monotonic() - start
 
 
 def get(address, path, timeout=PATIENCE):
-    """Status and body of a GET."""
+    """Returns the status and the body of a GET request."""
     connection = http.client.HTTPConnection(address, timeout=timeout)
     try:
         connection.request("GET", path)
@@ -176,7 +175,7 @@ def get(address, path, timeout=PATIENCE):
 
 
 class Kubelet(Process):
-    """The built-in kubelet in a process of its own, started."""
+    """The built-in kubelet, started in a separate process."""
 
     def __init__(self, directory, profile="sync", start=True, pod_resources=""):
         super().__init__([KUBELET_SIM_DRIVER, str(directory), profile, str(pod_resources)],
@@ -186,7 +185,7 @@ class Kubelet(Process):
             self.ask("start")
 
     def ask(self, command, timeout=PATIENCE):
-        """Gives a command; returns the answer."""
+        """Sends a command. Returns the response."""
         start = len(self.out.all())
         self.process.stdin.write(command + "\n")
         self.process.stdin.flush()
@@ -204,7 +203,7 @@ class Kubelet(Process):
         return self.ask("view " + resource)["view"]
 
     def wait_view(self, resource, wanted, since=0, timeout=PATIENCE):
-        """The first state of the resource, from `since` on, for which `wanted` holds."""
+        """Returns the first state of the resource, from `since` on, for which `wanted` is true."""
         found = {}
 
         def matches(line):
@@ -220,7 +219,7 @@ class Kubelet(Process):
         return found
 
     def wait_listed(self, resource, since=0, timeout=PATIENCE):
-        """Until it has devices, and its registration is over: its list may come before that."""
+        """Waits for the device list and the end of the registration, which can be after the list."""
         return self.wait_view(
             resource, lambda v: v["connected"] and v["lists"] > 0 and v["registrations"] > 0,
             since, timeout)
@@ -232,7 +231,7 @@ def health(view):
 
 
 class TestCase(unittest.TestCase):
-    """Each test has a directory of its own, short enough for sockets."""
+    """Each test has its own directory, with a path that is short enough for sockets."""
 
     def setUp(self):
         self.dir = pathlib.Path(tempfile.mkdtemp(prefix="pb-", dir="/tmp"))
@@ -265,13 +264,13 @@ def skip_unless_root():
 
 
 def skip_unless_device_nodes():
-    """Where root may make none, as in a container without CAP_MKNOD, there is no other host."""
+    """Skips the test if root cannot create device nodes, as in a container without CAP_MKNOD."""
     skip_unless_root()
     with tempfile.TemporaryDirectory(prefix="pb-", dir="/tmp") as directory:
         try:
             os.mknod(f"{directory}/null", stat.S_IFCHR | 0o600, os.makedev(1, 3))
         except PermissionError as error:
-            raise unittest.SkipTest(f"device nodes cannot be made here: {error}") from None
+            raise unittest.SkipTest(f"cannot create device nodes: {error}") from None
 
 
 def skip_unless_programs(*programs):
@@ -281,11 +280,11 @@ def skip_unless_programs(*programs):
 
 
 def report_skipped(cases):
-    """For scripts/test: ctest shows no reason, and nothing at all where the other cases ran."""
+    """Writes the reasons of skipped cases for scripts/test, because ctest does not show them."""
     if not (path := os.environ.get("PATCHBAY_SKIPPED")):
         return
     name = pathlib.Path(sys.argv[0]).stem.removesuffix("_test")
-    with open(path, "a", encoding="utf-8") as file:  # in one write: other tests have it open, too
+    with open(path, "a", encoding="utf-8") as file:  # in one write, because other tests write to it at the same time
         file.write("".join(f"e2e.{name}: {case.id().rsplit('.', 1)[-1]}: {reason}\n"
                            for case, reason in cases))
 

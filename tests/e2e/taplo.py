@@ -1,4 +1,4 @@
-"""taplo, by which editors know TOML: its linter."""
+"""Runs the linter of taplo, the TOML toolkit of common editors."""
 
 import pathlib
 import re
@@ -17,8 +17,8 @@ def skip_unless_installed():
 
 
 def lint(paths, schema=None):
-    """The paths that are refused, with what is said of each; by their own `#:schema` line if no
-    schema is given."""
+    """Returns the rejected files with their errors. Without `schema`, the `#:schema` line of each file
+    applies."""
     paths = [pathlib.Path(path) for path in paths]
     command = [TAPLO, "lint", "--no-auto-config", "--colors", "never"]
     if schema:
@@ -30,6 +30,6 @@ def lint(paths, schema=None):
     found = re.search(r"found files total=(\d+)", said)
     if (not found or int(found[1]) != len(paths) or not refused <= set(paths) or
             (ran.returncode != 0) != bool(refused)):
-        raise AssertionError(f"taplo did not judge {len(paths)} files:\n{said[-2000:]}")
+        raise AssertionError(f"taplo did not check {len(paths)} files:\n{said[-2000:]}")
     return {path: re.findall(rf"^(?:error: (.*)\n *┌─ {re.escape(str(path))}:.*)", said, re.M)
             for path in refused}

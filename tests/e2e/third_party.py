@@ -55,7 +55,7 @@ def purl_of(text):
 
 
 def uses(bill):
-    """How each package is a part of the program."""
+    """How the program uses each package."""
     return {component["name"]: component["properties"][0]["value"] for component in bill["components"]}
 
 

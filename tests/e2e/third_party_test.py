@@ -1,4 +1,4 @@
-"""The notices and the bill of materials: every library of the program is in them, and nothing else."""
+"""The notices and the bill of materials: they list exactly the libraries of the program."""
 
 import copy
 import json
@@ -12,8 +12,8 @@ import support
 import third_party
 
 BUILD = pathlib.Path(support.PATCHBAY).parents[1]
-# A program of one library of each kind. It is also linked with an archive that it takes nothing from, and a test has
-# headers that the program has not.
+# A program of one library of each kind. It is also linked with an archive that it does not use, and a test includes
+# headers that the program does not include.
 NINJA = """
 rule compile
   command = g++ -std=c++20 -MD -MF $out.d -c $in -o $out
@@ -38,7 +38,7 @@ def dpkg(*arguments):
 
 
 def sources_of(paths):
-    """The source package of each installed file; dpkg knows each with or without the /usr of a merged /usr."""
+    """The source package of each installed file; dpkg lists each with or without the /usr of a merged /usr."""
     spelled = {name: path for path in map(str, paths) for name in (path, "/usr" + path, path.removeprefix("/usr"))}
     owners = {}
     for line in dpkg("--search", *spelled).splitlines():
@@ -90,7 +90,7 @@ class ThirdParty(support.TestCase):
         self.assertEqual(third_party.sources(notices), ["gcc-12", "glibc", "systemd", "tl-expected", "zlib"])
         self.assertEqual(third_party.uses(bill), {
             "libc6": "loaded at run time",
-            "libc6-dev": "linked statically",  # what is called before main()
+            "libc6-dev": "linked statically",  # the code that runs before main()
             "libexpected-dev": "compiled in from headers",
             "libgcc-12-dev": "linked statically",
             "libudev1": "loaded at run time",

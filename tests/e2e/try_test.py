@@ -1,4 +1,4 @@
-"""`patchbay try`: a report, then Ctrl-C, and nothing left behind."""
+"""`patchbay try` prints a report, runs until Ctrl-C, and leaves no files behind."""
 
 import json
 import os
@@ -84,7 +84,7 @@ class Try(support.TestCase):
                 self.assert_clean()
 
     def test_sigusr1_runs_commands_again(self):
-        """A command is run by no event, and a rescan comes too late for this test."""
+        """No event runs a command, and the next rescan is too late for this test."""
         found = self.dir / "found"
         found.write_text("[]")
         config = self.config('[daemon]\nrescan = "1h"\n' +
@@ -116,7 +116,7 @@ class Try(support.TestCase):
             process.err.wait("config reload failed")
             self.assertIn(served, get(address, "/metrics")[1])
             config.write_text(CONFIG)
-            self.await_true(lambda: served not in get(address, "/metrics")[1], "it is gone")
+            self.await_true(lambda: served not in get(address, "/metrics")[1], "removed")
             process.send(signal.SIGINT)
             self.assertEqual(process.wait(), 0, process.err.text())
             self.assertEqual(process.out.all().count("Configuration reloaded."), 2)
@@ -131,7 +131,7 @@ class Try(support.TestCase):
                           process.out.all())
 
     def start_on_a_terminal(self):
-        """The other end of the terminal, and the process."""
+        """Returns the other end of the terminal, and the process ID."""
         controller, terminal = os.openpty()
         pid = os.fork()
         if pid == 0:
@@ -207,7 +207,7 @@ class Try(support.TestCase):
 
     @staticmethod
     def text_of(screen):
-        """The lines on a terminal, whose end is an error."""
+        """Yields the lines on a terminal. Reading from a closed terminal is an error."""
         text = b""
         while True:
             try:
@@ -269,7 +269,7 @@ class Try(support.TestCase):
 
 
 class Script(support.TestCase):
-    """scripts/try, with what it builds and installs taken away, and a program that says what it is given."""
+    """scripts/try without installing and building, and with a program that prints its arguments."""
 
     def setUp(self):
         super().setUp()

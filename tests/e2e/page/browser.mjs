@@ -1,10 +1,10 @@
-// A browser that a test drives: a command in JSON a line comes in, an answer a line goes out.
+// A browser that a test controls: reads a JSON command per line, and writes a response per line.
 //
-//   {"open": URL, "width", "height", "dark", "scripts", "scale"}   in a window of its own
+//   {"open": URL, "width", "height", "dark", "scripts", "scale"}   in a new window
 //   {"evaluate": EXPRESSION}
 //   {"press": KEY} {"type": TEXT} {"click": SELECTOR} {"choose": [SELECTOR, VALUE]}
 //   {"picture": PATH}
-//   {"problems": true}    what went wrong since `open`: errors, violations, requests to others
+//   {"problems": true}    problems since `open`: errors, CSP violations, requests to other hosts
 import { createInterface } from "node:readline";
 import { createRequire } from "node:module";
 
