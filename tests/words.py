@@ -3,6 +3,8 @@
 
     words.py [SOURCE_DIR]    prints each line that has a phrase of RULES and what to use instead; exit 1 if there is one
     words.py --self-test     shows that each rule finds its example and nothing in plain text
+
+The name of a Python test is checked like a comment: "def test_what_is_left" reads "# What is left".
 """
 
 import pathlib
@@ -37,7 +39,7 @@ RULES = (
     (r"\b(no|some|every|any)body\b(?!\")", "no process; a client; all", "nobody reads it"),
     (r"\bwho holds what\b", "device usage", "who holds what"),
     (r"\bwish(es)?\b", "request", "the wish for devices"),
-    (r"(?i)\bverdicts?\b", "result; health", "the verdict of a probe"),
+    (r"\bverdicts?\b", "result; health", "the verdict of a probe"),
     (r"\bgo(es)? on\b", "continue", "it goes on"),
     (r"\bunder way\b", "pending; running", "a call under way"),
     (r"\b(ha[sd]|have) gone\b", "was removed; has ended", "the device has gone"),
@@ -50,22 +52,30 @@ RULES = (
     (r"\b(comes?|came) of\b", "result", "nothing comes of it"),
     (r"\blooked at\b", "scanned; checked; read", "the host is looked at"),
     (r"\bthe own\b", "its own; the plugin", "the own socket"),
-    (r"(^|;)\s*(///?<?|#) (What|Whether|Who|Whose|How (it|they|long|many|often))\b(?!.*\?)",
+    (r"(^|;)\s*(///?<?|#) (?-i:What|Whether|Who|Whose|How (it|they|long|many|often))\b(?!.*\?)",
      "a sentence with a subject and a verb", "/// What the kernel says."),
     (r"\blicence", "license", "a licence"),
-    (r"(?i)(behavi|col|fav|neighb|hon)our", "…or", "the behaviour"),
-    (r"(?i)\b(optim|recogn|initial|serial|normal|organ|virtual|author|summar|minim|maxim|custom|synchron|util)"
+    (r"(behavi|col|fav|neighb|hon)our", "…or", "the behaviour"),
+    (r"\b(optim|recogn|initial|serial|normal|organ|virtual|author|summar|minim|maxim|custom|synchron|util)"
      r"is(e[sd]?|ing|ation)\b", "…iz…", "optimised"),
 )
-COMPILED = [(re.compile(pattern), instead) for pattern, instead, _ in RULES]
+COMPILED = [(re.compile(pattern, re.IGNORECASE), instead) for pattern, instead, _ in RULES]
+PYTHON_TEST = re.compile(r"\s*def test_(\w+)\(")
+
+
+def test_name(name, line):
+    """Returns the name of a Python test as a comment, or "" if the line does not define one."""
+    found = PYTHON_TEST.match(line) if name.endswith(".py") else None
+    return "# " + found[1].replace("_", " ").capitalize() if found else ""
 
 
 def problems(name, text):
     for number, line in enumerate(text.splitlines(), 1):
         if name == "CONTRIBUTING.md" and line.startswith("| ") and line.count("|") == 4:
             line = line.rsplit("|", 2)[0]  # the glossary's last column has the words to avoid
+        test = test_name(name, line)
         for pattern, instead in COMPILED:
-            if found := pattern.search(line):
+            if found := pattern.search(line) or pattern.search(test):
                 yield f'{name}:{number}: "{found.group().strip()}": use {instead}'
 
 
@@ -88,10 +98,15 @@ def check(tree):
 
 def self_test():
     wrong = [f"{pattern} does not find: {example}" for pattern, _, example in RULES
-             if not re.search(pattern, example)]
+             if not re.search(pattern, example, re.IGNORECASE)]
     plain = ("Patchbay registers the resource again.\n/// Returns the device.\n// It is no longer listed.\n"
              "The color of the device is unlikely to change, and users are notified.\n")
     wrong += list(problems("plain", plain))
+    for test in ("a_mistake_is_told", "nobody_listens_in_vain", "what_is_left", "takes_it_beside_the_file"):
+        if not list(problems("a_test.py", f"    def test_{test}(self):\n")):
+            wrong.append(f"no rule finds the test name {test}")
+    wrong += list(problems("a_test.py", "    def test_keeps_the_last_valid_file(self):\n        test_it_tells()\n"))
+    wrong += list(problems("a.cc", "    def test_it_tells_all(self):\n"))  # not Python
     print("\n".join(wrong) or "as expected")
     return 1 if wrong else 0
 

@@ -262,11 +262,11 @@ class Logging(support.TestCase):
         self.kubelet_dir.mkdir()
         text_with_warning = NULL + resource("example.com/also", 'path = "/dev/null"')
         for text, more, warning_count in ((text_with_warning, (), 1),
-                                   (text_with_warning, ("--wait-for-config",), 1),
-                                   (text_with_warning, ("--log-level", "error"), 0),
-                                   ('[daemon]\nlog_level = "error"\n' + text_with_warning, (), 0),
-                                   ('[daemon]\nlog_level = "error"\n' + text_with_warning,
-                                    ("--log-level", "warning"), 1)):
+                                          (text_with_warning, ("--wait-for-config",), 1),
+                                          (text_with_warning, ("--log-level", "error"), 0),
+                                          ('[daemon]\nlog_level = "error"\n' + text_with_warning, (), 0),
+                                          ('[daemon]\nlog_level = "error"\n' + text_with_warning,
+                                           ("--log-level", "warning"), 1)):
             with self.subTest(more=more, text=text), Kubelet(self.kubelet_dir) as kubelet, \
                     Daemon(self.config(text), self.kubelet_dir, *more) as daemon:
                 kubelet.wait_listed("example.com/null")

@@ -78,19 +78,19 @@ class KernelEventsTest : public testing::Test {
   }
 
   void Listen() {
-    auto events =
-        KernelEvents::Create(loop_, [this](const KernelEvent& event) { heard_.push_back(event); });
+    auto events = KernelEvents::Create(
+        loop_, [this](const KernelEvent& event) { received_.push_back(event); });
     ASSERT_TRUE(events) << events.error().message;
     events_ = std::move(*events);
   }
   /// Waits for an event of a block device.
-  bool Hears(std::string_view action, const std::string& syspath) {
-    const auto is_meant = [&](const KernelEvent& event) {
+  bool Receives(std::string_view action, const std::string& syspath) {
+    const auto is_expected = [&](const KernelEvent& event) {
       return !event.lost && event.action == action && event.subsystem == "block" &&
              event.syspath == syspath;
     };
-    while (std::none_of(heard_.begin(), heard_.end(), is_meant)) {
-      heard_.clear();
+    while (std::none_of(received_.begin(), received_.end(), is_expected)) {
+      received_.clear();
       if (!loop_.RunReadable(kPatience)) return false;
     }
     return true;
@@ -98,7 +98,7 @@ class KernelEventsTest : public testing::Test {
 
   static inline std::string why_not_;
   test::FakeLoop loop_;
-  std::vector<KernelEvent> heard_;
+  std::vector<KernelEvent> received_;
   std::unique_ptr<KernelEvents> events_;
 };
 
@@ -107,11 +107,11 @@ TEST_F(KernelEventsTest, ReportsAddChangeAndRemove) {
   LoopDevice device;
   ASSERT_EQ(device.why_not(), "");
   const std::string syspath = device.syspath();
-  EXPECT_TRUE(Hears("add", syspath));
+  EXPECT_TRUE(Receives("add", syspath));
   ASSERT_EQ(device.Change(1), 1);
-  EXPECT_TRUE(Hears("change", syspath));
+  EXPECT_TRUE(Receives("change", syspath));
   device.Remove();
-  EXPECT_TRUE(Hears("remove", syspath));
+  EXPECT_TRUE(Receives("remove", syspath));
 }
 
 TEST_F(KernelEventsTest, NeedsNoPrivilege) {
@@ -120,7 +120,7 @@ TEST_F(KernelEventsTest, NeedsNoPrivilege) {
   Listen();
   ASSERT_TRUE(!was_root || seteuid(0) == 0);
   const LoopDevice device;
-  EXPECT_TRUE(Hears("add", device.syspath()));
+  EXPECT_TRUE(Receives("add", device.syspath()));
 }
 
 TEST_F(KernelEventsTest, ReceivesEventsInANetworkNamespace) {
@@ -129,10 +129,10 @@ TEST_F(KernelEventsTest, ReceivesEventsInANetworkNamespace) {
     moved = unshare(CLONE_NEWNET) == 0;
     if (moved) Listen();
   }).join();
-  if (!moved) GTEST_SKIP() << "no network namespace can be made here";
+  if (!moved) GTEST_SKIP() << "cannot create a network namespace";
   ASSERT_TRUE(events_);
   const LoopDevice device;
-  EXPECT_TRUE(Hears("add", device.syspath()));
+  EXPECT_TRUE(Receives("add", device.syspath()));
 }
 
 TEST_F(KernelEventsTest, HandlesAtMostMaxAtOnceEventsPerTurn) {
@@ -140,7 +140,7 @@ TEST_F(KernelEventsTest, HandlesAtMostMaxAtOnceEventsPerTurn) {
   const LoopDevice device;
   ASSERT_EQ(device.Change(KernelEvents::kMaxAtOnce * 2), KernelEvents::kMaxAtOnce * 2);
   ASSERT_TRUE(loop_.RunReadable(kPatience));
-  EXPECT_EQ(heard_.size(), static_cast<std::size_t>(KernelEvents::kMaxAtOnce));
+  EXPECT_EQ(received_.size(), static_cast<std::size_t>(KernelEvents::kMaxAtOnce));
   ASSERT_TRUE(loop_.RunReadable(kPatience)) << "the rest is handled in the next call";
 }
 
@@ -150,18 +150,19 @@ TEST_F(KernelEventsTest, ReportsLostEvents) {
   constexpr int kStorm = 20'000;  // more than any socket buffer
   ASSERT_EQ(device.Change(kStorm), kStorm);
   const auto lost = [&] {
-    return std::find_if(heard_.begin(), heard_.end(), [](const auto& event) { return event.lost; });
+    return std::find_if(received_.begin(), received_.end(),
+                        [](const auto& event) { return event.lost; });
   };
-  while (lost() == heard_.end() && loop_.RunReadable()) {
+  while (lost() == received_.end() && loop_.RunReadable()) {
   }
-  ASSERT_NE(lost(), heard_.end());
+  ASSERT_NE(lost(), received_.end());
   EXPECT_EQ(lost()->action + lost()->subsystem + lost()->syspath, "");
   // It continues to receive events.
   while (loop_.RunReadable()) {
   }
-  heard_.clear();
+  received_.clear();
   ASSERT_EQ(device.Change(1), 1);
-  EXPECT_TRUE(Hears("change", device.syspath()));
+  EXPECT_TRUE(Receives("change", device.syspath()));
 }
 
 TEST_F(KernelEventsTest, RunsOnTheRealLoop) {
@@ -185,7 +186,7 @@ TEST_F(KernelEventsTest, ReportsNothingAfterDestruction) {
   const LoopDevice device;
   events_.reset();
   EXPECT_FALSE(loop_.RunReadable());
-  EXPECT_TRUE(heard_.empty());
+  EXPECT_TRUE(received_.empty());
 }
 
 }  // namespace
