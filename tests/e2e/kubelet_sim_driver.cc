@@ -1,6 +1,6 @@
-// The built-in kubelet as a program of its own, so that tests can run the daemon against it from
-// outside. It prints a JSON object a line: the state of a resource whenever that changes, and an
-// answer to every command. Commands come on stdin, one a line, words parted by blanks:
+// The built-in kubelet as a separate program, for tests of the whole daemon. Prints one JSON object
+// per line: the state of a resource whenever it changes, and a response to every command. Reads
+// commands from stdin, one per line, with words separated by spaces:
 //
 //   start | stop | crash | restart
 //   view RESOURCE | resources | calls
@@ -23,7 +23,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Whole lines, from two threads.
+/// Prints whole lines. Thread-safe.
 class Printer {
  public:
   void Print(const Json& json) {
@@ -147,7 +147,7 @@ Json Obey(KubeletSim& kubelet, const std::string& command, std::istream& words) 
   return {{"ok", true}};
 }
 
-/// Prints every resource whose state is another than when it was printed last.
+/// Prints every resource whose state has changed since it was last printed.
 void PrintChanges(const KubeletSim& kubelet, Printer& printer, std::map<std::string, Json>& last) {
   std::map<std::string, Json> now;
   for (const std::string& resource : kubelet.Resources()) {

@@ -44,7 +44,7 @@ class DeviceDiscovery : public Contract {
 
   /// Writes the udev database entry of a tty with that number, like udev: a temporary file,
   /// renamed.
-  void UdevKnows(int number, const std::string& model) {
+  void WriteUdevEntry(int number, const std::string& model) {
     tree_.Dir("run/udev/data");
     tree_.File("run/udev/new", "E:ID_MODEL=" + model + "\n");
     std::filesystem::rename(tree_.path("run/udev/new"),
@@ -81,7 +81,7 @@ name = "example.com/serial"
   Unplug("1-1.2");
   ASSERT_TRUE(AwaitHealth({{one, "Unhealthy"}, {two, "Unhealthy"}}));
   PlugIn("1-1.2", 0);  // the first one that is back
-  UdevKnows(0, "FT232R");
+  WriteUdevEntry(0, "FT232R");
   ASSERT_TRUE(AwaitHealth({{one, "Unhealthy"}, {two, "Healthy"}}));
   v1beta1::AllocateResponse response;
   ASSERT_TRUE(Stub().Allocate({{two}}, &response).ok());
@@ -105,10 +105,10 @@ name = "example.com/other"
   EXPECT_EQ(View().capacity, 0U);
   EXPECT_EQ(View(kOtherName).capacity, 0U);
   const std::string id = "0403:6001@1-1.1-if00";
-  UdevKnows(0, "FT232R");  // udev starts
+  WriteUdevEntry(0, "FT232R");  // udev starts
   EXPECT_TRUE(AwaitHealth({{id, "Healthy"}}));
   EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Healthy"}}, kOtherName));
-  UdevKnows(0, "CP2102");
+  WriteUdevEntry(0, "CP2102");
   EXPECT_TRUE(AwaitHealth({{id, "Unhealthy"}}));
   EXPECT_TRUE(AwaitHealth({{"ttyUSB0", "Unhealthy"}}, kOtherName));
 }

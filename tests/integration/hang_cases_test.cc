@@ -1,5 +1,5 @@
-// Behavior while a file system hangs: the effect is limited to the resource that
-// that uses it, and the process ends in time.
+// Behavior while a file system hangs: the effect is limited to the resource that uses it, and the
+// process ends in time.
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -267,7 +267,7 @@ TEST_P(Contract, Case12DirectoryReplacedWhileOpen) {
     RemoveBusyDirectory(tree_.path("kubelet"));
     tree_.Dir("kubelet");
   });
-  for (int i = 0; i < 5; ++i) daemon_->OnLoop([] {});  // it has seen the empty one
+  for (int i = 0; i < 5; ++i) daemon_->OnLoop([] {});  // it has detected the empty directory
   ASSERT_TRUE(kubelet_->Restart());
   ASSERT_TRUE(AwaitServed(kSerialName, before));
   const std::string again = View().endpoint;

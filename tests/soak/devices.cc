@@ -110,19 +110,19 @@ void Devices::RemoveAll() {
 }
 
 std::optional<std::size_t> Devices::Follow() {
-  Health truth;
+  Health expected;
   for (const auto& [id, present] : present_) {
     if (!present && !KindOf(kind_).is_remembered) continue;
-    truth[id] = present && working_[id] ? "Healthy" : "Unhealthy";
+    expected[id] = present && working_[id] ? "Healthy" : "Unhealthy";
   }
-  if (!kubelet_.Await([&] { return AsListed() == truth; }, kPatience)) {
-    ADD_FAILURE() << name() << ": there is\n  " << testing::PrintToString(truth)
+  if (!kubelet_.Await([&] { return AsListed() == expected; }, kPatience)) {
+    ADD_FAILURE() << name() << ": expected\n  " << testing::PrintToString(expected)
                   << "\nbut the kubelet has\n  " << testing::PrintToString(AsListed());
     return std::nullopt;
   }
   std::size_t changes = 0;
-  for (std::size_t i = 0; i < kDevices; ++i) changes += truth[Id(i)] != followed_[Id(i)] ? 1 : 0;
-  followed_ = truth;
+  for (std::size_t i = 0; i < kDevices; ++i) changes += expected[Id(i)] != followed_[Id(i)] ? 1 : 0;
+  followed_ = expected;
   return changes;
 }
 

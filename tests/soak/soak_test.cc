@@ -135,11 +135,11 @@ class Soak : public testing::Test {
     for (auto& devices : devices_) EXPECT_TRUE(devices->Follow());
     for (auto& devices : devices_) devices->RemoveAll();
     for (auto& devices : devices_) EXPECT_TRUE(devices->Follow());
-    EXPECT_TRUE(Await([&] { return ChildrenOf(daemon_->pid()).empty(); })) << "probes are left";
+    EXPECT_TRUE(Await([&] { return ChildrenOf(daemon_->pid()).empty(); })) << "probes remain";
     EXPECT_TRUE(Await([&] {
       ReapOrphans();
       return ChildrenOf(getpid()) == std::vector<pid_t>{daemon_->pid()};
-    })) << "processes that a probe started are left";
+    })) << "processes that a probe started remain";
     return Now();
   }
   /// The counters of the daemon at rest.
@@ -274,7 +274,7 @@ class Soak : public testing::Test {
         return more.sent == more.taken;
       };
       EXPECT_TRUE(Await(agree)) << devices_[i]->name() << ": the daemon counts " << more.sent
-                                << " lists, the kubelet took " << more.taken;
+                                << " lists, the kubelet received " << more.taken;
       sent += more.sent;
     }
     EXPECT_GT(sent, 0);
@@ -301,7 +301,7 @@ class Soak : public testing::Test {
     int status = 0;
     for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
       ASSERT_NE(pid, daemon_->pid()) << "the daemon has ended";
-      EXPECT_TRUE(WIFSIGNALED(status)) << pid << " lived on";
+      EXPECT_TRUE(WIFSIGNALED(status)) << pid << " was not killed";
     }
   }
   /// Polls a condition for which there are no events, such as the contents of /proc.

@@ -21,7 +21,7 @@ class Leftovers {
   }
 
   void ExpectNone() const {
-    EXPECT_THAT(ChildrenOf(getpid()), testing::IsEmpty()) << "processes, or zombies, are left";
+    EXPECT_THAT(ChildrenOf(getpid()), testing::IsEmpty()) << "processes, or zombies, remain";
     EXPECT_EQ(DescriptorsOf(getpid()), descriptors_);
   }
 
@@ -33,7 +33,7 @@ class Leftovers {
     siginfo_t ended{};
     while (waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT) == 0) {
       EXPECT_NE(getpgid(ended.si_pid), ended.si_pid) << "a child was not reaped";
-      EXPECT_NE(ended.si_code, CLD_EXITED) << ended.si_pid << " lived on";
+      EXPECT_NE(ended.si_code, CLD_EXITED) << ended.si_pid << " was not killed";
       waitpid(ended.si_pid, nullptr, 0);
       ++orphans;
     }

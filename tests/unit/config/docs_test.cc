@@ -237,7 +237,7 @@ TEST(Docs, ListsOfSourcesAreComplete) {
     for (const KeyInfo& key : AllKeys()) {
       if (key.section != MatchDraft::kSection || key.alternative_group == 0) continue;
       const std::string name(key.name);
-      std::string in_man = name;  // scdoc gives an underscore a meaning
+      std::string in_man = name;  // an underscore is markup in scdoc
       for (std::size_t i = 0; (i = in_man.find('_', i)) != std::string::npos; i += 2) {
         in_man.insert(i, "\\");
       }

@@ -1,4 +1,4 @@
-// The forms in which people have the configuration of a plugin, one file in files/ for each.
+// The formats of plugin configurations, one file in files/ for each.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -277,7 +277,7 @@ TEST(FormsTest, HelmValuesQuoteATextThatABlockWouldChange) {
   EXPECT_THAT(helm, HasSubstr("path = \\\"/dev/x0\\u2028\\\""));
 }
 
-/// Texts in texts, and many texts with aliases, must not multiply.
+/// Nested texts, and many texts with aliases, must not multiply.
 TEST(FormsTest, LimitsNestedTexts) {
   std::string bomb = "{device: &a0 [x, x, x, x, x, x, x, x, x, x]";
   for (int i = 1; i < 5; ++i) {

@@ -49,7 +49,7 @@ TEST_F(ConfigSourceTest, ReportsAFileThatStaysOpenForWriting) {
   }
   ASSERT_TRUE(loop_.RunUntil(
       [&] { return text_.str().find("is still open for writing; not") != std::string::npos; }));
-  EXPECT_EQ(taken_, 1) << "it may be half of what it will be";
+  EXPECT_EQ(taken_, 1) << "the file may be incomplete";
 
   // As after SIGHUP.
   source_.Reload();
@@ -67,7 +67,7 @@ TEST_F(ConfigSourceTest, ReadsAFileOnceItIsNoLongerBeingWritten) {
   AwaitLoads(2);
   source_.Reload();
   AwaitLoads(3);
-  EXPECT_EQ(taken_, 1) << "SIGHUP does not have half a file read";
+  EXPECT_EQ(taken_, 1) << "SIGHUP does not read a partial file";
   is_being_written_ = false;
   loop_.Advance(seconds(1));
   ASSERT_TRUE(loop_.RunUntil([&] { return taken_ == 2; }));

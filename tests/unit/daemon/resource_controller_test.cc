@@ -351,7 +351,7 @@ TEST_F(ResourceControllerTest, KubeletNotYetDetectedIsNotAFailure) {
   controller_->Scan();
   controller_->OnKubelet(1);
   ASSERT_TRUE(loop_.RunUntil([&] { return IsLogged("phase=stopping"); }));
-  EXPECT_EQ(checks_asked_, 2) << "one of the new socket, one to see that kubelet";
+  EXPECT_EQ(checks_asked_, 2) << "one for the new socket, one to detect the kubelet";
   EXPECT_EQ(observer_->registrations, 0);
   EXPECT_THAT(log_text_.str(), testing::Not(testing::HasSubstr("does not answer")));
   connection_->SetPeer(SocketIdentity(tree_.path("kubelet/kubelet.sock")).value());
@@ -602,7 +602,7 @@ class WatchedResourceTest : public ResourceControllerTest {
     std::sort(nodes.begin(), nodes.end());
     return nodes;
   }
-  Nodes FoundAfresh() const {
+  Nodes FoundByFullScan() const {
     Nodes nodes;
     for (const Device& device : Discover(spec_, HostRoot(tree_.path()), ScanRequest{}).devices) {
       nodes.push_back(KeyOf(device.nodes.front()));
@@ -646,7 +646,7 @@ TEST_F(WatchedResourceTest, IncrementalScansEqualFullScans) {
       }
     }
     ASSERT_NO_FATAL_FAILURE(Settle());
-    ASSERT_EQ(Healthy(), FoundAfresh()) << "round " << round;
+    ASSERT_EQ(Healthy(), FoundByFullScan()) << "round " << round;
     most = std::max(most, Healthy().size());
   }
   EXPECT_GE(most, 6U);

@@ -1,5 +1,5 @@
 // Text from a device is untrusted. A USB device chooses its serial number and
-// the names of its maker and product, and the kernel prints them as they are.
+// the names of its maker and product, and the kernel prints them unescaped.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -58,43 +58,44 @@ TEST_F(ScanTest, ListsAndWatchesADirectory) {
 class ListingsTest : public ScanTest {
  protected:
   /// Returns how many names a scan of /dev reads; its entries are `names` afterwards.
-  int LooksAt(const std::vector<std::string>& names, std::size_t match = 0,
-              const std::string& pattern = "*") {
-    int looks = 0;
+  int NamesRead(const std::vector<std::string>& names, std::size_t match = 0,
+                const std::string& pattern = "*") {
+    int names_read = 0;
     ScanContext scan(host_, request_);
     scan.BeginMatch(match_, match);
     std::vector<std::string> seen;
-    for (const HostEntry& entry : scan.List("/dev/", pattern, [&](auto&) { return ++looks > 0; }))
+    for (const HostEntry& entry :
+         scan.List("/dev/", pattern, [&](auto&) { return ++names_read > 0; }))
       seen.push_back(entry.name);
     EXPECT_THAT(seen, testing::UnorderedElementsAreArray(names));
-    return looks;
+    return names_read;
   }
 };
 
 TEST_F(ListingsTest, DoesNotReadAnUnchangedDirectoryAgain) {
   tree_.File("dev/a");
-  EXPECT_EQ(LooksAt({"a"}), 1);
-  EXPECT_EQ(LooksAt({"a"}), 1);  // not reported as unchanged
+  EXPECT_EQ(NamesRead({"a"}), 1);
+  EXPECT_EQ(NamesRead({"a"}), 1);  // not reported as unchanged
   request_.unchanged_dirs.insert(tree_.path("dev"));
-  EXPECT_EQ(LooksAt({"a"}), 0);
-  EXPECT_EQ(LooksAt({"a"}), 0);
-  EXPECT_EQ(LooksAt({"a"}, 1), 1);  // only the entries of the last scan are cached
-  EXPECT_EQ(LooksAt({"a"}, 0), 1);
-  EXPECT_EQ(LooksAt({"a"}, 0, "a*"), 1);
+  EXPECT_EQ(NamesRead({"a"}), 0);
+  EXPECT_EQ(NamesRead({"a"}), 0);
+  EXPECT_EQ(NamesRead({"a"}, 1), 1);  // only the entries of the last scan are cached
+  EXPECT_EQ(NamesRead({"a"}, 0), 1);
+  EXPECT_EQ(NamesRead({"a"}, 0, "a*"), 1);
 }
 
 TEST_F(ListingsTest, ReadsAReplacedDirectoryAgain) {
   tree_.File("dev/a");
   tree_.File("other/b");
   request_.unchanged_dirs = {tree_.path("dev"), tree_.path("other")};
-  EXPECT_EQ(LooksAt({"a"}), 1);
+  EXPECT_EQ(NamesRead({"a"}), 1);
   std::filesystem::rename(tree_.path("dev"), tree_.path("old"));
   std::filesystem::rename(tree_.path("other"), tree_.path("dev"));
-  EXPECT_EQ(LooksAt({"b"}), 1);
+  EXPECT_EQ(NamesRead({"b"}), 1);
   std::filesystem::rename(tree_.path("dev"), tree_.path("other"));
   tree_.Link("dev", "other");
-  EXPECT_EQ(LooksAt({"b"}), 1);
-  EXPECT_EQ(LooksAt({"b"}), 0);
+  EXPECT_EQ(NamesRead({"b"}), 1);
+  EXPECT_EQ(NamesRead({"b"}), 0);
 }
 
 TEST_F(ScanTest, WatchesTheNearestExistingAncestor) {

@@ -189,7 +189,7 @@ TEST_F(AllocateTest, LimitsTheLengthOfEnvironmentVariables) {
   devices_.clear();
   std::vector<std::string> ids;
   for (std::size_t i = 0; i < 33; ++i) {
-    // "V=" and 32 commas make one byte more for each of them than there is.
+    // The size includes "V=" and the 32 commas.
     const std::size_t bytes = each - 1 - (i == 0 ? 1 : 0) + (i == 1 ? rest : 0);
     std::string value = std::to_string(i) + "-";
     value.resize(bytes, 'x');

@@ -36,18 +36,19 @@ class KubeletDirTest : public testing::Test {
   void Start(std::string_view directory = "dir") {
     dir_ = std::make_unique<KubeletDir>(
         loop_, pool_, log_, KubeletDir::Options{tree_.path(directory), "00000001", 60s},
-        KubeletDir::Events{.on_kubelet =
-                               [this](std::uint64_t epoch, const std::string& identity) {
-                                 EXPECT_EQ(SocketIdentity(dir_->kubelet_socket()), identity);
-                                 said_.push_back("kubelet " + std::to_string(epoch));
-                               },
-                           .on_kubelet_lost = [this] { said_.emplace_back("lost"); },
-                           .on_sockets =
-                               [this](const PluginSockets& sockets, Loop::Time) {
-                                 ++checks_;
-                                 sockets_ = sockets;
-                               },
-                           .on_dead = [this](const std::string&) { said_.emplace_back("dead"); }});
+        KubeletDir::Events{
+            .on_kubelet =
+                [this](std::uint64_t epoch, const std::string& identity) {
+                  EXPECT_EQ(SocketIdentity(dir_->kubelet_socket()), identity);
+                  reports_.push_back("kubelet " + std::to_string(epoch));
+                },
+            .on_kubelet_lost = [this] { reports_.emplace_back("lost"); },
+            .on_sockets =
+                [this](const PluginSockets& sockets, Loop::Time) {
+                  ++checks_;
+                  sockets_ = sockets;
+                },
+            .on_dead = [this](const std::string&) { reports_.emplace_back("dead"); }});
     dir_->Start();
   }
 
@@ -56,7 +57,7 @@ class KubeletDirTest : public testing::Test {
   /// Returns the reports since the last call, after all events are read.
   std::vector<std::string> Said() {
     Settle();
-    return std::exchange(said_, {});
+    return std::exchange(reports_, {});
   }
   int Checks() {
     Settle();
@@ -78,7 +79,7 @@ class KubeletDirTest : public testing::Test {
   ThreadPool pool_{{.max_running = 1, .patience = 1h, .max_idle = 1}};
   std::ostringstream log_text_;
   Log log_{LogLevel::kDebug, LogFormat::kText, log_text_};
-  std::vector<std::string> said_;
+  std::vector<std::string> reports_;
   int checks_ = 0;
   PluginSockets sockets_;
   std::unique_ptr<KubeletDir> dir_;
@@ -217,7 +218,7 @@ TEST_F(KubeletDirTest, LimitsChecksToTwentyPerSecond) {
   loop_.Advance(3s);
   Bind("dir/kubelet.sock");
   Settle();
-  EXPECT_EQ(said_.size(), 1U) << "afterwards, checks are as before";
+  EXPECT_EQ(reports_.size(), 1U) << "afterwards, checks are as before";
 }
 
 TEST_F(KubeletDirTest, DetectsADirectoryCreatedStepByStep) {
@@ -289,7 +290,7 @@ TEST_F(KubeletDirTest, ChecksPeriodicallyWithoutEvents) {
   Bind("dir/kubelet.sock");  // events are not read
   loop_.Advance(1s);
   AwaitCheck();
-  EXPECT_THAT(std::exchange(said_, {}), ElementsAre("kubelet 1"));
+  EXPECT_THAT(std::exchange(reports_, {}), ElementsAre("kubelet 1"));
   loop_.Advance(60s);
   AwaitCheck();
   EXPECT_EQ(checks_, 2);
@@ -341,7 +342,7 @@ TEST_F(KubeletDirTest, IgnoresAPendingCheckAfterDestruction) {
   pool_.Run({.work = [&checked] { checked.set_value(); }});
   checked.get_future().wait();
   loop_.RunPosted();
-  EXPECT_THAT(said_, ElementsAre());
+  EXPECT_THAT(reports_, ElementsAre());
 }
 
 TEST_F(KubeletDirTest, PausesAfterACheckOfManySocketsUnlessTheKubeletChanged) {

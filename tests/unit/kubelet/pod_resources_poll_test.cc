@@ -162,8 +162,8 @@ TEST(PodResourcesPoll, SoonSchedulesOnePollInASecond) {
 
 TEST(PodResourcesPoll, SoonDuringACallSchedulesAnotherPoll) {
   struct Case {
-    Duration said;   ///< after the beginning of the call
-    Duration ended;  ///< likewise
+    Duration requested;  ///< after the beginning of the call
+    Duration ended;      ///< likewise
     Outcome outcome;
     Duration due;  ///< after the end
   };
@@ -176,7 +176,7 @@ TEST(PodResourcesPoll, SoonDuringACallSchedulesAnotherPoll) {
     PollBench bench;
     bench.Begin();
     const auto begin = bench.now;
-    bench.poll.Soon(begin + c.said);
+    bench.poll.Soon(begin + c.requested);
     bench.poll.Soon(begin + c.ended);
     bench.now = begin + c.ended;
     bench.poll.End(c.outcome, bench.now);

@@ -38,7 +38,7 @@ class Setting {
   T value_;
 };
 
-/// A minimal device plugin on its own socket. Knobs can be changed at any time.
+/// A minimal device plugin on its own socket. The settings can be changed at any time.
 class FakePlugin : public v1beta1::DevicePlugin::Service {
  public:
   explicit FakePlugin(const std::string& path) {

@@ -227,7 +227,7 @@ TEST_F(AsioLoopTest, DestructorDropsPendingTimersAndPosts) {
     const Subscription timer = loop.After(std::chrono::hours(1), [value] {});
     loop.Post([value] {});
   }
-  EXPECT_TRUE(held.expired()) << "what was never run is let go";
+  EXPECT_TRUE(held.expired()) << "functions that never ran are destroyed";
 }
 
 }  // namespace

@@ -75,11 +75,11 @@ class PathWatchTest : public testing::Test {
   std::unique_ptr<PathWatch> watch_;
 };
 
-// --- names that decide where a path leads ---
+// --- names that determine what a path resolves to ---
 
 class DecisiveNamesTest : public testing::Test {
  protected:
-  /// Returns the decisive names in the tree, by directory relative to its root.
+  /// Returns these names in the tree, by directory relative to its root.
   std::map<std::string, std::set<std::string>> NamesOf(std::string_view path) {
     DecisiveNames all;
     FindDecisiveNames(tree_.path(path), all);

@@ -273,7 +273,7 @@ TEST_F(SubprocessTest, CancelSendsSigtermRightAfterTheStart) {
     // SIGTERM, which is correct, is sent after this has returned. SIGKILL would arrive before.
     const UniqueFd process(pidfd_open(pid, 0));
     pollfd ended = {process.get(), POLLIN, 0};
-    EXPECT_EQ(poll(&ended, 1, 200), 0) << "it was not allowed to tidy up";
+    EXPECT_EQ(poll(&ended, 1, 200), 0) << "it had no time to clean up";
   };
   const SubprocessResult result = RunSubprocess(
       Shell("trap 'echo tidy; exit 0' TERM; sleep 20 & echo > " + ready.path() + "; wait"),

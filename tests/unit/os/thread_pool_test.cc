@@ -26,7 +26,7 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 
-/// Work that hangs until LetGo is called. It may outlive the pool.
+/// Work that hangs until Release is called. It may outlive the pool.
 class Hang {
  public:
   std::function<void()> Work() {
@@ -36,7 +36,7 @@ class Hang {
     };
   }
   void AwaitBegun() { state_->begun.get_future().wait(); }
-  void LetGo() { go_on_.set_value(); }
+  void Release() { go_on_.set_value(); }
 
  private:
   struct State {
@@ -88,7 +88,7 @@ TEST(ThreadPool, DestructorWaitsForTheRunningJobAndDropsTheRest) {
   pool->Run({[dropped_ran, held] { *dropped_ran = true; }});
   hang.AwaitBegun();
   std::thread ends([&] { pool.reset(); });
-  hang.LetGo();
+  hang.Release();
   ends.join();
   EXPECT_TRUE(*finished);
   // The second job may have started just before the pool was destroyed.
@@ -112,7 +112,7 @@ TEST(ThreadPool, OverdueJobFreesItsThread) {
   std::promise<void> done;
   pool.Run({[&] { done.set_value(); }});
   EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
-  for (Hang& hang : hangs) hang.LetGo();
+  for (Hang& hang : hangs) hang.Release();
 }
 
 TEST(ThreadPool, OverdueJobsBeyondTheLimitKeepTheirThreads) {
@@ -132,11 +132,11 @@ TEST(ThreadPool, OverdueJobsBeyondTheLimitKeepTheirThreads) {
   }});
   EXPECT_EQ(ran.wait_for(milliseconds(50)), std::future_status::timeout);
   let_go = true;
-  hangs[0].LetGo();
+  hangs[0].Release();
   ran.wait();
   EXPECT_FALSE(began_before);
-  hangs[1].LetGo();
-  hangs[2].LetGo();
+  hangs[1].Release();
+  hangs[2].Release();
 }
 
 TEST(ThreadPool, DestructorDoesNotWaitForOverdueJobs) {
@@ -155,10 +155,10 @@ TEST(ThreadPool, DestructorDoesNotWaitForOverdueJobs) {
         [&called](int) { called = true; });
     hang.AwaitBegun();
   }
-  hang.LetGo();
+  hang.Release();
   while (owned.use_count() > 1) std::this_thread::yield();
   loop.RunPosted();
-  EXPECT_FALSE(called) << "after the pool is gone nothing is posted";
+  EXPECT_FALSE(called) << "nothing is posted after the pool is destroyed";
 }
 
 // A failure is a destructor that waits for an hour.
@@ -169,7 +169,7 @@ TEST(ThreadPool, DestructorWaitsNoLongerThanEndPatience) {
     pool.Run({hang.Work()});
     hang.AwaitBegun();
   }
-  hang.LetGo();
+  hang.Release();
 }
 
 TEST(ThreadPool, ReportsAJobThatTakesLongerThanItsLimit) {
@@ -183,7 +183,7 @@ TEST(ThreadPool, ReportsAJobThatTakesLongerThanItsLimit) {
                         .on_late = [&] { late.set_value(); },
                         .limit = milliseconds(1)}));
   late.get_future().wait();
-  hang.LetGo();
+  hang.Release();
   pool.Run({[&] { next.set_value(); }});
   next.get_future().wait();
   while (owned.use_count() > 1) std::this_thread::yield();
@@ -201,7 +201,7 @@ TEST(ThreadPool, ReportsAJobThatWaitsLongerThanItsLimit) {
                         .on_late = [&] { late.set_value(); },
                         .limit = milliseconds(1)}));
   late.get_future().wait();
-  hang.LetGo();
+  hang.Release();
   std::promise<void> done;
   pool.Run({[&] { done.set_value(); }});
   EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
@@ -234,7 +234,7 @@ TEST(ThreadPool, ReturnsTheAgeOfTheOldestJob) {
   EXPECT_LE(pool.OldestAge(after + hours(1)), hours(1) + (after - before));
   std::promise<void> done;
   pool.Run({[] {}, [&] { done.set_value(); }});
-  hang.LetGo();
+  hang.Release();
   EXPECT_EQ(done.get_future().wait_for(std::chrono::seconds(60)), std::future_status::ready);
 }
 
@@ -294,7 +294,7 @@ int WhileTheOnlyThreadHangs() {
   if (!TakeThreads()) return 0;
   const bool accepted =
       pool.Run({.work = [] {}, .on_late = [] {}, .limit = milliseconds(1), .needs_thread = true});
-  hang.LetGo();
+  hang.Release();
   return accepted ? 2 : 0;
 }
 
