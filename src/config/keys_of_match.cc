@@ -13,7 +13,7 @@ constexpr std::string_view kPath[] = {"path"};
 constexpr std::string_view kGroupBy[] = {"group_by"};
 constexpr std::string_view kExcludedByCommand[] = {"usb",         "pci",  "usb_port",
                                                    "pci_address", "udev", "not"};
-constexpr std::string_view kNotBesideCount[] = {
+constexpr std::string_view kExcludedByCount[] = {
     "usb", "pci",  "usb_port", "pci_address", "udev",    "not",        "exclude",
     "id",  "type", "group_by", "together",    "require", "max_devices"};
 
@@ -96,7 +96,7 @@ constexpr Key<MatchDraft> kMatchKeys[] = {
          .range = {1, 10'000},
          .example = "8",
          .alternative_group = 1,
-         .excludes = kNotBesideCount}),
+         .excludes = kExcludedByCount}),
     KeyFor<&MatchDraft::exclude>(
         {.name = "exclude",
          .meaning = "globs of nodes, or of links to nodes, that are excluded",
