@@ -18,7 +18,7 @@ const std::string kCannotBeRead = "cannot be read: ";
 void Refuse(const std::string& path, std::string message, Reporter& reporter) {
   const bool lacks_right = message.ends_with(std::strerror(EACCES));
   const std::string_view how = path == kDefaultConfig ? ", with --config or PATCHBAY_CONFIG" : "";
-  reporter.Report(Code::kCannotBeReadableFile, {path, 0, 0}, std::move(message),
+  reporter.Report(Code::kUnreadableFile, {path, 0, 0}, std::move(message),
                   lacks_right ? "run as root, or let this user read it and enter its directory"
                               : format("specify a file, or a directory with *.toml files{}", how));
 }
@@ -77,7 +77,7 @@ void ReadDirectory(const std::string& path, Reporter& reporter, Sources& out) {
       files.push_back(entries->path());
     } else if (type != fs::file_type::directory) {
       odd = true;
-      reporter.Report(Code::kCannotBeReadableFile, {entries->path(), 0, 0},
+      reporter.Report(Code::kUnreadableFile, {entries->path(), 0, 0},
                       format("{}{}, not a file", kCannotBeRead, Described(type)),
                       "remove it, or rename it so that it does not end in .toml");
     }
