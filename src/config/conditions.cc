@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/ascii.h"
 #include "base/format.h"
 #include "base/path.h"
 
@@ -47,6 +48,45 @@ std::vector<NamePattern> CompileNames(const std::optional<OneOrMore>& list, Repo
     if (auto pattern = CompileNamePattern(text, reporter)) patterns.push_back(std::move(*pattern));
   }
   return patterns;
+}
+
+/// Returns the port in the name of an interface ("1-1.2:1.0") or of its path ("usb1/1-1.2").
+std::string PortIn(std::string_view text) {
+  text = text.substr(0, text.find(':'));
+  const auto before = text.find_last_not_of("0123456789-.");
+  return std::string(before == std::string_view::npos ? text : text.substr(before + 1));
+}
+
+/// Returns the address in upper case, or in the short form of lspci, as sysfs has it.
+std::string AddressIn(std::string_view text) {
+  const std::string lower = ToLower(text);
+  return IsPciAddress(lower) ? lower : "0000:" + lower;
+}
+
+/// A condition for names of sysfs.
+struct SysfsName {
+  bool (*is_valid)(std::string_view);
+  std::string (*valid_in)(std::string_view);  ///< returns the valid name in a similar one
+  std::string_view what, hint;
+};
+constexpr SysfsName kUsbPort{
+    IsUsbPort, PortIn, "the name of a USB port",
+    "write the port as in `ls /sys/bus/usb/devices`: \"1-2\", \"1-2.3\", \"1-2.*\""};
+constexpr SysfsName kPciAddress{
+    IsPciAddress, AddressIn, "a PCI address",
+    "write the address as in `ls /sys/bus/pci/devices`: \"0000:3b:00.0\", \"0000:3b:*\""};
+
+/// Reports names without wildcards that no device has. In `not`, they would exclude nothing.
+void CheckNames(const std::optional<OneOrMore>& names, const SysfsName& kind, Reporter& reporter) {
+  if (!names) return;
+  for (const Text& text : names->items) {
+    const auto pattern = NamePattern::Compile(text.value);
+    if (!pattern || !pattern->literal() || kind.is_valid(pattern->text())) continue;
+    const std::string near = kind.valid_in(pattern->text());
+    reporter.Report(Code::kMatchesNothing, text.place,
+                    format("\"{}\" is not {}", text.value.substr(0, 100), kind.what),
+                    kind.is_valid(near) ? format("write \"{}\"", near) : std::string(kind.hint));
+  }
 }
 
 /// Returns the IDs of a list, or none if one of them is invalid, because an empty list would match
@@ -139,6 +179,8 @@ std::optional<NamePattern> CompileNamePattern(const Text& text, Reporter& report
 HardwarePatterns CompileConditions(const ConditionsDraft& draft, Reporter& reporter) {
   ReportEmptyLists(draft, reporter);
   HardwarePatterns patterns;
+  CheckNames(draft.usb_port, kUsbPort, reporter);
+  CheckNames(draft.pci_address, kPciAddress, reporter);
   if (draft.usb || draft.usb_port) patterns.usb = CompileUsb(draft, reporter);
   if (draft.pci || draft.pci_address) patterns.pci = CompilePci(draft, reporter);
   if (draft.udev) patterns.udev = CompileUdev(*draft.udev, reporter);

@@ -55,19 +55,13 @@ std::optional<ForeignVariable> FindBraces(std::string_view text) {
   return std::nullopt;
 }
 
-std::string Lower(std::string_view name) {
-  std::string lower(name);
-  for (char& c : lower) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  return lower;
-}
-
 }  // namespace
 
 void WarnOfForeignVariable(const Text& text, const Scope& scope, Reporter& reporter) {
   const auto found = FindDollar(text.value);
   if (!found) return;
   std::string example = "name";
-  for (const std::string& name : {std::string(found->name), Lower(found->name)}) {
+  for (const std::string& name : {std::string(found->name), ToLower(found->name)}) {
     if (scope.TypeOf(name)) example = name;
   }
   reporter.Report(Code::kForeignVariable, text.At(found->offset),

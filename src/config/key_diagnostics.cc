@@ -8,9 +8,9 @@
 #include "config/key_diagnostics.h"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
+#include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
 #include "config/duration.h"
@@ -163,10 +163,9 @@ std::string WhereItBelongs(std::string_view key) {
 
 /// Returns the hint on an unknown key in `udev`, which may belong to one of its tables.
 std::string HintOnUdevKey(std::string_view key, std::span<const std::string_view> known) {
-  std::string lower(key);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (std::string near = DidYouMean(lower, known); !near.empty()) return near;
-  if (lower != key && key.find_first_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos) {
+  if (std::string near = DidYouMean(ToLower(key), known); !near.empty()) return near;
+  if (ToLower(key) != key &&
+      key.find_first_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos) {
     return format("a udev property is written properties = {{ {} = \"…\" }}", key);
   }
   const std::string elsewhere = WhereItBelongs(key);
@@ -182,6 +181,7 @@ constexpr std::string_view kByNumbers = "write usb = \"0403:6001\" or pci = \"10
 constexpr std::string_view kByPort =
     "write usb_port = \"1-2\" and usb = \"*:*\", with the port as in `ls /sys/bus/usb/devices`";
 constexpr std::string_view kByAddress = "write pci_address = \"0000:3b:00.0\" and pci = \"*:*\"";
+constexpr std::string_view kByAttribute = "write attributes = { NAME = \"…\" }";
 constexpr std::string_view kByPath = "write path = \"/dev/…\"";
 constexpr std::string_view kInMatch = "write [[resource.match]] and below it path = \"/dev/…\"";
 constexpr ForeignKey kForeignKeys[] = {
@@ -201,6 +201,11 @@ constexpr ForeignKey kForeignKeys[] = {
     {MatchDraft::kSection, "devices", kByPath},
     {MatchDraft::kSection, "paths", kByPath},
     {MatchDraft::kSection, "node", kByPath},
+    // Keys of udev rules.
+    {UdevDraft::kSection, "ATTR", kByAttribute},
+    {UdevDraft::kSection, "ATTRS", kByAttribute},
+    {UdevDraft::kSection, "ENV", "write properties = { NAME = \"…\" }"},
+    {UdevDraft::kSection, "KERNEL", "write path = \"/dev/…\" in the match"},
     {ResourceDraft::kSection, "device", kInMatch},
     {ResourceDraft::kSection, "devices", kInMatch},
     {ResourceDraft::kSection, "paths", kInMatch},

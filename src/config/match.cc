@@ -294,6 +294,21 @@ void CheckUseOfExclude(const MatchDraft& draft, const MatchSpec& match, Reporter
   }
 }
 
+/// Reports patterns for directories in a match of device nodes.
+void CheckDirectories(const MatchDraft& draft, const MatchSpec& match, Reporter& reporter) {
+  const auto* path = std::get_if<PathSource>(&match.source);
+  if (path == nullptr || match.type != NodeType::kDevice) return;
+  for (std::size_t i = 0; i < path->globs.size(); ++i) {
+    const auto only = OnlyPath(path->globs[i]);
+    if (!only || std::ranges::count(UsualDirectories(), *only) == 0) continue;
+    reporter.Report(Code::kMatchesNothing, draft.path->items[i].place,
+                    format("{} is a directory, not a device node", *only),
+                    format("match the nodes in it: \"{}/*\"; with together = true they are one "
+                           "device. For the directory itself, add type = \"directory\"",
+                           *only));
+  }
+}
+
 void CheckExclude(const MatchDraft& draft, const MatchSpec& match, Reporter& reporter) {
   if (!draft.count && !draft.command) CheckUseOfExclude(draft, match, reporter);
   const auto* path = std::get_if<PathSource>(&match.source);
@@ -388,6 +403,15 @@ bool FindsSeveral(const CommandSource&) { return true; }
 
 }  // namespace
 
+std::span<const std::string_view> UsualDirectories() {
+  static constexpr std::string_view kDirectories[] = {
+      "/dev/accel",       "/dev/bus/usb",   "/dev/cpu",  "/dev/disk/by-id",   "/dev/disk/by-path",
+      "/dev/dma_heap",    "/dev/dri",       "/dev/dvb",  "/dev/infiniband",   "/dev/input",
+      "/dev/net",         "/dev/serial",    "/dev/snd",  "/dev/serial/by-id", "/dev/serial/by-path",
+      "/dev/v4l/by-path", "/dev/v4l/by-id", "/dev/vfio", "/dev/usb",          "/dev/xfpga"};
+  return kDirectories;
+}
+
 std::optional<std::string> OnlyPath(const Glob& glob) {
   if (glob.alternatives().size() != 1) return std::nullopt;
   std::string path;
@@ -432,6 +456,7 @@ std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& bu
   if (!source) return std::nullopt;
   match.source = std::move(*source);
   CheckKeysOfSource(*key, draft, match, reporter);
+  CheckDirectories(draft, match, reporter);
   if (draft.exclude && good_exclude) CheckExclude(draft, match, reporter);
   if (draft.count) return match;
   if (draft.group_by) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string_view>
 
 #include "config/draft.h"
 #include "config/reporter.h"
@@ -21,6 +23,9 @@ std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& bu
 
 /// Returns the only path that the glob can match, or none if it has wildcards or alternatives.
 std::optional<std::string> OnlyPath(const Glob& glob);
+
+/// Paths that are directories on every host that has them, such as "/dev/dri".
+std::span<const std::string_view> UsualDirectories();
 
 /// Returns whether one device of the match can have several nodes.
 bool CanHaveSeveralNodes(const MatchSpec& match);

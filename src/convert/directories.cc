@@ -8,16 +8,13 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
+#include "config/match.h"
 #include "convert/patterns.h"
 
 namespace patchbay {
 namespace {
 
 constexpr std::string_view kDev = "/dev/";
-constexpr std::string_view kUsualDirectories[] = {
-    "/dev/accel", "/dev/bus/usb", "/dev/dma_heap", "/dev/dri", "/dev/dvb",  "/dev/infiniband",
-    "/dev/input", "/dev/net",     "/dev/snd",      "/dev/usb", "/dev/vfio", "/dev/xfpga"};
-
 constexpr std::string_view kUsualNodes[] = {"/dev/full",
                                             "/dev/fuse",
                                             "/dev/gpiomem",
@@ -77,7 +74,7 @@ Directories::Directories(const std::optional<std::vector<SeenName>>& dev) {
 
 bool Directories::Has(const std::string& path, const SourceLocation& place, Findings& findings) {
   if (const auto seen = seen_.find(path); seen != seen_.end()) return seen->second;
-  if (IsAmong(kUsualDirectories, path)) return true;
+  if (IsAmong(UsualDirectories(), path)) return true;
   if (path.starts_with(kDev) && !IsNumbered(path) && !IsNodeName(path) &&
       !IsAmong(kUsualNodes, path) && assumed_nodes_.insert(path).second) {
     findings.Assumed(

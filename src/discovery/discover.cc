@@ -43,13 +43,16 @@ void EraseMarked(const std::vector<bool>& marked, std::vector<Candidate>& found)
   std::erase_if(found, [&](const Candidate&) { return marked[i++]; });
 }
 
-/// Returns the syspath of the device; empty if only its nodes were matched.
-std::string_view SysfsPathOf(const Device& device) {
+/// Returns a property of the device; empty if it has none.
+std::string_view PropertyOf(const Device& device, std::string_view property) {
   for (const auto& [name, value] : device.values) {
-    if (name == "DEVPATH") return value;
+    if (name == property) return value;
   }
   return "";
 }
+
+/// Returns the syspath of the device; empty if only its nodes were matched.
+std::string_view SysfsPathOf(const Device& device) { return PropertyOf(device, "DEVPATH"); }
 
 /// Returns whether both are the same device: by syspath, or otherwise by all their nodes. Two sysfs
 /// devices can share a node, like the functions of an IOMMU group.
@@ -107,8 +110,32 @@ std::string_view SharedDeviceOf(std::span<const Candidate> candidates) {
   return "";
 }
 
+/// Returns a hint if one device is a child of another one, such as a partition of its disk or a
+/// Bluetooth connection of its adapter; otherwise an empty text.
+std::string HintOnChild(std::span<const Candidate> sharing) {
+  std::unordered_map<std::string_view, const Candidate*> by_path;
+  for (const Candidate& candidate : sharing) {
+    const std::string_view path = SysfsPathOf(candidate.device);
+    if (!path.empty()) by_path.emplace(path, &candidate);
+  }
+  for (const auto& [path, child] : by_path) {
+    for (auto end = path.rfind('/'); end != 0 && end != path.npos; end = path.rfind('/', end - 1)) {
+      const auto parent = by_path.find(path.substr(0, end));
+      if (parent == by_path.end()) continue;
+      const std::string_view kind = PropertyOf(parent->second->device, "DEVTYPE");
+      if (kind.empty()) return "";
+      return format(
+          "{} is a child of {}; to list only the parents, add properties = {{ DEVTYPE = \"{}\" }} "
+          "to udev",
+          child->label(), parent->second->label(), kind);
+    }
+  }
+  return "";
+}
+
 /// Returns what an administrator can do about devices with the same ID.
 std::string HintOnSharedId(std::span<const Candidate> sharing) {
+  if (std::string hint = HintOnChild(sharing); !hint.empty()) return hint;
   const std::string_view id = DistinctIdFor(sharing);
   if (const std::string_view device = SharedDeviceOf(sharing); !device.empty()) {
     return format(

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -62,5 +63,13 @@ struct HardwarePatterns {
   bool empty() const { return !usb && !pci && !udev; }
   bool operator==(const HardwarePatterns&) const = default;
 };
+
+/// Returns whether a USB device can have this name in /sys/bus/usb/devices: "1-1.2", or "usb1" for
+/// a root hub. Source: Documentation/ABI/testing/sysfs-bus-usb of Linux.
+bool IsUsbPort(std::string_view name);
+
+/// Returns whether a PCI function can have this name in /sys/bus/pci/devices: "0000:3b:00.0". The
+/// domain has more than four digits behind a VMD controller.
+bool IsPciAddress(std::string_view name);
 
 }  // namespace patchbay

@@ -35,6 +35,8 @@ UNSEEN = [
     ("bad-path", r"mount\]\]\nhost_path = '/'", "the root is valid together with container_path"),
     ("bad-path", r"host_path = '/dev/{(usb_serial|id)}'", "the origin of a variable depends on the matches"),
     ("matches-nothing", "exclude = ", "a schema cannot evaluate a glob"),
+    ("matches-nothing", "'/dev/dri'", "whether a directory is wanted depends on the type"),
+    ("matches-nothing", "usb_port = |pci_address = ", "a pattern cannot describe which globs are names"),
     ("matches-nothing", r"'/dev//x|/\\\.\\\./", "a schema cannot evaluate a regular expression"),
     ("matches-nothing", "subsystem = 'net'", "a schema cannot determine which subsystems have nodes"),
     ("bad-glob", r"[\w/-]\[[\w-]*['\"]|{a'", "a pattern cannot describe the syntax of globs"),

@@ -177,7 +177,7 @@ TEST_F(CheckTest, FailsForMissingAndUnreadableFiles) {
   const auto missing = RunCli({"check", tree_.path("none.toml")});
   EXPECT_EQ(missing.code, kFailed);
   EXPECT_THAT(missing.out, HasSubstr("error[unreadable-file]"));
-  EXPECT_THAT(missing.out, HasSubstr("hint: name a file"));
+  EXPECT_THAT(missing.out, HasSubstr("hint: specify a file"));
   tree_.File("secret.toml", kGood);
   std::filesystem::permissions(tree_.path("secret.toml"), std::filesystem::perms::none);
   std::string secret;

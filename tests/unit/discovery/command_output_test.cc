@@ -335,7 +335,7 @@ TEST(CommandOutput, RejectsJsonThatIsNotAnArray) {
       {R"("/dev/a")", "a string"},
       {"null", "null"},
       {"17", "a number"},
-      {"false", "true or false"},
+      {"false", "a boolean"},
   };
   for (const Case& c : cases) {
     EXPECT_EQ(ErrorOf(c.text), "the output is " + std::string(c.message) + std::string(kPrint));

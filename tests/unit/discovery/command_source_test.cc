@@ -75,7 +75,7 @@ TEST_F(CommandSourceTest, FailureKeepsTheLastListAndIsReported) {
       {"echo not json", "JSON"},
       {"true", "nothing"},
       {"kill -9 $$", "signal"},
-      {"sleep 60", "did not end"},
+      {"sleep 60", "timed out after"},
       {"yes", "more than"},
       {"echo '[]' ; echo broken >&2 ; exit 1", "broken"},
   };

@@ -140,7 +140,7 @@ TEST_F(ScanTest, RejectsUnreadableDirectories) {
   EXPECT_THAT(Names("/dev/loop/"), IsEmpty());
   EXPECT_FALSE(scan_.complete());
   EXPECT_THAT(Rejected(scan_.rejected()), ElementsAre("unreadable /dev/loop/"));
-  EXPECT_THAT(scan_.rejected().front().detail, HasSubstr("too many links"));
+  EXPECT_THAT(scan_.rejected().front().detail, HasSubstr("too many levels of links"));
 }
 
 TEST_F(ScanTest, ReportsARejectionOnce) {

@@ -427,6 +427,23 @@ TEST_F(SysfsSourcesTest, InvalidPortNumbersStayOutOfTheId) {
   EXPECT_THAT(Ids(Find(Udev(Subsystem("net")))), ElementsAre("1d50:606f-CAND-if00"));
 }
 
+TEST_F(SysfsSourcesTest, HintsHowToListOnlyParents) {
+  CanAdapter();
+  const std::string adapter = kCan + "/1-1.4:1.0/bluetooth/hci0";
+  sysfs_.Device(adapter, {.subsystem = "bluetooth", .devtype = "host"});
+  EXPECT_THAT(Ids(Find(Udev(Subsystem("bluetooth")))), ElementsAre("1d50:606f-CAND-if00"));
+  sysfs_.Device(adapter + "/hci0:64", {.subsystem = "bluetooth", .devtype = "link"});
+  const Discovery found = Find(Udev(Subsystem("bluetooth")));
+  ASSERT_THAT(Rejected(found.rejected), ElementsAre("duplicate_id hci0", "duplicate_id hci0:64"));
+  EXPECT_EQ(
+      found.rejected[0].detail,
+      "2 devices have the ID \"1d50:606f-CAND-if00\"; hci0:64 is a child of hci0; to list only "
+      "the parents, add properties = { DEVTYPE = \"host\" } to udev");
+  UdevPattern hosts = Subsystem("bluetooth");
+  hosts.properties.emplace_back("DEVTYPE", NamePattern::Compile("host").value());
+  EXPECT_THAT(Ids(Find(Udev(hosts))), ElementsAre("1d50:606f-CAND-if00"));
+}
+
 TEST_F(SysfsSourcesTest, RejectionsWithoutNodeUseTheSysfsName) {
   CanAdapter();
   CanChannel("can2", {{"dev_port", "0"}});

@@ -127,7 +127,7 @@ TEST_F(HookRunnerTest, StopsAProgramAndItsChildren) {
                "trap '' TERM; for i in $(seq 50); do sleep 3600 & done; yes", seconds(1)))
           .get();
   ASSERT_FALSE(wild);
-  EXPECT_THAT(wild.error().message, HasSubstr("did not end"));
+  EXPECT_THAT(wild.error().message, HasSubstr("timed out after"));
   EXPECT_TRUE(Run(Call(Hook::kPreStart, {"a"}, "true")).get());
 }
 
@@ -146,7 +146,7 @@ TEST_F(HookRunnerTest, WaitingCallTimesOut) {
 TEST_F(HookRunnerTest, RunningCallTimesOut) {
   const Status late = Run(Call(Hook::kPreStart, {"a"}, "sleep 3600", seconds(1))).get();
   ASSERT_FALSE(late);
-  EXPECT_THAT(late.error().message, HasSubstr("did not end"));
+  EXPECT_THAT(late.error().message, HasSubstr("timed out after"));
 }
 
 TEST_F(HookRunnerTest, RunsSixteenReleasesAtOnce) {
