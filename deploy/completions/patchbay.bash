@@ -1,7 +1,137 @@
-# Completion of patchbay for bash. Commands and options are read from `patchbay --help`, so that they match
-# the installed program. Resources are read from the configuration.
+# Completion of patchbay for bash: `patchbay completion bash` prints this file.
+# Resources are read from the configuration.
 
-# Prints the words for a kind of value, named as in the help: RESOURCE, DIR, json|table.
+# Prints the help of a command, or of the program if it is "".
+# shellcheck disable=SC2016
+_patchbay_help() {
+  case $1 in
+    "")
+      printf '%s\n' \
+        'Options:' \
+        '  -h,--help  Print this help message and exit' \
+        '  --version  Display program version information and exit' \
+        'Subcommands:' \
+        '  run  serve the configured resources to the kubelet' \
+        '  check  report every error in the configuration' \
+        '  devices  list what would be advertised on this host' \
+        '  explain  explain why a device is or is not advertised' \
+        '  allocate  show what a container would get' \
+        '  diff  show what a reload from one file to another would change' \
+        '  schema  print the JSON Schema of the configuration, for editors' \
+        '  convert  convert another plugin'\''s configuration to Patchbay TOML' \
+        '  try  run everything against the built-in kubelet' \
+        '  completion  print the completion script of a shell' \
+        '  version  print the version'
+      ;;
+    run)
+      printf '%s\n' \
+        'Options:' \
+        '  -h,--help  Print this help message and exit' \
+        '  --listen ADDRESS:PORT  HTTP address for metrics and health (default: listen of the file, otherwise [::]:9478)' \
+        '  --log-level debug|info|warning|error  minimum log level (default: log_level of the file, otherwise info)' \
+        '  --log-format text|json  log format (default: text)' \
+        '  --kubelet-dir DIR  the kubelet'\''s device plugin directory; default: kubelet_dir of the file, otherwise /var/lib/kubelet/device-plugins' \
+        '  --wait-for-config  if the configuration is missing or invalid, wait for a valid one instead of exiting' \
+        '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
+        '  --host-root DIR  directory where the host'\''s root file system is mounted; default: host_root of the file, otherwise /'
+      ;;
+    check)
+      printf '%s\n' \
+        'Options:' \
+        '  -h,--help  Print this help message and exit' \
+        '  --strict  treat warnings as errors' \
+        '  -o,--output table|json|yaml  output format (default: table)' \
+        '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
+        'Positionals:' \
+        '  file FILE ...  files and directories, - for stdin; default: --config'
+      ;;
+    devices)
+      printf '%s\n' \
+        'Options:' \
+        '  -h,--help  Print this help message and exit' \
+        '  --probe  run the health probe of each device once' \
+        '  -o,--output table|json|yaml|name  output format; name: device IDs only (default: table)' \
+        '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
+        '  --host-root DIR  directory where the host'\''s root file system is mounted; default: host_root of the file, otherwise /' \
+        'Positionals:' \
+        '  resource RESOURCE  only this resource'
+      ;;
+    explain)
+      printf '%s\n' \
+        'Options:' \
+        '  -h,--help  Print this help message and exit' \
+        '  --path PATH  explain only this path, device ID or sysfs name' \
+        '  --exit-code  exit with 1 if a resource has no device, or if none lists the path' \
+        '  -o,--output table|json|yaml  output format (default: table)' \
+        '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
+        '  --host-root DIR  directory where the host'\''s root file system is mounted; default: host_root of the file, otherwise /' \
+        'Positionals:' \
+        '  resource RESOURCE  only this resource'
+      ;;
+    allocate)
+      printf '%s\n' \
+        'Options:' \
+        '  -h,--help  Print this help message and exit' \
+        '  --count N  number of healthy devices to allocate (default: 1)' \
+        '  -o,--output table|json|yaml  output format (default: table)' \
+        '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
+        '  --host-root DIR  directory where the host'\''s root file system is mounted; default: host_root of the file, otherwise /' \
+        'Positionals:' \
+        '  resource RESOURCE  name of the resource' \
+        '  id ID ...  IDs as listed by `devices`'
+      ;;
+    diff)
+      printf '%s\n' \
+        'Options:' \
+        '  -h,--help  Print this help message and exit' \
+        '  -o,--output table|json|yaml  output format (default: table)' \
+        'Positionals:' \
+        '  old FILE  current configuration' \
+        '  new FILE  new configuration'
+      ;;
+    schema)
+      printf '%s\n' \
+        'Options:' \
+        '  -h,--help  Print this help message and exit'
+      ;;
+    convert)
+      printf '%s\n' \
+        'Options:' \
+        '  -h,--help  Print this help message and exit' \
+        '  --from generic-device-plugin|smarter-device-manager  plugin to convert from' \
+        '  --domain DOMAIN  domain of the resources; default: as in the file' \
+        '  -o,--output toml|helm  TOML, or values for the Helm chart that contain it (default: toml)' \
+        '  --host-root DIR  inspect this node'\''s /dev to distinguish devices from directories' \
+        'Positionals:' \
+        '  file FILE  its config file, or Kubernetes manifests containing it; - for stdin'
+      ;;
+    try)
+      printf '%s\n' \
+        'Options:' \
+        '  -h,--help  Print this help message and exit' \
+        '  --listen ADDRESS:PORT  HTTP address for metrics and health; default: a free port of 127.0.0.1' \
+        '  --log-level debug|info|warning|error  minimum log level (default: warning)' \
+        '  --log-format text|json  log format (default: text)' \
+        '  --once  probe each device once, print the report and exit' \
+        '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
+        '  --host-root DIR  directory where the host'\''s root file system is mounted; default: host_root of the file, otherwise /'
+      ;;
+    completion)
+      printf '%s\n' \
+        'Options:' \
+        '  -h,--help  Print this help message and exit' \
+        'Positionals:' \
+        '  shell bash|zsh|fish  the shell'
+      ;;
+    version)
+      printf '%s\n' \
+        'Options:' \
+        '  -h,--help  Print this help message and exit'
+      ;;
+  esac
+}
+
+# Completes a kind of value, named as in the help: RESOURCE, DIR, json|table.
 _patchbay_values() {
   local kind=$1 cur=$2
   case $kind in
@@ -11,7 +141,7 @@ _patchbay_values() {
       compopt -o filenames 2>/dev/null
       mapfile -t COMPREPLY < <(compgen -d -- "$cur")
       ;;
-    FILE | PATH | OLD)
+    FILE | PATH)
       compopt -o filenames 2>/dev/null
       mapfile -t COMPREPLY < <(compgen -f -- "$cur")
       ;;
@@ -31,7 +161,7 @@ _patchbay_resources() {
 }
 
 _patchbay() {
-  local program=${COMP_WORDS[0]} cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
+  local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD - 1]}
   local help kind i places=0
   COMPREPLY=()
   # bash splits --output=json into three words.
@@ -41,7 +171,7 @@ _patchbay() {
     prev=${COMP_WORDS[COMP_CWORD - 2]}
   fi
   if ((COMP_CWORD == 1)); then
-    help=$("$program" --help 2>/dev/null) || return 0
+    help=$(_patchbay_help "")
     if [[ $cur == -* ]]; then
       mapfile -t COMPREPLY < <(compgen -W "$(_patchbay_options)" -- "$cur")
     else
@@ -50,7 +180,7 @@ _patchbay() {
     fi
     return 0
   fi
-  help=$("$program" "${COMP_WORDS[1]}" --help 2>/dev/null) || return 0
+  help=$(_patchbay_help "${COMP_WORDS[1]}")
   if [[ $prev == -* ]] && kind=$(_patchbay_kind "$prev") && [[ -n $kind ]]; then
     _patchbay_values "$kind" "$cur"
   elif [[ $cur == -* ]]; then
@@ -60,7 +190,7 @@ _patchbay() {
       [[ ${COMP_WORDS[i]} == -* || -n $(_patchbay_kind "${COMP_WORDS[i - 1]}") ]] || ((places++))
     done
     local kinds
-    mapfile -t kinds < <(sed -nE '/^Positionals:/,/^$/s/^  [a-z]+ ([A-Z]+).*/\1/p' <<<"$help")
+    mapfile -t kinds < <(sed -nE '/^Positionals:/,$s/^  [a-z]+ ([A-Z]+|[a-z]+(\|[a-z]+)+).*/\1/p' <<<"$help")
     ((${#kinds[@]})) || return 0
     ((places < ${#kinds[@]})) || places=$((${#kinds[@]} - 1))
     _patchbay_values "${kinds[places]}" "$cur"

@@ -1,5 +1,122 @@
-# Completion of patchbay for fish. Commands and options are read from `patchbay --help`, so that they match
-# the installed program. Resources are read from the configuration.
+# Completion of patchbay for fish: `patchbay completion fish` prints this file.
+# Resources are read from the configuration.
+
+# Prints the help of a command, or of the program if it is "".
+function __patchbay_help -a command
+    switch "$command"
+        case ''
+          printf '%s\n' \
+            'Options:' \
+            '  -h,--help  Print this help message and exit' \
+            '  --version  Display program version information and exit' \
+            'Subcommands:' \
+            '  run  serve the configured resources to the kubelet' \
+            '  check  report every error in the configuration' \
+            '  devices  list what would be advertised on this host' \
+            '  explain  explain why a device is or is not advertised' \
+            '  allocate  show what a container would get' \
+            '  diff  show what a reload from one file to another would change' \
+            '  schema  print the JSON Schema of the configuration, for editors' \
+            '  convert  convert another plugin\'s configuration to Patchbay TOML' \
+            '  try  run everything against the built-in kubelet' \
+            '  completion  print the completion script of a shell' \
+            '  version  print the version'
+        case run
+          printf '%s\n' \
+            'Options:' \
+            '  -h,--help  Print this help message and exit' \
+            '  --listen ADDRESS:PORT  HTTP address for metrics and health (default: listen of the file, otherwise [::]:9478)' \
+            '  --log-level debug|info|warning|error  minimum log level (default: log_level of the file, otherwise info)' \
+            '  --log-format text|json  log format (default: text)' \
+            '  --kubelet-dir DIR  the kubelet\'s device plugin directory; default: kubelet_dir of the file, otherwise /var/lib/kubelet/device-plugins' \
+            '  --wait-for-config  if the configuration is missing or invalid, wait for a valid one instead of exiting' \
+            '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
+            '  --host-root DIR  directory where the host\'s root file system is mounted; default: host_root of the file, otherwise /'
+        case check
+          printf '%s\n' \
+            'Options:' \
+            '  -h,--help  Print this help message and exit' \
+            '  --strict  treat warnings as errors' \
+            '  -o,--output table|json|yaml  output format (default: table)' \
+            '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
+            'Positionals:' \
+            '  file FILE ...  files and directories, - for stdin; default: --config'
+        case devices
+          printf '%s\n' \
+            'Options:' \
+            '  -h,--help  Print this help message and exit' \
+            '  --probe  run the health probe of each device once' \
+            '  -o,--output table|json|yaml|name  output format; name: device IDs only (default: table)' \
+            '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
+            '  --host-root DIR  directory where the host\'s root file system is mounted; default: host_root of the file, otherwise /' \
+            'Positionals:' \
+            '  resource RESOURCE  only this resource'
+        case explain
+          printf '%s\n' \
+            'Options:' \
+            '  -h,--help  Print this help message and exit' \
+            '  --path PATH  explain only this path, device ID or sysfs name' \
+            '  --exit-code  exit with 1 if a resource has no device, or if none lists the path' \
+            '  -o,--output table|json|yaml  output format (default: table)' \
+            '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
+            '  --host-root DIR  directory where the host\'s root file system is mounted; default: host_root of the file, otherwise /' \
+            'Positionals:' \
+            '  resource RESOURCE  only this resource'
+        case allocate
+          printf '%s\n' \
+            'Options:' \
+            '  -h,--help  Print this help message and exit' \
+            '  --count N  number of healthy devices to allocate (default: 1)' \
+            '  -o,--output table|json|yaml  output format (default: table)' \
+            '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
+            '  --host-root DIR  directory where the host\'s root file system is mounted; default: host_root of the file, otherwise /' \
+            'Positionals:' \
+            '  resource RESOURCE  name of the resource' \
+            '  id ID ...  IDs as listed by `devices`'
+        case diff
+          printf '%s\n' \
+            'Options:' \
+            '  -h,--help  Print this help message and exit' \
+            '  -o,--output table|json|yaml  output format (default: table)' \
+            'Positionals:' \
+            '  old FILE  current configuration' \
+            '  new FILE  new configuration'
+        case schema
+          printf '%s\n' \
+            'Options:' \
+            '  -h,--help  Print this help message and exit'
+        case convert
+          printf '%s\n' \
+            'Options:' \
+            '  -h,--help  Print this help message and exit' \
+            '  --from generic-device-plugin|smarter-device-manager  plugin to convert from' \
+            '  --domain DOMAIN  domain of the resources; default: as in the file' \
+            '  -o,--output toml|helm  TOML, or values for the Helm chart that contain it (default: toml)' \
+            '  --host-root DIR  inspect this node\'s /dev to distinguish devices from directories' \
+            'Positionals:' \
+            '  file FILE  its config file, or Kubernetes manifests containing it; - for stdin'
+        case try
+          printf '%s\n' \
+            'Options:' \
+            '  -h,--help  Print this help message and exit' \
+            '  --listen ADDRESS:PORT  HTTP address for metrics and health; default: a free port of 127.0.0.1' \
+            '  --log-level debug|info|warning|error  minimum log level (default: warning)' \
+            '  --log-format text|json  log format (default: text)' \
+            '  --once  probe each device once, print the report and exit' \
+            '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
+            '  --host-root DIR  directory where the host\'s root file system is mounted; default: host_root of the file, otherwise /'
+        case completion
+          printf '%s\n' \
+            'Options:' \
+            '  -h,--help  Print this help message and exit' \
+            'Positionals:' \
+            '  shell bash|zsh|fish  the shell'
+        case version
+          printf '%s\n' \
+            'Options:' \
+            '  -h,--help  Print this help message and exit'
+    end
+end
 
 function __patchbay_resources
     set -l config /etc/patchbay
@@ -24,7 +141,7 @@ function __patchbay_values -a kind word
             __patchbay_resources
         case DIR
             __fish_complete_directories $word
-        case FILE PATH OLD
+        case FILE PATH
             __fish_complete_path $word
     end
 end
@@ -38,8 +155,7 @@ end
 function __patchbay_complete
     set -l words (commandline -opc)
     set -l word (commandline -ct)
-    # The description of a long name is on the next line.
-    set -l help ($words[1] $words[2] --help 2>/dev/null | sed -E '/^  [^ ].*[^ ]$/{N;s/\n {20,}/  /;t;P;D}')
+    set -l help (__patchbay_help $words[2])
     if string match -q -- '--*=*' $word
         set -l parts (string split -m 1 = -- $word)
         for value in (__patchbay_values (__patchbay_kind $parts[1] $help) $parts[2])
@@ -62,7 +178,7 @@ function __patchbay_complete
             test -n "$(__patchbay_kind $words[(math $i - 1)] $help)"; and continue
             set places (math $places + 1)
         end
-        set -l kinds (string replace -rf -- '^  [a-z]+ ([A-Z]+).*' '$1' $help)
+        set -l kinds (string replace -rf -- '^  [a-z]+ ([A-Z]+|[a-z]+(?:\|[a-z]+)+).*' '$1' $help)
         set -q kinds[1]; or return
         test $places -le (count $kinds); or set places (count $kinds)
         __patchbay_values $kinds[$places] $word

@@ -14,6 +14,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/color.h"
 #include "base/escape.h"
 #include "base/format.h"
 
@@ -84,6 +85,10 @@ std::string Indent(std::string_view before) {
   return indent;
 }
 
+Color ColorOf(Severity severity) {
+  return severity == Severity::kError ? Color::kRed : Color::kYellow;
+}
+
 }  // namespace
 
 std::string_view Name(Severity severity) {
@@ -135,26 +140,30 @@ std::size_t Diagnostics::WarningCount() const {
                     [](const Diagnostic& d) { return d.severity == Severity::kWarning; }));
 }
 
-std::string Diagnostics::RenderErrors() const {
+std::string Diagnostics::RenderErrors(bool colored) const {
   std::vector<Diagnostic> errors = Sorted();
   std::erase_if(errors, [](const Diagnostic& d) { return d.severity != Severity::kError; });
-  return Render(errors);
+  return Render(errors, colored);
 }
 
-std::string Diagnostics::Render(const std::vector<Diagnostic>& findings) const {
+std::string Diagnostics::Render(const std::vector<Diagnostic>& findings, bool colored) const {
   std::string out;
   for (const Diagnostic& d : findings) {
-    out += Printable(d.place.file);
-    if (d.place.line > 0) out += format(":{}:{}", d.place.line, d.place.column);
-    out += format(": {}[{}]: {}\n", Name(d.severity), d.code, Printable(d.message));
+    std::string place = Printable(d.place.file);
+    if (d.place.line > 0) place += format(":{}:{}", d.place.line, d.place.column);
+    const std::string kind = format("{}[{}]:", Name(d.severity), d.code);
+    out += format("{} {} {}\n", Paint(place + ":", Color::kBold, colored),
+                  Paint(kind, ColorOf(d.severity), colored), Printable(d.message));
     int column = d.place.column;
     const std::string_view line =
         d.place.line == 0 ? std::string_view() : Clip(SourceLine(d.place), column);
     if (!line.empty()) {
       const auto before = line.substr(0, static_cast<std::size_t>(std::max(column - 1, 0)));
-      out += format("    {}\n    {}^\n", Shown(line), Indent(before));
+      out += format("    {}\n    {}{}\n", Shown(line), Indent(before),
+                    Paint("^", Color::kGreen, colored));
     }
-    if (!d.hint.empty()) out += format("    hint: {}\n", Printable(d.hint));
+    if (d.hint.empty()) continue;
+    out += format("    {} {}\n", Paint("hint:", Color::kCyan, colored), Printable(d.hint));
   }
   return out;
 }

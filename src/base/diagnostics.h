@@ -47,12 +47,13 @@ class Diagnostics {
   bool empty() const { return list_.empty(); }
 
   /// Renders each diagnostic as `file:line:column: error[code]: message`, followed by the source
-  /// line, a caret and the hint. RenderErrors omits warnings.
-  std::string RenderText() const { return Render(Sorted()); }
-  std::string RenderErrors() const;
+  /// line, a caret and the hint, with the colors of a terminal if `colored`. RenderErrors omits
+  /// warnings.
+  std::string RenderText(bool colored = false) const { return Render(Sorted(), colored); }
+  std::string RenderErrors(bool colored = false) const;
 
  private:
-  std::string Render(const std::vector<Diagnostic>& findings) const;
+  std::string Render(const std::vector<Diagnostic>& findings, bool colored) const;
   std::string_view SourceLine(const SourceLocation& place) const;
 
   std::vector<Diagnostic> list_;

@@ -1,7 +1,6 @@
 // A line passes three stages: the rate limiter admits it, the pattern formatter of spdlog formats
 // it on the calling thread, and the LogWriter, or in tests the stream, writes it. spdlog is used
-// only for formatting and for terminal detection. Reports about suppressed lines bypass the rate
-// limiter.
+// only for formatting. Reports about suppressed lines bypass the rate limiter.
 //
 // `quota_mutex_` guards the rate limiter. `order_mutex_` covers formatting, which reads the clock,
 // and queueing, so that lines are written in the order of their timestamps.
@@ -9,16 +8,15 @@
 #include "base/log.h"
 
 #include <spdlog/details/log_msg.h>
-#include <spdlog/details/os.h>
 #include <spdlog/pattern_formatter.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iterator>
 #include <ostream>
 #include <vector>
 
+#include "base/color.h"
 #include "base/escape.h"
 #include "base/log_writer.h"
 
@@ -88,11 +86,7 @@ std::unique_ptr<LogWriter> WriteToStderr(const LogStyle& style) {
 
 }  // namespace
 
-LogStyle StderrStyle(LogFormat format) {
-  namespace os = spdlog::details::os;
-  return {format,
-          std::getenv("NO_COLOR") == nullptr && os::in_terminal(stderr) && os::is_color_terminal()};
-}
+LogStyle StderrStyle(LogFormat format) { return {format, WantsColor(STDERR_FILENO)}; }
 
 std::string FormatLogLine(const LogStyle& style, LogLevel level, std::string_view message,
                           std::span<const LogField> fields) {

@@ -30,8 +30,7 @@ struct LogStyle {
   bool colored = false;
 };
 
-/// Returns the style for stderr. Lines are colored only on a terminal, and never if NO_COLOR is
-/// set.
+/// Returns the style for stderr. Lines are colored as WantsColor of base/color.h decides.
 LogStyle StderrStyle(LogFormat format);
 
 /// A key=value pair of a log line. docs/logs.md lists the keys; a key has the same meaning in every

@@ -8,6 +8,7 @@
 #include "cli/load.h"
 #include "cli/response_text.h"
 #include "cli/run_scan.h"
+#include "cli/yaml.h"
 #include "inventory/replica_ids.h"
 
 namespace patchbay {
@@ -39,8 +40,8 @@ Result<std::vector<HookCall>> HooksFor(const Snapshot& snapshot,
   return calls;
 }
 
-/// Formats the fields of ContainerAllocateResponse under their own names, and "hooks".
-std::string RenderJson(const Allocated& allocated) {
+/// Returns the fields of ContainerAllocateResponse under their own names, and "hooks".
+Json AllocatedJson(const Allocated& allocated) {
   const ContainerResponse& response = allocated.response;
   Json hooks = Json::array();
   for (const HookCall& call : allocated.hooks) {
@@ -66,7 +67,7 @@ std::string RenderJson(const Allocated& allocated) {
                {"cdi_devices", std::move(cdi)}, {"hooks", std::move(hooks)}};
   for (const auto& [key, value] : response.envs) json["envs"][key] = value;
   for (const auto& [key, value] : response.annotations) json["annotations"][key] = value;
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json;
 }
 
 Result<Allocated> AllocateOnHost(const Arguments& arguments, const Model& model) {
@@ -105,8 +106,8 @@ int RunAllocate(const Arguments& arguments, Streams streams) {
   if (!model) return kFailed;
   const auto allocated = AllocateOnHost(arguments, *model);
   if (!allocated) return ReportFailure(allocated.error(), streams);
-  if (arguments.output == Output::kJson) {
-    streams.out << RenderJson(*allocated);
+  if (arguments.output != Output::kTable) {
+    streams.out << ObjectText(AllocatedJson(*allocated), arguments.output);
     return kOk;
   }
   streams.out << RenderResponse(allocated->response);

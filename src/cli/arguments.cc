@@ -2,13 +2,14 @@
 // one is parsed. Values that the configuration can also have are checked by the functions that
 // check the configuration.
 //
-// The error messages of CLI11 do not name alternatives. Therefore NamesNoCommand reports a missing
-// or misspelled command before CLI11 runs, and ReportMisuse adds a hint after CLI11 fails.
+// NamesNoCommand reports a missing or misspelled command before CLI11 runs, and usage_error.h
+// translates the errors of CLI11.
 
 #include "cli/arguments.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -20,7 +21,8 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "cli/commands.h"
-#include "cli/version.h"
+#include "cli/load.h"
+#include "cli/usage_error.h"
 #include "config/load.h"
 #include "config/normalize.h"
 #include "config/reporter.h"
@@ -36,7 +38,14 @@ namespace fs = std::filesystem;
 template <class T>
 using Choices = std::vector<std::pair<std::string, T>>;
 
-const Choices<Output> kOutputs = {{"table", Output::kTable}, {"json", Output::kJson}};
+const Choices<Output> kOutputs = {
+    {"table", Output::kTable}, {"json", Output::kJson}, {"yaml", Output::kYaml}};
+const Choices<Output> kListOutputs = {{"table", Output::kTable},
+                                      {"json", Output::kJson},
+                                      {"yaml", Output::kYaml},
+                                      {"name", Output::kName}};
+const Choices<Shell> kShells = {
+    {"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}};
 const Choices<LogFormat> kLogFormats = {{"text", LogFormat::kText}, {"json", LogFormat::kJson}};
 const Choices<LogLevel> kLogLevels = {{"debug", LogLevel::kDebug},
                                       {"info", LogLevel::kInfo},
@@ -49,16 +58,31 @@ const Choices<ForeignProgram> kForeign = {
 
 const Choices<bool> kConvertOutputs = {{"toml", false}, {"helm", true}};
 
+/// Replaces a word by the choice that it names, ignoring case. Returns the error, or "".
+std::string TakeChoice(std::string& text, const std::vector<std::string>& choices) {
+  std::string word = text;
+  std::transform(word.begin(), word.end(), word.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  if (word == "warn") word = "warning";  // accepted, but not listed
+  if (std::find(choices.begin(), choices.end(), word) != choices.end()) {
+    text = std::move(word);
+    return "";
+  }
+  const std::vector<std::string_view> names(choices.begin(), choices.end());
+  return format("\"{}\" is not valid; it is one of {}", text, OneOf(names));
+}
+
 template <class Target, class T>
 CLI::Option* AddChoice(CLI::App& app, const std::string& name, Target& target,
                        const Choices<T>& choices, const std::string& help) {
-  std::string names;
-  for (const auto& [choice, value] : choices) names += (names.empty() ? "" : "|") + choice;
+  std::vector<std::string> names;
+  for (const auto& [choice, value] : choices) names.push_back(choice);
+  const auto take = [names](std::string& text) { return TakeChoice(text, names); };
   return app.add_option(name, target, help)
       ->transform(CLI::CheckedTransformer(choices).description(""))
       // Runs before the transformer, which would also accept the numeric values of the choices.
-      ->transform(CLI::IsMember(choices, CLI::ignore_case).description(""))
-      ->type_name(names);
+      ->transform(CLI::Validator(take, ""))
+      ->type_name(format("{}", fmt::join(names, "|")));
 }
 
 // Validators for CLI11: flags that override the file obey the rules of the file. Each normalizes
@@ -84,6 +108,14 @@ std::string TakeDirectory(std::string& text) {
   text = absolute.lexically_normal();
   while (text.size() > 1 && text.ends_with('/')) text.pop_back();
   return "";
+}
+
+std::string TakeHostRoot(std::string& text) {
+  if (auto problem = TakeDirectory(text); !problem.empty()) return problem;
+  std::error_code none;
+  if (fs::is_directory(text, none)) return "";
+  return format("\"{}\" {}; name the directory where the host's root file system is mounted", text,
+                fs::exists(text, none) ? "is not a directory" : "does not exist");
 }
 
 std::string CheckDomain(const std::string& text) {
@@ -126,8 +158,7 @@ void AddDaemonFlags(CLI::App& app, const std::string& name, Arguments& arguments
 void AddHostRoot(CLI::App& app, Arguments& arguments, const std::string& help) {
   app.add_option("--host-root", arguments.host_root, help)
       ->type_name("DIR")
-      ->transform(CLI::Validator(TakeDirectory, ""))
-      ->check(CLI::ExistingDirectory.description(""));
+      ->transform(CLI::Validator(TakeHostRoot, ""));
 }
 
 void AddConvertOptions(CLI::App& app, Arguments& arguments) {
@@ -148,18 +179,19 @@ void AddConvertOptions(CLI::App& app, Arguments& arguments) {
 /// Adds the options of one command.
 void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& arguments) {
   if (name == "check") {
-    app.add_option("files", arguments.files, "files and directories; default: --config")
+    app.add_option("file", arguments.files, "files and directories, - for stdin; default: --config")
         ->type_name("FILE or DIR");
     app.add_flag("--strict", arguments.strict, "treat warnings as errors");
   }
   if (name == "devices") {
+    app.add_option("resource", arguments.resource, "only this resource")->type_name("RESOURCE");
     app.add_flag("--probe", arguments.probe, "run the health probe of each device once");
   }
   if (name == "allocate") {
     app.add_option("resource", arguments.resource, "name of the resource")
         ->required()
         ->type_name("RESOURCE");
-    auto* ids = app.add_option("ids", arguments.ids, "IDs as listed by `devices`")->type_name("ID");
+    auto* ids = app.add_option("id", arguments.ids, "IDs as listed by `devices`")->type_name("ID");
     app.add_option("--count", arguments.count, "number of healthy devices to allocate (default: 1)")
         ->type_name("N")
         ->check(CLI::Validator(ProblemWithCount, ""))
@@ -169,6 +201,8 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
     app.add_option("resource", arguments.resource, "only this resource")->type_name("RESOURCE");
     app.add_option("--path", arguments.path, "explain only this path, device ID or sysfs name")
         ->type_name("PATH");
+    app.add_flag("--exit-code", arguments.needs_devices,
+                 "exit with 1 if a resource has no device, or if none lists the path");
   }
   if (name == "run" || name == "try") AddDaemonFlags(app, name, arguments);
   if (name == "run") {
@@ -194,12 +228,20 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
         ->required()
         ->type_name("FILE or DIR");
   }
-  if (name == "check" || name == "devices" || name == "explain" || name == "allocate" ||
-      name == "diff") {
+  if (name == "devices") {
+    AddChoice(app, "--output,-o", arguments.output, kListOutputs,
+              "output format; name: device IDs only (default: table)");
+  }
+  if (name == "check" || name == "explain" || name == "allocate" || name == "diff") {
     AddChoice(app, "--output,-o", arguments.output, kOutputs, "output format (default: table)");
   }
   if (name == "convert") AddConvertOptions(app, arguments);
-  if (name == "diff" || name == "schema" || name == "convert") return;
+  if (name == "completion") {
+    AddChoice(app, "shell", arguments.shell, kShells, "the shell")->required();
+  }
+  constexpr std::string_view kWithoutConfig[] = {"diff", "schema", "convert", "version",
+                                                 "completion"};
+  if (std::ranges::find(kWithoutConfig, name) != std::end(kWithoutConfig)) return;
   app.add_option("--config,-c", arguments.config,
                  "configuration, a file or a directory; also PATCHBAY_CONFIG")
       ->type_name("PATH")
@@ -211,54 +253,23 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
   }
 }
 
+ExitCode ReportMisuse(const std::string& text, std::string_view command, Streams streams) {
+  streams.err << Printable(text)
+              << format("\nRun `patchbay {}--help` for more information.\n",
+                        command.empty() ? "" : format("{} ", command));
+  return kUsage;
+}
+
 /// Reports a missing or unknown command, and returns whether it did. The message of CLI11 would not
 /// list the commands.
-bool NamesNoCommand(int argc, const char* const* argv, std::ostream& err) {
+bool NamesNoCommand(int argc, const char* const* argv, Streams streams) {
   const std::string_view word = argc < 2 ? "" : argv[1];
   if (word == "--help" || word == "-h" || word == "--version") return false;
   std::vector<std::string_view> names;
   for (const Command& command : Commands()) names.push_back(command.name);
   if (std::find(names.begin(), names.end(), word) != names.end()) return false;
-  const std::string all = "it is one of " + OneOf(names);
-  if (word.empty()) {
-    err << format("no command given; {}\n", all);
-  } else if (word.starts_with('-')) {
-    err << format(
-        "options go after the command: patchbay COMMAND [OPTIONS]; move \"{}\" there; {}\n",
-        Printable(word), all);
-  } else {
-    err << format("unknown command \"{}\"; {}\n", Printable(word), DidYouMean(word, names, all));
-  }
-  err << "Run with --help for more information.\n";
+  ReportMisuse(CommandErrorText(word, names), "", streams);
   return true;
-}
-
-/// Returns whether a word in the wrong place, or in place of a resource, is probably meant as the
-/// configuration.
-bool IsMeantAsConfig(const std::string& word) {
-  std::error_code none;
-  return word.ends_with(".toml") && (ProblemWithResourceName(word) || fs::exists(word, none));
-}
-
-/// Returns a correction for a command line with an unexpected flag or word, or "".
-std::string HintOnExtra(const CLI::App& app) {
-  for (const CLI::App* command : app.get_subcommands()) {
-    std::vector<std::string> flags;
-    for (const CLI::Option* option : command->get_options()) {
-      for (const std::string& flag : option->get_lnames()) flags.push_back("--" + flag);
-    }
-    for (const std::string& word : command->remaining()) {
-      if (IsMeantAsConfig(word) && command->get_option_no_throw("--config") != nullptr) {
-        return format("did you mean `--config {}`?", word);
-      }
-      if (!word.starts_with("--")) continue;
-      const std::vector<std::string_view> names(flags.begin(), flags.end());
-      std::string hint = DidYouMean(std::string_view(word).substr(0, word.find('=')), names);
-      if (!hint.empty()) return hint;
-    }
-    if (command->get_name() == "diff") return "diff takes two: OLD NEW";
-  }
-  return "";
 }
 
 /// Lists the resources of the configuration; "" if it cannot be loaded.
@@ -267,21 +278,62 @@ std::string HintOnResources(const std::string& config) {
   if (!loaded.model) return "";
   std::vector<std::string_view> names;
   for (const ResourceSpec& spec : loaded.model->resources) names.push_back(spec.name);
-  return format("name one of {}: {}", config, ListNames(names));
+  return format("; name one of {}: {}", config, ListNames(names));
 }
 
-/// Prints the error of the library, with a hint if there is one.
-ExitCode ReportMisuse(const CLI::App& app, const CLI::ParseError& error, const Arguments& arguments,
-                      Streams streams) {
-  const bool has_too_much = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
-  const bool has_too_little = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
-  std::string hint = has_too_much ? HintOnExtra(app) : "";
-  if (has_too_little && app.got_subcommand("diff")) hint = "diff takes two: OLD NEW";
-  if (has_too_little && app.got_subcommand("allocate")) hint = HintOnResources(arguments.config);
-  streams.err << Printable(error.what()) << (hint.empty() ? "" : "; " + Printable(hint))
-              << "\nRun with --help for more information.\n";
-  return kUsage;
+/// Returns the error of arguments that only their command makes invalid, or "".
+std::string ProblemWith(const Arguments& arguments) {
+  const std::string& resource = arguments.resource;
+  if (IsMeantAsConfig(resource)) {
+    return format("\"{0}\" is a file, not a resource name; did you mean `--config {0}`?", resource);
+  }
+  if (resource.starts_with('/')) {
+    return format(
+        "\"{}\" is a path, not a resource name; run `{}` to see which resource matches it",
+        resource, HintCommand(arguments, "explain", "--path " + resource));
+  }
+  if (arguments.config.starts_with("--")) {
+    return format("--config needs a value: --config PATH; \"{}\" is an option", arguments.config);
+  }
+  if (arguments.config == kStandardInput && arguments.command != "check") {
+    return format("--config -: {} does not read the standard input; only `check` does",
+                  arguments.command);
+  }
+  const auto& files = arguments.files;
+  if (files.size() > 1 && std::ranges::find(files, kStandardInput) != files.end()) {
+    return format("{} reads the standard input or other files, but not both", arguments.command);
+  }
+  return "";
 }
+
+/// Adds all commands, which write to `arguments`.
+void AddCommands(CLI::App& app, Arguments& arguments) {
+  app.set_version_flag("--version", VersionLine());
+  app.require_subcommand(1);
+  for (const Command& command : Commands()) {
+    const std::string name(command.name);
+    CLI::App* sub = app.add_subcommand(name, std::string(command.summary));
+    AddCommandOptions(*sub, name, arguments);
+    sub->callback([&arguments, name] { arguments.command = name; });
+  }
+}
+
+CommandInfo Describe(const CLI::App& app, std::string name) {
+  CommandInfo info{std::move(name), app.get_description()};
+  for (const CLI::Option* option : app.get_options([](const CLI::Option*) { return true; })) {
+    const bool is_flag = option->get_items_expected_max() == 0;
+    const std::string type = is_flag ? "" : option->get_type_name();
+    OptionInfo described{.name = option->get_name(),
+                         .value = type.substr(0, type.find(' ')),
+                         .help = option->get_description(),
+                         .repeats = option->get_expected_max() > 1};
+    if (!option->get_snames().empty()) described.short_name = "-" + option->get_snames().front();
+    (option->get_positional() ? info.positionals : info.options).push_back(std::move(described));
+  }
+  return info;
+}
+
+constexpr char kDescription[] = "Exposes any host device to Kubernetes containers.";
 
 }  // namespace
 
@@ -299,32 +351,47 @@ std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* ar
   // would override the flag.
   if (const char* config = std::getenv("PATCHBAY_CONFIG"); config != nullptr && *config != '\0') {
     arguments.config = config;
+    arguments.is_config_given = true;
   }
-  CLI::App app("Exposes any host device to Kubernetes containers.", "patchbay");
-  app.set_version_flag("--version", format("patchbay {} ({})", kVersion, kRevision));
-  app.require_subcommand(1);
-  for (const Command& command : Commands()) {
-    const std::string name(command.name);
-    CLI::App* sub = app.add_subcommand(name, std::string(command.summary));
-    AddCommandOptions(*sub, name, arguments);
-    sub->callback([&arguments, name] { arguments.command = name; });
-  }
-  if (NamesNoCommand(argc, argv, streams.err)) return kUsage;
+  CLI::App app(kDescription, "patchbay");
+  AddCommands(app, arguments);
+  if (NamesNoCommand(argc, argv, streams)) return kUsage;
+  const CLI::App* command = &app;
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    if (error.get_exit_code() != 0) return ReportMisuse(app, error, arguments, streams);
-    std::ostringstream text;
-    app.exit(error, text, text);
-    streams.out << text.str().substr(text.str().find_first_not_of('\n'));
-    return kOk;
+    if (error.get_exit_code() == 0) {
+      std::ostringstream text;
+      app.exit(error, text, text);
+      streams.out << text.str().substr(text.str().find_first_not_of('\n'));
+      return kOk;
+    }
+    if (!app.get_subcommands().empty()) command = app.get_subcommands().front();
+    std::string text = UsageErrorText(*command, error);
+    const bool lacks_resource = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
+                                command->get_name() == "allocate" && command->remaining().empty();
+    if (lacks_resource) text += HintOnResources(arguments.config);
+    return ReportMisuse(text, command == &app ? "" : command->get_name(), streams);
   }
-  if (IsMeantAsConfig(arguments.resource)) {
-    streams.err << format("\"{0}\" is a file, not a resource name; did you mean `--config {0}`?\n",
-                          Printable(arguments.resource));
-    return kUsage;
+  command = app.get_subcommands().front();
+  const CLI::Option* config = command->get_option_no_throw("--config");
+  if (config != nullptr && config->count() > 0) arguments.is_config_given = true;
+  if (const std::string problem = ProblemWith(arguments); !problem.empty()) {
+    return ReportMisuse(problem, arguments.command, streams);
   }
   return arguments;
+}
+
+std::vector<CommandInfo> DescribeCommandLine() {
+  Arguments ignored;
+  CLI::App app(kDescription, "patchbay");
+  AddCommands(app, ignored);
+  std::vector<CommandInfo> commands = {Describe(app, "")};
+  for (const Command& command : Commands()) {
+    const std::string name(command.name);
+    commands.push_back(Describe(*app.get_subcommand(name), name));
+  }
+  return commands;
 }
 
 }  // namespace patchbay

@@ -15,7 +15,8 @@ namespace patchbay {
 
 class Heartbeat;
 
-enum class Output { kTable, kJson };
+enum class Output { kTable, kJson, kYaml, kName };
+enum class Shell { kBash, kZsh, kFish };
 
 /// Exit codes of every command.
 enum ExitCode : int {
@@ -24,10 +25,14 @@ enum ExitCode : int {
   kUsage = 2,   ///< the command line itself is wrong
 };
 
+/// The name of a file that stands for the standard input.
+inline constexpr std::string_view kStandardInput = "-";
+
 /// The parsed command line. Options that a command does not have keep their defaults.
 struct Arguments {
   std::string command;
   std::string config{kDefaultConfig};
+  bool is_config_given = false;    ///< by --config or PATCHBAY_CONFIG
   std::vector<std::string> files;  ///< check; two for diff: old and new; one for convert
   Output output = Output::kTable;
   std::optional<LogLevel> log_level;  ///< default: log_level of the file (run), warning (try)
@@ -36,13 +41,15 @@ struct Arguments {
   bool once = false;                  ///< try
   bool wait_for_config = false;       ///< run
   bool probe = false;                 ///< devices
-  std::string resource;               ///< allocate, explain
+  bool needs_devices = false;         ///< explain: exit with 1 if a resource has no device
+  std::string resource;               ///< allocate, devices, explain
   std::string path;                   ///< explain
   std::vector<std::string> ids;       ///< allocate
   std::optional<int> count;           ///< allocate
   ForeignProgram from = {};           ///< convert
   std::optional<std::string> domain;  ///< convert
   bool converts_to_helm = false;      ///< convert
+  Shell shell = Shell::kBash;         ///< completion
 
   /// Flags that override [daemon]. With host_root, convert inspects /dev of that host.
   std::optional<std::string> host_root;
@@ -58,7 +65,29 @@ struct Arguments {
 struct Streams {
   std::ostream& out;
   std::ostream& err;
+  bool colors_out = false;  ///< whether `out` is a terminal that shows colors
+  bool colors_err = false;
 };
+
+/// An option or a positional argument of a command, as its help describes it.
+struct OptionInfo {
+  std::string short_name = {};  ///< "-o"; may be empty
+  std::string name;             ///< "--output", or "resource" if it is positional
+  std::string value = {};       ///< "DIR", or the choices "table|json"; empty for a flag
+  std::string help = {};
+  bool repeats = false;  ///< whether it takes several values
+};
+
+/// A command with its options, in the order of the help.
+struct CommandInfo {
+  std::string name;  ///< empty for the options of the program itself
+  std::string summary;
+  std::vector<OptionInfo> options = {};
+  std::vector<OptionInfo> positionals = {};
+};
+
+/// Describes the program itself, and then each command.
+std::vector<CommandInfo> DescribeCommandLine();
 
 /// Parses the command line. Returns an exit code if there is no command to run: after --help,
 /// --version, or a usage error, which is reported to `streams.err`. The environment variable

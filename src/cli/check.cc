@@ -3,6 +3,8 @@
 
 #include "base/format.h"
 #include "cli/commands.h"
+#include "cli/load.h"
+#include "cli/yaml.h"
 #include "config/load.h"
 
 namespace patchbay {
@@ -10,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string RenderJson(const Diagnostics& diagnostics) {
+Json DiagnosticsJson(const Diagnostics& diagnostics) {
   Json list = Json::array();
   for (const Diagnostic& d : diagnostics.Sorted()) {
     list.push_back({{"file", d.place.file},
@@ -21,7 +23,7 @@ std::string RenderJson(const Diagnostics& diagnostics) {
                     {"message", d.message},
                     {"hint", d.hint}});
   }
-  return list.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return list;
 }
 
 std::string Several(std::size_t n, std::string_view noun) {
@@ -38,16 +40,19 @@ std::string Summary(const Loaded& loaded, std::size_t errors, std::size_t warnin
 }  // namespace
 
 int RunCheck(const Arguments& arguments, Streams streams) {
+  const auto files = arguments.files.empty() ? std::vector{arguments.config} : arguments.files;
+  // ParseArguments rejects other files next to the standard input.
   const Loaded loaded =
-      LoadPaths(arguments.files.empty() ? std::vector{arguments.config} : arguments.files);
+      files.front() == kStandardInput ? LoadTexts({ReadStandardInput()}) : LoadPaths(files);
   std::size_t errors = 0, warnings = 0;
   for (const Diagnostic& d : loaded.diagnostics.Sorted()) {
     ++(d.severity == Severity::kError ? errors : warnings);
   }
-  if (arguments.output == Output::kJson) {
-    streams.out << RenderJson(loaded.diagnostics);
+  if (arguments.output != Output::kTable) {
+    streams.out << ObjectText(DiagnosticsJson(loaded.diagnostics), arguments.output);
   } else {
-    streams.out << loaded.diagnostics.RenderText() << Summary(loaded, errors, warnings);
+    streams.out << loaded.diagnostics.RenderText(streams.colors_out)
+                << Summary(loaded, errors, warnings);
   }
   return errors > 0 || (arguments.strict && warnings > 0) ? kFailed : kOk;
 }

@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <ostream>
 
+#include "base/format.h"
 #include "base/log_writer.h"
+#include "cli/version.h"
 #include "os/pid1.h"
 
 namespace patchbay {
@@ -21,6 +23,8 @@ constexpr Command kCommands[] = {
     {"schema", "print the JSON Schema of the configuration, for editors", RunSchema},
     {"convert", "convert another plugin's configuration to Patchbay TOML", RunConvert},
     {"try", "run everything against the built-in kubelet", RunTry},
+    {"completion", "print the completion script of a shell", RunCompletion},
+    {"version", "print the version", RunVersion},
 };
 
 /// Runs in PID 1, which must not block on the reader of the log.
@@ -35,6 +39,13 @@ void ReportKill(const Arguments& arguments, const WatchdogKill& kill) {
 }
 
 }  // namespace
+
+std::string VersionLine() { return format("patchbay {} ({})", kVersion, kRevision); }
+
+int RunVersion(const Arguments&, Streams streams) {
+  streams.out << VersionLine() << "\n";
+  return kOk;
+}
 
 std::span<const Command> Commands() { return kCommands; }
 

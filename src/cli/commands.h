@@ -1,6 +1,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "cli/arguments.h"
@@ -17,12 +18,17 @@ int RunDiff(const Arguments& arguments, Streams streams);
 int RunSchema(const Arguments& arguments, Streams streams);
 int RunConvert(const Arguments& arguments, Streams streams);
 int RunTry(const Arguments& arguments, Streams streams);
+int RunCompletion(const Arguments& arguments, Streams streams);
+int RunVersion(const Arguments& arguments, Streams streams);
 
 struct Command {
   std::string_view name;
   std::string_view summary;
   int (*run)(const Arguments&, Streams);
 };
+
+/// Returns the line that `version` and --version print: "patchbay 0.1.0 (0123abc)".
+std::string VersionLine();
 
 /// All commands, in the order of the help.
 std::span<const Command> Commands();

@@ -1,6 +1,6 @@
 #include "convert/convert.h"
 
-#include <iostream>
+#include <ostream>
 #include <utility>
 
 #include "base/format.h"
@@ -15,12 +15,7 @@ namespace {
 constexpr std::size_t kMaxNames = 100'000;
 
 Result<SourceFile> ReadForeignFile(const std::string& name) {
-  if (name == "-") {
-    SourceFile source{"stdin", std::string(kLargestSource + 1, '\0')};
-    std::cin.read(source.text.data(), static_cast<std::streamsize>(source.text.size()));
-    source.text.resize(static_cast<std::size_t>(std::cin.gcount()));
-    return source;
-  }
+  if (name == kStandardInput) return ReadStandardInput();
   auto file = ReadFileContent(name, kLargestSource);
   if (!file) return Fail(file.error().kind, format("{}: {}", name, file.error().message));
   return SourceFile{name, std::move(file->text)};
@@ -42,10 +37,10 @@ int RunConvert(const Arguments& arguments, Streams streams) {
                            streams);
     }
     hints.dev = std::move(*names);
-    streams.err << diagnostics.RenderText();
+    streams.err << diagnostics.RenderText(streams.colors_err);
   }
   const Conversion conversion = Convert(arguments.from, *source, hints);
-  streams.err << conversion.diagnostics.RenderText();
+  streams.err << conversion.diagnostics.RenderText(streams.colors_err);
   const auto& text = hints.needs_helm ? conversion.helm : conversion.toml;
   if (text) streams.out << *text;
   return conversion.diagnostics.HasErrors() ? kFailed : kOk;

@@ -9,6 +9,7 @@
 #include "cli/probe_once.h"
 #include "cli/run_scan.h"
 #include "cli/table.h"
+#include "cli/yaml.h"
 #include "inventory/snapshot_json.h"
 
 namespace patchbay {
@@ -24,7 +25,7 @@ Json ProbeJson(const ProbeOutcome& outcome) {
           {"output", Printable(outcome.output)}};
 }
 
-std::string RenderJson(const Inspections& inspections, const ProbeOutcomes& probes) {
+Json DevicesJson(const Inspections& inspections, const ProbeOutcomes& probes) {
   Json resources = Json::array();
   for (const auto& [snapshot, reports, hints] : inspections) {
     const SnapshotJson json(*snapshot);
@@ -39,7 +40,18 @@ std::string RenderJson(const Inspections& inspections, const ProbeOutcomes& prob
                          {"rejected", json.Rejected()},
                          {"missing_mounts", json.MissingMounts()}});
   }
-  return JsonText({{"resources", std::move(resources)}}, 2) + "\n";
+  return {{"resources", std::move(resources)}};
+}
+
+/// Returns the IDs of the devices, one per line, as names for other commands.
+std::string DeviceNames(const Inspections& inspections) {
+  std::string names;
+  for (const Inspection& inspection : inspections) {
+    for (const ListedDevice& listed : inspection.snapshot->devices) {
+      names += Printable(listed.device->id) + "\n";
+    }
+  }
+  return names;
 }
 
 /// Returns the health for the table. A device that is present would be Healthy or Unhealthy
@@ -50,13 +62,13 @@ std::string HealthOf(const ListedDevice& listed, const ResourceSpec& spec) {
 }
 
 /// Returns a table to append to others; empty if it has no rows.
-std::string Below(const std::vector<std::vector<std::string>>& rows) {
-  return rows.size() > 1 ? "\n" + RenderTable(rows) : "";
+std::string Below(const std::vector<std::vector<std::string>>& rows, bool colored) {
+  return rows.size() > 1 ? "\n" + RenderTable(rows, colored) : "";
 }
 
 /// Returns tables of unhealthy and rejected devices and of missing mounts: all problems that do not
 /// depend on probes.
-std::string ProblemsText(const Inspections& inspections) {
+std::string ProblemsText(const Inspections& inspections, bool colored) {
   std::vector<std::vector<std::string>> unhealthy = {{"RESOURCE", "UNHEALTHY", "REASON"}};
   std::vector<std::vector<std::string>> rejected = {{"RESOURCE", "REJECTED", "REASON"}};
   std::vector<std::vector<std::string>> mounts = {{"RESOURCE", "MISSING MOUNT", "REASON"}};
@@ -74,7 +86,7 @@ std::string ProblemsText(const Inspections& inspections) {
       mounts.push_back({name, path, detail});
     }
   }
-  return Below(unhealthy) + Below(rejected) + Below(mounts);
+  return Below(unhealthy, colored) + Below(rejected, colored) + Below(mounts, colored);
 }
 
 /// Returns a hint with the `explain` command for resources without devices.
@@ -101,7 +113,7 @@ std::string NodesOf(const Device& device) {
   return paths.empty() ? "-" : paths;
 }
 
-std::string RenderText(const Inspections& inspections) {
+std::string RenderText(const Inspections& inspections, bool colored) {
   std::vector<std::vector<std::string>> devices = {
       {"RESOURCE", "DEVICE", "UNITS", "HEALTH", "NUMA", "PATH"}};
   bool any_numa_node = false;
@@ -120,7 +132,7 @@ std::string RenderText(const Inspections& inspections) {
   for (auto& row : devices) {
     if (!any_numa_node && row.size() > kNuma) row.erase(row.begin() + kNuma);
   }
-  return RenderTable(devices) + ProblemsText(inspections);
+  return RenderTable(devices, colored) + ProblemsText(inspections, colored);
 }
 
 }  // namespace
@@ -128,7 +140,8 @@ std::string RenderText(const Inspections& inspections) {
 int RunDevices(const Arguments& arguments, Streams streams) {
   const auto model = LoadOrReport(arguments, streams);
   if (!model) return kFailed;
-  const auto inspections = RunScan(*model, {.node_name = NodeName()});
+  const auto inspections =
+      RunScan(*model, {.node_name = NodeName(), .resource = arguments.resource});
   if (!inspections) return ReportFailure(inspections.error(), streams);
   ProbeOutcomes probes;
   if (arguments.probe) {
@@ -137,10 +150,19 @@ int RunDevices(const Arguments& arguments, Streams streams) {
     probes = ProbeAll(*inspections, model->daemon, NodeName(),
                       std::make_shared<const Cancellation>(std::move(*cancellation)));
   }
-  streams.out << (arguments.output == Output::kJson ? RenderJson(*inspections, probes)
-                  : arguments.probe ? ProbeText(*inspections, probes) + ProblemsText(*inspections)
-                                    : RenderText(*inspections));
-  streams.err << LeftOutText(*model, NodeName());
+  const bool colored = streams.colors_out;
+  switch (arguments.output) {
+    case Output::kJson:
+    case Output::kYaml:
+      streams.out << ObjectText(DevicesJson(*inspections, probes), arguments.output);
+      break;
+    case Output::kName: streams.out << DeviceNames(*inspections); break;
+    case Output::kTable:
+      streams.out << (arguments.probe ? ProbeText(*inspections, probes, colored) +
+                                            ProblemsText(*inspections, colored)
+                                      : RenderText(*inspections, colored));
+  }
+  if (arguments.resource.empty()) streams.err << LeftOutText(*model, NodeName());
   if (arguments.output == Output::kTable) streams.err << WhereToAsk(arguments, *inspections);
   return AllWork(probes) ? kOk : kFailed;
 }

@@ -1,10 +1,14 @@
+#include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "base/color.h"
 #include "base/format.h"
 #include "cli/commands.h"
 #include "cli/load.h"
 #include "cli/table.h"
+#include "cli/yaml.h"
 #include "daemon/reload_plan.h"
 
 namespace patchbay {
@@ -16,30 +20,96 @@ using Json = nlohmann::ordered_json;
 struct Outlook {
   std::string_view refused;  ///< the reason; empty if the reload would be accepted
   ReloadPlan plan;
+  /// Why pods that use the resource must be drained before the reload, by resource.
+  std::map<std::string, std::string> drains = {};
 };
+
+/// Returns whether a device of the match can get another ID.
+bool ChangesIds(const MatchSpec& from, const MatchSpec& to) {
+  return from.source.index() != to.source.index() || from.id != to.id ||
+         from.group_by != to.group_by || from.together != to.together;
+}
+
+bool HasSource(const ResourceSpec& resource, const Source& source) {
+  return std::ranges::any_of(resource.matches,
+                             [&](const MatchSpec& match) { return match.source == source; });
+}
+
+/// Returns whether devices that both entries list can have other IDs in the second one. Compares
+/// each match with the one that has the same source, otherwise with the one in the same place.
+bool ChangesIds(const ResourceSpec& from, const ResourceSpec& to) {
+  if ((from.replicas > 1) != (to.replicas > 1)) return true;
+  for (std::size_t i = 0; i < from.matches.size(); ++i) {
+    const MatchSpec& old = from.matches[i];
+    const auto same = std::ranges::find(to.matches, old.source, &MatchSpec::source);
+    const bool is_replaced =
+        same == to.matches.end() && i < to.matches.size() && !HasSource(from, to.matches[i].source);
+    if (same != to.matches.end() && ChangesIds(old, *same)) return true;
+    if (is_replaced && ChangesIds(old, to.matches[i])) return true;
+  }
+  return false;
+}
+
+/// Returns the name of a new resource that has a match of a removed one; empty if there is none.
+std::string SuccessorOf(const ResourceSpec& gone, const ResourceSpecs& from,
+                        const ResourceSpecs& to) {
+  for (const auto& spec : to) {
+    const bool is_new =
+        std::ranges::none_of(from, [&](const auto& old) { return old->name == spec->name; });
+    const bool has_match = std::ranges::any_of(
+        gone.matches, [&](const MatchSpec& match) { return HasSource(*spec, match.source); });
+    if (is_new && has_match) return spec->name;
+  }
+  return "";
+}
+
+/// Returns why pods must be drained before the change of one resource, or "". The kubelet may
+/// otherwise allocate a device that a pod still uses under its old name.
+std::string WhyDrain(const ResourceStep& step, const ResourceSpecs& from, const ResourceSpecs& to) {
+  const auto named = [&](const auto& spec) { return spec->name == step.resource; };
+  const auto old = std::ranges::find_if(from, named), now = std::ranges::find_if(to, named);
+  if (old == from.end()) return "";
+  if (now == to.end()) {
+    const std::string successor = SuccessorOf(**old, from, to);
+    return successor.empty() ? "" : "its devices become devices of " + successor;
+  }
+  if (ChangesIds(**old, **now)) return "device IDs change";
+  const bool moves = std::ranges::any_of(step.keys, [](const std::string& key) {
+    return key == "exclusive" || key == kOthersExclusive;
+  });
+  return moves ? "devices can change between resources" : "";
+}
 
 Outlook OutlookFor(const Model& from, const Model& to) {
   const std::string node = NodeName();
   const ResourceSpecs old = ResourcesFor(from, node);
   if (const auto why = WhyRefused(old, to)) return {*why, {}};
-  return {"", PlanReload(from.daemon, old, to.daemon, ResourcesFor(to, node))};
+  const ResourceSpecs now = ResourcesFor(to, node);
+  Outlook outlook{"", PlanReload(from.daemon, old, to.daemon, now)};
+  for (const ResourceStep& step : outlook.plan.resources) {
+    if (std::string why = WhyDrain(step, old, now); !why.empty()) {
+      outlook.drains.emplace(step.resource, std::move(why));
+    }
+  }
+  return outlook;
 }
 
-std::string RenderJson(const Outlook& outlook) {
+Json OutlookJson(const Outlook& outlook) {
   const ReloadPlan& plan = outlook.plan;
   Json resources = Json::array(), daemon = Json::array();
   for (const ResourceStep& step : plan.resources) {
-    resources.push_back(
-        {{"name", step.resource}, {"reach", Name(step.impact)}, {"keys", step.keys}});
+    const auto drain = outlook.drains.find(step.resource);
+    resources.push_back({{"name", step.resource},
+                         {"reach", Name(step.impact)},
+                         {"keys", step.keys},
+                         {"drain", drain == outlook.drains.end() ? "" : drain->second}});
   }
   for (const DaemonStep& step : plan.daemon) {
     daemon.push_back({{"key", step.key}, {"live", step.is_live}});
   }
-  return Json({{"refused", outlook.refused},
-               {"resources", std::move(resources)},
-               {"daemon", std::move(daemon)}})
-             .dump(2, ' ', false, Json::error_handler_t::replace) +
-         "\n";
+  return {{"refused", outlook.refused},
+          {"resources", std::move(resources)},
+          {"daemon", std::move(daemon)}};
 }
 
 std::string_view MeaningOf(ChangeImpact impact) {
@@ -56,7 +126,17 @@ std::string_view MeaningOf(ChangeImpact impact) {
   return "";
 }
 
-std::string RenderText(const Outlook& outlook) {
+/// Returns a line for each resource whose pods must be drained.
+std::string DrainText(const Outlook& outlook, bool colored) {
+  std::string text;
+  for (const auto& [resource, why] : outlook.drains) {
+    text += format("{} {}: {}; drain the pods that use them before the reload\n",
+                   Paint("drain:", Color::kYellow, colored), resource, why);
+  }
+  return text;
+}
+
+std::string RenderText(const Outlook& outlook, bool colored) {
   if (!outlook.refused.empty()) {
     return format("a running patchbay rejects it: {}\n", outlook.refused);
   }
@@ -72,8 +152,9 @@ std::string RenderText(const Outlook& outlook) {
     rows.push_back({step.resource, std::string(Name(step.impact)), keys.empty() ? "-" : keys,
                     std::string(MeaningOf(step.impact))});
   }
-  std::string text = rows.size() > 1 ? RenderTable(rows) : "";
+  std::string text = rows.size() > 1 ? RenderTable(rows, colored) : "";
   if (untouched > 0) text += format("{} untouched\n", untouched);
+  text += DrainText(outlook, colored);
   for (const DaemonStep& step : plan.daemon) {
     text += format("[daemon] {}: {}\n", step.key,
                    step.is_live ? "takes effect on reload" : "needs a restart of Patchbay");
@@ -87,12 +168,14 @@ int RunDiff(const Arguments& arguments, Streams streams) {
   std::optional<Model> models[2];
   for (std::size_t i : {0, 1}) {
     Loaded loaded = LoadPaths({arguments.files[i]});
-    streams.err << BriefDiagnostics(loaded.diagnostics, arguments.files[i]);
+    streams.err << BriefDiagnostics(loaded.diagnostics, arguments.files[i], streams.colors_err);
     models[i] = std::move(loaded.model);
   }
   if (!models[0] || !models[1]) return kFailed;
   const Outlook outlook = OutlookFor(*models[0], *models[1]);
-  streams.out << (arguments.output == Output::kJson ? RenderJson(outlook) : RenderText(outlook));
+  streams.out << (arguments.output == Output::kTable
+                      ? RenderText(outlook, streams.colors_out)
+                      : ObjectText(OutlookJson(outlook), arguments.output));
   return kOk;
 }
 

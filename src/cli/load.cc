@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <ostream>
+#include <iostream>
 
 #include "base/escape.h"
 #include "base/format.h"
@@ -22,10 +22,13 @@ void ApplyFlags(const Arguments& arguments, DaemonSpec& daemon) {
 
 }  // namespace
 
-Loaded LoadConfig(const Arguments& arguments) {
-  Loaded loaded = LoadPaths({arguments.config});
+Loaded WithFlags(Loaded loaded, const Arguments& arguments) {
   if (loaded.model) ApplyFlags(arguments, loaded.model->daemon);
   return loaded;
+}
+
+Loaded LoadConfig(const Arguments& arguments) {
+  return WithFlags(LoadPaths({arguments.config}), arguments);
 }
 
 Status CheckHostRoot(const DaemonSpec& daemon) {
@@ -39,7 +42,7 @@ Status CheckHostRoot(const DaemonSpec& daemon) {
 
 std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams) {
   Loaded loaded = LoadConfig(arguments);
-  streams.err << BriefDiagnostics(loaded.diagnostics, arguments.config);
+  streams.err << BriefDiagnostics(loaded.diagnostics, arguments.config, streams.colors_err);
   if (!loaded.model) return std::nullopt;
   if (const Status is_there = CheckHostRoot(loaded.model->daemon); !is_there) {
     ReportFailure(is_there.error(), streams);
@@ -56,15 +59,23 @@ std::string HintCommand(const Arguments& arguments, std::string_view command,
   return rest.empty() ? line : format("{} {}", line, rest);
 }
 
-std::string BriefDiagnostics(const Diagnostics& diagnostics, const std::string& config) {
-  std::string text = diagnostics.RenderErrors();
+std::string BriefDiagnostics(const Diagnostics& diagnostics, const std::string& config,
+                             bool colored) {
+  std::string text = diagnostics.RenderErrors(colored);
   if (const std::size_t warnings = diagnostics.WarningCount(); warnings > 0) {
     text += format(
-        "patchbay: the configuration has {} warning{}; patchbay check --config {} shows "
+        "patchbay: the configuration has {} warning{}; run `patchbay check --config {}` to see "
         "{}\n",
         warnings, warnings == 1 ? "" : "s", Printable(config), warnings == 1 ? "it" : "them");
   }
   return text;
+}
+
+SourceFile ReadStandardInput() {
+  SourceFile source{"<stdin>", std::string(kLargestSource + 1, '\0')};
+  std::cin.read(source.text.data(), static_cast<std::streamsize>(source.text.size()));
+  source.text.resize(static_cast<std::size_t>(std::cin.gcount()));
+  return source;
 }
 
 ExitCode ReportFailure(const Error& error, Streams streams) {

@@ -13,6 +13,9 @@ namespace patchbay {
 /// Loads the configuration of --config and applies the flags. May block.
 Loaded LoadConfig(const Arguments& arguments);
 
+/// Applies the flags to a loaded configuration.
+Loaded WithFlags(Loaded loaded, const Arguments& arguments);
+
 /// Fails if host_root is not a directory. Only for commands that inspect the host: `check` and
 /// `diff` may run on another machine.
 Status CheckHostRoot(const DaemonSpec& daemon);
@@ -23,12 +26,17 @@ std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams);
 
 /// Formats the errors of a configuration with their source lines, and one line for all warnings,
 /// which names the command that shows them.
-std::string BriefDiagnostics(const Diagnostics& diagnostics, const std::string& config);
+std::string BriefDiagnostics(const Diagnostics& diagnostics, const std::string& config,
+                             bool colored);
 
 /// Returns a command line for a hint, with --config and --host-root as given to this command,
 /// followed by `rest`: "patchbay explain --config FILE RESOURCE".
 std::string HintCommand(const Arguments& arguments, std::string_view command,
                         std::string_view rest = {});
+
+/// Reads the standard input, at most slightly more than a configuration may have. Blocks until its
+/// end.
+SourceFile ReadStandardInput();
 
 /// Writes the error of a failed command to `err`. Returns kFailed.
 ExitCode ReportFailure(const Error& error, Streams streams);

@@ -75,7 +75,8 @@ bool AllWork(const ProbeOutcomes& outcomes) {
   });
 }
 
-std::string ProbeText(const std::vector<Inspection>& inspections, const ProbeOutcomes& outcomes) {
+std::string ProbeText(const std::vector<Inspection>& inspections, const ProbeOutcomes& outcomes,
+                      bool colored) {
   Rows rows = {{"RESOURCE", "DEVICE", "PROBE", "TOOK", "REASON"}};
   std::string printed;
   for (const Inspection& inspection : inspections) {
@@ -96,7 +97,7 @@ std::string ProbeText(const std::vector<Inspection>& inspections, const ProbeOut
       }
     }
   }
-  return RenderTable(rows) + printed;
+  return RenderTable(rows, colored) + printed;
 }
 
 }  // namespace patchbay

@@ -24,6 +24,7 @@ ProbeOutcomes ProbeAll(const std::vector<Inspection>& inspections, const DaemonS
 bool AllWork(const ProbeOutcomes& outcomes);
 
 /// Formats the results as a table, with the output of failed programs.
-std::string ProbeText(const std::vector<Inspection>& inspections, const ProbeOutcomes& outcomes);
+std::string ProbeText(const std::vector<Inspection>& inspections, const ProbeOutcomes& outcomes,
+                      bool colored);
 
 }  // namespace patchbay

@@ -11,6 +11,7 @@
 #include <csignal>
 #include <ostream>
 
+#include "base/color.h"
 #include "base/fatal.h"
 #include "base/log_writer.h"
 #include "cli/commands.h"
@@ -103,7 +104,7 @@ class Service {
     log_.SetLevel(level);
     if (ShowsSource(arguments_, level)) {
       log_.Flush(LogWriter::kDrainTime);
-      err_ << BriefDiagnostics(loaded.diagnostics, arguments_.config);
+      err_ << BriefDiagnostics(loaded.diagnostics, arguments_.config, WantsColor(STDERR_FILENO));
     } else {
       LogDiagnostics(log_, loaded.diagnostics.Sorted());
     }

@@ -92,11 +92,6 @@ Status CheckResource(const Model& model, const std::string& resource,
   const auto is_it = [&](const auto& spec) { return spec->name == resource; };
   const ResourceSpecs here = ResourcesFor(model, node_name);
   if (std::any_of(here.begin(), here.end(), is_it)) return {};
-  if (resource.starts_with('/')) {
-    return Fail(ErrorKind::kInvalid, format("\"{0}\" is a path, not a resource name; run `patchbay "
-                                            "explain --path {0}` to see which resource matches it",
-                                            resource));
-  }
   std::vector<std::string_view> names;
   for (const ResourceSpec& spec : model.resources) names.push_back(spec.name);
   if (std::find(names.begin(), names.end(), resource) != names.end()) {

@@ -1,7 +1,9 @@
 #include "cli/table.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "base/color.h"
 #include "base/escape.h"
 
 namespace patchbay {
@@ -14,9 +16,31 @@ std::size_t Width(const std::string& text) {
   }));
 }
 
+/// A result in a column of this heading, and its color.
+struct CellColor {
+  std::string_view heading;
+  std::string_view text;
+  Color color;
+};
+
+constexpr CellColor kCellColors[] = {
+    {"HEALTH", "Healthy", Color::kGreen}, {"HEALTH", "Unhealthy", Color::kRed},
+    {"PROBE", "success", Color::kGreen},  {"PROBE", "failure", Color::kRed},
+    {"PROBE", "timeout", Color::kRed},    {"PROBE", "error", Color::kRed},
+    {"REGISTERED", "yes", Color::kGreen}, {"REGISTERED", "no", Color::kRed},
+    {"DEVICE", "(none)", Color::kYellow}, {"DEVICES", "(none)", Color::kYellow},
+};
+
+std::string PaintCell(const std::string& heading, const std::string& text, bool colored) {
+  const auto* found = std::find_if(
+      std::begin(kCellColors), std::end(kCellColors),
+      [&](const CellColor& cell) { return cell.heading == heading && cell.text == text; });
+  return found == std::end(kCellColors) ? text : Paint(text, found->color, colored);
+}
+
 }  // namespace
 
-std::string RenderTable(const std::vector<std::vector<std::string>>& rows) {
+std::string RenderTable(const std::vector<std::vector<std::string>>& rows, bool colored) {
   std::vector<std::vector<std::string>> cells;
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
@@ -28,13 +52,18 @@ std::string RenderTable(const std::vector<std::vector<std::string>>& rows) {
     }
   }
   std::string out;
-  for (const auto& row : cells) {
+  for (std::size_t r = 0; r < cells.size(); ++r) {
+    const auto& row = cells[r];
     std::string line;
+    std::size_t gap = 0;  // spaces before the next cell that is not empty
     for (std::size_t i = 0; i < row.size(); ++i) {
-      line += row[i];
-      line.append(widths[i] - Width(row[i]) + 2, ' ');
+      if (!row[i].empty()) {
+        const std::string heading = i < cells.front().size() ? cells.front()[i] : "";
+        line.append(std::exchange(gap, 0), ' ');
+        line += r == 0 ? Paint(row[i], Color::kBold, colored) : PaintCell(heading, row[i], colored);
+      }
+      gap += widths[i] - Width(row[i]) + 2;
     }
-    line.resize(line.find_last_not_of(' ') + 1);
     out += line + "\n";
   }
   return out;

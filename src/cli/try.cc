@@ -107,10 +107,43 @@ std::vector<std::string> StatusRow(const std::string& resource,
           devices.empty() ? "(none)" : devices};
 }
 
+/// The configuration of a demonstration.
+constexpr std::string_view kDemonstration = R"([[resource]]
+name = "patchbay.dev/null"
+description = "a demonstration: the null device, which every host has"
+replicas = 3
+
+  [[resource.match]]
+  path = "/dev/null"
+
+  [[resource.device_node]]
+  container_path = "/dev/demonstration"
+
+  [resource.env]
+  DEMONSTRATION = "/dev/demonstration"
+)";
+
+constexpr std::string_view kDemonstrationNote =
+    "patchbay: there is no configuration; this is a demonstration of /dev/null. To try your own "
+    "devices, run `patchbay try --config FILE`.\n";
+
+/// Returns whether there is no configuration: none is given, and the default does not exist.
+bool IsDemonstration(const Arguments& arguments) {
+  std::error_code none;
+  return !arguments.is_config_given && std::filesystem::status(arguments.config, none).type() ==
+                                           std::filesystem::file_type::not_found;
+}
+
+/// Loads --config or, without one, the demonstration.
+Loaded LoadOrDemonstrate(const Arguments& arguments) {
+  if (!IsDemonstration(arguments)) return LoadConfig(arguments);
+  return WithFlags(LoadTexts({{"demonstration", std::string(kDemonstration)}}), arguments);
+}
+
 /// Loads --config and overrides what the built-in kubelet requires: its sockets and the log level.
 /// Applied to each load, so that a reload does not change them.
 Loaded LoadForTry(const Arguments& arguments, const KubeletSimOptions& kubelet) {
-  Loaded loaded = LoadConfig(arguments);
+  Loaded loaded = LoadOrDemonstrate(arguments);
   if (!loaded.model) return loaded;
   DaemonSpec& daemon = loaded.model->daemon;
   daemon.kubelet_dir = kubelet.directory;
@@ -150,7 +183,7 @@ std::string WhyNothing(const Model& model, const std::string& resource) {
 
 /// Runs the probe of each device once. Returns whether all succeeded.
 bool ReportProbes(const Model& model, const std::shared_ptr<const Cancellation>& cancellation,
-                  std::ostream& out) {
+                  Streams streams) {
   if (std::none_of(model.resources.begin(), model.resources.end(),
                    [](const ResourceSpec& resource) { return resource.health.has_value(); })) {
     return true;
@@ -160,21 +193,22 @@ bool ReportProbes(const Model& model, const std::shared_ptr<const Cancellation>&
   std::erase_if(*inspections,
                 [](const Inspection& inspection) { return !inspection.snapshot->spec->health; });
   const ProbeOutcomes outcomes = ProbeAll(*inspections, model.daemon, NodeName(), cancellation);
-  out << "\n" << ProbeText(*inspections, outcomes) << std::flush;
+  streams.out << "\n" << ProbeText(*inspections, outcomes, streams.colors_out) << std::flush;
   return AllWork(outcomes);
 }
 
 /// Prints the state of the kubelet, allocates one device of each resource, and starts the container
 /// that has them. Returns whether all of it succeeded. A resource without devices is not a failure.
 bool Report(KubeletSim& kubelet, const Model& model, const std::vector<std::string>& resources,
-            std::ostream& out) {
+            Streams streams) {
+  std::ostream& out = streams.out;
   std::vector<std::vector<std::string>> rows = {
       {"RESOURCE", "REGISTERED", "CAPACITY", "ALLOCATABLE", "DEVICES"}};
   for (const std::string& resource : resources) {
     rows.push_back(StatusRow(resource, kubelet.View(resource)));
   }
   const std::string left_out = LeftOutText(model, NodeName());
-  out << RenderTable(rows) << (left_out.empty() ? "" : "\n") << left_out;
+  out << RenderTable(rows, streams.colors_out) << (left_out.empty() ? "" : "\n") << left_out;
 
   bool well = true, has_devices = false;
   for (const std::string& resource : resources) {
@@ -249,7 +283,8 @@ int RunTry(const Arguments& arguments, Streams streams) {
   if (!first) return arguments.once ? kFailed : kOk;  // stopped by a signal
   Loaded loaded = *std::move(first);
   log.Flush(LogWriter::kDrainTime);
-  streams.err << BriefDiagnostics(loaded.diagnostics, arguments.config);
+  streams.err << BriefDiagnostics(loaded.diagnostics, arguments.config, streams.colors_err);
+  if (loaded.model && IsDemonstration(arguments)) streams.err << kDemonstrationNote;
   if (!loaded.model) return kFailed;
   if (const Status is_there = CheckHostRoot(loaded.model->daemon); !is_there) {
     return ReportFailure(is_there.error(), streams);
@@ -308,8 +343,8 @@ int RunTry(const Arguments& arguments, Streams streams) {
         },
         kRegistrationDeadline);
     if (stopping) return;
-    bool well = Report(**kubelet, model, resources, streams.out);
-    if (arguments.once && !ReportProbes(model, probing, streams.out)) well = false;
+    bool well = Report(**kubelet, model, resources, streams);
+    if (arguments.once && !ReportProbes(model, probing, streams)) well = false;
     loop.Post([&, well, address] {
       code = well ? kOk : kFailed;
       if (arguments.once || stopping) return stop();

@@ -1,12 +1,15 @@
-"""Compares the documentation of the command line with `--help`: the man page, and the completions of three shells,
-which really complete.
+"""The command line from outside: the man page compared with `--help`, the completions of three shells, which really
+complete, colors on a terminal, and YAML as another parser reads it.
 """
 
 import functools
+import json
 import os
 import pathlib
+import pty
 import re
 import subprocess
+import threading
 
 import support
 
@@ -128,8 +131,13 @@ class Completion:
         self.assertEqual(self.complete(*asked, "pool.toml", ""), {"example.com/one", "example.com/two"})
         self.assertEqual(self.complete(*asked, "pool", "example.com/t"), {"example.com/three"})
         self.assertEqual(self.complete("patchbay", "explain", "-c", "pool", ""), {"example.com/three"})
+        self.assertEqual(self.complete("patchbay", "devices", "-c", "pool", ""), {"example.com/three"})
         self.assertEqual(self.complete(*asked, "none.toml", ""), set())
         self.assertEqual(self.complete(*asked, "pool", "example.com/three", ""), set())
+
+    def test_completes_choices_of_positionals(self):
+        self.assertEqual(self.complete("patchbay", "completion", ""), {"bash", "zsh", "fish"})
+        self.assertEqual(self.complete("patchbay", "completion", "z"), {"zsh"})
 
     def test_completes_files_and_directories(self):
         both, directories = {"pool", "pool.toml"}, {"pool"}
@@ -139,6 +147,153 @@ class Completion:
             with self.subTest(words):
                 found = self.complete("patchbay", *words)
                 self.assertEqual({name.rstrip("/") for name in found}, wanted)
+
+
+class Scripts(support.TestCase):
+    """Those of a package are those that the program prints."""
+
+    def test_installed_ones_are_printed_by_the_program(self):
+        for shell, name in (("bash", "patchbay.bash"), ("zsh", "_patchbay"), ("fish", "patchbay.fish")):
+            with self.subTest(shell):
+                self.assertEqual(support.run("completion", shell).stdout, (COMPLETIONS / name).read_text(),
+                                 f"write it: patchbay completion {shell} > deploy/completions/{name}")
+
+    def test_are_valid(self):
+        for shell, check in (("bash", ["bash", "-n"]), ("zsh", ["zsh", "-n"]), ("fish", ["fish", "-n"])):
+            with self.subTest(shell):
+                support.skip_unless_programs(shell)
+                script = self.dir / shell
+                script.write_text(support.run("completion", shell).stdout)
+                ran = subprocess.run([*check, str(script)], capture_output=True, text=True, timeout=60)
+                self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+
+    def test_zsh_can_source_it(self):
+        """As in `source <(patchbay completion zsh)`, not only from a directory of functions."""
+        support.skip_unless_programs("zsh")
+        ran = subprocess.run(["zsh", "-f", "-c", "autoload -Uz compinit; compinit -u -D; "
+                              f"source <({support.PATCHBAY} completion zsh); print $_comps[patchbay]"],
+                             capture_output=True, text=True, timeout=60, cwd=self.dir,
+                             env=support.environment(HOME=str(self.dir)))
+        self.assertEqual((ran.stdout, ran.stderr), ("_patchbay\n", ""))
+
+
+class Output(support.TestCase):
+    def setUp(self):
+        super().setUp()
+        (self.dir / "host/srv").mkdir(parents=True)
+        for name in ('no', '1e3', '- a: "b" # c', "new\nline", "Ger\u00e4t", "\u2028", "\U000e0001", "\x85\x7f\t"):
+            (self.dir / "host/srv" / name).touch()
+        (self.dir / "host/srv").joinpath(os.fsdecode(b"\xff\xfe")).touch()
+        self.more = ("--config", str(self.config(
+            "[[resource]]\nname = 'a.com/x'\nmatch = [{ path = '/srv/*', type = 'any' }]\n"
+            "[resource.env]\nNO = '{path}'\n" + support.resource("a.com/none", 'path = "/srv/none/*"'))),
+            "--host-root", str(self.dir / "host"))
+
+    def test_yaml_has_the_content_of_json(self):
+        try:
+            import yaml
+        except ImportError:
+            self.skipTest("python3-yaml is not installed")
+        names = support.run("devices", "a.com/x", *self.more, "-o", "name").stdout.splitlines()
+        id_ = next(name for name in names if not name.startswith("-"))
+        other = str(self.config("[daemon]\nrescan = '3m'\n" + support.resource("a.com/y", 'path = "/srv/*"'), "new.toml"))
+        for command in (("devices", *self.more), ("devices", "--probe", *self.more), ("explain", *self.more),
+                        ("explain", "--path", "/srv/new\nline", *self.more), ("check", other),
+                        ("check", str(self.dir / "none.toml")), ("diff", self.more[1], other),
+                        ("allocate", "a.com/x", id_, *self.more)):
+            with self.subTest(command):
+                read = support.run(*command, "--output", "json").stdout
+                made = support.run(*command, "--output", "yaml").stdout
+                self.assertEqual(yaml.safe_load(made), json.loads(read))
+                self.assertEqual(made == read, read == "[]\n")
+
+    def test_names_can_be_arguments(self):
+        names = support.run("devices", "a.com/x", "--output", "name", *self.more).stdout.splitlines()
+        self.assertGreater(len(names), 4)
+        for name in names:
+            self.assertEqual(support.run("allocate", "a.com/x", *self.more, "--", name).returncode, 0, name)
+
+
+class Terminal(support.TestCase):
+    """Colors are for people at a terminal."""
+
+    def at_terminal(self, *arguments, to_terminal=("stdout", "stderr"), **env):
+        """What a command prints on a terminal, and what it prints on a pipe."""
+        controller, terminal = pty.openpty()
+        streams = {name: terminal if name in to_terminal else subprocess.PIPE for name in ("stdout", "stderr")}
+        shown = []
+
+        def read():
+            try:
+                while part := os.read(controller, 1 << 16):
+                    shown.append(part)
+            except OSError:  # nothing has it open any more
+                pass
+
+        process = subprocess.Popen([support.PATCHBAY, *arguments], stdin=subprocess.DEVNULL,
+                                   env=support.environment(**{"TERM": "xterm", "NO_COLOR": "", **env}), **streams)
+        os.close(terminal)
+        reader = threading.Thread(target=read)
+        reader.start()
+        try:
+            piped = "".join(part.decode() for part in process.communicate(timeout=support.PATIENCE) if part)
+        finally:
+            process.kill()
+            process.wait()
+            reader.join()
+            os.close(controller)
+        return b"".join(shown).decode().replace("\r\n", "\n"), piped
+
+    def setUp(self):
+        super().setUp()
+        self.file = str(self.config(support.resource("a.com/x", 'path = "/dev/null"', "replcas = 2")))
+        self.good = str(self.config(support.resource("a.com/x", 'path = "/dev/null"'), "good.toml"))
+
+    def test_diagnostics_explain_and_tables_are_colored(self):
+        shown, _ = self.at_terminal("check", self.file)
+        self.assertIn("\x1b[1;31merror[unknown-key]:\x1b[m", shown)
+        self.assertIn("\x1b[36mhint:\x1b[m", shown)
+        shown, _ = self.at_terminal("explain", "--config", self.good)
+        self.assertIn("\x1b[32mlisted\x1b[m     null: /dev/null", shown)
+        shown, _ = self.at_terminal("devices", "--config", self.good)
+        self.assertIn("\x1b[32mHealthy\x1b[m", shown)
+        shown, _ = self.at_terminal("try", "--once", "--config", self.good)
+        self.assertIn("\x1b[32myes\x1b[m", shown)
+        for output in ("json", "yaml", "name"):
+            shown, _ = self.at_terminal("devices", "--config", self.good, "-o", output)
+            self.assertNotIn("\x1b", shown)
+
+    def test_only_a_terminal_gets_colors(self):
+        shown, piped = self.at_terminal("devices", "--config", self.good, to_terminal=("stderr",))
+        self.assertIn("Healthy", piped)
+        self.assertNotIn("\x1b", shown + piped)
+        shown, piped = self.at_terminal("devices", "--config", self.file, to_terminal=("stderr",))
+        self.assertIn("\x1b[1;31merror", shown)
+        shown, piped = self.at_terminal("devices", "--config", self.file, to_terminal=("stdout",))
+        self.assertIn("error[unknown-key]", piped)
+        self.assertNotIn("\x1b", shown + piped)
+
+    def test_the_environment_can_turn_them_off(self):
+        plain = support.run("explain", "--config", self.good).stdout
+        for env in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
+            with self.subTest(env):
+                self.assertEqual(self.at_terminal("explain", "--config", self.good, **env)[0], plain)
+
+    def test_colors_are_the_only_difference(self):
+        for command in (("explain", "--config", self.good), ("devices", "--config", self.good),
+                        ("check", self.file)):
+            shown, _ = self.at_terminal(*command)
+            ran = support.run(*command)
+            self.assertEqual(re.sub(r"\x1b\[[0-9;]*m", "", shown), ran.stdout + ran.stderr)
+
+
+class Input(support.TestCase):
+    def test_check_reads_a_pipe(self):
+        for command in (("check", "-"), ("check", "--config", "-")):
+            ran = subprocess.run([support.PATCHBAY, *command], input="x = 1\n", capture_output=True, text=True,
+                                 timeout=support.PATIENCE, env=support.environment())
+            self.assertEqual((ran.returncode, ran.stderr), (1, ""))
+            self.assertTrue(ran.stdout.startswith("<stdin>:1:1: error[unknown-key]: "), ran.stdout)
 
 
 class Bash(Completion, support.TestCase):

@@ -302,7 +302,7 @@ class Logging(support.TestCase):
         self.assertRegex(shown(broken), r"(?m)^ +\^$")
         lines = [json.loads(line) for line in shown(broken, "--log-format", "json").splitlines()]
         self.assertIn("unknown-key", [line.get("code") for line in lines])
-        self.assertIn("patchbay: the configuration has 1 warning; patchbay check --config ",
+        self.assertIn("patchbay: the configuration has 1 warning; run `patchbay check --config ",
                       shown(text_with_warning).splitlines()[0])
         line, = shown(text_with_warning, "--log-level", "error").splitlines()
         self.assertIn(" error cannot start ", line)

@@ -42,6 +42,22 @@ class Try(support.TestCase):
         self.assertNotIn("http://", report)
         self.assert_clean()
 
+    def test_without_a_configuration_it_is_a_demonstration(self):
+        if os.path.exists("/etc/patchbay"):
+            self.skipTest("this machine has a configuration")
+        with Process([PATCHBAY, "try", "--once"], env=self.env) as process:
+            self.assertEqual(process.wait(), 0, process.err.text())
+            self.assertIn("this is a demonstration of /dev/null", process.err.text())
+            self.assertIn("`patchbay try --config FILE`", process.err.text())
+            self.assertRegex(process.out.text(), r"patchbay.dev/null +yes +3 +3 ")
+            self.assertIn("device      /dev/demonstration rw  from /dev/null", process.out.text())
+        for arguments, variables in ((("--config", "/etc/patchbay"), {}), ((), {"PATCHBAY_CONFIG": "/etc/patchbay"})):
+            with self.subTest(arguments=arguments, variables=variables), \
+                    Process([PATCHBAY, "try", "--once", *arguments], env=environment(**variables)) as process:
+                self.assertEqual(process.wait(), 1)
+                self.assertIn("error[unreadable-file]", process.err.text())
+        self.assert_clean()
+
     def test_once_probes_each_device(self):
         config = self.config(resource("a.com/good", 'path = "/dev/null"',
                                       '[resource.health]\nfile = "/proc/self/comm"\nmatches = ".*"\n'
@@ -188,7 +204,8 @@ class Try(support.TestCase):
                 self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
                 pid = None
                 lines.wait_end()
-                self.assertNotIn("\x1b", lines.text())
+                # Colors, and nothing else that controls a terminal.
+                self.assertNotIn("\x1b", re.sub(r"\x1b\[[0-9;]*m", "", lines.text()))
         finally:
             if pid is not None:
                 os.kill(pid, signal.SIGKILL)

@@ -1,3 +1,4 @@
+#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "cli/commands.h"
@@ -5,11 +6,18 @@
 #include "cli/explain/report_text.h"
 #include "cli/explain/target_filter.h"
 #include "cli/load.h"
+#include "cli/yaml.h"
 
 namespace patchbay {
 namespace {
 
-Result<std::string> ExplainHost(const Model& model, const Arguments& arguments) {
+/// The text of the answer, and whether there are devices.
+struct Answer {
+  std::string text;
+  bool has_devices = false;
+};
+
+Result<Answer> ExplainHost(const Model& model, const Arguments& arguments, bool colored) {
   if (!arguments.resource.empty()) TRY(CheckResource(model, arguments.resource, NodeName()));
   // Scans for all resources even if one is requested, because others may share its nodes.
   const auto inspections = TRY(RunScan(
@@ -26,10 +34,15 @@ Result<std::string> ExplainHost(const Model& model, const Arguments& arguments) 
     std::erase_if(reports,
                   [&](const ExplainReport& e) { return e.resource != arguments.resource; });
   }
-  if (arguments.output == Output::kJson) {
-    return ReportJson(reports, target ? &*target : nullptr);
+  const bool has_devices = HaveDevices(reports, target.has_value());
+  if (arguments.output != Output::kTable) {
+    const auto json = ReportJson(reports, target ? &*target : nullptr);
+    return Answer{ObjectText(json, arguments.output), has_devices};
   }
-  return target ? TargetReportText(*target, reports) : ReportText(reports);
+  const ReportStyle style{colored, HintCommand(arguments, "devices"),
+                          HintCommand(arguments, "explain")};
+  return Answer{target ? TargetReportText(*target, reports, style) : ReportText(reports, style),
+                has_devices};
 }
 
 }  // namespace
@@ -37,11 +50,11 @@ Result<std::string> ExplainHost(const Model& model, const Arguments& arguments) 
 int RunExplain(const Arguments& arguments, Streams streams) {
   const auto model = LoadOrReport(arguments, streams);
   if (!model) return kFailed;
-  const auto report = ExplainHost(*model, arguments);
-  if (!report) return ReportFailure(report.error(), streams);
-  streams.out << *report;
+  const auto answer = ExplainHost(*model, arguments, streams.colors_out);
+  if (!answer) return ReportFailure(answer.error(), streams);
+  streams.out << answer->text;
   if (arguments.resource.empty()) streams.err << LeftOutText(*model, NodeName());
-  return kOk;
+  return arguments.needs_devices && !answer->has_devices ? kFailed : kOk;
 }
 
 }  // namespace patchbay

@@ -207,6 +207,18 @@ std::string LabelOf(const MatchOutcome& outcome) {
   return is_redundant && outcome.kind == OutcomeKind::kRejected ? where : id + ": " + where;
 }
 
+bool HaveDevices(const std::vector<ExplainReport>& reports, bool is_of_target) {
+  if (!is_of_target) {
+    return std::ranges::all_of(reports, [](const ExplainReport& r) { return r.listed > 0; });
+  }
+  const auto is_listed = [](const MatchOutcome& o) { return o.kind == OutcomeKind::kListed; };
+  return std::ranges::any_of(reports, [&](const ExplainReport& report) {
+    return std::ranges::any_of(report.matches, [&](const ExplainReport::Match& match) {
+      return std::ranges::any_of(match.outcomes, is_listed);
+    });
+  });
+}
+
 std::vector<ExplainReport> Explain(const std::vector<Inspection>& inspections) {
   std::vector<ExplainReport> reports;
   for (const Inspection& inspection : inspections) {

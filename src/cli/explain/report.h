@@ -76,6 +76,10 @@ struct ExplainReport {
 /// Explains each inspected resource, in the order of `inspections`. Pure.
 std::vector<ExplainReport> Explain(const std::vector<Inspection>& inspections);
 
+/// Returns whether each resource has a device or, for reports that FilterByTarget has reduced,
+/// whether a match of any resource lists the object.
+bool HaveDevices(const std::vector<ExplainReport>& reports, bool is_of_target);
+
 /// Returns the label of an outcome in a line of text: "ttyS0: /dev/ttyS0".
 std::string LabelOf(const MatchOutcome& outcome);
 

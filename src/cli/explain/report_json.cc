@@ -65,7 +65,7 @@ Json ResourceJson(const ExplainReport& report) {
 
 }  // namespace
 
-std::string ReportJson(const std::vector<ExplainReport>& reports, const ExplainTarget* target) {
+Json ReportJson(const std::vector<ExplainReport>& reports, const ExplainTarget* target) {
   Json json = Json::object();
   if (target != nullptr) {
     json["target"] = {{"path", Printable(target->argument)},
@@ -75,7 +75,7 @@ std::string ReportJson(const std::vector<ExplainReport>& reports, const ExplainT
                       {"hint", Printable(target->hint)}};
   }
   json["resources"] = List(reports, ResourceJson);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json;
 }
 
 }  // namespace patchbay

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <string>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "cli/explain/report.h"
@@ -8,8 +8,9 @@
 
 namespace patchbay {
 
-/// Formats complete reports as JSON; docs/discovery.md describes the schema. `target` is the
+/// Returns complete reports as JSON; docs/discovery.md describes the schema. `target` is the
 /// one that FilterByTarget was called with, or null.
-std::string ReportJson(const std::vector<ExplainReport>& reports, const ExplainTarget* target);
+nlohmann::ordered_json ReportJson(const std::vector<ExplainReport>& reports,
+                                  const ExplainTarget* target);
 
 }  // namespace patchbay

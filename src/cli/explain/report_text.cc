@@ -1,3 +1,5 @@
+// A report begins with the answer, one line for each match, and repeats its reason in the details.
+//
 // This file keeps reports short. Rejected or filtered entries with the same reason form a Group; a
 // group of more than kMaxAlike entries shares a line. Groups are sorted so that near misses come
 // first. Devices of other vendors share one line, and so do many directories that were scanned with
@@ -10,6 +12,7 @@
 #include <map>
 #include <set>
 
+#include "base/color.h"
 #include "base/escape.h"
 #include "base/format.h"
 
@@ -77,16 +80,23 @@ std::string Some(const std::vector<std::string>& names, std::size_t most) {
   return names.size() > shown ? format("{} and {} more", text, names.size() - shown) : text;
 }
 
+std::string PaintLabel(std::string_view label, bool colored) {
+  if (label == "listed") return Paint(label, Color::kGreen, colored);
+  if (label == "rejected") return Paint(label, Color::kRed, colored);
+  return label == "hint" ? Paint(label, Color::kCyan, colored) : std::string(label);
+}
+
 /// Writes the lines of one or more matches, and each hint once.
 class Lines {
  public:
-  explicit Lines(std::string& out) : out_(out) {}
+  Lines(std::string& out, const ReportStyle& style) : out_(out), style_(style) {}
 
   void Match(std::size_t number, const std::string& text) {
     out_ += format("  match {}: {}\n", number, Printable(text));
   }
   void Add(std::string_view label, const std::string& text) {
-    out_ += format("    {:<10} {}\n", label, Printable(text));
+    const std::string gap(std::max<std::size_t>(label.size(), 10) - label.size(), ' ');
+    out_ += format("    {}{} {}\n", PaintLabel(label, style_.colored), gap, Printable(text));
   }
   /// Adds a hint unless it was added before: one mount or permission may fix several problems.
   void Hint(const std::string& text) {
@@ -95,9 +105,11 @@ class Lines {
   void More(std::size_t count, std::string_view where) {
     if (count > 0) Add("", format("and {} more{}", count, where));
   }
+  const ReportStyle& style() const { return style_; }
 
  private:
   std::string& out_;
+  const ReportStyle& style_;
   std::set<std::string> added_;
 };
 
@@ -197,8 +209,8 @@ void AddOutcomes(const ExplainReport::Match& match, OutcomeKind kind, Lines& lin
     lines.Add(Name(kind), why.empty() ? what : what + (is_listed ? ", " : ": ") + why);
     lines.Hint(group.first->hint);
   }
-  lines.More(hidden,
-             is_listed ? "; `patchbay devices` lists them all" : "; --output json prints them all");
+  lines.More(hidden, is_listed ? format("; `{}` lists them all", lines.style().devices)
+                               : "; --output json prints them all");
 }
 
 /// Adds a line with the devices of other vendors than the match selects, and their IDs.
@@ -235,15 +247,77 @@ bool IsUnrelated(const ExplainReport& report) {
                      });
 }
 
-}  // namespace
+/// Returns the main reason why a match lists nothing, or "" if there is no short one.
+std::string ReasonOf(const ExplainReport::Match& match) {
+  const auto of_kind = [&](OutcomeKind kind) {
+    const auto found = std::ranges::find_if(match.outcomes, [&](const MatchOutcome& outcome) {
+      return outcome.kind == kind && outcome.reason != Name(DropReason::kOtherKind);
+    });
+    return found == match.outcomes.end() ? "" : LabelOf(*found) + ": " + Why(*found);
+  };
+  if (std::string why = of_kind(OutcomeKind::kRejected); !why.empty()) return why;
+  for (const ScannedPlace& place : match.scanned) {
+    if (!place.problem.empty() && !place.is_exclude) return ProblemText(place);
+  }
+  return match.hint.empty() ? of_kind(OutcomeKind::kFiltered) : match.hint;
+}
 
-std::string ReportText(const std::vector<ExplainReport>& reports) {
+/// Returns the answer for one match: "1 listed, 2 filtered".
+std::string SummaryOf(const ExplainReport::Match& match) {
+  std::string text;
+  std::size_t listed = 0;
+  for (const OutcomeKind kind :
+       {OutcomeKind::kListed, OutcomeKind::kRejected, OutcomeKind::kFiltered}) {
+    const auto count = static_cast<std::size_t>(std::ranges::count(
+        match.outcomes, kind, [](const MatchOutcome& outcome) { return outcome.kind; }));
+    if (kind == OutcomeKind::kListed) listed = count;
+    if (count == 0 && kind != OutcomeKind::kListed) continue;
+    text += format("{}{} {}", text.empty() ? "" : ", ", count, Name(kind));
+  }
+  const std::string reason = listed == 0 ? ReasonOf(match) : "";
+  return reason.empty() ? text : text + "; " + reason;
+}
+
+/// Returns the answer: the number of devices of each resource, and a line for each match.
+std::string AnswerText(const std::vector<ExplainReport>& reports, const ReportStyle& style) {
   std::string out;
   for (const ExplainReport& report : reports) {
-    if (!out.empty()) out += "\n";
-    out += format("{}: {} listed\n", report.resource, Counted(report.listed, "device", "devices"));
+    const Color color = report.listed > 0 ? Color::kGreen : Color::kYellow;
+    const std::string count = Counted(report.listed, "device", "devices") + " listed";
+    out += format("{}: {}\n", Paint(report.resource, Color::kBold, style.colored),
+                  Paint(count, color, style.colored));
     for (std::size_t i = 0; i < report.matches.size(); ++i) {
-      Lines lines(out);  // each match has its own hints
+      out += format("  match {}: {}\n", i + 1, Printable(SummaryOf(report.matches[i])));
+    }
+  }
+  return out;
+}
+
+/// Returns the answer for one object: which matches list or reject it.
+std::string TargetAnswerText(const std::vector<ExplainReport>& reports, const ReportStyle& style) {
+  std::string out;
+  bool is_listed = false;
+  for (const ExplainReport& report : reports) {
+    for (std::size_t i = 0; i < report.matches.size(); ++i) {
+      const MatchOutcome& outcome = report.matches[i].outcomes.front();
+      if (outcome.kind == OutcomeKind::kFiltered) continue;
+      const bool is_good = outcome.kind == OutcomeKind::kListed;
+      is_listed = is_listed || is_good;
+      out += format("  {} by match {} of {}\n", PaintLabel(Name(outcome.kind), style.colored),
+                    i + 1, report.resource);
+    }
+  }
+  return is_listed ? out : out + "  no resource lists it\n";
+}
+
+}  // namespace
+
+std::string ReportText(const std::vector<ExplainReport>& reports, const ReportStyle& style) {
+  std::string out = AnswerText(reports, style);
+  for (const ExplainReport& report : reports) {
+    out += format("\n{}\n", Paint(report.resource, Color::kBold, style.colored));
+    for (std::size_t i = 0; i < report.matches.size(); ++i) {
+      Lines lines(out, style);  // each match has its own hints
       AddMatch(report.matches[i], i + 1, lines);
     }
     out += format("  NUMA nodes: {}\n", Printable(report.numa));
@@ -258,12 +332,12 @@ std::string ReportText(const std::vector<ExplainReport>& reports) {
   return out;
 }
 
-std::string TargetReportText(const ExplainTarget& target,
-                             const std::vector<ExplainReport>& reports) {
-  std::string out = Printable(target.argument);
+std::string TargetReportText(const ExplainTarget& target, const std::vector<ExplainReport>& reports,
+                             const ReportStyle& style) {
+  std::string out = Paint(Printable(target.argument), Color::kBold, style.colored);
   if (!target.description.empty()) out += ": " + Printable(target.description);
-  out += "\n";
-  Lines lines(out);
+  out += "\n" + TargetAnswerText(reports, style);
+  Lines lines(out, style);
   // Other errors are printed with their hint below the matches that they affect.
   if (target.error && target.error->kind == ErrorKind::kNotFound) lines.Hint(target.hint);
   std::vector<std::string> unrelated;
@@ -277,7 +351,7 @@ std::string TargetReportText(const ExplainTarget& target,
   if (unrelated.size() <= kMaxAlike) unrelated.clear();
   for (const ExplainReport& report : reports) {
     if (!unrelated.empty() && IsUnrelated(report)) continue;
-    out += format("\n{}\n", report.resource);
+    out += format("\n{}\n", Paint(report.resource, Color::kBold, style.colored));
     for (std::size_t i = 0; i < report.matches.size(); ++i) {
       AddMatch(report.matches[i], i + 1, lines);
     }
@@ -287,8 +361,8 @@ std::string TargetReportText(const ExplainTarget& target,
                   fmt::join(owners, ", "), owners.size());
   }
   if (!unrelated.empty())
-    out += format("\nnot relevant here (run `explain RESOURCE --path …` for details): {}\n",
-                  Some(unrelated, kMaxDevices));
+    out += format("\nnot relevant here (run `{} RESOURCE --path …` for details): {}\n",
+                  Printable(style.explain), Some(unrelated, kMaxDevices));
   return out;
 }
 

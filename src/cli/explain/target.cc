@@ -92,8 +92,8 @@ Failure InvalidTarget(const std::string& argument, const HostRoot& host) {
       ErrorKind::kInvalid,
       format("\"{}\" is not a path, and there is no device with this ID or name in sysfs: {}",
              argument,
-             meant.empty() ? "write a path such as /dev/ttyUSB0, an ID that `patchbay "
-                             "devices` lists, or a name such as 1-1.2, can0 or 0000:00:05.0"
+             meant.empty() ? "write a path such as /dev/ttyUSB0, the ID of a device that "
+                             "is listed, or a name such as 1-1.2, can0 or 0000:00:05.0"
                            : format("did you mean {}?", meant)));
 }
 

@@ -19,6 +19,11 @@ TEST(Diagnostics, RenderInCompilerFormat) {
             "    \tkey = 1\n"
             "    \t^\n"
             "    hint: use another\n");
+  EXPECT_EQ(diagnostics.RenderText(true),
+            "\x1b[1ma.toml:2:2:\x1b[m \x1b[1;33mwarning[odd-key]:\x1b[m odd \\x1b[31m\n"
+            "    \tkey = 1\n"
+            "    \t\x1b[32m^\x1b[m\n"
+            "    \x1b[36mhint:\x1b[m use another\n");
 }
 
 TEST(Diagnostics, AlignCaretsByCharacterNotByte) {

@@ -175,7 +175,10 @@ TEST_F(AllocateTest, SuggestsASimilarResourceName) {
 
 TEST_F(AllocateTest, ListsResourcesForAnUnknownName) {
   EXPECT_THAT(Refused({"NOPE"}), HasSubstr("has no resource \"NOPE\"; it has example.com/"));
-  EXPECT_THAT(Refused({"/dev/ttyUSB0"}), HasSubstr("`patchbay explain --path /dev/ttyUSB0`"));
+  const Ran path = Allocate({"/dev/ttyUSB0"});
+  EXPECT_EQ(path.code, kUsage);
+  EXPECT_THAT(path.err, HasSubstr("run `patchbay explain --config " + tree_.path("patchbay.toml") +
+                                  " --host-root " + tree_.path("host") + " --path /dev/ttyUSB0`"));
 }
 
 TEST_F(AllocateTest, RejectsResourcesOfOtherNodes) {

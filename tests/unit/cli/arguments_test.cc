@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <utility>
 
 #include "base/format.h"
 #include "cli_support.h"
@@ -89,6 +90,17 @@ TEST_F(ArgumentsTest, ReadsEveryFlagOfCheck) {
   EXPECT_EQ(arguments.output, Output::kJson);
 }
 
+TEST_F(ArgumentsTest, ReadsEveryFlagOfDevicesAndExplain) {
+  const Arguments devices = Parse({"devices", "a.com/x", "--probe", "-o", "name"});
+  EXPECT_EQ(devices.resource, "a.com/x");
+  EXPECT_TRUE(devices.probe);
+  EXPECT_EQ(devices.output, Output::kName);
+  const Arguments explain = Parse({"explain", "--exit-code", "-o", "yaml", "--path", "can0"});
+  EXPECT_TRUE(explain.needs_devices);
+  EXPECT_EQ(explain.output, Output::kYaml);
+  EXPECT_EQ(explain.path, "can0");
+}
+
 TEST_F(ArgumentsTest, ReadsEveryFlagOfAllocate) {
   EXPECT_THAT(Parse({"allocate", "a.com/x", "id1", "id2::3"}).ids, ElementsAre("id1", "id2::3"));
   const Arguments arguments = Parse({"allocate", "--count=3", "a.com/x", "--output", "table"});
@@ -111,12 +123,22 @@ TEST_F(ArgumentsTest, ParsesLogLevels) {
   EXPECT_EQ(Parse({"run", "--log-level", "info"}).log_level, LogLevel::kInfo);
   EXPECT_EQ(Parse({"run", "--log-level", "warning"}).log_level, LogLevel::kWarning);
   EXPECT_EQ(Parse({"run", "--log-level", "DEBUG"}).log_level, LogLevel::kDebug);
+  EXPECT_EQ(Parse({"run", "--log-level", "warn"}).log_level, LogLevel::kWarning);
+  EXPECT_EQ(Parse({"try", "--log-level=Warn"}).log_level, LogLevel::kWarning);
 }
 
 TEST_F(ArgumentsTest, ConfigFlagOverridesTheEnvironment) {
   const ScopedEnv config("PATCHBAY_CONFIG", "/from/env");
   EXPECT_EQ(Parse({"devices"}).config, "/from/env");
   EXPECT_EQ(Parse({"devices", "--config", "/from/flag"}).config, "/from/flag");
+}
+
+TEST_F(ArgumentsTest, ReportsWhetherTheConfigIsGiven) {
+  EXPECT_FALSE(Parse({"try"}).is_config_given);
+  EXPECT_TRUE(Parse({"try", "--config", "/etc/patchbay"}).is_config_given);
+  EXPECT_FALSE(Parse({"version"}).is_config_given);
+  const ScopedEnv config("PATCHBAY_CONFIG", "/etc/patchbay");
+  EXPECT_TRUE(Parse({"try"}).is_config_given);
 }
 
 TEST_F(ArgumentsTest, IgnoresAnEmptyEnvironmentVariable) {
@@ -183,11 +205,16 @@ TEST_F(ArgumentsTest, PrintsTheVersionOnOneLine) {
   EXPECT_THAT(ran.out, StartsWith("patchbay "));
   EXPECT_EQ(ran.out.find('\n'), ran.out.size() - 1);
   EXPECT_EQ(ran.err, "");
+  EXPECT_EQ(RunCli({"version"}).out, ran.out);
+  EXPECT_EQ(RunCli({"version"}).code, kOk);
 }
 
 TEST_F(ArgumentsTest, ListsCommandsIfNoneIsGiven) {
-  for (const std::vector<std::string>& line :
-       {std::vector<std::string>{}, {""}, {"serve"}, {"--config", "/x"}, {"-o", "json", "check"}}) {
+  for (const std::vector<std::string>& line : {std::vector<std::string>{},
+                                               {""},
+                                               {"nonsense"},
+                                               {"--config", "/x"},
+                                               {"-o", "json", "check"}}) {
     const auto ran = RunCli(line);
     EXPECT_EQ(ran.code, kUsage);
     for (const Command& command : Commands()) {
@@ -205,11 +232,79 @@ TEST_F(ArgumentsTest, SuggestsCorrectionsForTypos) {
        {std::vector<std::string>{"diff"}, {"diff", "a"}, {"diff", "a", "b", "c"}}) {
     const auto ran = RunCli(line);
     EXPECT_EQ(ran.code, kUsage);
-    EXPECT_THAT(ran.err, HasSubstr("diff takes two: OLD NEW"));
+    EXPECT_THAT(ran.err, HasSubstr("usage: patchbay diff [OPTIONS] OLD NEW\n"));
   }
   for (const std::string listen : {"localhost:9478", "9478"}) {
     EXPECT_THAT(RunCli({"run", "--listen", listen}).err, HasSubstr("write \"[::]:9478\""));
   }
+}
+
+TEST_F(ArgumentsTest, SuggestsCommandsByMeaning) {
+  for (const auto& [typed, meant] :
+       std::vector<std::pair<std::string, std::string>>{{"list", "devices"},
+                                                        {"get", "devices"},
+                                                        {"validate", "check"},
+                                                        {"lint", "check"},
+                                                        {"describe", "explain"},
+                                                        {"start", "run"},
+                                                        {"-V", "--version"},
+                                                        {"exlain", "explain"}}) {
+    const auto ran = RunCli({typed});
+    EXPECT_EQ(ran.code, kUsage);
+    EXPECT_THAT(ran.err, HasSubstr("did you mean `" + meant + "`?\n")) << typed;
+  }
+}
+
+TEST_F(ArgumentsTest, SuggestsOptionsByMeaning) {
+  for (const auto& [line, meant] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"check", "-f", "a.toml"}, "--config"},
+           {{"devices", "-f", "a.toml"}, "--config"},
+           {{"devices", "-fa.toml"}, "--config"},
+           {{"explain", "--file=a.toml"}, "--config"},
+           {{"devices", "--json"}, "--output json"},
+           {{"run", "--verbose"}, "--log-level debug"},
+           {{"allocate", "a.com/x", "-n", "1"}, "--count"}}) {
+    const auto ran = RunCli(line);
+    EXPECT_EQ(ran.code, kUsage);
+    EXPECT_THAT(ran.err, HasSubstr("; did you mean `" + meant + "`?\n")) << line[1];
+  }
+  EXPECT_THAT(RunCli({"diff", "-f", "a"}).err, HasSubstr("diff has no option -f; usage: "))
+      << "it has no --config";
+}
+
+TEST_F(ArgumentsTest, NamesWhatIsWrong) {
+  const auto error = [](const std::vector<std::string>& line) {
+    const std::string text = RunCli(line).err;
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_EQ(error({"check", "--config"}), "--config needs a value: --config PATH");
+  EXPECT_EQ(error({"check", "--config", "a", "-c", "b"}), "--config is given twice; give it once");
+  EXPECT_EQ(error({"check", "--strict=maybe"}), "--strict does not take a value");
+  EXPECT_EQ(error({"allocate", "a.com/x", "id", "--count", "1"}),
+            "--count cannot be combined with ID");
+  EXPECT_EQ(error({"allocate", "a.com/x", "--count", "1", "id"}),
+            "--count cannot be combined with ID");
+  EXPECT_EQ(error({"run", "--log-level", "trace"}),
+            "--log-level: \"trace\" is not valid; it is one of `debug`, `info`, `warning` or "
+            "`error`");
+  EXPECT_EQ(error({"schema", "run"}),
+            "unexpected argument \"run\"; usage: patchbay schema [OPTIONS]");
+  EXPECT_EQ(error({"diff"}), "diff needs OLD and NEW; usage: patchbay diff [OPTIONS] OLD NEW");
+  EXPECT_EQ(error({"run", "--host-root", "/dev/null"}).find("--host-root: \"/dev/null\" is not a "),
+            0U);
+  EXPECT_EQ(error({"devices", "--config", "--probe"}),
+            "--config needs a value: --config PATH; \"--probe\" is an option");
+  EXPECT_EQ(error({"run", "--config", "-"}),
+            "--config -: run does not read the standard input; only `check` does");
+  EXPECT_EQ(error({"check", "a.toml", "-"}),
+            "check reads the standard input or other files, but not both");
+  EXPECT_EQ(error({"explain", "-c", "a.toml", "/dev/x"}),
+            "\"/dev/x\" is a path, not a resource name; run `patchbay explain --config a.toml "
+            "--path /dev/x` to see which resource matches it");
+  EXPECT_EQ(error({"run", "--\x1b[2J"}),
+            "run has no option --\\x1b[2J; usage: patchbay run [OPTIONS]");
+  EXPECT_THAT(RunCli({"diff"}).err,
+              testing::EndsWith("Run `patchbay diff --help` for more information.\n"));
 }
 
 TEST_F(ArgumentsTest, SuggestsConfigFlagForAFileArgument) {
@@ -262,6 +357,11 @@ TEST_P(Misuse, ExitsWithTwoAndAMessage) {
   EXPECT_EQ(ran.code, kUsage);
   EXPECT_EQ(ran.out, "");
   EXPECT_NE(ran.err, "");
+  // Words of the parser's own messages.
+  for (const char* foreign : {"required", "received", "The following argument", "excludes", "TEXT",
+                              "Could not convert", "not in {", "Requires", "At Most"}) {
+    EXPECT_THAT(ran.err, Not(HasSubstr(foreign)));
+  }
 }
 
 std::string LongPath() { return "/" + std::string(50, 'x'); }
@@ -273,7 +373,17 @@ INSTANTIATE_TEST_SUITE_P(CommandLines, Misuse,
                              {""},
                              {"--config", "/x"},
                              {"devices", "--no-such-flag"},
-                             {"devices", "extra"},
+                             {"devices", "a", "b"},
+                             {"devices", "/dev/null"},
+                             {"devices", "--config", "-"},
+                             {"completion"},
+                             {"completion", "tcsh"},
+                             {"completion", "bash", "zsh"},
+                             {"convert"},
+                             {"convert", "--from", "other", "x"},
+                             {"version", "--config", "x"},
+                             {"check", "-", "a"},
+                             {"check", "--strict=maybe"},
                              {"run", "extra"},
                              {"run", "--once"},
                              {"run", "--output", "json"},
@@ -292,7 +402,8 @@ INSTANTIATE_TEST_SUITE_P(CommandLines, Misuse,
                              {"try", "--kubelet-dir", "/x"},
                              {"try", "--strict"},
                              {"check", "--host-root", "/"},
-                             {"check", "--output", "yaml"},
+                             {"check", "--output", "name"},
+                             {"check", "--output", "xml"},
                              {"check", "--output", "1"},
                              {"check", "--config"},
                              {"check", "--config", "a", "--config", "b"},

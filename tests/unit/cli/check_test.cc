@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <iostream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/format.h"
 #include "cli_support.h"
@@ -86,6 +88,35 @@ TEST_F(CheckTest, PrintsAnEmptyJsonArrayForAValidFile) {
   const auto ran = RunCli({"check", "--output", "json", tree_.path("a.toml")});
   EXPECT_EQ(ran.code, kOk);
   EXPECT_EQ(ran.out, "[]\n");
+}
+
+TEST_F(CheckTest, ReadsTheStandardInput) {
+  const auto check = [](const std::string& text, const std::vector<std::string>& line) {
+    std::istringstream input(text);
+    auto* const old = std::cin.rdbuf(input.rdbuf());
+    const auto ran = RunCli(line);
+    std::cin.rdbuf(old);
+    std::cin.clear();
+    return ran;
+  };
+  EXPECT_EQ(check(kGood, {"check", "-"}).out, "ok: 1 resource\n");
+  EXPECT_EQ(check(kGood, {"check", "--config", "-"}).out, "ok: 1 resource\n");
+  const auto bad = check(std::string(kGood) + "exclude = \"x\"\n", {"check", "-"});
+  EXPECT_EQ(bad.code, kFailed);
+  EXPECT_THAT(bad.out, testing::StartsWith("<stdin>:5:"));
+  EXPECT_THAT(bad.out, HasSubstr("\n    exclude = \"x\"\n"));
+  EXPECT_THAT(check(std::string(kLargestSource + 1, '#'), {"check", "-"}).out,
+              HasSubstr("<stdin>: error[file-too-large]"));
+}
+
+TEST_F(CheckTest, PrintsYaml) {
+  tree_.File("bad.toml", std::string("[daemon]\nrescan = \"soon\"\n") + kGood);
+  const auto ran = RunCli({"check", "-o", "yaml", tree_.path("bad.toml")});
+  EXPECT_EQ(ran.code, kFailed);
+  EXPECT_THAT(ran.out, testing::StartsWith("- file: \"" + tree_.path("bad.toml") +
+                                           "\"\n  line: 2\n  column: 10\n  severity: \"error\"\n"));
+  tree_.File("a.toml", kGood);
+  EXPECT_EQ(RunCli({"check", "-o", "yaml", tree_.path("a.toml")}).out, "[]\n");
 }
 
 TEST_F(CheckTest, ChecksTheConfigIfNoFileIsNamed) {

@@ -156,6 +156,43 @@ TEST_F(DevicesTest, PrintsTheDocumentedJson) {
 )");
 }
 
+TEST_F(DevicesTest, PrintsOneResource) {
+  Config(kTwoResources);
+  tree_.File("host/srv/cards/card9");
+  const Ran one = Devices({"example.com/card"});
+  EXPECT_EQ(one.code, kOk);
+  EXPECT_EQ(one.err, "");
+  EXPECT_EQ(one.out,
+            "RESOURCE          DEVICE  UNITS  HEALTH   PATH\n"
+            "example.com/card  card9   2      Healthy  /srv/cards/card9\n");
+  const Ran unknown = Devices({"example.com/crad"});
+  EXPECT_EQ(unknown.code, kFailed);
+  EXPECT_EQ(unknown.out, "");
+  EXPECT_THAT(unknown.err, HasSubstr("no resource \"example.com/crad\"; did you mean "
+                                     "\"example.com/card\"?"));
+  EXPECT_THAT(Devices({"nothing"}).err, HasSubstr("it has example.com/card, example.com/none\n"));
+}
+
+TEST_F(DevicesTest, PrintsNames) {
+  Config(kTwoResources);
+  tree_.File("host/srv/cards/card10");
+  tree_.File("host/srv/cards/card9");
+  EXPECT_EQ(Devices({"-o", "name"}).out, "card9\ncard10\n");
+  const Ran none = Devices({"-o", "name", "example.com/none"});
+  EXPECT_EQ(none.out + none.err, "");
+}
+
+TEST_F(DevicesTest, PrintsYaml) {
+  Config(kTwoResources);
+  tree_.File("host/srv/cards/card9");
+  EXPECT_THAT(Devices({"-o", "yaml", "example.com/card"}).out,
+              StartsWith("resources:\n"
+                         "  - name: \"example.com/card\"\n"
+                         "    devices:\n"
+                         "      - id: \"card9\"\n"
+                         "        health: \"Healthy\"\n"));
+}
+
 TEST_F(DevicesTest, PrintsMajorAndMinorNumbers) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   Config("[[resource]]\nname = 'a.com/x'\n[[resource.match]]\npath = '/dev/x*'\n");
@@ -262,8 +299,8 @@ TEST_F(DevicesTest, ReportsWarningsOnStderr) {
   tree_.Dir("host");
   const Ran ran = Devices({"-o", "json"});
   EXPECT_EQ(ran.code, kOk);
-  EXPECT_EQ(ran.err, "patchbay: the configuration has 1 warning; patchbay check --config " +
-                         tree_.path("patchbay.toml") + " shows it\n");
+  EXPECT_EQ(ran.err, "patchbay: the configuration has 1 warning; run `patchbay check --config " +
+                         tree_.path("patchbay.toml") + "` to see it\n");
   EXPECT_FALSE(Json::parse(ran.out, nullptr, false).is_discarded());
 }
 

@@ -48,6 +48,10 @@ TEST_F(DiffTest, PrintsTheEffectOfAReload) {
             "running pods unaffected\n"
             "a.com/new      new    -                      registers\n"
             "1 untouched\n"
+            "drain: a.com/changed: device IDs change; drain the pods that use them before the "
+            "reload\n"
+            "drain: a.com/old: its devices become devices of a.com/new; drain the pods that use "
+            "them before the reload\n"
             "[daemon] listen: needs a restart of Patchbay\n"
             "[daemon] rescan: takes effect on reload\n");
 }
@@ -60,8 +64,60 @@ TEST_F(DiffTest, PrintsJson) {
   const auto ran = Diff(Resource("a.com/b"), Resource("a.com/b", "replicas = 2"), {"-o", "json"});
   EXPECT_EQ(Json::parse(ran.out), Json::parse(R"({
     "refused": "",
-    "resources": [{"name": "a.com/b", "reach": "list", "keys": ["replicas"]}],
+    "resources": [{"name": "a.com/b", "reach": "list", "keys": ["replicas"],
+                   "drain": "device IDs change"}],
     "daemon": []})"));
+}
+
+/// Returns the reason to drain pods for a change from one match to another, or "".
+class DrainTest : public DiffTest {
+ protected:
+  std::string Drain(const std::string& from, const std::string& to) {
+    const std::string head = "[[resource]]\nname = 'a.com/x'\n";
+    const auto ran = Diff(head + from, head + to, {"-o", "json"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return Json::parse(ran.out)["resources"][0]["drain"];
+  }
+};
+
+TEST_F(DrainTest, ReportsChangesOfIds) {
+  const std::string ids = "device IDs change";
+  const std::string a = "[[resource.match]]\npath = '/dev/a*'\n";
+  const std::string b = "[[resource.match]]\npath = '/dev/b*'\n";
+  EXPECT_EQ(Drain(a, a + "id = 'x{name}'\n"), ids);
+  EXPECT_EQ(Drain(a, "[[resource.match]]\nusb = '0403:6001'\n"), ids);
+  EXPECT_EQ(Drain(a, a + "together = true\n"), ids);
+  EXPECT_EQ(Drain(a + b, b + "id = 'x{name}'\n" + a), ids) << "the other match has the source";
+  EXPECT_EQ(Drain("replicas = 2\n" + a, a), ids);
+}
+
+TEST_F(DrainTest, IgnoresChangesThatKeepIds) {
+  const std::string a = "[[resource.match]]\npath = '/dev/a*'\n";
+  const std::string b = "[[resource.match]]\npath = '/dev/b*'\nid = 'x{name}'\n";
+  EXPECT_EQ(Drain(a, a + b), "");
+  EXPECT_EQ(Drain(a, b + a), "") << "the new one is another match";
+  EXPECT_EQ(Drain(a + b, b), "") << "devices of the removed match are dropped";
+  EXPECT_EQ(Drain("replicas = 2\n" + a, "replicas = 3\n" + a), "");
+  EXPECT_EQ(Drain(a, a + "exclude = '/dev/a1'\n"), "");
+  EXPECT_EQ(Drain(a, a + "[resource.env]\nX = '{path}'\n"), "");
+}
+
+TEST_F(DrainTest, ReportsDevicesThatChangeTheResource) {
+  const std::string a = "[[resource.match]]\npath = '/dev/a*'\n";
+  EXPECT_EQ(Drain(a, "exclusive = true\n" + a), "devices can change between resources");
+}
+
+TEST_F(DiffTest, PrintsYaml) {
+  const auto ran = Diff(Resource("a.com/b"), Resource("a.com/b", "replicas = 2"), {"-o", "yaml"});
+  EXPECT_EQ(ran.out,
+            "refused: \"\"\n"
+            "resources:\n"
+            "  - name: \"a.com/b\"\n"
+            "    reach: \"list\"\n"
+            "    keys:\n"
+            "      - \"replicas\"\n"
+            "    drain: \"device IDs change\"\n"
+            "daemon: []\n");
 }
 
 TEST_F(DiffTest, RejectsRemovalOfAllResources) {

@@ -244,11 +244,13 @@ TEST_F(ExplainPathTest, GroupsUnrelatedResourcesOnOneLine) {
   EXPECT_THAT(Asked("/srv/x1"), HasSubstr("a.com/n2\n  match 1: path = \"/dev/n2\"\n")) << "few";
   add(3);
   Config(config);
-  EXPECT_THAT(Asked("/srv/x1"), AllOf(HasSubstr("listed     x1: /srv/x1\n"),
-                                      HasSubstr("not relevant here (run `explain RESOURCE --path "
-                                                "…` for details): a.com/n0, a.com/n1, a.com/n2, "
-                                                "a.com/n3\n"),
-                                      Not(HasSubstr("/dev/n2"))));
+  EXPECT_THAT(Asked("/srv/x1"),
+              AllOf(HasSubstr("listed     x1: /srv/x1\n"),
+                    HasSubstr("not relevant here (run `patchbay explain --config " +
+                              config_tree_.path("patchbay.toml") + " --host-root " + tree_.path() +
+                              " RESOURCE --path …` for details): a.com/n0, a.com/n1, a.com/n2, "
+                              "a.com/n3\n"),
+                    Not(HasSubstr("/dev/n2"))));
   EXPECT_THAT(Explain({"a.com/n2", "--path", "/srv/x1"}).out,
               HasSubstr("filtered   /srv/x1: the pattern does not match it\n"));
 }

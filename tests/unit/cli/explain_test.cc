@@ -58,6 +58,46 @@ TEST_F(ExplainTest, ReportsTheOutcomeOfEveryMatch) {
   EXPECT_THAT(ran.out, Not(HasSubstr("other")));
 }
 
+TEST_F(ExplainTest, BeginsWithTheAnswer) {
+  Config(std::string(kCards) +
+         "[[resource]]\nname = 'example.com/none'\n[[resource.match]]\npath = '/srv/none*'\n"
+         "[[resource.match]]\npath = '/no/such/*'\n");
+  tree_.File("srv/card1");
+  tree_.File("srv/card9");
+  tree_.Link("srv/card2", "nowhere");
+  EXPECT_THAT(Explain().out,
+              testing::StartsWith(
+                  "example.com/card: 1 device listed\n"
+                  "  match 1: 1 listed, 1 rejected, 1 filtered\n"
+                  "example.com/none: 0 devices listed\n"
+                  "  match 1: 0 listed; no name there matches the pattern; compare it with the "
+                  "names on the host\n"
+                  "  match 2: 0 listed; /no: No such file or directory\n"
+                  "\nexample.com/card\n  match 1: path = "));
+}
+
+TEST_F(ExplainTest, ExitCodeReportsResourcesWithoutDevices) {
+  Config(kCards);
+  tree_.Dir("srv");
+  EXPECT_EQ(Explain().code, kOk);
+  EXPECT_EQ(Explain({"--exit-code"}).code, kFailed);
+  EXPECT_EQ(Explain({"--exit-code", "-o", "json"}).code, kFailed);
+  tree_.File("srv/card1");
+  EXPECT_EQ(Explain({"--exit-code"}).code, kOk);
+  EXPECT_EQ(Explain({"--exit-code", "--path", "/srv/card1"}).code, kOk);
+  EXPECT_EQ(Explain({"--exit-code", "--path", "/srv/card2"}).code, kFailed);
+  Config(std::string(kCards) + "[[resource]]\nname = 'a.com/x'\nmatch = [{ path = '/srv/x' }]\n");
+  EXPECT_EQ(Explain({"--exit-code"}).code, kFailed) << "one of two";
+  EXPECT_EQ(Explain({"--exit-code", "example.com/card"}).code, kOk);
+}
+
+TEST_F(ExplainTest, PrintsYaml) {
+  Config(kCards);
+  tree_.File("srv/card1");
+  EXPECT_THAT(Explain({"-o", "yaml"}).out,
+              testing::StartsWith("resources:\n  - name: \"example.com/card\"\n    listed: 1\n"));
+}
+
 TEST_F(ExplainTest, ReportsMissingDeviceNodesAndMounts) {
   Config(R"([[resource]]
 name = "example.com/card"
@@ -211,9 +251,10 @@ TEST_F(ExplainTest, ListsResourcesForAnUnknownName) {
   EXPECT_THAT(Explain({"NOPE"}).err, HasSubstr("it has a.com/x0, a.com/x1, a.com/x2, a.com/x3, "
                                                "a.com/x4, a.com/x5, a.com/x6, a.com/x7, a.com/x8, "
                                                "a.com/x9 and 2 more\n"));
-  EXPECT_THAT(Explain({"/dev/ttyUSB0"}).err,
-              HasSubstr("\"/dev/ttyUSB0\" is a path, not a resource name; run `patchbay explain "
-                        "--path /dev/ttyUSB0`"));
+  const Ran path = Explain({"/dev/ttyUSB0"});
+  EXPECT_EQ(path.code, kUsage);
+  EXPECT_THAT(path.err, AllOf(HasSubstr("\"/dev/ttyUSB0\" is a path, not a resource name"),
+                              HasSubstr("--path /dev/ttyUSB0`")));
 }
 
 TEST_F(ExplainTest, PrintsEachPathOnceInNumericOrder) {

@@ -140,6 +140,28 @@ TEST(ExplanationTextTest, LimitsTheNumberOfLines) {
   EXPECT_EQ(out.find("hint"), out.rfind("hint")) << "one hint fixes the whole match";
 }
 
+TEST(ExplanationTextTest, ColorsTheAnswerAndTheOutcomes) {
+  ExplainReport report;
+  report.resource = "a.com/x";
+  report.listed = 1;
+  auto& match = report.matches.emplace_back();
+  match.outcomes.push_back({{"a", {"/dev/a"}, ""}});
+  match.outcomes.push_back(Dropped("/dev/b", "x\x1b[31m"));
+  const std::string out = ReportText({report}, {.colored = true});
+  EXPECT_THAT(out, AllOf(HasSubstr("\x1b[1ma.com/x\x1b[m: \x1b[32m1 device listed\x1b[m\n"),
+                         HasSubstr("    \x1b[32mlisted\x1b[m     a: /dev/a\n"),
+                         HasSubstr("    filtered   /dev/b: x\\x1b[31m\n")));
+}
+
+TEST(ExplanationTextTest, RepeatsTheOptionsInHints) {
+  ExplainReport::Match match;
+  for (int i = 0; i < 64; ++i) match.outcomes.push_back({{format("tty{}", i), {}, ""}});
+  ExplainReport report;
+  report.matches.push_back(match);
+  EXPECT_THAT(ReportText({report}, {.devices = "patchbay devices --config a.toml"}),
+              HasSubstr("and 44 more; `patchbay devices --config a.toml` lists them all"));
+}
+
 TEST(ExplanationTextTest, EscapesHostileText) {
   ExplainReport::Match match;
   match.text = "regex = '\n'";
@@ -147,7 +169,7 @@ TEST(ExplanationTextTest, EscapesHostileText) {
   match.scanned.push_back({{.place = "/\n", .problem = "y\n"}, "z\n"});
   const std::string out = TextOf(match);
   EXPECT_THAT(out, HasSubstr("/dev/a\\x0ab\\xff: x\\x1b[31m\n"));
-  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 6);
+  EXPECT_EQ(std::count(out.begin(), out.end(), '\n'), 9);
 }
 
 }  // namespace

@@ -11,6 +11,14 @@ using Rows = std::vector<std::vector<std::string>>;
 
 TEST(Table, IsEmptyWithoutRows) { EXPECT_EQ(RenderTable({}), ""); }
 
+TEST(Table, ColorsResultsByTheirHeading) {
+  EXPECT_EQ(RenderTable(
+                {{"DEVICE", "HEALTH", "PATH"}, {"Healthy", "Healthy", "/dev/a"}, {"(none)"}}, true),
+            "\x1b[1mDEVICE\x1b[m   \x1b[1mHEALTH\x1b[m   \x1b[1mPATH\x1b[m\n"
+            "Healthy  \x1b[32mHealthy\x1b[m  /dev/a\n"
+            "\x1b[1;33m(none)\x1b[m\n");
+}
+
 TEST(Table, MakesColumnsAsWideAsTheirWidestCell) {
   EXPECT_EQ(RenderTable({{"A", "BB", "C"}, {"1234", "5", "6"}, {"7", "890", "1"}}),
             "A     BB   C\n"

@@ -1,0 +1,274 @@
+// CLI11 reports errors in its own words, which name no alternatives and do not match the help. Its
+// exceptions have a kind and a text. Everything else is taken from the state of the options: which
+// are missing, which were given twice, which words were left over. Only the texts of our own
+// validators are kept; CLI11 puts the name of the option in front of them.
+//
+// Suggestions are made by meaning first, from the tables below, which contain what people type who
+// know kubectl and other tools, and then by spelling.
+
+#include "cli/usage_error.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <vector>
+
+#include "base/format.h"
+#include "config/reporter.h"
+#include "model/resource_name.h"
+
+namespace patchbay {
+namespace {
+
+/// A word that people type, and what they mean; an option may have a value.
+struct Synonym {
+  std::string_view typed;
+  std::string_view meant;
+};
+
+constexpr Synonym kCommandSynonyms[] = {
+    {"list", "devices"},        {"ls", "devices"},
+    {"get", "devices"},         {"show", "devices"},
+    {"device", "devices"},      {"discover", "devices"},
+    {"scan", "devices"},        {"status", "devices"},
+    {"resources", "devices"},   {"validate", "check"},
+    {"lint", "check"},          {"verify", "check"},
+    {"test", "check"},          {"vet", "check"},
+    {"describe", "explain"},    {"why", "explain"},
+    {"inspect", "explain"},     {"debug", "explain"},
+    {"start", "run"},           {"serve", "run"},
+    {"daemon", "run"},          {"demo", "try"},
+    {"simulate", "try"},        {"alloc", "allocate"},
+    {"render", "allocate"},     {"plan", "diff"},
+    {"compare", "diff"},        {"migrate", "convert"},
+    {"import", "convert"},      {"completions", "completion"},
+    {"complete", "completion"},
+};
+
+/// An option that a command does not have means the first of these that it has.
+constexpr Synonym kOptionSynonyms[] = {
+    {"-f", "--config"},
+    {"--file", "--config"},
+    {"--filename", "--config"},
+    {"--conf", "--config"},
+    {"--config-file", "--config"},
+    {"--json", "--output json"},
+    {"--yaml", "--output yaml"},
+    {"--format", "--output"},
+    {"-v", "--log-level debug"},
+    {"--verbose", "--log-level debug"},
+    {"--debug", "--log-level debug"},
+    {"-q", "--log-level error"},
+    {"--quiet", "--log-level error"},
+    {"--port", "--listen"},
+    {"--address", "--listen"},
+    {"--root", "--host-root"},
+    {"--rootfs", "--host-root"},
+    {"-p", "--path"},
+    {"--device", "--path"},
+    {"--id", "--path"},
+    {"-n", "--count"},
+    {"--wait", "--wait-for-config"},
+    {"--werror", "--strict"},
+    {"--health", "--probe"},
+};
+
+/// Options in front of the command, which only the program itself has.
+constexpr Synonym kProgramSynonyms[] = {
+    {"-V", "--version"}, {"-v", "--version"}, {"-version", "--version"},
+    {"-help", "--help"}, {"-?", "--help"},
+};
+
+using Options = std::vector<const CLI::Option*>;
+
+Options OptionsOf(const CLI::App& command) {
+  return command.get_options([](const CLI::Option*) { return true; });
+}
+
+/// Returns the name of an option in messages: "--config", or "RESOURCE" for a positional one.
+std::string NameOf(const CLI::Option& option) {
+  std::string name = option.get_name();
+  if (!option.get_positional()) return name;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return name;
+}
+
+std::string Join(const std::vector<std::string>& words, std::string_view last) {
+  std::string text;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (i > 0) text += i + 1 == words.size() ? format(" {} ", last) : ", ";
+    text += words[i];
+  }
+  return text;
+}
+
+std::string WithUsage(const std::string& text, const CLI::App& command) {
+  return format("{}; usage: {}", text, UsageLine(command));
+}
+
+std::string MissingText(const CLI::App& command) {
+  std::vector<std::string> missing;
+  for (const CLI::Option* option : OptionsOf(command)) {
+    if (!option->get_required() || option->count() > 0) continue;
+    missing.push_back(NameOf(*option));
+  }
+  if (missing.empty()) return WithUsage("an argument is missing", command);
+  return WithUsage(format("{} needs {}", command.get_name(), Join(missing, "and")), command);
+}
+
+/// Returns the option that the text of an exception begins with, or null.
+const CLI::Option* SubjectOf(const CLI::App& command, std::string_view text) {
+  constexpr std::string_view kConversion = "Could not convert: ";
+  if (text.starts_with(kConversion)) text.remove_prefix(kConversion.size());
+  const CLI::Option* subject = nullptr;
+  for (const CLI::Option* option : OptionsOf(command)) {
+    const std::string name = option->get_name();
+    const bool is_it = text.starts_with(name) && text.size() > name.size() &&
+                       (text[name.size()] == ':' || text[name.size()] == ' ');
+    if (is_it) subject = option;
+  }
+  return subject;
+}
+
+std::string CountText(const CLI::App& command, std::string_view text) {
+  const CLI::Option* option = SubjectOf(command, text);
+  if (option == nullptr) return WithUsage("an option has too many or too few values", command);
+  const auto most = static_cast<std::size_t>(std::max(option->get_items_expected_max(), 1));
+  if (option->count() > most) return format("{} is given twice; give it once", NameOf(*option));
+  return format("{0} needs a value: {0} {1}", NameOf(*option), option->get_type_name());
+}
+
+std::string ValueText(const CLI::App& command, std::string_view text) {
+  const CLI::Option* option = SubjectOf(command, text);
+  if (option == nullptr) return WithUsage("an argument is invalid", command);
+  if (option->get_items_expected_max() == 0) {
+    return format("{} does not take a value", NameOf(*option));
+  }
+  const auto colon = text.find(": ");
+  return format("{}: {}", NameOf(*option), text.substr(std::min(colon + 2, text.size())));
+}
+
+std::string ExcludesText(const CLI::App& command) {
+  for (const CLI::Option* option : OptionsOf(command)) {
+    for (const CLI::Option* other : option->get_excludes()) {
+      if (option->count() == 0 || other->count() == 0) continue;
+      // Each of the two excludes the other.
+      const bool swap = option->get_positional();
+      return format("{} cannot be combined with {}", NameOf(swap ? *other : *option),
+                    NameOf(swap ? *option : *other));
+    }
+  }
+  return WithUsage("these options cannot be combined", command);
+}
+
+/// Returns what is probably meant by an option that the command does not have, or "".
+std::string MeantOption(const CLI::App& command, std::string_view word) {
+  const bool is_long = word.starts_with("--");
+  const std::string_view typed = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
+  for (const Synonym& synonym : kOptionSynonyms) {
+    const std::string name(synonym.meant.substr(0, synonym.meant.find(' ')));
+    if (synonym.typed == typed && command.get_option_no_throw(name) != nullptr) {
+      return std::string(synonym.meant);
+    }
+  }
+  if (!is_long) return "";
+  std::vector<std::string> names;
+  for (const CLI::Option* option : OptionsOf(command)) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  const std::vector<std::string_view> candidates(names.begin(), names.end());
+  return std::string(Nearest(typed, candidates));
+}
+
+/// Returns the words that the command does not take. A second command is left over in the program
+/// itself.
+std::vector<std::string> LeftOver(const CLI::App& command) {
+  const CLI::App* program = command.get_parent();
+  return (program == nullptr ? &command : program)->remaining(true);
+}
+
+bool HasUnknownOption(const CLI::App& command) {
+  return std::ranges::any_of(LeftOver(command),
+                             [](const std::string& word) { return word.starts_with('-'); });
+}
+
+std::string ExtraText(const CLI::App& command) {
+  const std::vector<std::string> words = LeftOver(command);
+  for (const std::string& word : words) {
+    if (IsMeantAsConfig(word) && command.get_option_no_throw("--config") != nullptr &&
+        !HasUnknownOption(command)) {
+      return format("unexpected argument \"{0}\"; did you mean `--config {0}`?", word);
+    }
+  }
+  for (const std::string& word : words) {
+    if (!word.starts_with('-')) continue;
+    const std::string text = format("{} has no option {}", command.get_name(), word);
+    const std::string meant = MeantOption(command, word);
+    return meant.empty() ? WithUsage(text, command) : format("{}; did you mean `{}`?", text, meant);
+  }
+  return WithUsage(format("unexpected argument \"{}\"", words.empty() ? "" : words.front()),
+                   command);
+}
+
+template <std::size_t N>
+std::string_view MeaningOf(std::string_view word, const Synonym (&synonyms)[N]) {
+  const auto* found = std::find_if(std::begin(synonyms), std::end(synonyms),
+                                   [&](const Synonym& s) { return s.typed == word; });
+  return found == std::end(synonyms) ? std::string_view() : found->meant;
+}
+
+}  // namespace
+
+bool IsMeantAsConfig(const std::string& word) {
+  std::error_code none;
+  return word.ends_with(".toml") &&
+         (ProblemWithResourceName(word) || std::filesystem::exists(word, none));
+}
+
+std::string UsageLine(const CLI::App& command) {
+  std::string line = format("patchbay {} [OPTIONS]", command.get_name());
+  for (const CLI::Option* option : OptionsOf(command)) {
+    if (!option->get_positional()) {
+      if (option->get_required()) {
+        line += format(" {} {}", option->get_name(), option->get_type_name());
+      }
+      continue;
+    }
+    const std::string name = NameOf(*option) + (option->get_expected_max() > 1 ? "..." : "");
+    line += option->get_required() ? " " + name : format(" [{}]", name);
+  }
+  return line;
+}
+
+std::string UsageErrorText(const CLI::App& command, const CLI::ParseError& error) {
+  const std::string_view text = error.what();
+  switch (static_cast<CLI::ExitCodes>(error.get_exit_code())) {
+    case CLI::ExitCodes::RequiredError:
+      // An unknown option is the more likely error: it may have been meant as the missing one.
+      return HasUnknownOption(command) ? ExtraText(command) : MissingText(command);
+    case CLI::ExitCodes::ExtrasError: return ExtraText(command);
+    case CLI::ExitCodes::ArgumentMismatch: return CountText(command, text);
+    case CLI::ExitCodes::ValidationError:
+    case CLI::ExitCodes::ConversionError: return ValueText(command, text);
+    case CLI::ExitCodes::ExcludesError: return ExcludesText(command);
+    default: return WithUsage("the command line is invalid", command);
+  }
+}
+
+std::string CommandErrorText(std::string_view word, std::span<const std::string_view> commands) {
+  const std::string all = "it is one of " + OneOf(commands);
+  if (word.empty()) return format("no command given; {}", all);
+  if (word.starts_with('-')) {
+    const std::string_view meant = MeaningOf(word, kProgramSynonyms);
+    if (!meant.empty()) return format("unknown option {}; did you mean `{}`?", word, meant);
+    return format("options go after the command: patchbay COMMAND [OPTIONS]; move \"{}\" there; {}",
+                  word, all);
+  }
+  const std::string_view meant = MeaningOf(word, kCommandSynonyms);
+  return format(
+      "unknown command \"{}\"; {}", word,
+      meant.empty() ? DidYouMean(word, commands, all) : format("did you mean `{}`?", meant));
+}
+
+}  // namespace patchbay

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace patchbay {
+
+/// Returns the usage line of a command: "patchbay diff OLD NEW".
+std::string UsageLine(const CLI::App& command);
+
+/// Returns the error of a command line that CLI11 could not parse, in the words of Patchbay and
+/// with a correction if there is one. `command` is the command in the state in which parsing
+/// failed. The text is not escaped. Pure, except that it checks whether a word is the name of a
+/// file.
+std::string UsageErrorText(const CLI::App& command, const CLI::ParseError& error);
+
+/// Returns the error of a missing or unknown command, with the command that is probably meant:
+/// by meaning (`list` is `devices`), or by spelling. The text is not escaped. Pure.
+std::string CommandErrorText(std::string_view word, std::span<const std::string_view> commands);
+
+/// Returns whether a word in the wrong place, or in place of a resource, is probably meant as the
+/// configuration: the name of a TOML file.
+bool IsMeantAsConfig(const std::string& word);
+
+}  // namespace patchbay

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "cli/arguments.h"
+
+namespace patchbay {
+
+/// Returns JSON as a YAML document that parsers of YAML 1.1 and 1.2 read with the same result.
+/// Every text is quoted, because texts of devices are hostile. Bytes that are not UTF-8 become
+/// U+FFFD.
+std::string YamlText(const nlohmann::ordered_json& json);
+
+/// Returns the result of a command in the format kJson or kYaml.
+std::string ObjectText(const nlohmann::ordered_json& json, Output output);
+
+}  // namespace patchbay
