@@ -8,8 +8,8 @@ _patchbay_help() {
     "")
       printf '%s\n' \
         'Options:' \
-        '  -h,--help  Print this help message and exit' \
-        '  --version  Display program version information and exit' \
+        '  -h,--help  print this help' \
+        '  --version  print the version' \
         'Subcommands:' \
         '  run  serve the configured resources to the kubelet' \
         '  check  report every error in the configuration' \
@@ -26,7 +26,7 @@ _patchbay_help() {
     run)
       printf '%s\n' \
         'Options:' \
-        '  -h,--help  Print this help message and exit' \
+        '  -h,--help  print this help' \
         '  --listen ADDRESS:PORT  HTTP address for metrics and health (default: listen of the file, otherwise [::]:9478)' \
         '  --log-level debug|info|warning|error  minimum log level (default: log_level of the file, otherwise info)' \
         '  --log-format text|json  log format (default: text)' \
@@ -38,7 +38,7 @@ _patchbay_help() {
     check)
       printf '%s\n' \
         'Options:' \
-        '  -h,--help  Print this help message and exit' \
+        '  -h,--help  print this help' \
         '  --strict  treat warnings as errors' \
         '  -o,--output table|json|yaml  output format (default: table)' \
         '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
@@ -48,7 +48,7 @@ _patchbay_help() {
     devices)
       printf '%s\n' \
         'Options:' \
-        '  -h,--help  Print this help message and exit' \
+        '  -h,--help  print this help' \
         '  --probe  run the health probe of each device once' \
         '  -o,--output table|json|yaml|name  output format; name: device IDs only (default: table)' \
         '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
@@ -59,7 +59,7 @@ _patchbay_help() {
     explain)
       printf '%s\n' \
         'Options:' \
-        '  -h,--help  Print this help message and exit' \
+        '  -h,--help  print this help' \
         '  --path PATH  explain only this path, device ID or sysfs name' \
         '  --exit-code  exit with 1 if a resource has no device, or if none lists the path' \
         '  -o,--output table|json|yaml  output format (default: table)' \
@@ -71,7 +71,7 @@ _patchbay_help() {
     allocate)
       printf '%s\n' \
         'Options:' \
-        '  -h,--help  Print this help message and exit' \
+        '  -h,--help  print this help' \
         '  --count N  number of healthy devices to allocate (default: 1)' \
         '  -o,--output table|json|yaml  output format (default: table)' \
         '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
@@ -83,7 +83,7 @@ _patchbay_help() {
     diff)
       printf '%s\n' \
         'Options:' \
-        '  -h,--help  Print this help message and exit' \
+        '  -h,--help  print this help' \
         '  -o,--output table|json|yaml  output format (default: table)' \
         'Positionals:' \
         '  old FILE  current configuration' \
@@ -92,12 +92,12 @@ _patchbay_help() {
     schema)
       printf '%s\n' \
         'Options:' \
-        '  -h,--help  Print this help message and exit'
+        '  -h,--help  print this help'
       ;;
     convert)
       printf '%s\n' \
         'Options:' \
-        '  -h,--help  Print this help message and exit' \
+        '  -h,--help  print this help' \
         '  --from generic-device-plugin|smarter-device-manager  plugin to convert from' \
         '  --domain DOMAIN  domain of the resources; default: as in the file' \
         '  -o,--output toml|helm  TOML, or values for the Helm chart that contain it (default: toml)' \
@@ -108,7 +108,7 @@ _patchbay_help() {
     try)
       printf '%s\n' \
         'Options:' \
-        '  -h,--help  Print this help message and exit' \
+        '  -h,--help  print this help' \
         '  --listen ADDRESS:PORT  HTTP address for metrics and health; default: a free port of 127.0.0.1' \
         '  --log-level debug|info|warning|error  minimum log level (default: warning)' \
         '  --log-format text|json  log format (default: text)' \
@@ -119,14 +119,14 @@ _patchbay_help() {
     completion)
       printf '%s\n' \
         'Options:' \
-        '  -h,--help  Print this help message and exit' \
+        '  -h,--help  print this help' \
         'Positionals:' \
         '  shell bash|zsh|fish  the shell'
       ;;
     version)
       printf '%s\n' \
         'Options:' \
-        '  -h,--help  Print this help message and exit'
+        '  -h,--help  print this help'
       ;;
   esac
 }

@@ -7,8 +7,8 @@ function __patchbay_help -a command
         case ''
           printf '%s\n' \
             'Options:' \
-            '  -h,--help  Print this help message and exit' \
-            '  --version  Display program version information and exit' \
+            '  -h,--help  print this help' \
+            '  --version  print the version' \
             'Subcommands:' \
             '  run  serve the configured resources to the kubelet' \
             '  check  report every error in the configuration' \
@@ -24,7 +24,7 @@ function __patchbay_help -a command
         case run
           printf '%s\n' \
             'Options:' \
-            '  -h,--help  Print this help message and exit' \
+            '  -h,--help  print this help' \
             '  --listen ADDRESS:PORT  HTTP address for metrics and health (default: listen of the file, otherwise [::]:9478)' \
             '  --log-level debug|info|warning|error  minimum log level (default: log_level of the file, otherwise info)' \
             '  --log-format text|json  log format (default: text)' \
@@ -35,7 +35,7 @@ function __patchbay_help -a command
         case check
           printf '%s\n' \
             'Options:' \
-            '  -h,--help  Print this help message and exit' \
+            '  -h,--help  print this help' \
             '  --strict  treat warnings as errors' \
             '  -o,--output table|json|yaml  output format (default: table)' \
             '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
@@ -44,7 +44,7 @@ function __patchbay_help -a command
         case devices
           printf '%s\n' \
             'Options:' \
-            '  -h,--help  Print this help message and exit' \
+            '  -h,--help  print this help' \
             '  --probe  run the health probe of each device once' \
             '  -o,--output table|json|yaml|name  output format; name: device IDs only (default: table)' \
             '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
@@ -54,7 +54,7 @@ function __patchbay_help -a command
         case explain
           printf '%s\n' \
             'Options:' \
-            '  -h,--help  Print this help message and exit' \
+            '  -h,--help  print this help' \
             '  --path PATH  explain only this path, device ID or sysfs name' \
             '  --exit-code  exit with 1 if a resource has no device, or if none lists the path' \
             '  -o,--output table|json|yaml  output format (default: table)' \
@@ -65,7 +65,7 @@ function __patchbay_help -a command
         case allocate
           printf '%s\n' \
             'Options:' \
-            '  -h,--help  Print this help message and exit' \
+            '  -h,--help  print this help' \
             '  --count N  number of healthy devices to allocate (default: 1)' \
             '  -o,--output table|json|yaml  output format (default: table)' \
             '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
@@ -76,7 +76,7 @@ function __patchbay_help -a command
         case diff
           printf '%s\n' \
             'Options:' \
-            '  -h,--help  Print this help message and exit' \
+            '  -h,--help  print this help' \
             '  -o,--output table|json|yaml  output format (default: table)' \
             'Positionals:' \
             '  old FILE  current configuration' \
@@ -84,11 +84,11 @@ function __patchbay_help -a command
         case schema
           printf '%s\n' \
             'Options:' \
-            '  -h,--help  Print this help message and exit'
+            '  -h,--help  print this help'
         case convert
           printf '%s\n' \
             'Options:' \
-            '  -h,--help  Print this help message and exit' \
+            '  -h,--help  print this help' \
             '  --from generic-device-plugin|smarter-device-manager  plugin to convert from' \
             '  --domain DOMAIN  domain of the resources; default: as in the file' \
             '  -o,--output toml|helm  TOML, or values for the Helm chart that contain it (default: toml)' \
@@ -98,7 +98,7 @@ function __patchbay_help -a command
         case try
           printf '%s\n' \
             'Options:' \
-            '  -h,--help  Print this help message and exit' \
+            '  -h,--help  print this help' \
             '  --listen ADDRESS:PORT  HTTP address for metrics and health; default: a free port of 127.0.0.1' \
             '  --log-level debug|info|warning|error  minimum log level (default: warning)' \
             '  --log-format text|json  log format (default: text)' \
@@ -108,13 +108,13 @@ function __patchbay_help -a command
         case completion
           printf '%s\n' \
             'Options:' \
-            '  -h,--help  Print this help message and exit' \
+            '  -h,--help  print this help' \
             'Positionals:' \
             '  shell bash|zsh|fish  the shell'
         case version
           printf '%s\n' \
             'Options:' \
-            '  -h,--help  Print this help message and exit'
+            '  -h,--help  print this help'
     end
 end
 

@@ -308,7 +308,8 @@ std::string ProblemWith(const Arguments& arguments) {
 
 /// Adds all commands, which write to `arguments`.
 void AddCommands(CLI::App& app, Arguments& arguments) {
-  app.set_version_flag("--version", VersionLine());
+  app.set_help_flag("--help,-h", "print this help");
+  app.set_version_flag("--version", VersionLine(), "print the version");
   app.require_subcommand(1);
   for (const Command& command : Commands()) {
     const std::string name(command.name);

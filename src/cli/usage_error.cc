@@ -181,6 +181,18 @@ std::string MeantOption(const CLI::App& command, std::string_view word) {
   return std::string(Nearest(typed, candidates));
 }
 
+/// Returns the other commands that have an option, as the end of a message, or "".
+std::string OwnersText(const CLI::App& command, std::string_view word) {
+  const CLI::App* program = command.get_parent();
+  if (program == nullptr) return "";
+  const std::string name(word.substr(0, word.find('=')));
+  std::vector<std::string> owners;
+  for (const CLI::App* other : program->get_subcommands([](const CLI::App*) { return true; })) {
+    if (other->get_option_no_throw(name) != nullptr) owners.push_back(other->get_name());
+  }
+  return owners.empty() ? "" : format(", which is an option of {}", Join(owners, "and"));
+}
+
 /// Returns the words that the command does not take. A second command is left over in the program
 /// itself.
 std::vector<std::string> LeftOver(const CLI::App& command) {
@@ -205,7 +217,8 @@ std::string ExtraText(const CLI::App& command) {
     if (!word.starts_with('-')) continue;
     const std::string text = format("{} has no option {}", command.get_name(), word);
     const std::string meant = MeantOption(command, word);
-    return meant.empty() ? WithUsage(text, command) : format("{}; did you mean `{}`?", text, meant);
+    if (!meant.empty()) return format("{}; did you mean `{}`?", text, meant);
+    return WithUsage(text + OwnersText(command, word), command);
   }
   return WithUsage(format("unexpected argument \"{}\"", words.empty() ? "" : words.front()),
                    command);
