@@ -105,7 +105,13 @@ const std::vector<HostEntry>& ScanContext::List(
       listing.stamp = *stamp;
       const auto last = last_listings_.find(key);
       if (last != last_listings_.end() && IsUnchanged(*real, last->second, *stamp)) {
-        return listings.insert(last_listings_.extract(last)).position->second.entries;
+        const ScanCache::Listing& same =
+            listings.insert(last_listings_.extract(last)).position->second;
+        report_.AddPlace({.place = directory,
+                          .pattern = pattern,
+                          .seen = same.seen,
+                          .matched = same.entries.size()});
+        return same.entries;
       }
     }
   }
@@ -118,6 +124,7 @@ const std::vector<HostEntry>& ScanContext::List(
     report_.AddPlace(
         {.place = directory, .pattern = pattern, .seen = seen, .matched = entries->size()});
     listing.entries = std::move(*entries);
+    listing.seen = seen;
     return listings.insert_or_assign(std::move(key), std::move(listing)).first->second.entries;
   }
   report_.AddPlace({.place = directory, .problem = entries.error().message});

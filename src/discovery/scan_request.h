@@ -28,7 +28,8 @@ struct ScanCache {
   /// The entries of a directory, so that the next scan need not read them again.
   struct Listing {
     DirectoryStamp stamp;
-    std::vector<HostEntry> entries;
+    std::vector<HostEntry> entries;  ///< those that match
+    std::size_t seen = 0;            ///< all names
   };
   /// The match, the directory as it was requested, and the pattern.
   using ListingKey = std::tuple<std::size_t, std::string, std::string>;

@@ -7,6 +7,7 @@
 
 #include "base/format.h"
 #include "health/probe_scheduler.h"
+#include "model/snapshot_pairs.h"
 
 namespace patchbay {
 namespace {
@@ -54,23 +55,18 @@ std::vector<Change> Diff(const Snapshot* before, const Snapshot& after) {
   static const Snapshot kNothing;
   if (before == nullptr) before = &kNothing;
   std::vector<Change> changes;
-  auto old = before->devices.begin();
-  const auto end = before->devices.end();
-  for (const ListedDevice& listed : after.devices) {
-    const std::string& id = listed.device->id;
-    for (; old != end && IdLess(old->device->id, id); ++old) {
+  VisitPairs(before->devices, after.devices, [&](const ListedDevice* old, const ListedDevice* now) {
+    if (now == nullptr) {
       changes.push_back({Kind::kForgotten, old->device->id, ""});
-    }
-    if (old != end && old->device->id == id) {
-      Compare(*old++, listed, changes);
+    } else if (old != nullptr) {
+      Compare(*old, *now, changes);
     } else {
-      changes.push_back({Kind::kAppeared, id, ""});
-      if (listed.health == Health::kUnhealthy && listed.reason != kNotProbedYet) {
-        changes.push_back({Kind::kUnhealthy, id, listed.reason});
+      changes.push_back({Kind::kAppeared, now->device->id, ""});
+      if (now->health == Health::kUnhealthy && now->reason != kNotProbedYet) {
+        changes.push_back({Kind::kUnhealthy, now->device->id, now->reason});
       }
     }
-  }
-  for (; old != end; ++old) changes.push_back({Kind::kForgotten, old->device->id, ""});
+  });
   CompareRejections(before->rejected, after.rejected, changes);
   CompareMounts(before->missing_mounts, after.missing_mounts, changes);
   return changes;

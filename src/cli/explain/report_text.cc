@@ -15,6 +15,7 @@
 #include "base/color.h"
 #include "base/escape.h"
 #include "base/format.h"
+#include "discovery/match_summary.h"
 
 namespace patchbay {
 namespace {
@@ -26,59 +27,6 @@ constexpr std::size_t kMaxDevices = 20;
 constexpr std::size_t kMaxOthers = 10;
 /// More entries with the same outcome and reason than these share a line, which names this many.
 constexpr std::size_t kMaxAlike = 3;
-constexpr std::size_t kMaxNumbers = 6;
-
-/// Returns a number with its noun: "1 name", "2 names".
-std::string Counted(std::size_t n, std::string_view noun, std::string_view plural) {
-  return format("{} {}", n, n == 1 ? noun : plural);
-}
-
-/// Returns why a place could not be scanned: "/dev/serial: No such file or directory".
-std::string ProblemText(const MatchReport::ScannedPlace& scanned) {
-  // Most error messages contain the place; avoid repeating it.
-  std::string_view place = scanned.place;
-  if (place.size() > 1 && place.ends_with('/')) place.remove_suffix(1);
-  const auto at = scanned.problem.find(place);
-  const auto end = at == std::string::npos ? at : at + place.size();
-  if (end < scanned.problem.size() && scanned.problem[end] == ':')
-    return scanned.problem.substr(at);
-  if (at == 0 && scanned.problem[end] == ' ') {
-    return format("{}: {}", place, scanned.problem.substr(end + 1));
-  }
-  return format("{}: {}", place, scanned.problem);
-}
-
-/// Describes the scan of one or more places with one pattern: "/dev/ and 3 more directories: 108
-/// names, 2 of them match ttyUSB*". `sum` has the sums of their numbers.
-std::string ScannedText(const MatchReport::ScannedPlace& sum,
-                        const std::vector<std::string>& places) {
-  std::string text = places.front();
-  if (places.size() > 1) {
-    text += " and " + Counted(places.size() - 1, "more directory", "more directories");
-  }
-  if (sum.at == MatchReport::ScannedPlace::At::kDevices)
-    return text + ": " + Counted(sum.seen, "device", "devices");
-  if (sum.at == MatchReport::ScannedPlace::At::kEntries) {
-    text += ": printed " + Counted(sum.seen, "entry", "entries");
-    return sum.matched == sum.seen ? text : format("{}, {} of them valid", text, sum.matched);
-  }
-  text += ": " + Counted(sum.seen, "name", "names");
-  if (sum.pattern == "**" || sum.seen == 0) return text;
-  if (sum.seen == 1) {
-    text += sum.matched == 1 ? ", which matches" : ", which does not match";
-  } else {
-    text += format(", {} of them {}", sum.matched == 0 ? "none" : std::to_string(sum.matched),
-                   sum.matched > 1 ? "match" : "matches");
-  }
-  return sum.pattern.empty() ? text : text + " " + sum.pattern;
-}
-
-/// Returns "a, b, c and 4 more".
-std::string Some(const std::vector<std::string>& names, std::size_t most) {
-  const std::size_t shown = std::min(names.size(), most);
-  const auto text = format("{}", fmt::join(names.begin(), names.begin() + shown, ", "));
-  return names.size() > shown ? format("{} and {} more", text, names.size() - shown) : text;
-}
 
 std::string PaintLabel(std::string_view label, bool colored) {
   if (label == "listed") return Paint(label, Color::kGreen, colored);
@@ -224,8 +172,7 @@ void AddOtherVendors(const ExplainReport::Match& match, Lines& lines) {
   }
   if (count == 0) return;
   lines.Add(Name(OutcomeKind::kFiltered),
-            format("{}: {}", Counted(count, "device of another vendor", "devices of other vendors"),
-                   Some({numbers.begin(), numbers.end()}, kMaxNumbers)));
+            OtherVendorsText(count, {numbers.begin(), numbers.end()}));
 }
 
 void AddMatch(const ExplainReport::Match& match, std::size_t number, Lines& lines) {
