@@ -6,6 +6,7 @@
 
 #include "base/format.h"
 #include "daemon/descriptor_need.h"
+#include "daemon/hidden_resources.h"
 #include "http/host_check.h"
 #include "kubelet/plugin_server.h"
 #include "kubelet/plugin_sockets.h"
@@ -75,6 +76,7 @@ Daemon::Daemon(Loop& loop, Log& log, Options options)
                 .node_name = options_.node_name,
                 .config = options_.config,
                 .counts = {[&log] { return log.dropped(); }, options_.watchdog_kills},
+                .kubelet_socket = spec_.kubelet_dir + "/kubelet.sock",
                 .device_metrics = spec_.device_metrics}),
       heartbeat_(loop, options_.max_loop_stall),
       probes_(loop, spec_.max_probes),
@@ -123,13 +125,12 @@ Status Daemon::StartResources() {
   }
 
   const ResourceSpecs specs = ResourcesFor(options_.model, options_.node_name);
-  for (const ResourceSpec& spec : options_.model.resources) {
-    const bool here = std::any_of(specs.begin(), specs.end(),
-                                  [&](const auto& other) { return other->name == spec.name; });
-    if (here) continue;
+  HiddenResources hidden = HiddenFrom(options_.model, specs);
+  for (const HiddenResource& resource : hidden) {
     log_.Info("resource skipped: on_nodes does not include this node",
-              {{"resource", spec.name}, {"node", options_.node_name}});
+              {{"resource", resource.name}, {"node", options_.node_name}});
   }
+  metrics_.SetHiddenResources(std::move(hidden));
   return Reconcile(specs);
 }
 

@@ -7,6 +7,7 @@
 #include "daemon/config_source.h"
 #include "daemon/daemon.h"
 #include "daemon/descriptor_need.h"
+#include "daemon/hidden_resources.h"
 #include "os/descriptors.h"
 
 namespace patchbay {
@@ -78,6 +79,7 @@ bool Daemon::Reload(Loaded loaded) {
     return RefuseReload(reconciled.error().message, std::move(diagnostics));
   }
   ApplyLive(loaded.model->daemon);
+  metrics_.SetHiddenResources(HiddenFrom(*loaded.model, wanted));
   metrics_.SetConfigReading({true, std::chrono::system_clock::now(), "", std::move(diagnostics)});
   logged_keys_ = LogPlan(log_, plan, logged_keys_);
   return true;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/device_log.h"
+#include "discovery/match_summary.h"
 #include "inventory/pod_usage.h"
 
 namespace patchbay {
@@ -70,7 +71,13 @@ void ResourceController::SetProber() {
         Prober::Events{
             .on_probe = [this](const auto& id,
                                const auto& outcome) { observer_->OnProbe(id, outcome); },
-            .on_change = [this](ProbeScheduler::Change change) { OnHealthChanged(change); }});
+            .on_change = [this](ProbeScheduler::Change change) { OnHealthChanged(change); },
+            .on_scheduled =
+                [this](const std::string& id, std::optional<Loop::Time> due) {
+                  std::optional<std::chrono::nanoseconds> in;
+                  if (due) in = *due - deps_.plugin.loop.Now();
+                  observer_->OnNextProbe(id, in);
+                }});
   }
 }
 
@@ -220,13 +227,16 @@ void ResourceController::StartScan() {
   scanned_for_ = wanted.spec;
   runs_command_ = HasCommand(*wanted.spec);
   scan_limit_ = deps_.plugin.loop.After(ScanLimit(*wanted.spec), [this] { OnScanHangs(); });
+  const auto& before = inventory_.snapshot();
   const ScanRequest request{.node_name = deps_.plugin.allocation.node_name,
                             .owners = wanted.owners,
                             .owned_before = owned_,
                             .skips_owners = scans_.has_abandoned(),
                             .refresh = std::exchange(refresh_, false),
                             .unchanged_dirs = std::exchange(unchanged_dirs_, WatchedDirectories()),
-                            .before = inventory_.snapshot(),
+                            .before = before,
+                            // Explains a resource without devices.
+                            .report = before == nullptr || before->devices.empty(),
                             .cache = scan_cache_,
                             .cancellation = cancellation_};
   std::optional<DirWatch::Adder> adder;
@@ -237,6 +247,8 @@ void ResourceController::StartScan() {
       [scan, spec = wanted.spec, host = deps_.host, request, adder] {
         const auto start = std::chrono::steady_clock::now();
         Outcome outcome{scan, spec, Discover(*spec, host, request), {}, {}, {}};
+        outcome.explanation = Summarize(*spec, outcome.discovery.reports);
+        outcome.discovery.reports.clear();
         for (const std::string& directory : outcome.discovery.directories) {
           outcome.directories.insert(host.Local(directory));
         }
@@ -303,8 +315,11 @@ void ResourceController::OnScanned(Outcome outcome) {
     if (scans_.EndPause()) StartScan();
   });
   Publish(true);
-  observer_->OnScan(outcome.took,
-                    complete);  // after Publish, so that a reader sees the result of the scan
+  // After Publish, so that a reader sees the result of the scan.
+  observer_->OnExplanation(published_->devices.empty() ? std::make_shared<const MatchSummaries>(
+                                                             std::move(outcome.explanation))
+                                                       : nullptr);
+  observer_->OnScan(outcome.took, complete);
   events_.on_scanned(outcome.added, moved);
 }
 

@@ -114,6 +114,7 @@ class ResourceController {
     std::set<std::string> directories;  ///< of it, as paths of this process
     DirWatch::Added added;
     std::chrono::nanoseconds took{};
+    MatchSummaries explanation = {};  ///< if it was requested
   };
   const Entry& Wanted() const { return next_ ? *next_ : entry_; }
   void ApplyNext();

@@ -92,6 +92,18 @@ void ProbeScheduler::Schedule(Entries::value_type& at, std::optional<Time> due) 
   if (entry.due) queue_.erase({*entry.due, id});
   entry.due = due;
   if (entry.due && (entry.run == 0 || entry.hang)) queue_.emplace(*entry.due, id);
+  scheduled_.insert(id);
+}
+
+std::vector<ProbeScheduler::Scheduled> ProbeScheduler::TakeScheduled() {
+  std::vector<Scheduled> scheduled;
+  for (const std::string& id : std::exchange(scheduled_, {})) {
+    const auto at = entries_.find(id);
+    const bool is_running = at != entries_.end() && at->second.present && !at->second.due;
+    if (is_running) continue;
+    scheduled.push_back({id, at == entries_.end() ? std::nullopt : at->second.due});
+  }
+  return scheduled;
 }
 
 std::optional<ProbeScheduler::Time> ProbeScheduler::NextDue() const {

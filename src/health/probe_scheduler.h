@@ -64,6 +64,16 @@ class ProbeScheduler {
   /// state of devices that are not known is dropped.
   void SetDevices(const std::vector<Presence>& devices, Time now);
 
+  /// A device and the time of its next probe; nothing if it is not probed.
+  struct Scheduled {
+    std::string device;
+    std::optional<Time> due = {};
+    bool operator==(const Scheduled&) const = default;
+  };
+  /// Returns the devices whose next probe was scheduled, or dropped, since the last call, by ID. A
+  /// probe that starts is not a change.
+  std::vector<Scheduled> TakeScheduled();
+
   /// Returns when the next probe is due; none if all wait for a running probe.
   std::optional<Time> NextDue() const;
   /// Returns the probes to run now. Each device counts as being probed until Finish.
@@ -105,6 +115,7 @@ class ProbeScheduler {
   std::uint64_t last_run_ = 0;  ///< the number of the newest
   Entries entries_;
   std::set<std::pair<Time, std::string_view>> queue_;  ///< keys of entries_ that wait
+  std::set<std::string> scheduled_;                    ///< since the last TakeScheduled
 };
 
 }  // namespace patchbay

@@ -36,7 +36,11 @@ void Prober::SetDevices(const std::vector<ProbeScheduler::Presence>& devices) {
   AwaitNext();
 }
 
+/// Every change of the schedule ends here.
 void Prober::AwaitNext() {
+  for (const auto& [device, due] : scheduler_.TakeScheduled()) {
+    if (events_.on_scheduled) events_.on_scheduled(device, due);
+  }
   timer_ = Subscription();
   if (const auto when = scheduler_.NextDue()) {
     const auto delay = std::max(*when - loop_.Now(), Loop::Duration::zero());

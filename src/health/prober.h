@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,9 @@ class Prober {
     std::function<void(const std::string& id, const ProbeOutcome& outcome)> on_probe;
     /// The health of devices changed.
     std::function<void(ProbeScheduler::Change change)> on_change;
+    /// The next probe of a device was scheduled, or the device is no longer probed. May be null.
+    std::function<void(const std::string& id, std::optional<Loop::Time> due)> on_scheduled =
+        nullptr;
   };
 
   /// `spec` has a probe.

@@ -48,6 +48,8 @@ Json ConfigJson(const ConfigStatus& config) {
 Json KubeletJson(const KubeletStatus& kubelet) {
   const auto& asked = kubelet.pod_resources_up;
   return {{"up", kubelet.up},
+          {"up_changed_at", TimeJson(kubelet.up_changed_at)},
+          {"socket", kubelet.socket},
           {"restarts", kubelet.restarts},
           {"pod_resources_up", asked ? Json(*asked) : Json()}};
 }
@@ -74,6 +76,67 @@ Json ProbeJson(const std::optional<LastProbe>& probe) {
           {"message", probe->message}};
 }
 
+/// The settings of a probe; null if the resource has none.
+Json ProbeSettingsJson(const std::optional<ProbeSpec>& probe) {
+  if (!probe) return nullptr;
+  Json command = Json::array();
+  std::string file;
+  if (const auto* program = std::get_if<CommandProbe>(&probe->kind)) {
+    for (const Template& argument : program->argv) command.push_back(argument.text());
+  } else if (const auto* read = std::get_if<FileProbe>(&probe->kind)) {
+    file = read->path.text();
+  }
+  return {{"kind", !command.empty() ? "command"
+                   : !file.empty()  ? "file"
+                                    : "open"},
+          {"command", std::move(command)},
+          {"file", std::move(file)},
+          {"period_seconds", SecondsOf(probe->period)},
+          {"timeout_seconds", SecondsOf(probe->timeout)},
+          {"initial_delay_seconds", SecondsOf(probe->initial_delay)},
+          {"failure_threshold", probe->failure_threshold},
+          {"success_threshold", probe->success_threshold},
+          {"before_first", Name(probe->before_first)}};
+}
+
+Json ExplanationJson(const ResourceStatus& resource) {
+  Json explanation = Json::array();
+  const bool has_devices = resource.snapshot && !resource.snapshot->devices.empty();
+  if (!resource.explanation || has_devices) return explanation;
+  for (const MatchSummary& summary : *resource.explanation) {
+    explanation.push_back({{"match", summary.match}, {"lines", summary.lines}});
+  }
+  return explanation;
+}
+
+Json HiddenJson(const HiddenResources* hidden) {
+  Json resources = Json::array();
+  if (hidden == nullptr) return resources;
+  for (const HiddenResource& resource : *hidden) {
+    resources.push_back({{"name", resource.name},
+                         {"description", resource.description},
+                         {"on_nodes", resource.on_nodes}});
+  }
+  return resources;
+}
+
+/// Newest first.
+Json TransitionsJson(const TransitionHistory* history) {
+  Json transitions = Json::array();
+  if (history == nullptr) return transitions;
+  const auto health = [](const std::optional<Health>& of) { return of ? Json(Name(*of)) : Json(); };
+  for (auto at = history->rbegin(); at != history->rend(); ++at) {
+    const Transition& transition = **at;
+    transitions.push_back({{"at", TimeJson(transition.at)},
+                           {"resource", transition.resource},
+                           {"device", transition.device},
+                           {"from", health(transition.from)},
+                           {"to", health(transition.to)},
+                           {"reason", transition.reason}});
+  }
+  return transitions;
+}
+
 Json ScanJson(const std::optional<ScanStatus>& scan) {
   if (!scan) return nullptr;
   return {
@@ -97,12 +160,15 @@ Json HeadJson(const std::string& name, const ResourceStatus& resource) {
           {"registered", resource.registration.state == RegistrationState::kRegistered},
           {"state", Name(resource.registration.state)},
           {"state_reason", resource.registration.reason},
+          {"registered_changed_at", TimeJson(resource.registered_changed_at)},
           {"streams", resource.streams},
           {"replicas", replicas},
           {"capacity", devices * replicas},
           {"allocatable", healthy * replicas},
           {"in_use", resource.usage ? Json(resource.usage->units) : Json()},
-          {"last_scan", ScanJson(resource.last_scan)}};
+          {"last_scan", ScanJson(resource.last_scan)},
+          {"probe", snapshot != nullptr ? ProbeSettingsJson(snapshot->spec->health) : Json()},
+          {"explanation", ExplanationJson(resource)}};
 }
 
 /// The text of an object without the last brace, so that members can be appended.
@@ -126,6 +192,7 @@ void AppendResource(std::string& text, const std::string& name, const ResourceSt
     const std::string& id = snapshot.devices[i].device->id;
     device["in_use_by"] = HoldersJson(resource.usage.get(), id);
     device["last_probe"] = ProbeJson(resource.probes->Find(id));
+    device["next_probe"] = TimeJson(resource.probes->Next(id));
     if (i > 0) text += ",";
     text += JsonText(device);
   }
@@ -148,7 +215,8 @@ std::string StatusJson(const NodeStatus& status, WallTime now) {
     if (!std::exchange(first, false)) text += ",";
     AppendResource(text, name, resource);
   }
-  return text + "]}\n";
+  return text + "],\"hidden_resources\":" + JsonText(HiddenJson(status.hidden.get())) +
+         ",\"transitions\":" + JsonText(TransitionsJson(status.transitions.get())) + "}\n";
 }
 
 }  // namespace patchbay

@@ -120,8 +120,8 @@ void ResourcePlugin::Drain(std::function<void()> done) {
   const auto last = std::make_shared<const Snapshot>(
       Snapshot{newest->spec, newest->generation + 1, {}, {}, newest->topology});
   cell_->Set(last);
+  observer_->OnRegistrationStatus(CurrentStatus());  // first: its devices do not fail
   observer_->OnSnapshot(last);
-  observer_->OnRegistrationStatus(CurrentStatus());
   server_->BeginDrain(last);
   drain_timeout_ = deps_.loop.After(kDrainTimeout, [this] { FinishDrain(); });
 }

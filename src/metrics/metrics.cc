@@ -23,7 +23,8 @@ struct Metrics::Impl {
         store({.version = options.version,
                .revision = options.revision,
                .node_name = options.node_name,
-               .config = {options.config}}),
+               .config = {options.config},
+               .kubelet = {.up_changed_at = options.now(), .socket = options.kubelet_socket}}),
         device_metrics(options.device_metrics),
         config_ok(families.config_last_reload_successful.Add({})),
         config_loaded(families.config_last_reload_success_timestamp.Add({})),
@@ -93,7 +94,9 @@ std::shared_ptr<ResourceObserver> Metrics::AddResource(const std::string& name) 
 
 void Metrics::SetKubeletUp(bool up) {
   impl_->kubelet_up.Set(up ? 1 : 0);
-  impl_->store.Change([&](NodeStatus& node) { node.kubelet.up = up; });
+  impl_->store.Change([&, at = impl_->options.now()](NodeStatus& node) {
+    if (std::exchange(node.kubelet.up, up) != up) node.kubelet.up_changed_at = at;
+  });
 }
 
 void Metrics::CountKubeletRestart() {
@@ -106,6 +109,11 @@ void Metrics::EnablePodResources() { impl_->families.pod_resources_up.Add({}).Se
 void Metrics::SetPodResourcesUp(bool up) {
   impl_->families.pod_resources_up.Add({}).Set(up ? 1 : 0);
   impl_->store.Change([&](NodeStatus& node) { node.kubelet.pod_resources_up = up; });
+}
+
+void Metrics::SetHiddenResources(HiddenResources hidden) {
+  auto next = std::make_shared<const HiddenResources>(std::move(hidden));
+  impl_->store.Change([&](NodeStatus& node) { node.hidden.swap(next); });
 }
 
 void Metrics::SetConfigReading(ConfigReading reading) {

@@ -23,7 +23,8 @@ class Metrics {
     std::string node_name = {};  ///< of the Kubernetes node
     std::string config = {};     ///< where the configuration is read from
     ProcessCounts counts = {};
-    bool device_metrics = true;  ///< patchbay_device_info and patchbay_device_healthy
+    std::string kubelet_socket = {};  ///< where the kubelet is expected
+    bool device_metrics = true;       ///< patchbay_device_info and patchbay_device_healthy
     std::function<std::chrono::system_clock::time_point()> now = std::chrono::system_clock::now;
   };
 
@@ -46,6 +47,8 @@ class Metrics {
   void EnablePodResources();
   /// Sets whether the PodResources API responds.
   void SetPodResourcesUp(bool up);
+  /// Replaces the resources that are not for this node.
+  void SetHiddenResources(HiddenResources hidden);
   /// Records the result of reading the configuration, at start or later.
   void SetConfigReading(ConfigReading reading);
   /// Enables or disables the series of single devices from the next scrape on.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "model/snapshot_pairs.h"
+
 namespace patchbay {
 namespace {
 
@@ -53,13 +55,10 @@ struct HealthTransitions {
 /// Counts the devices, listed in both snapshots, whose health changed.
 HealthTransitions CountTransitions(const Snapshot& before, const Snapshot& after) {
   HealthTransitions transitions;
-  auto old = before.devices.begin();
-  for (const ListedDevice& listed : after.devices) {
-    while (old != before.devices.end() && IdLess(old->device->id, listed.device->id)) ++old;
-    if (old == before.devices.end()) break;
-    if (old->device->id != listed.device->id || old->health == listed.health) continue;
-    ++(listed.health == Health::kHealthy ? transitions.to_healthy : transitions.to_unhealthy);
-  }
+  VisitPairs(before.devices, after.devices, [&](const ListedDevice* old, const ListedDevice* now) {
+    if (old == nullptr || now == nullptr || old->health == now->health) return;
+    ++(now->health == Health::kHealthy ? transitions.to_healthy : transitions.to_unhealthy);
+  });
   return transitions;
 }
 
@@ -102,6 +101,9 @@ ResourceMetrics::ResourceMetrics(const std::string& resource, MetricFamilies& fa
   Calls(Rpc::kListAndWatch, "CANCELLED");
   CallDuration(Rpc::kAllocate);
   store_.AddResource(resource_);
+  store_.Change(resource_, [at = now_()](ResourceStatus& status) {
+    if (!status.registered_changed_at) status.registered_changed_at = at;
+  });
 }
 
 ResourceMetrics::~ResourceMetrics() { store_.RemoveResource(resource_); }
@@ -149,7 +151,7 @@ void ResourceMetrics::OnSnapshot(std::shared_ptr<const Snapshot> snapshot) {
       Hooks(hook, false);
     }
   }
-  const auto before = store_.Exchange(resource_, snapshot);
+  const auto before = store_.Exchange(resource_, snapshot, now_());
   if (!before || !snapshot) return;
   const HealthTransitions transitions = CountTransitions(*before, *snapshot);
   to_healthy_->Increment(transitions.to_healthy);
@@ -177,6 +179,17 @@ void ResourceMetrics::OnProbe(const std::string& device, const ProbeOutcome& out
   store_.SetProbe(resource_, device, {now_(), outcome.took, outcome.result, outcome.reason});
 }
 
+void ResourceMetrics::OnNextProbe(const std::string& device,
+                                  std::optional<std::chrono::nanoseconds> in) {
+  std::optional<WallTime> at;
+  if (in) at = now_() + std::chrono::duration_cast<WallTime::duration>(*in);
+  store_.SetNextProbe(resource_, device, at);
+}
+
+void ResourceMetrics::OnExplanation(std::shared_ptr<const MatchSummaries> explanation) {
+  store_.Change(resource_, [&](ResourceStatus& status) { status.explanation.swap(explanation); });
+}
+
 void ResourceMetrics::OnHook(Hook hook, bool success, std::chrono::nanoseconds duration) {
   HookSeries& series = Hooks(hook, success);
   series.runs->Increment();
@@ -191,7 +204,13 @@ void ResourceMetrics::OnRegistration(bool accepted) { registrations_.of(accepted
 
 void ResourceMetrics::OnRegistrationStatus(const RegistrationStatus& registration) {
   registered_->Set(registration.state == RegistrationState::kRegistered ? 1 : 0);
-  store_.Change(resource_, [&](ResourceStatus& status) { status.registration = registration; });
+  store_.Change(resource_, [&, at = now_()](ResourceStatus& status) {
+    const bool was_registered = status.registration.state == RegistrationState::kRegistered;
+    if (was_registered != (registration.state == RegistrationState::kRegistered)) {
+      status.registered_changed_at = at;
+    }
+    status.registration = registration;
+  });
 }
 
 void ResourceMetrics::OnStreams(int open) {

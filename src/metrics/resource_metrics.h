@@ -62,6 +62,8 @@ class ResourceMetrics : public ResourceObserver {
   void OnShared(std::size_t devices) override;
   void OnScan(std::chrono::nanoseconds duration, bool complete) override;
   void OnProbe(const std::string& device, const ProbeOutcome& outcome) override;
+  void OnNextProbe(const std::string& device, std::optional<std::chrono::nanoseconds> in) override;
+  void OnExplanation(std::shared_ptr<const MatchSummaries> explanation) override;
   void OnHook(Hook hook, bool success, std::chrono::nanoseconds duration) override;
   void OnUsage(std::shared_ptr<const PodUsage> usage) override;
   void OnRegistration(bool accepted) override;

@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "base/diagnostics.h"
+#include "model/match_summary.h"
 #include "model/pod_usage.h"
 #include "model/snapshot.h"
 #include "status/probe_results.h"
 #include "status/registration_status.h"
+#include "status/transitions.h"
 
 namespace patchbay {
 
@@ -34,6 +36,8 @@ struct ConfigStatus {
 
 struct KubeletStatus {
   bool up = false;
+  WallTime up_changed_at{};  ///< when `up` got its value; at first, when the process started
+  std::string socket = {};   ///< where the kubelet is expected
   std::uint64_t restarts = 0;
   std::optional<bool> pod_resources_up = {};  ///< nothing: disabled, or no response yet
 };
@@ -45,14 +49,25 @@ struct ScanStatus {
   bool complete = false;
 };
 
+/// A resource of the configuration that `on_nodes` excludes from this node.
+struct HiddenResource {
+  std::string name;
+  std::string description;
+  std::vector<std::string> on_nodes;  ///< the patterns, none of which matches the node's name
+  bool operator==(const HiddenResource&) const = default;
+};
+using HiddenResources = std::vector<HiddenResource>;
+
 /// One resource at this moment. Null fields are not known yet.
 struct ResourceStatus {
   RegistrationStatus registration = {RegistrationState::kWaiting,
                                      "the first scan of the host has not completed"};
+  std::optional<WallTime> registered_changed_at = {};  ///< when it was or ceased to be registered
   int streams = 0;
   std::optional<ScanStatus> last_scan = {};
   std::shared_ptr<const Snapshot> snapshot = {};
   std::shared_ptr<const PodUsage> usage = {};
+  std::shared_ptr<const MatchSummaries> explanation = {};  ///< why it has no devices
   std::shared_ptr<ProbeResults> probes = std::make_shared<ProbeResults>();
 };
 using ResourceStatuses = std::map<std::string, ResourceStatus>;
@@ -67,6 +82,8 @@ struct NodeStatus {
   ConfigStatus config = {};
   KubeletStatus kubelet = {};
   ResourceStatuses resources = {};
+  std::shared_ptr<const HiddenResources> hidden = {};         ///< null: none
+  std::shared_ptr<const TransitionHistory> transitions = {};  ///< null: none yet
 };
 
 }  // namespace patchbay

@@ -2,10 +2,12 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "health/probe.h"
+#include "model/match_summary.h"
 #include "model/pod_usage.h"
 #include "model/snapshot.h"
 #include "model/spec.h"
@@ -42,6 +44,11 @@ class ResourceObserver {
   virtual void OnScan(std::chrono::nanoseconds duration, bool complete) = 0;
   /// A probe of a device ended.
   virtual void OnProbe(const std::string& device, const ProbeOutcome& outcome) = 0;
+  /// The next probe of a device starts after this time; nothing if the device is not probed.
+  virtual void OnNextProbe(const std::string& device,
+                           std::optional<std::chrono::nanoseconds> in) = 0;
+  /// Why the last scan found no device, match by match; null if the resource has devices.
+  virtual void OnExplanation(std::shared_ptr<const MatchSummaries> explanation) = 0;
   /// The programs of a hook ended, for all devices concerned.
   virtual void OnHook(Hook hook, bool success, std::chrono::nanoseconds duration) = 0;
   /// The pods that hold the devices changed.

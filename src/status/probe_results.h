@@ -20,23 +20,45 @@ struct LastProbe {
   std::string message = {};  ///< empty for a success
 };
 
-/// The last probe result of each device of a resource, by device ID. Thread-safe. The duration of a
-/// call does not depend on the number of devices, except for Forget.
+/// The last probe result of each device of a resource and the time of its next probe, by device ID.
+/// Thread-safe. The duration of a call does not depend on the number of devices, except for Forget.
 class ProbeResults {
  public:
+  using Time = std::chrono::system_clock::time_point;
+
   void Set(const std::string& device, LastProbe probe) {
     const std::lock_guard lock(mutex_);
-    probes_.insert_or_assign(device, std::move(probe));
+    probes_[device].last = std::move(probe);
+  }
+  /// Sets the time of the next probe; nothing if the device is not probed.
+  void SetNext(const std::string& device, std::optional<Time> at) {
+    const std::lock_guard lock(mutex_);
+    if (at) {
+      probes_[device].next = at;
+    } else if (const auto found = probes_.find(device); found != probes_.end()) {
+      found->second.next = at;
+      if (!found->second.last) probes_.erase(found);
+    }
   }
   std::optional<LastProbe> Find(const std::string& device) const {
     const std::lock_guard lock(mutex_);
     const auto found = probes_.find(device);
-    return found == probes_.end() ? std::nullopt : std::optional(found->second);
+    return found == probes_.end() ? std::nullopt : found->second.last;
   }
-  /// Forgets these devices.
-  void Forget(const std::vector<std::string>& devices) {
+  /// A time in the past means that the probe runs, or waits until others have ended.
+  std::optional<Time> Next(const std::string& device) const {
     const std::lock_guard lock(mutex_);
-    for (const std::string& device : devices) probes_.erase(device);
+    const auto found = probes_.find(device);
+    return found == probes_.end() ? std::nullopt : found->second.next;
+  }
+  /// Forgets the devices that are `gone`, and the results of those that were `replaced`.
+  void Forget(const std::vector<std::string>& gone, const std::vector<std::string>& replaced) {
+    const std::lock_guard lock(mutex_);
+    for (const std::string& device : gone) probes_.erase(device);
+    for (const std::string& device : replaced) {
+      const auto found = probes_.find(device);
+      if (found != probes_.end()) found->second.last.reset();
+    }
   }
   void Clear() {
     decltype(probes_) ended;  // after the lock
@@ -45,8 +67,12 @@ class ProbeResults {
   }
 
  private:
+  struct Entry {
+    std::optional<LastProbe> last;
+    std::optional<Time> next;
+  };
   mutable std::mutex mutex_;
-  std::unordered_map<std::string, LastProbe> probes_;
+  std::unordered_map<std::string, Entry> probes_;
 };
 
 }  // namespace patchbay

@@ -15,14 +15,18 @@ bool Prune(ProbeResults& probes, const Snapshot* before, const Snapshot& after) 
     return true;
   }
   if (before == nullptr) return false;
-  std::vector<std::string> gone;
+  std::vector<std::string> gone, replaced;
   for (const ListedDevice& listed : before->devices) {
     const ListedDevice* const now = FindDevice(after, listed.device->id);
-    if (now == nullptr || (now->device != listed.device && *now->device != *listed.device))
+    if (now == nullptr) {
       gone.push_back(listed.device->id);
+    } else if (now->device != listed.device && *now->device != *listed.device) {
+      replaced.push_back(listed.device->id);
+    }
   }
-  if (!gone.empty()) probes.Forget(gone);
-  return !gone.empty();
+  if (gone.empty() && replaced.empty()) return false;
+  probes.Forget(gone, replaced);
+  return true;
 }
 
 }  // namespace
@@ -47,28 +51,60 @@ void StatusStore::RemoveResource(const std::string& resource) {
 }
 
 std::shared_ptr<const Snapshot> StatusStore::Exchange(const std::string& resource,
-                                                      std::shared_ptr<const Snapshot> snapshot) {
+                                                      std::shared_ptr<const Snapshot> snapshot,
+                                                      WallTime at) {
   const auto newest = snapshot;
   std::shared_ptr<ProbeResults> probes;
+  bool is_retiring = false;
   Change(resource, [&](ResourceStatus& status) {
     status.snapshot.swap(snapshot);
     probes = status.probes;
+    is_retiring = status.registration.state == RegistrationState::kRetiring;
   });
-  if (probes && newest && Prune(*probes, snapshot.get(), *newest)) Changed();
+  if (!probes || !newest) return snapshot;
+  if (Prune(*probes, snapshot.get(), *newest)) Changed();
+  if (!is_retiring) Record(TransitionsBetween(snapshot.get(), *newest, at));
   return snapshot;
 }
 
 void StatusStore::SetProbe(const std::string& resource, const std::string& device,
                            LastProbe probe) {
   std::shared_ptr<ProbeResults> probes;
-  {
-    const std::lock_guard lock(mutex_);
-    const auto found = status_.resources.find(resource);
-    if (found == status_.resources.end()) return;
-    probes = found->second.probes;
-  }
+  std::shared_ptr<const Snapshot> snapshot;
+  Change(resource, [&](ResourceStatus& status) {
+    probes = status.probes;
+    snapshot = status.snapshot;
+  });
+  // A probe can end after its device was removed.
+  if (!probes || (snapshot && FindDevice(*snapshot, device) == nullptr)) return;
   probes->Set(device, std::move(probe));
   Changed();
+}
+
+void StatusStore::SetNextProbe(const std::string& resource, const std::string& device,
+                               std::optional<WallTime> at) {
+  const auto probes = ProbesOf(resource);
+  if (!probes) return;
+  probes->SetNext(device, at);
+  Changed();
+}
+
+/// Returns null if the resource was not added.
+std::shared_ptr<ProbeResults> StatusStore::ProbesOf(const std::string& resource) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = status_.resources.find(resource);
+  return found == status_.resources.end() ? nullptr : found->second.probes;
+}
+
+/// Copies the history outside of the lock that readers take.
+void StatusStore::Record(std::vector<Transition> transitions) {
+  if (transitions.empty()) return;
+  const std::lock_guard lock(history_mutex_);
+  static const TransitionHistory kNothing;
+  const auto before = Read().transitions;
+  auto next = std::make_shared<const TransitionHistory>(
+      Extended(before ? *before : kNothing, std::move(transitions)));
+  Change([&](NodeStatus& node) { node.transitions = std::move(next); });
 }
 
 /// Makes readers start again if they have read unlocked data in the meantime.

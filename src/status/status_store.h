@@ -24,10 +24,14 @@ class StatusStore {
 
   void AddResource(const std::string& resource);
   void RemoveResource(const std::string& resource);
-  /// Replaces the snapshot of a resource and returns the previous one, null for the first.
+  /// Replaces the snapshot of a resource and returns the previous one, null for the first. Records
+  /// the transitions of its devices, except those of a resource that is being removed.
   std::shared_ptr<const Snapshot> Exchange(const std::string& resource,
-                                           std::shared_ptr<const Snapshot> snapshot);
+                                           std::shared_ptr<const Snapshot> snapshot, WallTime at);
   void SetProbe(const std::string& resource, const std::string& device, LastProbe probe);
+  /// Sets the time of the next probe of a device; nothing if the device is not probed.
+  void SetNextProbe(const std::string& resource, const std::string& device,
+                    std::optional<WallTime> at);
   /// Changes other fields of a resource. Has no effect if the resource was not added.
   void Change(const std::string& resource, const std::function<void(ResourceStatus&)>& change);
   /// Changes the status of the node.
@@ -35,7 +39,10 @@ class StatusStore {
 
  private:
   void Changed();
+  void Record(std::vector<Transition> transitions);
+  std::shared_ptr<ProbeResults> ProbesOf(const std::string& resource) const;
 
+  std::mutex history_mutex_;  ///< orders the writers of the history; taken before the other
   mutable std::mutex mutex_;
   NodeStatus status_;
 };

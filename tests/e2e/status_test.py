@@ -85,8 +85,20 @@ class Status(support.TestCase):
             self.assertEqual(len(self.resources(status)["example.com/clash"]["rejected"]), 2)
             self.assertEqual(self.resources(status)["example.com/none"]["capacity"], 0)
             self.assertEqual(status["node"], "rack-1")
-            self.assertEqual(status["kubelet"],
-                             {"up": True, "restarts": 0, "pod_resources_up": True})
+            self.assertEqual({k: v for k, v in status["kubelet"].items() if k != "up_changed_at"},
+                             {"up": True, "restarts": 0, "pod_resources_up": True,
+                              "socket": f"{self.kubelet_dir}/kubelet.sock"})
+            self.assertEqual(card["probe"]["command"][0], "/bin/sh")
+            self.assertEqual((card["probe"]["kind"], card["probe"]["period_seconds"]), ("command", 1))
+            self.assertGreater(devices["zero"]["next_probe"], devices["zero"]["last_probe"]["at"])
+            change, = [t for t in status["transitions"] if t["resource"] == "example.com/card"]
+            self.assertEqual((change["device"], change["from"], change["to"]), ("full", "Healthy", "Unhealthy"))
+            self.assertEqual(change["reason"], devices["full"]["reason"])
+            why, = self.resources(status)["example.com/none"]["explanation"]
+            self.assertEqual(why["match"], 'path = "/dev/no-such-device*"')
+            self.assertRegex(why["lines"][0], r"^scanned: /dev/?: \d+ names, none of them matches no-such-device\*$")
+            self.assertEqual(card["explanation"], [])
+            up_since, registered_since = status["kubelet"]["up_changed_at"], card["registered_changed_at"]
             self.assertEqual(status["config"]["path"], str(self.dir / "patchbay.toml"))
             self.assertTrue(status["config"]["successful"])
 
@@ -96,6 +108,8 @@ class Status(support.TestCase):
                 all(r["state"] == "waiting" for r in s["resources"]), "the kubelet is down")
             for each in status["resources"]:
                 self.assertIn("the kubelet's socket does not exist", each["state_reason"])
+            self.assertGreater(status["kubelet"]["up_changed_at"], up_since)
+            self.assertGreater(self.resources(status)["example.com/card"]["registered_changed_at"], registered_since)
             kubelet.ask("start")
             self.await_status(daemon, lambda s: s["kubelet"]["restarts"] == 1 and
                               all(r["registered"] for r in s["resources"]), "registered again")
@@ -121,7 +135,7 @@ class Status(support.TestCase):
         for name, served in self.resources(status).items():
             shared = {"name": name, "rejected": served["rejected"],
                       "missing_mounts": served["missing_mounts"], "devices": [
-                {k: v for k, v in d.items() if k not in ("in_use_by", "last_probe")}
+                {k: v for k, v in d.items() if k not in ("in_use_by", "last_probe", "next_probe")}
                 for d in served["devices"]]}
             self.assertEqual(shared, printed[name])
             self.assertTrue(all(d["in_use_by"] is None for d in served["devices"]))
@@ -159,6 +173,35 @@ class Status(support.TestCase):
             self.assertEqual(status["config"]["loaded_at"], None)
             self.assertEqual(status["config"]["diagnostics"][0]["line"], 1)
 
+    def test_has_the_resources_of_other_nodes(self):
+        lab = resource("example.com/lab", "count = 1", 'description = "of the lab"\non_nodes = ["lab-*", "desk"]')
+        config = self.config(resource("example.com/seat", "count = 3") + lab)
+        with Daemon(config, self.kubelet_dir, NODE_NAME="rack-1") as daemon:
+            status = self.await_status(daemon, lambda s: s["hidden_resources"], "started")
+            self.assertEqual(status["hidden_resources"], [
+                {"name": "example.com/lab", "description": "of the lab", "on_nodes": ["lab-*", "desk"]}])
+            config.write_text(config.read_text().replace('"desk"', '"rack-?"'))
+            self.await_status(daemon, lambda s: not s["hidden_resources"] and len(s["resources"]) == 2, "served")
+
+    def test_has_the_last_transitions(self):
+        directory = self.dir / "dev"
+        directory.mkdir()
+        match = f'path = "{directory}/*"\ntype = "file"'
+        with Daemon(self.config(resource("example.com/card", match, 'forget_after = "1ms"')),
+                    self.kubelet_dir) as daemon:
+            self.await_status(daemon, lambda s: s["resources"] and s["resources"][0]["last_scan"], "scanned")
+            for i in range(60):  # each device appears, fails and is removed
+                (directory / f"card{i}").touch()
+            self.await_status(daemon, lambda s: len(s["resources"][0]["devices"]) == 60, "there")
+            self.assertEqual(len(self.get(daemon)["transitions"]), 60)
+            for file in directory.iterdir():
+                file.unlink()
+            status = self.await_status(daemon, lambda s: not s["resources"][0]["devices"], "gone")
+            self.assertEqual(len(status["transitions"]), 100)
+            self.assertEqual(status["transitions"][0]["to"], None)
+            times = [t["at"] for t in status["transitions"]]
+            self.assertEqual(times, sorted(times, reverse=True))
+
     def test_returns_304_if_unchanged(self):
         with Daemon(self.config(resource("example.com/seat", "count = 3")),
                     self.kubelet_dir) as daemon:
@@ -173,9 +216,13 @@ class Status(support.TestCase):
                 return response.status, response.headers["ETag"], response.read()
 
             self.await_true(lambda: ask(ask("")[1])[0] == 304, "304")  # after all parts have started
-            status, tag, _ = ask("")
+            status, tag, first = ask("")
             again, same, body = ask(tag)
             self.assertEqual((status, again, same, body), (200, 304, tag, b""))
+            # Without the time of the response, an unchanged status has the same bytes.
+            second = ask("")[2]
+            cut = re.compile(rb'"generated_at":"[^"]*"')
+            self.assertEqual(cut.sub(b"", first), cut.sub(b"", second))
             with Kubelet(self.kubelet_dir) as kubelet:
                 kubelet.wait_listed("example.com/seat")
                 self.await_true(lambda: ask(tag)[0] == 200, "a new status")
@@ -187,7 +234,9 @@ class Schema(support.TestCase):
     GOOD = {"version": "", "revision": "", "node": "", "generated_at": "2026-01-02T03:04:05.678Z",
             "config": {"path": "", "successful": True, "reason": "", "loaded_at": None,
                        "read_at": None, "diagnostics": [], "diagnostics_left_out": 0},
-            "kubelet": {"up": True, "restarts": 0, "pod_resources_up": None}, "resources": []}
+            "kubelet": {"up": True, "up_changed_at": "2026-01-02T03:04:05.678Z", "socket": "",
+                        "restarts": 0, "pod_resources_up": None},
+            "resources": [], "hidden_resources": [], "transitions": []}
 
     def test_rejects_invalid_values(self):
         self.assertEqual(schema.problems(SCHEMA, self.GOOD), [])

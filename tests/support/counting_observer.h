@@ -13,6 +13,10 @@ class CountingObserver : public ResourceObserver {
   void OnShared(std::size_t) override {}
   void OnScan(std::chrono::nanoseconds, bool) override { ++scans; }
   void OnProbe(const std::string&, const ProbeOutcome&) override { ++probes; }
+  void OnNextProbe(const std::string&, std::optional<std::chrono::nanoseconds>) override {}
+  void OnExplanation(std::shared_ptr<const MatchSummaries> now) override {
+    explanation = std::move(now);
+  }
   void OnHook(Hook, bool, std::chrono::nanoseconds) override { ++hooks; }
   void OnUsage(std::shared_ptr<const PodUsage> now) override {
     ++usages;
@@ -30,8 +34,9 @@ class CountingObserver : public ResourceObserver {
   std::atomic<int> probes = 0;
   std::atomic<int> hooks = 0;
   std::atomic<int> usages = 0;
-  std::atomic<int> registrations = 0;     ///< calls of Register that ended
-  std::shared_ptr<const PodUsage> usage;  ///< the newest
+  std::atomic<int> registrations = 0;                 ///< calls of Register that ended
+  std::shared_ptr<const PodUsage> usage;              ///< the newest
+  std::shared_ptr<const MatchSummaries> explanation;  ///< the newest
 };
 
 }  // namespace patchbay::test

@@ -191,6 +191,21 @@ TEST_F(ResourceControllerTest, IgnoresScanResultsAfterTheEnd) {
   EXPECT_FALSE(controller_->MayDependOn("/"));
 }
 
+TEST_F(ResourceControllerTest, ExplainsWhyThereAreNoDevices) {
+  tree_.File("dev/a");
+  tree_.Remove("dev/a");
+  controller_->Scan();
+  AwaitScans(1);
+  ASSERT_NE(observer_->explanation, nullptr);
+  ASSERT_EQ(observer_->explanation->size(), 1U);
+  EXPECT_THAT(observer_->explanation->front().lines, ElementsAre("scanned: /dev/: 0 names"));
+  loop_.Advance(minutes(1));
+  tree_.File("dev/a");
+  controller_->Scan();
+  AwaitScans(2);
+  EXPECT_EQ(observer_->explanation, nullptr);
+}
+
 TEST_F(ResourceControllerTest, PublishesOnlyChanges) {
   tree_.File("dev/a");
   for (int scan = 1; scan <= 3; ++scan) {

@@ -61,6 +61,17 @@ class ProbeSchedulerTest : public testing::Test {
   Change ComeBack(const std::string& id) {
     return table_->Finish(id, runs_[id], {.result = ProbeResult::kSuccess, .over = true}, now_);
   }
+  /// The devices scheduled since the last call: "a +5s", or "a" if it is not probed any more.
+  std::vector<std::string> Scheduled() {
+    std::vector<std::string> texts;
+    for (const auto& [id, due] : table_->TakeScheduled()) {
+      texts.push_back(id);
+      if (!due) continue;
+      const auto in = std::chrono::round<seconds>(*due - now_).count();
+      texts.back() += " +" + std::to_string(in) + "s";
+    }
+    return texts;
+  }
   bool Healthy(const std::string& id) { return table_->HealthOf(id).health == Health::kHealthy; }
 
   ProbeSpec spec_;
@@ -370,6 +381,32 @@ TEST_F(ChangedProbeTest, HangOfThePreviousProbeIsAFailure) {
   EXPECT_EQ(ComeBack("good"), ProbeScheduler::Change::kNothing)
       << "the end of a hang is not a result";
   EXPECT_THAT(Due(), ElementsAre("good"));
+}
+
+TEST_F(ProbeSchedulerTest, ReportsWhenDevicesWillBeProbed) {
+  spec_.period = seconds(1000);
+  spec_.initial_delay = seconds(50000);
+  Reset();
+  EXPECT_THAT(Scheduled(), IsEmpty());
+  Set({"a", "b"});
+  const auto in_50000 = testing::MatchesRegex("[ab] .50[01][0-9][0-9]s");  // + up to 10 % of 1000 s
+  EXPECT_THAT(Scheduled(), ElementsAre(in_50000, in_50000));
+  EXPECT_THAT(Scheduled(), IsEmpty()) << "reported twice";
+  Set({"a", "b"});
+  EXPECT_THAT(Scheduled(), IsEmpty()) << "nothing changed";
+
+  EXPECT_THAT(DueAfter(seconds(50100)), testing::UnorderedElementsAre("a", "b"));
+  EXPECT_THAT(Scheduled(), IsEmpty()) << "a start is not a change";
+  Succeed("a");
+  EXPECT_THAT(Scheduled(), ElementsAre(testing::MatchesRegex("a .(9|10)[0-9][0-9]s")));
+  Set({"b"}, {"a"});
+  EXPECT_THAT(Scheduled(), ElementsAre("a"));
+  Set({"a", "b"});
+  EXPECT_THAT(Scheduled(), ElementsAre("a +0s"));
+  Set({"a"});
+  EXPECT_THAT(Scheduled(), ElementsAre("b")) << "removed during its probe";
+  Succeed("b");
+  EXPECT_THAT(Scheduled(), IsEmpty());
 }
 
 }  // namespace

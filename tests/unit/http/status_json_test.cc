@@ -42,11 +42,13 @@ class StatusJsonTest : public testing::Test {
   std::string Text() const { return StatusJson(metrics_.Now(), kThen); }
   json Status() const { return json::parse(Text()); }
 
+  WallTime now_ = kThen;
   Metrics metrics_{{.version = "1.2.3",
                     .revision = "abc",
                     .node_name = "rack-1",
                     .config = "/etc/patchbay",
-                    .now = [] { return kThen; }}};
+                    .kubelet_socket = "/k/kubelet.sock",
+                    .now = [this] { return now_; }}};
 };
 
 TEST_F(StatusJsonTest, ContainsTheProcess) {
@@ -57,14 +59,26 @@ TEST_F(StatusJsonTest, ContainsTheProcess) {
   EXPECT_EQ(status["config"]["path"], "/etc/patchbay");
   EXPECT_EQ(status["config"]["loaded_at"], nullptr);
   EXPECT_EQ(status["config"]["read_at"], nullptr);
-  EXPECT_EQ(status["kubelet"],
-            json({{"up", false}, {"restarts", 0}, {"pod_resources_up", nullptr}}));
+  EXPECT_EQ(status["kubelet"], json({{"up", false},
+                                     {"up_changed_at", "2023-11-14T22:13:20.250Z"},
+                                     {"socket", "/k/kubelet.sock"},
+                                     {"restarts", 0},
+                                     {"pod_resources_up", nullptr}}));
   EXPECT_EQ(status["resources"], json::array());
+  EXPECT_EQ(status["hidden_resources"], json::array());
+  EXPECT_EQ(status["transitions"], json::array());
   metrics_.SetKubeletUp(true);
   metrics_.CountKubeletRestart();
   metrics_.SetPodResourcesUp(false);
-  EXPECT_EQ(Status()["kubelet"],
-            json({{"up", true}, {"restarts", 1}, {"pod_resources_up", false}}));
+  now_ = kThen + seconds(9);
+  metrics_.SetKubeletUp(true);  // again: unchanged
+  status = Status();
+  EXPECT_EQ(status["kubelet"]["up"], true);
+  EXPECT_EQ(status["kubelet"]["up_changed_at"], "2023-11-14T22:13:20.250Z");
+  EXPECT_EQ(status["kubelet"]["restarts"], 1);
+  EXPECT_EQ(status["kubelet"]["pod_resources_up"], false);
+  metrics_.SetKubeletUp(false);
+  EXPECT_EQ(Status()["kubelet"]["up_changed_at"], "2023-11-14T22:13:29.250Z");
 }
 
 TEST_F(StatusJsonTest, KeepsTheActiveConfigAfterAFailedReload) {
@@ -116,6 +130,7 @@ TEST_F(StatusJsonTest, ContainsEveryFieldOfADevice) {
   observer->OnStreams(1);
   observer->OnUsage(std::make_shared<const PodUsage>(
       PodUsage{{{"c1", {{"ns", "pod", "main"}, {"ns", "other", "main"}}}}, 2}));
+  observer->OnNextProbe("c1", seconds(2));
   observer->OnProbe(
       "c1",
       {.result = ProbeResult::kTimeout, .reason = "no answer in 5s", .took = milliseconds(1500)});
@@ -135,6 +150,8 @@ TEST_F(StatusJsonTest, ContainsEveryFieldOfADevice) {
   const json free = resource["devices"][0], held = resource["devices"][1];
   EXPECT_EQ(free["in_use_by"], json::array());
   EXPECT_EQ(free["last_probe"], nullptr);
+  EXPECT_EQ(free["next_probe"], nullptr);
+  EXPECT_EQ(held["next_probe"], "2023-11-14T22:13:22.250Z");
   EXPECT_EQ(held["id"], "c1");
   EXPECT_EQ(held["health"], "Healthy");
   EXPECT_EQ(held["paths"], json::array({"/dev/c1"}));
@@ -149,6 +166,107 @@ TEST_F(StatusJsonTest, ContainsEveryFieldOfADevice) {
                                       {"message", "no answer in 5s"}}));
 }
 
+TEST_F(StatusJsonTest, ContainsWhenTheRegistrationChanged) {
+  const auto observer = metrics_.AddResource("example.com/card");
+  const auto changed = [&] { return Status()["resources"][0]["registered_changed_at"]; };
+  EXPECT_EQ(changed(), "2023-11-14T22:13:20.250Z");
+  now_ += seconds(1);
+  observer->OnRegistrationStatus({RegistrationState::kRetrying, "refused"});
+  EXPECT_EQ(changed(), "2023-11-14T22:13:20.250Z") << "it is not registered, as before";
+  observer->OnRegistrationStatus({RegistrationState::kRegistered});
+  EXPECT_EQ(changed(), "2023-11-14T22:13:21.250Z");
+  now_ += seconds(1);
+  observer->OnRegistrationStatus({RegistrationState::kRegistered});
+  EXPECT_EQ(changed(), "2023-11-14T22:13:21.250Z");
+  observer->OnRegistrationStatus({RegistrationState::kWaiting});
+  EXPECT_EQ(changed(), "2023-11-14T22:13:22.250Z");
+}
+
+TEST_F(StatusJsonTest, ContainsTheSettingsOfAProbe) {
+  const auto observer = metrics_.AddResource("example.com/card");
+  const auto probe_of = [&](std::optional<ProbeSpec> probe) {
+    auto snapshot = std::make_shared<Snapshot>(*SnapshotWith({"c0"}));
+    auto spec = std::make_shared<ResourceSpec>(*snapshot->spec);
+    spec->health = std::move(probe);
+    snapshot->spec = spec;
+    observer->OnSnapshot(snapshot);
+    return Status()["resources"][0]["probe"];
+  };
+  EXPECT_EQ(probe_of(std::nullopt), nullptr);
+  ProbeSpec probe{.kind = OpenProbe{},
+                  .period = milliseconds(1500),
+                  .timeout = seconds(4),
+                  .initial_delay = seconds(60),
+                  .failure_threshold = 2,
+                  .success_threshold = 5,
+                  .before_first = Health::kUnhealthy};
+  EXPECT_EQ(probe_of(probe), json({{"kind", "open"},
+                                   {"command", json::array()},
+                                   {"file", ""},
+                                   {"period_seconds", 1.5},
+                                   {"timeout_seconds", 4.0},
+                                   {"initial_delay_seconds", 60.0},
+                                   {"failure_threshold", 2},
+                                   {"success_threshold", 5},
+                                   {"before_first", "Unhealthy"}}));
+  probe.kind =
+      CommandProbe{{Template::Compile("card-ok").value(), Template::Compile("{id}").value()}};
+  json shown = probe_of(probe);
+  EXPECT_EQ(shown["kind"], "command");
+  EXPECT_EQ(shown["command"], json::array({"card-ok", "{id}"}));
+  probe.kind = FileProbe{Template::Compile("/sys/{name}/up").value(), "1"};
+  shown = probe_of(probe);
+  EXPECT_EQ(shown["kind"], "file");
+  EXPECT_EQ(shown["file"], "/sys/{name}/up");
+}
+
+TEST_F(StatusJsonTest, ExplainsAResourceOnlyWhileItHasNoDevices) {
+  const auto observer = metrics_.AddResource("example.com/card");
+  observer->OnSnapshot(SnapshotWith({}));
+  observer->OnExplanation(std::make_shared<const MatchSummaries>(MatchSummaries{
+      {R"(path = "/dev/c*")", {"scanned: /dev/: 3 names, none of them matches c*"}}}));
+  EXPECT_EQ(Status()["resources"][0]["explanation"],
+            json::array({{{"match", R"(path = "/dev/c*")"},
+                          {"lines", {"scanned: /dev/: 3 names, none of them matches c*"}}}}));
+  observer->OnSnapshot(SnapshotWith({"c0"}));
+  EXPECT_EQ(Status()["resources"][0]["explanation"], json::array());
+  observer->OnExplanation(nullptr);
+  observer->OnSnapshot(SnapshotWith({}));
+  EXPECT_EQ(Status()["resources"][0]["explanation"], json::array());
+}
+
+TEST_F(StatusJsonTest, ContainsHiddenResources) {
+  metrics_.SetHiddenResources({{"example.com/lab", "of the lab", {"lab-*", "desk"}}});
+  EXPECT_EQ(Status()["hidden_resources"], json::array({{{"name", "example.com/lab"},
+                                                        {"description", "of the lab"},
+                                                        {"on_nodes", {"lab-*", "desk"}}}}));
+  metrics_.SetHiddenResources({});
+  EXPECT_EQ(Status()["hidden_resources"], json::array());
+}
+
+TEST_F(StatusJsonTest, ContainsTransitionsNewestFirst) {
+  const auto observer = metrics_.AddResource("example.com/card");
+  observer->OnSnapshot(SnapshotWith({}));
+  observer->OnSnapshot(SnapshotWith({"c0"}));
+  now_ += seconds(1);
+  auto sick = std::make_shared<Snapshot>(*SnapshotWith({"c0"}));
+  sick->devices[0].health = Health::kUnhealthy;
+  sick->devices[0].reason = "no link";
+  observer->OnSnapshot(sick);
+  EXPECT_EQ(Status()["transitions"], json::array({{{"at", "2023-11-14T22:13:21.250Z"},
+                                                   {"resource", "example.com/card"},
+                                                   {"device", "c0"},
+                                                   {"from", "Healthy"},
+                                                   {"to", "Unhealthy"},
+                                                   {"reason", "no link"}},
+                                                  {{"at", "2023-11-14T22:13:20.250Z"},
+                                                   {"resource", "example.com/card"},
+                                                   {"device", "c0"},
+                                                   {"from", nullptr},
+                                                   {"to", "Healthy"},
+                                                   {"reason", ""}}}));
+}
+
 TEST_F(StatusJsonTest, IsValidForHostileBytes) {
   const std::string hostile = "\xff\xc3</script>\"\\\n\t\x01\u2028";
   const auto observer = metrics_.AddResource("example.com/card");
@@ -159,7 +277,12 @@ TEST_F(StatusJsonTest, IsValidForHostileBytes) {
       std::make_shared<const PodUsage>(PodUsage{{{hostile, {{hostile, hostile, hostile}}}}, 1}));
   metrics_.SetConfigReading(
       {false, kThen, hostile, {{Severity::kError, "x", {hostile, 1, 1}, hostile, hostile}}});
+  observer->OnSnapshot(SnapshotWith({}));  // a transition
+  observer->OnExplanation(
+      std::make_shared<const MatchSummaries>(MatchSummaries{{hostile, {hostile}}}));
+  metrics_.SetHiddenResources({{hostile, hostile, {hostile}}});
   const std::string text = Text();
+  EXPECT_EQ(json::parse(text)["transitions"].size(), 1u);
   EXPECT_TRUE(json::accept(text));
   EXPECT_TRUE(IsUtf8(text));
   EXPECT_EQ(text.find('\n'), text.size() - 1);

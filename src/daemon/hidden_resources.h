@@ -1,0 +1,12 @@
+#pragma once
+
+#include "model/spec.h"
+#include "status/node_status.h"
+
+namespace patchbay {
+
+/// Returns the resources of the model that are not in `here`, those of this node, in the order of
+/// the configuration. Pure.
+HiddenResources HiddenFrom(const Model& model, const ResourceSpecs& here);
+
+}  // namespace patchbay
