@@ -204,7 +204,8 @@ class Page(PageTest):
             self.assertEqual(self.browser.see("document.documentElement.lang"), "en")
             self.assertEqual(len(self.browser.texts("h1")), 1)
             self.assertEqual(self.browser.texts("h2"), ["example.com/card"])
-            for selector in ("header", "main", "footer", "[role=search]", "[role=status]",
+            for selector in ("header", "main", "footer", "[role=search]", "#count[role=status]",
+                             "#toast[role=status]",
                              '[role=table][aria-label="Devices of example.com/card"]',
                              "label[for=text]", "label[for=health]"):
                 self.assertEqual(self.browser.see(
@@ -239,7 +240,10 @@ class Page(PageTest):
         (self.dir / "host/srv/<svg onload=alert(4)>").symlink_to("nowhere")
         daemon = self.daemon(resource("example.com/card", 'path = "/srv/*"\ntype = "file"',
                                       f'description = "{bad}"') +
-                             self.card_ok({".*": f"{bad}<script>alert(5)</script>"}),
+                             self.card_ok({".*": f"{bad}<script>alert(5)</script>"}) +
+                             resource("example.com/none", f'path = "/dev/{bad}/*"') +
+                             resource("example.com/lab", "count = 1",
+                                      f'description = "{bad}"\non_nodes = ["*{bad}"]'),
                              NODE_NAME="<b>node")
         script = self.dir / "card-ok"
         script.write_text(f"#!/bin/sh\necho '{bad}'\nexit 1\n")
@@ -247,7 +251,13 @@ class Page(PageTest):
         self.ask_again("resources[0]?.sick === 3")
         for toggle in range(3):
             self.browser.see(f"document.querySelectorAll('.toggle')[{toggle}].click()")
-        self.assertEqual(self.browser.texts(".about"), [bad])
+        self.ask_again("status.transitions.length >= 3")
+        self.browser.see("void document.querySelectorAll('.use').forEach((e) => e.click())")
+        self.browser.see("void (at('hidden').open = true)")
+        self.assertIn(bad, self.browser.texts(".transitions .reason")[0])
+        self.assertIn(bad, self.browser.texts(".hidden-resources li")[0])
+        self.assertIn(bad, self.browser.texts(".match .path")[0])
+        self.assertEqual(self.browser.texts(".about"), [bad, ""])
         self.assertEqual(self.browser.texts("#node"), ["<b>node"])
         paths = self.browser.texts("td .path")
         self.assertEqual(sorted(paths), sorted(
@@ -369,7 +379,7 @@ class Page(PageTest):
         self.browser.see("void setFilter('', '')")  # the page began before the first probes ended
 
         def order():
-            return [name.removeprefix("example.com/") for name in self.browser.texts("h2")]
+            return [name.removeprefix("example.com/") for name in self.browser.texts(".resource h2")]
 
         self.assertEqual(order(), ["sick", "link", "healthy", "most"])
         self.break_cards({"healthy0": "too hot"})
@@ -503,6 +513,7 @@ class Page(PageTest):
             self.open(daemon, width=width, height=700)
             self.ask_again("resources[0]?.sick === 1")
             self.browser.do(click=".toggle")
+            self.browser.see("void document.querySelectorAll('.use').forEach((e) => e.click())")
             self.assertLessEqual(self.browser.see("document.scrollingElement.scrollWidth"), width)
             small = self.browser.see("[...document.querySelectorAll('input, select')]"
                                      ".filter((e) => e.offsetHeight < 44).length")
@@ -547,10 +558,176 @@ class Page(PageTest):
         self.ask_again("resources.length === 2 && resources.every((r) => r.last_scan)")
         none = "[...document.querySelectorAll('.resource')].find((e) => e.textContent.includes('%s'))" \
                ".querySelector('.none').textContent"
-        self.assertIn('"patchbay explain example.com/none"', self.browser.see(none % "/none"))
+        text = self.browser.see(none % "/none")
+        for part in ("No devices found", 'path = "/dev/none*"', "scanned: /dev: No such file or directory",
+                     "patchbay explain example.com/none"):
+            self.assertIn(part, text)
         self.assertIn("everything that matched was rejected", self.browser.see(none % "/rejected"))
         self.assertNotIn("No devices found", self.browser.see(none % "/rejected"))
         self.assertEqual(self.browser.texts(".rejected .path"), ["/srv/gone"])
+
+    def test_the_kubelet_being_away_is_the_banner(self):
+        kubelet = self.enterContext(Kubelet(self.kubelet_dir))
+        names = ("card", "tape", "seat")
+        match = self.files("card0")
+        daemon = self.daemon("".join(resource(f"example.com/{name}", match) for name in names))
+        for name in names:
+            kubelet.wait_listed(f"example.com/{name}")
+        self.open(daemon)
+        self.ask_again("resources.length === 3 && resources.every((r) => r.registered)")
+        self.assertEqual(self.browser.texts("#kubelet"), [])
+        kubelet.ask("stop")
+        self.ask_again("!status.kubelet.up && resources.every((r) => r.state === 'waiting')")
+        text, = self.browser.texts("#kubelet")
+        since = self.browser.see("moment(status.kubelet.up_changed_at)")
+        for part in ("The kubelet is not running on this node.", f"{self.kubelet_dir}/kubelet.sock",
+                     f"missing since {since}", "systemctl status kubelet", "kubelet_dir",
+                     "Running pods keep their devices"):
+            self.assertIn(part, text)
+        # A time in an alert would make screen readers repeat it.
+        self.assertEqual(self.browser.texts("#kubelet [role=alert]"),
+                         ["The kubelet is not running on this node."])
+        above = "(({ bottom }) => bottom <= at('tiles').getBoundingClientRect().top)"
+        self.assertTrue(self.browser.see(f"{above}(at('kubelet').getBoundingClientRect())"))
+        self.browser.see("void (lead = document.querySelector('#kubelet [role=alert]'))")
+        self.ask_again("(etag = '', true)")
+        self.ask_again("true")
+        self.assertTrue(self.browser.see("lead.isConnected"), "the alert is announced again")
+        for dark, width in ((False, 1280), (True, 1280), (False, 320)):
+            self.open(daemon, dark=dark, width=width)
+            self.ask_again("!at('kubelet').hidden")
+            self.assertEqual(self.browser.see(CONTRAST), [])
+            self.assertLessEqual(self.browser.see("document.scrollingElement.scrollWidth"), width)
+        self.open(daemon)
+        kubelet.ask("start")
+        self.ask_again("resources.every((r) => r.registered)")
+        self.assertEqual(self.browser.texts("#kubelet"), [])
+
+        kubelet.ask("fault unknown_error")
+        kubelet.ask("restart")
+        self.ask_again("resources.every((r) => r.state === 'retrying')")
+        text, = self.browser.texts("#kubelet")
+        since = self.browser.see("moment(resources.map((r) => r.registered_changed_at).sort()[0])")
+        for part in ("No resource is registered with the kubelet.", since,
+                     "example.com/card and 2 more", "the kubelet rejected the registration",
+                     "journalctl -u kubelet"):
+            self.assertIn(part, text)
+        self.assert_nothing_heard()
+
+    def test_the_banner_waits_for_a_configuration(self):
+        config = self.config("nonsense = 1\n")
+        with Daemon(config, self.kubelet_dir, "--wait-for-config") as daemon:
+            _, line = daemon.err.wait("waiting for a valid configuration")
+            self.browser.do(open=f"http://{line.rsplit('address=', 1)[1].strip()}/")
+            self.await_see("status !== null")
+            self.assertEqual(self.browser.texts("#kubelet"), [])
+
+    def test_shows_the_last_changes(self):
+        match = self.files(*(f"card{i}" for i in range(12)))
+        daemon = self.daemon(resource("example.com/card", match) + self.card_ok({}))
+        self.open(daemon)
+        self.ask_again("resources[0]?.devices.length === 12 && resources[0].devices.every((d) => d.last_probe)")
+        self.assertEqual(self.browser.texts("#history"), [])
+        self.break_cards({"card3": "no link"})
+        self.ask_again("status.transitions.length === 1")
+        change, = self.browser.texts(".transitions li")
+        for part in ("card3", "example.com/card", "Healthy → Unhealthy", "no link"):
+            self.assertIn(part, change)
+        self.break_cards({})
+        self.ask_again("status.transitions.length === 2")
+        self.assertIn("Unhealthy → Healthy", self.browser.texts(".transitions li")[0])
+        self.browser.see("void document.querySelectorAll('.toggle')[3].click()")
+        lines = self.browser.texts(".details dd")[-1].split("\n")
+        self.assertEqual(len(lines), 2)
+        self.assertRegex(lines[0], r"^[-\d]+ [:\d]+ UTC  Unhealthy → Healthy: ")
+        self.files("new0")
+        self.ask_again("status.transitions.length === 3")
+        self.assertIn("new → Healthy", self.browser.texts(".transitions li")[0])
+        self.break_cards({name: "too hot" for name in ("new0", *(f"card{i}" for i in range(12)))})
+        self.ask_again("resources[0].sick === 13")
+        self.assertEqual(len(self.browser.texts(".transitions li")), 10)
+        self.browser.do(click="#more-transitions button")
+        self.assertEqual(len(self.browser.texts(".transitions li")), 16)
+        self.browser.do(press="/")
+        self.browser.do(type="new0")
+        self.assertEqual(len(self.browser.texts(".transitions li")), 2)
+        self.browser.do(choose=["#health", "unhealthy"])
+        self.assertEqual(self.browser.texts("#history"), [])
+        self.assert_nothing_heard()
+
+    def test_shows_which_resources_are_for_other_nodes(self):
+        hidden = resource("example.com/lab", "count = 1", 'description = "of the lab"\non_nodes = ["lab-*", "desk"]')
+        daemon = self.daemon(resource("example.com/card", self.files("card0")) + hidden, NODE_NAME="rack-1")
+        self.open(daemon)
+        self.ask_again("resources.length === 1")
+        self.assertEqual(self.browser.texts("#hidden-title"), ["1 resource of the configuration not for this node"])
+        self.browser.do(click="#hidden summary")
+        row, = self.browser.texts(".hidden-resources li")
+        for part in ("example.com/lab", "of the lab", 'on_nodes = ["lab-*","desk"]'):
+            self.assertIn(part, row)
+        config = self.dir / "patchbay.toml"
+        config.write_text(config.read_text().replace('"lab-*"', '"rack-*"'))
+        self.ask_again("resources.length === 2")
+        self.assertEqual(self.browser.texts("#hidden"), [])
+
+    def test_shows_how_devices_are_probed_and_when(self):
+        match = self.files("card0")
+        daemon = self.daemon(resource("example.com/card", match) + self.card_ok({}).replace("1s", "10m") +
+                             "initial_delay = \"1h\"\nsuccess_threshold = 2\n" +
+                             resource("example.com/plain", match))
+        self.open(daemon)
+        self.ask_again("resources[0]?.devices[0]?.next_probe")
+        probe, plain = self.browser.texts(".probe")
+        self.assertRegex(probe, r"^Probe runs \S+/card-ok \{id\} every 10 min, first after 1 h, timeout 5 s; "
+                                r"Unhealthy after 1 failure, Healthy after 2 successes; next in \d+ (s|min|h)$")
+        self.assertEqual(plain, "No probe: a device is Healthy while it exists.")
+        self.browser.do(click=".toggle")
+        self.assertIn("next probe", self.browser.texts(".details dt"))
+
+    def copied(self):
+        """What the clipboard has, on one line."""
+        self.browser.do(click="#text")
+        self.browser.do(press="Control+A")
+        self.browser.do(press="Control+V")
+        return self.browser.see("at('text').value")
+
+    def test_copies_ids_pods_and_commands(self):
+        daemon = self.daemon(resource("example.com/card", self.files("card0", "card1")) +
+                             resource("example.com/none", 'path = "/dev/none*"'), NODE_NAME="rack-1.node.test")
+        port = daemon.address().rsplit(":", 1)[1]
+        for host, is_secure in (("127.0.0.1", True), ("rack-1.node.test", False)):
+            self.browser.do(open=f"http://{host}:{port}/")
+            self.await_see("status !== null")
+            self.assertEqual(self.browser.see("isSecureContext"), is_secure)
+            self.ask_again("resources.length === 2 && resources.every((r) => r.last_scan)")
+            self.browser.do(click="[aria-label='Copy the ID card1']")
+            self.await_see("at('toast').textContent === 'Copied the ID card1.'")
+            self.assertEqual(self.browser.see("document.activeElement.ariaLabel"), "Copy the ID card1")
+            self.assertEqual(self.copied(), "card1")
+            self.browser.do(press="Escape")
+            self.browser.do(click=".use")
+            self.browser.do(click=".snippet .copy")
+            self.await_see("at('toast').textContent === 'Copied the pod.'")
+            self.assertRegex(self.copied(), r"^apiVersion: v1.*name: card-test.*limits: +example.com/card: 1$")
+            self.browser.do(press="Escape")
+            self.browser.do(click=".none .copy")
+            self.await_see("at('toast').textContent === 'Copied the command.'")
+            self.assertEqual(self.copied(), "patchbay explain example.com/none")
+            self.assert_nothing_heard()
+        self.browser.do(press="Escape")
+        self.browser.see("void (document.execCommand = () => false)")
+        self.browser.do(click="[aria-label='Copy the ID card1']")
+        self.await_see("at('toast').textContent.startsWith('The browser does not allow copying. Select the ID card1')")
+
+    def test_every_button_has_a_name(self):
+        daemon = self.daemon(resource("example.com/card", self.files("card0")) +
+                             resource("example.com/none", 'path = "/dev/none*"'))
+        self.open(daemon)
+        self.ask_again("resources.length === 2 && resources.every((r) => r.last_scan)")
+        self.browser.do(click=".use")
+        self.assertEqual(self.browser.see(
+            "[...document.querySelectorAll('button')].filter((e) => !(e.ariaLabel ?? e.textContent.trim()))"
+            ".map((e) => e.outerHTML)"), [])
 
     def test_shows_missing_nodes_and_mounts(self):
         (self.dir / "host/srv").mkdir(parents=True)
@@ -621,8 +798,8 @@ class Pictures(PageTest):
         into = IMAGES if "--write" in ARGUMENTS else self.dir
         into.mkdir(exist_ok=True)
         for name, sick, address, how in (
-                ("page-light", 3, "", {"width": 1440, "height": 1020}),
-                ("page-dark", 3, "", {"width": 1440, "height": 1020, "dark": True}),
+                ("page-light", 3, "", {"width": 1440, "height": 1080}),
+                ("page-dark", 3, "", {"width": 1440, "height": 1080, "dark": True}),
                 ("page-phone", 1, "#health=unhealthy", {"width": 390, "height": 844, "scale": 2})):
             self.open(daemon, address, **how)
             self.assertEqual(self.browser.see(

@@ -2,15 +2,17 @@
 
 // A device: its row, and the details that open below it.
 
+const kChangesOfDevice = 5;
+
 function makeRow(resource, device) {
   const cell = (index) =>
     make("td", { class: kColumns[index][0], role: index === 0 ? "rowheader" : "cell",
       "data-label": kColumns[index][1] });
-  const row = { cells: kColumns.map((_, index) => cell(index)) };
+  const row = { resource, cells: kColumns.map((_, index) => cell(index)) };
   row.toggle = make("button", { type: "button", class: "toggle", "aria-expanded": "false" }, device.id);
   row.health = make("span");
   row.reason = make("span", { class: "reason" });
-  row.cells[0].append(row.toggle);
+  row.cells[0].append(row.toggle, copyButton(device.id, `the ID ${device.id}`));
   row.cells[1].append(make("div", {}, row.health, row.reason));
   row.element = make("tr", { class: "device", role: "row" }, ...row.cells);
   row.elements = [row.element];
@@ -42,7 +44,8 @@ function openRow(row, open) {
 function showDetails(row) {
   const device = row.device;
   set(row.more.cells[0], "colspan", String(columnsShown));  // a larger value would add a column
-  fill(row.details, JSON.stringify(device), () => {
+  const history = transitionsOf(row.resource, device.id);
+  fill(row.details, JSON.stringify([device, history]), () => {
     const list = [];
     const add = (name, value) => list.push(make("dt", {}, name), make("dd", {}, value));
     for (const path of device.paths) add("path", path);
@@ -52,10 +55,12 @@ function showDetails(row) {
       add("last probe", `${probe.result} in ${duration(probe.seconds)}, ${moment(probe.at)}` +
         (probe.message && probe.message !== device.reason ? `\n${probe.message}` : ""));
     }
+    if (device.next_probe) add("next probe", timeUntil(device.next_probe));
     for (const holder of device.in_use_by ?? []) add("used by", `${holderText(holder)} (${holder.container})`);
     for (const [name, value] of Object.entries(device.variables)) {
       if (name !== "path" && name !== "resource" && name !== "id") add(`{${name}}`, String(value));
     }
+    if (history.length > 0) add("changes", history.slice(0, kChangesOfDevice).map(transitionText).join("\n"));
     return list;
   });
 }

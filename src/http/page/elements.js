@@ -65,6 +65,20 @@ function ago(time) {
   return `${Math.round(seconds / 86400)} days ago`;
 }
 
+/** The time until something that is planned. */
+function until(time) {
+  const seconds = Math.round((Date.parse(time) - now()) / 1000);
+  return seconds <= 0 ? "now" : `in ${span(seconds)}`;
+}
+
+/** A setting in the largest unit that keeps it exact: 1500 ms, 90 s, 2 min. */
+function span(seconds) {
+  if (!Number.isInteger(seconds)) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds >= 3600 && seconds % 3600 === 0) return `${seconds / 3600} h`;
+  if (seconds >= 120 && seconds % 60 === 0) return `${seconds / 60} min`;
+  return `${seconds} s`;
+}
+
 /** A time as in the log, independent of the time zone: 2026-11-20 09:41:07 UTC. */
 const moment = (time) => new Date(time).toISOString().replace("T", " ").replace(/\..*/, " UTC");
 
@@ -78,8 +92,17 @@ function timeOf(time) {
   return element;
 }
 
+/** Creates a <time> of something that is planned. */
+function timeUntil(time) {
+  const element = make("time", { datetime: time, title: moment(time), class: "planned" });
+  element.textContent = until(time);
+  return element;
+}
+
 function showTimes() {
-  for (const element of document.querySelectorAll("time")) write(element, ago(element.dateTime));
+  for (const element of document.querySelectorAll("time")) {
+    write(element, (element.className === "planned" ? until : ago)(element.dateTime));
+  }
 }
 
 const holderText = (holder) => `${holder.namespace}/${holder.pod}`;

@@ -72,6 +72,7 @@ function prepare(resource) {
 
 function show() {
   if (!status) return;
+  showKubelet();
   showHead();
   showConfig();
   showTiles();
@@ -80,6 +81,8 @@ function show() {
     ? shown.filter((part) => part.devices.length + part.rejected.length > 0) : shown;
   showColumns();
   align(at("resources"), inOrder(visible), (part) => part.resource.name, makeSection, showSection);
+  showHistory();
+  showHidden();
   showCount(shown);
   showEmpty(visible);
 }
@@ -154,6 +157,7 @@ at("filter").addEventListener("submit", (event) => event.preventDefault());
 at("text").addEventListener("input", () => setFilter(at("text").value, selection.health));
 at("health").addEventListener("change", () => setFilter(selection.text, at("health").value));
 at("clear").addEventListener("click", () => { setFilter("", ""); at("text").focus(); });
+at("more-transitions").querySelector("button").addEventListener("click", showAllTransitions);
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const typing = event.target.matches("input, select, textarea");

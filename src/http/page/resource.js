@@ -24,11 +24,14 @@ function makeSection({ resource }) {
     name: make("h2", { class: "mono" }), about: make("span", { class: "about" }),
     registration: make("span"), why: make("span", { class: "why" }),
     sums: make("span", { class: "sums" }),
-    body: make("tbody", { role: "rowgroup" }), none: make("p", { class: "none" }),
+    body: make("tbody", { role: "rowgroup" }), none: make("div", { class: "none" }),
     more: make("div", { class: "rows-more" }), left: make("span"),
     button: make("button", { type: "button" }, "Show more"),
     rejected: make("div", { class: "rejected" }), rejections: make("ul"), title: make("h3"),
     missing: make("div", { class: "missing" }), mounts: make("ul"),
+    probe: make("p", { class: "probe" }),
+    snippet: make("div", { class: "snippet", hidden: "" }),
+    use: make("button", { type: "button", class: "use", "aria-expanded": "false" }, "Pod snippet"),
   };
   part.table = make("table", { role: "table", "aria-label": `Devices of ${resource.name}` },
     make("thead", { role: "rowgroup" }, make("tr", { role: "row" },
@@ -39,8 +42,14 @@ function makeSection({ resource }) {
   part.missing.append(make("h3", {}, "Missing mount sources on the host"), part.mounts);
   part.details = make("details", { class: "resource", open: "" },
     make("summary", {}, make("span", {}, part.name, part.about), part.registration, part.why, part.sums),
-    part.none, part.table, part.more, part.rejected, part.missing);
+    make("div", { class: "tools" }, part.probe, part.use), part.snippet, part.none, part.table, part.more, part.rejected, part.missing);
   part.elements = [part.details];
+  part.use.addEventListener("click", () => {
+    const opens = part.snippet.hidden;
+    part.snippet.hidden = !opens;
+    set(part.use, "aria-expanded", String(opens));
+    fill(part.snippet, resource.name, () => snippetOf(resource.name));
+  });
   part.button.addEventListener("click", () => {
     const next = part.body.rows.length;
     part.rows = part.limit + kMoreRows;
@@ -66,7 +75,9 @@ function showSection(part, { resource, devices, rejected }) {
     resource.capacity, resource.rejected.length, resource.last_scan]), () => sumsOf(resource));
 
   part.none.hidden = resource.devices.length > 0;
-  write(part.none, whyNone(resource));
+  if (!part.none.hidden) showNone(part.none, resource);
+  const next = nextProbe(resource);
+  fill(part.probe, JSON.stringify([resource.probe, next]), () => probeText(resource.probe, next));
   part.table.hidden = devices.length === 0;
   part.limit = part.rows || rowsAtFirst();
   align(part.body, devices.slice(0, part.limit), (device) => device.id,
@@ -89,11 +100,54 @@ function showPaths(list, items) {
     () => {});
 }
 
-function whyNone(resource) {
-  if (!resource.last_scan) return "Scanning for devices…";
-  return resource.rejected.length > 0
-    ? "No devices: everything that matched was rejected (see below)."
-    : `No devices found. Run "patchbay explain ${resource.name}" on this node to see why.`;
+/** Shows why the resource has no devices, as `patchbay explain` begins, and the command that prints the rest. */
+function showNone(box, { name, last_scan: scan, rejected, explanation }) {
+  const signature = JSON.stringify([scan !== null, rejected.length > 0, explanation]);
+  fill(box, signature, () => {
+    if (!scan) return [make("p", {}, "Scanning for devices…")];
+    return [
+      make("p", { class: "lead" }, rejected.length > 0
+        ? "No devices: everything that matched was rejected (see below)." : "No devices found."),
+      ...explanation.map(({ match, lines }) => make("div", { class: "match" }, make("p", { class: "path" }, match),
+        make("ul", {}, ...lines.map((line) => make("li", { class: "reason" }, line))))),
+      make("p", {}, "All details, on this node: ", copyable(`patchbay explain ${name}`, "the command")),
+    ];
+  });
+}
+
+/** The earliest next probe of a device; empty if none is planned. */
+const nextProbe = ({ devices }) => devices.reduce((first, { next_probe: next }) =>
+  next && (first === "" || next < first) ? next : first, "");
+
+function probeText(probe, next) {
+  if (!probe) return ["No probe: a device is Healthy while it exists."];
+  const what = { command: ["runs ", code(probe.command.join(" "))], file: ["reads ", code(probe.file)],
+    open: ["opens each node"] }[probe.kind];
+  const delay = probe.initial_delay_seconds > 0 ? `, first after ${span(probe.initial_delay_seconds)}` : "";
+  return ["Probe ", ...what, ` every ${span(probe.period_seconds)}${delay}, timeout ${span(probe.timeout_seconds)}; Unhealthy after ` +
+    `${count(probe.failure_threshold, "failure")}, Healthy after ${count(probe.success_threshold, "success", "successes")}`,
+    ...(next ? ["; next ", timeUntil(next)] : [])];
+}
+
+/** A pod that gets one device, with a button that copies it. */
+function snippetOf(name) {
+  const pod = `${name.slice(name.indexOf("/") + 1).toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 50)}-test`;
+  const text = `apiVersion: v1
+kind: Pod
+metadata:
+  name: ${pod}
+spec:
+  restartPolicy: Never
+  containers:
+  - name: main
+    image: debian:bookworm-slim
+    command: [sleep, infinity]
+    resources:
+      limits:
+        ${name}: 1
+`;
+  return [make("pre", { tabindex: "0", "aria-label": `A pod with ${name}` }, text),
+    copyButton(text, "the pod", "Copy")];
 }
 
 function sumsOf(resource) {

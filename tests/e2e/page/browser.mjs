@@ -11,7 +11,9 @@ import { createRequire } from "node:module";
 const { chromium } = createRequire(process.env.NODE_MODULES + "/")("playwright-core");
 const browser = await chromium.launch({
   executablePath: process.env.CHROMIUM,
-  args: ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none"],
+  args: ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none",
+    // A name that is not localhost makes an insecure context, as http://NODE:9478 is.
+    "--host-resolver-rules=MAP *.node.test 127.0.0.1"],
 });
 
 let page = null;
