@@ -68,15 +68,17 @@ function ago(time) {
 /** The time until something that is planned. */
 function until(time) {
   const seconds = Math.round((Date.parse(time) - now()) / 1000);
-  return seconds <= 0 ? "now" : `in ${span(seconds)}`;
+  if (seconds <= 0) return "now";
+  return `in ${seconds < 100 ? span(seconds) : seconds < 6000 ? `${Math.round(seconds / 60)} min`
+    : `${Math.round(seconds / 3600)} h`}`;
 }
 
-/** A setting in the largest unit that keeps it exact: 1500 ms, 90 s, 2 min. */
+/** A setting in the largest unit that keeps it exact, without a break before the unit: 1500 ms, 90 s, 2 min. */
 function span(seconds) {
-  if (!Number.isInteger(seconds)) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds >= 3600 && seconds % 3600 === 0) return `${seconds / 3600} h`;
-  if (seconds >= 120 && seconds % 60 === 0) return `${seconds / 60} min`;
-  return `${seconds} s`;
+  if (!Number.isInteger(seconds)) return `${Math.round(seconds * 1000)}\u00a0ms`;
+  if (seconds >= 3600 && seconds % 3600 === 0) return `${seconds / 3600}\u00a0h`;
+  if (seconds >= 120 && seconds % 60 === 0) return `${seconds / 60}\u00a0min`;
+  return `${seconds}\u00a0s`;
 }
 
 /** A time as in the log, independent of the time zone: 2026-11-20 09:41:07 UTC. */

@@ -45,7 +45,7 @@ function showHidden() {
   const hidden = selection.health !== "" ? []
     : status.hidden_resources.filter((one) => textMatches(one.name, one.description, ...one.on_nodes));
   at("hidden").hidden = hidden.length === 0;
-  write(at("hidden-title"), `${count(hidden.length, "resource")} of the configuration not for this node`);
+  write(at("hidden-title"), `${count(hidden.length, "resource")} ${hidden.length === 1 ? "is" : "are"} not for this node`);
   align(at("hidden-resources"), hidden, (one) => JSON.stringify(one), ({ name, description, on_nodes: patterns }) => ({
     elements: [make("li", {}, make("span", { class: "path" }, name), make("span", { class: "quiet" }, description),
       make("span", {}, "on_nodes = ", code(JSON.stringify(patterns))))] }), () => {});
