@@ -76,7 +76,8 @@ enum class DropReason {
 /// Returns "excluded", "wrong_type", …
 std::string_view Name(DropReason reason);
 
-/// A report about one match of a scan, for explain. At most kMaxEntries entries of each kind.
+/// A report about one match of a scan, for explain and match_summary.h. At most kMaxEntries entries
+/// of each kind.
 struct MatchReport {
   static constexpr std::size_t kMaxEntries = 1000;
 

@@ -6,6 +6,7 @@
 import json
 import os
 import pathlib
+import socket
 import sys
 import unittest
 
@@ -614,6 +615,17 @@ class Page(PageTest):
             self.assertIn(part, text)
         self.assert_nothing_heard()
 
+    def test_the_banner_names_a_kubelet_that_does_not_respond(self):
+        self.kubelet_dir.mkdir(exist_ok=True)
+        with socket.socket(socket.AF_UNIX) as stale:  # as a kubelet that was killed leaves it
+            stale.bind(str(self.kubelet_dir / "kubelet.sock"))
+        self.open(self.daemon(resource("example.com/card", self.files("card0"))))
+        self.ask_again("resources[0]?.state === 'retrying'")
+        text, = self.browser.texts("#kubelet")
+        for part in ("The kubelet is not responding.", f"{self.kubelet_dir}/kubelet.sock exists",
+                     "example.com/card", "systemctl restart kubelet"):
+            self.assertIn(part, text)
+
     def test_the_banner_waits_for_a_configuration(self):
         config = self.config("nonsense = 1\n")
         with Daemon(config, self.kubelet_dir, "--wait-for-config") as daemon:
@@ -773,10 +785,10 @@ class Pictures(PageTest):
         host_tree.make(HERE / "host.toml", host)
         self.card_ok({"0000:a1:00.0": "DMA self test failed: timeout on channel 1",
                       "video3": "no frame for 10 s"})
-        socket = self.dir / "pods.sock"
+        pods = self.dir / "pods.sock"
         text = (HERE / "patchbay.toml").read_text()
-        kubelet = self.enterContext(Kubelet(self.kubelet_dir, pod_resources=socket))
-        daemon = self.daemon(f'pod_resources = "{socket}"\n{text}', NODE_NAME="rack-7-node-3",
+        kubelet = self.enterContext(Kubelet(self.kubelet_dir, pod_resources=pods))
+        daemon = self.daemon(f'pod_resources = "{pods}"\n{text}', NODE_NAME="rack-7-node-3",
                              PATH=f"{self.dir}:{os.environ['PATH']}")
         names = ("fpga.example.com/alveo", "serial.example.com/console",
                  "video.example.com/camera", "devices.example.com/kvm")

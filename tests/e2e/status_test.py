@@ -202,6 +202,17 @@ class Status(support.TestCase):
             times = [t["at"] for t in status["transitions"]]
             self.assertEqual(times, sorted(times, reverse=True))
 
+    def test_a_removed_resource_leaves_no_transitions(self):
+        seat, card = resource("example.com/seat", "count = 3"), resource("example.com/card", "count = 2")
+        config = self.config(seat + card)
+        with Kubelet(self.kubelet_dir) as kubelet, Daemon(config, self.kubelet_dir) as daemon:
+            kubelet.wait_listed("example.com/card")
+            kubelet.wait_listed("example.com/seat")
+            self.await_status(daemon, lambda s: all(r["registered"] for r in s["resources"]), "registered")
+            config.write_text(config.read_text().replace(card, ""))
+            status = self.await_status(daemon, lambda s: len(s["resources"]) == 1, "removed")
+            self.assertEqual(status["transitions"], [])
+
     def test_returns_304_if_unchanged(self):
         with Daemon(self.config(resource("example.com/seat", "count = 3")),
                     self.kubelet_dir) as daemon:
