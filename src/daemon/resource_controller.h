@@ -11,6 +11,7 @@
 #include "health/prober.h"
 #include "inventory/inventory.h"
 #include "kubelet/resource_plugin.h"
+#include "model/match_summary.h"
 #include "os/dir_watch.h"
 #include "os/host_root.h"
 

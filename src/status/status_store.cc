@@ -69,31 +69,27 @@ std::shared_ptr<const Snapshot> StatusStore::Exchange(const std::string& resourc
 
 void StatusStore::SetProbe(const std::string& resource, const std::string& device,
                            LastProbe probe) {
-  std::shared_ptr<ProbeResults> probes;
-  std::shared_ptr<const Snapshot> snapshot;
-  Change(resource, [&](ResourceStatus& status) {
-    probes = status.probes;
-    snapshot = status.snapshot;
-  });
+  const ResourceStatus status = Find(resource);
+  if (!status.probes) return;
   // A probe can end after its device was removed.
-  if (!probes || (snapshot && FindDevice(*snapshot, device) == nullptr)) return;
-  probes->Set(device, std::move(probe));
+  if (status.snapshot && FindDevice(*status.snapshot, device) == nullptr) return;
+  status.probes->Set(device, std::move(probe));
   Changed();
 }
 
 void StatusStore::SetNextProbe(const std::string& resource, const std::string& device,
                                std::optional<WallTime> at) {
-  const auto probes = ProbesOf(resource);
+  const auto probes = Find(resource).probes;
   if (!probes) return;
   probes->SetNext(device, at);
   Changed();
 }
 
-/// Returns null if the resource was not added.
-std::shared_ptr<ProbeResults> StatusStore::ProbesOf(const std::string& resource) const {
+/// Returns a status without probes if the resource was not added.
+ResourceStatus StatusStore::Find(const std::string& resource) const {
   const std::lock_guard lock(mutex_);
   const auto found = status_.resources.find(resource);
-  return found == status_.resources.end() ? nullptr : found->second.probes;
+  return found == status_.resources.end() ? ResourceStatus{.probes = nullptr} : found->second;
 }
 
 /// Copies the history outside of the lock that readers take.

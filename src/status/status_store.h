@@ -3,7 +3,9 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "status/node_status.h"
 
@@ -40,7 +42,7 @@ class StatusStore {
  private:
   void Changed();
   void Record(std::vector<Transition> transitions);
-  std::shared_ptr<ProbeResults> ProbesOf(const std::string& resource) const;
+  ResourceStatus Find(const std::string& resource) const;
 
   std::mutex history_mutex_;  ///< orders the writers of the history; taken before the other
   mutable std::mutex mutex_;

@@ -665,6 +665,10 @@ class Page(PageTest):
         self.assertEqual(len(self.browser.texts(".transitions li")), 2)
         self.browser.do(choose=["#health", "unhealthy"])
         self.assertEqual(self.browser.texts("#history"), [])
+        self.browser.do(press="Escape")
+        self.browser.do(choose=["#health", ""])
+        self.browser.do(click=".transitions a[href$='device=card7']")
+        self.await_see("document.querySelector('tr.chosen .toggle')?.textContent === 'card7'")
         self.assert_nothing_heard()
 
     def test_shows_which_resources_are_for_other_nodes(self):

@@ -26,7 +26,8 @@ function textMatches(...texts) {
 function makeTransition({ at: time, resource, device, from, to, reason }) {
   return { elements: [make("li", {},
     make("span", { class: "when" }, timeOf(time)),
-    make("span", { class: "who-changed" }, make("span", { class: "path" }, device), make("span", { class: "quiet" }, resource)),
+    make("span", { class: "who-changed" }, make("a", { class: "path", href: `#${new URLSearchParams({ resource, device })}` }, device),
+      make("span", { class: "quiet" }, resource)),
     make("span", { class: "change" }, healthOf(from, "new"), make("span", { class: "quiet" }, " → "), healthOf(to, "removed")),
     make("span", { class: "reason" }, reason))] };
 }

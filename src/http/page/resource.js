@@ -31,7 +31,7 @@ function makeSection({ resource }) {
     missing: make("div", { class: "missing" }), mounts: make("ul"),
     probe: make("p", { class: "probe" }),
     snippet: make("div", { class: "snippet", hidden: "" }),
-    use: make("button", { type: "button", class: "use", "aria-expanded": "false" }, "Pod snippet"),
+    use: make("button", { type: "button", class: "use", "aria-expanded": "false", "aria-label": `Pod snippet for ${resource.name}` }, "Pod snippet"),
   };
   part.table = make("table", { role: "table", "aria-label": `Devices of ${resource.name}` },
     make("thead", { role: "rowgroup" }, make("tr", { role: "row" },
