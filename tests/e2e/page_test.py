@@ -613,7 +613,7 @@ class Page(PageTest):
                      "example.com/card and 2 more", "the kubelet rejected the registration",
                      "journalctl -u kubelet"):
             self.assertIn(part, text)
-        self.assert_nothing_heard()
+        self.assert_no_problems()
 
     def test_the_banner_names_a_kubelet_that_does_not_respond(self):
         self.kubelet_dir.mkdir(exist_ok=True)
@@ -669,7 +669,7 @@ class Page(PageTest):
         self.browser.do(choose=["#health", ""])
         self.browser.do(click=".transitions a[href$='device=card7']")
         self.await_see("document.querySelector('tr.chosen .toggle')?.textContent === 'card7'")
-        self.assert_nothing_heard()
+        self.assert_no_problems()
 
     def test_shows_which_resources_are_for_other_nodes(self):
         hidden = resource("example.com/lab", "count = 1", 'description = "of the lab"\non_nodes = ["lab-*", "desk"]')
@@ -729,7 +729,7 @@ class Page(PageTest):
             self.browser.do(click=".none .copy")
             self.await_see("at('toast').textContent === 'Copied the command.'")
             self.assertEqual(self.copied(), "patchbay explain example.com/none")
-            self.assert_nothing_heard()
+            self.assert_no_problems()
         self.browser.do(press="Escape")
         self.browser.see("void (document.execCommand = () => false)")
         self.browser.do(click="[aria-label='Copy the ID card1']")
