@@ -100,7 +100,7 @@ Json OutlookJson(const Outlook& outlook) {
   for (const ResourceStep& step : plan.resources) {
     const auto drain = outlook.drains.find(step.resource);
     resources.push_back({{"name", step.resource},
-                         {"reach", Name(step.impact)},
+                         {"impact", Name(step.impact)},
                          {"keys", step.keys},
                          {"drain", drain == outlook.drains.end() ? "" : drain->second}});
   }
@@ -112,16 +112,19 @@ Json OutlookJson(const Outlook& outlook) {
           {"daemon", std::move(daemon)}};
 }
 
-std::string_view MeaningOf(ChangeImpact impact) {
+std::string_view MeaningOf(ChangeImpact impact, bool must_drain) {
+  if (must_drain && impact == ChangeImpact::kDeviceList) {
+    return "kubelet receives an updated device list with other IDs";
+  }
   switch (impact) {
-    case ChangeImpact::kNothing: return "untouched";
+    case ChangeImpact::kNothing: return "unchanged";
     case ChangeImpact::kInternal: return "no effect on the kubelet or on containers";
     case ChangeImpact::kAllocateResponse: return "applies to containers started after the reload";
     case ChangeImpact::kDeviceList:
       return "kubelet receives an updated device list; running pods unaffected";
     case ChangeImpact::kRegistration: return "registers again, with a new socket";
     case ChangeImpact::kNew: return "registers";
-    case ChangeImpact::kGone: return "unregistered: capacity drops to 0";
+    case ChangeImpact::kRemoved: return "unregistered: capacity drops to 0";
   }
   return "";
 }
@@ -141,19 +144,19 @@ std::string RenderText(const Outlook& outlook, bool colored) {
     return format("a running patchbay rejects it: {}\n", outlook.refused);
   }
   const ReloadPlan& plan = outlook.plan;
-  std::vector<std::vector<std::string>> rows = {{"RESOURCE", "REACH", "KEYS", "MEANING"}};
-  std::size_t untouched = 0;
+  std::vector<std::vector<std::string>> rows = {{"RESOURCE", "IMPACT", "KEYS", "MEANING"}};
+  std::size_t unchanged = 0;
   for (const ResourceStep& step : plan.resources) {
     if (step.impact == ChangeImpact::kNothing) {
-      ++untouched;
+      ++unchanged;
       continue;
     }
     const std::string keys = JoinKeys(step.keys);
     rows.push_back({step.resource, std::string(Name(step.impact)), keys.empty() ? "-" : keys,
-                    std::string(MeaningOf(step.impact))});
+                    std::string(MeaningOf(step.impact, outlook.drains.contains(step.resource)))});
   }
   std::string text = rows.size() > 1 ? RenderTable(rows, colored) : "";
-  if (untouched > 0) text += format("{} untouched\n", untouched);
+  if (unchanged > 0) text += format("{} unchanged\n", unchanged);
   text += DrainText(outlook, colored);
   for (const DaemonStep& step : plan.daemon) {
     text += format("[daemon] {}: {}\n", step.key,

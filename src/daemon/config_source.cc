@@ -1,6 +1,7 @@
 #include "daemon/config_source.h"
 
 #include "base/format.h"
+#include "config/diagnostic_code.h"
 
 namespace patchbay {
 namespace {
@@ -33,6 +34,10 @@ void LogDiagnostics(Log& log, const std::vector<Diagnostic>& findings,
   for (const Diagnostic& finding : findings) {
     if (finding.severity == Severity::kWarning) {
       ++warnings;
+      // Otherwise an empty file would show only in `patchbay check`.
+      if (finding.code == InfoOf(Code::kNoResources).name) {
+        log.Warning("configuration has no resources", {{"hint", finding.hint}});
+      }
     } else if (++errors <= kMaxErrorsLogged) {
       log.Error("configuration error", {{"at", TextOf(finding.place)},
                                         {"code", finding.code},

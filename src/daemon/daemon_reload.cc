@@ -24,11 +24,11 @@ void LogStep(Log& log, const ResourceStep& step) {
   switch (step.impact) {
     case ChangeImpact::kNothing: return;
     case ChangeImpact::kNew: return log.Info("resource added", {{"resource", step.resource}});
-    case ChangeImpact::kGone: return log.Info("resource removed", {{"resource", step.resource}});
+    case ChangeImpact::kRemoved: return log.Info("resource removed", {{"resource", step.resource}});
     default:
       log.Info("resource changed", {{"resource", step.resource},
                                     {"keys", JoinKeys(step.keys)},
-                                    {"reach", Name(step.impact)}});
+                                    {"impact", Name(step.impact)}});
   }
 }
 
@@ -47,10 +47,10 @@ std::string LogPlan(Log& log, const ReloadPlan& plan, const std::string& logged)
   for (const DaemonStep& step : plan.daemon) (step.is_live ? now : later).push_back(step.key);
   if (!now.empty()) log.Info("[daemon] keys changed", {{"keys", JoinKeys(now)}});
   log.Info("configuration reloaded",
-           {{"resources", plan.resources.size() - counts[ChangeImpact::kGone]},
-            {"changed", touched - counts[ChangeImpact::kNew] - counts[ChangeImpact::kGone]},
+           {{"resources", plan.resources.size() - counts[ChangeImpact::kRemoved]},
+            {"changed", touched - counts[ChangeImpact::kNew] - counts[ChangeImpact::kRemoved]},
             {"new", counts[ChangeImpact::kNew]},
-            {"gone", counts[ChangeImpact::kGone]}});
+            {"removed", counts[ChangeImpact::kRemoved]}});
   std::string keys = JoinKeys(later);
   if (keys.empty() || keys == logged) return keys;
   log.Warning("some [daemon] keys need a restart to take effect; restart patchbay",
@@ -163,7 +163,7 @@ Status Daemon::ApplyPlan(const ResourceSpecs& specs, const ReloadPlan& plan) {
   std::map<std::string, std::unique_ptr<ResourceController>> had;
   for (auto& resource : std::exchange(resources_, {})) {
     const std::string& name = resource->name();
-    if (impact.at(name) == ChangeImpact::kGone) {
+    if (impact.at(name) == ChangeImpact::kRemoved) {
       Drain(std::move(resource));
     } else {
       had.emplace(name, std::move(resource));

@@ -116,12 +116,12 @@ ResourceStep StepFor(const ResourceSpec& from, const ResourceSpec& to) {
 std::string_view Name(ChangeImpact impact) {
   switch (impact) {
     case ChangeImpact::kNothing: return "nothing";
-    case ChangeImpact::kInternal: return "inside";
+    case ChangeImpact::kInternal: return "internal";
     case ChangeImpact::kAllocateResponse: return "response";
     case ChangeImpact::kDeviceList: return "list";
     case ChangeImpact::kRegistration: return "registration";
     case ChangeImpact::kNew: return "new";
-    case ChangeImpact::kGone: return "gone";
+    case ChangeImpact::kRemoved: return "removed";
   }
   return "";
 }
@@ -143,7 +143,7 @@ ReloadPlan PlanReload(const DaemonSpec& from_daemon, const ResourceSpecs& from,
   const auto olds = ByName(from), news = ByName(to);
   const bool has_exclusive = HasExclusive(from) || HasExclusive(to);
   for (const auto& old : from) {
-    if (!news.contains(old->name)) plan.resources.push_back({old->name, ChangeImpact::kGone});
+    if (!news.contains(old->name)) plan.resources.push_back({old->name, ChangeImpact::kRemoved});
   }
   for (const auto& spec : to) {
     const auto old = olds.find(spec->name);

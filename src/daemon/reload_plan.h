@@ -17,9 +17,9 @@ enum class ChangeImpact {
   kDeviceList,        ///< the devices that the kubelet sees, or their health
   kRegistration,      ///< options that the kubelet reads only at registration
   kNew,
-  kGone,
+  kRemoved,
 };
-/// "nothing", "inside", "response", …
+/// "nothing", "internal", "response", …
 std::string_view Name(ChangeImpact impact);
 
 /// Listed among the changed keys of a resource if `exclusive` resources leave it other nodes than

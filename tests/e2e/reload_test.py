@@ -29,7 +29,7 @@ class Reloading(support.TestCase):
     def await_seats(self, kubelet, count):
         kubelet.wait_view(SEAT, lambda view: view["capacity"] == count)
 
-    def expect_untouched(self, kubelet):
+    def expect_unchanged(self, kubelet):
         now = kubelet.view("example.com/null")
         for key in ("endpoint", "lists", "connections", "registrations"):
             self.assertEqual(now[key], self.null[key], key)
@@ -43,7 +43,7 @@ class Reloading(support.TestCase):
         new.write_text(NULL + seats(3))
         new.rename(config)
         self.await_seats(kubelet, 3)
-        self.expect_untouched(kubelet)
+        self.expect_unchanged(kubelet)
         self.assertEqual(daemon.end()[0], 0)
 
     def test_ignores_a_partially_written_file(self):
@@ -58,7 +58,7 @@ class Reloading(support.TestCase):
             file.write(text[len(text) // 2:])
         self.await_seats(kubelet, 2)
         self.assertNotIn("config reload failed", daemon.err.text())
-        self.expect_untouched(kubelet)
+        self.expect_unchanged(kubelet)
 
     def test_waits_for_a_file_that_is_open_for_writing(self):
         config = pathlib.Path(self.config(NULL + seats(1)))
@@ -71,7 +71,7 @@ class Reloading(support.TestCase):
             file.write(seats(3))
         self.await_seats(kubelet, 3)
         self.assertNotIn("resource removed", daemon.err.text())
-        self.expect_untouched(kubelet)
+        self.expect_unchanged(kubelet)
 
     def test_rejects_an_empty_file(self):
         config = pathlib.Path(self.config(NULL + seats(1)))
@@ -81,7 +81,7 @@ class Reloading(support.TestCase):
         self.assertIn("patchbay_config_last_reload_successful 0", daemon.get("/metrics")[1])
         config.write_text(NULL + seats(2))
         self.await_seats(kubelet, 2)
-        self.expect_untouched(kubelet)
+        self.expect_unchanged(kubelet)
 
     def test_reloads_a_swapped_configmap(self):
         mount = self.dir / "mount"
@@ -111,7 +111,7 @@ class Reloading(support.TestCase):
                 self.await_seats(kubelet, 2)
                 swap(f"{config.name}-3", NULL + seats(3))
                 self.await_seats(kubelet, 3)
-                self.expect_untouched(kubelet)
+                self.expect_unchanged(kubelet)
                 self.assertEqual(daemon.end()[0], 0)
                 kubelet.ask("stop")
 
@@ -128,7 +128,7 @@ class Reloading(support.TestCase):
         self.await_true(
             lambda: "patchbay_config_last_reload_successful 1" in daemon.get("/metrics")[1],
             "the reload is counted")
-        self.expect_untouched(kubelet)
+        self.expect_unchanged(kubelet)
 
     def test_sighup_reloads(self):
         config = pathlib.Path(self.config(NULL + seats(1)))
@@ -138,7 +138,7 @@ class Reloading(support.TestCase):
             daemon.send(signal.SIGHUP)
             self.await_true(
                 lambda: daemon.err.text().count("configuration reloaded") >= count, "reloaded")
-        self.expect_untouched(kubelet)
+        self.expect_unchanged(kubelet)
         self.assertEqual(daemon.err.text().count("configuration reloaded"), 3)
         self.assertEqual(daemon.end()[0], 0)
 
@@ -186,7 +186,7 @@ class Reloading(support.TestCase):
         config.write_text('[daemon]\npod_resources = ""\n' + NULL + seats(4))
         self.await_seats(kubelet, 4)
         self.assertEqual(daemon.err.text().count("need a restart to take effect"), 1)
-        self.expect_untouched(kubelet)
+        self.expect_unchanged(kubelet)
 
 
 class Waiting(support.TestCase):

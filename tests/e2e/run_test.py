@@ -250,6 +250,14 @@ class Logging(support.TestCase):
         self.assertEqual([(line["level"], line["warnings"]) for line in warnings], [("warning", 1)])
         self.assertIn("shutting down", [line["message"] for line in lines])
 
+    def test_log_reports_an_empty_configuration(self):
+        """As the DaemonSet of the Helm chart without a `config`."""
+        with Kubelet(self.kubelet_dir), \
+                Daemon(self.config("# nothing yet\n"), self.kubelet_dir, "--wait-for-config") as daemon:
+            _, line = daemon.err.wait("configuration has no resources")
+        self.assertRegex(line, LINE)
+        self.assertIn("write [[resource]] with a name and a [[resource.match]]", line)
+
     def test_configuration_errors_are_json(self):
         config = self.config('[[resource]]\nname = "null"\n')
         with Daemon(config, self.kubelet_dir, "--log-format", "json") as daemon:

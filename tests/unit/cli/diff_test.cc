@@ -42,12 +42,12 @@ TEST_F(DiffTest, PrintsTheEffectOfAReload) {
                             Resource("a.com/new"));
   EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(ran.out,
-            "RESOURCE       REACH  KEYS                   MEANING\n"
-            "a.com/old      gone   -                      unregistered: capacity drops to 0\n"
-            "a.com/changed  list   description, replicas  kubelet receives an updated device list; "
-            "running pods unaffected\n"
-            "a.com/new      new    -                      registers\n"
-            "1 untouched\n"
+            "RESOURCE       IMPACT   KEYS                   MEANING\n"
+            "a.com/old      removed  -                      unregistered: capacity drops to 0\n"
+            "a.com/changed  list     description, replicas  kubelet receives an updated device list with "
+            "other IDs\n"
+            "a.com/new      new      -                      registers\n"
+            "1 unchanged\n"
             "drain: a.com/changed: device IDs change; drain the pods that use them before the "
             "reload\n"
             "drain: a.com/old: its devices become devices of a.com/new; drain the pods that use "
@@ -56,15 +56,15 @@ TEST_F(DiffTest, PrintsTheEffectOfAReload) {
             "[daemon] rescan: takes effect on reload\n");
 }
 
-TEST_F(DiffTest, ReportsUntouchedResources) {
-  EXPECT_EQ(Diff(Resource("a.com/b"), "# a note\n" + Resource("a.com/b")).out, "1 untouched\n");
+TEST_F(DiffTest, ReportsUnchangedResources) {
+  EXPECT_EQ(Diff(Resource("a.com/b"), "# a note\n" + Resource("a.com/b")).out, "1 unchanged\n");
 }
 
 TEST_F(DiffTest, PrintsJson) {
   const auto ran = Diff(Resource("a.com/b"), Resource("a.com/b", "replicas = 2"), {"-o", "json"});
   EXPECT_EQ(Json::parse(ran.out), Json::parse(R"({
     "refused": "",
-    "resources": [{"name": "a.com/b", "reach": "list", "keys": ["replicas"],
+    "resources": [{"name": "a.com/b", "impact": "list", "keys": ["replicas"],
                    "drain": "device IDs change"}],
     "daemon": []})"));
 }
@@ -113,7 +113,7 @@ TEST_F(DiffTest, PrintsYaml) {
             "refused: \"\"\n"
             "resources:\n"
             "  - name: \"a.com/b\"\n"
-            "    reach: \"list\"\n"
+            "    impact: \"list\"\n"
             "    keys:\n"
             "      - \"replicas\"\n"
             "    drain: \"device IDs change\"\n"
@@ -136,7 +136,7 @@ TEST_F(DiffTest, RejectsRemovalOfAllResources) {
 TEST_F(DiffTest, ConsidersOnNodes) {
   const ScopedEnv node("NODE_NAME", "rack-1");
   const auto ran = Diff(Resource("a.com/b"), Resource("a.com/b", "on_nodes = [\"rack-2\"]"));
-  EXPECT_THAT(ran.out, HasSubstr("gone"));
+  EXPECT_THAT(ran.out, HasSubstr("removed"));
 }
 
 TEST_F(DiffTest, ReportsErrorsInEitherFile) {

@@ -57,7 +57,7 @@ TEST(PlanReload, ClassifiesTheImpactOfEachKey) {
     std::function<void(S&)> change;
   };
   const Case cases[] = {
-      {"inside description", [](S& s) { s.description = "x"; }},
+      {"internal description", [](S& s) { s.description = "x"; }},
       {"list replicas", [](S& s) { s.replicas = 2; }},
       {"response max_per_container", [](S& s) { s.max_per_container = 1; }},
       {"registration preferred_allocation",
@@ -66,7 +66,7 @@ TEST(PlanReload, ClassifiesTheImpactOfEachKey) {
       {"list exclusive", [](S& s) { s.exclusive = true; }},
       {"list forget_after", [](S& s) { s.forget_after = seconds(1); }},
       {"response env_separator", [](S& s) { s.env_separator = ";"; }},
-      {"inside on_nodes", [](S& s) { s.on_nodes.push_back(NamePattern::Compile("*").value()); }},
+      {"internal on_nodes", [](S& s) { s.on_nodes.push_back(NamePattern::Compile("*").value()); }},
       {"list match", [](S& s) { s.matches[0].id = Text("{name}"); }},
       {"list match",
        [](S& s) {
@@ -128,12 +128,12 @@ TEST(PlanReload, UnchangedOptionsNeedNoRegistration) {
               ElementsAre("a/b response hooks.pre_start hooks.release"));
   ResourceSpec other = releases;
   other.release->argv = {Text("/bin/b")};
-  EXPECT_THAT(Steps({releases}, {other}), ElementsAre("a/b inside hooks.release"));
+  EXPECT_THAT(Steps({releases}, {other}), ElementsAre("a/b internal hooks.release"));
 }
 
 TEST(PlanReload, RenameRemovesAndAddsAResource) {
   EXPECT_THAT(Steps({Named("a/b"), Named("a/c")}, {Named("a/d"), Named("a/c")}),
-              ElementsAre("a/b gone", "a/d new"));
+              ElementsAre("a/b removed", "a/d new"));
 }
 
 TEST(PlanReload, ExclusiveResourceAffectsOthers) {
@@ -142,7 +142,7 @@ TEST(PlanReload, ExclusiveResourceAffectsOthers) {
   EXPECT_THAT(Steps({owner, Named("a/b")}, {exclusive, Named("a/b")}),
               ElementsAre("a/owner list exclusive", "a/b list exclusive of others"));
   EXPECT_THAT(Steps({exclusive, Named("a/b")}, {Named("a/b")}),
-              ElementsAre("a/owner gone", "a/b list exclusive of others"));
+              ElementsAre("a/owner removed", "a/b list exclusive of others"));
   ResourceSpec elsewhere = exclusive;
   elsewhere.matches[0].type = NodeType::kFile;
   EXPECT_THAT(Steps({exclusive, Named("a/b")}, {elsewhere, Named("a/b")}),
@@ -150,7 +150,7 @@ TEST(PlanReload, ExclusiveResourceAffectsOthers) {
   ResourceSpec described = exclusive;
   described.description = "x";
   EXPECT_THAT(Steps({exclusive, Named("a/b")}, {described, Named("a/b")}),
-              ElementsAre("a/owner inside description"));
+              ElementsAre("a/owner internal description"));
 }
 
 TEST(PlanReload, ReportsDaemonKeysThatNeedARestart) {
