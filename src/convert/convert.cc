@@ -15,12 +15,23 @@ namespace patchbay {
 namespace {
 
 struct Converter {
-  IsConfiguration is_configuration;
-  NewFile (*convert)(const Manifest&, const std::string&, const ConvertHints&, Findings&);
+  Recognizer recognizer;
+  std::optional<NewFile> (*convert)(const Manifest&, const ConvertHints&, Findings&);
+  const char* not_found;  ///< the error if there is no configuration
+  const char* hint;
 };
 const Converter& ConverterOf(ForeignProgram from) {
-  static const Converter kConverters[] = {{IsGenericConfiguration, ConvertGenericDevicePlugin},
-                                          {IsSmarterConfiguration, ConvertSmarterDeviceManager}};
+  static const Converter kConverters[] = {
+      {{IsGenericConfiguration, FindMisspelledGeneric},
+       ConvertGenericDevicePlugin,
+       "no configuration of generic-device-plugin found",
+       "pass its configuration file, or a manifest with its --device arguments or its ConfigMap; "
+       "render a chart first, with `helm template`"},
+      {{IsSmarterConfiguration, FindMisspelledSmarter},
+       ConvertSmarterDeviceManager,
+       "no list of `devicematch` entries found",
+       "pass conf.yaml, the ConfigMap that contains it, or the values of the chart; without any of "
+       "these, smarter-device-manager uses the conf.yaml in its image"}};
   return kConverters[static_cast<std::size_t>(from)];
 }
 
@@ -82,8 +93,8 @@ std::optional<std::string> Written(const NewFile& file, const std::string& name,
   return errors.empty() ? std::optional(std::move(toml)) : std::nullopt;
 }
 
-/// Reports texts that are not valid YAML. They are errors if there is no configuration of the
-/// plugin, and otherwise probably belong to other programs.
+/// Reports values that seem to be a configuration but are not. They are errors if there is no
+/// configuration of the plugin, and otherwise probably belong to other programs.
 void ReportUnreadable(const Manifest& manifest, bool has_nothing_else, Findings& findings) {
   for (const Diagnostic& d : manifest.unreadable) {
     if (has_nothing_else) {
@@ -110,21 +121,25 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
   }
   diagnostics.AddSource(source.name, source.text);
   const Converter& converter = ConverterOf(from);
-  const Manifest manifest =
-      ReadManifest(source.name, source.text, converter.is_configuration, findings);
+  const Manifest manifest = ReadManifest(source.name, source.text, converter.recognizer, findings);
   if (diagnostics.HasErrors()) return conversion;
-  NewFile file = converter.convert(manifest, source.name, hints, findings);
-  const bool has_nothing = file.resources.empty() && file.refused.empty();
-  ReportUnreadable(manifest, has_nothing && diagnostics.HasErrors(), findings);
-  if (has_nothing && diagnostics.HasErrors()) return conversion;
+  auto converted = converter.convert(manifest, hints, findings);
+  const bool has_nothing = !converted || (converted->resources.empty() &&
+                                          converted->refused.empty() && diagnostics.HasErrors());
+  ReportUnreadable(manifest, has_nothing, findings);
+  if (!converted && manifest.unreadable.empty()) {
+    findings.Malformed({source.name, 0, 0}, converter.not_found, converter.hint);
+  }
+  if (has_nothing) return conversion;
+  NewFile& file = *converted;
   file.notes.insert(file.notes.begin(),
                     format("Converted from {}: {}. Comments mark differences in meaning.",
                            kForeignPrograms[static_cast<std::size_t>(from)], source.name));
   RefuseInvalid(file, findings);
   conversion.toml = Written(file, source.name, findings);
   if (conversion.toml && hints.needs_helm) {
-    conversion.helm =
-        WriteHelm(manifest, kForeignPrograms[static_cast<std::size_t>(from)], *conversion.toml);
+    conversion.helm = WriteHelm(manifest, kForeignPrograms[static_cast<std::size_t>(from)],
+                                *conversion.toml, findings);
   }
   return conversion;
 }

@@ -26,7 +26,7 @@ class Findings {
   void CannotConvert(const SourceLocation& place, std::string message, std::string hint) {
     Add(Severity::kError, "cannot-convert", place, std::move(message), std::move(hint));
   }
-  /// The other plugin ignores it as well.
+  /// The other plugin ignores it as well, or it is not part of the output.
   void Ignored(const SourceLocation& place, std::string message, std::string hint = "") {
     Add(Severity::kWarning, "ignored", place, std::move(message), std::move(hint));
   }

@@ -94,6 +94,12 @@ void Directories::TellWhatWasAssumed(Notes& notes) const {
       paths));
 }
 
+std::string NoteOnBelow() {
+  return format(
+      "{} matches all nodes in the directory without the directories by-id, by-path and the like.",
+      kBelow);
+}
+
 NewMatch MatchOfDirectory(const std::string& path, std::string_view program,
                           std::string_view group) {
   NewMatch match;
@@ -101,6 +107,7 @@ NewMatch MatchOfDirectory(const std::string& path, std::string_view program,
       "{} is a directory: with {}, the container runtime adds the nodes in it; in Patchbay, they "
       "form one device.",
       path, program));
+  match.notes.push_back(NoteOnBelow());
   const std::string below =
       group.empty() ? std::string(kBelow) : format("(?P<{}>{})", group, kBelow);
   match.regex = format("{}(?P<group>{})/{}", kDev, RegexOf(path.substr(kDev.size())), below);

@@ -35,6 +35,8 @@ class Directories {
 /// directories contain symbolic links to the nodes, which container runtimes do not pass to the
 /// container. An `exclude` cannot be used, because it would also exclude the nodes.
 inline constexpr std::string_view kBelow = "(?:[^b]|b[^y]|by[^-]).*";
+/// Returns a comment that explains kBelow.
+std::string NoteOnBelow();
 
 /// Returns a match that groups the nodes below `path`, a directory in /dev, into one device.
 /// `program` is the name of the plugin for the note. If `group` is not empty, the regular

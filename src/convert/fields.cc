@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/ascii.h"
 #include "base/escape.h"
@@ -38,17 +39,21 @@ const YamlValue* Fields::Find(std::string_view key) const {
   return value == nullptr || value->kind == YamlValue::Kind::kNull ? nullptr : value;
 }
 
+/// Returns whether a value contains no template or substitution; otherwise adds a finding.
+bool Fields::IsKnown(std::string_view key, const YamlValue& value) const {
+  std::string hint = HintOnTemplate(value.text);
+  if (hint.empty()) return true;
+  findings_.CannotConvert(value.place,
+                          format("`{}` is not known: {}", key, Truncate(value.text, 100)),
+                          std::move(hint));
+  return false;
+}
+
 std::optional<std::string> Fields::Text(std::string_view key) const {
   const YamlValue* value = Find(key);
   if (value == nullptr) return std::nullopt;
-  if (value->IsScalar()) {
-    if (HasTemplate(value->text)) {
-      findings_.CannotConvert(value->place,
-                              format("`{}` is not known: {}", key, Truncate(value->text, 100)),
-                              "replace the template or substitution with its value");
-    }
-    return value->text;
-  }
+  if (!IsKnown(key, *value)) return std::nullopt;
+  if (value->IsScalar()) return value->text;
   findings_.Malformed(value->place, format("`{}` must be a string", key));
   return std::nullopt;
 }
@@ -59,7 +64,7 @@ bool Fields::Flag(std::string_view key) const {
   static constexpr std::string_view kNo[] = {"false", "False", "FALSE", "no", "No", "NO",
                                              "off",   "Off",   "OFF",   "n",  "N"};
   const YamlValue* value = Find(key);
-  if (value == nullptr || IsOneOf(*value, kNo)) return false;
+  if (value == nullptr || IsOneOf(*value, kNo) || !IsKnown(key, *value)) return false;
   if (!IsOneOf(*value, kYes)) {
     findings_.Malformed(value->place, format("`{}` must be true or false", key));
   }
@@ -68,7 +73,7 @@ bool Fields::Flag(std::string_view key) const {
 
 std::int64_t Fields::Number(std::string_view key, std::int64_t most, std::int64_t otherwise) const {
   const YamlValue* value = Find(key);
-  if (value == nullptr) return otherwise;
+  if (value == nullptr || !IsKnown(key, *value)) return otherwise;
   const std::string& text = value->text;
   if (!value->IsScalar() || value->is_quoted || text.empty() ||
       !std::all_of(text.begin(), text.end(), IsDigit) || (text.size() > 1 && text[0] == '0')) {
@@ -96,10 +101,6 @@ std::span<const YamlValue> Fields::List(std::string_view key) const {
 SourceLocation Fields::PlaceOfKey(std::string_view key) const {
   const YamlValue* value = Find(key);
   return value == nullptr ? map_.place : value->place;
-}
-
-bool HasTemplate(std::string_view text) {
-  return text.find("{{") != std::string_view::npos || text.find("${") != std::string_view::npos;
 }
 
 bool ExpectMap(const YamlValue& value, std::string_view what, Findings& findings) {

@@ -12,7 +12,8 @@
 namespace patchbay {
 
 /// Typed access to the keys of one map in a file of another plugin. A value of the wrong type is a
-/// finding, and the accessor returns a default. Null counts as absent. The map and the findings
+/// finding, and so is a template or substitution, whose value is not known; the accessor then
+/// returns a default. Null counts as absent. The map and the findings
 /// must outlive the object.
 class Fields {
  public:
@@ -22,7 +23,6 @@ class Fields {
          Findings& findings, bool is_closed = true);
 
   const YamlValue* Find(std::string_view key) const;
-  /// A text with a template or substitution, whose value is not known, is a finding.
   std::optional<std::string> Text(std::string_view key) const;
   /// False if absent.
   bool Flag(std::string_view key) const;
@@ -35,13 +35,11 @@ class Fields {
   SourceLocation PlaceOfKey(std::string_view key) const;
 
  private:
+  bool IsKnown(std::string_view key, const YamlValue& value) const;
+
   const YamlValue& map_;
   Findings& findings_;
 };
-
-/// Returns whether a text contains a template of Helm, "{{ … }}", or a substitution of Flux,
-/// "${…}".
-bool HasTemplate(std::string_view text);
 
 /// Returns whether `value` is a map. Otherwise adds a finding that refers to the value as `what`.
 bool ExpectMap(const YamlValue& value, std::string_view what, Findings& findings);

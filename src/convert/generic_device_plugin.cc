@@ -132,6 +132,7 @@ class GenericConversion {
     const Container* container;
   };
   std::map<std::string, Added> added_;
+  std::map<std::string, Diagnostic> unknown_domains_;  ///< with a template, and their errors
   YamlBudget budget_;
   bool found_ = false;
   bool has_assumed_ = false;
@@ -155,6 +156,14 @@ std::optional<std::string> GenericConversion::DomainFlag(const Container* contai
 std::string GenericConversion::Domain(const std::optional<std::string>& said,
                                       const Container* container, const SourceLocation& place) {
   if (hints_.domain) return *hints_.domain;
+  if (said && !HintOnTemplate(*said).empty() && !unknown_domains_.contains(*said)) {
+    Diagnostic error{Severity::kError, "", place,
+                     format("the domain is not known: {}", Truncate(*said, 100)),
+                     HintOnTemplate(*said) + ", or use --domain"};
+    findings_.CannotConvert(error.place, error.message, error.hint);
+    findings_.TakeErrors();  // it is the reason for each device, see Add
+    unknown_domains_.emplace(*said, std::move(error));
+  }
   if (said) return *said;
   const auto of_image = DomainOfImage(container == nullptr ? "" : container->image);
   if (of_image) return std::string(*of_image);
@@ -224,12 +233,13 @@ void GenericConversion::Add(GenericDevice device, const std::string& domain,
   found_ = true;
   const std::string name = domain + "/" + device.name;
   const auto problem = ProblemWithResourceName(name);
-  if (device.errors.empty() && problem) {
-    findings_.CannotConvert(
-        device.place, format("invalid resource name {}: {}", Truncate(name, 120), *problem),
-        HasTemplate(name) ? "replace the template or substitution with its value; for a domain, "
-                            "use --domain"
-                          : "correct the name or the domain");
+  const auto unknown = unknown_domains_.find(domain);
+  if (unknown != unknown_domains_.end()) {
+    device.errors.push_back(unknown->second);
+  } else if (device.errors.empty() && problem) {
+    findings_.CannotConvert(device.place,
+                            format("invalid resource name {}: {}", Truncate(name, 120), *problem),
+                            "correct the name or the domain");
   }
   if (!device.errors.empty() || problem) {
     for (const GenericGroup& group : device.groups) {
@@ -319,21 +329,29 @@ void GenericConversion::Document(const Manifest::Document& document) {
   found_ = true;
   // Other maps with `devices` can have keys of other programs.
   const Fields fields(value, kProgram, kFileKeys, findings_, document.is_root);
-  auto said = fields.Text("domain");
+  // A template in the domain is reported by Domain, unless the caller has a domain.
+  const YamlValue* in_file = fields.Find("domain");
+  auto said = in_file != nullptr && in_file->IsScalar() ? std::optional(in_file->text)
+                                                        : fields.Text("domain");
   if (document.key == kMicroShift) {
     if (!said) said = kMicroShiftDomain;
+    if (file_.end_notes.empty()) {
+      file_.end_notes.push_back(
+          "When you deploy this file, disable the plugin of MicroShift in its config.yaml: "
+          "genericDevicePlugin, status: Disabled.");
+    }
     if (fields.Text("status").value_or("") != "Enabled") {
       findings_.Assumed(value.place, "the plugin is not enabled in MicroShift; it is converted",
                         "check whether the nodes have its resources");
     }
   }
   if (auto flag = DomainFlag(reader)) said = std::move(flag);
-  const std::string domain = Domain(said, reader, value.place);
   for (const std::string_view key : {"listen", "log-level", "plugin-directory"}) {
     const YamlValue* setting = document.is_root ? fields.Find(key) : nullptr;
     if (setting != nullptr) NotTaken(key, Truncate(setting->text, 80));
   }
   RefusePending("a file", "");
+  const std::string domain = Domain(said, reader, fields.PlaceOfKey("domain"));
   for (const std::string_view key : {"devices", "device"}) {
     for (const YamlValue& device : fields.List(key)) {
       Add(ReadGenericDevice(device, true, findings_), domain, reader);
@@ -358,19 +376,37 @@ bool IsGenericConfiguration(const YamlValue& value, bool is_root) {
                      [](const YamlValue& device) { return device.Find("groups") != nullptr; });
 }
 
-NewFile ConvertGenericDevicePlugin(const Manifest& manifest, const std::string& file,
-                                   const ConvertHints& hints, Findings& findings) {
+std::optional<Misspelled> FindMisspelledGeneric(const YamlValue& value) {
+  static constexpr std::string_view kDevices[] = {"devices"};
+  static constexpr std::string_view kGroups[] = {"groups"};
+  for (const YamlEntry& entry : value.entries) {
+    for (const YamlValue& device : entry.value.items) {
+      const bool has_groups = device.Find("groups") != nullptr;
+      if (has_groups && IsMisspelled(entry.key, kDevices)) {
+        return Misspelled{entry.key.place, entry.key.text, kDevices[0]};
+      }
+      if (has_groups || device.Find("name") == nullptr || &entry.value != value.Find("devices")) {
+        continue;
+      }
+      for (const YamlEntry& of_device : device.entries) {
+        if (of_device.value.IsList() && IsMisspelled(of_device.key, kGroups)) {
+          return Misspelled{of_device.key.place, of_device.key.text, kGroups[0]};
+        }
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<NewFile> ConvertGenericDevicePlugin(const Manifest& manifest,
+                                                  const ConvertHints& hints, Findings& findings) {
   GenericConversion conversion(manifest, hints, findings);
   conversion.AllFlags();
   // The plugin ignores the devices in its file if there are devices in its arguments.
   if (!conversion.found()) {
     for (const auto& document : manifest.documents) conversion.Document(document);
   }
-  if (!conversion.found()) {
-    findings.Malformed({file, 0, 0}, "no configuration of generic-device-plugin found",
-                       "pass its configuration file, or a manifest with its --device arguments or "
-                       "its ConfigMap; render a chart first, with `helm template`");
-  }
+  if (!conversion.found()) return std::nullopt;
   return std::move(conversion).Take();
 }
 

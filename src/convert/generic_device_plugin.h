@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -68,8 +69,12 @@ NewResource ResourceOf(const GenericDevice& device, const std::string& name, Fin
 /// Returns whether a value is the plugin's file, or a part of another file with the same `devices`.
 bool IsGenericConfiguration(const YamlValue& value, bool is_root);
 
-/// Converts all devices in a manifest. `file` is its name, for diagnostics.
-NewFile ConvertGenericDevicePlugin(const Manifest& manifest, const std::string& file,
-                                   const ConvertHints& hints, Findings& findings);
+/// Returns a misspelled `devices` or `groups`, because of which a map is not a configuration of the
+/// plugin.
+std::optional<Misspelled> FindMisspelledGeneric(const YamlValue& value);
+
+/// Converts all devices in a manifest. Returns nothing if it has no configuration of the plugin.
+std::optional<NewFile> ConvertGenericDevicePlugin(const Manifest& manifest,
+                                                  const ConvertHints& hints, Findings& findings);
 
 }  // namespace patchbay

@@ -57,9 +57,12 @@ GenericDevice DeviceReader::Device(const YamlValue& value) {
     return device;
   }
   const Fields fields(value, kOwner, kDeviceKeys, findings_);
-  device.name = std::string(Trimmed(fields.Text("name").value_or("")));
+  const auto name = fields.Text("name");
+  device.name = std::string(Trimmed(name.value_or("")));
   device.place = fields.PlaceOfKey("name");
-  if (device.name.empty()) findings_.Malformed(device.place, "the device has no `name`");
+  const bool is_reported = !name && fields.Find("name") != nullptr;
+  if (device.name.empty() && !is_reported)
+    findings_.Malformed(device.place, "the device has no `name`");
   const auto groups = fields.List("groups");
   device.errors = findings_.TakeErrors();
   for (const YamlValue& group : groups) {
@@ -107,7 +110,7 @@ GenericPath DeviceReader::Path(const YamlValue& value) {
   path.place = fields.PlaceOfKey("path");
   const auto text = fields.Text("path");
   path.path = std::string(Trimmed(text.value_or("")));
-  const bool is_reported = HasTemplate(path.path) || (!text && fields.Find("path") != nullptr);
+  const bool is_reported = !text && fields.Find("path") != nullptr;
   if (!path.path.starts_with('/') && !is_reported) {
     findings_.Malformed(path.place, "`path` must be an absolute path", "start it with a slash");
   }
@@ -136,7 +139,9 @@ GenericPath DeviceReader::Path(const YamlValue& value) {
 /// Returns a USB ID with four lower-case digits, as in sysfs. In MicroShift, it has the prefix 0x.
 std::string DeviceReader::Numbers(const Fields& fields, std::string_view key, bool has_prefix) {
   const YamlValue* value = fields.Find(key);
-  std::string text = fields.Text(key).value_or("");
+  const auto given = fields.Text(key);
+  if (value != nullptr && !given) return "0000";  // reported by Text
+  std::string text = given.value_or("");
   if (has_prefix && (text.starts_with("0x") || text.starts_with("0X"))) text.erase(0, 2);
   const bool is_hex =
       !text.empty() && text.size() <= 4 && std::all_of(text.begin(), text.end(), [](char c) {

@@ -80,16 +80,34 @@ std::nullopt_t GroupPlanner::CannotConvert(const GenericPath& path, std::string 
   return std::nullopt;
 }
 
-/// Each USB ID becomes a match. Several in a group are usually one device that has another ID after
-/// its firmware is loaded.
+/// The USB IDs with the same serial number become a match. Several in a group are usually one
+/// device that has another ID after its firmware is loaded.
 GroupPlan PlanOfUsb(const GenericGroup& group) {
   GroupPlan plan;
   for (const GenericUsb& usb : group.usb) {
-    plan.matches.push_back({.usb = usb.vendor + ":" + usb.product,
-                            .serial = GlobOf(usb.serial),
-                            .udev_subsystem = "usb"});  // the node below /dev/bus/usb and no other
+    const std::string serial = GlobOf(usb.serial);
+    auto match = std::find_if(plan.matches.begin(), plan.matches.end(),
+                              [&](const NewMatch& known) { return known.serial == serial; });
+    if (match == plan.matches.end()) {
+      // The node below /dev/bus/usb and no other.
+      plan.matches.push_back({.serial = serial, .udev_subsystem = "usb"});
+      match = plan.matches.end() - 1;
+    }
+    const std::string id = usb.vendor + ":" + usb.product;
+    if (std::find(match->usb.begin(), match->usb.end(), id) == match->usb.end()) {
+      match->usb.push_back(id);
+    }
   }
-  plan.matches.front().notes.push_back(
+  for (NewMatch& match : plan.matches) {
+    if (match.usb.size() == 1) continue;
+    match.id = "{usb_port}";
+    match.notes.push_back(
+        "The IDs of a group are usually those of one device before and after its firmware is "
+        "loaded. It stays the same device, because its ID is the port.");
+  }
+  auto& notes = plan.matches.front().notes;
+  notes.insert(
+      notes.begin(),
       "Difference: if several such devices are plugged in, generic-device-plugin combines them "
       "into one device; in Patchbay, each is a separate device.");
   plan.nodes.emplace_back();
@@ -147,6 +165,9 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
     return CannotConvert(*parts.front().path,
                          "all paths of a device with several paths must be below /dev",
                          "use `type: Mount` for the other paths");
+  }
+  if (std::any_of(parts.begin(), parts.end(), [](const Part& p) { return p.is_directory(); })) {
+    match.notes.push_back(NoteOnBelow());
   }
   match.regex = format("/(?P<group>dev)/(?:{})", regex);
   match.group_by = "group";
@@ -352,6 +373,13 @@ std::optional<GroupPlan> GroupPlanner::PlanOf(const GenericGroup& group) {
               : globs == 1        ? PlanOfShared(devices)
                                   : PlanOfPairs(devices);
   if (!plan || !AddMounts(mounts, globs > 0, *plan)) return std::nullopt;
+  for (const Part& part : devices) {
+    if (part.path->limit == 1 || (devices.size() > 1 && globs > 0)) continue;
+    plan->matches.front().notes.push_back(format(
+        "The limit of {} of {} is not converted: it has no effect without a glob in the same "
+        "group.",
+        part.path->limit, part.path->path));
+  }
   return plan;
 }
 

@@ -4,6 +4,7 @@
 #include "convert/helm.h"
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "base/escape.h"
@@ -16,6 +17,22 @@ using Kind = YamlValue::Kind;
 using Container = Manifest::Container;
 
 constexpr std::string_view kDevicePlugins = "/var/lib/kubelet/device-plugins";
+/// A section that does not carry over, and what to do instead.
+struct Section {
+  std::string_view key;
+  std::string_view instead;
+};
+constexpr Section kSectionsOfValues[] = {
+    {"ingress", "Patchbay needs none"},
+    {"networkpolicies", "write one for Patchbay, or do without"},
+    {"rbac", "Patchbay needs no permissions in the cluster"},
+    {"route", "Patchbay needs none"},
+    {"secrets", "Patchbay needs none"},
+    {"service", "Patchbay needs none"},
+    {"serviceMonitor", "set podMonitor.enabled: true"}};
+constexpr Section kSectionsOfSpec[] = {
+    {"valuesFrom", "write the values that Patchbay needs in `values`"},
+    {"postRenderers", "write new ones for the objects of Patchbay"}};
 constexpr std::string_view kReplacedInSpec[] = {"chart", "chartRef", "values", "valuesFrom",
                                                 "postRenderers"};
 
@@ -95,6 +112,40 @@ std::string PodValues(const Container& container) {
   return values;
 }
 
+/// Reports the sections of a map that do not carry over, and returns comments about them.
+std::string NotCarriedOver(const YamlValue* map, std::span<const Section> sections,
+                           Findings& findings) {
+  std::string comments;
+  for (const Section& section : sections) {
+    const YamlValue* found = map == nullptr ? nullptr : map->Find(section.key);
+    if (found == nullptr || (found->items.empty() && found->entries.empty())) continue;
+    const YamlValue* enabled = found->Find("enabled");
+    if (enabled != nullptr && enabled->text == "false") continue;
+    const std::string message = format("not carried over: {}", section.key);
+    findings.Ignored(found->place, message, std::string(section.instead));
+    comments += format("# Not carried over: {}; {}\n", section.key, section.instead);
+  }
+  return comments;
+}
+
+/// Reports the objects other than the release, which the output does not contain.
+void ReportOtherObjects(const Manifest& manifest, const YamlValue& release, Findings& findings) {
+  for (const YamlValue* object : manifest.objects) {
+    const YamlValue* kind = object->Find("kind");
+    if (object == &release || kind == nullptr || !kind->IsScalar()) continue;
+    const YamlValue* metadata = object->Find("metadata");
+    const YamlValue* name = metadata == nullptr ? nullptr : metadata->Find("name");
+    const bool is_converted =
+        std::any_of(manifest.documents.begin(), manifest.documents.end(),
+                    [&](const Manifest::Document& document) { return document.object == object; });
+    findings.Ignored(
+        object->place,
+        format("{}{} is not part of the output", Truncate(kind->text, 60),
+               name == nullptr ? "" : " " + Truncate(name->text, 100)),
+        is_converted ? "its configuration is; remove it if nothing else uses it" : "keep it");
+  }
+}
+
 std::string Indented(const std::string& text, std::string_view indent) {
   std::string indented;
   for (const std::string_view line : LinesOf(text)) {
@@ -116,7 +167,7 @@ std::string WithoutSubstitutions(const std::string& text) {
 }
 
 /// Returns a HelmRelease with the name and the settings of the given one.
-std::string Release(const YamlValue& release, const std::string& values) {
+std::string Release(const YamlValue& release, const std::string& values, Findings& findings) {
   const auto json = [](const YamlValue* value) { return value == nullptr ? "{}" : ToJson(*value); };
   const YamlValue* metadata = release.Find("metadata");
   const YamlValue* spec = release.Find("spec");
@@ -136,6 +187,9 @@ std::string Release(const YamlValue& release, const std::string& values) {
       "spec:\n",
       space == nullptr ? "" : ", \"namespace\": " + ToJson(*space),
       json(release.Find("apiVersion")), json(metadata));
+  if (const auto comments = NotCarriedOver(spec, kSectionsOfSpec, findings); !comments.empty()) {
+    text += Indented(comments, "  ");
+  }
   if (spec == nullptr || spec->Find("interval") == nullptr) text += "  interval: 1h\n";
   if (spec != nullptr) {
     for (const YamlEntry& entry : spec->entries) {
@@ -156,13 +210,21 @@ std::string Release(const YamlValue& release, const std::string& values) {
 
 }  // namespace
 
-std::string WriteHelm(const Manifest& manifest, std::string_view program, const std::string& toml) {
+std::string WriteHelm(const Manifest& manifest, std::string_view program, const std::string& toml,
+                      Findings& findings) {
   const Container* container = ContainerOf(manifest, program);
   const YamlValue* kind = container == nullptr ? nullptr : container->object->Find("kind");
   const bool is_release = kind != nullptr && kind->text == "HelmRelease";
-  const std::string values = (container == nullptr ? "" : PodValues(*container)) +
+  const YamlValue* of_chart = container == nullptr ? nullptr : container->object;
+  if (is_release) {
+    const YamlValue* spec = container->object->Find("spec");
+    of_chart = spec == nullptr ? nullptr : spec->Find("values");
+    ReportOtherObjects(manifest, *container->object, findings);
+  }
+  const std::string values = NotCarriedOver(of_chart, kSectionsOfValues, findings) +
+                             (container == nullptr ? "" : PodValues(*container)) +
                              Block("config", is_release ? WithoutSubstitutions(toml) : toml);
-  return is_release ? Release(*container->object, values) : values;
+  return is_release ? Release(*container->object, values, findings) : values;
 }
 
 }  // namespace patchbay

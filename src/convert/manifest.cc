@@ -16,6 +16,9 @@
 #include <string_view>
 #include <utility>
 
+#include "base/escape.h"
+#include "base/format.h"
+
 namespace patchbay {
 namespace {
 
@@ -149,13 +152,20 @@ std::string Expanded(const Variables& variables, std::string_view text, std::siz
 
 /// Returns whether a text may be YAML with a configuration. Others are not parsed.
 bool MayBeConfiguration(const std::string& text) {
-  return text.find("device") != std::string::npos && text.find(':') != std::string::npos;
+  static constexpr std::string_view kDevices[] = {"devices"};
+  if (text.find(':') == std::string::npos) return false;
+  if (text.find("device") != std::string::npos) return true;
+  const auto lines = LinesOf(text);
+  return std::any_of(lines.begin(), lines.end(), [](std::string_view line) {
+    const bool is_key = line.ends_with(':') && line.size() <= 10;
+    return is_key && !Nearest(line.substr(0, line.size() - 1), kDevices).empty();
+  });
 }
 
 class Walk {
  public:
-  Walk(const IsConfiguration& is_configuration, Manifest& manifest)
-      : is_configuration_(is_configuration), manifest_(manifest) {}
+  Walk(const Recognizer& recognizer, Manifest& manifest)
+      : recognizer_(recognizer), manifest_(manifest) {}
 
   /// Walks a document of the file.
   void Root(const YamlValue& document) {
@@ -178,7 +188,7 @@ class Walk {
   void Text(const YamlValue& text, const Pod& pod, const std::string& key, bool is_root, int depth);
   void AddContainer(const YamlValue& value, const Pod& pod);
 
-  const IsConfiguration& is_configuration_;
+  const Recognizer& recognizer_;
   Manifest& manifest_;
   const YamlValue* object_ = nullptr;
   const YamlValue* data_ = nullptr;  ///< the texts of the object, if it is a ConfigMap
@@ -191,8 +201,15 @@ void Walk::Value(const YamlValue& value, const Pod& outer, const std::string& ke
     Text(value, outer, key, is_root, depth);
     return;
   }
-  if (is_configuration_(value, is_root)) {
+  if (recognizer_.is_configuration(value, is_root)) {
     manifest_.documents.push_back({&value, object_, key, config_map_, is_root});
+  } else if (const auto misspelled = recognizer_.find_misspelled(value)) {
+    manifest_.unreadable.push_back(
+        {Severity::kError, "", misspelled->place,
+         format("this is not a configuration of the plugin, because it has the key `{}`; did you "
+                "mean `{}`?",
+                Truncate(misspelled->key, 60), misspelled->meant),
+         "correct the key"});
   }
   for (const YamlValue& item : value.items) Value(item, outer, key, false, depth);
   if (value.entries.empty()) return;
@@ -251,7 +268,8 @@ void Walk::Text(const YamlValue& text, const Pod& pod, const std::string& key, b
     for (Diagnostic& d : of_text.Sorted()) manifest_.unreadable.push_back(std::move(d));
     return;
   }
-  const std::size_t known = manifest_.documents.size();
+  const auto found = [&] { return manifest_.documents.size() + manifest_.unreadable.size(); };
+  const std::size_t known = found();
   bool seems_to_be_one = text.text.find("devicematch") != std::string::npos;
   for (YamlValue& document : documents) {
     if (document.IsScalar()) continue;  // no YAML, or a text in a text, which no plugin reads
@@ -259,7 +277,7 @@ void Walk::Text(const YamlValue& text, const Pod& pod, const std::string& key, b
     manifest_.values.push_back(std::move(document));
     Value(manifest_.values.back(), pod, key, is_root, depth + 1);
   }
-  if (manifest_.documents.size() == known && seems_to_be_one) {
+  if (found() == known && seems_to_be_one) {
     manifest_.unreadable.push_back({Severity::kError, "", text.place,
                                     "this text is not a configuration of the plugin",
                                     "a configuration is a list of `devices` with `groups`, or of "
@@ -269,8 +287,14 @@ void Walk::Text(const YamlValue& text, const Pod& pod, const std::string& key, b
 
 }  // namespace
 
+bool IsMisspelled(const YamlValue& key, std::span<const std::string_view> keys) {
+  if (!key.IsScalar() || key.text.size() > 30) return false;
+  const bool is_one = std::find(keys.begin(), keys.end(), key.text) != keys.end();
+  return !is_one && !Nearest(key.text, keys).empty();
+}
+
 Manifest ReadManifest(const std::string& file, const std::string& text,
-                      const IsConfiguration& is_configuration, Findings& findings) {
+                      const Recognizer& recognizer, Findings& findings) {
   Manifest manifest;
   manifest.lines = LinesOf(text);
   auto documents = ReadYaml(
@@ -279,7 +303,7 @@ Manifest ReadManifest(const std::string& file, const std::string& text,
         return SourceLocation{file, line, column};
       },
       manifest.budget, findings);
-  Walk walk(is_configuration, manifest);
+  Walk walk(recognizer, manifest);
   for (YamlValue& document : documents) {
     manifest.values.push_back(std::move(document));
     walk.Root(manifest.values.back());

@@ -4,8 +4,11 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "convert/yaml.h"
@@ -39,7 +42,7 @@ struct Manifest {
   std::vector<const YamlValue*> objects;  ///< the documents of the file; of a List, its items
   std::vector<Document> documents;
   std::vector<Container> containers;   ///< all with an image or arguments, at any depth
-  std::vector<Diagnostic> unreadable;  ///< errors in texts that seem to be a configuration
+  std::vector<Diagnostic> unreadable;  ///< errors in values that seem to be a configuration
   TextLines lines;                     ///< of the file; refer to its text
   YamlBudget budget;                   ///< what is left for the texts in arguments
 };
@@ -48,9 +51,25 @@ struct Manifest {
 /// errors in it are reported.
 using IsConfiguration = std::function<bool(const YamlValue& value, bool is_root)>;
 
+/// A key because of which a value is not a configuration of the plugin.
+struct Misspelled {
+  SourceLocation place;
+  std::string key;
+  std::string_view meant;  ///< refers to a constant
+};
+
+/// Returns whether a key is not one of `keys`, but probably a misspelling of one of them.
+bool IsMisspelled(const YamlValue& key, std::span<const std::string_view> keys);
+
+/// Recognizes the configuration of a plugin.
+struct Recognizer {
+  IsConfiguration is_configuration;
+  std::optional<Misspelled> (*find_misspelled)(const YamlValue& value);
+};
+
 /// Reads a file with any number of YAML documents, and the YAML in the texts in them. `file` is its
 /// name, for diagnostics; `text` must outlive the result.
 Manifest ReadManifest(const std::string& file, const std::string& text,
-                      const IsConfiguration& is_configuration, Findings& findings);
+                      const Recognizer& recognizer, Findings& findings);
 
 }  // namespace patchbay

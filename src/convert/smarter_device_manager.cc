@@ -225,16 +225,22 @@ bool IsSmarterConfiguration(const YamlValue& value, bool) {
   });
 }
 
-NewFile ConvertSmarterDeviceManager(const Manifest& manifest, const std::string& file,
-                                    const ConvertHints& hints, Findings& findings) {
+std::optional<Misspelled> FindMisspelledSmarter(const YamlValue& value) {
+  for (const YamlValue& item : value.items) {
+    for (const YamlEntry& entry : item.entries) {
+      if (entry.value.IsScalar() && IsMisspelled(entry.key, kSmarterKeys)) {
+        return Misspelled{entry.key.place, entry.key.text, Nearest(entry.key.text, kSmarterKeys)};
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<NewFile> ConvertSmarterDeviceManager(const Manifest& manifest,
+                                                   const ConvertHints& hints, Findings& findings) {
+  if (manifest.documents.empty()) return std::nullopt;
   SmarterConversion conversion(hints, findings);
   for (const auto& document : manifest.documents) conversion.List(*document.value);
-  if (manifest.documents.empty()) {
-    findings.Malformed(
-        {file, 0, 0}, "no list of `devicematch` entries found",
-        "pass conf.yaml, the ConfigMap that contains it, or the values of the chart; "
-        "without any of these, smarter-device-manager uses the conf.yaml in its image");
-  }
   return std::move(conversion).Take();
 }
 

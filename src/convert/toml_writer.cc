@@ -155,6 +155,8 @@ std::string WriteToml(const NewFile& file) {
     out += "\n";
     WriteRefusal(refusal, out);
   }
+  if (!file.end_notes.empty()) out += "\n";
+  Lines(out, "").Comments(file.end_notes);
   return out;
 }
 

@@ -27,7 +27,7 @@ struct NewMatch {
   Notes notes = {};
   std::string path = {};  ///< a glob; exactly one of path, regex and usb is set
   std::string regex = {};
-  std::string usb = {};
+  std::vector<std::string> usb = {};
   std::string serial = {};
   std::string udev_subsystem = {};
   std::string type = {};
@@ -68,6 +68,7 @@ struct NewFile {
   Notes notes = {};
   std::vector<NewResource> resources = {};
   std::vector<Refusal> refused = {};
+  Notes end_notes = {};  ///< at the end of the file
 };
 
 /// Returns the file as TOML. Omits `replicas` and `device_node` if they have their default values.

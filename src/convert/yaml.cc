@@ -174,7 +174,10 @@ void FinishKeys(YamlValue& value, Findings& findings) {
   for (YamlEntry& entry : value.entries) {
     FinishKeys(entry.value, findings);
     if (!entry.key.IsScalar()) {
-      findings.Malformed(entry.key.place, "a key must be a string");
+      // A template without quotes is a map of a map.
+      const bool is_template = entry.key.IsMap() && entry.key.entries.size() == 1;
+      findings.Malformed(entry.key.place, "a key must be a string",
+                         is_template ? HintOnTemplate("{{") : "");
     } else if (entry.key.text == "<<" && !entry.key.is_quoted) {
       merged.push_back(std::move(entry.value));
     } else if (!seen.insert(entry.key.text).second) {
@@ -202,6 +205,9 @@ std::string_view LineAt(std::string_view text, int line) {
 }
 
 std::string HintOnBrokenYaml(std::string_view text, const YAML::Mark& mark) {
+  // A substitution without quotes ends the map or list in braces or brackets that contains it.
+  const std::string_view line_at_mark = LineAt(text, mark.line);
+  if (line_at_mark.find("${") != std::string_view::npos) return HintOnTemplate("${");
   if (text.find("{{") != std::string_view::npos) {
     return "render the chart first, with `helm template`";
   }
@@ -362,6 +368,12 @@ std::vector<YamlValue> ReadYaml(const std::string& text, const PlaceOf& place_of
   }
   for (YamlValue& document : *parsed) FinishKeys(document, findings);
   return std::move(*parsed);
+}
+
+std::string HintOnTemplate(std::string_view text) {
+  if (text.find("{{") != std::string_view::npos) return "replace the template with its value";
+  if (text.find("${") != std::string_view::npos) return "replace the substitution with its value";
+  return "";
 }
 
 std::string ToJson(const YamlValue& value, std::size_t most) {

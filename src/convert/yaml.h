@@ -55,6 +55,10 @@ struct YamlBudget {
 std::vector<YamlValue> ReadYaml(const std::string& text, const PlaceOf& place_of,
                                 YamlBudget& budget, Findings& findings);
 
+/// Returns what to do about a template of Helm, "{{ … }}", or a substitution of Flux, "${…}", in a
+/// text whose value is therefore not known. Returns "" if it contains neither.
+std::string HintOnTemplate(std::string_view text);
+
 /// Returns a value as JSON on one line, which is valid YAML too. Stops after about `most` bytes
 /// with "…", which is not.
 std::string ToJson(const YamlValue& value, std::size_t most = 1U << 20);

@@ -306,6 +306,19 @@ TEST_F(ConvertTest, CoralKeepsItsResourceWhenItsFirmwareIsLoaded) {
                      {"/dev/bus/usb/001/002 > /dev/bus/usb/001/002 rw", 4}}));
 }
 
+TEST_F(ConvertTest, CoralHasTheIdOfItsPort) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  EXPECT_EQ(Converted({"--from", kGeneric, ForeignFile("coral.yaml")}).code, kOk);
+  sysfs_.Device("/sys/devices/usb1/1-2",
+                {.subsystem = "usb",
+                 .devtype = "usb_device",
+                 .number = "189:1",
+                 .node = "bus/usb/001/002",
+                 .attributes = {{"idVendor", "1a6e"}, {"idProduct", "089a"}, {"serial", ""}}});
+  const Json listed = Json::parse(OnHost({"devices"}).out);
+  EXPECT_EQ(listed["resources"][0]["devices"][0]["id"], "1-2");
+}
+
 TEST_F(ConvertTest, WritesPartialResultAndFails) {
   const Ran ran = Converted({"--from", kGeneric, ForeignFile("partly.yaml")});
   EXPECT_EQ(ran.code, kFailed);

@@ -70,9 +70,16 @@ TEST(FormsTest, ConvertsEveryFormWithoutFindings) {
   }
 }
 
-TEST(FormsTest, UsbProductsOfAGroupAreMatchesOfOneResource) {
-  EXPECT_THAT(ConvertedFile("coral.yaml").toml,
-              AllOf(HasSubstr("usb = \"1a6e:089a\""), HasSubstr("usb = \"18d1:9302\"")));
+TEST(FormsTest, UsbProductsOfAGroupAreOneMatchWithTheIdOfThePort) {
+  EXPECT_THAT(
+      ConvertedFile("coral.yaml").toml,
+      HasSubstr("  # The IDs of a group are usually those of one device before and after its "
+                "firmware is loaded. It\n"
+                "  # stays the same device, because its ID is the port.\n"
+                "  [[resource.match]]\n"
+                "  usb = [\"1a6e:089a\", \"18d1:9302\"]\n"
+                "  udev = { subsystem = \"usb\" }\n"
+                "  id = \"{usb_port}\"\n"));
   EXPECT_THAT(ConvertedFile("microshift-config.yaml").toml, HasSubstr("usb = \"1a86:7523\""));
 }
 
@@ -83,6 +90,22 @@ TEST(FormsTest, MicroShiftHasADomainAndAStatus) {
   EXPECT_EQ(outcome.findings,
             "2:3 warning the plugin is not enabled in MicroShift; it is converted\n");
   EXPECT_EQ(Resources(outcome.toml), "device.microshift.io/x1");
+}
+
+TEST(FormsTest, MicroShiftOutputEndsWithTheStatusToSet) {
+  EXPECT_THAT(ConvertedFile("microshift-config.yaml").toml,
+              testing::EndsWith("\n\n# When you deploy this file, disable the plugin of MicroShift "
+                                "in its config.yaml:\n# genericDevicePlugin, status: Disabled.\n"));
+  EXPECT_THAT(ConvertedFile("coral.yaml").toml, Not(HasSubstr("MicroShift")));
+}
+
+TEST(FormsTest, ExplainsTheExpressionForTheNodesOfADirectory) {
+  EXPECT_THAT(
+      ConvertedFile("rockchip.yaml").toml,
+      HasSubstr("  # (?:[^b]|b[^y]|by[^-]).* matches all nodes in the directory without the "
+                "directories by-id,\n  # by-path and the like.\n"));
+  EXPECT_THAT(ConvertedFile("smarter-values.yaml").toml,
+              HasSubstr("without the directories by-id"));
 }
 
 TEST(FormsTest, ConvertsTheDirectoriesOfRockchipBoards) {
@@ -199,8 +222,113 @@ TEST(FormsTest, RejectsTemplatesAndSubstitutionsWithTheirLocation) {
       "args: ['--domain=${DOMAIN}', --device, '{name: x1, groups: [{paths: [{path: "
       "/dev/x0}]}]}']\n";
   EXPECT_THAT(test::Converted(ForeignProgram::kGenericDevicePlugin, device).findings,
-              HasSubstr("error invalid resource name ${DOMAIN}/x1"));
+              HasSubstr("error the domain is not known: ${DOMAIN}"));
   EXPECT_EQ(test::Converted(ForeignProgram::kGenericDevicePlugin, device, {"a.com", {}}).findings,
+            "");
+}
+
+/// Returns message and hint of each finding.
+std::vector<std::pair<std::string, std::string>> Hints(const std::string& text) {
+  std::vector<std::pair<std::string, std::string>> hints;
+  const auto conversion = Convert(ForeignProgram::kGenericDevicePlugin, {"in.yaml", text}, {});
+  for (const Diagnostic& d : conversion.diagnostics.Sorted()) {
+    hints.emplace_back(d.message, d.hint);
+  }
+  return hints;
+}
+
+TEST(FormsTest, ReportsAnUnknownValueOnce) {
+  using testing::ElementsAre;
+  using testing::Pair;
+  const std::string head = "domain: a.com\ndevices:\n- name: x1\n  groups:\n  - ";
+  const std::string substitution = "replace the substitution with its value";
+  const std::string template_hint = "replace the template with its value";
+  EXPECT_THAT(Hints(head + "count: ${N:=1000}\n    paths: [{path: /dev/x0}]\n"),
+              ElementsAre(Pair("`count` is not known: ${N:=1000}", substitution)));
+  EXPECT_THAT(Hints(head + "paths: [{path: /dev/x0, optional: '{{ .x }}'}]\n"),
+              ElementsAre(Pair("`optional` is not known: {{ .x }}", template_hint)));
+  EXPECT_THAT(Hints(head + "usb: [{vendor: '${V}', product: '0407'}]\n"),
+              ElementsAre(Pair("`vendor` is not known: ${V}", substitution)));
+  EXPECT_THAT(Hints(head + "usb: [{vendor: [], product: '0407'}]\n"),
+              ElementsAre(Pair("`vendor` must be a string", "")));
+  for (const std::string key : {"mountPath", "type", "permissions"}) {
+    EXPECT_THAT(Hints(head + "paths: [{path: /dev/x0, " + key + ": '${V}'}]\n"),
+                ElementsAre(Pair("`" + key + "` is not known: ${V}", substitution)))
+        << key;
+  }
+  EXPECT_THAT(Hints("domain: a.com\ndevices: [{name: '${V}', groups: [{paths: [{path: "
+                    "/dev/x0}]}]}]\n"),
+              ElementsAre(Pair("`name` is not known: ${V}", substitution)));
+}
+
+TEST(FormsTest, ReportsAnUnknownDomainOnce) {
+  std::string text = "domain: ${D}\ndevices:\n";
+  for (const std::string name : {"x1", "x2", "x3"}) {
+    text += "- {name: " + name + ", groups: [{paths: [{path: /dev/x0}]}]}\n";
+  }
+  const auto outcome = test::Converted(ForeignProgram::kGenericDevicePlugin, text);
+  EXPECT_EQ(outcome.findings, "1:9 error the domain is not known: ${D}\n");
+  EXPECT_THAT(
+      outcome.toml,
+      AllOf(HasSubstr("# NOT CONVERTED: ${D}/x1\n"
+                      "# Reason (line 1): the domain is not known: ${D}.\n"
+                      "# Cure: replace the substitution with its value, or use --domain.\n"),
+            HasSubstr("# NOT CONVERTED: ${D}/x3\n# Reason (line 1): ")));
+  EXPECT_EQ(test::Converted(ForeignProgram::kGenericDevicePlugin, text, {"a.com", {}}).findings,
+            "");
+}
+
+TEST(FormsTest, ReportsATemplateWithoutQuotes) {
+  using testing::ElementsAre;
+  using testing::Pair;
+  const std::string hint = "replace the template with its value";
+  EXPECT_THAT(
+      Hints(Content("unquoted-template.yaml")),
+      ElementsAre(Pair("a key must be a string", hint), Pair("a key must be a string", hint)));
+  EXPECT_THAT(Hints("devices:\n- usb: [{vendor: ${V}, product: '1'}]\n"),
+              ElementsAre(Pair("invalid YAML: end of map flow not found",
+                               "replace the substitution with its value")));
+  EXPECT_THAT(
+      Hints("devices:\n- name: x\n{{- range .Values.x }}\n- name: y\n{{- end }}\n"),
+      ElementsAre(Pair(HasSubstr("invalid YAML"), "render the chart first, with `helm template`")));
+}
+
+TEST(FormsTest, ReportsTheParseErrorThatExplainsAMissingConfiguration) {
+  const std::string text = "kind: ConfigMap\ndata:\n  config.yaml: |\n    devices: [\n";
+  EXPECT_THAT(test::Converted(ForeignProgram::kGenericDevicePlugin, text).findings,
+              testing::MatchesRegex("3:[0-9]+ error invalid YAML: [^\n]*\n"));
+  EXPECT_THAT(test::Converted(ForeignProgram::kSmarterDeviceManager,
+                              "kind: ConfigMap\ndata:\n  conf.yaml: |\n    - devicematch: [\n")
+                  .findings,
+              testing::MatchesRegex("3:[0-9]+ error invalid YAML: [^\n]*\n"));
+}
+
+TEST(FormsTest, ReportsAMisspelledKeyOfAConfiguration) {
+  EXPECT_EQ(ConvertedFile("misspelled.yaml").findings,
+            "9:13 error this is not a configuration of the plugin, because it has the key "
+            "`devcies`; did you mean `devices`?\n"
+            "14:7 error this is not a configuration of the plugin, because it has the key "
+            "`device`; did you mean `devices`?\n"
+            "21:13 error this is not a configuration of the plugin, because it has the key "
+            "`group`; did you mean `groups`?\n");
+  const std::string wrong = "devcies: [{name: x1, groups: [{paths: [{path: /dev/x0}]}]}]\n";
+  EXPECT_THAT(test::Converted(ForeignProgram::kGenericDevicePlugin, wrong).findings,
+              testing::StartsWith("1:1 error this is not a configuration"));
+  EXPECT_THAT(test::Converted(ForeignProgram::kGenericDevicePlugin,
+                              wrong + "---\ndomain: a.com\ndevices:" + wrong.substr(8))
+                  .findings,
+              testing::StartsWith("1:1 warning this is not a configuration"));
+  EXPECT_THAT(test::Converted(ForeignProgram::kSmarterDeviceManager,
+                              "x:\n- {device_match: ^kvm$, numdevices: 2}\n")
+                  .findings,
+              testing::StartsWith("2:4 error this is not a configuration of the plugin, because "
+                                  "it has the key `device_match`; did you mean `devicematch`?"));
+  // Other programs have such keys too.
+  EXPECT_EQ(test::Converted(ForeignProgram::kGenericDevicePlugin,
+                            "kind: X\nservices: [{name: x, group: y}]\ndevice: {groups: [a]}\n---\n"
+                            "domain: a.com\ndevices:" +
+                                wrong.substr(8))
+                .findings,
             "");
 }
 
@@ -268,6 +396,44 @@ TEST(FormsTest, HelmValuesContainSupportedSettings) {
                                  "  interval: 1h\n"));
   // Flux would replace ${X}.
   EXPECT_THAT(release, HasSubstr("\n      # Not converted: log-level = $${X}\\xe2\\x80\\xa8."));
+}
+
+TEST(FormsTest, HelmReleaseReportsWhatIsNotCarriedOver) {
+  const Conversion conversion =
+      Convert(ForeignProgram::kGenericDevicePlugin,
+              {"in.yaml", Content("helmrelease-metrics.yaml")}, {.needs_helm = true});
+  std::string findings;
+  for (const Diagnostic& d : conversion.diagnostics.Sorted()) {
+    findings += std::to_string(d.place.line) + " " + std::string(d.code) + " " + d.message + "; " +
+                d.hint + "\n";
+  }
+  EXPECT_EQ(findings,
+            "1 ignored ConfigMap plugin is not part of the output; its configuration is; remove it "
+            "if nothing else uses it\n"
+            "12 ignored ConfigMap dashboards is not part of the output; keep it\n"
+            "20 ignored OCIRepository app-template is not part of the output; keep it\n"
+            "27 ignored not carried over: valuesFrom; write the values that Patchbay needs in "
+            "`values`\n"
+            "31 ignored not carried over: service; Patchbay needs none\n"
+            "32 ignored not carried over: serviceMonitor; set podMonitor.enabled: true\n");
+  const std::string helm = conversion.helm.value_or("");
+  EXPECT_THAT(helm, HasSubstr("\nspec:\n  # Not carried over: valuesFrom; write the values that "
+                              "Patchbay needs in `values`\n"));
+  EXPECT_THAT(helm, HasSubstr("\n  values:\n"
+                              "    # Not carried over: service; Patchbay needs none\n"
+                              "    # Not carried over: serviceMonitor; set podMonitor.enabled: "
+                              "true\n"));
+  // Without a HelmRelease, the output does not replace the input.
+  const Conversion values =
+      Convert(ForeignProgram::kGenericDevicePlugin,
+              {"in.yaml",
+               "serviceMonitor: {a: b}\nimage: {repository: generic-device-plugin, tag: 0.2.0}\n"
+               "config: {devices: [{name: x1, groups: [{paths: [{path: /dev/x0}]}]}]}\n---\n"
+               "kind: Service\n"},
+              {.needs_helm = true});
+  EXPECT_EQ(values.diagnostics.WarningCount(), 1U);
+  EXPECT_THAT(values.helm.value_or(""),
+              testing::StartsWith("# Not carried over: serviceMonitor; set podMonitor.enabled"));
 }
 
 TEST(FormsTest, HelmValuesQuoteATextThatABlockWouldChange) {

@@ -89,6 +89,10 @@ TEST(GenericDevicePluginTest, ConvertsEverySupportedFeature) {
        {"regex = \"/dev/v(?:|m)(?P<pair>[^/]*?)(?:|)\"", "require = \"/dev/v*\""}},
       {"  - paths: [{path: '/dev/v*'}, {path: /dev/fuse, limit: 9, optional: true}]\n",
        {"host_path = \"/dev/fuse\"", "optional = true", "the limit of 9 is not enforced"}},
+      {"  - {count: 3, paths: [{path: /dev/fuse, limit: 9}]}\n",
+       {"replicas = 3\n",
+        "  # The limit of 9 of /dev/fuse is not converted: it has no effect "
+        "without a glob in the same group.\n  [[resource.match]]"}},
       {"  - paths: [{path: '/run/a/*.sock', type: Mount, mountPath: /run/}]\n",
        {"type = \"any\"", "host_path = \"{path}\"\n  container_path = \"/run/{name}\"",
         "read_only = false"}},
@@ -100,6 +104,9 @@ TEST(GenericDevicePluginTest, ConvertsEverySupportedFeature) {
       {"  - usb: [{vendor: '403', product: '0001'}]\n  - paths: [{path: /dev/a}]\n",
        {"usb = \"0403:0001\"", "[[resource.match.device_node]]\n    permissions = \"rwm\""}},
       // One device that has another ID after its firmware is loaded.
+      {"  - {usb: [{vendor: '1', product: '2'}, {vendor: '1', product: '2'}, {vendor: '3', "
+       "product: '4'}]}\n",
+       {"usb = [\"0001:0002\", \"0003:0004\"]", "id = \"{usb_port}\""}},
       {"  - usb: [{vendor: '1', product: '2'}, {vendor: '3', product: '4', serial: x}]\n",
        {"usb = \"0001:0002\"", "usb = \"0003:0004\"\n  serial = \"x\""}},
       // Groups with different container paths or permissions.
