@@ -376,28 +376,6 @@ bool IsGenericConfiguration(const YamlValue& value, bool is_root) {
                      [](const YamlValue& device) { return device.Find("groups") != nullptr; });
 }
 
-std::optional<Misspelled> FindMisspelledGeneric(const YamlValue& value) {
-  static constexpr std::string_view kDevices[] = {"devices"};
-  static constexpr std::string_view kGroups[] = {"groups"};
-  for (const YamlEntry& entry : value.entries) {
-    for (const YamlValue& device : entry.value.items) {
-      const bool has_groups = device.Find("groups") != nullptr;
-      if (has_groups && IsMisspelled(entry.key, kDevices)) {
-        return Misspelled{entry.key.place, entry.key.text, kDevices[0]};
-      }
-      if (has_groups || device.Find("name") == nullptr || &entry.value != value.Find("devices")) {
-        continue;
-      }
-      for (const YamlEntry& of_device : device.entries) {
-        if (of_device.value.IsList() && IsMisspelled(of_device.key, kGroups)) {
-          return Misspelled{of_device.key.place, of_device.key.text, kGroups[0]};
-        }
-      }
-    }
-  }
-  return std::nullopt;
-}
-
 std::optional<NewFile> ConvertGenericDevicePlugin(const Manifest& manifest,
                                                   const ConvertHints& hints, Findings& findings) {
   GenericConversion conversion(manifest, hints, findings);

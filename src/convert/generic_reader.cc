@@ -23,8 +23,19 @@ constexpr std::string_view kGroupKeys[] = {"paths", "usb", "usbs", "count"};
 constexpr std::string_view kPathKeys[] = {"path", "mountPath", "permissions", "readOnly",
                                           "type", "limit",     "optional"};
 constexpr std::string_view kUsbKeys[] = {"vendor", "product", "serial"};
+constexpr std::string_view kDevicesOnly[] = {"devices"};
+constexpr std::string_view kGroupsOnly[] = {"groups"};
 constexpr int kMaxReplicas = 10'000;
 constexpr int kMaxLimit = 1'000'000'000;
+
+/// Returns a key of a device that is probably meant to be `groups`, or null.
+const YamlEntry* MisspelledGroups(const YamlValue& device) {
+  const auto found =
+      std::find_if(device.entries.begin(), device.entries.end(), [](const YamlEntry& entry) {
+        return entry.value.IsList() && IsMisspelled(entry.key, kGroupsOnly);
+      });
+  return found == device.entries.end() || device.Find("name") == nullptr ? nullptr : &*found;
+}
 
 /// Returns whether the value of a key is not a list, which has already been reported.
 bool IsOther(const Fields& fields, std::string_view key) {
@@ -178,6 +189,24 @@ GenericUsb DeviceReader::Usb(const YamlValue& value, bool has_prefix) {
 }
 
 }  // namespace
+
+std::optional<Misspelled> FindMisspelledGeneric(const YamlValue& value) {
+  const YamlValue* devices = value.Find(kDevicesOnly[0]);
+  for (const YamlEntry& entry : value.entries) {
+    const bool is_misspelled = IsMisspelled(entry.key, kDevicesOnly);
+    if (!is_misspelled && &entry.value != devices) continue;
+    for (const YamlValue& device : entry.value.items) {
+      const YamlEntry* groups = MisspelledGroups(device);
+      if (is_misspelled && (groups != nullptr || device.Find("groups") != nullptr)) {
+        return Misspelled{entry.key.place, entry.key.text, kDevicesOnly[0]};
+      }
+      if (!is_misspelled && groups != nullptr) {
+        return Misspelled{groups->key.place, groups->key.text, kGroupsOnly[0]};
+      }
+    }
+  }
+  return std::nullopt;
+}
 
 GenericDevice ReadGenericDevice(const YamlValue& value, bool is_file, Findings& findings) {
   return DeviceReader(is_file, findings).Device(value);

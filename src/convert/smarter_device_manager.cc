@@ -227,10 +227,17 @@ bool IsSmarterConfiguration(const YamlValue& value, bool) {
 
 std::optional<Misspelled> FindMisspelledSmarter(const YamlValue& value) {
   for (const YamlValue& item : value.items) {
+    // Both keys, because other programs have keys such as devicePath.
+    const YamlValue* first = nullptr;
+    std::string_view meant;
     for (const YamlEntry& entry : item.entries) {
-      if (entry.value.IsScalar() && IsMisspelled(entry.key, kSmarterKeys)) {
-        return Misspelled{entry.key.place, entry.key.text, Nearest(entry.key.text, kSmarterKeys)};
+      if (!entry.value.IsScalar() || !IsMisspelled(entry.key, kSmarterKeys)) continue;
+      const std::string_view nearest = Nearest(entry.key.text, kSmarterKeys);
+      if (first != nullptr && nearest != meant) {
+        return Misspelled{first->place, first->text, meant};
       }
+      first = &entry.key;
+      meant = nearest;
     }
   }
   return std::nullopt;

@@ -323,7 +323,16 @@ TEST(FormsTest, ReportsAMisspelledKeyOfAConfiguration) {
                   .findings,
               testing::StartsWith("2:4 error this is not a configuration of the plugin, because "
                                   "it has the key `device_match`; did you mean `devicematch`?"));
+  EXPECT_THAT(test::Converted(ForeignProgram::kGenericDevicePlugin,
+                              "devcies: [{name: x1, group: [{paths: [{path: /dev/x0}]}]}]\n")
+                  .findings,
+              HasSubstr("it has the key `devcies`"));
   // Other programs have such keys too.
+  EXPECT_EQ(test::Converted(ForeignProgram::kSmarterDeviceManager,
+                            "volumeDevices: [{name: x, devicePath: /dev/xvda}]\n---\n"
+                            "- {devicematch: ^kvm$, nummaxdevices: 1}\n")
+                .findings,
+            "");
   EXPECT_EQ(test::Converted(ForeignProgram::kGenericDevicePlugin,
                             "kind: X\nservices: [{name: x, group: y}]\ndevice: {groups: [a]}\n---\n"
                             "domain: a.com\ndevices:" +
