@@ -373,12 +373,13 @@ std::optional<GroupPlan> GroupPlanner::PlanOf(const GenericGroup& group) {
               : globs == 1        ? PlanOfShared(devices)
                                   : PlanOfPairs(devices);
   if (!plan || !AddMounts(mounts, globs > 0, *plan)) return std::nullopt;
+  // Next to a glob, the paths have notes of their own, or are errors.
   for (const Part& part : devices) {
     if (part.path->limit == 1 || (devices.size() > 1 && globs > 0)) continue;
-    plan->matches.front().notes.push_back(format(
-        "The limit of {} of {} is not converted: it has no effect without a glob in the same "
-        "group.",
-        part.path->limit, part.path->path));
+    plan->matches.front().notes.push_back(
+        format("The limit of {} of {} is not converted: it has no effect, because no other "
+               "path of the group finds more nodes.",
+               part.path->limit, part.path->path));
   }
   return plan;
 }

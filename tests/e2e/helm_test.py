@@ -228,6 +228,7 @@ class Chart(support.TestCase):
         import yaml
         cases = (("helmrelease-config-maps.yaml", "kernel.org/zigbee", {"kubernetes.io/arch": "amd64"}),
                  ("helmrelease-anchors.yaml", "devic.es/fuse", {}),
+                 ("helmrelease-metrics.yaml", "example.com/tun", {}),
                  ("generic-daemonset.yaml", "squat.ai/capture", {}),
                  ("values-text.yaml", "devic.es/dri", {"pool": "media"}),
                  ("smarter-values.yaml", "smarter-devices/snd", {}),

@@ -91,8 +91,9 @@ TEST(GenericDevicePluginTest, ConvertsEverySupportedFeature) {
        {"host_path = \"/dev/fuse\"", "optional = true", "the limit of 9 is not enforced"}},
       {"  - {count: 3, paths: [{path: /dev/fuse, limit: 9}]}\n",
        {"replicas = 3\n",
-        "  # The limit of 9 of /dev/fuse is not converted: it has no effect "
-        "without a glob in the same group.\n  [[resource.match]]"}},
+        "  # The limit of 9 of /dev/fuse is not converted: it has no effect, because no other path "
+        "of the\n  # group finds more nodes.\n  [[resource.match]]"}},
+      {"  - paths: [{path: '/dev/tty*', limit: 2}]\n", {"# The limit of 2 of /dev/tty* is not"}},
       {"  - paths: [{path: '/run/a/*.sock', type: Mount, mountPath: /run/}]\n",
        {"type = \"any\"", "host_path = \"{path}\"\n  container_path = \"/run/{name}\"",
         "read_only = false"}},
