@@ -153,11 +153,14 @@ _patchbay_resources() {
   for ((i = 2; i < COMP_CWORD - 1; i++)); do
     [[ ${COMP_WORDS[i]} != -c && ${COMP_WORDS[i]} != --config ]] || config=${COMP_WORDS[i + 1]}
   done
-  [[ ! -d $config ]] || config+=/*.toml
-  # A directory is a pattern; a name without a slash is not a path.
-  # shellcheck disable=SC2086
+  local file files=()
+  for file in "$config" "$config"/*.toml; do
+    [[ ! -f $file ]] || files+=("$file")
+  done
+  ((${#files[@]})) || return 0
+  # A file can have any name, also that of an option of sed.
   sed -nE "s|^[[:space:]]*name[[:space:]]*=[[:space:]]*[\"']([a-z0-9.-]+/[A-Za-z0-9._-]+)[\"'].*|\1|p" \
-    $config 2>/dev/null
+    -- "${files[@]}" 2>/dev/null
 }
 
 _patchbay() {

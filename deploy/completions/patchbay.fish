@@ -126,10 +126,12 @@ function __patchbay_resources
         contains -- $words[$i] -c --config; and set -q words[(math $i + 1)]
         and set config $words[(math $i + 1)]
     end
-    set -l files $config
-    test -d $config; and set files $config/*.toml
+    set -l files
+    for file in $config $config/*.toml
+        test -f $file; and set -a files $file
+    end
     set -q files[1]; or return
-    sed -nE 's|^[[:space:]]*name[[:space:]]*=[[:space:]]*["\']([a-z0-9.-]+/[A-Za-z0-9._-]+)["\'].*|\1|p' $files 2>/dev/null
+    sed -nE 's|^[[:space:]]*name[[:space:]]*=[[:space:]]*["\']([a-z0-9.-]+/[A-Za-z0-9._-]+)["\'].*|\1|p' -- $files 2>/dev/null
 end
 
 # Prints the words for a kind of value, named as in the help: RESOURCE, DIR, json|table.
@@ -148,7 +150,7 @@ end
 
 # Prints the kind of value that an option takes, if any.
 function __patchbay_kind -a option
-    string match -q -- '-*' $option; or return
+    string match -qr -- '^-[a-z-]+$' $option; or return
     string replace -rf -- "^  (?:.*,)?$option(?:,\S*)? ([A-Z]+|[a-z-]+(?:\|[a-z-]+)+).*" '$1' $argv[2..]
 end
 

@@ -77,6 +77,7 @@ constexpr CodeRange kUnseen[] = {
     {0xfeff, 0xfeff},    // byte order mark
     {0xffa0, 0xffa0},    // halfwidth Hangul filler
     {0xfff9, 0xfffb},    // interlinear annotation
+    {0xfffe, 0xffff},    // noncharacters, which YAML does not allow
     {0x1bca0, 0x1bca3},  // shorthand format controls
     {0x1d173, 0x1d17a},  // musical format controls
     {0xe0000, 0xe0fff},  // tags and variation selectors
@@ -93,6 +94,33 @@ std::string JsonEscape(char32_t code) {
   const auto value = static_cast<unsigned>(code);
   if (value <= 0xffff) return format("\\u{:04x}", value);
   return format("\\u{:04x}\\u{:04x}", 0xd7c0 + (value >> 10U), 0xdc00 + (value & 0x3ffU));
+}
+
+std::string TomlEscape(char32_t code) {
+  const auto value = static_cast<unsigned>(code);
+  return value <= 0xffff ? format("\\u{:04X}", value) : format("\\U{:08X}", value);
+}
+
+std::string ReplaceUnseen(std::string_view text, std::string (*escape)(char32_t),
+                          std::string_view kept) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const char c = text.front();
+    const std::size_t length =
+        c >= 0x20 && c < 0x7f ? 1 : std::max<std::size_t>(SequenceLength(text), 1);
+    const std::string_view sequence = text.substr(0, length);
+    if (length == 1 && c < 0) {  // not UTF-8
+      out.push_back(c);
+    } else if (const char32_t code = Decode(sequence);
+               IsUnseen(code) && kept.find(c) == std::string_view::npos) {
+      out += escape(code);
+    } else {
+      out.append(sequence);
+    }
+    text.remove_prefix(length);
+  }
+  return out;
 }
 
 }  // namespace
@@ -139,6 +167,12 @@ std::string QuoteJson(std::string_view text) {
   out.push_back('"');
   return out;
 }
+
+std::string EscapeJsonDocument(std::string_view json) {
+  return ReplaceUnseen(json, JsonEscape, "\n");
+}
+
+std::string EscapeForToml(std::string_view text) { return ReplaceUnseen(text, TomlEscape, ""); }
 
 std::string Printable(std::string_view text) {
   std::string out;

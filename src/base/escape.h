@@ -15,6 +15,14 @@ bool IsUtf8(std::string_view text);
 /// result is always one line of valid JSON.
 std::string QuoteJson(std::string_view text);
 
+/// Escapes the characters of a JSON document that are not printable, as QuoteJson does. Keeps
+/// newlines, which in a document stand between its values.
+std::string EscapeJsonDocument(std::string_view json);
+
+/// Escapes the characters of `text` that are not printable for a basic string of TOML: \uXXXX or
+/// \UXXXXXXXX. Keeps bytes that are not UTF-8.
+std::string EscapeForToml(std::string_view text);
+
 /// Returns whether `text` is UTF-8 without invisible characters: control characters, line and
 /// paragraph separators, characters that change the text direction, and zero-width characters.
 bool IsPrintable(std::string_view text);

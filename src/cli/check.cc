@@ -42,8 +42,14 @@ std::string Summary(const Loaded& loaded, std::size_t errors, std::size_t warnin
 int RunCheck(const Arguments& arguments, Streams streams) {
   const auto files = arguments.files.empty() ? std::vector{arguments.config} : arguments.files;
   // ParseArguments rejects other files next to the standard input.
-  const Loaded loaded =
-      files.front() == kStandardInput ? LoadTexts({ReadStandardInput()}) : LoadPaths(files);
+  Loaded loaded;
+  if (files.front() == kStandardInput) {
+    auto source = ReadStandardInput();
+    if (!source) return ReportFailure(source.error(), streams);
+    loaded = LoadTexts({std::move(*source)});
+  } else {
+    loaded = LoadPaths(files);
+  }
   std::size_t errors = 0, warnings = 0;
   for (const Diagnostic& d : loaded.diagnostics.Sorted()) {
     ++(d.severity == Severity::kError ? errors : warnings);

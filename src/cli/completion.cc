@@ -54,11 +54,14 @@ _patchbay_resources() {
   for ((i = 2; i < COMP_CWORD - 1; i++)); do
     [[ ${COMP_WORDS[i]} != -c && ${COMP_WORDS[i]} != --config ]] || config=${COMP_WORDS[i + 1]}
   done
-  [[ ! -d $config ]] || config+=/*.toml
-  # A directory is a pattern; a name without a slash is not a path.
-  # shellcheck disable=SC2086
+  local file files=()
+  for file in "$config" "$config"/*.toml; do
+    [[ ! -f $file ]] || files+=("$file")
+  done
+  ((${#files[@]})) || return 0
+  # A file can have any name, also that of an option of sed.
   sed -nE "s|^[[:space:]]*name[[:space:]]*=[[:space:]]*[\"']([a-z0-9.-]+/[A-Za-z0-9._-]+)[\"'].*|\1|p" \
-    $config 2>/dev/null
+    -- "${files[@]}" 2>/dev/null
 }
 
 _patchbay() {
@@ -125,7 +128,7 @@ _patchbay_resources() {
   local -a files names
   files=($config(N-.) $config/*.toml(N-.))
   (( $#files )) || return 1
-  names=(${(f)"$(sed -nE "s|^[[:space:]]*name[[:space:]]*=[[:space:]]*[\"']([a-z0-9.-]+/[A-Za-z0-9._-]+)[\"'].*|\1|p" $files)"})
+  names=(${(f)"$(sed -nE "s|^[[:space:]]*name[[:space:]]*=[[:space:]]*[\"']([a-z0-9.-]+/[A-Za-z0-9._-]+)[\"'].*|\1|p" -- $files)"})
   _describe -t resources resource names
 }
 
@@ -206,10 +209,12 @@ function __patchbay_resources
         contains -- $words[$i] -c --config; and set -q words[(math $i + 1)]
         and set config $words[(math $i + 1)]
     end
-    set -l files $config
-    test -d $config; and set files $config/*.toml
+    set -l files
+    for file in $config $config/*.toml
+        test -f $file; and set -a files $file
+    end
     set -q files[1]; or return
-    sed -nE 's|^[[:space:]]*name[[:space:]]*=[[:space:]]*["\']([a-z0-9.-]+/[A-Za-z0-9._-]+)["\'].*|\1|p' $files 2>/dev/null
+    sed -nE 's|^[[:space:]]*name[[:space:]]*=[[:space:]]*["\']([a-z0-9.-]+/[A-Za-z0-9._-]+)["\'].*|\1|p' -- $files 2>/dev/null
 end
 
 # Prints the words for a kind of value, named as in the help: RESOURCE, DIR, json|table.
@@ -228,7 +233,7 @@ end
 
 # Prints the kind of value that an option takes, if any.
 function __patchbay_kind -a option
-    string match -q -- '-*' $option; or return
+    string match -qr -- '^-[a-z-]+$' $option; or return
     string replace -rf -- "^  (?:.*,)?$option(?:,\S*)? ([A-Z]+|[a-z-]+(?:\|[a-z-]+)+).*" '$1' $argv[2..]
 end
 

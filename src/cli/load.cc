@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 
@@ -71,9 +74,14 @@ std::string BriefDiagnostics(const Diagnostics& diagnostics, const std::string& 
   return text;
 }
 
-SourceFile ReadStandardInput() {
+Result<SourceFile> ReadStandardInput() {
   SourceFile source{"<stdin>", std::string(kLargestSource + 1, '\0')};
   std::cin.read(source.text.data(), static_cast<std::streamsize>(source.text.size()));
+  // The stream does not distinguish an error from the end; stdio, which it reads, does.
+  if (std::ferror(stdin) != 0) {
+    return Fail(ErrorKind::kUnavailable,
+                format("<stdin> cannot be read: {}", std::strerror(errno)));
+  }
   source.text.resize(static_cast<std::size_t>(std::cin.gcount()));
   return source;
 }

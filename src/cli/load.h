@@ -35,8 +35,8 @@ std::string HintCommand(const Arguments& arguments, std::string_view command,
                         std::string_view rest = {});
 
 /// Reads the standard input, at most slightly more than a configuration may have. Blocks until its
-/// end.
-SourceFile ReadStandardInput();
+/// end. Fails if it cannot be read.
+Result<SourceFile> ReadStandardInput();
 
 /// Writes the error of a failed command to `err`. Returns kFailed.
 ExitCode ReportFailure(const Error& error, Streams streams);

@@ -1,6 +1,5 @@
 #include "config/toml_text.h"
 
-#include "base/ascii.h"
 #include "base/escape.h"
 #include "base/format.h"
 
@@ -35,13 +34,11 @@ std::string QuoteToml(const std::string& text) {
   for (const char c : text) {
     if (c == '"' || c == '\\') {
       quoted.append("\\").push_back(c);
-    } else if (IsControl(c)) {
-      quoted += format("\\u{:04X}", static_cast<unsigned char>(c));
     } else {
       quoted.push_back(c);
     }
   }
-  return quoted + "\"";
+  return EscapeForToml(quoted) + "\"";
 }
 
 std::string TomlText(const TomlTable& table) {

@@ -68,7 +68,7 @@ Json SnapshotJson::MissingMounts() const {
 }
 
 std::string JsonText(const Json& json, int indent) {
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return EscapeJsonDocument(json.dump(indent, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace patchbay

@@ -191,6 +191,12 @@ class Checks(support.TestCase):
         self.assertIn(f"patchbay-{VERSION}-linux-amd64.oci.tar is missing", ran.stderr)
         self.assertFalse((self.dir / "published").exists())
 
+    def test_option_after_the_version_is_rejected(self):
+        ran = subprocess.run([self.copy / "scripts/release", VERSION, "--dry-run"], capture_output=True, text=True,
+                             timeout=60, env=os.environ | {"PATH": self.programs()})
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("before the version", ran.stderr)
+
     def test_invalid_version_is_rejected(self):
         for version in ("v1.2.3", "1.2", "1.2.3-rc.1", "../1.2.3", ""):
             if version:

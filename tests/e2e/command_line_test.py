@@ -135,6 +135,14 @@ class Completion:
         self.assertEqual(self.complete(*asked, "none.toml", ""), set())
         self.assertEqual(self.complete(*asked, "pool", "example.com/three", ""), set())
 
+    def test_file_names_are_not_options_of_sed(self):
+        """`patchbay devices --config * <TAB>` in a directory that others can write to."""
+        self.config('name = "example.com/one"\n', "-e1etouch hit;.toml")
+        os.mkfifo(self.dir / "fifo")  # which would block a reader
+        for config in ("*", "*.toml", "-e1etouch hit;.toml", "fifo"):
+            self.complete("patchbay", "devices", "--config", config, "")
+            self.assertFalse((self.dir / "hit").exists(), config)
+
     def test_completes_choices_of_positionals(self):
         self.assertEqual(self.complete("patchbay", "completion", ""), {"bash", "zsh", "fish"})
         self.assertEqual(self.complete("patchbay", "completion", "z"), {"zsh"})

@@ -258,6 +258,14 @@ class Logging(support.TestCase):
         self.assertRegex(line, LINE)
         self.assertIn("write [[resource]] with a name and a [[resource.match]]", line)
 
+    def test_check_reports_a_standard_input_that_cannot_be_read(self):
+        directory = os.open(self.dir, os.O_RDONLY)
+        self.addCleanup(os.close, directory)
+        ran = subprocess.run([support.PATCHBAY, "check", "-"], stdin=directory, capture_output=True, text=True,
+                             timeout=60)
+        self.assertEqual((ran.returncode, ran.stdout), (1, ""))
+        self.assertIn("<stdin> cannot be read: Is a directory", ran.stderr)
+
     def test_configuration_errors_are_json(self):
         config = self.config('[[resource]]\nname = "null"\n')
         with Daemon(config, self.kubelet_dir, "--log-format", "json") as daemon:

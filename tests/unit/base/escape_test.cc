@@ -64,6 +64,11 @@ TEST(Escape, QuotesForJson) {
   EXPECT_EQ(QuoteJson("\xC3x\xff"), "\"\xEF\xBF\xBDx\xEF\xBF\xBD\"");
 }
 
+TEST(Escape, EscapesJsonDocumentsButNotTheirNewlines) {
+  EXPECT_EQ(EscapeJsonDocument("{\n  \"ä\": \"a\u009b\u202e\u007f\U000E0041\uffff\"\n}"),
+            "{\n  \"ä\": \"a\\u009b\\u202e\\u007f\\udb40\\udc41\\uffff\"\n}");
+}
+
 TEST(Escape, MakesTextPrintable) {
   EXPECT_EQ(Printable("plain é"), "plain é");
   EXPECT_EQ(Printable("\x1b[0m\n\0\xff"s), "\\x1b[0m\\x0a\\x00\\xff");

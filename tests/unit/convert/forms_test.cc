@@ -445,11 +445,11 @@ TEST(FormsTest, HelmReleaseReportsWhatIsNotCarriedOver) {
               testing::StartsWith("# Not carried over: serviceMonitor; set podMonitor.enabled"));
 }
 
-TEST(FormsTest, HelmValuesQuoteATextThatABlockWouldChange) {
+TEST(FormsTest, HelmValuesHaveNoInvisibleCharacters) {
   const std::string helm = Helm(
       "domain: a.com\ndevices: [{name: x1, groups: [{paths: [{path: \"/dev/x0\\u2028\"}]}]}]\n");
-  EXPECT_THAT(helm, testing::StartsWith("config: \"# Converted"));
-  EXPECT_THAT(helm, HasSubstr("path = \\\"/dev/x0\\u2028\\\""));
+  EXPECT_THAT(helm, testing::StartsWith("config: |\n  # Converted"));
+  EXPECT_THAT(helm, HasSubstr("path = \"/dev/x0\\u2028\""));
 }
 
 /// Nested texts, and many texts with aliases, must not multiply.
