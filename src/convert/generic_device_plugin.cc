@@ -380,9 +380,17 @@ std::optional<NewFile> ConvertGenericDevicePlugin(const Manifest& manifest,
                                                   const ConvertHints& hints, Findings& findings) {
   GenericConversion conversion(manifest, hints, findings);
   conversion.AllFlags();
-  // The plugin ignores the devices in its file if there are devices in its arguments.
-  if (!conversion.found()) {
-    for (const auto& document : manifest.documents) conversion.Document(document);
+  const bool has_arguments = conversion.found();
+  for (const auto& document : manifest.documents) {
+    // The plugin ignores the devices in its file if there are devices in its arguments.
+    const Container* reader = ReaderOf(document, manifest);
+    if (has_arguments && (reader == nullptr || NamesDevices(*reader))) {
+      findings.Ignored(document.value->place, "the devices in this configuration are not converted",
+                       "the plugin reads only the devices of its --device arguments; convert the "
+                       "configuration alone if another plugin reads it");
+      continue;
+    }
+    conversion.Document(document);
   }
   if (!conversion.found()) return std::nullopt;
   return std::move(conversion).Take();

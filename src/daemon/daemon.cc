@@ -1,3 +1,7 @@
+// Owns the graph of objects, and applies a reload to it. A reload is planned from the entries alone
+// (reload_plan.h): unchanged controllers are kept, changed ones get the new entry, removed ones are
+// drained. A resource waits until its predecessor of the same name has ended.
+
 #include "daemon/daemon.h"
 
 #include <algorithm>

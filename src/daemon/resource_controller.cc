@@ -1,3 +1,7 @@
+// Wires one resource: scans, probes, the inventory, and the plugin that publishes its snapshots. It
+// decides little itself: ScanScheduler decides when to scan, Inventory which devices exist,
+// PublishThrottle when to publish, and ResourcePlugin when to register.
+
 #include "daemon/resource_controller.h"
 
 #include <algorithm>

@@ -1,3 +1,9 @@
+// ScanMatches collects candidates from the sources of all matches. The functions after it turn
+// candidates into devices, one rule at a time: grouping, IDs, exclusive nodes, limits, equal IDs,
+// shared nodes, additional nodes. Each rule removes the candidates that it rejects, with a reason;
+// Discover has the order and why. The previous snapshot decides between devices that are otherwise
+// equal: a listed device keeps its ID.
+
 #include "discovery/discover.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// A value: time is an argument, and the caller runs what is due. A device that hangs in a probe is
+// never probed again until that probe ends, and each due probe counts as a failure meanwhile. The
+// delay of the first probe and the length of a period have a random part, so that the probes of
+// many devices do not start together.
+
 #include "health/probe_scheduler.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// The answer for a container is made from the snapshot and from the host as it is now: the devices
+// are checked, then for each of them nodes and mounts are resolved and templates rendered, and the
+// parts of several devices are merged. Nothing is answered in part: the first error ends the call,
+// and the kubelet rejects the pod.
+
 #include "inventory/allocation.h"
 
 #include <algorithm>

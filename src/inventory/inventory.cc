@@ -1,3 +1,7 @@
+// MergeScan compares a scan with the devices of the previous one by ID. A device that was not found
+// stays listed as Unhealthy until `forget_after` has passed, and longer while a pod uses it or
+// while the place where it was could not be read.
+
 #include "inventory/inventory.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Each stream keeps only the newest snapshot that it has not sent, so a slow reader skips lists and
+// needs no queue. A write starts when none is in progress, and the end of a write starts the next
+// one. A stream deletes itself in OnDone, the last call of gRPC.
+
 #include "kubelet/list_streams.h"
 
 #include <chrono>

@@ -1,3 +1,7 @@
+// A pure state machine: an event and the time in, actions out. The kubelet does not report whether
+// it still has a registration, so a resource is registered only after the kubelet has opened a
+// stream, and anything that shows otherwise, such as a new kubelet or a lost socket, starts again.
+
 #include "kubelet/registration.h"
 
 #include <algorithm>

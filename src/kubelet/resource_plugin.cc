@@ -1,3 +1,7 @@
+// The shell around the state machine of registration.h: it performs the actions that the machine
+// returns, and reports their results to it as events. All of it runs on the loop. What blocks, such
+// as a call of the kubelet, runs on other threads, which post the result to the loop.
+
 #include "kubelet/resource_plugin.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// Two things happen with each event that an observer reports: counters and gauges of the resource
+// change (resource_metrics.h), and the status store keeps the current state. The series of single
+// devices are made from the status store for each scrape.
+
 #include "metrics/metrics.h"
 
 #include <prometheus/text_serializer.h>

@@ -445,6 +445,31 @@ TEST(FormsTest, HelmReleaseReportsWhatIsNotCarriedOver) {
               testing::StartsWith("# Not carried over: serviceMonitor; set podMonitor.enabled"));
 }
 
+/// Arguments replace the file of their own container, not those of others.
+TEST(FormsTest, ArgumentsReplaceOnlyTheFileOfTheirContainer) {
+  const std::string arguments =
+      "metadata: {name: a}\nspec: {containers: [{name: generic-device-plugin, image: "
+      "squat/generic-device-plugin:0.2.0, args: [--domain, a.com, --device, '{name: tun, groups: "
+      "[{paths: [{path: /dev/net/tun}]}]}']}]}\n---\n";
+  const std::string config =
+      "kind: ConfigMap\nmetadata: {name: gdp}\ndata:\n  config.yaml: |\n    domain: a.com\n"
+      "    devices:\n    - name: kvm\n      groups: [{paths: [{path: /dev/kvm}]}]\n";
+  const std::string with_file =
+      "metadata: {name: b}\nspec: {containers: [{name: generic-device-plugin, image: "
+      "squat/generic-device-plugin:0.2.0, args: [--config, /c/config.yaml], volumeMounts: [{name: "
+      "c, "
+      "mountPath: /c}]}], volumes: [{name: c, configMap: {name: gdp}}]}\n---\n";
+  const auto both =
+      test::Converted(ForeignProgram::kGenericDevicePlugin, arguments + with_file + config);
+  EXPECT_EQ(Resources(both.toml), "a.com/tun a.com/kvm");
+  EXPECT_EQ(both.findings, "");
+
+  const auto replaced = test::Converted(ForeignProgram::kGenericDevicePlugin, arguments + config);
+  EXPECT_EQ(Resources(replaced.toml), "a.com/tun");
+  EXPECT_THAT(replaced.findings,
+              HasSubstr("warning the devices in this configuration are not converted"));
+}
+
 TEST(FormsTest, HelmValuesHaveNoInvisibleCharacters) {
   const std::string helm = Helm(
       "domain: a.com\ndevices: [{name: x1, groups: [{paths: [{path: \"/dev/x0\\u2028\"}]}]}]\n");
