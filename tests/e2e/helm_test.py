@@ -49,6 +49,73 @@ INVALID = (
     ("networkPolicy.from[0]=x", "networkPolicy"),
     ("extraVolumes[0].hostPath.path=/x", "extraVolumes"),
 )
+# Values of a file and a part of the message that rejects them. A text with a line break could add keys to an object.
+INVALID_FILES = (
+    ({"priorityClassName": "x\n      hostPID: true"}, "priorityClassName"),
+    ({"priorityClassName": "High"}, "priorityClassName"),
+    ({"kubelet": {"devicePlugins": "/x\n          type: Directory"}}, "devicePlugins"),
+    ({"kubelet": {"root": "/x\ny: z"}}, "root"),
+    ({"kubelet": {"root": "/x: y"}}, "root"),
+    ({"kubelet": {"root": "/x/../y"}}, "root"),
+    ({"kubelet": {"podResources": "/x\ny: z"}}, "podResources"),
+    ({"pools": {"a": {"kubelet": {"root": "/x\ny: z"}}}}, "root"),
+    ({"nameOverride": "x\nhostPID: true"}, "nameOverride"),
+    ({"nameOverride": 1}, "nameOverride"),
+    ({"fullnameOverride": "x\n  y: z"}, "fullnameOverride"),
+    ({"fullnameOverride": "A"}, "fullnameOverride"),
+    ({"existingConfigMap": "a..b"}, "existingConfigMap"),
+    ({"imagePullSecrets": [{"name": "a\nb: c"}]}, "imagePullSecrets"),
+    *(({"image": {"repository": name}}, "repository")
+      for name in ("*x", '"', "[x]", "x y", "&x", "x#", "", "Upper/Case", "x/", "/x", "x:1", "x\ny")),
+    # Helm removes a key whose value is null.
+    *(({key: None}, key) for key in (
+        "config", "existingConfigMap", "pools", "image", "imagePullSecrets", "nameOverride", "fullnameOverride",
+        "podLabels", "podAnnotations", "nodeSelector", "tolerations", "affinity", "priorityClassName", "resourceQuota",
+        "updateStrategy", "resources", "kubelet", "extraEnv", "extraVolumes", "extraVolumeMounts", "podResources",
+        "openDevices", "toolsImage", "openshift", "podMonitor", "prometheusRule", "dashboards", "networkPolicy")),
+    *(({key: {"enabled": None}}, "enabled") for key in (
+        "resourceQuota", "podResources", "openDevices", "toolsImage", "openshift", "podMonitor", "prometheusRule",
+        "dashboards", "networkPolicy")),
+    *(({"image": {key: None}}, key) for key in ("repository", "tag", "digest", "pullPolicy")),
+    *(({"kubelet": {key: None}}, key) for key in ("root", "devicePlugins", "podResources")),
+    *(({key: {"labels": None}}, "labels") for key in ("podMonitor", "prometheusRule", "dashboards")),
+    ({"networkPolicy": {"from": None}}, "from"),
+    ({"updateStrategy": {"type": None}}, "type"),
+    ({"updateStrategy": {"rollingUpdate": {"maxSurge": None}}}, "maxSurge"),
+    *(({"podLabels": {f"app.kubernetes.io/{key}": "x"}}, f"app.kubernetes.io/{key}")
+      for key in ("name", "instance", "component")),
+    ({"podAnnotations": {"kubectl.kubernetes.io/default-container": "x"}}, "default-container"),
+    *(({key: {"labels": {"app.kubernetes.io/version": "x"}}}, "app.kubernetes.io/version")
+      for key in ("podMonitor", "prometheusRule", "dashboards")),
+    ({"extraEnv": [{"name": "A", "value": 1}]}, "extraEnv"),
+    ({"extraEnv": [{"name": "A", "value": True}]}, "extraEnv"),
+    ({"extraEnv": [{"name": "A", "value": None}]}, "extraEnv"),
+    ({"extraEnv": [{"name": 1, "value": "x"}]}, "extraEnv"),
+    ({"extraEnv": [{"name": "A", "valu": "x"}]}, "extraEnv"),
+    ({"extraVolumes": [{"name": 1}]}, "extraVolumes"),
+    ({"extraVolumeMounts": [{"name": "x", "mountPath": 1}]}, "extraVolumeMounts"),
+    ({"resources": {"limit": {"memory": "1Gi"}}}, "limit"),
+    ({"resources": {"limits": {"memory": "1 Gi"}}}, "memory"),
+    ({"resources": {"limits": {"memory": True}}}, "memory"),
+    ({"resources": {"requests": {"cpu": "-1"}}}, "cpu"),
+    ({"pools": {"a": {"resources": {"claims": []}}}}, "claims"),
+)
+# Values that are valid, so that the patterns above do not reject too much.
+VALID_FILES = (
+    {"image": {"repository": "localhost:5000/a__b/c-d.e"}},
+    {"image": {"repository": "patchbay"}},
+    {"image": {"repository": "Registry.example.com/team/patchbay"}},
+    {"kubelet": {"root": "/mnt/disk-1/kubelet_x/", "podResources": "/run/a+b@c/pod-resources"}},
+    {"pools": {"a": {"kubelet": {"root": "/x"}, "podResources": {"enabled": False}}}},
+    {"priorityClassName": "a.b-c"},
+    {"nodeSelector": {"kubernetes.io/os": None}, "tolerations": [], "updateStrategy": {"rollingUpdate": None}},
+    {"resources": {"limits": {"memory": "0.5Gi", "cpu": 1, "example.com/x": "1e3"}, "requests": {"cpu": 0.5}}},
+    {"resources": {"limits": None, "requests": {"cpu": "100m"}}},
+    {"extraEnv": [{"name": "A", "value": ""}, {"name": "B", "valueFrom": {"secretKeyRef": {"name": "x", "key": "y"}}}]},
+    {"podLabels": {"app.kubernetes.io/version": "1", "team": "on"}},
+)
+# Names that YAML reads as a number, a Boolean or null.
+AMBIGUOUS = ("123", "true", "null", "on", "1e3", "0x1f")
 POOLS = ("pools.serial.nodeSelector.example\\.com/pool=serial", "pools.serial.openDevices.enabled=true",
          "pools.gpu.existingConfigMap=gpus", "pools.gpu.kubelet.root=/var/lib/k0s/kubelet")
 
@@ -79,6 +146,23 @@ def comparable(objects):
             o["metadata"].pop("namespace", None)
         result[o["kind"], o["metadata"]["name"]] = o
     return result
+
+
+def names_in(value):
+    """Each name, namespace and path in the objects, with the keys and values of labels and selectors."""
+    if isinstance(value, list):
+        for one in value:
+            yield from names_in(one)
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            if key in ("name", "namespace", "path", "image", "serviceAccountName", "priorityClassName"):
+                yield one
+            elif key in ("labels", "matchLabels", "nodeSelector", "annotations"):
+                yield from (*one.keys(), *one.values())
+            elif key in ("values", "groups") and all(not isinstance(item, dict) for item in one):
+                yield from one
+            else:
+                yield from names_in(one)
 
 
 def each(*cases):
@@ -141,6 +225,121 @@ class Chart(support.TestCase):
                     opens = "openDevices.enabled=true" in settings or daemonset["metadata"]["name"].endswith("-serial")
                     self.assertEqual(broken_rules(daemonset), BROKEN_BY_OPEN_DEVICES if opens else set())
                 self.assertIs(the("ServiceAccount", objects)["automountServiceAccountToken"], False)
+
+    def from_values(self, version, values, release="patchbay", namespace="patchbay"):
+        """Runs `helm template` with a file of values."""
+        path = self.dir / "values.json"
+        path.write_text(json.dumps(values))
+        return helm.helm(version, "template", release, str(helm.CHART), "--namespace", namespace, "--values", str(path))
+
+    def objects_from_values(self, version, values, **names):
+        import yaml
+        ran = self.from_values(version, values, **names)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        return [o for o in yaml.safe_load_all(ran.stdout) if o]
+
+    def test_rejects_invalid_values_of_a_file(self):
+        for version, (values, message) in each(*INVALID_FILES):
+            with self.subTest(helm=version, case=values):
+                ran = self.from_values(version, values)
+                self.assertNotEqual(ran.returncode, 0, "accepted")
+                self.assertIn("schema", ran.stderr)
+                self.assertIn(message, ran.stderr)
+
+    def test_accepts_valid_values_of_a_file(self):
+        for version, values in each(*VALID_FILES):
+            with self.subTest(helm=version, case=values):
+                self.objects_from_values(version, values)
+
+    def test_names_are_strings(self):
+        enabled = {key: {"enabled": True} for key in (
+            "openshift", "podMonitor", "prometheusRule", "dashboards", "networkPolicy")}
+        for version, name in each(*AMBIGUOUS):
+            pool = {"config": "x = 1", "nodeSelector": {"pool": name}}
+            cases = ({"nameOverride": name}, {"fullnameOverride": name, "pools": {name: pool}},
+                     {"pools": {name: {**pool, "existingConfigMap": name}}}, {"priorityClassName": name})
+            for values in cases:
+                with self.subTest(helm=version, case=values):
+                    objects = self.objects_from_values(version, {**enabled, **values}, release=name, namespace=name)
+                    self.assertEqual([text for text in names_in(objects) if not isinstance(text, str)], [])
+                    daemonset = the("DaemonSet", objects)
+                    labels = daemonset["spec"]["template"]["metadata"]["labels"]
+                    self.assertEqual(labels["app.kubernetes.io/instance"], name)
+                    self.assertEqual(daemonset["metadata"]["namespace"], name)
+                    self.assertEqual(labels.get("app.kubernetes.io/component", name), name)
+
+    def test_every_text_of_the_values_stays_one_text(self):
+        text = 'on: "x" # {{ .Values }}\n\t- \u2028'
+        values = {"podAnnotations": {"a": text}, "podLabels": {"b": text}, "extraEnv": [{"name": "A", "value": text}],
+                  "nodeSelector": {"c": text}, "tolerations": [{"key": text, "operator": "Exists"}]}
+        for version, _ in each():
+            with self.subTest(helm=version):
+                daemonset = the("DaemonSet", self.objects_from_values(version, values))
+                metadata, pod = daemonset["spec"]["template"]["metadata"], pod_of(daemonset)
+                self.assertEqual(metadata["annotations"]["a"], text)
+                self.assertEqual(metadata["labels"]["b"], text)
+                self.assertIn({"name": "A", "value": text}, pod["containers"][0]["env"])
+                self.assertEqual(pod["nodeSelector"]["c"], text)
+                self.assertEqual(pod["tolerations"][0]["key"], text)
+
+    def test_templates_quote_values(self):
+        """Each value that a template prints is quoted, or is a map or a helper that prints YAML."""
+        printed = re.compile(r"\{\{-?(.*?)-?\}\}")
+        control = re.compile(r"(range|if|else|end|with)\b|\$\w+ :?=")
+        known = re.compile(r"\| quote$|\| toJson$|^toYaml |^include \"patchbay\.\w*[lL]abels\" |\.enabled$|^\$open$"
+                           r"|^base \$path$|^\.Files\.Get ")
+        for path in sorted((helm.CHART / "templates").rglob("*.yaml")):
+            for line in path.read_text().splitlines():
+                for expression in map(str.strip, printed.findall(line)):
+                    if not control.match(expression):
+                        with self.subTest(template=path.name, line=line.strip()):
+                            self.assertRegex(expression, known)
+
+    def test_on_delete_has_no_rolling_update(self):
+        for version, _ in each():
+            with self.subTest(helm=version):
+                objects = self.objects_from_values(version, {"updateStrategy": {"type": "OnDelete"}})
+                self.assertEqual(the("DaemonSet", objects)["spec"]["updateStrategy"], {"type": "OnDelete"})
+
+    def test_without_a_priority_class_there_is_no_quota(self):
+        for version, _ in each():
+            with self.subTest(helm=version):
+                objects = self.objects_from_values(version, {"priorityClassName": ""})
+                self.assertEqual(of_kind(objects, "ResourceQuota"), [])
+                self.assertNotIn("priorityClassName", pod_of(the("DaemonSet", objects)))
+                objects = self.objects_from_values(version, {"priorityClassName": "high"})
+                expression, = the("ResourceQuota", objects)["spec"]["scopeSelector"]["matchExpressions"]
+                self.assertEqual(expression["values"], ["high"])
+
+    def test_check_pod_runs_on_the_nodes_of_its_pool(self):
+        toleration = {"key": "serial", "operator": "Exists"}
+        values = {"tolerations": [], "nodeSelector": {"zone": "a"},
+                  "pools": {"serial": {"nodeSelector": {"pool": "serial"}, "tolerations": [toleration]}, "rest": {}}}
+        for version, _ in each():
+            with self.subTest(helm=version):
+                objects = self.objects_from_values(version, values)
+                pods = {o["metadata"]["name"]: o["spec"] for o in of_kind(objects, "Pod")}
+                for daemonset in of_kind(objects, "DaemonSet"):
+                    check = pods.pop(f"{daemonset['metadata']['name']}-check")
+                    for key in ("nodeSelector", "tolerations"):
+                        self.assertEqual(check.get(key), pod_of(daemonset).get(key))
+                self.assertEqual(pods, {})
+                serial, = (o for o in of_kind(objects, "Pod") if "-serial-" in o["metadata"]["name"])
+                self.assertEqual(serial["spec"]["tolerations"], [toleration])
+                self.assertEqual(serial["spec"]["nodeSelector"],
+                                 {"kubernetes.io/os": "linux", "zone": "a", "pool": "serial"})
+
+    def test_no_selector_selects_the_check_pod(self):
+        """A DaemonSet adopts pods that its selector matches, and deletes those it did not plan."""
+        for version, values in each({}, {"pools": {"check": {}, "serial": {}}}):
+            with self.subTest(helm=version, case=values):
+                objects = self.objects_from_values(version, {
+                    **values, "podMonitor": {"enabled": True}, "networkPolicy": {"enabled": True}})
+                selectors = [o["spec"].get("selector") or o["spec"].get("podSelector") for o in objects
+                             if o["kind"] in ("DaemonSet", "NetworkPolicy", "PodMonitor")]
+                self.assertGreaterEqual(len(selectors), 3)
+                for pod, selector in itertools.product(of_kind(objects, "Pod"), selectors):
+                    self.assertFalse(selector["matchLabels"].items() <= pod["metadata"]["labels"].items())
 
     def test_check_pod_has_no_access_to_the_node(self):
         for version, settings in each((), tuple(TOGGLES.values())):

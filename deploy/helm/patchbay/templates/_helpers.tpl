@@ -13,15 +13,20 @@
 {{- end -}}
 
 {{- define "patchbay.selectorLabels" -}}
-app.kubernetes.io/name: {{ include "patchbay.name" . }}
-app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/name: {{ include "patchbay.name" . | quote }}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+{{- end -}}
+
+{{- define "patchbay.releaseLabels" -}}
+app.kubernetes.io/instance: {{ .Release.Name | quote }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service | quote }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" | quote }}
 {{- end -}}
 
 {{- define "patchbay.labels" -}}
-{{ include "patchbay.selectorLabels" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+app.kubernetes.io/name: {{ include "patchbay.name" . | quote }}
+{{ include "patchbay.releaseLabels" . }}
 {{- end -}}
 
 {{- /* The pools as JSON: a list of {name, fullname, component, values}, one without a name if there are none. */ -}}
