@@ -15,9 +15,9 @@ namespace patchbay {
 std::optional<std::string> CommonHardware(const MatchSpec& a, const MatchSpec& b);
 
 /// Describes the devices that meet the conditions of both matches of paths: "the USB device
-/// 0403:6001", or "" if neither has a `usb` or `pci`. Returns none if no device can meet both, or if
-/// that is not certain: if each has a kind of condition that the other lacks, or if their `udev` or
-/// `not` differ.
+/// 0403:6001", or "" if neither has a `usb` or `pci`. Returns none if no device can meet both, or
+/// if that is not certain: if each has a kind of condition that the other lacks, or if their `udev`
+/// or `not` differ.
 std::optional<std::string> CommonConditions(const MatchSpec& a, const MatchSpec& b);
 
 }  // namespace patchbay
