@@ -79,6 +79,11 @@ INVALID_FILES = (
     *(({"image": {key: None}}, key) for key in ("repository", "tag", "digest", "pullPolicy")),
     *(({"kubelet": {key: None}}, key) for key in ("root", "devicePlugins", "podResources")),
     *(({key: {"labels": None}}, "labels") for key in ("podMonitor", "prometheusRule", "dashboards")),
+    ({"pools": {"a": None}}, "pools"),
+    *(({"pools": {"a": {key: None}}}, key) for key in (
+        "config", "existingConfigMap", "nodeSelector", "tolerations", "affinity", "resources", "kubelet",
+        "podResources", "openDevices", "toolsImage")),
+    ({"pools": {"a": {"openDevices": {"enabled": None}}}}, "enabled"),
     ({"networkPolicy": {"from": None}}, "from"),
     ({"updateStrategy": {"type": None}}, "type"),
     ({"updateStrategy": {"rollingUpdate": {"maxSurge": None}}}, "maxSurge"),
@@ -267,6 +272,16 @@ class Chart(support.TestCase):
                     self.assertEqual(labels["app.kubernetes.io/instance"], name)
                     self.assertEqual(daemonset["metadata"]["namespace"], name)
                     self.assertEqual(labels.get("app.kubernetes.io/component", name), name)
+
+    def test_shortened_names_are_valid(self):
+        """Objects have names of at most 50 characters and a suffix; the last character is a letter or a digit."""
+        cases = (({"fullnameOverride": "a" * 48 + "---b"}, "patchbay"),
+                 ({"nameOverride": "a" * 39 + "---b"}, "patchbay"),
+                 ({}, "a" * 49 + ".b"))
+        for version, (values, release) in each(*cases):
+            with self.subTest(helm=version, case=(values, release)):
+                for o in self.objects_from_values(version, values, release=release):
+                    self.assertRegex(o["metadata"]["name"], r"\A[a-z0-9]([-a-z0-9.]*[a-z0-9])?\Z")
 
     def test_every_text_of_the_values_stays_one_text(self):
         text = 'on: "x" # {{ .Values }}\n\t- \u2028'

@@ -4,11 +4,11 @@
 
 {{- define "patchbay.fullname" -}}
 {{- if .Values.fullnameOverride -}}
-{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- .Values.fullnameOverride | trunc 50 | regexFind "^.*[a-z0-9]" -}}
 {{- else if contains (include "patchbay.name" .) .Release.Name -}}
-{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- .Release.Name | trunc 50 | regexFind "^.*[a-z0-9]" -}}
 {{- else -}}
-{{- printf "%s-%s" .Release.Name (include "patchbay.name" .) | trunc 50 | trimSuffix "-" -}}
+{{- printf "%s-%s" .Release.Name (include "patchbay.name" .) | trunc 50 | regexFind "^.*[a-z0-9]" -}}
 {{- end -}}
 {{- end -}}
 
