@@ -41,19 +41,20 @@ TEST_F(DiffTest, PrintsTheEffectOfAReload) {
                             Resource("a.com/changed", "replicas = 2\ndescription = \"x\"") +
                             Resource("a.com/new"));
   EXPECT_EQ(ran.code, 0) << ran.err;
-  EXPECT_EQ(ran.out,
-            "RESOURCE       IMPACT   KEYS                   MEANING\n"
-            "a.com/old      removed  -                      unregistered: capacity drops to 0\n"
-            "a.com/changed  list     description, replicas  kubelet receives an updated device list with "
-            "other IDs\n"
-            "a.com/new      new      -                      registers\n"
-            "1 unchanged\n"
-            "drain: a.com/changed: device IDs change; drain the pods that use them before the "
-            "reload\n"
-            "drain: a.com/old: its devices become devices of a.com/new; drain the pods that use "
-            "them before the reload\n"
-            "[daemon] listen: needs a restart of Patchbay\n"
-            "[daemon] rescan: takes effect on reload\n");
+  EXPECT_EQ(
+      ran.out,
+      "RESOURCE       IMPACT   KEYS                   MEANING\n"
+      "a.com/old      removed  -                      unregistered: capacity drops to 0\n"
+      "a.com/changed  list     description, replicas  kubelet receives an updated device list with "
+      "other IDs\n"
+      "a.com/new      new      -                      registers\n"
+      "1 unchanged\n"
+      "drain: a.com/changed: device IDs change; drain the pods that use them before the "
+      "reload\n"
+      "drain: a.com/old: its devices become devices of a.com/new; drain the pods that use "
+      "them before the reload\n"
+      "[daemon] listen: needs a restart of Patchbay\n"
+      "[daemon] rescan: takes effect on reload\n");
 }
 
 TEST_F(DiffTest, ReportsUnchangedResources) {
