@@ -55,7 +55,6 @@ def rooms_below(room):
     return found
 
 
-THREADS = {"model", "config", "convert"}  # whose tests do not run under ThreadSanitizer
 THREADS = {"atomic", "barrier", "condition_variable", "execution", "future", "latch", "mutex",
            "os/thread_pool.h", "pthread.h", "semaphore", "shared_mutex", "stop_token", "thread"}
 SYSTEM = {"arpa", "asm", "linux", "net", "netinet", "sys"}
