@@ -114,9 +114,12 @@ TEST_F(SimAdmission, FailsOnAnEmptyResponse) {
 
 TEST_F(SimAdmission, FailsWhenTheCheckpointCannotBeWritten) {
   Register();
-  std::filesystem::remove_all(tree_.path());
+  // In one step: the kubelet may be writing the checkpoint of the registration.
+  const std::string elsewhere = tree_.path() + ".moved";
+  std::filesystem::rename(tree_.path(), elsewhere);
   EXPECT_THAT(Refusal("p", 1), HasSubstr("cannot create a file"));
   EXPECT_THAT(plugin_->allocate_calls(), SizeIs(1));
+  std::filesystem::rename(elsewhere, tree_.path());
 }
 
 }  // namespace
