@@ -87,6 +87,7 @@ void AddScanned(const MatchReport& report, Lines& lines) {
 void AddByReason(std::string_view outcome,
                  const std::map<std::string, std::vector<std::string>>& names, Lines& lines) {
   std::vector<const std::pair<const std::string, std::vector<std::string>>*> reasons;
+  reasons.reserve(names.size());
   for (const auto& entry : names) reasons.push_back(&entry);
   std::stable_sort(reasons.begin(), reasons.end(), [](const auto* a, const auto* b) {
     return a->second.size() > b->second.size();
