@@ -54,16 +54,14 @@ std::shared_ptr<const Snapshot> StatusStore::Exchange(const std::string& resourc
                                                       std::shared_ptr<const Snapshot> snapshot,
                                                       WallTime at) {
   const auto newest = snapshot;
-  std::shared_ptr<ProbeResults> probes;
-  bool is_retiring = false;
-  Change(resource, [&](ResourceStatus& status) {
-    status.snapshot.swap(snapshot);
-    probes = status.probes;
-    is_retiring = status.registration.state == RegistrationState::kRetiring;
-  });
-  if (!probes || !newest) return snapshot;
-  if (Prune(*probes, snapshot.get(), *newest)) Changed();
-  if (!is_retiring) Record(TransitionsBetween(snapshot.get(), *newest, at));
+  const ResourceStatus status = Find(resource);
+  const bool is_retiring = status.registration.state == RegistrationState::kRetiring;
+  if (status.probes && newest && !is_retiring) {
+    // Before the devices, so that a reader of these devices also has their transitions.
+    Record(TransitionsBetween(status.snapshot.get(), *newest, at));
+  }
+  Change(resource, [&](ResourceStatus& changed) { changed.snapshot.swap(snapshot); });
+  if (status.probes && newest && Prune(*status.probes, snapshot.get(), *newest)) Changed();
   return snapshot;
 }
 
