@@ -340,8 +340,13 @@ const YamlValue* YamlValue::Find(std::string_view key) const {
   return nullptr;
 }
 
-std::vector<YamlValue> ReadYaml(const std::string& text, const PlaceOf& place_of,
+std::vector<YamlValue> ReadYaml(const std::string& text, const PlaceOf& given_place_of,
                                 YamlBudget& budget, Findings& findings) {
+  // The parser can report an error one line after the end of the text.
+  const auto lines = static_cast<int>(std::count(text.begin(), text.end(), '\n')) + 1;
+  const PlaceOf place_of = [&](int line, int column) {
+    return given_place_of(std::min(line, lines), column);
+  };
   // The parser would interpret some bytes as UTF-16, and treat a zero byte as the end of the text.
   if (!IsUtf8(text) || text.find('\0') != std::string::npos) {
     findings.Malformed(place_of(1, 1), "the text is not valid UTF-8",
