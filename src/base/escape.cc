@@ -107,13 +107,15 @@ std::string ReplaceUnseen(std::string_view text, std::string (*escape)(char32_t)
   out.reserve(text.size());
   while (!text.empty()) {
     const char c = text.front();
-    const std::size_t length =
-        c >= 0x20 && c < 0x7f ? 1 : std::max<std::size_t>(SequenceLength(text), 1);
-    const std::string_view sequence = text.substr(0, length);
-    if (length == 1 && c < 0) {  // not UTF-8
+    const std::size_t length = c >= 0x20 && c < 0x7f ? 1 : SequenceLength(text);
+    if (length == 0) {  // not UTF-8
       out.push_back(c);
-    } else if (const char32_t code = Decode(sequence);
-               IsUnseen(code) && kept.find(c) == std::string_view::npos) {
+      text.remove_prefix(1);
+      continue;
+    }
+    const std::string_view sequence = text.substr(0, length);
+    if (const char32_t code = Decode(sequence);
+        IsUnseen(code) && kept.find(c) == std::string_view::npos) {
       out += escape(code);
     } else {
       out.append(sequence);
