@@ -14,6 +14,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/color.h"
 #include "base/escape.h"
 #include "base/format.h"
@@ -24,10 +25,7 @@ namespace {
 /// Returns the edit distance of two words. A swap of two adjacent characters counts as one edit
 /// (optimal string alignment). Ignores ASCII case.
 std::size_t EditDistance(std::string_view a, std::string_view b) {
-  const auto same = [](char x, char y) {
-    const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-    return lower(x) == lower(y);
-  };
+  const auto same = [](char x, char y) { return ToLower(x) == ToLower(y); };
   std::vector<std::size_t> above(b.size() + 1), row(b.size() + 1), before;
   std::iota(row.begin(), row.end(), 0);
   for (std::size_t i = 1; i <= a.size(); ++i) {
@@ -63,13 +61,13 @@ std::string_view Clip(std::string_view line, int& column) {
 }
 
 /// Escapes the characters of a source line that are not printable, except tabs.
-std::string Shown(std::string_view line) {
-  std::string shown;
+std::string EscapeLine(std::string_view line) {
+  std::string escaped;
   while (true) {
     const auto tab = line.find('\t');
-    shown += Printable(line.substr(0, tab));
-    if (tab == std::string_view::npos) return shown;
-    shown.push_back('\t');
+    escaped += Printable(line.substr(0, tab));
+    if (tab == std::string_view::npos) return escaped;
+    escaped.push_back('\t');
     line.remove_prefix(tab + 1);
   }
 }
@@ -78,7 +76,7 @@ std::string Shown(std::string_view line) {
 /// that both lines align.
 std::string Indent(std::string_view before) {
   std::string indent;
-  for (const char c : Shown(before)) {
+  for (const char c : EscapeLine(before)) {
     if ((static_cast<unsigned char>(c) & 0xC0) == 0x80) continue;  // continuation byte
     indent.push_back(c == '\t' ? '\t' : ' ');
   }
@@ -159,7 +157,7 @@ std::string Diagnostics::Render(const std::vector<Diagnostic>& findings, bool co
         d.place.line == 0 ? std::string_view() : Clip(SourceLine(d.place), column);
     if (!line.empty()) {
       const auto before = line.substr(0, static_cast<std::size_t>(std::max(column - 1, 0)));
-      out += format("    {}\n    {}{}\n", Shown(line), Indent(before),
+      out += format("    {}\n    {}{}\n", EscapeLine(line), Indent(before),
                     Paint("^", Color::kGreen, colored));
     }
     if (d.hint.empty()) continue;

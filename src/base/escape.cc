@@ -96,11 +96,44 @@ std::string JsonEscape(char32_t code) {
   return format("\\u{:04x}\\u{:04x}", 0xd7c0 + (value >> 10U), 0xdc00 + (value & 0x3ffU));
 }
 
+/// YAML, unlike JSON, does not allow surrogates.
+std::string YamlEscape(char32_t code) {
+  const auto value = static_cast<unsigned>(code);
+  return value <= 0xffff ? format("\\u{:04x}", value) : format("\\U{:08x}", value);
+}
+
 std::string TomlEscape(char32_t code) {
   const auto value = static_cast<unsigned>(code);
   return value <= 0xffff ? format("\\u{:04X}", value) : format("\\U{:08X}", value);
 }
 
+/// Quotes a text for JSON, with `escape` for characters that are not printable.
+std::string Quote(std::string_view text, std::string (*escape)(char32_t)) {
+  std::string out = "\"";
+  while (!text.empty()) {
+    const std::size_t length = SequenceLength(text);
+    const char c = text.front();
+    if (length == 0) {
+      out += "\xEF\xBF\xBD";
+      text.remove_prefix(1);
+      continue;
+    }
+    if (c == '"' || c == '\\') {
+      out.append("\\").push_back(c);
+    } else if (c == '\n') {
+      out += "\\n";
+    } else if (const char32_t code = Decode(text.substr(0, length)); IsUnseen(code)) {
+      out += escape(code);
+    } else {
+      out.append(text.substr(0, length));
+    }
+    text.remove_prefix(length);
+  }
+  out.push_back('"');
+  return out;
+}
+
+/// Escapes the characters that are not printable, except those in `kept`.
 std::string ReplaceUnseen(std::string_view text, std::string (*escape)(char32_t),
                           std::string_view kept) {
   std::string out;
@@ -145,30 +178,9 @@ bool IsPrintable(std::string_view text) {
   return true;
 }
 
-std::string QuoteJson(std::string_view text) {
-  std::string out = "\"";
-  while (!text.empty()) {
-    const std::size_t length = SequenceLength(text);
-    const char c = text.front();
-    if (length == 0) {
-      out += "\xEF\xBF\xBD";
-      text.remove_prefix(1);
-      continue;
-    }
-    if (c == '"' || c == '\\') {
-      out.append("\\").push_back(c);
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (const char32_t code = Decode(text.substr(0, length)); IsUnseen(code)) {
-      out += JsonEscape(code);
-    } else {
-      out.append(text.substr(0, length));
-    }
-    text.remove_prefix(length);
-  }
-  out.push_back('"');
-  return out;
-}
+std::string QuoteJson(std::string_view text) { return Quote(text, JsonEscape); }
+
+std::string QuoteYaml(std::string_view text) { return Quote(text, YamlEscape); }
 
 std::string EscapeJsonDocument(std::string_view json) {
   return ReplaceUnseen(json, JsonEscape, "\n");

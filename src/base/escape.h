@@ -14,6 +14,8 @@ bool IsUtf8(std::string_view text);
 /// newline becomes \n, and each byte that is not part of well-formed UTF-8 becomes U+FFFD. The
 /// result is always one line of valid JSON.
 std::string QuoteJson(std::string_view text);
+/// Returns `text` as a double-quoted YAML scalar, like QuoteJson.
+std::string QuoteYaml(std::string_view text);
 
 /// Escapes the characters of a JSON document that are not printable, as QuoteJson does. Keeps
 /// newlines, which in a document stand between its values.

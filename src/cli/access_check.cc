@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 
+#include "base/ascii.h"
 #include "base/diagnostics.h"
 #include "base/path.h"
 #include "model/snapshot.h"
@@ -109,9 +109,8 @@ std::vector<std::string> NamesLike(std::string_view pattern,
   const std::string_view prefix = pattern.substr(0, pattern.find_first_of("*?[{\\"));
   const auto begins = [](std::string_view name, std::string_view with) {
     return name.size() >= with.size() &&
-           std::equal(with.begin(), with.end(), name.begin(), [](unsigned char a, unsigned char b) {
-             return std::tolower(a) == std::tolower(b);
-           });
+           std::equal(with.begin(), with.end(), name.begin(),
+                      [](char a, char b) { return ToLower(a) == ToLower(b); });
   };
   std::vector<std::string> names;
   for (std::size_t wrong = 0; wrong <= kMaxWrong && prefix.size() > wrong + 1; ++wrong) {

@@ -9,7 +9,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
@@ -17,6 +16,7 @@
 #include <sstream>
 #include <utility>
 
+#include "base/ascii.h"
 #include "base/diagnostics.h"
 #include "base/escape.h"
 #include "base/format.h"
@@ -60,9 +60,7 @@ const Choices<bool> kConvertOutputs = {{"toml", false}, {"helm", true}};
 
 /// Replaces a word by the choice that it names, ignoring case. Returns the error, or "".
 std::string TakeChoice(std::string& text, const std::vector<std::string>& choices) {
-  std::string word = text;
-  std::transform(word.begin(), word.end(), word.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::string word = ToLower(text);
   if (word == "warn") word = "warning";  // accepted, but not listed
   if (std::find(choices.begin(), choices.end(), word) != choices.end()) {
     text = std::move(word);

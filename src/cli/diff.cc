@@ -51,13 +51,13 @@ bool ChangesIds(const ResourceSpec& from, const ResourceSpec& to) {
 }
 
 /// Returns the name of a new resource that has a match of a removed one; empty if there is none.
-std::string SuccessorOf(const ResourceSpec& gone, const ResourceSpecs& from,
+std::string SuccessorOf(const ResourceSpec& removed, const ResourceSpecs& from,
                         const ResourceSpecs& to) {
   for (const auto& spec : to) {
     const bool is_new =
         std::ranges::none_of(from, [&](const auto& old) { return old->name == spec->name; });
     const bool has_match = std::ranges::any_of(
-        gone.matches, [&](const MatchSpec& match) { return HasSource(*spec, match.source); });
+        removed.matches, [&](const MatchSpec& match) { return HasSource(*spec, match.source); });
     if (is_new && has_match) return spec->name;
   }
   return "";

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <iostream>
 
@@ -79,8 +78,7 @@ Result<SourceFile> ReadStandardInput() {
   std::cin.read(source.text.data(), static_cast<std::streamsize>(source.text.size()));
   // The stream does not distinguish an error from the end; stdio, which it reads, does.
   if (std::ferror(stdin) != 0) {
-    return Fail(ErrorKind::kUnavailable,
-                format("<stdin> cannot be read: {}", std::strerror(errno)));
+    return FailErrno("<stdin> cannot be read", errno);
   }
   source.text.resize(static_cast<std::size_t>(std::cin.gcount()));
   return source;

@@ -57,7 +57,7 @@ std::string PortIn(std::string_view text) {
   return std::string(before == std::string_view::npos ? text : text.substr(before + 1));
 }
 
-/// Returns the address in upper case, or in the short form of lspci, as sysfs has it.
+/// Returns the name in sysfs for an address in upper case or in the short form of lspci.
 std::string AddressIn(std::string_view text) {
   const std::string lower = ToLower(text);
   return IsPciAddress(lower) ? lower : "0000:" + lower;

@@ -25,7 +25,7 @@ bool CanMeet(const std::vector<NamePattern>& a, const std::vector<NamePattern>& 
 }
 
 /// Returns the number that devices of both patterns have, in the format of lsusb and lspci.
-std::string Shown(Number a, Number b) {
+std::string CommonNumber(Number a, Number b) {
   if (!a) a = b;
   return a ? format("{:04x}", *a) : "*";
 }
@@ -38,7 +38,7 @@ std::optional<std::string> CommonId(std::vector<HardwareId> a, std::vector<Hardw
   for (const HardwareId& x : a) {
     for (const HardwareId& y : b) {
       if (!CanMeet(x.vendor, y.vendor) || !CanMeet(x.product, y.product)) continue;
-      return format("{}:{}", Shown(x.vendor, y.vendor), Shown(x.product, y.product));
+      return format("{}:{}", CommonNumber(x.vendor, y.vendor), CommonNumber(x.product, y.product));
     }
   }
   return std::nullopt;

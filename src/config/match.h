@@ -1,8 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
-#include <string_view>
 
 #include "config/draft.h"
 #include "config/reporter.h"
@@ -20,12 +18,6 @@ struct PatternBudget {
 /// its ID. Returns none if the match has no usable source.
 std::optional<MatchSpec> CompileMatch(const MatchDraft& draft, PatternBudget& budget,
                                       Reporter& reporter);
-
-/// Returns the only path that the glob can match, or none if it has wildcards or alternatives.
-std::optional<std::string> OnlyPath(const Glob& glob);
-
-/// Paths that are directories on every host that has them, such as "/dev/dri".
-std::span<const std::string_view> UsualDirectories();
 
 /// Returns whether one device of the match can have several nodes.
 bool CanHaveSeveralNodes(const MatchSpec& match);

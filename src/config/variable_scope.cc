@@ -49,7 +49,7 @@ std::string HintOn(std::string_view name, const Scope& scope) {
       scope.matches.begin(), scope.matches.end(),
       [](const MatchSpec* match) { return std::holds_alternative<RegexSource>(match->source); });
   return "use one of " + OneOf(names) +
-         (has_regex ? format("; or name a group of the regex:  (?P<{}>…)", name) : "");
+         (has_regex ? format("; or name a group of the regex: (?P<{}>…)", name) : "");
 }
 
 /// Variables that are unknown until the whole device list, or a container, is known.

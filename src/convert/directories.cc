@@ -8,7 +8,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
-#include "config/match.h"
+#include "config/path_checks.h"
 #include "convert/patterns.h"
 
 namespace patchbay {
@@ -84,7 +84,7 @@ bool Directories::Has(const std::string& path, const SourceLocation& place, Find
   return false;
 }
 
-void Directories::TellWhatWasAssumed(Notes& notes) const {
+void Directories::AddAssumptions(Notes& notes) const {
   if (assumed_nodes_.empty()) return;
   std::string paths;
   for (const std::string& path : assumed_nodes_) paths += (paths.empty() ? "" : ", ") + path;

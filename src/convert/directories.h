@@ -24,7 +24,7 @@ class Directories {
   /// assumed to be a device node, records the path and adds a finding at `place`.
   bool Has(const std::string& path, const SourceLocation& place, Findings& findings);
   /// Adds a note with the recorded paths, if there are any.
-  void TellWhatWasAssumed(Notes& notes) const;
+  void AddAssumptions(Notes& notes) const;
 
  private:
   std::map<std::string, bool> seen_;

@@ -13,8 +13,7 @@ namespace patchbay {
 
 /// Typed access to the keys of one map in a file of another plugin. A value of the wrong type is a
 /// finding, and so is a template or substitution, whose value is not known; the accessor then
-/// returns a default. Null counts as absent. The map and the findings
-/// must outlive the object.
+/// returns a default. Null counts as absent. The map and the findings must outlive the object.
 class Fields {
  public:
   /// Reports the keys that are not in `known`, if the map contains no others (`is_closed`). `owner`

@@ -24,6 +24,7 @@
 #include "convert/fields.h"
 #include "convert/generic_flags.h"
 #include "convert/patterns.h"
+#include "convert/yaml_json.h"
 #include "model/resource_name.h"
 
 namespace patchbay {
@@ -101,7 +102,8 @@ class GenericConversion {
         budget_(manifest.budget) {}
 
   void AllFlags();
-  void Document(const Manifest::Document& document);
+  /// Converts a document that `reader` reads; null if no container is known to read it.
+  void Document(const Manifest::Document& document, const Container* reader);
 
   NewFile Take() &&;
   bool found() const { return found_; }
@@ -117,7 +119,7 @@ class GenericConversion {
   void TakePaths(GenericDevice& device, const Container* container);
   void RefusePending(std::string what, std::string text);
   void Refuse(std::string what, std::string text, std::vector<Diagnostic> earlier = {});
-  void NotTaken(std::string_view key, std::string_view value);
+  void ReportNotApplied(std::string_view key, std::string_view value);
 
   const Manifest& manifest_;
   const ConvertHints& hints_;
@@ -279,7 +281,7 @@ void GenericConversion::AddResource(NewResource resource, const SourceLocation& 
   }
 }
 
-void GenericConversion::NotTaken(std::string_view key, std::string_view value) {
+void GenericConversion::ReportNotApplied(std::string_view key, std::string_view value) {
   file_.notes.push_back(
       format("Not converted: {} = {}. See [daemon] in docs/configuration.md.", key, value));
 }
@@ -289,7 +291,7 @@ void GenericConversion::Flags(const Container& container) {
   found_ = found_ || flags.names_devices;
   if (flags.devices.empty()) return;
   const std::string domain = Domain(flags.domain, &container, flags.devices.front().place);
-  for (const auto& [flag, value] : flags.settings) NotTaken(flag, value);
+  for (const auto& [flag, value] : flags.settings) ReportNotApplied(flag, value);
   for (const YamlValue& value : flags.devices) {
     if (!value.IsScalar()) {
       findings_.Malformed(value.place, "--device must be followed by a string");
@@ -318,9 +320,8 @@ void GenericConversion::AllFlags() {
   }
 }
 
-void GenericConversion::Document(const Manifest::Document& document) {
+void GenericConversion::Document(const Manifest::Document& document, const Container* reader) {
   const YamlValue& value = *document.value;
-  const Container* reader = ReaderOf(document, manifest_);
   if (value.Find("groups") != nullptr) {
     Add(ReadGenericDevice(value, false, findings_), Domain(DomainFlag(reader), reader, value.place),
         reader);
@@ -348,7 +349,7 @@ void GenericConversion::Document(const Manifest::Document& document) {
   if (auto flag = DomainFlag(reader)) said = std::move(flag);
   for (const std::string_view key : {"listen", "log-level", "plugin-directory"}) {
     const YamlValue* setting = document.is_root ? fields.Find(key) : nullptr;
-    if (setting != nullptr) NotTaken(key, Truncate(setting->text, 80));
+    if (setting != nullptr) ReportNotApplied(key, Truncate(setting->text, 80));
   }
   RefusePending("a file", "");
   const std::string domain = Domain(said, reader, fields.PlaceOfKey("domain"));
@@ -360,7 +361,7 @@ void GenericConversion::Document(const Manifest::Document& document) {
 }
 
 NewFile GenericConversion::Take() && {
-  directories_.TellWhatWasAssumed(file_.notes);
+  directories_.AddAssumptions(file_.notes);
   return std::move(file_);
 }
 
@@ -390,7 +391,7 @@ std::optional<NewFile> ConvertGenericDevicePlugin(const Manifest& manifest,
                        "configuration alone if another plugin reads it");
       continue;
     }
-    conversion.Document(document);
+    conversion.Document(document, reader);
   }
   if (!conversion.found()) return std::nullopt;
   return std::move(conversion).Take();

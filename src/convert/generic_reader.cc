@@ -173,7 +173,7 @@ std::string DeviceReader::Numbers(const Fields& fields, std::string_view key, bo
         "the digits as they are.",
         key, text));
   }
-  for (char& c : text) c = c >= 'A' && c <= 'F' ? static_cast<char>(c + 32) : c;
+  text = ToLower(text);
   return std::string(4 - text.size(), '0') + text;
 }
 

@@ -13,6 +13,7 @@
 #include "convert/generic_device_plugin.h"
 #include "convert/group_plan.h"
 #include "convert/patterns.h"
+#include "convert/yaml_json.h"
 
 namespace patchbay {
 namespace {

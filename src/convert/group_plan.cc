@@ -22,7 +22,7 @@ namespace patchbay {
 namespace {
 
 /// A path of a group and its pattern in Patchbay.
-struct Part {
+struct PathPattern {
   const GenericPath* path;
   GoPattern pattern;
 
@@ -46,9 +46,9 @@ std::string ContainerPath(const GenericPath& path, const std::string& base) {
 }
 
 /// Returns an ID template for a device of these paths. It uses the variable "group".
-std::string JoinedNames(const std::vector<Part>& parts) {
+std::string JoinedNames(const std::vector<PathPattern>& parts) {
   std::string joined;
-  for (const Part& part : parts) joined += (joined.empty() ? "" : "+") + part.name();
+  for (const PathPattern& part : parts) joined += (joined.empty() ? "" : "+") + part.name();
   return "{group}:" + EscapedForTemplate(joined);
 }
 
@@ -59,16 +59,16 @@ class GroupPlanner {
   std::optional<GroupPlan> PlanOf(const GenericGroup& group);
 
  private:
-  using Parts = std::vector<Part>;
+  using PathPatterns = std::vector<PathPattern>;
 
-  std::optional<GroupPlan> PlanOfMounts(const Parts& mounts);
-  std::optional<GroupPlan> PlanOfOne(const Part& part);
-  std::optional<GroupPlan> PlanOfSet(const Parts& parts);
-  std::optional<GroupPlan> PlanOfShared(const Parts& parts);
-  std::optional<GroupPlan> PlanOfPairs(const Parts& parts);
-  bool CanShare(const Part& part);
-  std::optional<NewNode> SharedNode(const Part& part);
-  bool AddMounts(const Parts& mounts, bool has_glob, GroupPlan& plan);
+  std::optional<GroupPlan> PlanOfMounts(const PathPatterns& mounts);
+  std::optional<GroupPlan> PlanOfOne(const PathPattern& part);
+  std::optional<GroupPlan> PlanOfSet(const PathPatterns& parts);
+  std::optional<GroupPlan> PlanOfShared(const PathPatterns& parts);
+  std::optional<GroupPlan> PlanOfPairs(const PathPatterns& parts);
+  bool CanShare(const PathPattern& part);
+  std::optional<NewNode> SharedNode(const PathPattern& part);
+  bool AddMounts(const PathPatterns& mounts, bool has_glob, GroupPlan& plan);
   std::nullopt_t CannotConvert(const GenericPath& path, std::string message, std::string hint);
 
   Findings& findings_;
@@ -116,7 +116,7 @@ GroupPlan PlanOfUsb(const GenericGroup& group) {
 
 /// A directory becomes one device of all nodes in it, and any other path or glob a device for each
 /// match.
-std::optional<GroupPlan> GroupPlanner::PlanOfOne(const Part& part) {
+std::optional<GroupPlan> GroupPlanner::PlanOfOne(const PathPattern& part) {
   GroupPlan plan;
   NewMatch& match = plan.matches.emplace_back();
   NewNode node;
@@ -139,12 +139,12 @@ std::optional<GroupPlan> GroupPlanner::PlanOfOne(const Part& part) {
 }
 
 /// Several paths without wildcards: one device of all nodes that a regular expression matches.
-std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
+std::optional<GroupPlan> GroupPlanner::PlanOfSet(const PathPatterns& parts) {
   GroupPlan plan;
   NewMatch& match = plan.matches.emplace_back();
   std::string regex;
   bool in_place = true, alike = true, below_dev = true;
-  for (const Part& part : parts) {
+  for (const PathPattern& part : parts) {
     const std::string& path = *part.pattern.path;
     below_dev = below_dev && path.starts_with("/dev/") && path.size() > 5;
     if (!below_dev) break;
@@ -166,7 +166,8 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
                          "all paths of a device with several paths must be below /dev",
                          "use `type: Mount` for the other paths");
   }
-  if (std::any_of(parts.begin(), parts.end(), [](const Part& p) { return p.is_directory(); })) {
+  if (std::any_of(parts.begin(), parts.end(),
+                  [](const PathPattern& p) { return p.is_directory(); })) {
     match.notes.push_back(NoteOnBelow());
   }
   match.regex = format("/(?P<group>dev)/(?:{})", regex);
@@ -176,7 +177,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
     plan.nodes.push_back({{}, "", "", parts.front().path->permissions, false});
     return plan;
   }
-  for (const Part& part : parts) {
+  for (const PathPattern& part : parts) {
     if (part.is_directory()) {
       return CannotConvert(
           *part.path,
@@ -195,7 +196,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfSet(const Parts& parts) {
 
 /// Returns whether each match of a glob can form a device with this path. In generic-device-plugin,
 /// a path without a limit is part of the first device only.
-bool GroupPlanner::CanShare(const Part& part) {
+bool GroupPlanner::CanShare(const PathPattern& part) {
   if (part.path->limit > 1) return true;
   findings_.CannotConvert(
       part.path->place,
@@ -207,7 +208,7 @@ bool GroupPlanner::CanShare(const Part& part) {
 }
 
 /// Returns a node that is part of every device of a glob.
-std::optional<NewNode> GroupPlanner::SharedNode(const Part& part) {
+std::optional<NewNode> GroupPlanner::SharedNode(const PathPattern& part) {
   if (!CanShare(part)) return std::nullopt;
   if (part.is_directory()) {
     return CannotConvert(*part.path, "a directory in a group with a glob cannot be converted",
@@ -230,10 +231,10 @@ std::optional<NewNode> GroupPlanner::SharedNode(const Part& part) {
 }
 
 /// One glob, and paths that are part of the device of each match.
-std::optional<GroupPlan> GroupPlanner::PlanOfShared(const Parts& parts) {
+std::optional<GroupPlan> GroupPlanner::PlanOfShared(const PathPatterns& parts) {
   GroupPlan plan;
   NewMatch& match = plan.matches.emplace_back();
-  for (const Part& part : parts) {
+  for (const PathPattern& part : parts) {
     if (!part.is_literal()) {
       match.path = part.pattern.glob;
       plan.nodes.push_back({{}, "", ContainerPath(*part.path, "{name}"), part.path->permissions});
@@ -247,11 +248,11 @@ std::optional<GroupPlan> GroupPlanner::PlanOfShared(const Parts& parts) {
 }
 
 /// Several globs with one star each. Nodes for which the stars match the same text form a device.
-std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
+std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const PathPatterns& parts) {
   GroupPlan plan;
   NewMatch& match = plan.matches.emplace_back();
-  std::vector<const Part*> globs;
-  for (const Part& part : parts) {
+  std::vector<const PathPattern*> globs;
+  for (const PathPattern& part : parts) {
     if (part.is_literal()) continue;
     if (!part.pattern.has_one_star || part.path->limit != 1) {
       return CannotConvert(
@@ -264,14 +265,14 @@ std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
     globs.push_back(&part);
   }
   std::string common = globs.front()->pattern.before;
-  for (const Part* glob : globs) {
+  for (const PathPattern* glob : globs) {
     const std::string& before = glob->pattern.before;
     common.resize(static_cast<std::size_t>(
         std::mismatch(common.begin(), common.end(), before.begin(), before.end()).first -
         common.begin()));
   }
   std::string befores, afters;
-  for (const Part* glob : globs) {
+  for (const PathPattern* glob : globs) {
     befores +=
         (glob == globs.front() ? "" : "|") + RegexOf(glob->pattern.before.substr(common.size()));
     afters += (glob == globs.front() ? "" : "|") + RegexOf(glob->pattern.after);
@@ -279,7 +280,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
   }
   // A pattern that ends with its star also matches the names of other nodes in the directory. If
   // only some of the patterns do, the star is therefore restricted to digits.
-  const bool is_loose = std::any_of(globs.begin(), globs.end(), [&](const Part* glob) {
+  const bool is_loose = std::any_of(globs.begin(), globs.end(), [&](const PathPattern* glob) {
     return glob->pattern.after.empty() != globs.front()->pattern.after.empty();
   });
   match.regex = format("{}(?:{})(?P<pair>{})(?:{})", RegexOf(common), befores,
@@ -290,7 +291,7 @@ std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
       format("Difference: generic-device-plugin pairs the matches of these patterns by sort order; "
              "Patchbay groups the nodes for which the * matches the same {}.",
              is_loose ? "number" : "text"));
-  for (const Part& part : parts) {
+  for (const PathPattern& part : parts) {
     if (part.is_literal()) {
       auto node = SharedNode(part);
       if (!node) return std::nullopt;
@@ -309,14 +310,14 @@ std::optional<GroupPlan> GroupPlanner::PlanOfPairs(const Parts& parts) {
 }
 
 /// A group with mounts only. The first one becomes the match of the resource.
-std::optional<GroupPlan> GroupPlanner::PlanOfMounts(const Parts& mounts) {
+std::optional<GroupPlan> GroupPlanner::PlanOfMounts(const PathPatterns& mounts) {
   GroupPlan plan;
   NewMatch& match = plan.matches.emplace_back();
-  const Part& first = mounts.front();
+  const PathPattern& first = mounts.front();
   match.path = first.pattern.glob;
   match.type = "any";
   plan.nodes.emplace_back();
-  const auto mount = [](const Part& part, const std::string& host, const std::string& base) {
+  const auto mount = [](const PathPattern& part, const std::string& host, const std::string& base) {
     return NewMount{{}, host, ContainerPath(*part.path, base), part.path->read_only};
   };
   plan.mounts.push_back(first.is_literal() ? mount(first, EscapedForTemplate(*first.pattern.path),
@@ -332,8 +333,8 @@ std::optional<GroupPlan> GroupPlanner::PlanOfMounts(const Parts& mounts) {
   return plan;
 }
 
-bool GroupPlanner::AddMounts(const Parts& mounts, bool has_glob, GroupPlan& plan) {
-  for (const Part& part : mounts) {
+bool GroupPlanner::AddMounts(const PathPatterns& mounts, bool has_glob, GroupPlan& plan) {
+  for (const PathPattern& part : mounts) {
     if (!part.is_literal()) {
       CannotConvert(*part.path,
                     "a glob with `type: Mount` in a group with other paths cannot be converted",
@@ -361,20 +362,20 @@ bool GroupPlanner::AddMounts(const Parts& mounts, bool has_glob, GroupPlan& plan
 
 std::optional<GroupPlan> GroupPlanner::PlanOf(const GenericGroup& group) {
   if (!group.usb.empty()) return PlanOfUsb(group);
-  Parts devices, mounts;
+  PathPatterns devices, mounts;
   for (const GenericPath& path : group.paths) {
     (path.is_mount ? mounts : devices).push_back({&path, FromGo(path.path)});
   }
   if (devices.empty()) return PlanOfMounts(mounts);
   const auto globs = std::count_if(devices.begin(), devices.end(),
-                                   [](const Part& part) { return !part.is_literal(); });
+                                   [](const PathPattern& part) { return !part.is_literal(); });
   auto plan = devices.size() == 1 ? PlanOfOne(devices.front())
               : globs == 0        ? PlanOfSet(devices)
               : globs == 1        ? PlanOfShared(devices)
                                   : PlanOfPairs(devices);
   if (!plan || !AddMounts(mounts, globs > 0, *plan)) return std::nullopt;
   // Next to a glob, the paths have notes of their own, or are errors.
-  for (const Part& part : devices) {
+  for (const PathPattern& part : devices) {
     if (part.path->limit == 1 || (devices.size() > 1 && globs > 0)) continue;
     plan->matches.front().notes.push_back(
         format("The limit of {} of {} is not converted: it has no effect, because no other "

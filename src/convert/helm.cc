@@ -2,6 +2,7 @@
 // input are written as JSON, which is YAML and cannot leave its line.
 
 #include "convert/helm.h"
+#include "convert/yaml_json.h"
 
 #include <algorithm>
 #include <span>
@@ -17,6 +18,7 @@ using Kind = YamlValue::Kind;
 using Container = Manifest::Container;
 
 constexpr std::string_view kDevicePlugins = "/var/lib/kubelet/device-plugins";
+
 /// A section that does not carry over, and what to do instead.
 struct Section {
   std::string_view key;

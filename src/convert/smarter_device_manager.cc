@@ -18,6 +18,7 @@
 #include "convert/fields.h"
 #include "convert/names.h"
 #include "convert/patterns.h"
+#include "convert/yaml_json.h"
 #include "model/resource_name.h"
 #include "model/text_pattern.h"
 
@@ -40,7 +41,7 @@ class SmarterConversion {
 
   void List(const YamlValue& list);
   NewFile Take() && {
-    directories_.TellWhatWasAssumed(file_.notes);
+    directories_.AddAssumptions(file_.notes);
     return std::move(file_);
   }
 

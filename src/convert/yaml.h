@@ -59,10 +59,6 @@ std::vector<YamlValue> ReadYaml(const std::string& text, const PlaceOf& place_of
 /// text whose value is therefore not known. Returns "" if it contains neither.
 std::string HintOnTemplate(std::string_view text);
 
-/// Returns a value as JSON on one line, which is valid YAML too. Stops after about `most` bytes
-/// with "…", which is not.
-std::string ToJson(const YamlValue& value, std::size_t most = 1U << 20);
-
 /// The lines of a text, without line ends. The text must outlive them.
 using TextLines = std::vector<std::string_view>;
 TextLines LinesOf(std::string_view text);

@@ -269,7 +269,7 @@ void ResourceController::StartScan() {
 void ResourceController::OnScanHangs() {
   scan_hangs_ = true;
   deps_.plugin.log.Warning(
-      "host scan has not completed;  a file system that it reads may not be responding",
+      "host scan has not completed; a file system that it reads may not be responding",
       {{"resource", name()}, {"seconds", ScanLimit(*Wanted().spec).count()}});
   const bool is_for_another = next_ && scanned_for_ != next_->spec;
   const bool may_be_an_owner = !Wanted().owners.empty() && !scans_.has_abandoned();

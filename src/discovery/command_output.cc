@@ -47,9 +47,9 @@ std::string_view Name(Kind kind) {
   return "";
 }
 
-std::string Shown(std::string_view text) { return Truncate(text, 60); }
+std::string Clipped(std::string_view text) { return Truncate(text, 60); }
 
-std::string Quoted(std::string_view text) { return "\"" + Shown(text) + "\""; }
+std::string Quoted(std::string_view text) { return "\"" + Clipped(text) + "\""; }
 
 bool IsVariableName(std::string_view name) {
   const auto is_letter = [](char c) {
@@ -258,7 +258,7 @@ void Reader::NumaNode(Kind kind, const std::string& text) {
   if (node < 0 || node > kLastNumaNode) {
     const bool is_number = kind == Kind::kInteger || kind == Kind::kFraction;
     return Problem(format(R"(has a "numa_node" that is {}; print a number from 0 to {}, or null)",
-                          is_number ? Shown(text) : Name(kind), kLastNumaNode));
+                          is_number ? Clipped(text) : Name(kind), kLastNumaNode));
   }
   entry_.numa_node = node;
 }

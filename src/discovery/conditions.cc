@@ -140,8 +140,8 @@ Mismatch MissingAttribute(const UdevPattern& udev, const DeviceAncestry& device,
 
 }  // namespace
 
-std::optional<Mismatch> Unmet(const UsbPattern& usb, const DeviceAncestry& device,
-                              const Sysfs& sysfs) {
+std::optional<Mismatch> FirstMismatch(const UsbPattern& usb, const DeviceAncestry& device,
+                                      const Sysfs& sysfs) {
   const SysfsDevice* found = device.UsbDevice();
   if (found == nullptr) return Mismatch{"it is not a USB device, nor a child of one"};
   if (auto wrong = WrongId(usb.ids, kUsbId, *found, sysfs)) return wrong;
@@ -149,16 +149,16 @@ std::optional<Mismatch> Unmet(const UsbPattern& usb, const DeviceAncestry& devic
   return WrongSerial(usb.serials, *found, sysfs);
 }
 
-std::optional<Mismatch> Unmet(const PciPattern& pci, const DeviceAncestry& device,
-                              const Sysfs& sysfs) {
+std::optional<Mismatch> FirstMismatch(const PciPattern& pci, const DeviceAncestry& device,
+                                      const Sysfs& sysfs) {
   const SysfsDevice* found = device.PciDevice();
   if (found == nullptr) return Mismatch{"it is not a PCI device, nor a child of one"};
   if (auto wrong = WrongId(pci.ids, kPciId, *found, sysfs)) return wrong;
   return WrongName("PCI address", found->name, pci.addresses);
 }
 
-std::optional<Mismatch> Unmet(const UdevPattern& udev, const DeviceAncestry& device,
-                              const Sysfs& sysfs) {
+std::optional<Mismatch> FirstMismatch(const UdevPattern& udev, const DeviceAncestry& device,
+                                      const Sysfs& sysfs) {
   const SysfsDevice& self = device.self();
   if (!udev.subsystems.empty() && !MatchesAny(udev.subsystems, self.subsystem)) {
     return Mismatch{
@@ -180,25 +180,26 @@ std::optional<Mismatch> Unmet(const UdevPattern& udev, const DeviceAncestry& dev
   return MissingAttribute(udev, device, sysfs);
 }
 
-std::optional<Mismatch> Unmet(const HardwarePatterns& conditions, const DeviceAncestry& device,
-                              const Sysfs& sysfs) {
-  Unmatched unmet;
+std::optional<Mismatch> FirstMismatch(const HardwarePatterns& conditions,
+                                      const DeviceAncestry& device, const Sysfs& sysfs) {
+  Unmatched mismatch;
   // A value that was read has precedence over one that cannot be read.
   const auto check = [&](const auto& pattern) {
-    if (!pattern || (unmet && !unmet->is_unreadable)) return;
-    if (auto one = Unmet(*pattern, device, sysfs)) unmet = std::move(one);
+    if (!pattern || (mismatch && !mismatch->is_unreadable)) return;
+    if (auto one = FirstMismatch(*pattern, device, sysfs)) mismatch = std::move(one);
   };
   check(conditions.usb);
   check(conditions.pci);
   check(conditions.udev);
-  return unmet;
+  return mismatch;
 }
 
 std::optional<std::string> WhyNotMet(const MatchSpec& match, const DeviceAncestry& device,
                                      const Sysfs& sysfs) {
-  if (auto unmet = Unmet(match.conditions, device, sysfs)) return std::move(unmet->why);
+  if (auto mismatch = FirstMismatch(match.conditions, device, sysfs))
+    return std::move(mismatch->why);
   if (match.negated.empty()) return std::nullopt;
-  const auto not_mismatch = Unmet(match.negated, device, sysfs);
+  const auto not_mismatch = FirstMismatch(match.negated, device, sysfs);
   if (!not_mismatch) return "it meets the conditions of \"not\"";
   if (!not_mismatch->is_unreadable) return std::nullopt;
   return format("the conditions of \"not\" cannot be checked: {}", not_mismatch->why);
@@ -207,17 +208,17 @@ std::optional<std::string> WhyNotMet(const MatchSpec& match, const DeviceAncestr
 bool IsOfOtherKind(const UsbPattern& usb, const DeviceAncestry& device, const Sysfs& sysfs) {
   UsbPattern vendors;
   for (const HardwareId& id : usb.ids) vendors.ids.push_back({id.vendor, {}});
-  return Unmet(vendors, device, sysfs).has_value();
+  return FirstMismatch(vendors, device, sysfs).has_value();
 }
 
 bool IsOfOtherKind(const PciPattern& pci, const DeviceAncestry& device, const Sysfs& sysfs) {
   PciPattern vendors;
   for (const HardwareId& id : pci.ids) vendors.ids.push_back({id.vendor, {}});
-  return Unmet(vendors, device, sysfs).has_value();
+  return FirstMismatch(vendors, device, sysfs).has_value();
 }
 
 bool IsOfOtherKind(const UdevPattern& udev, const DeviceAncestry& device, const Sysfs& sysfs) {
-  return Unmet(UdevPattern{udev.subsystems, {}, {}, {}}, device, sysfs).has_value();
+  return FirstMismatch(UdevPattern{udev.subsystems, {}, {}, {}}, device, sysfs).has_value();
 }
 
 bool IsOfOtherKind(const HardwarePatterns& conditions, const DeviceAncestry& device,

@@ -17,15 +17,15 @@ struct Mismatch {
 
 /// Returns why a sysfs device does not match the pattern; nothing if it does. A USB or PCI pattern
 /// applies to the nearest such device among the device and its ancestors.
-std::optional<Mismatch> Unmet(const UsbPattern& usb, const DeviceAncestry& device,
-                              const Sysfs& sysfs);
-std::optional<Mismatch> Unmet(const PciPattern& pci, const DeviceAncestry& device,
-                              const Sysfs& sysfs);
-std::optional<Mismatch> Unmet(const UdevPattern& udev, const DeviceAncestry& device,
-                              const Sysfs& sysfs);
+std::optional<Mismatch> FirstMismatch(const UsbPattern& usb, const DeviceAncestry& device,
+                                      const Sysfs& sysfs);
+std::optional<Mismatch> FirstMismatch(const PciPattern& pci, const DeviceAncestry& device,
+                                      const Sysfs& sysfs);
+std::optional<Mismatch> FirstMismatch(const UdevPattern& udev, const DeviceAncestry& device,
+                                      const Sysfs& sysfs);
 /// Returns the first pattern that does not match.
-std::optional<Mismatch> Unmet(const HardwarePatterns& conditions, const DeviceAncestry& device,
-                              const Sysfs& sysfs);
+std::optional<Mismatch> FirstMismatch(const HardwarePatterns& conditions,
+                                      const DeviceAncestry& device, const Sysfs& sysfs);
 
 /// Returns why the device does not meet the conditions of the match, or meets those of its `not`.
 /// A device for which `not` cannot be checked is excluded.

@@ -30,8 +30,7 @@ std::string OtherVendorsText(std::size_t devices, const std::vector<std::string>
 
 /// Summarizes the reports of a scan that listed no device, one summary for each match, at most
 /// kMaxSummaries. Each has at most kMaxSummaryLines lines, of at most kMaxSummaryLine bytes each
-/// before they are escaped;
-/// `patchbay explain` prints the rest. Pure.
+/// before they are escaped; `patchbay explain` prints the rest. Pure.
 inline constexpr std::size_t kMaxSummaries = 10;
 inline constexpr std::size_t kMaxSummaryLines = 8;
 inline constexpr std::size_t kMaxSummaryLine = 300;

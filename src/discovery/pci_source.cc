@@ -22,9 +22,9 @@ void ScanSource(const PciPattern& pci, ScanContext& scan) {
   const auto is_named_pci = [](std::string_view subsystem) { return subsystem == "pci"; };
   const auto is_pci = [](const SysfsDevice& d) { return d.subsystem == "pci"; };
   for (const DeviceAncestry& device : scan.SysfsDevices(is_named_pci, is_pci)) {
-    if (auto unmet = Unmet(pci, device, scan.sysfs())) {
+    if (auto mismatch = FirstMismatch(pci, device, scan.sysfs())) {
       if (scan.report().is_kept()) {
-        DropSysfsDevice(pci, device, device.self().name, std::move(unmet->why), scan);
+        DropSysfsDevice(pci, device, device.self().name, std::move(mismatch->why), scan);
       }
       continue;
     }

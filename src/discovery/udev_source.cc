@@ -64,17 +64,17 @@ void ScanSource(const UdevPattern& udev, ScanContext& scan) {
   };
   const auto any = [](const SysfsDevice&) { return true; };
   for (const DeviceAncestry& device : scan.SysfsDevices(wanted, any)) {
-    std::optional<std::string> unmet;
-    if (auto mismatch = Unmet(udev, device, scan.sysfs())) {
-      unmet = std::move(mismatch->why);
+    std::optional<std::string> why;
+    if (auto mismatch = FirstMismatch(udev, device, scan.sysfs())) {
+      why = std::move(mismatch->why);
     } else {
-      unmet = scan.FirstMismatch(device);
+      why = scan.FirstMismatch(device);
     }
-    if (unmet) {
+    if (why) {
       const SysfsDevice& self = device.self();
       scan.report().Drop({{"", {self.node.empty() ? self.path : self.node}, self.path},
                           DropReason::kCondition,
-                          std::move(*unmet)});
+                          std::move(*why)});
       continue;
     }
     Candidate candidate;

@@ -8,9 +8,9 @@ void ScanSource(const UsbPattern& usb, ScanContext& scan) {
   const auto is_usb = [](std::string_view subsystem) { return subsystem == "usb"; };
   for (const DeviceAncestry& device : scan.SysfsDevices(is_usb, IsUsbDevice)) {
     const auto identity = [&] { return scan.ancestries().UsbIdentity(device.self()); };
-    if (auto unmet = Unmet(usb, device, scan.sysfs())) {
+    if (auto mismatch = FirstMismatch(usb, device, scan.sysfs())) {
       if (scan.report().is_kept()) {
-        DropSysfsDevice(usb, device, identity(), std::move(unmet->why), scan);
+        DropSysfsDevice(usb, device, identity(), std::move(mismatch->why), scan);
       }
       continue;
     }

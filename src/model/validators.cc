@@ -25,12 +25,12 @@ struct Alphabet {
 };
 
 /// A part of a shape and its position.
-struct Part {
+struct ShapePart {
   std::string_view text;
   std::size_t start = 0;
 
-  Part Before(std::size_t at) const { return {text.substr(0, at), start}; }
-  Part After(std::size_t at) const { return {text.substr(at + 1), start + at + 1}; }
+  ShapePart Before(std::size_t at) const { return {text.substr(0, at), start}; }
+  ShapePart After(std::size_t at) const { return {text.substr(at + 1), start + at + 1}; }
 };
 
 Problem At(const TemplateShape& shape, std::size_t index, std::string message) {
@@ -59,7 +59,7 @@ bool IsFromConfiguration(const Template::Span& field) {
   return field.origin == Origin::kConfiguration && field.name != "id";
 }
 
-Problem CheckName(const TemplateShape& shape, Part part, std::string_view what,
+Problem CheckName(const TemplateShape& shape, ShapePart part, std::string_view what,
                   const Alphabet& alphabet) {
   if (part.text.empty()) return At(shape, part.start, format("{} is empty", what));
   for (std::size_t i = 0; i < part.text.size(); ++i) {
@@ -79,7 +79,7 @@ std::size_t LiteralSize(std::string_view text) {
 }
 
 /// Checks a DNS subdomain: labels of lowercase letters, digits and "-", separated by dots.
-Problem CheckDnsSubdomain(const TemplateShape& shape, Part part, std::string_view what) {
+Problem CheckDnsSubdomain(const TemplateShape& shape, ShapePart part, std::string_view what) {
   static constexpr Alphabet kLabel = {[](char c) { return IsLower(c) || IsDigit(c); },
                                       [](char c) { return IsLower(c) || IsDigit(c) || c == '-'; },
                                       [](char c) { return IsLower(c) || IsDigit(c); },
@@ -278,7 +278,7 @@ Problem ProblemWithAnnotationKey(const TemplateShape& key) {
     if (!in_prefix || is_resource) continue;
     return At(key, field.begin, "a variable cannot be used before the slash");
   }
-  Part name{key.text};
+  ShapePart name{key.text};
   if (const auto slash = key.text.find('/'); slash != std::string::npos) {
     if (auto problem = CheckDnsSubdomain(key, name.Before(slash), "the part before the slash")) {
       return problem;
@@ -303,7 +303,7 @@ Problem ProblemWithCdiName(const TemplateShape& name) {
       IsAlnum,
       "can contain only letters, digits, \"-\", \"_\", \".\" and \":\", with a letter or digit at "
       "both ends"};
-  const Part whole{name.text};
+  const ShapePart whole{name.text};
   const auto equals = name.text.find('=');
   const auto slash = name.text.find('/');
   if (slash == std::string::npos || equals == std::string::npos || equals < slash) {
@@ -313,10 +313,10 @@ Problem ProblemWithCdiName(const TemplateShape& name) {
     if (field.begin > equals) continue;
     return At(name, field.begin, "a variable cannot be used in the vendor or the class");
   }
-  const Part kind = whole.Before(equals);
+  const ShapePart kind = whole.Before(equals);
   if (auto problem = CheckName(name, kind.Before(slash), "the vendor", kVendor)) return problem;
   if (auto problem = CheckName(name, kind.After(slash), "the class", kClass)) return problem;
-  const Part device = whole.After(equals);
+  const ShapePart device = whole.After(equals);
   if (auto problem = CheckName(name, device, "the name of a CDI device", kDevice)) return problem;
   if (device.text != "all" || !HoldsField(name, device.start, name.text.size())) {
     return std::nullopt;

@@ -51,10 +51,10 @@ class ProbeResults {
     const auto found = probes_.find(device);
     return found == probes_.end() ? std::nullopt : found->second.next;
   }
-  /// Forgets the devices that are `gone`, and the results of those that were `replaced`.
-  void Forget(const std::vector<std::string>& gone, const std::vector<std::string>& replaced) {
+  /// Drops the devices that were `removed`, and the results of those that were `replaced`.
+  void Forget(const std::vector<std::string>& removed, const std::vector<std::string>& replaced) {
     const std::lock_guard lock(mutex_);
-    for (const std::string& device : gone) probes_.erase(device);
+    for (const std::string& device : removed) probes_.erase(device);
     for (const std::string& device : replaced) {
       const auto found = probes_.find(device);
       if (found != probes_.end()) found->second.last.reset();

@@ -15,17 +15,17 @@ bool Prune(ProbeResults& probes, const Snapshot* before, const Snapshot& after) 
     return true;
   }
   if (before == nullptr) return false;
-  std::vector<std::string> gone, replaced;
+  std::vector<std::string> removed, replaced;
   for (const ListedDevice& listed : before->devices) {
     const ListedDevice* const now = FindDevice(after, listed.device->id);
     if (now == nullptr) {
-      gone.push_back(listed.device->id);
+      removed.push_back(listed.device->id);
     } else if (now->device != listed.device && *now->device != *listed.device) {
       replaced.push_back(listed.device->id);
     }
   }
-  if (gone.empty() && replaced.empty()) return false;
-  probes.Forget(gone, replaced);
+  if (removed.empty() && replaced.empty()) return false;
+  probes.Forget(removed, replaced);
   return true;
 }
 

@@ -38,13 +38,14 @@ std::vector<Transition> TransitionsBetween(const Snapshot* before, const Snapsho
   transitions.reserve(changed.size());
   for (const auto& [old, now] : changed) {
     const bool has_own_reason = now != nullptr && now->health == Health::kUnhealthy;
-    const ListedDevice* const ill = has_own_reason ? now : old;
-    transitions.push_back({.at = at,
-                           .resource = after.spec->name,
-                           .device = (now != nullptr ? now : old)->device->id,
-                           .from = KnownHealth(old),
-                           .to = KnownHealth(now),
-                           .reason = ill != nullptr && KnownHealth(ill) ? ill->reason : ""});
+    const ListedDevice* const unhealthy = has_own_reason ? now : old;
+    transitions.push_back(
+        {.at = at,
+         .resource = after.spec->name,
+         .device = (now != nullptr ? now : old)->device->id,
+         .from = KnownHealth(old),
+         .to = KnownHealth(now),
+         .reason = unhealthy != nullptr && KnownHealth(unhealthy) ? unhealthy->reason : ""});
   }
   return transitions;
 }

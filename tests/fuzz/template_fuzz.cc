@@ -21,7 +21,9 @@ std::vector<std::string_view> Parts(std::string_view path) {
 /// Checks that for any value, a path stays below the literal text before its first variable, and
 /// the value of a device is a single component of the path.
 void CheckPath(const Template& compiled, const Variables& variables) {
-  const TemplateShape shape = ShapeOf(compiled);
+  TemplateShape shape = ShapeOf(compiled);
+  // Without the scope of a resource, the origin of a named group is not known and so kDevice.
+  for (Template::Span& field : shape.fields) field.origin = variables.Lookup(field.name)->origin;
   const auto path = RenderPath(compiled, variables, "path");
   if (ProblemWithPath(shape)) fuzz::Require(!path);
   if (!path) {

@@ -83,18 +83,18 @@ void AddNew(std::string path, std::vector<std::string>& paths) {
 }
 
 Failure InvalidTarget(const std::string& argument, const HostRoot& host) {
-  std::string meant;
+  std::string suggestion;
   for (const std::string above : {"/", "/dev/"}) {
     const auto node = host.Resolve(above + argument);
-    if (node && node->type != FileType::kDirectory) meant = above + argument;
+    if (node && node->type != FileType::kDirectory) suggestion = above + argument;
   }
   return Fail(
       ErrorKind::kInvalid,
       format("\"{}\" is not a path, and there is no device with this ID or name in sysfs: {}",
              argument,
-             meant.empty() ? "write a path such as /dev/ttyUSB0, the ID of a device that "
+             suggestion.empty() ? "write a path such as /dev/ttyUSB0, the ID of a device that "
                              "is listed, or a name such as 1-1.2, can0 or 0000:00:05.0"
-                           : format("did you mean {}?", meant)));
+                           : format("did you mean {}?", suggestion)));
 }
 
 }  // namespace

@@ -138,15 +138,15 @@ MatchOutcome WhyNotByPath(const TargetQuery& query) {
     return PatternMatches(match, path).value_or(false);
   });
   if (!fits) return Filtered(query, kNoMatch, "the pattern does not match it");
-  const bool is_asked = HasConditions(match);
-  if (query.target.error || (is_asked && query.target.syspaths.empty())) {
+  const bool has_conditions = HasConditions(match);
+  if (query.target.error || (has_conditions && query.target.syspaths.empty())) {
     return NoDevice(query, Name(DropReason::kMissing));
   }
-  if (!is_asked) return NoReasonFound(query);
+  if (!has_conditions) return NoReasonFound(query);
   const auto ancestry = query.ancestries.Of(query.target.syspaths.front());
   if (!ancestry) return Unreadable(query, ancestry.error().message, "");
-  auto unmet = WhyNotMet(match, *ancestry, query.sysfs);
-  return unmet ? Filtered(query, DropReason::kCondition, std::move(*unmet)) : NoReasonFound(query);
+  auto why = WhyNotMet(match, *ancestry, query.sysfs);
+  return why ? Filtered(query, DropReason::kCondition, std::move(*why)) : NoReasonFound(query);
 }
 
 template <class Pattern>
@@ -160,16 +160,16 @@ MatchOutcome WhyNotBySysfs(const TargetQuery& query, const Pattern& pattern) {
       outcome = Unreadable(query, ancestry.error().message, "");
     } else if (IsOfOtherKind(pattern, *ancestry, sysfs)) {
       // Another device with the same name may be a closer match.
-      outcome = Filtered(query, DropReason::kOtherKind, Unmet(pattern, *ancestry, sysfs)->why);
+      outcome =
+          Filtered(query, DropReason::kOtherKind, FirstMismatch(pattern, *ancestry, sysfs)->why);
     } else {
-      std::optional<std::string> unmet;
-      if (auto mismatch = Unmet(pattern, *ancestry, sysfs)) {
-        unmet = std::move(mismatch->why);
+      std::optional<std::string> why;
+      if (auto mismatch = FirstMismatch(pattern, *ancestry, sysfs)) {
+        why = std::move(mismatch->why);
       } else {
-        unmet = WhyNotMet(query.match, *ancestry, sysfs);
+        why = WhyNotMet(query.match, *ancestry, sysfs);
       }
-      return unmet ? Filtered(query, DropReason::kCondition, std::move(*unmet))
-                   : NoReasonFound(query);
+      return why ? Filtered(query, DropReason::kCondition, std::move(*why)) : NoReasonFound(query);
     }
   }
   return outcome;
@@ -196,7 +196,7 @@ struct WhyNot {
   MatchOutcome operator()(const RegexSource&) const { return WhyNotByPath(query); }
   template <class AnySource>
   MatchOutcome operator()(const AnySource& source) const {
-    if constexpr (requires(const DeviceAncestry& a) { Unmet(source, a, query.sysfs); }) {
+    if constexpr (requires(const DeviceAncestry& a) { FirstMismatch(source, a, query.sysfs); }) {
       return WhyNotBySysfs(query, source);
     } else {
       return Filtered(query, kNoMatch, "the match did not find it");
@@ -251,14 +251,14 @@ MatchOutcome OutcomeFor(const TargetQuery& query) {
 /// Returns the problems that affected the whole match, other than the outcome itself.
 std::vector<MatchOutcome> ScanProblems(const MatchOutcome& outcome, const MatchReport& report,
                                        const AccessHints& hints) {
-  std::vector<MatchOutcome> obstacles;
+  std::vector<MatchOutcome> problems;
   for (const MatchReport::Rejected& rejected : report.rejected) {
     const bool is_of_all = rejected.reason == RejectReason::kUnreadable ||
                            rejected.reason == RejectReason::kCommandFailed;
     if (!is_of_all || rejected.detail == outcome.detail) continue;
-    obstacles.push_back(OutcomeOf(rejected, report, hints));
+    problems.push_back(OutcomeOf(rejected, report, hints));
   }
-  return obstacles;
+  return problems;
 }
 
 /// Sets for each resource that lists the object which other resources list it.
@@ -310,8 +310,8 @@ void FilterByTarget(const ExplainTarget& target, const std::vector<Inspection>& 
       std::erase_if(match.scanned,
                     [&](const auto& place) { return is_clear || place.problem.empty(); });
       if (is_clear) continue;
-      auto obstacles = ScanProblems(outcome, report, inspection.hints);
-      std::move(obstacles.begin(), obstacles.end(), std::back_inserter(match.outcomes));
+      auto problems = ScanProblems(outcome, report, inspection.hints);
+      std::move(problems.begin(), problems.end(), std::back_inserter(match.outcomes));
     }
   }
   AddShared(reports, target.argument);

@@ -1,4 +1,5 @@
 #include "convert/yaml.h"
+#include "convert/yaml_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

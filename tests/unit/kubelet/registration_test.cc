@@ -536,9 +536,9 @@ TEST(Registration, KeepsItsStreamsWithoutAKubelet) {
 }
 
 /// The environment of a registration: performs its actions and checks its invariants.
-class World {
+class Environment {
  public:
-  explicit World(unsigned seed) : random_(seed) {}
+  explicit Environment(unsigned seed) : random_(seed) {}
 
   /// A random event, possibly an unlikely one.
   void Anything() {
@@ -657,13 +657,13 @@ class World {
 TEST(Registration, InvariantsHoldForRandomEvents) {
   for (unsigned seed = 1; seed <= 300; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    World world(seed);
+    Environment environment(seed);
     for (int round = 0; round < 5; ++round) {
-      for (int i = 0; i < 60; ++i) world.Anything();
-      world.Heal();
+      for (int i = 0; i < 60; ++i) environment.Anything();
+      environment.Heal();
     }
-    for (unsigned i = 0; i < seed % 30; ++i) world.Anything();
-    world.End();
+    for (unsigned i = 0; i < seed % 30; ++i) environment.Anything();
+    environment.End();
     if (testing::Test::HasFailure()) return;
   }
 }

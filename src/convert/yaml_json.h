@@ -1,0 +1,14 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "convert/yaml.h"
+
+namespace patchbay {
+
+/// Returns a value as JSON on one line, which is valid YAML too. Stops after about `most` bytes
+/// with "…", which is not.
+std::string ToJson(const YamlValue& value, std::size_t most = 1U << 20);
+
+}  // namespace patchbay
