@@ -1,3 +1,6 @@
+// The tables leave out what is the same for all rows, such as the NUMA node. Problems have tables
+// of their own, below that of the devices.
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <ostream>

@@ -1,3 +1,7 @@
+// The plan is that of a reload in the daemon. Whether pods must be drained is decided here from the
+// two entries: device IDs are compared by what they are made of, since the devices of the node are
+// not known.
+
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>

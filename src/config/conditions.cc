@@ -1,3 +1,6 @@
+// An invalid part is left out of the result, but never so that the rest matches more: with an
+// invalid ID in a list, the whole condition is left out and the match is rejected with its error.
+
 #include "config/conditions.h"
 
 #include <charconv>

@@ -1,3 +1,6 @@
+// The keys of [[resource.match]], its conditions and its device nodes. The key of the lowest
+// alternative_group that a match has is its source; config/match.cc compiles it.
+
 #include "config/decode.h"
 #include "config/keys.h"
 #include "config/schema_patterns.h"

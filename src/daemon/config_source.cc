@@ -1,3 +1,7 @@
+// Loading can hang, so it runs in a pool and the loop gets its result. A request during a load
+// causes one more. A file that is open for writing is read again later; its close is an event,
+// except on a network file system.
+
 #include "daemon/config_source.h"
 
 #include "base/format.h"

@@ -1,3 +1,7 @@
+// Reload rejects what cannot be applied before it changes anything. Reconcile then plans the wanted
+// resources whose name is free against the current ones, and ApplyPlan keeps, changes or drains the
+// controllers. Resources whose name a draining one still has are started when it has ended.
+
 #include <algorithm>
 #include <iterator>
 #include <map>

@@ -1,3 +1,7 @@
+// kResourceKeys has one row for each key of [[resource]] with the effect of its change; the effect
+// of an entry is the greatest of its keys. A change of other entries counts if `exclusive`
+// resources leave the entry other nodes.
+
 #include "daemon/reload_plan.h"
 
 #include <algorithm>

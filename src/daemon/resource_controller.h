@@ -81,10 +81,12 @@ class ResourceController {
     return scans_.scanning() || directories_.contains(directory);
   }
 
-  /// The kubelet's socket appeared or disappeared, see KubeletDir. The resource registers after its
-  /// first scan, so that the first device list is complete.
+  /// The kubelet's socket appeared, see KubeletDir. The resource registers after its first scan, so
+  /// that the first device list is complete.
   void OnKubelet(std::uint64_t epoch);
+  /// The kubelet's socket disappeared. The resource waits for the next one.
   void OnKubeletLost();
+  /// Checks at `asked` found these sockets: a missing one of this resource is replaced.
   void CheckSocket(const PluginSockets& sockets, Loop::Time asked) {
     plugin_.CheckSocket(sockets, asked);
   }

@@ -1,3 +1,8 @@
+// The parser of nlohmann-json reports events, of which Reader keeps only what an entry can contain,
+// so that nested input costs no memory. The first problem of an entry rejects that entry; a problem
+// of the array ends the parsing. CheckBytes runs first, because the parser would treat some bytes
+// as the end of the input.
+
 #include "discovery/command_output.h"
 
 #include <algorithm>

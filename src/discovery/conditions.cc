@@ -1,3 +1,7 @@
+// A pattern applies to the nearest USB device or PCI function among the device and its ancestors. A
+// value that was read and differs has precedence, as the reason, over one that cannot be read. For
+// `not`, a value that cannot be read excludes the device.
+
 #include "discovery/conditions.h"
 
 #include <algorithm>

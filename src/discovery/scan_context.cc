@@ -1,3 +1,8 @@
+// Everything that a source looks at is also watched, whether or not it exists: directories, the
+// targets of links on the way, and the nearest existing ancestor of what is missing. A directory
+// with the timestamp of the previous scan is not listed again. What cannot be read is a rejection
+// and makes the scan incomplete, so that no device is removed for it.
+
 #include "discovery/scan_context.h"
 
 #include <algorithm>

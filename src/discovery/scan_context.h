@@ -105,7 +105,9 @@ class ScanContext {
   /// parts of `path` that the match names.
   void AddNode(const std::string& path, const HostEntry* entry, NamedValues captures,
                std::string identity);
+  /// Adds a candidate for the current match; beyond the limit, rejects it.
   void AddCandidate(Candidate candidate);
+  /// Adds a rejection for the current match. `detail` is the reason in words.
   void Reject(std::string path, RejectReason reason, std::string detail);
   /// Adds only the first rejection for each path.
   void RejectOnce(const std::string& path, RejectReason reason, std::string detail);

@@ -1,3 +1,6 @@
+// Links in sysfs are resolved by their text, which names a device directly. The kernel's names and
+// numbers identify a device; text that the device itself supplies never does.
+
 #include "discovery/sysfs.h"
 
 #include <algorithm>

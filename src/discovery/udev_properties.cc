@@ -1,3 +1,7 @@
+// The uevent file and the database are parsed here and not by libudev, because both contain text
+// from devices. Only keys that the kernel sets are taken from a uevent file, up to the first other
+// key. KernelFacts override what they know.
+
 #include "discovery/udev_properties.h"
 
 #include <algorithm>

@@ -1,3 +1,7 @@
+// The threads share ownership of their state with the pool, because a probe that hangs in the
+// kernel may never return: such a thread is abandoned and not joined. Jobs wait in a queue for each
+// resource, and the resources take turns.
+
 #include "health/probe_pool.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Calls wait in a queue in the order in which they came. One thread starts a thread for each call
+// whose devices no earlier call in the queue has, and removes the calls whose time is over. A
+// device stays blocked while a program of an earlier call may still use it, even if that call has
+// returned.
+
 #include "hooks/hook_runner.h"
 
 #include <poll.h>

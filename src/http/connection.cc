@@ -1,3 +1,8 @@
+// A connection is a chain of asynchronous operations: read a header, answer, write, read the next.
+// Each has a deadline, except the making of a slow response, which runs on another thread. Bodies
+// are not read, so a request that has one is the last of its connection. A rejected client gets its
+// response before the connection is cut.
+
 #include "http/connection.h"
 
 #include <algorithm>

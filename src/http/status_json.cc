@@ -1,3 +1,6 @@
+// The text is composed of parts: a tree of all devices would take ten times the memory of the text.
+// Objects that get further members are written without their last brace.
+
 #include "http/status_json.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// Each call blocks a thread of its own: the callback API waits for its threads when the last
+// channel is destroyed. Connections are made here and given to gRPC, whose channels leak a socket
+// if they are destroyed while they connect. The peer is compared after connecting, because a socket
+// file can be replaced at any time.
+
 #include "kubelet/kubelet_client.h"
 
 #include <fcntl.h>

@@ -1,3 +1,8 @@
+// Events and the timer only request a check; the thread pool makes one at a time, and the loop
+// compares its result with the previous one. The watches are added before the directory is read, so
+// that no change is missed. Requests are throttled by a rate limiter and, with many sockets, by the
+// duration of the last check.
+
 #include "kubelet/kubelet_dir.h"
 
 #include <fcntl.h>

@@ -1,3 +1,7 @@
+// A server is started, checked once through its own socket, and only then registered, since the
+// kubelet dials it immediately. gRPC waits at the end until pending writes have finished, so the
+// connections of a peer that does not read are shut down.
+
 #include "kubelet/plugin_server.h"
 
 #include <absl/synchronization/mutex.h>

@@ -1,3 +1,7 @@
+// Connecting to a socket file with another type of socket shows whether a process still uses it,
+// which its owner does not notice. A socket is identified by device, inode and birth time, because
+// file systems reuse inodes.
+
 #include "kubelet/plugin_sockets.h"
 
 #include <fcntl.h>

@@ -1,3 +1,7 @@
+// Decisions are made under the mutex by Registry and the functions of registration_rules.h; the
+// calls that follow are made without it, and the state may have changed when they return. One write
+// of the checkpoint serves all requests made before it began.
+
 #include "kubelet_sim/kubelet_instance.h"
 
 #include <algorithm>

@@ -1,3 +1,8 @@
+// The options of the channel are those of grpc-go where they differ from gRPC C++. A generic stub
+// reads the stream as raw bytes, since the reader of a typed stub does not distinguish a message
+// that does not parse from the end. gRPC cannot cancel a wait for a connection, so Close is checked
+// in intervals.
+
 #include "kubelet_sim/plugin_client.h"
 
 #include <grpcpp/generic/generic_stub.h>

@@ -1,3 +1,7 @@
+// The rules of three generations of the kubelet, kAsync, kSync and kMulti. They differ in what a
+// second registration of a resource replaces, and in which client is disconnected when a stream
+// ends. The bugs of real kubelets are intended.
+
 #include "kubelet_sim/registry.h"
 
 #include <algorithm>

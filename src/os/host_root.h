@@ -59,7 +59,9 @@ bool IsSameFile(const HostNode& a, const HostNode& b);
 /// them on the loop only if their comment permits it.
 class HostRoot {
  public:
+  /// The root of this process.
   HostRoot() : HostRoot("/") {}
+  /// `root` is where the host's root is mounted. Accesses no files.
   explicit HostRoot(std::string root);
 
   /// Returns the path in the namespace of this process for a host path.

@@ -40,6 +40,7 @@ class Loop {
 
   virtual ~Loop() = default;
 
+  /// Returns the time of the loop's clock, which tests control. From any thread.
   virtual Time Now() const = 0;
   /// Calls `f` on the loop thread, in the order of the calls to Post.
   virtual void Post(std::function<void()> f) = 0;

@@ -21,15 +21,20 @@ class StatusStore {
   /// `origin` holds the fields that never change.
   explicit StatusStore(NodeStatus origin) : status_(std::move(origin)) {}
 
+  /// Returns a copy of the whole status. Snapshots and other large parts are shared, not copied.
   NodeStatus Read() const;
+  /// Returns a copy of the part about resources.
   ResourceStatuses Resources() const;
 
+  /// Adds a resource without devices. Has no effect if it exists.
   void AddResource(const std::string& resource);
+  /// Removes a resource. Later changes of it have no effect.
   void RemoveResource(const std::string& resource);
   /// Replaces the snapshot of a resource and returns the previous one, null for the first. Records
   /// the transitions of its devices, except those of a resource that is being removed.
   std::shared_ptr<const Snapshot> Exchange(const std::string& resource,
                                            std::shared_ptr<const Snapshot> snapshot, WallTime at);
+  /// Sets the last probe result of a device. Has no effect if the device is not listed any more.
   void SetProbe(const std::string& resource, const std::string& device, LastProbe probe);
   /// Sets the time of the next probe of a device; nothing if the device is not probed.
   void SetNextProbe(const std::string& resource, const std::string& device,

@@ -93,8 +93,8 @@ Failure InvalidTarget(const std::string& argument, const HostRoot& host) {
       format("\"{}\" is not a path, and there is no device with this ID or name in sysfs: {}",
              argument,
              suggestion.empty() ? "write a path such as /dev/ttyUSB0, the ID of a device that "
-                             "is listed, or a name such as 1-1.2, can0 or 0000:00:05.0"
-                           : format("did you mean {}?", suggestion)));
+                                  "is listed, or a name such as 1-1.2, can0 or 0000:00:05.0"
+                                : format("did you mean {}?", suggestion)));
 }
 
 }  // namespace
