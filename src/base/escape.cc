@@ -203,11 +203,11 @@ std::string Printable(std::string_view text) {
   return out;
 }
 
-std::string Truncate(std::string_view text, std::size_t most) {
-  if (text.size() <= most) return Printable(text);
+std::string Truncate(std::string_view text, std::size_t max_bytes) {
+  if (text.size() <= max_bytes) return Printable(text);
   // Do not split a character.
-  while (most > 0 && (static_cast<unsigned char>(text[most]) & 0xc0) == 0x80) --most;
-  return Printable(text.substr(0, most)) + "…";
+  while (max_bytes > 0 && (static_cast<unsigned char>(text[max_bytes]) & 0xc0) == 0x80) --max_bytes;
+  return Printable(text.substr(0, max_bytes)) + "…";
 }
 
 }  // namespace patchbay

@@ -33,8 +33,8 @@ bool IsPrintable(std::string_view text);
 /// and bytes that are not UTF-8 become \xNN. Returns printable text unchanged.
 std::string Printable(std::string_view text);
 
-/// Like Printable, but uses at most the first `most` bytes of `text`, and appends "…" if `text` is
-/// longer.
-std::string Truncate(std::string_view text, std::size_t most);
+/// Like Printable, but uses at most the first `max_bytes` bytes of `text`, and appends "…" if
+/// `text` is longer.
+std::string Truncate(std::string_view text, std::size_t max_bytes);
 
 }  // namespace patchbay

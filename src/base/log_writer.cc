@@ -48,9 +48,9 @@ bool AwaitWritable(int fd, std::optional<Clock::time_point> deadline) {
 
 enum class Written { kSome, kLater, kFailed };
 
-/// Writes at most `most` bytes from the start of `text`, and removes them from `text`.
-Written WriteSome(int fd, std::string_view& text, std::size_t most) {
-  const ssize_t count = write(fd, text.data(), std::min(text.size(), most));
+/// Writes at most `max_bytes` bytes from the start of `text`, and removes them from `text`.
+Written WriteSome(int fd, std::string_view& text, std::size_t max_bytes) {
+  const ssize_t count = write(fd, text.data(), std::min(text.size(), max_bytes));
   if (count >= 0) {
     text.remove_prefix(static_cast<std::size_t>(count));
     return Written::kSome;

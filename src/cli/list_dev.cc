@@ -15,8 +15,8 @@ constexpr int kDeepest = 10;
 
 class DevWalk {
  public:
-  DevWalk(const HostRoot& host, std::size_t most, Findings& findings)
-      : host_(host), most_(most), findings_(findings) {}
+  DevWalk(const HostRoot& host, std::size_t max_names, Findings& findings)
+      : host_(host), max_names_(max_names), findings_(findings) {}
 
   Result<std::vector<SeenName>> Run() &&;
 
@@ -26,7 +26,7 @@ class DevWalk {
   bool IsOnDev(const HostNode& node) const;
 
   const HostRoot& host_;
-  const std::size_t most_;
+  const std::size_t max_names_;
   Findings& findings_;
   std::uint64_t file_system_ = 0;
   std::vector<SeenName> names_;
@@ -59,7 +59,7 @@ void DevWalk::Entry(const std::string& path, FileType type, int depth) {
 Status DevWalk::Directory(const std::string& directory, int depth) {
   const auto entries = TRY(host_.List(directory, [](const std::string&) { return true; }));
   for (const HostEntry& entry : entries) {
-    if (names_.size() > most_) break;
+    if (names_.size() > max_names_) break;
     Entry(directory + "/" + entry.name, entry.type, depth);
   }
   return {};
@@ -69,10 +69,10 @@ Result<std::vector<SeenName>> DevWalk::Run() && {
   const HostNode dev = TRY(host_.Resolve(kDev));
   file_system_ = TRY(host_.StampOf(dev)).device;
   TRY(Directory(std::string(kDev), 0));
-  if (names_.size() > most_) {
-    names_.resize(most_);
+  if (names_.size() > max_names_) {
+    names_.resize(max_names_);
     findings_.Assumed({std::string(kDev), 0, 0},
-                      format("more than {} names; the rest is omitted", most_),
+                      format("more than {} names; the rest is omitted", max_names_),
                       "check if devices are missing in the result, and add them");
   }
   std::sort(names_.begin(), names_.end(),
@@ -82,8 +82,9 @@ Result<std::vector<SeenName>> DevWalk::Run() && {
 
 }  // namespace
 
-Result<std::vector<SeenName>> ListDev(const HostRoot& host, std::size_t most, Findings& findings) {
-  return DevWalk(host, most, findings).Run();
+Result<std::vector<SeenName>> ListDev(const HostRoot& host, std::size_t max_names,
+                                      Findings& findings) {
+  return DevWalk(host, max_names, findings).Run();
 }
 
 }  // namespace patchbay

@@ -13,8 +13,9 @@ namespace patchbay {
 /// Returns the sorted names of devices and directories in /dev of a host, down to the depth that
 /// smarter-device-manager uses. A link counts as its target; links to directories are listed and
 /// not descended into. Other file systems, such as /dev/shm and /dev/pts, are omitted. Directories
-/// that cannot be read, and names beyond `most`, are added to `findings`. Fails if /dev itself
+/// that cannot be read, and names beyond `max_names`, are added to `findings`. Fails if /dev itself
 /// cannot be read. May block.
-Result<std::vector<SeenName>> ListDev(const HostRoot& host, std::size_t most, Findings& findings);
+Result<std::vector<SeenName>> ListDev(const HostRoot& host, std::size_t max_names,
+                                      Findings& findings);
 
 }  // namespace patchbay

@@ -131,7 +131,7 @@ Result<std::vector<Inspection>> RunScan(const Model& model, const InspectOptions
   for (const auto& spec : specs) {
     if (!options.resource.empty() && spec->name != options.resource) continue;
     const ScanRequest request{.node_name = options.node_name,
-                              .owners = ExclusiveResourcesAbove(*spec, specs),
+                              .exclusive_above = ExclusiveResourcesAbove(*spec, specs),
                               .wanted_path = options.path,
                               .report = options.report};
     Discovery discovery = Discover(*spec, host, request);

@@ -134,8 +134,9 @@ const CLI::Option* SubjectOf(const CLI::App& command, std::string_view text) {
 std::string CountText(const CLI::App& command, std::string_view text) {
   const CLI::Option* option = SubjectOf(command, text);
   if (option == nullptr) return WithUsage("an option has too many or too few values", command);
-  const auto most = static_cast<std::size_t>(std::max(option->get_items_expected_max(), 1));
-  if (option->count() > most) return format("{} is given twice; give it once", NameOf(*option));
+  const auto max_values = static_cast<std::size_t>(std::max(option->get_items_expected_max(), 1));
+  if (option->count() > max_values)
+    return format("{} is given twice; give it once", NameOf(*option));
   return format("{0} needs a value: {0} {1}", NameOf(*option), option->get_type_name());
 }
 
@@ -182,15 +183,15 @@ std::string MeantOption(const CLI::App& command, std::string_view word) {
 }
 
 /// Returns the other commands that have an option, as the end of a message, or "".
-std::string OwnersText(const CLI::App& command, std::string_view word) {
+std::string OtherCommandsText(const CLI::App& command, std::string_view word) {
   const CLI::App* program = command.get_parent();
   if (program == nullptr) return "";
   const std::string name(word.substr(0, word.find('=')));
-  std::vector<std::string> owners;
+  std::vector<std::string> commands;
   for (const CLI::App* other : program->get_subcommands([](const CLI::App*) { return true; })) {
-    if (other->get_option_no_throw(name) != nullptr) owners.push_back(other->get_name());
+    if (other->get_option_no_throw(name) != nullptr) commands.push_back(other->get_name());
   }
-  return owners.empty() ? "" : format(", which is an option of {}", Join(owners, "and"));
+  return commands.empty() ? "" : format(", which is an option of {}", Join(commands, "and"));
 }
 
 /// Returns the words that the command does not take. A second command is left over in the program
@@ -218,7 +219,7 @@ std::string ExtraText(const CLI::App& command) {
     const std::string text = format("{} has no option {}", command.get_name(), word);
     const std::string meant = MeantOption(command, word);
     if (!meant.empty()) return format("{}; did you mean `{}`?", text, meant);
-    return WithUsage(text + OwnersText(command, word), command);
+    return WithUsage(text + OtherCommandsText(command, word), command);
   }
   return WithUsage(format("unexpected argument \"{}\"", words.empty() ? "" : words.front()),
                    command);

@@ -88,7 +88,7 @@ Json ValueSchema(const KeyInfo& key) {
     }
     case ValueType::kChoice: return {{"type", "string"}, {"enum", key.choices}};
     case ValueType::kInteger:
-      return {{"type", "integer"}, {"minimum", key.range.least}, {"maximum", key.range.most}};
+      return {{"type", "integer"}, {"minimum", key.range.min}, {"maximum", key.range.max}};
     case ValueType::kBoolean: return {{"type", "boolean"}};
     case ValueType::kDuration: return StringSchema(kDurationPattern, false);
     case ValueType::kTemplateTable: return TableOf(TemplateSchema("", false), key.key_pattern);

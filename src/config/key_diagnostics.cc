@@ -44,7 +44,7 @@ std::string ExampleOf(const KeyInfo& key) {
       // A default of 0 has the same effect as omitting the key, so it is not a good example.
       return format("write {} = {}", key.name,
                     key.default_value.empty() || key.default_value == "0"
-                        ? std::to_string(std::max<std::int64_t>(key.range.least, 1))
+                        ? std::to_string(std::max<std::int64_t>(key.range.min, 1))
                         : key.default_value);
     case ValueType::kBoolean: return format("write {} = true or false", key.name);
     case ValueType::kDuration: return format("write {} = {}", key.name, key.default_value);
@@ -278,10 +278,10 @@ void ReportOutOfRange(const KeyInfo& key, std::int64_t value, const SourceLocati
   };
   reporter.Report(Code::kOutOfRange, place,
                   format("{} for \"{}\" is too {}", shown(value), key.name,
-                         value < key.range.least ? "small" : "large"),
-                  key.range.most == Range().most
-                      ? format("the minimum is {}", shown(key.range.least))
-                      : format("must be {} to {}", shown(key.range.least), shown(key.range.most)));
+                         value < key.range.min ? "small" : "large"),
+                  key.range.max == Range().max
+                      ? format("the minimum is {}", shown(key.range.min))
+                      : format("must be {} to {}", shown(key.range.min), shown(key.range.max)));
 }
 
 }  // namespace patchbay

@@ -31,8 +31,8 @@ std::string TypeText(const KeyInfo& key) {
                                             : std::to_string(n);
   };
   std::string text(Name(key.type));
-  if (key.range.most != Range().most) {
-    text += format(", {} to {}", shown(key.range.least), shown(key.range.most));
+  if (key.range.max != Range().max) {
+    text += format(", {} to {}", shown(key.range.min), shown(key.range.max));
   }
   return text;
 }

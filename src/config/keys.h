@@ -34,10 +34,10 @@ std::string_view Name(ValueType type);
 
 /// The inclusive bounds of an integer, or of a duration in milliseconds.
 struct Range {
-  std::int64_t least = std::numeric_limits<std::int64_t>::min();
-  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  std::int64_t min = std::numeric_limits<std::int64_t>::min();
+  std::int64_t max = std::numeric_limits<std::int64_t>::max();
 
-  constexpr bool Holds(std::int64_t value) const { return value >= least && value <= most; }
+  constexpr bool Holds(std::int64_t value) const { return value >= min && value <= max; }
 };
 
 /// Milliseconds, for ranges of durations.

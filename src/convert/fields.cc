@@ -71,21 +71,21 @@ bool Fields::Flag(std::string_view key) const {
   return true;
 }
 
-std::int64_t Fields::Number(std::string_view key, std::int64_t most, std::int64_t otherwise) const {
+std::int64_t Fields::Number(std::string_view key, std::int64_t max, std::int64_t otherwise) const {
   const YamlValue* value = Find(key);
   if (value == nullptr || !IsKnown(key, *value)) return otherwise;
   const std::string& text = value->text;
   if (!value->IsScalar() || value->is_quoted || text.empty() ||
       !std::all_of(text.begin(), text.end(), IsDigit) || (text.size() > 1 && text[0] == '0')) {
     findings_.Malformed(
-        value->place, format("`{}` must be a whole number from 0 to {}", key, most),
+        value->place, format("`{}` must be a whole number from 0 to {}", key, max),
         value->is_quoted ? "remove the quotes" : "use decimal digits without a leading zero");
     return otherwise;
   }
   std::int64_t number = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec == std::errc() && number <= most) return number;
-  findings_.CannotConvert(value->place, format("`{}` must be at most {}", key, most),
+  if (parsed.ec == std::errc() && number <= max) return number;
+  findings_.CannotConvert(value->place, format("`{}` must be at most {}", key, max),
                           "use a smaller number");
   return otherwise;
 }

@@ -25,9 +25,9 @@ class Fields {
   std::optional<std::string> Text(std::string_view key) const;
   /// False if absent.
   bool Flag(std::string_view key) const;
-  /// A whole number from 0 to `most`, which is Patchbay's limit. Returns `otherwise` if the key is
+  /// A whole number from 0 to `max`, which is Patchbay's limit. Returns `otherwise` if the key is
   /// absent or its value is a finding.
-  std::int64_t Number(std::string_view key, std::int64_t most, std::int64_t otherwise) const;
+  std::int64_t Number(std::string_view key, std::int64_t max, std::int64_t otherwise) const;
   /// The items of a list; empty if absent.
   std::span<const YamlValue> List(std::string_view key) const;
   /// The location of the value, or of the map if the key is absent.

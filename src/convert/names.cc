@@ -220,61 +220,61 @@ class Reader {
 
   /// Reads the repetition of an atom, if any, and returns the names of the repeated atom.
   Names Repeated(const Atom& atom) {
-    std::size_t least = 1, most = 1;
+    std::size_t min = 1, max = 1;
     bool is_endless = false;
     if (Takes('*')) {
-      least = 0, is_endless = true;
+      min = 0, is_endless = true;
     } else if (Takes('+')) {
       is_endless = true;
     } else if (Takes('?')) {
-      least = 0;
+      min = 0;
     } else if (Sees('{')) {
-      Braces(least, most, is_endless);
+      Braces(min, max, is_endless);
     }
-    if (is_endless || least != most) Takes('?');  // lazy: matches the same names
+    if (is_endless || min != max) Takes('?');  // lazy: matches the same names
     if (is_endless && atom.is_digit) {
       out_.has_numbers = true;
       // A name without a number is probably not a device.
-      least = std::max<std::size_t>(least, 1);
-      most = least;
+      min = std::max<std::size_t>(min, 1);
+      max = min;
     } else if (is_endless) {
       out_.is_open = true;
-      most = least;
+      max = min;
     }
-    if (atom.is_any && most > 0) {
-      if (least > 0) {
+    if (atom.is_any && max > 0) {
+      if (min > 0) {
         Refuse("it matches too many characters here");
         return {};
       }
       out_.is_open = true;
-      most = 0;
+      max = 0;
     }
     Names names, times = {""};
-    for (std::size_t n = 0; n <= most && !problem_; ++n) {
-      if (n >= least) names.insert(names.end(), times.begin(), times.end());
-      if (n < most) times = Joined(times, atom.names);
+    for (std::size_t n = 0; n <= max && !problem_; ++n) {
+      if (n >= min) names.insert(names.end(), times.begin(), times.end());
+      if (n < max) times = Joined(times, atom.names);
     }
     return Bounded(std::move(names));
   }
 
-  void Braces(std::size_t& least, std::size_t& most, bool& is_endless) {
+  void Braces(std::size_t& min, std::size_t& max, bool& is_endless) {
     const auto end = regex_.find('}', at_);
     const std::string_view inside =
         regex_.substr(at_ + 1, end == std::string_view::npos ? 0 : end - at_ - 1);
     const char* const stop = inside.data() + inside.size();
-    auto [next, error] = std::from_chars(inside.data(), stop, least);
-    most = least;
+    auto [next, error] = std::from_chars(inside.data(), stop, min);
+    max = min;
     if (error == std::errc() && next != stop && *next == ',') {
       is_endless = ++next == stop;
       if (!is_endless) {
-        const auto upper = std::from_chars(next, stop, most);
+        const auto upper = std::from_chars(next, stop, max);
         next = upper.ptr;
         error = upper.ec;
       }
     }
-    if (error != std::errc() || next != stop || least > most || most > kMaxRepeats) {
+    if (error != std::errc() || next != stop || min > max || max > kMaxRepeats) {
       Refuse(format("a repetition must be {{n}}, {{n,}} or {{n,m}} with at most {}", kMaxRepeats));
-      least = most = 0;
+      min = max = 0;
       return;
     }
     at_ = end + 1;

@@ -14,10 +14,10 @@ namespace {
 /// Writes a value as JSON.
 class JsonWriter {
  public:
-  JsonWriter(std::string& out, std::size_t most) : out_(out), most_(most) {}
+  JsonWriter(std::string& out, std::size_t max_bytes) : out_(out), max_bytes_(max_bytes) {}
 
   void Write(const YamlValue& value) {
-    if (out_.size() > most_) return;
+    if (out_.size() > max_bytes_) return;
     switch (value.kind) {
       case YamlValue::Kind::kNull: out_ += "null"; break;
       case YamlValue::Kind::kScalar: Scalar(value); break;
@@ -51,7 +51,7 @@ class JsonWriter {
     bool is_first = true;
     for (const auto& value : values) {
       if (!std::exchange(is_first, false)) out_ += ", ";
-      if (out_.size() > most_) {
+      if (out_.size() > max_bytes_) {
         out_ += "…";
         return;
       }
@@ -61,14 +61,14 @@ class JsonWriter {
   }
 
   std::string& out_;
-  std::size_t most_;
+  std::size_t max_bytes_;
 };
 
 }  // namespace
 
-std::string ToJson(const YamlValue& value, std::size_t most) {
+std::string ToJson(const YamlValue& value, std::size_t max_bytes) {
   std::string json;
-  JsonWriter(json, most).Write(value);
+  JsonWriter(json, max_bytes).Write(value);
   return json;
 }
 

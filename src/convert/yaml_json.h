@@ -7,8 +7,8 @@
 
 namespace patchbay {
 
-/// Returns a value as JSON on one line, which is valid YAML too. Stops after about `most` bytes
-/// with "…", which is not.
-std::string ToJson(const YamlValue& value, std::size_t most = 1U << 20);
+/// Returns a value as JSON on one line, which is valid YAML too. Stops after about `max_bytes`
+/// bytes with "…", which is not.
+std::string ToJson(const YamlValue& value, std::size_t max_bytes = 1U << 20);
 
 }  // namespace patchbay

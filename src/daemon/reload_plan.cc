@@ -156,8 +156,8 @@ ReloadPlan PlanReload(const DaemonSpec& from_daemon, const ResourceSpecs& from,
       continue;
     }
     ResourceStep step = StepFor(*old->second, *spec);
-    if (has_exclusive && !SameOwners(ExclusiveResourcesAbove(*old->second, from),
-                                     ExclusiveResourcesAbove(*spec, to))) {
+    if (has_exclusive && !SameExclusive(ExclusiveResourcesAbove(*old->second, from),
+                                        ExclusiveResourcesAbove(*spec, to))) {
       step.impact = std::max(step.impact, ChangeImpact::kDeviceList);
       step.keys.emplace_back(kOthersExclusive);
     }

@@ -111,8 +111,9 @@ void ResourceController::ApplyNext() {
   const Entry before = std::exchange(entry_, *std::exchange(next_, std::nullopt));
   SetParts();
   if (units_) SetUsage(PodUsageOf(*entry_.spec, *units_, published_.get()));
-  inventory_.SetSpec(entry_.spec, entry_.spec->matches != before.spec->matches ||
-                                      !SameOwners(entry_.owners, before.owners));
+  inventory_.SetSpec(entry_.spec,
+                     entry_.spec->matches != before.spec->matches ||
+                         !SameExclusive(entry_.exclusive_above, before.exclusive_above));
 }
 
 void ResourceController::OnKubelet(std::uint64_t epoch) {
@@ -153,7 +154,7 @@ void ResourceController::Refresh() {
 bool ResourceController::DependsOnSysfs() const {
   const auto depends = [](const Entry& entry) {
     return UsesSysfs(*entry.spec) ||
-           std::any_of(entry.owners.begin(), entry.owners.end(),
+           std::any_of(entry.exclusive_above.begin(), entry.exclusive_above.end(),
                        [](const auto& owner) { return UsesSysfs(*owner); });
   };
   return depends(entry_) || (next_ && depends(*next_));
@@ -233,9 +234,9 @@ void ResourceController::StartScan() {
   scan_limit_ = deps_.plugin.loop.After(ScanLimit(*wanted.spec), [this] { OnScanHangs(); });
   const auto& before = inventory_.snapshot();
   const ScanRequest request{.node_name = deps_.plugin.allocation.node_name,
-                            .owners = wanted.owners,
+                            .exclusive_above = wanted.exclusive_above,
                             .owned_before = owned_,
-                            .skips_owners = scans_.has_abandoned(),
+                            .skips_exclusive = scans_.has_abandoned(),
                             .refresh = std::exchange(refresh_, false),
                             .unchanged_dirs = std::exchange(unchanged_dirs_, WatchedDirectories()),
                             .before = before,
@@ -272,8 +273,8 @@ void ResourceController::OnScanHangs() {
       "host scan has not completed; a file system that it reads may not be responding",
       {{"resource", name()}, {"seconds", ScanLimit(*Wanted().spec).count()}});
   const bool is_for_another = next_ && scanned_for_ != next_->spec;
-  const bool may_be_an_owner = !Wanted().owners.empty() && !scans_.has_abandoned();
-  if (!is_for_another && !may_be_an_owner) return;
+  const bool may_be_exclusive = !Wanted().exclusive_above.empty() && !scans_.has_abandoned();
+  if (!is_for_another && !may_be_exclusive) return;
   AbandonScan();
   StartScan();
 }
@@ -291,7 +292,7 @@ void ResourceController::OnScanned(Outcome outcome) {
   const ScanScheduler::Finished finished = scans_.Finish(outcome.scan);
   if (finished != ScanScheduler::Finished::kCounts) {
     const bool is_last = finished == ScanScheduler::Finished::kLastAbandoned;
-    if (is_last && !Wanted().owners.empty()) Scan();
+    if (is_last && !Wanted().exclusive_above.empty()) Scan();
     return events_.on_scanned(outcome.added, true);
   }
   scan_limit_ = Subscription();

@@ -48,7 +48,7 @@ class ResourceController {
   /// The configuration of the resource.
   struct Entry {
     std::shared_ptr<const ResourceSpec> spec;
-    ResourceSpecs owners = {};  ///< see ExclusiveResourcesAbove
+    ResourceSpecs exclusive_above = {};  ///< see ExclusiveResourcesAbove
   };
 
   /// `cancellation` stops the programs of this resource only; the controller triggers it at its

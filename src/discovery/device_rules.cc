@@ -166,19 +166,19 @@ void RejectSharedNodes(std::vector<Candidate>& found, const ScanRequest& request
   std::iota(order.begin(), order.end(), 0);
   std::stable_partition(order.begin(), order.end(),
                         [&](std::size_t i) { return HadId(found[i].device, request); });
-  std::unordered_map<NodeKey, std::size_t, NodeKeyHash> owners;
+  std::unordered_map<NodeKey, std::size_t, NodeKeyHash> by_node;
   std::vector<bool> rejected(found.size(), false);
   for (const std::size_t i : order) {
     const auto& nodes = found[i].device.nodes;
     const auto shared = std::find_if(nodes.begin(), nodes.end(), [&](const DeviceNode& node) {
-      return owners.contains(KeyOf(node));
+      return by_node.contains(KeyOf(node));
     });
     if (shared == nodes.end()) {
-      for (const DeviceNode& node : nodes) owners.emplace(KeyOf(node), i);
+      for (const DeviceNode& node : nodes) by_node.emplace(KeyOf(node), i);
       continue;
     }
     rejected[i] = true;
-    const Device& owner = found[owners.at(KeyOf(*shared))].device;
+    const Device& owner = found[by_node.at(KeyOf(*shared))].device;
     if (IsSameDevice(owner, found[i].device)) {
       scan.report().Drop(shared->path, DropReason::kFoundBefore,
                          format("it is another path of the device \"{}\"", owner.id));

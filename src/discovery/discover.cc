@@ -55,7 +55,7 @@ void ScanMatches(const ResourceSpec& spec, ScanContext& scan) {
 
 /// The nodes of exclusive resources.
 struct Taken {
-  std::unordered_map<NodeKey, std::string, NodeKeyHash> owners;
+  std::unordered_map<NodeKey, std::string, NodeKeyHash> by_node;
   /// Exclusive resources that have never been scanned successfully.
   std::vector<std::shared_ptr<const ResourceSpec>> unknown;
 };
@@ -65,10 +65,10 @@ Taken TakenNodes(const HostRoot& host, const ScanRequest& request, Discovery& di
   Taken taken;
   OwnedNodes owned;
   const ScanRequest plain{.node_name = request.node_name};
-  for (const auto& owner : request.owners) {
+  for (const auto& owner : request.exclusive_above) {
     auto& nodes = owned[owner->name];
     bool complete = false;
-    if (!request.skips_owners) {
+    if (!request.skips_exclusive) {
       ScanContext scan(host, plain);
       ScanMatches(*owner, scan);
       discovery.directories.insert(scan.directories().begin(), scan.directories().end());
@@ -77,7 +77,7 @@ Taken TakenNodes(const HostRoot& host, const ScanRequest& request, Discovery& di
       }
       complete = scan.complete();
     }
-    for (const NodeKey& node : nodes) taken.owners.emplace(node, owner->name);
+    for (const NodeKey& node : nodes) taken.by_node.emplace(node, owner->name);
     if (complete) continue;
     const bool is_known =
         request.owned_before != nullptr && request.owned_before->contains(owner->name);
@@ -88,7 +88,7 @@ Taken TakenNodes(const HostRoot& host, const ScanRequest& request, Discovery& di
     }
     for (const NodeKey& node : request.owned_before->at(owner->name)) {
       nodes.insert(node);
-      taken.owners.emplace(node, owner->name);
+      taken.by_node.emplace(node, owner->name);
     }
   }
   discovery.owned = std::make_shared<const OwnedNodes>(std::move(owned));
@@ -110,10 +110,10 @@ bool MayFind(const MatchSpec& match, const DeviceNode& node) {
 }
 
 void RejectTakenNodes(const Taken& taken, std::vector<Candidate>& found, ScanContext& scan) {
-  if (taken.owners.empty() && taken.unknown.empty()) return;
+  if (taken.by_node.empty() && taken.unknown.empty()) return;
   RejectIf(found, scan, RejectReason::kTaken, [&](const Device& device) {
     for (const DeviceNode& node : device.nodes) {
-      if (const auto owner = taken.owners.find(KeyOf(node)); owner != taken.owners.end()) {
+      if (const auto owner = taken.by_node.find(KeyOf(node)); owner != taken.by_node.end()) {
         return format("{} belongs to {}, which is exclusive", node.path, owner->second);
       }
       for (const auto& owner : taken.unknown) {

@@ -139,8 +139,8 @@ std::string Counted(std::size_t n, std::string_view noun, std::string_view plura
   return format("{} {}", n, n == 1 ? noun : plural);
 }
 
-std::string Some(const std::vector<std::string>& names, std::size_t most) {
-  const std::size_t shown = std::min(names.size(), most);
+std::string Some(const std::vector<std::string>& names, std::size_t max_names) {
+  const std::size_t shown = std::min(names.size(), max_names);
   const auto text = format("{}", fmt::join(names.begin(), names.begin() + shown, ", "));
   return names.size() > shown ? format("{} and {} more", text, names.size() - shown) : text;
 }

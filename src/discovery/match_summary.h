@@ -17,7 +17,7 @@ namespace patchbay {
 /// Returns a number with its noun: "1 name", "2 names".
 std::string Counted(std::size_t n, std::string_view noun, std::string_view plural);
 /// Returns "a, b, c and 4 more".
-std::string Some(const std::vector<std::string>& names, std::size_t most);
+std::string Some(const std::vector<std::string>& names, std::size_t max_names);
 /// Returns why a place could not be scanned: "/dev/serial: No such file or directory".
 std::string ProblemText(const MatchReport::ScannedPlace& scanned);
 /// Describes the scan of one or more places with one pattern: "/dev/ and 3 more directories: 108

@@ -44,12 +44,12 @@ using OwnedNodes = std::map<std::string, std::unordered_set<NodeKey, NodeKeyHash
 /// The input of a scan, besides the resource and the host.
 struct ScanRequest {
   std::string node_name = {};  ///< of the Kubernetes node, for `id` templates
-  ResourceSpecs owners =
-      {};  ///< exclusive resources that have precedence, see ExclusiveResourcesAbove
+  /// The exclusive resources that have precedence, see ExclusiveResourcesAbove.
+  ResourceSpecs exclusive_above = {};
   /// Their nodes in the last scan, used while they cannot be scanned for; may be null.
   std::shared_ptr<const OwnedNodes> owned_before = {};
-  /// Use `owned_before` only, because the scan for the devices of `owners` hangs.
-  bool skips_owners = false;
+  /// Use `owned_before` only, because the scan for the devices of `exclusive_above` hangs.
+  bool skips_exclusive = false;
   /// Run commands again; otherwise their last output is used.
   bool refresh = true;
   /// Directories, as paths of this process, that have not changed since before the last scan began:

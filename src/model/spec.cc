@@ -112,18 +112,18 @@ ResourceSpecs ResourcesFor(const Model& model, const std::string& node_name) {
 }
 
 ResourceSpecs ExclusiveResourcesAbove(const ResourceSpec& resource, const ResourceSpecs& all) {
-  ResourceSpecs owners;
+  ResourceSpecs above;
   for (const auto& other : all) {
     if (other->name == resource.name) {
       if (resource.exclusive) break;
     } else if (other->exclusive) {
-      owners.push_back(other);
+      above.push_back(other);
     }
   }
-  return owners;
+  return above;
 }
 
-bool SameOwners(const ResourceSpecs& a, const ResourceSpecs& b) {
+bool SameExclusive(const ResourceSpecs& a, const ResourceSpecs& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
     return x->name == y->name && x->matches == y->matches;
   });

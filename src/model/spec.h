@@ -263,6 +263,6 @@ ResourceSpecs ResourcesFor(const Model& model, const std::string& node_name);
 ResourceSpecs ExclusiveResourcesAbove(const ResourceSpec& resource, const ResourceSpecs& all);
 
 /// Returns whether the two lists of exclusive resources make the same nodes unavailable.
-bool SameOwners(const ResourceSpecs& a, const ResourceSpecs& b);
+bool SameExclusive(const ResourceSpecs& a, const ResourceSpecs& b);
 
 }  // namespace patchbay

@@ -606,7 +606,8 @@ class Page(PageTest):
 
         kubelet.ask("fault unknown_error")
         kubelet.ask("restart")
-        self.ask_again("resources.every((r) => r.state === 'retrying')")
+        # At first, some can fail because the kubelet does not listen yet.
+        self.ask_again("resources.every((r) => !r.registered && r.state_reason.includes('rejected the registration'))")
         text, = self.browser.texts("#kubelet")
         since = self.browser.see("moment(resources.map((r) => r.registered_changed_at).sort()[0])")
         for part in ("No resource is registered with the kubelet.", since,

@@ -146,10 +146,10 @@ std::vector<Group> GroupsOf(const std::vector<MatchOutcome>& outcomes, OutcomeKi
 
 void AddOutcomes(const ExplainReport::Match& match, OutcomeKind kind, Lines& lines) {
   const bool is_listed = kind == OutcomeKind::kListed;
-  const std::size_t most = is_listed ? kMaxDevices : kMaxOthers;
+  const std::size_t max_shown = is_listed ? kMaxDevices : kMaxOthers;
   std::size_t shown = 0, hidden = 0;
   for (const Group& group : GroupsOf(match.outcomes, kind)) {
-    if (++shown > most) {
+    if (++shown > max_shown) {
       hidden += group.labels.size();
       continue;
     }
@@ -288,11 +288,11 @@ std::string TargetReportText(const ExplainTarget& target, const std::vector<Expl
   // Other errors are printed with their hint below the matches that they affect.
   if (target.error && target.error->kind == ErrorKind::kNotFound) lines.Hint(target.hint);
   std::vector<std::string> unrelated;
-  std::set<std::string> owners;
+  std::set<std::string> others;
   for (const ExplainReport& report : reports) {
     if (IsUnrelated(report)) unrelated.push_back(report.resource);
     for (const auto& [path, other] : report.shared) {
-      owners.insert({report.resource, other});
+      others.insert({report.resource, other});
     }
   }
   if (unrelated.size() <= kMaxAlike) unrelated.clear();
@@ -303,9 +303,9 @@ std::string TargetReportText(const ExplainTarget& target, const std::vector<Expl
       AddMatch(report.matches[i], i + 1, lines);
     }
   }
-  if (!owners.empty()) {
+  if (!others.empty()) {
     out += format("\nshared: it belongs to {}; the kubelet may allocate it {} times\n",
-                  fmt::join(owners, ", "), owners.size());
+                  fmt::join(others, ", "), others.size());
   }
   if (!unrelated.empty())
     out += format("\nnot relevant here (run `{} RESOURCE --path …` for details): {}\n",

@@ -53,8 +53,8 @@ TEST(JsonSchema, RangesAndChoicesMatchTheKeyTable) {
   for (const KeyInfo& key : AllKeys()) {
     const Json& value = SectionIn(schema, key.section).at("properties").at(std::string(key.name));
     if (key.type == ValueType::kInteger) {
-      EXPECT_EQ(value.at("minimum"), key.range.least) << key.name;
-      EXPECT_EQ(value.at("maximum"), key.range.most) << key.name;
+      EXPECT_EQ(value.at("minimum"), key.range.min) << key.name;
+      EXPECT_EQ(value.at("maximum"), key.range.max) << key.name;
     }
     if (!key.choices.empty()) {
       EXPECT_EQ(value.at("enum"), Json(key.choices)) << key.name;

@@ -142,7 +142,7 @@ TEST_F(DeviceTextTest, SerialNumberCannotClaimExclusiveNodes) {
   ResourceSpec owner = Resource({UsbMatch(0xdead)});
   owner.name = "example.com/stick";
   owner.exclusive = true;
-  const ScanRequest request{.owners = {std::make_shared<const ResourceSpec>(owner)}};
+  const ScanRequest request{.exclusive_above = {std::make_shared<const ResourceSpec>(owner)}};
   const Discovery disks =
       Discover(Resource({test::PathMatch({"/dev/sda"})}), HostRoot(tree_.path()), request);
   EXPECT_THAT(Ids(disks), ElementsAre("sda"));
@@ -278,7 +278,7 @@ TEST_F(SharedSerialTest, NodesAreComparedByDeviceNumber) {
   tree_.CharDevice("/dev/copy", 188, 0);
   ResourceSpec owner = Resource({test::PathMatch({"/dev/copy"})});
   owner.exclusive = true;
-  const ScanRequest request{.owners = {std::make_shared<const ResourceSpec>(owner)}};
+  const ScanRequest request{.exclusive_above = {std::make_shared<const ResourceSpec>(owner)}};
   const Discovery found =
       Discover(Resource({test::PathMatch({"/dev/ttyUSB*"})}), HostRoot(tree_.path()), request);
   EXPECT_THAT(Rejected(found.rejected), ElementsAre("taken /dev/ttyUSB0"));

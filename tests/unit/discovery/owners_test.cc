@@ -33,7 +33,7 @@ class OwnersTest : public testing::Test {
   /// Returns the scan of a resource of the model, by its index.
   Discovery Find(const Model& model, std::size_t place, ScanRequest request = {}) const {
     const ResourceSpecs all = ResourcesFor(model, "");
-    request.owners = ExclusiveResourcesAbove(*all.at(place), all);
+    request.exclusive_above = ExclusiveResourcesAbove(*all.at(place), all);
     return Discover(*all.at(place), HostRoot(tree_.path()), request);
   }
 
@@ -87,14 +87,15 @@ TEST_F(OwnersTest, HangingExclusiveResourceKeepsItsNodes) {
   const Discovery before = Find(model, 0);
   EXPECT_THAT(Ids(before), ElementsAre("b1"));
   tree_.File("dev/a3");
-  EXPECT_THAT(Ids(Find(model, 0, ScanRequest{.owned_before = before.owned, .skips_owners = true})),
-              ElementsAre("a3", "b1"));
+  EXPECT_THAT(
+      Ids(Find(model, 0, ScanRequest{.owned_before = before.owned, .skips_exclusive = true})),
+      ElementsAre("a3", "b1"));
 }
 
 TEST_F(OwnersTest, UnscannedExclusiveResourceTakesMatchingPaths) {
   const Model model{
       {}, {Named("x/all", false, {"/dev/a*", "/dev/b*"}), Named("x/one", true, {"/dev/a*"})}};
-  const Discovery found = Find(model, 0, ScanRequest{.skips_owners = true});
+  const Discovery found = Find(model, 0, ScanRequest{.skips_exclusive = true});
   EXPECT_THAT(Ids(found), ElementsAre("b1"));
   ASSERT_THAT(Rejected(found.rejected), ElementsAre("taken /dev/a1", "taken /dev/a2"));
   EXPECT_THAT(found.rejected[0].detail, HasSubstr("may belong to x/one, which is exclusive and"));
