@@ -11,6 +11,7 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "cli/access_hints.h"
+#include "daemon/hidden_resources.h"
 #include "inventory/inventory.h"
 
 namespace patchbay {
@@ -105,20 +106,14 @@ Status CheckResource(const Model& model, const std::string& resource,
 }
 
 std::string LeftOutText(const Model& model, const std::string& node_name) {
-  const ResourceSpecs here = ResourcesFor(model, node_name);
   std::string text;
-  auto next = here.begin();  // both are in the order of the file
-  for (const ResourceSpec& spec : model.resources) {
-    if (next != here.end() && (*next)->name == spec.name) {
-      ++next;
-      continue;
-    }
+  for (const HiddenResource& hidden : HiddenFrom(model, ResourcesFor(model, node_name))) {
     std::string nodes;
-    for (const NamePattern& pattern : spec.on_nodes) {
-      nodes += format("{}\"{}\"", nodes.empty() ? "" : ", ", Printable(pattern.text()));
+    for (const std::string& pattern : hidden.on_nodes) {
+      nodes += format("{}\"{}\"", nodes.empty() ? "" : ", ", Printable(pattern));
     }
-    text += format("{}: not for this node ({}); on_nodes = [{}]\n", spec.name, Printable(node_name),
-                   nodes);
+    text += format("{}: not for this node ({}); on_nodes = [{}]\n", hidden.name,
+                   Printable(node_name), nodes);
   }
   return text;
 }

@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "base/escape.h"
 #include "base/format.h"
 #include "config/conditions.h"
 #include "config/container.h"
@@ -17,6 +18,7 @@
 #include "config/match.h"
 #include "config/normalize.h"
 #include "config/variable_scope.h"
+#include "model/glob_overlap.h"
 #include "model/resource_name.h"
 #include "model/validators.h"
 
@@ -199,16 +201,48 @@ ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
   return spec;
 }
 
-void CheckDuplicates(const DocumentDraft& document, Reporter& reporter) {
-  std::map<std::string_view, const Text*> first;
-  for (const ResourceDraft& resource : document.resources) {
+/// Returns nothing if no node can have both resources, and otherwise a pattern or name of nodes
+/// that have both; "" is any node.
+std::optional<std::string> CommonNodes(const ResourceSpec& a, const ResourceSpec& b,
+                                       OverlapSearch& search) {
+  if (a.on_nodes.empty() || b.on_nodes.empty()) {
+    const auto& patterns = a.on_nodes.empty() ? b.on_nodes : a.on_nodes;
+    return patterns.empty() ? "" : patterns.front().text();
+  }
+  for (const NamePattern& x : a.on_nodes) {
+    for (const NamePattern& y : b.on_nodes) {
+      if (auto name = search.FindName(x, y)) return name;
+      if (search.exhausted()) return "";
+    }
+  }
+  return std::nullopt;
+}
+
+/// Reports entries with the same name that a node can have both of. Invalid patterns of `on_nodes`
+/// have errors of their own.
+void CheckDuplicates(const DocumentDraft& document, const std::vector<ResourceSpec>& specs,
+                     Reporter& reporter) {
+  constexpr std::size_t kSteps = 5'000'000;  // some hundredths of a second, for the whole input
+  OverlapSearch search(kSteps);
+  std::map<std::string_view, std::vector<std::size_t>> known;
+  for (std::size_t i = 0; i < specs.size(); ++i) {
+    const ResourceDraft& resource = document.resources[i];
     if (!resource.name) continue;
-    const auto [at, is_new] = first.emplace(resource.name->value, &*resource.name);
-    if (is_new) continue;
-    reporter.Report(Code::kDuplicateResource, resource.name->place,
-                    format("{} is already defined at {}", resource.name->value.substr(0, 400),
-                           Where(at->second->place)),
-                    "one resource can have several [[resource.match]]");
+    if (resource.on_nodes && specs[i].on_nodes.size() < resource.on_nodes->items.size()) continue;
+    auto& others = known[resource.name->value];
+    for (const std::size_t other : others) {
+      const auto nodes = CommonNodes(specs[other], specs[i], search);
+      if (!nodes) continue;
+      reporter.Report(
+          Code::kDuplicateResource, resource.name->place,
+          format("{} is already defined at {}{}", resource.name->value.substr(0, 400),
+                 Where(document.resources[other].name->place),
+                 nodes->empty() ? "" : format(", also for the node {}", QuoteJson(*nodes))),
+          "one resource can have several [[resource.match]]; for different nodes, give each entry "
+          "`on_nodes`, and no node to two of them");
+      break;
+    }
+    others.push_back(i);
   }
 }
 
@@ -233,7 +267,7 @@ Model Validate(const DocumentDraft& document, Reporter& reporter) {
   for (const ResourceDraft& resource : document.resources) {
     model.resources.push_back(CompileResource(resource, budget, reporter));
   }
-  CheckDuplicates(document, reporter);
+  CheckDuplicates(document, model.resources, reporter);
   CheckReleaseHooks(document, model.daemon, reporter);
   return model;
 }

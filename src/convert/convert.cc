@@ -1,5 +1,6 @@
 #include "convert/convert.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/format.h"
@@ -8,6 +9,7 @@
 #include "convert/generic_device_plugin.h"
 #include "convert/helm.h"
 #include "convert/manifest.h"
+#include "convert/pools.h"
 #include "convert/smarter_device_manager.h"
 #include "convert/toml_writer.h"
 
@@ -93,6 +95,15 @@ std::optional<std::string> Written(const NewFile& file, const std::string& name,
   return errors.empty() ? std::optional(std::move(toml)) : std::nullopt;
 }
 
+/// A part of the input that becomes a configuration of its own: the whole, or that of a pool.
+struct Part {
+  std::string pool;  ///< "" for the whole
+  const Manifest* manifest;
+  std::optional<NewFile> file;
+};
+
+bool IsEmpty(const NewFile& file) { return file.resources.empty() && file.refused.empty(); }
+
 /// Reports values that seem to be a configuration but are not. They are errors if there is no
 /// configuration of the plugin, and otherwise probably belong to other programs.
 void ReportUnreadable(const Manifest& manifest, bool has_nothing_else, Findings& findings) {
@@ -121,26 +132,39 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
   }
   diagnostics.AddSource(source.name, source.text);
   const Converter& converter = ConverterOf(from);
+  const std::string_view program = kForeignPrograms[static_cast<std::size_t>(from)];
   const Manifest manifest = ReadManifest(source.name, source.text, converter.recognizer, findings);
   if (diagnostics.HasErrors()) return conversion;
-  auto converted = converter.convert(manifest, hints, findings);
-  const bool has_nothing = !converted || (converted->resources.empty() &&
-                                          converted->refused.empty() && diagnostics.HasErrors());
-  ReportUnreadable(manifest, has_nothing, findings);
-  if (!converted && manifest.unreadable.empty()) {
+  std::vector<Pool> pools;
+  if (hints.needs_helm) pools = PoolsOf(manifest, program, findings);
+  if (diagnostics.HasErrors()) return conversion;
+  std::vector<Part> parts;
+  for (const Pool& pool : pools) parts.push_back({pool.name, &pool.part, {}});
+  if (pools.empty()) parts.push_back({"", &manifest, {}});
+  for (Part& part : parts) part.file = converter.convert(*part.manifest, hints, findings);
+  const bool found =
+      std::any_of(parts.begin(), parts.end(), [](const Part& p) { return !!p.file; });
+  std::erase_if(parts, [&](const Part& part) {
+    return !part.file || (IsEmpty(*part.file) && (!pools.empty() || diagnostics.HasErrors()));
+  });
+  ReportUnreadable(manifest, parts.empty(), findings);
+  if (!found && manifest.unreadable.empty()) {
     findings.Malformed({source.name, 0, 0}, converter.not_found, converter.hint);
   }
-  if (has_nothing) return conversion;
-  NewFile& file = *converted;
-  file.notes.insert(file.notes.begin(),
-                    format("Converted from {}: {}. Comments mark differences in meaning.",
-                           kForeignPrograms[static_cast<std::size_t>(from)], source.name));
-  RefuseInvalid(file, findings);
-  conversion.toml = Written(file, source.name, findings);
-  if (conversion.toml && hints.needs_helm) {
-    conversion.helm = WriteHelm(manifest, kForeignPrograms[static_cast<std::size_t>(from)],
-                                *conversion.toml, findings);
+  std::vector<HelmConfig> configs;
+  for (Part& part : parts) {
+    NewFile& file = *part.file;
+    file.notes.insert(file.notes.begin(),
+                      format("Converted from {}: {}. Comments mark differences in meaning.",
+                             program, source.name));
+    RefuseInvalid(file, findings);
+    auto toml = Written(file, source.name, findings);
+    if (!toml) return conversion;
+    configs.push_back({part.pool, ContainerOf(*part.manifest, program), std::move(*toml)});
   }
+  if (configs.empty()) return conversion;
+  if (hints.needs_helm) conversion.helm = WriteHelm(manifest, configs, findings);
+  if (pools.empty()) conversion.toml = std::move(configs.front().toml);
   return conversion;
 }
 

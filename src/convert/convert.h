@@ -32,12 +32,15 @@ struct ConvertHints {
 };
 
 /// A converted configuration, which `check` accepts. An error prevents the conversion of a part of
-/// the input, which is a comment at the end of `toml` then. `toml` is absent if the input cannot be
-/// read, does not contain a configuration, or is too large. Each warning describes something that
-/// the user should review.
+/// the input, which is a comment at the end of `toml` then. Both texts are absent if the input
+/// cannot be read, does not contain a configuration, or is too large. Each warning describes
+/// something that the user should review.
 struct Conversion {
+  /// Absent if the plugin has several choices of nodes and `helm` was requested.
   std::optional<std::string> toml;
-  std::optional<std::string> helm;  ///< the same as values for the chart, see helm.h; if requested
+  /// The same as values for the chart, with a pool for each choice of nodes, see helm.h; if it was
+  /// requested.
+  std::optional<std::string> helm;
   Diagnostics diagnostics;
 };
 

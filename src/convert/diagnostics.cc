@@ -10,6 +10,7 @@ void Findings::Add(Severity severity, std::string_view code, const SourceLocatio
                    std::string message, std::string hint) {
   if (severity == Severity::kError) errors_.push_back({severity, code, place, message, hint});
   if (count_ > kMaxFindings) return;
+  if (!known_.insert(format("{}:{}:{}", place.line, place.column, message)).second) return;
   if (count_++ == kMaxFindings) {
     severity = Severity::kError;
     code = "too-many-findings";

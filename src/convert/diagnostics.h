@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,7 +11,8 @@
 namespace patchbay {
 
 /// Adds findings about a file of another plugin to Diagnostics, which must outlive it. After
-/// kMaxFindings findings one more is added, which reports that there are more. An error prevents
+/// kMaxFindings findings one more is added, which reports that there are more. A finding is added
+/// once, also if several pools have it. An error prevents
 /// the conversion of one part of the input, such as a group.
 class Findings {
  public:
@@ -46,6 +48,7 @@ class Findings {
 
   Diagnostics& diagnostics_;
   std::vector<Diagnostic> errors_ = {};
+  std::set<std::string> known_ = {};
   int count_ = 0;
 };
 

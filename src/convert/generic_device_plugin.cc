@@ -24,6 +24,7 @@
 #include "convert/fields.h"
 #include "convert/generic_flags.h"
 #include "convert/patterns.h"
+#include "convert/resource_set.h"
 #include "convert/yaml_json.h"
 #include "model/resource_name.h"
 
@@ -59,38 +60,6 @@ std::optional<std::string_view> DomainOfImage(std::string_view image) {
 
 using Container = Manifest::Container;
 
-/// Returns whether the name, image or command of a container identifies the plugin.
-bool IsNamed(const Container& container) {
-  const auto is_it = [](std::string_view text) {
-    return text.find(kProgram) != std::string_view::npos;
-  };
-  // After tini or a shell, the program is not the first word.
-  const std::size_t words = std::max<std::size_t>(container.command_size, 1);
-  const auto command =
-      std::span(container.arguments).first(std::min(words, container.arguments.size()));
-  return is_it(container.name) || is_it(container.image) ||
-         std::any_of(command.begin(), command.end(), [&](const YamlValue& word) {
-           return !word.text.starts_with('-') && is_it(word.text);
-         });
-}
-
-/// Returns the container that reads a document: preferably one that mounts its ConfigMap, with any
-/// image, and otherwise one that runs the plugin. Returns null if there is none.
-const Container* ReaderOf(const Manifest::Document& document, const Manifest& manifest) {
-  const Container* reader = nullptr;
-  int likeliest = 0;
-  for (const Container& container : manifest.containers) {
-    const bool has_mounted =
-        !document.config_map.empty() && container.config_maps.contains(document.config_map);
-    int likely = (has_mounted ? 4 : 0) + (IsNamed(container) ? 2 : 0);
-    if (likely > 0 && container.object == document.object) ++likely;
-    if (likely <= likeliest) continue;
-    likeliest = likely;
-    reader = &container;
-  }
-  return reader;
-}
-
 /// Converts the devices of a manifest one after the other and collects their resources.
 class GenericConversion {
  public:
@@ -98,6 +67,7 @@ class GenericConversion {
       : manifest_(manifest),
         hints_(hints),
         findings_(findings),
+        resources_(findings),
         directories_(hints.dev),
         budget_(manifest.budget) {}
 
@@ -115,7 +85,6 @@ class GenericConversion {
   std::string Domain(const std::optional<std::string>& said, const Container* container,
                      const SourceLocation& place);
   void Add(GenericDevice device, const std::string& domain, const Container* container);
-  void AddResource(NewResource resource, const SourceLocation& place, const Container* container);
   void TakePaths(GenericDevice& device, const Container* container);
   void RefusePending(std::string what, std::string text);
   void Refuse(std::string what, std::string text, std::vector<Diagnostic> earlier = {});
@@ -124,16 +93,10 @@ class GenericConversion {
   const Manifest& manifest_;
   const ConvertHints& hints_;
   Findings& findings_;
+  ResourceSet resources_;
   Directories directories_;
   NewFile file_;
   std::map<const Container*, GenericFlags> flags_;
-  /// A resource that was written, and the container that reads it.
-  struct Added {
-    std::string toml;
-    SourceLocation place;
-    const Container* container;
-  };
-  std::map<std::string, Added> added_;
   std::map<std::string, Diagnostic> unknown_domains_;  ///< with a template, and their errors
   YamlBudget budget_;
   bool found_ = false;
@@ -252,33 +215,9 @@ void GenericConversion::Add(GenericDevice device, const std::string& domain,
   }
   TakePaths(device, container);
   NewResource resource = ResourceOf(device, name, findings_, file_.refused);
-  if (!resource.matches.empty()) AddResource(std::move(resource), device.place, container);
-}
-
-/// Adds the resource, unless there is one with the same name.
-void GenericConversion::AddResource(NewResource resource, const SourceLocation& place,
-                                    const Container* container) {
-  std::string toml = WriteToml({{}, {resource}, {}});
-  const auto [known, is_new] = added_.emplace(resource.name, Added{toml, place, container});
-  const Added& first = known->second;
-  if (is_new) {
-    file_.resources.push_back(std::move(resource));
-  } else if (first.toml == toml) {
-    findings_.Ignored(place, format("{} is the same as at {}", resource.name, Where(first.place)));
-  } else {
-    const bool has_nodes =
-        container != nullptr && container != first.container && container->nodes != nullptr;
-    findings_.CannotConvert(
-        place,
-        format("duplicate device {}, first defined at {}; a configuration has each resource once, "
-               "also with `on_nodes`",
-               resource.name, Where(first.place)),
-        has_nodes ? format("use this resource in a second configuration for the nodes with {}: in "
-                           "`pools` of the chart, or in an overlay of its own",
-                           Truncate(ToJson(*container->nodes), 300))
-                  : "combine the groups of both in one device");
-    Refuse(resource.name, std::move(toml));
-  }
+  if (resource.matches.empty()) return;
+  const std::string toml = WriteToml({{}, {resource}, {}});
+  if (!resources_.Add(std::move(resource), device.place, container)) Refuse(name, toml);
 }
 
 void GenericConversion::ReportNotApplied(std::string_view key, std::string_view value) {
@@ -314,9 +253,10 @@ void GenericConversion::Flags(const Container& container) {
 /// that are not are ignored. If none is, the plugin's image may have a different name.
 void GenericConversion::AllFlags() {
   const auto& containers = manifest_.containers;
-  const bool has_named = std::any_of(containers.begin(), containers.end(), IsNamed);
+  const auto is_named = [](const Container& container) { return RunsProgram(container, kProgram); };
+  const bool has_named = std::any_of(containers.begin(), containers.end(), is_named);
   for (const Container& container : containers) {
-    if (has_named ? IsNamed(container) : NamesDevices(container)) Flags(container);
+    if (has_named ? is_named(container) : NamesDevices(container)) Flags(container);
   }
 }
 
@@ -361,6 +301,7 @@ void GenericConversion::Document(const Manifest::Document& document, const Conta
 }
 
 NewFile GenericConversion::Take() && {
+  file_.resources = std::move(resources_).Take();
   directories_.AddAssumptions(file_.notes);
   return std::move(file_);
 }
@@ -384,7 +325,8 @@ std::optional<NewFile> ConvertGenericDevicePlugin(const Manifest& manifest,
   const bool has_arguments = conversion.found();
   for (const auto& document : manifest.documents) {
     // The plugin ignores the devices in its file if there are devices in its arguments.
-    const Container* reader = ReaderOf(document, manifest);
+    const auto readers = ReadersOf(document, manifest, kProgram);
+    const Container* reader = readers.empty() ? nullptr : readers.front();
     if (has_arguments && (reader == nullptr || NamesDevices(*reader))) {
       findings.Ignored(document.value->place, "the devices in this configuration are not converted",
                        "the plugin reads only the devices of its --device arguments; convert the "

@@ -2,14 +2,15 @@
 // input are written as JSON, which is YAML and cannot leave its line.
 
 #include "convert/helm.h"
-#include "convert/yaml_json.h"
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <vector>
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "convert/yaml_json.h"
 
 namespace patchbay {
 namespace {
@@ -37,17 +38,6 @@ constexpr Section kSectionsOfSpec[] = {
     {"postRenderers", "write new ones for the objects of Patchbay"}};
 constexpr std::string_view kReplacedInSpec[] = {"chart", "chartRef", "values", "valuesFrom",
                                                 "postRenderers"};
-
-/// Returns the container of the plugin, or null if the input has none.
-const Container* ContainerOf(const Manifest& manifest, std::string_view program) {
-  const auto& all = manifest.containers;
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Container& container) {
-    return container.image.find(program) != std::string::npos ||
-           container.name.find(program) != std::string::npos;
-  });
-  if (found != all.end()) return &*found;
-  return all.size() == 1 ? &all.front() : nullptr;
-}
 
 /// Returns the first value of a key, at any depth, that is of this kind and not empty.
 const YamlValue* FindBelow(const YamlValue& value, std::string_view key, Kind kind) {
@@ -77,22 +67,29 @@ std::string Block(std::string_view key, const std::string& text) {
   return block.substr(0, block.find_last_not_of('\n') + 2);
 }
 
-/// Returns what carries over from the pod of the plugin.
-std::string PodValues(const Container& container) {
-  std::string values;
-  const auto add = [&](std::string_view key, const std::string& json) {
-    // The chart does not render templates in its values.
-    const bool is_template = json.find("{{") != std::string::npos;
-    values += is_template ? format("# Not carried over, because of its template: {}\n", key)
-                          : format("{}: {}\n", key, json);
+void AddValue(std::string_view key, const std::string& json, std::string& values) {
+  // The chart does not render templates in its values.
+  const bool is_template = json.find("{{") != std::string::npos;
+  values += is_template ? format("# Not carried over, because of its template: {}\n", key)
+                        : format("{}: {}\n", key, json);
+}
+
+/// Returns what carries over from the container and its pod for a pool, or for the release. The
+/// latter also takes the nodes from anywhere in the object.
+std::string PodValues(const Container& container, bool is_pool) {
+  struct Key {
+    std::string_view name;
+    Kind kind;
+    const YamlValue* value;
   };
-  const std::pair<std::string_view, Kind> keys[] = {{"nodeSelector", Kind::kMap},
-                                                    {"affinity", Kind::kMap},
-                                                    {"tolerations", Kind::kList},
-                                                    {"priorityClassName", Kind::kScalar}};
-  for (const auto& [key, kind] : keys) {
-    const YamlValue* found = FindBelow(*container.object, key, kind);
-    if (found != nullptr) add(key, ToJson(*found));
+  std::string values;
+  for (const auto& [name, kind, of_pod] :
+       {Key{"nodeSelector", Kind::kMap, container.node_selector},
+        Key{"affinity", Kind::kMap, container.affinity},
+        Key{"tolerations", Kind::kList, container.tolerations}}) {
+    const bool is_elsewhere = of_pod == nullptr && !is_pool;
+    const YamlValue* value = is_elsewhere ? FindBelow(*container.object, name, kind) : of_pod;
+    if (value != nullptr && value->kind == kind) AddValue(name, ToJson(*value), values);
   }
   if (const YamlValue* resources = container.value->Find("resources")) {
     const YamlValue* requests = resources->Find("requests");
@@ -102,15 +99,23 @@ std::string PodValues(const Container& container) {
                        Truncate(ToJson(*limits), 200));
     }
     if (requests != nullptr && requests->IsMap()) {
-      add("resources", format("{{\"requests\": {}}}", ToJson(*requests)));
+      AddValue("resources", format("{{\"requests\": {}}}", ToJson(*requests)), values);
     }
   }
   for (const auto& [inside, host] : container.host_paths) {
     if (host.ends_with("/device-plugins") && host != kDevicePlugins) {
-      add("kubelet", format("{{\"devicePlugins\": {}}}", QuoteJson(host)));
+      AddValue("kubelet", format("{{\"devicePlugins\": {}}}", QuoteJson(host)), values);
       break;
     }
   }
+  return values;
+}
+
+/// Returns what carries over from the pod and applies to all pools.
+std::string ReleaseValues(const Container& container) {
+  std::string values;
+  const YamlValue* priority = FindBelow(*container.object, "priorityClassName", Kind::kScalar);
+  if (priority != nullptr) AddValue("priorityClassName", ToJson(*priority), values);
   return values;
 }
 
@@ -131,15 +136,18 @@ std::string NotCarriedOver(const YamlValue* map, std::span<const Section> sectio
 }
 
 /// Reports the objects other than the release, which the output does not contain.
-void ReportOtherObjects(const Manifest& manifest, const YamlValue& release, Findings& findings) {
+void ReportOtherObjects(const Manifest& manifest, const std::vector<HelmConfig>& configs,
+                        const YamlValue& release, Findings& findings) {
   for (const YamlValue* object : manifest.objects) {
     const YamlValue* kind = object->Find("kind");
     if (object == &release || kind == nullptr || !kind->IsScalar()) continue;
     const YamlValue* metadata = object->Find("metadata");
     const YamlValue* name = metadata == nullptr ? nullptr : metadata->Find("name");
+    const auto is_in_it = [&](const auto& part) { return part.object == object; };
     const bool is_converted =
-        std::any_of(manifest.documents.begin(), manifest.documents.end(),
-                    [&](const Manifest::Document& document) { return document.object == object; });
+        std::any_of(manifest.documents.begin(), manifest.documents.end(), is_in_it) ||
+        std::any_of(configs.begin(), configs.end(),
+                    [&](const HelmConfig& config) { return is_in_it(*config.container); });
     findings.Ignored(
         object->place,
         format("{}{} is not part of the output", Truncate(kind->text, 60),
@@ -212,21 +220,43 @@ std::string Release(const YamlValue& release, const std::string& values, Finding
 
 }  // namespace
 
-std::string WriteHelm(const Manifest& manifest, std::string_view program, const std::string& toml,
+const Container* ContainerOf(const Manifest& manifest, std::string_view program) {
+  const auto& all = manifest.containers;
+  const auto found = std::find_if(all.begin(), all.end(), [&](const Container& container) {
+    return RunsProgram(container, program);
+  });
+  if (found != all.end()) return &*found;
+  return all.size() == 1 ? &all.front() : nullptr;
+}
+
+std::string WriteHelm(const Manifest& manifest, const std::vector<HelmConfig>& configs,
                       Findings& findings) {
-  const Container* container = ContainerOf(manifest, program);
-  const YamlValue* kind = container == nullptr ? nullptr : container->object->Find("kind");
+  const Container* first = configs.front().container;
+  const YamlValue* kind = first == nullptr ? nullptr : first->object->Find("kind");
   const bool is_release = kind != nullptr && kind->text == "HelmRelease";
-  const YamlValue* of_chart = container == nullptr ? nullptr : container->object;
-  if (is_release) {
-    const YamlValue* spec = container->object->Find("spec");
-    of_chart = spec == nullptr ? nullptr : spec->Find("values");
-    ReportOtherObjects(manifest, *container->object, findings);
+  std::string values;
+  std::set<const YamlValue*> objects;
+  for (const HelmConfig& config : configs) {
+    if (config.container == nullptr || !objects.insert(config.container->object).second) continue;
+    const YamlValue* of_chart = config.container->object;
+    if (is_release) {
+      const YamlValue* spec = of_chart->Find("spec");
+      of_chart = spec == nullptr ? nullptr : spec->Find("values");
+    }
+    values += NotCarriedOver(of_chart, kSectionsOfValues, findings);
   }
-  const std::string values = NotCarriedOver(of_chart, kSectionsOfValues, findings) +
-                             (container == nullptr ? "" : PodValues(*container)) +
-                             Block("config", is_release ? WithoutSubstitutions(toml) : toml);
-  return is_release ? Release(*container->object, values, findings) : values;
+  if (first != nullptr) values += ReleaseValues(*first);
+  const bool has_pools = !configs.front().pool.empty();
+  if (has_pools) values += "pools:\n";
+  for (const HelmConfig& config : configs) {
+    const std::string own =
+        (config.container == nullptr ? "" : PodValues(*config.container, has_pools)) +
+        Block("config", is_release ? WithoutSubstitutions(config.toml) : config.toml);
+    values += has_pools ? format("  {}:\n{}", QuoteJson(config.pool), Indented(own, "    ")) : own;
+  }
+  if (!is_release) return values;
+  ReportOtherObjects(manifest, configs, *first->object, findings);
+  return Release(*first->object, values, findings);
 }
 
 }  // namespace patchbay

@@ -3,15 +3,28 @@
 #include <string>
 #include <string_view>
 
+#include <vector>
+
 #include "convert/manifest.h"
 
 namespace patchbay {
 
-/// Returns values for the chart of Patchbay as YAML: the configuration, and what the pod of the
-/// plugin `program` sets that also applies to Patchbay. If the pod is that of a HelmRelease,
-/// returns a HelmRelease of Patchbay with these values, and its source. Reports what is not carried
-/// over; for a HelmRelease, also the other objects of the input.
-std::string WriteHelm(const Manifest& manifest, std::string_view program, const std::string& toml,
+/// A converted configuration.
+struct HelmConfig {
+  std::string pool;  ///< the name of its pool; "" if there are no pools
+  /// Of the plugin, from which settings carry over; null if the input has none.
+  const Manifest::Container* container;
+  std::string toml;
+};
+
+/// Returns the container of the plugin, or null if the input has none.
+const Manifest::Container* ContainerOf(const Manifest& manifest, std::string_view program);
+
+/// Returns values for the chart of Patchbay as YAML: the configurations, at least one, and what
+/// their containers and pods set that also applies to Patchbay. If the first container is in a
+/// HelmRelease, returns one HelmRelease of Patchbay with these values, and its source. Reports what
+/// is not carried over; for a HelmRelease, also the other objects of the input.
+std::string WriteHelm(const Manifest& manifest, const std::vector<HelmConfig>& configs,
                       Findings& findings);
 
 }  // namespace patchbay

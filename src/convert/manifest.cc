@@ -24,7 +24,9 @@ namespace {
 
 constexpr int kMaxTextDepth = 4;  // of texts in texts
 constexpr std::size_t kMaxVolumes = 100;
-constexpr std::string_view kPodKeys[] = {"affinity", "nodeSelector", "persistence", "volumes"};
+constexpr std::string_view kPodKeys[] = {
+    "affinity", "defaultPodOptions", "nodeSelector", "persistence",
+    "pod",      "tolerations",       "volumes"};
 constexpr std::string_view kNoConfiguration[] = {"annotations", "args", "command", "env"};
 
 std::string TextOf(const YamlValue* value) {
@@ -61,9 +63,12 @@ struct Pod {
   Names config_maps = {};   ///< volume → name of the ConfigMap
   Names host_volumes = {};  ///< volume → path on the host
   Names host_paths = {};    ///< path in all containers → path on the host
-  const YamlValue* nodes = nullptr;
+  const YamlValue* node_selector = nullptr;
+  const YamlValue* affinity = nullptr;
+  const YamlValue* tolerations = nullptr;
 
   void Add(const YamlValue& value);
+  void AddNodes(const YamlValue& value);
 };
 
 void Insert(Pod::Names& names, const std::string& name, std::string value) {
@@ -97,8 +102,19 @@ void Pod::Add(const YamlValue& value) {
       }
     }
   }
-  for (const char* key : {"affinity", "nodeSelector"}) {
-    if (const YamlValue* found = value.Find(key)) nodes = found->entries.empty() ? nodes : found;
+  AddNodes(value);
+  // The chart app-template: options of all pods, and of a controller.
+  for (const char* key : {"defaultPodOptions", "pod"}) {
+    if (const YamlValue* options = value.Find(key)) AddNodes(*options);
+  }
+}
+
+void Pod::AddNodes(const YamlValue& value) {
+  const std::pair<std::string_view, const YamlValue*&> keys[] = {
+      {"nodeSelector", node_selector}, {"affinity", affinity}, {"tolerations", tolerations}};
+  for (const auto& [key, member] : keys) {
+    const YamlValue* found = value.Find(key);
+    if (found != nullptr && !(found->entries.empty() && found->items.empty())) member = found;
   }
 }
 
@@ -227,13 +243,9 @@ void Walk::Value(const YamlValue& value, const Pod& outer, const std::string& ke
 }
 
 void Walk::AddContainer(const YamlValue& value, const Pod& pod) {
-  Manifest::Container container{{},
-                                TextOf(value, "name"),
-                                ImageOf(value.Find("image")),
-                                {},
-                                pod.host_paths,
-                                pod.nodes,
-                                &value,
+  Manifest::Container container{{},           TextOf(value, "name"), ImageOf(value.Find("image")),
+                                {},           pod.host_paths,        pod.node_selector,
+                                pod.affinity, pod.tolerations,       &value,
                                 object_};
   const auto command = ItemsOf(value.Find("command"));
   container.command_size = command.size();
@@ -286,6 +298,42 @@ void Walk::Text(const YamlValue& text, const Pod& pod, const std::string& key, b
 }
 
 }  // namespace
+
+bool RunsProgram(const Manifest::Container& container, std::string_view program) {
+  const auto is_it = [&](std::string_view text) {
+    return text.find(program) != std::string_view::npos;
+  };
+  // After tini or a shell, the program is not the first word.
+  const std::size_t words = std::max<std::size_t>(container.command_size, 1);
+  const auto command =
+      std::span(container.arguments).first(std::min(words, container.arguments.size()));
+  return is_it(container.name) || is_it(container.image) ||
+         std::any_of(command.begin(), command.end(), [&](const YamlValue& word) {
+           return !word.text.starts_with('-') && is_it(word.text);
+         });
+}
+
+std::vector<const Manifest::Container*> ReadersOf(const Manifest::Document& document,
+                                                  const Manifest& manifest,
+                                                  std::string_view program) {
+  std::vector<const Manifest::Container*> readers;
+  int likeliest = 1;
+  for (const Manifest::Container& container : manifest.containers) {
+    const bool mounts =
+        !document.config_map.empty() && container.config_maps.contains(document.config_map);
+    const int likely = (mounts ? 4 : 0) + (RunsProgram(container, program) ? 2 : 0);
+    if (likely < 2 || likely < likeliest) continue;
+    if (likely > likeliest) readers.clear();
+    likeliest = likely;
+    readers.push_back(&container);
+  }
+  const auto in_object = [&](const auto* reader) { return reader->object == document.object; };
+  // The values of a chart are read by its own container.
+  if (std::any_of(readers.begin(), readers.end(), in_object)) {
+    std::erase_if(readers, [&](const auto* reader) { return !in_object(reader); });
+  }
+  return readers;
+}
 
 bool IsMisspelled(const YamlValue& key, std::span<const std::string_view> keys) {
   if (!key.IsScalar() || key.text.size() > 30) return false;

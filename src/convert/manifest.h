@@ -25,7 +25,10 @@ struct Manifest {
     std::string image;                              ///< with its tag
     std::set<std::string> config_maps;              ///< the names of the ConfigMaps that it mounts
     std::map<std::string, std::string> host_paths;  ///< paths in the container → on the host
-    const YamlValue* nodes;        ///< the nodeSelector or affinity of its pod; null if none
+    /// Of its pod, or of all pods of the chart; null if none.
+    const YamlValue* node_selector;
+    const YamlValue* affinity;
+    const YamlValue* tolerations;
     const YamlValue* value;        ///< its map
     const YamlValue* object;       ///< the object that contains it
     std::size_t command_size = 0;  ///< number of arguments from `command`
@@ -71,5 +74,15 @@ struct Recognizer {
 /// name, for diagnostics; `text` must outlive the result.
 Manifest ReadManifest(const std::string& file, const std::string& text,
                       const Recognizer& recognizer, Findings& findings);
+
+/// Returns whether the name, image or command of a container identifies the plugin.
+bool RunsProgram(const Manifest::Container& container, std::string_view program);
+
+/// Returns the containers that can read a document: preferably those that mount its ConfigMap, with
+/// any image, and otherwise those that run the plugin; if some of them are in the object of the
+/// document, only these.
+std::vector<const Manifest::Container*> ReadersOf(const Manifest::Document& document,
+                                                  const Manifest& manifest,
+                                                  std::string_view program);
 
 }  // namespace patchbay

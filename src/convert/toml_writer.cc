@@ -19,11 +19,14 @@ namespace {
 
 constexpr std::size_t kWidth = 100;
 
-std::string OneOrList(const std::vector<std::string>& texts) {
-  if (texts.size() == 1) return QuoteToml(texts.front());
+std::string ListOf(const std::vector<std::string>& texts) {
   std::string list;
   for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + QuoteToml(text);
   return "[" + list + "]";
+}
+
+std::string OneOrList(const std::vector<std::string>& texts) {
+  return texts.size() == 1 ? QuoteToml(texts.front()) : ListOf(texts);
 }
 
 /// Writes the lines of one table with the same indentation.
@@ -109,6 +112,7 @@ void WriteResource(const NewResource& resource, std::string& out) {
   lines.Header("[[resource]]");
   lines.Key("name", resource.name);
   if (resource.replicas != 1) lines.Raw("replicas", format("{}", resource.replicas));
+  if (!resource.on_nodes.empty()) lines.Raw("on_nodes", ListOf(resource.on_nodes));
   const auto part = [&] {
     out += "\n";
     return Lines(out, "  ");

@@ -50,6 +50,7 @@ struct NewResource {
   Notes notes = {};
   std::string name = {};
   int replicas = 1;
+  std::vector<std::string> on_nodes = {};
   std::vector<NewMatch> matches = {};
   std::vector<NewNode> nodes = {};
   std::vector<NewMount> mounts = {};

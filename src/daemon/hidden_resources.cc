@@ -1,5 +1,6 @@
 #include "daemon/hidden_resources.h"
 
+#include <algorithm>
 #include <set>
 #include <string_view>
 
@@ -11,7 +12,13 @@ HiddenResources HiddenFrom(const Model& model, const ResourceSpecs& here) {
   HiddenResources hidden;
   for (const ResourceSpec& spec : model.resources) {
     if (served.contains(spec.name)) continue;
-    HiddenResource& resource = hidden.emplace_back(HiddenResource{spec.name, spec.description, {}});
+    auto known = std::find_if(hidden.begin(), hidden.end(),
+                              [&](const HiddenResource& other) { return other.name == spec.name; });
+    if (known == hidden.end()) {
+      hidden.push_back({spec.name, spec.description, {}});
+      known = hidden.end() - 1;
+    }
+    HiddenResource& resource = *known;
     for (const NamePattern& pattern : spec.on_nodes) resource.on_nodes.push_back(pattern.text());
   }
   return hidden;

@@ -5,8 +5,8 @@
 
 namespace patchbay {
 
-/// Returns the resources of the model that are not in `here`, those of this node, in the order of
-/// the configuration. Pure.
+/// Returns the resources of the model whose names are not in `here`, those of this node, in the
+/// order of the configuration. Entries with the same name are one resource. Pure.
 HiddenResources HiddenFrom(const Model& model, const ResourceSpecs& here);
 
 }  // namespace patchbay

@@ -116,6 +116,9 @@ struct OverlapSearch::Style {
   int least;                   ///< the minimum number of bytes for a star
 };
 
+/// If two patterns have a common name, this style finds one.
+constexpr OverlapSearch::Style OverlapSearch::kShortest = {"0aA", 0};
+
 FixedEnds FixedEndsOf(const Glob::Components& components) {
   FixedEnds ends;
   ends.whole = true;
@@ -142,12 +145,15 @@ bool OverlapSearch::Spend(std::size_t steps) {
   return steps_ > 0;
 }
 
+std::optional<std::string> OverlapSearch::FindName(const NamePattern& a, const NamePattern& b) {
+  return CommonName(a, b, kShortest);
+}
+
 std::optional<std::string> OverlapSearch::Find(const Glob::Components& a, const Glob::Components& b,
                                                const Wanted& wanted) {
   if (a.size() > kMaxComponents || b.size() > kMaxComponents) return std::nullopt;
   if (!Spend(a.size() + b.size()) || DifferInNames(a, b)) return std::nullopt;
-  // If there is a common path, this style finds one. In the other styles a star is never empty.
-  constexpr Style kShortest = {"0aA", 0};
+  // In the other styles a star is never empty.
   auto shortest = CommonPath(a, b, kShortest);
   if (!shortest) return std::nullopt;
   constexpr Style kNicer[] = {{"0aA", 1}, {"1bB", 1}, {"2cC", 1}, {"9zZ", 1},

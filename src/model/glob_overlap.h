@@ -42,6 +42,8 @@ class OverlapSearch {
   /// interprets a bracket expression differently.
   std::optional<std::string> Find(const Glob::Components& a, const Glob::Components& b,
                                   const Wanted& wanted);
+  /// Returns a name that both patterns match, such as "rack-1" for "rack-*" and "*-1".
+  std::optional<std::string> FindName(const NamePattern& a, const NamePattern& b);
 
   /// Uses `steps` of the remaining steps. Returns false if none remain.
   bool Spend(std::size_t steps);
@@ -51,6 +53,7 @@ class OverlapSearch {
   using Bytes = std::bitset<256>;
   struct Token;
   struct Style;
+  static const Style kShortest;
 
   std::optional<std::string> CommonPath(const Glob::Components& a, const Glob::Components& b,
                                         const Style& style);

@@ -465,6 +465,32 @@ class Chart(support.TestCase):
                                      capture_output=True, text=True, timeout=60)
                 self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
 
+    def test_converted_pools_have_a_daemonset_for_each_choice_of_nodes(self):
+        import yaml
+        cases = (("two-daemonsets.yaml", "squat.ai/render", {"gpu": "intel"}, 8, {"gpu": "amd"}, 2),
+                 ("two-helmreleases.yaml", "devic.es/render", {"kubernetes.io/arch": "amd64"}, 4,
+                  {"kubernetes.io/arch": "arm64"}, 2))
+        for version, (name, resource, *expected) in each(*cases):
+            with self.subTest(helm=version, case=name):
+                values = self.converted(name)[-1]
+                if values.get("kind") == "HelmRelease":
+                    values = values["spec"]["values"]
+                (self.dir / "values.yaml").write_text(yaml.safe_dump(values))
+                ran = helm.template(version, "--values", str(self.dir / "values.yaml"))
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                objects = [o for o in yaml.safe_load_all(ran.stdout) if o]
+                configs = {o["metadata"]["name"]: o["data"]["patchbay.toml"]
+                           for o in objects if o["kind"] == "ConfigMap"}
+                replicas = {}
+                for daemonset in (o for o in objects if o["kind"] == "DaemonSet"):
+                    pod = daemonset["spec"]["template"]["spec"]
+                    config, = [v["configMap"]["name"] for v in pod["volumes"] if "configMap" in v]
+                    counts = {r["name"]: r["replicas"] for r in tomllib.loads(configs[config])["resource"]}
+                    replicas[json.dumps(pod["nodeSelector"])] = counts[resource]
+                self.assertEqual(replicas, {
+                    json.dumps(selector | {"kubernetes.io/os": "linux"}): count
+                    for selector, count in zip(expected[::2], expected[1::2])})
+
     def test_converted_release_keeps_its_settings(self):
         source, release = self.converted("helmrelease-config-maps.yaml")
         self.assertEqual(release["metadata"], {"name": "device-plugin", "namespace": "kube-system"})

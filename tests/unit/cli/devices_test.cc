@@ -250,6 +250,18 @@ TEST_F(DevicesTest, OmitsResourcesOfOtherNodes) {
   EXPECT_THAT(names, ElementsAre("a.com/x"));
 }
 
+TEST_F(DevicesTest, ShowsTheEntryForThisNodeOfSeveralWithTheSameName) {
+  Config(
+      "[[resource]]\nname = 'a.com/x'\non_nodes = ['desk']\n[[resource.match]]\ncount = 1\n"
+      "[[resource]]\nname = 'a.com/x'\non_nodes = ['rack-*']\n[[resource.match]]\ncount = 2\n");
+  tree_.Dir("host");
+  const Ran ran = Devices({"-o", "json"});
+  EXPECT_EQ(ran.err, "");
+  const Json resources = Json::parse(ran.out)["resources"];
+  ASSERT_EQ(resources.size(), 1U);
+  EXPECT_EQ(resources[0]["devices"].size(), 2U);
+}
+
 TEST_F(DevicesTest, RequiresAnExistingHostRoot) {
   Config(
       "[daemon]\nhost_root = '/no/such'\n[[resource]]\nname = 'a.com/x'\n"

@@ -19,6 +19,10 @@ struct Sample {
 inline std::string Daemon(std::string_view line) {
   return format("[daemon]\n{}\n{}", line, Resource(""));
 }
+inline std::string OnNodes(std::string_view patterns) {
+  return format("[[resource]]\nname = 'a.com/x'\non_nodes = [{}]\nmatch = [{{path = '/dev/x'}}]\n",
+                patterns);
+}
 inline std::string WithMatch(std::string_view lines) { return Resource("", lines); }
 inline std::string Node(std::string_view lines, std::string_view match = "path = '/dev/x*'") {
   return Resource(format("[[resource.device_node]]\n{}", lines), match);
@@ -201,7 +205,11 @@ inline std::vector<Sample> BadSamples() {
       {Named("requests.a/b"), "2:8 bad-resource-name", "requests.", ""},
       {Named(""), "2:8 bad-resource-name", "", ""},
       {Named("a.com/x") + Resource("", "path = '/dev/y'"), "6:8 duplicate-resource",
-       "already defined at test.toml:2", ""},
+       "already defined at test.toml:2", "one resource can have several [[resource.match]]"},
+      {OnNodes("'rack-*'") + Resource("", "path = '/dev/y'"), "6:8 duplicate-resource",
+       "also for the node \"rack-*\"", "give each entry `on_nodes`"},
+      {OnNodes("'rack-*', 'desk'") + OnNodes("'bench', '*-1'"), "6:8 duplicate-resource",
+       "already defined at test.toml:2, also for the node \"rack-1\"", ""},
       {WithMatch(""), "3:1 match-source", "no source", "can also be combined"},
       {WithMatch("path = '/dev/x'\nregex = '/dev/y'"), "3:1 match-source", "several",
        "keep `path` or `regex`;"},

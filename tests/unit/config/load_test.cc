@@ -280,6 +280,25 @@ TEST(Load, WarnsOfSharedPathsOnlyIfBothCanMatch) {
   }
 }
 
+TEST(Load, AcceptsSeveralEntriesWithOneNameForDifferentNodes) {
+  std::string text;
+  for (const char* nodes : {"'rack-*'", "'desk', 'bench'", "'n[1-3]'", "'n[4-6]'"}) {
+    text += format(
+        "[[resource]]\nname = 'a.com/x'\non_nodes = [{}]\nmatch = [{{path = '/dev/x'}}]\n", nodes);
+  }
+  LoadGood(text);
+}
+
+TEST(Load, RejectsEntriesWithOneNameWhoseNodesAreTooManyToCompare) {
+  std::string text;
+  for (int i = 0; i < 2; ++i) {
+    text += format("[[resource]]\nname = 'a.com/x'\nmatch = [{{path = '/dev/x'}}]\non_nodes = [");
+    for (int n = 0; n < 2000; ++n) text += format("'*{}{}*', ", i == 0 ? "a" : "b", n);
+    text += "]\n";
+  }
+  EXPECT_THAT(Findings(LoadText(text)), ElementsAre(testing::EndsWith("duplicate-resource")));
+}
+
 TEST(Load, AcceptsAFixedIdIfMaxDevicesIsOne) {
   LoadGood(Resource("", "path = '/dev/x*'\nid = 'x'\nmax_devices = 1"));
   LoadGood(Resource("", "usb = '0403:6001'\nid = 'x'\nmax_devices = 1"));

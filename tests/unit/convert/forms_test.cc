@@ -170,15 +170,118 @@ TEST(FormsTest, WarnsOfPathsThatMayBeDirectories) {
   }
 }
 
-TEST(FormsTest, DaemonSetsOfDifferentNodesNeedSeparateConfigurations) {
+TEST(FormsTest, DaemonSetsForLabelsOfNodesNeedPools) {
   const auto outcome = ConvertedFile("two-daemonsets.yaml");
   EXPECT_EQ(outcome.findings,
-            "29:23 error duplicate device squat.ai/render, first defined at in.yaml:13; a "
-            "configuration has each resource once, also with `on_nodes`\n"
+            "29:23 error duplicate device squat.ai/render, first defined at in.yaml:13\n"
             "31:23 warning squat.ai/fuse is the same as at in.yaml:15\n");
   EXPECT_EQ(Resources(outcome.toml), "squat.ai/render*8 squat.ai/fuse*10");
   EXPECT_THAT(outcome.toml, AllOf(HasSubstr("the nodes with {\"gpu\": \"amd\"}"),
-                                  HasSubstr("\n#   replicas = 2\n")));
+                                  HasSubstr("--output helm"), HasSubstr("\n#   replicas = 2\n")));
+}
+
+TEST(FormsTest, DaemonSetsForNamedNodesHaveOnNodes) {
+  const auto outcome = ConvertedFile("named-nodes.yaml");
+  EXPECT_EQ(outcome.findings,
+            "29:23 warning devic.es/render differs from the one at in.yaml:13; both are "
+            "converted, with the names of their nodes in `on_nodes`\n"
+            "31:23 warning devic.es/fuse is the same as at in.yaml:15\n"
+            "50:23 warning devic.es/render is the same as at in.yaml:13\n");
+  EXPECT_EQ(Resources(outcome.toml), "devic.es/render*8 devic.es/fuse*10 devic.es/render*2");
+  EXPECT_THAT(outcome.toml, AllOf(HasSubstr("replicas = 8\non_nodes = [\"nuc-1\", \"nuc-3\"]\n"),
+                                  HasSubstr("replicas = 2\non_nodes = [\"nuc-2\"]\n")));
+  EXPECT_THAT(outcome.toml, HasSubstr("name = \"devic.es/fuse\"\nreplicas = 10\n\n"));
+}
+
+/// Returns the names of the pools in values, and the texts in front of and behind them.
+std::string HelmOf(const std::string& text, const ForeignProgram from) {
+  const Conversion conversion = Convert(from, {"in.yaml", text}, {.needs_helm = true});
+  std::string helm;
+  for (const Diagnostic& d : conversion.diagnostics.Sorted()) {
+    helm += std::to_string(d.place.line) + " " + d.message + "\n";
+  }
+  return helm + conversion.helm.value_or("");
+}
+
+TEST(FormsTest, HelmHasAPoolForEachChoiceOfNodes) {
+  const std::string helm =
+      HelmOf(Content("two-daemonsets.yaml"), ForeignProgram::kGenericDevicePlugin);
+  EXPECT_THAT(helm, testing::StartsWith("pools:\n"
+                                        "  \"intel\":\n"
+                                        "    nodeSelector: {\"gpu\": \"intel\"}\n"
+                                        "    config: |\n"
+                                        "      # Converted from generic-device-plugin"));
+  EXPECT_THAT(helm, AllOf(HasSubstr("      replicas = 8\n"),
+                          HasSubstr("\n  \"amd\":\n    nodeSelector: {\"gpu\": \"amd\"}\n"),
+                          HasSubstr("      replicas = 2\n"), Not(HasSubstr("NOT CONVERTED"))));
+}
+
+TEST(FormsTest, HelmReleasesForDifferentNodesBecomeOne) {
+  const std::string helm =
+      HelmOf(Content("two-helmreleases.yaml"), ForeignProgram::kGenericDevicePlugin);
+  EXPECT_THAT(helm, testing::StartsWith("27 HelmRelease plugin-arm is not part of the output\n"
+                                        "apiVersion: source"));
+  EXPECT_THAT(helm,
+              AllOf(HasSubstr("metadata: {\"name\": \"plugin-x86\", \"namespace\": \"devices\"}"),
+                    HasSubstr("\n    pools:\n      \"amd64\":\n        nodeSelector: "
+                              "{\"kubernetes.io/arch\": \"amd64\"}\n"),
+                    HasSubstr("\n      \"arm64\":\n        nodeSelector: {\"kubernetes.io/arch\": "
+                              "\"arm64\"}\n        tolerations: [{\"operator\": \"Exists\"}]\n"),
+                    HasSubstr("          name = \"devic.es/render\"\n          replicas = 4\n"),
+                    HasSubstr("          name = \"devic.es/render\"\n          replicas = 2\n")));
+}
+
+TEST(FormsTest, PoolsOfAListShareTheFileThatTheyRead) {
+  std::string text;
+  for (const std::string node : {"{rack: a}", "{rack: b}"}) {
+    text += "kind: DaemonSet\nspec:\n  nodeSelector: " + node +
+            "\n  containers: [{image: smarter-device-manager, volumeMounts: [{name: c}]}]\n"
+            "  volumes: [{name: c, configMap: {name: smarter}}]\n---\n";
+  }
+  text +=
+      "kind: ConfigMap\nmetadata: {name: smarter}\ndata:\n  conf.yaml: |\n"
+      "    - {devicematch: ^kvm$, nummaxdevices: 2}\n    - {devicematch: .*, nummaxdevices: 1}\n";
+  const std::string helm = HelmOf(text, ForeignProgram::kSmarterDeviceManager);
+  EXPECT_THAT(helm, AllOf(HasSubstr("  \"a\":\n"), HasSubstr("  \"b\":\n")));
+  const std::string name = "name = \"smarter-devices/kvm\"";
+  EXPECT_NE(helm.find(name), helm.rfind(name));
+  // The finding in the shared file is reported once, and is a comment in both configurations.
+  std::size_t count = 0;
+  for (auto at = helm.find("cannot be listed"); at != std::string::npos; ++count) {
+    at = helm.find("cannot be listed", at + 1);
+  }
+  EXPECT_EQ(count, 3U);
+}
+
+TEST(FormsTest, PoolsHaveValidAndDistinctNames) {
+  const auto pods = [](const std::vector<std::string>& nodes) {
+    std::string text;
+    for (std::size_t i = 0; i < nodes.size(); ++i) {
+      text += "kind: Pod\nspec:\n  " + nodes[i] +
+              "\n  containers: [{image: 'generic-device-plugin:0.2.0', args: [--device, '{name: x" +
+              std::to_string(i) + ", groups: [{paths: [{path: /dev/x0}]}]}']}]\n---\n";
+    }
+    return HelmOf(text, ForeignProgram::kGenericDevicePlugin);
+  };
+  const std::string helm =
+      pods({"nodeSelector: {z/gpu: 'true'}", "nodeSelector: {a: Intel_Arc-A770-16GB}",
+            "nodeSelector: {b: Intel_Arc-A770-16GB}", "nodeSelector: {c: '__'}",
+            "affinity: {nodeAffinity: {x: y}}", "restartPolicy: Always"});
+  std::string names;
+  std::istringstream lines(helm);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("  \"")) names += line.substr(2) + " ";
+  }
+  EXPECT_EQ(names,
+            "\"gpu\": \"intel-arc-a7\": \"intel-arc-2\": \"pool\": \"pool-2\": \"all-nodes\": ");
+  EXPECT_THAT(helm, HasSubstr("some pods of the plugin run on all nodes, and others"));
+
+  std::vector<std::string> many;
+  for (int i = 0; i < 51; ++i) many.push_back("nodeSelector: {n: v" + std::to_string(i) + "}");
+  EXPECT_EQ(pods(many).substr(0, 61),
+            "254 the pods of the plugin have more than 50 choices of nodes");
+  EXPECT_THAT(pods({"nodeSelector: {a: b}", "nodeSelector: {a: '{{ .Values.b }}'}"}),
+              testing::StartsWith("8 the nodes of a pool are not known: {\"a\": "));
 }
 
 TEST(FormsTest, WritesUnsupportedPartsAsComments) {
@@ -393,8 +496,8 @@ TEST(FormsTest, HelmValuesContainSupportedSettings) {
       "  volumes: [{name: p, hostPath: {path: /opt/kubelet/device-plugins}}]\n---\n";
   EXPECT_THAT(Helm("kind: DaemonSet\n" + pod + config),
               testing::StartsWith(
-                  "nodeSelector: {\"a\": \"true\", \"b\": \"c\"}\n"
                   "# Not carried over, because of its template: priorityClassName\n"
+                  "nodeSelector: {\"a\": \"true\", \"b\": \"c\"}\n"
                   "# Not carried over, because Patchbay needs another amount: limits {\"memory\": "
                   "\"20Mi\"}\n"
                   "kubelet: {\"devicePlugins\": \"/opt/kubelet/device-plugins\"}\n"

@@ -30,5 +30,14 @@ TEST(HiddenResources, AreThoseOfOtherNodesInTheOrderOfTheFile) {
   EXPECT_THAT(HiddenFrom({}, {}), IsEmpty());
 }
 
+TEST(HiddenResources, AreOnePerNameAndNotAmongTheServedOnes) {
+  const Model model{{}, {Resource("x", {"lab-*"}), Resource("x", {"desk"}), Resource("y", {"no"})}};
+  EXPECT_THAT(HiddenFrom(model, ResourcesFor(model, "desk")),
+              ElementsAre(HiddenResource{"y", "of y", {"no"}}));
+  EXPECT_THAT(HiddenFrom(model, ResourcesFor(model, "rack")),
+              ElementsAre(HiddenResource{"x", "of x", {"lab-*", "desk"}},
+                          HiddenResource{"y", "of y", {"no"}}));
+}
+
 }  // namespace
 }  // namespace patchbay

@@ -192,6 +192,26 @@ TEST(GlobOverlap, AgreesWithExhaustiveSearch) {
   EXPECT_GT(found, 1000);
 }
 
+TEST(GlobOverlap, FindsCommonNames) {
+  struct Case {
+    std::string_view a, b;
+    std::optional<std::string> common;
+  };
+  const Case cases[] = {{"rack-*", "*-1", "rack-1"},
+                        {"a", "a", "a"},
+                        {"a", "b", std::nullopt},
+                        {"rack-*", "desk*", std::nullopt},
+                        {"*", "*", "0"},
+                        {"n[1-3]", "n[4-6]", std::nullopt},
+                        {"n[1-3]", "n[3-6]", "n3"},
+                        {"?", "??", std::nullopt}};
+  for (const Case& c : cases) {
+    OverlapSearch search(100'000);
+    EXPECT_EQ(search.FindName(*NamePattern::Compile(c.a), *NamePattern::Compile(c.b)), c.common)
+        << c.a << " " << c.b;
+  }
+}
+
 TEST(GlobOverlap, SearchesUntilAPathIsAccepted) {
   const Glob a = OverlapGlob("/dev/sd*"), b = OverlapGlob("/dev/sd[a-z]*");
   const auto find = [&](std::string_view unwanted) {
