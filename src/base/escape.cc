@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <iterator>
 
+#include "base/ascii.h"
 #include "base/format.h"
 
 namespace patchbay {
@@ -201,6 +202,22 @@ std::string Printable(std::string_view text) {
     text.remove_prefix(length);
   }
   return out;
+}
+
+std::string QuoteShell(std::string_view text) {
+  const bool is_plain = !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return IsAlnum(c) || std::string_view("_-./:=,@%+").find(c) != std::string_view::npos;
+  });
+  if (is_plain) return std::string(text);
+  std::string quoted = "'";
+  for (const char c : text) {
+    if (c == '\'') {
+      quoted += "'\\''";
+    } else {
+      quoted.push_back(c);
+    }
+  }
+  return quoted + "'";
 }
 
 std::string Truncate(std::string_view text, std::size_t max_bytes) {

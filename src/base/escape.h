@@ -33,6 +33,10 @@ bool IsPrintable(std::string_view text);
 /// and bytes that are not UTF-8 become \xNN. Returns printable text unchanged.
 std::string Printable(std::string_view text);
 
+/// Returns `text` as one word of a POSIX shell: unchanged if it has only letters, digits and
+/// characters without a meaning there, and otherwise in single quotes.
+std::string QuoteShell(std::string_view text);
+
 /// Like Printable, but uses at most the first `max_bytes` bytes of `text`, and appends "…" if
 /// `text` is longer.
 std::string Truncate(std::string_view text, std::size_t max_bytes);

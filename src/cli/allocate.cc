@@ -86,12 +86,13 @@ Result<Allocated> AllocateOnHost(const Arguments& arguments, const Model& model)
     ids = HealthyUnits(*snapshot, wanted);
     if (ids.size() < wanted) {
       const std::string why = WhyUnhealthy(*snapshot);
-      return Fail(ErrorKind::kPrecondition,
-                  format("{0} has {1} healthy units but {2} were requested; {3}",
-                         arguments.resource, ids.size(), wanted,
-                         why.empty() ? format("run `{}` to see why",
-                                              HintCommand(arguments, "explain", arguments.resource))
-                                     : why));
+      return Fail(
+          ErrorKind::kPrecondition,
+          format("{0} has {1} healthy units but {2} were requested; {3}", arguments.resource,
+                 ids.size(), wanted,
+                 why.empty() ? format("run `{}` to see why",
+                                      HintCommand(arguments, "explain", {arguments.resource}))
+                             : why));
     }
   }
   auto response =

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
+#include <span>
 #include <sstream>
 #include <utility>
 
@@ -251,8 +252,26 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
   }
 }
 
-ExitCode ReportMisuse(const std::string& text, std::string_view command, Streams streams) {
-  streams.err << Printable(text)
+/// Returns the text with long arguments of the command line, or the values in them, truncated.
+std::string WithShortArguments(std::string text, std::span<const char* const> argv) {
+  constexpr std::size_t kMaxShown = 200;
+  for (const std::string_view argument : argv) {
+    for (const auto begin : {std::size_t{0}, argument.find('=') + 1}) {
+      const std::string_view value = argument.substr(begin);
+      if (value.size() <= kMaxShown) continue;
+      const std::string shown = Truncate(value, kMaxShown);
+      for (auto at = text.find(value); at != std::string::npos;
+           at = text.find(value, at + shown.size())) {
+        text.replace(at, value.size(), shown);
+      }
+    }
+  }
+  return text;
+}
+
+ExitCode ReportMisuse(const std::string& text, std::string_view command,
+                      std::span<const char* const> argv, Streams streams) {
+  streams.err << Printable(WithShortArguments(text, argv))
               << format("\nRun `patchbay {}--help` for more information.\n",
                         command.empty() ? "" : format("{} ", command));
   return kUsage;
@@ -260,13 +279,13 @@ ExitCode ReportMisuse(const std::string& text, std::string_view command, Streams
 
 /// Reports a missing or unknown command, and returns whether it did. The message of CLI11 would not
 /// list the commands.
-bool NamesNoCommand(int argc, const char* const* argv, Streams streams) {
-  const std::string_view word = argc < 2 ? "" : argv[1];
+bool NamesNoCommand(std::span<const char* const> argv, Streams streams) {
+  const std::string_view word = argv.size() < 2 ? "" : argv[1];
   if (word == "--help" || word == "-h" || word == "--version") return false;
   std::vector<std::string_view> names;
   for (const Command& command : Commands()) names.push_back(command.name);
   if (std::find(names.begin(), names.end(), word) != names.end()) return false;
-  ReportMisuse(CommandErrorText(word, names), "", streams);
+  ReportMisuse(CommandErrorText(word, names), "", argv, streams);
   return true;
 }
 
@@ -283,12 +302,13 @@ std::string HintOnResources(const std::string& config) {
 std::string ProblemWith(const Arguments& arguments) {
   const std::string& resource = arguments.resource;
   if (IsMeantAsConfig(resource)) {
-    return format("\"{0}\" is a file, not a resource name; did you mean `--config {0}`?", resource);
+    return format("\"{}\" is a file, not a resource name; did you mean `--config {}`?", resource,
+                  QuoteShell(resource));
   }
   if (resource.starts_with('/')) {
     return format(
         "\"{}\" is a path, not a resource name; run `{}` to see which resource matches it",
-        resource, HintCommand(arguments, "explain", "--path " + resource));
+        resource, HintCommand(arguments, "explain", {"--path", resource}));
   }
   if (arguments.config.starts_with("--")) {
     return format("--config needs a value: --config PATH; \"{}\" is an option", arguments.config);
@@ -354,7 +374,8 @@ std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* ar
   }
   CLI::App app(kDescription, "patchbay");
   AddCommands(app, arguments);
-  if (NamesNoCommand(argc, argv, streams)) return kUsage;
+  const std::span<const char* const> words(argv, static_cast<std::size_t>(argc));
+  if (NamesNoCommand(words, streams)) return kUsage;
   const CLI::App* command = &app;
   try {
     app.parse(argc, argv);
@@ -370,13 +391,15 @@ std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* ar
     const bool lacks_resource = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr &&
                                 command->get_name() == "allocate" && command->remaining().empty();
     if (lacks_resource) text += HintOnResources(arguments.config);
-    return ReportMisuse(text, command == &app ? "" : command->get_name(), streams);
+    return ReportMisuse(text, command == &app ? "" : command->get_name(), words, streams);
   }
   command = app.get_subcommands().front();
   const CLI::Option* config = command->get_option_no_throw("--config");
   if (config != nullptr && config->count() > 0) arguments.is_config_given = true;
-  if (const std::string problem = ProblemWith(arguments); !problem.empty()) {
-    return ReportMisuse(problem, arguments.command, streams);
+  std::string problem = EmptyValueText(*command);
+  if (problem.empty()) problem = ProblemWith(arguments);
+  if (!problem.empty()) {
+    return ReportMisuse(problem, arguments.command, words, streams);
   }
   return arguments;
 }

@@ -40,13 +40,23 @@ _patchbay_values() {
     RESOURCE) mapfile -t COMPREPLY < <(compgen -W "$(_patchbay_resources)" -- "$cur") ;;
     DIR)
       compopt -o filenames 2>/dev/null
-      mapfile -t COMPREPLY < <(compgen -d -- "$cur")
+      _patchbay_names -d "$cur"
       ;;
     FILE | PATH)
       compopt -o filenames 2>/dev/null
-      mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+      _patchbay_names -f "$cur"
       ;;
   esac
+}
+
+# Completes names of files or directories. compgen prints one per line, so a name with a newline
+# looks like several, which do not exist.
+_patchbay_names() {
+  local name names
+  mapfile -t names < <(compgen "$1" -- "$2")
+  for name in "${names[@]}"; do
+    [[ ! -e ${name/#\~/$HOME} && ! -L $name ]] || COMPREPLY+=("$name")
+  done
 }
 
 _patchbay_resources() {

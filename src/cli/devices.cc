@@ -104,7 +104,7 @@ std::string WhereToAsk(const Arguments& arguments, const Inspections& inspection
   }
   return empty.empty() ? ""
                        : format("run `{}` to see why it has no device\n",
-                                HintCommand(arguments, "explain", empty));
+                                HintCommand(arguments, "explain", {empty}));
 }
 
 std::string NodesOf(const Device& device) {

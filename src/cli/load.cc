@@ -54,11 +54,12 @@ std::optional<Model> LoadOrReport(const Arguments& arguments, Streams streams) {
 }
 
 std::string HintCommand(const Arguments& arguments, std::string_view command,
-                        std::string_view rest) {
+                        const std::vector<std::string>& rest) {
   std::string line = format("patchbay {}", command);
-  if (arguments.config != kDefaultConfig) line += " --config " + Printable(arguments.config);
-  if (arguments.host_root) line += " --host-root " + Printable(*arguments.host_root);
-  return rest.empty() ? line : format("{} {}", line, rest);
+  if (arguments.config != kDefaultConfig) line += " --config " + QuoteShell(arguments.config);
+  if (arguments.host_root) line += " --host-root " + QuoteShell(*arguments.host_root);
+  for (const std::string& word : rest) line += " " + QuoteShell(word);
+  return Printable(line);
 }
 
 std::string BriefDiagnostics(const Diagnostics& diagnostics, const std::string& config,
@@ -68,7 +69,8 @@ std::string BriefDiagnostics(const Diagnostics& diagnostics, const std::string& 
     text += format(
         "patchbay: the configuration has {} warning{}; run `patchbay check --config {}` to see "
         "{}\n",
-        warnings, warnings == 1 ? "" : "s", Printable(config), warnings == 1 ? "it" : "them");
+        warnings, warnings == 1 ? "" : "s", Printable(QuoteShell(config)),
+        warnings == 1 ? "it" : "them");
   }
   return text;
 }

@@ -3,6 +3,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/arguments.h"
@@ -30,9 +31,10 @@ std::string BriefDiagnostics(const Diagnostics& diagnostics, const std::string& 
                              bool colored);
 
 /// Returns a command line for a hint, with --config and --host-root as given to this command,
-/// followed by `rest`: "patchbay explain --config FILE RESOURCE".
+/// followed by the words of `rest`: "patchbay explain --config FILE RESOURCE". All words are quoted
+/// for a shell, and the line is printable.
 std::string HintCommand(const Arguments& arguments, std::string_view command,
-                        std::string_view rest = {});
+                        const std::vector<std::string>& rest = {});
 
 /// Reads the standard input, at most slightly more than a configuration may have. Blocks until its
 /// end. Fails if it cannot be read.

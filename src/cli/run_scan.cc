@@ -11,8 +11,8 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "cli/access_hints.h"
-#include "daemon/hidden_resources.h"
 #include "inventory/inventory.h"
+#include "status/hidden_resources.h"
 
 namespace patchbay {
 namespace {

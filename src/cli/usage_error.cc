@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <vector>
 
+#include "base/escape.h"
 #include "base/format.h"
 #include "config/reporter.h"
 #include "model/resource_name.h"
@@ -211,7 +212,8 @@ std::string ExtraText(const CLI::App& command) {
   for (const std::string& word : words) {
     if (IsMeantAsConfig(word) && command.get_option_no_throw("--config") != nullptr &&
         !HasUnknownOption(command)) {
-      return format("unexpected argument \"{0}\"; did you mean `--config {0}`?", word);
+      return format("unexpected argument \"{}\"; did you mean `--config {}`?", word,
+                    QuoteShell(word));
     }
   }
   for (const std::string& word : words) {
@@ -268,6 +270,18 @@ std::string UsageErrorText(const CLI::App& command, const CLI::ParseError& error
     case CLI::ExitCodes::ExcludesError: return ExcludesText(command);
     default: return WithUsage("the command line is invalid", command);
   }
+}
+
+std::string EmptyValueText(const CLI::App& command) {
+  for (const CLI::Option* option : OptionsOf(command)) {
+    const std::vector<std::string>& values = option->results();
+    if (option->get_items_expected_max() == 0 || option->count() == 0) continue;
+    if (std::find(values.begin(), values.end(), "") == values.end()) continue;
+    return format("{0} is empty; it needs a value: {1}", NameOf(*option),
+                  option->get_positional() ? NameOf(*option)
+                                           : NameOf(*option) + " " + option->get_type_name());
+  }
+  return "";
 }
 
 std::string CommandErrorText(std::string_view word, std::span<const std::string_view> commands) {

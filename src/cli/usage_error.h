@@ -16,6 +16,9 @@ std::string UsageLine(const CLI::App& command);
 /// file.
 std::string UsageErrorText(const CLI::App& command, const CLI::ParseError& error);
 
+/// Returns the error of an option or argument with an empty value, which none can have, or "".
+std::string EmptyValueText(const CLI::App& command);
+
 /// Returns the error of a missing or unknown command, with the command that is probably meant:
 /// by meaning (`list` is `devices`), or by spelling. The text is not escaped. Pure.
 std::string CommandErrorText(std::string_view word, std::span<const std::string_view> commands);

@@ -10,12 +10,12 @@
 
 #include "base/format.h"
 #include "daemon/descriptor_need.h"
-#include "daemon/hidden_resources.h"
 #include "http/host_check.h"
 #include "kubelet/plugin_server.h"
 #include "kubelet/plugin_sockets.h"
 #include "os/descriptors.h"
 #include "os/malloc_tuning.h"
+#include "status/hidden_resources.h"
 
 namespace patchbay {
 namespace {

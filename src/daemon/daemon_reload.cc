@@ -11,8 +11,8 @@
 #include "daemon/config_source.h"
 #include "daemon/daemon.h"
 #include "daemon/descriptor_need.h"
-#include "daemon/hidden_resources.h"
 #include "os/descriptors.h"
+#include "status/hidden_resources.h"
 
 namespace patchbay {
 namespace {

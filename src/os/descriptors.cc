@@ -21,8 +21,9 @@ void OpenStandardDescriptors() {
     // loaded, and leaks it. Replace it.
     const int flags = fcntl(fd, F_GETFD);
     if (flags >= 0 && (flags & FD_CLOEXEC) == 0) continue;
-    // Without /dev/null, use a descriptor on which writes fail.
-    int null = open("/dev/null", O_RDWR);
+    // A read of a closed stdin is an error, not the end of a file. Without /dev/null, use a
+    // descriptor on which writes fail, too.
+    int null = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDWR);
     if (null < 0) null = open("/", O_PATH);
     if (null < 0 || null == fd) continue;
     dup2(null, fd);

@@ -7,7 +7,8 @@
 namespace patchbay {
 
 /// Opens /dev/null for each of stdin, stdout and stderr that is closed, so that no other file gets
-/// its number and is overwritten by accident. Call it before any other descriptor is opened.
+/// its number and is overwritten by accident. Reading from such a stdin fails. Call it before any
+/// other descriptor is opened.
 void OpenStandardDescriptors();
 
 /// Upper bound of the descriptor limit. No process needs more, and some programs iterate over all

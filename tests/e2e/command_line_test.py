@@ -156,6 +156,11 @@ class Completion:
                 found = self.complete("patchbay", *words)
                 self.assertEqual({name.rstrip("/") for name in found}, wanted)
 
+    def test_does_not_complete_names_with_a_newline(self):
+        (self.dir / "poo-one\npoo-two").touch()
+        self.assertEqual({name.rstrip("/") for name in self.complete("patchbay", "check", "poo")}
+                         - {"poo-one\npoo-two"}, {"pool", "pool.toml"})
+
 
 class Scripts(support.TestCase):
     """Those of a package are those that the program prints."""
@@ -302,6 +307,14 @@ class Input(support.TestCase):
                                  timeout=support.PATIENCE, env=support.environment())
             self.assertEqual((ran.returncode, ran.stderr), (1, ""))
             self.assertTrue(ran.stdout.startswith("<stdin>:1:1: error[unknown-key]: "), ran.stdout)
+
+
+    def test_closed_stdin_is_an_error(self):
+        for command in ("check -", "convert --from generic-device-plugin -"):
+            ran = subprocess.run(["sh", "-c", f'exec "$0" {command} <&-', str(support.PATCHBAY)], capture_output=True,
+                                 text=True, timeout=support.PATIENCE, env=support.environment())
+            self.assertEqual(ran.returncode, 1, ran)
+            self.assertIn("<stdin> cannot be read: Bad file descriptor", ran.stdout + ran.stderr)
 
 
 class Bash(Completion, support.TestCase):

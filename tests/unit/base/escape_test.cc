@@ -53,6 +53,17 @@ TEST(Escape, EscapesInvisibleCharacters) {
   }
 }
 
+TEST(Escape, QuotesForAShell) {
+  EXPECT_EQ(QuoteShell("/etc/a-b_c.toml"), "/etc/a-b_c.toml");
+  EXPECT_EQ(QuoteShell(""), "''");
+  EXPECT_EQ(QuoteShell("my file"), "'my file'");
+  EXPECT_EQ(QuoteShell("it's"), "'it'\\''s'");
+  for (const char* text :
+       {"*", "~", "$x", "`x`", "a;b", "a\nb", "#", "a|b", "\xff", "{a,b}", "!x"}) {
+    EXPECT_EQ(QuoteShell(text), std::string("'") + text + "'");
+  }
+}
+
 TEST(Escape, QuotesForJson) {
   EXPECT_EQ(QuoteJson("a \"b\" \\ /"), R"("a \"b\" \\ /")");
   EXPECT_EQ(QuoteJson("a\nb\t\x7f\0"s), R"("a\nb\u0009\u007f\u0000")");

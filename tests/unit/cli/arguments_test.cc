@@ -313,6 +313,44 @@ TEST_F(ArgumentsTest, NamesWhatIsWrong) {
               testing::EndsWith("Run `patchbay diff --help` for more information.\n"));
 }
 
+TEST_F(ArgumentsTest, RejectsEmptyValues) {
+  const auto error = [](const std::vector<std::string>& line) {
+    const auto ran = RunCli(line);
+    EXPECT_EQ(ran.code, kUsage);
+    return ran.err.substr(0, ran.err.find('\n'));
+  };
+  EXPECT_EQ(error({"explain", "--exit-code", "--path", ""}),
+            "--path is empty; it needs a value: --path PATH");
+  EXPECT_EQ(error({"check", "--config="}), "--config needs a value: --config PATH");
+  EXPECT_EQ(error({"devices", ""}), "RESOURCE is empty; it needs a value: RESOURCE");
+  EXPECT_EQ(error({"diff", "a.toml", ""}), "NEW is empty; it needs a value: NEW");
+  EXPECT_EQ(error({"check", "a.toml", ""}), "FILE is empty; it needs a value: FILE");
+}
+
+TEST_F(ArgumentsTest, ErrorsRepeatOnlyTheBeginningOfLongArguments) {
+  const std::string length(100'000, 'x');
+  for (const std::vector<std::string>& line : {std::vector<std::string>{length},
+                                               {"check", "--" + length},
+                                               {"run", "--log-level", length},
+                                               {"run", "--log-level=" + length},
+                                               {"devices", "/" + length},
+                                               {"schema", length},
+                                               {"run", "--listen", length},
+                                               {"devices", "--config", "--" + length}}) {
+    const auto ran = RunCli(line);
+    EXPECT_EQ(ran.code, kUsage);
+    EXPECT_LT(ran.err.size(), 1'000U) << line.back().substr(0, 20);
+    EXPECT_THAT(ran.err, HasSubstr("xxx…"));
+  }
+}
+
+TEST_F(ArgumentsTest, HintsAreCommandsOfAShell) {
+  EXPECT_THAT(RunCli({"explain", "-c", "my file's.toml", "/dev/x y"}).err,
+              HasSubstr("run `patchbay explain --config 'my file'\\''s.toml' --path '/dev/x y'`"));
+  EXPECT_THAT(RunCli({"devices", "my file.toml"}).err,
+              HasSubstr("did you mean `--config 'my file.toml'`?"));
+}
+
 TEST_F(ArgumentsTest, SuggestsConfigFlagForAFileArgument) {
   for (const std::string command : {"devices", "explain", "allocate", "run", "try"}) {
     const auto ran = RunCli({command, "first.toml"});

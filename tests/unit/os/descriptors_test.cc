@@ -21,7 +21,7 @@ TEST(DescriptorsDeathTest, OpensClosedStandardDescriptors) {
         OpenStandardDescriptors();
         const int next = open("/dev/null", O_RDONLY);
         char c = 0;
-        _exit(next > 2 && write(1, "x", 1) == 1 && read(0, &c, 1) == 0 ? 7 : 1);
+        _exit(next > 2 && write(1, "x", 1) == 1 && read(0, &c, 1) < 0 ? 7 : 1);
       },
       testing::ExitedWithCode(7), "");
 }
@@ -33,7 +33,7 @@ TEST(DescriptorsDeathTest, ReplacesFilesOpenedAsStandardDescriptors) {
         const bool taken = open("/dev/zero", O_RDONLY | O_CLOEXEC) == 0;
         OpenStandardDescriptors();
         char c = 0;
-        _exit(taken && read(0, &c, 1) == 0 && fcntl(0, F_GETFD) == 0 ? 7 : 1);
+        _exit(taken && read(0, &c, 1) < 0 && fcntl(0, F_GETFD) == 0 ? 7 : 1);
       },
       testing::ExitedWithCode(7), "");
 }

@@ -1,4 +1,4 @@
-#include "daemon/hidden_resources.h"
+#include "status/hidden_resources.h"
 
 #include <algorithm>
 #include <set>
