@@ -173,11 +173,28 @@ std::string HintOnUdevKey(std::string_view key, std::span<const std::string_view
                 elsewhere.empty() ? "" : "; ", key);
 }
 
-/// A key of another device plugin, or a plausible name for a key, and its hint.
+/// The values that a hint can repeat.
+enum class Repeats { kNothing, kHexNumber, kCount, kPath };
+
+/// A key of another device plugin, or a plausible name for a key, and its hint. The value of the
+/// user, or else the example, replaces "{}" in the hint.
 struct ForeignKey {
   std::string_view section, key, hint;
+  Repeats repeats = Repeats::kNothing;
+  std::string_view example = "";
 };
 constexpr std::string_view kByNumbers = "write usb = \"0403:6001\" or pci = \"10ee:5000\"";
+constexpr std::string_view kByVendor =
+    "write usb = \"{}:*\", with the product after the colon; pci has the same form";
+constexpr std::string_view kByProduct =
+    "write usb = \"*:{}\", with the vendor before the colon; pci has the same form";
+constexpr std::string_view kByNode =
+    "write [[resource.device_node]] and below it container_path = \"{}\"";
+constexpr std::string_view kByReplicas =
+    "write replicas = {}, if so many containers can have each device at the same time; devices "
+    "without nodes are `count` in [[resource.match]]";
+constexpr std::string_view kByLimits =
+    "write max_per_container = {}, or max_devices in the match to list no more devices than that";
 constexpr std::string_view kByPort =
     "write usb_port = \"1-2\" and usb = \"*:*\", with the port as in `ls /sys/bus/usb/devices`";
 constexpr std::string_view kByAddress = "write pci_address = \"0000:3b:00.0\" and pci = \"*:*\"";
@@ -185,17 +202,26 @@ constexpr std::string_view kByAttribute = "write attributes = { NAME = \"…\" }
 constexpr std::string_view kByPath = "write path = \"/dev/…\"";
 constexpr std::string_view kInMatch = "write [[resource.match]] and below it path = \"/dev/…\"";
 constexpr ForeignKey kForeignKeys[] = {
-    {MatchDraft::kSection, "vendor", kByNumbers},
-    {MatchDraft::kSection, "product", kByNumbers},
-    {MatchDraft::kSection, "vendor_id", kByNumbers},
-    {MatchDraft::kSection, "product_id", kByNumbers},
+    {MatchDraft::kSection, "vendor", kByVendor, Repeats::kHexNumber, "0403"},
+    {MatchDraft::kSection, "vendor_id", kByVendor, Repeats::kHexNumber, "0403"},
+    {MatchDraft::kSection, "idVendor", kByVendor, Repeats::kHexNumber, "0403"},
+    {MatchDraft::kSection, "vid", kByVendor, Repeats::kHexNumber, "0403"},
+    {MatchDraft::kSection, "product", kByProduct, Repeats::kHexNumber, "6001"},
+    {MatchDraft::kSection, "product_id", kByProduct, Repeats::kHexNumber, "6001"},
+    {MatchDraft::kSection, "idProduct", kByProduct, Repeats::kHexNumber, "6001"},
+    {MatchDraft::kSection, "pid", kByProduct, Repeats::kHexNumber, "6001"},
     {MatchDraft::kSection, "port", kByPort},
     {MatchDraft::kSection, "bus", kByPort},
     {MatchDraft::kSection, "address", kByAddress},
     {MatchDraft::kSection, "slot", kByAddress},
     {MatchDraft::kSection, "pci_id", kByNumbers},
     {MatchDraft::kSection, "usb_id", kByNumbers},
-    {MatchDraft::kSection, "limit", "write max_devices = 1"},
+    {MatchDraft::kSection, "limit", "write max_devices = {}", Repeats::kCount, "1"},
+    {MatchDraft::kSection, "mountPath", kByNode, Repeats::kPath, "/dev/…"},
+    {ResourceDraft::kSection, "mountPath", kByNode, Repeats::kPath, "/dev/…"},
+    {ResourceDraft::kSection, "count", kByReplicas, Repeats::kCount, "10"},
+    {ResourceDraft::kSection, "nummaxdevices", kByReplicas, Repeats::kCount, "10"},
+    {ResourceDraft::kSection, "limit", kByLimits, Repeats::kCount, "1"},
     {MatchDraft::kSection, "glob", kByPath},
     {MatchDraft::kSection, "device", kByPath},
     {MatchDraft::kSection, "devices", kByPath},
@@ -213,11 +239,49 @@ constexpr ForeignKey kForeignKeys[] = {
     {ResourceDraft::kSection, "groups", kInMatch},
 };
 
+/// Returns the value of an entry as a hint can repeat it, or "" if it has another form.
+std::string RepeatableValue(const TomlValue& value, Repeats repeats) {
+  const auto* number = std::get_if<std::int64_t>(&value.value);
+  const auto* in_quotes = std::get_if<Text>(&value.value);
+  const std::string text = in_quotes == nullptr ? "" : in_quotes->value;
+  switch (repeats) {
+    case Repeats::kNothing: return "";
+    case Repeats::kCount: return number != nullptr && *number > 0 ? format("{}", *number) : "";
+    case Repeats::kHexNumber: {
+      // TOML reads 0x1a86 as a number.
+      if (number != nullptr && *number > 0 && *number <= 0xffff) return format("{:04x}", *number);
+      const std::string digits = ToLower(text.starts_with("0x") ? text.substr(2) : text);
+      const bool is_hex =
+          digits.size() == 4 && digits.find_first_not_of("0123456789abcdef") == std::string::npos;
+      return is_hex ? digits : "";
+    }
+    case Repeats::kPath: {
+      const bool is_path =
+          text.starts_with('/') && text.size() <= 100 &&
+          std::all_of(text.begin(), text.end(), [](char c) {
+            return IsAlnum(c) || std::string_view("/._-").find(c) != std::string_view::npos;
+          });
+      return is_path ? text : "";
+    }
+  }
+  return "";
+}
+
+std::string HintOnForeign(const ForeignKey& foreign, const TomlValue& value) {
+  std::string hint(foreign.hint);
+  const auto gap = hint.find("{}");
+  if (gap == std::string::npos) return hint;
+  const std::string own = RepeatableValue(value, foreign.repeats);
+  return hint.replace(gap, 2, own.empty() ? foreign.example : own);
+}
+
 std::string HintOnUnknown(const TomlEntry& entry, std::string_view section,
                           std::span<const std::string_view> known) {
   const std::string_view key = entry.key.value;
   for (const ForeignKey& foreign : kForeignKeys) {
-    if (foreign.section == section && foreign.key == key) return std::string(foreign.hint);
+    if (foreign.section == section && foreign.key == key) {
+      return HintOnForeign(foreign, entry.value);
+    }
   }
   if (section == UdevDraft::kSection) return HintOnUdevKey(key, known);
   if (IsSection(entry.value)) {
