@@ -139,6 +139,7 @@ Conversion Convert(ForeignProgram from, const SourceFile& source, const ConvertH
   if (hints.needs_helm) pools = PoolsOf(manifest, program, findings);
   if (diagnostics.HasErrors()) return conversion;
   std::vector<Part> parts;
+  parts.reserve(pools.size() + 1);
   for (const Pool& pool : pools) parts.push_back({pool.name, &pool.part, {}});
   if (pools.empty()) parts.push_back({"", &manifest, {}});
   for (Part& part : parts) part.file = converter.convert(*part.manifest, hints, findings);

@@ -5,6 +5,7 @@
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "config/reporter.h"
 #include "convert/pools.h"
 
 namespace patchbay {

@@ -17,7 +17,7 @@ using Unmatched = std::optional<Mismatch>;
 /// Returns the mismatch of a value that cannot be read. `missing` is the reason if it does not
 /// exist.
 Mismatch Unreadable(const Error& error, std::string missing) {
-  if (error.kind == ErrorKind::kNotFound) return {std::move(missing)};
+  if (error.kind == ErrorKind::kNotFound) return {std::move(missing), false, true};
   return {error.message, true};
 }
 
@@ -103,7 +103,7 @@ Unmatched WrongProperty(const UdevPattern& udev, const SysfsDevice& device, cons
       return Mismatch{
           format("it has no property {}{}", name,
                  is_known ? "" : "; there is no udev database: mount the host's /run/udev"),
-          !is_known};
+          !is_known, is_known};
     }
     if (!pattern.Matches(found->second)) {
       return Mismatch{
@@ -136,7 +136,9 @@ Mismatch MissingAttribute(const UdevPattern& udev, const DeviceAncestry& device,
       if (seen.empty()) seen = *value;
     }
     if (met) continue;
-    if (seen.empty()) return {format("neither it nor a parent device has the attribute {}", name)};
+    if (seen.empty()) {
+      return {format("neither it nor a parent device has the attribute {}", name), false, true};
+    }
     return {format("its attribute {} is \"{}\", not {}", name, seen, pattern.text())};
   }
   return {"its attributes match, but not all of one device"};
@@ -147,7 +149,7 @@ Mismatch MissingAttribute(const UdevPattern& udev, const DeviceAncestry& device,
 std::optional<Mismatch> FirstMismatch(const UsbPattern& usb, const DeviceAncestry& device,
                                       const Sysfs& sysfs) {
   const SysfsDevice* found = device.UsbDevice();
-  if (found == nullptr) return Mismatch{"it is not a USB device, nor a child of one"};
+  if (found == nullptr) return Mismatch{"it is not a USB device, nor a child of one", false, true};
   if (auto wrong = WrongId(usb.ids, kUsbId, *found, sysfs)) return wrong;
   if (auto wrong = WrongName("USB port", found->name, usb.ports)) return wrong;
   return WrongSerial(usb.serials, *found, sysfs);
@@ -156,7 +158,7 @@ std::optional<Mismatch> FirstMismatch(const UsbPattern& usb, const DeviceAncestr
 std::optional<Mismatch> FirstMismatch(const PciPattern& pci, const DeviceAncestry& device,
                                       const Sysfs& sysfs) {
   const SysfsDevice* found = device.PciDevice();
-  if (found == nullptr) return Mismatch{"it is not a PCI device, nor a child of one"};
+  if (found == nullptr) return Mismatch{"it is not a PCI device, nor a child of one", false, true};
   if (auto wrong = WrongId(pci.ids, kPciId, *found, sysfs)) return wrong;
   return WrongName("PCI address", found->name, pci.addresses);
 }
@@ -207,6 +209,13 @@ std::optional<std::string> WhyNotMet(const MatchSpec& match, const DeviceAncestr
   if (!not_mismatch) return "it meets the conditions of \"not\"";
   if (!not_mismatch->is_unreadable) return std::nullopt;
   return format("the conditions of \"not\" cannot be checked: {}", not_mismatch->why);
+}
+
+std::string WhyNotCompared(const MatchSpec& match, const DeviceAncestry& device,
+                           const Sysfs& sysfs) {
+  if (match.negated.empty()) return "";
+  const auto mismatch = FirstMismatch(match.negated, device, sysfs);
+  return mismatch && mismatch->is_missing ? mismatch->why : "";
 }
 
 bool IsOfOtherKind(const UsbPattern& usb, const DeviceAncestry& device, const Sysfs& sysfs) {

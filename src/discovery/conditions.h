@@ -13,6 +13,7 @@ namespace patchbay {
 struct Mismatch {
   std::string why;             ///< for an administrator: "its USB ID is 1a86:7523, not 0403:*"
   bool is_unreadable = false;  ///< whether a value could not be read, so that it might match
+  bool is_missing = false;     ///< whether the device lacks what the pattern compares
 };
 
 /// Returns why a sysfs device does not match the pattern; nothing if it does. A USB or PCI pattern
@@ -31,6 +32,11 @@ std::optional<Mismatch> FirstMismatch(const HardwarePatterns& conditions,
 /// A device for which `not` cannot be checked is excluded.
 std::optional<std::string> WhyNotMet(const MatchSpec& match, const DeviceAncestry& device,
                                      const Sysfs& sysfs);
+
+/// Returns why `not` of the match compared nothing, because the device lacks what it compares; ""
+/// otherwise. The device passed WhyNotMet.
+std::string WhyNotCompared(const MatchSpec& match, const DeviceAncestry& device,
+                           const Sysfs& sysfs);
 
 /// Returns whether the device has another vendor or subsystem than the pattern, or is of another
 /// kind, so that the pattern is probably not intended for it.

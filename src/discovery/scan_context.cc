@@ -203,8 +203,13 @@ bool ScanContext::Take(const SysfsDevice& device) {
   return false;
 }
 
-std::optional<std::string> ScanContext::FirstMismatch(const DeviceAncestry& device) const {
-  return WhyNotMet(*match_, device, sysfs_);
+std::optional<std::string> ScanContext::FirstMismatch(const DeviceAncestry& device) {
+  auto why = WhyNotMet(*match_, device, sysfs_);
+  if (why || !report_.is_kept()) return why;
+  const std::string not_compared = WhyNotCompared(*match_, device, sysfs_);
+  report_.AddNotCompared(device.self().node, not_compared);
+  report_.AddNotCompared(device.self().path, not_compared);
+  return why;
 }
 
 bool ScanContext::IsExcluded(const std::string& path) {
@@ -327,6 +332,9 @@ bool ScanContext::AddSysfsValues(DeviceNode& node) {
     report_.Drop(node.path, is_other ? DropReason::kOtherKind : DropReason::kCondition,
                  std::move(*unmet));
     return false;
+  }
+  if (report_.is_kept()) {
+    report_.AddNotCompared(node.path, WhyNotCompared(*match_, *ancestry, sysfs_));
   }
   node.values = ancestries_.ValuesOf(*ancestry);
   return true;

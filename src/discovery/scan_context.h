@@ -85,8 +85,9 @@ class ScanContext {
       const std::function<bool(const SysfsDevice&)>& is_asked_for);
   /// Claims a sysfs device for this match. Returns false if an earlier match has claimed it.
   bool Take(const SysfsDevice& device);
-  /// Returns the first condition of the match that the device does not meet, if any.
-  std::optional<std::string> FirstMismatch(const DeviceAncestry& device) const;
+  /// Returns the first condition of the match that the device does not meet, if any. Reports a
+  /// device for which `not` compared nothing.
+  std::optional<std::string> FirstMismatch(const DeviceAncestry& device);
 
   /// Returns whether `exclude` of the match excludes the node at `path`, and reports it.
   bool IsExcluded(const std::string& path);

@@ -64,6 +64,12 @@ void ScanReport::Drop(const std::string& path, DropReason reason, std::string de
   if (request_.report) Drop({{"", {path}, ""}, reason, std::move(detail)});
 }
 
+void ScanReport::AddNotCompared(const std::string& path, const std::string& why) {
+  if (!request_.report || why.empty() || path.empty()) return;
+  auto& devices = reports_[index_].not_compared;
+  if (devices.size() < MatchReport::kMaxEntries) devices.emplace(path, why);
+}
+
 void ScanReport::Reject(MatchReport::Rejected rejected, std::size_t match, bool beyond_bound) {
   if (!request_.report) return;
   if (!beyond_bound || IsWanted(rejected)) {

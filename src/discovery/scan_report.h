@@ -26,6 +26,8 @@ class ScanReport {
   /// have matched it.
   void Drop(MatchReport::Drop drop);
   void Drop(const std::string& path, DropReason reason, std::string detail);
+  /// Adds a device for which `not` compared nothing; `path` is that of its node or in sysfs.
+  void AddNotCompared(const std::string& path, const std::string& why);
   /// Adds a rejection; those `beyond_bound` are only counted.
   void Reject(MatchReport::Rejected rejected, std::size_t match, bool beyond_bound);
 

@@ -115,6 +115,8 @@ struct MatchReport {
   std::vector<Thing> found;  ///< the devices of the match
   std::vector<Rejected> rejected;
   std::vector<Drop> drops;
+  /// Devices for which `not` compared nothing, by the path of their node or in sysfs, and why.
+  std::map<std::string, std::string> not_compared;
   std::size_t left_out = 0;  ///< entries beyond the maximum
 };
 

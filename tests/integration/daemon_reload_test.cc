@@ -49,6 +49,8 @@ class Reloading : public Contract {
     for (const std::string& name : {kCameraName, kSerialName}) {
       ASSERT_TRUE(AwaitServed(name)) << daemon_->log().text();
     }
+    // The kubelet has the lists before the daemon has its reply to the registration.
+    ASSERT_TRUE(daemon_->AwaitReady());
     serial_before_ = View(kSerialName);
     camera_before_ = View(kCameraName);
   }

@@ -65,6 +65,18 @@ void SortOnce(std::vector<MatchOutcome>& outcomes) {
       outcomes.end());
 }
 
+/// Adds to a listed device that `not` compared nothing.
+void AddNotCompared(const MatchReport& report, MatchOutcome& outcome) {
+  if (outcome.kind != OutcomeKind::kListed) return;
+  auto why = report.not_compared.find(outcome.syspath);
+  for (const std::string& path : outcome.paths) {
+    if (why == report.not_compared.end()) why = report.not_compared.find(path);
+  }
+  if (why == report.not_compared.end()) return;
+  outcome.detail +=
+      format("{}\"not\" compared nothing: {}", outcome.detail.empty() ? "" : "; ", why->second);
+}
+
 ExplainReport::Match ExplainMatch(const MatchSpec& match, const MatchReport& report,
                                   const Snapshot& snapshot, const AccessHints& hints) {
   ExplainReport::Match explained;
@@ -72,7 +84,10 @@ ExplainReport::Match ExplainMatch(const MatchSpec& match, const MatchReport& rep
   for (const auto& place : report.scanned)
     explained.scanned.push_back({place, HintFor(place, hints)});
   auto& outcomes = explained.outcomes;
-  for (const auto& found : report.found) outcomes.push_back(OutcomeOf(found, snapshot));
+  for (const auto& found : report.found) {
+    outcomes.push_back(OutcomeOf(found, snapshot));
+    AddNotCompared(report, outcomes.back());
+  }
   for (const auto& rejected : report.rejected) {
     outcomes.push_back(OutcomeOf(rejected, report, hints));
   }

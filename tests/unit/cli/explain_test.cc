@@ -178,6 +178,30 @@ udev = { subsystem = "tty" }
   EXPECT_THAT(ran.out, HasSubstr("/dev/bus/usb/001/002: its subsystem is \"usb\", not tty\n"));
 }
 
+TEST_F(ExplainTest, ReportsDevicesForWhichNotComparedNothing) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  test::FakeSysfs sysfs(tree_);
+  sysfs.Device("/sys/devices/usb1/1-1",
+               {.subsystem = "usb",
+                .devtype = "usb_device",
+                .number = "189:1",
+                .node = "bus/usb/001/002",
+                .attributes = {{"idVendor", "0403"}, {"idProduct", "6001"}}});
+  const auto text = [&](std::string_view source, std::string_view negated) {
+    Config(format("[[resource]]\nname = 'a.com/x'\nmatch = [{{ {}, not = {{ {} }} }}]\n", source,
+                  negated));
+    return Explain().out;
+  };
+  for (const std::string_view source : {"usb = '0403:6001'", "path = '/dev/bus/usb/*/*'"}) {
+    EXPECT_THAT(text(source, "pci_address = '0000:01:00.0'"),
+                HasSubstr("/dev/bus/usb/001/002, \"not\" compared nothing: it is not a PCI device, "
+                          "nor a child of one\n"));
+    EXPECT_THAT(text(source, "usb = '0403:*', serial = 'A*'"),
+                HasSubstr("nothing: it has no serial number\n"));
+    EXPECT_THAT(text(source, "usb_port = '2-*'"), Not(HasSubstr("compared nothing")));
+  }
+}
+
 TEST_F(ExplainTest, UsesSysfsNamesForDevicesWithoutNode) {
   test::FakeSysfs sysfs(tree_);
   sysfs.Device("/sys/devices/usb1/1-1", {.subsystem = "usb",
