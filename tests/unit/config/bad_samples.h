@@ -338,7 +338,7 @@ inline std::vector<Sample> BadSamples() {
       {WithMatch("path = '/dev/x*'\nmountPath = '/dev/{x}'"), "5:1 unknown-key", "",
        "container_path = \"/dev/…\""},
       {"[[resource]]\nname = 'a.com/x'\ncount = 20\nmatch = [{path = '/dev/x'}]\n",
-       "3:1 unknown-key", "", "replicas = 20, if so many containers"},
+       "3:1 unknown-key", "", "replicas = 20, the number of containers"},
       {"[[resource]]\nname = 'a.com/x'\nlimit = 2\nmatch = [{path = '/dev/x'}]\n",
        "3:1 unknown-key", "", "max_per_container = 2"},
       {WithMatch("usb = '0403:*'\nport = '1-2'"), "5:1 unknown-key", "", "usb_port = \"1-2\""},
