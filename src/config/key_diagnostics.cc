@@ -192,8 +192,7 @@ constexpr std::string_view kByNode =
     "write [[resource.device_node]] and below it container_path = \"{}\"";
 constexpr std::string_view kByReplicas =
     "write replicas = {}, the number of containers that can have a device at the same time; "
-    "devices "
-    "without nodes are `count` in [[resource.match]]";
+    "devices without nodes are `count` in [[resource.match]]";
 constexpr std::string_view kByLimits =
     "write max_per_container = {}, or max_devices in the match to list no more devices than that";
 constexpr std::string_view kByPort =
