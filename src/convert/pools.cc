@@ -18,6 +18,7 @@ using Container = Manifest::Container;
 
 constexpr std::size_t kMaxPoolName = 12;  // the limit of the chart
 constexpr std::size_t kMaxNodeNames = 100;
+constexpr std::size_t kMaxShownNodes = 300;  // bytes
 
 /// Returns a part of a name of a pool: "Rack_1" becomes "rack-1".
 std::string NamePart(std::string_view text) {
@@ -76,12 +77,24 @@ std::vector<const Container*> PluginContainers(const Manifest& manifest, std::st
   return named.empty() ? others : named;
 }
 
-bool HasReader(const Manifest& part, const std::vector<const Container*>& readers) {
-  return readers.empty() || std::any_of(readers.begin(), readers.end(), [&](const auto* reader) {
-           return std::any_of(part.containers.begin(), part.containers.end(),
-                              [&](const auto& own) { return own.value == reader->value; });
-         });
-}
+/// Numbers values by their text, each of which is rendered once: many containers can have the
+/// nodes of one large value.
+class TextNumbers {
+ public:
+  /// Returns a number that is the same for values with the same text; 0 for null.
+  std::size_t Of(const YamlValue* value) {
+    if (value == nullptr) return 0;
+    const auto known = by_value_.find(value);
+    if (known != by_value_.end()) return known->second;
+    const std::size_t number = by_text_.emplace(ToJson(*value), by_text_.size() + 1).first->second;
+    by_value_.emplace(value, number);
+    return number;
+  }
+
+ private:
+  std::map<const YamlValue*, std::size_t> by_value_;
+  std::map<std::string, std::size_t> by_text_;
+};
 
 void CheckNodes(const Container& container, const SourceLocation& start, Findings& findings) {
   for (const YamlValue* nodes : {container.node_selector, container.affinity}) {
@@ -141,9 +154,13 @@ bool CanBeNodeName(const std::string& name) {
 
 std::vector<Pool> PoolsOf(const Manifest& manifest, std::string_view program, Findings& findings) {
   std::vector<Pool> pools;
-  std::map<std::string, std::size_t> by_nodes;
+  TextNumbers numbers;
+  std::map<std::pair<std::size_t, std::size_t>, std::size_t> by_nodes;
+  std::map<const YamlValue*, std::size_t> by_container;
   for (const Container* container : PluginContainers(manifest, program)) {
-    const auto [known, is_new] = by_nodes.emplace(NodesOf(*container), pools.size());
+    const auto [known, is_new] = by_nodes.emplace(
+        std::pair(numbers.Of(container->node_selector), numbers.Of(container->affinity)),
+        pools.size());
     if (is_new && pools.size() == kMaxPools) {
       findings.CannotConvert(
           container->value->place,
@@ -159,12 +176,18 @@ std::vector<Pool> PoolsOf(const Manifest& manifest, std::string_view program, Fi
       part.budget = manifest.budget;
     }
     pools[known->second].part.containers.push_back(*container);
+    by_container.emplace(container->value, known->second);
   }
   if (pools.size() < 2) return {};
   for (const Manifest::Document& document : manifest.documents) {
     const auto readers = ReadersOf(document, manifest, program);
-    for (Pool& pool : pools) {
-      if (HasReader(pool.part, readers)) pool.part.documents.push_back(document);
+    std::set<std::size_t> reading;
+    for (const Container* reader : readers) {
+      const auto known = by_container.find(reader->value);
+      if (known != by_container.end()) reading.insert(known->second);
+    }
+    for (std::size_t i = 0; i < pools.size(); ++i) {
+      if (readers.empty() || reading.contains(i)) pools[i].part.documents.push_back(document);
     }
   }
   for (const Pool& pool : pools) {
@@ -192,7 +215,7 @@ std::set<std::string> NodeNamesOf(const Manifest::Container& container) {
 std::string NodesOf(const Manifest::Container& container) {
   std::string nodes;
   for (const YamlValue* part : {container.node_selector, container.affinity}) {
-    if (part != nullptr) nodes += (nodes.empty() ? "" : " and ") + ToJson(*part);
+    if (part != nullptr) nodes += (nodes.empty() ? "" : " and ") + ToJson(*part, kMaxShownNodes);
   }
   return nodes;
 }

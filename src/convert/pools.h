@@ -28,8 +28,8 @@ std::vector<Pool> PoolsOf(const Manifest& manifest, std::string_view program, Fi
 /// known.
 std::set<std::string> NodeNamesOf(const Manifest::Container& container);
 
-/// Returns the nodeSelector and the affinity of a container as JSON, for messages; "" if it has
-/// neither.
+/// Returns the nodeSelector and the affinity of a container as JSON, shortened, for messages; "" if
+/// it has neither.
 std::string NodesOf(const Manifest::Container& container);
 
 }  // namespace patchbay

@@ -11,12 +11,16 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (size > 8192) return 0;
   const std::string text(reinterpret_cast<const char*>(data), size);
   ConvertHints hints;
-  hints.needs_helm = true;
   if (size % 4 >= 2) hints.dev = {{"snd", true}, {"snd/timer", false}, {"video0", false}};
-  const Conversion conversion =
-      Convert(static_cast<ForeignProgram>(size % 2), {"fuzz.yaml", text}, hints);
+  const auto from = static_cast<ForeignProgram>(size % 2);
+  const Conversion conversion = Convert(from, {"fuzz.yaml", text}, hints);
   fuzz::Require(conversion.toml.has_value() || conversion.diagnostics.HasErrors());
-  fuzz::Require(conversion.toml.has_value() == conversion.helm.has_value());
+  fuzz::Require(!conversion.helm);
+  hints.needs_helm = true;
+  const Conversion values = Convert(from, {"fuzz.yaml", text}, hints);
+  fuzz::Require(values.helm.has_value() || values.diagnostics.HasErrors());
+  // With several pools there are only the values.
+  fuzz::Require(!values.toml || (values.helm && values.toml == conversion.toml));
   fuzz::Require(conversion.diagnostics.empty() == conversion.diagnostics.RenderText().empty());
   const auto lines = std::count(text.begin(), text.end(), '\n') + 1;
   for (const Diagnostic& diagnostic : conversion.diagnostics.Sorted()) {
