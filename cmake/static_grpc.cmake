@@ -1,4 +1,5 @@
-# Links gRPC, its dependencies, yaml-cpp and zlib from the archives that Debian ships with the shared libraries.
+# Links gRPC, its dependencies, OpenSSL, yaml-cpp and zlib from the archives that Debian ships with the shared
+# libraries.
 # Include it after all find_package calls. Libraries without an archive, such as libudev and prometheus-cpp, stay shared.
 
 # patchbay_archive_of(<out> <file>): the archive of a shared library; other files stay as they are.
@@ -42,7 +43,7 @@ endfunction()
 
 # gRPC refers to it as "-lre2".
 set_target_properties(re2::re2 PROPERTIES INTERFACE_LINK_LIBRARIES PkgConfig::RE2)
-# Patchbay uses gRPC only over Unix sockets: TLS would add 7 MB of unused code.
+# Patchbay uses gRPC only over Unix sockets, without TLS. OpenSSL is for the client of the API server.
 set(PATCHBAY_GRPC gRPC::grpc++_unsecure)
 # Messages without the names of their fields, which only tests need.
 set(PATCHBAY_PROTOBUF protobuf::libprotobuf-lite)
@@ -50,4 +51,4 @@ set(PATCHBAY_CPP_OUT lite:)
 # These have no archive, but their headers are sufficient.
 set(PATCHBAY_SPDLOG spdlog::spdlog_header_only)
 set(PATCHBAY_FMT fmt::fmt-header-only)
-patchbay_use_archives(${PATCHBAY_GRPC} ${PATCHBAY_PROTOBUF} yaml-cpp ZLIB::ZLIB)
+patchbay_use_archives(${PATCHBAY_GRPC} ${PATCHBAY_PROTOBUF} OpenSSL::SSL OpenSSL::Crypto yaml-cpp ZLIB::ZLIB)

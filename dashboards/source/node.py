@@ -204,6 +204,36 @@ KUBELET = [
                  "{{hook}} {{result}}")]),
 ]
 
+DRA = [
+    stat("API server", "Whether the API server answers Patchbay. While it does not, devices are not "
+         "published and new claims are not prepared.",
+         f"min(max by (cluster) (patchbay_api_server_up{{{NODE}}}))", steps=BAD_IF_ZERO, spark=False,
+         values=UP_OR_DOWN, size=(4, 8)),
+    lines("ResourceSlices", "Slices of each resource that the API server stores. While there are none, "
+          "no pod gets a device of the resource on this node.", "short",
+          [query(f"max by (cluster, resource) (patchbay_resource_slices{{{RESOURCE}}})",
+                 "{{resource}}")], size=(10, 8), whole=True),
+    bars("Slice writes", "Attempts to create, update or delete a slice, by result. Many writes mean "
+         "that devices flap; the log has the reason of each failure.",
+         [query(counted("patchbay_resource_slice_writes_total", "result"), "{{result}}")],
+         size=(10, 8), colors={"success": GOOD, "failure": BAD}),
+    lines("Prepared claims", "Claims of each resource that are prepared on this node.", "short",
+          [query(f"max by (cluster, resource) (patchbay_prepared_claims{{{RESOURCE}}})",
+                 "{{resource}}")], size=(12, 8), whole=True),
+    bars("Claim prepares", "Claims that the kubelet asked to prepare, by result. After a failure the pod "
+         "waits in ContainerCreating; its events have the reason.",
+         [query(counted("patchbay_claim_prepares_total", "result"), "{{result}}")], size=(12, 8),
+         colors={"success": GOOD, "failure": BAD}),
+    lines("Claim prepare duration (p99)", "99th percentile of the time to prepare a claim, including "
+          "its hooks. The kubelet waits 45 seconds at most.", "s",
+          [query(quantile(0.99, "patchbay_claim_prepare_duration_seconds", "resource"),
+                 "{{resource}}")], size=(12, 8)),
+    bars("API requests", "Requests to the API server, by verb and HTTP status, or the kind of error if "
+         "there was no response. 403 means that permissions are missing.",
+         [query(counted("patchbay_api_requests_total", "verb, code", labels=NODE),
+                "{{verb}} {{code}}")], size=(12, 8)),
+]
+
 PROCESS = [
     lines("CPU", "CPU usage as a share of one core. It is near 0 when idle; probes and devices that "
           "appear and disappear use CPU.", "percentunit",
@@ -229,7 +259,8 @@ DASHBOARD = dashboard(
     "patchbay-node", "Patchbay / Node",
     "One node: its devices over time, the pods that use them, probes, discovery, and the kubelet.",
     [("At a glance", GLANCE), ("Devices", DEVICES), ("Probes", PROBES),
-     ("Discovery and configuration", DISCOVERY), ("Kubelet", KUBELET), ("Process", PROCESS)],
+     ("Discovery and configuration", DISCOVERY), ("Kubelet", KUBELET),
+     ("Dynamic Resource Allocation", DRA), ("Process", PROCESS)],
     [variable("node", "Node", "A Kubernetes node, by the label `node`; see docs/dashboards.md. If "
               "several clusters have a node of this name, also select the cluster.",
               f"label_values(patchbay_build_info{{{CLUSTER}}}, node)", several=False),

@@ -17,6 +17,7 @@ _patchbay_help() {
         '  explain  explain why a device is or is not advertised' \
         '  allocate  show what a container would get' \
         '  diff  show what a reload from one file to another would change' \
+        '  device-classes  print the DeviceClasses of resources with api = "dra"' \
         '  schema  print the JSON Schema of the configuration, for editors' \
         '  convert  convert another plugin'\''s configuration to Patchbay TOML' \
         '  try  run everything against the built-in kubelet' \
@@ -88,6 +89,15 @@ _patchbay_help() {
         'Positionals:' \
         '  old FILE  current configuration' \
         '  new FILE  new configuration'
+      ;;
+    device-classes)
+      printf '%s\n' \
+        'Options:' \
+        '  -h,--help  print this help' \
+        '  -o,--output yaml|json|name  output format; name: names of the classes only (default: yaml)' \
+        '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
+        'Positionals:' \
+        '  resource RESOURCE ...  only these resources'
       ;;
     schema)
       printf '%s\n' \

@@ -16,6 +16,7 @@ function __patchbay_help -a command
             '  explain  explain why a device is or is not advertised' \
             '  allocate  show what a container would get' \
             '  diff  show what a reload from one file to another would change' \
+            '  device-classes  print the DeviceClasses of resources with api = "dra"' \
             '  schema  print the JSON Schema of the configuration, for editors' \
             '  convert  convert another plugin\'s configuration to Patchbay TOML' \
             '  try  run everything against the built-in kubelet' \
@@ -81,6 +82,14 @@ function __patchbay_help -a command
             'Positionals:' \
             '  old FILE  current configuration' \
             '  new FILE  new configuration'
+        case device-classes
+          printf '%s\n' \
+            'Options:' \
+            '  -h,--help  print this help' \
+            '  -o,--output yaml|json|name  output format; name: names of the classes only (default: yaml)' \
+            '  -c,--config PATH  configuration, a file or a directory; also PATCHBAY_CONFIG' \
+            'Positionals:' \
+            '  resource RESOURCE ...  only these resources'
         case schema
           printf '%s\n' \
             'Options:' \

@@ -14,4 +14,10 @@ constexpr std::uint64_t StableHash(std::string_view text) {
   return hash;
 }
 
+/// Returns 32 bits of StableHash, which names append as eight hexadecimal digits.
+constexpr std::uint32_t ShortHash(std::string_view text) {
+  const std::uint64_t hash = StableHash(text);
+  return static_cast<std::uint32_t>(hash ^ (hash >> 32));
+}
+
 }  // namespace patchbay

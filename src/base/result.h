@@ -67,7 +67,8 @@ T Take(Result<T>&& result) {
 
 }  // namespace patchbay
 
-/// Evaluates to the value of a Result, or returns its error from the enclosing function.
+/// Evaluates to the value of a Result, or returns its error from the enclosing function. Do not use
+/// it within a braced initializer: GCC does not destroy the members that were initialized before.
 #define TRY(...)                                                                \
   ({                                                                            \
     auto try_result = (__VA_ARGS__);                                            \

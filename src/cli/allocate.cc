@@ -9,6 +9,7 @@
 #include "cli/response_text.h"
 #include "cli/run_scan.h"
 #include "cli/yaml.h"
+#include "inventory/allocation_host.h"
 #include "inventory/replica_ids.h"
 
 namespace patchbay {
@@ -20,6 +21,7 @@ using Json = nlohmann::ordered_json;
 struct Allocated {
   ContainerResponse response;
   std::vector<HookCall> hooks;
+  Api api = Api::kDevicePlugin;
 };
 
 /// Returns the hooks in the order in which they run.
@@ -97,7 +99,10 @@ Result<Allocated> AllocateOnHost(const Arguments& arguments, const Model& model)
   }
   auto response =
       TRY(Allocate(*snapshot, ids, AllocationOn({HostRoot(model.daemon.host_root), NodeName()})));
-  return Allocated{std::move(response), TRY(HooksFor(*snapshot, ids))};
+  std::vector<HookCall> hooks = TRY(HooksFor(*snapshot, ids));
+  const Api api = snapshot->spec->api;
+  if (api == Api::kDra) response.annotations.clear();  // CDI has none for containers
+  return Allocated{std::move(response), std::move(hooks), api};
 }
 
 }  // namespace
@@ -110,6 +115,10 @@ int RunAllocate(const Arguments& arguments, Streams streams) {
   if (arguments.output != Output::kTable) {
     streams.out << ObjectText(AllocatedJson(*allocated), arguments.output);
     return kOk;
+  }
+  if (allocated->api == Api::kDra) {
+    streams.err << "note: with api = \"dra\", the CDI file of a claim has this as edits of its "
+                   "containers; annotations are left out\n";
   }
   streams.out << RenderResponse(allocated->response);
   for (const HookCall& call : allocated->hooks) streams.out << RenderHook(call);

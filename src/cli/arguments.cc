@@ -22,7 +22,6 @@
 #include "base/escape.h"
 #include "base/format.h"
 #include "cli/commands.h"
-#include "cli/load.h"
 #include "cli/usage_error.h"
 #include "config/load.h"
 #include "config/normalize.h"
@@ -45,6 +44,9 @@ const Choices<Output> kListOutputs = {{"table", Output::kTable},
                                       {"json", Output::kJson},
                                       {"yaml", Output::kYaml},
                                       {"name", Output::kName}};
+/// The default is what kubectl reads.
+const Choices<Output> kManifestOutputs = {
+    {"yaml", Output::kYaml}, {"json", Output::kJson}, {"name", Output::kName}};
 const Choices<Shell> kShells = {
     {"bash", Shell::kBash}, {"zsh", Shell::kZsh}, {"fish", Shell::kFish}};
 const Choices<LogFormat> kLogFormats = {{"text", LogFormat::kText}, {"json", LogFormat::kJson}};
@@ -231,6 +233,11 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
     AddChoice(app, "--output,-o", arguments.output, kListOutputs,
               "output format; name: device IDs only (default: table)");
   }
+  if (name == "device-classes") {
+    app.add_option("resource", arguments.resources, "only these resources")->type_name("RESOURCE");
+    AddChoice(app, "--output,-o", arguments.output, kManifestOutputs,
+              "output format; name: names of the classes only (default: yaml)");
+  }
   if (name == "check" || name == "explain" || name == "allocate" || name == "diff") {
     AddChoice(app, "--output,-o", arguments.output, kOutputs, "output format (default: table)");
   }
@@ -245,7 +252,7 @@ void AddCommandOptions(CLI::App& app, const std::string& name, Arguments& argume
                  "configuration, a file or a directory; also PATCHBAY_CONFIG")
       ->type_name("PATH")
       ->capture_default_str();
-  if (name != "check") {
+  if (name != "check" && name != "device-classes") {
     AddHostRoot(app, arguments,
                 "directory where the host's root file system is mounted; default: host_root of the "
                 "file, otherwise /");
@@ -296,32 +303,6 @@ std::string HintOnResources(const std::string& config) {
   std::vector<std::string_view> names;
   for (const ResourceSpec& spec : loaded.model->resources) names.push_back(spec.name);
   return format("; name one of {}: {}", config, ListNames(names));
-}
-
-/// Returns the error of arguments that only their command makes invalid, or "".
-std::string ProblemWith(const Arguments& arguments) {
-  const std::string& resource = arguments.resource;
-  if (IsMeantAsConfig(resource)) {
-    return format("\"{}\" is a file, not a resource name; did you mean `--config {}`?", resource,
-                  QuoteShell(resource));
-  }
-  if (resource.starts_with('/')) {
-    return format(
-        "\"{}\" is a path, not a resource name; run `{}` to see which resource matches it",
-        resource, HintCommand(arguments, "explain", {"--path", resource}));
-  }
-  if (arguments.config.starts_with("--")) {
-    return format("--config needs a value: --config PATH; \"{}\" is an option", arguments.config);
-  }
-  if (arguments.config == kStandardInput && arguments.command != "check") {
-    return format("--config -: {} does not read the standard input; only `check` does",
-                  arguments.command);
-  }
-  const auto& files = arguments.files;
-  if (files.size() > 1 && std::ranges::find(files, kStandardInput) != files.end()) {
-    return format("{} reads the standard input or other files, but not both", arguments.command);
-  }
-  return "";
 }
 
 /// Adds all commands, which write to `arguments`.
@@ -397,7 +378,7 @@ std::variant<Arguments, ExitCode> ParseArguments(int argc, const char* const* ar
   const CLI::Option* config = command->get_option_no_throw("--config");
   if (config != nullptr && config->count() > 0) arguments.is_config_given = true;
   std::string problem = EmptyValueText(*command);
-  if (problem.empty()) problem = ProblemWith(arguments);
+  if (problem.empty()) problem = ArgumentErrorText(arguments);
   if (!problem.empty()) {
     return ReportMisuse(problem, arguments.command, words, streams);
   }

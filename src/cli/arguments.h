@@ -37,19 +37,20 @@ struct Arguments {
   Output output = Output::kTable;
   std::optional<LogLevel> log_level;  ///< default: log_level of the file (run), warning (try)
   LogFormat log_format = LogFormat::kText;
-  bool strict = false;                ///< check
-  bool once = false;                  ///< try
-  bool wait_for_config = false;       ///< run
-  bool probe = false;                 ///< devices
-  bool needs_devices = false;         ///< explain: exit with 1 if a resource has no device
-  std::string resource;               ///< allocate, devices, explain
-  std::string path;                   ///< explain
-  std::vector<std::string> ids;       ///< allocate
-  std::optional<int> count;           ///< allocate
-  ForeignProgram from = {};           ///< convert
-  std::optional<std::string> domain;  ///< convert
-  bool converts_to_helm = false;      ///< convert
-  Shell shell = Shell::kBash;         ///< completion
+  bool strict = false;                 ///< check
+  bool once = false;                   ///< try
+  bool wait_for_config = false;        ///< run
+  bool probe = false;                  ///< devices
+  bool needs_devices = false;          ///< explain: exit with 1 if a resource has no device
+  std::string resource;                ///< allocate, devices, explain
+  std::vector<std::string> resources;  ///< device-classes; empty for all
+  std::string path;                    ///< explain
+  std::vector<std::string> ids;        ///< allocate
+  std::optional<int> count;            ///< allocate
+  ForeignProgram from = {};            ///< convert
+  std::optional<std::string> domain;   ///< convert
+  bool converts_to_helm = false;       ///< convert
+  Shell shell = Shell::kBash;          ///< completion
 
   /// Flags that override [daemon]. With host_root, convert inspects /dev of that host.
   std::optional<std::string> host_root;

@@ -20,6 +20,7 @@ constexpr Command kCommands[] = {
     {"explain", "explain why a device is or is not advertised", RunExplain},
     {"allocate", "show what a container would get", RunAllocate},
     {"diff", "show what a reload from one file to another would change", RunDiff},
+    {"device-classes", "print the DeviceClasses of resources with api = \"dra\"", RunDeviceClasses},
     {"schema", "print the JSON Schema of the configuration, for editors", RunSchema},
     {"convert", "convert another plugin's configuration to Patchbay TOML", RunConvert},
     {"try", "run everything against the built-in kubelet", RunTry},

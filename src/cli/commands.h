@@ -15,6 +15,7 @@ int RunDevices(const Arguments& arguments, Streams streams);
 int RunExplain(const Arguments& arguments, Streams streams);
 int RunAllocate(const Arguments& arguments, Streams streams);
 int RunDiff(const Arguments& arguments, Streams streams);
+int RunDeviceClasses(const Arguments& arguments, Streams streams);
 int RunSchema(const Arguments& arguments, Streams streams);
 int RunConvert(const Arguments& arguments, Streams streams);
 int RunTry(const Arguments& arguments, Streams streams);

@@ -2,6 +2,7 @@
 // of their own, below that of the devices.
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <ostream>
 
@@ -11,6 +12,7 @@
 #include "cli/load.h"
 #include "cli/probe_once.h"
 #include "cli/run_scan.h"
+#include "cli/slice_preview.h"
 #include "cli/table.h"
 #include "cli/yaml.h"
 #include "inventory/snapshot_json.h"
@@ -28,6 +30,20 @@ Json ProbeJson(const ProbeOutcome& outcome) {
           {"output", Printable(outcome.output)}};
 }
 
+/// Adds the name and the attributes in the ResourceSlice to each device, null and none for a device
+/// that is not published.
+void AddSliceEntries(const SlicePreview& preview, Json& devices) {
+  std::map<std::string_view, const SlicePreview::Device*> by_id;
+  for (const SlicePreview::Device& device : preview.devices) by_id.emplace(device.id, &device);
+  for (Json& device : devices) {
+    const auto found = by_id.find(device["id"].get_ref<const std::string&>());
+    const bool is_published = found != by_id.end();
+    device["slice_name"] = is_published ? Json(found->second->name) : Json();
+    device["attributes"] =
+        is_published ? AttributesJson(found->second->attributes) : Json::object();
+  }
+}
+
 Json DevicesJson(const Inspections& inspections, const ProbeOutcomes& probes) {
   Json resources = Json::array();
   for (const auto& [snapshot, reports, hints] : inspections) {
@@ -38,7 +54,10 @@ Json DevicesJson(const Inspections& inspections, const ProbeOutcomes& probes) {
       const auto probe = probes.find({snapshot->spec->name, snapshot->devices[i].device->id});
       if (probe != probes.end()) device["probe"] = ProbeJson(probe->second);
     }
+    const auto preview = PreviewSlices(snapshot, NodeName());
+    if (preview) AddSliceEntries(*preview, devices);
     resources.push_back({{"name", snapshot->spec->name},
+                         {"api", kApiNames[static_cast<std::size_t>(snapshot->spec->api)]},
                          {"devices", std::move(devices)},
                          {"rejected", json.Rejected()},
                          {"missing_mounts", json.MissingMounts()}});

@@ -77,6 +77,7 @@ std::string WhyDrain(const ResourceStep& step, const ResourceSpecs& from, const 
     const std::string successor = SuccessorOf(**old, from, to);
     return successor.empty() ? "" : "its devices become devices of " + successor;
   }
+  if (step.impact == ChangeImpact::kApi) return "it is served by another API";
   if (ChangesIds(**old, **now)) return "device IDs change";
   const bool moves = std::ranges::any_of(step.keys, [](const std::string& key) {
     return key == "exclusive" || key == kOthersExclusive;
@@ -127,6 +128,7 @@ std::string_view MeaningOf(ChangeImpact impact, bool must_drain) {
     case ChangeImpact::kDeviceList:
       return "kubelet receives an updated device list; running pods unaffected";
     case ChangeImpact::kRegistration: return "registers again, with a new socket";
+    case ChangeImpact::kApi: return "unregistered, then served by the other API";
     case ChangeImpact::kNew: return "registers";
     case ChangeImpact::kRemoved: return "unregistered: capacity drops to 0";
   }

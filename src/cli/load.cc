@@ -91,8 +91,13 @@ ExitCode ReportFailure(const Error& error, Streams streams) {
   return kFailed;
 }
 
+std::string EnvironmentValue(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
 std::string NodeName() {
-  if (const char* name = std::getenv("NODE_NAME"); name != nullptr && *name != '\0') return name;
+  if (std::string name = EnvironmentValue("NODE_NAME"); !name.empty()) return name;
   std::array<char, 256> buffer{};
   if (gethostname(buffer.data(), buffer.size() - 1) != 0) return "localhost";
   return buffer.data();

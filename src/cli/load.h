@@ -43,6 +43,9 @@ Result<SourceFile> ReadStandardInput();
 /// Writes the error of a failed command to `err`. Returns kFailed.
 ExitCode ReportFailure(const Error& error, Streams streams);
 
+/// Returns the value of an environment variable; "" if it is not set.
+std::string EnvironmentValue(const char* name);
+
 /// Returns the name of the Kubernetes node: NODE_NAME, or the host name if it is not set.
 std::string NodeName();
 

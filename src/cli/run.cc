@@ -71,20 +71,24 @@ class Service {
       LogTimeout();
       RemoveSocketsOf(run_, directory);
     });
-    Daemon::Options options{.model = std::move(model),
-                            .node_name = NodeName(),
-                            .run = run_,
-                            .version = kVersion,
-                            .revision = kRevision,
-                            .on_fatal =
-                                [this](const std::string& reason) {
-                                  log_.Error("fatal error", {{"reason", reason}});
-                                  code_ = kFailed;
-                                  loop_.Post([this] { Stop(); });
-                                },
-                            .config = arguments_.config,
-                            .diagnostics = told_,
-                            .watchdog_kills = watchdog_kills()};
+    Daemon::Options options{
+        .model = std::move(model),
+        .node_name = NodeName(),
+        .run = run_,
+        .version = kVersion,
+        .revision = kRevision,
+        .on_fatal =
+            [this](const std::string& reason) {
+              log_.Error("fatal error", {{"reason", reason}});
+              code_ = kFailed;
+              loop_.Post([this] { Stop(); });
+            },
+        .config = arguments_.config,
+        .diagnostics = told_,
+        .watchdog_kills = watchdog_kills(),
+        .pod_uid = EnvironmentValue("POD_UID"),
+        .cluster = ClusterConfigInPod(EnvironmentValue("KUBERNETES_SERVICE_HOST"),
+                                      EnvironmentValue("KUBERNETES_SERVICE_PORT"))};
     daemon_ = TRY(Daemon::Create(loop_, log_, std::move(options)));
     return {};
   }

@@ -88,21 +88,24 @@ std::map<std::string, std::string> FindHints(const HostRoot& host,
 
 }  // namespace
 
-Status CheckResource(const Model& model, const std::string& resource,
-                     const std::string& node_name) {
-  const auto is_it = [&](const auto& spec) { return spec->name == resource; };
-  const ResourceSpecs here = ResourcesFor(model, node_name);
-  if (std::any_of(here.begin(), here.end(), is_it)) return {};
+Status CheckResourceName(const Model& model, const std::string& resource) {
   std::vector<std::string_view> names;
   for (const ResourceSpec& spec : model.resources) names.push_back(spec.name);
-  if (std::find(names.begin(), names.end(), resource) != names.end()) {
-    return Fail(ErrorKind::kPrecondition,
-                format("{} is not for the node \"{}\" (see on_nodes)", resource, node_name));
-  }
+  if (std::find(names.begin(), names.end(), resource) != names.end()) return {};
   const std::string_view nearest = Nearest(resource, names);
   return Fail(ErrorKind::kNotFound,
               format("the configuration has no resource \"{}\"; {}", resource,
                      nearest.empty() ? ListNames(names) : format("did you mean \"{}\"?", nearest)));
+}
+
+Status CheckResource(const Model& model, const std::string& resource,
+                     const std::string& node_name) {
+  const ResourceSpecs here = ResourcesFor(model, node_name);
+  const auto is_it = [&](const auto& spec) { return spec->name == resource; };
+  if (std::any_of(here.begin(), here.end(), is_it)) return {};
+  TRY(CheckResourceName(model, resource));
+  return Fail(ErrorKind::kPrecondition,
+              format("{} is not for the node \"{}\" (see on_nodes)", resource, node_name));
 }
 
 std::string LeftOutText(const Model& model, const std::string& node_name) {

@@ -28,8 +28,11 @@ struct InspectOptions {
   std::string path = {};  ///< a path that a report must include, even if it is truncated
 };
 
-/// Fails if the model does not have the resource, or if it is not for this node. The error suggests
-/// a similar name or lists the resources.
+/// Fails if the model does not have the resource. The error suggests a similar name or lists the
+/// resources.
+Status CheckResourceName(const Model& model, const std::string& resource);
+
+/// Fails as CheckResourceName does, or if the resource is not for this node.
 Status CheckResource(const Model& model, const std::string& resource, const std::string& node_name);
 
 /// Returns a line with the reason for each resource of the model that is not for this node.

@@ -15,6 +15,7 @@
 
 #include "base/escape.h"
 #include "base/format.h"
+#include "cli/load.h"
 #include "config/reporter.h"
 #include "model/resource_name.h"
 
@@ -28,22 +29,41 @@ struct Synonym {
 };
 
 constexpr Synonym kCommandSynonyms[] = {
-    {"list", "devices"},        {"ls", "devices"},
-    {"get", "devices"},         {"show", "devices"},
-    {"device", "devices"},      {"discover", "devices"},
-    {"scan", "devices"},        {"status", "devices"},
-    {"resources", "devices"},   {"validate", "check"},
-    {"lint", "check"},          {"verify", "check"},
-    {"test", "check"},          {"vet", "check"},
-    {"describe", "explain"},    {"why", "explain"},
-    {"inspect", "explain"},     {"debug", "explain"},
-    {"start", "run"},           {"serve", "run"},
-    {"daemon", "run"},          {"demo", "try"},
-    {"simulate", "try"},        {"alloc", "allocate"},
-    {"render", "allocate"},     {"plan", "diff"},
-    {"compare", "diff"},        {"migrate", "convert"},
-    {"import", "convert"},      {"completions", "completion"},
+    {"list", "devices"},
+    {"ls", "devices"},
+    {"get", "devices"},
+    {"show", "devices"},
+    {"device", "devices"},
+    {"discover", "devices"},
+    {"scan", "devices"},
+    {"status", "devices"},
+    {"resources", "devices"},
+    {"validate", "check"},
+    {"lint", "check"},
+    {"verify", "check"},
+    {"test", "check"},
+    {"vet", "check"},
+    {"describe", "explain"},
+    {"why", "explain"},
+    {"inspect", "explain"},
+    {"debug", "explain"},
+    {"start", "run"},
+    {"serve", "run"},
+    {"daemon", "run"},
+    {"demo", "try"},
+    {"simulate", "try"},
+    {"alloc", "allocate"},
+    {"render", "allocate"},
+    {"plan", "diff"},
+    {"compare", "diff"},
+    {"migrate", "convert"},
+    {"import", "convert"},
+    {"completions", "completion"},
     {"complete", "completion"},
+    {"classes", "device-classes"},
+    {"deviceclasses", "device-classes"},
+    {"deviceclass", "device-classes"},
+    {"class", "device-classes"},
 };
 
 /// An option that a command does not have means the first of these that it has.
@@ -234,6 +254,17 @@ std::string_view MeaningOf(std::string_view word, const Synonym (&synonyms)[N]) 
   return found == std::end(synonyms) ? std::string_view() : found->meant;
 }
 
+/// Returns the error of an argument that cannot be the name of a resource, or "".
+std::string ProblemWithResource(const Arguments& arguments, const std::string& resource) {
+  if (IsMeantAsConfig(resource)) {
+    return format("\"{}\" is a file, not a resource name; did you mean `--config {}`?", resource,
+                  QuoteShell(resource));
+  }
+  if (!resource.starts_with('/')) return "";
+  return format("\"{}\" is a path, not a resource name; run `{}` to see which resource matches it",
+                resource, HintCommand(arguments, "explain", {"--path", resource}));
+}
+
 }  // namespace
 
 bool IsMeantAsConfig(const std::string& word) {
@@ -297,6 +328,26 @@ std::string CommandErrorText(std::string_view word, std::span<const std::string_
   return format(
       "unknown command \"{}\"; {}", word,
       meant.empty() ? DidYouMean(word, commands, all) : format("did you mean `{}`?", meant));
+}
+
+std::string ArgumentErrorText(const Arguments& arguments) {
+  std::string problem = ProblemWithResource(arguments, arguments.resource);
+  for (const std::string& resource : arguments.resources) {
+    if (problem.empty()) problem = ProblemWithResource(arguments, resource);
+  }
+  if (!problem.empty()) return problem;
+  if (arguments.config.starts_with("--")) {
+    return format("--config needs a value: --config PATH; \"{}\" is an option", arguments.config);
+  }
+  if (arguments.config == kStandardInput && arguments.command != "check") {
+    return format("--config -: {} does not read the standard input; only `check` does",
+                  arguments.command);
+  }
+  const auto& files = arguments.files;
+  if (files.size() > 1 && std::ranges::find(files, kStandardInput) != files.end()) {
+    return format("{} reads the standard input or other files, but not both", arguments.command);
+  }
+  return "";
 }
 
 }  // namespace patchbay

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "cli/arguments.h"
+
 namespace patchbay {
 
 /// Returns the usage line of a command: "patchbay diff OLD NEW".
@@ -22,6 +24,10 @@ std::string EmptyValueText(const CLI::App& command);
 /// Returns the error of a missing or unknown command, with the command that is probably meant:
 /// by meaning (`list` is `devices`), or by spelling. The text is not escaped. Pure.
 std::string CommandErrorText(std::string_view word, std::span<const std::string_view> commands);
+
+/// Returns the error of arguments that only their command makes invalid, or "". The text is not
+/// escaped. Checks whether a resource is the name of a file, as UsageErrorText does.
+std::string ArgumentErrorText(const Arguments& arguments);
 
 /// Returns whether a word in the wrong place, or in place of a resource, is probably meant as the
 /// configuration: the name of a TOML file.

@@ -23,6 +23,21 @@ bool InRange(const KeyInfo& key, std::int64_t value, const SourceLocation& place
   return false;
 }
 
+/// Returns an attribute: a text, or a table with one key, which is the type of its text.
+std::optional<AttributePair> DecodeAttribute(const TomlEntry& entry) {
+  if (const auto* text = std::get_if<Text>(&entry.value.value)) {
+    return AttributePair{entry.key, AttributeType::kString, *text};
+  }
+  const auto* typed = std::get_if<TomlTable>(&entry.value.value);
+  if (typed == nullptr || typed->entries.size() != 1) return std::nullopt;
+  const TomlEntry& only = typed->entries.front();
+  const auto* text = std::get_if<Text>(&only.value.value);
+  const auto type = std::ranges::find(kAttributeTypeNames, only.key.value);
+  if (text == nullptr || type == std::end(kAttributeTypeNames)) return std::nullopt;
+  return AttributePair{entry.key,
+                       static_cast<AttributeType>(type - std::begin(kAttributeTypeNames)), *text};
+}
+
 }  // namespace
 
 bool Decode(const KeyInfo& key, const TomlValue& value, Text& out, Reporter& reporter) {
@@ -81,6 +96,22 @@ bool Decode(const KeyInfo& key, const TomlValue& value, TemplatePairs& out, Repo
       out.items.emplace_back(entry.key, *text);
     } else {
       ReportWrongPair(key, entry, reporter);
+      all = false;
+    }
+  }
+  return all;
+}
+
+bool Decode(const KeyInfo& key, const TomlValue& value, AttributePairs& out, Reporter& reporter) {
+  const auto* table = Get<TomlTable>(key, value, reporter);
+  if (table == nullptr) return false;
+  out.place = value.place;
+  bool all = true;
+  for (const TomlEntry& entry : table->entries) {
+    if (auto pair = DecodeAttribute(entry)) {
+      out.items.push_back(std::move(*pair));
+    } else {
+      ReportWrongAttribute(key, entry, reporter);
       all = false;
     }
   }

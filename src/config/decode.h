@@ -19,6 +19,7 @@ bool Decode(const KeyInfo& key, const TomlValue& value, Choice& out, Reporter& r
 bool Decode(const KeyInfo& key, const TomlValue& value, TextList& out, Reporter& reporter);
 bool Decode(const KeyInfo& key, const TomlValue& value, OneOrMore& out, Reporter& reporter);
 bool Decode(const KeyInfo& key, const TomlValue& value, TemplatePairs& out, Reporter& reporter);
+bool Decode(const KeyInfo& key, const TomlValue& value, AttributePairs& out, Reporter& reporter);
 bool Decode(const KeyInfo& key, const TomlValue& value, std::string& out, Reporter& reporter);
 bool Decode(const KeyInfo& key, const TomlValue& value, bool& out, Reporter& reporter);
 bool Decode(const KeyInfo& key, const TomlValue& value, int& out, Reporter& reporter);
@@ -51,6 +52,7 @@ inline constexpr ValueType ValueTypeOf(const TextList*) { return ValueType::kStr
 inline constexpr ValueType ValueTypeOf(const TemplateList*) { return ValueType::kTemplates; }
 inline constexpr ValueType ValueTypeOf(const TemplatePairs*) { return ValueType::kTemplateTable; }
 inline constexpr ValueType ValueTypeOf(const PatternPairs*) { return ValueType::kPatternTable; }
+inline constexpr ValueType ValueTypeOf(const AttributePairs*) { return ValueType::kAttributeTable; }
 inline constexpr ValueType ValueTypeOf(const Draft*) { return ValueType::kTable; }
 
 /// Decodes every key of a section into its member of `draft`. Reports unknown and missing keys.

@@ -28,6 +28,9 @@ constexpr CodeInfo kCodes[] = {
     {Code::kBadHost, "bad-host", kError, "the value is not a valid host name"},
     {Code::kSocketPathTooLong, "socket-path-too-long", kError,
      "sockets in this directory would have paths that are too long for the system"},
+    {Code::kBadDriverName, "bad-driver-name", kError, "the value is not a valid name of a driver"},
+    {Code::kBadApiServer, "bad-api-server", kError,
+     "the keys of [daemon.kubernetes] do not fit together"},
     {Code::kBadResourceName, "bad-resource-name", kError,
      "the resource name is not valid for the kubelet"},
     {Code::kDuplicateResource, "duplicate-resource", kError, "two resources have the same name"},
@@ -61,6 +64,7 @@ constexpr CodeInfo kCodes[] = {
      "the key is not a valid qualified name of Kubernetes"},
     {Code::kBadCdiName, "bad-cdi-name", kError,
      "the name is not a valid CDI device name: vendor/class=name"},
+    {Code::kBadAttribute, "bad-attribute", kError, "the API server would reject the attribute"},
     {Code::kProbeKind, "probe-kind", kError, "[resource.health] needs exactly one kind of probe"},
     {Code::kTemplateInProgram, "template-in-program", kError,
      "a variable would choose the program, or the code that an interpreter runs"},
@@ -78,6 +82,10 @@ constexpr CodeInfo kCodes[] = {
      "the text contains a variable in the syntax of another program"},
     {Code::kSlowAdmission, "slow-admission", kWarning,
      "the kubelet waits for a program before it admits any other pod"},
+    {Code::kSlowClaimHooks, "slow-claim-hooks", kWarning,
+     "the hooks of a claim have less time than their timeouts allow"},
+    {Code::kNoEffect, "no-effect", kWarning,
+     "the key has no effect with the API that serves the resource"},
     {Code::kTooManyFindings, "too-many-findings", kError, "more errors or warnings than are shown"},
 };
 

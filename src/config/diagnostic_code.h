@@ -30,6 +30,8 @@ enum class Code {
   kBadListenAddress,
   kBadHost,
   kSocketPathTooLong,
+  kBadDriverName,
+  kBadApiServer,
   // Resources and their matches.
   kBadResourceName,
   kDuplicateResource,
@@ -54,6 +56,7 @@ enum class Code {
   kReservedEnv,
   kBadAnnotationKey,
   kBadCdiName,
+  kBadAttribute,
   // Health and hooks.
   kProbeKind,
   kTemplateInProgram,
@@ -66,6 +69,8 @@ enum class Code {
   kSharedNode,
   kForeignVariable,
   kSlowAdmission,
+  kSlowClaimHooks,
+  kNoEffect,
   // Replaces the remaining diagnostics if there are too many.
   kTooManyFindings,
 };

@@ -48,6 +48,17 @@ struct TemplatePairs {
 /// A table that maps names to patterns.
 struct PatternPairs : TemplatePairs {};
 
+/// A table that maps names of attributes to templates, each with a type.
+struct AttributePair {
+  Text name;
+  AttributeType type = AttributeType::kString;
+  Text value;
+};
+struct AttributePairs {
+  std::vector<AttributePair> items;
+  SourceLocation place;
+};
+
 /// If a draft has a member `spec`, keys that need no check beyond their type and bounds are decoded
 /// directly into that part of the model.
 
@@ -58,13 +69,26 @@ struct Draft {
   bool broken = false;
 };
 
+struct DraDraft : Draft {
+  static constexpr std::string_view kSection = "daemon.dra";
+  std::optional<Text> driver;
+};
+
+struct KubernetesDraft : Draft {
+  static constexpr std::string_view kSection = "daemon.kubernetes";
+  ClusterSettings spec;
+};
+
 struct DaemonDraft : Draft {
   static constexpr std::string_view kSection = "daemon";
   std::optional<Text> listen;
   std::optional<OneOrMore> hosts;
   std::optional<Text> kubelet_dir;
   std::optional<Text> host_root;
+  std::optional<Text> cdi_dir;
   std::optional<Text> pod_resources;
+  std::optional<DraDraft> dra;
+  std::optional<KubernetesDraft> kubernetes;
   DaemonSpec spec;
 };
 
@@ -161,8 +185,12 @@ struct ResourceDraft : Draft {
   static constexpr std::string_view kSection = "resource";
   std::optional<Text> name;
   ResourceSpec spec;
-  std::optional<bool> topology;
+  std::optional<Choice> api;
+  std::optional<Choice> on_unhealthy;
+  std::optional<Choice> preferred_allocation;
+  std::optional<Spanned<bool>> topology;
   std::optional<Spanned<bool>> exclusive;
+  std::optional<Spanned<bool>> grant_group;
   std::optional<Text> env_separator;
   std::optional<TextList> on_nodes;
   std::optional<TemplateList> cdi_devices;
@@ -171,6 +199,7 @@ struct ResourceDraft : Draft {
   std::vector<MountDraft> mounts;
   std::optional<TemplatePairs> env;
   std::optional<TemplatePairs> annotations;
+  std::optional<AttributePairs> attributes;
   std::optional<HealthDraft> health;
   std::optional<HooksDraft> hooks;
 };

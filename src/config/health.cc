@@ -132,6 +132,19 @@ std::optional<ProbeSpec> CompileHealth(const HealthDraft& draft, const Scope& de
   return probe;
 }
 
+/// The kubelet prepares the claims of several pods at once, but it does not wait longer than this.
+void CheckClaimHooks(const HooksDraft& draft, const ResourceSpec& spec, Reporter& reporter) {
+  std::chrono::milliseconds together{};
+  if (spec.allocate) together += spec.allocate->timeout;
+  if (spec.pre_start) together += spec.pre_start->timeout;
+  if (together <= kClaimHookLimit) return;
+  reporter.Report(
+      Code::kSlowClaimHooks, draft.place,
+      format("allocate and pre_start may take {}, and for a claim they have {} together",
+             FormatDuration(together), FormatDuration(kClaimHookLimit)),
+      "set shorter timeouts; what is stopped begins again when the kubelet repeats the call");
+}
+
 void CompileHooks(const HooksDraft& draft, const Scope& devices, const Scope& containers,
                   Reporter& reporter, ResourceSpec& spec) {
   using std::chrono::seconds;
@@ -142,7 +155,9 @@ void CompileHooks(const HooksDraft& draft, const Scope& devices, const Scope& co
                               seconds(5), containers, reporter);
   spec.release = CompileHook(draft.release, R"(command = ["/usr/local/bin/card-wipe", "{path}"])",
                              seconds(60), devices, reporter);
-  if (spec.allocate && !draft.allocate->broken && spec.allocate->timeout > kQuick) {
+  if (spec.api == Api::kDra) {
+    CheckClaimHooks(draft, spec, reporter);
+  } else if (spec.allocate && !draft.allocate->broken && spec.allocate->timeout > kQuick) {
     reporter.Report(Code::kSlowAdmission, draft.allocate->place,
                     format("while this program runs, for up to {}, the kubelet admits no other pod",
                            FormatDuration(spec.allocate->timeout)),

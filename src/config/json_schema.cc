@@ -65,6 +65,21 @@ Json TableOf(Json value, std::string_view names) {
   return table;
 }
 
+/// Returns the schema of an attribute: a template, or a table with its type and a template.
+Json AttributeSchema() {
+  Json typed = Json::object();
+  for (const std::string_view type : kAttributeTypeNames) {
+    typed[std::string(type)] = TemplateSchema("", false);
+  }
+  Json text = TemplateSchema("", false);
+  Json table = {{"type", "object"},
+                {"additionalProperties", false},
+                {"properties", std::move(typed)},
+                {"minProperties", 1},
+                {"maxProperties", 1}};
+  return {{"anyOf", Json::array({std::move(text), std::move(table)})}};
+}
+
 Json SectionSchema(std::string_view section);
 
 Json Table(const KeyInfo& key) {
@@ -93,6 +108,7 @@ Json ValueSchema(const KeyInfo& key) {
     case ValueType::kDuration: return StringSchema(kDurationPattern, false);
     case ValueType::kTemplateTable: return TableOf(TemplateSchema("", false), key.key_pattern);
     case ValueType::kPatternTable: return TableOf(StringSchema("", false), key.key_pattern);
+    case ValueType::kAttributeTable: return TableOf(AttributeSchema(), key.key_pattern);
     case ValueType::kTable: {
       Json table = Table(key);
       if (key.non_empty) table["minProperties"] = 1;

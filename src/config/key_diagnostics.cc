@@ -49,6 +49,7 @@ std::string ExampleOf(const KeyInfo& key) {
     case ValueType::kBoolean: return format("write {} = true or false", key.name);
     case ValueType::kDuration: return format("write {} = {}", key.name, key.default_value);
     case ValueType::kTemplateTable:
+    case ValueType::kAttributeTable:
       return format("write [{}.{}] and below it KEY = \"…\"", key.section, key.name);
     case ValueType::kPatternTable: return format("write {} = {{ NAME = \"…\" }}", key.name);
     case ValueType::kTable:
@@ -129,7 +130,7 @@ std::string KeyText(const std::string& key) {
 
 bool IsSection(ValueType type) {
   return type == ValueType::kTables || type == ValueType::kTable ||
-         type == ValueType::kTemplateTable;
+         type == ValueType::kTemplateTable || type == ValueType::kAttributeTable;
 }
 
 /// Returns whether the value is written as [x] or [[x]], or could be.
@@ -288,7 +289,7 @@ std::string HintOnUnknown(const TomlEntry& entry, std::string_view section,
     if (std::string hint = DidYouMean(key, SectionsOf(section)); !hint.empty()) return hint;
   }
   if (std::string hint = WhereItBelongs(key); !hint.empty()) return hint;
-  return DidYouMean(key, known, known.size() > 9 ? "" : format("must be one of {}", OneOf(known)));
+  return DidYouMean(key, known, known.size() > 15 ? "" : format("must be one of {}", OneOf(known)));
 }
 
 }  // namespace
@@ -307,6 +308,17 @@ void ReportWrongPair(const KeyInfo& table, const TomlEntry& entry, Reporter& rep
                   format("\"{}.{}\" must be a {}, not {}", table.name, name.substr(0, 100),
                          Name(pair.type), KindOf(entry.value)),
                   format("in the table {}, {}", table.name, HintOnWrongType(pair, entry.value)));
+}
+
+void ReportWrongAttribute(const KeyInfo& table, const TomlEntry& entry, Reporter& reporter) {
+  const std::string text = KeyText(entry.key.value.substr(0, 100));
+  const std::string name = text.empty() ? "KEY" : text;
+  reporter.Report(
+      Code::kWrongType, entry.value.place,
+      format("\"{}.{}\" must be a string, or a table with one of the keys {}, whose value is a "
+             "string",
+             table.name, name, OneOf(kAttributeTypeNames)),
+      format("as in {} = \"{{id}}\", or {} = {{ int = \"{{numa_node}}\" }}", name, name));
 }
 
 std::string_view ReportUnknownKey(const TomlEntry& entry, std::string_view section,

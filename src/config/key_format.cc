@@ -18,6 +18,7 @@ std::string_view Name(ValueType type) {
     case ValueType::kDuration: return "duration";
     case ValueType::kTemplateTable: return "table of templates";
     case ValueType::kPatternTable: return "table of patterns";
+    case ValueType::kAttributeTable: return "table of attributes";
     case ValueType::kTable: return "table";
     case ValueType::kTables: return "list of tables";
   }

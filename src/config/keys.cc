@@ -11,6 +11,8 @@
 namespace patchbay {
 namespace {
 
+constexpr std::string_view kClientCertificate[] = {"client_certificate"};
+
 constexpr Key<DocumentDraft> kDocumentKeys[] = {
     KeyFor<&DocumentDraft::daemon>({.name = "daemon", .meaning = "settings of the daemon"}),
     KeyFor<&DocumentDraft::resources>(
@@ -41,6 +43,11 @@ constexpr Key<DaemonDraft> kDaemonKeys[] = {
                                      .meaning = "the directory where the host's root file system "
                                                 "is mounted; /dev and /sys are read below it",
                                      .pattern = kPathPattern}),
+    KeyFor<&DaemonDraft::cdi_dir>(
+        {.name = "cdi_dir",
+         .default_value = R"("/var/run/cdi")",
+         .meaning = "the directory for CDI files, which the container runtime reads",
+         .pattern = kPathPattern}),
     KeyFor<&DaemonDraft::pod_resources>(
         {.name = "pod_resources",
          .default_value = R"("/var/lib/kubelet/pod-resources/kubelet.sock")",
@@ -65,6 +72,60 @@ constexpr Key<DaemonDraft> kDaemonKeys[] = {
                                                         .default_value = R"("info")",
                                                         .meaning = "minimum log level",
                                                         .choices = kLogLevelNames}),
+    KeyFor<&DaemonDraft::spec, &DaemonSpec::api>(
+        {.name = "api",
+         .default_value = R"("device-plugin")",
+         .meaning = "the API that serves resources without a key of this name: that of device "
+                    "plugins, or Dynamic Resource Allocation",
+         .choices = kApiNames}),
+    KeyFor<&DaemonDraft::dra>(
+        {.name = "dra", .meaning = "settings of Dynamic Resource Allocation"}),
+    KeyFor<&DaemonDraft::kubernetes>(
+        {.name = "kubernetes",
+         .meaning = "the API server, for Dynamic Resource Allocation on a node without a pod; "
+                    "default: that of the pod's service account",
+         .non_empty = true}),
+};
+
+constexpr Key<DraDraft> kDraKeys[] = {
+    KeyFor<&DraDraft::driver>(
+        {.name = "driver",
+         .default_value = R"("patchbay.dev")",
+         .meaning = "the name of the driver in ResourceSlices and claims, at most 47 bytes",
+         .pattern = kDriverPattern}),
+};
+
+constexpr Key<KubernetesDraft> kKubernetesKeys[] = {
+    KeyFor<&KubernetesDraft::spec, &ClusterSettings::server>(
+        {.name = "server",
+         .meaning = "the address of the API server",
+         .required = true,
+         .example = R"("https://10.0.0.1:6443")",
+         .pattern = kServerPattern}),
+    KeyFor<&KubernetesDraft::spec, &ClusterSettings::ca>(
+        {.name = "ca",
+         .meaning = "a file with the certificates that verify the API server",
+         .required = true,
+         .example = R"("/etc/kubernetes/pki/ca.crt")",
+         .pattern = kPathPattern}),
+    KeyFor<&KubernetesDraft::spec, &ClusterSettings::token_file>(
+        {.name = "token_file",
+         .meaning = "a file with a token, which is read again when it changes",
+         .example = R"("/etc/patchbay/token")",
+         .pattern = kPathPattern,
+         .alternative_group = 1}),
+    KeyFor<&KubernetesDraft::spec, &ClusterSettings::client_certificate>(
+        {.name = "client_certificate",
+         .meaning = "a file with a client certificate, instead of a token",
+         .example = R"("/etc/patchbay/client.crt")",
+         .pattern = kPathPattern,
+         .alternative_group = 1}),
+    KeyFor<&KubernetesDraft::spec, &ClusterSettings::client_key>(
+        {.name = "client_key",
+         .meaning = "a file with the private key of the client certificate",
+         .example = R"("/etc/patchbay/client.key")",
+         .pattern = kPathPattern,
+         .needs = kClientCertificate}),
 };
 
 constexpr Key<ResourceDraft> kResourceKeys[] = {
@@ -80,6 +141,11 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
          .default_value = R"("")",
          .meaning = "human-readable description",
          .example = R"("serial ports of the lab")"}),
+    KeyFor<&ResourceDraft::api>(
+        {.name = "api",
+         .meaning = "the API that serves the resource: that of device plugins, or Dynamic Resource "
+                    "Allocation; default: `api` of [daemon]",
+         .choices = kApiNames}),
     KeyFor<&ResourceDraft::spec, &ResourceSpec::replicas>(
         {.name = "replicas",
          .default_value = "1",
@@ -90,7 +156,7 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
          .default_value = "0",
          .meaning = "maximum number of devices that one container can request; 0 is no limit",
          .range = {0, 1'000'000}}),
-    KeyFor<&ResourceDraft::spec, &ResourceSpec::preferred_allocation>(
+    KeyFor<&ResourceDraft::preferred_allocation>(
         {.name = "preferred_allocation",
          .default_value = R"("none")",
          .meaning =
@@ -103,11 +169,22 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
         {.name = "exclusive",
          .default_value = "false",
          .meaning = "whether the nodes of this resource are unavailable to other resources"}),
+    KeyFor<&ResourceDraft::grant_group>(
+        {.name = "grant_group",
+         .default_value = "false",
+         .meaning = "whether processes of the container are in the groups that own its device "
+                    "nodes, so that they need not run as root"}),
     KeyFor<&ResourceDraft::spec, &ResourceSpec::forget_after>(
         {.name = "forget_after",
          .default_value = R"("10m")",
          .meaning = "how long a missing device stays listed as Unhealthy",
          .range = {1, 365 * kDay}}),
+    KeyFor<&ResourceDraft::on_unhealthy>(
+        {.name = "on_unhealthy",
+         .default_value = R"("no-schedule")",
+         .meaning = "with Dynamic Resource Allocation: whether an unhealthy device gets no new "
+                    "pods, or its pods are evicted too",
+         .choices = kOnUnhealthyNames}),
     KeyFor<&ResourceDraft::env_separator>(
         {.name = "env_separator",
          .default_value = R"(",")",
@@ -141,6 +218,12 @@ constexpr Key<ResourceDraft> kResourceKeys[] = {
                                          .meaning = "annotations for the container runtime",
                                          .example = R"({"example.com/port": "{name}"})",
                                          .key_pattern = kAnnotationKeyPattern}),
+    KeyFor<&ResourceDraft::attributes>(
+        {.name = "attributes",
+         .meaning = "with Dynamic Resource Allocation: attributes of each device, by which claims "
+                    "select it; a value is a string, or a table with the key int, bool or version",
+         .example = R"({"port": "{usb_port}"})",
+         .key_pattern = kAttributeNamePattern}),
     KeyFor<&ResourceDraft::health>(
         {.name = "health",
          .meaning =
@@ -201,6 +284,14 @@ std::span<const Key<DaemonDraft>> KeysOf() {
   return kDaemonKeys;
 }
 template <>
+std::span<const Key<DraDraft>> KeysOf() {
+  return kDraKeys;
+}
+template <>
+std::span<const Key<KubernetesDraft>> KeysOf() {
+  return kKubernetesKeys;
+}
+template <>
 std::span<const Key<ResourceDraft>> KeysOf() {
   return kResourceKeys;
 }
@@ -220,6 +311,8 @@ std::vector<KeyInfo> AllKeys() {
   };
   add(KeysOf<DocumentDraft>());
   add(KeysOf<DaemonDraft>());
+  add(KeysOf<DraDraft>());
+  add(KeysOf<KubernetesDraft>());
   add(KeysOf<ResourceDraft>());
   add(KeysOf<MatchDraft>());
   add(KeysOf<ConditionsDraft>());

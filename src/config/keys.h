@@ -23,8 +23,10 @@ enum class ValueType {
   kInteger,
   kBoolean,
   kDuration,
-  kTemplateTable,  ///< arbitrary keys; the values are templates
-  kPatternTable,   ///< arbitrary keys; the values are patterns
+  kTemplateTable,   ///< arbitrary keys; the values are templates
+  kPatternTable,    ///< arbitrary keys; the values are patterns
+  kAttributeTable,  ///< arbitrary keys; a value is a template, or a table of its type and a
+                    ///< template
   kTable,
   kTables,
 };
@@ -88,6 +90,10 @@ template <>
 std::span<const Key<DocumentDraft>> KeysOf();
 template <>
 std::span<const Key<DaemonDraft>> KeysOf();
+template <>
+std::span<const Key<DraDraft>> KeysOf();
+template <>
+std::span<const Key<KubernetesDraft>> KeysOf();
 template <>
 std::span<const Key<ResourceDraft>> KeysOf();
 template <>

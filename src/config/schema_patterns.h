@@ -73,4 +73,13 @@ inline constexpr std::string_view kCdiNamePattern =
     R"(^[A-Za-z][-_.A-Za-z0-9]*/[A-Za-z][-_.A-Za-z0-9]*)"
     R"(=([A-Za-z0-9]|\{[^{}]*\})([-_.:A-Za-z0-9]|\{[^{}]*\})*$)";
 
+/// A DNS subdomain in lower case that begins with a letter, at most 47 bytes.
+inline constexpr std::string_view kDriverPattern =
+    R"(^(?=.{1,47}$)[a-z]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$)";
+inline constexpr std::string_view kServerPattern =
+    R"(^https://(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9.-]+)(:[0-9]{1,5})?/?$)";
+/// A C identifier of at most 32 bytes, with an optional domain.
+inline constexpr std::string_view kAttributeNamePattern =
+    R"(^(?!(resource|id)$)([a-z0-9][-.a-z0-9]{0,62}/)?[A-Za-z_][A-Za-z0-9_]{0,31}$)";
+
 }  // namespace patchbay

@@ -14,6 +14,7 @@
 #include "base/format.h"
 #include "config/conditions.h"
 #include "config/container.h"
+#include "config/dra.h"
 #include "config/health.h"
 #include "config/match.h"
 #include "config/normalize.h"
@@ -54,11 +55,12 @@ void CompilePodResources(const Text& draft, Reporter& reporter, DaemonSpec& spec
 
 /// Reports release hooks if the PodResources API is disabled. Without it, Patchbay cannot detect
 /// that a device is free again.
-void CheckReleaseHooks(const DocumentDraft& document, const DaemonSpec& daemon,
-                       Reporter& reporter) {
-  if (!daemon.pod_resources.empty()) return;
-  for (const ResourceDraft& resource : document.resources) {
+void CheckReleaseHooks(const DocumentDraft& document, const Model& model, Reporter& reporter) {
+  if (!model.daemon.pod_resources.empty()) return;
+  for (std::size_t i = 0; i < model.resources.size(); ++i) {
+    const ResourceDraft& resource = document.resources[i];
     if (!resource.hooks || !resource.hooks->release) continue;
+    if (model.resources[i].api == Api::kDra) continue;  // a claim is released by a call
     reporter.Report(Code::kNeedsKey, resource.hooks->release->place,
                     "a release hook needs pod_resources, which is disabled",
                     "only the kubelet reports when a device is free again; remove pod_resources = "
@@ -95,6 +97,7 @@ DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
   if (draft.hosts) CompileHosts(*draft.hosts, reporter, spec);
   TakeDirectory(draft.kubelet_dir, reporter, spec.kubelet_dir);
   TakeDirectory(draft.host_root, reporter, spec.host_root);
+  TakeDirectory(draft.cdi_dir, reporter, spec.cdi_dir);
   if (spec.kubelet_dir.size() > kMaxKubeletDir) {
     reporter.Report(Code::kSocketPathTooLong, draft.kubelet_dir->place,
                     format("a directory path of {} bytes makes socket paths longer than {}",
@@ -103,6 +106,7 @@ DaemonSpec CompileDaemon(const DaemonDraft& draft, Reporter& reporter) {
                            kMaxKubeletDir));
   }
   if (draft.pod_resources) CompilePodResources(*draft.pod_resources, reporter, spec);
+  CompileDraDaemon(draft, reporter, spec);
   return spec;
 }
 
@@ -158,9 +162,10 @@ void CheckEveryMatch(const ResourceDraft& draft, const Scope& scope, const Resou
   }
 }
 
-ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
-                             Reporter& reporter) {
+ResourceSpec CompileResource(const ResourceDraft& draft, const DaemonSpec& daemon,
+                             PatternBudget& budget, Reporter& reporter) {
   ResourceSpec spec = draft.spec;
+  spec.api = draft.api ? static_cast<Api>(draft.api->value) : daemon.api;
   if (draft.name) {
     spec.name = draft.name->value;
     if (auto problem = ProblemWithResourceName(spec.name)) {
@@ -168,8 +173,12 @@ ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
                       "as in \"example.com/serial\"");
     }
   }
-  spec.topology = draft.topology.value_or(spec.replicas == 1);
+  spec.topology = draft.topology ? draft.topology->value : spec.replicas == 1;
+  if (draft.preferred_allocation) {
+    spec.preferred_allocation = static_cast<Preference>(draft.preferred_allocation->value);
+  }
   if (draft.exclusive) spec.exclusive = draft.exclusive->value;
+  if (draft.grant_group) spec.grant_group = draft.grant_group->value;
   if (draft.env_separator) {
     CheckSeparator(*draft.env_separator, reporter);
     spec.env_separator = draft.env_separator->value;
@@ -192,11 +201,17 @@ ResourceSpec CompileResource(const ResourceDraft& draft, PatternBudget& budget,
   }
   const Scope containers = ContainerScope(spec.matches, complete);
   CompileContainer(draft, drafts, containers, reporter, spec);
+  if (complete && spec.grant_group && !GivesDeviceNodes(spec)) {
+    reporter.Report(Code::kNoHostNode, draft.grant_group->place,
+                    "devices of this resource have no device node whose group could be granted",
+                    "remove grant_group");
+  }
   const Scope devices = DeviceScope(spec.matches, complete);
   if (draft.health) {
     spec.health = CompileHealth(*draft.health, devices, !complete || HasNodes(spec), reporter);
   }
   if (draft.hooks) CompileHooks(*draft.hooks, devices, containers, reporter, spec);
+  CompileDraKeys(draft, daemon, devices, reporter, spec);
   if (complete) CheckEveryMatch(draft, containers, spec, reporter);
   return spec;
 }
@@ -222,8 +237,8 @@ std::optional<std::string> CommonNodes(const ResourceSpec& a, const ResourceSpec
 /// have errors of their own.
 void CheckDuplicates(const DocumentDraft& document, const std::vector<ResourceSpec>& specs,
                      Reporter& reporter) {
-  constexpr std::size_t kSteps = 5'000'000;  // some hundredths of a second, for the whole input
-  OverlapSearch search(kSteps);
+  constexpr std::size_t kMaxSteps = 5'000'000;  // some hundredths of a second, for the whole input
+  OverlapSearch search(kMaxSteps);
   std::map<std::string_view, std::vector<std::size_t>> known;
   for (std::size_t i = 0; i < specs.size(); ++i) {
     const ResourceDraft& resource = document.resources[i];
@@ -265,10 +280,10 @@ Model Validate(const DocumentDraft& document, Reporter& reporter) {
   }
   PatternBudget budget;
   for (const ResourceDraft& resource : document.resources) {
-    model.resources.push_back(CompileResource(resource, budget, reporter));
+    model.resources.push_back(CompileResource(resource, model.daemon, budget, reporter));
   }
   CheckDuplicates(document, model.resources, reporter);
-  CheckReleaseHooks(document, model.daemon, reporter);
+  CheckReleaseHooks(document, model, reporter);
   return model;
 }
 

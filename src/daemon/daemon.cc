@@ -11,10 +11,10 @@
 #include "base/format.h"
 #include "daemon/descriptor_need.h"
 #include "http/host_check.h"
-#include "kubelet/plugin_server.h"
 #include "kubelet/plugin_sockets.h"
 #include "os/descriptors.h"
 #include "os/malloc_tuning.h"
+#include "rpc/grpc_init.h"
 #include "status/hidden_resources.h"
 
 namespace patchbay {
@@ -52,7 +52,7 @@ constexpr ThreadPool::Options kShutdownThreads{.max_running = 4,
 
 }  // namespace
 
-Result<std::unique_ptr<Daemon>> Daemon::Create(Loop& loop, Log& log, Options options) {
+Result<std::unique_ptr<Daemon>> Daemon::Create(AsioLoop& loop, Log& log, Options options) {
   const std::size_t resources = ResourcesFor(options.model, options.node_name).size();
   TRY(CheckDescriptors(resources, options.model.daemon, DescriptorLimit()));
   std::unique_ptr<Daemon> daemon(new Daemon(loop, log, std::move(options)));
@@ -64,7 +64,7 @@ Result<std::unique_ptr<Daemon>> Daemon::Create(Loop& loop, Log& log, Options opt
   return daemon;
 }
 
-Daemon::Daemon(Loop& loop, Log& log, Options options)
+Daemon::Daemon(AsioLoop& loop, Log& log, Options options)
     : loop_(loop),
       log_(log),
       options_(std::move(options)),
@@ -135,7 +135,9 @@ Status Daemon::StartResources() {
               {{"resource", resource.name}, {"node", options_.node_name}});
   }
   metrics_.SetHiddenResources(std::move(hidden));
-  return Reconcile(specs);
+  TRY(Reconcile(specs));
+  if (!dra_) ServePreparedClaims();
+  return {};
 }
 
 void Daemon::StartKubeletDir() {
@@ -190,6 +192,14 @@ void Daemon::OnHolders(const ReportedHolders& reported) {
 
 void Daemon::ReportHolders(ResourceController& resource) const {
   if (!holders_) return;
+  if (resource.is_dra()) {
+    const auto driver = holders_->claim_holders.find(spec_.dra_driver);
+    DeviceHolders holders;
+    if (driver != holders_->claim_holders.end()) {
+      holders = dra_->HoldersOf(resource.name(), driver->second);
+    }
+    return resource.OnHolders({std::move(holders), holders_->complete, holders_->kubelet});
+  }
   const auto found = holders_->holders.find(resource.name());
   resource.OnHolders({found == holders_->holders.end() ? DeviceHolders() : found->second,
                       holders_->complete, holders_->kubelet});
@@ -207,6 +217,7 @@ void Daemon::TrimSoon() {
 void Daemon::ScheduleRescan() {
   rescan_ = loop_.After(spec_.rescan, [this] {
     Refresh();
+    if (dra_) dra_->ReadClaims();
     // No event reports that many connections have ended, such as those of rejected streams.
     TrimSoon();
     ScheduleRescan();
@@ -312,7 +323,7 @@ void Daemon::UpdateReadiness() {
     if (++unready <= kMaxUnready) result.body += format("{} {}\n", name, why);
   };
   for (const auto& resource : resources_) {
-    if (!resource->registered()) add(resource->name(), "is not registered with the kubelet");
+    if (!resource->registered()) add(resource->name(), resource->WhyNotRegistered());
   }
   if (specs_.size() != wanted_.size()) {
     const std::set served(specs_.begin(), specs_.end());
@@ -356,11 +367,12 @@ void Daemon::Stop(std::function<void()> done) {
     pod_resources_.reset();
   }
   kubelet_dir_.reset();
-  ending_ = resources_.size() + draining_.size();
+  ending_ = resources_.size() + draining_.size() + (dra_ ? 1 : 0);
   if (ending_ == 0) return loop_.Post(std::move(done));
   const auto on_ended = [this, done] {
     if (--ending_ == 0) done();
   };
+  if (dra_) dra_->End(on_ended);  // first: the resources are not reported as unhealthy
   for (const auto& resource : resources_) resource->End(on_ended);
   for (Draining& draining : draining_) {
     draining.settled = Subscription();

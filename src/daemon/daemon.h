@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/load.h"
+#include "daemon/dra_service.h"
 #include "daemon/progress.h"
 #include "daemon/reload_plan.h"
 #include "daemon/resource_controller.h"
@@ -53,10 +54,13 @@ class Daemon {
     /// left; the resource cannot start then.
     std::function<Result<Cancellation>()> make_cancellation = Cancellation::Create;
     std::uint64_t watchdog_kills = 0;  ///< of the processes before this one
+    std::string pod_uid = {};          ///< of the pod of this process; empty without one
+    /// The API server for Dynamic Resource Allocation if [daemon.kubernetes] is absent.
+    Result<ClusterConfig> cluster = ClusterConfigInPod("", "");
   };
 
   /// Binds the HTTP port and starts everything. Fails if the port is in use.
-  static Result<std::unique_ptr<Daemon>> Create(Loop& loop, Log& log, Options options);
+  static Result<std::unique_ptr<Daemon>> Create(AsioLoop& loop, Log& log, Options options);
   ~Daemon();
   Daemon(const Daemon&) = delete;
   Daemon& operator=(const Daemon&) = delete;
@@ -84,7 +88,7 @@ class Daemon {
     Subscription settled = {};
   };
 
-  Daemon(Loop& loop, Log& log, Options options);
+  Daemon(AsioLoop& loop, Log& log, Options options);
   Status ServeHttp();
   Status StartResources();
   Status ApplyPlan(const ResourceSpecs& specs, const ReloadPlan& plan);
@@ -92,6 +96,9 @@ class Daemon {
                                                    Cancellation cancellation);
   void Drain(std::unique_ptr<ResourceController> resource);
   Status Reconcile(const ResourceSpecs& wanted);
+  Status StartDra();
+  void ServePreparedClaims();
+  void OnDraStatus();
   void ReconcileWaiting();
   void ReconcileWaitingSoon();
   bool RefuseReload(const std::string& reason, std::vector<Diagnostic> diagnostics = {});
@@ -114,7 +121,7 @@ class Daemon {
   CheckResult Readiness() const;
   CheckResult Liveness();
 
-  Loop& loop_;
+  AsioLoop& loop_;
   Log& log_;
   const Options options_;
   std::vector<Diagnostic> logged_ = options_.diagnostics;  ///< of the configuration, as logged last
@@ -143,6 +150,10 @@ class Daemon {
   Subscription trim_;
   Subscription retain_;
   ProbePool probes_;
+  std::unique_ptr<DraService> dra_;          ///< from the first resource that needs it on
+  std::shared_ptr<DraMetrics> dra_metrics_;  ///< the same
+  std::shared_ptr<const DraStatus> dra_status_ =
+      std::make_shared<const DraStatus>();  ///< as recorded last
   Resources resources_;
   std::list<Draining> draining_;
   std::vector<std::shared_ptr<ResourceObserver>>

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <random>
 #include <set>
 #include <string_view>
 
+#include "base/path.h"
 #include "daemon/config_source.h"
 #include "daemon/daemon.h"
 #include "daemon/descriptor_need.h"
+#include "dra/claim_files.h"
 #include "os/descriptors.h"
 #include "status/hidden_resources.h"
 
@@ -62,6 +65,14 @@ std::string LogPlan(Log& log, const ReloadPlan& plan, const std::string& logged)
   return keys;
 }
 
+std::set<std::string> DraNames(const ResourceSpecs& resources) {
+  std::set<std::string> names;
+  for (const auto& spec : resources) {
+    if (spec->api == Api::kDra) names.insert(spec->name);
+  }
+  return names;
+}
+
 }  // namespace
 
 bool Daemon::Reload(Loaded loaded) {
@@ -77,6 +88,10 @@ bool Daemon::Reload(Loaded loaded) {
   if (const Status fits = CheckDescriptors(wanted.size(), loaded.model->daemon, DescriptorLimit());
       !fits) {
     return RefuseReload(fits.error().message, std::move(diagnostics));
+  }
+  if (!dra_) {  // nothing uses these keys yet
+    spec_.dra_driver = loaded.model->daemon.dra_driver;
+    spec_.kubernetes = loaded.model->daemon.kubernetes;
   }
   const ReloadPlan plan = PlanReload(spec_, wanted_, loaded.model->daemon, wanted);
   if (const Status reconciled = Reconcile(wanted); !reconciled) {
@@ -101,13 +116,75 @@ bool Daemon::RefuseReload(const std::string& reason, std::vector<Diagnostic> dia
 Status Daemon::Reconcile(const ResourceSpecs& wanted) {
   std::set<std::string_view> taken;
   for (const Draining& draining : draining_) taken.insert(draining.resource->name());
+  // A resource that gets the other API is drained first, as if it had been removed.
+  for (const auto& old : specs_) {
+    const auto same =
+        std::ranges::find(wanted, old->name, [](const auto& spec) { return spec->name; });
+    if (same != wanted.end() && (*same)->api != old->api) taken.insert(old->name);
+  }
+  if (!dra_ && HasDra(wanted)) TRY(StartDra());
   ResourceSpecs free;
   std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(free),
                [&](const auto& spec) { return !taken.contains(spec->name); });
   TRY(ApplyPlan(free, PlanReload(spec_, specs_, spec_, free)));
+  if (dra_) dra_->SetNames(DraNames(wanted));
   wanted_ = wanted;
   UpdateReadiness();
   return {};
+}
+
+/// Connects to nothing before a resource needs it, so that a node without such resources needs no
+/// access to the API server. Without an API server the resources are reported as not served, and
+/// those of the device plugin API do not depend on it. Stays, once started.
+Status Daemon::StartDra() {
+  const Result<ClusterConfig> cluster =
+      spec_.kubernetes ? ClusterConfigFrom(*spec_.kubernetes) : options_.cluster;
+  DraService::Options options{
+      .instance = {.kubelet_root = DirectoryOf(spec_.kubelet_dir),
+                   .driver = spec_.dra_driver,
+                   .pod_uid = options_.pod_uid},
+      .cluster = cluster ? *cluster : ClusterConfig{.unknown = cluster.error().message},
+      .node_name = options_.node_name,
+      .cdi_dir = spec_.cdi_dir,
+      .seed = std::random_device()()};
+  dra_ = TRY(DraService::Create(
+      {loop_, servers_, log_, pending_calls_}, std::move(options),
+      {.on_status = [this] { OnDraStatus(); },
+       .on_prepared =
+           [this](const std::string& resource, bool success, std::chrono::nanoseconds duration) {
+             dra_metrics_->CountClaimPrepare(resource, success, duration);
+           },
+       .on_dead = options_.on_fatal}));
+  dra_metrics_ = metrics_.AddDra();
+  dra_metrics_->AddResource("");  // of claims whose devices are not known
+  return {};
+}
+
+/// Claims that an earlier configuration prepared keep their pods from ending until the driver
+/// releases them.
+void Daemon::ServePreparedClaims() {
+  scanner_.Run(
+      loop_, [files = ClaimFiles(spec_.cdi_dir, spec_.dra_driver)] { return files.ReadAll(); },
+      lifetime_.Guard([this](const Result<ClaimFiles::All>& read) {
+        if (dra_ || stopping_ || !read) return;
+        const std::size_t claims = read->claims.size() + read->damaged.size();
+        if (claims == 0) return;
+        log_.Warning(
+            "claims are prepared, but no resource is served by Dynamic Resource Allocation; their "
+            "release needs this process",
+            {{"driver", spec_.dra_driver}, {"claims", claims}});
+        if (const Status started = StartDra(); !started) {
+          return log_.Error("cannot release claims", {{"reason", started.error().message}});
+        }
+        dra_->SetNames({});
+      }));
+}
+
+void Daemon::OnDraStatus() {
+  auto status = std::make_shared<const DraStatus>(dra_->status());
+  RecordDra(*dra_metrics_, *dra_status_, *status);
+  dra_status_ = status;
+  metrics_.SetDra(std::move(status));
 }
 
 /// Runs once for all names that become free together, because it visits every resource.
@@ -150,6 +227,7 @@ void Daemon::ApplyLive(const DaemonSpec& spec) {
     spec_.log_level = spec.log_level;
     log_.SetLevel(spec.log_level);
   }
+  spec_.api = spec.api;  // in effect through the resources
   spec_.device_metrics = spec.device_metrics;
   metrics_.SetDeviceMetrics(spec.device_metrics);
 }
@@ -209,10 +287,11 @@ std::unique_ptr<ResourceController> Daemon::MakeResource(ResourceController::Ent
       host_,
       device_dirs_.get(),
       probes_,
-      ResourcePlugin::Dependencies{loop_, servers_, log_, AllocationHost{host_, options_.node_name},
-                                   spec_.kubelet_dir, options_.run, servers_made_,
-                                   kubelet_connection_, pending_calls_},
-      pod_resources_};
+      ResourcePlugin::Dependencies{
+          loop_, servers_, log_, AllocationHost{host_, options_.node_name, spec_.cdi_dir},
+          spec_.kubelet_dir, options_.run, servers_made_, kubelet_connection_, pending_calls_},
+      pod_resources_,
+      dra_.get()};
   auto observer = metrics_.AddResource(entry.spec->name);
   return std::make_unique<ResourceController>(
       deps, std::move(entry), std::make_shared<const Cancellation>(std::move(cancellation)),

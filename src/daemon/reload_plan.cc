@@ -45,11 +45,14 @@ struct ResourceKey {
 using R = ResourceSpec;
 constexpr ResourceKey kResourceKeys[] = {
     {"description", ChangeImpact::kInternal, Same<&R::description>},
+    {"api", ChangeImpact::kApi, Same<&R::api>},
     {"replicas", ChangeImpact::kDeviceList, Same<&R::replicas>},
     {"max_per_container", ChangeImpact::kAllocateResponse, Same<&R::max_per_container>},
     {"preferred_allocation", ChangeImpact::kAllocateResponse, Same<&R::preferred_allocation>},
     {"topology", ChangeImpact::kDeviceList, SameTopology},
     {"exclusive", ChangeImpact::kDeviceList, Same<&R::exclusive>},
+    {"grant_group", ChangeImpact::kAllocateResponse, Same<&R::grant_group>},
+    {"on_unhealthy", ChangeImpact::kDeviceList, Same<&R::on_unhealthy>},
     {"forget_after", ChangeImpact::kDeviceList, Same<&R::forget_after>},
     {"env_separator", ChangeImpact::kAllocateResponse, Same<&R::env_separator>},
     {"on_nodes", ChangeImpact::kInternal, Same<&R::on_nodes>},
@@ -59,6 +62,7 @@ constexpr ResourceKey kResourceKeys[] = {
     {"mount", ChangeImpact::kAllocateResponse, Same<&R::mounts>},
     {"env", ChangeImpact::kAllocateResponse, Same<&R::env>},
     {"annotations", ChangeImpact::kAllocateResponse, Same<&R::annotations>},
+    {"attributes", ChangeImpact::kDeviceList, Same<&R::attributes>},
     {"cdi_devices", ChangeImpact::kAllocateResponse, Same<&R::cdi_devices>},
     {"health", ChangeImpact::kDeviceList, Same<&R::health>},
     {"hooks.pre_start", ChangeImpact::kAllocateResponse, Same<&R::pre_start>},
@@ -78,11 +82,15 @@ constexpr DaemonKey kDaemonKeys[] = {
     {"hosts", false, Same<&D::hosts>},
     {"kubelet_dir", false, Same<&D::kubelet_dir>},
     {"host_root", false, Same<&D::host_root>},
+    {"cdi_dir", false, Same<&D::cdi_dir>},
     {"pod_resources", false, Same<&D::pod_resources>},
     {"rescan", true, Same<&D::rescan>},
     {"max_probes", true, Same<&D::max_probes>},
     {"device_metrics", true, Same<&D::device_metrics>},
     {"log_level", true, Same<&D::log_level>},
+    {"api", true, Same<&D::api>},
+    {"dra.driver", false, Same<&D::dra_driver>},
+    {"kubernetes", false, Same<&D::kubernetes>},
 };
 
 /// Returns true if a plugin would register with the same options.
@@ -111,7 +119,7 @@ ResourceStep StepFor(const ResourceSpec& from, const ResourceSpec& to) {
     step.keys.emplace_back(key.name);
   }
   // Not every change of the keys that the options depend on changes the options.
-  if (!SameOptions(from, to)) step.impact = ChangeImpact::kRegistration;
+  if (!SameOptions(from, to)) step.impact = std::max(step.impact, ChangeImpact::kRegistration);
   return step;
 }
 
@@ -124,6 +132,7 @@ std::string_view Name(ChangeImpact impact) {
     case ChangeImpact::kAllocateResponse: return "response";
     case ChangeImpact::kDeviceList: return "list";
     case ChangeImpact::kRegistration: return "registration";
+    case ChangeImpact::kApi: return "api";
     case ChangeImpact::kNew: return "new";
     case ChangeImpact::kRemoved: return "removed";
   }

@@ -16,6 +16,7 @@ enum class ChangeImpact {
   kAllocateResponse,  ///< what containers get that start from now on
   kDeviceList,        ///< the devices that the kubelet sees, or their health
   kRegistration,      ///< options that the kubelet reads only at registration
+  kApi,               ///< the resource is drained, then served by the other API
   kNew,
   kRemoved,
 };

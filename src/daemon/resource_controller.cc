@@ -6,8 +6,8 @@
 
 #include <algorithm>
 
+#include "base/format.h"
 #include "daemon/device_log.h"
-#include "discovery/match_summary.h"
 #include "inventory/pod_usage.h"
 
 namespace patchbay {
@@ -32,17 +32,31 @@ ResourceController::ResourceController(const Dependencies& deps, Entry entry,
             observer->OnHook(hook, success, duration);
           },
           deps_.plugin.log, cancellation_)),
-      plugin_(deps_.plugin, entry_.spec->name, observer_, hooks_,
-              std::make_shared<const DeviceUsage>(
-                  deps_.plugin.loop, deps_.pod_resources,
-                  lifetime_.Guard([this](const std::set<std::string>& devices) {
-                    if (release_hooks_) release_hooks_->OnUnverifiedStart(devices);
-                  })),
-              {.on_stale = [this] { Scan(); },
-               .check_directory = events_.check_directory,
-               .on_registered = [this](bool) { events_.on_registered(); },
-               .on_kubelet_answers = events_.on_kubelet_answers}) {
+      server_(MakeServer()) {
   SetParts();
+}
+
+ResourceController::Server ResourceController::MakeServer() {
+  if (entry_.spec->api == Api::kDra) {
+    return Server(std::in_place_type<DraResource>, *deps_.dra, entry_.spec->name, observer_, hooks_,
+                  deps_.plugin.allocation,
+                  DraResource::Events{
+                      // Claims that are being prepared can have it longer than this object lives.
+                      .on_stale = lifetime_.Guard([this] { Scan(); }),
+                      .on_held = [this](const std::set<std::string>& ids) { OnClaimed(ids); },
+                      .on_state = [this] { events_.on_registered(); }});
+  }
+  return Server(std::in_place_type<ResourcePlugin>, deps_.plugin, entry_.spec->name, observer_,
+                hooks_,
+                std::make_shared<const DeviceUsage>(
+                    deps_.plugin.loop, deps_.pod_resources,
+                    lifetime_.Guard([this](const std::set<std::string>& devices) {
+                      if (release_hooks_) release_hooks_->OnUnverifiedStart(devices);
+                    })),
+                ResourcePlugin::Events{.on_stale = [this] { Scan(); },
+                                       .check_directory = events_.check_directory,
+                                       .on_registered = [this](bool) { events_.on_registered(); },
+                                       .on_kubelet_answers = events_.on_kubelet_answers});
 }
 
 /// The optional parts of an entry.
@@ -52,7 +66,8 @@ void ResourceController::SetParts() {
 }
 
 void ResourceController::SetReleaseHooks() {
-  if (!entry_.spec->release) {
+  // The release of a claim is a call, for which its service runs the hook.
+  if (!entry_.spec->release || entry_.spec->api == Api::kDra) {
     release_hooks_.reset();
   } else if (release_hooks_) {
     release_hooks_->SetSpec(entry_.spec);
@@ -98,13 +113,6 @@ void ResourceController::Apply(Entry entry) {
   Scan();
 }
 
-/// Its thread continues, with data of its own.
-void ResourceController::AbandonScan() {
-  scans_.Abandon();
-  scan_cache_ = std::make_shared<ScanCache>();
-  refresh_ = true;
-}
-
 /// Applies the entry that was scanned for, before the result of the scan is merged.
 void ResourceController::ApplyNext() {
   if (!next_) return;
@@ -116,14 +124,19 @@ void ResourceController::ApplyNext() {
                          !SameExclusive(entry_.exclusive_above, before.exclusive_above));
 }
 
+std::string ResourceController::WhyNotRegistered() const {
+  if (entry_.spec->api == Api::kDevicePlugin) return "is not registered with the kubelet";
+  return format("is not served: {}", deps_.dra->StateOf(name()).waits_for);
+}
+
 void ResourceController::OnKubelet(std::uint64_t epoch) {
   kubelet_ = epoch;
-  if (published_) plugin_.OnKubelet(epoch);
+  if (auto* plugin = Plugin(); plugin != nullptr && published_) plugin->OnKubelet(epoch);
 }
 
 void ResourceController::OnKubeletLost() {
   kubelet_.reset();
-  plugin_.OnKubeletLost();
+  if (auto* plugin = Plugin()) plugin->OnKubeletLost();
 }
 
 void ResourceController::OnHolders(const HoldersReport& report) {
@@ -136,19 +149,23 @@ void ResourceController::OnHolders(const HoldersReport& report) {
   SetUsage(std::move(usage));
 }
 
+/// A claim holds its devices from before its pod starts until it is released.
+void ResourceController::OnClaimed(const std::set<std::string>& devices) {
+  if (ended_) return;
+  claimed_ = devices.size();
+  inventory_.SetHeld(devices);
+  AwaitExpiry();
+}
+
 void ResourceController::SetUsage(PodUsage usage) {
   if (usage_ && *usage_ == usage) return;
   usage_ = std::make_shared<const PodUsage>(std::move(usage));
   observer_->OnUsage(usage_);
+  if (entry_.spec->api == Api::kDra) return;
   std::set<std::string> held;
   for (const auto& [device, holders] : usage_->holders) held.insert(held.end(), device);
   inventory_.SetHeld(std::move(held));
   AwaitExpiry();  // a device that was released may have expired already
-}
-
-void ResourceController::Refresh() {
-  refresh_ = true;
-  Scan();
 }
 
 bool ResourceController::DependsOnSysfs() const {
@@ -163,12 +180,12 @@ bool ResourceController::DependsOnSysfs() const {
 void ResourceController::End(std::function<void()> done) {
   EndParts();
   cancellation_->Trigger();
-  plugin_.End(AfterPrograms(std::move(done)));
+  std::visit([&](auto& server) { server.End(AfterPrograms(std::move(done))); }, server_);
 }
 
 void ResourceController::Drain(std::function<void()> done) {
   EndParts();
-  plugin_.Drain(AfterPrograms(std::move(done)));
+  std::visit([&](auto& server) { server.Drain(AfterPrograms(std::move(done))); }, server_);
 }
 
 void ResourceController::EndParts() {
@@ -209,125 +226,6 @@ void ResourceController::OnProgramsEnded() {
   if (on_programs_ended_) std::exchange(on_programs_ended_, nullptr)();
 }
 
-void ResourceController::Scan() {
-  unchanged_dirs_.clear();
-  ScanSoon();
-}
-
-void ResourceController::OnChanged(const std::string& directory) {
-  if (ended_ || !MayDependOn(directory)) return;
-  unchanged_dirs_.erase(directory);
-  ScanSoon();
-}
-
-void ResourceController::ScanSoon() {
-  if (scans_.Request()) StartScan();
-}
-
-void ResourceController::StartScan() {
-  if (ended_) return;
-  const std::uint64_t scan = scans_.Start(deps_.plugin.loop.Now());
-  scan_hangs_ = false;
-  const Entry& wanted = Wanted();
-  scanned_for_ = wanted.spec;
-  runs_command_ = HasCommand(*wanted.spec);
-  scan_limit_ = deps_.plugin.loop.After(ScanLimit(*wanted.spec), [this] { OnScanHangs(); });
-  const auto& before = inventory_.snapshot();
-  const ScanRequest request{.node_name = deps_.plugin.allocation.node_name,
-                            .exclusive_above = wanted.exclusive_above,
-                            .owned_before = owned_,
-                            .skips_exclusive = scans_.has_abandoned(),
-                            .refresh = std::exchange(refresh_, false),
-                            .unchanged_dirs = std::exchange(unchanged_dirs_, WatchedDirectories()),
-                            .before = before,
-                            // Explains a resource without devices.
-                            .report = before == nullptr || before->devices.empty(),
-                            .cache = scan_cache_,
-                            .cancellation = cancellation_};
-  std::optional<DirWatch::Adder> adder;
-  if (deps_.watch != nullptr) adder = deps_.watch->adder();
-  ThreadPool& pool = runs_command_ ? deps_.commands : deps_.scanner;
-  pool.Run(
-      deps_.plugin.loop,
-      [scan, spec = wanted.spec, host = deps_.host, request, adder] {
-        const auto start = std::chrono::steady_clock::now();
-        Outcome outcome{scan, spec, Discover(*spec, host, request), {}, {}, {}};
-        outcome.explanation = Summarize(*spec, outcome.discovery.reports);
-        outcome.discovery.reports.clear();
-        for (const std::string& directory : outcome.discovery.directories) {
-          outcome.directories.insert(host.Local(directory));
-        }
-        // Watched ones are added again, see DirWatch.
-        if (adder) outcome.added = adder->Add(outcome.directories);
-        outcome.took = std::chrono::steady_clock::now() - start;
-        return outcome;
-      },
-      lifetime_.Guard([this](Outcome outcome) { OnScanned(std::move(outcome)); }));
-}
-
-/// The devices stay as they are. Another entry does not wait for the hanging scan. A resource that
-/// also scans for exclusive resources scans again without them, and uses their last known devices.
-void ResourceController::OnScanHangs() {
-  scan_hangs_ = true;
-  deps_.plugin.log.Warning(
-      "host scan has not completed; a file system that it reads may not be responding",
-      {{"resource", name()}, {"seconds", ScanLimit(*Wanted().spec).count()}});
-  const bool is_for_another = next_ && scanned_for_ != next_->spec;
-  const bool may_be_exclusive = !Wanted().exclusive_above.empty() && !scans_.has_abandoned();
-  if (!is_for_another && !may_be_exclusive) return;
-  AbandonScan();
-  StartScan();
-}
-
-std::set<std::string> ResourceController::WatchedDirectories() const {
-  std::set<std::string> watched = directories_;
-  std::erase_if(watched, [this](const std::string& directory) {
-    return deps_.watch == nullptr || !deps_.watch->Watches(directory);
-  });
-  return watched;
-}
-
-void ResourceController::OnScanned(Outcome outcome) {
-  // Of an abandoned scan only the watches count, until RetainWatches finds them unused.
-  const ScanScheduler::Finished finished = scans_.Finish(outcome.scan);
-  if (finished != ScanScheduler::Finished::kCounts) {
-    const bool is_last = finished == ScanScheduler::Finished::kLastAbandoned;
-    if (is_last && !Wanted().exclusive_above.empty()) Scan();
-    return events_.on_scanned(outcome.added, true);
-  }
-  scan_limit_ = Subscription();
-  if (std::exchange(scan_hangs_, false)) {
-    deps_.plugin.log.Info("host scan completed", {{"resource", name()}});
-  }
-  if (ended_) {
-    events_.on_scanned(outcome.added, true);
-    return CheckPrograms();
-  }
-  if (outcome.spec != Wanted().spec) {
-    // The entry was replaced. Start the next scan first: the event may request one itself.
-    StartScan();
-    return events_.on_scanned(outcome.added, true);
-  }
-  ApplyNext();
-  const bool complete = outcome.discovery.complete;
-  owned_ = outcome.discovery.owned;
-  const bool moved = outcome.directories != directories_;
-  directories_ = std::move(outcome.directories);
-  LogDroppedEarly(inventory_.MergeScan(std::move(outcome.discovery), deps_.plugin.loop.Now()));
-  const Loop::Duration pause = scans_.Pause(outcome.took, deps_.plugin.loop.Now());
-  pause_ = deps_.plugin.loop.After(pause, [this] {
-    pause_ = Subscription();
-    if (scans_.EndPause()) StartScan();
-  });
-  Publish(true);
-  // After Publish, so that a reader sees the result of the scan.
-  observer_->OnExplanation(published_->devices.empty() ? std::make_shared<const MatchSummaries>(
-                                                             std::move(outcome.explanation))
-                                                       : nullptr);
-  observer_->OnScan(outcome.took, complete);
-  events_.on_scanned(outcome.added, moved);
-}
-
 void ResourceController::OnHealthChanged(ProbeScheduler::Change change) {
   Loop& loop = deps_.plugin.loop;
   if (const auto due = throttle_.OnChange(change, loop.Now())) {
@@ -360,18 +258,10 @@ void ResourceController::Publish(bool devices_changed) {
   const bool first = published_ == nullptr;
   LogDeviceChanges(deps_.plugin.log, published_.get(), *inventory_.snapshot());
   published_ = inventory_.snapshot();
-  plugin_.Publish(published_);
+  std::visit([&](auto& server) { server.Publish(published_); }, server_);
   events_.on_published();
-  if (first && kubelet_) plugin_.OnKubelet(*kubelet_);
+  if (auto* plugin = Plugin(); plugin != nullptr && first && kubelet_) plugin->OnKubelet(*kubelet_);
   throttle_.OnPublished(std::chrono::steady_clock::now() - start, deps_.plugin.loop.Now());
-}
-
-/// Logs once, until a scan forgets none.
-void ResourceController::LogDroppedEarly(std::size_t devices) {
-  if (std::exchange(forgets_early_, devices > 0) || devices == 0) return;
-  deps_.plugin.log.Warning(
-      "devices disappear faster than they expire; keeping only the latest ones",
-      {{"resource", name()}, {"forgotten", devices}});
 }
 
 }  // namespace patchbay

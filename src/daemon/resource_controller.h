@@ -1,10 +1,13 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <set>
 #include <string>
+#include <variant>
 
+#include "daemon/dra_resource.h"
 #include "daemon/publish_throttle.h"
 #include "daemon/release_hooks.h"
 #include "daemon/scan_scheduler.h"
@@ -34,6 +37,7 @@ class ResourceController {
     ProbePool& probes;
     ResourcePlugin::Dependencies plugin;
     std::weak_ptr<PodResources> pod_resources = {};  ///< expired if disabled
+    DraService* dra = nullptr;  ///< of resources with `api = "dra"`; may be null without them
   };
   struct Events {
     /// A scan of the host ended: the directories whose watches it added, and true if directories()
@@ -81,14 +85,14 @@ class ResourceController {
     return scans_.scanning() || directories_.contains(directory);
   }
 
-  /// The kubelet's socket appeared, see KubeletDir. The resource registers after its first scan, so
-  /// that the first device list is complete.
+  /// The kubelet's socket appeared, see KubeletDir. A device plugin registers after its first scan,
+  /// so that the first device list is complete.
   void OnKubelet(std::uint64_t epoch);
   /// The kubelet's socket disappeared. The resource waits for the next one.
   void OnKubeletLost();
   /// Checks at `asked` found these sockets: a missing one of this resource is replaced.
   void CheckSocket(const PluginSockets& sockets, Loop::Time asked) {
-    plugin_.CheckSocket(sockets, asked);
+    if (auto* plugin = Plugin()) plugin->CheckSocket(sockets, asked);
   }
 
   /// The kubelet reported the holders of the units, by the advertised IDs.
@@ -102,10 +106,18 @@ class ResourceController {
   void Drain(std::function<void()> done);
 
   const std::string& name() const { return entry_.spec->name; }
+  bool is_dra() const { return entry_.spec->api == Api::kDra; }
   const std::shared_ptr<ResourceObserver>& observer() const { return observer_; }
-  /// The number of devices in use by pods, as last reported.
-  std::size_t held() const { return usage_ ? usage_->holders.size() : 0; }
-  bool registered() const { return plugin_.registered(); }
+  /// The number of devices in use by pods or claims, as last reported.
+  std::size_t held() const {
+    return std::max(claimed_, usage_ ? usage_->holders.size() : std::size_t{0});
+  }
+  /// Returns whether pods can get the devices.
+  bool registered() const {
+    return std::visit([](const auto& server) { return server.registered(); }, server_);
+  }
+  /// Returns why not, to follow the name of the resource.
+  std::string WhyNotRegistered() const;
   /// Null before the first scan.
   const std::shared_ptr<const Snapshot>& snapshot() const { return inventory_.snapshot(); }
 
@@ -118,7 +130,13 @@ class ResourceController {
     DirWatch::Added added;
     std::chrono::nanoseconds took{};
     MatchSummaries explanation = {};  ///< if it was requested
+    Status groups = {};               ///< of ProvideGroups
   };
+  using Server = std::variant<ResourcePlugin, DraResource>;
+
+  Server MakeServer();
+  ResourcePlugin* Plugin() { return std::get_if<ResourcePlugin>(&server_); }
+  void OnClaimed(const std::set<std::string>& devices);
   const Entry& Wanted() const { return next_ ? *next_ : entry_; }
   void ApplyNext();
   void SetParts();
@@ -140,6 +158,7 @@ class ResourceController {
   /// Passes the devices to the prober, if they changed, and the new snapshot to all other users.
   void Publish(bool devices_changed);
   void LogDroppedEarly(std::size_t devices);
+  void LogGroups(const Status& groups);
 
   const Lifetime lifetime_;
   const Dependencies deps_;
@@ -152,12 +171,13 @@ class ResourceController {
   std::optional<Prober> prober_;  ///< if the resource has a probe
   const std::shared_ptr<HookRunner> hooks_;
   std::optional<ReleaseHooks> release_hooks_;  ///< if it has a release hook
-  ResourcePlugin plugin_;
+  Server server_;                              ///< of the API that the resource has
   std::set<std::string> directories_;
   /// The directories watched when the last scan began, without a change since.
   std::set<std::string> unchanged_dirs_;
   std::shared_ptr<const Snapshot> published_;
   std::optional<DeviceHolders> units_;     ///< as last reported by the kubelet
+  std::size_t claimed_ = 0;                ///< devices that claims hold
   std::shared_ptr<const PodUsage> usage_;  ///< null before the first report
   std::optional<std::uint64_t> kubelet_;
   ScanScheduler scans_;
@@ -166,6 +186,7 @@ class ResourceController {
   bool scan_hangs_ = false;
   Subscription scan_limit_;
   bool ended_ = false;
+  std::string groups_error_;    ///< of ProvideGroups, as logged; empty after a success
   bool forgets_early_ = false;  ///< see Inventory::MergeScan; as logged
   bool refresh_ = false;        ///< run commands in the next scan; the first does so anyway
   std::shared_ptr<const OwnedNodes> owned_;  ///< by other resources, in the last scan

@@ -16,6 +16,17 @@ const SysfsDevice* Nearest(const DeviceAncestry& ancestry, Wanted wanted) {
 
 bool IsPciDevice(const SysfsDevice& device) { return device.subsystem == "pci"; }
 
+/// Returns the root of a PCI device, "pci0000:00": the first directory of its syspath. An RC bridge
+/// of a virtual machine may be named otherwise; then there is none.
+std::optional<std::string> PcieRootOf(std::string_view syspath) {
+  constexpr std::string_view kDevices = "/sys/devices/";
+  if (!syspath.starts_with(kDevices)) return std::nullopt;
+  syspath.remove_prefix(kDevices.size());
+  const std::string_view root = syspath.substr(0, syspath.find('/'));
+  if (!root.starts_with("pci")) return std::nullopt;
+  return std::string(root);
+}
+
 }  // namespace
 
 const SysfsDevice* DeviceAncestry::UsbDevice() const { return Nearest(*this, IsUsbDevice); }
@@ -65,6 +76,7 @@ const NamedValues& DeviceAncestries::OwnValues(const SysfsDevice& device) {
     add("usb_interface", "bInterfaceNumber");
   } else if (IsPciDevice(device)) {
     values.emplace_back("pci_address", device.name);
+    if (const auto root = PcieRootOf(device.path)) values.emplace_back("pcie_root", *root);
     add_number("pci_vendor", "vendor");
     add_number("pci_device", "device");
   }

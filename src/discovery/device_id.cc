@@ -26,8 +26,7 @@ std::string DeviceId(std::string_view text, std::size_t longest) {
     id.push_back(c == '/' ? ':' : IsSafe(c) ? c : '_');
   }
   if (!lossy) return id;
-  const std::string suffix =
-      format("-{:08x}", static_cast<std::uint32_t>(StableHash(text) ^ (StableHash(text) >> 32)));
+  const std::string suffix = format("-{:08x}", ShortHash(text));
   id.resize(std::min(id.size(), longest - suffix.size()));
   return id + suffix;
 }

@@ -48,7 +48,7 @@ void RejectIf(std::vector<Candidate>& found, ScanContext& scan, RejectReason rea
 
 void ScanMatches(const ResourceSpec& spec, ScanContext& scan) {
   for (std::size_t i = 0; i < spec.matches.size(); ++i) {
-    scan.BeginMatch(spec.matches[i], i);
+    scan.BeginMatch(spec.matches[i], i, spec.api);
     std::visit([&](const auto& source) { ScanSource(source, scan); }, spec.matches[i].source);
   }
 }

@@ -54,12 +54,13 @@ MatchReport::Thing Candidate::thing() const {
   return thing;
 }
 
-void ScanContext::BeginMatch(const MatchSpec& match, std::size_t index) {
+void ScanContext::BeginMatch(const MatchSpec& match, std::size_t index, Api api) {
   match_ = &match;
   match_index_ = index;
+  api_ = api;
   report_.BeginMatch(match, index);
   exclusion_ = match.exclude.empty() ? Exclusion() : Exclusion::Of(match.exclude, *this);
-  if (UsesSysfs(match)) WatchNearestExisting("/run/udev/data");
+  if (UsesSysfs(match) || api == Api::kDra) WatchNearestExisting("/run/udev/data");
 }
 
 void ScanContext::WatchNearestExisting(std::string directory) {
@@ -312,12 +313,15 @@ std::optional<DeviceNode> ScanContext::NodeOf(const SysfsDevice& device, NamedVa
   return std::nullopt;
 }
 
-/// Returns whether the node meets the conditions of the match, and reads sysfs if there are any.
+/// Returns whether the node meets the conditions of the match. Reads sysfs if there are any, or for
+/// attributes, which a node without a sysfs device lacks.
 bool ScanContext::AddSysfsValues(DeviceNode& node) {
-  if (!HasConditions(*match_)) return true;
+  const bool has_conditions = HasConditions(*match_);
+  if (!has_conditions && api_ != Api::kDra) return true;
   const auto path = sysfs_.OfNode(node.type, node.major, node.minor);
   const auto ancestry = path ? ancestries_.Of(*path) : tl::unexpected(path.error());
   if (!ancestry) {
+    if (!has_conditions) return true;
     if (!host_.Resolve("/sys/dev")) {
       RejectUnreadable("/sys", ancestry.error());
     } else if (ancestry.error().kind == ErrorKind::kUnavailable) {

@@ -57,8 +57,8 @@ class ScanContext {
   ScanContext& operator=(const ScanContext&) = delete;
 
   /// The next calls are about this match. Resolves its `exclude`, and watches udev's database if
-  /// the match depends on sysfs.
-  void BeginMatch(const MatchSpec& match, std::size_t index);
+  /// the match or the API, for attributes, needs values from sysfs.
+  void BeginMatch(const MatchSpec& match, std::size_t index, Api api = Api::kDevicePlugin);
 
   /// Returns the entries of a directory and watches it. If it does not exist, returns none and
   /// watches the nearest existing ancestor. Reports a directory that cannot be read. `pattern`
@@ -103,7 +103,8 @@ class ScanContext {
   std::optional<DeviceNode> NodeOf(const SysfsDevice& device, NamedValues values);
   /// Adds the node at `path`, unless it is excluded, of another type, already added, or does not
   /// meet the conditions of the match. `entry` is its directory entry, or null. `captures` are the
-  /// parts of `path` that the match names.
+  /// parts of `path` that the match names. With kDra, a node has the values of its sysfs device, if
+  /// it has one.
   void AddNode(const std::string& path, const HostEntry* entry, NamedValues captures,
                std::string identity);
   /// Adds a candidate for the current match; beyond the limit, rejects it.
@@ -154,6 +155,7 @@ class ScanContext {
   std::map<ScanCache::ListingKey, ScanCache::Listing> last_listings_;
   const MatchSpec* match_ = nullptr;
   std::size_t match_index_ = 0;
+  Api api_ = Api::kDevicePlugin;
   Exclusion exclusion_;
   std::vector<Candidate> candidates_;
   std::vector<Rejection> rejected_;

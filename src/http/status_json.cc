@@ -146,8 +146,66 @@ Json ScanJson(const std::optional<ScanStatus>& scan) {
       {"at", TimeJson(scan->at)}, {"seconds", SecondsOf(scan->took)}, {"complete", scan->complete}};
 }
 
+Json ClaimJson(const DraClaimStatus& claim) {
+  Json devices = Json::array();
+  for (const DraClaimDevice& device : claim.devices) {
+    devices.push_back({{"resource", device.resource},
+                       {"device", device.device_id},
+                       {"request", device.request},
+                       {"admin_access", device.admin_access}});
+  }
+  return {{"uid", claim.uid},
+          {"namespace", claim.namespace_name},
+          {"name", claim.name},
+          {"devices", std::move(devices)}};
+}
+
+/// Null if no resource is served by Dynamic Resource Allocation.
+Json DraJson(const DraStatus* dra) {
+  if (dra == nullptr) return nullptr;
+  Json claims = Json::array();
+  for (const DraClaimStatus& claim : dra->claims) claims.push_back(ClaimJson(claim));
+  return {
+      {"driver", dra->driver},
+      {"registered", dra->registered},
+      {"registration_error", dra->registration_error},
+      {"api_server",
+       {{"url", dra->api_server}, {"up", dra->api_server_up}, {"error", dra->api_server_error}}},
+      {"dropped_fields", dra->dropped_fields},
+      {"claims", std::move(claims)}};
+}
+
+/// Returns the pool of a resource; null if the device plugin API serves it.
+const DraPoolStatus* PoolOf(const DraStatus* dra, const std::string& resource) {
+  if (dra == nullptr) return nullptr;
+  const auto found = dra->resources.find(resource);
+  return found == dra->resources.end() ? nullptr : &found->second;
+}
+
+Json PoolJson(const DraPoolStatus* pool) {
+  if (pool == nullptr) return nullptr;
+  const std::size_t shown = std::min(pool->problems.size(), kMaxDiagnostics);
+  const auto first = pool->problems.begin();
+  return {{"pool", pool->pool},
+          {"device_class", pool->device_class},
+          {"devices", pool->devices},
+          {"slices", pool->slices},
+          {"generation", pool->generation},
+          {"current", pool->is_current},
+          {"error", pool->error},
+          {"not_served", pool->not_served},
+          {"taints", Json(pool->taints)},
+          {"problems", std::vector(first, first + static_cast<std::ptrdiff_t>(shown))},
+          {"problems_left_out", pool->problems.size() - shown}};
+}
+
+Api ApiOf(const ResourceStatus& resource, const DraPoolStatus* pool) {
+  if (resource.snapshot != nullptr) return resource.snapshot->spec->api;
+  return pool != nullptr ? Api::kDra : Api::kDevicePlugin;
+}
+
 /// The fields of a resource without its lists.
-Json HeadJson(const std::string& name, const ResourceStatus& resource) {
+Json HeadJson(const std::string& name, const ResourceStatus& resource, const DraPoolStatus* pool) {
   const Snapshot* snapshot = resource.snapshot.get();
   const auto replicas =
       static_cast<std::size_t>(snapshot != nullptr ? snapshot->spec->replicas : 1);
@@ -160,6 +218,8 @@ Json HeadJson(const std::string& name, const ResourceStatus& resource) {
   }
   return {{"name", name},
           {"description", snapshot != nullptr ? snapshot->spec->description : ""},
+          {"api", kApiNames[static_cast<std::size_t>(ApiOf(resource, pool))]},
+          {"dra", PoolJson(pool)},
           {"registered", resource.registration.state == RegistrationState::kRegistered},
           {"state", Name(resource.registration.state)},
           {"state_reason", resource.registration.reason},
@@ -182,8 +242,9 @@ std::string WithoutBrace(const Json& object) {
 }
 
 /// Writes one device at a time: a tree of all devices takes ten times the memory of the text.
-void AppendResource(std::string& text, const std::string& name, const ResourceStatus& resource) {
-  text += WithoutBrace(HeadJson(name, resource)) + ",\"devices\":[";
+void AppendResource(std::string& text, const std::string& name, const ResourceStatus& resource,
+                    const DraPoolStatus* pool) {
+  text += WithoutBrace(HeadJson(name, resource, pool)) + ",\"devices\":[";
   if (resource.snapshot == nullptr) {
     text += "],\"rejected\":[],\"missing_mounts\":[]}";
     return;
@@ -211,12 +272,13 @@ std::string StatusJson(const NodeStatus& status, WallTime now) {
                                    {"revision", status.revision},
                                    {"node", status.node_name},
                                    {"config", ConfigJson(status.config)},
-                                   {"kubelet", KubeletJson(status.kubelet)}});
+                                   {"kubelet", KubeletJson(status.kubelet)},
+                                   {"dra", DraJson(status.dra.get())}});
   text += ",\"resources\":[";
   bool first = true;
   for (const auto& [name, resource] : status.resources) {
     if (!std::exchange(first, false)) text += ",";
-    AppendResource(text, name, resource);
+    AppendResource(text, name, resource, PoolOf(status.dra.get(), name));
   }
   return text + "],\"hidden_resources\":" + JsonText(HiddenJson(status.hidden.get())) +
          ",\"transitions\":" + JsonText(TransitionsJson(status.transitions.get())) + "}\n";

@@ -6,10 +6,12 @@
 #include "inventory/allocation.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/escape.h"
 #include "base/format.h"
 #include "base/path.h"
+#include "cdi/group_device.h"
 #include "inventory/replica_ids.h"
 #include "model/render.h"
 
@@ -93,10 +95,15 @@ class ResponseBuilder {
   ResponseBuilder(const ResourceSpec& spec, const AllocationContext& context)
       : spec_(spec), context_(context) {}
 
-  Status Add(const Variables& variables) {
+  Status AddNodes(const Variables& variables) {
     for (const DeviceNodeSpec& node : DeviceNodesOf(spec_, variables.device->match)) {
       TRY(AddDeviceNodes(node, variables));
     }
+    return {};
+  }
+
+  Status Add(const Variables& variables) {
+    TRY(AddNodes(variables));
     for (const MountSpec& mount : spec_.mounts) TRY(AddMount(mount, variables));
     for (const auto& [name, value] : spec_.env) {
       std::string rendered = TRY(RenderEnvName(name, variables));
@@ -114,6 +121,15 @@ class ResponseBuilder {
       if (std::find(names.begin(), names.end(), rendered) == names.end()) {
         names.push_back(std::move(rendered));
       }
+    }
+    return {};
+  }
+
+  /// Must be called after the last Add.
+  Status AddGroups() {
+    for (const std::uint32_t gid : groups_) {
+      TRY(context_.provide_group(gid));
+      response_.cdi_devices.push_back(GroupDeviceName(gid));
     }
     return {};
   }
@@ -155,7 +171,8 @@ class ResponseBuilder {
   Result<HostNode> ResolveMatched(const DeviceNode& matched) const {
     const bool is_link = matched.path != matched.real_path;
     HostNode known{matched.real_path, matched.type, matched.major, matched.minor, matched.inode};
-    if (!is_link && context_.holds(known)) return known;
+    // The group of a node may have changed since the scan.
+    if (!is_link && !spec_.grant_group && context_.holds(known)) return known;
     HostNode now = TRY(context_.resolve(matched.path));
     if (IsSameFile(now, known)) return now;
     return Fail(
@@ -183,6 +200,8 @@ class ResponseBuilder {
                   format("{} of the device \"{}\" is not a device node", host_path, variables.id));
     }
     TRY(CheckHostPath(resolved->path));
+    // The group of root is never granted.
+    if (spec_.grant_group && resolved->gid != 0) groups_.insert(resolved->gid);
     for (ContainerResponse::DeviceSpec& other : response_.devices) {
       if (other.container_path != container_path) continue;
       TRY(CheckSame(container_path, other.host_path, resolved->path));
@@ -195,9 +214,10 @@ class ResponseBuilder {
   }
 
   Status AddMount(const MountSpec& mount, const Variables& variables) {
-    ContainerResponse::Mount rendered{TRY(RenderContainerPath(mount.container_path, variables)),
-                                      TRY(RenderPath(mount.host_path, variables, "host_path")),
-                                      mount.read_only};
+    ContainerResponse::Mount rendered;
+    rendered.container_path = TRY(RenderContainerPath(mount.container_path, variables));
+    rendered.host_path = TRY(RenderPath(mount.host_path, variables, "host_path"));
+    rendered.read_only = mount.read_only;
     for (ContainerResponse::Mount& other : response_.mounts) {
       if (other.container_path != rendered.container_path) continue;
       TRY(CheckSame(rendered.container_path, other.host_path, rendered.host_path));
@@ -260,6 +280,7 @@ class ResponseBuilder {
   ContainerResponse response_;
   Pairs envs_;
   Pairs annotations_;
+  std::set<std::uint32_t> groups_;  ///< that own the device nodes
 };
 
 Result<ContainerResponse> Answer(const Snapshot& snapshot, std::span<const std::string> ids,
@@ -278,6 +299,7 @@ Result<ContainerResponse> Answer(const Snapshot& snapshot, std::span<const std::
     }
     TRY(builder.Add(unit.variables));
   }
+  TRY(builder.AddGroups());
   ContainerResponse response = std::move(builder).Build();
   TRY(CheckSizes(response));
   return response;
@@ -292,35 +314,26 @@ std::string Alternatives(const Variables& variables, std::string_view name) {
 
 }  // namespace
 
-AllocationContext AllocationOn(const AllocationHost& host,
-                               std::function<void(const std::string& path)> on_lookup) {
-  return {[host = host.host, on_lookup](const std::string& path) {
-            if (on_lookup) on_lookup(path);
-            return host.Resolve(path);
-          },
-          [host = host.host, on_lookup](const HostNode& node) {
-            if (on_lookup) on_lookup(node.path);
-            return host.Holds(node);
-          },
-          host.node_name};
-}
-
-AllocationContext CachedAllocationOn(const AllocationHost& host, bool& unknown) {
-  return {[&host, &unknown](const std::string& path) -> Result<HostNode> {
-            auto node = host.host.ResolveCached(path);
-            if (node) return *std::move(node);
-            unknown = true;
-            return Fail(ErrorKind::kUnavailable, "not in the kernel's caches");
-          },
-          [&host](const HostNode& node) { return host.host.HoldsCached(node); }, host.node_name};
-}
-
 Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std::string> ids,
                                    const AllocationContext& context) {
   auto response = Answer(snapshot, ids, context);
   // The message quotes untrusted text and appears in the status of a pod.
   if (!response) response.error().message = Printable(response.error().message);
   return response;
+}
+
+Status ProvideGroups(const ResourceSpec& spec, std::span<const Device> devices,
+                     const AllocationContext& context) {
+  if (!spec.grant_group) return {};
+  ResponseBuilder builder(spec, context);
+  for (const Device& device : devices) {
+    const std::string id = AdvertisedId(spec, device.id, 0);
+    Variables variables = VariablesOf(device, spec.name, context.node_name);
+    variables.id = id;
+    // An error is reported when the device is allocated; the groups found before it count.
+    [[maybe_unused]] const Status added = builder.AddNodes(variables);
+  }
+  return builder.AddGroups();
 }
 
 std::optional<Rejection> ProblemWithDevice(const std::shared_ptr<const ResourceSpec>& spec,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <span>
@@ -41,38 +42,34 @@ inline constexpr std::size_t kMaxEnv = 131'071;
 /// The maximum size of a response in bytes. The kubelet accepts 4 MiB.
 inline constexpr std::size_t kMaxResponse = 3'670'016;  // 3.5 MiB
 
-/// The inputs of an allocation besides the snapshot.
+/// The inputs of an allocation besides the snapshot. See allocation_host.h for those of a host.
 struct AllocationContext {
   /// Resolves a host path now, so that a node that disappeared or a link that changed since the
   /// snapshot fails the admission and not the creation of the container.
   std::function<Result<HostNode>(const std::string& host_path)> resolve;
   /// Returns true if a node is unchanged since the scan; most allocations need no more.
   std::function<bool(const HostNode& node)> holds;
+  /// Makes the CDI device of a group available to the container runtime, for grant_group. Called
+  /// only if the resource has it.
+  std::function<Status(std::uint32_t gid)> provide_group;
   std::string node_name;  ///< of the Kubernetes node
 };
-
-/// The host on which devices are allocated.
-struct AllocationHost {
-  HostRoot host;
-  std::string node_name;  ///< of the Kubernetes node
-};
-
-/// Looks paths up on the host, which can hang with the file system. `on_lookup`, if not null, is
-/// called with each path before its lookup.
-AllocationContext AllocationOn(const AllocationHost& host,
-                               std::function<void(const std::string& path)> on_lookup = nullptr);
-/// The same without waiting for a file system. Sets `unknown` if the kernel does not have the
-/// answer in its caches; then ignore the result of Allocate. Both arguments outlive the context.
-AllocationContext CachedAllocationOn(const AllocationHost& host, bool& unknown);
 
 /// Returns the response to one container request. The IDs are as advertised, in any order,
 /// duplicates count once; no IDs give an empty response. Pure except for `context`.
 ///
 /// Fails with kNotFound for an unknown ID, kPrecondition for an unhealthy device or a missing
 /// node, kInvalid for more than max_per_container, a conflict of container paths or more than
-/// kMaxEnv or kMaxResponse; the message names the ID, the path or the variable.
+/// kMaxEnv or kMaxResponse; the message names the ID, the path or the variable. Fails with the
+/// error of provide_group.
 Result<ContainerResponse> Allocate(const Snapshot& snapshot, std::span<const std::string> ids,
                                    const AllocationContext& context);
+
+/// Makes the CDI devices of the groups available that containers with these devices need: those of
+/// an earlier start of the node are gone, and a container that restarts is not allocated again.
+/// Devices that cannot be allocated now are left out. Returns the first error of provide_group.
+Status ProvideGroups(const ResourceSpec& spec, std::span<const Device> devices,
+                     const AllocationContext& context);
 
 /// Returns why a device can never be allocated although it is present: a template lacks a variable
 /// or renders to an invalid value. Nothing for any other device.

@@ -151,7 +151,8 @@ ListedDevice Inventory::Listed(const Tracked& tracked, const HealthLookup& healt
     const std::uint32_t rank = IsForgettable(tracked)
                                    ? std::numeric_limits<std::uint32_t>::max() - tracked.vanished_as
                                    : kUnhealthyRank;
-    return {tracked.device, Health::kUnhealthy, tracked.reason, rank};
+    return {tracked.device, Health::kUnhealthy, tracked.reason, rank,
+            tracked.vanished_at.has_value()};
   }
   if (!health_of) return {tracked.device, Health::kHealthy, ""};
   ProbeScheduler::DeviceHealth health = health_of(tracked.device->id);

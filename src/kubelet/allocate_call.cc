@@ -2,7 +2,8 @@
 
 #include <utility>
 
-#include "kubelet/host_lookups.h"
+#include "inventory/allocation_host.h"
+#include "inventory/host_lookups.h"
 #include "kubelet/proto_convert.h"
 
 namespace patchbay {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kubelet/plugin_service.h"
-#include "kubelet/unary_reply.h"
+#include "rpc/unary_reply.h"
 
 namespace patchbay {
 

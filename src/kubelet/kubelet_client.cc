@@ -22,6 +22,7 @@
 #include "kubelet/plugin_service.h"
 #include "kubelet/plugin_sockets.h"
 #include "os/malloc_tuning.h"
+#include "rpc/socket_file.h"
 
 namespace patchbay {
 namespace {

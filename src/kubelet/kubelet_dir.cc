@@ -5,7 +5,6 @@
 
 #include "kubelet/kubelet_dir.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -17,6 +16,7 @@
 
 #include "base/format.h"
 #include "base/path.h"
+#include "rpc/socket_file.h"
 
 namespace patchbay {
 namespace {
@@ -42,17 +42,6 @@ std::string NearestDirectory(std::string path) {
     path = DirectoryOf(path);
   }
   return path;
-}
-
-bool IsDead(const std::string& directory) {
-  struct statx info;
-  if (statx(AT_FDCWD, directory.c_str(), 0, STATX_NLINK, &info) != 0) return false;
-  // A removed directory can still be found through its own mount only. A check during the removal
-  // of a directory that is not mounted also sees no links, and the next check finds nothing.
-  // Kernels before 5.8 do not distinguish the two; there an unnecessary restart does no harm.
-  const bool can_tell = (info.stx_attributes_mask & STATX_ATTR_MOUNT_ROOT) != 0;
-  const bool mounted = !can_tell || (info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
-  return info.stx_nlink == 0 && mounted;
 }
 
 /// Returns why kubelet.sock does not exist, and what to do about it.
@@ -88,7 +77,7 @@ struct KubeletDir::Contents {
                        const std::optional<std::string>& known, bool is_first) {
     const std::string& directory = options.directory;
     Contents contents;
-    contents.dead = IsDead(directory);
+    contents.dead = IsRemovedMount(directory);
     if (contents.dead) return contents;
     // The watches come first, so that no change is missed. The parent is watched for a replacement
     // of the directory.
@@ -180,9 +169,7 @@ void KubeletDir::OnChecked(const Contents& contents, Loop::Time asked) {
   is_checking_ = false;
   if (contents.dead) {
     dead_ = true;
-    events_.on_dead(options_.directory +
-                    " was removed on the host while it was mounted here; the process cannot fix "
-                    "the mount and exits, so that it restarts with a new mount");
+    events_.on_dead(RemovedMountReason(options_.directory));
     return;
   }
   const bool is_newly_watched = Watch(contents.watches);

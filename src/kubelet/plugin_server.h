@@ -1,21 +1,14 @@
 #pragma once
 
-#include <grpcpp/server.h>
-
-#include <chrono>
 #include <memory>
-#include <optional>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "kubelet/plugin_service.h"
+#include "rpc/unix_server.h"
 
 namespace patchbay {
-
-/// Initializes gRPC for the life of the process. Otherwise gRPC shuts down with the last server or
-/// call and starts again with the next. Its shutdown occasionally waits ten seconds for a sleeping
-/// thread of its own, and the next call waits as well.
-void InitGrpc();
 
 /// The gRPC server on one plugin socket, for one registration of one resource. Start and the
 /// destructor block for some milliseconds and must not run on the loop.
@@ -40,20 +33,18 @@ class PluginServer {
     service_.streams().CloseAfter(last);
   }
 
-  const std::string& socket() const { return socket_; }
+  const std::string& socket() const { return server_->socket(); }
   /// Sends a list on every stream; from any thread.
   void Announce(const std::shared_ptr<const Snapshot>& snapshot) {
     service_.streams().Offer(snapshot);
   }
 
  private:
-  PluginServer(std::string socket, PluginBackend backend, ListStreams::OnChange on_streams)
-      : socket_(std::move(socket)), service_(std::move(backend), std::move(on_streams)) {}
+  PluginServer(PluginBackend backend, ListStreams::OnChange on_streams)
+      : service_(std::move(backend), std::move(on_streams)) {}
 
-  const std::string socket_;
   PluginService service_;
-  std::unique_ptr<grpc::Server> server_;
-  std::optional<std::chrono::system_clock::time_point> stop_by_;
+  std::unique_ptr<UnixServer> server_;  ///< destroyed before the service
 };
 
 }  // namespace patchbay

@@ -9,6 +9,17 @@
 #include "kubelet/proto_convert.h"
 
 namespace patchbay {
+namespace {
+
+/// Returns a function that reports the end of a call to the observer.
+UnaryReply::OnEnd ReportTo(std::shared_ptr<ResourceObserver> observer, Rpc rpc) {
+  return [observer = std::move(observer), rpc](std::string_view code,
+                                               std::chrono::nanoseconds duration) {
+    observer->OnRpc(rpc, code, duration);
+  };
+}
+
+}  // namespace
 
 Failure NothingScannedYet() {
   return Fail(ErrorKind::kUnavailable, "the first scan of the host has not completed");
@@ -23,7 +34,7 @@ v1beta1::DevicePluginOptions PluginOptions(const ResourceSpec& spec) {
 
 grpc::ServerUnaryReactor* PluginService::GetDevicePluginOptions(
     grpc::CallbackServerContext*, const v1beta1::Empty*, v1beta1::DevicePluginOptions* response) {
-  const auto reply = UnaryReply::Begin(backend_->observer, Rpc::kGetDevicePluginOptions);
+  const auto reply = UnaryReply::Begin(ReportTo(backend_->observer, Rpc::kGetDevicePluginOptions));
   // Before the first scan, the only client is this process, which checks its own socket.
   if (const auto snapshot = backend_->snapshot->Get()) *response = PluginOptions(*snapshot->spec);
   reply->Finish({});
@@ -38,7 +49,7 @@ grpc::ServerWriteReactor<v1beta1::ListAndWatchResponse>* PluginService::ListAndW
 grpc::ServerUnaryReactor* PluginService::GetPreferredAllocation(
     grpc::CallbackServerContext*, const v1beta1::PreferredAllocationRequest* request,
     v1beta1::PreferredAllocationResponse* response) {
-  const auto reply = UnaryReply::Begin(backend_->observer, Rpc::kGetPreferredAllocation);
+  const auto reply = UnaryReply::Begin(ReportTo(backend_->observer, Rpc::kGetPreferredAllocation));
   const auto snapshot = backend_->snapshot->Get();
   for (const auto& container : request->container_requests()) {
     auto& preferred = *response->add_container_responses();
@@ -85,7 +96,7 @@ grpc::ServerUnaryReactor* PluginService::PreStartContainer(
 }
 
 std::shared_ptr<UnaryReply> PluginBackend::BeginReply(Rpc rpc) const {
-  return UnaryReply::Begin(observer, rpc, pending, resource);
+  return UnaryReply::Begin(ReportTo(observer, rpc), pending, resource);
 }
 
 void PluginBackend::RunAfterRelease(HookCall call, const ResourceSpec& spec,

@@ -7,12 +7,12 @@
 
 #include "deviceplugin.grpc.pb.h"
 #include "hooks/hook_runner.h"
-#include "inventory/allocation.h"
+#include "inventory/allocation_host.h"
+#include "inventory/host_lookups.h"
 #include "inventory/snapshot_cell.h"
 #include "kubelet/device_usage.h"
-#include "kubelet/host_lookups.h"
 #include "kubelet/list_streams.h"
-#include "kubelet/unary_reply.h"
+#include "rpc/unary_reply.h"
 #include "status/observer.h"
 
 namespace patchbay {

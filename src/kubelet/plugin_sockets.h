@@ -1,14 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "base/result.h"
-#include "os/unique_fd.h"
 
 namespace patchbay {
 
@@ -31,19 +27,6 @@ bool IsSocketName(std::string_view name);
 /// Patchbay remain. Returns the removed names.
 std::vector<std::string> SweepLeftovers(std::string_view run, const std::string& directory);
 
-/// Returns the identity of the socket file at `path`, or nothing if it does not exist. Some file
-/// systems reuse inode numbers immediately, so the identity includes the birth time, or the change
-/// time on file systems without it.
-std::optional<std::string> SocketIdentity(const std::string& path);
-
-/// Returns true if a process has a stream socket bound to the file at `path`. Its owner does not
-/// notice, unlike with Connect.
-bool IsBound(const std::string& path);
-
-/// Connects to the socket at `path`, without blocking. Operations on the connection do not block
-/// either. Fails if no process listens, or if its backlog is full.
-Result<UniqueFd> Connect(const std::string& path);
-
 /// The sockets of Patchbay in a directory, from the view of one run, whether or not a process
 /// listens.
 struct PluginSockets {
@@ -53,10 +36,6 @@ struct PluginSockets {
 };
 /// Returns the sockets in `directory`; none if it does not exist.
 PluginSockets SocketsIn(std::string_view run, const std::string& directory);
-
-/// Shuts down all connections that this process has accepted on the socket at `path`. Pending
-/// writes are lost.
-void BreakConnections(const std::string& path);
 
 /// Returns the message for a socket of this run that was deleted in `directory`.
 std::string OwnSocketDeleted(std::string_view directory);

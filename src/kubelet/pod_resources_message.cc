@@ -8,13 +8,14 @@
 #include <string_view>
 #include <utility>
 
+#include "model/object_name.h"
+
 namespace patchbay {
 namespace {
 
 constexpr std::size_t kMaxResource = 317;  // a prefix of 253 bytes, a slash and a name of 63
 constexpr std::size_t kMaxId = 253;
-constexpr std::size_t kMaxPod = 253;
-constexpr std::size_t kMaxLabel = 63;
+constexpr std::size_t kMaxDriver = 63;
 
 bool Fits(const std::string& name, std::size_t longest) {
   return !name.empty() && name.size() <= longest;
@@ -34,24 +35,37 @@ class HolderCollector {
   void Add(const v1::PodResources& pod) {
     for (const v1::ContainerResources& container : pod.containers()) {
       const Holder holder{.pod_namespace = Cut(pod.namespace_(), kMaxLabel),
-                          .pod = Cut(pod.name(), kMaxPod),
+                          .pod = Cut(pod.name(), kMaxSubdomain),
                           .container = Cut(container.name(), kMaxLabel)};
       for (const v1::ContainerDevices& devices : container.devices()) {
         if (!Fits(devices.resource_name(), kMaxResource)) continue;
         for (const std::string& id : devices.device_ids()) Add(devices.resource_name(), id, holder);
       }
+      for (const v1::DynamicResource& claim : container.dynamic_resources()) Add(claim, holder);
     }
   }
   ReportedHolders Take() { return std::move(reported_); }
 
  private:
   void Add(const std::string& resource, const std::string& id, const Holder& holder) {
-    if (!Fits(id, kMaxId)) return;
-    if (kept_ == kMaxHoldings) {
-      reported_.complete = false;
-    } else if (reported_.holders[resource][id].insert(holder).second) {
-      ++kept_;
+    if (Fits(id, kMaxId) && HasRoom()) {
+      kept_ += reported_.holders[resource][id].insert(holder).second ? 1 : 0;
     }
+  }
+  void Add(const v1::DynamicResource& claim, const Holder& holder) {
+    const ClaimHolder user{.holder = holder, .claim = Cut(claim.claim_name(), kMaxSubdomain)};
+    for (const v1::ClaimResource& device : claim.claim_resources()) {
+      if (!Fits(device.driver_name(), kMaxDriver) || !Fits(device.pool_name(), kMaxSubdomain) ||
+          !Fits(device.device_name(), kMaxLabel) || !HasRoom()) {
+        continue;
+      }
+      DriverHolders& of_driver = reported_.claim_holders[device.driver_name()];
+      kept_ += of_driver[{device.pool_name(), device.device_name()}].insert(user).second ? 1 : 0;
+    }
+  }
+  bool HasRoom() {
+    if (kept_ == kMaxHoldings) reported_.complete = false;
+    return kept_ < kMaxHoldings;
   }
 
   ReportedHolders reported_;

@@ -90,13 +90,14 @@ Result<Checkpoint> DecodeCheckpoint(const std::string& text) {
   return checkpoint;
 }
 
-Status WriteCheckpoint(const std::string& directory, const Checkpoint& checkpoint) {
+Status WriteStateFile(const std::string& directory, const std::string& name,
+                      const std::string& text) {
   std::string temporary = directory + "/.XXXXXX";
   const UniqueFd fd(mkostemp(temporary.data(), O_CLOEXEC));
   if (!fd) return FailErrno(format("cannot create a file in {}", directory), errno);
-  Status written = WriteAll(fd.get(), EncodeCheckpoint(checkpoint));
+  Status written = WriteAll(fd.get(), text);
   if (written && fsync(fd.get()) != 0) written = FailErrno("cannot sync the checkpoint", errno);
-  const std::string path = format("{}/{}", directory, kCheckpointName);
+  const std::string path = format("{}/{}", directory, name);
   if (written && rename(temporary.c_str(), path.c_str()) != 0) {
     written = FailErrno(format("cannot rename to {}", path), errno);
   }
@@ -104,11 +105,19 @@ Status WriteCheckpoint(const std::string& directory, const Checkpoint& checkpoin
   return written;
 }
 
-Checkpoint ReadCheckpoint(const std::string& directory) {
-  std::ifstream file(format("{}/{}", directory, kCheckpointName), std::ios::binary);
+std::string ReadStateFile(const std::string& directory, const std::string& name) {
+  std::ifstream file(format("{}/{}", directory, name), std::ios::binary);
   std::ostringstream text;
   text << file.rdbuf();
-  return DecodeCheckpoint(text.str()).value_or(Checkpoint());
+  return text.str();
+}
+
+Status WriteCheckpoint(const std::string& directory, const Checkpoint& checkpoint) {
+  return WriteStateFile(directory, kCheckpointName, EncodeCheckpoint(checkpoint));
+}
+
+Checkpoint ReadCheckpoint(const std::string& directory) {
+  return DecodeCheckpoint(ReadStateFile(directory, kCheckpointName)).value_or(Checkpoint());
 }
 
 }  // namespace patchbay

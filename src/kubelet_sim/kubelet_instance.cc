@@ -41,7 +41,7 @@ Result<std::shared_ptr<KubeletInstance>> KubeletInstance::Begin(const KubeletSim
     instance->registry_.Restore(resource, steady_clock::now());
   }
   instance->pods_ = checkpoint.pods;
-  instance->server_ = TRY(RegistrationServer::Create(
+  instance->server_ = TRY(RegisterServer::Create(
       std::move(socket_path), options.accept_delay,
       [raw = instance.get()](std::shared_ptr<PendingRegister> call) {
         raw->OnRegister(std::move(call));

@@ -126,7 +126,7 @@ class KubeletInstance {
   std::uint64_t saves_served_ = 0;  ///< by the last write; under one_save_
   Status last_save_;                ///< under one_save_
   ThreadGroup threads_;
-  std::unique_ptr<RegistrationServer> server_;
+  std::unique_ptr<RegisterServer> server_;
   std::shared_ptr<PodResourcesServer> pod_resources_;  ///< null if it is not served
 };
 

@@ -56,8 +56,10 @@ Status KubeletInstance::ServePodResources() {
   if (options_.pod_resources.empty()) return {};
   PodResourcesServer::Backend backend{.list =
                                           [this] {
+                                            const auto prepared = options_.prepared_claims();
                                             const std::lock_guard lock(state_->mutex);
-                                            return PodList(pods_, registry_);
+                                            return PodList(pods_, registry_,
+                                                           state_->container_claims, prepared);
                                           },
                                       .on_call =
                                           [state = state_] {

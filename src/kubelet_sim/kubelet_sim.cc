@@ -159,7 +159,19 @@ Status KubeletSim::StartContainer(const std::string& pod, const std::string& con
   return instance->StartContainer(pod, container);
 }
 
+void KubeletSim::UseClaims(const std::string& pod, const std::string& container,
+                           const std::set<std::string>& claims) {
+  const std::lock_guard lock(impl_->state->mutex);
+  impl_->state->container_claims[{pod, container}] = claims;
+  impl_->state->Changed();
+}
+
 void KubeletSim::Release(const std::string& pod) {
+  {
+    const std::lock_guard lock(impl_->state->mutex);
+    std::erase_if(impl_->state->container_claims,
+                  [&](const auto& entry) { return entry.first.first == pod; });
+  }
   if (const auto instance = impl_->Instance()) instance->Release(pod);
 }
 

@@ -106,6 +106,11 @@ class KubeletSim {
   /// kPrecondition if no plugin is connected (after the grace period, a missing plugin prevents the
   /// start even if it does not have the option), kUnavailable if the plugin fails.
   Status StartContainer(const std::string& pod, const std::string& container);
+  /// Sets the claims in `resources.claims` of a container, by their names in the namespace of the
+  /// pod. The PodResources API reports those that KubeletSimOptions::prepared_claims returns. Kept
+  /// across restarts.
+  void UseClaims(const std::string& pod, const std::string& container,
+                 const std::set<std::string>& claims);
   /// Removes a pod, which frees its devices.
   void Release(const std::string& pod);
 

@@ -2,8 +2,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "kubelet_sim/dra_claims.h"
 
 namespace patchbay {
 
@@ -56,6 +60,11 @@ struct KubeletSimOptions {
   /// The socket of the PodResources API, instead of /var/lib/kubelet/pod-resources/kubelet.sock.
   /// Its directory is created if absent. Empty: not served.
   std::string pod_resources = {};
+  /// Returns the claims of the DRA manager, which the PodResources API reports: that is
+  /// DraManager::Claims. Called on any thread, without a lock.
+  std::function<std::vector<DraClaims::Entry>()> prepared_claims = [] {
+    return std::vector<DraClaims::Entry>();
+  };
   std::uint64_t seed = 0;  ///< of the random orders; 0: a random seed
 };
 

@@ -5,25 +5,19 @@
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "deviceplugin.grpc.pb.h"
 #include "kubelet_sim/options.h"
+#include "kubelet_sim/plugin_channel.h"
 #include "kubelet_sim/resource_view.h"
 
 namespace patchbay {
 
-/// The flow-control window of a connection.
-enum class FlowCredit {
-  kUsual,
-  kLeast,  ///< for a slow reader: the windows of HTTP/2 never grow
-};
-
-/// A connection to one plugin with the options of the kubelet (plugin/v1beta1/client.go of the
-/// device manager): insecure, at most 4 MiB per received message, without keepalive, not shared.
+/// The calls of the kubelet to one device plugin (plugin/v1beta1/client.go of the device manager),
+/// on a PluginChannel of its own.
 ///
 /// Thread-safe. Calls block, without a deadline unless one is given. Close ends all calls within
 /// 100 ms.
@@ -35,9 +29,8 @@ class PluginClient {
   PluginClient(const std::string& path, KubeletAuthority authority,
                FlowCredit credit = FlowCredit::kUsual);
 
-  /// Waits until the connection has exchanged HTTP/2 settings. Retries while the socket is missing
-  /// or rejects the connection. Fails with kUnavailable.
-  Status Dial(std::chrono::milliseconds timeout);
+  /// PluginChannel::Dial.
+  Status Dial(std::chrono::milliseconds timeout) { return channel_.Dial(timeout); }
 
   /// These fail with kUnavailable and "rpc error: code = ... desc = ...", the format of Go.
   Result<SimPluginOptions> GetOptions();
@@ -57,13 +50,9 @@ class PluginClient {
   void Close();
 
  private:
-  class Call;
-
-  template <class Response, class Method>
-  Result<Response> Unary(Method method);
   bool WaitToRead();
 
-  const std::shared_ptr<grpc::Channel> channel_;
+  PluginChannel channel_;
   const std::unique_ptr<v1beta1::DevicePlugin::Stub> stub_;
 
   std::mutex mutex_;
@@ -71,8 +60,6 @@ class PluginClient {
   bool closed_ = false;
   bool watch_cancelled_ = false;
   bool reading_ = true;
-  std::set<grpc::ClientContext*> calls_;
-  grpc::ClientContext* watch_ = nullptr;
 };
 
 }  // namespace patchbay

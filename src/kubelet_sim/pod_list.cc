@@ -1,16 +1,17 @@
 #include "kubelet_sim/pod_list.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 namespace patchbay {
 namespace {
 
-void SetNames(const std::string& pod, v1::PodResources& message) {
+/// Returns the namespace and the name of a pod.
+std::pair<std::string, std::string> NamesOf(const std::string& pod) {
   const std::size_t slash = pod.find('/');
-  const bool bare = slash == std::string::npos;
-  message.set_namespace_(bare ? "default" : pod.substr(0, slash));
-  message.set_name(bare ? pod : pod.substr(slash + 1));
+  if (slash == std::string::npos) return {"default", pod};
+  return {pod.substr(0, slash), pod.substr(slash + 1)};
 }
 
 std::vector<std::int64_t> NumaNodes(const DeviceTable* table, const std::string& id) {
@@ -29,26 +30,55 @@ void AddDevice(const std::string& resource, const std::string& id,
   }
 }
 
+void AddClaim(const DraClaims::Entry& entry, v1::ContainerResources& container) {
+  v1::DynamicResource& claim = *container.add_dynamic_resources();
+  claim.set_claim_name(entry.claim.name);
+  claim.set_claim_namespace(entry.claim.namespace_name);
+  for (const SimPreparedDevice& device : entry.devices) {
+    v1::ClaimResource& resource = *claim.add_claim_resources();
+    resource.set_driver_name(entry.claim.driver);
+    resource.set_pool_name(device.pool);
+    resource.set_device_name(device.device);
+    if (device.share_id) resource.set_share_id(*device.share_id);
+    for (const std::string& name : device.cdi_devices) resource.add_cdi_devices()->set_name(name);
+  }
+}
+
 }  // namespace
 
-v1::ListPodResourcesResponse PodList(const PodDevices& pods, const Registry& registry) {
-  v1::ListPodResourcesResponse list;
-  v1::PodResources* pod = nullptr;
-  v1::ContainerResources* container = nullptr;
-  const ContainerKey* last = nullptr;
-  // The keys are ordered, so that all entries of a container and of a pod are adjacent.
+v1::ListPodResourcesResponse PodList(const PodDevices& pods, const Registry& registry,
+                                     const ContainerClaims& claims,
+                                     const std::vector<DraClaims::Entry>& prepared) {
+  std::map<std::pair<std::string, std::string>, v1::ContainerResources> containers;
   for (const auto& [key, devices] : pods) {
-    const bool new_pod = last == nullptr || last->pod != key.pod;
-    if (new_pod) SetNames(key.pod, *(pod = list.add_pod_resources()));
-    if (new_pod || last->container != key.container) {
-      container = pod->add_containers();
-      container->set_name(key.container);
-    }
-    last = &key;
+    v1::ContainerResources& container = containers[{key.pod, key.container}];
     const DeviceTable* const table = registry.Table(key.resource);
     for (const std::string& id : devices.ids) {
-      AddDevice(key.resource, id, NumaNodes(table, id), *container);
+      AddDevice(key.resource, id, NumaNodes(table, id), container);
     }
+  }
+  for (const auto& [key, names] : claims) {
+    v1::ContainerResources& container = containers[key];
+    const std::string in = NamesOf(key.first).first;
+    for (const DraClaims::Entry& entry : prepared) {
+      if (entry.claim.namespace_name == in && names.contains(entry.claim.name)) {
+        AddClaim(entry, container);
+      }
+    }
+  }
+  v1::ListPodResourcesResponse list;
+  v1::PodResources* pod = nullptr;
+  const std::string* last = nullptr;
+  for (auto& [key, container] : containers) {
+    if (last == nullptr || *last != key.first) {
+      pod = list.add_pod_resources();
+      const auto [in, name] = NamesOf(key.first);
+      pod->set_namespace_(in);
+      pod->set_name(name);
+    }
+    last = &key.first;
+    container.set_name(key.second);
+    *pod->add_containers() = std::move(container);
   }
   return list;
 }

@@ -21,7 +21,7 @@ void PendingRegister::Answer(const grpc::Status& status) {
 /// Exists until gRPC has finished the call, independent of the lifetime of RegisterCall.
 class RegisterReactor : public grpc::ServerUnaryReactor {
  public:
-  RegisterReactor(std::shared_ptr<PendingRegister> call, RegistrationServer::OnCancel on_cancel)
+  RegisterReactor(std::shared_ptr<PendingRegister> call, RegisterServer::OnCancel on_cancel)
       : call_(std::move(call)), on_cancel_(std::move(on_cancel)) {
     const std::lock_guard lock(call_->mutex_);
     call_->reactor_ = this;
@@ -38,10 +38,10 @@ class RegisterReactor : public grpc::ServerUnaryReactor {
   void OnDone() override { delete this; }
 
   const std::shared_ptr<PendingRegister> call_;
-  const RegistrationServer::OnCancel on_cancel_;
+  const RegisterServer::OnCancel on_cancel_;
 };
 
-class RegistrationServer::Service : public v1beta1::Registration::CallbackService {
+class RegisterServer::Service : public v1beta1::Registration::CallbackService {
  public:
   Service(OnRegister on_register, OnCancel on_cancel)
       : on_register_(std::move(on_register)), on_cancel_(std::move(on_cancel)) {}
@@ -60,12 +60,12 @@ class RegistrationServer::Service : public v1beta1::Registration::CallbackServic
   const OnCancel on_cancel_;
 };
 
-RegistrationServer::RegistrationServer() = default;
+RegisterServer::RegisterServer() = default;
 
-Result<std::unique_ptr<RegistrationServer>> RegistrationServer::Create(
+Result<std::unique_ptr<RegisterServer>> RegisterServer::Create(
     std::string path, std::chrono::milliseconds accept_delay, OnRegister on_register,
     OnCancel on_cancel) {
-  std::unique_ptr<RegistrationServer> made(new RegistrationServer);
+  std::unique_ptr<RegisterServer> made(new RegisterServer);
   made->service_ = std::make_unique<Service>(std::move(on_register), std::move(on_cancel));
   grpc::ServerBuilder builder;
   builder.RegisterService(made->service_.get());
@@ -78,7 +78,7 @@ Result<std::unique_ptr<RegistrationServer>> RegistrationServer::Create(
   return made;
 }
 
-RegistrationServer::~RegistrationServer() {
+RegisterServer::~RegisterServer() {
   Disconnect();
   if (server_) server_->Shutdown(std::chrono::system_clock::now());
 }

@@ -33,7 +33,7 @@ class PendingRegister {
 };
 
 /// Serves v1beta1.Registration on a socket, with the defaults of grpc-go for its server.
-class RegistrationServer {
+class RegisterServer {
  public:
   /// Called on a gRPC thread; must not block. The receiver must answer the call.
   using OnRegister = std::function<void(std::shared_ptr<PendingRegister> call)>;
@@ -41,12 +41,11 @@ class RegistrationServer {
   using OnCancel = std::function<void()>;
 
   /// Starts to serve. Fails with kUnavailable.
-  static Result<std::unique_ptr<RegistrationServer>> Create(std::string path,
-                                                            std::chrono::milliseconds accept_delay,
-                                                            OnRegister on_register,
-                                                            OnCancel on_cancel);
+  static Result<std::unique_ptr<RegisterServer>> Create(std::string path,
+                                                        std::chrono::milliseconds accept_delay,
+                                                        OnRegister on_register, OnCancel on_cancel);
   /// All calls must be answered before.
-  ~RegistrationServer();
+  ~RegisterServer();
 
   /// Closes all connections and accepts no more. The socket file remains.
   void Disconnect() { listener_.reset(); }
@@ -54,7 +53,7 @@ class RegistrationServer {
  private:
   class Service;
 
-  RegistrationServer();
+  RegisterServer();
 
   std::unique_ptr<Service> service_;
   std::unique_ptr<grpc::Server> server_;

@@ -9,11 +9,13 @@
 #include <vector>
 
 #include "kubelet_sim/kubelet_sim.h"
+#include "kubelet_sim/pod_list.h"
 
 namespace patchbay {
 
 /// The state that is kept across restarts of the built-in kubelet: the mutex of the simulation, the
-/// notification of changes, the log of calls and the active faults.
+/// notification of changes, the log of calls, the active faults and the claims in the
+/// specifications of containers.
 struct SimState {
   struct Fault {
     RegisterFault kind = RegisterFault::kNone;
@@ -27,6 +29,7 @@ struct SimState {
   std::map<std::string, Fault> faults;  ///< by resource; "" applies to all others
   PodResourcesFault pod_resources_fault = PodResourcesFault::kNone;
   std::size_t pod_resources_calls = 0;
+  ContainerClaims container_claims;
 
   /// Called with `mutex` held.
   void Changed() {

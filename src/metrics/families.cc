@@ -108,7 +108,36 @@ MetricFamilies::MetricFamilies()
           Gauge(registry, "patchbay_pod_resources_up",
                 "1 while the kubelet's PodResources API answers. If 0, the kubelet is down or "
                 "/var/lib/kubelet/pod-resources is not mounted; device usage is unknown and "
-                "release hooks do not run.")) {}
+                "release hooks do not run.")),
+      api_server_up(
+          Gauge(registry, "patchbay_api_server_up",
+                "1 while the API server answers. If it stays 0, Patchbay cannot publish devices "
+                "or prepare new claims; the log has the reason.")),
+      api_requests(Counter(registry, "patchbay_api_requests_total",
+                           "Requests to the API server, by verb and result: the HTTP status, or "
+                           "the kind of error if there was no response. 403 means that "
+                           "permissions are missing.")),
+      resource_slices(
+          Gauge(registry, "patchbay_resource_slices",
+                "ResourceSlices of the resource that the API server stores. If it is 0, no pod "
+                "gets a device of the resource on the node.")),
+      resource_slice_writes(
+          Counter(registry, "patchbay_resource_slice_writes_total",
+                  "Attempts to create, update or delete a ResourceSlice, by result. After a "
+                  "failure the scheduler uses an old list of devices; the log has the reason.")),
+      claim_prepares(Counter(registry, "patchbay_claim_prepares_total",
+                             "ResourceClaims that the kubelet asked to prepare, by result. "
+                             "`resource` is empty if the devices of the claim were not known, for "
+                             "example because the API server did not respond. After a failure the "
+                             "pod waits in ContainerCreating; its events and the log have the "
+                             "reason.")),
+      claim_prepare_duration(
+          Histogram(registry, "patchbay_claim_prepare_duration_seconds",
+                    "Time to prepare a ResourceClaim, including its hooks. The kubelet waits 45 "
+                    "seconds at most.")),
+      prepared_claims(Gauge(registry, "patchbay_prepared_claims",
+                            "ResourceClaims with devices of the resource that are prepared on the "
+                            "node.")) {}
 
 const prometheus::Histogram::BucketBoundaries& DurationBuckets() {
   static const prometheus::Histogram::BucketBoundaries buckets = {0.0005, 0.002, 0.01, 0.05,

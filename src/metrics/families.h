@@ -51,6 +51,14 @@ struct MetricFamilies {
   Counters& hooks;
   Histograms& hook_duration;
   Gauges& pod_resources_up;
+
+  Gauges& api_server_up;
+  Counters& api_requests;
+  Gauges& resource_slices;
+  Counters& resource_slice_writes;
+  Counters& claim_prepares;
+  Histograms& claim_prepare_duration;
+  Gauges& prepared_claims;
 };
 
 /// The eight upper bounds of every duration histogram, in seconds, from 0.5 ms to 10 s.

@@ -96,6 +96,17 @@ std::shared_ptr<ResourceObserver> Metrics::AddResource(const std::string& name) 
   return {entry.series.get(), release};
 }
 
+std::shared_ptr<DraMetrics> Metrics::AddDra() {
+  struct Kept {
+    explicit Kept(std::shared_ptr<Impl> given) : impl(std::move(given)), dra(impl->families) {}
+
+    std::shared_ptr<Impl> impl;
+    DraMetrics dra;
+  };
+  auto kept = std::make_shared<Kept>(impl_);
+  return {kept, &kept->dra};
+}
+
 void Metrics::SetKubeletUp(bool up) {
   impl_->kubelet_up.Set(up ? 1 : 0);
   impl_->store.Change([&, at = impl_->options.now()](NodeStatus& node) {
@@ -118,6 +129,10 @@ void Metrics::SetPodResourcesUp(bool up) {
 void Metrics::SetHiddenResources(HiddenResources hidden) {
   auto next = std::make_shared<const HiddenResources>(std::move(hidden));
   impl_->store.Change([&](NodeStatus& node) { node.hidden.swap(next); });
+}
+
+void Metrics::SetDra(std::shared_ptr<const DraStatus> dra) {
+  impl_->store.Change([&](NodeStatus& node) { node.dra.swap(dra); });
 }
 
 void Metrics::SetConfigReading(ConfigReading reading) {

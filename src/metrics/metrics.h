@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "metrics/dra_metrics.h"
 #include "metrics/process_families.h"
 #include "status/node_status.h"
 #include "status/observer.h"
@@ -39,6 +40,10 @@ class Metrics {
   /// a name takes milliseconds if there are many resources.
   std::shared_ptr<ResourceObserver> AddResource(const std::string& name);
 
+  /// Returns the metrics of Dynamic Resource Allocation. Their series exist until the object is
+  /// destroyed. At most one object may exist.
+  std::shared_ptr<DraMetrics> AddDra();
+
   /// Sets whether the kubelet's socket exists and responds.
   void SetKubeletUp(bool up);
   /// Counts a restart of the kubelet: its socket was re-created.
@@ -47,6 +52,8 @@ class Metrics {
   void EnablePodResources();
   /// Sets whether the PodResources API responds.
   void SetPodResourcesUp(bool up);
+  /// Replaces the status of Dynamic Resource Allocation, which is in use from now on.
+  void SetDra(std::shared_ptr<const DraStatus> dra);
   /// Replaces the resources that are not for this node.
   void SetHiddenResources(HiddenResources hidden);
   /// Records the result of reading the configuration, at start or later.

@@ -64,12 +64,6 @@ HealthTransitions CountTransitions(const Snapshot& before, const Snapshot& after
 
 }  // namespace
 
-ResourceMetrics::ByResult::ByResult(const MetricFamilies& families,
-                                    MetricFamilies::Counters& family,
-                                    const prometheus::Labels& labels)
-    : success(families, family, With(labels, "result", "success")),
-      failure(families, family, With(labels, "result", "failure")) {}
-
 ResourceMetrics::ProbeSeries::ProbeSeries(const prometheus::Labels& resource,
                                           MetricFamilies& families)
     : duration(families, families.probe_duration, resource, DurationBuckets()) {

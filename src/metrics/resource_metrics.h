@@ -11,38 +11,11 @@
 #include <utility>
 
 #include "metrics/families.h"
+#include "metrics/owned_metric.h"
 #include "status/observer.h"
 #include "status/status_store.h"
 
 namespace patchbay {
-
-/// A time series of a family. The destructor removes it from the family.
-template <class T>
-class OwnedMetric {
- public:
-  template <class... Args>
-  OwnedMetric(const MetricFamilies& families, prometheus::Family<T>& family,
-              const prometheus::Labels& labels, Args&&... args)
-      : families_(families),
-        family_(family),
-        metric_(&family.Add(labels, std::forward<Args>(args)...)) {}
-  ~OwnedMetric() {
-    if (!families_.is_shutting_down) family_.Remove(metric_);
-  }
-  OwnedMetric(const OwnedMetric&) = delete;
-  OwnedMetric& operator=(const OwnedMetric&) = delete;
-
-  T* operator->() const { return metric_; }
-
- private:
-  const MetricFamilies& families_;
-  prometheus::Family<T>& family_;
-  T* metric_;
-};
-
-using OwnedCounter = OwnedMetric<prometheus::Counter>;
-using OwnedGauge = OwnedMetric<prometheus::Gauge>;
-using OwnedHistogram = OwnedMetric<prometheus::Histogram>;
 
 /// The time series of one resource; its status goes to the store. At most one object may exist per
 /// resource name. Series that every resource needs exist from the start, at zero. Those of probes
@@ -74,15 +47,6 @@ class ResourceMetrics : public ResourceObserver {
   void OnAllocation(bool granted, int devices) override;
 
  private:
-  /// Two counters that differ in the label `result`.
-  struct ByResult {
-    ByResult(const MetricFamilies& families, MetricFamilies::Counters& family,
-             const prometheus::Labels& labels);
-    OwnedCounter& of(bool ok) { return ok ? success : failure; }
-
-    OwnedCounter success, failure;
-  };
-
   struct ProbeSeries {
     ProbeSeries(const prometheus::Labels& resource, MetricFamilies& families);
 
@@ -111,11 +75,11 @@ class ResourceMetrics : public ResourceObserver {
   StatusStore& store_;
   const Now& now_;
   OwnedGauge registered_;
-  ByResult registrations_;
+  CountersByResult registrations_;
   OwnedGauge streams_;
   OwnedCounter lists_sent_;
   OwnedCounter to_healthy_, to_unhealthy_;
-  ByResult allocations_;
+  CountersByResult allocations_;
   OwnedCounter allocated_units_;
   OwnedCounter scans_;
   OwnedHistogram scan_duration_;

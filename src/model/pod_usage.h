@@ -24,6 +24,25 @@ using DeviceHolders = std::map<std::string, std::set<Holder>>;
 /// The DeviceHolders of all resources of the node, by resource name.
 using Holders = std::map<std::string, DeviceHolders>;
 
+/// Identifies a device of a DRA driver, as in a ResourceSlice.
+struct PoolDevice {
+  std::string pool;
+  std::string device;
+
+  auto operator<=>(const PoolDevice&) const = default;  // NOLINT(modernize-use-nullptr)
+};
+
+/// A container that uses a device through a ResourceClaim, which is in the namespace of the pod.
+struct ClaimHolder {
+  Holder holder;
+  std::string claim;
+
+  auto operator<=>(const ClaimHolder&) const = default;  // NOLINT(modernize-use-nullptr)
+};
+
+/// The containers that use the devices of one DRA driver. No entry is empty.
+using DriverHolders = std::map<PoolDevice, std::set<ClaimHolder>>;
+
 /// The devices of one resource that are in use.
 struct PodUsage {
   DeviceHolders holders = {};  ///< by device ID, without replica

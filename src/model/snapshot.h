@@ -53,10 +53,11 @@ struct ListedDevice {
   std::string reason;  ///< why it is unhealthy; empty for a healthy one
   /// If not all devices fit in a list for the kubelet, devices with a lower rank have precedence.
   std::uint32_t rank = 0;
+  bool is_missing = false;  ///< the last scan did not find it
 
   bool operator==(const ListedDevice& other) const {
     return health == other.health && reason == other.reason && rank == other.rank &&
-           (device == other.device || *device == *other.device);
+           is_missing == other.is_missing && (device == other.device || *device == *other.device);
   }
 };
 

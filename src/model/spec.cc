@@ -41,6 +41,7 @@ bool UsesSysfs(const MatchSpec& match) {
 }
 
 bool UsesSysfs(const ResourceSpec& resource) {
+  if (resource.api == Api::kDra) return true;  // for attributes
   return std::any_of(resource.matches.begin(), resource.matches.end(),
                      [](const MatchSpec& match) { return UsesSysfs(match); });
 }
@@ -56,10 +57,21 @@ bool HasNodes(const ResourceSpec& resource) {
   return std::any_of(resource.matches.begin(), resource.matches.end(), CanHaveNodes);
 }
 
+bool GivesDeviceNodes(const ResourceSpec& resource) {
+  return !resource.device_nodes.empty() ||
+         std::any_of(resource.matches.begin(), resource.matches.end(),
+                     [](const MatchSpec& match) { return !match.device_nodes.empty(); });
+}
+
 bool HasCommand(const ResourceSpec& resource) {
   return std::any_of(resource.matches.begin(), resource.matches.end(), [](const MatchSpec& match) {
     return std::holds_alternative<CommandSource>(match.source);
   });
+}
+
+bool HasDra(const ResourceSpecs& resources) {
+  return std::any_of(resources.begin(), resources.end(),
+                     [](const auto& resource) { return resource->api == Api::kDra; });
 }
 
 bool NeedsPreStart(const ResourceSpec& resource) { return resource.pre_start || resource.release; }

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "base/log.h"
+#include "model/attribute.h"
+#include "model/cluster_config.h"
 #include "model/device.h"
 #include "model/glob.h"
 #include "model/hardware_patterns.h"
@@ -159,18 +161,35 @@ std::string_view Name(Hook hook);
 /// (kubelet/cm/devicemanager/endpoint.go), and stopping a program takes up to two.
 inline constexpr std::chrono::seconds kMaxPreStart{27};
 
+/// The limit for allocate and pre_start of a claim together. The kubelet waits 45 seconds for
+/// NodePrepareResources (kubernetes pkg/kubelet/cm/dra/plugin/dra_plugin.go).
+inline constexpr std::chrono::seconds kClaimHookLimit{40};
+
 /// Which free devices GetPreferredAllocation prefers.
 enum class Preference { kNone, kPacked, kSpread };
+
+/// The API of the kubelet that serves a resource.
+enum class Api { kDevicePlugin, kDra };
+/// The values of the key `api`, in the order of Api.
+inline constexpr std::string_view kApiNames[] = {"device-plugin", "dra"};
+
+/// The effect of the taint of an unhealthy device that is served by Dynamic Resource Allocation.
+enum class OnUnhealthy { kNoSchedule, kEvict };
+/// The values of the key `on_unhealthy`, in the order of OnUnhealthy.
+inline constexpr std::string_view kOnUnhealthyNames[] = {"no-schedule", "evict"};
 
 /// One [[resource]].
 struct ResourceSpec {
   std::string name;
   std::string description;
+  Api api = Api::kDevicePlugin;
+  OnUnhealthy on_unhealthy = OnUnhealthy::kNoSchedule;  ///< of kDra
   int replicas = 1;
   int max_per_container = 0;  ///< 0: no limit
   Preference preferred_allocation = Preference::kNone;
-  bool topology = true;    ///< whether to report NUMA nodes to the kubelet
-  bool exclusive = false;  ///< whether its nodes are unavailable to other resources
+  bool topology = true;      ///< whether to report NUMA nodes to the kubelet
+  bool exclusive = false;    ///< whether its nodes are unavailable to other resources
+  bool grant_group = false;  ///< whether containers get the groups of their device nodes
   std::chrono::milliseconds forget_after = std::chrono::minutes(10);
   std::string env_separator = ",";
   std::vector<NamePattern> on_nodes;  ///< empty: all nodes
@@ -180,6 +199,7 @@ struct ResourceSpec {
   std::vector<TemplatePair> env;
   std::vector<TemplatePair> annotations;
   std::vector<Template> cdi_devices;
+  std::vector<AttributeSpec> attributes;  ///< of kDra
   std::optional<ProbeSpec> health;
   std::optional<HookSpec> pre_start;  ///< runs before a container starts
   std::optional<HookSpec> allocate;   ///< runs while the kubelet admits the pod
@@ -206,11 +226,15 @@ struct DaemonSpec {
                                     NamePattern::Compile("*.svc.cluster.local").value()};
   std::string kubelet_dir = "/var/lib/kubelet/device-plugins";
   std::string host_root = "/";
+  std::string cdi_dir = "/var/run/cdi";  ///< for grant_group and claims; a path of this process
   std::string pod_resources = "/var/lib/kubelet/pod-resources/kubelet.sock";  ///< empty: disabled
   std::chrono::milliseconds rescan = std::chrono::seconds(60);
   int max_probes = 8;  ///< probes that run at the same time
   bool device_metrics = true;
   LogLevel log_level = LogLevel::kInfo;
+  Api api = Api::kDevicePlugin;               ///< of resources that do not set one
+  std::string dra_driver = "patchbay.dev";    ///< the name of the driver at the API server
+  std::optional<ClusterSettings> kubernetes;  ///< absent: those of the pod
   bool operator==(const DaemonSpec&) const = default;
 };
 
@@ -235,8 +259,14 @@ bool CanHaveNodes(const MatchSpec& match);
 /// Returns whether devices of any match of the resource can have nodes.
 bool HasNodes(const ResourceSpec& resource);
 
+/// Returns whether a container can get a device node with a device of the resource.
+bool GivesDeviceNodes(const ResourceSpec& resource);
+
 /// Returns whether a match of the resource runs a command.
 bool HasCommand(const ResourceSpec& resource);
+
+/// Returns whether any of the resources is served by Dynamic Resource Allocation.
+bool HasDra(const std::vector<std::shared_ptr<const ResourceSpec>>& resources);
 
 /// Returns whether the kubelet must call PreStartContainer: for pre_start, or to wait until the
 /// devices have been released by the previous container.

@@ -107,6 +107,8 @@ Subscription AsioLoop::OnSignals(const std::vector<int>& signals, std::function<
   });
 }
 
+asio::io_context& AsioLoop::context() { return impl_->context; }
+
 void AsioLoop::Run() {
   impl_->context.run();
   impl_->context.restart();

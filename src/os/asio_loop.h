@@ -5,6 +5,10 @@
 
 #include "os/loop.h"
 
+namespace boost::asio {
+class io_context;
+}
+
 namespace patchbay {
 
 /// The Loop of the running program, based on Boost.Asio.
@@ -22,6 +26,9 @@ class AsioLoop : public Loop {
 
   /// Calls `f` with the signal number whenever the process receives one of `signals`.
   Subscription OnSignals(const std::vector<int>& signals, std::function<void(int)> f);
+
+  /// Returns the context for sockets of Asio, whose handlers run on the loop thread.
+  boost::asio::io_context& context();
 
   /// Makes the calling thread the loop thread until Stop. Can be called again afterwards.
   void Run();

@@ -122,6 +122,7 @@ Result<HostNode> HostRoot::Resolve(std::string_view host_path,
     node.major = major(info.st_rdev);
     node.minor = minor(info.st_rdev);
     node.inode = info.st_ino;
+    node.gid = info.st_gid;
   }
   if (node.path.empty()) node.path = "/";
   return node;
@@ -140,8 +141,12 @@ std::optional<HostNode> HostRoot::ResolveCached(std::string_view host_path) cons
   const auto file = LookUpCached(root_, path, LastLink::kFollow);
   // The path of a removed file is stale. A file outside the root has no host path.
   if (!file || file->links == 0 || !file->path.starts_with(root_ + "/")) return std::nullopt;
-  return HostNode{file->path.substr(root_.size()), TypeOf(file->mode), file->major, file->minor,
-                  file->inode};
+  return HostNode{file->path.substr(root_.size()),
+                  TypeOf(file->mode),
+                  file->major,
+                  file->minor,
+                  file->inode,
+                  file->gid};
 }
 
 bool HostRoot::HoldsCached(const HostNode& node) const {

@@ -41,6 +41,7 @@ struct HostNode {
   unsigned major = 0;
   unsigned minor = 0;
   std::uint64_t inode = 0;  ///< 0: unknown
+  std::uint32_t gid = 0;    ///< the owning group now; not part of the identity
 
   bool operator==(const HostNode&) const = default;
 };

@@ -12,6 +12,7 @@
 #include "model/match_summary.h"
 #include "model/pod_usage.h"
 #include "model/snapshot.h"
+#include "status/dra_status.h"
 #include "status/probe_results.h"
 #include "status/registration_status.h"
 #include "status/transitions.h"
@@ -84,6 +85,7 @@ struct NodeStatus {
   ResourceStatuses resources = {};
   std::shared_ptr<const HiddenResources> hidden = {};         ///< null: none
   std::shared_ptr<const TransitionHistory> transitions = {};  ///< null: none yet
+  std::shared_ptr<const DraStatus> dra = {};                  ///< null: not in use
 };
 
 }  // namespace patchbay

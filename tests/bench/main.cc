@@ -20,7 +20,7 @@ int Main(std::vector<std::string> wanted) {
       {"resources", BenchManyResources}, {"directories", BenchDirectories},
       {"memory", BenchMemory},           {"memory-10k", BenchLargeMemory},
       {"health", BenchHealth},           {"reload", BenchReload},
-      {"scrape", BenchScrape},
+      {"scrape", BenchScrape},           {"dra", BenchDra},
   };
   for (const auto& [name, measure] : measures) {
     if (wanted.empty() || std::find(wanted.begin(), wanted.end(), name) != wanted.end()) measure();

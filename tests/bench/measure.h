@@ -22,6 +22,7 @@ void BenchLargeMemory();
 void BenchHealth();
 void BenchReload();
 void BenchScrape();
+void BenchDra();
 
 double Ms(Clock::duration d);
 /// Returns the value below which a fraction `share` of the samples lies.

@@ -24,7 +24,7 @@ def usage(command=None):
 
 
 def commands():
-    return re.findall(r"^  ([a-z]+)  ", usage().split("Subcommands:")[1], re.M)
+    return re.findall(r"^  ([a-z-]+)  ", usage().split("Subcommands:")[1], re.M)
 
 
 def options(command=None):
@@ -57,7 +57,7 @@ class ManPage(support.TestCase):
             self.assertEqual(sorted(re.findall(r"\*([a-z-]+)\*", value)), sorted(choices), long)
 
     def test_documents_every_command_with_its_options(self):
-        documented = re.findall(r"^## patchbay ([a-z]+)", self.page, re.M)
+        documented = re.findall(r"^## patchbay ([a-z-]+)", self.page, re.M)
         self.assertEqual(documented, commands())
         for command in commands():
             with self.subTest(command):
@@ -214,6 +214,18 @@ class Output(support.TestCase):
                 made = support.run(*command, "--output", "yaml").stdout
                 self.assertEqual(yaml.safe_load(made), json.loads(read))
                 self.assertEqual(made == read, read == "[]\n")
+
+    def test_device_classes_are_yaml_documents(self):
+        try:
+            import yaml
+        except ImportError:
+            self.skipTest("python3-yaml is not installed")
+        config = str(self.config("[daemon]\napi = 'dra'\n" + support.resource("a.com/x", 'path = "/dev/null"') +
+                                 support.resource("a.com/Y_2", 'path = "/dev/zero"', "replicas = 9"), "dra.toml"))
+        read = json.loads(support.run("device-classes", "--config", config, "--output", "json").stdout)
+        made = support.run("device-classes", "--config", config).stdout
+        self.assertEqual(list(yaml.safe_load_all(made)), read["items"])
+        self.assertEqual(len(read["items"]), 2)
 
     def test_names_can_be_arguments(self):
         names = support.run("devices", "a.com/x", "--output", "name", *self.more).stdout.splitlines()

@@ -1,15 +1,17 @@
-"""A real container, created from the response of `patchbay allocate`."""
+"""Real containers, created from the responses of `patchbay allocate` and of the daemon."""
 
 import json
 import os
+import pathlib
 import shutil
 import stat
 import subprocess
+import tempfile
 import unittest
 
 import support
 from devices import Loop
-from support import resource, run
+from support import Daemon, Kubelet, resource, run
 
 LETTER = b"written by the host\n"
 SCRIPT = """
@@ -31,11 +33,42 @@ try "open what was made" dd if=/tmp/other of=/dev/null bs=512 count=1
 
 
 def device_entry(container_path, host_path):
-    """A device node for the runtime: the numbers are those of the resolved host path."""
+    """A device node for the runtime, with the number, owner and mode of the resolved host path."""
     info = os.stat(host_path)
     return {"path": container_path, "type": "b" if stat.S_ISBLK(info.st_mode) else "c",
-            "major": os.major(info.st_rdev), "minor": os.minor(info.st_rdev), "fileMode": 0o666,
-            "uid": 0, "gid": 0}
+            "major": os.major(info.st_rdev), "minor": os.minor(info.st_rdev),
+            "fileMode": stat.S_IMODE(info.st_mode), "uid": info.st_uid, "gid": info.st_gid}
+
+
+def cdi_edits(directory, names):
+    """Looks up CDI devices like a container runtime: each name is in exactly one file of the directory."""
+    edits = {}
+    for file in sorted(directory.glob("*.json")):
+        spec = json.loads(file.read_text())
+        for device in spec["devices"]:
+            name = f"{spec['kind']}={device['name']}"
+            assert name not in edits, name
+            edits[name] = device["containerEdits"]
+    return [edits[name] for name in names]
+
+
+def apply_cdi(spec, edits, host_root=""):
+    """Applies CDI edits like a container runtime of a host whose root directory is `host_root`."""
+    process, linux = spec["process"], spec["linux"]
+    for edit in edits:
+        assert set(edit) <= {"env", "deviceNodes", "mounts", "additionalGids"}, edit
+        process["env"] += edit.get("env", [])
+        process["user"].setdefault("additionalGids", []).extend(edit.get("additionalGids", []))
+        for node in edit.get("deviceNodes", []):
+            assert set(node) <= {"path", "hostPath", "permissions"}, node
+            entry = device_entry(node["path"], host_root + node.get("hostPath", node["path"]))
+            linux["devices"].append(entry)
+            linux["resources"]["devices"].append({
+                "allow": True, "type": entry["type"], "major": entry["major"], "minor": entry["minor"],
+                "access": node["permissions"]})
+        for mount in edit.get("mounts", []):
+            spec["mounts"].append({"destination": mount["containerPath"], "source": host_root + mount["hostPath"],
+                                   "type": "bind", "options": mount["options"]})
 
 
 class Container(support.TestCase):
@@ -49,14 +82,14 @@ class Container(support.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         return json.loads(ran.stdout)
 
-    def bundle(self, responses, script, extra_devices=(), extra_env=()):
-        """An OCI bundle of busybox with the content of the responses, like a container runtime."""
+    def bundle(self, responses, script, extra_devices=(), extra_env=(), user=0, cdi_dir=None, claim=None):
+        """An OCI bundle of busybox with the content of the responses or of a claim, like a container runtime."""
         bundle = self.dir / "bundle"
         rootfs = bundle / "rootfs"
         for name in ("bin", "dev", "proc", "tmp", "opt"):
             (rootfs / name).mkdir(parents=True)
         shutil.copy(shutil.which("busybox"), rootfs / "bin/busybox")
-        for applet in ("sh", "head", "cat", "dd", "touch", "mknod", "echo", "ls"):
+        for applet in ("sh", "head", "cat", "dd", "touch", "mknod", "echo", "ls", "wc"):
             os.symlink("busybox", rootfs / "bin" / applet)
         subprocess.run(["runc", "spec"], cwd=bundle, check=True)
         spec = json.loads((bundle / "config.json").read_text())
@@ -65,6 +98,7 @@ class Container(support.TestCase):
         process["terminal"] = False
         process["args"] = ["/bin/sh", "-c", script]
         process["env"] = ["PATH=/bin", *extra_env]
+        process["user"] = {"uid": user, "gid": user}
         for capabilities in process["capabilities"].values():
             capabilities.append("CAP_MKNOD")
         spec["root"]["readonly"] = False
@@ -85,6 +119,11 @@ class Container(support.TestCase):
                 linux["resources"]["devices"].append({
                     "allow": True, "type": entry["type"], "major": entry["major"],
                     "minor": entry["minor"], "access": device["permissions"]})
+            if cdi_dir:
+                apply_cdi(spec, cdi_edits(cdi_dir, response["cdi_devices"]))
+        if claim:
+            edits = cdi_edits(pathlib.Path(claim["cdi_dir"]), claim["cdi_devices"])
+            apply_cdi(spec, edits, claim["host_root"])
         (bundle / "config.json").write_text(json.dumps(spec))
         return bundle
 
@@ -146,6 +185,81 @@ class Container(support.TestCase):
         self.assertEqual(ran.returncode, 0, ran.stderr)
         with open(disk.path, "rb") as device:
             self.assertTrue(device.read(64).startswith(b"written by the container\n"))
+
+    def test_granted_group_opens_the_device_for_a_user(self):
+        self.skip_unless_containers_run()
+        node = self.dir / "gated"
+        os.mknod(node, stat.S_IFCHR, os.makedev(1, 7))  # /dev/full
+        os.chown(node, 0, 4242)
+        node.chmod(0o660)
+        script = "ls -ln /dev/gated; head -c 3 /dev/gated | wc -c; echo x > /dev/gated"
+        for granted in (True, False):
+            with self.subTest(granted=granted):
+                cdi_dir = self.dir / f"cdi-{granted}"
+                cdi_dir.mkdir()
+                answer = self.admit(
+                    f'[daemon]\ncdi_dir = "{cdi_dir}"\n' +
+                    resource("example.com/gated", f'path = "{node}"',
+                             "grant_group = true" if granted else "") +
+                    '[[resource.device_node]]\ncontainer_path = "/dev/gated"\n',
+                    "example.com/gated")
+                ran = self.run_container(
+                    self.bundle([answer], script, user=1000, cdi_dir=cdi_dir))
+                shutil.rmtree(self.dir / "bundle")
+                self.assertRegex(ran.stdout, r"^crw-rw---- +1 0 +4242 +1, +7 ")
+                if granted:
+                    self.assertEqual(answer["cdi_devices"], ["patchbay.dev/group=gid-4242"])
+                    self.assertIn("\n3\n", ran.stdout)
+                    self.assertIn("No space left on device", ran.stderr)
+                else:
+                    self.assertEqual((answer["cdi_devices"], list(cdi_dir.iterdir())), ([], []))
+                    self.assertIn("Permission denied", ran.stderr)  # EACCES: the mode of the node
+                    self.assertNotIn("\n3\n", ran.stdout)
+
+    def test_container_gets_only_the_devices_of_its_claim(self):
+        self.skip_unless_containers_run()
+        disk, other = self.loop(1, LETTER), self.loop(2, b"another disk\n")
+        script = ('ls -ln /dev/disk0; head -n 1 /dev/disk0; echo "DISK=$DISK"; cat /opt/vendor/file\n'
+                  "dd if=/dev/zero of=/dev/disk0 bs=512 count=1; dd if=/dev/other of=/dev/null bs=512 count=1")
+        config = self.config(
+            resource("example.com/disk", 'path = "/dev/vendor-disk"', 'api = "dra"\ngrant_group = true') +
+            '[[resource.device_node]]\ncontainer_path = "/dev/disk{slot}"\npermissions = "r"\n'
+            '[[resource.mount]]\nhost_path = "/vendor"\ncontainer_path = "/opt/vendor"\n'
+            '[resource.env]\nDISK = "{id} in /dev/disk{slot}"\n')
+        with subprocess.Popen([os.environ["CLAIM_DRIVER"]], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              text=True) as driver:
+            host = json.loads(driver.stdout.readline())
+            root = pathlib.Path(host["host_root"])
+            (root / "dev").mkdir(exist_ok=True)
+            (root / "vendor").mkdir()
+            (root / "vendor/file").write_text("from the vendor\n")
+            node = root / "dev/vendor-disk"
+            os.mknod(node, stat.S_IFBLK, os.stat(disk.path).st_rdev)
+            os.chown(node, 0, 4242)
+            node.chmod(0o660)
+            print("example.com/disk", config, file=driver.stdin, flush=True)
+            claim = host | json.loads(driver.stdout.readline())
+            denied = device_entry("/dev/other", other.path) | {"fileMode": 0o666}
+            ran = self.run_container(self.bundle([], script, extra_devices=[denied], user=1000, claim=claim))
+            driver.stdin.close()
+            self.assertEqual(json.loads(driver.stdout.readline()), {"claim_files": 0})
+            self.assertEqual(driver.wait(60), 0)
+        lines = ran.stdout.splitlines()
+        self.assertRegex(lines[0], r"^brw-rw---- +1 0 +4242 ")
+        self.assertEqual(lines[1:], [LETTER.decode().strip(), "DISK=vendor-disk in /dev/disk0", "from the vendor"],
+                         ran.stderr)
+        # Only "r" was granted, and the other disk was not. File modes would cause EACCES.
+        self.assertIn("/dev/disk0': Operation not permitted", ran.stderr)
+        self.assertIn("/dev/other': Operation not permitted", ran.stderr)
+
+    def admit(self, text, name):
+        """The response of a running daemon to the built-in kubelet."""
+        directory = pathlib.Path(tempfile.mkdtemp(dir=self.dir))
+        with Kubelet(directory) as kubelet, Daemon(self.config(text), directory):
+            kubelet.wait_listed(name)
+            answer = kubelet.ask(f"admit pod c {name} 1")
+            self.assertTrue(answer["ok"], answer)
+            return answer["response"]
 
     def loop(self, which, content):
         file = self.dir / f"disk{which}"

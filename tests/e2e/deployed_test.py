@@ -54,6 +54,48 @@ class Deployed(pod.TestCase):
             self.assertEqual(process.wait(), 0)
         self.assertEqual(self.plugin_sockets(), [])
 
+    def disk_of_a_group(self):
+        """A configuration with a loop device of the group 4242, which containers get."""
+        self.loop()
+        os.chown(f"/dev/loop{LOOP}", 0, 4242)
+        return self.config_map({"disk.toml": resource("example.com/disk", f'path = "/dev/loop{LOOP}"',
+                                                      "grant_group = true")})
+
+    def test_grants_groups_with_the_component_for_cdi(self):
+        with support.Kubelet(self.kubelet_dir) as kubelet:
+            process = self.start(with_components("cdi"), self.disk_of_a_group())
+            kubelet.wait_listed("example.com/disk")
+            admitted = kubelet.ask("admit pod c example.com/disk 1")
+            self.assertEqual(admitted["response"]["cdi_devices"], ["patchbay.dev/group=gid-4242"], admitted)
+            self.assertEqual([file.name for file in (self.dir / "cdi").iterdir()],
+                             ["patchbay.dev-group_gid-4242.json"])
+            subprocess.run([*self.runc, "kill", self.name, "TERM"], check=True)
+            self.assertEqual(process.wait(), 0)
+
+    def test_names_the_component_that_granting_a_group_needs(self):
+        with support.Kubelet(self.kubelet_dir) as kubelet:
+            self.start(with_components(), self.disk_of_a_group())
+            kubelet.wait_listed("example.com/disk")
+            refused = kubelet.ask("admit pod c example.com/disk 1")
+            self.assertFalse(refused["ok"])
+            self.assertIn('enable the component "cdi"', refused["error"])
+
+    def test_component_for_dra_gives_a_token_and_the_directories_of_the_driver(self):
+        objects = with_components("dra")
+        with support.Kubelet(self.kubelet_dir) as kubelet:
+            self.start(objects, self.config_map({"base.toml": the("ConfigMap", objects)["data"]["patchbay.toml"]}))
+            kubelet.wait_listed("patchbay.dev/null")
+            account = "/var/run/secrets/kubernetes.io/serviceaccount"
+            self.assertEqual(self.exec("/usr/bin/cat", f"{account}/token", f"{account}/ca.crt").stdout, "tokenca.crt")
+            self.assertIn("Read-only file system", self.exec("/usr/bin/touch", f"{account}/x").stderr)
+            for path in ("plugins_registry", "plugins/patchbay.dev"):
+                touched = self.exec("/usr/bin/touch", f"/var/lib/kubelet/{path}/x")
+                self.assertEqual(touched.returncode, 0, touched.stderr)
+                self.assertIn("Read-only file system",
+                              self.exec("/usr/bin/touch", f"/var/lib/kubelet/{path}/../x").stderr)
+            for directory in ("plugins_registry", "driver"):
+                self.assertTrue((self.dir / directory / "x").exists(), directory)
+
     def test_new_devices_are_listed_but_cannot_be_opened(self):
         with support.Kubelet(self.kubelet_dir) as kubelet:
             self.start(with_components(), self.opened_disk())

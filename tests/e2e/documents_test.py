@@ -192,7 +192,7 @@ class Documents(support.TestCase):
         """`patchbay diff OLD NEW --output json` within a sentence: the command and its flags."""
         helps, mentioned = {}, set()
         for page in PAGES:
-            for command, rest in re.findall(r"`patchbay ([a-z]+)([^`]*)`", prose(page)):
+            for command, rest in re.findall(r"`patchbay ([a-z][a-z-]*)([^`]*)`", prose(page)):
                 mentioned.add(command)
                 if command not in helps:
                     helps[command] = support.run(command, "--help")
@@ -200,7 +200,7 @@ class Documents(support.TestCase):
                     self.assertEqual(helps[command].returncode, 0)
                     for flag in re.findall(r"(?<=[\s\[])--[a-z-]+", rest):
                         self.assertIn(flag, helps[command].stdout)
-        offered = set(re.findall(r"^  ([a-z]+) {2,}", support.run("--help").stdout.split("Subcommands:")[1],
+        offered = set(re.findall(r"^  ([a-z-]+) {2,}", support.run("--help").stdout.split("Subcommands:")[1],
                                  re.M))
         self.assertEqual(mentioned, offered)
 
@@ -248,6 +248,16 @@ class Explained(support.TestCase):
             self.assertEqual(ran.stdout, shown)
 
 
+class Tried(support.TestCase):
+    def test_example_of_dynamic_resource_allocation_matches_output(self):
+        page = SOURCE / "docs/dra.md"
+        config = self.config(blocks(page, "toml")[0].text)
+        command, _, shown = blocks(page, "console")[0].text.partition("\n")
+        self.assertEqual(command, "$ NODE_NAME=node-1 patchbay try --once --config patchbay.toml")
+        ran = support.run("try", "--once", "--config", str(config), NODE_NAME="node-1")
+        self.assertEqual((ran.stdout, ran.returncode), (shown, 0), ran.stderr)
+
+
 class Sessions(support.TestCase):
     """One test for each page that has commands; they are added below."""
 
@@ -288,6 +298,7 @@ class Sessions(support.TestCase):
             "README.md": {"/tmp/patchbay.toml": toml[0] if toml else ""},
             "getting-started.md": {"first.toml": toml[0] if toml else "",
                                    "first-pod.yaml": "".join(b.text for b in blocks(page, "yaml"))},
+            "dra.md": {"patchbay.toml": toml[0] if toml else ""},
             "reload.md": dict(zip(("old.toml", "new.toml"), toml)),
             "operating.md": {"old.toml": configuration, "new.toml": configuration},
             "deploy.md": {"patchbay.toml": configuration,

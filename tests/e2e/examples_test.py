@@ -60,7 +60,7 @@ class Examples(support.TestCase):
             self.assert_resource(resource)
 
     def assert_resource(self, resource):
-        self.assertEqual(set(resource), {"name", "devices", "rejected", "missing_mounts"})
+        self.assertEqual(set(resource), {"name", "api", "devices", "rejected", "missing_mounts"})
         ids = [d["id"] for d in resource["devices"]]
         self.assertEqual(len(ids), len(set(ids)), resource["name"])
         for device in resource["devices"]:

@@ -17,10 +17,12 @@ import helm
 import kustomize
 import support
 from kustomize import of_kind, pod_of, the, with_components
-from pod_rules import BROKEN_BY_OPEN_DEVICES, KUBELET_DIRECTORIES, broken_rules
+from pod_rules import BROKEN_BY, KUBELET_DIRECTORIES, broken_rules
 
 # The value that corresponds to each component of deploy/kustomize.
 TOGGLES = {
+    "cdi": "cdi.enabled=true",
+    "dra": "dra.enabled=true",
     "grafana-dashboard": "dashboards.enabled=true",
     "network-policy": "networkPolicy.enabled=true",
     "open-devices": "openDevices.enabled=true",
@@ -71,18 +73,20 @@ INVALID_FILES = (
     *(({key: None}, key) for key in (
         "config", "existingConfigMap", "pools", "image", "imagePullSecrets", "nameOverride", "fullnameOverride",
         "podLabels", "podAnnotations", "nodeSelector", "tolerations", "affinity", "priorityClassName", "resourceQuota",
-        "updateStrategy", "resources", "kubelet", "extraEnv", "extraVolumes", "extraVolumeMounts", "podResources",
-        "openDevices", "toolsImage", "openshift", "podMonitor", "prometheusRule", "dashboards", "networkPolicy")),
+        "updateStrategy", "resources", "kubelet", "extraEnv", "extraVolumes", "extraVolumeMounts", "podResources", "cdi",
+        "dra", "openDevices", "toolsImage", "openshift", "podMonitor", "prometheusRule", "dashboards", "networkPolicy")),
     *(({key: {"enabled": None}}, "enabled") for key in (
-        "resourceQuota", "podResources", "openDevices", "toolsImage", "openshift", "podMonitor", "prometheusRule",
-        "dashboards", "networkPolicy")),
+        "resourceQuota", "podResources", "cdi", "dra", "openDevices", "toolsImage", "openshift", "podMonitor",
+        "prometheusRule", "dashboards", "networkPolicy")),
     *(({"image": {key: None}}, key) for key in ("repository", "tag", "digest", "pullPolicy")),
     *(({"kubelet": {key: None}}, key) for key in ("root", "devicePlugins", "podResources")),
     *(({key: {"labels": None}}, "labels") for key in ("podMonitor", "prometheusRule", "dashboards")),
     ({"pools": {"a": None}}, "pools"),
     *(({"pools": {"a": {key: None}}}, key) for key in (
         "config", "existingConfigMap", "nodeSelector", "tolerations", "affinity", "resources", "kubelet",
-        "podResources", "openDevices", "toolsImage")),
+        "podResources", "cdi", "dra", "openDevices", "toolsImage")),
+    *(({"dra": {"driver": name}}, "driver") for name in (None, "", "Gpu", "a/b", "..", "x\ny", "a" * 48)),
+    ({"pools": {"a": {"dra": {"driver": "a/../b"}}}}, "driver"),
     ({"pools": {"a": {"openDevices": {"enabled": None}}}}, "enabled"),
     ({"networkPolicy": {"from": None}}, "from"),
     ({"updateStrategy": {"type": None}}, "type"),
@@ -141,14 +145,20 @@ def comparable(objects):
             spec["template"]["metadata"].pop("labels")
             for key in ("volumes", "containers"):
                 pod_of(o)[key].sort(key=lambda one: one["name"])
-            pod_of(o)["containers"][0]["volumeMounts"].sort(key=lambda one: one["name"])
+            for key in ("volumeMounts", "env"):
+                pod_of(o)["containers"][0][key].sort(key=lambda one: one["name"])
             context = pod_of(o)["securityContext"]
             if context.get("seLinuxOptions", 0) is None:
                 del context["seLinuxOptions"]
         if "patchbay.toml" in o.get("data", {}):
             o["data"] = tomllib.loads(o["data"]["patchbay.toml"])
-        if o["kind"] == "SecurityContextConstraints":
+        if o["kind"] in kustomize.CLUSTER_SCOPED:
             o["metadata"].pop("namespace", None)
+        if o["kind"] == "ValidatingAdmissionPolicy":
+            # That of the chart is for the account of the release, that of kustomize for each name of an overlay.
+            condition, = spec["matchConditions"]
+            condition["expression"] = kustomize.restricts(condition["expression"],
+                                                          "system:serviceaccount:patchbay:patchbay-dra")
         result[o["kind"], o["metadata"]["name"]] = o
     return result
 
@@ -207,7 +217,7 @@ class Chart(support.TestCase):
                 self.assertEqual(comparable(helm.render(version, toggle)), comparable(expected))
 
     def test_all_toggles_equal_all_components(self):
-        components = sorted(set(TOGGLES) - {"pod-resources"}, key=lambda name: (name == "open-devices", name))
+        components = sorted(set(TOGGLES) - {"pod-resources"}, key=lambda name: (name in ("dra", "open-devices"), name))
         for version, _ in each():
             with self.subTest(helm=version):
                 self.assertEqual(comparable(helm.render(version, *TOGGLES.values())),
@@ -227,9 +237,13 @@ class Chart(support.TestCase):
             with self.subTest(helm=version, case=settings):
                 objects = helm.render(version, *settings)
                 for daemonset in of_kind(objects, "DaemonSet"):
-                    opens = "openDevices.enabled=true" in settings or daemonset["metadata"]["name"].endswith("-serial")
-                    self.assertEqual(broken_rules(daemonset), BROKEN_BY_OPEN_DEVICES if opens else set())
-                self.assertIs(the("ServiceAccount", objects)["automountServiceAccountToken"], False)
+                    on = {component for component in BROKEN_BY if TOGGLES[component] in settings}
+                    if daemonset["metadata"]["name"].endswith("-serial"):
+                        on.add("open-devices")
+                    self.assertEqual(broken_rules(daemonset), set().union(*(BROKEN_BY[name] for name in on)))
+                accounts = of_kind(objects, "ServiceAccount")
+                self.assertEqual(len(accounts), 2 if TOGGLES["dra"] in settings else 1)
+                self.assertEqual({o["automountServiceAccountToken"] for o in accounts}, {False})
 
     def from_values(self, version, values, release="patchbay", namespace="patchbay"):
         """Runs `helm template` with a file of values."""
@@ -398,6 +412,28 @@ class Chart(support.TestCase):
                 self.assertEqual(config, "gpus")
                 directory, = (v["hostPath"]["path"] for v in pod_of(gpu)["volumes"] if v["name"] == "pod-resources")
                 self.assertEqual(directory, "/var/lib/k0s/kubelet/pod-resources")
+
+    def test_only_pools_with_dra_have_a_token(self):
+        values = {"kubelet": {"root": "/var/lib/k0s/kubelet"}, "networkPolicy": {"enabled": True},
+                  "pools": {"gpu": {"dra": {"enabled": True, "driver": "gpu.example.com"}}, "rest": {}}}
+        for version, _ in each():
+            with self.subTest(helm=version):
+                objects = self.objects_from_values(version, values, release="a", namespace="b")
+                gpu, rest = (pod_of(o) for o in of_kind(objects, "DaemonSet"))
+                self.assertEqual((gpu["serviceAccountName"], rest["serviceAccountName"]),
+                                 ("a-patchbay-dra", "a-patchbay"))
+                self.assertEqual([v["name"] for v in rest["volumes"] if "projected" in v], [])
+                self.assertEqual([v["name"] for v in gpu["volumes"] if "projected" in v], ["api-access"])
+                paths = {v["name"]: v["hostPath"]["path"] for v in gpu["volumes"] if "hostPath" in v}
+                self.assertEqual(paths["plugins-registry"], "/var/lib/k0s/kubelet/plugins_registry")
+                self.assertEqual(paths["driver"], "/var/lib/kubelet/plugins/gpu.example.com")
+                mounts = {m["name"]: m["mountPath"] for m in gpu["containers"][0]["volumeMounts"]}
+                self.assertEqual(mounts["driver"], paths["driver"])
+                condition, = the("ValidatingAdmissionPolicy", objects)["spec"]["matchConditions"]
+                self.assertEqual(condition["expression"],
+                                 'request.userInfo.username == "system:serviceaccount:b:a-patchbay-dra"')
+                self.assertEqual(the("ClusterRoleBinding", objects)["subjects"],
+                                 [{"kind": "ServiceAccount", "name": "a-patchbay-dra", "namespace": "b"}])
 
     def test_values_are_rendered(self):
         for version, _ in each():

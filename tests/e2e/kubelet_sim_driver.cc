@@ -55,7 +55,10 @@ Json ViewJson(const std::string& resource, const ResourceView& view) {
 }
 
 Json ResponseJson(const v1beta1::ContainerAllocateResponse& response) {
-  Json json = {{"envs", Json::object()}, {"mounts", Json::array()}, {"devices", Json::array()}};
+  Json json = {{"envs", Json::object()},
+               {"mounts", Json::array()},
+               {"devices", Json::array()},
+               {"cdi_devices", Json::array()}};
   for (const auto& [key, value] : response.envs()) json["envs"][key] = value;
   for (const auto& m : response.mounts()) {
     json["mounts"].push_back({{"container_path", m.container_path()},
@@ -67,6 +70,7 @@ Json ResponseJson(const v1beta1::ContainerAllocateResponse& response) {
                                {"host_path", d.host_path()},
                                {"permissions", d.permissions()}});
   }
+  for (const auto& c : response.cdi_devices()) json["cdi_devices"].push_back(c.name());
   return json;
 }
 

@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -64,6 +65,11 @@ def with_components(*names, base="default"):
         shutil.rmtree(directory)
 
 
+# kustomize sets a namespace on those that it does not know; the API server ignores it.
+CLUSTER_SCOPED = ("Namespace", "ClusterRole", "ClusterRoleBinding", "SecurityContextConstraints",
+                  "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+
+
 def of_kind(objects, kind):
     return [o for o in objects if o["kind"] == kind]
 
@@ -72,6 +78,12 @@ def the(kind, objects):
     found = of_kind(objects, kind)
     assert len(found) == 1, f"{len(found)} objects are a {kind}"
     return found[0]
+
+
+def restricts(condition, user):
+    """Whether a match condition of the policy for DRA applies to a user."""
+    kind, text = re.fullmatch(r'request\.userInfo\.username(\.matches\(| == )"([^"]*)"\)?', condition).groups()
+    return user == text if kind == " == " else re.search(text, user) is not None
 
 
 def pod_of(daemonset):

@@ -12,11 +12,12 @@ import unittest
 import kustomize
 import support
 from kustomize import OVERLAYS, of_kind, overlay, pod_of, the, with_components
-from pod_rules import (BROKEN_BY_OPEN_DEVICES, DEVICE_PLUGINS, KUBELET_DIRECTORIES, RULES, broken_rules,
+from pod_rules import (BROKEN_BY, DEVICE_PLUGINS, KUBELET_DIRECTORIES, RULES, broken_rules,
                        host_paths)
 
 MODULES = support.SOURCE / "build/node"
 PRIVILEGED = "open-devices"
+DRA = "dra"
 VERSION = re.search(r"project\(patchbay VERSION (\S+)",
                     (support.SOURCE / "CMakeLists.txt").read_text()).group(1)
 
@@ -34,8 +35,12 @@ def the_config(objects):
 
 
 def all_components():
-    """In a valid order: components that open-devices changes precede it."""
-    return sorted(kustomize.COMPONENTS, key=lambda name: (name == PRIVILEGED, name))
+    """In a valid order: components that others change precede them."""
+    return sorted(kustomize.COMPONENTS, key=lambda name: (name in (DRA, PRIVILEGED), name))
+
+
+def uses_dra(name):
+    return name in (f"components/{DRA}", "all components")
 
 
 class Manifests(support.TestCase):
@@ -57,7 +62,7 @@ class Manifests(support.TestCase):
         for name, objects in builds():
             with self.subTest(name):
                 self.assertEqual(the("Namespace", objects)["metadata"]["name"], "patchbay")
-                others = [o for o in objects if o["kind"] != "Namespace"]
+                others = [o for o in objects if o["kind"] not in kustomize.CLUSTER_SCOPED]
                 self.assertEqual({o["metadata"]["namespace"] for o in others}, {"patchbay"})
                 enforced = the("Namespace", objects)["metadata"]["labels"]
                 self.assertEqual(enforced["pod-security.kubernetes.io/enforce"], "privileged")
@@ -92,10 +97,13 @@ class Manifests(support.TestCase):
     def test_grants_no_more_permissions_than_documented(self):
         for name, objects in builds():
             with self.subTest(name):
-                opens = name.endswith(f"/{PRIVILEGED}") or name == "all components"
-                self.assertEqual(broken_rules(the("DaemonSet", objects)),
-                                 BROKEN_BY_OPEN_DEVICES if opens else set())
-                self.assertIs(the("ServiceAccount", objects)["automountServiceAccountToken"], False)
+                broken = set().union(*(rules for component, rules in BROKEN_BY.items()
+                                       if name in (f"components/{component}", "all components")))
+                self.assertEqual(broken_rules(the("DaemonSet", objects)), broken)
+                accounts = of_kind(objects, "ServiceAccount")
+                self.assertEqual({o["metadata"]["name"].partition("-dra")[1] for o in accounts},
+                                 {"", "-dra"} if uses_dra(name) else {""})
+                self.assertEqual({o["automountServiceAccountToken"] for o in accounts}, {False})
 
     def test_each_rule_detects_a_violation(self):
         for name, (_, spoil) in RULES.items():
@@ -125,8 +133,10 @@ class Manifests(support.TestCase):
                 self.assertEqual(pod["tolerations"], [{"operator": "Exists"}])
                 self.assertGreaterEqual(pod["terminationGracePeriodSeconds"], 5)
                 self.assertEqual(container["args"], ["run", "--wait-for-config"])
-                self.assertEqual(container["env"], [{
-                    "name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}])
+                fields = {"NODE_NAME": "spec.nodeName", **({"POD_UID": "metadata.uid"} if uses_dra(name) else {})}
+                self.assertCountEqual(container["env"], [
+                    {"name": variable, "valueFrom": {"fieldRef": {"fieldPath": path}}}
+                    for variable, path in fields.items()])
                 port, = container["ports"]
                 self.assertEqual(port["containerPort"], 9478)  # the default of `listen`
                 for probe, path in (("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")):
@@ -257,19 +267,19 @@ class Manifests(support.TestCase):
             r'^name +=.*', the("ConfigMap", objects)["data"]["patchbay.toml"], re.MULTILINE)]
         self.assertEqual(len(names), len(set(names)))
 
-    def monitored_pool(self):
-        """The pool of example-serial, whose user has added a PodMonitor."""
+    def pool(self, component):
+        """The pool of example-serial, whose user has added a component."""
         pool, written = self.dir / "pool", kustomize.ROOT / "overlays/example-serial"
         shutil.copytree(written, pool)
         up = os.path.relpath(kustomize.ROOT, pool)
         text = (written / "kustomization.yaml").read_text().replace("- ../", f"- {up}/overlays/")
         (pool / "kustomization.yaml").write_text(
-            f"{text}\ncomponents:\n- {up}/components/podmonitor\n")
+            f"{text}\ncomponents:\n- {up}/components/{component}\n")
         return kustomize.kustomize(pool)
 
     def test_pod_monitor_selects_the_pods(self):
         for objects in (with_components("podmonitor"), overlay("example-fpga"),
-                        with_components("podmonitor", base="k0s"), self.monitored_pool()):
+                        with_components("podmonitor", base="k0s"), self.pool("podmonitor")):
             monitor, daemonset = the("PodMonitor", objects), the("DaemonSet", objects)
             self.assertEqual(monitor["spec"]["selector"], daemonset["spec"]["selector"])
             endpoint, = monitor["spec"]["podMetricsEndpoints"]
@@ -308,6 +318,96 @@ class Manifests(support.TestCase):
         self.assertEqual([i["ports"] for i in policy["ingress"]],
                          [[{"port": "http", "protocol": "TCP"}]])
 
+    def test_only_dra_uses_the_api_server(self):
+        kinds = {"ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "ValidatingAdmissionPolicy",
+                 "ValidatingAdmissionPolicyBinding"}
+        for name, objects in builds():
+            with self.subTest(name):
+                self.assertEqual(kinds & {o["kind"] for o in objects} != set(), uses_dra(name))
+                account = pod_of(the("DaemonSet", objects))["serviceAccountName"]
+                self.assertEqual("-dra" in account, uses_dra(name))
+
+    def test_dra_permits_its_requests_and_no_others(self):
+        objects = with_components(DRA)
+        self.assertEqual(the("ClusterRole", objects)["rules"], [
+            {"apiGroups": ["resource.k8s.io"], "resources": ["resourceclaims"], "verbs": ["get"]},
+            {"apiGroups": ["resource.k8s.io"], "resources": ["resourceslices"],
+             "verbs": ["get", "list", "watch", "create", "update", "delete"]},
+            {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get"]}])
+        self.assertEqual(of_kind(objects, "Role") + of_kind(objects, "RoleBinding"), [])
+
+    def test_dra_names_the_account_of_the_pod(self):
+        for name, objects in (("default", with_components(DRA)), ("pool", self.pool(DRA))):
+            with self.subTest(name):
+                account = pod_of(the("DaemonSet", objects))["serviceAccountName"]
+                self.assertIn(account, [o["metadata"]["name"] for o in of_kind(objects, "ServiceAccount")])
+                binding = the("ClusterRoleBinding", objects)
+                self.assertEqual(binding["subjects"],
+                                 [{"kind": "ServiceAccount", "name": account, "namespace": "patchbay"}])
+                self.assertEqual(binding["roleRef"]["name"], the("ClusterRole", objects)["metadata"]["name"])
+                policy = the("ValidatingAdmissionPolicy", objects)
+                bound = the("ValidatingAdmissionPolicyBinding", objects)["spec"]
+                self.assertEqual(bound, {"policyName": policy["metadata"]["name"], "validationActions": ["Deny"]})
+                condition, = policy["spec"]["matchConditions"]
+                for user, restricted in ((f"system:serviceaccount:patchbay:{account}", True),
+                                         (f"system:serviceaccount:other:a-{account}-b", True),
+                                         ("system:serviceaccount:patchbay:patchbay", False),
+                                         ("system:serviceaccount:patchbay:mypatchbay-dra", False),
+                                         ("system:serviceaccount:kube-system:other", False),
+                                         ("admin", False)):
+                    self.assertEqual(kustomize.restricts(condition["expression"], user), restricted, user)
+
+    def test_objects_of_a_pool_with_dra_have_its_label(self):
+        for o in self.pool(DRA):
+            if o["kind"] != "Namespace":
+                self.assertEqual(o["metadata"]["labels"]["app.kubernetes.io/instance"], "serial", o["kind"])
+
+    def test_documented_directory_of_dra_is_mounted(self):
+        block, = re.findall(r"^```yaml\n(components:.*?)^```", (support.SOURCE / "docs/deploy.md").read_text(),
+                            re.MULTILINE | re.DOTALL)
+        up = os.path.relpath(kustomize.ROOT, self.dir)
+        (self.dir / "kustomization.yaml").write_text(
+            f"namespace: patchbay\nresources:\n- {up}/overlays/k0s\n" + block.replace("../..", up))
+        objects = kustomize.kustomize(self.dir)
+        self.assertEqual(host_paths(pod_of(the("DaemonSet", objects)))["plugins-registry"],
+                         f"{KUBELET_DIRECTORIES['k0s']}/plugins_registry")
+        self.assertEqual(broken_rules(the("DaemonSet", objects)), BROKEN_BY[DRA])
+
+    def test_dra_policy_covers_every_write_of_a_slice(self):
+        spec = the("ValidatingAdmissionPolicy", with_components(DRA))["spec"]
+        self.assertEqual(spec["failurePolicy"], "Fail")
+        rule, = spec["matchConstraints"]["resourceRules"]
+        self.assertEqual(rule, {"apiGroups": ["resource.k8s.io"], "apiVersions": ["v1"],
+                                "operations": ["CREATE", "UPDATE", "DELETE"], "resources": ["resourceslices"]})
+        named = {v["name"] for v in spec["variables"]}
+        for validation in spec["validations"]:
+            used = set(re.findall(r"variables\.(\w+)", json.dumps(validation)))
+            self.assertTrue(used and used <= named, used)
+
+    def test_dra_mounts_a_token_that_expires_and_the_directories_of_the_driver(self):
+        pod = pod_of(the("DaemonSet", with_components(DRA)))
+        container, = pod["containers"]
+        self.assertIs(pod["automountServiceAccountToken"], False)
+        volumes = {v.pop("name"): v for v in copy.deepcopy(pod["volumes"])}
+        mounts = {m.pop("name"): m for m in copy.deepcopy(container["volumeMounts"])}
+        self.assertEqual(mounts["api-access"], {
+            "mountPath": "/var/run/secrets/kubernetes.io/serviceaccount", "readOnly": True})
+        self.assertEqual(volumes["api-access"], {"projected": {"sources": [
+            {"serviceAccountToken": {"path": "token", "expirationSeconds": 3600}},
+            {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}}]}})
+        # The daemon expects them next to kubelet_dir. The kubelet connects by the path that the driver reports.
+        for name, path in (("plugins-registry", "/var/lib/kubelet/plugins_registry"),
+                           ("driver", "/var/lib/kubelet/plugins/patchbay.dev"), ("cdi", "/var/run/cdi")):
+            self.assertEqual(mounts[name], {"mountPath": path})
+            self.assertEqual(volumes[name]["hostPath"]["path"], path)
+
+    def test_dra_opens_the_network_to_the_api_server_only(self):
+        objects = with_components("network-policy", DRA)
+        egress, = the("NetworkPolicy", objects)["spec"]["egress"]
+        self.assertEqual({(p["port"], p["protocol"]) for p in egress.pop("ports")},
+                         {(443, "TCP"), (6443, "TCP"), (8443, "TCP"), (16443, "TCP")})
+        self.assertEqual(egress, {})
+
     def test_openshift_constraints_match_the_pod(self):
         objects = with_components("openshift")
         pod = pod_of(the("DaemonSet", objects))
@@ -318,8 +418,10 @@ class Manifests(support.TestCase):
         allowed = {key for key, value in constraints.items()
                    if key.startswith("allow") and value and value != []}
         self.assertEqual(allowed, {"allowHostDirVolumePlugin"})
-        self.assertEqual(set(constraints["volumes"]),
-                         {key for v in pod["volumes"] for key in v if key != "name"})
+        for components in (("openshift",), ("openshift", DRA)):
+            objects = with_components(*components)
+            self.assertEqual(set(the("SecurityContextConstraints", objects)["volumes"]),
+                             {key for v in pod_of(the("DaemonSet", objects))["volumes"] for key in v if key != "name"})
 
         opened = with_components("openshift", PRIVILEGED)
         self.assertIs(the("SecurityContextConstraints", opened)["allowPrivilegedContainer"], True)

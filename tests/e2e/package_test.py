@@ -190,8 +190,10 @@ class Node(PackageCase):
             self.systemctl("reload", UNIT)
             kubelet.wait_listed("example.com/random")
 
-        # Like `kubeadm reset`, which removes the directory.
-        run("rm", "-rf", str(self.kubelet_dir))
+        # Like `kubeadm reset`, which removes the directory. The service creates its socket again whenever it is
+        # removed, possibly between the removal of the files and that of the directory.
+        self.await_true(lambda: subprocess.run(["rm", "-rf", str(self.kubelet_dir)], capture_output=True).returncode == 0,
+                        "the directory is removed")
         self.await_true(lambda: self.show("NRestarts") == "2", "the service restarted")
         self.await_true(self.kubelet_dir.exists, "the directory exists again")
         with support.Kubelet(self.kubelet_dir) as kubelet:
@@ -228,6 +230,25 @@ class Node(PackageCase):
             self.plug_in("odd1", "229")  # fuse
             kubelet.wait_view("example.com/odd",
                               lambda v: support.health(v) == {"odd0": "Healthy", "odd1": "Healthy"}, mark)
+
+    def test_serves_dra_with_a_drop_in(self):
+        self.install()
+        root = self.root_of_node.path
+        for name in ("ca.crt", "token"):
+            (root / "etc/patchbay" / name).write_text("")
+        self.configure('[daemon.kubernetes]\nserver = "https://127.0.0.1:1"\nca = "/etc/patchbay/ca.crt"\n'
+                       'token_file = "/etc/patchbay/token"\n'
+                       + RANDOM.replace("[[resource]]", '[[resource]]\napi = "dra"', 1))
+        drop_in = root / f"etc/systemd/system/{UNIT}.d/dra.conf"
+        drop_in.parent.mkdir()
+        drop_in.write_text(documents_test.blocks(PAGE, "ini")[1].text)
+        registry = root / "var/lib/kubelet/plugins_registry"
+        self.assertFalse(registry.exists())
+        self.systemctl("daemon-reload")
+        self.systemctl("restart", UNIT)
+        self.await_true(lambda: (registry / "patchbay.dev-reg.sock").is_socket(), "the driver waits for the kubelet")
+        self.assertTrue((root / "var/lib/kubelet/plugins/patchbay.dev/dra.sock").is_socket())
+        self.ok(self.node.run("test", "-d", "/var/run/cdi"))
 
     def test_documented_commands_succeed(self):
         script = "".join(block.text for block in documents_test.blocks(PAGE, "sh"))

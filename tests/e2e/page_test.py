@@ -627,6 +627,97 @@ class Page(PageTest):
                      "example.com/card", "systemctl restart kubelet"):
             self.assertIn(part, text)
 
+    def dra_daemon(self, text):
+        """A daemon whose API server does not respond."""
+        (self.dir / "token").write_text("a.b.c")
+        return self.daemon(f'cdi_dir = "{self.dir}/cdi"\n[daemon.kubernetes]\nserver = "https://127.0.0.1:1"\n'
+                           f'ca = "{self.dir}/ca"\ntoken_file = "{self.dir}/token"\n{text}')
+
+    def change_dra(self, node, pool):
+        """Changes the status of each response, as an API server could have caused it."""
+        self.browser.see(f"""void (kept = kept ?? take, take = (next) => {{
+            Object.assign(next.dra, {json.dumps(node)});
+            Object.assign(next.resources[0].dra, {json.dumps(pool)});
+            kept(next);
+          }}, etag = "")""")
+
+    def test_the_banner_names_problems_of_the_api_server(self):
+        self.open(self.dra_daemon(resource("example.com/card", self.files("card0"), 'api = "dra"')))
+        self.ask_again("status.dra?.api_server.error && resources[0].dra")
+        text, = self.browser.texts("#dra")
+        for part in ("The Kubernetes API server is not responding.", "https://127.0.0.1:1", "[daemon.kubernetes]",
+                     "Running pods keep their devices"):
+            self.assertIn(part, text)
+        self.assertNotIn("drops fields", text)
+        self.browser.see("void (kept = null)")
+        up = {"url": "https://127.0.0.1:1", "up": True, "error": ""}
+        self.change_dra({"api_server": up, "registration_error": "", "dropped_fields": ["taints"]}, {})
+        self.ask_again("status.dra.dropped_fields.length === 1")
+        text, = self.browser.texts("#dra")
+        for part in ("The API server drops fields.", "taints", "no pod is evicted", "DRADeviceTaints"):
+            self.assertIn(part, text)
+        self.assertNotIn("not responding", text)
+        self.change_dra({"api_server": up, "registration_error": "no <b>", "dropped_fields": []}, {})
+        self.ask_again("status.dra.registration_error !== ''")
+        self.assertIn("no <b>", self.browser.texts("#dra")[0])
+        self.change_dra({"api_server": up, "registration_error": "", "dropped_fields": []}, {})
+        self.ask_again("status.dra.registration_error === ''")
+        self.assertEqual(self.browser.texts("#dra"), [])
+        self.assert_no_problems()
+
+    def test_shows_pools_and_claims(self):
+        daemon = self.dra_daemon(resource("example.com/card", self.files("card0", "card1"), 'api = "dra"') +
+                                 resource("example.com/seat", "count = 1"))
+        for dark, width in ((False, 1280), (True, 1280), (False, 320)):
+            self.open(daemon, dark=dark, width=width)
+            self.browser.see("void (kept = null)")
+            self.ask_again("(etag = '', resources[0]?.devices.length === 2 && resources[0].dra)")
+            device = {"resource": "example.com/card", "device": "card0", "request": "port", "admin_access": False}
+            self.change_dra(
+                {"claims": [
+                    {"uid": "1", "namespace": "lab", "name": "meter-x7k2p", "devices": [device]},
+                    {"uid": "2", "namespace": "lab", "name": "reader-extended-resources-b9zlq",
+                     "devices": [device | {"device": "card1", "admin_access": True}]},
+                    {"uid": "3", "namespace": "lab", "name": "other",
+                     "devices": [device | {"resource": "example.com/seat"}]}]},
+                {"pool": "rack-1/card", "slices": 2, "generation": 7, "current": True, "error": "conflict",
+                 "not_served": "two devices have one name", "taints": {"card1": "patchbay.dev/gone:NoExecute"},
+                 "problems": ["card0: <b>usbSerial</b> is too long"], "problems_left_out": 3})
+            self.ask_again("status.dra.claims.length === 3")
+            text, = self.browser.texts(".pool")  # not of the resource with the other API
+            self.assertIn("pool rack-1/card, 2 slices, generation 7", text)
+            self.assertNotIn("not up to date", text)
+            for part in ("2 prepared claims", "Not served", "two devices have one name", "Last write failed", "conflict",
+                         "1 tainted device", "4 problems", "card0: <b>usbSerial</b> is too long"):
+                self.assertIn(part, text)
+            lines = self.browser.see("[...document.querySelectorAll('.pool li')]"
+                                     ".map((e) => [...e.children].map((c) => c.textContent))")
+            self.assertIn(["lab/meter-x7k2p", "claim: card0 (port)"], lines)
+            self.assertIn(["lab/reader", "limits of the pod: card1 (port, admin access)"], lines)
+            self.assertIn(["card1", "patchbay.dev/gone:NoExecute"], lines)
+            self.assertEqual(self.browser.see(CONTRAST), [])
+            self.assertLessEqual(self.browser.see("document.scrollingElement.scrollWidth"), width)
+        self.assert_no_problems()
+
+    def test_copies_a_claim(self):
+        self.open(self.dra_daemon(resource("example.com/card", self.files("card0"), 'api = "dra"') +
+                                  resource("example.com/seat", "count = 1")))
+        self.ask_again("resources[0]?.dra")
+        self.browser.do(click="[aria-label='Pod snippet for example.com/card']")
+        self.browser.do(click="[aria-label='Copy the claim']")
+        self.await_see("at('toast').textContent === 'Copied the claim.'")
+        self.assertRegex(self.copied(), r"kind: ResourceClaimTemplate.*deviceClassName: card\.example\.com"
+                                        r".*resourceClaimTemplateName: card-test.*claims: +- name: device$")
+        self.browser.do(press="Escape")
+        self.browser.do(click="[aria-label='Pod snippet for example.com/card']")  # the filter has closed it
+        self.browser.do(click="[aria-label='Copy the pod']")
+        self.await_see("at('toast').textContent === 'Copied the pod.'")
+        self.assertRegex(self.copied(), r"limits: +example.com/card: 1$")
+        self.browser.do(press="Escape")
+        self.browser.do(click="[aria-label='Pod snippet for example.com/seat']")
+        self.assertEqual(self.browser.texts(".snippet:not([hidden]) button"), ["Copy"])  # no claim
+        self.assert_no_problems()
+
     def test_the_banner_waits_for_a_configuration(self):
         config = self.config("nonsense = 1\n")
         with Daemon(config, self.kubelet_dir, "--wait-for-config") as daemon:
@@ -684,7 +775,8 @@ class Page(PageTest):
             self.assertIn(part, row)
         config = self.dir / "patchbay.toml"
         config.write_text(config.read_text().replace('"lab-*"', '"rack-*"'))
-        self.ask_again("resources.length === 2")
+        # A status can have the new resource before the list of the others is updated.
+        self.ask_again("resources.length === 2 && status.hidden_resources.length === 0")
         self.assertEqual(self.browser.texts("#hidden"), [])
 
     def test_shows_how_devices_are_probed_and_when(self):

@@ -82,17 +82,31 @@ class TestCase(support.TestCase):
         """Replacements for directories of the node that this machine does not have."""
         stand_ins = {"/var/lib/kubelet/device-plugins": self.kubelet_dir,
                      "/var/lib/kubelet/pod-resources": self.dir / "p",
+                     "/var/lib/kubelet/plugins_registry": self.dir / "plugins_registry",
+                     "/var/lib/kubelet/plugins/patchbay.dev": self.dir / "driver",
+                     "/var/run/cdi": self.dir / "cdi",
                      "/run/udev": self.dir / "udev"}
         for directory in stand_ins.values():
             directory.mkdir(exist_ok=True)
         return stand_ins
 
+    def token_directory(self):
+        """A projected volume with a token for the API server."""
+        directory = self.dir / "token"
+        directory.mkdir()
+        for name in ("token", "ca.crt"):
+            (directory / name).write_text(name)
+        return directory
+
     def mounts(self, pod, container, config):
         stand_ins = self.host_directories()
         sources = {}
         for volume in pod["volumes"]:
-            path = volume["hostPath"]["path"] if "hostPath" in volume else None
-            sources[volume["name"]] = str(stand_ins.get(path, path) if path else config)
+            if "hostPath" in volume:
+                path = volume["hostPath"]["path"]
+                sources[volume["name"]] = str(stand_ins.get(path, path))
+            else:
+                sources[volume["name"]] = str(config if "configMap" in volume else self.token_directory())
         given = [{"destination": m["mountPath"], "source": sources[m["name"]], "type": "bind",
                   "options": ["rbind", "rprivate", "ro" if m.get("readOnly") else "rw"]}
                  for m in container["volumeMounts"]]

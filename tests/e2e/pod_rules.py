@@ -16,7 +16,10 @@ KUBELET_DIRECTORIES = {
     "example-fpga": "/var/lib/kubelet",
 }
 DEVICE_PLUGINS = "/var/lib/kubelet/device-plugins"
-HOST_PATHS = {DEVICE_PLUGINS, "/dev", "/sys", "/run/udev",
+CDI = "/var/run/cdi"
+DRIVER = {"/var/lib/kubelet/plugins/patchbay.dev",
+          *(f"{root}/plugins_registry" for root in KUBELET_DIRECTORIES.values())}
+HOST_PATHS = {DEVICE_PLUGINS, CDI, *DRIVER, "/dev", "/sys", "/run/udev",
               *(f"{root}/pod-resources" for root in KUBELET_DIRECTORIES.values())}
 
 
@@ -93,11 +96,14 @@ RULES = {
     "no service account token": (
         lambda p, c: p.get("automountServiceAccountToken") is False,
         set_pod(automountServiceAccountToken=True)),
+    "no token for the API server": (
+        lambda p, c: not any("projected" in v for v in p["volumes"]),
+        add_volume(projected={"sources": [{"serviceAccountToken": {"path": "token"}}]})),
     "no other container": (
         lambda p, c: p["containers"] == [c] and not p.get("initContainers"),
         set_pod(initContainers=[{"name": "more"}])),
     "no secret, and no other volumes": (
-        lambda p, c: all({"configMap", "hostPath"} & v.keys() for v in p["volumes"]) and
+        lambda p, c: all({"configMap", "hostPath", "projected"} & v.keys() for v in p["volumes"]) and
         "secret" not in json.dumps([c.get("env"), c.get("envFrom")]).lower(),
         add_volume(secret={"secretName": "more"})),
     "/dev read-only": (
@@ -105,7 +111,12 @@ RULES = {
     "/sys read-only": (
         lambda p, c: mounted_read_only(p, c, "/sys"), set_mounts(readOnly=False)),
     "only the socket directory is writable": (
-        lambda p, c: writable(p, c) == {DEVICE_PLUGINS}, set_mounts(readOnly=False)),
+        lambda p, c: writable(p, c) - {CDI, *DRIVER} == {DEVICE_PLUGINS}, set_mounts(readOnly=False)),
+    "no CDI directory": (
+        lambda p, c: CDI not in host_paths(p).values(), add_volume(hostPath={"path": CDI})),
+    "no directory of a DRA driver": (
+        lambda p, c: not DRIVER & set(host_paths(p).values()),
+        add_volume(hostPath={"path": "/var/lib/kubelet/plugins_registry"})),
     "no other host path": (
         lambda p, c: set(host_paths(p).values()) <= HOST_PATHS, add_volume(hostPath={"path": "/"})),
     "no mounts given to the node": (
@@ -115,7 +126,9 @@ RULES = {
         lambda p, c: not any("subPath" in key for m in c["volumeMounts"] for key in m),
         set_mounts(subPath="patchbay.toml")),
 }
-BROKEN_BY_OPEN_DEVICES = {"not privileged", "no privilege escalation"}
+# The rules that a component breaks on purpose.
+BROKEN_BY = {"open-devices": {"not privileged", "no privilege escalation"}, "cdi": {"no CDI directory"},
+             "dra": {"no CDI directory", "no directory of a DRA driver", "no token for the API server"}}
 
 
 def broken_rules(daemonset):

@@ -48,6 +48,10 @@ UNSEEN = [
     ("no-condition", r"udev = .*= \[\]", "an empty list is valid together with another condition"),
     ("out-of-range", "= '[0-9]", "a duration is a string, which has no bounds"),
     ("bad-listen-address", "65536", "a port in a string has no bounds"),
+    ("bad-attribute", "patchbay.dev/a", "the name of the driver is in [daemon.dra]"),
+    ("bad-attribute", "x{65}|{(int|version) = '", "the length and the type are those of the rendered text"),
+    ("bad-attribute", "replicas = 2", "the number of attributes depends on replicas"),
+    ("bad-resource-name", "api = 'dra'", "the length depends on the API"),
     ("wrong-type", "2020-01-01", "taplo passes a date to the schema as a string"),
 ]
 # taplo 0.9 crashes with a stack overflow.

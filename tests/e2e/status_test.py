@@ -120,6 +120,25 @@ class Status(support.TestCase):
                                       "rejected the registration" in r["state_reason"]
                                       for r in s["resources"]), "the kubelet rejects registrations")
 
+    def test_contains_dynamic_resource_allocation(self):
+        (self.dir / "token").write_text("a.b.c")
+        config = self.config(
+            resource("example.com/seat", "count = 2", 'api = "dra"') +
+            resource("example.com/chair", "count = 1") +
+            f'[daemon]\npod_resources = ""\ncdi_dir = "{self.dir}/cdi"\n[daemon.kubernetes]\n'
+            f'server = "https://127.0.0.1:1"\nca = "{self.dir}/ca"\ntoken_file = "{self.dir}/token"\n')
+        with Daemon(config, self.kubelet_dir) as daemon:
+            status = self.await_status(
+                daemon, lambda s: s["dra"] and s["dra"]["api_server"]["error"] and s["resources"][1]["dra"],
+                "the error of the API server")
+        self.assertEqual((status["dra"]["driver"], status["dra"]["claims"]), ("patchbay.dev", []))
+        self.assertEqual(status["dra"]["api_server"]["url"], "https://127.0.0.1:1")
+        self.assertFalse(status["dra"]["api_server"]["up"])
+        chair, seat = status["resources"]
+        self.assertEqual((chair["api"], chair["dra"]), ("device-plugin", None))
+        self.assertEqual(seat["dra"]["device_class"], "seat.example.com")
+        self.assertEqual((seat["api"], seat["dra"]["slices"], seat["dra"]["current"]), ("dra", 0, False))
+
     def test_devices_match_the_devices_command(self):
         config = self.config(resource("example.com/null", 'path = "/dev/null"') +
                              resource("example.com/usb", "regex = '/dev/(?P<what>zero|full)'") +
@@ -133,7 +152,7 @@ class Status(support.TestCase):
                 daemon, lambda s: len(s["resources"]) == len(printed) and
                 all(r["last_scan"] for r in s["resources"]), "scanned")
         for name, served in self.resources(status).items():
-            shared = {"name": name, "rejected": served["rejected"],
+            shared = {"name": name, "api": served["api"], "rejected": served["rejected"],
                       "missing_mounts": served["missing_mounts"], "devices": [
                 {k: v for k, v in d.items() if k not in ("in_use_by", "last_probe", "next_probe")}
                 for d in served["devices"]]}
@@ -247,13 +266,18 @@ class Schema(support.TestCase):
                        "read_at": None, "diagnostics": [], "diagnostics_left_out": 0},
             "kubelet": {"up": True, "up_changed_at": "2026-01-02T03:04:05.678Z", "socket": "",
                         "restarts": 0, "pod_resources_up": None},
+            "dra": {"driver": "patchbay.dev", "registered": True, "registration_error": "",
+                    "api_server": {"url": "", "up": False, "error": ""}, "dropped_fields": ["taints"],
+                    "claims": [{"uid": "", "namespace": "", "name": "", "devices": [
+                        {"resource": "", "device": "", "request": "", "admin_access": False}]}]},
             "resources": [], "hidden_resources": [], "transitions": []}
 
     def test_rejects_invalid_values(self):
         self.assertEqual(schema.problems(SCHEMA, self.GOOD), [])
         for path, bad in ((["version"], 1), (["generated_at"], "yesterday"), (["new"], 1),
                           (["kubelet", "restarts"], -1), (["kubelet", "restarts"], True),
-                          (["kubelet", "up"], None), (["config", "diagnostics"], [{}]),
+                          (["kubelet", "up"], None), (["dra", "claims"], [{}]),
+                          (["dra", "api_server"], ""), (["config", "diagnostics"], [{}]),
                           (["resources"], [None]), (["resources"], {})):
             status = copy.deepcopy(self.GOOD)
             target = status

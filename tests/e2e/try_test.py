@@ -146,6 +146,158 @@ class Try(support.TestCase):
             self.assertIn('example.com/n: not for this node (vm); on_nodes = ["desk"]',
                           process.out.all())
 
+    def test_dra_prepares_a_claim_of_each_resource(self):
+        """A resource of each API, shared devices, more devices than are shown, and a host without devices."""
+        config = self.config(
+            resource("a.com/plugin", 'path = "/dev/null"') +
+            resource("a.com/shared", 'path = "/dev/zero"',
+                     'api = "dra"\nreplicas = 3\n[resource.env]\nZERO = "{path}"\n'
+                     '[resource.attributes]\nsite = "hall 3"\n'
+                     '[[resource.mount]]\nhost_path = "/proc/version"\n') +
+            resource("a.com/many", "count = 10", 'api = "dra"\n') +
+            resource("a.com/none", 'path = "/dev/no-such-device*"', 'api = "dra"\n'))
+        with Process([PATCHBAY, "try", "--once", "--config", str(config)],
+                     env={**self.env, "NODE_NAME": "desk"}) as process:
+            self.assertEqual(process.wait(), 0, process.err.text())
+            self.assertEqual(process.err.text(), "")
+            report = process.out.text()
+        first, second = re.split(r"\n\nRESOURCE +PUBLISHED +POOL +GENERATION +SLICES +DEVICES\n", report)
+        self.assertRegex(first, r"(?m)^a.com/plugin +yes +1 +1 +null$")
+        self.assertIn("A container that requests 1 a.com/plugin gets null:\n", first)
+        self.assertNotIn("a.com/shared", first)
+        self.assertRegex(second, r"(?m)^a.com/shared +yes +desk/a.com/shared +1 +1 +1$")
+        self.assertRegex(second, r"(?m)^a.com/many +yes +desk/a.com/many +1 +1 +10$")
+        self.assertRegex(second, r"(?m)^a.com/none +yes +desk/a.com/none +1 +1 +0$")
+        self.assertIn("\n\nDevices of a.com/shared:\n"
+                      '  zero  id=zero path=/dev/zero site="hall 3" slots=3\n'
+                      "A container with the claim default/shared.a.com gets zero:\n"
+                      "  device      /dev/zero rw\n"
+                      "  mount       /proc/version ro\n"
+                      "  env         ZERO=/dev/zero\n", second)
+        self.assertIn("\n  7  id=7\n  and 2 more\n", second)
+        self.assertIn("a.com/none has no device to allocate on this host", second)
+        self.assert_clean()
+
+    def test_dra_alone_prints_no_table_of_device_plugins(self):
+        config = self.config(resource("a.com/x", 'path = "/dev/zero"', 'api = "dra"\n') +
+                             resource("a.com/n", 'path = "/dev/full"', 'on_nodes = ["desk"]'))
+        with Process([PATCHBAY, "try", "--once", "--config", str(config)],
+                     env={**self.env, "NODE_NAME": "vm"}) as process:
+            self.assertEqual(process.wait(), 0, process.err.text())
+            lines = process.out.all()
+        self.assertEqual(lines[0], 'a.com/n: not for this node (vm); on_nodes = ["desk"]')
+        self.assertEqual(lines[1], "")
+        self.assertRegex(lines[2], r"\ARESOURCE +PUBLISHED +POOL ")
+        self.assertNotIn("REGISTERED", "\n".join(lines))
+        self.assert_clean()
+
+    def test_dra_runs_the_hooks_of_a_claim(self):
+        ran = self.dir / "ran"
+
+        def hook(name, script):
+            return f'[resource.hooks.{name}]\ncommand = {json.dumps(["/bin/sh", "-c", script])}\n'
+
+        def note(name):
+            return hook(name, f"echo {name} >> {ran}")
+        entry = resource("a.com/x", "count = 1", 'api = "dra"\n' + note("allocate") + note("release") + "{}")
+        config = self.dir / "hooks.toml"
+        for pre_start, code, reason, hooks in (
+                (note("pre_start"), 0, "A container with the claim default/x.a.com gets 0:",
+                 "allocate\npre_start\nrelease\n"),
+                (hook("pre_start", "echo no medium >&2; exit 1"), 1, "a.com/x: prepare dynamic resources: ",
+                 "allocate\n")):
+            with self.subTest(code=code):
+                config.write_text(entry.format(pre_start))
+                ran.unlink(missing_ok=True)
+                with Process([PATCHBAY, "try", "--once", "--config", str(config)], env=self.env) as process:
+                    self.assertEqual(process.wait(), code, process.err.text())
+                    self.assertIn(reason, process.out.text())
+                self.assertEqual(ran.read_text(), hooks)
+                self.assert_clean()
+        self.assertRegex(process.out.text(), 'pre_start hook of a.com/x failed for "0": .*exit code 1: no medium')
+
+    def test_dra_explains_why_no_device_can_be_allocated(self):
+        config = self.config(resource("a.com/null", 'path = "/dev/null"',
+                                      'api = "dra"\n[[resource.device_node]]\nhost_path = "/dev/no-such-node"\n'))
+        with Process([PATCHBAY, "try", "--config", str(config), "--once"], env=self.env) as process:
+            self.assertEqual(process.wait(), 1, process.err.text())
+            report = process.out.text()
+        self.assertIn("null  id=null path=/dev/null taint=patchbay.dev/unhealthy:NoSchedule\n", report)
+        self.assertIn('a.com/null has no device to allocate on this host: the device "null" is unhealthy: '
+                      "/dev/no-such-node of device_node is missing", report)
+        self.assert_clean()
+
+    def test_dra_explains_why_a_resource_is_not_served(self):
+        """Its first scan does not end within the time that the report waits."""
+        config = self.config(resource("a.com/slow", 'command = ["/bin/sleep", "600"]\ntimeout = "5m"',
+                                      'api = "dra"\n'))
+        with Process([PATCHBAY, "try", "--config", str(config), "--once"], env=self.env) as process:
+            self.assertEqual(process.wait(timeout=60), 1, process.err.text())
+            report = process.out.text()
+        self.assertRegex(report, r"(?m)^a.com/slow +no *$")
+        self.assertIn("a.com/slow is not served: the first scan of the host has not completed", report)
+        self.assert_clean()
+
+    def test_dra_needs_a_valid_node_name(self):
+        config = self.config(resource("a.com/x", "count = 1", 'api = "dra"\n'))
+        with Process([PATCHBAY, "try", "--once", "--config", str(config)],
+                     env={**self.env, "NODE_NAME": "Node_1"}) as process:
+            self.assertEqual(process.wait(), 1)
+            self.assertIn('Node \\"Node_1\\" is invalid', process.err.text())
+            self.assertIn("set NODE_NAME to a valid name", process.err.text())
+        self.assert_clean()
+
+    def test_dra_runs_until_interrupted(self):
+        """[daemon.kubernetes] names an API server that does not exist, and is not used."""
+        (self.dir / "file").write_text("x")
+        entry = (f'[daemon]\nrescan = "1h"\n[daemon.kubernetes]\nserver = "https://127.0.0.1:1"\n'
+                 f'ca = "{self.dir}/file"\ntoken_file = "{self.dir}/file"\n')
+        found = self.dir / "found"
+        found.write_text("[]")
+        one = entry + resource("a.com/x", f'command = ["/bin/cat", "{found}"]', 'api = "dra"\n')
+        config = self.config(one)
+        with Process([PATCHBAY, "try", "--config", str(config)], env=self.env) as process:
+            _, line = process.out.wait("Metrics: http://")
+            address = re.search("http://(.*)/metrics", line)[1]
+            process.out.wait("Press Ctrl-C to end.")
+            self.await_true(lambda: get(address, "/readyz") == (200, "ok\n"), "ready")
+            found.write_text('[{"id": "late"}]')
+            process.send(signal.SIGUSR1)
+            listed = 'patchbay_units{health="healthy",resource="a.com/x"} 1'
+            self.await_true(lambda: listed in get(address, "/metrics")[1], listed)
+            config.write_text(one + resource("a.com/y", "count = 2", 'api = "dra"\n'))
+            process.out.wait("Configuration reloaded.")
+            served = 'patchbay_resource_registered{resource="a.com/y"} 1'
+            self.await_true(lambda: served in get(address, "/metrics")[1], served)
+            process.send(signal.SIGINT)
+            self.assertEqual(process.wait(), 0, process.err.text())
+            self.assertEqual(process.err.text(), "")
+        self.assert_clean()
+
+    def test_dra_that_begins_with_a_reload_needs_a_restart(self):
+        config = self.config(CONFIG)
+        with Process(self.command, env=self.env) as process:
+            process.out.wait("Press Ctrl-C to end.")
+            config.write_text(CONFIG + resource("a.com/x", "count = 1", 'api = "dra"\n'))
+            _, line = process.err.wait("a request to the API server failed")
+            self.assertIn("restart it", line)
+            process.send(signal.SIGINT)
+            self.assertEqual(process.wait(), 0, process.err.text())
+        self.assert_clean()
+
+    def test_dra_exits_while_a_hook_hangs(self):
+        started = self.dir / "started"
+        script = f"echo $$ > {started}; sleep 600"
+        config = self.config(resource(
+            "a.com/x", "count = 1",
+            'api = "dra"\n[resource.hooks.allocate]\ntimeout = "30s"\n'
+            f'command = {json.dumps(["/bin/sh", "-c", script])}\n'))
+        with Process([PATCHBAY, "try", "--once", "--config", str(config)], env=self.env) as process:
+            self.await_true(started.exists, "the hook")
+            process.send(signal.SIGINT)
+            self.assertEqual(process.wait(), 1, process.err.text())
+        self.assert_clean()
+
     def start_on_a_terminal(self):
         """Returns the other end of the terminal, and the process ID."""
         controller, terminal = os.openpty()

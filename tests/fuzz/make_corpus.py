@@ -31,6 +31,22 @@ SEEDS = {
                                     'devices_ids: "null" devices_ids: "gone1" devices_ids: "null"'),
     ("device_plugin", "prestart_unknown"): ("s", "v1beta1.PreStartContainerRequest",
                                             'devices_ids: "nu\\tll" devices_ids: ""'),
+    ("dra_plugin", "prepare"): ("p", "k8s.io.kubelet.pkg.apis.dra.v1.NodePrepareResourcesRequest", """
+        claims { namespace: "default" uid: "3f2c-11" name: "abc" }
+        claims { namespace: "default" uid: "3f2c-12" name: "abcd" }
+        claims { namespace: "default" uid: "3f2c-13" name: "abcde" }"""),
+    ("dra_plugin", "prepare_beta"): ("P", "k8s.io.kubelet.pkg.apis.dra.v1beta1.NodePrepareResourcesRequest", """
+        claims { namespace: "default" uid: "3f2c-11" name: "abc" }
+        claims { namespace: "other" uid: "3f2c-11" name: "abc" }"""),
+    ("dra_plugin", "prepare_refused"): ("p", "k8s.io.kubelet.pkg.apis.dra.v1.NodePrepareResourcesRequest", """
+        claims { namespace: "../x" uid: "u" name: "abc" }
+        claims { namespace: "default" uid: "../../etc/passwd" name: "abc" }
+        claims { namespace: "default" uid: "" name: "a/b" }"""),
+    ("dra_plugin", "unprepare"): ("u", "k8s.io.kubelet.pkg.apis.dra.v1.NodeUnprepareResourcesRequest", """
+        claims { namespace: "default" uid: "3f2c-11" name: "ab" }
+        claims { namespace: "default" uid: "3f2c-12" name: "abc" }"""),
+    ("dra_plugin", "unprepare_beta"): ("U", "k8s.io.kubelet.pkg.apis.dra.v1beta1.NodeUnprepareResourcesRequest", """
+        claims { namespace: "default" uid: "3f2c-11" name: "ab" }"""),
     ("register", "good"): ("", "v1beta1.RegisterRequest", """
         version: "v1beta1" endpoint: "patchbay-0.sock" resource_name: "fpga.example.com/U_250.x"
         options { pre_start_required: true get_preferred_allocation_available: true }"""),
@@ -47,6 +63,21 @@ SEEDS = {
           }
         }
         pod_resources { name: "q" containers { devices { resource_name: "" device_ids: "" } } }"""),
+    ("pod_resources", "claims"): ("", "v1.ListPodResourcesResponse", """
+        pod_resources {
+          name: "p" namespace: "ns"
+          containers {
+            name: "c"
+            dynamic_resources {
+              claim_name: "p-serial-x7k2p" claim_namespace: "ns"
+              claim_resources {
+                cdi_devices { name: "patchbay.dev/claim=uid-main" }
+                driver_name: "patchbay.dev" pool_name: "n/a.b/x" device_name: "tty-0" share_id: "s"
+              }
+              claim_resources { driver_name: "patchbay.dev" pool_name: "" device_name: "tty-1" }
+            }
+          }
+        }"""),
 }
 
 for (fuzzer, seed), (before, message, text) in SEEDS.items():

@@ -31,6 +31,26 @@ void RequireUsage(const DeviceHolders& units, int replicas) {
   }
 }
 
+void RequireHolder(const Holder& holder) {
+  RequireName(holder.pod_namespace, 63);
+  RequireName(holder.pod, 253);
+  RequireName(holder.container, 63);
+}
+
+void RequireClaimHolders(const std::string& driver, const DriverHolders& devices) {
+  fuzz::Require(!driver.empty() && !devices.empty());
+  RequireName(driver, 63);
+  for (const auto& [device, holders] : devices) {
+    fuzz::Require(!device.pool.empty() && !device.device.empty() && !holders.empty());
+    RequireName(device.pool, 253);
+    RequireName(device.device, 63);
+    for (const ClaimHolder& user : holders) {
+      RequireHolder(user.holder);
+      RequireName(user.claim, 253);
+    }
+  }
+}
+
 void RequireReport(const ReportedHolders& reported) {
   fuzz::Require(reported.complete);
   for (const auto& [resource, units] : reported.holders) {
@@ -39,15 +59,12 @@ void RequireReport(const ReportedHolders& reported) {
     for (const auto& [id, holders] : units) {
       fuzz::Require(!id.empty() && !holders.empty());
       RequireName(id, 253);
-      for (const Holder& holder : holders) {
-        RequireName(holder.pod_namespace, 63);
-        RequireName(holder.pod, 253);
-        RequireName(holder.container, 63);
-      }
+      for (const Holder& holder : holders) RequireHolder(holder);
     }
     RequireUsage(units, 1);
     RequireUsage(units, 7);
   }
+  for (const auto& [driver, devices] : reported.claim_holders) RequireClaimHolders(driver, devices);
 }
 
 /// Reads a response in small buffers, as gRPC delivers it.

@@ -9,6 +9,8 @@
 #include "kubelet/kubelet_client.h"
 #include "kubelet/plugin_server.h"
 #include "kubelet/proto_convert.h"
+#include "rpc/grpc_init.h"
+#include "rpc/socket_file.h"
 #include "support/counting_observer.h"
 
 namespace patchbay::test {

@@ -104,8 +104,8 @@ void RemoveBusyDirectory(const std::string& path) {
 RunningDaemon::RunningDaemon(const TempTree& tree, std::string_view resources, Settings settings) {
   fixed_keys_ = format(
       "[daemon]\nlisten = \"127.0.0.1:0\"\nkubelet_dir = \"{}\"\nhost_root = \"{}\"\n"
-      "pod_resources = \"{}\"\n",
-      tree.path("kubelet"), tree.path(), settings.pod_resources);
+      "cdi_dir = \"{}\"\npod_resources = \"{}\"\n",
+      tree.path("kubelet"), tree.path(), tree.path("cdi"), settings.pod_resources);
   Loaded loaded = Load(resources, settings.daemon_keys);
   if (!loaded.model) {
     ADD_FAILURE() << loaded.diagnostics.RenderText();
@@ -126,6 +126,8 @@ RunningDaemon::RunningDaemon(const TempTree& tree, std::string_view resources, S
                           settings.max_loop_stall,
                           settings.progress_limits};
   options.make_cancellation = settings.make_cancellation;
+  options.cluster = settings.cluster;
+  options.pod_uid = settings.pod_uid;
   thread_ = std::thread([this] { loop_.Run(); });
   OnLoop([&] {
     auto daemon = Daemon::Create(loop_, log_, std::move(options));
@@ -193,6 +195,15 @@ bool RunningDaemon::AwaitMetricAtLeast(std::string_view series, double value,
 
 bool RunningDaemon::AwaitReady() const {
   return AwaitHttp([this] { return Get("/readyz").status == 200; }, kPatience);
+}
+
+bool RunningDaemon::AwaitUnready(std::string_view reason) const {
+  return AwaitHttp(
+      [&] {
+        const HttpAnswer answer = Get("/readyz");
+        return answer.status != 200 && answer.body.find(reason) != std::string::npos;
+      },
+      kPatience);
 }
 
 }  // namespace patchbay::test

@@ -59,8 +59,8 @@ double MetricValue(std::string_view metrics, std::string_view series);
 /// Removes a directory in which other processes may create files at the same time.
 void RemoveBusyDirectory(const std::string& path);
 
-/// The whole daemon, on a loop on its own thread. kubelet_dir is "kubelet" in the tree, which is
-/// also the host's root; HTTP is on a free port of 127.0.0.1.
+/// The whole daemon, on a loop on its own thread. kubelet_dir is "kubelet" and cdi_dir "cdi"
+/// in the tree, which is also the host's root; HTTP is on a free port of 127.0.0.1.
 class RunningDaemon {
  public:
   struct Settings {
@@ -73,6 +73,9 @@ class RunningDaemon {
     /// Changes values that the text cannot express.
     std::function<void(Model&)> change_model = {};
     std::function<Result<Cancellation>()> make_cancellation = Cancellation::Create;
+    /// The API server, for Dynamic Resource Allocation.
+    Result<ClusterConfig> cluster = ClusterConfigInPod("", "");
+    std::string pod_uid = {};
   };
 
   /// Fails the test, and runs nothing, if the text is not a valid configuration.
@@ -107,6 +110,8 @@ class RunningDaemon {
                           std::chrono::milliseconds timeout = kPatience) const;
   /// Waits until /readyz returns 200.
   bool AwaitReady() const;
+  /// Waits until /readyz fails with a text that contains `reason`.
+  bool AwaitUnready(std::string_view reason) const;
 
   const LogText& log() const { return text_; }
   /// The reason for which the daemon requested the end of the process; "" if it did not.

@@ -30,7 +30,7 @@ namespace {
 }  // namespace
 
 DaemonProcess::DaemonProcess(KubeletSimOptions options) {
-  options.directory = run_.path("plugins");
+  options.directory = run_.path("device-plugins");
   options.pod_resources = pod_resources();
   auto kubelet = KubeletSim::Create(options);
   if (!kubelet || !(*kubelet)->Start()) Die("cannot start the built-in kubelet");
@@ -47,8 +47,8 @@ Clock::time_point DaemonProcess::Start(const std::string& resources,
 }
 
 Clock::time_point DaemonProcess::Run(const std::string& config, int log) {
-  const std::string binary = PATCHBAY_BINARY, plugins = run_.path("plugins"), root = host_.path(),
-                    log_file = log_path();
+  const std::string binary = PATCHBAY_BINARY, plugins = run_.path("device-plugins"),
+                    root = host_.path(), log_file = log_path();
   std::vector<const char*> argv = {binary.c_str(),  "run",           "--config", config.c_str(),
                                    "--kubelet-dir", plugins.c_str(), "--listen", "127.0.0.1:0",
                                    "--host-root",   root.c_str(),    nullptr};

@@ -25,6 +25,8 @@ class DaemonProcess {
   /// The kubelet's PodResources socket.
   std::string pod_resources() const { return run_.path("pod-resources/kubelet.sock"); }
   KubeletSim& kubelet() { return *kubelet_; }
+  /// The directory that stands for /var/lib/kubelet.
+  std::string kubelet_root() const { return run_.path(); }
 
   /// Runs the daemon on these resources, with further lines for [daemon]. Returns the time before
   /// the process was created.

@@ -63,12 +63,10 @@ class FakeLoop : public Loop {
 
   /// Runs the posted functions, and those that they post. Returns false if there were none.
   bool RunPosted() {
-    bool any = false;
-    while (auto f = TakePosted()) {
-      f();
-      any = true;
+    if (!RunNextPosted()) return false;
+    while (RunNextPosted()) {
     }
-    return any;
+    return true;
   }
 
   /// Calls the function of every readable descriptor once, waiting up to `patience` of real time
@@ -90,12 +88,12 @@ class FakeLoop : public Loop {
     return true;
   }
 
-  /// Runs the functions that other threads post until `done` holds. Returns false if none was
-  /// posted within `patience` of real time.
+  /// Runs the functions that other threads post, one by one, until `done` holds: those after that
+  /// remain. Returns false if none was posted within `patience` of real time.
   template <class Predicate>
   bool RunUntil(Predicate done, std::chrono::milliseconds patience = std::chrono::seconds(60)) {
     while (!done()) {
-      if (RunPosted()) continue;
+      if (RunNextPosted()) continue;
       std::unique_lock lock(mutex_);
       if (!wake_.wait_for(lock, patience, [this] { return !posted_.empty(); })) return false;
     }
@@ -113,12 +111,17 @@ class FakeLoop : public Loop {
     std::function<void()> f;
   };
 
-  std::function<void()> TakePosted() {
-    const std::lock_guard lock(mutex_);
-    if (posted_.empty()) return nullptr;
-    auto f = std::move(posted_.front());
-    posted_.pop_front();
-    return f;
+  /// Returns false if there was none.
+  bool RunNextPosted() {
+    std::function<void()> f;
+    {
+      const std::lock_guard lock(mutex_);
+      if (posted_.empty()) return false;
+      f = std::move(posted_.front());
+      posted_.pop_front();
+    }
+    f();
+    return true;
   }
 
   Time now_ = Time() + std::chrono::hours(1);

@@ -17,7 +17,7 @@
 #include "config/load.h"
 #include "discovery/discover.h"
 #include "health/probe.h"
-#include "inventory/allocation.h"
+#include "inventory/allocation_host.h"
 #include "inventory/inventory.h"
 #include "support/fake_sysfs.h"
 #include "support/temp_tree.h"

@@ -22,7 +22,7 @@ Result<Answer> ExplainHost(const Model& model, const Arguments& arguments, bool 
   // Scans for all resources even if one is requested, because others may share its nodes.
   const auto inspections = TRY(RunScan(
       model, {.node_name = NodeName(), .report = true, .path = NormalizedPath(arguments.path)}));
-  auto reports = Explain(inspections);
+  auto reports = Explain(inspections, NodeName());
   std::optional<ExplainTarget> target;
   if (!arguments.path.empty()) {
     const Sysfs sysfs{HostRoot(model.daemon.host_root)};

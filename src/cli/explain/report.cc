@@ -114,6 +114,7 @@ bool IsCounted(const Inspection& inspection, const std::string& id) {
 
 std::string ExplainNuma(const Inspection& inspection) {
   const Snapshot& snapshot = *inspection.snapshot;
+  if (snapshot.spec->api == Api::kDra) return "published as attributes of the devices";
   if (snapshot.topology && !snapshot.devices.empty()) return "reported to the kubelet";
   if (!snapshot.spec->topology) {
     return snapshot.spec->replicas > 1 ? "not reported (replicas share a device; see topology)"
@@ -234,7 +235,8 @@ bool HaveDevices(const std::vector<ExplainReport>& reports, bool is_of_target) {
   });
 }
 
-std::vector<ExplainReport> Explain(const std::vector<Inspection>& inspections) {
+std::vector<ExplainReport> Explain(const std::vector<Inspection>& inspections,
+                                   const std::string& node_name) {
   std::vector<ExplainReport> reports;
   for (const Inspection& inspection : inspections) {
     const Snapshot& snapshot = *inspection.snapshot;
@@ -243,6 +245,7 @@ std::vector<ExplainReport> Explain(const std::vector<Inspection>& inspections) {
     report.listed = snapshot.devices.size();
     report.numa = ExplainNuma(inspection);
     report.missing_mounts = snapshot.missing_mounts;
+    report.slices = PreviewSlices(inspection.snapshot, node_name);
     for (std::size_t i = 0; i < inspection.reports.size(); ++i) {
       report.matches.push_back(ExplainMatch(snapshot.spec->matches[i], inspection.reports[i],
                                             snapshot, inspection.hints));

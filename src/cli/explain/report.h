@@ -1,11 +1,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/run_scan.h"
+#include "cli/slice_preview.h"
 #include "discovery/scan_request.h"
 #include "model/snapshot.h"
 
@@ -71,10 +73,12 @@ struct ExplainReport {
   std::string numa;  ///< whether NUMA nodes are reported to the kubelet, and if not, why
   std::vector<Shared> shared;
   std::vector<MissingMount> missing_mounts;
+  std::optional<SlicePreview> slices;  ///< nothing: served by the device plugin API
 };
 
-/// Explains each inspected resource, in the order of `inspections`. Pure.
-std::vector<ExplainReport> Explain(const std::vector<Inspection>& inspections);
+/// Explains each inspected resource on the Kubernetes node, in the order of `inspections`. Pure.
+std::vector<ExplainReport> Explain(const std::vector<Inspection>& inspections,
+                                   const std::string& node_name);
 
 /// Returns whether each resource has a device or, for reports that FilterByTarget has reduced,
 /// whether a match of any resource lists the object.

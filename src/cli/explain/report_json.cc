@@ -50,17 +50,20 @@ Json MatchJson(const ExplainReport::Match& match) {
 }
 
 Json ResourceJson(const ExplainReport& report) {
-  return {{"name", report.resource},
-          {"listed", report.listed},
-          {"matches", List(report.matches, MatchJson)},
-          {"numa", Printable(report.numa)},
-          {"shared", List(report.shared,
-                          [](const ExplainReport::Shared& shared) -> Json {
-                            return {{"path", Printable(shared.path)}, {"other", shared.other}};
-                          })},
-          {"missing_mounts", List(report.missing_mounts, [](const MissingMount& mount) -> Json {
-             return {{"path", Printable(mount.path)}, {"reason", Printable(mount.detail)}};
-           })}};
+  Json json = {
+      {"name", report.resource},
+      {"listed", report.listed},
+      {"matches", List(report.matches, MatchJson)},
+      {"numa", Printable(report.numa)},
+      {"shared", List(report.shared,
+                      [](const ExplainReport::Shared& shared) -> Json {
+                        return {{"path", Printable(shared.path)}, {"other", shared.other}};
+                      })},
+      {"missing_mounts", List(report.missing_mounts, [](const MissingMount& mount) -> Json {
+         return {{"path", Printable(mount.path)}, {"reason", Printable(mount.detail)}};
+       })}};
+  if (report.slices) json["dra"] = PreviewJson(*report.slices);
+  return json;
 }
 
 }  // namespace

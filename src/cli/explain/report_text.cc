@@ -10,12 +10,14 @@
 
 #include <algorithm>
 #include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/color.h"
 #include "base/escape.h"
 #include "base/format.h"
 #include "discovery/match_summary.h"
+#include "inventory/snapshot_json.h"
 
 namespace patchbay {
 namespace {
@@ -257,6 +259,28 @@ std::string TargetAnswerText(const std::vector<ExplainReport>& reports, const Re
   return is_listed ? out : out + "  no resource lists it\n";
 }
 
+/// Adds the devices of a resource as its ResourceSlices have them.
+void AddSlices(const SlicePreview& preview, Lines& lines) {
+  if (!preview.not_served.empty()) return lines.Add("not served", preview.not_served);
+  std::size_t shown = 0;
+  for (const SlicePreview::Device& device : preview.devices) {
+    if (++shown > kMaxDevices) continue;
+    std::string text = device.name;
+    const auto attributes = AttributesJson(device.attributes);
+    for (const auto& [name, value] : attributes.items()) {
+      text += format("{} {} = {}", text == device.name ? ":" : ",", name, JsonText(value));
+    }
+    lines.Add("device", text);
+  }
+  lines.More(preview.devices.size() - std::min(preview.devices.size(), kMaxDevices),
+             "; --output json prints them all");
+  shown = 0;
+  for (const std::string& problem : preview.problems) {
+    if (++shown <= kMaxOthers) lines.Add("problem", problem);
+  }
+  lines.More(preview.problems.size() - std::min(preview.problems.size(), kMaxOthers), " problems");
+}
+
 }  // namespace
 
 std::string ReportText(const std::vector<ExplainReport>& reports, const ReportStyle& style) {
@@ -268,6 +292,12 @@ std::string ReportText(const std::vector<ExplainReport>& reports, const ReportSt
       AddMatch(report.matches[i], i + 1, lines);
     }
     out += format("  NUMA nodes: {}\n", Printable(report.numa));
+    if (report.slices) {
+      out += format("  ResourceSlices: pool {}, DeviceClass {}\n", report.slices->pool,
+                    report.slices->device_class);
+      Lines lines(out, style);
+      AddSlices(*report.slices, lines);
+    }
     for (const auto& [path, detail] : report.missing_mounts) {
       out += format("  mount: {} is missing: {}\n", Printable(path), Printable(detail));
     }

@@ -73,6 +73,7 @@ function prepare(resource) {
 function show() {
   if (!status) return;
   showKubelet();
+  showDra();
   showHead();
   showConfig();
   showTiles();

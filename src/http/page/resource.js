@@ -29,7 +29,7 @@ function makeSection({ resource }) {
     button: make("button", { type: "button" }, "Show more"),
     rejected: make("div", { class: "rejected" }), rejections: make("ul"), title: make("h3"),
     missing: make("div", { class: "missing" }), mounts: make("ul"),
-    probe: make("p", { class: "probe" }),
+    probe: make("p", { class: "probe" }), pool: make("div", { class: "pool" }),
     snippet: make("div", { class: "snippet", hidden: "" }),
     use: make("button", { type: "button", class: "use", "aria-expanded": "false", "aria-label": `Pod snippet for ${resource.name}` }, "Pod snippet"),
   };
@@ -42,13 +42,13 @@ function makeSection({ resource }) {
   part.missing.append(make("h3", {}, "Missing mount sources on the host"), part.mounts);
   part.details = make("details", { class: "resource", open: "" },
     make("summary", {}, make("span", {}, part.name, part.about), part.registration, part.why, part.sums),
-    make("div", { class: "tools" }, part.probe, part.use), part.snippet, part.none, part.table, part.more, part.rejected, part.missing);
+    make("div", { class: "tools" }, part.probe, part.use), part.snippet, part.pool, part.none, part.table, part.more, part.rejected, part.missing);
   part.elements = [part.details];
   part.use.addEventListener("click", () => {
     const opens = part.snippet.hidden;
     part.snippet.hidden = !opens;
     set(part.use, "aria-expanded", String(opens));
-    fill(part.snippet, resource.name, () => snippetOf(resource.name));
+    showSnippet(part, part.resource);
   });
   part.button.addEventListener("click", () => {
     const next = part.body.rows.length;
@@ -65,6 +65,7 @@ function rowsAtFirst() {
 
 function showSection(part, { resource, devices, rejected }) {
   const [state, word] = kStates[resource.state] ?? ["idle", resource.state];
+  part.resource = resource;
   write(part.name, resource.name);
   write(part.about, resource.description);
   set(part.registration, "class", `registration state ${state}`);
@@ -74,6 +75,8 @@ function showSection(part, { resource, devices, rejected }) {
   fill(part.sums, JSON.stringify([resource.devices.length, resource.sick, resource.in_use,
     resource.capacity, resource.rejected.length, resource.last_scan]), () => sumsOf(resource));
 
+  showPool(part.pool, resource);
+  if (!part.snippet.hidden) showSnippet(part, resource);
   part.none.hidden = resource.devices.length > 0;
   if (!part.none.hidden) showNone(part.none, resource);
   const next = nextProbe(resource);
@@ -129,8 +132,13 @@ function probeText(probe, next) {
     ...(next ? ["; next ", timeUntil(next)] : [])];
 }
 
-/** A pod that gets one device, with a button that copies it. */
-function snippetOf(name) {
+function showSnippet(part, { name, dra }) {
+  const deviceClass = dra?.device_class ?? "";
+  fill(part.snippet, `${name} ${deviceClass}`, () => snippetsOf(name, deviceClass));
+}
+
+/** A pod that gets one device by `limits`, and one with a claim if there is a class; with buttons that copy them. */
+function snippetsOf(name, deviceClass) {
   const pod = `${name.slice(name.indexOf("/") + 1).toLowerCase().replace(/[^a-z0-9]+/g, "-").replace(/^-|-$/g, "").slice(0, 50)}-test`;
   const text = `apiVersion: v1
 kind: Pod
@@ -146,8 +154,11 @@ spec:
       limits:
         ${name}: 1
 `;
-  return [make("pre", { tabindex: "0", "aria-label": `A pod with ${name}` }, text),
-    copyButton(text, "the pod", "Copy")];
+  const shown = (label, what, yaml) => make("div", { class: "yaml" },
+    make("pre", { tabindex: "0", "aria-label": label }, yaml), copyButton(yaml, what, "Copy"));
+  return [shown(`A pod with ${name}`, "the pod", text),
+    ...(deviceClass ? [make("p", {}, "Or with a claim; ", code("limits"), " need Kubernetes 1.36:"),
+      shown(`A claim template for ${name}, and a pod`, "the claim", claimSnippet(pod, deviceClass))] : [])];
 }
 
 function sumsOf(resource) {

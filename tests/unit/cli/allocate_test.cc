@@ -239,5 +239,23 @@ TEST_F(AllocateTest, PrintsHooksWithoutRunningThem) {
   EXPECT_NE(access(ran.c_str(), F_OK), 0);
 }
 
+TEST_F(AllocateTest, PrintsForDraWhatContainersOfAClaimGet) {
+  tree_.File("patchbay.toml",
+             "[[resource]]\nname = \"a.com/x\"\nmatch = [{ count = 1 }]\n"
+             "env = { X = \"{id}\" }\nannotations = { \"a.com/x\" = \"y\" }\n");
+  const Ran plugin = Allocate({"a.com/x", "0"});
+  EXPECT_EQ(plugin.out, "  env         X=0\n  annotation  a.com/x=y\n");
+  EXPECT_EQ(plugin.err, "");
+  tree_.File("patchbay.toml",
+             "[[resource]]\nname = \"a.com/x\"\napi = \"dra\"\nmatch = [{ count = 1 }]\n"
+             "env = { X = \"{id}\" }\nannotations = { \"a.com/x\" = \"y\" }\n");
+  const Ran dra = Allocate({"a.com/x", "0"});
+  EXPECT_EQ(dra.out, "  env         X=0\n");
+  EXPECT_THAT(dra.err, HasSubstr("note: with api = \"dra\", the CDI file of a claim"));
+  const Json json = Json::parse(Allocate({"a.com/x", "0", "--output", "json"}).out);
+  EXPECT_EQ(json["annotations"], Json::object());
+  EXPECT_EQ(json["envs"], Json({{"X", "0"}}));
+}
+
 }  // namespace
 }  // namespace patchbay

@@ -101,6 +101,14 @@ TEST_F(ArgumentsTest, ReadsEveryFlagOfDevicesAndExplain) {
   EXPECT_EQ(explain.path, "can0");
 }
 
+TEST_F(ArgumentsTest, ReadsEveryFlagOfDeviceClasses) {
+  const Arguments arguments =
+      Parse({"device-classes", "-c", "/a", "a.com/x", "-o", "name", "b.com/y"});
+  EXPECT_EQ(arguments.config, "/a");
+  EXPECT_THAT(arguments.resources, ElementsAre("a.com/x", "b.com/y"));
+  EXPECT_EQ(arguments.output, Output::kName);
+}
+
 TEST_F(ArgumentsTest, ReadsEveryFlagOfAllocate) {
   EXPECT_THAT(Parse({"allocate", "a.com/x", "id1", "id2::3"}).ids, ElementsAre("id1", "id2::3"));
   const Arguments arguments = Parse({"allocate", "--count=3", "a.com/x", "--output", "table"});

@@ -71,6 +71,38 @@ TEST_F(DevicesTest, PrintsATable) {
             "example.com/none  (none)\n");
 }
 
+TEST_F(DevicesTest, PrintsTheEntryInTheSliceForDra) {
+  Config(R"([[resource]]
+name = "example.com/card"
+api = "dra"
+match = [{ path = "/srv/cards/*", type = "file" }]
+attributes = { site = "hall-3", level = { int = "3" }, fw = { version = "1.2.3" }, on = { bool = "true" } }
+
+[[resource]]
+name = "example.com/seat"
+match = [{ count = 1 }]
+)");
+  tree_.File("host/srv/cards/Card");
+  for (const std::string output : {"json", "yaml"}) {
+    const Ran ran = Devices({"--output", output});
+    EXPECT_EQ(ran.code, kOk);
+    EXPECT_THAT(ran.out, HasSubstr("slice_name"));
+  }
+  const Json resources = Json::parse(Devices({"--output", "json"}).out)["resources"];
+  EXPECT_EQ(resources[0]["api"], "dra");
+  const Json& device = resources[0]["devices"][0];
+  EXPECT_THAT(device["slice_name"].get<std::string>(), testing::MatchesRegex("card-[0-9a-f]{8}"));
+  EXPECT_EQ(device["attributes"], Json({{"resource", "example.com/card"},
+                                        {"id", "Card"},
+                                        {"path", "/srv/cards/Card"},
+                                        {"site", "hall-3"},
+                                        {"level", 3},
+                                        {"fw", "1.2.3"},
+                                        {"on", true}}));
+  EXPECT_EQ(resources[1]["api"], "device-plugin");
+  EXPECT_FALSE(resources[1]["devices"][0].contains("slice_name"));
+}
+
 TEST_F(DevicesTest, PrintsRejectedDevicesWithReasons) {
   Config(kTwoResources);
   tree_.Link("host/srv/cards/card1", "/srv/nowhere");
@@ -120,6 +152,7 @@ TEST_F(DevicesTest, PrintsTheDocumentedJson) {
   "resources": [
     {
       "name": "example.com/card",
+      "api": "device-plugin",
       "devices": [
         {
           "id": "card9",
@@ -147,6 +180,7 @@ TEST_F(DevicesTest, PrintsTheDocumentedJson) {
     },
     {
       "name": "example.com/none",
+      "api": "device-plugin",
       "devices": [],
       "rejected": [],
       "missing_mounts": []
@@ -188,6 +222,7 @@ TEST_F(DevicesTest, PrintsYaml) {
   EXPECT_THAT(Devices({"-o", "yaml", "example.com/card"}).out,
               StartsWith("resources:\n"
                          "  - name: \"example.com/card\"\n"
+                         "    api: \"device-plugin\"\n"
                          "    devices:\n"
                          "      - id: \"card9\"\n"
                          "        health: \"Healthy\"\n"));

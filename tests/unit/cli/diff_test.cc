@@ -70,6 +70,16 @@ TEST_F(DiffTest, PrintsJson) {
     "daemon": []})"));
 }
 
+TEST_F(DiffTest, ReportsAChangeOfTheApi) {
+  const auto ran = Diff(Resource("a.com/x"), Resource("a.com/x", "api = \"dra\""));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ran.out,
+            "RESOURCE  IMPACT  KEYS  MEANING\n"
+            "a.com/x   api     api   unregistered, then served by the other API\n"
+            "drain: a.com/x: it is served by another API; drain the pods that use them before the "
+            "reload\n");
+}
+
 /// Returns the reason to drain pods for a change from one match to another, or "".
 class DrainTest : public DiffTest {
  protected:

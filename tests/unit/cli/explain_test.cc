@@ -202,6 +202,32 @@ TEST_F(ExplainTest, ReportsDevicesForWhichNotComparedNothing) {
   }
 }
 
+TEST_F(ExplainTest, ShowsEntriesInSlicesWithTheirProblems) {
+  Config(R"([[resource]]
+name = "a.com/x"
+api = "dra"
+match = [{ regex = '/srv/(?P<kind>[a-z]+)', type = "file" }]
+attributes = { kind = "{kind}{kind}{kind}" }
+)");
+  tree_.File("srv/abc");
+  tree_.File("srv/" + std::string(30, 'k'));
+  const std::string text = Explain().out;
+  EXPECT_THAT(text, HasSubstr("  NUMA nodes: published as attributes of the devices\n"
+                              "  ResourceSlices: pool rack-1/a.com/x"));
+  EXPECT_THAT(text, HasSubstr(", DeviceClass x.a.com\n"
+                              "    device     abc: id = \"abc\", kind = \"abcabcabc\", "
+                              "path = \"/srv/abc\", resource = \"a.com/x\"\n"));
+  EXPECT_THAT(text, HasSubstr("    problem    " + std::string(30, 'k') + " kind: "));
+  const auto dra = nlohmann::json::parse(Explain({"--output", "json"}).out)["resources"][0]["dra"];
+  EXPECT_EQ(dra["device_class"], "x.a.com");
+  EXPECT_EQ(dra["devices"][0]["slice_name"], "abc");
+  EXPECT_EQ(dra["devices"][0]["attributes"]["kind"], "abcabcabc");
+  EXPECT_EQ(dra["problems"].size(), 1u);
+  Match("count = 1");
+  EXPECT_FALSE(
+      nlohmann::json::parse(Explain({"--output", "json"}).out)["resources"][0].contains("dra"));
+}
+
 TEST_F(ExplainTest, UsesSysfsNamesForDevicesWithoutNode) {
   test::FakeSysfs sysfs(tree_);
   sysfs.Device("/sys/devices/usb1/1-1", {.subsystem = "usb",

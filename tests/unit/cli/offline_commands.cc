@@ -6,7 +6,8 @@
 
 int main(int argc, char** argv) {
   const std::string_view usage =
-      "usage: offline_commands check|devices|explain|allocate|schema|convert FILE [RESOURCE]\n";
+      "usage: offline_commands check|devices|explain|allocate|device-classes|schema|convert FILE "
+      "[RESOURCE]\n";
   if (argc < 3) {
     std::cerr << usage;
     return patchbay::kUsage;
@@ -21,6 +22,7 @@ int main(int argc, char** argv) {
   if (arguments.command == "devices") return patchbay::RunDevices(arguments, streams);
   if (arguments.command == "explain") return patchbay::RunExplain(arguments, streams);
   if (arguments.command == "allocate") return patchbay::RunAllocate(arguments, streams);
+  if (arguments.command == "device-classes") return patchbay::RunDeviceClasses(arguments, streams);
   if (arguments.command == "schema") return patchbay::RunSchema(arguments, streams);
   if (arguments.command == "convert") return patchbay::RunConvert(arguments, streams);
   std::cerr << usage;

@@ -12,4 +12,8 @@ fi
 "$1" explain "$2"
 "$1" allocate "$2" patchbay.dev/null
 "$1" schema "$2"
+classes=$(mktemp)
+trap 'rm "$classes"' EXIT
+sed 's/^\[\[resource\]\]$/&\napi = "dra"/' "$2/everyday.toml" >"$classes"
+"$1" device-classes "$classes"
 "$1" convert "$3"

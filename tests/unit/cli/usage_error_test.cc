@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/format.h"
+
 namespace patchbay {
 namespace {
 
@@ -33,6 +35,14 @@ TEST(UsageError, ListsTheArgumentsOfACommand) {
   command.add_option("one", text)->required();
   command.add_option("more", texts);
   EXPECT_EQ(UsageLine(command), "patchbay x [OPTIONS] --from PROGRAM ONE [MORE...]");
+}
+
+TEST(UsageError, SuggestsDeviceClasses) {
+  for (const char* word : {"classes", "deviceclasses", "deviceclass", "device-class"}) {
+    const std::string_view commands[] = {"devices", "device-classes"};
+    EXPECT_EQ(CommandErrorText(word, commands),
+              format("unknown command \"{}\"; did you mean `device-classes`?", word));
+  }
 }
 
 TEST(UsageError, ChoosesMeaningOverSpelling) {

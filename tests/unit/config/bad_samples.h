@@ -47,6 +47,12 @@ inline std::string Annotation(std::string_view line) {
 inline std::string WithKey(std::string_view line) {
   return format("[[resource]]\n{}\nname = 'a.com/x'\n[[resource.match]]\npath = '/dev/x*'\n", line);
 }
+/// Returns the key `attributes` with that many of them.
+inline std::string Attributes(int count) {
+  std::string text;
+  for (int i = 0; i < count; ++i) text += format("{}a{} = 'x'", i == 0 ? "" : ", ", i);
+  return format("attributes = {{{}}}", text);
+}
 inline std::string Named(std::string_view name) {
   return format("[[resource]]\nname = '{}'\n[[resource.match]]\npath = '/dev/x*'\n", name);
 }
@@ -196,6 +202,7 @@ inline std::vector<Sample> BadSamples() {
       {Daemon("kubelet_dir = '" + long_dir + "'"), "2:15 socket-path-too-long", "51 bytes", "50"},
       {Daemon("kubelet_dir = 'x'"), "2:16 bad-path", "absolute", ""},
       {Daemon("host_root = '/a/../b'"), "2:17 bad-path", "..", ""},
+      {Daemon("cdi_dir = 'cdi'"), "2:12 bad-path", "", "absolute path of a directory"},
       // Names and matches.
       {Named("noslash"), "2:8 bad-resource-name",
        "a resource name must be a domain, a slash and a name", "example.com/serial"},
@@ -261,6 +268,8 @@ inline std::vector<Sample> BadSamples() {
        "udev\" without \"subsystem\" matches a device and all of its parents", "subsystem"},
       {"[[resource]]\nname = 'a.com/x'\nexclusive = true\n[[resource.match]]\ncommand = ['x']\n",
        "3:13 not-with-source", "\"command\"", "exclude"},
+      {"[[resource]]\nname = 'a.com/x'\ngrant_group = true\n[[resource.match]]\ncount = 2\n",
+       "3:15 no-host-node", "no device node whose group could be granted", "remove grant_group"},
       {WithMatch("count = 3\nrequire = '/dev/x'"), "5:11 not-with-source", "\"require\"", ""},
       {WithMatch("path = '/dev/x*'\nrequire = '/dev/['"), "5:17 bad-glob", "", ""},
       {WithMatch("path = '/dev/x*'\ngroup_by = '{name}'"), "5:12 unknown-variable",
@@ -499,8 +508,52 @@ group_by = 'c')"),
       {Env("PORT = 'a $PATH'"), "6:11 foreign-variable", "\"$PATH\"", "{path}"},
       {Env("PORT = '$(devnode)'"), "6:9 foreign-variable", "\"$devnode\"", "{name}"},
       {Hook("allocate", "command = ['x', '{slot}']"), "5:1 slow-admission", "5s", "pre_start"},
+      {"[daemon]\napi = 'dra'\n" + Hook("allocate", "command = ['x']\ntimeout = '55s'"),
+       "7:1 slow-claim-hooks", "may take 55s, and for a claim they have 40s together",
+       "shorter timeouts"},
       {"[daemon]\npod_resources = ''\n" + Hook("release", "command = ['x']"), "7:1 needs-key",
        "a release hook needs pod_resources, which is disabled", ""},
+      {"[daemon]\ndra = {driver = 'Patchbay'}\n" + Resource(""), "2:17 bad-driver-name",
+       "lowercase letters", "driver = \"patchbay.dev\""},
+      {"[daemon.kubernetes]\nserver = 'http://10.0.0.1'\nca = '/ca'\ntoken_file = '/t'\n" +
+           Resource(""),
+       "1:1 bad-api-server", "must not use http", "remove [daemon.kubernetes]"},
+      {"[daemon.kubernetes]\nserver = 'https://10.0.0.1'\nca = '/ca'\n" + Resource(""),
+       "1:1 bad-api-server", "credentials are missing", ""},
+      {"[daemon.kubernetes]\nca = '/ca'\ntoken_file = '/t'\n" + Resource(""), "1:1 missing-key",
+       "no \"server\"", "server = "},
+      {WithKey("api = 'DRA'"), "2:7 unknown-value", "cannot be \"DRA\"", "`dra`"},
+      {WithKey("api = 'dra'\nattributes = {\"a-b\" = 'x'}"), "3:15 bad-attribute",
+       "letters, digits and", ""},
+      {WithKey("api = 'dra'\nattributes = {id = 'x'}"), "3:15 bad-attribute", "set by Patchbay",
+       ""},
+      {WithKey("api = 'dra'\nattributes = {\"patchbay.dev/a\" = 'x'}"), "3:15 bad-attribute",
+       "which is the default", ""},
+      {WithKey("api = 'dra'\nattributes = {a = '" + std::string(65, 'x') + "'}"),
+       "3:19 bad-attribute", "65 bytes", ""},
+      {WithKey("api = 'dra'\nattributes = {a = {int = 'x'}}"), "3:26 bad-attribute",
+       "is not an integer", ""},
+      {WithKey("api = 'dra'\nattributes = {a = {version = '1.2'}}"), "3:30 bad-attribute",
+       "semantic version", ""},
+      {WithKey("api = 'dra'\nattributes = {a = {float = '1.2'}}"), "3:19 wrong-type",
+       "one of the keys", "a = { int ="},
+      {WithKey("api = 'dra'\nattributes = {a = 3}"), "3:19 wrong-type", "must be a string", ""},
+      {WithKey("api = 'dra'\nattributes = {a = {}}"), "3:19 wrong-type", "", ""},
+      {WithKey("api = 'dra'\nattributes = {a = '{nme}'}"), "3:21 unknown-variable", "", "`name`"},
+      {WithKey("api = 'dra'\nattributes = {a = '{slot}'}"), "3:21 unknown-variable", "", ""},
+      {WithKey("api = 'dra'\nreplicas = 2\n" + Attributes(30)), "4:14 bad-attribute",
+       "30 attributes, and the API server accepts 29", ""},
+      {"[[resource]]\nname = 'a.com/" + std::string(60, 'x') +
+           "'\napi = 'dra'\n[[resource.match]]\npath = '/dev/x*'\n",
+       "2:8 bad-resource-name", "limited to 64 bytes", "shorter"},
+      {WithKey("on_unhealthy = 'evict'"), "2:16 no-effect", "api = \"device-plugin\"",
+       "api = \"dra\""},
+      {WithKey("attributes = {a = '{id}'}"), "2:14 no-effect", "", ""},
+      {WithKey("api = 'dra'\npreferred_allocation = 'packed'"), "3:24 no-effect", "api = \"dra\"",
+       "api = \"device-plugin\""},
+      {WithKey("api = 'dra'\ntopology = true"), "3:12 no-effect", "", ""},
+      {WithKey("api = 'dra'\nannotations = {'a.com/b' = 'c'}"), "3:15 no-effect", "", ""},
+      {"[daemon]\napi = 'dra'\n" + WithKey("topology = true"), "4:12 no-effect", "", ""},
       {"[daemon]\npod_resources = 'x'\n" + Resource(""), "2:18 bad-path", "", "absolute path"},
       {Named("a.com/y") + Resource(""), "8:8 shared-node", "a.com/y, through test.toml:4",
        "exclude"},

@@ -199,12 +199,13 @@ TEST(Docs, DiagnosticsPageSamplesReportTheirCode) {
 std::string Shape(const Model& model) {
   const ResourceSpec& r = model.resources.at(0);
   const DaemonSpec& d = model.daemon;
-  return format("{} {} {} {} {} {} | {} {} {} {} {} {} | {} | {} {} | {}", d.listen, d.kubelet_dir,
-                d.host_root, d.rescan.count(), d.device_metrics, static_cast<int>(d.log_level),
-                r.description, r.replicas, r.max_per_container,
-                static_cast<int>(r.preferred_allocation), r.forget_after.count(), r.env_separator,
-                static_cast<int>(r.matches.at(0).type), r.device_nodes.at(0).permissions,
-                r.device_nodes.at(0).optional, r.mounts.at(0).read_only);
+  return format("{} {} {} {} {} {} {} | {} {} {} {} {} {} {} | {} | {} {} | {}", d.listen,
+                d.kubelet_dir, d.cdi_dir, d.host_root, d.rescan.count(), d.device_metrics,
+                static_cast<int>(d.log_level), r.description, r.replicas, r.max_per_container,
+                r.grant_group, static_cast<int>(r.preferred_allocation), r.forget_after.count(),
+                r.env_separator, static_cast<int>(r.matches.at(0).type),
+                r.device_nodes.at(0).permissions, r.device_nodes.at(0).optional,
+                r.mounts.at(0).read_only);
 }
 
 /// Returns a document with `line` in `section`. The match has a source to which the line applies.

@@ -38,6 +38,7 @@ constexpr std::string_view kCards = R"(
 listen         = "127.0.0.1:9478"
 kubelet_dir    = "/var/lib/kubelet/device-plugins/"
 host_root      = "/host"
+cdi_dir        = "/etc/cdi/"
 rescan         = "5m"
 device_metrics = false
 log_level = "debug"
@@ -50,6 +51,7 @@ max_per_container = 4
 forget_after = "1h"
 env_separator = ";"
 on_nodes     = ["rack-*"]
+grant_group  = true
 cdi_devices  = ["example.com/u250={card}"]
 
   [[resource.match]]
@@ -92,6 +94,7 @@ TEST(Load, CompilesEveryKey) {
   const Model model = LoadGood(kCards);
   EXPECT_EQ(model.daemon.listen, "127.0.0.1:9478");
   EXPECT_EQ(model.daemon.kubelet_dir, "/var/lib/kubelet/device-plugins");
+  EXPECT_EQ(model.daemon.cdi_dir, "/etc/cdi");
   EXPECT_EQ(model.daemon.host_root, "/host");
   EXPECT_EQ(model.daemon.rescan, std::chrono::minutes(5));
   EXPECT_FALSE(model.daemon.device_metrics);
@@ -140,6 +143,58 @@ TEST(Load, CompilesEveryKey) {
   EXPECT_EQ(r.env[1].second.text(), "{path}");
   EXPECT_EQ(r.env[2].first.text(), "A");
   ASSERT_THAT(r.annotations, SizeIs(1));
+}
+
+TEST(Load, CompilesTheKeysOfDynamicResourceAllocation) {
+  const Model model = LoadGood(R"(
+[daemon]
+api = "dra"
+pod_resources = ""
+[daemon.dra]
+driver = "devices.example.com"
+[daemon.kubernetes]
+server = "https://[fd00::1]:6443"
+ca = "/etc/ca.crt"
+client_certificate = "/etc/client.crt"
+client_key = "/etc/client.key"
+
+[[resource]]
+name = "example.com/serial"
+on_unhealthy = "evict"
+[[resource.match]]
+path = "/dev/ttyUSB*"
+[resource.attributes]
+model = "{name}"
+"example.com/node" = {int = "{numa_node}"}
+fast = {bool = "true"}
+firmware = {version = "1.2.3"}
+plain = {string = "x"}
+[resource.hooks.release]
+command = ["/bin/reset"]
+
+[[resource]]
+name = "example.com/null"
+api = "device-plugin"
+match = [{path = "/dev/null"}]
+)");
+  EXPECT_EQ(model.daemon.dra_driver, "devices.example.com");
+  EXPECT_EQ(model.daemon.kubernetes->server, "https://[fd00::1]:6443");
+  EXPECT_EQ(model.daemon.kubernetes->ca, "/etc/ca.crt");
+  EXPECT_EQ(model.daemon.kubernetes->token_file, "");
+  EXPECT_EQ(model.daemon.kubernetes->client_certificate, "/etc/client.crt");
+  EXPECT_EQ(model.daemon.kubernetes->client_key, "/etc/client.key");
+  const ResourceSpec& serial = model.resources.at(0);
+  EXPECT_EQ(serial.api, Api::kDra);
+  EXPECT_EQ(serial.on_unhealthy, OnUnhealthy::kEvict);
+  std::vector<std::string> attributes;
+  for (const AttributeSpec& a : serial.attributes) {
+    attributes.push_back(format(
+        "{} {} {}", a.name, kAttributeTypeNames[static_cast<std::size_t>(a.type)], a.value.text()));
+  }
+  EXPECT_THAT(attributes, testing::UnorderedElementsAre(
+                              "model string {name}", "example.com/node int {numa_node}",
+                              "fast bool true", "firmware version 1.2.3", "plain string x"));
+  EXPECT_EQ(model.resources.at(1).api, Api::kDevicePlugin);
 }
 
 TEST(Load, KeepsTheDefaultsOfTheModel) {

@@ -14,9 +14,13 @@ using std::chrono::seconds;
 
 class ConfigSourceTest : public testing::Test {
  protected:
-  void AwaitLoads(int loads) {
-    ASSERT_TRUE(loop_.RunUntil([&] { return loads_ >= loads; }));
-    loop_.Advance(seconds(0));  // runs the callback that the load posted
+  /// Waits until the source has the result of the last of `loads` loads, which found an open
+  /// writer. A load that has begun does not suffice: only its result starts the timer of the next
+  /// one.
+  void AwaitRetry(int loads) {
+    ASSERT_TRUE(loop_.RunUntil([&] {
+      return loads_ == loads && loop_.timers() == 1 && loop_.UntilNextTimer() == seconds(1);
+    }));
   }
 
   test::FakeLoop loop_;
@@ -43,7 +47,7 @@ TEST_F(ConfigSourceTest, ReportsAFileThatStaysOpenForWriting) {
   is_being_written_ = true;
   source_.Reload();
   for (int second = 0; second < 10; ++second) {
-    AwaitLoads(second + 2);
+    AwaitRetry(second + 2);
     EXPECT_EQ(taken_, 1) << second;
     loop_.Advance(seconds(1));
   }
@@ -64,9 +68,9 @@ TEST_F(ConfigSourceTest, ReadsAFileOnceItIsNoLongerBeingWritten) {
   ASSERT_TRUE(loop_.RunUntil([&] { return taken_ == 1; }));
   is_being_written_ = true;
   source_.Reload();
-  AwaitLoads(2);
+  AwaitRetry(2);
   source_.Reload();
-  AwaitLoads(3);
+  AwaitRetry(3);
   EXPECT_EQ(taken_, 1) << "SIGHUP does not read a partial file";
   is_being_written_ = false;
   loop_.Advance(seconds(1));

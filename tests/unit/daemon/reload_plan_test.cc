@@ -58,12 +58,15 @@ TEST(PlanReload, ClassifiesTheImpactOfEachKey) {
   };
   const Case cases[] = {
       {"internal description", [](S& s) { s.description = "x"; }},
+      {"api api", [](S& s) { s.api = Api::kDra; }},
       {"list replicas", [](S& s) { s.replicas = 2; }},
       {"response max_per_container", [](S& s) { s.max_per_container = 1; }},
       {"registration preferred_allocation",
        [](S& s) { s.preferred_allocation = Preference::kPacked; }},
       {"list topology", [](S& s) { s.topology = false; }},
       {"list exclusive", [](S& s) { s.exclusive = true; }},
+      {"response grant_group", [](S& s) { s.grant_group = true; }},
+      {"list on_unhealthy", [](S& s) { s.on_unhealthy = OnUnhealthy::kEvict; }},
       {"list forget_after", [](S& s) { s.forget_after = seconds(1); }},
       {"response env_separator", [](S& s) { s.env_separator = ";"; }},
       {"internal on_nodes", [](S& s) { s.on_nodes.push_back(NamePattern::Compile("*").value()); }},
@@ -85,11 +88,20 @@ TEST(PlanReload, ClassifiesTheImpactOfEachKey) {
        }},
       {"response env", [](S& s) { s.env.emplace_back(Text("A"), Text("{id}")); }},
       {"response annotations", [](S& s) { s.annotations.emplace_back(Text("a"), Text("b")); }},
+      {"list attributes",
+       [](S& s) {
+         s.attributes.push_back({"a", AttributeType::kString, Text("b")});
+       }},
       {"response cdi_devices", [](S& s) { s.cdi_devices.push_back(Text("a/b=c")); }},
       {"list health", [](S& s) { s.health = ProbeSpec{OpenProbe{}}; }},
       {"registration hooks.pre_start", [](S& s) { s.pre_start = HookSpec{}; }},
       {"response hooks.allocate", [](S& s) { s.allocate = HookSpec{}; }},
       {"registration hooks.release", [](S& s) { s.release = HookSpec{}; }},
+      {"api api hooks.pre_start",
+       [](S& s) {
+         s.api = Api::kDra;
+         s.pre_start = HookSpec{};
+       }},
       {"list replicas env",
        [](S& s) {
          s.env.emplace_back(Text("A"), Text("{id}"));
@@ -106,13 +118,13 @@ TEST(PlanReload, ClassifiesTheImpactOfEachKey) {
 
   // Fails to compile if a key is added to ResourceSpec: add it to the plan, to the cases above, and
   // here.
-  const auto& [name, description, replicas, max, preferred, topology, exclusive, forget, separator,
-               nodes, matches, device_nodes, mounts, env, annotations, cdi, health, pre_start,
-               allocate, release] = Named("a/b");
-  (void)name, (void)description, (void)replicas, (void)max, (void)preferred, (void)topology,
-      (void)exclusive, (void)forget, (void)separator, (void)nodes, (void)matches,
-      (void)device_nodes, (void)mounts, (void)env, (void)annotations, (void)cdi, (void)health,
-      (void)pre_start, (void)allocate, (void)release;
+  const auto& [name, description, api, on_unhealthy, replicas, max, preferred, topology, exclusive,
+               grants, forget, separator, nodes, matches, device_nodes, mounts, env, annotations,
+               cdi, attributes, health, pre_start, allocate, release] = Named("a/b");
+  (void)name, (void)description, (void)api, (void)on_unhealthy, (void)attributes, (void)replicas,
+      (void)max, (void)preferred, (void)topology, (void)exclusive, (void)grants, (void)forget,
+      (void)separator, (void)nodes, (void)matches, (void)device_nodes, (void)mounts, (void)env,
+      (void)annotations, (void)cdi, (void)health, (void)pre_start, (void)allocate, (void)release;
 }
 
 TEST(PlanReload, UnchangedOptionsNeedNoRegistration) {
@@ -158,21 +170,28 @@ TEST(PlanReload, ReportsDaemonKeysThatNeedARestart) {
   to.listen = "[::]:1";
   to.kubelet_dir = "/a";
   to.host_root = "/b";
+  to.cdi_dir = "/c";
   to.pod_resources = "";
   to.rescan = seconds(1);
   to.max_probes = 1;
   to.device_metrics = false;
   to.log_level = LogLevel::kDebug;
+  to.api = Api::kDra;
+  to.dra_driver = "example.com";
+  to.kubernetes.emplace();
   EXPECT_THAT(PlanReload({}, {}, to, {}).daemon,
               ElementsAre(DaemonStep{"listen", false}, DaemonStep{"kubelet_dir", false},
-                          DaemonStep{"host_root", false}, DaemonStep{"pod_resources", false},
-                          DaemonStep{"rescan", true}, DaemonStep{"max_probes", true},
-                          DaemonStep{"device_metrics", true}, DaemonStep{"log_level", true}));
-  const auto& [listen, hosts, kubelet_dir, host_root, pod_resources, rescan, max_probes,
-               device_metrics,
-               log_level] = to;  // each has a case above
-  (void)listen, (void)hosts, (void)kubelet_dir, (void)host_root, (void)pod_resources, (void)rescan,
-      (void)max_probes, (void)device_metrics, (void)log_level;
+                          DaemonStep{"host_root", false}, DaemonStep{"cdi_dir", false},
+                          DaemonStep{"pod_resources", false}, DaemonStep{"rescan", true},
+                          DaemonStep{"max_probes", true}, DaemonStep{"device_metrics", true},
+                          DaemonStep{"log_level", true}, DaemonStep{"api", true},
+                          DaemonStep{"dra.driver", false}, DaemonStep{"kubernetes", false}));
+  const auto& [listen, hosts, kubelet_dir, host_root, cdi_dir, pod_resources, rescan, max_probes,
+               device_metrics, log_level, api, dra_driver, kubernetes] =
+      to;  // each has a case above
+  (void)listen, (void)hosts, (void)kubelet_dir, (void)host_root, (void)cdi_dir, (void)pod_resources,
+      (void)rescan, (void)max_probes, (void)device_metrics, (void)log_level, (void)api,
+      (void)dra_driver, (void)kubernetes;
 }
 
 }  // namespace

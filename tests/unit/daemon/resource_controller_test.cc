@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "base/format.h"
+#include "rpc/socket_file.h"
 #include "support/counting_observer.h"
 #include "support/fake_loop.h"
 #include "support/pool_hold.h"

@@ -141,10 +141,10 @@ TEST(DeviceAncestriesTest, StripsTheHexPrefixOnlyFromNumbers) {
   const auto device = ancestries.Of(path);
   ASSERT_TRUE(device);
   NamedValues values = ancestries.ValuesOf(*device);
-  values.resize(5);
+  values.resize(6);
   EXPECT_THAT(values, ElementsAre(Pair("usb_vendor", "0403"), Pair("usb_serial", "0x17"),
                                   Pair("usb_port", "1-1"), Pair("pci_address", "0000:00:14.0"),
-                                  Pair("pci_vendor", "8086")));
+                                  Pair("pcie_root", "pci0000:00"), Pair("pci_vendor", "8086")));
   EXPECT_EQ(ancestries.UsbIdentity(device->self()), "0403:-0x17");
 }
 

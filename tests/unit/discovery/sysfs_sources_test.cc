@@ -17,6 +17,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::IsSupersetOf;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
@@ -268,6 +269,34 @@ TEST_F(SysfsSourcesTest, ConditionsFilterPathMatches) {
   EXPECT_THAT(Paths(Find(match)), ElementsAre("/dev/ttyUSB0", "/dev/ttyUSB1"));
 }
 
+TEST_F(SysfsSourcesTest, ResourcesOfDraHaveValuesWithoutConditions) {
+  tree_.CharDevice("dev/ttyS0", 4, 64);
+  tree_.File("dev/tty.lock");
+  for (MatchSpec match : {test::PathMatch({"/dev/tty*"}, NodeType::kAny),
+                          test::RegexMatch("/dev/tty.*", NodeType::kAny)}) {
+    ResourceSpec resource = Resource({std::move(match)});
+    const HostRoot host(tree_.path());
+    EXPECT_THAT(ValuesOf(Discover(resource, host, "").devices.back()), IsEmpty());
+    resource.api = Api::kDra;
+    const Discovery found = Discover(resource, host, "");
+    EXPECT_THAT(Paths(found),
+                ElementsAre("/dev/tty.lock", "/dev/ttyS0", "/dev/ttyUSB0", "/dev/ttyUSB1"));
+    EXPECT_THAT(found.rejected, IsEmpty());
+    EXPECT_TRUE(found.complete);
+    for (const Device& device : found.devices) {
+      const NamedValues values = ValuesOf(device);
+      if (!device.nodes.front().path.starts_with("/dev/ttyUSB")) {
+        EXPECT_THAT(values, IsEmpty()) << device.id;
+        continue;
+      }
+      EXPECT_THAT(values, IsSupersetOf({Pair("driver", "ftdi_sio"), Pair("usb_vendor", "0403"),
+                                        Pair("usb_product", "6001")}));
+    }
+    EXPECT_THAT(ValuesOf(found.devices[2]), Contains(Pair("usb_serial", "A9007YHT")));
+    EXPECT_TRUE(found.directories.contains("/run/udev/data")) << "udev can add properties later";
+  }
+}
+
 TEST_F(SysfsSourcesTest, FindsDevicesByPort) {
   MatchSpec usb = Usb(0x0403, std::nullopt);
   std::get<UsbPattern>(usb.source).ports = {Name("1-2"), Name("*.2")};
@@ -502,6 +531,18 @@ TEST(SysfsSourcesOnAnEmptyHost, ReportMissingSys) {
     ASSERT_THAT(Rejected(found.rejected), ElementsAre("unreadable /sys"));
     EXPECT_THAT(found.rejected[0].detail, HasSubstr("/sys"));
   }
+}
+
+TEST(SysfsSourcesOnAnEmptyHost, DraNeedsNoSysForPaths) {
+  if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+  test::TempTree tree;
+  tree.CharDevice("dev/null", 1, 3);
+  ResourceSpec resource = Resource({test::PathMatch({"/dev/null"})});
+  resource.api = Api::kDra;
+  const Discovery found = Discover(resource, HostRoot(tree.path()), "");
+  EXPECT_THAT(Paths(found), ElementsAre("/dev/null"));
+  EXPECT_THAT(found.rejected, IsEmpty());
+  EXPECT_TRUE(found.complete);
 }
 
 }  // namespace

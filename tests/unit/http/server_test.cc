@@ -1,6 +1,5 @@
 #include "http/server.h"
 
-#include <fcntl.h>
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -14,6 +13,7 @@
 
 #include "client.h"
 #include "server_fixture.h"
+#include "support/inherited_sockets.h"
 
 namespace patchbay {
 namespace {
@@ -41,16 +41,7 @@ TEST_F(HttpServerTest, SocketsAreNotInherited) {
   Serve();
   Client client(port());
   EXPECT_EQ(client.Get("/").status, 200);
-  int sockets = 0;
-  for (int fd = 0; fd < 1024; ++fd) {
-    sockaddr_in address{};
-    socklen_t size = sizeof address;
-    if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) continue;
-    if (address.sin_family != AF_INET || ntohs(address.sin_port) != port()) continue;
-    ++sockets;
-    EXPECT_TRUE(fcntl(fd, F_GETFD) & FD_CLOEXEC);
-  }
-  EXPECT_EQ(sockets, 2);  // the listener and the connection
+  EXPECT_EQ(test::ExpectNotInherited(port()), 2);  // the listener and the connection
 }
 
 TEST_F(HttpServerTest, RespondsWhileManyConnectionsAreIdle) {

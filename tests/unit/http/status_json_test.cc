@@ -267,6 +267,57 @@ TEST_F(StatusJsonTest, ContainsTransitionsNewestFirst) {
                                                    {"reason", ""}}}));
 }
 
+TEST_F(StatusJsonTest, HasNoDraWithoutResourcesOfIt) {
+  const auto observer = metrics_.AddResource("example.com/card");
+  const json status = Status();
+  EXPECT_TRUE(status.contains("dra"));
+  EXPECT_EQ(status["dra"], nullptr);
+  EXPECT_EQ(status["resources"][0]["api"], "device-plugin");
+  EXPECT_TRUE(status["resources"][0].contains("dra"));
+  EXPECT_EQ(status["resources"][0]["dra"], nullptr);
+}
+
+TEST_F(StatusJsonTest, ContainsDraOfTheNodeAndItsResources) {
+  const auto card = metrics_.AddResource("example.com/card");  // not scanned yet
+  const auto plain = metrics_.AddResource("example.com/plain");
+  DraStatus dra{.driver = "patchbay.dev",
+                .registered = true,
+                .registration_error = "no",
+                .api_server = "https://10.0.0.1:443",
+                .api_server_error = "cannot connect",
+                .dropped_fields = {"taints"}};
+  dra.resources["example.com/card"] = {.pool = "rack-1/card",
+                                       .device_class = "card.example.com",
+                                       .devices = 3,
+                                       .slices = 2,
+                                       .generation = 7,
+                                       .is_current = true,
+                                       .error = "conflict",
+                                       .not_served = "two names",
+                                       .taints = {{"c0", "patchbay.dev/gone:NoExecute"}},
+                                       .problems = std::vector<std::string>(102, "c1: too long")};
+  dra.claims.push_back({"u-1", "lab", "meter", {{"example.com/card", "c0", "port", true}}});
+  metrics_.SetDra(std::make_shared<const DraStatus>(dra));
+  const json status = Status();
+  EXPECT_EQ(status["dra"], json::parse(R"({
+    "driver": "patchbay.dev", "registered": true, "registration_error": "no",
+    "api_server": {"url": "https://10.0.0.1:443", "up": false, "error": "cannot connect"},
+    "dropped_fields": ["taints"],
+    "claims": [{"uid": "u-1", "namespace": "lab", "name": "meter",
+                "devices": [{"resource": "example.com/card", "device": "c0", "request": "port",
+                             "admin_access": true}]}]})"));
+  EXPECT_EQ(status["resources"][0]["api"], "dra");
+  json pool = status["resources"][0]["dra"];
+  EXPECT_EQ(pool["problems"].size(), 100u);
+  pool.erase("problems");
+  EXPECT_EQ(pool, json::parse(R"({
+    "pool": "rack-1/card", "device_class": "card.example.com", "devices": 3, "slices": 2, "generation": 7, "current": true,
+    "error": "conflict", "not_served": "two names",
+    "taints": {"c0": "patchbay.dev/gone:NoExecute"}, "problems_left_out": 2})"));
+  EXPECT_EQ(status["resources"][1]["api"], "device-plugin");
+  EXPECT_EQ(status["resources"][1]["dra"], nullptr);
+}
+
 TEST_F(StatusJsonTest, IsValidForHostileBytes) {
   const std::string hostile = "\xff\xc3</script>\"\\\n\t\x01\u2028";
   const auto observer = metrics_.AddResource("example.com/card");

@@ -10,6 +10,7 @@
 #include <set>
 
 #include "base/escape.h"
+#include "inventory/allocation_host.h"
 #include "inventory/inventory.h"
 #include "support/temp_tree.h"
 #include "unit/discovery/specs.h"
@@ -78,6 +79,10 @@ class AllocateTest : public testing::Test {
                                   healthy ? Health::kHealthy : Health::kUnhealthy,
                                   healthy ? "" : reason->second});
     }
+    return Allocate(snapshot, ids, Context());
+  }
+
+  AllocationContext Context() const {
     AllocationContext context;
     context.node_name = "node-1";
     context.resolve = [this](const std::string& host_path) -> Result<HostNode> {
@@ -85,7 +90,12 @@ class AllocateTest : public testing::Test {
       return HostNode{host_path, FileType::kCharacter, 1, 3};
     };
     context.holds = [this](const HostNode& node) { return !host_.contains(node.path); };
-    return Allocate(snapshot, ids, context);
+    context.provide_group = [this](std::uint32_t gid) -> Status {
+      if (gid == 13) return Fail(ErrorKind::kUnavailable, "no group 13");
+      provided_.push_back(gid);
+      return {};
+    };
+    return context;
   }
 
   ContainerResponse Granted(const std::vector<std::string>& ids) const {
@@ -112,10 +122,49 @@ class AllocateTest : public testing::Test {
   std::vector<Device> devices_;
   std::map<std::string, std::string> unhealthy_;
   std::map<std::string, Result<HostNode>> host_;  ///< paths that do not resolve to themselves
+  mutable std::vector<std::uint32_t> provided_;   ///< groups
 };
 
 TEST_F(AllocateTest, AllocatesOneDevice) {
   EXPECT_THAT(Granted({"c1"}).devices, ElementsAre(DeviceSpec{"/dev/c1", "/dev/c1", "rw"}));
+}
+
+TEST_F(AllocateTest, GrantsTheGroupsOfDeviceNodes) {
+  spec_.grant_group = true;
+  spec_.device_nodes = {Node({}, {}), Node("/dev/extra{card}", {}, "r", true)};
+  spec_.cdi_devices = {MakeTemplate("a.com/b=c")};
+  for (const auto& [path, gid] : std::map<std::string, std::uint32_t>{
+           {"/dev/c0", 44}, {"/dev/c1", 20}, {"/dev/c2", 0}, {"/dev/extra0", 20}}) {
+    host_.emplace(path, HostNode{path, FileType::kCharacter, 1, 3, 0, gid});
+  }
+  host_.emplace("/dev/extra1", Gone("/dev/extra1"));
+  EXPECT_THAT(Granted({"c0", "c1"}).cdi_devices,
+              ElementsAre("a.com/b=c", "patchbay.dev/group=gid-20", "patchbay.dev/group=gid-44"));
+  EXPECT_THAT(provided_, ElementsAre(20U, 44U));
+  EXPECT_THAT(Granted({"c2"}).cdi_devices, ElementsAre("a.com/b=c")) << "the group of root";
+  spec_.grant_group = false;
+  EXPECT_THAT(Granted({"c0"}).cdi_devices, ElementsAre("a.com/b=c"));
+  EXPECT_THAT(provided_, SizeIs(2));
+}
+
+TEST_F(AllocateTest, FailsIfAGroupCannotBeProvided) {
+  spec_.grant_group = true;
+  host_.emplace("/dev/c0", HostNode{"/dev/c0", FileType::kCharacter, 1, 3, 0, 13});
+  EXPECT_EQ(Refused({"c0"}).message, "no group 13");
+}
+
+TEST_F(AllocateTest, ProvidesTheGroupsOfAllDevices) {
+  spec_.device_nodes = {Node({}, {})};
+  host_.emplace("/dev/c0", Gone("/dev/c0"));
+  host_.emplace("/dev/c1", HostNode{"/dev/c1", FileType::kCharacter, 1, 3, 0, 20});
+  host_.emplace("/dev/c2", HostNode{"/dev/c2", FileType::kCharacter, 1, 3, 0, 20});
+  EXPECT_TRUE(ProvideGroups(spec_, devices_, Context()));
+  EXPECT_THAT(provided_, IsEmpty());
+  spec_.grant_group = true;
+  EXPECT_TRUE(ProvideGroups(spec_, devices_, Context()));
+  EXPECT_THAT(provided_, ElementsAre(20U));
+  host_.emplace("/dev/c10", HostNode{"/dev/c10", FileType::kCharacter, 1, 3, 0, 13});
+  EXPECT_EQ(ProvideGroups(spec_, devices_, Context()).error().message, "no group 13");
 }
 
 TEST_F(AllocateTest, NoIdsGiveAnEmptyResponse) {

@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "deviceplugin.grpc.pb.h"
-#include "kubelet/plugin_server.h"
-#include "kubelet/plugin_sockets.h"
 #include "os/unique_fd.h"
+#include "rpc/grpc_init.h"
+#include "rpc/socket_file.h"
 #include "support/process.h"
 #include "support/temp_tree.h"
 #include "support/unix_socket.h"

@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "os/unique_fd.h"
+#include "rpc/socket_file.h"
 #include "support/fake_loop.h"
 #include "support/pool_hold.h"
 #include "support/temp_tree.h"

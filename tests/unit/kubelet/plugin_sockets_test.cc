@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -14,6 +13,7 @@
 #include "base/hash.h"
 #include "kubelet/plugin_sockets.h"
 #include "os/unique_fd.h"
+#include "rpc/socket_file.h"
 #include "support/temp_tree.h"
 #include "support/unix_socket.h"
 
@@ -148,24 +148,6 @@ TEST(SweepLeftovers, AcceptsAMissingDirectory) {
   EXPECT_THAT(SweepLeftovers("", tree.path("absent")), ElementsAre());
   tree.File("file");
   EXPECT_THAT(SweepLeftovers("", tree.path("file")), ElementsAre());
-}
-
-TEST(IsBound, DetectsSocketsWithoutConnecting) {
-  TempTree tree;
-  const std::string path = tree.path("patchbay.sock");
-  EXPECT_FALSE(IsBound(path));
-  for (const bool listens : {false, true}) {
-    const UniqueFd socket = BindSocket(path, listens);
-    EXPECT_TRUE(IsBound(path)) << listens;
-    pollfd waiting{socket.get(), POLLIN, 0};
-    (void)poll(&waiting, 1, 0);
-    EXPECT_EQ(waiting.revents & POLLIN, 0) << "there was a connection";
-    unlink(path.c_str());
-  }
-  { const UniqueFd ended = BindSocket(path, true); }
-  EXPECT_FALSE(IsBound(path)) << "only the file";
-  tree.File("a file");
-  EXPECT_FALSE(IsBound(tree.path("a file")));
 }
 
 }  // namespace

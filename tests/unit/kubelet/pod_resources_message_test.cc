@@ -44,6 +44,24 @@ TEST(ReadHolders, IsEmptyWithoutDevices) {
             ReportedHolders());
 }
 
+/// One device of a claim of a container.
+v1::ListPodResourcesResponse HeldByClaim(const std::string& claim, const std::string& driver,
+                                         const std::string& pool, const std::string& device) {
+  v1::ListPodResourcesResponse message;
+  v1::PodResources& p = *message.add_pod_resources();
+  p.set_namespace_("ns");
+  p.set_name("p");
+  v1::ContainerResources& c = *p.add_containers();
+  c.set_name("c");
+  v1::DynamicResource& dynamic = *c.add_dynamic_resources();
+  dynamic.set_claim_name(claim);
+  v1::ClaimResource& resource = *dynamic.add_claim_resources();
+  resource.set_driver_name(driver);
+  resource.set_pool_name(pool);
+  resource.set_device_name(device);
+  return message;
+}
+
 std::optional<ReportedHolders> ReadBytes(const std::string& bytes, int piece = -1) {
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()),
                                                 piece);
@@ -54,6 +72,7 @@ TEST(ReadHolders, ParsesBytesLikeTheMessage) {
   v1::ListPodResourcesResponse message = Held("ns", "p", "c", "a.b/x", "1");
   message.MergeFrom(Held("ns", "q", "c", "a.b/x", "2"));
   message.MergeFrom(Held("other", "p", "d", "a.b/y", "1"));
+  message.MergeFrom(HeldByClaim("claim", "gpu.example.com", "node-1", "gpu-0"));
   // A field of later kubelets.
   const std::string bytes = message.SerializeAsString() + std::string("\x12\x03new\x18\x07", 7);
   for (const int piece : {-1, 1, 5}) EXPECT_EQ(ReadBytes(bytes, piece), ReadHolders(message));
@@ -158,6 +177,91 @@ TEST(ReadHolders, LimitsTheNumberOfHoldersOfADevice) {
   const auto reported = ReadHolders(message);
   EXPECT_THAT(reported.holders.at("r").at("0"), SizeIs(kMaxHoldings));
   EXPECT_FALSE(reported.complete);
+}
+
+TEST(ReadHolders, ReportsTheHoldersOfClaimsByDriver) {
+  const auto reported = ReadHolders(Parse(R"(
+    pod_resources {
+      name: "p" namespace: "ns"
+      containers {
+        name: "c"
+        devices { resource_name: "a.b/x" device_ids: "1" }
+        dynamic_resources {
+          claim_name: "cards" claim_namespace: "ns"
+          claim_resources {
+            cdi_devices { name: "gpu.example.com/claim=1" }
+            driver_name: "gpu.example.com" pool_name: "node-1" device_name: "gpu-0" share_id: "s"
+          }
+          claim_resources {
+            driver_name: "gpu.example.com" pool_name: "node-1" device_name: "gpu-1"
+          }
+          claim_resources {
+            driver_name: "nic.example.com" pool_name: "node-1" device_name: "gpu-0"
+          }
+        }
+      }
+      containers {
+        name: "d"
+        dynamic_resources {
+          claim_name: "cards" claim_namespace: "ns"
+          claim_resources {
+            driver_name: "gpu.example.com" pool_name: "node-1" device_name: "gpu-0" share_id: "s"
+          }
+          claim_resources {
+            driver_name: "gpu.example.com" pool_name: "node-1" device_name: "gpu-0" share_id: "t"
+          }
+        }
+      }
+    })"));
+  const ClaimHolder c{{"ns", "p", "c"}, "cards"};
+  const ClaimHolder d{{"ns", "p", "d"}, "cards"};
+  EXPECT_THAT(reported.holders, ElementsAre(Pair("a.b/x", SizeIs(1))));
+  EXPECT_THAT(reported.claim_holders,
+              ElementsAre(Pair("gpu.example.com",
+                               ElementsAre(Pair(PoolDevice{"node-1", "gpu-0"}, ElementsAre(c, d)),
+                                           Pair(PoolDevice{"node-1", "gpu-1"}, ElementsAre(c)))),
+                          Pair("nic.example.com",
+                               ElementsAre(Pair(PoolDevice{"node-1", "gpu-0"}, ElementsAre(c))))));
+  EXPECT_TRUE(reported.complete);
+}
+
+TEST(ReadHolders, OmitsInvalidDriversPoolsAndDevices) {
+  const std::string driver(63, 'd');
+  const std::string pool(253, 'p');
+  const std::string device(63, 'n');
+  EXPECT_THAT(ReadHolders(HeldByClaim("c", driver, pool, device)).claim_holders, SizeIs(1));
+  for (const auto& message :
+       {HeldByClaim("c", "", pool, device), HeldByClaim("c", driver, "", device),
+        HeldByClaim("c", driver, pool, ""), HeldByClaim("c", driver + "d", pool, device),
+        HeldByClaim("c", driver, pool + "p", device),
+        HeldByClaim("c", driver, pool, device + "n")}) {
+    EXPECT_EQ(ReadHolders(message), ReportedHolders()) << message.ShortDebugString();
+  }
+}
+
+TEST(ReadHolders, TruncatesLongNamesOfClaims) {
+  const auto reported = ReadHolders(HeldByClaim(std::string(254, 'c'), "driver", "pool", "device"));
+  const ClaimHolder kept = *reported.claim_holders.at("driver").at({"pool", "device"}).begin();
+  EXPECT_EQ(kept.claim, std::string(253, 'c'));
+}
+
+TEST(ReadHolders, LimitsTheHoldersOfDevicesAndClaimsTogether) {
+  v1::ListPodResourcesResponse message = Held("ns", "p", "c", "r", "0");
+  v1::ContainerResources& container = *message.mutable_pod_resources(0)->mutable_containers(0);
+  v1::DynamicResource& claim = *container.add_dynamic_resources();
+  for (std::size_t i = 0; i < kMaxHoldings - 1; ++i) {
+    v1::ClaimResource& device = *claim.add_claim_resources();
+    device.set_driver_name("driver");
+    device.set_pool_name("pool");
+    device.set_device_name(std::to_string(i));
+  }
+  EXPECT_THAT(ReadHolders(message).claim_holders.at("driver"), SizeIs(kMaxHoldings - 1));
+  EXPECT_TRUE(ReadHolders(message).complete);
+  v1::ClaimResource& more = *claim.add_claim_resources();
+  more = claim.claim_resources(0);
+  more.set_device_name("one-more");
+  EXPECT_THAT(ReadHolders(message).claim_holders.at("driver"), SizeIs(kMaxHoldings - 1));
+  EXPECT_FALSE(ReadHolders(message).complete);
 }
 
 TEST(ReadHolders, IgnoresUnknownFields) {

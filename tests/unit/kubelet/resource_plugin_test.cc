@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "kubelet_sim/kubelet_sim.h"
+#include "rpc/socket_file.h"
 #include "support/counting_observer.h"
 #include "support/fake_loop.h"
 #include "support/temp_tree.h"

@@ -5,7 +5,9 @@
 
 #include <filesystem>
 
+#include "fake_dra_driver.h"
 #include "fake_plugin.h"
+#include "kubelet_sim/dra_manager.h"
 #include "kubelet_sim/kubelet_sim.h"
 #include "podresources.grpc.pb.h"
 #include "support/temp_tree.h"
@@ -95,6 +97,49 @@ TEST_F(SimPodResources, ReportsHolders) {
   ASSERT_TRUE(sim_->Admit("q", "c", kR, 1));
   EXPECT_THAT(Listed(), ElementsAre("default/q/c example.com/r=a"));
   EXPECT_EQ(sim_->PodResourcesCalls(), 4u);
+}
+
+TEST_F(SimPodResources, ReportsClaimsWhileTheirDriverHasPreparedThem) {
+  test::FakeDraDriver driver(tree_.path());
+  DraManager dra({.kubelet_root = tree_.path()});
+  sim_ = std::move(*KubeletSim::Create({.directory = tree_.path("plugins"),
+                                        .pod_resources = socket_,
+                                        .prepared_claims = [&] { return dra.Claims(); }}));
+  driver.Register();
+  ASSERT_TRUE(dra.Start());
+  ASSERT_TRUE(dra.Await(
+      [&] {
+        const auto found = dra.Instances(test::kDriver);
+        return found.size() == 1 && found[0].connected;
+      },
+      kLong));
+  Start();
+  sim_->UseClaims("ns/p", "c", {"a"});
+  ASSERT_TRUE(List().ok());
+  EXPECT_EQ(list_.pod_resources(0).containers(0).dynamic_resources_size(), 0);
+
+  const auto prepared = dra.PrepareClaims("uid-p", {{"ns", "a", "uid-a", test::kDriver}});
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  ASSERT_TRUE(sim_->Restart());
+  ASSERT_TRUE(List().ok());
+  ASSERT_EQ(list_.pod_resources_size(), 1);
+  const v1::ContainerResources& container = list_.pod_resources(0).containers(0);
+  EXPECT_EQ(container.name(), "c");
+  ASSERT_EQ(container.dynamic_resources_size(), 1);
+  const v1::DynamicResource& claim = container.dynamic_resources(0);
+  EXPECT_EQ(claim.claim_namespace() + "/" + claim.claim_name(), "ns/a");
+  ASSERT_EQ(claim.claim_resources_size(), 1);
+  const SimPreparedDevice& device = prepared->at("uid-a").at(0);
+  EXPECT_EQ(claim.claim_resources(0).driver_name(), test::kDriver);
+  EXPECT_EQ(claim.claim_resources(0).pool_name(), device.pool);
+  EXPECT_EQ(claim.claim_resources(0).device_name(), device.device);
+  EXPECT_EQ(claim.claim_resources(0).cdi_devices(0).name(), device.cdi_devices.at(0));
+
+  ASSERT_TRUE(dra.UnprepareClaims("uid-p"));
+  sim_->Release("ns/p");
+  ASSERT_TRUE(List().ok());
+  EXPECT_EQ(list_.pod_resources_size(), 0);
+  sim_.reset();  // before `dra`
 }
 
 TEST_F(SimPodResources, ReportsADeviceOncePerNumaNode) {

@@ -11,19 +11,19 @@
 #include <thread>
 
 #include "support/temp_tree.h"
+#include "unit/metrics/samples.h"
 
 namespace patchbay {
 namespace {
 
+using test::Golden;
+using test::MetricFamilies;
+using test::Options;
+using test::Samples;
+
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using std::chrono::system_clock;
-
-Metrics::Options Options(bool device_metrics = true) {
-  return {.version = "1.2.3", .revision = "abc", .device_metrics = device_metrics, .now = [] {
-            return system_clock::time_point(seconds(1700000000));
-          }};
-}
 
 ListedDevice Listed(const std::string& id, Health health = Health::kHealthy,
                     const std::string& path = "") {
@@ -43,68 +43,6 @@ std::shared_ptr<const Snapshot> SnapshotOf(std::vector<ListedDevice> devices, in
   snapshot->devices = std::move(devices);
   snapshot->rejected = std::move(rejected);
   return snapshot;
-}
-
-/// Returns the samples of a scrape: `name{labels}` and the value as text.
-std::map<std::string, std::string> Samples(const Metrics& metrics) {
-  std::map<std::string, std::string> samples;
-  std::istringstream text(metrics.Text());
-  for (std::string line; std::getline(text, line);) {
-    if (line.starts_with('#')) continue;
-    const std::size_t space = line.rfind(' ');
-    const bool added = samples.emplace(line.substr(0, space), line.substr(space + 1)).second;
-    EXPECT_TRUE(added) << "twice: " << line;
-  }
-  return samples;
-}
-
-/// Returns the families of a scrape: `name type label,label`; the labels are those of any of its
-/// samples.
-std::set<std::string> MetricFamilies(const Metrics& metrics) {
-  std::map<std::string, std::string> types;
-  std::map<std::string, std::set<std::string>> labels;
-  std::istringstream text(metrics.Text());
-  std::string family;
-  for (std::string line; std::getline(text, line);) {
-    std::istringstream words(line);
-    std::string hash, kind, type;
-    if (line.starts_with("# TYPE ")) {
-      words >> hash >> kind >> family >> type;
-      EXPECT_TRUE(types.emplace(family, type).second) << family;
-    } else if (!line.starts_with('#')) {
-      EXPECT_TRUE(line.starts_with(family)) << line;
-      const std::size_t open = line.find('{');
-      if (open == std::string::npos) continue;
-      for (std::size_t at = open + 1; at < line.rfind('}');) {
-        const std::size_t equals = line.find('=', at);
-        const std::string name = line.substr(at, equals - at);
-        if (name != "le") labels[family].insert(name);
-        at = line.find('"', equals + 2) + 2;
-      }
-    }
-  }
-  std::set<std::string> families;
-  for (const auto& [name, type] : types) {
-    std::string row = name + " " + type;
-    for (const std::string& label : labels[name]) row += " " + label;
-    families.insert(row);
-  }
-  return families;
-}
-
-/// Returns the rows of metrics.golden that begin with one of these words, without the word.
-std::set<std::string> Golden(const std::set<std::string>& wanted) {
-  std::ifstream file(PATCHBAY_SOURCE_DIR "/tests/unit/metrics/metrics.golden");
-  std::set<std::string> families;
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream words(line);
-    std::string when, row;
-    words >> when >> std::ws;
-    std::getline(words, row);
-    if (wanted.count(when) != 0) families.insert(row);
-  }
-  EXPECT_FALSE(families.empty());
-  return families;
 }
 
 TEST(Metrics, HasTheFamiliesOfTheGoldenFile) {

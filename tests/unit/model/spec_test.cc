@@ -28,6 +28,17 @@ TEST(DeviceTemplates, ContainsAllExceptTheId) {
                                  "env-key", "env-value", "note-key", "note-value", "cdi"));
 }
 
+TEST(UsesSysfs, IsTrueForDraAndConditions) {
+  ResourceSpec spec;
+  spec.matches.emplace_back().source = PathSource{};
+  EXPECT_FALSE(UsesSysfs(spec));
+  spec.api = Api::kDra;
+  EXPECT_TRUE(UsesSysfs(spec)) << "for attributes";
+  spec.api = Api::kDevicePlugin;
+  spec.matches.front().conditions.usb.emplace();
+  EXPECT_TRUE(UsesSysfs(spec));
+}
+
 TEST(ResourcesFor, SelectsByOnNodesPatterns) {
   struct Case {
     std::vector<std::string_view> patterns;

@@ -37,7 +37,7 @@ app.kubernetes.io/name: {{ include "patchbay.name" . | quote }}
 {{- range $name, $pool := .Values.pools -}}
 {{- $values := deepCopy $root.Values -}}
 {{- range $key, $value := $pool -}}
-{{- if has $key (list "podResources" "openDevices" "toolsImage" "kubelet") -}}
+{{- if has $key (list "podResources" "cdi" "dra" "openDevices" "toolsImage" "kubelet") -}}
 {{- $_ := set $values $key (merge (deepCopy $value) (get $values $key)) -}}
 {{- else -}}
 {{- $_ := set $values $key $value -}}
@@ -68,6 +68,19 @@ app.kubernetes.io/name: {{ include "patchbay.name" . | quote }}
 
 {{- define "patchbay.configMapName" -}}
 {{- default .fullname .values.existingConfigMap -}}
+{{- end -}}
+
+{{- /* Whether a pool uses Dynamic Resource Allocation: "true" or nothing. */ -}}
+{{- define "patchbay.usesDra" -}}
+{{- $uses := false -}}
+{{- range $pool := include "patchbay.pools" . | fromJsonArray -}}
+{{- $uses = or $uses $pool.values.dra.enabled -}}
+{{- end -}}
+{{- ternary "true" "" $uses -}}
+{{- end -}}
+
+{{- define "patchbay.draName" -}}
+{{- printf "%s-dra" (include "patchbay.fullname" .) -}}
 {{- end -}}
 
 {{- define "patchbay.podResourcesDirectory" -}}

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace patchbay {
+
+/// A file of the Container Device Interface as plain values, with the fields that Patchbay uses
+/// (github.com/cncf-tags/container-device-interface, SPEC.md and schema/). Pure functions.
+
+struct CdiDeviceNode {
+  std::string path;         ///< in the container
+  std::string host_path;    ///< empty: the same as `path`
+  std::string permissions;  ///< a subset of "rwm" in this order, not empty
+  bool operator==(const CdiDeviceNode&) const = default;
+};
+
+struct CdiMount {
+  std::string host_path;
+  std::string container_path;
+  std::vector<std::string> options = {};  ///< of mount(8): "ro", "bind"
+  bool operator==(const CdiMount&) const = default;
+};
+
+/// The changes to a container.
+struct CdiEdits {
+  std::map<std::string, std::string> env = {};
+  std::vector<CdiDeviceNode> device_nodes = {};
+  std::vector<CdiMount> mounts = {};
+  std::vector<std::uint32_t> additional_gids = {};  ///< supplementary groups; never 0
+  bool operator==(const CdiEdits&) const = default;
+};
+
+struct CdiDevice {
+  std::string name;
+  std::map<std::string, std::string> annotations = {};
+  CdiEdits edits = {};
+  bool operator==(const CdiDevice&) const = default;
+};
+
+struct CdiSpec {
+  std::string kind;  ///< "vendor.com/class"
+  std::vector<CdiDevice> devices;
+  bool operator==(const CdiSpec&) const = default;
+};
+
+/// The maximum size of a file in bytes, for writing and reading. One claim can have 32 devices.
+inline constexpr std::size_t kMaxCdiBytes = 8 << 20;
+
+/// Returns the name by which a runtime is asked for a device: "vendor.com/class=name".
+std::string QualifiedCdiName(std::string_view kind, std::string_view device);
+
+/// Returns the lowest version of the format that has all fields of the spec. A runtime rejects the
+/// whole file if its version is lower, or higher than the runtime knows.
+std::string_view CdiVersionOf(const CdiSpec& spec);
+
+/// Fails with kInvalid if a runtime would reject the spec, or if a name, path or text is not valid.
+Status CheckCdiSpec(const CdiSpec& spec);
+
+/// Returns the text of the file; equal specs have equal texts. Fails like CheckCdiSpec, and if the
+/// text is longer than kMaxCdiBytes.
+Result<std::string> CdiToJson(const CdiSpec& spec);
+
+/// Parses the text of a file. Fails with kInvalid for any text that CdiToJson cannot have written
+/// but for spaces and the order of members: unknown fields, wrong types, other versions.
+Result<CdiSpec> CdiFromJson(std::string_view json);
+
+}  // namespace patchbay

@@ -1,0 +1,71 @@
+#include "cli/slice_preview.h"
+
+#include <nlohmann/json.hpp>
+#include <type_traits>
+#include <variant>
+
+#include "dra/device_class.h"
+#include "dra/published_pool.h"
+
+namespace patchbay {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json ValueJson(const AttributeValue& value) {
+  return std::visit(
+      [](const auto& v) -> Json {
+        if constexpr (std::is_same_v<std::decay_t<decltype(v)>, SemanticVersion>) {
+          return v.text;
+        } else {
+          return v;
+        }
+      },
+      value);
+}
+
+}  // namespace
+
+std::optional<SlicePreview> PreviewSlices(const std::shared_ptr<const Snapshot>& snapshot,
+                                          const std::string& node_name) {
+  if (snapshot->spec->api != Api::kDra) return std::nullopt;
+  const NamedDevices named(snapshot);
+  const DeviceIds allocated;
+  PublishedPool pool =
+      ComputePool({.devices = named, .node_name = node_name, .allocated = allocated});
+  SlicePreview preview{.pool = std::move(pool.name),
+                       .device_class = DeviceClassName(snapshot->spec->name),
+                       .devices = {},
+                       .problems = {},
+                       .not_served = std::move(pool.not_served)};
+  preview.devices.reserve(pool.devices.size());
+  for (SliceDevice& device : pool.devices) {
+    preview.devices.push_back({named.Find(device.name)->device->id, std::move(device.name),
+                               std::move(device.attributes)});
+  }
+  preview.problems.reserve(pool.problems.size());
+  for (const PoolProblem& problem : pool.problems) preview.problems.push_back(ProblemText(problem));
+  return preview;
+}
+
+Json AttributesJson(const Attributes& attributes) {
+  Json json = Json::object();
+  for (const auto& [name, value] : attributes) json[name] = ValueJson(value);
+  return json;
+}
+
+Json PreviewJson(const SlicePreview& preview) {
+  Json devices = Json::array();
+  for (const SlicePreview::Device& device : preview.devices) {
+    devices.push_back({{"id", device.id},
+                       {"slice_name", device.name},
+                       {"attributes", AttributesJson(device.attributes)}});
+  }
+  return {{"pool", preview.pool},
+          {"device_class", preview.device_class},
+          {"devices", std::move(devices)},
+          {"problems", preview.problems},
+          {"not_served", preview.not_served}};
+}
+
+}  // namespace patchbay

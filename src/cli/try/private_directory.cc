@@ -1,0 +1,42 @@
+#include "cli/try/private_directory.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "model/spec.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view kPrivateName = "/patchbay-try-XXXXXX";
+/// Shorter than the kubelet's name, because the path is limited to kMaxKubeletDir.
+constexpr std::string_view kKubeletDirName = "/kubelet";
+
+}  // namespace
+
+Result<std::unique_ptr<PrivateDirectory>> PrivateDirectory::Create() {
+  std::error_code none;
+  std::string pattern = std::filesystem::temp_directory_path(none).string().append(kPrivateName);
+  if (none || pattern.size() + kKubeletDirName.size() > kMaxKubeletDir) {
+    pattern = "/tmp" + std::string(kPrivateName);
+  }
+  if (mkdtemp(pattern.data()) == nullptr) return FailErrno("cannot create " + pattern, errno);
+  return std::unique_ptr<PrivateDirectory>(new PrivateDirectory(std::move(pattern)));
+}
+
+void PrivateDirectory::Remove(const std::string& path) {
+  std::error_code ignored;
+  std::filesystem::remove_all(path, ignored);
+}
+
+KubeletPaths PrivateDirectory::Paths() const {
+  return {.root = path_,
+          .kubelet_dir = path_ + std::string(kKubeletDirName),
+          .pod_resources = path_ + "/pod-resources/kubelet.sock",
+          .cdi_dir = path_ + "/cdi"};
+}
+
+}  // namespace patchbay

@@ -1,0 +1,109 @@
+#include "config/dra.h"
+
+#include <algorithm>
+
+#include "base/escape.h"
+#include "base/format.h"
+#include "config/foreign_syntax.h"
+#include "model/driver_name.h"
+
+namespace patchbay {
+namespace {
+
+/// The attributes that every device has: `resource` and `id`.
+constexpr std::size_t kAutomaticAttributes = 2;
+
+void CheckNumber(const AttributePairs& pairs, const ResourceSpec& spec, Reporter& reporter) {
+  const std::size_t slots = spec.replicas > 1 ? 1 : 0;
+  const std::size_t max = kMaxAttributes - kAutomaticAttributes - slots;
+  if (spec.attributes.size() <= max) return;
+  reporter.Report(Code::kBadAttribute, pairs.place,
+                  format("there are {} attributes, and the API server accepts {} besides those "
+                         "that Patchbay sets",
+                         spec.attributes.size(), max),
+                  "remove attributes that no claim uses");
+}
+
+void CompileAttribute(const AttributePair& pair, const DaemonSpec& daemon, const Scope& scope,
+                      Reporter& reporter, ResourceSpec& spec) {
+  auto problem = ProblemWithAttributeName(pair.name.value, daemon.dra_driver);
+  if (problem) {
+    reporter.Report(Code::kBadAttribute, pair.name.place,
+                    format("\"{}\": {}", Truncate(pair.name.value, 100), *problem),
+                    "as in model = \"{ID_MODEL}\"");
+  }
+  WarnOfForeignVariable(pair.value, scope, reporter);
+  auto value = CompileTemplate(pair.value, scope, reporter);
+  if (!value || problem) return;
+  if (value->fields().empty()) {
+    const auto text = value->Render(Variables());
+    const auto parsed = text ? ParseAttribute(pair.type, *text) : Failure(text.error());
+    if (!parsed) {
+      const bool is_long = text && text->size() > kMaxAttributeText;
+      return reporter.Report(
+          Code::kBadAttribute, pair.value.place, parsed.error().message,
+          is_long ? "shorten it" : "write a value of this type, or use a variable");
+    }
+  }
+  spec.attributes.push_back({pair.name.value, pair.type, *std::move(value)});
+}
+
+/// Warns if a key that only the other API uses is set.
+template <class T>
+void WarnOfNoEffect(std::string_view key, const std::optional<T>& set, Api needed,
+                    const ResourceSpec& spec, Reporter& reporter) {
+  if (!set || spec.api == needed) return;
+  reporter.Report(
+      Code::kNoEffect, set->place,
+      format("\"{}\" has no effect with api = \"{}\"", key,
+             kApiNames[static_cast<std::size_t>(spec.api)]),
+      format("remove it, or set api = \"{}\"", kApiNames[static_cast<std::size_t>(needed)]));
+}
+
+}  // namespace
+
+void CompileDraDaemon(const DaemonDraft& draft, Reporter& reporter, DaemonSpec& spec) {
+  if (draft.dra && draft.dra->driver) {
+    spec.dra_driver = draft.dra->driver->value;
+    if (const Status valid = CheckDriverName(spec.dra_driver); !valid) {
+      reporter.Report(Code::kBadDriverName, draft.dra->driver->place, valid.error().message,
+                      "as in driver = \"patchbay.dev\"");
+    }
+  }
+  if (!draft.kubernetes) return;
+  spec.kubernetes = draft.kubernetes->spec;
+  if (draft.kubernetes->broken || spec.kubernetes->server.empty()) return;  // reported
+  if (const auto config = ClusterConfigFrom(*spec.kubernetes); !config) {
+    reporter.Report(Code::kBadApiServer, draft.kubernetes->place, config.error().message,
+                    "in a pod with a service account, remove [daemon.kubernetes]");
+  }
+}
+
+void CompileDraKeys(const ResourceDraft& draft, const DaemonSpec& daemon, const Scope& devices,
+                    Reporter& reporter, ResourceSpec& spec) {
+  if (draft.on_unhealthy) spec.on_unhealthy = static_cast<OnUnhealthy>(draft.on_unhealthy->value);
+  if (draft.attributes) {
+    for (const AttributePair& pair : draft.attributes->items) {
+      CompileAttribute(pair, daemon, devices, reporter, spec);
+    }
+    CheckNumber(*draft.attributes, spec, reporter);
+  }
+  if (spec.api == Api::kDra && draft.name && spec.name.size() > kMaxAttributeText) {
+    reporter.Report(
+        Code::kBadResourceName, draft.name->place,
+        format("with api = \"dra\", a resource name is limited to {} bytes", kMaxAttributeText),
+        "device classes select by the name; choose a shorter one");
+  }
+  if (spec.on_unhealthy != OnUnhealthy()) {
+    WarnOfNoEffect("on_unhealthy", draft.on_unhealthy, Api::kDra, spec, reporter);
+  }
+  WarnOfNoEffect("attributes", draft.attributes, Api::kDra, spec, reporter);
+  if (spec.preferred_allocation != Preference()) {
+    WarnOfNoEffect("preferred_allocation", draft.preferred_allocation, Api::kDevicePlugin, spec,
+                   reporter);
+  }
+  WarnOfNoEffect("topology", draft.topology, Api::kDevicePlugin, spec, reporter);
+  WarnOfNoEffect("annotations", draft.annotations, Api::kDevicePlugin, spec, reporter);
+}
+
+}  // namespace patchbay

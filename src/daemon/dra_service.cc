@@ -1,0 +1,313 @@
+// The state of a resource comes from three places: its snapshot, the features of the API server and
+// the claims that hold its devices. Whenever one changes, the pool is computed again, and the
+// publisher writes what differs. The files of claims are the only record of claims, also for the
+// other process of a rolling update, so they are read again after each call.
+
+#include "daemon/dra_service.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "daemon/dra_status_of.h"
+#include "dra/claim_request.h"
+#include "dra/device_class.h"
+#include "dra/device_health.h"
+#include "dra/device_name.h"
+#include "dra/driver_observer.h"
+
+namespace patchbay {
+namespace {
+
+constexpr ThreadPool::Options kDraFileThreads{.max_running = 2,
+                                              .patience = std::chrono::seconds(1),
+                                              .max_overdue = 8,
+                                              .max_idle = 1,
+                                              .end_patience = std::chrono::milliseconds(500)};
+
+constexpr std::chrono::milliseconds kStatePause{50};
+/// Longer than most scans.
+constexpr std::chrono::seconds kStartLimit{20};
+
+}  // namespace
+
+/// Reports registrations to the loop. Calls can end after the service.
+class DraService::Observer : public DriverObserver {
+ public:
+  Observer(Loop& loop, std::function<void(const Status&)> on_registration)
+      : loop_(loop), on_registration_(std::move(on_registration)) {}
+
+  void OnRpc(DriverRpc, std::string_view, std::chrono::nanoseconds) override {}
+  void OnRegistration(const Status& status) override {
+    loop_.Post([report = on_registration_, status] { report(status); });
+  }
+  void OnSockets(const Status& status) override {
+    if (!status) OnRegistration(status);  // after a success, the kubelet registers the driver
+  }
+  void OnHealthStreams(int) override {}
+
+ private:
+  Loop& loop_;
+  const std::function<void(const Status&)> on_registration_;
+};
+
+Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps, Options options,
+                                                       Events events) {
+  const DriverSockets sockets = TRY(SocketsOf(options.instance));
+  std::unique_ptr<DraService> service(new DraService(
+      deps, std::move(options), sockets.data + "/serialize.lock", std::move(events)));
+  DraService* const self = service.get();
+  const DriverServer::Backend backend{
+      .driver = self->options_.instance.driver,
+      .claims = self->preparer_,
+      .observer = std::make_shared<Observer>(
+          deps.loop,
+          self->lifetime_.Guard([self](const Status& status) { self->OnRegistration(status); })),
+      .pending = deps.pending};
+  self->endpoint_ = TRY(
+      DriverEndpoint::Create({deps.loop, deps.servers, deps.log}, self->options_.instance, backend,
+                             {.on_registered = [self] { self->publisher_.OnKubeletRegistered(); },
+                              .on_dead = self->events_.on_dead}));
+  self->start_limit_ = deps.loop.After(kStartLimit, [self] { self->Start(); });
+  self->ReadClaims();
+  return service;
+}
+
+DraService::DraService(const Dependencies& deps, Options options, std::string lock_file,
+                       Events events)
+    : deps_(deps),
+      options_(std::move(options)),
+      events_(std::move(events)),
+      files_(options_.cdi_dir, options_.instance.driver),
+      file_pool_(kDraFileThreads),
+      client_(options_.cluster, deps_.loop, deps_.loop.context(), file_pool_),
+      publisher_({client_, deps_.loop, deps_.log},
+                 {options_.instance.driver, options_.node_name, options_.seed},
+                 {.on_features = [this] { ComputeAllPools(); }, .on_state = [this] { OnState(); }}),
+      preparer_(std::make_shared<ClaimPreparer>(
+          ClaimPreparer::Dependencies{
+              .driver = options_.instance.driver,
+              .cdi_dir = options_.cdi_dir,
+              .lock_file = std::move(lock_file),
+              .get_claim = [this](const ClaimKey& claim,
+                                  auto done) { return RequestClaim(claim, std::move(done)); },
+              .resources = [this] { return Resources(); },
+              .on_prepared = [this](const auto& end) { OnPrepared(end); },
+              .on_ended = [this] { ReadClaims(); }},
+          deps_.loop, deps_.log)) {}
+
+DraService::~DraService() = default;
+
+Subscription DraService::RequestClaim(const ClaimKey& claim,
+                                      std::function<void(Result<std::string>)> done) {
+  return client_.Send(ClaimRequestFor(claim), [done = std::move(done)](const ApiResult& result) {
+    done(ClaimTextOf(result));
+  });
+}
+
+ServedResources DraService::Resources() const {
+  ServedResources served;
+  for (const auto& [name, resource] : resources_) {
+    if (resource.devices == nullptr) continue;
+    served.emplace(PoolName(options_.node_name, name),
+                   ServedResource{resource.devices, resource.parts.hooks, resource.parts.lookups,
+                                  resource.parts.on_stale_list});
+  }
+  return served;
+}
+
+/// The kubelet finds the driver when all resources have been scanned, because claims of the others
+/// would fail. A scan that hangs does not keep the others from being served.
+void DraService::Start() {
+  if (std::exchange(is_started_, true)) return;
+  start_limit_ = Subscription();
+  endpoint_->Start();
+}
+
+void DraService::StartIfScanned() {
+  const bool is_scanned = std::ranges::all_of(names_, [this](const std::string& name) {
+    const auto found = resources_.find(name);
+    return found != resources_.end() && found->second.devices != nullptr;
+  });
+  if (is_scanned) Start();
+}
+
+void DraService::SetNames(std::set<std::string> resources) {
+  std::set<std::string> pools;
+  for (const std::string& name : resources) pools.insert(PoolName(options_.node_name, name));
+  names_ = std::move(resources);
+  publisher_.SetNames(std::move(pools));
+  StartIfScanned();
+}
+
+void DraService::Add(const std::string& name, Resource resource) {
+  resources_.insert_or_assign(name, Served{std::move(resource), nullptr, {}});
+  ReadClaims();  // which devices of it are held
+}
+
+void DraService::Publish(const std::string& name, std::shared_ptr<const Snapshot> snapshot) {
+  const auto found = resources_.find(name);
+  if (found == resources_.end()) return;
+  Served& served = found->second;
+  served.devices = std::make_shared<const NamedDevices>(std::move(snapshot));
+  served.health = HealthOfPool(*served.devices, options_.node_name);
+  ComputePoolOf(name, served);
+  PublishHealthSoon();
+  StartIfScanned();
+  OnState();
+}
+
+void DraService::Remove(const std::string& name) {
+  if (resources_.erase(name) == 0) return;
+  PublishHealthSoon();
+  OnState();
+}
+
+Subscription DraService::AwaitUnused(const std::string& name, std::function<void()> done) {
+  return preparer_->AwaitUnused(PoolName(options_.node_name, name), std::move(done));
+}
+
+void DraService::ComputePoolOf(const std::string& name, Served& served) {
+  if (served.devices == nullptr || !publisher_.features() || !has_claims_) return;
+  PublishedPool pool = ComputePool({.devices = *served.devices,
+                                    .node_name = options_.node_name,
+                                    .allocated = served.held,
+                                    .features = *publisher_.features()});
+  DraPoolStatus published = StatusOfPool(pool, *served.devices);
+  if (published.not_served != served.published.not_served && !published.not_served.empty()) {
+    deps_.log.Warning("resource is not served",
+                      {{"resource", name}, {"reason", published.not_served}});
+  }
+  if (published.problems != served.published.problems && !published.problems.empty()) {
+    deps_.log.Warning("devices or attributes are not published",
+                      {{"resource", name}, {"reason", published.problems.front()}});
+  }
+  served.published = std::move(published);
+  publisher_.SetPool(std::move(pool));
+}
+
+void DraService::ComputeAllPools() {
+  for (auto& [name, served] : resources_) ComputePoolOf(name, served);
+  OnState();
+}
+
+/// Once for all changes of this turn of the loop, because the list has the devices of all
+/// resources.
+void DraService::PublishHealthSoon() {
+  if (std::exchange(is_health_due_, true)) return;
+  deps_.loop.Post(lifetime_.Guard([this] {
+    is_health_due_ = false;
+    HealthList all;
+    for (const auto& [name, served] : resources_) {
+      all.devices.insert(all.devices.end(), served.health.begin(), served.health.end());
+    }
+    endpoint_->PublishHealth(std::move(all));
+  }));
+}
+
+void DraService::OnRegistration(const Status& status) {
+  is_registered_ = status.has_value();
+  registration_error_ = status ? "" : status.error().message;
+  OnState();
+}
+
+/// The names of resources are those of their pools on this node.
+void DraService::OnPrepared(const ClaimPreparer::PrepareEnd& end) {
+  bool is_counted = false;
+  for (const auto& [name, served] : resources_) {
+    if (!end.pools.contains(PoolName(options_.node_name, name))) continue;
+    events_.on_prepared(name, end.success, end.duration);
+    is_counted = true;
+  }
+  if (!is_counted) events_.on_prepared("", end.success, end.duration);
+}
+
+DraService::State DraService::StateOf(const std::string& name) const {
+  const auto found = resources_.find(name);
+  if (found == resources_.end() || found->second.devices == nullptr) {
+    return {false, "the first scan of the host has not completed"};
+  }
+  const std::string& error = publisher_.last_error();
+  if (!is_registered_) {
+    std::string why = registration_error_.empty()
+                          ? "the kubelet has not registered the driver; check that "
+                            "plugins_registry next to kubelet_dir is mounted from the host"
+                          : registration_error_;
+    if (!error.empty()) why += "; the API server: " + error;
+    return {false, std::move(why)};
+  }
+  if (const std::string& why = found->second.published.not_served; !why.empty()) {
+    return {false, why};
+  }
+  if (!has_claims_ && !read_error_.empty()) return {false, read_error_};
+  const auto pool = publisher_.StateOf(PoolName(options_.node_name, name));
+  if (pool.slices > 0 && (pool.is_current || pool.last_error.empty())) return {true, ""};
+  if (!pool.last_error.empty()) return {false, pool.last_error};
+  return {false, error.empty() ? "its ResourceSlices are not published yet" : error};
+}
+
+DraStatus DraService::status() const {
+  DraStatus status{.driver = options_.instance.driver,
+                   .registered = is_registered_,
+                   .registration_error = registration_error_,
+                   .api_server = UrlOf(options_.cluster),
+                   .api_server_up = client_.stats().up,
+                   .api_server_error = publisher_.last_error()};
+  if (const auto& features = publisher_.features()) {
+    if (!features->taints) status.dropped_fields.emplace_back("taints");
+    if (!features->shared_devices) {
+      status.dropped_fields.emplace_back("allowMultipleAllocations");
+    }
+  }
+  for (const auto& [key, count] : client_.stats().requests) {
+    const std::string_view verb = kApiVerbNames[static_cast<std::size_t>(key.first)];
+    status.requests.emplace(std::pair(std::string(verb), key.second), count);
+  }
+  for (const auto& [name, served] : resources_) {
+    DraPoolStatus pool = served.published;
+    pool.pool = PoolName(options_.node_name, name);
+    pool.device_class = DeviceClassName(name);
+    const auto state = publisher_.StateOf(pool.pool);
+    pool.slices = state.slices;
+    pool.generation = state.generation;
+    pool.is_current = state.is_current;
+    pool.writes = state.writes;
+    pool.failures = state.failures;
+    pool.error = state.last_error;
+    status.resources.emplace(name, std::move(pool));
+  }
+  for (const PreparedClaim& claim : claims_) status.claims.push_back(StatusOfClaim(claim));
+  std::ranges::sort(status.claims, {}, [](const DraClaimStatus& claim) {
+    return std::tie(claim.namespace_name, claim.name, claim.uid);
+  });
+  return status;
+}
+
+/// Once for all changes within kStatePause, because it visits all resources.
+void DraService::OnState() {
+  if (state_timer_) return;
+  state_timer_ = deps_.loop.After(kStatePause, [this] {
+    state_timer_ = Subscription();
+    ReportStates();
+  });
+}
+
+/// Notifies each resource whose state has changed, and then the daemon.
+void DraService::ReportStates() {
+  for (auto& [name, served] : resources_) {
+    State state = StateOf(name);
+    if (state == served.reported) continue;
+    served.reported = std::move(state);
+    served.parts.on_state();
+  }
+  events_.on_status();
+}
+
+void DraService::End(std::function<void()> done) {
+  start_limit_ = Subscription();
+  is_started_ = true;  // so that a later scan does not start it
+  preparer_->BeginEnd();
+  endpoint_->End(std::move(done));
+}
+
+}  // namespace patchbay

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/log.h"
+#include "dra/claim_preparer.h"
+#include "dra/driver_endpoint.h"
+#include "dra/published_pool.h"
+#include "dra/slice_publisher.h"
+#include "kube/api_client.h"
+#include "model/cluster_config.h"
+#include "model/pod_usage.h"
+#include "os/asio_loop.h"
+#include "os/thread_pool.h"
+#include "status/dra_status.h"
+
+namespace patchbay {
+
+/// Serves the resources of this node that have `api = "dra"`: publishes their snapshots as slices
+/// at the API server, their health to the kubelet, and prepares claims of their devices. Connects
+/// the parts of dra/ and decides nothing itself.
+///
+/// Belongs to the loop thread. Functions of Events and Resource are called on the loop.
+class DraService {
+ public:
+  /// All references must outlive the service.
+  struct Dependencies {
+    AsioLoop& loop;
+    ThreadPool& servers;  ///< starts and stops the servers of the driver
+    Log& log;
+    std::shared_ptr<PendingCalls> pending;  ///< calls of the kubelet; may be null
+  };
+  struct Options {
+    DriverInstance instance;
+    ClusterConfig cluster;
+    std::string node_name;  ///< of the Kubernetes node
+    std::string cdi_dir;
+    std::uint32_t seed = 0;  ///< of random delays
+  };
+  struct Events {
+    std::function<void()> on_status = [] {};  ///< status() may have changed
+    /// A claim was prepared or was not; `resource` is empty if its devices were not known.
+    std::function<void(const std::string& resource, bool success,
+                       std::chrono::nanoseconds duration)>
+        on_prepared = [](const std::string&, bool, std::chrono::nanoseconds) {};
+    /// See DriverEndpoint::Events.
+    std::function<void(const std::string& reason)> on_dead = [](const std::string&) {};
+  };
+  /// The parts of a resource that claims use.
+  struct Resource {
+    std::shared_ptr<HookRunner> hooks;
+    std::shared_ptr<HostLookups> lookups;
+    std::function<void()> on_stale_list;  ///< a listed device cannot be used: scan again
+    /// The IDs of the devices that claims hold have changed.
+    std::function<void(const std::set<std::string>& ids)> on_held;
+    std::function<void()> on_state;  ///< StateOf the resource has changed
+  };
+
+  /// Fails with kInvalid if the names or paths of the instance are not valid.
+  static Result<std::unique_ptr<DraService>> Create(const Dependencies& deps, Options options,
+                                                    Events events);
+  ~DraService();
+  DraService(const DraService&) = delete;
+  DraService& operator=(const DraService&) = delete;
+
+  /// Sets the names of all resources that are served from now on, also of those that have not been
+  /// scanned yet. The slices of other resources are deleted.
+  void SetNames(std::set<std::string> resources);
+
+  /// Adds a resource whose name is set; its snapshots follow.
+  void Add(const std::string& name, Resource resource);
+  void Publish(const std::string& name, std::shared_ptr<const Snapshot> snapshot);
+  /// Claims of the resource cannot be prepared any more, and no function of it is called.
+  void Remove(const std::string& name);
+  /// Calls `done` when no call of the kubelet uses devices of a resource that was removed, whose
+  /// hooks run until then. Dropping the subscription cancels.
+  Subscription AwaitUnused(const std::string& name, std::function<void()> done);
+
+  /// The state of a resource for the status page and readiness.
+  struct State {
+    bool ready = false;          ///< pods can get the devices
+    std::string waits_for = {};  ///< why not, for the administrator
+    bool operator==(const State&) const = default;
+  };
+  State StateOf(const std::string& name) const;
+
+  /// Returns the holders of the devices of a resource by their IDs, from those of its driver.
+  DeviceHolders HoldersOf(const std::string& name, const DriverHolders& holders) const;
+
+  /// Returns the current status. Its cost grows with the number of resources and claims.
+  DraStatus status() const;
+
+  /// Reads the files of claims again, which another process can change.
+  void ReadClaims();
+
+  /// Stops the servers and removes the sockets, then calls `done` once. Slices and claims stay: a
+  /// restart must not disturb pods.
+  void End(std::function<void()> done);
+
+ private:
+  class Observer;
+  struct Served {
+    Resource parts;
+    std::shared_ptr<const NamedDevices> devices;  ///< null before the first snapshot
+    DeviceIds held;                               ///< by claims
+    DraPoolStatus published = {};                 ///< the part that ComputePool knows
+    std::vector<PublishedHealth> health = {};
+    State reported = {};  ///< as last passed to on_state
+  };
+
+  DraService(const Dependencies& deps, Options options, std::string lock_file, Events events);
+  Subscription RequestClaim(const ClaimKey& claim, std::function<void(Result<std::string>)> done);
+  ServedResources Resources() const;
+  void ComputePoolOf(const std::string& name, Served& served);
+  void ComputeAllPools();
+  void OnRegistration(const Status& status);
+  void OnPrepared(const ClaimPreparer::PrepareEnd& end);
+  void OnClaims(const Result<ClaimFiles::All>& read);
+  void PublishHealthSoon();
+  void OnClaimsUnreadable(const std::string& reason);
+  void Start();
+  void StartIfScanned();
+  void OnState();
+  void ReportStates();
+
+  const Dependencies deps_;
+  const Options options_;
+  const Events events_;
+  const ClaimFiles files_;
+  ThreadPool file_pool_;  ///< for credentials, names of hosts and files of claims
+  ApiClient client_;
+  SlicePublisher publisher_;
+  std::set<std::string> names_;  ///< of all resources, see SetNames
+  std::map<std::string, Served> resources_;
+  std::vector<PreparedClaim> claims_;
+  std::set<std::string> damaged_;  ///< files of claims, as logged
+  bool has_claims_ = false;        ///< claims_ was read: pools depend on it
+  bool is_reading_ = false;        ///< files of claims
+  bool must_read_again_ = false;
+  std::string read_error_;  ///< as logged
+  Subscription read_retry_;
+  bool is_health_due_ = false;  ///< the list will be published
+  bool is_started_ = false;     ///< the kubelet can find the driver
+  Subscription start_limit_;
+  bool is_registered_ = false;
+  std::string registration_error_;
+  Subscription state_timer_;
+  std::shared_ptr<ClaimPreparer> preparer_;
+  std::unique_ptr<DriverEndpoint> endpoint_;
+  Lifetime lifetime_;
+};
+
+}  // namespace patchbay

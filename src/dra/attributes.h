@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/attribute.h"
+#include "model/device.h"
+
+namespace patchbay {
+
+/// The attributes of the devices of ResourceSlices. Pure.
+
+using Attributes = std::map<std::string, AttributeValue, std::less<>>;
+
+/// An attribute that a device does not have, and why; printable.
+struct AttributeProblem {
+  std::string name;
+  std::string reason;
+  bool operator==(const AttributeProblem&) const = default;
+};
+
+/// The attributes of one device.
+struct DeviceAttributes {
+  Attributes values;
+  std::vector<AttributeProblem> problems;
+};
+
+/// The device whose attributes are computed. A view: everything outlives the call.
+struct AttributeInput {
+  const Device& device;
+  std::string_view resource;
+  std::string_view node_name;  ///< of the Kubernetes node
+  std::size_t max_attributes = kMaxAttributes;
+};
+
+/// Returns the attributes of a device: `resource`, `id`, `path`, `usbVendor`, `usbProduct`,
+/// `usbSerial`, `driver` and those of resource.kubernetes.io that are known, then the specified
+/// ones, which replace them. A value that the API server would refuse, or that is not printable
+/// UTF-8, is left out and reported. So is a specified one whose variables the device lacks; an
+/// automatic one is only left out.
+DeviceAttributes AttributesOf(const AttributeInput& input, std::span<const AttributeSpec> specs);
+
+}  // namespace patchbay

@@ -1,0 +1,23 @@
+#pragma once
+
+#include <cstddef>
+#include <string_view>
+
+#include "base/result.h"
+#include "dra/claim.h"
+
+namespace patchbay {
+
+/// The maximum number of variables in the parameters of a claim, and of bytes of a value.
+inline constexpr std::size_t kMaxConfigEnv = 64;
+inline constexpr std::size_t kMaxConfigEnvValue = 4096;
+
+/// Parses a ResourceClaim of the API server, which is untrusted. Only devices and parameters of
+/// `driver` are read. Unknown fields of the claim are ignored, because new releases of Kubernetes
+/// add some. The parameters are strict, so that a misspelled key is noticed: their only key is
+/// `env`, an object of strings.
+///
+/// Fails with kInvalid; the message names the field or the key, and is printable. Pure.
+Result<ResourceClaim> ParseClaim(std::string_view json, std::string_view driver);
+
+}  // namespace patchbay

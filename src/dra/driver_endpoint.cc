@@ -1,0 +1,357 @@
+// One job at a time runs in the pool: it starts servers, or compares the sockets with those that
+// were created. A change of the directories or a slow timer requests a comparison, and only its
+// result counts. Servers that must stop before others start are passed to the job that starts them.
+//
+// dra.sock exists before the registration socket, because the kubelet connects to it as soon as it
+// finds the other; at the end the registration socket is removed first.
+
+#include "dra/driver_endpoint.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "base/format.h"
+#include "base/path.h"
+#include "rpc/socket_file.h"
+#include "rpc/unix_server.h"
+
+namespace patchbay {
+namespace {
+
+/// The time between comparisons without an event.
+constexpr std::chrono::seconds kCheckInterval{10};
+/// Checks in a row after which a socket that accepts no connection is created again. More than one,
+/// because a busy machine can be slow.
+constexpr int kMaxFailedChecks = 3;
+/// Only the kubelet and its administrators need the driver's directory.
+constexpr mode_t kDataMode = 0750;
+
+SocketIds IdsOf(const DriverSockets& sockets) {
+  return {SocketIdentity(sockets.dra), SocketIdentity(sockets.registration)};
+}
+
+/// Fails with kNotFound if the directory that the kubelet watches does not exist.
+Status CheckRegistry(const std::string& registry) {
+  struct stat info;
+  if (stat(registry.c_str(), &info) != 0) {
+    return FailErrno(format("cannot access the kubelet's plugin directory {}; check that this is a "
+                            "Kubernetes node, that the directory is mounted at the same path, as "
+                            "by the Kustomize component dra and by dra.enabled of the Helm chart, "
+                            "and that this process runs as root",
+                            registry),
+                     errno);
+  }
+  if (S_ISDIR(info.st_mode)) return {};
+  return Fail(ErrorKind::kPrecondition,
+              format("{} is not a directory; correct the kubelet's directory", registry));
+}
+
+/// Returns the directory that was removed under a mount, or nothing.
+std::optional<std::string> RemovedMountOf(const DriverSockets& sockets) {
+  for (const std::string& directory : {sockets.registry, sockets.data, DirectoryOf(sockets.data)}) {
+    if (IsRemovedMount(directory)) return directory;
+  }
+  return std::nullopt;
+}
+
+/// Creates the directory of the driver. The kubelet has created its parent.
+Status CreateDataDir(const std::string& data) {
+  std::error_code error;
+  std::filesystem::create_directories(DirectoryOf(data), error);
+  if (!error && (mkdir(data.c_str(), kDataMode) == 0 || errno == EEXIST)) return {};
+  return FailErrno(format("cannot create the directory {}; check that its parent is mounted "
+                          "writable, and that this process runs as root",
+                          data),
+                   error ? error.value() : errno);
+}
+
+/// gRPC would replace the socket of another process, whose calls would then fail.
+Status CheckUnused(const std::string& socket) {
+  if (!IsBound(socket)) return {};
+  return Fail(ErrorKind::kPrecondition,
+              format("another process serves {}; stop it, or set POD_UID from the field "
+                     "metadata.uid of the pod, so that each pod has sockets of its own",
+                     socket));
+}
+
+}  // namespace
+
+/// The input of the job that starts servers. It owns all that it uses.
+struct DriverEndpoint::StartRequest {
+  DriverInstance instance;
+  DriverSockets sockets;
+  DriverServer::Backend backend;
+  std::shared_ptr<const HealthList> health;
+  RegistrationServer::OnStatus on_status;
+  std::shared_ptr<Servers> old;  ///< to stop first
+  bool needs_driver = true;      ///< false: its server keeps running
+
+  Status Run(Servers& servers, std::vector<std::string>& swept) const {
+    old->registration.reset();
+    old->driver.reset();
+    TRY(CheckRegistry(sockets.registry));
+    TRY(CreateDataDir(sockets.data));
+    swept = SweepStaleSockets(instance, sockets);
+    if (needs_driver) {
+      TRY(CheckUnused(sockets.dra));
+      servers.driver = TRY(DriverServer::Start(sockets.dra, backend, health));
+      servers.ids.dra = SocketIdentity(sockets.dra);
+    }
+    TRY(CheckUnused(sockets.registration));
+    servers.registration = TRY(RegistrationServer::Start(sockets.registration, instance.driver,
+                                                         sockets.dra, backend.observer, on_status));
+    servers.ids.registration = SocketIdentity(sockets.registration);
+    return {};
+  }
+};
+
+/// The result of that job.
+struct DriverEndpoint::Started {
+  Servers servers;
+  std::vector<std::string> swept;
+  std::shared_ptr<const HealthList> health;  ///< the list that the servers began with
+  Status status;
+  std::optional<std::string> removed_mount;  ///< the reason of the failure, if it is one
+};
+
+Result<std::unique_ptr<DriverEndpoint>> DriverEndpoint::Create(const Dependencies& deps,
+                                                               const DriverInstance& instance,
+                                                               DriverServer::Backend backend,
+                                                               Events events) {
+  DriverSockets sockets = TRY(SocketsOf(instance));
+  backend.driver = instance.driver;
+  return std::unique_ptr<DriverEndpoint>(new DriverEndpoint(deps, instance, std::move(sockets),
+                                                            std::move(backend), std::move(events)));
+}
+
+DriverEndpoint::DriverEndpoint(const Dependencies& deps, DriverInstance instance,
+                               DriverSockets sockets, DriverServer::Backend backend, Events events)
+    : deps_(deps),
+      instance_(std::move(instance)),
+      sockets_(std::move(sockets)),
+      backend_(std::move(backend)),
+      events_(std::move(events)) {}
+
+DriverEndpoint::~DriverEndpoint() {
+  StopServers([] {});
+}
+
+void DriverEndpoint::Start() {
+  ScheduleResend();
+  WatchSockets();
+}
+
+/// Watches the sockets before they exist, so that no change is missed, and then starts the servers.
+void DriverEndpoint::WatchSockets() {
+  auto watch = PathWatch::Create(deps_.loop, deps_.pool, {sockets_.dra, sockets_.registration},
+                                 [this] { CheckSockets(); });
+  if (!watch) {
+    deps_.log.Warning("cannot watch the driver's sockets; polling them",
+                      {{"driver", instance_.driver}, {"reason", watch.error().message}});
+    return StartServers();
+  }
+  watch_ = *std::move(watch);
+  watch_->Watch([this] { StartServers(); });
+}
+
+/// Starts the servers that do not run. Stops a registration server that runs without the other.
+void DriverEndpoint::StartServers() {
+  is_busy_ = true;
+  retry_ = Subscription();
+  auto on_registration = lifetime_.Guard([this](const Status& status) { OnRegistration(status); });
+  StartRequest request{
+      instance_,
+      sockets_,
+      backend_,
+      health_,
+      [&loop = deps_.loop, on_registration](const Status& status) {
+        loop.Post([on_registration, status]() mutable { on_registration(status); });
+      },
+      std::make_shared<Servers>(),
+      servers_.driver == nullptr};
+  request.old->registration = std::move(servers_.registration);
+  deps_.pool.Run(
+      deps_.loop,
+      [request = std::move(request)] {
+        auto started = std::make_shared<Started>();
+        started->health = request.health;
+        started->status = request.Run(started->servers, started->swept);
+        if (!started->status) started->removed_mount = RemovedMountOf(request.sockets);
+        return started;
+      },
+      lifetime_.Guard([this](const std::shared_ptr<Started>& started) { OnStarted(*started); }));
+}
+
+void DriverEndpoint::OnStarted(Started& started) {
+  is_busy_ = false;
+  for (const std::string& socket : started.swept) {
+    deps_.log.Info("removed stale socket of an earlier run", {{"socket", socket}});
+  }
+  if (started.servers.driver) {
+    servers_.driver = std::move(started.servers.driver);
+    servers_.ids.dra = std::move(started.servers.ids.dra);
+    if (health_ != started.health) servers_.driver->OfferHealth(health_);
+  }
+  servers_.registration = std::move(started.servers.registration);
+  servers_.ids.registration = std::move(started.servers.ids.registration);
+  if (on_ended_) return End(std::exchange(on_ended_, nullptr));
+  if (started.removed_mount) {
+    const std::string reason = RemovedMountReason(*started.removed_mount);
+    backend_.observer->OnSockets(Fail(ErrorKind::kPrecondition, reason));
+    return events_.on_dead(reason);
+  }
+  if (!started.status) return OnFailure(started.status.error());
+  is_serving_ = true;
+  pause_.OnStarted(deps_.loop.Now());
+  last_failure_.clear();
+  is_missing_registry_ = false;
+  deps_.log.Info("driver sockets created; the kubelet can register the driver",
+                 {{"driver", instance_.driver}, {"socket", sockets_.registration}});
+  backend_.observer->OnSockets({});
+  CheckSockets();
+}
+
+void DriverEndpoint::OnFailure(const Error& error) {
+  backend_.observer->OnSockets(Failure(error));
+  if (last_failure_ != error.message) {
+    last_failure_ = error.message;
+    deps_.log.Warning("driver sockets cannot be created; retrying",
+                      {{"driver", instance_.driver}, {"reason", error.message}});
+  }
+  is_missing_registry_ = error.kind == ErrorKind::kNotFound;
+  RestartLater();
+}
+
+void DriverEndpoint::RestartLater() {
+  is_serving_ = false;
+  retry_ = deps_.loop.After(pause_.OnFailure(deps_.loop.Now()), [this] { StartServers(); });
+}
+
+/// Compares the sockets now, or when the running job has ended.
+void DriverEndpoint::CheckSockets() {
+  if (on_ended_ || has_ended_) return;
+  if (is_busy_) {
+    check_pending_ = true;
+    return;
+  }
+  check_pending_ = false;
+  // While nothing is served, only the directory of the kubelet is awaited: the changes of other
+  // failures are those of the attempts themselves.
+  if (!is_serving_) {
+    if (is_missing_registry_) StartServers();
+    return;
+  }
+  is_busy_ = true;
+  check_ = Subscription();
+  deps_.pool.Run(
+      deps_.loop,
+      [sockets = sockets_] {
+        return Found{IdsOf(sockets), IsAccepting(sockets.dra) && IsAccepting(sockets.registration)};
+      },
+      lifetime_.Guard([this](const Found& found) { OnChecked(found); }));
+}
+
+void DriverEndpoint::OnChecked(const Found& found) {
+  is_busy_ = false;
+  if (on_ended_) return End(std::exchange(on_ended_, nullptr));
+  const Restart restart = RestartFor(servers_.ids, found.ids);
+  failed_checks_ = found.is_accepting ? 0 : failed_checks_ + 1;
+  if (restart == Restart::kNone && failed_checks_ < kMaxFailedChecks) {
+    ScheduleCheck();
+    if (check_pending_) CheckSockets();
+    return;
+  }
+  failed_checks_ = 0;
+  const std::string& lost =
+      restart == Restart::kRegistration ? sockets_.registration : sockets_.dra;
+  const std::string_view why =
+      restart == Restart::kNone ? "does not accept connections; check the limit of file descriptors"
+                                : "was deleted; check what deletes sockets there";
+  deps_.log.Warning(restart == Restart::kNone
+                        ? "driver socket accepts no connections; creating it again"
+                        : "driver socket was deleted; creating it again",
+                    {{"driver", instance_.driver}, {"socket", lost}});
+  backend_.observer->OnSockets(Fail(ErrorKind::kUnavailable, format("{} {}", lost, why)));
+  if (restart == Restart::kRegistration) return RestartLater();
+  is_busy_ = true;
+  is_serving_ = false;
+  StopServers(lifetime_.Guard([this] {
+    is_busy_ = false;
+    if (on_ended_) return End(std::exchange(on_ended_, nullptr));
+    RestartLater();
+  }));
+}
+
+void DriverEndpoint::ScheduleCheck() {
+  check_ = deps_.loop.After(kCheckInterval, [this] { CheckSockets(); });
+}
+
+void DriverEndpoint::ScheduleResend() {
+  resend_ = deps_.loop.After(kHealthResendInterval, [this] {
+    if (servers_.driver) servers_.driver->ResendHealth();
+    ScheduleResend();
+  });
+}
+
+void DriverEndpoint::OnRegistration(const Status& status) {
+  if (on_ended_ || has_ended_) return;
+  if (status) {
+    last_rejection_.clear();
+    deps_.log.Info("driver registered", {{"driver", instance_.driver}});
+    return events_.on_registered();
+  }
+  if (std::exchange(last_rejection_, status.error().message) == status.error().message) return;
+  deps_.log.Warning("the kubelet rejected the driver; it tries again by itself",
+                    {{"driver", instance_.driver}, {"reason", status.error().message}});
+}
+
+void DriverEndpoint::PublishHealth(HealthList health) {
+  HealthFit fit = FitHealth(std::move(health));
+  if (fit.left_out > 0 && fit.left_out != left_out_) {
+    deps_.log.Error(
+        "the health of devices is too long for the kubelet and was truncated; split the resource",
+        {{"driver", instance_.driver},
+         {"devices", fit.list.devices.size()},
+         {"left_out", fit.left_out}});
+  }
+  left_out_ = fit.left_out;
+  if (health_ && *health_ == fit.list) return;
+  health_ = std::make_shared<const HealthList>(std::move(fit.list));
+  if (servers_.driver) servers_.driver->OfferHealth(health_);
+}
+
+void DriverEndpoint::End(std::function<void()> done) {
+  if (is_busy_) {
+    on_ended_ = std::move(done);
+    return;
+  }
+  has_ended_ = true;
+  is_serving_ = false;
+  retry_ = Subscription();
+  check_ = Subscription();
+  resend_ = Subscription();
+  watch_.reset();
+  StopServers(lifetime_.Guard([done = std::move(done)] { done(); }));
+}
+
+/// Stops the servers that run in the pool, then calls `then` on the loop.
+void DriverEndpoint::StopServers(std::function<void()> then) {
+  if (servers_.driver) servers_.driver->BeginStop();
+  auto stopping = std::make_shared<Servers>(std::exchange(servers_, {}));
+  deps_.pool.Run(
+      deps_.loop,
+      [stopping = std::move(stopping)] {
+        stopping->registration.reset();
+        stopping->driver.reset();
+        return true;
+      },
+      [then = std::move(then)](bool) { then(); });
+}
+
+}  // namespace patchbay

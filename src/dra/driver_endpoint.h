@@ -1,0 +1,122 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "dra/driver_server.h"
+#include "dra/driver_sockets.h"
+#include "dra/health_list.h"
+#include "dra/registration_server.h"
+#include "dra/restart_policy.h"
+#include "os/loop.h"
+#include "os/path_watch.h"
+#include "os/thread_pool.h"
+
+namespace patchbay {
+
+/// Serves one driver to the kubelet: creates its sockets, re-creates those that are deleted, and
+/// keeps the health of its devices known. The kubelet finds the sockets by itself, also after it
+/// restarts. RestartFor and RestartPause decide; this class acts.
+///
+/// Belongs to the loop thread. Servers start and stop in the pool.
+class DriverEndpoint {
+ public:
+  /// All references must outlive the endpoint.
+  struct Dependencies {
+    Loop& loop;
+    ThreadPool& pool;  ///< starts and stops servers, and looks up sockets
+    Log& log;
+  };
+
+  /// Called on the loop.
+  struct Events {
+    /// The kubelet registered the driver. It may have deleted the slices of the driver before.
+    std::function<void()> on_registered = [] {};
+    /// A directory was removed under a mount, see IsRemovedMount. Nothing is served any more: the
+    /// process must be restarted.
+    std::function<void(const std::string& reason)> on_dead = [](const std::string&) {};
+  };
+
+  /// Fails with kInvalid if the names in `instance` are not valid or its paths are too long.
+  /// `backend` is for the calls; its driver is that of `instance`.
+  static Result<std::unique_ptr<DriverEndpoint>> Create(const Dependencies& deps,
+                                                        const DriverInstance& instance,
+                                                        DriverServer::Backend backend,
+                                                        Events events);
+  /// Stops running servers in the pool. To know when they have stopped, call End first.
+  ~DriverEndpoint();
+  DriverEndpoint(const DriverEndpoint&) = delete;
+  DriverEndpoint& operator=(const DriverEndpoint&) = delete;
+
+  /// Creates the sockets, and from then on keeps them until End.
+  void Start();
+
+  /// Sets the health of all devices, and sends it to the kubelet if it changed.
+  void PublishHealth(HealthList health);
+
+  /// Stops the servers and removes both sockets, then calls `done` once. In pods of a rolling
+  /// update, the sockets of the other instance remain.
+  void End(std::function<void()> done);
+
+  const DriverSockets& sockets() const { return sockets_; }
+  /// Returns whether both sockets exist, as of the last check.
+  bool is_serving() const { return is_serving_; }
+
+ private:
+  /// The running servers. `registration` is stopped first and started last.
+  struct Servers {
+    std::unique_ptr<DriverServer> driver;
+    std::unique_ptr<RegistrationServer> registration;
+    SocketIds ids;  ///< of their sockets, read when each was started
+  };
+  struct Started;
+  struct StartRequest;
+  /// The result of a check.
+  struct Found {
+    SocketIds ids;
+    bool is_accepting = true;  ///< at both sockets
+  };
+
+  DriverEndpoint(const Dependencies& deps, DriverInstance instance, DriverSockets sockets,
+                 DriverServer::Backend backend, Events events);
+  void WatchSockets();
+  void StartServers();
+  void OnStarted(Started& started);
+  void OnFailure(const Error& error);
+  void CheckSockets();
+  void OnChecked(const Found& found);
+  void RestartLater();
+  void ScheduleCheck();
+  void ScheduleResend();
+  void OnRegistration(const Status& status);
+  void StopServers(std::function<void()> then);
+
+  const Dependencies deps_;
+  const DriverInstance instance_;
+  const DriverSockets sockets_;
+  const DriverServer::Backend backend_;
+  const Events events_;
+  std::unique_ptr<PathWatch> watch_;  ///< null if nothing can be watched
+  Servers servers_;
+  bool is_serving_ = false;  ///< both servers run
+  RestartPause pause_;
+  bool is_busy_ = false;        ///< a job that starts servers or checks sockets is in the pool
+  int failed_checks_ = 0;       ///< in a row at which a socket accepted no connection
+  bool check_pending_ = false;  ///< something changed since that job began
+  bool is_missing_registry_ = false;  ///< the servers start when the directory appears
+  std::string last_failure_;          ///< of a start, since the last one that succeeded
+  std::string last_rejection_;        ///< of the registration, since the last one that succeeded
+  std::shared_ptr<const HealthList> health_;  ///< as published last
+  std::size_t left_out_ = 0;                  ///< devices without room in that list
+  std::function<void()> on_ended_;            ///< set while ending
+  bool has_ended_ = false;
+  Subscription retry_;
+  Subscription check_;
+  Subscription resend_;
+  Lifetime lifetime_;
+};
+
+}  // namespace patchbay

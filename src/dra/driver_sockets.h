@@ -1,0 +1,48 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace patchbay {
+
+/// One process that serves a driver.
+struct DriverInstance {
+  std::string kubelet_root = "/var/lib/kubelet";  ///< the same path inside the pod and outside
+  std::string driver = {};
+  /// Two pods of a rolling update serve the driver at the same time and need sockets of their own.
+  /// Empty on a host without pods; then only one process can serve the driver.
+  std::string pod_uid = {};
+};
+
+/// The paths of an instance. Names are those of the library that Kubernetes has for drivers
+/// (k8s.io/dynamic-resource-allocation, kubeletplugin/draplugin.go), with hashes where a path would
+/// be longer than the 107 bytes that fit into a socket address.
+struct DriverSockets {
+  std::string registry;  ///< the directory that the kubelet watches; it creates it
+  std::string data;      ///< the directory of the driver, which the driver creates
+  std::string dra;       ///< in `data`: "dra.sock" or "dra-<pod UID>.sock"
+  std::string
+      registration;  ///< in `registry`: "<driver>-reg.sock" or "<driver>-<pod UID>-reg.sock"
+};
+
+/// Returns the paths. Fails with kInvalid if the driver or the pod UID is not a valid name, or if a
+/// path is too long even with hashes.
+Result<DriverSockets> SocketsOf(const DriverInstance& instance);
+
+/// Returns whether a socket with this name in DriverSockets::registry is of `driver`, of any
+/// instance. A name without the driver in it, the shortest form, is not recognized.
+bool IsRegistrationSocketOf(std::string_view driver, std::string_view name);
+
+/// Returns whether a socket with this name in DriverSockets::data can be of any instance.
+bool IsDraSocket(std::string_view name);
+
+/// Removes the sockets of the driver that killed runs of this or another instance have left: those
+/// that no process has bound. Sockets of running instances and of other drivers remain. Returns the
+/// removed paths. Looks up paths, which can hang.
+std::vector<std::string> SweepStaleSockets(const DriverInstance& instance,
+                                           const DriverSockets& sockets);
+
+}  // namespace patchbay

@@ -1,0 +1,140 @@
+#include "dra/published_pool.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/format.h"
+#include "dra/device_name.h"
+
+namespace patchbay {
+namespace {
+
+/// Returns the taint of a device that should not be used; nothing for a usable device.
+std::optional<DeviceTaint> TaintOf(const PoolInput& input, const ListedDevice& listed) {
+  if (listed.is_missing) {
+    return DeviceTaint{.key = std::string(kGoneTaint), .effect = TaintEffect::kNoExecute};
+  }
+  if (listed.health == Health::kHealthy) return std::nullopt;
+  const bool evicts = input.devices.snapshot().spec->on_unhealthy == OnUnhealthy::kEvict;
+  return DeviceTaint{.key = std::string(kUnhealthyTaint),
+                     .effect = evicts ? TaintEffect::kNoExecute : TaintEffect::kNoSchedule};
+}
+
+/// Returns whether a device that should not be used stays in the pool.
+bool StaysPublished(const PoolInput& input, const ListedDevice& listed) {
+  const bool is_allocated = input.allocated.contains(listed.device->id);
+  if (input.features.taints) return is_allocated || !listed.is_missing;
+  return is_allocated && input.devices.snapshot().spec->replicas == 1;
+}
+
+std::string WhyNotServed(const ResourceSpec& spec, const ServerFeatures& features) {
+  if (spec.name.size() > kMaxAttributeText) {
+    return format(
+        "the name of the resource has {} bytes, and device classes select by an attribute "
+        "of at most {}; choose a shorter name",
+        spec.name.size(), kMaxAttributeText);
+  }
+  if (spec.replicas > 1 && !features.shared_devices) {
+    return "the API server drops allowMultipleAllocations, so a device with replicas would be "
+           "exclusive; turn on the feature gate DRAConsumableCapacity (on from Kubernetes 1.36), "
+           "or "
+           "set replicas = 1";
+  }
+  return "";
+}
+
+/// Adds the allocated devices that the snapshot does not have: they were removed while the daemon
+/// did not run. A shared one whose taint is dropped is left out, since other claims could get it.
+void AddForgotten(const PoolInput& input, PublishedPool& pool) {
+  const Snapshot& snapshot = input.devices.snapshot();
+  const bool is_shared = snapshot.spec->replicas > 1;
+  if (is_shared && !input.features.taints) return;
+  for (const std::string& id : input.allocated) {
+    SliceDevice device{.name = SliceDeviceName(id)};
+    const bool is_known = FindDevice(snapshot, id) != nullptr;
+    const bool is_taken = std::ranges::any_of(
+        pool.devices, [&](const SliceDevice& other) { return other.name == device.name; });
+    if (is_known || is_taken || input.devices.Find(device.name) != nullptr) continue;
+    const Device forgotten{.id = id, .nodes = {}};
+    device.attributes =
+        AttributesOf(
+            {.device = forgotten, .resource = snapshot.spec->name, .node_name = input.node_name},
+            {})
+            .values;
+    if (is_shared) {
+      device.slots = SlotCapacity{.slots = snapshot.spec->replicas};
+      device.allow_multiple_allocations = true;
+    }
+    if (input.features.taints) {
+      device.taints = {{.key = std::string(kGoneTaint), .effect = TaintEffect::kNoExecute}};
+    }
+    pool.devices.push_back(std::move(device));
+  }
+}
+
+}  // namespace
+
+NamedDevices::NamedDevices(std::shared_ptr<const Snapshot> snapshot)
+    : snapshot_(std::move(snapshot)) {
+  for (const ListedDevice& listed : snapshot_->devices) {
+    const auto [at, is_new] = by_name_.emplace(SliceDeviceName(listed.device->id), &listed);
+    if (!is_new) at->second = nullptr;
+  }
+}
+
+const ListedDevice* NamedDevices::Find(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+std::string ProblemText(const PoolProblem& problem) {
+  if (problem.attribute.empty()) return format("{}: {}", problem.device_id, problem.reason);
+  return format("{} {}: {}", problem.device_id, problem.attribute, problem.reason);
+}
+
+PublishedPool ComputePool(const PoolInput& input) {
+  const Snapshot& snapshot = input.devices.snapshot();
+  const ResourceSpec& spec = *snapshot.spec;
+  PublishedPool pool{.name = PoolName(input.node_name, spec.name),
+                     .devices = {},
+                     .problems = {},
+                     .not_served = WhyNotServed(spec, input.features)};
+  if (!pool.not_served.empty()) return pool;
+  const bool is_shared = spec.replicas > 1;
+  pool.devices.reserve(snapshot.devices.size());
+  for (const ListedDevice& listed : snapshot.devices) {
+    const std::string& id = listed.device->id;
+    auto taint = TaintOf(input, listed);
+    if (taint && !StaysPublished(input, listed)) continue;
+    SliceDevice device{.name = SliceDeviceName(id)};
+    if (input.devices.Find(device.name) == nullptr) {
+      pool.problems.push_back(
+          {.device_id = id,
+           .reason = format("several devices have the name \"{}\" in the pool, so none of them is "
+                            "published; set another id for them",
+                            device.name)});
+      continue;
+    }
+    DeviceAttributes attributes =
+        AttributesOf({.device = *listed.device,
+                      .resource = spec.name,
+                      .node_name = input.node_name,
+                      .max_attributes = kMaxAttributes - (is_shared ? 1 : 0)},  // the slots
+                     spec.attributes);
+    device.attributes = std::move(attributes.values);
+    for (AttributeProblem& problem : attributes.problems) {
+      pool.problems.push_back({id, std::move(problem.name), std::move(problem.reason)});
+    }
+    if (is_shared) {
+      device.slots = SlotCapacity{.slots = spec.replicas};
+      device.allow_multiple_allocations = true;
+    }
+    if (taint && input.features.taints) device.taints = {std::move(*taint)};
+    pool.devices.push_back(std::move(device));
+  }
+  AddForgotten(input, pool);
+  return pool;
+}
+
+}  // namespace patchbay

@@ -1,0 +1,343 @@
+// The writer and the reader are inverse for slices that Patchbay wrote: a plan compares what the
+// reader returns with what the writer gets.
+//
+// The reader takes each member in a statement of its own: a TRY that returns from within a braced
+// initializer would leak the members before it.
+
+#include "dra/slice_json.h"
+
+#include <algorithm>
+#include <iterator>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
+
+#include "base/escape.h"
+#include "base/format.h"
+#include "dra/device_name.h"
+#include "dra/json_fields.h"
+#include "model/object_name.h"
+
+namespace patchbay {
+namespace {
+
+using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;
+
+constexpr std::string_view kSliceVersion = "resource.k8s.io/v1";
+constexpr std::string_view kSliceKind = "ResourceSlice";
+constexpr std::string_view kSlotsName = "slots";
+constexpr std::string_view kOneSlot = "1";
+
+/// The maximum length of a text of the API: a label name with its domain has 317 bytes.
+constexpr std::size_t kMaxApiText = 512;
+/// More than the API server accepts today.
+constexpr std::size_t kMaxDevicesRead = 1024;
+constexpr std::size_t kMaxTaintsRead = 64;
+
+/// The API server cuts a longer prefix, possibly after a dot, which makes the name invalid.
+constexpr std::size_t kMaxGenerateName = 58;
+
+/// The keys of the values of an attribute.
+constexpr const char* kStringKey = "string";
+constexpr const char* kIntKey = "int";
+constexpr const char* kBoolKey = "bool";
+constexpr const char* kVersionKey = "version";
+
+/// The names of TaintEffect, in its order.
+
+/// Fields of a device that change where it is scheduled and that Patchbay never writes.
+constexpr const char* kForeignDeviceFields[] = {
+    "nodeName",
+    "nodeSelector",
+    "allNodes",
+    "consumesCounters",
+    "bindsToNode",
+    "bindingConditions",
+    "nodeAllocatableResources",
+    "bindingFailureConditions",
+    "skipNodeOperations",
+};
+
+template <class... Ts>
+struct Overloaded : Ts... {
+  using Ts::operator()...;
+};
+template <class... Ts>
+Overloaded(Ts...) -> Overloaded<Ts...>;
+
+OrderedJson AttributeJson(const AttributeValue& value) {
+  return std::visit(Overloaded{
+                        [](const std::string& text) {
+                          return OrderedJson{{kStringKey, text}};
+                        },
+                        [](std::int64_t number) {
+                          return OrderedJson{{kIntKey, number}};
+                        },
+                        [](bool flag) {
+                          return OrderedJson{{kBoolKey, flag}};
+                        },
+                        [](const SemanticVersion& version) {
+                          return OrderedJson{{kVersionKey, version.text}};
+                        },
+                    },
+                    value);
+}
+
+OrderedJson SlotsJson(const SlotCapacity& capacity) {
+  OrderedJson slots = {{"value", std::to_string(capacity.slots)}};
+  if (capacity.has_policy) {
+    slots["requestPolicy"] = {{"default", kOneSlot},
+                              {"validRange", {{"min", kOneSlot}, {"step", kOneSlot}}}};
+  }
+  return OrderedJson{{kSlotsName, std::move(slots)}};
+}
+
+OrderedJson TaintJson(const DeviceTaint& taint) {
+  OrderedJson json = {{"key", taint.key}};
+  if (!taint.value.empty()) json["value"] = taint.value;
+  json["effect"] = kTaintEffectNames[static_cast<std::size_t>(taint.effect)];
+  if (!taint.time_added.empty()) json["timeAdded"] = taint.time_added;
+  return json;
+}
+
+OrderedJson DeviceJson(const SliceDevice& device) {
+  OrderedJson json = {{"name", device.name}};
+  for (const auto& [name, value] : device.attributes) {
+    json["attributes"][name] = AttributeJson(value);
+  }
+  if (device.slots) json["capacity"] = SlotsJson(*device.slots);
+  if (device.allow_multiple_allocations) json["allowMultipleAllocations"] = true;
+  for (const DeviceTaint& taint : device.taints) json["taints"].push_back(TaintJson(taint));
+  return json;
+}
+
+OrderedJson SpecJson(const ResourceSlice& slice, const SliceOwner& owner) {
+  OrderedJson devices = OrderedJson::array();
+  for (const SliceDevice& device : slice.devices) devices.push_back(DeviceJson(device));
+  return {{"driver", owner.driver},
+          {"nodeName", owner.node_name},
+          {"pool",
+           {{"name", slice.pool},
+            {"generation", slice.generation},
+            {"resourceSliceCount", slice.slice_count}}},
+          {"devices", std::move(devices)}};
+}
+
+OrderedJson OwnerJson(const SliceOwner& owner) {
+  return OrderedJson::array({{{"apiVersion", "v1"},
+                              {"kind", "Node"},
+                              {"name", owner.node_name},
+                              {"uid", owner.node_uid},
+                              {"controller", true}}});
+}
+
+/// Bytes that are not UTF-8 cannot occur in what ComputePool returns.
+std::string SliceText(const OrderedJson& json) {
+  return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+}
+
+std::string ObjectJson(OrderedJson metadata, const ResourceSlice& slice, const SliceOwner& owner) {
+  metadata["ownerReferences"] = OwnerJson(owner);
+  return SliceText({{"apiVersion", kSliceVersion},
+                    {"kind", kSliceKind},
+                    {"metadata", std::move(metadata)},
+                    {"spec", SpecJson(slice, owner)}});
+}
+
+std::string GenerateName(std::size_t index, const SliceOwner& owner) {
+  std::string name = format("{:05x}-{}-{}", index, owner.driver, owner.node_name);
+  name.resize(std::min(name.size(), kMaxGenerateName - 1));
+  while (name.ends_with('.') || name.ends_with('-')) name.pop_back();
+  return name + "-";
+}
+
+Result<SliceKey> ReadSliceKey(const Json& metadata) {
+  SliceKey key;
+  key.name = TRY(TextMember(metadata, "name", kMaxApiText));
+  key.uid = TRY(TextMember(metadata, "uid", kMaxApiText));
+  key.resource_version = TRY(TextMember(metadata, "resourceVersion", kMaxApiText));
+  if (!IsDnsSubdomain(key.name))
+    return Fail(ErrorKind::kInvalid, "\"name\" must be a DNS subdomain");
+  if (!IsUid(key.uid)) {
+    return Fail(ErrorKind::kInvalid, "\"uid\" must be letters, digits and \"-\"");
+  }
+  if (key.resource_version.empty() || !IsPrintable(key.resource_version)) {
+    return Fail(ErrorKind::kInvalid, "\"resourceVersion\" must not be empty");
+  }
+  return key;
+}
+
+/// Returns the value of an attribute; nothing for a type that Patchbay does not write.
+std::optional<AttributeValue> ReadAttribute(const Json& attribute) {
+  if (!attribute.is_object() || attribute.size() != 1) return std::nullopt;
+  const std::string& key = attribute.begin().key();
+  const Json& value = attribute.begin().value();
+  if (key == kStringKey && value.is_string()) return value.get<std::string>();
+  if (key == kBoolKey && value.is_boolean()) return value.get<bool>();
+  if (key == kVersionKey && value.is_string()) return SemanticVersion{value.get<std::string>()};
+  const bool is_too_large = value.is_number_unsigned() &&
+                            value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max();
+  if (key == kIntKey && value.is_number_integer() && !is_too_large)
+    return value.get<std::int64_t>();
+  return std::nullopt;
+}
+
+Status ReadAttributes(const Json& object, SliceDevice& device) {
+  const Json* const attributes = TRY(ObjectMember(object, "attributes"));
+  if (attributes == nullptr) return {};
+  for (const auto& [name, attribute] : attributes->items()) {
+    if (auto value = ReadAttribute(attribute)) {
+      device.attributes.emplace(name, std::move(*value));
+    } else {
+      device.has_foreign_fields = true;
+    }
+  }
+  return {};
+}
+
+/// Returns whether the policy is the one that SlotsJson writes.
+Result<bool> IsOwnPolicy(const Json& policy) {
+  const Json* const range = TRY(ObjectMember(policy, "validRange"));
+  if (range == nullptr || HasMember(policy, "validValues") || HasMember(*range, "max"))
+    return false;
+  const std::string by_default = TRY(TextMember(policy, "default", kMaxApiText));
+  const std::string min = TRY(TextMember(*range, "min", kMaxApiText));
+  const std::string step = TRY(TextMember(*range, "step", kMaxApiText));
+  return by_default == kOneSlot && min == kOneSlot && step == kOneSlot;
+}
+
+Status ReadCapacity(const Json& object, SliceDevice& device) {
+  const Json* const capacity = TRY(ObjectMember(object, "capacity"));
+  if (capacity == nullptr) return {};
+  const Json* const slots = TRY(ObjectMember(*capacity, kSlotsName.data()));
+  if (capacity->size() != (slots == nullptr ? 0U : 1U)) device.has_foreign_fields = true;
+  if (slots == nullptr) return {};
+  const auto value = ParseQuantity(TRY(TextMember(*slots, "value", kMaxApiText)));
+  const Json* const policy = TRY(ObjectMember(*slots, "requestPolicy"));
+  if (!value || (policy != nullptr && !TRY(IsOwnPolicy(*policy)))) device.has_foreign_fields = true;
+  device.slots = SlotCapacity{.slots = value.value_or(0), .has_policy = policy != nullptr};
+  return {};
+}
+
+Status ReadTaints(const Json& object, SliceDevice& device) {
+  const Json* const taints = TRY(ObjectsMember(object, "taints", kMaxTaintsRead));
+  if (taints == nullptr) return {};
+  for (const Json& taint : *taints) {
+    const std::string effect = TRY(TextMember(taint, "effect", kMaxApiText));
+    const auto* const known = std::ranges::find(kTaintEffectNames, effect);
+    if (known == std::end(kTaintEffectNames)) {
+      device.has_foreign_fields = true;
+      continue;
+    }
+    DeviceTaint read;
+    read.key = TRY(TextMember(taint, "key", kMaxApiText));
+    read.value = TRY(TextMember(taint, "value", kMaxApiText));
+    read.effect = static_cast<TaintEffect>(known - std::begin(kTaintEffectNames));
+    read.time_added = TRY(TextMember(taint, "timeAdded", kMaxApiText));
+    device.taints.push_back(std::move(read));
+  }
+  return {};
+}
+
+Result<SliceDevice> ReadDevice(const Json& object) {
+  SliceDevice device;
+  device.name = TRY(TextMember(object, "name", kMaxLabel));
+  TRY(ReadAttributes(object, device));
+  TRY(ReadCapacity(object, device));
+  device.allow_multiple_allocations = TRY(BoolMember(object, "allowMultipleAllocations"));
+  TRY(ReadTaints(object, device));
+  for (const char* field : kForeignDeviceFields) {
+    if (HasMember(object, field)) device.has_foreign_fields = true;
+  }
+  return device;
+}
+
+Result<ResourceSlice> ReadSpec(const Json& spec) {
+  const Json* const pool = TRY(ObjectMember(spec, "pool"));
+  if (pool == nullptr) return Fail(ErrorKind::kInvalid, "\"pool\" must be an object");
+  ResourceSlice slice;
+  slice.pool = TRY(TextMember(*pool, "name", kMaxSubdomain));
+  slice.generation = TRY(CountMember(*pool, "generation"));
+  slice.slice_count = TRY(CountMember(*pool, "resourceSliceCount"));
+  const Json* const devices = TRY(ObjectsMember(spec, "devices", kMaxDevicesRead));
+  if (devices == nullptr) return slice;
+  slice.devices.reserve(devices->size());
+  for (const Json& object : *devices) {
+    auto device = ReadDevice(object);
+    if (!device) {
+      return Within(format("devices[{}]", slice.devices.size()), std::move(device).error());
+    }
+    slice.devices.push_back(std::move(*device));
+  }
+  return slice;
+}
+
+Result<PublishedSlice> ReadSlice(const Json& object) {
+  // Items of a list have no kind of their own.
+  const std::string kind = TRY(TextMember(object, "kind", kMaxApiText));
+  const std::string version = TRY(TextMember(object, "apiVersion", kMaxApiText));
+  if ((!kind.empty() && kind != kSliceKind) || (!version.empty() && version != kSliceVersion)) {
+    return Fail(ErrorKind::kInvalid,
+                format("the object is not a {} {}", kSliceVersion, kSliceKind));
+  }
+  const Json* const metadata = TRY(ObjectMember(object, "metadata"));
+  const Json* const spec = TRY(ObjectMember(object, "spec"));
+  if (metadata == nullptr || spec == nullptr) {
+    return Fail(ErrorKind::kInvalid, "a ResourceSlice must have \"metadata\" and \"spec\"");
+  }
+  auto key = ReadSliceKey(*metadata);
+  if (!key) return Within("metadata of a ResourceSlice", std::move(key).error());
+  auto slice = ReadSpec(*spec);
+  if (!slice) {
+    const std::string cure = format(
+        "; delete it with \"kubectl delete resourceslice {}\", and its "
+        "driver creates it again",
+        key->name);
+    slice.error().message += cure;
+    return Within(format("spec of the ResourceSlice \"{}\"", key->name), std::move(slice).error());
+  }
+  PublishedSlice published;
+  published.key = std::move(*key);
+  published.driver = TRY(TextMember(*spec, "driver", kMaxLabel));
+  published.node_name = TRY(TextMember(*spec, "nodeName", kMaxSubdomain));
+  published.slice = std::move(*slice);
+  return published;
+}
+
+}  // namespace
+
+std::string CreationJson(const SliceCreation& creation, const SliceOwner& owner) {
+  return ObjectJson({{"generateName", GenerateName(creation.index, owner)}}, creation.slice, owner);
+}
+
+std::string UpdateJson(const SliceUpdate& update, const SliceOwner& owner) {
+  return ObjectJson({{"name", update.key.name},
+                     {"uid", update.key.uid},
+                     {"resourceVersion", update.key.resource_version}},
+                    update.slice, owner);
+}
+
+std::string DeletionJson(const SliceKey& key) {
+  return SliceText(
+      {{"apiVersion", "v1"},
+       {"kind", "DeleteOptions"},
+       {"preconditions", {{"uid", key.uid}, {"resourceVersion", key.resource_version}}}});
+}
+
+Result<PublishedSlice> ParseSlice(std::string_view json) {
+  auto object = ParseJsonObject(json);
+  if (!object) return Within("the ResourceSlice", std::move(object).error());
+  return ReadSlice(*object);
+}
+
+Result<ResourceSlice> ParseUnstoredSlice(std::string_view json) {
+  const auto object = ParseJsonObject(json);
+  if (!object) return Within("the ResourceSlice", object.error());
+  const Json* const spec = TRY(ObjectMember(*object, "spec"));
+  if (spec == nullptr) return Fail(ErrorKind::kInvalid, "a ResourceSlice must have \"spec\"");
+  return ReadSpec(*spec);
+}
+
+}  // namespace patchbay

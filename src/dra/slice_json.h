@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "dra/resource_slice.h"
+#include "dra/slice_plan.h"
+
+namespace patchbay {
+
+/// The JSON of resource.k8s.io/v1 ResourceSlice. What the API server returns is untrusted. Pure.
+
+/// The driver and the Kubernetes node of all slices that the daemon writes.
+struct SliceOwner {
+  std::string driver;
+  std::string node_name;
+  std::string node_uid;  ///< of the Node object, which owns the slices: they are deleted with it
+};
+
+/// Return the body of a POST, a PUT and a DELETE. Keys have a fixed order. The deletion applies
+/// only to the version of the slice that the plan has seen.
+std::string CreationJson(const SliceCreation& creation, const SliceOwner& owner);
+std::string UpdateJson(const SliceUpdate& update, const SliceOwner& owner);
+std::string DeletionJson(const SliceKey& key);
+
+/// Parses a slice. Unknown fields are ignored, because new releases of Kubernetes add fields with
+/// defaults; fields that exist today and that Patchbay never writes set has_foreign_fields. Fails
+/// with kInvalid if a known field is not of its type or too large; the message names a
+/// command that removes the slice.
+Result<PublishedSlice> ParseSlice(std::string_view json);
+
+/// Parses the spec of a slice that was sent with dryRun=All: it has no resource version, because it
+/// was not stored. Fails like ParseSlice.
+Result<ResourceSlice> ParseUnstoredSlice(std::string_view json);
+
+}  // namespace patchbay

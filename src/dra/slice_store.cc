@@ -1,0 +1,107 @@
+#include "dra/slice_store.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "dra/slice_json.h"
+
+namespace patchbay {
+namespace {
+
+/// Resource versions are decimal numbers in every release, and comparable since KEP-5504. Others
+/// are regarded as different.
+std::optional<std::uint64_t> NumberOf(const std::string& resource_version) {
+  std::uint64_t number = 0;
+  const char* end = resource_version.data() + resource_version.size();
+  const auto parsed = std::from_chars(resource_version.data(), end, number);
+  if (parsed.ec != std::errc() || parsed.ptr != end) return std::nullopt;
+  return number;
+}
+
+bool IsNotNewer(const std::string& version, const std::string& than) {
+  const auto number = NumberOf(version);
+  const auto other = NumberOf(than);
+  return number && other ? *number <= *other : version == than;
+}
+
+}  // namespace
+
+bool SliceStore::IsOwn(const PublishedSlice& slice) const {
+  return slice.driver == driver_ && slice.node_name == node_name_;
+}
+
+std::span<const PublishedSlice> SliceStore::SlicesOf(const std::string& pool) const {
+  const auto found = pools_.find(pool);
+  if (found == pools_.end()) return {};
+  return found->second;
+}
+
+/// Returns whether the slices changed.
+bool SliceStore::Put(PublishedSlice slice) {
+  const std::optional<PublishedSlice> old = Take(slice.key.name);
+  if (!old && pool_of_.size() >= kMaxSlices) return false;
+  const bool changed = !old || old->slice != slice.slice || old->key.uid != slice.key.uid;
+  pool_of_.emplace(slice.key.name, slice.slice.pool);
+  pools_[slice.slice.pool].push_back(std::move(slice));
+  return changed;
+}
+
+/// Removes a slice and returns it, or nothing if it does not exist.
+std::optional<PublishedSlice> SliceStore::Take(const std::string& name) {
+  const auto known = pool_of_.find(name);
+  if (known == pool_of_.end()) return std::nullopt;
+  const auto pool = pools_.find(known->second);
+  pool_of_.erase(known);
+  const auto at = std::ranges::find(
+      pool->second, name, [](const PublishedSlice& s) -> auto& { return s.key.name; });
+  std::optional<PublishedSlice> taken = std::move(*at);
+  pool->second.erase(at);
+  if (pool->second.empty()) pools_.erase(pool);
+  return taken;
+}
+
+std::vector<Error> SliceStore::ReplaceAll(const std::vector<std::string>& objects) {
+  pools_.clear();
+  pool_of_.clear();
+  written_.clear();
+  std::vector<Error> errors;
+  for (const std::string& object : objects) {
+    auto slice = ParseSlice(object);
+    if (!slice) {
+      errors.push_back(std::move(slice).error());
+    } else if (IsOwn(*slice)) {
+      Put(*std::move(slice));
+    }
+  }
+  return errors;
+}
+
+Result<bool> SliceStore::Apply(const WatchEvent& event) {
+  PublishedSlice slice = TRY(ParseSlice(event.object));
+  if (!IsOwn(slice)) return false;
+  const auto written = written_.find(slice.key.name);
+  if (written != written_.end()) {
+    const bool is_deleted = written->second.empty();
+    if (is_deleted && event.type != WatchEventType::kDeleted) return false;
+    if (!is_deleted && IsNotNewer(event.resource_version, written->second)) return false;
+  }
+  if (event.type != WatchEventType::kDeleted) return Put(std::move(slice));
+  if (written != written_.end()) written_.erase(written);
+  return Take(slice.key.name).has_value();
+}
+
+void SliceStore::OnWritten(PublishedSlice slice) {
+  if (!IsOwn(slice)) return;
+  written_[slice.key.name] = slice.key.resource_version;
+  Put(std::move(slice));
+}
+
+void SliceStore::OnDeleted(const SliceKey& key) {
+  written_[key.name].clear();
+  Take(key.name);
+}
+
+}  // namespace patchbay

@@ -1,0 +1,120 @@
+// The part of SlicePublisher that executes a plan: one request at a time, deletions first, then
+// updates, then creations. Each result changes the store at once, so that the event about an own
+// write is no change. A failure ends the plan; its pool is planned again after a delay.
+
+#include <utility>
+
+#include "base/format.h"
+#include "dra/slice_publisher.h"
+
+namespace patchbay {
+namespace {
+
+std::string TargetOf(std::string_view path, const SliceKey& key) {
+  return format("{}/{}", path, EncodeForUrl(key.name));
+}
+
+/// Returns whether the slices at the API server are not those that are known.
+bool IsOutdated(const ApiError& error) {
+  const ApiRetry retry = RetryFor(error);
+  return retry == ApiRetry::kReread || retry == ApiRetry::kRelist || error.status == 404;
+}
+
+}  // namespace
+
+void SlicePublisher::WriteNext() {
+  const SlicePlan& plan = execution_->plan;
+  std::size_t index = execution_->next++;
+  if (index < plan.deletions.size()) {
+    const SliceKey key = plan.deletions[index];
+    return Send(
+        {.verb = ApiVerb::kDelete, .target = TargetOf(kSlicesPath, key), .body = DeletionJson(key)},
+        [this, key](const ApiResult& result) { OnDeleted(key, result); });
+  }
+  index -= plan.deletions.size();
+  if (index < plan.updates.size()) {
+    const SliceUpdate& update = plan.updates[index];
+    return Send({.verb = ApiVerb::kUpdate,
+                 .target = TargetOf(kSlicesPath, update.key),
+                 .body = UpdateJson(update, owner_)},
+                [this, sent = update.slice](const ApiResult& result) { OnWritten(sent, result); });
+  }
+  index -= plan.updates.size();
+  if (index < plan.creations.size()) {
+    const SliceCreation& creation = plan.creations[index];
+    return Send(
+        {.verb = ApiVerb::kCreate,
+         .target = std::string(kSlicesPath),
+         .body = CreationJson(creation, owner_)},
+        [this, sent = creation.slice](const ApiResult& result) { OnWritten(sent, result); });
+  }
+  Finish();
+  Advance();
+}
+
+void SlicePublisher::OnWritten(const ResourceSlice& sent, const ApiResult& result) {
+  if (!result) return OnWriteFailed(result.error());
+  auto stored = ParseSlice(result->body);
+  if (!stored) return OnWriteFailed({ApiErrorKind::kResponse, stored.error().message});
+  const ServerFeatures found = FeaturesOf(sent, stored->slice);
+  store_.OnWritten(*std::move(stored));
+  OnWriteSucceeded();
+  // A feature that was turned off since the last sample. The sample finds one that is on again.
+  ServerFeatures features = features_.value_or(ServerFeatures{});
+  features.taints = features.taints && found.taints;
+  features.shared_devices = features.shared_devices && found.shared_devices;
+  SetFeatures(features);
+}
+
+void SlicePublisher::OnDeleted(const SliceKey& key, const ApiResult& result) {
+  if (!result && result.error().status != 404) return OnWriteFailed(result.error());
+  store_.OnDeleted(key);
+  OnWriteSucceeded();
+}
+
+void SlicePublisher::OnWriteSucceeded() {
+  if (Pool* pool = CurrentPool()) {
+    ++pool->writes;
+    pool->policy.Reset();
+    pool->last_error.clear();
+  } else {
+    policy_.Reset();
+  }
+}
+
+void SlicePublisher::OnWriteFailed(const ApiError& error) {
+  Pool* pool = CurrentPool();
+  if (pool != nullptr) {
+    ++pool->failures;
+    pool->is_dirty = true;
+    pool->not_before = deps_.loop.Now() + pool->policy.NextDelay(error);
+    if (std::exchange(pool->last_error, error.message) != error.message) {
+      deps_.log.Warning("cannot publish a resource slice; retrying",
+                        {{"pool", execution_->pool}, {"reason", error.message}});
+    }
+  } else {
+    RetryLater(error);
+  }
+  execution_.reset();
+  if (IsOutdated(error) || error.kind == ApiErrorKind::kResponse) Relist();
+}
+
+/// Completes a plan. Further plans of the pool wait, longer if they overwrite another client.
+void SlicePublisher::Finish() {
+  if (Pool* pool = CurrentPool()) {
+    Loop::Duration interval = kMinInterval;
+    for (unsigned i = 1; i < pool->corrections && interval < kMaxCorrection; ++i) interval *= 2;
+    pool->not_before = deps_.loop.Now() + std::min<Loop::Duration>(interval, kMaxCorrection);
+    deps_.log.Info("resource slices published",
+                   {{"pool", execution_->pool}, {"writes", execution_->next - 1}});
+  }
+  execution_.reset();
+}
+
+/// Returns the pool of the current plan; null for slices of other pools, and for a removed pool.
+SlicePublisher::Pool* SlicePublisher::CurrentPool() {
+  const auto found = pools_.find(execution_->pool);
+  return found == pools_.end() ? nullptr : &found->second;
+}
+
+}  // namespace patchbay

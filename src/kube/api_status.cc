@@ -1,0 +1,94 @@
+#include "kube/api_status.h"
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ascii.h"
+#include "base/escape.h"
+#include "base/format.h"
+#include "base/json_text.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::size_t kMaxReasonBytes = 64;
+constexpr std::size_t kMaxMessageBytes = 1024;
+
+/// The next step for the administrator.
+constexpr std::pair<unsigned, std::string_view> kNextSteps[] = {
+    {401,
+     "the API server does not accept the credentials; check the token or the client "
+     "certificate, and that it has not expired"},
+    {403, "grant the permission to the service account or user"},
+    {404, "check that the object exists, and that the API server serves this API"},
+};
+
+/// The members of a Status that are used.
+struct StatusObject {
+  unsigned code = 0;
+  std::string reason;
+  std::string message;
+};
+
+std::optional<StatusObject> ParseStatus(std::string_view text) {
+  if (!IsJson(text)) return std::nullopt;
+  const auto members = MembersOfJson(text);
+  if (!members || TextOfJson(FindMember(*members, "kind"), kMaxReasonBytes) != "Status") {
+    return std::nullopt;
+  }
+  StatusObject status;
+  const std::string_view code = FindMember(*members, "code");
+  const auto [end, error] = std::from_chars(code.data(), code.data() + code.size(), status.code);
+  if (error != std::errc() || end != code.data() + code.size()) status.code = 0;
+  auto reason = TextOfJson(FindMember(*members, "reason"), kMaxReasonBytes);
+  if (reason && std::ranges::all_of(*reason, IsLetter)) status.reason = *std::move(reason);
+  // Longer than what is kept, because an escape of six bytes is one character.
+  const auto message = TextOfJson(FindMember(*members, "message"), 8 * kMaxMessageBytes);
+  if (message) status.message = Truncate(*message, kMaxMessageBytes);
+  return status;
+}
+
+ApiError ErrorOfStatus(unsigned code, StatusObject status) {
+  std::string message = format("HTTP status {}", code);
+  if (!status.message.empty()) message += ": " + status.message;
+  const auto* step = std::ranges::find(kNextSteps, code, [](const auto& row) { return row.first; });
+  if (step != std::end(kNextSteps)) message += format("; {}", step->second);
+  return {.kind = ApiErrorKind::kStatus,
+          .message = std::move(message),
+          .status = code,
+          .reason = std::move(status.reason)};
+}
+
+}  // namespace
+
+std::optional<std::chrono::seconds> ParseRetryAfter(std::string_view value) {
+  if (value.empty() || value.size() > 9 || !std::ranges::all_of(value, IsDigit)) {
+    return std::nullopt;
+  }
+  std::chrono::seconds::rep seconds = 0;
+  std::from_chars(value.data(), value.data() + value.size(), seconds);
+  return std::min(std::chrono::seconds(seconds), kMaxRetryAfter);
+}
+
+ApiError ErrorOfResponse(unsigned status, std::string_view retry_after, std::string_view body) {
+  ApiError error = ErrorOfStatus(status, ParseStatus(body).value_or(StatusObject()));
+  error.retry_after = ParseRetryAfter(retry_after);
+  return error;
+}
+
+ApiError ErrorOfEvent(std::string_view object) {
+  auto status = ParseStatus(object);
+  if (!status || status->code < 400 || status->code > 599) {
+    return {.kind = ApiErrorKind::kResponse,
+            .message =
+                "an ERROR event of the watch is not a valid Status object; check that "
+                "server is the address of a Kubernetes API server"};
+  }
+  const unsigned code = status->code;
+  return ErrorOfStatus(code, *std::move(status));
+}
+
+}  // namespace patchbay

@@ -1,0 +1,191 @@
+#include "model/cluster_config.h"
+
+#include <arpa/inet.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+
+#include "base/ascii.h"
+#include "base/escape.h"
+#include "base/format.h"
+#include "base/path.h"
+
+namespace patchbay {
+namespace {
+
+constexpr std::string_view kHttps = "https://";
+constexpr std::string_view kHttp = "http://";
+constexpr std::string_view kServerExample = "write server = \"https://10.0.0.1:6443\"";
+
+using Ipv4 = std::array<unsigned char, 4>;
+using Ipv6 = std::array<unsigned char, 16>;
+
+/// Parses an address without a zone: an address with one is of one host only, and no certificate
+/// can name it.
+template <class Address>
+std::optional<Address> ParseAddress(std::string_view text) {
+  Address address;
+  const int family = address.size() == Ipv4().size() ? AF_INET : AF_INET6;
+  if (inet_pton(family, std::string(text).c_str(), address.data()) != 1) return std::nullopt;
+  return address;
+}
+
+bool IsAddress(std::string_view host) {
+  return ParseAddress<Ipv4>(host).has_value() || ParseAddress<Ipv6>(host).has_value();
+}
+
+bool IsDnsName(std::string_view name) {
+  if (name.empty() || name.size() > 253 || name.starts_with('.')) return false;
+  char previous = '.';
+  std::size_t label = 0;
+  for (const char c : name) {
+    label = c == '.' ? 0 : label + 1;
+    const bool joins = c == '-' || c == '.';
+    if (label > 63 || !(IsAlnum(c) || joins)) return false;
+    if (joins && previous == '.') return false;
+    if (c == '.' && previous == '-') return false;
+    previous = c;
+  }
+  // Digits only in the last label would be an IP address that is not valid.
+  const std::string_view last = name.substr(name.rfind('.') + 1);
+  return IsAlnum(previous) && !std::ranges::all_of(last, IsDigit);
+}
+
+/// Sets the host; returns whether it is valid.
+bool SetHost(std::string_view host, ClusterConfig& config) {
+  config.host = host;
+  config.is_address = IsAddress(host);
+  return config.is_address || IsDnsName(host);
+}
+
+bool SetPort(std::string_view text, ClusterConfig& config) {
+  const char* const end = text.data() + text.size();
+  const auto [parsed, error] = std::from_chars(text.data(), end, config.port);
+  return error == std::errc() && parsed == end && config.port != 0;
+}
+
+/// Splits "host:port", "[address]:port" and both without a port. Returns whether it is valid.
+bool SetAuthority(std::string_view authority, ClusterConfig& config) {
+  std::string_view host = authority;
+  std::string_view port;
+  const bool has_brackets = authority.starts_with('[');
+  const std::size_t end = has_brackets ? authority.find(']') : authority.find(':');
+  if (has_brackets) {
+    if (end == std::string_view::npos) return false;
+    host = authority.substr(1, end - 1);
+    port = authority.substr(end + 1);
+  } else if (end != std::string_view::npos) {
+    host = authority.substr(0, end);
+    port = authority.substr(end);
+  }
+  if (!port.empty() && (port.front() != ':' || !SetPort(port.substr(1), config))) return false;
+  return SetHost(host, config) && has_brackets == (host.find(':') != std::string_view::npos);
+}
+
+bool IsLoopback(const ClusterConfig& config) {
+  if (const auto address = ParseAddress<Ipv4>(config.host)) return address->front() == 127;
+  Ipv6 loopback{};
+  loopback.back() = 1;
+  return ParseAddress<Ipv6>(config.host) == loopback;
+}
+
+Status CheckFiles(const ClusterConfig& config) {
+  const std::pair<std::string_view, const std::string&> files[] = {
+      {"ca", config.ca_file},
+      {"token_file", config.token_file},
+      {"client_certificate", config.client_certificate_file},
+      {"client_key", config.client_key_file}};
+  for (const auto& [name, path] : files) {
+    if (!path.empty() && !IsShortestPath(path)) {
+      return Fail(ErrorKind::kInvalid,
+                  format("{} must be an absolute path, not \"{}\"", name, Truncate(path, 200)));
+    }
+  }
+  if (!config.uses_tls) return {};
+  if (config.ca_file.empty()) {
+    return Fail(ErrorKind::kInvalid,
+                "ca is missing; set it to the file with the certificate of the cluster's "
+                "certificate authority, such as /etc/kubernetes/pki/ca.crt");
+  }
+  const bool has_token = !config.token_file.empty();
+  const bool has_certificate = !config.client_certificate_file.empty();
+  if (has_certificate == config.client_key_file.empty()) {
+    return Fail(ErrorKind::kInvalid,
+                "client_certificate and client_key need each other; set both or none");
+  }
+  if (has_token == has_certificate) {
+    return Fail(ErrorKind::kInvalid,
+                has_token ? "token_file cannot be combined with client_certificate; remove one"
+                          : "credentials are missing; set token_file, or client_certificate and "
+                            "client_key");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ClusterConfig> ClusterConfigInPod(std::string_view host, std::string_view port,
+                                         std::string_view directory) {
+  if (host.empty() && port.empty()) {
+    return Fail(ErrorKind::kNotFound,
+                "KUBERNETES_SERVICE_HOST is not set, so the API server is not known; run in a "
+                "pod, or add [daemon.kubernetes] to the configuration");
+  }
+  ClusterConfig config;
+  if (!SetHost(host, config)) {
+    return Fail(ErrorKind::kInvalid, format("KUBERNETES_SERVICE_HOST must be an IP address or a "
+                                            "DNS name, not \"{}\"",
+                                            Truncate(host, 200)));
+  }
+  if (!SetPort(port, config)) {
+    return Fail(ErrorKind::kInvalid,
+                format("KUBERNETES_SERVICE_PORT must be a port, not \"{}\"", Truncate(port, 20)));
+  }
+  config.ca_file = format("{}/ca.crt", directory);
+  config.token_file = format("{}/token", directory);
+  return config;
+}
+
+Result<ClusterConfig> ClusterConfigFrom(const ClusterSettings& settings, PlainHttp plain_http) {
+  ClusterConfig config;
+  std::string_view rest = settings.server;
+  config.uses_tls = !rest.starts_with(kHttp);
+  if (config.uses_tls && !rest.starts_with(kHttps)) {
+    return Fail(ErrorKind::kInvalid, format("server must begin with https://, not \"{}\"; {}",
+                                            Truncate(rest, 200), kServerExample));
+  }
+  rest.remove_prefix(config.uses_tls ? kHttps.size() : kHttp.size());
+  if (rest.ends_with('/')) rest.remove_suffix(1);
+  if (!config.uses_tls) config.port = 80;
+  if (!SetAuthority(rest, config)) {
+    return Fail(ErrorKind::kInvalid,
+                format("server must be a scheme, a host and a port, without a path or user, not "
+                       "\"{}\"; {}",
+                       Truncate(settings.server, 200), kServerExample));
+  }
+  if (!config.uses_tls && (plain_http == PlainHttp::kRefuse || !IsLoopback(config))) {
+    return Fail(ErrorKind::kInvalid,
+                "server must not use http://, because others could read the token; use https://");
+  }
+  config.ca_file = settings.ca;
+  config.token_file = settings.token_file;
+  config.client_certificate_file = settings.client_certificate;
+  config.client_key_file = settings.client_key;
+  TRY(CheckFiles(config));
+  return config;
+}
+
+std::string HostAndPort(const ClusterConfig& config) {
+  const bool needs_brackets = config.host.find(':') != std::string::npos;
+  return needs_brackets ? format("[{}]:{}", config.host, config.port)
+                        : format("{}:{}", config.host, config.port);
+}
+
+std::string UrlOf(const ClusterConfig& config) {
+  if (!config.unknown.empty()) return "";
+  return std::string(config.uses_tls ? kHttps : kHttp) + HostAndPort(config);
+}
+
+}  // namespace patchbay

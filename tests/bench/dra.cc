@@ -1,0 +1,182 @@
+// Dynamic Resource Allocation: the daemon between a kubelet and an API server with TLS, whose
+// responses take a millisecond.
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+
+#include "base/format.h"
+#include "bench/measure.h"
+#include "support/dra_cluster.h"
+
+namespace patchbay::bench {
+namespace {
+
+using api_sim::ApiCall;
+using api_sim::Kind;
+using test::DraCluster;
+
+constexpr std::chrono::milliseconds kLatency{1};
+constexpr std::chrono::minutes kDraPatience{1};
+
+/// Returns `count` resources with the nodes of MakeNodes.
+std::string DraConfig(int count, const char* api = "dra") {
+  std::string toml;
+  for (int i = 0; i < count; ++i) {
+    toml += format(
+        "[[resource]]\nname = \"bench.dev/r{0}\"\napi = \"{1}\"\n"
+        "[[resource.match]]\npath = \"/dev/r{0}/n*\"\n[resource.env]\nNODE = \"{{path}}\"\n",
+        i, api);
+  }
+  return toml;
+}
+
+void Require(bool succeeded, const DaemonProcess& daemon, const std::string& what) {
+  if (succeeded) return;
+  std::fprintf(stderr, "bench: %s\n%s\n", what.c_str(), daemon.LogTail().c_str());
+  std::exit(1);
+}
+
+/// A daemon in a cluster.
+struct DraNode {
+  DaemonProcess daemon = DaemonProcess();
+  DraCluster cluster{daemon.kubelet_root(), kLatency};
+
+  Clock::time_point Start(int resources) {
+    return daemon.Start(DraConfig(resources), cluster.DaemonKeys());
+  }
+  void AwaitPublished(std::size_t devices) {
+    Require(
+        cluster.server().Await([&] { return cluster.CountPublished() == devices; }, kDraPatience),
+        daemon, format("{} devices were not published", devices));
+  }
+  void AwaitRegistered() {
+    const auto is_registered = [&] {
+      const auto instances = cluster.kubelet().Instances(DraCluster::kDriver);
+      return !instances.empty() && instances.front().in_use;
+    };
+    Require(cluster.kubelet().Await(is_registered, kDraPatience), daemon,
+            "the driver was not registered");
+  }
+  /// Counts the requests of the daemon that `matches` selects.
+  template <class F>
+  double Count(F matches) {
+    const auto calls = cluster.server().Calls();
+    return static_cast<double>(std::count_if(calls.begin(), calls.end(), matches));
+  }
+  double Resident() const { return static_cast<double>(daemon.ResidentKib()) / 1024; }
+};
+
+bool IsSliceWrite(const ApiCall& call) {
+  return call.kind == Kind::kResourceSlice && call.method != "GET";
+}
+
+void BenchPrepare() {
+  constexpr int kDevices = 100, kCalls = 300, kWarmUp = 20;
+  DraNode node;
+  MakeNodes(node.daemon.host(), 0, kDevices);
+  node.Start(1);
+  node.AwaitPublished(kDevices);
+  node.AwaitRegistered();
+  node.cluster.CreateClass("bench.dev/r0");
+  std::vector<double> prepare, unprepare;
+  double files = 0;
+  for (int i = 0; i < kWarmUp + kCalls; ++i) {
+    const auto claim = node.cluster.CreateClaim(format("c{}", i), "bench.dev/r0");
+    const auto allocated =
+        node.cluster.server().Allocate(claim.namespace_name, claim.name, DraCluster::kNode);
+    Require(allocated.has_value(), node.daemon, "a claim was not allocated");
+    const auto t0 = Clock::now();
+    const auto prepared = node.cluster.kubelet().PrepareClaims("pod", {claim});
+    const auto t1 = Clock::now();
+    Require(prepared.has_value(), node.daemon, "a claim was not prepared");
+    files += static_cast<double>(node.cluster.ClaimFiles().size());
+    const auto t2 = Clock::now();
+    Require(node.cluster.kubelet().UnprepareClaims("pod").has_value(), node.daemon,
+            "a claim was not unprepared");
+    const auto t3 = Clock::now();
+    node.cluster.DeleteClaim(claim);
+    if (i < kWarmUp) continue;
+    prepare.push_back(Ms(t1 - t0));
+    unprepare.push_back(Ms(t3 - t2));
+  }
+  const double gets = node.Count([](const ApiCall& call) {
+    return call.kind == Kind::kResourceClaim && call.method == "GET";
+  });
+  Print("NodePrepareResources, one device, p50", Quantile(prepare, 0.5), 6, "ms");
+  Print("NodePrepareResources, one device, p99", Quantile(prepare, 0.99), 25, "ms");
+  Print("NodeUnprepareResources, one device, p50", Quantile(unprepare, 0.5), 6, "ms");
+  Print("requests for the claim, per prepared claim", gets / (kWarmUp + kCalls), 1, "");
+  Print("CDI files, per prepared claim", files / (kWarmUp + kCalls), 1, "");
+}
+
+void BenchPublish() {
+  constexpr int kResources = 10, kDevices = 10, kRounds = 10;
+  DraNode node;
+  for (int i = 0; i < kResources; ++i) MakeNodes(node.daemon.host(), i, kDevices);
+  node.Start(kResources);
+  std::size_t published = std::size_t{kResources} * kDevices;
+  node.AwaitPublished(published);
+  std::vector<double> samples;
+  for (int round = 0; round < kRounds; ++round) {
+    // A slice is written at most once per second; each pool is used once per round.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1100));
+    for (int i = 0; i < kResources; ++i) {
+      const auto t0 = Clock::now();
+      node.daemon.host().CharDevice(format("dev/r{}/n-{}", i, round));
+      node.AwaitPublished(++published);
+      samples.push_back(Ms(Clock::now() - t0));
+    }
+  }
+  Print("node created -> slice at the API server, p50", Quantile(samples, 0.5), 50, "ms");
+  Print("node created -> slice at the API server, p99", Quantile(samples, 0.99), 50, "ms");
+}
+
+void BenchManyPublished() {
+  constexpr std::size_t kDevices = 10'000;
+  DraNode node;
+  MakeNodes(node.daemon.host(), 0, kDevices);
+  const auto t0 = node.Start(1);
+  node.AwaitPublished(kDevices);
+  Print("process start -> 10,000 devices published", Ms(Clock::now() - t0), 3000, "ms");
+  Print("resident memory, 10,000 published devices", node.Resident(), 64, "MiB");
+  node.AwaitRegistered();
+  node.daemon.Stop();
+
+  // The write of one more device shows that everything else was compared and left alone.
+  const double before = node.Count(IsSliceWrite);
+  node.Start(1);
+  node.daemon.host().CharDevice("dev/r0/n-new");
+  node.AwaitPublished(kDevices + 1);
+  Print("writes: restart and one more device, with the dry run", node.Count(IsSliceWrite) - before,
+        2, "");
+}
+
+void BenchDraMemory() {
+  constexpr int kDevices = 1000;
+  DaemonProcess without;
+  MakeNodes(without.host(), 0, kDevices);
+  without.Start(DraConfig(1, "device-plugin"));
+  without.AwaitListed(1, kDevices);
+  const double plain = static_cast<double>(without.ResidentKib()) / 1024;
+
+  DraNode node;
+  MakeNodes(node.daemon.host(), 0, kDevices);
+  node.Start(1);
+  node.AwaitPublished(kDevices);
+  node.AwaitRegistered();
+  Print("resident memory, 1,000 devices, api = \"dra\"", node.Resident(), 20, "MiB");
+  Print("the same, more than with api = \"device-plugin\"", node.Resident() - plain, 4, "MiB");
+}
+
+}  // namespace
+
+void BenchDra() {
+  BenchPrepare();
+  BenchPublish();
+  BenchManyPublished();
+  BenchDraMemory();
+}
+
+}  // namespace patchbay::bench

@@ -1,0 +1,393 @@
+// Rounds of random events around Dynamic Resource Allocation: an API server that restarts, fails,
+// loses responses and ends watches, a kubelet that restarts and has all slices deleted, a daemon
+// that restarts, devices that come and go, and pods that use and leave them.
+//
+// After each round, the faults end. Then the published devices must be those of the host and those
+// that claims hold, each claim must be prepared or its device gone, and each prepared claim, and
+// nothing else, must have a CDI file with its devices. The API server must never reject an object.
+//
+// PATCHBAY_CHAOS_SECONDS, PATCHBAY_CHAOS_SEED and PATCHBAY_CHAOS_PATIENCE are as in chaos_test.cc.
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/format.h"
+#include "cdi/cdi_directory.h"
+#include "chaos/random.h"
+#include "support/daemon_process.h"
+#include "support/dra_cluster.h"
+#include "support/environment.h"
+
+namespace patchbay::test {
+namespace {
+
+using api_sim::Fault;
+using api_sim::FaultType;
+using Devices = std::map<std::string, std::set<std::string>>;  ///< IDs by resource
+
+constexpr std::size_t kDraResources = 3;
+constexpr std::size_t kDevicesOfAResource = 5;
+constexpr std::size_t kMaxClaims = 8;
+/// Corrections of slices that were deleted repeatedly are delayed for up to half a minute.
+constexpr unsigned kDraPatienceSeconds = 60;
+
+constexpr FaultType kResponses[] = {
+    FaultType::kError,        FaultType::kError,         FaultType::kError,  FaultType::kReset,
+    FaultType::kLoseResponse, FaultType::kMalformedJson, FaultType::kCutBody};
+constexpr int kCodes[] = {429, 500, 503};
+
+std::string ResourceName(std::size_t number) { return format("chaos.dev/r{}", number); }
+
+class DraChaos : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
+    std::printf("PATCHBAY_CHAOS_SEED=%u\n", seed_);
+    std::fflush(stdout);
+    for (std::size_t i = 0; i < kDraResources; ++i) {
+      daemon_.host().Dir(format("dev/r{}", i));
+      cluster_.CreateClass(ResourceName(i));
+      SetNode(i, 0, true);
+    }
+    StartDaemon();
+  }
+  void TearDown() override {
+    daemon_.Stop();
+    if (HasFailure()) std::printf("%s\n", daemon_.LogTail().c_str());
+  }
+
+  void Run(std::chrono::seconds duration) {
+    const auto end = Clock::now() + duration;
+    std::size_t rounds = 0;
+    for (; Clock::now() < end && !HasFailure(); ++rounds) Round();
+    if (HasFailure()) return;
+    for (auto& [name, claim] : claims_) claim.is_ending = true;
+    EXPECT_TRUE(Recovers([&] { return FindErrors(); }));
+    EXPECT_EQ(cluster_.ClaimFiles().size(), 0U);
+    std::printf("%zu rounds, %zu claims prepared, %zu of them again\n", rounds, prepared_, again_);
+  }
+
+ private:
+  /// A claim of a pod of the same name.
+  struct Claim {
+    SimClaim claim;
+    std::string resource;
+    std::vector<SimPreparedDevice> devices = {};  ///< empty: not prepared yet
+    bool is_ending = false;
+  };
+  using Action = std::function<std::string()>;
+
+  // --- events ---
+
+  void Round() {
+    history_.clear();
+    const std::vector<Action> actions = Actions();
+    for (std::size_t left = 5 + random_.Below(30); left > 0; --left) {
+      history_.push_back(random_.OneOf(actions)());
+      if (random_.OneIn(2)) poll(nullptr, 0, static_cast<int>(random_.Below(60)));
+    }
+    MakePeace();
+    if (Recovers([&] { return FindErrors(); }) && !HasFailure()) return;
+    std::string story;
+    for (const std::string& action : history_) story += "  " + action + "\n";
+    ADD_FAILURE() << "PATCHBAY_CHAOS_SEED=" << seed_ << ":\n" << story;
+  }
+
+  std::vector<Action> Actions() {
+    return {
+        [&] { return ChangeDevice(); },   [&] { return ChangeDevice(); },
+        [&] { return ChangeDevice(); },   [&] { return BeginClaim(); },
+        [&] { return BeginClaim(); },     [&] { return BeginClaim(); },
+        [&] { return EndAnyClaim(); },    [&] { return EndAnyClaim(); },
+        [&] { return PrepareAgain(); },   [&] { return BreakResponses(); },
+        [&] { return BreakResponses(); }, [&] { return EndWatches(); },
+        [&] { return SetServer(false); }, [&] { return SetServer(true); },
+        [&] { return RestartKubelet(); }, [&] { return RestartDaemon(); },
+        [&] { return Rescan(); },
+    };
+  }
+
+  void StartDaemon() {
+    std::string toml;
+    for (std::size_t i = 0; i < kDraResources; ++i) {
+      toml += format(
+          "[[resource]]\nname = \"{}\"\napi = \"dra\"\nforget_after = \"50ms\"\n"
+          "[[resource.match]]\npath = \"/dev/r{}/*\"\n",
+          ResourceName(i), i);
+    }
+    daemon_.Start(toml, "rescan = \"24h\"\nlog_level = \"debug\"\n" + cluster_.DaemonKeys());
+    // A signal before that would end it.
+    EXPECT_TRUE(Recovers([&] {
+      const bool runs = daemon_.Log().find("serving http") != std::string::npos;
+      return runs ? "" : "  the daemon does not start\n";
+    }));
+  }
+
+  void SetNode(std::size_t resource, std::size_t number, bool exists) {
+    const std::string id = format("n{}", number), path = format("dev/r{}/{}", resource, id);
+    std::set<std::string>& ids = present_[ResourceName(resource)];
+    if (ids.contains(id) == exists) return;
+    if (exists) {
+      daemon_.host().CharDevice(path);
+      ids.insert(id);
+    } else {
+      daemon_.host().Remove(path);
+      ids.erase(id);
+    }
+  }
+  std::string ChangeDevice() {
+    const std::size_t resource = random_.Below(kDraResources);
+    const std::size_t number = random_.Below(kDevicesOfAResource);
+    const bool exists = !random_.OneIn(3);
+    SetNode(resource, number, exists);
+    return format("n{} of {} {}", number, ResourceName(resource), exists ? "exists" : "is gone");
+  }
+
+  std::string BeginClaim() {
+    if (claims_.size() >= kMaxClaims) return "enough claims";
+    const std::string name = format("c{}", ++claims_made_);
+    const std::string resource = ResourceName(random_.Below(kDraResources));
+    const int count = 1 + static_cast<int>(random_.Below(2));
+    const SimClaim claim = cluster_.CreateClaim(name, resource, count);
+    const Status allocated =
+        cluster_.server().Allocate(claim.namespace_name, name, DraCluster::kNode);
+    if (!allocated) {
+      cluster_.DeleteClaim(claim);
+      return format("{} is not allocated: {}", name, allocated.error().message);
+    }
+    claims_.emplace(name, Claim{claim, resource});
+    return format("{} for {} of {}: {}", name, count, resource, Prepare(name));
+  }
+  /// Returns "" or the error.
+  std::string Prepare(const std::string& name) {
+    Claim& claim = claims_.at(name);
+    const auto prepared = cluster_.kubelet().PrepareClaims(name, {claim.claim});
+    if (!prepared) return prepared.error().message;
+    const auto& devices = prepared->at(claim.claim.uid);
+    if (claim.devices.empty()) {
+      ++prepared_;
+    } else {
+      ++again_;
+      EXPECT_EQ(claim.devices, devices) << name << " was prepared differently";
+    }
+    claim.devices = devices;
+    return "";
+  }
+  /// As a kubelet does for a pod whose containers start again.
+  std::string PrepareAgain() {
+    if (claims_.empty()) return "no claim";
+    const std::string name = std::next(claims_.begin(), Any(claims_.size()))->first;
+    if (claims_.at(name).is_ending) return name + " is ending";
+    return format("{} again: {}", name, Prepare(name));
+  }
+  std::string EndAnyClaim() {
+    if (claims_.empty()) return "no claim";
+    return EndClaim(std::next(claims_.begin(), Any(claims_.size()))->first);
+  }
+  /// The name is a copy, because the claim that has it is erased.
+  std::string EndClaim(std::string name) {
+    Claim& claim = claims_.at(name);
+    claim.is_ending = true;
+    const Status unprepared = cluster_.kubelet().UnprepareClaims(name);
+    if (!unprepared) return format("{} does not end: {}", name, unprepared.error().message);
+    cluster_.DeleteClaim(claim.claim);
+    claims_.erase(name);
+    return name + " ends";
+  }
+
+  std::string BreakResponses() {
+    std::vector<Fault> faults;
+    for (std::size_t left = 1 + random_.Below(3); left > 0; --left) {
+      Fault fault{.type = random_.OneOf(kResponses),
+                  .times = 1 + static_cast<int>(random_.Below(3)),
+                  .code = random_.OneOf(kCodes)};
+      if (fault.code == 429) fault.retry_after = std::chrono::seconds(1);
+      faults.push_back(fault);
+    }
+    cluster_.server().SetFaults(faults);
+    return format("{} faults, the first of type {}", faults.size(),
+                  static_cast<int>(faults.front().type));
+  }
+  std::string EndWatches() {
+    if (random_.OneIn(3)) cluster_.server().Compact();
+    const bool resets = random_.OneIn(2);
+    cluster_.server().EndWatches(resets ? api_sim::WatchEnd::kReset : api_sim::WatchEnd::kClose);
+    return "watches end";
+  }
+  std::string SetServer(bool runs) {
+    if (runs == server_runs_) return "";
+    server_runs_ = runs;
+    if (runs) {
+      EXPECT_TRUE(cluster_.server().Start());
+    } else {
+      cluster_.server().Stop();
+    }
+    return format("the API server {}", runs ? "starts" : "stops");
+  }
+  std::string RestartKubelet() {
+    EXPECT_TRUE(cluster_.kubelet().Restart());
+    return "the kubelet restarts, slices are deleted";
+  }
+  std::string RestartDaemon() {
+    const bool is_killed = random_.OneIn(2);
+    if (is_killed) kill(daemon_.pid(), SIGKILL);
+    const int status = daemon_.Stop();
+    if (!is_killed) {
+      EXPECT_EQ(status, 0);
+    }
+    StartDaemon();
+    return format("the daemon {}, and starts", is_killed ? "is killed" : "stops");
+  }
+  std::string Rescan() {
+    kill(daemon_.pid(), SIGUSR1);
+    return "SIGUSR1";
+  }
+
+  void MakePeace() {
+    history_.push_back(SetServer(true));
+    cluster_.server().SetFaults({});
+  }
+
+  std::ptrdiff_t Any(std::size_t size) { return static_cast<std::ptrdiff_t>(random_.Below(size)); }
+
+  // --- checks ---
+
+  bool Recovers(const std::function<std::string()>& find_errors) {
+    const auto deadline = Clock::now() + std::chrono::seconds(FromEnvironment(
+                                             "PATCHBAY_CHAOS_PATIENCE", kDraPatienceSeconds));
+    for (std::string wrong = find_errors(); !wrong.empty(); wrong = find_errors()) {
+      if (Clock::now() > deadline) {
+        ADD_FAILURE() << "not recovered:\n" << wrong;
+        return false;
+      }
+      poll(nullptr, 0, 5);
+    }
+    return true;
+  }
+
+  /// Returns a line for each error. Prepares and ends the claims whose pods wait for it.
+  std::string FindErrors() {
+    const auto instances = cluster_.kubelet().Instances(DraCluster::kDriver);
+    if (instances.empty() || !instances.back().in_use) return "  the driver is not registered\n";
+    std::string wrong = SettleClaims() + FindRejected();
+    if (!wrong.empty()) return wrong;
+    const Devices expected = ExpectedDevices(), published = cluster_.Published();
+    if (published != expected) {
+      wrong += format("  expected {}\n  but published are {}\n", testing::PrintToString(expected),
+                      testing::PrintToString(published));
+    }
+    return wrong + FindErrorsInFiles();
+  }
+
+  std::string SettleClaims() {
+    std::string wrong;
+    std::set<std::string> names;
+    for (const auto& [name, claim] : claims_) names.insert(name);
+    for (const std::string& name : names) {
+      const Claim& claim = claims_.at(name);
+      std::string error = claim.is_ending ? EndClaim(name) : Prepare(name);
+      if (!claims_.contains(name) || error.empty()) continue;
+      // A pod whose device is gone before its container starts never runs, and is deleted.
+      if (!claim.is_ending && claim.devices.empty() && IsGone(name)) error = EndClaim(name);
+      if (claims_.contains(name)) wrong += "  " + error + "\n";
+    }
+    return wrong;
+  }
+  /// Returns whether a device that was allocated to the claim does not exist.
+  bool IsGone(const std::string& name) {
+    const auto response = cluster_.server().Call(
+        "GET", "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims/" + name);
+    const auto claim = api_sim::Json::parse(response.body);
+    const auto& results = claim["status"]["allocation"]["devices"]["results"];
+    return std::any_of(results.begin(), results.end(), [&](const auto& result) {
+      const auto& ids = present_[claims_.at(name).resource];
+      return !ids.contains(result["device"].template get<std::string>());
+    });
+  }
+
+  std::string FindRejected() {
+    const auto calls = cluster_.server().Calls();
+    const auto rejected = std::find_if(calls.begin(), calls.end(),
+                                       [](const auto& call) { return call.status == 422; });
+    if (rejected == calls.end()) return "";
+    ADD_FAILURE() << "rejected: " << rejected->method << " " << rejected->path;
+    return "";
+  }
+
+  Devices ExpectedDevices() const {
+    Devices expected = present_;
+    for (const auto& [name, claim] : claims_) {
+      for (const auto& device : claim.devices) expected[claim.resource].insert(device.device);
+    }
+    std::erase_if(expected, [](const auto& entry) { return entry.second.empty(); });
+    return expected;
+  }
+
+  std::string FindErrorsInFiles() const {
+    std::string wrong;
+    const CdiDirectory directory(cluster_.cdi_dir());
+    std::map<std::string, std::set<std::string>> nodes;  // by CDI name
+    const auto files = cluster_.ClaimFiles();
+    for (const std::string& file : files) {
+      const auto spec = directory.Read(file);
+      if (!spec) {
+        wrong += format("  {}: {}\n", file, spec.error().message);
+        continue;
+      }
+      for (const CdiDevice& device : spec->devices) {
+        for (const auto& node : device.edits.device_nodes) {
+          nodes[format("{}={}", spec->kind, device.name)].insert(node.path);
+        }
+      }
+    }
+    if (files.size() != claims_.size()) {
+      wrong += format("  {} files for {} claims\n", files.size(), claims_.size());
+    }
+    for (const auto& [name, claim] : claims_) {
+      std::set<std::string> expected, found;
+      for (const auto& device : claim.devices) {
+        expected.insert(format("/dev/{}/{}", claim.resource.substr(claim.resource.find('/') + 1),
+                               device.device));
+      }
+      for (const std::string& cdi : CdiDevicesOf(claim.devices)) {
+        const auto of_device = nodes.find(cdi);
+        if (of_device != nodes.end())
+          found.insert(of_device->second.begin(), of_device->second.end());
+      }
+      if (found == expected) continue;
+      wrong += format("  {}: expected {}, but its file has {}\n", name,
+                      testing::PrintToString(expected), testing::PrintToString(found));
+    }
+    return wrong;
+  }
+
+  const unsigned seed_ = FromEnvironment("PATCHBAY_CHAOS_SEED", std::random_device{}());
+  Random random_{seed_};
+  DaemonProcess daemon_;
+  DraCluster cluster_{daemon_.kubelet_root()};
+  Devices present_;  ///< on the host
+  std::map<std::string, Claim> claims_;
+  bool server_runs_ = true;
+  std::vector<std::string> history_;
+  std::size_t claims_made_ = 0;
+  std::size_t prepared_ = 0;
+  std::size_t again_ = 0;
+};
+
+TEST_F(DraChaos, ConvergesAfterRandomFaults) {
+  Run(std::chrono::seconds(FromEnvironment("PATCHBAY_CHAOS_SECONDS", 10)));
+}
+
+}  // namespace
+}  // namespace patchbay::test

@@ -1,0 +1,78 @@
+// Input: a ResourceClaim of the API server.
+#include <nlohmann/json.hpp>
+
+#include "base/escape.h"
+#include "dra/claim_json.h"
+#include "dra/claim_plan.h"
+#include "fuzz.h"
+
+using namespace patchbay;
+
+namespace {
+
+constexpr char kPool[] = "node-1/example.com/fuse";
+
+void RequireMessage(std::string_view message) {
+  fuzz::Require(!message.empty() && message.size() < 8192 && IsPrintable(message));
+}
+
+/// A resource with two shared devices.
+std::shared_ptr<const Snapshot> Fuses() {
+  auto spec = std::make_shared<ResourceSpec>();
+  spec->name = "example.com/fuse";
+  spec->replicas = 3;
+  auto snapshot = std::make_shared<Snapshot>();
+  snapshot->spec = std::move(spec);
+  for (const char* id : {"a", "b"}) {
+    Device device;
+    device.id = id;
+    snapshot->devices.push_back(
+        {std::make_shared<const Device>(std::move(device)), Health::kHealthy, ""});
+  }
+  return snapshot;
+}
+
+void RequirePlan(const ClaimPlan& plan) {
+  std::set<std::pair<std::string, int>> taken;
+  for (const PlannedRequest& request : plan.requests) {
+    fuzz::Require(!request.units.empty() && request.request.find('/') == std::string::npos);
+    for (const PlannedDevice& device : request.devices) {
+      fuzz::Require(device.pool == kPool && !device.replicas.empty());
+      for (const int replica : device.replicas) {
+        fuzz::Require(replica >= 0 && replica < 3);
+        fuzz::Require(device.admin_access || taken.emplace(device.device, replica).second);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto claim = ParseClaim(text, "patchbay.dev");
+  if (!claim) {
+    RequireMessage(claim.error().message);
+    return 0;
+  }
+  fuzz::Require(nlohmann::json::accept(text));
+  fuzz::Require(claim->is_allocated || (claim->devices.empty() && claim->configs.empty()));
+  for (const DeviceConfig& config : claim->configs) {
+    fuzz::Require(config.env.size() <= kMaxConfigEnv);
+    for (const auto& [name, value] : config.env) {
+      fuzz::Require(!name.empty() && name.find('=') == std::string::npos);
+      fuzz::Require(value.size() <= kMaxConfigEnvValue && IsUtf8(value));
+      fuzz::Require(value.find('\0') == std::string::npos);
+    }
+  }
+  static const NamedDevices fuses(Fuses());
+  const ClaimRequest request{claim->key, *claim};
+  const auto plans = PlanClaims({&request, 1}, "patchbay.dev", {{kPool, &fuses}}, {});
+  fuzz::Require(plans.size() == 1);
+  if (plans[0]) {
+    RequirePlan(*plans[0]);
+  } else {
+    RequireMessage(plans[0].error().message);
+  }
+  return 0;
+}

@@ -1,0 +1,216 @@
+// Dynamic Resource Allocation: what the daemon publishes.
+
+#include "integration/dra_fixture.h"
+
+#include <gmock/gmock.h>
+
+#include "base/format.h"
+#include "kubelet_sim/kubelet_sim.h"
+
+namespace patchbay::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+TEST_F(Dra, PublishesDevicesAndPreparesClaims) {
+  StartDaemon();
+  ASSERT_TRUE(daemon_->AwaitReady());
+  EXPECT_THAT(Published(), ElementsAre("ttyusb0-7448a368", "ttyusb1-7448a63f"));
+  const std::vector<Json> slices = Slices();
+  ASSERT_EQ(slices.size(), 1U);
+  EXPECT_EQ(slices[0]["spec"]["pool"]["name"], "node-1/example.com/serial");
+  EXPECT_EQ(slices[0]["spec"]["devices"][0]["attributes"]["port"]["string"], "ttyUSB0");
+  EXPECT_EQ(slices[0]["metadata"]["ownerReferences"][0]["name"], "node-1");
+
+  CreateClass("example.com/serial");
+  const SimClaim claim = CreateClaim("two", 2);
+  const auto prepared = kubelet_->PrepareClaims("pod-1", {claim});
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  const CdiEdits edits = EditsFor(prepared->at(claim.uid));
+  EXPECT_THAT(edits.env, ElementsAre(testing::Pair("PORTS", "/dev/serial0,/dev/serial1")));
+  std::vector<std::string> nodes;
+  for (const auto& node : edits.device_nodes) nodes.push_back(node.path);
+  EXPECT_THAT(nodes, UnorderedElementsAre("/dev/serial0", "/dev/serial1"));
+  EXPECT_EQ(Files(), 1U);
+
+  ASSERT_TRUE(kubelet_->UnprepareClaims("pod-1"));
+  EXPECT_EQ(Files(), 0U);
+}
+
+TEST_F(Dra, SlicesThatTheKubeletWipedAreBack) {
+  StartDaemon();
+  ASSERT_TRUE(daemon_->AwaitReady());
+  const std::vector<std::string> before = Published();
+  ASSERT_TRUE(kubelet_->Restart());  // wipes all slices of the node
+  EXPECT_TRUE(AwaitPublished(before));
+  EXPECT_TRUE(daemon_->AwaitReady());
+}
+
+TEST_F(Dra, ARestartWritesNothing) {
+  StartDaemon();
+  ASSERT_TRUE(daemon_->AwaitReady());
+  const std::vector<Json> before = Slices();
+  ASSERT_TRUE(daemon_->Stop());
+  EXPECT_EQ(Slices(), before) << "slices stay, because pods continue";
+  const auto writes = [&] {
+    int count = 0;
+    for (const api_sim::ApiCall& call : server_->Calls()) {
+      const bool is_slice = call.path.starts_with(kSlicesTarget);
+      if (is_slice && call.method != "GET" && !call.is_dry_run) ++count;
+    }
+    return count;
+  };
+  const int written = writes();
+  StartDaemon();
+  ASSERT_TRUE(daemon_->AwaitReady());
+  EXPECT_EQ(writes(), written);
+  EXPECT_EQ(Slices(), before);
+}
+
+TEST_F(Dra, AVanishedDeviceStaysWhileAClaimHoldsIt) {
+  StartDaemon();
+  ASSERT_TRUE(daemon_->AwaitReady());
+  const std::vector<std::string> both = Published();
+  CreateClass("example.com/serial");
+  const SimClaim claim = CreateClaim("one");
+  ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
+  tree_.Remove("dev/ttyUSB0");
+  EXPECT_TRUE(AwaitPublished({both[0] + " NoExecute", both[1]}));
+  ASSERT_TRUE(kubelet_->UnprepareClaims("pod-1"));
+  EXPECT_TRUE(AwaitPublished({both[1]}));
+}
+
+TEST_F(Dra, ADeviceThatVanishesWhileTheDaemonDoesNotRunStaysToo) {
+  StartDaemon();
+  ASSERT_TRUE(daemon_->AwaitReady());
+  const std::vector<std::string> both = Published();
+  CreateClass("example.com/serial");
+  const SimClaim claim = CreateClaim("one");
+  ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
+  ASSERT_TRUE(daemon_->Stop());
+  tree_.Remove("dev/ttyUSB0");
+  StartDaemon();
+  const std::vector<std::string> expected = {both[0] + " NoExecute", both[1]};
+  EXPECT_TRUE(server_->Await([&] { return std::ranges::is_permutation(Published(), expected); },
+                             kPatience));
+  ASSERT_TRUE(daemon_->AwaitReady());
+  ASSERT_TRUE(kubelet_->UnprepareClaims("pod-1"));
+  EXPECT_TRUE(AwaitPublished({both[1]}));
+}
+
+TEST_F(Dra, AClaimThatCannotBePreparedSaysWhy) {
+  StartDaemon();
+  ASSERT_TRUE(daemon_->AwaitReady());
+  const SimClaim unknown{"default", "absent", "11111111-2222-3333-4444-555555555555", kDraDriver};
+  const auto prepared = kubelet_->PrepareClaims("pod-1", {unknown});
+  ASSERT_FALSE(prepared);
+  EXPECT_THAT(prepared.error().message, HasSubstr("default/absent"));
+  EXPECT_EQ(Files(), 0U);
+}
+
+TEST_F(Dra, AReloadMovesAResourceBetweenTheApis) {
+  constexpr std::string_view kPlugin = R"(
+[[resource]]
+name = "example.com/serial"
+  [[resource.match]]
+  path = "/dev/ttyUSB*"
+)";
+  StartDaemon();
+  ASSERT_TRUE(daemon_->AwaitReady());
+  daemon_->Reload(kPlugin);
+  EXPECT_TRUE(server_->Await([&] { return Slices().empty(); }, kPatience));
+  EXPECT_TRUE(daemon_->log().Await("resource changed resource=example.com/serial"));
+  daemon_->Reload(kDraSerial);
+  EXPECT_TRUE(server_->Await([&] { return Published().size() == 2; }, kPatience));
+  EXPECT_TRUE(daemon_->AwaitReady());
+}
+
+TEST_F(Dra, AnInstanceOfAPodHasSocketsOfItsOwn) {
+  StartDaemon(kDraSerial, "aaaa-bbbb");
+  ASSERT_TRUE(daemon_->AwaitReady());
+  EXPECT_TRUE(std::filesystem::exists(tree_.path("plugins/patchbay.dev/dra-aaaa-bbbb.sock")));
+  EXPECT_THAT(kubelet_->Sockets(), ElementsAre(HasSubstr("patchbay.dev-aaaa-bbbb-reg.sock")));
+  ASSERT_TRUE(daemon_->Stop());
+  EXPECT_FALSE(std::filesystem::exists(tree_.path("plugins/patchbay.dev/dra-aaaa-bbbb.sock")));
+}
+
+TEST_F(Dra, BothApisGiveTheSameAndSharingIsReported) {
+  auto plugin_side = KubeletSim::Create({.directory = tree_.path("kubelet")});
+  ASSERT_TRUE(plugin_side) << plugin_side.error().message;
+  ASSERT_TRUE((*plugin_side)->Start());
+  // The rest of an entry for the node that both resources have.
+  constexpr std::string_view kSame = R"(
+  [[resource.match]]
+  path = "/dev/ttyUSB0"
+  [[resource.device_node]]
+  container_path = "/dev/serial{slot}"
+  permissions = "rw"
+  [[resource.mount]]
+  host_path = "{path}"
+  container_path = "/run/port"
+  read_only = false
+  [resource.env]
+  PORT = "/dev/serial{slot} {id}"
+)";
+  StartDaemon(
+      format("[[resource]]\nname = \"example.com/serial\"\napi = \"dra\"\n{0}"
+             "[[resource]]\nname = \"example.com/plugin\"\n{0}",
+             kSame));
+  ASSERT_TRUE(daemon_->AwaitReady());
+  EXPECT_TRUE(daemon_->AwaitMetric("patchbay_shared_devices{resource=\"example.com/serial\"}", 1));
+
+  const auto admitted = (*plugin_side)->Admit("pod-1", "container", "example.com/plugin", 1);
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  CreateClass("example.com/serial");
+  const SimClaim claim = CreateClaim("one");
+  const auto prepared = kubelet_->PrepareClaims("pod-2", {claim});
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  const CdiEdits edits = EditsFor(prepared->at(claim.uid));
+
+  const auto& response = admitted->response;
+  EXPECT_EQ((std::map<std::string, std::string>(response.envs().begin(), response.envs().end())),
+            edits.env);
+  ASSERT_EQ(response.devices_size(), 1);
+  ASSERT_EQ(edits.device_nodes.size(), 1U);
+  EXPECT_EQ(response.devices(0).container_path(), edits.device_nodes[0].path);
+  EXPECT_EQ(response.devices(0).host_path(), edits.device_nodes[0].host_path);
+  EXPECT_EQ(response.devices(0).permissions(), edits.device_nodes[0].permissions);
+  ASSERT_EQ(response.mounts_size(), 1);
+  ASSERT_EQ(edits.mounts.size(), 1U);
+  EXPECT_EQ(response.mounts(0).container_path(), edits.mounts[0].container_path);
+  EXPECT_EQ(response.mounts(0).host_path(), edits.mounts[0].host_path);
+}
+
+TEST_F(Dra, DevicePluginsAreServedWithoutAnApiServer) {
+  auto plugin_side = KubeletSim::Create({.directory = tree_.path("kubelet")});
+  ASSERT_TRUE(plugin_side) << plugin_side.error().message;
+  ASSERT_TRUE((*plugin_side)->Start());
+  daemon_ = std::make_unique<RunningDaemon>(
+      tree_, format("{}[[resource]]\nname = \"example.com/plugin\"\n  [[resource.match]]\n"
+                    "  path = \"/dev/ttyUSB*\"\n",
+                    kDraSerial));
+  EXPECT_TRUE(
+      daemon_->AwaitMetric("patchbay_resource_registered{resource=\"example.com/plugin\"}", 1));
+  EXPECT_TRUE(daemon_->AwaitUnready("example.com/serial"));
+  EXPECT_TRUE(daemon_->AwaitUnready("or add [daemon.kubernetes] to the configuration"));
+}
+
+TEST_F(Dra, SharedDevicesNeedAnApiServerThatKeepsThem) {
+  StartApiServer(api_sim::ApiProfile::k1_34);
+  StartDaemon(R"(
+[[resource]]
+name = "example.com/serial"
+api = "dra"
+replicas = 3
+  [[resource.match]]
+  path = "/dev/ttyUSB*"
+)");
+  EXPECT_TRUE(daemon_->log().Await("resource is not served"));
+  EXPECT_TRUE(daemon_->AwaitUnready("DRAConsumableCapacity"));
+  EXPECT_THAT(Published(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace patchbay::test

@@ -1,0 +1,237 @@
+#include "api_server_sim/allocator.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api_server_sim/device_selector.h"
+#include "objects.h"
+
+namespace patchbay::api_sim {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class AllocatorTest : public testing::Test {
+ protected:
+  void Publish(Json slice) { input_.slices.push_back(Share(std::move(slice))); }
+  static Object Share(Json object) { return std::make_shared<const Json>(std::move(object)); }
+
+  Result<Json> Run(const Json& claim) {
+    int shares = 0;
+    return Allocate(claim, input_, [&] { return "share-" + std::to_string(++shares); });
+  }
+
+  /// Returns the results as "request=device".
+  std::vector<std::string> Devices(const Json& claim) {
+    const auto allocation = Run(claim);
+    if (!allocation) return {allocation.error().message};
+    std::vector<std::string> devices;
+    const Json& results = (*allocation)["devices"]["results"];
+    devices.reserve(results.size());
+    for (const Json& result : results) {
+      devices.push_back(result["request"].get<std::string>() + "=" +
+                        result["device"].get<std::string>());
+    }
+    return devices;
+  }
+
+  /// Another claim that has the given result.
+  void Use(const Json& result) {
+    Json claim = test::Claim("other");
+    claim["status"]["allocation"]["devices"]["results"] = Json::array({result});
+    input_.claims.push_back(Share(claim));
+  }
+
+  Json Used(const std::string& device) {
+    return {{"request", "s"},
+            {"driver", "patchbay.dev"},
+            {"pool", "node-1/example.com/serial"},
+            {"device", device}};
+  }
+
+  AllocationInput input_{
+      .node = "node-1", .classes = {Share(test::DeviceClass())}, .slices = {}, .claims = {}};
+};
+
+Json TwoDevices() { return Json::array({test::Device("a"), test::Device("b")}); }
+
+TEST_F(AllocatorTest, WritesTheAllocationOfTheScheduler) {
+  Publish(test::Slice());
+  EXPECT_EQ(Run(test::Claim()).value(), Json::parse(R"({
+    "devices": {"results": [{"request": "s", "driver": "patchbay.dev",
+                             "pool": "node-1/example.com/serial", "device": "a"}]},
+    "nodeSelector": {"nodeSelectorTerms": [{"matchFields": [
+        {"key": "metadata.name", "operator": "In", "values": ["node-1"]}]}]}})"));
+}
+
+TEST_F(AllocatorTest, TakesTheFirstDevicesThatAreFree) {
+  Publish(test::Slice("a", TwoDevices()));
+  EXPECT_THAT(Devices(test::Claim()), ElementsAre("s=a"));
+  EXPECT_THAT(Devices(test::Claim("c", 2)), ElementsAre("s=a", "s=b"));
+  Use(Used("a"));
+  EXPECT_THAT(Devices(test::Claim()), ElementsAre("s=b"));
+  EXPECT_THAT(Devices(test::Claim("c", 2)),
+              ElementsAre(HasSubstr("request s: 1 of 2 devices of class serial.example.com")));
+}
+
+TEST_F(AllocatorTest, TakesAllDevices) {
+  Publish(test::Slice("a", TwoDevices()));
+  Json claim = test::Claim();
+  claim["spec"]["devices"]["requests"][0]["exactly"] = {{"deviceClassName", "serial.example.com"},
+                                                        {"allocationMode", "All"}};
+  EXPECT_THAT(Devices(claim), ElementsAre("s=a", "s=b"));
+}
+
+TEST_F(AllocatorTest, TakesTheFirstAlternativeThatIsAvailable) {
+  Publish(test::Slice());
+  Json claim = test::Claim();
+  const auto alternative = [](const char* name, int count) {
+    return Json{{"name", name},
+                {"deviceClassName", "serial.example.com"},
+                {"allocationMode", "ExactCount"},
+                {"count", count}};
+  };
+  claim["spec"]["devices"]["requests"][0] = {
+      {"name", "s"},
+      {"firstAvailable", Json::array({alternative("two", 2), alternative("one", 1)})}};
+  EXPECT_THAT(Devices(claim), ElementsAre("s/one=a"));
+}
+
+TEST_F(AllocatorTest, RequestsOfAClaimShareTheDevices) {
+  Publish(test::Slice("a", TwoDevices()));
+  Json claim = test::Claim();
+  Json second = claim["spec"]["devices"]["requests"][0];
+  second["name"] = "t";
+  claim["spec"]["devices"]["requests"].push_back(second);
+  EXPECT_THAT(Devices(claim), ElementsAre("s=a", "t=b"));
+}
+
+TEST_F(AllocatorTest, SharesADeviceUntilItsSlotsAreUsed) {
+  Publish(test::Slice("a", Json::array({test::SharedDevice("a", "3")})));
+  const Json allocation = Run(test::Claim()).value();
+  const Json& result = allocation["devices"]["results"][0];
+  EXPECT_EQ(result["shareID"], "share-1");
+  EXPECT_EQ(result["consumedCapacity"], Json({{"slots", "1"}}));
+  Use(result);
+  Use(result);
+  EXPECT_THAT(Devices(test::Claim()), ElementsAre("s=a"));
+  Json two = test::Claim();
+  two["spec"]["devices"]["requests"][0]["exactly"]["capacity"]["requests"]["slots"] = "2";
+  EXPECT_THAT(Devices(two), ElementsAre(HasSubstr("0 of 1 devices")));
+  Use(result);
+  EXPECT_THAT(Devices(test::Claim()), ElementsAre(HasSubstr("0 of 1 devices")));
+}
+
+TEST_F(AllocatorTest, ConsumesTheRequestedCapacity) {
+  Publish(test::Slice("a", Json::array({test::SharedDevice("a", "3")})));
+  Json claim = test::Claim();
+  claim["spec"]["devices"]["requests"][0]["exactly"]["capacity"]["requests"]["slots"] = "1500m";
+  const Json allocation = Run(claim).value();
+  EXPECT_EQ(allocation["devices"]["results"][0]["consumedCapacity"]["slots"], "2");
+}
+
+TEST_F(AllocatorTest, CountsDistinctDevices) {
+  Publish(test::Slice("a", Json::array({test::SharedDevice("a", "50")})));
+  EXPECT_THAT(Devices(test::Claim("c", 2)), ElementsAre(HasSubstr("1 of 2 devices")));
+}
+
+TEST_F(AllocatorTest, AvoidsTaintsThatAreNotTolerated) {
+  Json devices = TwoDevices();
+  devices[0]["taints"] = {{{"key", "patchbay.dev/unhealthy"}, {"effect", "NoSchedule"}}};
+  Publish(test::Slice("a", devices));
+  EXPECT_THAT(Devices(test::Claim()), ElementsAre("s=b"));
+  Json claim = test::Claim();
+  claim["spec"]["devices"]["requests"][0]["exactly"]["tolerations"] = {
+      {{"key", "patchbay.dev/unhealthy"}, {"operator", "Exists"}}};
+  EXPECT_THAT(Devices(claim), ElementsAre("s=a"));
+}
+
+TEST_F(AllocatorTest, UsesOnlyCompletePoolsOfTheNode) {
+  Json slice = test::Slice("a");
+  slice["spec"]["pool"]["resourceSliceCount"] = 2;
+  Publish(slice);
+  EXPECT_THAT(Devices(test::Claim()), ElementsAre(HasSubstr("0 of 1 devices")));
+  Json second = test::Slice("b", Json::array({test::Device("b")}));
+  second["spec"]["pool"]["resourceSliceCount"] = 2;
+  Publish(second);
+  EXPECT_THAT(Devices(test::Claim()), ElementsAre("s=a"));
+  second["spec"]["pool"]["generation"] = 2;
+  Publish(second);
+  EXPECT_THAT(Devices(test::Claim()), ElementsAre(HasSubstr("0 of 1 devices")));
+  input_.slices = {Share(test::Slice())};
+  input_.node = "node-2";
+  EXPECT_THAT(Devices(test::Claim()), ElementsAre(HasSubstr("available on node node-2")));
+}
+
+TEST_F(AllocatorTest, CopiesConfigurations) {
+  Publish(test::Slice());
+  const Json opaque{{"driver", "patchbay.dev"}, {"parameters", {{"env", "a"}}}};
+  Json device_class = test::DeviceClass();
+  device_class["spec"]["config"] = Json::array({{{"opaque", opaque}}});
+  input_.classes = {Share(device_class)};
+  Json claim = test::Claim();
+  claim["spec"]["devices"]["config"] =
+      Json::array({{{"opaque", opaque}}, {{"requests", {"other"}}, {"opaque", opaque}}});
+  const Json allocation = Run(claim).value();
+  EXPECT_EQ(allocation["devices"]["config"],
+            Json::array({{{"source", "FromClass"}, {"requests", {"s"}}, {"opaque", opaque}},
+                         {{"source", "FromClaim"}, {"requests", {"s"}}, {"opaque", opaque}}}));
+}
+
+TEST_F(AllocatorTest, RejectsWhatItDoesNotSupport) {
+  Publish(test::Slice());
+  Json claim = test::Claim();
+  claim["spec"]["devices"]["constraints"] = {{{"matchAttribute", "a/b"}}};
+  EXPECT_EQ(Run(claim).error().kind, ErrorKind::kInvalid);
+  claim = test::Claim();
+  claim["spec"]["devices"]["requests"][0]["exactly"]["deviceClassName"] = "other";
+  EXPECT_EQ(Run(claim).error().kind, ErrorKind::kNotFound);
+  claim = test::Claim();
+  claim["spec"]["devices"]["requests"][0]["exactly"]["selectors"] = {
+      {{"cel", {{"expression", "device.driver.startsWith('a')"}}}}};
+  EXPECT_EQ(Run(claim).error().kind, ErrorKind::kInvalid);
+  EXPECT_THAT(Run(claim).error().message, HasSubstr("does not evaluate CEL"));
+}
+
+TEST(DeviceSelector, ComparesDriverAndAttributes) {
+  Json device = test::Device("a");
+  device["attributes"]["resource.kubernetes.io/numaNode"]["int"] = 1;
+  device["attributes"]["fast"]["bool"] = true;
+  device["attributes"]["v"]["version"] = "1.2.3";
+  const struct {
+    const char* expression;
+    bool matches;
+  } kCases[] = {
+      {R"(device.driver == "patchbay.dev")", true},
+      {R"(device.driver == 'other.dev')", false},
+      {R"( device.attributes [ "patchbay.dev" ] . id == "a" )", true},
+      {R"(device.attributes["patchbay.dev"].id == "b")", false},
+      {R"(device.attributes["other.dev"].id == "a")", false},
+      {R"(device.attributes["resource.kubernetes.io"].numaNode == 1)", true},
+      {R"(device.attributes["resource.kubernetes.io"].numaNode == -1)", false},
+      {R"(device.attributes["patchbay.dev"].fast == true)", true},
+      {R"(device.attributes["patchbay.dev"].fast == false)", false},
+      {R"(device.attributes["patchbay.dev"].v == "1.2.3")", true},
+      {R"(device.driver == "patchbay.dev" && device.attributes["patchbay.dev"].id == "b")", false},
+  };
+  for (const auto& [expression, matches] : kCases) {
+    const auto selector = ParseSelector(expression);
+    ASSERT_TRUE(selector) << expression;
+    EXPECT_EQ(Matches(*selector, "patchbay.dev", device), matches) << expression;
+  }
+}
+
+TEST(DeviceSelector, RejectsOtherExpressions) {
+  for (const char* expression :
+       {"", "true", "device.driver", "device.driver ==", "device.driver == \"a",
+        "device.driver == \"a\" ||", "device.driver == \"a\" &&", "device.driver != \"a\"",
+        "device.driver == \"a\\n\"", "device.attributes[\"a\"].b == c",
+        "device.attributes[\"a\"].b", "device.driver == \"a\" device.driver == \"a\"",
+        "device.attributes[\"a\"].b == 99999999999999999999"}) {
+    EXPECT_FALSE(ParseSelector(expression)) << expression;
+  }
+}
+
+}  // namespace
+}  // namespace patchbay::api_sim

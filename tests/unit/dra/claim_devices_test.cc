@@ -1,0 +1,216 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <future>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/format.h"
+#include "support/hanging_mount.h"
+#include "unit/dra/claim_preparer_fixture.h"
+
+namespace patchbay {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+using testing::UnorderedElementsAre;
+
+constexpr char kFusePool[] = "node-1/example.com/fuse";
+constexpr char kNodePool[] = "node-1/example.com/node";
+
+std::string CdiId(const std::string& name, const std::string& request) {
+  return format("patchbay.dev/claim=uid-of-{}-{}", name, request);
+}
+
+/// Edits that set one variable.
+nlohmann::json EnvOf(const std::string& text) { return {{"env", nlohmann::json::array({text})}}; }
+
+/// The devices that claims can have, and what the kubelet and containers get for them.
+class ClaimDevicesTest : public test::ClaimPreparerFixture {
+ protected:
+  /// Adds the pool kFusePool with one device of four slots.
+  void ServeFuse() {
+    ResourceSpec fuse = spec_;
+    fuse.name = "example.com/fuse";
+    fuse.replicas = 4;
+    Serve(kFusePool, fuse, {test::Listed("fuse")});
+  }
+  static AllocatedDevice Fuse(const std::string& share_id, const std::string& request = "f") {
+    return {.request = request, .pool = kFusePool, .device = "fuse", .share_id = share_id};
+  }
+
+  /// Adds the pool kNodePool, whose device "n" needs the node `path` in a container.
+  ServedResource& ServeNode(const std::string& path,
+                            std::chrono::milliseconds limit = HostLookups::kLimit) {
+    ResourceSpec spec = spec_;
+    spec.name = "example.com/node";
+    spec.device_nodes.emplace_back().host_path = test::MakeTemplate(path);
+    return Serve(kNodePool, spec, {test::Listed("n")}, limit);
+  }
+  static AllocatedDevice NodeDevice() { return {.request = "n", .pool = kNodePool, .device = "n"}; }
+};
+
+TEST_F(ClaimDevicesTest, AnswersEachRequestOfAClaim) {
+  Allocate("mine", {Thing("a", "serial"), Thing("b", "port/second")});
+  const auto prepared = Prepare("mine");
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  EXPECT_THAT(
+      *prepared,
+      ElementsAre(PreparedDevice{{"serial"}, test::kThings, "a", {CdiId("mine", "serial")}, {}},
+                  PreparedDevice{{"port"}, test::kThings, "b", {CdiId("mine", "port")}, {}}));
+  EXPECT_THAT(EditsIn("mine"), ElementsAre(EnvOf("THING=a"), EnvOf("THING=b")));
+  EXPECT_EQ(Prepare("mine").value(), *prepared);
+  EXPECT_THAT(Runs(),
+              UnorderedElementsAre("allocate a", "allocate b", "pre_start a", "pre_start b"));
+}
+
+TEST_F(ClaimDevicesTest, JoinsTheDevicesOfARequest) {
+  Allocate("mine", {Thing("b"), Thing("a")});
+  const auto prepared = Prepare("mine");
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  EXPECT_THAT(*prepared,
+              ElementsAre(PreparedDevice{{"r"}, test::kThings, "b", {CdiId("mine", "r")}, {}},
+                          PreparedDevice{{"r"}, test::kThings, "a", {}, {}}));
+  EXPECT_THAT(EditsIn("mine"), ElementsAre(EnvOf("THING=a,b")));
+}
+
+TEST_F(ClaimDevicesTest, GivesEachShareOfADeviceASlot) {
+  ServeFuse();
+  Allocate("two-shares", {Fuse("share-1"), Fuse("share-2", "g")});
+  const auto prepared = Prepare("two-shares");
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  EXPECT_THAT(
+      *prepared,
+      ElementsAre(PreparedDevice{{"f"}, kFusePool, "fuse", {CdiId("two-shares", "f")}, "share-1"},
+                  PreparedDevice{{"g"}, kFusePool, "fuse", {CdiId("two-shares", "g")}, "share-2"}));
+  EXPECT_THAT(EditsIn("two-shares"), ElementsAre(EnvOf("THING=fuse::0"), EnvOf("THING=fuse::1")));
+
+  Allocate("three-shares", {Fuse("share-3"), Fuse("share-4"), Fuse("share-5")});
+  EXPECT_THAT(ErrorOf("three-shares"),
+              AllOf(HasSubstr("has too few free slots"), HasSubstr("default/two-shares")));
+  EXPECT_TRUE(Unprepare("two-shares"));
+  EXPECT_EQ(ErrorOf("three-shares"), "prepared");
+  EXPECT_THAT(EditsIn("three-shares"), ElementsAre(EnvOf("THING=fuse::0,fuse::1,fuse::2")));
+}
+
+TEST_F(ClaimDevicesTest, SharesADeviceBetweenTwoClaimsAtOnce) {
+  ServeFuse();
+  Allocate("one", {Fuse("share-1")});
+  Allocate("two", {Fuse("share-2")});
+  const auto results = PrepareAtOnce(*preparer_, "one", *preparer_, "two");
+  std::vector<std::optional<std::string>> shares;
+  for (const PrepareResults& result : results) {
+    const auto& prepared = result.begin()->second;
+    ASSERT_TRUE(prepared) << prepared.error().message;
+    shares.push_back(prepared->at(0).share_id);
+  }
+  EXPECT_THAT(shares, UnorderedElementsAre("share-1", "share-2"));
+  EXPECT_THAT(std::vector({EditsIn("one").at(0), EditsIn("two").at(0)}),
+              UnorderedElementsAre(EnvOf("THING=fuse::0"), EnvOf("THING=fuse::1")));
+}
+
+TEST_F(ClaimDevicesTest, PreparesAdminAccessTogetherWithAClaimOfTheDevice) {
+  Allocate("mine", "a");
+  Allocate("admin", {Admin(Thing("a", "watch"))});
+  Allocate("both", {Thing("b", "use"), Admin(Thing("b", "watch"))});
+  const auto results = PrepareAll({"mine", "admin", "both"});
+  for (const auto& [uid, result] : results) EXPECT_TRUE(result) << result.error().message;
+  EXPECT_THAT(EditsIn("admin"), ElementsAre(EnvOf("THING=a")));
+  EXPECT_THAT(EditsIn("both"), ElementsAre(EnvOf("THING=b"), EnvOf("THING=b")));
+  for (const char* name : {"mine", "admin", "both"}) EXPECT_TRUE(Unprepare(name));
+  EXPECT_THAT(Runs(), UnorderedElementsAre("allocate a", "pre_start a", "allocate b", "pre_start b",
+                                           "release a", "release b"));
+}
+
+TEST_F(ClaimDevicesTest, GivesAnUnhealthyDeviceOnlyToClaimsThatTolerateIt) {
+  listed_[0] = test::Listed("a", Health::kUnhealthy, "probe: no answer");
+  Restart();
+  Allocate("mine", "a");
+  EXPECT_THAT(ErrorOf("mine"), AllOf(HasSubstr("ResourceClaim default/mine: the device \"a\""),
+                                     HasSubstr("is unhealthy: probe: no answer; fix the device")));
+  EXPECT_THAT(Runs(), IsEmpty());
+  EXPECT_THAT(Files(), IsEmpty());
+  AllocatedDevice tolerated = Thing("a");
+  tolerated.tolerates_unhealthy = true;
+  Allocate("mine", {tolerated});
+  EXPECT_EQ(ErrorOf("mine"), "prepared");
+  EXPECT_THAT(EditsIn("mine"), ElementsAre(EnvOf("THING=a")));
+}
+
+TEST_F(ClaimDevicesTest, KeepsAPreparedClaimWhoseDeviceVanishes) {
+  Allocate("mine", "a");
+  Allocate("second", "a");
+  const auto prepared = Prepare("mine");
+  ASSERT_TRUE(prepared);
+  listed_ = {test::Listed("b")};
+  Restart();
+  EXPECT_EQ(Prepare("mine").value(), *prepared);
+  EXPECT_THAT(ErrorOf("second"), AllOf(HasSubstr("ResourceClaim default/second: the device \"a\""),
+                                       HasSubstr("does not exist on this node")));
+}
+
+TEST_F(ClaimDevicesTest, RequestsARescanOfTheResourceWhoseNodeVanished) {
+  int rescans = 0;
+  int others = 0;
+  ServeNode("/dev/thing").on_stale_list = [&] { ++rescans; };
+  resources_[test::kThings].on_stale_list = [&] { ++others; };
+  Allocate("vanished", {Thing("a"), NodeDevice()});
+  Allocate("mine", "b");
+  const auto results = PrepareAll({"vanished", "mine"});
+  ASSERT_FALSE(results.at("uid-of-vanished"));
+  EXPECT_THAT(results.at("uid-of-vanished").error().message,
+              HasSubstr("node /dev/thing is missing"));
+  EXPECT_TRUE(results.at("uid-of-mine"));
+  EXPECT_EQ(rescans, 1);
+  EXPECT_EQ(others, 0);
+  EXPECT_THAT(Files(), ElementsAre(FileOf("mine")));
+  EXPECT_THAT(Runs(), ElementsAre("allocate b", "pre_start b"));
+}
+
+TEST_F(ClaimDevicesTest, AnswersOtherClaimsOfACallInWhichALookupHangs) {
+  tree_.Dir("mnt");
+  ServeNode("/mnt/x", std::chrono::milliseconds(200));
+  Allocate("hangs", {NodeDevice()});
+  Allocate("mine", "a");
+  test::HangingMount hang(tree_.path("mnt"));
+  if (!hang.why_not().empty()) GTEST_SKIP() << hang.why_not();
+  const auto results = PrepareAll({"hangs", "mine"});
+  EXPECT_TRUE(results.at("uid-of-mine"));
+  ASSERT_FALSE(results.at("uid-of-hangs"));
+  EXPECT_THAT(results.at("uid-of-hangs").error().message,
+              HasSubstr("ResourceClaim default/hangs: timed out looking up /mnt/x after 0.2 s"));
+  EXPECT_THAT(Files(), ElementsAre(FileOf("mine")));
+}
+
+TEST_F(ClaimDevicesTest, ALookupThatHangsBlocksNeitherTheLoopNorOtherCalls) {
+  tree_.Dir("mnt");
+  ServeNode("/mnt/x", std::chrono::hours(1));
+  Allocate("hangs", {NodeDevice()});
+  Allocate("mine", "a");
+  test::HangingMount hang(tree_.path("mnt"));
+  if (!hang.why_not().empty()) GTEST_SKIP() << hang.why_not();
+  std::optional<PrepareResults> results;
+  preparer_->Prepare({Key("hangs")}, Call(), [&](PrepareResults got) { results = std::move(got); });
+  std::optional<bool> hangs;
+  const auto waiter = std::async(std::launch::async, [&] {
+    loop_.Post([&, hung = hang.AwaitHang(std::chrono::seconds(60))] { hangs = hung; });
+  });
+  ASSERT_TRUE(loop_.RunUntil([&] { return hangs.has_value(); }));
+  ASSERT_TRUE(*hangs);
+  EXPECT_EQ(ErrorOf("mine"), "prepared");
+  EXPECT_TRUE(Unprepare("mine"));
+  EXPECT_FALSE(results) << "the lookup did not hang";
+  hang.End();
+  ASSERT_TRUE(loop_.RunUntil([&] { return results.has_value(); }));
+  EXPECT_FALSE(results->at("uid-of-hangs"));
+}
+
+}  // namespace
+}  // namespace patchbay

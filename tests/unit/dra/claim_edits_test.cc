@@ -1,0 +1,179 @@
+#include "dra/claim_edits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/format.h"
+
+namespace patchbay {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+
+constexpr char kDriverOfEdits[] = "patchbay.dev";
+constexpr char kClaimUid[] = "6e0c2b54-1111-4222-8333-944455556666";
+
+PlannedDevice Planned(const std::string& id, const std::string& share_id = "") {
+  return {.pool = "node-1/example.com/serial",
+          .device = id,
+          .device_id = "ID-" + id,
+          .share_id = share_id,
+          .replicas = {0}};
+}
+
+PlannedRequest PlannedFor(const std::string& request, std::vector<PlannedDevice> devices) {
+  return {.request = request, .resource = "example.com/serial", .devices = std::move(devices)};
+}
+
+ClaimPlan PlanOf(std::vector<PlannedRequest> requests) {
+  return {.claim = {kClaimUid, "default", "mine"}, .requests = std::move(requests)};
+}
+
+/// A response with one of everything that CDI can express.
+ContainerResponse Response() {
+  ContainerResponse response;
+  response.envs = {{"SERIAL", "/dev/ttyS0,/dev/ttyS1"}};
+  response.devices = {{"/dev/ttyS0", "/dev/ttyUSB3", "rw"}, {"/dev/null", "/dev/null", "rwm"}};
+  response.mounts = {{"/opt/a", "/srv/a", true}, {"/dev/snd", "/run/snd", false}};
+  return response;
+}
+
+CdiSpec SpecOf(const ClaimPlan& plan, const std::vector<ContainerResponse>& responses) {
+  auto spec = ClaimSpec(kDriverOfEdits, plan, responses);
+  EXPECT_TRUE(spec) << (spec ? "" : spec.error().message);
+  return spec ? *spec : CdiSpec();
+}
+
+Result<PreparedClaim> ReadBack(const CdiSpec& spec) {
+  return ReadClaimSpec(spec, kDriverOfEdits, kClaimUid);
+}
+
+TEST(ClaimEdits, KeepsDeviceNodesMountsAndEnv) {
+  const CdiEdits edits = EditsOf(Response());
+  EXPECT_THAT(edits.env, ElementsAre(Pair("SERIAL", "/dev/ttyS0,/dev/ttyS1")));
+  EXPECT_THAT(edits.device_nodes, ElementsAre(CdiDeviceNode{"/dev/ttyS0", "/dev/ttyUSB3", "rw"},
+                                              CdiDeviceNode{"/dev/null", "", "rwm"}));
+  EXPECT_THAT(edits.mounts, ElementsAre(CdiMount{"/srv/a", "/opt/a", {"rbind", "ro"}},
+                                        CdiMount{"/run/snd", "/dev/snd", {"rbind", "rw"}}));
+  EXPECT_THAT(edits.additional_gids, IsEmpty());
+}
+
+TEST(ClaimEdits, NamesFileAndDevicesByUid) {
+  EXPECT_EQ(ClaimFileName(kDriverOfEdits, kClaimUid),
+            format("patchbay.dev-claim_{}.json", kClaimUid));
+  const CdiSpec spec =
+      SpecOf(PlanOf({PlannedFor("a", {Planned("x")}), PlannedFor("b", {Planned("y")})}),
+             {Response(), Response()});
+  EXPECT_EQ(spec.kind, "patchbay.dev/claim");
+  ASSERT_THAT(spec.devices, SizeIs(2));
+  EXPECT_EQ(spec.devices[0].name, format("{}-a", kClaimUid));
+  EXPECT_EQ(spec.devices[1].name, format("{}-b", kClaimUid));
+}
+
+TEST(ClaimEdits, GivesAllEditsOfARequestToItsFirstDevice) {
+  ContainerResponse response = Response();
+  response.cdi_devices = {"patchbay.dev/group=gid-20"};
+  const CdiSpec spec =
+      SpecOf(PlanOf({PlannedFor("a", {Planned("x"), Planned("y", "share-1")})}), {response});
+  const auto prepared = ReadBack(spec);
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  const std::string own = format("patchbay.dev/claim={}-a", kClaimUid);
+  EXPECT_THAT(
+      AnswerFor(*prepared),
+      ElementsAre(
+          PreparedDevice{
+              {"a"}, "node-1/example.com/serial", "x", {own, "patchbay.dev/group=gid-20"}, {}},
+          PreparedDevice{{"a"}, "node-1/example.com/serial", "y", {}, "share-1"}));
+}
+
+TEST(ClaimEdits, ReadsBackEveryField) {
+  PlannedDevice shared = Planned("x", "share-1");
+  shared.replicas = {1, 3};
+  PlannedDevice admin = Planned("y");
+  admin.admin_access = true;
+  const ClaimPlan plan = PlanOf({PlannedFor("a", {shared}), PlannedFor("b", {admin})});
+  const CdiSpec spec = SpecOf(plan, {Response(), Response()});
+  const auto json = CdiToJson(spec);
+  ASSERT_TRUE(json) << json.error().message;
+  const auto prepared = ReadBack(CdiFromJson(*json).value());
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  EXPECT_EQ(prepared->claim, plan.claim);
+  const auto uses = UsesOf(*prepared);
+  ASSERT_THAT(uses, SizeIs(2));
+  EXPECT_EQ(uses[0].claim, plan.claim);
+  EXPECT_EQ(uses[0].device, shared);
+  EXPECT_EQ(uses[1].device, admin);
+}
+
+TEST(ClaimEdits, NamesTwoResourcesOfOneRequestDifferently) {
+  PlannedRequest other = PlannedFor("a", {Planned("y")});
+  other.resource = "example.com/other";
+  const CdiSpec spec =
+      SpecOf(PlanOf({PlannedFor("a", {Planned("x")}), other}), {Response(), Response()});
+  EXPECT_EQ(spec.devices[0].name, format("{}-a", kClaimUid));
+  EXPECT_EQ(spec.devices[1].name, format("{}-a.2", kClaimUid));
+  EXPECT_TRUE(ReadBack(spec));
+}
+
+/// Runtimes reject a device without edits, and with it the whole file.
+TEST(ClaimEdits, DoesNotNameADeviceThatGivesNothing) {
+  ContainerResponse response;
+  response.cdi_devices = {"vendor.com/class=x"};
+  const CdiSpec spec = SpecOf(PlanOf({PlannedFor("a", {Planned("x")})}), {response});
+  EXPECT_NE(spec.devices[0].edits, CdiEdits());
+  const auto prepared = ReadBack(spec);
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  EXPECT_THAT(AnswerFor(*prepared)[0].cdi_devices, ElementsAre("vendor.com/class=x"));
+}
+
+TEST(ClaimEdits, AddsEnvOfParametersButReplacesNone) {
+  PlannedRequest request = PlannedFor("a", {Planned("x")});
+  request.env = {{"MODE", "fast"}};
+  EXPECT_THAT(SpecOf(PlanOf({request}), {Response()}).devices[0].edits.env,
+              ElementsAre(Pair("MODE", "fast"), Pair("SERIAL", "/dev/ttyS0,/dev/ttyS1")));
+  request.env = {{"SERIAL", "/dev/mem"}};
+  const auto refused =
+      ClaimSpec(kDriverOfEdits, PlanOf({request}), std::vector<ContainerResponse>{Response()});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kInvalid);
+  EXPECT_THAT(refused.error().message, HasSubstr("\"SERIAL\""));
+}
+
+TEST(ClaimEdits, RejectsAnythingThatItDidNotWrite) {
+  const CdiSpec spec = SpecOf(PlanOf({PlannedFor("a", {Planned("x")})}), {Response()});
+  ASSERT_TRUE(ReadBack(spec));
+  EXPECT_FALSE(ReadClaimSpec(spec, "other.dev", kClaimUid));
+  EXPECT_FALSE(ReadClaimSpec(spec, kDriverOfEdits, "another-uid"));
+  CdiSpec changed = spec;
+  changed.devices[0].annotations.clear();
+  EXPECT_FALSE(ReadBack(changed));
+  const std::string record = spec.devices[0].annotations.begin()->second;
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {record, ""},
+           {record, "[]"},
+           {record, R"({"devices":[]})"},
+           {R"("request":"a")", R"("request":"b")"},
+           {R"("request":"a")", R"("request":7)"},
+           {R"("replicas":[0])", R"("replicas":[-1])"},
+           {R"("replicas":[0])", R"("replicas":[4294967296])"},
+           {R"("replicas":[0])", R"("replicas":["0"])"},
+           {R"("replicas":[0])", R"("replicas":0)"},
+           {R"("name":"mine")", R"("name":"mine","more":1)"},
+           {R"("name":"mine")", R"("name": "mine")"},
+           {R"("cdi":[)", R"("cdi":[1,)"}}) {
+    changed = spec;
+    std::string& text = changed.devices[0].annotations.begin()->second;
+    ASSERT_NE(text.find(from), std::string::npos) << from;
+    text.replace(text.find(from), from.size(), to);
+    const auto read = ReadBack(changed);
+    ASSERT_FALSE(read) << text;
+    EXPECT_EQ(read.error().kind, ErrorKind::kInvalid);
+  }
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,318 @@
+#include "dra/claim_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/escape.h"
+#include "unit/dra/pools.h"
+
+namespace patchbay {
+namespace {
+
+using test::Listed;
+using test::SnapshotOf;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Pair;
+using testing::SizeIs;
+
+constexpr char kOwnDriver[] = "patchbay.dev";
+constexpr char kSerial[] = "node-1/example.com/serial";
+constexpr char kFuse[] = "node-1/example.com/fuse";
+
+/// A Kubernetes node with three exclusive devices, of which "ill" is unhealthy, and a device with
+/// four slots.
+class PlanClaimsTest : public testing::Test {
+ protected:
+  static ClaimKey Key(const std::string& name) { return {"uid-of-" + name, "default", name}; }
+
+  static ClaimRequest Request(const std::string& name, std::vector<AllocatedDevice> devices,
+                              std::vector<DeviceConfig> configs = {}) {
+    return {Key(name), ResourceClaim{.key = Key(name),
+                                     .is_allocated = true,
+                                     .devices = std::move(devices),
+                                     .configs = std::move(configs)}};
+  }
+
+  static AllocatedDevice Serial(const std::string& device, const std::string& request = "s") {
+    return {.request = request, .pool = kSerial, .device = device};
+  }
+  static AllocatedDevice Fuse(const std::string& share_id, std::int64_t slots = 1) {
+    return {.request = "f", .pool = kFuse, .device = "fuse", .share_id = share_id, .slots = slots};
+  }
+
+  std::vector<Result<ClaimPlan>> PlanAll(const std::vector<ClaimRequest>& requests) const {
+    return PlanClaims(requests, kOwnDriver, pools_, prepared_);
+  }
+  Result<ClaimPlan> Plan(const ClaimRequest& request) const { return PlanAll({request})[0]; }
+
+  /// Returns the error of a claim with the name "mine".
+  Error ErrorOf(const ClaimRequest& request) const {
+    const auto plan = Plan(request);
+    if (plan) return {ErrorKind::kUnavailable, "no error"};
+    EXPECT_THAT(plan.error().message, testing::StartsWith("ResourceClaim default/mine: "));
+    EXPECT_TRUE(IsPrintable(plan.error().message));
+    return plan.error();
+  }
+
+  /// Adds the devices of a planned claim to the prepared ones.
+  void Prepare(const ClaimRequest& request) {
+    const auto plan = Plan(request);
+    ASSERT_TRUE(plan) << plan.error().message;
+    for (const PlannedRequest& planned : plan->requests) {
+      for (const PlannedDevice& device : planned.devices) {
+        prepared_.push_back({plan->claim, device});
+      }
+    }
+  }
+
+  std::shared_ptr<const Snapshot> serial_snapshot_ =
+      SnapshotOf({Listed("a"), Listed("b"), Listed("ill", Health::kUnhealthy, "probe: no answer")});
+  NamedDevices serial_{serial_snapshot_};
+  NamedDevices fuse_{SnapshotOf({Listed("fuse")}, 4, "example.com/fuse")};
+  ServedPools pools_ = {{kSerial, &serial_}, {kFuse, &fuse_}};
+  std::vector<PreparedUse> prepared_;
+};
+
+TEST_F(PlanClaimsTest, PlansOneDevice) {
+  const auto plan = Plan(Request("mine", {Serial("a")}));
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->claim, Key("mine"));
+  EXPECT_THAT(plan->requests,
+              ElementsAre(PlannedRequest{
+                  .request = "s",
+                  .resource = "example.com/serial",
+                  .devices = {{.pool = kSerial, .device = "a", .device_id = "a", .replicas = {0}}},
+                  .units = {"a"},
+                  .env = {}}));
+}
+
+TEST_F(PlanClaimsTest, GroupsDevicesByRequestAndResource) {
+  AllocatedDevice fuse = Fuse("x");
+  fuse.request = "s";
+  const auto plan =
+      Plan(Request("mine", {Serial("b"), fuse, Serial("a"), {"t", kFuse, "fuse", "y"}}));
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_THAT(plan->requests, SizeIs(3));
+  EXPECT_EQ(plan->requests[0].resource, "example.com/serial");
+  EXPECT_THAT(plan->requests[0].units, ElementsAre("b", "a"));
+  EXPECT_EQ(plan->requests[1].request, "s");
+  EXPECT_EQ(plan->requests[1].resource, "example.com/fuse");
+  EXPECT_EQ(plan->requests[2].request, "t");
+}
+
+TEST_F(PlanClaimsTest, FindsADeviceByTheNameInTheSlice) {
+  const NamedDevices named(SnapshotOf({Listed("ttyUSB0")}));
+  pools_[kSerial] = &named;
+  const auto plan = Plan(Request("mine", {Serial("ttyusb0-7448a368")}));
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->requests[0].devices[0].device, "ttyusb0-7448a368");
+  EXPECT_EQ(plan->requests[0].devices[0].device_id, "ttyUSB0");
+  EXPECT_THAT(plan->requests[0].units, ElementsAre("ttyUSB0"));
+}
+
+TEST_F(PlanClaimsTest, AnswersSubrequestsWithTheNameOfTheRequest) {
+  const auto plan = Plan(Request("mine", {Serial("a", "s/first"), Serial("b", "s/first")},
+                                 {{.requests = {"s"}, .env = {{"A", "of s"}, {"B", "of s"}}},
+                                  {.requests = {"s/first"}, .env = {{"B", "of s/first"}}},
+                                  {.requests = {"s/second"}, .env = {{"B", "of s/second"}}}}));
+  ASSERT_TRUE(plan) << plan.error().message;
+  ASSERT_THAT(plan->requests, SizeIs(1));
+  EXPECT_EQ(plan->requests[0].request, "s");
+  EXPECT_THAT(plan->requests[0].units, ElementsAre("a", "b"));
+  EXPECT_THAT(plan->requests[0].env, ElementsAre(Pair("A", "of s"), Pair("B", "of s/first")));
+}
+
+TEST_F(PlanClaimsTest, AppliesParametersOfAllRequestsToAll) {
+  const auto plan = Plan(
+      Request("mine", {Serial("a", "s"), Serial("b", "t")},
+              {{.requests = {}, .env = {{"A", "1"}}}, {.requests = {"t"}, .env = {{"A", "2"}}}}));
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_THAT(plan->requests[0].env, ElementsAre(Pair("A", "1")));
+  EXPECT_THAT(plan->requests[1].env, ElementsAre(Pair("A", "2")));
+}
+
+TEST_F(PlanClaimsTest, GivesEachClaimSlotsOfASharedDevice) {
+  Prepare(Request("first", {Fuse("x")}));
+  Prepare(Request("second", {Fuse("y", 2)}));
+  const auto plan = Plan(Request("mine", {Fuse("z")}));
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_THAT(plan->requests[0].units, ElementsAre("fuse::3"));
+  EXPECT_EQ(plan->requests[0].devices[0].share_id, "z");
+  EXPECT_THAT(prepared_[0].device.replicas, ElementsAre(0));
+  EXPECT_THAT(prepared_[1].device.replicas, ElementsAre(1, 2));
+}
+
+TEST_F(PlanClaimsTest, GivesOneClaimSeveralSharesOfADevice) {
+  const auto plan = Plan(Request("mine", {Fuse("x"), Fuse("y", 2)}));
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_THAT(plan->requests[0].units, ElementsAre("fuse::0", "fuse::1", "fuse::2"));
+}
+
+TEST_F(PlanClaimsTest, KeepsTheSlotsOfAClaimThatIsPreparedAgain) {
+  Prepare(Request("first", {Fuse("x")}));
+  Prepare(Request("mine", {Fuse("y"), Fuse("z")}));
+  prepared_.erase(prepared_.begin());
+  const auto plan = Plan(Request("mine", {Fuse("y"), Fuse("z")}));
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_THAT(plan->requests[0].units, ElementsAre("fuse::1", "fuse::2"));
+  // Replicas of a record that does not fit any more are replaced.
+  prepared_[0].device.replicas = {-1, 4, 9};
+  EXPECT_THAT(Plan(Request("mine", {Fuse("y")})).value().requests[0].units, ElementsAre("fuse::0"));
+}
+
+TEST_F(PlanClaimsTest, PreparesAnExclusiveDeviceAgainForTheSameClaim) {
+  Prepare(Request("mine", {Serial("a")}));
+  EXPECT_THAT(Plan(Request("mine", {Serial("a")})).value().requests[0].units, ElementsAre("a"));
+}
+
+TEST_F(PlanClaimsTest, GivesAdminAccessToDevicesInUse) {
+  Prepare(Request("first", {Serial("a")}));
+  AllocatedDevice admin = Serial("a");
+  admin.admin_access = true;
+  Prepare(Request("mine", {admin}));
+  EXPECT_TRUE(prepared_[1].device.admin_access);
+  // Admin access does not keep others from the device.
+  prepared_.erase(prepared_.begin());
+  EXPECT_TRUE(Plan(Request("second", {Serial("a")})));
+  admin.device = "ill";
+  EXPECT_TRUE(Plan(Request("mine", {admin})));
+}
+
+TEST_F(PlanClaimsTest, GivesAnUnhealthyDeviceToAClaimThatToleratesIt) {
+  AllocatedDevice ill = Serial("ill");
+  ill.tolerates_unhealthy = true;
+  EXPECT_TRUE(Plan(Request("mine", {ill})));
+}
+
+TEST_F(PlanClaimsTest, NamesAClaimThatNoLongerExists) {
+  const Error error = ErrorOf({Key("mine"), Fail(ErrorKind::kNotFound, "404")});
+  EXPECT_EQ(error.kind, ErrorKind::kNotFound);
+  EXPECT_THAT(error.message,
+              AllOf(HasSubstr("no longer exists at the API server"), HasSubstr("delete the pod")));
+}
+
+TEST_F(PlanClaimsTest, PassesOtherErrorsOfTheApiServerOn) {
+  const Error error = ErrorOf({Key("mine"), Fail(ErrorKind::kUnavailable, "timed out\n")});
+  EXPECT_EQ(error.kind, ErrorKind::kUnavailable);
+  EXPECT_EQ(error.message, "ResourceClaim default/mine: timed out\\x0a");
+}
+
+TEST_F(PlanClaimsTest, NamesBothUidsOfAReplacedClaim) {
+  ClaimRequest request = Request("mine", {Serial("a")});
+  request.key.uid = "uid-of-pod";
+  const Error error = ErrorOf(request);
+  EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
+  EXPECT_THAT(error.message,
+              AllOf(HasSubstr("has the UID uid-of-mine, and the pod uses the UID uid-of-pod"),
+                    HasSubstr("delete the pod")));
+}
+
+TEST_F(PlanClaimsTest, NeedsAnAllocation) {
+  ClaimRequest request = Request("mine", {});
+  request.claim->is_allocated = false;
+  EXPECT_EQ(ErrorOf(request).kind, ErrorKind::kPrecondition);
+  EXPECT_THAT(ErrorOf(request).message,
+              AllOf(HasSubstr("has no allocation"), HasSubstr("delete the pod")));
+}
+
+TEST_F(PlanClaimsTest, NeedsDevicesOfTheDriver) {
+  EXPECT_EQ(ErrorOf(Request("mine", {})).kind, ErrorKind::kPrecondition);
+  EXPECT_THAT(ErrorOf(Request("mine", {})).message,
+              AllOf(HasSubstr("no device of the driver \"patchbay.dev\""),
+                    HasSubstr("check the driver in the selectors of its device classes")));
+}
+
+TEST_F(PlanClaimsTest, ListsTheServedPoolsForAnUnknownOne) {
+  const Error error = ErrorOf(Request("mine", {{"s", "node-2/example.com/x", "a"}}));
+  EXPECT_EQ(error.kind, ErrorKind::kNotFound);
+  EXPECT_THAT(error.message,
+              AllOf(HasSubstr("the device \"a\" of the pool \"node-2/example.com/x\""),
+                    HasSubstr(std::string("it has ") + kFuse + ", " + kSerial),
+                    HasSubstr("add it again"), HasSubstr("delete the pod")));
+}
+
+TEST_F(PlanClaimsTest, HintsHowToListTheDevicesForAnUnknownOne) {
+  const Error error = ErrorOf(Request("mine", {Serial("a"), Serial("c\x1b")}));
+  EXPECT_EQ(error.kind, ErrorKind::kNotFound);
+  EXPECT_THAT(error.message, AllOf(HasSubstr(R"(the device "c\x1b" of the pool)"),
+                                   HasSubstr("does not exist on this node"),
+                                   HasSubstr("\"patchbay devices example.com/serial\""),
+                                   HasSubstr("connect it again, or delete the pod")));
+}
+
+TEST_F(PlanClaimsTest, HasTheReasonOfAnUnhealthyDevice) {
+  const Error error = ErrorOf(Request("mine", {Serial("ill")}));
+  EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
+  EXPECT_THAT(error.message,
+              AllOf(HasSubstr("the device \"ill\""), HasSubstr("is unhealthy: probe: no answer"),
+                    HasSubstr("fix the device, or delete the pod")));
+}
+
+TEST_F(PlanClaimsTest, NamesTheClaimThatHasTheDevice) {
+  Prepare(Request("first", {Serial("a")}));
+  const Error error = ErrorOf(Request("mine", {Serial("a")}));
+  EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
+  EXPECT_THAT(error.message,
+              AllOf(HasSubstr("the device \"a\" of the pool \"node-1/example.com/serial\" is "
+                              "already prepared for the ResourceClaim default/first "
+                              "(UID uid-of-first)"),
+                    HasSubstr("wait until the pods of that claim have ended, or delete them")));
+}
+
+TEST_F(PlanClaimsTest, NamesAClaimThatHasASlot) {
+  Prepare(Request("first", {Fuse("x", 3)}));
+  const Error error = ErrorOf(Request("mine", {Fuse("y", 2)}));
+  EXPECT_EQ(error.kind, ErrorKind::kPrecondition);
+  EXPECT_THAT(error.message,
+              HasSubstr("has too few free slots: one of them is prepared for the ResourceClaim "
+                        "default/first"));
+}
+
+TEST_F(PlanClaimsTest, RejectsMoreSlotsThanTheDeviceHas) {
+  for (const std::int64_t slots : {std::int64_t{5}, std::numeric_limits<std::int64_t>::max()}) {
+    EXPECT_THAT(ErrorOf(Request("mine", {Fuse("x", slots)})).message,
+                HasSubstr("has 4 slots, and " + std::to_string(slots) + " are allocated"));
+  }
+}
+
+TEST_F(PlanClaimsTest, RejectsAnExclusiveDeviceThatIsInTheClaimTwice) {
+  EXPECT_THAT(ErrorOf(Request("mine", {Serial("a"), Serial("a", "t")})).message,
+              HasSubstr("is allocated to the claim more often than it has units"));
+}
+
+TEST_F(PlanClaimsTest, RejectsMoreUnitsThanMaxPerContainer) {
+  auto snapshot = std::make_shared<Snapshot>(*serial_snapshot_);
+  auto spec = std::make_shared<ResourceSpec>(*snapshot->spec);
+  spec->max_per_container = 1;
+  snapshot->spec = std::move(spec);
+  const NamedDevices limited(std::move(snapshot));
+  pools_[kSerial] = &limited;
+  const Error error = ErrorOf(Request("mine", {Serial("a"), Serial("b")}));
+  EXPECT_EQ(error.kind, ErrorKind::kInvalid);
+  EXPECT_THAT(error.message,
+              HasSubstr("the device \"b\" of the pool \"node-1/example.com/serial\" is number 2 of "
+                        "the request \"s\", and the resource \"example.com/serial\" has "
+                        "max_per_container = 1; request fewer devices"));
+  EXPECT_TRUE(Plan(Request("mine", {Serial("a"), Serial("b", "t")})));
+}
+
+TEST_F(PlanClaimsTest, PlansOtherClaimsOfACallDespiteErrors) {
+  const auto plans = PlanAll({Request("broken", {Serial("a"), Serial("ill")}),
+                              Request("first", {Serial("a")}),
+                              Request("second", {Serial("a")}),
+                              {Key("gone"), Fail(ErrorKind::kNotFound, "")},
+                              Request("third", {Serial("b")})});
+  ASSERT_THAT(plans, SizeIs(5));
+  EXPECT_FALSE(plans[0]);
+  EXPECT_TRUE(plans[1]) << "a claim with an error must not take devices";
+  EXPECT_THAT(plans[2].error().message, HasSubstr("prepared for the ResourceClaim default/first"));
+  EXPECT_FALSE(plans[3]);
+  EXPECT_TRUE(plans[4]);
+  EXPECT_THAT(PlanAll({}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,295 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <future>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/format.h"
+#include "dra/claim_preparer.h"
+#include "dra/resource_slice.h"
+#include "support/fake_loop.h"
+#include "support/temp_tree.h"
+#include "unit/discovery/specs.h"
+#include "unit/dra/pools.h"
+
+namespace patchbay::test {
+
+inline constexpr char kThings[] = "node-1/example.com/thing";
+
+/// A loop that can keep a thread within Post, as if it were not scheduled.
+class KeepingLoop : public FakeLoop {
+ public:
+  /// Keeps the calling thread within its next calls of Post until `released` is ready.
+  void KeepThisThread(std::shared_future<void> released) {
+    released_ = std::move(released);
+    kept_ = std::this_thread::get_id();
+  }
+  void Post(std::function<void()> f) override {
+    FakeLoop::Post(std::move(f));
+    if (kept_ == std::this_thread::get_id()) released_.wait();
+  }
+
+ private:
+  std::shared_future<void> released_;
+  std::atomic<std::thread::id> kept_;
+};
+
+/// A Kubernetes node that serves the pool kThings with the devices "a" and "b", whose hooks append
+/// a line to a file. Other pools can be added.
+class ClaimPreparerFixture : public testing::Test {
+ protected:
+  ClaimPreparerFixture() {
+    tree_.Dir("data");
+    spec_ = Resource({CountMatch(2)});
+    spec_.device_nodes.clear();
+    spec_.env.emplace_back(MakeTemplate("THING"), MakeTemplate("{id}"));
+    spec_.allocate = HookThat("echo allocate $0 >> {}");
+    spec_.pre_start = HookThat("echo pre_start $0 >> {}");
+    spec_.release = HookThat("echo release $0 >> {}");
+    Restart();
+  }
+  ~ClaimPreparerFixture() override {
+    preparer_.reset();
+    cancellation_->Trigger();
+    resources_.clear();
+  }
+
+  std::string WithPath(std::string script) const {
+    const std::size_t at = script.find("{}");
+    return at == std::string::npos ? script : script.replace(at, 2, tree_.path("runs"));
+  }
+  /// A hook with a script, in which {} is the file of the runs and $0 the device.
+  HookSpec HookThat(const std::string& script) const {
+    HookSpec hook;
+    hook.argv = {MakeTemplate("/bin/sh"), MakeTemplate("-c"), MakeTemplate(WithPath(script)),
+                 MakeTemplate("{id}")};
+    return hook;
+  }
+  /// A script that reports its start and waits until the gate opens.
+  std::string WaitAtGate() const {
+    for (const char* pipe : {"begun", "gate"}) {
+      EXPECT_EQ(mkfifo(tree_.path(pipe).c_str(), 0600), 0);
+    }
+    return format("echo > {}; read x < {};", tree_.path("begun"), tree_.path("gate"));
+  }
+  /// Calls `then` on the loop when the script waits.
+  std::future<void> AtGate(std::function<void()> then) {
+    return std::async(std::launch::async, [this, then = std::move(then)] {
+      std::ifstream(tree_.path("begun")).get();
+      loop_.Post(then);
+    });
+  }
+  void OpenGate() const { std::ofstream(tree_.path("gate")) << "\n"; }
+  std::vector<std::string> Runs() const {
+    std::ifstream file(tree_.path("runs"));
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line);) lines.push_back(line);
+    return lines;
+  }
+
+  std::unique_ptr<ClaimPreparer> Make() {
+    return std::make_unique<ClaimPreparer>(
+        ClaimPreparer::Dependencies{
+            .driver = "patchbay.dev",
+            .cdi_dir = cdi_dir_,
+            .lock_file = tree_.path("data/serialize.lock"),
+            .get_claim =
+                [this](const ClaimKey& key, std::function<void(Result<std::string>)> done) {
+                  ++gets_;
+                  loop_.Post([done = std::move(done), json = Get(key.name)] { done(json); });
+                  return Subscription([] {});
+                },
+            .resources = [this] { return resources_; },
+            .on_prepared = [this](const auto& end) { ends_.push_back(end); },
+            .on_ended = [this] { on_ended_(); },
+            .hook_limit = hook_limit_,
+            .file_limit = file_limit_},
+        loop_, log_);
+  }
+  /// The daemon restarts with the resource and its devices as they are now.
+  void Restart() {
+    preparer_.reset();
+    resources_.clear();
+    Serve(kThings, spec_, listed_);
+    preparer_ = Make();
+  }
+  /// Adds or replaces a pool.
+  ServedResource& Serve(const std::string& pool, const ResourceSpec& spec,
+                        std::vector<ListedDevice> devices,
+                        std::chrono::milliseconds lookup_limit = HostLookups::kLimit) {
+    auto snapshot = std::make_shared<Snapshot>();
+    snapshot->spec = std::make_shared<const ResourceSpec>(spec);
+    snapshot->devices = std::move(devices);
+    resources_[pool] = {.devices = std::make_shared<const NamedDevices>(std::move(snapshot)),
+                        .hooks = std::make_shared<HookRunner>(
+                            [this](Hook hook, bool, std::chrono::nanoseconds) { on_hook_(hook); },
+                            log_, cancellation_),
+                        .lookups = std::make_shared<HostLookups>(
+                            AllocationHost{HostRoot(tree_.path()), "node-1"}, lookup_limit)};
+    return resources_[pool];
+  }
+
+  static ClaimKey Key(const std::string& name) { return {"uid-of-" + name, "default", name}; }
+  static AllocatedDevice Thing(const std::string& device, const std::string& request = "r") {
+    return {.request = request, .pool = kThings, .device = device};
+  }
+  static AllocatedDevice Shared(AllocatedDevice device, const std::string& share_id) {
+    device.share_id = share_id;
+    return device;
+  }
+  static AllocatedDevice Admin(AllocatedDevice device) {
+    device.admin_access = true;
+    return device;
+  }
+  /// The API server has a claim for these devices.
+  void Allocate(const std::string& name, const std::vector<AllocatedDevice>& devices) {
+    using nlohmann::json;
+    json results = json::array();
+    for (const AllocatedDevice& device : devices) {
+      json result = {{"request", device.request},
+                     {"driver", "patchbay.dev"},
+                     {"pool", device.pool},
+                     {"device", device.device}};
+      if (!device.share_id.empty()) result["shareID"] = device.share_id;
+      if (device.admin_access) result["adminAccess"] = true;
+      if (device.tolerates_unhealthy) {
+        result["tolerations"] =
+            json::array({json::object({{"key", kUnhealthyTaint}, {"operator", "Exists"}})});
+      }
+      results.push_back(std::move(result));
+    }
+    json claim = {{"apiVersion", "resource.k8s.io/v1"},
+                  {"kind", "ResourceClaim"},
+                  {"metadata", {{"name", name}, {"namespace", "default"}, {"uid", Key(name).uid}}}};
+    claim["status"]["allocation"]["devices"]["results"] = std::move(results);
+    claims_[name] = claim.dump();
+  }
+  void Allocate(const std::string& name, const std::string& device) {
+    Allocate(name, {Thing(device)});
+  }
+
+  ClaimCall Call() { return {loop_.Now() + std::chrono::seconds(45), canceled_.get_token()}; }
+  template <class Results, class Function>
+  Results Await(Function begin) {
+    std::optional<Results> results;
+    begin([&](Results got) { results = std::move(got); });
+    EXPECT_TRUE(loop_.RunUntil([&] { return results.has_value(); }));
+    return results ? *std::move(results) : Results();
+  }
+  PrepareResults PrepareAll(const std::vector<std::string>& names) {
+    std::vector<ClaimKey> keys;
+    keys.reserve(names.size());
+    for (const std::string& name : names) keys.push_back(Key(name));
+    return Await<PrepareResults>([&](std::function<void(PrepareResults)> done) {
+      preparer_->Prepare(keys, Call(), std::move(done));
+    });
+  }
+  Result<std::vector<PreparedDevice>> Prepare(const std::string& name) {
+    return PrepareAll({name}).at(Key(name).uid);
+  }
+  /// Returns the error of Prepare, or "prepared".
+  std::string ErrorOf(const std::string& name) {
+    const auto result = Prepare(name);
+    return result ? "prepared" : result.error().message;
+  }
+  Status Unprepare(const std::string& name) {
+    return Await<UnprepareResults>([&](std::function<void(UnprepareResults)> done) {
+             preparer_->Unprepare({Key(name)}, Call(), std::move(done));
+           })
+        .at(Key(name).uid);
+  }
+  /// Runs two calls at the same time. Whichever waits for a lock of the other one tries again when
+  /// the other one has ended.
+  std::vector<PrepareResults> PrepareAtOnce(ClaimPreparer& one, const std::string& first,
+                                            ClaimPreparer& other, const std::string& second) {
+    std::vector<PrepareResults> results;
+    const auto add = [&](PrepareResults got) { results.push_back(std::move(got)); };
+    one.Prepare({Key(first)}, Call(), add);
+    other.Prepare({Key(second)}, Call(), add);
+    EXPECT_TRUE(loop_.RunUntil([&] {
+      if (results.size() == 1 && loop_.timers() > 0) loop_.Advance(loop_.UntilNextTimer());
+      return results.size() == 2;
+    }));
+    return results;
+  }
+
+  std::vector<std::string> Files() const {
+    std::vector<std::string> names;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(cdi_dir_, ignored)) {
+      names.push_back(entry.path().filename());
+    }
+    std::ranges::sort(names);
+    return names;
+  }
+  static std::string FileOf(const std::string& name) {
+    return "patchbay.dev-claim_uid-of-" + name + ".json";
+  }
+  std::string TextOf(const std::string& file) const {
+    std::ostringstream text;
+    text << std::ifstream(format("{}/{}", cdi_dir_, file)).rdbuf();
+    return text.str();
+  }
+  /// Makes the directory of CDI files read-only, or returns false if that is not possible here.
+  bool MakeReadOnly() const {
+    const char* const path = cdi_dir_.c_str();
+    if (mount(path, path, nullptr, MS_BIND, nullptr) != 0) return false;
+    EXPECT_EQ(mount(nullptr, path, nullptr, MS_BIND | MS_REMOUNT | MS_RDONLY, nullptr), 0);
+    return true;
+  }
+  void MakeWritable() const { EXPECT_EQ(umount(cdi_dir_.c_str()), 0); }
+  /// Returns the containerEdits of the devices in the file of a claim, in order.
+  std::vector<nlohmann::json> EditsIn(const std::string& name) const {
+    const auto spec = nlohmann::json::parse(TextOf(FileOf(name)));
+    std::vector<nlohmann::json> edits;
+    edits.reserve(spec.at("devices").size());
+    for (const auto& device : spec.at("devices")) edits.push_back(device.at("containerEdits"));
+    return edits;
+  }
+
+  TempTree tree_;
+  std::string cdi_dir_ = tree_.path("cdi");
+  std::ostringstream text_;
+  Log log_{LogLevel::kDebug, LogFormat::kText, text_};
+  std::vector<ClaimPreparer::PrepareEnd> ends_;
+  std::function<void()> on_ended_ = [] {};
+  KeepingLoop loop_;
+  std::function<void(Hook)> on_hook_ = [](Hook) {};  ///< called when it has ended, on its thread
+  const std::shared_ptr<const Cancellation> cancellation_ =
+      std::make_shared<const Cancellation>(Cancellation::Create().value());
+  std::chrono::milliseconds hook_limit_ = ClaimPreparer::kHookLimit;
+  std::chrono::milliseconds file_limit_ = ClaimPreparer::kFileLimit;
+  ResourceSpec spec_;
+  std::vector<ListedDevice> listed_ = {Listed("a"), Listed("b")};
+  std::map<std::string, std::string> claims_;
+  bool is_server_down_ = false;
+  int gets_ = 0;
+  std::stop_source canceled_;
+  ServedResources resources_;
+  std::unique_ptr<ClaimPreparer> preparer_;
+
+ private:
+  Result<std::string> Get(const std::string& name) const {
+    if (is_server_down_) return Fail(ErrorKind::kUnavailable, "the API server is down");
+    const auto found = claims_.find(name);
+    if (found == claims_.end()) return Fail(ErrorKind::kNotFound, "not found");
+    return found->second;
+  }
+};
+
+}  // namespace patchbay::test

@@ -1,0 +1,350 @@
+#include "dra/claim_preparer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <fstream>
+#include <future>
+
+#include "base/format.h"
+#include "unit/dra/claim_preparer_fixture.h"
+
+namespace patchbay {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+class ClaimPreparerTest : public test::ClaimPreparerFixture {};
+
+TEST_F(ClaimPreparerTest, PreparesOnceAndReleasesOnce) {
+  Allocate("mine", "a");
+  const auto first = Prepare("mine");
+  ASSERT_TRUE(first) << first.error().message;
+  EXPECT_THAT(*first, ElementsAre(PreparedDevice{
+                          {"r"}, test::kThings, "a", {"patchbay.dev/claim=uid-of-mine-r"}, {}}));
+  EXPECT_THAT(Files(), ElementsAre(FileOf("mine")));
+  const std::vector<std::string> runs = {"allocate a", "pre_start a"};
+  EXPECT_EQ(Runs(), runs);
+
+  is_server_down_ = true;
+  EXPECT_EQ(Prepare("mine").value(), *first);
+  Restart();
+  EXPECT_EQ(Prepare("mine").value(), *first);
+  EXPECT_EQ(Runs(), runs) << "hooks ran again";
+  EXPECT_EQ(gets_, 1);
+
+  Restart();
+  EXPECT_TRUE(Unprepare("mine"));
+  EXPECT_TRUE(Unprepare("mine"));
+  EXPECT_TRUE(Unprepare("unknown"));
+  EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a", "release a"));
+  EXPECT_THAT(Files(), IsEmpty());
+}
+
+TEST_F(ClaimPreparerTest, ReportsTheEndOfEachPreparation) {
+  Allocate("mine", "a");
+  Allocate("unknown-device", "z");
+  ASSERT_TRUE(Prepare("mine"));
+  ASSERT_TRUE(Prepare("mine")) << "from its file";
+  ASSERT_FALSE(Prepare("unknown-device"));
+  ASSERT_FALSE(Prepare("gone"));
+  ASSERT_TRUE(Unprepare("mine"));
+  std::vector<std::string> ends;
+  for (const ClaimPreparer::PrepareEnd& end : ends_) {
+    std::string text = end.success ? "success" : "failure";
+    for (const std::string& pool : end.pools) text += " " + pool;
+    ends.push_back(text);
+  }
+  EXPECT_THAT(ends,
+              ElementsAre(format("success {}", test::kThings), format("success {}", test::kThings),
+                          format("failure {}", test::kThings), "failure"));
+}
+
+TEST_F(ClaimPreparerTest, ErrorsNameTheClaimAndDoNotAffectOthers) {
+  Allocate("mine", "a");
+  Allocate("unknown-device", "z");
+  claims_["hostile"] = "[[[";
+  const auto results = PrepareAll({"gone", "mine", "unknown-device", "hostile"});
+  ASSERT_THAT(results, SizeIs(4));
+  EXPECT_TRUE(results.at("uid-of-mine"));
+  for (const char* name : {"gone", "unknown-device", "hostile"}) {
+    const auto& result = results.at(format("uid-of-{}", name));
+    ASSERT_FALSE(result) << name;
+    EXPECT_THAT(result.error().message, HasSubstr(format("ResourceClaim default/{}: ", name)));
+  }
+  EXPECT_THAT(Files(), ElementsAre(FileOf("mine")));
+  is_server_down_ = true;
+  EXPECT_THAT(ErrorOf("other"), HasSubstr("the API server is down"));
+}
+
+TEST_F(ClaimPreparerTest, GivesADeviceToOneClaimUnlessForAdministration) {
+  Allocate("mine", "a");
+  Allocate("second", "a");
+  Allocate("admin", {Admin(Thing("a"))});
+  ASSERT_TRUE(Prepare("mine"));
+  EXPECT_THAT(ErrorOf("second"), HasSubstr("default/mine"));
+  EXPECT_EQ(ErrorOf("admin"), "prepared");
+  EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a")) << "hooks ran for a device in use";
+  EXPECT_TRUE(Unprepare("admin"));
+  EXPECT_TRUE(Unprepare("mine"));
+  EXPECT_EQ(ErrorOf("second"), "prepared");
+}
+
+TEST_F(ClaimPreparerTest, AFailedHookLeavesNothingAndRunsAgain) {
+  spec_.pre_start = HookThat("echo pre_start $0 >> {}; exit 1");
+  Restart();
+  Allocate("mine", "a");
+  EXPECT_THAT(ErrorOf("mine"), HasSubstr("pre_start hook"));
+  EXPECT_THAT(Files(), IsEmpty());
+  EXPECT_FALSE(Prepare("mine"));
+  EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a", "allocate a", "pre_start a"));
+}
+
+TEST_F(ClaimPreparerTest, RunsNoHookForAClaimWhoseFileCouldNotBeRead) {
+  listed_.clear();
+  std::vector<AllocatedDevice> devices;
+  for (int i = 0; i < 33; ++i) {
+    listed_.push_back(test::Listed(format("d{}", i)));
+    devices.push_back(Thing(format("d{}", i)));
+  }
+  Restart();
+  Allocate("large", devices);
+  EXPECT_THAT(ErrorOf("large"), HasSubstr("at most 32"));
+  EXPECT_THAT(Runs(), IsEmpty());
+  EXPECT_THAT(Files(), IsEmpty());
+}
+
+TEST_F(ClaimPreparerTest, StopsAHookAtTheLimitAndRunsItAgain) {
+  hook_limit_ = std::chrono::seconds(2);
+  spec_.pre_start =
+      HookThat(format("echo pre_start $0 >> {{}}; test -e {} || sleep 600", tree_.path("ready")));
+  Restart();
+  Allocate("mine", "a");
+  EXPECT_THAT(ErrorOf("mine"),
+              AllOf(HasSubstr("ResourceClaim default/mine: the pre_start hook of example.com/thing "
+                              "failed for \"a\""),
+                    HasSubstr("timed out")));
+  EXPECT_THAT(Files(), IsEmpty());
+  tree_.File("ready");
+  EXPECT_EQ(ErrorOf("mine"), "prepared");
+  EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a", "allocate a", "pre_start a"));
+}
+
+TEST_F(ClaimPreparerTest, TheLimitIsForAllHooksOfAClaimTogether) {
+  spec_.allocate = HookThat(WaitAtGate() + " echo allocate $0 >> {}");
+  Restart();
+  Allocate("mine", "a");
+  bool has_begun = false;
+  std::optional<PrepareResults> results;
+  preparer_->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { results = std::move(got); });
+  auto begun = AtGate([&] { has_begun = true; });
+  ASSERT_TRUE(loop_.RunUntil([&] { return has_begun; }));
+  begun.get();
+  loop_.Advance(ClaimPreparer::kHookLimit);
+  OpenGate();
+  ASSERT_TRUE(loop_.RunUntil([&] { return results.has_value(); }));
+  ASSERT_FALSE(results->at("uid-of-mine"));
+  EXPECT_THAT(results->at("uid-of-mine").error().message,
+              HasSubstr("the pre_start hook of example.com/thing was not run for \"a\""));
+  EXPECT_THAT(Runs(), ElementsAre("allocate a"));
+  EXPECT_THAT(Files(), IsEmpty());
+}
+
+TEST_F(ClaimPreparerTest, ACanceledCallWritesNothing) {
+  Allocate("mine", "a");
+  canceled_.request_stop();
+  EXPECT_THAT(ErrorOf("mine"), HasSubstr("canceled"));
+  EXPECT_THAT(Runs(), IsEmpty());
+  EXPECT_THAT(Files(), IsEmpty());
+  canceled_ = {};
+  EXPECT_EQ(ErrorOf("mine"), "prepared");
+}
+
+TEST_F(ClaimPreparerTest, ACallCanceledDuringAHookWritesNothing) {
+  spec_.pre_start = HookThat(WaitAtGate() + " echo pre_start $0 >> {}");
+  Restart();
+  Allocate("mine", "a");
+  std::optional<PrepareResults> results;
+  preparer_->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { results = std::move(got); });
+  auto begun = AtGate([&] {
+    EXPECT_THAT(Files(), IsEmpty()) << "the file exists before the hooks have run";
+    canceled_.request_stop();
+    OpenGate();
+  });
+  ASSERT_TRUE(loop_.RunUntil([&] { return results.has_value(); }));
+  begun.get();
+  EXPECT_FALSE(results->at("uid-of-mine"));
+  EXPECT_THAT(Files(), IsEmpty());
+  EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a"));
+
+  canceled_ = {};
+  spec_.pre_start = HookThat("echo pre_start $0 >> {}");
+  Restart();
+  EXPECT_EQ(ErrorOf("mine"), "prepared");
+  EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a", "allocate a", "pre_start a"));
+}
+
+TEST_F(ClaimPreparerTest, ReportsTheEndOfAReleaseWhoseCallWasCanceled) {
+  spec_.release = HookThat(WaitAtGate());
+  Restart();
+  Allocate("mine", "a");
+  ASSERT_EQ(ErrorOf("mine"), "prepared");
+  std::optional<std::vector<std::string>> files;
+  on_ended_ = [&] { files = Files(); };
+  preparer_->Unprepare({Key("mine")}, Call(), [](const UnprepareResults&) {});
+  auto begun = AtGate([&] {
+    canceled_.request_stop();
+    OpenGate();
+  });
+  ASSERT_TRUE(loop_.RunUntil([&] { return files.has_value(); }));
+  begun.get();
+  EXPECT_THAT(*files, IsEmpty());
+}
+
+TEST_F(ClaimPreparerTest, AwaitsTheCallsThatUseAPool) {
+  spec_.release = HookThat(WaitAtGate() + " echo release $0 >> {}");
+  Restart();
+  Allocate("mine", "a");
+  ASSERT_EQ(ErrorOf("mine"), "prepared");
+  std::vector<std::string> unused;
+  Subscription things;
+  Subscription others;
+  Subscription canceled;
+  preparer_->Unprepare({Key("mine")}, Call(), [](const UnprepareResults&) {});
+  auto begun = AtGate([&] {
+    things = preparer_->AwaitUnused(test::kThings, [&] { unused.emplace_back("things"); });
+    canceled = preparer_->AwaitUnused(test::kThings, [&] { unused.emplace_back("canceled"); });
+    others = preparer_->AwaitUnused("others", [&] { unused.emplace_back("others"); });
+    canceled = Subscription();
+  });
+  ASSERT_TRUE(loop_.RunUntil([&] { return !unused.empty(); }));
+  begun.get();
+  EXPECT_THAT(unused, ElementsAre("others"));
+  EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a"));
+  OpenGate();
+  ASSERT_TRUE(loop_.RunUntil([&] { return unused.size() > 1; }));
+  EXPECT_THAT(unused, ElementsAre("others", "things"));
+  EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a", "release a"));
+}
+
+TEST_F(ClaimPreparerTest, ReleasesADeviceOfAClaimThatNoLongerExists) {
+  Allocate("old", "a");
+  Allocate("new", "a");
+  ASSERT_EQ(ErrorOf("old"), "prepared");
+  bool has_ended = false;
+  on_ended_ = [&] { has_ended = true; };
+  const auto refuse = [&] {
+    EXPECT_THAT(ErrorOf("new"), HasSubstr("default/old"));
+    has_ended = false;
+  };
+  refuse();  // while it exists
+  claims_.erase("old");
+  is_server_down_ = true;
+  EXPECT_THAT(ErrorOf("new"), HasSubstr("the API server is down"));
+  is_server_down_ = false;
+  EXPECT_THAT(Files(), ElementsAre(FileOf("old")));
+  refuse();
+  ASSERT_TRUE(loop_.RunUntil([&] { return has_ended; }));
+  EXPECT_THAT(Files(), IsEmpty());
+  EXPECT_EQ(ErrorOf("new"), "prepared");
+  EXPECT_THAT(Runs(),
+              ElementsAre("allocate a", "pre_start a", "release a", "allocate a", "pre_start a"));
+}
+
+TEST_F(ClaimPreparerTest, ReleasesADeviceOfAClaimThatWasCreatedAgain) {
+  Allocate("old", "a");
+  Allocate("new", "a");
+  ASSERT_EQ(ErrorOf("old"), "prepared");
+  Allocate("old", "b");
+  const std::string uid = Key("old").uid;
+  claims_["old"].replace(claims_["old"].find(uid), uid.size(), "another-uid");
+  EXPECT_THAT(ErrorOf("new"), HasSubstr("default/old"));
+  ASSERT_TRUE(loop_.RunUntil([&] { return Files().empty(); }));
+  EXPECT_EQ(ErrorOf("new"), "prepared");
+}
+
+TEST_F(ClaimPreparerTest, TwoInstancesPrepareAClaimOnce) {
+  Allocate("mine", "a");
+  const auto other = Make();
+  const auto results = PrepareAtOnce(*preparer_, "mine", *other, "mine");
+  ASSERT_THAT(results, SizeIs(2));
+  for (const PrepareResults& result : results) {
+    ASSERT_TRUE(result.at("uid-of-mine")) << result.at("uid-of-mine").error().message;
+  }
+  EXPECT_EQ(*results[0].at("uid-of-mine"), *results[1].at("uid-of-mine"));
+  EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a"));
+}
+
+TEST_F(ClaimPreparerTest, WaitsForALockUntilTheDeadline) {
+  Allocate("mine", "a");
+  const auto lock = ClaimLock::Open(tree_.path("data/serialize.lock")).value();
+  ASSERT_TRUE(lock->TryLock(std::vector<std::string>{"device node-1/example.com/thing/a"}).value());
+  std::optional<PrepareResults> results;
+  preparer_->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { results = std::move(got); });
+  ASSERT_TRUE(loop_.RunUntil([&] { return loop_.timers() > 0; }));
+  loop_.Advance(std::chrono::seconds(45));
+  ASSERT_TRUE(loop_.RunUntil([&] {
+    if (loop_.timers() > 0) loop_.Advance(loop_.UntilNextTimer());
+    return results.has_value();
+  }));
+  EXPECT_THAT(results->at("uid-of-mine").error().message, HasSubstr("timed out"));
+  EXPECT_THAT(Runs(), IsEmpty());
+}
+
+TEST_F(ClaimPreparerTest, RefusesMoreClaimsThanItProcessesAtOnce) {
+  std::vector<ClaimKey> keys;
+  for (std::size_t i = 0; i < ClaimPreparer::kMaxClaims; ++i) {
+    keys.push_back(Key(format("gone-{}", i)));
+  }
+  Allocate("mine", "a");
+  std::optional<PrepareResults> all;
+  std::optional<PrepareResults> refused;
+  std::optional<UnprepareResults> not_released;
+  preparer_->Prepare(keys, Call(), [&](PrepareResults got) { all = std::move(got); });
+  preparer_->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { refused = std::move(got); });
+  preparer_->Unprepare({Key("old")}, Call(),
+                       [&](UnprepareResults got) { not_released = std::move(got); });
+  ASSERT_TRUE(loop_.RunUntil([&] { return all && refused && not_released; }));
+  EXPECT_THAT(*all, SizeIs(ClaimPreparer::kMaxClaims));
+  for (const auto& [uid, result] : *all) {
+    ASSERT_FALSE(result) << uid;
+    EXPECT_THAT(result.error().message, HasSubstr("no longer exists")) << uid;
+  }
+  const auto& mine = refused->at("uid-of-mine");
+  ASSERT_FALSE(mine);
+  EXPECT_EQ(mine.error().kind, ErrorKind::kUnavailable);
+  EXPECT_EQ(mine.error().message,
+            "ResourceClaim default/mine: 256 claims are processed already; the kubelet will try "
+            "again");
+  const Status& old = not_released->at("uid-of-old");
+  ASSERT_FALSE(old);
+  EXPECT_THAT(old.error().message, HasSubstr("default/old: 256 claims are processed already"));
+  EXPECT_EQ(ErrorOf("mine"), "prepared");
+  EXPECT_TRUE(Unprepare("old"));
+}
+
+TEST_F(ClaimPreparerTest, AFailedCallHoldsNoLock) {
+  spec_.pre_start = HookThat("echo pre_start $0 >> {}; exit 1");
+  Restart();
+  Allocate("mine", "a");
+  std::promise<void> released;
+  on_hook_ = [&, until = released.get_future().share()](Hook hook) {
+    if (hook == Hook::kPreStart) loop_.KeepThisThread(until);
+  };
+  EXPECT_THAT(ErrorOf("mine"), HasSubstr("pre_start hook"));
+  on_hook_ = [](Hook) {};
+  std::optional<PrepareResults> again;
+  preparer_->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { again = std::move(got); });
+  EXPECT_TRUE(loop_.RunUntil([&] { return gets_ == 2; })) << "the claim is locked";
+  released.set_value();
+  ASSERT_TRUE(loop_.RunUntil([&] { return again.has_value(); }));
+  EXPECT_THAT(Runs(), ElementsAre("allocate a", "pre_start a", "allocate a", "pre_start a"));
+}
+
+}  // namespace
+}  // namespace patchbay

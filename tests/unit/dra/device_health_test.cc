@@ -1,0 +1,46 @@
+#include "dra/device_health.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/escape.h"
+#include "unit/dra/pools.h"
+
+namespace patchbay {
+namespace {
+
+using test::Listed;
+using test::SnapshotOf;
+using testing::ElementsAre;
+using testing::SizeIs;
+
+TEST(HealthOfPool, ListsAllDevicesWithTheirReasons) {
+  const NamedDevices devices(SnapshotOf({Listed("a"), Listed("b", Health::kUnhealthy, "no link")}));
+  EXPECT_THAT(HealthOfPool(devices, "node-1"),
+              ElementsAre(PublishedHealth{"node-1/example.com/serial", "a", Health::kHealthy, ""},
+                          PublishedHealth{"node-1/example.com/serial", "b", Health::kUnhealthy,
+                                          "no link"}));
+}
+
+TEST(HealthOfPool, HasPrintableMessagesOfAtMost1024Bytes) {
+  const NamedDevices devices(SnapshotOf({Listed("a", Health::kUnhealthy, std::string(5000, '\xff')),
+                                         Listed("b", Health::kUnhealthy, "a\x1b[31m")}));
+  const auto health = HealthOfPool(devices, "node-1");
+  ASSERT_THAT(health, SizeIs(2));
+  for (const PublishedHealth& device : health) {
+    EXPECT_TRUE(IsPrintable(device.message));
+    EXPECT_LE(device.message.size(), 1024U);
+  }
+  EXPECT_EQ(health[1].message, R"(a\x1b[31m)");
+}
+
+TEST(HealthOfPool, LeavesOutDevicesWithoutADistinctName) {
+  const auto snapshot = SnapshotOf({Listed("A"), Listed("b")});
+  EXPECT_THAT(HealthOfPool(NamedDevices(snapshot), "node-1"), SizeIs(2));
+  const NamedDevices devices(
+      SnapshotOf({Listed("A"), Listed(HealthOfPool(NamedDevices(snapshot), "n")[0].device)}));
+  EXPECT_THAT(HealthOfPool(devices, "node-1"), SizeIs(0));
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,515 @@
+// A driver in a temporary kubelet directory, on a loop with a simulated clock, and a client that
+// does what the kubelet does.
+
+#include "dra/driver_endpoint.h"
+
+#include <gmock/gmock.h>
+#include <grpc/support/log.h>
+#include <gtest/gtest.h>
+#include <sys/inotify.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "dra_test_support.h"
+#include "drahealth_v1.grpc.pb.h"
+#include "draplugin_v1.grpc.pb.h"
+#include "pluginregistration.grpc.pb.h"
+#include "rpc/socket_file.h"
+#include "rpc/unix_server.h"
+#include "support/fake_loop.h"
+#include "support/temp_tree.h"
+#include "support/unix_socket.h"
+
+namespace patchbay {
+namespace {
+
+using namespace std::chrono_literals;
+namespace dra_v1 = k8s::io::kubelet::pkg::apis::dra::v1;
+using pluginregistration::Registration;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+/// Prepares every claim at once, or keeps one call.
+class EndpointClaims : public ClaimService {
+ public:
+  void Prepare(std::vector<ClaimKey> claims, ClaimCall,
+               std::function<void(PrepareResults)> done) override {
+    PrepareResults results;
+    for (const ClaimKey& claim : claims) {
+      results.emplace(claim.uid, std::vector<PreparedDevice>{{{"r"}, "pool", name, {}}});
+    }
+    if (!holds) return done(std::move(results));
+    held.set_value([results = std::move(results), done = std::move(done)] { done(results); });
+  }
+  void Unprepare(std::vector<ClaimKey>, ClaimCall,
+                 std::function<void(UnprepareResults)> done) override {
+    done({});
+  }
+
+  std::string name = "dev";
+  bool holds = false;
+  std::promise<std::function<void()>> held;
+};
+
+/// Records the order in which sockets are created and removed in several directories.
+class SocketOrder {
+ public:
+  explicit SocketOrder(const std::vector<std::string>& directories) {
+    for (const std::string& directory : directories) {
+      EXPECT_GE(inotify_add_watch(fd_.get(), directory.c_str(), IN_CREATE | IN_DELETE), 0);
+    }
+  }
+  /// Returns the events since the last call: "+name" and "-name".
+  std::vector<std::string> Take() {
+    std::vector<std::string> events;
+    alignas(inotify_event) std::array<char, 16384> buffer;
+    const ssize_t size = read(fd_.get(), buffer.data(), buffer.size());
+    for (ssize_t at = 0; at < size;) {
+      inotify_event event{};
+      std::memcpy(&event, buffer.data() + at, sizeof event);
+      const char* name = buffer.data() + at + sizeof event;
+      events.push_back(((event.mask & IN_CREATE) != 0 ? "+" : "-") + std::string(name));
+      at += static_cast<ssize_t>(sizeof event + event.len);
+    }
+    return events;
+  }
+
+ private:
+  const UniqueFd fd_{inotify_init1(IN_NONBLOCK | IN_CLOEXEC)};
+};
+
+class DriverEndpointTest : public test::DraTest {
+ protected:
+  DriverEndpointTest() {
+    tree_.Dir("plugins_registry");
+    tree_.Dir("plugins");
+  }
+
+  struct Instance {
+    std::shared_ptr<EndpointClaims> claims = std::make_shared<EndpointClaims>();
+    std::shared_ptr<test::RecordingDriverObserver> observer =
+        std::make_shared<test::RecordingDriverObserver>();
+    int registered = 0;
+    std::vector<std::string> dead;  ///< the reasons
+    std::unique_ptr<DriverEndpoint> endpoint;
+  };
+
+  std::unique_ptr<Instance> Make(const std::string& pod_uid = "") {
+    auto instance = std::make_unique<Instance>();
+    auto endpoint = DriverEndpoint::Create(
+        {loop_, pool_, log_}, {tree_.path(), "a.b", pod_uid},
+        {.driver = "", .claims = instance->claims, .observer = instance->observer},
+        {.on_registered = [&registered = instance->registered] { ++registered; },
+         .on_dead = [&dead = instance->dead](const std::string& why) { dead.push_back(why); }});
+    EXPECT_TRUE(endpoint);
+    instance->endpoint = *std::move(endpoint);
+    return instance;
+  }
+  std::unique_ptr<Instance> Serve(const std::string& pod_uid = "") {
+    auto instance = Make(pod_uid);
+    instance->endpoint->Start();
+    EXPECT_TRUE(Await([&] { return instance->endpoint->is_serving(); })) << text_.str();
+    return instance;
+  }
+  void End(Instance& instance) {
+    bool ended = false;
+    instance.endpoint->End([&] { ended = true; });
+    EXPECT_TRUE(Await([&] { return ended; }));
+  }
+
+  /// Runs the loop until `done` holds, while virtual time passes in steps.
+  bool Await(const std::function<bool()>& done, std::chrono::milliseconds step = 100ms) {
+    const auto give_up = std::chrono::steady_clock::now() + test::kDraPatience;
+    while (!done() && std::chrono::steady_clock::now() < give_up) {
+      if (reads_events_) loop_.RunReadable();
+      loop_.Advance(step);
+      if (!done()) loop_.RunUntil(done, 10ms);
+    }
+    return done();
+  }
+
+  /// Registers the driver as the kubelet does. Returns the path of its other socket.
+  std::string Register(const DriverEndpoint& endpoint) {
+    const auto stub = test::ConnectToDriver<Registration>(endpoint.sockets().registration);
+    pluginregistration::PluginInfo info;
+    EXPECT_TRUE(stub->GetInfo(test::DraContext().get(), {}, &info).ok());
+    EXPECT_EQ(info.name(), "a.b");
+    Notify(endpoint, true, "");
+    return info.endpoint();
+  }
+  static void Notify(const DriverEndpoint& endpoint, bool registered, const std::string& error) {
+    const auto stub = test::ConnectToDriver<Registration>(endpoint.sockets().registration);
+    pluginregistration::RegistrationStatus status;
+    status.set_plugin_registered(registered);
+    status.set_error(error);
+    pluginregistration::RegistrationStatusResponse response;
+    EXPECT_TRUE(stub->NotifyRegistrationStatus(test::DraContext().get(), status, &response).ok());
+  }
+  /// Prepares a claim. Returns the name of its device, or the error.
+  static std::string Prepare(const std::string& socket) {
+    const auto stub = test::ConnectToDriver<dra_v1::DRAPlugin>(socket);
+    dra_v1::NodePrepareResourcesRequest request;
+    auto& claim = *request.add_claims();
+    claim.set_uid("u");
+    claim.set_namespace_("ns");
+    claim.set_name("c");
+    dra_v1::NodePrepareResourcesResponse response;
+    const grpc::Status status =
+        stub->NodePrepareResources(test::DraContext().get(), request, &response);
+    if (!status.ok()) return status.error_message();
+    return response.claims().at("u").devices(0).device_name();
+  }
+  std::vector<std::string> Sockets() const {
+    std::vector<std::string> sockets;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(tree_.path())) {
+      if (entry.is_socket()) sockets.push_back(entry.path().filename());
+    }
+    return sockets;
+  }
+
+  test::TempTree tree_;
+  test::FakeLoop loop_;
+  bool reads_events_ = true;  ///< of the directories
+  ThreadPool pool_{{.max_running = 2, .patience = 1h}};
+  std::ostringstream text_;
+  Log log_{LogLevel::kDebug, LogFormat::kText, text_};
+};
+
+TEST_F(DriverEndpointTest, RegistrationSocketIsCreatedLastAndRemovedFirst) {
+  tree_.Dir("plugins/a.b");
+  SocketOrder order({tree_.path("plugins/a.b"), tree_.path("plugins_registry")});
+  const auto instance = Serve();
+  EXPECT_THAT(order.Take(), ElementsAre("+dra.sock", "+a.b-reg.sock"));
+  End(*instance);
+  EXPECT_THAT(order.Take(), ElementsAre("-a.b-reg.sock", "-dra.sock"));
+  EXPECT_FALSE(instance->endpoint->is_serving());
+}
+
+TEST_F(DriverEndpointTest, IsRegisteredAndAnswers) {
+  const auto instance = Serve();
+  const std::string endpoint = Register(*instance->endpoint);
+  EXPECT_EQ(endpoint, tree_.path("plugins/a.b/dra.sock"));
+  EXPECT_EQ(Prepare(endpoint), "dev");
+  EXPECT_TRUE(Await([&] { return instance->registered == 1; }));
+  EXPECT_THAT(text_.str(), HasSubstr("driver registered"));
+
+  Register(*instance->endpoint);  // the kubelet has restarted
+  EXPECT_TRUE(Await([&] { return instance->registered == 2; }));
+}
+
+TEST_F(DriverEndpointTest, ReportsARejectionOnceUntilTheKubeletTriesAgain) {
+  const auto instance = Serve();
+  Notify(*instance->endpoint, false, "no common version");
+  Notify(*instance->endpoint, false, "no common version");
+  EXPECT_TRUE(instance->observer->Await("not registered: no common version", 2)) << "is counted";
+  Notify(*instance->endpoint, true, "");
+  EXPECT_TRUE(Await([&] { return instance->registered == 1; }));
+  const std::string text = text_.str();
+  const auto first = text.find("the kubelet rejected the driver");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_THAT(text.substr(first), HasSubstr("reason=\"no common version\""));
+  EXPECT_EQ(text.find("the kubelet rejected the driver", first + 1), std::string::npos);
+}
+
+TEST_F(DriverEndpointTest, CreatesTheDirectoryOfTheDriverForItsOwner) {
+  const auto instance = Serve();
+  const auto mode = std::filesystem::status(tree_.path("plugins/a.b")).permissions();
+  EXPECT_EQ(mode & std::filesystem::perms::others_all, std::filesystem::perms::none);
+}
+
+TEST_F(DriverEndpointTest, CreatesADeletedRegistrationSocketAgainWhileCallsContinue) {
+  const auto instance = Serve();
+  instance->claims->holds = true;
+  const std::string dra = instance->endpoint->sockets().dra;
+  auto prepared = std::async(std::launch::async, [&] { return Prepare(dra); });
+  const auto finish = instance->claims->held.get_future().get();
+  const auto id = SocketIdentity(dra);
+
+  tree_.Remove("plugins_registry/a.b-reg.sock");
+  EXPECT_TRUE(Await([&] { return instance->observer->Count("serving") == 2; }));
+  EXPECT_EQ(Register(*instance->endpoint), dra);
+  EXPECT_EQ(SocketIdentity(dra), id);
+  EXPECT_THAT(text_.str(), HasSubstr("driver socket was deleted; creating it again"));
+  finish();
+  EXPECT_EQ(prepared.get(), "dev");
+}
+
+TEST_F(DriverEndpointTest, CreatesBothSocketsAgainIfTheOtherIsDeleted) {
+  const auto instance = Serve();
+  SocketOrder order({tree_.path("plugins/a.b"), tree_.path("plugins_registry")});
+  tree_.Remove("plugins/a.b/dra.sock");
+  EXPECT_TRUE(Await([&] { return instance->observer->Count("serving") == 2; }));
+  EXPECT_THAT(order.Take(),
+              ElementsAre("-dra.sock", "-a.b-reg.sock", "+dra.sock", "+a.b-reg.sock"));
+  EXPECT_EQ(Prepare(Register(*instance->endpoint)), "dev");
+}
+
+TEST_F(DriverEndpointTest, CreatesDeletedDirectoriesAgain) {
+  const auto instance = Serve();
+  tree_.Remove("plugins");
+  EXPECT_TRUE(Await([&] { return instance->observer->Count("serving") == 2; }));
+  EXPECT_EQ(Prepare(Register(*instance->endpoint)), "dev");
+}
+
+TEST_F(DriverEndpointTest, WaitsForTheDirectoryOfTheKubelet) {
+  tree_.Remove("plugins_registry");
+  const auto instance = Make();
+  instance->endpoint->Start();
+  EXPECT_TRUE(Await([&] { return text_.str().find("plugins_registry") != std::string::npos; }));
+  EXPECT_THAT(text_.str(), HasSubstr("driver sockets cannot be created; retrying"));
+  EXPECT_THAT(Sockets(), IsEmpty()) << "it is not served before it can be registered";
+  tree_.Dir("plugins_registry");
+  EXPECT_TRUE(Await([&] { return instance->endpoint->is_serving(); }));
+
+  tree_.Remove("plugins_registry");  // while it is served
+  EXPECT_TRUE(Await([&] { return !instance->endpoint->is_serving(); }));
+  tree_.Dir("plugins_registry");
+  EXPECT_TRUE(Await([&] { return instance->endpoint->is_serving(); }));
+  EXPECT_EQ(Prepare(Register(*instance->endpoint)), "dev");
+}
+
+// The second failure is retried after a second, which does not pass.
+TEST_F(DriverEndpointTest, DetectsTheDirectoryOfTheKubeletWithoutARetry) {
+  tree_.Remove("plugins_registry");
+  const auto instance = Make();
+  instance->endpoint->Start();
+  ASSERT_TRUE(Await([&] { return instance->observer->events().size() == 2; }, 0ms));
+  tree_.Dir("plugins_registry");
+  ASSERT_TRUE(loop_.RunReadable(test::kDraPatience));
+  loop_.Advance(PathWatch::kSettle);
+  EXPECT_TRUE(Await([&] { return instance->endpoint->is_serving(); }, 0ms));
+}
+
+TEST_F(DriverEndpointTest, DetectsADeletedSocketWithoutAnEvent) {
+  const auto instance = Serve();
+  reads_events_ = false;
+  tree_.Remove("plugins_registry/a.b-reg.sock");
+  EXPECT_TRUE(Await([&] { return instance->observer->Count("serving") == 2; }));
+  EXPECT_EQ(Prepare(Register(*instance->endpoint)), "dev");
+}
+
+/// Mounts one directory on another until it is destroyed.
+class BindMount {
+ public:
+  BindMount(const std::string& source, std::string target)
+      : target_(std::move(target)),
+        is_mounted_(mount(source.c_str(), target_.c_str(), nullptr, MS_BIND, nullptr) == 0) {}
+  ~BindMount() {
+    if (is_mounted_) umount2(target_.c_str(), MNT_DETACH);
+  }
+  BindMount(const BindMount&) = delete;
+  BindMount& operator=(const BindMount&) = delete;
+
+  bool is_mounted() const { return is_mounted_; }
+
+ private:
+  const std::string target_;
+  const bool is_mounted_;
+};
+
+/// gRPC accepts no more connections on a socket after it had no descriptor for one.
+TEST_F(DriverEndpointTest, CreatesASocketAgainThatAcceptsNoConnections) {
+  const auto instance = Serve();
+  const std::string socket = instance->endpoint->sockets().dra;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(socket.size(), sizeof address.sun_path);
+  socket.copy(address.sun_path, socket.size());
+  static std::promise<void> failed;
+  gpr_set_log_function([](gpr_log_func_args* line) {
+    if (std::string_view(line->message).find("accept4") != std::string_view::npos) {
+      failed.set_value();
+    }
+  });
+  const UniqueFd client(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit before = limit;
+  limit.rlim_cur = static_cast<rlim_t>(UniqueFd(dup(client.get())).get());  // the first free one
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  const int connected =
+      connect(client.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address);
+  failed.get_future().wait();
+  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  gpr_set_log_function(nullptr);
+  ASSERT_EQ(connected, 0);
+  if (IsAccepting(socket)) GTEST_SKIP() << "this version of gRPC recovers";
+
+  EXPECT_TRUE(Await([&] {
+    return text_.str().find("driver socket accepts no connections") != std::string::npos;
+  }));
+  EXPECT_TRUE(Await([&] { return instance->endpoint->is_serving(); }));
+  EXPECT_EQ(Prepare(socket), "dev");
+}
+
+TEST_F(DriverEndpointTest, ReportsADirectoryThatWasRemovedUnderItsMount) {
+  tree_.Dir("host");
+  const BindMount registry(tree_.path("host"), tree_.path("plugins_registry"));
+  if (!registry.is_mounted()) GTEST_SKIP() << "mounting needs root";
+  const auto instance = Serve();
+  tree_.Remove("host");
+  EXPECT_TRUE(Await([&] { return !instance->dead.empty(); }));
+  EXPECT_THAT(instance->dead,
+              ElementsAre(HasSubstr("was removed on the host while it was mounted")));
+  EXPECT_FALSE(instance->endpoint->is_serving());
+  EXPECT_EQ(instance->observer->Count("serving"), 1);
+  End(*instance);
+}
+
+TEST_F(DriverEndpointTest, ReplacesSocketsOfAKilledRun) {
+  tree_.Dir("plugins/a.b");
+  test::BindSocket(tree_.path("plugins/a.b/dra.sock"), false);
+  test::BindSocket(tree_.path("plugins_registry/a.b-reg.sock"), false);
+  const auto instance = Serve();
+  EXPECT_EQ(Prepare(Register(*instance->endpoint)), "dev");
+  EXPECT_THAT(text_.str(), HasSubstr("removed stale socket of an earlier run"));
+}
+
+TEST_F(DriverEndpointTest, DoesNotTakeTheSocketOfAnotherProcess) {
+  tree_.Dir("plugins/a.b");
+  UniqueFd other = test::BindSocket(tree_.path("plugins/a.b/dra.sock"), true);
+  const auto id = SocketIdentity(tree_.path("plugins/a.b/dra.sock"));
+  const auto instance = Make();
+  instance->endpoint->Start();
+  EXPECT_TRUE(
+      Await([&] { return text_.str().find("another process serves") != std::string::npos; }));
+  EXPECT_EQ(SocketIdentity(tree_.path("plugins/a.b/dra.sock")), id);
+  EXPECT_THAT(text_.str(), HasSubstr("POD_UID"));
+
+  other = UniqueFd();  // the other process ends
+  EXPECT_TRUE(Await([&] { return instance->endpoint->is_serving(); }));
+  EXPECT_EQ(Prepare(Register(*instance->endpoint)), "dev");
+}
+
+TEST_F(DriverEndpointTest, TwoInstancesOfARollingUpdateServeAtOnce) {
+  const std::string old_uid = "11111111-2222-3333-4444-555555555555";
+  const std::string new_uid = "99999999-2222-3333-4444-555555555555";
+  const auto old_pod = Serve(old_uid);
+  const auto new_pod = Serve(new_uid);
+  old_pod->claims->name = "of the old pod";
+  new_pod->claims->name = "of the new pod";
+  EXPECT_EQ(Prepare(Register(*old_pod->endpoint)), "of the old pod");
+  EXPECT_EQ(Prepare(Register(*new_pod->endpoint)), "of the new pod");
+  End(*old_pod);
+  EXPECT_THAT(Sockets(), testing::UnorderedElementsAre("dra-" + new_uid + ".sock",
+                                                       "a.b-" + new_uid + "-reg.sock"));
+  EXPECT_EQ(Prepare(Register(*new_pod->endpoint)), "of the new pod");
+  End(*new_pod);
+  EXPECT_THAT(Sockets(), IsEmpty());
+  EXPECT_THAT(text_.str(), Not(HasSubstr("deleted")));
+}
+
+/// Reads the health of one device, list by list.
+class HealthReader {
+ public:
+  explicit HealthReader(const std::string& socket)
+      : stub_(test::ConnectToDriver<::v1::DRAResourceHealth>(socket)),
+        stream_(stub_->NodeWatchResources(context_.get(), {})) {}
+  ~HealthReader() {
+    context_->TryCancel();
+    stream_->Finish();
+  }
+  HealthReader(const HealthReader&) = delete;
+  HealthReader& operator=(const HealthReader&) = delete;
+
+  /// Returns the message of the device in the next list, or "ended".
+  std::string Read() {
+    ::v1::NodeWatchResourcesResponse list;
+    return stream_->Read(&list) ? list.devices(0).message() : "ended";
+  }
+
+ private:
+  const std::unique_ptr<grpc::ClientContext> context_ = test::DraContext();
+  const std::unique_ptr<::v1::DRAResourceHealth::Stub> stub_;
+  const std::unique_ptr<grpc::ClientReader<::v1::NodeWatchResourcesResponse>> stream_;
+};
+
+HealthList OneDevice(const std::string& message) {
+  return {{{"pool", "dev", Health::kUnhealthy, message}}};
+}
+
+TEST_F(DriverEndpointTest, HealthIsSentAtStartOnChangeAndAgain) {
+  const auto instance = Make();
+  instance->endpoint->PublishHealth(OneDevice("before the start"));
+  instance->endpoint->Start();
+  ASSERT_TRUE(Await([&] { return instance->endpoint->is_serving(); }));
+  HealthReader reader(instance->endpoint->sockets().dra);
+  EXPECT_EQ(reader.Read(), "before the start");
+  instance->endpoint->PublishHealth(OneDevice("changed"));
+  EXPECT_EQ(reader.Read(), "changed");
+  loop_.Advance(kHealthResendInterval);
+  EXPECT_EQ(reader.Read(), "changed") << "again, before the kubelet regards it as unknown";
+
+  // A list that did not change is not sent.
+  instance->endpoint->PublishHealth(OneDevice("changed"));
+  instance->endpoint->PublishHealth(OneDevice("last"));
+  EXPECT_EQ(reader.Read(), "last");
+}
+
+TEST_F(DriverEndpointTest, HealthIsKeptWhenSocketsAreCreatedAgain) {
+  const auto instance = Serve();
+  instance->endpoint->PublishHealth(OneDevice("why"));
+  tree_.Remove("plugins/a.b/dra.sock");
+  ASSERT_TRUE(Await([&] { return instance->observer->Count("serving") == 2; }));
+  HealthReader reader(instance->endpoint->sockets().dra);
+  EXPECT_EQ(reader.Read(), "why");
+}
+
+TEST_F(DriverEndpointTest, LogsDevicesThatDoNotFitIntoTheList) {
+  const auto instance = Make();
+  instance->endpoint->PublishHealth({{{"\xff", "dev", Health::kHealthy}}});
+  EXPECT_THAT(text_.str(), HasSubstr("left_out=1"));
+}
+
+TEST_F(DriverEndpointTest, CanEndAtEachStepOfItsStart) {
+  for (int steps = 0; steps < 3; ++steps) {
+    const auto instance = Make();
+    instance->endpoint->Start();
+    int left = steps;  // results of the pool: it watches, it starts servers
+    ASSERT_TRUE(loop_.RunUntil([&] { return left-- <= 0 || instance->endpoint->is_serving(); }));
+    End(*instance);
+    EXPECT_THAT(Sockets(), IsEmpty()) << steps;
+    EXPECT_FALSE(instance->endpoint->is_serving());
+  }
+}
+
+TEST_F(DriverEndpointTest, CanEndBeforeTheKubeletsDirectoryExists) {
+  tree_.Remove("plugins_registry");
+  const auto instance = Make();
+  instance->endpoint->Start();
+  ASSERT_TRUE(Await([&] { return !instance->observer->events().empty(); }));
+  End(*instance);
+  tree_.Dir("plugins_registry");
+  loop_.Advance(1min);
+  EXPECT_THAT(Sockets(), IsEmpty());
+}
+
+TEST_F(DriverEndpointTest, DestructionRemovesTheSockets) {
+  auto instance = Serve();
+  instance->endpoint.reset();
+  EXPECT_TRUE(Await([&] { return Sockets().empty(); }));
+}
+
+TEST_F(DriverEndpointTest, RejectsNamesThatCannotBeServed) {
+  const auto endpoint =
+      DriverEndpoint::Create({loop_, pool_, log_}, {tree_.path(), "A_B", ""}, {}, {});
+  ASSERT_FALSE(endpoint);
+  EXPECT_EQ(endpoint.error().kind, ErrorKind::kInvalid);
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,225 @@
+#include "dra/published_pool.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "dra/device_name.h"
+#include "unit/dra/pools.h"
+
+namespace patchbay {
+namespace {
+
+using test::Listed;
+using test::SnapshotOf;
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::Field;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+/// Everything that a pool is computed from besides the snapshot.
+struct Surroundings {
+  DeviceIds missing = {};
+  DeviceIds allocated = {};
+  std::vector<AttributeSpec> attributes = {};
+  OnUnhealthy on_unhealthy = OnUnhealthy::kNoSchedule;
+  ServerFeatures features = {};
+};
+
+PublishedPool PoolOf(const std::shared_ptr<const Snapshot>& snapshot,
+                     const Surroundings& around = {}) {
+  ResourceSpec spec = *snapshot->spec;
+  spec.attributes = around.attributes;
+  spec.on_unhealthy = around.on_unhealthy;
+  Snapshot changed = *snapshot;
+  changed.spec = std::make_shared<const ResourceSpec>(std::move(spec));
+  for (ListedDevice& listed : changed.devices) {
+    listed.is_missing = around.missing.contains(listed.device->id);
+  }
+  const NamedDevices devices(std::make_shared<const Snapshot>(std::move(changed)));
+  return ComputePool({.devices = devices,
+                      .node_name = "node-1",
+                      .allocated = around.allocated,
+                      .features = around.features});
+}
+
+auto Named(const std::string& name) { return Field("name", &SliceDevice::name, name); }
+
+auto Tainted(const std::string& name, std::string_view key, TaintEffect effect) {
+  return AllOf(Named(name),
+               Field(&SliceDevice::taints, ElementsAre(DeviceTaint{std::string(key), "", effect})));
+}
+
+const std::shared_ptr<const Snapshot> kOneIsIll =
+    SnapshotOf({Listed("a"), Listed("b", Health::kUnhealthy, "probe failed"), Listed("c")});
+
+TEST(ComputePool, ListsDevicesInTheOrderOfTheSnapshot) {
+  const PublishedPool pool = PoolOf(SnapshotOf({Listed("t9"), Listed("t10"), Listed("T11")}));
+  EXPECT_EQ(pool.name, "node-1/example.com/serial");
+  EXPECT_THAT(pool.devices, ElementsAre(Named("t9"), Named("t10"),
+                                        Field(&SliceDevice::name, testing::StartsWith("t11-"))));
+  EXPECT_THAT(pool.problems, IsEmpty());
+  EXPECT_EQ(pool.not_served, "");
+  for (const SliceDevice& device : pool.devices) {
+    EXPECT_EQ(device.slots, std::nullopt);
+    EXPECT_FALSE(device.allow_multiple_allocations);
+    EXPECT_THAT(device.taints, IsEmpty());
+  }
+  EXPECT_EQ(pool.devices[2].attributes.at("id"), AttributeValue("T11"));
+}
+
+TEST(ComputePool, PublishesReplicasAsSlots) {
+  const PublishedPool pool = PoolOf(SnapshotOf({Listed("fuse")}, 50));
+  ASSERT_THAT(pool.devices, SizeIs(1));
+  EXPECT_EQ(pool.devices[0].slots, (SlotCapacity{50, true}));
+  EXPECT_TRUE(pool.devices[0].allow_multiple_allocations);
+}
+
+TEST(ComputePool, KeepsOneOfThirtyTwoAttributesForTheSlots) {
+  Surroundings around;
+  around.attributes.reserve(40);
+  for (int i = 0; i < 40; ++i) {
+    around.attributes.push_back({"a" + std::to_string(i), AttributeType::kInt,
+                                 Template::Compile(std::to_string(i)).value()});
+  }
+  EXPECT_THAT(PoolOf(SnapshotOf({Listed("a")}, 2), around).devices[0].attributes, SizeIs(31));
+  const PublishedPool exclusive = PoolOf(SnapshotOf({Listed("a")}), around);
+  EXPECT_THAT(exclusive.devices[0].attributes, SizeIs(32));
+  ASSERT_THAT(exclusive.problems, SizeIs(10));
+  EXPECT_EQ(exclusive.problems[0].device_id, "a");
+  EXPECT_EQ(exclusive.problems[0].attribute, "a30");
+}
+
+TEST(ComputePool, TaintsUnhealthyDevices) {
+  EXPECT_THAT(
+      PoolOf(kOneIsIll).devices,
+      ElementsAre(Named("a"), Tainted("b", kUnhealthyTaint, TaintEffect::kNoSchedule), Named("c")));
+  const PublishedPool evicting = PoolOf(kOneIsIll, {.on_unhealthy = OnUnhealthy::kEvict});
+  EXPECT_THAT(evicting.devices[1], Tainted("b", kUnhealthyTaint, TaintEffect::kNoExecute));
+  EXPECT_THAT(evicting.devices[0].taints, IsEmpty());
+}
+
+TEST(ComputePool, KeepsAMissingDeviceWhileItIsAllocated) {
+  EXPECT_THAT(PoolOf(kOneIsIll, {.missing = {"b"}}).devices, ElementsAre(Named("a"), Named("c")));
+  EXPECT_THAT(
+      PoolOf(kOneIsIll, {.missing = {"b"}, .allocated = {"b"}}).devices,
+      ElementsAre(Named("a"), Tainted("b", kGoneTaint, TaintEffect::kNoExecute), Named("c")));
+}
+
+TEST(ComputePool, KeepsAnAllocatedDeviceThatWasRemovedWhileTheDaemonDidNotRun) {
+  const auto snapshot = SnapshotOf({Listed("a")});
+  const PublishedPool pool = PoolOf(snapshot, {.allocated = {"B"}});
+  const std::string name = SliceDeviceName("B");
+  EXPECT_THAT(pool.devices,
+              ElementsAre(Named("a"), Tainted(name, kGoneTaint, TaintEffect::kNoExecute)));
+  EXPECT_EQ(pool.devices[1].attributes.at("id"), AttributeValue("B"));
+  EXPECT_EQ(pool.devices[1].attributes.at("resource"), AttributeValue("example.com/serial"));
+
+  const ServerFeatures without{.taints = false, .shared_devices = true};
+  EXPECT_THAT(PoolOf(snapshot, {.allocated = {"B"}, .features = without}).devices,
+              ElementsAre(Named("a"), Named(name)));
+  const auto shared = SnapshotOf({Listed("a")}, 2);
+  EXPECT_THAT(PoolOf(shared, {.allocated = {"B"}, .features = without}).devices,
+              ElementsAre(Named("a")));
+  const PublishedPool slots = PoolOf(shared, {.allocated = {"B"}});
+  ASSERT_THAT(slots.devices, SizeIs(2));
+  EXPECT_TRUE(slots.devices[1].allow_multiple_allocations);
+  EXPECT_EQ(slots.devices[1].slots->slots, 2);
+}
+
+TEST(ComputePool, PublishesANameOnceAlsoOfForgottenDevices) {
+  const auto snapshot = SnapshotOf({Listed("a")});
+  const std::string name = SliceDeviceName("B");
+  const PublishedPool pool = PoolOf(snapshot, {.allocated = {"B", name}});
+  EXPECT_THAT(pool.devices,
+              ElementsAre(Named("a"), Tainted(name, kGoneTaint, TaintEffect::kNoExecute)));
+}
+
+TEST(ComputePool, LeavesOutUnhealthyDevicesWhereTaintsAreDropped) {
+  const ServerFeatures without{.taints = false, .shared_devices = true};
+  EXPECT_THAT(PoolOf(kOneIsIll, {.features = without}).devices,
+              ElementsAre(Named("a"), Named("c")));
+  // While it is allocated, no other claim can get it.
+  const PublishedPool pool = PoolOf(kOneIsIll, {.allocated = {"b"}, .features = without});
+  EXPECT_THAT(pool.devices, ElementsAre(Named("a"), Named("b"), Named("c")));
+  EXPECT_THAT(pool.devices[1].taints, IsEmpty());
+  const PublishedPool missing =
+      PoolOf(kOneIsIll, {.missing = {"b"}, .allocated = {"b"}, .features = without});
+  EXPECT_THAT(missing.devices, ElementsAre(Named("a"), Named("b"), Named("c")));
+}
+
+TEST(ComputePool, LeavesOutUnhealthySharedDevicesWhereTaintsAreDropped) {
+  const ServerFeatures without{.taints = false, .shared_devices = true};
+  const auto shared = SnapshotOf({Listed("a", Health::kUnhealthy, "probe failed")}, 2);
+  // It has free slots for other claims.
+  EXPECT_THAT(PoolOf(shared, {.allocated = {"a"}, .features = without}).devices, IsEmpty());
+  EXPECT_THAT(PoolOf(shared, {.allocated = {"a"}}).devices, SizeIs(1));
+}
+
+TEST(ComputePool, DoesNotServeSharedDevicesWhereTheyWouldBeExclusive) {
+  const ServerFeatures without{.taints = true, .shared_devices = false};
+  const PublishedPool pool = PoolOf(SnapshotOf({Listed("a")}, 2), {.features = without});
+  EXPECT_THAT(pool.devices, IsEmpty());
+  EXPECT_EQ(pool.name, "node-1/example.com/serial");
+  EXPECT_THAT(pool.not_served,
+              AllOf(HasSubstr("DRAConsumableCapacity"), HasSubstr("set replicas = 1")));
+  EXPECT_EQ(PoolOf(SnapshotOf({Listed("a")}), {.features = without}).not_served, "");
+}
+
+TEST(ComputePool, DoesNotServeAResourceThatNoClassCanSelect) {
+  const std::string domain = "example.com/";
+  const auto named = [&](std::size_t length) {
+    return PoolOf(SnapshotOf({Listed("a")}, 1, domain + std::string(length - domain.size(), 'r')));
+  };
+  EXPECT_THAT(named(64).devices, SizeIs(1));
+  EXPECT_THAT(named(65).devices, IsEmpty());
+  EXPECT_THAT(named(65).not_served, HasSubstr("choose a shorter name"));
+}
+
+TEST(ComputePool, PublishesNoneOfSeveralDevicesWithOneName) {
+  // "A" is published as "a" and the hash of "A".
+  const std::string name = "a-2961dea0";
+  const auto snapshot = SnapshotOf({Listed("A"), Listed(name), Listed("b")});
+  const NamedDevices devices(snapshot);
+  EXPECT_EQ(devices.Find(name), nullptr);
+  EXPECT_EQ(devices.Find("b"), &snapshot->devices[2]);
+  EXPECT_EQ(devices.Find("c"), nullptr);
+  const PublishedPool pool = PoolOf(snapshot);
+  EXPECT_THAT(pool.devices, ElementsAre(Named("b")));
+  ASSERT_THAT(pool.problems, SizeIs(2));
+  EXPECT_EQ(pool.problems[0].device_id, "A");
+  EXPECT_EQ(pool.problems[1].device_id, name);
+  EXPECT_THAT(pool.problems[0].reason, HasSubstr("set another id for them"));
+}
+
+TEST(FeaturesOf, FindsDroppedFields) {
+  const ResourceSlice sent = FeatureSample("node-1/example.com/fuse");
+  EXPECT_EQ(FeaturesOf(sent, sent), (ServerFeatures{true, true}));
+  ResourceSlice stored = sent;
+  stored.devices[0].taints.clear();
+  EXPECT_EQ(FeaturesOf(sent, stored), (ServerFeatures{false, true}));
+  stored.devices[0].allow_multiple_allocations = false;
+  EXPECT_EQ(FeaturesOf(sent, stored), (ServerFeatures{false, false}));
+  stored = sent;
+  stored.devices[0].slots->has_policy = false;
+  EXPECT_EQ(FeaturesOf(sent, stored), (ServerFeatures{true, false}));
+}
+
+TEST(FeaturesOf, CountsWhatNoDeviceNeedsAsPresent) {
+  ResourceSlice sent{.pool = "p", .devices = {{.name = "a"}, {.name = "b"}}};
+  EXPECT_EQ(FeaturesOf(sent, sent), ServerFeatures());
+  sent.devices[1].taints = {{.key = std::string(kGoneTaint)}};
+  ResourceSlice stored{.pool = "p", .devices = {{.name = "a"}}};  // changed by someone else
+  EXPECT_EQ(FeaturesOf(sent, stored), ServerFeatures());
+}
+
+TEST(FeaturesOf, IgnoresTheTimeOfATaint) {
+  const ResourceSlice sent = FeatureSample("p");
+  ResourceSlice stored = sent;
+  stored.devices[0].taints[0].time_added = "2026-11-22T10:00:00Z";
+  EXPECT_EQ(stored, sent);
+}
+
+}  // namespace
+}  // namespace patchbay

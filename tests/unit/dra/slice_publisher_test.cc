@@ -1,0 +1,439 @@
+// The publisher against a small API server. The clock is virtual, sockets are real.
+
+#include "dra/slice_publisher.h"
+
+#include <gmock/gmock.h>
+
+#include <sstream>
+#include <string>
+
+#include "base/format.h"
+#include "unit/dra/slice_server.h"
+#include "unit/kube/client_fixture.h"
+
+namespace patchbay {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using test::JsonReply;
+using test::Reply;
+using test::ServerRequest;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::SizeIs;
+
+const std::string kSerialPool = "node-1/example.com/serial";
+
+PublishedPool PublishedPoolOf(const std::vector<std::string>& devices,
+                              const std::string& name = kSerialPool) {
+  PublishedPool pool{.name = name, .devices = {}, .problems = {}, .not_served = {}};
+  for (const std::string& device : devices) pool.devices.push_back({.name = device});
+  return pool;
+}
+
+PublishedPool PoolOfSize(int size) {
+  std::vector<std::string> names;
+  names.reserve(static_cast<std::size_t>(size));
+  for (int i = 0; i < size; ++i) names.push_back(format("d{:05}", i));
+  return PublishedPoolOf(names);
+}
+
+class SlicePublisherTest : public test::ClientFixture {
+ protected:
+  SlicePublisherTest() {
+    Serve([this](const ServerRequest& request) {
+      return api_.Handle(request, server_->MoreOnThisConnection());
+    });
+    Start();
+  }
+
+  /// Starts a publisher, after which another one has ended.
+  void Start() {
+    publisher_.reset();
+    Connect(Config());
+    publisher_.emplace(
+        SlicePublisher::Dependencies{*client_, loop_, log_},
+        SlicePublisher::Options{.driver = "patchbay.dev", .node_name = "node-1", .seed = 3},
+        SlicePublisher::Functions{.on_features = [this] { ++features_changed_; }});
+  }
+  void Publish(PublishedPool pool) {
+    publisher_->SetNames({kSerialPool});
+    publisher_->SetPool(std::move(pool));
+  }
+  /// Waits until the API server has the pool, and the publisher knows it.
+  bool AwaitCurrent(const std::string& pool = kSerialPool) {
+    return loop_.RunUntil([&] {
+      return publisher_->StateOf(pool).is_current && publisher_->watch_state().is_watching;
+    });
+  }
+  /// Lets time pass until the API server has these devices, for at most some minutes.
+  bool AwaitDevices(const std::vector<std::string>& names) {
+    for (int i = 0; i < 3000 && api_.Devices() != names; ++i) Pass(milliseconds(100));
+    return api_.Devices() == names;
+  }
+  /// Returns the writes to slices: "POST", "PUT", "DELETE". A dry run is not a write.
+  std::vector<std::string> Writes() const {
+    std::vector<std::string> writes;
+    for (const ServerRequest& request : server_->requests()) {
+      const bool is_dry = request.target().find("dryRun") != std::string_view::npos;
+      if (request.method() == boost::beast::http::verb::get || is_dry) continue;
+      writes.emplace_back(request.method_string());
+    }
+    return writes;
+  }
+  std::size_t Count(std::string_view part_of_target) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(server_->requests(), [&](const ServerRequest& request) {
+          return request.target().find(part_of_target) != std::string_view::npos;
+        }));
+  }
+  std::string OnlySlice() const { return api_.slices().begin()->first; }
+  /// Lets everything happen that is due within `time`. The clock stands still during requests.
+  void Pass(Loop::Duration time) {
+    for (const Loop::Time end = loop_.Now() + time; loop_.Now() < end;) {
+      loop_.Advance(std::min<Loop::Duration>(milliseconds(100), end - loop_.Now()));
+      Settle();
+    }
+  }
+  /// Runs until nothing is pending but the watch.
+  void Settle() {
+    do {
+      while (loop_.RunPosted() || loop_.io().poll() > 0) {
+      }
+    } while (publisher_ && client_->pending() > (publisher_->watch_state().is_watching ? 1U : 0U) &&
+             loop_.io().run_one_for(seconds(60)) > 0);
+  }
+  std::size_t Logged(std::string_view part) const {
+    const std::string text = log_text_.str();
+    std::size_t count = 0;
+    for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+    return count;
+  }
+
+  test::SliceServer api_;
+  std::ostringstream log_text_;
+  Log log_{LogLevel::kDebug, LogFormat::kText, log_text_};
+  int features_changed_ = 0;
+  std::optional<SlicePublisher> publisher_;
+};
+
+TEST_F(SlicePublisherTest, WritesNothingBeforeThePoolsAreKnown) {
+  ASSERT_TRUE(loop_.RunUntil([&] { return publisher_->watch_state().is_watching; }));
+  Pass(seconds(10));
+  EXPECT_THAT(Writes(), IsEmpty());
+  EXPECT_EQ(Count("dryRun"), 0U);
+}
+
+TEST_F(SlicePublisherTest, PublishesAPool) {
+  Publish(PublishedPoolOf({"a", "b"}));
+  ASSERT_TRUE(AwaitCurrent());
+  EXPECT_THAT(Writes(), ElementsAre("POST"));
+  EXPECT_THAT(api_.Devices(), ElementsAre("a", "b"));
+  const auto slice = api_.slices().begin()->second;
+  EXPECT_EQ(slice["metadata"]["ownerReferences"][0]["uid"], "node-uid");
+  EXPECT_EQ(slice["spec"]["nodeName"], "node-1");
+  EXPECT_THAT(slice["metadata"]["name"].get<std::string>(),
+              testing::StartsWith("00000-patchbay.dev-node-1-"));
+  const auto state = publisher_->StateOf(kSerialPool);
+  EXPECT_EQ(state.slices, 1U);
+  EXPECT_EQ(state.generation, 1);
+  EXPECT_EQ(state.writes, 1U);
+}
+
+TEST_F(SlicePublisherTest, PublishesAnEmptyPool) {
+  Publish(PublishedPoolOf({}));
+  ASSERT_TRUE(AwaitCurrent());
+  EXPECT_THAT(Writes(), ElementsAre("POST"));
+  EXPECT_THAT(api_.Devices(), IsEmpty());
+}
+
+TEST_F(SlicePublisherTest, WritesNothingAfterARestartWithoutChanges) {
+  Publish(PoolOfSize(200));
+  ASSERT_TRUE(AwaitCurrent());
+  const std::size_t writes = Writes().size();
+  Start();
+  Publish(PoolOfSize(200));
+  ASSERT_TRUE(AwaitCurrent());
+  Pass(seconds(60));
+  EXPECT_EQ(Writes().size(), writes);
+}
+
+TEST_F(SlicePublisherTest, OneChangedDeviceIsOnePut) {
+  Publish(PoolOfSize(130));
+  ASSERT_TRUE(AwaitCurrent());
+  const std::size_t before = Writes().size();
+  PublishedPool pool = PoolOfSize(130);
+  pool.devices[70].attributes["port"] = std::string("3");
+  publisher_->SetPool(pool);
+  Pass(seconds(5));
+  ASSERT_TRUE(AwaitCurrent());
+  EXPECT_EQ(Writes().size(), before + 1);
+  EXPECT_EQ(Writes().back(), "PUT");
+}
+
+TEST_F(SlicePublisherTest, OwnWritesCauseNoOtherWrites) {
+  Publish(PoolOfSize(1000));
+  ASSERT_TRUE(AwaitCurrent());
+  EXPECT_THAT(api_.slices(), SizeIs(16));
+  Pass(seconds(60));
+  EXPECT_EQ(Writes().size(), 16U);
+  EXPECT_EQ(Count("/api/v1/nodes/"), 2U) << "at the start, and before the creations";
+}
+
+TEST_F(SlicePublisherTest, WritesAPoolAtMostOnceASecond) {
+  Publish(PublishedPoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  for (int i = 0; i < 50; ++i) {
+    publisher_->SetPool(PublishedPoolOf({"a", i % 2 == 0 ? "b" : "c"}));
+    Pass(milliseconds(100));
+  }
+  EXPECT_LE(Writes().size(), 7U);
+  Pass(seconds(2));
+  EXPECT_THAT(api_.Devices(), ElementsAre("a", "c"));
+}
+
+TEST_F(SlicePublisherTest, DeletesTheSlicesOfARemovedResource) {
+  const std::string other = "node-1/example.com/other";
+  publisher_->SetNames({kSerialPool, other});
+  publisher_->SetPool(PublishedPoolOf({"a"}));
+  publisher_->SetPool(PublishedPoolOf({"x"}, other));
+  ASSERT_TRUE(AwaitCurrent(kSerialPool) && AwaitCurrent(other));
+  publisher_->SetNames({kSerialPool});
+  ASSERT_TRUE(AwaitDevices({"a"}));
+  EXPECT_THAT(api_.slices(), SizeIs(1));
+}
+
+TEST_F(SlicePublisherTest, KeepsTheSlicesOfAResourceThatWasNotScannedYet) {
+  Publish(PublishedPoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  Start();
+  publisher_->SetNames({kSerialPool});
+  Pass(seconds(60));
+  EXPECT_THAT(Writes(), ElementsAre("POST"));
+}
+
+TEST_F(SlicePublisherTest, AResourceThatIsNotServedHasNoSlices) {
+  Publish(PublishedPoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  PublishedPool pool = PublishedPoolOf({});
+  pool.not_served = "why";
+  publisher_->SetPool(pool);
+  Pass(seconds(2));
+  EXPECT_THAT(api_.slices(), IsEmpty());
+}
+
+TEST_F(SlicePublisherTest, LeavesItsSlicesAtTheEnd) {
+  Publish(PublishedPoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  publisher_.reset();
+  Pass(seconds(5));
+  EXPECT_THAT(Writes(), ElementsAre("POST"));
+}
+
+TEST_F(SlicePublisherTest, PutsForeignChangesRight) {
+  Publish(PublishedPoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  api_.Edit(OnlySlice(), [](auto& slice) { slice["spec"]["devices"][0]["name"] = "x"; });
+  EXPECT_TRUE(AwaitDevices({"a"}));
+  api_.Delete(OnlySlice());
+  EXPECT_TRUE(AwaitDevices({"a"}));
+}
+
+TEST_F(SlicePublisherTest, PublishesAgainWithinASecondAfterTheKubeletDeletedAll) {
+  Publish(PoolOfSize(100));
+  ASSERT_TRUE(AwaitCurrent());
+  Pass(seconds(5));
+  api_.DeleteAll();
+  publisher_->OnKubeletRegistered();
+  Pass(seconds(1));
+  EXPECT_THAT(api_.Devices(), SizeIs(100));
+}
+
+TEST_F(SlicePublisherTest, NoticesADeletionDuringItsOwnRequests) {
+  Publish(PoolOfSize(100));
+  ASSERT_TRUE(AwaitCurrent());
+  Pass(seconds(5));
+  const std::vector<std::string> all = api_.Devices();
+  bool must_delete = true;
+  api_.fault = [&](const ServerRequest& request) -> std::optional<Reply> {
+    const bool is_node = request.target().find("/nodes/") != std::string_view::npos;
+    if (is_node && std::exchange(must_delete, false)) api_.Delete(OnlySlice());
+    return std::nullopt;
+  };
+  api_.Delete(OnlySlice());
+  EXPECT_TRUE(AwaitDevices(all));
+  EXPECT_FALSE(must_delete);
+}
+
+TEST_F(SlicePublisherTest, PublishesAgainAfterTheNodeCouldNotBeRead) {
+  Publish(PublishedPoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  Pass(seconds(5));
+  bool must_fail = true;
+  api_.fault = [&](const ServerRequest& request) -> std::optional<Reply> {
+    const bool is_node = request.target().find("/nodes/") != std::string_view::npos;
+    if (!is_node || !std::exchange(must_fail, false)) return std::nullopt;
+    return test::JsonReply(500, R"({"kind":"Status","code":500,"message":"down"})");
+  };
+  api_.DeleteAll();
+  EXPECT_TRUE(AwaitDevices({"a"}));
+  EXPECT_FALSE(must_fail);
+  EXPECT_EQ(publisher_->last_error(), "");
+}
+
+TEST_F(SlicePublisherTest, KeepsPoolsOfAnotherConfigurationForATime) {
+  Publish(PublishedPoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  auto other = api_.slices().begin()->second;
+  other["spec"]["pool"]["name"] = "node-1/example.com/other";
+  other["spec"]["devices"][0]["name"] = "b";
+  api_.Add("other", other);
+  Pass(SlicePublisher::kUnknownPoolLimit - seconds(2));
+  EXPECT_THAT(api_.Devices(), testing::UnorderedElementsAre("a", "b"));
+  Pass(seconds(4));
+  EXPECT_THAT(api_.Devices(), ElementsAre("a"));
+}
+
+TEST_F(SlicePublisherTest, OverwritesAnotherClientMoreAndMoreSlowly) {
+  Publish(PublishedPoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  const std::size_t before = Writes().size();
+  for (int i = 0; i < 120; ++i) {
+    if (api_.Devices() == std::vector<std::string>{"a"}) {
+      api_.Edit(OnlySlice(), [](auto& slice) { slice["spec"]["devices"][0]["name"] = "x"; });
+    }
+    Pass(seconds(1));
+  }
+  EXPECT_LE(Writes().size() - before, 9U);
+  Pass(seconds(30));
+  EXPECT_THAT(api_.Devices(), ElementsAre("a"));
+}
+
+TEST_F(SlicePublisherTest, DecidesAgainAfterAConflict) {
+  Publish(PublishedPoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  bool conflict = true;
+  api_.fault = [&](const ServerRequest& request) -> std::optional<Reply> {
+    if (request.method() != boost::beast::http::verb::put) return std::nullopt;
+    if (!std::exchange(conflict, false)) return std::nullopt;
+    return JsonReply(409, R"({"kind":"Status","code":409,"reason":"Conflict","message":"other"})");
+  };
+  publisher_->SetPool(PublishedPoolOf({"b"}));
+  EXPECT_TRUE(AwaitDevices({"b"}));
+  EXPECT_FALSE(conflict);
+}
+
+TEST_F(SlicePublisherTest, RetriesAfterErrorsOfTheServer) {
+  int failures = 0;
+  api_.fault = [&](const ServerRequest& request) -> std::optional<Reply> {
+    if (request.method() != boost::beast::http::verb::post || failures == 8) return std::nullopt;
+    switch (++failures % 4) {
+      case 0: return JsonReply(500, "{}");
+      case 1: return JsonReply(429, "{}", "Retry-After: 2\r\n");
+      case 2: return Reply{"", test::Then::kReset};
+      default: return Reply{"HTTP/1.1 201 Created\r\nContent-Length: 9\r\n\r\n{\"a\":1}  "};
+    }
+  };
+  Publish(PublishedPoolOf({"a"}));
+  EXPECT_TRUE(AwaitDevices({"a"}));
+  EXPECT_EQ(failures, 8);
+}
+
+TEST_F(SlicePublisherTest, ARejectedPoolDoesNotHoldUpOthers) {
+  api_.fault = [](const ServerRequest& request) -> std::optional<Reply> {
+    if (request.body().find("example.com/bad") == std::string::npos) return std::nullopt;
+    return JsonReply(422,
+                     R"({"kind":"Status","code":422,"reason":"Invalid","message":"bad name"})");
+  };
+  const std::string bad = "node-1/example.com/bad";
+  publisher_->SetNames({bad, kSerialPool});
+  publisher_->SetPool(PublishedPoolOf({"x"}, bad));
+  publisher_->SetPool(PublishedPoolOf({"a"}));
+  ASSERT_TRUE(AwaitDevices({"a"}));
+  Pass(seconds(120));
+  EXPECT_THAT(publisher_->StateOf(bad).last_error, HasSubstr("bad name"));
+  EXPECT_GE(publisher_->StateOf(bad).failures, 3U);
+  EXPECT_LE(publisher_->StateOf(bad).failures, 12U) << "at most every 15 seconds";
+  EXPECT_EQ(Logged("cannot publish a resource slice"), 1U);
+}
+
+TEST_F(SlicePublisherTest, ReportsDroppedFieldsOnce) {
+  api_.drops_taints = true;
+  Publish(PublishedPoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  EXPECT_EQ(publisher_->features(), (ServerFeatures{.taints = false, .shared_devices = true}));
+  EXPECT_EQ(features_changed_, 1);
+  PublishedPool pool = PublishedPoolOf({"a"});
+  pool.devices[0].taints = {{.key = std::string(kUnhealthyTaint)}};
+  publisher_->SetPool(pool);
+  Pass(seconds(60));
+  EXPECT_EQ(Logged("the API server drops"), 1U);
+  EXPECT_LE(Writes().size(), 2U) << "no loop";
+}
+
+TEST_F(SlicePublisherTest, NoticesAFeatureThatWasTurnedOffOrOn) {
+  Publish(PublishedPoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  EXPECT_EQ(publisher_->features(), ServerFeatures{});
+  api_.drops_sharing = true;
+  PublishedPool pool = PublishedPoolOf({"a"});
+  pool.devices[0].allow_multiple_allocations = true;
+  publisher_->SetPool(pool);
+  Pass(seconds(5));
+  EXPECT_EQ(publisher_->features(), (ServerFeatures{.taints = true, .shared_devices = false}));
+  api_.drops_sharing = false;
+  Pass(SlicePublisher::kProbeInterval + seconds(1));
+  EXPECT_EQ(publisher_->features(), ServerFeatures{});
+}
+
+TEST_F(SlicePublisherTest, WaitsForTheNodeObject) {
+  bool is_missing = true;
+  api_.fault = [&](const ServerRequest& request) -> std::optional<Reply> {
+    if (!is_missing || !request.target().starts_with("/api/v1/nodes/")) return std::nullopt;
+    return JsonReply(404,
+                     R"({"kind":"Status","code":404,"reason":"NotFound","message":"no node"})");
+  };
+  Publish(PublishedPoolOf({"a"}));
+  Pass(seconds(40));
+  EXPECT_THAT(Writes(), IsEmpty());
+  EXPECT_EQ(Logged("no node"), 1U);
+  is_missing = false;
+  EXPECT_TRUE(AwaitDevices({"a"}));
+}
+
+TEST_F(SlicePublisherTest, SurvivesInvalidSlicesOfOthers) {
+  Publish(PublishedPoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  auto slice = api_.slices().begin()->second;
+  slice["spec"]["devices"] = "none";
+  api_.Add("broken", slice);
+  publisher_->SetPool(PublishedPoolOf({"b"}));
+  Pass(seconds(5));
+  EXPECT_EQ(api_.slices().begin()->second["spec"]["devices"][0]["name"], "b");
+  EXPECT_EQ(Logged("is not valid"), 1U);
+}
+
+TEST_F(SlicePublisherTest, PublishesTenThousandDevicesInOneGo) {
+  Publish(PoolOfSize(10'000));
+  ASSERT_TRUE(AwaitCurrent());
+  EXPECT_THAT(api_.slices(), SizeIs(157));
+  EXPECT_EQ(Writes().size(), 157U);
+  EXPECT_EQ(api_.slices().begin()->second["spec"]["pool"]["resourceSliceCount"], 157);
+}
+
+TEST_F(SlicePublisherTest, CanEndDuringARequest) {
+  api_.fault = [](const ServerRequest& request) -> std::optional<Reply> {
+    if (request.method() == boost::beast::http::verb::get) return std::nullopt;
+    return Reply{""};
+  };
+  Publish(PublishedPoolOf({"a"}));
+  ASSERT_TRUE(loop_.RunUntil([&] { return Count("dryRun") == 1; }));
+  publisher_.reset();
+  Pass(seconds(60));
+  EXPECT_THAT(Writes(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace patchbay

@@ -1,0 +1,37 @@
+#include "rpc/socket_file.h"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "support/temp_tree.h"
+#include "support/unix_socket.h"
+
+namespace patchbay {
+namespace {
+
+using test::BindSocket;
+using test::TempTree;
+
+TEST(IsBound, DetectsSocketsWithoutConnecting) {
+  TempTree tree;
+  const std::string path = tree.path("patchbay.sock");
+  EXPECT_FALSE(IsBound(path));
+  for (const bool listens : {false, true}) {
+    const UniqueFd socket = BindSocket(path, listens);
+    EXPECT_TRUE(IsBound(path)) << listens;
+    pollfd waiting{socket.get(), POLLIN, 0};
+    (void)poll(&waiting, 1, 0);
+    EXPECT_EQ(waiting.revents & POLLIN, 0) << "there was a connection";
+    unlink(path.c_str());
+  }
+  { const UniqueFd ended = BindSocket(path, true); }
+  EXPECT_FALSE(IsBound(path)) << "only the file";
+  tree.File("a file");
+  EXPECT_FALSE(IsBound(tree.path("a file")));
+}
+
+}  // namespace
+}  // namespace patchbay
