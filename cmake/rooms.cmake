@@ -30,8 +30,6 @@ function(patchbay_room room)
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${room}/*.cc
        ${CMAKE_CURRENT_SOURCE_DIR}/${room}/*/*.cc)
   add_library(patchbay_${room} STATIC ${sources})
-  # A unity build compiles up to twenty sources together, which takes three quarters of the time of ten.
-  set_target_properties(patchbay_${room} PROPERTIES UNITY_BUILD_BATCH_SIZE 20)
   add_library(patchbay::${room} ALIAS patchbay_${room})
   list(TRANSFORM arg_ROOMS PREPEND patchbay::)
   target_link_libraries(patchbay_${room} PUBLIC patchbay_options ${arg_ROOMS} ${arg_LIBRARIES})

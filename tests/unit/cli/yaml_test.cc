@@ -7,10 +7,11 @@
 namespace patchbay {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 
 TEST(Yaml, PrintsNestedCollections) {
-  const Json json = Json::parse(R"({"resources": [{"name": "a", "ids": ["x", "y"], "none": [],
+  const OrderedJson json =
+      OrderedJson::parse(R"({"resources": [{"name": "a", "ids": ["x", "y"], "none": [],
       "env": {}, "deep": {"list": [[1, 2], [], [[3]]]}}, {"name": "b"}], "left": null, "ok": true})");
   EXPECT_EQ(YamlText(json),
             "resources:\n"
@@ -29,12 +30,12 @@ TEST(Yaml, PrintsNestedCollections) {
             "  - name: \"b\"\n"
             "left: null\n"
             "ok: true\n");
-  EXPECT_EQ(YamlText(Json::array()), "[]\n");
-  EXPECT_EQ(YamlText(Json::object()), "{}\n");
+  EXPECT_EQ(YamlText(OrderedJson::array()), "[]\n");
+  EXPECT_EQ(YamlText(OrderedJson::object()), "{}\n");
 }
 
 TEST(Yaml, QuotesEveryText) {
-  const auto text = [](const std::string& value) { return YamlText(Json{{"k", value}}); };
+  const auto text = [](const std::string& value) { return YamlText(OrderedJson{{"k", value}}); };
   EXPECT_EQ(text("no"), "k: \"no\"\n");
   EXPECT_EQ(text("1"), "k: \"1\"\n");
   EXPECT_EQ(text("a: b # c"), "k: \"a: b # c\"\n");
@@ -56,15 +57,16 @@ TEST(Yaml, QuotesEveryText) {
 }
 
 TEST(Yaml, QuotesKeysThatAreNotNames) {
-  const Json json = {{"plain_1", 1}, {"Yes", 1}, {"n", 1}, {"a b", 1}, {"1", 1}, {"", 1}, {"-", 1}};
+  const OrderedJson json = {{"plain_1", 1}, {"Yes", 1}, {"n", 1}, {"a b", 1},
+                            {"1", 1},       {"", 1},    {"-", 1}};
   EXPECT_EQ(YamlText(json),
             "plain_1: 1\n\"Yes\": 1\n\"n\": 1\n\"a b\": 1\n\"1\": 1\n\"\": 1\n\"-\": 1\n");
 }
 
 TEST(Yaml, PrintsNumbersThatEveryVersionReads) {
-  EXPECT_EQ(YamlText(Json{{"k", 1e-5}}), "k: 1.0e-05\n");
-  EXPECT_EQ(YamlText(Json{{"k", 0.25}}), "k: 0.25\n");
-  EXPECT_EQ(YamlText(Json{{"k", -3}}), "k: -3\n");
+  EXPECT_EQ(YamlText(OrderedJson{{"k", 1e-5}}), "k: 1.0e-05\n");
+  EXPECT_EQ(YamlText(OrderedJson{{"k", 0.25}}), "k: 0.25\n");
+  EXPECT_EQ(YamlText(OrderedJson{{"k", -3}}), "k: -3\n");
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 const std::string kName = "example.com/serial";
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kPluginPatience{60};
 
 class ResourcePluginTest : public testing::Test {
  protected:
@@ -69,7 +69,7 @@ class ResourcePluginTest : public testing::Test {
   }
   bool AwaitListed(const std::vector<std::string>& ids) {
     loop_.Advance(std::chrono::seconds(1));  // beyond the rate limit of lists
-    return kubelet_->Await([&] { return Listed() == ids; }, kPatience);
+    return kubelet_->Await([&] { return Listed() == ids; }, kPluginPatience);
   }
   bool AwaitRegistered() {
     return loop_.RunUntil([&] { return plugin_->registered(); });
@@ -147,7 +147,7 @@ TEST_F(ResourcePluginTest, DrainSendsAnEmptyListFirst) {
   ASSERT_TRUE(AwaitListed({"a"}));
   bool drained = false;
   plugin_->Drain([&] { drained = true; });
-  EXPECT_TRUE(kubelet_->Await([&] { return Listed().empty(); }, kPatience));
+  EXPECT_TRUE(kubelet_->Await([&] { return Listed().empty(); }, kPluginPatience));
   EXPECT_TRUE(loop_.RunUntil([&] { return drained; }));
 }
 
@@ -159,7 +159,7 @@ TEST_F(ResourcePluginTest, AllocateOfAnUnknownDeviceRequestsAScan) {
   const auto stub = v1beta1::DevicePlugin::NewStub(grpc::CreateChannel(
       "unix:" + kubelet_->View(kName)->endpoint, grpc::InsecureChannelCredentials()));
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + kPatience);
+  context.set_deadline(std::chrono::system_clock::now() + kPluginPatience);
   v1beta1::AllocateRequest request;
   v1beta1::AllocateResponse response;
   request.add_container_requests()->add_devices_ids("gone");
