@@ -1,30 +1,39 @@
 // A program with the commands that need no kubelet, built from their sources and the rooms below.
 // It links only if they do not use gRPC. offline_commands.sh checks which libraries it loads.
+#include <algorithm>
 #include <iostream>
 
 #include "cli/commands.h"
 
+namespace patchbay {
+namespace {
+
+constexpr Command kOfflineCommands[] = {
+    {"check", "", RunCheck},
+    {"devices", "", RunDevices},
+    {"explain", "", RunExplain},
+    {"allocate", "", RunAllocate},
+    {"device-classes", "", RunDeviceClasses},
+    {"schema", "", RunSchema},
+    {"convert", "", RunConvert},
+};
+
+}  // namespace
+
+std::span<const Command> Commands() { return kOfflineCommands; }
+
+std::string VersionLine() { return ""; }
+
+}  // namespace patchbay
+
 int main(int argc, char** argv) {
-  const std::string_view usage =
-      "usage: offline_commands check|devices|explain|allocate|device-classes|schema|convert FILE "
-      "[RESOURCE]\n";
-  if (argc < 3) {
-    std::cerr << usage;
-    return patchbay::kUsage;
-  }
-  patchbay::Arguments arguments;
-  arguments.command = argv[1];
-  arguments.config = argv[2];
-  arguments.files = {argv[2]};
-  if (argc > 3) arguments.resource = argv[3];
   const patchbay::Streams streams{std::cout, std::cerr};
-  if (arguments.command == "check") return patchbay::RunCheck(arguments, streams);
-  if (arguments.command == "devices") return patchbay::RunDevices(arguments, streams);
-  if (arguments.command == "explain") return patchbay::RunExplain(arguments, streams);
-  if (arguments.command == "allocate") return patchbay::RunAllocate(arguments, streams);
-  if (arguments.command == "device-classes") return patchbay::RunDeviceClasses(arguments, streams);
-  if (arguments.command == "schema") return patchbay::RunSchema(arguments, streams);
-  if (arguments.command == "convert") return patchbay::RunConvert(arguments, streams);
-  std::cerr << usage;
-  return patchbay::kUsage;
+  const auto parsed = patchbay::ParseArguments(argc, argv, streams);
+  const auto* arguments = std::get_if<patchbay::Arguments>(&parsed);
+  if (arguments == nullptr) return std::get<patchbay::ExitCode>(parsed);
+  const auto commands = patchbay::Commands();
+  const auto command = std::find_if(commands.begin(), commands.end(), [&](const auto& candidate) {
+    return candidate.name == arguments->command;
+  });
+  return command->run(*arguments, streams);
 }

@@ -8,12 +8,12 @@ if grep -E 'lib(grpc|gpr|protobuf|upb|prometheus)' <<<"$loaded"; then
   exit 1
 fi
 "$1" check "$2"
-"$1" devices "$2"
-"$1" explain "$2"
-"$1" allocate "$2" patchbay.dev/null
-"$1" schema "$2"
+"$1" devices --config "$2"
+"$1" explain --config "$2"
+"$1" allocate --config "$2" patchbay.dev/null
+"$1" schema
 classes=$(mktemp)
 trap 'rm "$classes"' EXIT
 sed 's/^\[\[resource\]\]$/&\napi = "dra"/' "$2/everyday.toml" >"$classes"
-"$1" device-classes "$classes"
-"$1" convert "$3"
+"$1" device-classes --config "$classes"
+"$1" convert --from generic-device-plugin "$3"

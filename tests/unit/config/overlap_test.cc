@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "config_support.h"
+#include "support/sanitizer.h"
 
 namespace patchbay {
 namespace {
@@ -223,13 +224,13 @@ TEST(Overlap, ComparesThousandsOfPatterns) {
       [](int r, int i) { return format("/dev/*[0-9]-{:03}-{:02}", r, i); },
   };
   for (const Pattern pattern : patterns) {
-    const std::string text = Many(999, [&](int r) {
+    const std::string text = Many(test::Cases(999), [&](int r) {
       std::string list;
       for (int i = 0; i < 20; ++i) list += format("'{}', ", pattern(r, i));
       return format("path = [{}]", list);
     });
     EXPECT_THAT(Examples(text), IsEmpty()) << pattern(0, 0);
-    const std::string last = format("path = '{}'", pattern(998, 19));
+    const std::string last = format("path = '{}'", pattern(test::Cases(999) - 1, 19));
     EXPECT_THAT(Examples(text + "[[resource]]\nname = 'a.com/last'\n" + Match(last)), SizeIs(1))
         << pattern(0, 0);
   }
@@ -251,7 +252,8 @@ TEST(Overlap, HandlesHostileInput) {
       [](int) { return std::string("usb = '*:*'"); },
       [](int r) { return format("usb = '*:*', serial = '*{}', exclude = '/{}'", r, r); },
   };
-  for (const Keys keys : shapes) EXPECT_TRUE(LoadText(Many(1000, keys)).model) << keys(0);
+  for (const Keys keys : shapes)
+    EXPECT_TRUE(LoadText(Many(test::Cases(1000), keys)).model) << keys(0);
 }
 
 }  // namespace

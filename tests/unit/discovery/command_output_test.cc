@@ -6,6 +6,7 @@
 #include <random>
 
 #include "base/escape.h"
+#include "support/sanitizer.h"
 
 namespace patchbay {
 namespace {
@@ -382,7 +383,8 @@ TEST(CommandOutput, RejectsDeepNesting) {
 TEST(CommandOutput, MessagesAreShortAndPrintable) {
   for (const std::string_view part : {"x", "\x1b", "ä", "\""}) {
     std::string junk;
-    while (junk.size() < 1'000'000) junk += part;
+    const auto size = static_cast<std::size_t>(test::Cases(1'000'000));
+    while (junk.size() < size) junk += part;
     for (const std::string& text :
          {junk, "[\"" + junk, "[{\"" + QuoteJson(junk).substr(1) + ": 1}]",
           "[{\"id\": \"a\", \"paths\": [" + QuoteJson(junk) + "]}]",

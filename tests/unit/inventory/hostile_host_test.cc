@@ -22,7 +22,7 @@ TEST_P(HostileHost, DeviceTextsCannotGainAccess) {
   if (geteuid() != 0) GTEST_SKIP() << "device nodes need root";
   test::HostileHost host;
   std::mt19937 random(20'261'122 + GetParam());
-  for (int i = 0; i < (test::kHasAddressSanitizer ? kCases / 10 : kCases); ++i) {
+  for (int i = 0; i < test::Cases(kCases); ++i) {
     std::string bytes(256, '\0');
     for (char& byte : bytes) byte = static_cast<char>(random());
     ASSERT_EQ(host.Check(test::Choices(bytes)), "") << "case " << i;
