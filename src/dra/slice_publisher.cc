@@ -269,8 +269,7 @@ void SlicePublisher::OnNode(const ApiResult& result) {
   if (!uid)
     return RetryLater({ApiErrorKind::kResponse,
                        format("the Node {}: {}", options_.node_name, uid.error().message)});
-  policy_.Reset();
-  request_error_.clear();
+  OnRequestSucceeded();
   owner_.node_uid = *std::move(uid);
   if (execution_) execution_->needs_node = false;
 }
@@ -287,8 +286,7 @@ void SlicePublisher::OnProbed(const ResourceSlice& sample, const ApiResult& resu
   if (!result) return RetryLater(result.error());
   const auto stored = ParseUnstoredSlice(result->body);
   if (!stored) return RetryLater({ApiErrorKind::kResponse, stored.error().message});
-  policy_.Reset();
-  request_error_.clear();
+  OnRequestSucceeded();
   is_probe_due_ = false;
   probe_timer_ = deps_.loop.After(kProbeInterval, [this] {
     is_probe_due_ = true;
@@ -317,7 +315,13 @@ void SlicePublisher::SetFeatures(const ServerFeatures& features) {
   }));
 }
 
-/// After a failed request that is not for a pool.
+/// After a request that is not for a pool succeeded.
+void SlicePublisher::OnRequestSucceeded() {
+  policy_.Reset();
+  request_error_.clear();
+}
+
+/// After such a request failed.
 void SlicePublisher::RetryLater(const ApiError& error) {
   if (execution_) {
     if (Pool* pool = CurrentPool()) pool->is_dirty = true;  // its plan is dropped

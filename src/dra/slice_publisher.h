@@ -145,6 +145,7 @@ class SlicePublisher {
   void OnWriteFailed(const ApiError& error);
   void Finish();
   Pool* CurrentPool();
+  void OnRequestSucceeded();
   void RetryLater(const ApiError& error);
   void LogError(const ApiError& error, std::string& last);
 

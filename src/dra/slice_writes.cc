@@ -78,7 +78,7 @@ void SlicePublisher::OnWriteSucceeded() {
     pool->policy.Reset();
     pool->last_error.clear();
   } else {
-    policy_.Reset();
+    OnRequestSucceeded();
   }
 }
 

@@ -205,6 +205,21 @@ TEST_F(SlicePublisherTest, DeletesTheSlicesOfARemovedResource) {
   EXPECT_THAT(api_.slices(), SizeIs(1));
 }
 
+TEST_F(SlicePublisherTest, ForgetsTheErrorOfADeletionThatSucceedsLater) {
+  Publish(PublishedPoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  bool must_fail = true;
+  api_.fault = [&](const ServerRequest& request) -> std::optional<Reply> {
+    const bool is_deletion = request.method() == boost::beast::http::verb::delete_;
+    if (!is_deletion || !std::exchange(must_fail, false)) return std::nullopt;
+    return JsonReply(500, R"({"kind":"Status","code":500,"message":"down"})");
+  };
+  publisher_->SetNames({});
+  EXPECT_TRUE(AwaitDevices({}));
+  EXPECT_FALSE(must_fail);
+  EXPECT_EQ(publisher_->last_error(), "");
+}
+
 TEST_F(SlicePublisherTest, KeepsTheSlicesOfAResourceThatWasNotScannedYet) {
   Publish(PublishedPoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
