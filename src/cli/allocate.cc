@@ -72,11 +72,20 @@ Json AllocatedJson(const Allocated& allocated) {
   return json;
 }
 
+/// A claim names a device and not its slot, so an ID without a slot is the first slot.
+void AddSlots(const Snapshot& snapshot, std::vector<std::string>& ids) {
+  if (snapshot.spec->api != Api::kDra) return;
+  for (std::string& id : ids) {
+    if (FindDevice(snapshot, id) != nullptr) id = AdvertisedId(*snapshot.spec, id, 0);
+  }
+}
+
 Result<Allocated> AllocateOnHost(const Arguments& arguments, const Model& model) {
   const auto inspections =
       TRY(RunScan(model, {.node_name = NodeName(), .resource = arguments.resource}));
   const auto& snapshot = inspections.front().snapshot;
   std::vector<std::string> ids = arguments.ids;
+  AddSlots(*snapshot, ids);
   for (auto id = ids.begin(); id != ids.end(); ++id) {
     if (std::find(ids.begin(), id, *id) == id) continue;
     return Fail(

@@ -77,7 +77,7 @@ std::string WhyDrain(const ResourceStep& step, const ResourceSpecs& from, const 
     const std::string successor = SuccessorOf(**old, from, to);
     return successor.empty() ? "" : "its devices become devices of " + successor;
   }
-  if (step.impact == ChangeImpact::kApi) return "it is served by another API";
+  if (step.impact == ChangeImpact::kApi) return "its devices are served by another API";
   if (ChangesIds(**old, **now)) return "device IDs change";
   const bool moves = std::ranges::any_of(step.keys, [](const std::string& key) {
     return key == "exclusive" || key == kOthersExclusive;

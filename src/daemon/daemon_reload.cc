@@ -185,6 +185,7 @@ void Daemon::OnDraStatus() {
   RecordDra(*dra_metrics_, *dra_status_, *status);
   dra_status_ = status;
   metrics_.SetDra(std::move(status));
+  TrimSoon();  // a request has all devices of a slice as text
 }
 
 /// Runs once for all names that become free together, because it visits every resource.

@@ -257,5 +257,14 @@ TEST_F(AllocateTest, PrintsForDraWhatContainersOfAClaimGet) {
   EXPECT_EQ(json["envs"], Json({{"X", "0"}}));
 }
 
+TEST_F(AllocateTest, TakesTheFirstSlotOfASharedDeviceForDra) {
+  tree_.File("patchbay.toml",
+             "[[resource]]\nname = \"a.com/x\"\napi = \"dra\"\nreplicas = 3\n"
+             "match = [{ count = 1 }]\nenv = { X = \"{id}\" }\n");
+  EXPECT_EQ(Allocate({"a.com/x", "0"}).out, "  env         X=0::0\n");
+  EXPECT_EQ(Allocate({"a.com/x", "0::2"}).out, "  env         X=0::2\n");
+  EXPECT_THAT(Refused({"a.com/x", "1"}), HasSubstr("\"1\""));
+}
+
 }  // namespace
 }  // namespace patchbay

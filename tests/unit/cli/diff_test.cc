@@ -76,8 +76,8 @@ TEST_F(DiffTest, ReportsAChangeOfTheApi) {
   EXPECT_EQ(ran.out,
             "RESOURCE  IMPACT  KEYS  MEANING\n"
             "a.com/x   api     api   unregistered, then served by the other API\n"
-            "drain: a.com/x: it is served by another API; drain the pods that use them before the "
-            "reload\n");
+            "drain: a.com/x: its devices are served by another API; drain the pods that use them "
+            "before the reload\n");
 }
 
 /// Returns the reason to drain pods for a change from one match to another, or "".
