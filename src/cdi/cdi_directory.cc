@@ -57,18 +57,25 @@ UniqueFd OpenOrCreateDirectory(const std::string& path) {
   return OpenDirectory(path);
 }
 
-/// The names in a directory, "." and ".." among them.
-std::vector<std::string> NamesIn(int directory) {
+/// Returns all names in a directory, "." and ".." among them, or an errno value.
+tl::expected<std::vector<std::string>, int> NamesIn(int directory) {
+  UniqueFd own(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!own) return tl::unexpected(errno);
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(fdopendir(own.get()), &closedir);
+  if (!stream) return tl::unexpected(errno);
+  own.release();  // belongs to the stream
   std::vector<std::string> names;
-  const int own = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(own < 0 ? nullptr : fdopendir(own), &closedir);
-  if (!stream) return names;
-  while (const dirent* entry = readdir(stream.get())) names.emplace_back(entry->d_name);
+  for (errno = 0; const dirent* entry = readdir(stream.get()); errno = 0) {
+    names.emplace_back(entry->d_name);
+  }
+  if (errno != 0) return tl::unexpected(errno);
   return names;
 }
 
 void RemoveStaleTemporaries(int directory) {
-  for (const std::string& name : NamesIn(directory)) {
+  const auto names = NamesIn(directory);
+  if (!names) return;  // the next write tries again
+  for (const std::string& name : *names) {
     struct stat info;
     if (!name.starts_with(kTemporaryPrefix) || !name.ends_with(kTemporarySuffix)) continue;
     if (fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
@@ -207,12 +214,13 @@ Result<std::vector<std::string>> CdiDirectory::List(std::string_view kind) const
   if (!directory) return FailErrno(format("cannot read {}", path_), errno);
   std::string prefix = CdiFileName(kind, "");
   prefix.resize(prefix.size() - std::string_view(".json").size());
-  std::vector<std::string> names = NamesIn(directory.get());
-  std::erase_if(names, [&](const std::string& name) {
+  auto names = NamesIn(directory.get());
+  if (!names) return FailErrno(format("cannot read {}", path_), names.error());
+  std::erase_if(*names, [&](const std::string& name) {
     return !name.starts_with(prefix) || !name.ends_with(".json");
   });
-  std::ranges::sort(names);
-  return names;
+  std::ranges::sort(*names);
+  return *std::move(names);
 }
 
 Status CdiDirectory::Remove(const std::string& name) const {

@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <utime.h>
 
 #include <ctime>
@@ -50,6 +52,24 @@ class CdiDirectoryTest : public testing::Test {
   test::TempTree tree_;
   CdiDirectory directory_{tree_.path("cdi")};
 };
+
+// A directory that counts as empty would make devices of claims look free.
+TEST_F(CdiDirectoryTest, ListFailsIfTheNamesCannotBeRead) {
+  ASSERT_TRUE(directory_.Write(CdiFileName("a.com/b", "x"), Spec()));
+  const int free = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  ASSERT_GE(free, 0);
+  close(free);
+  rlimit before = {};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  // Room for the descriptor of the directory, and for no other.
+  const rlimit one_more{static_cast<rlim_t>(free) + 1, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &one_more), 0);
+  const auto names = directory_.List("a.com/b");
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_FALSE(names);
+  EXPECT_THAT(names.error().message, HasSubstr("cannot read"));
+  EXPECT_THAT(*directory_.List("a.com/b"), ElementsAre(CdiFileName("a.com/b", "x")));
+}
 
 TEST_F(CdiDirectoryTest, NamesFilesAsTheSpecificationRecommends) {
   EXPECT_EQ(CdiFileName("a.com/b", "x-1"), "a.com-b_x-1.json");
