@@ -60,6 +60,12 @@ struct ApiError {
   std::optional<std::chrono::seconds> retry_after = {};  ///< at most kMaxRetryAfter
 };
 
+/// Returns whether the object of the request does not exist. Another 404 is of a proxy, or of an
+/// API server without this version of the API.
+inline bool IsNotFound(const ApiError& error) {
+  return error.status == 404 && error.reason == "NotFound";
+}
+
 /// A response, or the reason why there is none.
 using ApiResult = tl::expected<ApiResponse, ApiError>;
 

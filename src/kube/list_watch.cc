@@ -139,11 +139,18 @@ void ListWatch::OnWatchEnd(const ApiResult& result) {
                           "load and the proxies before it"});
   }
   watch_policy_.Reset();
+  rejected_watches_ = 0;
   Continue();
 }
 
 void ListWatch::OnWatchFailed(ApiError error) {
-  if (state_.is_watching && loop_.Now() - watch_began_ >= kSettled) watch_policy_.Reset();
+  if (state_.is_watching && loop_.Now() - watch_began_ >= kSettled) {
+    watch_policy_.Reset();
+    rejected_watches_ = 0;
+  }
+  if (error.kind == ApiErrorKind::kStatus && ++rejected_watches_ >= kMaxRejectedWatches) {
+    version_.clear();
+  }
   RetryAfter(std::move(error), watch_policy_);
 }
 

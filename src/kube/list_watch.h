@@ -63,6 +63,9 @@ struct ListWatchState {
 class ListWatch {
  public:
   static constexpr std::chrono::seconds kSettled{10};
+  /// After the server rejected this number of watches in a row, each further one follows a list: it
+  /// may not know the version, or not permit watches.
+  static constexpr unsigned kMaxRejectedWatches = 3;
 
   /// Starts with the list. The client and the loop must outlive it.
   ListWatch(ApiClient& client, Loop& loop, ListWatchSpec spec, ListWatchFunctions functions,
@@ -100,7 +103,8 @@ class ListWatch {
   std::size_t list_bytes_ = 0;
   JsonLines lines_;
   Loop::Time watch_began_{};
-  Subscription pending_;  ///< the request or the delay
+  unsigned rejected_watches_ = 0;  ///< in a row
+  Subscription pending_;           ///< the request or the delay
   Lifetime lifetime_;
 };
 

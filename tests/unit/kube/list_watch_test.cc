@@ -227,6 +227,20 @@ TEST_F(ListWatchTest, KeepsTheVersionAfterOtherErrors) {
   EXPECT_EQ(list_watch_->state().lists, 1u);
 }
 
+// The server may not know the version and say so in another way, or not permit watches.
+TEST_F(ListWatchTest, ListsAgainAfterThreeRejectedWatches) {
+  for (const unsigned status : {403u, 504u}) {
+    const auto refused = JsonReply(status, "");
+    Start({ListOf({}, 5), ListOf({}, 6), ListOf({}, 7)}, {refused, refused, refused, refused});
+    for (const std::size_t lists : {1u, 1u, 1u, 2u, 3u}) {
+      ASSERT_TRUE(AwaitError()) << status;
+      EXPECT_EQ(list_watch_->state().lists, lists) << status;
+      ASSERT_TRUE(AwaitRetry()) << status;
+    }
+    list_watch_.reset();
+  }
+}
+
 TEST_F(ListWatchTest, ListsAgainAfterAnInvalidEvent) {
   for (const std::string& line :
        {std::string("{\n"), EventLine("OTHER", Object("a", 6)), EventLine("ADDED", "{}"),
