@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -9,6 +10,10 @@ namespace patchbay {
 
 /// The ResourceClaim of resource.k8s.io/v1 as plain values: what its driver needs to prepare it.
 /// claim_json.h reads it.
+
+/// The maximum number of devices of a claim (kubernetes/api resource/v1/types.go,
+/// AllocationResultsMaxSize).
+inline constexpr std::size_t kMaxClaimDevices = 32;
 
 /// Identifies a claim.
 struct ClaimKey {

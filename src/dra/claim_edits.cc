@@ -24,8 +24,6 @@ using RecordJson = nlohmann::ordered_json;
 constexpr std::string_view kRecordKey = "patchbay.dev/claim";
 constexpr std::string_view kPlaceholderEnv = "PATCHBAY_CLAIM";
 constexpr std::size_t kMaxRecordText = 1024;
-/// The API allows 32 results in a claim.
-constexpr std::size_t kMaxRecordDevices = 32;
 
 Failure NotARecord(std::string_view why) {
   return Fail(ErrorKind::kInvalid, format("is not the file of a claim: {}", why));
@@ -100,7 +98,7 @@ Result<PreparedRequest> RequestOfRecord(const std::string& text, ClaimKey& claim
   request.request = TRY(TextMember(json, "request", kMaxRecordText));
   request.resource = TRY(TextMember(json, "resource", kMaxRecordText));
   request.cdi_devices = TRY(ElementsOf<std::string>(json, "cdi", is_text));
-  const nlohmann::json* const devices = TRY(ObjectsMember(json, "devices", kMaxRecordDevices));
+  const nlohmann::json* const devices = TRY(ObjectsMember(json, "devices", kMaxClaimDevices));
   if (devices == nullptr || devices->empty()) return NotARecord("it has no devices");
   request.devices.reserve(devices->size());
   for (const auto& device : *devices) request.devices.push_back(TRY(DeviceOfRecord(device)));

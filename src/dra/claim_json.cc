@@ -167,7 +167,7 @@ Status ReadConfigs(const Json& allocation, std::string_view driver, ResourceClai
 Status ReadAllocation(const Json& allocation, std::string_view driver, ResourceClaim& claim) {
   const Json* const devices = TRY(ObjectMember(allocation, "devices"));
   if (devices == nullptr) return {};
-  const Json* const results = TRY(ObjectsMember(*devices, "results", kMaxClaimEntries));
+  const Json* const results = TRY(ObjectsMember(*devices, "results", kMaxClaimDevices));
   if (results != nullptr) {
     for (std::size_t i = 0; i < results->size(); ++i) {
       const Json& result = (*results)[i];

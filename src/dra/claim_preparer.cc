@@ -131,11 +131,19 @@ void ClaimPreparer::LockClaim(
   });
 }
 
+/// Returns whether a call releases the claim, whose file exists until its hooks have ended.
+bool ClaimPreparer::IsReleasing(const ClaimKey& claim) const {
+  return std::ranges::any_of(tasks_, [&](const auto& task) {
+    return task.second->action == Action::kRelease && task.second->claim.uid == claim.uid;
+  });
+}
+
 void ClaimPreparer::StartPrepare(Task& task) {
   InPool(
       task, [files = files_, uid = task.claim.uid] { return files.Read(uid); },
       [this](Task& read, const Result<std::optional<PreparedClaim>>& prepared) {
-        if (prepared && *prepared && !released_.contains(read.claim.uid)) {
+        if (prepared && *prepared && !released_.contains(read.claim.uid) &&
+            !IsReleasing(read.claim)) {
           return Finish(read, AnswerFor(**prepared));
         }
         LockClaim(read, [this](Task& locked, Result<std::optional<PreparedClaim>> again) {
@@ -187,9 +195,11 @@ void ClaimPreparer::OnDevicesLocked(Task& task) {
 void ClaimPreparer::OnOthers(Task& task, const Result<ClaimFiles::All>& others) {
   if (!others) return FailTask(task, others.error());
   for (const std::string& problem : others->damaged) {
-    log_.Warning("CDI file of a claim is damaged; its devices count as free",
+    if (damaged_.contains(problem)) continue;
+    log_.Warning("CDI file of a claim is damaged; its devices count as free; delete it if unused",
                  {{"reason", problem}});
   }
+  damaged_ = {others->damaged.begin(), others->damaged.end()};
   std::vector<PreparedUse> uses;
   for (const PreparedClaim& prepared : others->claims) {
     for (PreparedUse& use : UsesOf(prepared)) uses.push_back(std::move(use));

@@ -110,6 +110,7 @@ class ClaimPreparer : public ClaimService {
   void LockClaim(Task& task, std::function<void(Task&, Result<std::optional<PreparedClaim>>)> next);
   void RunHooks(Task& task, std::vector<HookRun>&& runs, std::function<void(Task&, Status)> next);
 
+  bool IsReleasing(const ClaimKey& claim) const;
   void StartPrepare(Task& task);
   void OnLocked(Task& task, Result<std::optional<PreparedClaim>> prepared);
   void OnClaim(Task& task, const Result<std::string>& json);
@@ -148,6 +149,7 @@ class ClaimPreparer : public ClaimService {
   std::map<std::string, Subscription> holder_checks_;  ///< requests, by the UID of the claim
   /// Claims whose release hooks have run, and whose files were not removed yet.
   std::set<std::string> released_;
+  std::set<std::string> damaged_;  ///< files, as logged
   ThreadPool pool_;
   Lifetime lifetime_;
 };

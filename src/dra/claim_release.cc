@@ -13,11 +13,12 @@ constexpr std::size_t kMaxHolderChecks = 16;
 /// Longer than release hooks usually take.
 constexpr std::chrono::minutes kGoneReleaseLimit{5};
 
-/// A claim that was created again under the same name has another UID.
+/// A claim that was created again under the same name has another UID. One that is not allocated
+/// has no pods any more.
 bool IsGone(const ClaimKey& claim, const Result<std::string>& json, const std::string& driver) {
   if (!json) return json.error().kind == ErrorKind::kNotFound;
   const auto current = ParseClaim(*json, driver);
-  return current && current->key.uid != claim.uid;
+  return current && (current->key.uid != claim.uid || !current->is_allocated);
 }
 
 }  // namespace
@@ -82,7 +83,7 @@ void ClaimPreparer::ReleaseGone(const std::vector<ClaimKey>& holders) {
                                                                                        std::string>&
                                                                                        json) {
       if (IsGone(holder, json, dependencies_.driver)) {
-        log_.Warning("prepared claim no longer exists; releasing it",
+        log_.Warning("prepared claim no longer exists or is not allocated; releasing it",
                      {{"claim", ClaimName(holder)}});
         Unprepare({holder}, {loop_.Now() + kGoneReleaseLimit, {}}, [](const UnprepareResults&) {});
       }

@@ -20,7 +20,7 @@ ApiRequest ClaimRequestFor(const ClaimKey& claim) {
 Result<std::string> ClaimTextOf(const ApiResult& result) {
   if (result) return result->body;
   const ApiError& error = result.error();
-  return Fail(error.status == 404 ? ErrorKind::kNotFound : ErrorKind::kUnavailable, error.message);
+  return Fail(IsNotFound(error) ? ErrorKind::kNotFound : ErrorKind::kUnavailable, error.message);
 }
 
 }  // namespace patchbay

@@ -43,6 +43,7 @@ SlicePublisher::SlicePublisher(const Dependencies& deps, Options options, Functi
       store_(options_.driver, options_.node_name),
       owner_{options_.driver, options_.node_name, ""},
       policy_(options_.seed),
+      deletion_policy_(options_.seed),
       watch_(deps_.client, deps_.loop,
              {.path = std::string(kSlicesPath),
               .field_selector =
@@ -71,6 +72,7 @@ void SlicePublisher::SetPool(PublishedPool pool) {
   if (execution_ && execution_->pool == pool.name) execution_->is_abandoned = true;
   wanted = std::move(pool);
   found->second.is_dirty = true;
+  found->second.is_changed = true;
   Advance();
 }
 
@@ -131,24 +133,25 @@ void SlicePublisher::OnEvents(const std::vector<WatchEvent>& events) {
 
 void SlicePublisher::ApplyEvents() {
   const std::vector<WatchEvent> events = std::exchange(held_events_, {});
-  bool changed = false;
+  std::set<std::string> changed;
   for (const WatchEvent& event : events) {
-    const auto applied = store_.Apply(event);
+    auto applied = store_.Apply(event);
     if (!applied) {
       deps_.log.Warning("a resource slice of this node is not valid",
                         {{"reason", applied.error().message}});
       continue;  // its last valid state counts; the next list leaves it out
     }
-    changed = changed || *applied;
+    changed.merge(*applied);
   }
-  if (changed) OnForeignChange();
+  if (!changed.empty()) OnForeignChange(changed);
 }
 
-/// Another client changed slices. Two clients that overwrite each other must not do so at full
-/// speed.
-void SlicePublisher::OnForeignChange() {
+/// Another client changed slices of these pools. Two clients that overwrite each other must not do
+/// so at full speed.
+void SlicePublisher::OnForeignChange(const std::set<std::string>& pools) {
   const Loop::Time now = deps_.loop.Now();
   for (auto& [name, pool] : pools_) {
+    if (!pools.contains(name)) continue;
     pool.is_dirty = true;
     pool.is_foreign = true;
     if (now - pool.last_foreign > 2 * kMaxCorrection) pool.corrections = 0;
@@ -185,14 +188,18 @@ void SlicePublisher::Advance() {
 bool SlicePublisher::StartPlan() {
   std::optional<Loop::Time> next;
   auto obsolete = ObsoleteSlices(next);
-  if (!obsolete.empty()) {
+  if (!obsolete.empty() && deletion_not_before_ <= deps_.loop.Now()) {
     Begin("", {.deletions = std::move(obsolete), .updates = {}, .creations = {}});
     return true;
   }
+  if (!obsolete.empty()) next = std::min(next.value_or(deletion_not_before_), deletion_not_before_);
   for (auto& [name, pool] : pools_) {
     if (!pool.is_dirty || !pool.wanted || !pool.wanted->not_served.empty()) continue;
-    if (pool.not_before > deps_.loop.Now()) {
-      next = std::min(next.value_or(pool.not_before), pool.not_before);
+    const bool is_correction = pool.is_foreign && !pool.is_changed;
+    const Loop::Time due =
+        is_correction ? std::max(pool.not_before, pool.correction_not_before) : pool.not_before;
+    if (due > deps_.loop.Now()) {
+      next = std::min(next.value_or(due), due);
     } else if (StartPlanOf(name, pool)) {
       return true;
     }
@@ -233,16 +240,20 @@ std::vector<SliceKey> SlicePublisher::ObsoleteSlices(std::optional<Loop::Time>& 
 bool SlicePublisher::StartPlanOf(const std::string& name, Pool& pool) {
   SlicePlan plan = PlanSlices(name, pool.wanted->devices, store_.SlicesOf(name));
   pool.is_dirty = false;
+  const bool is_changed = std::exchange(pool.is_changed, false);
+  const bool is_correction = std::exchange(pool.is_foreign, false) && !is_changed;
   if (plan.IsEmpty()) return false;
-  if (std::exchange(pool.is_foreign, false)) ++pool.corrections;
   Begin(name, std::move(plan));
+  if (is_correction) ++pool.corrections;
+  execution_->is_correction = is_correction;
   return true;
 }
 
 void SlicePublisher::Begin(std::string pool, SlicePlan plan) {
   // The node may have been created again, with another UID.
   const bool needs_node = !plan.creations.empty();
-  execution_ = Execution{std::move(pool), std::move(plan), 0, false, needs_node};
+  execution_ =
+      Execution{.pool = std::move(pool), .plan = std::move(plan), .needs_node = needs_node};
 }
 
 void SlicePublisher::Send(ApiRequest request, std::function<void(const ApiResult&)> done) {
@@ -269,7 +280,8 @@ void SlicePublisher::OnNode(const ApiResult& result) {
   if (!uid)
     return RetryLater({ApiErrorKind::kResponse,
                        format("the Node {}: {}", options_.node_name, uid.error().message)});
-  OnRequestSucceeded();
+  policy_.Reset();
+  request_error_.clear();
   owner_.node_uid = *std::move(uid);
   if (execution_) execution_->needs_node = false;
 }
@@ -286,7 +298,8 @@ void SlicePublisher::OnProbed(const ResourceSlice& sample, const ApiResult& resu
   if (!result) return RetryLater(result.error());
   const auto stored = ParseUnstoredSlice(result->body);
   if (!stored) return RetryLater({ApiErrorKind::kResponse, stored.error().message});
-  OnRequestSucceeded();
+  policy_.Reset();
+  request_error_.clear();
   is_probe_due_ = false;
   probe_timer_ = deps_.loop.After(kProbeInterval, [this] {
     is_probe_due_ = true;
@@ -315,13 +328,7 @@ void SlicePublisher::SetFeatures(const ServerFeatures& features) {
   }));
 }
 
-/// After a request that is not for a pool succeeded.
-void SlicePublisher::OnRequestSucceeded() {
-  policy_.Reset();
-  request_error_.clear();
-}
-
-/// After such a request failed.
+/// After reading the node or a sample failed: nothing can be planned without them.
 void SlicePublisher::RetryLater(const ApiError& error) {
   if (execution_) {
     if (Pool* pool = CurrentPool()) pool->is_dirty = true;  // its plan is dropped

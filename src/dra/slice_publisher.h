@@ -89,7 +89,9 @@ class SlicePublisher {
   PoolState StateOf(const std::string& pool) const;
   /// Returns the last error of a request that is not for a pool; empty after a success.
   const std::string& last_error() const {
-    return watch_error_.empty() ? request_error_ : watch_error_;
+    return !watch_error_.empty()     ? watch_error_
+           : !request_error_.empty() ? request_error_
+                                     : deletion_error_;
   }
   const ListWatchState& watch_state() const { return watch_.state(); }
 
@@ -103,8 +105,10 @@ class SlicePublisher {
     bool is_dirty = false;     ///< differs from the API server, or may differ
     Loop::Time not_before{};   ///< of the next plan
     RetryPolicy policy;        ///< after failed writes
+    bool is_changed = false;   ///< by SetPool since the last plan
     bool is_foreign = false;   ///< another client changed slices since the last plan
-    unsigned corrections = 0;  ///< plans after such a change, without a quiet time in between
+    unsigned corrections = 0;  ///< plans only for such changes, without a quiet time in between
+    Loop::Time correction_not_before{};  ///< of the next one
     Loop::Time last_foreign{};
     std::uint64_t writes = 0;
     std::uint64_t failures = 0;
@@ -116,7 +120,8 @@ class SlicePublisher {
     SlicePlan plan;
     std::size_t next = 0;  ///< index in deletions, updates and creations together
     bool is_abandoned = false;
-    bool needs_node = false;  ///< the UID of the node must be read first
+    bool needs_node = false;     ///< the UID of the node must be read first
+    bool is_correction = false;  ///< of a change by another client
   };
 
   void NotifySoon();
@@ -124,7 +129,7 @@ class SlicePublisher {
   void OnWatching();
   void OnEvents(const std::vector<WatchEvent>& events);
   void ApplyEvents();
-  void OnForeignChange();
+  void OnForeignChange(const std::set<std::string>& pools);
   void Relist();
   void WakeAt(Loop::Time when);
   void Advance();
@@ -145,7 +150,6 @@ class SlicePublisher {
   void OnWriteFailed(const ApiError& error);
   void Finish();
   Pool* CurrentPool();
-  void OnRequestSucceeded();
   void RetryLater(const ApiError& error);
   void LogError(const ApiError& error, std::string& last);
 
@@ -163,10 +167,13 @@ class SlicePublisher {
   bool is_computing_pools_ = false;  ///< on_features is due: the pools are for other features
   SliceOwner owner_;                 ///< with the UID of the node as last read
   std::optional<Execution> execution_;
-  RetryPolicy policy_;                   ///< of requests that are not for a pool
+  RetryPolicy policy_;                   ///< of reading the node and of samples
   Loop::Time retry_not_before_{};        ///< of these requests
   std::string request_error_;            ///< the last one of these requests, as logged
   std::string watch_error_;              ///< the last one of the list or the watch, as logged
+  RetryPolicy deletion_policy_;          ///< of deletions of slices that no pool has
+  Loop::Time deletion_not_before_{};     ///< of the next one
+  std::string deletion_error_;           ///< the last one of these deletions, as logged
   std::vector<WatchEvent> held_events_;  ///< that arrived during a request
   Subscription request_;
   bool is_requesting_ = false;

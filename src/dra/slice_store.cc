@@ -39,11 +39,15 @@ std::span<const PublishedSlice> SliceStore::SlicesOf(const std::string& pool) co
   return found->second;
 }
 
-/// Returns whether the slices changed.
-bool SliceStore::Put(PublishedSlice slice) {
+/// Returns the pools whose slices changed: two, if the slice was in another one.
+std::set<std::string> SliceStore::Put(PublishedSlice slice) {
   const std::optional<PublishedSlice> old = Take(slice.key.name);
-  if (!old && pool_of_.size() >= kMaxSlices) return false;
-  const bool changed = !old || old->slice != slice.slice || old->key.uid != slice.key.uid;
+  if (!old && pool_of_.size() >= kMaxSlices) return {};
+  std::set<std::string> changed;
+  if (!old || old->slice != slice.slice || old->key.uid != slice.key.uid) {
+    changed.insert(slice.slice.pool);
+    if (old) changed.insert(old->slice.pool);
+  }
   pool_of_.emplace(slice.key.name, slice.slice.pool);
   pools_[slice.slice.pool].push_back(std::move(slice));
   return changed;
@@ -79,18 +83,20 @@ std::vector<Error> SliceStore::ReplaceAll(const std::vector<std::string>& object
   return errors;
 }
 
-Result<bool> SliceStore::Apply(const WatchEvent& event) {
+Result<std::set<std::string>> SliceStore::Apply(const WatchEvent& event) {
+  using Changed = std::set<std::string>;
   PublishedSlice slice = TRY(ParseSlice(event.object));
-  if (!IsOwn(slice)) return false;
+  if (!IsOwn(slice)) return Changed();
   const auto written = written_.find(slice.key.name);
   if (written != written_.end()) {
     const bool is_deleted = written->second.empty();
-    if (is_deleted && event.type != WatchEventType::kDeleted) return false;
-    if (!is_deleted && IsNotNewer(event.resource_version, written->second)) return false;
+    if (is_deleted && event.type != WatchEventType::kDeleted) return Changed();
+    if (!is_deleted && IsNotNewer(event.resource_version, written->second)) return Changed();
   }
   if (event.type != WatchEventType::kDeleted) return Put(std::move(slice));
   if (written != written_.end()) written_.erase(written);
-  return Take(slice.key.name).has_value();
+  const std::optional<PublishedSlice> taken = Take(slice.key.name);
+  return taken ? Changed{taken->slice.pool} : Changed();
 }
 
 void SliceStore::OnWritten(PublishedSlice slice) {

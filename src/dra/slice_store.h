@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -28,9 +29,9 @@ class SliceStore {
   /// slices; these are left out.
   std::vector<Error> ReplaceAll(const std::vector<std::string>& objects);
 
-  /// Applies an event. Returns whether the slices changed, which own writes never cause here. Fails
-  /// with kInvalid if the object is not a valid slice: list again to know the slices.
-  Result<bool> Apply(const WatchEvent& event);
+  /// Applies an event. Returns the pools whose slices changed, which own writes never cause here.
+  /// Fails with kInvalid if the object is not a valid slice: list again to know the slices.
+  Result<std::set<std::string>> Apply(const WatchEvent& event);
 
   /// Record that an own write succeeded.
   void OnWritten(PublishedSlice slice);
@@ -44,7 +45,7 @@ class SliceStore {
 
  private:
   bool IsOwn(const PublishedSlice& slice) const;
-  bool Put(PublishedSlice slice);
+  std::set<std::string> Put(PublishedSlice slice);
   std::optional<PublishedSlice> Take(const std::string& name);
 
   std::string driver_;

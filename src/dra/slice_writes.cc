@@ -67,7 +67,7 @@ void SlicePublisher::OnWritten(const ResourceSlice& sent, const ApiResult& resul
 }
 
 void SlicePublisher::OnDeleted(const SliceKey& key, const ApiResult& result) {
-  if (!result && result.error().status != 404) return OnWriteFailed(result.error());
+  if (!result && !IsNotFound(result.error())) return OnWriteFailed(result.error());
   store_.OnDeleted(key);
   OnWriteSucceeded();
 }
@@ -78,7 +78,8 @@ void SlicePublisher::OnWriteSucceeded() {
     pool->policy.Reset();
     pool->last_error.clear();
   } else {
-    OnRequestSucceeded();
+    deletion_policy_.Reset();
+    deletion_error_.clear();
   }
 }
 
@@ -93,18 +94,23 @@ void SlicePublisher::OnWriteFailed(const ApiError& error) {
                         {{"pool", execution_->pool}, {"reason", error.message}});
     }
   } else {
-    RetryLater(error);
+    deletion_not_before_ = deps_.loop.Now() + deletion_policy_.NextDelay(error);
+    LogError(error, deletion_error_);
   }
   execution_.reset();
   if (IsOutdated(error) || error.kind == ApiErrorKind::kResponse) Relist();
 }
 
-/// Completes a plan. Further plans of the pool wait, longer if they overwrite another client.
+/// Completes a plan. Further plans of the pool wait, longer if they only overwrite another client.
 void SlicePublisher::Finish() {
   if (Pool* pool = CurrentPool()) {
-    Loop::Duration interval = kMinInterval;
-    for (unsigned i = 1; i < pool->corrections && interval < kMaxCorrection; ++i) interval *= 2;
-    pool->not_before = deps_.loop.Now() + std::min<Loop::Duration>(interval, kMaxCorrection);
+    pool->not_before = deps_.loop.Now() + kMinInterval;
+    if (execution_->is_correction) {
+      Loop::Duration interval = kMinInterval;
+      for (unsigned i = 1; i < pool->corrections && interval < kMaxCorrection; ++i) interval *= 2;
+      pool->correction_not_before =
+          deps_.loop.Now() + std::min<Loop::Duration>(interval, kMaxCorrection);
+    }
     deps_.log.Info("resource slices published",
                    {{"pool", execution_->pool}, {"writes", execution_->next - 1}});
   }

@@ -256,6 +256,39 @@ TEST_F(ClaimPreparerTest, ReleasesADeviceOfAClaimThatNoLongerExists) {
               ElementsAre("allocate a", "pre_start a", "release a", "allocate a", "pre_start a"));
 }
 
+TEST_F(ClaimPreparerTest, ReleasesADeviceOfAClaimThatIsNotAllocatedAnyMore) {
+  Allocate("old", "a");
+  Allocate("new", "a");
+  ASSERT_EQ(ErrorOf("old"), "prepared");
+  auto deallocated = nlohmann::json::parse(claims_["old"]);
+  deallocated.erase("status");
+  claims_["old"] = deallocated.dump();
+  EXPECT_THAT(ErrorOf("new"), HasSubstr("default/old"));
+  ASSERT_TRUE(loop_.RunUntil([&] { return Files().empty(); }));
+  EXPECT_EQ(ErrorOf("new"), "prepared");
+}
+
+TEST_F(ClaimPreparerTest, PreparesAClaimAgainThatIsBeingReleased) {
+  spec_.release = HookThat(WaitAtGate() + "echo release $0 >> {}");
+  Restart();
+  Allocate("mine", "a");
+  ASSERT_EQ(ErrorOf("mine"), "prepared");
+  std::optional<PrepareResults> prepared;
+  const auto opened = AtGate([&] {
+    preparer_->Prepare({Key("mine")}, Call(), [&](PrepareResults got) { prepared = got; });
+    loop_.Post([&] { OpenGate(); });
+  });
+  EXPECT_TRUE(Unprepare("mine"));
+  EXPECT_TRUE(loop_.RunUntil([&] {
+    if (loop_.timers() > 0) loop_.Advance(loop_.UntilNextTimer());
+    return prepared.has_value();
+  }));
+  EXPECT_TRUE(prepared->at(Key("mine").uid));
+  EXPECT_THAT(Runs(),
+              ElementsAre("allocate a", "pre_start a", "release a", "allocate a", "pre_start a"));
+  EXPECT_THAT(Files(), ElementsAre(FileOf("mine")));
+}
+
 TEST_F(ClaimPreparerTest, ReleasesADeviceOfAClaimThatWasCreatedAgain) {
   Allocate("old", "a");
   Allocate("new", "a");

@@ -220,6 +220,27 @@ TEST_F(SlicePublisherTest, ForgetsTheErrorOfADeletionThatSucceedsLater) {
   EXPECT_EQ(publisher_->last_error(), "");
 }
 
+TEST_F(SlicePublisherTest, ADeletionThatFailsDoesNotHoldUpPools) {
+  const std::string other = "node-1/example.com/other";
+  publisher_->SetNames({kSerialPool, other});
+  publisher_->SetPool(PublishedPoolOf({"a"}));
+  publisher_->SetPool(PublishedPoolOf({"x"}, other));
+  ASSERT_TRUE(AwaitCurrent(kSerialPool) && AwaitCurrent(other));
+  api_.fault = [](const ServerRequest& request) -> std::optional<Reply> {
+    if (request.method() != boost::beast::http::verb::delete_) return std::nullopt;
+    return JsonReply(403, R"({"kind":"Status","code":403,"reason":"Forbidden","message":"no"})");
+  };
+  publisher_->SetNames({kSerialPool});
+  Pass(seconds(2));
+  EXPECT_THAT(publisher_->last_error(), HasSubstr("403"));
+  publisher_->SetPool(PublishedPoolOf({"b"}));
+  Pass(seconds(2));
+  EXPECT_THAT(api_.Devices(), testing::UnorderedElementsAre("b", "x"));
+  api_.fault = nullptr;
+  EXPECT_TRUE(AwaitDevices({"b"}));
+  EXPECT_EQ(publisher_->last_error(), "");
+}
+
 TEST_F(SlicePublisherTest, KeepsTheSlicesOfAResourceThatWasNotScannedYet) {
   Publish(PublishedPoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
@@ -324,6 +345,38 @@ TEST_F(SlicePublisherTest, OverwritesAnotherClientMoreAndMoreSlowly) {
   EXPECT_LE(Writes().size() - before, 9U);
   Pass(seconds(30));
   EXPECT_THAT(api_.Devices(), ElementsAre("a"));
+}
+
+TEST_F(SlicePublisherTest, CorrectionsDoNotSlowDownOwnChanges) {
+  const std::string other = "node-1/example.com/other";
+  publisher_->SetNames({kSerialPool, other});
+  publisher_->SetPool(PublishedPoolOf({"a"}));
+  publisher_->SetPool(PublishedPoolOf({"x"}, other));
+  ASSERT_TRUE(AwaitCurrent(kSerialPool) && AwaitCurrent(other));
+  const auto slice_of = [&](const std::string& pool) {
+    for (const auto& [name, slice] : api_.slices()) {
+      if (slice["spec"]["pool"]["name"] == pool) return name;
+    }
+    return std::string();
+  };
+  for (int i = 0; i < 60; ++i) {
+    if (api_.Devices().front() != "foreign" && api_.Devices().back() != "foreign") {
+      api_.Edit(slice_of(kSerialPool),
+                [](auto& slice) { slice["spec"]["devices"][0]["name"] = "foreign"; });
+    }
+    Pass(seconds(1));
+    // The other client does not change this pool.
+    publisher_->SetPool(PublishedPoolOf({format("x{}", i)}, other));
+    Pass(milliseconds(1100));
+    EXPECT_THAT(api_.Devices(), testing::Contains(format("x{}", i)));
+  }
+  Pass(seconds(40));
+  publisher_->SetPool(PublishedPoolOf({"b"}));
+  Pass(milliseconds(1100));
+  EXPECT_THAT(api_.Devices(), testing::UnorderedElementsAre("b", "x59"));
+  publisher_->SetPool(PublishedPoolOf({"c"}));
+  Pass(milliseconds(1100));
+  EXPECT_THAT(api_.Devices(), testing::UnorderedElementsAre("c", "x59")) << log_text_.str();
 }
 
 TEST_F(SlicePublisherTest, DecidesAgainAfterAConflict) {

@@ -38,7 +38,7 @@ class SliceStoreTest : public testing::Test {
   bool Apply(WatchEventType type, const nlohmann::json& object) {
     const auto applied = store_.Apply({type, object.dump(), object["metadata"]["resourceVersion"]});
     EXPECT_TRUE(applied) << (applied ? "" : applied.error().message);
-    return applied.value_or(false);
+    return applied && !applied->empty();
   }
   std::vector<std::string> Shown() const {
     std::vector<std::string> shown;
