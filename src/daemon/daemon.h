@@ -98,6 +98,7 @@ class Daemon {
   Status Reconcile(const ResourceSpecs& wanted);
   Status StartDra();
   void ServePreparedClaims();
+  void OnClaimsUnreadable(const std::string& reason);
   void OnDraStatus();
   void ReconcileWaiting();
   void ReconcileWaitingSoon();
@@ -157,9 +158,11 @@ class Daemon {
   Resources resources_;
   std::list<Draining> draining_;
   std::vector<std::shared_ptr<ResourceObserver>>
-      ended_observers_;       ///< of resources that have ended
-  Subscription reconcile_;    ///< pending, after the name of a resource became free
-  Subscription start_retry_;  ///< of those that could not start
+      ended_observers_;        ///< of resources that have ended
+  Subscription reconcile_;     ///< pending, after the name of a resource became free
+  Subscription claims_retry_;  ///< pending, after the CDI files of claims could not be read
+  std::string claims_error_;   ///< why not, as logged
+  Subscription start_retry_;   ///< of those that could not start
   std::unique_ptr<KubeletDir> kubelet_dir_;
   std::shared_ptr<PodResources> pod_resources_;  ///< null if disabled
   std::uint64_t servers_made_ = 0;

@@ -26,6 +26,7 @@ constexpr std::size_t kMaxStepsLogged = 20;
 /// The pause between two attempts to start resources whose name has become free.
 constexpr std::chrono::seconds kStartRetry{1};
 constexpr std::chrono::milliseconds kReconcilePause{50};
+constexpr std::chrono::seconds kClaimsRetry{5};
 
 void LogStep(Log& log, const ResourceStep& step) {
   switch (step.impact) {
@@ -166,7 +167,8 @@ void Daemon::ServePreparedClaims() {
   scanner_.Run(
       loop_, [files = ClaimFiles(spec_.cdi_dir, spec_.dra_driver)] { return files.ReadAll(); },
       lifetime_.Guard([this](const Result<ClaimFiles::All>& read) {
-        if (dra_ || stopping_ || !read) return;
+        if (dra_ || stopping_) return;
+        if (!read) return OnClaimsUnreadable(read.error().message);
         const std::size_t claims = read->claims.size() + read->damaged.size();
         if (claims == 0) return;
         log_.Warning(
@@ -178,6 +180,15 @@ void Daemon::ServePreparedClaims() {
         }
         dra_->SetNames({});
       }));
+}
+
+void Daemon::OnClaimsUnreadable(const std::string& reason) {
+  if (std::exchange(claims_error_, reason) != reason) {
+    log_.Warning(
+        "cannot read the CDI files of claims, which an earlier configuration may have left",
+        {{"reason", reason}});
+  }
+  claims_retry_ = loop_.After(kClaimsRetry, [this] { ServePreparedClaims(); });
 }
 
 void Daemon::OnDraStatus() {

@@ -72,6 +72,23 @@ void DraService::OnClaimsUnreadable(const std::string& reason) {
   OnState();
 }
 
+/// Returns the IDs of the devices that claims hold, as last read, by resource.
+std::map<std::string, DeviceIds> DraService::HeldDevices() const {
+  std::map<std::string, DeviceIds> held;
+  for (const PreparedClaim& claim : claims_) {
+    for (const PreparedRequest& request : claim.requests) {
+      for (const PlannedDevice& device : request.devices) {
+        held[request.resource].insert(device.device_id);
+      }
+    }
+  }
+  return held;
+}
+
+void DraService::ReportHeld(const Served& served) {
+  served.parts.on_held({served.held.begin(), served.held.end()});
+}
+
 void DraService::OnClaims(const Result<ClaimFiles::All>& read) {
   if (!read) return OnClaimsUnreadable(read.error().message);
   read_error_.clear();
@@ -82,14 +99,7 @@ void DraService::OnClaims(const Result<ClaimFiles::All>& read) {
   }
   damaged_ = {read->damaged.begin(), read->damaged.end()};
   claims_ = read->claims;
-  std::map<std::string, DeviceIds> held;  // by resource
-  for (const PreparedClaim& claim : claims_) {
-    for (const PreparedRequest& request : claim.requests) {
-      for (const PlannedDevice& device : request.devices) {
-        held[request.resource].insert(device.device_id);
-      }
-    }
-  }
+  std::map<std::string, DeviceIds> held = HeldDevices();
   const bool is_first = !std::exchange(has_claims_, true);
   for (auto& [name, served] : resources_) {
     if (served.held == held[name]) {
@@ -97,7 +107,7 @@ void DraService::OnClaims(const Result<ClaimFiles::All>& read) {
       continue;
     }
     served.held = held[name];
-    served.parts.on_held({served.held.begin(), served.held.end()});
+    ReportHeld(served);
     ComputePoolOf(name, served);
   }
   OnState();

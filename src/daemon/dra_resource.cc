@@ -12,11 +12,13 @@ DraResource::DraResource(DraService& service, std::string name,
       name_(std::move(name)),
       observer_(std::move(observer)),
       events_(std::move(events)) {
-  service_.Add(name_, {.hooks = std::move(hooks),
-                       .lookups = std::make_shared<HostLookups>(allocation),
-                       .on_stale_list = events_.on_stale,
-                       .on_held = events_.on_held,
-                       .on_state = [this] { OnState(); }});
+  service_.Add(name_,
+               {.hooks = std::move(hooks),
+                .lookups = std::make_shared<HostLookups>(allocation),
+                .on_stale_list = events_.on_stale,
+                .on_held = events_.on_held,
+                .on_registration = [this](bool accepted) { observer_->OnRegistration(accepted); },
+                .on_state = [this] { OnState(); }});
 }
 
 DraResource::~DraResource() {
@@ -50,9 +52,7 @@ void DraResource::OnState() {
   observer_->OnRegistrationStatus(
       {state.ready ? RegistrationState::kRegistered : RegistrationState::kWaiting,
        state.waits_for});
-  if (std::exchange(is_registered_, state.ready) != state.ready) {
-    observer_->OnRegistration(state.ready);
-  }
+  is_registered_ = state.ready;
   events_.on_state();
 }
 

@@ -34,21 +34,28 @@ constexpr std::chrono::seconds kStartLimit{20};
 /// Reports registrations to the loop. Calls can end after the service.
 class DraService::Observer : public DriverObserver {
  public:
-  Observer(Loop& loop, std::function<void(const Status&)> on_registration)
-      : loop_(loop), on_registration_(std::move(on_registration)) {}
+  using Report = std::function<void(const Status&)>;
+
+  /// Each is called on the loop.
+  Observer(Loop& loop, Report on_registration, Report on_no_sockets)
+      : loop_(loop),
+        on_registration_(std::move(on_registration)),
+        on_no_sockets_(std::move(on_no_sockets)) {}
 
   void OnRpc(DriverRpc, std::string_view, std::chrono::nanoseconds) override {}
   void OnRegistration(const Status& status) override {
     loop_.Post([report = on_registration_, status] { report(status); });
   }
   void OnSockets(const Status& status) override {
-    if (!status) OnRegistration(status);  // after a success, the kubelet registers the driver
+    if (status) return;  // the kubelet registers the driver
+    loop_.Post([report = on_no_sockets_, status] { report(status); });
   }
   void OnHealthStreams(int) override {}
 
  private:
   Loop& loop_;
-  const std::function<void(const Status&)> on_registration_;
+  const Report on_registration_;
+  const Report on_no_sockets_;
 };
 
 Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps, Options options,
@@ -62,7 +69,8 @@ Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps,
       .claims = self->preparer_,
       .observer = std::make_shared<Observer>(
           deps.loop,
-          self->lifetime_.Guard([self](const Status& status) { self->OnRegistration(status); })),
+          self->lifetime_.Guard([self](const Status& status) { self->OnRegistration(status); }),
+          self->lifetime_.Guard([self](const Status& status) { self->SetRegistered(status); })),
       .pending = deps.pending};
   self->endpoint_ = TRY(
       DriverEndpoint::Create({deps.loop, deps.servers, deps.log}, self->options_.instance, backend,
@@ -141,8 +149,12 @@ void DraService::SetNames(std::set<std::string> resources) {
 }
 
 void DraService::Add(const std::string& name, Resource resource) {
-  resources_.insert_or_assign(name, Served{std::move(resource), nullptr, {}});
-  ReadClaims();  // which devices of it are held
+  resources_.insert_or_assign(name, Served{std::move(resource), nullptr, HeldDevices()[name]});
+  deps_.loop.Post(lifetime_.Guard([this, name] {
+    const auto found = resources_.find(name);
+    if (found != resources_.end()) ReportHeld(found->second);
+  }));
+  ReadClaims();
 }
 
 void DraService::Publish(const std::string& name, std::shared_ptr<const Snapshot> snapshot) {
@@ -205,7 +217,13 @@ void DraService::PublishHealthSoon() {
   }));
 }
 
+/// The kubelet registers the driver for all resources.
 void DraService::OnRegistration(const Status& status) {
+  for (const auto& [name, served] : resources_) served.parts.on_registration(status.has_value());
+  SetRegistered(status);
+}
+
+void DraService::SetRegistered(const Status& status) {
   is_registered_ = status.has_value();
   registration_error_ = status ? "" : status.error().message;
   OnState();

@@ -60,6 +60,8 @@ class DraService {
     std::function<void()> on_stale_list;  ///< a listed device cannot be used: scan again
     /// The IDs of the devices that claims hold have changed.
     std::function<void(const std::set<std::string>& ids)> on_held;
+    std::function<void(bool accepted)>
+        on_registration;             ///< the kubelet registered the driver or not
     std::function<void()> on_state;  ///< StateOf the resource has changed
   };
 
@@ -121,8 +123,11 @@ class DraService {
   void ComputePoolOf(const std::string& name, Served& served);
   void ComputeAllPools();
   void OnRegistration(const Status& status);
+  void SetRegistered(const Status& status);
   void OnPrepared(const ClaimPreparer::PrepareEnd& end);
   void OnClaims(const Result<ClaimFiles::All>& read);
+  std::map<std::string, DeviceIds> HeldDevices() const;
+  static void ReportHeld(const Served& served);
   void PublishHealthSoon();
   void OnClaimsUnreadable(const std::string& reason);
   void Start();

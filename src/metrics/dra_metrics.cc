@@ -9,7 +9,7 @@ DraMetrics::ResourceSeries::ResourceSeries(MetricFamilies& families,
     : slices(families, families.resource_slices, labels),
       slice_writes(families, families.resource_slice_writes, labels),
       prepares(families, families.claim_prepares, labels),
-      prepare_duration(families, families.claim_prepare_duration, labels, DurationBuckets()),
+      prepare_duration(families, families.claim_prepare_duration, labels, ClaimDurationBuckets()),
       prepared_claims(families, families.prepared_claims, labels) {}
 
 DraMetrics::DraMetrics(MetricFamilies& families)

@@ -47,7 +47,8 @@ MetricFamilies::MetricFamilies()
                 "stays 0 while patchbay_kubelet_up is 1, pods that request the resource are not "
                 "scheduled to the node; the log has the reason. Formerly patchbay_registered.")),
       registrations(Counter(registry, "patchbay_registrations_total",
-                            "Attempts to register the resource with the kubelet, by result. "
+                            "Attempts to register the resource with the kubelet, by result; with "
+                            "api = \"dra\", of its driver. "
                             "Persistent failures are logged with the reason.")),
       list_watch_streams(
           Gauge(registry, "patchbay_list_watch_streams",
@@ -142,6 +143,12 @@ MetricFamilies::MetricFamilies()
 const prometheus::Histogram::BucketBoundaries& DurationBuckets() {
   static const prometheus::Histogram::BucketBoundaries buckets = {0.0005, 0.002, 0.01, 0.05,
                                                                   0.2,    1,     5,    10};
+  return buckets;
+}
+
+const prometheus::Histogram::BucketBoundaries& ClaimDurationBuckets() {
+  static const prometheus::Histogram::BucketBoundaries buckets = {0.0005, 0.002, 0.01, 0.05,
+                                                                  0.2,    1,     10,   40};
   return buckets;
 }
 

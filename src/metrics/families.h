@@ -61,7 +61,9 @@ struct MetricFamilies {
   Gauges& prepared_claims;
 };
 
-/// The eight upper bounds of every duration histogram, in seconds, from 0.5 ms to 10 s.
+/// The eight upper bounds of every duration histogram, in seconds, from 0.5 ms to 10 s; for claims,
+/// to 40 s, the time limit of all hooks of a claim.
 const prometheus::Histogram::BucketBoundaries& DurationBuckets();
+const prometheus::Histogram::BucketBoundaries& ClaimDurationBuckets();
 
 }  // namespace patchbay

@@ -108,8 +108,9 @@ class Dra : public testing::Test {
   void CreateClass(const std::string& resource) {
     Post(kClassesTarget, DeviceClassJson(resource, kDraDriver));
   }
-  /// Creates a claim for one device, and allocates it as the scheduler does.
-  SimClaim CreateClaim(const std::string& name, int count = 1) {
+  /// Creates a claim for `count` devices, and allocates it as the scheduler does. `config` is
+  /// spec.devices.config.
+  SimClaim CreateClaim(const std::string& name, int count = 1, const Json& config = Json::array()) {
     const Json created =
         Post(kClaimsTarget,
              {{"apiVersion", "resource.k8s.io/v1"},
@@ -121,7 +122,8 @@ class Dra : public testing::Test {
                    Json::array({{{"name", "s"},
                                  {"exactly",
                                   {{"deviceClassName", DeviceClassName("example.com/serial")},
-                                   {"count", count}}}}})}}}}}});
+                                   {"count", count}}}}})},
+                  {"config", config}}}}}});
     const Status allocated = server_->Allocate("default", name, "node-1");
     EXPECT_TRUE(allocated) << allocated.error().message;
     return {"default", name, created["metadata"]["uid"].get<std::string>(), kDraDriver};

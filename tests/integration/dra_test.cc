@@ -181,6 +181,8 @@ TEST_F(Dra, BothApisGiveTheSameAndSharingIsReported) {
   ASSERT_EQ(edits.mounts.size(), 1U);
   EXPECT_EQ(response.mounts(0).container_path(), edits.mounts[0].container_path);
   EXPECT_EQ(response.mounts(0).host_path(), edits.mounts[0].host_path);
+  EXPECT_FALSE(response.mounts(0).read_only());
+  EXPECT_THAT(edits.mounts[0].options, testing::Contains("rw"));
 }
 
 TEST_F(Dra, DevicePluginsAreServedWithoutAnApiServer) {

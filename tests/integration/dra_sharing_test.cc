@@ -1,0 +1,140 @@
+// Dynamic Resource Allocation: what several claims, pods, resources and both APIs share.
+
+#include <gmock/gmock.h>
+
+#include "base/format.h"
+#include "integration/dra_fixture.h"
+#include "kubelet_sim/kubelet_sim.h"
+
+namespace patchbay::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr const char* kPluginName = "example.com/plugin";
+
+class DraSharing : public Dra {
+ protected:
+  void StartPluginSide() {
+    auto kubelet = KubeletSim::Create({.directory = tree_.path("kubelet")});
+    ASSERT_TRUE(kubelet) << kubelet.error().message;
+    plugin_side_ = *std::move(kubelet);
+    ASSERT_TRUE(plugin_side_->Start());
+  }
+  void TearDown() override {
+    daemon_.reset();
+    plugin_side_.reset();
+    Dra::TearDown();
+  }
+  /// An entry for the first serial port.
+  static std::string Port(std::string_view name, std::string_view keys = "") {
+    return format("[[resource]]\nname = \"{}\"\n{}\n[[resource.match]]\npath = \"/dev/ttyUSB0\"\n",
+                  name, keys);
+  }
+  bool AwaitAllocatable(const std::string& resource, std::size_t count) {
+    return plugin_side_->Await(
+        [&] {
+          const auto view = plugin_side_->View(resource);
+          return view && view->known && view->allocatable == count;
+        },
+        kPatience);
+  }
+
+  std::unique_ptr<KubeletSim> plugin_side_;
+};
+
+TEST_F(DraSharing, PodsOfOneClaimGetTheSameAndTheLastOneReleasesIt) {
+  StartDaemon();
+  ASSERT_TRUE(daemon_->AwaitReady());
+  CreateClass("example.com/serial");
+  const SimClaim claim = CreateClaim("shared");
+  const auto first = kubelet_->PrepareClaims("pod-1", {claim});
+  ASSERT_TRUE(first) << first.error().message;
+  const auto second = kubelet_->PrepareClaims("pod-2", {claim});
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(*first, *second);
+  ASSERT_TRUE(kubelet_->UnprepareClaims("pod-1"));
+  EXPECT_EQ(Files(), 1U);
+  ASSERT_TRUE(kubelet_->UnprepareClaims("pod-2"));
+  EXPECT_EQ(Files(), 0U);
+}
+
+TEST_F(DraSharing, ClaimsOfASharedDeviceGetDifferentSlots) {
+  tree_.Remove("dev/ttyUSB1");
+  StartDaemon(R"(
+[[resource]]
+name = "example.com/serial"
+api = "dra"
+replicas = 3
+  [[resource.match]]
+  path = "/dev/ttyUSB*"
+  [resource.env]
+  UNIT = "{id}"
+)");
+  ASSERT_TRUE(daemon_->AwaitReady());
+  CreateClass("example.com/serial");
+  for (const std::string pod : {"0", "1", "2"}) {
+    const SimClaim claim = CreateClaim("claim-" + pod);
+    const auto prepared = kubelet_->PrepareClaims(pod, {claim});
+    ASSERT_TRUE(prepared) << prepared.error().message;
+    EXPECT_EQ(EditsFor(prepared->at(claim.uid)).env.at("UNIT"), "ttyUSB0::" + pod);
+  }
+}
+
+TEST_F(DraSharing, ParametersOfAClaimAddVariables) {
+  const auto parameters = [](const Json& value) {
+    return Json::array({{{"opaque", {{"driver", kDraDriver}, {"parameters", value}}}}});
+  };
+  StartDaemon();
+  ASSERT_TRUE(daemon_->AwaitReady());
+  CreateClass("example.com/serial");
+  const SimClaim good = CreateClaim("good", 1, parameters({{"env", {{"BAUD_RATE", "9600"}}}}));
+  const auto prepared = kubelet_->PrepareClaims("pod-1", {good});
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  const auto env = EditsFor(prepared->at(good.uid)).env;
+  EXPECT_EQ(env.at("BAUD_RATE"), "9600");
+  EXPECT_EQ(env.at("PORTS"), "/dev/serial0");
+
+  const auto refused =
+      kubelet_->PrepareClaims("pod-2", {CreateClaim("bad", 1, parameters({{"speed", 9600}}))});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("\"speed\""));
+}
+
+TEST_F(DraSharing, AnExclusiveDraResourceTakesTheDeviceOfADevicePlugin) {
+  ASSERT_NO_FATAL_FAILURE(StartPluginSide());
+  StartDaemon(Port("example.com/serial", "api = \"dra\"\nexclusive = true") + Port(kPluginName));
+  ASSERT_TRUE(server_->Await([&] { return Published().size() == 1; }, kPatience));
+  EXPECT_TRUE(AwaitAllocatable(kPluginName, 0));
+  daemon_->Reload(Port("example.com/serial", "api = \"dra\"") + Port(kPluginName));
+  EXPECT_TRUE(AwaitAllocatable(kPluginName, 1));
+  EXPECT_EQ(Published().size(), 1U);
+}
+
+TEST_F(DraSharing, AnExclusiveDevicePluginTakesTheDeviceOfADraResource) {
+  ASSERT_NO_FATAL_FAILURE(StartPluginSide());
+  StartDaemon(Port("example.com/serial", "api = \"dra\"") + Port(kPluginName, "exclusive = true"));
+  ASSERT_TRUE(AwaitAllocatable(kPluginName, 1));
+  ASSERT_TRUE(daemon_->AwaitReady());
+  EXPECT_THAT(Published(), IsEmpty());
+  daemon_->Reload(Port("example.com/serial", "api = \"dra\"") + Port(kPluginName));
+  EXPECT_TRUE(server_->Await([&] { return Published().size() == 1; }, kPatience));
+}
+
+TEST_F(DraSharing, AReloadMovesADeviceFromOneApiToTheOther) {
+  const std::string name = "example.com/serial";
+  ASSERT_NO_FATAL_FAILURE(StartPluginSide());
+  StartDaemon(Port(name));
+  ASSERT_TRUE(AwaitAllocatable(name, 1));
+  EXPECT_THAT(Published(), IsEmpty());
+  daemon_->Reload(Port(name, "api = \"dra\""));
+  ASSERT_TRUE(server_->Await([&] { return Published().size() == 1; }, kPatience));
+  EXPECT_TRUE(AwaitAllocatable(name, 0));
+  daemon_->Reload(Port(name));
+  ASSERT_TRUE(server_->Await([&] { return Slices().empty(); }, kPatience));
+  EXPECT_TRUE(AwaitAllocatable(name, 1));
+}
+
+}  // namespace
+}  // namespace patchbay::test

@@ -1,0 +1,197 @@
+// Dynamic Resource Allocation: what the daemon reports in metrics, in its status and to the
+// kubelet.
+
+#include <gmock/gmock.h>
+
+#include "base/format.h"
+#include "dra/health_stream.h"
+#include "integration/dra_fixture.h"
+#include "kubelet_sim/kubelet_sim.h"
+
+namespace patchbay::test {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::UnorderedElementsAre;
+
+constexpr const char* kSerialLabel = "resource=\"example.com/serial\"";
+
+/// A probe that fails for a device while the tree has a file of its name.
+std::string WithProbe(const TempTree& tree) {
+  return format(
+      "{}[resource.health]\ncommand = [\"test\", \"!\", \"-e\", \"{}/{{name}}\"]\n"
+      "period = \"100ms\"\nfailure_threshold = 1\n",
+      kDraSerial, tree.path());
+}
+
+class DraStatusOfDaemon : public Dra {
+ protected:
+  bool AwaitSeries(const char* name, double value, const std::string& labels = kSerialLabel) {
+    return daemon_->AwaitMetric(format("{}{{{}}}", name, labels), value);
+  }
+  Json StatusJson() const { return Json::parse(daemon_->Get("/api/v1/status").body); }
+  /// Starts the kubelet's device plugin side, which reports the claims of the other side.
+  void StartPluginSide() {
+    auto kubelet = KubeletSim::Create({.directory = tree_.path("kubelet"),
+                                       .pod_resources = PodResourcesSocket(),
+                                       .prepared_claims = [this] { return kubelet_->Claims(); }});
+    ASSERT_TRUE(kubelet) << kubelet.error().message;
+    plugin_side_ = *std::move(kubelet);
+    ASSERT_TRUE(plugin_side_->Start());
+  }
+  void TearDown() override {
+    daemon_.reset();
+    plugin_side_.reset();  // before the side whose claims it reports
+    Dra::TearDown();
+  }
+  std::string PodResourcesSocket() const { return tree_.path("pods/kubelet.sock"); }
+
+  std::unique_ptr<KubeletSim> plugin_side_;
+};
+
+TEST_F(DraStatusOfDaemon, MetricsHaveSlicesRequestsAndClaims) {
+  StartDaemon();
+  ASSERT_TRUE(daemon_->AwaitReady());
+  EXPECT_TRUE(daemon_->AwaitMetric("patchbay_api_server_up", 1));
+  EXPECT_TRUE(
+      daemon_->AwaitMetricAtLeast("patchbay_api_requests_total{code=\"201\",verb=\"create\"}", 1));
+  EXPECT_TRUE(AwaitSeries("patchbay_resource_slices", 1));
+  EXPECT_TRUE(AwaitSeries("patchbay_resource_slice_writes_total", 1,
+                          format("{},result=\"success\"", kSerialLabel)));
+  EXPECT_TRUE(AwaitSeries("patchbay_prepared_claims", 0));
+  CreateClass("example.com/serial");
+  const SimClaim claim = CreateClaim("one");
+  ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
+  EXPECT_TRUE(AwaitSeries("patchbay_prepared_claims", 1));
+  EXPECT_TRUE(AwaitSeries("patchbay_claim_prepares_total", 1,
+                          format("{},result=\"success\"", kSerialLabel)));
+  EXPECT_TRUE(AwaitSeries("patchbay_claim_prepare_duration_seconds_count", 1));
+  ASSERT_FALSE(kubelet_->PrepareClaims("pod-2", {{"default", "absent", "u", kDraDriver}}));
+  EXPECT_TRUE(AwaitSeries("patchbay_claim_prepares_total", 1, "resource=\"\",result=\"failure\""));
+  ASSERT_TRUE(kubelet_->UnprepareClaims("pod-1"));
+  EXPECT_TRUE(AwaitSeries("patchbay_prepared_claims", 0));
+  server_.reset();
+  EXPECT_TRUE(daemon_->AwaitMetric("patchbay_api_server_up", 0));
+}
+
+TEST_F(DraStatusOfDaemon, StatusHasSlicesTaintsAndClaims) {
+  StartDaemon();
+  ASSERT_TRUE(daemon_->AwaitReady());
+  CreateClass("example.com/serial");
+  ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {CreateClaim("one")}));
+  tree_.Remove("dev/ttyUSB0");
+  ASSERT_TRUE(server_->Await(
+      [&] { return Published().size() == 2 && Published()[0].ends_with(" NoExecute"); },
+      kPatience));
+  ASSERT_TRUE(AwaitSeries("patchbay_prepared_claims", 1));
+  ASSERT_TRUE(AwaitSeries("patchbay_resource_slice_writes_total", 2,
+                          format("{},result=\"success\"", kSerialLabel)));
+  const Json status = StatusJson();
+  EXPECT_EQ(status["dra"]["driver"], kDraDriver);
+  EXPECT_EQ(status["dra"]["registered"], true);
+  EXPECT_EQ(status["dra"]["api_server"]["url"], server_->url());
+  EXPECT_EQ(status["dra"]["api_server"]["up"], true);
+  ASSERT_EQ(status["dra"]["claims"].size(), 1U);
+  const Json& claim = status["dra"]["claims"][0];
+  EXPECT_EQ(claim["namespace"], "default");
+  EXPECT_EQ(claim["name"], "one");
+  EXPECT_EQ(claim["devices"][0]["device"], "ttyUSB0");
+  const Json& pool = status["resources"][0]["dra"];
+  EXPECT_EQ(pool["slices"], 1);
+  EXPECT_EQ(pool["generation"], Slices()[0]["spec"]["pool"]["generation"]);
+  EXPECT_EQ(pool["taints"], Json({{"ttyUSB0", "patchbay.dev/gone:NoExecute"}}));
+}
+
+TEST_F(DraStatusOfDaemon, AnOlderApiServerGetsNoTaintsAndThisIsReported) {
+  StartApiServer(api_sim::ApiProfile::k1_34);
+  StartDaemon(WithProbe(tree_));
+  ASSERT_TRUE(daemon_->AwaitReady());
+  const std::vector<std::string> both = Published();
+  CreateClass("example.com/serial");
+  const auto prepared = kubelet_->PrepareClaims("pod-1", {CreateClaim("one")});
+  EXPECT_TRUE(prepared) << prepared.error().message;
+  tree_.File("ttyUSB1");
+  EXPECT_TRUE(AwaitPublished({both[0]})) << "no claim has the unhealthy device";
+  EXPECT_EQ(StatusJson()["dra"]["dropped_fields"],
+            Json::array({"taints", "allowMultipleAllocations"}));
+  tree_.Remove("ttyUSB1");
+  EXPECT_TRUE(AwaitPublished(both));
+}
+
+TEST_F(DraStatusOfDaemon, CountsWhatTheKubeletAnswersToTheRegistration) {
+  kubelet_->SetRegistrationFault(DraRegistrationFault::kReject, "no room");
+  StartDaemon();
+  EXPECT_TRUE(daemon_->AwaitMetricAtLeast(
+      format("patchbay_registrations_total{{{},result=\"failure\"}}", kSerialLabel), 1));
+  EXPECT_TRUE(daemon_->AwaitUnready("no room"));
+  kubelet_->SetRegistrationFault(DraRegistrationFault::kNone);
+  ASSERT_TRUE(daemon_->AwaitReady());
+  EXPECT_TRUE(AwaitSeries("patchbay_registrations_total", 1,
+                          format("{},result=\"success\"", kSerialLabel)));
+}
+
+/// Other failures are not answers of the kubelet.
+TEST_F(DraStatusOfDaemon, ARejectedSliceIsNoFailedRegistration) {
+  StartDaemon();
+  ASSERT_TRUE(daemon_->AwaitReady());
+  server_->SetFaults({{.verb = api_sim::Verb::kUpdate, .code = 500}});
+  tree_.CharDevice("dev/ttyUSB2");
+  EXPECT_TRUE(AwaitSeries("patchbay_resource_slice_writes_total", 1,
+                          format("{},result=\"failure\"", kSerialLabel)));
+  EXPECT_TRUE(server_->Await([&] { return Published().size() == 3; }, kPatience));
+  EXPECT_EQ(daemon_->Metric(
+                format("patchbay_registrations_total{{{},result=\"failure\"}}", kSerialLabel)),
+            0);
+}
+
+TEST_F(DraStatusOfDaemon, PodsOfClaimsHoldDevices) {
+  StartPluginSide();
+  const RunningDaemon::Settings settings{
+      .pod_resources = PodResourcesSocket(),
+      .pod_resources_pace = {.period = std::chrono::milliseconds(50), .deadline = kPatience},
+      .cluster = ClusterConfigFrom({.server = server_->url()}, PlainHttp::kOnLoopback)};
+  daemon_ = std::make_unique<RunningDaemon>(tree_, kDraSerial, settings);
+  ASSERT_TRUE(daemon_->AwaitReady());
+  CreateClass("example.com/serial");
+  const auto prepared = kubelet_->PrepareClaims("uid", {CreateClaim("one")});
+  ASSERT_TRUE(prepared) << prepared.error().message;
+  EXPECT_NE(prepared->begin()->second.at(0).device, "ttyUSB0") << "the name in the slice";
+  plugin_side_->UseClaims("default/pod", "c", {"one"});
+  EXPECT_TRUE(AwaitSeries("patchbay_device_in_use", 1,
+                          format("container=\"c\",device=\"ttyUSB0\",namespace=\"default\","
+                                 "pod=\"pod\",{}",
+                                 kSerialLabel)))
+      << daemon_->Get("/metrics").body;
+  EXPECT_EQ(StatusJson()["resources"][0]["in_use"], 1);
+  ASSERT_TRUE(kubelet_->UnprepareClaims("uid"));
+  EXPECT_TRUE(AwaitSeries("patchbay_units_in_use", 0));
+}
+
+TEST_F(DraStatusOfDaemon, TheKubeletKnowsTheHealthOfEachDevice) {
+  EXPECT_LT(2 * kHealthResendInterval, SimDeviceHealth().timeout) << "one list can be late";
+  StartDaemon(WithProbe(tree_));
+  ASSERT_TRUE(daemon_->AwaitReady());
+  const auto has = [&](std::vector<SimHealth> expected) {
+    return kubelet_->Await(
+        [&] {
+          std::vector<SimHealth> health;
+          for (const auto& device : kubelet_->Health(kDraDriver)) health.push_back(device.health);
+          return health == expected;
+        },
+        kPatience);
+  };
+  EXPECT_TRUE(has({SimHealth::kHealthy, SimHealth::kHealthy}));
+  tree_.File("ttyUSB1");
+  EXPECT_TRUE(has({SimHealth::kHealthy, SimHealth::kUnhealthy}));
+  const auto devices = kubelet_->Health(kDraDriver);
+  ASSERT_EQ(devices.size(), 2U);
+  EXPECT_EQ(devices[1].pool, "node-1/example.com/serial");
+  EXPECT_TRUE(devices[1].device.starts_with("ttyusb1-"));
+  EXPECT_THAT(devices[1].message, HasSubstr("exit code 1"));
+  tree_.Remove("ttyUSB1");
+  EXPECT_TRUE(has({SimHealth::kHealthy, SimHealth::kHealthy}));
+}
+
+}  // namespace
+}  // namespace patchbay::test
