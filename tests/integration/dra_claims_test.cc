@@ -114,6 +114,8 @@ TEST_F(DraClaimsOfDaemon, AReloadThatRemovesTheResourceWaitsForItsHooks) {
 TEST_F(DraClaimsOfDaemon, AClaimCanBeReleasedAfterItsResourceHasMovedToTheOtherApi) {
   const SimClaim claim = StartWithClaim(WithHooks());
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
+  // It reads the files of claims after it has answered.
+  ASSERT_TRUE(daemon_->AwaitMetric("patchbay_prepared_claims{resource=\"example.com/serial\"}", 1));
   daemon_->Reload(kPluginSerial);
   EXPECT_TRUE(server_->Await([&] { return Slices().empty(); }, kPatience));
   EXPECT_TRUE(
