@@ -138,12 +138,13 @@ bool ClaimPreparer::IsReleasing(const ClaimKey& claim) const {
   });
 }
 
+/// Without a lock at first. What was read does not count if a claim was released in the meantime.
 void ClaimPreparer::StartPrepare(Task& task) {
   InPool(
       task, [files = files_, uid = task.claim.uid] { return files.Read(uid); },
-      [this](Task& read, const Result<std::optional<PreparedClaim>>& prepared) {
+      [this, before = releases_](Task& read, const Result<std::optional<PreparedClaim>>& prepared) {
         if (prepared && *prepared && !released_.contains(read.claim.uid) &&
-            !IsReleasing(read.claim)) {
+            !IsReleasing(read.claim) && releases_ == before) {
           return Finish(read, AnswerFor(**prepared));
         }
         LockClaim(read, [this](Task& locked, Result<std::optional<PreparedClaim>> again) {

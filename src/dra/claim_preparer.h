@@ -149,6 +149,7 @@ class ClaimPreparer : public ClaimService {
   std::map<std::string, Subscription> holder_checks_;  ///< requests, by the UID of the claim
   /// Claims whose release hooks have run, and whose files were not removed yet.
   std::set<std::string> released_;
+  std::uint64_t releases_ = 0;     ///< claims whose files were removed
   std::set<std::string> damaged_;  ///< files, as logged
   ThreadPool pool_;
   Lifetime lifetime_;

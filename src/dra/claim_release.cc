@@ -98,6 +98,7 @@ void ClaimPreparer::Remove(Task& task) {
       [this](Task& removed, Status status) {
         if (!status) return FailTask(removed, std::move(status).error());
         released_.erase(removed.claim.uid);
+        ++releases_;
         log_.Info("claim released", {{"claim", ClaimName(removed.claim)}});
         Finish(removed, {});
       });

@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
@@ -77,7 +78,10 @@ HttpAnswer HttpGet(const std::string& address, std::string_view path) {
   if (send(fd.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return {};
   std::string answer;
   char buffer[16 * 1024];
-  for (ssize_t got = 0; (got = recv(fd.get(), buffer, sizeof buffer, 0)) > 0;) {
+  for (;;) {
+    const ssize_t got = recv(fd.get(), buffer, sizeof buffer, 0);
+    if (got < 0 && errno == EINTR) continue;  // a probe ended; calls with a timeout do not restart
+    if (got <= 0) break;
     answer.append(buffer, static_cast<std::size_t>(got));
   }
   const auto body = answer.find("\r\n\r\n");
