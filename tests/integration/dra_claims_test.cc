@@ -158,10 +158,7 @@ TEST_F(DraClaimsOfDaemon, ADirectoryOfClaimsThatHangsIsReportedAndReadAgain) {
 }
 
 TEST_F(DraClaimsOfDaemon, AnUnhealthyDeviceGetsTheTaintOfItsResource) {
-  const std::string probed = format(
-      "{}[resource.health]\ncommand = [\"test\", \"!\", \"-e\", \"{}/{{name}}\"]\n"
-      "period = \"100ms\"\nfailure_threshold = 1\n",
-      kDraSerial, tree_.path());
+  const std::string probed = WithProbe();
   std::string evicting = probed;
   evicting.insert(evicting.find("api ="), "on_unhealthy = \"evict\"\n");
   StartDaemon(probed);

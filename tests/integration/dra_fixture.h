@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "api_server_sim/api_server_sim.h"
+#include "base/format.h"
 #include "cdi/cdi_directory.h"
 #include "dra/device_class.h"
 #include "kubelet_sim/dra_manager.h"
+#include "kubelet_sim/kubelet_sim.h"
 #include "support/daemon_fixture.h"
 #include "support/temp_tree.h"
 
@@ -54,6 +56,7 @@ class Dra : public testing::Test {
   }
   void TearDown() override {
     daemon_.reset();
+    plugin_side_.reset();  // before the side whose claims it reports
     kubelet_.reset();
   }
 
@@ -74,6 +77,24 @@ class Dra : public testing::Test {
   }
   void StartDaemon(std::string_view resources = kDraSerial, const std::string& pod_uid = "") {
     daemon_ = MakeDaemon(resources, pod_uid);
+  }
+
+  /// Starts the device plugin side of the kubelet. Its PodResources API at the socket
+  /// `pod_resources`, unless that is empty, reports the claims of the other side.
+  void StartPluginSide(const std::string& pod_resources = "") {
+    auto kubelet = KubeletSim::Create({.directory = tree_.path("kubelet"),
+                                       .pod_resources = pod_resources,
+                                       .prepared_claims = [this] { return kubelet_->Claims(); }});
+    ASSERT_TRUE(kubelet) << kubelet.error().message;
+    plugin_side_ = *std::move(kubelet);
+    ASSERT_TRUE(plugin_side_->Start());
+  }
+  /// Returns kDraSerial with a probe that fails for a device while the tree has a file of its name.
+  std::string WithProbe() const {
+    return format(
+        "{}[resource.health]\ncommand = [\"test\", \"!\", \"-e\", \"{}/{{name}}\"]\n"
+        "period = \"100ms\"\nfailure_threshold = 1\n",
+        kDraSerial, tree_.path());
   }
 
   Json Call(const std::string& method, const std::string& target, const Json& body = {}) {
@@ -153,6 +174,7 @@ class Dra : public testing::Test {
   TempTree tree_;
   std::unique_ptr<api_sim::ApiServerSim> server_;
   std::unique_ptr<DraManager> kubelet_;
+  std::unique_ptr<KubeletSim> plugin_side_;
   std::unique_ptr<RunningDaemon> daemon_;
 };
 

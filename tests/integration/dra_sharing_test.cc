@@ -4,7 +4,6 @@
 
 #include "base/format.h"
 #include "integration/dra_fixture.h"
-#include "kubelet_sim/kubelet_sim.h"
 
 namespace patchbay::test {
 namespace {
@@ -16,17 +15,6 @@ constexpr const char* kPluginName = "example.com/plugin";
 
 class DraSharing : public Dra {
  protected:
-  void StartPluginSide() {
-    auto kubelet = KubeletSim::Create({.directory = tree_.path("kubelet")});
-    ASSERT_TRUE(kubelet) << kubelet.error().message;
-    plugin_side_ = *std::move(kubelet);
-    ASSERT_TRUE(plugin_side_->Start());
-  }
-  void TearDown() override {
-    daemon_.reset();
-    plugin_side_.reset();
-    Dra::TearDown();
-  }
   /// An entry for the first serial port.
   static std::string Port(std::string_view name, std::string_view keys = "") {
     return format("[[resource]]\nname = \"{}\"\n{}\n[[resource.match]]\npath = \"/dev/ttyUSB0\"\n",
@@ -40,8 +28,6 @@ class DraSharing : public Dra {
         },
         kPatience);
   }
-
-  std::unique_ptr<KubeletSim> plugin_side_;
 };
 
 TEST_F(DraSharing, PodsOfOneClaimGetTheSameAndTheLastOneReleasesIt) {

@@ -6,7 +6,6 @@
 #include "base/format.h"
 #include "dra/health_stream.h"
 #include "integration/dra_fixture.h"
-#include "kubelet_sim/kubelet_sim.h"
 
 namespace patchbay::test {
 namespace {
@@ -17,37 +16,12 @@ using testing::UnorderedElementsAre;
 
 constexpr const char* kSerialLabel = "resource=\"example.com/serial\"";
 
-/// A probe that fails for a device while the tree has a file of its name.
-std::string WithProbe(const TempTree& tree) {
-  return format(
-      "{}[resource.health]\ncommand = [\"test\", \"!\", \"-e\", \"{}/{{name}}\"]\n"
-      "period = \"100ms\"\nfailure_threshold = 1\n",
-      kDraSerial, tree.path());
-}
-
 class DraStatusOfDaemon : public Dra {
  protected:
   bool AwaitSeries(const char* name, double value, const std::string& labels = kSerialLabel) {
     return daemon_->AwaitMetric(format("{}{{{}}}", name, labels), value);
   }
   Json StatusJson() const { return Json::parse(daemon_->Get("/api/v1/status").body); }
-  /// Starts the kubelet's device plugin side, which reports the claims of the other side.
-  void StartPluginSide() {
-    auto kubelet = KubeletSim::Create({.directory = tree_.path("kubelet"),
-                                       .pod_resources = PodResourcesSocket(),
-                                       .prepared_claims = [this] { return kubelet_->Claims(); }});
-    ASSERT_TRUE(kubelet) << kubelet.error().message;
-    plugin_side_ = *std::move(kubelet);
-    ASSERT_TRUE(plugin_side_->Start());
-  }
-  void TearDown() override {
-    daemon_.reset();
-    plugin_side_.reset();  // before the side whose claims it reports
-    Dra::TearDown();
-  }
-  std::string PodResourcesSocket() const { return tree_.path("pods/kubelet.sock"); }
-
-  std::unique_ptr<KubeletSim> plugin_side_;
 };
 
 TEST_F(DraStatusOfDaemon, MetricsHaveSlicesRequestsAndClaims) {
@@ -105,7 +79,7 @@ TEST_F(DraStatusOfDaemon, StatusHasSlicesTaintsAndClaims) {
 
 TEST_F(DraStatusOfDaemon, AnOlderApiServerGetsNoTaintsAndThisIsReported) {
   StartApiServer(api_sim::ApiProfile::k1_34);
-  StartDaemon(WithProbe(tree_));
+  StartDaemon(WithProbe());
   ASSERT_TRUE(daemon_->AwaitReady());
   const std::vector<std::string> both = Published();
   CreateClass("example.com/serial");
@@ -146,9 +120,10 @@ TEST_F(DraStatusOfDaemon, ARejectedSliceIsNoFailedRegistration) {
 }
 
 TEST_F(DraStatusOfDaemon, PodsOfClaimsHoldDevices) {
-  StartPluginSide();
+  const std::string socket = tree_.path("pods/kubelet.sock");
+  ASSERT_NO_FATAL_FAILURE(StartPluginSide(socket));
   const RunningDaemon::Settings settings{
-      .pod_resources = PodResourcesSocket(),
+      .pod_resources = socket,
       .pod_resources_pace = {.period = std::chrono::milliseconds(50), .deadline = kPatience},
       .cluster = ClusterConfigFrom({.server = server_->url()}, PlainHttp::kOnLoopback)};
   daemon_ = std::make_unique<RunningDaemon>(tree_, kDraSerial, settings);
@@ -170,7 +145,7 @@ TEST_F(DraStatusOfDaemon, PodsOfClaimsHoldDevices) {
 
 TEST_F(DraStatusOfDaemon, TheKubeletKnowsTheHealthOfEachDevice) {
   EXPECT_LT(2 * kHealthResendInterval, SimDeviceHealth().timeout) << "one list can be late";
-  StartDaemon(WithProbe(tree_));
+  StartDaemon(WithProbe());
   ASSERT_TRUE(daemon_->AwaitReady());
   const auto has = [&](std::vector<SimHealth> expected) {
     return kubelet_->Await(

@@ -5,7 +5,6 @@
 #include <gmock/gmock.h>
 
 #include "base/format.h"
-#include "kubelet_sim/kubelet_sim.h"
 
 namespace patchbay::test {
 namespace {
@@ -137,9 +136,7 @@ TEST_F(Dra, AnInstanceOfAPodHasSocketsOfItsOwn) {
 }
 
 TEST_F(Dra, BothApisGiveTheSameAndSharingIsReported) {
-  auto plugin_side = KubeletSim::Create({.directory = tree_.path("kubelet")});
-  ASSERT_TRUE(plugin_side) << plugin_side.error().message;
-  ASSERT_TRUE((*plugin_side)->Start());
+  ASSERT_NO_FATAL_FAILURE(StartPluginSide());
   // The rest of an entry for the node that both resources have.
   constexpr std::string_view kSame = R"(
   [[resource.match]]
@@ -161,7 +158,7 @@ TEST_F(Dra, BothApisGiveTheSameAndSharingIsReported) {
   ASSERT_TRUE(daemon_->AwaitReady());
   EXPECT_TRUE(daemon_->AwaitMetric("patchbay_shared_devices{resource=\"example.com/serial\"}", 1));
 
-  const auto admitted = (*plugin_side)->Admit("pod-1", "container", "example.com/plugin", 1);
+  const auto admitted = plugin_side_->Admit("pod-1", "container", "example.com/plugin", 1);
   ASSERT_TRUE(admitted) << admitted.error().message;
   CreateClass("example.com/serial");
   const SimClaim claim = CreateClaim("one");
@@ -186,9 +183,7 @@ TEST_F(Dra, BothApisGiveTheSameAndSharingIsReported) {
 }
 
 TEST_F(Dra, DevicePluginsAreServedWithoutAnApiServer) {
-  auto plugin_side = KubeletSim::Create({.directory = tree_.path("kubelet")});
-  ASSERT_TRUE(plugin_side) << plugin_side.error().message;
-  ASSERT_TRUE((*plugin_side)->Start());
+  ASSERT_NO_FATAL_FAILURE(StartPluginSide());
   daemon_ = std::make_unique<RunningDaemon>(
       tree_, format("{}[[resource]]\nname = \"example.com/plugin\"\n  [[resource.match]]\n"
                     "  path = \"/dev/ttyUSB*\"\n",
