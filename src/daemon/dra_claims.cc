@@ -62,6 +62,20 @@ void DraService::ReadClaims() {
   }
 }
 
+/// The other process of a rolling update prepares and releases claims too. A directory that hangs
+/// delays only the report of changes.
+void DraService::WatchClaims() {
+  auto watch =
+      PathWatch::Create(deps_.loop, file_pool_, {options_.cdi_dir}, [this] { ReadClaims(); });
+  if (!watch) {
+    deps_.log.Warning("cannot watch the CDI files of claims; reading them at each rescan",
+                      {{"reason", watch.error().message}});
+    return;
+  }
+  claims_watch_ = *std::move(watch);
+  claims_watch_->Watch([this] { ReadClaims(); });
+}
+
 /// Pools depend on the claims, so the first reading is tried again.
 void DraService::OnClaimsUnreadable(const std::string& reason) {
   if (std::exchange(read_error_, reason) != reason) {

@@ -1,7 +1,7 @@
 // The state of a resource comes from three places: its snapshot, the features of the API server and
 // the claims that hold its devices. Whenever one changes, the pool is computed again, and the
 // publisher writes what differs. The files of claims are the only record of claims, also for the
-// other process of a rolling update, so they are read again after each call.
+// other process of a rolling update, so they are read again after each call and each change.
 
 #include "daemon/dra_service.h"
 
@@ -77,6 +77,7 @@ Result<std::unique_ptr<DraService>> DraService::Create(const Dependencies& deps,
                              {.on_registered = [self] { self->publisher_.OnKubeletRegistered(); },
                               .on_dead = self->events_.on_dead}));
   self->start_limit_ = deps.loop.After(kStartLimit, [self] { self->Start(); });
+  self->WatchClaims();
   self->ReadClaims();
   return service;
 }

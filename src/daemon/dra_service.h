@@ -18,6 +18,7 @@
 #include "model/cluster_config.h"
 #include "model/pod_usage.h"
 #include "os/asio_loop.h"
+#include "os/path_watch.h"
 #include "os/thread_pool.h"
 #include "status/dra_status.h"
 
@@ -129,6 +130,7 @@ class DraService {
   std::map<std::string, DeviceIds> HeldDevices() const;
   static void ReportHeld(const Served& served);
   void PublishHealthSoon();
+  void WatchClaims();
   void OnClaimsUnreadable(const std::string& reason);
   void Start();
   void StartIfScanned();
@@ -151,8 +153,9 @@ class DraService {
   bool must_read_again_ = false;
   std::string read_error_;  ///< as logged
   Subscription read_retry_;
-  bool is_health_due_ = false;  ///< the list will be published
-  bool is_started_ = false;     ///< the kubelet can find the driver
+  std::unique_ptr<PathWatch> claims_watch_;  ///< null if not possible
+  bool is_health_due_ = false;               ///< the list will be published
+  bool is_started_ = false;                  ///< the kubelet can find the driver
   Subscription start_limit_;
   bool is_registered_ = false;
   std::string registration_error_;

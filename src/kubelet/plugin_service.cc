@@ -34,8 +34,9 @@ v1beta1::DevicePluginOptions PluginOptions(const ResourceSpec& spec) {
 
 grpc::ServerUnaryReactor* PluginService::GetDevicePluginOptions(
     grpc::CallbackServerContext*, const v1beta1::Empty*, v1beta1::DevicePluginOptions* response) {
+  asked_ = true;
   const auto reply = UnaryReply::Begin(ReportTo(backend_->observer, Rpc::kGetDevicePluginOptions));
-  // Before the first scan, the only client is this process, which checks its own socket.
+  // Before the first scan, nothing is registered, and no kubelet calls.
   if (const auto snapshot = backend_->snapshot->Get()) *response = PluginOptions(*snapshot->spec);
   reply->Finish({});
   return reply->reactor();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -61,6 +62,8 @@ class PluginService final : public v1beta1::DevicePlugin::CallbackService {
                  [this](const std::string& why) { backend_->on_refused("stream refused", why); }) {}
 
   ListStreams& streams() { return streams_; }
+  /// Returns whether GetDevicePluginOptions was called; from any thread.
+  bool asked() const { return asked_; }
 
   grpc::ServerUnaryReactor* GetDevicePluginOptions(grpc::CallbackServerContext* context,
                                                    const v1beta1::Empty* request,
@@ -80,6 +83,7 @@ class PluginService final : public v1beta1::DevicePlugin::CallbackService {
  private:
   const std::shared_ptr<const PluginBackend> backend_;
   ListStreams streams_;
+  std::atomic<bool> asked_ = false;
 };
 
 /// Returns the options of a resource, for Register and for GetDevicePluginOptions.

@@ -87,7 +87,7 @@ Registration::Actions Registration::On(const RegisterDone& event, Time now) {
   }
   // The stream can open and end before the response to Register arrives.
   if (stream_seen_) return FailAndStop();
-  timer_ = now + kConfirmDeadline;
+  timer_ = now + ConfirmDeadline(event.asked);
   return {};
 }
 
@@ -216,6 +216,11 @@ Registration::Duration Registration::BackOff() const {
   if (failures_ <= 1) return Duration::zero();
   const int doublings = std::min(failures_ - 2, 20);
   return std::min<Duration>(kFirstBackOff * (1 << doublings), kMaxBackOff);
+}
+
+Registration::Duration Registration::ConfirmDeadline(bool asked) const {
+  if (!asked) return kConfirmDeadline;
+  return std::min<Duration>(kWatchDeadline * (1 << std::min(failures_, 20)), kConfirmDeadline);
 }
 
 bool Registration::ServerRuns() const {

@@ -325,7 +325,7 @@ void ResourcePlugin::OnRegistered(const Status& status) {
       ReportFailure("registration failed", status.error().message);
     }
     events_.check_directory();
-    return Step(RegisterDone{false});
+    return Step(RegisterDone{});
   }
   observer_->OnRegistration(status.has_value());
   events_.on_kubelet_answers(status || status.error().kind != ErrorKind::kUnavailable);
@@ -335,7 +335,7 @@ void ResourcePlugin::OnRegistered(const Status& status) {
                       : "the kubelet rejected the registration",
                   status.error().message);
   }
-  Step(RegisterDone{status.has_value()});
+  Step(RegisterDone{status.has_value(), server_->asked()});
 }
 
 /// Logs each distinct failure once until the next registration, up to a maximum.

@@ -161,7 +161,8 @@ std::optional<grpc::Status> KubeletInstance::ApplyFault(PendingRegister& call) {
     case RegisterFault::kUnimplemented:
       return grpc::Status(grpc::StatusCode::UNIMPLEMENTED, "unknown service v1beta1.Registration");
     case RegisterFault::kNone:
-    case RegisterFault::kNeverDial: break;
+    case RegisterFault::kNeverDial:
+    case RegisterFault::kNeverWatch: break;
   }
   return std::nullopt;
 }
@@ -188,7 +189,8 @@ Status KubeletInstance::Connect(const std::string& resource, const std::string& 
     state_->Changed();
   }
   if (!accepted) return failed(accepted.error().message);
-  if (!options) {
+  const bool asks = !options;
+  if (asks) {
     const auto answered = client->GetOptions();
     if (!answered) {
       return failed("failed to get device plugin options: " + answered.error().message);
@@ -198,6 +200,10 @@ Status KubeletInstance::Connect(const std::string& resource, const std::string& 
   {
     const std::lock_guard lock(state_->mutex);
     registry_.Connected(resource, path, id, *options);
+    if (asks && state_->FaultFor(resource).kind == RegisterFault::kNeverWatch) {
+      client->Close();
+      return {};
+    }
     Activity& activity = activity_[resource];
     activity.streams[client] = 0;
     // The current state, which may have changed while the plugin was dialed.

@@ -29,6 +29,8 @@ struct Admitted {
 enum class RegisterFault {
   kNone,
   kNeverDial,      ///< responds OK and never dials
+  kNeverWatch,     ///< dials, asks for options, responds OK and disconnects without a stream, like
+                   ///< kSync when an older stream ends at that moment; kAsync: no fault
   kUnimplemented,  ///< another service, or a very old kubelet
   kUnknownError,   ///< UNKNOWN with the given text
   kHang,           ///< no response until the fault changes or the call is cancelled

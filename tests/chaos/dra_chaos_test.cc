@@ -1,20 +1,28 @@
 // Rounds of random events around Dynamic Resource Allocation: an API server that restarts, fails,
 // loses responses and ends watches, a kubelet that restarts and has all slices deleted, a daemon
-// that restarts, devices that come and go, and pods that use and leave them.
+// that restarts or is replaced by another one that starts first, devices that come and go, and pods
+// that use and leave them. The first resource has hooks, and the last one shares its devices.
 //
 // After each round, the faults end. Then the published devices must be those of the host and those
 // that claims hold, each claim must be prepared or its device gone, and each prepared claim, and
 // nothing else, must have a CDI file with its devices. The API server must never reject an object.
+// The `allocate` hook of a device must run once for each claim, and its `release` hook once after
+// it; twice only if a daemon was killed, which can happen between a hook and its record. A
+// `release` hook can be missed if the device was removed, since a restarted daemon does not know
+// its paths.
 //
 // PATCHBAY_CHAOS_SECONDS, PATCHBAY_CHAOS_SEED and PATCHBAY_CHAOS_PATIENCE are as in chaos_test.cc.
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <fstream>
 #include <functional>
 #include <map>
 #include <random>
@@ -49,6 +57,10 @@ constexpr int kCodes[] = {429, 500, 503};
 
 std::string ResourceName(std::size_t number) { return format("chaos.dev/r{}", number); }
 
+/// In place of a hook in the file to which the hooks write "<hook> <device>".
+constexpr const char* kKilled = "killed";  ///< a daemon; the device is "-"
+constexpr const char* kMissed = "missed";  ///< the release hook may not have run
+
 class DraChaos : public testing::Test {
  protected:
   void SetUp() override {
@@ -64,6 +76,7 @@ class DraChaos : public testing::Test {
   }
   void TearDown() override {
     daemon_.Stop();
+    EndOlder(SIGKILL);
     if (HasFailure()) std::printf("%s\n", daemon_.LogTail().c_str());
   }
 
@@ -75,7 +88,8 @@ class DraChaos : public testing::Test {
     for (auto& [name, claim] : claims_) claim.is_ending = true;
     EXPECT_TRUE(Recovers([&] { return FindErrors(); }));
     EXPECT_EQ(cluster_.ClaimFiles().size(), 0U);
-    std::printf("%zu rounds, %zu claims prepared, %zu of them again\n", rounds, prepared_, again_);
+    std::printf("%zu rounds, %zu claims prepared, %zu of them again, %zu hooks ran\n", rounds,
+                prepared_, again_, hooks_run_);
   }
 
  private:
@@ -84,6 +98,7 @@ class DraChaos : public testing::Test {
     SimClaim claim;
     std::string resource;
     std::vector<SimPreparedDevice> devices = {};  ///< empty: not prepared yet
+    std::set<std::string> removed = {};           ///< IDs of devices that were removed meanwhile
     bool is_ending = false;
   };
   using Action = std::function<std::string()>;
@@ -114,6 +129,7 @@ class DraChaos : public testing::Test {
         [&] { return BreakResponses(); }, [&] { return EndWatches(); },
         [&] { return SetServer(false); }, [&] { return SetServer(true); },
         [&] { return RestartKubelet(); }, [&] { return RestartDaemon(); },
+        [&] { return ReplaceDaemon(); },  [&] { return EndOlderDaemon(); },
         [&] { return Rescan(); },
     };
   }
@@ -122,16 +138,24 @@ class DraChaos : public testing::Test {
     std::string toml;
     for (std::size_t i = 0; i < kDraResources; ++i) {
       toml += format(
-          "[[resource]]\nname = \"{}\"\napi = \"dra\"\nforget_after = \"50ms\"\n"
+          "[[resource]]\nname = \"{}\"\napi = \"dra\"\nforget_after = \"50ms\"\n{}{}"
           "[[resource.match]]\npath = \"/dev/r{}/*\"\n",
-          ResourceName(i), i);
+          ResourceName(i), i + 1 == kDraResources ? "replicas = 2\n" : "",
+          i == 0 ? HookToml("allocate") + HookToml("release") : "", i);
     }
+    setenv("POD_UID", format("pod-{}", pods_).c_str(), 1);
     daemon_.Start(toml, "rescan = \"24h\"\nlog_level = \"debug\"\n" + cluster_.DaemonKeys());
     // A signal before that would end it.
     EXPECT_TRUE(Recovers([&] {
       const bool runs = daemon_.Log().find("serving http") != std::string::npos;
       return runs ? "" : "  the daemon does not start\n";
     }));
+  }
+
+  std::string HookToml(const std::string& hook) const {
+    return format(
+        "hooks.{0}.command = [\"sh\", \"-c\", \"echo {0} $1 >> {1}\", \"sh\", \"{{id}}\"]\n", hook,
+        hook_runs_);
   }
 
   void SetNode(std::size_t resource, std::size_t number, bool exists) {
@@ -144,6 +168,9 @@ class DraChaos : public testing::Test {
     } else {
       daemon_.host().Remove(path);
       ids.erase(id);
+      for (auto& [name, claim] : claims_) {
+        if (claim.resource == ResourceName(resource)) claim.removed.insert(id);
+      }
     }
   }
   std::string ChangeDevice() {
@@ -202,6 +229,10 @@ class DraChaos : public testing::Test {
     const Status unprepared = cluster_.kubelet().UnprepareClaims(name);
     if (!unprepared) return format("{} does not end: {}", name, unprepared.error().message);
     cluster_.DeleteClaim(claim.claim);
+    for (const auto& device : claim.devices) {
+      const bool has_hooks = claim.resource == ResourceName(0);
+      if (has_hooks && claim.removed.contains(device.device)) Record(kMissed, device.device);
+    }
     claims_.erase(name);
     return name + " ends";
   }
@@ -243,11 +274,43 @@ class DraChaos : public testing::Test {
     const bool is_killed = random_.OneIn(2);
     if (is_killed) kill(daemon_.pid(), SIGKILL);
     const int status = daemon_.Stop();
-    if (!is_killed) {
+    if (is_killed) {
+      Record(kKilled, "-");
+    } else {
       EXPECT_EQ(status, 0);
     }
     StartDaemon();
     return format("the daemon {}, and starts", is_killed ? "is killed" : "stops");
+  }
+  /// Like a rolling update that starts the new pod before it ends the old one.
+  std::string ReplaceDaemon() {
+    if (older_ > 0) return EndOlderDaemon();
+    older_ = daemon_.Release();
+    ++pods_;
+    StartDaemon();
+    return "another daemon starts";
+  }
+  std::string EndOlderDaemon() {
+    if (older_ < 0) return "no older daemon";
+    const bool is_killed = random_.OneIn(4);
+    const int status = EndOlder(is_killed ? SIGKILL : SIGTERM);
+    if (is_killed) {
+      Record(kKilled, "-");
+    } else {
+      EXPECT_EQ(status, 0);
+    }
+    return format("the older daemon {}", is_killed ? "is killed" : "stops");
+  }
+  int EndOlder(int signal) {
+    int status = 0;
+    if (older_ < 0) return status;
+    kill(older_, signal);
+    waitpid(older_, &status, 0);
+    older_ = -1;
+    return status;
+  }
+  void Record(const char* event, const std::string& id) {
+    std::ofstream(hook_runs_, std::ios::app) << event << " " << id << "\n";
   }
   std::string Rescan() {
     kill(daemon_.pid(), SIGUSR1);
@@ -256,6 +319,7 @@ class DraChaos : public testing::Test {
 
   void MakePeace() {
     history_.push_back(SetServer(true));
+    if (random_.OneIn(2)) history_.push_back(EndOlderDaemon());
     cluster_.server().SetFaults({});
   }
 
@@ -279,7 +343,9 @@ class DraChaos : public testing::Test {
   /// Returns a line for each error. Prepares and ends the claims whose pods wait for it.
   std::string FindErrors() {
     const auto instances = cluster_.kubelet().Instances(DraCluster::kDriver);
-    if (instances.empty() || !instances.back().in_use) return "  the driver is not registered\n";
+    const bool is_registered = std::any_of(instances.begin(), instances.end(),
+                                           [](const auto& i) { return i.in_use && i.connected; });
+    if (!is_registered) return "  the driver is not registered\n";
     std::string wrong = SettleClaims() + FindRejected();
     if (!wrong.empty()) return wrong;
     const Devices expected = ExpectedDevices(), published = cluster_.Published();
@@ -287,7 +353,7 @@ class DraChaos : public testing::Test {
       wrong += format("  expected {}\n  but published are {}\n", testing::PrintToString(expected),
                       testing::PrintToString(published));
     }
-    return wrong + FindErrorsInFiles();
+    return wrong + FindErrorsInHooks() + FindErrorsInFiles();
   }
 
   std::string SettleClaims() {
@@ -323,6 +389,50 @@ class DraChaos : public testing::Test {
     if (rejected == calls.end()) return "";
     ADD_FAILURE() << "rejected: " << rejected->method << " " << rejected->path;
     return "";
+  }
+
+  /// Checks that the hooks of each device take turns, and that those whose last hook was `allocate`
+  /// are the devices of claims.
+  std::string FindErrorsInHooks() {
+    struct State {
+      std::string last = "release";
+      std::size_t kills = 0;  ///< of daemons before it ran
+    };
+    std::map<std::string, State> states;
+    std::size_t kills = 0;
+    hooks_run_ = 0;
+    std::ifstream lines(hook_runs_);
+    for (std::string hook, id; lines >> hook >> id;) {
+      if (hook == kKilled) {
+        ++kills;
+        continue;
+      }
+      State& state = states[id];
+      if (hook == kMissed) {
+        state = {"release", kills};
+        continue;
+      }
+      ++hooks_run_;
+      EXPECT_TRUE(hook != state.last || kills > state.kills)
+          << hook << " of " << id << " ran twice";
+      state = {hook, kills};
+    }
+    std::set<std::string> claimed;
+    for (const auto& [name, claim] : claims_) {
+      if (claim.resource != ResourceName(0)) continue;
+      for (const auto& device : claim.devices) claimed.insert(device.device);
+    }
+    std::string wrong;
+    for (const std::string& id : claimed) {
+      if (states[id].last != "allocate") wrong += format("  {} is claimed without a hook\n", id);
+    }
+    for (const auto& [id, state] : states) {
+      const bool is_lost = state.kills < kills;  // a claim that ended before it was prepared again
+      if (state.last == "allocate" && !claimed.contains(id) && !is_lost) {
+        wrong += format("  {} is not claimed and was not released\n", id);
+      }
+    }
+    return wrong;
   }
 
   Devices ExpectedDevices() const {
@@ -375,6 +485,9 @@ class DraChaos : public testing::Test {
   const unsigned seed_ = FromEnvironment("PATCHBAY_CHAOS_SEED", std::random_device{}());
   Random random_{seed_};
   DaemonProcess daemon_;
+  const std::string hook_runs_ = daemon_.host().path("hook-runs");
+  pid_t older_ = -1;      ///< the daemon that daemon_ replaces
+  std::size_t pods_ = 0;  ///< the number of daemons that were replaced
   DraCluster cluster_{daemon_.kubelet_root()};
   Devices present_;  ///< on the host
   std::map<std::string, Claim> claims_;
@@ -383,6 +496,7 @@ class DraChaos : public testing::Test {
   std::size_t claims_made_ = 0;
   std::size_t prepared_ = 0;
   std::size_t again_ = 0;
+  std::size_t hooks_run_ = 0;
 };
 
 TEST_F(DraChaos, ConvergesAfterRandomFaults) {

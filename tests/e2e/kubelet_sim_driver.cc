@@ -111,6 +111,7 @@ Json SetFault(KubeletSim& kubelet, std::istream& words) {
   static const std::map<std::string, RegisterFault> kFaults = {
       {"none", RegisterFault::kNone},
       {"never_dial", RegisterFault::kNeverDial},
+      {"never_watch", RegisterFault::kNeverWatch},
       {"unimplemented", RegisterFault::kUnimplemented},
       {"unknown_error", RegisterFault::kUnknownError},
       {"hang", RegisterFault::kHang},

@@ -192,5 +192,23 @@ TEST_F(DraClaimsOfDaemon, AnInstanceReleasesWhatAnotherOneHasPrepared) {
   EXPECT_THAT(kubelet_->Sockets(), ElementsAre(HasSubstr("patchbay.dev-bbbb-reg.sock")));
 }
 
+TEST_F(DraClaimsOfDaemon, AnInstanceKnowsTheClaimsOfAnotherOne) {
+  const SimClaim claim = StartWithClaim(kDraSerial);
+  ASSERT_TRUE(AwaitRegistered());
+  const std::vector<std::string> both = Published();
+  const auto newer = MakeDaemon(kDraSerial, "bbbb");
+  ASSERT_TRUE(newer->AwaitReady());
+  ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
+  ASSERT_TRUE(newer->Stop());
+
+  tree_.Remove("dev/ttyUSB0");
+  EXPECT_TRUE(AwaitPublished({both[0] + " NoExecute", both[1]}));
+  const auto newest = MakeDaemon(kDraSerial, "cccc");
+  ASSERT_TRUE(newest->AwaitReady());
+  ASSERT_TRUE(kubelet_->UnprepareClaims("pod-1"));
+  ASSERT_TRUE(newest->Stop());
+  EXPECT_TRUE(AwaitPublished({both[1]}));
+}
+
 }  // namespace
 }  // namespace patchbay::test

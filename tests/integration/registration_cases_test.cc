@@ -113,6 +113,18 @@ TEST_P(AsyncContract, Case04KubeletThatNeverDials) {
   EXPECT_TRUE(AwaitServed());
 }
 
+// In a rolling update, the stream of the older process can end after the newer one was asked for
+// its options and before its stream opens. The kubelet then disconnects the newer one and forgets
+// it.
+TEST_P(SyncContract, Case21DisconnectedBeforeTheStreamOpens) {
+  StartKubelet().SetRegisterFault(RegisterFault::kNeverWatch);
+  StartDaemon();
+  // The second attempt follows long before the 20 s that a kubelet may need to dial.
+  ASSERT_TRUE(AwaitCalls(2, kConfirmDeadline / 2));
+  kubelet_->SetRegisterFault(RegisterFault::kNone);
+  EXPECT_TRUE(AwaitServed());
+}
+
 TEST_P(Contract, Case05NoKubeletYet) {
   StartDaemon(kSerial, {.daemon_keys = "rescan = \"24h\""});  // only events cause scans
   EXPECT_EQ(daemon_->Get("/readyz").status, 503);

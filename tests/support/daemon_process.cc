@@ -57,8 +57,8 @@ Clock::time_point DaemonProcess::Run(const std::string& config, int log) {
   if (log >= 0) {
     posix_spawn_file_actions_adddup2(&files, log, 2);
   } else {
-    posix_spawn_file_actions_addopen(&files, 2, log_file.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
-                                     0600);
+    posix_spawn_file_actions_addopen(&files, 2, log_file.c_str(),
+                                     O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
   }
   const auto start = Clock::now();
   if (posix_spawn(&pid_, binary.c_str(), &files, nullptr, const_cast<char* const*>(argv.data()),

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "kubelet_sim/kubelet_sim.h"
 #include "support/temp_tree.h"
@@ -36,6 +37,9 @@ class DaemonProcess {
   Clock::time_point Run(const std::string& config, int log = -1);
   /// Stops it and returns its wait status; 0 if it does not run.
   int Stop();
+  /// Hands the running process over to the caller, who can then start another one. Both
+  /// write to the same log.
+  pid_t Release() { return std::exchange(pid_, -1); }
   pid_t pid() const { return pid_; }
   std::string log_path() const { return run_.path("log"); }
   /// Returns its log since Start; for failure messages, only the end.

@@ -364,6 +364,25 @@ TEST(Registration, Case04AcceptedButNeverDialed) {
   EXPECT_EQ(last, kMaxBackOff);
 }
 
+// A kubelet that asks for the options opens the stream right after its response, unless an older
+// stream has ended meanwhile.
+TEST(Registration, Case21AskedButNeverWatched) {
+  Bench bench = In(Phase::kRegistering);
+  bench.Step(RegisterDone{true, true});
+  std::vector<Registration::Duration> deadlines;
+  for (int i = 0; i < 6; ++i) {
+    deadlines.push_back(*bench.timer());
+    EXPECT_THAT(bench.Fire(), ElementsAre(Action::kStopServer));
+    bench.Step(ServerStopped{});
+    if (bench.timer()) bench.Fire();
+    bench.Step(ServerStarted{true});
+    bench.Step(RegisterDone{true, true});
+  }
+  EXPECT_THAT(deadlines, ElementsAre(2s, 4s, 8s, 16s, 20s, 20s));
+  bench.Step(StreamsChanged{1});
+  EXPECT_EQ(bench.phase(), Phase::kRegistered);
+}
+
 // The call exceeded its deadline; the server stops before the next attempt.
 TEST(Registration, Case18RegisterTimedOut) {
   EXPECT_GE(kRegisterDeadline, 15s);
