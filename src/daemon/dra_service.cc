@@ -92,7 +92,9 @@ DraService::DraService(const Dependencies& deps, Options options, std::string lo
       client_(options_.cluster, deps_.loop, deps_.loop.context(), file_pool_),
       publisher_({client_, deps_.loop, deps_.log},
                  {options_.instance.driver, options_.node_name, options_.seed},
-                 {.on_features = [this] { ComputeAllPools(); }, .on_state = [this] { OnState(); }}),
+                 {.on_features = [this] { ComputeAllPools(); },
+                  .pool_of = [this](const std::string& pool) { return PoolOf(pool); },
+                  .on_state = [this] { OnState(); }}),
       preparer_(std::make_shared<ClaimPreparer>(
           ClaimPreparer::Dependencies{
               .driver = options_.instance.driver,
@@ -180,13 +182,26 @@ Subscription DraService::AwaitUnused(const std::string& name, std::function<void
   return preparer_->AwaitUnused(PoolName(options_.node_name, name), std::move(done));
 }
 
+/// Returns nothing before everything is known on which the pool depends.
+std::optional<PublishedPool> DraService::PoolOf(const Served& served) const {
+  if (served.devices == nullptr || !publisher_.features() || !has_claims_) return std::nullopt;
+  return ComputePool({.devices = *served.devices,
+                      .node_name = options_.node_name,
+                      .allocated = served.held,
+                      .features = *publisher_.features()});
+}
+
+std::optional<PublishedPool> DraService::PoolOf(const std::string& pool) const {
+  for (const auto& [name, served] : resources_) {
+    if (PoolName(options_.node_name, name) == pool) return PoolOf(served);
+  }
+  return std::nullopt;
+}
+
 void DraService::ComputePoolOf(const std::string& name, Served& served) {
-  if (served.devices == nullptr || !publisher_.features() || !has_claims_) return;
-  PublishedPool pool = ComputePool({.devices = *served.devices,
-                                    .node_name = options_.node_name,
-                                    .allocated = served.held,
-                                    .features = *publisher_.features()});
-  DraPoolStatus published = StatusOfPool(pool, *served.devices);
+  auto pool = PoolOf(served);
+  if (!pool) return;
+  DraPoolStatus published = StatusOfPool(*pool, *served.devices);
   if (published.not_served != served.published.not_served && !published.not_served.empty()) {
     deps_.log.Warning("resource is not served",
                       {{"resource", name}, {"reason", published.not_served}});
@@ -196,7 +211,7 @@ void DraService::ComputePoolOf(const std::string& name, Served& served) {
                       {{"resource", name}, {"reason", published.problems.front()}});
   }
   served.published = std::move(published);
-  publisher_.SetPool(std::move(pool));
+  publisher_.SetPool(*std::move(pool));
 }
 
 void DraService::ComputeAllPools() {

@@ -121,6 +121,8 @@ class DraService {
   DraService(const Dependencies& deps, Options options, std::string lock_file, Events events);
   Subscription RequestClaim(const ClaimKey& claim, std::function<void(Result<std::string>)> done);
   ServedResources Resources() const;
+  std::optional<PublishedPool> PoolOf(const Served& served) const;
+  std::optional<PublishedPool> PoolOf(const std::string& pool) const;
   void ComputePoolOf(const std::string& name, Served& served);
   void ComputeAllPools();
   void OnRegistration(const Status& status);

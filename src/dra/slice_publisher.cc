@@ -67,12 +67,15 @@ void SlicePublisher::SetNames(std::set<std::string> names) {
 void SlicePublisher::SetPool(PublishedPool pool) {
   const auto found = pools_.find(pool.name);
   if (found == pools_.end()) return;
-  auto& wanted = found->second.wanted;
+  auto& [name, known] = *found;
+  const auto& wanted = known.wanted;
   if (wanted && wanted->devices == pool.devices && wanted->not_served == pool.not_served) return;
-  if (execution_ && execution_->pool == pool.name) execution_->is_abandoned = true;
-  wanted = std::move(pool);
-  found->second.is_dirty = true;
-  found->second.is_changed = true;
+  if (execution_ && execution_->pool == name) execution_->is_abandoned = true;
+  known.is_set = true;
+  known.is_served = pool.not_served.empty();
+  known.wanted = std::move(pool);
+  known.is_dirty = true;
+  known.is_changed = true;
   Advance();
 }
 
@@ -91,7 +94,7 @@ SlicePublisher::PoolState SlicePublisher::StateOf(const std::string& pool) const
   state.last_error = found->second.last_error;
   const bool is_being_written = execution_ && execution_->pool == pool;
   state.is_current =
-      is_listed_ && found->second.wanted && !found->second.is_dirty && !is_being_written;
+      is_listed_ && found->second.is_set && !found->second.is_dirty && !is_being_written;
   return state;
 }
 
@@ -194,7 +197,7 @@ bool SlicePublisher::StartPlan() {
   }
   if (!obsolete.empty()) next = std::min(next.value_or(deletion_not_before_), deletion_not_before_);
   for (auto& [name, pool] : pools_) {
-    if (!pool.is_dirty || !pool.wanted || !pool.wanted->not_served.empty()) continue;
+    if (!pool.is_dirty || !pool.is_set || !pool.is_served) continue;
     const bool is_correction = pool.is_foreign && !pool.is_changed;
     const Loop::Time due =
         is_correction ? std::max(pool.not_before, pool.correction_not_before) : pool.not_before;
@@ -217,9 +220,7 @@ std::vector<SliceKey> SlicePublisher::ObsoleteSlices(std::optional<Loop::Time>& 
   std::vector<SliceKey> obsolete;
   for (const auto& [name, slices] : store_.pools()) {
     const auto pool = pools_.find(name);
-    if (pool != pools_.end() && (!pool->second.wanted || pool->second.wanted->not_served.empty())) {
-      continue;
-    }
+    if (pool != pools_.end() && (!pool->second.is_set || pool->second.is_served)) continue;
     if (pool == pools_.end() && !removed_.contains(name)) {
       const auto known = unknown_since_.find(name);
       const Loop::Time since = known == unknown_since_.end() ? now : known->second;
@@ -238,11 +239,16 @@ std::vector<SliceKey> SlicePublisher::ObsoleteSlices(std::optional<Loop::Time>& 
 
 /// Returns false if the API server has the pool as it shall be.
 bool SlicePublisher::StartPlanOf(const std::string& name, Pool& pool) {
+  if (!pool.wanted) pool.wanted = functions_.pool_of(name);
+  if (!pool.wanted) return false;
   SlicePlan plan = PlanSlices(name, pool.wanted->devices, store_.SlicesOf(name));
   pool.is_dirty = false;
   const bool is_changed = std::exchange(pool.is_changed, false);
   const bool is_correction = std::exchange(pool.is_foreign, false) && !is_changed;
-  if (plan.IsEmpty()) return false;
+  if (plan.IsEmpty()) {
+    pool.wanted.reset();
+    return false;
+  }
   Begin(name, std::move(plan));
   if (is_correction) ++pool.corrections;
   execution_->is_correction = is_correction;

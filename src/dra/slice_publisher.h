@@ -55,6 +55,9 @@ class SlicePublisher {
     /// features() has changed: compute the pools again. Nothing is written before it returns. It
     /// must not destroy the publisher.
     std::function<void()> on_features = [] {};
+    /// Returns the current content of a pool that was set, once more: it is kept only until the API
+    /// server has it, because it is large. Returns nothing if the pool is about to be removed.
+    std::function<std::optional<PublishedPool>(const std::string& pool)> pool_of;
     /// StateOf or watch_state() may have changed.
     std::function<void()> on_state = [] {};
   };
@@ -101,12 +104,14 @@ class SlicePublisher {
   struct Pool {
     explicit Pool(std::uint32_t seed) : policy(seed) {}
 
-    std::optional<PublishedPool> wanted;
-    bool is_dirty = false;     ///< differs from the API server, or may differ
-    Loop::Time not_before{};   ///< of the next plan
-    RetryPolicy policy;        ///< after failed writes
-    bool is_changed = false;   ///< by SetPool since the last plan
-    bool is_foreign = false;   ///< another client changed slices since the last plan
+    bool is_set = false;                  ///< by SetPool
+    bool is_served = true;                ///< as set last
+    std::optional<PublishedPool> wanted;  ///< until the API server has it
+    bool is_dirty = false;                ///< differs from the API server, or may differ
+    Loop::Time not_before{};              ///< of the next plan
+    RetryPolicy policy;                   ///< after failed writes
+    bool is_changed = false;              ///< by SetPool since the last plan
+    bool is_foreign = false;              ///< another client changed slices since the last plan
     unsigned corrections = 0;  ///< plans only for such changes, without a quiet time in between
     Loop::Time correction_not_before{};  ///< of the next one
     Loop::Time last_foreign{};

@@ -104,6 +104,7 @@ void SlicePublisher::OnWriteFailed(const ApiError& error) {
 /// Completes a plan. Further plans of the pool wait, longer if they only overwrite another client.
 void SlicePublisher::Finish() {
   if (Pool* pool = CurrentPool()) {
+    if (!pool->is_dirty) pool->wanted.reset();
     pool->not_before = deps_.loop.Now() + kMinInterval;
     if (execution_->is_correction) {
       Loop::Duration interval = kMinInterval;

@@ -76,7 +76,8 @@ class PublisherFixture : public testing::Test {
     publisher_.emplace(
         SlicePublisher::Dependencies{*client_, loop_, log_},
         SlicePublisher::Options{.driver = driver_, .node_name = node_name_, .seed = 3},
-        SlicePublisher::Functions{.on_features = [this] { SetPools(); }});
+        SlicePublisher::Functions{.on_features = [this] { SetPools(); },
+                                  .pool_of = [this](const auto& pool) { return PoolOf(pool); }});
     if (!resources_.empty()) SetPools();
   }
   void TearDown() override {
@@ -204,17 +205,23 @@ class PublisherFixture : public testing::Test {
     }
     publisher_->SetNames(std::move(names));
     for (const auto& [resource, snapshot] : resources_) {
+      publisher_->SetPool(*PoolOf(PoolName(node_name_, resource)));
+    }
+  }
+  std::optional<PublishedPool> PoolOf(const std::string& pool) const {
+    for (const auto& [resource, snapshot] : resources_) {
+      if (PoolName(node_name_, resource) != pool) continue;
       ResourceSpec spec = *snapshot->spec;
       spec.attributes = attributes_;
       Snapshot changed = *snapshot;
       changed.spec = std::make_shared<const ResourceSpec>(std::move(spec));
       const NamedDevices devices(std::make_shared<const Snapshot>(std::move(changed)));
-      publisher_->SetPool(
-          ComputePool({.devices = devices,
-                       .node_name = node_name_,
-                       .allocated = {},
-                       .features = publisher_->features().value_or(ServerFeatures{})}));
+      return ComputePool({.devices = devices,
+                          .node_name = node_name_,
+                          .allocated = {},
+                          .features = publisher_->features().value_or(ServerFeatures{})});
     }
+    return std::nullopt;
   }
 
   TempTree tree_;

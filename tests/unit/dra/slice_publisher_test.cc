@@ -56,11 +56,16 @@ class SlicePublisherTest : public test::ClientFixture {
     publisher_.emplace(
         SlicePublisher::Dependencies{*client_, loop_, log_},
         SlicePublisher::Options{.driver = "patchbay.dev", .node_name = "node-1", .seed = 3},
-        SlicePublisher::Functions{.on_features = [this] { ++features_changed_; }});
+        SlicePublisher::Functions{.on_features = [this] { ++features_changed_; },
+                                  .pool_of = [this](const auto& name) { return pools_.at(name); }});
+  }
+  void Set(PublishedPool pool) {
+    pools_[pool.name] = pool;
+    publisher_->SetPool(std::move(pool));
   }
   void Publish(PublishedPool pool) {
     publisher_->SetNames({kSerialPool});
-    publisher_->SetPool(std::move(pool));
+    Set(std::move(pool));
   }
   /// Waits until the API server has the pool, and the publisher knows it.
   bool AwaitCurrent(const std::string& pool = kSerialPool) {
@@ -116,6 +121,7 @@ class SlicePublisherTest : public test::ClientFixture {
   std::ostringstream log_text_;
   Log log_{LogLevel::kDebug, LogFormat::kText, log_text_};
   int features_changed_ = 0;
+  std::map<std::string, PublishedPool> pools_;  ///< as set last
   std::optional<SlicePublisher> publisher_;
 };
 
@@ -166,7 +172,7 @@ TEST_F(SlicePublisherTest, OneChangedDeviceIsOnePut) {
   const std::size_t before = Writes().size();
   PublishedPool pool = PoolOfSize(130);
   pool.devices[70].attributes["port"] = std::string("3");
-  publisher_->SetPool(pool);
+  Set(pool);
   Pass(seconds(5));
   ASSERT_TRUE(AwaitCurrent());
   EXPECT_EQ(Writes().size(), before + 1);
@@ -186,7 +192,7 @@ TEST_F(SlicePublisherTest, WritesAPoolAtMostOnceASecond) {
   Publish(PublishedPoolOf({"a"}));
   ASSERT_TRUE(AwaitCurrent());
   for (int i = 0; i < 50; ++i) {
-    publisher_->SetPool(PublishedPoolOf({"a", i % 2 == 0 ? "b" : "c"}));
+    Set(PublishedPoolOf({"a", i % 2 == 0 ? "b" : "c"}));
     Pass(milliseconds(100));
   }
   EXPECT_LE(Writes().size(), 7U);
@@ -197,8 +203,8 @@ TEST_F(SlicePublisherTest, WritesAPoolAtMostOnceASecond) {
 TEST_F(SlicePublisherTest, DeletesTheSlicesOfARemovedResource) {
   const std::string other = "node-1/example.com/other";
   publisher_->SetNames({kSerialPool, other});
-  publisher_->SetPool(PublishedPoolOf({"a"}));
-  publisher_->SetPool(PublishedPoolOf({"x"}, other));
+  Set(PublishedPoolOf({"a"}));
+  Set(PublishedPoolOf({"x"}, other));
   ASSERT_TRUE(AwaitCurrent(kSerialPool) && AwaitCurrent(other));
   publisher_->SetNames({kSerialPool});
   ASSERT_TRUE(AwaitDevices({"a"}));
@@ -223,8 +229,8 @@ TEST_F(SlicePublisherTest, ForgetsTheErrorOfADeletionThatSucceedsLater) {
 TEST_F(SlicePublisherTest, ADeletionThatFailsDoesNotHoldUpPools) {
   const std::string other = "node-1/example.com/other";
   publisher_->SetNames({kSerialPool, other});
-  publisher_->SetPool(PublishedPoolOf({"a"}));
-  publisher_->SetPool(PublishedPoolOf({"x"}, other));
+  Set(PublishedPoolOf({"a"}));
+  Set(PublishedPoolOf({"x"}, other));
   ASSERT_TRUE(AwaitCurrent(kSerialPool) && AwaitCurrent(other));
   api_.fault = [](const ServerRequest& request) -> std::optional<Reply> {
     if (request.method() != boost::beast::http::verb::delete_) return std::nullopt;
@@ -233,7 +239,7 @@ TEST_F(SlicePublisherTest, ADeletionThatFailsDoesNotHoldUpPools) {
   publisher_->SetNames({kSerialPool});
   Pass(seconds(2));
   EXPECT_THAT(publisher_->last_error(), HasSubstr("403"));
-  publisher_->SetPool(PublishedPoolOf({"b"}));
+  Set(PublishedPoolOf({"b"}));
   Pass(seconds(2));
   EXPECT_THAT(api_.Devices(), testing::UnorderedElementsAre("b", "x"));
   api_.fault = nullptr;
@@ -255,7 +261,7 @@ TEST_F(SlicePublisherTest, AResourceThatIsNotServedHasNoSlices) {
   ASSERT_TRUE(AwaitCurrent());
   PublishedPool pool = PublishedPoolOf({});
   pool.not_served = "why";
-  publisher_->SetPool(pool);
+  Set(pool);
   Pass(seconds(2));
   EXPECT_THAT(api_.slices(), IsEmpty());
 }
@@ -350,8 +356,8 @@ TEST_F(SlicePublisherTest, OverwritesAnotherClientMoreAndMoreSlowly) {
 TEST_F(SlicePublisherTest, CorrectionsDoNotSlowDownOwnChanges) {
   const std::string other = "node-1/example.com/other";
   publisher_->SetNames({kSerialPool, other});
-  publisher_->SetPool(PublishedPoolOf({"a"}));
-  publisher_->SetPool(PublishedPoolOf({"x"}, other));
+  Set(PublishedPoolOf({"a"}));
+  Set(PublishedPoolOf({"x"}, other));
   ASSERT_TRUE(AwaitCurrent(kSerialPool) && AwaitCurrent(other));
   const auto slice_of = [&](const std::string& pool) {
     for (const auto& [name, slice] : api_.slices()) {
@@ -366,15 +372,15 @@ TEST_F(SlicePublisherTest, CorrectionsDoNotSlowDownOwnChanges) {
     }
     Pass(seconds(1));
     // The other client does not change this pool.
-    publisher_->SetPool(PublishedPoolOf({format("x{}", i)}, other));
+    Set(PublishedPoolOf({format("x{}", i)}, other));
     Pass(milliseconds(1100));
     EXPECT_THAT(api_.Devices(), testing::Contains(format("x{}", i)));
   }
   Pass(seconds(40));
-  publisher_->SetPool(PublishedPoolOf({"b"}));
+  Set(PublishedPoolOf({"b"}));
   Pass(milliseconds(1100));
   EXPECT_THAT(api_.Devices(), testing::UnorderedElementsAre("b", "x59"));
-  publisher_->SetPool(PublishedPoolOf({"c"}));
+  Set(PublishedPoolOf({"c"}));
   Pass(milliseconds(1100));
   EXPECT_THAT(api_.Devices(), testing::UnorderedElementsAre("c", "x59")) << log_text_.str();
 }
@@ -388,7 +394,7 @@ TEST_F(SlicePublisherTest, DecidesAgainAfterAConflict) {
     if (!std::exchange(conflict, false)) return std::nullopt;
     return JsonReply(409, R"({"kind":"Status","code":409,"reason":"Conflict","message":"other"})");
   };
-  publisher_->SetPool(PublishedPoolOf({"b"}));
+  Set(PublishedPoolOf({"b"}));
   EXPECT_TRUE(AwaitDevices({"b"}));
   EXPECT_FALSE(conflict);
 }
@@ -417,8 +423,8 @@ TEST_F(SlicePublisherTest, ARejectedPoolDoesNotHoldUpOthers) {
   };
   const std::string bad = "node-1/example.com/bad";
   publisher_->SetNames({bad, kSerialPool});
-  publisher_->SetPool(PublishedPoolOf({"x"}, bad));
-  publisher_->SetPool(PublishedPoolOf({"a"}));
+  Set(PublishedPoolOf({"x"}, bad));
+  Set(PublishedPoolOf({"a"}));
   ASSERT_TRUE(AwaitDevices({"a"}));
   Pass(seconds(120));
   EXPECT_THAT(publisher_->StateOf(bad).last_error, HasSubstr("bad name"));
@@ -435,7 +441,7 @@ TEST_F(SlicePublisherTest, ReportsDroppedFieldsOnce) {
   EXPECT_EQ(features_changed_, 1);
   PublishedPool pool = PublishedPoolOf({"a"});
   pool.devices[0].taints = {{.key = std::string(kUnhealthyTaint)}};
-  publisher_->SetPool(pool);
+  Set(pool);
   Pass(seconds(60));
   EXPECT_EQ(Logged("the API server drops"), 1U);
   EXPECT_LE(Writes().size(), 2U) << "no loop";
@@ -448,7 +454,7 @@ TEST_F(SlicePublisherTest, NoticesAFeatureThatWasTurnedOffOrOn) {
   api_.drops_sharing = true;
   PublishedPool pool = PublishedPoolOf({"a"});
   pool.devices[0].allow_multiple_allocations = true;
-  publisher_->SetPool(pool);
+  Set(pool);
   Pass(seconds(5));
   EXPECT_EQ(publisher_->features(), (ServerFeatures{.taints = true, .shared_devices = false}));
   api_.drops_sharing = false;
@@ -477,7 +483,7 @@ TEST_F(SlicePublisherTest, SurvivesInvalidSlicesOfOthers) {
   auto slice = api_.slices().begin()->second;
   slice["spec"]["devices"] = "none";
   api_.Add("broken", slice);
-  publisher_->SetPool(PublishedPoolOf({"b"}));
+  Set(PublishedPoolOf({"b"}));
   Pass(seconds(5));
   EXPECT_EQ(api_.slices().begin()->second["spec"]["devices"][0]["name"], "b");
   EXPECT_EQ(Logged("is not valid"), 1U);
