@@ -78,7 +78,10 @@ class AttributeBuilder {
     Add(spec.name, std::move(*value));
   }
 
-  DeviceAttributes Build() && { return std::move(result_); }
+  DeviceAttributes Build() && {
+    result_.values.shrink_to_fit();
+    return std::move(result_);
+  }
 
  private:
   void Report(std::string_view name, std::string reason) {

@@ -1,7 +1,8 @@
 #pragma once
 
+#include <boost/container/flat_map.hpp>
 #include <cstddef>
-#include <map>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,7 +15,8 @@ namespace patchbay {
 
 /// The attributes of the devices of ResourceSlices. Pure.
 
-using Attributes = std::map<std::string, AttributeValue, std::less<>>;
+/// One block of memory for each device: a node has thousands.
+using Attributes = boost::container::flat_map<std::string, AttributeValue, std::less<>>;
 
 /// An attribute that a device does not have, and why; printable.
 struct AttributeProblem {

@@ -77,15 +77,16 @@ void AddForgotten(const PoolInput& input, PublishedPool& pool) {
 
 NamedDevices::NamedDevices(std::shared_ptr<const Snapshot> snapshot)
     : snapshot_(std::move(snapshot)) {
+  by_name_.reserve(snapshot_->devices.size());
   for (const ListedDevice& listed : snapshot_->devices) {
-    const auto [at, is_new] = by_name_.emplace(SliceDeviceName(listed.device->id), &listed);
-    if (!is_new) at->second = nullptr;
+    by_name_.push_back({SliceDeviceName(listed.device->id), &listed});
   }
+  std::ranges::sort(by_name_, {}, &Named::name);
 }
 
 const ListedDevice* NamedDevices::Find(std::string_view name) const {
-  const auto found = by_name_.find(name);
-  return found == by_name_.end() ? nullptr : found->second;
+  const auto found = std::ranges::equal_range(by_name_, name, {}, &Named::name);
+  return found.size() == 1 ? found.front().device : nullptr;
 }
 
 std::string ProblemText(const PoolProblem& problem) {

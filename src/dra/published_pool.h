@@ -1,7 +1,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -26,8 +25,12 @@ class NamedDevices {
   const ListedDevice* Find(std::string_view name) const;
 
  private:
+  struct Named {
+    std::string name;
+    const ListedDevice* device = nullptr;
+  };
   std::shared_ptr<const Snapshot> snapshot_;
-  std::map<std::string, const ListedDevice*, std::less<>> by_name_;  ///< null for several
+  std::vector<Named> by_name_;  ///< sorted
 };
 
 /// A set of device IDs, without replicas.

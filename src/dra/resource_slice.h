@@ -51,8 +51,8 @@ struct SliceDevice {
   std::string name;
   Attributes attributes = {};
   std::optional<SlotCapacity> slots = {};
-  bool allow_multiple_allocations = false;
   std::vector<DeviceTaint> taints = {};
+  bool allow_multiple_allocations = false;
   /// The device has something that Patchbay never writes: another client changed the slice.
   bool has_foreign_fields = false;
 
