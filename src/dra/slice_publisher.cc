@@ -79,7 +79,14 @@ void SlicePublisher::SetPool(PublishedPool pool) {
   Advance();
 }
 
-void SlicePublisher::OnKubeletRegistered() { Relist(); }
+/// A kubelet that starts is no client that disagrees: what it deleted does not wait.
+void SlicePublisher::OnKubeletRegistered() {
+  for (auto& [name, pool] : pools_) {
+    pool.corrections = 0;
+    pool.correction_not_before = {};
+  }
+  Relist();
+}
 
 SlicePublisher::PoolState SlicePublisher::StateOf(const std::string& pool) const {
   PoolState state;
@@ -176,7 +183,7 @@ void SlicePublisher::WakeAt(Loop::Time when) {
 void SlicePublisher::Advance() {
   NotifySoon();
   if (is_requesting_ || is_computing_pools_ || !is_listed_ || !has_names_) return;
-  if (execution_ && execution_->is_abandoned) execution_.reset();
+  if (execution_ && execution_->is_abandoned) DropExecution();
   if (!execution_) {
     if (deps_.loop.Now() < retry_not_before_) return WakeAt(retry_not_before_);
     if (owner_.node_uid.empty()) return ReadNode();
@@ -252,6 +259,7 @@ bool SlicePublisher::StartPlanOf(const std::string& name, Pool& pool) {
   Begin(name, std::move(plan));
   if (is_correction) ++pool.corrections;
   execution_->is_correction = is_correction;
+  execution_->is_change = is_changed;
   return true;
 }
 
@@ -260,6 +268,16 @@ void SlicePublisher::Begin(std::string pool, SlicePlan plan) {
   const bool needs_node = !plan.creations.empty();
   execution_ =
       Execution{.pool = std::move(pool), .plan = std::move(plan), .needs_node = needs_node};
+}
+
+/// Ends a plan that was not executed completely. The next one of its pool continues.
+void SlicePublisher::DropExecution() {
+  if (!execution_) return;
+  if (Pool* pool = CurrentPool()) {
+    pool->is_dirty = true;
+    pool->is_changed = pool->is_changed || execution_->is_change;
+  }
+  execution_.reset();
 }
 
 void SlicePublisher::Send(ApiRequest request, std::function<void(const ApiResult&)> done) {
@@ -336,11 +354,8 @@ void SlicePublisher::SetFeatures(const ServerFeatures& features) {
 
 /// After reading the node or a sample failed: nothing can be planned without them.
 void SlicePublisher::RetryLater(const ApiError& error) {
-  if (execution_) {
-    if (Pool* pool = CurrentPool()) pool->is_dirty = true;  // its plan is dropped
-  }
   retry_not_before_ = deps_.loop.Now() + policy_.NextDelay(error);
-  execution_.reset();
+  DropExecution();
   LogError(error, request_error_);
 }
 

@@ -127,6 +127,7 @@ class SlicePublisher {
     bool is_abandoned = false;
     bool needs_node = false;     ///< the UID of the node must be read first
     bool is_correction = false;  ///< of a change by another client
+    bool is_change = false;      ///< of a pool that SetPool has changed
   };
 
   void NotifySoon();
@@ -142,6 +143,7 @@ class SlicePublisher {
   std::vector<SliceKey> ObsoleteSlices(std::optional<Loop::Time>& next);
   bool StartPlanOf(const std::string& name, Pool& pool);
   void Begin(std::string pool, SlicePlan plan);
+  void DropExecution();
   void Send(ApiRequest request, std::function<void(const ApiResult&)> done);
   void ReadNode();
   void OnNode(const ApiResult& result);

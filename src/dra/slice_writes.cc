@@ -14,11 +14,14 @@ std::string TargetOf(std::string_view path, const SliceKey& key) {
   return format("{}/{}", path, EncodeForUrl(key.name));
 }
 
-/// Returns whether the slices at the API server are not those that are known.
-bool IsOutdated(const ApiError& error) {
-  const ApiRetry retry = RetryFor(error);
-  return retry == ApiRetry::kReread || retry == ApiRetry::kRelist || error.status == 404;
+/// A slice that is gone (404) is only known too late, like one that was changed (409): the kubelet
+/// deletes the slices one by one when it starts.
+ApiRetry RetryOfWrite(const ApiError& error) {
+  return error.status == 404 ? ApiRetry::kReread : RetryFor(error);
 }
+
+/// Returns whether the slices at the API server are not those that are known.
+bool IsOutdated(ApiRetry retry) { return retry == ApiRetry::kReread || retry == ApiRetry::kRelist; }
 
 }  // namespace
 
@@ -84,21 +87,22 @@ void SlicePublisher::OnWriteSucceeded() {
 }
 
 void SlicePublisher::OnWriteFailed(const ApiError& error) {
+  const ApiRetry retry = RetryOfWrite(error);
   Pool* pool = CurrentPool();
   if (pool != nullptr) {
     ++pool->failures;
     pool->is_dirty = true;
-    pool->not_before = deps_.loop.Now() + pool->policy.NextDelay(error);
+    pool->not_before = deps_.loop.Now() + pool->policy.NextDelay(error, retry);
     if (std::exchange(pool->last_error, error.message) != error.message) {
       deps_.log.Warning("cannot publish a resource slice; retrying",
                         {{"pool", execution_->pool}, {"reason", error.message}});
     }
   } else {
-    deletion_not_before_ = deps_.loop.Now() + deletion_policy_.NextDelay(error);
+    deletion_not_before_ = deps_.loop.Now() + deletion_policy_.NextDelay(error, retry);
     LogError(error, deletion_error_);
   }
-  execution_.reset();
-  if (IsOutdated(error) || error.kind == ApiErrorKind::kResponse) Relist();
+  DropExecution();
+  if (IsOutdated(retry) || error.kind == ApiErrorKind::kResponse) Relist();
 }
 
 /// Completes a plan. Further plans of the pool wait, longer if they only overwrite another client.

@@ -19,10 +19,10 @@ ApiRetry RetryFor(const ApiError& error) {
   }
 }
 
-milliseconds RetryPolicy::NextDelay(const ApiError& error) {
+milliseconds RetryPolicy::NextDelay(const ApiError& error, ApiRetry retry) {
   constexpr unsigned kDoublings = 8;  // beyond kLongest
   const milliseconds grown = kFirst * (1U << std::min(failures_, kDoublings));
-  const bool rejected = RetryFor(error) == ApiRetry::kRejected;
+  const bool rejected = retry == ApiRetry::kRejected;
   const milliseconds limit = rejected ? kLongest : std::min(grown, kLongest);
   ++failures_;
   std::uniform_int_distribution<milliseconds::rep> distribution(rejected ? limit.count() / 2 : 0,

@@ -32,7 +32,11 @@ class RetryPolicy {
   explicit RetryPolicy(std::uint32_t seed) : random_(seed) {}
 
   /// Records a failure and returns the delay.
-  std::chrono::milliseconds NextDelay(const ApiError& error);
+  std::chrono::milliseconds NextDelay(const ApiError& error) {
+    return NextDelay(error, RetryFor(error));
+  }
+  /// The same for a caller that knows how to continue.
+  std::chrono::milliseconds NextDelay(const ApiError& error, ApiRetry retry);
   /// Records a success.
   void Reset() { failures_ = 0; }
   /// Returns the number of failures since the last success.

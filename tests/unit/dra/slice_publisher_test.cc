@@ -293,6 +293,39 @@ TEST_F(SlicePublisherTest, PublishesAgainWithinASecondAfterTheKubeletDeletedAll)
   EXPECT_THAT(api_.Devices(), SizeIs(100));
 }
 
+// As of a kubelet that crashes again and again. Only clients that disagree wait for each other.
+TEST_F(SlicePublisherTest, PublishesAgainWithinASecondAfterEachRestartOfTheKubelet) {
+  Publish(PoolOfSize(100));
+  ASSERT_TRUE(AwaitCurrent());
+  for (int i = 0; i < 8; ++i) {
+    Pass(seconds(1));
+    api_.DeleteAll();
+    Settle();
+    publisher_->OnKubeletRegistered();
+    Pass(seconds(1));
+    EXPECT_THAT(api_.Devices(), SizeIs(100)) << "restart " << i;
+  }
+}
+
+TEST_F(SlicePublisherTest, AnOwnChangeThatFailsDoesNotWaitLikeACorrection) {
+  Publish(PublishedPoolOf({"a"}));
+  ASSERT_TRUE(AwaitCurrent());
+  for (int i = 0; i < 8; ++i) {
+    api_.Delete(OnlySlice());
+    ASSERT_TRUE(AwaitDevices({"a"}));
+  }
+  bool must_fail = true;
+  api_.fault = [&](const ServerRequest& request) -> std::optional<Reply> {
+    const bool is_update = request.method() == boost::beast::http::verb::put;
+    if (is_update && std::exchange(must_fail, false)) api_.Delete(OnlySlice());
+    return std::nullopt;
+  };
+  Set(PublishedPoolOf({"a", "b"}));
+  Pass(seconds(3));
+  EXPECT_FALSE(must_fail);
+  EXPECT_THAT(api_.Devices(), ElementsAre("a", "b"));
+}
+
 TEST_F(SlicePublisherTest, NoticesADeletionDuringItsOwnRequests) {
   Publish(PoolOfSize(100));
   ASSERT_TRUE(AwaitCurrent());
