@@ -13,6 +13,27 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::UnorderedElementsAre;
 
+/// Compares the answer of Allocate with what a container of a claim gets.
+void ExpectSameContainer(const v1beta1::ContainerAllocateResponse& response,
+                         const CdiEdits& edits) {
+  EXPECT_EQ((std::map<std::string, std::string>(response.envs().begin(), response.envs().end())),
+            edits.env);
+  ASSERT_EQ(static_cast<std::size_t>(response.devices_size()), edits.device_nodes.size());
+  for (int i = 0; i < response.devices_size(); ++i) {
+    const auto& node = edits.device_nodes[static_cast<std::size_t>(i)];
+    EXPECT_EQ(response.devices(i).container_path(), node.path);
+    EXPECT_EQ(response.devices(i).host_path(), node.host_path);
+    EXPECT_EQ(response.devices(i).permissions(), node.permissions);
+  }
+  ASSERT_EQ(static_cast<std::size_t>(response.mounts_size()), edits.mounts.size());
+  for (int i = 0; i < response.mounts_size(); ++i) {
+    const auto& mount = edits.mounts[static_cast<std::size_t>(i)];
+    EXPECT_EQ(response.mounts(i).container_path(), mount.container_path);
+    EXPECT_EQ(response.mounts(i).host_path(), mount.host_path);
+    EXPECT_THAT(mount.options, testing::Contains(response.mounts(i).read_only() ? "ro" : "rw"));
+  }
+}
+
 TEST_F(Dra, PublishesDevicesAndPreparesClaims) {
   StartDaemon();
   ASSERT_TRUE(daemon_->AwaitReady());
@@ -192,20 +213,60 @@ TEST_F(Dra, BothApisGiveTheSameAndSharingIsReported) {
   ASSERT_TRUE(prepared) << prepared.error().message;
   const CdiEdits edits = EditsFor(prepared->at(claim.uid));
 
-  const auto& response = admitted->response;
-  EXPECT_EQ((std::map<std::string, std::string>(response.envs().begin(), response.envs().end())),
-            edits.env);
-  ASSERT_EQ(response.devices_size(), 1);
-  ASSERT_EQ(edits.device_nodes.size(), 1U);
-  EXPECT_EQ(response.devices(0).container_path(), edits.device_nodes[0].path);
-  EXPECT_EQ(response.devices(0).host_path(), edits.device_nodes[0].host_path);
-  EXPECT_EQ(response.devices(0).permissions(), edits.device_nodes[0].permissions);
-  ASSERT_EQ(response.mounts_size(), 1);
-  ASSERT_EQ(edits.mounts.size(), 1U);
-  EXPECT_EQ(response.mounts(0).container_path(), edits.mounts[0].container_path);
-  EXPECT_EQ(response.mounts(0).host_path(), edits.mounts[0].host_path);
-  EXPECT_FALSE(response.mounts(0).read_only());
-  EXPECT_THAT(edits.mounts[0].options, testing::Contains("rw"));
+  ExpectSameContainer(admitted->response, edits);
+  EXPECT_EQ(edits.device_nodes.size(), 1U);
+  EXPECT_EQ(edits.mounts.size(), 1U);
+}
+
+TEST_F(Dra, BothApisGiveTheSameForEachReplicaOfAGroup) {
+  for (const char* node : {"dev/pcm0c", "dev/pcm0p", "dev/pcm1c", "dev/pcm1p"}) {
+    tree_.CharDevice(node);
+  }
+  ASSERT_NO_FATAL_FAILURE(StartPluginSide());
+  constexpr std::string_view kPairs = R"(
+replicas = 3
+  [[resource.match]]
+  regex = '/dev/pcm(?P<card>[0-9]+)[cp]'
+  group_by = "card"
+  [[resource.device_node]]
+  container_path = "/dev/{name}-{replica}"
+  [[resource.mount]]
+  host_path = "{path}"
+  container_path = "/run/{name}"
+  [[resource.mount]]
+  host_path = "{path}"
+  container_path = "/run/{replica}/{name}"
+  read_only = false
+  [resource.env]
+  UNIT = "{id}"
+  "REPLICA_{replica}" = "{slot} {index}"
+)";
+  StartDaemon(
+      format("[[resource]]\nname = \"example.com/serial\"\napi = \"dra\"\n{0}"
+             "[[resource]]\nname = \"example.com/plugin\"\n{0}",
+             kPairs));
+  ASSERT_TRUE(daemon_->AwaitReady());
+  CreateClass("example.com/serial");
+  std::map<std::string, CdiEdits> by_unit;
+  for (int i = 0; i < 6; ++i) {
+    const SimClaim claim = CreateClaim(format("claim-{}", i));
+    const auto prepared = kubelet_->PrepareClaims(format("pod-{}", i), {claim});
+    ASSERT_TRUE(prepared) << prepared.error().message;
+    CdiEdits edits = EditsFor(prepared->at(claim.uid));
+    EXPECT_EQ(edits.device_nodes.size(), 2U);
+    EXPECT_EQ(edits.mounts.size(), 2U);
+    by_unit[edits.env.at("UNIT")] = std::move(edits);
+  }
+  EXPECT_EQ(by_unit.size(), 6U);
+  for (int i = 0; i < 6; ++i) {
+    const auto admitted =
+        plugin_side_->Admit(format("plugin-{}", i), "container", "example.com/plugin", 1);
+    ASSERT_TRUE(admitted) << admitted.error().message;
+    const std::string unit = admitted->device_ids.at(0);
+    SCOPED_TRACE(unit);
+    ASSERT_TRUE(by_unit.contains(unit));
+    ExpectSameContainer(admitted->response, by_unit.at(unit));
+  }
 }
 
 TEST_F(Dra, DevicePluginsAreServedWithoutAnApiServer) {
