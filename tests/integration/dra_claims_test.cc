@@ -1,6 +1,8 @@
 // Dynamic Resource Allocation: claims that outlive reloads, restarts and instances of the daemon.
 
 #include <gmock/gmock.h>
+#include <poll.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
 
 #include <fstream>
@@ -9,6 +11,8 @@
 
 #include "base/format.h"
 #include "integration/dra_fixture.h"
+#include "kubelet_sim/dra_client.h"
+#include "os/unique_fd.h"
 #include "support/hanging_mount.h"
 
 namespace patchbay::test {
@@ -190,6 +194,47 @@ TEST_F(DraClaimsOfDaemon, AnInstanceReleasesWhatAnotherOneHasPrepared) {
   EXPECT_THAT(Runs(), ElementsAre("allocate ttyUSB0", "pre_start ttyUSB0", "release ttyUSB0"));
   EXPECT_EQ(Files(), 0U);
   EXPECT_THAT(kubelet_->Sockets(), ElementsAre(HasSubstr("patchbay.dev-bbbb-reg.sock")));
+}
+
+TEST_F(DraClaimsOfDaemon, TwoInstancesThatPrepareAClaimAtOnceRunItsHooksOnce) {
+  for (const char* pipe : {"begun", "gate"}) {
+    ASSERT_EQ(mkfifo(tree_.path(pipe).c_str(), 0600), 0);
+  }
+  const std::string resources = WithHook(
+      "allocate", format("echo $1 >> {0}/runs; echo > {0}/begun; read x < {0}/gate", tree_.path()));
+  StartDaemon(resources, "aaaa");
+  const auto newer = MakeDaemon(resources, "bbbb");
+  ASSERT_TRUE(daemon_->AwaitReady());
+  ASSERT_TRUE(newer->AwaitReady());
+  CreateClass("example.com/serial");
+  const SimClaim claim = CreateClaim("one");
+  const auto prepare = [&](const std::string& pod_uid) {
+    return std::async(std::launch::async, [this, claim, pod_uid] {
+      PluginChannel channel(tree_.path(format("plugins/patchbay.dev/dra-{}.sock", pod_uid)),
+                            "localhost");
+      return PrepareOnDriver(channel, DraApi::kV1, {claim}, kPatience);
+    });
+  };
+  auto first = prepare("aaaa");
+  std::ifstream(tree_.path("begun")).get();
+  // From now on, only the other instance opens the file.
+  const UniqueFd watch(inotify_init1(IN_CLOEXEC));
+  ASSERT_GE(inotify_add_watch(watch.get(),
+                              tree_.path("plugins/patchbay.dev/serialize.lock").c_str(), IN_OPEN),
+            0);
+  auto second = prepare("bbbb");
+  pollfd is_locking{watch.get(), POLLIN, 0};
+  EXPECT_EQ(poll(&is_locking, 1, static_cast<int>(kPatience.count())), 1);
+  std::ofstream(tree_.path("gate")) << "\n";
+  const auto answers = {first.get(), second.get()};
+  for (const auto& answer : answers) {
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->at(claim.uid).error, "");
+    EXPECT_EQ(answer->at(claim.uid).devices, answers.begin()->value().at(claim.uid).devices);
+    EXPECT_EQ(answer->at(claim.uid).devices.size(), 1U);
+  }
+  EXPECT_THAT(Runs(), ElementsAre("ttyUSB0"));
+  EXPECT_EQ(Files(), 1U);
 }
 
 }  // namespace
