@@ -22,20 +22,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr std::string_view kPluginSerial = R"(
-[[resource]]
-name = "example.com/serial"
-  [[resource.match]]
-  path = "/dev/ttyUSB*"
-)";
-
-constexpr std::string_view kOther = R"(
-[[resource]]
-name = "example.com/other"
-  [[resource.match]]
-  path = "/dev/other*"
-)";
-
 class DraClaimsOfDaemon : public Dra {
  protected:
   bool AwaitRegistered() const {
@@ -71,7 +57,7 @@ class DraClaimsOfDaemon : public Dra {
   SimClaim StartWithClaim(std::string_view resources) {
     StartDaemon(resources);
     EXPECT_TRUE(daemon_->AwaitReady());
-    CreateClass("example.com/serial");
+    CreateClass();
     return CreateClaim("one");
   }
 };
@@ -105,7 +91,7 @@ TEST_F(DraClaimsOfDaemon, AReloadThatRemovesTheResourceWaitsForItsHooks) {
   auto prepared =
       std::async(std::launch::async, [&] { return kubelet_->PrepareClaims("pod-1", {claim}); });
   std::ifstream(tree_.path("begun")).get();
-  daemon_->Reload(kOther);
+  daemon_->Reload(Resource("example.com/other", "/dev/other*"));
   EXPECT_TRUE(daemon_->log().Await("resource removed resource=example.com/serial"));
   std::ofstream(tree_.path("gate")) << "\n";
   const auto result = prepared.get();
@@ -120,7 +106,7 @@ TEST_F(DraClaimsOfDaemon, AClaimCanBeReleasedAfterItsResourceHasMovedToTheOtherA
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
   // It reads the files of claims after it has answered.
   ASSERT_TRUE(daemon_->AwaitMetric("patchbay_prepared_claims{resource=\"example.com/serial\"}", 1));
-  daemon_->Reload(kPluginSerial);
+  daemon_->Reload(kSerial);
   EXPECT_TRUE(server_->Await([&] { return Slices().empty(); }, kPatience));
   EXPECT_TRUE(
       daemon_->log().Await("no release hook will run resource=example.com/serial devices=1"));
@@ -134,7 +120,7 @@ TEST_F(DraClaimsOfDaemon, AClaimIsReleasedByADaemonWithoutDraResources) {
   const SimClaim claim = StartWithClaim(kDraSerial);
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
   ASSERT_TRUE(daemon_->Stop());
-  StartDaemon(kPluginSerial);
+  StartDaemon(kSerial);
   ASSERT_TRUE(AwaitRegistered()) << daemon_->log().text();
   EXPECT_TRUE(kubelet_->UnprepareClaims("pod-1"));
   EXPECT_EQ(Files(), 0U);
@@ -181,7 +167,7 @@ TEST_F(DraClaimsOfDaemon, AnInstanceReleasesWhatAnotherOneHasPrepared) {
   StartDaemon(resources, "aaaa");
   ASSERT_TRUE(daemon_->AwaitReady());
   const std::vector<Json> slices = Slices();
-  CreateClass("example.com/serial");
+  CreateClass();
   const SimClaim claim = CreateClaim("one");
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
 
@@ -206,7 +192,7 @@ TEST_F(DraClaimsOfDaemon, TwoInstancesThatPrepareAClaimAtOnceRunItsHooksOnce) {
   const auto newer = MakeDaemon(resources, "bbbb");
   ASSERT_TRUE(daemon_->AwaitReady());
   ASSERT_TRUE(newer->AwaitReady());
-  CreateClass("example.com/serial");
+  CreateClass();
   const SimClaim claim = CreateClaim("one");
   const auto prepare = [&](const std::string& pod_uid) {
     return std::async(std::launch::async, [this, claim, pod_uid] {

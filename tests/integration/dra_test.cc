@@ -11,6 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::UnorderedElementsAre;
 
 /// Compares the answer of Allocate with what a container of a claim gets.
@@ -44,7 +45,7 @@ TEST_F(Dra, PublishesDevicesAndPreparesClaims) {
   EXPECT_EQ(slices[0]["spec"]["devices"][0]["attributes"]["port"]["string"], "ttyUSB0");
   EXPECT_EQ(slices[0]["metadata"]["ownerReferences"][0]["name"], "node-1");
 
-  CreateClass("example.com/serial");
+  CreateClass();
   const SimClaim claim = CreateClaim("two", 2);
   const auto prepared = kubelet_->PrepareClaims("pod-1", {claim});
   ASSERT_TRUE(prepared) << prepared.error().message;
@@ -119,7 +120,7 @@ TEST_F(Dra, AVanishedDeviceStaysWhileAClaimHoldsIt) {
   StartDaemon();
   ASSERT_TRUE(daemon_->AwaitReady());
   const std::vector<std::string> both = Published();
-  CreateClass("example.com/serial");
+  CreateClass();
   const SimClaim claim = CreateClaim("one");
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
   tree_.Remove("dev/ttyUSB0");
@@ -132,7 +133,7 @@ TEST_F(Dra, ADeviceThatVanishesWhileTheDaemonDoesNotRunStaysToo) {
   StartDaemon();
   ASSERT_TRUE(daemon_->AwaitReady());
   const std::vector<std::string> both = Published();
-  CreateClass("example.com/serial");
+  CreateClass();
   const SimClaim claim = CreateClaim("one");
   ASSERT_TRUE(kubelet_->PrepareClaims("pod-1", {claim}));
   ASSERT_TRUE(daemon_->Stop());
@@ -157,15 +158,9 @@ TEST_F(Dra, AClaimThatCannotBePreparedSaysWhy) {
 }
 
 TEST_F(Dra, AReloadMovesAResourceBetweenTheApis) {
-  constexpr std::string_view kPlugin = R"(
-[[resource]]
-name = "example.com/serial"
-  [[resource.match]]
-  path = "/dev/ttyUSB*"
-)";
   StartDaemon();
   ASSERT_TRUE(daemon_->AwaitReady());
-  daemon_->Reload(kPlugin);
+  daemon_->Reload(kSerial);
   EXPECT_TRUE(server_->Await([&] { return Slices().empty(); }, kPatience));
   EXPECT_TRUE(daemon_->log().Await("resource changed resource=example.com/serial"));
   daemon_->Reload(kDraSerial);
@@ -207,7 +202,7 @@ TEST_F(Dra, BothApisGiveTheSameAndSharingIsReported) {
 
   const auto admitted = plugin_side_->Admit("pod-1", "container", "example.com/plugin", 1);
   ASSERT_TRUE(admitted) << admitted.error().message;
-  CreateClass("example.com/serial");
+  CreateClass();
   const SimClaim claim = CreateClaim("one");
   const auto prepared = kubelet_->PrepareClaims("pod-2", {claim});
   ASSERT_TRUE(prepared) << prepared.error().message;
@@ -246,7 +241,7 @@ replicas = 3
              "[[resource]]\nname = \"example.com/plugin\"\n{0}",
              kPairs));
   ASSERT_TRUE(daemon_->AwaitReady());
-  CreateClass("example.com/serial");
+  CreateClass();
   std::map<std::string, CdiEdits> by_unit;
   for (int i = 0; i < 6; ++i) {
     const SimClaim claim = CreateClaim(format("claim-{}", i));
@@ -272,9 +267,7 @@ replicas = 3
 TEST_F(Dra, DevicePluginsAreServedWithoutAnApiServer) {
   ASSERT_NO_FATAL_FAILURE(StartPluginSide());
   daemon_ = std::make_unique<RunningDaemon>(
-      tree_, format("{}[[resource]]\nname = \"example.com/plugin\"\n  [[resource.match]]\n"
-                    "  path = \"/dev/ttyUSB*\"\n",
-                    kDraSerial));
+      tree_, std::string(kDraSerial) + Resource("example.com/plugin", "/dev/ttyUSB*"));
   EXPECT_TRUE(
       daemon_->AwaitMetric("patchbay_resource_registered{resource=\"example.com/plugin\"}", 1));
   EXPECT_TRUE(daemon_->AwaitUnready("example.com/serial"));
@@ -283,14 +276,7 @@ TEST_F(Dra, DevicePluginsAreServedWithoutAnApiServer) {
 
 TEST_F(Dra, SharedDevicesNeedAnApiServerThatKeepsThem) {
   StartApiServer(api_sim::ApiProfile::k1_34);
-  StartDaemon(R"(
-[[resource]]
-name = "example.com/serial"
-api = "dra"
-replicas = 3
-  [[resource.match]]
-  path = "/dev/ttyUSB*"
-)");
+  StartDaemon(Serial("api = \"dra\"\nreplicas = 3"));
   EXPECT_TRUE(daemon_->log().Await("resource is not served"));
   EXPECT_TRUE(daemon_->AwaitUnready("DRAConsumableCapacity"));
   EXPECT_THAT(Published(), IsEmpty());
