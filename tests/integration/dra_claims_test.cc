@@ -182,6 +182,17 @@ TEST_F(DraClaimsOfDaemon, AnInstanceReleasesWhatAnotherOneHasPrepared) {
   EXPECT_THAT(kubelet_->Sockets(), ElementsAre(HasSubstr("patchbay.dev-bbbb-reg.sock")));
 }
 
+TEST_F(DraClaimsOfDaemon, TwoInstancesThatStartAtOncePublishOnePool) {
+  StartDaemon(kDraSerial, "aaaa");
+  const auto newer = MakeDaemon(kDraSerial, "bbbb");
+  ASSERT_TRUE(daemon_->AwaitReady());
+  ASSERT_TRUE(newer->AwaitReady());
+  // Each can have created slices before it has seen those of the other one.
+  EXPECT_TRUE(server_->Await([&] { return Slices().size() == 1 && Published().size() == 2; },
+                             2 * kPatience))
+      << Json(Slices()).dump(2) << daemon_->log().text() << newer->log().text();
+}
+
 TEST_F(DraClaimsOfDaemon, TwoInstancesThatPrepareAClaimAtOnceRunItsHooksOnce) {
   for (const char* pipe : {"begun", "gate"}) {
     ASSERT_EQ(mkfifo(tree_.path(pipe).c_str(), 0600), 0);
@@ -189,11 +200,12 @@ TEST_F(DraClaimsOfDaemon, TwoInstancesThatPrepareAClaimAtOnceRunItsHooksOnce) {
   const std::string resources = WithHook(
       "allocate", format("echo $1 >> {0}/runs; echo > {0}/begun; read x < {0}/gate", tree_.path()));
   StartDaemon(resources, "aaaa");
-  const auto newer = MakeDaemon(resources, "bbbb");
   ASSERT_TRUE(daemon_->AwaitReady());
+  const auto newer = MakeDaemon(resources, "bbbb");
   ASSERT_TRUE(newer->AwaitReady());
   CreateClass();
   const SimClaim claim = CreateClaim("one");
+  ASSERT_FALSE(HasFailure()) << "no hook would open the pipe";
   const auto prepare = [&](const std::string& pod_uid) {
     return std::async(std::launch::async, [this, claim, pod_uid] {
       PluginChannel channel(tree_.path(format("plugins/patchbay.dev/dra-{}.sock", pod_uid)),
